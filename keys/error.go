@@ -1,0 +1,89 @@
+package keys
+
+import "errors"
+
+// ErrInvalid matches every error of this package.
+var ErrInvalid = errors.New("keys: invalid key")
+
+// Error says which rule a key, a range or a segment breaks.
+//
+// Keys hold the identifiers of people and of things. The message of an Error
+// therefore never contains them, and can be logged; a caller that may see them
+// finds them in Value.
+type Error struct {
+	// Part is what breaks the rule: "partition key", "sort key", "key" (when
+	// parsed from another string type), "range", or "segment" with the index in
+	// [Parts].
+	Part string
+
+	// Rule describes what is wrong, in words meant for people.
+	Rule string
+
+	// Value is the key, the edge of the range or the segment that breaks the rule.
+	Value string
+}
+
+// Error returns the part and the rule, without the value.
+func (e *Error) Error() string { return "keys: invalid " + e.Part + ": " + e.Rule }
+
+// Unwrap returns [ErrInvalid].
+func (e *Error) Unwrap() error { return ErrInvalid }
+
+// Values of [Error.Part].
+const (
+	partPK      = "partition key"
+	partSK      = "sort key"
+	partKey     = "key"
+	partRange   = "range"
+	partSegment = "segment "
+)
+
+// Values of [Error.Rule].
+const (
+	ruleEmpty    = "empty segment"
+	ruleUTF8     = "invalid UTF-8"
+	ruleYear     = "time with a year outside 0000 to 9999"
+	ruleNegative = "negative number"
+	ruleTooWide  = "number wider than its segment"
+	ruleWidth    = "number with a width outside 1 to 20"
+
+	rulePrefixAndBounds = "prefix together with bounds"
+	rulePrefixOpen      = "prefix that does not end in #"
+	ruleReversed        = "empty, its end is not after its start"
+
+	ruleEscape    = "byte that is not escaped, or a malformed escape"
+	ruleNoSegment = "no such segment"
+	ruleNotTime   = "not a time"
+	ruleNotNumber = "not a number"
+	ruleNotInt64  = "number above the range of int64"
+)
+
+// A segment that cannot be written is written as one of these faults. The first
+// byte occurs in no UTF-8 text, so the key is invalid for anyone who looks at it,
+// and no state has to travel with it. No byte of a fault is one that is escaped:
+// a fault that is used as an id is still recognized.
+const (
+	faultEmpty    = "\xffempty"
+	faultYear     = "\xffyear"
+	faultNegative = "\xffnegative"
+	faultTooWide  = "\xfftoo-wide"
+	faultWidth    = "\xffwidth"
+)
+
+// ruleOf returns the rule that a segment which is not UTF-8 breaks.
+func ruleOf(segment string) string {
+	switch segment {
+	case faultEmpty:
+		return ruleEmpty
+	case faultYear:
+		return ruleYear
+	case faultNegative:
+		return ruleNegative
+	case faultTooWide:
+		return ruleTooWide
+	case faultWidth:
+		return ruleWidth
+	default:
+		return ruleUTF8
+	}
+}

@@ -1,0 +1,73 @@
+package keys
+
+import "strings"
+
+// Prefix is the first segment of a key. It says what kind of thing the key
+// names, and builds the keys and ranges of that kind. It is escaped as every
+// other segment is.
+type Prefix string
+
+// Prefixes that most services need. Declare others in the same way.
+const (
+	User  Prefix = "USER"  // a user, and the partition of what belongs to one
+	Tx    Prefix = "TX"    // a transaction
+	Notif Prefix = "NOTIF" // a notification
+	Ide   Prefix = "IDE"   // an idempotency record
+
+	// None writes no prefix. It is for sort keys that begin with a timestamp,
+	// and for the range that is the whole partition. A string from outside does
+	// not belong right after it: it could spell any other key of the partition.
+	None Prefix = ""
+)
+
+// PK returns the partition key of the prefix and the ids, in that order. Without
+// ids it is the prefix alone.
+func (p Prefix) PK(ids ...string) PK {
+	size := escapedLen(string(p))
+	for _, id := range ids {
+		size += len(delimiter) + escapedLen(id)
+	}
+
+	var b strings.Builder
+	b.Grow(size)
+	writeEscaped(&b, string(p))
+	for i, id := range ids {
+		if i > 0 || p != None {
+			b.WriteString(delimiter)
+		}
+		writeEscaped(&b, id)
+	}
+	return PK(b.String())
+}
+
+// SK returns the sort key of the prefix and the segments, in that order. Without
+// segments it is the prefix alone.
+func (p Prefix) SK(segs ...Segment) SK {
+	sk := p.join(segs, "")
+	if sk == "" && len(segs) > 0 {
+		// An empty id must not turn into the valid key of a table that has no
+		// sort key.
+		return faultEmpty
+	}
+	return sk
+}
+
+// join writes the prefix and the segments, then the tail as it is.
+func (p Prefix) join(segs []Segment, tail string) SK {
+	size := escapedLen(string(p)) + len(tail)
+	for _, seg := range segs {
+		size += len(delimiter) + len(seg.text)
+	}
+
+	var b strings.Builder
+	b.Grow(size)
+	writeEscaped(&b, string(p))
+	for i, seg := range segs {
+		if i > 0 || p != None {
+			b.WriteString(delimiter)
+		}
+		b.WriteString(seg.text)
+	}
+	b.WriteString(tail)
+	return SK(b.String())
+}

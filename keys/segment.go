@@ -1,0 +1,112 @@
+package keys
+
+import (
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Segment is one part of a sort key, already in the form in which it is stored.
+// Segments can be compared with ==. The zero Segment is empty, which no valid
+// key contains.
+type Segment struct{ text string }
+
+// String returns the segment as it stands in a key. With it, a number or an
+// instant can be an id of a partition key: Prefix("DAY").PK(Time(t).String()).
+func (s Segment) String() string { return s.text }
+
+// Str returns a segment that holds any string, escaped. An empty string, or one
+// that is not UTF-8, gives a segment that makes its key invalid.
+func Str(s string) Segment {
+	size := escapedLen(s)
+	if size == len(s) {
+		return Segment{s}
+	}
+	var b strings.Builder
+	b.Grow(size)
+	writeEscaped(&b, s)
+	return Segment{b.String()}
+}
+
+// Time returns a segment that holds an instant in UTC to the millisecond, such
+// as 2024-01-15T10:05:00.000Z, at one width for all instants. What is below a
+// millisecond is cut off, so instants of one millisecond share a segment.
+//
+// An instant whose year in UTC is outside 0000 to 9999 makes its key invalid.
+func Time(t time.Time) Segment {
+	t = t.UTC()
+	if year := t.Year(); year < 0 || year > 9999 {
+		return Segment{faultYear}
+	}
+	return Segment{t.Format(timeLayout)}
+}
+
+// timeLayout is the form of an instant in a key. Its letter Z is a literal.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// maxDigits is the number of digits of the greatest uint64.
+const maxDigits = 20
+
+type integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 |
+		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
+}
+
+// Int returns a segment that holds a number in decimal, padded with zeros to the
+// width, so that the order of segments is the order of numbers.
+//
+// A negative number, a number of more digits than the width, and a width outside
+// 1 to 20 make their key invalid.
+func Int[N integer](n N, width int) Segment {
+	if width < 1 || width > maxDigits {
+		return Segment{faultWidth}
+	}
+	if n < 0 {
+		return Segment{faultNegative}
+	}
+	digits := strconv.FormatUint(uint64(n), 10)
+	if len(digits) > width {
+		return Segment{faultTooWide}
+	}
+	const zeros = "00000000000000000000"
+	return Segment{zeros[:width-len(digits)] + digits}
+}
+
+// Raw returns a segment that holds s as it is. It is for keys of tables that
+// other programs write by other rules. A '#' in s separates segments, so a string
+// from outside does not belong here.
+func Raw(s string) Segment { return Segment{s} }
+
+// lastEscaped is '%', the greatest of the bytes that are escaped. It is greater
+// than the delimiter and begins every escape; that is what keeps the order of
+// keys equal to the order of what they hold.
+const (
+	lastEscaped = '%'
+	hexDigits   = "0123456789ABCDEF"
+)
+
+// escapedLen returns the length of s after escaping.
+func escapedLen(s string) int {
+	size := len(s)
+	for i := range len(s) {
+		if s[i] <= lastEscaped {
+			size += len("%XX") - 1
+		}
+	}
+	return size
+}
+
+// writeEscaped writes s to b with the bytes up to lastEscaped replaced.
+func writeEscaped(b *strings.Builder, s string) {
+	done := 0
+	for i := range len(s) {
+		if c := s[i]; c <= lastEscaped {
+			b.WriteString(s[done:i])
+			b.WriteByte('%')
+			b.WriteByte(hexDigits[c>>4])
+			b.WriteByte(hexDigits[c&0xF])
+			done = i + 1
+		}
+	}
+	b.WriteString(s[done:])
+}
