@@ -1,0 +1,69 @@
+package table
+
+import (
+	"context"
+	"iter"
+)
+
+// All reads a query from beginning to end, request by request as it is ranged
+// over, Query.Limit items at most.
+//
+// An error is yielded once, last, beside a zero item: a loop that does not look
+// at it takes a failure for the end of the data. Bind it, or use [Collect].
+// Breaking off sends no further request. Ranging a second time reads again from
+// the start.
+func All[T any](ctx context.Context, t *Table, q Query) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err := all(ctx, t, q, yield); err != nil {
+			var zero T
+			yield(zero, t.queryError("All", q, err))
+		}
+	}
+}
+
+// all returns nil when the data or the limit ended or yield wanted no more.
+func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) bool) error {
+	r, err := newReader(t, q)
+	if err != nil {
+		return err
+	}
+	for given := 0; !r.done; {
+		items, err := r.next(ctx, q.Limit-given)
+		if err != nil {
+			return err
+		}
+		now := t.Now()
+		for _, item := range items {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			v, live, err := read[T](t, item, now)
+			if err != nil {
+				return err
+			}
+			if !live {
+				continue
+			}
+			if !yield(v, nil) {
+				return nil
+			}
+			if given++; given == q.Limit {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// Collect returns the items of a sequence such as that of [All] as a slice, or
+// its error and no items.
+func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var items []T
+	for v, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, v)
+	}
+	return items, nil
+}

@@ -1,0 +1,180 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+)
+
+const (
+	// AWS: BatchGetItem and BatchWriteItem, Amazon DynamoDB API Reference.
+	maxBatchGet   = 100
+	maxBatchWrite = 25
+	// batchParallel bounds the requests of one batch that are under way.
+	batchParallel = 8
+)
+
+// BatchError means that a batch ended before all of it was done. Err says why.
+type BatchError struct {
+	// Remaining are the keys that were not read, or are not known to have been
+	// written. It is safe to give them to the same call again.
+	Remaining []keys.Key
+	// Err is the cause, [ErrThrottled] if DynamoDB kept leaving items out.
+	Err error
+}
+
+// Error says how many keys remain, and why.
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("%d keys remain: %v", len(e.Remaining), e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *BatchError) Unwrap() error { return e.Err }
+
+// BatchGet reads any number of items, 100 a request, several requests at a
+// time. It returns those found, in the order of the keys, and the keys of those
+// that are missing or expired. A key that is given twice is read once and
+// returned twice.
+//
+// Keys that DynamoDB leaves out for lack of capacity are asked for again, with
+// growing delays, at most Options.MaxAttempts times; then the error holds a
+// [*BatchError], and nothing is returned beside it.
+func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T, absent []keys.Key, err error) {
+	fail := func(err error) error {
+		return &Error{Op: "BatchGet", Table: t.schema.Name, Err: explain(err)}
+	}
+	unique := make([]keys.Key, 0, len(ks))
+	items := make(map[keys.Key]Item, len(ks))
+	for i, k := range ks {
+		if err := t.checkKey(k); err != nil {
+			return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: err})
+		}
+		if _, twice := items[k]; !twice {
+			items[k] = nil
+			unique = append(unique, k)
+		}
+	}
+	var mu sync.Mutex
+	err = inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, chunk []keys.Key) ([]keys.Key, error) {
+		return t.batchGet(ctx, chunk, func(item Item) {
+			mu.Lock()
+			defer mu.Unlock()
+			items[t.keyOf(item)] = item
+		})
+	})
+	if err != nil {
+		return nil, nil, fail(err)
+	}
+	now := t.Now()
+	for i, k := range ks {
+		var v T
+		live := false
+		if item := items[k]; item != nil {
+			if v, live, err = read[T](t, item, now); err != nil {
+				return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: err})
+			}
+		}
+		if live {
+			found = append(found, v)
+		} else {
+			absent = append(absent, k)
+		}
+	}
+	return found, absent, nil
+}
+
+// batchGet reads up to 100 different keys and returns those that it could not
+// read.
+func (t *Table) batchGet(ctx context.Context, ks []keys.Key, got func(Item)) ([]keys.Key, error) {
+	want := types.KeysAndAttributes{Keys: make([]map[string]types.AttributeValue, len(ks))}
+	if t.consistent {
+		want.ConsistentRead = aws.Bool(true)
+	}
+	for i, k := range ks {
+		want.Keys[i] = t.keyItem(k)
+	}
+	for attempt := 1; ; attempt++ {
+		in := &dynamodb.BatchGetItemInput{
+			RequestItems:           map[string]types.KeysAndAttributes{t.schema.Name: want},
+			ReturnConsumedCapacity: t.returnCapacity(),
+		}
+		out, err := send(ctx, t, request{operation: "BatchGetItem"}, t.client.BatchGetItem, in,
+			func(out *dynamodb.BatchGetItemOutput) float64 { return capacities(out.ConsumedCapacity) })
+		if err != nil {
+			return t.keysOf(want.Keys), err
+		}
+		for _, item := range out.Responses[t.schema.Name] {
+			got(item)
+		}
+		before := len(want.Keys)
+		want.Keys = out.UnprocessedKeys[t.schema.Name].Keys
+		switch {
+		case len(want.Keys) == 0:
+			return nil, nil
+		case len(want.Keys) < before:
+			attempt = 1 // it is getting on
+		case attempt >= t.options.MaxAttempts:
+			return t.keysOf(want.Keys), fmt.Errorf("%w: left unprocessed %d times", ErrThrottled, attempt)
+		}
+		if err := wait(ctx, attempt); err != nil {
+			return t.keysOf(want.Keys), err
+		}
+	}
+}
+
+func (t *Table) keysOf(items []map[string]types.AttributeValue) []keys.Key {
+	ks := make([]keys.Key, len(items))
+	for i, item := range items {
+		ks[i] = t.keyOf(item)
+	}
+	return ks
+}
+
+// inChunks runs do for chunks of the keys, several at a time. When one fails no
+// further one is begun. It returns a *BatchError with every key that do
+// returned or that was not begun.
+func inChunks(ctx context.Context, ks []keys.Key, size int, do func(context.Context, []keys.Key) ([]keys.Key, error)) error {
+	var (
+		mu     sync.Mutex
+		failed BatchError
+		group  sync.WaitGroup
+	)
+	slots := make(chan struct{}, batchParallel)
+	for chunk := range slices.Chunk(ks, size) {
+		slots <- struct{}{}
+		mu.Lock()
+		stop := failed.Err != nil
+		if stop {
+			failed.Remaining = append(failed.Remaining, chunk...)
+		}
+		mu.Unlock()
+		if stop {
+			<-slots
+			continue
+		}
+		group.Go(func() {
+			defer func() { <-slots }()
+			remaining, err := do(ctx, chunk)
+			if err == nil {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			failed.Remaining = append(failed.Remaining, remaining...)
+			failed.Err = errors.Join(failed.Err, explain(err))
+		})
+	}
+	group.Wait()
+	if failed.Err == nil {
+		return nil
+	}
+	return &failed
+}

@@ -1,0 +1,101 @@
+package table
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+)
+
+// BatchWrite runs any number of [Put] and [Delete] ops without conditions, 25 a
+// request, several requests at a time. It is no transaction: when it fails, part
+// of it may have been done, and the error holds a [*BatchError] that says what
+// remains. Ops of another kind and two ops on one item are refused before
+// anything is sent.
+//
+// What DynamoDB leaves out for lack of capacity is sent again, with growing
+// delays, at most Options.MaxAttempts times in a row without progress.
+func (t *Table) BatchWrite(ctx context.Context, ops ...Op) error {
+	if err := t.batchWrite(ctx, ops); err != nil {
+		return &Error{Op: "BatchWrite", Table: t.schema.Name, Err: explain(err)}
+	}
+	return nil
+}
+
+func (t *Table) batchWrite(ctx context.Context, ops []Op) error {
+	requests := make(map[keys.Key]types.WriteRequest, len(ops))
+	ks := make([]keys.Key, len(ops))
+	for i, op := range ops {
+		w, err := t.prepare(op)
+		if err != nil {
+			return opError(i, op, err)
+		}
+		if _, twice := requests[op.key]; twice {
+			return opError(i, op, fmt.Errorf("%w: an earlier op is about the same item", ErrInvalidOp))
+		}
+		switch {
+		case w.condition != nil:
+			return opError(i, op, fmt.Errorf("%w: a batch takes no conditions", ErrInvalidOp))
+		case op.verb == verbPut:
+			requests[op.key] = types.WriteRequest{PutRequest: &types.PutRequest{Item: w.item}}
+		case op.verb == verbDelete:
+			requests[op.key] = types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.key}}
+		default:
+			return opError(i, op, fmt.Errorf("%w: a batch takes Put and Delete only", ErrInvalidOp))
+		}
+		ks[i] = op.key
+	}
+	return inChunks(ctx, ks, maxBatchWrite, func(ctx context.Context, chunk []keys.Key) ([]keys.Key, error) {
+		want := make([]types.WriteRequest, len(chunk))
+		for i, k := range chunk {
+			want[i] = requests[k]
+		}
+		return t.batchWriteChunk(ctx, want)
+	})
+}
+
+// batchWriteChunk sends up to 25 writes and returns the keys of those that are
+// not known to have been carried out.
+func (t *Table) batchWriteChunk(ctx context.Context, want []types.WriteRequest) ([]keys.Key, error) {
+	for attempt := 1; ; attempt++ {
+		in := &dynamodb.BatchWriteItemInput{
+			RequestItems:           map[string][]types.WriteRequest{t.schema.Name: want},
+			ReturnConsumedCapacity: t.returnCapacity(),
+		}
+		tries := &attempts{}
+		out, err := send(ctx, t, request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in,
+			func(out *dynamodb.BatchWriteItemOutput) float64 { return capacities(out.ConsumedCapacity) })
+		if err != nil {
+			return t.writtenKeys(want), tries.outcome(err)
+		}
+		before := len(want)
+		want = out.UnprocessedItems[t.schema.Name]
+		switch {
+		case len(want) == 0:
+			return nil, nil
+		case len(want) < before:
+			attempt = 1 // it is getting on
+		case attempt >= t.options.MaxAttempts:
+			return t.writtenKeys(want), fmt.Errorf("%w: left unprocessed %d times", ErrThrottled, attempt)
+		}
+		if err := wait(ctx, attempt); err != nil {
+			return t.writtenKeys(want), err
+		}
+	}
+}
+
+func (t *Table) writtenKeys(requests []types.WriteRequest) []keys.Key {
+	ks := make([]keys.Key, len(requests))
+	for i, r := range requests {
+		switch {
+		case r.PutRequest != nil:
+			ks[i] = t.keyOf(r.PutRequest.Item)
+		case r.DeleteRequest != nil:
+			ks[i] = t.keyOf(r.DeleteRequest.Key)
+		}
+	}
+	return ks
+}

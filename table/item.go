@@ -1,0 +1,104 @@
+package table
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Item is an item as it is stored: all attributes, the keys among them. Use it
+// as the type argument of a read to get items undecoded.
+type Item map[string]types.AttributeValue
+
+// Decode stores the item in the value that v points to, by the rules of the
+// SDK's attributevalue package. Attributes that the value has no field for are
+// left out.
+func (i Item) Decode(v any) error {
+	return attributevalue.UnmarshalMap(i, v)
+}
+
+// decode makes a T of an item. It and encode are the only places where items
+// and Go values meet.
+func decode[T any](item Item) (T, error) {
+	var v T
+	if raw, ok := any(&v).(*Item); ok {
+		*raw = item
+		return v, nil
+	}
+	err := item.Decode(&v)
+	return v, err
+}
+
+// encode makes an item of a value, as a map of its own that the caller may add
+// to. An untyped nil is an item without attributes.
+func encode(v any) (Item, error) {
+	switch v := v.(type) {
+	case nil:
+		return Item{}, nil
+	case Item:
+		return cloned(v), nil
+	case map[string]types.AttributeValue:
+		return cloned(v), nil
+	}
+	value, err := attributevalue.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	m, ok := value.(*types.AttributeValueMemberM)
+	if !ok {
+		return nil, fmt.Errorf("a %T is not an item: it is not a struct or map with values", v)
+	}
+	return m.Value, nil
+}
+
+func cloned(item Item) Item {
+	c := make(Item, len(item)+4)
+	maps.Copy(c, item)
+	return c
+}
+
+// typeName returns the value of the item's type attribute, "" if it has none.
+func (t *Table) typeName(item Item) string {
+	s, _ := item[t.schema.Type].(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
+
+// expired reports whether the item's time has come. Like DynamoDB it takes only
+// numbers for an expiry. Less than 1 means that the item does not expire:
+// DynamoDB does not delete items whose time is more than five years ago, so
+// that a field left at its zero value keeps an item.
+//
+// AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
+func (t *Table) expired(item Item, now time.Time) bool {
+	if t.schema.TTL == "" {
+		return false
+	}
+	n, ok := item[t.schema.TTL].(*types.AttributeValueMemberN)
+	if !ok {
+		return false
+	}
+	seconds, err := strconv.ParseFloat(n.Value, 64)
+	return err == nil && seconds >= 1 && seconds <= float64(now.Unix())
+}
+
+// read makes a T of an item that a request returned. It leaves out an expired
+// one, and refuses one of another type than the view is for.
+func read[T any](t *Table, item Item, now time.Time) (v T, live bool, err error) {
+	if t.expired(item, now) {
+		return v, false, nil
+	}
+	if t.ofType != "" {
+		if have := t.typeName(item); have != t.ofType {
+			return v, false, fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, t.ofType, have, t.schema.Type)
+		}
+	}
+	v, err = decode[T](item)
+	return v, err == nil, err
+}

@@ -1,0 +1,109 @@
+package table
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"github.com/singletable/singletable/paginate"
+)
+
+// Options adjust a [Table]. Nil and every zero value mean the default.
+type Options struct {
+	// Now is the clock that decides whether an item has expired; by default
+	// [time.Now].
+	Now func() time.Time
+	// Cursors seals and opens the tokens of [Page]. By default it is
+	// [paginate.Unsealed], which is for development: its tokens can be read and
+	// made by anyone.
+	Cursors *paginate.Codec
+	// Observe, if set, is called once for every request, when it has ended. It
+	// is called from several goroutines at once if the Table is used so, and it
+	// delays the operation that it observes.
+	Observe Observer
+	// MaxRounds bounds the requests of one [QueryPage] whose filter leaves the
+	// page short; 10 by default. [All] has no such bound.
+	MaxRounds int
+	// MaxAttempts bounds how often a request is sent when it is refused for
+	// passing reasons that the SDK itself does not retry: cancelled
+	// transactions, unprocessed items; 8 by default.
+	MaxAttempts int
+}
+
+const (
+	defaultMaxRounds   = 10
+	defaultMaxAttempts = 8
+)
+
+// Table is one physical table, bound to a client. It is safe for concurrent
+// use. Get one from [New].
+type Table struct {
+	client     Client
+	schema     Schema
+	name       *string
+	options    Options
+	consistent bool
+	ofType     string
+}
+
+// New binds a schema to a client. It sends no request: see [Schema.Ensure] and
+// [Schema.Verify] for those who want the live table looked at. The error
+// matches [ErrInvalidSchema].
+func New(client Client, schema Schema, options *Options) (*Table, error) {
+	if missing(client) {
+		return nil, &Error{Op: "New", Table: schema.Name, Err: errNoClient}
+	}
+	if err := schema.Validate(); err != nil {
+		return nil, err
+	}
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Cursors == nil {
+		o.Cursors = paginate.Unsealed()
+	}
+	o.MaxRounds = cmp.Or(o.MaxRounds, defaultMaxRounds)
+	o.MaxAttempts = cmp.Or(o.MaxAttempts, defaultMaxAttempts)
+	var problems []string
+	if o.MaxRounds < 0 {
+		problems = append(problems, fmt.Sprintf("Options.MaxRounds: %d is negative", o.MaxRounds))
+	}
+	if o.MaxAttempts < 0 {
+		problems = append(problems, fmt.Sprintf("Options.MaxAttempts: %d is negative", o.MaxAttempts))
+	}
+	if len(problems) > 0 {
+		return nil, schemaError(schema.Name, ErrInvalidSchema, problems)
+	}
+	schema = schema.withDefaults()
+	return &Table{client: client, schema: schema, name: aws.String(schema.Name), options: o}, nil
+}
+
+// Schema returns the table's schema with every default filled in.
+func (t *Table) Schema() Schema { return t.schema.withDefaults() }
+
+// Now returns the time by the table's clock.
+func (t *Table) Now() time.Time { return t.options.Now() }
+
+// Consistent returns a view of the table whose reads are strongly consistent,
+// at twice the read units. A query of a global index through it is
+// [ErrInvalidQuery], because DynamoDB has no such read.
+func (t *Table) Consistent() *Table {
+	view := *t
+	view.consistent = true
+	return &view
+}
+
+// OfType returns a view of the table whose reads give items of that type only:
+// an item whose type attribute differs is [ErrWrongType]. Writes are not
+// changed.
+func (t *Table) OfType(name string) *Table {
+	view := *t
+	view.ofType = name
+	return &view
+}

@@ -1,0 +1,226 @@
+package table
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+)
+
+// TxError means that DynamoDB cancelled a transaction: nothing was written.
+// [errors.Is] looks into all of its causes.
+type TxError struct {
+	// Failed are the operations that made it fail, as far as the engine tells.
+	// The others would have succeeded.
+	Failed []*OpError
+	// Err is the SDK's error.
+	Err error
+}
+
+// Error names the operations that failed.
+func (e *TxError) Error() string {
+	if len(e.Failed) == 0 {
+		return fmt.Sprintf("transaction cancelled: %v", e.Err)
+	}
+	texts := make([]string, len(e.Failed))
+	for i, f := range e.Failed {
+		texts[i] = f.Error()
+	}
+	return "transaction cancelled: " + strings.Join(texts, "; ")
+}
+
+// Unwrap returns the failed operations and the SDK's error.
+func (e *TxError) Unwrap() []error {
+	all := make([]error, 0, len(e.Failed)+1)
+	for _, f := range e.Failed {
+		all = append(all, f)
+	}
+	return append(all, e.Err)
+}
+
+// Transact runs 1 to 100 ops together, all or none, at twice the write units.
+// Each op must be about another item. What DynamoDB would refuse for its number,
+// its size or because two ops are about one item is refused before anything is
+// sent, and the error holds an [*OpError].
+//
+// When DynamoDB cancels the transaction, the error holds a [*TxError]. If it was
+// for conflicts with other writes or for lack of capacity only, Transact tries
+// again first, with growing delays, at most Options.MaxAttempts times. A lost
+// answer is made good by the SDK's retries, without a second effect; after them
+// it is [ErrOutcomeUnknown].
+func (t *Table) Transact(ctx context.Context, ops ...Op) error {
+	writes, err := t.prepareAll(ops)
+	if err == nil {
+		err = t.transact(ctx, writes)
+	}
+	if err != nil {
+		return &Error{Op: "Transact", Table: t.schema.Name, Err: explain(err)}
+	}
+	return nil
+}
+
+// Entry is a value and the key to store it under.
+type Entry struct {
+	Key   keys.Key
+	Value any
+}
+
+// TransactPut creates several items, of whatever types, in one transaction. If
+// one of them exists already, nothing is written and the error matches
+// [ErrExists]. It is short for [Table.Transact] with [Create] ops.
+func (t *Table) TransactPut(ctx context.Context, entries ...Entry) error {
+	ops := make([]Op, len(entries))
+	for i, e := range entries {
+		ops[i] = Create(e.Key, e.Value)
+	}
+	return t.Transact(ctx, ops...)
+}
+
+// prepareAll makes the ops of a transaction ready and checks them as a whole.
+func (t *Table) prepareAll(ops []Op) ([]write, error) {
+	if len(ops) == 0 {
+		return nil, fmt.Errorf("%w: a transaction without ops", ErrInvalidOp)
+	}
+	if len(ops) > maxTransaction {
+		return nil, opError(maxTransaction, ops[maxTransaction],
+			fmt.Errorf("%w: the transaction has %d ops, DynamoDB takes %d", ErrTooLarge, len(ops), maxTransaction))
+	}
+	writes := make([]write, len(ops))
+	first := make(map[keys.Key]int, len(ops))
+	total := 0
+	for i, op := range ops {
+		w, err := t.prepare(op)
+		if err != nil {
+			return nil, opError(i, op, err)
+		}
+		if j, twice := first[op.key]; twice {
+			return nil, opError(i, op, fmt.Errorf("%w: it is about the same item as op %d", ErrInvalidOp, j))
+		}
+		if total += w.size; total > maxTransactionSize {
+			return nil, opError(i, op, fmt.Errorf("%w: the items up to here have %d bytes together, DynamoDB takes %d in a transaction",
+				ErrTooLarge, total, maxTransactionSize))
+		}
+		first[op.key], writes[i] = i, w
+	}
+	return writes, nil
+}
+
+func (t *Table) transact(ctx context.Context, writes []write) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	in := &dynamodb.TransactWriteItemsInput{
+		TransactItems: make([]types.TransactWriteItem, len(writes)),
+		// One token for all attempts makes them one transaction to DynamoDB.
+		ClientRequestToken:     aws.String(rand.Text()),
+		ReturnConsumedCapacity: t.returnCapacity(),
+	}
+	for i, w := range writes {
+		in.TransactItems[i] = t.transactItem(w)
+	}
+	tries := &attempts{}
+	for attempt := 1; ; attempt++ {
+		_, err := send(ctx, t, request{operation: "TransactWriteItems", attempts: tries}, t.client.TransactWriteItems, in,
+			func(out *dynamodb.TransactWriteItemsOutput) float64 { return capacities(out.ConsumedCapacity) })
+		if err == nil {
+			return nil
+		}
+		cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+		if !ok {
+			return tries.outcome(err)
+		}
+		// The token makes sure that a cancelled transaction was not carried out
+		// by an earlier attempt either.
+		if !passing(cancelled) || attempt >= t.options.MaxAttempts {
+			return t.txError(writes, cancelled, err)
+		}
+		if cause := wait(ctx, attempt); cause != nil {
+			return errors.Join(cause, t.txError(writes, cancelled, err))
+		}
+	}
+}
+
+func (t *Table) transactItem(w write) types.TransactWriteItem {
+	old := types.ReturnValuesOnConditionCheckFailure("")
+	if w.condition != nil {
+		old = types.ReturnValuesOnConditionCheckFailureAllOld
+	}
+	switch w.op.verb {
+	case verbUpdate:
+		return types.TransactWriteItem{Update: &types.Update{
+			TableName: t.name, Key: w.key, UpdateExpression: w.update, ConditionExpression: w.condition,
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnValuesOnConditionCheckFailure: old,
+		}}
+	case verbDelete:
+		return types.TransactWriteItem{Delete: &types.Delete{
+			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnValuesOnConditionCheckFailure: old,
+		}}
+	case verbCheck:
+		return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnValuesOnConditionCheckFailure: old,
+		}}
+	}
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: t.name, Item: w.item, ConditionExpression: w.condition,
+		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+		ReturnValuesOnConditionCheckFailure: old,
+	}}
+}
+
+// The codes of cancellation reasons that are not failures of an operation by
+// itself. AWS: TransactWriteItems, Amazon DynamoDB API Reference.
+const (
+	reasonNone            = "None"
+	reasonConditionFailed = "ConditionalCheckFailed"
+)
+
+// passing reports whether a cancelled transaction may succeed as it is: all its
+// reasons are conflicts and lack of capacity.
+func passing(cancelled *types.TransactionCanceledException) bool {
+	found := false
+	for _, r := range cancelled.CancellationReasons {
+		code := aws.ToString(r.Code)
+		if code == "" || code == reasonNone {
+			continue
+		}
+		if kind := kindOf(code); kind != ErrConflict && kind != ErrThrottled {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledException, err error) error {
+	tx := &TxError{Err: err}
+	for i, r := range cancelled.CancellationReasons {
+		code := aws.ToString(r.Code)
+		if i >= len(writes) || code == "" || code == reasonNone {
+			continue
+		}
+		op := writes[i].op
+		kind := kindOf(code)
+		if code == reasonConditionFailed {
+			kind = t.conditionKind(op, r.Item)
+		}
+		if kind == nil {
+			kind = fmt.Errorf("%s: %s", code, aws.ToString(r.Message))
+		}
+		failed := opError(i, op, kind)
+		failed.Old = r.Item
+		tx.Failed = append(tx.Failed, failed)
+	}
+	return tx
+}

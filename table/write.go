@@ -1,0 +1,172 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Do runs one op by itself. A [Check] costs as much as a transaction, because
+// DynamoDB has it as part of one only.
+//
+// A failed condition is [ErrConditionFailed], and [ErrExists] for a [Create]
+// that met an item. An item over 400 KB is [ErrTooLarge], and anything else
+// that cannot be right is [ErrInvalidOp] or [keys.ErrInvalid]; none of these
+// sends anything. When the answer of a write is lost, the SDK repeats it, and
+// Do finds out whether the first attempt was carried out: its own work is not
+// reported as a failed condition. An update that would count twice, such as an
+// ADD, is not repeated. What cannot be known is [ErrOutcomeUnknown].
+func (t *Table) Do(ctx context.Context, op Op) error {
+	if err := t.do(ctx, op); err != nil {
+		verb := op.verb
+		if verb == "" {
+			verb = "Do"
+		}
+		return &Error{Op: verb, Name: op.name, Table: t.schema.Name, Key: op.key, Err: explain(err)}
+	}
+	return nil
+}
+
+func (t *Table) do(ctx context.Context, op Op) error {
+	w, err := t.prepare(op)
+	if err != nil {
+		return err
+	}
+	if op.verb == verbCheck {
+		return t.transact(ctx, []write{w})
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	tries := &attempts{once: !repeatable(w.update)}
+	for attempt := 1; ; attempt++ {
+		err := t.send(ctx, w, tries)
+		conflict, failed := (*types.TransactionConflictException)(nil), (*types.ConditionalCheckFailedException)(nil)
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &conflict) && attempt < t.options.MaxAttempts:
+			if cause := wait(ctx, attempt); cause != nil {
+				return tries.outcome(errors.Join(cause, err))
+			}
+		case errors.As(err, &failed):
+			return t.conditionFailed(ctx, w, tries, failed.Item, err)
+		default:
+			return tries.outcome(err)
+		}
+	}
+}
+
+// outcome marks an error after which nobody knows what happened.
+func (a *attempts) outcome(err error) error {
+	if a.unknown(err) {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return err
+}
+
+// send sends the request of a single write.
+func (t *Table) send(ctx context.Context, w write, tries *attempts) error {
+	old := types.ReturnValuesOnConditionCheckFailure("")
+	if w.condition != nil {
+		old = types.ReturnValuesOnConditionCheckFailureAllOld
+	}
+	var err error
+	switch w.op.verb {
+	case verbUpdate:
+		_, err = send(ctx, t, request{operation: "UpdateItem", attempts: tries}, t.client.UpdateItem, &dynamodb.UpdateItemInput{
+			TableName: t.name, Key: w.key,
+			UpdateExpression: w.update, ConditionExpression: w.condition,
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnConsumedCapacity:              t.returnCapacity(),
+			ReturnValuesOnConditionCheckFailure: old,
+		}, func(out *dynamodb.UpdateItemOutput) float64 { return capacity(out.ConsumedCapacity) })
+	case verbDelete:
+		_, err = send(ctx, t, request{operation: "DeleteItem", attempts: tries}, t.client.DeleteItem, &dynamodb.DeleteItemInput{
+			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnConsumedCapacity:              t.returnCapacity(),
+			ReturnValuesOnConditionCheckFailure: old,
+		}, func(out *dynamodb.DeleteItemOutput) float64 { return capacity(out.ConsumedCapacity) })
+	default:
+		_, err = send(ctx, t, request{operation: "PutItem", attempts: tries}, t.client.PutItem, &dynamodb.PutItemInput{
+			TableName: t.name, Item: w.item, ConditionExpression: w.condition,
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnConsumedCapacity:              t.returnCapacity(),
+			ReturnValuesOnConditionCheckFailure: old,
+		}, func(out *dynamodb.PutItemOutput) float64 { return capacity(out.ConsumedCapacity) })
+	}
+	return err
+}
+
+// conditionFailed says what a failed condition means. stored is the item that
+// made it fail, if the engine returned it.
+func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, stored Item, cause error) error {
+	puts := w.op.verb == verbPut || w.op.verb == verbCreate
+	if stored == nil && (tries.unsettled && puts || w.op.condition.IsSet()) {
+		// Some engines do not return the item that tells which it is.
+		item, err := t.getItem(ctx, w.op.key, true)
+		if err != nil {
+			if tries.unsettled {
+				return fmt.Errorf("%w: %w", ErrOutcomeUnknown, errors.Join(cause, err))
+			}
+			return cause
+		}
+		stored = item
+	}
+	switch {
+	case tries.unsettled && puts && sameItem(stored, w.item):
+		// An earlier attempt was carried out; the condition failed on its work.
+		return nil
+	case tries.unsettled:
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
+	}
+	return fmt.Errorf("%w: %w", t.conditionKind(w.op, stored), cause)
+}
+
+// conditionKind tells which of an op's conditions failed on the stored item.
+func (t *Table) conditionKind(op Op, stored Item) error {
+	absent := stored == nil || t.expired(stored, t.Now())
+	switch {
+	case op.verb == verbCreate && (!absent || !op.condition.IsSet()):
+		return ErrExists
+	case op.version.attribute == "":
+		return ErrConditionFailed
+	case op.condition.IsSet() && versionOf(stored, op.version.attribute) == op.version.want:
+		return ErrConditionFailed
+	}
+	return ErrConflict
+}
+
+// versionOf returns the number in an attribute, 0 if there is none.
+func versionOf(item Item, attribute string) int64 {
+	n, ok := item[attribute].(*types.AttributeValueMemberN)
+	if !ok {
+		return 0
+	}
+	version, err := strconv.ParseInt(n.Value, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return version
+}
+
+// repeatable reports whether an update expression leads to the same item when
+// it is carried out twice: it assigns constants only. Its placeholders are
+// numbers, so its text holds no name or value that could deceive.
+func repeatable(update *string) bool {
+	if update == nil {
+		return true
+	}
+	for _, sign := range []string{"ADD ", "list_append", " + ", " - ", "= #"} {
+		if strings.Contains(*update, sign) {
+			return false
+		}
+	}
+	return true
+}
