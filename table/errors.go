@@ -136,7 +136,7 @@ func kindOf(code string) error {
 	switch strings.TrimSuffix(code, "Exception") {
 	case "ConditionalCheckFailed":
 		return ErrConditionFailed
-	case "TransactionConflict", "TransactionInProgress", "ReplicatedWriteConflict":
+	case "TransactionConflict", "ReplicatedWriteConflict":
 		return ErrConflict
 	case "ProvisionedThroughputExceeded", "Throttling", "ThrottlingError", "RequestLimitExceeded":
 		return ErrThrottled

@@ -199,7 +199,8 @@ func (r *reader) stopAt(item Item, last bool) {
 }
 
 func (r *reader) token() (string, error) {
-	if r.done {
+	// Without a sort key there is one item at most, and no position behind it.
+	if r.done || len(r.shape.position) == 0 {
 		return "", nil
 	}
 	return r.t.sealCursor(r.q, r.shape, r.in.ExclusiveStartKey)

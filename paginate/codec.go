@@ -1,0 +1,235 @@
+package paginate
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/cipher"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+const (
+	defaultTTL = 72 * time.Hour
+	maxSkew    = 5 * time.Minute
+	maxToken   = 8192 // characters
+	timeSize   = 4    // whole seconds since 1970, good until 2106
+)
+
+// The first byte of a token holds its format in the high six bits, which are
+// also the token's first character, and its kind in the low two.
+const (
+	kindBits = 2
+	kindMask = 1<<kindBits - 1
+
+	formatSealed   = ('S' - 'A') << kindBits
+	formatUnsealed = ('U' - 'A') << kindBits
+
+	kindPage      = 0
+	kindWatermark = 1
+)
+
+// encoding refuses stray bits in the last character. It would still skip line
+// breaks, which Open looks for itself.
+var encoding = base64.RawURLEncoding.Strict()
+
+// Codec seals positions into tokens and opens them again. It is immutable and
+// safe for concurrent use. It comes from [New] or [Unsealed]; the methods of a
+// nil or zero Codec return an error that is not [ErrInvalidCursor].
+type Codec struct {
+	format byte
+	kind   byte
+	ring   []sealer // The first seals, all open.
+	ttl    time.Duration
+	now    func() time.Time
+}
+
+// sealer is a key made ready: its id as it stands in tokens, and its cipher,
+// which sits behind a function for the reason that [Key] gives.
+type sealer struct {
+	id   []byte
+	aead func() cipher.AEAD
+}
+
+// Options adjusts a [Codec]. The zero value is ready for production.
+type Options struct {
+	// TTL is how long a token can be opened after it was sealed, one second or
+	// more. Zero means 72 hours. A token keeps the whole second in which it was
+	// issued, so it ends up to a second early, and never late.
+	TTL time.Duration
+
+	// Now is the clock. Nil means time.Now.
+	Now func() time.Time
+}
+
+// New returns a codec that seals with the first of keys and opens with any of
+// them. It refuses an empty ring, a zero key and a key that is there twice.
+// Options may be nil.
+func New(keys []Key, opts *Options) (*Codec, error) {
+	o := Options{}
+	if opts != nil {
+		o = *opts
+	}
+	o.TTL = cmp.Or(o.TTL, defaultTTL)
+	if o.TTL < time.Second {
+		return nil, fmt.Errorf("paginate: TTL %v is under a second", o.TTL)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("paginate: no keys")
+	}
+
+	c := &Codec{format: formatSealed, ttl: o.TTL, now: o.Now}
+	for i, k := range keys {
+		if k.secret == nil {
+			return nil, fmt.Errorf("paginate: key %d is the zero Key", i+1)
+		}
+		id := k.id()
+		if c.find(id) != nil {
+			return nil, fmt.Errorf("paginate: key %d has the id of an earlier one: %v", i+1, k)
+		}
+		aead, err := k.aead()
+		if err != nil {
+			return nil, fmt.Errorf("paginate: key %d: %w", i+1, err)
+		}
+		c.ring = append(c.ring, sealer{id: id, aead: func() cipher.AEAD { return aead }})
+	}
+	return c, nil
+}
+
+// Watermarks returns a view of c whose tokens are watermarks, the place up to
+// which a merged read of several partitions has come, and not positions in one
+// query. The view uses the same keys. It refuses the tokens of c, and c
+// refuses those of the view, even where the scope is the same.
+func (c *Codec) Watermarks() *Codec {
+	if c == nil {
+		return nil
+	}
+	view := *c
+	view.kind = kindWatermark
+	return &view
+}
+
+// Seal returns the token of a position, bound to scope: only [Codec.Open] with
+// the same scope takes it. Scope is whatever must be the same when the client
+// comes back, usually a hash over the query and the caller's identity; it is
+// not stored in the token.
+//
+// A position that has no values, that holds a value no key attribute can have,
+// or whose token would be longer than 8,192 characters is refused with a
+// [*PositionError]. Any position of an index's sort key and a table's two keys
+// fits.
+func (c *Codec) Seal(p Position, scope []byte) (string, error) {
+	if c == nil || len(c.ring) == 0 {
+		return "", errNoCodec
+	}
+	if err := p.validate(); err != nil {
+		return "", err
+	}
+	issued := c.now().Unix()
+	if issued < 0 || issued > math.MaxUint32 {
+		return "", fmt.Errorf("paginate: the clock is outside 1970 to 2106: %d seconds since 1970", issued)
+	}
+
+	id, aead := c.ring[0].id, c.ring[0].aead()
+	size := 1 + len(id) + timeSize + aead.Overhead()
+	for _, v := range p {
+		size += len(v.Data) + binary.MaxVarintLen32
+	}
+	raw := make([]byte, 0, size)
+	raw = append(raw, c.format|c.kind)
+	raw = append(raw, id...)
+	head := len(raw)
+	raw = binary.BigEndian.AppendUint32(raw, uint32(issued))
+	raw = appendPosition(raw, p)
+	if encoding.EncodedLen(len(raw)+aead.Overhead()) > maxToken {
+		return "", &PositionError{Value: -1, Rule: "the token would be longer than 8,192 characters"}
+	}
+
+	raw = aead.Seal(raw[:head], nil, raw[head:], bound(raw[:head], scope, 0))
+	return encoding.EncodeToString(raw), nil
+}
+
+// Open returns the position in a token that this codec, or one that shares its
+// keys, sealed for the same scope. Every other text is refused with an
+// [*Error], which matches [ErrInvalidCursor] and says why in its Reason.
+func (c *Codec) Open(token string, scope []byte) (Position, error) {
+	if c == nil || len(c.ring) == 0 {
+		return nil, errNoCodec
+	}
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
+		return nil, refuse(Malformed)
+	}
+	raw, err := encoding.DecodeString(token)
+	if err != nil || len(raw) == 0 {
+		return nil, refuse(Malformed)
+	}
+	kind := raw[0] & kindMask
+	if raw[0]&^kindMask != c.format || kind > kindWatermark {
+		return nil, refuse(UnknownVersion)
+	}
+	head := 1 + len(c.ring[0].id)
+	if len(raw) < head+c.ring[0].aead().Overhead()+timeSize {
+		return nil, refuse(Malformed)
+	}
+	key := c.find(raw[1:head])
+	if key == nil {
+		return nil, refuse(UnknownKey)
+	}
+	if kind != c.kind {
+		return nil, refuse(Mismatch)
+	}
+
+	text := raw[head:]
+	data := bound(raw[:head], scope, len(text))
+	plain, err := key.aead().Open(data[len(data):], nil, text, data)
+	if err != nil {
+		return nil, refuse(Mismatch)
+	}
+	if reason := c.checkAge(plain[:timeSize]); reason != "" {
+		return nil, refuse(reason)
+	}
+	p, ok := decodePosition(plain[timeSize:])
+	// A position has one encoding: what is not encoded back to the same bytes
+	// was not written by this package. The ciphertext is no longer needed.
+	if !ok || !bytes.Equal(appendPosition(text[:0], p), plain[timeSize:]) {
+		return nil, refuse(Malformed)
+	}
+	return p, nil
+}
+
+// find returns the key of the ring with the given id, or nil.
+func (c *Codec) find(id []byte) *sealer {
+	for i := range c.ring {
+		if bytes.Equal(c.ring[i].id, id) {
+			return &c.ring[i]
+		}
+	}
+	return nil
+}
+
+// checkAge returns the reason to refuse a token issued at the given time.
+func (c *Codec) checkAge(issued []byte) Reason {
+	at := time.Unix(int64(binary.BigEndian.Uint32(issued)), 0)
+	switch age := c.now().Sub(at); {
+	case age >= c.ttl:
+		return Expired
+	case age < -maxSkew:
+		return Future
+	}
+	return ""
+}
+
+// bound returns the additional data of a token: its head, whose length the
+// format fixes, and the scope. It leaves room for more bytes behind.
+func bound(head, scope []byte, room int) []byte {
+	b := make([]byte, 0, len(head)+len(scope)+room)
+	b = append(b, head...)
+	return append(b, scope...)
+}

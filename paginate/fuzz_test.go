@@ -1,0 +1,112 @@
+package paginate_test
+
+import (
+	"encoding/base64"
+	"errors"
+	"regexp"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/paginate"
+)
+
+// FuzzOpen offers arbitrary bytes as a token, as the inside of one, and as the
+// payload of an authentic one. Nothing panics, every refusal is
+// ErrInvalidCursor, and a payload that opens is the one that Seal writes.
+func FuzzOpen(f *testing.F) {
+	sealing, unsealed := codecA(f), paginate.Unsealed()
+	for _, c := range []*paginate.Codec{sealing, unsealed} {
+		for _, p := range []paginate.Position{txPosition, indexPosition, wirePosition} {
+			token := seal(f, c, p, scope)
+			raw, err := base64.RawURLEncoding.DecodeString(token)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add([]byte(token))
+			f.Add(raw)
+		}
+	}
+	f.Add([]byte(wire))
+	f.Add([]byte("\x03\x00\x01\x8d\x0c\x94\xe0\xe0"))
+	f.Add([]byte(""))
+
+	f.Fuzz(func(t *testing.T, b []byte) {
+		text, inside := string(b), base64.RawURLEncoding.EncodeToString(b)
+		for _, c := range []*paginate.Codec{sealing, unsealed} {
+			for _, token := range []string{text, inside} {
+				if p, err := c.Open(token, []byte("a scope that no seed has")); err == nil {
+					// Only the checksum of the unsealed format could be met by chance.
+					t.Errorf("Open(%q) = %v", token, p)
+				} else if !errors.Is(err, paginate.ErrInvalidCursor) {
+					t.Errorf("Open(%q): %v", token, err)
+				}
+			}
+		}
+
+		// Short texts are too short for a time, the others have one of their own.
+		_, _ = sealing.Open(forge(t, firstPage, text, scope), scope)
+		_, _ = unsealed.Open(forgeUnsealed(text, scope), scope)
+
+		sp, serr := sealing.Open(forge(t, firstPage, issuedAt(epoch, text), scope), scope)
+		up, uerr := unsealed.Open(forgeUnsealed(issuedAt(time.Now(), text), scope), scope)
+		if diff := cmp.Diff(sp, up); diff != "" && len(b) < 6000 {
+			t.Errorf("sealed %v and unsealed %v differ:\n%s", serr, uerr, diff)
+		}
+		if serr != nil || uerr != nil {
+			return
+		}
+		raw, err := base64.RawURLEncoding.DecodeString(seal(t, unsealed, sp, scope))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(raw[5 : len(raw)-8]); got != text {
+			t.Errorf("payload %q opens to %v, which is written as %q", text, sp, got)
+		}
+	})
+}
+
+// decimal is what a number may look like, said another way than in the code.
+var decimal = regexp.MustCompile(`\A-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\z`)
+
+// FuzzSealOpen seals arbitrary values and finds them unchanged, unless Seal
+// refused what cannot be a key.
+func FuzzSealOpen(f *testing.F) {
+	sealing, unsealed := newCodec(f, nil), paginate.Unsealed()
+	f.Add("METADATA", "9007199254740993", []byte("\x00\xff"), []byte("scope"), true)
+	f.Add("TX#2024-01-15T10:05:00.000Z#tx-abc", "-1.5E-130", []byte{}, []byte{}, false)
+	f.Add("2024-01-15T10:05:00.000Z2024-01-15T10:05:00.000Z", "", []byte("2024"), []byte(nil), true)
+	f.Add("1969-12-31T23:59:59.999Z", "00", []byte(nil), []byte("\x00"), true)
+
+	f.Fuzz(func(t *testing.T, str, num string, bin, scope []byte, all bool) {
+		p := paginate.Position{{Kind: paginate.String, Data: str}}
+		if all {
+			p = append(
+				p,
+				paginate.Value{Kind: paginate.Number, Data: num},
+				paginate.Value{Kind: paginate.Binary, Data: string(bin)},
+			)
+		}
+		for _, c := range []*paginate.Codec{sealing, unsealed, sealing.Watermarks()} {
+			token, err := c.Seal(p, scope)
+			valid := utf8.ValidString(str) && (!all || decimal.MatchString(num))
+			small := len(str)+len(num)+len(bin) < 6000
+			if err != nil {
+				if !errors.Is(err, paginate.ErrInvalidPosition) || valid && small {
+					t.Fatalf("Seal(%q): %v", p, err)
+				}
+				continue
+			}
+			if !valid {
+				t.Fatalf("Seal(%q) is not refused", p)
+			}
+			if len(token) > 8192 {
+				t.Fatalf("a token of %d characters", len(token))
+			}
+			checkOpens(t, c, token, scope, p)
+			checkRefused(t, c, token, append([]byte("x"), scope...), paginate.Mismatch)
+		}
+	})
+}

@@ -1,0 +1,180 @@
+package paginate
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf8"
+)
+
+// Kind is the type of a key attribute, by its letter in DynamoDB.
+type Kind byte
+
+// The types that DynamoDB allows for key attributes.
+const (
+	String Kind = 'S'
+	Number Kind = 'N'
+	Binary Kind = 'B'
+)
+
+// Value is one key attribute of a position.
+type Value struct {
+	Kind Kind
+
+	// Data is the text of a string, the decimal text of a number exactly as
+	// DynamoDB gave it, or the raw bytes of a binary.
+	Data string
+}
+
+// Position is a place in a query: the values of the key attributes that order
+// it, in the order of the schema. For a table that is the sort key; for an
+// index, the index's sort key and then the table's keys. It never holds the
+// partition key that is being queried: the server knows that one.
+type Position []Value
+
+// validate finds the first value that cannot be a key attribute.
+func (p Position) validate() error {
+	if len(p) == 0 {
+		// An empty position would open as "start again", silently.
+		return &PositionError{Value: -1, Rule: "no values"}
+	}
+	for i, v := range p {
+		if rule := v.fault(); rule != "" {
+			return &PositionError{Value: i, Rule: rule}
+		}
+	}
+	return nil
+}
+
+func (v Value) fault() string {
+	switch v.Kind {
+	case String:
+		if !utf8.ValidString(v.Data) {
+			return "not valid UTF-8"
+		}
+	case Number:
+		if !isDecimal(v.Data) {
+			return "not a decimal number"
+		}
+	case Binary:
+	default:
+		return "unknown kind"
+	}
+	return ""
+}
+
+// A value is written as a head, the unsigned varint of length<<2 | tag, and
+// then its bytes. A string in which a timestamp stands is written with tag
+// tagStamped: the head counts the other bytes, a second varint says where the
+// timestamp goes, and six bytes hold its milliseconds.
+const (
+	tagString = iota
+	tagNumber
+	tagBinary
+	tagStamped
+
+	tagBits = 2
+	tagMask = 1<<tagBits - 1
+)
+
+// appendPosition appends the one encoding of a valid position.
+func appendPosition(b []byte, p Position) []byte {
+	for _, v := range p {
+		b = appendValue(b, v)
+	}
+	return b
+}
+
+func appendValue(b []byte, v Value) []byte {
+	tag := tagString
+	switch v.Kind {
+	case Number:
+		tag = tagNumber
+	case Binary:
+		tag = tagBinary
+	case String:
+		if at, millis, ok := findStamp(v.Data); ok {
+			b = binary.AppendUvarint(b, uint64(len(v.Data)-stampSize)<<tagBits|tagStamped)
+			b = binary.AppendUvarint(b, uint64(at))
+			b = appendMillis(b, millis)
+			b = append(b, v.Data[:at]...)
+			return append(b, v.Data[at+stampSize:]...)
+		}
+	}
+	b = binary.AppendUvarint(b, uint64(len(v.Data))<<tagBits|uint64(tag))
+	return append(b, v.Data...)
+}
+
+// decodePosition reads what appendPosition wrote and reports whether it could.
+// It is lenient where two encodings have one meaning: the caller encodes the
+// result again and compares.
+func decodePosition(b []byte) (Position, bool) {
+	p := make(Position, 0, 3) // An index's sort key and the table's two.
+	for len(b) > 0 {
+		v, rest, ok := cutValue(b)
+		if !ok {
+			return nil, false
+		}
+		p, b = append(p, v), rest
+	}
+	return p, p.validate() == nil
+}
+
+func cutValue(b []byte) (v Value, rest []byte, ok bool) {
+	head, n := binary.Uvarint(b)
+	if n <= 0 {
+		return Value{}, nil, false
+	}
+	b = b[n:]
+	tag, size := head&tagMask, head>>tagBits
+
+	var at uint64
+	var millis int64
+	if tag == tagStamped {
+		at, n = binary.Uvarint(b)
+		if n <= 0 || at > size || len(b)-n < millisSize {
+			return Value{}, nil, false
+		}
+		millis = readMillis(b[n:])
+		b = b[n+millisSize:]
+	}
+	if size > uint64(len(b)) {
+		return Value{}, nil, false
+	}
+	data, rest := b[:size], b[size:]
+
+	switch tag {
+	case tagString:
+		v = Value{Kind: String, Data: string(data)}
+	case tagNumber:
+		v = Value{Kind: Number, Data: string(data)}
+	case tagBinary:
+		v = Value{Kind: Binary, Data: string(data)}
+	case tagStamped:
+		v = Value{Kind: String, Data: insertStamp(data, int(at), millis)}
+	}
+	return v, rest, true
+}
+
+// isDecimal reports whether s is a number as DynamoDB writes it: digits with
+// an optional sign, fraction and exponent. Precision and range are the
+// engine's to judge.
+func isDecimal(s string) bool {
+	s, ok := cutDigits(strings.TrimPrefix(s, "-"))
+	if frac, found := strings.CutPrefix(s, "."); ok && found {
+		s, ok = cutDigits(frac)
+	}
+	if ok && s != "" && (s[0] == 'e' || s[0] == 'E') {
+		s = s[1:]
+		if s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		s, ok = cutDigits(s)
+	}
+	return ok && s == ""
+}
+
+// cutDigits cuts the leading digits off and reports whether there were any.
+func cutDigits(s string) (rest string, ok bool) {
+	rest = strings.TrimLeft(s, "0123456789")
+	return rest, len(rest) < len(s)
+}

@@ -1,0 +1,120 @@
+package paginate_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/singletable/singletable/paginate"
+)
+
+// TestBudget pins the length of every token that an address has to hold.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	pages := newCodec(t, nil)
+	longest := paginate.Position{ // The most that an index and its table allow.
+		{Kind: paginate.String, Data: strings.Repeat("i", 1024)},
+		{Kind: paginate.String, Data: strings.Repeat("p", 2048)},
+		{Kind: paginate.String, Data: strings.Repeat("s", 1024)},
+	}
+	tests := map[string]struct {
+		codec    *paginate.Codec
+		position paginate.Position
+		want     int // characters
+		budget   int
+	}{
+		"transaction":  {pages, txPosition, 74, 116},
+		"on the index": {pages, indexPosition, 99, 116},
+		"metadata":     {pages, metadataPosition, 95, 116},
+		"watermark":    {pages.Watermarks(), watermark, 70, 88},
+		"longest":      {pages, longest, 5519, 8192},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			token := seal(t, tt.codec, tt.position, scope)
+			if len(token) != tt.want || len(token) > tt.budget {
+				t.Errorf("%d characters, want %d of at most %d", len(token), tt.want, tt.budget)
+			}
+			checkOpens(t, tt.codec, token, scope, tt.position)
+		})
+	}
+}
+
+func TestSealRefusesImpossiblePositions(t *testing.T) {
+	t.Parallel()
+	number := func(s string) paginate.Value { return paginate.Value{Kind: paginate.Number, Data: s} }
+	ok := paginate.Value{Kind: paginate.String, Data: "TX#1"}
+	tests := map[string]struct {
+		position paginate.Position
+		value    int
+		rule     string
+	}{
+		"nil":              {nil, -1, "no values"},
+		"empty":            {paginate.Position{}, -1, "no values"},
+		"no kind":          {paginate.Position{{}}, 0, "unknown kind"},
+		"unknown kind":     {paginate.Position{ok, {Kind: 'M', Data: "x"}}, 1, "unknown kind"},
+		"invalid UTF-8":    {paginate.Position{{Kind: paginate.String, Data: "a\xff"}}, 0, "not valid UTF-8"},
+		"no digits":        {paginate.Position{number("")}, 0, "not a decimal number"},
+		"sign alone":       {paginate.Position{number("-")}, 0, "not a decimal number"},
+		"plus":             {paginate.Position{number("+1")}, 0, "not a decimal number"},
+		"no integer part":  {paginate.Position{number(".5")}, 0, "not a decimal number"},
+		"no fraction part": {paginate.Position{number("1.")}, 0, "not a decimal number"},
+		"empty exponent":   {paginate.Position{number("1e")}, 0, "not a decimal number"},
+		"signed exponent":  {paginate.Position{number("1E+")}, 0, "not a decimal number"},
+		"space":            {paginate.Position{number(" 1")}, 0, "not a decimal number"},
+		"hexadecimal":      {paginate.Position{number("0x10")}, 0, "not a decimal number"},
+		"infinity":         {paginate.Position{number("Infinity")}, 0, "not a decimal number"},
+		"other digits":     {paginate.Position{ok, ok, number("١٢")}, 2, "not a decimal number"},
+		"too long": {
+			paginate.Position{{Kind: paginate.Binary, Data: strings.Repeat("x", 6200)}},
+			-1, "the token would be longer than 8,192 characters",
+		},
+	}
+	for format, c := range codecs(t) {
+		for name, tt := range tests {
+			t.Run(format+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				token, err := c.Seal(tt.position, scope)
+				if token != "" || !errors.Is(err, paginate.ErrInvalidPosition) || errors.Is(err, paginate.ErrInvalidCursor) {
+					t.Fatalf("Seal = %q, %v; want ErrInvalidPosition", token, err)
+				}
+				e, ok := errors.AsType[*paginate.PositionError](err)
+				if !ok || e.Value != tt.value || e.Rule != tt.rule {
+					t.Errorf("Seal: %#v, want value %d, rule %q", e, tt.value, tt.rule)
+				}
+			})
+		}
+	}
+}
+
+func TestPositionErrorKeepsDataOut(t *testing.T) {
+	t.Parallel()
+	_, err := paginate.Unsealed().Seal(paginate.Position{{Kind: paginate.Number, Data: "secret"}}, nil)
+	if got, want := err.Error(), "paginate: invalid position: value 0: not a decimal number"; got != want {
+		t.Errorf("error %q, want %q", got, want)
+	}
+}
+
+// TestLengthLimit finds the longest value that is sealed, so that the limits
+// of Seal and Open cannot come apart.
+func TestLengthLimit(t *testing.T) {
+	t.Parallel()
+	for format, c := range codecs(t) {
+		longest := 0
+		for size := 6000; size <= 6200; size++ {
+			p := paginate.Position{{Kind: paginate.Binary, Data: strings.Repeat("x", size)}}
+			token, err := c.Seal(p, scope)
+			if err != nil {
+				break
+			}
+			longest = len(token)
+			if _, err := c.Open(token, scope); err != nil {
+				t.Fatalf("%s: a token of %d characters was sealed and is not opened: %v", format, longest, err)
+			}
+		}
+		if longest < 8190 || longest > 8192 {
+			t.Errorf("%s: longest token has %d characters, want about 8192", format, longest)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// Member is one of the types that a partition holds: a [*Repo], what
+// [Repo.Into] returns, or [SkipOthers].
+type Member interface {
+	// member returns the type that it is for, "" for all that are left.
+	member() string
+	// decode makes a value of an item; nil if it is to be skipped.
+	decode(table.Item) (any, error)
+	// keep is given each value of [Collect] after the last one was read.
+	keep(any)
+}
+
+func (r *Repo[T]) member() string { return r.entity.Type }
+
+func (r *Repo[T]) decode(item table.Item) (any, error) {
+	var v T
+	err := item.Decode(&v)
+	return v, err
+}
+
+func (r *Repo[T]) keep(any) {}
+
+// into is a Repo with a slice to append to.
+type into[T any] struct {
+	*Repo[T]
+	slice *[]T
+}
+
+func (i into[T]) keep(v any) { *i.slice = append(*i.slice, v.(T)) }
+
+// Into says where [Collect] is to append the entities of this type.
+func (r *Repo[T]) Into(slice *[]T) Member { return into[T]{Repo: r, slice: slice} }
+
+type skipOthers struct{}
+
+func (skipOthers) member() string                 { return "" }
+func (skipOthers) decode(table.Item) (any, error) { return nil, nil }
+func (skipOthers) keep(any)                       {}
+
+// SkipOthers lets [Collect] and [Stream] pass over items of types that no other
+// member is for. Without it they are [table.ErrWrongType].
+func SkipOthers() Member { return skipOthers{} }
+
+// Collect reads a query whose items are of several types and appends each to
+// the slice of its type:
+//
+//	err := repo.Collect(ctx, tbl, q, users.Into(&us), transactions.Into(&txs))
+//
+// After an error the slices are as they were.
+func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Member) error {
+	type kept struct {
+		by Member
+		v  any
+	}
+	var all []kept
+	err := each(ctx, t, "Collect", q, members, func(m Member, v any) bool {
+		all = append(all, kept{m, v})
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	for _, k := range all {
+		k.by.keep(k.v)
+	}
+	return nil
+}
+
+// Stream reads a query whose items are of several types, in the order of the
+// query. Each value is of the type of its member; a type switch tells which:
+//
+//	for v, err := range repo.Stream(ctx, tbl, q, users, transactions) {
+//		if err != nil {
+//			return err
+//		}
+//		switch v := v.(type) {
+//		case User:
+//		case Transaction:
+//		}
+//	}
+//
+// The error is yielded once, last, and must be looked at.
+func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Member) iter.Seq2[any, error] {
+	return func(yield func(any, error) bool) {
+		if err := each(ctx, t, "Stream", q, members, func(_ Member, v any) bool { return yield(v, nil) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// each gives every item of a query to its member and the value to do, until do
+// returns false.
+func each(ctx context.Context, t *table.Table, op string, q table.Query, members []Member, do func(Member, any) bool) error {
+	fail := func(err error) error {
+		return &table.Error{Op: op, Table: t.Schema().Name, Index: q.Index, Key: keys.Key{PK: q.PK}, Err: err}
+	}
+	byType := make(map[string]Member, len(members))
+	for _, m := range members {
+		if _, twice := byType[m.member()]; twice {
+			return fail(fmt.Errorf("%w: two members for type %q", table.ErrInvalidQuery, m.member()))
+		}
+		byType[m.member()] = m
+	}
+	attribute := t.Schema().Type
+	for item, err := range table.All[table.Item](ctx, t, q) {
+		if err != nil {
+			return err
+		}
+		name := ""
+		if s, ok := item[attribute].(*types.AttributeValueMemberS); ok {
+			name = s.Value
+		}
+		m, known := byType[name]
+		if !known {
+			m, known = byType[""]
+		}
+		if !known {
+			return fail(fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
+		}
+		v, err := m.decode(item)
+		if err != nil {
+			return fail(fmt.Errorf("item of type %q: %w", name, err))
+		}
+		if v != nil && !do(m, v) {
+			return nil
+		}
+	}
+	return nil
+}

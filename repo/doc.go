@@ -1,0 +1,24 @@
+// Package repo stores the entities of an application in a [table.Table].
+//
+// An [Entity] describes how values of a Go type are stored: their type name and
+// plain functions from a value to its keys. The Go type itself stays clean.
+// [New] makes a [Repo] of the description, with Get, Query, Create, Put, Update
+// and Delete for values of that type.
+//
+// An entity can have several placements: a transaction may be one item under
+// its user, to be listed there, and another one under its id, to be found by it.
+// Every write touches all placements in one DynamoDB transaction, so they
+// cannot drift apart. When a change alters a key, the old item is deleted in the
+// same transaction.
+//
+// With [Entity].Version, writes are guarded by optimistic locking, and
+// [Repo.Update] carries out read-modify-write without losing updates.
+//
+// The same writes exist as ops ([Repo.CreateOps], [Repo.PutOps],
+// [Repo.UpdateOps], [Repo.DeleteOps]), to be joined across entities into one
+// [table.Table.Transact].
+//
+// A query over a partition that holds entities of several types is read by
+// [Collect], into a slice for each type, or by [Stream], in the order of the
+// partition.
+package repo

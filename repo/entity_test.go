@@ -1,0 +1,73 @@
+package repo_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+)
+
+// ignoreSDK passes over the SDK's internal fields.
+var ignoreSDK = cmpopts.IgnoreUnexported(
+	types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberM{},
+)
+
+func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
+	t.Parallel()
+	tbl, _ := unsent(t)
+	key := func(User) keys.Key { return keys.Key{} }
+	for name, test := range map[string]struct {
+		entity repo.Entity[User]
+		want   []string
+	}{
+		"zero": {
+			repo.Entity[User]{},
+			[]string{"Type: is empty", "Key: is nil"},
+		},
+		"copy without key": {
+			repo.Entity[User]{Type: "USER", Key: key, Copies: []repo.Placement[User]{{}}},
+			[]string{"Copies[0].Key: is nil"},
+		},
+		"indexes": {
+			repo.Entity[User]{
+				Type: "USER", Key: key,
+				Indexes: repo.Indexes[User]{"GSI1": key, "GSI2": nil, "GSI9": key},
+				Copies:  []repo.Placement[User]{{Name: "by mail", Key: key, Indexes: repo.Indexes[User]{"GSI1": key}}},
+			},
+			[]string{
+				`Indexes["GSI2"]: is nil`,
+				`Indexes: the schema has no index "GSI9"`,
+				`Indexes: "GSI1" is on USER and on USER by mail, and a query of it would return the entity twice`,
+			},
+		},
+		"version that is the expiry": {
+			repo.Entity[User]{Type: "USER", Key: key, Version: "expiresAt"},
+			[]string{`Version: attribute "expiresAt" has another use in the schema`},
+		},
+		"version without a field": {
+			repo.Entity[User]{Type: "USER", Key: key, Version: "rev"},
+			[]string{`Version: repo_test.User has no integer field for attribute "rev"`},
+		},
+	} {
+		_, err := repo.New(tbl, test.entity)
+		invalid, ok := errors.AsType[*repo.EntityError](err)
+		if !ok || !errors.Is(err, repo.ErrInvalidEntity) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(test.want, invalid.Problems); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if _, err := repo.New(nil, userEntity); !errors.Is(err, repo.ErrInvalidEntity) {
+		t.Errorf("nil table: %v", err)
+	}
+	if _, err := repo.New(tbl, repo.Entity[string]{Type: "TEXT", Key: func(string) keys.Key { return keys.Key{} }, Version: "v"}); !errors.Is(err, repo.ErrInvalidEntity) {
+		t.Errorf("a version in a string: %v", err)
+	}
+}

@@ -1,0 +1,539 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// The domain of the tests: users, and transactions that are stored under their
+// user and under their id.
+
+var schema = table.Schema{
+	Name: "AppCore",
+	TTL:  "expiresAt",
+	Indexes: []table.Index{
+		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
+		{Name: "GSI2", PK: "GSI2PK"},
+	},
+}
+
+type User struct {
+	ID        string `dynamodbav:"userId"`
+	Name      string `dynamodbav:"name"`
+	Logins    int    `dynamodbav:"logins"`
+	ExpiresAt int64  `dynamodbav:"expiresAt,omitempty"`
+	Version   int64  `dynamodbav:"version"`
+}
+
+func userKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
+
+var userEntity = repo.Entity[User]{
+	Type:    "USER",
+	Key:     func(u User) keys.Key { return userKey(u.ID) },
+	Version: "version",
+}
+
+type Tx struct {
+	ID      string    `dynamodbav:"txId"`
+	User    string    `dynamodbav:"userId"`
+	At      time.Time `dynamodbav:"createdAt"`
+	Status  string    `dynamodbav:"status"`
+	Version int64     `dynamodbav:"version"`
+}
+
+func txKey(id string) keys.Key { return keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata} }
+
+func (t Tx) listKey() keys.Key {
+	return keys.Key{PK: keys.User.PK(t.User), SK: keys.Tx.SK(keys.Time(t.At), keys.Str(t.ID))}
+}
+
+var txEntity = repo.Entity[Tx]{
+	Type: "TRANSACTION",
+	Key:  func(t Tx) keys.Key { return txKey(t.ID) },
+	Indexes: repo.Indexes[Tx]{
+		"GSI1": func(t Tx) keys.Key {
+			return keys.Key{PK: keys.Prefix("GLOBAL_TX").PK(), SK: keys.None.SK(keys.Time(t.At), keys.Str(t.ID))}
+		},
+		// Pending transactions only.
+		"GSI2": func(t Tx) keys.Key {
+			if t.Status != "PENDING" {
+				return keys.Key{}
+			}
+			return keys.Key{PK: keys.Prefix("PENDING").PK()}
+		},
+	},
+	Copies:  []repo.Placement[Tx]{{Name: "by user", Key: Tx.listKey}},
+	Version: "version",
+}
+
+var start = time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
+
+func newTx(n int) Tx {
+	return Tx{ID: fmt.Sprintf("tx-%03d", n), User: "u-123", At: start.Add(time.Duration(n) * time.Minute), Status: "PENDING"}
+}
+
+func must[T any](tb testing.TB) func(T, error) T {
+	return func(v T, err error) T {
+		tb.Helper()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return v
+	}
+}
+
+func newRepo[T any](tb testing.TB, t *table.Table, e repo.Entity[T]) *repo.Repo[T] {
+	tb.Helper()
+	return must[*repo.Repo[T]](tb)(repo.New(t, e))
+}
+
+func check(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// placements returns the items of a transaction as they are stored: under its
+// id and under its user.
+func placements(tb testing.TB, t *table.Table, tx Tx) (byID, byUser table.Item) {
+	tb.Helper()
+	items := [2]table.Item{}
+	for i, key := range []keys.Key{txKey(tx.ID), tx.listKey()} {
+		item, err := table.Get[table.Item](tb.Context(), t.Consistent(), key)
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			tb.Fatal(err)
+		}
+		items[i] = item
+	}
+	return items[0], items[1]
+}
+
+func TestCreateStoresEveryPlacementAndTheIndexKeysOnOne(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	txs := newRepo(t, tbl, txEntity)
+	check(t, txs.Create(t.Context(), newTx(0)))
+
+	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	common := table.Item{
+		"txId": s("tx-000"), "userId": s("u-123"), "createdAt": s("2024-01-15T10:05:00Z"), "status": s("PENDING"),
+		"entityType": s("TRANSACTION"), "version": &types.AttributeValueMemberN{Value: "1"},
+	}
+	with := func(more table.Item) table.Item {
+		all := table.Item{}
+		for _, part := range []table.Item{common, more} {
+			for k, v := range part {
+				all[k] = v
+			}
+		}
+		return all
+	}
+	byID, byUser := placements(t, tbl, newTx(0))
+	wantByID := with(table.Item{
+		"pk": s("TX#tx-000"), "sk": s("METADATA"),
+		"GSI1PK": s("GLOBAL_TX"), "GSI1SK": s("2024-01-15T10:05:00.000Z#tx-000"), "GSI2PK": s("PENDING"),
+	})
+	wantByUser := with(table.Item{"pk": s("USER#u-123"), "sk": s("TX#2024-01-15T10:05:00.000Z#tx-000")})
+	if diff := cmp.Diff(wantByID, byID, ignoreSDK); diff != "" {
+		t.Errorf("item under the id (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(wantByUser, byUser, ignoreSDK); diff != "" {
+		t.Errorf("item under the user (-want +got):\n%s", diff)
+	}
+	for index, pk := range map[string]keys.PK{"GSI1": "GLOBAL_TX", "GSI2": "PENDING"} {
+		page := must[table.Page[Tx]](t)(txs.Query(t.Context(), table.Query{Index: index, PK: pk}))
+		if len(page.Items) != 1 {
+			t.Errorf("%s returns the transaction %d times", index, len(page.Items))
+		}
+	}
+	if err := txs.Create(t.Context(), newTx(0)); !errors.Is(err, table.ErrExists) {
+		t.Errorf("second Create: %v", err)
+	}
+}
+
+func TestUpdateChangesEveryPlacement(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	txs := newRepo(t, tbl, txEntity)
+	check(t, txs.Create(t.Context(), newTx(0)))
+
+	for name, key := range map[string]keys.Key{"the entity's key": txKey("tx-000"), "a copy's key": newTx(0).listKey()} {
+		got, err := txs.Update(t.Context(), key, func(tx *Tx) error {
+			tx.Status = "COMPLETED by " + name
+			return nil
+		})
+		check(t, err)
+		byID := must[Tx](t)(txs.Get(t.Context(), txKey("tx-000")))
+		byUser := must[Tx](t)(txs.Get(t.Context(), newTx(0).listKey()))
+		if diff := cmp.Diff(byID, byUser); diff != "" {
+			t.Errorf("by %s: the placements differ (-id +user):\n%s", name, diff)
+		}
+		if diff := cmp.Diff(got, byID); diff != "" {
+			t.Errorf("by %s: Update returned another value than it stored (-got +stored):\n%s", name, diff)
+		}
+	}
+	pending := must[table.Page[Tx]](t)(txs.Query(t.Context(), table.Query{Index: "GSI2", PK: "PENDING"}))
+	if len(pending.Items) != 0 {
+		t.Error("a completed transaction is still in the index of pending ones")
+	}
+}
+
+func TestUpdateMovesAPlacementWhoseKeyChanges(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	txs := newRepo(t, tbl, txEntity)
+	check(t, txs.Create(t.Context(), newTx(0)))
+	taken := newTx(1)
+	taken.User = "u-taken"
+	check(t, txs.Create(t.Context(), taken))
+
+	moved, err := txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
+		tx.User = "u-456"
+		return nil
+	})
+	check(t, err)
+	if _, old := placements(t, tbl, newTx(0)); old != nil {
+		t.Error("the old item is still there")
+	}
+	if byID, byUser := placements(t, tbl, moved); byID == nil || byUser == nil {
+		t.Errorf("placements after the move: %v and %v", byID, byUser)
+	}
+
+	// The new key is another transaction's.
+	_, err = txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
+		tx.ID, tx.User, tx.At = taken.ID, taken.User, taken.At
+		return nil
+	})
+	if !errors.Is(err, table.ErrExists) {
+		t.Errorf("a move onto another entity: %v", err)
+	}
+	if got := must[Tx](t)(txs.Get(t.Context(), moved.listKey())); got != moved {
+		t.Errorf("after the refused move: %+v, want %+v", got, moved)
+	}
+}
+
+func TestDeleteRemovesEveryPlacement(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	txs := newRepo(t, tbl, txEntity)
+	for i, key := range []keys.Key{txKey("tx-000"), newTx(0).listKey()} {
+		check(t, txs.Create(t.Context(), newTx(0)))
+		check(t, txs.Delete(t.Context(), key))
+		if byID, byUser := placements(t, tbl, newTx(0)); byID != nil || byUser != nil {
+			t.Errorf("case %d: left over: %v and %v", i, byID, byUser)
+		}
+		check(t, txs.Delete(t.Context(), key))
+	}
+}
+
+func TestLostResponsesLeaveAllPlacementsOrNone(t *testing.T) {
+	t.Parallel()
+	lose := tabletest.LoseResponse()
+	fail := tabletest.Status(500, "InternalServerError", "injected")
+	for name, faults := range map[string][]tabletest.Fault{
+		"lost once":              {lose},
+		"lost for good":          {lose, lose, lose},
+		"refused once":           {fail},
+		"refused for good":       {fail, fail, fail},
+		"refused, then lost":     {fail, lose},
+		"error after the commit": {tabletest.After(fail), tabletest.After(fail), tabletest.After(fail)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var broken tabletest.Faults
+			tbl := tabletest.NewWith(t, tabletest.Client(t, broken.Install), schema, nil)
+			txs := newRepo(t, tbl, txEntity)
+			steps := []func() error{
+				func() error { return txs.Create(t.Context(), newTx(0)) },
+				func() error {
+					_, err := txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
+						tx.Status = "COMPLETED"
+						return nil
+					})
+					return err
+				},
+				func() error { return txs.Delete(t.Context(), txKey("tx-000")) },
+			}
+			for i, step := range steps {
+				broken.Next("TransactWriteItems", faults...)
+				err := step()
+				if err != nil && !errors.Is(err, table.ErrOutcomeUnknown) {
+					t.Fatalf("step %d: %v", i, err)
+				}
+				byID, byUser := placements(t, tbl, newTx(0))
+				if (byID == nil) != (byUser == nil) {
+					t.Fatalf("step %d: one placement without the other: %v and %v", i, byID, byUser)
+				}
+				if byID != nil && !cmp.Equal(byID["status"], byUser["status"], ignoreSDK) {
+					t.Fatalf("step %d: the placements differ", i)
+				}
+				// What is not done yet is done by doing it again.
+				if err != nil {
+					if err := step(); err != nil && !errors.Is(err, table.ErrExists) {
+						t.Fatalf("step %d again: %v", i, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestConcurrentUpdatesLoseNothing(t *testing.T) {
+	t.Parallel()
+	users := newRepo(t, tabletest.New(t, schema, nil), userEntity)
+	txs := newRepo(t, tabletest.New(t, schema, nil), txEntity)
+	check(t, users.Create(t.Context(), User{ID: "u-123"}))
+	check(t, txs.Create(t.Context(), newTx(0)))
+
+	const writers = 32
+	errs := make(chan error, 2*writers)
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			_, err := users.Update(t.Context(), userKey("u-123"), func(u *User) error {
+				u.Logins++
+				return nil
+			})
+			errs <- err
+		})
+		group.Go(func() {
+			_, err := txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
+				tx.Status += "+"
+				return nil
+			})
+			errs <- err
+		})
+	}
+	group.Wait()
+	close(errs)
+	for err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	u := must[User](t)(users.Get(t.Context(), userKey("u-123")))
+	if u.Logins != writers || u.Version != writers+1 {
+		t.Errorf("after %d additions: %+v", writers, u)
+	}
+	for _, key := range []keys.Key{txKey("tx-000"), newTx(0).listKey()} {
+		tx := must[Tx](t)(txs.Get(t.Context(), key))
+		if tx.Status != "PENDING"+strings.Repeat("+", writers) || tx.Version != writers+1 {
+			t.Errorf("after %d additions: %+v", writers, tx)
+		}
+	}
+}
+
+func TestStaleWritesAreConflicts(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
+	check(t, users.Put(t.Context(), User{ID: "u-123", Name: "first"}))
+	check(t, txs.Put(t.Context(), newTx(0)))
+
+	stale, staleTx := User{ID: "u-123", Name: "stale"}, newTx(0)
+	for name, err := range map[string]error{
+		"Put":                users.Put(t.Context(), stale),
+		"Put with copies":    txs.Put(t.Context(), staleTx),
+		"PutOps":             tbl.Transact(t.Context(), append(users.PutOps(stale), txs.PutOps(staleTx)...)...),
+		"UpdateOps":          tbl.Transact(t.Context(), txs.UpdateOps(staleTx, staleTx)...),
+		"DeleteOps":          tbl.Do(t.Context(), users.DeleteOps(stale)[0]),
+		"DeleteOps of a gap": tbl.Do(t.Context(), users.DeleteOps(User{ID: "nobody", Version: 3})[0]),
+	} {
+		if !errors.Is(err, table.ErrConflict) {
+			t.Errorf("%s of a stale value: %v", name, err)
+		}
+		if table.Classify(err) != table.Transient {
+			t.Errorf("%s: class %v", name, table.Classify(err))
+		}
+	}
+	fresh := must[User](t)(users.Get(t.Context(), userKey("u-123")))
+	if want := (User{ID: "u-123", Name: "first", Version: 1}); fresh != want {
+		t.Errorf("stored: %+v, want %+v", fresh, want)
+	}
+	fresh.Name = "second"
+	check(t, users.Put(t.Context(), fresh))
+	freshTx := must[Tx](t)(txs.Get(t.Context(), txKey("tx-000")))
+	freshTx.User = "u-456"
+	check(t, txs.Put(t.Context(), freshTx))
+	if _, old := placements(t, tbl, newTx(0)); old != nil {
+		t.Error("Put left the copy under its old key")
+	}
+}
+
+func TestItemsOfOtherWritersAdoptVersions(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	users := newRepo(t, tbl, userEntity)
+	check(t, tbl.Do(t.Context(), table.Put(userKey("u-old"), map[string]types.AttributeValue{
+		"userId":     &types.AttributeValueMemberS{Value: "u-old"},
+		"entityType": &types.AttributeValueMemberS{Value: "USER"},
+	})))
+	got, err := users.Update(t.Context(), userKey("u-old"), func(u *User) error {
+		u.Name = "adopted"
+		return nil
+	})
+	check(t, err)
+	if want := (User{ID: "u-old", Name: "adopted", Version: 1}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestExpiredEntitiesAreAbsent(t *testing.T) {
+	t.Parallel()
+	now := start
+	tbl := tabletest.New(t, schema, &table.Options{Now: func() time.Time { return now }})
+	users := newRepo(t, tbl, userEntity)
+	expired := User{ID: "u-123", Name: "old", ExpiresAt: now.Unix()}
+	check(t, users.Create(t.Context(), expired))
+
+	if _, err := users.Get(t.Context(), userKey("u-123")); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("Get: %v", err)
+	}
+	if _, err := users.Update(t.Context(), userKey("u-123"), func(*User) error { return nil }); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("Update: %v", err)
+	}
+	check(t, users.Put(t.Context(), User{ID: "u-123", Name: "new", ExpiresAt: now.Unix() + 1}))
+	if err := users.Create(t.Context(), expired); !errors.Is(err, table.ErrExists) {
+		t.Errorf("Create over a live one: %v", err)
+	}
+	if u := must[User](t)(users.Get(t.Context(), userKey("u-123"))); u.Name != "new" || u.Version != 1 {
+		t.Errorf("stored: %+v", u)
+	}
+}
+
+func TestAnErrorOfTheChangeEndsUpdate(t *testing.T) {
+	t.Parallel()
+	users := newRepo(t, tabletest.New(t, schema, nil), userEntity)
+	check(t, users.Create(t.Context(), User{ID: "u-123", Name: "as it was"}))
+	refused := errors.New("refused")
+	_, err := users.Update(t.Context(), userKey("u-123"), func(u *User) error {
+		u.Name = "changed"
+		return refused
+	})
+	if !errors.Is(err, refused) {
+		t.Errorf("error: %v", err)
+	}
+	if u := must[User](t)(users.Get(t.Context(), userKey("u-123"))); u.Name != "as it was" {
+		t.Errorf("stored: %+v", u)
+	}
+}
+
+func TestUpdateEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	users := newRepo(t, tbl, userEntity)
+	check(t, users.Create(t.Context(), User{ID: "u-123"}))
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := users.Update(ctx, userKey("u-123"), func(*User) error {
+		// Another writer is always faster.
+		if err := tbl.Do(t.Context(), table.Update(userKey("u-123"), expression.Add(expression.Name("version"), expression.Value(1)))); err != nil {
+			return err
+		}
+		cancel()
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, table.ErrConflict) {
+		t.Errorf("error: %v", err)
+	}
+}
+
+func TestItemsOfAnotherTypeAreRefused(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
+	check(t, users.Create(t.Context(), User{ID: "u-123"}))
+	_, get := txs.Get(t.Context(), userKey("u-123"))
+	_, _, many := txs.GetMany(t.Context(), []keys.Key{userKey("u-123")})
+	_, query := txs.Query(t.Context(), table.Query{PK: keys.User.PK("u-123")})
+	_, all := table.Collect(txs.All(t.Context(), table.Query{PK: keys.User.PK("u-123")}))
+	_, update := txs.Update(t.Context(), userKey("u-123"), func(*Tx) error { return nil })
+	for name, err := range map[string]error{"Get": get, "GetMany": many, "Query": query, "All": all, "Update": update} {
+		if !errors.Is(err, table.ErrWrongType) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestOpsOfSeveralEntitiesMakeOneTransaction(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
+	check(t, users.Create(t.Context(), User{ID: "u-123"}))
+
+	err := tbl.Transact(t.Context(), append(txs.CreateOps(newTx(0)), users.CreateOps(User{ID: "u-123"})...)...)
+	failed, ok := errors.AsType[*table.OpError](err)
+	if !ok || failed.Index != 2 || failed.Name != "USER" || !errors.Is(failed, table.ErrExists) {
+		t.Errorf("error: %v", err)
+	}
+	if byID, byUser := placements(t, tbl, newTx(0)); byID != nil || byUser != nil {
+		t.Error("part of the transaction was written")
+	}
+	check(t, txs.TransactPut(t.Context(), newTx(0), newTx(1), newTx(2)))
+	got := must[[]Tx](t)(table.Collect(txs.All(t.Context(), table.Query{
+		PK: keys.User.PK("u-123"), Range: keys.Tx.All(), Reverse: true, Consistent: true,
+	})))
+	if len(got) != 3 || got[0].ID != "tx-002" || got[2].ID != "tx-000" {
+		t.Errorf("newest first: %+v", got)
+	}
+	found, absent, err := txs.Consistent().GetMany(t.Context(), []keys.Key{txKey("tx-002"), txKey("tx-nope"), txKey("tx-000")})
+	check(t, err)
+	if len(found) != 2 || found[0].ID != "tx-002" || len(absent) != 1 || absent[0] != txKey("tx-nope") {
+		t.Errorf("found %+v, absent %v", found, absent)
+	}
+}
+
+// client builds a table without an engine: nothing may be sent to it.
+func unsent(t *testing.T) (*table.Table, *tabletest.Faults) {
+	t.Helper()
+	var faults tabletest.Faults
+	client := tabletest.Client(t, faults.Install, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
+	return must[*table.Table](t)(table.New(client, schema, nil)), &faults
+}
+
+func TestBadInputSendsNothing(t *testing.T) {
+	t.Parallel()
+	tbl, faults := unsent(t)
+	txs := newRepo(t, tbl, txEntity)
+	unversioned := txEntity
+	unversioned.Version = ""
+	plain := newRepo(t, tbl, unversioned)
+	badIndex := txEntity
+	badIndex.Indexes = repo.Indexes[Tx]{"GSI1": func(Tx) keys.Key { return keys.Key{PK: "GLOBAL_TX"} }}
+	noChange := func(*Tx) error { return nil }
+	_, updateBadKey := txs.Update(t.Context(), keys.Key{PK: "TX#", SK: keys.Metadata}, noChange)
+	_, updatePlain := plain.Update(t.Context(), txKey("tx-000"), noChange)
+	for name, test := range map[string]struct{ err, want error }{
+		"Create with an empty id":          {txs.Create(t.Context(), Tx{}), keys.ErrInvalid},
+		"Create with a bad index key":      {newRepo(t, tbl, badIndex).Create(t.Context(), newTx(0)), keys.ErrInvalid},
+		"Update of a bad key":              {updateBadKey, keys.ErrInvalid},
+		"Delete of a bad key":              {txs.Delete(t.Context(), keys.Key{}), keys.ErrInvalid},
+		"TransactPut of nothing":           {txs.TransactPut(t.Context()), table.ErrInvalidOp},
+		"TransactPut of one twice":         {txs.TransactPut(t.Context(), newTx(0), newTx(0)), table.ErrInvalidOp},
+		"Update without versions":          {updatePlain, repo.ErrInvalidEntity},
+		"Put of copies without versions":   {plain.Put(t.Context(), newTx(0)), repo.ErrInvalidEntity},
+		"Create of a year beyond the keys": {txs.Create(t.Context(), Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)}), keys.ErrInvalid},
+	} {
+		if !errors.Is(test.err, test.want) {
+			t.Errorf("%s: %v, want %v", name, test.err, test.want)
+		}
+	}
+	if sent := faults.Requests(); len(sent) != 0 {
+		t.Errorf("%d requests were sent, the first is %s", len(sent), sent[0].Operation)
+	}
+}
