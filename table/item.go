@@ -18,19 +18,24 @@ type Item map[string]types.AttributeValue
 // SDK's attributevalue package. Attributes that the value has no field for are
 // left out.
 func (i Item) Decode(v any) error {
-	return attributevalue.UnmarshalMap(i, v)
+	return decoder.Decode(&types.AttributeValueMemberM{Value: i}, v)
 }
 
-// decode makes a T of an item. It and encode are the only places where items
+// The SDK's encoder and decoder hold their options only. The functions of
+// attributevalue make new ones for every item.
+var (
+	encoder = attributevalue.NewEncoder()
+	decoder = attributevalue.NewDecoder()
+)
+
+// decode makes a value of an item. It and encode are the only places where items
 // and Go values meet.
-func decode[T any](item Item) (T, error) {
-	var v T
-	if raw, ok := any(&v).(*Item); ok {
+func decode[T any](item Item, v *T) error {
+	if raw, ok := any(v).(*Item); ok {
 		*raw = item
-		return v, nil
+		return nil
 	}
-	err := item.Decode(&v)
-	return v, err
+	return item.Decode(v)
 }
 
 // encode makes an item of a value, as a map of its own that the caller may add
@@ -44,7 +49,7 @@ func encode(v any) (Item, error) {
 	case map[string]types.AttributeValue:
 		return cloned(v), nil
 	}
-	value, err := attributevalue.Marshal(v)
+	value, err := encoder.Encode(v)
 	if err != nil {
 		return nil, err
 	}
@@ -88,17 +93,25 @@ func (t *Table) expired(item Item, now time.Time) bool {
 	return err == nil && seconds >= 1 && seconds <= float64(now.Unix())
 }
 
-// read makes a T of an item that a request returned. It leaves out an expired
-// one, and refuses one of another type than the view is for.
-func read[T any](t *Table, item Item, now time.Time) (v T, live bool, err error) {
+// admit reports whether an item that a request returned is live. It refuses one
+// of another type than the view is for.
+func (t *Table) admit(item Item, now time.Time) (live bool, err error) {
 	if t.expired(item, now) {
-		return v, false, nil
+		return false, nil
 	}
 	if t.ofType != "" {
 		if have := t.typeName(item); have != t.ofType {
-			return v, false, fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, t.ofType, have, t.schema.Type)
+			return false, fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, t.ofType, have, t.schema.Type)
 		}
 	}
-	v, err = decode[T](item)
+	return true, nil
+}
+
+// read makes a T of an item that a request returned, if it is live.
+func read[T any](t *Table, item Item, now time.Time) (v T, live bool, err error) {
+	if live, err = t.admit(item, now); !live || err != nil {
+		return v, false, err
+	}
+	err = decode(item, &v)
 	return v, err == nil, err
 }

@@ -103,7 +103,7 @@ func (o Op) Key() keys.Key { return o.key }
 // write is an op made ready for one table.
 type write struct {
 	op   Op
-	key  Item // key attributes
+	key  Item // key attributes; Put and Create have them in item
 	item Item // the whole item, of Put and Create
 	size int  // bytes of item
 	// The expressions, as the API has them. Nil means none.
@@ -122,8 +122,9 @@ func (t *Table) prepare(op Op) (write, error) {
 	if err := t.checkKey(op.key); err != nil {
 		return w, err
 	}
-	w.key = t.keyItem(op.key)
-	if op.verb == verbPut || op.verb == verbCreate {
+	if op.verb != verbPut && op.verb != verbCreate {
+		w.key = t.keyItem(op.key)
+	} else {
 		item, err := encode(op.value)
 		if err != nil {
 			return w, fmt.Errorf("%w: value: %w", ErrInvalidOp, err)

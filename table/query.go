@@ -83,16 +83,21 @@ func queryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 		if err != nil {
 			return page, err
 		}
+		page.Items = slices.Grow(page.Items, len(items))
 		now := t.Now()
 		for i, item := range items {
-			v, live, err := read[T](t, item, now)
+			live, err := t.admit(item, now)
 			if err != nil {
 				return page, err
 			}
 			if !live {
 				continue
 			}
-			page.Items = append(page.Items, v)
+			// Decoding in place saves a copy of every item.
+			page.Items = append(page.Items, *new(T))
+			if err := decode(item, &page.Items[len(page.Items)-1]); err != nil {
+				return page, err
+			}
 			if len(page.Items) == q.Limit {
 				r.stopAt(item, i == len(items)-1)
 				break
@@ -146,7 +151,7 @@ const growth = 4
 
 // next sends one request. want is how many items the caller still wants, 0 or
 // less for no limit.
-func (r *reader) next(ctx context.Context, want int) ([]Item, error) {
+func (r *reader) next(ctx context.Context, want int) ([]map[string]types.AttributeValue, error) {
 	r.in.Limit = r.engineLimit(want)
 	out, err := send(ctx, r.t, request{operation: "Query", index: r.q.Index}, r.t.client.Query, r.in,
 		func(out *dynamodb.QueryOutput) float64 { return capacity(out.ConsumedCapacity) })
@@ -159,11 +164,7 @@ func (r *reader) next(ctx context.Context, want int) ([]Item, error) {
 	r.stats.Capacity += capacity(out.ConsumedCapacity)
 	r.in.ExclusiveStartKey = out.LastEvaluatedKey
 	r.done = len(out.LastEvaluatedKey) == 0
-	items := make([]Item, len(out.Items))
-	for i, item := range out.Items {
-		items[i] = item
-	}
-	return items, nil
+	return out.Items, nil
 }
 
 // engineLimit says how many items to have DynamoDB look at. With a filter that

@@ -195,7 +195,7 @@ func passing(cancelled *types.TransactionCanceledException) bool {
 		if code == "" || code == reasonNone {
 			continue
 		}
-		if kind := kindOf(code); kind != ErrConflict && kind != ErrThrottled {
+		if kind := kindOf(code); !errors.Is(kind, ErrConflict) && !errors.Is(kind, ErrThrottled) {
 			return false
 		}
 		found = true

@@ -1,0 +1,58 @@
+# Commands for working on singletable. `make` alone lists them.
+
+GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOVULNCHECK   := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+MODULES  := . ./examples ./internal/benchmarks
+PACKAGES := ./... ./examples/... ./internal/benchmarks/...
+FUZZTIME ?= 10s
+
+.PHONY: help
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Run the quickstart on a local engine
+	go run ./examples/quickstart
+
+.PHONY: test
+test: ## Run the tests on a local engine
+	go test ./... ./examples/...
+
+.PHONY: race
+race: ## Run all tests with the race detector
+	go test -race $(PACKAGES)
+
+.PHONY: vet
+vet: ## Run go vet
+	go vet $(PACKAGES)
+	go vet -tags dynamodblocal ./internal/conformance/...
+
+.PHONY: lint
+lint: ## Check format and style with the pinned linter
+	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(GOLANGCI_LINT) run ./...) || exit 1; done
+
+.PHONY: fmt
+fmt: ## Format the code
+	@for m in $(MODULES); do (cd $$m && $(GOLANGCI_LINT) fmt ./...) || exit 1; done
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (10s) each
+	@go list ./... | while read -r pkg; do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			echo "fuzz $$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+.PHONY: conformance
+conformance: ## Run the conformance suite on the default engine and on DynamoDB Local (needs java)
+	go test -count=1 -tags dynamodblocal ./internal/conformance/...
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities (needs the network)
+	$(GOVULNCHECK) ./...
+
+.PHONY: bench
+bench: ## Measure against the SDK and its peers, with ratios
+	go test -run '^$$' -bench . -count 6 ./internal/benchmarks/... | go run ./internal/benchmarks/report

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+)
+
+func Example() {
+	if err := run(context.Background()); err != nil {
+		panic(err)
+	}
+	// Output:
+	// 12:05:00 water plants
+	// 11:05:00 call Bob
+	// 10:05:00 buy milk and bread
+}
+
+// The README and the package documentation show this program. They must show it
+// as it is.
+func TestDocumentationShowsThisProgram(t *testing.T) {
+	t.Parallel()
+	read := func(name string) string {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	program := read("main.go")
+	if !strings.Contains(read("../../README.md"), "```go\n"+program+"```\n") {
+		t.Error("README.md does not show examples/hello/main.go as it is")
+	}
+	var comment strings.Builder
+	for line := range strings.Lines(program) {
+		if line == "\n" {
+			comment.WriteString("//\n")
+		} else {
+			comment.WriteString("//\t" + line)
+		}
+	}
+	if !strings.Contains(read("../../doc.go"), comment.String()) {
+		t.Error("doc.go does not show examples/hello/main.go as it is")
+	}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// The four access patterns of the application. Each is one function: the keys
+// it asks for, and the reads.
+
+// userTransactions is pattern 1: a user's transactions, newest first, page by
+// page. A service would put page.Next into its answer and take it from the next
+// request.
+func userTransactions(ctx context.Context, r repos, out report, user string) error {
+	q := table.Query{
+		PK:      keys.User.PK(user),
+		Range:   keys.Tx.All(),
+		Reverse: true,
+		Limit:   5,
+		Scope:   user,
+	}
+	out.title("1. A user's transactions, newest first, page by page")
+	out.line("  table, pk = %s and sk begins with %s, backwards, pages of %d", q.PK, q.Range.Prefix, q.Limit)
+	found := 0
+	for number := 1; ; number++ {
+		page, err := r.transactions.Query(ctx, q)
+		if err != nil {
+			return err
+		}
+		found += len(page.Items)
+		out.line("  page %d", number)
+		out.rows(transactionRows(page.Items, byUser)...)
+		if page.Next == "" {
+			break
+		}
+		q.After = page.Next
+	}
+	out.cost("read", found)
+	return nil
+}
+
+// transactionByID is pattern 2: one transaction by its id.
+func transactionByID(ctx context.Context, r repos, out report, id string) error {
+	key := transactionKey(id)
+	out.title("2. A transaction by its id")
+	out.line("  table, pk = %s and sk = %s", key.PK, key.SK)
+	t, err := r.transactions.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	out.rows(transactionRows([]Transaction{t}, byID)...)
+	out.cost("read", 1)
+	return nil
+}
+
+// userNotifications is pattern 3: a user's notifications, newest first.
+func userNotifications(ctx context.Context, r repos, out report, user string) error {
+	q := table.Query{PK: keys.User.PK(user), Range: keys.Notif.All(), Reverse: true}
+	out.title("3. A user's notifications, newest first")
+	out.line("  table, pk = %s and sk begins with %s, backwards", q.PK, q.Range.Prefix)
+	notifications, err := table.Collect(r.notifications.All(ctx, q))
+	if err != nil {
+		return err
+	}
+	var rows []string
+	for _, n := range notifications {
+		rows = append(rows, fmt.Sprintf("%s\t%s", notificationEntity.Key(n).SK, n.Text))
+	}
+	out.rows(rows...)
+	out.cost("read", len(notifications))
+	return nil
+}
+
+// newestTransactions is pattern 4: the newest transactions of the whole system,
+// which no partition of the table holds together. The index GSI1 does.
+func newestTransactions(ctx context.Context, r repos, out report, limit int) error {
+	q := table.Query{Index: "GSI1", PK: globalTx.PK(), Reverse: true, Limit: limit}
+	out.title("4. The newest transactions of the whole system")
+	out.line("  index %s, GSI1PK = %s, backwards, the first %d", q.Index, q.PK, q.Limit)
+	page, err := r.transactions.Query(ctx, q)
+	if err != nil {
+		return err
+	}
+	out.rows(transactionRows(page.Items, inIndex)...)
+	out.cost("read", len(page.Items))
+	return nil
+}
+
+// transactionRows prints transactions with the key under which they were found.
+func transactionRows(ts []Transaction, key func(Transaction) keys.Key) []string {
+	rows := make([]string, len(ts))
+	for i, t := range ts {
+		k := key(t)
+		rows[i] = fmt.Sprintf("%s\t%s\t%s\t%d %s\t%s", k.PK, k.SK, t.UserID, t.Amount, t.Currency, t.Status)
+	}
+	return rows
+}
