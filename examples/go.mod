@@ -2,7 +2,10 @@ module github.com/singletable/singletable/examples
 
 go 1.26.0
 
-require github.com/singletable/singletable v0.0.0
+require (
+	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
+	github.com/singletable/singletable v0.0.0
+)
 
 require (
 	github.com/aws/aws-sdk-go-v2 v1.47.6 // indirect
@@ -10,7 +13,6 @@ require (
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression v1.10.6 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.9 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.9 // indirect
-	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0 // indirect
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.46.5 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.9 // indirect

@@ -1,0 +1,128 @@
+package subprocess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Server describes an HTTP server that listens on a port of this machine.
+type Server struct {
+	// Program is the program to run.
+	Program string
+	// Args returns its arguments for a port.
+	Args func(port string) []string
+	// Says returns the text by which the server tells that it listens on a
+	// port. Nil means that it does not tell.
+	Says func(port string) string
+	// Timeout bounds how long it may take to answer.
+	Timeout time.Duration
+}
+
+const (
+	// attempts is how many ports are tried.
+	attempts = 3
+	// pollEvery is the time between two looks at a server that is starting.
+	pollEvery = 2 * time.Millisecond
+	// settle is how long a server that does not tell when it listens must stay
+	// alive after the first answer on its port, to be taken for the one that
+	// gave it. One that finds its port taken has ended by then.
+	settle = 300 * time.Millisecond
+)
+
+// Run starts the server on a free port of 127.0.0.1 and returns when it answers
+// requests, with its base URL. A server that ends at once, as one does that lost
+// its port to another process, is tried again on another port.
+//
+// ctx bounds the start, not the life of the server.
+func (s Server) Run(ctx context.Context) (*Process, string, error) {
+	var errs []error
+	for range attempts {
+		port, err := freePort()
+		if err != nil {
+			return nil, "", err
+		}
+		p, err := Start(s.Program, s.Args(port)...)
+		if err != nil {
+			return nil, "", err
+		}
+		url := "http://127.0.0.1:" + port
+		if err = s.await(ctx, p, url, port); err == nil {
+			return p, url, nil
+		}
+		died := !p.Alive()
+		p.Kill()
+		err = fmt.Errorf("%s on port %s: %w", s.Program, port, err)
+		if out := strings.TrimSpace(p.Output()); out != "" {
+			err = fmt.Errorf("%w; it printed: %s", err, out)
+		}
+		if errs = append(errs, err); !died {
+			break
+		}
+	}
+	return nil, "", errors.Join(errs...)
+}
+
+// await returns nil when p answers at url.
+func (s Server) await(ctx context.Context, p *Process, url, port string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout,
+		fmt.Errorf("no answer within %v", s.Timeout))
+	defer cancel()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+
+	var answered time.Time
+	for {
+		if answered.IsZero() && answers(ctx, client, url) {
+			answered = time.Now()
+		}
+		if !p.Alive() {
+			return errors.New("it ended before it answered")
+		}
+		if !answered.IsZero() && (s.told(p, port) || time.Since(answered) >= settle) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-p.Exited():
+		case <-tick.C:
+		}
+	}
+}
+
+// told reports whether p has said that it listens on the port. What answers
+// there is then p itself.
+func (s Server) told(p *Process, port string) bool {
+	return s.Says != nil && strings.Contains(p.Output(), s.Says(port))
+}
+
+// answers reports whether an HTTP server answers at url, whatever it says.
+func answers(ctx context.Context, client *http.Client, url string) bool {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	resp, err := client.Do(r)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return true
+}
+
+// freePort returns a port of 127.0.0.1 that was free a moment ago.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = l.Close() }()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
+}

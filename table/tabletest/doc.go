@@ -1,0 +1,96 @@
+// Package tabletest runs code that uses DynamoDB against a real engine on this
+// machine, and breaks its requests on purpose.
+//
+// # Tables
+//
+// A test asks for a table and gets an empty one of its own, on an engine that
+// all tests of the process share. There is nothing to set up, nothing to clean
+// up, and tests may run in parallel:
+//
+//	func TestPlaceOrder(t *testing.T) {
+//		t.Parallel()
+//		tbl := tabletest.New(t, orders.Schema, nil)
+//		store := orders.NewStore(tbl)
+//		// …
+//	}
+//
+// Without an engine the test fails, and the failure says how to get one.
+// [Client] is for code that is on the SDK alone. A program or an Example, which
+// has no [testing.TB], uses [Start].
+//
+// # The engine
+//
+// The first of these is used:
+//
+//  1. What the environment variable AWS_ENDPOINT_URL_DYNAMODB names, whatever it
+//     is: DynamoDB Local, another engine, or AWS itself with an account for
+//     tests. Nothing is started then.
+//  2. The program dynoxide on PATH.
+//  3. The copy of dynoxide in the user's cache directory ([os.UserCacheDir]),
+//     under singletable.
+//  4. On linux/amd64, dynoxide from npm, which is installed into the cache once,
+//     with a line on standard error saying so.
+//
+// The version is pinned, and the copy in the cache is compared with a pinned
+// sha256 before each start: one that differs is never run and is installed anew.
+// A program on PATH is the user's own choice and is not compared.
+//
+// An engine that was started listens on a free port of 127.0.0.1. It keeps its
+// data in memory, or in the file of [Options]. It ends with the process that
+// started it, also when that process panics or is killed. It does not end by
+// Ctrl-C in the terminal, so a program can finish its requests first.
+//
+// # Faults
+//
+// A local engine is never busy, never in conflict and never out of reach, so
+// nothing in a test shows what a program does then. [Faults] stands between the
+// SDK's client and the engine. It records every request, and does to the next
+// ones of an operation what it was told:
+//
+//	var faults tabletest.Faults
+//	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), orders.Schema, nil)
+//
+//	// The first attempt is committed, but its answer is lost.
+//	faults.Next("TransactWriteItems", tabletest.LoseResponse())
+//
+// A [Fault] is a function; those of this package can be told apart by what has
+// become of the request when the caller sees the error:
+//
+//	                                 before           after it was carried out
+//	the connection breaks            Drop()           LoseResponse()
+//	… in the middle of the answer                     Truncate()
+//	an error answer                  Status(…)        After(Status(…))
+//	throttled                        Throttle()       After(Throttle())
+//	a cancelled transaction          CancelTransaction(…)
+//	no answer until the context ends Hold(nil)        After(Hold(nil))
+//	a part of a batch is left over   Unprocessed(n)
+//
+// The process that dies between two of its requests, here after the third, is a
+// line of three requests that pass before everything fails:
+//
+//	faults.Next("", nil, nil, nil)
+//	faults.Always("", tabletest.Drop())
+//
+// A client without the SDK's own retries, which tests of such endings often
+// want, has o.Retryer = aws.NopRetryer{}.
+//
+// # Caveats
+//
+// A local engine is not AWS. It is consistent at once, also its indexes, deletes
+// no expired items, and counts capacity in its own way. What holds on one engine
+// only, such as the order of index items with equal keys or the wording of
+// errors, is nothing to rely on.
+//
+// DynamoDB Local takes at most ten items in a transaction in its older builds,
+// and needs -sharedDb if clients differ in region or credentials.
+//
+// With an engine that the variable names, tables are left behind by a test that
+// is killed. Their names begin with the test's.
+//
+// On Windows an engine that was started ends by [Engine.Close] only. The one that
+// [New] and [Client] share is never closed and so outlives the tests there: name
+// a running engine by the variable instead.
+//
+// Processes are watched by /bin/sh, so a container without it can only use an
+// engine that runs already.
+package tabletest

@@ -1,0 +1,166 @@
+package tabletest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/internal/subprocess"
+)
+
+// EndpointVariable is the environment variable, the AWS SDK's own, that names a
+// running engine. Where it is set, nothing is started.
+const EndpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
+
+// ErrNoEngine is matched by the error of [Start] when there is no engine to use
+// and none can be installed. The error's text says each way to get one.
+var ErrNoEngine = errors.New("no DynamoDB engine")
+
+// Options configures [Start]. The zero value is an engine in memory.
+type Options struct {
+	// Path is the file that keeps the data. It is created if it does not exist;
+	// one engine at a time may use it. Empty means in memory. The path is of no
+	// effect on an engine that [EndpointVariable] names.
+	Path string
+}
+
+// Engine is a DynamoDB engine that answers at an endpoint. It is safe for
+// concurrent use.
+type Engine struct {
+	endpoint string
+	creds    aws.Credentials
+	http     *awshttp.BuildableClient
+	process  *subprocess.Process // Nil if the engine was running already.
+}
+
+// startTimeout bounds the start of an installed engine, which takes some
+// milliseconds on an idle machine.
+const startTimeout = 20 * time.Second
+
+// maxBackoff bounds the pauses of clients before they repeat a request.
+const maxBackoff = 10 * time.Millisecond
+
+// Start returns an engine: the one that [EndpointVariable] names, or else one
+// that it starts. The package documentation says where it comes from. If there
+// is none, the error matches [ErrNoEngine].
+//
+// A started engine listens on a free port of 127.0.0.1. It ends with
+// [Engine.Close], and with this process, however the process ends. ctx bounds
+// the start, not the engine's life.
+func Start(ctx context.Context, opts *Options) (*Engine, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	e, err := start(ctx, *opts)
+	if err != nil {
+		return nil, fmt.Errorf("tabletest: %w", err)
+	}
+	return e, nil
+}
+
+func start(ctx context.Context, opts Options) (*Engine, error) {
+	e := &Engine{
+		creds: aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local", Source: "tabletest"},
+		// The SDK's default keeps ten idle connections. A test of concurrent
+		// writers would open and close the rest over and over.
+		http: awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConnsPerHost = t.MaxIdleConns
+		}),
+	}
+	if named := os.Getenv(EndpointVariable); named != "" {
+		u, err := url.Parse(named)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, fmt.Errorf("%s=%q is not the URL of an engine, such as http://127.0.0.1:8000", EndpointVariable, named)
+		}
+		e.endpoint = named
+		if id := os.Getenv("AWS_ACCESS_KEY_ID"); id != "" {
+			e.creds = aws.Credentials{
+				AccessKeyID:     id,
+				SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
+				SessionToken:    os.Getenv("AWS_SESSION_TOKEN"),
+				Source:          "environment",
+			}
+		}
+		return e, nil
+	}
+
+	program, err := find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var path []string
+	if opts.Path != "" {
+		abs, err := filepath.Abs(opts.Path)
+		if err != nil {
+			return nil, err
+		}
+		path = []string{"--db-path", abs}
+	}
+	server := subprocess.Server{
+		Program: program,
+		Args: func(port string) []string {
+			return append([]string{"--host", "127.0.0.1", "--port", port}, path...)
+		},
+		Says:    func(port string) string { return "listening on http://127.0.0.1:" + port },
+		Timeout: startTimeout,
+	}
+	e.process, e.endpoint, err = server.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Endpoint returns the engine's URL, for [EndpointVariable] or
+// dynamodb.Options.BaseEndpoint.
+func (e *Engine) Endpoint() string { return e.endpoint }
+
+// Client returns a new client of the engine. Its region is AWS_REGION,
+// AWS_DEFAULT_REGION or us-east-1. Its credentials are made up, except for an
+// engine that [EndpointVariable] names: there AWS_ACCESS_KEY_ID,
+// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN count if set. A client of an
+// engine that Start started repeats as often as the SDK's standard retryer but
+// waits milliseconds, since nobody else needs the engine to recover. Everything
+// else is the SDK's default, for optFns to change:
+//
+//	var faults tabletest.Faults
+//	client := engine.Client(faults.Install)
+func (e *Engine) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
+	creds := e.creds
+	var retryer aws.Retryer
+	if e.process != nil {
+		retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxBackoff = maxBackoff })
+	}
+	return dynamodb.New(dynamodb.Options{
+		BaseEndpoint: aws.String(e.endpoint),
+		Region:       cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return creds, nil
+		}),
+		HTTPClient: e.http,
+		Retryer:    retryer,
+	}, optFns...)
+}
+
+// Close ends an engine that [Start] has started, and waits until its process is
+// gone. The process is killed: what was in memory is lost, and what was
+// acknowledged is in the file of [Options.Path], which a next Start reads. So
+// Close followed by Start is also the test of a crash. Close may be called
+// again. An engine that [EndpointVariable] names is left alone.
+func (e *Engine) Close() error {
+	if e.process != nil {
+		e.process.Kill()
+	}
+	return nil
+}

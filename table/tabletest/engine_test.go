@@ -1,0 +1,255 @@
+package tabletest_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func TestStart(t *testing.T) {
+	t.Setenv(tabletest.EndpointVariable, "")
+	engine, err := tabletest.Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(engine.Endpoint(), "http://127.0.0.1:") {
+		t.Errorf("endpoint %s", engine.Endpoint())
+	}
+	out, err := engine.Client().ListTables(t.Context(), nil)
+	if err != nil || len(out.TableNames) != 0 {
+		t.Errorf("tables of a new engine: %v, %v", out, err)
+	}
+	for range 2 {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if listens(t, engine.Endpoint()) {
+		t.Error("the engine listens after Close")
+	}
+}
+
+func TestStartManyAtOnce(t *testing.T) {
+	t.Setenv(tabletest.EndpointVariable, "")
+	var wg sync.WaitGroup
+	endpoints := make([]string, 8)
+	for i := range endpoints {
+		wg.Go(func() {
+			engine, err := tabletest.Start(t.Context(), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { _ = engine.Close() })
+			endpoints[i] = engine.Endpoint()
+		})
+	}
+	wg.Wait()
+	seen := map[string]bool{}
+	for _, e := range endpoints {
+		if seen[e] {
+			t.Errorf("two engines at %s", e)
+		}
+		seen[e] = true
+	}
+}
+
+func TestStartOnFile(t *testing.T) {
+	t.Setenv(tabletest.EndpointVariable, "")
+	opts := &tabletest.Options{Path: filepath.Join(t.TempDir(), "orders.db")}
+	ctx := t.Context()
+
+	engine, err := tabletest.Start(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := createTable(t, engine.Client())
+	put(t, engine.Client(), name, "1")
+	if err := engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	engine, err = tabletest.Start(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	if !has(t, engine.Client(), name, "1") {
+		t.Error("the item has not survived the engine")
+	}
+}
+
+func TestStartOnUnusableFile(t *testing.T) {
+	t.Setenv(tabletest.EndpointVariable, "")
+	path := filepath.Join(t.TempDir(), "missing", "orders.db")
+	_, err := tabletest.Start(t.Context(), &tabletest.Options{Path: path})
+	if err == nil || !strings.Contains(err.Error(), "it printed: ") {
+		t.Errorf("error %v; want what the engine printed", err)
+	}
+}
+
+func TestStartWithEndedContext(t *testing.T) {
+	t.Setenv(tabletest.EndpointVariable, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := tabletest.Start(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v; want %v", err, context.Canceled)
+	}
+}
+
+// TestEngineEndsWithProgram also shows that neither the engine nor what watches
+// it holds the program's output open, which is what `go test` waits for.
+func TestEngineEndsWithProgram(t *testing.T) {
+	t.Parallel()
+	for _, end := range []string{"killed", "panic", "panic in a goroutine", "exit", "return"} {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			c := startProgram(t, end)
+			if !listens(t, c.endpoint) {
+				t.Fatal("no engine")
+			}
+			if end == "killed" {
+				if err := c.cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.stdin.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.stdout.ReadString('\n'); err == nil {
+				t.Error("the program has printed more than its endpoint")
+			}
+			_ = c.cmd.Wait() // Most of them end badly, as told.
+			awaitGone(t, c.endpoint)
+		})
+	}
+}
+
+func TestStartUsesTheVariable(t *testing.T) {
+	for _, tt := range []struct {
+		name, key, region string
+		want              string
+	}{
+		{name: "made up", want: "local/us-east-1"},
+		{name: "from the environment", key: "AKIAEXAMPLE", region: "eu-west-1", want: "AKIAEXAMPLE/eu-west-1"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var auth string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				auth = r.Header.Get("Authorization")
+				_, _ = fmt.Fprint(w, `{"TableNames":["theirs"]}`)
+			}))
+			defer server.Close()
+			t.Setenv(tabletest.EndpointVariable, server.URL)
+			t.Setenv("AWS_ACCESS_KEY_ID", tt.key)
+			t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+			t.Setenv("AWS_REGION", tt.region)
+			t.Setenv("AWS_DEFAULT_REGION", "")
+			t.Setenv("PATH", t.TempDir()) // Nothing can be started.
+
+			engine, err := tabletest.Start(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := engine.Client().ListTables(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff([]string{"theirs"}, out.TableNames); diff != "" {
+				t.Error(diff)
+			}
+			key, rest, _ := strings.Cut(strings.TrimPrefix(auth, "AWS4-HMAC-SHA256 Credential="), "/")
+			_, rest, _ = strings.Cut(rest, "/") // The date.
+			region, _, _ := strings.Cut(rest, "/")
+			if got := key + "/" + region; got != tt.want {
+				t.Errorf("signed as %s, want %s", got, tt.want)
+			}
+			if err := engine.Close(); err != nil {
+				t.Error(err)
+			}
+			if !listens(t, server.URL) {
+				t.Error("Close has ended an engine that it had not started")
+			}
+		})
+	}
+}
+
+func TestStartRefusesABadVariable(t *testing.T) {
+	for _, value := range []string{"localhost:8000", "8000", "http://", "ftp://127.0.0.1", "://"} {
+		t.Setenv(tabletest.EndpointVariable, value)
+		_, err := tabletest.Start(t.Context(), nil)
+		if err == nil || !strings.Contains(err.Error(), tabletest.EndpointVariable) {
+			t.Errorf("%s: error %v; want one that names the variable", value, err)
+		}
+	}
+}
+
+func TestClientSharesOneEngine(t *testing.T) {
+	t.Parallel()
+	a, b := tabletest.Client(t), tabletest.Client(t)
+	name := createTable(t, a)
+	put(t, a, name, "1")
+	if !has(t, b, name, "1") {
+		t.Error("two clients, two engines")
+	}
+}
+
+// createTable creates a table with the key "pk". It uses the SDK alone, so that
+// these tests say nothing of the table package.
+func createTable(t *testing.T, client *dynamodb.Client) string {
+	t.Helper()
+	name := "tabletest-" + rand.Text()
+	_, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName:   &name,
+		BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		// A test may have ended its engine, and the table with it.
+		_, _ = client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name},
+			func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
+	})
+	return name
+}
+
+func item(pk string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}}
+}
+
+func put(t *testing.T, client *dynamodb.Client, table, pk string) {
+	t.Helper()
+	if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: item(pk)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func has(t *testing.T, client *dynamodb.Client, table, pk string) bool {
+	t.Helper()
+	out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: &table, Key: item(pk), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Item != nil
+}

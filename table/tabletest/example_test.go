@@ -1,0 +1,83 @@
+package tabletest_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// A program, or an Example, has an engine to itself or shares the one that
+// AWS_ENDPOINT_URL_DYNAMODB names.
+func ExampleStart() {
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		log.Fatal(err) // It says how to get an engine.
+	}
+	defer engine.Close()
+
+	_, err = engine.Client().DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("Nobodys")})
+	fmt.Println(err != nil)
+	// Output: true
+}
+
+// The answer to a write is lost. The SDK sends it again, and the caller sees
+// nothing of it; the engine has had the write twice.
+func ExampleFaults() {
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+	var faults tabletest.Faults
+	client := engine.Client(faults.Install)
+	drop := createExampleTable(ctx, client, "ExampleFaults")
+	defer drop()
+
+	faults.Next("UpdateItem", tabletest.LoseResponse())
+	out, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName:        aws.String("ExampleFaults"),
+		Key:              map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "COUNTER"}},
+		UpdateExpression: aws.String("ADD hits :one"),
+		ExpressionAttributeValues: map[string]types.AttributeValue{
+			":one": &types.AttributeValueMemberN{Value: "1"},
+		},
+		ReturnValues: types.ReturnValueUpdatedNew,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("requests:", len(faults.Requests("UpdateItem")))
+	fmt.Println("hits:", out.Attributes["hits"].(*types.AttributeValueMemberN).Value)
+	// Output:
+	// requests: 2
+	// hits: 2
+}
+
+// createExampleTable creates a table with the key "pk" and returns a function
+// that drops it.
+func createExampleTable(ctx context.Context, client *dynamodb.Client, name string) (drop func()) {
+	_, err := client.CreateTable(ctx, &dynamodb.CreateTableInput{
+		TableName:   &name,
+		BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},
+		},
+		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return func() {
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+			log.Print(err)
+		}
+	}
+}

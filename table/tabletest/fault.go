@@ -1,0 +1,163 @@
+package tabletest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+)
+
+// Fault is what happens to a request instead of being carried out. It may carry
+// the request out with next, change it before and the response after. It owns
+// the request. Fault functions are called concurrently if requests are.
+type Fault func(r *http.Request, next http.RoundTripper) (*http.Response, error)
+
+// After carries the request out and puts the fault between the engine and the
+// caller: After(Status(…)) is an error of a write that has happened, and
+// After(Hold(nil)) an answer that never comes.
+func After(fault Fault) Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		resp = buffer(resp)
+		return fault(r, roundTripper(func(*http.Request) (*http.Response, error) { return resp, nil }))
+	}
+}
+
+// When meets those requests with the fault for which match is true, and lets the
+// others pass. It is meant for [Faults.Always]: by [Faults.Next], a request that
+// passes has used its place in the line.
+func When(match func(Request) bool, fault Fault) Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		body, err := readBody(r)
+		if err != nil {
+			return nil, err
+		}
+		passed := withBody(r, body)
+		if !match(Request{Operation: operation(r), Body: body}) {
+			return next.RoundTrip(passed)
+		}
+		return fault(passed, next)
+	}
+}
+
+// Drop breaks the connection before the request has reached the engine.
+func Drop() Fault {
+	return func(*http.Request, http.RoundTripper) (*http.Response, error) {
+		return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	}
+}
+
+// LoseResponse carries the request out and breaks the connection before the
+// answer has arrived. It is After(Drop()).
+func LoseResponse() Fault { return After(Drop()) }
+
+// Truncate carries the request out and breaks the connection in the middle of
+// the answer.
+func Truncate() Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		body, err := readResponse(resp)
+		if err != nil {
+			return nil, err
+		}
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:len(body)/2]), failingReader{io.ErrUnexpectedEOF}))
+		return resp, nil
+	}
+}
+
+// Hold keeps the request back until release is closed, or until the request's
+// context ends, which is its error then. With nil only the latter ends it.
+func Hold(release <-chan struct{}) Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		select {
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		case <-release:
+			return next.RoundTrip(r)
+		}
+	}
+}
+
+// Status answers with an error instead of carrying the request out: the HTTP
+// status and the exception's type, such as 500 and InternalServerError.
+func Status(code int, typ, message string) Fault {
+	return answer(code, map[string]any{"__type": errorType(typ), "message": message})
+}
+
+// Throttle answers that the table's capacity is used up.
+func Throttle() Fault {
+	return Status(http.StatusBadRequest, "ProvisionedThroughputExceededException",
+		"The level of configured provisioned throughput for the table was exceeded.")
+}
+
+// CancelTransaction answers that the transaction was cancelled, for a reason per
+// operation in it: TransactionConflict, ConditionalCheckFailed, ThrottlingError,
+// ValidationError and so on, and None for an operation that was not at fault.
+func CancelTransaction(codes ...string) Fault {
+	type reason struct {
+		Code    string
+		Message string `json:",omitempty"`
+	}
+	reasons := make([]reason, len(codes))
+	for i, code := range codes {
+		reasons[i].Code = code
+		if code != "None" {
+			reasons[i].Message = "Injected " + code + "."
+		}
+	}
+	return answer(http.StatusBadRequest, map[string]any{
+		"__type":              errorType("TransactionCanceledException"),
+		"Message":             "Transaction cancelled, see the reasons [" + strings.Join(codes, ", ") + "]",
+		"CancellationReasons": reasons,
+	})
+}
+
+// errorType returns the name of an exception on the wire.
+func errorType(typ string) string { return "com.amazonaws.dynamodb.v20120810#" + typ }
+
+// answer returns a fault that answers with a JSON value.
+func answer(code int, value any) Fault {
+	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		body, err := json.Marshal(value)
+		if err != nil {
+			return nil, fmt.Errorf("tabletest: %w", err)
+		}
+		return respond(r, code, body), nil
+	}
+}
+
+// respond makes a response. It has no checksum: the SDK compares one only if
+// it is there.
+func respond(r *http.Request, code int, body []byte) *http.Response {
+	return &http.Response{
+		Status:        fmt.Sprintf("%d %s", code, http.StatusText(code)),
+		StatusCode:    code,
+		Proto:         "HTTP/1.1",
+		ProtoMajor:    1,
+		ProtoMinor:    1,
+		Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
+		Request:       r,
+	}
+}
+
+// readResponse reads and closes the response's body.
+func readResponse(resp *http.Response) ([]byte, error) {
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("tabletest: read the response: %w", err)
+	}
+	return body, nil
+}

@@ -1,0 +1,221 @@
+package tabletest_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// These tests are of the platform on which the engine is installed by itself.
+
+const installed = "singletable/dynoxide-1.2.1/dynoxide"
+
+// emptyMachine is one without an engine: nothing on PATH but what is put into
+// the directory bin, and an empty cache.
+func emptyMachine(t *testing.T) (bin, cache string) {
+	t.Helper()
+	bin, cache = t.TempDir(), t.TempDir()
+	t.Setenv(tabletest.EndpointVariable, "")
+	t.Setenv("PATH", bin)
+	t.Setenv("XDG_CACHE_HOME", cache)
+	return bin, cache
+}
+
+// realEngine returns the path of the installed engine.
+func realEngine(t *testing.T) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(cache, installed)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if path, err = exec.LookPath("dynoxide"); err != nil {
+		// Installing it is one of the things under test.
+		engine, err := tabletest.Start(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = engine.Close()
+		return filepath.Join(cache, installed)
+	}
+	return path
+}
+
+// script puts a shell script on the machine's PATH.
+func script(t *testing.T, bin, name, body string) {
+	t.Helper()
+	text := "#!/bin/sh\nPATH=/usr/bin:/bin\n" + body + "\n"
+	if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// npmOf puts an npm client on the machine's PATH that installs one file.
+func npmOf(t *testing.T, bin, file string) {
+	t.Helper()
+	script(t, bin, "npm", `set -e
+test "$1 $2" = "install --prefix"
+case "$*" in *' @dynoxide/linux-x64@1.2.1 '*) ;; *) exit 1 ;; esac
+mkdir -p "$3/node_modules/@dynoxide/linux-x64"
+cp '`+file+`' "$3/node_modules/@dynoxide/linux-x64/dynoxide"`)
+}
+
+func TestInstall(t *testing.T) {
+	npm, npmErr := exec.LookPath("npm")
+	node, nodeErr := exec.LookPath("node")
+	if err := errors.Join(npmErr, nodeErr); err != nil {
+		t.Fatal(err)
+	}
+	bin, cache := emptyMachine(t)
+	for name, path := range map[string]string{"npm": npm, "node": node} {
+		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	// The first start installs, with a line that says so; the second does not.
+	for _, want := range []int{1, 0} {
+		stderr := startAndClose(t)
+		if lines := strings.Count(stderr, "\n"); lines != want {
+			t.Errorf("%d lines on standard error, want %d: %s", lines, want, stderr)
+		}
+		if want == 1 && !strings.Contains(stderr, filepath.Join(cache, installed)) {
+			t.Errorf("standard error does not say where: %s", stderr)
+		}
+	}
+}
+
+// startAndClose starts an engine in a program of its own and returns what the
+// program wrote to standard error.
+func startAndClose(t *testing.T) string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(os.Environ(), asProgram+"=return")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	return stderr.String()
+}
+
+func TestInstallAtOnce(t *testing.T) {
+	engine := realEngine(t)
+	bin, cache := emptyMachine(t)
+	npmOf(t, bin, engine)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { startAndClose(t) })
+	}
+	wg.Wait()
+	files, err := os.ReadDir(filepath.Dir(filepath.Join(cache, installed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 1 {
+		t.Errorf("left in the cache: %v; want the engine alone", files)
+	}
+}
+
+func TestStartReplacesADamagedCopy(t *testing.T) {
+	engine := realEngine(t)
+	bin, cache := emptyMachine(t)
+	npmOf(t, bin, engine)
+	startAndClose(t)
+
+	// A program that runs cannot be written to, only replaced.
+	damaged := filepath.Join(cache, "damaged")
+	if err := os.WriteFile(damaged, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(damaged, filepath.Join(cache, installed)); err != nil {
+		t.Fatal(err)
+	}
+	if stderr := startAndClose(t); !strings.Contains(stderr, "sha256") || !strings.Contains(stderr, "installing") {
+		t.Errorf("standard error: %q; want what is wrong and what is done", stderr)
+	}
+	if stderr := startAndClose(t); stderr != "" {
+		t.Errorf("standard error after that: %q", stderr)
+	}
+}
+
+func TestInstallRefusesAnotherProgram(t *testing.T) {
+	bin, cache := emptyMachine(t)
+	npmOf(t, bin, "/bin/sh")
+	_, err := tabletest.Start(t.Context(), nil)
+	if !errors.Is(err, tabletest.ErrNoEngine) || !strings.Contains(err.Error(), "pinned be909b79") {
+		t.Errorf("error %v; want the pinned hash", err)
+	}
+	if _, err := os.Stat(filepath.Join(cache, installed)); err == nil {
+		t.Error("the wrong program is in the cache")
+	}
+}
+
+func TestStartPrefersPATH(t *testing.T) {
+	engine := realEngine(t)
+	bin, cache := emptyMachine(t)
+	script(t, bin, "dynoxide", `exec '`+engine+`' "$@"`)
+	if stderr := startAndClose(t); stderr != "" {
+		t.Errorf("standard error: %q", stderr)
+	}
+	if files, err := os.ReadDir(cache); err != nil || len(files) != 0 {
+		t.Errorf("cache: %v, %v; want nothing installed", files, err)
+	}
+}
+
+func TestStartWithoutEngine(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		machine func(t *testing.T, bin, cache string)
+		reason  string
+	}{
+		{"no npm", func(*testing.T, string, string) {}, `"npm": executable file not found`},
+		{"npm fails", func(t *testing.T, bin, _ string) {
+			script(t, bin, "npm", "echo 404 no such package >&2; exit 1")
+		}, "404 no such package"},
+		{"no cache directory", func(t *testing.T, _, _ string) {
+			t.Setenv("XDG_CACHE_HOME", "")
+			t.Setenv("HOME", "")
+		}, "no cache directory"},
+		{"cache directory is a file", func(t *testing.T, bin, cache string) {
+			npmOf(t, bin, "/bin/sh")
+			if err := os.WriteFile(filepath.Join(cache, "singletable"), nil, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, "not a directory"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			bin, cache := emptyMachine(t)
+			tt.machine(t, bin, cache)
+			_, err := tabletest.Start(t.Context(), nil)
+			if !errors.Is(err, tabletest.ErrNoEngine) {
+				t.Fatalf("error %v; want %v", err, tabletest.ErrNoEngine)
+			}
+			for _, want := range []string{
+				tt.reason,
+				"AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:8000",
+				"docker run",
+				"dynoxide (version 1.2.1) on PATH",
+				"npm install --prefix DIR --no-save --ignore-scripts @dynoxide/linux-x64@1.2.1",
+			} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error does not say %q:\n%v", want, err)
+				}
+			}
+		})
+	}
+}

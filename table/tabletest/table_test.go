@@ -1,0 +1,79 @@
+package tabletest_test
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func TestNew(t *testing.T) {
+	t.Parallel()
+	client := tabletest.Client(t)
+	schema := table.Schema{
+		Name: "Orders",
+		Indexes: []table.Index{
+			{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
+		},
+	}
+	names := map[string]bool{}
+	t.Run("lives", func(t *testing.T) {
+		for range 2 {
+			tbl := tabletest.New(t, schema, nil)
+			name := tbl.Schema().Name
+			names[name] = true
+			out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(out.Table.GlobalSecondaryIndexes) != 1 {
+				t.Errorf("indexes: %v", out.Table.GlobalSecondaryIndexes)
+			}
+		}
+	})
+	if len(names) != 2 {
+		t.Errorf("names %v; want two", names)
+	}
+	for name := range names {
+		_, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
+		if _, gone := errors.AsType[*types.ResourceNotFoundException](err); !gone {
+			t.Errorf("%s after its test: %v", name, err)
+		}
+	}
+	if schema.Name != "Orders" {
+		t.Error("the caller's schema has changed")
+	}
+}
+
+func TestNewWith(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	faults.Always("", tabletest.Drop()) // Not of the table's creation.
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	if got := len(faults.Requests("CreateTable")); got != 1 {
+		t.Errorf("%d requests of CreateTable to %s, want 1", got, tbl.Schema().Name)
+	}
+}
+
+func TestTableName(t *testing.T) {
+	t.Parallel()
+	valid := regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
+	for _, test := range []string{"TestA", "TestA/ein Ärger#01", "", strings.Repeat("x", 300)} {
+		a, b := tabletest.TableName(test), tabletest.TableName(test)
+		if !valid.MatchString(a) {
+			t.Errorf("%q: invalid name %q", test, a)
+		}
+		if a == b {
+			t.Errorf("%q: the same name twice", test)
+		}
+	}
+	if name := tabletest.TableName("TestA/sub case"); !strings.HasPrefix(name, "TestA-sub-case-") {
+		t.Errorf("name %q does not tell the test", name)
+	}
+}
