@@ -20,10 +20,9 @@ type record struct {
 	err  error
 }
 
-// MarshalDynamoDBAttributeValue implements [attributevalue.Marshaler]. It gives
-// away a copy, since an op may be run by several goroutines.
+// MarshalDynamoDBAttributeValue implements [attributevalue.Marshaler].
 func (r record) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
-	return &types.AttributeValueMemberM{Value: maps.Clone(r.item)}, r.err
+	return &types.AttributeValueMemberM{Value: r.item}, r.err
 }
 
 var _ attributevalue.Marshaler = record{}

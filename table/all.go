@@ -44,6 +44,7 @@ func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) boo
 			if !live {
 				continue
 			}
+			r.stats.Items++
 			if !yield(v, nil) {
 				return nil
 			}

@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net"
 	"time"
@@ -65,7 +66,8 @@ func (r *watchedRetryer) IsErrorRetryable(err error) bool {
 		return r.RetryerV2.IsErrorRetryable(err)
 	}
 	r.attempts.unsettled = true
-	return !r.attempts.once && r.RetryerV2.IsErrorRetryable(err)
+	// To the SDK an answer that breaks off in the middle is none to retry.
+	return !r.attempts.once && (errors.Is(err, io.ErrUnexpectedEOF) || r.RetryerV2.IsErrorRetryable(err))
 }
 
 // plainRetryer makes a RetryerV2 of a Retryer as the SDK itself does.

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
@@ -90,6 +91,28 @@ func canonicalNumber(s string) string {
 		return "-" + digits + "e" + strconv.Itoa(exponent)
 	}
 	return digits + "e" + strconv.Itoa(exponent)
+}
+
+// compareNumbers compares two decimal numbers.
+func compareNumbers(a, b string) int {
+	negativeA, digitsA, exponentA, _ := parseNumber(a)
+	negativeB, digitsB, exponentB, _ := parseNumber(b)
+	signA, signB := sign(negativeA, digitsA), sign(negativeB, digitsB)
+	if signA != signB || signA == 0 {
+		return cmp.Compare(signA, signB)
+	}
+	// Digits begin with one that is not zero: they compare like text.
+	return signA * cmp.Or(cmp.Compare(exponentA, exponentB), cmp.Compare(digitsA, digitsB))
+}
+
+func sign(negative bool, digits string) int {
+	switch {
+	case digits == "":
+		return 0
+	case negative:
+		return -1
+	}
+	return 1
 }
 
 // parseNumber takes a decimal number apart: the number is 0.digits times ten to

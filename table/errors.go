@@ -123,6 +123,11 @@ func explain(err error) error {
 	if !errors.As(err, &api) {
 		return err
 	}
+	// These know better: what the SDK's error alone means, such as that nothing
+	// was written, may not be true.
+	if errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrExists) {
+		return err
+	}
 	if kind := kindOf(api.ErrorCode()); kind != nil && !errors.Is(err, kind) {
 		return fmt.Errorf("%w: %w", kind, err)
 	}
@@ -183,6 +188,7 @@ var (
 // missing table or permission, are Unclassified: they are not the fault of the
 // message at hand, which must not be dropped for them. Nil is Unclassified.
 func Classify(err error) Class {
+	err = explain(err) // it may be the SDK's own, as that of an Event is
 	is := func(target error) bool { return errors.Is(err, target) }
 	for _, target := range transient {
 		if is(target) {

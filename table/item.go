@@ -2,7 +2,6 @@ package table
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 	"time"
 
@@ -16,8 +15,16 @@ type Item map[string]types.AttributeValue
 
 // Decode stores the item in the value that v points to, by the rules of the
 // SDK's attributevalue package. Attributes that the value has no field for are
-// left out.
+// left out. An *Item is given the item itself.
 func (i Item) Decode(v any) error {
+	switch raw := v.(type) {
+	case *Item:
+		*raw = i
+		return nil
+	case *map[string]types.AttributeValue:
+		*raw = i
+		return nil
+	}
 	return decoder.Decode(&types.AttributeValueMemberM{Value: i}, v)
 }
 
@@ -28,26 +35,17 @@ var (
 	decoder = attributevalue.NewDecoder()
 )
 
-// decode makes a value of an item. It and encode are the only places where items
-// and Go values meet.
-func decode[T any](item Item, v *T) error {
-	if raw, ok := any(v).(*Item); ok {
-		*raw = item
-		return nil
-	}
-	return item.Decode(v)
-}
-
-// encode makes an item of a value, as a map of its own that the caller may add
+// encode makes an item of a value. It and [Item.Decode] are the only places where
+// items and Go values meet. The item is a map of its own that the caller may add
 // to. An untyped nil is an item without attributes.
 func encode(v any) (Item, error) {
 	switch v := v.(type) {
 	case nil:
 		return Item{}, nil
 	case Item:
-		return cloned(v), nil
+		return cloned(v)
 	case map[string]types.AttributeValue:
-		return cloned(v), nil
+		return cloned(v)
 	}
 	value, err := encoder.Encode(v)
 	if err != nil {
@@ -57,13 +55,23 @@ func encode(v any) (Item, error) {
 	if !ok {
 		return nil, fmt.Errorf("a %T is not an item: it is not a struct or map with values", v)
 	}
+	if _, theirs := v.(attributevalue.Marshaler); theirs {
+		return cloned(m.Value)
+	}
 	return m.Value, nil
 }
 
-func cloned(item Item) Item {
+// cloned returns a copy of the item, unless an attribute is nil: what becomes of
+// it depends on the engine.
+func cloned(item Item) (Item, error) {
 	c := make(Item, len(item)+4)
-	maps.Copy(c, item)
-	return c
+	for name, value := range item {
+		if value == nil {
+			return nil, fmt.Errorf("attribute %q is nil", name)
+		}
+		c[name] = value
+	}
+	return c, nil
 }
 
 // typeName returns the value of the item's type attribute, "" if it has none.
@@ -112,6 +120,8 @@ func read[T any](t *Table, item Item, now time.Time) (v T, live bool, err error)
 	if live, err = t.admit(item, now); !live || err != nil {
 		return v, false, err
 	}
-	err = decode(item, &v)
-	return v, err == nil, err
+	if err := item.Decode(&v); err != nil {
+		return *new(T), false, err // not what is half filled
+	}
+	return v, true, nil
 }

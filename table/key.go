@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 
@@ -53,6 +54,15 @@ func checkPlain(kind types.ScalarAttributeType, part, text string, limit int) er
 		return &keys.Error{Part: part, Rule: "is not a plain decimal number without needless zeros", Value: text}
 	}
 	return nil
+}
+
+// compareKeys compares two valid keys that are no strings by their order in the
+// table.
+func compareKeys(kind types.ScalarAttributeType, a, b keys.SK) int {
+	if kind != types.ScalarAttributeTypeN {
+		return cmp.Compare(a, b)
+	}
+	return compareNumbers(string(a), string(b))
 }
 
 // keyItem returns a key as the attributes it is stored in.

@@ -130,7 +130,7 @@ func (t *Table) prepare(op Op) (write, error) {
 			return w, fmt.Errorf("%w: value: %w", ErrInvalidOp, err)
 		}
 		t.setKey(item, op.key)
-		w.item, w.size = item, itemSize(item)
+		w.item, w.size = item, item.Size()
 		if err := checkSize(w.size); err != nil {
 			return w, err
 		}

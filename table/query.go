@@ -95,9 +95,10 @@ func queryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 			}
 			// Decoding in place saves a copy of every item.
 			page.Items = append(page.Items, *new(T))
-			if err := decode(item, &page.Items[len(page.Items)-1]); err != nil {
+			if err := Item(item).Decode(&page.Items[len(page.Items)-1]); err != nil {
 				return page, err
 			}
+			r.stats.Items++
 			if len(page.Items) == q.Limit {
 				r.stopAt(item, i == len(items)-1)
 				break
@@ -107,7 +108,6 @@ func queryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 			break
 		}
 	}
-	r.stats.Items = len(page.Items)
 	page.Stats = r.stats
 	page.Next, err = r.token()
 	return page, err
@@ -123,11 +123,10 @@ type reader struct {
 	q     Query
 	shape shape
 	in    *dynamodb.QueryInput
+	// stats are what was spent so far. Items is for those to count who get them
+	// from next and drop the expired ones.
 	stats Stats
 	done  bool
-	// exact means that every item read is one returned, so that DynamoDB can be
-	// asked for just as many as are wanted.
-	exact bool
 }
 
 func newReader(t *Table, q Query) (*reader, error) {
@@ -139,7 +138,7 @@ func newReader(t *Table, q Query) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{t: t, q: q, shape: shape, in: in, exact: in.FilterExpression == nil}
+	r := &reader{t: t, q: q, shape: shape, in: in}
 	if q.After != "" {
 		in.ExclusiveStartKey, err = t.openCursor(q, shape)
 	}
@@ -160,16 +159,15 @@ func (r *reader) next(ctx context.Context, want int) ([]map[string]types.Attribu
 	}
 	r.stats.Requests++
 	r.stats.Scanned += int(out.ScannedCount)
-	r.stats.Items += len(out.Items)
 	r.stats.Capacity += capacity(out.ConsumedCapacity)
 	r.in.ExclusiveStartKey = out.LastEvaluatedKey
 	r.done = len(out.LastEvaluatedKey) == 0
 	return out.Items, nil
 }
 
-// engineLimit says how many items to have DynamoDB look at. With a filter that
-// follows from how many it let through so far, so that a page of ten does not
-// cost a megabyte.
+// engineLimit says how many items to have DynamoDB look at. After the first
+// request that follows from how many the filter and expiry have dropped so far,
+// so that a page of ten costs neither a megabyte nor many requests.
 func (r *reader) engineLimit(want int) *int32 {
 	const most = 1 << 30
 	if want <= 0 {
@@ -177,7 +175,7 @@ func (r *reader) engineLimit(want int) *int32 {
 	}
 	last := int(aws.ToInt32(r.in.Limit))
 	switch {
-	case r.exact || last == 0:
+	case last == 0:
 	case r.stats.Items == 0:
 		want = last * growth
 	default:
@@ -286,6 +284,12 @@ func (s shape) checkRange(r keys.Range) error {
 			return err
 		}
 	}
+	switch {
+	case r.Prefix != "" && (r.From != "" || r.To != ""):
+		return invalid("Range", "a prefix together with bounds")
+	case r.From != "" && r.To != "" && compareKeys(s.sk.kind, r.From, r.To) > 0:
+		return invalid("Range", "empty, its end is not after its start")
+	}
 	return nil
 }
 
@@ -357,9 +361,24 @@ func (t *Table) filter(in *dynamodb.QueryInput, q Query, s shape) error {
 	if len(q.Project) == 0 {
 		return nil
 	}
-	names := slices.Concat([]string{s.pk.name, t.schema.Type, t.schema.TTL}, q.Project)
+	names := []string{s.pk.name}
 	for _, a := range s.position {
 		names = append(names, a.name)
+	}
+	// A global index refuses to be asked for what it does not hold; local ones
+	// fetch it from the table.
+	x, indexed := t.schema.index(q.Index)
+	partial := indexed && !x.Local && x.Projection != types.ProjectionTypeAll
+	for _, name := range []string{t.schema.Type, t.schema.TTL} {
+		if !partial || slices.Contains(x.Include, name) {
+			names = append(names, name)
+		}
+	}
+	for _, name := range q.Project {
+		if partial && !slices.Contains(x.Include, name) && !slices.Contains(names, name) {
+			return invalid("Project", "the index %q does not hold %q", q.Index, name)
+		}
+		names = append(names, name)
 	}
 	slices.Sort(names)
 	var project []string

@@ -142,6 +142,9 @@ func (x Index) problems(where string, s Schema) []string {
 	if x.Local && x.PK != s.PK {
 		bad(".PK: a local index has the table's partition key %q, not %q", s.PK, x.PK)
 	}
+	if x.Local && s.SimpleKey {
+		bad(".Local: a table without sort key has no local indexes")
+	}
 	if x.Local && x.SK == "" {
 		bad(".SK: is empty, and a local index needs a sort key attribute")
 	}

@@ -13,14 +13,14 @@ const (
 	maxTransactionSize = 4 << 20
 )
 
-// itemSize returns the size of an item as DynamoDB counts it: the UTF-8 bytes
-// of the attribute names and the sizes of the values. Where AWS says
+// Size returns the size of the item in bytes as DynamoDB counts it: the UTF-8
+// bytes of the attribute names and the sizes of the values. Where AWS says
 // "approximately" (numbers), it returns what the service is seen to count.
 //
 // AWS: "DynamoDB item sizes and formats", Amazon DynamoDB Developer Guide.
-func itemSize(item Item) int {
+func (i Item) Size() int {
 	size := 0
-	for name, value := range item {
+	for name, value := range i {
 		size += len(name) + valueSize(value)
 	}
 	return size

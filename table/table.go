@@ -90,6 +90,10 @@ func (t *Table) Schema() Schema { return t.schema.withDefaults() }
 // Now returns the time by the table's clock.
 func (t *Table) Now() time.Time { return t.options.Now() }
 
+// Cursors returns the codec of the table's page tokens, for readers that make
+// tokens of their own.
+func (t *Table) Cursors() *paginate.Codec { return t.options.Cursors }
+
 // Consistent returns a view of the table whose reads are strongly consistent,
 // at twice the read units. A query of a global index through it is
 // [ErrInvalidQuery], because DynamoDB has no such read.

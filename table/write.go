@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -157,16 +158,25 @@ func versionOf(item Item, attribute string) int64 {
 }
 
 // repeatable reports whether an update expression leads to the same item when
-// it is carried out twice: it assigns constants only. Its placeholders are
-// numbers, so its text holds no name or value that could deceive.
+// it is carried out twice: it assigns constants only, and touches no elements of
+// lists, which move. Its placeholders are numbers, so its text holds no name or
+// value that could deceive.
 func repeatable(update *string) bool {
 	if update == nil {
 		return true
 	}
-	for _, sign := range []string{"ADD ", "list_append", " + ", " - ", "= #"} {
+	for _, sign := range []string{"ADD ", "list_append", " + ", " - ", "= #", "["} {
 		if strings.Contains(*update, sign) {
+			return false
+		}
+	}
+	for _, m := range withDefault.FindAllStringSubmatch(*update, -1) {
+		if m[1] != m[2] {
 			return false
 		}
 	}
 	return true
 }
+
+// withDefault finds the attribute that is set and the one whose absence decides.
+var withDefault = regexp.MustCompile(`(\S+) = if_not_exists ?\((\S+),`)

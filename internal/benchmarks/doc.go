@@ -1,0 +1,30 @@
+// Package benchmarks measures what singletable costs beside the code that it
+// saves writing: the AWS SDK with attributevalue, and github.com/guregu/dynamo.
+// It holds nothing but tests.
+//
+// Each benchmark does one job with each library, in one run:
+//
+//   - Get reads one item of ten attributes, 500 bytes.
+//   - Query reads a page of 100 such items, newest first, of a partition that
+//     holds more, and learns where the next page begins.
+//   - Transact creates an item, puts one and updates one on a condition, in one
+//     transaction.
+//
+// sdk is the SDK with expressions written by hand, the cheapest way there is and
+// the one that ratios refer to. sdk-expression has them from the SDK's expression
+// package, which is where singletable's callers have theirs from, so the
+// difference between those two is what that package costs.
+//
+// All libraries share the SDK's client and the Go type that items become. With
+// on=stub the client's HTTP transport answers from memory what the engine would,
+// which leaves the CPU time and the memory of the client's side. With on=engine
+// a local engine answers; it is another process, so that the wall time is the
+// latency and the CPU time is still the client's.
+//
+// cpu-ns/op is the CPU time of the whole process, the garbage collector's
+// included, on whichever core it ran.
+//
+// Run them with make bench. It runs all of them several times over, since -count
+// would run every repetition of one library before those of the next, and let
+// noise that comes and goes look like a difference.
+package benchmarks

@@ -1,0 +1,60 @@
+package benchmarks_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// stubPlace answers from memory. It keeps nothing, so it only sees that a write
+// takes one request; what is in the request of each library, the engine shows.
+func stubPlace(testing.TB) place {
+	s := newStub(schema.Name)
+	return place{client: s.client(), table: schema.Name, mustWrite: func(tb testing.TB, _ []record, op func() error) {
+		tb.Helper()
+		before := s.requests["TransactWriteItems"]
+		must(tb, op())
+		mustEqual(tb, s.requests["TransactWriteItems"]-before, 1)
+	}}
+}
+
+// enginePlace is a new table with the records on the local engine.
+func enginePlace(tb testing.TB) place {
+	tb.Helper()
+	client := tabletest.Client(tb)
+	name := tabletest.New(tb, schema, nil).Schema().Name
+	for n := range stored {
+		put(tb, client, name, recordAt(n))
+	}
+	return place{client: client, table: name, mustWrite: func(tb testing.TB, want []record, op func() error) {
+		tb.Helper()
+		must(tb, op())
+		for _, r := range want {
+			mustEqual(tb, read(tb, client, name, r), r)
+		}
+	}}
+}
+
+func put(tb testing.TB, client *dynamodb.Client, tableName string, r record) {
+	tb.Helper()
+	_, err := client.PutItem(tb.Context(), &dynamodb.PutItemInput{TableName: &tableName, Item: marshal(r)})
+	must(tb, err)
+}
+
+// read returns the record that has the key of r.
+func read(tb testing.TB, client *dynamodb.Client, tableName string, r record) record {
+	tb.Helper()
+	out, err := client.GetItem(tb.Context(), &dynamodb.GetItemInput{
+		TableName: &tableName, ConsistentRead: aws.Bool(true),
+		Key: map[string]types.AttributeValue{"pk": stringValue(r.PK), "sk": stringValue(r.SK)},
+	})
+	must(tb, err)
+	var got record
+	must(tb, attributevalue.UnmarshalMap(out.Item, &got))
+	return got
+}

@@ -1,0 +1,165 @@
+package benchmarks_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// stub is a transport that answers from memory what the engine would to the
+// requests of the benchmarks. It is for one goroutine.
+type stub struct {
+	answers map[string]answer // By the operation's name.
+	buffer  []byte
+	// requests counts the requests by operation.
+	requests map[string]int
+}
+
+// answer is what one operation is answered.
+type answer struct {
+	plain reply
+	// withCapacity is the answer to a request that asks for its consumed
+	// capacity.
+	withCapacity reply
+}
+
+type reply struct {
+	header http.Header
+	body   []byte
+}
+
+func newReply(body map[string]any) reply {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return reply{
+		header: http.Header{
+			"Content-Type":     {"application/x-amz-json-1.0"},
+			"Content-Length":   {strconv.Itoa(len(b))},
+			"X-Amz-Crc32":      {strconv.FormatUint(uint64(crc32.ChecksumIEEE(b)), 10)},
+			"X-Amzn-Requestid": {"QF2E6VB6TQNQV4KQNSO5AEMVJF66Q9ASUAAJG"},
+		},
+		body: b,
+	}
+}
+
+func newAnswer(body map[string]any, capacity any) answer {
+	plain := newReply(body)
+	body["ConsumedCapacity"] = capacity
+	return answer{plain: plain, withCapacity: newReply(body)}
+}
+
+func newStub(tableName string) *stub {
+	first := recordAt(0)
+	items := make([]any, 0, pageSize)
+	for _, r := range newestPage() {
+		items = append(items, wireItem(marshal(r)))
+	}
+	last := recordAt(stored - pageSize)
+	units := func(n float64) any {
+		return map[string]any{"TableName": tableName, "CapacityUnits": n}
+	}
+	return &stub{
+		buffer:   make([]byte, 64<<10),
+		requests: map[string]int{},
+		answers: map[string]answer{
+			"GetItem": newAnswer(map[string]any{"Item": wireItem(marshal(first))}, units(0.5)),
+			"Query": newAnswer(map[string]any{
+				"Items": items, "Count": pageSize, "ScannedCount": pageSize,
+				"LastEvaluatedKey": map[string]any{
+					"pk": map[string]any{"S": last.PK}, "sk": map[string]any{"S": last.SK},
+				},
+			}, units(6)),
+			"TransactWriteItems": {plain: newReply(map[string]any{})},
+		},
+	}
+}
+
+var (
+	targetPrefix = "DynamoDB_20120810."
+	askCapacity  = []byte(`"ReturnConsumedCapacity":"TOTAL"`)
+)
+
+// Do answers a request.
+func (s *stub) Do(r *http.Request) (*http.Response, error) {
+	request, err := s.read(r)
+	if err != nil {
+		return nil, err
+	}
+	operation := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
+	s.requests[operation]++
+	a, ok := s.answers[operation]
+	if !ok {
+		return nil, fmt.Errorf("stub: no answer to %q", operation)
+	}
+	reply := a.plain
+	if bytes.Contains(request, askCapacity) {
+		reply = a.withCapacity
+	}
+	if reply.body == nil {
+		return nil, fmt.Errorf("stub: no answer to %s with consumed capacity", operation)
+	}
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: reply.header, Body: io.NopCloser(bytes.NewReader(reply.body)),
+		ContentLength: int64(len(reply.body)), Request: r,
+	}, nil
+}
+
+// read reads a request as a transport would, without memory of its own for it.
+func (s *stub) read(r *http.Request) ([]byte, error) {
+	defer r.Body.Close()
+	n, err := io.ReadFull(r.Body, s.buffer)
+	if err != io.ErrUnexpectedEOF && err != io.EOF {
+		return nil, fmt.Errorf("stub: a request that does not fit: %w", err)
+	}
+	return s.buffer[:n], nil
+}
+
+// client returns a client as an application has it, with the stub for its
+// transport.
+func (s *stub) client(options ...func(*dynamodb.Options)) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region:     "us-east-1",
+		HTTPClient: s,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "stub", SecretAccessKey: "stub"}, nil
+		}),
+	}, options...)
+}
+
+// wireItem returns the item as the API writes it in JSON.
+func wireItem(item map[string]types.AttributeValue) map[string]any {
+	wire := make(map[string]any, len(item))
+	for name, value := range item {
+		wire[name] = wireValue(value)
+	}
+	return wire
+}
+
+func wireValue(value types.AttributeValue) map[string]any {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]any{"S": v.Value}
+	case *types.AttributeValueMemberN:
+		return map[string]any{"N": v.Value}
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for i, e := range v.Value {
+			list[i] = wireValue(e)
+		}
+		return map[string]any{"L": list}
+	}
+	panic(fmt.Sprintf("no record has a %T", value))
+}

@@ -1,0 +1,4 @@
+package conformance
+
+// Extract is extract, for its test.
+var Extract = extract

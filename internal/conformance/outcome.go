@@ -1,0 +1,226 @@
+package conformance
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func outcomeTests() tests {
+	return tests{
+		"a lost answer is made good by a second request":      lostAnswer,
+		"a Create does not trip over its own work":            lostCreate,
+		"a Create that met an item is never a success":        lostCreateOverForeign,
+		"a conditional Put does not trip over its own work":   lostConditionalPut,
+		"a condition that failed on its own work is unknown":  lostConditional,
+		"a Transact has one effect":                           lostTransact,
+		"when no answer comes the outcome is unknown":         neverAnswered,
+		"without the SDK's retries one lost answer is enough": lostWithoutRetries,
+		"a refusal is not unknown":                            refusals,
+		"a request that never left is not unknown":            unreachable,
+	}
+}
+
+// after are the ways in which an answer is lost after the work was done.
+func after() map[string]tabletest.Fault {
+	return map[string]tabletest.Fault{
+		"lost":      tabletest.LoseResponse(),
+		"truncated": tabletest.Truncate(),
+		"500":       tabletest.After(tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")),
+		"503":       tabletest.After(tabletest.Status(http.StatusServiceUnavailable, "ServiceUnavailable", "Injected.")),
+	}
+}
+
+func lostAnswer(t *testing.T, h Harness) {
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
+		for i, op := range []table.Op{
+			table.Put(user, note{N: 2}), table.Update(user, setN(3)), table.Delete(user), table.Delete(user),
+		} {
+			before := sent(faults)
+			faults.Next("", fault)
+			if err := tbl.Do(t.Context(), op); err != nil {
+				t.Errorf("%s, op %d: %v", name, i, err)
+			}
+			equal(t, name+": requests", sent(faults)-before, 2)
+		}
+		faults.Next("BatchWriteItem", fault)
+		must(t, tbl.BatchWrite(t.Context(), table.Put(user, note{N: 4})))
+		stored(t, tbl, user, note{N: 4})
+	}
+}
+
+func lostCreate(t *testing.T, h Harness) {
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1, ExpiresAt: 5})))
+		item := table.Item{"n": num("2.50"), "ss": ssOf("b", "a"), "l": listOf(num("1E2"), str("x"))}
+		for _, op := range []table.Op{table.Create(user, item), table.Create(other, item).If(nIs(1).Not())} {
+			faults.Next("PutItem", fault)
+			if err := tbl.Do(t.Context(), op); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		_, err := table.Get[table.Item](t.Context(), tbl, other)
+		must(t, err)
+	}
+}
+
+func lostCreateOverForeign(t *testing.T, h Harness) {
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
+		faults.Next("PutItem", fault)
+		err := tbl.Do(t.Context(), table.Create(user, note{N: 2}))
+		// The first attempt may have been carried out, and its item replaced.
+		if !errors.Is(err, table.ErrOutcomeUnknown) && !errors.Is(err, table.ErrExists) {
+			t.Errorf("%s: %v", name, err)
+		}
+		stored(t, tbl, user, note{N: 1})
+	}
+}
+
+func lostConditionalPut(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
+	faults.Next("PutItem", tabletest.LoseResponse())
+	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 2}).If(nIs(1))))
+	stored(t, tbl, user, note{N: 2})
+}
+
+func lostConditional(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	for _, op := range []table.Op{table.Update(user, setN(2)).If(nIs(1)), table.Delete(user).If(nIs(1))} {
+		must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
+		faults.Next("", tabletest.LoseResponse())
+		err := tbl.Do(t.Context(), op)
+		wantErr(t, err, table.ErrOutcomeUnknown)
+		// These promise that nothing was written.
+		wantNot(t, err, table.ErrConditionFailed, table.ErrConflict, table.ErrExists)
+		equal(t, "class", table.Classify(err), table.Transient)
+	}
+}
+
+func lostTransact(t *testing.T, h Harness) {
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		faults.Next("TransactWriteItems", fault)
+		err := tbl.Transact(t.Context(), table.Update(user, addN(1)), table.Create(other, note{N: 1}))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		stored(t, tbl, user, note{N: 1})
+		equal(t, name+": tokens", len(tokens(t, faults)), 1)
+		equal(t, name+": requests", len(faults.Requests("TransactWriteItems")), 2)
+	}
+}
+
+// tokens returns the different tokens of the transactions sent, and how often
+// each was.
+func tokens(t *testing.T, faults *tabletest.Faults) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	for _, r := range faults.Requests("TransactWriteItems") {
+		all[bodyField(t, r, "ClientRequestToken")]++
+	}
+	return all
+}
+
+// everyWrite are calls that write something.
+func everyWrite(t *testing.T, tbl *table.Table) map[string]func() error {
+	ctx := t.Context()
+	return map[string]func() error{
+		"Put":        func() error { return tbl.Do(ctx, table.Put(user, note{N: 1})) },
+		"Create":     func() error { return tbl.Do(ctx, table.Create(txKey(1), note{N: 1})) },
+		"Update":     func() error { return tbl.Do(ctx, table.Update(txKey(2), setN(1))) },
+		"ADD":        func() error { return tbl.Do(ctx, table.Update(txKey(3), addN(1))) },
+		"Delete":     func() error { return tbl.Do(ctx, table.Delete(txKey(4))) },
+		"Transact":   func() error { return tbl.Transact(ctx, table.Create(txKey(5), note{N: 1})) },
+		"BatchWrite": func() error { return tbl.BatchWrite(ctx, table.Put(txKey(6), note{N: 1})) },
+	}
+}
+
+func neverAnswered(t *testing.T, h Harness) {
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		faults.Always("", fault)
+		for call, run := range everyWrite(t, tbl) {
+			err := run()
+			if !errors.Is(err, table.ErrOutcomeUnknown) || table.Classify(err) != table.Transient {
+				t.Errorf("%s, %s: %v", name, call, err)
+			}
+			wantNot(t, err, table.ErrConditionFailed, table.ErrExists, table.ErrThrottled, table.ErrConflict)
+		}
+		faults.Always("", nil)
+		stored(t, tbl, txKey(3), note{N: 1})
+	}
+}
+
+func lostWithoutRetries(t *testing.T, h Harness) {
+	var faults tabletest.Faults
+	once := func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
+	tbl := tabletest.NewWith(t, h.Client(t, once, faults.Install), appCore(), options())
+	for call, run := range everyWrite(t, tbl) {
+		before := sent(&faults)
+		faults.Next("", tabletest.LoseResponse())
+		err := run()
+		if !errors.Is(err, table.ErrOutcomeUnknown) {
+			t.Errorf("%s: %v", call, err)
+		}
+		equal(t, call+": requests", sent(&faults)-before, 1)
+	}
+}
+
+func refusals(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	for name, tt := range map[string]struct {
+		fault tabletest.Fault
+		want  error
+	}{
+		"throttled": {tabletest.Throttle(), table.ErrThrottled},
+		"throttled by the account": {
+			tabletest.Status(http.StatusBadRequest, "RequestLimitExceeded", "Injected."), table.ErrThrottled,
+		},
+		"throttled at the door": {
+			tabletest.Status(http.StatusBadRequest, "ThrottlingException", "Injected."), table.ErrThrottled,
+		},
+		"denied":  {tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected."), nil},
+		"invalid": {tabletest.Status(http.StatusBadRequest, "ValidationException", "Injected."), nil},
+		"collection too large": {
+			tabletest.Status(http.StatusBadRequest, "ItemCollectionSizeLimitExceededException", "Injected."), table.ErrTooLarge,
+		},
+	} {
+		faults.Always("", tt.fault)
+		for call, run := range everyWrite(t, tbl) {
+			err := run()
+			if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+				t.Errorf("%s, %s: %v", name, call, err)
+			}
+			wantNot(t, err, table.ErrOutcomeUnknown)
+		}
+	}
+	faults.Always("", nil)
+	absent(t, tbl, user)
+}
+
+func unreachable(t *testing.T, h Harness) {
+	// A port that is closed at once, so that nobody listens there.
+	server := closedServer(t)
+	client := h.Client(t, promptRetries, func(o *dynamodb.Options) { o.BaseEndpoint = &server })
+	schema := appCore()
+	schema.Name = "unreachable"
+	tbl, err := table.New(client, schema, nil)
+	must(t, err)
+	for call, run := range everyWrite(t, tbl) {
+		err := run()
+		if err == nil || table.Classify(err) != table.Transient || errors.Is(err, table.ErrOutcomeUnknown) {
+			t.Errorf("%s: %v (%v)", call, err, table.Classify(err))
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func retryTests() tests {
+	return tests{
+		"a transaction cancelled for passing reasons":  retryCancelled,
+		"and not one cancelled for any other":          retryNotOther,
+		"at most MaxAttempts times":                    retryBounded,
+		"another transaction has another token":        retryTokens,
+		"a transaction in progress":                    retryInProgress,
+		"a single write that met a transaction":        retryConflict,
+		"a read transaction that met a write":          retryTransactGet,
+		"a condition that fails at the second attempt": retryThenCondition,
+	}
+}
+
+// retryCancelled is the first half of scenario 14.
+func retryCancelled(t *testing.T, h Harness) {
+	for _, reason := range []string{"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"} {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		faults.Next("TransactWriteItems",
+			tabletest.CancelTransaction(reason, "None"), tabletest.CancelTransaction(reason, "TransactionConflict"))
+		must(t, tbl.Transact(t.Context(), table.Update(user, addN(1)), table.Put(other, note{})))
+		stored(t, tbl, user, note{N: 1})
+		got := tokens(t, faults)
+		if len(got) != 1 {
+			t.Errorf("%s: tokens %v, want one for all attempts", reason, got)
+		}
+		for token, n := range got {
+			if n != 3 || token == "" {
+				t.Errorf("%s: %d requests with token %q, want 3", reason, n, token)
+			}
+		}
+	}
+}
+
+// retryNotOther is the second half of scenario 14.
+func retryNotOther(t *testing.T, h Harness) {
+	for _, tt := range []struct {
+		reasons []string
+		want    error
+	}{
+		{[]string{"ValidationError", "None"}, nil},
+		{[]string{"TransactionConflict", "ValidationError"}, nil},
+		{[]string{"ConditionalCheckFailed", "TransactionConflict"}, table.ErrConditionFailed},
+		{[]string{"ItemCollectionSizeLimitExceeded", "None"}, table.ErrTooLarge},
+		{[]string{"None", "None"}, nil},
+		{nil, nil},
+	} {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		faults.Next("TransactWriteItems", tabletest.CancelTransaction(tt.reasons...))
+		err := tbl.Transact(t.Context(), table.Put(user, note{}), table.Put(other, note{}))
+		tx, ok := errors.AsType[*table.TxError](err)
+		if !ok || errors.Is(err, table.ErrOutcomeUnknown) || tt.want != nil && !errors.Is(err, tt.want) {
+			t.Errorf("%v: %v", tt.reasons, err)
+			continue
+		}
+		for _, failed := range tx.Failed {
+			if tt.reasons[failed.Index] == "None" || failed.Err == nil {
+				t.Errorf("%v: failed op %+v", tt.reasons, failed)
+			}
+		}
+		equal(t, "requests", len(faults.Requests("TransactWriteItems")), 1)
+		absent(t, tbl, user)
+	}
+}
+
+func retryBounded(t *testing.T, h Harness) {
+	opts := options()
+	opts.MaxAttempts = 3
+	tbl, faults := h.withFaults(t, appCore(), opts)
+	faults.Always("TransactWriteItems", tabletest.CancelTransaction("TransactionConflict"))
+	err := tbl.Transact(t.Context(), table.Put(user, note{}))
+	wantErr(t, err, table.ErrConflict)
+	wantNot(t, err, table.ErrOutcomeUnknown)
+	equal(t, "class", table.Classify(err), table.Transient)
+	equal(t, "requests", len(faults.Requests("TransactWriteItems")), 3)
+	faults.Always("TransactWriteItems", tabletest.CancelTransaction("ThrottlingError"))
+	wantErr(t, tbl.Do(t.Context(), table.Check(user, nIs(1))), table.ErrThrottled)
+	equal(t, "requests", len(faults.Requests("TransactWriteItems")), 6)
+}
+
+func retryTokens(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	op := table.Update(user, addN(1))
+	for range 3 {
+		faults.Next("TransactWriteItems", tabletest.CancelTransaction("TransactionConflict"))
+		must(t, tbl.Transact(t.Context(), op))
+	}
+	stored(t, tbl, user, note{N: 3})
+	got := tokens(t, faults)
+	equal(t, "tokens", len(got), 3)
+	for token, n := range got {
+		if n != 2 || len(token) < 20 || len(token) > 36 {
+			t.Errorf("%d requests with token %q", n, token)
+		}
+	}
+}
+
+func retryInProgress(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	busy := tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected.")
+	faults.Next("TransactWriteItems", tabletest.LoseResponse(), busy)
+	must(t, tbl.Transact(t.Context(), table.Update(user, addN(1))))
+	stored(t, tbl, user, note{N: 1})
+
+	faults.Always("TransactWriteItems", busy)
+	err := tbl.Transact(t.Context(), table.Update(user, addN(1)))
+	wantErr(t, err, table.ErrOutcomeUnknown)
+	// It promises that nothing was written.
+	wantNot(t, err, table.ErrConflict)
+}
+
+func retryConflict(t *testing.T, h Harness) {
+	conflict := tabletest.Status(http.StatusBadRequest, "TransactionConflictException", "Injected.")
+	for call, op := range map[string]table.Op{
+		"Put": table.Put(user, note{N: 1}), "Create": table.Create(user, note{N: 1}),
+		"Update": table.Update(user, setN(1)), "ADD": table.Update(user, addN(1)),
+	} {
+		opts := options()
+		opts.MaxAttempts = 3
+		tbl, faults := h.withFaults(t, appCore(), opts)
+		faults.Next("", conflict, conflict)
+		if err := tbl.Do(t.Context(), op); err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+		stored(t, tbl, user, note{N: 1})
+		faults.Always("", conflict)
+		err := tbl.Do(t.Context(), op)
+		wantErr(t, err, table.ErrConflict)
+		wantNot(t, err, table.ErrOutcomeUnknown)
+		if _, ok := errors.AsType[*types.TransactionConflictException](err); !ok {
+			t.Errorf("%s: the SDK's error is not reachable from %v", call, err)
+		}
+	}
+}
+
+func retryTransactGet(t *testing.T, h Harness) {
+	opts := options()
+	opts.MaxAttempts = 3
+	tbl, faults := h.withFaults(t, appCore(), opts)
+	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
+	conflict := tabletest.CancelTransaction("TransactionConflict", "None")
+	faults.Next("TransactGetItems", conflict, conflict)
+	read := func(ctx context.Context) ([]note, error) {
+		found, _, err := table.TransactGet[note](ctx, tbl, []keys.Key{user, other})
+		return found, err
+	}
+	found, err := read(t.Context())
+	must(t, err)
+	equal(t, "found", numbers(found), []int{1})
+	equal(t, "requests", len(faults.Requests("TransactGetItems")), 3)
+
+	faults.Always("TransactGetItems", conflict)
+	_, err = read(t.Context())
+	wantErr(t, err, table.ErrConflict)
+	equal(t, "requests", len(faults.Requests("TransactGetItems")), 6)
+
+	faults.Always("TransactGetItems", tabletest.CancelTransaction("ValidationError", "None"))
+	if _, err = read(t.Context()); err == nil || errors.Is(err, table.ErrConflict) {
+		t.Errorf("error %v", err)
+	}
+	equal(t, "requests", len(faults.Requests("TransactGetItems")), 7)
+}
+
+func retryThenCondition(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	faults.Next("TransactWriteItems", tabletest.CancelTransaction("TransactionConflict"))
+	wantErr(t, tbl.Transact(t.Context(), table.Check(user, nIs(1))), table.ErrConditionFailed)
+
+	conflict := tabletest.Status(http.StatusBadRequest, "TransactionConflictException", "Injected.")
+	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
+	faults.Next("PutItem", conflict, tabletest.Throttle(), conflict)
+	// All earlier attempts were refused, so that the item in the way is not ours,
+	// equal as it is.
+	wantErr(t, tbl.Do(t.Context(), table.Create(user, note{N: 1})), table.ErrExists)
+}

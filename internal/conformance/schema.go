@@ -1,0 +1,224 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func schemaTests() tests {
+	return tests{
+		"Ensure can be called again":               ensureAgain,
+		"Ensure can be called by many at once":     ensureConcurrent,
+		"Ensure does not alter a table":            ensureDiffers,
+		"Ensure survives lost answers":             ensureFaults,
+		"Verify lists every difference":            verifyDifferences,
+		"Verify of other keys":                     verifyKeys,
+		"Verify of a missing table":                verifyMissing,
+		"Verify leaves other indexes alone":        verifyMore,
+		"every key type, projection and index":     schemaKinds,
+		"a schema that cannot be right is refused": schemaInvalid,
+	}
+}
+
+// named returns the schema under a table name of its own, which is dropped at
+// the end of the test.
+func named(t *testing.T, client *dynamodb.Client, schema table.Schema) table.Schema {
+	t.Helper()
+	schema.Name = strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, t.Name())
+	t.Cleanup(func() {
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &schema.Name})
+		if _, absent := errors.AsType[*types.ResourceNotFoundException](err); err != nil && !absent {
+			t.Error(err)
+		}
+	})
+	return schema
+}
+
+func ensureAgain(t *testing.T, h Harness) {
+	client := h.Client(t)
+	schema := named(t, client, appCore())
+	for range 2 {
+		must(t, schema.Ensure(t.Context(), client))
+		must(t, schema.Verify(t.Context(), client))
+		tbl, err := table.New(client, schema, options())
+		must(t, err)
+		must(t, tbl.Do(t.Context(), table.Update(user, addN(1))))
+	}
+	tbl, err := table.New(client, schema, options())
+	must(t, err)
+	stored(t, tbl, user, note{N: 2})
+}
+
+func ensureConcurrent(t *testing.T, h Harness) {
+	schema := named(t, h.Client(t), appCore())
+	var wg sync.WaitGroup
+	for range 8 {
+		client := h.Client(t)
+		wg.Go(func() {
+			if err := schema.Ensure(t.Context(), client); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	must(t, schema.Verify(t.Context(), h.Client(t)))
+}
+
+func ensureDiffers(t *testing.T, h Harness) {
+	client := h.Client(t)
+	schema := named(t, client, appCore())
+	must(t, schema.Ensure(t.Context(), client))
+	changed := schema
+	changed.TTL = "ttl"
+	changed.Indexes = append(changed.Indexes[:1:1], table.Index{Name: "GSI2", PK: "gsi2pk"})
+	err := changed.Ensure(t.Context(), client)
+	wantErr(t, err, table.ErrSchemaMismatch)
+	if e, ok := errors.AsType[*table.SchemaError](err); !ok || len(e.Problems) != 2 {
+		t.Errorf("error %v", err)
+	}
+	must(t, schema.Verify(t.Context(), client))
+}
+
+func ensureFaults(t *testing.T, h Harness) {
+	var faults tabletest.Faults
+	client := h.Client(t, promptRetries, faults.Install)
+	schema := named(t, client, appCore())
+	faults.Next("CreateTable", tabletest.LoseResponse())
+	faults.Next("UpdateTimeToLive", tabletest.LoseResponse())
+	faults.Next("DescribeTable", nil, tabletest.Drop())
+	must(t, schema.Ensure(t.Context(), client))
+}
+
+// verifyDifferences is scenario 18.
+func verifyDifferences(t *testing.T, h Harness) {
+	client := h.Client(t)
+	live := named(t, client, appCore())
+	live.TTL = ""
+	live.Indexes = []table.Index{
+		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk", Projection: types.ProjectionTypeKeysOnly},
+		{Name: "GSI3", PK: "gsi3pk", Projection: types.ProjectionTypeInclude, Include: []string{"b", "a"}},
+	}
+	must(t, live.Ensure(t.Context(), client))
+	must(t, live.Verify(t.Context(), client))
+
+	want := live
+	want.TTL = "expiresAt"
+	want.Indexes = []table.Index{
+		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
+		{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk"},
+		{Name: "GSI3", PK: "gsi3pk", Projection: types.ProjectionTypeInclude, Include: []string{"a", "b"}},
+	}
+	err := want.Verify(t.Context(), client)
+	wantErr(t, err, table.ErrSchemaMismatch)
+	e, ok := errors.AsType[*table.SchemaError](err)
+	if !ok {
+		t.Fatalf("error %v", err)
+	}
+	equal(t, "problems", e.Problems, []string{
+		"global index GSI1: projects KEYS_ONLY, the schema wants ALL",
+		"global index GSI2: is missing",
+		`TTL: is off, the schema wants on "expiresAt"`,
+	})
+	equal(t, "table", e.Table, live.Name)
+}
+
+func verifyKeys(t *testing.T, h Harness) {
+	client := h.Client(t)
+	live := named(t, client, table.Schema{
+		SKType: types.ScalarAttributeTypeN, Indexes: []table.Index{{Name: "LSI1", SK: "at", Local: true}},
+	})
+	must(t, live.Ensure(t.Context(), client))
+	want := table.Schema{Name: live.Name, PK: "PK", Indexes: []table.Index{{Name: "LSI1", PK: "pk", SK: "at"}}}
+	err := want.Verify(t.Context(), client)
+	e, ok := errors.AsType[*table.SchemaError](err)
+	if !ok || len(e.Problems) != 2 ||
+		!strings.HasPrefix(e.Problems[0], "keys: ") || e.Problems[1] != "global index LSI1: is missing" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func verifyMissing(t *testing.T, h Harness) {
+	schema := appCore()
+	schema.Name = "no-such-table"
+	err := schema.Verify(t.Context(), h.Client(t))
+	wantErr(t, err, table.ErrSchemaMismatch)
+	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); !ok {
+		t.Errorf("the SDK's error is not reachable from %v", err)
+	}
+	tbl, err := table.New(h.Client(t), schema, nil)
+	must(t, err)
+	_, err = table.Get[note](t.Context(), tbl, user)
+	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); !ok || errors.Is(err, table.ErrNotFound) {
+		t.Errorf("Get: %v; a missing table is not a missing item", err)
+	}
+	if table.Classify(err) != table.Unclassified {
+		t.Errorf("%v is %v", err, table.Classify(err))
+	}
+}
+
+func verifyMore(t *testing.T, h Harness) {
+	client := h.Client(t)
+	live := named(t, client, appCore())
+	must(t, live.Ensure(t.Context(), client))
+	fewer := live
+	fewer.Indexes = fewer.Indexes[:1]
+	must(t, fewer.Verify(t.Context(), client))
+}
+
+func schemaKinds(t *testing.T, h Harness) {
+	client := h.Client(t)
+	number, bytes := types.ScalarAttributeTypeN, types.ScalarAttributeTypeB
+	schema := named(t, client, table.Schema{
+		PK: "id", PKType: number, SK: "at", SKType: bytes, TTL: "ttl", Type: "kind",
+		Indexes: []table.Index{
+			{Name: "a.b-c_d", PK: "at", PKType: bytes, SK: "id", SKType: number},
+			{Name: "simple", PK: "x", Projection: types.ProjectionTypeKeysOnly},
+			{Name: "local", SK: "score", SKType: number, Local: true, Projection: types.ProjectionTypeInclude, Include: []string{"y"}},
+		},
+	})
+	must(t, schema.Ensure(t.Context(), client))
+	must(t, schema.Verify(t.Context(), client))
+	in, err := schema.CreateTableInput()
+	must(t, err)
+	equal(t, "attributes", len(in.AttributeDefinitions), 4)
+	equal(t, "billing", in.BillingMode, types.BillingModePayPerRequest)
+	out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(schema.Name)})
+	must(t, err)
+	equal(t, "indexes", len(out.Table.GlobalSecondaryIndexes)+len(out.Table.LocalSecondaryIndexes), 3)
+}
+
+func schemaInvalid(t *testing.T, h Harness) {
+	var faults tabletest.Faults
+	client := h.Client(t, faults.Install)
+	for name, schema := range map[string]table.Schema{
+		"no name":           {},
+		"local and simple":  {Name: "abc", SimpleKey: true, Indexes: []table.Index{{Name: "LSI1", SK: "x", Local: true}}},
+		"index without key": {Name: "abc", Indexes: []table.Index{{Name: "GSI1"}}},
+	} {
+		for call, err := range map[string]error{
+			"Ensure":   schema.Ensure(t.Context(), client),
+			"Verify":   schema.Verify(t.Context(), client),
+			"Validate": schema.Validate(),
+		} {
+			if !errors.Is(err, table.ErrInvalidSchema) {
+				t.Errorf("%s, %s: %v", name, call, err)
+			}
+		}
+	}
+	equal(t, "requests", len(faults.Requests()), 0)
+}

@@ -1,0 +1,207 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// TestErrorTexts pins the texts of our own errors.
+func TestErrorTexts(t *testing.T) {
+	t.Parallel()
+	op := &table.OpError{Op: "Update", Index: 1, Name: "balance", Key: user, Err: table.ErrConditionFailed}
+	for want, err := range map[string]error{
+		"singletable: Get on table AppCore: item not found":                                                         &table.Error{Op: "Get", Table: "AppCore", Key: user, Err: table.ErrNotFound},
+		"singletable: QueryPage on table AppCore, index GSI1: invalid cursor":                                       &table.Error{Op: "QueryPage", Table: "AppCore", Index: "GSI1", Err: paginate.ErrInvalidCursor},
+		`singletable: Create "profile" on table AppCore: item exists already`:                                       &table.Error{Op: "Create", Name: "profile", Table: "AppCore", Key: user, Err: table.ErrExists},
+		`op 1 (Update "balance"): condition failed`:                                                                 op,
+		"op 0 (Put): over a size limit":                                                                             &table.OpError{Op: "Put", Key: user, Err: table.ErrTooLarge},
+		`transaction cancelled: op 1 (Update "balance"): condition failed; op 2 (Put): conflict with another write`: &table.TxError{Failed: []*table.OpError{op, {Op: "Put", Index: 2, Err: table.ErrConflict}}, Err: io.EOF},
+		"transaction cancelled: EOF":                                                                                &table.TxError{Err: io.EOF},
+		"2 keys remain: throttled":                                                                                  &table.BatchError{Remaining: []keys.Key{user, user}, Err: table.ErrThrottled},
+		"singletable: table AppCore: invalid schema: a; b":                                                          &table.SchemaError{Table: "AppCore", Problems: []string{"a", "b"}, Err: table.ErrInvalidSchema},
+	} {
+		equal(t, "text", err.Error(), want)
+	}
+}
+
+// failures are errors as callers get them, each about [user].
+func failures(t *testing.T) map[string]error {
+	t.Helper()
+	tbl, faults := newTable(t, appCore())
+	ctx := t.Context()
+	all := map[string]error{"Get of nothing": get(ctx, tbl, user)}
+	must(t, tbl.Do(ctx, table.Put(user, account{Type: "user", Name: "Ann"})))
+	all["Get of another type"] = get(ctx, tbl.OfType("order"), user)
+	all["Get of a bad key"] = get(ctx, tbl, keys.Key{PK: user.PK + "##", SK: "x"})
+	all["Create"] = tbl.Do(ctx, table.Create(user, nil))
+	all["Update"] = tbl.Do(ctx, table.Update(user, setN(1)).If(nIs(9)))
+	all["Check"] = tbl.Do(ctx, table.Check(user, nIs(9)))
+	all["Transact"] = tbl.Transact(ctx, table.Create(user, nil).Named("user"), table.Delete(keys.Key{PK: "A", SK: "B"}))
+	all["Transact twice"] = tbl.Transact(ctx, table.Put(user, nil), table.Delete(user))
+	all["Put of a slice"] = tbl.Do(ctx, table.Put(user, []string{"u-123"}))
+	all["bad token"] = second(table.QueryPage[account](ctx, tbl, table.Query{PK: user.PK, After: "u-123"}))
+	all["BatchGet"] = third(table.BatchGet[account](ctx, tbl.OfType("order"), []keys.Key{user}))
+	all["TransactGet"] = third(table.TransactGet[account](ctx, tbl.OfType("order"), []keys.Key{user}))
+	faults.Always("", tabletest.CancelTransaction("ValidationError"))
+	all["TransactGet cancelled"] = third(table.TransactGet[account](ctx, tbl, []keys.Key{user}))
+	all["Transact cancelled"] = tbl.Transact(ctx, table.Put(user, nil))
+	faults.Always("", tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "No."))
+	all["BatchWrite"] = tbl.BatchWrite(ctx, table.Put(user, nil))
+	all["BatchGet denied"] = third(table.BatchGet[account](ctx, tbl, []keys.Key{user}))
+	all["Query denied"] = second(table.Collect(table.All[account](ctx, tbl, table.Query{PK: user.PK})))
+	return all
+}
+
+func TestErrorsHoldKeysAndDoNotPrintThem(t *testing.T) {
+	t.Parallel()
+	for name, err := range failures(t) {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		e, ok := errors.AsType[*table.Error](err)
+		if !ok || e.Err == nil || !strings.HasPrefix(err.Error(), "singletable: "+e.Op+" on table "+e.Table) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if strings.Count(err.Error(), "singletable: ") != 1 {
+			t.Errorf("%s: not one prefix in %v", name, err)
+		}
+		for _, verb := range []string{"%v", "%s", "%q"} {
+			if text := fmt.Sprintf(verb, fmt.Errorf("wrapped: %w", err)); strings.Contains(text, "u-123") {
+				t.Errorf("%s prints the key: %s", name, text)
+			}
+		}
+		if !holdsKey(err) {
+			t.Errorf("%s: no key in %#v", name, err)
+		}
+		noNilInside(t, err)
+	}
+}
+
+// holdsKey reports whether the key is a field of the error or one below it.
+func holdsKey(err error) bool {
+	if e, ok := errors.AsType[*table.Error](err); ok && strings.Contains(string(e.Key.PK), "u-123") {
+		return true
+	}
+	if e, ok := errors.AsType[*table.OpError](err); ok && e.Key == user {
+		return true
+	}
+	if e, ok := errors.AsType[*table.BatchError](err); ok && len(e.Remaining) == 1 && e.Remaining[0] == user {
+		return true
+	}
+	// A cancellation without a reason that we know has no op to blame.
+	return errors.As(err, new(*types.TransactionCanceledException))
+}
+
+// noNilInside checks the whole tree of errors.
+func noNilInside(t *testing.T, err error) {
+	t.Helper()
+	if err == nil {
+		t.Error("a nil inside an error")
+		return
+	}
+	if many, ok := any(err).(interface{ Unwrap() []error }); ok {
+		for _, inner := range many.Unwrap() {
+			noNilInside(t, inner)
+		}
+	} else if inner := errors.Unwrap(err); inner != nil {
+		noNilInside(t, inner)
+	}
+}
+
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	api := func(code string, fault smithy.ErrorFault) error {
+		return &smithy.OperationError{ServiceID: "DynamoDB", OperationName: "PutItem", Err: &smithy.GenericAPIError{Code: code, Fault: fault}}
+	}
+	for name, tt := range map[string]struct {
+		err  error
+		want table.Class
+	}{
+		"nil":                       {nil, table.Unclassified},
+		"any":                       {io.EOF, table.Unclassified},
+		"not found":                 {table.ErrNotFound, table.Permanent},
+		"wrong type":                {table.ErrWrongType, table.Permanent},
+		"exists":                    {table.ErrExists, table.Permanent},
+		"condition":                 {table.ErrConditionFailed, table.Permanent},
+		"too large":                 {table.ErrTooLarge, table.Permanent},
+		"query":                     {table.ErrInvalidQuery, table.Permanent},
+		"op":                        {table.ErrInvalidOp, table.Permanent},
+		"schema":                    {table.ErrInvalidSchema, table.Permanent},
+		"key":                       {keys.ErrInvalid, table.Permanent},
+		"cursor":                    {paginate.ErrInvalidCursor, table.Permanent},
+		"mismatch":                  {table.ErrSchemaMismatch, table.Unclassified},
+		"conflict":                  {table.ErrConflict, table.Transient},
+		"throttled":                 {table.ErrThrottled, table.Transient},
+		"unknown":                   {table.ErrOutcomeUnknown, table.Transient},
+		"deadline":                  {context.DeadlineExceeded, table.Transient},
+		"cancelled":                 {context.Canceled, table.Transient},
+		"wrapped":                   {fmt.Errorf("x: %w", &table.Error{Err: &table.OpError{Err: table.ErrExists}}), table.Permanent},
+		"unknown beside a refusal":  {fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, &types.ConditionalCheckFailedException{}), table.Transient},
+		"SDK, server":               {&types.InternalServerError{}, table.Transient},
+		"SDK, no table":             {&types.ResourceNotFoundException{Message: aws.String("x")}, table.Unclassified},
+		"SDK, server in general":    {api("Whatever", smithy.FaultServer), table.Transient},
+		"SDK, unavailable":          {api("ServiceUnavailable", smithy.FaultUnknown), table.Transient},
+		"SDK, validation":           {api("ValidationException", smithy.FaultClient), table.Permanent},
+		"SDK, denied":               {api("AccessDeniedException", smithy.FaultClient), table.Unclassified},
+		"SDK, expired credentials":  {api("ExpiredTokenException", smithy.FaultClient), table.Unclassified},
+		"SDK, throttled":            {api("ThrottlingException", smithy.FaultClient), table.Transient},
+		"SDK, provisioned":          {&types.ProvisionedThroughputExceededException{}, table.Transient},
+		"SDK, account's limit":      {&types.RequestLimitExceeded{}, table.Transient},
+		"SDK, conflict":             {&types.TransactionConflictException{}, table.Transient},
+		"SDK, in progress":          {&types.TransactionInProgressException{}, table.Unclassified},
+		"SDK, condition":            {&types.ConditionalCheckFailedException{}, table.Permanent},
+		"SDK, replicated":           {&types.ReplicatedWriteConflictException{}, table.Transient},
+		"SDK, collection too large": {&types.ItemCollectionSizeLimitExceededException{}, table.Permanent},
+	} {
+		if got := table.Classify(tt.err); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+	equal(t, "names", fmt.Sprint(table.Unclassified, table.Transient, table.Permanent, table.Class(9)),
+		"unclassified transient permanent unclassified")
+}
+
+func TestRepeatable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"SET #0 = :0\n":                             true,
+		"SET #0 = :0, #1.#2 = :1\nREMOVE #3\n":      true,
+		"DELETE #0 :0\n":                            true,
+		"SET #0 = if_not_exists(#0, :0)\n":          true,
+		"SET #0.#1 = if_not_exists(#0.#1, :0)\n":    true,
+		"SET #0 = if_not_exists(#1, :0), #1 = :1\n": false,
+		"SET #0 = if_not_exists(#0, :0) + :1\n":     false,
+		"SET #0 = if_not_exists(#0, :0) - :1\n":     false,
+		"ADD #0 :0\n":                               false,
+		"SET #0 = #1\n":                             false,
+		"SET #0 = #0 + :0\n":                        false,
+		"SET #0 = :0 - #0\n":                        false,
+		"SET #0 = list_append(#0, :0)\n":            false,
+		"SET #0 = list_append(:0, :1)\n":            false,
+		"REMOVE #0[0]\n":                            false,
+		"SET #0[7] = :0\n":                          false,
+		"SET #0 = :0\nADD #1 :1\n":                  false,
+	} {
+		if got := table.Repeatable(&text); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	if !table.Repeatable(nil) {
+		t.Error("no update is not repeatable")
+	}
+}

@@ -1,0 +1,200 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+func ExampleGet() {
+	t, done := exampleTable(nil)
+	defer done()
+	ctx := context.Background()
+
+	tx, err := table.Get[Tx](ctx, t, txKey(morning, "tx-0"))
+	fmt.Println(tx.ID, err)
+
+	_, err = table.Get[User](ctx, t, userKey("u-456"))
+	fmt.Println(errors.Is(err, table.ErrNotFound))
+	// Output:
+	// tx-0 <nil>
+	// true
+}
+
+// A view refuses items of another type, so that no half-filled value comes out.
+func ExampleTable_OfType() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	_, err := table.Get[User](context.Background(), t.OfType("user"), txKey(morning, "tx-0"))
+	fmt.Println(errors.Is(err, table.ErrWrongType))
+	// Output: true
+}
+
+func ExampleTable_Consistent() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	tx, err := table.Get[Tx](context.Background(), t.Consistent(), txKey(morning, "tx-0"))
+	fmt.Println(tx.ID, err)
+	// Output: tx-0 <nil>
+}
+
+func ExampleBatchGet() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	found, absent, err := table.BatchGet[Tx](context.Background(), t, []keys.Key{
+		txKey(morning.Add(time.Minute), "tx-1"),
+		txKey(morning, "tx-9"),
+		txKey(morning, "tx-0"),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, tx := range found {
+		fmt.Println(tx.ID)
+	}
+	fmt.Println("missing:", absent[0].SK)
+	// Output:
+	// tx-1
+	// tx-0
+	// missing: TX#2024-01-15T10:00:00.000Z#tx-9
+}
+
+func ExampleTransactGet() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	found, absent, err := table.TransactGet[Tx](context.Background(), t, []keys.Key{
+		txKey(morning, "tx-0"), txKey(morning.Add(time.Minute), "tx-1"),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(found), "found,", len(absent), "missing")
+	// Output: 2 found, 0 missing
+}
+
+// The newest transactions of a user, two at a time.
+func ExampleQueryPage() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	q := table.Query{
+		PK:      keys.User.PK("u-123"),
+		Range:   keys.Tx.All(),
+		Reverse: true,
+		Limit:   2,
+		Scope:   "u-123", // who may go on from here
+	}
+	for {
+		page, err := table.QueryPage[Tx](context.Background(), t, q)
+		if err != nil {
+			log.Fatal(err)
+		}
+		var ids []string
+		for _, tx := range page.Items {
+			ids = append(ids, tx.ID)
+		}
+		fmt.Println(ids)
+		if page.Next == "" {
+			break
+		}
+		q.After = page.Next // what a client sends back
+	}
+	// Output:
+	// [tx-4 tx-3]
+	// [tx-2 tx-1]
+	// [tx-0]
+}
+
+// A limit counts what passes the filter.
+func ExampleQuery_filter() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	page, err := table.QueryPage[Tx](context.Background(), t, table.Query{
+		PK:     keys.User.PK("u-123"),
+		Range:  keys.Tx.Since(morning),
+		Filter: expression.Name("amount").GreaterThan(expression.Value(15)),
+		Limit:  2,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, tx := range page.Items {
+		fmt.Println(tx.ID, tx.Amount)
+	}
+	// Output:
+	// tx-2 20
+	// tx-3 30
+}
+
+func ExampleAll() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	q := table.Query{PK: keys.User.PK("u-123"), Range: keys.Tx.Until(morning.Add(3 * time.Minute))}
+	sum := 0
+	for tx, err := range table.All[Tx](context.Background(), t, q) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		sum += tx.Amount
+	}
+	fmt.Println(sum)
+	// Output: 30
+}
+
+func ExampleCollect() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	q := table.Query{PK: keys.User.PK("u-123"), Range: keys.Tx.All()}
+	txs, err := table.Collect(table.All[Tx](context.Background(), t, q))
+	fmt.Println(len(txs), err)
+	// Output: 5 <nil>
+}
+
+// Items of several types are read as they are stored, and then decoded.
+func ExampleItem_Decode() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	for item, err := range table.All[table.Item](context.Background(), t, table.Query{PK: keys.User.PK("u-123"), Limit: 1}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		var tx Tx
+		if err := item.Decode(&tx); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(tx.Type, tx.ID)
+	}
+	// Output: tx tx-0
+}
+
+func ExampleOptions() {
+	t, done := exampleTable(&table.Options{
+		Observe: func(_ context.Context, e table.Event) {
+			fmt.Println(e.Operation, e.Capacity, e.Err)
+		},
+	})
+	defer done()
+
+	_, err := table.Get[Tx](context.Background(), t.Consistent(), txKey(morning, "tx-0"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// BatchWriteItem 5 <nil>
+	// GetItem 1 <nil>
+}

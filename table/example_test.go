@@ -1,0 +1,118 @@
+package table_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// The types and keys of the examples.
+
+type User struct {
+	Type string `dynamodbav:"entityType"`
+	Name string `dynamodbav:"name"`
+}
+
+type Tx struct {
+	Type   string `dynamodbav:"entityType"`
+	ID     string `dynamodbav:"id"`
+	Amount int    `dynamodbav:"amount"`
+}
+
+func userKey(user string) keys.Key {
+	return keys.Key{PK: keys.User.PK(user), SK: keys.Profile}
+}
+
+func txKey(at time.Time, id string) keys.Key {
+	return keys.Key{PK: keys.User.PK("u-123"), SK: keys.Tx.SK(keys.Time(at), keys.Str(id))}
+}
+
+var morning = time.Date(2024, time.January, 15, 10, 0, 0, 0, time.UTC)
+
+var engine = sync.OnceValue(func() *tabletest.Engine {
+	e, err := tabletest.Start(context.Background(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return e
+})
+
+// exampleSchema returns a schema under a new table name.
+func exampleSchema() table.Schema {
+	return table.Schema{
+		Name:    "Example-" + rand.Text(),
+		TTL:     "expiresAt",
+		Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+	}
+}
+
+// drop removes a table.
+func drop(schema table.Schema) {
+	if _, err := engine().Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &schema.Name}); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// exampleTable returns a new table on a local engine that holds five
+// transactions of a user, and what removes it.
+func exampleTable(options *table.Options) (*table.Table, func()) {
+	ctx, schema, client := context.Background(), exampleSchema(), engine().Client()
+	if err := schema.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+	t, err := table.New(client, schema, options)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var ops []table.Op
+	for i := range 5 {
+		id := fmt.Sprint("tx-", i)
+		ops = append(ops, table.Put(txKey(morning.Add(time.Duration(i)*time.Minute), id), Tx{Type: "tx", ID: id, Amount: 10 * i}))
+	}
+	if err := t.BatchWrite(ctx, ops...); err != nil {
+		log.Fatal(err)
+	}
+	return t, func() { drop(schema) }
+}
+
+// A table is created, an item written and read.
+func Example() {
+	ctx := context.Background()
+	client := engine().Client() // or dynamodb.NewFromConfig(cfg)
+
+	schema := table.Schema{
+		Name: "Example-" + rand.Text(),
+		TTL:  "expiresAt",
+		Indexes: []table.Index{
+			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
+		},
+	}
+	defer drop(schema)
+	if err := schema.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+	t, err := table.New(client, schema, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	err = t.Do(ctx, table.Create(userKey("u-123"), User{Type: "user", Name: "Ann"}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	user, err := table.Get[User](ctx, t, userKey("u-123"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(user.Name)
+	// Output: Ann
+}

@@ -1,0 +1,162 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+func ExampleTable_Do() {
+	t, done := exampleTable(nil)
+	defer done()
+	ctx, key := context.Background(), userKey("u-123")
+
+	create := table.Create(key, User{Type: "user", Name: "Ann"})
+	fmt.Println(t.Do(ctx, create))
+	fmt.Println(errors.Is(t.Do(ctx, create), table.ErrExists))
+
+	rename := table.Update(key, expression.Set(expression.Name("name"), expression.Value("Anna")))
+	fmt.Println(t.Do(ctx, rename))
+	fmt.Println(t.Do(ctx, table.Delete(key)))
+	// Output:
+	// <nil>
+	// true
+	// <nil>
+	// <nil>
+}
+
+// A condition makes a write depend on what is stored.
+func ExampleOp_If() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	amount := expression.Name("amount")
+	spend := table.Update(txKey(morning, "tx-0"), expression.Add(amount, expression.Value(-5))).
+		If(amount.GreaterThanEqual(expression.Value(5)))
+	err := t.Do(context.Background(), spend)
+	fmt.Println(errors.Is(err, table.ErrConditionFailed))
+	// Output: true
+}
+
+// All of the ops are carried out, or none.
+func ExampleTable_Transact() {
+	t, done := exampleTable(nil)
+	defer done()
+	ctx := context.Background()
+
+	balance := expression.Name("balance")
+	err := t.Transact(ctx,
+		table.Update(userKey("u-123"), expression.Add(balance, expression.Value(-5))),
+		table.Update(userKey("u-456"), expression.Add(balance, expression.Value(5))),
+		table.Check(txKey(morning, "tx-0"), expression.Name("amount").Equal(expression.Value(0))),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	got, err := table.Get[struct {
+		Balance int `dynamodbav:"balance"`
+	}](ctx, t, userKey("u-456"))
+	fmt.Println(got.Balance, err)
+	// Output: 5 <nil>
+}
+
+// A TxError says which of the ops failed, and on what.
+func ExampleTxError() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	err := t.Transact(context.Background(),
+		table.Create(userKey("u-123"), User{Type: "user", Name: "Ann"}).Named("user"),
+		table.Create(txKey(morning, "tx-0"), Tx{Type: "tx", ID: "tx-0"}).Named("first transaction"),
+	)
+	tx, ok := errors.AsType[*table.TxError](err)
+	if !ok {
+		log.Fatal(err)
+	}
+	for _, failed := range tx.Failed {
+		var old Tx
+		if err := failed.Old.Decode(&old); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(failed)
+		fmt.Println("there is", old.ID, "already:", errors.Is(failed, table.ErrExists))
+	}
+	// Output:
+	// op 1 (Create "first transaction"): item exists already
+	// there is tx-0 already: true
+}
+
+// One entity in two items, which come into being together.
+func ExampleTable_TransactPut() {
+	t, done := exampleTable(nil)
+	defer done()
+	ctx := context.Background()
+
+	tx := Tx{Type: "tx", ID: "tx-9", Amount: 90}
+	lookup := keys.Key{PK: keys.Tx.PK("tx-9"), SK: keys.Metadata}
+	err := t.TransactPut(ctx,
+		table.Entry{Key: txKey(morning, "tx-9"), Value: tx},
+		table.Entry{Key: lookup, Value: tx},
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	got, err := table.Get[Tx](ctx, t, lookup)
+	fmt.Println(got.Amount, err)
+	// Output: 90 <nil>
+}
+
+// Any number of items are written, without the promise of a transaction.
+func ExampleTable_BatchWrite() {
+	t, done := exampleTable(nil)
+	defer done()
+	ctx := context.Background()
+
+	ops := []table.Op{table.Delete(txKey(morning, "tx-0"))}
+	for i := range 60 {
+		ops = append(ops, table.Put(userKey(fmt.Sprint("u-", i)), User{Type: "user"}))
+	}
+	err := t.BatchWrite(ctx, ops...)
+	if failed, ok := errors.AsType[*table.BatchError](err); ok {
+		fmt.Println("try again:", failed.Remaining)
+	}
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// A consumer of a queue decides what becomes of a message.
+func ExampleClassify() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	err := t.Do(context.Background(), table.Create(txKey(morning, "tx-0"), Tx{}))
+	switch class := table.Classify(err); class {
+	case table.Permanent:
+		fmt.Println("drop it:", class)
+	default:
+		fmt.Println("try it again:", class)
+	}
+	// Output: drop it: permanent
+}
+
+func ExampleSchema_Verify() {
+	schema := exampleSchema()
+	defer drop(schema)
+	ctx, client := context.Background(), engine().Client()
+	if err := schema.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+
+	schema.Indexes = append(schema.Indexes, table.Index{Name: "GSI2", PK: "gsi2pk"})
+	err := schema.Verify(ctx, client)
+	if differs, ok := errors.AsType[*table.SchemaError](err); ok {
+		fmt.Println(differs.Problems)
+	}
+	// Output: [global index GSI2: is missing]
+}

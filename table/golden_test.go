@@ -1,0 +1,149 @@
+package table_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+var update = flag.Bool("update", false, "write the files of testdata anew")
+
+// requests are calls whose requests are compared with files, by the files' names.
+var requests = map[string]func(*testing.T, *table.Table){
+	"ensure": func(*testing.T, *table.Table) {}, // It was called when the table was made.
+	"get": func(t *testing.T, tbl *table.Table) {
+		must(t, get(t.Context(), tbl, user))
+		must(t, get(t.Context(), tbl.Consistent(), user))
+	},
+	"put": func(t *testing.T, tbl *table.Table) {
+		must(t, tbl.Do(t.Context(), table.Put(user, account{Name: "Ann", N: 2})))
+		must(t, tbl.Do(t.Context(), table.Put(user, nil).If(nIs(2))))
+	},
+	"create": func(t *testing.T, tbl *table.Table) {
+		key := keys.Key{PK: keys.User.PK("u-456"), SK: keys.Profile}
+		_ = tbl.Do(t.Context(), table.Create(user, account{Name: "Ann"}))
+		must(t, tbl.Do(t.Context(), table.Create(key, nil).If(expression.Name("banned").AttributeNotExists())))
+	},
+	"update": func(t *testing.T, tbl *table.Table) {
+		must(t, tbl.Do(t.Context(), table.Update(user, setN(3).Remove(expression.Name("name"))).If(nIs(1))))
+		must(t, tbl.Do(t.Context(), table.Update(user, expression.Add(expression.Name("n"), expression.Value(1)))))
+	},
+	"delete": func(t *testing.T, tbl *table.Table) {
+		must(t, tbl.Do(t.Context(), table.Delete(user).If(nIs(1))))
+		must(t, tbl.Do(t.Context(), table.Delete(user)))
+	},
+	"check": func(t *testing.T, tbl *table.Table) {
+		must(t, tbl.Do(t.Context(), table.Check(user, nIs(1))))
+	},
+	"transact": func(t *testing.T, tbl *table.Table) {
+		must(t, tbl.Transact(t.Context(),
+			table.Put(keys.Key{PK: "A", SK: "put"}, account{N: 1}),
+			table.Create(keys.Key{PK: "A", SK: "create"}, account{N: 2}),
+			table.Update(keys.Key{PK: "A", SK: "update"}, setN(3)).If(nIs(3).Not()),
+			table.Delete(keys.Key{PK: "A", SK: "delete"}),
+			table.Check(user, nIs(1)),
+		))
+	},
+	"transactget": func(t *testing.T, tbl *table.Table) {
+		_, _, err := table.TransactGet[account](t.Context(), tbl, []keys.Key{user, {PK: "A", SK: "B"}})
+		must(t, err)
+	},
+	"batchget": func(t *testing.T, tbl *table.Table) {
+		_, _, err := table.BatchGet[account](t.Context(), tbl.Consistent(), []keys.Key{user, {PK: "A", SK: "B"}, user})
+		must(t, err)
+	},
+	"batchwrite": func(t *testing.T, tbl *table.Table) {
+		must(t, tbl.BatchWrite(t.Context(), table.Put(keys.Key{PK: "A", SK: "B"}, account{N: 5}), table.Delete(user)))
+	},
+	"query": func(t *testing.T, tbl *table.Table) {
+		for _, r := range []keys.Range{
+			{}, keys.Tx.All(), keys.Exactly(keys.Profile), {From: "A"}, {To: "Z"}, keys.Tx.Since(now),
+		} {
+			_, err := table.QueryPage[account](t.Context(), tbl, table.Query{PK: user.PK, Range: r})
+			must(t, err)
+		}
+	},
+	"queryindex": func(t *testing.T, tbl *table.Table) {
+		q := table.Query{
+			Index: "GSI1", PK: "GLOBAL", Range: keys.Tx.All(), Reverse: true, Limit: 1, Scope: "not sent",
+			Filter: nIs(1).And(expression.Name("name").BeginsWith("A")), Project: []string{"n", "name"},
+		}
+		page, err := table.QueryPage[account](t.Context(), tbl, q)
+		must(t, err)
+		q.After = page.Next
+		_, err = table.QueryPage[account](t.Context(), tbl, q)
+		must(t, err)
+	},
+	"all": func(t *testing.T, tbl *table.Table) {
+		q := table.Query{Index: "LSI1", PK: user.PK, Consistent: true, Limit: 5}
+		_, err := table.Collect(table.All[account](t.Context(), tbl, q))
+		must(t, err)
+	},
+}
+
+var token = regexp.MustCompile(`"ClientRequestToken": "[A-Z2-7]{26}"`)
+
+// TestRequests compares what is sent with testdata. Run it with -update to take
+// over a change that is wanted.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	for name, call := range requests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tbl, faults := newTable(t, appCore())
+			skip := 0
+			if name != "ensure" {
+				must(t, tbl.Do(t.Context(), table.Put(user, table.Item{
+					"n": num("1"), "name": str("Ann"), "gsi1pk": str("GLOBAL"), "gsi1sk": str("TX#1"),
+				})))
+				must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "B", SK: "B"}, table.Item{
+					"n": num("1"), "name": str("Abe"), "gsi1pk": str("GLOBAL"), "gsi1sk": str("TX#2"),
+				})))
+				skip = len(faults.Requests())
+			}
+			call(t, tbl)
+			got := golden(t, faults.Requests()[skip:], tbl.Schema().Name)
+			file := filepath.Join("testdata", name+".json")
+			if *update {
+				must(t, os.WriteFile(file, got, 0o644))
+			}
+			want, err := os.ReadFile(file)
+			must(t, err)
+			if diff := cmp.Diff(string(want), string(got)); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// golden returns the requests as they are kept in a file: indented, the table's
+// name and tokens of transactions replaced, and without what is asked while
+// waiting for a table.
+func golden(t *testing.T, all []tabletest.Request, name string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, r := range all {
+		if strings.HasPrefix(r.Operation, "Describe") {
+			continue
+		}
+		var body any
+		must(t, json.Unmarshal(r.Body, &body))
+		text, err := json.MarshalIndent(map[string]any{r.Operation: body}, "", "  ")
+		must(t, err)
+		b.Write(append(text, '\n'))
+	}
+	text := bytes.ReplaceAll(b.Bytes(), []byte(name), []byte("AppCore"))
+	return token.ReplaceAll(text, []byte(`"ClientRequestToken": "TOKEN"`))
+}

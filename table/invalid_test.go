@@ -1,0 +1,355 @@
+package table_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+)
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	client := dynamodb.New(dynamodb.Options{})
+	for name, tt := range map[string]struct {
+		client  table.Client
+		schema  table.Schema
+		options *table.Options
+		says    string
+	}{
+		"nil client":       {nil, appCore(), nil, "the client is nil"},
+		"typed nil client": {(*dynamodb.Client)(nil), appCore(), nil, "the client is nil"},
+		"bad schema":       {client, table.Schema{}, nil, "Name"},
+		"MaxRounds":        {client, appCore(), &table.Options{MaxRounds: -1}, "Options.MaxRounds: -1"},
+		"MaxAttempts":      {client, appCore(), &table.Options{MaxAttempts: -1}, "Options.MaxAttempts: -1"},
+	} {
+		tbl, err := table.New(tt.client, tt.schema, tt.options)
+		if !errors.Is(err, table.ErrInvalidSchema) || !strings.Contains(err.Error(), tt.says) || tbl != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if table.Classify(err) != table.Permanent {
+			t.Errorf("%s: %v", name, table.Classify(err))
+		}
+	}
+	for name, nothing := range map[string]table.AdminClient{"nil": nil, "typed nil": (*dynamodb.Client)(nil)} {
+		for _, err := range []error{
+			appCore().Ensure(t.Context(), nothing), appCore().Verify(t.Context(), nothing),
+		} {
+			if !errors.Is(err, table.ErrInvalidSchema) || !strings.Contains(err.Error(), "the client is nil") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestSchemaValidate(t *testing.T) {
+	t.Parallel()
+	with := func(change func(*table.Schema)) table.Schema {
+		s := appCore()
+		change(&s)
+		return s
+	}
+	index := func(x table.Index) table.Schema {
+		return with(func(s *table.Schema) { s.Indexes = []table.Index{x} })
+	}
+	for field, schema := range map[string]table.Schema{
+		"Name: \"\"":               {},
+		"Name: \"ab\"":             with(func(s *table.Schema) { s.Name = "ab" }),
+		"Name: \"a b\"":            with(func(s *table.Schema) { s.Name = "a b" }),
+		"SK: \"pk\"":               with(func(s *table.Schema) { s.SK = "pk" }),
+		"SimpleKey":                with(func(s *table.Schema) { s.SimpleKey, s.SK, s.Indexes = true, "x", nil }),
+		"key attribute \"pk\"":     with(func(s *table.Schema) { s.PKType = "BOOL" }),
+		"key attribute \"sk\"":     with(func(s *table.Schema) { s.SKType = "SS" }),
+		"key attribute \"x\"":      index(table.Index{Name: "GSI1", PK: "x", PKType: "L"}),
+		"key attribute \"y\": is":  with(twoTypes),
+		"the TTL or type":          with(func(s *table.Schema) { s.TTL = "sk" }),
+		"Indexes[0].Name: \"\"":    index(table.Index{PK: "x"}),
+		"Indexes[0].Name: \"a/b\"": index(table.Index{Name: "a/b", PK: "x"}),
+		"Indexes[1].Name: \"GSI\" is used twice": with(func(s *table.Schema) {
+			s.Indexes = []table.Index{{Name: "GSI", PK: "x"}, {Name: "GSI", PK: "y"}}
+		}),
+		"Indexes[0].PK: is empty":   index(table.Index{Name: "GSI1"}),
+		"Indexes[0].SK: \"x\"":      index(table.Index{Name: "GSI1", PK: "x", SK: "x"}),
+		"Indexes[0].PK: a local":    index(table.Index{Name: "LSI1", PK: "x", SK: "y", Local: true}),
+		"Indexes[0].SK: is empty":   index(table.Index{Name: "LSI1", Local: true}),
+		"Indexes[0].Projection":     index(table.Index{Name: "GSI1", PK: "x", Projection: "SOME"}),
+		"Indexes[0].Include":        index(table.Index{Name: "GSI1", PK: "x", Include: []string{"a"}}),
+		"Indexes[0].Include: ":      index(table.Index{Name: "GSI1", PK: "x", Projection: types.ProjectionTypeInclude}),
+		"Indexes[0].Local: a table": {Name: "abc", SimpleKey: true, Indexes: []table.Index{{Name: "LSI1", SK: "x", Local: true}}},
+	} {
+		err := schema.Validate()
+		e, ok := errors.AsType[*table.SchemaError](err)
+		if !ok || !errors.Is(err, table.ErrInvalidSchema) || e.Table != schema.Name {
+			t.Errorf("%s: %v", field, err)
+			continue
+		}
+		if !strings.Contains(strings.Join(e.Problems, "; "), field) || !strings.Contains(err.Error(), field) {
+			t.Errorf("%s: %v", field, err)
+		}
+		if _, err := schema.CreateTableInput(); !errors.Is(err, table.ErrInvalidSchema) {
+			t.Errorf("%s: CreateTableInput: %v", field, err)
+		}
+	}
+	if err := appCore().Validate(); err != nil {
+		t.Error(err)
+	}
+	err := table.Schema{Name: "a", PK: "x", SK: "x", PKType: "Z"}.Validate()
+	if e, ok := errors.AsType[*table.SchemaError](err); !ok || len(e.Problems) < 3 {
+		t.Errorf("not everything is listed: %v", err)
+	}
+}
+
+func twoTypes(s *table.Schema) {
+	s.Indexes = []table.Index{
+		{Name: "GSI1", PK: "y"}, {Name: "GSI2", PK: "y", PKType: types.ScalarAttributeTypeN},
+	}
+}
+
+// badKeys are keys that the table of [appCore] cannot have.
+var badKeys = map[string]keys.Key{
+	"zero key":          {},
+	"no partition key":  {SK: "A"},
+	"no sort key":       {PK: "A"},
+	"empty segment":     {PK: keys.User.PK(""), SK: "A"},
+	"long partition":    {PK: keys.PK(strings.Repeat("x", keys.MaxPK+1)), SK: "A"},
+	"long sort key":     {PK: "A", SK: keys.SK(strings.Repeat("x", keys.MaxSK+1))},
+	"invalid UTF-8":     {PK: "A\xff", SK: "A"},
+	"number that fails": {PK: "A", SK: keys.Tx.SK(keys.Int(-1, 3))},
+}
+
+func TestKeysAreRefused(t *testing.T) {
+	t.Parallel()
+	tbl, faults := newTable(t, appCore())
+	ctx := t.Context()
+	for name, key := range badKeys {
+		for call, err := range map[string]error{
+			"Get":         get(ctx, tbl, key),
+			"Put":         tbl.Do(ctx, table.Put(key, nil)),
+			"Create":      tbl.Do(ctx, table.Create(key, nil)),
+			"Update":      tbl.Do(ctx, table.Update(key, setN(1))),
+			"Delete":      tbl.Do(ctx, table.Delete(key)),
+			"Check":       tbl.Do(ctx, table.Check(key, nIs(1))),
+			"Transact":    tbl.Transact(ctx, table.Put(user, nil), table.Put(key, nil)),
+			"TransactPut": tbl.TransactPut(ctx, table.Entry{Key: key}),
+			"BatchWrite":  tbl.BatchWrite(ctx, table.Put(user, nil), table.Delete(key)),
+			"BatchGet":    third(table.BatchGet[account](ctx, tbl, []keys.Key{user, key})),
+			"TransactGet": third(table.TransactGet[account](ctx, tbl, []keys.Key{user, key})),
+		} {
+			k, ok := errors.AsType[*keys.Error](err)
+			if !ok || !errors.Is(err, keys.ErrInvalid) || table.Classify(err) != table.Permanent || k.Rule == "" {
+				t.Errorf("%s of a key with %s: %v", call, name, err)
+			}
+		}
+	}
+	if n := len(onItems(faults)); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+func third[A, B any](_ A, _ B, err error) error { return err }
+
+func second[A any](_ A, err error) error { return err }
+
+func TestKeysOfOtherTypesAreRefused(t *testing.T) {
+	t.Parallel()
+	numbers, faults := newTable(t, table.Schema{PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeB})
+	for _, pk := range []keys.PK{"", "a", "01", "1.0", "+1", "-0", ".5", "1e3", "0.", "1,5", " 1", "--1", "0x1", "٣"} {
+		if err := get(t.Context(), numbers, keys.Key{PK: pk, SK: "x"}); !errors.Is(err, keys.ErrInvalid) {
+			t.Errorf("number %q: %v", pk, err)
+		}
+		if err := second(table.QueryPage[account](t.Context(), numbers, table.Query{PK: pk})); !errors.Is(err, keys.ErrInvalid) {
+			t.Errorf("query of number %q: %v", pk, err)
+		}
+	}
+	if err := get(t.Context(), numbers, keys.Key{PK: "1"}); !errors.Is(err, keys.ErrInvalid) {
+		t.Errorf("empty binary key: %v", err)
+	}
+	simple, alone := newTable(t, table.Schema{SimpleKey: true})
+	if err := get(t.Context(), simple, user); !errors.Is(err, keys.ErrInvalid) {
+		t.Errorf("sort key on a table without: %v", err)
+	}
+	if n := len(onItems(faults)) + len(onItems(alone)); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+func TestOpsAreRefused(t *testing.T) {
+	t.Parallel()
+	tbl, faults := newTable(t, appCore())
+	var nobody *account
+	large := strings.Repeat("x", 401<<10)
+	for name, tt := range map[string]struct {
+		op   table.Op
+		want error
+	}{
+		"zero Op":                 {table.Op{}, table.ErrInvalidOp},
+		"zero Op, named":          {table.Op{}.Named("x"), table.ErrInvalidOp},
+		"Check without condition": {table.Check(user, expression.ConditionBuilder{}), table.ErrInvalidOp},
+		"Update with nothing":     {table.Update(user, expression.UpdateBuilder{}), table.ErrInvalidOp},
+		"a number":                {table.Put(user, 7), table.ErrInvalidOp},
+		"a string":                {table.Create(user, "x"), table.ErrInvalidOp},
+		"a slice":                 {table.Put(user, []account{{}}), table.ErrInvalidOp},
+		"a nil attribute":         {table.Put(user, table.Item{"n": nil}), table.ErrInvalidOp},
+		"a nil pointer":           {table.Put(user, nobody), table.ErrInvalidOp},
+		"a channel":               {table.Put(user, make(chan int)), table.ErrInvalidOp},
+		"a broken expression":     {table.Put(user, nil).If(expression.Name("").Equal(expression.Value(1))), table.ErrInvalidOp},
+		"401 KB":                  {table.Put(user, account{Name: large}), table.ErrTooLarge},
+		"401 KB to create":        {table.Create(user, account{Name: large}), table.ErrTooLarge},
+	} {
+		for call, err := range map[string]error{
+			"Do":         tbl.Do(t.Context(), tt.op),
+			"Transact":   tbl.Transact(t.Context(), table.Put(keys.Key{PK: "A", SK: "A"}, nil), tt.op.Named("second")),
+			"BatchWrite": tbl.BatchWrite(t.Context(), table.Put(keys.Key{PK: "A", SK: "A"}, nil), tt.op.Named("second")),
+		} {
+			if !errors.Is(err, tt.want) || table.Classify(err) != table.Permanent {
+				t.Errorf("%s, %s: %v", name, call, err)
+			}
+			if e, ok := errors.AsType[*table.OpError](err); call != "Do" && (!ok || e.Index != 1 || e.Name != "second") {
+				t.Errorf("%s, %s: the op is not named by %v", name, call, err)
+			}
+		}
+	}
+	if n := len(onItems(faults)); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+func TestTransactionsAreRefused(t *testing.T) {
+	t.Parallel()
+	tbl, faults := newTable(t, appCore())
+	puts := func(n int, v any) []table.Op {
+		ops := make([]table.Op, n)
+		for i := range ops {
+			ops[i] = table.Put(keys.Key{PK: "A", SK: keys.SK(fmt.Sprint(i))}, v).Named(fmt.Sprint("op ", i))
+		}
+		return ops
+	}
+	again := table.Delete(keys.Key{PK: "A", SK: "1"}).Named("again")
+	for name, tt := range map[string]struct {
+		ops  []table.Op
+		want error
+		op   string
+	}{
+		"no ops":              {nil, table.ErrInvalidOp, ""},
+		"101 ops":             {puts(101, nil), table.ErrTooLarge, "op 100"},
+		"the same item twice": {append(puts(3, nil), again), table.ErrInvalidOp, "again"},
+		"4.1 MB":              {puts(11, account{Name: strings.Repeat("x", 390<<10)}), table.ErrTooLarge, "op 10"},
+	} {
+		err := tbl.Transact(t.Context(), tt.ops...)
+		if !errors.Is(err, tt.want) || table.Classify(err) != table.Permanent {
+			t.Errorf("%s: %v", name, err)
+		}
+		if e, ok := errors.AsType[*table.OpError](err); tt.op != "" && (!ok || e.Name != tt.op) {
+			t.Errorf("%s: the op is not named by %v", name, err)
+		}
+	}
+	var ks []keys.Key
+	for i := range 101 {
+		ks = append(ks, keys.Key{PK: "A", SK: keys.SK(fmt.Sprint(i))})
+	}
+	for name, tt := range map[string]struct {
+		err, want error
+	}{
+		"TransactPut of nothing":    {tbl.TransactPut(t.Context()), table.ErrInvalidOp},
+		"TransactGet of 101 keys":   {third(table.TransactGet[account](t.Context(), tbl, ks)), table.ErrTooLarge},
+		"TransactGet, a key twice":  {third(table.TransactGet[account](t.Context(), tbl, []keys.Key{user, user})), table.ErrInvalidOp},
+		"BatchWrite, a key twice":   {tbl.BatchWrite(t.Context(), table.Put(user, nil), table.Delete(user)), table.ErrInvalidOp},
+		"BatchWrite of a Create":    {tbl.BatchWrite(t.Context(), table.Create(user, nil)), table.ErrInvalidOp},
+		"BatchWrite of an Update":   {tbl.BatchWrite(t.Context(), table.Update(user, setN(1))), table.ErrInvalidOp},
+		"BatchWrite of a Check":     {tbl.BatchWrite(t.Context(), table.Check(user, nIs(1))), table.ErrInvalidOp},
+		"BatchWrite of a condition": {tbl.BatchWrite(t.Context(), table.Put(user, nil).If(nIs(1))), table.ErrInvalidOp},
+	} {
+		if !errors.Is(tt.err, tt.want) {
+			t.Errorf("%s: %v", name, tt.err)
+		}
+	}
+	if n := len(onItems(faults)); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+func TestQueriesAreRefused(t *testing.T) {
+	t.Parallel()
+	schema := appCore()
+	schema.Indexes = append(schema.Indexes,
+		table.Index{Name: "plain", PK: "x"},
+		table.Index{Name: "number", PK: "x", SK: "n", SKType: types.ScalarAttributeTypeN},
+		table.Index{Name: "binary", PK: "x", SK: "b", SKType: types.ScalarAttributeTypeB})
+	tbl, faults := newTable(t, schema)
+	for name, tt := range map[string]struct {
+		q    table.Query
+		want error
+		says string
+	}{
+		"zero query":             {table.Query{}, keys.ErrInvalid, "partition key"},
+		"bad partition key":      {table.Query{PK: keys.User.PK("")}, keys.ErrInvalid, "partition key"},
+		"unknown index":          {table.Query{PK: "A", Index: "GSI9"}, table.ErrInvalidQuery, `Index: the schema has no index "GSI9"`},
+		"negative limit":         {table.Query{PK: "A", Limit: -1}, table.ErrInvalidQuery, "Limit: -1"},
+		"consistent and global":  {table.Query{PK: "A", Index: "GSI1", Consistent: true}, table.ErrInvalidQuery, "Consistent"},
+		"range without sort key": {table.Query{PK: "A", Index: "plain", Range: keys.Tx.All()}, table.ErrInvalidQuery, "Range"},
+		"bad range":              {table.Query{PK: "A", Range: keys.Range{Prefix: "TX"}}, keys.ErrInvalid, "range"},
+		"reversed range":         {table.Query{PK: "A", Range: keys.Range{From: "b", To: "a"}}, keys.ErrInvalid, "range"},
+		"prefix of a number":     {table.Query{PK: "A", Index: "number", Range: keys.Range{Prefix: "1"}}, table.ErrInvalidQuery, "Range"},
+		"text for a number":      {table.Query{PK: "A", Index: "number", Range: keys.Range{From: "a"}}, keys.ErrInvalid, "sort key"},
+		"reversed numbers":       {table.Query{PK: "A", Index: "number", Range: keys.Range{From: "10", To: "9"}}, table.ErrInvalidQuery, "Range"},
+		"reversed negatives":     {table.Query{PK: "A", Index: "number", Range: keys.Range{From: "-1", To: "-1.5"}}, table.ErrInvalidQuery, "Range"},
+		"reversed binaries":      {table.Query{PK: "A", Index: "binary", Range: keys.Range{From: "b", To: "a"}}, table.ErrInvalidQuery, "Range"},
+		"prefix and bound":       {table.Query{PK: "A", Index: "binary", Range: keys.Range{Prefix: "b", From: "a"}}, table.ErrInvalidQuery, "Range"},
+		"broken filter":          {table.Query{PK: "A", Filter: expression.Name("").AttributeExists()}, table.ErrInvalidQuery, "Filter"},
+		"bad token":              {table.Query{PK: "A", After: "abc"}, paginate.ErrInvalidCursor, ""},
+	} {
+		for call, err := range map[string]error{
+			"QueryPage": second(table.QueryPage[account](t.Context(), tbl, tt.q)),
+			"All":       second(table.Collect(table.All[account](t.Context(), tbl, tt.q))),
+		} {
+			if !errors.Is(err, tt.want) || !strings.Contains(fmt.Sprint(err), tt.says) || table.Classify(err) != table.Permanent {
+				t.Errorf("%s, %s: %v", name, call, err)
+			}
+			if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != call || e.Index != tt.q.Index || e.Key.PK != tt.q.PK {
+				t.Errorf("%s, %s: %#v", name, call, e)
+			}
+		}
+	}
+	for name, view := range map[string]*table.Table{"view": tbl.Consistent(), "view of a view": tbl.Consistent().OfType("x")} {
+		if err := second(table.QueryPage[account](t.Context(), view, table.Query{PK: "A", Index: "GSI1"})); !errors.Is(err, table.ErrInvalidQuery) {
+			t.Errorf("a consistent %s of a global index: %v", name, err)
+		}
+	}
+	if n := len(onItems(faults)); n > 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// marshaler is a value that becomes the item m.
+type marshaler struct{ m map[string]types.AttributeValue }
+
+func (v marshaler) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return mapOf(v.m), nil
+}
+
+func TestValuesAreNotChanged(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	shared := map[string]types.AttributeValue{"n": num("1")}
+	for name, v := range map[string]any{
+		"Item": table.Item(shared), "map": shared, "own encoding": marshaler{shared}, "own encoding, nothing": marshaler{},
+	} {
+		for call, err := range map[string]error{
+			"Do":         tbl.Do(t.Context(), table.Put(user, v)),
+			"Transact":   tbl.Transact(t.Context(), table.Put(user, v)),
+			"BatchWrite": tbl.BatchWrite(t.Context(), table.Put(user, v)),
+		} {
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, call, err)
+			}
+		}
+		equal(t, "attributes after "+name, len(shared), 1)
+	}
+}

@@ -1,0 +1,119 @@
+package table_test
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// sizes are values with the bytes that DynamoDB counts for them.
+var sizes = []struct {
+	name  string
+	value types.AttributeValue
+	bytes int
+}{
+	{"empty text", str(""), 0},
+	{"text", str("hello"), 5},
+	{"text of several bytes a character", str("é日🙂"), 2 + 3 + 4},
+	{"binary", bin("\x00\x01\x02"), 3},
+	{"true", &types.AttributeValueMemberBOOL{Value: true}, 1},
+	{"null", &types.AttributeValueMemberNULL{Value: true}, 1},
+	{"zero", num("0"), 1},
+	{"zero of many digits", num("-000.000e7"), 1},
+	{"1 digit", num("5"), 2},
+	{"2 digits", num("42"), 2},
+	{"3 digits", num("427"), 3},
+	{"zeros at the end", num("4200000000"), 2},
+	{"zeros in front", num("0.00000042"), 2},
+	{"exponent", num("4.2e-7"), 2},
+	{"exponent above", num("42E+10"), 2},
+	{"pairs from the point on", num("4.2"), 3},
+	{"negative", num("-42"), 3},
+	{"38 digits", num("12345678901234567890123456789012345678"), 20},
+	{"negative, 38 digits", num("-12345678901234567890123456789012345678"), 21},
+	{"set of text", &types.AttributeValueMemberSS{Value: []string{"a", "bc"}}, 3},
+	{"set of numbers", &types.AttributeValueMemberNS{Value: []string{"1", "-42"}}, 5},
+	{"set of binaries", &types.AttributeValueMemberBS{Value: [][]byte{{1}, {2, 3}}}, 3},
+	{"empty list", list(), 3},
+	{"list", list(str("ab"), num("1")), 3 + 1 + 2 + 1 + 2},
+	{"empty map", mapOf(nil), 3},
+	{"map", mapOf(map[string]types.AttributeValue{"ab": str("c")}), 3 + 1 + 2 + 1},
+	{"nested", list(list(mapOf(map[string]types.AttributeValue{"é": list()}))), 3 + 1 + 3 + 1 + 3 + 1 + 2 + 3},
+}
+
+func mapOf(m map[string]types.AttributeValue) types.AttributeValue {
+	return &types.AttributeValueMemberM{Value: m}
+}
+
+func TestItemSize(t *testing.T) {
+	t.Parallel()
+	for _, tt := range sizes {
+		if got := (table.Item{"é": tt.value}).Size(); got != len("é")+tt.bytes {
+			t.Errorf("%s: %d, want %d", tt.name, got, len("é")+tt.bytes)
+		}
+	}
+	equal(t, "nothing", table.Item(nil).Size(), 0)
+}
+
+// TestLargestItem finds the largest item that the engine takes, and compares.
+func TestLargestItem(t *testing.T) {
+	t.Parallel()
+	client := tabletest.Client(t)
+	name := tabletest.NewWith(t, client, table.Schema{}, nil).Schema().Name
+	for _, tt := range sizes {
+		if strings.HasPrefix(tt.name, "empty text") {
+			continue // Not every engine takes it.
+		}
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			// 300 of the value make a difference of a byte visible.
+			item := table.Item{"pk": str("A"), "sk": str(tt.name)}
+			for i := range 300 {
+				item[fmt.Sprintf("é%03d", i)] = tt.value
+			}
+			rest := table.MaxItemSize - item.Size() - len("filler")
+			fits := func(filler int) bool {
+				item["filler"] = str(strings.Repeat("x", filler))
+				_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(name), Item: item})
+				if api, ok := errors.AsType[smithy.APIError](err); err != nil && (!ok || api.ErrorCode() != "ValidationException") {
+					t.Fatal(err)
+				}
+				return err == nil
+			}
+			const window = 1024
+			if !fits(rest-window) || fits(rest+window) {
+				t.Fatalf("the engine counts otherwise by more than %d bytes", window)
+			}
+			over := sort.Search(2*window, func(i int) bool { return !fits(rest - window + i) })
+			if largest := rest - window + over - 1; largest != rest {
+				t.Errorf("the engine takes %d bytes more than we do", largest-rest)
+			}
+		})
+	}
+}
+
+func TestLargestItemIsSent(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	text := func(n int) table.Item { return table.Item{"text": str(strings.Repeat("é", n/2))} }
+	rest := table.MaxItemSize - len("text") - len("pk") - len(user.PK) - len("sk") - len(user.SK)
+	must(t, tbl.Do(t.Context(), table.Put(user, text(rest))))
+	err := tbl.Do(t.Context(), table.Put(user, text(rest+2)))
+	if !errors.Is(err, table.ErrTooLarge) || !strings.Contains(err.Error(), "409602") && !strings.Contains(err.Error(), "409601") {
+		t.Errorf("error %v", err)
+	}
+	key := keys.Key{PK: "A", SK: "B"}
+	must(t, tbl.Transact(t.Context(), table.Create(key, nil), table.Put(user, text(rest))))
+	must(t, tbl.BatchWrite(t.Context(), table.Delete(key), table.Put(user, text(rest))))
+}
