@@ -41,6 +41,7 @@ func Run(t *testing.T, h Harness) {
 		"BatchGet":    batchGetTests(),
 		"Create":      createTests(),
 		"Write":       writeTests(),
+		"Version":     versionTests(),
 		"Outcome":     outcomeTests(),
 		"Update":      updateOutcomeTests(),
 		"Context":     contextTests(),
@@ -54,6 +55,7 @@ func Run(t *testing.T, h Harness) {
 		"Cursor":      cursorTests(),
 		"All":         allTests(),
 		"Observe":     observeTests(),
+		"Repo":        repoTests(),
 	}
 	for group, tests := range groups {
 		t.Run(group, func(t *testing.T) {

@@ -1,0 +1,246 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func repoTests() tests {
+	return tests{
+		"placements are all there or none when answers are lost":    placementsSurviveLostAnswers,
+		"placements are all there or none when the process dies":    placementsSurviveDeath,
+		"a key that changes moves the placement":                    placementsMove,
+		"concurrent updates of one entity lose nothing":             updatesLoseNothing,
+		"an update whose answer was lost is carried out once":       lostUpdate,
+		"a collection is split by type and streamed in key order":   collections,
+		"an item of another entity is refused, not half understood": otherEntities,
+	}
+}
+
+type account struct {
+	ID      string `dynamodbav:"id"`
+	Name    string `dynamodbav:"name,omitempty"`
+	N       int    `dynamodbav:"n"`
+	Version int64  `dynamodbav:"version"`
+}
+
+func accountKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
+
+func nameKey(name string) keys.Key {
+	return keys.Key{PK: keys.Prefix("NAME").PK(name), SK: keys.Metadata}
+}
+
+// accounts are stored under their id and under their name.
+var accountEntity = repo.Entity[account]{
+	Type:    "ACCOUNT",
+	Key:     func(a account) keys.Key { return accountKey(a.ID) },
+	Copies:  []repo.Placement[account]{{Name: "by name", Key: func(a account) keys.Key { return nameKey(a.Name) }}},
+	Version: "version",
+}
+
+func newRepo[T any](t *testing.T, tbl *table.Table, e repo.Entity[T]) *repo.Repo[T] {
+	t.Helper()
+	r, err := repo.New(tbl, e)
+	must(t, err)
+	return r
+}
+
+// lifecycle are the writes of an account, one after the other. Each is given
+// the name that the account has before it.
+func lifecycle(t *testing.T, r *repo.Repo[account]) []func() error {
+	update := func(change func(*account) error) func() error {
+		return func() error {
+			_, err := r.Update(t.Context(), accountKey("u-123"), change)
+			return err
+		}
+	}
+	return []func() error{
+		func() error { return r.Create(t.Context(), account{ID: "u-123", Name: "ana"}) },
+		update(func(a *account) error { a.N++; return nil }),
+		update(func(a *account) error { a.Name = "ana-maria"; return nil }),
+		func() error { return r.Delete(t.Context(), accountKey("u-123")) },
+	}
+}
+
+// wantWhole checks that the account's items are there together and equal, or
+// that there is none at all.
+func wantWhole(t *testing.T, tbl *table.Table, when string) {
+	t.Helper()
+	byID, err := table.Get[account](t.Context(), tbl.Consistent(), accountKey("u-123"))
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		t.Fatal(err)
+	}
+	exists := err == nil
+	for _, name := range []string{"ana", "ana-maria"} {
+		byName, err := table.Get[account](t.Context(), tbl.Consistent(), nameKey(name))
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			t.Fatal(err)
+		}
+		if there, want := err == nil, exists && byID.Name == name; there != want {
+			t.Errorf("%s: item under the name %q: %v, want %v", when, name, there, want)
+		}
+		if err == nil && byName != byID {
+			t.Errorf("%s: the items differ: %+v and %+v", when, byID, byName)
+		}
+	}
+}
+
+func placementsSurviveLostAnswers(t *testing.T, h Harness) {
+	for name, fault := range after() {
+		for _, times := range []int{1, 3} {
+			tbl, faults := h.withFaults(t, table.Schema{}, nil)
+			for i, step := range lifecycle(t, newRepo(t, tbl, accountEntity)) {
+				for range times {
+					faults.Next("TransactWriteItems", fault)
+				}
+				err := step()
+				if err != nil && (times == 1 || !errors.Is(err, table.ErrOutcomeUnknown)) {
+					t.Errorf("%s %d times, step %d: %v", name, times, i, err)
+				}
+				wantWhole(t, tbl, fmt.Sprintf("%s %d times, step %d", name, times, i))
+			}
+		}
+	}
+}
+
+// The process dies between two requests: those before were carried out, those
+// after are not sent.
+func placementsSurviveDeath(t *testing.T, h Harness) {
+	for dies := range 12 {
+		schema := table.Schema{}
+		tbl, faults := h.withFaults(t, schema, nil)
+		faults.Next("", make([]tabletest.Fault, dies)...)
+		faults.Always("", tabletest.Drop())
+		for _, step := range lifecycle(t, newRepo(t, tbl, accountEntity)) {
+			if err := step(); err != nil {
+				break
+			}
+		}
+		faults.Always("", nil)
+		wantWhole(t, tbl, fmt.Sprintf("dead after %d requests", dies))
+	}
+}
+
+func placementsMove(t *testing.T, h Harness) {
+	tbl := h.newTable(t, table.Schema{})
+	r := newRepo(t, tbl, accountEntity)
+	must(t, r.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
+	must(t, r.Create(t.Context(), account{ID: "u-456", Name: "bob"}))
+	rename := func(to string) error {
+		_, err := r.Update(t.Context(), nameKey("ana"), func(a *account) error { a.Name = to; return nil })
+		return err
+	}
+	wantErr(t, rename("bob"), table.ErrExists)
+	wantWhole(t, tbl, "after a name that is taken")
+	must(t, rename("ana-maria"))
+	wantWhole(t, tbl, "after a name that is free")
+	if _, err := r.Get(t.Context(), nameKey("ana-maria")); err != nil {
+		t.Error(err)
+	}
+}
+
+func updatesLoseNothing(t *testing.T, h Harness) {
+	const writers = 32
+	r := newRepo(t, h.newTable(t, table.Schema{}), accountEntity)
+	must(t, r.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
+	var group sync.WaitGroup
+	errs := make([]error, writers)
+	for i := range writers {
+		group.Go(func() {
+			_, errs[i] = r.Update(t.Context(), accountKey("u-123"), func(a *account) error { a.N++; return nil })
+		})
+	}
+	group.Wait()
+	must(t, errors.Join(errs...))
+	got, err := r.Consistent().Get(t.Context(), nameKey("ana"))
+	must(t, err)
+	equal(t, "account", got, account{ID: "u-123", Name: "ana", N: writers, Version: writers + 1})
+}
+
+func lostUpdate(t *testing.T, h Harness) {
+	single := accountEntity
+	single.Copies = nil
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, table.Schema{}, nil)
+		r := newRepo(t, tbl, single)
+		must(t, r.Create(t.Context(), account{ID: "u-123"}))
+		faults.Next("PutItem", fault)
+		if _, err := r.Update(t.Context(), accountKey("u-123"), func(a *account) error { a.N++; return nil }); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		got, err := r.Get(t.Context(), accountKey("u-123"))
+		must(t, err)
+		equal(t, name, got, account{ID: "u-123", N: 1, Version: 2})
+	}
+}
+
+// entry is one of many things in a user's partition.
+type entry struct {
+	ID string    `dynamodbav:"id"`
+	At time.Time `dynamodbav:"createdAt"`
+}
+
+func entryEntity(typ string, p keys.Prefix) repo.Entity[entry] {
+	return repo.Entity[entry]{Type: typ, Key: func(e entry) keys.Key {
+		return keys.Key{PK: user.PK, SK: p.SK(keys.Time(e.At), keys.Str(e.ID))}
+	}}
+}
+
+func collections(t *testing.T, h Harness) {
+	tbl := h.newTable(t, table.Schema{})
+	users := newRepo(t, tbl, repo.Entity[account]{Type: "USER", Key: func(a account) keys.Key { return accountKey(a.ID) }})
+	txs, notifs := newRepo(t, tbl, entryEntity("TX", keys.Tx)), newRepo(t, tbl, entryEntity("NOTIF", keys.Notif))
+	must(t, users.Create(t.Context(), account{ID: "u-123"}))
+	var want []string
+	for i := range 40 {
+		must(t, txs.Create(t.Context(), entry{ID: fmt.Sprintf("tx-%02d", i), At: now.Add(time.Duration(i) * time.Hour)}))
+	}
+	for i := range 12 {
+		id := fmt.Sprintf("notif-%02d", i)
+		must(t, notifs.Create(t.Context(), entry{ID: id, At: now.Add(time.Duration(i) * time.Minute)}))
+		want = append(want, id)
+	}
+	want = append(want, "u-123")
+	for i := range 40 {
+		want = append(want, fmt.Sprintf("tx-%02d", i))
+	}
+
+	q := table.Query{PK: user.PK}
+	var us []account
+	var ts, ns []entry
+	must(t, repo.Collect(t.Context(), tbl, q, users.Into(&us), txs.Into(&ts), notifs.Into(&ns)))
+	equal(t, "collected", []int{len(us), len(ts), len(ns)}, []int{1, 40, 12})
+
+	var got []string
+	for v, err := range repo.Stream(t.Context(), tbl, q, users, txs, notifs) {
+		must(t, err)
+		switch v := v.(type) {
+		case account:
+			got = append(got, v.ID)
+		case entry:
+			got = append(got, v.ID)
+		}
+	}
+	equal(t, "streamed", got, want)
+	wantErr(t, repo.Collect(t.Context(), tbl, q, users.Into(&us), txs.Into(&ts)), table.ErrWrongType)
+	equal(t, "users after the error", len(us), 1)
+}
+
+func otherEntities(t *testing.T, h Harness) {
+	tbl := h.newTable(t, table.Schema{})
+	accounts := newRepo(t, tbl, accountEntity)
+	users := newRepo(t, tbl, repo.Entity[account]{Type: "USER", Key: func(a account) keys.Key { return accountKey(a.ID) }})
+	must(t, accounts.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
+	_, err := users.Get(t.Context(), accountKey("u-123"))
+	wantErr(t, err, table.ErrWrongType)
+	_, err = users.Query(t.Context(), table.Query{PK: user.PK})
+	wantErr(t, err, table.ErrWrongType)
+}
