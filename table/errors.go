@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
@@ -201,8 +202,11 @@ func Classify(err error) Class {
 		}
 	}
 	var unsent *smithyhttp.RequestSendError
+	var cancelled *types.TransactionCanceledException
 	var api smithy.APIError
 	switch {
+	case errors.As(err, &cancelled) && passing(cancelled):
+		return Transient
 	case errors.As(err, &unsent):
 		return Transient
 	case !errors.As(err, &api):

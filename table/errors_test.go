@@ -132,41 +132,43 @@ func TestClassify(t *testing.T) {
 		err  error
 		want table.Class
 	}{
-		"nil":                       {nil, table.Unclassified},
-		"any":                       {io.EOF, table.Unclassified},
-		"not found":                 {table.ErrNotFound, table.Permanent},
-		"wrong type":                {table.ErrWrongType, table.Permanent},
-		"exists":                    {table.ErrExists, table.Permanent},
-		"condition":                 {table.ErrConditionFailed, table.Permanent},
-		"too large":                 {table.ErrTooLarge, table.Permanent},
-		"query":                     {table.ErrInvalidQuery, table.Permanent},
-		"op":                        {table.ErrInvalidOp, table.Permanent},
-		"schema":                    {table.ErrInvalidSchema, table.Permanent},
-		"key":                       {keys.ErrInvalid, table.Permanent},
-		"cursor":                    {paginate.ErrInvalidCursor, table.Permanent},
-		"mismatch":                  {table.ErrSchemaMismatch, table.Unclassified},
-		"conflict":                  {table.ErrConflict, table.Transient},
-		"throttled":                 {table.ErrThrottled, table.Transient},
-		"unknown":                   {table.ErrOutcomeUnknown, table.Transient},
-		"deadline":                  {context.DeadlineExceeded, table.Transient},
-		"cancelled":                 {context.Canceled, table.Transient},
-		"wrapped":                   {fmt.Errorf("x: %w", &table.Error{Err: &table.OpError{Err: table.ErrExists}}), table.Permanent},
-		"unknown beside a refusal":  {fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, &types.ConditionalCheckFailedException{}), table.Transient},
-		"SDK, server":               {&types.InternalServerError{}, table.Transient},
-		"SDK, no table":             {&types.ResourceNotFoundException{Message: aws.String("x")}, table.Unclassified},
-		"SDK, server in general":    {api("Whatever", smithy.FaultServer), table.Transient},
-		"SDK, unavailable":          {api("ServiceUnavailable", smithy.FaultUnknown), table.Transient},
-		"SDK, validation":           {api("ValidationException", smithy.FaultClient), table.Permanent},
-		"SDK, denied":               {api("AccessDeniedException", smithy.FaultClient), table.Unclassified},
-		"SDK, expired credentials":  {api("ExpiredTokenException", smithy.FaultClient), table.Unclassified},
-		"SDK, throttled":            {api("ThrottlingException", smithy.FaultClient), table.Transient},
-		"SDK, provisioned":          {&types.ProvisionedThroughputExceededException{}, table.Transient},
-		"SDK, account's limit":      {&types.RequestLimitExceeded{}, table.Transient},
-		"SDK, conflict":             {&types.TransactionConflictException{}, table.Transient},
-		"SDK, in progress":          {&types.TransactionInProgressException{}, table.Unclassified},
-		"SDK, condition":            {&types.ConditionalCheckFailedException{}, table.Permanent},
-		"SDK, replicated":           {&types.ReplicatedWriteConflictException{}, table.Transient},
-		"SDK, collection too large": {&types.ItemCollectionSizeLimitExceededException{}, table.Permanent},
+		"nil":                           {nil, table.Unclassified},
+		"any":                           {io.EOF, table.Unclassified},
+		"not found":                     {table.ErrNotFound, table.Permanent},
+		"wrong type":                    {table.ErrWrongType, table.Permanent},
+		"exists":                        {table.ErrExists, table.Permanent},
+		"condition":                     {table.ErrConditionFailed, table.Permanent},
+		"too large":                     {table.ErrTooLarge, table.Permanent},
+		"query":                         {table.ErrInvalidQuery, table.Permanent},
+		"op":                            {table.ErrInvalidOp, table.Permanent},
+		"schema":                        {table.ErrInvalidSchema, table.Permanent},
+		"key":                           {keys.ErrInvalid, table.Permanent},
+		"cursor":                        {paginate.ErrInvalidCursor, table.Permanent},
+		"mismatch":                      {table.ErrSchemaMismatch, table.Unclassified},
+		"conflict":                      {table.ErrConflict, table.Transient},
+		"throttled":                     {table.ErrThrottled, table.Transient},
+		"unknown":                       {table.ErrOutcomeUnknown, table.Transient},
+		"deadline":                      {context.DeadlineExceeded, table.Transient},
+		"cancelled":                     {context.Canceled, table.Transient},
+		"wrapped":                       {fmt.Errorf("x: %w", &table.Error{Err: &table.OpError{Err: table.ErrExists}}), table.Permanent},
+		"unknown beside a refusal":      {fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, &types.ConditionalCheckFailedException{}), table.Transient},
+		"SDK, server":                   {&types.InternalServerError{}, table.Transient},
+		"SDK, no table":                 {&types.ResourceNotFoundException{Message: aws.String("x")}, table.Unclassified},
+		"SDK, server in general":        {api("Whatever", smithy.FaultServer), table.Transient},
+		"SDK, unavailable":              {api("ServiceUnavailable", smithy.FaultUnknown), table.Transient},
+		"SDK, validation":               {api("ValidationException", smithy.FaultClient), table.Permanent},
+		"SDK, denied":                   {api("AccessDeniedException", smithy.FaultClient), table.Unclassified},
+		"SDK, expired credentials":      {api("ExpiredTokenException", smithy.FaultClient), table.Unclassified},
+		"SDK, throttled":                {api("ThrottlingException", smithy.FaultClient), table.Transient},
+		"SDK, provisioned":              {&types.ProvisionedThroughputExceededException{}, table.Transient},
+		"SDK, account's limit":          {&types.RequestLimitExceeded{}, table.Transient},
+		"SDK, conflict":                 {&types.TransactionConflictException{}, table.Transient},
+		"SDK, in progress":              {&types.TransactionInProgressException{}, table.Unclassified},
+		"SDK, cancelled for a conflict": {cancelled("None", "TransactionConflict"), table.Transient},
+		"SDK, cancelled for a mistake":  {cancelled("ValidationError", "TransactionConflict"), table.Unclassified},
+		"SDK, condition":                {&types.ConditionalCheckFailedException{}, table.Permanent},
+		"SDK, replicated":               {&types.ReplicatedWriteConflictException{}, table.Transient},
+		"SDK, collection too large":     {&types.ItemCollectionSizeLimitExceededException{}, table.Permanent},
 	} {
 		if got := table.Classify(tt.err); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
@@ -174,6 +176,14 @@ func TestClassify(t *testing.T) {
 	}
 	equal(t, "names", fmt.Sprint(table.Unclassified, table.Transient, table.Permanent, table.Class(9)),
 		"unclassified transient permanent unclassified")
+}
+
+func cancelled(codes ...string) error {
+	err := &types.TransactionCanceledException{}
+	for _, code := range codes {
+		err.CancellationReasons = append(err.CancellationReasons, types.CancellationReason{Code: aws.String(code)})
+	}
+	return err
 }
 
 func TestRepeatable(t *testing.T) {

@@ -69,6 +69,7 @@ func TestSchemaValidate(t *testing.T) {
 		"key attribute \"sk\"":     with(func(s *table.Schema) { s.SKType = "SS" }),
 		"key attribute \"x\"":      index(table.Index{Name: "GSI1", PK: "x", PKType: "L"}),
 		"key attribute \"y\": is":  with(twoTypes),
+		"TTL: \"entityType\"":      with(func(s *table.Schema) { s.TTL = "entityType" }),
 		"the TTL or type":          with(func(s *table.Schema) { s.TTL = "sk" }),
 		"Indexes[0].Name: \"\"":    index(table.Index{PK: "x"}),
 		"Indexes[0].Name: \"a/b\"": index(table.Index{Name: "a/b", PK: "x"}),
@@ -192,6 +193,7 @@ func TestOpsAreRefused(t *testing.T) {
 		"zero Op":                 {table.Op{}, table.ErrInvalidOp},
 		"zero Op, named":          {table.Op{}.Named("x"), table.ErrInvalidOp},
 		"Check without condition": {table.Check(user, expression.ConditionBuilder{}), table.ErrInvalidOp},
+		"AtVersion of nothing":    {table.Put(user, nil).AtVersion("", 1), table.ErrInvalidOp},
 		"Update with nothing":     {table.Update(user, expression.UpdateBuilder{}), table.ErrInvalidOp},
 		"a number":                {table.Put(user, 7), table.ErrInvalidOp},
 		"a string":                {table.Create(user, "x"), table.ErrInvalidOp},
@@ -328,7 +330,9 @@ func TestQueriesAreRefused(t *testing.T) {
 }
 
 // marshaler is a value that becomes the item m.
-type marshaler struct{ m map[string]types.AttributeValue }
+type marshaler struct {
+	m map[string]types.AttributeValue
+}
 
 func (v marshaler) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
 	return mapOf(v.m), nil

@@ -27,9 +27,10 @@ type Op struct {
 	version   versionCheck
 }
 
-// versionCheck is the condition that an item has a certain version; none if the
-// attribute is empty.
+// versionCheck is the condition that an item has a certain version, if it is
+// set.
 type versionCheck struct {
+	set       bool
 	attribute string
 	want      int64
 }
@@ -69,12 +70,16 @@ func Check(key keys.Key, condition expression.ConditionBuilder) Op {
 	return Op{verb: verbCheck, key: key, condition: condition}
 }
 
-// If returns the op with one condition more; all of them must hold.
+// If returns the op with one condition more; all of them must hold. The zero
+// condition always does.
 func (o Op) If(condition expression.ConditionBuilder) Op {
-	if o.condition.IsSet() {
-		condition = o.condition.And(condition)
+	switch {
+	case !condition.IsSet():
+	case o.condition.IsSet():
+		o.condition = o.condition.And(condition)
+	default:
+		o.condition = condition
 	}
-	o.condition = condition
 	return o
 }
 
@@ -84,7 +89,7 @@ func (o Op) If(condition expression.ConditionBuilder) Op {
 // with [ErrConflict]. It does not write the attribute: that is for the op's own
 // value or update to do.
 func (o Op) AtVersion(attribute string, version int64) Op {
-	o.version = versionCheck{attribute: attribute, want: version}
+	o.version = versionCheck{set: true, attribute: attribute, want: version}
 	return o
 }
 
@@ -139,10 +144,12 @@ func (t *Table) prepare(op Op) (write, error) {
 		return w, err
 	}
 	if op.verb == verbCreate {
-		t.require(&w, "attribute_not_exists(#pk)", true)
-		w.name("#pk", t.schema.PK)
+		t.requireAbsent(&w)
 	}
-	if op.version.attribute != "" {
+	if op.version.set {
+		if op.version.attribute == "" {
+			return w, fmt.Errorf("%w: AtVersion without an attribute", ErrInvalidOp)
+		}
 		t.requireVersion(&w)
 	}
 	return w, nil
@@ -171,25 +178,42 @@ func (w *write) buildExpressions() error {
 	return nil
 }
 
+// requireAbsent adds the condition of [Create].
+func (t *Table) requireAbsent(w *write) {
+	if t.schema.PK == defaultPK {
+		// It is no reserved word. Without a placeholder the request is smaller
+		// and takes no map.
+		t.require(w, "attribute_not_exists("+defaultPK+")", orExpired)
+		return
+	}
+	w.name("#pk", t.schema.PK)
+	t.require(w, "attribute_not_exists(#pk)", orExpired)
+}
+
 // requireVersion adds the condition of [Op.AtVersion].
 func (t *Table) requireVersion(w *write) {
 	check := w.op.version
 	w.name("#version", check.attribute)
 	w.value(":version", &types.AttributeValueMemberN{Value: strconv.FormatInt(check.want, 10)})
-	if check.want != 0 {
-		t.require(w, "#version = :version", false)
+	if check.want == 0 {
+		t.require(w, "attribute_not_exists(#version) OR #version = :version", orExpired)
 		return
 	}
-	t.require(w, "attribute_not_exists(#version) OR #version = :version", true)
+	t.require(w, "#version = :version", unlessExpired)
 }
 
-// require adds a condition to those that the write has. Its placeholders are
-// words, those of the expression package numbers, so they never meet.
-// orExpired lets an expired item pass for a missing one, by the same rule as
-// [Table.expired].
-func (t *Table) require(w *write, condition string, orExpired bool) {
-	if orExpired && t.schema.TTL != "" {
-		condition += " OR #ttl BETWEEN :one AND :now"
+// An expired item counts as absent, which makes a condition true or false.
+const (
+	orExpired     = " OR #ttl BETWEEN :one AND :now"
+	unlessExpired = " AND NOT #ttl BETWEEN :one AND :now"
+)
+
+// require adds a condition to those that the write has, and what it is for an
+// expired item, by the same rule as [Table.expired]. Its placeholders are words,
+// those of the expression package numbers, so they never meet.
+func (t *Table) require(w *write, condition, expired string) {
+	if t.schema.TTL != "" {
+		condition += expired
 		w.name("#ttl", t.schema.TTL)
 		w.value(":one", &types.AttributeValueMemberN{Value: "1"})
 		w.value(":now", &types.AttributeValueMemberN{Value: strconv.FormatInt(t.Now().Unix(), 10)})

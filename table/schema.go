@@ -51,7 +51,9 @@ type Index struct {
 	PKType, SKType types.ScalarAttributeType
 	// Local makes a local secondary index; global otherwise.
 	Local bool
-	// Projection says which attributes the index holds; all by default.
+	// Projection says which attributes the index holds; all by default. Reads of
+	// an index that does not hold the TTL attribute return expired items, and
+	// views made by [Table.OfType] cannot use one without the type attribute.
 	Projection types.ProjectionType
 	// Include names the attributes that an INCLUDE projection holds beside the
 	// keys.
@@ -109,6 +111,9 @@ func (s Schema) Validate() error {
 	}
 	if s.PK == s.SK {
 		bad("SK: %q is the partition key's attribute already", s.SK)
+	}
+	if s.TTL == s.Type {
+		bad("TTL: %q is the type attribute already", s.TTL)
 	}
 	seen := map[string]bool{}
 	for i, x := range s.Indexes {

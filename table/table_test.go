@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -87,4 +88,19 @@ func setN(n int) expression.UpdateBuilder {
 func get(ctx context.Context, t *table.Table, key keys.Key) error {
 	_, err := table.Get[account](ctx, t, key)
 	return err
+}
+
+// TestReservedKeyNames shows that key attributes may be named as words that
+// DynamoDB reserves for expressions.
+func TestReservedKeyNames(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, table.Schema{Name: "Reserved", PK: "hash", SK: "range"})
+	create := table.Create(user, account{Name: "Ann"})
+	must(t, tbl.Do(t.Context(), create))
+	if err := tbl.Do(t.Context(), create); !errors.Is(err, table.ErrExists) {
+		t.Errorf("Create of what exists: %v", err)
+	}
+	page, err := table.QueryPage[account](t.Context(), tbl, table.Query{PK: user.PK, Range: keys.Exactly(user.SK)})
+	must(t, err)
+	equal(t, "items", page.Items, []account{{Name: "Ann"}})
 }

@@ -20,8 +20,9 @@ import (
 // that cannot be right is [ErrInvalidOp] or [keys.ErrInvalid]; none of these
 // sends anything. When the answer of a write is lost, the SDK repeats it, and
 // Do finds out whether the first attempt was carried out: its own work is not
-// reported as a failed condition. An update that would count twice, such as an
-// ADD, is not repeated. What cannot be known is [ErrOutcomeUnknown].
+// reported as a failed condition. For that it compares the stored item with its
+// own, so an item that serves as a lock must say whose it is. An update that
+// would count twice, such as an ADD, is not repeated. What cannot be known is [ErrOutcomeUnknown].
 func (t *Table) Do(ctx context.Context, op Op) error {
 	if err := t.do(ctx, op); err != nil {
 		verb := op.verb
@@ -132,11 +133,13 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 
 // conditionKind tells which of an op's conditions failed on the stored item.
 func (t *Table) conditionKind(op Op, stored Item) error {
-	absent := stored == nil || t.expired(stored, t.Now())
+	if t.expired(stored, t.Now()) {
+		stored = nil
+	}
 	switch {
-	case op.verb == verbCreate && (!absent || !op.condition.IsSet()):
+	case op.verb == verbCreate && (stored != nil || !op.condition.IsSet()):
 		return ErrExists
-	case op.version.attribute == "":
+	case !op.version.set:
 		return ErrConditionFailed
 	case op.condition.IsSet() && versionOf(stored, op.version.attribute) == op.version.want:
 		return ErrConditionFailed

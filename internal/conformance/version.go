@@ -41,6 +41,7 @@ func versionDecides(t *testing.T, h Harness) {
 		{"3, 0", table.Item{"version": num("3")}, 0, false},
 		{"3, 2", table.Item{"version": num("3")}, 2, false},
 		{"expired 3, 0", table.Item{"version": num("3"), "expiresAt": num("5")}, 0, true},
+		{"expired 3, 3", table.Item{"version": num("3"), "expiresAt": num("5")}, 3, false},
 		{"expired 3, 2", table.Item{"version": num("3"), "expiresAt": num("5")}, 2, false},
 		{"text, 0", table.Item{"version": str("x")}, 0, false},
 	} {
