@@ -9,11 +9,17 @@
 //     holds more, and learns where the next page begins.
 //   - Transact creates an item, puts one and updates one on a condition, in one
 //     transaction.
+//   - TransactPut creates three items in one transaction.
 //
 // sdk is the SDK with expressions written by hand, the cheapest way there is and
 // the one that ratios refer to. sdk-expression has them from the SDK's expression
-// package, which is where singletable's callers have theirs from, so the
-// difference between those two is what that package costs.
+// package, so the difference between those two is what that package costs.
+//
+// singletable writes its own expressions by hand, those of queries and of
+// creating, and callers give it theirs, conditions and updates, as the expression
+// package has them. So the comparable baseline is sdk for TransactPut, which has
+// none of the caller's, as for Get and Query. For Transact it is sdk-expression,
+// and the report has a table of its own for that.
 //
 // All libraries share the SDK's client and the Go type that items become. With
 // on=stub the client's HTTP transport answers from memory what the engine would,

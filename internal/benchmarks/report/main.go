@@ -1,5 +1,5 @@
 // Command report reads the output of several runs of the benchmarks and prints
-// a table in Markdown: medians, and their ratios to the raw SDK's.
+// tables in Markdown: medians, and their ratios to the raw SDK's.
 //
 //	go run ./internal/benchmarks/report < results
 package main
@@ -18,8 +18,15 @@ import (
 	"golang.org/x/perf/benchunit"
 )
 
-// base is the library that the others are measured by.
-const base = "sdk"
+// tables say which library the others are measured by. Callers of singletable
+// write the expressions of Transact with the expression package.
+var tables = []struct {
+	base string
+	only string // The benchmark; empty means all.
+}{
+	{base: "sdk"},
+	{base: "sdk-expression", only: "Transact"},
+}
 
 // columns are the units to print, as benchfmt has them.
 var columns = []struct{ unit, title string }{
@@ -42,26 +49,41 @@ func report(in io.Reader, out io.Writer) error {
 		return err
 	}
 	var b strings.Builder
+	for _, t := range tables {
+		rows := slices.DeleteFunc(slices.Clone(all.rows), func(r *row) bool { return t.only != "" && r.name != t.only })
+		if len(rows) == 0 {
+			continue
+		}
+		if err := all.table(&b, rows, t.base); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(&b, "Medians of %s runs, with the range that holds the median at 95 %%. "+
+		"(~) means that the difference may be noise.\n", all.runs())
+	_, err = io.WriteString(out, b.String())
+	return err
+}
+
+// table writes the rows and their ratios to those of base.
+func (s *results) table(b *strings.Builder, rows []*row, base string) error {
 	b.WriteString("| benchmark | on | library |")
 	for _, c := range columns {
 		b.WriteString(" " + c.title + " | × " + base + " |")
 	}
 	b.WriteString("\n|---|---|---|" + strings.Repeat("---:|---:|", len(columns)) + "\n")
-	for _, r := range all.rows {
-		reference, ok := all.find(r.job, base)
+	for _, r := range rows {
+		reference, ok := s.find(r.job, base)
 		if !ok {
 			return fmt.Errorf("%s on %s: no results of %s", r.name, r.on, base)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |", r.name, r.on, r.lib)
+		fmt.Fprintf(b, "| %s | %s | %s |", r.name, r.on, r.lib)
 		for _, c := range columns {
 			b.WriteString(cells(r.values[c.unit], reference.values[c.unit], c.unit))
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "\nMedians of %s runs, with the range that holds the median at 95 %%. "+
-		"(~) means that the difference may be noise.\n", all.runs())
-	_, err = io.WriteString(out, b.String())
-	return err
+	b.WriteString("\n")
+	return nil
 }
 
 // cells returns a median and its ratio to that of the reference.

@@ -1,0 +1,42 @@
+package benchmarks_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// TestAllocations bounds what singletable allocates by what the SDK alone does,
+// where both write their own expressions. Unlike times, allocations are the same
+// on every machine. It counts those of the whole process, so it is not parallel.
+func TestAllocations(t *testing.T) {
+	const runs, most = 200, 1.05
+	first, records := recordAt(0), newTrio()
+	for name, do := range map[string]func(context.Context, library) error{
+		"Get": func(ctx context.Context, lib library) error {
+			_, err := lib.get(ctx, first.UserID, first.CreatedAt, first.ID)
+			return err
+		},
+		"Query": func(ctx context.Context, lib library) error {
+			_, _, err := lib.page(ctx, user)
+			return err
+		},
+		"TransactPut": func(ctx context.Context, lib library) error {
+			return lib.transactPut(ctx, records)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			count := func(open func(*dynamodb.Client, string) library) float64 {
+				p := stubPlace(t)
+				lib := open(p.client, p.table)
+				return testing.AllocsPerRun(runs, func() { must(t, do(t.Context(), lib)) })
+			}
+			own, base := count(openSingletable), count(openSDK)
+			if own > most*base {
+				t.Errorf("singletable allocates %v times, sdk %v times; want at most %v × as often", own, base, most)
+			}
+			t.Logf("singletable %v, sdk %v: %.3f", own, base, own/base)
+		})
+	}
+}
