@@ -23,7 +23,7 @@ func All[T any](ctx context.Context, t *Table, q Query) iter.Seq2[T, error] {
 
 // all returns nil when the data or the limit ended or yield wanted no more.
 func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) bool) error {
-	r, err := newReader(t, q)
+	r, err := t.query(q)
 	if err != nil {
 		return err
 	}

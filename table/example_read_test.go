@@ -198,3 +198,28 @@ func ExampleOptions() {
 	// BatchWriteItem 5 <nil>
 	// GetItem 1 <nil>
 }
+
+// A scan reads the whole table. Each segment can be read by a goroutine or
+// process of its own, and goes on from its last token after an interruption.
+func ExampleScanPage() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	items := 0
+	for segment := range 4 {
+		s := table.Scan{Segment: segment, Segments: 4, Limit: 2}
+		for {
+			page, err := table.ScanPage[table.Item](context.Background(), t, s)
+			if err != nil {
+				log.Fatal(err)
+			}
+			items += len(page.Items)
+			if page.Next == "" {
+				break
+			}
+			s.After = page.Next
+		}
+	}
+	fmt.Println(items, "items")
+	// Output: 5 items
+}

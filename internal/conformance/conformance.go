@@ -55,6 +55,7 @@ func Run(t *testing.T, h Harness) {
 		"Cursor":      cursorTests(),
 		"All":         allTests(),
 		"Observe":     observeTests(),
+		"Scan":        scanTests(),
 		"Repo":        repoTests(),
 	}
 	for group, tests := range groups {

@@ -1,0 +1,107 @@
+package table
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Scan asks for everything in the table or in an index, in no useful order. It
+// is for migrations and operators: it reads, and costs, the whole table. A
+// service that needs it for a request lacks an index.
+//
+// A large table is scanned in parallel by one goroutine or process for each
+// segment, and each can go on from the token of its last page.
+type Scan struct {
+	// Index is the index to read; the table itself by default.
+	Index string
+	// Segment of Segments is the part to read, from 0; by default all of it.
+	Segment, Segments int
+	// Limit is how many items a page has at most, whatever a filter drops. Zero
+	// takes what one request returns: up to 1 MB of items before the filter.
+	Limit int
+	// After, Scope, Filter, Project and Consistent are as in [Query].
+	After, Scope string
+	Filter       expression.ConditionBuilder
+	Project      []string
+	Consistent   bool
+}
+
+// maxSegments is the most that DynamoDB takes. AWS: Scan, Amazon DynamoDB API
+// Reference.
+const maxSegments = 1_000_000
+
+// ScanPage reads one page of a scan, in the manner of [QueryPage].
+func ScanPage[T any](ctx context.Context, t *Table, s Scan) (Page[T], error) {
+	var page Page[T]
+	r, err := t.scan(s)
+	if err == nil {
+		page, err = readPage[T](ctx, r, s.Limit)
+	}
+	if err != nil {
+		return Page[T]{}, &Error{Op: "ScanPage", Table: t.schema.Name, Index: s.Index, Err: explain(err)}
+	}
+	return page, nil
+}
+
+// scan returns a reader that stands where the scan begins.
+func (t *Table) scan(s Scan) (*reader, error) {
+	r := &reader{t: t, selection: selection{
+		index: s.Index, limit: s.Limit, scope: s.Scope,
+		filter: s.Filter, project: s.Project, consistent: s.Consistent || t.consistent,
+	}}
+	if err := r.setShape(); err != nil {
+		return nil, err
+	}
+	in, err := r.scanInput(s)
+	if err != nil {
+		return nil, err
+	}
+	r.bound = []string{"scan", strconv.Itoa(s.Segment), strconv.Itoa(s.Segments)}
+	r.fetch = func(ctx context.Context, start Item, limit *int32) (batch, error) {
+		in.ExclusiveStartKey, in.Limit = start, limit
+		out, err := send(ctx, t, request{operation: "Scan", index: s.Index}, t.client.Scan, in,
+			func(out *dynamodb.ScanOutput) float64 { return capacity(out.ConsumedCapacity) })
+		if err != nil {
+			return batch{}, err
+		}
+		return batch{out.Items, out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity)}, nil
+	}
+	if s.After != "" {
+		r.start, err = r.open(s.After)
+	}
+	return r, err
+}
+
+func (r *reader) scanInput(s Scan) (*dynamodb.ScanInput, error) {
+	in := &dynamodb.ScanInput{TableName: r.t.name, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal}
+	switch {
+	case s.Segments < 0 || s.Segments > maxSegments:
+		return nil, invalid("Segments", "%d is not 0 to %d", s.Segments, maxSegments)
+	case s.Segment < 0 || s.Segment >= max(s.Segments, 1):
+		return nil, invalid("Segment", "%d is not one of %d", s.Segment, max(s.Segments, 1))
+	case s.Segments > 0:
+		in.Segment, in.TotalSegments = aws.Int32(int32(s.Segment)), aws.Int32(int32(s.Segments))
+	}
+	if s.Index != "" {
+		in.IndexName = aws.String(s.Index)
+	}
+	if r.consistent {
+		in.ConsistentRead = aws.Bool(true)
+	}
+	names, values := map[string]string{}, map[string]types.AttributeValue{}
+	var err error
+	in.FilterExpression, in.ProjectionExpression, err = r.expressions(names, values)
+	// DynamoDB refuses empty ones.
+	if len(names) > 0 {
+		in.ExpressionAttributeNames = names
+	}
+	if len(values) > 0 {
+		in.ExpressionAttributeValues = values
+	}
+	return in, err
+}
