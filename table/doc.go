@@ -7,7 +7,8 @@
 //
 // Reads are functions with the Go type to decode into as type argument: [Get],
 // [BatchGet], [TransactGet], [QueryPage] for a page of a [Query] and [All] for
-// the whole of it; [ScanPage], for migrations, reads everything. [Item] as type argument gives items as they are stored.
+// the whole of it; [ScanPage], for migrations, reads everything. [Item] as type
+// argument gives items as they are stored.
 // Items whose expiry has come are never returned, though DynamoDB keeps them
 // for up to a few days.
 //

@@ -74,10 +74,10 @@ func (t *Table) query(q Query) (*reader, error) {
 	}}
 	err := r.setShape()
 	if err == nil {
-		err = checkPK(r.shape.pk.kind, q.PK)
+		err = checkPK(r.pk.kind, q.PK)
 	}
 	if err == nil {
-		err = r.shape.checkRange(q.Range)
+		err = r.checkRange(q.Range)
 	}
 	if err != nil {
 		return nil, err
