@@ -1,0 +1,229 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// Order is an entity that is stored twice: under its customer, and under its
+// own id.
+type Order struct {
+	ID       string    `dynamodbav:"orderId"`
+	Customer string    `dynamodbav:"customerId"`
+	At       time.Time `dynamodbav:"createdAt"`
+	Status   string    `dynamodbav:"status"`
+	Version  int       `dynamodbav:"version"`
+}
+
+const orderPrefix keys.Prefix = "ORDER"
+
+func orderKey(id string) keys.Key {
+	return keys.Key{PK: orderPrefix.PK(id), SK: keys.Metadata}
+}
+
+var orderEntity = repo.Entity[Order]{
+	Type: "ORDER",
+	Key:  func(o Order) keys.Key { return orderKey(o.ID) },
+	Copies: []repo.Placement[Order]{{
+		Name: "by customer",
+		Key: func(o Order) keys.Key {
+			return keys.Key{PK: keys.User.PK(o.Customer), SK: orderPrefix.SK(keys.Time(o.At), keys.Str(o.ID))}
+		},
+	}},
+	Version: "version",
+}
+
+// Customer is an entity with one item.
+type Customer struct {
+	ID   string `dynamodbav:"customerId"`
+	Name string `dynamodbav:"name"`
+}
+
+var customerEntity = repo.Entity[Customer]{
+	Type: "CUSTOMER",
+	Key:  func(c Customer) keys.Key { return keys.Key{PK: keys.User.PK(c.ID), SK: keys.Profile} },
+}
+
+// shop is a table with a customer and two orders, on an engine of its own.
+type shop struct {
+	table     *table.Table
+	customers *repo.Repo[Customer]
+	orders    *repo.Repo[Order]
+	engine    *tabletest.Engine
+}
+
+func openShop(ctx context.Context) (s shop) {
+	must := func(err error) {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	var err error
+	s.engine, err = tabletest.Start(ctx, nil)
+	must(err)
+	schema := table.Schema{Name: "Shop-" + time.Now().Format("150405.000000000")}
+	must(schema.Ensure(ctx, s.engine.Client()))
+	s.table, err = table.New(s.engine.Client(), schema, nil)
+	must(err)
+	s.customers, err = repo.New(s.table, customerEntity)
+	must(err)
+	s.orders, err = repo.New(s.table, orderEntity)
+	must(err)
+
+	morning := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
+	must(s.customers.Create(ctx, Customer{ID: "c-1", Name: "Ana"}))
+	must(s.orders.TransactPut(ctx,
+		Order{ID: "o-1", Customer: "c-1", At: morning, Status: "open"},
+		Order{ID: "o-2", Customer: "c-1", At: morning.Add(time.Hour), Status: "open"},
+	))
+	return s
+}
+
+func ExampleNew() {
+	ctx := context.Background()
+	s := openShop(ctx)
+	defer s.engine.Close()
+
+	orders, err := repo.New(s.table, orderEntity)
+	if err != nil {
+		log.Fatal(err)
+	}
+	o, err := orders.Get(ctx, orderKey("o-1"))
+	fmt.Println(o.ID, o.Status, err)
+
+	_, err = orders.Get(ctx, orderKey("o-9"))
+	fmt.Println(errors.Is(err, table.ErrNotFound))
+
+	// A description that cannot be right is refused at once.
+	_, err = repo.New(s.table, repo.Entity[Order]{Type: "ORDER"})
+	fmt.Println(err)
+	// Output:
+	// o-1 open <nil>
+	// true
+	// singletable: invalid entity "ORDER": Key: is nil
+}
+
+// Update writes every item of the entity, and loses no change of others.
+func ExampleRepo_Update() {
+	ctx := context.Background()
+	s := openShop(ctx)
+	defer s.engine.Close()
+
+	o, err := s.orders.Update(ctx, orderKey("o-1"), func(o *Order) error {
+		if o.Status != "open" {
+			return errors.New("order is not open")
+		}
+		o.Status = "paid"
+		return nil
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(o.ID, o.Status, "version", o.Version)
+
+	// Its copy under the customer says the same.
+	newestFirst := table.Query{PK: keys.User.PK("c-1"), Range: orderPrefix.All(), Reverse: true}
+	for o, err := range s.orders.All(ctx, newestFirst) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(o.ID, o.Status)
+	}
+	// Output:
+	// o-1 paid version 2
+	// o-2 open
+	// o-1 paid
+}
+
+// A stale value cannot overwrite a newer one.
+func ExampleRepo_Put() {
+	ctx := context.Background()
+	s := openShop(ctx)
+	defer s.engine.Close()
+
+	mine, err := s.orders.Get(ctx, orderKey("o-1"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	theirs := mine
+	theirs.Status = "cancelled"
+	fmt.Println(s.orders.Put(ctx, theirs))
+
+	mine.Status = "paid"
+	fmt.Println(errors.Is(s.orders.Put(ctx, mine), table.ErrConflict))
+	// Output:
+	// <nil>
+	// true
+}
+
+// Ops of several entities make one transaction.
+func ExampleRepo_UpdateOps() {
+	ctx := context.Background()
+	s := openShop(ctx)
+	defer s.engine.Close()
+
+	o, err := s.orders.Get(ctx, orderKey("o-1"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	paid := o
+	paid.Status = "paid"
+	ops := append(s.orders.UpdateOps(o, paid), s.customers.CreateOps(Customer{ID: "c-1", Name: "Ana"})...)
+
+	err = s.table.Transact(ctx, ops...)
+	failed, _ := errors.AsType[*table.OpError](err)
+	fmt.Println(failed.Name, errors.Is(failed, table.ErrExists))
+
+	o, err = s.orders.Get(ctx, orderKey("o-1"))
+	fmt.Println(o.Status, err)
+	// Output:
+	// CUSTOMER true
+	// open <nil>
+}
+
+// One query reads a customer with all orders.
+func ExampleCollect() {
+	ctx := context.Background()
+	s := openShop(ctx)
+	defer s.engine.Close()
+
+	var customers []Customer
+	var orders []Order
+	q := table.Query{PK: keys.User.PK("c-1")}
+	if err := repo.Collect(ctx, s.table, q, s.customers.Into(&customers), s.orders.Into(&orders)); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(customers[0].Name, "has", len(orders), "orders")
+	// Output: Ana has 2 orders
+}
+
+func ExampleStream() {
+	ctx := context.Background()
+	s := openShop(ctx)
+	defer s.engine.Close()
+
+	q := table.Query{PK: keys.User.PK("c-1"), Reverse: true}
+	for v, err := range repo.Stream(ctx, s.table, q, s.customers, s.orders) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		switch v := v.(type) {
+		case Customer:
+			fmt.Println("customer", v.Name)
+		case Order:
+			fmt.Println("order", v.ID)
+		}
+	}
+	// Output:
+	// customer Ana
+	// order o-2
+	// order o-1
+}
