@@ -125,7 +125,6 @@ func allInvalid(t *testing.T, h Harness) {
 	equal(t, "requests", sent(faults), 0)
 }
 
-// allCancelled is scenario 17.
 func allCancelled(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	seedLarge(t, tbl, 8)

@@ -29,7 +29,6 @@ func batchGetTests() tests {
 	}
 }
 
-// batchGetMany is scenario 15.
 func batchGetMany(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	seed(t, tbl, 250)

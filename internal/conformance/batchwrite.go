@@ -21,7 +21,6 @@ func batchWriteTests() tests {
 	}
 }
 
-// batchWriteMany is the other half of scenario 15.
 func batchWriteMany(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	seed(t, tbl, 20)

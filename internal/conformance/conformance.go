@@ -53,6 +53,7 @@ func Run(t *testing.T, h Harness) {
 		"Page":        pageTests(),
 		"Filter":      filterTests(),
 		"Cursor":      cursorTests(),
+		"Sealed":      sealedTests(),
 		"All":         allTests(),
 		"Observe":     observeTests(),
 		"Scan":        scanTests(),

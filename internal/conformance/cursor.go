@@ -25,7 +25,6 @@ func cursorTests() tests {
 	}
 }
 
-// cursorOtherQuery is scenario 21.
 func cursorOtherQuery(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	seedIndexed(t, tbl, 6)

@@ -48,7 +48,6 @@ func seedKinds(t *testing.T, tbl *table.Table, count, n int) (passing []int) {
 	return passing
 }
 
-// filterTen is scenario 9.
 func filterTen(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	want := seedKinds(t, tbl, 1000, 20)

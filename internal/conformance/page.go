@@ -27,7 +27,6 @@ func pageTests() tests {
 	}
 }
 
-// page137 is scenario 8.
 func page137(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	seed(t, tbl, 137)
@@ -69,7 +68,6 @@ func pageInserts(t *testing.T, h Harness) {
 	}
 }
 
-// pageEqualsCount is scenario 26.
 func pageEqualsCount(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	seedIndexed(t, tbl, 10)
@@ -87,7 +85,6 @@ func pageEqualsCount(t *testing.T, h Harness) {
 	}
 }
 
-// pageDeleted is scenario 24.
 func pageDeleted(t *testing.T, h Harness) {
 	for _, reverse := range []bool{false, true} {
 		tbl := h.newTable(t, appCore())

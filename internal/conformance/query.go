@@ -29,7 +29,6 @@ func queryTests() tests {
 	}
 }
 
-// queryMixed is scenario 16 as far as it is about tables.
 func queryMixed(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	seed(t, tbl, 40)

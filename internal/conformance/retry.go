@@ -26,7 +26,6 @@ func retryTests() tests {
 	}
 }
 
-// retryCancelled is the first half of scenario 14.
 func retryCancelled(t *testing.T, h Harness) {
 	for _, reason := range []string{"TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"} {
 		tbl, faults := h.withFaults(t, appCore(), nil)
@@ -46,7 +45,6 @@ func retryCancelled(t *testing.T, h Harness) {
 	}
 }
 
-// retryNotOther is the second half of scenario 14.
 func retryNotOther(t *testing.T, h Harness) {
 	for _, tt := range []struct {
 		reasons []string

@@ -104,7 +104,6 @@ func ensureFaults(t *testing.T, h Harness) {
 	must(t, schema.Ensure(t.Context(), client))
 }
 
-// verifyDifferences is scenario 18.
 func verifyDifferences(t *testing.T, h Harness) {
 	client := h.Client(t)
 	live := named(t, client, appCore())

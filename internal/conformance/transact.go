@@ -36,7 +36,6 @@ func transactKinds(t *testing.T, h Harness) {
 	equal(t, "items", numbers(all), []int{1, 2, 3, 5})
 }
 
-// transactFails is scenario 12.
 func transactFails(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(txKey(2), note{ID: "old", N: 7})))

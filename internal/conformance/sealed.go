@@ -1,0 +1,190 @@
+package conformance
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+)
+
+func sealedTests() tests {
+	return tests{
+		"tokens hold numbers exactly":                 sealedNumbers,
+		"tokens hold bytes exactly":                   sealedBytes,
+		"tokens hide the keys of filtered items":      sealedHides,
+		"tokens open until their key is removed":      sealedRotation,
+		"tokens expire":                               sealedExpiry,
+		"tokens hold the longest keys that there are": sealedLongest,
+		"the unsealed codec's tokens are no good":     sealedOnly,
+	}
+}
+
+// walk reads pages of one item and returns how often each number came, in
+// order.
+func walk(t *testing.T, tbl *table.Table, q table.Query) []int {
+	t.Helper()
+	q.Limit = 1
+	return joined(pages(t, tbl, q, nil))
+}
+
+func sealedNumbers(t *testing.T, h Harness) {
+	schema := table.Schema{
+		PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeN,
+		Indexes: []table.Index{{Name: "GSI1", PK: "group", SK: "rank", SKType: types.ScalarAttributeTypeN}},
+	}
+	tbl, _ := h.withFaults(t, schema, sealedOptions(t))
+	ascending := []keys.SK{
+		"-99999999999999999999999999999999999999", "-9007199254740993", "-1.5", "0",
+		"0.00000000000000000000000000000000000001", "9007199254740992", "9007199254740993",
+		"12345678901234567890123456789012345678",
+	}
+	for i, sk := range ascending {
+		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "42", SK: sk}, table.Item{
+			"n": num(string(rune('0' + i))), "group": str("all"), "rank": num(string(sk)),
+		})))
+	}
+	for _, q := range []table.Query{{PK: "42"}, {Index: "GSI1", PK: "all"}} {
+		equal(t, "upwards "+q.Index, walk(t, tbl, q), span(0, len(ascending)-1))
+		q.Reverse = true
+		equal(t, "downwards "+q.Index, walk(t, tbl, q), span(len(ascending)-1, 0))
+	}
+}
+
+func sealedBytes(t *testing.T, h Harness) {
+	schema := table.Schema{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB}
+	tbl, _ := h.withFaults(t, schema, sealedOptions(t))
+	ascending := []keys.SK{"\x00", "\x00\x00", "\x00\xff", "METADATA", "\x80", "\xff\x00\xff"}
+	for i, sk := range ascending {
+		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "\xff\x00", SK: sk}, note{N: i})))
+	}
+	equal(t, "upwards", walk(t, tbl, table.Query{PK: "\xff\x00"}), span(0, len(ascending)-1))
+	equal(t, "downwards", walk(t, tbl, table.Query{PK: "\xff\x00", Reverse: true}), span(len(ascending)-1, 0))
+}
+
+func sealedHides(t *testing.T, h Harness) {
+	opts := sealedOptions(t)
+	opts.MaxRounds = 1
+	tbl, _ := h.withFaults(t, appCore(), opts)
+	for i, id := range []string{"a-visible", "b-hidden-salary-review", "c-hidden-too", "d-visible"} {
+		key := keys.Key{PK: user.PK, SK: keys.Prefix("DOC").SK(keys.Str(id))}
+		must(t, tbl.Do(t.Context(), table.Put(key, note{N: i})))
+	}
+	// The page ends at an item that the filter hides.
+	page, err := table.QueryPage[note](t.Context(), tbl, table.Query{
+		PK: user.PK, Limit: 2, Filter: nIs(1).Or(nIs(2)).Not(),
+	})
+	must(t, err)
+	equal(t, "items", numbers(page.Items), []int{0})
+	if page.Next == "" {
+		t.Fatal("no token")
+	}
+	for _, part := range []string{"hidden", "salary", "DOC", "USER", "u-123"} {
+		if holds(t, page.Next, part) {
+			t.Errorf("%q can be read out of the token", part)
+		}
+	}
+}
+
+// tokenOf returns a token that a table with the codec gives out for a query.
+func tokenOf(t *testing.T, tbl *table.Table, q table.Query) string {
+	t.Helper()
+	page, err := table.QueryPage[note](t.Context(), tbl, q)
+	must(t, err)
+	if page.Next == "" {
+		t.Fatal("no token")
+	}
+	return page.Next
+}
+
+// withCodec returns a view of the table with another codec.
+func (h Harness) withCodec(t *testing.T, tbl *table.Table, codec *paginate.Codec) *table.Table {
+	t.Helper()
+	opts := options()
+	opts.Cursors = codec
+	again, err := table.New(h.Client(t), tbl.Schema(), opts)
+	must(t, err)
+	return again
+}
+
+func codec(t *testing.T, opts *paginate.Options, ring ...paginate.Key) *paginate.Codec {
+	t.Helper()
+	c, err := paginate.New(ring, opts)
+	must(t, err)
+	return c
+}
+
+// wantReason checks why a token is refused.
+func wantReason(t *testing.T, tbl *table.Table, q table.Query, want paginate.Reason) {
+	t.Helper()
+	_, err := table.QueryPage[note](t.Context(), tbl, q)
+	refused, ok := errors.AsType[*paginate.Error](err)
+	if !ok || !errors.Is(err, paginate.ErrInvalidCursor) {
+		t.Fatalf("error %v, want a refused token", err)
+	}
+	equal(t, "reason", refused.Reason, want)
+}
+
+func sealedRotation(t *testing.T, h Harness) {
+	a, b := paginate.NewKey(), paginate.NewKey()
+	tbl := h.newTable(t, appCore())
+	seed(t, tbl, 5)
+	q := table.Query{PK: user.PK, Limit: 2}
+	q.After = tokenOf(t, h.withCodec(t, tbl, codec(t, nil, a)), q)
+	for _, ring := range [][]paginate.Key{{a}, {a, b}, {b, a}} {
+		page, err := table.QueryPage[note](t.Context(), h.withCodec(t, tbl, codec(t, nil, ring...)), q)
+		must(t, err)
+		equal(t, "items", numbers(page.Items), []int{2, 3})
+	}
+	wantReason(t, h.withCodec(t, tbl, codec(t, nil, b)), q, paginate.UnknownKey)
+}
+
+func sealedExpiry(t *testing.T, h Harness) {
+	key, clock := paginate.NewKey(), now
+	c := codec(t, &paginate.Options{TTL: time.Minute, Now: func() time.Time { return clock }}, key)
+	tbl := h.newTable(t, appCore())
+	seed(t, tbl, 5)
+	tbl = h.withCodec(t, tbl, c)
+	q := table.Query{PK: user.PK, Limit: 2}
+	q.After = tokenOf(t, tbl, q)
+	clock = now.Add(time.Minute - time.Nanosecond)
+	_, err := table.QueryPage[note](t.Context(), tbl, q)
+	must(t, err)
+	clock = now.Add(time.Minute)
+	wantReason(t, tbl, q, paginate.Expired)
+}
+
+func sealedLongest(t *testing.T, h Harness) {
+	tbl, _ := h.withFaults(t, appCore(), sealedOptions(t))
+	for i := range 3 {
+		key := keys.Key{
+			PK: keys.PK(strings.Repeat("p", keys.MaxPK-1) + string(rune('0'+i))),
+			SK: keys.SK(strings.Repeat("s", keys.MaxSK-1) + string(rune('0'+i))),
+		}
+		must(t, tbl.Do(t.Context(), table.Put(key, note{
+			N: i, GSI1PK: strings.Repeat("g", keys.MaxPK), GSI1SK: strings.Repeat("h", keys.MaxSK-1) + string(rune('0'+i)),
+		})))
+	}
+	q := table.Query{Index: "GSI1", PK: keys.PK(strings.Repeat("g", keys.MaxPK))}
+	equal(t, "items", walk(t, tbl, q), span(0, 2))
+}
+
+func sealedOnly(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	seed(t, tbl, 5)
+	q := table.Query{PK: user.PK, Limit: 2}
+	q.After = tokenOf(t, h.withCodec(t, tbl, paginate.Unsealed()), q)
+	if raw, err := base64.RawURLEncoding.DecodeString(q.After); err != nil || !strings.Contains(string(raw), "TX#") {
+		t.Errorf("an unsealed token can be read: %q, %v", raw, err)
+	}
+	sealed := h.withCodec(t, tbl, codec(t, nil, paginate.NewKey()))
+	wantReason(t, sealed, q, paginate.UnknownVersion)
+	q.After = tokenOf(t, sealed, table.Query{PK: user.PK, Limit: 2})
+	wantReason(t, h.withCodec(t, tbl, paginate.Unsealed()), q, paginate.UnknownVersion)
+}
