@@ -60,3 +60,7 @@ bench: ## Measure against the SDK and its peers, with ratios (about 2 minutes)
 	for i in 1 2 3 4 5 6 7 8 9 10; do \
 		"$$dir/bench" -test.run '^$$' -test.bench . -test.benchtime 0.3s >>"$$dir/results" || { cat "$$dir/results"; exit 1; }; \
 	done && go run ./internal/benchmarks/report <"$$dir/results"
+
+.PHONY: shardcost
+shardcost: ## Measure what a page over shards costs and draw shard/cost.svg
+	go run ./internal/benchmarks/shardcost -measure

@@ -19,6 +19,10 @@
 //     several. A [repo.Repo] reads and writes them.
 //   - Page ([table.Page]): some items of a query, and the token for the next ones.
 //   - Cursor ([paginate.Codec]): what seals and opens those tokens.
+//   - Shard ([shard.Index]): one of the partitions that an index is spread over.
+//     A [shard.Reader] merges them in order.
+//   - Request ([idempotency.Request]): what is to be done once, however often it
+//     is asked for.
 //
 // # A whole program
 //
@@ -148,7 +152,8 @@
 //   - A filter saves no read units: DynamoDB charges for what it looked at.
 //   - [table.Update] works on what is stored, expired or not.
 //   - A partition of a table or index takes 1,000 write units a second, so an
-//     index that collects everything under one partition key gets hot.
+//     index that collects everything under one partition key gets hot. Package
+//     shard spreads it.
 //   - DynamoDB allows 100 items in a transaction, and counts the placements.
 //
 // # When not to use this

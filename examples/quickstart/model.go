@@ -5,6 +5,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 )
 
@@ -46,8 +47,10 @@ type Transaction struct {
 	CreatedAt time.Time `dynamodbav:"createdAt"`
 }
 
-// globalTx is the prefix of the index partition that holds all transactions.
-const globalTx keys.Prefix = "GLOBAL_TX"
+// globalTx is the index of all transactions, in order of time. One partition
+// would take every write of the system, so it is spread over four: GLOBAL_TX#0
+// to GLOBAL_TX#3. A system with little traffic does with one.
+var globalTx = shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: 4}
 
 func transactionKey(id string) keys.Key {
 	return keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata}
@@ -60,7 +63,7 @@ func byUser(t Transaction) keys.Key {
 }
 
 func inIndex(t Transaction) keys.Key {
-	return keys.Key{PK: globalTx.PK(), SK: keys.None.SK(keys.Time(t.CreatedAt), keys.Str(t.ID))}
+	return globalTx.Key(t.ID, keys.None.SK(keys.Time(t.CreatedAt), keys.Str(t.ID)))
 }
 
 var transactionEntity = repo.Entity[Transaction]{
@@ -90,6 +93,8 @@ type repos struct {
 	users         *repo.Repo[User]
 	transactions  *repo.Repo[Transaction]
 	notifications *repo.Repo[Notification]
+	// newest reads the transactions of all users from the index.
+	newest *shard.Reader[Transaction]
 }
 
 func newRepos(t *table.Table) (r repos, err error) {
@@ -99,6 +104,9 @@ func newRepos(t *table.Table) (r repos, err error) {
 	if r.transactions, err = repo.New(t, transactionEntity); err != nil {
 		return r, err
 	}
-	r.notifications, err = repo.New(t, notificationEntity)
+	if r.notifications, err = repo.New(t, notificationEntity); err != nil {
+		return r, err
+	}
+	r.newest, err = shard.New[Transaction](t.OfType(transactionEntity.Type), globalTx, nil)
 	return r, err
 }

@@ -58,6 +58,7 @@ func Run(t *testing.T, h Harness) {
 		"Observe":     observeTests(),
 		"Scan":        scanTests(),
 		"Repo":        repoTests(),
+		"Shard":       shardTests(),
 	}
 	for group, tests := range groups {
 		t.Run(group, func(t *testing.T) {

@@ -1,0 +1,342 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func shardTests() tests {
+	return tests{
+		"gives the newest of all shards":          shardLatest,
+		"is in order however the items lie":       shardPlacements,
+		"loses no ties":                           shardTies,
+		"gives what is there twice once":          shardDedupe,
+		"writes between pages":                    shardWrites,
+		"grows in the middle of a walk":           shardGrowing,
+		"a throttled shard fails the page":        shardThrottled,
+		"bounds the requests under way":           shardConcurrency,
+		"an ended context ends it promptly":       shardCancelled,
+		"a token of another query sends nothing":  shardTokens,
+		"streams and stops":                       shardAll,
+		"a range and what is just outside of it":  shardRange,
+		"an expired item takes nobody else's row": shardExpired,
+	}
+}
+
+func global(shards int) shard.Index {
+	return shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: shards}
+}
+
+// shardSK is the sort key of the i-th transaction in the index.
+func shardSK(i int) keys.SK { return keys.None.SK(keys.Time(txTime(i)), keys.Int(i, 4)) }
+
+// inIndex stores a transaction that is in the index under a key.
+func inIndex(i int, key keys.Key) table.Op {
+	return table.Put(txKey(i), note{Type: "tx", N: i, GSI1PK: string(key.PK), GSI1SK: string(key.SK)})
+}
+
+// spreadTx stores the transactions from first to before end, spread by their ids.
+func spreadTx(t *testing.T, tbl *table.Table, index shard.Index, first, end int) {
+	t.Helper()
+	var ops []table.Op
+	for i := first; i < end; i++ {
+		ops = append(ops, inIndex(i, index.Key(fmt.Sprint("tx-", i), shardSK(i))))
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+}
+
+func shardReader(t *testing.T, tbl *table.Table, index shard.Index, o *shard.Options[note]) *shard.Reader[note] {
+	t.Helper()
+	r, err := shard.New(tbl, index, o)
+	must(t, err)
+	return r
+}
+
+// shardPages walks a query to its end. between, if set, returns the reader to go
+// on with.
+func shardPages(t *testing.T, r *shard.Reader[note], q shard.Query, between func(page int) *shard.Reader[note]) []int {
+	t.Helper()
+	var all []int
+	for page := range 1000 {
+		got, err := r.Page(t.Context(), q)
+		must(t, err)
+		all = append(all, numbers(got.Items)...)
+		if got.Next == "" {
+			return all
+		}
+		equal(t, "size of a page with a next one", len(got.Items), q.Limit)
+		q.After = got.Next
+		if between != nil {
+			r = between(page + 1)
+		}
+	}
+	t.Fatal("1000 pages and no end")
+	return nil
+}
+
+// shardLatest is scenario 28, and 27 as the engine sees it.
+func shardLatest(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	key := global(16).Key("tx-abc", "2024-01-15T10:05:00.000Z#tx-abc")
+	equal(t, "partition of tx-abc", key.PK, "GLOBAL_TX#12")
+	spreadTx(t, tbl, global(16), 0, 1000)
+	r := shardReader(t, tbl, global(16), nil)
+	latest, err := r.Latest(t.Context(), 10)
+	must(t, err)
+	equal(t, "latest", numbers(latest), span(999, 990))
+	all, err := table.Collect(r.All(t.Context(), shard.Query{OldestFirst: true}))
+	must(t, err)
+	equal(t, "all", numbers(all), span(0, 999))
+	page, err := r.Page(t.Context(), shard.Query{Limit: 100})
+	must(t, err)
+	if page.Stats.Rounds > 2 {
+		t.Errorf("%+v", page.Stats)
+	}
+}
+
+// shardPlacements is scenario 28 with shards that are not alike.
+func shardPlacements(t *testing.T, h Harness) {
+	const n = 96
+	// pick returns a placement into shard 7 of those that match, and of others
+	// into the rest.
+	pick := func(match func(i int) bool) func(i int) int {
+		return func(i int) int {
+			if match(i) {
+				return 7
+			}
+			return i % 7
+		}
+	}
+	for name, place := range map[string]func(i int) int{
+		"one holds all the newest": pick(func(i int) bool { return i >= 64 }),
+		"one is empty":             pick(func(int) bool { return false }),
+		"one holds a single item":  pick(func(i int) bool { return i == 40 }),
+	} {
+		tbl := h.newTable(t, appCore())
+		var ops []table.Op
+		for i := range n {
+			ops = append(ops, inIndex(i, keys.Key{PK: keys.Prefix("GLOBAL_TX").PK(fmt.Sprint(place(i))), SK: shardSK(i)}))
+		}
+		must(t, tbl.BatchWrite(t.Context(), ops...))
+		r := shardReader(t, tbl, global(8), nil)
+		q := shard.Query{Limit: 25}
+		equal(t, name+", newest first", shardPages(t, r, q, nil), span(n-1, 0))
+		q.OldestFirst = true
+		equal(t, name+", oldest first", shardPages(t, r, q, nil), span(0, n-1))
+	}
+}
+
+// shardTies is scenario 29.
+func shardTies(t *testing.T, h Harness) {
+	index := global(4)
+	index.Ties = true
+	tbl := h.newTable(t, appCore())
+	var ops []table.Op
+	for i := range 60 {
+		sk := keys.None.SK(keys.Time(txTime(i * i / 300))) // 18 in the first minute, then fewer
+		ops = append(ops, inIndex(i, keys.Key{PK: keys.Prefix("GLOBAL_TX").PK(fmt.Sprint(i % 3)), SK: sk}))
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	r := shardReader(t, tbl, index, nil)
+	for _, limit := range []int{1, 7, 60} {
+		equal(t, "newest first", shardPages(t, r, shard.Query{Limit: limit}, nil), span(59, 0))
+		equal(t, "oldest first", shardPages(t, r, shard.Query{Limit: limit, OldestFirst: true}, nil), span(0, 59))
+	}
+}
+
+// shardDedupe is scenario 30.
+func shardDedupe(t *testing.T, h Harness) {
+	for _, ties := range []bool{false, true} {
+		index := global(4)
+		index.Ties = ties
+		tbl := h.newTable(t, appCore())
+		var ops []table.Op
+		for i := range 40 {
+			sk := shardSK(i)
+			if ties {
+				sk = keys.None.SK(keys.Time(txTime(i / 5)))
+			}
+			key := index.Key(fmt.Sprint("tx-", i), sk)
+			ops = append(ops, inIndex(i, key), table.Put(keys.Key{PK: keys.Tx.PK(fmt.Sprint(i)), SK: keys.Metadata},
+				note{Type: "tx", N: i, GSI1PK: string(key.PK), GSI1SK: string(key.SK)}))
+		}
+		must(t, tbl.BatchWrite(t.Context(), ops...))
+		r := shardReader(t, tbl, index, &shard.Options[note]{Dedupe: func(v note) string { return fmt.Sprint(v.N) }})
+		for _, q := range []shard.Query{{Limit: 7}, {Limit: 7, OldestFirst: true}} {
+			got := shardPages(t, r, q, nil)
+			slices.Sort(got)
+			equal(t, "items", got, span(0, 39))
+		}
+	}
+}
+
+// shardWrites is scenario 31.
+func shardWrites(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	index := global(8)
+	r := shardReader(t, tbl, index, nil)
+	spreadTx(t, tbl, index, 20, 60)
+	got := shardPages(t, r, shard.Query{Limit: 10}, func(page int) *shard.Reader[note] {
+		if page == 2 {
+			spreadTx(t, tbl, index, 60, 70)
+			spreadTx(t, tbl, index, 10, 20)
+			must(t, tbl.BatchWrite(t.Context(), table.Delete(txKey(40)), table.Delete(txKey(30))))
+		}
+		return r
+	})
+	equal(t, "items", got, slices.Concat(span(59, 31), span(29, 10)))
+}
+
+// shardGrowing is scenario 32.
+func shardGrowing(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	spreadTx(t, tbl, global(10), 50, 200)
+	before, after := shardReader(t, tbl, global(10), nil), shardReader(t, tbl, global(16), nil)
+	got := shardPages(t, before, shard.Query{Limit: 9}, func(page int) *shard.Reader[note] {
+		if page < 5 {
+			return before
+		}
+		if page == 5 {
+			spreadTx(t, tbl, global(16), 0, 70) // 20 of them move to another shard
+		}
+		return after
+	})
+	equal(t, "items", got, span(199, 0))
+}
+
+// shardThrottled is scenario 33.
+func shardThrottled(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	spreadTx(t, tbl, global(16), 0, 60)
+	r := shardReader(t, tbl, global(16), nil)
+	fifth := func(r tabletest.Request) bool { return strings.Contains(string(r.Body), `"GLOBAL_TX#5"`) }
+	faults.Always("Query", tabletest.When(fifth, tabletest.Throttle()))
+	page, err := r.Page(t.Context(), shard.Query{Limit: 10})
+	wantErr(t, err, table.ErrThrottled)
+	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != "5" || page.Items != nil || page.Next != "" {
+		t.Errorf("%v, %v", page, err)
+	}
+	faults.Always("Query", nil)
+	latest, err := r.Latest(t.Context(), 10)
+	must(t, err)
+	equal(t, "items", numbers(latest), span(59, 50))
+}
+
+func shardConcurrency(t *testing.T, h Harness) {
+	faults := &tabletest.Faults{}
+	tbl := h.newTable(t, appCore())
+	spreadTx(t, tbl, global(32), 0, 100)
+	own, err := table.New(h.Client(t, faults.Install), tbl.Schema(), nil)
+	must(t, err)
+	r := shardReader(t, own, global(32), &shard.Options[note]{Concurrency: 4})
+	latest, err := r.Latest(t.Context(), 50)
+	must(t, err)
+	equal(t, "items", numbers(latest), span(99, 50))
+	if n := faults.MaxInFlight(); n > 4 {
+		t.Errorf("%d requests in flight", n)
+	}
+}
+
+func shardCancelled(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	spreadTx(t, tbl, global(16), 0, 30)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	faults.Next("Query", nil, nil, nil)
+	faults.Always("Query", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		cancel()
+		return tabletest.Hold(nil)(r, next)
+	})
+	start := time.Now()
+	page, err := shardReader(t, tbl, global(16), nil).Page(ctx, shard.Query{Limit: 10})
+	wantErr(t, err, context.Canceled)
+	if d := time.Since(start); d > 10*time.Second || page.Items != nil {
+		t.Errorf("%v after %v", page, d)
+	}
+}
+
+func shardTokens(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	spreadTx(t, tbl, global(1), 0, 9)
+	r := shardReader(t, tbl, global(1), nil)
+	mine := shard.Query{Limit: 2, Scope: "alice"}
+	page, err := r.Page(t.Context(), mine)
+	must(t, err)
+	plain, err := table.QueryPage[note](t.Context(), tbl, table.Query{Index: "GSI1", PK: "GLOBAL_TX", Reverse: true, Limit: 2, Scope: "alice"})
+	must(t, err)
+	before := sent(faults)
+	for what, q := range map[string]shard.Query{
+		"scope":            {Limit: 2, Scope: "bob", After: page.Next},
+		"direction":        {Limit: 2, Scope: "alice", After: page.Next, OldestFirst: true},
+		"range":            {Limit: 2, Scope: "alice", After: page.Next, Range: keys.None.Since(now)},
+		"of a plain query": {Limit: 2, Scope: "alice", After: plain.Next},
+		"changed":          {Limit: 2, Scope: "alice", After: page.Next + "A"},
+	} {
+		page, err := r.Page(t.Context(), q)
+		if table.Classify(err) != table.Permanent || page.Items != nil {
+			t.Errorf("%s: %v, %v", what, page, err)
+		}
+	}
+	equal(t, "requests", sent(faults)-before, 0)
+	mine.After = page.Next
+	page, err = shardReader(t, tbl, global(1), nil).Page(t.Context(), mine)
+	must(t, err)
+	equal(t, "items", numbers(page.Items), span(6, 5))
+}
+
+func shardAll(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	spreadTx(t, tbl, global(8), 0, 500)
+	r := shardReader(t, tbl, global(8), nil)
+	n := 0
+	for v, err := range r.All(t.Context(), shard.Query{}) {
+		must(t, err)
+		equal(t, "item", v.N, 499-n)
+		if n++; n == 20 {
+			break
+		}
+	}
+	before := len(faults.Requests("Query"))
+	if before > 16 {
+		t.Errorf("%d requests for 20 items", before)
+	}
+	some, err := table.Collect(r.All(t.Context(), shard.Query{Limit: 222}))
+	must(t, err)
+	equal(t, "items", numbers(some), span(499, 278))
+}
+
+func shardRange(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	spreadTx(t, tbl, global(4), 0, 30)
+	r := shardReader(t, tbl, global(4), nil)
+	for _, q := range []shard.Query{{Limit: 1}, {Limit: 4}, {Limit: 50}} {
+		q.Range = keys.None.Between(txTime(5), txTime(17))
+		equal(t, "newest first", shardPages(t, r, q, nil), span(16, 5))
+		q.OldestFirst = true
+		equal(t, "oldest first", shardPages(t, r, q, nil), span(5, 16))
+	}
+}
+
+func shardExpired(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	spreadTx(t, tbl, global(4), 0, 40)
+	var ops []table.Op
+	for i := 20; i < 36; i++ {
+		key := global(4).Key(fmt.Sprint("tx-", i), shardSK(i))
+		ops = append(ops, table.Put(txKey(i), note{N: i, GSI1PK: string(key.PK), GSI1SK: string(key.SK), ExpiresAt: now.Unix()}))
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	got := shardPages(t, shardReader(t, tbl, global(4), nil), shard.Query{Limit: 6}, nil)
+	equal(t, "items", got, slices.Concat(span(39, 36), span(19, 0)))
+}

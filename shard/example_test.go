@@ -1,0 +1,276 @@
+package shard_test
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// Payment is the value of the examples.
+type Payment struct {
+	ID   string    `dynamodbav:"id"`
+	Made time.Time `dynamodbav:"made"`
+}
+
+// payments is the index of the examples: all payments of a service by time.
+var payments = shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: 16}
+
+var engine = sync.OnceValue(func() *tabletest.Engine {
+	e, err := tabletest.Start(context.Background(), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return e
+})
+
+// newTable returns a new table of its own for an example.
+func newTable(ctx context.Context) *table.Table {
+	s := schema
+	s.Name = "Example-" + rand.Text()
+	client := engine().Client()
+	if err := s.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+	t, err := table.New(client, s, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return t
+}
+
+// storePayment stores a payment that was made n minutes after noon. With a repo,
+// this is a function in repo.Entity.Indexes.
+func storePayment(ctx context.Context, t *table.Table, index shard.Index, n int) {
+	p := Payment{ID: fmt.Sprintf("pay-%d", n), Made: noon.Add(time.Duration(n) * time.Minute)}
+	item, err := t.IndexKey(index.Index, index.Key(p.ID, keys.None.SK(keys.Time(p.Made), keys.Str(p.ID))))
+	if err != nil {
+		log.Fatal(err)
+	}
+	item["id"] = attribute(p.ID)
+	item["made"] = attribute(p.Made.Format(time.RFC3339))
+	if err := t.Do(ctx, table.Put(keys.Key{PK: keys.Tx.PK(p.ID), SK: keys.Metadata}, item)); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// An index gives each id a shard, and an item its key in the index.
+func ExampleIndex() {
+	index := shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: 16}
+	at := time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC)
+
+	key := index.Key("tx-abc", keys.None.SK(keys.Time(at), keys.Str("tx-abc")))
+	fmt.Println(key.PK)
+	fmt.Println(key.SK)
+	// Output:
+	// GLOBAL_TX#12
+	// 2024-01-15T10:05:00.000Z#tx-abc
+}
+
+// A table whose writers are Java programs that take Math.abs nowhere: the
+// remainder has the sign of the hash, so there are 19 shards, from -9 to 9.
+func ExampleIndex_java() {
+	index := shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Of: javaShard}
+	for n := -9; n <= 9; n++ {
+		index.Labels = append(index.Labels, strconv.Itoa(n))
+	}
+	fmt.Println(index.Validate())
+	for _, id := range []string{"tx-abc", "order-42", "polygenelubricants"} {
+		fmt.Println(index.Key(id, "2024-01-15T10:05:00.000Z").PK)
+	}
+	// Output:
+	// <nil>
+	// GLOBAL_TX#-1
+	// GLOBAL_TX#7
+	// GLOBAL_TX#-8
+}
+
+// javaShard is String.valueOf(id.hashCode() % 10) in Java, for ids in ASCII.
+func javaShard(id string) string {
+	var hash int32
+	for _, c := range []byte(id) {
+		hash = 31*hash + int32(c)
+	}
+	return strconv.Itoa(int(hash % 10))
+}
+
+// The newest ten of all payments, whichever shards they are in.
+func ExampleReader_Latest() {
+	ctx := context.Background()
+	t := newTable(ctx)
+	for n := range 40 {
+		storePayment(ctx, t, payments, n)
+	}
+
+	reader, err := shard.New[Payment](t, payments, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	newest, err := reader.Latest(ctx, 3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range newest {
+		fmt.Println(p.ID, p.Made.Format(time.TimeOnly))
+	}
+	// Output:
+	// pay-39 12:39:00
+	// pay-38 12:38:00
+	// pay-37 12:37:00
+}
+
+// A page carries the token of the next one, bound to whom it is for, and says
+// what it cost.
+func ExampleReader_Page() {
+	ctx := context.Background()
+	t := newTable(ctx)
+	for n := range 50 {
+		storePayment(ctx, t, payments, n)
+	}
+	reader, err := shard.New[Payment](t, payments, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	query := shard.Query{
+		Range: keys.None.Since(noon.Add(5 * time.Minute)),
+		Limit: 20,
+		Scope: "auditor-7",
+	}
+	for {
+		page, err := reader.Page(ctx, query)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(len(page.Items), "from", page.Items[0].ID, "in", page.Stats.Rounds, "round")
+		if page.Next == "" {
+			break
+		}
+		query.After = page.Next
+	}
+	// Output:
+	// 20 from pay-49 in 1 round
+	// 20 from pay-29 in 1 round
+	// 5 from pay-9 in 1 round
+}
+
+// All payments of some hours, oldest first, as a stream.
+func ExampleReader_All() {
+	ctx := context.Background()
+	t := newTable(ctx)
+	for n := range 300 {
+		storePayment(ctx, t, payments, n)
+	}
+	reader, err := shard.New[Payment](t, payments, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	one := keys.None.Between(noon.Add(time.Hour), noon.Add(2*time.Hour))
+	count := 0
+	for p, err := range reader.All(ctx, shard.Query{Range: one, OldestFirst: true}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if count == 0 {
+			fmt.Println("first:", p.ID)
+		}
+		count++
+	}
+	fmt.Println(count, "payments")
+	// Output:
+	// first: pay-60
+	// 60 payments
+}
+
+// An index in which each payment stands twice, because its writers put the
+// index's keys on both of its items.
+func ExampleOptions_dedupe() {
+	ctx := context.Background()
+	t := newTable(ctx)
+	for n := range 10 {
+		p := Payment{ID: fmt.Sprintf("pay-%d", n), Made: noon.Add(time.Duration(n) * time.Minute)}
+		item, err := t.IndexKey("GSI1", payments.Key(p.ID, keys.None.SK(keys.Time(p.Made), keys.Str(p.ID))))
+		if err != nil {
+			log.Fatal(err)
+		}
+		item["id"], item["made"] = attribute(p.ID), attribute(p.Made.Format(time.RFC3339))
+		err = t.Transact(ctx,
+			table.Put(keys.Key{PK: keys.Tx.PK(p.ID), SK: keys.Metadata}, item),
+			table.Put(keys.Key{PK: keys.User.PK("u-123"), SK: keys.Tx.SK(keys.Str(p.ID))}, item),
+		)
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	reader, err := shard.New(t, payments, &shard.Options[Payment]{
+		Dedupe: func(p Payment) string { return p.ID },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	newest, err := reader.Latest(ctx, 4)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range newest {
+		fmt.Println(p.ID)
+	}
+	// Output:
+	// pay-9
+	// pay-8
+	// pay-7
+	// pay-6
+}
+
+// Readers are given the higher number of shards first, and writers after that.
+// A token from before is good for the new readers.
+func Example_growing() {
+	ctx := context.Background()
+	t := newTable(ctx)
+	for n := range 30 {
+		storePayment(ctx, t, payments, n)
+	}
+	before, err := shard.New[Payment](t, payments, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	first, err := before.Page(ctx, shard.Query{Limit: 20, OldestFirst: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	grown := payments
+	grown.Shards = 32
+	after, err := shard.New[Payment](t, grown, nil) // 1. the readers
+	if err != nil {
+		log.Fatal(err)
+	}
+	for n := 30; n < 35; n++ {
+		storePayment(ctx, t, grown, n) // 2. the writers
+	}
+	second, err := after.Page(ctx, shard.Query{Limit: 20, OldestFirst: true, After: first.Next})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("first page ends with", first.Items[19].ID)
+	fmt.Println("second page is", second.Items[0].ID, "to", second.Items[len(second.Items)-1].ID)
+
+	// An update leaves an item in the shard that it is stored in.
+	fmt.Println(payments.Shard("pay-5"), "was its shard,", grown.Shard("pay-5"), "would be now")
+	fmt.Println(grown.Stored("GLOBAL_TX#"+keys.PK(payments.Shard("pay-5")), "pay-5", "2024-01-15T12:05:00.000Z#pay-5").PK)
+	// Output:
+	// first page ends with pay-19
+	// second page is pay-20 to pay-34
+	// 11 was its shard, 27 would be now
+	// GLOBAL_TX#11
+}
