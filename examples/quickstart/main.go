@@ -1,7 +1,8 @@
 // Quickstart shows single-table design at work: it creates the table AppCore,
 // writes users, transactions and notifications into it, and reads them back by
 // the four access patterns of a small payments application, with the keys it
-// uses and what each read costs.
+// uses and what each read costs. Then it repeats a write as a client would that
+// got no answer.
 //
 // Run it from the root of the repository:
 //
@@ -68,7 +69,8 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return sticky.err
 }
 
-// show is the program proper: a table, data, and the four access patterns.
+// show is the program proper: a table, data, the four access patterns, and a write
+// that is repeated.
 func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Writer) error {
 	client := engine.Client()
 	if err := s.Ensure(ctx, client); err != nil {
@@ -103,5 +105,8 @@ func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Wr
 	if err := userNotifications(ctx, r, out, "u-123"); err != nil {
 		return err
 	}
-	return newestTransactions(ctx, r, out, 10)
+	if err := newestTransactions(ctx, r, out, 10); err != nil {
+		return err
+	}
+	return retriedCreate(ctx, r, out)
 }

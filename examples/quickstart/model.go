@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/shard"
@@ -95,6 +96,8 @@ type repos struct {
 	notifications *repo.Repo[Notification]
 	// newest reads the transactions of all users from the index.
 	newest *shard.Reader[Transaction]
+	// requests keeps the records of what clients have asked for.
+	requests *idempotency.Store
 }
 
 func newRepos(t *table.Table) (r repos, err error) {
@@ -107,6 +110,9 @@ func newRepos(t *table.Table) (r repos, err error) {
 	if r.notifications, err = repo.New(t, notificationEntity); err != nil {
 		return r, err
 	}
-	r.newest, err = shard.New[Transaction](t.OfType(transactionEntity.Type), globalTx, nil)
+	if r.newest, err = shard.New[Transaction](t.OfType(transactionEntity.Type), globalTx, nil); err != nil {
+		return r, err
+	}
+	r.requests, err = idempotency.New(t, nil)
 	return r, err
 }

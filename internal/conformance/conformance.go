@@ -58,6 +58,7 @@ func Run(t *testing.T, h Harness) {
 		"Observe":     observeTests(),
 		"Scan":        scanTests(),
 		"Repo":        repoTests(),
+		"Idempotency": idempotencyTests(),
 		"Shard":       shardTests(),
 	}
 	for group, tests := range groups {

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/singletable/singletable/idempotency"
+)
+
+// retriedCreate is a write that a client repeats because it got no answer: it
+// takes effect once, and both calls get the same answer.
+func retriedCreate(ctx context.Context, r repos, out report) error {
+	request := idempotency.Request{
+		Scope:   "u-456 POST /transactions",
+		Key:     "req-uuid-xxxx",
+		Payload: map[string]any{"amount": 500, "currency": "ARS"},
+	}
+	out.title("5. A create that is repeated, done once")
+	out.line("  the record of the request is in the same DynamoDB transaction as the items")
+	for _, id := range []string{"tx-first", "tx-second"} {
+		result, err := idempotency.Do(ctx, r.requests, request, func(context.Context) (idempotency.Plan[Transaction], error) {
+			// A service would draw the id at random: each call has another one.
+			t := Transaction{
+				ID: id, UserID: "u-456", Amount: 500, Currency: "ARS", Status: "PENDING",
+				CreatedAt: time.Date(2024, 1, 14, 9, 0, 0, 0, time.UTC),
+			}
+			return idempotency.Snapshot(t, r.transactions.CreateOps(t)...), nil
+		})
+		if err != nil {
+			return err
+		}
+		requests, units := out.meter.take()
+		out.line("  would create %s: the answer is %s, replayed %t (requests %d, write units %g)",
+			id, result.Value.ID, result.Replayed, requests, units)
+	}
+	record, err := r.requests.Lookup(ctx, request)
+	if err != nil {
+		return err
+	}
+	out.line("  record: pk = %s, sk = %s, until %s", record.Key.PK, record.Key.SK, record.ExpiresAt.Format(time.DateTime))
+	return nil
+}

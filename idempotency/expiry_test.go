@@ -1,0 +1,209 @@
+package idempotency_test
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// Scenario 42.
+func TestExpiredRecordIsTakenOver(t *testing.T) {
+	t.Parallel()
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, promptly)
+			old := s.first(t, "k")
+			s.faults.Always("TransactWriteItems", engine)
+			must(t, s.table.Do(t.Context(), table.Put(recordKey("k"), table.Item{
+				"expiresAt": seconds(start), "old": str("x"), "attempt": str("x"), "resultPK": str("ORDER#x"),
+			})))
+
+			s.stock(t, 0)
+			_, err := s.do(t, "k")
+			wantErr(t, err, table.ErrConditionFailed)
+			wantNot(t, err, table.ErrConflict, table.ErrExists)
+			equal(t, "events", s.kinds(), nil)
+			s.stock(t, 10)
+
+			result, err := s.do(t, "k")
+			must(t, err)
+			equal(t, "replayed", result.Replayed, false)
+			if result.Value.ID == old.ID {
+				t.Error("it is the old answer")
+			}
+			equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Takeover})
+			s.wantEffects(t, "k", 2)
+			record, err := s.store.Lookup(t.Context(), request("k"))
+			must(t, err)
+			for _, attribute := range []string{"old", "resultPK"} {
+				if _, ok := record.Item[attribute]; ok {
+					t.Errorf("attribute %q is left of the old record", attribute)
+				}
+			}
+			again, err := s.do(t, "k")
+			must(t, err)
+			equal(t, "again", again, idempotency.Result[order]{Value: result.Value, Replayed: true})
+		})
+	}
+}
+
+// An expired record costs one request more, and none is spent on reading it.
+func TestTakeoverTakesTwoRequests(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	s.first(t, "k")
+	s.clock.move(25 * time.Hour)
+	equal(t, "requests", s.sent(func() {
+		_, err := s.do(t, "k")
+		must(t, err)
+	}), 2)
+}
+
+// Whoever asks, a record counts until the same moment.
+func TestMomentOfExpiry(t *testing.T) {
+	t.Parallel()
+	now := start.Unix()
+	for expires, live := range map[string]bool{
+		strconv.FormatInt(now-1, 10):        false,
+		strconv.FormatInt(now, 10):          false,
+		strconv.FormatInt(now, 10) + ".5":   true,
+		strconv.FormatInt(now+1, 10):        true,
+		strconv.FormatInt(now-1, 10) + ".5": false,
+		"1":                                 false,
+		"0.5":                               true,
+		"0":                                 true,
+		"-5":                                true,
+		"1e30":                              true,
+		"-1e30":                             true,
+		"1e-100":                            true,
+	} {
+		t.Run(expires, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, promptly)
+			s.first(t, "k")
+			record, err := s.store.Lookup(t.Context(), request("k"))
+			must(t, err)
+			record.Item["expiresAt"] = &types.AttributeValueMemberN{Value: expires}
+			must(t, s.table.Do(t.Context(), table.Put(recordKey("k"), record.Item)))
+
+			s.wantRecord(t, "k", live)
+			n := s.sent(func() {
+				result, err := s.do(t, "k")
+				must(t, err)
+				equal(t, "replayed", result.Replayed, live)
+			})
+			equal(t, "requests", n, map[bool]int{true: 1, false: 2}[live])
+		})
+	}
+}
+
+func TestTimeToKeep(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name            string
+		now             time.Duration // after start
+		store, own, ttl time.Duration
+	}{
+		{"by default", 0, 0, 0, 24 * time.Hour},
+		{"as the store says", 0, time.Minute, 0, time.Minute},
+		{"as the request says", 0, time.Minute, time.Second, time.Second},
+		{"at least", 999 * time.Millisecond, time.Minute, time.Second, 2*time.Second - 999*time.Millisecond},
+		{"parts of a second", 0, 0, 1500 * time.Millisecond, 2 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, promptly)
+			s.store = newStore(t, s.table, &idempotency.Options{TTL: tt.store})
+			s.clock.move(tt.now)
+			r := request("k")
+			r.TTL = tt.own
+			do := func(replayed bool) {
+				t.Helper()
+				result, err := idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))
+				must(t, err)
+				equal(t, "replayed", result.Replayed, replayed)
+			}
+			do(false)
+			record, err := s.store.Lookup(t.Context(), r)
+			must(t, err)
+			equal(t, "expires", record.ExpiresAt, s.clock.now().Add(tt.ttl))
+			equal(t, "created", record.CreatedAt, s.clock.now())
+			s.clock.move(tt.ttl - 1)
+			do(true)
+			s.clock.move(1)
+			_, err = s.store.Lookup(t.Context(), r)
+			wantErr(t, err, table.ErrNotFound)
+			do(false)
+			s.wantEffects(t, "k", 2)
+		})
+	}
+}
+
+// A plan can take longer than the record is kept.
+func TestTimeToKeepBeginsAfterThePlan(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	r := request("k")
+	r.TTL = time.Second
+	o := s.newOrder()
+	_, err := idempotency.Do(t.Context(), s.store, r, planned(func() (idempotency.Plan[order], error) {
+		s.clock.move(time.Hour)
+		return idempotency.Snapshot(o, ops("k", o)...), nil
+	}))
+	must(t, err)
+	s.wantRecord(t, "k", true)
+}
+
+// An attempt whose answer was lost can take longer than the record is kept. Its
+// record is still this call's own.
+func TestOwnRecordExpiresBeforeItIsMet(t *testing.T) {
+	t.Parallel()
+	for name, engine := range engines {
+		for _, takeover := range []bool{false, true} {
+			t.Run(name+map[bool]string{true: ", takeover"}[takeover], func(t *testing.T) {
+				t.Parallel()
+				s := newShop(t, once)
+				before := 0
+				if takeover {
+					s.first(t, "k")
+					s.clock.move(25 * time.Hour)
+					s.faults.Next("TransactWriteItems", engine)
+					before = 1
+				}
+				s.faults.Next("TransactWriteItems", both(s.lateAnswer(25*time.Hour), tabletest.LoseResponse()))
+				s.faults.Always("TransactWriteItems", engine)
+				result, err := s.do(t, "k")
+				// The poorest engine cannot tell whose it is.
+				if err != nil && !errors.Is(err, table.ErrOutcomeUnknown) {
+					t.Errorf("error %v", err)
+				}
+				if engine == nil {
+					must(t, err)
+				}
+				equal(t, "replayed", result.Replayed, false)
+				s.wantEffects(t, "k", before+1)
+			})
+		}
+	}
+}
+
+// lateAnswer is a fault that lets time pass.
+func (s *shop) lateAnswer(d time.Duration) tabletest.Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		defer s.clock.move(d)
+		return next.RoundTrip(r)
+	}
+}
+
+func seconds(at time.Time) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.Unix(), 10)}
+}

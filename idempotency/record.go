@@ -1,0 +1,83 @@
+package idempotency
+
+import (
+	"crypto/sha256"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// Record is what the table holds of a request.
+type Record struct {
+	// Key is what it is stored under.
+	Key keys.Key
+	// CreatedAt is when the request was carried out, in UTC milliseconds; zero
+	// if the record does not say.
+	CreatedAt time.Time
+	// ExpiresAt is from when on the record counts as absent, in whole seconds;
+	// zero if it does not expire.
+	ExpiresAt time.Time
+	// Fingerprint is the hash of the payload; empty in records of other
+	// writers.
+	Fingerprint []byte
+	// Item is the record as it is stored.
+	Item table.Item
+}
+
+// maxSeconds is more than any clock will show.
+const maxSeconds = 1 << 50
+
+const timeFormat = "2006-01-02T15:04:05.000Z"
+
+// newRecord returns the record of a request without its result.
+func (s *Store) newRecord(r Request, mark string, print [sha256.Size]byte) table.Item {
+	ttl := r.TTL
+	if ttl == 0 {
+		ttl = s.o.TTL
+	}
+	now := s.table.Now()
+	// The last second counts in full.
+	expires := now.Add(ttl + time.Second - 1).Unix()
+	return table.Item{
+		s.schema.Type: &types.AttributeValueMemberS{Value: recordType},
+		s.schema.TTL:  &types.AttributeValueMemberN{Value: strconv.FormatInt(expires, 10)},
+		createdAt:     &types.AttributeValueMemberS{Value: now.UTC().Format(timeFormat)},
+		fingerprint:   &types.AttributeValueMemberB{Value: print[:]},
+		attemptMark:   &types.AttributeValueMemberS{Value: mark},
+	}
+}
+
+// record reads a record as it is stored. What is missing or of another type
+// stays zero, since other writers make records too.
+func (s *Store) record(item table.Item) Record {
+	r := Record{
+		Key:  keys.Key{PK: keys.PK(stringOf(item[s.schema.PK])), SK: keys.SK(stringOf(item[s.schema.SK]))},
+		Item: item,
+	}
+	if at, err := time.Parse(time.RFC3339Nano, stringOf(item[createdAt])); err == nil {
+		r.CreatedAt = at.UTC()
+	}
+	if n, ok := item[s.schema.TTL].(*types.AttributeValueMemberN); ok {
+		// As package table has it: it expires with the first whole second that
+		// is not before, and not at all if that is less than 1.
+		if seconds, err := strconv.ParseFloat(n.Value, 64); err == nil && seconds >= 1 && seconds < maxSeconds {
+			r.ExpiresAt = time.Unix(int64(math.Ceil(seconds)), 0).UTC()
+		}
+	}
+	if b, ok := item[fingerprint].(*types.AttributeValueMemberB); ok {
+		r.Fingerprint = b.Value
+	}
+	return r
+}
+
+func stringOf(value types.AttributeValue) string {
+	if s, ok := value.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}

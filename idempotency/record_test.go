@@ -1,0 +1,328 @@
+package idempotency_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// A record as AppCore writes it: IDE#<key> / METADATA with these attributes.
+func appCoreRecord(txID string) table.Item {
+	return table.Item{
+		"entityType": str("IDEMPOTENCY"),
+		"txId":       str(txID),
+		"userId":     str("u-123"),
+		"createdAt":  str("2024-01-15T10:05:00.000Z"),
+	}
+}
+
+var (
+	appCoreRequest = idempotency.Request{Key: "req-uuid-1", Payload: 1}
+	appCoreKey     = keys.Key{PK: "IDE#req-uuid-1", SK: "METADATA"}
+)
+
+func appCoreOrder(record table.Item) (keys.Key, error) {
+	id, ok := record["txId"].(*types.AttributeValueMemberS)
+	if !ok {
+		return keys.Key{}, errNoTx
+	}
+	return orderKey(id.Value), nil
+}
+
+var errNoTx = errors.New("the record names no transaction")
+
+func TestRecordIsInTheLayoutOfAppCore(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	_, err := idempotency.Do(t.Context(), s.store, appCoreRequest, planned(func() (idempotency.Plan[order], error) {
+		o := s.newOrder()
+		return idempotency.Reference(o, orderKey(o.ID), ops("k", o)...).
+			With(map[string]string{"txId": o.ID, "userId": "u-123"}), nil
+	}))
+	must(t, err)
+	item, err := table.Get[table.Item](t.Context(), s.table.Consistent().OfType("IDEMPOTENCY"), appCoreKey)
+	must(t, err)
+	for name, want := range appCoreRecord("o-1") {
+		equal(t, name, fmt.Sprint(item[name]), fmt.Sprint(want))
+	}
+	n, ok := item["expiresAt"].(*types.AttributeValueMemberN)
+	if !ok || n.Value != fmt.Sprint(start.Add(24*time.Hour).Unix()) {
+		t.Errorf("expires at %v", item["expiresAt"])
+	}
+}
+
+func TestRecordOfAnotherWriter(t *testing.T) {
+	t.Parallel()
+	for name, engine := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, promptly)
+			o := s.newOrder()
+			must(t, s.table.Transact(t.Context(), ops("k", o)...))
+			must(t, s.table.Do(t.Context(), table.Put(appCoreKey, appCoreRecord(o.ID))))
+			s.faults.Always("TransactWriteItems", engine)
+			do := func() (idempotency.Result[order], error) {
+				return idempotency.Do(t.Context(), s.store, appCoreRequest, s.snapshot("k"))
+			}
+			_, err := do()
+			wantErr(t, err, idempotency.ErrInvalidRequest)
+			s.wantEffects(t, "k", 1)
+
+			s.store = newStore(t, s.table, &idempotency.Options{Foreign: appCoreOrder, Observe: s.observe})
+			result, err := do()
+			must(t, err)
+			equal(t, "replayed", result.Replayed, true)
+			equal(t, "id", result.Value.ID, o.ID)
+			equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Replayed})
+
+			record, err := s.store.Lookup(t.Context(), appCoreRequest)
+			must(t, err)
+			equal(t, "created", record.CreatedAt, start)
+			equal(t, "expires", record.ExpiresAt, time.Time{})
+			equal(t, "fingerprint", record.Fingerprint, nil)
+
+			// It does not expire, whatever our own would do.
+			s.clock.move(1000 * time.Hour)
+			_, err = do()
+			must(t, err)
+
+			must(t, s.table.Do(t.Context(), table.Delete(orderKey(o.ID))))
+			_, err = do()
+			wantErr(t, err, idempotency.ErrResultGone)
+
+			// What looks like a result in it is another writer's too.
+			must(t, s.table.Do(t.Context(), table.Put(appCoreKey, table.Item{"result": str("x"), "resultPK": str("x"), "fingerprint": str("x")})))
+			_, err = do()
+			wantErr(t, err, errNoTx)
+			if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Key != appCoreKey {
+				t.Errorf("error %v", err)
+			}
+			s.wantEffects(t, "k", 1)
+		})
+	}
+}
+
+// Attributes of whatever type do not make a reader fail.
+func TestRecordsOfAnyShape(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	for i, item := range []table.Item{
+		{},
+		{"createdAt": str("yesterday"), "expiresAt": str("never"), "fingerprint": str("x"), "attempt": &types.AttributeValueMemberBOOL{}},
+		{"createdAt": &types.AttributeValueMemberN{Value: "1"}, "expiresAt": &types.AttributeValueMemberN{Value: "1e100"}, "attempt": str("")},
+	} {
+		must(t, s.table.Do(t.Context(), table.Put(appCoreKey, item)))
+		record, err := s.store.Lookup(t.Context(), appCoreRequest)
+		must(t, err)
+		if !record.CreatedAt.IsZero() || !record.ExpiresAt.IsZero() || len(record.Fingerprint) > 0 {
+			t.Errorf("record %d: %+v", i, record)
+		}
+		_, err = idempotency.Do(t.Context(), s.store, appCoreRequest, s.snapshot("k"))
+		wantErr(t, err, idempotency.ErrInvalidRequest)
+		s.wantEffects(t, "k", 0)
+	}
+	// A time with a finer fraction, in another zone.
+	must(t, s.table.Do(t.Context(), table.Put(appCoreKey, table.Item{"createdAt": str("2024-01-15T11:05:00.1234567+01:00")})))
+	record, err := s.store.Lookup(t.Context(), appCoreRequest)
+	must(t, err)
+	equal(t, "created", record.CreatedAt, start.Add(123456700*time.Nanosecond))
+}
+
+func TestLookupAndEvict(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	_, err := s.store.Lookup(t.Context(), request("k"))
+	wantErr(t, err, table.ErrNotFound)
+	must(t, s.store.Evict(t.Context(), request("k")))
+
+	r := request("k")
+	r.TTL = time.Minute
+	_, err = idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))
+	must(t, err)
+	record, err := s.store.Lookup(t.Context(), idempotency.Request{Scope: r.Scope, Key: r.Key})
+	must(t, err)
+	fingerprint := fingerprintOf(t, r.Payload)
+	equal(t, "fingerprint", record.Fingerprint, fingerprint[:])
+	equal(t, "created", record.CreatedAt, start)
+	equal(t, "expires", record.ExpiresAt, start.Add(time.Minute))
+
+	must(t, s.store.Evict(t.Context(), idempotency.Request{Scope: r.Scope, Key: r.Key}))
+	s.wantRecord(t, "k", false)
+	result, err := s.do(t, "k")
+	must(t, err)
+	equal(t, "replayed", result.Replayed, false)
+	s.wantEffects(t, "k", 2)
+
+	s.faults.Always("GetItem", tabletest.Drop())
+	_, err = s.store.Lookup(t.Context(), r)
+	wantNot(t, err, table.ErrNotFound, table.ErrOutcomeUnknown)
+	s.faults.Always("DeleteItem", tabletest.LoseResponse())
+	wantErr(t, s.store.Evict(t.Context(), r), table.ErrOutcomeUnknown)
+}
+
+// A view of the table that is for one type of item does not hide the records.
+func TestStoreOfAView(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	s.store = newStore(t, s.table.OfType("ORDER"), nil)
+	want := s.first(t, "k")
+	s.faults.Always("TransactWriteItems", answered(poor))
+	s.again(t, "k", want)
+	s.wantRecord(t, "k", true)
+}
+
+func TestStoresThatCannotBe(t *testing.T) {
+	t.Parallel()
+	client := tabletest.Client(t)
+	for name, tt := range map[string]struct {
+		schema  table.Schema
+		options *idempotency.Options
+	}{
+		"no TTL attribute": {table.Schema{Name: "Shop"}, nil},
+		"no sort key":      {table.Schema{Name: "Shop", TTL: "expiresAt", SimpleKey: true}, nil},
+		"numbers for keys": {table.Schema{Name: "Shop", TTL: "expiresAt", PKType: types.ScalarAttributeTypeN}, nil},
+		"a negative TTL":   {schema, &idempotency.Options{TTL: -time.Hour}},
+		"a short TTL":      {schema, &idempotency.Options{TTL: time.Millisecond}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tbl, err := table.New(client, tt.schema, nil)
+			must(t, err)
+			_, err = idempotency.New(tbl, tt.options)
+			wantErr(t, err, idempotency.ErrInvalidRequest)
+			if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Op != "New" {
+				t.Errorf("error %#v", err)
+			}
+		})
+	}
+	_, err := idempotency.New(nil, nil)
+	wantErr(t, err, idempotency.ErrInvalidRequest)
+}
+
+func TestEventsSayWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	type tag struct{}
+	ctx := context.WithValue(t.Context(), tag{}, "mine")
+	var events []idempotency.Event
+	store := newStore(t, s.table, &idempotency.Options{Observe: func(ctx context.Context, e idempotency.Event) {
+		equal(t, "value of the context", ctx.Value(tag{}), any("mine"))
+		events = append(events, e)
+	}})
+	for _, r := range []idempotency.Request{request("k"), request("k"), otherPayload("k")} {
+		_, _ = idempotency.Do(ctx, store, r, s.snapshot("k"))
+	}
+	s.clock.move(25 * time.Hour)
+	_, err := idempotency.Do(ctx, store, request("k"), s.snapshot("k"))
+	must(t, err)
+	event := func(kind idempotency.EventKind) idempotency.Event {
+		return idempotency.Event{Kind: kind, Scope: request("k").Scope, Key: recordKey("k")}
+	}
+	equal(t, "events", events, []idempotency.Event{
+		event(idempotency.Replayed), event(idempotency.Reused), event(idempotency.Takeover),
+	})
+}
+
+// Keys and scopes name people and must not get into logs by way of errors.
+func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
+	t.Parallel()
+	const scope, key = "secretscope", "secretkey"
+	r := idempotency.Request{Scope: scope, Key: key, Payload: 1}
+	other := idempotency.Request{Scope: scope, Key: key, Payload: 2}
+	gone := func(s *shop) planner { return s.reference("k") }
+	for name, tt := range map[string]struct {
+		prepare func(*testing.T, *shop)
+		request idempotency.Request
+		plan    func(*shop) planner
+		want    error
+	}{
+		"unknown": {
+			func(_ *testing.T, s *shop) { s.faults.Always("TransactWriteItems", tabletest.Drop()) },
+			r, nil, table.ErrOutcomeUnknown,
+		},
+		"throttled": {
+			func(_ *testing.T, s *shop) { s.faults.Always("TransactWriteItems", tabletest.Throttle()) },
+			r, nil, table.ErrThrottled,
+		},
+		"refused":     {func(t *testing.T, s *shop) { s.stock(t, 0) }, r, nil, table.ErrConditionFailed},
+		"reused":      {func(t *testing.T, s *shop) { s.mustDo(t, r) }, other, nil, idempotency.ErrKeyReused},
+		"too long":    {nil, idempotency.Request{Scope: scope, Key: strings.Repeat(key, 50)}, nil, idempotency.ErrInvalidRequest},
+		"not a text":  {nil, idempotency.Request{Scope: scope, Key: key + "\xff"}, nil, idempotency.ErrInvalidRequest},
+		"not a scope": {nil, idempotency.Request{Scope: scope + "\xff", Key: key}, nil, idempotency.ErrInvalidRequest},
+		"same item": {nil, r, func(*shop) planner {
+			return planned(func() (idempotency.Plan[order], error) {
+				return idempotency.Snapshot(order{}, table.Delete(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata})), nil
+			})
+		}, table.ErrInvalidOp},
+		"unreadable": {
+			func(t *testing.T, s *shop) {
+				s.mustDo(t, r)
+				s.faults.Always("TransactWriteItems", answered(poor))
+				s.faults.Always("GetItem", tabletest.Throttle())
+			}, r, nil, table.ErrOutcomeUnknown,
+		},
+		"foreign": {
+			func(t *testing.T, s *shop) {
+				must(t, s.table.Do(t.Context(), table.Put(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata}, nil)))
+			}, r, nil, idempotency.ErrInvalidRequest,
+		},
+		"gone": {
+			func(t *testing.T, s *shop) {
+				result, err := idempotency.Do(t.Context(), s.store, r, s.reference("k"))
+				must(t, err)
+				must(t, s.table.Do(t.Context(), table.Delete(orderKey(result.Value.ID))))
+			}, r, gone, idempotency.ErrResultGone,
+		},
+		"comes and goes": {
+			func(_ *testing.T, s *shop) {
+				s.faults.Always("TransactWriteItems", cancelled(map[int]string{recordIndex: "ConditionalCheckFailed"}))
+			}, r, nil, table.ErrConflict,
+		},
+		"no result": {
+			func(t *testing.T, s *shop) {
+				s.mustDo(t, r)
+				record, err := s.store.Lookup(t.Context(), r)
+				must(t, err)
+				record.Item["result"] = str(key)
+				must(t, s.table.Do(t.Context(), table.Put(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata}, record.Item)))
+			}, r, nil, errOther,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, once)
+			if tt.prepare != nil {
+				tt.prepare(t, s)
+			}
+			plan := s.snapshot("k")
+			if tt.plan != nil {
+				plan = tt.plan(s)
+			}
+			_, err := idempotency.Do(t.Context(), s.store, tt.request, plan)
+			if wantErr(t, err, tt.want); err == nil {
+				return
+			}
+			for _, text := range []string{err.Error(), fmt.Sprintf("%v %s", err, err)} {
+				if strings.Contains(strings.ToLower(text), "secret") {
+					t.Errorf("error %q", text)
+				}
+			}
+		})
+	}
+}
+
+func (s *shop) mustDo(t *testing.T, r idempotency.Request) {
+	t.Helper()
+	_, err := idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))
+	must(t, err)
+}

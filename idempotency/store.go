@@ -1,0 +1,143 @@
+package idempotency
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+var (
+	// ErrInvalidRequest means that a request, plan or store cannot be right as
+	// it stands, or that nobody can tell what a record refers to. Nothing was
+	// written.
+	ErrInvalidRequest = fmt.Errorf("idempotent request: %w", table.ErrInvalidOp)
+	// ErrKeyReused means that the key belongs to a request with another
+	// payload. Nothing was written.
+	ErrKeyReused = fmt.Errorf("idempotency key was used for another payload: %w", table.ErrConditionFailed)
+	// ErrResultGone means that the request was carried out before, and that the
+	// item its record refers to was deleted since. It is not carried out again.
+	ErrResultGone = fmt.Errorf("result of the request is gone: %w", table.ErrNotFound)
+)
+
+// Error is an error of this package: what it was about, and why. Errors of the
+// caller's own ops are [*table.Error] as always.
+type Error struct {
+	// Op is New, Do, Once, Lookup or Evict.
+	Op string
+	// Scope is the request's.
+	Scope string
+	// Key is the key of the record. It is not part of the message.
+	Key keys.Key
+	// Err is the cause; never nil.
+	Err error
+}
+
+// Error names the operation and the cause, without scope and key.
+func (e *Error) Error() string { return fmt.Sprintf("singletable: %s: %v", e.Op, e.Err) }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// EventKind says what happened to a request that was not simply carried out.
+type EventKind string
+
+const (
+	// Replayed says that it was carried out before and got the same answer.
+	Replayed EventKind = "replayed"
+	// Reused says that its key belongs to another payload.
+	Reused EventKind = "reused"
+	// Takeover says that it was carried out over an expired record.
+	Takeover EventKind = "takeover"
+)
+
+// Event tells of a request that was not simply carried out.
+type Event struct {
+	Kind  EventKind
+	Scope string
+	// Key is the key of the record.
+	Key keys.Key
+}
+
+// Options adjust a [Store]. Nil and every zero value mean the default.
+type Options struct {
+	// TTL is how long records are kept, in whole seconds; 24 hours by default.
+	TTL time.Duration
+	// Observe, if set, is called for every [Event].
+	Observe func(context.Context, Event)
+	// Foreign returns the key of the item that is the result of a record which
+	// another writer has made, without a fingerprint: for example
+	// IDE#<key> / METADATA with a txId. Its payload is not compared. By default
+	// such a record is an error.
+	Foreign func(record table.Item) (keys.Key, error)
+}
+
+const defaultTTL = 24 * time.Hour
+
+// Store keeps the records of requests in a table. It is safe for concurrent
+// use. Get one from [New].
+type Store struct {
+	table *table.Table
+	// records is where records are read: consistently, and of whatever type.
+	records *table.Table
+	schema  table.Schema
+	o       Options
+}
+
+// New returns a store of records in a table, whose schema must have a TTL
+// attribute. Its clock is the table's.
+func New(t *table.Table, options *Options) (*Store, error) {
+	if t == nil {
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: the table is nil", ErrInvalidRequest)}
+	}
+	var o Options
+	if options != nil {
+		o = *options
+	}
+	if o.TTL == 0 {
+		o.TTL = defaultTTL
+	}
+	schema := t.Schema()
+	switch {
+	case schema.SimpleKey || schema.PKType != types.ScalarAttributeTypeS || schema.SKType != types.ScalarAttributeTypeS:
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has not two keys that are strings", ErrInvalidRequest, schema.Name)}
+	case schema.TTL == "":
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has no TTL attribute, records would stay for ever", ErrInvalidRequest, schema.Name)}
+	case o.TTL < time.Second:
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: Options.TTL %v is under a second", ErrInvalidRequest, o.TTL)}
+	}
+	return &Store{table: t, records: t.OfType("").Consistent(), schema: schema, o: o}, nil
+}
+
+func (s *Store) observe(ctx context.Context, kind EventKind, r Request) {
+	if s.o.Observe != nil {
+		s.o.Observe(ctx, Event{Kind: kind, Scope: r.Scope, Key: r.key()})
+	}
+}
+
+// Lookup returns the live record of a request, [table.ErrNotFound] if there is
+// none. Only Scope and Key of the request count.
+func (s *Store) Lookup(ctx context.Context, r Request) (Record, error) {
+	if err := r.validate(); err != nil {
+		return Record{}, &Error{Op: "Lookup", Scope: r.Scope, Key: r.key(), Err: err}
+	}
+	item, err := table.Get[table.Item](ctx, s.records, r.key())
+	if err != nil {
+		return Record{}, err
+	}
+	return s.record(item), nil
+}
+
+// Evict removes the record of a request, so that the same key is a new request.
+// It is for operators: a client that repeats the old request has it carried out
+// a second time. Only Scope and Key of the request count.
+func (s *Store) Evict(ctx context.Context, r Request) error {
+	if err := r.validate(); err != nil {
+		return &Error{Op: "Evict", Scope: r.Scope, Key: r.key(), Err: err}
+	}
+	return s.table.Do(ctx, table.Delete(r.key()).Named("idempotency record"))
+}

@@ -1,0 +1,88 @@
+package idempotency
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+)
+
+// encode makes an attribute of a value. An item is one already, which
+// attributevalue does not know.
+func encode(v any) (types.AttributeValue, error) {
+	switch item := v.(type) {
+	case table.Item:
+		return &types.AttributeValueMemberM{Value: item}, nil
+	case map[string]types.AttributeValue:
+		return &types.AttributeValueMemberM{Value: item}, nil
+	}
+	return attributevalue.Marshal(v)
+}
+
+// decode returns a result as a repeated request gets it. The first one gets it
+// so too, or its answer would differ in what storing does not keep.
+func decode[R any](value types.AttributeValue) (R, error) {
+	var v R
+	value = settled(value)
+	if m, ok := value.(*types.AttributeValueMemberM); ok {
+		err := table.Item(m.Value).Decode(&v)
+		return v, err
+	}
+	err := attributevalue.Unmarshal(value, &v)
+	return v, err
+}
+
+// settled returns a value in a form that is the same before and after it was
+// stored: DynamoDB returns numbers and sets otherwise than they were written.
+func settled(value types.AttributeValue) types.AttributeValue {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberN:
+		return &types.AttributeValueMemberN{Value: plainNumber(v.Value)}
+	case *types.AttributeValueMemberSS:
+		return &types.AttributeValueMemberSS{Value: slices.Sorted(slices.Values(v.Value))}
+	case *types.AttributeValueMemberNS:
+		numbers := make([]string, len(v.Value))
+		for i, n := range v.Value {
+			numbers[i] = plainNumber(n)
+		}
+		slices.Sort(numbers)
+		return &types.AttributeValueMemberNS{Value: numbers}
+	case *types.AttributeValueMemberBS:
+		return &types.AttributeValueMemberBS{Value: slices.SortedFunc(slices.Values(v.Value), bytes.Compare)}
+	case *types.AttributeValueMemberL:
+		list := make([]types.AttributeValue, len(v.Value))
+		for i, e := range v.Value {
+			list[i] = settled(e)
+		}
+		return &types.AttributeValueMemberL{Value: list}
+	case *types.AttributeValueMemberM:
+		m := make(map[string]types.AttributeValue, len(v.Value))
+		for name, e := range v.Value {
+			m[name] = settled(e)
+		}
+		return &types.AttributeValueMemberM{Value: m}
+	}
+	return value
+}
+
+// plainNumber writes a number without exponent and needless zeros. What is no
+// number stays as it is.
+func plainNumber(s string) string {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return strconv.FormatInt(n, 10)
+	}
+	n, ok := new(big.Rat).SetString(s)
+	if !ok {
+		return s
+	}
+	digits, exact := n.FloatPrec()
+	if !exact {
+		return s
+	}
+	return n.FloatString(digits)
+}

@@ -1,0 +1,254 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func idempotencyTests() tests {
+	return tests{
+		"a request is one transaction":             idempotentOnce,
+		"concurrent duplicates":                    idempotentConcurrent,
+		"a reused key, other scopes":               idempotentKeys,
+		"a lost answer":                            idempotentLost,
+		"a context that ends":                      idempotentContext,
+		"a failed condition leaves the key usable": idempotentRefused,
+		"an expired record is taken over":          idempotentExpired,
+		"a deleted result":                         idempotentGone,
+		"as many ops as there may be":              idempotentMost,
+	}
+}
+
+// payments are the requests of these tests: each adds 1 to the user's number, on
+// no condition, and creates an item under an id that is drawn anew.
+type payments struct {
+	table *table.Table
+	store *idempotency.Store
+	mu    sync.Mutex
+	drawn int
+}
+
+func newPayments(t *testing.T, tbl *table.Table) *payments {
+	t.Helper()
+	store, err := idempotency.New(tbl, nil)
+	must(t, err)
+	return &payments{table: tbl, store: store}
+}
+
+type answer = idempotency.Result[note]
+
+func (p *payments) do(ctx context.Context, r idempotency.Request, byReference bool) (answer, error) {
+	return idempotency.Do(ctx, p.store, r, func(context.Context) (idempotency.Plan[note], error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.drawn++
+		v := note{ID: fmt.Sprint("drawn-", p.drawn), N: p.drawn}
+		ops := []table.Op{table.Update(user, addN(1)), table.Create(txKey(p.drawn), v)}
+		if byReference {
+			return idempotency.Reference(v, txKey(v.N), ops...), nil
+		}
+		return idempotency.Snapshot(v, ops...), nil
+	})
+}
+
+// want carries the request out and checks the answer and the effects so far.
+func (p *payments) want(t *testing.T, r idempotency.Request, replayed bool, effects int) answer {
+	t.Helper()
+	got, err := p.do(t.Context(), r, false)
+	must(t, err)
+	equal(t, "replayed", got.Replayed, replayed)
+	stored(t, p.table, user, note{N: effects})
+	return got
+}
+
+var payment = idempotency.Request{Scope: "u-123", Key: "k", Payload: []byte(`{"a": 1, "b": 2}`)}
+
+// idempotentOnce is scenarios 35 and 36.
+func idempotentOnce(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	p := newPayments(t, tbl)
+	first := p.want(t, payment, false, 1)
+	equal(t, "requests", len(faults.Requests("TransactWriteItems")), 1)
+	same := payment
+	same.Payload = []byte(`{"b":2,"a":1}`)
+	again := p.want(t, same, true, 1)
+	equal(t, "answer", again.Value, first.Value)
+	absent(t, tbl, txKey(2))
+}
+
+// idempotentConcurrent is scenario 37.
+func idempotentConcurrent(t *testing.T, h Harness) {
+	const n = 64
+	tbl := h.newTable(t, appCore())
+	p := newPayments(t, tbl)
+	answers := make([]answer, n)
+	var calls sync.WaitGroup
+	for i := range answers {
+		own, err := table.New(h.Client(t), tbl.Schema(), options())
+		must(t, err)
+		store, err := idempotency.New(own, nil)
+		must(t, err)
+		calls.Go(func() {
+			v := note{ID: fmt.Sprint("drawn-", i), N: i}
+			result, err := idempotency.Do(t.Context(), store, payment, func(context.Context) (idempotency.Plan[note], error) {
+				return idempotency.Snapshot(v, table.Update(user, addN(1)), table.Create(txKey(i), v)), nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			answers[i] = result
+		})
+	}
+	calls.Wait()
+	fresh := 0
+	for _, a := range answers {
+		equal(t, "answer", a.Value, answers[0].Value)
+		if !a.Replayed {
+			fresh++
+		}
+	}
+	equal(t, "not replayed", fresh, 1)
+	p.want(t, payment, true, 1)
+}
+
+// idempotentKeys is scenario 38.
+func idempotentKeys(t *testing.T, h Harness) {
+	p := newPayments(t, h.newTable(t, appCore()))
+	first := p.want(t, payment, false, 1)
+	other := payment
+	other.Payload = []byte(`{"a": 1, "b": 3}`)
+	_, err := p.do(t.Context(), other, false)
+	wantErr(t, err, idempotency.ErrKeyReused)
+	equal(t, "answer", p.want(t, payment, true, 1).Value, first.Value)
+	other.Scope = "u-456"
+	p.want(t, other, false, 2)
+}
+
+// idempotentLost is scenario 39.
+func idempotentLost(t *testing.T, h Harness) {
+	faults := after()
+	faults["500 before"] = tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
+	faults["dropped"] = tabletest.Drop()
+	once := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
+	for name, fault := range faults {
+		for _, retries := range []func(*dynamodb.Options){promptRetries, once} {
+			var line tabletest.Faults
+			p := newPayments(t, tabletest.NewWith(t, h.Client(t, retries, line.Install), appCore(), options()))
+			line.Next("TransactWriteItems", fault, fault)
+			first := p.want(t, payment, false, 1)
+			if again := p.want(t, payment, true, 1); again.Value != first.Value {
+				t.Errorf("%s: the answer was %v, and is %v", name, first, again)
+			}
+		}
+	}
+}
+
+// idempotentContext is scenario 40.
+func idempotentContext(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	p := newPayments(t, tbl)
+	ctx, cancel := context.WithCancel(t.Context())
+	faults.Next("TransactWriteItems", hangUp(cancel))
+	_, err := p.do(ctx, payment, false)
+	wantErr(t, err, table.ErrOutcomeUnknown, context.Canceled)
+	p.want(t, payment, true, 1)
+
+	other := payment
+	other.Key = "never sent"
+	_, err = p.do(ctx, other, false)
+	wantErr(t, err, context.Canceled)
+	p.want(t, other, false, 2)
+}
+
+// idempotentRefused is scenario 41.
+func idempotentRefused(t *testing.T, h Harness) {
+	p := newPayments(t, h.newTable(t, appCore()))
+	must(t, p.table.Do(t.Context(), table.Put(user, note{})))
+	buy := func() (answer, error) {
+		return idempotency.Do(t.Context(), p.store, payment, func(context.Context) (idempotency.Plan[note], error) {
+			return idempotency.Snapshot(note{N: 7}, table.Update(user, addN(-1)).If(nIs(1)).Named("stock")), nil
+		})
+	}
+	_, err := buy()
+	wantErr(t, err, table.ErrConditionFailed)
+	wantNot(t, err, idempotency.ErrKeyReused, table.ErrOutcomeUnknown)
+	_, err = p.store.Lookup(t.Context(), payment)
+	wantErr(t, err, table.ErrNotFound)
+
+	must(t, p.table.Do(t.Context(), table.Put(user, note{N: 1})))
+	for i := range 2 { // the second fails on the stock too
+		got, err := buy()
+		must(t, err)
+		equal(t, "answer", got, answer{Value: note{N: 7}, Replayed: i > 0})
+		stored(t, p.table, user, note{N: 0})
+	}
+}
+
+// idempotentExpired is scenario 42.
+func idempotentExpired(t *testing.T, h Harness) {
+	at := now
+	tbl, _ := h.withFaults(t, appCore(), &table.Options{Now: func() time.Time { return at }})
+	p := newPayments(t, tbl)
+	r := payment
+	r.TTL = time.Minute
+	first := p.want(t, r, false, 1)
+	at = now.Add(time.Minute - 1)
+	equal(t, "answer", p.want(t, r, true, 1).Value, first.Value)
+	_, err := p.store.Lookup(t.Context(), r)
+	must(t, err)
+
+	at = now.Add(time.Minute)
+	_, err = p.store.Lookup(t.Context(), r)
+	wantErr(t, err, table.ErrNotFound)
+	second := p.want(t, r, false, 2)
+	record, err := p.store.Lookup(t.Context(), r)
+	must(t, err)
+	equal(t, "created", record.CreatedAt, at)
+	equal(t, "answer", p.want(t, r, true, 2).Value, second.Value)
+}
+
+// idempotentGone is scenario 43.
+func idempotentGone(t *testing.T, h Harness) {
+	p := newPayments(t, h.newTable(t, appCore()))
+	first := p.want(t, payment, false, 1)
+	must(t, p.table.Do(t.Context(), table.Delete(txKey(first.Value.N))))
+	equal(t, "answer", p.want(t, payment, true, 1).Value, first.Value)
+
+	r := payment
+	r.Key = "by reference"
+	first, err := p.do(t.Context(), r, true)
+	must(t, err)
+	again, err := p.do(t.Context(), r, true)
+	must(t, err)
+	equal(t, "answer", again, answer{Value: first.Value, Replayed: true})
+	must(t, p.table.Do(t.Context(), table.Delete(txKey(first.Value.N))))
+	_, err = p.do(t.Context(), r, true)
+	wantErr(t, err, idempotency.ErrResultGone)
+	absent(t, p.table, txKey(first.Value.N))
+	stored(t, p.table, user, note{N: 2})
+}
+
+func idempotentMost(t *testing.T, h Harness) {
+	p := newPayments(t, h.newTable(t, appCore()))
+	ops := make([]table.Op, h.maxTransaction()-1)
+	for i := range ops {
+		ops[i] = table.Create(txKey(i), note{N: i})
+	}
+	for i := range 2 {
+		first, err := idempotency.Once(t.Context(), p.store, payment, func(context.Context) ([]table.Op, error) { return ops, nil })
+		must(t, err)
+		equal(t, "first", first, i == 0)
+	}
+	stored(t, p.table, txKey(len(ops)-1), note{N: len(ops) - 1})
+}
