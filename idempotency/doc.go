@@ -10,7 +10,7 @@
 //
 //	store, err := idempotency.New(tbl, nil)
 //	result, err := idempotency.Do(ctx, store, idempotency.Request{
-//		Scope:   user + " POST /transactions",
+//		Scope:   user + ":CreateTransaction",
 //		Key:     header.Get("Idempotency-Key"),
 //		Payload: body,
 //	}, func(ctx context.Context) (idempotency.Plan[Transaction], error) {

@@ -11,7 +11,7 @@ import (
 // takes effect once, and both calls get the same answer.
 func retriedCreate(ctx context.Context, r repos, out report) error {
 	request := idempotency.Request{
-		Scope:   "u-456 POST /transactions",
+		Scope:   "u-456:CreateTransaction",
 		Key:     "req-uuid-xxxx",
 		Payload: map[string]any{"amount": 500, "currency": "ARS"},
 	}
@@ -29,9 +29,9 @@ func retriedCreate(ctx context.Context, r repos, out report) error {
 		if err != nil {
 			return err
 		}
-		requests, units := out.meter.take()
-		out.line("  would create %s: the answer is %s, replayed %t (requests %d, write units %g)",
-			id, result.Value.ID, result.Replayed, requests, units)
+		requests, _ := out.meter.take() // DynamoDB reports no units for a refused transaction
+		out.line("  would create %s: the answer is %s, replayed %t (requests %d)",
+			id, result.Value.ID, result.Replayed, requests)
 	}
 	record, err := r.requests.Lookup(ctx, request)
 	if err != nil {
