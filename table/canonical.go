@@ -118,19 +118,19 @@ func sign(negative bool, digits string) int {
 // parseNumber takes a decimal number apart: the number is 0.digits times ten to
 // the power of exponent, and digits neither begins nor ends with a zero.
 func parseNumber(s string) (negative bool, digits string, exponent int, ok bool) {
-	mantissa, power, scientific := strings.Cut(strings.ToLower(s), "e")
-	if scientific {
-		n, err := strconv.Atoi(power)
+	mantissa := s
+	if e := strings.IndexAny(s, "eE"); e >= 0 {
+		n, err := strconv.Atoi(s[e+1:])
 		if err != nil {
 			return false, "", 0, false
 		}
-		exponent = n
+		mantissa, exponent = s[:e], n
 	}
 	mantissa = strings.TrimPrefix(mantissa, "+")
 	mantissa, negative = strings.CutPrefix(mantissa, "-")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits = whole + fraction
-	if digits == "" || strings.Trim(digits, "0123456789") != "" {
+	if digits == "" || strings.ContainsFunc(digits, notDigit) {
 		return false, "", 0, false
 	}
 	exponent += len(whole)
@@ -138,3 +138,5 @@ func parseNumber(s string) (negative bool, digits string, exponent int, ok bool)
 	exponent -= len(digits) - len(significant)
 	return negative, strings.TrimRight(significant, "0"), exponent, true
 }
+
+func notDigit(r rune) bool { return r < '0' || r > '9' }
