@@ -1,0 +1,139 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/singletable/singletable/examples/appcore/api"
+	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+type line struct {
+	Level     string  `json:"level"`
+	Message   string  `json:"msg"`
+	RequestID string  `json:"requestId"`
+	Method    string  `json:"method"`
+	Route     string  `json:"route"`
+	Status    int     `json:"status"`
+	Requests  int     `json:"dynamodbRequests"`
+	Capacity  float64 `json:"dynamodbCapacity"`
+	Error     string  `json:"error"`
+}
+
+func TestEveryRequestIsOneLineWithItsCost(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	id := a.create(t, ana, "secret-key")
+	for _, r := range []request{
+		{Method: http.MethodGet, Path: "/transactions/" + id, User: ana, Header: http.Header{"X-Request-Id": {"mine-1"}}},
+		{Method: http.MethodGet, Path: "/transactions/global", User: ana, Header: http.Header{"X-Request-Id": {strings.Repeat("x", 65)}}},
+		{Method: http.MethodGet, Path: "/transactions"},
+	} {
+		got := a.do(t, r)
+		if echoed := got.Header.Get("X-Request-Id"); echoed == "" || len(echoed) > 64 {
+			t.Errorf("X-Request-Id is %q", echoed)
+		}
+	}
+	a.Close() // the last line is written after the answer
+	var lines []line
+	for text := range strings.Lines(a.log.String()) {
+		var l line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatal(err)
+		}
+		lines = append(lines, l)
+	}
+	if len(lines) != 4 {
+		t.Fatalf("%d lines, want 4:\n%s", len(lines), a.log)
+	}
+	if l := lines[0]; l.Status != 201 || l.Requests != 1 || l.Capacity <= 0 || l.Route != "POST /transactions" {
+		t.Errorf("POST: %+v", l)
+	}
+	if l := lines[1]; l.RequestID != "mine-1" || l.Requests != 1 || l.Capacity <= 0 || l.Route != "GET /transactions/{id}" || l.Method != "GET" {
+		t.Errorf("GET: %+v", l)
+	}
+	if l := lines[2]; l.Requests < 4 || len(l.RequestID) > 64 {
+		t.Errorf("GET global: %+v", l)
+	}
+	if l := lines[3]; l.Status != 401 || l.Requests != 0 || l.Error == "" {
+		t.Errorf("no token: %+v", l)
+	}
+	for _, private := range []string{id, ana, "secret-key", "Bearer"} {
+		if strings.Contains(a.log.String(), private) {
+			t.Errorf("the log holds %q:\n%s", private, a.log)
+		}
+	}
+}
+
+type panicking struct{ value any }
+
+func (p panicking) Verify(context.Context, string) (string, error) { panic(p.value) }
+
+func TestAPanicIs500AndStaysInside(t *testing.T) {
+	t.Parallel()
+	service, err := core.New(tabletest.New(t, core.Schema("any"), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &logs{}
+	server := httptest.NewServer(api.New(service, panicking{"secret 4711"}, newLogger(log)).Handler())
+	defer server.Close()
+	a := &app{Server: server}
+	got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
+	if got.Status != 500 || decode[failure](t, got.Body).Error.Code != "internal" || strings.Contains(got.Body, "4711") {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	server.Close()
+	if text := log.String(); !strings.Contains(text, "4711") || !strings.Contains(text, "observe_test.go") || strings.Count(text, "\n") != 1 {
+		t.Errorf("log: %s", text)
+	}
+}
+
+// An abort is what the server itself knows how to handle.
+func TestAnAbortIsPassedOn(t *testing.T) {
+	t.Parallel()
+	service, err := core.New(tabletest.New(t, core.Schema("any"), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := api.New(service, panicking{http.ErrAbortHandler}, newLogger(&logs{})).Handler()
+	defer func() {
+		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("recovered %v", err)
+		}
+	}()
+	r := httptest.NewRequest(http.MethodGet, "/transactions", nil)
+	r.Header.Set("Authorization", "Bearer x")
+	handler.ServeHTTP(httptest.NewRecorder(), r)
+}
+
+// A client that does not wait for its answer is no trouble of the server's.
+func TestAClientThatGoesAwayIsNoError(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	a.faults.Always("", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		cancel()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/transactions", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token(t, ana))
+	if resp, err := a.Client().Do(req); err == nil {
+		resp.Body.Close()
+		t.Errorf("status %d", resp.StatusCode)
+	}
+	a.Close()
+	if text := a.log.String(); !strings.Contains(text, `"status":499`) || strings.Contains(text, "ERROR") {
+		t.Errorf("log: %s", text)
+	}
+}

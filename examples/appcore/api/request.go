@@ -1,0 +1,127 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/appcore/core"
+)
+
+// maxBody bounds the body of a request.
+const maxBody = 64 << 10
+
+func badRequest(code, format string, args ...any) error {
+	return &core.InvalidError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// bearer returns the access token of a request.
+func bearer(h http.Header) (string, error) {
+	values := h.Values("Authorization")
+	if len(values) != 1 {
+		return "", fmt.Errorf("%w: %d Authorization headers", auth.ErrUnauthorized, len(values))
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", fmt.Errorf("%w: no bearer token", auth.ErrUnauthorized)
+	}
+	return token, nil
+}
+
+// idempotencyKey returns the key of a request. The service says what a key may
+// look like.
+func idempotencyKey(h http.Header) (string, error) {
+	values := h.Values("Idempotency-Key")
+	if len(values) > 1 {
+		return "", badRequest("invalid_idempotency_key", "there must be one Idempotency-Key")
+	}
+	return h.Get("Idempotency-Key"), nil
+}
+
+// list returns the page that a request asks for.
+func list(r *http.Request, user string, defaultLimit int) (core.List, error) {
+	l := core.List{User: user, Limit: defaultLimit}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return l, badRequest("invalid_query", "the query string is malformed")
+	}
+	for name, values := range query {
+		if len(values) > 1 && (name == "limit" || name == "lastKey") {
+			return l, badRequest("invalid_query", "%s is there twice", name)
+		}
+	}
+	l.After = query.Get("lastKey")
+	if query.Has("limit") {
+		// What is no number is 0, which the service refuses.
+		l.Limit, err = strconv.Atoi(query.Get("limit"))
+		if err != nil {
+			l.Limit = 0
+		}
+	}
+	return l, nil
+}
+
+// errTooLarge means that the body of a request is over maxBody.
+var errTooLarge = errors.New("body too large")
+
+// readJSON reads the body of a request: a JSON object with the members that are
+// named, each once, and nothing else. That is stricter than package json, which
+// takes Amount for amount and the last of several.
+func readJSON(w http.ResponseWriter, r *http.Request, members map[string]any) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+			return errTooLarge
+		}
+		return badRequest("invalid_body", "the body could not be read")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	if err := readObject(decoder, members); err != nil {
+		if _, known := errors.AsType[*core.InvalidError](err); known {
+			return err
+		}
+		return badRequest("invalid_json", "the body must be one JSON object")
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return badRequest("invalid_json", "the body must be one JSON object and nothing after it")
+	}
+	return nil
+}
+
+func readObject(decoder *json.Decoder, members map[string]any) error {
+	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
+		return errors.New("no object")
+	}
+	seen := map[string]bool{}
+	for decoder.More() {
+		token, err := decoder.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string)
+		member, known := members[name]
+		switch {
+		case !known:
+			return badRequest("unknown_field", "the body has a field that is not known")
+		case seen[name]:
+			return badRequest("duplicate_field", "the field %s is there twice", name)
+		}
+		seen[name] = true
+		err = decoder.Decode(member)
+		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong {
+			return badRequest("invalid_"+name, "the field %s has the wrong type or is out of range", name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := decoder.Token()
+	return err
+}

@@ -1,0 +1,237 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// refusal is a request that is refused, and how.
+type refusal struct {
+	name   string
+	r      request
+	status int
+	code   string
+}
+
+// refusedReads are requests to an application with a transaction of ana's.
+func refusedReads(id string) []refusal {
+	get := func(user, path string) request { return request{Method: http.MethodGet, Path: path, User: user} }
+	return []refusal{
+		{"no token", get("", "/transactions"), 401, "unauthorized"},
+		{"no token, POST", request{Method: http.MethodPost, Path: "/transactions", Key: "k", Body: eur}, 401, "unauthorized"},
+		{"no bearer", request{Method: http.MethodGet, Path: "/notifications", Header: http.Header{"Authorization": {"Basic dTpw"}}}, 401, "unauthorized"},
+		{"a bad token", request{Method: http.MethodGet, Path: "/notifications", Header: http.Header{"Authorization": {"Bearer a.b.c"}}}, 401, "unauthorized"},
+		{"two tokens", request{Method: http.MethodGet, Path: "/notifications", Header: http.Header{"Authorization": {"Bearer a", "Bearer b"}}}, 401, "unauthorized"},
+		{"another user's transaction", get(bruno, "/transactions/"+id), 403, "forbidden"},
+		{"no such transaction", get(ana, "/transactions/tx-none"), 404, "not_found"},
+		{"an id that cannot be", get(ana, "/transactions/%ff"), 404, "not_found"},
+		{"an id that is too long", get(ana, "/transactions/"+strings.Repeat("x", 4000)), 404, "not_found"},
+		{"no such path", get(ana, "/nothing"), 404, "not_found"},
+		{"no such method", request{Method: http.MethodPut, Path: "/transactions", User: ana}, 405, "method_not_allowed"},
+		{"limit 0", get(ana, "/transactions?limit=0"), 400, "invalid_limit"},
+		{"limit 101", get(ana, "/transactions/global?limit=101"), 400, "invalid_limit"},
+		{"limit ten", get(ana, "/notifications?limit=ten"), 400, "invalid_limit"},
+		{"limit empty", get(ana, "/notifications?limit="), 400, "invalid_limit"},
+		{"two limits", get(ana, "/notifications?limit=1&limit=2"), 400, "invalid_query"},
+		{"query malformed", get(ana, "/notifications?limit=%zz"), 400, "invalid_query"},
+		{"lastKey made up", get(ana, "/transactions?lastKey=abc"), 400, "invalid_cursor"},
+		{"lastKey made up, global", get(ana, "/transactions/global?lastKey=abc"), 400, "invalid_cursor"},
+		{"lastKey made up, notifications", get(ana, "/notifications?lastKey=%ff"), 400, "invalid_cursor"},
+	}
+}
+
+// refusedPosts are requests to an application in which ana has used the key k-1.
+func refusedPosts() []refusal {
+	long := strings.Repeat("x", 300)
+	post := func(key, body string) request {
+		return request{Method: http.MethodPost, Path: "/transactions", User: ana, Key: key, Body: body}
+	}
+	header := func(name string, values ...string) request {
+		r := post("", eur)
+		r.Header = http.Header{name: values}
+		return r
+	}
+	return []refusal{
+		{"no key", post("", eur), 400, "missing_idempotency_key"},
+		{"key too long", post(long, eur), 400, "invalid_idempotency_key"},
+		{"key not ASCII", header("Idempotency-Key", "clé"), 400, "invalid_idempotency_key"},
+		{"two keys", header("Idempotency-Key", "a", "b"), 400, "invalid_idempotency_key"},
+		{"no body", post("k", ""), 400, "invalid_json"},
+		{"no JSON", post("k", "amount=500"), 400, "invalid_json"},
+		{"JSON that ends", post("k", `{"amount":500,"currency":"EUR"`), 400, "invalid_json"},
+		{"no object", post("k", `[500,"EUR"]`), 400, "invalid_json"},
+		{"null", post("k", `null`), 400, "invalid_json"},
+		{"two objects", post("k", eur+eur), 400, "invalid_json"},
+		{"trailing data", post("k", eur+"x"), 400, "invalid_json"},
+		{"unknown field", post("k", `{"amount":500,"currency":"EUR","status":"COMPLETED"}`), 400, "unknown_field"},
+		{"field in capitals", post("k", `{"Amount":500,"currency":"EUR"}`), 400, "unknown_field"},
+		{"field twice", post("k", `{"amount":1,"amount":500,"currency":"EUR"}`), 400, "duplicate_field"},
+		{"no amount", post("k", `{"currency":"EUR"}`), 400, "invalid_amount"},
+		{"amount null", post("k", `{"amount":null,"currency":"EUR"}`), 400, "invalid_amount"},
+		{"amount 0", post("k", `{"amount":0,"currency":"EUR"}`), 400, "invalid_amount"},
+		{"amount negative", post("k", `{"amount":-1,"currency":"EUR"}`), 400, "invalid_amount"},
+		{"amount text", post("k", `{"amount":"500","currency":"EUR"}`), 400, "invalid_amount"},
+		{"amount broken", post("k", `{"amount":1.5,"currency":"EUR"}`), 400, "invalid_amount"},
+		{"amount too great", post("k", `{"amount":1000000000001,"currency":"EUR"}`), 400, "invalid_amount"},
+		{"amount far too great", post("k", `{"amount":1e400,"currency":"EUR"}`), 400, "invalid_amount"},
+		{"no currency", post("k", `{"amount":500}`), 400, "invalid_currency"},
+		{"currency unknown", post("k", `{"amount":500,"currency":"ABC"}`), 400, "invalid_currency"},
+		{"currency in small letters", post("k", `{"amount":500,"currency":"eur"}`), 400, "invalid_currency"},
+		{"currency number", post("k", `{"amount":500,"currency":7}`), 400, "invalid_currency"},
+		{"body over 64 KB", post("k", eur+strings.Repeat(" ", 64<<10)), 413, "body_too_large"},
+		{"key of another request", post("k-1", `{"amount":501,"currency":"EUR"}`), 409, "idempotency_key_reused"},
+	}
+}
+
+func TestEveryRefusalHasItsStatus(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	id := a.create(t, ana, "k-1")
+	for _, c := range append(refusedReads(id), refusedPosts()...) {
+		t.Run(c.name, func(t *testing.T) {
+			got := a.do(t, c.r)
+			if code := decode[failure](t, got.Body).Error.Code; got.Status != c.status || code != c.code {
+				t.Errorf("status %d and code %q, want %d and %q", got.Status, code, c.status, c.code)
+			}
+		})
+	}
+	if p := decode[page[transaction]](t, a.get(t, ana, "/transactions").Body); len(p.Items) != 1 {
+		t.Errorf("there are %d transactions after all these refusals, want the first one only", len(p.Items))
+	}
+}
+
+func TestABodyOf64KBIsTaken(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	got := a.post(t, ana, "k", eur+strings.Repeat(" ", 64<<10-len(eur)))
+	if got.Status != http.StatusCreated {
+		t.Errorf("status %d: %s", got.Status, got.Body)
+	}
+}
+
+func TestATransactionIsCreatedAndFoundEverywhere(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	before := time.Now().Add(-time.Millisecond)
+	got := a.post(t, ana, "k", `{"currency":"ARS","amount":500}`)
+	if got.Status != http.StatusCreated {
+		t.Fatalf("status %d: %s", got.Status, got.Body)
+	}
+	created := decode[transaction](t, got.Body)
+	want := transaction{ID: created.ID, User: ana, Amount: 500, Currency: "ARS", Status: "PENDING", CreatedAt: created.CreatedAt}
+	if diff := cmp.Diff(want, created); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+	at, err := time.Parse("2006-01-02T15:04:05.000Z", created.CreatedAt)
+	if err != nil || at.Before(before) || at.After(time.Now()) {
+		t.Errorf("createdAt is %q", created.CreatedAt)
+	}
+	location := got.Header.Get("Location")
+	if location != "/transactions/"+created.ID {
+		t.Errorf("Location is %q", location)
+	}
+	if replayed := got.Header.Get("Idempotency-Replayed"); replayed != "" {
+		t.Errorf("Idempotency-Replayed is %q", replayed)
+	}
+
+	if byID := a.get(t, ana, location); byID.Status != http.StatusOK || byID.Body != got.Body {
+		t.Errorf("by id: %d %s", byID.Status, byID.Body)
+	}
+	for _, path := range []string{"/transactions", "/transactions/global"} {
+		listed := a.get(t, ana, path)
+		if diff := cmp.Diff(page[transaction]{Items: []transaction{want}}, decode[page[transaction]](t, listed.Body)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", path, diff)
+		}
+		if strings.Contains(listed.Body, "lastKey") {
+			t.Errorf("%s: the last page has a lastKey: %s", path, listed.Body)
+		}
+	}
+}
+
+func TestAnEmptyListIsNoNull(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	for _, path := range []string{"/transactions", "/transactions/global", "/notifications"} {
+		if got := a.get(t, ana, path); got.Status != http.StatusOK || got.Body != "{\"items\":[]}\n" {
+			t.Errorf("%s: %d %s", path, got.Status, got.Body)
+		}
+	}
+}
+
+func TestNotificationsAreListedNewestFirst(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	want := map[string]bool{}
+	for _, key := range []string{"1", "2", "3"} {
+		id := a.create(t, ana, key)
+		if _, err := a.service.Approve(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		want[id] = true
+	}
+	got, last := map[string]bool{}, "9"
+	for n := range walk[notification](t, a, ana, "/notifications?limit=2") {
+		if n.CreatedAt > last {
+			t.Errorf("a notification of %s comes after one of %s", n.CreatedAt, last)
+		}
+		got[n.TxID], last = true, n.CreatedAt
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("transactions notified of (-want +got):\n%s", diff)
+	}
+	if p := decode[page[notification]](t, a.get(t, bruno, "/notifications").Body); len(p.Items) > 0 {
+		t.Errorf("another user sees %v", p.Items)
+	}
+}
+
+func TestTroubleWithDynamoDBHasItsStatus(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		fault  tabletest.Fault
+		status int
+	}{
+		{"throttled", tabletest.Throttle(), 503},
+		{"out of reach", tabletest.Drop(), 503},
+		{"failing", tabletest.Status(500, "InternalServerError", "oops-4711"), 503},
+		{"no permission", tabletest.Status(400, "AccessDeniedException", "User: arn:aws:iam::4711 is not authorized"), 500},
+		{"no table", tabletest.Status(400, "ResourceNotFoundException", "Requested resource not found: 4711"), 500},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a := newApp(t)
+			a.faults.Always("", c.fault)
+			for _, r := range []request{
+				{Method: http.MethodGet, Path: "/transactions"},
+				{Method: http.MethodGet, Path: "/transactions/tx-1"},
+				{Method: http.MethodGet, Path: "/transactions/global"},
+				{Method: http.MethodGet, Path: "/notifications"},
+				{Method: http.MethodPost, Path: "/transactions", Key: "k", Body: eur},
+			} {
+				r.User = ana
+				got := a.do(t, r)
+				if got.Status != c.status {
+					t.Errorf("%s %s: status %d, want %d: %s", r.Method, r.Path, got.Status, c.status, got.Body)
+				}
+				if retry := got.Header.Get("Retry-After"); (retry != "") != (c.status == http.StatusServiceUnavailable) {
+					t.Errorf("%s %s: Retry-After is %q", r.Method, r.Path, retry)
+				}
+				for _, internal := range []string{"4711", "singletable", "DynamoDB", "arn:", "GSI1", "AppCore"} {
+					if strings.Contains(got.Body, internal) {
+						t.Errorf("%s %s: the answer tells of %s: %s", r.Method, r.Path, internal, got.Body)
+					}
+				}
+			}
+			// The trouble is in the log, and nowhere else.
+			if !strings.Contains(a.log.String(), `"error":"`) {
+				t.Errorf("the log says nothing: %s", a.log)
+			}
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package auth_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/examples/appcore/auth"
+)
+
+func TestConfigFromEnvNamesEachMissingVariable(t *testing.T) {
+	t.Parallel()
+	names := []string{"COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", "AWS_REGION"}
+	values := map[string]string{names[0]: poolID, names[1]: clientID, names[2]: region}
+	for set := range 1 << len(names) {
+		var missing []string
+		_, err := auth.ConfigFromEnv(func(name string) string {
+			for i, n := range names {
+				if n == name && set&(1<<i) != 0 {
+					return values[n]
+				}
+			}
+			return ""
+		})
+		for i, name := range names {
+			if set&(1<<i) == 0 {
+				missing = append(missing, name)
+			}
+		}
+		got, want := "", ""
+		if err != nil {
+			got = err.Error()
+		}
+		if len(missing) > 0 {
+			want = "auth: not set: " + strings.Join(missing, ", ")
+		}
+		if got != want {
+			t.Errorf("set %03b: error %q, want %q", set, got, want)
+		}
+	}
+}
+
+func TestConfigFromEnv(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"COGNITO_USER_POOL_ID": poolID, "COGNITO_CLIENT_ID": clientID, "AWS_REGION": region}
+	got, err := auth.ConfigFromEnv(func(name string) string { return env[name] })
+	want := auth.Config{Region: region, UserPoolID: poolID, ClientID: clientID}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("error %v, config (-want +got):\n%s", err, diff)
+	}
+	if _, err := auth.NewCognito(got); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewCognitoRefusesConfig(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		config auth.Config
+		want   string
+	}{
+		"nothing":         {auth.Config{}, "COGNITO_USER_POOL_ID, COGNITO_CLIENT_ID, AWS_REGION"},
+		"no client":       {auth.Config{Region: region, UserPoolID: poolID}, "COGNITO_CLIENT_ID"},
+		"host as region":  {auth.Config{Region: "x.example/", UserPoolID: poolID, ClientID: clientID}, "AWS_REGION"},
+		"path as pool":    {auth.Config{Region: region, UserPoolID: "eu-west-1_a/../b", ClientID: clientID}, "COGNITO_USER_POOL_ID"},
+		"another region":  {auth.Config{Region: "eu-west-2", UserPoolID: poolID, ClientID: clientID}, "not in the region"},
+		"name of a pool":  {auth.Config{Region: region, UserPoolID: "customers", ClientID: clientID}, "COGNITO_USER_POOL_ID"},
+		"part of a start": {auth.Config{Region: "eu-west", UserPoolID: poolID, ClientID: clientID}, "not in the region"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v, err := auth.NewCognito(tt.config)
+			if v != nil || err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("NewCognito = %v, %v, want an error with %q", v, err, tt.want)
+			}
+		})
+	}
+}

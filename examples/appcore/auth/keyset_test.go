@@ -1,0 +1,287 @@
+package auth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/singletable/singletable/examples/appcore/auth"
+)
+
+// expect verifies a token; want is nil for one that is accepted.
+func expect(t *testing.T, v *auth.Verifier, token string, want error) {
+	t.Helper()
+	got, err := v.Verify(t.Context(), token)
+	if want == nil && (err != nil || got != user) {
+		t.Fatalf("Verify = %q, %v, want %q", got, err, user)
+	}
+	if want != nil && (got != "" || !errors.Is(err, want)) {
+		t.Fatalf("Verify = %q, %v, want %v", got, err, want)
+	}
+}
+
+func down(*http.Request) (*http.Response, error) { return nil, errors.New("no route to host") }
+
+func TestMadeUpKeysCauseOneFetch(t *testing.T) {
+	t.Parallel()
+	p := newPool()
+	v := p.verifier(t)
+	expect(t, v, with(nil), nil)
+	for round := 1; round <= 3; round++ {
+		p.advance(10 * time.Second)
+		var wg sync.WaitGroup
+		for worker := range 8 {
+			wg.Go(func() {
+				for i := range 50 {
+					token := fmt.Sprintf("made-up-%d-%d", worker, i)
+					if _, err := v.Verify(t.Context(), by(otherKey(), token)); !errors.Is(err, auth.ErrUnauthorized) {
+						t.Errorf("error %v, want ErrUnauthorized", err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if got, want := p.fetches(), 1+round; got != want {
+			t.Fatalf("%d fetches after flood %d, want %d", got, round, want)
+		}
+	}
+	p.advance(10*time.Second - 1)
+	expect(t, v, by(otherKey(), "early"), auth.ErrUnauthorized)
+	if got := p.fetches(); got != 4 {
+		t.Errorf("%d fetches before the pause is over, want 4", got)
+	}
+}
+
+func TestFirstRequestsShareOneFetch(t *testing.T) {
+	t.Parallel()
+	p := newPool()
+	v := p.verifier(t)
+	token := with(nil)
+	var wg sync.WaitGroup
+	for range 64 {
+		wg.Go(func() {
+			if got, err := v.Verify(t.Context(), token); err != nil || got != user {
+				t.Errorf("Verify = %q, %v, want %q", got, err, user)
+			}
+		})
+	}
+	wg.Wait()
+	if got := p.fetches(); got != 1 {
+		t.Errorf("%d fetches, want 1", got)
+	}
+}
+
+func TestNewKeyIsAcceptedAndOldOneNoMore(t *testing.T) {
+	t.Parallel()
+	p := newPool()
+	v := p.verifier(t)
+	expect(t, v, with(nil), nil)
+
+	// The pool publishes the next key beside the present one, then only that.
+	p.set(serve(keysJSON(jwk("k1", poolKey()), jwk("k2", otherKey()))))
+	p.advance(10 * time.Second)
+	expect(t, v, by(otherKey(), "k2"), nil)
+	expect(t, v, with(nil), nil)
+
+	p.set(serve(keysJSON(jwk("k2", otherKey()))))
+	p.advance(10 * time.Second)
+	expect(t, v, by(otherKey(), "made-up"), auth.ErrUnauthorized)
+	expect(t, v, with(nil), auth.ErrUnauthorized)
+	expect(t, v, by(otherKey(), "k2"), nil)
+}
+
+func TestWithdrawnKeyIsForgottenWithinAnHour(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool()
+		v := p.verifier(t)
+		lasting := with(map[string]any{"exp": start.Add(24 * time.Hour).Unix()})
+		expect(t, v, lasting, nil)
+
+		p.set(serve(keysJSON(jwk("k2", otherKey()))))
+		p.advance(time.Hour - 1)
+		expect(t, v, lasting, nil)
+		synctest.Wait()
+		if got := p.fetches(); got != 1 {
+			t.Fatalf("%d fetches within the hour, want 1", got)
+		}
+		p.advance(1)
+		expect(t, v, lasting, nil) // and the keys are fetched meanwhile
+		synctest.Wait()
+		expect(t, v, lasting, auth.ErrUnauthorized)
+	})
+}
+
+func TestUnreachableAtStart(t *testing.T) {
+	t.Parallel()
+	p := newPool()
+	p.set(down)
+	v := p.verifier(t)
+	err := v.Ready(t.Context())
+	if !errors.Is(err, auth.ErrUnavailable) || errors.Is(err, auth.ErrUnauthorized) {
+		t.Fatalf("Ready = %v, want ErrUnavailable", err)
+	}
+	for range 10 {
+		expect(t, v, with(nil), auth.ErrUnavailable)
+	}
+	if got := p.fetches(); got != 1 {
+		t.Errorf("%d fetches, want 1 until a second has passed", got)
+	}
+
+	p.set(serve(keysJSON(jwk("k1", poolKey()))))
+	p.advance(time.Second)
+	expect(t, v, with(nil), nil)
+	if err := v.Ready(t.Context()); err != nil {
+		t.Errorf("Ready = %v", err)
+	}
+}
+
+func TestUnreachableLater(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool()
+		v := p.verifier(t)
+		lasting := with(map[string]any{"exp": start.Add(24 * time.Hour).Unix()})
+		expect(t, v, lasting, nil)
+		p.set(down)
+		p.advance(2 * time.Hour)
+		for range 3 {
+			expect(t, v, lasting, nil)
+			synctest.Wait()
+		}
+		if got := p.fetches(); got != 2 {
+			t.Errorf("%d fetches, want 2", got)
+		}
+		// A key that is unknown may be one that could not be fetched.
+		expect(t, v, by(otherKey(), "k2"), auth.ErrUnavailable)
+	})
+}
+
+func TestBadAnswersLeaveTheKeysAlone(t *testing.T) {
+	t.Parallel()
+	small := newKey(1024)
+	encrypting, other, nameless, private := jwk("k2", otherKey()), jwk("k2", otherKey()), jwk("", otherKey()), jwk("k2", otherKey())
+	encrypting["use"] = "enc"
+	other["alg"] = "RS512"
+	private["d"] = "AQAB"
+	good := keysJSON(jwk("k2", otherKey()))
+	for name, answer := range map[string]func(*http.Request) (*http.Response, error){
+		"not reachable":      down,
+		"server error":       serveStatus(http.StatusInternalServerError, good),
+		"not found":          serveStatus(http.StatusNotFound, `{"message":"User pool does not exist."}`),
+		"redirect":           serveStatus(http.StatusFound, good),
+		"not JSON":           serve("<html>"),
+		"empty":              serve(""),
+		"cut short":          serve(good[:len(good)/2]),
+		"no keys":            serve(`{"keys":[]}`),
+		"another object":     serve(`{"message":"later"}`),
+		"null":               serve("null"),
+		"weak key":           serve(keysJSON(jwk("k2", small))),
+		"key to encrypt":     serve(keysJSON(encrypting)),
+		"key of other alg":   serve(keysJSON(other)),
+		"key without id":     serve(keysJSON(nameless)),
+		"shared secret":      serve(`{"keys":[{"kty":"oct","kid":"k2","k":"c2VjcmV0","alg":"HS256"}]}`),
+		"huge":               serve(`{"keys":[` + strings.Repeat(" ", 1<<20) + good[len(`{"keys":[`):]),
+		"huge and all noise": serve(strings.Repeat("[", 32<<20)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPool()
+			v := p.verifier(t)
+			expect(t, v, with(nil), nil)
+			p.set(answer)
+			p.advance(10 * time.Second)
+			expect(t, v, by(otherKey(), "k2"), auth.ErrUnavailable)
+			expect(t, v, with(nil), nil)
+
+			p.set(serve(good))
+			p.advance(time.Second)
+			expect(t, v, by(otherKey(), "k2"), nil)
+		})
+	}
+}
+
+func TestSilentPoolIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool()
+		p.set(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		v := p.verifier(t)
+		before := time.Now()
+		expect(t, v, with(nil), auth.ErrUnavailable)
+		if got := time.Since(before); got != 5*time.Second {
+			t.Errorf("gave up after %v, want 5s", got)
+		}
+	})
+}
+
+// A client that hangs up must not take the fetch along that others wait for.
+func TestCallerWhoLeavesDoesNotEndTheFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool()
+		release := make(chan struct{})
+		p.set(func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-release:
+				return serve(keysJSON(jwk("k1", poolKey())))(r)
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+		})
+		v := p.verifier(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() {
+			_, err := v.Verify(ctx, with(nil))
+			left <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-left; !errors.Is(err, auth.ErrUnavailable) || !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want ErrUnavailable and context.Canceled", err)
+		}
+		close(release)
+		expect(t, v, with(nil), nil)
+		if got := p.fetches(); got != 1 {
+			t.Errorf("%d fetches, want 1", got)
+		}
+	})
+}
+
+// The other tests answer without a network; this one has a server that goes on
+// forever.
+func TestEndlessAnswerOverHTTP(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		chunk := []byte(strings.Repeat(" ", 32<<10))
+		for {
+			if _, err := w.Write(chunk); err != nil {
+				return
+			}
+		}
+	}))
+	defer server.Close()
+	p := newPool()
+	p.set(func(r *http.Request) (*http.Response, error) {
+		r = r.Clone(r.Context())
+		r.URL.Host = server.Listener.Addr().String()
+		return server.Client().Transport.RoundTrip(r)
+	})
+	v := p.verifier(t)
+	expect(t, v, with(nil), auth.ErrUnavailable)
+	var tooLarge *http.MaxBytesError
+	if err := v.Ready(t.Context()); !errors.As(err, &tooLarge) {
+		t.Errorf("Ready = %v, want a body too large", err)
+	}
+}

@@ -1,0 +1,208 @@
+package auth_test
+
+import (
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/examples/appcore/auth"
+)
+
+func TestVerifyReturnsTheSubject(t *testing.T) {
+	t.Parallel()
+	p := newPool()
+	v := p.verifier(t)
+	for range 3 {
+		got, err := v.Verify(t.Context(), with(nil))
+		if err != nil || got != user {
+			t.Fatalf("Verify = %q, %v, want %q", got, err, user)
+		}
+	}
+	want := []string{"GET " + issuer + "/.well-known/jwks.json"}
+	if diff := cmp.Diff(want, p.fetched); diff != "" {
+		t.Errorf("fetches (-want +got):\n%s", diff)
+	}
+}
+
+type refused struct{ name, token, reason string }
+
+// refuses verifies every token with a verifier of its own, which has the keys.
+func refuses(t *testing.T, tokens []refused) {
+	t.Helper()
+	for _, tt := range tokens {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			v := newPool().verifier(t)
+			if err := v.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := v.Verify(t.Context(), tt.token)
+			if got != "" || !errors.Is(err, auth.ErrUnauthorized) || errors.Is(err, auth.ErrUnavailable) {
+				t.Fatalf("Verify = %q, %v, want ErrUnauthorized", got, err)
+			}
+			if want := "auth: unauthorized: " + tt.reason; err.Error() != want {
+				t.Errorf("error %q, want %q", err, want)
+			}
+		})
+	}
+}
+
+func TestVerifyRefusesClaims(t *testing.T) {
+	t.Parallel()
+	refuses(t, []refused{
+		{"id token", with(map[string]any{"token_use": "id", "aud": clientID}), "not an access token"},
+		{"token for refreshing", with(map[string]any{"token_use": "refresh"}), "not an access token"},
+		{"no use", with(map[string]any{"token_use": nil}), "not an access token"},
+		{"list of uses", with(map[string]any{"token_use": []string{"access"}}), "not an access token"},
+		{"another client", with(map[string]any{"client_id": "another"}), "token of another client"},
+		{"client as audience only", with(map[string]any{"client_id": nil, "aud": clientID}), "token of another client"},
+		{"name in other case", with(map[string]any{"client_id": nil, "Client_ID": clientID}), "token of another client"},
+		{"another pool", with(map[string]any{"iss": issuer + "x"}), "token has invalid issuer"},
+		{"another region", with(map[string]any{"iss": strings.ReplaceAll(issuer, "west", "east")}), "token has invalid issuer"},
+		{"issuer with slash", with(map[string]any{"iss": issuer + "/"}), "token has invalid issuer"},
+		{"no issuer", with(map[string]any{"iss": nil}), "token is missing required claim"},
+		{"issuer of a wrong type", with(map[string]any{"iss": 1}), "token has invalid claims"},
+		{"expired long ago", with(map[string]any{"exp": start.Add(-24 * time.Hour).Unix()}), "token is expired"},
+		{"expiring now", with(map[string]any{"exp": start.Unix()}), "token is expired"},
+		{"no expiry", with(map[string]any{"exp": nil}), "token is missing required claim"},
+		{"expiry zero", with(map[string]any{"exp": 0}), "token is missing required claim"},
+		{"expiry as text", with(map[string]any{"exp": "4102444800"}), "token has invalid claims"},
+		{"not valid yet", with(map[string]any{"nbf": start.Add(time.Second).Unix()}), "token is not valid yet"},
+		{"no subject", with(map[string]any{"sub": nil}), "token has no usable subject"},
+		{"empty subject", with(map[string]any{"sub": ""}), "token has no usable subject"},
+		{"subject of a wrong type", with(map[string]any{"sub": 7}), "token has no usable subject"},
+		{"endless subject", with(map[string]any{"sub": strings.Repeat("u", 129)}), "token has no usable subject"},
+	})
+}
+
+func TestVerifyRefusesSignatures(t *testing.T) {
+	t.Parallel()
+	public := &poolKey().PublicKey
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs1 := x509.MarshalPKCS1PublicKey(public)
+	block := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	known := map[string]any{"kid": "k1"}
+	hs256 := func(secret []byte) string {
+		return sign(jwt.SigningMethodHS256, secret, known, claims(nil))
+	}
+	rs256 := func(header map[string]any) string {
+		return sign(jwt.SigningMethodRS256, poolKey(), header, claims(nil))
+	}
+	good := with(nil)
+	parts := strings.Split(good, ".")
+	others := strings.Split(with(map[string]any{"sub": "another"}), ".")
+
+	refuses(t, []refused{
+		{"alg none", sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, known, claims(nil)), "token signature is invalid"},
+		{"alg none with a signature", sign(jwt.SigningMethodRS256, poolKey(), map[string]any{"kid": "k1", "alg": "none"}, claims(nil)), "token signature is invalid"},
+		{"alg None", rs256(map[string]any{"kid": "k1", "alg": "None"}), "token is unverifiable"},
+		{"alg in lower case", rs256(map[string]any{"kid": "k1", "alg": "rs256"}), "token is unverifiable"},
+		{"HS256 with the PEM", hs256(block), "token signature is invalid"},
+		{"HS256 with the PEM less its line break", hs256(block[:len(block)-1]), "token signature is invalid"},
+		{"HS256 with the DER", hs256(der), "token signature is invalid"},
+		{"HS256 with the PKCS 1 DER", hs256(pkcs1), "token signature is invalid"},
+		{"HS256 with the modulus", hs256(public.N.Bytes()), "token signature is invalid"},
+		{"HS256 with the modulus as published", hs256([]byte(jwk("k1", poolKey())["n"].(string))), "token signature is invalid"},
+		{"HS256 with nothing", hs256([]byte{}), "token signature is invalid"},
+		{"RS384", sign(jwt.SigningMethodRS384, poolKey(), known, claims(nil)), "token signature is invalid"},
+		{"PS256", sign(jwt.SigningMethodPS256, poolKey(), known, claims(nil)), "token signature is invalid"},
+		{"key of another pool under our id", by(otherKey(), "k1"), "token signature is invalid"},
+		{"key of another pool", by(otherKey(), "k2"), "token of an unknown key"},
+		{"key of the sender", sign(jwt.SigningMethodRS256, otherKey(), map[string]any{
+			"kid": "k2", "jwk": jwk("k2", otherKey()), "jku": "https://elsewhere.example/jwks.json",
+		}, claims(nil)), "token of an unknown key"},
+		{"no key id", rs256(nil), "token names no key"},
+		{"empty key id", rs256(map[string]any{"kid": ""}), "token names no key"},
+		{"key id of a wrong type", rs256(map[string]any{"kid": []int{1}}), "token names no key"},
+		{"critical extension", rs256(map[string]any{"kid": "k1", "crit": []string{"exp"}}), "token has critical extensions"},
+		{"claims of another token", parts[0] + "." + others[1] + "." + parts[2], "token signature is invalid"},
+		{"no signature", parts[0] + "." + parts[1] + ".", "token signature is invalid"},
+		{"part of a signature", parts[0] + "." + parts[1] + "." + parts[2][:200], "token signature is invalid"},
+	})
+}
+
+func TestVerifyRefusesMalformedTokens(t *testing.T) {
+	t.Parallel()
+	encode := base64.RawURLEncoding.EncodeToString
+	good := with(nil)
+	parts := strings.Split(good, ".")
+	const malformed = "token is malformed"
+	refuses(t, []refused{
+		{"nothing", "", malformed},
+		{"dots", "..", malformed},
+		{"many dots", strings.Repeat(".", 10_000), malformed},
+		{"word", "token", malformed},
+		{"two parts", parts[0] + "." + parts[1], malformed},
+		{"four parts", good + ".", malformed},
+		{"scheme", "Bearer " + good, malformed},
+		{"line break", good + "\n", malformed},
+		{"line break inside", parts[0] + ".\r\n" + parts[1] + "." + parts[2], malformed},
+		{"padding", good + "==", malformed},
+		{"not base64", "a." + parts[1] + "." + parts[2], malformed},
+		{"header not JSON", encode([]byte("{")) + "." + parts[1] + "." + parts[2], malformed},
+		{"header null", encode([]byte("null")) + "." + parts[1] + "." + parts[2], "token is unverifiable"},
+		{"header a list", encode([]byte("[]")) + "." + parts[1] + "." + parts[2], malformed},
+		{"no alg", encode([]byte(`{"kid":"k1"}`)) + "." + parts[1] + "." + parts[2], "token is unverifiable"},
+		{"claims not JSON", parts[0] + "." + encode([]byte("sub")) + "." + parts[2], malformed},
+		{"claims null", parts[0] + "." + encode([]byte("null")) + "." + parts[2], "token signature is invalid"},
+		{"bytes", "\x00\xff.\xfe.\x80", malformed},
+		{"one megabyte", strings.Repeat("a", 1<<20), malformed},
+		{"one megabyte of claims", with(map[string]any{"scope": strings.Repeat("s", 1<<20)}), malformed},
+	})
+}
+
+func TestVerifyHasNoLeeway(t *testing.T) {
+	t.Parallel()
+	p := newPool()
+	v := p.verifier(t)
+	token := with(map[string]any{
+		"nbf": start.Add(time.Minute).Unix(),
+		"exp": start.Add(2 * time.Minute).Unix(),
+	})
+	for _, tt := range []struct {
+		at time.Duration
+		ok bool
+	}{
+		{time.Minute - time.Nanosecond, false},
+		{time.Minute, true},
+		{2*time.Minute - time.Nanosecond, true},
+		{2 * time.Minute, false},
+	} {
+		p.advance(tt.at - p.time().Sub(start))
+		_, err := v.Verify(t.Context(), token)
+		if tt.ok != (err == nil) || err != nil && !errors.Is(err, auth.ErrUnauthorized) {
+			t.Errorf("at %v: error %v, want accepted %t", tt.at, err, tt.ok)
+		}
+	}
+}
+
+// Whatever can be refused without a key must not send anyone to the pool.
+func TestVerifyFetchesNothingForTokensRefusedAnyway(t *testing.T) {
+	t.Parallel()
+	p := newPool()
+	v := p.verifier(t)
+	known := map[string]any{"kid": "k1"}
+	for _, token := range []string{
+		"garbage",
+		sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, known, claims(nil)),
+		sign(jwt.SigningMethodHS256, []byte("secret"), known, claims(nil)),
+		sign(jwt.SigningMethodRS256, poolKey(), nil, claims(nil)),
+	} {
+		if _, err := v.Verify(t.Context(), token); !errors.Is(err, auth.ErrUnauthorized) {
+			t.Errorf("error %v, want ErrUnauthorized", err)
+		}
+	}
+	if got := p.fetches(); got != 0 {
+		t.Errorf("%d fetches, want none", got)
+	}
+}

@@ -1,0 +1,76 @@
+package core
+
+import (
+	"context"
+
+	"github.com/singletable/singletable/idempotency"
+)
+
+// MaxAmount is the greatest amount of a transaction.
+const MaxAmount = 1_000_000_000_000
+
+// maxKey bounds the length of an idempotency key.
+const maxKey = 255
+
+// NewTransaction is what a user asks for. The JSON of Amount and Currency is
+// what two requests with the same key are compared by.
+type NewTransaction struct {
+	User string `json:"-"`
+	// Key is the idempotency key: the same request with the same key is carried
+	// out once. Keys of different users never meet.
+	Key      string `json:"-"`
+	Amount   int64  `json:"amount"`
+	Currency string `json:"currency"`
+}
+
+func (n NewTransaction) validate() error {
+	switch {
+	case n.Key == "":
+		return invalid("missing_idempotency_key", "an Idempotency-Key is required")
+	case len(n.Key) > maxKey || !printable(n.Key):
+		return invalid("invalid_idempotency_key", "the Idempotency-Key must be 1 to %d printable ASCII characters", maxKey)
+	case n.Amount < 1 || n.Amount > MaxAmount:
+		return invalid("invalid_amount", "amount must be a whole number from 1 to %d", int64(MaxAmount))
+	case !validCurrency(n.Currency):
+		return invalid("invalid_currency", "currency must be an ISO 4217 code such as ARS")
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// CreateTransaction creates a transaction once for each idempotency key. answer
+// says what to tell the client of it. The answer is stored together with the
+// transaction, so that a repeated request gets exactly what the first one got,
+// with replayed set, whatever became of the transaction since.
+//
+// answer is called before anything is written, also for a request that turns
+// out to be a repeated one.
+func CreateTransaction[A any](
+	ctx context.Context, s *Service, n NewTransaction, answer func(Transaction) (A, error),
+) (a A, replayed bool, err error) {
+	if err := n.validate(); err != nil {
+		return a, false, err
+	}
+	request := idempotency.Request{Scope: "CreateTransaction:" + n.User, Key: n.Key, Payload: n}
+	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[A], error) {
+		t := Transaction{
+			ID: newID("tx"), UserID: n.User, Amount: n.Amount, Currency: n.Currency,
+			Status: Pending, CreatedAt: s.timestamp(),
+		}
+		a, err := answer(t)
+		plan := idempotency.Snapshot(a, s.transactions.CreateOps(t)...)
+		return plan.With(map[string]string{"txId": t.ID, "userId": t.UserID}), err
+	})
+	if err != nil {
+		return a, false, translate(err)
+	}
+	return result.Value, result.Replayed, nil
+}

@@ -1,0 +1,59 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+)
+
+// The kinds of failure that a caller can do something about. Every other error
+// is a fault of the system. The causes stay reachable behind them.
+var (
+	// ErrNotFound means that there is no such thing.
+	ErrNotFound = errors.New("not found")
+	// ErrForbidden means that the thing is another user's.
+	ErrForbidden = errors.New("belongs to another user")
+	// ErrKeyReused means that the idempotency key was used for another request.
+	ErrKeyReused = errors.New("idempotency key was used for another request")
+	// ErrUnavailable means that the same call can succeed in a while. A call to
+	// create something is to be repeated with the same idempotency key, since
+	// it may have been carried out.
+	ErrUnavailable = errors.New("temporarily unavailable")
+)
+
+// InvalidError means that the request cannot be right. Code and Message are for
+// whoever made it.
+type InvalidError struct {
+	Code    string
+	Message string
+}
+
+// Error returns the message.
+func (e *InvalidError) Error() string { return e.Message }
+
+func invalid(code, format string, args ...any) error {
+	return &InvalidError{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// translate says in the words of this package what the library reports.
+func translate(err error) error {
+	if err == nil {
+		return nil
+	}
+	// The library's more special errors match its general ones too, so they come
+	// first.
+	switch {
+	case errors.Is(err, paginate.ErrInvalidCursor):
+		return invalid("invalid_cursor", "lastKey is not one that this list has given out to you; start again without it")
+	case errors.Is(err, idempotency.ErrKeyReused):
+		return fmt.Errorf("%w: %w", ErrKeyReused, err)
+	case errors.Is(err, table.ErrNotFound):
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	case table.Classify(err) == table.Transient:
+		return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// newService returns the application on a table of its own.
+func newService(t *testing.T) (*core.Service, *table.Table, *tabletest.Faults) {
+	t.Helper()
+	faults := &tabletest.Faults{}
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), core.Schema("any"), &table.Options{MaxAttempts: 3})
+	s, err := core.New(tbl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, tbl, faults
+}
+
+// create makes a transaction and returns its id.
+func create(t *testing.T, s *core.Service, user, key string) string {
+	t.Helper()
+	n := core.NewTransaction{User: user, Key: key, Amount: 500, Currency: "ARS"}
+	id, _, err := core.CreateTransaction(t.Context(), s, n, func(tx core.Transaction) (string, error) { return tx.ID, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// items returns everything that is stored.
+func items(t *testing.T, tbl *table.Table) []table.Item {
+	t.Helper()
+	var all []table.Item
+	for scan := (table.Scan{Consistent: true}); ; {
+		page, err := table.ScanPage[table.Item](t.Context(), tbl, scan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, page.Items...)
+		if page.Next == "" {
+			return all
+		}
+		scan.After = page.Next
+	}
+}
+
+// ofType returns the stored items of a type.
+func ofType(t *testing.T, tbl *table.Table, name string) []table.Item {
+	t.Helper()
+	var found []table.Item
+	for _, item := range items(t, tbl) {
+		if text(item, "entityType") == name {
+			found = append(found, item)
+		}
+	}
+	return found
+}
+
+func text(item table.Item, attribute string) string {
+	s, _ := item[attribute].(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}

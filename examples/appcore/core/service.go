@@ -1,0 +1,163 @@
+// Package core is the payments application: users, transactions and
+// notifications in one table. It knows nothing of HTTP.
+//
+// model.go says what is stored and what it is called; [Service] is what can be
+// done.
+package core
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
+)
+
+// Service is the application. It is safe for concurrent use. Get one from [New].
+type Service struct {
+	table         *table.Table
+	users         *repo.Repo[User]
+	transactions  *repo.Repo[Transaction]
+	notifications *repo.Repo[Notification]
+	// newest reads the transactions of all users from the index.
+	newest *shard.Reader[Transaction]
+	// requests remembers what was created for which idempotency key.
+	requests *idempotency.Store
+	now      func() time.Time
+}
+
+// New returns the application on a table with the keys and indexes of [Schema].
+func New(t *table.Table) (*Service, error) {
+	s := &Service{table: t, now: t.Now}
+	var err error
+	if s.users, err = repo.New(t, userEntity); err != nil {
+		return nil, err
+	}
+	if s.transactions, err = repo.New(t, transactionEntity); err != nil {
+		return nil, err
+	}
+	if s.notifications, err = repo.New(t, notificationEntity); err != nil {
+		return nil, err
+	}
+	if s.newest, err = shard.New[Transaction](t.OfType(transactionEntity.Type), globalTx, nil); err != nil {
+		return nil, err
+	}
+	if s.requests, err = idempotency.New(t, nil); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Register adds a user. One that is there already is left as it is.
+func (s *Service) Register(ctx context.Context, id, name string) error {
+	err := s.users.Create(ctx, User{ID: id, Name: name, CreatedAt: s.timestamp()})
+	if errors.Is(err, table.ErrExists) {
+		return nil
+	}
+	return translate(err)
+}
+
+// Transaction returns a transaction of the user by its id. It is [ErrForbidden]
+// if the transaction is another user's.
+func (s *Service) Transaction(ctx context.Context, user, id string) (Transaction, error) {
+	t, err := s.find(ctx, id)
+	if err != nil {
+		return Transaction{}, err
+	}
+	if t.UserID != user {
+		return Transaction{}, ErrForbidden
+	}
+	return t, nil
+}
+
+// find reads a transaction consistently: a client is to find what it has just
+// created.
+func (s *Service) find(ctx context.Context, id string) (Transaction, error) {
+	t, err := s.transactions.Consistent().Get(ctx, transactionKey(id))
+	if errors.Is(err, keys.ErrInvalid) {
+		return Transaction{}, ErrNotFound // nothing can have this id
+	}
+	return t, translate(err)
+}
+
+const (
+	// DefaultLimit is the length of a page if the caller names none.
+	DefaultLimit = 20
+	// DefaultNewest is that of the list of all users' transactions.
+	DefaultNewest = 10
+	// MaxLimit is the greatest length of a page that a caller can ask for.
+	MaxLimit = 100
+)
+
+// List asks for a page of a list.
+type List struct {
+	// User is whom the page is for. A token given to one user is refused for
+	// another.
+	User string
+	// Limit is how many items there are to be at most.
+	Limit int
+	// After is the Next of the page before; empty for the first page.
+	After string
+}
+
+func (l List) validate() error {
+	if l.Limit < 1 || l.Limit > MaxLimit {
+		return invalid("invalid_limit", "limit must be a whole number from 1 to %d", MaxLimit)
+	}
+	return nil
+}
+
+// Page is one page of a list. Next is empty on the last one.
+type Page[T any] struct {
+	Items []T
+	Next  string
+}
+
+// Transactions lists the transactions of the user, newest first.
+func (s *Service) Transactions(ctx context.Context, l List) (Page[Transaction], error) {
+	return ofUser(ctx, s.transactions, keys.Tx, "transactions", l)
+}
+
+// Notifications lists the notifications of the user, newest first.
+func (s *Service) Notifications(ctx context.Context, l List) (Page[Notification], error) {
+	return ofUser(ctx, s.notifications, keys.Notif, "notifications", l)
+}
+
+// ofUser lists what has a prefix in the user's partition.
+func ofUser[T any](ctx context.Context, r *repo.Repo[T], prefix keys.Prefix, list string, l List) (Page[T], error) {
+	if err := l.validate(); err != nil {
+		return Page[T]{}, err
+	}
+	page, err := r.Query(ctx, table.Query{
+		PK: keys.User.PK(l.User), Range: prefix.All(), Reverse: true,
+		Limit: l.Limit, After: l.After, Scope: list + " for " + l.User,
+	})
+	if err != nil {
+		return Page[T]{}, translate(err)
+	}
+	return Page[T]{Items: page.Items, Next: page.Next}, nil
+}
+
+// Newest lists the transactions of all users, newest first.
+func (s *Service) Newest(ctx context.Context, l List) (Page[Transaction], error) {
+	if err := l.validate(); err != nil {
+		return Page[Transaction]{}, err
+	}
+	page, err := s.newest.Page(ctx, shard.Query{Limit: l.Limit, After: l.After, Scope: "newest for " + l.User})
+	if err != nil {
+		return Page[Transaction]{}, translate(err)
+	}
+	return Page[Transaction]{Items: page.Items, Next: page.Next}, nil
+}
+
+// timestamp returns the time in the precision that keys have.
+func (s *Service) timestamp() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
+
+// newID returns an id that nobody can guess. Time is in the sort keys already.
+func newID(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()) }

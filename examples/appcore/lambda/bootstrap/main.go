@@ -1,0 +1,43 @@
+// Bootstrap is the program of the Lambda functions. Each function serves one
+// endpoint of the API: the one that its handler setting names, which Lambda
+// hands down in _HANDLER.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+
+	awslambda "github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/singletable/singletable/examples/appcore/lambda"
+	"github.com/singletable/singletable/examples/appcore/setup"
+)
+
+func main() {
+	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
+	function, err := load(context.Background(), os.Getenv, log)
+	if err != nil {
+		log.Error("the function does not start", slog.Any("error", err))
+		os.Exit(1)
+	}
+	awslambda.Start(function)
+}
+
+// load returns the function that the environment names.
+func load(ctx context.Context, getenv func(string) string, log *slog.Logger) (lambda.Function, error) {
+	name := getenv("TABLE_NAME")
+	if name == "" {
+		return nil, fmt.Errorf("TABLE_NAME is not set")
+	}
+	app, _, err := setup.Production(ctx, name, getenv, log)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := app.HandlerOf(getenv("_HANDLER"))
+	if err != nil {
+		return nil, err
+	}
+	return lambda.New(handler), nil
+}

@@ -1,0 +1,370 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// asProgram is set in the environment of processes that are to be the program,
+// and not its tests.
+const asProgram = "APPCORE_TEST_MAIN"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// program returns the program as a command, with nothing of this environment
+// that it looks at.
+func program(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "AWS_") || strings.HasPrefix(v, "COGNITO_") || strings.HasPrefix(v, "CURSOR_")
+	})
+	cmd.Env = append(cmd.Env, asProgram+"=1")
+	return cmd
+}
+
+// server is the program as a process.
+type server struct {
+	cmd    *exec.Cmd
+	url    string
+	out    []string // what it printed when it was ready
+	log    *lockedBuffer
+	exited chan error
+}
+
+func start(t *testing.T, args ...string) *server {
+	t.Helper()
+	cmd := program(t.Context(), append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...)
+	return launch(t, cmd, "/notifications")
+}
+
+// launch starts a server and waits for the last line that it prints.
+func launch(t *testing.T, cmd *exec.Cmd, last string) *server {
+	t.Helper()
+	s := &server{cmd: cmd, log: &lockedBuffer{}, exited: make(chan error, 1)}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = s.log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	for s.url == "" || !strings.Contains(s.out[len(s.out)-1], last) {
+		if !lines.Scan() {
+			t.Fatalf("the server ended: %v\n%s", cmd.Wait(), s.log)
+		}
+		if after, found := strings.CutPrefix(lines.Text(), "listening on "); found {
+			s.url = after
+		}
+		s.out = append(s.out, lines.Text())
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, stdout)
+		s.exited <- cmd.Wait()
+	}()
+	return s
+}
+
+// end sends a signal and waits for the process to exit with status 0.
+func (s *server) end(t *testing.T, signal os.Signal) {
+	t.Helper()
+	if err := s.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-s.exited; err != nil {
+		t.Errorf("after %v: %v\n%s", signal, err, s.log)
+	}
+}
+
+// curl runs a line as it was printed, as a shell would.
+func curl(t *testing.T, line string, variables map[string]string) (status int, body string) {
+	t.Helper()
+	line = os.Expand(line, func(name string) string { return variables[name] })
+	target := regexp.MustCompile(`['"](http[^'"]*)['"]`).FindStringSubmatch(line)
+	if target == nil {
+		t.Fatalf("no address in %s", line)
+	}
+	method, content := http.MethodGet, ""
+	if data := regexp.MustCompile(`-d '([^']*)'`).FindStringSubmatch(line); data != nil {
+		method, content = http.MethodPost, data[1]
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, target[1], strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range regexp.MustCompile(`-H "([^:]*): ([^"]*)"`).FindAllStringSubmatch(line, -1) {
+		req.Header.Set(header[1], header[2])
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
+
+// engine returns the arguments for a server on an engine of the test's.
+func engine(t *testing.T) []string {
+	t.Helper()
+	e, err := tabletest.Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "AppCore-" + rand.Text() // the engine may not be ours alone
+	t.Cleanup(func() {
+		_, _ = e.Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
+		e.Close()
+	})
+	return []string{"-endpoint", e.Endpoint(), "-table", name}
+}
+
+func TestThePrintedLinesWork(t *testing.T) {
+	t.Parallel()
+	s := start(t, append(engine(t), "-demo")...)
+	variables := map[string]string{"RANDOM": "4711"}
+	tried := 0
+	for _, line := range s.out {
+		if !strings.Contains(line, "curl ") {
+			continue
+		}
+		tried++
+		status, body := curl(t, line, variables)
+		want := http.StatusOK
+		if strings.Contains(line, " -d ") {
+			want = http.StatusCreated
+		}
+		if status != want {
+			t.Errorf("%s\nstatus %d: %s", line, status, body)
+		}
+		switch trimmed := strings.TrimSpace(line); {
+		case strings.HasPrefix(trimmed, "TOKEN="):
+			variables["TOKEN"] = strings.TrimSpace(body)
+		case strings.HasPrefix(trimmed, "ID="):
+			variables["ID"] = regexp.MustCompile(`tx-[a-z0-9]*`).FindString(body)
+		case strings.Contains(trimmed, "/notifications") && !strings.Contains(body, "was approved"):
+			t.Errorf("no notifications with -demo: %s", body)
+		}
+	}
+	if tried != 7 {
+		t.Errorf("%d lines with curl, want 7:\n%s", tried, strings.Join(s.out, "\n"))
+	}
+	if status, body := curl(t, "curl '"+s.url+"/dev/token'", nil); status != http.StatusBadRequest {
+		t.Errorf("a token for nobody: status %d: %s", status, body)
+	}
+	if status, body := curl(t, "curl '"+s.url+"/.well-known/jwks.json'", nil); status != http.StatusOK || !strings.Contains(body, `"kid"`) {
+		t.Errorf("keys: status %d: %s", status, body)
+	}
+	s.end(t, os.Interrupt)
+}
+
+func TestSIGTERMFinishesWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	s := start(t, engine(t)...)
+	_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
+	u, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	// With Expect, the server says when the handler reads the body.
+	const body = `{"amount":500,"currency":"ARS"}`
+	fmt.Fprintf(conn, "POST /transactions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+		strings.TrimSpace(token), len(body))
+	r := bufio.NewReader(conn)
+	if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+		t.Fatalf("%q %v", line, err)
+	}
+	if _, err := r.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.log.wait(t, `"draining"`)
+	if _, err := io.WriteString(conn, body); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusCreated {
+		t.Errorf("status %d", resp.StatusCode)
+	}
+	if err := <-s.exited; err != nil {
+		t.Errorf("%v\n%s", err, s.log)
+	}
+}
+
+func TestAServerThatIsStartedAnewGivesTheSameAnswer(t *testing.T) {
+	t.Parallel()
+	data := filepath.Join(t.TempDir(), "data.db")
+	var answers []string
+	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		s := start(t, "-data", data)
+		_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
+		status, body := curl(t, "curl '"+s.url+`/transactions' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: k" -d '{"amount":500,"currency":"ARS"}'`,
+			map[string]string{"TOKEN": strings.TrimSpace(token)})
+		answers = append(answers, fmt.Sprint(status, body))
+		s.end(t, signal)
+	}
+	if answers[0] != answers[1] || !strings.HasPrefix(answers[0], "201") {
+		t.Errorf("answers: %q", answers)
+	}
+}
+
+func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
+	t.Parallel()
+	e, err := tabletest.Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "AppCore-" + rand.Text()
+	t.Cleanup(func() {
+		_, _ = e.Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
+		e.Close()
+	})
+	command := func() *exec.Cmd {
+		cmd := program(t.Context(), "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
+		cmd.Env = append(cmd.Env,
+			"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
+			"COGNITO_USER_POOL_ID=us-east-1_AbCdEfGhI", "COGNITO_CLIENT_ID=client",
+			"CURSOR_KEYS=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+		return cmd
+	}
+	if out, err := command().CombinedOutput(); err == nil || !strings.Contains(string(out), "does not exist") {
+		t.Errorf("without a table: %v\n%s", err, out)
+	}
+	if err := core.Schema(name).Ensure(t.Context(), e.Client()); err != nil {
+		t.Fatal(err)
+	}
+	s := launch(t, command(), "listening on")
+	for path, want := range map[string]int{
+		"/transactions":          http.StatusUnauthorized,
+		"/dev/token?user=u-1":    http.StatusNotFound,
+		"/.well-known/jwks.json": http.StatusNotFound,
+	} {
+		if status, body := curl(t, "curl '"+s.url+path+"'", nil); status != want {
+			t.Errorf("%s: status %d: %s", path, status, body)
+		}
+	}
+	s.end(t, syscall.SIGTERM)
+}
+
+func TestItRefusesToStartAndSaysWhy(t *testing.T) {
+	t.Parallel()
+	pool := []string{"AWS_REGION=eu-west-1", "COGNITO_USER_POOL_ID=eu-west-1_AbCdEfGhI", "COGNITO_CLIENT_ID=client"}
+	for _, c := range []struct {
+		name string
+		args []string
+		env  []string
+		says []string
+	}{
+		{"no user pool", nil, nil, []string{"COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", "AWS_REGION", "-dev"}},
+		{"no client", nil, pool[:2], []string{"COGNITO_CLIENT_ID"}},
+		{"no cursor keys", nil, pool, []string{"CURSOR_KEYS"}},
+		{"bad cursor keys", nil, append(pool[:3:3], "CURSOR_KEYS=short"), []string{"CURSOR_KEYS", "key 1"}},
+		{"bad cursor keys with -dev", []string{"-dev"}, []string{"CURSOR_KEYS=short"}, []string{"CURSOR_KEYS", "key 1"}},
+		{"-demo alone", []string{"-demo"}, nil, []string{"-dev"}},
+		{"-data alone", []string{"-data", "x"}, nil, []string{"-dev"}},
+		{"an argument", []string{"what"}, nil, []string{`"what"`}},
+		{"an address that is none", []string{"-dev", "-addr", "nowhere"}, nil, []string{"nowhere"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := program(t.Context(), c.args...)
+			cmd.Env = append(cmd.Env, c.env...)
+			out, err := cmd.CombinedOutput()
+			if err == nil || cmd.ProcessState.ExitCode() != 1 {
+				t.Errorf("%v\n%s", err, out)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(string(out), want) {
+					t.Errorf("it does not speak of %s: %s", want, out)
+				}
+			}
+		})
+	}
+}
+
+// lockedBuffer is a buffer that can be read while a process writes to it.
+type lockedBuffer struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	written chan struct{}
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.written != nil {
+		close(b.written)
+		b.written = nil
+	}
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// wait returns once the text has been written.
+func (b *lockedBuffer) wait(t *testing.T, text string) {
+	t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		b.mu.Lock()
+		found := strings.Contains(b.text.String(), text)
+		written := make(chan struct{})
+		b.written = written
+		b.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-written:
+		case <-timeout:
+			t.Fatalf("no %s in\n%s", text, b)
+		}
+	}
+}

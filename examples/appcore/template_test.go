@@ -1,0 +1,363 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/singletable/singletable/examples/appcore/api"
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/appcore/setup"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// template is what the tests look at of template.yaml. Functions of
+// CloudFormation such as !Ref are read as the text that follows them.
+type template struct {
+	Globals struct {
+		Function struct {
+			Runtime     string `yaml:"Runtime"`
+			Timeout     int    `yaml:"Timeout"`
+			Environment struct {
+				Variables map[string]string `yaml:"Variables"`
+			} `yaml:"Environment"`
+		} `yaml:"Function"`
+	} `yaml:"Globals"`
+	Resources map[string]struct {
+		Type       string    `yaml:"Type"`
+		Properties yaml.Node `yaml:"Properties"`
+	} `yaml:"Resources"`
+}
+
+type function struct {
+	Handler       string `yaml:"Handler"`
+	LoggingConfig struct {
+		LogGroup string `yaml:"LogGroup"`
+	} `yaml:"LoggingConfig"`
+	Events map[string]struct {
+		Type       string `yaml:"Type"`
+		Properties struct {
+			APIID  string `yaml:"ApiId"`
+			Method string `yaml:"Method"`
+			Path   string `yaml:"Path"`
+			Auth   any    `yaml:"Auth"`
+		} `yaml:"Properties"`
+	} `yaml:"Events"`
+	Policies []struct {
+		Statement []struct {
+			Effect    string                         `yaml:"Effect"`
+			Action    []string                       `yaml:"Action"`
+			Resource  string                         `yaml:"Resource"`
+			Condition map[string]map[string][]string `yaml:"Condition"`
+		} `yaml:"Statement"`
+	} `yaml:"Policies"`
+}
+
+func readTemplate(t *testing.T) template {
+	t.Helper()
+	text, err := os.ReadFile("template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tpl template
+	if err := yaml.Unmarshal(text, &tpl); err != nil {
+		t.Fatal(err)
+	}
+	return tpl
+}
+
+// resources returns the properties of all resources of a type by their names.
+func resources[T any](t *testing.T, tpl template, typ string) map[string]T {
+	t.Helper()
+	found := map[string]T{}
+	for name, r := range tpl.Resources {
+		if r.Type != typ {
+			continue
+		}
+		var properties T
+		if err := r.Properties.Decode(&properties); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		found[name] = properties
+	}
+	return found
+}
+
+func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
+	t.Parallel()
+	tables := resources[map[string]any](t, readTemplate(t), "AWS::DynamoDB::Table")
+	have := tables["Table"]
+	in, err := core.Schema("AppCore").CreateTableInput()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want map[string]any
+	text, err := json.Marshal(in)
+	if err == nil {
+		err = json.Unmarshal(text, &want)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := func(list any) map[string]any {
+		named := map[string]any{}
+		for _, element := range list.([]any) {
+			e := element.(map[string]any)
+			named[e["AttributeName"].(string)] = e["AttributeType"]
+		}
+		return named
+	}
+	if diff := cmp.Diff(byName(want["AttributeDefinitions"]), byName(have["AttributeDefinitions"])); diff != "" {
+		t.Errorf("attributes (-schema +template):\n%s", diff)
+	}
+	for _, property := range []string{"KeySchema", "BillingMode", "GlobalSecondaryIndexes"} {
+		if diff := cmp.Diff(withoutNil(want[property]), have[property]); diff != "" {
+			t.Errorf("%s (-schema +template):\n%s", property, diff)
+		}
+	}
+	ttl := map[string]any{"AttributeName": core.Schema("AppCore").TTL, "Enabled": true}
+	if diff := cmp.Diff(ttl, have["TimeToLiveSpecification"]); diff != "" {
+		t.Errorf("TTL (-schema +template):\n%s", diff)
+	}
+}
+
+// withoutNil drops what the SDK's structs leave open.
+func withoutNil(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = withoutNil(v[i])
+		}
+	case map[string]any:
+		for name, e := range v {
+			if e == nil {
+				delete(v, name)
+			}
+			v[name] = withoutNil(e)
+			if v[name] == nil {
+				delete(v, name)
+			}
+		}
+	}
+	return v
+}
+
+// What a function may do is what its endpoint does, on what it does it, and
+// nothing else.
+func TestFunctionsMayDoWhatTheyDoAndNoMore(t *testing.T) {
+	t.Parallel()
+	functions := map[string]function{}
+	for _, f := range resources[function](t, readTemplate(t), "AWS::Serverless::Function") {
+		functions[f.Handler] = f
+	}
+	done := whatEndpointsDo(t)
+	if len(functions) != len(done) || len(done) != 5 {
+		t.Errorf("%d functions for %d endpoints", len(functions), len(done))
+	}
+	for handler, d := range done {
+		f := functions[handler]
+		if len(f.Policies) != 1 || len(f.Policies[0].Statement) != 1 {
+			t.Fatalf("%s: policies %+v, want one statement", handler, f.Policies)
+		}
+		s := f.Policies[0].Statement[0]
+		slices.Sort(s.Action)
+		want := d.actions
+		if handler == "createTransaction" && !slices.Contains(want, "dynamodb:GetItem") {
+			// It looks for the record itself when DynamoDB has not returned it.
+			want = append([]string{"dynamodb:GetItem"}, want...)
+		}
+		if diff := cmp.Diff(want, s.Action); s.Effect != "Allow" || diff != "" {
+			t.Errorf("%s: actions (-done +allowed):\n%s", handler, diff)
+		}
+		resource := "Table.Arn"
+		if d.index {
+			resource = "${Table.Arn}/index/GSI1"
+		}
+		if s.Resource != resource {
+			t.Errorf("%s: resource %s, want %s", handler, s.Resource, resource)
+		}
+		allowed := s.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
+		var prefixes []string
+		for _, p := range d.prefixes {
+			prefixes = append(prefixes, p+"#*")
+		}
+		slices.Sort(allowed)
+		if diff := cmp.Diff(prefixes, allowed); diff != "" {
+			t.Errorf("%s: leading keys (-done +allowed):\n%s", handler, diff)
+		}
+	}
+}
+
+// deeds are what an endpoint does to the table.
+type deeds struct {
+	actions, prefixes []string
+	index             bool
+}
+
+// whatEndpointsDo calls each endpoint and looks at its requests to DynamoDB.
+func whatEndpointsDo(t *testing.T) map[string]deeds {
+	t.Helper()
+	var faults tabletest.Faults
+	client := tabletest.Client(t, faults.Install)
+	tbl := tabletest.NewWith(t, client, core.Schema("any"), nil)
+	service, err := setup.Service(client, tbl.Schema().Name, []paginate.Key{paginate.NewKey()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer, err := auth.NewIssuer(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := auth.NewCognito(issuer.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := issuer.Token("u-123")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := api.New(service, verifier, slog.New(slog.NewJSONHandler(io.Discard, nil))).Handler()
+	done := map[string]deeds{}
+	for _, route := range api.Routes() {
+		before := len(faults.Requests())
+		for range 2 { // the second POST is a repeated one
+			r := httptest.NewRequest(route.Method, strings.Replace(route.Path, "{id}", "tx-1", 1), strings.NewReader(`{"amount":1,"currency":"EUR"}`))
+			r.Header = http.Header{"Authorization": {"Bearer " + token}, "Idempotency-Key": {"k"}}
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code >= 500 {
+				t.Fatalf("%s: status %d", route.Name, w.Code)
+			}
+		}
+		var d deeds
+		for _, r := range faults.Requests()[before:] {
+			d.add(t, r)
+		}
+		slices.Sort(d.actions)
+		slices.Sort(d.prefixes)
+		d.actions, d.prefixes = slices.Compact(d.actions), slices.Compact(d.prefixes)
+		done[route.Name] = d
+	}
+	return done
+}
+
+// add takes apart a request to DynamoDB.
+func (d *deeds) add(t *testing.T, r tabletest.Request) {
+	t.Helper()
+	type item map[string]struct{ S string }
+	type keyed struct{ Key, Item item }
+	var body struct {
+		keyed
+		IndexName                 string
+		ExpressionAttributeValues item
+		TransactItems             []map[string]keyed
+	}
+	if err := json.Unmarshal(r.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	leading := func(pk string) {
+		prefix, _, _ := strings.Cut(pk, "#")
+		d.prefixes = append(d.prefixes, prefix)
+	}
+	switch r.Operation {
+	case "Query":
+		d.index = body.IndexName != ""
+		leading(body.ExpressionAttributeValues[":pk"].S)
+	case "GetItem":
+		leading(body.Key["pk"].S)
+	case "TransactWriteItems":
+		// What is allowed of a transaction is what is allowed of its parts.
+		for _, part := range body.TransactItems {
+			for verb, k := range part {
+				d.actions = append(d.actions, "dynamodb:"+verb+"Item")
+				leading(k.Item["pk"].S + k.Key["pk"].S)
+			}
+		}
+		return
+	}
+	d.actions = append(d.actions, "dynamodb:"+r.Operation)
+}
+
+func TestFunctionsAreTheEndpoints(t *testing.T) {
+	t.Parallel()
+	tpl := readTemplate(t)
+	var have, want []string
+	logs := resources[struct {
+		RetentionInDays string `yaml:"RetentionInDays"`
+	}](t, tpl, "AWS::Logs::LogGroup")
+	alarms := resources[struct {
+		MetricName string `yaml:"MetricName"`
+		Dimensions []struct {
+			Value string `yaml:"Value"`
+		} `yaml:"Dimensions"`
+	}](t, tpl, "AWS::CloudWatch::Alarm")
+	for name, f := range resources[function](t, tpl, "AWS::Serverless::Function") {
+		for _, e := range f.Events {
+			have = append(have, f.Handler+" "+e.Properties.Method+" "+e.Properties.Path)
+			if e.Type != "HttpApi" || e.Properties.APIID != "Api" || e.Properties.Auth != nil {
+				t.Errorf("%s: event %+v is not one of the API with its authorizer", name, e)
+			}
+		}
+		if logs[f.LoggingConfig.LogGroup].RetentionInDays == "" {
+			t.Errorf("%s: its logs are kept for ever", name)
+		}
+		alarm, found := alarms[name+"Errors"]
+		if !found || alarm.MetricName != "Errors" || len(alarm.Dimensions) != 1 || alarm.Dimensions[0].Value != name {
+			t.Errorf("%s: has no alarm for errors", name)
+		}
+	}
+	for _, r := range api.Routes() {
+		want = append(want, r.Name+" "+r.Method+" "+r.Path)
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("endpoints (-api +template):\n%s", diff)
+	}
+	variables := tpl.Globals.Function.Environment.Variables
+	for _, name := range []string{"TABLE_NAME", "COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", setup.CursorKeys} {
+		if variables[name] == "" {
+			t.Errorf("%s is not set", name)
+		}
+	}
+	for _, name := range []string{"ServerErrors", "TableThrottled", "IndexThrottled"} {
+		if _, found := alarms[name]; !found {
+			t.Errorf("there is no alarm %s", name)
+		}
+	}
+}
+
+func TestTheAPIAsksForTokensOfTheUserPool(t *testing.T) {
+	t.Parallel()
+	type authorizer struct {
+		IdentitySource   string `yaml:"IdentitySource"`
+		JwtConfiguration struct {
+			Issuer   string   `yaml:"issuer"`
+			Audience []string `yaml:"audience"`
+		} `yaml:"JwtConfiguration"`
+	}
+	apis := resources[struct {
+		Auth struct {
+			DefaultAuthorizer string                `yaml:"DefaultAuthorizer"`
+			Authorizers       map[string]authorizer `yaml:"Authorizers"`
+		} `yaml:"Auth"`
+	}](t, readTemplate(t), "AWS::Serverless::HttpApi")
+	a := apis["Api"].Auth
+	jwt := a.Authorizers[a.DefaultAuthorizer]
+	if jwt.IdentitySource != "$request.header.Authorization" ||
+		jwt.JwtConfiguration.Issuer != "https://cognito-idp.${AWS::Region}.amazonaws.com/${UserPoolId}" ||
+		!slices.Equal(jwt.JwtConfiguration.Audience, []string{"ClientId"}) {
+		t.Errorf("authorizer: %+v", a)
+	}
+}
