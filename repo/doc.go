@@ -16,7 +16,7 @@
 //
 // The same writes exist as ops ([Repo.CreateOps], [Repo.PutOps],
 // [Repo.UpdateOps], [Repo.DeleteOps]), to be joined across entities into one
-// [table.Table.Transact].
+// [table.Table.Transact]. [Repo.UpdateWith] joins them to an update.
 //
 // A query over a partition that holds entities of several types is read by
 // [Collect], into a slice for each type, or by [Stream], in the order of the

@@ -140,8 +140,20 @@ func (r *Repo[T]) Put(ctx context.Context, v T) error {
 // without versions is [ErrInvalidEntity], since updates would be lost: use
 // [table.Update] for changes that DynamoDB can carry out by itself.
 func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) error) (T, error) {
+	return r.update(ctx, "Update", key, func(v *T) ([]table.Op, error) { return nil, change(v) })
+}
+
+// UpdateWith is [Repo.Update] together with other writes: change modifies its
+// argument and returns ops, and all of it is one transaction. When somebody else
+// has written the entity meanwhile, change is called again, and returns ops for
+// what it is given then. If one of its ops fails, nothing is written.
+func (r *Repo[T]) UpdateWith(ctx context.Context, key keys.Key, change func(*T) ([]table.Op, error)) (T, error) {
+	return r.update(ctx, "UpdateWith", key, change)
+}
+
+func (r *Repo[T]) update(ctx context.Context, op string, key keys.Key, change func(*T) ([]table.Op, error)) (T, error) {
 	var zero T
-	if err := r.needVersion("Update", key); err != nil {
+	if err := r.needVersion(op, key); err != nil {
 		return zero, err
 	}
 	for attempt := 1; ; attempt++ {
@@ -149,13 +161,18 @@ func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) erro
 		if err != nil {
 			return zero, err
 		}
-		v, err := r.modify(old, change)
+		v, err := r.copied(op, old)
 		if err != nil {
 			return zero, err
 		}
-		err = r.run(ctx, r.UpdateOps(old, v))
+		with, err := change(&v)
+		if err != nil {
+			return zero, err
+		}
+		err = r.run(ctx, append(r.UpdateOps(old, v), with...))
 		if err == nil {
-			return v, setVersion(&v, r.entity.Version, r.version(old)+1)
+			err = setVersion(&v, r.entity.Version, r.version(old)+1)
+			return v, err
 		}
 		if !r.again(ctx, err, attempt) {
 			return zero, err
@@ -163,19 +180,18 @@ func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) erro
 	}
 }
 
-// modify applies change to a copy of old that shares no memory with it, so that
-// the keys of old can still be told.
-func (r *Repo[T]) modify(old T, change func(*T) error) (T, error) {
+// copied returns a copy of a value that shares no memory with it, so that after
+// a change of the copy the old keys can still be told.
+func (r *Repo[T]) copied(op string, old T) (T, error) {
 	var v T
 	item, err := encode(old)
 	if err == nil {
 		err = item.Decode(&v)
 	}
 	if err != nil {
-		return v, r.fail("Update", r.key(old), err)
+		return v, r.fail(op, r.key(old), err)
 	}
-	err = change(&v)
-	return v, err
+	return v, nil
 }
 
 // Delete removes the entity under the key of any of its placements, with all of
@@ -227,7 +243,7 @@ const (
 	maxUpdates = 64
 	// updateDelay and maxUpdateDelay span the pauses before, of full jitter.
 	updateDelay    = 2 * time.Millisecond
-	maxUpdateDelay = 250 * time.Millisecond
+	maxUpdateDelay = 100 * time.Millisecond
 )
 
 // again reports whether a write that failed should be tried once more with the

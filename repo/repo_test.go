@@ -434,6 +434,46 @@ func TestAnErrorOfTheChangeEndsUpdate(t *testing.T) {
 	}
 }
 
+func TestUpdateWithWritesAllOrNothing(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
+	check(t, users.Create(t.Context(), User{ID: "u-123"}))
+
+	// Somebody else is faster once, so that the change begins anew.
+	calls := 0
+	got, err := users.UpdateWith(t.Context(), userKey("u-123"), func(u *User) ([]table.Op, error) {
+		if calls++; calls == 1 {
+			_, err := users.Update(t.Context(), userKey("u-123"), func(u *User) error { u.Logins += 10; return nil })
+			check(t, err)
+		}
+		u.Logins++
+		return txs.CreateOps(newTx(u.Logins)), nil
+	})
+	check(t, err)
+	if want := (User{ID: "u-123", Logins: 11, Version: 3}); got != want || calls != 2 {
+		t.Errorf("after %d calls: %+v, want %+v", calls, got, want)
+	}
+	if byID, byUser := placements(t, tbl, newTx(11)); byID == nil || byUser == nil {
+		t.Error("the other write is missing")
+	}
+	if byID, _ := placements(t, tbl, newTx(1)); byID != nil {
+		t.Error("the write of the call that came too late is there")
+	}
+
+	// An op that fails takes the update with it.
+	_, err = users.UpdateWith(t.Context(), userKey("u-123"), func(u *User) ([]table.Op, error) {
+		u.Logins = 99
+		return txs.CreateOps(newTx(11)), nil
+	})
+	if !errors.Is(err, table.ErrExists) {
+		t.Errorf("error: %v", err)
+	}
+	if u := must[User](t)(users.Get(t.Context(), userKey("u-123"))); u != got {
+		t.Errorf("stored: %+v, want %+v", u, got)
+	}
+}
+
 func TestUpdateEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
