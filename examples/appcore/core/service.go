@@ -21,7 +21,6 @@ import (
 
 // Service is the application. It is safe for concurrent use. Get one from [New].
 type Service struct {
-	table         *table.Table
 	users         *repo.Repo[User]
 	transactions  *repo.Repo[Transaction]
 	notifications *repo.Repo[Notification]
@@ -34,7 +33,7 @@ type Service struct {
 
 // New returns the application on a table with the keys and indexes of [Schema].
 func New(t *table.Table) (*Service, error) {
-	s := &Service{table: t, now: t.Now}
+	s := &Service{now: t.Now}
 	var err error
 	if s.users, err = repo.New(t, userEntity); err != nil {
 		return nil, err
