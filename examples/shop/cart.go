@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// CartLine is stored once, as USER#<user> / CART#<product>, and is in GSI1 as
+// CART#<product> / USER#<user>: the same relation from the other side.
+type CartLine struct {
+	UserID    string    `dynamodbav:"userId"`
+	ProductID string    `dynamodbav:"productId"`
+	Name      string    `dynamodbav:"name"`
+	Quantity  int       `dynamodbav:"quantity"`
+	AddedAt   time.Time `dynamodbav:"addedAt"`
+	// Version lets an order take a line only as it was read.
+	Version int `dynamodbav:"version"`
+}
+
+var cartLineEntity = repo.Entity[CartLine]{
+	Type: "CART_LINE",
+	Key:  func(l CartLine) keys.Key { return cartLineKey(l.UserID, l.ProductID) },
+	Indexes: repo.Indexes[CartLine]{gsi1: func(l CartLine) keys.Key {
+		return keys.Key{PK: cartPrefix.PK(l.ProductID), SK: keys.User.SK(keys.Str(l.UserID))}
+	}},
+	Version: "version",
+}
+
+func cartLineKey(user, product string) keys.Key {
+	return keys.Key{PK: keys.User.PK(user), SK: cartPrefix.SK(keys.Str(product))}
+}
+
+var (
+	errNotSold  = errors.New("this product is not sold")
+	errQuantity = errors.New("a quantity is at least one")
+)
+
+// addToCart puts pieces of a product into a user's cart, beside those that are
+// there. It does not look at the stock, which only an order takes from.
+func (s *shop) addToCart(ctx context.Context, user, product string, quantity int, at time.Time) error {
+	if quantity < 1 {
+		return errQuantity
+	}
+	p, err := s.productByID(ctx, product)
+	if errors.Is(err, table.ErrNotFound) || err == nil && !p.Active {
+		return fmt.Errorf("%w: %s", errNotSold, product)
+	}
+	if err != nil {
+		return err
+	}
+	line := CartLine{UserID: user, ProductID: product, Name: p.Name, Quantity: quantity, AddedAt: at}
+	// Whether the line is there may change between the two writes; nobody's
+	// cart changes that often.
+	for range 3 {
+		if err = s.cartLines.Create(ctx, line); !errors.Is(err, table.ErrExists) {
+			return err
+		}
+		_, err = s.cartLines.Update(ctx, cartLineKey(user, product), func(l *CartLine) error {
+			l.Quantity += quantity
+			return nil
+		})
+		if !errors.Is(err, table.ErrNotFound) {
+			return err
+		}
+	}
+	return err
+}
+
+// removeFromCart takes a product out of a user's cart. It is no error if it is
+// not there.
+func (s *shop) removeFromCart(ctx context.Context, user, product string) error {
+	return s.cartLines.Delete(ctx, cartLineKey(user, product))
+}
+
+func cartOf(user string) table.Query {
+	return table.Query{PK: keys.User.PK(user), Range: cartPrefix.All()}
+}
+
+// cart returns the lines of a user's cart.
+func (s *shop) cart(ctx context.Context, user string) ([]CartLine, error) {
+	return table.Collect(s.cartLines.All(ctx, cartOf(user)))
+}
+
+func cartsWithProduct(product string) table.Query {
+	return table.Query{Index: gsi1, PK: cartPrefix.PK(product), Range: keys.User.All()}
+}
+
+// cartsWith returns the cart lines, of all users, that hold a product.
+func (s *shop) cartsWith(ctx context.Context, product string, limit int, after string) (table.Page[CartLine], error) {
+	q := cartsWithProduct(product)
+	q.Limit, q.After = limit, after
+	return s.cartLines.Query(ctx, q)
+}

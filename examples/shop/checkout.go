@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// maxCartLines is how many products an order can have. DynamoDB takes 100 writes
+// in a transaction: two for the order, three for each product.
+const maxCartLines = (100 - 2) / 3
+
+var (
+	errEmptyCart    = errors.New("the cart is empty")
+	errCartTooLarge = fmt.Errorf("an order has at most %d products", maxCartLines)
+	errOutOfStock   = errors.New("out of stock")
+	errPriceChanged = errors.New("the price has changed")
+)
+
+// StockError names the products of which there are not enough. It matches
+// [errOutOfStock].
+type StockError struct {
+	Short []Shortage
+}
+
+// Shortage is a product of which there are not enough.
+type Shortage struct {
+	ProductID, Name string
+	Wanted, Left    int
+}
+
+// Error names the products.
+func (e *StockError) Error() string {
+	texts := make([]string, len(e.Short))
+	for i, s := range e.Short {
+		texts[i] = fmt.Sprintf("%s (%d wanted, %d left)", s.Name, s.Wanted, s.Left)
+	}
+	return errOutOfStock.Error() + ": " + strings.Join(texts, ", ")
+}
+
+// Unwrap returns [errOutOfStock].
+func (e *StockError) Unwrap() error { return errOutOfStock }
+
+// checkOut turns a user's cart into an order, in one transaction: the order, the
+// entry in the user's list, the order's items are created, the cart's lines
+// deleted, and the stock of each product taken down if there is enough of it. If
+// any of that cannot be, nothing happens.
+//
+// A product that has run out is a [*StockError]. A cart or product that changes
+// at that moment is [table.ErrConflict] or [errPriceChanged]: the user should see
+// the cart again. An order id that is taken is [table.ErrExists]. After
+// [table.ErrOutcomeUnknown], look for the order under its id.
+func (s *shop) checkOut(ctx context.Context, user, orderID string, at time.Time) (Order, error) {
+	lines, err := table.Collect(s.cartLines.Consistent().All(ctx, cartOf(user)))
+	switch {
+	case err != nil:
+		return Order{}, err
+	case len(lines) == 0:
+		return Order{}, errEmptyCart
+	case len(lines) > maxCartLines:
+		return Order{}, errCartTooLarge
+	}
+	products, err := s.productsIn(ctx, lines)
+	if err != nil {
+		return Order{}, err
+	}
+	order := Order{ID: orderID, UserID: user, PlacedAt: at, Status: placed, Items: len(lines)}
+	var ops []table.Op
+	for i, line := range lines {
+		p := products[i]
+		order.Total += int64(line.Quantity) * p.Price
+		item := OrderItem{
+			OrderID: orderID, Number: i + 1,
+			ProductID: p.ID, Name: p.Name, Quantity: line.Quantity, Price: p.Price,
+		}
+		ops = append(ops, s.orderItems.CreateOps(item)...)
+		ops = append(ops, s.cartLines.DeleteOps(line)...)
+		ops = append(ops, take(p, line.Quantity))
+	}
+	ops = append(s.orders.CreateOps(order), ops...)
+	if err := s.table.Transact(ctx, ops...); err != nil {
+		return Order{}, s.refused(ctx, lines, products, err)
+	}
+	order.Version = 1
+	return order, nil
+}
+
+// productsIn returns the products of cart lines, in their order.
+func (s *shop) productsIn(ctx context.Context, lines []CartLine) ([]Product, error) {
+	wanted := make([]keys.Key, len(lines))
+	for i, line := range lines {
+		wanted[i] = productKey(line.ProductID)
+	}
+	products, absent, err := s.products.Consistent().GetMany(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	for i, line := range lines {
+		for _, key := range absent {
+			if key == wanted[i] {
+				return nil, fmt.Errorf("%w: %s", errNotSold, line.Name)
+			}
+		}
+	}
+	return products, nil
+}
+
+// take is the write that takes pieces from the stock of a product, provided that
+// there are so many and that it is sold at the price that was read. DynamoDB
+// does the arithmetic: buyers need not know how many pieces there are, and do
+// not disturb each other while there are enough.
+func take(p Product, quantity int) table.Op {
+	stock, version := expression.Name("stock"), expression.Name("version")
+	update := expression.
+		Add(stock, expression.Value(-quantity)).
+		Add(version, expression.Value(1))
+	return table.Update(productKey(p.ID), update).
+		If(stock.GreaterThanEqual(expression.Value(quantity))).
+		If(expression.Name("active").Equal(expression.Value(true))).
+		If(expression.Name("price").Equal(expression.Value(p.Price))).
+		Named("stock of " + p.Name)
+}
+
+// refused tells in the words of the shop why the transaction of an order was
+// refused.
+func (s *shop) refused(ctx context.Context, lines []CartLine, products []Product, err error) error {
+	var short []Shortage
+	var other error
+	for _, op := range failedOps(err) {
+		for i, p := range products {
+			if op.Key != productKey(p.ID) || !errors.Is(op, table.ErrConditionFailed) {
+				continue
+			}
+			now, readErr := s.asRefused(ctx, op)
+			switch wanted := lines[i].Quantity; {
+			case errors.Is(readErr, table.ErrNotFound) || readErr == nil && !now.Active:
+				other = fmt.Errorf("%w: %s", errNotSold, p.Name)
+			case readErr != nil:
+				return errors.Join(err, readErr)
+			case now.Stock < wanted:
+				short = append(short, Shortage{ProductID: p.ID, Name: p.Name, Wanted: wanted, Left: now.Stock})
+			default:
+				other = fmt.Errorf("%w: %s", errPriceChanged, p.Name)
+			}
+		}
+	}
+	switch {
+	case len(short) > 0:
+		return fmt.Errorf("%w: %w", &StockError{Short: short}, err)
+	case other != nil:
+		return fmt.Errorf("%w: %w", other, err)
+	}
+	return err
+}
+
+// asRefused returns the product that made the condition of an op fail: as the
+// engine returned it, or else as it is now.
+func (s *shop) asRefused(ctx context.Context, op *table.OpError) (Product, error) {
+	if op.Old == nil {
+		return s.products.Consistent().Get(ctx, op.Key)
+	}
+	var p Product
+	err := op.Old.Decode(&p)
+	return p, err
+}

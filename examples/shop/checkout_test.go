@@ -1,0 +1,290 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func TestAnOrderTakesTheCartAndTheStock(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Price: 4900, Stock: 3}, Product{ID: "bowl", Name: "Bowl", Price: 900, Stock: 5})
+	must(t, s.addToCart(t.Context(), "ana", "lamp", 3, noon))
+	must(t, s.addToCart(t.Context(), "ana", "bowl", 2, noon))
+
+	placedOrder, err := s.checkOut(t.Context(), "ana", "o-1", noon)
+	must(t, err)
+	want := Order{ID: "o-1", UserID: "ana", PlacedAt: noon, Status: placed, Items: 2, Total: 3*4900 + 2*900, Version: 1}
+	if diff := cmp.Diff(want, placedOrder); diff != "" {
+		t.Errorf("the order (-want +got):\n%s", diff)
+	}
+	order, items, err := s.orderWithItems(t.Context(), "o-1")
+	must(t, err)
+	if diff := cmp.Diff(want, order); diff != "" {
+		t.Errorf("the stored order (-want +got):\n%s", diff)
+	}
+	wantItems := []OrderItem{
+		{OrderID: "o-1", Number: 1, ProductID: "bowl", Name: "Bowl", Quantity: 2, Price: 900},
+		{OrderID: "o-1", Number: 2, ProductID: "lamp", Name: "Lamp", Quantity: 3, Price: 4900},
+	}
+	if diff := cmp.Diff(wantItems, items); diff != "" {
+		t.Errorf("the items (-want +got):\n%s", diff)
+	}
+	if lamps, bowls := inStock(t, s, "lamp"), inStock(t, s, "bowl"); lamps != 0 || bowls != 3 {
+		t.Errorf("in stock: %d lamps, %d bowls", lamps, bowls)
+	}
+	if _, err := s.checkOut(t.Context(), "ana", "o-2", noon); !errors.Is(err, errEmptyCart) {
+		t.Errorf("the same cart again: %v", err)
+	}
+}
+
+// nothingWritten checks that an order was refused as a whole.
+func nothingWritten(t *testing.T, s *shop, user, order string, cart map[string]int) {
+	t.Helper()
+	if _, _, err := s.orderWithItems(t.Context(), order); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("the order is there: %v", err)
+	}
+	page, err := s.ordersByUser(t.Context(), user, 0, "")
+	must(t, err)
+	if len(page.Items) > 0 {
+		t.Errorf("the user's orders: %v", page.Items)
+	}
+	if diff := cmp.Diff(cart, quantities(t, s, user)); diff != "" {
+		t.Errorf("the cart (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheErrorNamesTheProductsThatRanOut(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	stock(t, s,
+		Product{ID: "lamp", Name: "Desk lamp", Stock: 1},
+		Product{ID: "bowl", Name: "Bowl", Stock: 50},
+		Product{ID: "spade", Name: "Spade"},
+	)
+	cart := map[string]int{"lamp": 2, "bowl": 4, "spade": 1}
+	for product, quantity := range cart {
+		must(t, s.addToCart(t.Context(), "ana", product, quantity, noon))
+	}
+	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
+	short, ok := errors.AsType[*StockError](err)
+	if !ok || !errors.Is(err, errOutOfStock) {
+		t.Fatalf("error: %v", err)
+	}
+	want := []Shortage{
+		{ProductID: "lamp", Name: "Desk lamp", Wanted: 2, Left: 1},
+		{ProductID: "spade", Name: "Spade", Wanted: 1, Left: 0},
+	}
+	if diff := cmp.Diff(want, short.Short); diff != "" {
+		t.Errorf("what ran out (-want +got):\n%s", diff)
+	}
+	if want := "out of stock: Desk lamp (2 wanted, 1 left), Spade (1 wanted, 0 left)"; short.Error() != want {
+		t.Errorf("message %q, want %q", short, want)
+	}
+	nothingWritten(t, s, "ana", "o-1", cart)
+	if bowls := inStock(t, s, "bowl"); bowls != 50 {
+		t.Errorf("%d bowls are left of 50", bowls)
+	}
+}
+
+func TestAnEngineThatDoesNotReturnTheProductIsAskedForIt(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s, _ := openFaulty(t, &faults)
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 1})
+	must(t, s.addToCart(t.Context(), "ana", "lamp", 2, noon))
+	faults.Next("TransactWriteItems", tabletest.CancelTransaction("None", "None", "None", "None", "ConditionalCheckFailed"))
+	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
+	short, ok := errors.AsType[*StockError](err)
+	if !ok {
+		t.Fatalf("error: %v", err)
+	}
+	if diff := cmp.Diff([]Shortage{{ProductID: "lamp", Name: "Lamp", Wanted: 2, Left: 1}}, short.Short); diff != "" {
+		t.Errorf("what ran out (-want +got):\n%s", diff)
+	}
+}
+
+func TestOf200BuyersOfTheLast50Pieces50Succeed(t *testing.T) {
+	t.Parallel()
+	const buyers, pieces = 200, 50
+	s := open(t)
+	stock(t, s, Product{ID: "lamp", Name: "Desk lamp", Price: 4900, Stock: pieces})
+	user := func(i int) string { return fmt.Sprintf("u-%d", i) }
+	var lines []table.Op
+	for i := range buyers {
+		lines = append(lines, s.cartLines.CreateOps(CartLine{UserID: user(i), ProductID: "lamp", Name: "Desk lamp", Quantity: 1})...)
+	}
+	for len(lines) > 0 {
+		n := min(len(lines), 100)
+		must(t, s.table.Transact(t.Context(), lines[:n]...))
+		lines = lines[n:]
+	}
+
+	errs := atOnce(buyers, func(i int) error {
+		for {
+			_, err := s.checkOut(t.Context(), user(i), "o-"+user(i), noon)
+			// An engine that is busy with the others asks to come again.
+			if !errors.Is(err, table.ErrConflict) {
+				return err
+			}
+		}
+	})
+	bought := 0
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			bought++
+		case !errors.Is(err, errOutOfStock) || !strings.Contains(err.Error(), "Desk lamp (1 wanted, 0 left)"):
+			t.Errorf("buyer %d: %v", i, err)
+		}
+		order, items, missing := s.orderWithItems(t.Context(), "o-"+user(i))
+		if (missing == nil) != (err == nil) || err == nil && (order.UserID != user(i) || len(items) != 1) {
+			t.Errorf("buyer %d: checkout %v, order %v with %d items, %v", i, err, order, len(items), missing)
+		}
+	}
+	if left := inStock(t, s, "lamp"); bought != pieces || left != 0 {
+		t.Errorf("%d orders of %d pieces, %d left", bought, pieces, left)
+	}
+	page, err := s.cartsWith(t.Context(), "lamp", buyers, "")
+	must(t, err)
+	if len(page.Items) != buyers-pieces {
+		t.Errorf("%d carts still hold the lamp, want %d", len(page.Items), buyers-pieces)
+	}
+}
+
+func TestAnOrderWhoseAnswerIsLostIsPlacedOnce(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s, _ := openFaulty(t, &faults)
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 3})
+	must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+	faults.Next("TransactWriteItems", tabletest.LoseResponse())
+	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
+	must(t, err)
+	if left := inStock(t, s, "lamp"); left != 2 {
+		t.Errorf("%d in stock, want 2", left)
+	}
+}
+
+func TestAnOrderIsOfWhatWasRead(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		meanwhile func(*testing.T, *shop)
+		cart      map[string]int
+		want      error
+	}{
+		"more of it in the cart": {func(t *testing.T, s *shop) {
+			must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+		}, map[string]int{"lamp": 2}, table.ErrConflict},
+		"none of it in the cart": {func(t *testing.T, s *shop) {
+			must(t, s.removeFromCart(t.Context(), "ana", "lamp"))
+		}, map[string]int{}, table.ErrConflict},
+		"another price": {func(t *testing.T, s *shop) {
+			_, err := s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Price++; return nil })
+			must(t, err)
+		}, map[string]int{"lamp": 1}, errPriceChanged},
+		"not sold any more": {func(t *testing.T, s *shop) {
+			_, err := s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Active = false; return nil })
+			must(t, err)
+		}, map[string]int{"lamp": 1}, errNotSold},
+		"deleted": {func(t *testing.T, s *shop) {
+			must(t, s.products.Delete(t.Context(), productKey("lamp")))
+		}, map[string]int{"lamp": 1}, errNotSold},
+		"sold out": {func(t *testing.T, s *shop) {
+			_, err := s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Stock = 0; return nil })
+			must(t, err)
+		}, map[string]int{"lamp": 1}, errOutOfStock},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var faults tabletest.Faults
+			s, plain := openFaulty(t, &faults)
+			stock(t, s, Product{ID: "lamp", Name: "Lamp", Price: 100, Stock: 1})
+			must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+			faults.Next("TransactWriteItems", meanwhile(func() { c.meanwhile(t, plain) }))
+			if _, err := s.checkOut(t.Context(), "ana", "o-1", noon); !errors.Is(err, c.want) {
+				t.Errorf("error %v, want %v", err, c.want)
+			}
+			nothingWritten(t, plain, "ana", "o-1", c.cart)
+		})
+	}
+}
+
+func TestACartIsOrderedOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 100})
+	must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+	bought := 0
+	for i, err := range atOnce(8, func(i int) error {
+		_, err := s.checkOut(t.Context(), "ana", fmt.Sprintf("o-%d", i), noon)
+		return err
+	}) {
+		switch {
+		case err == nil:
+			bought++
+		case !errors.Is(err, table.ErrConflict) && !errors.Is(err, errEmptyCart):
+			t.Errorf("checkout %d: %v", i, err)
+		}
+	}
+	if left := inStock(t, s, "lamp"); bought != 1 || left != 99 {
+		t.Errorf("%d orders, %d in stock", bought, left)
+	}
+}
+
+func TestAnOrderIDIsUsedOnce(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9})
+	for _, user := range []string{"ana", "bruno"} {
+		must(t, s.addToCart(t.Context(), user, "lamp", 1, noon))
+	}
+	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
+	must(t, err)
+	if _, err := s.checkOut(t.Context(), "bruno", "o-1", noon); !errors.Is(err, table.ErrExists) {
+		t.Errorf("error: %v", err)
+	}
+}
+
+func TestTheLargestOrderIsOneTransaction(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var products []Product
+	for i := range maxCartLines + 1 {
+		products = append(products, Product{ID: fmt.Sprintf("p-%02d", i), Name: fmt.Sprintf("Part %d", i), Price: 1, Stock: 1})
+	}
+	stock(t, s, products...)
+	for _, p := range products {
+		must(t, s.addToCart(t.Context(), "ana", p.ID, 1, noon))
+	}
+	if _, err := s.checkOut(t.Context(), "ana", "o-1", noon); !errors.Is(err, errCartTooLarge) {
+		t.Errorf("one product too many: %v", err)
+	}
+	must(t, s.removeFromCart(t.Context(), "ana", "p-00"))
+	o, err := s.checkOut(t.Context(), "ana", "o-1", noon)
+	must(t, err)
+	if o.Items != maxCartLines || o.Total != maxCartLines {
+		t.Errorf("the order: %+v", o)
+	}
+}
+
+func TestAProductThatIsGoneFromTheShopCannotBeOrdered(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9}, Product{ID: "desk", Name: "Desk", Stock: 9})
+	must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+	must(t, s.addToCart(t.Context(), "ana", "desk", 1, noon))
+	must(t, s.products.Delete(t.Context(), productKey("lamp")))
+	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
+	if !errors.Is(err, errNotSold) || !strings.Contains(err.Error(), "Lamp") {
+		t.Errorf("error: %v", err)
+	}
+	nothingWritten(t, s, "ana", "o-1", map[string]int{"lamp": 1, "desk": 1})
+}

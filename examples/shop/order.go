@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Status is how far an order has come.
+type Status string
+
+// An order goes through these, one after the other.
+const (
+	placed    Status = "PLACED"
+	paid      Status = "PAID"
+	shipped   Status = "SHIPPED"
+	delivered Status = "DELIVERED"
+)
+
+// before returns the status that an order has right before this one. It is ""
+// for the first, and for what is no status.
+func (s Status) before() Status {
+	switch s {
+	case paid:
+		return placed
+	case shipped:
+		return paid
+	case delivered:
+		return shipped
+	}
+	return ""
+}
+
+// Order is stored twice: as ORDER#<id> / METADATA, next to its items, and as
+// USER#<user> / ORDER#<time>#<id>, in the list of the user's orders. Every write
+// writes both.
+type Order struct {
+	ID       string    `dynamodbav:"orderId"`
+	UserID   string    `dynamodbav:"userId"`
+	PlacedAt time.Time `dynamodbav:"placedAt"`
+	Status   Status    `dynamodbav:"status"`
+	Items    int       `dynamodbav:"items"`
+	Total    int64     `dynamodbav:"total"` // in cents
+	Version  int       `dynamodbav:"version"`
+}
+
+var orderEntity = repo.Entity[Order]{
+	Type:    "ORDER",
+	Key:     func(o Order) keys.Key { return orderKey(o.ID) },
+	Copies:  []repo.Placement[Order]{{Name: "by user", Key: orderByUser}},
+	Version: "version",
+}
+
+func orderKey(id string) keys.Key {
+	return keys.Key{PK: orderPrefix.PK(id), SK: keys.Metadata}
+}
+
+func orderByUser(o Order) keys.Key {
+	return keys.Key{PK: keys.User.PK(o.UserID), SK: orderPrefix.SK(keys.Time(o.PlacedAt), keys.Str(o.ID))}
+}
+
+// OrderItem is stored once, as ORDER#<order> / ITEM#<number>. It keeps the name
+// and the price that the product had.
+type OrderItem struct {
+	OrderID   string `dynamodbav:"orderId"`
+	Number    int    `dynamodbav:"number"` // from 1
+	ProductID string `dynamodbav:"productId"`
+	Name      string `dynamodbav:"name"`
+	Quantity  int    `dynamodbav:"quantity"`
+	Price     int64  `dynamodbav:"price"` // of one piece, in cents
+}
+
+var orderItemEntity = repo.Entity[OrderItem]{
+	Type: "ORDER_ITEM",
+	Key: func(i OrderItem) keys.Key {
+		return keys.Key{PK: orderPrefix.PK(i.OrderID), SK: itemPrefix.SK(keys.Int(i.Number, 3))}
+	},
+}
+
+// orderPartition is the query for an order and its items: all that is stored
+// under its partition key.
+func orderPartition(id string) table.Query {
+	return table.Query{PK: orderPrefix.PK(id)}
+}
+
+// orderWithItems returns an order and its items, with one query.
+func (s *shop) orderWithItems(ctx context.Context, id string) (Order, []OrderItem, error) {
+	var orders []Order
+	var items []OrderItem
+	err := repo.Collect(ctx, s.table, orderPartition(id), s.orders.Into(&orders), s.orderItems.Into(&items))
+	if err != nil {
+		return Order{}, nil, err
+	}
+	if len(orders) == 0 {
+		return Order{}, nil, fmt.Errorf("order: %w", table.ErrNotFound)
+	}
+	return orders[0], items, nil
+}
+
+func ordersOf(user string) table.Query {
+	return table.Query{PK: keys.User.PK(user), Range: orderPrefix.All(), Reverse: true}
+}
+
+// ordersByUser returns a page of a user's orders, newest first.
+func (s *shop) ordersByUser(ctx context.Context, user string, limit int, after string) (table.Page[Order], error) {
+	q := ordersOf(user)
+	// A token that another user was given is refused.
+	q.Limit, q.After, q.Scope = limit, after, user
+	return s.orders.Query(ctx, q)
+}
+
+var errStatus = errors.New("an order does not go this way")
+
+// advance moves an order on to a status, in both of its items. One that is not
+// right before that status is [errStatus].
+func (s *shop) advance(ctx context.Context, id string, to Status) (Order, error) {
+	return s.orders.Update(ctx, orderKey(id), func(o *Order) error {
+		if o.Status != to.before() {
+			return fmt.Errorf("%w: from %s to %s", errStatus, o.Status, to)
+		}
+		o.Status = to
+		return nil
+	})
+}

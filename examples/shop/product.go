@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Product is stored once, as PRODUCT#<id> / METADATA. While it is active, the
+// item stands in both indexes, by category and by name. An inactive one has no
+// index keys, and so is in neither: the indexes are sparse, and what reads them
+// need not filter.
+type Product struct {
+	ID       string `dynamodbav:"productId"`
+	Name     string `dynamodbav:"name"`
+	Category string `dynamodbav:"categoryId"`
+	Price    int64  `dynamodbav:"price"` // in cents
+	Stock    int    `dynamodbav:"stock"`
+	Active   bool   `dynamodbav:"active"`
+	// Version counts all writes, also those of a sale, which takes from Stock
+	// without reading it. So a change that was made of an older product is
+	// noticed, and does not bring back what was sold meanwhile.
+	Version int `dynamodbav:"version"`
+}
+
+var productEntity = repo.Entity[Product]{
+	Type:    "PRODUCT",
+	Key:     func(p Product) keys.Key { return productKey(p.ID) },
+	Indexes: repo.Indexes[Product]{gsi1: inCategory, gsi2: inNames},
+	Version: "version",
+}
+
+func productKey(id string) keys.Key {
+	return keys.Key{PK: productPrefix.PK(id), SK: keys.Metadata}
+}
+
+// inCategory is CATEGORY#<category> / NAME#<name>#<id>: in order of names. The
+// id tells products of one name apart.
+func inCategory(p Product) keys.Key {
+	if !p.Active {
+		return keys.Key{}
+	}
+	return keys.Key{
+		PK: categoryPrefix.PK(p.Category),
+		SK: namePrefix.SK(keys.Str(normalName(p.Name)), keys.Str(p.ID)),
+	}
+}
+
+// inNames is INITIAL#<first letter> / NAME#<name>#<id>. A query names one
+// partition exactly and can look for the beginning of a sort key only: so the
+// name has to be the sort key, and the partition has to follow from any
+// beginning of it, which its first letter does.
+func inNames(p Product) keys.Key {
+	if !p.Active {
+		return keys.Key{}
+	}
+	name := normalName(p.Name)
+	return keys.Key{
+		PK: initialPrefix.PK(initial(name)),
+		SK: namePrefix.SK(keys.Str(name), keys.Str(p.ID)),
+	}
+}
+
+// normalName returns the form in which names are searched: upper and lower case
+// are the same, and so is white space, however much.
+func normalName(name string) string {
+	return strings.Join(strings.Fields(strings.ToLower(name)), " ")
+}
+
+func initial(name string) string {
+	_, size := utf8.DecodeRuneInString(name)
+	return name[:size]
+}
+
+var (
+	errNoCategory  = errors.New("there is no such category")
+	errEmptySearch = errors.New("a search needs a letter")
+)
+
+// addProduct creates a product in a category that must exist.
+func (s *shop) addProduct(ctx context.Context, p Product) error {
+	const check = "category exists"
+	ops := append(s.products.CreateOps(p),
+		table.Check(categoryKey(p.Category), expression.Name("PK").AttributeExists()).Named(check))
+	err := s.table.Transact(ctx, ops...)
+	for _, op := range failedOps(err) {
+		if op.Name == check && errors.Is(op, table.ErrConditionFailed) {
+			return fmt.Errorf("%w: %w", errNoCategory, err)
+		}
+	}
+	return err
+}
+
+// changeProduct lets change modify a product. Sales that happen meanwhile are
+// not lost: change is then called again, with the product as it is by now.
+func (s *shop) changeProduct(ctx context.Context, id string, change func(*Product) error) (Product, error) {
+	return s.products.Update(ctx, productKey(id), change)
+}
+
+// productByID returns one product, active or not.
+func (s *shop) productByID(ctx context.Context, id string) (Product, error) {
+	return s.products.Get(ctx, productKey(id))
+}
+
+// productsOf is the query for the active products of a category, by name.
+func productsOf(category string) table.Query {
+	return table.Query{Index: gsi1, PK: categoryPrefix.PK(category), Range: namePrefix.All()}
+}
+
+// productsByCategory returns a page of the active products of a category, after
+// the token of the page before.
+func (s *shop) productsByCategory(ctx context.Context, category string, limit int, after string) (table.Page[Product], error) {
+	q := productsOf(category)
+	q.Limit, q.After = limit, after
+	return s.products.Query(ctx, q)
+}
+
+// productsNamed is the query for the active products whose names begin with
+// text.
+func productsNamed(text string) (table.Query, error) {
+	text = normalName(text)
+	if text == "" {
+		return table.Query{}, errEmptySearch
+	}
+	// A range that begins with a prefix takes whole segments. Here a name may
+	// go on, so the range has two bounds: the text itself, and the text with
+	// the last code point of Unicode after it, which is in no name.
+	from := namePrefix.SK(keys.Str(text))
+	return table.Query{
+		Index: gsi2,
+		PK:    initialPrefix.PK(initial(text)),
+		Range: keys.Range{From: from, To: from + "\U0010FFFF"},
+	}, nil
+}
+
+// searchProducts returns a page of the active products whose names begin with
+// text.
+func (s *shop) searchProducts(ctx context.Context, text string, limit int, after string) (table.Page[Product], error) {
+	q, err := productsNamed(text)
+	if err != nil {
+		return table.Page[Product]{}, err
+	}
+	q.Limit, q.After = limit, after
+	return s.products.Query(ctx, q)
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// User is stored twice: as USER#<id> / PROFILE, and as EMAIL#<e-mail> /
+// METADATA. The second item finds the user who logs in, with one read, and
+// makes the e-mail unique: of two users with one e-mail, only one can be created
+// under that key.
+type User struct {
+	ID        string    `dynamodbav:"userId"`
+	Email     string    `dynamodbav:"email"`
+	Name      string    `dynamodbav:"name"`
+	Password  password  `dynamodbav:"password"`
+	CreatedAt time.Time `dynamodbav:"createdAt"`
+	Version   int       `dynamodbav:"version"`
+}
+
+const byEmail = "by e-mail"
+
+var userEntity = repo.Entity[User]{
+	Type:    "USER",
+	Key:     func(u User) keys.Key { return userKey(u.ID) },
+	Copies:  []repo.Placement[User]{{Name: byEmail, Key: func(u User) keys.Key { return emailKey(u.Email) }}},
+	Version: "version",
+}
+
+func userKey(id string) keys.Key {
+	return keys.Key{PK: keys.User.PK(id), SK: keys.Profile}
+}
+
+// emailKey expects an e-mail as [normalEmail] returns it.
+func emailKey(email string) keys.Key {
+	return keys.Key{PK: emailPrefix.PK(email), SK: keys.Metadata}
+}
+
+var (
+	errEmailTaken   = errors.New("another user has this e-mail")
+	errInvalidEmail = errors.New("this is no e-mail")
+	errLogin        = errors.New("unknown e-mail or wrong password")
+)
+
+// normalEmail returns the form in which e-mails are stored and compared. One
+// written in capitals is the same one.
+func normalEmail(email string) (string, error) {
+	email = strings.ToLower(strings.TrimSpace(email))
+	address, err := mail.ParseAddress(email)
+	if err != nil || address.Address != email {
+		return "", errInvalidEmail
+	}
+	return email, nil
+}
+
+// signUp creates a user who logs in with that password. If somebody has the
+// e-mail already, also since a moment ago, it is [errEmailTaken].
+func (s *shop) signUp(ctx context.Context, u User, secret string) (User, error) {
+	var err error
+	if u.Email, err = normalEmail(u.Email); err != nil {
+		return User{}, err
+	}
+	if u.Password, err = newPassword(secret, s.rounds); err != nil {
+		return User{}, err
+	}
+	if err := s.users.Create(ctx, u); err != nil {
+		return User{}, emailTaken(err)
+	}
+	u.Version = 1
+	return u, nil
+}
+
+// logIn returns the user with that e-mail and password. It does not tell which
+// of the two is wrong, neither by its answer nor by its time.
+func (s *shop) logIn(ctx context.Context, email, secret string) (User, error) {
+	email, err := normalEmail(email)
+	if err != nil {
+		return User{}, errLogin
+	}
+	u, err := s.users.Get(ctx, emailKey(email))
+	if errors.Is(err, table.ErrNotFound) {
+		u.Password.Rounds = s.rounds // and no hash, which nothing matches
+	} else if err != nil {
+		return User{}, err
+	}
+	ok, err := u.Password.matches(secret)
+	if err != nil {
+		return User{}, err
+	}
+	if !ok {
+		return User{}, errLogin
+	}
+	return u, nil
+}
+
+// changeEmail gives a user another e-mail: the item under the old one is deleted
+// and one under the new one created, in one transaction with the profile.
+func (s *shop) changeEmail(ctx context.Context, userID, email string) (User, error) {
+	email, err := normalEmail(email)
+	if err != nil {
+		return User{}, err
+	}
+	u, err := s.users.Update(ctx, userKey(userID), func(u *User) error {
+		u.Email = email
+		return nil
+	})
+	return u, emailTaken(err)
+}
+
+// emailTaken returns err, and says so if it is the e-mail that exists already.
+func emailTaken(err error) error {
+	for _, op := range failedOps(err) {
+		if op.Name == userEntity.Type+" "+byEmail && errors.Is(op, table.ErrExists) {
+			return fmt.Errorf("%w: %w", errEmailTaken, err)
+		}
+	}
+	return err
+}
+
+// failedOps returns the writes for which a transaction was refused.
+func failedOps(err error) []*table.OpError {
+	if tx, ok := errors.AsType[*table.TxError](err); ok {
+		return tx.Failed
+	}
+	return nil
+}

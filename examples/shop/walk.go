@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// walk shows the access patterns, one after the other.
+type walk struct {
+	*shop
+	report
+}
+
+func (w walk) run(ctx context.Context) error {
+	w.title("Sample data")
+	if err := seed(ctx, w.shop); err != nil {
+		return err
+	}
+	w.line("  %d users (2 items each: the profile and the e-mail), %d categories, %d products",
+		len(sampleUsers), len(sampleCategories), len(sampleProducts))
+	w.spent()
+	for _, step := range []func(context.Context) error{
+		w.login, w.uniqueEmail, w.catalogue, w.category, w.search,
+		w.fillCarts, w.whoHasIt, w.order, w.soldOut, w.orderAndItems, w.status, w.ordersOfUser,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// expect returns nil if err is the one that the walk wants to show.
+func expect(err, want error) error {
+	if errors.Is(err, want) {
+		return nil
+	}
+	return fmt.Errorf("got error %w, want %w", err, want)
+}
+
+// at prints a key, as what the next write or read is about.
+func (w walk) at(what string, k keys.Key) {
+	w.line("  %s: PK = %s, SK = %s", what, k.PK, k.SK)
+}
+
+// spent prints what writes have cost, or reads and writes together.
+func (w walk) spent() {
+	requests, units := w.meter.take()
+	w.line("  requests %d, units %g", requests, units)
+}
+
+func (w walk) login(ctx context.Context) error {
+	w.title("1. Login by e-mail")
+	u, err := w.logIn(ctx, "Ana@Example.com", samplePassword)
+	if err != nil {
+		return err
+	}
+	w.at("read", emailKey(u.Email))
+	w.rows(fmt.Sprintf("%s\t%s\t%s", u.ID, u.Name, u.Email))
+	w.cost("read", 1)
+	_, err = w.logIn(ctx, "ana@example.com", "guessed")
+	if err := expect(err, errLogin); err != nil {
+		return err
+	}
+	w.line("  with another password: %v", errLogin)
+	w.spent()
+	return nil
+}
+
+func (w walk) uniqueEmail(ctx context.Context) error {
+	w.title("2. An e-mail belongs to one user")
+	second := User{ID: "u-other", Email: "ana@example.com", Name: "Another Ana", CreatedAt: opening}
+	w.at("create in one transaction", userKey(second.ID))
+	w.at("                      and", emailKey(second.Email))
+	_, err := w.signUp(ctx, second, samplePassword)
+	if err := expect(err, errEmailTaken); err != nil {
+		return err
+	}
+	w.line("  refused: %v", errEmailTaken)
+	w.spent()
+	return nil
+}
+
+func (w walk) catalogue(ctx context.Context) error {
+	w.title("3. The categories")
+	w.query(allCategories)
+	categories, err := w.listCategories(ctx)
+	if err != nil {
+		return err
+	}
+	var rows []string
+	for _, c := range categories {
+		rows = append(rows, fmt.Sprintf("%s\t%s", categoryKey(c.ID).SK, c.Name))
+	}
+	w.rows(rows...)
+	w.cost("read", len(rows))
+	return nil
+}
+
+func (w walk) category(ctx context.Context) error {
+	w.title("4. The active products of a category")
+	w.query(productsOf("home"))
+	page, err := w.productsByCategory(ctx, "home", 20, "")
+	if err != nil {
+		return err
+	}
+	w.rows(productRows(page.Items, inCategory)...)
+	w.line("  The desktop bin is not active and so has no keys in the index: nothing is read and filtered out.")
+	w.cost("read", len(page.Items))
+	return nil
+}
+
+func (w walk) search(ctx context.Context) error {
+	w.title("5. Active products whose name begins with Desk, then with desk l")
+	for _, text := range []string{"Desk", "desk l"} {
+		q, err := productsNamed(text)
+		if err != nil {
+			return err
+		}
+		w.query(q)
+		page, err := w.searchProducts(ctx, text, 20, "")
+		if err != nil {
+			return err
+		}
+		w.rows(productRows(page.Items, inNames)...)
+		w.cost("read", len(page.Items))
+	}
+	return nil
+}
+
+func (w walk) fillCarts(ctx context.Context) error {
+	w.title("6. Carts: add, list, remove")
+	for _, add := range []struct {
+		user, product string
+		quantity      int
+	}{
+		{"u-ana", "p-lamp", 1},
+		{"u-ana", "p-lamp", 1}, // a second one: the line has two now
+		{"u-ana", "p-bowl", 4},
+		{"u-ana", "p-spade", 1},
+		{"u-bruno", "p-lamp", 2},
+		{"u-bruno", "p-knife", 1},
+	} {
+		if err := w.addToCart(ctx, add.user, add.product, add.quantity, opening.Add(time.Hour)); err != nil {
+			return err
+		}
+	}
+	if err := w.removeFromCart(ctx, "u-ana", "p-spade"); err != nil {
+		return err
+	}
+	w.line("  added six times, removed once")
+	w.spent()
+	return w.showCart(ctx, "u-ana")
+}
+
+func (w walk) showCart(ctx context.Context, user string) error {
+	w.query(cartOf(user))
+	lines, err := w.cart(ctx, user)
+	if err != nil {
+		return err
+	}
+	var rows []string
+	for _, l := range lines {
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%s", cartLineKey(l.UserID, l.ProductID).SK, l.Quantity, l.Name))
+	}
+	w.rows(rows...)
+	w.cost("read", len(rows))
+	return nil
+}
+
+func (w walk) whoHasIt(ctx context.Context) error {
+	w.title("7. Who has the desk lamp in the cart?")
+	w.query(cartsWithProduct("p-lamp"))
+	page, err := w.cartsWith(ctx, "p-lamp", 20, "")
+	if err != nil {
+		return err
+	}
+	var rows []string
+	for _, l := range page.Items {
+		rows = append(rows, fmt.Sprintf("%s\t%d\t%s", l.UserID, l.Quantity, l.Name))
+	}
+	w.rows(rows...)
+	w.cost("read", len(rows))
+	return nil
+}
+
+// query prints what a query asks for.
+func (w walk) query(q table.Query) {
+	pk, sk, where := "PK", "SK", "table"
+	if q.Index != "" {
+		pk, sk, where = q.Index+"PK", q.Index+"SK", "index "+q.Index
+	}
+	text := fmt.Sprintf("%s, %s = %s", where, pk, q.PK)
+	switch r := q.Range; {
+	case r.Prefix != "":
+		text += fmt.Sprintf(" and %s begins with %s", sk, r.Prefix)
+	case r.From != "":
+		text += fmt.Sprintf(" and %s from %s to %+q", sk, r.From, r.To)
+	}
+	if q.Reverse {
+		text += ", backwards"
+	}
+	w.line("  %s", text)
+}
+
+// productRows prints products with the key under which they were found.
+func productRows(products []Product, key func(Product) keys.Key) []string {
+	rows := make([]string, len(products))
+	for i, p := range products {
+		rows[i] = fmt.Sprintf("%s\t%s\t%s\t%d in stock", key(p).SK, p.Name, money(p.Price), p.Stock)
+	}
+	return rows
+}
+
+func money(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }
