@@ -40,6 +40,23 @@ func (p Prefix) All(under ...Segment) Range {
 	return Range{Prefix: p.head(under)}
 }
 
+// last is the greatest code point. It is no character, so no text has it.
+const last = "\U0010FFFF"
+
+// Starting returns the range of the sort keys that have the prefix, the segments
+// of under, and then a segment that begins with text, for a search by the first
+// letters of a name. Byte order decides, so names to be found in any spelling
+// are stored in one, such as lower case.
+//
+// With an empty text it is [Prefix.All].
+func (p Prefix) Starting(text string, under ...Segment) Range {
+	if text == "" {
+		return p.All(under...)
+	}
+	from := p.head(under) + SK(Str(text).text)
+	return Range{From: from, To: from + last}
+}
+
 // Since returns the range of the sort keys that have the prefix, the segments of
 // under, and a time that is not before t. The key segment after under is expected
 // to be a [Time] in all keys of the prefix, here and in [Prefix.Until] and

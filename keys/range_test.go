@@ -29,6 +29,10 @@ func TestRangeBounds(t *testing.T) {
 		"between":             {keys.Tx.Between(a, b), keys.Range{From: "TX#2024-01-15T10:05:00.000", To: "TX#2024-01-16T00:00:00.000"}},
 		"between, bare":       {keys.None.Between(a, b), keys.Range{From: "2024-01-15T10:05:00.000", To: "2024-01-16T00:00:00.000"}},
 		"between, other zone": {keys.Tx.Between(a.In(time.FixedZone("", 3600)), b.Add(1)), keys.Tx.Between(a, b)},
+		"starting":            {keys.Tx.Starting("a b"), keys.Range{From: "TX#a%20b", To: "TX#a%20b\U0010FFFF"}},
+		"starting under":      {dept.Starting("b", eng), keys.Range{From: "DEPT#eng#b", To: "DEPT#eng#b\U0010FFFF"}},
+		"starting, bare":      {keys.None.Starting("b"), keys.Range{From: "b", To: "b\U0010FFFF"}},
+		"starting anyhow":     {dept.Starting("", eng), dept.All(eng)},
 		"exactly":             {keys.Exactly(keys.Profile), keys.Range{From: "PROFILE", To: "PROFILE"}},
 		"exactly no time":     {keys.Exactly(keys.Tx.SK(keys.Str("#"))), keys.Range{From: "TX#%23", To: "TX#%23"}},
 	}
@@ -168,6 +172,25 @@ func partition() []entry {
 	}
 	slices.SortFunc(entries, func(x, y entry) int { return strings.Compare(string(x.sk), string(y.sk)) })
 	return entries
+}
+
+func TestStartingTakesTheSegmentsThatBeginWithAText(t *testing.T) {
+	t.Parallel()
+	name := keys.Prefix("NAME")
+	r := name.Starting("al")
+	for text, want := range map[string]bool{
+		"al": true, "alan": true, "al\uFFFD": true, "al#": true, "al zed": true, "al%": true, "alé": true,
+		"a": false, "ak": false, "akz": false, "am": false, "AL": false, "": false, "bal": false,
+	} {
+		for _, sk := range []keys.SK{name.SK(keys.Str(text)), name.SK(keys.Str(text), keys.Str("p-1"))} {
+			if got := r.Contains(sk); got != want {
+				t.Errorf("%q: %v, want %v", sk, got, want)
+			}
+		}
+	}
+	if r.Contains(keys.Prefix("NAMES").SK(keys.Str("al"))) {
+		t.Error("another prefix is part of the range")
+	}
 }
 
 func TestRangesAgreeWithAFilterOfTheSortedPartition(t *testing.T) {

@@ -31,7 +31,9 @@ type Entity[T any] struct {
 	Indexes Indexes[T]
 
 	// Copies are further items that hold the whole entity under other keys.
-	// Every write of the entity writes them too, in one transaction.
+	// Every write of the entity writes them too, in one transaction. A copy
+	// under a key made of an attribute, such as EMAIL#ana@example.com, makes the
+	// attribute unique: a second entity with it is [table.ErrExists].
 	Copies []Placement[T]
 
 	// Version is the name of a number attribute that counts the writes of an
@@ -39,12 +41,17 @@ type Entity[T any] struct {
 	// the version that the value was read with and stores one more, so that a
 	// write of a stale value is [table.ErrConflict]. An item without the
 	// attribute has version 0. Empty means no versions: the last write wins.
+	//
+	// A [table.Update] of the item knows nothing of versions. Where it meets
+	// writes of the repository, it must add 1 to the attribute itself, or they
+	// do not notice it.
 	Version string
 }
 
 // Placement is one more item in which an entity is stored.
 type Placement[T any] struct {
-	// Name is what errors call it; "copy 1" and so on by default.
+	// Name is what errors call it, after the entity's type: "USER by email";
+	// "copy 1" and so on by default.
 	Name string
 	// Key gives the key of the item.
 	Key func(T) keys.Key

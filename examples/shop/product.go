@@ -130,14 +130,10 @@ func productsNamed(text string) (table.Query, error) {
 	if text == "" {
 		return table.Query{}, errEmptySearch
 	}
-	// A range that begins with a prefix takes whole segments. Here a name may
-	// go on, so the range has two bounds: the text itself, and the text with
-	// the last code point of Unicode after it, which is in no name.
-	from := namePrefix.SK(keys.Str(text))
 	return table.Query{
 		Index: gsi2,
 		PK:    initialPrefix.PK(initial(text)),
-		Range: keys.Range{From: from, To: from + "\U0010FFFF"},
+		Range: namePrefix.Starting(text),
 	}, nil
 }
 
