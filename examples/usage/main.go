@@ -1,0 +1,151 @@
+// Usage meters how often the features of an application are used: messages come
+// from a queue, at least once each, and are counted once, by the hour and by the
+// day, for a workspace and for its users. It shows what a message writes, what
+// becomes of a batch with good, bad, repeated and unlucky messages, and what it
+// saves to ask for days where a question covers whole ones.
+//
+// Run it from the root of the repository:
+//
+//	go run ./examples/usage
+//
+// It uses a local DynamoDB engine, which it starts and if need be installs, or
+// the one that AWS_ENDPOINT_URL_DYNAMODB names.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/examples/usage/lambda"
+	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "usage:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	flags := flag.NewFlagSet("usage", flag.ContinueOnError)
+	name := flags.String("table", "Usage", "name of the table; created if missing")
+	endpoint := flags.String("endpoint", "", "DynamoDB `URL` to use instead of a local engine; credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region from AWS_REGION")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if *endpoint != "" {
+		if err := os.Setenv(tabletest.EndpointVariable, *endpoint); err != nil {
+			return err
+		}
+	}
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := engine.Close(); err == nil {
+			err = closed
+		}
+	}()
+	sticky := &stickyWriter{Writer: out}
+	if err := show(ctx, engine, metering.Schema(*name), sticky); err != nil {
+		return err
+	}
+	return sticky.err
+}
+
+// today is the end of the sample data, and where the program's clock stands, so
+// that every run prints the same.
+var today = time.Date(2024, 4, 15, 0, 0, 0, 0, time.UTC)
+
+// app is the program's doors to the table.
+type app struct {
+	table    *table.Table
+	consumer *metering.Consumer
+	reader   *metering.Reader
+	// function is a consumer as a Lambda function. Its requests are broken by
+	// faults, on purpose.
+	function *lambda.Consumer
+	faults   *tabletest.Faults
+}
+
+func newApp(engine *tabletest.Engine, s table.Schema, options *table.Options, log *slog.Logger) (a app, err error) {
+	if a.table, err = table.New(engine.Client(), s, options); err != nil {
+		return a, err
+	}
+	if a.consumer, err = metering.NewConsumer(a.table); err != nil {
+		return a, err
+	}
+	a.reader = metering.NewReader(a.table)
+
+	a.faults = &tabletest.Faults{}
+	// A client that repeats nothing by itself, so that each fault shows.
+	client := engine.Client(a.faults.Install, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
+	broken, err := table.New(client, s, options)
+	if err != nil {
+		return a, err
+	}
+	consumer, err := metering.NewConsumer(broken)
+	if err != nil {
+		return a, err
+	}
+	a.function = lambda.NewConsumer(consumer, log)
+	return a, nil
+}
+
+// show is the program proper: messages, batches, faults, questions.
+func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Writer) error {
+	if err := s.Ensure(ctx, engine.Client()); err != nil {
+		return err
+	}
+	meter := &meter{}
+	options := &table.Options{Observe: meter.observe, Now: func() time.Time { return today }}
+	a, err := newApp(engine, s, options, logger(w))
+	if err != nil {
+		return err
+	}
+	out := report{out: w, meter: meter}
+	out.line("Table %s on %s", s.Name, engine.Endpoint())
+	for _, pattern := range []func(context.Context, app, report) error{
+		oneMessage, oneBatch, lostAnswer, usageOfATime, whatDaysSave,
+	} {
+		if err := pattern(ctx, a, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// logger returns the log of the Lambda function, without what differs from run
+// to run.
+func logger(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey || a.Key == "error" {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}

@@ -1,0 +1,246 @@
+package metering_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func TestAMessageAddsToItsCounters(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	second := message
+	second.Hour, second.Count, second.UserID = ten.Add(time.Hour), 4, ""
+	for id, m := range map[string]metering.Message{"1": message, "2": second} {
+		if o := f.Count(t.Context(), delivery(t, id, m)); o.Status != metering.Counted || o.Err != nil || o.ID != id {
+			t.Errorf("%+v", o)
+		}
+	}
+	until := func(at time.Time) int64 { return at.Add(metering.Retention).Unix() }
+	for meter, want := range map[metering.Meter][]metering.Counter{
+		workspace: {
+			{SK: "DAY#2024-01-15T00:00:00.000Z", Count: 7, ExpiresAt: until(ten.Add(-10 * time.Hour))},
+			{SK: "HOUR#2024-01-15T10:00:00.000Z", Count: 3, ExpiresAt: until(ten)},
+			{SK: "HOUR#2024-01-15T11:00:00.000Z", Count: 4, ExpiresAt: until(ten.Add(time.Hour))},
+		},
+		user: {
+			{SK: "DAY#2024-01-15T00:00:00.000Z", Count: 3, ExpiresAt: until(ten.Add(-10 * time.Hour))},
+			{SK: "HOUR#2024-01-15T10:00:00.000Z", Count: 3, ExpiresAt: until(ten)},
+		},
+	} {
+		got, err := table.Collect(table.All[metering.Counter](t.Context(), f.table, table.Query{PK: meter.PK()}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	// Each was one request, a transaction that holds the record as well.
+	var operations []string
+	for _, r := range f.faults.Requests("TransactWriteItems", "PutItem", "UpdateItem", "GetItem") {
+		operations = append(operations, r.Operation)
+		if !strings.Contains(string(r.Body), "IDE#sqs:acme#") {
+			t.Errorf("a request without a record: %s", r.Body)
+		}
+	}
+	if diff := cmp.Diff([]string{"TransactWriteItems", "TransactWriteItems"}, operations); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestARepeatedMessageCountsOnce(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for i, want := range []metering.Status{metering.Counted, metering.Duplicate, metering.Duplicate} {
+		if o := f.Count(t.Context(), delivery(t, "1", message)); o.Status != want || o.Err != nil {
+			t.Errorf("delivery %d: %+v", i, o)
+		}
+		f.move(7*day - time.Hour) // SQS keeps a message for 14 days
+	}
+	f.check(t, workspace, 3)
+	f.check(t, user, 3)
+}
+
+func TestWhatMakesMessagesTheSame(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	named, other, changed := message, message, message
+	named.ID, other.ID, changed.ID = "p", "p", "p"
+	other.WorkspaceID = "umbrella"
+	changed.Count = 9
+	direct := delivery(t, "1", message)
+	direct.Source = "lambda"
+	for _, tt := range []struct {
+		what string
+		d    metering.Delivery
+		want metering.Status
+	}{
+		{"a message", delivery(t, "1", message), metering.Counted},
+		{"the same words in another message", delivery(t, "2", message), metering.Counted},
+		{"an id of another source", direct, metering.Counted},
+		{"a producer's id", delivery(t, "3", named), metering.Counted},
+		{"the producer's id in another delivery", delivery(t, "4", named), metering.Duplicate},
+		{"the producer's id without one of a delivery", delivery(t, "", named), metering.Duplicate},
+		{"the id of another workspace", delivery(t, "5", other), metering.Counted},
+		{"the producer's id for something else", delivery(t, "6", changed), metering.Dropped},
+		{"no id", delivery(t, "", message), metering.Dropped},
+	} {
+		o := f.Count(t.Context(), tt.d)
+		if o.Status != tt.want {
+			t.Errorf("%s: %+v", tt.what, o)
+		}
+		if tt.d.ID == "6" && !errors.Is(o.Err, idempotency.ErrKeyReused) {
+			t.Errorf("%s: %v", tt.what, o.Err)
+		}
+	}
+	f.check(t, workspace, 4*3)
+}
+
+func TestTheClassOfAnErrorDecides(t *testing.T) {
+	t.Parallel()
+	refused := func(typ string) tabletest.Fault { return tabletest.Status(http.StatusBadRequest, typ, "Injected.") }
+	for _, tt := range []struct {
+		what  string
+		fault tabletest.Fault
+		class table.Class
+		want  metering.Status
+	}{
+		{"throttled", tabletest.Throttle(), table.Transient, metering.Returned},
+		{"conflict", tabletest.CancelTransaction("TransactionConflict", "None", "None", "None", "None"), table.Transient, metering.Returned},
+		{"out of order", tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."), table.Transient, metering.Returned},
+		{"no connection", tabletest.Drop(), table.Transient, metering.Returned},
+		{"no permission", refused("AccessDeniedException"), table.Unclassified, metering.Returned},
+		{"no table", refused("ResourceNotFoundException"), table.Unclassified, metering.Returned},
+		{"not what DynamoDB takes", refused("ValidationException"), table.Permanent, metering.Dropped},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			f.faults.Always("TransactWriteItems", tt.fault)
+			o := f.Count(t.Context(), delivery(t, "1", message))
+			if o.Status != tt.want || o.Class != tt.class || o.Err == nil {
+				t.Errorf("%+v", o)
+			}
+			f.check(t, workspace, 0)
+
+			// It left no trace: delivered again, the message counts.
+			f.faults.Always("TransactWriteItems", nil)
+			if o := f.Count(t.Context(), delivery(t, "1", message)); o.Status != metering.Counted {
+				t.Errorf("again: %+v", o)
+			}
+			f.check(t, workspace, 3)
+		})
+	}
+}
+
+func TestALostAnswerCountsOnce(t *testing.T) {
+	t.Parallel()
+	for what, fault := range map[string]tabletest.Fault{
+		"lost": tabletest.LoseResponse(), "cut off": tabletest.Truncate(), "throttled, it says": tabletest.After(tabletest.Throttle()),
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			// The consumer finds out by itself when the next answer comes.
+			f.faults.Next("TransactWriteItems", fault)
+			first := f.Count(t.Context(), delivery(t, "1", message))
+			f.check(t, workspace, 3)
+			if again := f.Count(t.Context(), delivery(t, "1", message)); again.Status != metering.Duplicate {
+				t.Errorf("first %+v, again %+v", first, again)
+			}
+			f.check(t, user, 3)
+
+			// And it returns the message when none comes.
+			f.faults.Always("", fault)
+			if o := f.Count(t.Context(), delivery(t, "2", message)); o.Status != metering.Returned || o.Class != table.Transient {
+				t.Errorf("%+v", o)
+			}
+			f.faults.Always("", nil)
+			if o := f.Count(t.Context(), delivery(t, "2", message)); o.Status != metering.Duplicate || o.Err != nil {
+				t.Errorf("redelivered: %+v", o)
+			}
+			f.check(t, workspace, 6)
+			f.check(t, user, 6)
+		})
+	}
+}
+
+func TestABatchTellsMessagesApart(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	far, bad := message, message
+	far.WorkspaceID, bad.Count = "globex", 0
+	f.faults.Always("TransactWriteItems", tabletest.When(func(r tabletest.Request) bool {
+		return strings.Contains(string(r.Body), "WORKSPACE#globex#")
+	}, tabletest.Throttle()))
+	var got []metering.Outcome
+	for _, o := range f.Batch(t.Context(), []metering.Delivery{
+		delivery(t, "1", far), delivery(t, "2", message),
+		{Source: "sqs", ID: "3", Body: []byte("no JSON")},
+		delivery(t, "4", bad), delivery(t, "2", message), delivery(t, "5", message),
+	}) {
+		o.Err = nil
+		got = append(got, o)
+	}
+	if diff := cmp.Diff([]metering.Outcome{
+		{ID: "1", Status: metering.Returned, Class: table.Transient},
+		{ID: "2", Status: metering.Counted},
+		{ID: "3", Status: metering.Dropped, Class: table.Permanent},
+		{ID: "4", Status: metering.Dropped, Class: table.Permanent},
+		{ID: "2", Status: metering.Duplicate},
+		{ID: "5", Status: metering.Counted},
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+	f.check(t, workspace, 6)
+	if got := f.Batch(t.Context(), nil); len(got) != 0 {
+		t.Errorf("an empty batch: %+v", got)
+	}
+}
+
+func TestAnEndedContextReturnsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, o := range f.Batch(ctx, []metering.Delivery{delivery(t, "1", message), delivery(t, "2", message)}) {
+		if o.Status != metering.Returned || o.Class != table.Transient {
+			t.Errorf("%+v", o)
+		}
+	}
+	f.check(t, workspace, 0)
+}
+
+func TestWhatHasExpiredIsNotCounted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	now := f.table.Now()
+	old := message
+	for days, want := range map[int]metering.Status{
+		metering.MaxDays: metering.Counted, metering.MaxDays + 4: metering.Counted, metering.MaxDays + 5: metering.Dropped,
+	} {
+		old.Hour = now.Add(-time.Duration(days) * day)
+		if o := f.Count(t.Context(), delivery(t, old.Hour.String(), old)); o.Status != want {
+			t.Errorf("%d days ago: %+v", days, o)
+		}
+	}
+	// The first hour that can be asked for is still there.
+	u, err := f.Usage(t.Context(), metering.Question{Meter: workspace, From: now.Add(-metering.MaxDays * day), To: now})
+	if err != nil || u.Total != 3 {
+		t.Errorf("%+v %v", u, err)
+	}
+	// Counters go when their time comes, whenever DynamoDB deletes them.
+	f.move(metering.Retention)
+	f.check(t, workspace, 0)
+}

@@ -1,0 +1,139 @@
+package metering_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/table"
+)
+
+var ten = time.Date(2024, 1, 15, 10, 0, 0, 0, time.UTC)
+
+func TestMessagesAreRead(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 128)
+	for text, want := range map[string]metering.Message{
+		`{"schemaVersion":1,"workspaceId":"acme","metricId":"m","count":1,"date":"2024-01-15T10"}`: {
+			WorkspaceID: "acme", MetricID: "m", Count: 1, Hour: ten,
+		},
+		` {"schemaVersion":1,"workspaceId":"A-z_09","userId":"-","metricId":"_","count":1000000,"date":"2024-02-29T23","messageId":"x"}` + "\n": {
+			ID: "x", WorkspaceID: "A-z_09", UserID: "-", MetricID: "_", Count: 1_000_000, Hour: time.Date(2024, 2, 29, 23, 0, 0, 0, time.UTC),
+		},
+		`{"schemaVersion":1,"workspaceId":"` + long + `","userId":null,"metricId":"` + long + `","count":2,"date":"2024-12-31T00"}`: {
+			WorkspaceID: long, MetricID: long, Count: 2, Hour: time.Date(2024, 12, 31, 0, 0, 0, 0, time.UTC),
+		},
+	} {
+		got, err := metering.Decode([]byte(text))
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", text, diff)
+		}
+		written, err := json.Marshal(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := metering.Decode(written); err != nil || again != got {
+			t.Errorf("%s is written as %s: %v", text, written, err)
+		}
+	}
+}
+
+func TestWhatIsNoMessageIsRefused(t *testing.T) {
+	t.Parallel()
+	good := map[string]any{"schemaVersion": 1, "workspaceId": "acme", "userId": "ana", "metricId": "m", "count": 1, "date": "2024-01-15T10"}
+	with := func(name string, value any) string {
+		changed := map[string]any{name: value}
+		for n, v := range good {
+			if n != name {
+				changed[n] = v
+			}
+		}
+		if value == nil {
+			delete(changed, name)
+		}
+		text, err := json.Marshal(changed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	refused := map[string][]string{
+		"": {"", "null", "[]", `"x"`, "{", with("count", 1) + "{}", with("userID2", "x"), "\xff"},
+	}
+	for _, name := range []string{"workspaceId", "userId", "metricId", "messageId"} {
+		for _, id := range []any{"", "a b", "a#b", "a/b", "é", "a.b", "a\n", strings.Repeat("x", 129), 7, []string{"a"}} {
+			refused[name] = append(refused[name], with(name, id))
+		}
+	}
+	for _, name := range []string{"workspaceId", "metricId", "count", "date", "schemaVersion"} {
+		refused[name] = append(refused[name], with(name, nil))
+	}
+	for _, count := range []any{0, -1, 1_000_001, 1.5, "1", 1e30, true} {
+		refused["count"] = append(refused["count"], with("count", count))
+	}
+	for _, version := range []any{0, 2, "1", -1} {
+		refused["schemaVersion"] = append(refused["schemaVersion"], with("schemaVersion", version))
+	}
+	for _, date := range []any{
+		"", "2024-01-15", "2024-01-15T10:00", "2024-01-15T24", "2024-02-30T10", "2023-02-29T10", "1900-02-29T00", "2024-13-01T00",
+		"2024-00-01T00", "2024-01-00T00", "2024-01-15T9", "2024-01-15 10", "2024-1-15T010", "x024-01-15T10", "2024-01-15T10Z", 2024011510,
+	} {
+		refused["date"] = append(refused["date"], with("date", date))
+	}
+	for name, texts := range refused {
+		for _, text := range texts {
+			m, err := metering.Decode([]byte(text))
+			if !errors.Is(err, metering.ErrInvalid) || table.Classify(err) != table.Permanent {
+				t.Errorf("%s: %+v %v", text, m, err)
+			} else if name != "" && !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: the error does not name %s: %v", text, name, err)
+			}
+		}
+	}
+}
+
+func TestARefusalNamesEverythingAndRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	_, err := metering.Decode([]byte(`{"schemaVersion":1,"workspaceId":"secret one","userId":"secret two","count":0,"date":"secret"}`))
+	if err == nil {
+		t.Fatal("it is taken")
+	}
+	for _, name := range []string{"workspaceId", "userId", "metricId", "count", "date"} {
+		if !strings.Contains(err.Error(), name) {
+			t.Errorf("it does not name %s: %v", name, err)
+		}
+	}
+	if strings.Contains(err.Error(), "secret") {
+		t.Errorf("it repeats what it was given: %v", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"schemaVersion":1,"workspaceId":"acme","userId":"ana","metricId":"m","count":1,"date":"2024-01-15T10"}`))
+	f.Add([]byte(`{"schemaVersion":1}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := metering.Decode(text)
+		if err != nil {
+			if !errors.Is(err, metering.ErrInvalid) {
+				t.Fatal(err)
+			}
+			return
+		}
+		written, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := metering.Decode(written); err != nil || again != m {
+			t.Fatalf("%+v is written as %s and read as %+v: %v", m, written, again, err)
+		}
+	})
+}

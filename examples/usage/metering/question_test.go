@@ -1,0 +1,106 @@
+package metering_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/table"
+)
+
+func at(s string) time.Time {
+	t, err := time.Parse("2006-01-02T15", s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func TestATimeIsSplitAtMidnights(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		from, to string
+		want     []string
+	}{
+		{"2024-01-15T10", "2024-01-15T11", []string{"HOUR 2024-01-15T10 to 2024-01-15T11"}},
+		{"2024-01-15T00", "2024-01-15T23", []string{"HOUR 2024-01-15T00 to 2024-01-15T23"}},
+		{"2024-01-15T00", "2024-01-16T00", []string{"DAY 2024-01-15T00 to 2024-01-16T00"}},
+		{"2024-01-15T01", "2024-01-16T00", []string{"HOUR 2024-01-15T01 to 2024-01-16T00"}},
+		{"2024-01-15T01", "2024-01-16T23", []string{"HOUR 2024-01-15T01 to 2024-01-16T23"}},
+		{"2024-01-15T00", "2024-01-16T01", []string{"DAY 2024-01-15T00 to 2024-01-16T00", "HOUR 2024-01-16T00 to 2024-01-16T01"}},
+		{"2024-01-15T23", "2024-01-17T00", []string{"HOUR 2024-01-15T23 to 2024-01-16T00", "DAY 2024-01-16T00 to 2024-01-17T00"}},
+		{"2024-02-28T12", "2024-03-01T12", []string{
+			"HOUR 2024-02-28T12 to 2024-02-29T00", "DAY 2024-02-29T00 to 2024-03-01T00", "HOUR 2024-03-01T00 to 2024-03-01T12",
+		}},
+	} {
+		var got []string
+		for _, p := range metering.Split(at(tt.from), at(tt.to)) {
+			got = append(got, p.String())
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s to %s: %s", tt.from, tt.to, diff)
+		}
+	}
+}
+
+func TestPartsCoverATimeWithoutGapOrOverlap(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	zone := time.FixedZone("somewhere", 5*60*60)
+	for range 20_000 {
+		hours := 1 + random.IntN(100)
+		if random.IntN(2) == 0 {
+			hours = 1 + random.IntN(metering.MaxDays*24)
+		}
+		from := ten.Add(time.Duration(random.IntN(metering.MaxDays*24)) * time.Hour).In(zone)
+		to := from.Add(time.Duration(hours) * time.Hour)
+		parts := metering.Split(from, to)
+		next, edges := from, time.Duration(0)
+		for _, p := range parts {
+			whole := p.From.Truncate(day).Equal(p.From) && p.To.Truncate(day).Equal(p.To)
+			if !p.From.Equal(next) || !p.From.Before(p.To) || p.Kind == metering.Day && !whole || p.Range().Validate() != nil {
+				t.Fatalf("%s to %s: %v", from, to, parts)
+			}
+			if next = p.To; p.Kind == metering.Hour {
+				edges += p.To.Sub(p.From)
+			}
+		}
+		if !next.Equal(to) || len(parts) > 3 || edges >= 2*day {
+			t.Fatalf("%s to %s: %v", from, to, parts)
+		}
+	}
+}
+
+func TestWhatIsNoQuestionIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	good := metering.Question{Meter: user, From: ten, To: ten.Add(metering.MaxDays * day)}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	for what, change := range map[string]func(*metering.Question){
+		"workspaceId": func(q *metering.Question) { q.WorkspaceID = "" },
+		"metricId":    func(q *metering.Question) { q.MetricID = "a#b" },
+		"userId":      func(q *metering.Question) { q.UserID = strings.Repeat("x", 129) },
+		"1825 days":   func(q *metering.Question) { q.To = q.To.Add(time.Hour) },
+		"before":      func(q *metering.Question) { q.To = q.From },
+		"from":        func(q *metering.Question) { q.From = q.From.Add(time.Minute) },
+		"to is":       func(q *metering.Question) { q.To = q.To.Add(-time.Nanosecond) },
+		"days apart":  func(q *metering.Question) { q.From = time.Time{} },
+	} {
+		q := good
+		change(&q)
+		_, err := f.Usage(t.Context(), q)
+		if !errors.Is(err, metering.ErrInvalid) || table.Classify(err) != table.Permanent || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if n := len(f.faults.Requests("Query")); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}

@@ -1,0 +1,178 @@
+package metering_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// fill writes the counters of a meter as messages would have, in bulk.
+func (f *fixture) fill(t *testing.T, m metering.Meter, counts map[time.Time]int64) {
+	t.Helper()
+	days := map[time.Time]int64{}
+	var ops []table.Op
+	put := func(kind keys.Prefix, at time.Time, count int64) {
+		ops = append(ops, table.Put(keys.Key{PK: m.PK(), SK: kind.SK(keys.Time(at))}, map[string]any{
+			"count": count, "expiresAt": at.Add(metering.Retention).Unix(), "entityType": "COUNTER",
+		}))
+	}
+	for at, count := range counts {
+		put(metering.Hour, at, count)
+		days[at.Truncate(day)] += count
+	}
+	for at, count := range days {
+		put(metering.Day, at, count)
+	}
+	if err := f.table.BatchWrite(t.Context(), ops...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAnswersAreTheSumOfTheHours(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	counts := map[time.Time]int64{}
+	for range 150 {
+		counts[ten.Add(-time.Duration(random.IntN(20*24))*time.Hour)] = 1 + random.Int64N(100)
+	}
+	f.fill(t, user, counts)
+	f.fill(t, workspace, map[time.Time]int64{ten: 1}) // of somebody else
+	for range 60 {
+		from := ten.Add(-time.Duration(random.IntN(22*24)) * time.Hour)
+		to := from.Add(time.Duration(1+random.IntN(22*24)) * time.Hour)
+		var want int64
+		for at, count := range counts {
+			if !at.Before(from) && at.Before(to) {
+				want += count
+			}
+		}
+		q := metering.Question{Meter: user, From: from, To: to}
+		u, err := f.Usage(t.Context(), q)
+		hourly, errHourly := f.Hourly(t.Context(), q)
+		if err != nil || errHourly != nil || u.Total != want || hourly.Total != want {
+			t.Errorf("%s to %s: want %d, have %d and by the hour %d; %v %v", from, to, want, u.Total, hourly.Total, err, errHourly)
+		}
+	}
+}
+
+func TestPartsAreReadInParallel(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.fill(t, workspace, map[time.Time]int64{
+		at("2024-01-13T22"): 1, at("2024-01-13T23"): 2, at("2024-01-14T05"): 4, at("2024-01-14T06"): 8, at("2024-01-15T01"): 16, at("2024-01-15T02"): 32,
+	})
+	// No query is answered before all three are there.
+	var together sync.WaitGroup
+	together.Add(3)
+	f.faults.Always("Query", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		together.Done()
+		all := make(chan struct{})
+		go func() { together.Wait(); close(all) }()
+		return tabletest.Hold(all)(r, next)
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	u, err := f.Usage(ctx, metering.Question{Meter: workspace, From: at("2024-01-13T23"), To: at("2024-01-15T02")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []metering.PartUsage
+	for _, p := range u.Parts {
+		if p.Stats.Items != len(p.Periods) || p.Stats.Requests != 1 || p.Stats.Capacity == 0 {
+			t.Errorf("%+v", p.Stats)
+		}
+		p.Stats = table.Stats{}
+		got = append(got, p)
+	}
+	if diff := cmp.Diff([]metering.PartUsage{
+		{Part: metering.Part{Kind: metering.Hour, From: at("2024-01-13T23"), To: at("2024-01-14T00")}, Total: 2, Periods: []metering.Period{{Start: at("2024-01-13T23"), Count: 2}}},
+		{Part: metering.Part{Kind: metering.Day, From: at("2024-01-14T00"), To: at("2024-01-15T00")}, Total: 12, Periods: []metering.Period{{Start: at("2024-01-14T00"), Count: 12}}},
+		{Part: metering.Part{Kind: metering.Hour, From: at("2024-01-15T00"), To: at("2024-01-15T02")}, Total: 16, Periods: []metering.Period{{Start: at("2024-01-15T01"), Count: 16}}},
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+	if u.Total != 30 {
+		t.Errorf("total %d", u.Total)
+	}
+}
+
+func TestAPartThatFailsFailsTheAnswer(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.faults.Always("Query", tabletest.When(func(r tabletest.Request) bool {
+		return strings.Contains(string(r.Body), "DAY#")
+	}, tabletest.Throttle()))
+	u, err := f.Usage(t.Context(), metering.Question{Meter: workspace, From: ten, To: ten.Add(3 * day)})
+	if !errors.Is(err, table.ErrThrottled) || u.Parts != nil {
+		t.Errorf("%+v %v", u, err)
+	}
+}
+
+// The longest question about the longest identifiers is three requests.
+func TestTheLongestQuestionIsThreeRequests(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	long := strings.Repeat("x", 128)
+	m := metering.Meter{WorkspaceID: long, UserID: long, MetricID: long}
+	counts := map[time.Time]int64{}
+	to := ten.Add(time.Hour)
+	from := to.Add(-metering.MaxDays * day)
+	for at := from; at.Before(to); at = at.Add(day) {
+		counts[at] = 1_000_000_000_000
+	}
+	f.fill(t, m, counts)
+	u, err := f.Usage(t.Context(), metering.Question{Meter: m, From: from, To: to})
+	if err != nil || u.Total != metering.MaxDays*1_000_000_000_000 {
+		t.Errorf("total %d: %v", u.Total, err)
+	}
+	if n := len(f.faults.Requests("Query")); n != 3 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+// The saving is measured: where every hour was used, there are 24 times as many
+// hours as days, over any time.
+func TestDaysSaveUpTo24Times(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	full, sparse := workspace, user
+	every, some := map[time.Time]int64{}, map[time.Time]int64{}
+	const days = 30
+	from := at("2023-12-10T00")
+	for h := range days * 24 {
+		every[from.Add(time.Duration(h)*time.Hour)] = 1
+	}
+	for d := range days {
+		some[from.Add(time.Duration(d)*day)] = 1
+	}
+	f.fill(t, full, every)
+	f.fill(t, sparse, some)
+	for m, times := range map[metering.Meter]int{full: 24, sparse: 1} {
+		q := metering.Question{Meter: m, From: from, To: from.Add(days * day)}
+		u, err := f.Usage(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hourly, err := f.Hourly(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byDay, byHour := u.Parts[0].Stats, hourly.Parts[0].Stats
+		if u.Total != hourly.Total || byDay.Scanned != days || byHour.Scanned != times*byDay.Scanned {
+			t.Errorf("%+v: days %+v, hours %+v", m, byDay, byHour)
+		}
+	}
+}

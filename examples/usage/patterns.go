@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// The access patterns of the application. Each is one function: what it writes
+// or asks for, and under which keys.
+
+var example = metering.Message{
+	WorkspaceID: "acme", UserID: "ana", MetricID: "logins", Count: 3,
+	Hour: time.Date(2024, 1, 15, 10, 0, 0, 0, time.UTC),
+}
+
+// oneMessage is pattern 1: a message adds to four counters, and does so once.
+func oneMessage(ctx context.Context, a app, out report) error {
+	out.title("1. A message is counted by the hour and by the day, once")
+	body, err := json.Marshal(example)
+	if err != nil {
+		return err
+	}
+	out.line("  %s", body)
+	out.meter.take() // what came before
+	for _, what := range []string{"delivered", "again"} {
+		o := a.consumer.Count(ctx, metering.Delivery{Source: "sqs", ID: "m-1", Body: body})
+		if o.Err != nil {
+			return o.Err
+		}
+		requests, units := out.meter.take() // DynamoDB reports no units for a refused transaction
+		out.line("  %-9s  %s (requests %d, write units %g)", what, o.Status, requests, units)
+	}
+	if err := counters(ctx, a, out, "acme", "ana", "logins"); err != nil {
+		return err
+	}
+	out.line("  and the record of the message, IDE#sqs:acme#m-1 / METADATA, written in the same transaction")
+	return nil
+}
+
+// counters prints the counters of a workspace and a user.
+func counters(ctx context.Context, a app, out report, workspace, user, metric string) error {
+	var rows []string
+	for _, m := range []metering.Meter{
+		{WorkspaceID: workspace, MetricID: metric},
+		{WorkspaceID: workspace, UserID: user, MetricID: metric},
+	} {
+		for c, err := range table.All[metering.Counter](ctx, a.table, table.Query{PK: m.PK()}) {
+			if err != nil {
+				return err
+			}
+			rows = append(rows, fmt.Sprintf("%s\t%s\tcount %d\tuntil %s",
+				m.PK(), c.SK, c.Count, time.Unix(c.ExpiresAt, 0).UTC().Format(time.DateOnly)))
+		}
+	}
+	out.rows(rows...)
+	out.meter.take()
+	return nil
+}
+
+// oneBatch is pattern 2: a batch of which some messages fail.
+func oneBatch(ctx context.Context, a app, out report) error {
+	out.title("2. A batch answers for each message")
+	message := func(workspace string, count int64) string {
+		m := example
+		m.WorkspaceID, m.Count = workspace, count
+		text, _ := json.Marshal(m) // of a message it does not fail
+		return string(text)
+	}
+	batch := []delivery{
+		{"b-1", "a good message", message("acme", 5)},
+		{"b-2", "another one", message("umbrella", 7)},
+		{"b-1", "the first one again", message("acme", 5)},
+		{"b-3", "count is 0", message("acme", 0)},
+		{"b-4", "DynamoDB throttles its workspace", message("globex", 2)},
+	}
+	a.faults.Always("TransactWriteItems", tabletest.When(about("globex"), tabletest.Throttle()))
+	if err := deliver(ctx, a, out, batch); err != nil {
+		return err
+	}
+	a.faults.Always("TransactWriteItems", nil)
+	batch[4].what = "delivered once more"
+	return deliver(ctx, a, out, batch[4:])
+}
+
+// lostAnswer is pattern 3: a message that was counted, which nobody knows.
+func lostAnswer(ctx context.Context, a app, out report) error {
+	out.title("3. A lost answer does not count twice")
+	m := metering.Message{WorkspaceID: "initech", MetricID: "logins", Count: 4, Hour: example.Hour}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	batch := []delivery{{"l-1", "every answer of DynamoDB is lost", string(text)}}
+	a.faults.Always("TransactWriteItems", tabletest.LoseResponse())
+	if err := deliver(ctx, a, out, batch); err != nil {
+		return err
+	}
+	a.faults.Always("TransactWriteItems", nil)
+	batch[0].what = "delivered once more"
+	if err := deliver(ctx, a, out, batch); err != nil {
+		return err
+	}
+	u, err := a.reader.Usage(ctx, metering.Question{
+		Meter: metering.Meter{WorkspaceID: "initech", MetricID: "logins"}, From: m.Hour, To: m.Hour.Add(time.Hour),
+	})
+	if err != nil {
+		return err
+	}
+	out.line("  count of the message %d, counter %d", m.Count, u.Total)
+	return nil
+}
+
+// about tells the requests that are about a workspace.
+func about(workspace string) func(tabletest.Request) bool {
+	return func(r tabletest.Request) bool {
+		return bytes.Contains(r.Body, []byte(metering.Workspace.PK(workspace)))
+	}
+}
+
+// usageOfATime is pattern 4: how much was counted in a time, of a workspace or
+// of a user.
+func usageOfATime(ctx context.Context, a app, out report) error {
+	out.title("4. Usage of a workspace from one hour to another")
+	if err := seed(ctx, a); err != nil {
+		return err
+	}
+	out.meter.take()
+	q := metering.Question{
+		Meter: metering.Meter{WorkspaceID: "acme", MetricID: "exports"},
+		From:  today.AddDate(0, 0, -30).Add(-9 * time.Hour), To: today.Add(-7 * time.Hour),
+	}
+	out.line("  from %s to %s: hours, days and hours, in parallel", hour(q.From), hour(q.To))
+	u, err := a.reader.Usage(ctx, q)
+	if err != nil {
+		return err
+	}
+	var rows []string
+	items := 0
+	for _, p := range u.Parts {
+		r := p.Range()
+		rows = append(rows, fmt.Sprintf("pk = %s\tsk between %s and %s\titems %d\ttotal %d",
+			q.PK(), r.From, r.To, p.Stats.Items, p.Total))
+		items += p.Stats.Items
+	}
+	out.rows(rows...)
+	out.line("  total %d", u.Total)
+	out.cost("read", items)
+	q.UserID = "ana"
+	if u, err = a.reader.Usage(ctx, q); err != nil {
+		return err
+	}
+	out.line("  the same of a user, pk = %s: total %d", q.PK(), u.Total)
+	out.meter.take()
+	return nil
+}
+
+// whatDaysSave measures what it saves to read days: the items and the read units
+// of the days of a question, against those of their hours.
+func whatDaysSave(ctx context.Context, a app, out report) error {
+	out.title("5. What it saves to read whole days by the day")
+	rows := []string{"metric\tfull days\tby the hour\t\tby the day\t\tfewer items", "\t\titems\tread units\titems\tread units\t"}
+	for _, metric := range []string{"exports", "reports"} {
+		for _, days := range []int{1, 7, 30} {
+			q := metering.Question{
+				Meter: metering.Meter{WorkspaceID: "acme", MetricID: metric},
+				From:  today.AddDate(0, 0, -days), To: today,
+			}
+			byDay, err := a.reader.Usage(ctx, q)
+			if err != nil {
+				return err
+			}
+			byHour, err := a.reader.Hourly(ctx, q)
+			if err != nil {
+				return err
+			}
+			if byDay.Total != byHour.Total {
+				return fmt.Errorf("%s: the days say %d, the hours %d", metric, byDay.Total, byHour.Total)
+			}
+			d, h := byDay.Parts[0].Stats, byHour.Parts[0].Stats
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%d\t%g\t%d\t%g\t%.3g times",
+				metric, days, h.Items, h.Capacity, d.Items, d.Capacity, float64(h.Items)/float64(d.Items)))
+		}
+	}
+	out.rows(rows...)
+	out.line("  exports are made in every hour, reports in eight hours of a day; both totals are the same")
+	return nil
+}
+
+func hour(t time.Time) keys.SK { return keys.None.SK(keys.Time(t)) }
