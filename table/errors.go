@@ -185,9 +185,11 @@ var (
 )
 
 // Classify tells whether the call that returned err can succeed if it is made
-// again, as far as the error shows. Errors about the deployment, such as a
-// missing table or permission, are Unclassified: they are not the fault of the
-// message at hand, which must not be dropped for them. Nil is Unclassified.
+// again, as far as the error shows. Errors that can be those of the deployment,
+// such as a missing table or permission, or a request that does not fit the
+// table's keys (ValidationException), are Unclassified: the message at hand must
+// not be dropped for them. The end of the context is Transient, also where it is
+// the client who has gone. Nil is Unclassified.
 func Classify(err error) Class {
 	err = explain(err) // it may be the SDK's own, as that of an Event is
 	is := func(target error) bool { return errors.Is(err, target) }
@@ -213,8 +215,6 @@ func Classify(err error) Class {
 		return Unclassified
 	case api.ErrorFault() == smithy.FaultServer, api.ErrorCode() == "ServiceUnavailable":
 		return Transient
-	case api.ErrorCode() == "ValidationException":
-		return Permanent
 	}
 	return Unclassified
 }

@@ -156,7 +156,7 @@ func TestClassify(t *testing.T) {
 		"SDK, no table":                 {&types.ResourceNotFoundException{Message: aws.String("x")}, table.Unclassified},
 		"SDK, server in general":        {api("Whatever", smithy.FaultServer), table.Transient},
 		"SDK, unavailable":              {api("ServiceUnavailable", smithy.FaultUnknown), table.Transient},
-		"SDK, validation":               {api("ValidationException", smithy.FaultClient), table.Permanent},
+		"SDK, validation":               {api("ValidationException", smithy.FaultClient), table.Unclassified},
 		"SDK, denied":                   {api("AccessDeniedException", smithy.FaultClient), table.Unclassified},
 		"SDK, expired credentials":      {api("ExpiredTokenException", smithy.FaultClient), table.Unclassified},
 		"SDK, throttled":                {api("ThrottlingException", smithy.FaultClient), table.Transient},

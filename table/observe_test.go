@@ -35,7 +35,7 @@ func TestEvents(t *testing.T) {
 	}{
 		"throttled": {tabletest.Throttle(), table.Transient},
 		"server":    {tabletest.Status(http.StatusInternalServerError, "InternalServerError", "x"), table.Transient},
-		"invalid":   {tabletest.Status(http.StatusBadRequest, "ValidationException", "x"), table.Permanent},
+		"invalid":   {tabletest.Status(http.StatusBadRequest, "ValidationException", "x"), table.Unclassified},
 		"denied":    {tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "x"), table.Unclassified},
 		"lost":      {tabletest.LoseResponse(), table.Transient},
 	} {

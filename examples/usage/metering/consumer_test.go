@@ -122,7 +122,7 @@ func TestTheClassOfAnErrorDecides(t *testing.T) {
 		{"no connection", tabletest.Drop(), table.Transient, metering.Returned},
 		{"no permission", refused("AccessDeniedException"), table.Unclassified, metering.Returned},
 		{"no table", refused("ResourceNotFoundException"), table.Unclassified, metering.Returned},
-		{"not what DynamoDB takes", refused("ValidationException"), table.Permanent, metering.Dropped},
+		{"not what the table takes", refused("ValidationException"), table.Unclassified, metering.Returned},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			t.Parallel()
