@@ -22,6 +22,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -62,11 +63,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			err = closed
 		}
 	}()
-	sticky := &stickyWriter{Writer: out}
+	sticky := &report.Writer{Writer: out}
 	if err := show(ctx, engine, schema(*name), sticky); err != nil {
 		return err
 	}
-	return sticky.err
+	return sticky.Err
 }
 
 // show is the program proper: a table, data, the four access patterns, and a write
@@ -76,8 +77,8 @@ func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Wr
 	if err := s.Ensure(ctx, client); err != nil {
 		return err
 	}
-	meter := &meter{}
-	tbl, err := table.New(client, s, &table.Options{Observe: meter.observe})
+	meter := &report.Meter{}
+	tbl, err := table.New(client, s, &table.Options{Observe: meter.Observe})
 	if err != nil {
 		return err
 	}
@@ -85,16 +86,16 @@ func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Wr
 	if err != nil {
 		return err
 	}
-	out := report{out: w, meter: meter}
-	out.line("Table %s on %s", s.Name, engine.Endpoint())
+	out := report.Report{Out: w, Meter: meter}
+	out.Line("Table %s on %s", s.Name, engine.Endpoint())
 
-	out.title("Sample data")
+	out.Title("Sample data")
 	if err := seed(ctx, r); err != nil {
 		return err
 	}
-	out.line("  2 users, 16 transactions (2 items each), 3 notifications: one table, one partition for each user")
-	requests, units := meter.take()
-	out.line("  requests %d, write units %g", requests, units)
+	out.Line("  2 users, 16 transactions (2 items each), 3 notifications: one table, one partition for each user")
+	requests, units := meter.Take()
+	out.Line("  requests %d, write units %g", requests, units)
 
 	if err := userTransactions(ctx, r, out, "u-123"); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
@@ -15,7 +16,7 @@ import (
 // userTransactions is pattern 1: a user's transactions, newest first, page by
 // page. A service would put page.Next into its answer and take it from the next
 // request.
-func userTransactions(ctx context.Context, r repos, out report, user string) error {
+func userTransactions(ctx context.Context, r repos, out report.Report, user string) error {
 	q := table.Query{
 		PK:      keys.User.PK(user),
 		Range:   keys.Tx.All(),
@@ -23,8 +24,8 @@ func userTransactions(ctx context.Context, r repos, out report, user string) err
 		Limit:   5,
 		Scope:   user,
 	}
-	out.title("1. A user's transactions, newest first, page by page")
-	out.line("  table, pk = %s and sk begins with %s, backwards, pages of %d", q.PK, q.Range.Prefix, q.Limit)
+	out.Title("1. A user's transactions, newest first, page by page")
+	out.Line("  table, pk = %s and sk begins with %s, backwards, pages of %d", q.PK, q.Range.Prefix, q.Limit)
 	found := 0
 	for number := 1; ; number++ {
 		page, err := r.transactions.Query(ctx, q)
@@ -32,36 +33,36 @@ func userTransactions(ctx context.Context, r repos, out report, user string) err
 			return err
 		}
 		found += len(page.Items)
-		out.line("  page %d", number)
-		out.rows(transactionRows(page.Items, byUser)...)
+		out.Line("  page %d", number)
+		out.Rows(transactionRows(page.Items, byUser)...)
 		if page.Next == "" {
 			break
 		}
 		q.After = page.Next
 	}
-	out.cost("read", found)
+	out.Cost("read", found)
 	return nil
 }
 
 // transactionByID is pattern 2: one transaction by its id.
-func transactionByID(ctx context.Context, r repos, out report, id string) error {
+func transactionByID(ctx context.Context, r repos, out report.Report, id string) error {
 	key := transactionKey(id)
-	out.title("2. A transaction by its id")
-	out.line("  table, pk = %s and sk = %s", key.PK, key.SK)
+	out.Title("2. A transaction by its id")
+	out.Line("  table, pk = %s and sk = %s", key.PK, key.SK)
 	t, err := r.transactions.Get(ctx, key)
 	if err != nil {
 		return err
 	}
-	out.rows(transactionRows([]Transaction{t}, byID)...)
-	out.cost("read", 1)
+	out.Rows(transactionRows([]Transaction{t}, byID)...)
+	out.Cost("read", 1)
 	return nil
 }
 
 // userNotifications is pattern 3: a user's notifications, newest first.
-func userNotifications(ctx context.Context, r repos, out report, user string) error {
+func userNotifications(ctx context.Context, r repos, out report.Report, user string) error {
 	q := table.Query{PK: keys.User.PK(user), Range: keys.Notif.All(), Reverse: true}
-	out.title("3. A user's notifications, newest first")
-	out.line("  table, pk = %s and sk begins with %s, backwards", q.PK, q.Range.Prefix)
+	out.Title("3. A user's notifications, newest first")
+	out.Line("  table, pk = %s and sk begins with %s, backwards", q.PK, q.Range.Prefix)
 	notifications, err := table.Collect(r.notifications.All(ctx, q))
 	if err != nil {
 		return err
@@ -70,24 +71,24 @@ func userNotifications(ctx context.Context, r repos, out report, user string) er
 	for _, n := range notifications {
 		rows = append(rows, fmt.Sprintf("%s\t%s", notificationEntity.Key(n).SK, n.Text))
 	}
-	out.rows(rows...)
-	out.cost("read", len(notifications))
+	out.Rows(rows...)
+	out.Cost("read", len(notifications))
 	return nil
 }
 
 // newestTransactions is pattern 4: the newest transactions of the whole system,
 // which no partition of the table holds together. The index GSI1 does, in a few
 // partitions that are read in parallel and merged.
-func newestTransactions(ctx context.Context, r repos, out report, limit int) error {
-	out.title("4. The newest transactions of the whole system")
-	out.line("  index %s, GSI1PK = %s#0 to %s#%d in parallel, backwards, the first %d of all",
+func newestTransactions(ctx context.Context, r repos, out report.Report, limit int) error {
+	out.Title("4. The newest transactions of the whole system")
+	out.Line("  index %s, GSI1PK = %s#0 to %s#%d in parallel, backwards, the first %d of all",
 		globalTx.Index, globalTx.Name, globalTx.Name, globalTx.Shards-1, limit)
 	page, err := r.newest.Page(ctx, shard.Query{Limit: limit})
 	if err != nil {
 		return err
 	}
-	out.rows(transactionRows(page.Items, inIndex)...)
-	out.cost("read", len(page.Items))
+	out.Rows(transactionRows(page.Items, inIndex)...)
+	out.Cost("read", len(page.Items))
 	return nil
 }
 

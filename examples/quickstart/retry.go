@@ -4,19 +4,20 @@ import (
 	"context"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/idempotency"
 )
 
 // retriedCreate is a write that a client repeats because it got no answer: it
 // takes effect once, and both calls get the same answer.
-func retriedCreate(ctx context.Context, r repos, out report) error {
+func retriedCreate(ctx context.Context, r repos, out report.Report) error {
 	request := idempotency.Request{
 		Scope:   "u-456:CreateTransaction",
 		Key:     "req-uuid-xxxx",
 		Payload: map[string]any{"amount": 500, "currency": "ARS"},
 	}
-	out.title("5. A create that is repeated, done once")
-	out.line("  the record of the request is in the same DynamoDB transaction as the items")
+	out.Title("5. A create that is repeated, done once")
+	out.Line("  the record of the request is in the same DynamoDB transaction as the items")
 	for _, id := range []string{"tx-first", "tx-second"} {
 		result, err := idempotency.Do(ctx, r.requests, request, func(context.Context) (idempotency.Plan[Transaction], error) {
 			// A service would draw the id at random: each call has another one.
@@ -29,14 +30,14 @@ func retriedCreate(ctx context.Context, r repos, out report) error {
 		if err != nil {
 			return err
 		}
-		requests, _ := out.meter.take() // DynamoDB reports no units for a refused transaction
-		out.line("  would create %s: the answer is %s, replayed %t (requests %d)",
+		requests, _ := out.Meter.Take() // DynamoDB reports no units for a refused transaction
+		out.Line("  would create %s: the answer is %s, replayed %t (requests %d)",
 			id, result.Value.ID, result.Replayed, requests)
 	}
 	record, err := r.requests.Lookup(ctx, request)
 	if err != nil {
 		return err
 	}
-	out.line("  record: pk = %s, sk = %s, until %s", record.Key.PK, record.Key.SK, record.ExpiresAt.Format(time.DateTime))
+	out.Line("  record: pk = %s, sk = %s, until %s", record.Key.PK, record.Key.SK, record.ExpiresAt.Format(time.DateTime))
 	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -60,11 +61,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			err = closed
 		}
 	}()
-	sticky := &stickyWriter{Writer: out}
+	sticky := &report.Writer{Writer: out}
 	if err := show(ctx, engine, schema(*name), sticky); err != nil {
 		return err
 	}
-	return sticky.err
+	return sticky.Err
 }
 
 // show is the program proper: a table, sample data, and a walk through the
@@ -74,8 +75,8 @@ func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, out io.
 	if err := s.Ensure(ctx, client); err != nil {
 		return err
 	}
-	m := &meter{}
-	tbl, err := table.New(client, s, &table.Options{Observe: m.observe})
+	m := &report.Meter{}
+	tbl, err := table.New(client, s, &table.Options{Observe: m.Observe})
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, out io.
 	if err != nil {
 		return err
 	}
-	w := walk{shop: market, report: report{out: out, meter: m}}
-	w.line("Table %s on %s: keys %s and %s, indexes %s and %s", s.Name, engine.Endpoint(), s.PK, s.SK, gsi1, gsi2)
+	w := walk{shop: market, Report: report.Report{Out: out, Meter: m}}
+	w.Line("Table %s on %s: keys %s and %s, indexes %s and %s", s.Name, engine.Endpoint(), s.PK, s.SK, gsi1, gsi2)
 	return w.run(ctx)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -73,7 +74,7 @@ func TestNothingIsScanned(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)
-	w := walk{shop: s, report: report{out: io.Discard, meter: &meter{}}}
+	w := walk{shop: s, Report: report.Report{Out: io.Discard, Meter: &report.Meter{}}}
 	must(t, w.run(t.Context()))
 	if scans := faults.Requests("Scan"); len(scans) > 0 {
 		t.Errorf("%d scans", len(scans))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -24,18 +25,18 @@ func order(t *testing.T, s *shop, user, id string, at time.Time) Order {
 
 func TestAnOrderAndItsItemsAreOneQuery(t *testing.T) {
 	t.Parallel()
-	m := &meter{}
+	m := &report.Meter{}
 	plain := open(t)
 	stock(t, plain, Product{ID: "lamp", Name: "Lamp", Stock: 9}, Product{ID: "desk", Name: "Desk", Stock: 9})
 	must(t, plain.addToCart(t.Context(), "ana", "desk", 2, noon))
 	order(t, plain, "ana", "o-1", noon)
 	order(t, plain, "ana", "o-10", noon) // its key begins as the other's
 
-	tbl, err := table.New(tabletest.Client(t), plain.table.Schema(), &table.Options{Observe: m.observe})
+	tbl, err := table.New(tabletest.Client(t), plain.table.Schema(), &table.Options{Observe: m.Observe})
 	must(t, err)
 	o, items, err := on(t, tbl).orderWithItems(t.Context(), "o-1")
 	must(t, err)
-	if requests, _ := m.take(); requests != 1 || o.ID != "o-1" || len(items) != 2 {
+	if requests, _ := m.Take(); requests != 1 || o.ID != "o-1" || len(items) != 2 {
 		t.Errorf("%d requests, order %q with %d items", requests, o.ID, len(items))
 	}
 	if _, _, err := plain.orderWithItems(t.Context(), "none"); !errors.Is(err, table.ErrNotFound) {

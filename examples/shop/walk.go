@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -13,15 +14,15 @@ import (
 // walk shows the access patterns, one after the other.
 type walk struct {
 	*shop
-	report
+	report.Report
 }
 
 func (w walk) run(ctx context.Context) error {
-	w.title("Sample data")
+	w.Title("Sample data")
 	if err := seed(ctx, w.shop); err != nil {
 		return err
 	}
-	w.line("  %d users (2 items each: the profile and the e-mail), %d categories, %d products",
+	w.Line("  %d users (2 items each: the profile and the e-mail), %d categories, %d products",
 		len(sampleUsers), len(sampleCategories), len(sampleProducts))
 	w.spent()
 	for _, step := range []func(context.Context) error{
@@ -45,35 +46,35 @@ func expect(err, want error) error {
 
 // at prints a key, as what the next write or read is about.
 func (w walk) at(what string, k keys.Key) {
-	w.line("  %s: PK = %s, SK = %s", what, k.PK, k.SK)
+	w.Line("  %s: PK = %s, SK = %s", what, k.PK, k.SK)
 }
 
 // spent prints what writes have cost, or reads and writes together.
 func (w walk) spent() {
-	requests, units := w.meter.take()
-	w.line("  requests %d, units %g", requests, units)
+	requests, units := w.Meter.Take()
+	w.Line("  requests %d, units %g", requests, units)
 }
 
 func (w walk) login(ctx context.Context) error {
-	w.title("1. Login by e-mail")
+	w.Title("1. Login by e-mail")
 	u, err := w.logIn(ctx, "Ana@Example.com", samplePassword)
 	if err != nil {
 		return err
 	}
 	w.at("read", emailKey(u.Email))
-	w.rows(fmt.Sprintf("%s\t%s\t%s", u.ID, u.Name, u.Email))
-	w.cost("read", 1)
+	w.Rows(fmt.Sprintf("%s\t%s\t%s", u.ID, u.Name, u.Email))
+	w.Cost("read", 1)
 	_, err = w.logIn(ctx, "ana@example.com", "guessed")
 	if err := expect(err, errLogin); err != nil {
 		return err
 	}
-	w.line("  with another password: %v", errLogin)
+	w.Line("  with another password: %v", errLogin)
 	w.spent()
 	return nil
 }
 
 func (w walk) uniqueEmail(ctx context.Context) error {
-	w.title("2. An e-mail belongs to one user")
+	w.Title("2. An e-mail belongs to one user")
 	second := User{ID: "u-other", Email: "ana@example.com", Name: "Another Ana", CreatedAt: opening}
 	w.at("create in one transaction", userKey(second.ID))
 	w.at("                      and", emailKey(second.Email))
@@ -81,13 +82,13 @@ func (w walk) uniqueEmail(ctx context.Context) error {
 	if err := expect(err, errEmailTaken); err != nil {
 		return err
 	}
-	w.line("  refused: %v", errEmailTaken)
+	w.Line("  refused: %v", errEmailTaken)
 	w.spent()
 	return nil
 }
 
 func (w walk) catalogue(ctx context.Context) error {
-	w.title("3. The categories")
+	w.Title("3. The categories")
 	w.query(allCategories)
 	categories, err := w.listCategories(ctx)
 	if err != nil {
@@ -97,26 +98,26 @@ func (w walk) catalogue(ctx context.Context) error {
 	for _, c := range categories {
 		rows = append(rows, fmt.Sprintf("%s\t%s", categoryKey(c.ID).SK, c.Name))
 	}
-	w.rows(rows...)
-	w.cost("read", len(rows))
+	w.Rows(rows...)
+	w.Cost("read", len(rows))
 	return nil
 }
 
 func (w walk) category(ctx context.Context) error {
-	w.title("4. The active products of a category")
+	w.Title("4. The active products of a category")
 	w.query(productsOf("home"))
 	page, err := w.productsByCategory(ctx, "home", 20, "")
 	if err != nil {
 		return err
 	}
-	w.rows(productRows(page.Items, inCategory)...)
-	w.line("  The desktop bin is not active and so has no keys in the index: nothing is read and filtered out.")
-	w.cost("read", len(page.Items))
+	w.Rows(productRows(page.Items, inCategory)...)
+	w.Line("  The desktop bin is not active and so has no keys in the index: nothing is read and filtered out.")
+	w.Cost("read", len(page.Items))
 	return nil
 }
 
 func (w walk) search(ctx context.Context) error {
-	w.title("5. Active products whose name begins with Desk, then with desk l")
+	w.Title("5. Active products whose name begins with Desk, then with desk l")
 	for _, text := range []string{"Desk", "desk l"} {
 		q, err := productsNamed(text)
 		if err != nil {
@@ -127,14 +128,14 @@ func (w walk) search(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.rows(productRows(page.Items, inNames)...)
-		w.cost("read", len(page.Items))
+		w.Rows(productRows(page.Items, inNames)...)
+		w.Cost("read", len(page.Items))
 	}
 	return nil
 }
 
 func (w walk) fillCarts(ctx context.Context) error {
-	w.title("6. Carts: add, list, remove")
+	w.Title("6. Carts: add, list, remove")
 	for _, add := range []struct {
 		user, product string
 		quantity      int
@@ -153,7 +154,7 @@ func (w walk) fillCarts(ctx context.Context) error {
 	if err := w.removeFromCart(ctx, "u-ana", "p-spade"); err != nil {
 		return err
 	}
-	w.line("  added six times, removed once")
+	w.Line("  added six times, removed once")
 	w.spent()
 	return w.showCart(ctx, "u-ana")
 }
@@ -168,13 +169,13 @@ func (w walk) showCart(ctx context.Context, user string) error {
 	for _, l := range lines {
 		rows = append(rows, fmt.Sprintf("%s\t%d\t%s", cartLineKey(l.UserID, l.ProductID).SK, l.Quantity, l.Name))
 	}
-	w.rows(rows...)
-	w.cost("read", len(rows))
+	w.Rows(rows...)
+	w.Cost("read", len(rows))
 	return nil
 }
 
 func (w walk) whoHasIt(ctx context.Context) error {
-	w.title("7. Who has the desk lamp in the cart?")
+	w.Title("7. Who has the desk lamp in the cart?")
 	w.query(cartsWithProduct("p-lamp"))
 	page, err := w.cartsWith(ctx, "p-lamp", 20, "")
 	if err != nil {
@@ -184,8 +185,8 @@ func (w walk) whoHasIt(ctx context.Context) error {
 	for _, l := range page.Items {
 		rows = append(rows, fmt.Sprintf("%s\t%d\t%s", l.UserID, l.Quantity, l.Name))
 	}
-	w.rows(rows...)
-	w.cost("read", len(rows))
+	w.Rows(rows...)
+	w.Cost("read", len(rows))
 	return nil
 }
 
@@ -205,7 +206,7 @@ func (w walk) query(q table.Query) {
 	if q.Reverse {
 		text += ", backwards"
 	}
-	w.line("  %s", text)
+	w.Line("  %s", text)
 }
 
 // productRows prints products with the key under which they were found.

@@ -15,12 +15,12 @@ import (
 func (w walk) orderID(ctx context.Context) (id string, at time.Time, err error) {
 	earlier, err := table.Collect(w.orders.All(ctx, ordersOf("u-ana")))
 	n := len(earlier) + 1
-	w.meter.take() // that was for the example's sake
+	w.Meter.Take() // that was for the example's sake
 	return fmt.Sprintf("o-%04d", n), opening.Add(time.Duration(n) * 24 * time.Hour), err
 }
 
 func (w walk) order(ctx context.Context) error {
-	w.title("8. Ana orders what is in her cart: one transaction")
+	w.Title("8. Ana orders what is in her cart: one transaction")
 	id, at, err := w.orderID(ctx)
 	if err != nil {
 		return err
@@ -29,8 +29,8 @@ func (w walk) order(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.line("  read the cart and its products, then write together:")
-	w.rows(
+	w.Line("  read the cart and its products, then write together:")
+	w.Rows(
 		fmt.Sprintf("create\t%s\t%s\tthe order", orderKey(id).PK, orderKey(id).SK),
 		fmt.Sprintf("create\t%s\t%s\tthe same, for Ana's list", orderByUser(o).PK, orderByUser(o).SK),
 		fmt.Sprintf("create\t%s\t%s\tone for each product", orderKey(id).PK, "ITEM#001, ITEM#002"),
@@ -38,25 +38,25 @@ func (w walk) order(ctx context.Context) error {
 		fmt.Sprintf("update\t%s\t%s\tstock - 4, if it is 4 or more", productKey("p-bowl").PK, productKey("p-bowl").SK),
 		fmt.Sprintf("update\t%s\t%s\tstock - 2, if it is 2 or more", productKey("p-lamp").PK, productKey("p-lamp").SK),
 	)
-	w.line("  order %s: %d products, %s", o.ID, o.Items, money(o.Total))
+	w.Line("  order %s: %d products, %s", o.ID, o.Items, money(o.Total))
 	w.spent()
 	return w.showCart(ctx, "u-ana")
 }
 
 func (w walk) soldOut(ctx context.Context) error {
-	w.title("9. Bruno wants two lamps as well, and one is left")
+	w.Title("9. Bruno wants two lamps as well, and one is left")
 	id := "o-bruno"
 	_, err := w.checkOut(ctx, "u-bruno", id, opening.Add(48*time.Hour))
 	short, ok := errors.AsType[*StockError](err)
 	if !ok {
 		return expect(err, errOutOfStock)
 	}
-	w.line("  refused: %v", short)
+	w.Line("  refused: %v", short)
 	_, _, err = w.orderWithItems(ctx, id)
 	if err := expect(err, table.ErrNotFound); err != nil {
 		return err
 	}
-	w.line("  Nothing was written: there is no order, and his cart is as it was.")
+	w.Line("  Nothing was written: there is no order, and his cart is as it was.")
 	w.spent()
 	return w.showCart(ctx, "u-bruno")
 }
@@ -67,7 +67,7 @@ func (w walk) newest(ctx context.Context) (Order, error) {
 	if err != nil {
 		return Order{}, err
 	}
-	w.meter.take() // that was for the example's sake
+	w.Meter.Take() // that was for the example's sake
 	if len(page.Items) == 0 {
 		return Order{}, fmt.Errorf("order: %w", table.ErrNotFound)
 	}
@@ -75,7 +75,7 @@ func (w walk) newest(ctx context.Context) (Order, error) {
 }
 
 func (w walk) orderAndItems(ctx context.Context) error {
-	w.title("10. An order with its items: one query")
+	w.Title("10. An order with its items: one query")
 	o, err := w.newest(ctx)
 	if err != nil {
 		return err
@@ -89,13 +89,13 @@ func (w walk) orderAndItems(ctx context.Context) error {
 	for _, i := range items {
 		rows = append(rows, fmt.Sprintf("%s\t%d × %s\t%s", orderItemEntity.Key(i).SK, i.Quantity, i.Name, money(i.Price)))
 	}
-	w.rows(rows...)
-	w.cost("read", len(rows))
+	w.Rows(rows...)
+	w.Cost("read", len(rows))
 	return nil
 }
 
 func (w walk) status(ctx context.Context) error {
-	w.title("11. The order moves on, in both of its items")
+	w.Title("11. The order moves on, in both of its items")
 	o, err := w.newest(ctx)
 	if err != nil {
 		return err
@@ -109,19 +109,19 @@ func (w walk) status(ctx context.Context) error {
 		}
 		went = append(went, string(o.Status))
 	}
-	w.line("  %s", strings.Join(went, ", then "))
+	w.Line("  %s", strings.Join(went, ", then "))
 	w.spent()
 	_, err = w.advance(ctx, o.ID, paid)
 	if err := expect(err, errStatus); err != nil {
 		return err
 	}
-	w.line("  and not back: %v", err)
+	w.Line("  and not back: %v", err)
 	w.spent()
 	return nil
 }
 
 func (w walk) ordersOfUser(ctx context.Context) error {
-	w.title("12. A user's orders, newest first")
+	w.Title("12. A user's orders, newest first")
 	w.query(ordersOf("u-ana"))
 	page, err := w.ordersByUser(ctx, "u-ana", 20, "")
 	if err != nil {
@@ -131,7 +131,7 @@ func (w walk) ordersOfUser(ctx context.Context) error {
 	for _, o := range page.Items {
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", orderByUser(o).SK, money(o.Total), o.Status))
 	}
-	w.rows(rows...)
-	w.cost("read", len(rows))
+	w.Rows(rows...)
+	w.Cost("read", len(rows))
 	return nil
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table"
@@ -68,11 +69,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			err = closed
 		}
 	}()
-	sticky := &stickyWriter{Writer: out}
+	sticky := &report.Writer{Writer: out}
 	if err := show(ctx, engine, metering.Schema(*name), sticky); err != nil {
 		return err
 	}
-	return sticky.err
+	return sticky.Err
 }
 
 // today is the end of the sample data, and where the program's clock stands, so
@@ -119,15 +120,15 @@ func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Wr
 	if err := s.Ensure(ctx, engine.Client()); err != nil {
 		return err
 	}
-	meter := &meter{}
-	options := &table.Options{Observe: meter.observe, Now: func() time.Time { return today }}
+	meter := &report.Meter{}
+	options := &table.Options{Observe: meter.Observe, Now: func() time.Time { return today }}
 	a, err := newApp(engine, s, options, logger(w))
 	if err != nil {
 		return err
 	}
-	out := report{out: w, meter: meter}
-	out.line("Table %s on %s", s.Name, engine.Endpoint())
-	for _, pattern := range []func(context.Context, app, report) error{
+	out := report.Report{Out: w, Meter: meter}
+	out.Line("Table %s on %s", s.Name, engine.Endpoint())
+	for _, pattern := range []func(context.Context, app, report.Report) error{
 		oneMessage, oneBatch, lostAnswer, usageOfATime, whatDaysSave,
 	} {
 		if err := pattern(ctx, a, out); err != nil {

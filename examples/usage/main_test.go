@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"io"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -113,19 +113,3 @@ func TestMistakesAreErrors(t *testing.T) {
 		}
 	}
 }
-
-func TestABrokenOutputIsAnError(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("broken pipe")
-	w := &stickyWriter{Writer: failing{broken}}
-	out := report{out: w, meter: &meter{}}
-	out.title("a line")
-	out.line("and another")
-	if !errors.Is(w.err, broken) {
-		t.Errorf("error: %v", w.err)
-	}
-}
-
-type failing struct{ err error }
-
-func (f failing) Write([]byte) (int, error) { return 0, f.err }

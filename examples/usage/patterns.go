@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -22,31 +23,31 @@ var example = metering.Message{
 }
 
 // oneMessage is pattern 1: a message adds to four counters, and does so once.
-func oneMessage(ctx context.Context, a app, out report) error {
-	out.title("1. A message is counted by the hour and by the day, once")
+func oneMessage(ctx context.Context, a app, out report.Report) error {
+	out.Title("1. A message is counted by the hour and by the day, once")
 	body, err := json.Marshal(example)
 	if err != nil {
 		return err
 	}
-	out.line("  %s", body)
-	out.meter.take() // what came before
+	out.Line("  %s", body)
+	out.Meter.Take() // what came before
 	for _, what := range []string{"delivered", "again"} {
 		o := a.consumer.Count(ctx, metering.Delivery{Source: "sqs", ID: "m-1", Body: body})
 		if o.Err != nil {
 			return o.Err
 		}
-		requests, units := out.meter.take() // DynamoDB reports no units for a refused transaction
-		out.line("  %-9s  %s (requests %d, write units %g)", what, o.Status, requests, units)
+		requests, units := out.Meter.Take() // DynamoDB reports no units for a refused transaction
+		out.Line("  %-9s  %s (requests %d, write units %g)", what, o.Status, requests, units)
 	}
 	if err := counters(ctx, a, out, "acme", "ana", "logins"); err != nil {
 		return err
 	}
-	out.line("  and the record of the message, IDE#sqs:acme#m-1 / METADATA, written in the same transaction")
+	out.Line("  and the record of the message, IDE#sqs:acme#m-1 / METADATA, written in the same transaction")
 	return nil
 }
 
 // counters prints the counters of a workspace and a user.
-func counters(ctx context.Context, a app, out report, workspace, user, metric string) error {
+func counters(ctx context.Context, a app, out report.Report, workspace, user, metric string) error {
 	var rows []string
 	for _, m := range []metering.Meter{
 		{WorkspaceID: workspace, MetricID: metric},
@@ -60,14 +61,14 @@ func counters(ctx context.Context, a app, out report, workspace, user, metric st
 				m.PK(), c.SK, c.Count, time.Unix(c.ExpiresAt, 0).UTC().Format(time.DateOnly)))
 		}
 	}
-	out.rows(rows...)
-	out.meter.take()
+	out.Rows(rows...)
+	out.Meter.Take()
 	return nil
 }
 
 // oneBatch is pattern 2: a batch of which some messages fail.
-func oneBatch(ctx context.Context, a app, out report) error {
-	out.title("2. A batch answers for each message")
+func oneBatch(ctx context.Context, a app, out report.Report) error {
+	out.Title("2. A batch answers for each message")
 	message := func(workspace string, count int64) string {
 		m := example
 		m.WorkspaceID, m.Count = workspace, count
@@ -91,8 +92,8 @@ func oneBatch(ctx context.Context, a app, out report) error {
 }
 
 // lostAnswer is pattern 3: a message that was counted, which nobody knows.
-func lostAnswer(ctx context.Context, a app, out report) error {
-	out.title("3. A lost answer does not count twice")
+func lostAnswer(ctx context.Context, a app, out report.Report) error {
+	out.Title("3. A lost answer does not count twice")
 	m := metering.Message{WorkspaceID: "initech", MetricID: "logins", Count: 4, Hour: example.Hour}
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -114,7 +115,7 @@ func lostAnswer(ctx context.Context, a app, out report) error {
 	if err != nil {
 		return err
 	}
-	out.line("  count of the message %d, counter %d", m.Count, u.Total)
+	out.Line("  count of the message %d, counter %d", m.Count, u.Total)
 	return nil
 }
 
@@ -127,17 +128,17 @@ func about(workspace string) func(tabletest.Request) bool {
 
 // usageOfATime is pattern 4: how much was counted in a time, of a workspace or
 // of a user.
-func usageOfATime(ctx context.Context, a app, out report) error {
-	out.title("4. Usage of a workspace from one hour to another")
+func usageOfATime(ctx context.Context, a app, out report.Report) error {
+	out.Title("4. Usage of a workspace from one hour to another")
 	if err := seed(ctx, a); err != nil {
 		return err
 	}
-	out.meter.take()
+	out.Meter.Take()
 	q := metering.Question{
 		Meter: metering.Meter{WorkspaceID: "acme", MetricID: "exports"},
 		From:  today.AddDate(0, 0, -30).Add(-9 * time.Hour), To: today.Add(-7 * time.Hour),
 	}
-	out.line("  from %s to %s: hours, days and hours, in parallel", hour(q.From), hour(q.To))
+	out.Line("  from %s to %s: hours, days and hours, in parallel", hour(q.From), hour(q.To))
 	u, err := a.reader.Usage(ctx, q)
 	if err != nil {
 		return err
@@ -150,22 +151,22 @@ func usageOfATime(ctx context.Context, a app, out report) error {
 			q.PK(), r.From, r.To, p.Stats.Items, p.Total))
 		items += p.Stats.Items
 	}
-	out.rows(rows...)
-	out.line("  total %d", u.Total)
-	out.cost("read", items)
+	out.Rows(rows...)
+	out.Line("  total %d", u.Total)
+	out.Cost("read", items)
 	q.UserID = "ana"
 	if u, err = a.reader.Usage(ctx, q); err != nil {
 		return err
 	}
-	out.line("  the same of a user, pk = %s: total %d", q.PK(), u.Total)
-	out.meter.take()
+	out.Line("  the same of a user, pk = %s: total %d", q.PK(), u.Total)
+	out.Meter.Take()
 	return nil
 }
 
 // whatDaysSave measures what it saves to read days: the items and the read units
 // of the days of a question, against those of their hours.
-func whatDaysSave(ctx context.Context, a app, out report) error {
-	out.title("5. What it saves to read whole days by the day")
+func whatDaysSave(ctx context.Context, a app, out report.Report) error {
+	out.Title("5. What it saves to read whole days by the day")
 	rows := []string{"metric\tfull days\tby the hour\t\tby the day\t\tfewer items", "\t\titems\tread units\titems\tread units\t"}
 	for _, metric := range []string{"exports", "reports"} {
 		for _, days := range []int{1, 7, 30} {
@@ -189,8 +190,8 @@ func whatDaysSave(ctx context.Context, a app, out report) error {
 				metric, days, h.Items, h.Capacity, d.Items, d.Capacity, float64(h.Items)/float64(d.Items)))
 		}
 	}
-	out.rows(rows...)
-	out.line("  exports are made in every hour, reports in eight hours of a day; both totals are the same")
+	out.Rows(rows...)
+	out.Line("  exports are made in every hour, reports in eight hours of a day; both totals are the same")
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/examples/usage/metering"
 )
 
@@ -17,7 +18,7 @@ type delivery struct{ id, what, body string }
 
 // deliver invokes the Lambda function with a batch, as SQS does, and prints what
 // became of the messages.
-func deliver(ctx context.Context, a app, out report, batch []delivery) error {
+func deliver(ctx context.Context, a app, out report.Report, batch []delivery) error {
 	var e events.SQSEvent
 	for _, d := range batch {
 		e.Records = append(e.Records, events.SQSMessage{MessageId: d.id, Body: d.body, EventSource: "aws:sqs"})
@@ -34,13 +35,13 @@ func deliver(ctx context.Context, a app, out report, batch []delivery) error {
 	for _, d := range batch {
 		rows = append(rows, fmt.Sprintf("%s\t%s", d.id, d.what))
 	}
-	out.rows(rows...)
+	out.Rows(rows...)
 	text, err := json.Marshal(answer)
 	if err != nil {
 		return err
 	}
-	requests, units := out.meter.take()
-	out.line("  answer %s (requests %d, write units %g)", text, requests, units)
+	requests, units := out.Meter.Take()
+	out.Line("  answer %s (requests %d, write units %g)", text, requests, units)
 	return nil
 }
 
