@@ -10,7 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
