@@ -133,7 +133,9 @@ func (r *Repo[T]) Put(ctx context.Context, v T) error {
 // consistently, has change modify it, and writes all placements back, provided
 // that nobody else has written it meanwhile; else it begins anew, a bounded
 // number of times, and is [table.ErrConflict] after that. It returns the entity
-// as it was stored.
+// as it was stored. If the answer to the write is lost, an entity with copies is
+// updated once all the same, as that is a transaction; one without is
+// [table.ErrOutcomeUnknown].
 //
 // change can be called several times and must do nothing but modify its
 // argument; an error of it ends Update, which returns it as it is. An entity

@@ -160,3 +160,22 @@ func ExampleSchema_Verify() {
 	}
 	// Output: [global index GSI2: is missing]
 }
+
+// An op is found by its name in the error of a transaction.
+func ExampleFailedOp() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	err := t.Transact(context.Background(),
+		table.Put(userKey("u-456"), nil),
+		table.Create(txKey(morning, "tx-0"), nil).Named("transaction"),
+	)
+	op, failed := table.FailedOp(err, "transaction")
+	fmt.Println(failed, errors.Is(op, table.ErrExists))
+
+	_, failed = table.FailedOp(err, "something else")
+	fmt.Println(failed)
+	// Output:
+	// true true
+	// false
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -223,4 +224,18 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 		tx.Failed = append(tx.Failed, failed)
 	}
 	return tx
+}
+
+// FailedOp returns the op of that name, given with [Op.Named], that made a
+// transaction fail with err. ok is false if there is none.
+func FailedOp(err error, name string) (op *OpError, ok bool) {
+	tx, ok := errors.AsType[*TxError](err)
+	if !ok {
+		return nil, false
+	}
+	i := slices.IndexFunc(tx.Failed, func(f *OpError) bool { return f.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return tx.Failed[i], true
 }

@@ -22,7 +22,9 @@ import (
 // Do finds out whether the first attempt was carried out: its own work is not
 // reported as a failed condition. For that it compares the stored item with its
 // own, so an item that serves as a lock must say whose it is. An update that
-// would count twice, such as an ADD, is not repeated. What cannot be known is [ErrOutcomeUnknown].
+// would count twice, such as an ADD, is not repeated, and a lost answer to a
+// write under a version stays lost, since two writers may have written the same;
+// as a transaction of one op, either is carried out once and known to be. What cannot be known is [ErrOutcomeUnknown].
 func (t *Table) Do(ctx context.Context, op Op) error {
 	if err := t.do(ctx, op); err != nil {
 		verb := op.verb
@@ -122,8 +124,10 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 		stored = item
 	}
 	switch {
-	case tries.unsettled && puts && sameItem(stored, w.item):
+	case tries.unsettled && puts && !w.op.version.set && sameItem(stored, w.item):
 		// An earlier attempt was carried out; the condition failed on its work.
+		// A version proves nothing: two writers that count from the same one
+		// write the same item.
 		return nil
 	case tries.unsettled:
 		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)

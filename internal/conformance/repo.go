@@ -3,6 +3,7 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ func repoTests() tests {
 		"a key that changes moves the placement":                    placementsMove,
 		"concurrent updates of one entity lose nothing":             updatesLoseNothing,
 		"an update whose answer was lost is carried out once":       lostUpdate,
+		"an equal update of another writer is not taken for one's":  equalUpdates,
 		"a collection is split by type and streamed in key order":   collections,
 		"an item of another entity is refused, not half understood": otherEntities,
 	}
@@ -165,21 +167,52 @@ func updatesLoseNothing(t *testing.T, h Harness) {
 	equal(t, "account", got, account{ID: "u-123", Name: "ana", N: writers, Version: writers + 1})
 }
 
+// Two writers that count from the same version write the same item, so only a
+// transaction can tell whose it is.
 func lostUpdate(t *testing.T, h Harness) {
 	single := accountEntity
 	single.Copies = nil
 	for name, fault := range after() {
-		tbl, faults := h.withFaults(t, table.Schema{}, nil)
-		r := newRepo(t, tbl, single)
-		must(t, r.Create(t.Context(), account{ID: "u-123"}))
-		faults.Next("PutItem", fault)
-		if _, err := r.Update(t.Context(), accountKey("u-123"), func(a *account) error { a.N++; return nil }); err != nil {
-			t.Errorf("%s: %v", name, err)
+		for _, e := range []repo.Entity[account]{accountEntity, single} {
+			tbl, faults := h.withFaults(t, table.Schema{}, nil)
+			r := newRepo(t, tbl, e)
+			must(t, r.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
+			faults.Next("PutItem", fault)
+			faults.Next("TransactWriteItems", fault)
+			_, err := r.Update(t.Context(), accountKey("u-123"), func(a *account) error { a.N++; return nil })
+			if e.Copies == nil {
+				wantErr(t, err, table.ErrOutcomeUnknown)
+			} else if err != nil {
+				t.Errorf("%s, with copies: %v", name, err)
+			}
+			got, err := r.Get(t.Context(), accountKey("u-123"))
+			must(t, err)
+			equal(t, name, got, account{ID: "u-123", Name: "ana", N: 1, Version: 2})
 		}
-		got, err := r.Get(t.Context(), accountKey("u-123"))
-		must(t, err)
-		equal(t, name, got, account{ID: "u-123", N: 1, Version: 2})
 	}
+}
+
+// A write that failed before it was carried out must not take the equal write
+// of somebody else for its own.
+func equalUpdates(t *testing.T, h Harness) {
+	single := accountEntity
+	single.Copies = nil
+	tbl, faults := h.withFaults(t, table.Schema{}, nil)
+	r, others := newRepo(t, tbl, single), newRepo(t, h.sameTable(t, tbl), single)
+	must(t, r.Create(t.Context(), account{ID: "u-123"}))
+	increment := func(a *account) error { a.N++; return nil }
+	faults.Next("PutItem", func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if _, err := others.Update(t.Context(), accountKey("u-123"), increment); err != nil {
+			return nil, err
+		}
+		return tabletest.Drop()(q, next)
+	})
+	if _, err := r.Update(t.Context(), accountKey("u-123"), increment); !errors.Is(err, table.ErrOutcomeUnknown) {
+		t.Errorf("error: %v", err)
+	}
+	got, err := r.Get(t.Context(), accountKey("u-123"))
+	must(t, err)
+	equal(t, "account", got, account{ID: "u-123", N: 1, Version: 2})
 }
 
 // entry is one of many things in a user's partition.

@@ -103,6 +103,14 @@ func tokenOf(t *testing.T, tbl *table.Table, q table.Query) string {
 	return page.Next
 }
 
+// sameTable returns the table with a client of its own, without faults.
+func (h Harness) sameTable(t *testing.T, tbl *table.Table) *table.Table {
+	t.Helper()
+	again, err := table.New(h.Client(t), tbl.Schema(), options())
+	must(t, err)
+	return again
+}
+
 // withCodec returns a view of the table with another codec.
 func (h Harness) withCodec(t *testing.T, tbl *table.Table, codec *paginate.Codec) *table.Table {
 	t.Helper()

@@ -106,6 +106,12 @@ func versionLost(t *testing.T, h Harness) {
 	wantErr(t, err, table.ErrOutcomeUnknown)
 	// It promises that nothing was written.
 	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
+	// Another writer may have written the very same.
 	faults.Next("PutItem", tabletest.LoseResponse())
-	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("5")}).AtVersion("version", 4)))
+	err = tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("5")}).AtVersion("version", 4))
+	wantErr(t, err, table.ErrOutcomeUnknown)
+	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
+	// As a transaction it is known to be one's own.
+	faults.Next("TransactWriteItems", tabletest.LoseResponse())
+	must(t, tbl.Transact(t.Context(), table.Put(user, table.Item{"version": num("6")}).AtVersion("version", 5)))
 }
