@@ -91,10 +91,8 @@ func (s *shop) addProduct(ctx context.Context, p Product) error {
 	ops := append(s.products.CreateOps(p),
 		table.Check(categoryKey(p.Category), expression.Name("PK").AttributeExists()).Named(check))
 	err := s.table.Transact(ctx, ops...)
-	for _, op := range failedOps(err) {
-		if op.Name == check && errors.Is(op, table.ErrConditionFailed) {
-			return fmt.Errorf("%w: %w", errNoCategory, err)
-		}
+	if op, failed := table.FailedOp(err, check); failed && errors.Is(op, table.ErrConditionFailed) {
+		return fmt.Errorf("%w: %w", errNoCategory, err)
 	}
 	return err
 }

@@ -117,10 +117,8 @@ func (s *shop) changeEmail(ctx context.Context, userID, email string) (User, err
 
 // emailTaken returns err, and says so if it is the e-mail that exists already.
 func emailTaken(err error) error {
-	for _, op := range failedOps(err) {
-		if op.Name == userEntity.Type+" "+byEmail && errors.Is(op, table.ErrExists) {
-			return fmt.Errorf("%w: %w", errEmailTaken, err)
-		}
+	if op, failed := table.FailedOp(err, userEntity.Type+" "+byEmail); failed && errors.Is(op, table.ErrExists) {
+		return fmt.Errorf("%w: %w", errEmailTaken, err)
 	}
 	return err
 }

@@ -71,6 +71,12 @@ func (r Report) Cost(kind string, found int) {
 	r.Line("  found %d, requests %d, %s units %g", found, requests, kind, units)
 }
 
+// Spent prints what was spent on something since the last call.
+func (r Report) Spent(what string) {
+	requests, units := r.Meter.Take()
+	r.Line("  %s: requests %d, units %g", what, requests, units)
+}
+
 // Writer remembers the first error, so that a report need not look at each
 // line.
 type Writer struct {

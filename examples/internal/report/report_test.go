@@ -20,14 +20,15 @@ func TestAReportAddsUpWhatRequestsCost(t *testing.T) {
 	r.Meter.Observe(context.Background(), table.Event{Capacity: 1.5})
 	r.Meter.Observe(context.Background(), table.Event{Capacity: 2})
 	r.Cost("read", 3)
-	r.Cost("read", 0)
+	r.Meter.Observe(context.Background(), table.Event{Capacity: 4})
+	r.Spent("writing")
 	const want = `
 Ein Größenvergleich
 -------------------
     a     b
     long  c
   found 3, requests 2, read units 3.5
-  found 0, requests 0, read units 0
+  writing: requests 1, units 4
 `
 	if got := out.String(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

@@ -1,0 +1,75 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+const (
+	markPrefix keys.Prefix = "DELETED"
+	// markLife is how long a deletion is remembered: longer than any backfill.
+	markLife = 30 * 24 * time.Hour
+)
+
+// outcome is what came of a copy.
+type outcome int
+
+const (
+	absent outcome = iota // there is nothing to copy
+	copied                // stored
+	newer                 // not stored: what is there is as new or newer
+	marked                // not stored: it was deleted
+)
+
+// catchUp copies an entity as the old table has it now.
+func (r *Records[T]) catchUp(ctx context.Context, at T) (outcome, error) {
+	v, err := r.old(ctx, at)
+	if errors.Is(err, table.ErrNotFound) {
+		return absent, nil
+	}
+	if err != nil {
+		return absent, err
+	}
+	return r.copy(ctx, v)
+}
+
+// copy stores v in all of its placements in the single table, unless there is a
+// version as new or newer, or the entity was deleted.
+func (r *Records[T]) copy(ctx context.Context, v T) (outcome, error) {
+	stored := expression.Name(r.Entity.Version)
+	missing := expression.Name(r.single.Schema().PK).AttributeNotExists()
+	ops := r.copies.PutOps(v)
+	ops[0] = ops[0].If(missing.Or(stored.LessThan(expression.Value(*r.Version(&v)))))
+	err := r.single.Transact(ctx, append(ops, r.notMarked(v))...)
+	switch {
+	case err == nil:
+		return copied, nil
+	case failed(err, "mark"):
+		return marked, nil
+	case errors.Is(err, table.ErrConditionFailed):
+		return newer, nil
+	}
+	return absent, err
+}
+
+// markKey is the key of the mark of a deletion: DELETED#<kind>#<id> / METADATA.
+// It is apart from the entity's items, so that no access pattern meets it.
+func (r *Records[T]) markKey(v T) keys.Key {
+	return keys.Key{PK: markPrefix.PK(r.Name, r.ID(v)), SK: keys.Metadata}
+}
+
+func (r *Records[T]) mark(v T) table.Op {
+	until := r.single.Now().Add(markLife).Unix()
+	return table.Put(r.markKey(v), map[string]any{"entityType": "DELETED", r.single.Schema().TTL: until}).Named("mark")
+}
+
+func (r *Records[T]) notMarked(v T) table.Op {
+	missing := expression.Name(r.single.Schema().PK).AttributeNotExists()
+	return table.Check(r.markKey(v), missing).Named("mark")
+}

@@ -1,0 +1,148 @@
+package migrate_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/examples/blog/migrate"
+	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+var noon = time.Date(2024, 1, 15, 12, 0, 0, 0, time.UTC)
+
+// fixture is a blog in old tables and an empty single table.
+type fixture struct {
+	*migrate.Blog
+	store *store.Store
+	// old and single break requests to the tables of that name.
+	old, single tabletest.Faults
+	// service is the same blog in another process, of which lossy breaks the
+	// requests to the single table.
+	service *migrate.Blog
+	lossy   tabletest.Faults
+}
+
+func setUp(t *testing.T) *fixture {
+	t.Helper()
+	var f fixture
+	oldClient, singleClient := tabletest.Client(t, f.old.Install), tabletest.Client(t, f.single.Install)
+	single := tabletest.NewWith(t, singleClient, store.Schema("Blog"), nil)
+	users, posts, comments := migrate.OldSchemas("Blog")
+	var old [3]*table.Table
+	for i, schema := range []table.Schema{users, posts, comments} {
+		old[i] = tabletest.NewWith(t, oldClient, schema, nil)
+	}
+	elsewhere, err := table.New(tabletest.Client(t, f.lossy.Install), single.Schema(), nil)
+	must(t, err)
+	f.service, err = migrate.NewBlog(elsewhere, old[0], old[1], old[2])
+	must(t, err)
+	f.Blog, err = migrate.NewBlog(single, old[0], old[1], old[2])
+	must(t, err)
+	must(t, f.Prepare(t.Context()))
+	f.store, err = store.New(single.Consistent())
+	must(t, err)
+	return &f
+}
+
+// legacy puts n posts into the old table as they were before the migration:
+// old-0 and so on, without a version.
+func (f *fixture) legacy(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		p := post(fmt.Sprintf("old-%d", i))
+		item := map[string]any{
+			"postId": p.ID, "authorId": p.AuthorID, "title": p.Title, "createdAt": p.CreatedAt,
+		}
+		must(t, f.Posts.Old.Do(t.Context(), table.Put(f.Posts.OldKey(p), item)))
+	}
+}
+
+func (f *fixture) advance(t *testing.T, p migrate.Phase) {
+	t.Helper()
+	must(t, f.Users.Advance(t.Context(), p), f.Posts.Advance(t.Context(), p), f.Comments.Advance(t.Context(), p))
+}
+
+// title returns the title of a post in the single table, "" if it is not there.
+// All of its placements must agree.
+func (f *fixture) title(t *testing.T, id string) string {
+	t.Helper()
+	p, err := f.store.Posts.Get(t.Context(), store.PostKey(id))
+	q, errCopy := f.store.Posts.Get(t.Context(), store.AuthorKey(post(id)))
+	if errors.Is(err, table.ErrNotFound) && errors.Is(errCopy, table.ErrNotFound) {
+		return ""
+	}
+	must(t, err, errCopy)
+	equal(t, "the copy by author", q, p)
+	return p.Title
+}
+
+func (f *fixture) retitle(t *testing.T, id, title string) error {
+	t.Helper()
+	_, err := f.Posts.Update(t.Context(), post(id), func(p *store.Post) error {
+		p.Title = title
+		return nil
+	})
+	return err
+}
+
+func post(id string) store.Post {
+	return store.Post{ID: id, AuthorID: "ana", Title: "first", CreatedAt: noon}
+}
+
+// inside returns a fault that carries a request out, and then waits, with its
+// answer or before it, until do has returned.
+func inside(before bool, do func()) tabletest.Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if before {
+			do()
+			return next.RoundTrip(r)
+		}
+		response, err := next.RoundTrip(r)
+		do()
+		return response, err
+	}
+}
+
+// silent is a reporter that lets everything pass.
+type silent struct{}
+
+func (silent) Page(migrate.Progress) error                  { return nil }
+func (silent) Verified(migrate.Phase, migrate.Verification) {}
+func pass(migrate.Progress) error                           { return nil }
+func clean(t *testing.T, v migrate.Verification, err error) {
+	t.Helper()
+	must(t, err)
+	if !v.Clean() {
+		t.Errorf("the verification is not clean: %+v", v)
+	}
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func equal(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func is(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("error %v, want %v", err, want)
+	}
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// ask prints a query before it is read.
+func ask(r report.Report, title string, q table.Query) {
+	r.Title("%s", title)
+	where := "table"
+	if q.Index != "" {
+		where = "index " + q.Index
+	}
+	text := fmt.Sprintf("  %s, partition key = %s", where, q.PK)
+	switch {
+	case q.Range.Prefix != "":
+		text += fmt.Sprintf(", sort key begins with %s", q.Range.Prefix)
+	case q.Range.From != "":
+		text += fmt.Sprintf(", sort key between %s and %s", q.Range.From, q.Range.To)
+	}
+	if q.Reverse {
+		text += ", backwards"
+	}
+	r.Line("%s", text)
+}
+
+// list reads a query and prints its rows.
+func list[T any](ctx context.Context, r *repo.Repo[T], out report.Report, title string, q table.Query, row func(T) string) error {
+	ask(out, title, q)
+	found, err := table.Collect(r.All(ctx, q))
+	if err != nil {
+		return err
+	}
+	rows := make([]string, len(found))
+	for i, v := range found {
+		rows[i] = row(v)
+	}
+	out.Rows(rows...)
+	out.Cost("read", len(found))
+	return nil
+}
+
+func keyRow(k keys.Key, cells ...any) string {
+	text := fmt.Sprintf("%s\t%s", k.PK, k.SK)
+	for _, c := range cells {
+		text += fmt.Sprintf("\t%v", c)
+	}
+	return text
+}
+
+// postsAndComments are patterns 1 to 3.
+func postsAndComments(ctx context.Context, s *store.Store, out report.Report) error {
+	err := list(ctx, s.Posts, out, "1. An author's posts, newest first", store.PostsQuery("ana"),
+		func(p store.Post) string { return keyRow(store.AuthorKey(p), p.Title) })
+	if err != nil {
+		return err
+	}
+
+	q := store.CommentsQuery("p1")
+	q.Limit = 3
+	ask(out, "2. The comments on a post, newest first, page by page", q)
+	for number := 1; ; number++ {
+		page, err := s.Comments.Query(ctx, q)
+		if err != nil {
+			return err
+		}
+		out.Line("  page %d", number)
+		for _, c := range page.Items {
+			out.Rows(keyRow(store.CommentKey(c), c.AuthorID, c.Text))
+		}
+		if q.After = page.Next; q.After == "" {
+			break
+		}
+	}
+	out.Cost("read", 4)
+
+	out.Title("3. A post with its newest comments, in one query")
+	out.Line("  table, partition key = %s, backwards: METADATA, then COMMENT#…", store.PostKey("p1").PK)
+	post, comments, err := s.PostWithComments(ctx, "p1", 2)
+	if err != nil {
+		return err
+	}
+	out.Rows(keyRow(store.PostKey(post.ID), post.Title))
+	for _, c := range comments {
+		out.Rows(keyRow(store.CommentKey(c), c.Text))
+	}
+	out.Cost("read", 1+len(comments))
+	return nil
+}
+
+// publishedPosts is pattern 4.
+func publishedPosts(ctx context.Context, s *store.Store, out report.Report) error {
+	for i, id := range []string{"p1", "p2", "p3"} {
+		if _, err := s.Publish(ctx, id, start.AddDate(0, 1, i)); err != nil {
+			return err
+		}
+	}
+	out.Meter.Take()
+	row := func(p store.Post) string { return keyRow(store.PublishedKey(p), p.Title) }
+	err := list(ctx, s.Posts, out, "4. Published posts of all authors, newest first", store.PublishedQuery(), row)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Unpublish(ctx, "p2"); err != nil {
+		return err
+	}
+	out.Spent("unpublishing p2")
+	return list(ctx, s.Posts, out, "   The same after p2 was unpublished", store.PublishedQuery(), row)
+}
+
+// groups are patterns 5 and 6.
+func groups(ctx context.Context, s *store.Store, out report.Report) error {
+	for _, m := range []store.Membership{
+		{GroupID: "cooks", UserID: "ana", Role: "owner"},
+		{GroupID: "cooks", UserID: "bob", Role: "member"},
+		{GroupID: "runners", UserID: "bob", Role: "owner"},
+	} {
+		if err := unlessThere(s.Join(ctx, m)); err != nil {
+			return err
+		}
+	}
+	out.Meter.Take()
+	byGroup := func(m store.Membership) string { return keyRow(store.MemberKey(m), m.Role) }
+	byUser := func(m store.Membership) string { return keyRow(store.MemberOfKey(m), m.Role) }
+	if err := list(ctx, s.Memberships, out, "5. The members of a group", store.MembersQuery("cooks"), byGroup); err != nil {
+		return err
+	}
+	if err := list(ctx, s.Memberships, out, "6. The groups of a user: the other copy", store.GroupsQuery("bob"), byUser); err != nil {
+		return err
+	}
+	members, err := s.MemberCount(ctx, "cooks")
+	if err != nil {
+		return err
+	}
+	in, err := s.GroupCount(ctx, "bob")
+	if err != nil {
+		return err
+	}
+	out.Line("  counts, kept in the transactions of joining and leaving: cooks has %d members, bob is in %d groups", members, in)
+	out.Cost("read", 2)
+	return nil
+}
+
+// folders are patterns 7 to 9.
+func folders(ctx context.Context, s *store.Store, out report.Report) error {
+	for _, n := range []store.Node{
+		{Path: store.Path{"work"}, Kind: store.Folder},
+		{Path: store.Path{"work", "2024"}, Kind: store.Folder},
+		{Path: store.Path{"work", "2024", "plan.txt"}, Kind: store.File, Content: "…"},
+		{Path: store.Path{"work", "notes.txt"}, Kind: store.File, Content: "…"},
+		{Path: store.Path{"archive"}, Kind: store.Folder},
+	} {
+		n.Drive = "ana"
+		if err := unlessThere(s.MakeNode(ctx, n)); err != nil {
+			return err
+		}
+	}
+	out.Meter.Take()
+	row := func(n store.Node) string { return keyRow(store.NodeKey(n.Drive, n.Path), n.Kind) }
+	work, archived := store.Path{"work"}, store.Path{"archive", "work"}
+	if err := list(ctx, s.Nodes, out, "7. What is in a folder", store.ChildrenQuery("ana", work), row); err != nil {
+		return err
+	}
+	if err := list(ctx, s.Nodes, out, "8. Everything below a folder", store.TreeQuery("ana", work), row); err != nil {
+		return err
+	}
+	out.Title("9. A folder moves with its content, in one transaction")
+	moved, err := s.Move(ctx, "ana", work, archived)
+	if err != nil {
+		return err
+	}
+	out.Line("  /work to /archive/work; at most %d nodes, or nothing is moved and the caller is told", store.MaxMove)
+	out.Spent(fmt.Sprintf("%d nodes read and moved", moved))
+	if err := list(ctx, s.Nodes, out, "   Everything below /archive", store.TreeQuery("ana", store.Path{"archive"}), row); err != nil {
+		return err
+	}
+	_, err = s.Move(ctx, "ana", archived, work) // back, for the next run
+	out.Meter.Take()
+	return err
+}
+
+// metrics is pattern 10.
+func metrics(ctx context.Context, s *store.Store, out report.Report) error {
+	var points []store.Point
+	for i := range 48 {
+		points = append(points, store.Point{
+			Source: "web-1", Name: "latency", At: start.Add(time.Duration(i) * 15 * time.Minute), Value: float64(100 + i%7),
+		})
+	}
+	if err := s.Record(ctx, points...); err != nil {
+		return err
+	}
+	out.Meter.Take()
+	return list(ctx, s.Points, out, "10. A metric between two times: 12:00 ≤ t < 13:00",
+		store.PointsQuery("web-1", "latency", start.Add(2*time.Hour), start.Add(3*time.Hour)),
+		func(p store.Point) string { return keyRow(store.PointKey(p), p.Value) })
+}
+
+// counter is pattern 11.
+func counter(ctx context.Context, s *store.Store, out report.Report) error {
+	out.Title("11. A counter spread over %d shards", store.CounterShards)
+	before, err := s.Total(ctx, "views")
+	if err != nil {
+		return err
+	}
+	out.Meter.Take()
+	for i := range 20 {
+		if err := s.Count(ctx, "views", fmt.Sprintf("visit-%d", i), 1); err != nil {
+			return err
+		}
+	}
+	out.Line("  counting: table, one of COUNTER#views#0 to COUNTER#views#%d and METADATA", store.CounterShards-1)
+	out.Spent("counting 20 events")
+	total, err := s.Total(ctx, "views")
+	if err != nil {
+		return err
+	}
+	out.Line("  the total, %d more than before, is a batch read of all of them: %d", total-before, total)
+	out.Cost("read", store.CounterShards)
+	return nil
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/table"
+)
+
+var start = time.Date(2024, 1, 15, 10, 0, 0, 0, time.UTC)
+
+// seed writes the sample data. What is there from an earlier run is left as it
+// is.
+func seed(ctx context.Context, s *store.Store, out report.Report) error {
+	out.Title("Sample data")
+	var errs []error
+	for _, u := range []store.User{{ID: "ana", Name: "Ana"}, {ID: "bob", Name: "Bob"}, {ID: "eva", Name: "Eva"}} {
+		errs = append(errs, unlessThere(s.Users.Create(ctx, u)))
+	}
+	for i := range 4 {
+		errs = append(errs, unlessThere(s.Posts.Create(ctx, store.Post{
+			ID: fmt.Sprintf("p%d", i+1), AuthorID: "ana", Title: fmt.Sprintf("Day %d", i+1),
+			CreatedAt: start.AddDate(0, 0, i),
+		})))
+	}
+	for i, text := range []string{"First!", "Nice", "I see it differently", "Thanks"} {
+		errs = append(errs, unlessThere(s.AddComment(ctx, store.Comment{
+			ID: fmt.Sprintf("c%d", i+1), PostID: "p1", AuthorID: "bob", Text: text,
+			CreatedAt: start.Add(time.Duration(i+1) * time.Hour),
+		})))
+	}
+	for _, g := range []store.Group{{ID: "cooks", Name: "Cooks"}, {ID: "runners", Name: "Runners"}} {
+		errs = append(errs, unlessThere(s.Groups.Create(ctx, g)))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	out.Line("  3 users, 4 posts (2 items each), 4 comments, 2 groups: one table")
+	out.Spent("written")
+	return nil
+}
+
+func unlessThere(err error) error {
+	if errors.Is(err, table.ErrExists) || errors.Is(err, store.ErrAlreadyMember) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package store
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
+)
+
+// CounterShards is how many items a counter is spread over. An item takes 1,000
+// write units a second and a transactional write costs two, so this is for some
+// 4,000 events a second. It may be raised at any time, and not lowered.
+const CounterShards = 8
+
+// CounterPrefix is the prefix of the partitions of counters.
+const CounterPrefix keys.Prefix = "COUNTER"
+
+var counterShards = shard.Index{Name: CounterPrefix, Shards: CounterShards}
+
+// CounterKey is the key of the item of a counter that an event is counted in:
+// COUNTER#<name>#<shard> / METADATA, with the shard a hash of the event.
+func CounterKey(name, event string) keys.Key {
+	return shardKey(name, counterShards.Shard(event))
+}
+
+func shardKey(name, label string) keys.Key {
+	return keys.Key{PK: CounterPrefix.PK(name, label), SK: keys.Metadata}
+}
+
+// Count adds n to a counter, for an event. It runs as a transaction, which the
+// SDK can repeat after a lost answer without counting twice. Where the caller
+// repeats as well, put the op beside a record of package idempotency.
+func (s *Store) Count(ctx context.Context, name, event string, n int64) error {
+	add := expression.Add(expression.Name("count"), expression.Value(n)).
+		Set(expression.Name("entityType"), expression.Value("COUNTER"))
+	return s.Table.Transact(ctx, table.Update(CounterKey(name, event), add))
+}
+
+// Total returns the sum of a counter: one batch read of all its shards, whose
+// keys are known.
+func (s *Store) Total(ctx context.Context, name string) (int64, error) {
+	var all []keys.Key
+	for i := range CounterShards {
+		all = append(all, shardKey(name, keys.Int(i, 1).String()))
+	}
+	type counter struct {
+		Count int64 `dynamodbav:"count"`
+	}
+	counters, _, err := table.BatchGet[counter](ctx, s.Table.Consistent(), all)
+	var total int64
+	for _, c := range counters {
+		total += c.Count
+	}
+	return total, err
+}

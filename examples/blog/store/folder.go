@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// The prefixes of nodes and of the folders that hold them.
+const (
+	DrivePrefix keys.Prefix = "DRIVE"
+	NodePrefix  keys.Prefix = "NODE"
+	dirPrefix   keys.Prefix = "DIR"
+)
+
+// MaxMove is how many nodes one move takes, the moved one among them. A node is
+// an item deleted and one created; the folder that receives them is one more op;
+// and a transaction has 100.
+const MaxMove = (100 - 1) / 2
+
+// moveAttempts bounds how often a move starts anew because of other writes.
+const moveAttempts = 16
+
+// The reasons why a node is not made or moved.
+var (
+	ErrNoFolder = errors.New("there is no such folder")
+	ErrInside   = errors.New("a folder cannot be moved into itself")
+	ErrRoot     = errors.New("the root cannot be made or moved")
+)
+
+// Kind tells folders and files apart.
+type Kind string
+
+// The kinds of nodes.
+const (
+	Folder Kind = "FOLDER"
+	File   Kind = "FILE"
+)
+
+// Path is the way to a node, from the root, which is the empty path.
+type Path []string
+
+// Node is a folder or a file. It is stored once, as DRIVE#<drive> /
+// NODE#<name>#<name>…: the path is in the sort key, so one range of the table is
+// a whole subtree. In the index it is DIR#<drive>#<path of its folder> /
+// <kind>#<name>, so one partition of the index is the content of one folder.
+//
+// The version of a folder counts what was put into it too. A move expects the
+// versions that it has read, so nothing is left behind.
+type Node struct {
+	Drive   string `dynamodbav:"drive"`
+	Path    Path   `dynamodbav:"path"`
+	Kind    Kind   `dynamodbav:"kind"`
+	Content string `dynamodbav:"content,omitempty"`
+	Version int64  `dynamodbav:"version"`
+}
+
+var nodeEntity = repo.Entity[Node]{
+	Type:    "NODE",
+	Key:     func(n Node) keys.Key { return NodeKey(n.Drive, n.Path) },
+	Indexes: repo.Indexes[Node]{childrenIndex: childKey},
+	Version: "version",
+}
+
+// NodeKey is the key of the node at a path.
+func NodeKey(drive string, p Path) keys.Key {
+	return keys.Key{PK: DrivePrefix.PK(drive), SK: NodePrefix.SK(p.segments()...)}
+}
+
+func childKey(n Node) keys.Key {
+	last := len(n.Path) - 1
+	return keys.Key{
+		PK: dirPK(n.Drive, n.Path[:last]),
+		SK: keys.Prefix(n.Kind).SK(keys.Str(n.Path[last])),
+	}
+}
+
+func dirPK(drive string, p Path) keys.PK {
+	return dirPrefix.PK(append([]string{drive}, p...)...)
+}
+
+func (p Path) segments() []keys.Segment {
+	segments := make([]keys.Segment, len(p))
+	for i, name := range p {
+		segments[i] = keys.Str(name)
+	}
+	return segments
+}
+
+// within reports whether p is folder or something below it.
+func (p Path) within(folder Path) bool {
+	return len(p) >= len(folder) && slices.Equal(p[:len(folder)], folder)
+}
+
+// ChildrenQuery asks for what is in a folder, files first, by name.
+func ChildrenQuery(drive string, folder Path) table.Query {
+	return table.Query{Index: childrenIndex, PK: dirPK(drive, folder)}
+}
+
+// TreeQuery asks for everything below a folder, at any depth.
+func TreeQuery(drive string, folder Path) table.Query {
+	return table.Query{PK: DrivePrefix.PK(drive), Range: NodePrefix.All(folder.segments()...)}
+}
+
+// MakeNode stores a new folder or file in a folder that exists.
+func (s *Store) MakeNode(ctx context.Context, n Node) error {
+	if len(n.Path) == 0 {
+		return ErrRoot
+	}
+	err := s.Table.Transact(ctx, append(s.Nodes.CreateOps(n), receive(n.Drive, n.Path)...)...)
+	if failed(err, "folder") {
+		return ErrNoFolder
+	}
+	return err
+}
+
+// receive counts, in the version of the folder that is to hold the path, that
+// something was put into it. The root is no item and never moved.
+func receive(drive string, p Path) []table.Op {
+	if len(p) == 1 {
+		return nil
+	}
+	op := table.Update(NodeKey(drive, p[:len(p)-1]), expression.Add(expression.Name("version"), expression.Value(1))).
+		If(expression.Name("kind").Equal(expression.Value(Folder)))
+	return []table.Op{op.Named("folder")}
+}
+
+// Move gives the node at a path another path, and returns how many nodes have
+// moved: itself and, for a folder, everything in it. Nobody sees a part of a
+// move, and what others put into the folder at the moment moves along or fails.
+//
+// With more than [MaxMove] nodes, or more than 4 MB of them, it does nothing and
+// the error matches [table.ErrTooLarge]. A caller can then make the new folder
+// and move the content part by part, which is not atomic.
+func (s *Store) Move(ctx context.Context, drive string, from, to Path) (int, error) {
+	switch {
+	case len(from) == 0 || len(to) == 0:
+		return 0, ErrRoot
+	case to.within(from):
+		return 0, ErrInside
+	case from.within(to): // the folder that the node is in
+		return 0, table.ErrExists
+	}
+	var err error
+	for range moveAttempts {
+		var nodes []Node
+		if nodes, err = s.subtree(ctx, drive, from); err != nil {
+			return 0, err
+		}
+		ops := receive(drive, to)
+		for _, n := range nodes {
+			moved := n
+			moved.Path = slices.Concat(to, n.Path[len(from):])
+			ops = append(ops, s.Nodes.UpdateOps(n, moved)...)
+		}
+		err = s.Table.Transact(ctx, ops...)
+		switch {
+		case err == nil:
+			return len(nodes), nil
+		case errors.Is(err, table.ErrConflict): // somebody was faster: read again
+		case failed(err, "folder"):
+			return 0, ErrNoFolder
+		default:
+			return 0, err
+		}
+	}
+	return 0, err
+}
+
+// subtree reads the node at a path and everything below it.
+func (s *Store) subtree(ctx context.Context, drive string, p Path) ([]Node, error) {
+	root, err := s.Nodes.Consistent().Get(ctx, NodeKey(drive, p))
+	if err != nil {
+		return nil, err
+	}
+	q := TreeQuery(drive, p)
+	q.Limit = MaxMove // one more than fits beside the root
+	below, err := table.Collect(s.Nodes.Consistent().All(ctx, q))
+	if err != nil {
+		return nil, err
+	}
+	if len(below) == MaxMove {
+		return nil, fmt.Errorf("a folder with more than %d nodes cannot be moved at once: %w", MaxMove, table.ErrTooLarge)
+	}
+	return append([]Node{root}, below...), nil
+}

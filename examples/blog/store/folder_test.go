@@ -1,0 +1,142 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/table"
+)
+
+func path(s string) store.Path { return strings.Split(s, "/") }
+
+func pathOf(n store.Node) string { return strings.Join(n.Path, "/") }
+
+// makeNodes makes folders, whose names end in a slash, and files.
+func makeNodes(t *testing.T, s *store.Store, paths ...string) {
+	t.Helper()
+	for _, p := range paths {
+		n := store.Node{Drive: "d", Path: path(strings.TrimSuffix(p, "/")), Kind: store.File}
+		if strings.HasSuffix(p, "/") {
+			n.Kind = store.Folder
+		}
+		must(t, s.MakeNode(t.Context(), n))
+	}
+}
+
+func tree(t *testing.T, s *store.Store) []string {
+	t.Helper()
+	return all(t, s.Nodes, store.TreeQuery("d", nil), pathOf)
+}
+
+func TestAFolderMovesWithItsContent(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	makeNodes(t, s, "a/", "a/b/", "a/b/f", "a/g", "ab/", "c/")
+	equal(t, "in a", all(t, s.Nodes, store.ChildrenQuery("d", path("a")), pathOf), []string{"a/g", "a/b"})
+	equal(t, "in the root", all(t, s.Nodes, store.ChildrenQuery("d", nil), pathOf), []string{"a", "ab", "c"})
+	equal(t, "below a", all(t, s.Nodes, store.TreeQuery("d", path("a")), pathOf), []string{"a/b", "a/b/f", "a/g"})
+
+	moved, err := s.Move(t.Context(), "d", path("a"), path("c/x"))
+	must(t, err)
+	equal(t, "moved", moved, 4)
+	equal(t, "tree", tree(t, s), []string{"ab", "c", "c/x", "c/x/b", "c/x/b/f", "c/x/g"})
+	equal(t, "in c/x", all(t, s.Nodes, store.ChildrenQuery("d", path("c/x")), pathOf), []string{"c/x/g", "c/x/b"})
+	equal(t, "in a", all(t, s.Nodes, store.ChildrenQuery("d", path("a")), pathOf), []string(nil))
+}
+
+func TestMovesThatCannotBeChangeNothing(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	makeNodes(t, s, "a/", "a/a/", "a/a/a/", "f", "b/", "b/f")
+	before := tree(t, s)
+	for _, c := range []struct {
+		from, to store.Path
+		want     error
+	}{
+		{path("a"), path("a/a/b"), store.ErrInside},
+		{path("a"), path("a"), store.ErrInside},
+		{path("a/a"), path("a"), table.ErrExists},
+		{path("f"), path("b/f"), table.ErrExists},
+		{path("f"), path("none/f"), store.ErrNoFolder},
+		{path("a"), path("f/a"), store.ErrNoFolder},
+		{path("none"), path("x"), table.ErrNotFound},
+		{nil, path("x"), store.ErrRoot},
+		{path("a"), nil, store.ErrRoot},
+	} {
+		if _, err := s.Move(t.Context(), "d", c.from, c.to); !errors.Is(err, c.want) {
+			t.Errorf("%v to %v: error %v, want %v", c.from, c.to, err, c.want)
+		}
+	}
+	is(t, s.MakeNode(t.Context(), store.Node{Drive: "d", Path: path("f/x"), Kind: store.File}), store.ErrNoFolder)
+	is(t, s.MakeNode(t.Context(), store.Node{Drive: "d", Kind: store.Folder}), store.ErrRoot)
+	equal(t, "tree", tree(t, s), before)
+}
+
+func TestAMoveIsBoundedByOneTransaction(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	makeNodes(t, s, "a/", "b/")
+	for i := range store.MaxMove - 1 {
+		makeNodes(t, s, fmt.Sprintf("a/%02d", i))
+	}
+	moved, err := s.Move(t.Context(), "d", path("a"), path("b/a"))
+	must(t, err)
+	equal(t, "moved", moved, store.MaxMove)
+
+	makeNodes(t, s, "b/a/one-more")
+	before := tree(t, s)
+	_, err = s.Move(t.Context(), "d", path("b/a"), path("a"))
+	is(t, err, table.ErrTooLarge)
+	equal(t, "tree", tree(t, s), before)
+}
+
+func TestWhatIsPutIntoAMovingFolderIsNotLeftBehind(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	makeNodes(t, s, "here/", "there/", "here/box/")
+	var mu sync.Mutex
+	var made []string
+	together(4, func(worker int) {
+		if worker == 0 {
+			for range 6 {
+				for _, way := range [][2]store.Path{{path("here/box"), path("there/box")}, {path("there/box"), path("here/box")}} {
+					err := persist(func() error { _, err := s.Move(t.Context(), "d", way[0], way[1]); return err })
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			return
+		}
+		for i := range 12 {
+			name := fmt.Sprintf("file-%d-%d", worker, i)
+			for _, folder := range []string{"here/box", "there/box"} {
+				err := s.MakeNode(t.Context(), store.Node{Drive: "d", Path: append(path(folder), name), Kind: store.File})
+				switch {
+				case err == nil:
+					mu.Lock()
+					made = append(made, name)
+					mu.Unlock()
+				case !errors.Is(err, store.ErrNoFolder) && !errors.Is(err, table.ErrConflict):
+					t.Error(err)
+				}
+				if err == nil {
+					break
+				}
+			}
+		}
+	})
+	var found []string
+	for _, n := range all(t, s.Nodes, store.TreeQuery("d", path("here/box")), pathOf) {
+		found = append(found, strings.TrimPrefix(n, "here/box/"))
+	}
+	slices.Sort(made)
+	slices.Sort(found)
+	equal(t, "files in the box", found, made)
+	equal(t, "nodes", len(tree(t, s)), 3+len(made))
+}

@@ -1,0 +1,116 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/table"
+)
+
+func groupID(m store.Membership) string { return m.GroupID }
+func userID(m store.Membership) string  { return m.UserID }
+
+// joined makes users and groups, without members.
+func joined(t *testing.T, s *store.Store, users, groups int) {
+	t.Helper()
+	for i := range users {
+		must(t, s.Users.Create(t.Context(), store.User{ID: fmt.Sprintf("u%02d", i)}))
+	}
+	for i := range groups {
+		must(t, s.Groups.Create(t.Context(), store.Group{ID: fmt.Sprintf("g%d", i)}))
+	}
+}
+
+func checkCounts(t *testing.T, s *store.Store, users, groups int) {
+	t.Helper()
+	for i := range groups {
+		group := fmt.Sprintf("g%d", i)
+		n, err := s.MemberCount(t.Context(), group)
+		must(t, err)
+		equal(t, "members of "+group, n, int64(len(all(t, s.Memberships, store.MembersQuery(group), userID))))
+	}
+	for i := range users {
+		user := fmt.Sprintf("u%02d", i)
+		n, err := s.GroupCount(t.Context(), user)
+		must(t, err)
+		equal(t, "groups of "+user, n, int64(len(all(t, s.Memberships, store.GroupsQuery(user), groupID))))
+	}
+}
+
+func TestMembershipsAreReadFromBothSides(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	joined(t, s, 2, 2)
+	for _, m := range []store.Membership{
+		{GroupID: "g0", UserID: "u00"}, {GroupID: "g0", UserID: "u01"}, {GroupID: "g1", UserID: "u01"},
+	} {
+		must(t, s.Join(t.Context(), m))
+	}
+	equal(t, "members", all(t, s.Memberships, store.MembersQuery("g0"), userID), []string{"u00", "u01"})
+	equal(t, "groups", all(t, s.Memberships, store.GroupsQuery("u01"), groupID), []string{"g0", "g1"})
+	checkCounts(t, s, 2, 2)
+
+	must(t, s.Leave(t.Context(), "g0", "u01"))
+	equal(t, "members", all(t, s.Memberships, store.MembersQuery("g0"), userID), []string{"u00"})
+	equal(t, "groups", all(t, s.Memberships, store.GroupsQuery("u01"), groupID), []string{"g1"})
+	checkCounts(t, s, 2, 2)
+}
+
+func TestRefusedMembershipsAreNotCounted(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	joined(t, s, 1, 1)
+	m := store.Membership{GroupID: "g0", UserID: "u00"}
+	is(t, s.Leave(t.Context(), "g0", "u00"), store.ErrNotMember)
+	must(t, s.Join(t.Context(), m))
+	is(t, s.Join(t.Context(), m), store.ErrAlreadyMember)
+	is(t, s.Join(t.Context(), store.Membership{GroupID: "none", UserID: "u00"}), table.ErrNotFound)
+	is(t, s.Join(t.Context(), store.Membership{GroupID: "g0", UserID: "none"}), table.ErrNotFound)
+	checkCounts(t, s, 1, 1)
+}
+
+func TestCountsStayRightWhenManyJoinAndLeave(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	const users, groups = 12, 2
+	joined(t, s, users, groups)
+	// Each user joins both groups, twice at the same time, and every third leaves.
+	together(2*users, func(i int) {
+		user := fmt.Sprintf("u%02d", i/2)
+		for g := range groups {
+			group := fmt.Sprintf("g%d", g)
+			err := persist(func() error {
+				return s.Join(t.Context(), store.Membership{GroupID: group, UserID: user})
+			})
+			if err != nil && !errors.Is(err, store.ErrAlreadyMember) {
+				t.Error(err)
+			}
+		}
+	})
+	checkCounts(t, s, users, groups)
+	together(users, func(i int) {
+		if i%3 == 0 {
+			err := persist(func() error { return s.Leave(t.Context(), "g1", fmt.Sprintf("u%02d", i)) })
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	checkCounts(t, s, users, groups)
+	equal(t, "members", len(all(t, s.Memberships, store.MembersQuery("g0"), userID)), users)
+	left := all(t, s.Memberships, store.MembersQuery("g1"), userID)
+	equal(t, "members", len(left), users-users/3)
+	equal(t, "u03 is a member", slices.Contains(left, "u03"), false)
+}
+
+// persist repeats what gave up because of conflicts: nothing was written then.
+func persist(do func() error) error {
+	err := do()
+	for i := 0; i < 20 && errors.Is(err, table.ErrConflict); i++ {
+		err = do()
+	}
+	return err
+}

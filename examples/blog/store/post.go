@@ -1,0 +1,164 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// The prefixes of posts and of what belongs to them.
+const (
+	PostPrefix      keys.Prefix = "POST"
+	CommentPrefix   keys.Prefix = "COMMENT"
+	publishedPrefix keys.Prefix = "PUBLISHED"
+)
+
+// User is stored once, as USER#<id> / PROFILE.
+type User struct {
+	ID      string `dynamodbav:"userId"`
+	Name    string `dynamodbav:"name"`
+	Version int64  `dynamodbav:"version"`
+}
+
+// UserEntity says how users are stored.
+var UserEntity = repo.Entity[User]{
+	Type:    "USER",
+	Key:     func(u User) keys.Key { return UserKey(u.ID) },
+	Version: "version",
+}
+
+// UserKey is the key of a user's profile.
+func UserKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
+
+// Post is stored twice: as POST#<id> / METADATA, to be found by its id together
+// with its comments, and as USER#<author> / POST#<time>#<id>, to be listed with
+// its author. While it is published, the first of them is in the index too.
+type Post struct {
+	ID          string     `dynamodbav:"postId"`
+	AuthorID    string     `dynamodbav:"authorId"`
+	Title       string     `dynamodbav:"title"`
+	CreatedAt   time.Time  `dynamodbav:"createdAt"`
+	PublishedAt *time.Time `dynamodbav:"publishedAt,omitempty"` // nil: a draft
+	Version     int64      `dynamodbav:"version"`
+}
+
+// PostEntity says how posts are stored.
+var PostEntity = repo.Entity[Post]{
+	Type:    "POST",
+	Key:     func(p Post) keys.Key { return PostKey(p.ID) },
+	Indexes: repo.Indexes[Post]{publishedIndex: PublishedKey},
+	Copies:  []repo.Placement[Post]{{Name: "by author", Key: AuthorKey}},
+	Version: "version",
+}
+
+// PostKey is the key of a post by its id.
+func PostKey(id string) keys.Key { return keys.Key{PK: PostPrefix.PK(id), SK: keys.Metadata} }
+
+// AuthorKey is the key of a post among those of its author.
+func AuthorKey(p Post) keys.Key {
+	return keys.Key{
+		PK: keys.User.PK(p.AuthorID),
+		SK: PostPrefix.SK(keys.Time(p.CreatedAt), keys.Str(p.ID)),
+	}
+}
+
+// PublishedKey is the key of a post in the index of published posts. A draft has
+// none, so it has no index attributes and is not in the index.
+//
+// All published posts share one partition of the index, which takes 1,000 writes
+// a second. A busier site would use package shard here.
+func PublishedKey(p Post) keys.Key {
+	if p.PublishedAt == nil {
+		return keys.Key{}
+	}
+	return keys.Key{
+		PK: publishedPrefix.PK(),
+		SK: keys.None.SK(keys.Time(*p.PublishedAt), keys.Str(p.ID)),
+	}
+}
+
+// Comment is stored once, as POST#<post> / COMMENT#<time>#<id>.
+type Comment struct {
+	ID        string    `dynamodbav:"commentId"`
+	PostID    string    `dynamodbav:"postId"`
+	AuthorID  string    `dynamodbav:"authorId"`
+	Text      string    `dynamodbav:"text"`
+	CreatedAt time.Time `dynamodbav:"createdAt"`
+	Version   int64     `dynamodbav:"version"`
+}
+
+// CommentEntity says how comments are stored.
+var CommentEntity = repo.Entity[Comment]{
+	Type:    "COMMENT",
+	Key:     CommentKey,
+	Version: "version",
+}
+
+// CommentKey is the key of a comment.
+func CommentKey(c Comment) keys.Key {
+	return keys.Key{
+		PK: PostPrefix.PK(c.PostID),
+		SK: CommentPrefix.SK(keys.Time(c.CreatedAt), keys.Str(c.ID)),
+	}
+}
+
+// PostsQuery asks for an author's posts, newest first.
+func PostsQuery(author string) table.Query {
+	return table.Query{PK: keys.User.PK(author), Range: PostPrefix.All(), Reverse: true, Scope: author}
+}
+
+// CommentsQuery asks for the comments on a post, newest first.
+func CommentsQuery(post string) table.Query {
+	return table.Query{PK: PostPrefix.PK(post), Range: CommentPrefix.All(), Reverse: true}
+}
+
+// PublishedQuery asks for the published posts of all authors, newest first.
+func PublishedQuery() table.Query {
+	return table.Query{Index: publishedIndex, PK: publishedPrefix.PK(), Reverse: true}
+}
+
+// PostWithComments reads a post and its n newest comments in one query: read
+// backwards, METADATA comes before COMMENT#….
+func (s *Store) PostWithComments(ctx context.Context, id string, n int) (Post, []Comment, error) {
+	q := table.Query{PK: PostPrefix.PK(id), Reverse: true, Limit: n + 1}
+	var posts []Post
+	var comments []Comment
+	if err := repo.Collect(ctx, s.Table, q, s.Posts.Into(&posts), s.Comments.Into(&comments)); err != nil {
+		return Post{}, nil, err
+	}
+	if len(posts) == 0 {
+		return Post{}, nil, fmt.Errorf("post: %w", table.ErrNotFound)
+	}
+	return posts[0], comments, nil
+}
+
+// AddComment stores a comment on a post that exists; otherwise the error matches
+// [table.ErrNotFound].
+func (s *Store) AddComment(ctx context.Context, c Comment) error {
+	ops := append(s.Comments.CreateOps(c), table.Check(PostKey(c.PostID), exists()).Named("post"))
+	err := s.Table.Transact(ctx, ops...)
+	if failed(err, "post") {
+		return fmt.Errorf("post: %w", table.ErrNotFound)
+	}
+	return err
+}
+
+// Publish puts a post into the index of published posts.
+func (s *Store) Publish(ctx context.Context, id string, at time.Time) (Post, error) {
+	return s.Posts.Update(ctx, PostKey(id), func(p *Post) error {
+		p.PublishedAt = &at
+		return nil
+	})
+}
+
+// Unpublish takes a post out of the index of published posts.
+func (s *Store) Unpublish(ctx context.Context, id string) (Post, error) {
+	return s.Posts.Update(ctx, PostKey(id), func(p *Post) error {
+		p.PublishedAt = nil
+		return nil
+	})
+}

@@ -1,0 +1,81 @@
+// Package store keeps a blog in one table: users, posts and comments, groups and
+// their members, folders and files, metrics and counters. Each file holds one of
+// the classic patterns of single-table design; each access pattern is a method.
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// The indexes of the table. Both are sparse: an item is in one only if it has
+// the index's key attributes, and few items have.
+const (
+	publishedIndex = "published"
+	childrenIndex  = "children"
+)
+
+// Schema is the one table of the blog.
+func Schema(name string) table.Schema {
+	return table.Schema{
+		Name: name,
+		TTL:  "expiresAt",
+		Indexes: []table.Index{
+			{Name: publishedIndex, PK: "publishedPK", SK: "publishedSK"},
+			{Name: childrenIndex, PK: "parentPK", SK: "parentSK"},
+		},
+	}
+}
+
+// Store reads and writes the blog. It is safe for concurrent use.
+type Store struct {
+	Table       *table.Table
+	Users       *repo.Repo[User]
+	Posts       *repo.Repo[Post]
+	Comments    *repo.Repo[Comment]
+	Groups      *repo.Repo[Group]
+	Memberships *repo.Repo[Membership]
+	Nodes       *repo.Repo[Node]
+	Points      *repo.Repo[Point]
+}
+
+// New returns the store in a table with the keys and indexes of [Schema].
+func New(t *table.Table) (*Store, error) {
+	s := &Store{Table: t}
+	var errs [7]error
+	s.Users, errs[0] = repo.New(t, UserEntity)
+	s.Posts, errs[1] = repo.New(t, PostEntity)
+	s.Comments, errs[2] = repo.New(t, CommentEntity)
+	s.Groups, errs[3] = repo.New(t, groupEntity)
+	s.Memberships, errs[4] = repo.New(t, membershipEntity)
+	s.Nodes, errs[5] = repo.New(t, nodeEntity)
+	s.Points, errs[6] = repo.New(t, pointEntity)
+	return s, errors.Join(errs[:]...)
+}
+
+// exists is the condition that there is an item under a key of the table.
+func exists() expression.ConditionBuilder { return expression.Name("pk").AttributeExists() }
+
+// failed reports whether a transaction was cancelled because the condition of
+// the op of that name did not hold.
+func failed(err error, name string) bool {
+	op, ok := table.FailedOp(err, name)
+	return ok && errors.Is(op, table.ErrConditionFailed)
+}
+
+// number reads one number attribute of an item, 0 if there is no item or
+// attribute.
+func (s *Store) number(ctx context.Context, key keys.Key, attribute string) (int64, error) {
+	numbers, err := table.Get[map[string]any](ctx, s.Table.Consistent(), key)
+	if err != nil && !errors.Is(err, table.ErrNotFound) {
+		return 0, err
+	}
+	n, _ := numbers[attribute].(float64)
+	return int64(n), nil
+}

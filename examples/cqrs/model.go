@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// The model: which items there are, and what they are called. Every key holds
+// the tenant as a segment of its partition key. Segments are escaped by package
+// keys, so no tenant and no code can spell the key of another.
+
+const codeIndex = "code-index"
+
+// schema is the one table of all tenants.
+func schema(name string) table.Schema {
+	return table.Schema{
+		Name:    name,
+		Indexes: []table.Index{{Name: codeIndex, PK: "codePK", SK: "codeSK"}},
+	}
+}
+
+// Record holds the attributes that commands, data and history have in common.
+// Attributes are the business's own. Numbers among them are read as float64.
+type Record struct {
+	ID         string         `dynamodbav:"id"`
+	Code       string         `dynamodbav:"code"`
+	Name       string         `dynamodbav:"name"`
+	TenantCode string         `dynamodbav:"tenantCode"`
+	Type       string         `dynamodbav:"type"`
+	Parents    []string       `dynamodbav:"parents,omitempty"`
+	Version    int64          `dynamodbav:"version"`
+	Attributes map[string]any `dynamodbav:"attributes"`
+	CreatedBy  string         `dynamodbav:"createdBy"`
+	CreatedAt  time.Time      `dynamodbav:"createdAt"`
+	CreatedIP  string         `dynamodbav:"createdIp"`
+	UpdatedBy  string         `dynamodbav:"updatedBy"`
+	UpdatedAt  time.Time      `dynamodbav:"updatedAt"`
+	UpdatedIP  string         `dynamodbav:"updatedIp"`
+}
+
+// Ref returns what the record is called within its tenant.
+func (r Record) Ref() Ref { return Ref{Type: r.Type, Parents: r.Parents, Code: r.Code} }
+
+// Data is the record as it stands: ORDER#<tenant> / ORDER#<year>#<code>.
+type Data struct{ Record }
+
+// Command is what somebody asked for, kept for good. It is stored under a type
+// of its own: ORDER_CMD#<tenant> / ORDER_CMD#<code>#<version that it made>.
+type Command struct {
+	Record
+	Expected int64 `dynamodbav:"expectedVersion"`
+}
+
+// History is the record as it stood at one version:
+// ORDER_HIST#<tenant> / ORDER_HIST#<code>#<sequence>. The sequence of a record's
+// history begins at 1 and has no gaps; it is the version.
+type History struct {
+	Record
+	Seq int64 `dynamodbav:"seq"`
+}
+
+// Ref says which record of a tenant is meant. A hierarchical one has the codes
+// of what it is below as Parents, from the top.
+type Ref struct {
+	Type    string   `dynamodbav:"type"`
+	Parents []string `dynamodbav:"parents,omitempty"`
+	Code    string   `dynamodbav:"code"`
+}
+
+// ref is short for a Ref: its type and its path from the top.
+func ref(typ string, path ...string) Ref {
+	r := Ref{Type: typ}
+	if above := len(path) - 1; above >= 0 {
+		r.Code = path[above]
+		r.Parents = append(r.Parents, path[:above]...)
+	}
+	return r
+}
+
+func (r Ref) path() []string { return append(append([]string(nil), r.Parents...), r.Code) }
+
+func segments(path []string) []keys.Segment {
+	segs := make([]keys.Segment, len(path))
+	for i, code := range path {
+		segs[i] = keys.Str(code)
+	}
+	return segs
+}
+
+// A kind is a type of record that tenants may publish. Types come with requests,
+// and only these are let through: a type such as ORDER_CMD would reach into the
+// commands.
+type kind struct {
+	parents int  // how many parents a record has, unless tree
+	tree    bool // any number of parents, which must exist
+}
+
+func kindOf(typ string) (kind, bool) {
+	switch typ {
+	case "PRODUCT":
+		return kind{}, true
+	case "ORDER": // below its year
+		return kind{parents: 1}, true
+	case "DEPT":
+		return kind{tree: true}, true
+	}
+	return kind{}, false
+}
+
+// check reports whether the ref can name a record. Empty and overlong codes are
+// found by package keys.
+func (r Ref) check() error {
+	k, ok := kindOf(r.Type)
+	switch {
+	case !ok:
+		return fmt.Errorf("%w: no such type", ErrInvalid)
+	case !k.tree && len(r.Parents) != k.parents:
+		return fmt.Errorf("%w: a %s has %d parents, not %d", ErrInvalid, r.Type, k.parents, len(r.Parents))
+	}
+	return nil
+}
+
+// dataKey is ORDER#<tenant> / ORDER#<code>, and DEPT#<tenant> /
+// DEPT#<parent>#<child>.
+func dataKey(tenant string, r Ref) keys.Key {
+	p := keys.Prefix(r.Type)
+	return keys.Key{PK: p.PK(tenant), SK: p.SK(segments(r.path())...)}
+}
+
+// recordID is the record's id, the same in all its versions and unlike that of
+// any other tenant's: ORDER#<tenant>#<year>#<code>.
+func recordID(tenant string, r Ref) string {
+	return string(keys.Prefix(r.Type).PK(append([]string{tenant}, r.path()...)...))
+}
+
+// codeKey is the record's place in the index: CODE#<tenant>#<code>, whatever its
+// type and its parents.
+func codeKey(tenant string, r Ref) keys.Key {
+	return keys.Key{PK: codePartition(tenant, r.Code), SK: dataKey(tenant, r).SK}
+}
+
+func codePartition(tenant, code string) keys.PK { return keys.Prefix("CODE").PK(tenant, code) }
+
+// versioned is a row of items for each record, one for each version. The path is
+// a single segment here, so that the rows of DEPT#a do not include those of
+// DEPT#a#b.
+type versioned string
+
+const (
+	commands  versioned = "_CMD"
+	histories versioned = "_HIST"
+)
+
+const versionWidth = 10
+
+func (v versioned) prefix(r Ref) keys.Prefix { return keys.Prefix(r.Type) + keys.Prefix(v) }
+
+func (v versioned) key(tenant string, r Ref, version int64) keys.Key {
+	return keys.Key{
+		PK: v.prefix(r).PK(tenant),
+		SK: v.prefix(r).SK(v.segment(r), keys.Int(version, versionWidth)),
+	}
+}
+
+// query asks for all versions of a record.
+func (v versioned) query(tenant string, r Ref) table.Query {
+	return table.Query{PK: v.prefix(r).PK(tenant), Range: v.prefix(r).All(v.segment(r))}
+}
+
+func (versioned) segment(r Ref) keys.Segment {
+	return keys.Str(string(keys.None.SK(segments(r.path())...)))
+}
+
+var dataEntity = repo.Entity[Data]{
+	Type:    "DATA",
+	Key:     func(d Data) keys.Key { return dataKey(d.TenantCode, d.Ref()) },
+	Indexes: repo.Indexes[Data]{codeIndex: func(d Data) keys.Key { return codeKey(d.TenantCode, d.Ref()) }},
+	Version: "version",
+}
+
+var commandEntity = repo.Entity[Command]{
+	Type: "COMMAND",
+	Key:  func(c Command) keys.Key { return commands.key(c.TenantCode, c.Ref(), c.Version) },
+}
+
+var historyEntity = repo.Entity[History]{
+	Type: "HISTORY",
+	Key:  func(h History) keys.Key { return histories.key(h.TenantCode, h.Ref(), h.Seq) },
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/table"
+)
+
+// Change is what a command is to make of a record: its name and its attributes,
+// as a whole.
+type Change struct {
+	Ref
+	Name       string         `dynamodbav:"name"`
+	Attributes map[string]any `dynamodbav:"attributes"`
+	// Version is that of the record which the caller has seen; 0 for a new one.
+	Version int64 `dynamodbav:"version"`
+}
+
+// publish carries a command out: it expects the version, writes the data at the
+// next version, and writes the command and the history of that version, all in
+// one transaction. A record at another version is [ErrStale], and nothing is
+// written.
+func (t tenant) publish(ctx context.Context, c Change) (Record, error) {
+	old := Record{}
+	if err := c.check(); err != nil {
+		return old, err
+	}
+	if c.Version > 0 {
+		// The record knows who created it. The version that is read is only a
+		// first look: the transaction decides.
+		found, err := t.get(ctx, c.Ref)
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			return old, err
+		}
+		if found.Version != c.Version {
+			return old, fmt.Errorf("%w: expected %d, it is at %d", ErrStale, c.Version, found.Version)
+		}
+		old = found
+	}
+	next, ops := t.publishOps(c, old)
+	if err := t.table.Transact(ctx, ops...); err != nil {
+		return Record{}, t.explain(ctx, c, err)
+	}
+	return next, nil
+}
+
+// publishOps returns the ops of a command, three or four, and the record that
+// they make. old is the zero Record for a new one.
+func (t tenant) publishOps(c Change, old Record) (Record, []table.Op) {
+	now := t.table.Now().UTC()
+	next := Record{
+		ID: recordID(t.caller.Tenant, c.Ref), Code: c.Code, Name: c.Name, Parents: c.Parents,
+		TenantCode: t.caller.Tenant, Type: c.Type, Version: c.Version + 1, Attributes: c.Attributes,
+		CreatedBy: t.caller.User, CreatedAt: now, CreatedIP: t.caller.IP,
+		UpdatedBy: t.caller.User, UpdatedAt: now, UpdatedIP: t.caller.IP,
+	}
+	asked := next // the command is created now, whatever the age of the record
+	if c.Version > 0 {
+		next.CreatedBy, next.CreatedAt, next.CreatedIP = old.CreatedBy, old.CreatedAt, old.CreatedIP
+	}
+	expecting := next
+	expecting.Version = c.Version // PutOps expects this one and stores the next
+
+	ops := t.data.PutOps(Data{expecting})
+	ops = append(ops, t.commands.CreateOps(Command{Record: asked, Expected: c.Version})...)
+	ops = append(ops, t.history.CreateOps(History{Record: next, Seq: next.Version})...)
+	if k, _ := kindOf(c.Type); k.tree && len(c.Parents) > 0 {
+		parent := dataKey(t.caller.Tenant, ref(c.Type, c.Parents...))
+		ops = append(ops, table.Check(parent, expression.AttributeExists(expression.Name("version"))).Named(opParent))
+	}
+	return next, ops
+}
+
+const opParent = "parent"
+
+// explain tells a stale version from a conflict that passes: a transaction on
+// the same record that was not over yet.
+func (t tenant) explain(ctx context.Context, c Change, err error) error {
+	switch {
+	case errors.Is(err, table.ErrOutcomeUnknown):
+		return err
+	case failed(err, opParent):
+		return fmt.Errorf("%w: %w", ErrNoParent, err)
+	case errors.Is(err, table.ErrConflict):
+		now, readErr := t.get(ctx, c.Ref)
+		if readErr != nil && !errors.Is(readErr, table.ErrNotFound) {
+			return errors.Join(err, readErr)
+		}
+		if now.Version != c.Version {
+			return fmt.Errorf("%w: expected %d, it is at %d", ErrStale, c.Version, now.Version)
+		}
+	}
+	return err
+}
+
+// failed reports whether an op of that name failed its condition in a
+// transaction.
+func failed(err error, name string) bool {
+	op, ok := table.FailedOp(err, name)
+	return ok && errors.Is(op, table.ErrConditionFailed)
+}

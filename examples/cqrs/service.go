@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+var (
+	// ErrInvalid means that a request cannot be right as it stands.
+	ErrInvalid = errors.New("invalid request")
+	// ErrStale means that the record is at another version than the command
+	// expects. It is a conflict: read again, decide again.
+	ErrStale = fmt.Errorf("stale version: %w", table.ErrConflict)
+	// ErrNoParent means that a record was to be put below one that is not there.
+	ErrNoParent = fmt.Errorf("no such parent: %w", table.ErrConditionFailed)
+)
+
+// service is the typed door to the table, for all tenants.
+type service struct {
+	table    *table.Table
+	data     *repo.Repo[Data]
+	commands *repo.Repo[Command]
+	history  *repo.Repo[History]
+	counters *repo.Repo[counter]
+	tasks    *repo.Repo[Task]
+	imports  *repo.Repo[Import]
+	rows     *repo.Repo[Row]
+	rejects  *repo.Repo[Reject]
+}
+
+func newService(t *table.Table) (*service, error) {
+	s := &service{table: t}
+	return s, errors.Join(
+		bind(t, &s.data, dataEntity),
+		bind(t, &s.commands, commandEntity),
+		bind(t, &s.history, historyEntity),
+		bind(t, &s.counters, counterEntity),
+		bind(t, &s.tasks, taskEntity),
+		bind(t, &s.imports, importEntity),
+		bind(t, &s.rows, rowEntity),
+		bind(t, &s.rejects, rejectEntity),
+	)
+}
+
+func bind[T any](t *table.Table, r **repo.Repo[T], e repo.Entity[T]) (err error) {
+	*r, err = repo.New(t, e)
+	return err
+}
+
+// Caller is who asks, as the authenticated request says.
+type Caller struct{ Tenant, User, IP string }
+
+// tenant is the service for one caller. Its methods build every key with the
+// caller's tenant and take none from outside: this is what isolates tenants.
+type tenant struct {
+	*service
+	caller Caller
+}
+
+func (s *service) as(c Caller) tenant { return tenant{service: s, caller: c} }
+
+// get reads a record as it stands.
+func (t tenant) get(ctx context.Context, r Ref) (Record, error) {
+	if err := r.check(); err != nil {
+		return Record{}, err
+	}
+	d, err := t.data.Consistent().Get(ctx, dataKey(t.caller.Tenant, r))
+	return d.Record, err
+}
+
+// byID reads a record by its id. An id of another tenant is answered like one
+// that never was, without a request.
+func (t tenant) byID(ctx context.Context, id string) (Record, error) {
+	parts, err := keys.Parse(id)
+	if err != nil || len(parts) < 3 || parts[1] != t.caller.Tenant {
+		return Record{}, fmt.Errorf("id: %w", table.ErrNotFound)
+	}
+	r := ref(parts[0], parts[2:]...)
+	if r.check() != nil {
+		return Record{}, fmt.Errorf("id: %w", table.ErrNotFound)
+	}
+	return t.get(ctx, r)
+}
+
+// byCode reads the records with a business code: of any type, below any parent.
+// It asks the index, so a record is found there a moment after it was published.
+func (t tenant) byCode(ctx context.Context, code string) ([]Record, error) {
+	q := table.Query{Index: codeIndex, PK: codePartition(t.caller.Tenant, code)}
+	found, err := table.Collect(t.data.All(ctx, q))
+	return records(found), err
+}
+
+// list reads a page of the records of a type, in the order of their codes.
+func (t tenant) list(ctx context.Context, typ string, limit int, after string) (table.Page[Record], error) {
+	if _, ok := kindOf(typ); !ok {
+		return table.Page[Record]{}, fmt.Errorf("%w: no such type", ErrInvalid)
+	}
+	return t.page(ctx, typ, keys.Prefix(typ).All(), limit, after)
+}
+
+// below reads a page of everything below a record, at any depth.
+func (t tenant) below(ctx context.Context, r Ref, limit int, after string) (table.Page[Record], error) {
+	if _, ok := kindOf(r.Type); !ok {
+		return table.Page[Record]{}, fmt.Errorf("%w: no such type", ErrInvalid)
+	}
+	return t.page(ctx, r.Type, keys.Prefix(r.Type).All(segments(r.path())...), limit, after)
+}
+
+func (t tenant) page(ctx context.Context, typ string, within keys.Range, limit int, after string) (table.Page[Record], error) {
+	page, err := t.data.Query(ctx, table.Query{
+		PK: keys.Prefix(typ).PK(t.caller.Tenant), Range: within, Limit: limit, After: after,
+		// The token is bound to the tenant, beside the partition that it is of.
+		Scope: t.caller.Tenant,
+	})
+	return table.Page[Record]{Items: records(page.Items), Next: page.Next, Stats: page.Stats}, err
+}
+
+// version reads a record as it stood at one of its versions.
+func (t tenant) version(ctx context.Context, r Ref, version int64) (History, error) {
+	if err := r.check(); err != nil {
+		return History{}, err
+	}
+	return t.history.Get(ctx, histories.key(t.caller.Tenant, r, version))
+}
+
+// versions reads a page of a record's history, newest first.
+func (t tenant) versions(ctx context.Context, r Ref, limit int, after string) (table.Page[History], error) {
+	if err := r.check(); err != nil {
+		return table.Page[History]{}, err
+	}
+	q := histories.query(t.caller.Tenant, r)
+	q.Reverse, q.Limit, q.After, q.Scope = true, limit, after, t.caller.Tenant
+	return t.history.Query(ctx, q)
+}
+
+// commandsOf reads a page of the commands that a record was made by, newest
+// first.
+func (t tenant) commandsOf(ctx context.Context, r Ref, limit int, after string) (table.Page[Command], error) {
+	if err := r.check(); err != nil {
+		return table.Page[Command]{}, err
+	}
+	q := commands.query(t.caller.Tenant, r)
+	q.Reverse, q.Limit, q.After, q.Scope = true, limit, after, t.caller.Tenant
+	return t.commands.Query(ctx, q)
+}
+
+func records(found []Data) []Record {
+	rs := make([]Record, len(found))
+	for i, d := range found {
+		rs[i] = d.Record
+	}
+	return rs
+}

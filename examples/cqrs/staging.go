@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// ErrOtherSource means that an import was begun with other rows under that id.
+var ErrOtherSource = errors.New("import was begun with other rows")
+
+// Import is the head of the temporary area of an import:
+// IMPORT#<tenant>#<id> / METADATA. Its rows are in the same partition.
+type Import struct {
+	ID         string `dynamodbav:"importId"`
+	TenantCode string `dynamodbav:"tenantCode"`
+	Total      int    `dynamodbav:"total"`
+	Digest     string `dynamodbav:"digest"` // of all rows: a resumed import has the same
+	Staged     int    `dynamodbav:"staged"` // how many rows have reached the area
+}
+
+// Row is a row that waits in the temporary area: ROW#<number>. It leaves in the
+// transaction that publishes it.
+type Row struct {
+	ImportID   string `dynamodbav:"importId"`
+	TenantCode string `dynamodbav:"tenantCode"`
+	Number     int    `dynamodbav:"number"`
+	Change     Change `dynamodbav:"change"`
+}
+
+// Reject is a row that could not be published, and why: REJECT#<number>.
+type Reject struct {
+	Row
+	Reason string `dynamodbav:"reason"`
+}
+
+const (
+	importPrefix keys.Prefix = "IMPORT"
+	rowPrefix    keys.Prefix = "ROW"
+	rejectPrefix keys.Prefix = "REJECT"
+)
+
+const rowWidth = 9
+
+var importEntity = repo.Entity[Import]{
+	Type: "IMPORT",
+	Key: func(i Import) keys.Key {
+		return keys.Key{PK: importPrefix.PK(i.TenantCode, i.ID), SK: keys.Metadata}
+	},
+}
+
+var rowEntity = repo.Entity[Row]{Type: "IMPORT_ROW", Key: func(r Row) keys.Key { return r.key(rowPrefix) }}
+
+var rejectEntity = repo.Entity[Reject]{
+	Type: "IMPORT_REJECT",
+	Key:  func(r Reject) keys.Key { return r.key(rejectPrefix) },
+}
+
+func (r Row) key(p keys.Prefix) keys.Key {
+	return keys.Key{PK: importPrefix.PK(r.TenantCode, r.ImportID), SK: p.SK(keys.Int(r.Number, rowWidth))}
+}
+
+// stageChunk is how many rows go into the temporary area in a transaction.
+const stageChunk = 20
+
+// checkSource refuses rows that cannot be right, before anything is written.
+func (t tenant) checkSource(source []Change) error {
+	for i, c := range source {
+		err := errors.Join(c.check(), dataKey(t.caller.Tenant, c.Ref).Validate())
+		if err == nil && c.Version != 0 {
+			err = fmt.Errorf("%w: an import makes new records, not later versions", ErrInvalid)
+		}
+		if err != nil {
+			return fmt.Errorf("row %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// openImport begins an import, or finds the one that was begun before.
+func (t tenant) openImport(ctx context.Context, id string, source []Change) (Import, error) {
+	if err := t.checkSource(source); err != nil {
+		return Import{}, err
+	}
+	text, err := json.Marshal(source)
+	if err != nil {
+		return Import{}, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	sum := sha256.Sum256(text)
+	im := Import{ID: id, TenantCode: t.caller.Tenant, Total: len(source), Digest: hex.EncodeToString(sum[:])}
+	task := t.newTask(id, "import", len(source))
+	err = t.table.Transact(ctx, append(t.imports.CreateOps(im), t.tasks.CreateOps(task)...)...)
+	if err == nil || !errors.Is(err, table.ErrExists) {
+		return im, err
+	}
+	found, err := t.imports.Consistent().Get(ctx, importEntity.Key(im))
+	if err != nil {
+		return Import{}, err
+	}
+	if found.Digest != im.Digest {
+		return Import{}, ErrOtherSource
+	}
+	return found, nil
+}
+
+// stage brings the rows that are still missing into the temporary area. Each
+// transaction expects the number of rows that are there and adds to it: a
+// process that comes too late cannot bring back rows that were published.
+func (t tenant) stage(ctx context.Context, im Import, source []Change) error {
+	for im.Staged < im.Total {
+		from, to := im.Staged, min(im.Staged+stageChunk, im.Total)
+		staged := expression.Name("staged")
+		ops := []table.Op{
+			table.Update(importEntity.Key(im), expression.Set(staged, expression.Value(to))).
+				If(staged.Equal(expression.Value(from))),
+		}
+		for n := from; n < to; n++ {
+			ops = append(ops, t.rows.CreateOps(Row{ImportID: im.ID, TenantCode: t.caller.Tenant, Number: n + 1, Change: source[n]})...)
+		}
+		err := t.table.Transact(ctx, ops...)
+		switch {
+		case err == nil:
+			im.Staged = to
+		case errors.Is(err, table.ErrConditionFailed): // another process was faster
+			if im, err = t.imports.Consistent().Get(ctx, importEntity.Key(im)); err != nil {
+				return err
+			}
+			if im.Staged == from {
+				return fmt.Errorf("rows %d to %d: %w", from+1, to, table.ErrConflict)
+			}
+		default:
+			return err
+		}
+	}
+	return nil
+}

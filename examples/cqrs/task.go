@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// ErrNotRunning means that a task cannot make that progress: it has ended or not
+// begun, or more would be done than there is to do.
+var ErrNotRunning = fmt.Errorf("task cannot go on: %w", table.ErrConditionFailed)
+
+// Status says how far a task is.
+type Status string
+
+// The ways of a task: Pending, Running, then Done or Failed.
+const (
+	Pending Status = "PENDING"
+	Running Status = "RUNNING"
+	Done    Status = "DONE"
+	Failed  Status = "FAILED"
+)
+
+// Task is work that outlasts a request: TASK#<tenant> / TASK#<id>. Its progress
+// is counted in the transactions that do the work, so it is exactly the work
+// that was done, whenever the process dies.
+type Task struct {
+	ID         string    `dynamodbav:"taskId"`
+	TenantCode string    `dynamodbav:"tenantCode"`
+	Name       string    `dynamodbav:"name"`
+	Status     Status    `dynamodbav:"status"`
+	Total      int       `dynamodbav:"total"`
+	Done       int       `dynamodbav:"done"`
+	Rejected   int       `dynamodbav:"rejected"`
+	Left       int       `dynamodbav:"left"`
+	Reason     string    `dynamodbav:"reason,omitempty"`
+	CreatedBy  string    `dynamodbav:"createdBy"`
+	CreatedAt  time.Time `dynamodbav:"createdAt"`
+	CreatedIP  string    `dynamodbav:"createdIp"`
+	UpdatedAt  time.Time `dynamodbav:"updatedAt"`
+}
+
+// Percent returns how much of the task is over, from 0 to 100.
+func (t Task) Percent() int {
+	if t.Total == 0 {
+		return 100
+	}
+	return 100 * (t.Total - t.Left) / t.Total
+}
+
+const taskPrefix keys.Prefix = "TASK"
+
+func taskKey(tenant, id string) keys.Key {
+	return keys.Key{PK: taskPrefix.PK(tenant), SK: taskPrefix.SK(keys.Str(id))}
+}
+
+var taskEntity = repo.Entity[Task]{
+	Type: "TASK",
+	Key:  func(t Task) keys.Key { return taskKey(t.TenantCode, t.ID) },
+}
+
+const opTask = "task"
+
+// newTask returns a pending task of so many steps, yet to be stored.
+func (t tenant) newTask(id, name string, total int) Task {
+	now := t.table.Now().UTC()
+	return Task{
+		ID: id, TenantCode: t.caller.Tenant, Name: name, Status: Pending, Total: total, Left: total,
+		CreatedBy: t.caller.User, CreatedAt: now, CreatedIP: t.caller.IP, UpdatedAt: now,
+	}
+}
+
+// createTask stores a pending task. An id that was used before is
+// [table.ErrExists].
+func (t tenant) createTask(ctx context.Context, id, name string, total int) error {
+	return t.tasks.Create(ctx, t.newTask(id, name, total))
+}
+
+// task reads a task and its progress.
+func (t tenant) task(ctx context.Context, id string) (Task, error) {
+	return t.tasks.Consistent().Get(ctx, taskKey(t.caller.Tenant, id))
+}
+
+// taskList reads the tenant's tasks.
+func (t tenant) taskList(ctx context.Context) ([]Task, error) {
+	q := table.Query{PK: taskPrefix.PK(t.caller.Tenant), Range: taskPrefix.All()}
+	return table.Collect(t.tasks.All(ctx, q))
+}
+
+// progress returns the op that counts steps of a running task. It belongs into
+// the transaction that does them.
+func (t tenant) progress(id string, done, rejected int) table.Op {
+	u := expression.Add(expression.Name("done"), expression.Value(done)).
+		Add(expression.Name("rejected"), expression.Value(rejected)).
+		Add(expression.Name("left"), expression.Value(-done-rejected))
+	enough := expression.Name("left").GreaterThanEqual(expression.Value(done + rejected))
+	return t.step(id, u, Running).If(enough)
+}
+
+// beginTask lets a pending task run.
+func (t tenant) beginTask(ctx context.Context, id string) error {
+	return t.turn(ctx, t.step(id, setStatus(Running), Pending))
+}
+
+// finishTask ends a running task of which nothing is left to do.
+func (t tenant) finishTask(ctx context.Context, id string) error {
+	nothing := expression.Name("left").Equal(expression.Value(0))
+	return t.turn(ctx, t.step(id, setStatus(Done), Running).If(nothing))
+}
+
+// failTask ends a running task before it is done. No work can be counted for it
+// after that.
+func (t tenant) failTask(ctx context.Context, id, reason string) error {
+	u := setStatus(Failed).Set(expression.Name("reason"), expression.Value(reason))
+	return t.turn(ctx, t.step(id, u, Running))
+}
+
+func setStatus(s Status) expression.UpdateBuilder {
+	return expression.Set(expression.Name("status"), expression.Value(s))
+}
+
+// step is an update of a task that is in the given status.
+func (t tenant) step(id string, u expression.UpdateBuilder, while Status) table.Op {
+	u = u.Set(expression.Name("updatedAt"), expression.Value(t.table.Now().UTC()))
+	return table.Update(taskKey(t.caller.Tenant, id), u).
+		If(expression.Name("status").Equal(expression.Value(while))).Named(opTask)
+}
+
+// turn runs a step, and with it the work that it counts, if any. A step by itself
+// is a transaction too: its answer may be lost without its own effect being
+// taken for somebody else's.
+func (t tenant) turn(ctx context.Context, ops ...table.Op) error {
+	err := t.table.Transact(ctx, ops...)
+	if failed(err, opTask) {
+		return fmt.Errorf("%w: %w", ErrNotRunning, err)
+	}
+	return err
+}

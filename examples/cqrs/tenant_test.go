@@ -1,0 +1,230 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// hostile are tenants whose names try to spell each other's keys.
+var hostile = []string{
+	"ACME", "ACME#", "#ACME", "ACME#X", "ACME#X#Y", "ACME%23X", "ACME%2523X", "acme", " ACME", "ACME\x00", "%", "#", "X",
+	"ACME#ORDER", "_CMD#ACME", "ACME#" + importID,
+}
+
+// strange are codes that try to spell keys of other tenants, types and versions.
+var strange = []string{
+	"X", "X#Y", "#", "##", "X#", "#X", "X%23Y", "Y", "%23", "X#0000000001", "0000000001", "PRODUCT#X", "..", "*", "$", " ", "é",
+}
+
+// tenants returns the hostile tenants of a system.
+func tenants(s system) []tenant {
+	var all []tenant
+	for _, name := range hostile {
+		all = append(all, s.as(Caller{Tenant: name, User: "u", IP: "192.0.2.1"}))
+	}
+	return all
+}
+
+func TestNoKeysMeet(t *testing.T) {
+	t.Parallel()
+	whose := map[keys.Key]string{}
+	ids := map[string]string{}
+	codePartitions := map[keys.PK]string{}
+	for _, tenant := range hostile {
+		for _, code := range strange {
+			owner := fmt.Sprintf("%q %q", tenant, code)
+			refs := []Ref{ref("PRODUCT", code), ref("ORDER", "2024", code), ref("DEPT", code), ref("DEPT", "X", code), ref("DEPT", code, "X", "0000000001")}
+			for i, r := range refs {
+				for kind, k := range map[string]keys.Key{
+					"data": dataKey(tenant, r), "command": commands.key(tenant, r, 1), "history": histories.key(tenant, r, 1),
+				} {
+					claim(t, whose, k, fmt.Sprint(owner, kind, i))
+				}
+				claim(t, ids, recordID(tenant, r), fmt.Sprint(owner, i))
+			}
+			claim(t, whose, taskKey(tenant, code), owner+"task")
+			claim(t, whose, counterEntity.Key(counter{TenantCode: tenant, Prefix: code, Year: 2024}), owner+"counter")
+			claim(t, whose, importEntity.Key(Import{TenantCode: tenant, ID: code}), owner+"import")
+			claim(t, whose, Row{TenantCode: tenant, ImportID: code, Number: 1}.key(rowPrefix), owner+"row")
+			claim(t, codePartitions, codePartition(tenant, code), owner)
+		}
+	}
+}
+
+func claim[K comparable](t *testing.T, whose map[K]string, key K, owner string) {
+	t.Helper()
+	if other, taken := whose[key]; taken {
+		t.Errorf("%s has the key of %s: %v", owner, other, key)
+	}
+	whose[key] = owner
+}
+
+func TestATenantReadsWhatIsItsOwn(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	codes := []string{"X", "X#Y", "Y", "#"}
+	for _, who := range tenants(s) {
+		for _, code := range codes {
+			must[Record](t)(who.publish(t.Context(), Change{Ref: ref("PRODUCT", code), Name: who.caller.Tenant}))
+		}
+		order := must[Record](t)(who.placeOrder(t.Context(), who.caller.Tenant, nil))
+		equal(t, "number", order.Code, "ORD-000001")
+		begin(t, who, "X", 1)
+	}
+	for _, who := range tenants(s) {
+		own := func(what string, rs []Record, want int) {
+			t.Helper()
+			equal(t, what+" of "+who.caller.Tenant, len(rs), want)
+			for _, r := range rs {
+				if r.TenantCode != who.caller.Tenant || r.Name != who.caller.Tenant || r.Version != 1 {
+					t.Errorf("%s: %q got %q of %q", what, who.caller.Tenant, r.ID, r.TenantCode)
+				}
+			}
+		}
+		own("list", must[table.Page[Record]](t)(who.list(t.Context(), "PRODUCT", 0, "")).Items, len(codes))
+		own("orders", must[table.Page[Record]](t)(who.list(t.Context(), "ORDER", 0, "")).Items, 1)
+		for _, code := range codes {
+			own("code", must[[]Record](t)(who.byCode(t.Context(), code)), 1)
+			h := must[History](t)(who.version(t.Context(), ref("PRODUCT", code), 1))
+			own("version", []Record{h.Record}, 1)
+			own("history", []Record{must[table.Page[History]](t)(who.versions(t.Context(), ref("PRODUCT", code), 0, "")).Items[0].Record}, 1)
+		}
+		all := must[[]Task](t)(who.taskList(t.Context()))
+		if len(all) != 1 || all[0].TenantCode != who.caller.Tenant {
+			t.Errorf("tasks of %q: %+v", who.caller.Tenant, all)
+		}
+	}
+}
+
+func TestIdsOfOtherTenantsAreNotFound(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s := newSystemWith(t, tabletest.Client(t, faults.Install))
+	secret := must[Record](t)(s.as(Caller{Tenant: "ACME#X"}).publish(t.Context(), Change{Ref: ref("PRODUCT", "Y")}))
+	before := len(faults.Requests())
+	unescaped := strings.ReplaceAll(secret.ID, "%23", "#")
+	for _, who := range tenants(s) {
+		for _, id := range []string{secret.ID, unescaped} {
+			got, err := who.byID(t.Context(), id)
+			switch {
+			case who.caller.Tenant == "ACME#X" && id == secret.ID:
+				equal(t, "own", got, secret)
+			case !errors.Is(err, table.ErrNotFound):
+				t.Errorf("%q gets %+v, %v", who.caller.Tenant, got, err)
+			}
+		}
+	}
+	equal(t, "requests", len(faults.Requests())-before, 1) // for its own
+
+	// Ids that no record has, some of which name items of another kind.
+	for _, id := range []string{
+		"", "#", "PRODUCT", "PRODUCT#ACME", "PRODUCT#ACME#", "PRODUCT#ACME##X", "PRODUCT_CMD#ACME#X", "SEQ#ACME#ORD#2024",
+		"TASK#ACME#X", "IMPORT#ACME#X", "PRODUCT#ACME#X%2", "PRODUCT#ACME#X\xff", strings.Repeat("X", 5000),
+	} {
+		if got, err := s.acme().byID(t.Context(), id); !errors.Is(err, table.ErrNotFound) {
+			t.Errorf("%q: %+v, %v", id, got, err)
+		}
+	}
+}
+
+func TestTokensOfOtherTenantsAreRefused(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s := newSystemWith(t, tabletest.Client(t, faults.Install))
+	acme := s.acme()
+	for _, code := range []string{"A", "B", "C"} {
+		must[Record](t)(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", code)}))
+	}
+	must[Record](t)(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "A"), Version: 1}))
+	list := must[table.Page[Record]](t)(acme.list(t.Context(), "PRODUCT", 1, "")).Next
+	past := must[table.Page[History]](t)(acme.versions(t.Context(), ref("PRODUCT", "A"), 1, "")).Next
+	before := len(faults.Requests())
+	refuse := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, paginate.ErrInvalidCursor) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, who := range tenants(s) {
+		if who.caller.Tenant == "ACME" {
+			continue
+		}
+		_, err := who.list(t.Context(), "PRODUCT", 1, list)
+		refuse("list", err)
+		_, err = who.versions(t.Context(), ref("PRODUCT", "A"), 1, past)
+		refuse("history", err)
+	}
+	_, err := acme.list(t.Context(), "DEPT", 1, list)
+	refuse("another type", err)
+	_, err = acme.versions(t.Context(), ref("PRODUCT", "B"), 1, past)
+	refuse("another record", err)
+	_, err = acme.commandsOf(t.Context(), ref("PRODUCT", "A"), 1, past)
+	refuse("the commands", err)
+	equal(t, "requests", len(faults.Requests())-before, 0)
+	equal(t, "own", codesOf(must[table.Page[Record]](t)(acme.list(t.Context(), "PRODUCT", 1, list)).Items), []string{"B"})
+}
+
+func TestWritesStayWithinTheTenant(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	acme := s.acme()
+	product := must[Record](t)(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "mine"}))
+	must[Record](t)(acme.publish(t.Context(), Change{Ref: ref("DEPT", "X")}))
+	begin(t, acme, importID, 5)
+	for _, who := range tenants(s) {
+		if who.caller.Tenant == "ACME" {
+			continue
+		}
+		// The version of another tenant's record is no version here.
+		if _, err := who.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "theirs", Version: 1}); !errors.Is(err, ErrStale) {
+			t.Errorf("%q updates: %v", who.caller.Tenant, err)
+		}
+		if _, err := who.publish(t.Context(), Change{Ref: ref("DEPT", "X", "TEAM")}); !errors.Is(err, ErrNoParent) {
+			t.Errorf("%q finds a parent: %v", who.caller.Tenant, err)
+		}
+		if err := who.failTask(t.Context(), importID, "sabotage"); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("%q ends a task: %v", who.caller.Tenant, err)
+		}
+		if err := s.table.Transact(t.Context(), who.progress(importID, 1, 0)); !errors.Is(err, table.ErrConditionFailed) {
+			t.Errorf("%q makes progress: %v", who.caller.Tenant, err)
+		}
+		must[Task](t)(who.importRows(t.Context(), importID, []Change{{Ref: ref("PRODUCT", "X"), Name: "theirs"}}, nil))
+		must[Number](t)(who.number(t.Context(), orderNumbers))
+	}
+	equal(t, "record", must[Record](t)(acme.get(t.Context(), ref("PRODUCT", "X"))), product)
+	task := must[Task](t)(acme.task(t.Context(), importID))
+	equal(t, "task", string(task.Status)+" "+progressText(task), "RUNNING 0 %: 0 of 5 done, 0 rejected")
+	equal(t, "number", must[Number](t)(acme.number(t.Context(), orderNumbers)).N, 1)
+}
+
+func TestACallerWithoutATenantGetsNothing(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	nobody := s.as(Caller{User: "u"})
+	_, published := nobody.publish(t.Context(), Change{Ref: ref("PRODUCT", "X")})
+	_, read := nobody.get(t.Context(), ref("PRODUCT", "X"))
+	_, listed := nobody.list(t.Context(), "PRODUCT", 0, "")
+	_, found := nobody.byCode(t.Context(), "X")
+	_, numbered := nobody.number(t.Context(), orderNumbers)
+	_, imported := nobody.importRows(t.Context(), importID, nil, nil)
+	_, tasks := nobody.taskList(t.Context())
+	for i, err := range []error{published, read, listed, found, numbered, imported, tasks} {
+		if !errors.Is(err, keys.ErrInvalid) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	for _, typ := range []string{"", "TASK", "PRODUCT_CMD", "CODE"} {
+		_, listed := s.acme().list(t.Context(), typ, 0, "")
+		_, below := s.acme().below(t.Context(), ref(typ, "X"), 0, "")
+		if !errors.Is(listed, ErrInvalid) || !errors.Is(below, ErrInvalid) {
+			t.Errorf("type %q: %v, %v", typ, listed, below)
+		}
+	}
+}
