@@ -143,7 +143,7 @@ func die() {
 // laterClock is the clock of the writers, by which what was at start is expired.
 func laterClock() time.Time { return start.Add(25 * time.Hour) }
 
-// Scenario 45. Many writers are killed over their requests, some of which take
+// Many writers are killed over their requests, some of which take
 // over expired records. After each, what it has done is done once or not at all,
 // repeating it makes it once, and the answer is the one that the writer got, if
 // it lived to tell.

@@ -19,7 +19,6 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// Scenario 35.
 func TestFirstCallIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
@@ -41,7 +40,6 @@ func TestFirstCallIsOneTransaction(t *testing.T) {
 	equal(t, "items", len(body.TransactItems), opCount)
 }
 
-// Scenario 36.
 func TestRepeatedRequestGetsTheFirstAnswer(t *testing.T) {
 	t.Parallel()
 	for name, engine := range engines {
@@ -121,7 +119,6 @@ func texts(v any) []string {
 	return []string{string(text), fmt.Sprint(err), fmt.Sprintf("%T", v)}
 }
 
-// Scenario 37.
 func TestConcurrentDuplicates(t *testing.T) {
 	t.Parallel()
 	for _, expired := range []bool{false, true} {
@@ -172,7 +169,6 @@ func (s *shop) concurrently(t *testing.T, key string, n int) []idempotency.Resul
 	return results
 }
 
-// Scenario 38.
 func TestReusedKey(t *testing.T) {
 	t.Parallel()
 	for name, engine := range engines {
@@ -196,7 +192,6 @@ func TestReusedKey(t *testing.T) {
 	}
 }
 
-// Scenario 38.
 func TestScopesKeepKeysApart(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
@@ -221,7 +216,6 @@ func TestScopesKeepKeysApart(t *testing.T) {
 	}
 }
 
-// Scenario 41.
 func TestFailedBusinessConditionLeavesTheKeyUsable(t *testing.T) {
 	t.Parallel()
 	for name, engine := range engines {
@@ -249,7 +243,6 @@ func TestFailedBusinessConditionLeavesTheKeyUsable(t *testing.T) {
 	}
 }
 
-// Scenario 43.
 func TestDeletedResult(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)

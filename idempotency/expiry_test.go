@@ -14,7 +14,6 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// Scenario 42.
 func TestExpiredRecordIsTakenOver(t *testing.T) {
 	t.Parallel()
 	for name, engine := range engines {

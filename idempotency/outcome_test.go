@@ -26,7 +26,7 @@ var lost = map[string]tabletest.Fault{
 	"503 after":      tabletest.After(status(http.StatusServiceUnavailable)),
 }
 
-// Scenario 39, for engines that know the token and that have forgotten it.
+// It is so for engines that know the token and that have forgotten it.
 func TestLostAnswersAreMadeGood(t *testing.T) {
 	t.Parallel()
 	for name, fault := range lost {
@@ -52,7 +52,7 @@ func TestLostAnswersAreMadeGood(t *testing.T) {
 	}
 }
 
-// Scenario 39: nobody ever answers.
+// Nobody ever answers.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, fault := range lost {
@@ -135,7 +135,6 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// Scenario 40.
 func TestContextEnds(t *testing.T) {
 	t.Parallel()
 	for _, done := range []bool{true, false} {

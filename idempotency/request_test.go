@@ -13,7 +13,6 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Scenario 44.
 func TestRequestsThatCannotBe(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
@@ -86,7 +85,7 @@ func TestLongestKey(t *testing.T) {
 	}
 }
 
-// Scenario 44. Payloads of one line have one fingerprint, those of different
+// Payloads of one line have one fingerprint, those of different
 // lines have different ones.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()

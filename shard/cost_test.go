@@ -24,7 +24,6 @@ func seedKilobytes(tb testing.TB, tbl *table.Table, index shard.Index, n int) {
 	write(tb, tbl, ops...)
 }
 
-// TestCost is scenario 34.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	const items, shards, n = 2000, 16, 100

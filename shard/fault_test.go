@@ -20,7 +20,6 @@ func ofShard(pk string) func(tabletest.Request) bool {
 	return func(r tabletest.Request) bool { return strings.Contains(string(r.Body), `"`+pk+`"`) }
 }
 
-// TestFailingShard is the first part of scenario 33.
 func TestFailingShard(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
@@ -151,7 +150,7 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// TestConcurrencyOfFour is the last part of scenario 33, counted at the requests
+// TestConcurrencyOfFour is counted at the requests
 // themselves.
 func TestConcurrencyOfFour(t *testing.T) {
 	t.Parallel()
@@ -228,7 +227,7 @@ func TestBreak(t *testing.T) {
 	equal(t, "limited", ids(some), span(299, 170))
 }
 
-// TestNothingIsLeft is the second part of scenario 33. It is not parallel: it
+// TestNothingIsLeft is not parallel: it
 // looks at all goroutines of the process.
 func TestNothingIsLeft(t *testing.T) {
 	tbl, faults := withFaults(t, nil)

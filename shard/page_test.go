@@ -25,7 +25,7 @@ func walk(n int, oldestFirst bool) []string {
 	return span(n-1, 0)
 }
 
-// TestPlacements is scenario 28: however items lie, pages are the sorted truth.
+// TestPlacements shows that, however items lie, pages are the sorted truth.
 func TestPlacements(t *testing.T) {
 	t.Parallel()
 	const n, shards = 300, 16
@@ -81,7 +81,7 @@ func TestPlacements(t *testing.T) {
 	}
 }
 
-// TestThousand is scenario 28 with ids as they fall.
+// TestThousand has ids as they fall.
 func TestThousand(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
@@ -99,7 +99,6 @@ func TestThousand(t *testing.T) {
 	}
 }
 
-// TestTies is scenario 29.
 func TestTies(t *testing.T) {
 	t.Parallel()
 	index := globalTx(4)
@@ -220,7 +219,6 @@ func putTwice(id string, key keys.Key) []table.Op {
 	}
 }
 
-// TestDedupe is scenario 30.
 func TestDedupe(t *testing.T) {
 	t.Parallel()
 	const n = 70
@@ -262,7 +260,6 @@ func TestDedupe(t *testing.T) {
 	}
 }
 
-// TestWritesBetweenPages is scenario 31.
 func TestWritesBetweenPages(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
@@ -280,7 +277,6 @@ func TestWritesBetweenPages(t *testing.T) {
 	equal(t, "items", slices.Concat(all...), span(59, 10))
 }
 
-// TestGrowing is scenario 32.
 func TestGrowing(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)

@@ -74,7 +74,6 @@ func (p *payments) want(t *testing.T, r idempotency.Request, replayed bool, effe
 
 var payment = idempotency.Request{Scope: "u-123", Key: "k", Payload: []byte(`{"a": 1, "b": 2}`)}
 
-// idempotentOnce is scenarios 35 and 36.
 func idempotentOnce(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	p := newPayments(t, tbl)
@@ -87,7 +86,6 @@ func idempotentOnce(t *testing.T, h Harness) {
 	absent(t, tbl, txKey(2))
 }
 
-// idempotentConcurrent is scenario 37.
 func idempotentConcurrent(t *testing.T, h Harness) {
 	const n = 64
 	tbl := h.newTable(t, appCore())
@@ -122,7 +120,6 @@ func idempotentConcurrent(t *testing.T, h Harness) {
 	p.want(t, payment, true, 1)
 }
 
-// idempotentKeys is scenario 38.
 func idempotentKeys(t *testing.T, h Harness) {
 	p := newPayments(t, h.newTable(t, appCore()))
 	first := p.want(t, payment, false, 1)
@@ -135,7 +132,6 @@ func idempotentKeys(t *testing.T, h Harness) {
 	p.want(t, other, false, 2)
 }
 
-// idempotentLost is scenario 39.
 func idempotentLost(t *testing.T, h Harness) {
 	faults := after()
 	faults["500 before"] = tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
@@ -154,7 +150,6 @@ func idempotentLost(t *testing.T, h Harness) {
 	}
 }
 
-// idempotentContext is scenario 40.
 func idempotentContext(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	p := newPayments(t, tbl)
@@ -171,7 +166,6 @@ func idempotentContext(t *testing.T, h Harness) {
 	p.want(t, other, false, 2)
 }
 
-// idempotentRefused is scenario 41.
 func idempotentRefused(t *testing.T, h Harness) {
 	p := newPayments(t, h.newTable(t, appCore()))
 	must(t, p.table.Do(t.Context(), table.Put(user, note{})))
@@ -195,7 +189,6 @@ func idempotentRefused(t *testing.T, h Harness) {
 	}
 }
 
-// idempotentExpired is scenario 42.
 func idempotentExpired(t *testing.T, h Harness) {
 	at := now
 	tbl, _ := h.withFaults(t, appCore(), &table.Options{Now: func() time.Time { return at }})
@@ -218,7 +211,6 @@ func idempotentExpired(t *testing.T, h Harness) {
 	equal(t, "answer", p.want(t, r, true, 2).Value, second.Value)
 }
 
-// idempotentGone is scenario 43.
 func idempotentGone(t *testing.T, h Harness) {
 	p := newPayments(t, h.newTable(t, appCore()))
 	first := p.want(t, payment, false, 1)

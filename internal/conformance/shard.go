@@ -85,7 +85,6 @@ func shardPages(t *testing.T, r *shard.Reader[note], q shard.Query, between func
 	return nil
 }
 
-// shardLatest is scenario 28, and 27 as the engine sees it.
 func shardLatest(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	key := global(16).Key("tx-abc", "2024-01-15T10:05:00.000Z#tx-abc")
@@ -105,7 +104,7 @@ func shardLatest(t *testing.T, h Harness) {
 	}
 }
 
-// shardPlacements is scenario 28 with shards that are not alike.
+// shardPlacements has shards that are not alike.
 func shardPlacements(t *testing.T, h Harness) {
 	const n = 96
 	// pick returns a placement into shard 7 of those that match, and of others
@@ -137,7 +136,6 @@ func shardPlacements(t *testing.T, h Harness) {
 	}
 }
 
-// shardTies is scenario 29.
 func shardTies(t *testing.T, h Harness) {
 	index := global(4)
 	index.Ties = true
@@ -155,7 +153,6 @@ func shardTies(t *testing.T, h Harness) {
 	}
 }
 
-// shardDedupe is scenario 30.
 func shardDedupe(t *testing.T, h Harness) {
 	for _, ties := range []bool{false, true} {
 		index := global(4)
@@ -181,7 +178,6 @@ func shardDedupe(t *testing.T, h Harness) {
 	}
 }
 
-// shardWrites is scenario 31.
 func shardWrites(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	index := global(8)
@@ -198,7 +194,6 @@ func shardWrites(t *testing.T, h Harness) {
 	equal(t, "items", got, slices.Concat(span(59, 31), span(29, 10)))
 }
 
-// shardGrowing is scenario 32.
 func shardGrowing(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	spreadTx(t, tbl, global(10), 50, 200)
@@ -215,7 +210,6 @@ func shardGrowing(t *testing.T, h Harness) {
 	equal(t, "items", got, span(199, 0))
 }
 
-// shardThrottled is scenario 33.
 func shardThrottled(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	spreadTx(t, tbl, global(16), 0, 60)
