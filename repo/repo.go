@@ -107,6 +107,8 @@ func (r *Repo[T]) TransactPut(ctx context.Context, vs ...T) error {
 // the version that v was read with, which is 0 for a new value, and stores one
 // more; another version is [table.ErrConflict].
 //
+// A lost answer is as in [Repo.Update].
+//
 // An entity with copies is read first, to delete those whose key is another
 // now. That takes a version: without one, Put is [ErrInvalidEntity] for it.
 func (r *Repo[T]) Put(ctx context.Context, v T) error {
