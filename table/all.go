@@ -27,30 +27,23 @@ func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) boo
 	if err != nil {
 		return err
 	}
+	var values []T
 	for given := 0; !r.done; {
-		items, err := r.next(ctx, q.Limit-given)
-		if err != nil {
-			return err
-		}
-		now := t.Now()
-		for _, item := range items {
+		var failed error
+		values, failed = next(ctx, r, max(q.Limit-given, 0), values[:0])
+		for _, v := range values {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			v, live, err := read[T](t, item, now)
-			if err != nil {
-				return err
-			}
-			if !live {
-				continue
-			}
-			r.stats.Items++
 			if !yield(v, nil) {
 				return nil
 			}
-			if given++; given == q.Limit {
-				return nil
-			}
+		}
+		if failed != nil {
+			return failed
+		}
+		if given += len(values); given == q.Limit {
+			return nil
 		}
 	}
 	return nil

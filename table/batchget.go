@@ -52,48 +52,52 @@ func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T, a
 		return &Error{Op: "BatchGet", Table: t.schema.Name, Err: explain(err)}
 	}
 	unique := make([]keys.Key, 0, len(ks))
-	items := make(map[keys.Key]Item, len(ks))
+	answers := make(map[keys.Key]*answer[T], len(ks))
 	for i, k := range ks {
 		if err := t.checkKey(k); err != nil {
 			return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: err})
 		}
-		if _, twice := items[k]; !twice {
-			items[k] = nil
+		if _, twice := answers[k]; !twice {
+			answers[k] = nil
 			unique = append(unique, k)
 		}
 	}
 	var mu sync.Mutex
 	err = inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, chunk []keys.Key) ([]keys.Key, error) {
-		return t.batchGet(ctx, chunk, func(item Item) {
+		return batchGet(ctx, t, chunk, func(got []answer[T]) {
 			mu.Lock()
 			defer mu.Unlock()
-			items[t.keyOf(item)] = item
+			for i := range got {
+				answers[got[i].key] = &got[i]
+			}
 		})
 	})
 	if err != nil {
 		return nil, nil, fail(err)
 	}
-	now := t.Now()
 	for i, k := range ks {
-		var v T
-		live := false
-		if item := items[k]; item != nil {
-			if v, live, err = read[T](t, item, now); err != nil {
-				return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: err})
-			}
-		}
-		if live {
-			found = append(found, v)
-		} else {
+		switch a := answers[k]; {
+		case a == nil:
 			absent = append(absent, k)
+		case a.err != nil:
+			return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: a.err})
+		default:
+			found = append(found, a.value)
 		}
 	}
 	return found, absent, nil
 }
 
+// answer is what a batch has for a key.
+type answer[T any] struct {
+	key   keys.Key
+	value T
+	err   error
+}
+
 // batchGet reads up to 100 different keys and returns those that it could not
 // read.
-func (t *Table) batchGet(ctx context.Context, ks []keys.Key, got func(Item)) ([]keys.Key, error) {
+func batchGet[T any](ctx context.Context, t *Table, ks []keys.Key, got func([]answer[T])) ([]keys.Key, error) {
 	want := types.KeysAndAttributes{Keys: make([]map[string]types.AttributeValue, len(ks))}
 	if t.consistent {
 		want.ConsistentRead = aws.Bool(true)
@@ -101,19 +105,25 @@ func (t *Table) batchGet(ctx context.Context, ks []keys.Key, got func(Item)) ([]
 	for i, k := range ks {
 		want.Keys[i] = t.keyItem(k)
 	}
+	var answers []answer[T]
+	rows := newRows[T](t, t.keyAttributes()...)
+	rows.begin = func() { answers = make([]answer[T], 0, len(want.Keys)) }
+	rows.take = func(_ int, err error) bool {
+		answers = append(answers, answer[T]{t.keyOf(rows.position()), rows.value, err})
+		return true
+	}
 	for attempt := 1; ; attempt++ {
 		in := &dynamodb.BatchGetItemInput{
 			RequestItems:           map[string]types.KeysAndAttributes{t.schema.Name: want},
 			ReturnConsumedCapacity: t.returnCapacity(),
 		}
-		out, err := send(ctx, t, request{operation: "BatchGetItem"}, t.client.BatchGetItem, in,
-			func(out *dynamodb.BatchGetItemOutput) float64 { return capacities(out.ConsumedCapacity) })
+		out, err := receive(ctx, t, request{operation: "BatchGetItem"}, t.client.BatchGetItem, in,
+			func(out *dynamodb.BatchGetItemOutput) float64 { return capacities(out.ConsumedCapacity) },
+			rows, func(out *dynamodb.BatchGetItemOutput) []map[string]types.AttributeValue { return out.Responses[t.schema.Name] })
 		if err != nil {
 			return t.keysOf(want.Keys), err
 		}
-		for _, item := range out.Responses[t.schema.Name] {
-			got(item)
-		}
+		got(answers)
 		before := len(want.Keys)
 		want.Keys = out.UnprocessedKeys[t.schema.Name].Keys
 		switch {

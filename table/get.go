@@ -32,22 +32,33 @@ func get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
 	if err := t.checkKey(key); err != nil {
 		return zero, err
 	}
-	item, err := t.getItem(ctx, key, t.consistent)
+	rows := newRows[T](t)
+	found := ErrNotFound
+	rows.begin = func() { found = ErrNotFound }
+	rows.take = func(_ int, err error) bool { found = err; return true }
+	_, err := receive(ctx, t, request{operation: "GetItem"}, t.client.GetItem, t.getItemInput(key, t.consistent), getItemUnits,
+		rows, func(out *dynamodb.GetItemOutput) []map[string]types.AttributeValue {
+			return []map[string]types.AttributeValue{out.Item}
+		})
 	if err != nil {
 		return zero, err
 	}
-	if item == nil {
-		return zero, ErrNotFound
+	if found != nil {
+		return zero, found
 	}
-	v, live, err := read[T](t, item, t.Now())
-	if err == nil && !live {
-		err = ErrNotFound
-	}
-	return v, err
+	return rows.value, nil
 }
 
-// getItem reads an item as it is stored, expired or not; nil if there is none.
-func (t *Table) getItem(ctx context.Context, key keys.Key, consistent bool) (Item, error) {
+// stored reads an item as it is stored, expired or not; nil if there is none.
+func (t *Table) stored(ctx context.Context, key keys.Key) (Item, error) {
+	out, err := send(ctx, t, request{operation: "GetItem"}, t.client.GetItem, t.getItemInput(key, true), getItemUnits)
+	if err != nil {
+		return nil, err
+	}
+	return out.Item, nil
+}
+
+func (t *Table) getItemInput(key keys.Key, consistent bool) *dynamodb.GetItemInput {
 	in := &dynamodb.GetItemInput{
 		TableName:              t.name,
 		Key:                    t.keyItem(key),
@@ -56,13 +67,10 @@ func (t *Table) getItem(ctx context.Context, key keys.Key, consistent bool) (Ite
 	if consistent {
 		in.ConsistentRead = aws.Bool(true)
 	}
-	out, err := send(ctx, t, request{operation: "GetItem"}, t.client.GetItem, in,
-		func(out *dynamodb.GetItemOutput) float64 { return capacity(out.ConsumedCapacity) })
-	if err != nil {
-		return nil, err
-	}
-	return out.Item, nil
+	return in
 }
+
+func getItemUnits(out *dynamodb.GetItemOutput) float64 { return capacity(out.ConsumedCapacity) }
 
 // maxTransaction is how many items one transaction may touch. AWS: "Service,
 // account, and table quotas", Amazon DynamoDB Developer Guide.
@@ -100,49 +108,58 @@ func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T
 			Get: &types.Get{TableName: t.name, Key: t.keyItem(k)},
 		})
 	}
-	out, err := t.transactGet(ctx, in)
-	if err != nil {
+	values, errs := make([]*T, len(ks)), make([]error, len(ks))
+	rows := newRows[T](t)
+	rows.begin = func() { clear(values); clear(errs) }
+	rows.take = func(i int, err error) bool {
+		if i < len(ks) {
+			values[i], errs[i] = new(rows.value), err
+		}
+		return true
+	}
+	if err := t.transactGet(ctx, in, rows); err != nil {
 		return nil, nil, fail(err)
 	}
-	now := t.Now()
-	for i, r := range out.Responses {
-		if i >= len(ks) {
-			break
-		}
-		var v T
-		live := false
-		if r.Item != nil {
-			if v, live, err = read[T](t, r.Item, now); err != nil {
-				return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: ks[i], Err: err})
-			}
-		}
-		if live {
-			found = append(found, v)
-		} else {
-			absent = append(absent, ks[i])
+	for i, k := range ks {
+		switch {
+		case errs[i] != nil:
+			return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: errs[i]})
+		case values[i] != nil:
+			found = append(found, *values[i])
+		default:
+			absent = append(absent, k)
 		}
 	}
 	return found, absent, nil
 }
 
-func (t *Table) transactGet(ctx context.Context, in *dynamodb.TransactGetItemsInput) (*dynamodb.TransactGetItemsOutput, error) {
+func (t *Table) transactGet(ctx context.Context, in *dynamodb.TransactGetItemsInput, into intake) error {
 	for attempt := 1; ; attempt++ {
-		out, err := send(ctx, t, request{operation: "TransactGetItems"}, t.client.TransactGetItems, in,
-			func(out *dynamodb.TransactGetItemsOutput) float64 { return capacities(out.ConsumedCapacity) })
+		out, err := receive(ctx, t, request{operation: "TransactGetItems"}, t.client.TransactGetItems, in,
+			func(out *dynamodb.TransactGetItemsOutput) float64 { return capacities(out.ConsumedCapacity) },
+			into, transactGetItems)
 		if err == nil && len(out.Responses) != len(in.TransactItems) {
-			return nil, fmt.Errorf("%d answers to %d reads", len(out.Responses), len(in.TransactItems))
+			return fmt.Errorf("%d answers to %d reads", len(out.Responses), len(in.TransactItems))
 		}
 		cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
 		if !ok {
-			return out, err
+			return err
 		}
 		if !passing(cancelled) || attempt >= t.options.MaxAttempts {
-			return nil, reasonsError(cancelled, err)
+			return reasonsError(cancelled, err)
 		}
 		if err := wait(ctx, attempt); err != nil {
-			return nil, err
+			return err
 		}
 	}
+}
+
+func transactGetItems(out *dynamodb.TransactGetItemsOutput) []map[string]types.AttributeValue {
+	items := make([]map[string]types.AttributeValue, len(out.Responses))
+	for i, r := range out.Responses {
+		items[i] = r.Item
+	}
+	return items
 }
 
 // reasonsError puts the sentinels of all reasons before the SDK's error.

@@ -2,11 +2,11 @@ package table
 
 import (
 	"fmt"
-	"strconv"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
 )
 
 // Item is an item as it is stored: all attributes, the keys among them. Use it
@@ -25,18 +25,12 @@ func (i Item) Decode(v any) error {
 		*raw = i
 		return nil
 	}
-	return decoder.Decode(&types.AttributeValueMemberM{Value: i}, v)
+	return codec.Decode(&types.AttributeValueMemberM{Value: i}, v)
 }
 
-// The SDK's encoder and decoder hold their options only. The functions of
-// attributevalue make new ones for every item.
-var (
-	encoder = attributevalue.NewEncoder()
-	decoder = attributevalue.NewDecoder()
-)
+var encoder = attributevalue.NewEncoder()
 
-// encode makes an item of a value. It and [Item.Decode] are the only places where
-// items and Go values meet. The item is a map of its own that the caller may add
+// encode makes an item of a value. The item is a map of its own that the caller may add
 // to. An untyped nil is an item without attributes.
 func encode(v any) (Item, error) {
 	switch v := v.(type) {
@@ -72,56 +66,4 @@ func cloned(item Item) (Item, error) {
 		c[name] = value
 	}
 	return c, nil
-}
-
-// typeName returns the value of the item's type attribute, "" if it has none.
-func (t *Table) typeName(item Item) string {
-	s, _ := item[t.schema.Type].(*types.AttributeValueMemberS)
-	if s == nil {
-		return ""
-	}
-	return s.Value
-}
-
-// expired reports whether the item's time has come. Like DynamoDB it takes only
-// numbers for an expiry. Less than 1 means that the item does not expire:
-// DynamoDB does not delete items whose time is more than five years ago, so
-// that a field left at its zero value keeps an item.
-//
-// AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
-func (t *Table) expired(item Item, now time.Time) bool {
-	if t.schema.TTL == "" {
-		return false
-	}
-	n, ok := item[t.schema.TTL].(*types.AttributeValueMemberN)
-	if !ok {
-		return false
-	}
-	seconds, err := strconv.ParseFloat(n.Value, 64)
-	return err == nil && seconds >= 1 && seconds <= float64(now.Unix())
-}
-
-// admit reports whether an item that a request returned is live. It refuses one
-// of another type than the view is for.
-func (t *Table) admit(item Item, now time.Time) (live bool, err error) {
-	if t.expired(item, now) {
-		return false, nil
-	}
-	if t.ofType != "" {
-		if have := t.typeName(item); have != t.ofType {
-			return false, fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, t.ofType, have, t.schema.Type)
-		}
-	}
-	return true, nil
-}
-
-// read makes a T of an item that a request returned, if it is live.
-func read[T any](t *Table, item Item, now time.Time) (v T, live bool, err error) {
-	if live, err = t.admit(item, now); !live || err != nil {
-		return v, false, err
-	}
-	if err := item.Decode(&v); err != nil {
-		return *new(T), false, err // not what is half filled
-	}
-	return v, true, nil
 }

@@ -48,6 +48,8 @@ type request struct {
 	// attempts is set for writes, whose outcome depends on what happened to
 	// earlier attempts.
 	attempts *attempts
+	// options are those of the call.
+	options []func(*dynamodb.Options)
 }
 
 // send makes one call of the client and reports it to the observer. units
@@ -58,17 +60,18 @@ func send[In, Out any](
 	units func(*Out) float64,
 ) (*Out, error) {
 	if t.options.Observe == nil && r.attempts == nil {
-		return call(ctx, in)
+		return call(ctx, in, r.options...)
 	}
 	if r.attempts == nil {
 		r.attempts = &attempts{}
 	}
+	r.options = append(r.options, r.attempts.watch)
 	if t.options.Observe == nil {
-		return call(ctx, in, r.attempts.watch)
+		return call(ctx, in, r.options...)
 	}
 	failedBefore := r.attempts.failed
 	start := time.Now()
-	out, err := call(ctx, in, r.attempts.watch)
+	out, err := call(ctx, in, r.options...)
 	event := Event{
 		Operation: r.operation, Table: t.schema.Name, Index: r.index,
 		Duration: time.Since(start), Attempts: r.attempts.failed - failedBefore, Err: err,

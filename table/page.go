@@ -1,9 +1,6 @@
 package table
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // Page is one page of a query.
 type Page[T any] struct {
@@ -21,30 +18,9 @@ type Page[T any] struct {
 func readPage[T any](ctx context.Context, r *reader, limit int) (Page[T], error) {
 	var page Page[T]
 	for !r.done && r.stats.Requests < r.t.options.MaxRounds {
-		items, err := r.next(ctx, limit-len(page.Items))
-		if err != nil {
+		var err error
+		if page.Items, err = next(ctx, r, limit-len(page.Items), page.Items); err != nil {
 			return page, err
-		}
-		page.Items = slices.Grow(page.Items, len(items))
-		now := r.t.Now()
-		for i, item := range items {
-			live, err := r.t.admit(item, now)
-			if err != nil {
-				return page, err
-			}
-			if !live {
-				continue
-			}
-			// Decoding in place saves a copy of every item.
-			page.Items = append(page.Items, *new(T))
-			if err := Item(item).Decode(&page.Items[len(page.Items)-1]); err != nil {
-				return page, err
-			}
-			r.stats.Items++
-			if len(page.Items) == limit {
-				r.stopAt(item, i == len(items)-1)
-				break
-			}
 		}
 		if limit == 0 || len(page.Items) == limit {
 			break

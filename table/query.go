@@ -92,14 +92,15 @@ func (t *Table) query(q Query) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.fetch = func(ctx context.Context, start Item, limit *int32) (batch, error) {
+	r.fetch = func(ctx context.Context, start Item, limit *int32, into intake) (batch, error) {
 		in.ExclusiveStartKey, in.Limit = start, limit
-		out, err := send(ctx, t, request{operation: "Query", index: q.Index}, t.client.Query, in,
-			func(out *dynamodb.QueryOutput) float64 { return capacity(out.ConsumedCapacity) })
+		out, err := receive(ctx, t, request{operation: "Query", index: q.Index}, t.client.Query, in,
+			func(out *dynamodb.QueryOutput) float64 { return capacity(out.ConsumedCapacity) },
+			into, func(out *dynamodb.QueryOutput) []map[string]types.AttributeValue { return out.Items })
 		if err != nil {
 			return batch{}, err
 		}
-		return batch{out.Items, out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity)}, nil
+		return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity)}, nil
 	}
 	if q.After == "" {
 		return r, nil

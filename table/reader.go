@@ -30,7 +30,7 @@ type reader struct {
 	// bound is what tokens are bound to beside the selection and the shape.
 	bound []string
 	// fetch sends one request.
-	fetch func(ctx context.Context, start Item, limit *int32) (batch, error)
+	fetch func(ctx context.Context, start Item, limit *int32, into intake) (batch, error)
 
 	// start is where the next request begins, nil at the beginning.
 	start Item
@@ -42,9 +42,8 @@ type reader struct {
 	done  bool
 }
 
-// batch is the answer to one request.
+// batch is the answer to one request, without its items.
 type batch struct {
-	items    []map[string]types.AttributeValue
 	last     Item // to go on from, empty at the end
 	scanned  int32
 	capacity float64
@@ -124,20 +123,47 @@ func (r *reader) projection() ([]string, error) {
 // growth bounds how much more a request asks for than the one before it.
 const growth = 4
 
-// next sends one request. want is how many items the caller still wants, 0 or
-// less for no limit.
-func (r *reader) next(ctx context.Context, want int) ([]map[string]types.AttributeValue, error) {
-	r.asked = r.engineLimit(want)
-	b, err := r.fetch(ctx, r.start, r.asked)
+// next sends one request and appends the items of its answer to values, limit of
+// them at most unless that is 0. An item that cannot be read is the error that
+// is returned with those before it.
+func next[T any](ctx context.Context, r *reader, limit int, values []T) ([]T, error) {
+	from := len(values)
+	var cut Item // where the limit was reached
+	var last int // the item's number
+	var refused error
+	rows := newRows[T](r.t, append([]attribute{r.pk}, r.position...)...)
+	rows.begin = func() { values, cut, refused = values[:from], nil, nil }
+	rows.take = func(i int, err error) bool {
+		if err != nil {
+			refused = err
+			return false
+		}
+		if len(values) == from {
+			values = slices.Grow(values, rows.expected)
+		}
+		values = append(values, rows.value)
+		if len(values)-from == limit {
+			cut, last = rows.position(), i
+			return false
+		}
+		return true
+	}
+	r.asked = r.engineLimit(limit)
+	b, err := r.fetch(ctx, r.start, r.asked, rows)
 	if err != nil {
-		return nil, err
+		return values[:from], err
 	}
 	r.stats.Requests++
+	r.stats.Items += len(values) - from
 	r.stats.Scanned += int(b.scanned)
 	r.stats.Capacity += b.capacity
-	r.start = b.last
-	r.done = len(b.last) == 0
-	return b.items, nil
+	r.start, r.done = b.last, len(b.last) == 0
+	// Behind the limit, the next page reads again what DynamoDB has filtered out,
+	// so that a token never holds the key of an item that its owner may not see.
+	if cut != nil && (last < rows.items-1 || !r.done) {
+		r.start, r.done = cut, false
+	}
+	return values, refused
 }
 
 // engineLimit says how many items to have DynamoDB look at. After the first
@@ -158,21 +184,6 @@ func (r *reader) engineLimit(want int) *int32 {
 		want = max(want, int(min(expected, float64(last*growth))))
 	}
 	return aws.Int32(int32(min(want, most)))
-}
-
-// stopAt makes item the last one that was read; last says that it is the last
-// of its request. What DynamoDB filtered out behind it is read again by the
-// next page, so that a token never holds the key of an item that its owner may
-// not see.
-func (r *reader) stopAt(item Item, last bool) {
-	if last && r.done {
-		return
-	}
-	r.done = false
-	r.start = Item{r.pk.name: item[r.pk.name]}
-	for _, a := range r.position {
-		r.start[a.name] = item[a.name]
-	}
 }
 
 // token returns the token of the place where the reader stands, "" at the end.

@@ -23,6 +23,11 @@ type shape struct {
 	position []attribute
 }
 
+// keyAttributes returns the table's own.
+func (t *Table) keyAttributes() []attribute {
+	return []attribute{{t.schema.PK, t.schema.PKType}, {t.schema.SK, t.schema.SKType}}
+}
+
 // shape returns what the keys of an index look like, those of the table if the
 // name is empty.
 func (t *Table) shape(index string) (shape, error) {

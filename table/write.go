@@ -114,7 +114,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 	puts := w.op.verb == verbPut || w.op.verb == verbCreate
 	if stored == nil && (tries.unsettled && puts || w.op.condition.IsSet()) {
 		// Some engines do not return the item that tells which it is.
-		item, err := t.getItem(ctx, w.op.key, true)
+		item, err := t.stored(ctx, w.op.key)
 		if err != nil {
 			if tries.unsettled {
 				return fmt.Errorf("%w: %w", ErrOutcomeUnknown, errors.Join(cause, err))
@@ -137,7 +137,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 
 // conditionKind tells which of an op's conditions failed on the stored item.
 func (t *Table) conditionKind(op Op, stored Item) error {
-	if t.expired(stored, t.Now()) {
+	if expired(watched(stored, t.schema.TTL), t.Now()) {
 		stored = nil
 	}
 	switch {

@@ -1,0 +1,19 @@
+// Package codec turns the JSON of a response into Go values, and Go values into
+// items, by the rules of the SDK's attributevalue package and without the
+// attribute values in between.
+//
+// # The fast way only ever succeeds
+//
+// There are two things that this package does not decide:
+//
+//   - What an item means to a Go type is for attributevalue to say. A [plan] of
+//     a type knows the plain cases. A field that it does not know, or whose
+//     attribute does not fit, is given to attributevalue, whose result or error
+//     it gets.
+//   - What a response means is for the SDK to say. A [Reader] knows what
+//     DynamoDB sends. A response that surprises it is given to the SDK as a
+//     whole.
+//
+// So no error comes from here, and nothing is accepted that attributevalue and
+// the SDK would not accept.
+package codec

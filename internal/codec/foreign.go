@@ -1,0 +1,52 @@
+package codec
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// The SDK's encoder and decoder hold their options only. The functions of
+// attributevalue make new ones for every item.
+var (
+	encoder = attributevalue.NewEncoder()
+	decoder = attributevalue.NewDecoder()
+)
+
+// ErrPanic means that attributevalue or a type's own method panicked over a
+// value.
+var ErrPanic = errors.New("panic")
+
+// Decode is attributevalue's Decode. Some types, such as one with an embedded
+// pointer to an unexported struct, make it panic when an item has the attribute;
+// this is an error here.
+func Decode(value types.AttributeValue, v any) (err error) {
+	defer recovered(v, &err)
+	return decoder.Decode(value, v)
+}
+
+// encode is attributevalue's Encode, likewise.
+func encodeForeign(v any) (value types.AttributeValue, err error) {
+	defer recovered(v, &err)
+	return encoder.Encode(v)
+}
+
+func recovered(v any, err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("%w over a %T: %v", ErrPanic, v, r)
+	}
+}
+
+// give lets attributevalue put an attribute into the field v.
+func (f *field) give(value types.AttributeValue, v reflect.Value) error {
+	if f.options == (options{}) {
+		return Decode(value, v.Addr().Interface())
+	}
+	alone := reflect.New(f.alone)
+	err := Decode(&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{aloneName: value}}, alone.Interface())
+	v.Set(alone.Elem().Field(0))
+	return err
+}

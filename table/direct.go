@@ -1,0 +1,209 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/singletable/singletable/internal/codec"
+)
+
+// intake is given the items of a response, as JSON or as attribute values.
+type intake interface {
+	restart(expected int)
+	json(i int, in *codec.Reader) bool
+	item(i int, item Item)
+}
+
+// receive makes one call that reads, and gives the items of the answer to into.
+// items returns those that are in the output; these are none if they were
+// decoded from the response.
+func receive[In, Out any](
+	ctx context.Context, t *Table, r request,
+	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
+	units func(*Out) float64, into intake, items func(*Out) []map[string]types.AttributeValue,
+) (*Out, error) {
+	d := &direct{into: into}
+	if t.direct {
+		r.options = append(r.options, d.install)
+	}
+	out, err := send(ctx, t, r, call, in, units)
+	if err != nil || d.done {
+		return out, err
+	}
+	read := items(out)
+	into.restart(len(read))
+	for i, item := range read {
+		if item != nil {
+			into.item(i, item)
+		}
+	}
+	return out, nil
+}
+
+// direct is a protocol of the SDK that takes the items out of responses. What is
+// left of a response, errors, and a response that is not as expected, the
+// client's own protocol reads.
+type direct struct {
+	smithyhttp.ClientProtocol
+	into intake
+	// done means that the items of the last response were taken.
+	done bool
+}
+
+// protocol is the only one whose responses direct can read. AWS: "AWS JSON 1.0
+// protocol", Smithy documentation.
+var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
+
+// decodesDirectly reports whether the responses of a client can be decoded by
+// the library. A wrapper around the SDK's client may want to see the items.
+func decodesDirectly(client Client) bool {
+	sdk, ok := client.(*dynamodb.Client)
+	return ok && sdk.Options().Protocol.ID() == protocol
+}
+
+// install is an option for a call of the SDK.
+func (d *direct) install(o *dynamodb.Options) {
+	d.ClientProtocol = o.Protocol
+	o.Protocol = d
+}
+
+// DeserializeResponse is called by the SDK for each answer that it gets.
+func (d *direct) DeserializeResponse(
+	ctx context.Context, op *smithy.OperationSchema, errors *smithy.TypeRegistry,
+	response *smithyhttp.Response, out smithy.Deserializable,
+) error {
+	d.done = false
+	if response.StatusCode < 200 || response.StatusCode >= 300 {
+		return d.ClientProtocol.DeserializeResponse(ctx, op, errors, response, out)
+	}
+	body := buffers.Get().(*bytes.Buffer)
+	defer func() {
+		if body.Cap() <= maxBuffer {
+			body.Reset()
+			buffers.Put(body)
+		}
+	}()
+	if _, err := body.ReadFrom(response.Body); err != nil {
+		return &smithy.DeserializationError{Err: err}
+	}
+	d.into.restart(0)
+	left := body.Bytes()
+	s := split{in: codec.NewReader(left), into: d.into}
+	if s.response(op.ID().Name) {
+		d.done = true
+		left = s.left
+	}
+	// The SDK closes the body that it has sent for.
+	defer func(sent io.ReadCloser) { response.Body = sent }(response.Body)
+	response.Body = io.NopCloser(bytes.NewReader(left))
+	return d.ClientProtocol.DeserializeResponse(ctx, op, errors, response, out)
+}
+
+// buffers holds the bodies of responses for use again, but for the rare large
+// ones.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const maxBuffer = 1 << 20
+
+// split takes a response apart: its items go to into, and left is the response
+// without them.
+type split struct {
+	in    *codec.Reader
+	into  intake
+	left  []byte
+	items int
+}
+
+// response reads the response of an operation. It returns false if the response
+// is not what DynamoDB sends.
+func (s *split) response(operation string) bool {
+	var member string
+	var read func() bool
+	switch operation {
+	case "GetItem":
+		member, read = "Item", s.item
+	case "Query", "Scan":
+		member, read = "Items", s.list
+	case "BatchGetItem":
+		member, read = "Responses", s.tables
+	case "TransactGetItems":
+		member, read = "Responses", s.answers
+	default:
+		return false
+	}
+	met := false
+	return s.object(func(name []byte) (taken, ok bool) {
+		if string(name) != member {
+			return false, true
+		}
+		if met {
+			return true, false
+		}
+		met = true
+		return true, read()
+	}) && s.in.End()
+}
+
+// object copies an object to left, but for the members that take takes.
+func (s *split) object(take func(name []byte) (taken, ok bool)) bool {
+	s.left = append(s.left, '{')
+	ok := s.in.Object(func(name []byte) bool {
+		taken, ok := take(name)
+		if taken || !ok {
+			return ok
+		}
+		raw, ok := s.in.Skip()
+		s.member(name)
+		s.left = append(s.left, raw...)
+		return ok && !bytes.ContainsAny(name, `"\\`)
+	})
+	s.left = append(s.left, '}')
+	return ok
+}
+
+// member begins a member of an object.
+func (s *split) member(name []byte) {
+	if s.left[len(s.left)-1] != '{' {
+		s.left = append(s.left, ',')
+	}
+	s.left = append(append(append(s.left, '"'), name...), `":`...)
+}
+
+func (s *split) item() bool {
+	s.items++
+	return s.into.json(s.items-1, s.in)
+}
+
+func (s *split) list() bool {
+	return s.in.Array(func(int) bool { return s.item() })
+}
+
+// tables reads the answers to a batch. They are of one table, as the question
+// was.
+func (s *split) tables() bool {
+	return s.in.Object(func([]byte) bool { return s.list() })
+}
+
+// answers reads the answers to a transaction, of which each has an item or not,
+// and leaves as many that have none.
+func (s *split) answers() bool {
+	s.member([]byte("Responses"))
+	s.left = append(s.left, '[')
+	ok := s.in.Array(func(i int) bool {
+		if i > 0 {
+			s.left = append(s.left, ',')
+		}
+		return s.object(func(name []byte) (taken, ok bool) {
+			return string(name) == "Item", string(name) != "Item" || s.into.json(i, s.in)
+		})
+	})
+	s.left = append(s.left, ']')
+	return ok
+}
