@@ -4,12 +4,13 @@ import (
 	"context"
 	"sync"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
 // ask sends the requests of one round, several at a time, and returns the items
 // of all. The first failure ends the others; all have ended when it returns.
-func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.Item, error) {
+func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]row[T], error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -17,7 +18,7 @@ func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.Item, error) {
 		mu    sync.Mutex
 		first error
 	)
-	pages := make([]table.Page[table.Item], len(asks))
+	pages := make([]page[T], len(asks))
 	slots := make(chan struct{}, m.r.o.Concurrency)
 	for i, a := range asks {
 		slots <- struct{}{}
@@ -40,34 +41,38 @@ func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.Item, error) {
 	if first != nil {
 		return nil, first
 	}
-	var items []table.Item
+	var rows []row[T]
 	for i, page := range pages {
 		s := asks[i].source
 		s.next, s.done = page.Next, page.Next == ""
-		s.saw(page.Items, m.r.sk)
+		for _, item := range page.Items {
+			row := row[T]{Row: item, position: position{item.Key(m.r.sk), item.Key(m.r.tablePK), item.Key(m.r.tableSK)}}
+			s.saw(row.sk)
+			rows = append(rows, row)
+		}
 		m.stats.Scanned += page.Stats.Scanned
 		m.stats.Requests += page.Stats.Requests
 		m.stats.Capacity += page.Stats.Capacity
-		items = append(items, page.Items...)
 	}
-	return items, nil
+	return rows, nil
 }
 
 // saw takes note of where the shard was read to.
-func (s *source) saw(items []table.Item, sk string) {
-	for _, item := range items {
-		if at := text(item[sk]); !s.read || at != s.last {
-			s.read, s.last, s.run = true, at, 0
-		}
-		s.run++
+func (s *source) saw(sk string) {
+	if !s.read || sk != s.last {
+		s.read, s.last, s.run = true, sk, 0
 	}
+	s.run++
 }
 
-func (m *merge[T]) page(ctx context.Context, a ask) (table.Page[table.Item], error) {
+// page is what one request to a shard returns.
+type page[T any] = table.Page[codec.Row[T]]
+
+func (m *merge[T]) page(ctx context.Context, a ask) (page[T], error) {
 	if err := ctx.Err(); err != nil {
-		return table.Page[table.Item]{}, err
+		return page[T]{}, err
 	}
-	return table.QueryPage[table.Item](ctx, m.r.table, table.Query{
+	return table.QueryPage[codec.Row[T]](ctx, m.r.table, table.Query{
 		Index:   m.r.index.Index,
 		PK:      m.r.index.pk(a.source.label),
 		Range:   m.bounds,

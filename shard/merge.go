@@ -8,8 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -51,11 +50,10 @@ type position struct{ sk, tablePK, tableSK string }
 
 // row is an item that was read.
 type row[T any] struct {
+	codec.Row[T]
 	position
-	item table.Item
-	// id is what Dedupe tells them apart by, value is decoded already then.
-	id    string
-	value *T
+	// id is what Dedupe tells them apart by.
+	id string
 }
 
 // compare orders two positions as the query wants them.
@@ -81,11 +79,11 @@ func (m *merge[T]) fill(ctx context.Context, n int) error {
 			return nil
 		}
 		m.stats.Rounds++
-		items, err := m.ask(ctx, asks)
+		rows, err := m.ask(ctx, asks)
 		if err != nil {
 			return err
 		}
-		if err := m.add(items); err != nil {
+		if err := m.add(rows); err != nil {
 			return err
 		}
 	}
@@ -165,19 +163,18 @@ func (m *merge[T]) inBlocks(n int) int {
 	return (n + each - 1) / each * each
 }
 
-// add sorts items into the rows and drops those that came before.
-func (m *merge[T]) add(items []table.Item) error {
+// add sorts rows that were read just now in, and drops those that came before.
+func (m *merge[T]) add(rows []row[T]) error {
 	r := m.r
 	bytes, known := int64(0), len(m.rows)
-	for _, item := range items {
-		bytes += int64(item.Size())
-		row := row[T]{item: item, position: position{text(item[r.sk]), text(item[r.tablePK]), text(item[r.tableSK])}}
+	for _, row := range rows {
+		bytes += int64(row.Size)
 		if r.o.Dedupe != nil {
 			v, err := m.value(row)
 			if err != nil {
 				return err
 			}
-			row.value, row.id = &v, r.o.Dedupe(v)
+			row.id = r.o.Dedupe(v)
 		}
 		if m.q.Range.Prefix != "" && !strings.HasPrefix(row.sk, string(m.q.Range.Prefix)) {
 			continue // see bounds
@@ -191,7 +188,7 @@ func (m *merge[T]) add(items []table.Item) error {
 		m.rows = append(m.rows, row)
 	}
 	m.read += len(m.rows) - known
-	if n := int64(len(items)); n > 0 {
+	if n := int64(len(rows)); n > 0 {
 		// A moving mean, so that a reader follows when items grow.
 		r.size.Store((r.size.Load() + bytes/n) / 2)
 	}
@@ -259,28 +256,12 @@ func (m *merge[T]) ended() bool {
 	return len(m.rows) == 0 && !slices.ContainsFunc(m.shards, func(s *source) bool { return !s.done })
 }
 
+// value returns the value of a row, or why there is none.
 func (m *merge[T]) value(row row[T]) (T, error) {
-	if row.value != nil {
-		return *row.value, nil
+	if row.Refusal == nil {
+		return row.Value, nil
 	}
-	var v T
-	if err := row.item.Decode(&v); err != nil {
-		schema := m.r.table.Schema()
-		key := keys.Key{PK: keys.PK(row.tablePK), SK: keys.SK(row.tableSK)}
-		return *new(T), &table.Error{Op: "Page", Table: schema.Name, Index: m.r.index.Index, Key: key, Err: err}
-	}
-	return v, nil
-}
-
-// text returns a key attribute as text that orders the items among themselves.
-func text(value types.AttributeValue) string {
-	switch v := value.(type) {
-	case *types.AttributeValueMemberS:
-		return v.Value
-	case *types.AttributeValueMemberN:
-		return v.Value
-	case *types.AttributeValueMemberB:
-		return string(v.Value)
-	}
-	return ""
+	schema := m.r.table.Schema()
+	key := keys.Key{PK: keys.PK(row.tablePK), SK: keys.SK(row.tableSK)}
+	return *new(T), &table.Error{Op: "Page", Table: schema.Name, Index: m.r.index.Index, Key: key, Err: row.Refusal}
 }

@@ -119,7 +119,9 @@ func batchGet[T any](ctx context.Context, t *Table, ks []keys.Key, got func([]an
 		}
 		out, err := receive(ctx, t, request{operation: "BatchGetItem"}, t.client.BatchGetItem, in,
 			func(out *dynamodb.BatchGetItemOutput) float64 { return capacities(out.ConsumedCapacity) },
-			rows, func(out *dynamodb.BatchGetItemOutput) []map[string]types.AttributeValue { return out.Responses[t.schema.Name] })
+			rows, func(out *dynamodb.BatchGetItemOutput) []map[string]types.AttributeValue {
+				return out.Responses[t.schema.Name]
+			})
 		if err != nil {
 			return t.keysOf(want.Keys), err
 		}
