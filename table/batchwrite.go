@@ -66,7 +66,7 @@ func (t *Table) batchWriteChunk(ctx context.Context, want []types.WriteRequest) 
 			ReturnConsumedCapacity: t.returnCapacity(),
 		}
 		tries := &attempts{}
-		out, err := send(ctx, t, request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in,
+		out, err := send(ctx, t, &request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in,
 			func(out *dynamodb.BatchWriteItemOutput) float64 { return capacities(out.ConsumedCapacity) })
 		if err != nil {
 			return t.writtenKeys(want), tries.outcome(err)

@@ -2,8 +2,10 @@ package table
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
+	"net/http"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -29,12 +31,9 @@ func receive[In, Out any](
 	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
 	units func(*Out) float64, into intake, items func(*Out) []map[string]types.AttributeValue,
 ) (*Out, error) {
-	d := &direct{into: into}
-	if t.direct {
-		r.options = append(r.options, d.install)
-	}
-	out, err := send(ctx, t, r, call, in, units)
-	if err != nil || d.done {
+	r.into = into
+	out, err := send(ctx, t, &r, call, in, units)
+	if err != nil || r.taken {
 		return out, err
 	}
 	read := items(out)
@@ -47,14 +46,12 @@ func receive[In, Out any](
 	return out, nil
 }
 
-// direct is a protocol of the SDK that takes the items out of responses. What is
-// left of a response, errors, and a response that is not as expected, the
-// client's own protocol reads.
+// direct is a protocol of the SDK that writes requests, and takes the items out
+// of responses. What is left of a response, errors, and what is not as expected,
+// is for the client's own protocol.
 type direct struct {
 	smithyhttp.ClientProtocol
-	into intake
-	// done means that the items of the last response were taken.
-	done bool
+	r *request
 }
 
 // protocol is the only one whose responses direct can read. AWS: "AWS JSON 1.0
@@ -68,10 +65,33 @@ func decodesDirectly(client Client) bool {
 	return ok && sdk.Options().Protocol.ID() == protocol
 }
 
-// install is an option for a call of the SDK.
-func (d *direct) install(o *dynamodb.Options) {
-	d.ClientProtocol = o.Protocol
-	o.Protocol = d
+// direct is an option for a call of the SDK.
+func (r *request) direct(o *dynamodb.Options) { o.Protocol = &direct{o.Protocol, r} }
+
+// SerializeRequest is called by the SDK for each call.
+func (d *direct) SerializeRequest(
+	ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, sent *smithyhttp.Request,
+) error {
+	w := writers.Get().(*codec.Writer)
+	defer func() {
+		if cap(w.Bytes()) <= maxBuffer {
+			w.Reset()
+			writers.Put(w)
+		}
+	}()
+	in.Serialize(w)
+	if !w.Complete() {
+		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
+	}
+	sent.Method = http.MethodPost
+	sent.URL.Path = cmp.Or(sent.URL.Path, "/")
+	sent.Header.Set("X-Amz-Target", "DynamoDB_20120810."+op.ID().Name)
+	sent.Header.Set("Content-Type", "application/x-amz-json-1.0")
+	full, err := sent.SetStream(bytes.NewReader(bytes.Clone(w.Bytes())))
+	if err == nil {
+		*sent = *full
+	}
+	return err
 }
 
 // DeserializeResponse is called by the SDK for each answer that it gets.
@@ -79,8 +99,8 @@ func (d *direct) DeserializeResponse(
 	ctx context.Context, op *smithy.OperationSchema, errors *smithy.TypeRegistry,
 	response *smithyhttp.Response, out smithy.Deserializable,
 ) error {
-	d.done = false
-	if response.StatusCode < 200 || response.StatusCode >= 300 {
+	d.r.taken = false
+	if d.r.into == nil || response.StatusCode < 200 || response.StatusCode >= 300 {
 		return d.ClientProtocol.DeserializeResponse(ctx, op, errors, response, out)
 	}
 	body := buffers.Get().(*bytes.Buffer)
@@ -93,11 +113,11 @@ func (d *direct) DeserializeResponse(
 	if _, err := body.ReadFrom(response.Body); err != nil {
 		return &smithy.DeserializationError{Err: err}
 	}
-	d.into.restart(0)
+	d.r.into.restart(0)
 	left := body.Bytes()
-	s := split{in: codec.NewReader(left), into: d.into}
+	s := split{in: codec.NewReader(left), into: d.r.into}
 	if s.response(op.ID().Name) {
-		d.done = true
+		d.r.taken = true
 		left = s.left
 	}
 	// The SDK closes the body that it has sent for.
@@ -106,9 +126,12 @@ func (d *direct) DeserializeResponse(
 	return d.ClientProtocol.DeserializeResponse(ctx, op, errors, response, out)
 }
 
-// buffers holds the bodies of responses for use again, but for the rare large
-// ones.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// buffers and writers hold the bodies of responses and of requests for use
+// again, but for the rare large ones.
+var (
+	buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+	writers = sync.Pool{New: func() any { return new(codec.Writer) }}
+)
 
 const maxBuffer = 1 << 20
 

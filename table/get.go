@@ -51,7 +51,7 @@ func get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
 
 // stored reads an item as it is stored, expired or not; nil if there is none.
 func (t *Table) stored(ctx context.Context, key keys.Key) (Item, error) {
-	out, err := send(ctx, t, request{operation: "GetItem"}, t.client.GetItem, t.getItemInput(key, true), getItemUnits)
+	out, err := send(ctx, t, &request{operation: "GetItem"}, t.client.GetItem, t.getItemInput(key, true), getItemUnits)
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,6 @@ func (i Item) Decode(v any) error {
 	return codec.Decode(&types.AttributeValueMemberM{Value: i}, v)
 }
 
-var encoder = attributevalue.NewEncoder()
-
 // encode makes an item of a value. The item is a map of its own that the caller may add
 // to. An untyped nil is an item without attributes.
 func encode(v any) (Item, error) {
@@ -41,7 +39,7 @@ func encode(v any) (Item, error) {
 	case map[string]types.AttributeValue:
 		return cloned(v)
 	}
-	value, err := encoder.Encode(v)
+	value, err := codec.Encode(v)
 	if err != nil {
 		return nil, err
 	}

@@ -48,30 +48,35 @@ type request struct {
 	// attempts is set for writes, whose outcome depends on what happened to
 	// earlier attempts.
 	attempts *attempts
-	// options are those of the call.
-	options []func(*dynamodb.Options)
+	// into is given the items of the answer, if the request is one that reads;
+	// taken is set once it was given them from the response itself.
+	into  intake
+	taken bool
 }
 
 // send makes one call of the client and reports it to the observer. units
 // takes the consumed capacity from the output.
 func send[In, Out any](
-	ctx context.Context, t *Table, r request,
+	ctx context.Context, t *Table, r *request,
 	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
 	units func(*Out) float64,
 ) (*Out, error) {
-	if t.options.Observe == nil && r.attempts == nil {
-		return call(ctx, in, r.options...)
+	var options []func(*dynamodb.Options)
+	if t.direct {
+		options = append(options, r.direct)
 	}
-	if r.attempts == nil {
+	if t.options.Observe != nil && r.attempts == nil {
 		r.attempts = &attempts{}
 	}
-	r.options = append(r.options, r.attempts.watch)
+	if r.attempts != nil {
+		options = append(options, r.attempts.watch)
+	}
 	if t.options.Observe == nil {
-		return call(ctx, in, r.options...)
+		return call(ctx, in, options...)
 	}
 	failedBefore := r.attempts.failed
 	start := time.Now()
-	out, err := call(ctx, in, r.options...)
+	out, err := call(ctx, in, options...)
 	event := Event{
 		Operation: r.operation, Table: t.schema.Name, Index: r.index,
 		Duration: time.Since(start), Attempts: r.attempts.failed - failedBefore, Err: err,

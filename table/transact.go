@@ -128,7 +128,7 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 	}
 	tries := &attempts{}
 	for attempt := 1; ; attempt++ {
-		_, err := send(ctx, t, request{operation: "TransactWriteItems", attempts: tries}, t.client.TransactWriteItems, in,
+		_, err := send(ctx, t, &request{operation: "TransactWriteItems", attempts: tries}, t.client.TransactWriteItems, in,
 			func(out *dynamodb.TransactWriteItemsOutput) float64 { return capacities(out.ConsumedCapacity) })
 		if err == nil {
 			return nil

@@ -83,7 +83,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts) error {
 	var err error
 	switch w.op.verb {
 	case verbUpdate:
-		_, err = send(ctx, t, request{operation: "UpdateItem", attempts: tries}, t.client.UpdateItem, &dynamodb.UpdateItemInput{
+		_, err = send(ctx, t, &request{operation: "UpdateItem", attempts: tries}, t.client.UpdateItem, &dynamodb.UpdateItemInput{
 			TableName: t.name, Key: w.key,
 			UpdateExpression: w.update, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
@@ -91,14 +91,14 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts) error {
 			ReturnValuesOnConditionCheckFailure: old,
 		}, func(out *dynamodb.UpdateItemOutput) float64 { return capacity(out.ConsumedCapacity) })
 	case verbDelete:
-		_, err = send(ctx, t, request{operation: "DeleteItem", attempts: tries}, t.client.DeleteItem, &dynamodb.DeleteItemInput{
+		_, err = send(ctx, t, &request{operation: "DeleteItem", attempts: tries}, t.client.DeleteItem, &dynamodb.DeleteItemInput{
 			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnConsumedCapacity:              t.returnCapacity(),
 			ReturnValuesOnConditionCheckFailure: old,
 		}, func(out *dynamodb.DeleteItemOutput) float64 { return capacity(out.ConsumedCapacity) })
 	default:
-		_, err = send(ctx, t, request{operation: "PutItem", attempts: tries}, t.client.PutItem, &dynamodb.PutItemInput{
+		_, err = send(ctx, t, &request{operation: "PutItem", attempts: tries}, t.client.PutItem, &dynamodb.PutItemInput{
 			TableName: t.name, Item: w.item, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnConsumedCapacity:              t.returnCapacity(),

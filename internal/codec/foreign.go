@@ -28,7 +28,7 @@ func Decode(value types.AttributeValue, v any) (err error) {
 	return decoder.Decode(value, v)
 }
 
-// encode is attributevalue's Encode, likewise.
+// encodeForeign is attributevalue's Encode, likewise.
 func encodeForeign(v any) (value types.AttributeValue, err error) {
 	defer recovered(v, &err)
 	return encoder.Encode(v)

@@ -21,8 +21,11 @@ type plan struct {
 	// fields are those of a struct, in the order of their indexes.
 	fields []field
 	byName map[string]int
-	// marshaled means that values make their own attributes.
-	marshaled bool
+	// strings and numbers are how many of the fields are such as attributes.
+	strings, numbers int
+	// marshaled means that values make their own attributes, and numeric that
+	// strings are numbers.
+	marshaled, numeric bool
 }
 
 // shape is what a plan can do without attributevalue.
@@ -66,8 +69,17 @@ var (
 	timeType            = reflect.TypeFor[time.Time]()
 	bytesType           = reflect.TypeFor[[]byte]()
 	textsType           = reflect.TypeFor[[]string]()
+	bytesListType       = reflect.TypeFor[[][]byte]()
 	itemType            = reflect.TypeFor[map[string]types.AttributeValue]()
 )
+
+// numberType is what a string type has if attributevalue takes it for a number,
+// as it does its own Number and that of encoding/json.
+var numberType = reflect.TypeFor[interface {
+	Float64() (float64, error)
+	Int64() (int64, error)
+	String() string
+}]()
 
 // plans are kept for good: a program has so many types and no more.
 var plans sync.Map // of reflect.Type to *plan
@@ -97,6 +109,7 @@ func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
 	p := &plan{typ: t}
 	made[t] = p
 	p.marshaled = implements(t, marshalerType)
+	p.numeric = t.Implements(numberType)
 	if implements(t, unmarshalerType) {
 		return p
 	}
@@ -115,6 +128,12 @@ func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
 			f := &fields[i]
 			f.plan = makePlan(f.alone.Field(0).Type, made)
 			p.byName[f.name] = i
+			switch f.plan.shape {
+			case text, moment:
+				p.strings++
+			case integer, unsigned, float:
+				p.numbers++
+			}
 		}
 		p.fields = fields
 	}

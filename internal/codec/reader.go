@@ -152,6 +152,14 @@ const (
 	highs = 0x8080808080808080
 )
 
+// special looks at eight bytes at once. It sets the high bit of each that cannot
+// be in a string as it is: a quote, a backslash, a control character. Of the bits
+// set, the lowest is certain.
+func special(word uint64) uint64 {
+	quote, escape := word^(ones*'"'), word^(ones*'\\')
+	return ((quote - ones) &^ quote & highs) | ((escape - ones) &^ escape & highs) | ((word - ones*0x20) &^ word & highs)
+}
+
 // text reads a string and returns what is between the quotes; plain if that is
 // the string itself, without escapes.
 func (r *Reader) text() (b []byte, plain, ok bool) {
@@ -160,12 +168,7 @@ func (r *Reader) text() (b []byte, plain, ok bool) {
 	}
 	data, i := r.data, r.pos
 	for ; len(data)-i >= 8; i += 8 {
-		// Each byte that is a quote, a backslash or a control character sets
-		// its high bit; of the ones set, the lowest is certain.
-		w := binary.LittleEndian.Uint64(data[i:])
-		quote, escape := w^(ones*'"'), w^(ones*'\\')
-		found := ((quote - ones) &^ quote) | ((escape - ones) &^ escape) | ((w - ones*0x20) &^ w)
-		if found &= highs; found != 0 {
+		if found := special(binary.LittleEndian.Uint64(data[i:])); found != 0 {
 			i += bits.TrailingZeros64(found) / 8
 			break
 		}
