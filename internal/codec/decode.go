@@ -176,13 +176,11 @@ func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
 	verdict := fits
 	r.strings = r.strings[:0]
 	ok := r.Array(func(int) bool {
-		var s string
-		ok, close := true, k == L
 		if k == L {
 			switch r.kind() {
 			case S, N:
 			case NULL:
-				_, ok = r.bool()
+				_, ok := r.bool()
 				r.strings = append(r.strings, "")
 				return ok && r.is('}')
 			default:
@@ -190,9 +188,9 @@ func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
 				return false
 			}
 		}
-		s, ok = r.string()
+		s, ok := r.string()
 		r.strings = append(r.strings, s)
-		return ok && (!close || r.is('}'))
+		return ok && (k != L || r.is('}'))
 	})
 	if verdict == fits && !ok {
 		return broken

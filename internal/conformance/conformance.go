@@ -15,6 +15,8 @@ type Harness struct {
 	Client func(tb testing.TB, optFns ...func(*dynamodb.Options)) *dynamodb.Client
 	// Capabilities say where the engine is less than the service.
 	Capabilities Capabilities
+	// SDKDecoding is that of [table.Options].
+	SDKDecoding bool
 }
 
 // Capabilities are the ways in which an engine is less than the service. The

@@ -12,3 +12,8 @@ func TestDefaultEngine(t *testing.T) {
 	conformance.NoGoroutineIsLeft(t, h)
 	conformance.Run(t, h)
 }
+
+// TestSDKDecoding shows that nothing depends on who decodes the responses.
+func TestSDKDecoding(t *testing.T) {
+	conformance.Run(t, conformance.Harness{Client: tabletest.Client, SDKDecoding: true})
+}

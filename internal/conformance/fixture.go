@@ -69,7 +69,14 @@ func options() *table.Options {
 // newTable returns a new table on the engine.
 func (h Harness) newTable(t *testing.T, schema table.Schema) *table.Table {
 	t.Helper()
-	return tabletest.NewWith(t, h.Client(t), schema, options())
+	return tabletest.NewWith(t, h.Client(t), schema, h.decoding(options()))
+}
+
+// decoding has responses decoded as the harness says.
+func (h Harness) decoding(opts *table.Options) *table.Options {
+	changed := *opts
+	changed.SDKDecoding = h.SDKDecoding
+	return &changed
 }
 
 // withFaults returns a new table on the engine and what stands in between. The
@@ -80,7 +87,7 @@ func (h Harness) withFaults(t *testing.T, schema table.Schema, opts *table.Optio
 		opts = options()
 	}
 	faults := &tabletest.Faults{}
-	return tabletest.NewWith(t, h.Client(t, promptRetries, faults.Install), schema, opts), faults
+	return tabletest.NewWith(t, h.Client(t, promptRetries, faults.Install), schema, h.decoding(opts)), faults
 }
 
 func promptRetries(o *dynamodb.Options) {

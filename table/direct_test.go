@@ -1,0 +1,220 @@
+package table_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"sync/atomic"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// itemsSeen counts the items in the outputs of a client, as its own middleware
+// sees them.
+type itemsSeen struct{ n atomic.Int64 }
+
+func (s *itemsSeen) install(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("ItemsSeen", func(
+			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+		) (middleware.InitializeOutput, middleware.Metadata, error) {
+			out, metadata, err := next.HandleInitialize(ctx, in)
+			s.count(out.Result)
+			return out, metadata, err
+		}), middleware.Before)
+	})
+}
+
+func (s *itemsSeen) count(result any) {
+	switch out := result.(type) {
+	case *dynamodb.GetItemOutput:
+		s.n.Add(int64(min(len(out.Item), 1)))
+	case *dynamodb.QueryOutput:
+		s.n.Add(int64(len(out.Items)))
+	case *dynamodb.ScanOutput:
+		s.n.Add(int64(len(out.Items)))
+	case *dynamodb.BatchGetItemOutput:
+		for _, items := range out.Responses {
+			s.n.Add(int64(len(items)))
+		}
+	case *dynamodb.TransactGetItemsOutput:
+		for _, r := range out.Responses {
+			s.n.Add(int64(min(len(r.Item), 1)))
+		}
+	}
+}
+
+// reads are all the ways to read, each of which returns the n of ten items.
+func reads(ks []keys.Key) map[string]func(context.Context, *table.Table) ([]int, error) {
+	ns := func(as []account, err error) ([]int, error) {
+		got := make([]int, len(as))
+		for i, a := range as {
+			got[i] = a.N
+		}
+		return got, err
+	}
+	query := table.Query{PK: ks[0].PK}
+	return map[string]func(context.Context, *table.Table) ([]int, error){
+		"Get": func(ctx context.Context, t *table.Table) ([]int, error) {
+			var as []account
+			for _, k := range ks {
+				a, err := table.Get[account](ctx, t, k)
+				if err != nil {
+					return nil, err
+				}
+				as = append(as, a)
+			}
+			return ns(as, nil)
+		},
+		"QueryPage": func(ctx context.Context, t *table.Table) ([]int, error) {
+			page, err := table.QueryPage[account](ctx, t, query)
+			return ns(page.Items, err)
+		},
+		"All": func(ctx context.Context, t *table.Table) ([]int, error) {
+			return ns(table.Collect(table.All[account](ctx, t, query)))
+		},
+		"ScanPage": func(ctx context.Context, t *table.Table) ([]int, error) {
+			page, err := table.ScanPage[account](ctx, t, table.Scan{})
+			return ns(page.Items, err)
+		},
+		"BatchGet": func(ctx context.Context, t *table.Table) ([]int, error) {
+			as, _, err := table.BatchGet[account](ctx, t, ks)
+			return ns(as, err)
+		},
+		"TransactGet": func(ctx context.Context, t *table.Table) ([]int, error) {
+			as, _, err := table.TransactGet[account](ctx, t, ks)
+			return ns(as, err)
+		},
+	}
+}
+
+// TestDecodesDirectly fails if a new SDK no longer lets the library decode: its
+// outputs have items again then, or the results are wrong.
+func TestDecodesDirectly(t *testing.T) {
+	t.Parallel()
+	own, _ := newTable(t, appCore())
+	schema := own.Schema()
+	ks, want := make([]keys.Key, 10), make([]int, 10)
+	for i := range ks {
+		ks[i] = keys.Key{PK: "USER#1", SK: keys.SK(fmt.Sprintf("ACCOUNT#%d", i))}
+		want[i] = i
+		must(t, own.Do(t.Context(), table.Put(ks[i], account{N: i})))
+	}
+	for how, read := range reads(ks) {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			for _, c := range []struct {
+				name    string
+				wrapped bool
+				options table.Options
+				seen    int64
+			}{
+				{"directly", false, table.Options{}, 0},
+				{"SDKDecoding", false, table.Options{SDKDecoding: true}, 10},
+				{"wrapper", true, table.Options{}, 10},
+			} {
+				var seen itemsSeen
+				client := table.Client(tabletest.Client(t, seen.install))
+				if c.wrapped {
+					client = struct{ table.Client }{client}
+				}
+				tbl, err := table.New(client, schema, &c.options)
+				must(t, err)
+				got, err := read(t.Context(), tbl)
+				must(t, err)
+				equal(t, c.name+": values", got, want)
+				equal(t, c.name+": items that the client's middleware saw", seen.n.Load(), c.seen)
+			}
+		})
+	}
+}
+
+// answer is an HTTP client that gives one answer to everything.
+type answer struct {
+	status int
+	body   []byte
+}
+
+func (a answer) Do(*http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: a.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		ContentLength: int64(len(a.body)), Body: io.NopCloser(bytes.NewReader(a.body)),
+	}, nil
+}
+
+func (a answer) table(tb testing.TB, sdkDecoding bool) *table.Table {
+	client := dynamodb.New(dynamodb.Options{
+		Region: "eu-west-1", HTTPClient: a, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
+		BaseEndpoint: aws.String("http://127.0.0.1:1"), DisableValidateResponseChecksum: true,
+	})
+	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: "ttl"}, &table.Options{Now: options().Now, SDKDecoding: sdkDecoding})
+	must(tb, err)
+	return tbl
+}
+
+// readAll reads in every way, and returns what came of each.
+func readAll[T any](ctx context.Context, t *table.Table) map[string]any {
+	ks := []keys.Key{{PK: "p", SK: "s"}, {PK: "p", SK: "t"}}
+	results := map[string]any{}
+	keep := func(name string, result any, err error) {
+		results[name] = result
+		var broken *smithy.DeserializationError
+		results[name+" error"] = fmt.Sprint(err, table.Classify(err), errors.As(err, &broken))
+	}
+	v, err := table.Get[T](ctx, t, ks[0])
+	keep("Get", v, err)
+	page, err := table.QueryPage[T](ctx, t, table.Query{PK: "p", Limit: 3})
+	keep("QueryPage", []any{page.Items, page.Stats, page.Next != ""}, err)
+	scan, err := table.ScanPage[T](ctx, t, table.Scan{})
+	keep("ScanPage", []any{scan.Items, scan.Stats, scan.Next != ""}, err)
+	found, absent, err := table.TransactGet[T](ctx, t, ks)
+	keep("TransactGet", []any{found, absent}, err)
+	return results
+}
+
+// unexported lets attribute values be compared.
+var unexported = cmp.Exporter(func(reflect.Type) bool { return true })
+
+// FuzzResponse shows that any response means the same whoever decodes it.
+func FuzzResponse(f *testing.F) {
+	for _, body := range []string{
+		``, `{}`, `null`, `[]`, `{"Item":null}`, `{"Items":null}`, `{"Items":[null]}`, `{"Responses":[null]}`,
+		`{"Item":{}}`, `{"Item":{"pk":{"S":"p"},"sk":{"S":"s"},"n":{"N":"1"}},"ConsumedCapacity":{"CapacityUnits":0.5}}`,
+		`{"Item":{"ttl":{"N":"1"},"n":{"N":"1"}}}`, `{"Item":{"a":{"S":"x","N":"1"}}}`, `{"Item":{"a":{"X":"x"}}}`,
+		`{"Item":{"a":{"N":1}}}`, `{"Item":{"a":{"B":"AQ=="}}}`, `{"Item":{"a":{"B":"%"}}}`, `{"Item":{"a":{"NULL":true}}}`,
+		"{ \"Item\" :\n{\t\"a\" : { \"S\" : \"x\" } } , \"Item\":{}}", `{"Item":{"a":{"S":"A\ud83d\ude00\n"}}}`, "{\"Item\":{\"a\":{\"S\":\"\xff\"}}}",
+		`{"Count":2,"Items":[{"pk":{"S":"p"},"sk":{"S":"1"}},{"pk":{"S":"p"},"sk":{"S":"2"},"m":{"M":{"l":{"L":[{"SS":["a"]},{"NS":["1"]}]}}}}],"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"2"}},"ScannedCount":2}`,
+		`{"Count":4,"Items":[{"pk":{"S":"p"},"sk":{"S":"1"}},{"pk":{"S":"p"},"sk":{"S":"2"}},{"pk":{"S":"p"},"sk":{"S":"3"}},{"pk":{"S":"p"},"sk":{"S":"4"}}],"ScannedCount":4}`,
+		`{"Responses":[{"Item":{"n":{"N":"1"}}},{}]}`, `{"Responses":[{"Item":{"n":{"N":"1"}}}]}`, `{"Responses":[{"Other":"x","Item":{}},{"Item":{"a":{"BOOL":false}}}],"More":[1.5e3,true,null]}`,
+		`{"Items":[{"a":{"S":"x"}}]} trailing`, `{"Items":[{"a":{"S":"x"}},]}`, `{"Items":[{"a":{"S":"x"}}],}`, `{"x\"y":1,"Item":{"a":{"S":""}}}`,
+	} {
+		f.Add(200, []byte(body))
+	}
+	f.Add(400, []byte(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"none"}`))
+	f.Fuzz(func(t *testing.T, status int, body []byte) {
+		if status < 200 || status > 599 {
+			return
+		}
+		a := answer{status, body}
+		direct, sdk := a.table(t, false), a.table(t, true)
+		if diff := cmp.Diff(readAll[table.Item](t.Context(), sdk), readAll[table.Item](t.Context(), direct), unexported); diff != "" {
+			t.Errorf("items (-SDK +direct):\n%s", diff)
+		}
+		if diff := cmp.Diff(readAll[map[string]any](t.Context(), sdk), readAll[map[string]any](t.Context(), direct)); diff != "" {
+			t.Errorf("maps (-SDK +direct):\n%s", diff)
+		}
+	})
+}
