@@ -14,6 +14,8 @@
 // sdk is the SDK with expressions written by hand, the cheapest way there is and
 // the one that ratios refer to. sdk-expression has them from the SDK's expression
 // package, so the difference between those two is what that package costs.
+// sdk-maps makes items of records and records of items by hand, so that is what
+// the SDK costs without attributevalue.
 //
 // singletable writes its own expressions by hand, those of queries and of
 // creating, and callers give it theirs, conditions and updates, as the expression
@@ -30,7 +32,7 @@
 // cpu-ns/op is the CPU time of the whole process, the garbage collector's
 // included, on whichever core it ran.
 //
-// Run them with make bench. It runs all of them several times over, since -count
+// Run them with make bench, which writes the table in the README. It runs all of them several times over, since -count
 // would run every repetition of one library before those of the next, and let
 // noise that comes and goes look like a difference.
 package benchmarks

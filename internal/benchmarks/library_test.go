@@ -28,6 +28,7 @@ var libraries = []struct {
 }{
 	{"sdk", openSDK},
 	{"sdk-expression", openSDKExpression},
+	{"sdk-maps", openSDKMaps},
 	{"singletable", openSingletable},
 	{"guregu", openGuregu},
 }

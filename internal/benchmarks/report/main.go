@@ -1,12 +1,15 @@
 // Command report reads the output of several runs of the benchmarks and prints
 // tables in Markdown: medians, and their ratios to the raw SDK's.
 //
-//	go run ./internal/benchmarks/report < results
+//	go run ./internal/benchmarks/report -readme README.md < results
+//
+// With -readme it also writes the short table into that file.
 package main
 
 import (
 	"cmp"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -37,13 +40,15 @@ var columns = []struct{ unit, title string }{
 }
 
 func main() {
-	if err := report(os.Stdin, os.Stdout); err != nil {
+	readme := flag.String("readme", "", "`file` to write the short table into")
+	flag.Parse()
+	if err := report(os.Stdin, os.Stdout, *readme); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func report(in io.Reader, out io.Writer) error {
+func report(in io.Reader, out io.Writer, readme string) error {
 	all, err := parse(in)
 	if err != nil {
 		return err
@@ -60,8 +65,14 @@ func report(in io.Reader, out io.Writer) error {
 	}
 	fmt.Fprintf(&b, "Medians of %s runs, with the range that holds the median at 95 %%. "+
 		"(~) means that the difference may be noise.\n", all.runs())
-	_, err = io.WriteString(out, b.String())
-	return err
+	if _, err := io.WriteString(out, b.String()); err != nil || readme == "" {
+		return err
+	}
+	short, err := all.summary()
+	if err != nil {
+		return err
+	}
+	return writeInto(readme, short)
 }
 
 // table writes the rows and their ratios to those of base.

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -39,7 +43,7 @@ func TestReport(t *testing.T) {
 Medians of 2 runs, with the range that holds the median at 95 %. (~) means that the difference may be noise.
 `
 	var got strings.Builder
-	if err := report(strings.NewReader(output), &got); err != nil {
+	if err := report(strings.NewReader(output), &got, ""); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got.String()); diff != "" {
@@ -56,9 +60,62 @@ func TestReportRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if err := report(strings.NewReader(in), &strings.Builder{}); err == nil {
+			if err := report(strings.NewReader(in), &strings.Builder{}, ""); err == nil {
 				t.Error("no error")
 			}
 		})
+	}
+}
+
+func TestReadme(t *testing.T) {
+	t.Parallel()
+	var results strings.Builder
+	for _, name := range []string{"Query", "Get", "TransactPut", "Transact"} {
+		for _, on := range []string{"stub", "engine"} {
+			for i, lib := range []string{"sdk", "sdk-expression", "sdk-maps", "singletable", "guregu"} {
+				fmt.Fprintf(&results, "Benchmark%s/on=%s/lib=%s 100 %d ns/op %d cpu-ns/op %d B/op %d allocs/op\n",
+					name, on, lib, 1000*(i+1), 1000*(i+1), 2000*(i+1), 10*(i+1))
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "README.md")
+	for name, tt := range map[string]struct {
+		text string
+		ok   bool
+	}{
+		"marks":    {"before\n<!-- make bench: begin -->\nold\n<!-- make bench: end -->\nafter\n", true},
+		"no marks": {"before\n", false},
+	} {
+		if err := os.WriteFile(file, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := report(strings.NewReader(results.String()), io.Discard, file)
+		if tt.ok != (err == nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !tt.ok {
+			if string(got) != tt.text {
+				t.Errorf("%s: the file has changed: %s", name, got)
+			}
+			continue
+		}
+		for _, want := range []string{
+			"before\n", "| `Query` of 100 items: CPU | 1.000µs | 2.00 × | 3.00 × | 4.00 × | 5.00 × |\n",
+			"| … bytes | 2.0 KB | 2.00 × |", "\nafter\n",
+		} {
+			if !strings.Contains(string(got), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, got)
+			}
+		}
+		if strings.Contains(string(got), "old") {
+			t.Errorf("%s: the old table is still there", name)
+		}
+	}
+	if err := report(strings.NewReader(output), io.Discard, file); err == nil {
+		t.Error("results without all libraries: no error")
 	}
 }
