@@ -16,6 +16,15 @@
 // [Table.Do] runs one, [Table.Transact] several, all or none, and
 // [Table.BatchWrite] many without that promise.
 //
+// # Values
+//
+// Items become Go values, and Go values items, by the rules of the SDK's
+// attributevalue package: its tags, its Marshaler and Unmarshaler. With a
+// *[dynamodb.Client] that is done straight from and to what goes over the wire,
+// in a fraction of the time; other clients, and those for which
+// [Options].SDKDecoding is set, are given and asked for attribute values. There
+// is no other difference between the two.
+//
 // # Errors
 //
 // Errors say which operation failed on which table, and match a sentinel such

@@ -1,0 +1,190 @@
+package codec_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+)
+
+// values are attributes of every type, plain and odd.
+var values = []string{
+	`{"S":"text"}`, `{"S":""}`, `{"S":"12"}`, `{"S":"-7"}`, `{"S":"true"}`, `{"S":"a\"\\\/\b\f\n\r\t\u0041\ud83d\ude00\ud83d"}`,
+	`{"S":"2024-02-29T12:00:00Z"}`, `{"S":"2024-02-29T12:00:00.123456789+02:00"}`, `{"S":"2024-02-30T12:00:00Z"}`,
+	`{"S":"` + strings.Repeat("long ", 100) + `"}`, `{"S":"žluťoučký"}`,
+	`{"N":"0"}`, `{"N":"12"}`, `{"N":"-12"}`, `{"N":"127"}`, `{"N":"128"}`, `{"N":"-129"}`, `{"N":"255"}`, `{"N":"256"}`,
+	`{"N":"65536"}`, `{"N":"4294967296"}`, `{"N":"9223372036854775807"}`, `{"N":"9223372036854775808"}`,
+	`{"N":"18446744073709551615"}`, `{"N":"18446744073709551616"}`, `{"N":"1.5"}`, `{"N":"-1.5"}`, `{"N":"1E3"}`,
+	`{"N":"9.9999999999999999999999999999999999999E125"}`, `{"N":"1E-130"}`, `{"N":"12345678901234567890123456789012345678"}`,
+	`{"N":"1E400"}`, `{"N":"16777217"}`, `{"N":"1700000000"}`, `{"N":"NaN"}`, `{"N":"0x10"}`, `{"N":""}`, `{"N":"+1"}`,
+	`{"B":""}`, `{"B":"AQID"}`, `{"B":"AQIDBA=="}`, `{"BOOL":true}`, `{"BOOL":false}`, `{"NULL":true}`, `{"NULL":false}`,
+	`{"SS":["a","b"]}`, `{"SS":[]}`, `{"SS":["1","2","3"]}`, `{"NS":["1","-2","3.5"]}`, `{"NS":["1","2"]}`, `{"NS":[]}`, `{"NS":["x"]}`,
+	`{"BS":["AQID","BA=="]}`, `{"BS":[]}`,
+	`{"L":[]}`, `{"L":[{"S":"a"},{"S":"b"},{"S":"c"}]}`, `{"L":[{"N":"1"},{"N":"2"}]}`, `{"L":[{"S":"a"},{"NULL":true},{"N":"3"}]}`,
+	`{"L":[{"B":"AQ=="},{"B":""}]}`, `{"L":[{"BOOL":true},{"L":[{"M":{"x":{"S":"y"}}}]}]}`, `{"L":[{"L":[]},{"L":[{"L":[]}]}]}`,
+	`{"L":[{"M":{"ID":{"S":"1"},"name":{"S":"n"}}},{"M":{}},{"NULL":true}]}`, `{"L":[{"NULL":true}]}`, `{"L":[{"NS":["1"]}]}`,
+	`{"M":{}}`, `{"M":{"ID":{"S":"1"},"name":{"S":"n"},"At":{"N":"5"}}}`, `{"M":{"a":{"S":"1"},"b":{"S":"2"}}}`,
+	`{"M":{"id":{"S":"1"},"NAME":{"S":"n"},"At":{"S":"x"}}}`, `{"M":{"1":{"S":"1"},"2":{"S":"2"}}}`, `{"M":{"true":{"N":"1"}}}`,
+	`{"M":{"a-b":{"N":"1"}}}`, `{"M":{"a":{"NULL":true},"b":{"M":{"c":{"L":[]}}}}}`, `{"M":{"a":{"NS":["1","2"]},"b":{"SS":["x"]},"c":{"BS":[""]}}}`,
+	`{"M":{"Value":{"N":"1"},"Children":{"L":[{"M":{"Value":{"N":"2"},"Parent":{"M":{"Value":{"N":"3"}}}}}]},"Any":{"M":{"x":{"N":"1"}}}}}`,
+	`{"M":{"a":{"BOOL":true},"ID":{"BOOL":true}}}`, `{"M":{"":{"S":"no name"}}}`, `{"M":{"a\u0062":{"S":"1"}}}`,
+}
+
+// tags are those whose options matter when decoding, and some that do not.
+var tags = []string{
+	"", ",string", ",unixtime", ",omitempty", ",nullempty", ",omitemptyelem", ",nullemptyelem", ",stringset", ",numberset",
+	",binaryset", ",string,unixtime", ",omitempty,nullempty", ",string,omitempty", ",unixtime,nullempty", ",unknown, string",
+}
+
+// Every kind of field with every kind of attribute, by every tag.
+func TestDecodeField(t *testing.T) {
+	t.Parallel()
+	all := reflect.TypeFor[everything]()
+	for i := range all.NumField() {
+		f := all.Field(i)
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			for _, tag := range tags {
+				shape := reflect.StructOf([]reflect.StructField{
+					{Name: "A", Type: reflect.TypeFor[string]()},
+					{Name: "F", Type: f.Type, Tag: reflect.StructTag(fmt.Sprintf("dynamodbav:%q", tag))},
+					{Name: "Z", Type: reflect.TypeFor[int]()},
+				})
+				for _, value := range values {
+					checkDecode(t, shape, []string{"F", "A"},
+						`{"A":{"S":"a"},"F":`+value+`,"Z":{"N":"1"}}`, `{"Z":{"N":"2"},"F":`+value+`,"u":{"S":"unknown"},"A":{"N":"1"}}`)
+				}
+			}
+		})
+	}
+}
+
+// Every type with every map as the item.
+func TestDecodeItem(t *testing.T) {
+	t.Parallel()
+	whole := append([]reflect.Type{
+		reflect.TypeFor[*Base](), reflect.TypeFor[**Base](), reflect.TypeFor[map[string]string](), reflect.TypeFor[map[string]any](),
+		reflect.TypeFor[item](), reflect.TypeFor[*loud](), reflect.TypeFor[map[string]Base](), reflect.TypeFor[map[string]loud](),
+		reflect.TypeFor[*bag](), reflect.TypeFor[map[string][]string](), reflect.TypeFor[map[string]map[string]int](),
+	}, pool...)
+	items := []string{
+		`{"ID":{"S":"1"},"Name":{"S":"n"},"name":{"S":"m"},"Extra":{"N":"4"},"At":{"S":"2024-02-29T12:00:00Z"}}`,
+		`{"base":{"M":{"ID":{"S":"1"}}},"Base":{"M":{"ID":{"S":"2"}}},"h":{"M":{"Inside":{"S":"i"}}},"Own":{"S":"o"}}`,
+		`{"Own":{"S":"o"},"Inside":{"S":"i"},"N":{"N":"1"}}`, `{"Own":{"S":"o"}}`, `{"Inside":{"NULL":true}}`,
+		`{"secret":{"S":"s"}}`, `{"Public":{"S":"p"}}`, `{"Stringer":{"S":"s"}}`, `{"UnixTime":{"N":"1"}}`, `{"Time":{"N":"1"}}`,
+		`{"x":{"S":"x"},"C":{"S":"c"},"X":{"S":"X"},"B":{"S":"b"}}`, `{"V":{"S":"v"},"Loop":{"M":{"V":{"S":"w"}}}}`,
+		`{"Name":{"S":"N"}}`, `{"NAME":{"S":"folded"}}`, `{"iD":{"S":"folded"}}`, `{"ID":{"N":"5"}}`, `{"ID":{"BOOL":true}}`,
+		`{"ID":{"BOOL":true},"At":{"BOOL":true}}`, `{"At":{"L":[]},"name":{"S":"after"}}`,
+	}
+	for _, value := range values {
+		if m, ok := strings.CutPrefix(value, `{"M":`); ok {
+			items = append(items, strings.TrimSuffix(m, "}"))
+		}
+	}
+	for _, typ := range whole {
+		t.Run(typ.String(), func(t *testing.T) {
+			t.Parallel()
+			checkDecode(t, typ, nil, items...)
+			checkDecode(t, typ, []string{"ID", "name", "x"}, items...)
+		})
+	}
+}
+
+func TestDecodeNames(t *testing.T) {
+	t.Parallel()
+	type fields struct {
+		Plain   string
+		PLAIN2  string `dynamodbav:"plain2"`
+		Dash    string `dynamodbav:"-"`
+		DashToo string `dynamodbav:"-,"`
+		Comma   string `dynamodbav:",omitempty"`
+		Dotted  string `dynamodbav:"a.b c\"d"`
+		Sharp   string `dynamodbav:"straße"`
+		Kelvin  string `dynamodbav:"kelvin"`
+		JSON    string `json:"other"`
+		private string //nolint:unused // it must be left alone
+	}
+	type folds struct {
+		First  string `dynamodbav:"NAME"`
+		Second string `dynamodbav:"name"`
+		Third  string `dynamodbav:"Name"`
+	}
+	for name, typ := range map[string]reflect.Type{"fields": reflect.TypeFor[fields](), "folds": reflect.TypeFor[folds]()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, attribute := range []string{
+				"Plain", "plain", "PLAIN", "PLAIN2", "plain2", "Dash", "-", "DashToo", "Comma", "comma", `a.b c\"d`, "A.B C\\\"D",
+				"straße", "STRAẞE", "STRASSE", "kelvin", "\u212aelvin", `\u006belvin`, "JSON", "other", "private", "NAME", "name", "Name", "nAME", "",
+			} {
+				checkDecode(t, typ, []string{"plain", "name"}, `{"`+attribute+`":{"S":"v"}}`, `{"zzz":{"N":"1"},"`+attribute+`":{"S":"v"}}`)
+			}
+		})
+	}
+}
+
+// An attribute with the exact name wins over what folds to it, wherever it is.
+func TestDecodeExactNameFirst(t *testing.T) {
+	t.Parallel()
+	type folds struct {
+		Lower string `dynamodbav:"name"`
+		Upper string `dynamodbav:"NAME"`
+	}
+	checkDecode(t, reflect.TypeFor[folds](), []string{"NAME"},
+		`{"name":{"S":"l"},"NAME":{"S":"u"}}`, `{"NAME":{"S":"u"},"name":{"S":"l"}}`, `{"NAME":{"S":"u"}}`)
+}
+
+// Options keep their meaning on the embedded struct's own fields, and what is
+// given to attributevalue gets them as well.
+func TestDecodeOptions(t *testing.T) {
+	t.Parallel()
+	type Inner struct {
+		Text  *int                     `dynamodbav:"text,string"`
+		Texts []int                    `dynamodbav:",string"`
+		Unix  time.Time                `dynamodbav:",unixtime"`
+		PUnix **time.Time              `dynamodbav:",unixtime"`
+		Named instant                  `dynamodbav:"named,unixtime"`
+		Any   any                      `dynamodbav:",string"`
+		Pany  *any                     `dynamodbav:",string"`
+		Num   attributevalue.Number    `dynamodbav:",string"`
+		JSON  *json.Number             `dynamodbav:",string"`
+		Loud  loud                     `dynamodbav:",string"`
+		Map   map[string]time.Duration `dynamodbav:",string"`
+	}
+	type outer struct {
+		*Inner
+		Own Inner
+	}
+	for _, value := range values {
+		var item []string
+		for _, name := range []string{"text", "Texts", "Unix", "PUnix", "named", "Any", "Pany", "Num", "JSON", "Loud", "Map"} {
+			checkDecode(t, reflect.TypeFor[outer](), nil, `{"`+name+`":`+value+`}`, `{"Own":{"M":{"`+name+`":`+value+`}}}`)
+			item = append(item, `"`+name+`":`+value)
+		}
+		checkDecode(t, reflect.TypeFor[Inner](), []string{"Any"}, `{`+strings.Join(item, ",")+`}`)
+	}
+}
+
+// The parts of an anonymous struct's methods that attributevalue does not see
+// are not seen here either.
+func TestDecodeAnonymousStructs(t *testing.T) {
+	t.Parallel()
+	type shapes struct {
+		Value struct{ attributevalue.UnixTime }
+		Ptr   *struct{ attributevalue.UnixTime }
+		List  []struct{ loud }
+		Loud  struct {
+			loud
+			Own string
+		} `dynamodbav:",omitempty"`
+		Deep struct{ In struct{ *loud } }
+	}
+	for _, value := range values {
+		for _, name := range []string{"Value", "Ptr", "List", "Loud", "Deep"} {
+			checkDecode(t, reflect.TypeFor[shapes](), nil, `{"`+name+`":`+value+`}`, `{"Deep":{"M":{"In":`+value+`}}}`, `{"List":{"L":[`+value+`]}}`)
+		}
+	}
+}
