@@ -209,6 +209,8 @@ func Classify(err error) Class {
 	switch {
 	case errors.As(err, &cancelled) && passing(cancelled):
 		return Transient
+	case errors.As(err, &cancelled) && onlyFor(cancelled, ErrConditionFailed):
+		return Permanent
 	case errors.As(err, &unsent):
 		return Transient
 	case !errors.As(err, &api):

@@ -166,6 +166,7 @@ func TestClassify(t *testing.T) {
 		"SDK, in progress":              {&types.TransactionInProgressException{}, table.Unclassified},
 		"SDK, cancelled for a conflict": {cancelled("None", "TransactionConflict"), table.Transient},
 		"SDK, cancelled for a mistake":  {cancelled("ValidationError", "TransactionConflict"), table.Unclassified},
+		"SDK, cancelled by a condition": {cancelled("None", "ConditionalCheckFailed"), table.Permanent},
 		"SDK, condition":                {&types.ConditionalCheckFailedException{}, table.Permanent},
 		"SDK, replicated":               {&types.ReplicatedWriteConflictException{}, table.Transient},
 		"SDK, collection too large":     {&types.ItemCollectionSizeLimitExceededException{}, table.Permanent},

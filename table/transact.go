@@ -190,13 +190,19 @@ const (
 // passing reports whether a cancelled transaction may succeed as it is: all its
 // reasons are conflicts and lack of capacity.
 func passing(cancelled *types.TransactionCanceledException) bool {
+	return onlyFor(cancelled, ErrConflict, ErrThrottled)
+}
+
+// onlyFor reports whether all reasons of a cancelled transaction are of these
+// kinds.
+func onlyFor(cancelled *types.TransactionCanceledException, kinds ...error) bool {
 	found := false
 	for _, r := range cancelled.CancellationReasons {
 		code := aws.ToString(r.Code)
 		if code == "" || code == reasonNone {
 			continue
 		}
-		if kind := kindOf(code); !errors.Is(kind, ErrConflict) && !errors.Is(kind, ErrThrottled) {
+		if !slices.Contains(kinds, kindOf(code)) {
 			return false
 		}
 		found = true
