@@ -14,6 +14,9 @@ type Event struct {
 	Operation string
 	// Table and Index are what it was sent to; Index is empty for the table.
 	Table, Index string
+	// Batch is how many keys or writes it carried: of a batch and a transaction,
+	// 0 for the other operations.
+	Batch int
 	// Duration is how long it took, the SDK's own retries included.
 	Duration time.Duration
 	// Capacity is what it consumed, in read or write units.
@@ -78,7 +81,7 @@ func send[In, Out any](
 	start := time.Now()
 	out, err := call(ctx, in, options...)
 	event := Event{
-		Operation: r.operation, Table: t.schema.Name, Index: r.index,
+		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in),
 		Duration: time.Since(start), Attempts: r.attempts.failed - failedBefore, Err: err,
 	}
 	if err == nil {
@@ -88,6 +91,27 @@ func send[In, Out any](
 	event.Attempts = max(event.Attempts, 1)
 	t.options.Observe(ctx, event)
 	return out, err
+}
+
+// batchSize returns how many keys or writes a batch or transaction carries, 0 for
+// other requests.
+func batchSize(in any) int {
+	n := 0
+	switch in := in.(type) {
+	case *dynamodb.BatchGetItemInput:
+		for _, request := range in.RequestItems {
+			n += len(request.Keys)
+		}
+	case *dynamodb.BatchWriteItemInput:
+		for _, writes := range in.RequestItems {
+			n += len(writes)
+		}
+	case *dynamodb.TransactGetItemsInput:
+		n = len(in.TransactItems)
+	case *dynamodb.TransactWriteItemsInput:
+		n = len(in.TransactItems)
+	}
+	return n
 }
 
 // returnCapacity asks for consumed capacity if somebody wants to know it.

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 
@@ -65,6 +66,9 @@ func observeEach(t *testing.T, h Harness) {
 			continue
 		}
 		e := got[0]
+		if batch := strings.Contains(e.Operation, "Batch") || strings.Contains(e.Operation, "Transact"); e.Batch > 0 != batch {
+			t.Errorf("%s: batch of %d", call, e.Batch)
+		}
 		if e.Operation != want[call] || e.Table != tbl.Schema().Name || e.Index != "" || e.Attempts != 1 || e.Duration <= 0 {
 			t.Errorf("%s: %+v", call, e)
 		}
@@ -147,5 +151,7 @@ func observeRequests(t *testing.T, h Harness) {
 		t.Errorf("events %+v", got)
 	}
 	seed(t, tbl, 60)
-	equal(t, "events of 60 writes", len(seen.take()), 3)
+	batches := seen.take()
+	equal(t, "events of 60 writes", len(batches), 3)
+	equal(t, "writes in them", batches[0].Batch+batches[1].Batch+batches[2].Batch, 60)
 }
