@@ -1,0 +1,67 @@
+// Package telemetry turns the events of a table into logs, traces, metrics, and
+// a summary of what each access pattern costs.
+//
+// Each part is a [table.Observer], for the Observe option of a table, and [Join]
+// makes one of several:
+//
+//	metrics, err := telemetry.Metrics(nil)
+//	if err != nil {
+//		return err
+//	}
+//	tbl, err := table.New(client, schema, &table.Options{
+//		Observe: telemetry.Join(telemetry.Logs(nil), telemetry.Traces(nil), metrics),
+//	})
+//
+// There is one event for each request to DynamoDB, after it has ended, with the
+// SDK's own retries inside. A page of a filtered query, a batch, or a transaction
+// in conflict can take several requests.
+//
+// # Access patterns
+//
+// A request says what was asked of DynamoDB, not what for. [WithPattern] gives
+// the context the name of the access pattern, and everything in this package
+// tells requests apart by it:
+//
+//	ctx = telemetry.WithPattern(ctx, "list transactions")
+//	page, err := transactions.Query(ctx, q)
+//
+// [Summary] adds up requests, attempts, errors, read and write units, and time
+// by access pattern, for a test that holds an application to its budget, or for
+// a page that shows where the money goes.
+//
+// # Names
+//
+// Names are those of version 1.43.0 of the OpenTelemetry semantic conventions
+// for database clients and for DynamoDB, in logs too:
+//
+//	db.system.name                  aws.dynamodb
+//	db.operation.name               GetItem, Query, …
+//	db.collection.name              the table
+//	db.operation.batch.size         keys or writes, if there are two or more
+//	db.query.summary                the access pattern
+//	db.response.status_code         the HTTP status of a failure
+//	error.type                      see below
+//	aws.dynamodb.table_names        the table, in spans
+//	aws.dynamodb.index_name         the index
+//	aws.dynamodb.consumed_capacity  what was consumed, as JSON, in spans
+//	aws.request_id                  of a failure that DynamoDB has answered
+//
+// The conventions have no names for these:
+//
+//	singletable.attempts                how often the SDK sent it
+//	singletable.error.class             what [table.Classify] says of a failure
+//	singletable.cancellation_reasons    of a cancelled transaction, one for each op
+//	singletable.consumed.read_units     and
+//	singletable.consumed.write_units    in metrics and logs
+//
+// The attributes rpc.system and rpc.service, which the conventions for DynamoDB
+// still list, are deprecated there and not set.
+//
+// error.type is DynamoDB's own name of the error, such as
+// ConditionalCheckFailedException; "timeout" and "canceled" for the ends of the
+// context; "connection" if DynamoDB could not be reached or the connection broke;
+// "_OTHER" for what is left.
+//
+// Neither keys nor values nor texts of errors, which can quote them, are written
+// anywhere.
+package telemetry

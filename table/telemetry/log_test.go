@@ -1,0 +1,147 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/telemetry"
+)
+
+// lines is a log in memory. Lines are without time and duration, which differ
+// from run to run.
+type lines struct{ bytes.Buffer }
+
+func (l *lines) logger() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(&l.Buffer, &slog.HandlerOptions{
+		Level: slog.LevelDebug,
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			switch {
+			case a.Key == slog.TimeKey:
+				return slog.Attr{}
+			case a.Key == "db.client.operation.duration" && a.Value.Float64() > 0:
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+// take returns the lines since the last call.
+func (l *lines) take(t *testing.T) []map[string]any {
+	t.Helper()
+	var all []map[string]any
+	for text := range bytes.Lines(l.Bytes()) {
+		var line map[string]any
+		must(t, json.Unmarshal(text, &line))
+		all = append(all, line)
+	}
+	l.Reset()
+	return all
+}
+
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	var out lines
+	f := open(t, telemetry.Logs(out.logger()), 1)
+	// A line of the log has these, and what the test says.
+	line := func(operation string, rest map[string]any) []map[string]any {
+		all := map[string]any{
+			"level": "DEBUG", "msg": "DynamoDB request", "db.system.name": "aws.dynamodb",
+			"db.operation.name": operation, "db.collection.name": f.Schema().Name, "singletable.attempts": 1.0,
+		}
+		for k, v := range rest {
+			all[k] = v
+		}
+		return []map[string]any{all}
+	}
+	ctx := telemetry.WithPattern(t.Context(), "profile")
+	must(t, f.get(ctx))
+	equal(t, "read", out.take(t), line("GetItem", map[string]any{
+		"db.query.summary": "profile", "singletable.consumed.read_units": 0.5,
+	}))
+	_, err := table.QueryPage[table.Item](t.Context(), f.Table, table.Query{Index: "GSI1", PK: "G"})
+	must(t, err)
+	equal(t, "index", out.take(t), line("Query", map[string]any{
+		"aws.dynamodb.index_name": "GSI1", "singletable.consumed.read_units": 0.5,
+	}))
+	must(t, f.BatchWrite(t.Context(), table.Put(absent, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
+	equal(t, "batch", out.take(t), line("BatchWriteItem", map[string]any{
+		"db.operation.batch.size": 2.0, "singletable.consumed.write_units": 2.0,
+	}))
+}
+
+func TestLogsOfFailures(t *testing.T) {
+	t.Parallel()
+	var out lines
+	f := open(t, telemetry.Logs(out.logger()), 1)
+	want := map[string]map[string]any{
+		"ConditionalCheckFailedException": {
+			"level": "INFO", "db.operation.name": "PutItem",
+			"singletable.error.class": "permanent", "db.response.status_code": "400",
+		},
+		"TransactionCanceledException": {
+			"level": "INFO", "db.operation.name": "TransactWriteItems", "db.operation.batch.size": 2.0,
+			"singletable.cancellation_reasons": []any{"None", "ConditionalCheckFailed"},
+			"singletable.error.class":          "permanent", "db.response.status_code": "400",
+		},
+		"ProvisionedThroughputExceededException": {
+			"level": "WARN", "singletable.error.class": "transient", "db.response.status_code": "400",
+		},
+		"AccessDeniedException": {
+			"level": "ERROR", "singletable.error.class": "unclassified", "db.response.status_code": "400",
+			"aws.request_id": "REQUEST-1",
+		},
+		"InternalServerError": {
+			"level": "WARN", "singletable.error.class": "transient", "db.response.status_code": "500",
+		},
+		"connection": {"level": "WARN", "singletable.error.class": "transient"},
+		"canceled":   {"level": "INFO", "singletable.error.class": "transient"},
+	}
+	for name, call := range f.failures() {
+		if call(t.Context()) == nil {
+			t.Errorf("%s: no error", name)
+		}
+		if strings.Contains(out.String(), secret) {
+			t.Errorf("%s: what it was about is in the log: %s", name, &out)
+		}
+		line := map[string]any{
+			"msg": "DynamoDB request", "db.system.name": "aws.dynamodb", "db.operation.name": "GetItem",
+			"db.collection.name": f.Schema().Name, "singletable.attempts": 1.0, "error.type": name,
+		}
+		for k, v := range want[name] {
+			line[k] = v
+		}
+		got := out.take(t)
+		if id, ok := got[0]["aws.request_id"]; ok && id != "REQUEST-1" {
+			delete(got[0], "aws.request_id") // the engine's own
+		}
+		equal(t, name, got, []map[string]any{line})
+	}
+}
+
+func TestLogsBelowTheLevelAreNotMade(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	f := open(t, telemetry.Logs(slog.New(slog.NewTextHandler(&out, nil))), 3)
+	must(t, f.get(t.Context()))
+	equal(t, "log of a success", out.String(), "")
+}
+
+func TestTimeoutsHaveAType(t *testing.T) {
+	t.Parallel()
+	var out lines
+	f := open(t, telemetry.Logs(out.logger()), 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	if f.get(ctx) == nil {
+		t.Error("no error")
+	}
+	got := out.take(t)[0]
+	equal(t, "line", []any{got["level"], got["error.type"]}, []any{"WARN", "timeout"})
+}

@@ -1,0 +1,74 @@
+package telemetry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/semconv/v1.43.0/dbconv"
+
+	"github.com/singletable/singletable/table"
+)
+
+// buckets are those that the semantic conventions ask for, in seconds.
+var buckets = metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
+
+// Metrics returns an observer that measures each request: the histogram
+// db.client.operation.duration in seconds, and the counters
+// singletable.consumed.read_units and singletable.consumed.write_units, all by
+// operation, table, index and access pattern. The provider is by default the
+// global one. The attributes are added to each measurement, such as
+// semconv.ServerAddress.
+//
+// Units that failed requests consume, as writes with failed conditions do, are
+// not known and not counted.
+func Metrics(provider metric.MeterProvider, attributes ...attribute.KeyValue) (table.Observer, error) {
+	if provider == nil {
+		provider = otel.GetMeterProvider()
+	}
+	m, err := newMeters(provider.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	attributes = slices.Clone(attributes)
+	return func(ctx context.Context, e table.Event) {
+		m.record(ctx, e, slices.Concat(attributes, target(ctx, e)))
+	}, nil
+}
+
+// meters are the instruments of [Metrics].
+type meters struct {
+	duration              metric.Float64Histogram
+	readUnits, writeUnits metric.Float64Counter
+}
+
+func newMeters(meter metric.Meter) (m meters, err error) {
+	duration, err := dbconv.NewClientOperationDuration(meter, buckets)
+	if err != nil {
+		return m, err
+	}
+	m.duration = duration.Inst()
+	m.readUnits, err = meter.Float64Counter(string(readUnitsKey),
+		metric.WithUnit("{unit}"), metric.WithDescription("Read units that DynamoDB has charged."))
+	if err != nil {
+		return m, err
+	}
+	m.writeUnits, err = meter.Float64Counter(string(writeUnitsKey),
+		metric.WithUnit("{unit}"), metric.WithDescription("Write units that DynamoDB has charged."))
+	return m, err
+}
+
+func (m meters) record(ctx context.Context, e table.Event, attrs []attribute.KeyValue) {
+	m.duration.Record(ctx, e.Duration.Seconds(), metric.WithAttributes(slices.Concat(attrs, failure(e.Err))...))
+	read, write := units(e)
+	if read > 0 {
+		m.readUnits.Add(ctx, read, metric.WithAttributes(attrs...))
+	}
+	if write > 0 {
+		m.writeUnits.Add(ctx, write, metric.WithAttributes(attrs...))
+	}
+}

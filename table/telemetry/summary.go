@@ -1,0 +1,136 @@
+package telemetry
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/singletable/singletable/table"
+)
+
+// maxRows bounds the memory of a [Summary] whose patterns have ids in their names.
+const maxRows = 1000
+
+// OtherPatterns is the pattern of the rows that stand for all patterns for which
+// a [Summary] has no room.
+const OtherPatterns = "(other)"
+
+// Summary adds up what requests cost, by access pattern (see [WithPattern]),
+// operation and index. Its method Observe is for the Observe option of a table.
+// Several tables need several of them.
+//
+// It has room for 1,000 rows; what comes after that is added to rows of the
+// pattern [OtherPatterns]. The zero value is ready for use and must not be copied
+// after that. It is safe for concurrent use.
+type Summary struct {
+	mu   sync.Mutex
+	rows map[rowKey]Row
+}
+
+// Row is the sum over the requests of one access pattern with one operation.
+type Row struct {
+	// Pattern is the name of the access pattern; empty for requests without.
+	Pattern string
+	// Operation is the name of the DynamoDB operation: GetItem, Query, …
+	Operation string
+	// Index is the index that was read; empty for the table.
+	Index string
+
+	// Requests is how many requests were made, Attempts how often they were
+	// sent with the SDK's retries, and Errors how many of them failed.
+	Requests, Attempts, Errors int
+	// ReadUnits and WriteUnits are what the successful ones consumed.
+	ReadUnits, WriteUnits float64
+	// Duration is how long all of them took together, and Slowest the longest.
+	Duration, Slowest time.Duration
+}
+
+type rowKey struct{ pattern, operation, index string }
+
+// Observe adds the event of one request. It is a [table.Observer].
+func (s *Summary) Observe(ctx context.Context, e table.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rows == nil {
+		s.rows = make(map[rowKey]Row)
+	}
+	key := rowKey{Pattern(ctx), e.Operation, e.Index}
+	if _, ok := s.rows[key]; !ok && len(s.rows) >= maxRows {
+		key.pattern = OtherPatterns
+	}
+	failed := 0
+	if e.Err != nil {
+		failed = 1
+	}
+	read, write := units(e)
+	s.rows[key] = s.rows[key].plus(Row{
+		Pattern: key.pattern, Operation: key.operation, Index: key.index,
+		Requests: 1, Attempts: e.Attempts, Errors: failed,
+		ReadUnits: read, WriteUnits: write,
+		Duration: e.Duration, Slowest: e.Duration,
+	})
+}
+
+// plus adds to r what was counted in other, and takes over its names.
+func (r Row) plus(other Row) Row {
+	other.Requests += r.Requests
+	other.Attempts += r.Attempts
+	other.Errors += r.Errors
+	other.ReadUnits += r.ReadUnits
+	other.WriteUnits += r.WriteUnits
+	other.Duration += r.Duration
+	other.Slowest = max(r.Slowest, other.Slowest)
+	return other
+}
+
+// Rows returns what was added up so far, in the order of pattern, operation and
+// index.
+func (s *Summary) Rows() []Row {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.SortedFunc(maps.Values(s.rows), func(a, b Row) int {
+		return cmp.Or(
+			strings.Compare(a.Pattern, b.Pattern),
+			strings.Compare(a.Operation, b.Operation),
+			strings.Compare(a.Index, b.Index),
+		)
+	})
+}
+
+// WriteTo writes the rows as a table for people to read, with a last line for all
+// of them together. It implements [io.WriterTo].
+func (s *Summary) WriteTo(w io.Writer) (int64, error) {
+	var b bytes.Buffer
+	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "pattern\toperation\tindex\trequests\tattempts\terrors\tread units\twrite units\tmean\tslowest")
+	var total Row
+	for _, r := range s.Rows() {
+		r.write(tw)
+		total = total.plus(r)
+	}
+	total.Pattern, total.Operation, total.Index = "total", "", ""
+	total.write(tw)
+	_ = tw.Flush() // to memory
+	return b.WriteTo(w)
+}
+
+func (r Row) write(w io.Writer) {
+	mean := r.Duration / time.Duration(max(r.Requests, 1))
+	fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%g\t%g\t%v\t%v\n", cmp.Or(r.Pattern, "-"), cmp.Or(r.Operation, "-"), cmp.Or(r.Index, "-"),
+		r.Requests, r.Attempts, r.Errors, r.ReadUnits, r.WriteUnits, mean.Round(time.Microsecond), r.Slowest.Round(time.Microsecond))
+}
+
+// String returns the table that [Summary.WriteTo] writes.
+func (s *Summary) String() string {
+	var b strings.Builder
+	_, _ = s.WriteTo(&b) // a Builder has no errors
+	return b.String()
+}
