@@ -3,8 +3,8 @@
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK   := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-MODULES  := . ./examples ./internal/benchmarks
-PACKAGES := ./... ./examples/... ./internal/benchmarks/...
+MODULES  := . ./table/telemetry ./examples ./internal/benchmarks
+PACKAGES := ./... ./table/telemetry/... ./examples/... ./internal/benchmarks/...
 FUZZTIME ?= 10s
 
 .PHONY: help
@@ -17,7 +17,7 @@ run: ## Run the quickstart on a local engine
 
 .PHONY: test
 test: ## Run the tests on a local engine
-	go test ./... ./examples/...
+	go test ./... ./table/telemetry/... ./examples/...
 
 .PHONY: race
 race: ## Run all tests with the race detector
