@@ -1,0 +1,69 @@
+package tabletest_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func TestTranscript(t *testing.T) {
+	t.Parallel()
+	request := func(operation, body string) tabletest.Request {
+		return tabletest.Request{Operation: operation, Body: json.RawMessage(body)}
+	}
+	for name, tt := range map[string]struct {
+		requests []tabletest.Request
+		replacer *strings.Replacer
+		want     string
+	}{
+		"none": {},
+		"members in order": {
+			requests: []tabletest.Request{request("Query", `{"TableName":"T-1","Limit":12345678901234567890,"Key":"#a >= :b"}`)},
+			want: `{
+  "Query": {
+    "Key": "#a >= :b",
+    "Limit": 12345678901234567890,
+    "TableName": "T-1"
+  }
+}
+`,
+		},
+		"replaced": {
+			requests: []tabletest.Request{
+				request("TransactWriteItems", `{"ClientRequestToken":"ABC","TableName":"T-1"}`),
+				request("GetItem", `{"TableName":"T-1"}`),
+			},
+			replacer: strings.NewReplacer("T-1", "Orders"),
+			want: `{
+  "TransactWriteItems": {
+    "ClientRequestToken": "TOKEN",
+    "TableName": "Orders"
+  }
+}
+{
+  "GetItem": {
+    "TableName": "Orders"
+  }
+}
+`,
+		},
+		"not JSON": {
+			requests: []tabletest.Request{request("GetItem", `{"half":`), request("GetItem", "")},
+			want: `{
+  "GetItem": "{\"half\":"
+}
+{
+  "GetItem": ""
+}
+`,
+		},
+	} {
+		if diff := cmp.Diff(tt.want, tabletest.Transcript(tt.requests, tt.replacer)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
