@@ -3,11 +3,13 @@ package tabletest_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/singletable/singletable/table/tabletest"
@@ -60,10 +62,12 @@ func script(t *testing.T, bin, name, body string) {
 	}
 }
 
-// npmOf puts an npm client on the machine's PATH that installs one file.
-func npmOf(t *testing.T, bin, file string) {
+// npmOf puts an npm client on the machine's PATH that installs one file, after
+// other commands.
+func npmOf(t *testing.T, bin, file string, before ...string) {
 	t.Helper()
-	script(t, bin, "npm", `set -e
+	script(t, bin, "npm", strings.Join(before, "\n")+`
+set -e
 test "$1 $2" = "install --prefix"
 case "$*" in *' @dynoxide/linux-x64@1.2.1 '*) ;; *) exit 1 ;; esac
 mkdir -p "$3/node_modules/@dynoxide/linux-x64"
@@ -113,13 +117,32 @@ func startAndClose(t *testing.T) string {
 	return stderr.String()
 }
 
+// TestInstallAtOnce starts as many processes as go test may, on a machine whose
+// cache is empty. Their npm clients wait for each other, so that all of them
+// install and none finds the engine of another.
 func TestInstallAtOnce(t *testing.T) {
+	const processes = 6
 	engine := realEngine(t)
 	bin, cache := emptyMachine(t)
-	npmOf(t, bin, engine)
+	arrived, leave := pipe(t, filepath.Join(bin, "arrived")), pipe(t, filepath.Join(bin, "leave"))
+	npmOf(t, bin, engine, "echo >>'"+arrived.Name()+"'", "read line <'"+leave.Name()+"'")
 	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() { startAndClose(t) })
+	for range processes {
+		wg.Go(func() {
+			if stderr := startAndClose(t); strings.Count(stderr, "installing") != 1 {
+				t.Errorf("standard error: %q; want that it installs", stderr)
+			}
+		})
+	}
+	go func() {
+		wg.Wait()
+		_ = arrived.Close() // ends the reading below if a process has failed before
+	}()
+	if _, err := io.ReadFull(arrived, make([]byte, processes)); err != nil {
+		t.Errorf("not all processes have come to install: %v", err)
+	}
+	if _, err := leave.WriteString(strings.Repeat("\n", processes)); err != nil {
+		t.Error(err)
 	}
 	wg.Wait()
 	files, err := os.ReadDir(filepath.Dir(filepath.Join(cache, installed)))
@@ -129,6 +152,20 @@ func TestInstallAtOnce(t *testing.T) {
 	if len(files) != 1 {
 		t.Errorf("left in the cache: %v; want the engine alone", files)
 	}
+}
+
+// pipe makes a named pipe that stays open when another process closes it.
+func pipe(t *testing.T, name string) *os.File {
+	t.Helper()
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
 }
 
 func TestStartReplacesADamagedCopy(t *testing.T) {
