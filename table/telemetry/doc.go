@@ -1,15 +1,13 @@
-// Package telemetry turns the events of a table into logs, traces, metrics, and
-// a summary of what each access pattern costs.
+// Package telemetry turns the events of a table into logs, and into a summary of
+// what each access pattern costs. Package oteltable, below this one, makes traces
+// and metrics of them for OpenTelemetry.
 //
 // Each part is a [table.Observer], for the Observe option of a table, and [Join]
 // makes one of several:
 //
-//	metrics, err := telemetry.Metrics(nil)
-//	if err != nil {
-//		return err
-//	}
+//	var summary telemetry.Summary
 //	tbl, err := table.New(client, schema, &table.Options{
-//		Observe: telemetry.Join(telemetry.Logs(nil), telemetry.Traces(nil), metrics),
+//		Observe: telemetry.Join(telemetry.Logs(nil), oteltable.Traces(nil), summary.Observe),
 //	})
 //
 // There is one event for each request to DynamoDB, after it has ended, with the
@@ -19,8 +17,8 @@
 // # Access patterns
 //
 // A request says what was asked of DynamoDB, not what for. [WithPattern] gives
-// the context the name of the access pattern, and everything in this package
-// tells requests apart by it:
+// the context the name of the access pattern, and every observer here tells
+// requests apart by it:
 //
 //	ctx = telemetry.WithPattern(ctx, "list transactions")
 //	page, err := transactions.Query(ctx, q)

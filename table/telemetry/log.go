@@ -6,10 +6,8 @@ import (
 	"log/slog"
 	"slices"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/semconv/v1.43.0/dbconv"
-
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/telemetry/internal/attributes"
 )
 
 // Logs returns an observer that writes a line for each request to the logger, by
@@ -30,7 +28,7 @@ func Logs(logger *slog.Logger) table.Observer {
 			l = slog.Default()
 		}
 		if lvl := level(e.Err); l.Enabled(ctx, lvl) {
-			l.LogAttrs(ctx, lvl, "DynamoDB request", logAttributes(ctx, e)...)
+			l.LogAttrs(ctx, lvl, "DynamoDB request", describe(ctx, e)...)
 		}
 	}
 }
@@ -48,19 +46,16 @@ func level(err error) slog.Level {
 	return slog.LevelError
 }
 
-func logAttributes(ctx context.Context, e table.Event) []slog.Attr {
-	all := slices.Concat(target(ctx, e), failure(e.Err), details(e))
-	all = append(all, attribute.Float64(dbconv.ClientOperationDuration{}.Name(), e.Duration.Seconds()))
-	read, write := units(e)
+// describe returns all there is to say of a request.
+func describe(ctx context.Context, e table.Event) []slog.Attr {
+	attrs := slices.Concat(attributes.Target(Pattern(ctx), e), attributes.Failure(e.Err), attributes.Details(e))
+	attrs = append(attrs, slog.Float64(attributes.Duration, e.Duration.Seconds()))
+	read, write := attributes.Units(e)
 	if read > 0 {
-		all = append(all, readUnitsKey.Float64(read))
+		attrs = append(attrs, slog.Float64(attributes.ReadUnits, read))
 	}
 	if write > 0 {
-		all = append(all, writeUnitsKey.Float64(write))
-	}
-	attrs := make([]slog.Attr, len(all))
-	for i, a := range all {
-		attrs[i] = slog.Any(string(a.Key), a.Value.AsInterface())
+		attrs = append(attrs, slog.Float64(attributes.WriteUnits, write))
 	}
 	return attrs
 }

@@ -2,7 +2,6 @@ package telemetry_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
+	"github.com/singletable/singletable/table/telemetry/internal/fixture"
 )
 
 // lines is a log in memory. Lines are without time and duration, which differ
@@ -38,7 +38,7 @@ func (l *lines) take(t *testing.T) []map[string]any {
 	var all []map[string]any
 	for text := range bytes.Lines(l.Bytes()) {
 		var line map[string]any
-		must(t, json.Unmarshal(text, &line))
+		fixture.Must(t, json.Unmarshal(text, &line))
 		all = append(all, line)
 	}
 	l.Reset()
@@ -48,7 +48,7 @@ func (l *lines) take(t *testing.T) []map[string]any {
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	var out lines
-	f := open(t, telemetry.Logs(out.logger()), 1)
+	f := fixture.Open(t, telemetry.Logs(out.logger()), 1)
 	// A line of the log has these, and what the test says.
 	line := func(operation string, rest map[string]any) []map[string]any {
 		all := map[string]any{
@@ -61,17 +61,17 @@ func TestLogs(t *testing.T) {
 		return []map[string]any{all}
 	}
 	ctx := telemetry.WithPattern(t.Context(), "profile")
-	must(t, f.get(ctx))
-	equal(t, "read", out.take(t), line("GetItem", map[string]any{
+	fixture.Must(t, f.Get(ctx))
+	fixture.Equal(t, "read", out.take(t), line("GetItem", map[string]any{
 		"db.query.summary": "profile", "singletable.consumed.read_units": 0.5,
 	}))
 	_, err := table.QueryPage[table.Item](t.Context(), f.Table, table.Query{Index: "GSI1", PK: "G"})
-	must(t, err)
-	equal(t, "index", out.take(t), line("Query", map[string]any{
+	fixture.Must(t, err)
+	fixture.Equal(t, "index", out.take(t), line("Query", map[string]any{
 		"aws.dynamodb.index_name": "GSI1", "singletable.consumed.read_units": 0.5,
 	}))
-	must(t, f.BatchWrite(t.Context(), table.Put(absent, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
-	equal(t, "batch", out.take(t), line("BatchWriteItem", map[string]any{
+	fixture.Must(t, f.BatchWrite(t.Context(), table.Put(fixture.Absent, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
+	fixture.Equal(t, "batch", out.take(t), line("BatchWriteItem", map[string]any{
 		"db.operation.batch.size": 2.0, "singletable.consumed.write_units": 2.0,
 	}))
 }
@@ -79,7 +79,7 @@ func TestLogs(t *testing.T) {
 func TestLogsOfFailures(t *testing.T) {
 	t.Parallel()
 	var out lines
-	f := open(t, telemetry.Logs(out.logger()), 1)
+	f := fixture.Open(t, telemetry.Logs(out.logger()), 1)
 	want := map[string]map[string]any{
 		"ConditionalCheckFailedException": {
 			"level": "INFO", "db.operation.name": "PutItem",
@@ -95,19 +95,21 @@ func TestLogsOfFailures(t *testing.T) {
 		},
 		"AccessDeniedException": {
 			"level": "ERROR", "singletable.error.class": "unclassified", "db.response.status_code": "400",
-			"aws.request_id": "REQUEST-1",
+			"aws.request_id": fixture.RequestID,
 		},
 		"InternalServerError": {
 			"level": "WARN", "singletable.error.class": "transient", "db.response.status_code": "500",
 		},
 		"connection": {"level": "WARN", "singletable.error.class": "transient"},
+		"timeout":    {"level": "WARN", "singletable.error.class": "transient"},
+		"_OTHER":     {"level": "ERROR", "singletable.error.class": "unclassified", "db.response.status_code": "200"},
 		"canceled":   {"level": "INFO", "singletable.error.class": "transient"},
 	}
-	for name, call := range f.failures() {
+	for name, call := range f.Failures() {
 		if call(t.Context()) == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if strings.Contains(out.String(), secret) {
+		if strings.Contains(out.String(), fixture.Secret) {
 			t.Errorf("%s: what it was about is in the log: %s", name, &out)
 		}
 		line := map[string]any{
@@ -118,30 +120,28 @@ func TestLogsOfFailures(t *testing.T) {
 			line[k] = v
 		}
 		got := out.take(t)
-		if id, ok := got[0]["aws.request_id"]; ok && id != "REQUEST-1" {
+		if id, ok := got[0]["aws.request_id"]; ok && id != fixture.RequestID {
 			delete(got[0], "aws.request_id") // the engine's own
 		}
-		equal(t, name, got, []map[string]any{line})
+		fixture.Equal(t, name, got, []map[string]any{line})
 	}
 }
 
 func TestLogsBelowTheLevelAreNotMade(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	f := open(t, telemetry.Logs(slog.New(slog.NewTextHandler(&out, nil))), 3)
-	must(t, f.get(t.Context()))
-	equal(t, "log of a success", out.String(), "")
+	f := fixture.Open(t, telemetry.Logs(slog.New(slog.NewTextHandler(&out, nil))), 3)
+	fixture.Must(t, f.Get(t.Context()))
+	fixture.Equal(t, "log of a success", out.String(), "")
 }
 
-func TestTimeoutsHaveAType(t *testing.T) {
-	t.Parallel()
+// TestLogsGoToTheDefaultLogger is the only test that sets it.
+func TestLogsGoToTheDefaultLogger(t *testing.T) {
 	var out lines
-	f := open(t, telemetry.Logs(out.logger()), 1)
-	ctx, cancel := context.WithTimeout(t.Context(), 0)
-	defer cancel()
-	if f.get(ctx) == nil {
-		t.Error("no error")
-	}
-	got := out.take(t)[0]
-	equal(t, "line", []any{got["level"], got["error.type"]}, []any{"WARN", "timeout"})
+	before := slog.Default()
+	t.Cleanup(func() { slog.SetDefault(before) })
+	observe := telemetry.Logs(nil)
+	slog.SetDefault(out.logger())
+	observe(t.Context(), table.Event{Operation: "GetItem", Duration: 1})
+	fixture.Equal(t, "lines", len(out.take(t)), 1)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/telemetry/internal/attributes"
 )
 
 // maxRows bounds the memory of a [Summary] whose patterns have ids in their names.
@@ -70,7 +71,7 @@ func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	if e.Err != nil {
 		failed = 1
 	}
-	read, write := units(e)
+	read, write := attributes.Units(e)
 	s.rows[key] = s.rows[key].plus(Row{
 		Pattern: key.pattern, Operation: key.operation, Index: key.index,
 		Requests: 1, Attempts: e.Attempts, Errors: failed,

@@ -1,4 +1,4 @@
-package telemetry
+package oteltable
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"go.opentelemetry.io/otel/semconv/v1.43.0/dbconv"
 
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/telemetry"
+	"github.com/singletable/singletable/table/telemetry/internal/attributes"
 )
 
 // buckets are those that the semantic conventions ask for, in seconds.
@@ -26,17 +28,17 @@ var buckets = metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1,
 //
 // Units that failed requests consume, as writes with failed conditions do, are
 // not known and not counted.
-func Metrics(provider metric.MeterProvider, attributes ...attribute.KeyValue) (table.Observer, error) {
+func Metrics(provider metric.MeterProvider, extra ...attribute.KeyValue) (table.Observer, error) {
 	if provider == nil {
 		provider = otel.GetMeterProvider()
 	}
 	m, err := newMeters(provider.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL)))
 	if err != nil {
-		return nil, fmt.Errorf("telemetry: %w", err)
+		return nil, fmt.Errorf("oteltable: %w", err)
 	}
-	attributes = slices.Clone(attributes)
+	extra = slices.Clone(extra)
 	return func(ctx context.Context, e table.Event) {
-		m.record(ctx, e, slices.Concat(attributes, target(ctx, e)))
+		m.record(ctx, e, slices.Concat(extra, keyValues(attributes.Target(telemetry.Pattern(ctx), e))))
 	}, nil
 }
 
@@ -52,23 +54,24 @@ func newMeters(meter metric.Meter) (m meters, err error) {
 		return m, err
 	}
 	m.duration = duration.Inst()
-	m.readUnits, err = meter.Float64Counter(string(readUnitsKey),
+	m.readUnits, err = meter.Float64Counter(attributes.ReadUnits,
 		metric.WithUnit("{unit}"), metric.WithDescription("Read units that DynamoDB has charged."))
 	if err != nil {
 		return m, err
 	}
-	m.writeUnits, err = meter.Float64Counter(string(writeUnitsKey),
+	m.writeUnits, err = meter.Float64Counter(attributes.WriteUnits,
 		metric.WithUnit("{unit}"), metric.WithDescription("Write units that DynamoDB has charged."))
 	return m, err
 }
 
-func (m meters) record(ctx context.Context, e table.Event, attrs []attribute.KeyValue) {
-	m.duration.Record(ctx, e.Duration.Seconds(), metric.WithAttributes(slices.Concat(attrs, failure(e.Err))...))
-	read, write := units(e)
+func (m meters) record(ctx context.Context, e table.Event, target []attribute.KeyValue) {
+	failure := keyValues(attributes.Failure(e.Err))
+	m.duration.Record(ctx, e.Duration.Seconds(), metric.WithAttributes(slices.Concat(target, failure)...))
+	read, write := attributes.Units(e)
 	if read > 0 {
-		m.readUnits.Add(ctx, read, metric.WithAttributes(attrs...))
+		m.readUnits.Add(ctx, read, metric.WithAttributes(target...))
 	}
 	if write > 0 {
-		m.writeUnits.Add(ctx, write, metric.WithAttributes(attrs...))
+		m.writeUnits.Add(ctx, write, metric.WithAttributes(target...))
 	}
 }

@@ -1,4 +1,4 @@
-package telemetry_test
+package oteltable_test
 
 import (
 	"fmt"
@@ -16,6 +16,8 @@ import (
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 	"github.com/singletable/singletable/table/telemetry"
+	"github.com/singletable/singletable/table/telemetry/internal/fixture"
+	"github.com/singletable/singletable/table/telemetry/oteltable"
 )
 
 // recorder returns a provider whose spans are kept in memory.
@@ -37,15 +39,15 @@ func values(attributes []attribute.KeyValue) map[string]any {
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorder(t)
-	f := open(t, telemetry.Traces(provider, semconv.ServerAddress("dynamodb.example")), 3)
+	f := fixture.Open(t, oteltable.Traces(provider, semconv.ServerAddress("dynamodb.example")), 3)
 	ctx, parent := provider.Tracer("test").Start(t.Context(), "parent")
 	name := f.Schema().Name
 
-	f.faults.Next("GetItem", tabletest.Throttle())
-	must(t, f.get(ctx))
+	f.Faults.Next("GetItem", tabletest.Throttle())
+	fixture.Must(t, f.Get(ctx))
 	_, err := table.QueryPage[table.Item](telemetry.WithPattern(ctx, "newest"), f.Table, table.Query{Index: "GSI1", PK: "G"})
-	must(t, err)
-	must(t, f.BatchWrite(ctx, table.Put(profile, nil), table.Put(absent, nil)))
+	fixture.Must(t, err)
+	fixture.Must(t, f.BatchWrite(ctx, table.Put(fixture.Profile, nil), table.Put(fixture.Absent, nil)))
 
 	want := []struct {
 		name       string
@@ -62,8 +64,8 @@ func TestTraces(t *testing.T) {
 		}},
 		{"BatchWriteItem " + name, map[string]any{
 			"db.operation.name": "BatchWriteItem", "singletable.attempts": int64(1),
-			"db.operation.batch.size":        int64(2),
-			"aws.dynamodb.consumed_capacity": []string{fmt.Sprintf(`{"TableName":"%s","CapacityUnits":2}`, name)},
+			string(semconv.DBOperationBatchSizeKey): int64(2),
+			"aws.dynamodb.consumed_capacity":        []string{fmt.Sprintf(`{"TableName":"%s","CapacityUnits":2}`, name)},
 		}},
 	}
 	ended := spans.Ended()
@@ -76,12 +78,12 @@ func TestTraces(t *testing.T) {
 		w.attributes["db.collection.name"] = name
 		w.attributes["aws.dynamodb.table_names"] = []string{name}
 		w.attributes["server.address"] = "dynamodb.example"
-		equal(t, "name", span.Name(), w.name)
-		equal(t, w.name, values(span.Attributes()), w.attributes)
-		equal(t, w.name+": kind", span.SpanKind(), trace.SpanKindClient)
-		equal(t, w.name+": status", span.Status(), sdktrace.Status{})
-		equal(t, w.name+": parent", span.Parent().SpanID(), parent.SpanContext().SpanID())
-		equal(t, w.name+": schema", span.InstrumentationScope().SchemaURL, semconv.SchemaURL)
+		fixture.Equal(t, "name", span.Name(), w.name)
+		fixture.Equal(t, w.name, values(span.Attributes()), w.attributes)
+		fixture.Equal(t, w.name+": kind", span.SpanKind(), trace.SpanKindClient)
+		fixture.Equal(t, w.name+": status", span.Status(), sdktrace.Status{})
+		fixture.Equal(t, w.name+": parent", span.Parent().SpanID(), parent.SpanContext().SpanID())
+		fixture.Equal(t, w.name+": schema", span.InstrumentationScope().SchemaURL, semconv.SchemaURL)
 	}
 }
 
@@ -91,10 +93,10 @@ func TestSpansCoverTheRequest(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorder(t)
 	before := time.Now()
-	telemetry.Traces(provider)(t.Context(), table.Event{Operation: "GetItem", Table: "AppCore", Duration: time.Hour})
+	oteltable.Traces(provider)(t.Context(), table.Event{Operation: "GetItem", Table: "AppCore", Duration: time.Hour})
 	after := time.Now()
 	span := spans.Ended()[0]
-	equal(t, "duration", span.EndTime().Sub(span.StartTime()), time.Hour)
+	fixture.Equal(t, "duration", span.EndTime().Sub(span.StartTime()), time.Hour)
 	if span.EndTime().Before(before) || span.EndTime().After(after) {
 		t.Errorf("end %v, want between %v and %v", span.EndTime(), before, after)
 	}
@@ -103,8 +105,8 @@ func TestSpansCoverTheRequest(t *testing.T) {
 func TestTracesOfFailures(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorder(t)
-	f := open(t, telemetry.Traces(provider), 1)
-	for name, call := range f.failures() {
+	f := fixture.Open(t, oteltable.Traces(provider), 1)
+	for name, call := range f.Failures() {
 		if call(t.Context()) == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -115,10 +117,10 @@ func TestTracesOfFailures(t *testing.T) {
 			continue
 		}
 		got := values(ended[0].Attributes())
-		equal(t, name, got["error.type"], any(name))
-		equal(t, name+": status", ended[0].Status(), sdktrace.Status{Code: codes.Error})
-		equal(t, name+": events", len(ended[0].Events()), 0)
-		if text := fmt.Sprint(ended[0].Name(), got); strings.Contains(text, secret) {
+		fixture.Equal(t, name, got["error.type"], any(name))
+		fixture.Equal(t, name+": status", ended[0].Status(), sdktrace.Status{Code: codes.Error})
+		fixture.Equal(t, name+": events", len(ended[0].Events()), 0)
+		if text := fmt.Sprint(ended[0].Name(), got); strings.Contains(text, fixture.Secret) {
 			t.Errorf("%s: what it was about is in the span: %s", name, text)
 		}
 		if _, ok := got["aws.dynamodb.consumed_capacity"]; ok {
@@ -130,7 +132,7 @@ func TestTracesOfFailures(t *testing.T) {
 func TestTracesThatAreNotSampled(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorder(t, sdktrace.WithSampler(sdktrace.NeverSample()))
-	f := open(t, telemetry.Traces(provider), 3)
-	must(t, f.get(t.Context()))
-	equal(t, "spans", len(spans.Ended()), 0)
+	f := fixture.Open(t, oteltable.Traces(provider), 3)
+	fixture.Must(t, f.Get(t.Context()))
+	fixture.Equal(t, "spans", len(spans.Ended()), 0)
 }

@@ -1,4 +1,4 @@
-package telemetry
+package oteltable
 
 import (
 	"context"
@@ -13,51 +13,54 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/telemetry"
+	"github.com/singletable/singletable/table/telemetry/internal/attributes"
 )
 
 // scope is the name under which spans and metrics are made.
-const scope = "github.com/singletable/singletable/table/telemetry"
+const scope = "github.com/singletable/singletable/table/telemetry/oteltable"
 
 // Traces returns an observer that makes a client span of each request, a child
 // of the span in the context. The provider is by default the global one. The
 // attributes are added to each span: semconv.ServerAddress and
 // semconv.CloudRegion are known to the application only.
 //
-// A span has the name of the access pattern (see [WithPattern]), or else that of
-// the operation and the table. It is made when the request has ended, so spans
-// of the HTTP client beneath are its siblings and not its children.
-func Traces(provider trace.TracerProvider, attributes ...attribute.KeyValue) table.Observer {
+// A span has the name of the access pattern (see [telemetry.WithPattern]), or
+// else that of the operation and the table. It is made when the request has
+// ended, so spans of the HTTP client beneath are its siblings and not its
+// children.
+func Traces(provider trace.TracerProvider, extra ...attribute.KeyValue) table.Observer {
 	if provider == nil {
 		provider = otel.GetTracerProvider()
 	}
 	tracer := provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL))
-	attributes = slices.Clone(attributes)
+	extra = slices.Clone(extra)
 	return func(ctx context.Context, e table.Event) {
 		end := time.Now()
 		// What samplers look at is there from the start.
 		_, span := tracer.Start(ctx, spanName(ctx, e),
 			trace.WithSpanKind(trace.SpanKindClient),
 			trace.WithTimestamp(end.Add(-e.Duration)),
-			trace.WithAttributes(attributes...),
-			trace.WithAttributes(target(ctx, e)...),
+			trace.WithAttributes(extra...),
+			trace.WithAttributes(keyValues(attributes.Target(telemetry.Pattern(ctx), e))...),
 			trace.WithAttributes(semconv.AWSDynamoDBTableNames(e.Table)))
 		defer span.End(trace.WithTimestamp(end))
 		if !span.IsRecording() {
 			return
 		}
-		span.SetAttributes(failure(e.Err)...)
-		span.SetAttributes(details(e)...)
+		span.SetAttributes(keyValues(attributes.Failure(e.Err))...)
+		span.SetAttributes(keyValues(attributes.Details(e))...)
 		if e.Capacity > 0 {
 			span.SetAttributes(semconv.AWSDynamoDBConsumedCapacity(consumed(e)))
 		}
 		if e.Err != nil {
-			span.SetStatus(codes.Error, "")
+			span.SetStatus(codes.Error, "") // the text can quote values
 		}
 	}
 }
 
 func spanName(ctx context.Context, e table.Event) string {
-	if pattern := Pattern(ctx); pattern != "" {
+	if pattern := telemetry.Pattern(ctx); pattern != "" {
 		return pattern
 	}
 	return e.Operation + " " + e.Table
@@ -66,7 +69,7 @@ func spanName(ctx context.Context, e table.Event) string {
 // consumed returns the JSON of the answer's ConsumedCapacity, as far as it was
 // asked for.
 func consumed(e table.Event) string {
-	text, _ := json.Marshal(struct { // two fields that every value fits into
+	text, _ := json.Marshal(struct { // no value of the two fails
 		TableName     string
 		CapacityUnits float64
 	}{e.Table, e.Capacity})

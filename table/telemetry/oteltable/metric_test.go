@@ -1,4 +1,4 @@
-package telemetry_test
+package oteltable_test
 
 import (
 	"testing"
@@ -12,21 +12,23 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
+	"github.com/singletable/singletable/table/telemetry/internal/fixture"
+	"github.com/singletable/singletable/table/telemetry/oteltable"
 )
 
 // metrics opens a table and returns what is measured of it.
-func metrics(t *testing.T) (fixture, func() map[string]metricdata.Metrics) {
+func metrics(t *testing.T) (fixture.Table, func() map[string]metricdata.Metrics) {
 	t.Helper()
 	reader := sdkmetric.NewManualReader()
-	observe, err := telemetry.Metrics(
+	observe, err := oteltable.Metrics(
 		sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), semconv.CloudRegion("eu-west-1"))
-	must(t, err)
-	return open(t, observe, 1), func() map[string]metricdata.Metrics {
+	fixture.Must(t, err)
+	return fixture.Open(t, observe, 1), func() map[string]metricdata.Metrics {
 		var all metricdata.ResourceMetrics
-		must(t, reader.Collect(t.Context(), &all))
+		fixture.Must(t, reader.Collect(t.Context(), &all))
 		byName := make(map[string]metricdata.Metrics)
 		for _, s := range all.ScopeMetrics {
-			equal(t, "schema", s.Scope.SchemaURL, semconv.SchemaURL)
+			fixture.Equal(t, "schema", s.Scope.SchemaURL, semconv.SchemaURL)
 			for _, m := range s.Metrics {
 				byName[m.Name] = m
 			}
@@ -36,7 +38,7 @@ func metrics(t *testing.T) (fixture, func() map[string]metricdata.Metrics) {
 }
 
 // set returns the attributes of a measurement of the table.
-func (f fixture) set(operation string, more ...attribute.KeyValue) attribute.Set {
+func set(f fixture.Table, operation string, more ...attribute.KeyValue) attribute.Set {
 	return attribute.NewSet(append(more,
 		semconv.DBSystemNameAWSDynamoDB, semconv.DBOperationName(operation),
 		semconv.DBCollectionName(f.Schema().Name), semconv.CloudRegion("eu-west-1"))...)
@@ -45,19 +47,19 @@ func (f fixture) set(operation string, more ...attribute.KeyValue) attribute.Set
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	f, collect := metrics(t)
-	must(t, f.get(t.Context()))
-	must(t, f.get(t.Context()))
+	fixture.Must(t, f.Get(t.Context()))
+	fixture.Must(t, f.Get(t.Context()))
 	ctx := telemetry.WithPattern(t.Context(), "newest")
 	_, err := table.QueryPage[table.Item](ctx, f.Table, table.Query{Index: "GSI1", PK: "G"})
-	must(t, err)
-	must(t, f.BatchWrite(t.Context(), table.Put(absent, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
-	if f.failures()["ConditionalCheckFailedException"](t.Context()) == nil {
+	fixture.Must(t, err)
+	fixture.Must(t, f.BatchWrite(t.Context(), table.Put(fixture.Absent, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
+	if f.Failures()["ConditionalCheckFailedException"](t.Context()) == nil {
 		t.Error("no error")
 	}
 
-	get, put := f.set("GetItem"), f.set("BatchWriteItem")
-	query := f.set("Query", semconv.DBQuerySummary("newest"), semconv.AWSDynamoDBIndexName("GSI1"))
-	failed := f.set("PutItem", semconv.ErrorTypeKey.String("ConditionalCheckFailedException"), semconv.DBResponseStatusCode("400"))
+	get, put := set(f, "GetItem"), set(f, "BatchWriteItem")
+	query := set(f, "Query", semconv.DBQuerySummary("newest"), semconv.AWSDynamoDBIndexName("GSI1"))
+	failed := set(f, "PutItem", semconv.ErrorTypeKey.String("ConditionalCheckFailedException"), semconv.DBResponseStatusCode("400"))
 	histogram := func(set attribute.Set, count uint64) metricdata.HistogramDataPoint[float64] {
 		return metricdata.HistogramDataPoint[float64]{
 			Attributes: set, Count: count, Bounds: []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10},
@@ -71,7 +73,7 @@ func TestMetrics(t *testing.T) {
 	}
 	got := collect()
 	duration := got["db.client.operation.duration"]
-	equal(t, "unit", duration.Unit, "s")
+	fixture.Equal(t, "unit", duration.Unit, "s")
 	points := duration.Data.(metricdata.Histogram[float64]).DataPoints
 	for i, p := range points {
 		if p.Sum <= 0 {
