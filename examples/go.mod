@@ -12,6 +12,7 @@ require (
 	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/google/go-cmp v0.7.0
 	github.com/singletable/singletable v0.0.0
+	github.com/singletable/singletable/table/telemetry v0.0.0
 	go.yaml.in/yaml/v3 v3.0.6
 )
 
@@ -32,7 +33,10 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/ssooidc v1.44.2 // indirect
 	github.com/aws/aws-sdk-go-v2/service/sts v1.51.7 // indirect
 	github.com/aws/smithy-go v1.28.8 // indirect
+	github.com/stretchr/testify v1.12.1 // indirect
 	golang.org/x/time v0.15.0 // indirect
 )
 
 replace github.com/singletable/singletable => ../
+
+replace github.com/singletable/singletable/table/telemetry => ../table/telemetry

@@ -74,6 +74,32 @@
 // A client without the SDK's own retries, which tests of such endings often
 // want, has o.Retryer = aws.NopRetryer{}.
 //
+// # Golden requests
+//
+// What was sent shows what results do not, such as a query that has become a
+// scan. [Transcript] makes a text of the requests that [Faults] has recorded, to
+// compare with a file:
+//
+//	got := tabletest.Transcript(faults.Requests(), strings.NewReplacer(tbl.Schema().Name, "Orders"))
+//	want, err := os.ReadFile("testdata/placeorder.json")
+//	// …
+//	if diff := cmp.Diff(string(want), got); diff != "" {
+//		t.Errorf("requests (-want +got):\n%s", diff)
+//	}
+//
+// # Continuous integration
+//
+// A runner needs Go and npm, and no container: the first test installs the
+// engine. Keeping the directory singletable of the user's cache directory, which
+// is ~/.cache/singletable on Linux, from one run to the next saves the download.
+//
+// The tests of several packages are several processes, each with an engine of its
+// own on a port of its own. On an empty cache they may install it all at the same
+// time; each puts the same program into place in one step.
+//
+// The directory examples/ledger of this repository is a small package with such
+// tests, and a workflow for GitHub Actions to copy.
+//
 // # Caveats
 //
 // A local engine is not AWS. It is consistent at once, also its indexes, deletes
