@@ -2,8 +2,10 @@ package tabletest_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -59,6 +61,42 @@ func ExampleFaults() {
 	// Output:
 	// requests: 2
 	// hits: 2
+}
+
+// The text is for a golden file. Table names and the tokens of transactions, which
+// differ from run to run, are replaced.
+func ExampleTranscript() {
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+	var faults tabletest.Faults
+	client := engine.Client(faults.Install)
+	name := "Example-" + rand.Text()
+	drop := createExampleTable(ctx, client, name)
+	defer drop()
+
+	_, err = client.GetItem(ctx, &dynamodb.GetItemInput{
+		TableName: aws.String(name),
+		Key:       map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "COUNTER"}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(tabletest.Transcript(faults.Requests("GetItem"), strings.NewReplacer(name, "Counters")))
+	// Output:
+	// {
+	//   "GetItem": {
+	//     "Key": {
+	//       "pk": {
+	//         "S": "COUNTER"
+	//       }
+	//     },
+	//     "TableName": "Counters"
+	//   }
+	// }
 }
 
 // createExampleTable creates a table with the key "pk" and returns a function
