@@ -14,72 +14,26 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "blog:", err)
-		os.Exit(1)
-	}
-}
+// The migration has three tables more, NAME-Users and so on.
+var blog = program.Program{Name: "blog", Table: "Blog", Show: show}
 
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
-	flags := flag.NewFlagSet("blog", flag.ContinueOnError)
-	name := flags.String("table", "Blog", "name of the table; it and three old ones, NAME-Users and so on, are created if missing")
-	endpoint := flags.String("endpoint", "", "DynamoDB `URL` to use instead of a local engine; credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region from AWS_REGION")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if *endpoint != "" {
-		if err := os.Setenv(tabletest.EndpointVariable, *endpoint); err != nil {
-			return err
-		}
-	}
-	engine, err := tabletest.Start(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := engine.Close(); err == nil {
-			err = closed
-		}
-	}()
-	sticky := &report.Writer{Writer: out}
-	if err := show(ctx, engine, *name, sticky); err != nil {
-		return err
-	}
-	return sticky.Err
-}
+func main() { blog.Main() }
 
 // show is the program proper: a table, and one access pattern after the other.
-func show(ctx context.Context, engine *tabletest.Engine, name string, w io.Writer) error {
-	client := engine.Client()
-	schema := store.Schema(name)
+func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) error {
+	client, schema := engine.Client(), store.Schema(name)
 	if err := schema.Ensure(ctx, client); err != nil {
 		return err
 	}
-	meter := &report.Meter{}
-	tbl, err := table.New(client, schema, &table.Options{Observe: meter.Observe})
+	tbl, err := table.New(client, schema, &table.Options{Observe: out.Meter.Observe})
 	if err != nil {
 		return err
 	}
@@ -87,8 +41,6 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, w io.Write
 	if err != nil {
 		return err
 	}
-	out := report.Report{Out: w, Meter: meter}
-	out.Line("Table %s on %s", name, engine.Endpoint())
 	for _, part := range []func(context.Context, *store.Store, report.Report) error{
 		seed, postsAndComments, publishedPosts, groups, folders, metrics, counter,
 	} {

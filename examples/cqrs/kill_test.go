@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -71,7 +72,7 @@ func importAsChild(ctx context.Context, name string) error {
 
 func TestAnImportSurvivesTheKillOfItsProcess(t *testing.T) {
 	t.Parallel()
-	engine := start(t)
+	engine := programtest.Engine(t)
 	for _, test := range []struct {
 		name     string
 		requests int

@@ -14,64 +14,19 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
 	"sync/atomic"
-	"syscall"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "cqrs:", err)
-		os.Exit(1)
-	}
-}
+var cqrs = program.Program{Name: "cqrs", Table: "Cqrs", Show: show}
 
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
-	flags := flag.NewFlagSet("cqrs", flag.ContinueOnError)
-	name := flags.String("table", "Cqrs", "name of the table; created if missing")
-	endpoint := flags.String("endpoint", "", "DynamoDB `URL` to use instead of a local engine; credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region from AWS_REGION")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if *endpoint != "" {
-		if err := os.Setenv(tabletest.EndpointVariable, *endpoint); err != nil {
-			return err
-		}
-	}
-	engine, err := tabletest.Start(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := engine.Close(); err == nil {
-			err = closed
-		}
-	}()
-	sticky := &report.Writer{Writer: out}
-	if err := show(ctx, engine, schema(*name), sticky); err != nil {
-		return err
-	}
-	return sticky.Err
-}
+func main() { cqrs.Main() }
 
 // clock is a time that stands still until it is set, so that the program can
 // live through a new year.
@@ -93,8 +48,8 @@ type walk struct {
 }
 
 // show makes the table and walks through the access patterns.
-func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Writer) error {
-	client := engine.Client()
+func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) error {
+	client, s := engine.Client(), schema(name)
 	if err := s.Ensure(ctx, client); err != nil {
 		return err
 	}
@@ -105,8 +60,7 @@ func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Wr
 	if err != nil {
 		return err
 	}
-	meter := &report.Meter{}
-	options := &table.Options{Observe: meter.Observe, Now: now.read, Cursors: cursors}
+	options := &table.Options{Observe: out.Meter.Observe, Now: now.read, Cursors: cursors}
 	open := func(client table.Client) (*service, error) {
 		t, err := table.New(client, s, options)
 		if err != nil {
@@ -118,8 +72,6 @@ func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Wr
 	if err != nil {
 		return err
 	}
-	out := report.Report{Out: w, Meter: meter}
-	out.Line("Table %s on %s", s.Name, engine.Endpoint())
 	return walk{
 		service: svc, clock: now, out: out,
 		acme:  svc.as(Caller{Tenant: "ACME", User: "ana", IP: "192.0.2.7"}),

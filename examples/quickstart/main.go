@@ -14,71 +14,25 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"syscall"
 
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "quickstart:", err)
-		os.Exit(1)
-	}
-}
+var quickstart = program.Program{Name: "quickstart", Table: "AppCore", Show: show}
 
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
-	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
-	name := flags.String("table", "AppCore", "name of the table; created if missing")
-	endpoint := flags.String("endpoint", "", "DynamoDB `URL` to use instead of a local engine; credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region from AWS_REGION")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if *endpoint != "" {
-		if err := os.Setenv(tabletest.EndpointVariable, *endpoint); err != nil {
-			return err
-		}
-	}
-	engine, err := tabletest.Start(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := engine.Close(); err == nil {
-			err = closed
-		}
-	}()
-	sticky := &report.Writer{Writer: out}
-	if err := show(ctx, engine, schema(*name), sticky); err != nil {
-		return err
-	}
-	return sticky.Err
-}
+func main() { quickstart.Main() }
 
 // show is the program proper: a table, data, the four access patterns, and a write
 // that is repeated.
-func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Writer) error {
-	client := engine.Client()
+func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) error {
+	client, s := engine.Client(), schema(name)
 	if err := s.Ensure(ctx, client); err != nil {
 		return err
 	}
-	meter := &report.Meter{}
-	tbl, err := table.New(client, s, &table.Options{Observe: meter.Observe})
+	tbl, err := table.New(client, s, &table.Options{Observe: out.Meter.Observe})
 	if err != nil {
 		return err
 	}
@@ -86,15 +40,12 @@ func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Wr
 	if err != nil {
 		return err
 	}
-	out := report.Report{Out: w, Meter: meter}
-	out.Line("Table %s on %s", s.Name, engine.Endpoint())
-
 	out.Title("Sample data")
 	if err := seed(ctx, r); err != nil {
 		return err
 	}
 	out.Line("  2 users, 16 transactions (2 items each), 3 notifications: one table, one partition for each user")
-	requests, units := meter.Take()
+	requests, units := out.Meter.Take()
 	out.Line("  requests %d, write units %g", requests, units)
 
 	if err := userTransactions(ctx, r, out, "u-123"); err != nil {

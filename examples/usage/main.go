@@ -14,18 +14,13 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
@@ -33,48 +28,9 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "usage:", err)
-		os.Exit(1)
-	}
-}
+var usage = program.Program{Name: "usage", Table: "Usage", Show: show}
 
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
-	flags := flag.NewFlagSet("usage", flag.ContinueOnError)
-	name := flags.String("table", "Usage", "name of the table; created if missing")
-	endpoint := flags.String("endpoint", "", "DynamoDB `URL` to use instead of a local engine; credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region from AWS_REGION")
-	if err := flags.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	if *endpoint != "" {
-		if err := os.Setenv(tabletest.EndpointVariable, *endpoint); err != nil {
-			return err
-		}
-	}
-	engine, err := tabletest.Start(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := engine.Close(); err == nil {
-			err = closed
-		}
-	}()
-	sticky := &report.Writer{Writer: out}
-	if err := show(ctx, engine, metering.Schema(*name), sticky); err != nil {
-		return err
-	}
-	return sticky.Err
-}
+func main() { usage.Main() }
 
 // today is the end of the sample data, and where the program's clock stands, so
 // that every run prints the same.
@@ -116,18 +72,16 @@ func newApp(engine *tabletest.Engine, s table.Schema, options *table.Options, lo
 }
 
 // show is the program proper: messages, batches, faults, questions.
-func show(ctx context.Context, engine *tabletest.Engine, s table.Schema, w io.Writer) error {
+func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) error {
+	s := metering.Schema(name)
 	if err := s.Ensure(ctx, engine.Client()); err != nil {
 		return err
 	}
-	meter := &report.Meter{}
-	options := &table.Options{Observe: meter.Observe, Now: func() time.Time { return today }}
-	a, err := newApp(engine, s, options, logger(w))
+	options := &table.Options{Observe: out.Meter.Observe, Now: func() time.Time { return today }}
+	a, err := newApp(engine, s, options, logger(out.Out))
 	if err != nil {
 		return err
 	}
-	out := report.Report{Out: w, Meter: meter}
-	out.Line("Table %s on %s", s.Name, engine.Endpoint())
 	for _, pattern := range []func(context.Context, app, report.Report) error{
 		oneMessage, oneBatch, lostAnswer, usageOfATime, whatDaysSave,
 	} {

@@ -1,0 +1,75 @@
+package program_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/singletable/singletable/examples/internal/program"
+	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+var errBroken = errors.New("broken pipe")
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errBroken }
+
+// greeter reports which table it was given.
+var greeter = program.Program{
+	Name: "greeter", Table: "Greetings",
+	Show: func(ctx context.Context, _ *tabletest.Engine, name string, out report.Report) error {
+		out.Line("hello, %s", name)
+		out.Meter.Observe(ctx, table.Event{Capacity: 2})
+		out.Spent("greeting")
+		return ctx.Err()
+	},
+}
+
+func TestAProgramReports(t *testing.T) {
+	engine, err := tabletest.Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-endpoint", engine.Endpoint()}, "Greetings"},
+		{[]string{"-table", "Other", "-endpoint", engine.Endpoint()}, "Other"},
+	} {
+		t.Setenv(tabletest.EndpointVariable, "") // Run sets it; this restores it
+		var out bytes.Buffer
+		if err := greeter.Run(t.Context(), tt.args, &out); err != nil {
+			t.Fatal(err)
+		}
+		want := "Table " + tt.want + " on " + engine.Endpoint() + "\nhello, " + tt.want + "\n  greeting: requests 1, units 2\n"
+		if out.String() != want {
+			t.Errorf("got:\n%swant:\n%s", out.String(), want)
+		}
+	}
+}
+
+func TestMistakesAreErrors(t *testing.T) {
+	t.Parallel()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, err := range map[string]error{
+		"unknown flag":  greeter.Run(t.Context(), []string{"-nope"}, io.Discard),
+		"argument":      greeter.Run(t.Context(), []string{"nope"}, io.Discard),
+		"ended context": greeter.Run(ended, nil, io.Discard),
+		"broken output": greeter.Run(t.Context(), nil, broken{}),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if err := greeter.Run(t.Context(), []string{"-help"}, io.Discard); err != nil {
+		t.Errorf("help is an error: %v", err)
+	}
+}
