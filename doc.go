@@ -143,7 +143,8 @@
 // An eventually consistent read costs half a read unit for 4 KB, a write one
 // write unit for 1 KB, and each placement, each index and each transaction adds
 // to that. [table.Stats] tells what a page cost, and the Observe option of a
-// table what each request did.
+// table what each request did; package table/telemetry makes logs, traces,
+// metrics and a summary by access pattern of it.
 //
 // # Caveats
 //

@@ -45,5 +45,6 @@
 // A read costs one read unit for 4 KB, half of that when it is eventually
 // consistent, which is the default; a write costs one write unit for 1 KB, a
 // transaction twice that. A query pays for what DynamoDB looked at, before the
-// filter. [Stats] and [Options].Observe tell what was spent.
+// filter. [Stats] and [Options].Observe tell what was spent; package telemetry adds
+// it up by access pattern.
 package table
