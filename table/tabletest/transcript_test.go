@@ -67,3 +67,25 @@ func TestTranscript(t *testing.T) {
 		}
 	}
 }
+
+// FuzzTranscript shows that any body becomes JSON, and that the transcript of it is
+// the same again.
+func FuzzTranscript(f *testing.F) {
+	for _, body := range []string{`{"A":1e400,"B":"\u003c"}`, `{"ClientRequestToken":"x"}`, `[`, "", "\xff", `{"a":{"ClientRequestToken":"x"}}`} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		text := tabletest.Transcript([]tabletest.Request{{Operation: "Query", Body: body}}, nil)
+		var got map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		again := got["Query"]
+		if again[0] == '"' {
+			return // it was a text, or no JSON and became one
+		}
+		if twice := tabletest.Transcript([]tabletest.Request{{Operation: "Query", Body: again}}, nil); twice != text {
+			t.Errorf("%q, then %q", text, twice)
+		}
+	})
+}
