@@ -47,7 +47,7 @@
 // The conventions have no names for these:
 //
 //	singletable.attempts                how often the SDK sent it
-//	singletable.error.class             what [table.Classify] says of a failure
+//	singletable.error.class             what table.Classify says of a failure
 //	singletable.cancellation_reasons    of a cancelled transaction, one for each op
 //	singletable.consumed.read_units     and
 //	singletable.consumed.write_units    in metrics and logs

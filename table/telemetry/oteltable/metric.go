@@ -23,8 +23,8 @@ var buckets = metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1,
 // db.client.operation.duration in seconds, and the counters
 // singletable.consumed.read_units and singletable.consumed.write_units, all by
 // operation, table, index and access pattern. The provider is by default the
-// global one. The attributes are added to each measurement, such as
-// semconv.ServerAddress.
+// global one. The extra attributes, such as semconv.ServerAddress, are added to
+// each measurement.
 //
 // Units that failed requests consume, as writes with failed conditions do, are
 // not known and not counted.

@@ -22,7 +22,7 @@ const scope = "github.com/singletable/singletable/table/telemetry/oteltable"
 
 // Traces returns an observer that makes a client span of each request, a child
 // of the span in the context. The provider is by default the global one. The
-// attributes are added to each span: semconv.ServerAddress and
+// extra attributes are added to each span: semconv.ServerAddress and
 // semconv.CloudRegion are known to the application only.
 //
 // A span has the name of the access pattern (see [telemetry.WithPattern]), or
