@@ -13,51 +13,57 @@ import (
 
 // Schema says how one physical table is laid out. It is a value, declared once,
 // next to the application's key functions. Only Name has no default.
+//
+// It can be written and read as JSON, in a file for tools that are not this
+// program, and loses nothing on the way.
 type Schema struct {
 	// Name is the table's name.
-	Name string
+	Name string `json:"name"`
 
 	// PK and SK are the names of the key attributes; by default "pk" and "sk".
-	PK, SK string
+	PK string `json:"pk,omitzero"`
+	SK string `json:"sk,omitzero"`
 	// SimpleKey means that the table has a partition key and no sort key.
-	SimpleKey bool
+	SimpleKey bool `json:"simpleKey,omitzero"`
 	// PKType and SKType are the types of the key attributes; string by default.
 	// In a [keys.Key] a number is written as plain decimal text without
 	// needless zeros (0, -12.5), a binary value as its bytes.
-	PKType, SKType types.ScalarAttributeType
+	PKType types.ScalarAttributeType `json:"pkType,omitzero"`
+	SKType types.ScalarAttributeType `json:"skType,omitzero"`
 
 	// Type is the name of the attribute that holds an item's type; by default
 	// "entityType".
-	Type string
+	Type string `json:"type,omitzero"`
 	// TTL is the name of the attribute that holds an item's expiry as a number
 	// of seconds since 1970 UTC. Empty means that items do not expire.
-	TTL string
+	TTL string `json:"ttl,omitzero"`
 
 	// Indexes are the secondary indexes that the application uses. The live
 	// table may have others.
-	Indexes []Index
+	Indexes []Index `json:"indexes,omitempty"`
 }
 
 // Index describes one secondary index of a table.
 type Index struct {
 	// Name is the index's name.
-	Name string
+	Name string `json:"name"`
 	// PK is the name of the partition key attribute. A local index leaves it
 	// empty: it has the table's.
-	PK string
+	PK string `json:"pk,omitzero"`
 	// SK is the name of the sort key attribute; empty for an index without one.
-	SK string
+	SK string `json:"sk,omitzero"`
 	// PKType and SKType are the types of the key attributes; string by default.
-	PKType, SKType types.ScalarAttributeType
+	PKType types.ScalarAttributeType `json:"pkType,omitzero"`
+	SKType types.ScalarAttributeType `json:"skType,omitzero"`
 	// Local makes a local secondary index; global otherwise.
-	Local bool
+	Local bool `json:"local,omitzero"`
 	// Projection says which attributes the index holds; all by default. Reads of
 	// an index that does not hold the TTL attribute return expired items, and
 	// views made by [Table.OfType] cannot use one without the type attribute.
-	Projection types.ProjectionType
+	Projection types.ProjectionType `json:"projection,omitzero"`
 	// Include names the attributes that an INCLUDE projection holds beside the
 	// keys.
-	Include []string
+	Include []string `json:"include,omitempty"`
 }
 
 const (
