@@ -20,6 +20,8 @@ type Server struct {
 	// Says returns the text by which the server tells that it listens on a
 	// port. Nil means that it does not tell.
 	Says func(port string) string
+	// Port is the port to use. Zero means a free one.
+	Port int
 	// Timeout bounds how long it may take to answer.
 	Timeout time.Duration
 }
@@ -35,15 +37,15 @@ const (
 	settle = 300 * time.Millisecond
 )
 
-// Run starts the server on a free port of 127.0.0.1 and returns when it answers
-// requests, with its base URL. A server that ends at once, as one does that lost
-// its port to another process, is tried again on another port.
+// Run starts the server on its port of 127.0.0.1 and returns when it answers
+// requests, with its base URL. A server on a free port that ends at once, as one
+// does that lost its port to another process, is tried again on another port.
 //
 // ctx bounds the start, not the life of the server.
 func (s Server) Run(ctx context.Context) (*Process, string, error) {
 	var errs []error
 	for range attempts {
-		port, err := freePort()
+		port, err := s.port()
 		if err != nil {
 			return nil, "", err
 		}
@@ -61,7 +63,7 @@ func (s Server) Run(ctx context.Context) (*Process, string, error) {
 		if out := strings.TrimSpace(p.Output()); out != "" {
 			err = fmt.Errorf("%w; it printed: %s", err, out)
 		}
-		if errs = append(errs, err); !died {
+		if errs = append(errs, err); !died || s.Port != 0 {
 			break
 		}
 	}
@@ -117,8 +119,12 @@ func answers(ctx context.Context, client *http.Client, url string) bool {
 	return true
 }
 
-// freePort returns a port of 127.0.0.1 that was free a moment ago.
-func freePort() (string, error) {
+// port returns the port to try: one of 127.0.0.1 that was free a moment ago,
+// unless the server has a port.
+func (s Server) port() (string, error) {
+	if s.Port != 0 {
+		return strconv.Itoa(s.Port), nil
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err

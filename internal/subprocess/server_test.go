@@ -117,8 +117,57 @@ func TestRunOnATakenPort(t *testing.T) {
 	}
 }
 
-// foreign is another server on the port.
-func foreign(t *testing.T, port string) {
+func TestRunOnAPort(t *testing.T) {
+	t.Parallel()
+	s := subprocess.Server{Program: self(t), Args: args("serve and tell"), Says: says, Timeout: time.Minute}
+	// A port that was free a moment ago need not be so now.
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Port = portOf(l)
+		_ = l.Close()
+		p, url, err := s.Run(t.Context())
+		if err != nil {
+			t.Log(err)
+			continue
+		}
+		p.Kill()
+		if want := fmt.Sprintf("http://127.0.0.1:%d", s.Port); url != want {
+			t.Errorf("%s, want %s", url, want)
+		}
+		return
+	}
+	t.Error("no port is free")
+}
+
+func TestRunOnAPortThatIsTaken(t *testing.T) {
+	t.Parallel()
+	var attempts int
+	s := subprocess.Server{
+		Program: self(t),
+		Args: func(port string) []string {
+			attempts++
+			return []string{"serve and tell", port}
+		},
+		Says:    says,
+		Port:    foreign(t, "0"),
+		Timeout: time.Minute,
+	}
+	if _, _, err := s.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("error %v; want what the server printed", err)
+	}
+	if attempts != 1 {
+		t.Errorf("%d attempts on one port", attempts)
+	}
+}
+
+func portOf(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }
+
+// foreign starts another server on the port and returns the port.
+func foreign(t *testing.T, port string) int {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:"+port)
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +184,7 @@ func foreign(t *testing.T, port string) {
 		_ = server.Close()
 		<-done
 	})
+	return portOf(l)
 }
 
 func get(t *testing.T, url string) int {

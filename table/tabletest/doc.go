@@ -35,10 +35,11 @@
 // sha256 before each start: one that differs is never run and is installed anew.
 // A program on PATH is the user's own choice and is not compared.
 //
-// An engine that was started listens on a free port of 127.0.0.1. It keeps its
-// data in memory, or in the file of [Options]. It ends with the process that
-// started it, also when that process panics or is killed. It does not end by
-// Ctrl-C in the terminal, so a program can finish its requests first.
+// An engine that was started listens on a port of 127.0.0.1, a free one unless
+// [Options] names it. It keeps its data in memory, or in the file of [Options].
+// It ends with the process that started it, also when that process panics or is
+// killed. It does not end by Ctrl-C in the terminal, so a program can finish its
+// requests first.
 //
 // # Faults
 //

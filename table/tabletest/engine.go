@@ -33,6 +33,9 @@ type Options struct {
 	// one engine at a time may use it. Empty means in memory. The path is of no
 	// effect on an engine that [EndpointVariable] names.
 	Path string
+	// Port is the port of 127.0.0.1 to listen on. Zero means a free one. It is of
+	// no effect on an engine that [EndpointVariable] names.
+	Port int
 }
 
 // Engine is a DynamoDB engine that answers at an endpoint. It is safe for
@@ -48,6 +51,9 @@ type Engine struct {
 // milliseconds on an idle machine.
 const startTimeout = 20 * time.Second
 
+// maxPort is the greatest port there is.
+const maxPort = 1<<16 - 1
+
 // maxBackoff bounds the pauses of clients before they repeat a request.
 const maxBackoff = 10 * time.Millisecond
 
@@ -55,7 +61,7 @@ const maxBackoff = 10 * time.Millisecond
 // that it starts. The package documentation says where it comes from. If there
 // is none, the error matches [ErrNoEngine].
 //
-// A started engine listens on a free port of 127.0.0.1. It ends with
+// A started engine listens on 127.0.0.1 only. It ends with
 // [Engine.Close], and with this process, however the process ends. ctx bounds
 // the start, not the engine's life.
 func Start(ctx context.Context, opts *Options) (*Engine, error) {
@@ -95,6 +101,9 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 		return e, nil
 	}
 
+	if opts.Port < 0 || opts.Port > maxPort {
+		return nil, fmt.Errorf("Options.Port: %d is not 0 to %d", opts.Port, maxPort)
+	}
 	program, err := find(ctx)
 	if err != nil {
 		return nil, err
@@ -113,6 +122,7 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 			return append([]string{"--host", "127.0.0.1", "--port", port}, path...)
 		},
 		Says:    func(port string) string { return "listening on http://127.0.0.1:" + port },
+		Port:    opts.Port,
 		Timeout: startTimeout,
 	}
 	e.process, e.endpoint, err = server.Run(ctx)
@@ -125,6 +135,16 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 // Endpoint returns the engine's URL, for [EndpointVariable] or
 // dynamodb.Options.BaseEndpoint.
 func (e *Engine) Endpoint() string { return e.endpoint }
+
+// Done returns a channel that is closed when an engine that [Start] has started
+// has ended, by [Engine.Close] or by itself. It is nil for an engine that
+// [EndpointVariable] names, whose end nobody tells.
+func (e *Engine) Done() <-chan struct{} {
+	if e.process == nil {
+		return nil
+	}
+	return e.process.Exited()
+}
 
 // Client returns a new client of the engine. Its region is AWS_REGION,
 // AWS_DEFAULT_REGION or us-east-1. Its credentials are made up, except for an

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -33,10 +35,16 @@ func TestStart(t *testing.T) {
 	if err != nil || len(out.TableNames) != 0 {
 		t.Errorf("tables of a new engine: %v, %v", out, err)
 	}
+	select {
+	case <-engine.Done():
+		t.Error("done before Close")
+	default:
+	}
 	for range 2 {
 		if err := engine.Close(); err != nil {
 			t.Error(err)
 		}
+		<-engine.Done()
 	}
 	if listens(t, engine.Endpoint()) {
 		t.Error("the engine listens after Close")
@@ -65,6 +73,34 @@ func TestStartManyAtOnce(t *testing.T) {
 			t.Errorf("two engines at %s", e)
 		}
 		seen[e] = true
+	}
+}
+
+func TestStartOnPort(t *testing.T) {
+	t.Setenv(tabletest.EndpointVariable, "")
+	first, err := tabletest.Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	u, err := url.Parse(first.Endpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// That the engine is refused a port shows that it was given it.
+	_, err = tabletest.Start(t.Context(), &tabletest.Options{Port: port})
+	if err == nil || !strings.Contains(err.Error(), u.Port()) {
+		t.Errorf("error %v; want one that names the port %d", err, port)
+	}
+	for _, port := range []int{-1, 1 << 16} {
+		_, err := tabletest.Start(t.Context(), &tabletest.Options{Port: port})
+		if err == nil || !strings.Contains(err.Error(), "Options.Port") {
+			t.Errorf("port %d: error %v", port, err)
+		}
 	}
 }
 
@@ -177,6 +213,9 @@ func TestStartUsesTheVariable(t *testing.T) {
 			region, _, _ := strings.Cut(rest, "/")
 			if got := key + "/" + region; got != tt.want {
 				t.Errorf("signed as %s, want %s", got, tt.want)
+			}
+			if engine.Done() != nil {
+				t.Error("Done tells of an engine that was not started")
 			}
 			if err := engine.Close(); err != nil {
 				t.Error(err)
