@@ -163,12 +163,9 @@ func (c *Codec) Open(token string, scope []byte) (Position, error) {
 	if c == nil || len(c.ring) == 0 {
 		return nil, errNoCodec
 	}
-	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
-		return nil, refuse(Malformed)
-	}
-	raw, err := encoding.DecodeString(token)
-	if err != nil || len(raw) == 0 {
-		return nil, refuse(Malformed)
+	raw, err := decodeToken(token)
+	if err != nil {
+		return nil, err
 	}
 	kind := raw[0] & kindMask
 	if raw[0]&^kindMask != c.format || kind > kindWatermark {
@@ -202,6 +199,18 @@ func (c *Codec) Open(token string, scope []byte) (Position, error) {
 		return nil, refuse(Malformed)
 	}
 	return p, nil
+}
+
+// decodeToken returns the bytes of a token, at least one.
+func decodeToken(token string) ([]byte, error) {
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
+		return nil, refuse(Malformed)
+	}
+	raw, err := encoding.DecodeString(token)
+	if err != nil || len(raw) == 0 {
+		return nil, refuse(Malformed)
+	}
+	return raw, nil
 }
 
 // find returns the key of the ring with the given id, or nil.

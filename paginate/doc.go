@@ -65,6 +65,9 @@
 //
 // Errors of [Codec.Seal] are faults of the server and deserve status 500.
 //
+// [Inspect] shows an operator who has the keys what a refused token holds; the
+// command singletable does it from a shell.
+//
 // # What a token protects
 //
 //   - The position is secret: AES-256-GCM.
