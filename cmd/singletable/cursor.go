@@ -1,0 +1,226 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/singletable/singletable/paginate"
+)
+
+const cursorHelp = `Usage: singletable cursor [flags] TOKEN
+
+Cursor looks into a page token: its kind and the id of its key, and with the key
+when it was issued, when it expires and the position that it holds. "-" reads the
+token from standard input.
+
+Keys come from the environment variable CURSOR_KEYS or from a file, in the form
+that the service has them: base64, separated by commas. There is no flag for
+the keys themselves: command lines are seen by others and kept in histories. The
+tokens of paginate.Unsealed need no key.
+
+A token does not hold the query that it is for, nor the partition key, and nothing
+in it can be authenticated without them. So whether it was altered, or belongs to
+another query or caller ("mismatch"), only the service can tell.
+
+Exit codes: 0 nothing that can be seen here speaks against the token, 1 every
+service with these keys and this -ttl refuses it, 2 wrong usage or keys.
+
+Examples:
+
+  CURSOR_KEYS=$(vault read -field=keys secret/cursor) singletable cursor "$TOKEN"
+  singletable cursor -keys /run/secrets/cursor-keys -json - <token.txt
+`
+
+// keysVariable is the variable of which package paginate speaks.
+const keysVariable = "CURSOR_KEYS"
+
+// The defaults of package paginate.
+const (
+	defaultTTL = 72 * time.Hour
+	maxSkew    = 5 * time.Minute
+)
+
+// cursorInfo is the output of cursor.
+type cursorInfo struct {
+	Characters int        `json:"characters"`
+	Format     string     `json:"format,omitempty"`
+	Kind       string     `json:"kind,omitempty"`
+	KeyID      string     `json:"keyId,omitempty"`
+	Keys       []string   `json:"keys,omitempty"`
+	Issued     *time.Time `json:"issued,omitempty"`
+	Expires    *time.Time `json:"expires,omitempty"`
+	Position   []string   `json:"position,omitempty"`
+	Refused    string     `json:"refused,omitempty"`
+	Notes      []string   `json:"notes"`
+}
+
+func (p *program) cursor(_ context.Context, args []string) error {
+	fs, asJSON := flags("cursor")
+	file := fs.String("keys", "", "`file` with the keys, instead of "+keysVariable)
+	ttl := fs.Duration("ttl", defaultTTL, "lifetime of the service's tokens")
+	rest, err := p.parse(fs, cursorHelp, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usageError("it takes one token")
+	}
+	if *ttl < time.Second {
+		return usageError(fmt.Sprintf("-ttl %v is under a second", *ttl))
+	}
+	token := rest[0]
+	if token == "-" {
+		text, err := io.ReadAll(p.stdin)
+		if err != nil {
+			return err
+		}
+		token = strings.TrimSpace(string(text))
+	}
+	ring, err := p.cursorKeys(*file)
+	if err != nil {
+		return err
+	}
+	info := inspect(token, ring, *ttl, p.now())
+	if *asJSON {
+		err = p.printJSON(info)
+	} else {
+		err = p.print(info.text(p.now()))
+	}
+	if err == nil && info.Refused != "" {
+		err = errNo
+	}
+	return err
+}
+
+// cursorKeys returns the keys of the file or else of the variable; none if there
+// are neither.
+func (p *program) cursorKeys(file string) ([]paginate.Key, error) {
+	text, source := p.getenv(keysVariable), keysVariable
+	if file != "" {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		text, source = string(b), file
+	} else if text == "" {
+		return nil, nil
+	}
+	ring, err := paginate.ParseKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", source, err)
+	}
+	return ring, nil
+}
+
+// inspect looks into a token as far as the keys reach.
+func inspect(token string, ring []paginate.Key, ttl time.Duration, now time.Time) cursorInfo {
+	info := cursorInfo{Characters: len(token), Notes: []string{}}
+	for _, k := range ring {
+		info.Keys = append(info.Keys, k.ID())
+	}
+	in, err := paginate.Inspect(token, ring)
+	if e, ok := errors.AsType[*paginate.Error](err); ok {
+		info.Refused = string(e.Reason)
+	}
+	if info.Refused == string(paginate.UnknownVersion) {
+		info.Notes = append(info.Notes, "a later release of the library has written it, or another program")
+		return info
+	}
+	if in.KeyID == "" && info.Refused != "" {
+		info.Notes = append(info.Notes, "the library has never written this text: it was cut, changed, or is something else")
+		return info
+	}
+	info.Format, info.Kind, info.KeyID = "unsealed", "page", in.KeyID
+	if in.Sealed {
+		info.Format = "sealed"
+	}
+	if in.Watermark {
+		info.Kind = "watermark"
+	}
+	info.Position = in.Values
+	switch {
+	case info.Refused == string(paginate.UnknownKey) && len(ring) == 0:
+		info.Refused = ""
+		info.Notes = append(info.Notes, "issue time and position are sealed: set "+keysVariable+" or give -keys FILE to see them")
+		return info
+	case info.Refused == string(paginate.UnknownKey):
+		info.Notes = append(info.Notes, "its key is not among those given, so issue time and position cannot be shown")
+		return info
+	case info.Refused != "":
+		info.Notes = append(info.Notes, "it holds no position: it was changed on its way")
+		return info
+	}
+	info.setAge(in.Issued, ttl, now)
+	if !in.Sealed {
+		info.Notes = append(info.Notes, "unsealed: anyone can read and make such tokens; a service in production gives paginate.New a key")
+	}
+	info.Notes = append(info.Notes, "not authenticated: only the service, which knows query and caller, can tell whether it was changed or is for another query")
+	return info
+}
+
+// setAge sets what follows from the time of issue, as paginate.Codec judges it.
+func (c *cursorInfo) setAge(issued time.Time, ttl time.Duration, now time.Time) {
+	expires := issued.Add(ttl)
+	c.Issued, c.Expires = &issued, &expires
+	switch age := now.Sub(issued); {
+	case age >= ttl:
+		c.Refused = string(paginate.Expired)
+	case age < -maxSkew:
+		c.Refused = string(paginate.Future)
+		c.Notes = append(c.Notes, "issued in the future: the clock here is wrong, or that of the service was")
+	}
+}
+
+func (c cursorInfo) text(now time.Time) string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "%-10s"+format+"\n", append([]any{name}, args...)...)
+	}
+	if c.Format == "" {
+		line("token", "%d characters", c.Characters)
+	} else {
+		line("token", "%s, %s, %d characters", c.Format, c.Kind, c.Characters)
+	}
+	if c.KeyID != "" {
+		given := cmp.Or(strings.Join(c.Keys, ", "), "none")
+		line("key", "%s (given: %s)", c.KeyID, given)
+	}
+	if c.Issued != nil {
+		line("issued", "%s, %s", c.Issued.Format(time.RFC3339), distance(now.Sub(*c.Issued)))
+		line("expires", "%s, %s, at a lifetime of %v", c.Expires.Format(time.RFC3339), distance(now.Sub(*c.Expires)), c.Expires.Sub(*c.Issued))
+	}
+	for i, v := range c.Position {
+		name := ""
+		if i == 0 {
+			name = "position"
+		}
+		line(name, "%s", v)
+	}
+	if c.Refused != "" {
+		line("REFUSED", "%s", c.Refused)
+	}
+	for _, note := range c.Notes {
+		line("note", "%s", note)
+	}
+	return b.String()
+}
+
+// distance says how long ago something was, or how far ahead it is.
+func distance(ago time.Duration) string {
+	const day = 24 * time.Hour
+	d := ago.Abs().Truncate(time.Second)
+	text := d.String()
+	if d >= 2*day {
+		text = fmt.Sprintf("%d days", d/day)
+	}
+	if ago < 0 {
+		return "in " + text
+	}
+	return text + " ago"
+}

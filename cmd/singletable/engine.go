@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+const engineHelp = `Usage: singletable engine [flags]
+
+Engine runs a local DynamoDB engine until Ctrl-C or SIGTERM, and prints the
+environment variables that lead the AWS SDKs, the AWS CLI and this library's tests
+to it. The engine is the one of the library's tests: dynoxide from PATH, from the
+cache, or installed into the cache once with npm. It listens on 127.0.0.1 only.
+
+Data is in memory unless -path names a file. One engine at a time may use a file;
+what was acknowledged stays in it, however the engine ends.
+
+AWS_ENDPOINT_URL_DYNAMODB does not keep it from starting.
+
+Exit codes: 0 it was ended, 2 it could not be started or ended by itself.
+
+Examples:
+
+  singletable engine -port 8000
+  singletable engine -path orders.db
+  singletable engine >engine.env &   # then: . ./engine.env; go test ./...
+`
+
+// started is the output of engine.
+type started struct {
+	Endpoint    string            `json:"endpoint"`
+	Path        string            `json:"path,omitempty"`
+	Environment map[string]string `json:"environment"`
+}
+
+func (p *program) engine(ctx context.Context, args []string) error {
+	fs, asJSON := flags("engine")
+	path := fs.String("path", "", "`file` that keeps the data; in memory by default")
+	port := fs.Int("port", 0, "`port` to listen on; a free one by default")
+	rest, err := p.parse(fs, engineHelp, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return usageError(fmt.Sprintf("unexpected argument %q", rest[0]))
+	}
+	if *port < 0 || *port > 1<<16-1 {
+		return usageError(fmt.Sprintf("-port %d is not 0 to 65535", *port))
+	}
+	// A shell that was led to an earlier engine must not keep the next one from
+	// starting.
+	if err := os.Unsetenv(tabletest.EndpointVariable); err != nil {
+		return err
+	}
+	engine, err := tabletest.Start(ctx, &tabletest.Options{Path: *path, Port: *port})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	defer engine.Close()
+	if err := p.printStarted(engine.Endpoint(), *path, *asJSON); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-engine.Done():
+		return errors.New("the engine has ended by itself")
+	}
+}
+
+func (p *program) printStarted(endpoint, path string, asJSON bool) error {
+	variables := [][2]string{
+		{tabletest.EndpointVariable, endpoint},
+		{"AWS_REGION", "us-east-1"},
+		{"AWS_ACCESS_KEY_ID", "local"},
+		{"AWS_SECRET_ACCESS_KEY", "local"},
+	}
+	if asJSON {
+		s := started{Endpoint: endpoint, Path: path, Environment: map[string]string{}}
+		for _, v := range variables {
+			s.Environment[v[0]] = v[1]
+		}
+		return p.printJSON(s)
+	}
+	where := "in memory"
+	if path != "" {
+		where = "on " + filepath.Clean(path)
+	}
+	// The variables alone are on standard output, for a shell to read.
+	fmt.Fprintf(p.stderr, "DynamoDB engine %s, at %s until Ctrl-C. For another terminal:\n\n", where, endpoint)
+	var b strings.Builder
+	for _, v := range variables {
+		fmt.Fprintf(&b, "export %s=%s\n", v[0], v[1])
+	}
+	return p.print(b.String())
+}

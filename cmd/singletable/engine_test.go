@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// child is the program as a process of its own.
+type child struct {
+	*exec.Cmd
+	stdout *bufio.Reader
+	stderr *strings.Builder
+}
+
+// start starts the program. Its environment is this process's, which leads to
+// another engine.
+func start(t *testing.T, args ...string) child {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := child{Cmd: exec.CommandContext(t.Context(), exe, args...), stderr: &strings.Builder{}}
+	c.Env = append(os.Environ(), asProgram+"=1")
+	c.Stderr = c.stderr
+	stdout, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.stdout = bufio.NewReader(stdout)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// environment reads the variables that an engine prints.
+func (c child) environment(t *testing.T) map[string]string {
+	t.Helper()
+	env := map[string]string{}
+	for range 4 {
+		line, err := c.stdout.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%v: %s", err, c.stderr)
+		}
+		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		env[name] = value
+	}
+	return env
+}
+
+// end sends the signal and returns how the program has ended.
+func (c child) end(t *testing.T, signal os.Signal) int {
+	t.Helper()
+	if err := c.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	return c.wait(t)
+}
+
+// wait returns how the program has ended. It must not print any more.
+func (c child) wait(t *testing.T) int {
+	t.Helper()
+	if rest, err := io.ReadAll(c.stdout); err != nil || len(rest) > 0 {
+		t.Errorf("more output: %q, %v", rest, err)
+	}
+	_ = c.Wait() // The exit code says it.
+	return c.ProcessState.ExitCode()
+}
+
+func listens(t *testing.T, endpoint string) bool {
+	t.Helper()
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+func TestEngine(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]os.Signal{"Ctrl-C": os.Interrupt, "SIGTERM": syscall.SIGTERM} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := start(t, "engine")
+			env := c.environment(t)
+			endpoint := env[tabletest.EndpointVariable]
+			if endpoint == os.Getenv(tabletest.EndpointVariable) || !listens(t, endpoint) {
+				t.Errorf("no engine of its own at %s", endpoint)
+			}
+			want := map[string]string{
+				tabletest.EndpointVariable: endpoint, "AWS_REGION": "us-east-1",
+				"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+			}
+			if diff := cmp.Diff(want, env); diff != "" {
+				t.Errorf("environment (-want +got):\n%s", diff)
+			}
+			if code := c.end(t, signal); code != exitYes {
+				t.Errorf("exit %d: %s", code, c.stderr)
+			}
+			if listens(t, endpoint) {
+				t.Error("the engine has outlived its program")
+			}
+			if said := c.stderr.String(); !strings.Contains(said, "in memory") || !strings.Contains(said, endpoint) {
+				t.Errorf("standard error: %s", said)
+			}
+		})
+	}
+}
+
+func TestEngineOnFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "orders.db")
+	schema := appCore()
+	for _, step := range []func(context.Context, table.AdminClient) error{schema.Ensure, schema.Verify} {
+		c := start(t, "engine", "-json", "-path", file)
+		// One line at a time: a decoder would read ahead.
+		var text strings.Builder
+		for line := ""; line != "}\n"; {
+			var err error
+			if line, err = c.stdout.ReadString('\n'); err != nil {
+				t.Fatalf("%v: %s", err, c.stderr)
+			}
+			text.WriteString(line)
+		}
+		var out started
+		if err := json.Unmarshal([]byte(text.String()), &out); err != nil {
+			t.Fatal(err)
+		}
+		if out.Path != file || out.Environment[tabletest.EndpointVariable] != out.Endpoint {
+			t.Errorf("%+v", out)
+		}
+		cfg, err := config.LoadDefaultConfig(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.BaseEndpoint = &out.Endpoint })
+		if err := step(t.Context(), client); err != nil {
+			t.Error(err)
+		}
+		if code := c.end(t, os.Interrupt); code != exitYes {
+			t.Errorf("exit %d: %s", code, c.stderr)
+		}
+	}
+}
+
+func TestEngineOnATakenPort(t *testing.T) {
+	t.Parallel()
+	c := start(t, "engine")
+	u, err := url.Parse(c.environment(t)[tabletest.EndpointVariable])
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := start(t, "engine", "-port", u.Port())
+	if code := second.wait(t); code != exitTrouble || !strings.Contains(second.stderr.String(), "port "+u.Port()) {
+		t.Errorf("exit %d: %s", code, second.stderr)
+	}
+	c.end(t, os.Interrupt)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The exit codes.
+const (
+	exitYes = iota
+	exitNo
+	exitTrouble
+)
+
+// errNo ends a command whose answer, which it has printed, is no.
+var errNo = errors.New("no")
+
+// usageError is a command line that cannot be right.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// program is what the commands know of the world around them.
+type program struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	getenv         func(string) string
+	now            func() time.Time
+	zone           *time.Location
+}
+
+// command is one subcommand.
+type command struct {
+	name string
+	does string // in the list of commands
+	run  func(*program, context.Context, []string) error
+}
+
+func commands() []command {
+	return []command{
+		{"verify", "compare a live table with a schema file", (*program).verify},
+		{"explain", "take a key apart: segments, times, limits, what is wrong with it", (*program).explain},
+		{"cursor", "look into a page token: key, issue time, expiry, position", (*program).cursor},
+		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
+	}
+}
+
+// run carries out a command line and returns the exit code.
+func (p *program) run(ctx context.Context, args []string) int {
+	if len(args) == 0 {
+		fmt.Fprint(p.stderr, overview())
+		return exitTrouble
+	}
+	name, args := args[0], args[1:]
+	switch name {
+	case "-h", "-help", "--help", "help":
+		if len(args) == 0 {
+			fmt.Fprint(p.stdout, overview())
+			return exitYes
+		}
+		name, args = args[0], []string{"-h"}
+	}
+	all := commands()
+	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
+	if i < 0 {
+		fmt.Fprintf(p.stderr, "singletable: there is no command %q; run \"singletable -h\" for those there are\n", name)
+		return exitTrouble
+	}
+	err := all[i].run(p, ctx, args)
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitYes
+	case errors.Is(err, errNo):
+		return exitNo
+	}
+	fmt.Fprintf(p.stderr, "singletable %s: %v\n", name, err)
+	if _, usage := errors.AsType[usageError](err); usage {
+		fmt.Fprintf(p.stderr, "Run \"singletable %s -h\" for help.\n", name)
+	}
+	return exitTrouble
+}
+
+func overview() string {
+	var b strings.Builder
+	b.WriteString("singletable looks at tables, keys and page tokens of single-table services.\n\n" +
+		"Usage: singletable COMMAND [flags] [arguments]\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.does)
+	}
+	b.WriteString("\n\"singletable COMMAND -h\" tells more. Exit codes: 0 yes, 1 no, 2 no answer.\n")
+	return b.String()
+}
+
+// flags returns the flags that every command has.
+func flags(name string) (fs *flag.FlagSet, asJSON *bool) {
+	fs = flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard) // Its errors are returned, too.
+	return fs, fs.Bool("json", false, "print one JSON object")
+}
+
+// parse reads flags and arguments in any order and returns the arguments. What
+// comes after -- are arguments. With -h it prints the help and returns
+// flag.ErrHelp.
+func (p *program) parse(fs *flag.FlagSet, help string, args []string) ([]string, error) {
+	var rest []string
+	for {
+		before := len(args)
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+			var defaults strings.Builder
+			fs.SetOutput(&defaults)
+			fs.PrintDefaults()
+			return nil, errors.Join(p.print(help+"\nFlags:\n"+defaults.String()), err)
+		} else if err != nil {
+			return nil, usageError(err.Error())
+		}
+		left := fs.Args()
+		if ended := before - len(left); ended > 0 && args[ended-1] == "--" {
+			return append(rest, left...), nil
+		}
+		if len(left) == 0 {
+			return rest, nil
+		}
+		rest, args = append(rest, left[0]), left[1:]
+	}
+}
+
+// print writes the whole output of a command.
+func (p *program) print(text string) error {
+	_, err := io.WriteString(p.stdout, text)
+	return err
+}
+
+// printJSON writes a value as the whole output of a command.
+func (p *program) printJSON(v any) error {
+	e := json.NewEncoder(p.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// asProgram is the variable that makes the test binary the program.
+const asProgram = "SINGLETABLE_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	flag.Parse()
+	engine, err := tabletest.Start(context.Background(), nil)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	// The commands find the engine as they find AWS. The user's own profiles are
+	// none of the tests' business.
+	for name, value := range map[string]string{
+		tabletest.EndpointVariable: engine.Endpoint(), "AWS_REGION": "us-east-1",
+		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+	} {
+		if os.Getenv(name) == "" {
+			_ = os.Setenv(name, value)
+		}
+	}
+	for _, name := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
+		_ = os.Setenv(name, os.DevNull)
+	}
+	code := m.Run()
+	_ = engine.Close()
+	os.Exit(code)
+}
+
+// now is the time by the clock of the program under test.
+var now = time.Date(2024, 1, 15, 12, 0, 0, 0, time.UTC)
+
+// result is what a command line has led to.
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+// run runs a command line. env holds the program's own variables, not those of
+// the SDK.
+func run(t *testing.T, env map[string]string, stdin string, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	p := program{
+		stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr,
+		getenv: func(name string) string { return env[name] },
+		now:    func() time.Time { return now },
+		zone:   time.FixedZone("CET", 3600),
+	}
+	code := p.run(t.Context(), args)
+	return result{stdout: stdout.String(), stderr: stderr.String(), code: code}
+}
+
+// golden compares a result with a file of testdata.
+func golden(t *testing.T, name string, got result) {
+	t.Helper()
+	text := fmt.Sprintf("-- exit %d\n-- stdout\n%s-- stderr\n%s", got.code, got.stdout, got.stderr)
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// trouble fails the test unless the command has said why it has no answer.
+func trouble(t *testing.T, got result, says ...string) {
+	t.Helper()
+	if got.code != exitTrouble || got.stdout != "" {
+		t.Errorf("exit %d, output %q; want %d and none", got.code, got.stdout, exitTrouble)
+	}
+	for _, s := range says {
+		if !strings.Contains(got.stderr, s) {
+			t.Errorf("standard error lacks %q:\n%s", s, got.stderr)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	golden(t, "help", run(t, nil, "", "-h"))
+	for _, c := range commands() {
+		golden(t, c.name+"-help", run(t, nil, "", c.name, "-h"))
+		if diff := cmp.Diff(run(t, nil, "", c.name, "-h"), run(t, nil, "", "help", c.name), cmp.AllowUnexported(result{})); diff != "" {
+			t.Errorf("help %s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	trouble(t, run(t, nil, ""), "Usage: singletable COMMAND")
+	trouble(t, run(t, nil, "", "frobnicate"), `no command "frobnicate"`, "singletable -h")
+	for _, args := range [][]string{
+		{"verify"},
+		{"verify", "a.json", "b.json"},
+		{"verify", "-bad", "a.json"},
+		{"explain"},
+		{"explain", "USER#1", "TX#1", "TX#2"},
+		{"explain", "USER#1", "-bad"},
+		{"cursor"},
+		{"cursor", "a", "b"},
+		{"cursor", "-ttl", "1ms", "a"},
+		{"cursor", "-ttl", "soon", "a"},
+		{"engine", "now"},
+		{"engine", "-port", "65536"},
+		{"engine", "-port", "-1"},
+	} {
+		trouble(t, run(t, nil, "", args...), "singletable "+args[0]+": ", `Run "singletable `+args[0]+` -h" for help.`)
+	}
+}
+
+func TestFlagsAndArgumentsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	want := run(t, nil, "", "explain", "-json", "USER#1", "TX#2")
+	for _, args := range [][]string{
+		{"explain", "USER#1", "-json", "TX#2"},
+		{"explain", "USER#1", "TX#2", "-json"},
+		{"explain", "-json", "--", "USER#1", "TX#2"},
+		{"explain", "USER#1", "-json", "--", "TX#2"},
+	} {
+		if got := run(t, nil, "", args...); got != want {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := run(t, nil, "", "explain", "--", "-json"); !strings.HasPrefix(got.stdout, "key -json\n") {
+		t.Errorf("what comes after -- is no flag: %+v", got)
+	}
+}
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"explain", "USER#1"}, {"explain", "USER#"}, {"cursor", "-json", pinned}} {
+		full := brokenWriter{iotest.ErrTimeout}
+		p := program{stdout: full, stderr: io.Discard, getenv: func(string) string { return "" }, now: time.Now, zone: time.UTC}
+		if code := p.run(t.Context(), args); code != exitTrouble {
+			t.Errorf("%q: exit %d", args, code)
+		}
+	}
+}
+
+type brokenWriter struct{ err error }
+
+func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// TestGoRun runs the program as its users do.
+func TestGoRun(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "go", "run", ".", "explain", "USER#u-123").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "prefix keys.User") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// "go run …@version" refuses a module that replaces another.
+func TestNoReplace(t *testing.T) {
+	t.Parallel()
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(mod), "replace") || strings.Contains(string(mod), "exclude") {
+		t.Error("go.mod holds a replace or exclude directive")
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/table"
+)
+
+const verifyHelp = `Usage: singletable verify [flags] SCHEMA.json
+
+Verify compares a live table with a schema file: key attributes and their types,
+indexes, projections, TTL. It prints every difference, and changes nothing.
+Indexes that the schema does not name are no difference. "-" reads the schema from
+standard input.
+
+The file holds a table.Schema as encoding/json writes it. A program prints its own:
+
+  json.NewEncoder(os.Stdout).Encode(schema)
+
+Region and credentials are found as by the AWS CLI: AWS_PROFILE (SSO, roles), or
+AWS_REGION, AWS_ACCESS_KEY_ID and so on. AWS_ENDPOINT_URL_DYNAMODB names another
+endpoint, such as that of "singletable engine".
+
+Exit codes: 0 no difference, 1 differences, 2 the table could not be looked at.
+
+Examples:
+
+  AWS_PROFILE=prod singletable verify schema.json
+  singletable verify -table AppCore-staging -json schema.json
+  go run ./cmd/printschema | singletable verify -
+`
+
+// verified is the output of verify.
+type verified struct {
+	Table       string   `json:"table"`
+	Region      string   `json:"region"`
+	OK          bool     `json:"ok"`
+	Differences []string `json:"differences"`
+}
+
+func (p *program) verify(ctx context.Context, args []string) error {
+	fs, asJSON := flags("verify")
+	name := fs.String("table", "", "`name` of the table, instead of the one in the file")
+	rest, err := p.parse(fs, verifyHelp, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usageError("it takes one schema file")
+	}
+	schema, err := p.readSchema(rest[0], *name)
+	if err != nil {
+		return err
+	}
+	cfg, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return err
+	}
+	if cfg.Region == "" {
+		return errors.New("no region: set AWS_REGION, or AWS_PROFILE to a profile that has one")
+	}
+	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
+		return fmt.Errorf("no credentials: %w\nSet AWS_PROFILE (and run \"aws sso login\" for one with SSO), or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err)
+	}
+	out := verified{Table: schema.Name, Region: cfg.Region, Differences: []string{}}
+	switch err := schema.Verify(ctx, dynamodb.NewFromConfig(cfg)); {
+	case err == nil:
+		out.OK = true
+	case errors.Is(err, table.ErrSchemaMismatch):
+		e, _ := errors.AsType[*table.SchemaError](err)
+		out.Differences = e.Problems
+	default:
+		return adviseAccess(err)
+	}
+	return p.printVerified(out, *asJSON)
+}
+
+// readSchema reads a valid schema from a file, under another name unless that is
+// empty.
+func (p *program) readSchema(file, name string) (table.Schema, error) {
+	var text []byte
+	var err error
+	if file == "-" {
+		file = "standard input"
+		text, err = io.ReadAll(p.stdin)
+	} else {
+		text, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return table.Schema{}, err
+	}
+	schema, err := decodeSchema(string(text))
+	if err != nil {
+		return table.Schema{}, fmt.Errorf("%s: %w", file, err)
+	}
+	schema.Name = cmp.Or(name, schema.Name)
+	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
+		return table.Schema{}, fmt.Errorf("%s: %w\n  %s", file, e.Err, strings.Join(e.Problems, "\n  "))
+	}
+	return schema, nil
+}
+
+// adviseAccess adds what to do about missing permissions.
+func adviseAccess(err error) error {
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "AccessDeniedException" {
+		return fmt.Errorf("%w\nIt needs the permissions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive on the table", err)
+	}
+	return err
+}
+
+func (p *program) printVerified(v verified, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = p.printJSON(v)
+	} else {
+		err = p.print(v.text())
+	}
+	if err == nil && !v.OK {
+		err = errNo
+	}
+	return err
+}
+
+func (v verified) text() string {
+	if v.OK {
+		return fmt.Sprintf("%s in %s is as the schema says.\n", v.Table, v.Region)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s in %s differs from the schema:\n", v.Table, v.Region)
+	for _, d := range v.Differences {
+		fmt.Fprintf(&b, "  %s\n", d)
+	}
+	return b.String()
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func appCore() table.Schema {
+	return table.Schema{
+		Name: "AppCore", TTL: "expiresAt",
+		Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+	}
+}
+
+// encode returns a schema as a program prints it.
+func encode(t *testing.T, schema table.Schema) string {
+	t.Helper()
+	text, err := json.Marshal(schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	name := tabletest.New(t, appCore(), nil).Schema().Name
+	differs := appCore()
+	differs.TTL = ""
+	differs.Indexes = append(
+		differs.Indexes,
+		table.Index{Name: "GSI2", PK: "gsi2pk", Projection: types.ProjectionTypeKeysOnly},
+		table.Index{Name: "LSI1", SK: "at", Local: true},
+	)
+	for file, tt := range map[string]struct {
+		schema table.Schema
+		args   []string
+	}{
+		"same":         {appCore(), nil},
+		"differs":      {differs, nil},
+		"json-same":    {appCore(), []string{"-json"}},
+		"json-differs": {differs, []string{"-json"}},
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			schema := filepath.Join(t.TempDir(), "schema.json")
+			if err := os.WriteFile(schema, []byte(encode(t, tt.schema)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			args := append([]string{"verify", "-table", name, schema}, tt.args...)
+			got := run(t, nil, "", args...)
+			got.stdout = strings.ReplaceAll(got.stdout, name, "TABLE")
+			golden(t, "verify-"+file, got)
+		})
+	}
+}
+
+func TestVerifyFromStandardInput(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, appCore(), nil)
+	got := run(t, nil, encode(t, tbl.Schema()), "verify", "-")
+	if got.code != exitYes || got.stderr != "" {
+		t.Errorf("the schema with its defaults filled in: %+v", got)
+	}
+}
+
+func TestVerifyMissingTable(t *testing.T) {
+	t.Parallel()
+	golden(t, "verify-missing", run(t, nil, `{"name": "no-such-table"}`, "verify", "-"))
+}
+
+func TestVerifyBadFile(t *testing.T) {
+	t.Parallel()
+	trouble(t, run(t, nil, "", "verify", "testdata/missing.json"), "testdata/missing.json")
+	for text, says := range map[string]string{
+		"":                      "unexpected EOF",
+		"{":                     "unexpected EOF",
+		"AppCore":               "invalid character",
+		`"AppCore"`:             "cannot unmarshal string",
+		`{"name": 5}`:           "cannot unmarshal number",
+		`{"name": "AppCore"} {`: "there is more after the schema",
+		`{"nane": "AppCore"}`:   `unknown field "nane"`,
+		`{"name": "AppCore", "ttl": "a", "TTL": "b"}`:                               "TTL: is there twice",
+		`{"indexes": [{"pk": "a", "sk": "b", "pk": "c"}]}`:                          "indexes[0].pk: is there twice",
+		`{"name": "AppCore", "indexes": [{"name": "GSI1", "hash": "a"}]}`:           `unknown field "hash"`,
+		`{"name": "AppCore", "sk": "pk", "indexes": [{"name": "GSI1"}]}`:            "\n  SK: ",
+		`{"name": "AppCore", "indexes": [{"name": "GSI1", "pk": "a"}], "ttl": "a"}`: "invalid schema",
+	} {
+		trouble(t, run(t, nil, text, "verify", "-"), "singletable verify: standard input: ", says)
+	}
+}
+
+// dynamo answers every request as AWS would with that status and body, and
+// tells with whose credentials and for which region they were signed.
+func dynamo(t *testing.T, status int, body string) (signedFor *string) {
+	t.Helper()
+	signedFor = new(string)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		credential := strings.TrimPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=")
+		if f := strings.Split(credential, "/"); len(f) > 2 {
+			*signedFor = f[0] + " in " + f[2]
+		}
+		w.Header().Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(body))), 10))
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}))
+	t.Cleanup(server.Close)
+	t.Setenv(tabletest.EndpointVariable, server.URL)
+	return signedFor
+}
+
+const denied = `{"__type": "com.amazon.coral.service#AccessDeniedException", "Message": "no"}`
+
+func TestVerifyWithoutPermission(t *testing.T) {
+	dynamo(t, http.StatusBadRequest, denied)
+	trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "AccessDeniedException", "dynamodb:DescribeTimeToLive")
+}
+
+func TestVerifyWithProfile(t *testing.T) {
+	signedFor := dynamo(t, http.StatusBadRequest, denied)
+	file := filepath.Join(t.TempDir(), "config")
+	profile := "[profile staging]\nregion = eu-central-1\naws_access_key_id = AKIASTAGING\naws_secret_access_key = x\n"
+	if err := os.WriteFile(file, []byte(profile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("AWS_CONFIG_FILE", file)
+	t.Setenv("AWS_PROFILE", "staging")
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	run(t, nil, encode(t, appCore()), "verify", "-")
+	if diff := cmp.Diff("AKIASTAGING in eu-central-1", *signedFor); diff != "" {
+		t.Error(diff)
+	}
+	t.Setenv("AWS_PROFILE", "prod")
+	trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "prod")
+}
+
+func TestVerifyWithoutCredentials(t *testing.T) {
+	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "no credentials", "AWS_PROFILE")
+	t.Setenv("AWS_REGION", "")
+	t.Setenv("AWS_DEFAULT_REGION", "")
+	trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "no region", "AWS_REGION")
+}
+
+// FuzzSchemaFile reads arbitrary text. What is read can be printed and read
+// again.
+func FuzzSchemaFile(f *testing.F) {
+	f.Add(`{"name": "AppCore", "indexes": [{"name": "GSI1", "pk": "gsi1pk", "include": ["a"]}]}`)
+	f.Add(`{"name": "A", "name": "B"}`)
+	f.Add(`[[{`)
+	f.Fuzz(func(t *testing.T, text string) {
+		schema, err := decodeSchema(text)
+		if err != nil {
+			return
+		}
+		again, err := decodeSchema(encode(t, schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(encode(t, schema), encode(t, again)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
