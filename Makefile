@@ -3,8 +3,8 @@
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK   := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-MODULES  := . ./table/telemetry ./examples ./internal/benchmarks
-PACKAGES := ./... ./table/telemetry/... ./examples/... ./internal/benchmarks/...
+MODULES  := . ./cmd/singletable ./table/telemetry ./examples ./internal/benchmarks
+PACKAGES := ./... ./cmd/singletable/... ./table/telemetry/... ./examples/... ./internal/benchmarks/...
 FUZZTIME ?= 10s
 
 .PHONY: help
@@ -17,7 +17,7 @@ run: ## Run the quickstart on a local engine
 
 .PHONY: test
 test: ## Run the tests on a local engine
-	go test ./... ./table/telemetry/... ./examples/...
+	go test ./... ./cmd/singletable/... ./table/telemetry/... ./examples/...
 
 .PHONY: race
 race: ## Run all tests with the race detector
@@ -36,6 +36,10 @@ lint: ## Check format and style with the pinned linter
 fmt: ## Format the code
 	@for m in $(MODULES); do (cd $$m && $(GOLANGCI_LINT) fmt ./...) || exit 1; done
 
+.PHONY: tidy
+tidy: ## Tidy go.mod and go.sum of every module
+	.ci/tidy
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
@@ -47,6 +51,10 @@ conformance: ## Run the conformance suite on the default engine and on DynamoDB 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities (needs the network)
 	$(GOVULNCHECK) ./...
+
+.PHONY: release
+release: ## Show that the commit at hand can be tagged (about a minute)
+	.ci/release
 
 .PHONY: bench
 bench: ## Measure beside the SDK and its peers, and write the README's table (about 4 minutes)
