@@ -36,6 +36,14 @@ lint: ## Check format and style with the pinned linter
 fmt: ## Format the code
 	@for m in $(MODULES); do (cd $$m && $(GOLANGCI_LINT) fmt ./...) || exit 1; done
 
+.PHONY: api
+api: ## Compare the exported API with its listing, internal/api/api.txt
+	go run ./internal/api
+
+.PHONY: api-update
+api-update: ## Write that listing, for a change that is meant
+	go run ./internal/api -update
+
 .PHONY: tidy
 tidy: ## Tidy go.mod and go.sum of every module
 	.ci/tidy
