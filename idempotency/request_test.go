@@ -1,6 +1,7 @@
 package idempotency_test
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -82,6 +83,20 @@ func TestLongestKey(t *testing.T) {
 		result, err := idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))
 		must(t, err)
 		equal(t, "replayed", result.Replayed, i == 1)
+	}
+}
+
+// TestFingerprintsOfEarlierReleases fails when a request that is repeated after a
+// deployment would be taken for another one.
+func TestFingerprintsOfEarlierReleases(t *testing.T) {
+	t.Parallel()
+	for payload, want := range map[string]string{
+		`{"b": 1, "a": ["x", null, 1.50, "<é"]}`: "27a7393bde6c5515d9fcde1c440a2c8284bd31c78c1c94d00c8cdadb4c044ae5",
+		"plain text": "2c4afbfcee3d3d9b5d2a927d1174de36001998ebc0c116861ac42f77834f84b3",
+	} {
+		got, err := idempotency.Request{Payload: []byte(payload)}.Fingerprint()
+		must(t, err)
+		equal(t, payload, hex.EncodeToString(got[:]), want)
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
@@ -152,4 +155,30 @@ func TestTokenSize(t *testing.T) {
 	last, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, After: page.Next})
 	must(t, err)
 	equal(t, "items", ids(last.Items), []string{"tx-abc"})
+}
+
+// TestTokensOfEarlierReleases fails when tokens in clients' hands would stop
+// opening because what they are bound to is computed in another way.
+func TestTokensOfEarlierReleases(t *testing.T) {
+	t.Parallel()
+	ring, err := paginate.ParseKeys("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	must(t, err)
+	codec, err := paginate.New(ring, &paginate.Options{Now: func() time.Time { return noon }})
+	must(t, err)
+	// There is no such table: a token that opens leads to a request that fails.
+	missing := schema
+	missing.Name = "no-such-table"
+	tbl, err := table.New(tabletest.Client(t), missing, &table.Options{Cursors: codec})
+	must(t, err)
+	for token, ties := range map[string]bool{
+		"SWMNzSmYSS4-wHawyhq9YjIx0sCTMFwvBaW2pdEVOxNEKSSyGpJqqw2AxypLnfumT5HzGK8":                            false,
+		"SWMNzSmsn_XT8lH9iwH7DXpfAd9EB9nTPh-Bwgoy3OjahX65aJ6K_Eq2zYplyvr0QxFLo6CYi5hBWQDg1_2NB9VyJuMVIVbCog": true,
+	} {
+		index := globalTx(4)
+		index.Ties = ties
+		_, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 5, Scope: "alice", After: token})
+		if _, sent := errors.AsType[*types.ResourceNotFoundException](err); !sent {
+			t.Errorf("ties %t: error %v; want that of a missing table", ties, err)
+		}
+	}
 }
