@@ -39,7 +39,7 @@ type Entity[T any] struct {
 	// Version is the name of a number attribute that counts the writes of an
 	// entity and guards them: T has an integer field for it. A write expects
 	// the version that the value was read with and stores one more, so that a
-	// write of a stale value is [table.ErrConflict]. An item without the
+	// write of a stale value is [table.ErrStale]. An item without the
 	// attribute has version 0. Empty means no versions: the last write wins.
 	//
 	// A [table.Update] of the item knows nothing of versions. Where it meets

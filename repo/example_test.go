@@ -158,7 +158,7 @@ func ExampleRepo_Put() {
 	fmt.Println(s.orders.Put(ctx, theirs))
 
 	mine.Status = "paid"
-	fmt.Println(errors.Is(s.orders.Put(ctx, mine), table.ErrConflict))
+	fmt.Println(errors.Is(s.orders.Put(ctx, mine), table.ErrStale))
 	// Output:
 	// <nil>
 	// true

@@ -105,7 +105,7 @@ func (r *Repo[T]) TransactPut(ctx context.Context, vs ...T) error {
 
 // Put stores an entity over what is there, or anew. With versions, it expects
 // the version that v was read with, which is 0 for a new value, and stores one
-// more; another version is [table.ErrConflict].
+// more; another version is [table.ErrStale].
 //
 // A lost answer is as in [Repo.Update].
 //
@@ -126,7 +126,7 @@ func (r *Repo[T]) Put(ctx context.Context, v T) error {
 		return err
 	case r.version(old) != r.version(v):
 		return r.fail("Put", r.key(v), fmt.Errorf("%w: version %d is stored, version %d was read",
-			table.ErrConflict, r.version(old), r.version(v)))
+			table.ErrStale, r.version(old), r.version(v)))
 	}
 	return r.run(ctx, r.UpdateOps(old, v))
 }

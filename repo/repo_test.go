@@ -355,7 +355,7 @@ func TestStaleWritesAreConflicts(t *testing.T) {
 		"DeleteOps":          tbl.Do(t.Context(), users.DeleteOps(stale)[0]),
 		"DeleteOps of a gap": tbl.Do(t.Context(), users.DeleteOps(User{ID: "nobody", Version: 3})[0]),
 	} {
-		if !errors.Is(err, table.ErrConflict) {
+		if !errors.Is(err, table.ErrStale) {
 			t.Errorf("%s of a stale value: %v", name, err)
 		}
 		if table.Classify(err) != table.Transient {

@@ -30,9 +30,13 @@ var (
 	// Nothing was written.
 	ErrConditionFailed = errors.New("condition failed")
 	// ErrConflict means that another write was faster: a transaction on the
-	// same item, or a newer version of it. Nothing was written; read again and
-	// try again.
+	// same item, or, as ErrStale, a newer version of it. Nothing was written;
+	// read again and try again.
 	ErrConflict = errors.New("conflict with another write")
+	// ErrStale means that an item is at another version than a write expected:
+	// see [Op.AtVersion]. It matches ErrConflict too, but does not pass as other
+	// conflicts do: the write must be made anew from what is stored now.
+	ErrStale = fmt.Errorf("stale version: %w", ErrConflict)
 	// ErrThrottled means that DynamoDB refused for lack of capacity, retries
 	// included. Nothing was written by the refused request.
 	ErrThrottled = errors.New("throttled")

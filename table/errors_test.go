@@ -146,6 +146,7 @@ func TestClassify(t *testing.T) {
 		"cursor":                        {paginate.ErrInvalidCursor, table.Permanent},
 		"mismatch":                      {table.ErrSchemaMismatch, table.Unclassified},
 		"conflict":                      {table.ErrConflict, table.Transient},
+		"stale":                         {table.ErrStale, table.Transient},
 		"throttled":                     {table.ErrThrottled, table.Transient},
 		"unknown":                       {table.ErrOutcomeUnknown, table.Transient},
 		"deadline":                      {context.DeadlineExceeded, table.Transient},

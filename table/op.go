@@ -86,7 +86,7 @@ func (o Op) If(condition expression.ConditionBuilder) Op {
 // AtVersion returns the op with the condition that the number in that attribute
 // of the stored item is version; a missing item, a missing attribute and an
 // expired item have version 0. If the item has another version, the op fails
-// with [ErrConflict]. It does not write the attribute: that is for the op's own
+// with [ErrStale]. It does not write the attribute: that is for the op's own
 // value or update to do.
 func (o Op) AtVersion(attribute string, version int64) Op {
 	o.version = versionCheck{set: true, attribute: attribute, want: version}

@@ -148,7 +148,7 @@ func (t *Table) conditionKind(op Op, stored Item) error {
 	case op.condition.IsSet() && versionOf(stored, op.version.attribute) == op.version.want:
 		return ErrConditionFailed
 	}
-	return ErrConflict
+	return ErrStale
 }
 
 // versionOf returns the number in an attribute, 0 if there is none.

@@ -127,8 +127,8 @@ func (t tenant) importOne(ctx context.Context, id string, row Row) error {
 	if errors.Is(err, ErrNotRunning) {
 		return err
 	}
-	err = t.explain(ctx, row.Change, err)
-	if !errors.Is(err, ErrStale) && table.Classify(err) != table.Permanent {
+	err = explain(err)
+	if !errors.Is(err, table.ErrStale) && table.Classify(err) != table.Permanent {
 		return err
 	}
 	ops := append(t.rejects.CreateOps(Reject{Row: row, Reason: reason(err)}), t.leave(row), t.progress(id, 0, 1))
@@ -151,7 +151,7 @@ func refused(err error) bool {
 // reason says why a row was set aside, in words meant for people.
 func reason(err error) string {
 	switch {
-	case errors.Is(err, ErrStale):
+	case errors.Is(err, table.ErrStale):
 		return "the record exists already"
 	case errors.Is(err, ErrNoParent):
 		return "the parent does not exist"

@@ -70,7 +70,7 @@ func (w walk) commands(ctx context.Context) error {
 func (w walk) list(ctx context.Context) error {
 	for _, code := range []string{"CHAIR", "DESK", "SHELF"} {
 		c := Change{Ref: ref("PRODUCT", code), Name: code, Attributes: map[string]any{"price": 100}}
-		if _, err := w.acme.publish(ctx, c); err != nil && !errors.Is(err, ErrStale) {
+		if _, err := w.acme.publish(ctx, c); err != nil && !errors.Is(err, table.ErrStale) {
 			return err
 		}
 	}
@@ -161,7 +161,7 @@ func (w walk) codes(ctx context.Context) error {
 func (w walk) tree(ctx context.Context) error {
 	for _, path := range [][]string{{"ENG"}, {"ENG", "BACKEND"}, {"ENG", "BACKEND", "STORAGE"}, {"ENG", "WEB"}, {"SALES"}} {
 		r := ref("DEPT", path...)
-		if _, err := w.acme.publish(ctx, Change{Ref: r, Name: r.Code}); err != nil && !errors.Is(err, ErrStale) {
+		if _, err := w.acme.publish(ctx, Change{Ref: r, Name: r.Code}); err != nil && !errors.Is(err, table.ErrStale) {
 			return err
 		}
 	}

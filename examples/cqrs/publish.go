@@ -22,7 +22,7 @@ type Change struct {
 
 // publish carries a command out: it expects the version, writes the data at the
 // next version, and writes the command and the history of that version, all in
-// one transaction. A record at another version is [ErrStale], and nothing is
+// one transaction. A record at another version is [table.ErrStale], and nothing is
 // written.
 func (t tenant) publish(ctx context.Context, c Change) (Record, error) {
 	old := Record{}
@@ -37,13 +37,13 @@ func (t tenant) publish(ctx context.Context, c Change) (Record, error) {
 			return old, err
 		}
 		if found.Version != c.Version {
-			return old, fmt.Errorf("%w: expected %d, it is at %d", ErrStale, c.Version, found.Version)
+			return old, fmt.Errorf("%w: expected %d, it is at %d", table.ErrStale, c.Version, found.Version)
 		}
 		old = found
 	}
 	next, ops := t.publishOps(c, old)
 	if err := t.table.Transact(ctx, ops...); err != nil {
-		return Record{}, t.explain(ctx, c, err)
+		return Record{}, explain(err)
 	}
 	return next, nil
 }
@@ -77,22 +77,10 @@ func (t tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 
 const opParent = "parent"
 
-// explain tells a stale version from a conflict that passes: a transaction on
-// the same record that was not over yet.
-func (t tenant) explain(ctx context.Context, c Change, err error) error {
-	switch {
-	case errors.Is(err, table.ErrOutcomeUnknown):
-		return err
-	case failed(err, opParent):
+// explain says what of a command made its transaction fail.
+func explain(err error) error {
+	if failed(err, opParent) {
 		return fmt.Errorf("%w: %w", ErrNoParent, err)
-	case errors.Is(err, table.ErrConflict):
-		now, readErr := t.get(ctx, c.Ref)
-		if readErr != nil && !errors.Is(readErr, table.ErrNotFound) {
-			return errors.Join(err, readErr)
-		}
-		if now.Version != c.Version {
-			return fmt.Errorf("%w: expected %d, it is at %d", ErrStale, c.Version, now.Version)
-		}
 	}
 	return err
 }

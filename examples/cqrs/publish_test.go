@@ -97,11 +97,11 @@ func TestStaleCommandsAreConflictsAndChangeNothing(t *testing.T) {
 	now := must[Record](t)(acme.publish(t.Context(), priced(1, 45)))
 	for _, version := range []int64{0, 1, 3, -1} {
 		_, err := acme.publish(t.Context(), priced(version, 99))
-		if !errors.Is(err, ErrStale) || !errors.Is(err, table.ErrConflict) {
+		if !errors.Is(err, table.ErrStale) || !errors.Is(err, table.ErrConflict) {
 			t.Errorf("expecting version %d: %v", version, err)
 		}
 	}
-	if _, err := acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "NEW"), Version: 1}); !errors.Is(err, ErrStale) {
+	if _, err := acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "NEW"), Version: 1}); !errors.Is(err, table.ErrStale) {
 		t.Errorf("expecting a version of what is not there: %v", err)
 	}
 	equal(t, "data", must[Record](t)(acme.get(t.Context(), lamp)), now)
@@ -203,7 +203,7 @@ func TestALostAnswerIsFoundOutAbout(t *testing.T) {
 	var cut tabletest.Faults
 	cut.Next("TransactWriteItems", tabletest.LoseResponse())
 	_, err := s.through(t, &cut).as(s.acme().caller).publish(t.Context(), priced(1, 45))
-	if !errors.Is(err, table.ErrOutcomeUnknown) || errors.Is(err, ErrStale) {
+	if !errors.Is(err, table.ErrOutcomeUnknown) || errors.Is(err, table.ErrStale) {
 		t.Errorf("error: %v", err)
 	}
 }
@@ -214,7 +214,7 @@ func TestAConflictThatPassesIsNotStale(t *testing.T) {
 	var faults tabletest.Faults
 	faults.Always("TransactWriteItems", tabletest.CancelTransaction("TransactionConflict", "None", "None"))
 	_, err := s.through(t, &faults).as(s.acme().caller).publish(t.Context(), priced(0, 40))
-	if !errors.Is(err, table.ErrConflict) || errors.Is(err, ErrStale) {
+	if !errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrStale) {
 		t.Errorf("error: %v", err)
 	}
 }

@@ -13,9 +13,6 @@ import (
 var (
 	// ErrInvalid means that a request cannot be right as it stands.
 	ErrInvalid = errors.New("invalid request")
-	// ErrStale means that the record is at another version than the command
-	// expects. It is a conflict: read again, decide again.
-	ErrStale = fmt.Errorf("stale version: %w", table.ErrConflict)
 	// ErrNoParent means that a record was to be put below one that is not there.
 	ErrNoParent = fmt.Errorf("no such parent: %w", table.ErrConditionFailed)
 )

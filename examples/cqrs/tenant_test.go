@@ -183,7 +183,7 @@ func TestWritesStayWithinTheTenant(t *testing.T) {
 			continue
 		}
 		// The version of another tenant's record is no version here.
-		if _, err := who.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "theirs", Version: 1}); !errors.Is(err, ErrStale) {
+		if _, err := who.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "theirs", Version: 1}); !errors.Is(err, table.ErrStale) {
 			t.Errorf("%q updates: %v", who.caller.Tenant, err)
 		}
 		if _, err := who.publish(t.Context(), Change{Ref: ref("DEPT", "X", "TEAM")}); !errors.Is(err, ErrNoParent) {

@@ -82,7 +82,7 @@ func retryBounded(t *testing.T, h Harness) {
 	faults.Always("TransactWriteItems", tabletest.CancelTransaction("TransactionConflict"))
 	err := tbl.Transact(t.Context(), table.Put(user, note{}))
 	wantErr(t, err, table.ErrConflict)
-	wantNot(t, err, table.ErrOutcomeUnknown)
+	wantNot(t, err, table.ErrOutcomeUnknown, table.ErrStale)
 	equal(t, "class", table.Classify(err), table.Transient)
 	equal(t, "requests", len(faults.Requests("TransactWriteItems")), 3)
 	faults.Always("TransactWriteItems", tabletest.CancelTransaction("ThrottlingError"))
@@ -138,7 +138,7 @@ func retryConflict(t *testing.T, h Harness) {
 		faults.Always("", conflict)
 		err := tbl.Do(t.Context(), op)
 		wantErr(t, err, table.ErrConflict)
-		wantNot(t, err, table.ErrOutcomeUnknown)
+		wantNot(t, err, table.ErrOutcomeUnknown, table.ErrStale)
 		if _, ok := errors.AsType[*types.TransactionConflictException](err); !ok {
 			t.Errorf("%s: the SDK's error is not reachable from %v", call, err)
 		}

@@ -58,7 +58,7 @@ func versionDecides(t *testing.T, h Harness) {
 					must(t, tbl.Do(t.Context(), table.Put(key, tt.stored)))
 				}
 				err := run(op.AtVersion("version", tt.want))
-				if tt.ok != (err == nil) || err != nil && !errors.Is(err, table.ErrConflict) {
+				if tt.ok != (err == nil) || err != nil && !errors.Is(err, table.ErrStale) {
 					t.Errorf("%s, %s, %s: %v", tt.name, verb, how, err)
 				}
 				wantNot(t, err, table.ErrExists, table.ErrOutcomeUnknown)
@@ -70,15 +70,15 @@ func versionDecides(t *testing.T, h Harness) {
 func versionAndIf(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3"), "n": num("1")})))
-	wantErr(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).AtVersion("version", 2).If(nIs(1))), table.ErrConflict)
+	wantErr(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).AtVersion("version", 2).If(nIs(1))), table.ErrStale)
 	err := tbl.Do(t.Context(), table.Update(user, setVersion(4)).If(nIs(2)).AtVersion("version", 3))
 	wantErr(t, err, table.ErrConditionFailed)
 	wantNot(t, err, table.ErrConflict)
 	// What is alternative in the condition does not undo the version.
 	either := nIs(1).Or(nIs(2))
-	wantErr(t, tbl.Do(t.Context(), table.Delete(user).If(either).AtVersion("version", 0)), table.ErrConflict)
+	wantErr(t, tbl.Do(t.Context(), table.Delete(user).If(either).AtVersion("version", 0)), table.ErrStale)
 	must(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).If(either).AtVersion("version", 3)))
-	wantErr(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).AtVersion("version", 3)), table.ErrConflict)
+	wantErr(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).AtVersion("version", 3)), table.ErrStale)
 	must(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).AtVersion("version", 4)))
 }
 
@@ -88,6 +88,7 @@ func versionInTransaction(t *testing.T, h Harness) {
 	before := sent(faults)
 	err := tbl.Transact(t.Context(),
 		table.Put(other, note{}), table.Update(user, setVersion(3)).AtVersion("version", 2).Named("user"))
+	wantErr(t, err, table.ErrStale)
 	wantErr(t, err, table.ErrConflict)
 	tx, ok := errors.AsType[*table.TxError](err)
 	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Name != "user" || tx.Failed[0].Old["version"] == nil {
