@@ -124,7 +124,7 @@
 // [repo.Repo.Update] and everything that decides about a write reads
 // consistently. All placements of an entity are written in one DynamoDB
 // transaction, and so are the ops given to [table.Table.Transact]. With
-// Entity.Version a write of a stale value fails with [table.ErrConflict].
+// Entity.Version a write of a stale value fails with [table.ErrStale].
 //
 // Items whose TTL attribute is in the past are treated as absent, on reads and
 // on creates, though DynamoDB deletes them up to a few days later.
