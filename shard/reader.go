@@ -50,6 +50,11 @@ type Stats struct {
 	Rounds int
 }
 
+// Add returns the sum of the two, as for a walk over several pages.
+func (s Stats) Add(other Stats) Stats {
+	return Stats{Stats: s.Stats.Add(other.Stats), Rounds: s.Rounds + other.Rounds}
+}
+
 // Page is one page of a query.
 type Page[T any] struct {
 	// Items are in the order of the query.

@@ -173,3 +173,10 @@ func observer(capacity *float64) *table.Options {
 
 // attribute returns a string as the value of an attribute.
 func attribute(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func TestStatsAdd(t *testing.T) {
+	t.Parallel()
+	one := shard.Stats{Stats: table.Stats{Items: 1, Scanned: 2, Requests: 3, Capacity: 0.5}, Rounds: 4}
+	two := shard.Stats{Stats: table.Stats{Items: 2, Scanned: 4, Requests: 6, Capacity: 1}, Rounds: 8}
+	equal(t, "sum", one.Add(one), two)
+}

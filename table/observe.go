@@ -45,6 +45,16 @@ type Stats struct {
 	Capacity float64
 }
 
+// Add returns the sum of the two, as for a walk over several pages.
+func (s Stats) Add(other Stats) Stats {
+	return Stats{
+		Items:    s.Items + other.Items,
+		Scanned:  s.Scanned + other.Scanned,
+		Requests: s.Requests + other.Requests,
+		Capacity: s.Capacity + other.Capacity,
+	}
+}
+
 // request is what the library knows about one request beside its input.
 type request struct {
 	operation, index string

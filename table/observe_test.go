@@ -98,3 +98,9 @@ func TestTableIsImmutable(t *testing.T) {
 	equal(t, "defaults", [3]string{tbl.Schema().PK, tbl.Schema().SK, tbl.Schema().Type}, [3]string{"pk", "sk", "entityType"})
 	equal(t, "time", tbl.Now(), now)
 }
+
+func TestStatsAdd(t *testing.T) {
+	t.Parallel()
+	got := table.Stats{Items: 1, Scanned: 2, Requests: 3, Capacity: 0.5}.Add(table.Stats{Items: 10, Scanned: 20, Requests: 30, Capacity: 4})
+	equal(t, "sum", got, table.Stats{Items: 11, Scanned: 22, Requests: 33, Capacity: 4.5})
+}

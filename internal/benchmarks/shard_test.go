@@ -178,9 +178,7 @@ func BenchmarkShardPage100(b *testing.B) {
 			n++
 			page, err := reader.Page(ctx, q)
 			q.After = page.Next
-			total.Capacity += page.Stats.Capacity
-			total.Requests += page.Stats.Requests
-			total.Rounds += page.Stats.Rounds
+			total = total.Add(page.Stats)
 			return full(len(page.Items), limit, err)
 		})
 		report(b, total)

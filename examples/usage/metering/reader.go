@@ -103,10 +103,7 @@ func (r *Reader) part(ctx context.Context, m Meter, p Part) (PartUsage, error) {
 			u.Periods = append(u.Periods, Period{at, c.Count})
 			u.Total += c.Count
 		}
-		u.Stats.Items += page.Stats.Items
-		u.Stats.Scanned += page.Stats.Scanned
-		u.Stats.Requests += page.Stats.Requests
-		u.Stats.Capacity += page.Stats.Capacity
+		u.Stats = u.Stats.Add(page.Stats)
 		if page.Next == "" {
 			return u, nil
 		}
