@@ -47,6 +47,9 @@ func TestMain(m *testing.M) {
 	for _, name := range []string{"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"} {
 		_ = os.Setenv(name, os.DevNull)
 	}
+	for _, name := range []string{"AWS_PROFILE", "AWS_DEFAULT_PROFILE"} {
+		_ = os.Unsetenv(name)
+	}
 	code := m.Run()
 	_ = engine.Close()
 	os.Exit(code)
