@@ -1,0 +1,98 @@
+package tablemodel_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+var update = flag.Bool("update", false, "write the files of testdata anew")
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		must(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	must(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs; see go test ./table/tablemodel -update (-want +got):\n%s", path, diff)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// schemas are schemas that use everything there is.
+var schemas = map[string]table.Schema{
+	"small":  {Name: "Notes"},
+	"simple": {Name: "Flags", PK: "id", SimpleKey: true, TTL: "until"},
+	"full":   full,
+	"numbers": {
+		Name: "Readings", PK: "sensor", SK: "at", PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeN,
+		Type: "kind", Indexes: []table.Index{{Name: "by-value", PK: "value", PKType: types.ScalarAttributeTypeN}},
+	},
+}
+
+var full = table.Schema{
+	Name: "Payments", PK: "PK", SK: "SK", TTL: "expiresAt",
+	Indexes: []table.Index{
+		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
+		{Name: "inverted", PK: "SK", SK: "PK", Projection: types.ProjectionTypeKeysOnly},
+		{Name: "by-status", PK: "status", Projection: types.ProjectionTypeInclude, Include: []string{"amount", "entityType"}},
+		{Name: "by-amount", SK: "amount", SKType: types.ScalarAttributeTypeN, Local: true},
+	},
+}
+
+var start = time.Date(2024, 1, 15, 10, 0, 0, 0, time.UTC)
+
+// payments are the sample items of the schema full: users with their payments,
+// some of which are in the index, and a settings item without a type.
+func payments() []table.Op {
+	key := func(pk keys.PK, sk keys.SK) keys.Key { return keys.Key{PK: pk, SK: sk} }
+	var ops []table.Op
+	for _, user := range []string{"ana", "bob", "cleo", "dora"} {
+		ops = append(ops, table.Put(key(keys.User.PK(user), keys.Profile), map[string]any{
+			"entityType": "USER", "name": user, "tags": []string{"a|b", "`c`"}, "expiresAt": start.AddDate(90, 0, 0).Unix(),
+		}))
+	}
+	for i := range 5 {
+		at, id := start.Add(time.Duration(i)*time.Hour), fmt.Sprintf("tx-%d", i)
+		v := map[string]any{
+			"entityType": "TX", "amount": 100 * (i + 1), "note": "<b>tea</b> | #1", "open": i%2 == 0,
+			"lines": []map[string]any{{"what": "tea", "price": 100}}, "status": []string{"NEW", "PAID"}[i%2],
+		}
+		if i%2 == 0 {
+			v["GSI1PK"], v["GSI1SK"] = fmt.Sprintf("GLOBAL#%d", i%4), at.Format(time.RFC3339)+"#"+id
+		}
+		ops = append(ops, table.Put(key(keys.User.PK("ana"), keys.Tx.SK(keys.Time(at), keys.Str(id))), v))
+	}
+	return append(ops, table.Put(key("SETTINGS", "ALL"), map[string]any{
+		"blob": []byte{1, 2, 0xff}, "empty": nil, "text": "line one\nline two, and so long that it has to be cut somewhere before its end",
+	}))
+}
+
+// stored returns the sample items as they are stored.
+func stored(t *testing.T) (*table.Table, []table.Op) {
+	t.Helper()
+	tbl := tabletest.New(t, full, nil)
+	ops := payments()
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	return tbl, ops
+}

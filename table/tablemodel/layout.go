@@ -1,0 +1,180 @@
+package tablemodel
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// layout is a schema with its defaults, and what the items of a table look like
+// in the table and in its indexes.
+type layout struct {
+	schema table.Schema
+	// views are the table, then its indexes in the order of the schema.
+	views []view
+	// keyNames are the key attributes of the table and of all indexes.
+	keyNames []string
+}
+
+// view is the table or an index as queries see it.
+type view struct {
+	// index is the index's name; empty for the table.
+	index string
+	// key are the one or two attributes that it is sorted by.
+	key []keyAttribute
+	// holds tells whether the view has an attribute of its items.
+	holds      func(name string) bool
+	projection table.Index
+	partitions []partition
+}
+
+type keyAttribute struct {
+	name string
+	kind types.ScalarAttributeType
+}
+
+// partition is a partition's items in the order of their sort keys.
+type partition []table.Item
+
+// lay lays items out by a schema. op is the caller's name, for errors.
+func lay(op string, schema table.Schema, items []table.Item) (layout, error) {
+	// A table fills in the defaults. It is not used, so it needs no client.
+	t, err := table.New(struct{ table.Client }{}, schema, nil)
+	if err != nil {
+		return layout{}, &table.Error{Op: op, Table: schema.Name, Err: err}
+	}
+	l := layout{schema: t.Schema()}
+	base := keyOf(l.schema.PK, l.schema.PKType, l.schema.SK, l.schema.SKType)
+	for i, item := range items {
+		for _, k := range base {
+			if !k.in(item) {
+				err := fmt.Errorf("items[%d]: attribute %q is no key of type %s: %w", i, k.name, k.kind, keys.ErrInvalid)
+				return layout{}, &table.Error{Op: op, Table: schema.Name, Err: err}
+			}
+		}
+	}
+	everything := func(string) bool { return true }
+	l.views = append(l.views, newView(view{key: base, holds: everything}, base, items))
+	l.keyNames = names(base)
+	for _, x := range l.schema.Indexes {
+		v := view{
+			index: x.Name, key: keyOf(x.PK, x.PKType, x.SK, x.SKType), projection: x,
+		}
+		l.keyNames = append(l.keyNames, names(v.key)...)
+		held := slices.Concat(names(base), names(v.key), x.Include)
+		v.holds = func(name string) bool {
+			return x.Projection == types.ProjectionTypeAll || slices.Contains(held, name)
+		}
+		l.views = append(l.views, newView(v, base, items))
+	}
+	return l, nil
+}
+
+func keyOf(pk string, pkType types.ScalarAttributeType, sk string, skType types.ScalarAttributeType) []keyAttribute {
+	key := []keyAttribute{{pk, pkType}}
+	if sk != "" {
+		key = append(key, keyAttribute{sk, skType})
+	}
+	return key
+}
+
+func names(key []keyAttribute) []string {
+	names := make([]string, len(key))
+	for i, k := range key {
+		names[i] = k.name
+	}
+	return names
+}
+
+// newView returns v with the items that are in it, in order: those that have its
+// key attributes. The table's key decides between equal keys of an index, for
+// which DynamoDB has no order.
+func newView(v view, base []keyAttribute, items []table.Item) view {
+	var in []table.Item
+	for _, item := range items {
+		if !slices.ContainsFunc(v.key, func(k keyAttribute) bool { return !k.in(item) }) {
+			in = append(in, item)
+		}
+	}
+	slices.SortStableFunc(in, func(a, b table.Item) int {
+		for _, k := range slices.Concat(v.key, base) {
+			if c := k.compare(a, b); c != 0 {
+				return c
+			}
+		}
+		return 0
+	})
+	for i, item := range in {
+		if i == 0 || v.key[0].compare(in[i-1], item) != 0 {
+			v.partitions = append(v.partitions, nil)
+		}
+		last := &v.partitions[len(v.partitions)-1]
+		*last = append(*last, item)
+	}
+	return v
+}
+
+// in reports whether the item has the attribute, with a value that can be a key.
+func (k keyAttribute) in(item table.Item) bool {
+	switch v := item[k.name].(type) {
+	case *types.AttributeValueMemberS:
+		return k.kind == types.ScalarAttributeTypeS && v.Value != ""
+	case *types.AttributeValueMemberN:
+		return k.kind == types.ScalarAttributeTypeN && number(v.Value) != nil
+	case *types.AttributeValueMemberB:
+		return k.kind == types.ScalarAttributeTypeB && len(v.Value) > 0
+	default:
+		return false
+	}
+}
+
+// compare orders two items that have the attribute.
+func (k keyAttribute) compare(a, b table.Item) int {
+	switch va := a[k.name].(type) {
+	case *types.AttributeValueMemberN:
+		vb := b[k.name].(*types.AttributeValueMemberN)
+		return number(va.Value).Cmp(number(vb.Value))
+	default:
+		return cmp.Compare(keyText(a[k.name]), keyText(b[k.name]))
+	}
+}
+
+// keyText returns the bytes of a string or binary value.
+func keyText(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberB:
+		return string(v.Value)
+	default:
+		return ""
+	}
+}
+
+// typeOf returns the value of the item's type attribute; empty if it has none.
+func (l layout) typeOf(item table.Item) string {
+	s, _ := item[l.schema.Type].(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
+
+// delimiter is what package keys puts between the segments of a key.
+const delimiter = "#"
+
+// kind returns what partitions of one kind have in common: the text of their key
+// up to the first '#', the whole key if there is none.
+func (v view) kind(p partition) string {
+	prefix, _, found := strings.Cut(keyText(p[0][v.key[0].name]), delimiter)
+	if !found {
+		return prefix
+	}
+	return prefix + delimiter
+}

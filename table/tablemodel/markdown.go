@@ -1,0 +1,230 @@
+package tablemodel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+)
+
+// Markdown returns the items as tables in Markdown: one for the table and one for
+// each index, with the items of each partition in the order of their sort keys.
+// Partitions are in the order of their keys, which is none that DynamoDB keeps.
+//
+// The columns are the keys, the keys in indexes, the type, and in one column
+// some of the other attributes: see [Options]. A partition key is shown once,
+// beside the first item of its partition.
+func Markdown(schema table.Schema, items []table.Item, options *Options) (string, error) {
+	l, err := lay("Markdown", schema, items)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i, v := range l.views {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		l.markdown(&b, v, options.withDefaults())
+	}
+	return b.String(), nil
+}
+
+// column is a column of a table: its title, and what it shows of an item.
+type column struct {
+	title string
+	cell  func(table.Item) string
+}
+
+func (l layout) markdown(b *strings.Builder, v view, o Options) {
+	b.WriteString(l.title(v) + "\n\n")
+	if len(v.partitions) == 0 {
+		b.WriteString("No items.\n")
+		return
+	}
+	columns := l.columns(v, o)
+	cells := make([]string, len(columns))
+	line := func() { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
+	for i, c := range columns {
+		cells[i] = c.title
+	}
+	line()
+	b.WriteString(strings.Repeat("|---", len(columns)) + "|\n")
+	for _, p := range l.pick(v, o) {
+		if p.rows == nil {
+			clear(cells)
+			cells[0] = plain(p.leftOut)
+			line()
+		}
+		for i, r := range p.rows {
+			clear(cells)
+			if r.item == nil {
+				cells[1] = plain(r.leftOut)
+				line()
+				continue
+			}
+			for j, c := range columns {
+				if i == 0 || j > 0 {
+					cells[j] = c.cell(r.item)
+				}
+			}
+			line()
+		}
+	}
+}
+
+// title says what a view is sorted by and what it holds.
+func (l layout) title(v view) string {
+	title := fmt.Sprintf("**Table %s**", code(l.schema.Name))
+	if v.index != "" {
+		title = fmt.Sprintf("**Index %s**", code(v.index))
+	}
+	title += fmt.Sprintf(", partition key %s", code(v.key[0].name))
+	if len(v.key) > 1 {
+		title += fmt.Sprintf(", sort key %s", code(v.key[1].name))
+	}
+	switch v.projection.Projection {
+	case types.ProjectionTypeKeysOnly:
+		title += ", holds the keys"
+	case types.ProjectionTypeInclude:
+		title += ", holds the keys and " + join(v.projection.Include, code)
+	}
+	return title
+}
+
+// columns returns the columns that have something to show.
+func (l layout) columns(v view, o Options) []column {
+	value := func(name string) column {
+		return column{code(name), func(i table.Item) string { return l.value(i, name, o) }}
+	}
+	var columns []column
+	for _, k := range v.key {
+		columns = append(columns, value(k.name))
+	}
+	base := l.views[0]
+	more := []string{l.schema.Type}
+	if v.index != "" {
+		more = append(names(base.key), more...)
+	} else {
+		more = append(more, l.keyNames...)
+	}
+	done := names(v.key)
+	for _, name := range more {
+		if !slices.Contains(done, name) && v.holds(name) && v.has(name) {
+			columns = append(columns, value(name))
+			done = append(done, name)
+		}
+	}
+	others := func(i table.Item) string { return l.attributes(v, i, done, o) }
+	for _, p := range v.partitions {
+		if slices.ContainsFunc(p, func(i table.Item) bool { return others(i) != "" }) {
+			return append(columns, column{"other attributes", others})
+		}
+	}
+	return columns
+}
+
+// has reports whether an item of the view has the attribute.
+func (v view) has(name string) bool {
+	return slices.ContainsFunc(v.partitions, func(p partition) bool {
+		return slices.ContainsFunc(p, func(i table.Item) bool { return i[name] != nil })
+	})
+}
+
+func (l layout) value(item table.Item, name string, o Options) string {
+	v := item[name]
+	if v == nil {
+		return ""
+	}
+	s := shorten(text(v), o.Length)
+	if name == l.schema.Type {
+		return plain(s)
+	}
+	return code(s)
+}
+
+// attributes returns attributes of an item that have no column. The keys of other
+// indexes are among them only if somebody asked for them.
+func (l layout) attributes(v view, item table.Item, columns []string, o Options) string {
+	var others []string
+	for name := range item {
+		asked := slices.Contains(v.projection.Include, name) || slices.Contains(o.Attributes, name)
+		if v.holds(name) && !slices.Contains(columns, name) && (asked || !slices.Contains(l.keyNames, name)) {
+			others = append(others, name)
+		}
+	}
+	slices.Sort(others)
+	show := others[:min(len(others), defaultAttributes)]
+	if o.Attributes != nil {
+		show = slices.DeleteFunc(slices.Clone(o.Attributes), func(name string) bool { return !slices.Contains(others, name) })
+	}
+	parts := make([]string, len(show), len(show)+1)
+	for i, name := range show {
+		parts[i] = plain(name) + " " + l.value(item, name, o)
+	}
+	if n := len(others) - len(show); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// code returns s as code in the cell of a table. White space that Markdown
+// would lose or take for the end of the cell is a space.
+func code(s string) string {
+	if s == "" {
+		return "(empty)"
+	}
+	s = oneLine(s)
+	if strings.Contains(s, `\|`) {
+		return "<code>" + entities(s) + "</code>" // renderers disagree on \\|
+	}
+	s = strings.ReplaceAll(s, "|", `\|`)
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if len(fence) > 1 {
+		return fence + " " + s + " " + fence
+	}
+	return fence + s + fence
+}
+
+// plain returns s as text in the cell of a table, whatever Markdown would make
+// of it.
+func plain(s string) string {
+	var b strings.Builder
+	for _, r := range oneLine(s) {
+		if strings.ContainsRune("\\`*_[]<>|~&", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// entities returns s with everything that could mean something written as HTML
+// entities.
+func entities(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			b.WriteRune(r)
+		} else {
+			fmt.Fprintf(&b, "&#%d;", r)
+		}
+	}
+	return b.String()
+}
+
+// oneLine returns s without control characters.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd"))
+}

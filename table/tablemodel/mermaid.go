@@ -1,0 +1,125 @@
+package tablemodel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/singletable/singletable/table"
+)
+
+// Mermaid returns a picture of the items as a flowchart for Mermaid, which GitHub
+// and GitLab draw in Markdown (in a code block of the language mermaid): a box
+// for each partition of the table and of the indexes, with its items in the order
+// of their sort keys, and an arrow from where an item is in the table to where it
+// is in an index. It shows keys and types; Options.Attributes has no effect.
+func Mermaid(schema table.Schema, items []table.Item, options *Options) (string, error) {
+	l, err := lay("Mermaid", schema, items)
+	if err != nil {
+		return "", err
+	}
+	o := options.withDefaults()
+	var b strings.Builder
+	b.WriteString(wide + "flowchart LR\n")
+	var boxes [][]string // of each view, the boxes' names
+	var picked [][]shown
+	for i, v := range l.views {
+		p := l.pick(v, o)
+		picked = append(picked, p)
+		boxes = append(boxes, l.boxes(&b, i, v, p, o))
+	}
+	for i := 1; i < len(l.views); i++ {
+		for _, arrow := range l.arrows(picked[0], boxes[0], picked[i], boxes[i]) {
+			b.WriteString("  " + arrow + "\n")
+		}
+	}
+	return b.String(), nil
+}
+
+// wide keeps Mermaid from breaking a key into lines.
+const wide = "%%{init: {\"flowchart\": {\"wrappingWidth\": 900}}}%%\n"
+
+// boxes writes the boxes of a view and returns their names.
+func (l layout) boxes(b *strings.Builder, number int, v view, picked []shown, o Options) []string {
+	title := "table " + l.schema.Name
+	if v.index != "" {
+		title = "index " + v.index
+	}
+	fmt.Fprintf(b, "  subgraph v%d[\"%s\"]\n", number, label(title))
+	var boxes []string
+	for i, p := range picked {
+		box := fmt.Sprintf("v%dp%d", number, i)
+		boxes = append(boxes, box)
+		var lines []string
+		if p.rows == nil {
+			lines = append(lines, label(p.leftOut))
+		}
+		for j, r := range p.rows {
+			if j == 0 {
+				pk := shorten(text(r.item[v.key[0].name]), o.Length)
+				lines = append(lines, "<b>"+label(pk)+"</b>")
+			}
+			lines = append(lines, l.line(v, r, o))
+		}
+		fmt.Fprintf(b, "    %s[\"%s\"]\n", box, strings.Join(lines, "<br/>"))
+	}
+	if len(picked) == 0 {
+		fmt.Fprintf(b, "    v%dp0[\"no items\"]\n", number)
+	}
+	b.WriteString("  end\n")
+	return boxes
+}
+
+// line is what a box shows of an item.
+func (l layout) line(v view, r row, o Options) string {
+	if r.item == nil {
+		return label(r.leftOut)
+	}
+	var parts []string
+	sorted := v.key[1:]
+	if len(sorted) == 0 && v.index != "" {
+		sorted = l.views[0].key // nothing but the table's key tells its items apart
+	}
+	for _, k := range sorted {
+		parts = append(parts, label(shorten(text(r.item[k.name]), o.Length)))
+	}
+	if t := l.typeOf(r.item); t != "" && v.holds(l.schema.Type) {
+		parts = append(parts, "<i>"+label(t)+"</i>")
+	}
+	return strings.Join(parts, " · ")
+}
+
+// arrows returns an arrow for each pair of boxes that show an item of the table
+// and the same item in an index.
+func (l layout) arrows(from []shown, fromBoxes []string, to []shown, toBoxes []string) []string {
+	base := l.views[0].key
+	same := func(a, b row) bool {
+		return a.item != nil && b.item != nil &&
+			!slices.ContainsFunc(base, func(k keyAttribute) bool { return k.compare(a.item, b.item) != 0 })
+	}
+	var arrows []string
+	for i, p := range from {
+		for j, q := range to {
+			if slices.ContainsFunc(p.rows, func(a row) bool {
+				return slices.ContainsFunc(q.rows, func(b row) bool { return same(a, b) })
+			}) {
+				arrows = append(arrows, fromBoxes[i]+" --> "+toBoxes[j])
+			}
+		}
+	}
+	return arrows
+}
+
+// label returns s as text in the label of a box, whatever Mermaid or HTML would
+// make of it.
+func label(s string) string {
+	var b strings.Builder
+	for _, r := range oneLine(s) {
+		if strings.ContainsRune("#;&<>\"`\\*_[](){}|", r) {
+			fmt.Fprintf(&b, "#%d;", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,190 @@
+package tablemodel_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+func TestPicturesOfATable(t *testing.T) {
+	t.Parallel()
+	tbl, _ := stored(t)
+	items, err := tablemodel.Scan(t.Context(), tbl, 0)
+	must(t, err)
+
+	md, err := tablemodel.Markdown(full, items, nil)
+	must(t, err)
+	golden(t, "payments.md", md)
+	all, err := tablemodel.Markdown(full, items, &tablemodel.Options{
+		Attributes: []string{"amount", "nowhere", "text"}, Partitions: -1, Items: -1, Length: -1,
+	})
+	must(t, err)
+	golden(t, "payments-all.md", all)
+	flow, err := tablemodel.Mermaid(full, items, &tablemodel.Options{Items: 2})
+	must(t, err)
+	golden(t, "payments.mermaid", flow)
+	file, err := tablemodel.Workbench(full, items, nil)
+	must(t, err)
+	golden(t, "payments.workbench.json", string(file))
+}
+
+// The same items give the same output, in whatever order they come.
+func TestTheOrderOfItemsDoesNotMatter(t *testing.T) {
+	t.Parallel()
+	tbl, _ := stored(t)
+	items, err := tablemodel.Scan(t.Context(), tbl, 0)
+	must(t, err)
+	print := func() string {
+		md, err := tablemodel.Markdown(full, items, nil)
+		must(t, err)
+		flow, err := tablemodel.Mermaid(full, items, nil)
+		must(t, err)
+		file, err := tablemodel.Workbench(full, items, nil)
+		must(t, err)
+		return md + flow + string(file)
+	}
+	want := print()
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		r.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
+		if print() != want {
+			t.Fatalf("seed %d: another order of items gives another output", seed)
+		}
+	}
+}
+
+// Numbers are in the order of numbers, binary values in the order of bytes.
+func TestKeysOfOtherTypesAreInTheirOrder(t *testing.T) {
+	t.Parallel()
+	var items []table.Item
+	for _, at := range []string{"10", "9", "-1.5", "1E2", "9007199254740993", "9007199254740992"} {
+		items = append(items, table.Item{
+			"sensor": &types.AttributeValueMemberB{Value: []byte{0xff}},
+			"at":     &types.AttributeValueMemberN{Value: at},
+			"value":  &types.AttributeValueMemberN{Value: "7"},
+		})
+	}
+	items = append(items, table.Item{
+		"sensor": &types.AttributeValueMemberB{Value: []byte{0x0f}},
+		"at":     &types.AttributeValueMemberN{Value: "1"},
+		"value":  &types.AttributeValueMemberS{Value: "not a number, so not in the index"},
+	})
+	md, err := tablemodel.Markdown(schemas["numbers"], items, &tablemodel.Options{Items: -1})
+	must(t, err)
+	golden(t, "numbers.md", md)
+	flow, err := tablemodel.Mermaid(schemas["numbers"], items, nil)
+	must(t, err)
+	golden(t, "numbers.mermaid", flow)
+	file, err := tablemodel.Workbench(schemas["numbers"], items, nil)
+	must(t, err)
+	golden(t, "numbers.workbench.json", string(file))
+}
+
+// Values that would end a cell, a label or a line do not.
+func TestHostileValuesStayInTheirPlace(t *testing.T) {
+	t.Parallel()
+	var items []table.Item
+	for _, v := range []string{`a|b`, `a\|b`, "`a`", "a\n| b", `"]; end`, "<script>", "#quot;", "%%{init: {}}%%", "\xff"} {
+		items = append(items, table.Item{
+			"pk": stringValue(v), "sk": stringValue(v), "entityType": stringValue(v), v: stringValue(v), "empty": stringValue(""),
+		})
+	}
+	md, err := tablemodel.Markdown(schemas["small"], items, nil)
+	must(t, err)
+	golden(t, "hostile.md", md)
+	flow, err := tablemodel.Mermaid(schemas["small"], items, nil)
+	must(t, err)
+	golden(t, "hostile.mermaid", flow)
+}
+
+func TestPicturesOfNothing(t *testing.T) {
+	t.Parallel()
+	md, err := tablemodel.Markdown(full, nil, nil)
+	must(t, err)
+	golden(t, "empty.md", md)
+	flow, err := tablemodel.Mermaid(full, nil, nil)
+	must(t, err)
+	golden(t, "empty.mermaid", flow)
+}
+
+func TestMistakesAreErrors(t *testing.T) {
+	t.Parallel()
+	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
+	bad := table.Schema{Name: "no spaces"}
+	for name, tc := range map[string]struct {
+		schema table.Schema
+		items  []table.Item
+		want   error
+		says   string
+	}{
+		"schema":           {bad, nil, table.ErrInvalidSchema, "characters"},
+		"no sort key":      {full, []table.Item{{"PK": s("secret")}}, keys.ErrInvalid, `items[0]: attribute "SK"`},
+		"empty key":        {full, []table.Item{{"PK": s("secret"), "SK": s("")}}, keys.ErrInvalid, `"SK"`},
+		"other type":       {full, []table.Item{{"PK": &types.AttributeValueMemberN{Value: "1"}, "SK": s("secret")}}, keys.ErrInvalid, `"PK" is no key of type S`},
+		"not a number":     {schemas["numbers"], []table.Item{{"sensor": &types.AttributeValueMemberB{Value: []byte{1}}, "at": &types.AttributeValueMemberN{Value: "secret"}}}, keys.ErrInvalid, `"at"`},
+		"not finite":       {schemas["numbers"], []table.Item{{"sensor": &types.AttributeValueMemberB{Value: []byte{1}}, "at": &types.AttributeValueMemberN{Value: "1e9999999999"}}}, keys.ErrInvalid, `"at"`},
+		"nil, not a value": {full, []table.Item{{"PK": nil, "SK": s("secret")}}, keys.ErrInvalid, `"PK"`},
+	} {
+		_, markdown := tablemodel.Markdown(tc.schema, tc.items, nil)
+		_, mermaid := tablemodel.Mermaid(tc.schema, tc.items, nil)
+		_, workbench := tablemodel.Workbench(tc.schema, tc.items, nil)
+		for op, err := range map[string]error{"Markdown": markdown, "Mermaid": mermaid, "Workbench": workbench} {
+			e, ok := errors.AsType[*table.Error](err)
+			if !ok || e.Op != op || !errors.Is(err, tc.want) {
+				t.Errorf("%s: %s: got error %v, want a *table.Error that is %v", name, op, err, tc.want)
+				continue
+			}
+			if !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%s: %s: the error says %q, want it to say %q and no value", name, op, err, tc.says)
+			}
+		}
+	}
+}
+
+func TestScanReadsUpToABound(t *testing.T) {
+	t.Parallel()
+	tbl, ops := stored(t)
+	for max, want := range map[int]int{0: len(ops), 3: 3, len(ops): len(ops), 100: len(ops)} {
+		items, err := tablemodel.Scan(t.Context(), tbl, max)
+		must(t, err)
+		if len(items) != want {
+			t.Errorf("Scan of %d gives %d items, want %d", max, len(items), want)
+		}
+	}
+	if _, err := tablemodel.Scan(t.Context(), tbl, -1); !errors.Is(err, table.ErrInvalidQuery) {
+		t.Errorf("Scan of -1 gives error %v, want %v", err, table.ErrInvalidQuery)
+	}
+}
+
+func stringValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// tableCells returns how many cells each row of a Markdown table has.
+func tableCells(md string) []int {
+	var rows []int
+	for line := range strings.Lines(md) {
+		if strings.HasPrefix(line, "|") {
+			rows = append(rows, strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"))
+		}
+	}
+	return rows
+}
+
+// mermaidBoxes returns how many lines of a flowchart are boxes as they should be:
+// a name, and a label in quotation marks that has none inside.
+func mermaidBoxes(flow string) int {
+	count := 0
+	for line := range strings.Lines(flow) {
+		name, rest, found := strings.Cut(strings.TrimSpace(line), `["<b>`)
+		if found && !strings.ContainsAny(name, ` "`) && strings.Count(rest, `"`) == 1 && strings.HasSuffix(rest, `"]`) {
+			count++
+		}
+	}
+	return count
+}

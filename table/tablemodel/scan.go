@@ -1,0 +1,31 @@
+package tablemodel
+
+import (
+	"context"
+
+	"github.com/singletable/singletable/table"
+)
+
+// defaultMax is how many items [Scan] reads unless it is told.
+const defaultMax = 1000
+
+// Scan reads items of a table until it has max of them, 1,000 if max is zero, or
+// there are no more. It is for development tables and tables of tests: it reads
+// and costs what [table.ScanPage] does. Expired items are not returned.
+func Scan(ctx context.Context, t *table.Table, max int) ([]table.Item, error) {
+	if max == 0 {
+		max = defaultMax
+	}
+	var items []table.Item
+	for scan := (table.Scan{Limit: max}); ; {
+		page, err := table.ScanPage[table.Item](ctx, t, scan)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		scan.After, scan.Limit = page.Next, max-len(items)
+		if scan.After == "" || scan.Limit <= 0 {
+			return items, nil
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package tablemodel_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+// What models of version 3.0 look like that AWS has published, in the repositories
+// aws-samples/amazon-dynamodb-design-patterns and aws-samples/aws-dynamodb-examples.
+var (
+	attributeShape  = object{"AttributeName": text, "AttributeType": attributeType}
+	keyShape        = object{"PartitionKey": attributeShape, "SortKey?": attributeShape}
+	projectionShape = object{"ProjectionType": oneOf{"ALL", "KEYS_ONLY", "INCLUDE"}, "NonKeyAttributes?": list{text}}
+	accessShape     = object{"MySql": object{}}
+	facetShape      = object{
+		"FacetName":         text,
+		"KeyAttributeAlias": object{"PartitionKeyAlias": text, "SortKeyAlias?": text},
+		"TableData?":        list{itemShape}, "NonKeyAttributes": list{text}, "DataAccess?": accessShape,
+	}
+	tableShape = object{
+		"TableName": text, "KeyAttributes": keyShape, "NonKeyAttributes?": list{attributeShape},
+		"TableFacets?": list{facetShape},
+		"GlobalSecondaryIndexes?": list{object{
+			"IndexName": text, "KeyAttributes": keyShape, "Projection": projectionShape,
+		}},
+		"TableData?": list{itemShape}, "DataAccess": accessShape,
+		"BillingMode?": oneOf{"PROVISIONED", "PAY_PER_REQUEST"},
+	}
+	modelShape = object{
+		"ModelName": text,
+		"ModelMetadata": object{
+			"Author": text, "DateCreated": text, "DateLastModified": text, "Description": text,
+			"AWSService?": oneOf{"Amazon DynamoDB"}, "Version": text,
+		},
+		"DataModel": list{tableShape},
+	}
+)
+
+var (
+	attributeType = oneOf{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}
+	text          = check(func(v any) error { return is[string](v) })
+	itemShape     = check(checkItem)
+)
+
+func checkItem(v any) error {
+	item, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%T is no item", v)
+	}
+	for name, v := range item {
+		if err := checkValue(v); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// A shape tells what is wrong with JSON.
+type shape interface{ check(v any) error }
+
+type check func(any) error
+
+func (c check) check(v any) error { return c(v) }
+
+type oneOf []string
+
+func (o oneOf) check(v any) error {
+	if s, ok := v.(string); !ok || !slices.Contains(o, s) {
+		return fmt.Errorf("%v is none of %v", v, []string(o))
+	}
+	return nil
+}
+
+type list struct{ of shape }
+
+func (l list) check(v any) error {
+	elements, ok := v.([]any)
+	if !ok {
+		return fmt.Errorf("%T is no list", v)
+	}
+	for i, e := range elements {
+		if err := l.of.check(e); err != nil {
+			return fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// object has the shapes of its members; names of optional ones end in "?".
+type object map[string]shape
+
+func (o object) check(v any) error {
+	members, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%T is no object", v)
+	}
+	for name, e := range members {
+		s, required := o[name]
+		if !required {
+			s = o[name+"?"]
+		}
+		if s == nil {
+			return fmt.Errorf("%s: unknown", name)
+		}
+		if err := s.check(e); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	for name := range o {
+		if _, ok := members[name]; !ok && name[len(name)-1] != '?' {
+			return fmt.Errorf("%s: missing", name)
+		}
+	}
+	return nil
+}
+
+func is[T any](v any) error {
+	if _, ok := v.(T); !ok {
+		return fmt.Errorf("%T is no %T", v, *new(T))
+	}
+	return nil
+}
+
+// checkValue checks a value in the form of the DynamoDB API.
+func checkValue(v any) error {
+	m, ok := v.(map[string]any)
+	if !ok || len(m) != 1 {
+		return fmt.Errorf("%v has not one type", v)
+	}
+	for kind, v := range m {
+		switch kind {
+		case "S", "N", "B":
+			return is[string](v)
+		case "BOOL", "NULL":
+			return is[bool](v)
+		case "SS", "NS", "BS":
+			return list{text}.check(v)
+		case "L":
+			return list{check(checkValue)}.check(v)
+		case "M":
+			return checkItem(v)
+		}
+	}
+	return fmt.Errorf("%v has an unknown type", slices.Collect(maps.Keys(m)))
+}
+
+// readModel returns the one table of a model and checks the form of the whole.
+func readModel(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var m map[string]any
+	must(t, json.Unmarshal(text, &m))
+	if err := modelShape.check(m); err != nil {
+		t.Fatal(err)
+	}
+	return m["DataModel"].([]any)[0].(map[string]any)
+}
+
+func TestTheWorkbenchModelIsOfThePublishedForm(t *testing.T) {
+	t.Parallel()
+	tbl, ops := stored(t)
+	items, err := tablemodel.Scan(t.Context(), tbl, 0)
+	must(t, err)
+	text, err := tablemodel.Workbench(full, items, &tablemodel.WorkbenchOptions{
+		Name: "Sample", Author: "Ana", Description: "Payments of users.", Date: start,
+	})
+	must(t, err)
+	model := readModel(t, text)
+
+	// Every attribute is declared, and every item is in the facet of its type.
+	declared := map[any]bool{"PK": true, "SK": true}
+	for _, a := range model["NonKeyAttributes"].([]any) {
+		declared[a.(map[string]any)["AttributeName"]] = true
+	}
+	count := map[any]int{}
+	for _, f := range model["TableFacets"].([]any) {
+		facet := f.(map[string]any)
+		for _, name := range facet["NonKeyAttributes"].([]any) {
+			if !declared[name] {
+				t.Errorf("facet %v: attribute %v is not declared", facet["FacetName"], name)
+			}
+		}
+		for _, i := range facet["TableData"].([]any) {
+			count[facet["FacetName"]]++
+			for name := range i.(map[string]any) {
+				if !declared[name] {
+					t.Errorf("facet %v: an item has the attribute %v, which is not declared", facet["FacetName"], name)
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(map[any]int{"USER": 4, "TX": 5, "untyped": 1}, count); diff != "" || len(ops) != 10 {
+		t.Errorf("items by facet of %d (-want +got):\n%s", len(ops), diff)
+	}
+	if n := len(model["GlobalSecondaryIndexes"].([]any)); n != 3 {
+		t.Errorf("%d global indexes, want 3", n)
+	}
+}
+
+func TestAModelWithoutTypesHasNoFacets(t *testing.T) {
+	t.Parallel()
+	for name, schema := range schemas {
+		text, err := tablemodel.Workbench(schema, nil, nil)
+		must(t, err)
+		if facets := readModel(t, text)["TableFacets"].([]any); len(facets) > 0 {
+			t.Errorf("%s: %d facets of no items", name, len(facets))
+		}
+	}
+	tbl, _ := stored(t)
+	items, err := tablemodel.Scan(t.Context(), tbl, 0)
+	must(t, err)
+	untyped := full
+	untyped.Type = "no such attribute"
+	text, err := tablemodel.Workbench(untyped, items, nil)
+	must(t, err)
+	model := readModel(t, text)
+	if n := len(model["TableData"].([]any)); n != len(items) || len(model["TableFacets"].([]any)) > 0 {
+		t.Errorf("%d items in the table and facets %v, want %d and none", n, model["TableFacets"], len(items))
+	}
+}
+
+func FuzzPictures(f *testing.F) {
+	f.Add("USER#a|b", "`x`", "USER", "note", "a\nb")
+	f.Add("\xff", "\"]end", "<i>", "a\\|", "")
+	f.Fuzz(func(t *testing.T, pk, sk, typ, name, value string) {
+		key := func(v string) table.Item {
+			return table.Item{"pk": stringValue(v), "sk": stringValue(sk), "entityType": stringValue(typ), name: stringValue(value)}
+		}
+		items := []table.Item{key(pk), key("USER#b")}
+		schema := schemas["small"]
+		md, err := tablemodel.Markdown(schema, items, nil)
+		if err != nil {
+			return // a key is empty, or name is the name of a key and value is
+		}
+		rows := tableCells(md)
+		for i, cells := range rows {
+			if cells != rows[0] {
+				t.Errorf("row %d has %d cells, the title %d:\n%s", i, cells, rows[0], md)
+			}
+		}
+		flow, err := tablemodel.Mermaid(schema, items, nil)
+		must(t, err)
+		if boxes := mermaidBoxes(flow); boxes < 1 || boxes > 2 {
+			t.Errorf("%d boxes for two partitions:\n%s", boxes, flow)
+		}
+		text, err := tablemodel.Workbench(schema, items, &tablemodel.WorkbenchOptions{Name: name, Date: time.Unix(1, 0)})
+		must(t, err)
+		readModel(t, text)
+	})
+}
