@@ -157,16 +157,22 @@ func (l layout) attributes(v view, item table.Item, columns []string, o Options)
 		}
 	}
 	slices.Sort(others)
-	show := others[:min(len(others), defaultAttributes)]
+	var parts []string
+	add := func(name string) { parts = append(parts, plain(name)+" "+l.value(item, name, o)) }
 	if o.Attributes != nil {
-		show = slices.DeleteFunc(slices.Clone(o.Attributes), func(name string) bool { return !slices.Contains(others, name) })
+		for _, name := range o.Attributes {
+			if slices.Contains(others, name) {
+				add(name)
+			}
+		}
+		return strings.Join(parts, ", ")
 	}
-	parts := make([]string, len(show), len(show)+1)
-	for i, name := range show {
-		parts[i] = plain(name) + " " + l.value(item, name, o)
-	}
-	if n := len(others) - len(show); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", n))
+	for i, name := range others {
+		if i == defaultAttributes {
+			parts = append(parts, fmt.Sprintf("%d more", len(others)-i))
+			break
+		}
+		add(name)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -195,14 +201,21 @@ func code(s string) string {
 // plain returns s as text in the cell of a table, whatever Markdown would make
 // of it.
 func plain(s string) string {
+	s = oneLine(s)
 	var b strings.Builder
-	for _, r := range oneLine(s) {
-		if strings.ContainsRune("\\`*_[]<>|~&", r) {
+	for i, r := range s {
+		// An underscore within a word means nothing.
+		inWord := r == '_' && 0 < i && i < len(s)-1 && isWord(s[i-1]) && isWord(s[i+1])
+		if strings.ContainsRune("\\`*_[]<>|~&", r) && !inWord {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+func isWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
 // entities returns s with everything that could mean something written as HTML

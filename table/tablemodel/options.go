@@ -6,8 +6,9 @@ import "cmp"
 // mean the default. A negative number means no limit.
 type Options struct {
 	// Attributes are the names of the attributes to show beside keys and type,
-	// in this order. By default the first four of each item are shown, in the
-	// order of their names, and the number of the others.
+	// in this order; an item shows those it has. By default the first four of
+	// each item are shown, in the order of their names, and the number of the
+	// others.
 	Attributes []string
 	// Partitions is how many partitions of a kind are shown, those whose keys
 	// have the same text before their first '#': 3 by default. Of the others,
