@@ -1,29 +1,28 @@
 package core_test
 
 import (
-	"flag"
-	"fmt"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
-var update = flag.Bool("update", false, "write the table of items into README.md")
+//go:generate go test . -run ^TestTheREADME -update
 
 // The README tells which items are stored. The table there is made of what the
 // service really stores.
 func TestTheREADMETellsWhatIsStored(t *testing.T) {
 	t.Parallel()
-	const (
-		path  = "../README.md"
-		begin = "<!-- items: go test ./core -update -->\n"
-		end   = "<!-- /items -->"
-	)
 	s, tbl, _ := newService(t)
 	if err := s.Register(t.Context(), "u-123", "Ana"); err != nil {
 		t.Fatal(err)
@@ -53,25 +52,42 @@ func TestTheREADMETellsWhatIsStored(t *testing.T) {
 		rows = append(rows, "| "+strings.Join(cells, " | ")+" |\n")
 	}
 	slices.Sort(rows)
-	want := "| entityType | pk | sk | GSI1PK | GSI1SK | other attributes |\n|---|---|---|---|---|---|\n" + strings.Join(rows, "")
+	generated.Part(t, "../README.md", "items",
+		"| entityType | pk | sk | GSI1PK | GSI1SK | other attributes |\n|---|---|---|---|---|---|\n"+strings.Join(rows, ""))
+}
 
-	readme, err := os.ReadFile(path)
+// The ids that the service draws, and the shards that they fall on, differ from
+// run to run. The picture has ids of its own, and no shards.
+func TestTheREADMEShowsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
+	tbl := tabletest.New(t, core.Schema("any"), &table.Options{Now: func() time.Time { return now }})
+	s, err := core.New(tbl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(readme), begin)
-	got, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no place for the table", path)
+	if err := s.Register(t.Context(), "u-123", "Ana"); err != nil {
+		t.Fatal(err)
 	}
-	if *update {
-		text := fmt.Sprint(before, begin, want, end, after)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+	first := create(t, s, "u-123", "8e03978e")
+	now = now.Add(time.Minute)
+	second := create(t, s, "u-123", "40d9a8b1")
+	now = now.Add(time.Minute)
+	if _, err := s.Approve(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	notification := text(ofType(t, tbl, "NOTIFICATION")[0], "notifId")
+	ids := strings.NewReplacer(first, "tx-abc", second, "tx-def", notification, "notif-xyz")
+	shardOf := regexp.MustCompile(`GLOBAL_TX#\d`)
+	found := generated.Stored(t, tbl)
+	for _, item := range found {
+		for _, v := range item {
+			if s, ok := v.(*types.AttributeValueMemberS); ok {
+				s.Value = shardOf.ReplaceAllString(ids.Replace(s.Value), "GLOBAL_TX#‹0–3›")
+			}
 		}
-		return
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("run go test ./core -update (-want +got):\n%s", diff)
-	}
+	generated.Part(t, "../README.md", "stored", generated.Picture(t, core.Schema("AppCore"), found, &tablemodel.Options{
+		Attributes: []string{"name", "amount", "currency", "status", "version", "text", "txId"},
+	}))
 }

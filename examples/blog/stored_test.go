@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/table/tablemodel"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+//go:generate go test . -run ^TestTheREADMEShowsWhatIsStored$ -update
+
+func TestTheREADMEShowsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, store.Schema("any"), nil)
+	s, err := store.New(tbl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := report.Report{Out: io.Discard, Meter: &report.Meter{}}
+	for _, part := range []func(context.Context, *store.Store, report.Report) error{
+		seed, publishedPosts, groups, folders, metrics, counter,
+	} {
+		if err := part(t.Context(), s, out); err != nil {
+			t.Fatal(err)
+		}
+	}
+	generated.Part(t, "README.md", "stored", generated.Picture(t, store.Schema("Blog"), generated.Stored(t, tbl), &tablemodel.Options{
+		Partitions: 2, Items: 2,
+		Attributes: []string{"name", "title", "text", "role", "members", "groups", "kind", "value", "count"},
+	}))
+}

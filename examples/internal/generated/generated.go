@@ -1,0 +1,67 @@
+// Package generated keeps those parts of Markdown files true that are made of
+// something else: pictures of tables, and code. A test makes a part and compares
+// it with the file; with the flag -update it writes the file. A part stands
+// between two comments that name it:
+//
+//	<!-- stored: go generate ./examples/... -->
+//	<!-- /stored -->
+package generated
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the generated parts of Markdown files anew")
+
+// writing keeps tests that run in parallel from writing one file at once.
+var writing sync.Mutex
+
+// Part compares the part of that name in a Markdown file with text. It fails the
+// test if they differ or if there is no such part.
+func Part(tb testing.TB, path, name, text string) {
+	tb.Helper()
+	writing.Lock()
+	defer writing.Unlock()
+	file, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	before, got, after, err := cut(string(file), name)
+	if err != nil {
+		tb.Fatalf("%s: %v", path, err)
+	}
+	want := "\n" + strings.TrimSpace(text) + "\n\n"
+	if got == want {
+		return
+	}
+	if !*update {
+		tb.Errorf("%s: the part %q is not as it would be made; make docs makes it anew (-file +made):\n%s", path, name, cmp.Diff(got, want))
+		return
+	}
+	if err := os.WriteFile(path, []byte(before+want+after), 0o644); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// cut returns what is between the comments of a part, and what is around it, the
+// comments included.
+func cut(file, name string) (before, part, after string, err error) {
+	open := regexp.MustCompile(`(?m)^<!-- ` + regexp.QuoteMeta(name) + `(:.*)? -->\n`)
+	at := open.FindAllStringIndex(file, -1)
+	if len(at) != 1 {
+		return "", "", "", fmt.Errorf("%d parts are called %q", len(at), name)
+	}
+	part, after, found := strings.Cut(file[at[0][1]:], "<!-- /"+name+" -->\n")
+	if !found {
+		return "", "", "", fmt.Errorf("the part %q has no end", name)
+	}
+	return file[:at[0][1]], part, "<!-- /" + name + " -->\n" + after, nil
+}

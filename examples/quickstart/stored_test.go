@@ -1,0 +1,26 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/table/tablemodel"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+//go:generate go test . -run ^TestTheREADMEShowsWhatIsStored$ -update
+
+func TestTheREADMEShowsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema("any"), nil)
+	r, err := newRepos(tbl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := seed(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	generated.Part(t, "README.md", "stored", generated.Picture(t, schema("AppCore"), generated.Stored(t, tbl), &tablemodel.Options{
+		Items: 2, Attributes: []string{"name", "amount", "currency", "status", "text"},
+	}))
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+//go:generate go test . -run ^TestTheREADMEShowsWhatIsStored$ -update
+
+func TestTheREADMEShowsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, metering.Schema("any"), &table.Options{Now: func() time.Time { return today }})
+	consumer, err := metering.NewConsumer(tbl)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := example
+	later.Hour = example.Hour.Add(2 * time.Hour)
+	later.UserID = ""
+	for id, m := range map[string]metering.Message{"m-1": example, "m-2": later} {
+		body, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := consumer.Count(t.Context(), metering.Delivery{Source: "sqs", ID: id, Body: body}); o.Err != nil {
+			t.Fatal(o.Err)
+		}
+	}
+	generated.Part(t, "README.md", "stored", generated.Picture(t, metering.Schema("Usage"), generated.Stored(t, tbl), &tablemodel.Options{
+		Items: -1, Attributes: []string{"count", "expiresAt"},
+	}))
+}
