@@ -48,6 +48,10 @@ api-update: ## Write that listing, for a change that is meant
 tidy: ## Tidy go.mod and go.sum of every module
 	.ci/tidy
 
+.PHONY: docs
+docs: ## Make the generated parts of READMEs and guides anew
+	go generate ./examples/...
+
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
