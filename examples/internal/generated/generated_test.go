@@ -24,16 +24,7 @@ func fails(t *testing.T, file, name, text string) bool {
 	if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	w := &watched{TB: t}
-	func() {
-		defer func() {
-			if r := recover(); r != nil && r != w {
-				panic(r)
-			}
-		}()
-		generated.Part(w, path, name, text)
-	}()
-	return w.failed
+	return failing(t, func(tb testing.TB) { generated.Part(tb, path, name, text) })
 }
 
 func TestAPartIsComparedWithTheFile(t *testing.T) {
@@ -54,4 +45,46 @@ func TestAPartIsComparedWithTheFile(t *testing.T) {
 			t.Errorf("%s: failed is %t, want %t", tc.name, got, tc.fails)
 		}
 	}
+}
+
+func TestQuotedCodeIsComparedWithItsFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const source = "package p\n\n// T is a type.\ntype T struct{}\n\n// M does nothing.\nfunc (t *T) M() {\n\t// Nothing.\n}\n\nconst (\n\ta = 1\n\tb = 2\n)\n"
+	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name, names, code string
+		fails             bool
+	}{
+		{"a type", "T", "type T struct{}", false},
+		{"a method and a group", "T.M b", "func (t *T) M() {\n\t// Nothing.\n}\n\nconst (\n\ta = 1\n\tb = 2\n)", false},
+		{"stale", "T", "type T int", true},
+		{"no such declaration", "U", "type U int", true},
+	} {
+		path := filepath.Join(dir, tc.name+".md")
+		text := "before\n<!-- code p.go " + tc.names + " -->\n\n```go\n" + tc.code + "\n```\n\n<!-- /code -->\nafter\n"
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if got := failing(t, func(tb testing.TB) { generated.Code(tb, path, dir) }); got != tc.fails {
+			t.Errorf("%s: failed is %t, want %t", tc.name, got, tc.fails)
+		}
+	}
+}
+
+// failing reports whether a check fails its test.
+func failing(t *testing.T, check func(testing.TB)) bool {
+	t.Helper()
+	w := &watched{TB: t}
+	func() {
+		defer func() {
+			if r := recover(); r != nil && r != w {
+				panic(r)
+			}
+		}()
+		check(w)
+	}()
+	return w.failed
 }

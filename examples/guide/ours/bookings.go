@@ -1,0 +1,140 @@
+// Package ours keeps the bookings of a ferry company with this library. Packages
+// sdk and guregu do the same work with others, on the same items; the guides in
+// docs quote all three.
+package ours
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Schema is the table.
+var Schema = table.Schema{
+	Name:    "Bookings",
+	TTL:     "expiresAt",
+	Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+}
+
+// Booking is a number of seats on a ferry. It is found by its id, and in the
+// list of its guest.
+type Booking struct {
+	ID      string    `dynamodbav:"id"`
+	Guest   string    `dynamodbav:"guest"`
+	Ferry   string    `dynamodbav:"ferry"`
+	At      time.Time `dynamodbav:"at"`
+	Seats   int       `dynamodbav:"seats"`
+	Version int       `dynamodbav:"version"`
+}
+
+const (
+	booking keys.Prefix = "BOOKING"
+	guest   keys.Prefix = "GUEST"
+	ferry   keys.Prefix = "FERRY"
+)
+
+func bookingKey(id string) keys.Key { return keys.Key{PK: booking.PK(id), SK: keys.Metadata} }
+
+func ferryKey(id string) keys.Key { return keys.Key{PK: ferry.PK(id), SK: keys.Metadata} }
+
+var entity = repo.Entity[Booking]{
+	Type: "BOOKING",
+	Key:  func(b Booking) keys.Key { return bookingKey(b.ID) },
+	Indexes: repo.Indexes[Booking]{"GSI1": func(b Booking) keys.Key {
+		return keys.Key{PK: guest.PK(b.Guest), SK: booking.SK(keys.Time(b.At), keys.Str(b.ID))}
+	}},
+	Version: "version",
+}
+
+// ErrFull means that the ferry has not seats enough.
+var ErrFull = errors.New("not enough seats")
+
+// Bookings reads and writes bookings.
+type Bookings struct {
+	table    *table.Table
+	bookings *repo.Repo[Booking]
+	requests *idempotency.Store
+}
+
+// New returns the bookings in a table.
+func New(t *table.Table) (*Bookings, error) {
+	bookings, err := repo.New(t, entity)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := idempotency.New(t, nil)
+	return &Bookings{table: t, bookings: bookings, requests: requests}, err
+}
+
+// Create stores a new booking.
+func (s *Bookings) Create(ctx context.Context, b Booking) error {
+	return s.bookings.Create(ctx, b)
+}
+
+// Get reads a booking by its id.
+func (s *Bookings) Get(ctx context.Context, id string) (Booking, error) {
+	return s.bookings.Get(ctx, bookingKey(id))
+}
+
+// Page reads some of a guest's bookings, newest first, and the token for the
+// next ones.
+func (s *Bookings) Page(ctx context.Context, of, after string) ([]Booking, string, error) {
+	page, err := s.bookings.Query(ctx, table.Query{
+		Index: "GSI1", PK: guest.PK(of), Range: booking.All(), Reverse: true, Limit: 20,
+		After: after, Scope: of,
+	})
+	return page.Items, page.Next, err
+}
+
+// Move puts a booking on another departure.
+func (s *Bookings) Move(ctx context.Context, id string, at time.Time) (Booking, error) {
+	return s.bookings.Update(ctx, bookingKey(id), func(b *Booking) error {
+		b.At = at
+		return nil
+	})
+}
+
+// Cancel removes a booking.
+func (s *Bookings) Cancel(ctx context.Context, id string) error {
+	return s.bookings.Delete(ctx, bookingKey(id))
+}
+
+// Book stores a new booking and takes its seats, or neither.
+func (s *Bookings) Book(ctx context.Context, b Booking) error {
+	err := s.table.Transact(ctx, s.ops(b)...)
+	if _, full := table.FailedOp(err, "seats"); full {
+		return ErrFull
+	}
+	return err
+}
+
+func (s *Bookings) ops(b Booking) []table.Op {
+	left := expression.Name("seatsLeft")
+	take := table.Update(ferryKey(b.Ferry), expression.Add(left, expression.Value(-b.Seats))).
+		If(left.GreaterThanEqual(expression.Value(b.Seats))).Named("seats")
+	return append(s.bookings.CreateOps(b), take)
+}
+
+// BookOnce is Book for a request that its client may repeat. A repeated one gets
+// the booking that the first has made.
+func (s *Bookings) BookOnce(ctx context.Context, key string, b Booking) (Booking, error) {
+	wanted := b
+	wanted.ID = "" // each attempt draws another
+	request := idempotency.Request{Scope: b.Guest + ":Book", Key: key, Payload: wanted}
+	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[Booking], error) {
+		made := b
+		made.Version = 1
+		return idempotency.Snapshot(made, s.ops(b)...), nil
+	})
+	if _, full := table.FailedOp(err, "seats"); full {
+		return b, ErrFull
+	}
+	return result.Value, err
+}
