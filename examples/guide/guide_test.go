@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -20,6 +21,7 @@ import (
 	"github.com/singletable/singletable/examples/guide/guregu"
 	"github.com/singletable/singletable/examples/guide/ours"
 	"github.com/singletable/singletable/examples/guide/sdk"
+	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -60,7 +62,7 @@ var programs = map[string]program{
 	},
 	"guregu": {
 		open: func(t *testing.T, tbl *table.Table) job {
-			return guregJob{guregu.New(tabletest.Client(t), tbl.Schema().Name)}
+			return gureguJob{guregu.New(tabletest.Client(t), tbl.Schema().Name)}
 		},
 		notFound: dynamo.ErrNotFound, exists: guregu.ErrExists, full: guregu.ErrFull, reused: guregu.ErrKeyReused,
 	},
@@ -99,18 +101,18 @@ func (j sdkJob) BookOnce(ctx context.Context, key string, b ours.Booking) (ours.
 	return ours.Booking(made), err
 }
 
-type guregJob struct{ *guregu.Bookings }
+type gureguJob struct{ *guregu.Bookings }
 
-func (j guregJob) Create(ctx context.Context, b ours.Booking) error {
+func (j gureguJob) Create(ctx context.Context, b ours.Booking) error {
 	return j.Bookings.Create(ctx, guregu.Booking(b))
 }
 
-func (j guregJob) Get(ctx context.Context, id string) (ours.Booking, error) {
+func (j gureguJob) Get(ctx context.Context, id string) (ours.Booking, error) {
 	b, err := j.Bookings.Get(ctx, id)
 	return ours.Booking(b), err
 }
 
-func (j guregJob) Page(ctx context.Context, guest, after string) (page []ours.Booking, next string, err error) {
+func (j gureguJob) Page(ctx context.Context, guest, after string) (page []ours.Booking, next string, err error) {
 	bs, next, err := j.Bookings.Page(ctx, guest, after)
 	for _, b := range bs {
 		page = append(page, ours.Booking(b))
@@ -118,16 +120,16 @@ func (j guregJob) Page(ctx context.Context, guest, after string) (page []ours.Bo
 	return page, next, err
 }
 
-func (j guregJob) Move(ctx context.Context, id string, at time.Time) (ours.Booking, error) {
+func (j gureguJob) Move(ctx context.Context, id string, at time.Time) (ours.Booking, error) {
 	b, err := j.Bookings.Move(ctx, id, at)
 	return ours.Booking(b), err
 }
 
-func (j guregJob) Book(ctx context.Context, b ours.Booking) error {
+func (j gureguJob) Book(ctx context.Context, b ours.Booking) error {
 	return j.Bookings.Book(ctx, guregu.Booking(b))
 }
 
-func (j guregJob) BookOnce(ctx context.Context, key string, b ours.Booking) (ours.Booking, error) {
+func (j gureguJob) BookOnce(ctx context.Context, key string, b ours.Booking) (ours.Booking, error) {
 	made, err := j.Bookings.BookOnce(ctx, key, guregu.Booking(b))
 	return ours.Booking(made), err
 }
@@ -297,6 +299,42 @@ func testOnce(t *testing.T, p program) {
 	}
 }
 
+// A create whose first answer is lost is repeated by the SDK, and meets its own
+// item. The guides say what becomes of it.
+func TestALostAnswerToACreate(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*dynamodb.Client, string) (job, error){
+		"singletable": func(client *dynamodb.Client, name string) (job, error) {
+			schema := ours.Schema
+			schema.Name = name
+			tbl, err := table.New(client, schema, nil)
+			if err != nil {
+				return nil, err
+			}
+			return ours.New(tbl)
+		},
+		"sdk": func(client *dynamodb.Client, name string) (job, error) { return sdkJob{sdk.New(client, name)}, nil },
+		"guregu": func(client *dynamodb.Client, name string) (job, error) {
+			return gureguJob{guregu.New(client, name)}, nil
+		},
+	} {
+		var faults tabletest.Faults
+		j, err := open(tabletest.Client(t, faults.Install), ferry(t).Schema().Name)
+		must(t, err)
+		faults.Next("PutItem", tabletest.LoseResponse())
+		want := programs[name].exists
+		if name == "singletable" {
+			want = nil
+		}
+		if err := j.Create(t.Context(), booking("b-1", 0)); !errors.Is(err, want) {
+			t.Errorf("%s: error %v, want %v", name, err, want)
+		}
+		if n := len(faults.Requests("PutItem")); n != 2 {
+			t.Errorf("%s: %d puts, want 2", name, n)
+		}
+	}
+}
+
 // What one program has stored the others can read, and it is the same.
 func TestProgramsShareATable(t *testing.T) {
 	t.Parallel()
@@ -328,3 +366,16 @@ var (
 	stringValue = types.AttributeValueMemberS{}
 	numberValue = types.AttributeValueMemberN{}
 )
+
+//go:generate go test . -run ^TestTheGuidesQuoteTheCode$ -update
+
+func TestTheGuidesQuoteTheCode(t *testing.T) {
+	t.Parallel()
+	for guide, least := range map[string]int{
+		"from-the-sdk": 14, "from-guregu-dynamo": 14, "from-electrodb": 8, "from-powertools-idempotency": 1,
+	} {
+		if n := generated.Code(t, "../../docs/"+guide+".md", "."); n < least {
+			t.Errorf("%s quotes %d times, want %d", guide, n, least)
+		}
+	}
+}

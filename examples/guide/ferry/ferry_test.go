@@ -1,0 +1,158 @@
+package ferry_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/examples/guide/ferry"
+	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+//go:generate go test . -run ^TestTheGuide -update
+
+const guide = "../../../docs/model-your-table.md"
+
+var (
+	opened = time.Date(2030, 5, 20, 9, 0, 0, 0, time.UTC)
+	eight  = time.Date(2030, 6, 1, 8, 0, 0, 0, time.UTC)
+)
+
+// open returns the ferries with two guests, three departures and three bookings.
+func open(t *testing.T) (*ferry.Ferries, *table.Table) {
+	t.Helper()
+	tbl := tabletest.New(t, ferry.Schema, &table.Options{Now: func() time.Time { return opened }})
+	f, err := ferry.New(tbl)
+	must(t, err)
+	for _, g := range []ferry.Guest{
+		{ID: "g-ana", Email: "ana@example.com", Name: "Ana"},
+		{ID: "g-bob", Email: "bob@example.com", Name: "Bob"},
+	} {
+		must(t, f.SignUp(t.Context(), g))
+	}
+	for hour := range 3 {
+		must(t, f.Schedule(t.Context(), ferry.Departure{
+			Route: "north", Leaves: eight.Add(time.Duration(4*hour) * time.Hour), SeatsLeft: 5,
+		}))
+	}
+	for i, guest := range []string{"g-ana", "g-bob", "g-ana"} {
+		_, err := f.Book(t.Context(), fmt.Sprintf("key-%d", i), booking(i, guest))
+		must(t, err)
+	}
+	return f, tbl
+}
+
+func booking(i int, guest string) ferry.Booking {
+	return ferry.Booking{
+		ID: fmt.Sprintf("b-%d", i), Guest: guest, Route: "north", Leaves: eight, Seats: 1 + i%2,
+		Made: opened.Add(time.Duration(i) * time.Minute),
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ids(bookings []ferry.Booking) []string {
+	ids := []string{}
+	for _, b := range bookings {
+		ids = append(ids, b.ID)
+	}
+	return ids
+}
+
+func TestAccessPatterns(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	f, _ := open(t)
+
+	other := ferry.Guest{ID: "g-other", Email: "ana@example.com"}
+	if err := f.SignUp(ctx, other); !errors.Is(err, table.ErrExists) {
+		t.Errorf("an e-mail that another guest has: error %v", err)
+	}
+	g, err := f.ByEmail(ctx, "ana@example.com")
+	must(t, err)
+	b, err := f.Booking(ctx, "b-1")
+	must(t, err)
+	if g.ID != "g-ana" || b.Guest != "g-bob" {
+		t.Errorf("by e-mail %+v, by id %+v", g, b)
+	}
+
+	page, err := f.OfGuest(ctx, "g-ana", "")
+	must(t, err)
+	aboard, err := f.OnBoard(ctx, "north", eight)
+	must(t, err)
+	newest, err := f.Newest(ctx, 2)
+	must(t, err)
+	for _, tc := range []struct {
+		of        string
+		want, got []string
+	}{
+		{"the guest", []string{"b-2", "b-0"}, ids(page.Items)},
+		{"the departure", []string{"b-0", "b-1", "b-2"}, ids(aboard)},
+		{"the newest", []string{"b-2", "b-1"}, ids(newest)},
+	} {
+		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
+			t.Errorf("bookings of %s (-want +got):\n%s", tc.of, diff)
+		}
+	}
+
+	departures, err := f.Departures(ctx, "north", eight, eight.Add(8*time.Hour))
+	must(t, err)
+	if len(departures) != 2 || departures[0].SeatsLeft != 1 || departures[1].SeatsLeft != 5 {
+		t.Errorf("departures before 16:00: %+v", departures)
+	}
+}
+
+func TestSeatsAreTakenOnceAndNotMoreThanThereAre(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	f, _ := open(t)
+	again, err := f.Book(ctx, "key-0", func() ferry.Booking { b := booking(0, "g-ana"); b.ID = "b-again"; return b }())
+	must(t, err)
+	if again.ID != "b-0" {
+		t.Errorf("a repeated request got the booking %s, want b-0", again.ID)
+	}
+	if _, err := f.Book(ctx, "key-3", booking(3, "g-bob")); !errors.Is(err, ferry.ErrFull) {
+		t.Errorf("two seats of one: error %v, want %v", err, ferry.ErrFull)
+	}
+}
+
+func TestViewsAreCounted(t *testing.T) {
+	t.Parallel()
+	f, _ := open(t)
+	for i := range 20 {
+		must(t, f.View(t.Context(), "north", fmt.Sprintf("visitor-%d", i)))
+	}
+	if total, err := f.Views(t.Context(), "north"); err != nil || total != 20 {
+		t.Errorf("%d views and error %v, want 20", total, err)
+	}
+}
+
+func TestTheGuideShowsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	f, tbl := open(t)
+	for _, visitor := range []string{"ana", "bob", "cleo"} {
+		must(t, f.View(t.Context(), "north", visitor))
+	}
+	generated.Part(t, guide, "stored", generated.Picture(t, ferry.Schema, generated.Stored(t, tbl), &tablemodel.Options{
+		Partitions: 2,
+		Attributes: []string{"name", "email", "seatsLeft", "seats", "version", "count", "expiresAt"},
+	}))
+}
+
+func TestTheGuideQuotesTheCode(t *testing.T) {
+	t.Parallel()
+	if n := generated.Code(t, guide, "."); n < 5 {
+		t.Errorf("%d quotations", n)
+	}
+}

@@ -1,0 +1,120 @@
+// Package ferry is the example of the guide to modelling a table: guests book
+// seats on the departures of a ferry company.
+package ferry
+
+import (
+	"hash/fnv"
+	"strconv"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
+)
+
+// Schema is the one table.
+var Schema = table.Schema{
+	Name: "Ferries",
+	TTL:  "expiresAt",
+	Indexes: []table.Index{
+		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
+		{Name: "GSI2", PK: "GSI2PK", SK: "GSI2SK"},
+	},
+}
+
+const (
+	guest     keys.Prefix = "GUEST"
+	email     keys.Prefix = "EMAIL"
+	route     keys.Prefix = "ROUTE"
+	departure keys.Prefix = "DEPARTURE"
+	booking   keys.Prefix = "BOOKING"
+	views     keys.Prefix = "VIEWS"
+)
+
+// Guest is who books.
+type Guest struct {
+	ID      string `dynamodbav:"guestId"`
+	Email   string `dynamodbav:"email"`
+	Name    string `dynamodbav:"name"`
+	Version int    `dynamodbav:"version"`
+}
+
+func guestKey(id string) keys.Key { return keys.Key{PK: guest.PK(id), SK: keys.Profile} }
+
+func emailKey(address string) keys.Key { return keys.Key{PK: email.PK(address), SK: keys.Metadata} }
+
+var guestEntity = repo.Entity[Guest]{
+	Type:    "GUEST",
+	Key:     func(g Guest) keys.Key { return guestKey(g.ID) },
+	Copies:  []repo.Placement[Guest]{{Name: "by e-mail", Key: func(g Guest) keys.Key { return emailKey(g.Email) }}},
+	Version: "version",
+}
+
+// Departure is a ferry that leaves at a time.
+type Departure struct {
+	Route     string    `dynamodbav:"route"`
+	Leaves    time.Time `dynamodbav:"leaves"`
+	SeatsLeft int       `dynamodbav:"seatsLeft"`
+}
+
+func departureKey(of string, leaves time.Time) keys.Key {
+	return keys.Key{PK: route.PK(of), SK: departure.SK(keys.Time(leaves))}
+}
+
+var departureEntity = repo.Entity[Departure]{
+	Type: "DEPARTURE",
+	Key:  func(d Departure) keys.Key { return departureKey(d.Route, d.Leaves) },
+}
+
+// Booking is a guest's seats on a departure.
+type Booking struct {
+	ID      string    `dynamodbav:"bookingId"`
+	Guest   string    `dynamodbav:"guestId"`
+	Route   string    `dynamodbav:"route"`
+	Leaves  time.Time `dynamodbav:"leaves"`
+	Seats   int       `dynamodbav:"seats"`
+	Made    time.Time `dynamodbav:"made"`
+	Version int       `dynamodbav:"version"`
+}
+
+func bookingKey(id string) keys.Key { return keys.Key{PK: booking.PK(id), SK: keys.Metadata} }
+
+// onBoard is the partition of GSI1 with the bookings of a departure.
+func onBoard(of string, leaves time.Time) keys.PK {
+	return departure.PK(of, keys.Time(leaves).String())
+}
+
+// latest is the index of all bookings by the time at which they were made.
+var latest = shard.Index{Index: "GSI2", Name: "LATEST", Shards: 4}
+
+var bookingEntity = repo.Entity[Booking]{
+	Type: "BOOKING",
+	Key:  func(b Booking) keys.Key { return bookingKey(b.ID) },
+	Indexes: repo.Indexes[Booking]{
+		"GSI1": func(b Booking) keys.Key {
+			return keys.Key{PK: onBoard(b.Route, b.Leaves), SK: booking.SK(keys.Str(b.ID))}
+		},
+		"GSI2": func(b Booking) keys.Key {
+			return latest.Key(b.ID, keys.None.SK(keys.Time(b.Made), keys.Str(b.ID)))
+		},
+	},
+	Copies: []repo.Placement[Booking]{{Name: "by guest", Key: func(b Booking) keys.Key {
+		return keys.Key{PK: guest.PK(b.Guest), SK: booking.SK(keys.Time(b.Made), keys.Str(b.ID))}
+	}}},
+	Version: "version",
+}
+
+// viewShards is over how many items the views of a route are counted.
+const viewShards = 8
+
+func viewsKey(of string, n uint32) keys.Key {
+	return keys.Key{PK: views.PK(of, strconv.Itoa(int(n))), SK: keys.Metadata}
+}
+
+// viewsOf returns the item that counts the views of one visitor.
+func viewsOf(of, visitor string) keys.Key {
+	h := fnv.New32a()
+	h.Write([]byte(visitor))
+	return viewsKey(of, h.Sum32()%viewShards)
+}
