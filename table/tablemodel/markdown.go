@@ -62,7 +62,7 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 		for i, r := range p.rows {
 			clear(cells)
 			if r.item == nil {
-				cells[1] = plain(r.leftOut)
+				cells[min(1, len(cells)-1)] = plain(r.leftOut)
 				line()
 				continue
 			}

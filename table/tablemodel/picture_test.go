@@ -104,6 +104,22 @@ func TestHostileValuesStayInTheirPlace(t *testing.T) {
 	golden(t, "hostile.mermaid", flow)
 }
 
+// A table without sort keys has one item in a partition. Items that are given
+// twice are shown twice, and do no harm.
+func TestPicturesOfATableWithoutSortKeys(t *testing.T) {
+	t.Parallel()
+	var items []table.Item
+	for _, id := range []string{"b", "a", "a", "a", "a"} {
+		items = append(items, table.Item{"id": stringValue(id)})
+	}
+	md, err := tablemodel.Markdown(schemas["simple"], items, nil)
+	must(t, err)
+	golden(t, "simple.md", md)
+	flow, err := tablemodel.Mermaid(schemas["simple"], items, nil)
+	must(t, err)
+	golden(t, "simple.mermaid", flow)
+}
+
 func TestPicturesOfNothing(t *testing.T) {
 	t.Parallel()
 	md, err := tablemodel.Markdown(full, nil, nil)
