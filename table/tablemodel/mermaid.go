@@ -59,7 +59,9 @@ func (l layout) boxes(b *strings.Builder, number int, v view, picked []shown, o 
 				pk := shorten(text(r.item[v.key[0].name]), o.Length)
 				lines = append(lines, "<b>"+label(pk)+"</b>")
 			}
-			lines = append(lines, l.line(v, r, o))
+			if line := l.line(v, r, o); line != "" {
+				lines = append(lines, line)
+			}
 		}
 		fmt.Fprintf(b, "    %s[\"%s\"]\n", box, strings.Join(lines, "<br/>"))
 	}
