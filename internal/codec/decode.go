@@ -107,6 +107,9 @@ func (p *plan) scalar(r *Reader, k Kind, v reflect.Value, o options) verdict {
 		v.SetString(s)
 		return judge(ok)
 	case anything:
+		if o.asText {
+			return misfit
+		}
 		return p.anything(r, k, v)
 	case moment:
 		if o.asText {
@@ -119,7 +122,7 @@ func (p *plan) scalar(r *Reader, k Kind, v reflect.Value, o options) verdict {
 		}
 		b, ok := r.number()
 		if !ok {
-			return broken
+			return misfit // it may be text with escapes
 		}
 		return p.number(b, v)
 	}
@@ -153,7 +156,7 @@ func (p *plan) number(b []byte, v reflect.Value) verdict {
 func decodeTime(r *Reader, k Kind, t *time.Time) verdict {
 	b, ok := r.number()
 	if !ok {
-		return broken
+		return misfit // as above
 	}
 	if k == N {
 		seconds, err := strconv.ParseInt(string(b), 10, 64)

@@ -14,6 +14,9 @@
 //     DynamoDB sends. A response that surprises it is given to the SDK as a
 //     whole.
 //
-// So no error comes from here, and nothing is accepted that attributevalue and
-// the SDK would not accept.
+// So no error comes from here, and whatever is taken from an item is what
+// attributevalue would have made of it. An attribute that nobody wants has to be
+// JSON and is not looked into, which the SDK does. Of two attributes that are for
+// one field, because their names differ in case only, the last one counts; which
+// one does with attributevalue is chance.
 package codec

@@ -157,7 +157,7 @@ func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute ty
 	case bytes:
 		return &types.AttributeValueMemberB{Value: append([]byte{}, v.Bytes()...)}, true, nil
 	case pointer:
-		if p.elem.shape == pointer {
+		if p.elem.shape == pointer || p.elem.shape == anything {
 			return nil, false, nil
 		}
 		return e.content(p.elem, v.Elem(), o)

@@ -200,7 +200,7 @@ func (n *names) use(i int, name []byte) use {
 	}
 	switch {
 	case n.order == nil:
-		n.order = make([]use, 1, len(n.plan.fields)+len(n.watched))
+		n.order = make([]use, 1, max(1, len(n.plan.fields)+len(n.watched)))
 		n.order[0] = u
 	case i < len(n.order):
 		// Items differ, so the order will not do.

@@ -42,7 +42,10 @@ func recovered(v any, err *error) {
 
 // give lets attributevalue put an attribute into the field v.
 func (f *field) give(value types.AttributeValue, v reflect.Value) error {
-	if f.options == (options{}) {
+	// attributevalue does not look for methods on a field whose type has no name,
+	// but it does on what it is given a pointer to.
+	named := f.plan.typ.Name() != "" || f.plan.typ.Kind() != reflect.Struct
+	if named && f.options == (options{}) {
 		return Decode(value, v.Addr().Interface())
 	}
 	alone := reflect.New(f.alone)

@@ -34,7 +34,7 @@ func (d *Decoder) Size() int { return d.size }
 const frame = len(`"":{"S":""},`)
 
 // NewDecoder returns a decoder for values of a type, which fills watched in with
-// each item.
+// each item. No two of watched may have the same name.
 func NewDecoder(t reflect.Type, watched []Watched) *Decoder {
 	p := planOf(t)
 	return &Decoder{plan: p, names: names{plan: p, watched: watched}}
@@ -114,6 +114,7 @@ func (d *Decoder) watch(r *Reader) bool {
 // watch reads an attribute for a reader to see.
 func (r *Reader) watch(w *Watched) (ok bool) {
 	from := r.pos
+	w.Text = nil // should the attribute be there twice
 	switch w.Kind = r.kind(); w.Kind {
 	case 0:
 		return false

@@ -100,10 +100,10 @@ func (k *textKey) UnmarshalText(text []byte) error {
 	}
 	return nil
 }
-func (k textKey) MarshalText() ([]byte, error)   { return []byte(k.A + "-" + k.B), nil }
-func (k textWord) MarshalText() ([]byte, error)  { return []byte("<" + string(k) + ">"), nil }
-func (k namedKey) String() string                { return "named " + string(k) }
-func (k badText) MarshalText() ([]byte, error)   { return nil, errors.New("bad text") }
+func (k textKey) MarshalText() ([]byte, error)    { return []byte(k.A + "-" + k.B), nil }
+func (k textWord) MarshalText() ([]byte, error)   { return []byte("<" + string(k) + ">"), nil }
+func (k namedKey) String() string                 { return "named " + string(k) }
+func (k badText) MarshalText() ([]byte, error)    { return nil, errors.New("bad text") }
 func (k *fussyWord) UnmarshalText(b []byte) error { *k = fussyWord("u" + string(b)); return nil }
 
 // Embedding.
