@@ -60,19 +60,22 @@ func TestSchemaValidate(t *testing.T) {
 		return with(func(s *table.Schema) { s.Indexes = []table.Index{x} })
 	}
 	for field, schema := range map[string]table.Schema{
-		"Name: \"\"":               {},
-		"Name: \"ab\"":             with(func(s *table.Schema) { s.Name = "ab" }),
-		"Name: \"a b\"":            with(func(s *table.Schema) { s.Name = "a b" }),
-		"SK: \"pk\"":               with(func(s *table.Schema) { s.SK = "pk" }),
-		"SimpleKey":                with(func(s *table.Schema) { s.SimpleKey, s.SK, s.Indexes = true, "x", nil }),
-		"key attribute \"pk\"":     with(func(s *table.Schema) { s.PKType = "BOOL" }),
-		"key attribute \"sk\"":     with(func(s *table.Schema) { s.SKType = "SS" }),
-		"key attribute \"x\"":      index(table.Index{Name: "GSI1", PK: "x", PKType: "L"}),
-		"key attribute \"y\": is":  with(twoTypes),
-		"TTL: \"entityType\"":      with(func(s *table.Schema) { s.TTL = "entityType" }),
-		"the TTL or type":          with(func(s *table.Schema) { s.TTL = "sk" }),
-		"Indexes[0].Name: \"\"":    index(table.Index{PK: "x"}),
-		"Indexes[0].Name: \"a/b\"": index(table.Index{Name: "a/b", PK: "x"}),
+		"Name: \"\"":                {},
+		"Name: \"ab\"":              with(func(s *table.Schema) { s.Name = "ab" }),
+		"Name: \"a b\"":             with(func(s *table.Schema) { s.Name = "a b" }),
+		"SK: \"pk\"":                with(func(s *table.Schema) { s.SK = "pk" }),
+		"SimpleKey":                 with(func(s *table.Schema) { s.SimpleKey, s.SK, s.Indexes = true, "x", nil }),
+		"key attribute \"pk\"":      with(func(s *table.Schema) { s.PKType = "BOOL" }),
+		"key attribute \"sk\"":      with(func(s *table.Schema) { s.SKType = "SS" }),
+		"key attribute \"x\"":       index(table.Index{Name: "GSI1", PK: "x", PKType: "L"}),
+		"key attribute \"y\": is":   with(twoTypes),
+		"of at most 255 characters": with(func(s *table.Schema) { s.SK = strings.Repeat("x", 256) }),
+		"key attribute \"\\xff\"":   with(func(s *table.Schema) { s.PK = "\xff" }),
+		"TTL: \"\\xff\"":            with(func(s *table.Schema) { s.TTL = "\xff" }),
+		"TTL: \"entityType\"":       with(func(s *table.Schema) { s.TTL = "entityType" }),
+		"the TTL or type":           with(func(s *table.Schema) { s.TTL = "sk" }),
+		"Indexes[0].Name: \"\"":     index(table.Index{PK: "x"}),
+		"Indexes[0].Name: \"a/b\"":  index(table.Index{Name: "a/b", PK: "x"}),
 		"Indexes[1].Name: \"GSI\" is used twice": with(func(s *table.Schema) {
 			s.Indexes = []table.Index{{Name: "GSI", PK: "x"}, {Name: "GSI", PK: "y"}}
 		}),
@@ -161,7 +164,10 @@ func second[A any](_ A, err error) error { return err }
 func TestKeysOfOtherTypesAreRefused(t *testing.T) {
 	t.Parallel()
 	numbers, faults := newTable(t, table.Schema{PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeB})
-	for _, pk := range []keys.PK{"", "a", "01", "1.0", "+1", "-0", ".5", "1e3", "0.", "1,5", " 1", "--1", "0x1", "٣"} {
+	for _, pk := range []keys.PK{
+		"", "a", "01", "1.0", "+1", "-0", ".5", "1e3", "0.", "1,5", " 1", "--1", "0x1", "٣",
+		keys.PK(strings.Repeat("1", 39)), keys.PK("1" + strings.Repeat("0", 126)), keys.PK("0." + strings.Repeat("0", 130) + "1"),
+	} {
 		if err := get(t.Context(), numbers, keys.Key{PK: pk, SK: "x"}); !errors.Is(err, keys.ErrInvalid) {
 			t.Errorf("number %q: %v", pk, err)
 		}

@@ -52,8 +52,17 @@ func checkPlain(kind types.ScalarAttributeType, part, text string, limit int) er
 		return &keys.Error{Part: part, Rule: fmt.Sprintf("is longer than %d bytes", limit), Value: text}
 	case kind == types.ScalarAttributeTypeN && !number.MatchString(text):
 		return &keys.Error{Part: part, Rule: "is not a plain decimal number without needless zeros", Value: text}
+	case kind == types.ScalarAttributeTypeN && !storable(text):
+		return &keys.Error{Part: part, Rule: "is a number of more than 38 digits, or of a magnitude outside 1e-130 to 1e126", Value: text}
 	}
 	return nil
+}
+
+// storable reports whether a number is within DynamoDB's precision and range.
+// AWS: "Supported data types and naming rules", Amazon DynamoDB Developer Guide.
+func storable(number string) bool {
+	_, digits, exponent, _ := parseNumber(number)
+	return digits == "" || len(digits) <= 38 && exponent > -130 && exponent <= 126
 }
 
 // compareKeys compares two valid keys that are no strings by their order in the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -72,6 +73,15 @@ const (
 	defaultType = "entityType"
 )
 
+// maxAttributeName is the greatest length of the name of a key attribute or of
+// the TTL attribute, in characters. AWS: KeySchemaElement and
+// TimeToLiveSpecification, Amazon DynamoDB API Reference.
+const maxAttributeName = 255
+
+func attributeName(s string) bool {
+	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxAttributeName
+}
+
 // AWS: "Naming rules", Amazon DynamoDB Developer Guide.
 var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
 
@@ -120,6 +130,9 @@ func (s Schema) Validate() error {
 	}
 	if s.TTL == s.Type {
 		bad("TTL: %q is the type attribute already", s.TTL)
+	}
+	if !attributeName(s.TTL) {
+		bad("TTL: %q is not UTF-8 of at most %d characters", s.TTL, maxAttributeName)
 	}
 	seen := map[string]bool{}
 	for i, x := range s.Indexes {
@@ -176,6 +189,9 @@ func (s Schema) attributeTypes() (map[string]types.ScalarAttributeType, []string
 	add := func(name string, kind types.ScalarAttributeType) {
 		if name == "" {
 			return
+		}
+		if !attributeName(name) {
+			problems = append(problems, fmt.Sprintf("key attribute %q: is not UTF-8 of at most %d characters", name, maxAttributeName))
 		}
 		if !slices.Contains(kind.Values(), kind) {
 			problems = append(problems, fmt.Sprintf("key attribute %q: type %q is not S, N or B", name, kind))
