@@ -110,6 +110,9 @@ func (s Schema) Verify(ctx context.Context, client AdminClient) error {
 	if absent := (*types.ResourceNotFoundException)(nil); errors.As(err, &absent) {
 		return schemaError(s.Name, fmt.Errorf("%w: %w", ErrSchemaMismatch, err), []string{"the table does not exist"})
 	}
+	if err == nil && out.Table == nil {
+		err = errors.New("the answer describes no table")
+	}
 	if err != nil {
 		return &Error{Op: "Verify", Table: s.Name, Err: err}
 	}
