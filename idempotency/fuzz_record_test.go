@@ -1,0 +1,128 @@
+package idempotency_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// FuzzRequest makes two requests with arbitrary scopes and keys. Those that
+// cannot be right are refused before the plan is made; the second is a
+// repetition if and only if scope and key are those of the first.
+func FuzzRequest(f *testing.F) {
+	f.Add("", "k", "", "k")
+	f.Add("a", "b", "a#b", "")
+	f.Add("a#b", "c", "a", "b#c")
+	f.Add("", "a#b", "a", "b")
+	f.Add("", "a%23b", "a", "b")
+	f.Add("\xff", "k", "", "\x00")
+	f.Add(strings.Repeat("#", 255), strings.Repeat("#", 255), strings.Repeat("x", 256), "k")
+	f.Add("é日🙂", "METADATA", "é日", "🙂METADATA")
+	stored := tabletest.New(f, schema, nil).Schema()
+	f.Fuzz(func(t *testing.T, scope1, key1, scope2, key2 string) {
+		faults := &tabletest.Faults{}
+		tbl, err := table.New(tabletest.Client(t, faults.Install), stored, nil)
+		must(t, err)
+		store := newStore(t, tbl, nil)
+		done := map[idempotency.Request]bool{}
+		for _, r := range []idempotency.Request{{Scope: scope1, Key: key1}, {Scope: scope2, Key: key2}} {
+			valid := r.Key != "" && len(r.Key) <= 255 && len(r.Scope) <= 255 && utf8.ValidString(r.Scope) && utf8.ValidString(r.Key)
+			planned, before := 0, len(faults.Requests())
+			first, err := idempotency.Once(t.Context(), store, r, func(context.Context) ([]table.Op, error) {
+				planned++
+				return nil, nil
+			})
+			if !valid {
+				_, lookup := store.Lookup(t.Context(), r)
+				for call, err := range map[string]error{"Once": err, "Lookup": lookup, "Evict": store.Evict(t.Context(), r)} {
+					if !errors.Is(err, idempotency.ErrInvalidRequest) {
+						t.Errorf("%s of %+v: %v", call, r, err)
+					}
+				}
+				if sent := len(faults.Requests()) - before; sent > 0 || planned > 0 {
+					t.Errorf("%+v: %d requests, planned %d times", r, sent, planned)
+				}
+				continue
+			}
+			must(t, err)
+			if first == done[r] || planned != 1 {
+				t.Errorf("%+v, another was done before: %v: first %v, planned %d times", r, done, first, planned)
+			}
+			done[r] = true
+		}
+		for r := range done {
+			must(t, store.Evict(t.Context(), r))
+		}
+	})
+}
+
+// FuzzForeignRecord has a request meet an arbitrary record under its key: it is
+// answered from the record or is an error, and nothing is carried out.
+func FuzzForeignRecord(f *testing.F) {
+	const print = `"fingerprint":{"B":"tJU3ZcWRE3IDj9Goj/wtuq2XzWgd4G9m7yGuzFvWosI="}`
+	for _, record := range []string{
+		`{}`,
+		`{"txId":{"S":"tx-1"}}`,
+		`{` + print + `,"result":{"M":{"id":{"S":"o-1"}}}}`,
+		`{` + print + `,"result":{"S":"o-1"}}`,
+		`{` + print + `,"result":null}`,
+		`{` + print + `,"resultPK":{"S":"ORDER#o-1"},"resultSK":{"S":"METADATA"}}`,
+		`{` + print + `,"resultPK":{"S":"ORDER#"},"resultSK":{"N":"1"}}`,
+		`{"fingerprint":{"B":"AA=="},"result":{"M":{}}}`,
+		`{"fingerprint":{"S":"x"},"result":{"M":{}},"attempt":{"N":"1"}}`,
+		`{"expiresAt":{"N":"1e300"},"createdAt":{"S":"0000-00-00"},"result":{"M":{"at":{"S":"then"}}}}`,
+		`{"expiresAt":{"N":"9999999999999999999999999999999999999"},` + print + `,"result":{"M":{"price":{"N":"1e999999"}}}}`,
+		`{` + print + `,"result":{"L":[{"L":[{"NS":["1e5","-0.10"]},{"SS":["b","a"]},{"BS":["AA=="]}]}]}}`,
+	} {
+		f.Add(record)
+	}
+	f.Fuzz(func(t *testing.T, record string) {
+		faults := &tabletest.Faults{}
+		answer := func(status int, body string) tabletest.Fault {
+			return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+				return &http.Response{
+					StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{},
+					Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+				}, nil
+			}
+		}
+		faults.Always("", answer(http.StatusOK, `{"Item":`+record+`}`))
+		faults.Always("TransactWriteItems", answer(http.StatusBadRequest,
+			`{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[`+
+				`{"Code":"None"},{"Code":"ConditionalCheckFailed","Item":`+record+`}]}`))
+		client := dynamodb.New(dynamodb.Options{
+			BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
+			Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
+		}, faults.Install)
+		tbl, err := table.New(client, schema, nil)
+		must(t, err)
+		for _, foreign := range []func(table.Item) (keys.Key, error){nil, appCoreOrder} {
+			store := newStore(t, tbl, &idempotency.Options{Foreign: foreign})
+			r := idempotency.Request{Scope: "shop", Key: "ana.lopez@example.com"}
+			result, err := idempotency.Do(t.Context(), store, r, func(context.Context) (idempotency.Plan[order], error) {
+				return idempotency.Snapshot(order{ID: "mine"}, table.Delete(orderKey("o-1"))), nil
+			})
+			switch {
+			case err == nil && (!result.Replayed || result.Value.ID == "mine"):
+				t.Errorf("%s: carried out: %v", record, result)
+			case err != nil && (result.Replayed || result.Value.ID != ""):
+				t.Errorf("%s: %v beside %v", record, result, err)
+			case err != nil && strings.Contains(err.Error(), r.Key) && !strings.Contains(record, r.Key):
+				t.Errorf("the message holds the key: %v", err)
+			}
+			_, _ = store.Lookup(t.Context(), r)
+		}
+	})
+}

@@ -1,0 +1,154 @@
+package shard_test
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// FuzzIndex describes arbitrary indexes and files arbitrary ids in them. An
+// index that is not refused has every id in one of its shards, under a key that
+// tells which.
+func FuzzIndex(f *testing.F) {
+	f.Add("GSI1", "GLOBAL_TX", 16, "", "tx-abc", "tx-abc", byte(0))
+	f.Add("GSI1", "GLOBAL_TX", 1, "", "", "", byte(0))
+	f.Add("GSI1", "GLOBAL#TX", 256, "", "a#b", "\xff", byte(0))
+	f.Add("GSI1", "", 257, "", "a", "a", byte(0))
+	f.Add("", "T", -1, "a,b,b", "a", "a", byte(1))
+	f.Add("GSI1", "T", 0, "a,b#c,\x00,", "é日🙂", "x", byte(1))
+	f.Add("GSI1", "T", 0, "a,\xff", "c", "x", byte(1))
+	f.Add("GSI1", "T", 0, "a,b", "c", "x", byte(3))
+	f.Add("GSI1", "T", 2, "", "c", "x", byte(3))
+	f.Add("GSI1", strings.Repeat("T", 2047), 2, "", "c", strings.Repeat("x", 1025), byte(0))
+	f.Add("GSI1", "T", 1<<62, strings.Repeat("a,", 300), "c", "x", byte(0))
+	tbl := tabletest.New(f, schema, nil)
+	f.Fuzz(func(t *testing.T, name, prefix string, shards int, labels, id, sk string, how byte) {
+		x := shard.Index{Index: name, Name: keys.Prefix(prefix), Shards: shards}
+		if how&1 != 0 {
+			x.Labels = strings.Split(labels, ",")
+		}
+		if how&2 != 0 {
+			x.Of = func(id string) string { return id }
+		}
+		// A writer can have keys of an index that nobody has looked at yet.
+		key := x.Key(id, keys.SK(sk))
+		err := x.Validate()
+		_, newErr := shard.New[tx](tbl, x, nil)
+		if err != nil {
+			if !errors.Is(err, shard.ErrInvalidIndex) || !errors.Is(newErr, shard.ErrInvalidIndex) {
+				t.Errorf("%+v: Validate %v, New %v", x, err, newErr)
+			}
+			return
+		}
+		if (newErr == nil) != (name == "GSI1") || newErr != nil && !errors.Is(newErr, shard.ErrInvalidIndex) {
+			t.Errorf("%+v: New %v", x, newErr)
+		}
+		known := x.Labels
+		if known == nil {
+			known = make([]string, shards)
+			for i := range known {
+				known[i] = strconv.Itoa(i)
+			}
+			if shards == 1 {
+				known = []string{""}
+			}
+		}
+		label := x.Shard(id)
+		if x.Of == nil && !slices.Contains(known, label) {
+			t.Errorf("%+v: %q is in shard %q", x, id, label)
+		}
+		if again := x.Key(id, keys.SK(sk)); again != key {
+			t.Errorf("%q has the keys %q and %q", id, key, again)
+		}
+		if valid := key.PK.Validate() == nil; x.Of == nil && !valid || x.Of != nil && x.Labels != nil && valid != slices.Contains(x.Labels, label) {
+			t.Errorf("%+v: %q has the key %q, valid: %v", x, id, key, valid)
+		}
+		if parts, err := keys.Parse(key.PK); err == nil && (string(parts.Prefix()) != prefix || len(parts) == 2 && parts[1] != label) {
+			t.Errorf("shard %q of %q is %q", label, prefix, key.PK)
+		}
+		if got := x.Stored(key.PK, id+"other", keys.SK(sk)); key.PK != "" && got != key {
+			t.Errorf("%q moved to %q", key, got)
+		}
+	})
+}
+
+// FuzzForeignItems has a reader meet arbitrary items of other writers in all of
+// its shards. Pages are no longer than their limit, and there is none beside an
+// error.
+func FuzzForeignItems(f *testing.F) {
+	for _, items := range []string{
+		``,
+		`{}`,
+		`{"GSI1PK":{"S":"GLOBAL_TX#1"},"GSI1SK":{"S":"2024"},"pk":{"S":"TX#1"},"sk":{"S":"METADATA"},"id":{"S":"1"}}`,
+		`{"GSI1SK":{"S":"2024"},"pk":{"S":"a"},"sk":{"S":"b"}},{"GSI1SK":{"S":"2024"},"pk":{"S":"a"},"sk":{"S":"b"}}`,
+		`{"GSI1SK":{"S":"b"},"pk":{"S":"a"},"sk":{"S":"b"}},{"GSI1SK":{"S":"c"},"pk":{"S":"a"},"sk":{"S":"b"}},{"GSI1SK":{"S":"a"}}`,
+		`{"GSI1SK":{"N":"1"},"id":{"N":"1"}},{"GSI1SK":null},{"GSI1SK":{"S":""}}`,
+	} {
+		f.Add(items, `{}`, byte(1))
+		f.Add(items, `{"GSI1PK":{"S":"GLOBAL_TX#0"},"GSI1SK":{"S":"a"},"pk":{"S":"a"},"sk":{"S":"b"}}`, byte(0x83))
+		f.Add(items, `{"GSI1SK":{"N":"1"}}`, byte(0xC0))
+	}
+	f.Fuzz(func(t *testing.T, items, last string, how byte) {
+		faults := &tabletest.Faults{}
+		body := `{"Items":[` + items + `],"Count":1,"ScannedCount":1,"LastEvaluatedKey":` + last + `}`
+		answers := func(body string) tabletest.Fault {
+			return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+				return &http.Response{
+					StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{},
+					Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+				}, nil
+			}
+		}
+		for range 6 {
+			faults.Next("Query", answers(body))
+		}
+		faults.Always("Query", answers(`{}`))
+		client := dynamodb.New(dynamodb.Options{
+			BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
+			Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
+		}, faults.Install)
+		tbl, err := table.New(client, schema, nil)
+		must(t, err)
+		index := globalTx(2)
+		index.Ties = how&0x80 != 0
+		var options shard.Options[tx]
+		if how&0x40 != 0 {
+			options.Dedupe = func(v tx) string { return v.ID }
+		}
+		r := newReader(t, tbl, index, &options)
+		q := shard.Query{Limit: 1 + int(how&3), OldestFirst: how&0x20 != 0, Scope: "alice"}
+		page, err := r.Page(t.Context(), q)
+		switch {
+		case err != nil && (page.Items != nil || page.Next != ""):
+			t.Errorf("%v beside %v", page, err)
+		case len(page.Items) > q.Limit:
+			t.Errorf("%d items, the limit is %d", len(page.Items), q.Limit)
+		case page.Next != "":
+			// What it gives out, it takes.
+			q.After = page.Next
+			if _, err := r.Page(t.Context(), q); errors.Is(err, paginate.ErrInvalidCursor) {
+				t.Errorf("its own token: %v", err)
+			}
+		}
+		ended := false
+		for v, err := range r.All(t.Context(), shard.Query{}) {
+			if ended || err != nil && v != (tx{}) {
+				t.Errorf("%v beside or after the error %v", v, err)
+			}
+			ended = err != nil
+		}
+	})
+}

@@ -1,0 +1,162 @@
+package table_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// secret is a key that is long enough not to be in a message by chance.
+var secret = keys.Key{PK: keys.User.PK("ana.lopez@example.com"), SK: keys.Tx.SK(keys.Str("4111-1111-1111-1111"))}
+
+// reading are the functions that read items; they return what they read.
+var reading = map[string]func(context.Context, *table.Table) (any, error){
+	"Get": func(ctx context.Context, tbl *table.Table) (any, error) {
+		return values(table.Get[account](ctx, tbl, secret))
+	},
+	"BatchGet": func(ctx context.Context, tbl *table.Table) (any, error) {
+		found, absent, err := table.BatchGet[account](ctx, tbl, []keys.Key{secret, user, secret})
+		if err == nil && len(found)+len(absent) != 3 {
+			err = errors.New("not every key is accounted for")
+		}
+		return found, err
+	},
+	"TransactGet": func(ctx context.Context, tbl *table.Table) (any, error) {
+		found, absent, err := table.TransactGet[account](ctx, tbl, []keys.Key{secret, user})
+		if err == nil && len(found)+len(absent) != 2 {
+			err = errors.New("not every key is accounted for")
+		}
+		return found, err
+	},
+	"QueryPage": func(ctx context.Context, tbl *table.Table) (any, error) {
+		page, err := table.QueryPage[account](ctx, tbl, table.Query{PK: secret.PK, Limit: 3})
+		if err == nil && len(page.Items) > 3 {
+			err = errors.New("the page is longer than its limit")
+		}
+		return page.Items, err
+	},
+	"QueryPage of an index": func(ctx context.Context, tbl *table.Table) (any, error) {
+		page, err := table.QueryPage[table.Item](ctx, tbl, table.Query{Index: "GSI1", PK: secret.PK, Filter: nIs(1)})
+		return page.Items, err
+	},
+	"ScanPage": func(ctx context.Context, tbl *table.Table) (any, error) {
+		page, err := table.ScanPage[map[string]any](ctx, tbl, table.Scan{Limit: 2})
+		return page.Items, err
+	},
+	"All": func(ctx context.Context, tbl *table.Table) (any, error) {
+		return table.Collect(table.All[account](ctx, tbl, table.Query{PK: secret.PK}))
+	},
+}
+
+// writing are the functions that write.
+var writing = map[string]func(context.Context, *table.Table) error{
+	"Put": func(ctx context.Context, tbl *table.Table) error {
+		return tbl.Do(ctx, table.Put(secret, account{N: 1}))
+	},
+	"Create": func(ctx context.Context, tbl *table.Table) error {
+		return tbl.Do(ctx, table.Create(secret, account{N: 1}))
+	},
+	"Update": func(ctx context.Context, tbl *table.Table) error {
+		return tbl.Do(ctx, table.Update(secret, setN(1)).AtVersion("version", 1))
+	},
+	"Delete": func(ctx context.Context, tbl *table.Table) error { return tbl.Do(ctx, table.Delete(secret).If(nIs(1))) },
+	"Transact": func(ctx context.Context, tbl *table.Table) error {
+		return tbl.Transact(ctx, table.Create(secret, nil).Named("one"), table.Check(user, nIs(1)))
+	},
+	"BatchWrite": func(ctx context.Context, tbl *table.Table) error {
+		return tbl.BatchWrite(ctx, table.Put(secret, nil), table.Delete(user))
+	},
+}
+
+func values[T any](v T, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return []T{v}, nil
+}
+
+// FuzzAnswer has every function meet an arbitrary answer of an engine, or of
+// what stands in its place: no panic, no item beside an error, no success
+// without an answer that says so, and a write is refused, carried out, or
+// unknown, as far as the answer tells.
+func FuzzAnswer(f *testing.F) {
+	const item = `{"pk":{"S":"USER#ana.lopez@example.com"},"sk":{"S":"TX#4111-1111-1111-1111"},"n":{"N":"1"}}`
+	for _, seed := range []struct {
+		status uint16
+		kind   string
+		body   string
+	}{
+		{200, "", `{}`},
+		{200, "", `{"Item":` + item + `}`},
+		{200, "", `{"Items":[` + item + `,` + item + `],"Count":2,"ScannedCount":2,"LastEvaluatedKey":` + item + `}`},
+		{200, "", `{"Responses":{"AppCore":[` + item + `]},"UnprocessedKeys":{"AppCore":{"Keys":[` + item + `]}}}`},
+		{200, "", `{"Responses":[{"Item":` + item + `},{}]}`},
+		{200, "", `{"UnprocessedItems":{"AppCore":[{"PutRequest":{"Item":` + item + `}},{}]}}`},
+		{200, "", `{"Table":{"TableStatus":"ACTIVE","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"}]}}`},
+		{200, "", `{"Table":null,"TimeToLiveDescription":null}`},
+		{400, "ConditionalCheckFailedException", `{"Item":` + item + `}`},
+		{400, "com.amazonaws.dynamodb.v20120810#TransactionCanceledException", `{"CancellationReasons":[{"Code":"ConditionalCheckFailed","Item":` + item + `},{"Code":"None"},{},null]}`},
+		{400, "", `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"}`},
+		{400, "TransactionInProgressException", `{}`},
+		{500, "InternalServerError", `{"message":null}`},
+		{503, "", `<html>`},
+		{302, "", ``},
+	} {
+		f.Add(seed.status, seed.kind, seed.body)
+	}
+	f.Fuzz(func(t *testing.T, status uint16, kind, body string) {
+		code := 200 + int(status)%400 // those of final answers
+		if status >= 200 && status < 600 {
+			code = int(status)
+		}
+		good := code < 300
+		meet := func() (*table.Table, *dynamodb.Client) {
+			tbl, client, _ := answered(t, appCore(), answers(3, code, kind, body))
+			return tbl, client
+		}
+		for name, read := range reading {
+			tbl, _ := meet()
+			got, err := read(t.Context(), tbl)
+			wellFormed(t, name, err)
+			if err == nil && !good {
+				t.Errorf("%s succeeds with status %d", name, code)
+			}
+			if err != nil && !cmp.Equal(0, length(got)) {
+				t.Errorf("%s: %v beside %v", name, got, err)
+			}
+		}
+		for name, write := range writing {
+			tbl, _ := meet()
+			err := write(t.Context(), tbl)
+			wellFormed(t, name, err)
+			unknown := errors.Is(err, table.ErrOutcomeUnknown)
+			_, cancelled := errors.AsType[*table.TxError](err)
+			switch {
+			case err == nil && !good:
+				t.Errorf("%s succeeds with status %d", name, code)
+			case err != nil && (good || code >= 500) && !unknown && !cancelled && !errors.Is(err, table.ErrThrottled):
+				t.Errorf("%s with status %d: %v; it may have been carried out", name, code, err)
+			}
+		}
+		_, client := meet()
+		wellFormed(t, "Verify", appCore().Verify(t.Context(), client))
+	})
+}
+
+func length(got any) int {
+	switch got := got.(type) {
+	case []account:
+		return len(got)
+	case []table.Item:
+		return len(got)
+	case []map[string]any:
+		return len(got)
+	}
+	return -1
+}
