@@ -5,6 +5,7 @@ package conformance
 
 import (
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
@@ -13,6 +14,8 @@ import (
 type Harness struct {
 	// Client returns a new client of the engine.
 	Client func(tb testing.TB, optFns ...func(*dynamodb.Options)) *dynamodb.Client
+	// TablePrefix begins the name of every table of the suite; empty by default.
+	TablePrefix string
 	// Capabilities say where the engine is less than the service.
 	Capabilities Capabilities
 	// SDKDecoding is that of [table.Options].
@@ -20,7 +23,8 @@ type Harness struct {
 }
 
 // Capabilities are the ways in which an engine is less than the service. The
-// zero value is an engine that behaves as AWS does.
+// zero value is an engine that behaves as AWS does, and whose reads all show what
+// was written before.
 type Capabilities struct {
 	// MaxTransaction is how many items a transaction may touch; 100 if zero.
 	MaxTransaction int
@@ -29,6 +33,12 @@ type Capabilities struct {
 	// WrongTransactionCapacity means that the consumed capacity which the engine
 	// reports for transactions cannot be relied on.
 	WrongTransactionCapacity bool
+	// Lag bounds how long global indexes and eventually consistent reads may
+	// take to show a write. The suite reads what it has just written, so each of
+	// its writes then waits until these reads show it, and fails the test after
+	// that time. Zero means that they show it at once, as on local engines; AWS
+	// promises no bound, and usually takes less than a second.
+	Lag time.Duration
 }
 
 // tests are behaviours by name.
@@ -36,6 +46,9 @@ type tests map[string]func(*testing.T, Harness)
 
 // Run runs the suite as subtests of t, in parallel.
 func Run(t *testing.T, h Harness) {
+	if h.Capabilities.Lag > 0 {
+		h.Client = settling(h.Client, h.Capabilities.Lag)
+	}
 	groups := map[string]tests{
 		"Schema":      schemaTests(),
 		"Get":         getTests(),

@@ -1,4 +1,7 @@
 package conformance
 
-// Extract is extract, for its test.
-var Extract = extract
+// Extract is extract and Settling is settling, for their tests.
+var (
+	Extract  = extract
+	Settling = settling
+)

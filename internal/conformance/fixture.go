@@ -69,15 +69,25 @@ func options() *table.Options {
 // newTable returns a new table on the engine.
 func (h Harness) newTable(t *testing.T, schema table.Schema) *table.Table {
 	t.Helper()
-	return tabletest.NewWith(t, h.Client(t), schema, h.decoding(options()))
+	return h.newTableWith(t, h.Client(t), schema, options())
 }
 
-// decoding has responses decoded as the harness says.
-func (h Harness) decoding(opts *table.Options) *table.Options {
+// newTableWith returns a new table that the client reaches.
+func (h Harness) newTableWith(t *testing.T, client *dynamodb.Client, schema table.Schema, opts *table.Options) *table.Table {
+	t.Helper()
 	changed := *opts
 	changed.SDKDecoding = h.SDKDecoding
-	return &changed
+	return tabletest.NewWith(named{t, h.TablePrefix + t.Name()}, client, schema, &changed)
 }
+
+// named is a test under another name, which tables are called after.
+type named struct {
+	testing.TB
+	name string
+}
+
+// Name returns the other name.
+func (n named) Name() string { return n.name }
 
 // withFaults returns a new table on the engine and what stands in between. The
 // SDK's retries are as many as usual, without the usual delays.
@@ -87,7 +97,7 @@ func (h Harness) withFaults(t *testing.T, schema table.Schema, opts *table.Optio
 		opts = options()
 	}
 	faults := &tabletest.Faults{}
-	return tabletest.NewWith(t, h.Client(t, promptRetries, faults.Install), schema, h.decoding(opts)), faults
+	return h.newTableWith(t, h.Client(t, promptRetries, faults.Install), schema, opts), faults
 }
 
 func promptRetries(o *dynamodb.Options) {

@@ -140,7 +140,7 @@ func idempotentLost(t *testing.T, h Harness) {
 	for name, fault := range faults {
 		for _, retries := range []func(*dynamodb.Options){promptRetries, once} {
 			var line tabletest.Faults
-			p := newPayments(t, tabletest.NewWith(t, h.Client(t, retries, line.Install), appCore(), options()))
+			p := newPayments(t, h.newTableWith(t, h.Client(t, retries, line.Install), appCore(), options()))
 			line.Next("TransactWriteItems", fault, fault)
 			first := p.want(t, payment, false, 1)
 			if again := p.want(t, payment, true, 1); again.Value != first.Value {

@@ -165,7 +165,7 @@ func neverAnswered(t *testing.T, h Harness) {
 func lostWithoutRetries(t *testing.T, h Harness) {
 	var faults tabletest.Faults
 	once := func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
-	tbl := tabletest.NewWith(t, h.Client(t, once, faults.Install), appCore(), options())
+	tbl := h.newTableWith(t, h.Client(t, once, faults.Install), appCore(), options())
 	for call, run := range everyWrite(t, tbl) {
 		before := sent(&faults)
 		faults.Next("", tabletest.LoseResponse())
@@ -213,9 +213,7 @@ func unreachable(t *testing.T, h Harness) {
 	// A port that is closed at once, so that nobody listens there.
 	server := closedServer(t)
 	client := h.Client(t, promptRetries, func(o *dynamodb.Options) { o.BaseEndpoint = &server })
-	schema := appCore()
-	schema.Name = "unreachable"
-	tbl, err := table.New(client, schema, nil)
+	tbl, err := table.New(client, h.newTable(t, appCore()).Schema(), nil)
 	must(t, err)
 	for call, run := range everyWrite(t, tbl) {
 		err := run()

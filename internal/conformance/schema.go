@@ -32,9 +32,9 @@ func schemaTests() tests {
 
 // named returns the schema under a table name of its own, which is dropped at
 // the end of the test.
-func named(t *testing.T, client *dynamodb.Client, schema table.Schema) table.Schema {
+func (h Harness) named(t *testing.T, client *dynamodb.Client, schema table.Schema) table.Schema {
 	t.Helper()
-	schema.Name = strings.Map(func(r rune) rune {
+	schema.Name = h.TablePrefix + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
 		}
@@ -51,7 +51,7 @@ func named(t *testing.T, client *dynamodb.Client, schema table.Schema) table.Sch
 
 func ensureAgain(t *testing.T, h Harness) {
 	client := h.Client(t)
-	schema := named(t, client, appCore())
+	schema := h.named(t, client, appCore())
 	for range 2 {
 		must(t, schema.Ensure(t.Context(), client))
 		must(t, schema.Verify(t.Context(), client))
@@ -65,7 +65,7 @@ func ensureAgain(t *testing.T, h Harness) {
 }
 
 func ensureConcurrent(t *testing.T, h Harness) {
-	schema := named(t, h.Client(t), appCore())
+	schema := h.named(t, h.Client(t), appCore())
 	var wg sync.WaitGroup
 	for range 8 {
 		client := h.Client(t)
@@ -81,7 +81,7 @@ func ensureConcurrent(t *testing.T, h Harness) {
 
 func ensureDiffers(t *testing.T, h Harness) {
 	client := h.Client(t)
-	schema := named(t, client, appCore())
+	schema := h.named(t, client, appCore())
 	must(t, schema.Ensure(t.Context(), client))
 	changed := schema
 	changed.TTL = "ttl"
@@ -97,7 +97,7 @@ func ensureDiffers(t *testing.T, h Harness) {
 func ensureFaults(t *testing.T, h Harness) {
 	var faults tabletest.Faults
 	client := h.Client(t, promptRetries, faults.Install)
-	schema := named(t, client, appCore())
+	schema := h.named(t, client, appCore())
 	faults.Next("CreateTable", tabletest.LoseResponse())
 	faults.Next("UpdateTimeToLive", tabletest.LoseResponse())
 	faults.Next("DescribeTable", nil, tabletest.Drop())
@@ -106,7 +106,7 @@ func ensureFaults(t *testing.T, h Harness) {
 
 func verifyDifferences(t *testing.T, h Harness) {
 	client := h.Client(t)
-	live := named(t, client, appCore())
+	live := h.named(t, client, appCore())
 	live.TTL = ""
 	live.Indexes = []table.Index{
 		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk", Projection: types.ProjectionTypeKeysOnly},
@@ -138,7 +138,7 @@ func verifyDifferences(t *testing.T, h Harness) {
 
 func verifyKeys(t *testing.T, h Harness) {
 	client := h.Client(t)
-	live := named(t, client, table.Schema{
+	live := h.named(t, client, table.Schema{
 		SKType: types.ScalarAttributeTypeN, Indexes: []table.Index{{Name: "LSI1", SK: "at", Local: true}},
 	})
 	must(t, live.Ensure(t.Context(), client))
@@ -153,7 +153,7 @@ func verifyKeys(t *testing.T, h Harness) {
 
 func verifyMissing(t *testing.T, h Harness) {
 	schema := appCore()
-	schema.Name = "no-such-table"
+	schema.Name = h.TablePrefix + "no-such-table"
 	err := schema.Verify(t.Context(), h.Client(t))
 	wantErr(t, err, table.ErrSchemaMismatch)
 	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); !ok {
@@ -172,7 +172,7 @@ func verifyMissing(t *testing.T, h Harness) {
 
 func verifyMore(t *testing.T, h Harness) {
 	client := h.Client(t)
-	live := named(t, client, appCore())
+	live := h.named(t, client, appCore())
 	must(t, live.Ensure(t.Context(), client))
 	fewer := live
 	fewer.Indexes = fewer.Indexes[:1]
@@ -182,7 +182,7 @@ func verifyMore(t *testing.T, h Harness) {
 func schemaKinds(t *testing.T, h Harness) {
 	client := h.Client(t)
 	number, bytes := types.ScalarAttributeTypeN, types.ScalarAttributeTypeB
-	schema := named(t, client, table.Schema{
+	schema := h.named(t, client, table.Schema{
 		PK: "id", PKType: number, SK: "at", SKType: bytes, TTL: "ttl", Type: "kind",
 		Indexes: []table.Index{
 			{Name: "a.b-c_d", PK: "at", PKType: bytes, SK: "id", SKType: number},
