@@ -3,13 +3,13 @@
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK   := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-MODULES  := . ./cmd/singletable ./table/telemetry ./examples ./internal/benchmarks
+MODULES  := . ./cmd/singletable ./table/telemetry ./examples ./internal/awsconformance ./internal/benchmarks
 PACKAGES := ./... ./cmd/singletable/... ./table/telemetry/... ./examples/... ./internal/benchmarks/...
 FUZZTIME ?= 10s
 
 .PHONY: help
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-22s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Run the quickstart on a local engine
@@ -27,6 +27,7 @@ race: ## Run all tests with the race detector
 vet: ## Run go vet
 	go vet $(PACKAGES)
 	go vet -tags dynamodblocal ./internal/conformance/...
+	go vet -tags aws ./internal/awsconformance/...
 
 .PHONY: lint
 lint: ## Check format and style with the pinned linter
@@ -58,7 +59,17 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 
 .PHONY: conformance
 conformance: ## Run the conformance suite on the default engine and on DynamoDB Local (needs java)
-	go test -count=1 -tags dynamodblocal ./internal/conformance/...
+	go test -count=1 -tags dynamodblocal ./internal/conformance/... ./internal/awsconformance/...
+
+.PHONY: conformance-aws
+conformance-aws: ## Say what the conformance suite costs on AWS; with PREFIX=name CONFIRM=yes, run it there
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	go test -c -tags aws -o "$$dir/aws" ./internal/awsconformance && \
+	cd internal/awsconformance && PREFIX='$(PREFIX)' CONFIRM='$(CONFIRM)' "$$dir/aws" -test.run '^TestAWS$$' -test.parallel 8 -test.timeout 2h
+
+.PHONY: conformance-aws-sweep
+conformance-aws-sweep: ## List the tables that killed runs with PREFIX=name left on AWS; with CONFIRM=yes, delete them
+	go run ./internal/awsconformance/sweep -prefix '$(PREFIX)' -confirm '$(CONFIRM)'
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities (needs the network)
