@@ -1,0 +1,203 @@
+package singletable_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	_ "github.com/singletable/singletable/idempotency"
+	_ "github.com/singletable/singletable/keys"
+	_ "github.com/singletable/singletable/paginate"
+	_ "github.com/singletable/singletable/repo"
+	_ "github.com/singletable/singletable/shard"
+	_ "github.com/singletable/singletable/table"
+)
+
+const module = "github.com/singletable/singletable"
+
+// library are the packages that run in a service. The others are for tests.
+var library = []string{"./idempotency", "./keys", "./paginate", "./repo", "./shard", "./table"}
+
+// atStart is the number of goroutines after all packages were initialized.
+var atStart int
+
+func TestMain(m *testing.M) {
+	atStart = runtime.NumGoroutine()
+	os.Exit(m.Run())
+}
+
+// golang runs the go command and returns what it printed.
+func golang(t *testing.T, args ...string) []byte {
+	t.Helper()
+	out, err := exec.Command("go", args...).Output()
+	if err != nil {
+		t.Fatalf("go %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+// TestDirectDependencies fails when go.mod takes in another module: that is a
+// decision, to be made here as well.
+func TestDirectDependencies(t *testing.T) {
+	t.Parallel()
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+		Replace []any
+	}
+	if err := json.Unmarshal(golang(t, "mod", "edit", "-json"), &mod); err != nil {
+		t.Fatal(err)
+	}
+	var direct []string
+	for _, r := range mod.Require {
+		if !r.Indirect {
+			direct = append(direct, r.Path)
+		}
+		if !strings.HasPrefix(r.Path, "github.com/aws/") && r.Path != "github.com/google/go-cmp" {
+			t.Errorf("%s is neither the AWS SDK nor go-cmp", r.Path)
+		}
+	}
+	if diff := cmp.Diff([]string{
+		"github.com/aws/aws-sdk-go-v2",
+		"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue",
+		"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression",
+		"github.com/aws/aws-sdk-go-v2/service/dynamodb",
+		"github.com/aws/smithy-go",
+		"github.com/google/go-cmp",
+	}, direct); diff != "" {
+		t.Errorf("direct dependencies (-want +got):\n%s", diff)
+	}
+	if len(mod.Replace) > 0 {
+		t.Errorf("go.mod replaces modules, which those who depend on it do not see: %v", mod.Replace)
+	}
+}
+
+// listed is a package as go list prints it.
+type listed struct {
+	ImportPath string
+	Dir        string
+	Standard   bool
+	Imports    []string
+	GoFiles    []string
+	Module     *struct{ Path string }
+}
+
+// dependencies returns the library's packages and everything they depend on.
+func dependencies(t *testing.T) []listed {
+	t.Helper()
+	args := append([]string{"list", "-deps", "-json=ImportPath,Dir,Standard,Imports,GoFiles,Module"}, library...)
+	decoder := json.NewDecoder(bytes.NewReader(golang(t, args...)))
+	var all []listed
+	for decoder.More() {
+		var p listed
+		if err := decoder.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// TestLibraryImports shows that a service which imports the library gets the AWS
+// SDK with it and no other module, and nothing that could start a program; and
+// that the library's own packages reach neither for files, the environment, the
+// command line nor for what goes round the type system.
+func TestLibraryImports(t *testing.T) {
+	t.Parallel()
+	nowhere := []string{"os/exec", "plugin", "testing", "net/http/httptest", "net/http/pprof", "expvar", module + "/table/tabletest"}
+	notHere := []string{"C", "embed", "flag", "log", "net/http", "os", "os/signal", "syscall", "unsafe"}
+	all := dependencies(t)
+	own := 0
+	for _, p := range all {
+		if slices.Contains(nowhere, p.ImportPath) {
+			t.Errorf("the library depends on %s", p.ImportPath)
+		}
+		if p.Standard {
+			continue
+		}
+		if p.Module.Path != module && !strings.HasPrefix(p.Module.Path, "github.com/aws/") {
+			t.Errorf("the library depends on %s of %s", p.ImportPath, p.Module.Path)
+		}
+		if p.Module.Path != module {
+			continue
+		}
+		own++
+		for _, path := range p.Imports {
+			if slices.Contains(notHere, path) {
+				t.Errorf("%s imports %s", p.ImportPath, path)
+			}
+		}
+	}
+	if own < len(library) {
+		t.Errorf("%d packages were looked at", own)
+	}
+}
+
+// TestImportingStartsNothing shows that importing the library has no effect: no
+// package has an init function or imports one for its effect alone, and no
+// goroutine runs once all are initialized.
+func TestImportingStartsNothing(t *testing.T) {
+	t.Parallel()
+	if atStart != 1 {
+		t.Errorf("%d goroutines ran before the first test", atStart)
+	}
+	files := 0
+	for _, p := range dependencies(t) {
+		if p.Standard || p.Module.Path != module {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files++
+			for _, spec := range file.Imports {
+				if spec.Name != nil && spec.Name.Name == "_" {
+					t.Errorf("%s imports %s for its effect", name, spec.Path.Value)
+				}
+			}
+			for _, decl := range file.Decls {
+				if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
+					t.Errorf("%s has an init function", name)
+				}
+			}
+		}
+	}
+	if files < 40 {
+		t.Errorf("%d files were looked at", files)
+	}
+}
+
+// TestToolsArePinned shows that the tools of the Makefile have exact versions.
+func TestToolsArePinned(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := regexp.MustCompile(`go run (\S+\.\S+/\S+)`).FindAllSubmatch(makefile, -1)
+	pinned := regexp.MustCompile(`@v[0-9]+\.[0-9]+\.[0-9]+$`)
+	for _, tool := range tools {
+		if path := string(tool[1]); !strings.HasPrefix(path, "./") && !pinned.MatchString(path) {
+			t.Errorf("%s has no exact version", path)
+		}
+	}
+	if len(tools) < 2 {
+		t.Errorf("%d tools were found", len(tools))
+	}
+}
