@@ -1,7 +1,7 @@
 # Commands for working on singletable. `make` alone lists them.
 
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-GOVULNCHECK   := go run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+GOVULNCHECK   := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 MODULES  := . ./cmd/singletable ./table/telemetry ./examples ./internal/awsconformance ./internal/benchmarks
 PACKAGES := ./... ./cmd/singletable/... ./table/telemetry/... ./examples/... ./internal/benchmarks/...
@@ -73,7 +73,7 @@ conformance-aws-sweep: ## List the tables that killed runs with PREFIX=name left
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities (needs the network)
-	$(GOVULNCHECK) ./...
+	@MODULES='$(MODULES)' GOVULNCHECK='$(GOVULNCHECK)' .ci/vuln $(VULNFLAGS)
 
 .PHONY: release
 release: ## Show that the commit at hand can be tagged (about a minute)
