@@ -1,0 +1,321 @@
+package singletable_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// policy is an IAM policy, in the form that SECURITY.md has them.
+type policy struct {
+	Version   string
+	Statement []struct {
+		Effect           string
+		Action, Resource []string
+		Condition        map[string]map[string]any
+	}
+}
+
+// policies returns the policies of SECURITY.md by their headings.
+func policies(t *testing.T) map[string]policy {
+	t.Helper()
+	text, err := os.ReadFile("SECURITY.md")
+	must(t, err)
+	all := map[string]policy{}
+	sections := strings.Split(string(text), "\n### ")
+	for _, section := range sections[1:] {
+		heading, body, _ := strings.Cut(section, "\n")
+		block := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(body, -1)
+		if len(block) != 1 {
+			t.Fatalf("%s: %d policies", heading, len(block))
+		}
+		var p policy
+		decoder := json.NewDecoder(strings.NewReader(block[0][1]))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&p); err != nil || len(p.Statement) != 1 || p.Version != "2012-10-17" || p.Statement[0].Effect != "Allow" {
+			t.Fatalf("%s: %+v, %v", heading, p, err)
+		}
+		all[heading] = p
+	}
+	return all
+}
+
+// used returns the actions that requests need, and those of the resources table
+// and index that they are about.
+func used(t *testing.T, requests []tabletest.Request) (actions, resources []string) {
+	t.Helper()
+	for _, r := range requests {
+		var body struct {
+			IndexName     string
+			TransactItems []map[string]json.RawMessage
+		}
+		must(t, json.Unmarshal(r.Body, &body))
+		resource := "table"
+		if body.IndexName != "" {
+			resource = "index"
+		}
+		resources = append(resources, resource)
+		if !strings.HasPrefix(r.Operation, "Transact") {
+			actions = append(actions, "dynamodb:"+r.Operation)
+			continue
+		}
+		for _, item := range body.TransactItems {
+			for part := range item {
+				actions = append(actions, "dynamodb:"+part+"Item")
+			}
+		}
+	}
+	slices.Sort(actions)
+	slices.Sort(resources)
+	return slices.Compact(actions), slices.Compact(resources)
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// payment is the entity of these tests, with a copy and a version.
+type payment struct {
+	ID      string  `dynamodbav:"id"`
+	Amount  int     `dynamodbav:"amount"`
+	Version int     `dynamodbav:"version"`
+	GSI1PK  keys.PK `dynamodbav:"gsi1pk,omitempty"`
+}
+
+func paymentKey(p payment) keys.Key {
+	return keys.Key{PK: keys.Tx.PK(p.ID), SK: keys.Metadata}
+}
+
+// shopSchema is the table of these tests.
+var shopSchema = table.Schema{Name: "Shop", TTL: "expiresAt", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+
+// unclear answers a write as if its condition had failed on an item that the
+// engine does not return.
+var unclear = tabletest.Status(http.StatusBadRequest, "ConditionalCheckFailedException", "Injected.")
+
+// uses are the functions of each heading of SECURITY.md. What fails for a fault
+// is meant to.
+var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Faults){
+	"Reads with `table`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		key := paymentKey(payment{ID: "p"})
+		_, _ = table.Get[payment](t.Context(), tbl, key)
+		_, _, err := table.BatchGet[payment](t.Context(), tbl, []keys.Key{key})
+		must(t, err)
+		_, _, err = table.TransactGet[payment](t.Context(), tbl, []keys.Key{key})
+		must(t, err)
+		_, err = table.QueryPage[payment](t.Context(), tbl, table.Query{PK: key.PK})
+		must(t, err)
+		_, err = table.Collect(table.All[payment](t.Context(), tbl, table.Query{Index: "GSI1", PK: key.PK}))
+		must(t, err)
+	},
+	"Scans with `table`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		for _, index := range []string{"", "GSI1"} {
+			_, err := table.ScanPage[payment](t.Context(), tbl, table.Scan{Index: index})
+			must(t, err)
+		}
+	},
+	"Writes with `table`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+		key, other := paymentKey(payment{ID: "p"}), paymentKey(payment{ID: "q"})
+		absent := expression.Name("pk").AttributeNotExists()
+		update := expression.Set(expression.Name("amount"), expression.Value(1))
+		ops := []table.Op{
+			table.Create(key, nil), table.Put(key, nil), table.Update(key, update),
+			table.Delete(key), table.Check(key, absent), table.Put(key, nil).If(absent),
+		}
+		for _, op := range ops {
+			must(t, tbl.Do(t.Context(), op))
+			must(t, tbl.Do(t.Context(), table.Delete(key)))
+			must(t, tbl.Transact(t.Context(), op, table.Delete(other)))
+			must(t, tbl.Do(t.Context(), table.Delete(key)))
+		}
+		must(t, tbl.TransactPut(t.Context(), table.Entry{Key: key}))
+		must(t, tbl.BatchWrite(t.Context(), table.Put(key, nil), table.Delete(other)))
+		faults.Next("PutItem", unclear)
+		_ = tbl.Do(t.Context(), table.Put(key, nil).If(absent))
+		faults.Next("PutItem", tabletest.LoseResponse(), unclear)
+		_ = tbl.Do(t.Context(), table.Create(other, nil))
+	},
+	"Entities with `repo`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+		single := repo.Entity[payment]{Type: "PAYMENT", Key: paymentKey, Version: "version"}
+		copied := single
+		copied.Copies = []repo.Placement[payment]{{Key: func(p payment) keys.Key {
+			return keys.Key{PK: keys.User.PK("ana"), SK: keys.Tx.SK(keys.Str(p.ID))}
+		}}}
+		unversioned := single
+		unversioned.Version = ""
+		for _, entity := range []repo.Entity[payment]{unversioned, single, copied} {
+			r, err := repo.New(tbl, entity)
+			must(t, err)
+			p := payment{ID: "p"}
+			must(t, r.Create(t.Context(), p))
+			p, err = r.Consistent().Get(t.Context(), paymentKey(p))
+			must(t, err)
+			must(t, r.Put(t.Context(), p))
+			_, _, err = r.GetMany(t.Context(), []keys.Key{paymentKey(p)})
+			must(t, err)
+			_, err = r.Query(t.Context(), table.Query{PK: paymentKey(p).PK})
+			must(t, err)
+			_, err = table.Collect(r.All(t.Context(), table.Query{Index: "GSI1", PK: "G"}))
+			must(t, err)
+			must(t, repo.Collect(t.Context(), tbl, table.Query{PK: paymentKey(p).PK}, r.Into(new([]payment))))
+			if entity.Version != "" {
+				faults.Next("PutItem", unclear)
+				_, err = r.Update(t.Context(), paymentKey(p), func(p *payment) error { p.Amount++; return nil })
+				must(t, err)
+				_, err = r.UpdateWith(t.Context(), paymentKey(p), func(p *payment) ([]table.Op, error) { p.ID = "moved"; return nil, nil })
+				must(t, err)
+				p.ID = "moved"
+			}
+			must(t, r.Delete(t.Context(), paymentKey(p)))
+			must(t, r.TransactPut(t.Context(), payment{ID: "a"}, payment{ID: "b"}))
+			must(t, r.Delete(t.Context(), paymentKey(payment{ID: "a"})))
+			must(t, r.Delete(t.Context(), paymentKey(payment{ID: "b"})))
+		}
+	},
+	"Readers with `shard`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		r, err := shard.New[payment](tbl, shard.Index{Index: "GSI1", Name: "GLOBAL", Shards: 2}, nil)
+		must(t, err)
+		_, err = r.Latest(t.Context(), 3)
+		must(t, err)
+		_, err = r.Page(t.Context(), shard.Query{})
+		must(t, err)
+		_, err = table.Collect(r.All(t.Context(), shard.Query{}))
+		must(t, err)
+	},
+	"Requests with `idempotency`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+		store, err := idempotency.New(tbl, nil)
+		must(t, err)
+		r := idempotency.Request{Scope: "ana", Key: "k"}
+		do := func(r idempotency.Request) error {
+			_, err := idempotency.Do(t.Context(), store, r, func(context.Context) (idempotency.Plan[payment], error) {
+				return idempotency.Snapshot(payment{ID: "p"}), nil
+			})
+			return err
+		}
+		must(t, do(r))
+		must(t, do(r))
+		_, err = store.Lookup(t.Context(), r)
+		must(t, err)
+		faults.Next("TransactWriteItems", tabletest.CancelTransaction("ConditionalCheckFailed"))
+		must(t, do(r))
+		_, err = idempotency.Once(t.Context(), store, idempotency.Request{Key: "message"}, func(context.Context) ([]table.Op, error) {
+			return nil, nil
+		})
+		must(t, err)
+		reference := idempotency.Request{Key: "reference"}
+		for range 2 {
+			_, _ = idempotency.Do(t.Context(), store, reference, func(context.Context) (idempotency.Plan[payment], error) {
+				return idempotency.Reference(payment{ID: "p"}, paymentKey(payment{ID: "p"})), nil
+			})
+		}
+	},
+	"Operators with `idempotency`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		store, err := idempotency.New(tbl, nil)
+		must(t, err)
+		must(t, store.Evict(t.Context(), idempotency.Request{Key: "k"}))
+	},
+}
+
+// TestPolicies compares the policies of SECURITY.md with the requests that are
+// sent: they allow all of them, and nothing that is not used.
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	all := policies(t)
+	compare := func(t *testing.T, heading string, requests []tabletest.Request) {
+		t.Helper()
+		p, ok := all[heading]
+		if !ok {
+			t.Fatalf("SECURITY.md has no policy %q", heading)
+		}
+		actions, resources := used(t, requests)
+		if diff := cmp.Diff(slices.Sorted(slices.Values(p.Statement[0].Action)), actions); diff != "" {
+			t.Errorf("actions (-policy +used):\n%s", diff)
+		}
+		var allowed []string
+		for _, arn := range p.Statement[0].Resource {
+			kind := "table"
+			if strings.Contains(arn, "/index/") {
+				kind = "index"
+			}
+			allowed = append(allowed, kind)
+		}
+		slices.Sort(allowed)
+		if diff := cmp.Diff(allowed, resources); diff != "" {
+			t.Errorf("resources (-policy +used):\n%s", diff)
+		}
+	}
+	for heading, use := range uses {
+		t.Run(heading, func(t *testing.T) {
+			t.Parallel()
+			plain := tabletest.New(t, shopSchema, nil)
+			faults := &tabletest.Faults{}
+			tbl, err := table.New(tabletest.Client(t, faults.Install), plain.Schema(), nil)
+			must(t, err)
+			use(t, tbl, faults)
+			compare(t, heading, faults.Requests())
+		})
+	}
+	t.Run("Ensure and Verify", func(t *testing.T) {
+		t.Parallel()
+		ensure, verify := &tabletest.Faults{}, &tabletest.Faults{}
+		tbl := tabletest.NewWith(t, tabletest.Client(t, ensure.Install), shopSchema, nil)
+		compare(t, "Deployment with `Ensure`", ensure.Requests())
+		must(t, tbl.Schema().Verify(t.Context(), tabletest.Client(t, verify.Install)))
+		compare(t, "Health checks with `Verify`", verify.Requests())
+	})
+	documented := len(uses) + len([]string{"Ensure", "Verify", "Tenants"})
+	if len(all) != documented {
+		t.Errorf("SECURITY.md has %d policies, %d are tested", len(all), documented)
+	}
+}
+
+// TestTenantPolicy checks what can be checked without IAM: the condition is
+// there with its guard against a request without keys, and no action is that
+// goes round it.
+func TestTenantPolicy(t *testing.T) {
+	t.Parallel()
+	s := policies(t)["Tenants"].Statement[0]
+	if slices.Contains(s.Action, "dynamodb:Scan") || slices.Contains(s.Action, "dynamodb:*") {
+		t.Errorf("actions %q", s.Action)
+	}
+	patterns, _ := s.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"].([]any)
+	if s.Condition["Null"]["dynamodb:LeadingKeys"] != "false" || len(patterns) == 0 {
+		t.Fatalf("condition %v", s.Condition)
+	}
+	allows := func(pk keys.PK) bool {
+		return slices.ContainsFunc(patterns, func(pattern any) bool {
+			text := strings.ReplaceAll(pattern.(string), "${aws:PrincipalTag/tenant}", "ACME")
+			expr := "^" + strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*") + "$"
+			return regexp.MustCompile(expr).MatchString(string(pk))
+		})
+	}
+	order := keys.Prefix("ORDER")
+	for _, pk := range []keys.PK{order.PK("ACME"), order.PK("ACME", "o-1"), keys.User.PK("ACME", "u-1"), keys.Ide.PK("ACME", "k")} {
+		if !allows(pk) {
+			t.Errorf("%q is not allowed", pk)
+		}
+	}
+	for _, pk := range []keys.PK{order.PK("ACME2"), order.PK("ACM"), order.PK("ACME2", "ACME"), keys.User.PK("u-1"), keys.User.PK("x", "ACME"), keys.Tx.PK("ACME")} {
+		if allows(pk) {
+			t.Errorf("%q is allowed", pk)
+		}
+	}
+}
