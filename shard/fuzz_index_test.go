@@ -56,18 +56,8 @@ func FuzzIndex(f *testing.F) {
 		if (newErr == nil) != (name == "GSI1") || newErr != nil && !errors.Is(newErr, shard.ErrInvalidIndex) {
 			t.Errorf("%+v: New %v", x, newErr)
 		}
-		known := x.Labels
-		if known == nil {
-			known = make([]string, shards)
-			for i := range known {
-				known[i] = strconv.Itoa(i)
-			}
-			if shards == 1 {
-				known = []string{""}
-			}
-		}
 		label := x.Shard(id)
-		if x.Of == nil && !slices.Contains(known, label) {
+		if x.Of == nil && !slices.Contains(labelsOf(x), label) {
 			t.Errorf("%+v: %q is in shard %q", x, id, label)
 		}
 		if again := x.Key(id, keys.SK(sk)); again != key {
@@ -83,6 +73,45 @@ func FuzzIndex(f *testing.F) {
 			t.Errorf("%q moved to %q", key, got)
 		}
 	})
+}
+
+// labelsOf returns the labels of the shards of a valid index.
+func labelsOf(x shard.Index) []string {
+	switch {
+	case len(x.Labels) > 0:
+		return x.Labels
+	case x.Shards == 1:
+		return []string{""}
+	}
+	labels := make([]string, x.Shards)
+	for i := range labels {
+		labels[i] = strconv.Itoa(i)
+	}
+	return labels
+}
+
+// foreignTable returns a table whose next n queries are answered with a body, and
+// those after them with nothing.
+func foreignTable(t *testing.T, n int, body string) *table.Table {
+	t.Helper()
+	faults := &tabletest.Faults{}
+	answers := func(body string) tabletest.Fault {
+		return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+			return &http.Response{
+				StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{},
+				Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+			}, nil
+		}
+	}
+	faults.Next("Query", slices.Repeat([]tabletest.Fault{answers(body)}, n)...)
+	faults.Always("Query", answers(`{}`))
+	client := dynamodb.New(dynamodb.Options{
+		BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
+		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
+	}, faults.Install)
+	tbl, err := table.New(client, schema, nil)
+	must(t, err)
+	return tbl
 }
 
 // FuzzForeignItems has a reader meet arbitrary items of other writers in all of
@@ -102,26 +131,8 @@ func FuzzForeignItems(f *testing.F) {
 		f.Add(items, `{"GSI1SK":{"N":"1"}}`, byte(0xC0))
 	}
 	f.Fuzz(func(t *testing.T, items, last string, how byte) {
-		faults := &tabletest.Faults{}
 		body := `{"Items":[` + items + `],"Count":1,"ScannedCount":1,"LastEvaluatedKey":` + last + `}`
-		answers := func(body string) tabletest.Fault {
-			return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
-				return &http.Response{
-					StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{},
-					Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
-				}, nil
-			}
-		}
-		for range 6 {
-			faults.Next("Query", answers(body))
-		}
-		faults.Always("Query", answers(`{}`))
-		client := dynamodb.New(dynamodb.Options{
-			BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
-			Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
-		}, faults.Install)
-		tbl, err := table.New(client, schema, nil)
-		must(t, err)
+		tbl := foreignTable(t, 6, body)
 		index := globalTx(2)
 		index.Ties = how&0x80 != 0
 		var options shard.Options[tx]

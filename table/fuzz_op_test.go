@@ -14,6 +14,17 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
+// verbsOf returns an op of every kind; the first two store the item.
+func verbsOf(key keys.Key, item table.Item, attribute, value string) []table.Op {
+	return []table.Op{
+		table.Put(key, item),
+		table.Create(key, item),
+		table.Update(key, expression.Set(expression.Name(attribute), expression.Value(value))),
+		table.Delete(key),
+		table.Check(key, expression.Name(attribute).AttributeNotExists()),
+	}
+}
+
 // FuzzOp runs arbitrary writes alone, in a transaction and in a batch. What
 // cannot be right is refused before it is sent, and what was written is read
 // back.
@@ -33,18 +44,11 @@ func FuzzOp(f *testing.F) {
 		key := keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}
 		value = strings.Repeat(value, min(max(times, 1), 1+500_000/max(len(value), 1)))
 		item := table.Item{attribute: str(value)}
-		condition := expression.Name(attribute).AttributeNotExists()
-		verbs := []table.Op{
-			table.Put(key, item),
-			table.Create(key, item),
-			table.Update(key, expression.Set(expression.Name(attribute), expression.Value(value))),
-			table.Delete(key),
-			table.Check(key, condition),
-		}
-		verb := int(how&7) % len(verbs)
-		op := verbs[verb].Named("op")
+		ops := verbsOf(key, item, attribute, value)
+		verb := int(how&7) % len(ops)
+		op := ops[verb].Named("op")
 		if how&0x40 != 0 {
-			op = op.If(condition)
+			op = op.If(expression.Name(attribute).AttributeNotExists())
 		}
 		if how&0x80 != 0 {
 			op = op.AtVersion(attribute, version)
@@ -84,6 +88,19 @@ func FuzzOp(f *testing.F) {
 	})
 }
 
+// keySchemas are tables whose keys are of every type.
+func keySchemas() []table.Schema {
+	const n, b = types.ScalarAttributeTypeN, types.ScalarAttributeTypeB
+	index := []table.Index{{Name: "mixed", PK: "ipk", PKType: n, SK: "isk", SKType: b}, {Name: "plain", PK: "x"}}
+	return []table.Schema{
+		{PKType: n, SKType: n, Indexes: index},
+		{PKType: b, SKType: n, Indexes: index},
+		{PKType: n, SKType: b, Indexes: index},
+		{Indexes: index},
+		{SimpleKey: true, Indexes: index},
+	}
+}
+
 // FuzzKey uses arbitrary keys of every type. A key is refused before it is sent,
 // or names one item, that every function finds.
 func FuzzKey(f *testing.F) {
@@ -100,15 +117,7 @@ func FuzzKey(f *testing.F) {
 		f.Add(byte(0), number, "1")
 		f.Add(byte(1), "1", number)
 	}
-	const n, b = types.ScalarAttributeTypeN, types.ScalarAttributeTypeB
-	index := []table.Index{{Name: "mixed", PK: "ipk", PKType: n, SK: "isk", SKType: b}, {Name: "plain", PK: "x"}}
-	schemas := []table.Schema{
-		{PKType: n, SKType: n, Indexes: index},
-		{PKType: b, SKType: n, Indexes: index},
-		{PKType: n, SKType: b, Indexes: index},
-		{Indexes: index},
-		{SimpleKey: true, Indexes: index},
-	}
+	schemas := keySchemas()
 	for i := range schemas {
 		schemas[i].Name = "any"
 		schemas[i].Name = tabletest.New(f, schemas[i], options()).Schema().Name

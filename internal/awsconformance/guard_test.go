@@ -50,6 +50,15 @@ func tables(t *testing.T, prefix string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
 
+// drop deletes tables.
+func drop(t *testing.T, names []string) {
+	t.Helper()
+	for _, name := range names {
+		_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name})
+		must(t, err)
+	}
+}
+
 func TestPrefixesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{"", "a", "ab", "Prod", "1st", "-ab", "a b", "a_b", "a.b", "a*b", "ab\n", strings.Repeat("a", 32)} {
@@ -158,6 +167,7 @@ func TestTablesOfTheRun(t *testing.T) {
 	must(t, err)
 	must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "A", SK: "A"}, nil)))
 	must(t, g.Sweep(t.Context()))
+	defer drop(t, []string{foreign.Name})
 	if left := tables(t, g.TablePrefix()); !slices.Equal(left, []string{foreign.Name}) {
 		t.Errorf("left: %q", left)
 	}

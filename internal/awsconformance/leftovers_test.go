@@ -45,6 +45,7 @@ func TestLeftovers(t *testing.T) {
 		must(t, err)
 	}
 
+	defer drop(t, strangers)
 	got, err := awsconformance.Leftovers(t.Context(), plain, "killed")
 	must(t, err)
 	slices.Sort(got)

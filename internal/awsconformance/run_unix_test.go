@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/singletable/singletable/internal/awsconformance"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -67,12 +65,4 @@ func interrupted(t *testing.T, s syscall.Signal) int {
 	must(t, syscall.Kill(syscall.Getpid(), s))
 	<-t.Context().Done()
 	return 0
-}
-
-func drop(t *testing.T, names []string) {
-	t.Helper()
-	for _, name := range names {
-		_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name})
-		must(t, err)
-	}
 }
