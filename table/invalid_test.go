@@ -205,6 +205,8 @@ func TestOpsAreRefused(t *testing.T) {
 		"a string":                {table.Create(user, "x"), table.ErrInvalidOp},
 		"a slice":                 {table.Put(user, []account{{}}), table.ErrInvalidOp},
 		"a nil attribute":         {table.Put(user, table.Item{"n": nil}), table.ErrInvalidOp},
+		"a nil in a list":         {table.Put(user, table.Item{"n": list(num("1"), nil)}), table.ErrInvalidOp},
+		"a nil in a map":          {table.Put(user, table.Item{"n": list(mapOf(map[string]types.AttributeValue{"a": nil}))}), table.ErrInvalidOp},
 		"a nil pointer":           {table.Put(user, nobody), table.ErrInvalidOp},
 		"a channel":               {table.Put(user, make(chan int)), table.ErrInvalidOp},
 		"a broken expression":     {table.Put(user, nil).If(expression.Name("").Equal(expression.Value(1))), table.ErrInvalidOp},

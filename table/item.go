@@ -2,6 +2,7 @@ package table
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -53,15 +54,31 @@ func encode(v any) (Item, error) {
 	return m.Value, nil
 }
 
-// cloned returns a copy of the item, unless an attribute is nil: what becomes of
-// it depends on the engine.
+// cloned returns a copy of the item, unless an attribute is nil or has a nil
+// inside: what becomes of it depends on the SDK and on the engine.
 func cloned(item Item) (Item, error) {
 	c := make(Item, len(item)+4)
 	for name, value := range item {
-		if value == nil {
-			return nil, fmt.Errorf("attribute %q is nil", name)
+		if hasNil(value) {
+			return nil, fmt.Errorf("attribute %q is nil, or has a nil inside", name)
 		}
 		c[name] = value
 	}
 	return c, nil
+}
+
+func hasNil(value types.AttributeValue) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case *types.AttributeValueMemberL:
+		return slices.ContainsFunc(v.Value, hasNil)
+	case *types.AttributeValueMemberM:
+		for _, e := range v.Value {
+			if hasNil(e) {
+				return true
+			}
+		}
+	}
+	return false
 }
