@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -109,8 +110,8 @@ func (r *reader) projection() ([]string, error) {
 	}
 	for _, name := range r.project {
 		switch {
-		case name == "":
-			return nil, invalid("Project", "an attribute's name is empty")
+		case name == "" || !utf8.ValidString(name):
+			return nil, invalid("Project", "an attribute's name is empty or no UTF-8")
 		case partial && !slices.Contains(x.Include, name) && !slices.Contains(names, name):
 			return nil, invalid("Project", "the index %q does not hold %q", r.index, name)
 		}
