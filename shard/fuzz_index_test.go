@@ -147,8 +147,9 @@ func FuzzForeignItems(f *testing.F) {
 			t.Errorf("%v beside %v", page, err)
 		case len(page.Items) > q.Limit:
 			t.Errorf("%d items, the limit is %d", len(page.Items), q.Limit)
-		case page.Next != "":
-			// What it gives out, it takes.
+		case page.Next != "" && len(page.Items) > 0 && page.Items[len(page.Items)-1].GSI1SK != "":
+			// What it gives out, it takes. There is no place behind an item
+			// without sort key, which no index has.
 			q.After = page.Next
 			if _, err := r.Page(t.Context(), q); errors.Is(err, paginate.ErrInvalidCursor) {
 				t.Errorf("its own token: %v", err)
