@@ -20,8 +20,9 @@ func (r *Repo[T]) CreateOps(v T) []table.Op {
 // PutOps returns the ops that store v over what is there: one for each
 // placement. With versions, they expect the version of v and store one more.
 //
-// A copy whose key is another than before stays behind under the old one; where
-// a change can do that, use [Repo.UpdateOps].
+// A copy whose key is another than before stays behind under the old one, and a
+// copy replaces what it finds under its key, also if it is another entity's;
+// where a change can do either, use [Repo.UpdateOps].
 func (r *Repo[T]) PutOps(v T) []table.Op {
 	version := r.version(v)
 	entries := r.entries(v, version+1)
@@ -30,6 +31,16 @@ func (r *Repo[T]) PutOps(v T) []table.Op {
 		ops[i] = table.Put(e.key, e.record).Named(e.name)
 	}
 	ops[0] = r.guard(ops[0], version)
+	return ops
+}
+
+// newOps returns the ops that store v where it is not stored yet: those of
+// [Repo.PutOps], but no copy takes the place of another entity's.
+func (r *Repo[T]) newOps(v T) []table.Op {
+	ops := r.PutOps(v)
+	for i, e := range r.entries(v, r.version(v)+1)[1:] {
+		ops[i+1] = table.Create(e.key, e.record).Named(e.name)
+	}
 	return ops
 }
 

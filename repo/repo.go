@@ -110,7 +110,9 @@ func (r *Repo[T]) TransactPut(ctx context.Context, vs ...T) error {
 // A lost answer is as in [Repo.Update].
 //
 // An entity with copies is read first, to delete those whose key is another
-// now. That takes a version: without one, Put is [ErrInvalidEntity] for it.
+// now. That takes a version: without one, Put is [ErrInvalidEntity] for it. A
+// copy that is new under its key must not meet another item there, which is
+// [table.ErrExists].
 func (r *Repo[T]) Put(ctx context.Context, v T) error {
 	if len(r.placements) == 1 {
 		return r.run(ctx, r.PutOps(v))
@@ -121,7 +123,7 @@ func (r *Repo[T]) Put(ctx context.Context, v T) error {
 	old, err := table.Get[T](ctx, r.reads.Consistent(), r.key(v))
 	switch {
 	case errors.Is(err, table.ErrNotFound):
-		return r.run(ctx, r.PutOps(v))
+		return r.run(ctx, r.newOps(v))
 	case err != nil:
 		return err
 	case r.version(old) != r.version(v):

@@ -19,6 +19,7 @@ func repoTests() tests {
 		"placements are all there or none when answers are lost":    placementsSurviveLostAnswers,
 		"placements are all there or none when the process dies":    placementsSurviveDeath,
 		"a key that changes moves the placement":                    placementsMove,
+		"no write takes the copy of another entity":                 putsKeepCopies,
 		"concurrent updates of one entity lose nothing":             updatesLoseNothing,
 		"an update whose answer was lost is carried out once":       lostUpdate,
 		"an equal update of another writer is not taken for one's":  equalUpdates,
@@ -93,6 +94,26 @@ func wantWhole(t *testing.T, tbl *table.Table, when string) {
 			t.Errorf("%s: the items differ: %+v and %+v", when, byID, byName)
 		}
 	}
+}
+
+// The copy under a name makes the name unique, however an account is written.
+func putsKeepCopies(t *testing.T, h Harness) {
+	tbl, _ := h.withFaults(t, table.Schema{}, nil)
+	r := newRepo(t, tbl, accountEntity)
+	must(t, r.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
+	must(t, r.Put(t.Context(), account{ID: "u-456", Name: "bob"}))
+	bob, err := r.Get(t.Context(), nameKey("bob"))
+	must(t, err)
+	bob.Name = "ana"
+	for what, v := range map[string]account{"new": {ID: "u-789", Name: "ana"}, "other": bob} {
+		if err := r.Put(t.Context(), v); !errors.Is(err, table.ErrExists) {
+			t.Errorf("Put of the %s account with a name that is taken: %v", what, err)
+		}
+	}
+	if _, err := r.Get(t.Context(), accountKey("u-789")); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("the refused account: %v", err)
+	}
+	wantWhole(t, tbl, "after refused puts")
 }
 
 func placementsSurviveLostAnswers(t *testing.T, h Harness) {
