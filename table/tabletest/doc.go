@@ -60,6 +60,7 @@
 //	                                 before           after it was carried out
 //	the connection breaks            Drop()           LoseResponse()
 //	… in the middle of the answer                     Truncate()
+//	an answer that is no answer                       Garble()
 //	an error answer                  Status(…)        After(Status(…))
 //	throttled                        Throttle()       After(Throttle())
 //	a cancelled transaction          CancelTransaction(…)

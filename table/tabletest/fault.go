@@ -75,6 +75,14 @@ func Truncate() Fault {
 	}
 }
 
+// Garble carries the request out and answers with text that is no JSON, as a
+// proxy does that has failed behind a status of success.
+func Garble() Fault {
+	return After(func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return respond(r, http.StatusOK, []byte("<html>Bad gateway")), nil
+	})
+}
+
 // Hold keeps the request back until release is closed, or until the request's
 // context ends, which is its error then. With nil only the latter ends it.
 func Hold(release <-chan struct{}) Fault {

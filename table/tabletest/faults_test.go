@@ -51,6 +51,7 @@ func TestFaultOfAWrite(t *testing.T) {
 		{"drop", tabletest.Drop(), isA[*net.OpError], false},
 		{"lose response", tabletest.LoseResponse(), isA[*net.OpError], true},
 		{"truncate", tabletest.Truncate(), is(io.ErrUnexpectedEOF), true},
+		{"garble", tabletest.Garble(), isA[*smithy.DeserializationError], true},
 		{"status", internal, isA[*types.InternalServerError], false},
 		{"after status", tabletest.After(internal), isA[*types.InternalServerError], true},
 		{"throttle", tabletest.Throttle(), isA[*types.ProvisionedThroughputExceededException], false},
@@ -145,6 +146,20 @@ func TestTruncateARead(t *testing.T) {
 	_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: item("1")})
 	if err == nil {
 		t.Error("half of an answer was taken for a whole one")
+	}
+}
+
+func TestGarbleARead(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	client := tabletest.Client(t, faults.Install)
+	name := createTable(t, client)
+	put(t, client, name, "1")
+
+	faults.Always("GetItem", tabletest.Garble())
+	_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: item("1")})
+	if err := isA[*smithy.DeserializationError](err); err != nil {
+		t.Error(err)
 	}
 }
 
