@@ -1,0 +1,39 @@
+// Package check looks at what was seen and says what is wrong with it.
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Walk checks that pages, put together, are the items that were to come, in
+// order, each once.
+func Walk[T comparable](pages [][]T, want []T) error {
+	have := slices.Concat(pages...)
+	for i := range min(len(have), len(want)) {
+		if have[i] != want[i] {
+			return fmt.Errorf("item %d is %v, want %v: %w", i, have[i], want[i], Set(have, want))
+		}
+	}
+	return Set(have, want)
+}
+
+// Set checks that the same items are there, each as often, in whatever order.
+func Set[T comparable](have, want []T) error {
+	count := make(map[T]int)
+	for _, v := range want {
+		count[v]++
+	}
+	for _, v := range have {
+		count[v]--
+	}
+	lost, extra := 0, 0
+	for n := range maps.Values(count) {
+		lost, extra = lost+max(n, 0), extra+max(-n, 0)
+	}
+	if lost+extra > 0 {
+		return fmt.Errorf("%d lost, %d too many, of %d", lost, extra, len(want))
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/soak/report"
+	"github.com/singletable/singletable/shard"
+)
+
+// perSession is how many operations a worker does with one client.
+const perSession = 100
+
+// newWorker returns a worker whose model is that of an empty table.
+func (w *world) newWorker(id int) *worker {
+	return &worker{session: &session{world: w, clock: &clock{}}, id: id, model: state{}, once: map[string]answered{}}
+}
+
+// budget says when a phase is over: after a number of operations for each
+// worker, or at a time.
+type budget struct {
+	ops   int
+	until time.Time
+}
+
+func (b budget) left(op int) bool {
+	if b.ops > 0 {
+		return op < b.ops
+	}
+	return time.Now().Before(b.until)
+}
+
+// modelPhase has each worker do random operations on keys of its own.
+func (w *world) modelPhase(ctx context.Context, b budget) error {
+	return w.parallel(w.Workers, func(id int) error {
+		worker := w.newWorker(id)
+		for op := 0; b.left(op) && ctx.Err() == nil; op += perSession {
+			if err := worker.work(ctx, op, b); err != nil {
+				return err
+			}
+		}
+		return worker.sweep(ctx)
+	})
+}
+
+// work does the operations of one session.
+func (w *worker) work(ctx context.Context, from int, b budget) error {
+	session, err := w.newSession(w.clock, from/perSession%2 == 0)
+	if err != nil {
+		return err
+	}
+	w.session = session
+	e, err := newEntities(session.table)
+	if err != nil {
+		return err
+	}
+	store, err := idempotency.New(session.table, nil)
+	if err != nil {
+		return err
+	}
+	reader, err := shard.New[doc](session.table, w.shards(), nil)
+	if err != nil {
+		return err
+	}
+	for op := from; op < from+perSession && b.left(op); op++ {
+		w.draw(op)
+		if w.r.IntN(8) == 0 {
+			w.jump(time.Duration(w.r.IntN(7201)-3600) * time.Second)
+		}
+		if err := w.any(ctx, e, store, reader); err != nil {
+			return fmt.Errorf("%s: %w", w.where(), err)
+		}
+	}
+	return nil
+}
+
+// any does one operation of any kind.
+func (w *worker) any(ctx context.Context, e entities, store *idempotency.Store, reader *shard.Reader[doc]) error {
+	switch w.r.IntN(32) {
+	case 0, 1, 2, 3, 4, 5:
+		return w.do(ctx, w.one())
+	case 6, 7:
+		return w.do(ctx, w.transact())
+	case 8:
+		return w.do(ctx, w.transactPut())
+	case 9:
+		return w.do(ctx, w.batchWrite())
+	case 10:
+		return w.do(ctx, w.checkOnly())
+	case 11:
+		return w.do(ctx, w.get())
+	case 12:
+		return w.do(ctx, w.batchGet())
+	case 13:
+		return w.do(ctx, w.transactGet())
+	case 14:
+		return w.do(ctx, w.all())
+	case 15, 16:
+		return w.walk(ctx)
+	case 17:
+		if w.r.IntN(4) > 0 {
+			return w.walk(ctx)
+		}
+		return w.scan(ctx)
+	case 18:
+		return w.do(ctx, w.latest(reader))
+	case 19:
+		return w.do(ctx, w.shardAll(reader))
+	case 20:
+		return w.shardWalk(ctx, reader)
+	case 21, 22:
+		return w.do(ctx, w.createMember(e))
+	case 23:
+		return w.do(ctx, w.putMember(e))
+	case 24, 25:
+		return w.do(ctx, w.updateMember(e))
+	case 26:
+		return w.do(ctx, w.deleteMember(e))
+	case 27:
+		return w.do(ctx, w.team(e))
+	case 28:
+		if w.r.IntN(2) == 0 {
+			return w.do(ctx, w.getMembers(e))
+		}
+		return w.placements(ctx)
+	case 29, 30:
+		return w.do(ctx, w.carryOut(store))
+	default:
+		switch w.r.IntN(4) {
+		case 0:
+			return w.do(ctx, w.lookup(store))
+		case 1:
+			return w.evict(ctx, store)
+		}
+		return w.do(ctx, w.message(store))
+	}
+}
+
+// sweep compares everything that the worker has ever written with the model.
+func (w *worker) sweep(ctx context.Context) error {
+	ks := w.allKeys()
+	got, err := w.read(ctx, ks)
+	if err != nil {
+		return err
+	}
+	w.check(report.Stored, wrap("at the end", differ(got, w.wanted(got))))
+	return nil
+}
+
+// wanted returns the model for the keys of a state.
+func (w *worker) wanted(got state) state {
+	want := state{}
+	for k := range got {
+		want[k] = w.model[k]
+	}
+	return want
+}

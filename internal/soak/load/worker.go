@@ -1,0 +1,187 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/singletable/singletable/internal/soak/chaos"
+	"github.com/singletable/singletable/internal/soak/report"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// step is one operation of a worker and what the model says of it.
+type step struct {
+	name string
+	// run carries it out. It may be called again after it has failed.
+	run func(context.Context) error
+	// want are the refusals that the model expects, one of them; none for
+	// success.
+	want []error
+	// after is what it makes of the items that it writes, if it is carried out.
+	after state
+	// each means that it can be carried out for some of its items.
+	each bool
+	// wary means that a request which got no answer leaves it unknown.
+	wary bool
+	// hidden means that an expired item is in its way.
+	hidden bool
+	// verify looks at what a read has returned.
+	verify func(check func(report.Promise, error))
+	// settled is told whether it was carried out.
+	settled func(done bool)
+}
+
+// worker does operations on keys of its own, so that its model is exact.
+type worker struct {
+	*session
+	id    int
+	model state
+	once  map[string]answered
+	// r is where the operation at hand draws from, op its number, by its name.
+	r  *rand.Rand
+	op int
+	by string
+}
+
+// where tells how to get to the operation at hand again.
+func (w *worker) where() string {
+	return fmt.Sprintf("seed %d, worker %d, operation %d", w.Seed, w.id, w.op)
+}
+
+func (w *worker) check(p report.Promise, err error) { w.report.Check(p, w.where(), err) }
+
+// draw makes the operation number op the one at hand. What it does depends on
+// nothing but the seed, the worker, and what the model says.
+func (w *worker) draw(op int) {
+	w.op, w.by = op, fmt.Sprintf("w%d-%d", w.id, op)
+	w.r = rand.New(rand.NewPCG(w.Seed, uint64(w.id)<<32|uint64(op)))
+}
+
+// faults draws the script of an operation: mostly none.
+func (w *worker) faults() []chaos.Kind {
+	if w.r.IntN(3) > 0 {
+		return nil
+	}
+	all := chaos.Kinds()
+	line := make([]chaos.Kind, w.r.IntN(3)) // requests that pass first
+	for range 1 + w.r.IntN(3)*w.r.IntN(2) {
+		line = append(line, all[w.r.IntN(len(all))])
+	}
+	return line
+}
+
+// do carries out a step and judges it.
+func (w *worker) do(ctx context.Context, s step) error {
+	err, met := w.try(ctx, s.name, w.faults(), s.run)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	w.judgeAnswer(s, met, err)
+	if s.after != nil {
+		return w.judgeState(ctx, s, err)
+	}
+	if err == nil && s.verify != nil {
+		s.verify(w.check)
+	}
+	return nil
+}
+
+// judgeAnswer looks at whether the operation gave the answer that the model
+// says, as far as the faults allow.
+func (w *worker) judgeAnswer(s step, met []chaos.Kind, err error) {
+	unknown := errors.Is(err, table.ErrOutcomeUnknown)
+	expected := len(s.want) == 0 && err == nil || matches(err, s.want) && !unknown
+	var complaint error
+	if !expected {
+		complaint = fmt.Errorf("%s: %w, want %v, after %q", s.name, orNone(err), s.want, met)
+	}
+	judged := true
+	switch {
+	case len(met) == 0:
+		w.check(report.Explained, complaint)
+	case chaos.Passing(met) && !(s.wary && unknown && chaos.Unsettling(met)):
+		w.check(report.Mended, complaint)
+	default:
+		judged = false
+	}
+	if s.hidden && judged {
+		w.check(report.Expired, complaint)
+	}
+	if s.after == nil {
+		return
+	}
+	refusal := errors.Is(err, table.ErrExists) || errors.Is(err, table.ErrConditionFailed)
+	if !unknown && (err == nil || refusal) {
+		w.check(report.Predicted, complaint)
+	}
+}
+
+// matches reports whether err is one of several.
+func matches(err error, any []error) bool {
+	return slices.ContainsFunc(any, func(want error) bool { return errors.Is(err, want) })
+}
+
+func orNone(err error) error {
+	if err == nil {
+		return errors.New("no error")
+	}
+	return err
+}
+
+// judgeState looks at what a write has left behind, and makes the model agree.
+func (w *worker) judgeState(ctx context.Context, s step, err error) error {
+	ks := slices.Collect(maps.Keys(s.after))
+	got, readErr := w.read(ctx, ks)
+	if readErr != nil {
+		return readErr
+	}
+	before := make(state, len(ks))
+	for _, k := range ks {
+		before[k] = w.model[k]
+	}
+	notDone, notAsGiven := differ(got, before), differ(got, s.after)
+	switch batch, partial := errors.AsType[*table.BatchError](err); {
+	case err == nil:
+		w.check(report.Stored, wrap(s.name, notAsGiven))
+	case partial && s.each:
+		w.check(report.Settled, wrap(s.name, settledEach(got, before, s.after, batch.Remaining)))
+	case errors.Is(err, table.ErrOutcomeUnknown):
+		if notAsGiven == nil {
+			notDone = nil
+		}
+		w.check(report.Settled, wrap(s.name, notDone))
+	default:
+		w.check(report.Refused, wrap(fmt.Sprintf("%s (%v)", s.name, err), notDone))
+	}
+	if s.settled != nil {
+		s.settled(notAsGiven == nil)
+	}
+	maps.Copy(w.model, got)
+	return nil
+}
+
+// settledEach checks that each item is as before or after, and those that do not
+// remain to be done as after.
+func settledEach(got, before, after state, remaining []keys.Key) error {
+	for k := range after {
+		one := state{k: got[k]}
+		undone := differ(one, state{k: before[k]})
+		done := differ(one, state{k: after[k]})
+		if done != nil && (undone != nil || !slices.Contains(remaining, k)) {
+			return done
+		}
+	}
+	return nil
+}
+
+func wrap(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}

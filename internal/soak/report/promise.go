@@ -1,0 +1,38 @@
+package report
+
+// Promise is something that the library's documentation promises; its text is
+// the promise's line in the table.
+type Promise string
+
+// The promises that a soak tries.
+const (
+	Stored       Promise = "a write that succeeded is stored as it was given"
+	Refused      Promise = "a write that was refused has changed nothing"
+	Settled      Promise = "a write of unknown outcome is done or not, wholly"
+	Predicted    Promise = "a write succeeds or is refused as its conditions say"
+	Mended       Promise = "a fault that passes is not seen by the caller"
+	Explained    Promise = "an error without a fault does not happen"
+	Observed     Promise = "an observer is told of every request"
+	Truth        Promise = "a read returns what is stored"
+	Walk         Promise = "a walk over pages is complete and in order"
+	Token        Promise = "a token opens for its own query only, unchanged"
+	Expired      Promise = "an expired item is invisible, and absent to a create"
+	Placements   Promise = "the placements of an entity are equal"
+	Gapless      Promise = "versions have no gap"
+	Counters     Promise = "a counter has counted everything once"
+	Unique       Promise = "a unique value has one owner"
+	Once         Promise = "a request is carried out at most once"
+	Answer       Promise = "a repeated request gets the same answer"
+	Linearizable Promise = "the history of an entity is linearizable"
+	Process      Promise = "a killed process leaves nothing by halves"
+	Engine       Promise = "a killed engine has kept what it acknowledged"
+	Leaks        Promise = "no goroutine or connection is left"
+)
+
+// All returns the promises in the order of the table.
+func All() []Promise {
+	return []Promise{
+		Stored, Refused, Settled, Predicted, Mended, Explained, Observed, Truth, Walk, Token, Expired,
+		Placements, Gapless, Counters, Unique, Once, Answer, Linearizable, Process, Engine, Leaks,
+	}
+}
