@@ -24,7 +24,10 @@ func Run(ctx context.Context, c Config, r *report.Report) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
-	return w.modelPhase(ctx, c.budget(1))
+	if err := w.modelPhase(ctx, c.budget(.5)); err != nil {
+		return err
+	}
+	return w.sharedPhase(ctx, c.budget(.5))
 }
 
 // budget returns a part of the run, in hundredths.

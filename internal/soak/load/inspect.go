@@ -1,0 +1,191 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/soak/check"
+	"github.com/singletable/singletable/internal/soak/report"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// inspect looks at a scene that everybody has left.
+func (s *scene) inspect(ctx context.Context) error {
+	session, err := s.newSession(&clock{}, false)
+	if err != nil {
+		return err
+	}
+	i := inspector{scene: s, session: session, table: session.calm.Consistent()}
+	for _, look := range []func(context.Context) error{i.members, i.accounts, i.counter, i.requests} {
+		if err := look(ctx); err != nil {
+			return err
+		}
+	}
+	s.linearizable()
+	return nil
+}
+
+// inspector reads a scene without faults.
+type inspector struct {
+	*scene
+	session *session
+	table   *table.Table
+}
+
+func (i inspector) check(p report.Promise, err error) {
+	i.report.Check(p, fmt.Sprintf("seed %d, %s", i.Seed, i.name), err)
+}
+
+// find reads an item that may be absent.
+func find[T any](ctx context.Context, t *table.Table, key keys.Key) (v T, found bool, err error) {
+	v, err = table.Get[T](ctx, t, key)
+	if errors.Is(err, table.ErrNotFound) {
+		return v, false, nil
+	}
+	return v, err == nil, err
+}
+
+// members checks placements, unique e-mails, and the changes that were kept.
+func (i inspector) members(ctx context.Context) error {
+	held, reserved := map[string]string{}, map[string]string{}
+	for n := range sceneEmails {
+		email := fmt.Sprintf("%d@%s", n, i.name)
+		m, found, err := find[member](ctx, i.table, emailKey(email))
+		if err != nil {
+			return err
+		}
+		if found {
+			reserved[email] = m.ID
+		}
+	}
+	for n := range i.scene.members {
+		m, found, err := find[member](ctx, i.table, memberKey(i.memberID(n)))
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		held[m.ID] = m.Email
+		want := placed(m)
+		var ks []keys.Key
+		for k := range want {
+			ks = append(ks, k)
+		}
+		got, err := i.session.read(ctx, ks)
+		if err != nil {
+			return err
+		}
+		i.check(report.Placements, differ(got, want))
+		if i.deleted(n) {
+			continue
+		}
+		changes, err := table.Collect(table.All[change](ctx, i.table, table.Query{
+			PK: memberPrefix.PK(m.ID), Range: keys.Prefix(changeType).All(),
+		}))
+		if err != nil {
+			return err
+		}
+		versions := make([]int64, len(changes))
+		for j, c := range changes {
+			versions[j] = c.Of
+		}
+		i.check(report.Gapless, check.Gapless(versions, m.Version))
+	}
+	i.check(report.Unique, check.Unique(reserved, held))
+	return nil
+}
+
+// accounts checks that handles are unique.
+func (i inspector) accounts(ctx context.Context) error {
+	held, reserved := map[string]string{}, map[string]string{}
+	for n := range i.scene.accounts {
+		a, found, err := find[account](ctx, i.table, accountKey(i.accountID(n)))
+		if err != nil {
+			return err
+		}
+		if found && a.Handle != "" {
+			held[a.ID] = a.Handle
+		}
+	}
+	for n := range sceneHandles {
+		handle := fmt.Sprintf("%s-%d", i.name, n)
+		r, found, err := find[reservation](ctx, i.table, handleKey(handle))
+		if err != nil {
+			return err
+		}
+		if found {
+			reserved[handle] = r.Owner
+		}
+	}
+	i.check(report.Unique, check.Unique(reserved, held))
+	return nil
+}
+
+// receipts returns a counter and its receipts.
+func (i inspector) receipts(ctx context.Context, name string) (counter int64, receipts map[string]int64, err error) {
+	key := i.counterKey(name)
+	receipts = map[string]int64{}
+	for d, err := range table.All[doc](ctx, i.table, table.Query{PK: key.PK}) {
+		if err != nil {
+			return 0, nil, err
+		}
+		if d.SK == key.SK {
+			counter = d.N
+			continue
+		}
+		parts, err := keys.Parse(d.SK)
+		if err != nil {
+			return 0, nil, err
+		}
+		receipts[parts[1]] = d.N
+	}
+	return counter, receipts, nil
+}
+
+func (i inspector) counter(ctx context.Context) error {
+	counter, receipts, err := i.receipts(ctx, "plain")
+	if err == nil {
+		i.check(report.Counters, check.Counted(counter, receipts, i.acknowledged, i.refused))
+	}
+	return err
+}
+
+// requests checks that each request had one effect at most, repeats it, and
+// checks that it had exactly one then, and that all answers are the same.
+func (i inspector) requests(ctx context.Context) error {
+	store, err := idempotency.New(i.table, nil)
+	if err != nil {
+		return err
+	}
+	for n := range sceneRequests {
+		key := fmt.Sprintf("r%d", n)
+		before, _, err := i.receipts(ctx, key)
+		if err != nil {
+			return err
+		}
+		answer, err := i.request(ctx, store, key, "inspector")
+		if err != nil {
+			return err
+		}
+		answers := append(i.answers[key], answer)
+		counter, receipts, err := i.receipts(ctx, key)
+		if err != nil {
+			return err
+		}
+		var complaint error
+		if before > 1 || counter != 1 || len(receipts) != 1 || len(i.answers[key]) > 0 && before != 1 {
+			complaint = fmt.Errorf("%d effects, %d after repeating it, %d receipts, %d answers", before, counter, len(receipts), len(answers))
+		}
+		i.check(report.Once, complaint)
+		for by := range receipts {
+			answers = append(answers, strings.ToUpper(by))
+		}
+		i.check(report.Answer, check.Same(answers))
+	}
+	return nil
+}
