@@ -14,6 +14,7 @@ import (
 )
 
 func main() {
+	load.Victim()
 	var c load.Config
 	flag.Uint64Var(&c.Seed, "seed", rand.Uint64(), "seed")
 	flag.IntVar(&c.Ops, "ops", 0, "ops")
@@ -24,5 +25,5 @@ func main() {
 	var r report.Report
 	err := load.Run(context.Background(), c, &r)
 	r.Print(os.Stdout)
-	fmt.Println(err, r.Verdict(report.All(), nil))
+	fmt.Println(err, r.Verdict(load.Expected()))
 }

@@ -226,14 +226,8 @@ func (a *actor) onCounter(ctx context.Context) {
 			table.Update(key, expression.Add(expression.Name("n"), expression.Value(n))),
 			table.Create(s.receiptKey("plain", a.by), doc{N: n}))
 	})
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch outcome {
-	case check.Done:
-		s.acknowledged = append(s.acknowledged, a.by)
-	case check.Unknown:
-	default:
-		s.refused = append(s.refused, a.by)
+	if outcome != check.Unknown {
+		s.told(note{Receipt: a.by, Written: outcome == check.Done})
 	}
 }
 
@@ -247,9 +241,7 @@ func (a *actor) onRequest(ctx context.Context) {
 		return err
 	})
 	if err == nil {
-		s.mu.Lock()
-		s.answers[key] = append(s.answers[key], answer)
-		s.mu.Unlock()
+		s.told(note{Request: key, Answer: answer})
 	} else if len(met) == 0 {
 		a.check(report.Explained, fmt.Errorf("idempotency Do: %w", err))
 	}

@@ -13,31 +13,54 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// inspect looks at a scene that everybody has left.
-func (s *scene) inspect(ctx context.Context) error {
+// finding is what an inspection says of a promise.
+type finding struct {
+	promise report.Promise
+	err     error
+}
+
+// look looks at a scene that everybody has left.
+func (s *scene) look(ctx context.Context) ([]finding, error) {
 	session, err := s.newSession(&clock{}, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	i := inspector{scene: s, session: session, table: session.calm.Consistent()}
+	i := &inspector{scene: s, session: session, table: session.calm.Consistent()}
 	for _, look := range []func(context.Context) error{i.members, i.accounts, i.counter, i.requests} {
 		if err := look(ctx); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	s.linearizable()
-	return nil
+	return i.findings, nil
+}
+
+// inspect looks at a scene and reports what it has found.
+func (s *scene) inspect(ctx context.Context) error {
+	findings, err := s.look(ctx)
+	s.reported(findings)
+	return err
+}
+
+// reported puts findings into the report, and returns what is wrong.
+func (s *scene) reported(findings []finding) error {
+	var errs []error
+	for _, f := range findings {
+		s.report.Check(f.promise, fmt.Sprintf("seed %d, %s", s.Seed, s.name), f.err)
+		errs = append(errs, f.err)
+	}
+	return errors.Join(errs...)
 }
 
 // inspector reads a scene without faults.
 type inspector struct {
 	*scene
-	session *session
-	table   *table.Table
+	session  *session
+	table    *table.Table
+	findings []finding
 }
 
-func (i inspector) check(p report.Promise, err error) {
-	i.report.Check(p, fmt.Sprintf("seed %d, %s", i.Seed, i.name), err)
+func (i *inspector) check(p report.Promise, err error) {
+	i.findings = append(i.findings, finding{p, err})
 }
 
 // find reads an item that may be absent.
@@ -50,7 +73,7 @@ func find[T any](ctx context.Context, t *table.Table, key keys.Key) (v T, found 
 }
 
 // members checks placements, unique e-mails, and the changes that were kept.
-func (i inspector) members(ctx context.Context) error {
+func (i *inspector) members(ctx context.Context) error {
 	held, reserved := map[string]string{}, map[string]string{}
 	for n := range sceneEmails {
 		email := fmt.Sprintf("%d@%s", n, i.name)
@@ -101,7 +124,7 @@ func (i inspector) members(ctx context.Context) error {
 }
 
 // accounts checks that handles are unique.
-func (i inspector) accounts(ctx context.Context) error {
+func (i *inspector) accounts(ctx context.Context) error {
 	held, reserved := map[string]string{}, map[string]string{}
 	for n := range i.scene.accounts {
 		a, found, err := find[account](ctx, i.table, accountKey(i.accountID(n)))
@@ -127,7 +150,7 @@ func (i inspector) accounts(ctx context.Context) error {
 }
 
 // receipts returns a counter and its receipts.
-func (i inspector) receipts(ctx context.Context, name string) (counter int64, receipts map[string]int64, err error) {
+func (i *inspector) receipts(ctx context.Context, name string) (counter int64, receipts map[string]int64, err error) {
 	key := i.counterKey(name)
 	receipts = map[string]int64{}
 	for d, err := range table.All[doc](ctx, i.table, table.Query{PK: key.PK}) {
@@ -147,7 +170,7 @@ func (i inspector) receipts(ctx context.Context, name string) (counter int64, re
 	return counter, receipts, nil
 }
 
-func (i inspector) counter(ctx context.Context) error {
+func (i *inspector) counter(ctx context.Context) error {
 	counter, receipts, err := i.receipts(ctx, "plain")
 	if err == nil {
 		i.check(report.Counters, check.Counted(counter, receipts, i.acknowledged, i.refused))
@@ -157,7 +180,7 @@ func (i inspector) counter(ctx context.Context) error {
 
 // requests checks that each request had one effect at most, repeats it, and
 // checks that it had exactly one then, and that all answers are the same.
-func (i inspector) requests(ctx context.Context) error {
+func (i *inspector) requests(ctx context.Context) error {
 	store, err := idempotency.New(i.table, nil)
 	if err != nil {
 		return err

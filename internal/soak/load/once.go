@@ -38,7 +38,7 @@ func (w *worker) carryOut(store *idempotency.Store) step {
 	i, payload := w.r.IntN(ownRequests), w.r.IntN(8)/7
 	r := w.request(i, payload)
 	x := w.anyOp(w.anyKey(), true)
-	result := w.doc(keys.Key{PK: w.partition(0), SK: keys.Ide.SK(keys.Int(w.op, 6))})
+	result := w.doc(keys.Key{PK: w.partition(0), SK: keys.Ide.SK(keys.Int(w.op, 12))})
 	counter := keys.Key{PK: w.partition(1), SK: keys.Ide.SK(keys.Int(i, 2))}
 	count := w.stored(counter)
 	count.N++

@@ -30,10 +30,42 @@ type scene struct {
 	lock     check.History
 	counter  check.History
 
+	// told is called for each [note].
+	told func(note)
+
 	mu           sync.Mutex
 	acknowledged []string // receipts
 	refused      []string
 	answers      map[string][]string // of requests
+}
+
+// note is something that a client of the scene was told, and may rely on: that a
+// receipt was written or refused, or what the answer to a request is.
+type note struct {
+	Receipt string
+	Written bool
+	Request string
+	Answer  string
+}
+
+// keep keeps a note for the inspection.
+func (s *scene) keep(n note) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case n.Request != "":
+		s.answers[n.Request] = append(s.answers[n.Request], n.Answer)
+	case n.Written:
+		s.acknowledged = append(s.acknowledged, n.Receipt)
+	default:
+		s.refused = append(s.refused, n.Receipt)
+	}
+}
+
+func (w *world) newScene(name string) *scene {
+	s := &scene{world: w, name: w.schema.Name + "-" + name, answers: map[string][]string{}}
+	s.told = s.keep
+	return s
 }
 
 const (
@@ -46,7 +78,7 @@ const (
 // sharedPhase has all workers write the same entities.
 func (w *world) sharedPhase(ctx context.Context, b budget) error {
 	for n := 0; b.left(n*perScene) && ctx.Err() == nil; n++ {
-		s := &scene{world: w, name: fmt.Sprintf("%s-s%d", w.schema.Name, n), answers: map[string][]string{}}
+		s := w.newScene(fmt.Sprintf("s%d", n))
 		err := w.parallel(w.Workers, func(id int) error {
 			a, err := s.newActor(n, id)
 			if err != nil {
@@ -59,6 +91,7 @@ func (w *world) sharedPhase(ctx context.Context, b budget) error {
 		})
 		if err == nil {
 			err = s.inspect(ctx)
+			s.linearizable()
 		}
 		if err != nil {
 			return fmt.Errorf("seed %d, scene %d: %w", w.Seed, n, err)

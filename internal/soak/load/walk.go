@@ -29,6 +29,9 @@ func turn[P any](ctx context.Context, w *worker, name string, read func(context.
 		if ctx.Err() != nil {
 			return page, ctx.Err()
 		}
+		if w.down.Load() && err != nil {
+			return page, errDown
+		}
 		w.judgeAnswer(step{name: name}, met, err)
 		if err == nil {
 			return page, nil

@@ -42,6 +42,8 @@ type worker struct {
 	id    int
 	model state
 	once  map[string]answered
+	// pending is the write during which the engine was killed, if there is one.
+	pending *pending
 	// r is where the operation at hand draws from, op its number, by its name.
 	r  *rand.Rand
 	op int
@@ -53,7 +55,22 @@ func (w *worker) where() string {
 	return fmt.Sprintf("seed %d, worker %d, operation %d", w.Seed, w.id, w.op)
 }
 
-func (w *worker) check(p report.Promise, err error) { w.report.Check(p, w.where(), err) }
+// check reports on a promise. What seems broken while the engine is down is not
+// counted: nothing can be read then.
+func (w *worker) check(p report.Promise, err error) {
+	if err == nil || !w.down.Load() {
+		w.report.Check(p, w.where(), err)
+	}
+}
+
+// errDown means that the engine was killed during an operation.
+var errDown = errors.New("the engine is down")
+
+// pending is a write during which the engine was killed.
+type pending struct {
+	step
+	err error
+}
 
 // draw makes the operation number op the one at hand. What it does depends on
 // nothing but the seed, the worker, and what the model says.
@@ -80,6 +97,12 @@ func (w *worker) do(ctx context.Context, s step) error {
 	err, met := w.try(ctx, s.name, w.faults(), s.run)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if down := w.down.Load(); down && err != nil {
+		if s.after != nil {
+			w.pending = &pending{s, err}
+		}
+		return errDown
 	}
 	w.judgeAnswer(s, met, err)
 	if s.after != nil {
@@ -137,6 +160,10 @@ func orNone(err error) error {
 func (w *worker) judgeState(ctx context.Context, s step, err error) error {
 	ks := slices.Collect(maps.Keys(s.after))
 	got, readErr := w.read(ctx, ks)
+	if readErr != nil && w.down.Load() {
+		w.pending = &pending{s, err}
+		return errDown
+	}
 	if readErr != nil {
 		return readErr
 	}

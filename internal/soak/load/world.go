@@ -71,14 +71,20 @@ type world struct {
 	schema table.Schema
 	cursor paginate.Key
 
+	// around is put around the fault of every request; nil for nothing.
+	around func(tabletest.Fault) tabletest.Fault
+
 	engine atomic.Pointer[tabletest.Engine]
-	http   *http.Transport
-	open   atomic.Int64 // connections
+	// down is set before the engine is killed, until it has been started again.
+	down atomic.Bool
+	http *http.Transport
+	open atomic.Int64 // connections
 }
 
-func newWorld(ctx context.Context, c Config, engine *tabletest.Engine, r *report.Report) (*world, error) {
+// newWorld returns a world of a table that need not exist yet.
+func newWorld(c Config, name string, engine *tabletest.Engine, r *report.Report) *world {
 	w := &world{Config: c, report: r, schema: schema, cursor: paginate.NewKey()}
-	w.schema.Name = "soak-" + rand.Text()[:12]
+	w.schema.Name = name
 	w.engine.Store(engine)
 	dialer := &net.Dialer{}
 	w.http = &http.Transport{
@@ -92,6 +98,12 @@ func newWorld(ctx context.Context, c Config, engine *tabletest.Engine, r *report
 			return &counted{Conn: conn, open: &w.open}, nil
 		},
 	}
+	return w
+}
+
+// newTable returns a world of a new table.
+func newTable(ctx context.Context, c Config, engine *tabletest.Engine, r *report.Report) (*world, error) {
+	w := newWorld(c, "soak-"+rand.Text()[:12], engine, r)
 	return w, w.schema.Ensure(ctx, w.client())
 }
 
@@ -161,7 +173,11 @@ func (w *world) newSession(c *clock, watched bool) (*session, error) {
 	s := &session{world: w, clock: c, raw: w.client(), watched: watched}
 	s.script = &chaos.Script{Count: func(k chaos.Kind) { w.report.Fault(string(k)) }}
 	var faults tabletest.Faults
-	faults.Always("", s.script.RoundTrip)
+	fault := tabletest.Fault(s.script.RoundTrip)
+	if w.around != nil {
+		fault = w.around(fault)
+	}
+	faults.Always("", fault)
 	codec, err := paginate.New([]paginate.Key{w.cursor}, &paginate.Options{Now: c.now})
 	if err != nil {
 		return nil, err
