@@ -101,7 +101,7 @@ func read(r *http.Request) request {
 }
 
 // take takes the next fault out of the script. One that cannot befall the
-// request lets it pass.
+// request becomes its like, or lets it pass.
 func (s *Script) take(q request) (Kind, context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +116,11 @@ func (s *Script) take(q request) (Kind, context.CancelFunc) {
 	s.line = s.line[1:]
 	// DynamoDB does not refuse what the token shows to be carried out already.
 	committed := q.token != "" && s.done[q.token]
-	if kind == ReasonThrottled && q.items == 0 {
+	batch := strings.HasPrefix(q.operation, "Batch")
+	switch {
+	case batch && (kind == ReasonThrottled || kind == Conflict || kind == InProgress):
+		kind = LeftOver
+	case kind == ReasonThrottled && q.items == 0:
 		kind = Throttled
 	}
 	single := q.operation == "PutItem" || q.operation == "UpdateItem" || q.operation == "DeleteItem"
@@ -124,7 +128,7 @@ func (s *Script) take(q request) (Kind, context.CancelFunc) {
 	case kind == Conflict && (q.items == 0 && !single || committed),
 		kind == ReasonThrottled && committed,
 		kind == InProgress && (q.operation != "TransactWriteItems" || committed),
-		kind == LeftOver && !strings.HasPrefix(q.operation, "Batch"):
+		kind == LeftOver && !batch:
 		kind = Pass
 	}
 	if kind != Pass {

@@ -21,7 +21,7 @@ import (
 // reserves it.
 type account struct {
 	ID      string `dynamodbav:"id"`
-	Handle  string `dynamodbav:"handle"`
+	Handle  string `dynamodbav:"handle,omitempty"`
 	By      string `dynamodbav:"by"`
 	Version int64  `dynamodbav:"version"`
 }

@@ -34,15 +34,20 @@ func (b budget) left(op int) bool {
 
 // modelPhase has each worker do random operations on keys of its own.
 func (w *world) modelPhase(ctx context.Context, b budget) error {
-	return w.parallel(w.Workers, func(id int) error {
-		worker := w.newWorker(id)
+	workers := make([]*worker, w.Workers)
+	err := w.parallel(w.Workers, func(id int) error {
+		workers[id] = w.newWorker(id)
 		for op := 0; b.left(op) && ctx.Err() == nil; op += perSession {
-			if err := worker.work(ctx, op, b); err != nil {
+			if err := workers[id].work(ctx, op, b); err != nil {
 				return err
 			}
 		}
-		return worker.sweep(ctx)
+		return nil
 	})
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	return w.parallel(w.Workers, func(id int) error { return workers[id].sweep(ctx) })
 }
 
 // work does the operations of one session.
@@ -103,7 +108,7 @@ func (w *worker) any(ctx context.Context, e entities, store *idempotency.Store, 
 		if w.r.IntN(4) > 0 {
 			return w.walk(ctx)
 		}
-		return w.scan(ctx)
+		return w.scan(ctx, 1)
 	case 18:
 		return w.do(ctx, w.latest(reader))
 	case 19:
@@ -146,7 +151,8 @@ func (w *worker) sweep(ctx context.Context) error {
 		return err
 	}
 	w.check(report.Stored, wrap("at the end", differ(got, w.wanted(got))))
-	return nil
+	w.draw(w.op + 1)
+	return w.scan(ctx, 2+w.id%3)
 }
 
 // wanted returns the model for the keys of a state.

@@ -245,10 +245,10 @@ func (w *worker) all() step {
 	return s
 }
 
-// scan reads the whole table by segments and keeps what is the worker's own. It
-// is a read while others write.
-func (w *worker) scan(ctx context.Context) error {
-	segments := 1 + w.r.IntN(3)
+// scan reads the whole table in parts and keeps what is the worker's own. With
+// one part it is a read while others write; an engine may deal the items out anew
+// when it is asked for several while the table changes.
+func (w *worker) scan(ctx context.Context, segments int) error {
 	own := string(ownPrefix.PK(fmt.Sprintf("%s-%d", w.schema.Name, w.id)))
 	var have []doc
 	for segment := range segments {

@@ -110,11 +110,14 @@ func (r *Report) Check(p Promise, where string, err error) {
 	}
 }
 
-// Failed reports whether a promise was broken so far.
-func (r *Report) Failed() bool {
+// Broken returns how often a promise did not hold so far.
+func (r *Report) Broken(p Promise) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.failures) > 0
+	if t := r.promises[p]; t != nil {
+		return t.broken
+	}
+	return 0
 }
 
 // Verdict returns what is wrong with the run: promises that were broken, and
