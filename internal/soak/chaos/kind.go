@@ -50,18 +50,23 @@ func Kinds() []Kind { return slices.Concat(passing, surfacing) }
 // Passing reports whether faults are such that nobody but the client may notice
 // them: passing ones, and no more of them than a client mends.
 func Passing(met []Kind) bool {
-	const attempts = 3 // of the SDK's retryer for one call
-	resent := 0
+	const (
+		resends = 3 // attempts of the SDK's retryer for one call
+		repeats = 8 // the default of table.Options.MaxAttempts
+	)
+	resent, repeated := 0, 0
 	for _, k := range met {
 		switch {
 		case !slices.Contains(passing, k):
 			return false
-		case k == Slow, own(k): // The library repeats more often than a script is long.
+		case k == Slow:
+		case own(k):
+			repeated++
 		default:
 			resent++
 		}
 	}
-	return resent < attempts
+	return resent < resends && repeated < repeats
 }
 
 // own reports whether a fault is one that the library mends and not the SDK.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,12 +156,13 @@ func TestPassing(t *testing.T) {
 		met                 []chaos.Kind
 		passing, unsettling bool
 	}{
-		"none":              {nil, true, false},
-		"as many as mended": {[]chaos.Kind{chaos.Throttled, chaos.Reset}, true, true},
-		"more":              {[]chaos.Kind{chaos.Throttled, chaos.Throttled, chaos.Throttled}, false, false},
-		"conflicts":         {[]chaos.Kind{chaos.Conflict, chaos.Conflict, chaos.Conflict}, true, false},
-		"an ended context":  {[]chaos.Kind{chaos.EndBefore}, false, true},
-		"a bad answer":      {[]chaos.Kind{chaos.Garbled}, false, true},
+		"none":               {nil, true, false},
+		"as many as mended":  {[]chaos.Kind{chaos.Throttled, chaos.Reset}, true, true},
+		"more":               {[]chaos.Kind{chaos.Throttled, chaos.Throttled, chaos.Throttled}, false, false},
+		"conflicts":          {[]chaos.Kind{chaos.Conflict, chaos.Conflict, chaos.Conflict}, true, false},
+		"too many conflicts": {slices.Repeat([]chaos.Kind{chaos.Conflict}, 8), false, false},
+		"an ended context":   {[]chaos.Kind{chaos.EndBefore}, false, true},
+		"a bad answer":       {[]chaos.Kind{chaos.Garbled}, false, true},
 	} {
 		if got := chaos.Passing(tt.met); got != tt.passing {
 			t.Errorf("%s: passing %t", name, got)

@@ -236,7 +236,7 @@ func (a *actor) onRequest(ctx context.Context) {
 	s := a.scene
 	key := fmt.Sprintf("r%d", a.r.IntN(sceneRequests))
 	var answer string
-	err, met := a.try(ctx, "idempotency Do", a.faults(), func(ctx context.Context) (err error) {
+	met, err := a.try(ctx, "idempotency Do", a.faults(), func(ctx context.Context) (err error) {
 		answer, err = s.request(ctx, a.store, key, a.by)
 		return err
 	})

@@ -2,7 +2,6 @@ package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -207,7 +206,8 @@ func (w *worker) putMember(e entities) step {
 	return s
 }
 
-var errGivenUp = errors.New("the change was given up")
+// errGivenUp is the application's own refusal.
+var errGivenUp = fmt.Errorf("the change was given up: %w", table.ErrConditionFailed)
 
 func (w *worker) updateMember(e entities) step {
 	m := w.anyMember()

@@ -37,7 +37,7 @@ func (s *scene) look(ctx context.Context) ([]finding, error) {
 // inspect looks at a scene and reports what it has found.
 func (s *scene) inspect(ctx context.Context) error {
 	findings, err := s.look(ctx)
-	s.reported(findings)
+	_ = s.reported(findings) // the report has it
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/soak/chaos"
 	"github.com/singletable/singletable/internal/soak/report"
 	"github.com/singletable/singletable/shard"
 )
@@ -19,21 +20,31 @@ func (w *world) newWorker(id int) *worker {
 }
 
 // budget says when a phase is over: after a number of operations for each
-// worker, or at a time.
+// worker, or at a time. On a slow machine that is put off until enough was done,
+// but not for ever.
 type budget struct {
-	ops   int
-	until time.Time
+	ops           int
+	until, latest time.Time
+	enough        func() bool
 }
 
 func (b budget) left(op int) bool {
 	if b.ops > 0 {
 		return op < b.ops
 	}
-	return time.Now().Before(b.until)
+	now := time.Now()
+	return now.Before(b.until) || b.enough != nil && now.Before(b.latest) && !b.enough()
 }
 
 // modelPhase has each worker do random operations on keys of its own.
 func (w *world) modelPhase(ctx context.Context, b budget) error {
+	b.enough = func() bool {
+		var all []string
+		for _, k := range chaos.Kinds() {
+			all = append(all, string(k))
+		}
+		return w.report.Complete([]report.Promise{report.Settled, report.Walk, report.Token, report.Expired}, all)
+	}
 	workers := make([]*worker, w.Workers)
 	err := w.parallel(w.Workers, func(id int) error {
 		workers[id] = w.newWorker(id)
@@ -102,13 +113,8 @@ func (w *worker) any(ctx context.Context, e entities, store *idempotency.Store, 
 		return w.do(ctx, w.transactGet())
 	case 14:
 		return w.do(ctx, w.all())
-	case 15, 16:
+	case 15, 16, 17:
 		return w.walk(ctx)
-	case 17:
-		if w.r.IntN(4) > 0 {
-			return w.walk(ctx)
-		}
-		return w.scan(ctx, 1)
 	case 18:
 		return w.do(ctx, w.latest(reader))
 	case 19:
@@ -133,11 +139,13 @@ func (w *worker) any(ctx context.Context, e entities, store *idempotency.Store, 
 	case 29, 30:
 		return w.do(ctx, w.carryOut(store))
 	default:
-		switch w.r.IntN(4) {
+		switch w.r.IntN(6) {
 		case 0:
 			return w.do(ctx, w.lookup(store))
 		case 1:
 			return w.evict(ctx, store)
+		case 2:
+			return w.do(ctx, w.forget())
 		}
 		return w.do(ctx, w.message(store))
 	}
@@ -151,8 +159,13 @@ func (w *worker) sweep(ctx context.Context) error {
 		return err
 	}
 	w.check(report.Stored, wrap("at the end", differ(got, w.wanted(got))))
-	w.draw(w.op + 1)
-	return w.scan(ctx, 2+w.id%3)
+	for segments := range 4 {
+		w.draw(w.op + 1)
+		if err := w.scan(ctx, 1+segments); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wanted returns the model for the keys of a state.

@@ -19,6 +19,8 @@ type answered struct {
 	payload int
 	result  doc
 	expires int64
+	// reference means that the record has the result's key, not the result.
+	reference bool
 }
 
 const (
@@ -47,18 +49,28 @@ func (w *worker) carryOut(store *idempotency.Store) step {
 		table.Update(counter, expression.Add(expression.Name("n"), expression.Value(1))),
 	}
 	s := step{name: "idempotency Do", after: state{x.key: x.item, result.key(): encode(result), counter: encode(count)}}
-	expect, replayed := result, false
+	expect, replayed, reference := result, false, i%2 == 0
+	plan := idempotency.Snapshot(result, ops...)
+	if reference {
+		plan = idempotency.Reference(result, result.key(), ops...)
+	}
 	if old, done := w.once[r.Key]; done && !w.clock.expired(old.expires) {
 		expect, replayed = old.result, true
 		w.unchanged(s)
-		if old.payload != payload {
-			s = w.untouched(s, idempotency.ErrKeyReused)
+		now, live := w.model.live(w.clock, old.result.key())
+		switch {
+		case old.payload != payload:
+			s.want = []error{idempotency.ErrKeyReused}
+		case old.reference && !live:
+			s.want = []error{idempotency.ErrResultGone}
+		case old.reference:
+			expect = now
 		}
 	}
 	expires := w.clock.now().Add(requestExpiry).Unix()
 	s.run = func(ctx context.Context) error {
 		got, err := idempotency.Do(ctx, store, r, func(context.Context) (idempotency.Plan[doc], error) {
-			return idempotency.Snapshot(result, ops...), nil
+			return plan, nil
 		})
 		if err == nil {
 			w.check(report.Answer, sameAnswer(got, idempotency.Result[doc]{Value: expect, Replayed: replayed}))
@@ -68,7 +80,7 @@ func (w *worker) carryOut(store *idempotency.Store) step {
 	if !replayed {
 		s.settled = func(done bool) {
 			if done {
-				w.once[r.Key] = answered{payload, result, expires}
+				w.once[r.Key] = answered{payload, result, expires, reference}
 			}
 			w.check(report.Once, w.recordIs(r, done))
 		}
@@ -95,6 +107,18 @@ func (w *worker) recordIs(r idempotency.Request, done bool) error {
 		return fmt.Errorf("carried out %t, the lookup of the record says: %w", done, orNone(err))
 	}
 	return nil
+}
+
+// forget deletes the result of a request, which a reference then has lost.
+func (w *worker) forget() step {
+	key := w.once[w.request(w.r.IntN(ownRequests), 0).Key].result.key()
+	if key.PK == "" {
+		key = w.anyKey()
+	}
+	return step{
+		name: "Do", after: state{key: nil},
+		run: func(ctx context.Context) error { return w.table.Do(ctx, table.Delete(key)) },
+	}
 }
 
 // lookup looks for the record of a request.

@@ -245,9 +245,10 @@ func (w *worker) all() step {
 	return s
 }
 
-// scan reads the whole table in parts and keeps what is the worker's own. With
-// one part it is a read while others write; an engine may deal the items out anew
-// when it is asked for several while the table changes.
+// scan reads the whole table in parts and keeps what is the worker's own. It is
+// done while nobody writes: dynoxide loses items from a scan that goes on after a
+// key that was deleted meanwhile, and deals out the parts anew when partitions
+// come and go.
 func (w *worker) scan(ctx context.Context, segments int) error {
 	own := string(ownPrefix.PK(fmt.Sprintf("%s-%d", w.schema.Name, w.id)))
 	var have []doc

@@ -88,7 +88,8 @@ func leakless(c Config, r *report.Report, phase func() (*world, error)) error {
 
 // budget returns a part of the run's time.
 func (c Config) budget(share float64) budget {
-	return budget{ops: c.Ops, until: time.Now().Add(time.Duration(share * float64(c.Duration)))}
+	d := time.Duration(share * float64(c.Duration))
+	return budget{ops: c.Ops, until: time.Now().Add(d), latest: time.Now().Add(max(4*d, time.Minute))}
 }
 
 // parallel runs workers and returns what made them stop.

@@ -155,7 +155,7 @@ func (a *actor) act(ctx context.Context, n int) {
 func (a *actor) recorded(ctx context.Context, h *check.History, name string, c check.Call, line []chaos.Kind, run func(context.Context) (check.Entity, error)) check.Outcome {
 	end := h.Begin(a.id, c)
 	var seen check.Entity
-	err, met := a.try(ctx, name, line, func(ctx context.Context) (err error) {
+	met, err := a.try(ctx, name, line, func(ctx context.Context) (err error) {
 		seen, err = run(ctx)
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 func turn[P any](ctx context.Context, w *worker, name string, read func(context.Context) (P, error)) (page P, err error) {
 	for _, line := range [][]chaos.Kind{w.faults(), nil} {
 		var met []chaos.Kind
-		err, met = w.try(ctx, name, line, func(ctx context.Context) (err error) {
+		met, err = w.try(ctx, name, line, func(ctx context.Context) (err error) {
 			page, err = read(ctx)
 			return err
 		})
@@ -51,6 +52,7 @@ func (w *worker) walk(ctx context.Context) error {
 		q.Limit = 0
 	}
 	var pages [][]doc
+	var between []keys.Key
 	for {
 		page, err := turn(ctx, w, "QueryPage", func(ctx context.Context) (table.Page[doc], error) {
 			return table.QueryPage[doc](ctx, w.table, q.Query)
@@ -68,14 +70,50 @@ func (w *worker) walk(ctx context.Context) error {
 		if w.r.IntN(3) == 0 {
 			w.misuse(ctx, q.Query, page.Next)
 		}
+		if w.r.IntN(3) == 0 {
+			key, err := w.meddle(ctx, page.Items)
+			if err != nil {
+				return err
+			}
+			between = append(between, key)
+		}
 		q.After = page.Next
 	}
-	err := wrap("QueryPage", check.Walk(pages, q.want))
+	err := wrap("QueryPage", check.Walk(without(pages, between), without([][]doc{q.want}, between)[0]))
 	w.check(report.Walk, err)
 	if q.hidden {
 		w.check(report.Expired, err)
 	}
 	return nil
+}
+
+// meddle writes between two pages: it deletes the last item of a page, or puts
+// an item anywhere. It returns the key.
+func (w *worker) meddle(ctx context.Context, page []doc) (keys.Key, error) {
+	key := w.anyKey()
+	d := w.doc(key)
+	op, item := table.Put(key, d), encode(d)
+	if n := len(page); n > 0 && w.r.IntN(2) == 0 {
+		key = page[n-1].key()
+		op, item = table.Delete(key), nil
+	}
+	return key, w.do(ctx, step{
+		name: "Do", after: state{key: item},
+		run: func(ctx context.Context) error { return w.table.Do(ctx, op) },
+	})
+}
+
+// without returns pages without the items under some keys.
+func without(pages [][]doc, ks []keys.Key) [][]doc {
+	out := make([][]doc, len(pages))
+	for i, page := range pages {
+		for _, d := range page {
+			if !slices.Contains(ks, d.key()) {
+				out[i] = append(out[i], d)
+			}
+		}
+	}
+	return out
 }
 
 // misuse offers a token where it does not belong. It must be refused without a

@@ -196,7 +196,7 @@ func (w *world) newSession(c *clock, watched bool) (*session, error) {
 func (s *session) observe(_ context.Context, e table.Event) { s.attempts.Add(int64(e.Attempts)) }
 
 // try runs one operation under a script and counts it.
-func (s *session) try(ctx context.Context, name string, line []chaos.Kind, run func(context.Context) error) (err error, met []chaos.Kind) {
+func (s *session) try(ctx context.Context, name string, line []chaos.Kind, run func(context.Context) error) (met []chaos.Kind, err error) {
 	s.attempts.Store(0)
 	err = run(s.script.Begin(ctx, line))
 	met, sent := s.script.End()
@@ -213,7 +213,7 @@ func (s *session) try(ctx context.Context, name string, line []chaos.Kind, run f
 		}
 		s.report.Check(report.Observed, fmt.Sprintf("seed %d", s.Seed), complaint)
 	}
-	return err, met
+	return met, err
 }
 
 // itemKey returns the attributes of a key.

@@ -129,6 +129,18 @@ func (r *Report) Verdict(promises []Promise, faults []string) error {
 	for _, f := range r.failures {
 		errs = append(errs, errors.New(f))
 	}
+	return errors.Join(append(errs, r.missing(promises, faults)...)...)
+}
+
+// Complete reports whether all promises were tried and all faults injected.
+func (r *Report) Complete(promises []Promise, faults []string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.missing(promises, faults)) == 0
+}
+
+func (r *Report) missing(promises []Promise, faults []string) []error {
+	var errs []error
 	for _, p := range promises {
 		if t := r.promises[p]; t == nil || t.tried == 0 {
 			errs = append(errs, fmt.Errorf("never tried: %s", p))
@@ -139,7 +151,7 @@ func (r *Report) Verdict(promises []Promise, faults []string) error {
 			errs = append(errs, fmt.Errorf("never injected: %s", f))
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 // Print writes the table.

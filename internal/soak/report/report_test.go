@@ -44,6 +44,10 @@ func TestVerdict(t *testing.T) {
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
+		complete := !strings.HasPrefix(tt.want, "never")
+		if got := r.Complete([]report.Promise{report.Stored}, []string{"reset"}); got != complete {
+			t.Errorf("%s: complete %t", name, got)
+		}
 	}
 }
 
