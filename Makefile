@@ -3,9 +3,10 @@
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK   := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-MODULES  := . ./cmd/singletable ./table/telemetry ./examples ./internal/awsconformance ./internal/benchmarks
-PACKAGES := ./... ./cmd/singletable/... ./table/telemetry/... ./examples/... ./internal/benchmarks/...
+MODULES  := . ./cmd/singletable ./table/telemetry ./examples ./internal/awsconformance ./internal/benchmarks ./internal/soak
+PACKAGES := ./... ./cmd/singletable/... ./table/telemetry/... ./examples/... ./internal/benchmarks/... ./internal/soak/...
 FUZZTIME ?= 10s
+SOAKTIME ?= 5m
 
 .PHONY: help
 help: ## List the commands
@@ -70,6 +71,10 @@ conformance-aws: ## Say what the conformance suite costs on AWS; with PREFIX=nam
 .PHONY: conformance-aws-sweep
 conformance-aws-sweep: ## List the tables that killed runs with PREFIX=name left on AWS; with CONFIRM=yes, delete them
 	go run ./internal/awsconformance/sweep -prefix '$(PREFIX)' -confirm '$(CONFIRM)'
+
+.PHONY: soak
+soak: ## Try every promise under faults for SOAKTIME (5m), and count how often it held
+	go run ./internal/soak -duration $(SOAKTIME)
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities (needs the network)
