@@ -18,13 +18,18 @@ import (
 // A failed condition is [ErrConditionFailed], and [ErrExists] for a [Create]
 // that met an item. An item over 400 KB is [ErrTooLarge], and anything else
 // that cannot be right is [ErrInvalidOp] or [keys.ErrInvalid]; none of these
-// sends anything. When the answer of a write is lost, the SDK repeats it, and
-// Do finds out whether the first attempt was carried out: its own work is not
-// reported as a failed condition. For that it compares the stored item with its
-// own, so an item that serves as a lock must say whose it is. An update that
-// would count twice, such as an ADD, is not repeated, and a lost answer to a
-// write under a version stays lost, since two writers may have written the same;
-// as a transaction of one op, either is carried out once and known to be. What cannot be known is [ErrOutcomeUnknown].
+// sends anything.
+//
+// When the answer of a write is lost, the SDK repeats it, and Do finds out
+// whether the first attempt was carried out: its own work is not reported as a
+// failed condition. For that it compares the stored item with its own, so an
+// item that serves as a lock must say whose it is. The repetition is a write
+// like the first, and so can undo what another writer did between the two. An
+// update that would count twice, such as an ADD, is not repeated, and a lost
+// answer to a write under a version stays lost, since two writers may have
+// written the same. What cannot be known is [ErrOutcomeUnknown]. As a
+// transaction of one op, each of these is carried out once, however often it is
+// sent.
 func (t *Table) Do(ctx context.Context, op Op) error {
 	if err := t.do(ctx, op); err != nil {
 		verb := op.verb

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,10 +94,10 @@ func TestFaults(t *testing.T) {
 func TestEndWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		carried := false
+		var carried atomic.Bool
 		engine := roundTripper(func(*http.Request) (*http.Response, error) {
 			time.Sleep(time.Minute)
-			carried = true
+			carried.Store(true)
 			return nil, io.EOF
 		})
 		var s chaos.Script
@@ -109,10 +110,10 @@ func TestEndWaits(t *testing.T) {
 		if err == nil {
 			_ = resp.Body.Close()
 		}
-		if !errors.Is(err, context.Canceled) || carried {
-			t.Errorf("error %v, carried out %t", err, carried)
+		if !errors.Is(err, context.Canceled) || carried.Load() {
+			t.Errorf("error %v, carried out %t", err, carried.Load())
 		}
-		if s.End(); !carried {
+		if s.End(); !carried.Load() {
 			t.Error("the request is still under way")
 		}
 	})

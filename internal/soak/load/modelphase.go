@@ -83,7 +83,7 @@ func (w *worker) work(ctx context.Context, from int, b budget) error {
 	for op := from; op < from+perSession && b.left(op); op++ {
 		w.draw(op)
 		if w.r.IntN(8) == 0 {
-			w.jump(time.Duration(w.r.IntN(7201)-3600) * time.Second)
+			w.jump(time.Duration(w.r.IntN(13)-6) * leap)
 		}
 		if err := w.any(ctx, e, store, reader); err != nil {
 			return fmt.Errorf("%s: %w", w.where(), err)

@@ -84,6 +84,10 @@ func unique(ks []keys.Key) []keys.Key {
 	return out
 }
 
+// leap is what clocks jump and times to live are multiples of, so that a clock
+// often stands at the very second of an expiry.
+const leap = 10 * time.Minute
+
 // colors are what filters look for.
 var colors = []string{"red", "green", "blue"}
 
@@ -110,7 +114,7 @@ func (w *worker) doc(key keys.Key) doc {
 	sk := keys.None.SK(keys.Time(at))
 	unique := keys.None.SK(keys.Time(at), keys.Str(id))
 	if w.r.IntN(3) == 0 {
-		d.Expires = w.clock.seconds() + w.r.Int64N(7200) - 1800
+		d.Expires = w.clock.seconds() + int64(leap/time.Second)*(w.r.Int64N(12)-3)
 	}
 	if w.r.IntN(2) == 0 {
 		d.ListPK, d.ListSK = w.listPK(), unique

@@ -64,7 +64,7 @@ func TestLies(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer engine.Close()
-			c := load.Config{Seed: rand.Uint64(), Workers: 3, Ops: 250}
+			c := load.Config{Seed: rand.Uint64(), Workers: 3, Ops: 180}
 			t.Log("seed", c.Seed)
 			var r report.Report
 			// A worker can stop at what cannot be.

@@ -75,6 +75,7 @@ func (w *worker) shardAll(r *shard.Reader[doc]) step {
 func (w *worker) shardWalk(ctx context.Context, r *shard.Reader[doc]) error {
 	q, want := w.shardQuery()
 	var pages [][]doc
+	var between []keys.Key
 	for {
 		page, err := turn(ctx, w, "shard Page", func(ctx context.Context) (shard.Page[doc], error) { return r.Page(ctx, q) })
 		if err != nil {
@@ -84,8 +85,15 @@ func (w *worker) shardWalk(ctx context.Context, r *shard.Reader[doc]) error {
 		if page.Next == "" {
 			break
 		}
+		if w.r.IntN(3) == 0 {
+			key, err := w.meddle(ctx, page.Items)
+			if err != nil {
+				return err
+			}
+			between = append(between, key)
+		}
 		q.After = page.Next
 	}
-	w.check(report.Walk, wrap("shard Page", check.Walk(pages, want)))
+	w.check(report.Walk, wrap("shard Page", check.Walk(without(pages, between), without([][]doc{want}, between)[0])))
 	return nil
 }

@@ -84,11 +84,15 @@ func (w *worker) faults() []chaos.Kind {
 	if w.r.IntN(3) > 0 {
 		return nil
 	}
-	all := chaos.Kinds()
-	line := make([]chaos.Kind, w.r.IntN(3)) // requests that pass first
-	if w.r.IntN(100) == 0 {
-		// More than anybody mends.
+	// What is lost after the fact is the hardest to get right.
+	all := append(chaos.Kinds(), chaos.LostAnswer, chaos.LostAnswer, chaos.ErrorAfter)
+	line := make([]chaos.Kind, w.r.IntN(3)*w.r.IntN(2)) // requests that pass first
+	switch n := w.r.IntN(100); {
+	case n == 0: // more than anybody mends
 		return slices.Repeat(all[w.r.IntN(len(all)):][:1], 40)
+	case n < 15: // as many as the SDK gives up after, and nobody knows what has happened
+		all = []chaos.Kind{chaos.LostAnswer, chaos.ErrorAfter, chaos.Reset, chaos.ErrorBefore}
+		return []chaos.Kind{all[w.r.IntN(4)], all[w.r.IntN(4)], all[w.r.IntN(4)]}
 	}
 	for range 1 + w.r.IntN(3)*w.r.IntN(2) {
 		line = append(line, all[w.r.IntN(len(all))])
