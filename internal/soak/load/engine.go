@@ -68,14 +68,11 @@ func enginePhase(ctx context.Context, c Config, r *report.Report, b budget) (w *
 	return w, w.close()
 }
 
-// forever is a budget that does not end.
-var forever = budget{until: time.Now().AddDate(100, 0, 0)}
-
 // untilDown does operations until the engine is killed.
 func (w *worker) untilDown(ctx context.Context, round int) error {
 	const perRound = 1 << 20 // more than an engine lives to see
 	for op := round * perRound; ctx.Err() == nil; op += perSession {
-		err := w.work(ctx, op, forever)
+		err := w.work(ctx, op, budget{ops: op + perSession})
 		if w.down.Load() {
 			return nil
 		}

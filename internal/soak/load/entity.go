@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -292,7 +293,9 @@ func (w *worker) team(e entities) step {
 			want = append(want, m)
 		}
 	}
-	slices.SortFunc(want, func(a, b member) int { return int(a.Score-b.Score)*8 + int(a.ID[len(a.ID)-1]) - int(b.ID[len(b.ID)-1]) })
+	slices.SortFunc(want, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
+	})
 	q := table.Query{Index: listIndex, PK: teamPrefix.PK(team)}
 	var have []member
 	read := func(ctx context.Context) (err error) {
