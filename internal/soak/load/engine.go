@@ -106,5 +106,6 @@ func (w *worker) recover(ctx context.Context) error {
 		return err
 	}
 	w.check(report.Engine, differ(got, w.model))
+	w.records()
 	return nil
 }

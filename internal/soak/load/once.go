@@ -138,14 +138,35 @@ func (w *worker) lookup(store *idempotency.Store) step {
 // done.
 func (w *worker) evict(ctx context.Context, store *idempotency.Store) error {
 	r := w.request(w.r.IntN(ownRequests), 0)
+	w.evicting = r.Key
 	_, err := turn(ctx, w, "idempotency Evict", func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, store.Evict(ctx, r)
 	})
 	if err == nil {
+		w.evicting = ""
 		delete(w.once, r.Key)
 		w.check(report.Once, w.recordIs(r, false))
 	}
 	return err
+}
+
+// records checks after a restart of the engine that it has kept the records of
+// all requests, but for the one that was being evicted, which may be gone.
+func (w *worker) records() {
+	for i := range ownRequests {
+		r := w.request(i, 0)
+		old, done := w.once[r.Key]
+		if !done || w.clock.expired(old.expires) {
+			continue
+		}
+		err := w.recordIs(r, true)
+		if err != nil && w.evicting == r.Key {
+			delete(w.once, r.Key)
+			err = w.recordIs(r, false)
+		}
+		w.check(report.Engine, err)
+	}
+	w.evicting = ""
 }
 
 // message carries out a message once.

@@ -44,6 +44,8 @@ type worker struct {
 	once  map[string]answered
 	// pending is the write during which the engine was killed, if there is one.
 	pending *pending
+	// evicting is the request whose record is being evicted, if there is one.
+	evicting string
 	// r is where the operation at hand draws from, op its number, by its name.
 	r  *rand.Rand
 	op int
