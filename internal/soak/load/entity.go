@@ -110,14 +110,14 @@ func recorded(c change) state {
 const ownMembers = 5
 
 // memberID returns one of the ids of the worker's own members.
-func (w *worker) memberID(i int) string { return fmt.Sprintf("%s-%d-%d", w.schema.Name, w.id, i) }
+func (w *worker) memberID(i int) string { return fmt.Sprintf("%d-%d", w.id, i) }
 
 // anyMember draws a value for a member; e-mails and teams are few.
 func (w *worker) anyMember() member {
 	return member{
 		ID:    w.memberID(w.r.IntN(ownMembers)),
-		Team:  fmt.Sprintf("%s-%d-%s", w.schema.Name, w.id, names[w.r.IntN(3)]),
-		Email: fmt.Sprintf("%d@%s-%d", w.r.IntN(ownMembers+2), w.schema.Name, w.id),
+		Team:  fmt.Sprintf("%d-%s", w.id, names[w.r.IntN(3)]),
+		Email: fmt.Sprintf("%d@%d", w.r.IntN(ownMembers+2), w.id),
 		By:    w.by, Score: w.r.Int64N(1000),
 	}
 }

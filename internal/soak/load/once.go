@@ -31,7 +31,7 @@ const (
 // request returns one of the worker's own requests.
 func (w *worker) request(i, payload int) idempotency.Request {
 	return idempotency.Request{
-		Scope: w.schema.Name, Key: fmt.Sprintf("%d-%d", w.id, i), Payload: payload, TTL: requestExpiry,
+		Scope: "own", Key: fmt.Sprintf("%d-%d", w.id, i), Payload: payload, TTL: requestExpiry,
 	}
 }
 

@@ -2,6 +2,7 @@ package load
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ var names = []string{"a", "b-2", "ITEM#x", "50%", "ünï", "a#b", "Z", "~"}
 
 // partition returns a partition key of the worker's own.
 func (w *worker) partition(p int) keys.PK {
-	return ownPrefix.PK(fmt.Sprintf("%s-%d", w.schema.Name, w.id), names[p])
+	return ownPrefix.PK(strconv.Itoa(w.id), names[p])
 }
 
 // key returns one of the worker's own keys.
@@ -92,7 +93,7 @@ const leap = 10 * time.Minute
 var colors = []string{"red", "green", "blue"}
 
 // listPK is the worker's own partition of the list index.
-func (w *worker) listPK() keys.PK { return listPrefix.PK(fmt.Sprintf("%s-%d", w.schema.Name, w.id)) }
+func (w *worker) listPK() keys.PK { return listPrefix.PK(strconv.Itoa(w.id)) }
 
 // shards is the worker's own sharded index. Those of odd workers have bare
 // timestamps, so that sort keys are shared.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -250,7 +251,7 @@ func (w *worker) all() step {
 // key that was deleted meanwhile, and deals out the parts anew when partitions
 // come and go.
 func (w *worker) scan(ctx context.Context, segments int) error {
-	own := string(ownPrefix.PK(fmt.Sprintf("%s-%d", w.schema.Name, w.id)))
+	own := string(ownPrefix.PK(strconv.Itoa(w.id))) + "#"
 	var have []doc
 	for segment := range segments {
 		scan := table.Scan{

@@ -63,7 +63,7 @@ func (s *scene) keep(n note) {
 }
 
 func (w *world) newScene(name string) *scene {
-	s := &scene{world: w, name: w.schema.Name + "-" + name, answers: map[string][]string{}}
+	s := &scene{world: w, name: name, answers: map[string][]string{}}
 	s.told = s.keep
 	return s
 }
