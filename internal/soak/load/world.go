@@ -142,8 +142,9 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// epoch is when the clocks of the workers begin.
-var epoch = time.Date(2024, 1, 15, 10, 0, 0, 0, time.UTC)
+// epoch is when the clocks of the workers begin: far in the future, so that no
+// engine deletes by itself what has expired by these clocks.
+var epoch = time.Date(2100, 1, 15, 10, 0, 0, 0, time.UTC)
 
 // clock is a clock that goes by being set. It is safe for concurrent use.
 type clock struct{ since atomic.Int64 }
