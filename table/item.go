@@ -2,7 +2,7 @@ package table
 
 import (
 	"fmt"
-	"slices"
+	"maps"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -29,16 +29,16 @@ func (i Item) Decode(v any) error {
 	return codec.Decode(&types.AttributeValueMemberM{Value: i}, v)
 }
 
-// encode makes an item of a value. The item is a map of its own that the caller may add
-// to. An untyped nil is an item without attributes.
+// encode makes an item of a value. The item is a map of its own that the caller
+// may add to. An untyped nil is an item without attributes.
 func encode(v any) (Item, error) {
 	switch v := v.(type) {
 	case nil:
 		return Item{}, nil
 	case Item:
-		return cloned(v)
+		return cloned(v), nil
 	case map[string]types.AttributeValue:
-		return cloned(v)
+		return cloned(v), nil
 	}
 	value, err := codec.Encode(v)
 	if err != nil {
@@ -49,36 +49,14 @@ func encode(v any) (Item, error) {
 		return nil, fmt.Errorf("a %T is not an item: it is not a struct or map with values", v)
 	}
 	if _, theirs := v.(attributevalue.Marshaler); theirs {
-		return cloned(m.Value)
+		return cloned(m.Value), nil
 	}
 	return m.Value, nil
 }
 
-// cloned returns a copy of the item, unless an attribute is nil or has a nil
-// inside: what becomes of it depends on the SDK and on the engine.
-func cloned(item Item) (Item, error) {
-	c := make(Item, len(item)+4)
-	for name, value := range item {
-		if hasNil(value) {
-			return nil, fmt.Errorf("attribute %q is nil, or has a nil inside", name)
-		}
-		c[name] = value
-	}
-	return c, nil
-}
-
-func hasNil(value types.AttributeValue) bool {
-	switch v := value.(type) {
-	case nil:
-		return true
-	case *types.AttributeValueMemberL:
-		return slices.ContainsFunc(v.Value, hasNil)
-	case *types.AttributeValueMemberM:
-		for _, e := range v.Value {
-			if hasNil(e) {
-				return true
-			}
-		}
-	}
-	return false
+// cloned returns a copy of the item with room for its keys and type.
+func cloned(item Item) Item {
+	c := make(Item, len(item)+3)
+	maps.Copy(c, item)
+	return c
 }

@@ -58,8 +58,8 @@ func (s Stats) Add(other Stats) Stats {
 // request is what the library knows about one request beside its input.
 type request struct {
 	operation, index string
-	// attempts is set for writes, whose outcome depends on what happened to
-	// earlier attempts.
+	// attempts is given by writes, whose outcome depends on what happened to
+	// earlier attempts; reads need them to be repeated when an answer breaks off.
 	attempts *attempts
 	// into is given the items of the answer, if the request is one that reads;
 	// taken is set once it was given them from the response itself.
@@ -78,12 +78,10 @@ func send[In, Out any](
 	if t.direct {
 		options = append(options, r.direct)
 	}
-	if t.options.Observe != nil && r.attempts == nil {
+	if r.attempts == nil {
 		r.attempts = &attempts{}
 	}
-	if r.attempts != nil {
-		options = append(options, r.attempts.watch)
-	}
+	options = append(options, r.attempts.watch)
 	if t.options.Observe == nil {
 		return call(ctx, in, options...)
 	}

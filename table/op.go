@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -135,7 +136,10 @@ func (t *Table) prepare(op Op) (write, error) {
 			return w, fmt.Errorf("%w: value: %w", ErrInvalidOp, err)
 		}
 		t.setKey(item, op.key)
-		w.item, w.size = item, item.Size()
+		w.item = item
+		if w.size, err = item.measure(); err != nil {
+			return w, fmt.Errorf("%w: value: %w", ErrInvalidOp, err)
+		}
 		if err := checkSize(w.size); err != nil {
 			return w, err
 		}
@@ -175,6 +179,25 @@ func (w *write) buildExpressions() error {
 	}
 	w.condition, w.update = built.Condition(), built.Update()
 	w.names, w.values = built.Names(), built.Values()
+	if err := sendable(w.names, w.values); err != nil {
+		return fmt.Errorf("%w: expression: %w", ErrInvalidOp, err)
+	}
+	return nil
+}
+
+// sendable reports why the names and values of an expression cannot be sent as
+// they are.
+func sendable(names map[string]string, values Item) error {
+	for _, name := range names {
+		if !utf8.ValidString(name) {
+			return fmt.Errorf("the name %q is not UTF-8", name)
+		}
+	}
+	for placeholder, value := range values {
+		if _, fault := measure(value); fault != "" {
+			return fmt.Errorf("the value %s %s", placeholder, fault)
+		}
+	}
 	return nil
 }
 

@@ -70,6 +70,9 @@ func (r *reader) setShape() (err error) {
 func (r *reader) expressions(names map[string]string, values map[string]types.AttributeValue) (filter, project *string, err error) {
 	if r.filter.IsSet() {
 		built, err := expression.NewBuilder().WithFilter(r.filter).Build()
+		if err == nil {
+			err = sendable(built.Names(), built.Values())
+		}
 		if err != nil {
 			return nil, nil, invalid("Filter", "%v", err)
 		}

@@ -94,8 +94,7 @@ func (r *rows[T]) target() (v any, row codec.Filler) {
 func (r *rows[T]) json(i int, in *codec.Reader) bool {
 	r.items++
 	if r.full {
-		_, ok := in.Skip()
-		return ok
+		return in.IgnoreItem()
 	}
 	v, row := r.target()
 	if r.decoder == nil {

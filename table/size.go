@@ -1,7 +1,10 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
+	"reflect"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -19,57 +22,87 @@ const (
 //
 // AWS: "DynamoDB item sizes and formats", Amazon DynamoDB Developer Guide.
 func (i Item) Size() int {
-	size := 0
-	for name, value := range i {
-		size += len(name) + valueSize(value)
-	}
+	size, _ := i.measure()
 	return size
 }
 
-func valueSize(value types.AttributeValue) int {
+// measure returns the size of the item, and why it cannot be stored as it is.
+func (i Item) measure() (size int, err error) {
+	for name, value := range i {
+		n, fault := measure(value)
+		if fault == "" && !utf8.ValidString(name) {
+			fault = "has a name that is not UTF-8"
+		}
+		if fault != "" && err == nil {
+			err = fmt.Errorf("attribute %q %s", name, fault)
+		}
+		size += len(name) + n
+	}
+	return size, err
+}
+
+// What cannot be stored: the SDK leaves out nils in some places, and replaces
+// what is not UTF-8.
+const (
+	hasNil     = "is nil, or has a nil inside"
+	hasNoUTF8  = "is or has a string that is not UTF-8"
+	hasNoValue = "is of no known type"
+)
+
+// measure returns the size of a value, and why it cannot be stored as it is.
+func measure(value types.AttributeValue) (size int, fault string) {
+	if value == nil || reflect.ValueOf(value).IsNil() {
+		return 0, hasNil
+	}
 	// A list or map counts 3 bytes, and 1 more for each element.
 	const container, element = 3, 1
+	add := func(n int, f string) {
+		size += n
+		fault = cmp.Or(fault, f)
+	}
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
-		return len(v.Value)
+		return textSize(v.Value)
 	case *types.AttributeValueMemberN:
-		return numberSize(v.Value)
+		return numberSize(v.Value), ""
 	case *types.AttributeValueMemberB:
-		return len(v.Value)
+		return len(v.Value), ""
 	case *types.AttributeValueMemberBOOL, *types.AttributeValueMemberNULL:
-		return 1
+		return 1, ""
 	case *types.AttributeValueMemberSS:
-		size := 0
 		for _, s := range v.Value {
-			size += len(s)
+			add(textSize(s))
 		}
-		return size
 	case *types.AttributeValueMemberNS:
-		size := 0
 		for _, n := range v.Value {
 			size += numberSize(n)
 		}
-		return size
 	case *types.AttributeValueMemberBS:
-		size := 0
 		for _, b := range v.Value {
 			size += len(b)
 		}
-		return size
 	case *types.AttributeValueMemberL:
-		size := container
+		size = container + element*len(v.Value)
 		for _, e := range v.Value {
-			size += element + valueSize(e)
+			add(measure(e))
 		}
-		return size
 	case *types.AttributeValueMemberM:
-		size := container
+		size = container + element*len(v.Value)
 		for name, e := range v.Value {
-			size += element + len(name) + valueSize(e)
+			add(textSize(name))
+			add(measure(e))
 		}
-		return size
+	default:
+		return 0, hasNoValue
 	}
-	return 0
+	return size, fault
+}
+
+func textSize(s string) (size int, fault string) {
+	if !utf8.ValidString(s) {
+		fault = hasNoUTF8
+	}
+	return len(s), fault
 }
 
 // numberSize counts one byte for the exponent, one for two significant digits,

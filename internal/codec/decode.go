@@ -263,15 +263,13 @@ func (p *plan) structure(r *Reader, v reflect.Value, n *names) verdict {
 			r.pos = from
 		}
 		if u.field == none || verdict == refused {
-			r.space()
-			return r.skip()
+			return r.ignore()
 		}
 		depth := r.depth
 		switch p.fields[u.field].decode(r, v) {
 		case refused:
 			verdict, r.pos, r.depth = refused, from, depth
-			r.space()
-			return r.skip()
+			return r.ignore()
 		case broken:
 			return false
 		}

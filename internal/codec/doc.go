@@ -14,9 +14,8 @@
 //     DynamoDB sends. A response that surprises it is given to the SDK as a
 //     whole.
 //
-// So no error comes from here, and whatever is taken from an item is what
-// attributevalue would have made of it. An attribute that nobody wants has to be
-// JSON and is not looked into, which the SDK does. Of two attributes that are for
-// one field, because their names differ in case only, the last one counts; which
-// one does with attributevalue is chance.
+// So no error comes from here, and nothing is accepted that the SDK and
+// attributevalue would not accept. Of two attributes that are for one field,
+// because their names differ in case only, the last one counts; which one does
+// with attributevalue is chance.
 package codec

@@ -83,7 +83,7 @@ func (d *Decoder) other(r *Reader, v reflect.Value) (refusal error, ok bool) { /
 	}
 	r.pos, r.depth = from, depth
 	if verdict == refused {
-		return r.err, r.skip()
+		return r.err, r.IgnoreItem()
 	}
 	m, ok := r.item()
 	switch {
@@ -104,8 +104,7 @@ func (d *Decoder) watch(r *Reader) bool {
 		u := d.names.use(i, name)
 		i++
 		if u.watched == none {
-			r.space()
-			return r.skip()
+			return r.ignore()
 		}
 		return r.watch(&d.names.watched[u.watched])
 	})
@@ -131,7 +130,7 @@ func (r *Reader) watch(w *Watched) (ok bool) {
 		w.Text, ok = r.binary()
 	default:
 		r.pos, w.Kind = from, 0
-		return r.skip()
+		return r.ignore()
 	}
 	return ok && r.is('}')
 }

@@ -143,3 +143,29 @@ func elements[E any](r *Reader, read func() (E, bool)) ([]E, bool) {
 	})
 	return set, ok
 }
+
+// IgnoreItem reads an item that nobody wants. It has to be one all the same.
+func (r *Reader) IgnoreItem() bool {
+	return r.Object(func([]byte) bool { return r.ignore() })
+}
+
+// ignore reads an attribute value that nobody wants.
+func (r *Reader) ignore() (ok bool) {
+	switch r.kind() {
+	case S, N:
+		_, _, ok = r.text()
+	case B:
+		_, ok = r.binary()
+	case BOOL, NULL:
+		_, ok = r.bool()
+	case M:
+		ok = r.Object(func([]byte) bool { return r.ignore() })
+	case L:
+		ok = r.Array(func(int) bool { return r.ignore() })
+	case SS, NS:
+		ok = r.Array(func(int) bool { _, _, ok := r.text(); return ok })
+	case BS:
+		ok = r.Array(func(int) bool { _, ok := r.binary(); return ok })
+	}
+	return ok && r.is('}')
+}

@@ -23,6 +23,42 @@ func retryTests() tests {
 		"a single write that met a transaction":        retryConflict,
 		"a read transaction that met a write":          retryTransactGet,
 		"a condition that fails at the second attempt": retryThenCondition,
+		"a read whose answer breaks off":               retryCutOff,
+	}
+}
+
+// retryCutOff holds with and without an observer, who has nothing to do with it.
+func retryCutOff(t *testing.T, h Harness) {
+	for name, observe := range map[string]table.Observer{"observed": func(context.Context, table.Event) {}, "not observed": nil} {
+		opts := options()
+		opts.Observe = observe
+		tbl, faults := h.withFaults(t, appCore(), opts)
+		must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
+		for operation, read := range map[string]func() (int, error){
+			"GetItem": func() (int, error) {
+				v, err := table.Get[note](t.Context(), tbl, user)
+				return v.N, err
+			},
+			"Query": func() (int, error) {
+				page, err := table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK})
+				if err != nil {
+					return 0, err
+				}
+				return page.Items[0].N, nil
+			},
+			"BatchGetItem": func() (int, error) {
+				found, _, err := table.BatchGet[note](t.Context(), tbl, []keys.Key{user})
+				if err != nil {
+					return 0, err
+				}
+				return found[0].N, nil
+			},
+		} {
+			faults.Next(operation, tabletest.Truncate())
+			if n, err := read(); n != 1 || err != nil {
+				t.Errorf("%s, %s: %d, %v", name, operation, n, err)
+			}
+		}
 	}
 }
 
