@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"net/http"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -83,7 +82,7 @@ func (d *direct) SerializeRequest(
 	if !w.Complete() {
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
-	sent.Method = http.MethodPost
+	sent.Method = "POST"
 	sent.URL.Path = cmp.Or(sent.URL.Path, "/")
 	sent.Header.Set("X-Amz-Target", "DynamoDB_20120810."+op.ID().Name)
 	sent.Header.Set("Content-Type", "application/x-amz-json-1.0")
