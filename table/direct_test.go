@@ -155,14 +155,26 @@ func (a answer) Do(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (a answer) table(tb testing.TB, sdkDecoding bool) *table.Table {
+func (a answer) table(tb testing.TB, ttl string, sdkDecoding bool) *table.Table {
 	client := dynamodb.New(dynamodb.Options{
 		Region: "eu-west-1", HTTPClient: a, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 		BaseEndpoint: aws.String("http://127.0.0.1:1"), DisableValidateResponseChecksum: true,
 	})
-	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: "ttl"}, &table.Options{Now: options().Now, SDKDecoding: sdkDecoding})
+	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, SDKDecoding: sdkDecoding})
 	must(tb, err)
 	return tbl
+}
+
+// TestNothingExpires shows that without an attribute for it no item has an
+// expiry, not even in an attribute without a name, which some engines store.
+func TestNothingExpires(t *testing.T) {
+	t.Parallel()
+	for _, sdkDecoding := range []bool{false, true} {
+		tbl := answer{200, []byte(`{"Item":{"":{"N":"1"},"n":{"N":"7"}}}`)}.table(t, "", sdkDecoding)
+		got, err := table.Get[account](t.Context(), tbl, user)
+		must(t, err)
+		equal(t, fmt.Sprintf("SDKDecoding %v", sdkDecoding), got, account{N: 7})
+	}
 }
 
 // readAll reads in every way, and returns what came of each.
@@ -193,7 +205,7 @@ func FuzzResponse(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `null`, `[]`, `{"Item":null}`, `{"Items":null}`, `{"Items":[null]}`, `{"Responses":[null]}`,
 		`{"Item":{}}`, `{"Item":{"pk":{"S":"p"},"sk":{"S":"s"},"n":{"N":"1"}},"ConsumedCapacity":{"CapacityUnits":0.5}}`,
-		`{"Item":{"ttl":{"N":"1"},"n":{"N":"1"}}}`, `{"Item":{"a":{"S":"x","N":"1"}}}`, `{"Item":{"a":{"X":"x"}}}`,
+		`{"Item":{"":{"N":"1"},"pk":{"S":"p"}}}`, `{"Item":{"ttl":{"N":"1"},"n":{"N":"1"}}}`, `{"Item":{"a":{"S":"x","N":"1"}}}`, `{"Item":{"a":{"X":"x"}}}`,
 		`{"Item":{"a":{"N":1}}}`, `{"Item":{"a":{"B":"AQ=="}}}`, `{"Item":{"a":{"B":"%"}}}`, `{"Item":{"a":{"NULL":true}}}`,
 		"{ \"Item\" :\n{\t\"a\" : { \"S\" : \"x\" } } , \"Item\":{}}", `{"Item":{"a":{"S":"A\ud83d\ude00\n"}}}`, "{\"Item\":{\"a\":{\"S\":\"\xff\"}}}",
 		`{"Count":2,"Items":[{"pk":{"S":"p"},"sk":{"S":"1"}},{"pk":{"S":"p"},"sk":{"S":"2"},"m":{"M":{"l":{"L":[{"SS":["a"]},{"NS":["1"]}]}}}}],"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"2"}},"ScannedCount":2}`,
@@ -209,7 +221,7 @@ func FuzzResponse(f *testing.F) {
 			return
 		}
 		a := answer{status, body}
-		direct, sdk := a.table(t, false), a.table(t, true)
+		direct, sdk := a.table(t, "ttl", false), a.table(t, "ttl", true)
 		if diff := cmp.Diff(readAll[table.Item](t.Context(), sdk), readAll[table.Item](t.Context(), direct), unexported); diff != "" {
 			t.Errorf("items (-SDK +direct):\n%s", diff)
 		}

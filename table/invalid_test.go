@@ -213,6 +213,7 @@ func TestOpsAreRefused(t *testing.T) {
 		"… in a set":              {table.Put(user, table.Item{"n": &types.AttributeValueMemberSS{Value: []string{"a", "\xff"}}}), table.ErrInvalidOp},
 		"… in a list":             {table.Put(user, table.Item{"n": list(str("\xff"))}), table.ErrInvalidOp},
 		"… as a name":             {table.Put(user, table.Item{"\xff": num("1")}), table.ErrInvalidOp},
+		"an empty name":           {table.Put(user, table.Item{"": num("1")}), table.ErrInvalidOp},
 		"… as a name in a map":    {table.Put(user, table.Item{"n": mapOf(map[string]types.AttributeValue{"\xff": num("1")})}), table.ErrInvalidOp},
 		"… in an update":          {table.Update(user, expression.Set(expression.Name("a"), expression.Value("\xff"))), table.ErrInvalidOp},
 		"… as an updated name":    {table.Update(user, expression.Set(expression.Name("\xff"), expression.Value(1))), table.ErrInvalidOp},

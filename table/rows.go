@@ -160,7 +160,7 @@ func (r *rows[T]) fill(row codec.Filler, refusal error, size int) error {
 // admit reports whether the latest item is live. It refuses one of another type
 // than the view is for.
 func (r *rows[T]) admit() (live bool, err error) {
-	if expired(r.watched[watchedTTL], r.now) {
+	if r.t.expired(r.watched[watchedTTL], r.now) {
 		return false, nil
 	}
 	if r.t.ofType != "" {
@@ -181,8 +181,8 @@ func (r *rows[T]) admit() (live bool, err error) {
 // ago, so that a field left at its zero value keeps an item.
 //
 // AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
-func expired(expiry codec.Watched, now time.Time) bool {
-	if expiry.Kind != codec.N {
+func (t *Table) expired(expiry codec.Watched, now time.Time) bool {
+	if t.schema.TTL == "" || expiry.Kind != codec.N {
 		return false
 	}
 	seconds, err := strconv.ParseFloat(string(expiry.Text), 64)

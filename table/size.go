@@ -30,7 +30,11 @@ func (i Item) Size() int {
 func (i Item) measure() (size int, err error) {
 	for name, value := range i {
 		n, fault := measure(value)
-		if fault == "" && !utf8.ValidString(name) {
+		switch {
+		case fault != "":
+		case name == "":
+			fault = "has an empty name"
+		case !utf8.ValidString(name):
 			fault = "has a name that is not UTF-8"
 		}
 		if fault != "" && err == nil {

@@ -142,7 +142,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 
 // conditionKind tells which of an op's conditions failed on the stored item.
 func (t *Table) conditionKind(op Op, stored Item) error {
-	if expired(watched(stored, t.schema.TTL), t.Now()) {
+	if t.expired(watched(stored, t.schema.TTL), t.Now()) {
 		stored = nil
 	}
 	switch {
