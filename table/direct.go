@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"sync"
 
@@ -47,30 +48,32 @@ func receive[In, Out any](
 
 // direct is a protocol of the SDK that writes requests, and takes the items out
 // of responses. What is left of a response, errors, and what is not as expected,
-// is for the client's own protocol.
+// is for the client's own protocol. So is everything if it is off.
 type direct struct {
 	smithyhttp.ClientProtocol
-	r *request
+	r   *request
+	off bool
 }
 
 // protocol is the only one whose responses direct can read. AWS: "AWS JSON 1.0
 // protocol", Smithy documentation.
 var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
 
-// decodesDirectly reports whether the responses of a client can be decoded by
-// the library. A wrapper around the SDK's client may want to see the items.
-func decodesDirectly(client Client) bool {
-	sdk, ok := client.(*dynamodb.Client)
-	return ok && sdk.Options().Protocol.ID() == protocol
+// direct is an option for a call of the SDK's client. Wrappers are not given it:
+// they may want to see the items.
+func (t *Table) direct(r *request) func(*dynamodb.Options) {
+	return func(o *dynamodb.Options) {
+		o.Protocol = &direct{o.Protocol, r, t.options.SDKDecoding || o.Protocol.ID() != protocol}
+	}
 }
-
-// direct is an option for a call of the SDK.
-func (r *request) direct(o *dynamodb.Options) { o.Protocol = &direct{o.Protocol, r} }
 
 // SerializeRequest is called by the SDK for each call.
 func (d *direct) SerializeRequest(
 	ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, sent *smithyhttp.Request,
 ) error {
+	if d.off {
+		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
+	}
 	w := writers.Get().(*codec.Writer)
 	defer func() {
 		if cap(w.Bytes()) <= maxBuffer {
@@ -99,8 +102,8 @@ func (d *direct) DeserializeResponse(
 	response *smithyhttp.Response, out smithy.Deserializable,
 ) error {
 	d.r.taken = false
-	if d.r.into == nil || response.StatusCode < 200 || response.StatusCode >= 300 {
-		return d.ClientProtocol.DeserializeResponse(ctx, op, errors, response, out)
+	if d.off || d.r.into == nil || response.StatusCode < 200 || response.StatusCode >= 300 {
+		return d.read(ctx, op, errors, response, out)
 	}
 	body := buffers.Get().(*bytes.Buffer)
 	defer func() {
@@ -122,6 +125,20 @@ func (d *direct) DeserializeResponse(
 	// The SDK closes the body that it has sent for.
 	defer func(sent io.ReadCloser) { response.Body = sent }(response.Body)
 	response.Body = io.NopCloser(bytes.NewReader(left))
+	return d.read(ctx, op, errors, response, out)
+}
+
+// read lets the client's own protocol read a response. There are malformed ones
+// over which it panics; to a caller these are as others that cannot be read.
+func (d *direct) read(
+	ctx context.Context, op *smithy.OperationSchema, errors *smithy.TypeRegistry,
+	response *smithyhttp.Response, out smithy.Deserializable,
+) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &smithy.DeserializationError{Err: fmt.Errorf("panic: %v", p)}
+		}
+	}()
 	return d.ClientProtocol.DeserializeResponse(ctx, op, errors, response, out)
 }
 

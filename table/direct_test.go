@@ -194,6 +194,8 @@ func readAll[T any](ctx context.Context, t *table.Table) map[string]any {
 	keep("ScanPage", []any{scan.Items, scan.Stats, scan.Next != ""}, err)
 	found, absent, err := table.TransactGet[T](ctx, t, ks)
 	keep("TransactGet", []any{found, absent}, err)
+	found, absent, err = table.BatchGet[T](ctx, t, ks)
+	keep("BatchGet", []any{found, absent}, err)
 	return results
 }
 
@@ -210,6 +212,7 @@ func FuzzResponse(f *testing.F) {
 		"{ \"Item\" :\n{\t\"a\" : { \"S\" : \"x\" } } , \"Item\":{}}", `{"Item":{"a":{"S":"A\ud83d\ude00\n"}}}`, "{\"Item\":{\"a\":{\"S\":\"\xff\"}}}",
 		`{"Count":2,"Items":[{"pk":{"S":"p"},"sk":{"S":"1"}},{"pk":{"S":"p"},"sk":{"S":"2"},"m":{"M":{"l":{"L":[{"SS":["a"]},{"NS":["1"]}]}}}}],"LastEvaluatedKey":{"pk":{"S":"p"},"sk":{"S":"2"}},"ScannedCount":2}`,
 		`{"Count":4,"Items":[{"pk":{"S":"p"},"sk":{"S":"1"}},{"pk":{"S":"p"},"sk":{"S":"2"}},{"pk":{"S":"p"},"sk":{"S":"3"}},{"pk":{"S":"p"},"sk":{"S":"4"}}],"ScannedCount":4}`,
+		`{"Responses":{"Anything":[{"pk":{"S":"p"},"sk":{"S":"t"}},{"pk":{"S":"p"},"sk":{"S":"s"},"a":{"S":"x"}}]}}`, `{"Responses":{"":[:{"S":"":`,
 		`{"Responses":[{"Item":{"n":{"N":"1"}}},{}]}`, `{"Responses":[{"Item":{"n":{"N":"1"}}}]}`, `{"Responses":[{"Other":"x","Item":{}},{"Item":{"a":{"BOOL":false}}}],"More":[1.5e3,true,null]}`,
 		`{"Items":[{"a":{"S":"x"}}]} trailing`, `{"Items":[{"a":{"S":"x"}},]}`, `{"Items":[{"a":{"S":"x"}}],}`, `{"x\"y":1,"Item":{"a":{"S":""}}}`,
 	} {

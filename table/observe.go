@@ -75,8 +75,8 @@ func send[In, Out any](
 	units func(*Out) float64,
 ) (*Out, error) {
 	var options []func(*dynamodb.Options)
-	if t.direct {
-		options = append(options, r.direct)
+	if t.ownClient {
+		options = append(options, t.direct(r))
 	}
 	if r.attempts == nil {
 		r.attempts = &attempts{}

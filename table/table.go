@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/paginate"
 )
@@ -53,8 +54,8 @@ type Table struct {
 	options    Options
 	consistent bool
 	ofType     string
-	// direct means that values are made of responses as they came.
-	direct bool
+	// ownClient means that the client is the SDK's and nobody's wrapper.
+	ownClient bool
 }
 
 // New binds a schema to a client. It sends no request: see [Schema.Ensure] and
@@ -90,9 +91,10 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 		return nil, schemaError(schema.Name, ErrInvalidSchema, problems)
 	}
 	schema = schema.withDefaults()
+	_, own := client.(*dynamodb.Client)
 	return &Table{
 		client: client, schema: schema, name: aws.String(schema.Name), options: o,
-		direct: !o.SDKDecoding && decodesDirectly(client),
+		ownClient: own,
 	}, nil
 }
 
