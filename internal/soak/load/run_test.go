@@ -228,9 +228,10 @@ func stale() func(*http.Request, http.RoundTripper) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
+		answer := found
 		if before := old.Swap(&found); before != nil {
-			found = *before
+			answer = *before
 		}
-		return respond(r, http.StatusOK, found), nil
+		return respond(r, http.StatusOK, answer), nil
 	}
 }
