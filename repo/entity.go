@@ -42,6 +42,12 @@ type Entity[T any] struct {
 	// write of a stale value is [table.ErrStale]. An item without the
 	// attribute has version 0. Empty means no versions: the last write wins.
 	//
+	// An entity that is deleted and created anew begins at version 1 again. A
+	// write that has read the former one at the same version, and comes a moment
+	// after both, takes the new one for it, and can leave a copy of the new one
+	// behind if its key is another. Give entities that come and go ids that are
+	// not used again, or copies whose keys do not change.
+	//
 	// A [table.Update] of the item knows nothing of versions. Where it meets
 	// writes of the repository, it must add 1 to the attribute itself, or they
 	// do not notice it.

@@ -70,6 +70,12 @@ func (a *actor) onMember(ctx context.Context, i int) {
 		ID: a.scene.memberID(i), Team: a.scene.name, By: a.by,
 		Email: fmt.Sprintf("%d@%s", a.r.IntN(sceneEmails), a.scene.name),
 	}
+	if a.scene.deleted(i) {
+		// It always has the same e-mail: a member that is created anew begins at
+		// version 1 again, so that who has read the former one takes it for that,
+		// and would leave a copy with another key behind.
+		m.Email = fmt.Sprintf("%d@%s", i%sceneEmails, a.scene.name)
+	}
 	h, key, line := &a.scene.members[i], memberKey(m.ID), a.faults()
 	switch a.r.IntN(6) {
 	case 0, 1:
