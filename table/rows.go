@@ -72,6 +72,9 @@ func (r *rows[T]) text(name string) (codec.Kind, string) {
 	return 0, ""
 }
 
+// mostExpected bounds the memory that is set aside for items not seen yet.
+const mostExpected = 1000
+
 // restart makes ready for the items of a response.
 func (r *rows[T]) restart(expected int) {
 	r.now, r.full, r.items, r.expected = r.t.Now(), false, 0, expected
@@ -100,17 +103,18 @@ func (r *rows[T]) json(i int, in *codec.Reader) bool {
 	if r.decoder == nil {
 		r.decoder = codec.NewDecoder(reflect.TypeOf(v).Elem(), r.watched)
 	}
+	from := in.Pos()
 	refusal, ok := r.decoder.Decode(in, reflect.ValueOf(v).Elem())
 	if !ok {
 		return false
 	}
-	size := r.decoder.Size()
 	if i == 0 {
-		r.expected = 1 + in.Rest()/size
+		// The others need not be as long as the first one.
+		r.expected = min(1+in.Rest()/(in.Pos()-from), mostExpected)
 	}
 	live, err := r.admit()
 	if live && err == nil {
-		err = r.fill(row, refusal, size)
+		err = r.fill(row, refusal, r.decoder.Size())
 	}
 	if live || err != nil {
 		r.full = !r.take(i, err)
