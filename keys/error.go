@@ -1,6 +1,9 @@
 package keys
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // ErrInvalid matches every error of this package.
 var ErrInvalid = errors.New("keys: invalid key")
@@ -40,6 +43,7 @@ const (
 
 // Values of [Error.Rule].
 const (
+	ruleNothing  = "empty"
 	ruleEmpty    = "empty segment"
 	ruleUTF8     = "invalid UTF-8"
 	ruleYear     = "time with a year outside 0000 to 9999"
@@ -48,8 +52,6 @@ const (
 	ruleWidth    = "number with a width outside 1 to 20"
 
 	rulePrefixAndBounds = "prefix together with bounds"
-	rulePrefixOpen      = "prefix that does not end in #"
-	ruleReversed        = "empty, its end is not after its start"
 
 	ruleEscape    = "byte that is not escaped, or a malformed escape"
 	ruleNoSegment = "no such segment"
@@ -58,10 +60,10 @@ const (
 	ruleNotInt64  = "number above the range of int64"
 )
 
-// A segment that cannot be written is written as one of these faults. The first
-// byte occurs in no UTF-8 text, so the key is invalid for anyone who looks at it,
-// and no state has to travel with it. No byte of a fault is one that is escaped:
-// a fault that is used as an id is still recognized.
+// A segment that cannot be written is written as one of these faults. No UTF-8
+// text has the first byte, so the key itself is invalid, and no other state is
+// needed. No byte of a fault is escaped, so a fault that is used as an id is
+// still recognized.
 const (
 	faultEmpty    = "\xffempty"
 	faultYear     = "\xffyear"
@@ -70,20 +72,22 @@ const (
 	faultWidth    = "\xffwidth"
 )
 
-// ruleOf returns the rule that a segment which is not UTF-8 breaks.
-func ruleOf(segment string) string {
-	switch segment {
-	case faultEmpty:
-		return ruleEmpty
-	case faultYear:
-		return ruleYear
-	case faultNegative:
-		return ruleNegative
-	case faultTooWide:
-		return ruleTooWide
-	case faultWidth:
-		return ruleWidth
-	default:
-		return ruleUTF8
+// ruleOf returns the rule that a key which is not UTF-8 breaks: that of its first
+// fault, if it has one.
+func ruleOf(key string) string {
+	for segment := range strings.SplitSeq(key, delimiter) {
+		switch segment {
+		case faultEmpty:
+			return ruleEmpty
+		case faultYear:
+			return ruleYear
+		case faultNegative:
+			return ruleNegative
+		case faultTooWide:
+			return ruleTooWide
+		case faultWidth:
+			return ruleWidth
+		}
 	}
+	return ruleUTF8
 }

@@ -104,11 +104,10 @@ func ExamplePrefix_All() {
 func ExamplePrefix_Since() {
 	r := keys.Notif.Since(time.Date(2024, time.January, 15, 0, 0, 0, 0, time.UTC))
 
-	fmt.Println(r.From)
-	fmt.Println(r.To)
+	fmt.Printf("%s\n%+q\n", r.From, r.To)
 	// Output:
 	// NOTIF#2024-01-15T00:00:00.000
-	// NOTIF$
+	// "NOTIF#\U0010ffff"
 }
 
 func ExamplePrefix_Until() {
@@ -129,11 +128,11 @@ func ExamplePrefix_Between() {
 
 	fmt.Println(r.Contains(keys.Tx.SK(keys.Time(monday), keys.Str("tx-1"))))
 	fmt.Println(r.Contains(keys.Tx.SK(keys.Time(tuesday), keys.Str("tx-2"))))
-	fmt.Println(keys.Tx.Between(tuesday, monday).Validate())
+	fmt.Println(keys.Tx.Between(monday, monday).Empty())
 	// Output:
 	// true
 	// false
-	// keys: invalid range: empty, its end is not after its start
+	// true
 }
 
 func ExampleSegment() {
@@ -178,9 +177,16 @@ func ExampleInt() {
 	// keys: invalid sort key: number wider than its segment
 }
 
+// Keys of other programs are written as strings, or with Raw where a part of them
+// is built.
 func ExampleRaw() {
 	fmt.Println(keys.Tx.SK(keys.Raw("2024-01-15 10:05:00"), keys.Str("tx-abc")))
-	// Output: TX#2024-01-15 10:05:00#tx-abc
+	fmt.Println(keys.Prefix("user").SK(keys.Raw("")))
+	fmt.Println(keys.Key{PK: "#METADATA#x", SK: "A##B"}.Validate())
+	// Output:
+	// TX#2024-01-15 10:05:00#tx-abc
+	// user#
+	// <nil>
 }
 
 func ExampleRange() {
@@ -189,10 +195,24 @@ func ExampleRange() {
 	fmt.Println(letters.Contains("METADATA"))
 	fmt.Println(letters.Contains("PROFILE"))
 	fmt.Println(keys.Range{}.Contains("PROFILE"))
+
+	// The keys of another program, here of ElectroDB.
+	fmt.Println(keys.Range{Prefix: "$ferries#booking_"}.Contains("$ferries#booking_1#id_b-1"))
 	// Output:
 	// true
 	// false
 	// true
+	// true
+}
+
+func ExampleRange_Empty() {
+	noon := time.Date(2024, time.January, 15, 12, 0, 0, 0, time.UTC)
+
+	fmt.Println(keys.Tx.Between(noon, noon).Empty())
+	fmt.Println(keys.Tx.Between(noon, noon.Add(time.Hour)).Empty())
+	// Output:
+	// true
+	// false
 }
 
 func ExampleExactly() {

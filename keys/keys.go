@@ -44,10 +44,10 @@
 //
 // # Range
 //
-// A [Range] says which sort keys of one partition a query wants. Its prefix
-// always ends with a whole segment, so the items below TX#1 do not include those
-// below TX#10. Time ranges are half-open: they take their first instant and
-// leave out their last.
+// A [Range] says which sort keys of one partition a query wants. The prefix of
+// [Prefix.All] ends with a whole segment, so the items below TX#1 do not include
+// those below TX#10. Time ranges are half-open: they include their first instant
+// and exclude their last. A range of no time at all is empty, and valid.
 //
 //	keys.Tx.All()                            // every transaction
 //	keys.Tx.Between(monday, tuesday)         // monday ≤ t < tuesday
@@ -57,13 +57,21 @@
 // # Validity
 //
 // Building a key never fails, and so needs no error handling where keys are
-// declared. What is wrong with a key can be seen in the key itself, and
-// [Key.Validate] finds it: an empty segment, too many bytes, text that is not
-// UTF-8, a number or an instant that could not be written. Packages that send
-// keys validate them first. The error is an [*Error] and matches [ErrInvalid];
-// its message never holds the key.
+// declared. An id that is empty, a number or an instant that cannot be written
+// gives a key that is not valid UTF-8. [Key.Validate] finds it and names the
+// cause. So an empty id never becomes the key USER#. Packages that send keys
+// validate them first. The error is an [*Error] and matches [ErrInvalid]; its
+// message never holds the key.
 //
-// [Parse] takes a key apart again, for debugging, streams and migrations.
+// # Keys of other programs
+//
+// A PK or SK that is written as a string, or built with [Raw], may be any key
+// that DynamoDB stores: user#, #METADATA#x and A##B too. Validate checks its
+// length and that it is UTF-8, nothing else. The prefix of a [Range] may be any
+// text as well, such as ElectroDB's $service#entity_.
+//
+// [Parse] takes apart the keys that this package builds, for debugging, streams
+// and migrations. It refuses keys that the builders do not write.
 //
 // All types are plain values: nothing here changes them, and they can be shared
 // between goroutines.
@@ -74,17 +82,17 @@
 // the same segment, and None.SK(Str("TX")) is Tx.SK(). The promises above hold
 // between keys of one shape, so give each shape a prefix of its own.
 //
-// Raw segments, and keys converted from strings, stand outside the promises
-// above, except that Validate looks at them in the same way.
+// The promises about escapes and order do not cover Raw segments and keys that
+// are written as strings.
 package keys
 
 import (
 	"strconv"
-	"strings"
 	"unicode/utf8"
 )
 
-// The greatest lengths of keys that DynamoDB stores, in bytes.
+// The greatest lengths of keys that DynamoDB stores, in bytes. AWS: "Quotas in
+// Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 const (
 	MaxPK = 2048 // of a partition key
 	MaxSK = 1024 // of a sort key
@@ -96,12 +104,8 @@ const (
 	Metadata SK = "METADATA"
 )
 
-// delimiter stands between the segments of a key. The byte after it in the
-// order of bytes is the least that is greater than all keys below a prefix.
-const (
-	delimiter      = "#"
-	afterDelimiter = "$"
-)
+// delimiter separates the segments of a key.
+const delimiter = "#"
 
 // Key names one item of a table.
 //
@@ -137,7 +141,7 @@ func (p PK) Validate() error {
 type SK string
 
 // Validate reports the first rule that s breaks, as an [*Error]. The empty sort
-// key breaks none.
+// key is valid.
 func (s SK) Validate() error {
 	if s == "" {
 		return nil
@@ -150,21 +154,13 @@ func (s SK) Validate() error {
 
 // broken returns the first rule that a key breaks, or "".
 func broken(key string, limit int) string {
-	// The length comes first, so that the work is bounded for any input.
-	if len(key) > limit {
-		return tooLong(limit)
-	}
-	for segment := range strings.SplitSeq(key, delimiter) {
-		if segment == "" {
-			return ruleEmpty
-		}
-		if !utf8.ValidString(segment) {
-			return ruleOf(segment)
-		}
+	switch {
+	case key == "":
+		return ruleNothing
+	case len(key) > limit: // before UTF-8, so that the work is bounded for any input
+		return "longer than " + strconv.Itoa(limit) + " bytes"
+	case !utf8.ValidString(key):
+		return ruleOf(key)
 	}
 	return ""
-}
-
-func tooLong(limit int) string {
-	return "longer than " + strconv.Itoa(limit) + " bytes"
 }

@@ -15,8 +15,9 @@ type Parts []string
 //
 //	parts.Prefix().PK(parts[1:]...)
 //
-// gives back the same text. Any other string, which may be a good key by the rules
-// of another program, is an [*Error].
+// returns the same text. It refuses every other key with an [*Error], also valid
+// ones of other programs: those with an empty segment, or with a byte that this
+// package would have escaped.
 //
 // An [SK] may have [MaxSK] bytes; a [PK], or a string of another type, [MaxPK].
 func Parse[K ~string](k K) (Parts, error) {
@@ -33,6 +34,9 @@ func Parse[K ~string](k K) (Parts, error) {
 	}
 	parts := make(Parts, 0, 1+strings.Count(key, delimiter))
 	for segment := range strings.SplitSeq(key, delimiter) {
+		if segment == "" {
+			return nil, &Error{Part: part, Rule: ruleEmpty, Value: key}
+		}
 		text, ok := unescape(segment)
 		if !ok {
 			return nil, &Error{Part: part, Rule: ruleEscape, Value: key}

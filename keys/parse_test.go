@@ -44,7 +44,7 @@ func TestParseIsStrict(t *testing.T) {
 	t.Parallel()
 	const escape = "byte that is not escaped, or a malformed escape"
 	tests := map[string]struct{ key, want string }{
-		"empty":                 {"", "empty segment"},
+		"empty":                 {"", "empty"},
 		"leading delimiter":     {"#a", "empty segment"},
 		"trailing delimiter":    {"A#", "empty segment"},
 		"doubled delimiter":     {"A##b", "empty segment"},

@@ -1,6 +1,9 @@
 package keys
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Prefix is the first segment of a key. It says what kind of thing the key
 // names, and builds the keys and ranges of that kind. It is escaped as every
@@ -21,11 +24,11 @@ const (
 )
 
 // PK returns the partition key of the prefix and the ids, in that order. Without
-// ids it is the prefix alone.
+// ids it is the prefix alone. An empty id makes the key invalid.
 func (p Prefix) PK(ids ...string) PK {
 	size := escapedLen(string(p))
 	for _, id := range ids {
-		size += len(delimiter) + escapedLen(id)
+		size += len(delimiter) + escapedLen(cmp.Or(id, faultEmpty))
 	}
 
 	var b strings.Builder
@@ -35,7 +38,7 @@ func (p Prefix) PK(ids ...string) PK {
 		if i > 0 || p != None {
 			b.WriteString(delimiter)
 		}
-		writeEscaped(&b, id)
+		writeEscaped(&b, cmp.Or(id, faultEmpty)) // A fault has no byte to escape.
 	}
 	return PK(b.String())
 }
@@ -45,7 +48,7 @@ func (p Prefix) PK(ids ...string) PK {
 func (p Prefix) SK(segs ...Segment) SK {
 	sk := p.join(segs, "")
 	if sk == "" && len(segs) > 0 {
-		// An empty id must not turn into the valid key of a table that has no
+		// Raw("") alone must not become the valid key of a table that has no
 		// sort key.
 		return faultEmpty
 	}
@@ -56,7 +59,7 @@ func (p Prefix) SK(segs ...Segment) SK {
 func (p Prefix) join(segs []Segment, tail string) SK {
 	size := escapedLen(string(p)) + len(tail)
 	for _, seg := range segs {
-		size += len(delimiter) + len(seg.text)
+		size += len(delimiter) + len(seg.stored())
 	}
 
 	var b strings.Builder
@@ -66,7 +69,7 @@ func (p Prefix) join(segs []Segment, tail string) SK {
 		if i > 0 || p != None {
 			b.WriteString(delimiter)
 		}
-		b.WriteString(seg.text)
+		b.WriteString(seg.stored())
 	}
 	b.WriteString(tail)
 	return SK(b.String())

@@ -42,9 +42,12 @@ func TestPrefixSK(t *testing.T) {
 			keys.None.SK(keys.Time(at), keys.Str("tx-1")),
 			"2024-01-15T10:05:00.000Z#tx-1",
 		},
-		"number": {keys.Prefix("V").SK(keys.Int(42, 6)), "V#000042"},
-		"raw":    {keys.Tx.SK(keys.Raw("2024-01-15 10:05#x")), "TX#2024-01-15 10:05#x"},
-		"none":   {keys.None.SK(), ""},
+		"number":                 {keys.Prefix("V").SK(keys.Int(42, 6)), "V#000042"},
+		"raw":                    {keys.Tx.SK(keys.Raw("2024-01-15 10:05#x")), "TX#2024-01-15 10:05#x"},
+		"nothing, raw":           {keys.Prefix("user").SK(keys.Raw("")), "user#"},
+		"nothing, raw, in front": {keys.None.SK(keys.Raw(""), keys.Str("METADATA")), "#METADATA"},
+		"nothing, raw, between":  {keys.Prefix("A").SK(keys.Raw(""), keys.Str("B")), "A##B"},
+		"none":                   {keys.None.SK(), ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -103,6 +106,10 @@ func TestEmptyIDsAreFound(t *testing.T) {
 		"bare time range, until":    keys.None.Until(at, empty),
 		"exactly nothing":           keys.Exactly(""),
 		"exactly the empty segment": keys.Exactly(keys.None.SK(empty)),
+		"an empty segment's text":   keys.User.PK(empty.String()),
+		"the zero segment's text":   keys.User.PK(keys.Segment{}.String()),
+		"first letters under empty": dept.Starting("a", empty),
+		"nothing at all, raw":       keys.Exactly(keys.None.SK(keys.Raw(""))),
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

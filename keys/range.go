@@ -9,12 +9,13 @@ import (
 // plain value and can be compared with ==.
 //
 // The zero Range is the whole partition. With Prefix, it is the sort keys that
-// begin with Prefix, which ends in '#'. With From, To or both, it is the sort
-// keys from From to To, both included; the side that is empty is open. With
-// equal From and To, it is that one sort key. Prefix does not go together with
-// From and To.
+// begin with Prefix. With From, To or both, it is the sort keys from From to To,
+// both included; the side that is empty is open. With equal From and To, it is
+// that one sort key. With From greater than To, it is empty. Prefix does not go
+// together with From and To.
 //
-// The methods of [Prefix] and [Exactly] build every usual range.
+// The methods of [Prefix] and [Exactly] build every usual range. Write the fields
+// yourself for keys of other programs: Range{Prefix: "$service#entity_"}.
 type Range struct {
 	Prefix SK
 	From   SK
@@ -32,43 +33,38 @@ func Exactly(sk SK) Range {
 }
 
 // All returns the range of the sort keys that have the prefix, then the segments
-// of under, then at least one segment more. The item that is named by the
-// prefix and under themselves is not part of it.
+// of under, then at least one segment more. The item whose key is the prefix and
+// under alone is not part of it.
 //
 // None.All() is the whole partition.
 func (p Prefix) All(under ...Segment) Range {
 	return Range{Prefix: p.head(under)}
 }
 
-// last is the greatest code point. It is no character, so no text has it.
-const last = "\U0010FFFF"
-
 // Starting returns the range of the sort keys that have the prefix, the segments
-// of under, and then a segment that begins with text, for a search by the first
-// letters of a name. Byte order decides, so names to be found in any spelling
-// are stored in one, such as lower case.
+// of under, and then a segment that begins with text. It is for a search by the
+// first letters of a name. Byte order decides, so store names in one spelling,
+// such as lower case, to find them in any.
 //
 // With an empty text it is [Prefix.All].
 func (p Prefix) Starting(text string, under ...Segment) Range {
-	if text == "" {
-		return p.All(under...)
-	}
-	from := p.head(under) + SK(Str(text).text)
-	return Range{From: from, To: from + last}
+	return Range{Prefix: p.head(under) + SK(Str(text).text)}
 }
 
+// last is the greatest code point. Unicode reserves it, so text does not have it.
+const last = "\U0010FFFF"
+
 // Since returns the range of the sort keys that have the prefix, the segments of
-// under, and a time that is not before t. The key segment after under is expected
-// to be a [Time] in all keys of the prefix, here and in [Prefix.Until] and
-// [Prefix.Between]; these ranges compare bytes and leave other segments where
-// their bytes fall.
+// under, and a time that is not before t. The segment after under is expected to
+// be a [Time] in all keys of the prefix, here and in [Prefix.Until] and
+// [Prefix.Between]. These ranges compare bytes, also those of other segments.
 //
 // Like the times of keys, t counts in whole milliseconds; the rest is cut off.
 func (p Prefix) Since(t time.Time, under ...Segment) Range {
 	head := p.head(under)
 	r := Range{From: head + instant(t)}
 	if head != "" {
-		r.To = head[:len(head)-len(delimiter)] + afterDelimiter
+		r.To = head + last
 	}
 	return r
 }
@@ -83,20 +79,19 @@ func (p Prefix) Until(t time.Time, under ...Segment) Range {
 // Between returns the range of the sort keys that have the prefix, the segments
 // of under, and a time that is not before a but before b. See [Prefix.Since].
 //
-// When b is not at least one whole millisecond after a, the range is empty, and
-// therefore invalid.
+// The range is empty when b is not at least one whole millisecond after a.
 func (p Prefix) Between(a, b time.Time, under ...Segment) Range {
 	head := p.head(under)
 	r := Range{From: head + instant(a), To: head + instant(b)}
 	if r.From == r.To {
 		// Equal bounds would mean one exact key. The whole segment is greater
-		// than the instant, so that the bounds are seen to be reversed.
+		// than the instant, so the range is empty.
 		r.From = head + SK(Time(a).text)
 	}
 	return r
 }
 
-// head returns what all sort keys below the prefix and under begin with.
+// head returns the beginning of all sort keys below the prefix and under.
 func (p Prefix) head(under []Segment) SK {
 	if p == None && len(under) == 0 {
 		return ""
@@ -105,35 +100,31 @@ func (p Prefix) head(under []Segment) SK {
 }
 
 // instant returns the bound that separates the times before t from t itself. It
-// lacks the final Z of a time segment: so it is less than every key at t, also
-// when that key ends with its time or was written with a finer fraction, and an
-// inclusive upper bound still leaves them out.
+// lacks the final Z of a time segment, so it is less than every key at t. That
+// holds for a key that ends with its time, and for one with a finer fraction. An
+// inclusive upper bound still excludes them.
 func instant(t time.Time) SK {
 	return SK(strings.TrimSuffix(Time(t).text, "Z"))
 }
 
-// Validate reports the first rule that r breaks, as an [*Error]. A range whose
-// bounds are reversed breaks one.
+// Empty reports whether the range is empty because its From is greater than its
+// To, as in Between(t, t). Reading an empty range gives no items, and needs no
+// request.
+func (r Range) Empty() bool { return r.To != "" && r.From > r.To }
+
+// Validate reports the first rule that r breaks, as an [*Error]. An empty range
+// is valid.
 func (r Range) Validate() error {
-	bounded := r.From != "" || r.To != ""
-	switch {
-	case r.Prefix != "" && bounded:
-		return rangeError(rulePrefixAndBounds, r.Prefix)
-	case r.Prefix != "" && !strings.HasSuffix(string(r.Prefix), delimiter):
-		return rangeError(rulePrefixOpen, r.Prefix)
-	case bounded && r.From == r.To:
-		if rule := broken(string(r.From), MaxSK); rule != "" {
-			return rangeError(rule, r.From)
-		}
-		return nil
+	if r.Prefix != "" && (r.From != "" || r.To != "") {
+		return &Error{Part: partRange, Rule: rulePrefixAndBounds, Value: string(r.Prefix)}
 	}
 	for _, edge := range [...]SK{r.Prefix, r.From, r.To} {
-		if rule := brokenEdge(edge); rule != "" {
-			return rangeError(rule, edge)
+		if edge == "" {
+			continue
 		}
-	}
-	if r.To != "" && r.From > r.To {
-		return rangeError(ruleReversed, r.From)
+		if rule := broken(string(edge), MaxSK); rule != "" {
+			return &Error{Part: partRange, Rule: rule, Value: string(edge)}
+		}
 	}
 	return nil
 }
@@ -144,21 +135,4 @@ func (r Range) Contains(sk SK) bool {
 	return strings.HasPrefix(string(sk), string(r.Prefix)) &&
 		r.From <= sk && (r.To == "" || sk <= r.To) &&
 		r.Validate() == nil
-}
-
-func rangeError(rule string, edge SK) error {
-	return &Error{Part: partRange, Rule: rule, Value: string(edge)}
-}
-
-// brokenEdge returns the first rule that a prefix or a bound breaks, or "". An
-// edge may stop after a delimiter, where a key may not.
-func brokenEdge(edge SK) string {
-	switch {
-	case edge == "":
-		return ""
-	case len(edge) > MaxSK:
-		return tooLong(MaxSK)
-	default:
-		return broken(strings.TrimSuffix(string(edge), delimiter), MaxSK)
-	}
 }

@@ -20,18 +20,18 @@ func TestRangeBounds(t *testing.T) {
 		"all under":           {dept.All(eng), keys.Range{Prefix: "DEPT#eng#"}},
 		"all, bare":           {keys.None.All(), keys.Range{}},
 		"all under, bare":     {keys.None.All(eng), keys.Range{Prefix: "eng#"}},
-		"since":               {keys.Tx.Since(a), keys.Range{From: "TX#2024-01-15T10:05:00.000", To: "TX$"}},
-		"since under":         {dept.Since(a, eng), keys.Range{From: "DEPT#eng#2024-01-15T10:05:00.000", To: "DEPT#eng$"}},
+		"since":               {keys.Tx.Since(a), keys.Range{From: "TX#2024-01-15T10:05:00.000", To: "TX#\U0010FFFF"}},
+		"since under":         {dept.Since(a, eng), keys.Range{From: "DEPT#eng#2024-01-15T10:05:00.000", To: "DEPT#eng#\U0010FFFF"}},
 		"since, bare":         {keys.None.Since(a), keys.Range{From: "2024-01-15T10:05:00.000"}},
-		"since under, bare":   {keys.None.Since(a, eng), keys.Range{From: "eng#2024-01-15T10:05:00.000", To: "eng$"}},
+		"since under, bare":   {keys.None.Since(a, eng), keys.Range{From: "eng#2024-01-15T10:05:00.000", To: "eng#\U0010FFFF"}},
 		"until":               {keys.Tx.Until(a), keys.Range{From: "TX#", To: "TX#2024-01-15T10:05:00.000"}},
 		"until, bare":         {keys.None.Until(a), keys.Range{To: "2024-01-15T10:05:00.000"}},
 		"between":             {keys.Tx.Between(a, b), keys.Range{From: "TX#2024-01-15T10:05:00.000", To: "TX#2024-01-16T00:00:00.000"}},
 		"between, bare":       {keys.None.Between(a, b), keys.Range{From: "2024-01-15T10:05:00.000", To: "2024-01-16T00:00:00.000"}},
 		"between, other zone": {keys.Tx.Between(a.In(time.FixedZone("", 3600)), b.Add(1)), keys.Tx.Between(a, b)},
-		"starting":            {keys.Tx.Starting("a b"), keys.Range{From: "TX#a%20b", To: "TX#a%20b\U0010FFFF"}},
-		"starting under":      {dept.Starting("b", eng), keys.Range{From: "DEPT#eng#b", To: "DEPT#eng#b\U0010FFFF"}},
-		"starting, bare":      {keys.None.Starting("b"), keys.Range{From: "b", To: "b\U0010FFFF"}},
+		"starting":            {keys.Tx.Starting("a b"), keys.Range{Prefix: "TX#a%20b"}},
+		"starting under":      {dept.Starting("b", eng), keys.Range{Prefix: "DEPT#eng#b"}},
+		"starting, bare":      {keys.None.Starting("b"), keys.Range{Prefix: "b"}},
 		"starting anyhow":     {dept.Starting("", eng), dept.All(eng)},
 		"exactly":             {keys.Exactly(keys.Profile), keys.Range{From: "PROFILE", To: "PROFILE"}},
 		"exactly no time":     {keys.Exactly(keys.Tx.SK(keys.Str("#"))), keys.Range{From: "TX#%23", To: "TX#%23"}},
@@ -51,37 +51,30 @@ func TestRangeBounds(t *testing.T) {
 
 func TestRangeValidate(t *testing.T) {
 	t.Parallel()
-	const reversed = "empty, its end is not after its start"
 	long := keys.SK(strings.Repeat("x", keys.MaxSK-1))
 	tests := map[string]struct {
 		r    keys.Range
 		want string
 	}{
-		"zero":                    {keys.Range{}, ""},
-		"open to the right":       {keys.Range{From: "B"}, ""},
-		"open to the left":        {keys.Range{To: "B"}, ""},
-		"closed":                  {keys.Range{From: "A", To: "B"}, ""},
-		"prefix at the limit":     {keys.Range{Prefix: long + "#"}, ""},
-		"prefix over the limit":   {keys.Range{Prefix: long + "x#"}, "longer than 1024 bytes"},
-		"bound over the limit":    {keys.Range{To: long + "xx"}, "longer than 1024 bytes"},
-		"prefix and from":         {keys.Range{Prefix: "TX#", From: "TX#1"}, "prefix together with bounds"},
-		"prefix and to":           {keys.Range{Prefix: "TX#", To: "TX#1"}, "prefix together with bounds"},
-		"prefix inside a segment": {keys.Range{Prefix: "TX#1"}, "prefix that does not end in #"},
-		"prefix of nothing":       {keys.Range{Prefix: "#"}, "empty segment"},
-		"prefix, empty segment":   {keys.Range{Prefix: "TX##"}, "empty segment"},
-		"prefix, invalid UTF-8":   {keys.Range{Prefix: "\x80#"}, "invalid UTF-8"},
-		"from, empty segment":     {keys.Range{From: "##"}, "empty segment"},
-		"to, invalid UTF-8":       {keys.Range{From: "A", To: "B\x80"}, "invalid UTF-8"},
-		"exactly an edge":         {keys.Range{From: "TX#", To: "TX#"}, "empty segment"},
-		"exactly too long":        {keys.Exactly(long + "xx"), "longer than 1024 bytes"},
-		"reversed":                {keys.Range{From: "B", To: "A"}, reversed},
-		"reversed in time":        {keys.Tx.Between(at.Add(time.Hour), at), reversed},
-		"no time at all":          {keys.Tx.Between(at, at), reversed},
-		"less than a millisecond": {keys.Tx.Between(at, at.Add(time.Millisecond-1)), reversed},
-		"one millisecond":         {keys.Tx.Between(at.Add(time.Millisecond-1), at.Add(time.Millisecond)), ""},
-		"no time, bare":           {keys.None.Between(at, at), reversed},
-		"no time, under":          {dept.Between(at, at, keys.Str("eng")), reversed},
-		"under is not UTF-8":      {keys.Tx.Until(at, keys.Str("\xff")), "invalid UTF-8"},
+		"zero":                     {keys.Range{}, ""},
+		"open to the right":        {keys.Range{From: "B"}, ""},
+		"open to the left":         {keys.Range{To: "B"}, ""},
+		"closed":                   {keys.Range{From: "A", To: "B"}, ""},
+		"prefix at the limit":      {keys.Range{Prefix: long + "#"}, ""},
+		"prefix over the limit":    {keys.Range{Prefix: long + "x#"}, "longer than 1024 bytes"},
+		"bound over the limit":     {keys.Range{To: long + "xx"}, "longer than 1024 bytes"},
+		"prefix and from":          {keys.Range{Prefix: "TX#", From: "TX#1"}, "prefix together with bounds"},
+		"prefix and to":            {keys.Range{Prefix: "TX#", To: "TX#1"}, "prefix together with bounds"},
+		"prefix of other programs": {keys.Range{Prefix: "$service#entity_"}, ""},
+		"prefix, empty segment":    {keys.Range{Prefix: "##"}, ""},
+		"prefix, invalid UTF-8":    {keys.Range{Prefix: "\x80#"}, "invalid UTF-8"},
+		"bounds, empty segment":    {keys.Range{From: "##", To: "A#"}, ""},
+		"to, invalid UTF-8":        {keys.Range{From: "A", To: "B\x80"}, "invalid UTF-8"},
+		"exactly an empty segment": {keys.Exactly("TX#"), ""},
+		"exactly too long":         {keys.Exactly(long + "xx"), "longer than 1024 bytes"},
+		"empty, a year too late":   {keys.Tx.Between(at, at.AddDate(9999, 0, 0)), "time with a year outside 0000 to 9999"},
+		"empty, not UTF-8":         {keys.Range{From: "B", To: "\xff"}, "invalid UTF-8"},
+		"under is not UTF-8":       {keys.Tx.Until(at, keys.Str("\xff")), "invalid UTF-8"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -95,6 +88,43 @@ func TestRangeValidate(t *testing.T) {
 			for _, sk := range []keys.SK{"", "A", "B", "TX#1", "TX#10", keys.Tx.SK(keys.Time(at)), "~"} {
 				if tt.r.Contains(sk) {
 					t.Errorf("the invalid range %q contains %q", tt.r, sk)
+				}
+			}
+		})
+	}
+}
+
+func TestRangeEmpty(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		r    keys.Range
+		want bool
+	}{
+		"zero":                    {keys.Range{}, false},
+		"prefix":                  {keys.Tx.All(), false},
+		"open to the right":       {keys.Range{From: "B"}, false},
+		"open to the left":        {keys.Range{To: "B"}, false},
+		"exactly":                 {keys.Exactly("B"), false},
+		"reversed":                {keys.Range{From: "B", To: "A"}, true},
+		"reversed in time":        {keys.Tx.Between(at.Add(time.Hour), at), true},
+		"no time at all":          {keys.Tx.Between(at, at), true},
+		"less than a millisecond": {keys.Tx.Between(at, at.Add(time.Millisecond-1)), true},
+		"one millisecond":         {keys.Tx.Between(at.Add(time.Millisecond-1), at.Add(time.Millisecond)), false},
+		"no time, bare":           {keys.None.Between(at, at), true},
+		"no time, under":          {dept.Between(at, at, keys.Str("eng")), true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := tt.r.Validate(); err != nil {
+				t.Errorf("Validate() of %q = %v", tt.r, err)
+			}
+			if got := tt.r.Empty(); got != tt.want {
+				t.Errorf("Empty() of %q = %v, want %v", tt.r, got, tt.want)
+			}
+			for _, sk := range []keys.SK{"", "A", "A1", "B", "TX#1", keys.Tx.SK(keys.Time(at)), keys.None.SK(keys.Time(at))} {
+				if tt.want && tt.r.Contains(sk) {
+					t.Errorf("the empty range %q contains %q", tt.r, sk)
 				}
 			}
 		})
@@ -130,6 +160,9 @@ func TestRangeContains(t *testing.T) {
 		"no fraction, in":               {between, "TX#2024-01-15T10:05:00Z#a", true},
 		"no fraction, out":              {between, "TX#2024-01-15T11:05:00Z#a", false},
 		"since, last year":              {keys.Tx.Since(at), "TX#9999-12-31T23:59:59.999Z#~", true},
+		"since, the key after all":      {keys.Tx.Since(at), "TX$", false},
+		"prefix of other programs":      {keys.Range{Prefix: "$a#b_"}, "$a#b_1", true},
+		"another entity's prefix":       {keys.Range{Prefix: "$a#b_"}, "$a#bc_1", false},
 		"since, next prefix":            {keys.Tx.Since(at), "TXA#9999-12-31T23:59:59.999Z", false},
 		"since, other parent":           {dept.Since(at, keys.Str("a")), "DEPT#b#9999-12-31T23:59:59.999Z", false},
 		"since, parent with more bytes": {dept.Since(at, keys.Str("a")), keys.SK("DEPT#a%249999"), false},
@@ -180,6 +213,7 @@ func TestStartingTakesTheSegmentsThatBeginWithAText(t *testing.T) {
 	r := name.Starting("al")
 	for text, want := range map[string]bool{
 		"al": true, "alan": true, "al\uFFFD": true, "al#": true, "al zed": true, "al%": true, "alé": true,
+		"al\U0010FFFF": true, "al\U0010FFFFz": true,
 		"a": false, "ak": false, "akz": false, "am": false, "AL": false, "": false, "bal": false,
 	} {
 		for _, sk := range []keys.SK{name.SK(keys.Str(text)), name.SK(keys.Str(text), keys.Str("p-1"))} {
@@ -190,6 +224,10 @@ func TestStartingTakesTheSegmentsThatBeginWithAText(t *testing.T) {
 	}
 	if r.Contains(keys.Prefix("NAMES").SK(keys.Str("al"))) {
 		t.Error("another prefix is part of the range")
+	}
+	text := strings.Repeat("x", keys.MaxSK-len("NAME#"))
+	if longest := name.Starting(text); !longest.Contains(name.SK(keys.Str(text))) {
+		t.Errorf("the longest text is not found: %v", longest.Validate())
 	}
 }
 

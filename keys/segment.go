@@ -6,26 +6,38 @@ import (
 	"time"
 )
 
-// Segment is one part of a sort key, already in the form in which it is stored.
-// Segments can be compared with ==. The zero Segment is empty, which no valid
-// key contains.
-type Segment struct{ text string }
+// Segment is one part of a sort key, in the form in which it is stored. Segments
+// can be compared with ==. The zero Segment makes its key invalid, as an empty
+// string does.
+type Segment struct {
+	text string
+	// nothing means that text is empty on purpose: the segment is Raw("").
+	nothing bool
+}
 
-// String returns the segment as it stands in a key. With it, a number or an
+// String returns the segment as it is stored in a key. With it, a number or an
 // instant can be an id of a partition key: Prefix("DAY").PK(Time(t).String()).
 func (s Segment) String() string { return s.text }
+
+// stored returns the text that a key gets for the segment.
+func (s Segment) stored() string {
+	if s.text == "" && !s.nothing {
+		return faultEmpty
+	}
+	return s.text
+}
 
 // Str returns a segment that holds any string, escaped. An empty string, or one
 // that is not UTF-8, gives a segment that makes its key invalid.
 func Str(s string) Segment {
 	size := escapedLen(s)
 	if size == len(s) {
-		return Segment{s}
+		return Segment{text: s}
 	}
 	var b strings.Builder
 	b.Grow(size)
 	writeEscaped(&b, s)
-	return Segment{b.String()}
+	return Segment{text: b.String()}
 }
 
 // Time returns a segment that holds an instant in UTC to the millisecond, such
@@ -36,9 +48,9 @@ func Str(s string) Segment {
 func Time(t time.Time) Segment {
 	t = t.UTC()
 	if year := t.Year(); year < 0 || year > 9999 {
-		return Segment{faultYear}
+		return Segment{text: faultYear}
 	}
-	return Segment{t.Format(timeLayout)}
+	return Segment{text: t.Format(timeLayout)}
 }
 
 // timeLayout is the form of an instant in a key. Its letter Z is a literal.
@@ -59,23 +71,25 @@ type integer interface {
 // 1 to 20 make their key invalid.
 func Int[N integer](n N, width int) Segment {
 	if width < 1 || width > maxDigits {
-		return Segment{faultWidth}
+		return Segment{text: faultWidth}
 	}
 	if n < 0 {
-		return Segment{faultNegative}
+		return Segment{text: faultNegative}
 	}
 	digits := strconv.FormatUint(uint64(n), 10)
 	if len(digits) > width {
-		return Segment{faultTooWide}
+		return Segment{text: faultTooWide}
 	}
 	const zeros = "00000000000000000000"
-	return Segment{zeros[:width-len(digits)] + digits}
+	return Segment{text: zeros[:width-len(digits)] + digits}
 }
 
-// Raw returns a segment that holds s as it is. It is for keys of tables that
-// other programs write by other rules. A '#' in s separates segments, so a string
-// from outside does not belong here.
-func Raw(s string) Segment { return Segment{s} }
+// Raw returns a segment that holds s as it is, also when s is empty. It is for
+// keys of tables that other programs write by other rules. A '#' in s separates
+// segments, so do not use it for strings that clients choose.
+//
+//	keys.Prefix("user").SK(keys.Raw("")) // user#
+func Raw(s string) Segment { return Segment{text: s, nothing: s == ""} }
 
 // lastEscaped is '%', the greatest of the bytes that are escaped. It is greater
 // than the delimiter and begins every escape; that is what keeps the order of

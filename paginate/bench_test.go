@@ -12,7 +12,7 @@ import (
 	"github.com/singletable/singletable/paginate"
 )
 
-// scheme is one way to turn a position into a token and back.
+// scheme is one way to turn a position into a cursor and back.
 type scheme struct {
 	name string
 	seal func(paginate.Position) (string, error)
@@ -27,18 +27,18 @@ func schemes(b *testing.B) []scheme {
 		return scheme{
 			name: name,
 			seal: func(p paginate.Position) (string, error) { return c.Seal(p, scope) },
-			open: func(token string) (paginate.Position, error) { return c.Open(token, scope) },
+			open: func(cursor string) (paginate.Position, error) { return c.Open(cursor, scope) },
 		}
 	}
 	secret := []byte("0123456789abcdef0123456789abcdef")
 	return []scheme{
 		of("sealed", newCodec(b, nil)),
-		of("unsealed", paginate.Unsealed()),
+		of("unsealed", paginate.Insecure()),
 		{name: "json", seal: sealJSON, open: openJSON},
 		{
 			name: "hmac-json",
 			seal: func(p paginate.Position) (string, error) { return sealHMAC(p, secret) },
-			open: func(token string) (paginate.Position, error) { return openHMAC(token, secret) },
+			open: func(cursor string) (paginate.Position, error) { return openHMAC(cursor, secret) },
 		},
 	}
 }
@@ -56,14 +56,14 @@ func BenchmarkSeal(b *testing.B) {
 		for _, s := range schemes(b) {
 			b.Run(p.name+"/"+s.name, func(b *testing.B) {
 				b.ReportAllocs()
-				var token string
+				var cursor string
 				for b.Loop() {
 					var err error
-					if token, err = s.seal(p.position); err != nil {
+					if cursor, err = s.seal(p.position); err != nil {
 						b.Fatal(err)
 					}
 				}
-				b.ReportMetric(float64(len(token)), "chars/token")
+				b.ReportMetric(float64(len(cursor)), "chars/cursor")
 			})
 		}
 	}
@@ -73,17 +73,17 @@ func BenchmarkOpen(b *testing.B) {
 	for _, p := range benchPositions {
 		for _, s := range schemes(b) {
 			b.Run(p.name+"/"+s.name, func(b *testing.B) {
-				token, err := s.seal(p.position)
+				cursor, err := s.seal(p.position)
 				if err != nil {
 					b.Fatal(err)
 				}
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := s.open(token); err != nil {
+					if _, err := s.open(cursor); err != nil {
 						b.Fatal(err)
 					}
 				}
-				b.ReportMetric(float64(len(token)), "chars/token")
+				b.ReportMetric(float64(len(cursor)), "chars/cursor")
 			})
 		}
 	}
@@ -119,8 +119,8 @@ func sealJSON(p paginate.Position) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(text), err
 }
 
-func openJSON(token string) (paginate.Position, error) {
-	text, err := base64.RawURLEncoding.DecodeString(token)
+func openJSON(cursor string) (paginate.Position, error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +132,8 @@ func sealHMAC(p paginate.Position, secret []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(sign(text, secret), text...)), err
 }
 
-func openHMAC(token string, secret []byte) (paginate.Position, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(token)
+func openHMAC(cursor string, secret []byte) (paginate.Position, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		return nil, err
 	}

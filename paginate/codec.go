@@ -10,36 +10,44 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 )
 
 const (
 	defaultTTL = 72 * time.Hour
 	maxSkew    = 5 * time.Minute
-	maxToken   = 8192 // characters
+	maxCursor  = 8192 // characters
 	timeSize   = 4    // whole seconds since 1970, good until 2106
 )
 
-// The first byte of a token holds its format in the high six bits, which are
-// also the token's first character, and its kind in the low two.
+// The first byte of a cursor holds its format in the high six bits, which are
+// also the cursor's first character, and its kind in the low two.
 const (
 	kindBits = 2
 	kindMask = 1<<kindBits - 1
 
-	formatSealed   = ('S' - 'A') << kindBits
-	formatUnsealed = ('U' - 'A') << kindBits
+	formatSealed   = ('S' - 'A') << kindBits // by a ring that services share
+	formatProcess  = ('P' - 'A') << kindBits // by the key of one process
+	formatInsecure = ('U' - 'A') << kindBits
 
 	kindPage      = 0
 	kindWatermark = 1
 )
 
 // encoding refuses stray bits in the last character. It would still skip line
-// breaks, which Open looks for itself.
+// breaks; decodeCursor refuses them.
 var encoding = base64.RawURLEncoding.Strict()
 
-// Codec seals positions into tokens and opens them again. It is immutable and
-// safe for concurrent use. It comes from [New] or [Unsealed]; the methods of a
-// nil or zero Codec return an error that is not [ErrInvalidCursor].
+// Codec seals positions into cursors and opens them again. It is immutable and
+// safe for concurrent use. It comes from [New] or [Insecure].
+//
+// A nil *Codec seals with a key that the process draws for itself. Its cursors
+// are as secret as any, but no other process opens them, nor this one after a
+// restart: both refuse them as [NoSharedKey]. So a service with several instances
+// needs a codec from New.
+//
+// The methods of the zero Codec return an error that is not [ErrInvalidCursor].
 type Codec struct {
 	format byte
 	kind   byte
@@ -48,8 +56,8 @@ type Codec struct {
 	now    func() time.Time
 }
 
-// sealer is a key made ready: its id as it stands in tokens, and its cipher,
-// which sits behind a function for the reason that [Key] gives.
+// sealer is a key ready for use: its id as stored in cursors, and its cipher,
+// which is behind a function for the reason that [Key] gives.
 type sealer struct {
 	id   []byte
 	aead func() cipher.AEAD
@@ -57,9 +65,9 @@ type sealer struct {
 
 // Options adjusts a [Codec]. The zero value is ready for production.
 type Options struct {
-	// TTL is how long a token can be opened after it was sealed, one second or
-	// more. Zero means 72 hours. A token keeps the whole second in which it was
-	// issued, so it ends up to a second early, and never late.
+	// TTL is how long a cursor can be opened after it was sealed, one second or
+	// more. Zero means 72 hours. A cursor holds the whole second in which it was
+	// issued, so it expires up to a second early, and never late.
 	TTL time.Duration
 
 	// Now is the clock. Nil means time.Now.
@@ -103,30 +111,28 @@ func New(keys []Key, opts *Options) (*Codec, error) {
 	return c, nil
 }
 
-// Watermarks returns a view of c whose tokens are watermarks, the place up to
+// Watermarks returns a view of c whose cursors are watermarks, the place up to
 // which a merged read of several partitions has come, and not positions in one
-// query. The view uses the same keys. It refuses the tokens of c, and c
+// query. The view uses the same keys. It refuses the cursors of c, and c
 // refuses those of the view, even where the scope is the same.
 func (c *Codec) Watermarks() *Codec {
-	if c == nil {
-		return nil
-	}
-	view := *c
+	view := *c.orProcess()
 	view.kind = kindWatermark
 	return &view
 }
 
-// Seal returns the token of a position, bound to scope: only [Codec.Open] with
-// the same scope takes it. Scope is whatever must be the same when the client
-// comes back, usually a hash over the query and the caller's identity; it is
-// not stored in the token.
+// Seal returns the cursor of a position, bound to scope: only [Codec.Open] with
+// the same scope accepts it. Scope is everything that must be the same when the
+// client comes back, usually a hash over the query and the caller's identity. It
+// is not stored in the cursor.
 //
 // A position that has no values, that holds a value no key attribute can have,
-// or whose token would be longer than 8,192 characters is refused with a
+// or whose cursor would be longer than 8,192 characters is refused with a
 // [*PositionError]. Any position of an index's sort key and a table's two keys
 // fits.
 func (c *Codec) Seal(p Position, scope []byte) (string, error) {
-	if c == nil || len(c.ring) == 0 {
+	c = c.orProcess()
+	if len(c.ring) == 0 {
 		return "", errNoCodec
 	}
 	if err := p.validate(); err != nil {
@@ -148,27 +154,34 @@ func (c *Codec) Seal(p Position, scope []byte) (string, error) {
 	head := len(raw)
 	raw = binary.BigEndian.AppendUint32(raw, uint32(issued))
 	raw = appendPosition(raw, p)
-	if encoding.EncodedLen(len(raw)+aead.Overhead()) > maxToken {
-		return "", &PositionError{Value: -1, Rule: "the token would be longer than 8,192 characters"}
+	if encoding.EncodedLen(len(raw)+aead.Overhead()) > maxCursor {
+		return "", &PositionError{Value: -1, Rule: "the cursor would be longer than 8,192 characters"}
 	}
 
 	raw = aead.Seal(raw[:head], nil, raw[head:], bound(raw[:head], scope, 0))
 	return encoding.EncodeToString(raw), nil
 }
 
-// Open returns the position in a token that this codec, or one that shares its
+// Open returns the position in a cursor that this codec, or one that shares its
 // keys, sealed for the same scope. Every other text is refused with an
 // [*Error], which matches [ErrInvalidCursor] and says why in its Reason.
-func (c *Codec) Open(token string, scope []byte) (Position, error) {
-	if c == nil || len(c.ring) == 0 {
+func (c *Codec) Open(cursor string, scope []byte) (Position, error) {
+	c = c.orProcess()
+	if len(c.ring) == 0 {
 		return nil, errNoCodec
 	}
-	raw, err := decodeToken(token)
+	raw, err := decodeCursor(cursor)
 	if err != nil {
 		return nil, err
 	}
-	kind := raw[0] & kindMask
-	if raw[0]&^kindMask != c.format || kind > kindWatermark {
+	format, kind := raw[0]&^kindMask, raw[0]&kindMask
+	switch {
+	case kind > kindWatermark:
+		return nil, refuse(UnknownVersion)
+	case format == c.format:
+	case format == formatProcess, format == formatSealed && c.format == formatProcess:
+		return nil, refuse(NoSharedKey)
+	default:
 		return nil, refuse(UnknownVersion)
 	}
 	head := 1 + len(c.ring[0].id)
@@ -176,7 +189,10 @@ func (c *Codec) Open(token string, scope []byte) (Position, error) {
 		return nil, refuse(Malformed)
 	}
 	key := c.find(raw[1:head])
-	if key == nil {
+	switch {
+	case key == nil && c.format == formatProcess:
+		return nil, refuse(NoSharedKey)
+	case key == nil:
 		return nil, refuse(UnknownKey)
 	}
 	if kind != c.kind {
@@ -201,12 +217,29 @@ func (c *Codec) Open(token string, scope []byte) (Position, error) {
 	return p, nil
 }
 
-// decodeToken returns the bytes of a token, at least one.
-func decodeToken(token string) ([]byte, error) {
-	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") {
+// process is the codec that a nil *Codec stands for.
+var process = sync.OnceValue(func() *Codec {
+	c, err := New([]Key{NewKey()}, nil)
+	if err != nil {
+		return &Codec{} // New does not refuse a new key.
+	}
+	c.format = formatProcess
+	return c
+})
+
+func (c *Codec) orProcess() *Codec {
+	if c == nil {
+		return process()
+	}
+	return c
+}
+
+// decodeCursor returns the bytes of a cursor, at least one.
+func decodeCursor(cursor string) ([]byte, error) {
+	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") {
 		return nil, refuse(Malformed)
 	}
-	raw, err := encoding.DecodeString(token)
+	raw, err := encoding.DecodeString(cursor)
 	if err != nil || len(raw) == 0 {
 		return nil, refuse(Malformed)
 	}
@@ -223,7 +256,7 @@ func (c *Codec) find(id []byte) *sealer {
 	return nil
 }
 
-// checkAge returns the reason to refuse a token issued at the given time.
+// checkAge returns the reason to refuse a cursor issued at the given time.
 func (c *Codec) checkAge(issued []byte) Reason {
 	at := time.Unix(int64(binary.BigEndian.Uint32(issued)), 0)
 	switch age := c.now().Sub(at); {
@@ -235,7 +268,7 @@ func (c *Codec) checkAge(issued []byte) Reason {
 	return ""
 }
 
-// bound returns the additional data of a token: its head, whose length the
+// bound returns the additional data of a cursor: its head, whose length the
 // format fixes, and the scope. It leaves room for more bytes behind.
 func bound(head, scope []byte, room int) []byte {
 	b := make([]byte, 0, len(head)+len(scope)+room)

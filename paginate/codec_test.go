@@ -72,30 +72,30 @@ func TestEveryChangeIsRefused(t *testing.T) {
 	for format, c := range codecs(t) {
 		t.Run(format, func(t *testing.T) {
 			t.Parallel()
-			token := seal(t, c, indexPosition, scope)
+			cursor := seal(t, c, indexPosition, scope)
 			refused := func(changed, how string, at int) {
 				if p, err := c.Open(changed, scope); p != nil || !errors.Is(err, paginate.ErrInvalidCursor) {
 					t.Fatalf("%s at %d: Open = %v, %v", how, at, p, err)
 				}
 			}
-			for i := range len(token) {
-				refused(token[:i], "cut", i)
-				refused(token[i+1:], "cut in front", i)
-				refused(token[:i]+token[i+1:], "dropped", i)
+			for i := range len(cursor) {
+				refused(cursor[:i], "cut", i)
+				refused(cursor[i+1:], "cut in front", i)
+				refused(cursor[:i]+cursor[i+1:], "dropped", i)
 				for _, x := range []byte(alphabet) {
-					if x != token[i] {
-						refused(token[:i]+string([]byte{x})+token[i+1:], "changed", i)
+					if x != cursor[i] {
+						refused(cursor[:i]+string([]byte{x})+cursor[i+1:], "changed", i)
 					}
-					if x == token[i] && i > 0 {
+					if x == cursor[i] && i > 0 {
 						continue // The same text as an insertion one place earlier or later.
 					}
-					refused(token[:i]+string([]byte{x})+token[i:], "inserted", i)
+					refused(cursor[:i]+string([]byte{x})+cursor[i:], "inserted", i)
 				}
 			}
 			for _, x := range []byte(alphabet) {
-				refused(token+string([]byte{x}), "appended", len(token))
+				refused(cursor+string([]byte{x}), "appended", len(cursor))
 			}
-			refused(token+token, "doubled", 0)
+			refused(cursor+cursor, "doubled", 0)
 		})
 	}
 }
@@ -135,16 +135,16 @@ func TestHugeTokenCostsNothing(t *testing.T) {
 func TestOtherScopeIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range codecs(t) {
-		token := seal(t, c, txPosition, scope)
+		cursor := seal(t, c, txPosition, scope)
 		for _, other := range []string{"", "bob's transactions", "alice's transaction", "alice's transactions ", "\x00"} {
-			checkRefused(t, c, token, []byte(other), paginate.Mismatch)
+			checkRefused(t, c, cursor, []byte(other), paginate.Mismatch)
 		}
-		checkRefused(t, c, token, nil, paginate.Mismatch)
+		checkRefused(t, c, cursor, nil, paginate.Mismatch)
 
 		// No scope is a scope too.
-		token = seal(t, c, txPosition, nil)
-		checkOpens(t, c, token, []byte{}, txPosition)
-		checkRefused(t, c, token, scope, paginate.Mismatch)
+		cursor = seal(t, c, txPosition, nil)
+		checkOpens(t, c, cursor, []byte{}, txPosition)
+		checkRefused(t, c, cursor, scope, paginate.Mismatch)
 	}
 }
 
@@ -171,14 +171,14 @@ func TestWatermarksAndPagesDoNotMix(t *testing.T) {
 
 func TestSealedAndUnsealedDoNotMix(t *testing.T) {
 	t.Parallel()
-	sealing, unsealed := newCodec(t, nil), paginate.Unsealed()
+	sealing, unsealed := newCodec(t, nil), paginate.Insecure()
 	s, u := seal(t, sealing, txPosition, scope), seal(t, unsealed, txPosition, scope)
 	if s[0] != 'S' || u[0] != 'U' {
-		t.Errorf("tokens begin with %q and %q, want S and U", s[0], u[0])
+		t.Errorf("cursors begin with %q and %q, want S and U", s[0], u[0])
 	}
 	checkRefused(t, sealing, u, scope, paginate.UnknownVersion)
 	checkRefused(t, unsealed, s, scope, paginate.UnknownVersion)
-	checkOpens(t, paginate.Unsealed(), u, scope, txPosition)
+	checkOpens(t, paginate.Insecure(), u, scope, txPosition)
 }
 
 func TestSealedTokenHidesThePosition(t *testing.T) {
@@ -188,23 +188,23 @@ func TestSealedTokenHidesThePosition(t *testing.T) {
 		{Kind: paginate.String, Data: "hidden-by-a-filter"},
 		{Kind: paginate.Number, Data: "9007199254740993"},
 	}
-	token := seal(t, c, secret, scope)
-	raw, err := base64.RawURLEncoding.DecodeString(token)
+	cursor := seal(t, c, secret, scope)
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range secret {
 		for i := 0; i+4 <= len(v.Data); i++ {
-			if part := v.Data[i : i+4]; strings.Contains(string(raw), part) || strings.Contains(token, part) {
-				t.Errorf("the token contains %q", part)
+			if part := v.Data[i : i+4]; strings.Contains(string(raw), part) || strings.Contains(cursor, part) {
+				t.Errorf("the cursor contains %q", part)
 			}
 		}
 	}
 	if strings.Contains(string(raw), string(scope)) {
-		t.Error("the token contains the scope")
+		t.Error("the cursor contains the scope")
 	}
-	if again := seal(t, c, secret, scope); again == token {
-		t.Error("two tokens of one position are equal")
+	if again := seal(t, c, secret, scope); again == cursor {
+		t.Error("two cursors of one position are equal")
 	}
 }
 
@@ -228,7 +228,7 @@ func TestErrorsReadAlike(t *testing.T) {
 	t.Parallel()
 	reasons := []paginate.Reason{
 		paginate.Malformed, paginate.UnknownVersion, paginate.UnknownKey,
-		paginate.Mismatch, paginate.Expired, paginate.Future,
+		paginate.Mismatch, paginate.Expired, paginate.Future, paginate.NoSharedKey, paginate.OutOfRange,
 	}
 	for _, reason := range reasons {
 		err := error(&paginate.Error{Reason: reason})
@@ -240,13 +240,12 @@ func TestErrorsReadAlike(t *testing.T) {
 
 func TestUnusableCodecs(t *testing.T) {
 	t.Parallel()
-	var none *paginate.Codec
-	token := seal(t, paginate.Unsealed(), txPosition, scope)
-	for _, c := range []*paginate.Codec{none, none.Watermarks(), {}, new(paginate.Codec).Watermarks()} {
+	cursor := seal(t, paginate.Insecure(), txPosition, scope)
+	for _, c := range []*paginate.Codec{{}, new(paginate.Codec).Watermarks()} {
 		if got, err := c.Seal(txPosition, scope); got != "" || err == nil {
 			t.Errorf("Seal = %q, %v", got, err)
 		}
-		if p, err := c.Open(token, scope); p != nil || err == nil || errors.Is(err, paginate.ErrInvalidCursor) {
+		if p, err := c.Open(cursor, scope); p != nil || err == nil || errors.Is(err, paginate.ErrInvalidCursor) {
 			t.Errorf("Open = %v, %v; want an error that does not blame the client", p, err)
 		}
 	}
@@ -259,12 +258,12 @@ func TestConcurrentUse(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for range 200 {
-					token, err := c.Seal(indexPosition, scope)
+					cursor, err := c.Seal(indexPosition, scope)
 					if err != nil {
 						t.Error(err)
 						return
 					}
-					p, err := c.Open(token, scope)
+					p, err := c.Open(cursor, scope)
 					if diff := cmp.Diff(indexPosition, p); err != nil || diff != "" {
 						t.Errorf("Open: %v\n%s", err, diff)
 						return

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// ErrInvalidCursor matches every refusal of a token, whatever its reason. Its
+// ErrInvalidCursor matches every refusal of a cursor, whatever its reason. Its
 // text is the public message: it carries no prefix, names no cause and may be
 // sent to the client as it is, with status 400.
 var ErrInvalidCursor = errors.New("invalid cursor")
@@ -14,46 +14,56 @@ var ErrInvalidCursor = errors.New("invalid cursor")
 // of the server, never of the client.
 var ErrInvalidPosition = errors.New("paginate: invalid position")
 
-// errNoCodec answers calls on a nil or zero Codec. It is deliberately not
+// errNoCodec is the error of the zero Codec. It is deliberately not
 // ErrInvalidCursor: a server without a codec must not blame its clients.
-var errNoCodec = errors.New("paginate: the Codec is nil or was not made by New or Unsealed")
+var errNoCodec = errors.New("paginate: the zero Codec was not made by New or Insecure")
 
-// Reason says why a token was refused. Its values are stable and few, fit for
+// Reason says why a cursor was refused. Its values are stable and few, fit for
 // a metric's label and for a log line. They are for the server's operators:
-// telling them to clients helps only those who forge tokens.
+// telling them to clients helps only those who forge cursors.
 type Reason string
 
-// The reasons for which [Codec.Open] refuses a token.
+// The reasons for which a cursor is refused, all but the last by [Codec.Open].
 const (
 	// Malformed is text that no codec ever wrote: empty, over 8,192 characters,
 	// not canonical base64url, or too short.
 	Malformed Reason = "malformed"
 
-	// UnknownVersion is a token of another format: a newer release's, or an
-	// unsealed token offered to a sealing codec, or the other way round.
+	// UnknownVersion is a cursor of another format: a newer release's, or an
+	// unsealed cursor offered to a sealing codec, or the other way round.
 	UnknownVersion Reason = "unknown version"
 
-	// UnknownKey is a token sealed with a key that is not in the ring, as after
+	// UnknownKey is a cursor sealed with a key that is not in the ring, as after
 	// the last step of a rotation.
 	UnknownKey Reason = "unknown key"
 
-	// Mismatch is a token that was altered, or that is whole but was sealed for
+	// NoSharedKey is a cursor sealed with the key that another process, or this
+	// one before a restart, drew for itself. Or it is a cursor of a shared ring,
+	// offered to a process that has only a key of its own. No codec is configured
+	// in one of the two: give all instances one ring.
+	NoSharedKey Reason = "no shared key"
+
+	// Mismatch is a cursor that was altered, or that is whole but was sealed for
 	// another scope (another query, range, direction or caller) or as another
-	// kind of token. Authenticated encryption cannot tell these apart, so
+	// kind of cursor. Authenticated encryption cannot tell these apart, so
 	// neither does the reason.
 	Mismatch Reason = "mismatch"
 
-	// Expired is an authentic token older than [Options].TTL.
+	// Expired is an authentic cursor older than [Options].TTL.
 	Expired Reason = "expired"
 
-	// Future is an authentic token issued more than five minutes from now: the
+	// Future is an authentic cursor issued more than five minutes from now: the
 	// clock of this server or of the one that sealed it is wrong.
 	Future Reason = "future"
+
+	// OutOfRange is a cursor that opens, but whose position is outside the range
+	// that the query asks for now. Readers such as package table find it.
+	OutOfRange Reason = "out of range"
 )
 
-// Error is the refusal of a token by [Codec.Open]. It matches
-// [ErrInvalidCursor] and reads the same for every reason, so that it can be
-// shown to a client; Reason is for logs and metrics.
+// Error is the refusal of a cursor, by [Codec.Open] or by a reader of a query. It
+// matches [ErrInvalidCursor] and has the same text for every reason, so that it
+// can be shown to a client. Reason is for logs and metrics.
 type Error struct {
 	Reason Reason
 }

@@ -34,17 +34,17 @@ func ExampleCodec() {
 	codec := ring(january)
 
 	last := paginate.Position{{Kind: paginate.String, Data: "TX#2024-01-15T10:05:00.000Z#tx-abc"}}
-	token, err := codec.Seal(last, []byte("alice's transactions"))
+	cursor, err := codec.Seal(last, []byte("alice's transactions"))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(token), "characters")
+	fmt.Println(len(cursor), "characters")
 
-	position, err := codec.Open(token, []byte("alice's transactions"))
+	position, err := codec.Open(cursor, []byte("alice's transactions"))
 	fmt.Println(position[0].Data, err)
 
-	_, err = codec.Open(token, []byte("bob's transactions"))
+	_, err = codec.Open(cursor, []byte("bob's transactions"))
 	fmt.Println(err)
 	// Output:
 	// 74 characters
@@ -71,7 +71,7 @@ func ExampleParseKeys() {
 }
 
 // A new key goes behind the old one first, then in front of it; when the last
-// token of the old key has expired, the old key goes.
+// cursor of the old key has expired, the old key goes.
 func ExampleNew_rotation() {
 	deployments := []*paginate.Codec{
 		ring(january),
@@ -100,42 +100,42 @@ func ExampleNew_rotation() {
 	// deployment 3 refuses: unknown key
 }
 
-// A merged read of several partitions continues from a watermark. Its token
+// A merged read of several partitions continues from a watermark. Its cursor
 // is of another kind than that of a page.
 func ExampleCodec_Watermarks() {
 	pages := ring(january)
 	marks := pages.Watermarks()
 
 	mark := paginate.Position{{Kind: paginate.String, Data: "2024-01-15T10:05:00.000Z#tx-abc"}}
-	token, err := marks.Seal(mark, nil)
+	cursor, err := marks.Seal(mark, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	position, err := marks.Open(token, nil)
+	position, err := marks.Open(cursor, nil)
 	fmt.Println(position[0].Data, err)
 
-	_, err = pages.Open(token, nil)
+	_, err = pages.Open(cursor, nil)
 	fmt.Println(err)
 	// Output:
 	// 2024-01-15T10:05:00.000Z#tx-abc <nil>
 	// invalid cursor
 }
 
-// Development needs no key. Its tokens are not secret, and a codec with keys
-// refuses them.
-func ExampleUnsealed() {
-	token, err := paginate.Unsealed().Seal(paginate.Position{{Kind: paginate.String, Data: "METADATA"}}, nil)
+// A test that must read positions needs no key. Its cursors are not secret, and a
+// codec with keys refuses them.
+func ExampleInsecure() {
+	cursor, err := paginate.Insecure().Seal(paginate.Position{{Kind: paginate.String, Data: "METADATA"}}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(token[:1])
+	fmt.Println(cursor[:1])
 
-	position, err := paginate.Unsealed().Open(token, nil)
+	position, err := paginate.Insecure().Open(cursor, nil)
 	fmt.Println(position[0].Data, err)
 
-	_, err = ring(january).Open(token, nil)
+	_, err = ring(january).Open(cursor, nil)
 	fmt.Println(err)
 	// Output:
 	// U
@@ -143,8 +143,7 @@ func ExampleUnsealed() {
 	// invalid cursor
 }
 
-// A handler answers every refused token alike, and keeps the reason for the
-// log.
+// A handler responds to every refused cursor alike, and logs the reason.
 func ExampleError() {
 	codec := ring(january)
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{

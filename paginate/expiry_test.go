@@ -35,31 +35,31 @@ func TestExpiry(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			token := seal(t, at(epoch.Add(tt.issued), tt.ttl), txPosition, scope)
+			cursor := seal(t, at(epoch.Add(tt.issued), tt.ttl), txPosition, scope)
 			c := at(epoch.Add(tt.now), tt.ttl)
 			if tt.want == "" {
-				checkOpens(t, c, token, scope, txPosition)
+				checkOpens(t, c, cursor, scope, txPosition)
 			} else {
-				checkRefused(t, c, token, scope, tt.want)
+				checkRefused(t, c, cursor, scope, tt.want)
 			}
 		})
 	}
 }
 
-func TestUnsealedExpires(t *testing.T) {
+func TestInsecureExpires(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // Its clock stands until everything waits.
-		c := paginate.Unsealed()
-		token := seal(t, c, txPosition, scope)
+		c := paginate.Insecure()
+		cursor := seal(t, c, txPosition, scope)
 		ctx, cancel := context.WithTimeout(t.Context(), 72*time.Hour-1)
 		defer cancel()
 		<-ctx.Done()
-		checkOpens(t, c, token, scope, txPosition)
+		checkOpens(t, c, cursor, scope, txPosition)
 
 		ctx, cancel = context.WithTimeout(t.Context(), 1)
 		defer cancel()
 		<-ctx.Done()
-		checkRefused(t, c, token, scope, paginate.Expired)
+		checkRefused(t, c, cursor, scope, paginate.Expired)
 	})
 }
 
@@ -67,8 +67,8 @@ func TestClockOutsideTheFormat(t *testing.T) {
 	t.Parallel()
 	for _, now := range []time.Time{{}, time.Unix(-1, 0), time.Unix(1<<32, 0)} {
 		c := newCodec(t, &paginate.Options{Now: func() time.Time { return now }})
-		if token, err := c.Seal(txPosition, scope); token != "" || err == nil {
-			t.Errorf("at %v: Seal = %q, %v", now, token, err)
+		if cursor, err := c.Seal(txPosition, scope); cursor != "" || err == nil {
+			t.Errorf("at %v: Seal = %q, %v", now, cursor, err)
 		}
 	}
 }

@@ -13,19 +13,19 @@ import (
 	"github.com/singletable/singletable/paginate"
 )
 
-// FuzzOpen offers arbitrary bytes as a token, as the inside of one, and as the
+// FuzzOpen offers arbitrary bytes as a cursor, as the inside of one, and as the
 // payload of an authentic one. Nothing panics, every refusal is
 // ErrInvalidCursor, and a payload that opens is the one that Seal writes.
 func FuzzOpen(f *testing.F) {
-	sealing, unsealed := codecA(f), paginate.Unsealed()
+	sealing, unsealed := codecA(f), paginate.Insecure()
 	for _, c := range []*paginate.Codec{sealing, unsealed} {
 		for _, p := range []paginate.Position{txPosition, indexPosition, wirePosition} {
-			token := seal(f, c, p, scope)
-			raw, err := base64.RawURLEncoding.DecodeString(token)
+			cursor := seal(f, c, p, scope)
+			raw, err := base64.RawURLEncoding.DecodeString(cursor)
 			if err != nil {
 				f.Fatal(err)
 			}
-			f.Add([]byte(token))
+			f.Add([]byte(cursor))
 			f.Add(raw)
 		}
 	}
@@ -35,13 +35,13 @@ func FuzzOpen(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, b []byte) {
 		text, inside := string(b), base64.RawURLEncoding.EncodeToString(b)
-		for _, c := range []*paginate.Codec{sealing, unsealed} {
-			for _, token := range []string{text, inside} {
-				if p, err := c.Open(token, []byte("a scope that no seed has")); err == nil {
+		for _, c := range []*paginate.Codec{sealing, unsealed, nil} {
+			for _, cursor := range []string{text, inside} {
+				if p, err := c.Open(cursor, []byte("a scope that no seed has")); err == nil {
 					// Only the checksum of the unsealed format could be met by chance.
-					t.Errorf("Open(%q) = %v", token, p)
+					t.Errorf("Open(%q) = %v", cursor, p)
 				} else if !errors.Is(err, paginate.ErrInvalidCursor) {
-					t.Errorf("Open(%q): %v", token, err)
+					t.Errorf("Open(%q): %v", cursor, err)
 				}
 			}
 		}
@@ -74,7 +74,7 @@ var decimal = regexp.MustCompile(`\A-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\z`)
 // FuzzSealOpen seals arbitrary values and finds them unchanged, unless Seal
 // refused what cannot be a key.
 func FuzzSealOpen(f *testing.F) {
-	sealing, unsealed := newCodec(f, nil), paginate.Unsealed()
+	sealing, unsealed := newCodec(f, nil), paginate.Insecure()
 	f.Add("METADATA", "9007199254740993", []byte("\x00\xff"), []byte("scope"), true)
 	f.Add("TX#2024-01-15T10:05:00.000Z#tx-abc", "-1.5E-130", []byte{}, []byte{}, false)
 	f.Add("2024-01-15T10:05:00.000Z2024-01-15T10:05:00.000Z", "", []byte("2024"), []byte(nil), true)
@@ -90,7 +90,7 @@ func FuzzSealOpen(f *testing.F) {
 			)
 		}
 		for _, c := range []*paginate.Codec{sealing, unsealed, sealing.Watermarks()} {
-			token, err := c.Seal(p, scope)
+			cursor, err := c.Seal(p, scope)
 			valid := utf8.ValidString(str) && (!all || decimal.MatchString(num))
 			small := len(str)+len(num)+len(bin) < 6000
 			if err != nil {
@@ -102,11 +102,11 @@ func FuzzSealOpen(f *testing.F) {
 			if !valid {
 				t.Fatalf("Seal(%q) is not refused", p)
 			}
-			if len(token) > 8192 {
-				t.Fatalf("a token of %d characters", len(token))
+			if len(cursor) > 8192 {
+				t.Fatalf("a cursor of %d characters", len(cursor))
 			}
-			checkOpens(t, c, token, scope, p)
-			checkRefused(t, c, token, append([]byte("x"), scope...), paginate.Mismatch)
+			checkOpens(t, c, cursor, scope, p)
+			checkRefused(t, c, cursor, append([]byte("x"), scope...), paginate.Mismatch)
 		}
 	})
 }

@@ -10,46 +10,50 @@ import (
 	"time"
 )
 
-// Inspection is what can be read of a token by somebody who has the keys, but
-// not the query that it belongs to.
+// Inspection is what can be read of a cursor with the keys, but without the query
+// that it belongs to.
 type Inspection struct {
-	// Sealed is false for the tokens of [Unsealed].
+	// Sealed is false for the cursors of [Insecure] only.
 	Sealed bool
-	// Watermark is true for the tokens of [Codec.Watermarks].
+	// Watermark is true for the cursors of [Codec.Watermarks].
 	Watermark bool
-	// KeyID is the id of the key that sealed the token; see [Key.ID]. It is empty
-	// for an unsealed token.
+	// KeyID is the id of the key that sealed the cursor; see [Key.ID]. It is empty
+	// for an unsealed cursor.
 	KeyID string
-	// Issued is when the token was made, to the second, in UTC. It is zero if the
-	// token could not be read.
+	// Issued is when the cursor was made, to the second, in UTC. It is zero if the
+	// cursor could not be read.
 	Issued time.Time
-	// Values are the values of the position for people to read: the letter of the
-	// type, a space, and the text, in quotation marks unless it is a number. It is
-	// nil if the token could not be read.
+	// Values are the values of the position as text: the letter of the type, a
+	// space, and the value, in quotation marks unless it is a number. It is nil if
+	// the cursor could not be read.
 	Values []string
 }
 
-// Inspect looks into a token. It is for the tools of operators, never for a
-// service: without the scope nothing of a token can be authenticated, so all
-// that it returns may have been made up by whoever sent the token, and it says
-// nothing about which query and which caller the token is for. That is also why
-// the position comes as text, which no codec seals. A service has [Codec.Open].
+// Inspect looks into a cursor. It is for the tools of operators, never for a
+// service. Without the scope a cursor cannot be authenticated: the client may have
+// forged everything that Inspect returns, and the cursor may be for any query and
+// caller. That is also why the position is returned as text, which no codec seals.
+// A service uses [Codec.Open].
 //
-// A token that no codec wrote is refused with an [*Error], as by Open. One whose
-// key is not among keys, which may be nil, is refused as [UnknownKey], and one
-// that does not hold a position, as when it was altered, as [Malformed]; the
-// Inspection then holds what stands in front of the sealed part. Age is not
-// looked at.
-func Inspect(token string, keys []Key) (Inspection, error) {
-	raw, err := decodeToken(token)
+// Errors: an [*Error], with the Reason
+//   - [UnknownKey] if the cursor's key is not among keys, which may be nil;
+//   - [NoSharedKey] if a process sealed it with a key of its own;
+//   - [Malformed] if it does not hold a position, as after it was altered;
+//   - [UnknownVersion] or Malformed, as by Open, if no codec wrote it.
+//
+// In the first three cases the Inspection holds the part before the sealed one.
+// The age of a cursor is not checked.
+func Inspect(cursor string, keys []Key) (Inspection, error) {
+	raw, err := decodeCursor(cursor)
 	if err != nil {
 		return Inspection{}, err
 	}
 	format, kind, body := raw[0]&^kindMask, raw[0]&kindMask, raw[1:]
-	if format != formatSealed && format != formatUnsealed || kind > kindWatermark {
+	known := format == formatSealed || format == formatProcess || format == formatInsecure
+	if !known || kind > kindWatermark {
 		return Inspection{}, refuse(UnknownVersion)
 	}
-	in := Inspection{Sealed: format == formatSealed, Watermark: kind == kindWatermark}
+	in := Inspection{Sealed: format != formatInsecure, Watermark: kind == kindWatermark}
 	if !in.Sealed {
 		if len(body) < timeSize+checksumSize {
 			return Inspection{}, refuse(Malformed)
@@ -60,6 +64,9 @@ func Inspect(token string, keys []Key) (Inspection, error) {
 		return Inspection{}, refuse(Malformed)
 	}
 	in.KeyID = hex.EncodeToString(body[:idSize])
+	if format == formatProcess {
+		return in, refuse(NoSharedKey)
+	}
 	for _, k := range keys {
 		if k.ID() == in.KeyID {
 			text, err := k.peek(body[idSize:])
@@ -72,7 +79,7 @@ func Inspect(token string, keys []Key) (Inspection, error) {
 	return in, refuse(UnknownKey)
 }
 
-// read adds what a token holds inside: the time of its issue and a position.
+// read adds what a cursor holds inside: the time of its issue and a position.
 func (in Inspection) read(text []byte) (Inspection, error) {
 	p, ok := decodePosition(text[timeSize:])
 	if !ok || !bytes.Equal(appendPosition(nil, p), text[timeSize:]) {

@@ -13,15 +13,15 @@ import (
 	"github.com/singletable/singletable/paginate"
 )
 
-// An operator looks into a token that a client has sent.
+// An operator looks into a cursor that a client has sent.
 func ExampleInspect() {
 	keys, err := paginate.ParseKeys("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=") // CURSOR_KEYS of the service
 	if err != nil {
 		log.Fatal(err)
 	}
-	const token = "SGMNzSnIcHKXbB0wDGn9gen4ln-jToCOl1qgREwbf3xxox_VDBzRGChIRDaXzqGg" +
+	const cursor = "SGMNzSnIcHKXbB0wDGn9gen4ln-jToCOl1qgREwbf3xxox_VDBzRGChIRDaXzqGg" +
 		"njJQg1Hx46SpNK44JLWwGltW_TtB5DK2BIDaY-NSZBNkq_Ir9A"
-	in, err := paginate.Inspect(token, keys)
+	in, err := paginate.Inspect(cursor, keys)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestInspect(t *testing.T) {
 	keyA, keyB := parseKeys(t, secretA), parseKeys(t, secretB)
 	sealed := forge(t, firstPage, issuedAt(epoch, wire), scope)
 	for name, tt := range map[string]struct {
-		token  string
+		cursor string
 		keys   []paginate.Key
 		want   paginate.Inspection
 		reason paginate.Reason
@@ -103,7 +103,7 @@ func TestInspect(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in, err := paginate.Inspect(tt.token, tt.keys)
+			in, err := paginate.Inspect(tt.cursor, tt.keys)
 			if reasonOf(err) != tt.reason || (err != nil) != (tt.reason != "") {
 				t.Errorf("error %v with reason %q; want %q", err, reasonOf(err), tt.reason)
 			}
@@ -132,7 +132,7 @@ func TestInspectAuthenticatesNothing(t *testing.T) {
 }
 
 // FuzzInspect looks into arbitrary text, and into arbitrary text as the inside
-// of a token. Nothing panics, and what Open opens can be read.
+// of a cursor. Nothing panics, and what Open opens can be read.
 func FuzzInspect(f *testing.F) {
 	f.Add([]byte(pinnedToken))
 	f.Add([]byte(wire))
@@ -140,22 +140,22 @@ func FuzzInspect(f *testing.F) {
 	f.Add([]byte(""))
 	keys, c := parseKeys(f, secretA), codecA(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, token := range []string{
+		for _, cursor := range []string{
 			string(b),
 			base64.RawURLEncoding.EncodeToString(b),
 			forge(t, firstPage, string(b), scope),
 			forge(t, firstPage, issuedAt(epoch, string(b)), scope),
 			forgeUnsealed(string(b), scope),
 		} {
-			in, err := paginate.Inspect(token, keys)
+			in, err := paginate.Inspect(cursor, keys)
 			if err != nil && !errors.Is(err, paginate.ErrInvalidCursor) {
-				t.Errorf("Inspect(%q): %v", token, err)
+				t.Errorf("Inspect(%q): %v", cursor, err)
 			}
 			if (err == nil) != (len(in.Values) > 0) {
-				t.Errorf("Inspect(%q) = %v, %v", token, in, err)
+				t.Errorf("Inspect(%q) = %v, %v", cursor, in, err)
 			}
-			if p, open := c.Open(token, scope); open == nil && (err != nil || len(in.Values) != len(p)) {
-				t.Errorf("Open(%q) = %v, Inspect = %v, %v", token, p, in, err)
+			if p, open := c.Open(cursor, scope); open == nil && (err != nil || len(in.Values) != len(p)) {
+				t.Errorf("Open(%q) = %v, Inspect = %v, %v", cursor, p, in, err)
 			}
 		}
 	})

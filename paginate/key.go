@@ -1,6 +1,7 @@
 package paginate
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -19,7 +20,7 @@ const (
 	idSize     = 4
 )
 
-// Key is a secret of 32 random bytes that seals and opens tokens. It comes
+// Key is a secret of 32 random bytes that seals and opens cursors. It comes
 // from [ParseKeys] or [NewKey]; the zero Key is refused by [New].
 //
 // Printing or logging a Key, by itself or inside another value, shows its id
@@ -36,9 +37,9 @@ func keyOf(secret [secretSize]byte) Key {
 	return Key{secret: func() [secretSize]byte { return secret }}
 }
 
-// NewKey returns a new random key. Tokens that it seals cannot be opened by
-// another process, nor by this one after a restart: it is for tests and for
-// programs that run once. A service reads its keys with [ParseKeys].
+// NewKey returns a new random key. No other process opens the cursors that it
+// seals, nor does this one after a restart: it is for tests and for programs that
+// run once. A service reads its keys with [ParseKeys].
 func NewKey() Key {
 	var secret [secretSize]byte
 	_, _ = rand.Read(secret[:]) // Never fails: crypto/rand ends the program instead.
@@ -47,10 +48,13 @@ func NewKey() Key {
 
 // ParseKeys reads a keyring from the text of an environment variable or a
 // secret store: one or more keys separated by commas, each the standard base64
-// of 32 bytes, as `openssl rand -base64 32` prints it. White space around a
-// key is ignored. Empty text is an error, so that a forgotten variable is
-// noticed when the service starts. Errors name a key by its place in the list
-// and never quote it.
+// of 32 random bytes, as `openssl rand -base64 32` prints it. White space around
+// a key is ignored.
+//
+// Empty text is an error, so that a forgotten variable is noticed when the service
+// starts. So is a key that is plainly not random: one with fewer than 8 different
+// bytes, such as zeros or a repeated word, or with two equal halves. Errors name a
+// key by its place in the list and never quote it.
 func ParseKeys(text string) ([]Key, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, errors.New("paginate: no keys: the text is empty")
@@ -61,13 +65,29 @@ func ParseKeys(text string) ([]Key, error) {
 		if err != nil || len(secret) != secretSize {
 			return nil, fmt.Errorf("paginate: key %d is not the base64 of %d bytes", len(keys)+1, secretSize)
 		}
+		if degenerate(secret) {
+			return nil, fmt.Errorf("paginate: key %d is not random: it repeats a few bytes", len(keys)+1)
+		}
 		keys = append(keys, keyOf([secretSize]byte(secret)))
 	}
 	return keys, nil
 }
 
+// minDistinct is a number of different bytes that random keys always reach: the
+// chance of 32 random bytes to have fewer is below 1 in 2¹²².
+const minDistinct = 8
+
+// degenerate reports whether a secret is a placeholder and not random.
+func degenerate(secret []byte) bool {
+	distinct := map[byte]bool{}
+	for _, b := range secret {
+		distinct[b] = true
+	}
+	return len(distinct) < minDistinct || bytes.Equal(secret[:secretSize/2], secret[secretSize/2:])
+}
+
 // ID returns the public name of the key, the first four bytes of the SHA-256
-// of its secret, in hexadecimal. Tokens carry those bytes, so that the codec
+// of its secret, in hexadecimal. Cursors carry those bytes, so that the codec
 // knows which key opens them.
 func (k Key) ID() string {
 	if k.secret == nil {

@@ -25,6 +25,11 @@ const (
 	idB     = "1865c008"
 )
 
+// repeated returns a key that repeats a part, as ParseKeys reads it.
+func repeated(part string) string {
+	return base64.StdEncoding.EncodeToString([]byte(strings.Repeat(part, 32/len(part))))
+}
+
 func parseKeys(tb testing.TB, text string) []paginate.Key {
 	tb.Helper()
 	keys, err := paginate.ParseKeys(text)
@@ -80,6 +85,12 @@ func TestParseKeysRefuses(t *testing.T) {
 		"URL alphabet":     {strings.NewReplacer("/", "_", "+", "-").Replace(secretB), "key 1"},
 		"quoted":           {`"` + secretA + `"`, "key 1"},
 		"other separators": {secretA + ";" + secretB, "key 1"},
+		"zeros":            {secretA + "," + repeated("\x00"), "key 2 is not random"},
+		"one byte":         {repeated("\xff"), "key 1 is not random"},
+		"a word":           {repeated("changeme"), "key 1 is not random"},
+		"two bytes":        {repeated("\xa5\x5a"), "key 1 is not random"},
+		"digits":           {repeated("0123456789abcdef"), "key 1 is not random"},
+		"seven bytes":      {base64.StdEncoding.EncodeToString([]byte("abcdefgggggggggggggggggggggggggg")), "key 1 is not random"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -126,9 +137,9 @@ func TestNewDoesNotKeepTheCallersSlice(t *testing.T) {
 	t.Parallel()
 	keys := []paginate.Key{paginate.NewKey()}
 	c := newCodec(t, nil, keys...)
-	token := seal(t, c, txPosition, scope)
+	cursor := seal(t, c, txPosition, scope)
 	keys[0] = paginate.NewKey()
-	checkOpens(t, c, token, scope, txPosition)
+	checkOpens(t, c, cursor, scope, txPosition)
 }
 
 func TestNewKeysDiffer(t *testing.T) {

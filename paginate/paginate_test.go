@@ -49,16 +49,16 @@ func newCodec(tb testing.TB, opts *paginate.Options, keys ...paginate.Key) *pagi
 
 func seal(tb testing.TB, c *paginate.Codec, p paginate.Position, scope []byte) string {
 	tb.Helper()
-	token, err := c.Seal(p, scope)
+	cursor, err := c.Seal(p, scope)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return token
+	return cursor
 }
 
-func checkOpens(tb testing.TB, c *paginate.Codec, token string, scope []byte, want paginate.Position) {
+func checkOpens(tb testing.TB, c *paginate.Codec, cursor string, scope []byte, want paginate.Position) {
 	tb.Helper()
-	got, err := c.Open(token, scope)
+	got, err := c.Open(cursor, scope)
 	if err != nil {
 		tb.Fatalf("Open: %v, reason %q", err, reasonOf(err))
 	}
@@ -67,9 +67,9 @@ func checkOpens(tb testing.TB, c *paginate.Codec, token string, scope []byte, wa
 	}
 }
 
-func checkRefused(tb testing.TB, c *paginate.Codec, token string, scope []byte, want paginate.Reason) {
+func checkRefused(tb testing.TB, c *paginate.Codec, cursor string, scope []byte, want paginate.Reason) {
 	tb.Helper()
-	p, err := c.Open(token, scope)
+	p, err := c.Open(cursor, scope)
 	if p != nil || !errors.Is(err, paginate.ErrInvalidCursor) || reasonOf(err) != want {
 		tb.Errorf("Open = %v, %v with reason %q; want ErrInvalidCursor with reason %q", p, err, reasonOf(err), want)
 	}
@@ -84,5 +84,5 @@ func reasonOf(err error) paginate.Reason {
 
 // codecs are one codec of each format.
 func codecs(tb testing.TB) map[string]*paginate.Codec {
-	return map[string]*paginate.Codec{"sealed": newCodec(tb, nil), "unsealed": paginate.Unsealed()}
+	return map[string]*paginate.Codec{"sealed": newCodec(tb, nil), "of the process": nil, "unsealed": paginate.Insecure()}
 }

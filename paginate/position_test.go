@@ -8,7 +8,7 @@ import (
 	"github.com/singletable/singletable/paginate"
 )
 
-// TestBudget pins the length of every token that an address has to hold.
+// TestBudget pins the length of every cursor that an address has to hold.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	pages := newCodec(t, nil)
@@ -32,11 +32,11 @@ func TestBudget(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			token := seal(t, tt.codec, tt.position, scope)
-			if len(token) != tt.want || len(token) > tt.budget {
-				t.Errorf("%d characters, want %d of at most %d", len(token), tt.want, tt.budget)
+			cursor := seal(t, tt.codec, tt.position, scope)
+			if len(cursor) != tt.want || len(cursor) > tt.budget {
+				t.Errorf("%d characters, want %d of at most %d", len(cursor), tt.want, tt.budget)
 			}
-			checkOpens(t, tt.codec, token, scope, tt.position)
+			checkOpens(t, tt.codec, cursor, scope, tt.position)
 		})
 	}
 }
@@ -68,16 +68,16 @@ func TestSealRefusesImpossiblePositions(t *testing.T) {
 		"other digits":     {paginate.Position{ok, ok, number("١٢")}, 2, "not a decimal number"},
 		"too long": {
 			paginate.Position{{Kind: paginate.Binary, Data: strings.Repeat("x", 6200)}},
-			-1, "the token would be longer than 8,192 characters",
+			-1, "the cursor would be longer than 8,192 characters",
 		},
 	}
 	for format, c := range codecs(t) {
 		for name, tt := range tests {
 			t.Run(format+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				token, err := c.Seal(tt.position, scope)
-				if token != "" || !errors.Is(err, paginate.ErrInvalidPosition) || errors.Is(err, paginate.ErrInvalidCursor) {
-					t.Fatalf("Seal = %q, %v; want ErrInvalidPosition", token, err)
+				cursor, err := c.Seal(tt.position, scope)
+				if cursor != "" || !errors.Is(err, paginate.ErrInvalidPosition) || errors.Is(err, paginate.ErrInvalidCursor) {
+					t.Fatalf("Seal = %q, %v; want ErrInvalidPosition", cursor, err)
 				}
 				e, ok := errors.AsType[*paginate.PositionError](err)
 				if !ok || e.Value != tt.value || e.Rule != tt.rule {
@@ -90,7 +90,7 @@ func TestSealRefusesImpossiblePositions(t *testing.T) {
 
 func TestPositionErrorKeepsDataOut(t *testing.T) {
 	t.Parallel()
-	_, err := paginate.Unsealed().Seal(paginate.Position{{Kind: paginate.Number, Data: "secret"}}, nil)
+	_, err := paginate.Insecure().Seal(paginate.Position{{Kind: paginate.Number, Data: "secret"}}, nil)
 	if got, want := err.Error(), "paginate: invalid position: value 0: not a decimal number"; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
@@ -104,17 +104,17 @@ func TestLengthLimit(t *testing.T) {
 		longest := 0
 		for size := 6000; size <= 6200; size++ {
 			p := paginate.Position{{Kind: paginate.Binary, Data: strings.Repeat("x", size)}}
-			token, err := c.Seal(p, scope)
+			cursor, err := c.Seal(p, scope)
 			if err != nil {
 				break
 			}
-			longest = len(token)
-			if _, err := c.Open(token, scope); err != nil {
-				t.Fatalf("%s: a token of %d characters was sealed and is not opened: %v", format, longest, err)
+			longest = len(cursor)
+			if _, err := c.Open(cursor, scope); err != nil {
+				t.Fatalf("%s: a cursor of %d characters was sealed and is not opened: %v", format, longest, err)
 			}
 		}
 		if longest < 8190 || longest > 8192 {
-			t.Errorf("%s: longest token has %d characters, want about 8192", format, longest)
+			t.Errorf("%s: longest cursor has %d characters, want about 8192", format, longest)
 		}
 	}
 }

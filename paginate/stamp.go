@@ -4,7 +4,7 @@ import "time"
 
 // Sort keys of a single table mostly carry a timestamp of fixed width, and a
 // position on an index often carries it twice. Its 24 bytes fit in six, which
-// is what keeps a token short enough for a URL.
+// is what keeps a cursor short enough for a URL.
 const (
 	stampLayout = "2006-01-02T15:04:05.000Z"
 	stampSize   = len(stampLayout)

@@ -15,7 +15,7 @@ import (
 )
 
 // forge is the format written a second time, from its description: it makes
-// authentic tokens with texts that Seal would not write.
+// authentic cursors with texts that Seal would not write.
 func forge(tb testing.TB, first byte, text string, scope []byte) string {
 	tb.Helper()
 	secret, err := base64.StdEncoding.DecodeString(secretA)
@@ -33,8 +33,8 @@ func forge(tb testing.TB, first byte, text string, scope []byte) string {
 		tb.Fatal(err)
 	}
 	nonce := []byte("twelve bytes")
-	token := gcm.Seal(slices.Concat(head, nonce), nonce, []byte(text), slices.Concat(head, scope))
-	return base64.RawURLEncoding.EncodeToString(token)
+	cursor := gcm.Seal(slices.Concat(head, nonce), nonce, []byte(text), slices.Concat(head, scope))
+	return base64.RawURLEncoding.EncodeToString(cursor)
 }
 
 // forgeUnsealed does the same without a key.
@@ -45,7 +45,7 @@ func forgeUnsealed(text string, scope []byte) string {
 	return base64.RawURLEncoding.EncodeToString(slices.Concat(first, []byte(text), sum[:8]))
 }
 
-// issuedAt is the text of a token: its issue time and its values.
+// issuedAt is the text of a cursor: its issue time and its values.
 func issuedAt(issued time.Time, values string) string {
 	return string(binary.BigEndian.AppendUint32(nil, uint32(issued.Unix()))) + values
 }
@@ -53,6 +53,7 @@ func issuedAt(issued time.Time, values string) string {
 const (
 	firstPage      = ('S' - 'A') << 2
 	firstWatermark = firstPage | 1
+	firstProcess   = ('P' - 'A') << 2
 )
 
 func codecA(tb testing.TB) *paginate.Codec {
@@ -72,7 +73,7 @@ var wirePosition = paginate.Position{
 	{Kind: paginate.String, Data: "TX#2024-01-15T10:05:00.000Z#tx-abc"},
 }
 
-// TestFormatIsStable fails when tokens in clients' hands would stop opening.
+// TestFormatIsStable fails when cursors in clients' hands would stop opening.
 func TestFormatIsStable(t *testing.T) {
 	t.Parallel()
 	c := codecA(t)
@@ -80,10 +81,10 @@ func TestFormatIsStable(t *testing.T) {
 	checkOpens(t, c.Watermarks(), forge(t, firstWatermark, issuedAt(epoch, wire), scope), scope, wirePosition)
 	checkOpens(t, c, pinnedToken, scope, wirePosition)
 
-	checkOpens(t, paginate.Unsealed(), forgeUnsealed(issuedAt(time.Now(), wire), scope), scope, wirePosition)
+	checkOpens(t, paginate.Insecure(), forgeUnsealed(issuedAt(time.Now(), wire), scope), scope, wirePosition)
 
 	// The other direction: what Seal writes is what the description says.
-	raw, err := base64.RawURLEncoding.DecodeString(seal(t, paginate.Unsealed(), wirePosition, scope))
+	raw, err := base64.RawURLEncoding.DecodeString(seal(t, paginate.Insecure(), wirePosition, scope))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestFormatIsStable(t *testing.T) {
 const pinnedToken = "SGMNzSnIcHKXbB0wDGn9gen4ln-jToCOl1qgREwbf3xxox_VDBzRGChIRDaXzqGg" +
 	"njJQg1Hx46SpNK44JLWwGltW_TtB5DK2BIDaY-NSZBNkq_Ir9A"
 
-// TestOnlyCanonicalEncodings offers authentic tokens, as a faulty release with
+// TestOnlyCanonicalEncodings offers authentic cursors, as a faulty release with
 // the right key would write them.
 func TestOnlyCanonicalEncodings(t *testing.T) {
 	t.Parallel()
@@ -120,7 +121,7 @@ func TestOnlyCanonicalEncodings(t *testing.T) {
 		"stamp's place in two":     "\x03\x80\x00\x01\x8d\x0c\x94\xe0\xe0",
 		"stamp within a character": "\x0b\x01\x01\x8d\x0c\x94\xe0\xe0é",
 	}
-	c, unsealed, now := codecA(t), paginate.Unsealed(), time.Now()
+	c, unsealed, now := codecA(t), paginate.Insecure(), time.Now()
 	for name, payload := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,7 +135,7 @@ func TestTextTooShortForItsTime(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "a", "abc"} {
 		checkRefused(t, codecA(t), forge(t, firstPage, text, scope), scope, paginate.Malformed)
-		checkRefused(t, paginate.Unsealed(), forgeUnsealed(text, scope), scope, paginate.Malformed)
+		checkRefused(t, paginate.Insecure(), forgeUnsealed(text, scope), scope, paginate.Malformed)
 	}
 }
 
@@ -146,6 +147,8 @@ func TestUnknownFirstBytes(t *testing.T) {
 		switch first {
 		case firstPage:
 			continue
+		case firstProcess, firstProcess | 1:
+			want = paginate.NoSharedKey
 		case firstWatermark:
 			want = paginate.Mismatch
 		}

@@ -9,17 +9,18 @@ import (
 	"time"
 )
 
-// Unsealed returns a codec for development, which needs no key. Its tokens are
-// encoded and checked but not secret: anyone can read the position in them,
-// and anyone who knows this format and the scope can make one. They catch
-// damage, another scope and age (72 hours by the system's clock) as sealed
-// tokens do, and nothing more.
+// Insecure returns a codec for tests and tools that must read positions. Its
+// cursors are encoded and checked, but not sealed. Anyone can read the position in
+// them: the key of the last item, and of an item that a filter dropped if the page
+// ended there. Anyone who knows this format and the scope can make one. Cursors
+// that were damaged, belong to another scope or are older than 72 hours by the
+// system's clock are refused, as sealed ones are.
 //
-// Unsealed tokens begin with U, sealed ones with S, and neither codec opens
-// the other's. A service in production uses [New].
-func Unsealed() *Codec {
+// Unsealed cursors begin with U, sealed ones with S or P, and neither codec opens
+// the other's. A service uses [New].
+func Insecure() *Codec {
 	return &Codec{
-		format: formatUnsealed,
+		format: formatInsecure,
 		ring:   []sealer{{aead: func() cipher.AEAD { return checksum{} }}},
 		ttl:    defaultTTL,
 		now:    time.Now,
