@@ -75,7 +75,9 @@ func sameOutcome(ours, theirs outcome) bool {
 	if ours.err == nil {
 		return reflect.DeepEqual(theirs.value, ours.value) || cmp.Equal(theirs.value, ours.value, exactly)
 	}
-	return sameError(ours.err, theirs.err)
+	// Ours names the attribute, and wraps theirs.
+	e, ok := ours.err.(*codec.Error) //nolint:errorlint // it must be the outermost
+	return ok && sameError(e.Err, theirs.err)
 }
 
 // sameError reports whether two errors have the same text and the same types all

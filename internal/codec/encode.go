@@ -2,15 +2,27 @@ package codec
 
 import (
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Encode makes an attribute value of a Go value, as attributevalue's Encode
-// does. The attributes of a struct share memory.
+// does. The attributes of a struct share memory. Its error is an [Error].
 func Encode(v any) (types.AttributeValue, error) {
+	attribute, err := encode(v)
+	if err != nil {
+		e := notEncoded("", reflect.TypeOf(v), err)
+		e.Path = strings.TrimPrefix(e.Path, ".")
+		return nil, e
+	}
+	return attribute, nil
+}
+
+func encode(v any) (types.AttributeValue, error) {
 	value := reflect.ValueOf(v)
 	if value.Kind() == reflect.Pointer {
 		value = value.Elem()
@@ -18,12 +30,15 @@ func Encode(v any) (types.AttributeValue, error) {
 	if !value.IsValid() {
 		return encodeForeign(v)
 	}
-	if p := planOf(value.Type()); p.shape == structure && !p.marshaled {
+	switch p := planOf(value.Type()); {
+	case p.shape == structure, p.shape == dictionary && !value.IsNil():
 		e := itemEncoder{
 			texts:   make([]types.AttributeValueMemberS, 0, p.strings),
 			numbers: make([]types.AttributeValueMemberN, 0, p.numbers),
 		}
-		return e.structure(p, value)
+		if attribute, done, err := e.value(p, value, options{}); done || err != nil {
+			return attribute, err
+		}
 	}
 	return encodeForeign(v)
 }
@@ -33,6 +48,7 @@ func Encode(v any) (types.AttributeValue, error) {
 type itemEncoder struct {
 	texts   []types.AttributeValueMemberS
 	numbers []types.AttributeValueMemberN
+	level   int // of the map or list that is being made, from 1
 }
 
 const (
@@ -65,6 +81,10 @@ func (e *itemEncoder) number(n string, o options) types.AttributeValue {
 
 // structure makes a map of a struct.
 func (e *itemEncoder) structure(p *plan, v reflect.Value) (types.AttributeValue, error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.leave()
 	m := make(map[string]types.AttributeValue, len(p.fields)+added)
 	for i := range p.fields {
 		f := &p.fields[i]
@@ -77,7 +97,7 @@ func (e *itemEncoder) structure(p *plan, v reflect.Value) (types.AttributeValue,
 			attribute, err = f.take(value)
 		}
 		if err != nil {
-			return nil, err
+			return nil, notEncoded("."+f.name, f.plan.typ, err)
 		}
 		if attribute != nil {
 			m[f.name] = attribute
@@ -182,12 +202,19 @@ func (e *itemEncoder) list(p *plan, v reflect.Value) (attribute types.AttributeV
 	if p.typ == bytesListType {
 		return nil, false, nil // a set
 	}
+	if err := e.enter(); err != nil {
+		return nil, false, err
+	}
+	defer e.leave()
 	elem := planOf(p.typ.Elem())
 	l := make([]types.AttributeValue, 0, v.Len())
 	for i := range v.Len() {
 		attribute, done, err := e.value(elem, v.Index(i), options{})
-		if !done || err != nil {
-			return nil, done, err
+		if err != nil {
+			return nil, false, notEncoded(at(i), elem.typ, err)
+		}
+		if !done {
+			return nil, false, nil
 		}
 		l = append(l, attribute)
 	}
@@ -198,6 +225,10 @@ func (e *itemEncoder) dictionary(p *plan, v reflect.Value) (attribute types.Attr
 	if p.typ.Key().NumMethod() > 0 {
 		return nil, false, nil // it may have a String method
 	}
+	if err := e.enter(); err != nil {
+		return nil, false, err
+	}
+	defer e.leave()
 	m := make(map[string]types.AttributeValue, v.Len())
 	for each := v.MapRange(); each.Next(); {
 		name := each.Key().String()
@@ -205,13 +236,27 @@ func (e *itemEncoder) dictionary(p *plan, v reflect.Value) (attribute types.Attr
 			return nil, false, nil
 		}
 		attribute, done, err := e.value(p.elem, each.Value(), options{})
-		if !done || err != nil {
-			return nil, done, err
+		if err != nil {
+			return nil, false, notEncoded("."+name, p.elem.typ, err)
+		}
+		if !done {
+			return nil, false, nil
 		}
 		m[name] = attribute
 	}
 	return &types.AttributeValueMemberM{Value: m}, true, nil
 }
+
+// enter begins a map or list.
+func (e *itemEncoder) enter() error {
+	if e.level > maxLevels {
+		return &Error{Problem: errLevels.Error(), Err: errLevels}
+	}
+	e.level++
+	return nil
+}
+
+func (e *itemEncoder) leave() { e.level-- }
 
 // in returns the field of a struct, of which v is one; false if an embedded
 // struct on the way to it is nil.
@@ -243,4 +288,53 @@ func (f *field) take(v reflect.Value) (types.AttributeValue, error) {
 		return nil, err
 	}
 	return made.(*types.AttributeValueMemberM).Value[aloneName], nil
+}
+
+// Made is an item that was made for one op. The op takes it as it is, and adds
+// nothing that is not in it.
+type Made struct {
+	Item map[string]types.AttributeValue
+	// Err is why there is no item.
+	Err error
+}
+
+// Attributes returns the names of the attributes that values of a type have,
+// sorted. known is false for types that are not structs, and for those that make
+// their attributes themselves.
+func Attributes(t reflect.Type) (names []string, known bool) {
+	p := planOf(t)
+	if p.shape != structure || p.marshaled {
+		return nil, false
+	}
+	for _, f := range p.fields {
+		names = append(names, f.name)
+	}
+	slices.Sort(names)
+	return names, true
+}
+
+// Field returns the index of the struct field that an attribute belongs to, as
+// [reflect.Value.FieldByIndex] takes it. It knows fields that are strings or
+// integers, without options, and not behind a pointer.
+func Field(t reflect.Type, attribute string) (index []int, ok bool) {
+	p := planOf(t)
+	if p.shape != structure || p.marshaled {
+		return nil, false
+	}
+	i, ok := p.byName[attribute]
+	if !ok {
+		return nil, false
+	}
+	f := p.fields[i]
+	switch f.plan.shape {
+	case text, integer, unsigned:
+	default:
+		return nil, false
+	}
+	for i := range f.index[:len(f.index)-1] {
+		if t.FieldByIndex(f.index[:i+1]).Type.Kind() == reflect.Pointer {
+			return nil, false
+		}
+	}
+	return f.index, !f.plan.marshaled && !f.plan.numeric && !f.asText
 }

@@ -20,10 +20,24 @@ var (
 // value.
 var ErrPanic = errors.New("panic")
 
-// Decode is attributevalue's Decode. Some types, such as one with an embedded
-// pointer to an unexported struct, make it panic when an item has the attribute;
-// this is an error here.
-func Decode(value types.AttributeValue, v any) (err error) {
+// Decode is attributevalue's Decode, with an [Error] that says what does not
+// decode.
+func Decode(value types.AttributeValue, v any) error {
+	err := decodeForeign(value, v)
+	t := reflect.TypeOf(v)
+	if err == nil || t == nil || t.Kind() != reflect.Pointer {
+		return err
+	}
+	if item, ok := value.(*types.AttributeValueMemberM); ok {
+		return planOf(t.Elem()).notDecoded(item.Value, err)
+	}
+	return planOf(t.Elem()).located(value, err)
+}
+
+// decodeForeign is attributevalue's Decode. Some types, such as one with an
+// embedded pointer to an unexported struct, make it panic when an item has the
+// attribute; this is an error here.
+func decodeForeign(value types.AttributeValue, v any) (err error) {
 	defer recovered(v, &err)
 	return decoder.Decode(value, v)
 }
@@ -46,10 +60,10 @@ func (f *field) give(value types.AttributeValue, v reflect.Value) error {
 	// but it does on what it is given a pointer to.
 	named := f.plan.typ.Name() != "" || f.plan.typ.Kind() != reflect.Struct
 	if named && f.options == (options{}) {
-		return Decode(value, v.Addr().Interface())
+		return decodeForeign(value, v.Addr().Interface())
 	}
 	alone := reflect.New(f.alone)
-	err := Decode(&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{aloneName: value}}, alone.Interface())
+	err := decodeForeign(&types.AttributeValueMemberM{Value: map[string]types.AttributeValue{aloneName: value}}, alone.Interface())
 	v.Set(alone.Elem().Field(0))
 	return err
 }

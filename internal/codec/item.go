@@ -55,7 +55,7 @@ func (d *Decoder) Decode(r *Reader, v reflect.Value) (refusal error, ok bool) { 
 		case fits:
 			return nil, true
 		case refused:
-			return r.err, true
+			return d.refusal(r, from), true
 		}
 		return nil, false
 	}
@@ -83,7 +83,10 @@ func (d *Decoder) other(r *Reader, v reflect.Value) (refusal error, ok bool) { /
 	}
 	r.pos, r.depth = from, depth
 	if verdict == refused {
-		return r.err, r.IgnoreItem()
+		if !r.IgnoreItem() {
+			return nil, false
+		}
+		return d.refusal(r, from), true
 	}
 	m, ok := r.item()
 	switch {
@@ -95,6 +98,15 @@ func (d *Decoder) other(r *Reader, v reflect.Value) (refusal error, ok bool) { /
 	}
 	v.SetZero()
 	return Decode(&types.AttributeValueMemberM{Value: m}, v.Addr().Interface()), true
+}
+
+// refusal returns why attributevalue refuses the item that was read last and
+// starts at from.
+func (d *Decoder) refusal(r *Reader, from int) error {
+	if m, ok := NewReader(r.data[from:r.pos]).item(); ok {
+		return d.plan.notDecoded(m, r.err)
+	}
+	return r.err
 }
 
 // watch reads an item for what is watched alone.
