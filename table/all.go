@@ -8,15 +8,15 @@ import (
 // All reads a query from beginning to end, request by request as it is ranged
 // over, Query.Limit items at most.
 //
-// An error is yielded once, last, beside a zero item: a loop that does not look
-// at it takes a failure for the end of the data. Bind it, or use [Collect].
+// An error is yielded once, last, with a zero item. A loop that ignores it cannot
+// tell a failure from the end of the data: bind it, or use [Collect].
 // Breaking off sends no further request. Ranging a second time reads again from
-// the start.
+// the start. Each request has the budget of a call, see [Options].MaxAttempts.
 func All[T any](ctx context.Context, t *Table, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		if err := all(ctx, t, q, yield); err != nil {
 			var zero T
-			yield(zero, t.queryError("All", q, err))
+			yield(zero, t.readError("All", q.Index, q.PK, err))
 		}
 	}
 }
@@ -28,11 +28,11 @@ func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) boo
 		return err
 	}
 	var values []T
-	for given := 0; !r.done; {
+	for left := q.Limit; !r.done; {
 		var failed error
-		values, failed = next(ctx, r, max(q.Limit-given, 0), values[:0])
+		values, failed = next(ctx, r, left, values[:0])
 		for _, v := range values {
-			if err := ctx.Err(); err != nil {
+			if err := ended(ctx); err != nil {
 				return err
 			}
 			if !yield(v, nil) {
@@ -42,8 +42,10 @@ func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) boo
 		if failed != nil {
 			return failed
 		}
-		if given += len(values); given == q.Limit {
-			return nil
+		if q.Limit > 0 {
+			if left -= len(values); left == 0 {
+				return nil
+			}
 		}
 	}
 	return nil

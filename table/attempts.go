@@ -3,8 +3,7 @@ package table
 import (
 	"context"
 	"errors"
-	"io"
-	"math/rand/v2"
+	"fmt"
 	"net"
 	"time"
 
@@ -14,30 +13,44 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// attempts watches what becomes of the attempts that the SDK makes of one
-// write. The SDK itself returns the error of the last attempt only, and with it
-// alone nobody can tell whether an earlier one was carried out.
+// attempts watches the attempts that the SDK makes for one request, and bounds
+// them by a budget. The SDK itself returns the error of the last attempt only,
+// which does not tell whether an earlier one took effect.
 //
 // It is used by one call at a time.
 type attempts struct {
-	// failed counts attempts that ended with an error.
-	failed int
-	// unsettled is set once an attempt ended without telling whether it was
-	// carried out.
-	unsettled bool
-	// once forbids the SDK to repeat an attempt that may have been carried out.
+	*budget
+	// own is the budget of a request that shares none.
+	own budget
+	// errors counts attempts that ended with an error.
+	errors int
+	// unsettled is set once an attempt ended without telling whether it took
+	// effect, and silent once DynamoDB itself has not responded to one, so that
+	// it may still be in flight.
+	unsettled, silent bool
+	// once forbids the SDK to repeat an attempt that may have taken effect.
 	once bool
 	// watching is set once the SDK's client has taken the option.
 	watching bool
 }
 
-// unknown reports whether the write that ended with err may have been carried
-// out.
-func (a *attempts) unknown(err error) bool {
-	if a.watching {
-		return a.unsettled
+func (t *Table) attempts(ctx context.Context) *attempts {
+	a := &attempts{}
+	if shared, ok := ctx.Value(budgetKey{}).(*budget); ok {
+		a.budget = shared
+	} else {
+		a.own.start(t.options)
+		a.budget = &a.own
 	}
-	return !settled(err)
+	return a
+}
+
+// outcome marks an error after which nobody knows what happened.
+func (a *attempts) outcome(err error) error {
+	if a.unsettled || !a.watching && !settled(err) {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return err
 }
 
 // watch is an option for a call of the SDK.
@@ -61,13 +74,23 @@ type watchedRetryer struct {
 
 // IsErrorRetryable is asked by the SDK after each failed attempt.
 func (r *watchedRetryer) IsErrorRetryable(err error) bool {
-	r.attempts.failed++
-	if settled(err) {
-		return r.RetryerV2.IsErrorRetryable(err)
+	a := r.attempts
+	a.errors++
+	if !settled(err) {
+		a.unsettled = true
+		a.silent = a.silent || !responded(err)
+		if a.once {
+			return false
+		}
 	}
-	r.attempts.unsettled = true
-	// To the SDK an answer that breaks off in the middle is none to retry.
-	return !r.attempts.once && (errors.Is(err, io.ErrUnexpectedEOF) || r.RetryerV2.IsErrorRetryable(err))
+	// The SDK does not repeat requests whose response cannot be read.
+	return (r.RetryerV2.IsErrorRetryable(err) || garbled(err)) && a.fail(false)
+}
+
+// RetryDelay is the client's, within the budget's time.
+func (r *watchedRetryer) RetryDelay(attempt int, cause error) (time.Duration, error) {
+	delay, err := r.RetryerV2.RetryDelay(attempt, cause)
+	return r.attempts.cut(delay), err
 }
 
 // plainRetryer makes a RetryerV2 of a Retryer as the SDK itself does.
@@ -80,52 +103,62 @@ func (r plainRetryer) GetAttemptToken(context.Context) (func(error) error, error
 // settled reports whether err proves that the request changed nothing in the
 // table.
 func settled(err error) bool {
-	var api smithy.APIError
-	var response *smithyhttp.ResponseError
-	var sent *smithyhttp.RequestSendError
-	var unread *smithy.DeserializationError
 	var connection *net.OpError
+	var operation *smithy.OperationError
+	api, status := response(err)
 	switch {
-	case errors.As(err, &api):
-		// A refusal by DynamoDB settles it, a failure of DynamoDB does not. In
-		// progress means that an earlier attempt is being carried out.
-		if api.ErrorCode() == "TransactionInProgressException" {
-			return false
-		}
-		if errors.As(err, &response) {
-			return response.HTTPStatusCode() < 500
-		}
+	case api != nil && api.ErrorCode() == codeInProgress:
+		return false // an earlier attempt may still take effect
+	case status != 0:
+		// A refusal settles it, a failure and an unreadable success do not. Nor
+		// does the timeout of a proxy.
+		return status >= 300 && status < 500 && status != statusRequestTimeout
+	case api != nil:
 		return api.ErrorFault() == smithy.FaultClient
 	case errors.As(err, &connection) && connection.Op == "dial":
 		return true
+	case errors.As(err, &operation) && operation.Service() != dynamodb.ServiceID:
+		return true // no credentials, for example
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return false
-	case errors.As(err, &sent), errors.As(err, &response), errors.As(err, &unread):
+	case errors.As(err, new(*smithyhttp.RequestSendError)), errors.As(err, new(*smithy.DeserializationError)):
 		return false
 	}
 	// What is left comes from the SDK's own preparations if it is an error of
 	// the SDK, and from an unknown client otherwise.
-	var operation *smithy.OperationError
-	return errors.As(err, &operation)
+	return operation != nil
 }
 
-// Backoff between requests that were refused for passing reasons: full jitter
-// over an exponentially growing span. AWS: "Exponential Backoff And Jitter",
-// AWS Architecture Blog.
+// response returns the error that DynamoDB responded with, nil if it cannot be
+// read, and the HTTP status of the response, 0 without one.
+func response(err error) (api smithy.APIError, status int) {
+	if errors.As(err, &api) && api.ErrorCode() == codeUnreadable {
+		api = nil
+	}
+	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
+		status = r.HTTPStatusCode()
+	}
+	return api, status
+}
+
 const (
-	firstDelay = 25 * time.Millisecond
-	maxDelay   = 1 * time.Second
+	codeInProgress = "TransactionInProgressException"
+	// codeUnreadable is what the SDK calls an error without a code.
+	codeUnreadable = "UnknownError"
+
+	statusRequestTimeout  = 408
+	statusTooManyRequests = 429
 )
 
-// wait sleeps before the next attempt, after attempt failed ones.
-func wait(ctx context.Context, attempt int) error {
-	span := min(firstDelay<<min(attempt-1, 10), maxDelay)
-	timer := time.NewTimer(rand.N(span) + 1)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+// responded reports whether err is DynamoDB's own response.
+func responded(err error) bool {
+	api, _ := response(err)
+	return api != nil
+}
+
+// garbled reports whether there was a response that cannot be read, as those of
+// proxies, or one that ended early.
+func garbled(err error) bool {
+	api, status := response(err)
+	return api == nil && (status != 0 || errors.As(err, new(*smithy.DeserializationError)))
 }

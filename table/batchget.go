@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -18,7 +17,7 @@ const (
 	// AWS: BatchGetItem and BatchWriteItem, Amazon DynamoDB API Reference.
 	maxBatchGet   = 100
 	maxBatchWrite = 25
-	// batchParallel bounds the requests of one batch that are under way.
+	// batchParallel bounds the requests of one batch that are in flight.
 	batchParallel = 8
 )
 
@@ -44,9 +43,10 @@ func (e *BatchError) Unwrap() error { return e.Err }
 // that are missing or expired. A key that is given twice is read once and
 // returned twice.
 //
-// Keys that DynamoDB leaves out for lack of capacity are asked for again, with
-// growing delays, at most Options.MaxAttempts times; then the error holds a
-// [*BatchError], and nothing is returned beside it.
+// Each request has the budget of a call, see [Options].MaxAttempts: keys that
+// DynamoDB leaves unprocessed are requested again, with growing delays, up to 10
+// times in a row without progress, 80 times in all, for 30 seconds. Then the
+// error holds a [*BatchError], and no items are returned.
 func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T, absent []keys.Key, err error) {
 	fail := func(err error) error {
 		return &Error{Op: "BatchGet", Table: t.schema.Name, Err: explain(err)}
@@ -88,7 +88,7 @@ func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T, a
 	return found, absent, nil
 }
 
-// answer is what a batch has for a key.
+// answer is the result of a batch for a key.
 type answer[T any] struct {
 	key   keys.Key
 	value T
@@ -109,15 +109,15 @@ func batchGet[T any](ctx context.Context, t *Table, ks []keys.Key, got func([]an
 	rows := newRows[T](t, t.keyAttributes()...)
 	rows.begin = func() { answers = make([]answer[T], 0, len(want.Keys)) }
 	rows.take = func(_ int, err error) bool {
-		answers = append(answers, answer[T]{t.keyOf(rows.position()), rows.value, err})
+		answers = append(answers, answer[T]{t.KeyOf("", rows.position()), rows.value, err})
 		return true
 	}
-	for attempt := 1; ; attempt++ {
+	for b := t.budget(ctx); ; {
 		in := &dynamodb.BatchGetItemInput{
 			RequestItems:           map[string]types.KeysAndAttributes{t.schema.Name: want},
 			ReturnConsumedCapacity: t.returnCapacity(),
 		}
-		out, err := receive(ctx, t, request{operation: "BatchGetItem"}, t.client.BatchGetItem, in,
+		out, err := receive(ctx, t, request{operation: "BatchGetItem", attempts: &attempts{budget: b}}, t.client.BatchGetItem, in,
 			func(out *dynamodb.BatchGetItemOutput) float64 { return capacities(out.ConsumedCapacity) },
 			rows, func(out *dynamodb.BatchGetItemOutput) []map[string]types.AttributeValue {
 				return out.Responses[t.schema.Name]
@@ -128,24 +128,28 @@ func batchGet[T any](ctx context.Context, t *Table, ks []keys.Key, got func([]an
 		got(answers)
 		before := len(want.Keys)
 		want.Keys = out.UnprocessedKeys[t.schema.Name].Keys
-		switch {
-		case len(want.Keys) == 0:
+		if len(want.Keys) == 0 {
 			return nil, nil
-		case len(want.Keys) < before:
-			attempt = 1 // it is getting on
-		case attempt >= t.options.MaxAttempts:
-			return t.keysOf(want.Keys), fmt.Errorf("%w: left unprocessed %d times", ErrThrottled, attempt)
 		}
-		if err := wait(ctx, attempt); err != nil {
+		if err := b.unprocessed(ctx, before, len(want.Keys)); err != nil {
 			return t.keysOf(want.Keys), err
 		}
 	}
 }
 
+// unprocessed waits before a batch is sent again of which left entries of asked
+// were not processed.
+func (b *budget) unprocessed(ctx context.Context, asked, left int) error {
+	if b.fail(left < asked) {
+		return b.wait(ctx)
+	}
+	return fmt.Errorf("%w: left unprocessed %d times", ErrThrottled, b.failures())
+}
+
 func (t *Table) keysOf(items []map[string]types.AttributeValue) []keys.Key {
 	ks := make([]keys.Key, len(items))
 	for i, item := range items {
-		ks[i] = t.keyOf(item)
+		ks[i] = t.KeyOf("", item)
 	}
 	return ks
 }
@@ -181,7 +185,7 @@ func inChunks(ctx context.Context, ks []keys.Key, size int, do func(context.Cont
 			mu.Lock()
 			defer mu.Unlock()
 			failed.Remaining = append(failed.Remaining, remaining...)
-			failed.Err = errors.Join(failed.Err, explain(err))
+			failed.Err = join(failed.Err, explain(err))
 		})
 	}
 	group.Wait()

@@ -16,8 +16,9 @@ import (
 // remains. Ops of another kind and two ops on one item are refused before
 // anything is sent.
 //
-// What DynamoDB leaves out for lack of capacity is sent again, with growing
-// delays, at most Options.MaxAttempts times in a row without progress.
+// Each request has the budget of a call, see [Options].MaxAttempts: writes that
+// DynamoDB leaves unprocessed are sent again, with growing delays, up to 10 times
+// in a row without progress, 80 times in all, for 30 seconds.
 func (t *Table) BatchWrite(ctx context.Context, ops ...Op) error {
 	if err := t.batchWrite(ctx, ops); err != nil {
 		return &Error{Op: "BatchWrite", Table: t.schema.Name, Err: explain(err)}
@@ -58,14 +59,14 @@ func (t *Table) batchWrite(ctx context.Context, ops []Op) error {
 }
 
 // batchWriteChunk sends up to 25 writes and returns the keys of those that are
-// not known to have been carried out.
+// not known to have taken effect.
 func (t *Table) batchWriteChunk(ctx context.Context, want []types.WriteRequest) ([]keys.Key, error) {
-	for attempt := 1; ; attempt++ {
+	for b := t.budget(ctx); ; {
 		in := &dynamodb.BatchWriteItemInput{
 			RequestItems:           map[string][]types.WriteRequest{t.schema.Name: want},
 			ReturnConsumedCapacity: t.returnCapacity(),
 		}
-		tries := &attempts{}
+		tries := &attempts{budget: b}
 		out, err := send(ctx, t, &request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in,
 			func(out *dynamodb.BatchWriteItemOutput) float64 { return capacities(out.ConsumedCapacity) })
 		if err != nil {
@@ -73,15 +74,10 @@ func (t *Table) batchWriteChunk(ctx context.Context, want []types.WriteRequest) 
 		}
 		before := len(want)
 		want = out.UnprocessedItems[t.schema.Name]
-		switch {
-		case len(want) == 0:
+		if len(want) == 0 {
 			return nil, nil
-		case len(want) < before:
-			attempt = 1 // it is getting on
-		case attempt >= t.options.MaxAttempts:
-			return t.writtenKeys(want), fmt.Errorf("%w: left unprocessed %d times", ErrThrottled, attempt)
 		}
-		if err := wait(ctx, attempt); err != nil {
+		if err := b.unprocessed(ctx, before, len(want)); err != nil {
 			return t.writtenKeys(want), err
 		}
 	}
@@ -92,9 +88,9 @@ func (t *Table) writtenKeys(requests []types.WriteRequest) []keys.Key {
 	for i, r := range requests {
 		switch {
 		case r.PutRequest != nil:
-			ks[i] = t.keyOf(r.PutRequest.Item)
+			ks[i] = t.KeyOf("", r.PutRequest.Item)
 		case r.DeleteRequest != nil:
-			ks[i] = t.keyOf(r.DeleteRequest.Key)
+			ks[i] = t.KeyOf("", r.DeleteRequest.Key)
 		}
 	}
 	return ks

@@ -2,12 +2,10 @@ package table
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -77,66 +75,3 @@ func appendSet(b []byte, elements []string) []byte {
 	}
 	return b
 }
-
-// canonicalNumber writes a decimal number as its significant digits and its
-// exponent. What is no number stays as it is.
-func canonicalNumber(s string) string {
-	negative, digits, exponent, ok := parseNumber(s)
-	switch {
-	case !ok:
-		return s
-	case digits == "":
-		return "0"
-	case negative:
-		return "-" + digits + "e" + strconv.Itoa(exponent)
-	}
-	return digits + "e" + strconv.Itoa(exponent)
-}
-
-// compareNumbers compares two decimal numbers.
-func compareNumbers(a, b string) int {
-	negativeA, digitsA, exponentA, _ := parseNumber(a)
-	negativeB, digitsB, exponentB, _ := parseNumber(b)
-	signA, signB := sign(negativeA, digitsA), sign(negativeB, digitsB)
-	if signA != signB || signA == 0 {
-		return cmp.Compare(signA, signB)
-	}
-	// Digits begin with one that is not zero: they compare like text.
-	return signA * cmp.Or(cmp.Compare(exponentA, exponentB), cmp.Compare(digitsA, digitsB))
-}
-
-func sign(negative bool, digits string) int {
-	switch {
-	case digits == "":
-		return 0
-	case negative:
-		return -1
-	}
-	return 1
-}
-
-// parseNumber takes a decimal number apart: the number is 0.digits times ten to
-// the power of exponent, and digits neither begins nor ends with a zero.
-func parseNumber(s string) (negative bool, digits string, exponent int, ok bool) {
-	mantissa := s
-	if e := strings.IndexAny(s, "eE"); e >= 0 {
-		n, err := strconv.Atoi(s[e+1:])
-		if err != nil {
-			return false, "", 0, false
-		}
-		mantissa, exponent = s[:e], n
-	}
-	mantissa = strings.TrimPrefix(mantissa, "+")
-	mantissa, negative = strings.CutPrefix(mantissa, "-")
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	digits = whole + fraction
-	if digits == "" || strings.ContainsFunc(digits, notDigit) {
-		return false, "", 0, false
-	}
-	exponent += len(whole)
-	significant := strings.TrimLeft(digits, "0")
-	exponent -= len(digits) - len(significant)
-	return negative, strings.TrimRight(significant, "0"), exponent, true
-}
-
-func notDigit(r rune) bool { return r < '0' || r > '9' }

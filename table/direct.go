@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -48,22 +49,26 @@ func receive[In, Out any](
 
 // direct is a protocol of the SDK that writes requests, and takes the items out
 // of responses. What is left of a response, errors, and what is not as expected,
-// is for the client's own protocol. So is everything if it is off.
+// is for the client's own protocol. So is everything if it is off, except that
+// an empty response is refused.
 type direct struct {
 	smithyhttp.ClientProtocol
-	r   *request
-	off bool
+	r    *request
+	off  bool
+	body limited
 }
 
 // protocol is the only one whose responses direct can read. AWS: "AWS JSON 1.0
 // protocol", Smithy documentation.
 var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
 
-// direct is an option for a call of the SDK's client. Wrappers are not given it:
+// direct is an option for a call of the SDK's client. It is off for wrappers:
 // they may want to see the items.
 func (t *Table) direct(r *request) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) {
-		o.Protocol = &direct{o.Protocol, r, t.options.SDKDecoding || o.Protocol.ID() != protocol}
+		if o.Protocol != nil && o.Protocol.ID() == protocol {
+			o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, off: t.options.SDKDecoding || !t.ownClient}
+		}
 	}
 }
 
@@ -102,7 +107,9 @@ func (d *direct) DeserializeResponse(
 	response *smithyhttp.Response, out smithy.Deserializable,
 ) error {
 	d.r.taken = false
-	if d.off || d.r.into == nil || response.StatusCode < 200 || response.StatusCode >= 300 {
+	d.body = limited{response.Body, maxResponse(op.ID().Name)}
+	response.Body = &d.body // which stays: the SDK drains the body before it closes it
+	if response.StatusCode < 200 || response.StatusCode >= 300 {
 		return d.read(ctx, op, errors, response, out)
 	}
 	body := buffers.Get().(*bytes.Buffer)
@@ -115,16 +122,22 @@ func (d *direct) DeserializeResponse(
 	if _, err := body.ReadFrom(response.Body); err != nil {
 		return &smithy.DeserializationError{Err: err}
 	}
-	d.r.into.restart(0)
 	left := body.Bytes()
-	s := split{in: codec.NewReader(left), into: d.r.into}
-	if s.response(op.ID().Name) {
-		d.r.taken = true
-		left = s.left
+	if len(left) == 0 {
+		// DynamoDB always sends an object. To the SDK, nothing is an item not
+		// found or a write that succeeded.
+		return &smithy.DeserializationError{Err: io.ErrUnexpectedEOF}
 	}
-	// The SDK closes the body that it has sent for.
-	defer func(sent io.ReadCloser) { response.Body = sent }(response.Body)
+	if !d.off && d.r.into != nil {
+		d.r.into.restart(0)
+		s := split{in: codec.NewReader(left), into: d.r.into}
+		if s.response(op.ID().Name) {
+			d.r.taken = true
+			left = s.left
+		}
+	}
 	response.Body = io.NopCloser(bytes.NewReader(left))
+	defer func() { response.Body = &d.body }()
 	return d.read(ctx, op, errors, response, out)
 }
 
@@ -140,6 +153,45 @@ func (d *direct) read(
 		}
 	}()
 	return d.ClientProtocol.DeserializeResponse(ctx, op, errors, response, out)
+}
+
+// maxResponse returns the greatest size of an operation's response. It is the
+// size of the items that DynamoDB returns at most, times the greatest number of
+// bytes in JSON for one of theirs. The number 1e-130 counts 2 bytes, and takes
+// 135 in a set, since it is written in full.
+//
+// AWS: BatchGetItem, TransactGetItems, Query and Scan, Amazon DynamoDB API
+// Reference.
+func maxResponse(operation string) int64 {
+	const inJSON, others = 68, 1 << 20
+	items := 16 << 20 // BatchGetItem, and the unprocessed items of BatchWriteItem
+	switch operation {
+	case "GetItem", "PutItem", "UpdateItem", "DeleteItem":
+		items = maxItemSize
+	case "Query", "Scan":
+		items = 1 << 20
+	case "TransactGetItems":
+		items = maxTransactionSize
+	}
+	return others + inJSON*int64(items)
+}
+
+// errResponseSize is the error of a response that DynamoDB cannot send.
+var errResponseSize = errors.New("the response is larger than DynamoDB can send")
+
+// limited is the body of a response. Reading more than left bytes fails.
+type limited struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read reads from the body.
+func (l *limited) Read(p []byte) (n int, err error) {
+	n, err = l.ReadCloser.Read(p[:min(int64(len(p)), l.left+1)])
+	if l.left -= int64(n); l.left < 0 {
+		return 0, errResponseSize
+	}
+	return n, err
 }
 
 // buffers and writers hold the bodies of responses and of requests for use

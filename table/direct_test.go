@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -160,7 +161,7 @@ func (a answer) table(tb testing.TB, ttl string, sdkDecoding bool) *table.Table 
 		Region: "eu-west-1", HTTPClient: a, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 		BaseEndpoint: aws.String("http://127.0.0.1:1"), DisableValidateResponseChecksum: true,
 	})
-	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, SDKDecoding: sdkDecoding})
+	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, SDKDecoding: sdkDecoding, MaxAttempts: 1})
 	must(tb, err)
 	return tbl
 }
@@ -174,6 +175,82 @@ func TestNothingExpires(t *testing.T) {
 		got, err := table.Get[account](t.Context(), tbl, user)
 		must(t, err)
 		equal(t, fmt.Sprintf("SDKDecoding %v", sdkDecoding), got, account{N: 7})
+	}
+}
+
+// endless is an HTTP client whose responses begin like those of DynamoDB and do
+// not end.
+type endless struct {
+	status int
+	read   atomic.Int64
+}
+
+func (e *endless) Do(*http.Request) (*http.Response, error) {
+	return &http.Response{
+		StatusCode: e.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, ContentLength: -1,
+		Body: io.NopCloser(io.MultiReader(strings.NewReader(`{"Item":{"a":{"S":"`), e)),
+	}, nil
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	e.read.Add(int64(len(p)))
+	return len(p), nil
+}
+
+// TestEndlessResponse shows that a response is read to a bound, whoever decodes
+// it, and that a write with one is not said to have failed.
+func TestEndlessResponse(t *testing.T) {
+	t.Parallel()
+	const item, page = 30 << 20, 75 << 20
+	for name, tt := range map[string]struct {
+		call    func(context.Context, *table.Table) error
+		most    int64
+		unknown bool
+	}{
+		"Get":    {func(ctx context.Context, tbl *table.Table) error { return get(ctx, tbl, user) }, item, false},
+		"Put":    {func(ctx context.Context, tbl *table.Table) error { return tbl.Do(ctx, table.Put(user, nil)) }, item, true},
+		"Delete": {func(ctx context.Context, tbl *table.Table) error { return tbl.Do(ctx, table.Delete(user)) }, item, true},
+		"QueryPage": {func(ctx context.Context, tbl *table.Table) error {
+			return second(table.QueryPage[account](ctx, tbl, table.Query{PK: "A"}))
+		}, page, false},
+	} {
+		for _, status := range []int{http.StatusOK, http.StatusInternalServerError} {
+			for _, sdkDecoding := range []bool{false, true} {
+				e := &endless{status: status}
+				client := dynamodb.New(dynamodb.Options{
+					Region: "eu-west-1", HTTPClient: e, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
+					BaseEndpoint: aws.String("http://127.0.0.1:1"),
+				})
+				tbl, err := table.New(client, appCore(), &table.Options{SDKDecoding: sdkDecoding})
+				must(t, err)
+				err = tt.call(t.Context(), tbl)
+				if _, unread := errors.AsType[*smithy.DeserializationError](err); !unread || errors.Is(err, table.ErrOutcomeUnknown) != tt.unknown {
+					t.Errorf("%s, status %d, SDKDecoding %v: %v", name, status, sdkDecoding, err)
+				}
+				if n := e.read.Load(); n > tt.most {
+					t.Errorf("%s, status %d, SDKDecoding %v: %d bytes were read", name, status, sdkDecoding, n)
+				}
+			}
+		}
+	}
+}
+
+// TestLargestResponse reads the largest item in JSON that DynamoDB can return.
+func TestLargestResponse(t *testing.T) {
+	t.Parallel()
+	element := `{"N":"0.` + strings.Repeat("0", 129) + `1"},`
+	number := table.Item{"n": num("1e-130")}
+	elements := (400<<10 - 100) / (1 + number.Size() - len("n"))
+	body := `{"Item":{"a":{"L":[` + strings.Repeat(element, elements-1) + strings.TrimSuffix(element, ",") + `]}}}`
+	for _, sdkDecoding := range []bool{false, true} {
+		got, err := table.Get[table.Item](t.Context(), answer{200, []byte(body)}.table(t, "", sdkDecoding), user)
+		must(t, err)
+		if size := got.Size(); size < 400<<10-200 || size > 400<<10 {
+			t.Errorf("the item has %d bytes", size)
+		}
 	}
 }
 

@@ -28,17 +28,28 @@
 // # Errors
 //
 // Errors say which operation failed on which table, and match a sentinel such
-// as [ErrNotFound] with [errors.Is]. What cannot be right is refused before a
-// request is sent. Keys are not part of messages, because they hold personal
-// data; they are fields of [Error] and [OpError]. [Classify] tells a consumer of
-// a queue what to try again and what to drop.
+// as [ErrNotFound] with [errors.Is]. Invalid input is refused before a request is
+// sent. Keys and values are not part of messages, because they hold personal
+// data; keys are fields of [Error] and [OpError]. [Classify] tells a consumer of
+// a queue what to try again and what to put aside.
 //
 // # Retries
 //
-// The SDK repeats requests that were throttled or whose answer was lost. The
-// package repeats what the SDK does not: transactions cancelled for conflicts
-// or lack of capacity, and what batches leave unprocessed. All of it is bounded
-// and ends with the context.
+// The SDK repeats requests that were throttled or whose response was lost: three
+// attempts, by default. The package repeats what the SDK does not: a response
+// that cannot be read, transactions cancelled for conflicts or lack of capacity,
+// and what batches leave unprocessed. [Table.Retry] repeats what a caller has to
+// read again first. All attempts of a call, those of the SDK too, share one
+// budget of requests and time, [Options].MaxAttempts and MaxElapsed:
+//
+//	Get, Do, Transact, TransactGet     10 requests, 30 s
+//	QueryPage, ScanPage, All           10 requests without a response, 30 s, each time
+//	BatchGet, BatchWrite               the same for each 100 keys or 25 writes;
+//	                                   80 requests that do only a part of them
+//	Retry, with all that it runs       10 failures, 80 runs that met newer versions, 30 s
+//
+// Delays are random and grow to a second at most. The end of the context ends
+// every wait; the error then matches the context's error and its cause.
 //
 // # Costs
 //

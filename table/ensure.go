@@ -12,14 +12,25 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// creationTime bounds the wait for a new table when the context has no
-// deadline. On AWS a table takes 5 to 60 seconds.
+// creationTime bounds the wait for a new table, and then for its backups, when
+// the context has no deadline. On AWS a table takes 5 to 60 seconds.
 const creationTime = 5 * time.Minute
 
-// Ensure makes the table exist as the schema says: it creates it if it is
-// missing, waits until it is active, switches TTL on, and then verifies it (see
-// [Schema.Verify]), so a table that was there already and differs is an error
-// and is not altered. It may be called by several processes at once.
+// backupsPause is the time between attempts to turn point-in-time recovery on
+// while DynamoDB still prepares the backups of a new table.
+const backupsPause = time.Second
+
+// Ensure makes the table exist as the schema says. It creates the table if it is
+// missing and waits until it is active. It turns on TTL and point-in-time recovery
+// if the schema has them and they are off. Then it verifies the table as
+// [Schema.Verify] does. It alters nothing else of an existing table: where that
+// differs from the schema, Ensure returns an error. Several processes may call it
+// concurrently.
+//
+// Errors:
+//   - [ErrInvalidSchema], before any request.
+//   - [ErrSchemaMismatch], if the table differs from the schema.
+//   - [*Error] with the SDK's error, if a request fails.
 func (s Schema) Ensure(ctx context.Context, client AdminClient) error {
 	in, err := s.CreateTableInput()
 	if err != nil {
@@ -48,6 +59,9 @@ func (s Schema) Ensure(ctx context.Context, client AdminClient) error {
 	}
 	if err := s.ensureTTL(ctx, client); err != nil {
 		return err
+	}
+	if err := s.ensureRecovery(ctx, client); err != nil {
+		return &Error{Op: "Ensure", Table: s.Name, Err: err}
 	}
 	return s.Verify(ctx, client)
 }
@@ -81,6 +95,51 @@ func (s Schema) ensureTTL(ctx context.Context, client AdminClient) error {
 	}
 }
 
+// ensureRecovery turns point-in-time recovery on. DynamoDB refuses that for a
+// while after it has created a table.
+func (s Schema) ensureRecovery(ctx context.Context, client AdminClient) error {
+	if !s.PointInTimeRecovery {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, creationTime)
+	defer cancel()
+	for failed := false; ; {
+		on, err := liveRecovery(ctx, client, s.Name)
+		if on || err != nil {
+			return err
+		}
+		_, err = client.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
+			TableName: aws.String(s.Name),
+			PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
+				PointInTimeRecoveryEnabled: aws.Bool(true),
+			},
+		})
+		if preparing := (*types.ContinuousBackupsUnavailableException)(nil); errors.As(err, &preparing) {
+			select {
+			case <-time.After(backupsPause):
+				continue
+			case <-ctx.Done():
+				return fmt.Errorf("%w: %w", ctx.Err(), err)
+			}
+		}
+		if err == nil || failed {
+			return err
+		}
+		failed = true // A concurrent process may have turned it on: look again.
+	}
+}
+
+// liveRecovery reports whether point-in-time recovery is on.
+func liveRecovery(ctx context.Context, client AdminClient, name string) (bool, error) {
+	out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(name)})
+	if err != nil {
+		return false, err
+	}
+	d := out.ContinuousBackupsDescription
+	return d != nil && d.PointInTimeRecoveryDescription != nil &&
+		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, nil
+}
+
 // liveTTL returns the table's TTL attribute, "" if TTL is off.
 func liveTTL(ctx context.Context, client AdminClient, name string) (string, error) {
 	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
@@ -95,9 +154,15 @@ func liveTTL(ctx context.Context, client AdminClient, name string) (string, erro
 }
 
 // Verify compares the schema with the live table: key attributes and their
-// types, indexes, their projections, TTL. It returns a [*SchemaError] that
-// lists every difference and matches [ErrSchemaMismatch], or nil. Indexes that
-// the schema does not name are not a difference.
+// types, indexes, their projections, TTL and, where the schema sets them, the
+// stream's view, the billing mode, deletion protection and point-in-time
+// recovery. Indexes that the schema does not name are not a difference. Neither
+// are throughput, table class and tags, which operators change at any time.
+//
+// Errors:
+//   - [ErrInvalidSchema], before any request.
+//   - [ErrSchemaMismatch], as a [*SchemaError] that lists every difference.
+//   - [*Error] with the SDK's error, if a request fails.
 func (s Schema) Verify(ctx context.Context, client AdminClient) error {
 	want, err := s.CreateTableInput()
 	if err != nil {
@@ -111,18 +176,27 @@ func (s Schema) Verify(ctx context.Context, client AdminClient) error {
 		return schemaError(s.Name, fmt.Errorf("%w: %w", ErrSchemaMismatch, err), []string{"the table does not exist"})
 	}
 	if err == nil && out.Table == nil {
-		err = errors.New("the answer describes no table")
+		err = errors.New("the response describes no table")
 	}
 	if err != nil {
 		return &Error{Op: "Verify", Table: s.Name, Err: err}
 	}
-	problems := differences(want, out.Table)
+	problems := append(differences(want, out.Table), s.settingsDifferences(out.Table)...)
 	ttl, err := liveTTL(ctx, client, s.Name)
 	if err != nil {
 		return &Error{Op: "Verify", Table: s.Name, Err: err}
 	}
 	if ttl != s.TTL {
 		problems = append(problems, fmt.Sprintf("TTL: is %s, the schema wants %s", orNone(ttl), orNone(s.TTL)))
+	}
+	if s.PointInTimeRecovery {
+		on, err := liveRecovery(ctx, client, s.Name)
+		if err != nil {
+			return &Error{Op: "Verify", Table: s.Name, Err: err}
+		}
+		if !on {
+			problems = append(problems, "PointInTimeRecovery: is off, the schema wants it on")
+		}
 	}
 	return schemaError(s.Name, ErrSchemaMismatch, problems)
 }
@@ -169,6 +243,34 @@ func differences(want *dynamodb.CreateTableInput, have *types.TableDescription) 
 	}
 	for _, x := range want.LocalSecondaryIndexes {
 		check("local index "+*x.IndexName, layout{keysText(x.KeySchema, wantTypes), projectionText(x.Projection)})
+	}
+	return problems
+}
+
+// settingsDifferences lists where the live table is not operated as the schema
+// says. Settings that the schema leaves zero are not compared.
+func (s Schema) settingsDifferences(have *types.TableDescription) []string {
+	var problems []string
+	if s.Stream != "" {
+		live := "off"
+		if spec := have.StreamSpecification; spec != nil && aws.ToBool(spec.StreamEnabled) {
+			live = string(spec.StreamViewType)
+		}
+		if live != string(s.Stream) {
+			problems = append(problems, fmt.Sprintf("Stream: is %s, the schema wants %s", live, s.Stream))
+		}
+	}
+	if s.BillingMode != "" {
+		live := types.BillingModeProvisioned // of a table that never was on demand
+		if have.BillingModeSummary != nil {
+			live = have.BillingModeSummary.BillingMode
+		}
+		if live != s.BillingMode {
+			problems = append(problems, fmt.Sprintf("BillingMode: is %s, the schema wants %s", live, s.BillingMode))
+		}
+	}
+	if s.DeletionProtection && !aws.ToBool(have.DeletionProtectionEnabled) {
+		problems = append(problems, "DeletionProtection: is off, the schema wants it on")
 	}
 	return problems
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -31,30 +32,30 @@ var (
 	ErrConditionFailed = errors.New("condition failed")
 	// ErrConflict means that another write was faster: a transaction on the
 	// same item, or, as ErrStale, a newer version of it. Nothing was written;
-	// read again and try again.
+	// read again and try again, for example with [Table.Retry].
 	ErrConflict = errors.New("conflict with another write")
 	// ErrStale means that an item is at another version than a write expected:
-	// see [Op.AtVersion]. It matches ErrConflict too, but does not pass as other
-	// conflicts do: the write must be made anew from what is stored now.
+	// see [Op.IfVersion]. It matches ErrConflict too, but does not pass as other
+	// conflicts do: the same write never succeeds, and a new one must be made
+	// from what is stored now.
 	ErrStale = fmt.Errorf("stale version: %w", ErrConflict)
 	// ErrThrottled means that DynamoDB refused for lack of capacity, retries
 	// included. Nothing was written by the refused request.
 	ErrThrottled = errors.New("throttled")
 	// ErrTooLarge means that an item, a transaction or the number of its
-	// operations is over a DynamoDB limit. Nothing was sent.
+	// operations is over a DynamoDB limit. Nothing was written. It is found
+	// before anything is sent, except where an update makes a stored item grow
+	// too large.
 	ErrTooLarge = errors.New("over a size limit")
-	// ErrOutcomeUnknown means that a write may or may not have been carried
-	// out: its answer never came. Read to find out, or repeat the write if
-	// doing it twice does no harm.
+	// ErrOutcomeUnknown means that a write may or may not take effect: an attempt
+	// got no response, and may still be on its way. Read to find out, or repeat
+	// the write if doing it twice does no harm.
 	ErrOutcomeUnknown = errors.New("outcome of the write is unknown")
-	// ErrInvalidQuery means that a query cannot be right as it stands. Nothing
-	// was sent.
+	// ErrInvalidQuery means that a query is invalid. Nothing was sent.
 	ErrInvalidQuery = errors.New("invalid query")
-	// ErrInvalidOp means that a write cannot be right as it stands. Nothing was
-	// sent.
+	// ErrInvalidOp means that a write is invalid. Nothing was sent.
 	ErrInvalidOp = errors.New("invalid operation")
-	// ErrInvalidSchema means that a schema or the options of a table cannot be
-	// right as they stand.
+	// ErrInvalidSchema means that a schema or the options of a table are invalid.
 	ErrInvalidSchema = errors.New("invalid schema")
 	// ErrSchemaMismatch means that the live table is not as the schema says.
 	ErrSchemaMismatch = errors.New("table differs from its schema")
@@ -72,9 +73,14 @@ type Error struct {
 	Name string
 	// Table and Index are where it happened; Index is empty for the table.
 	Table, Index string
-	// Key is the item's key, where the operation is about one item. It is not
-	// part of the message, since keys hold personal data.
+	// Key is the item's key in the table, where the error is about one item: also
+	// of an item that a query has found and that cannot be decoded. A query
+	// that fails as a whole has its partition key here. Keys are not part of the
+	// message, since they hold personal data.
 	Key keys.Key
+	// IndexKey is the key in Index of the item that a query has found, or the
+	// partition key of a query of an index; zero without an index.
+	IndexKey keys.Key
 	// Err is the cause; never nil.
 	Err error
 }
@@ -90,7 +96,8 @@ func (e *Error) Error() string {
 	if e.Index != "" {
 		b.WriteString(", index " + e.Index)
 	}
-	b.WriteString(": " + e.Err.Error())
+	// The SDK joins some errors line by line.
+	b.WriteString(": " + strings.ReplaceAll(e.Err.Error(), "\n", "; "))
 	return b.String()
 }
 
@@ -122,18 +129,67 @@ func (e *SchemaError) Error() string {
 // Unwrap returns Err.
 func (e *SchemaError) Unwrap() error { return e.Err }
 
-// explain puts the sentinel that fits before an error of the SDK.
-func explain(err error) error {
-	var api smithy.APIError
-	if !errors.As(err, &api) {
+// joinedError is several errors in one line.
+type joinedError struct{ errs []error }
+
+// join returns the errors as one, without those that say nothing new. It is nil
+// if all of them are.
+func join(errs ...error) error {
+	var j joinedError
+	for _, err := range errs {
+		known := func(have error) bool { return errors.Is(have, err) || have.Error() == err.Error() }
+		if err != nil && !slices.ContainsFunc(j.errs, known) {
+			j.errs = append(j.errs, err)
+		}
+	}
+	switch len(j.errs) {
+	case 0:
+		return nil
+	case 1:
+		return j.errs[0]
+	}
+	return &j
+}
+
+// Error returns the texts of all.
+func (e *joinedError) Error() string {
+	texts := make([]string, len(e.errs))
+	for i, err := range e.errs {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap returns all.
+func (e *joinedError) Unwrap() []error { return e.errs }
+
+// withEnd adds to the error of a request why the context has ended, unless
+// DynamoDB has responded.
+func withEnd(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || responded(err) {
 		return err
 	}
+	return join(err, ended(ctx))
+}
+
+// explain puts the sentinel that fits before an error of the SDK.
+func explain(err error) error {
 	// These know better: what the SDK's error alone means, such as that nothing
 	// was written, may not be true.
 	if errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrExists) {
 		return err
 	}
-	if kind := kindOf(api.ErrorCode()); kind != nil && !errors.Is(err, kind) {
+	api, status := response(err)
+	var kind error
+	switch {
+	case api != nil && outgrown(api.ErrorCode(), api.ErrorMessage()):
+		kind = ErrTooLarge
+	case api != nil:
+		kind = kindOf(api.ErrorCode())
+	case status == statusTooManyRequests:
+		kind = ErrThrottled
+	}
+	if kind != nil && !errors.Is(err, kind) {
 		return fmt.Errorf("%w: %w", kind, err)
 	}
 	return err
@@ -148,7 +204,7 @@ func kindOf(code string) error {
 		return ErrConditionFailed
 	case "TransactionConflict", "ReplicatedWriteConflict":
 		return ErrConflict
-	case "ProvisionedThroughputExceeded", "Throttling", "ThrottlingError", "RequestLimitExceeded":
+	case "ProvisionedThroughputExceeded", "Throttling", "ThrottlingError", "RequestLimitExceeded", "TooManyRequests":
 		return ErrThrottled
 	case "ItemCollectionSizeLimitExceeded":
 		return ErrTooLarge
@@ -161,7 +217,9 @@ func kindOf(code string) error {
 type Class int
 
 const (
-	// Unclassified errors may or may not go away: treat them as transient.
+	// Unclassified errors are not about the call: the same call may succeed once
+	// an operator has changed the deployment. Keep the message at hand, retry it
+	// as after a transient error, and raise an alarm.
 	Unclassified Class = iota
 	// Transient errors can go away: the same call may succeed later.
 	Transient
@@ -180,47 +238,63 @@ func (c Class) String() string {
 	return "unclassified"
 }
 
-var (
-	transient = []error{ErrConflict, ErrThrottled, ErrOutcomeUnknown, context.DeadlineExceeded, context.Canceled}
-	permanent = []error{
-		ErrNotFound, ErrWrongType, ErrExists, ErrConditionFailed, ErrTooLarge,
-		ErrInvalidQuery, ErrInvalidOp, ErrInvalidSchema, keys.ErrInvalid, paginate.ErrInvalidCursor,
-	}
-)
+var permanent = []error{
+	ErrNotFound, ErrWrongType, ErrExists, ErrConditionFailed, ErrStale, ErrTooLarge,
+	ErrInvalidQuery, ErrInvalidOp, ErrInvalidSchema, keys.ErrInvalid, paginate.ErrInvalidCursor,
+}
 
-// Classify tells whether the call that returned err can succeed if it is made
-// again, as far as the error shows. Errors that can be those of the deployment,
-// such as a missing table or permission, or a request that does not fit the
-// table's keys (ValidationException), are Unclassified: the message at hand must
-// not be dropped for them. The end of the context is Transient, also where it is
-// the client who has gone. Nil is Unclassified.
+// Classify says what the same call, made again with the same arguments, can do
+// about the error that it returned:
+//
+//   - [Transient]: [ErrOutcomeUnknown], the end of the context, [ErrThrottled],
+//     [ErrConflict], every 5xx, 408 and 429, a response that cannot be read,
+//     such as a proxy's, and a broken connection.
+//   - [Permanent]: a refusal that the arguments or the stored item cause, such as
+//     [ErrNotFound], [ErrExists], [ErrConditionFailed], [ErrTooLarge] and
+//     everything that is invalid. It outweighs other causes of the same error:
+//     a transaction with a failed condition and a conflict is permanent. So is
+//     [ErrStale], unless [Table.Retry] or a function that reads first, such as
+//     Update of package repo, has returned it.
+//   - [Unclassified]: what neither causes. Missing permissions and tables are of
+//     this class, and so is the ValidationException: values that DynamoDB never
+//     takes are refused before they are sent, so it is usually a table with
+//     other keys, and no reason to drop a message.
+//
+// Nil and errors of other packages are Unclassified.
 func Classify(err error) Class {
+	if err == nil {
+		return Unclassified
+	}
 	err = explain(err) // it may be the SDK's own, as that of an Event is
 	is := func(target error) bool { return errors.Is(err, target) }
-	for _, target := range transient {
-		if is(target) {
-			return Transient
-		}
-	}
-	for _, target := range permanent {
-		if is(target) {
-			return Permanent
-		}
-	}
-	var unsent *smithyhttp.RequestSendError
-	var cancelled *types.TransactionCanceledException
-	var api smithy.APIError
+	cancelled, _ := errors.AsType[*types.TransactionCanceledException](err)
 	switch {
-	case errors.As(err, &cancelled) && passing(cancelled):
+	case is(ErrOutcomeUnknown), errors.As(err, new(*spentError)):
 		return Transient
-	case errors.As(err, &cancelled) && onlyFor(cancelled, ErrConditionFailed):
+	case slices.ContainsFunc(permanent, is), cancelled != nil && hasReason(cancelled, permanent...):
 		return Permanent
-	case errors.As(err, &unsent):
+	case is(ErrConflict), is(ErrThrottled), is(context.DeadlineExceeded), is(context.Canceled):
 		return Transient
-	case !errors.As(err, &api):
+	case cancelled != nil && passing(cancelled), garbled(err), errors.As(err, new(*smithyhttp.RequestSendError)):
+		return Transient
+	}
+	api, status := response(err)
+	switch {
+	case status >= 500, status == statusRequestTimeout, status == statusTooManyRequests:
+		return Transient
+	case api == nil:
 		return Unclassified
-	case api.ErrorFault() == smithy.FaultServer, api.ErrorCode() == "ServiceUnavailable":
+	case api.ErrorFault() == smithy.FaultServer, slices.Contains(transientCodes, api.ErrorCode()):
 		return Transient
 	}
 	return Unclassified
+}
+
+// transientCodes are the codes of further refusals that pass: a transaction or a
+// change of the table in progress, credentials that the SDK renews, a
+// clock that it corrects, and the API's own words for a failure.
+var transientCodes = []string{
+	codeInProgress, "LimitExceededException", "ResourceInUseException", "TableInUseException",
+	"ExpiredTokenException", "ExpiredToken", "RequestExpired", "RequestTimeTooSkewed",
+	"InternalServerError", "InternalFailure", "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException",
 }

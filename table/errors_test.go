@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
@@ -46,7 +48,7 @@ func failures(t *testing.T) map[string]error {
 	all := map[string]error{"Get of nothing": get(ctx, tbl, user)}
 	must(t, tbl.Do(ctx, table.Put(user, account{Type: "user", Name: "Ann"})))
 	all["Get of another type"] = get(ctx, tbl.OfType("order"), user)
-	all["Get of a bad key"] = get(ctx, tbl, keys.Key{PK: user.PK + "##", SK: "x"})
+	all["Get of a bad key"] = get(ctx, tbl, keys.Key{PK: user.PK + "\xff", SK: "x"})
 	all["Create"] = tbl.Do(ctx, table.Create(user, nil))
 	all["Update"] = tbl.Do(ctx, table.Update(user, setN(1)).If(nIs(9)))
 	all["Check"] = tbl.Do(ctx, table.Check(user, nIs(9)))
@@ -146,31 +148,31 @@ func TestClassify(t *testing.T) {
 		"cursor":                        {paginate.ErrInvalidCursor, table.Permanent},
 		"mismatch":                      {table.ErrSchemaMismatch, table.Unclassified},
 		"conflict":                      {table.ErrConflict, table.Transient},
-		"stale":                         {table.ErrStale, table.Transient},
+		"stale":                         {table.ErrStale, table.Permanent},
 		"throttled":                     {table.ErrThrottled, table.Transient},
 		"unknown":                       {table.ErrOutcomeUnknown, table.Transient},
 		"deadline":                      {context.DeadlineExceeded, table.Transient},
 		"cancelled":                     {context.Canceled, table.Transient},
 		"wrapped":                       {fmt.Errorf("x: %w", &table.Error{Err: &table.OpError{Err: table.ErrExists}}), table.Permanent},
 		"unknown beside a refusal":      {fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, &types.ConditionalCheckFailedException{}), table.Transient},
-		"SDK, server":                   {&types.InternalServerError{}, table.Transient},
-		"SDK, no table":                 {&types.ResourceNotFoundException{Message: aws.String("x")}, table.Unclassified},
 		"SDK, server in general":        {api("Whatever", smithy.FaultServer), table.Transient},
 		"SDK, unavailable":              {api("ServiceUnavailable", smithy.FaultUnknown), table.Transient},
 		"SDK, validation":               {api("ValidationException", smithy.FaultClient), table.Unclassified},
 		"SDK, denied":                   {api("AccessDeniedException", smithy.FaultClient), table.Unclassified},
-		"SDK, expired credentials":      {api("ExpiredTokenException", smithy.FaultClient), table.Unclassified},
+		"SDK, expired credentials":      {api("ExpiredTokenException", smithy.FaultClient), table.Transient},
+		"SDK, unknown credentials":      {api("UnrecognizedClientException", smithy.FaultClient), table.Unclassified},
 		"SDK, throttled":                {api("ThrottlingException", smithy.FaultClient), table.Transient},
-		"SDK, provisioned":              {&types.ProvisionedThroughputExceededException{}, table.Transient},
-		"SDK, account's limit":          {&types.RequestLimitExceeded{}, table.Transient},
-		"SDK, conflict":                 {&types.TransactionConflictException{}, table.Transient},
-		"SDK, in progress":              {&types.TransactionInProgressException{}, table.Unclassified},
 		"SDK, cancelled for a conflict": {cancelled("None", "TransactionConflict"), table.Transient},
 		"SDK, cancelled for a mistake":  {cancelled("ValidationError", "TransactionConflict"), table.Unclassified},
 		"SDK, cancelled by a condition": {cancelled("None", "ConditionalCheckFailed"), table.Permanent},
-		"SDK, condition":                {&types.ConditionalCheckFailedException{}, table.Permanent},
-		"SDK, replicated":               {&types.ReplicatedWriteConflictException{}, table.Transient},
-		"SDK, collection too large":     {&types.ItemCollectionSizeLimitExceededException{}, table.Permanent},
+		"SDK, cancelled by a condition and a conflict": {cancelled("TransactionConflict", "ConditionalCheckFailed"), table.Permanent},
+		"SDK, cancelled for lack of capacity":          {cancelled("ThrottlingError", "ProvisionedThroughputExceeded"), table.Transient},
+		"SDK, cancelled for its size":                  {cancelled("ItemCollectionSizeLimitExceeded"), table.Permanent},
+		"SDK, cancelled for nothing":                   {cancelled("None", "None"), table.Unclassified},
+		"stale and in conflict":                        {errors.Join(table.ErrConflict, table.ErrStale), table.Permanent},
+		"throttled and too large":                      {errors.Join(table.ErrThrottled, table.ErrTooLarge), table.Permanent},
+		"gave up, stale":                               {gaveUp(t), table.Transient},
+		"unreadable":                                   {&smithy.DeserializationError{Err: io.ErrUnexpectedEOF}, table.Transient},
 	} {
 		if got := table.Classify(tt.err); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
@@ -178,6 +180,96 @@ func TestClassify(t *testing.T) {
 	}
 	equal(t, "names", fmt.Sprint(table.Unclassified, table.Transient, table.Permanent, table.Class(9)),
 		"unclassified transient permanent unclassified")
+}
+
+// gaveUp returns the error of a loop that stays stale.
+func gaveUp(t *testing.T) (err error) {
+	stale := tabletest.Status(http.StatusBadRequest, "ConditionalCheckFailedException", "x")
+	outage(t, stale, &table.Options{MaxAttempts: 1}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		err = tbl.Retry(t.Context(), func(ctx context.Context) error {
+			return tbl.Do(ctx, table.Put(user, nil).IfVersion("version", 1))
+		})
+	})
+	return err
+}
+
+// TestClassifyCodes has every error of the SDK's package for DynamoDB, as an
+// Event has it and as the calls of a Table return it.
+func TestClassifyCodes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		want table.Class
+		errs []smithy.APIError
+	}{
+		{table.Transient, []smithy.APIError{
+			&types.InternalServerError{}, &types.LimitExceededException{}, &types.ProvisionedThroughputExceededException{},
+			&types.ReplicatedWriteConflictException{}, &types.RequestLimitExceeded{}, &types.ResourceInUseException{},
+			&types.TableInUseException{}, &types.ThrottlingException{}, &types.TransactionConflictException{}, &types.TransactionInProgressException{},
+		}},
+		{table.Permanent, []smithy.APIError{
+			&types.ConditionalCheckFailedException{}, &types.ItemCollectionSizeLimitExceededException{},
+		}},
+		// Most are about tables, backups and replicas, which no Table asks for.
+		{table.Unclassified, []smithy.APIError{
+			&types.BackupInUseException{}, &types.BackupNotFoundException{}, &types.ContinuousBackupsUnavailableException{},
+			&types.DuplicateItemException{}, &types.ExportConflictException{}, &types.ExportNotFoundException{},
+			&types.GlobalTableAlreadyExistsException{}, &types.GlobalTableNotFoundException{}, &types.IdempotentParameterMismatchException{},
+			&types.ImportConflictException{}, &types.ImportNotFoundException{}, &types.IndexNotFoundException{},
+			&types.InvalidEndpointException{}, &types.InvalidExportTimeException{}, &types.InvalidRestoreTimeException{},
+			&types.PointInTimeRecoveryUnavailableException{}, &types.PolicyNotFoundException{}, &types.ReplicaAlreadyExistsException{},
+			&types.ReplicaNotFoundException{}, &types.ResourceNotFoundException{}, &types.TableAlreadyExistsException{},
+			&types.TableNotFoundException{}, &types.TransactionCanceledException{},
+		}},
+	} {
+		for _, api := range tt.errs {
+			if got := table.Classify(api); got != tt.want {
+				t.Errorf("%s: %v, want %v", api.ErrorCode(), got, tt.want)
+			}
+			status := http.StatusBadRequest
+			if api.ErrorFault() == smithy.FaultServer {
+				status = http.StatusInternalServerError
+			}
+			fault := tabletest.Status(status, api.ErrorCode(), "Injected.")
+			outage(t, fault, &table.Options{MaxAttempts: 1}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+				for call, run := range everyCall(tbl) {
+					err := run(t.Context())
+					if got := table.Classify(err); got != tt.want {
+						t.Errorf("%s, %s: %v is %v, want %v", api.ErrorCode(), call, err, got, tt.want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestBatchErrorsAreOneLine shows the causes of a batch, each once.
+func TestBatchErrorsAreOneLine(t *testing.T) {
+	t.Parallel()
+	outage(t, unprocessed(func(n int) int { return n }), &table.Options{MaxAttempts: 2}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		err := third(table.BatchGet[account](t.Context(), tbl, someKeys(500)))
+		equal(t, "text", err.Error(), "singletable: BatchGet on table AppCore: 500 keys remain: throttled: left unprocessed 2 times")
+		if !errors.Is(err, table.ErrThrottled) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestNoCredentials shows that a failure to get credentials is not one of the
+// write, though it may be one of another service.
+func TestNoCredentials(t *testing.T) {
+	t.Parallel()
+	denied := &smithy.OperationError{ServiceID: "STS", OperationName: "AssumeRole", Err: &smithyhttp.RequestSendError{Err: io.EOF}}
+	client := dynamodb.New(dynamodb.Options{
+		Region: "eu-west-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), RetryMaxAttempts: 1,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, denied }),
+	})
+	tbl, err := table.New(client, appCore(), nil)
+	must(t, err)
+	for call, run := range everyCall(tbl) {
+		if err := run(t.Context()); !errors.Is(err, denied) || errors.Is(err, table.ErrOutcomeUnknown) {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
 }
 
 func cancelled(codes ...string) error {

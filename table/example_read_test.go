@@ -165,6 +165,16 @@ func ExampleCollect() {
 }
 
 // Items of several types are read as they are stored, and then decoded.
+// An item that is read undecoded tells its keys.
+func ExampleTable_KeyOf() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	item, err := table.Get[table.Item](context.Background(), t, txKey(morning, "tx-0"))
+	fmt.Println(t.KeyOf("", item), err)
+	// Output: {USER#u-123 TX#2024-01-15T10:00:00.000Z#tx-0} <nil>
+}
+
 func ExampleItem_Decode() {
 	t, done := exampleTable(nil)
 	defer done()
@@ -222,4 +232,36 @@ func ExampleScanPage() {
 	}
 	fmt.Println(items, "items")
 	// Output: 5 items
+}
+
+// A merge of several queries, or a walk on the server that may take days, reads
+// rows from raw positions, which do not expire.
+func ExampleQueryRows() {
+	t, done := exampleTable(nil)
+	defer done()
+
+	query := table.Query{PK: keys.User.PK("u-123"), Range: keys.Tx.All(), Limit: 2}
+	var start table.Item
+	for {
+		page, err := table.QueryRows[Tx](context.Background(), t, query, start)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, row := range page.Rows {
+			if row.Err != nil {
+				log.Fatal(row.Err)
+			}
+			fmt.Println(row.Key.SK, row.Value.ID, row.Size > 0)
+		}
+		if page.Next == nil {
+			break
+		}
+		start = page.Next
+	}
+	// Output:
+	// TX#2024-01-15T10:00:00.000Z#tx-0 tx-0 true
+	// TX#2024-01-15T10:01:00.000Z#tx-1 tx-1 true
+	// TX#2024-01-15T10:02:00.000Z#tx-2 tx-2 true
+	// TX#2024-01-15T10:03:00.000Z#tx-3 tx-3 true
+	// TX#2024-01-15T10:04:00.000Z#tx-4 tx-4 true
 }

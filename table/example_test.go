@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log"
+	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -115,4 +117,21 @@ func Example() {
 	}
 	fmt.Println(user.Name)
 	// Output: Ann
+}
+
+// An error is logged as a group of fields. The key, which is personal data, is not
+// one of them.
+func ExampleError_LogValue() {
+	err := &table.Error{
+		Op: "Get", Table: "AppCore", Key: keys.Key{PK: keys.User.PK("ana@example.com"), SK: keys.Profile}, Err: table.ErrNotFound,
+	}
+	withoutTime := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}
+	logger := slog.New(slog.NewJSONHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	logger.Error("no profile", "err", err)
+	// Output: {"level":"ERROR","msg":"no profile","err":{"op":"Get","table":"AppCore","class":"permanent","error":"item not found"}}
 }

@@ -130,7 +130,38 @@ func ExampleTable_BatchWrite() {
 	// Output: <nil>
 }
 
-// A consumer of a queue decides what becomes of a message.
+// A counter is read, checked and written back, unless somebody was faster.
+func ExampleTable_Retry() {
+	t, done := exampleTable(nil)
+	defer done()
+	type counter struct {
+		N       int   `dynamodbav:"n"`
+		Version int64 `dynamodbav:"version"`
+	}
+	key := keys.Key{PK: keys.Prefix("COUNTER").PK("visits"), SK: keys.Metadata}
+
+	runs := 0
+	err := t.Retry(context.Background(), func(ctx context.Context) error {
+		runs++
+		c, err := table.Get[counter](ctx, t.Consistent(), key)
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			return err
+		}
+		if runs == 1 { // another writer, between the read and the write
+			if err := t.Do(ctx, table.Put(key, counter{N: 10, Version: 1})); err != nil {
+				return err
+			}
+		}
+		next := counter{N: c.N + 1, Version: c.Version + 1}
+		return t.Do(ctx, table.Put(key, next).IfVersion("version", c.Version))
+	})
+	got, _ := table.Get[counter](context.Background(), t.Consistent(), key)
+	fmt.Println(runs, got.N, err)
+	// Output: 2 11 <nil>
+}
+
+// A consumer of a queue decides what becomes of a message. To put one aside
+// rather than to delete it makes up for a program that was wrong.
 func ExampleClassify() {
 	t, done := exampleTable(nil)
 	defer done()
@@ -138,11 +169,11 @@ func ExampleClassify() {
 	err := t.Do(context.Background(), table.Create(txKey(morning, "tx-0"), Tx{}))
 	switch class := table.Classify(err); class {
 	case table.Permanent:
-		fmt.Println("drop it:", class)
+		fmt.Println("to the dead-letter queue:", class)
 	default:
 		fmt.Println("try it again:", class)
 	}
-	// Output: drop it: permanent
+	// Output: to the dead-letter queue: permanent
 }
 
 func ExampleSchema_Verify() {
@@ -178,4 +209,18 @@ func ExampleFailedOp() {
 	// Output:
 	// true true
 	// false
+}
+
+// A log of what a transaction does, without keys and values.
+func ExampleOp_Verb() {
+	key := keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}
+	for _, op := range []table.Op{
+		table.Create(key, nil).Named("user"),
+		table.Delete(key).Named("former user"),
+	} {
+		fmt.Println(op.Verb(), op.Name())
+	}
+	// Output:
+	// Create user
+	// Delete former user
 }

@@ -5,8 +5,18 @@ var (
 	SameItem        = sameItem
 	CanonicalNumber = canonicalNumber
 	CompareNumbers  = compareNumbers
+	KeyText         = keyText
 	Repeatable      = repeatable
 )
+
+// CursorScope returns what the cursors of a query are bound to.
+func CursorScope(t *Table, q Query) ([]byte, error) {
+	r, err := t.query(q)
+	if err != nil {
+		return nil, err
+	}
+	return r.cursorScope(), nil
+}
 
 // MaxItemSize is what DynamoDB takes.
 const MaxItemSize = maxItemSize

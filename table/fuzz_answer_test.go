@@ -63,7 +63,7 @@ var writing = map[string]func(context.Context, *table.Table) error{
 		return tbl.Do(ctx, table.Create(secret, account{N: 1}))
 	},
 	"Update": func(ctx context.Context, tbl *table.Table) error {
-		return tbl.Do(ctx, table.Update(secret, setN(1)).AtVersion("version", 1))
+		return tbl.Do(ctx, table.Update(secret, setN(1)).IfVersion("version", 1))
 	},
 	"Delete": func(ctx context.Context, tbl *table.Table) error { return tbl.Do(ctx, table.Delete(secret).If(nIs(1))) },
 	"Transact": func(ctx context.Context, tbl *table.Table) error {

@@ -51,7 +51,7 @@ func FuzzOp(f *testing.F) {
 			op = op.If(expression.Name(attribute).AttributeNotExists())
 		}
 		if how&0x80 != 0 {
-			op = op.AtVersion(attribute, version)
+			op = op.IfVersion(attribute, version)
 		}
 		var err error
 		switch how >> 3 & 3 {

@@ -23,6 +23,8 @@ func FuzzSchema(f *testing.F) {
 	}
 	f.Add("Table", "pk", "sk", "S", "S", "ttl", "GSI1", "sk", "pk", "S", byte(0))
 	f.Add("Table", "pk", "", "S", "S", "ttl", "LSI1", "", "x", "S", byte(1))
+	f.Add("Table", "pk", "sk", "S", "S", "ttl", "GSI1", "sk", "pk", "S", byte(0xe0))
+	f.Add("Table", "AWS:x", "sk", "S", "S", "ttl", "GSI1", "sk", "x", "S", byte(0x80))
 	f.Add(strings.Repeat("T", 255), "", "", "B", "", "", strings.Repeat("I", 255), strings.Repeat("a", 255), "", "N", byte(4))
 	f.Add(strings.Repeat("T", 256), "", "", "B", "", "", "GSI1", strings.Repeat("a", 256), "", "N", byte(4))
 	client := tabletest.Client(f)
@@ -38,6 +40,16 @@ func FuzzSchema(f *testing.F) {
 		}
 		if how&0x10 != 0 {
 			s.Indexes[0].Include = []string{"name"}
+		}
+		if how&0x20 != 0 {
+			s.BillingMode, s.ProvisionedThroughput = types.BillingModeProvisioned, table.Throughput{Read: int64(how), Write: 1}
+			s.Indexes[0].ProvisionedThroughput = table.Throughput{Read: 1, Write: int64(how)}
+		}
+		if how&0x40 != 0 {
+			s.Stream = types.StreamViewTypeNewImage
+		}
+		if how&0x80 != 0 {
+			s.Tags = map[string]string{pk: sk, index: ttl}
 		}
 		err := s.Validate()
 		in, inErr := s.CreateTableInput()

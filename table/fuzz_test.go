@@ -43,7 +43,10 @@ func response(r *http.Request, status int, kind, body string) *http.Response {
 func answered(tb testing.TB, schema table.Schema, fault tabletest.Fault) (*table.Table, *dynamodb.Client, *tabletest.Faults) {
 	tb.Helper()
 	faults := &tabletest.Faults{}
-	for _, operation := range []string{"", "CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive"} {
+	for _, operation := range []string{
+		"", "CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive",
+		"DescribeContinuousBackups", "UpdateContinuousBackups",
+	} {
 		faults.Always(operation, fault)
 	}
 	client := dynamodb.New(dynamodb.Options{

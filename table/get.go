@@ -8,14 +8,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/keys"
 )
 
-// Get reads the item under a key. A missing item and an expired one are
-// [ErrNotFound], an item that a view made by [Table.OfType] is not for is
-// [ErrWrongType], a key that cannot be right is [keys.ErrInvalid] and sends
-// nothing.
+// Get reads the item under a key, within the budget of a call, see
+// [Options].MaxAttempts. Errors:
+//
+//   - [ErrNotFound]: the item is missing or has expired.
+//   - [ErrWrongType]: the view is for another type, see [Table.OfType].
+//   - [keys.ErrInvalid]: the key is invalid; nothing was sent.
 //
 // It costs one read unit for each 4 KB, half of that unless the table is
 // [Table.Consistent].
@@ -50,8 +53,8 @@ func get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
 }
 
 // stored reads an item as it is stored, expired or not; nil if there is none.
-func (t *Table) stored(ctx context.Context, key keys.Key) (Item, error) {
-	out, err := send(ctx, t, &request{operation: "GetItem"}, t.client.GetItem, t.getItemInput(key, true), getItemUnits)
+func (t *Table) stored(ctx context.Context, key keys.Key, b *budget) (Item, error) {
+	out, err := send(ctx, t, &request{operation: "GetItem", attempts: &attempts{budget: b}}, t.client.GetItem, t.getItemInput(key, true), getItemUnits)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +84,9 @@ const maxTransaction = 100
 // keys, and the keys of those that are missing or expired. The same key may not
 // be given twice.
 //
-// It tries again when DynamoDB cancels the transaction because of a write to
-// one of the items.
+// When DynamoDB cancels the transaction because of a write to one of the items,
+// or for lack of capacity, it is sent again within the budget of a call, see
+// [Options].MaxAttempts: up to 10 times.
 func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T, absent []keys.Key, err error) {
 	fail := func(err error) error {
 		return &Error{Op: "TransactGet", Table: t.schema.Name, Err: explain(err)}
@@ -134,22 +138,22 @@ func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T
 }
 
 func (t *Table) transactGet(ctx context.Context, in *dynamodb.TransactGetItemsInput, into intake) error {
-	for attempt := 1; ; attempt++ {
-		out, err := receive(ctx, t, request{operation: "TransactGetItems"}, t.client.TransactGetItems, in,
+	for tries := t.attempts(ctx); ; {
+		out, err := receive(ctx, t, request{operation: "TransactGetItems", attempts: tries}, t.client.TransactGetItems, in,
 			func(out *dynamodb.TransactGetItemsOutput) float64 { return capacities(out.ConsumedCapacity) },
 			into, transactGetItems)
 		if err == nil && len(out.Responses) != len(in.TransactItems) {
-			return fmt.Errorf("%d answers to %d reads", len(out.Responses), len(in.TransactItems))
+			return &smithy.DeserializationError{Err: fmt.Errorf("%d responses to %d reads", len(out.Responses), len(in.TransactItems))}
 		}
 		cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
 		if !ok {
 			return err
 		}
-		if !passing(cancelled) || attempt >= t.options.MaxAttempts {
+		if !passing(cancelled) || !tries.fail(false) {
 			return reasonsError(cancelled, err)
 		}
-		if err := wait(ctx, attempt); err != nil {
-			return err
+		if ended := tries.wait(ctx); ended != nil {
+			return join(ended, reasonsError(cancelled, err))
 		}
 	}
 }
@@ -164,11 +168,11 @@ func transactGetItems(out *dynamodb.TransactGetItemsOutput) []map[string]types.A
 
 // reasonsError puts the sentinels of all reasons before the SDK's error.
 func reasonsError(cancelled *types.TransactionCanceledException, err error) error {
-	all := []error{err}
+	var all []error
 	for _, r := range cancelled.CancellationReasons {
 		if kind := kindOf(aws.ToString(r.Code)); kind != nil {
 			all = append(all, kind)
 		}
 	}
-	return errors.Join(all...)
+	return join(append(all, err)...)
 }

@@ -114,16 +114,21 @@ func TestRequests(t *testing.T) {
 			sent := slices.DeleteFunc(faults.Requests()[skip:], func(r tabletest.Request) bool {
 				return strings.HasPrefix(r.Operation, "Describe")
 			})
-			got := tabletest.Transcript(sent, strings.NewReplacer(tbl.Schema().Name, "AppCore"))
-			file := filepath.Join("testdata", name+".json")
-			if *update {
-				must(t, os.WriteFile(file, []byte(got), 0o644))
-			}
-			want, err := os.ReadFile(file)
-			must(t, err)
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("requests (-want +got):\n%s", diff)
-			}
+			golden(t, name, tabletest.Transcript(sent, strings.NewReplacer(tbl.Schema().Name, "AppCore")))
 		})
+	}
+}
+
+// golden compares requests with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".json")
+	if *update {
+		must(t, os.WriteFile(file, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	must(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 }

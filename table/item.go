@@ -35,6 +35,8 @@ func encode(v any) (Item, error) {
 	switch v := v.(type) {
 	case nil:
 		return Item{}, nil
+	case codec.Made:
+		return v.Item, v.Err
 	case Item:
 		return cloned(v), nil
 	case map[string]types.AttributeValue:

@@ -42,8 +42,7 @@ func checkSK(kind types.ScalarAttributeType, sk keys.SK) error {
 // if and only if DynamoDB takes them for equal.
 var number = regexp.MustCompile(`^(0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9])$`)
 
-// checkPlain checks a key attribute that is no string, to which the rules of
-// package keys about segments do not apply.
+// checkPlain checks a key attribute that is not a string.
 func checkPlain(kind types.ScalarAttributeType, part, text string, limit int) error {
 	switch {
 	case text == "":
@@ -58,15 +57,7 @@ func checkPlain(kind types.ScalarAttributeType, part, text string, limit int) er
 	return nil
 }
 
-// storable reports whether a number is within DynamoDB's precision and range.
-// AWS: "Supported data types and naming rules", Amazon DynamoDB Developer Guide.
-func storable(number string) bool {
-	_, digits, exponent, _ := parseNumber(number)
-	return digits == "" || len(digits) <= 38 && exponent > -130 && exponent <= 126
-}
-
-// compareKeys compares two valid keys that are no strings by their order in the
-// table.
+// compareKeys compares two valid keys by their order in the table.
 func compareKeys(kind types.ScalarAttributeType, a, b keys.SK) int {
 	if kind != types.ScalarAttributeTypeN {
 		return cmp.Compare(a, b)
@@ -81,18 +72,32 @@ func (t *Table) keyItem(k keys.Key) Item {
 	return item
 }
 
+// setKey writes the key attributes unless they are there: an item that repo has
+// made is shared by the goroutines that use its op.
 func (t *Table) setKey(item Item, k keys.Key) {
-	item[t.schema.PK] = keyValue(t.schema.PKType, string(k.PK))
+	setKeyAttribute(item, t.schema.PK, t.schema.PKType, string(k.PK))
 	if t.schema.SK != "" {
-		item[t.schema.SK] = keyValue(t.schema.SKType, string(k.SK))
+		setKeyAttribute(item, t.schema.SK, t.schema.SKType, string(k.SK))
 	}
 }
 
-// IndexKey returns the attributes that put an item into an index under a key.
-// The zero key gives none: the item is not in the index. An index that the
+func setKeyAttribute(item Item, name string, kind types.ScalarAttributeType, text string) {
+	if have, value := keyText(item[name]); have != kind || value != text {
+		item[name] = keyValue(kind, text)
+	}
+}
+
+// IndexKey returns the attributes that put an item into an index under a key;
+// into the table itself if the index is "". The zero key gives none: the item is not in the index. An index that the
 // schema lacks is [ErrInvalidSchema], a key that cannot be one of the index's is
 // [keys.ErrInvalid].
 func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
+	if index == "" {
+		if err := t.checkKey(k); err != nil {
+			return nil, err
+		}
+		return t.keyItem(k), nil
+	}
 	x, ok := t.schema.index(index)
 	if !ok {
 		return nil, fmt.Errorf("%w: no index %q", ErrInvalidSchema, index)
@@ -114,10 +119,17 @@ func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
 	return item, nil
 }
 
-// keyOf returns the key that an item is stored under.
-func (t *Table) keyOf(item Item) keys.Key {
-	_, pk := keyText(item[t.schema.PK])
-	_, sk := keyText(item[t.schema.SK])
+// KeyOf returns the key that an item is stored under, or its key in an index if
+// the name is not empty. Parts that the item does not have are empty, as is the
+// key in an index that the schema lacks.
+func (t *Table) KeyOf(index string, item Item) keys.Key {
+	names := [2]string{t.schema.PK, t.schema.SK}
+	if index != "" {
+		x, _ := t.schema.index(index)
+		names = [2]string{x.PK, x.SK}
+	}
+	_, pk := keyText(item[names[0]])
+	_, sk := keyText(item[names[1]])
 	return keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}
 }
 

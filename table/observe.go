@@ -55,13 +55,13 @@ func (s Stats) Add(other Stats) Stats {
 	}
 }
 
-// request is what the library knows about one request beside its input.
+// request is what the library knows about one request in addition to its input.
 type request struct {
 	operation, index string
 	// attempts is given by writes, whose outcome depends on what happened to
-	// earlier attempts; reads need them to be repeated when an answer breaks off.
+	// earlier attempts; reads need them to be repeated when a response breaks off.
 	attempts *attempts
-	// into is given the items of the answer, if the request is one that reads;
+	// into is given the items of the response, if the request is one that reads;
 	// taken is set once it was given them from the response itself.
 	into  intake
 	taken bool
@@ -74,23 +74,20 @@ func send[In, Out any](
 	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
 	units func(*Out) float64,
 ) (*Out, error) {
-	var options []func(*dynamodb.Options)
-	if t.ownClient {
-		options = append(options, t.direct(r))
-	}
 	if r.attempts == nil {
-		r.attempts = &attempts{}
+		r.attempts = t.attempts(ctx)
 	}
-	options = append(options, r.attempts.watch)
 	if t.options.Observe == nil {
-		return call(ctx, in, options...)
+		out, err := call(ctx, in, t.direct(r), r.attempts.watch)
+		return out, withEnd(ctx, withholdResponse(err))
 	}
-	failedBefore := r.attempts.failed
+	before := r.attempts.errors
 	start := time.Now()
-	out, err := call(ctx, in, options...)
+	out, err := call(ctx, in, t.direct(r), r.attempts.watch)
+	err = withEnd(ctx, withholdResponse(err))
 	event := Event{
 		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in),
-		Duration: time.Since(start), Attempts: r.attempts.failed - failedBefore, Err: err,
+		Duration: time.Since(start), Attempts: r.attempts.errors - before, Err: err,
 	}
 	if err == nil {
 		event.Attempts++

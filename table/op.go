@@ -2,8 +2,8 @@ package table
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -16,6 +16,25 @@ import (
 // [Table.Transact] together with others, and by [Table.BatchWrite] in bulk. It
 // belongs to no table until then.
 //
+// Running an op checks its values and expressions first, and sends nothing if
+// DynamoDB would refuse them. The error is [ErrInvalidOp] and names the
+// attribute, as in "items[3].price". Refused are:
+//
+//   - numbers that are not decimal, such as NaN, that have more than 38
+//     significant digits, or a magnitude outside 1e-130 to 9.99e125;
+//   - empty sets, and sets with duplicates: 1 and 1.0 are the same number;
+//   - values nested more than 32 levels deep, and a NULL that is false;
+//   - names that are empty or longer than 64 KB, and text that is not UTF-8;
+//   - attributes that are keys of the schema's indexes, if they are of another
+//     type, empty or too long;
+//   - an update of the table's own key attributes;
+//   - expressions over 4 KB, with more than 300 operators, or with more than
+//     2 MB of names and values, and BETWEEN with constant bounds that are
+//     reversed.
+//
+// AWS: "Quotas in Amazon DynamoDB" and "Supported data types and naming rules in
+// Amazon DynamoDB", Amazon DynamoDB Developer Guide.
+//
 // The zero Op is [ErrInvalidOp]. An Op can be used from several goroutines as
 // long as nobody changes the value that it was made of.
 type Op struct {
@@ -25,15 +44,8 @@ type Op struct {
 	value     any
 	update    expression.UpdateBuilder
 	condition expression.ConditionBuilder
-	version   versionCheck
-}
-
-// versionCheck is the condition that an item has a certain version, if it is
-// set.
-type versionCheck struct {
-	set       bool
-	attribute string
-	want      int64
+	guard     guard
+	next      successor
 }
 
 const (
@@ -66,7 +78,8 @@ func Update(key keys.Key, update expression.UpdateBuilder) Op {
 func Delete(key keys.Key) Op { return Op{verb: verbDelete, key: key} }
 
 // Check writes nothing: it makes the transaction that it is part of depend on a
-// condition about the item under the key.
+// condition about the item under the key. The zero condition is for a Check of
+// nothing but the version, by [Op.IfVersion].
 func Check(key keys.Key, condition expression.ConditionBuilder) Op {
 	return Op{verb: verbCheck, key: key, condition: condition}
 }
@@ -84,21 +97,15 @@ func (o Op) If(condition expression.ConditionBuilder) Op {
 	return o
 }
 
-// AtVersion returns the op with the condition that the number in that attribute
-// of the stored item is version; a missing item, a missing attribute and an
-// expired item have version 0. If the item has another version, the op fails
-// with [ErrStale]. It does not write the attribute: that is for the op's own
-// value or update to do.
-func (o Op) AtVersion(attribute string, version int64) Op {
-	o.version = versionCheck{set: true, attribute: attribute, want: version}
-	return o
-}
-
 // Named returns the op with a name, by which errors speak of it.
 func (o Op) Named(name string) Op {
 	o.name = name
 	return o
 }
+
+// Verb returns what the op does: Put, Create, Update, Delete or Check. It is
+// empty for the zero Op.
+func (o Op) Verb() string { return o.verb }
 
 // Name returns the name given with [Op.Named].
 func (o Op) Name() string { return o.name }
@@ -111,7 +118,7 @@ type write struct {
 	op   Op
 	key  Item // key attributes; Put and Create have them in item
 	item Item // the whole item, of Put and Create
-	size int  // bytes of item
+	size int  // bytes of the item; of an Update, the least that it can have
 	// The expressions, as the API has them. Nil means none.
 	condition *string
 	update    *string
@@ -133,70 +140,103 @@ func (t *Table) prepare(op Op) (write, error) {
 	} else {
 		item, err := encode(op.value)
 		if err != nil {
-			return w, fmt.Errorf("%w: value: %w", ErrInvalidOp, err)
+			return w, fmt.Errorf("%w: %w", ErrInvalidOp, err)
 		}
 		t.setKey(item, op.key)
-		w.item = item
-		if w.size, err = item.measure(); err != nil {
-			return w, fmt.Errorf("%w: value: %w", ErrInvalidOp, err)
+		size, f := item.measure()
+		if f == nil {
+			f = t.checkIndexKeys(item)
 		}
-		if err := checkSize(w.size); err != nil {
+		if f != nil {
+			return w, fmt.Errorf("%w: %w", ErrInvalidOp, f.err())
+		}
+		if err := checkSize(size); err != nil {
 			return w, err
 		}
+		w.item, w.size = item, size
 	}
 	if err := w.buildExpressions(); err != nil {
+		return w, err
+	}
+	if err := w.addNext(op.next); err != nil {
 		return w, err
 	}
 	if op.verb == verbCreate {
 		t.requireAbsent(&w)
 	}
-	if op.version.set {
-		if op.version.attribute == "" {
-			return w, fmt.Errorf("%w: AtVersion without an attribute", ErrInvalidOp)
-		}
-		t.requireVersion(&w)
+	if err := t.requireGuard(&w); err != nil {
+		return w, err
+	}
+	if op.verb == verbUpdate || op.condition.IsSet() {
+		return w, t.checkExpressions(&w)
 	}
 	return w, nil
 }
 
 func (w *write) buildExpressions() error {
-	if w.op.verb == verbCheck && !w.op.condition.IsSet() {
+	if w.op.verb == verbCheck && !w.op.condition.IsSet() && w.op.guard == (guard{}) {
 		return fmt.Errorf("%w: a Check without a condition", ErrInvalidOp)
 	}
-	if w.op.verb != verbUpdate && !w.op.condition.IsSet() {
+	changes, patches := w.op.value.(patch)
+	if patches {
+		if err := w.setPatch(changes); err != nil {
+			return err
+		}
+	}
+	builds := w.op.verb == verbUpdate && !patches
+	if !builds && !w.op.condition.IsSet() {
 		return nil
 	}
 	builder := expression.NewBuilder()
-	if w.op.verb == verbUpdate {
+	if builds {
 		builder = builder.WithUpdate(w.op.update)
 	}
 	if w.op.condition.IsSet() {
 		builder = builder.WithCondition(w.op.condition)
 	}
-	built, err := builder.Build()
+	built, err := build(builder)
 	if err != nil {
 		return fmt.Errorf("%w: expression: %w", ErrInvalidOp, err)
 	}
-	w.condition, w.update = built.Condition(), built.Update()
-	w.names, w.values = built.Names(), built.Values()
-	if err := sendable(w.names, w.values); err != nil {
-		return fmt.Errorf("%w: expression: %w", ErrInvalidOp, err)
+	w.condition = built.Condition()
+	if builds {
+		w.update = built.Update()
+	}
+	if w.names == nil {
+		w.names, w.values = built.Names(), built.Values()
+		return nil
+	}
+	// A patch has placeholders of its own, which are not numbers.
+	maps.Copy(w.names, built.Names())
+	if w.values == nil {
+		w.values = built.Values()
+	} else {
+		maps.Copy(w.values, built.Values())
 	}
 	return nil
 }
 
-// sendable reports why the names and values of an expression cannot be sent as
-// they are.
-func sendable(names map[string]string, values Item) error {
-	for _, name := range names {
-		if !utf8.ValidString(name) {
-			return fmt.Errorf("the name %q is not UTF-8", name)
+// checkExpressions returns why DynamoDB would refuse the write's expressions. It
+// sets the size of what an update stores.
+func (t *Table) checkExpressions(w *write) error {
+	var err error
+	if w.update != nil {
+		var update formula
+		if update, err = checkFormula(kindUpdate, *w.update, w.names, w.values); err == nil {
+			w.size, err = t.checkUpdate(update, w.key)
 		}
 	}
-	for placeholder, value := range values {
-		if _, fault := measure(value); fault != "" {
-			return fmt.Errorf("the value %s %s", placeholder, fault)
-		}
+	if err == nil && w.condition != nil {
+		_, err = checkFormula("condition", *w.condition, w.names, w.values)
+	}
+	if err == nil {
+		err = checkSubstitutes(w.names, w.values)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalidOp, err)
+	}
+	if w.size > maxItemSize {
+		return fmt.Errorf("%w: the update stores %d bytes at least, DynamoDB takes %d in an item", ErrTooLarge, w.size, maxItemSize)
 	}
 	return nil
 }
@@ -211,18 +251,6 @@ func (t *Table) requireAbsent(w *write) {
 	}
 	w.name("#pk", t.schema.PK)
 	t.require(w, "attribute_not_exists(#pk)", orExpired)
-}
-
-// requireVersion adds the condition of [Op.AtVersion].
-func (t *Table) requireVersion(w *write) {
-	check := w.op.version
-	w.name("#version", check.attribute)
-	w.value(":version", &types.AttributeValueMemberN{Value: strconv.FormatInt(check.want, 10)})
-	if check.want == 0 {
-		t.require(w, "attribute_not_exists(#version) OR #version = :version", orExpired)
-		return
-	}
-	t.require(w, "#version = :version", unlessExpired)
 }
 
 // An expired item counts as absent, which makes a condition true or false.

@@ -10,27 +10,47 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/paginate"
 )
 
 // Query asks for the items of one partition of the table or of an index, in the
 // order of their sort keys. It is a plain value; only PK has no default.
+//
+// # Cursors
+//
+// A cursor is bound to the table, the index, their key attributes, PK, Reverse,
+// Scope and the Prefix of the Range: a query that differs in one of them refuses
+// it. All other fields may change from page to page: Limit, Project, Consistent,
+// Filter, and the bounds From and To of the Range. So a window that moves with
+// the clock can be paged, such as keys.Tx.Since(time.Now().Add(-24*time.Hour)) or
+// a filter for what ends after now. The page has the items of the present range
+// that follow the cursor's position, in the order of the query. If bounds have
+// moved past the position, then
+//
+//   - the whole range follows it, and the query continues at the range's start: a
+//     position below From in ascending order, or above To in descending order;
+//   - nothing follows it, and the query has ended: a position below From in
+//     descending order, as of a window that has moved on. The page is empty, has no
+//     Next, and sends nothing;
+//   - it is refused as [paginate.OutOfRange]: a position above To in ascending
+//     order, where clocks do not move a window, or one without the segments that
+//     From and To share, such as TX#. Such a cursor is of another range.
 type Query struct {
 	// Index is the index to read; the table itself by default.
 	Index string
 	// PK is the partition key: of the index if there is one.
 	PK keys.PK
-	// Range narrows the sort keys; by default all of the partition.
+	// Range narrows the sort keys; by default all of the partition. An empty
+	// range, such as one from noon to noon, gives an empty page and sends nothing.
 	Range keys.Range
 	// Reverse gives the greatest sort key first.
 	Reverse bool
 	// Limit is how many items the caller gets at most, whatever a filter drops.
-	// Zero means all of them for [All], and for [QueryPage] what one request
-	// returns: up to 1 MB of items before the filter.
+	// Zero means all of them for [All], and for [QueryPage] what the first request
+	// returns that returns any: up to 1 MB of items before the filter.
 	Limit int
-	// After is the token of the page to go on from; from the start by default.
+	// After is the cursor of the page to continue from; from the start by default.
 	After string
-	// Scope is bound into the token: a token opens with the same scope only.
+	// Scope is bound into the cursor: a cursor opens with the same scope only.
 	// Put in whom the page is for, such as the user or tenant.
 	Scope string
 	// Filter drops items after they were read, and paid for.
@@ -43,13 +63,13 @@ type Query struct {
 	Consistent bool
 }
 
-// QueryPage reads one page of a query. With a limit it goes on until the page
-// is full or the data ends, in at most Options.MaxRounds requests: a page that
-// is short for that reason has a Next.
+// QueryPage reads one page of a query. It continues until the page is full or the
+// data ends, in at most Options.MaxRounds requests: a page that is short or empty
+// for that reason has a Next. Each request has the budget of a call, see
+// [Options].MaxAttempts.
 //
-// A query that cannot be right is [ErrInvalidQuery] or [keys.ErrInvalid], a
-// token that is not one of this query's is [paginate.ErrInvalidCursor]; neither
-// sends anything.
+// An invalid query is [ErrInvalidQuery] or [keys.ErrInvalid], a cursor that is not
+// one of this query's is [paginate.ErrInvalidCursor]; neither sends anything.
 func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 	var page Page[T]
 	r, err := t.query(q)
@@ -57,13 +77,9 @@ func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 		page, err = readPage[T](ctx, r, q.Limit)
 	}
 	if err != nil {
-		return Page[T]{}, t.queryError("QueryPage", q, err)
+		return Page[T]{}, t.readError("QueryPage", q.Index, q.PK, err)
 	}
 	return page, nil
-}
-
-func (t *Table) queryError(op string, q Query, err error) error {
-	return &Error{Op: op, Table: t.schema.Name, Index: q.Index, Key: keys.Key{PK: q.PK}, Err: explain(err)}
 }
 
 // query returns a reader that stands where the query begins.
@@ -84,10 +100,8 @@ func (t *Table) query(q Query) (*reader, error) {
 	}
 	// The partition is the query's own and never part of a position.
 	r.position = r.position[1:]
-	r.bound = []string{
-		"query", string(q.PK), strconv.FormatBool(q.Reverse),
-		string(q.Range.Prefix), string(q.Range.From), string(q.Range.To),
-	}
+	r.bound = []string{"query", string(q.PK), strconv.FormatBool(q.Reverse), string(q.Range.Prefix)}
+	r.done = r.empty(q.Range)
 	in, err := r.queryInput(q)
 	if err != nil {
 		return nil, err
@@ -106,26 +120,6 @@ func (t *Table) query(q Query) (*reader, error) {
 		return r, nil
 	}
 	return r, r.resumeQuery(q)
-}
-
-// resumeQuery puts the reader where the query's token says. The partition comes
-// from the query and never from the token, so that no token leads into another
-// partition; some engines would follow it there.
-func (r *reader) resumeQuery(q Query) error {
-	at, err := r.open(q.After)
-	if err != nil {
-		return err
-	}
-	// Sort keys that are no strings are not compared here: the scope has proved
-	// already that the token was made for this very range.
-	if r.sk.kind == types.ScalarAttributeTypeS {
-		if _, sk := keyText(at[r.sk.name]); !q.Range.Contains(keys.SK(sk)) {
-			return paginate.ErrInvalidCursor
-		}
-	}
-	at[r.pk.name] = keyValue(r.pk.kind, string(q.PK))
-	r.start = at
-	return nil
 }
 
 // queryInput builds the request. Names and values of ours have words for

@@ -2,15 +2,17 @@ package table
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
 )
 
 // selection is what a [Query] and a [Scan] have in common.
@@ -28,7 +30,7 @@ type reader struct {
 	t *Table
 	selection
 	shape
-	// bound is what tokens are bound to beside the selection and the shape.
+	// bound is what cursors are bound to in addition to index, scope and shape.
 	bound []string
 	// fetch sends one request.
 	fetch func(ctx context.Context, start Item, limit *int32, into intake) (batch, error)
@@ -43,7 +45,7 @@ type reader struct {
 	done  bool
 }
 
-// batch is the answer to one request, without its items.
+// batch is the response to one request, without its items.
 type batch struct {
 	last     Item // to go on from, empty at the end
 	scanned  int32
@@ -69,12 +71,15 @@ func (r *reader) setShape() (err error) {
 // placeholders, those of the expression package numbers, so they never meet.
 func (r *reader) expressions(names map[string]string, values map[string]types.AttributeValue) (filter, project *string, err error) {
 	if r.filter.IsSet() {
-		built, err := expression.NewBuilder().WithFilter(r.filter).Build()
+		built, err := build(expression.NewBuilder().WithFilter(r.filter))
 		if err == nil {
-			err = sendable(built.Names(), built.Values())
+			_, err = checkFormula("filter", *built.Filter(), built.Names(), built.Values())
+		}
+		if err == nil {
+			err = checkSubstitutes(built.Names(), built.Values())
 		}
 		if err != nil {
-			return nil, nil, invalid("Filter", "%v", err)
+			return nil, nil, invalid("Filter", "%w", err)
 		}
 		filter = built.Filter()
 		maps.Copy(names, built.Names())
@@ -92,7 +97,11 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 		names[placeholder] = name
 		attributes[i] = placeholder
 	}
-	return filter, aws.String(strings.Join(attributes, ", ")), nil
+	projection := strings.Join(attributes, ", ")
+	if len(projection) > maxExpression {
+		return nil, nil, invalid("Project", "%d attributes are too many for an expression", len(attributes))
+	}
+	return filter, aws.String(projection), nil
 }
 
 // projection returns the attributes to ask for: those wanted, and those that
@@ -113,8 +122,8 @@ func (r *reader) projection() ([]string, error) {
 	}
 	for _, name := range r.project {
 		switch {
-		case name == "" || !utf8.ValidString(name):
-			return nil, invalid("Project", "an attribute's name is empty or no UTF-8")
+		case nameFault(name) != nil:
+			return nil, invalid("Project", "%w", nameFault(name).in(name).err())
 		case partial && !slices.Contains(x.Include, name) && !slices.Contains(names, name):
 			return nil, invalid("Project", "the index %q does not hold %q", r.index, name)
 		}
@@ -124,13 +133,60 @@ func (r *reader) projection() ([]string, error) {
 	return slices.Compact(names), nil
 }
 
+// itemError says which item of a response an error is about.
+type itemError struct {
+	itemKeys
+	err error
+}
+
+// itemKeys are an item's keys in the table, and in the index that it was read from.
+type itemKeys struct{ key, indexKey keys.Key }
+
+func (e *itemError) Error() string { return e.err.Error() }
+
+func (e *itemError) Unwrap() error { return e.err }
+
+// keysOf returns the keys of an item that was read.
+func (r *reader) keysOf(position Item) itemKeys {
+	at := itemKeys{key: r.t.KeyOf("", position)}
+	if r.index != "" {
+		at.indexKey = r.t.KeyOf(r.index, position)
+	}
+	return at
+}
+
+// readError returns the error of a read of the partition pk, if it has one.
+func (t *Table) readError(op, index string, pk keys.PK, err error) error {
+	e := &Error{Op: op, Table: t.schema.Name, Index: index, Err: explain(err)}
+	switch item, ok := errors.AsType[*itemError](err); {
+	case ok:
+		e.Key, e.IndexKey, e.Err = item.key, item.indexKey, item.err
+	case index != "":
+		e.IndexKey.PK = pk
+	default:
+		e.Key.PK = pk
+	}
+	return e
+}
+
 // growth bounds how much more a request asks for than the one before it.
 const growth = 4
 
-// next sends one request and appends the items of its answer to values, limit of
+// next sends one request and appends the items of its response to values, limit of
 // them at most unless that is 0. An item that cannot be read is the error that
 // is returned with those before it.
 func next[T any](ctx context.Context, r *reader, limit int, values []T) ([]T, error) {
+	return nextAs(ctx, r, limit, values, asItem[T])
+}
+
+// maker makes a value of the latest item, which err says cannot be read if it is
+// not nil.
+type maker[T, V any] func(latest *rows[T], err error) (V, error)
+
+func asItem[T any](latest *rows[T], err error) (T, error) { return latest.value, err }
+
+// nextAs is next for values that are made of items by as.
+func nextAs[T, V any](ctx context.Context, r *reader, limit int, values []V, as maker[T, V]) ([]V, error) {
 	from := len(values)
 	var cut Item // where the limit was reached
 	var last int // the item's number
@@ -138,14 +194,15 @@ func next[T any](ctx context.Context, r *reader, limit int, values []T) ([]T, er
 	rows := newRows[T](r.t, append([]attribute{r.pk}, r.position...)...)
 	rows.begin = func() { values, cut, refused = values[:from], nil, nil }
 	rows.take = func(i int, err error) bool {
+		value, err := as(rows, err)
 		if err != nil {
-			refused = err
+			refused = &itemError{r.keysOf(rows.position()), err}
 			return false
 		}
 		if len(values) == from {
 			values = slices.Grow(values, rows.expected)
 		}
-		values = append(values, rows.value)
+		values = append(values, value)
 		if len(values)-from == limit {
 			cut, last = rows.position(), i
 			return false
@@ -162,8 +219,9 @@ func next[T any](ctx context.Context, r *reader, limit int, values []T) ([]T, er
 	r.stats.Scanned += int(b.scanned)
 	r.stats.Capacity += b.capacity
 	r.start, r.done = b.last, len(b.last) == 0
-	// Behind the limit, the next page reads again what DynamoDB has filtered out,
-	// so that a token never holds the key of an item that its owner may not see.
+	// After the limit, the next page reads the filtered items again. So the cursor
+	// of a full page holds the key of an item that was returned. That of a short
+	// one may hold a filtered item's: sealing hides it.
 	if cut != nil && (last < rows.items-1 || !r.done) {
 		r.start, r.done = cut, false
 	}
@@ -190,7 +248,7 @@ func (r *reader) engineLimit(want int) *int32 {
 	return aws.Int32(int32(min(want, most)))
 }
 
-// token returns the token of the place where the reader stands, "" at the end.
+// token returns the cursor of the reader's position, "" at the end.
 func (r *reader) token() (string, error) {
 	// Without a sort key there is one item at most, and no position behind it.
 	if r.done || len(r.position) == 0 {

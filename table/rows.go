@@ -24,6 +24,8 @@ type rows[T any] struct {
 	watched []codec.Watched
 	key     []string
 	decoder *codec.Decoder
+	// read is the latest item if the client has read it.
+	read Item
 	// items is how many items of the response were seen, and expected how many
 	// it has, or about how many.
 	items, expected int
@@ -83,15 +85,6 @@ func (r *rows[T]) restart(expected int) {
 	}
 }
 
-// target returns where the value of the next item goes.
-func (r *rows[T]) target() (v any, row codec.Filler) {
-	r.value = *new(T)
-	if row, ok := any(&r.value).(codec.Filler); ok {
-		return row.Target(), row
-	}
-	return &r.value, nil
-}
-
 // json takes an item that is read from a response. It returns false if that is
 // none.
 func (r *rows[T]) json(i int, in *codec.Reader) bool {
@@ -99,12 +92,12 @@ func (r *rows[T]) json(i int, in *codec.Reader) bool {
 	if r.full {
 		return in.IgnoreItem()
 	}
-	v, row := r.target()
+	r.value, r.read = *new(T), nil
 	if r.decoder == nil {
-		r.decoder = codec.NewDecoder(reflect.TypeOf(v).Elem(), r.watched)
+		r.decoder = codec.NewDecoder(reflect.TypeFor[T](), r.watched)
 	}
 	from := in.Pos()
-	refusal, ok := r.decoder.Decode(in, reflect.ValueOf(v).Elem())
+	refusal, ok := r.decoder.Decode(in, reflect.ValueOf(&r.value).Elem())
 	if !ok {
 		return false
 	}
@@ -114,11 +107,9 @@ func (r *rows[T]) json(i int, in *codec.Reader) bool {
 	}
 	live, err := r.admit()
 	if live && err == nil {
-		err = r.fill(row, refusal, r.decoder.Size())
+		err = refusal
 	}
-	if live || err != nil {
-		r.full = !r.take(i, err)
-	}
+	r.give(i, live, err)
 	return true
 }
 
@@ -131,34 +122,31 @@ func (r *rows[T]) item(i int, item Item) {
 	for i := range r.watched {
 		r.watched[i] = watched(item, r.watched[i].Name)
 	}
+	r.value, r.read = *new(T), item
 	live, err := r.admit()
 	if live && err == nil {
-		v, row := r.target()
-		refusal, size := item.Decode(v), 0
-		if row != nil {
-			size = item.Size()
-		}
-		err = r.fill(row, refusal, size)
+		err = item.Decode(&r.value)
+	}
+	r.give(i, live, err)
+}
+
+// give passes the ith item to take if it is live, or if err tells what is wrong
+// with it.
+func (r *rows[T]) give(i int, live bool, err error) {
+	if err != nil {
+		r.value = *new(T) // not a partial value
 	}
 	if live || err != nil {
 		r.full = !r.take(i, err)
 	}
 }
 
-// fill completes a row. It returns the refusal if there is no row to keep it.
-func (r *rows[T]) fill(row codec.Filler, refusal error, size int) error {
-	if row == nil {
-		if refusal != nil {
-			r.value = *new(T) // not what is half filled
-		}
-		return refusal
+// size returns the number of bytes of the latest item.
+func (r *rows[T]) size() int {
+	if r.read != nil {
+		return r.read.Size()
 	}
-	key := make([]string, len(r.key))
-	for i, name := range r.key {
-		_, key[i] = r.text(name)
-	}
-	row.Fill(refusal, r.key, key, size)
-	return nil
+	return r.decoder.Size()
 }
 
 // admit reports whether the latest item is live. It refuses one of another type
@@ -173,7 +161,7 @@ func (r *rows[T]) admit() (live bool, err error) {
 			have = w.Text
 		}
 		if string(have) != r.t.ofType {
-			return false, fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, r.t.ofType, have, r.t.schema.Type)
+			return false, fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, r.t.ofType, shortened(string(have)), r.t.schema.Type)
 		}
 	}
 	return true, nil

@@ -22,7 +22,8 @@ type Scan struct {
 	// Segment of Segments is the part to read, from 0; by default all of it.
 	Segment, Segments int
 	// Limit is how many items a page has at most, whatever a filter drops. Zero
-	// takes what one request returns: up to 1 MB of items before the filter.
+	// means what the first request returns that returns any: up to 1 MB of items
+	// before the filter.
 	Limit int
 	// After, Scope, Filter, Project and Consistent are as in [Query].
 	After, Scope string
@@ -43,7 +44,7 @@ func ScanPage[T any](ctx context.Context, t *Table, s Scan) (Page[T], error) {
 		page, err = readPage[T](ctx, r, s.Limit)
 	}
 	if err != nil {
-		return Page[T]{}, &Error{Op: "ScanPage", Table: t.schema.Name, Index: s.Index, Err: explain(err)}
+		return Page[T]{}, t.readError("ScanPage", s.Index, "", err)
 	}
 	return page, nil
 }

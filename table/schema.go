@@ -3,6 +3,7 @@ package table
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"unicode/utf8"
@@ -42,6 +43,37 @@ type Schema struct {
 	// Indexes are the secondary indexes that the application uses. The live
 	// table may have others.
 	Indexes []Index `json:"indexes,omitempty"`
+
+	// The fields below say how the table is operated. Zero means that the schema
+	// does not manage the setting: a new table gets the default of DynamoDB,
+	// except for BillingMode, and [Schema.Verify] does not look at it.
+
+	// Stream is the view of the table's stream of changes, such as
+	// NEW_AND_OLD_IMAGES. The stream is on if Stream is set.
+	Stream types.StreamViewType `json:"stream,omitzero"`
+	// BillingMode is PAY_PER_REQUEST or PROVISIONED. A new table is
+	// PAY_PER_REQUEST if the field is empty.
+	BillingMode types.BillingMode `json:"billingMode,omitzero"`
+	// ProvisionedThroughput is the capacity of the table, in units per second.
+	// It is required with the billing mode PROVISIONED and refused without. It
+	// is set when the table is created and never compared, since auto scaling
+	// changes it.
+	ProvisionedThroughput Throughput `json:"provisionedThroughput,omitzero"`
+	// WarmThroughput is the load, in units per second, that the new table can
+	// take from its first second. It is never compared: DynamoDB raises it.
+	WarmThroughput Throughput `json:"warmThroughput,omitzero"`
+	// TableClass is STANDARD or STANDARD_INFREQUENT_ACCESS. It is never compared.
+	TableClass types.TableClass `json:"tableClass,omitzero"`
+	// PointInTimeRecovery turns continuous backups on, with the recovery period
+	// that DynamoDB has by default, 35 days. Local engines have no such backups:
+	// clear the field there.
+	PointInTimeRecovery bool `json:"pointInTimeRecovery,omitzero"`
+	// DeletionProtection makes DynamoDB refuse to delete the table. In templates
+	// of package tablemodel it also keeps CloudFormation and Terraform from
+	// deleting or replacing the table.
+	DeletionProtection bool `json:"deletionProtection,omitzero"`
+	// Tags are the tags of a new table. They are never compared.
+	Tags map[string]string `json:"tags,omitempty"`
 }
 
 // Index describes one secondary index of a table.
@@ -62,9 +94,20 @@ type Index struct {
 	// an index that does not hold the TTL attribute return expired items, and
 	// views made by [Table.OfType] cannot use one without the type attribute.
 	Projection types.ProjectionType `json:"projection,omitzero"`
-	// Include names the attributes that an INCLUDE projection holds beside the
-	// keys.
+	// Include names the attributes that an INCLUDE projection holds in addition
+	// to the keys.
 	Include []string `json:"include,omitempty"`
+	// ProvisionedThroughput and WarmThroughput are those of a global index. See
+	// the fields of [Schema] of the same names.
+	ProvisionedThroughput Throughput `json:"provisionedThroughput,omitzero"`
+	WarmThroughput        Throughput `json:"warmThroughput,omitzero"`
+}
+
+// Throughput is a number of read and write units per second. The zero value
+// means that none is set.
+type Throughput struct {
+	Read  int64 `json:"read,omitzero"`
+	Write int64 `json:"write,omitzero"`
 }
 
 const (
@@ -73,10 +116,14 @@ const (
 	defaultType = "entityType"
 )
 
-// maxAttributeName is the greatest length of the name of a key attribute or of
-// the TTL attribute, in characters. AWS: KeySchemaElement and
-// TimeToLiveSpecification, Amazon DynamoDB API Reference.
+// maxAttributeName is the maximum length, in characters, of the names of key
+// attributes, projected attributes and the TTL attribute. AWS: KeySchemaElement,
+// Projection and TimeToLiveSpecification, Amazon DynamoDB API Reference.
 const maxAttributeName = 255
+
+// maxLocalIndexes is a limit of DynamoDB. AWS: CreateTable, Amazon DynamoDB API
+// Reference.
+const maxLocalIndexes = 5
 
 func attributeName(s string) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxAttributeName
@@ -85,7 +132,8 @@ func attributeName(s string) bool {
 // AWS: "Naming rules", Amazon DynamoDB Developer Guide.
 var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
 
-// withDefaults returns a copy of s in which nothing is left to a default.
+// withDefaults returns a copy of s in which no name, type or projection is left
+// to a default.
 func (s Schema) withDefaults() Schema {
 	s.PK = cmp.Or(s.PK, defaultPK)
 	s.PKType = cmp.Or(s.PKType, types.ScalarAttributeTypeS)
@@ -94,6 +142,7 @@ func (s Schema) withDefaults() Schema {
 		s.SKType = cmp.Or(s.SKType, types.ScalarAttributeTypeS)
 	}
 	s.Type = cmp.Or(s.Type, defaultType)
+	s.Tags = maps.Clone(s.Tags)
 	s.Indexes = slices.Clone(s.Indexes)
 	for i := range s.Indexes {
 		x := &s.Indexes[i]
@@ -134,8 +183,13 @@ func (s Schema) Validate() error {
 	if !attributeName(s.TTL) {
 		bad("TTL: %q is not UTF-8 of at most %d characters", s.TTL, maxAttributeName)
 	}
+	problems = append(problems, s.settingsProblems()...)
 	seen := map[string]bool{}
+	local := 0
 	for i, x := range s.Indexes {
+		if x.Local {
+			local++
+		}
 		where := fmt.Sprintf("Indexes[%d]", i)
 		if !tableName.MatchString(x.Name) {
 			bad("%s.Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", where, x.Name)
@@ -145,6 +199,9 @@ func (s Schema) Validate() error {
 		}
 		seen[x.Name] = true
 		problems = append(problems, x.problems(where, s)...)
+	}
+	if local > maxLocalIndexes {
+		bad("Indexes: %d are local, DynamoDB allows %d", local, maxLocalIndexes)
 	}
 	_, clashes := s.attributeTypes()
 	problems = append(problems, clashes...)
@@ -178,7 +235,12 @@ func (x Index) problems(where string, s Schema) []string {
 	if (x.Projection == types.ProjectionTypeInclude) != (len(x.Include) > 0) {
 		bad(".Include: goes with the projection INCLUDE and only with it")
 	}
-	return problems
+	for i, name := range x.Include {
+		if name == "" || !attributeName(name) {
+			bad(".Include[%d]: %q is not UTF-8 of 1 to %d characters", i, name, maxAttributeName)
+		}
+	}
+	return append(problems, x.settingsProblems(where, s.BillingMode)...)
 }
 
 // attributeTypes returns the type of every key attribute of s, and what is
@@ -222,18 +284,32 @@ func (s *Schema) index(name string) (*Index, bool) {
 	return &s.Indexes[i], true
 }
 
-// CreateTableInput returns the request that creates the table with on-demand
-// capacity (PAY_PER_REQUEST) and all indexes. TTL is not part of it: AWS has a
-// request of its own for that, see [Schema.Ensure].
+// CreateTableInput returns the request that creates the table, with everything
+// that the schema says except TTL and point-in-time recovery. AWS has requests
+// of their own for these: see [Schema.Ensure].
+//
+// The error matches [ErrInvalidSchema].
 func (s Schema) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
 	s = s.withDefaults()
 	in := &dynamodb.CreateTableInput{
-		TableName:   aws.String(s.Name),
-		BillingMode: types.BillingModePayPerRequest,
-		KeySchema:   keySchema(s.PK, s.SK),
+		TableName:             aws.String(s.Name),
+		KeySchema:             keySchema(s.PK, s.SK),
+		BillingMode:           cmp.Or(s.BillingMode, types.BillingModePayPerRequest),
+		ProvisionedThroughput: s.ProvisionedThroughput.provisioned(),
+		WarmThroughput:        s.WarmThroughput.warm(),
+		TableClass:            s.TableClass,
+	}
+	if s.Stream != "" {
+		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: s.Stream}
+	}
+	if s.DeletionProtection {
+		in.DeletionProtectionEnabled = aws.Bool(true)
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Tags)) {
+		in.Tags = append(in.Tags, types.Tag{Key: aws.String(key), Value: aws.String(s.Tags[key])})
 	}
 	attributes, _ := s.attributeTypes()
 	for name, kind := range attributes {
@@ -254,6 +330,8 @@ func (s Schema) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 		}
 		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
 			IndexName: aws.String(x.Name), KeySchema: keySchema(x.PK, x.SK), Projection: projection,
+			ProvisionedThroughput: x.ProvisionedThroughput.provisioned(),
+			WarmThroughput:        x.WarmThroughput.warm(),
 		})
 	}
 	return in, nil

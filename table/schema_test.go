@@ -39,8 +39,32 @@ func ExampleSchema_json() {
 	// }
 }
 
-// full makes every field of v other than zero. v is made of structs, slices,
-// strings and booleans.
+// A table with provisioned capacity, a stream and protection. Ensure makes it so,
+// and package tablemodel writes the same into a template.
+func ExampleThroughput() {
+	schema := table.Schema{
+		Name:                  "Orders",
+		Stream:                types.StreamViewTypeNewAndOldImages,
+		BillingMode:           types.BillingModeProvisioned,
+		ProvisionedThroughput: table.Throughput{Read: 20, Write: 10},
+		PointInTimeRecovery:   true,
+		DeletionProtection:    true,
+		Indexes: []table.Index{{
+			Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk",
+			ProvisionedThroughput: table.Throughput{Read: 5, Write: 10},
+		}},
+	}
+	fmt.Println(schema.Validate())
+
+	// Each part must have capacity.
+	schema.Indexes[0].ProvisionedThroughput.Write = 0
+	fmt.Println(schema.Validate())
+	// Output:
+	// <nil>
+	// singletable: table Orders: invalid schema: Indexes[0].ProvisionedThroughput: 5 read and 0 write units, PROVISIONED needs at least 1 of each
+}
+
+// full sets every field of v to something other than zero.
 func full(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch v.Kind() {
@@ -55,6 +79,10 @@ func full(t *testing.T, v reflect.Value) {
 		v.SetString("x")
 	case reflect.Bool:
 		v.SetBool(true)
+	case reflect.Int64:
+		v.SetInt(7)
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"x": "y", "z": ""}))
 	default:
 		t.Fatalf("a %v in a schema", v.Type())
 	}

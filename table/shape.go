@@ -68,15 +68,18 @@ func (s shape) checkRange(r keys.Range) error {
 			return err
 		}
 	}
-	switch {
-	case r.Prefix != "" && (r.From != "" || r.To != ""):
+	if r.Prefix != "" && (r.From != "" || r.To != "") {
 		return invalid("Range", "a prefix together with bounds")
-	case r.From != "" && r.To != "" && compareKeys(s.sk.kind, r.From, r.To) > 0:
-		return invalid("Range", "empty, its end is not after its start")
 	}
 	return nil
 }
 
+// empty reports whether no sort key can lie in a valid range. Numbers are compared
+// as numbers.
+func (s shape) empty(r keys.Range) bool {
+	return r.From != "" && r.To != "" && compareKeys(s.sk.kind, r.From, r.To) > 0
+}
+
 func invalid(field, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrInvalidQuery, field, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s: %w", ErrInvalidQuery, field, fmt.Errorf(format, args...))
 }

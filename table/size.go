@@ -1,19 +1,24 @@
 package table
 
 import (
-	"cmp"
+	"bytes"
 	"fmt"
-	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Limits in bytes. AWS: "Service, account, and table quotas", Amazon DynamoDB
+// Limits in bytes, and of levels. AWS: "Quotas in Amazon DynamoDB" and
+// "Supported data types and naming rules in Amazon DynamoDB", Amazon DynamoDB
 // Developer Guide.
 const (
 	maxItemSize        = 400 << 10
 	maxTransactionSize = 4 << 20
+	maxNameSize        = 64<<10 - 1
+	maxLevels          = 32
 )
 
 // Size returns the size of the item in bytes as DynamoDB counts it: the UTF-8
@@ -26,105 +31,248 @@ func (i Item) Size() int {
 	return size
 }
 
-// measure returns the size of the item, and why it cannot be stored as it is.
-func (i Item) measure() (size int, err error) {
+// measure returns the size of the item, and the first fault in order of names.
+func (i Item) measure() (size int, f *fault) {
+	var at string
 	for name, value := range i {
-		n, fault := measure(value)
-		switch {
-		case fault != "":
-		case name == "":
-			fault = "has an empty name"
-		case !utf8.ValidString(name):
-			fault = "has a name that is not UTF-8"
-		}
-		if fault != "" && err == nil {
-			err = fmt.Errorf("attribute %q %s", name, fault)
-		}
+		n, found := measure(value, 1)
 		size += len(name) + n
+		if found == nil {
+			found = nameFault(name)
+		}
+		if found != nil && (f == nil || name < at) {
+			f, at = found, name
+		}
 	}
-	return size, err
+	return size, f.in(at)
 }
 
-// What cannot be stored: the SDK leaves out nils in some places, and replaces
-// what is not UTF-8.
+// fault says why DynamoDB would refuse a value. It never holds the value.
+type fault struct {
+	// path leads to the value: "" for the value that was measured, "[3].price"
+	// for one inside.
+	path string
+	// rule is what is wrong: "is not a number".
+	rule string
+}
+
+// in prepends to the path.
+func (f *fault) in(path string) *fault {
+	if f != nil {
+		f.path = path + f.path
+	}
+	return f
+}
+
+// err returns the fault of an attribute as an error.
+func (f *fault) err() error {
+	if f == nil {
+		return nil
+	}
+	return fmt.Errorf("attribute %q %s", shortened(f.path), f.rule)
+}
+
+// shortened bounds a path or a name that goes into a message.
+func shortened(s string) string {
+	const most = 256
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// The rules that values can break. The SDK leaves out nils in some places, and
+// replaces what is not UTF-8; DynamoDB refuses the rest.
 const (
-	hasNil     = "is nil, or has a nil inside"
-	hasNoUTF8  = "is or has a string that is not UTF-8"
-	hasNoValue = "is of no known type"
+	ruleNil       = "is nil"
+	ruleUTF8      = "is not UTF-8"
+	ruleUnknown   = "is of no known type"
+	ruleNumber    = "is not a decimal number"
+	ruleRange     = "is a number of more than 38 digits, or of a magnitude outside 1e-130 to 9.99e125"
+	ruleNull      = "is a NULL with the value false"
+	ruleEmptySet  = "is an empty set"
+	ruleDuplicate = "is a set with duplicates"
+	ruleLevels    = "is nested more than 32 levels deep"
+	ruleNoName    = "has an empty name"
+	ruleNameUTF8  = "has a name that is not UTF-8"
+	ruleNameSize  = "has a name of more than 65535 bytes"
 )
 
-// measure returns the size of a value, and why it cannot be stored as it is.
-func measure(value types.AttributeValue) (size int, fault string) {
-	if value == nil || reflect.ValueOf(value).IsNil() {
-		return 0, hasNil
+// broken returns a fault, or nil if there is no rule.
+func broken(rule string) *fault {
+	if rule == "" {
+		return nil
 	}
-	// A list or map counts 3 bytes, and 1 more for each element.
-	const container, element = 3, 1
-	add := func(n int, f string) {
-		size += n
-		fault = cmp.Or(fault, f)
+	return &fault{rule: rule}
+}
+
+// nameFault returns why DynamoDB would refuse the name of an attribute or of a
+// map element.
+func nameFault(name string) *fault {
+	switch {
+	case name == "":
+		return broken(ruleNoName)
+	case len(name) > maxNameSize:
+		return broken(ruleNameSize)
+	case !utf8.ValidString(name):
+		return broken(ruleNameUTF8)
+	}
+	return nil
+}
+
+// measure returns the size of a value and its first fault. The level of nesting
+// is 1 for an attribute. Deeper values than DynamoDB stores are not visited.
+func measure(value types.AttributeValue, level int) (size int, f *fault) {
+	if level > maxLevels {
+		return 0, broken(ruleLevels)
 	}
 	switch v := value.(type) {
+	case nil:
+		return 0, broken(ruleNil)
 	case *types.AttributeValueMemberS:
-		return textSize(v.Value)
+		if v != nil {
+			return len(v.Value), textFault(v.Value)
+		}
 	case *types.AttributeValueMemberN:
-		return numberSize(v.Value), ""
+		if v != nil {
+			return measureNumber(v.Value)
+		}
 	case *types.AttributeValueMemberB:
-		return len(v.Value), ""
-	case *types.AttributeValueMemberBOOL, *types.AttributeValueMemberNULL:
-		return 1, ""
+		if v != nil {
+			return len(v.Value), nil
+		}
+	case *types.AttributeValueMemberBOOL:
+		if v != nil {
+			return 1, nil
+		}
+	case *types.AttributeValueMemberNULL:
+		switch {
+		case v == nil:
+		case !v.Value:
+			return 1, broken(ruleNull)
+		default:
+			return 1, nil
+		}
 	case *types.AttributeValueMemberSS:
-		for _, s := range v.Value {
-			add(textSize(s))
+		if v != nil {
+			return measureSet(v.Value, measureText, strings.Compare)
 		}
 	case *types.AttributeValueMemberNS:
-		for _, n := range v.Value {
-			size += numberSize(n)
+		if v != nil {
+			return measureSet(v.Value, measureNumber, compareNumbers)
 		}
 	case *types.AttributeValueMemberBS:
-		for _, b := range v.Value {
-			size += len(b)
+		if v != nil {
+			return measureSet(v.Value, measureBytes, bytes.Compare)
 		}
 	case *types.AttributeValueMemberL:
-		size = container + element*len(v.Value)
-		for _, e := range v.Value {
-			add(measure(e))
+		if v != nil {
+			return measureList(v.Value, level)
 		}
 	case *types.AttributeValueMemberM:
-		size = container + element*len(v.Value)
-		for name, e := range v.Value {
-			add(textSize(name))
-			add(measure(e))
+		if v != nil {
+			return measureMap(v.Value, level)
 		}
 	default:
-		return 0, hasNoValue
+		return 0, broken(ruleUnknown)
 	}
-	return size, fault
+	return 0, broken(ruleNil)
 }
 
-func textSize(s string) (size int, fault string) {
+// A list or map counts 3 bytes, and 1 more for each element.
+const containerSize, elementSize = 3, 1
+
+func measureList(list []types.AttributeValue, level int) (size int, f *fault) {
+	size = containerSize + elementSize*len(list)
+	for i, element := range list {
+		n, found := measure(element, level+1)
+		size += n
+		if found != nil && f == nil {
+			f = found.in("[" + strconv.Itoa(i) + "]")
+		}
+	}
+	return size, f
+}
+
+func measureMap(m map[string]types.AttributeValue, level int) (size int, f *fault) {
+	size = containerSize + elementSize*len(m)
+	var at string
+	for name, element := range m {
+		n, found := measure(element, level+1)
+		size += len(name) + n
+		if found == nil {
+			found = nameFault(name)
+		}
+		if found != nil && (f == nil || name < at) {
+			f, at = found, name
+		}
+	}
+	return size, f.in("." + at)
+}
+
+func measureText(s string) (size int, f *fault) { return len(s), textFault(s) }
+
+func measureBytes(b []byte) (size int, f *fault) { return len(b), nil }
+
+func measureNumber(s string) (size int, f *fault) {
+	d, ok := parseNumber(s)
+	switch {
+	case !ok:
+		return 1, broken(ruleNumber)
+	case !d.inRange():
+		return d.size(), broken(ruleRange)
+	}
+	return d.size(), nil
+}
+
+func textFault(s string) *fault {
 	if !utf8.ValidString(s) {
-		fault = hasNoUTF8
+		return broken(ruleUTF8)
 	}
-	return len(s), fault
+	return nil
 }
 
-// numberSize counts one byte for the exponent, one for two significant digits,
-// which are paired from the decimal point on, and one for a minus sign.
-func numberSize(s string) int {
-	negative, digits, exponent, ok := parseNumber(s)
-	if !ok || digits == "" {
-		return 1
+// measureSet measures a set. Elements are duplicates if compare returns 0.
+func measureSet[E any](set []E, measure func(E) (int, *fault), compare func(a, b E) int) (size int, f *fault) {
+	if len(set) == 0 {
+		return 0, broken(ruleEmptySet)
 	}
-	n := len(digits)
-	if exponent%2 != 0 {
-		n++ // the first digit stands alone in its pair
+	for i, e := range set {
+		n, found := measure(e)
+		size += n
+		if found != nil && f == nil {
+			f = found.in("[" + strconv.Itoa(i) + "]")
+		}
 	}
-	size := 1 + (n+1)/2
-	if negative {
-		size++
+	if f == nil && repeats(set, compare) {
+		f = broken(ruleDuplicate)
 	}
-	return size
+	return size, f
+}
+
+// few is how many elements are compared in pairs, which allocates nothing.
+const few = 16
+
+// repeats reports whether two elements of a set are equal.
+func repeats[E any](set []E, compare func(a, b E) int) bool {
+	if len(set) > few {
+		set = slices.Clone(set)
+		slices.SortFunc(set, compare)
+		for i, e := range set[1:] {
+			if compare(set[i], e) == 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for i, e := range set {
+		for _, other := range set[:i] {
+			if compare(e, other) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkSize refuses an item that DynamoDB would refuse for its size.
@@ -133,4 +281,11 @@ func checkSize(size int) error {
 		return fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, size, maxItemSize)
 	}
 	return nil
+}
+
+// outgrown reports whether an error, or a reason of a cancelled transaction, means
+// that an update makes a stored item too large. DynamoDB has no code for that.
+func outgrown(code, message string) bool {
+	return (code == "ValidationException" || code == "ValidationError") &&
+		strings.Contains(message, "Item size") && strings.Contains(message, "exceeded the maximum allowed size")
 }

@@ -66,6 +66,18 @@ func TestItemSize(t *testing.T) {
 	equal(t, "nothing", table.Item(nil).Size(), 0)
 }
 
+// TestMeasuringAllocatesNothing shows that checking an ordinary item is free of
+// allocations.
+func TestMeasuringAllocatesNothing(t *testing.T) {
+	item := table.Item{}
+	for _, tt := range sizes {
+		item[tt.name] = tt.value
+	}
+	if n := testing.AllocsPerRun(100, func() { item.Size() }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // TestLargestItem finds the largest item that the engine takes, and compares.
 func TestLargestItem(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -16,9 +17,10 @@ type Options struct {
 	// Now is the clock that decides whether an item has expired; by default
 	// [time.Now].
 	Now func() time.Time
-	// Cursors seals and opens the tokens of [Page]. By default it is
-	// [paginate.Unsealed], which is for development: its tokens can be read and
-	// made by anyone.
+	// Cursors seals and opens the cursors of [Page]. By default they are sealed
+	// with a key that the process draws for itself: other processes refuse them as
+	// [paginate.NoSharedKey], and so does this one after a restart. Services with
+	// several instances share the keys of a codec from [paginate.New].
 	Cursors *paginate.Codec
 	// Observe, if set, is called once for every request, when it has ended. It
 	// is called from several goroutines at once if the Table is used so, and it
@@ -27,10 +29,22 @@ type Options struct {
 	// MaxRounds bounds the requests of one [QueryPage] whose filter leaves the
 	// page short; 10 by default. [All] has no such bound.
 	MaxRounds int
-	// MaxAttempts bounds how often a request is sent when it is refused for
-	// passing reasons that the SDK itself does not retry: cancelled
-	// transactions, unprocessed items; 8 by default.
+	// MaxAttempts and MaxElapsed are the budget of a call: they bound how often a
+	// request is sent while it fails for reasons that can pass, and for how long.
+	// The SDK's own attempts count, and so do those of the request that finds out
+	// about a lost response.
+	//
+	// MaxAttempts is how many attempts in a row may fail without progress; 10 by
+	// default. With progress, which is part of a batch or, in [Table.Retry],
+	// another writer's write, there are at most 8 times as many. No retry begins
+	// later than MaxElapsed after the call; 30 seconds by default. A request that
+	// is in flight then is not cut off: that is for the context. Delays are
+	// random and grow to a second at most; those of the SDK are its own.
+	//
+	// A read of several requests, such as [All], and each request of a batch have
+	// a budget for each request. [Table.Retry] has one for all that it runs.
 	MaxAttempts int
+	MaxElapsed  time.Duration
 	// SDKDecoding has the SDK decode the items of responses, before
 	// attributevalue makes values of them. A *[dynamodb.Client] is otherwise
 	// asked for the response as it came, and values are made of that, at a third
@@ -40,10 +54,7 @@ type Options struct {
 	SDKDecoding bool
 }
 
-const (
-	defaultMaxRounds   = 10
-	defaultMaxAttempts = 8
-)
+const defaultMaxRounds = 10
 
 // Table is one physical table, bound to a client. It is safe for concurrent
 // use. Get one from [New].
@@ -56,6 +67,7 @@ type Table struct {
 	ofType     string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient bool
+	indexKeys []indexKey
 }
 
 // New binds a schema to a client. It sends no request: see [Schema.Ensure] and
@@ -75,17 +87,21 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Cursors == nil {
-		o.Cursors = paginate.Unsealed()
-	}
 	o.MaxRounds = cmp.Or(o.MaxRounds, defaultMaxRounds)
 	o.MaxAttempts = cmp.Or(o.MaxAttempts, defaultMaxAttempts)
+	o.MaxElapsed = cmp.Or(o.MaxElapsed, defaultMaxElapsed)
 	var problems []string
+	if _, err := o.Cursors.Open("", nil); !errors.Is(err, paginate.ErrInvalidCursor) {
+		problems = append(problems, fmt.Sprintf("Options.Cursors: %v", err))
+	}
 	if o.MaxRounds < 0 {
 		problems = append(problems, fmt.Sprintf("Options.MaxRounds: %d is negative", o.MaxRounds))
 	}
 	if o.MaxAttempts < 0 {
 		problems = append(problems, fmt.Sprintf("Options.MaxAttempts: %d is negative", o.MaxAttempts))
+	}
+	if o.MaxElapsed < 0 {
+		problems = append(problems, fmt.Sprintf("Options.MaxElapsed: %v is negative", o.MaxElapsed))
 	}
 	if len(problems) > 0 {
 		return nil, schemaError(schema.Name, ErrInvalidSchema, problems)
@@ -94,7 +110,7 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 	_, own := client.(*dynamodb.Client)
 	return &Table{
 		client: client, schema: schema, name: aws.String(schema.Name), options: o,
-		ownClient: own,
+		ownClient: own, indexKeys: schema.indexKeys(),
 	}, nil
 }
 
@@ -104,8 +120,9 @@ func (t *Table) Schema() Schema { return t.schema.withDefaults() }
 // Now returns the time by the table's clock.
 func (t *Table) Now() time.Time { return t.options.Now() }
 
-// Cursors returns the codec of the table's page tokens, for readers that make
-// tokens of their own.
+// Cursors returns the codec of the table's cursors, for readers that make cursors
+// of their own. It is nil if the Options had none; a nil codec works, see
+// [paginate.Codec].
 func (t *Table) Cursors() *paginate.Codec { return t.options.Cursors }
 
 // Consistent returns a view of the table whose reads are strongly consistent,

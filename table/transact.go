@@ -52,10 +52,17 @@ func (e *TxError) Unwrap() []error {
 // sent, and the error holds an [*OpError].
 //
 // When DynamoDB cancels the transaction, the error holds a [*TxError]. If it was
-// for conflicts with other writes or for lack of capacity only, Transact tries
-// again first, with growing delays, at most Options.MaxAttempts times. A lost
-// answer is made good by the SDK's retries, without a second effect; after them
-// it is [ErrOutcomeUnknown].
+// for conflicts with other writes or for lack of capacity only, it is sent again
+// first, within the budget of a call, see [Options].MaxAttempts: up to 10 times,
+// the SDK's retries included.
+//
+// After a lost response the SDK sends the transaction again. It takes effect once
+// at most, since all attempts have one ClientRequestToken. The error is
+// [ErrOutcomeUnknown] if no attempt gets a response, and also if a later attempt
+// is cancelled: the token stands for a transaction that succeeded, so an attempt
+// that is still on its way can take effect after one that was cancelled.
+//
+// AWS: TransactWriteItems, Amazon DynamoDB API Reference.
 func (t *Table) Transact(ctx context.Context, ops ...Op) error {
 	writes, err := t.prepareAll(ops)
 	if err == nil {
@@ -102,7 +109,8 @@ func (t *Table) prepareAll(ops []Op) ([]write, error) {
 			return nil, opError(i, op, err)
 		}
 		if j, twice := first[op.key]; twice {
-			return nil, opError(i, op, fmt.Errorf("%w: it is about the same item as op %d", ErrInvalidOp, j))
+			return nil, opError(i, op, fmt.Errorf("%w: it is about the same item as op %d (%s), and a transaction takes one op for an item; "+
+				"a key that one entity or copy gives up is free for another in the next transaction", ErrInvalidOp, j, ops[j].verb))
 		}
 		if total += w.size; total > maxTransactionSize {
 			return nil, opError(i, op, fmt.Errorf("%w: the items up to here have %d bytes together, DynamoDB takes %d in a transaction",
@@ -114,7 +122,7 @@ func (t *Table) prepareAll(ops []Op) ([]write, error) {
 }
 
 func (t *Table) transact(ctx context.Context, writes []write) error {
-	if err := ctx.Err(); err != nil {
+	if err := ended(ctx); err != nil {
 		return err
 	}
 	in := &dynamodb.TransactWriteItemsInput{
@@ -126,8 +134,7 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 	for i, w := range writes {
 		in.TransactItems[i] = t.transactItem(w)
 	}
-	tries := &attempts{}
-	for attempt := 1; ; attempt++ {
+	for tries := t.attempts(ctx); ; {
 		_, err := send(ctx, t, &request{operation: "TransactWriteItems", attempts: tries}, t.client.TransactWriteItems, in,
 			func(out *dynamodb.TransactWriteItemsOutput) float64 { return capacities(out.ConsumedCapacity) })
 		if err == nil {
@@ -137,15 +144,26 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 		if !ok {
 			return tries.outcome(err)
 		}
-		// The token makes sure that a cancelled transaction was not carried out
-		// by an earlier attempt either.
-		if !passing(cancelled) || attempt >= t.options.MaxAttempts {
-			return t.txError(writes, cancelled, err)
+		if passing(cancelled) && tries.fail(false) {
+			ended := tries.wait(ctx)
+			if ended == nil {
+				continue
+			}
+			return join(ended, t.refusal(writes, cancelled, tries, err))
 		}
-		if cause := wait(ctx, attempt); cause != nil {
-			return errors.Join(cause, t.txError(writes, cancelled, err))
-		}
+		return t.refusal(writes, cancelled, tries, err)
 	}
+}
+
+// refusal is the error of a transaction whose last attempt was cancelled. An
+// earlier one that DynamoDB has responded to has not taken effect, or the last
+// one would have succeeded by its token. One without a response may still be on
+// its way.
+func (t *Table) refusal(writes []write, cancelled *types.TransactionCanceledException, tries *attempts, err error) error {
+	if tries.silent {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	}
+	return t.txError(writes, cancelled, err)
 }
 
 func (t *Table) transactItem(w write) types.TransactWriteItem {
@@ -210,6 +228,13 @@ func onlyFor(cancelled *types.TransactionCanceledException, kinds ...error) bool
 	return found
 }
 
+// hasReason reports whether one of the reasons is of these kinds.
+func hasReason(cancelled *types.TransactionCanceledException, kinds ...error) bool {
+	return slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
+		return slices.Contains(kinds, kindOf(aws.ToString(r.Code)))
+	})
+}
+
 func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledException, err error) error {
 	tx := &TxError{Err: err}
 	for i, r := range cancelled.CancellationReasons {
@@ -222,8 +247,11 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 		if code == reasonConditionFailed {
 			kind = t.conditionKind(op, r.Item)
 		}
-		if kind == nil {
-			kind = fmt.Errorf("%s: %s", code, aws.ToString(r.Message))
+		switch message := aws.ToString(r.Message); {
+		case outgrown(code, message):
+			kind = fmt.Errorf("%w: %s: %s", ErrTooLarge, code, message)
+		case kind == nil:
+			kind = fmt.Errorf("%s: %s", code, message)
 		}
 		failed := opError(i, op, kind)
 		failed.Old = r.Item

@@ -16,20 +16,25 @@ import (
 // DynamoDB has it as part of one only.
 //
 // A failed condition is [ErrConditionFailed], and [ErrExists] for a [Create]
-// that met an item. An item over 400 KB is [ErrTooLarge], and anything else
-// that cannot be right is [ErrInvalidOp] or [keys.ErrInvalid]; none of these
-// sends anything.
+// that met an item. An item over 400 KB is [ErrTooLarge], and other invalid
+// input is [ErrInvalidOp] or [keys.ErrInvalid]; these send nothing, except an
+// update that makes a stored item grow over 400 KB.
 //
-// When the answer of a write is lost, the SDK repeats it, and Do finds out
-// whether the first attempt was carried out: its own work is not reported as a
+// A write that meets a transaction is sent again within the budget of a call,
+// see [Options].MaxAttempts: up to 10 times, the SDK's retries included.
+//
+// When the response to a write is lost, the SDK sends it again, and Do finds out
+// whether the first attempt took effect: its own work is not reported as a
 // failed condition. For that it compares the stored item with its own, so an
-// item that serves as a lock must say whose it is. The repetition is a write
-// like the first, and so can undo what another writer did between the two. An
-// update that would count twice, such as an ADD, is not repeated, and a lost
-// answer to a write under a version stays lost, since two writers may have
-// written the same. What cannot be known is [ErrOutcomeUnknown]. As a
-// transaction of one op, each of these is carried out once, however often it is
-// sent.
+// item that serves as a lock must say whose it is. The retry is a write like the
+// first, and so can undo what another writer did between the two.
+//
+//   - An update that would count twice, such as an ADD, is not sent again.
+//   - After a lost response to a write under a version, the outcome is unknown,
+//     since two writers may have written the same. A delete under a version has
+//     succeeded if the item is missing.
+//   - What cannot be known is [ErrOutcomeUnknown]. As a transaction of one op, a
+//     write takes effect once, however often it is sent.
 func (t *Table) Do(ctx context.Context, op Op) error {
 	if err := t.do(ctx, op); err != nil {
 		verb := op.verb
@@ -49,95 +54,127 @@ func (t *Table) do(ctx context.Context, op Op) error {
 	if op.verb == verbCheck {
 		return t.transact(ctx, []write{w})
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	_, err = t.write(ctx, w, "")
+	return err
+}
+
+// write sends a single write until it is known what came of it. It returns the
+// attributes that were asked for.
+func (t *Table) write(ctx context.Context, w write, returned types.ReturnValue) (Item, error) {
+	if err := ended(ctx); err != nil {
+		return nil, err
 	}
-	tries := &attempts{once: !repeatable(w.update)}
-	for attempt := 1; ; attempt++ {
-		err := t.send(ctx, w, tries)
+	tries := t.attempts(ctx)
+	// An old item is gone after the first attempt.
+	tries.once = !repeatable(w.update) || returned == types.ReturnValueAllOld
+	for {
+		item, err := t.send(ctx, w, tries, returned)
 		conflict, failed := (*types.TransactionConflictException)(nil), (*types.ConditionalCheckFailedException)(nil)
 		switch {
 		case err == nil:
-			return nil
-		case errors.As(err, &conflict) && attempt < t.options.MaxAttempts:
-			if cause := wait(ctx, attempt); cause != nil {
-				return tries.outcome(errors.Join(cause, err))
+			return item, nil
+		case errors.As(err, &conflict) && tries.fail(false):
+			if ended := tries.wait(ctx); ended != nil {
+				return nil, tries.outcome(join(ended, err))
 			}
 		case errors.As(err, &failed):
 			return t.conditionFailed(ctx, w, tries, failed.Item, err)
 		default:
-			return tries.outcome(err)
+			return nil, tries.outcome(err)
 		}
 	}
 }
 
-// outcome marks an error after which nobody knows what happened.
-func (a *attempts) outcome(err error) error {
-	if a.unknown(err) {
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
-	}
-	return err
-}
-
 // send sends the request of a single write.
-func (t *Table) send(ctx context.Context, w write, tries *attempts) error {
+func (t *Table) send(ctx context.Context, w write, tries *attempts, returned types.ReturnValue) (Item, error) {
 	old := types.ReturnValuesOnConditionCheckFailure("")
 	if w.condition != nil {
 		old = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	var err error
 	switch w.op.verb {
 	case verbUpdate:
-		_, err = send(ctx, t, &request{operation: "UpdateItem", attempts: tries}, t.client.UpdateItem, &dynamodb.UpdateItemInput{
+		out, err := send(ctx, t, &request{operation: "UpdateItem", attempts: tries}, t.client.UpdateItem, &dynamodb.UpdateItemInput{
 			TableName: t.name, Key: w.key,
 			UpdateExpression: w.update, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-			ReturnConsumedCapacity:              t.returnCapacity(),
+			ReturnConsumedCapacity: t.returnCapacity(), ReturnValues: returned,
 			ReturnValuesOnConditionCheckFailure: old,
 		}, func(out *dynamodb.UpdateItemOutput) float64 { return capacity(out.ConsumedCapacity) })
+		if err != nil {
+			return nil, err
+		}
+		return out.Attributes, nil
 	case verbDelete:
-		_, err = send(ctx, t, &request{operation: "DeleteItem", attempts: tries}, t.client.DeleteItem, &dynamodb.DeleteItemInput{
+		out, err := send(ctx, t, &request{operation: "DeleteItem", attempts: tries}, t.client.DeleteItem, &dynamodb.DeleteItemInput{
 			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-			ReturnConsumedCapacity:              t.returnCapacity(),
+			ReturnConsumedCapacity: t.returnCapacity(), ReturnValues: returned,
 			ReturnValuesOnConditionCheckFailure: old,
 		}, func(out *dynamodb.DeleteItemOutput) float64 { return capacity(out.ConsumedCapacity) })
-	default:
-		_, err = send(ctx, t, &request{operation: "PutItem", attempts: tries}, t.client.PutItem, &dynamodb.PutItemInput{
-			TableName: t.name, Item: w.item, ConditionExpression: w.condition,
-			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-			ReturnConsumedCapacity:              t.returnCapacity(),
-			ReturnValuesOnConditionCheckFailure: old,
-		}, func(out *dynamodb.PutItemOutput) float64 { return capacity(out.ConsumedCapacity) })
+		if err != nil {
+			return nil, err
+		}
+		return out.Attributes, nil
 	}
-	return err
+	_, err := send(ctx, t, &request{operation: "PutItem", attempts: tries}, t.client.PutItem, &dynamodb.PutItemInput{
+		TableName: t.name, Item: w.item, ConditionExpression: w.condition,
+		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+		ReturnConsumedCapacity:              t.returnCapacity(),
+		ReturnValuesOnConditionCheckFailure: old,
+	}, func(out *dynamodb.PutItemOutput) float64 { return capacity(out.ConsumedCapacity) })
+	return nil, err
 }
 
 // conditionFailed says what a failed condition means. stored is the item that
-// made it fail, if the engine returned it.
-func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, stored Item, cause error) error {
-	puts := w.op.verb == verbPut || w.op.verb == verbCreate
-	if stored == nil && (tries.unsettled && puts || w.op.condition.IsSet()) {
+// made it fail, if the engine returned it. Without an error, the write was
+// applied, and the item is the one stored.
+func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, stored Item, cause error) (Item, error) {
+	wrote := w.op.verb == verbPut || w.op.verb == verbCreate || w.op.guard.revision.set
+	deletes := w.op.verb == verbDelete && w.op.guard.identifies() && !w.op.condition.IsSet()
+	if stored == nil && (tries.unsettled && (wrote || deletes) || w.op.condition.IsSet() || w.op.guard.severalCauses()) {
 		// Some engines do not return the item that tells which it is.
-		item, err := t.stored(ctx, w.op.key)
+		item, err := t.stored(ctx, w.op.key, tries.budget)
 		if err != nil {
 			if tries.unsettled {
-				return fmt.Errorf("%w: %w", ErrOutcomeUnknown, errors.Join(cause, err))
+				return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, join(cause, err))
 			}
-			return cause
+			return nil, cause
 		}
 		stored = item
 	}
 	switch {
-	case tries.unsettled && puts && !w.op.version.set && sameItem(stored, w.item):
-		// An earlier attempt was carried out; the condition failed on its work.
-		// A version proves nothing: two writers that count from the same one
-		// write the same item.
-		return nil
+	case tries.unsettled && deletes && stored == nil:
+		return nil, nil // by an earlier attempt, or by another writer
+	case tries.unsettled && w.isStored(stored):
+		// The condition failed on the work of an earlier attempt.
+		return stored, nil
 	case tries.unsettled:
-		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
+		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
 	}
-	return fmt.Errorf("%w: %w", t.conditionKind(w.op, stored), cause)
+	return nil, fmt.Errorf("%w: %w", t.conditionKind(w.op, stored), cause)
+}
+
+// isStored reports whether the stored item proves that the write was applied. A
+// version proves nothing: two writers that count from the same one write the same
+// item. A revision is drawn for one write.
+func (w *write) isStored(stored Item) bool {
+	if attribute := w.op.guard.revision.attribute; attribute != "" {
+		own := stringOf(w.written(attribute))
+		return own != "" && own == stringOf(stored[attribute])
+	}
+	return w.item != nil && !w.op.guard.version.set && sameItem(stored, w.item)
+}
+
+// written returns the value that the write gives an attribute, nil if that is
+// not known.
+func (w *write) written(attribute string) types.AttributeValue {
+	if p, ok := w.op.value.(patch); ok {
+		return p.set[attribute]
+	}
+	if w.op.next.attribute == attribute {
+		return w.op.next.value
+	}
+	return w.item[attribute]
 }
 
 // conditionKind tells which of an op's conditions failed on the stored item.
@@ -145,15 +182,25 @@ func (t *Table) conditionKind(op Op, stored Item) error {
 	if t.expired(watched(stored, t.schema.TTL), t.Now()) {
 		stored = nil
 	}
-	switch {
-	case op.verb == verbCreate && (stored != nil || !op.condition.IsSet()):
+	if op.verb == verbCreate && (stored != nil || !op.condition.IsSet() && op.guard == (guard{})) {
 		return ErrExists
-	case !op.version.set:
-		return ErrConditionFailed
-	case op.condition.IsSet() && versionOf(stored, op.version.attribute) == op.version.want:
+	}
+	if err := op.guard.failure(op.key, stored, t.schema.Type); err != nil {
+		return err
+	}
+	if op.condition.IsSet() {
 		return ErrConditionFailed
 	}
-	return ErrStale
+	// The item satisfies the guard by now, or its version is of another type.
+	switch g := op.guard; {
+	case g.version.set || g.revision.set:
+		return g.stale(op.key)
+	case g.exists:
+		return ErrNotFound
+	case g.ofType != "":
+		return ErrWrongType
+	}
+	return ErrConditionFailed
 }
 
 // versionOf returns the number in an attribute, 0 if there is none.

@@ -48,6 +48,28 @@ var schemas = map[string]table.Schema{
 		Name: "Readings", PK: "sensor", SK: "at", PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeN,
 		Type: "kind", Indexes: []table.Index{{Name: "by-value", PK: "value", PKType: types.ScalarAttributeTypeN}},
 	},
+	"production": {
+		Name: "Orders", TTL: "expiresAt",
+		Indexes: []table.Index{
+			{
+				Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk",
+				ProvisionedThroughput: table.Throughput{Read: 7, Write: 8}, WarmThroughput: table.Throughput{Write: 5000},
+			},
+			{Name: "LSI1", SK: "lsi1sk", Local: true},
+		},
+		Stream: types.StreamViewTypeNewAndOldImages, BillingMode: types.BillingModeProvisioned,
+		ProvisionedThroughput: table.Throughput{Read: 5, Write: 6}, WarmThroughput: table.Throughput{Read: 13000, Write: 5000},
+		TableClass: types.TableClassStandardInfrequentAccess, PointInTimeRecovery: true, DeletionProtection: true,
+		Tags: map[string]string{"team": "payments", "cost-center": ""},
+	},
+	// Names that Terraform would take for templates.
+	"templates": {
+		Name: "Templates", PK: "${a}", SK: "$${b}", TTL: `${file("secret")}`,
+		Indexes: []table.Index{
+			{Name: "GSI1", PK: "%{ if true }", SK: "%%{", Projection: types.ProjectionTypeInclude, Include: []string{"$%{c}${", "$", "100%", "//"}},
+			{Name: "LSI1", SK: "$$$${d}", Local: true},
+		},
+	},
 }
 
 var full = table.Schema{

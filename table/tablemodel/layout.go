@@ -170,7 +170,7 @@ func (l layout) typeOf(item table.Item) string {
 const delimiter = "#"
 
 // kind returns what partitions of one kind have in common: the text of their key
-// up to the first '#', the whole key if there is none.
+// up to the first '#', the whole key without one.
 func (v view) kind(p partition) string {
 	prefix, _, found := strings.Cut(keyText(p[0][v.key[0].name]), delimiter)
 	if !found {

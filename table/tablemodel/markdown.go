@@ -2,6 +2,7 @@ package tablemodel
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,11 +14,11 @@ import (
 
 // Markdown returns the items as tables in Markdown: one for the table and one for
 // each index, with the items of each partition in the order of their sort keys.
-// Partitions are in the order of their keys, which is none that DynamoDB keeps.
+// Partitions are in the order of their keys. DynamoDB itself keeps no such order.
 //
 // The columns are the keys, the keys in indexes, the type, and in one column
 // some of the other attributes: see [Options]. A partition key is shown once,
-// beside the first item of its partition.
+// next to the first item of its partition.
 func Markdown(schema table.Schema, items []table.Item, options *Options) (string, error) {
 	l, err := lay("Markdown", schema, items)
 	if err != nil {
@@ -198,25 +199,24 @@ func code(s string) string {
 	return fence + s + fence
 }
 
-// plain returns s as text in the cell of a table, whatever Markdown would make
-// of it.
+// plain returns s as the text of a cell if nothing in it can have a meaning, and
+// as code otherwise. Escapes do not help: renderers look for mentions, references
+// and addresses in the text that the escapes result in, and leave only code out.
 func plain(s string) string {
-	s = oneLine(s)
-	var b strings.Builder
-	for i, r := range s {
-		// An underscore within a word means nothing.
-		inWord := r == '_' && 0 < i && i < len(s)-1 && isWord(s[i-1]) && isWord(s[i+1])
-		if strings.ContainsRune("\\`*_[]<>|~&", r) && !inWord {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
+	if s = oneLine(s); s == "" || harmless.MatchString(s) && !reference.MatchString(s) {
+		return s
 	}
-	return b.String()
+	return code(s)
 }
 
-func isWord(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
-}
+var (
+	// harmless is text that is neither markup nor a mention: words with single
+	// signs between them, as in "… 2 more of USER#…".
+	harmless = regexp.MustCompile(`^(?:… )?[\p{L}\p{M}\p{N}]+(?:(?:[ _\-.#]|, )[\p{L}\p{M}\p{N}]+)*(?:#?…)?$`)
+	// reference is what GitHub or GitLab makes links of: #12, GH-12 and JIRA-12,
+	// commits, and addresses.
+	reference = regexp.MustCompile(`(?i)#\d|[a-z]-\d|\b[0-9a-f]{7,}\b|\bwww\.`)
+)
 
 // entities returns s with everything that could mean something written as HTML
 // entities.
@@ -232,12 +232,20 @@ func entities(s string) string {
 	return b.String()
 }
 
-// oneLine returns s without control characters.
+// oneLine returns s in one line: control characters and line separators are
+// spaces, and the invisible characters that change the direction of text are
+// written as \u202e.
 func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(s, "\ufffd") {
+		switch {
+		case unicode.Is(unicode.Bidi_Control, r):
+			fmt.Fprintf(&b, `\u%04x`, r)
+		case unicode.IsControl(r) || r == '\u2028' || r == '\u2029':
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(r)
 		}
-		return r
-	}, strings.ToValidUTF8(s, "\ufffd"))
+	}
+	return b.String()
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // Mermaid returns a picture of the items as a flowchart for Mermaid, which GitHub
-// and GitLab draw in Markdown (in a code block of the language mermaid): a box
-// for each partition of the table and of the indexes, with its items in the order
-// of their sort keys, and an arrow from where an item is in the table to where it
-// is in an index. It shows keys and types; Options.Attributes has no effect.
+// and GitLab draw in Markdown (in a code block of the language mermaid). It has a
+// box for each partition of the table and of the indexes, with its items in the
+// order of their sort keys. An arrow leads from an item's place in the table to its
+// place in an index. It shows keys and types; Options.Attributes has no effect.
 func Mermaid(schema table.Schema, items []table.Item, options *Options) (string, error) {
 	l, err := lay("Mermaid", schema, items)
 	if err != nil {
@@ -112,16 +112,21 @@ func (l layout) arrows(from []shown, fromBoxes []string, to []shown, toBoxes []s
 	return arrows
 }
 
-// label returns s as text in the label of a box, whatever Mermaid or HTML would
-// make of it.
+// label returns s as text in the label of a box, whatever Mermaid, HTML or the
+// page around it would make of it.
 func label(s string) string {
+	s = oneLine(s)
 	var b strings.Builder
-	for _, r := range oneLine(s) {
-		if strings.ContainsRune("#;&<>\"`\\*_[](){}|", r) {
+	for i, r := range s {
+		rest := s[i+len(string(r)):]
+		switch {
+		case strings.ContainsRune("#;&<>\"'`\\*_[](){}|@$~!^", r),
+			r == ':' && (strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "fa-")), // an address, an icon
+			r == '.' && strings.HasSuffix(strings.ToLower(s[:i]), "www"):
 			fmt.Fprintf(&b, "#%d;", r)
-			continue
+		default:
+			b.WriteRune(r)
 		}
-		b.WriteRune(r)
 	}
 	return b.String()
 }

@@ -5,7 +5,7 @@ import "cmp"
 // Options say how much of the items a picture shows. Nil and every zero value
 // mean the default. A negative number means no limit.
 type Options struct {
-	// Attributes are the names of the attributes to show beside keys and type,
+	// Attributes are the names of the attributes to show next to keys and type,
 	// in this order; an item shows those it has. By default the first four of
 	// each item are shown, in the order of their names, and the number of the
 	// others.

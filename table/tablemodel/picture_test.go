@@ -3,6 +3,7 @@ package tablemodel_test
 import (
 	"errors"
 	"math/rand/v2"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -87,11 +88,17 @@ func TestKeysOfOtherTypesAreInTheirOrder(t *testing.T) {
 	golden(t, "numbers.workbench.json", string(file))
 }
 
-// Values that would end a cell, a label or a line do not.
+// Values that would end a cell, a label or a line do not, and none becomes a
+// mention, a reference, a link or markup.
 func TestHostileValuesStayInTheirPlace(t *testing.T) {
 	t.Parallel()
 	var items []table.Item
-	for _, v := range []string{`a|b`, `a\|b`, "`a`", "a\n| b", `"]; end`, "<script>", "#quot;", "%%{init: {}}%%", "\xff"} {
+	for _, v := range []string{
+		`a|b`, `a\|b`, "`a`", "a\n| b", `"]; end`, "<script>", "#quot;", "%%{init: {}}%%", "\xff",
+		"@octocat", "a@example.com", "#123", "repo#123", "GH-123", "!12", "~bug", "defaced", "1234567",
+		"https://example.com", "WWW.example.com", "[x](y)", "![x](y)", "**x**", "_x_", ":tada:",
+		"$$x$$", "fa:fa-car", "a\u202eb\u2066c", "a\u0085b\u2028c",
+	} {
 		items = append(items, table.Item{
 			"pk": stringValue(v), "sk": stringValue(v), "entityType": stringValue(v), v: stringValue(v), "empty": stringValue(""),
 		})
@@ -99,9 +106,26 @@ func TestHostileValuesStayInTheirPlace(t *testing.T) {
 	md, err := tablemodel.Markdown(schemas["small"], items, nil)
 	must(t, err)
 	golden(t, "hostile.md", md)
+	if active := active(md); active != "" {
+		t.Errorf("%q outside of code in\n%s", active, md)
+	}
 	flow, err := tablemodel.Mermaid(schemas["small"], items, nil)
 	must(t, err)
 	golden(t, "hostile.mermaid", flow)
+	if strings.ContainsAny(strings.TrimPrefix(flow, "%%{init"), "@$~!`\u202e\u2066\u2028") || strings.Contains(flow, "://") ||
+		strings.Contains(flow, "WWW.") || strings.Contains(flow, "fa:fa") {
+		t.Errorf("markup in\n%s", flow)
+	}
+}
+
+// active returns something in a Markdown text that GitHub or GitLab would make
+// more of than text, or that changes the direction of text.
+func active(md string) string {
+	if bidi := regexp.MustCompile(`[\x{61c}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}]`).FindString(md); bidi != "" {
+		return bidi
+	}
+	code := regexp.MustCompile("(?s)``+ .*? ``+|`[^`]+`|<code>.*?</code>")
+	return regexp.MustCompile(`(?i)[@<>$~!:\[&]|#\d|gh-\d|www\.|\b[0-9a-f]{7,}\b`).FindString(code.ReplaceAllString(md, ""))
 }
 
 // A table without sort keys has one item in a partition. Items that are given

@@ -1,8 +1,10 @@
 package tablemodel_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,29 +31,58 @@ func TestTemplates(t *testing.T) {
 }
 
 // properties are those of AWS::DynamoDB::Table: the members of a CreateTable
-// request, and TTL.
+// request, and settings that the API has requests of their own for.
 type properties struct {
 	dynamodb.CreateTableInput
-	TimeToLiveSpecification *types.TimeToLiveSpecification
+	TimeToLiveSpecification          *types.TimeToLiveSpecification
+	PointInTimeRecoverySpecification *types.PointInTimeRecoverySpecification
 }
 
-func readTemplate(t *testing.T, schema table.Schema) properties {
+// resource is the resource of a template.
+type resource struct {
+	Type, DeletionPolicy, UpdateReplacePolicy string
+	Properties                                properties
+}
+
+// decode reads JSON that has no other members than v.
+func decode(t *testing.T, text []byte, v any) {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	must(t, d.Decode(v))
+}
+
+func readTemplate(t *testing.T, schema table.Schema) resource {
 	t.Helper()
 	text, err := tablemodel.CloudFormation(schema)
 	must(t, err)
 	var template struct {
-		Resources struct {
-			Table struct {
-				Type       string
-				Properties properties
-			}
-		}
+		AWSTemplateFormatVersion string
+		Resources                struct{ Table resource }
 	}
-	must(t, json.Unmarshal(text, &template))
+	decode(t, text, &template)
 	if template.Resources.Table.Type != "AWS::DynamoDB::Table" {
 		t.Fatalf("type %q", template.Resources.Table.Type)
 	}
-	return template.Resources.Table.Properties
+	// A template turns the stream on by naming its view.
+	if s := template.Resources.Table.Properties.StreamSpecification; s != nil {
+		if s.StreamEnabled != nil {
+			t.Error("StreamEnabled is not a property of a template")
+		}
+		s.StreamEnabled = aws.Bool(true)
+	}
+	return template.Resources.Table
+}
+
+// compareRequests compares what two CreateTable requests make.
+func compareRequests(t *testing.T, what string, want, got *dynamodb.CreateTableInput) {
+	t.Helper()
+	unexported := cmpopts.IgnoreUnexported(dynamodb.CreateTableInput{}, types.AttributeDefinition{},
+		types.KeySchemaElement{}, types.GlobalSecondaryIndex{}, types.LocalSecondaryIndex{}, types.Projection{},
+		types.StreamSpecification{}, types.ProvisionedThroughput{}, types.WarmThroughput{}, types.Tag{})
+	if diff := cmp.Diff(want, got, unexported); diff != "" {
+		t.Errorf("%s (-schema +output):\n%s", what, diff)
+	}
 }
 
 func TestTheCloudFormationTableIsTheSchemas(t *testing.T) {
@@ -60,17 +91,21 @@ func TestTheCloudFormationTableIsTheSchemas(t *testing.T) {
 		want, err := schema.CreateTableInput()
 		must(t, err)
 		got := readTemplate(t, schema)
-		unexported := cmpopts.IgnoreUnexported(dynamodb.CreateTableInput{}, types.AttributeDefinition{},
-			types.KeySchemaElement{}, types.GlobalSecondaryIndex{}, types.LocalSecondaryIndex{}, types.Projection{})
-		if diff := cmp.Diff(want, &got.CreateTableInput, unexported); diff != "" {
-			t.Errorf("%s (-schema +template):\n%s", name, diff)
-		}
+		compareRequests(t, name, want, &got.Properties.CreateTableInput)
 		ttl := ""
-		if got.TimeToLiveSpecification != nil && *got.TimeToLiveSpecification.Enabled {
-			ttl = *got.TimeToLiveSpecification.AttributeName
+		if spec := got.Properties.TimeToLiveSpecification; spec != nil && *spec.Enabled {
+			ttl = *spec.AttributeName
 		}
 		if ttl != schema.TTL {
 			t.Errorf("%s: TTL %q, want %q", name, ttl, schema.TTL)
+		}
+		recovery := got.Properties.PointInTimeRecoverySpecification
+		if on := recovery != nil && *recovery.PointInTimeRecoveryEnabled; on != schema.PointInTimeRecovery {
+			t.Errorf("%s: point-in-time recovery %t", name, on)
+		}
+		policy := map[bool]string{true: "Retain"}[schema.DeletionProtection]
+		if got.DeletionPolicy != policy || got.UpdateReplacePolicy != policy {
+			t.Errorf("%s: policies %q and %q, want %q", name, got.DeletionPolicy, got.UpdateReplacePolicy, policy)
 		}
 	}
 }
@@ -82,14 +117,15 @@ func TestATableOfTheTemplateIsVerified(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := tabletest.Client(t)
-			schema.Name = tabletest.New(t, schema, nil).Schema().Name // a name that is cleaned up
+			schema.DeletionProtection, schema.PointInTimeRecovery = false, false // It must be possible to drop.
+			schema.Name = tabletest.New(t, schema, nil).Schema().Name            // A name that is cleaned up.
 			_, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(schema.Name)})
 			must(t, err)
 			if err := schema.Verify(t.Context(), client); !errors.Is(err, table.ErrSchemaMismatch) {
 				t.Fatalf("without a table, Verify returns %v", err)
 			}
 
-			made := readTemplate(t, schema)
+			made := readTemplate(t, schema).Properties
 			_, err = client.CreateTable(t.Context(), &made.CreateTableInput)
 			must(t, err)
 			if made.TimeToLiveSpecification != nil {
@@ -100,6 +136,22 @@ func TestATableOfTheTemplateIsVerified(t *testing.T) {
 			}
 			must(t, schema.Verify(t.Context(), client))
 		})
+	}
+}
+
+// CloudFormation has no way to write such a name literally.
+func TestNoTemplateWithADynamicReference(t *testing.T) {
+	t.Parallel()
+	const secret = "{{resolve:secretsmanager:prod}}"
+	for name, schema := range map[string]table.Schema{
+		"TTL":     {Name: "Notes", TTL: secret},
+		"key":     {Name: "Notes", PK: "x" + secret},
+		"include": {Name: "Notes", Indexes: []table.Index{{Name: "GSI1", PK: "x", Projection: types.ProjectionTypeInclude, Include: []string{secret}}}},
+	} {
+		_, err := tablemodel.CloudFormation(schema)
+		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "CloudFormation" || !errors.Is(err, table.ErrInvalidSchema) {
+			t.Errorf("%s: got error %v, want a *table.Error that is %v", name, err, table.ErrInvalidSchema)
+		}
 	}
 }
 
@@ -116,29 +168,43 @@ func TestTheTerraformTableIsTheSchemas(t *testing.T) {
 				} `json:"aws_dynamodb_table"`
 			} `json:"resource"`
 		}
-		must(t, json.Unmarshal(text, &config))
-		got, err := config.Resource.Tables.Table.schema().CreateTableInput()
+		decode(t, evaluate(t, text), &config)
+		tt := config.Resource.Tables.Table
+		got, err := tt.schema().CreateTableInput()
 		must(t, err)
 		want, err := schema.CreateTableInput()
 		must(t, err)
-		unexported := cmpopts.IgnoreUnexported(dynamodb.CreateTableInput{}, types.AttributeDefinition{},
-			types.KeySchemaElement{}, types.GlobalSecondaryIndex{}, types.LocalSecondaryIndex{}, types.Projection{})
-		if diff := cmp.Diff(want, got, unexported); diff != "" {
-			t.Errorf("%s (-schema +terraform):\n%s", name, diff)
+		compareRequests(t, name, want, got)
+		if tt.TTL.Name != schema.TTL || tt.TTL.Enabled != (schema.TTL != "") {
+			t.Errorf("%s: TTL %+v, want %q", name, tt.TTL, schema.TTL)
 		}
-		if ttl := config.Resource.Tables.Table.TTL; ttl.Name != schema.TTL || ttl.Enabled != (schema.TTL != "") {
-			t.Errorf("%s: TTL %+v, want %q", name, ttl, schema.TTL)
+		if tt.Stream != (schema.Stream != "") || tt.Recovery.Enabled != schema.PointInTimeRecovery ||
+			tt.Protected != schema.DeletionProtection || tt.Lifecycle.PreventDestroy != schema.DeletionProtection {
+			t.Errorf("%s: stream, backups or protection: %+v", name, tt)
 		}
 	}
+}
+
+// evaluate returns the configuration with its strings as Terraform reads them. It
+// fails the test if one of them is a template.
+func evaluate(t *testing.T, text []byte) []byte {
+	t.Helper()
+	literals := strings.NewReplacer("$${", "\x00", "%%{", "\x01").Replace(string(text))
+	if strings.Contains(literals, "${") || strings.Contains(literals, "%{") {
+		t.Errorf("a template in\n%s", text)
+	}
+	return []byte(strings.NewReplacer("\x00", "${", "\x01", "%{").Replace(literals))
 }
 
 // terraformTable has the arguments of aws_dynamodb_table by their documented
 // names.
 type terraformTable struct {
-	Name       string `json:"name"`
-	Billing    string `json:"billing_mode"`
-	HashKey    string `json:"hash_key"`
-	RangeKey   string `json:"range_key"`
+	Name    string            `json:"name"`
+	Billing types.BillingMode `json:"billing_mode"`
+	terraformThroughput
+	Class      types.TableClass `json:"table_class"`
+	HashKey    string           `json:"hash_key"`
+	RangeKey   string           `json:"range_key"`
 	Attributes []struct {
 		Name string                    `json:"name"`
 		Type types.ScalarAttributeType `json:"type"`
@@ -149,6 +215,25 @@ type terraformTable struct {
 		Name    string `json:"attribute_name"`
 		Enabled bool   `json:"enabled"`
 	} `json:"ttl"`
+	Stream   bool                 `json:"stream_enabled"`
+	View     types.StreamViewType `json:"stream_view_type"`
+	Recovery struct {
+		Enabled bool `json:"enabled"`
+	} `json:"point_in_time_recovery"`
+	Protected bool              `json:"deletion_protection_enabled"`
+	Tags      map[string]string `json:"tags"`
+	Lifecycle struct {
+		PreventDestroy bool `json:"prevent_destroy"`
+	} `json:"lifecycle"`
+}
+
+type terraformThroughput struct {
+	Read  int64 `json:"read_capacity"`
+	Write int64 `json:"write_capacity"`
+	Warm  struct {
+		Read  int64 `json:"read_units_per_second"`
+		Write int64 `json:"write_units_per_second"`
+	} `json:"warm_throughput"`
 }
 
 type terraformIndex struct {
@@ -157,6 +242,7 @@ type terraformIndex struct {
 	RangeKey   string               `json:"range_key"`
 	Projection types.ProjectionType `json:"projection_type"`
 	Include    []string             `json:"non_key_attributes"`
+	terraformThroughput
 }
 
 func (tt terraformTable) schema() table.Schema {
@@ -166,13 +252,16 @@ func (tt terraformTable) schema() table.Schema {
 	}
 	s := table.Schema{
 		Name: tt.Name, PK: tt.HashKey, SK: tt.RangeKey, SimpleKey: tt.RangeKey == "",
-		PKType: kinds[tt.HashKey], SKType: kinds[tt.RangeKey],
+		PKType: kinds[tt.HashKey], SKType: kinds[tt.RangeKey], BillingMode: tt.Billing, TableClass: tt.Class,
+		ProvisionedThroughput: table.Throughput{Read: tt.Read, Write: tt.Write}, WarmThroughput: table.Throughput(tt.Warm),
+		Stream: tt.View, DeletionProtection: tt.Protected, PointInTimeRecovery: tt.Recovery.Enabled, Tags: tt.Tags,
 	}
 	add := func(indexes []terraformIndex, local bool) {
 		for _, x := range indexes {
 			s.Indexes = append(s.Indexes, table.Index{
 				Name: x.Name, PK: x.HashKey, SK: x.RangeKey, PKType: kinds[x.HashKey], SKType: kinds[x.RangeKey],
 				Projection: x.Projection, Include: x.Include, Local: local,
+				ProvisionedThroughput: table.Throughput{Read: x.Read, Write: x.Write}, WarmThroughput: table.Throughput(x.Warm),
 			})
 		}
 	}

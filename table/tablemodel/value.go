@@ -17,7 +17,7 @@ import (
 // numberPrecision is enough bits for the 38 digits of a DynamoDB number.
 const numberPrecision = 256
 
-// number returns the value of a number attribute, nil if it is none.
+// number returns the value of a number attribute, nil for other text.
 func number(text string) *big.Float {
 	f, _, err := big.ParseFloat(text, 10, numberPrecision, big.ToNearestEven)
 	if err != nil || f.IsInf() {

@@ -26,10 +26,11 @@ type WorkbenchOptions struct {
 // a JSON file that AWS's NoSQL Workbench imports. Each type of items is a facet
 // of the model; items without a type are the facet "untyped", unless none has a
 // type: then there are no facets. Local indexes are left out, since models have
-// none. Values are whole, sets are sorted.
+// none. Values are whole, sets are sorted. Of the schema's settings, a model has
+// the billing mode and the provisioned throughput of the table.
 //
 // The form is that of version 3.0 of models that AWS has published, and tests
-// compare it with that; it was not opened in the program.
+// compare it with these. It was not opened in the program.
 func Workbench(schema table.Schema, items []table.Item, options *WorkbenchOptions) ([]byte, error) {
 	l, err := lay("Workbench", schema, items)
 	if err != nil {
@@ -77,6 +78,39 @@ type modelTable struct {
 	TableData              []map[string]any
 	DataAccess             modelAccess
 	BillingMode            types.BillingMode
+	// Nil unless the mode is PROVISIONED.
+	ProvisionedCapacitySettings *modelCapacity `json:",omitempty"`
+}
+
+// modelCapacity is the capacity of a table. Models always have auto scaling, so
+// its bounds are the capacity itself.
+type modelCapacity struct {
+	ProvisionedThroughput             cfnProvisioned
+	AutoScalingRead, AutoScalingWrite modelScaling
+}
+
+type modelScaling struct {
+	ScalableTargetRequest struct {
+		MinCapacity, MaxCapacity int64
+		ServiceRole              string
+	}
+	ScalingPolicyConfiguration struct{ TargetValue int }
+}
+
+// The role and the target that AWS creates for tables by default.
+const (
+	scalingRole   = "AWSServiceRoleForApplicationAutoScaling_DynamoDBTable"
+	scalingTarget = 70
+)
+
+func modelCapacityOf(t table.Throughput) *modelCapacity {
+	c := modelCapacity{ProvisionedThroughput: cfnProvisioned{t.Read, t.Write}}
+	for scaling, units := range map[*modelScaling]int64{&c.AutoScalingRead: t.Read, &c.AutoScalingWrite: t.Write} {
+		scaling.ScalableTargetRequest.MinCapacity, scaling.ScalableTargetRequest.MaxCapacity = units, units
+		scaling.ScalableTargetRequest.ServiceRole = scalingRole
+		scaling.ScalingPolicyConfiguration.TargetValue = scalingTarget
+	}
+	return &c
 }
 
 type modelKey struct {
@@ -123,7 +157,10 @@ func (l layout) modelTable() modelTable {
 		TableFacets:            []modelFacet{},
 		GlobalSecondaryIndexes: []modelIndex{},
 		TableData:              []map[string]any{},
-		BillingMode:            types.BillingModePayPerRequest,
+		BillingMode:            cmp.Or(l.schema.BillingMode, types.BillingModePayPerRequest),
+	}
+	if t.BillingMode == types.BillingModeProvisioned {
+		t.ProvisionedCapacitySettings = modelCapacityOf(l.schema.ProvisionedThroughput)
 	}
 	for _, v := range l.views[1:] {
 		if v.projection.Local {

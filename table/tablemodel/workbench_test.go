@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/table"
@@ -33,7 +34,15 @@ var (
 			"IndexName": text, "KeyAttributes": keyShape, "Projection": projectionShape,
 		}},
 		"TableData?": list{itemShape}, "DataAccess": accessShape,
-		"BillingMode?": oneOf{"PROVISIONED", "PAY_PER_REQUEST"},
+		"BillingMode": oneOf{"PROVISIONED", "PAY_PER_REQUEST"},
+		"ProvisionedCapacitySettings?": object{
+			"ProvisionedThroughput": object{"ReadCapacityUnits": count, "WriteCapacityUnits": count},
+			"AutoScalingRead":       scalingShape, "AutoScalingWrite": scalingShape,
+		},
+	}
+	scalingShape = object{
+		"ScalableTargetRequest":      object{"MinCapacity": count, "MaxCapacity": count, "ServiceRole": text},
+		"ScalingPolicyConfiguration": object{"TargetValue": count},
 	}
 	modelShape = object{
 		"ModelName": text,
@@ -48,6 +57,7 @@ var (
 var (
 	attributeType = oneOf{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}
 	text          = check(func(v any) error { return is[string](v) })
+	count         = check(func(v any) error { return is[float64](v) })
 	itemShape     = check(checkItem)
 )
 
@@ -205,6 +215,26 @@ func TestTheWorkbenchModelIsOfThePublishedForm(t *testing.T) {
 	}
 }
 
+// Published models with the mode PROVISIONED have the capacity, and others do not.
+func TestTheCapacityOfAModel(t *testing.T) {
+	t.Parallel()
+	for name, schema := range schemas {
+		text, err := tablemodel.Workbench(schema, nil, nil)
+		must(t, err)
+		model := readModel(t, text)
+		provisioned := schema.BillingMode == types.BillingModeProvisioned
+		if got := model["BillingMode"] == "PROVISIONED"; got != provisioned {
+			t.Errorf("%s: billing mode %v", name, model["BillingMode"])
+		}
+		if _, got := model["ProvisionedCapacitySettings"]; got != provisioned {
+			t.Errorf("%s: capacity %v", name, model["ProvisionedCapacitySettings"])
+		}
+	}
+	text, err := tablemodel.Workbench(schemas["production"], nil, nil)
+	must(t, err)
+	golden(t, "production.workbench.json", string(text))
+}
+
 func TestAModelWithoutTypesHasNoFacets(t *testing.T) {
 	t.Parallel()
 	for name, schema := range schemas {
@@ -229,6 +259,7 @@ func TestAModelWithoutTypesHasNoFacets(t *testing.T) {
 
 func FuzzPictures(f *testing.F) {
 	f.Add("USER#a|b", "`x`", "USER", "note", "a\nb")
+	f.Add("@octocat#1", "#123", "https://example.com", "GH-1", "a\u202eb")
 	f.Add("\xff", "\"]end", "<i>", "a\\|", "")
 	f.Fuzz(func(t *testing.T, pk, sk, typ, name, value string) {
 		key := func(v string) table.Item {
@@ -245,6 +276,9 @@ func FuzzPictures(f *testing.F) {
 			if cells != rows[0] {
 				t.Errorf("row %d has %d cells, the title %d:\n%s", i, cells, rows[0], md)
 			}
+		}
+		if active := active(md); active != "" {
+			t.Errorf("%q outside of code in\n%s", active, md)
 		}
 		flow, err := tablemodel.Mermaid(schema, items, nil)
 		must(t, err)

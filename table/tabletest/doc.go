@@ -24,7 +24,8 @@
 //
 //  1. What the environment variable AWS_ENDPOINT_URL_DYNAMODB names, whatever it
 //     is: DynamoDB Local, another engine, or AWS itself with an account for
-//     tests. Nothing is started then.
+//     tests. Nothing is started then. If nothing responds there, the error names
+//     the variable and the address.
 //  2. The program dynoxide on PATH.
 //  3. The copy of dynoxide in the user's cache directory ([os.UserCacheDir]),
 //     under singletable.
@@ -36,10 +37,14 @@
 // A program on PATH is the user's own choice and is not compared.
 //
 // An engine that was started listens on a port of 127.0.0.1, a free one unless
-// [Options] names it. It keeps its data in memory, or in the file of [Options].
-// It ends with the process that started it, also when that process panics or is
-// killed. It does not end by Ctrl-C in the terminal, so a program can finish its
-// requests first.
+// [Options] names it. It accepts any credentials: other programs and users of the
+// machine, and web pages open in a browser on it, can read and change its data.
+// Give it test data only. It keeps its data in memory, or in the file of
+// [Options], which only its owner can read on Unix.
+// On Unix it ends with the process that started it, also when that process panics
+// or is killed. On 64-bit Windows it does too, by code that is compiled by the gate
+// but was never run. On other platforms it ends by [Engine.Close] only. It does not
+// end by Ctrl-C in the terminal, so a program can finish its requests first.
 //
 // # Faults
 //
@@ -115,10 +120,10 @@
 // With an engine that the variable names, tables are left behind by a test that
 // is killed. Their names begin with the test's.
 //
-// On Windows an engine that was started ends by [Engine.Close] only. The one that
-// [New] and [Client] share is never closed and so outlives the tests there: name
-// a running engine by the variable instead.
+// The engine that [New] and [Client] share is never closed. On a platform where an
+// engine ends by [Engine.Close] only, which is neither Unix nor 64-bit Windows, it
+// outlives the tests: name a running engine by the variable instead.
 //
-// Processes are watched by /bin/sh, so a container without it can only use an
-// engine that runs already.
+// On Unix processes are watched by /bin/sh, so a container without it can only use
+// an engine that runs already.
 package tabletest

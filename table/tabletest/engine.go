@@ -30,8 +30,10 @@ var ErrNoEngine = errors.New("no DynamoDB engine")
 // Options configures [Start]. The zero value is an engine in memory.
 type Options struct {
 	// Path is the file that keeps the data. It is created if it does not exist;
-	// one engine at a time may use it. Empty means in memory. The path is of no
-	// effect on an engine that [EndpointVariable] names.
+	// one engine at a time may use it. On Unix, Start gives it the mode 0600, also
+	// if it exists with another mode, and so for the files with the suffixes -wal,
+	// -shm and -journal. Empty means in memory. The path has no effect on an engine
+	// that [EndpointVariable] names.
 	Path string
 	// Port is the port of 127.0.0.1 to listen on. Zero means a free one. It is of
 	// no effect on an engine that [EndpointVariable] names.
@@ -51,6 +53,10 @@ type Engine struct {
 // milliseconds on an idle machine.
 const startTimeout = 20 * time.Second
 
+// responseTimeout bounds the wait for an engine that runs already, which may be
+// on the other side of the world.
+const responseTimeout = 5 * time.Second
+
 // maxPort is the greatest port there is.
 const maxPort = 1<<16 - 1
 
@@ -58,12 +64,13 @@ const maxPort = 1<<16 - 1
 const maxBackoff = 10 * time.Millisecond
 
 // Start returns an engine: the one that [EndpointVariable] names, or else one
-// that it starts. The package documentation says where it comes from. If there
-// is none, the error matches [ErrNoEngine].
+// that it starts. The package documentation says where it comes from, and when it
+// ends besides by [Engine.Close]. A started engine listens on 127.0.0.1 only, where
+// every program and user of the machine can use it. ctx bounds the start, not the
+// engine's life.
 //
-// A started engine listens on 127.0.0.1 only. It ends with
-// [Engine.Close], and with this process, however the process ends. ctx bounds
-// the start, not the engine's life.
+// The error matches [ErrNoEngine] if there is none to start, or if nothing
+// responds where the variable points.
 func Start(ctx context.Context, opts *Options) (*Engine, error) {
 	if opts == nil {
 		opts = &Options{}
@@ -87,7 +94,12 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 	if named := os.Getenv(EndpointVariable); named != "" {
 		u, err := url.Parse(named)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf("%s=%q is not the URL of an engine, such as http://127.0.0.1:8000", EndpointVariable, named)
+			// The value can hold a password.
+			return nil, fmt.Errorf("%s is not the URL of an engine, such as http://127.0.0.1:8000", EndpointVariable)
+		}
+		if err := e.responds(ctx, u); err != nil {
+			return nil, fmt.Errorf("%w: nothing responds at %s=%s: %w; start the engine there, or unset the variable to have one started",
+				ErrNoEngine, EndpointVariable, u.Redacted(), err)
 		}
 		e.endpoint = named
 		if id := os.Getenv("AWS_ACCESS_KEY_ID"); id != "" {
@@ -114,6 +126,9 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := makePrivate(abs); err != nil {
+			return nil, fmt.Errorf("Options.Path: %w", err)
+		}
 		path = []string{"--db-path", abs}
 	}
 	server := subprocess.Server{
@@ -130,6 +145,22 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// responds returns nil if an HTTP server responds at u, whatever it says. Without
+// it, each request to a wrong address would fail only after the SDK's retries.
+func (e *Engine) responds(ctx context.Context, u *url.URL) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, responseTimeout, fmt.Errorf("no response within %v", responseTimeout))
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := e.http.Do(r)
+	if err != nil {
+		return cmp.Or(context.Cause(ctx), err)
+	}
+	return resp.Body.Close()
 }
 
 // Endpoint returns the engine's URL, for [EndpointVariable] or

@@ -5,14 +5,19 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -133,8 +138,55 @@ func TestStartOnUnusableFile(t *testing.T) {
 	t.Setenv(tabletest.EndpointVariable, "")
 	path := filepath.Join(t.TempDir(), "missing", "orders.db")
 	_, err := tabletest.Start(t.Context(), &tabletest.Options{Path: path})
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "Options.Path") {
+		t.Errorf("error %v; want %v", err, fs.ErrNotExist)
+	}
+	// Text of more than a page: the engine reads no database in it.
+	path = filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = tabletest.Start(t.Context(), &tabletest.Options{Path: path})
 	if err == nil || !strings.Contains(err.Error(), "it printed: ") {
 		t.Errorf("error %v; want what the engine printed", err)
+	}
+}
+
+// TestEngineIsOpenToTheMachine shows what SECURITY.md warns of: the engine takes
+// requests from pages of other origins, under other host names (DNS rebinding), and
+// with made-up signatures.
+func TestEngineIsOpenToTheMachine(t *testing.T) {
+	t.Setenv(tabletest.EndpointVariable, "")
+	engine, err := tabletest.Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	for _, method := range []string{http.MethodOptions, http.MethodPost} {
+		r, err := http.NewRequestWithContext(t.Context(), method, engine.Endpoint(), strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = "attacker.example"
+		for name, value := range map[string]string{
+			"Origin":                         "https://attacker.example",
+			"Access-Control-Request-Method":  http.MethodPost,
+			"Access-Control-Request-Headers": "x-amz-target,authorization",
+			"Content-Type":                   "application/x-amz-json-1.0",
+			"X-Amz-Target":                   "DynamoDB_20120810.ListTables",
+			"X-Amz-Date":                     "20240115T100500Z",
+			"Authorization":                  "AWS4-HMAC-SHA256 Credential=x/20240115/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0",
+		} {
+			r.Header.Set(name, value)
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if allowed := resp.Header.Get("Access-Control-Allow-Origin"); resp.StatusCode != http.StatusOK || allowed != "*" {
+			t.Errorf("%s: status %d, allowed origin %q: SECURITY.md and README.md say otherwise", method, resp.StatusCode, allowed)
+		}
 	}
 }
 
@@ -228,11 +280,54 @@ func TestStartUsesTheVariable(t *testing.T) {
 }
 
 func TestStartRefusesABadVariable(t *testing.T) {
-	for _, value := range []string{"localhost:8000", "8000", "http://", "ftp://127.0.0.1", "://"} {
+	for _, value := range []string{"localhost:8000", "8000", "http://", "ftp://user:secret@127.0.0.1", "://", "http://user:secret@["} {
 		t.Setenv(tabletest.EndpointVariable, value)
 		_, err := tabletest.Start(t.Context(), nil)
-		if err == nil || !strings.Contains(err.Error(), tabletest.EndpointVariable) {
-			t.Errorf("%s: error %v; want one that names the variable", value, err)
+		if err == nil || !strings.Contains(err.Error(), tabletest.EndpointVariable) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: error %v; want one that names the variable and no password", value, err)
+		}
+	}
+}
+
+// TestStartAtADeadAddress shows that a forgotten variable is told at once, and by
+// its name. The server that never responds holds the request until the context
+// ends; the other address refuses connections.
+func TestStartAtADeadAddress(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // It never accepts.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	for _, tt := range []struct {
+		ctx  context.Context
+		addr net.Addr
+		want error
+	}{
+		{t.Context(), closed.Addr(), syscall.ECONNREFUSED},
+		{ctx, silent.Addr(), context.DeadlineExceeded},
+	} {
+		endpoint := "http://user:secret@" + tt.addr.String()
+		t.Setenv(tabletest.EndpointVariable, endpoint)
+		_, err := tabletest.Start(tt.ctx, nil)
+		if !errors.Is(err, tabletest.ErrNoEngine) || !errors.Is(err, tt.want) {
+			t.Fatalf("error %v, want %v and %v", err, tabletest.ErrNoEngine, tt.want)
+		}
+		for _, part := range []string{tabletest.EndpointVariable, tt.addr.String(), "unset"} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("error %v does not say %q", err, part)
+			}
+		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("error %v holds the password", err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,9 +15,13 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// New returns a new, empty table with the keys and indexes of the schema, on the
-// engine that all tests share. It has a name of its own, whatever the schema's,
-// so tests may run in parallel. It is dropped when the test ends.
+// New returns a new, empty table with the keys, indexes, TTL and stream of the
+// schema, on the engine that all tests share. It has a name of its own, whatever
+// the schema's, so tests may run in parallel. It is dropped when the test ends.
+//
+// The table is not protected against deletion and has no backups, whatever the
+// schema says. It is billed by request, is of the standard class, and has no
+// warm throughput and no tags.
 func New(tb testing.TB, schema table.Schema, opts *table.Options) *table.Table {
 	tb.Helper()
 	return NewWith(tb, Client(tb), schema, opts)
@@ -26,6 +31,7 @@ func New(tb testing.TB, schema table.Schema, opts *table.Options) *table.Table {
 // another engine.
 func NewWith(tb testing.TB, client *dynamodb.Client, schema table.Schema, opts *table.Options) *table.Table {
 	tb.Helper()
+	schema = disposable(schema)
 	schema.Name = tableName(tb.Name())
 	t, err := table.New(client, schema, opts)
 	if err != nil {
@@ -45,6 +51,19 @@ func NewWith(tb testing.TB, client *dynamodb.Client, schema table.Schema, opts *
 		tb.Fatalf("tabletest: %v", err)
 	}
 	return t
+}
+
+// disposable returns the schema without the settings of a production table: a
+// test's table must be free to create on any engine, and possible to delete.
+func disposable(s table.Schema) table.Schema {
+	s.DeletionProtection, s.PointInTimeRecovery = false, false
+	s.BillingMode, s.TableClass, s.Tags = "", "", nil
+	s.ProvisionedThroughput, s.WarmThroughput = table.Throughput{}, table.Throughput{}
+	s.Indexes = slices.Clone(s.Indexes)
+	for i := range s.Indexes {
+		s.Indexes[i].ProvisionedThroughput, s.Indexes[i].WarmThroughput = table.Throughput{}, table.Throughput{}
+	}
+	return s
 }
 
 // maxTableName is DynamoDB's limit.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -48,6 +49,42 @@ func TestNew(t *testing.T) {
 	}
 	if schema.Name != "Orders" {
 		t.Error("the caller's schema has changed")
+	}
+}
+
+// A production schema is usable in tests: its table is dropped after the test,
+// and needs nothing that local engines do not have.
+func TestNewOfAProductionSchema(t *testing.T) {
+	t.Parallel()
+	one := table.Throughput{Read: 1, Write: 1}
+	schema := table.Schema{
+		Name: "Orders", Stream: types.StreamViewTypeKeysOnly, BillingMode: types.BillingModeProvisioned,
+		ProvisionedThroughput: one, WarmThroughput: one, TableClass: types.TableClassStandardInfrequentAccess,
+		PointInTimeRecovery: true, DeletionProtection: true, Tags: map[string]string{"team": "payments"},
+		Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", ProvisionedThroughput: one, WarmThroughput: one}},
+	}
+	want := schema.Indexes[0]
+	client := tabletest.Client(t)
+	var name string
+	t.Run("lives", func(t *testing.T) {
+		name = tabletest.New(t, schema, nil).Schema().Name
+		out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := out.Table.StreamSpecification; s == nil || s.StreamViewType != schema.Stream {
+			t.Errorf("stream %+v, want %s", s, schema.Stream)
+		}
+		if b := out.Table.BillingModeSummary; b == nil || b.BillingMode != types.BillingModePayPerRequest {
+			t.Errorf("billing mode %+v, want %s", b, types.BillingModePayPerRequest)
+		}
+	})
+	_, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
+	if _, gone := errors.AsType[*types.ResourceNotFoundException](err); !gone {
+		t.Errorf("%s after its test: %v", name, err)
+	}
+	if diff := cmp.Diff(want, schema.Indexes[0]); diff != "" {
+		t.Errorf("the caller's schema has changed (-want +got):\n%s", diff)
 	}
 }
 

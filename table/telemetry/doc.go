@@ -1,6 +1,6 @@
 // Package telemetry turns the events of a table into logs, and into a summary of
-// what each access pattern costs. Package oteltable, below this one, makes traces
-// and metrics of them for OpenTelemetry.
+// what each access pattern costs. Package oteltable, a module of its own, makes
+// traces and metrics of them for OpenTelemetry.
 //
 // Each part is a [table.Observer], for the Observe option of a table, and [Join]
 // makes one of several:
@@ -26,6 +26,8 @@
 // [Summary] adds up requests, attempts, errors, read and write units, and time
 // by access pattern, for a test that holds an application to its budget, or for
 // a page that shows where the money goes.
+//
+// An exporter to any other system is a function that calls [Describe].
 //
 // # Names
 //

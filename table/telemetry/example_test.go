@@ -2,16 +2,20 @@ package telemetry_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 	"github.com/singletable/singletable/table/telemetry"
-	"github.com/singletable/singletable/table/telemetry/internal/fixture"
 )
 
 // register and list are two access patterns of an application.
@@ -26,10 +30,34 @@ func list(ctx context.Context, tbl *table.Table, user string) error {
 	return err
 }
 
+// exampleTable returns an observed table on a local engine, and a function that
+// removes it.
+func exampleTable(observe table.Observer) (tbl *table.Table, drop func()) {
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, schema := engine.Client(), table.Schema{Name: "Example-" + rand.Text()}
+	if err := schema.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+	tbl, err = table.New(client, schema, &table.Options{Observe: observe})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return tbl, func() {
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &schema.Name}); err != nil {
+			log.Print(err)
+		}
+		engine.Close()
+	}
+}
+
 // A summary tells what each access pattern has cost.
 func ExampleSummary() {
 	var summary telemetry.Summary
-	tbl, drop := fixture.Example(summary.Observe)
+	tbl, drop := exampleTable(summary.Observe)
 	defer drop()
 	ctx := context.Background()
 	for _, user := range []string{"ana", "bob", "ana"} {
@@ -76,7 +104,7 @@ func ExampleLogs() {
 			return a
 		},
 	}))
-	tbl, drop := fixture.Example(telemetry.Logs(logger))
+	tbl, drop := exampleTable(telemetry.Logs(logger))
 	defer drop()
 	ctx := context.Background()
 	for range 2 {
@@ -87,7 +115,7 @@ func ExampleLogs() {
 	// level=INFO msg="DynamoDB request" db.system.name=aws.dynamodb db.operation.name=PutItem db.query.summary="register user" error.type=ConditionalCheckFailedException db.response.status_code=400 singletable.attempts=1 singletable.error.class=permanent
 }
 
-// Observers of one's own are functions.
+// Your own observers are functions.
 func ExampleJoin() {
 	var summary telemetry.Summary
 	slow := func(ctx context.Context, e table.Event) {
@@ -95,11 +123,25 @@ func ExampleJoin() {
 			log.Printf("%s took %v", telemetry.Pattern(ctx), e.Duration)
 		}
 	}
-	tbl, drop := fixture.Example(telemetry.Join(summary.Observe, slow))
+	tbl, drop := exampleTable(telemetry.Join(summary.Observe, slow))
 	defer drop()
 	if err := register(context.Background(), tbl, "ana"); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(summary.Rows()[0].Pattern)
 	// Output: register user
+}
+
+// An exporter to another system writes the attributes in its own format. This one
+// writes labels for a metric. The event is made up.
+func ExampleDescribe() {
+	observe := func(ctx context.Context, e table.Event) {
+		d := telemetry.Describe(ctx, e)
+		labels := slices.Concat(d.Target, d.Failure)
+		fmt.Println("dynamodb_read_units_total", labels, d.ReadUnits)
+	}
+	ctx := telemetry.WithPattern(context.Background(), "list transactions")
+	observe(ctx, table.Event{Operation: "Query", Table: "App", Index: "GSI1", Attempts: 1, Capacity: 2.5})
+	// Output:
+	// dynamodb_read_units_total [db.system.name=aws.dynamodb db.operation.name=Query db.collection.name=App db.query.summary=list transactions aws.dynamodb.index_name=GSI1] 2.5
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/telemetry/internal/attributes"
 )
 
 // Logs returns an observer that writes a line for each request to the logger, by
@@ -28,7 +27,7 @@ func Logs(logger *slog.Logger) table.Observer {
 			l = slog.Default()
 		}
 		if lvl := level(e.Err); l.Enabled(ctx, lvl) {
-			l.LogAttrs(ctx, lvl, "DynamoDB request", describe(ctx, e)...)
+			l.LogAttrs(ctx, lvl, "DynamoDB request", line(ctx, e)...)
 		}
 	}
 }
@@ -46,16 +45,16 @@ func level(err error) slog.Level {
 	return slog.LevelError
 }
 
-// describe returns all there is to say of a request.
-func describe(ctx context.Context, e table.Event) []slog.Attr {
-	attrs := slices.Concat(attributes.Target(Pattern(ctx), e), attributes.Failure(e.Err), attributes.Details(e))
-	attrs = append(attrs, slog.Float64(attributes.Duration, e.Duration.Seconds()))
-	read, write := attributes.Units(e)
-	if read > 0 {
-		attrs = append(attrs, slog.Float64(attributes.ReadUnits, read))
+// line returns the attributes of a log line.
+func line(ctx context.Context, e table.Event) []slog.Attr {
+	a := Describe(ctx, e)
+	attrs := slices.Concat(a.Target, a.Failure, a.Details)
+	attrs = append(attrs, slog.Float64("db.client.operation.duration", e.Duration.Seconds()))
+	if a.ReadUnits > 0 {
+		attrs = append(attrs, slog.Float64("singletable.consumed.read_units", a.ReadUnits))
 	}
-	if write > 0 {
-		attrs = append(attrs, slog.Float64(attributes.WriteUnits, write))
+	if a.WriteUnits > 0 {
+		attrs = append(attrs, slog.Float64("singletable.consumed.write_units", a.WriteUnits))
 	}
 	return attrs
 }

@@ -12,8 +12,8 @@ func WithPattern(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, patternKey{}, name)
 }
 
-// Pattern returns the name that [WithPattern] has given to the context, for
-// observers of one's own; empty if there is none.
+// Pattern returns the name that [WithPattern] has given to the context, or the
+// empty string.
 func Pattern(ctx context.Context) string {
 	name, _ := ctx.Value(patternKey{}).(string)
 	return name

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/telemetry/internal/attributes"
 )
 
 // maxRows bounds the memory of a [Summary] whose patterns have ids in their names.
@@ -71,7 +70,7 @@ func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	if e.Err != nil {
 		failed = 1
 	}
-	read, write := attributes.Units(e)
+	read, write := units(e)
 	s.rows[key] = s.rows[key].plus(Row{
 		Pattern: key.pattern, Operation: key.operation, Index: key.index,
 		Requests: 1, Attempts: e.Attempts, Errors: failed,

@@ -11,22 +11,21 @@ import (
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 	"github.com/singletable/singletable/table/telemetry"
-	"github.com/singletable/singletable/table/telemetry/internal/fixture"
 )
 
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	var s telemetry.Summary
-	fixture.Equal(t, "rows before the first event", len(s.Rows()), 0)
-	f := fixture.Open(t, s.Observe, 3)
+	equal(t, "rows before the first event", len(s.Rows()), 0)
+	f := open(t, s.Observe, 3)
 	ctx := telemetry.WithPattern(t.Context(), "show profile")
 	f.Faults.Next("GetItem", tabletest.Throttle())
-	fixture.Must(t, f.Get(ctx))
-	fixture.Must(t, f.Get(ctx))
+	must(t, f.Get(ctx))
+	must(t, f.Get(ctx))
 	_, err := table.QueryPage[table.Item](ctx, f.Table, table.Query{Index: "GSI1", PK: "G"})
-	fixture.Must(t, err)
-	fixture.Must(t, f.Do(t.Context(), table.Put(fixture.Profile, nil)))
-	if f.Do(t.Context(), table.Create(fixture.Profile, nil)) == nil {
+	must(t, err)
+	must(t, f.Do(t.Context(), table.Put(profile, nil)))
+	if f.Do(t.Context(), table.Create(profile, nil)) == nil {
 		t.Error("no error")
 	}
 
@@ -37,7 +36,7 @@ func TestSummary(t *testing.T) {
 		}
 		got[i].Duration, got[i].Slowest = 0, 0
 	}
-	fixture.Equal(t, "rows", got, []telemetry.Row{
+	equal(t, "rows", got, []telemetry.Row{
 		{Operation: "PutItem", Requests: 2, Attempts: 2, Errors: 1, WriteUnits: 1},
 		{Pattern: "show profile", Operation: "GetItem", Requests: 2, Attempts: 3, ReadUnits: 1},
 		{Pattern: "show profile", Operation: "Query", Index: "GSI1", Requests: 1, Attempts: 1, ReadUnits: 0.5},
@@ -60,11 +59,11 @@ func TestSummaryIsATable(t *testing.T) {
 list transactions  Query       GSI1   2         2         0       12.5        0            1ms        1.5ms
 total              -           -      3         5         1       12.5        0            667.333ms  2s
 `
-	fixture.Equal(t, "String", s.String(), want)
+	equal(t, "String", s.String(), want)
 	var b strings.Builder
 	n, err := s.WriteTo(&b)
-	fixture.Must(t, err)
-	fixture.Equal(t, "WriteTo", []any{b.String(), n}, []any{want, int64(len(want))})
+	must(t, err)
+	equal(t, "WriteTo", []any{b.String(), n}, []any{want, int64(len(want))})
 	if _, err := s.WriteTo(broken{}); !errors.Is(err, errBroken) {
 		t.Errorf("error %v, want %v", err, errBroken)
 	}
@@ -87,15 +86,15 @@ func TestSummaryIsBounded(t *testing.T) {
 	// A pattern that is there already is still told apart.
 	s.Observe(telemetry.WithPattern(t.Context(), "user 0007"), table.Event{Operation: "GetItem"})
 	rows := s.Rows()
-	fixture.Equal(t, "rows", len(rows), 1001)
-	fixture.Equal(t, "first", rows[0], telemetry.Row{Pattern: telemetry.OtherPatterns, Operation: "GetItem", Requests: 500})
-	fixture.Equal(t, "eighth", rows[8], telemetry.Row{Pattern: "user 0007", Operation: "GetItem", Requests: 2})
+	equal(t, "rows", len(rows), 1001)
+	equal(t, "first", rows[0], telemetry.Row{Pattern: telemetry.OtherPatterns, Operation: "GetItem", Requests: 500})
+	equal(t, "eighth", rows[8], telemetry.Row{Pattern: "user 0007", Operation: "GetItem", Requests: 2})
 }
 
 func TestSummaryIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	var s telemetry.Summary
-	f := fixture.Open(t, s.Observe, 3)
+	f := open(t, s.Observe, 3)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -108,5 +107,5 @@ func TestSummaryIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	fixture.Equal(t, "requests", s.Rows()[0].Requests, 80)
+	equal(t, "requests", s.Rows()[0].Requests, 80)
 }

@@ -8,17 +8,16 @@ import (
 
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
-	"github.com/singletable/singletable/table/telemetry/internal/fixture"
 )
 
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	fixture.Equal(t, "none", telemetry.Pattern(ctx), "")
+	equal(t, "none", telemetry.Pattern(ctx), "")
 	ctx = telemetry.WithPattern(ctx, "outer")
-	fixture.Equal(t, "inner", telemetry.Pattern(telemetry.WithPattern(ctx, "inner")), "inner")
-	fixture.Equal(t, "outer", telemetry.Pattern(ctx), "outer")
-	fixture.Equal(t, "taken away", telemetry.Pattern(telemetry.WithPattern(ctx, "")), "")
+	equal(t, "inner", telemetry.Pattern(telemetry.WithPattern(ctx, "inner")), "inner")
+	equal(t, "outer", telemetry.Pattern(ctx), "outer")
+	equal(t, "taken away", telemetry.Pattern(telemetry.WithPattern(ctx, "")), "")
 }
 
 func TestJoin(t *testing.T) {
@@ -36,8 +35,8 @@ func TestJoin(t *testing.T) {
 		}
 	}
 	observers := []table.Observer{nil, observer("first"), nil, observer("second")}
-	f := fixture.Open(t, telemetry.Join(observers...), 1)
+	f := open(t, telemetry.Join(observers...), 1)
 	observers[1] = nil // it is too late for this
-	fixture.Must(t, f.Get(telemetry.WithPattern(t.Context(), "profile")))
-	fixture.Equal(t, "seen", seen, []string{"first profile GetItem", "second profile GetItem"})
+	must(t, f.Get(telemetry.WithPattern(t.Context(), "profile")))
+	equal(t, "seen", seen, []string{"first profile GetItem", "second profile GetItem"})
 }

@@ -2,9 +2,11 @@ package oteltable_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -13,8 +15,8 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 	"github.com/singletable/singletable/table/telemetry"
-	"github.com/singletable/singletable/table/telemetry/internal/fixture"
 	"github.com/singletable/singletable/table/telemetry/oteltable"
 )
 
@@ -24,11 +26,35 @@ func register(ctx context.Context, tbl *table.Table, user string) error {
 	return tbl.Do(ctx, table.Create(keys.Key{PK: keys.User.PK(user), SK: keys.Profile}, nil))
 }
 
+// exampleTable returns an observed table on a local engine, and a function that
+// removes it.
+func exampleTable(observe table.Observer) (tbl *table.Table, drop func()) {
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	client, schema := engine.Client(), table.Schema{Name: "Example-" + rand.Text()}
+	if err := schema.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+	tbl, err = table.New(client, schema, &table.Options{Observe: observe})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return tbl, func() {
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &schema.Name}); err != nil {
+			log.Print(err)
+		}
+		engine.Close()
+	}
+}
+
 // A service exports its spans to a collector; here they stay in memory.
 func ExampleTraces() {
 	exporter := tracetest.NewInMemoryExporter()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))
-	tbl, drop := fixture.Example(oteltable.Traces(provider, semconv.CloudRegion("eu-west-1")))
+	tbl, drop := exampleTable(oteltable.Traces(provider, semconv.CloudRegion("eu-west-1")))
 	defer drop()
 
 	ctx, span := provider.Tracer("shop").Start(context.Background(), "POST /users")
@@ -60,7 +86,7 @@ func ExampleMetrics() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	tbl, drop := fixture.Example(metrics)
+	tbl, drop := exampleTable(metrics)
 	defer drop()
 	ctx := context.Background()
 	for _, user := range []string{"ana", "bob"} {

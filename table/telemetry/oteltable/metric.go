@@ -13,7 +13,6 @@ import (
 
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
-	"github.com/singletable/singletable/table/telemetry/internal/attributes"
 )
 
 // buckets are those that the semantic conventions ask for, in seconds.
@@ -38,7 +37,7 @@ func Metrics(provider metric.MeterProvider, extra ...attribute.KeyValue) (table.
 	}
 	extra = slices.Clone(extra)
 	return func(ctx context.Context, e table.Event) {
-		m.record(ctx, e, slices.Concat(extra, keyValues(attributes.Target(telemetry.Pattern(ctx), e))))
+		m.record(ctx, e, extra)
 	}, nil
 }
 
@@ -54,24 +53,25 @@ func newMeters(meter metric.Meter) (m meters, err error) {
 		return m, err
 	}
 	m.duration = duration.Inst()
-	m.readUnits, err = meter.Float64Counter(attributes.ReadUnits,
+	m.readUnits, err = meter.Float64Counter("singletable.consumed.read_units",
 		metric.WithUnit("{unit}"), metric.WithDescription("Read units that DynamoDB has charged."))
 	if err != nil {
 		return m, err
 	}
-	m.writeUnits, err = meter.Float64Counter(attributes.WriteUnits,
+	m.writeUnits, err = meter.Float64Counter("singletable.consumed.write_units",
 		metric.WithUnit("{unit}"), metric.WithDescription("Write units that DynamoDB has charged."))
 	return m, err
 }
 
-func (m meters) record(ctx context.Context, e table.Event, target []attribute.KeyValue) {
-	failure := keyValues(attributes.Failure(e.Err))
+func (m meters) record(ctx context.Context, e table.Event, extra []attribute.KeyValue) {
+	described := telemetry.Describe(ctx, e)
+	target := slices.Concat(extra, keyValues(described.Target))
+	failure := keyValues(described.Failure)
 	m.duration.Record(ctx, e.Duration.Seconds(), metric.WithAttributes(slices.Concat(target, failure)...))
-	read, write := attributes.Units(e)
-	if read > 0 {
-		m.readUnits.Add(ctx, read, metric.WithAttributes(target...))
+	if described.ReadUnits > 0 {
+		m.readUnits.Add(ctx, described.ReadUnits, metric.WithAttributes(target...))
 	}
-	if write > 0 {
-		m.writeUnits.Add(ctx, write, metric.WithAttributes(target...))
+	if described.WriteUnits > 0 {
+		m.writeUnits.Add(ctx, described.WriteUnits, metric.WithAttributes(target...))
 	}
 }

@@ -12,23 +12,22 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
-	"github.com/singletable/singletable/table/telemetry/internal/fixture"
 	"github.com/singletable/singletable/table/telemetry/oteltable"
 )
 
 // metrics opens a table and returns what is measured of it.
-func metrics(t *testing.T) (fixture.Table, func() map[string]metricdata.Metrics) {
+func metrics(t *testing.T) (fixture, func() map[string]metricdata.Metrics) {
 	t.Helper()
 	reader := sdkmetric.NewManualReader()
 	observe, err := oteltable.Metrics(
 		sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), semconv.CloudRegion("eu-west-1"))
-	fixture.Must(t, err)
-	return fixture.Open(t, observe, 1), func() map[string]metricdata.Metrics {
+	must(t, err)
+	return open(t, observe), func() map[string]metricdata.Metrics {
 		var all metricdata.ResourceMetrics
-		fixture.Must(t, reader.Collect(t.Context(), &all))
+		must(t, reader.Collect(t.Context(), &all))
 		byName := make(map[string]metricdata.Metrics)
 		for _, s := range all.ScopeMetrics {
-			fixture.Equal(t, "schema", s.Scope.SchemaURL, semconv.SchemaURL)
+			equal(t, "schema", s.Scope.SchemaURL, semconv.SchemaURL)
 			for _, m := range s.Metrics {
 				byName[m.Name] = m
 			}
@@ -38,7 +37,7 @@ func metrics(t *testing.T) (fixture.Table, func() map[string]metricdata.Metrics)
 }
 
 // set returns the attributes of a measurement of the table.
-func set(f fixture.Table, operation string, more ...attribute.KeyValue) attribute.Set {
+func set(f fixture, operation string, more ...attribute.KeyValue) attribute.Set {
 	return attribute.NewSet(append(more,
 		semconv.DBSystemNameAWSDynamoDB, semconv.DBOperationName(operation),
 		semconv.DBCollectionName(f.Schema().Name), semconv.CloudRegion("eu-west-1"))...)
@@ -47,13 +46,13 @@ func set(f fixture.Table, operation string, more ...attribute.KeyValue) attribut
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	f, collect := metrics(t)
-	fixture.Must(t, f.Get(t.Context()))
-	fixture.Must(t, f.Get(t.Context()))
+	must(t, f.get(t.Context()))
+	must(t, f.get(t.Context()))
 	ctx := telemetry.WithPattern(t.Context(), "newest")
 	_, err := table.QueryPage[table.Item](ctx, f.Table, table.Query{Index: "GSI1", PK: "G"})
-	fixture.Must(t, err)
-	fixture.Must(t, f.BatchWrite(t.Context(), table.Put(fixture.Absent, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
-	if f.Failures()["ConditionalCheckFailedException"](t.Context()) == nil {
+	must(t, err)
+	must(t, f.BatchWrite(t.Context(), table.Put(missing, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
+	if f.create(t.Context()) == nil {
 		t.Error("no error")
 	}
 
@@ -73,7 +72,7 @@ func TestMetrics(t *testing.T) {
 	}
 	got := collect()
 	duration := got["db.client.operation.duration"]
-	fixture.Equal(t, "unit", duration.Unit, "s")
+	equal(t, "unit", duration.Unit, "s")
 	points := duration.Data.(metricdata.Histogram[float64]).DataPoints
 	for i, p := range points {
 		if p.Sum <= 0 {

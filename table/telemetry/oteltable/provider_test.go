@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/telemetry/internal/fixture"
 	"github.com/singletable/singletable/table/telemetry/oteltable"
 )
 
@@ -24,14 +23,14 @@ func TestGlobalProviders(t *testing.T) {
 
 	e := table.Event{Operation: "GetItem", Table: "AppCore", Attempts: 1}
 	oteltable.Traces(nil)(t.Context(), e)
-	fixture.Equal(t, "spans", len(spans.Ended()), 1)
+	equal(t, "spans", len(spans.Ended()), 1)
 
 	metrics, err := oteltable.Metrics(nil)
-	fixture.Must(t, err)
+	must(t, err)
 	metrics(t.Context(), e)
 	var all metricdata.ResourceMetrics
-	fixture.Must(t, reader.Collect(t.Context(), &all))
-	fixture.Equal(t, "metrics", all.ScopeMetrics[0].Metrics[0].Name, "db.client.operation.duration")
+	must(t, reader.Collect(t.Context(), &all))
+	equal(t, "metrics", all.ScopeMetrics[0].Metrics[0].Name, "db.client.operation.duration")
 }
 
 var errMeter = errors.New("no such instrument")

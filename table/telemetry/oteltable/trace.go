@@ -14,7 +14,6 @@ import (
 
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
-	"github.com/singletable/singletable/table/telemetry/internal/attributes"
 )
 
 // scope is the name under which spans and metrics are made.
@@ -37,19 +36,20 @@ func Traces(provider trace.TracerProvider, extra ...attribute.KeyValue) table.Ob
 	extra = slices.Clone(extra)
 	return func(ctx context.Context, e table.Event) {
 		end := time.Now()
+		described := telemetry.Describe(ctx, e)
 		// What samplers look at is there from the start.
 		_, span := tracer.Start(ctx, spanName(ctx, e),
 			trace.WithSpanKind(trace.SpanKindClient),
 			trace.WithTimestamp(end.Add(-e.Duration)),
 			trace.WithAttributes(extra...),
-			trace.WithAttributes(keyValues(attributes.Target(telemetry.Pattern(ctx), e))...),
+			trace.WithAttributes(keyValues(described.Target)...),
 			trace.WithAttributes(semconv.AWSDynamoDBTableNames(e.Table)))
 		defer span.End(trace.WithTimestamp(end))
 		if !span.IsRecording() {
 			return
 		}
-		span.SetAttributes(keyValues(attributes.Failure(e.Err))...)
-		span.SetAttributes(keyValues(attributes.Details(e))...)
+		span.SetAttributes(keyValues(described.Failure)...)
+		span.SetAttributes(keyValues(described.Details)...)
 		if e.Capacity > 0 {
 			span.SetAttributes(semconv.AWSDynamoDBConsumedCapacity(consumed(e)))
 		}

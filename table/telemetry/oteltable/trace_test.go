@@ -1,11 +1,13 @@
 package oteltable_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -16,7 +18,6 @@ import (
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 	"github.com/singletable/singletable/table/telemetry"
-	"github.com/singletable/singletable/table/telemetry/internal/fixture"
 	"github.com/singletable/singletable/table/telemetry/oteltable"
 )
 
@@ -39,15 +40,15 @@ func values(attributes []attribute.KeyValue) map[string]any {
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorder(t)
-	f := fixture.Open(t, oteltable.Traces(provider, semconv.ServerAddress("dynamodb.example")), 3)
+	f := open(t, oteltable.Traces(provider, semconv.ServerAddress("dynamodb.example")))
 	ctx, parent := provider.Tracer("test").Start(t.Context(), "parent")
 	name := f.Schema().Name
 
-	f.Faults.Next("GetItem", tabletest.Throttle())
-	fixture.Must(t, f.Get(ctx))
+	f.faults.Next("GetItem", tabletest.Throttle())
+	must(t, f.get(ctx))
 	_, err := table.QueryPage[table.Item](telemetry.WithPattern(ctx, "newest"), f.Table, table.Query{Index: "GSI1", PK: "G"})
-	fixture.Must(t, err)
-	fixture.Must(t, f.BatchWrite(ctx, table.Put(fixture.Profile, nil), table.Put(fixture.Absent, nil)))
+	must(t, err)
+	must(t, f.BatchWrite(ctx, table.Put(profile, nil), table.Put(missing, nil)))
 
 	want := []struct {
 		name       string
@@ -78,12 +79,12 @@ func TestTraces(t *testing.T) {
 		w.attributes["db.collection.name"] = name
 		w.attributes["aws.dynamodb.table_names"] = []string{name}
 		w.attributes["server.address"] = "dynamodb.example"
-		fixture.Equal(t, "name", span.Name(), w.name)
-		fixture.Equal(t, w.name, values(span.Attributes()), w.attributes)
-		fixture.Equal(t, w.name+": kind", span.SpanKind(), trace.SpanKindClient)
-		fixture.Equal(t, w.name+": status", span.Status(), sdktrace.Status{})
-		fixture.Equal(t, w.name+": parent", span.Parent().SpanID(), parent.SpanContext().SpanID())
-		fixture.Equal(t, w.name+": schema", span.InstrumentationScope().SchemaURL, semconv.SchemaURL)
+		equal(t, "name", span.Name(), w.name)
+		equal(t, w.name, values(span.Attributes()), w.attributes)
+		equal(t, w.name+": kind", span.SpanKind(), trace.SpanKindClient)
+		equal(t, w.name+": status", span.Status(), sdktrace.Status{})
+		equal(t, w.name+": parent", span.Parent().SpanID(), parent.SpanContext().SpanID())
+		equal(t, w.name+": schema", span.InstrumentationScope().SchemaURL, semconv.SchemaURL)
 	}
 }
 
@@ -96,7 +97,7 @@ func TestSpansCoverTheRequest(t *testing.T) {
 	oteltable.Traces(provider)(t.Context(), table.Event{Operation: "GetItem", Table: "AppCore", Duration: time.Hour})
 	after := time.Now()
 	span := spans.Ended()[0]
-	fixture.Equal(t, "duration", span.EndTime().Sub(span.StartTime()), time.Hour)
+	equal(t, "duration", span.EndTime().Sub(span.StartTime()), time.Hour)
 	if span.EndTime().Before(before) || span.EndTime().After(after) {
 		t.Errorf("end %v, want between %v and %v", span.EndTime(), before, after)
 	}
@@ -105,8 +106,14 @@ func TestSpansCoverTheRequest(t *testing.T) {
 func TestTracesOfFailures(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorder(t)
-	f := fixture.Open(t, oteltable.Traces(provider), 1)
-	for name, call := range f.Failures() {
+	f := open(t, oteltable.Traces(provider))
+	banned := expression.Name("name").AttributeNotExists()
+	for name, call := range map[string]func(context.Context) error{
+		"ConditionalCheckFailedException": f.create,
+		"TransactionCanceledException": func(ctx context.Context) error {
+			return f.Transact(ctx, table.Put(missing, nil), table.Check(profile, banned))
+		},
+	} {
 		if call(t.Context()) == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -117,14 +124,17 @@ func TestTracesOfFailures(t *testing.T) {
 			continue
 		}
 		got := values(ended[0].Attributes())
-		fixture.Equal(t, name, got["error.type"], any(name))
-		fixture.Equal(t, name+": status", ended[0].Status(), sdktrace.Status{Code: codes.Error})
-		fixture.Equal(t, name+": events", len(ended[0].Events()), 0)
-		if text := fmt.Sprint(ended[0].Name(), got); strings.Contains(text, fixture.Secret) {
-			t.Errorf("%s: what it was about is in the span: %s", name, text)
+		equal(t, name, got["error.type"], any(name))
+		equal(t, name+": status", ended[0].Status(), sdktrace.Status{Code: codes.Error})
+		equal(t, name+": events", len(ended[0].Events()), 0)
+		if text := fmt.Sprint(ended[0].Name(), got); strings.Contains(text, secret) {
+			t.Errorf("%s: the span holds a key or value: %s", name, text)
 		}
 		if _, ok := got["aws.dynamodb.consumed_capacity"]; ok {
 			t.Errorf("%s: it has consumed capacity: %v", name, got)
+		}
+		if reasons := got["singletable.cancellation_reasons"]; strings.HasPrefix(name, "Transaction") {
+			equal(t, name+": reasons", reasons, any([]string{"None", "ConditionalCheckFailed"}))
 		}
 	}
 }
@@ -132,7 +142,7 @@ func TestTracesOfFailures(t *testing.T) {
 func TestTracesThatAreNotSampled(t *testing.T) {
 	t.Parallel()
 	provider, spans := recorder(t, sdktrace.WithSampler(sdktrace.NeverSample()))
-	f := fixture.Open(t, oteltable.Traces(provider), 3)
-	fixture.Must(t, f.Get(t.Context()))
-	fixture.Equal(t, "spans", len(spans.Ended()), 0)
+	f := open(t, oteltable.Traces(provider))
+	must(t, f.get(t.Context()))
+	equal(t, "spans", len(spans.Ended()), 0)
 }

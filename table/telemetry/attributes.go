@@ -1,7 +1,4 @@
-// Package attributes says what there is to write of a request, under the names of
-// the OpenTelemetry semantic conventions. It does not depend on OpenTelemetry:
-// what does, makes its own attributes of these.
-package attributes
+package telemetry
 
 import (
 	"cmp"
@@ -19,16 +16,39 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Names that more than one signal has, or that are its own.
-const (
-	Duration   = "db.client.operation.duration"
-	ReadUnits  = "singletable.consumed.read_units"
-	WriteUnits = "singletable.consumed.write_units"
-)
+// Attributes describe one request under the names that the package documentation
+// lists. They hold no key, no value and no text of an error. [Logs] and package
+// oteltable write them; an exporter to another system can do the same.
+type Attributes struct {
+	// Target says what was requested: operation, table, index and access
+	// pattern. Its values are few, so that metrics can have them as labels.
+	Target []slog.Attr
+	// Failure says how the request failed, also with few values. It is empty
+	// after success.
+	Failure []slog.Attr
+	// Details are for logs and traces: attempts, size of the batch, class of
+	// the error, AWS's request id, reasons of a cancelled transaction.
+	Details []slog.Attr
+	// ReadUnits and WriteUnits are what the request consumed. DynamoDB does not
+	// report them for a failed request.
+	ReadUnits, WriteUnits float64
+}
 
-// Target says what kind of request it was. The values are few, so that metrics
-// can have them.
-func Target(pattern string, e table.Event) []slog.Attr {
+// Describe returns the attributes of an event, for observers of your own. The
+// context is the one that the observer was given: it names the access pattern
+// (see [WithPattern]).
+func Describe(ctx context.Context, e table.Event) Attributes {
+	read, write := units(e)
+	return Attributes{
+		Target:     target(Pattern(ctx), e),
+		Failure:    failure(e.Err),
+		Details:    details(e),
+		ReadUnits:  read,
+		WriteUnits: write,
+	}
+}
+
+func target(pattern string, e table.Event) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("db.system.name", "aws.dynamodb"),
 		slog.String("db.operation.name", e.Operation),
@@ -43,8 +63,7 @@ func Target(pattern string, e table.Event) []slog.Attr {
 	return attrs
 }
 
-// Failure says how a request failed, also in few values; nothing for a success.
-func Failure(err error) []slog.Attr {
+func failure(err error) []slog.Attr {
 	if err == nil {
 		return nil
 	}
@@ -56,10 +75,9 @@ func Failure(err error) []slog.Attr {
 	return attrs
 }
 
-// Details is what else there is to say of a single request.
-func Details(e table.Event) []slog.Attr {
+func details(e table.Event) []slog.Attr {
 	attrs := []slog.Attr{slog.Int("singletable.attempts", e.Attempts)}
-	if e.Batch > 1 { // of one it is none, by the conventions
+	if e.Batch > 1 { // the conventions do not count one as a batch
 		attrs = append(attrs, slog.Int("db.operation.batch.size", e.Batch))
 	}
 	if e.Err == nil {
@@ -99,8 +117,8 @@ func errorType(err error) string {
 	return other
 }
 
-// Units returns what a request consumed. Each operation has units of one kind.
-func Units(e table.Event) (read, write float64) {
+// units returns what a request consumed. Each operation has units of one kind.
+func units(e table.Event) (read, write float64) {
 	switch e.Operation {
 	case "GetItem", "BatchGetItem", "TransactGetItems", "Query", "Scan":
 		return e.Capacity, 0

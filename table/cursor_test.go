@@ -1,0 +1,126 @@
+package table_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// TestTokensOfEarlierReleases fails when cursors that clients hold would stop
+// opening because their scope is computed in another way.
+func TestTokensOfEarlierReleases(t *testing.T) {
+	t.Parallel()
+	ring, err := paginate.ParseKeys("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
+	must(t, err)
+	opts := options()
+	opts.Cursors, err = paginate.New(ring, &paginate.Options{Now: opts.Now})
+	must(t, err)
+	text := func(s string) any { return map[string]any{"S": s} }
+	// There is no such table: a cursor that opens leads to a request that fails.
+	schema := appCore()
+	schema.Name = "no-such-table"
+	for name, tt := range map[string]struct {
+		query  table.Query
+		cursor string
+		start  map[string]any
+	}{
+		"table": {
+			table.Query{PK: user.PK, Range: keys.Tx.All(), Reverse: true, Limit: 1, Scope: "alice"},
+			"SGMNzSmA07lOmt3-f_Z-YfQYZVFZOExHFOIsatPZNAECq_nAmYb30OQ-",
+			map[string]any{"pk": text("USER#u-123"), "sk": text("TX#2")},
+		},
+		"index": {
+			table.Query{Index: "GSI1", PK: "GLOBAL", Limit: 1},
+			"SGMNzSm9t2LVBWJGTI0_FVk_WlphqGMvnaFgGIrj76Guvc2JuWoW7sSA_MgAhmIvorjx4Dnddq3jaQ",
+			map[string]any{"pk": text("USER#u-123"), "sk": text("TX#0"), "gsi1pk": text("GLOBAL"), "gsi1sk": text("TX#0")},
+		},
+		"moved": {
+			table.Query{PK: user.PK, Limit: 1, Range: keys.Range{To: "TX#9"}, Filter: nIs(1)},
+			"SGMNzSklTOi8b2XSXW0h-VYqD4tGm3vHsoHTQxxcFmS_kmq3mnzMXiZv",
+			map[string]any{"pk": text("USER#u-123"), "sk": text("TX#0")},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var faults tabletest.Faults
+			tbl, err := table.New(tabletest.Client(t, faults.Install), schema, opts)
+			must(t, err)
+			tt.query.After = tt.cursor
+			_, err = table.QueryPage[account](t.Context(), tbl, tt.query)
+			if _, sent := errors.AsType[*types.ResourceNotFoundException](err); !sent {
+				t.Fatalf("error %v; want that of a missing table", err)
+			}
+			var body struct{ ExclusiveStartKey map[string]any }
+			must(t, json.Unmarshal(faults.Requests("Query")[0].Body, &body))
+			if diff := cmp.Diff(tt.start, body.ExclusiveStartKey); diff != "" {
+				t.Errorf("start key (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestForgedPositions offers cursors with positions that no item has. Where
+// cursors are not sealed, anyone can make them.
+func TestForgedPositions(t *testing.T) {
+	t.Parallel()
+	faults := &tabletest.Faults{}
+	opts := options()
+	opts.Cursors = paginate.Insecure()
+	schema := querySchema()
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, opts)
+	s := func(text string) paginate.Value { return paginate.Value{Kind: paginate.String, Data: text} }
+	n := func(text string) paginate.Value { return paginate.Value{Kind: paginate.Number, Data: text} }
+	b := func(text string) paginate.Value { return paginate.Value{Kind: paginate.Binary, Data: text} }
+	onTable := table.Query{PK: "A"}
+	onIndex := table.Query{Index: "GSI1", PK: "A"}
+	onNumber := table.Query{Index: "number", PK: "1", Range: keys.Range{From: "-1"}}
+	onBinary := table.Query{Index: "binary", PK: "A", Range: keys.Range{From: "a", To: "z"}}
+	for name, tt := range map[string]struct {
+		query table.Query
+		at    paginate.Position
+		want  paginate.Reason
+	}{
+		"string":                    {onTable, paginate.Position{s("A")}, ""},
+		"empty string":              {onTable, paginate.Position{s("")}, paginate.Malformed},
+		"number for a string":       {onTable, paginate.Position{n("1")}, paginate.Malformed},
+		"two values":                {onTable, paginate.Position{s("A"), s("B")}, paginate.Malformed},
+		"string too long":           {onTable, paginate.Position{s(strings.Repeat("x", keys.MaxSK+1))}, paginate.Malformed},
+		"index":                     {onIndex, paginate.Position{s("A"), s(strings.Repeat("x", keys.MaxPK)), s("B")}, ""},
+		"index without table key":   {onIndex, paginate.Position{s("A")}, paginate.Malformed},
+		"table key too long":        {onIndex, paginate.Position{s("A"), s(strings.Repeat("x", keys.MaxPK+1)), s("B")}, paginate.Malformed},
+		"table key empty":           {onIndex, paginate.Position{s("A"), s(""), s("B")}, paginate.Malformed},
+		"index key too long":        {onIndex, paginate.Position{s(strings.Repeat("x", keys.MaxSK+1)), s("A"), s("B")}, paginate.Malformed},
+		"number":                    {onNumber, paginate.Position{n("2.50e3"), s("A"), s("B")}, ""},
+		"number with 39 digits":     {onNumber, paginate.Position{n(strings.Repeat("1", 39)), s("A"), s("B")}, paginate.Malformed},
+		"number too great":          {onNumber, paginate.Position{n("1e126"), s("A"), s("B")}, paginate.Malformed},
+		"number with huge exponent": {onNumber, paginate.Position{n("1e99999999999999999999"), s("A"), s("B")}, paginate.Malformed},
+		"number above the range":    {table.Query{Index: "number", PK: "1", Range: keys.Range{To: "9"}}, paginate.Position{n("10"), s("A"), s("B")}, paginate.OutOfRange},
+		"binary":                    {onBinary, paginate.Position{b("b"), s("A"), s("B")}, ""},
+		"binary empty":              {onBinary, paginate.Position{b(""), s("A"), s("B")}, paginate.Malformed},
+		"binary above the range":    {onBinary, paginate.Position{b("\xff"), s("A"), s("B")}, paginate.OutOfRange},
+		"binary without the prefix": {table.Query{Index: "binary", PK: "A", Range: keys.Range{Prefix: "a"}}, paginate.Position{b("b"), s("A"), s("B")}, paginate.OutOfRange},
+		"string without the prefix": {table.Query{PK: "A", Range: keys.Tx.All()}, paginate.Position{s("TX$")}, paginate.OutOfRange},
+	} {
+		scope, err := table.CursorScope(tbl, tt.query)
+		must(t, err)
+		tt.query.After, err = opts.Cursors.Seal(tt.at, scope)
+		must(t, err)
+		before := len(faults.Requests("Query"))
+		_, err = table.QueryPage[account](t.Context(), tbl, tt.query)
+		if refused, _ := errors.AsType[*paginate.Error](err); tt.want == "" && err != nil || tt.want != "" && (refused == nil || refused.Reason != tt.want) {
+			t.Errorf("%s: %v; want the reason %q", name, err, tt.want)
+		}
+		if sent := len(faults.Requests("Query")) - before; (sent == 0) != (tt.want != "") {
+			t.Errorf("%s: %d requests", name, sent)
+		}
+	}
+}

@@ -1,0 +1,368 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Limits of expressions. AWS: "Quotas in Amazon DynamoDB" and "Comparison
+// operator and function reference", Amazon DynamoDB Developer Guide.
+const (
+	maxExpression      = 4 << 10 // bytes of the text as it is sent
+	maxSubstitutes     = 2 << 20 // bytes of all names and values
+	maxOperators       = 300
+	maxInOperands      = 100
+	maxExpressionLevel = 32 // elements of a document path
+)
+
+// build builds an expression. Methods of values can panic and can quote values
+// in their errors; the error of build does not.
+func build(builder expression.Builder) (built expression.Expression, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &withheld{"a value panics when it is encoded", fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	built, err = builder.Build()
+	var unset expression.UnsetParameterError
+	var invalid expression.InvalidParameterError
+	if err != nil && !errors.As(err, &unset) && !errors.As(err, &invalid) {
+		err = &withheld{"a value does not encode", err}
+	}
+	return built, err
+}
+
+// formula is the text of an expression, with the names and values of its
+// placeholders. The expression package writes placeholders for all of them.
+type formula struct {
+	// kind is update, condition or filter.
+	kind   string
+	tokens []string
+	names  map[string]string
+	values Item
+}
+
+const kindUpdate = "update"
+
+// checkFormula parses an expression and returns why DynamoDB would refuse it.
+func checkFormula(kind, text string, names map[string]string, values Item) (formula, error) {
+	if len(text) > maxExpression {
+		return formula{}, fmt.Errorf("%s: the expression has %d bytes, DynamoDB takes %d", kind, len(text), maxExpression)
+	}
+	f := formula{kind: kind, tokens: tokens(text), names: names, values: values}
+	if n := f.operators(); kind != kindUpdate && n > maxOperators { // an update exceeds 4 KB first
+		return f, fmt.Errorf("%s: the expression has %d operators and functions, DynamoDB takes %d", kind, n, maxOperators)
+	}
+	return f, f.check()
+}
+
+// tokens splits an expression into document paths (#0[1].#2), values (:0),
+// words, and signs.
+func tokens(text string) []string {
+	all := make([]string, 0, len(text)/3)
+	for i := 0; i < len(text); {
+		from := i
+		switch c := text[i]; {
+		case c == ' ' || c == '\n':
+			i++
+			continue
+		case c == '#':
+			i = skip(text, i, isPath)
+		case c == ':' || isWord(c):
+			i = skip(text, i+1, isWord)
+		case c == '<' || c == '>':
+			i = skip(text, i, func(c byte) bool { return c == '<' || c == '>' || c == '=' })
+		default:
+			i++
+		}
+		all = append(all, text[from:i])
+	}
+	return all
+}
+
+func skip(text string, i int, is func(byte) bool) int {
+	for i < len(text) && is(text[i]) {
+		i++
+	}
+	return i
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+func isPath(c byte) bool {
+	return isWord(c) || c == '#' || c == '.' || c == '[' || c == ']'
+}
+
+// operators counts the operators and functions of a condition as DynamoDB does:
+// BETWEEN with its AND is one.
+func (f formula) operators() int {
+	n := 0
+	for _, token := range f.tokens {
+		switch token {
+		case "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "NOT", "IN", // BETWEEN has its AND
+			"attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains", "size":
+			n++
+		}
+	}
+	return n
+}
+
+// check returns why DynamoDB would refuse the paths, values or operands.
+func (f formula) check() error {
+	for i, token := range f.tokens {
+		switch {
+		case token[0] == '#' && levels(token) > maxExpressionLevel:
+			return fmt.Errorf("%s: the path of attribute %q has more than %d elements", f.kind, shortened(f.name(token)), maxExpressionLevel)
+		case token[0] == ':':
+			if _, fault := measure(f.values[token], 1); fault != nil {
+				return f.valueError(i, fault)
+			}
+		}
+	}
+	for i, token := range f.tokens {
+		var err error
+		switch token {
+		case "IN":
+			err = f.checkIn(i)
+		case "BETWEEN":
+			err = f.checkBetween(i)
+		case "attribute_type":
+			err = f.checkType(i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// valueError returns the error of the value at token i. It names the attribute
+// next to the value.
+func (f formula) valueError(i int, fault *fault) error {
+	path := ""
+	for at := i - 1; at >= 0 && path == ""; at-- {
+		path = f.name(f.tokens[at])
+	}
+	for at := i + 1; at < len(f.tokens) && path == ""; at++ {
+		path = f.name(f.tokens[at])
+	}
+	if f.kind == kindUpdate {
+		return fault.in(path).err()
+	}
+	return fmt.Errorf("%s: the value for %w", f.kind, fault.in(path).err())
+}
+
+// operand returns token i, or "" after the last one.
+func (f formula) operand(i int) string {
+	if i < len(f.tokens) {
+		return f.tokens[i]
+	}
+	return ""
+}
+
+// checkIn checks a list of operands: IN (:0, :1).
+func (f formula) checkIn(i int) error {
+	end := slices.Index(f.tokens[i:], ")")
+	if end < 0 {
+		return nil
+	}
+	commas := 0
+	for _, token := range f.tokens[i : i+end] {
+		if token == "," {
+			commas++
+		}
+	}
+	if commas+1 > maxInOperands {
+		return fmt.Errorf("%s: IN has %d values, DynamoDB takes %d", f.kind, commas+1, maxInOperands)
+	}
+	return nil
+}
+
+// checkBetween checks constant bounds: BETWEEN :0 AND :1.
+func (f formula) checkBetween(i int) error {
+	low, high := f.values[f.operand(i+1)], f.values[f.operand(i+3)]
+	if low == nil || high == nil {
+		return nil
+	}
+	kind, from := keyText(low)
+	other, to := keyText(high)
+	reversed := from > to
+	if kind == types.ScalarAttributeTypeN {
+		reversed = compareNumbers(from, to) > 0
+	}
+	switch {
+	case kind == "" || other == "":
+		return nil // another type of value
+	case kind != other:
+		return f.valueError(i+1, broken("is a bound of another type than the upper one"))
+	case reversed:
+		return f.valueError(i+1, broken("is a lower bound above the upper one"))
+	}
+	return nil
+}
+
+// checkType checks the name of a type: attribute_type (#0, :0).
+func (f formula) checkType(i int) error {
+	value, constant := f.values[f.operand(i+4)]
+	name, ok := value.(*types.AttributeValueMemberS)
+	if constant && (!ok || !slices.Contains([]string{"S", "N", "B", "BOOL", "NULL", "L", "M", "SS", "NS", "BS"}, name.Value)) {
+		return f.valueError(i+4, broken("is not the name of an attribute type"))
+	}
+	return nil
+}
+
+// levels returns how many elements a document path has.
+func levels(path string) int { return 1 + strings.Count(path, ".") + strings.Count(path, "[") }
+
+// name returns a document path with names instead of placeholders. Other tokens
+// return "".
+func (f formula) name(token string) string {
+	if token == "" || token[0] != '#' {
+		return ""
+	}
+	var b strings.Builder
+	for i := 0; i < len(token); {
+		from := i
+		if token[i] != '#' {
+			i++
+			b.WriteByte(token[from])
+			continue
+		}
+		i = skip(token, i+1, isWord)
+		b.WriteString(f.names[token[from:i]])
+	}
+	return b.String()
+}
+
+// checkSubstitutes checks the names of an expression, and the size of its names
+// and values together.
+func checkSubstitutes(names map[string]string, values Item) error {
+	total := 0
+	for _, name := range names {
+		if f := nameFault(name); f != nil {
+			return f.in(name).err()
+		}
+		total += len(name)
+	}
+	for _, value := range values {
+		size, _ := measure(value, 1)
+		total += size
+	}
+	if total > maxSubstitutes {
+		return fmt.Errorf("the names and values of the expression have %d bytes, DynamoDB takes %d", total, maxSubstitutes)
+	}
+	return nil
+}
+
+// assignment is one clause of an update expression: SET #0 = :0, REMOVE #0.
+type assignment struct {
+	action  string
+	path    string   // a token
+	operand []string // the tokens of the value; none for REMOVE
+}
+
+// assignments returns the clauses of an update expression.
+func (f formula) assignments() []assignment {
+	var all []assignment
+	action, open, from := "", 0, 0
+	end := func(i int) {
+		if clause := f.tokens[from:i]; len(clause) > 0 {
+			operand := clause[1:]
+			if len(operand) > 0 && operand[0] == "=" {
+				operand = operand[1:]
+			}
+			all = append(all, assignment{action, clause[0], operand})
+		}
+		from = i + 1
+	}
+	for i, token := range f.tokens {
+		switch token {
+		case "(":
+			open++
+		case ")":
+			open--
+		case ",":
+			if open == 0 {
+				end(i)
+			}
+		case "SET", "REMOVE", "ADD", "DELETE":
+			end(i)
+			action = token
+		}
+	}
+	end(len(f.tokens))
+	return all
+}
+
+// stored returns the values that the clause stores for certain, whatever the item
+// has.
+func (f formula) stored(a assignment) (values []types.AttributeValue) {
+	switch {
+	case a.action == "ADD", a.action == "SET" && len(a.operand) == 1:
+	case a.action == "SET" && a.operand[0] == "list_append":
+	default:
+		return nil // if_not_exists, arithmetic, DELETE, REMOVE
+	}
+	for _, token := range a.operand {
+		if value, ok := f.values[token]; ok {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// checkUpdate returns why DynamoDB would refuse an update, and otherwise the
+// least size that the updated item can have.
+func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
+	size = key.Size()
+	for _, a := range f.assignments() {
+		top, _, nested := strings.Cut(strings.ReplaceAll(a.path, "[", "."), ".")
+		attribute := f.names[top]
+		if attribute == t.schema.PK || attribute == t.schema.SK {
+			return 0, fmt.Errorf("attribute %q is part of the key, which an update cannot change", attribute)
+		}
+		values := f.stored(a)
+		if !nested && len(values) > 0 {
+			size += len(attribute)
+			if fault := t.indexFault(attribute, a, values[0]); fault != nil {
+				return 0, fault.in(attribute).err()
+			}
+		}
+		for i, value := range values {
+			n, fault := measure(value, levels(a.path))
+			if fault != nil {
+				return 0, fault.in(f.name(a.path)).err()
+			}
+			if _, number := value.(*types.AttributeValueMemberN); number && a.action == "ADD" {
+				n = 1 // the sum may be zero
+			}
+			if i > 0 {
+				n -= containerSize // two lists become one
+			}
+			size += n
+		}
+	}
+	return size, nil
+}
+
+// indexFault returns why an attribute that is a key of an index cannot be set
+// to a value.
+func (t *Table) indexFault(attribute string, a assignment, value types.AttributeValue) *fault {
+	i := slices.IndexFunc(t.indexKeys, func(k indexKey) bool { return k.name == attribute })
+	switch {
+	case i < 0:
+		return nil
+	case len(a.operand) > 1:
+		return t.indexKeys[i].mistyped() // list_append
+	case a.action == "ADD" && t.indexKeys[i].kind != types.ScalarAttributeTypeN:
+		return t.indexKeys[i].mistyped() // ADD is for numbers and sets
+	}
+	return t.indexKeys[i].fault(value)
+}

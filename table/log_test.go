@@ -1,0 +1,87 @@
+package table_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// unmarshalable is an error that JSON cannot hold.
+type unmarshalable struct {
+	C    chan int
+	Self *unmarshalable
+	Key  keys.Key
+}
+
+func (u *unmarshalable) Error() string { return "broken" }
+
+// TestLogValues shows how errors and events are logged: as groups, without keys,
+// whatever their causes are.
+func TestLogValues(t *testing.T) {
+	t.Parallel()
+	cause := &unmarshalable{C: make(chan int), Key: user}
+	cause.Self = cause
+	op := &table.OpError{Op: "Put", Index: 1, Name: "profile", Key: user, Old: table.Item{"pk": str(string(user.PK))}, Err: cause}
+	for want, v := range map[string]slog.LogValuer{
+		`"v":{"op":"Get","table":"AppCore","index":"GSI1","class":"permanent","error":"item not found"}`: &table.Error{Op: "Get", Table: "AppCore", Index: "GSI1", Key: user, Err: table.ErrNotFound},
+		`"v":{"op":"Put","name":"p","class":"unclassified","error":"broken"}`:                            &table.Error{Op: "Put", Name: "p", Err: cause},
+		`"v":{"op":"Put","index":1,"name":"profile","error":"broken"}`:                                   op,
+		`"v":{"failed":1,"error":"transaction cancelled: op 1 (Put \"profile\"): broken"}`:               &table.TxError{Failed: []*table.OpError{op}, Err: cause},
+		`"v":{"remaining":2,"error":"throttled"}`:                                                        &table.BatchError{Remaining: []keys.Key{user, user}, Err: table.ErrThrottled},
+		`"v":{"operation":"Query","table":"AppCore","index":"GSI1","duration":2000000,"capacity":0.5,"attempts":1}`: table.Event{
+			Operation: "Query", Table: "AppCore", Index: "GSI1", Duration: 2 * time.Millisecond, Capacity: 0.5, Attempts: 1,
+		},
+		`"v":{"operation":"BatchGetItem","batch":100,"duration":0,"capacity":0,"attempts":3,"class":"transient","error":"throttled"}`: table.Event{
+			Operation: "BatchGetItem", Batch: 100, Attempts: 3, Err: table.ErrThrottled,
+		},
+		`"v":{"op":"","class":"unclassified"}`:                        &table.Error{},
+		`"v":{"op":"","index":0}`:                                     &table.OpError{},
+		`"v":{"failed":0}`:                                            &table.TxError{},
+		`"v":{"remaining":0}`:                                         &table.BatchError{},
+		`"v":{"operation":"","duration":0,"capacity":0,"attempts":0}`: table.Event{},
+	} {
+		var text, line bytes.Buffer
+		slog.New(slog.NewJSONHandler(&line, nil)).Info("x", "v", v)
+		slog.New(slog.NewTextHandler(&text, nil)).Info("x", "v", v, "in", fmt.Errorf("wrapped: %v", v))
+		if !strings.Contains(line.String(), want) {
+			t.Errorf("want %s in %s", want, &line)
+		}
+		if strings.Contains(line.String()+text.String(), "u-123") {
+			t.Errorf("the key is logged: %s%s", &line, &text)
+		}
+	}
+}
+
+// TestEventsLogWithoutKeys logs the events of operations that fail.
+func TestEventsLogWithoutKeys(t *testing.T) {
+	t.Parallel()
+	var lines bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&lines, nil))
+	o := options()
+	o.Observe = func(_ context.Context, e table.Event) { logger.Info("request", "event", e) }
+	own, _ := newTable(t, appCore())
+	tbl, err := table.New(tabletest.Client(t), own.Schema(), o)
+	must(t, err)
+	must(t, tbl.Do(t.Context(), table.Put(user, account{N: 1})))
+	for _, err := range []error{
+		tbl.Do(t.Context(), table.Create(user, nil)),
+		tbl.Do(t.Context(), table.Update(user, setN(2)).If(nIs(9))),
+		tbl.Transact(t.Context(), table.Create(user, nil)),
+	} {
+		if !errors.Is(err, table.ErrExists) && !errors.Is(err, table.ErrConditionFailed) {
+			t.Error(err)
+		}
+	}
+	if text := lines.String(); strings.Contains(text, "u-123") || !strings.Contains(text, `"error":`) || strings.Contains(text, "!ERROR") {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,298 @@
+package table_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// outage runs test on a clock of its own, with a table of which every request
+// meets the fault. No engine is there, and the SDK's retryer is its own.
+func outage(t *testing.T, fault tabletest.Fault, o *table.Options, test func(*testing.T, *table.Table, *tabletest.Faults)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		var faults tabletest.Faults
+		faults.Always("", fault)
+		client := dynamodb.New(dynamodb.Options{
+			Region: "eu-west-1", HTTPClient: &http.Client{Transport: &faults}, Credentials: aws.AnonymousCredentials{},
+			BaseEndpoint: aws.String("http://127.0.0.1:1"),
+		})
+		tbl, err := table.New(client, appCore(), o)
+		must(t, err)
+		test(t, tbl, &faults)
+	})
+}
+
+// respond is a fault that responds with a status and a body.
+func respond(status int, body string) tabletest.Fault {
+	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)),
+			ContentLength: int64(len(body)), Request: r,
+		}, nil
+	}
+}
+
+// unprocessed responds to a batch with what keep returns of its n entries as
+// unprocessed.
+func unprocessed(keep func(n int) int) tabletest.Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		var in struct {
+			RequestItems map[string]json.RawMessage
+		}
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			return nil, err
+		}
+		member := "UnprocessedItems"
+		var left any
+		for name, entries := range in.RequestItems {
+			var writes []json.RawMessage
+			var read struct{ Keys []json.RawMessage }
+			if json.Unmarshal(entries, &writes) == nil {
+				if n := keep(len(writes)); n > 0 {
+					left = map[string]any{name: writes[len(writes)-n:]}
+				}
+				continue
+			}
+			if err := json.Unmarshal(entries, &read); err != nil {
+				return nil, err
+			}
+			member = "UnprocessedKeys"
+			if n := keep(len(read.Keys)); n > 0 {
+				left = map[string]any{name: map[string]any{"Keys": read.Keys[len(read.Keys)-n:]}}
+			}
+		}
+		body, err := json.Marshal(map[string]any{member: left})
+		if err != nil {
+			return nil, err
+		}
+		return respond(http.StatusOK, string(body))(r, next)
+	}
+}
+
+// everyCall are the calls that send requests.
+func everyCall(tbl *table.Table) map[string]func(context.Context) error {
+	q := table.Query{PK: user.PK}
+	return map[string]func(context.Context) error{
+		"Get":         func(ctx context.Context) error { return get(ctx, tbl, user) },
+		"BatchGet":    func(ctx context.Context) error { return third(table.BatchGet[account](ctx, tbl, []keys.Key{user})) },
+		"TransactGet": func(ctx context.Context) error { return third(table.TransactGet[account](ctx, tbl, []keys.Key{user})) },
+		"QueryPage":   func(ctx context.Context) error { return second(table.QueryPage[account](ctx, tbl, q)) },
+		"All":         func(ctx context.Context) error { return second(table.Collect(table.All[account](ctx, tbl, q))) },
+		"ScanPage":    func(ctx context.Context) error { return second(table.ScanPage[account](ctx, tbl, table.Scan{})) },
+		"Put":         func(ctx context.Context) error { return tbl.Do(ctx, table.Put(user, nil)) },
+		"ADD": func(ctx context.Context) error {
+			return tbl.Do(ctx, table.Update(user, expression.Add(expression.Name("n"), expression.Value(1))))
+		},
+		"Check":      func(ctx context.Context) error { return tbl.Do(ctx, table.Check(user, nIs(1))) },
+		"Transact":   func(ctx context.Context) error { return tbl.Transact(ctx, table.Put(user, nil)) },
+		"BatchWrite": func(ctx context.Context) error { return tbl.BatchWrite(ctx, table.Put(user, nil)) },
+		"Retry": func(ctx context.Context) error {
+			return tbl.Retry(ctx, func(ctx context.Context) error {
+				if err := get(ctx, tbl, user); err != nil && !errors.Is(err, table.ErrNotFound) {
+					return err
+				}
+				return tbl.Transact(ctx, table.Put(user, nil))
+			})
+		},
+	}
+}
+
+// TestBudget shows that a call gives up after MaxAttempts requests, those of the
+// SDK included, and within MaxElapsed.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]tabletest.Fault{
+		"500":         tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."),
+		"HTML":        respond(http.StatusBadGateway, "<html>Bad gateway"),
+		"throttled":   tabletest.Throttle(),
+		"dropped":     tabletest.Drop(),
+		"conflict":    tabletest.CancelTransaction("TransactionConflict"),
+		"one write":   tabletest.Status(http.StatusBadRequest, "TransactionConflictException", "Injected."),
+		"in progress": tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."),
+		"empty":       respond(http.StatusOK, ""),
+		"slow": func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			time.Sleep(9 * time.Second)
+			return tabletest.CancelTransaction("TransactionConflict")(r, next)
+		},
+	} {
+		for _, most := range []int{0, 1, 2} {
+			outage(t, fault, &table.Options{MaxAttempts: most}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+				for call, run := range everyCall(tbl) {
+					before, start := len(faults.Requests()), time.Now()
+					if err := run(t.Context()); err == nil {
+						t.Errorf("%s, %s: no error", name, call)
+					}
+					bound := most
+					if most == 0 {
+						bound = 10
+					}
+					if n := len(faults.Requests()) - before; n > bound {
+						t.Errorf("%s, %s, MaxAttempts %d: %d requests", name, call, most, n)
+					}
+					// What is in flight is not cut off.
+					if took := time.Since(start); took > 39*time.Second {
+						t.Errorf("%s, %s: %v", name, call, took)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestMaxElapsed shows that no retry begins after it.
+func TestMaxElapsed(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]tabletest.Fault{
+		"by the SDK":    tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."),
+		"by the table":  tabletest.CancelTransaction("TransactionConflict"),
+		"of some kinds": unprocessed(func(n int) int { return n }),
+	} {
+		slow := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return fault(r, next)
+		}
+		outage(t, slow, &table.Options{MaxElapsed: 1500 * time.Millisecond}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+			for call, run := range everyCall(tbl) {
+				before, start := len(faults.Requests()), time.Now()
+				_ = run(t.Context())
+				n, took := len(faults.Requests())-before, time.Since(start)
+				if n > 2+1 || took > 3500*time.Millisecond { // the third may begin at the very end
+					t.Errorf("%s, %s: %d requests in %v", name, call, n, took)
+				}
+			}
+		})
+	}
+}
+
+func someKeys(n int) []keys.Key {
+	ks := make([]keys.Key, n)
+	for i := range ks {
+		ks[i] = keys.Key{PK: user.PK, SK: keys.SK(fmt.Sprint("k-", i))}
+	}
+	return ks
+}
+
+// TestBatchProgress shows how long a batch goes on that is done bit by bit.
+func TestBatchProgress(t *testing.T) {
+	t.Parallel()
+	ks := someKeys(2000)
+	ops := make([]table.Op, len(ks))
+	for i, k := range ks {
+		ops[i] = table.Put(k, nil)
+	}
+	oneByOne := unprocessed(func(n int) int { return n - 1 })
+	outage(t, oneByOne, nil, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+		start := time.Now()
+		must(t, third(table.BatchGet[account](t.Context(), tbl, ks[:25])))
+		must(t, tbl.BatchWrite(t.Context(), ops[:25]...))
+		equal(t, "requests", len(faults.Requests()), 50)
+		// Progress does not bring the first, short delays back.
+		if took := time.Since(start); took < 8*time.Second || took > 40*time.Second {
+			t.Errorf("%v", took)
+		}
+	})
+	outage(t, oneByOne, &table.Options{MaxAttempts: 2}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+		err := third(table.BatchGet[account](t.Context(), tbl, ks[:40]))
+		b, ok := errors.AsType[*table.BatchError](err)
+		if !ok || !errors.Is(err, table.ErrThrottled) {
+			t.Fatal(err)
+		}
+		equal(t, "requests", len(faults.Requests()), 16)
+		equal(t, "remaining", b.Remaining, ks[16:40])
+	})
+	// Each request of a large batch has a budget of its own.
+	outage(t, unprocessed(func(n int) int { return n / 2 }), nil, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+		must(t, tbl.BatchWrite(t.Context(), ops...))
+		equal(t, "requests", len(faults.Requests()), 5*len(ops)/25)
+	})
+}
+
+// TestRetry shows when an optimistic loop gives up.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	stale := tabletest.Status(http.StatusBadRequest, "ConditionalCheckFailedException", "Injected.")
+	atVersion := func(v int64) table.Op { return table.Put(user, nil).IfVersion("version", v) }
+	conflict := fmt.Errorf("somebody else: %w", table.ErrConflict)
+	for name, tt := range map[string]struct {
+		options *table.Options
+		do      func(ctx context.Context, tbl *table.Table, run int) error
+		runs    int
+		want    error
+	}{
+		"success":       {nil, func(context.Context, *table.Table, int) error { return nil }, 1, nil},
+		"another error": {nil, func(context.Context, *table.Table, int) error { return io.EOF }, 1, io.EOF},
+		"unknown": {nil, func(context.Context, *table.Table, int) error {
+			return fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, conflict)
+		}, 1, table.ErrOutcomeUnknown},
+		"then success":   {nil, func(_ context.Context, _ *table.Table, run int) error { return []error{conflict, nil}[run] }, 2, nil},
+		"conflict":       {nil, func(context.Context, *table.Table, int) error { return conflict }, 10, table.ErrConflict},
+		"one attempt":    {&table.Options{MaxAttempts: 1}, func(context.Context, *table.Table, int) error { return conflict }, 1, table.ErrConflict},
+		"hopeless":       {nil, func(ctx context.Context, tbl *table.Table, _ int) error { return tbl.Do(ctx, atVersion(7)) }, 10, table.ErrStale},
+		"contended":      {&table.Options{MaxElapsed: time.Hour}, func(ctx context.Context, tbl *table.Table, run int) error { return tbl.Do(ctx, atVersion(int64(run))) }, 80, table.ErrStale},
+		"contended, two": {&table.Options{MaxAttempts: 2}, func(ctx context.Context, tbl *table.Table, run int) error { return tbl.Do(ctx, atVersion(int64(run))) }, 16, table.ErrStale},
+		"slow": {nil, func(context.Context, *table.Table, int) error {
+			time.Sleep(14 * time.Second)
+			return conflict
+		}, 3, table.ErrConflict},
+		"nested": {nil, func(ctx context.Context, tbl *table.Table, _ int) error {
+			return tbl.Retry(ctx, func(context.Context) error { return conflict })
+		}, 1, table.ErrConflict},
+	} {
+		outage(t, stale, tt.options, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+			runs := 0
+			start := time.Now()
+			err := tbl.Retry(t.Context(), func(ctx context.Context) error {
+				defer func() { runs++ }()
+				return tt.do(ctx, tbl, runs)
+			})
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v", name, err)
+			}
+			equal(t, name+": runs", runs, tt.runs)
+			if took := time.Since(start); tt.options == nil && took > 45*time.Second {
+				t.Errorf("%s: %v", name, took)
+			}
+			// The same call reads again, and may succeed.
+			if errors.Is(err, table.ErrConflict) && table.Classify(err) != table.Transient {
+				t.Errorf("%s: %v is %v", name, err, table.Classify(err))
+			}
+		})
+	}
+}
+
+// TestRetryEnds shows that the end of the context ends a wait, and is told.
+func TestRetryEnds(t *testing.T) {
+	t.Parallel()
+	outage(t, tabletest.Throttle(), nil, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		gone := errors.New("the client has gone")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		err := tbl.Retry(ctx, func(context.Context) error {
+			cancel(gone)
+			return table.ErrConflict
+		})
+		for _, want := range []error{context.Canceled, gone, table.ErrConflict} {
+			if !errors.Is(err, want) {
+				t.Errorf("%v is not %v", err, want)
+			}
+		}
+		if strings.Contains(err.Error(), "\n") || table.Classify(err) != table.Transient {
+			t.Errorf("%q is %v", err, table.Classify(err))
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package table
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// UpdateReturning runs an [Update] or [Patch] op and returns the item as it is
+// stored after it. So a counter's new value or the next number of a sequence
+// takes one request, and no two callers get the same:
+//
+//	c, err := table.UpdateReturning[Counter](ctx, t, table.Update(key,
+//		expression.Add(expression.Name("value"), expression.Value(1))))
+//
+// It costs what [Table.Do] costs. Errors are those of Do. After a lost response,
+// an update that counts, such as an ADD, is not repeated but [ErrOutcomeUnknown]:
+// nobody can tell its own effect from that of another caller. So a sequence has
+// a gap where a response was lost, and no other.
+//
+// An expired item is updated and returned too; add [Op.IfExists] where it must
+// not be.
+func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
+	return returning[T](ctx, t, "UpdateReturning", op, verbUpdate, types.ReturnValueAllNew)
+}
+
+// DeleteReturning runs a [Delete] op and returns the item as it was. If there is
+// none, or an expired one, it returns [ErrNotFound]; the item is gone then too.
+//
+// It costs what [Table.Do] costs. Other errors are those of Do. After a lost
+// response the delete is not repeated but [ErrOutcomeUnknown], since the item
+// that it has removed is lost with the response.
+func DeleteReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
+	return returning[T](ctx, t, "DeleteReturning", op, verbDelete, types.ReturnValueAllOld)
+}
+
+func returning[T any](ctx context.Context, t *Table, operation string, op Op, verb string, values types.ReturnValue) (v T, err error) {
+	defer func() {
+		if err != nil {
+			err = &Error{Op: operation, Name: op.name, Table: t.schema.Name, Key: op.key, Err: explain(err)}
+		}
+	}()
+	if op.verb != verb {
+		return v, fmt.Errorf("%w: %s takes ops of %s only", ErrInvalidOp, operation, verb)
+	}
+	w, err := t.prepare(op)
+	if err != nil {
+		return v, err
+	}
+	item, err := t.write(ctx, w, values)
+	if err != nil {
+		return v, err
+	}
+	if verb == verbDelete && (len(item) == 0 || t.expired(watched(item, t.schema.TTL), t.Now())) {
+		return v, ErrNotFound
+	}
+	return decoded[T](item)
+}
+
+// decoded makes a value of an item.
+func decoded[T any](item Item) (T, error) {
+	var v, zero T
+	if err := item.Decode(&v); err != nil {
+		return zero, err
+	}
+	return v, nil
+}

@@ -1,0 +1,127 @@
+package table
+
+import (
+	"context"
+	"strings"
+
+	"github.com/singletable/singletable/keys"
+)
+
+// Row is an item with its place in a query. See [QueryRows].
+type Row[T any] struct {
+	// Value is the item; the zero value if Err is not nil.
+	Value T
+	// Key is the item's key in the table, and IndexKey its key in the index that
+	// was read; the zero Key without an index. A number is its decimal text, a
+	// binary value its bytes.
+	Key, IndexKey keys.Key
+	// Size is the approximate size of the item in bytes, as DynamoDB counts it.
+	Size int
+	// Err is the reason why there is no Value: the item does not fit T, or it is
+	// of another type than the view's ([Table.OfType]). It is an [*Error].
+	Err error
+}
+
+// RowPage is one page of rows.
+type RowPage[T any] struct {
+	// Rows are in the order of the query.
+	Rows []Row[T]
+	// Next is the position to continue from: the key attributes of an item in the
+	// table and the index. It is nil exactly when DynamoDB reports the end. A page
+	// can be empty and still have a Next.
+	Next Item
+	// Stats is the cost of the page.
+	Stats Stats
+}
+
+// QueryRows reads one page of a query as [QueryPage] does, from a raw position
+// instead of a cursor. It is for programs that merge several queries, or that
+// walk a partition on the server and must not depend on the lifetime of cursors.
+// The position is readable and not bound to the query: keep it away from
+// clients, who need the cursors of [QueryPage].
+//
+// A nil start is the beginning; another one is the Next of an earlier page of
+// the same query. Query.After must be empty, and Query.Scope has no meaning.
+//
+// An item that does not fit T does not fail the page: its row has an Err. Each
+// request has the budget of a call, see [Options].MaxAttempts.
+//
+// A query or a start that is not valid is [ErrInvalidQuery] or [keys.ErrInvalid].
+// Then no request is sent.
+func QueryRows[T any](ctx context.Context, t *Table, q Query, start Item) (RowPage[T], error) {
+	page, err := queryRows[T](ctx, t, q, start)
+	if err != nil {
+		return RowPage[T]{}, t.readError("QueryRows", q.Index, q.PK, err)
+	}
+	return page, nil
+}
+
+func queryRows[T any](ctx context.Context, t *Table, q Query, start Item) (page RowPage[T], err error) {
+	if q.After != "" {
+		return page, invalid("After", "is a cursor; rows continue from a start")
+	}
+	r, err := t.query(q)
+	if err == nil {
+		err = r.startAt(q, start)
+	}
+	if err != nil {
+		return page, err
+	}
+	page.Rows, err = readValues(ctx, r, q.Limit, func(latest *rows[T], err error) (Row[T], error) {
+		at := itemKeys{key: keys.Key{PK: q.PK, SK: latest.sortKey(t.schema.SK)}}
+		if r.pk.name != t.schema.PK {
+			_, pk := latest.text(t.schema.PK)
+			at.key.PK = keys.PK(pk)
+		}
+		if q.Index != "" {
+			at.indexKey = keys.Key{PK: q.PK, SK: latest.sortKey(r.sk.name)}
+		}
+		if err != nil {
+			err = t.readError("QueryRows", q.Index, q.PK, &itemError{at, err})
+		}
+		return Row[T]{Value: latest.value, Key: at.key, IndexKey: at.indexKey, Size: latest.size(), Err: err}, nil
+	})
+	page.Stats = r.stats
+	if !r.done {
+		page.Next = r.start
+	}
+	return page, err
+}
+
+func (r *rows[T]) sortKey(name string) keys.SK {
+	_, sk := r.text(name)
+	return keys.SK(sk)
+}
+
+// startAt puts the reader at a raw position, which must be one of the query's.
+// Engines differ in what they do with another one: some read on in another
+// partition.
+func (r *reader) startAt(q Query, start Item) error {
+	if start == nil {
+		return nil
+	}
+	partition, pk := keyText(start[r.pk.name])
+	if len(start) != 1+len(r.position) || partition != r.pk.kind {
+		return invalid("start", "is not the key of an item in the table and the index")
+	}
+	for _, a := range r.position {
+		if kind, _ := keyText(start[a.name]); kind != a.kind {
+			return invalid("start", "key attribute %q is missing or of another type", a.name)
+		}
+	}
+	if pk != string(q.PK) {
+		return invalid("start", "is in another partition than the query")
+	}
+	if _, sk := keyText(start[r.sk.name]); !r.inRange(q.Range, keys.SK(sk)) {
+		return invalid("start", "is outside the query's range")
+	}
+	r.start = start
+	return nil
+}
+
+// inRange reports whether a sort key of any type lies in a valid range.
+func (s shape) inRange(r keys.Range, sk keys.SK) bool {
+	return strings.HasPrefix(string(sk), string(r.Prefix)) &&
+		(r.From == "" || compareKeys(s.sk.kind, r.From, sk) <= 0) &&
+		(r.To == "" || compareKeys(s.sk.kind, sk, r.To) <= 0)
+}

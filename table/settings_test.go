@@ -1,0 +1,291 @@
+package table_test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// production is a schema with every setting.
+func production() table.Schema {
+	return table.Schema{
+		Name: "Production",
+		Indexes: []table.Index{{
+			Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk",
+			ProvisionedThroughput: table.Throughput{Read: 7, Write: 8},
+			WarmThroughput:        table.Throughput{Write: 5000},
+		}},
+		Stream:                types.StreamViewTypeNewAndOldImages,
+		BillingMode:           types.BillingModeProvisioned,
+		ProvisionedThroughput: table.Throughput{Read: 5, Write: 6},
+		WarmThroughput:        table.Throughput{Read: 13000, Write: 5000},
+		TableClass:            types.TableClassStandardInfrequentAccess,
+		PointInTimeRecovery:   true,
+		DeletionProtection:    true,
+		Tags:                  map[string]string{"team": "payments", "cost-center": ""},
+	}
+}
+
+// The responses about continuous backups, which local engines do not have.
+var (
+	recoveryOff = canned(http.StatusOK, "", `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"DISABLED"}}}`)
+	recoveryOn  = canned(http.StatusOK, "", `{"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"ENABLED"}}}`)
+	unavailable = canned(http.StatusBadRequest, "ContinuousBackupsUnavailableException", `{"message":"Injected."}`)
+	denied      = canned(http.StatusBadRequest, "AccessDeniedException", `{"message":"Injected."}`)
+)
+
+// canned responds without sending the request.
+func canned(status int, kind, body string) tabletest.Fault {
+	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return response(r, status, kind, body), nil
+	}
+}
+
+// TestEnsureWithEverySetting compares the requests with testdata.
+func TestEnsureWithEverySetting(t *testing.T) {
+	t.Parallel()
+	faults := &tabletest.Faults{}
+	client := tabletest.Client(t, faults.Install)
+	schema := production()
+	schema.Name += "-" + rand.Text()
+	t.Cleanup(func() {
+		_, err := client.UpdateTable(context.Background(), &dynamodb.UpdateTableInput{
+			TableName: &schema.Name, DeletionProtectionEnabled: aws.Bool(false),
+		})
+		must(t, err)
+		_, err = client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &schema.Name})
+		must(t, err)
+	})
+	faults.Next("DescribeContinuousBackups", recoveryOff, recoveryOn)
+	faults.Next("UpdateContinuousBackups", recoveryOn)
+	must(t, schema.Ensure(t.Context(), client))
+	golden(t, "ensureproduction", tabletest.Transcript(faults.Requests("CreateTable", "UpdateContinuousBackups"),
+		strings.NewReplacer(schema.Name, "Production")))
+
+	tags, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &schema.Name})
+	must(t, err)
+	listed, err := client.ListTagsOfResource(t.Context(), &dynamodb.ListTagsOfResourceInput{ResourceArn: tags.Table.TableArn})
+	must(t, err)
+	got := map[string]string{}
+	for _, tag := range listed.Tags {
+		got[*tag.Key] = *tag.Value
+	}
+	equal(t, "tags", got, schema.Tags)
+
+	// The table exists now: nothing is created, and nothing is turned on twice.
+	sent := len(faults.Requests("CreateTable", "UpdateContinuousBackups"))
+	faults.Always("DescribeContinuousBackups", recoveryOn)
+	must(t, schema.Ensure(t.Context(), client))
+	equal(t, "requests that write", len(faults.Requests("CreateTable", "UpdateContinuousBackups")), sent)
+}
+
+// engineOf responds as a table of the schema that is active, with TTL off.
+func engineOf(t *testing.T, schema table.Schema) (*dynamodb.Client, *tabletest.Faults) {
+	t.Helper()
+	in, err := schema.CreateTableInput()
+	must(t, err)
+	description, err := json.Marshal(map[string]any{"Table": map[string]any{
+		"TableStatus": "ACTIVE", "KeySchema": in.KeySchema, "AttributeDefinitions": in.AttributeDefinitions,
+	}})
+	must(t, err)
+	_, client, faults := answered(t, schema, canned(http.StatusOK, "", "{}"))
+	faults.Always("DescribeTable", canned(http.StatusOK, "", string(description)))
+	return client, faults
+}
+
+// DynamoDB refuses point-in-time recovery for a while after it has created a
+// table. Ensure waits for it, within the caller's deadline.
+func TestEnsureWaitsForBackups(t *testing.T) {
+	t.Parallel()
+	schema := table.Schema{Name: "Notes", PointInTimeRecovery: true}
+	for name, tt := range map[string]struct {
+		describe, update []tabletest.Fault
+		timeout          time.Duration
+		updates          int
+		want             error
+	}{
+		"at once":    {[]tabletest.Fault{recoveryOff, recoveryOn}, []tabletest.Fault{recoveryOn}, time.Hour, 1, nil},
+		"after some": {[]tabletest.Fault{recoveryOff, recoveryOff, recoveryOff, recoveryOn}, []tabletest.Fault{unavailable, unavailable, recoveryOn}, time.Hour, 3, nil},
+		"never":      {nil, slices.Repeat([]tabletest.Fault{unavailable}, 10), 3500 * time.Millisecond, 4, context.DeadlineExceeded},
+		"denied":     {nil, []tabletest.Fault{denied, denied}, time.Hour, 2, nil},
+		"a concurrent process was faster": {
+			[]tabletest.Fault{recoveryOff, recoveryOn}, []tabletest.Fault{denied}, time.Hour, 1, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client, faults := engineOf(t, schema)
+				faults.Next("DescribeContinuousBackups", tt.describe...)
+				faults.Always("DescribeContinuousBackups", recoveryOff)
+				if len(tt.describe) > 0 {
+					faults.Always("DescribeContinuousBackups", recoveryOn)
+				}
+				faults.Next("UpdateContinuousBackups", tt.update...)
+				ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+				defer cancel()
+				err := schema.Ensure(ctx, client)
+				equal(t, "updates", len(faults.Requests("UpdateContinuousBackups")), tt.updates)
+				if (err == nil) != (len(tt.describe) > 0) || tt.want != nil && !errors.Is(err, tt.want) {
+					t.Errorf("error %v, want %v", err, tt.want)
+				}
+				wellFormed(t, "Ensure", err)
+			})
+		})
+	}
+}
+
+func TestVerifyOfPointInTimeRecovery(t *testing.T) {
+	t.Parallel()
+	schema := table.Schema{Name: "Notes", PointInTimeRecovery: true}
+	for name, tt := range map[string]struct {
+		describe tabletest.Fault
+		says     string
+	}{
+		"on":      {recoveryOn, ""},
+		"off":     {recoveryOff, "PointInTimeRecovery: is off, the schema wants it on"},
+		"nothing": {canned(http.StatusOK, "", "{}"), "PointInTimeRecovery: is off, the schema wants it on"},
+		"denied":  {denied, "AccessDeniedException"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, faults := engineOf(t, schema)
+			faults.Always("DescribeContinuousBackups", tt.describe)
+			err := schema.Verify(t.Context(), client)
+			if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("error %v, want %q", err, tt.says)
+			}
+			if differs := strings.Contains(tt.says, "the schema wants"); differs != errors.Is(err, table.ErrSchemaMismatch) {
+				t.Errorf("error %v matches ErrSchemaMismatch: %t", err, !differs)
+			}
+			wellFormed(t, "Verify", err)
+		})
+	}
+	// A schema that does not manage it needs no permission for it.
+	client, faults := engineOf(t, table.Schema{Name: "Notes"})
+	must(t, table.Schema{Name: "Notes"}.Verify(t.Context(), client))
+	equal(t, "requests", len(faults.Requests("DescribeContinuousBackups")), 0)
+}
+
+// TestVerifyOfResponseWithoutTable shows that a proxy in place of an engine
+// cannot make Verify panic.
+func TestVerifyOfResponseWithoutTable(t *testing.T) {
+	t.Parallel()
+	_, client, _ := answered(t, appCore(), canned(http.StatusOK, "", `{}`))
+	err := appCore().Verify(t.Context(), client)
+	if err == nil {
+		t.Error("no error")
+	}
+	wellFormed(t, "Verify", err)
+}
+
+func TestSettingsAreValidated(t *testing.T) {
+	t.Parallel()
+	one := table.Throughput{Read: 1, Write: 1}
+	many := map[string]string{}
+	for c := range 51 {
+		many["tag"+string(rune('A'+c))] = ""
+	}
+	for says, change := range map[string]func(*table.Schema){
+		`Stream: "ALL" is not one of`:                                 func(s *table.Schema) { s.Stream = "ALL" },
+		`BillingMode: "FREE" is not one of`:                           func(s *table.Schema) { s.BillingMode = "FREE" },
+		`TableClass: "GOLD" is not one of`:                            func(s *table.Schema) { s.TableClass = "GOLD" },
+		"; ProvisionedThroughput: needs the billing mode PROVISIONED": func(s *table.Schema) { s.BillingMode = "" },
+		"Indexes[0].ProvisionedThroughput: needs the billing mode":    func(s *table.Schema) { s.BillingMode = types.BillingModePayPerRequest },
+		"; ProvisionedThroughput: 0 read and 0 write units":           func(s *table.Schema) { s.ProvisionedThroughput = table.Throughput{} },
+		"; ProvisionedThroughput: 1 read and 0 write units":           func(s *table.Schema) { s.ProvisionedThroughput.Read, s.ProvisionedThroughput.Write = 1, 0 },
+		"ProvisionedThroughput: -1 read and 6 write units":            func(s *table.Schema) { s.ProvisionedThroughput.Read = -1 },
+		"Indexes[0].ProvisionedThroughput: 0 read and 0 write units":  func(s *table.Schema) { s.Indexes[0].ProvisionedThroughput = table.Throughput{} },
+		"; WarmThroughput: -1 read and 5000 write units":              func(s *table.Schema) { s.WarmThroughput.Read = -1 },
+		"Indexes[0].WarmThroughput: 0 read and -1 write units":        func(s *table.Schema) { s.Indexes[0].WarmThroughput.Write = -1 },
+		"Indexes[0].ProvisionedThroughput: a local index":             local(table.Index{ProvisionedThroughput: one}),
+		"Indexes[0].WarmThroughput: a local index":                    local(table.Index{WarmThroughput: one}),
+		"Tags: are 51":                        func(s *table.Schema) { s.Tags = many },
+		`Tags: the key "" is not`:             func(s *table.Schema) { s.Tags = map[string]string{"": "x"} },
+		`Tags: the key "a;b" is not`:          func(s *table.Schema) { s.Tags = map[string]string{"a;b": "x"} },
+		`Tags: the key "\xff" is not`:         func(s *table.Schema) { s.Tags = map[string]string{"\xff": "x"} },
+		`Tags: the key "AWS:name" begins`:     func(s *table.Schema) { s.Tags = map[string]string{"AWS:name": "x"} },
+		"Tags: the key \"kkk":                 func(s *table.Schema) { s.Tags = map[string]string{strings.Repeat("k", 129): "x"} },
+		`Tags["team"]: is not at most 256`:    func(s *table.Schema) { s.Tags["team"] = strings.Repeat("v", 257) },
+		`Tags["cost-center"]: is not at most`: func(s *table.Schema) { s.Tags["cost-center"] = "a\nb" },
+		"Indexes: 6 are local":                sixLocal,
+		`Indexes[0].Include[1]: ""`: func(s *table.Schema) {
+			s.Indexes[0].Projection, s.Indexes[0].Include = types.ProjectionTypeInclude, []string{"a", ""}
+		},
+	} {
+		schema := production()
+		change(&schema)
+		err := schema.Validate()
+		// A leading semicolon keeps the table's field from matching an index's.
+		e, ok := errors.AsType[*table.SchemaError](err)
+		if !ok || !errors.Is(err, table.ErrInvalidSchema) || !strings.Contains("; "+strings.Join(e.Problems, "; "), says) {
+			t.Errorf("error %v, want %q", err, says)
+		}
+		_, client, faults := answered(t, appCore(), canned(http.StatusOK, "", "{}"))
+		for name, err := range map[string]error{"Ensure": schema.Ensure(t.Context(), client), "Verify": schema.Verify(t.Context(), client)} {
+			if !errors.Is(err, table.ErrInvalidSchema) || len(faults.Requests()) > 0 {
+				t.Errorf("%s: %s returns %v after %d requests", says, name, err, len(faults.Requests()))
+			}
+		}
+	}
+	must(t, production().Validate())
+	limits := production()
+	limits.Tags = map[string]string{strings.Repeat("ä", 128): strings.Repeat("日", 256), "a b+c-d=e_f.g:h/i@j": ""}
+	must(t, limits.Validate())
+}
+
+// local returns a change of the first index to a local one.
+func local(x table.Index) func(*table.Schema) {
+	x.Name, x.SK, x.Local = "LSI1", "lsi1sk", true
+	return func(s *table.Schema) { s.Indexes[0] = x }
+}
+
+func sixLocal(s *table.Schema) {
+	s.Indexes = nil
+	for _, name := range []string{"LSI1", "LSI2", "LSI3", "LSI4", "LSI5", "LSI6"} {
+		s.Indexes = append(s.Indexes, table.Index{Name: name, SK: name, Local: true})
+	}
+}
+
+// A schema file from before there were settings still loads, and manages none.
+func TestSchemaFileWithoutSettings(t *testing.T) {
+	t.Parallel()
+	var schema table.Schema
+	must(t, json.Unmarshal([]byte(`{"name":"AppCore","ttl":"expiresAt","indexes":[{"name":"GSI1","pk":"gsi1pk"}]}`), &schema))
+	equal(t, "schema", schema, table.Schema{
+		Name: "AppCore", TTL: "expiresAt", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk"}},
+	})
+	in, err := schema.CreateTableInput()
+	must(t, err)
+	equal(t, "billing mode", in.BillingMode, types.BillingModePayPerRequest)
+	if in.StreamSpecification != nil || in.ProvisionedThroughput != nil || in.WarmThroughput != nil ||
+		in.DeletionProtectionEnabled != nil || in.TableClass != "" || in.Tags != nil {
+		t.Errorf("a setting that the schema does not manage: %+v", in)
+	}
+}
+
+// The schema of a table is a copy, its tags included.
+func TestSchemaOfATableIsACopy(t *testing.T) {
+	t.Parallel()
+	schema := production()
+	tbl, _, _ := answered(t, schema, canned(http.StatusOK, "", "{}"))
+	want := maps.Clone(schema.Tags)
+	schema.Tags["team"] = "other"
+	tbl.Schema().Tags["team"] = "other"
+	equal(t, "tags", tbl.Schema().Tags, want)
+}
