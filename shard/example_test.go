@@ -22,7 +22,7 @@ type Payment struct {
 }
 
 // payments is the index of the examples: all payments of a service by time.
-var payments = shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: 16}
+var payments = shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 16}
 
 var engine = sync.OnceValue(func() *tabletest.Engine {
 	e, err := tabletest.Start(context.Background(), nil)
@@ -64,23 +64,23 @@ func storePayment(ctx context.Context, t *table.Table, index shard.Index, n int)
 
 // An index gives each id a shard, and an item its key in the index.
 func ExampleIndex() {
-	index := shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: 16}
+	index := shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 16}
 	at := time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC)
 
 	key := index.Key("tx-abc", keys.None.SK(keys.Time(at), keys.Str("tx-abc")))
 	fmt.Println(key.PK)
 	fmt.Println(key.SK)
 	// Output:
-	// GLOBAL_TX#12
+	// GLOBAL_TX#14
 	// 2024-01-15T10:05:00.000Z#tx-abc
 }
 
-// A table whose writers are Java programs that take Math.abs nowhere: the
-// remainder has the sign of the hash, so there are 19 shards, from -9 to 9.
+// An index of another program: partition keys are numbered from 0 behind an
+// underscore, and the number is String.hashCode in Java, modulo 10.
 func ExampleIndex_java() {
-	index := shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Of: javaShard}
-	for n := -9; n <= 9; n++ {
-		index.Labels = append(index.Labels, strconv.Itoa(n))
+	index := shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", ShardFunc: javaShard}
+	for n := range 10 {
+		index.Suffixes = append(index.Suffixes, "_"+strconv.Itoa(n))
 	}
 	fmt.Println(index.Validate())
 	for _, id := range []string{"tx-abc", "order-42", "polygenelubricants"} {
@@ -88,18 +88,18 @@ func ExampleIndex_java() {
 	}
 	// Output:
 	// <nil>
-	// GLOBAL_TX#-1
-	// GLOBAL_TX#7
-	// GLOBAL_TX#-8
+	// GLOBAL_TX_1
+	// GLOBAL_TX_7
+	// GLOBAL_TX_8
 }
 
-// javaShard is String.valueOf(id.hashCode() % 10) in Java, for ids in ASCII.
-func javaShard(id string) string {
+// javaShard is Math.abs(id.hashCode() % 10) in Java, for ids in ASCII.
+func javaShard(id string) int {
 	var hash int32
 	for _, c := range []byte(id) {
 		hash = 31*hash + int32(c)
 	}
-	return strconv.Itoa(int(hash % 10))
+	return max(int(hash%10), -int(hash%10))
 }
 
 // The newest ten of all payments, whichever shards they are in.
@@ -127,8 +127,7 @@ func ExampleReader_Latest() {
 	// pay-37 12:37:00
 }
 
-// A page carries the token of the next one, bound to whom it is for, and says
-// what it cost.
+// A page has the cursor of the next one, which is bound to the reader's scope.
 func ExampleReader_Page() {
 	ctx := context.Background()
 	t := newTable(ctx)
@@ -150,16 +149,16 @@ func ExampleReader_Page() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(len(page.Items), "from", page.Items[0].ID, "in", page.Stats.Rounds, "round")
+		fmt.Println(len(page.Items), "from", page.Items[0].ID)
 		if page.Next == "" {
 			break
 		}
 		query.After = page.Next
 	}
 	// Output:
-	// 20 from pay-49 in 1 round
-	// 20 from pay-29 in 1 round
-	// 5 from pay-9 in 1 round
+	// 20 from pay-49
+	// 20 from pay-29
+	// 5 from pay-9
 }
 
 // All payments of some hours, oldest first, as a stream.
@@ -232,15 +231,16 @@ func ExampleOptions_dedupe() {
 	// pay-6
 }
 
-// Readers are given the higher number of shards first, and writers after that.
-// A token from before is good for the new readers.
+// An index of one partition grows to 16: readers first, then writers. A cursor
+// from before is valid for the new readers.
 func Example_growing() {
 	ctx := context.Background()
 	t := newTable(ctx)
+	single := shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 1}
 	for n := range 30 {
-		storePayment(ctx, t, payments, n)
+		storePayment(ctx, t, single, n)
 	}
-	before, err := shard.New[Payment](t, payments, nil)
+	before, err := shard.New[Payment](t, single, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -249,8 +249,8 @@ func Example_growing() {
 		log.Fatal(err)
 	}
 
-	grown := payments
-	grown.Shards = 32
+	grown := single
+	grown.Shards = 16
 	after, err := shard.New[Payment](t, grown, nil) // 1. the readers
 	if err != nil {
 		log.Fatal(err)
@@ -264,13 +264,23 @@ func Example_growing() {
 	}
 	fmt.Println("first page ends with", first.Items[19].ID)
 	fmt.Println("second page is", second.Items[0].ID, "to", second.Items[len(second.Items)-1].ID)
-
-	// An update leaves an item in the shard that it is stored in.
-	fmt.Println(payments.Shard("pay-5"), "was its shard,", grown.Shard("pay-5"), "would be now")
-	fmt.Println(grown.Stored("GLOBAL_TX#"+keys.PK(payments.Shard("pay-5")), "pay-5", "2024-01-15T12:05:00.000Z#pay-5").PK)
 	// Output:
 	// first page ends with pay-19
 	// second page is pay-20 to pay-34
-	// 11 was its shard, 27 would be now
-	// GLOBAL_TX#11
+}
+
+// An update keeps an item in the shard where it is stored.
+func ExampleIndex_KeyAt() {
+	const sk = "2024-01-15T12:01:00.000Z#pay-1"
+	grown := payments
+	grown.Shards = 32
+	stored := payments.Key("pay-1", sk).PK
+
+	fmt.Println("stored in", stored)
+	fmt.Println("a new item would be in", grown.Key("pay-1", sk).PK)
+	fmt.Println("an update stays in", grown.KeyAt(stored, "pay-1", sk).PK)
+	// Output:
+	// stored in GLOBAL_TX#5
+	// a new item would be in GLOBAL_TX#21
+	// an update stays in GLOBAL_TX#5
 }

@@ -32,8 +32,8 @@ func TestFailingShard(t *testing.T) {
 	for name, q := range map[string]shard.Query{"first page": {Limit: 10}, "next page": {Limit: 10, After: first.Next}} {
 		page, err := r.Page(t.Context(), q)
 		e, ok := errors.AsType[*shard.Error](err)
-		if !ok || e.Shard != "11" || e.Index != "GSI1" || !errors.Is(err, table.ErrThrottled) ||
-			table.Classify(err) != table.Transient || !strings.Contains(err.Error(), `"11"`) {
+		if !ok || e.Shard != 11 || e.Index != "GSI1" || !errors.Is(err, table.ErrThrottled) ||
+			table.Classify(err) != table.Transient || !strings.Contains(err.Error(), "shard 11 ") {
 			t.Errorf("%s: %v", name, err)
 		}
 		equal(t, name, page, shard.Page[tx]{})
@@ -63,13 +63,13 @@ func TestFailingLater(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
 	index := globalTx(2)
-	seedAt(t, tbl, index, "0", upTo(0, 400)...)
+	seedAt(t, tbl, index, 0, upTo(0, 400)...)
 	denied := tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected.")
 	r := newReader(t, tbl, index, nil)
 
 	faults.Next("Query", nil, nil, denied)
 	page, err := r.Page(t.Context(), shard.Query{Limit: 50})
-	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != "0" {
+	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != 0 {
 		t.Errorf("second round: %v", err)
 	}
 	equal(t, "page", page, shard.Page[tx]{})
@@ -100,7 +100,7 @@ func TestFailureEndsTheOthers(t *testing.T) {
 		return fault(r, holding{})
 	})
 	_, err := newReader(t, tbl, globalTx(16), nil).Latest(t.Context(), 10)
-	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != "6" || errors.Is(err, context.Canceled) {
+	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != 6 || errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package shard_test
 import (
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,28 +21,28 @@ import (
 )
 
 // FuzzIndex describes arbitrary indexes and files arbitrary ids in them. An
-// index that is not refused has every id in one of its shards, under a key that
-// tells which.
+// index that is not refused has every id in one of its shards, under the key of
+// that shard.
 func FuzzIndex(f *testing.F) {
 	f.Add("GSI1", "GLOBAL_TX", 16, "", "tx-abc", "tx-abc", byte(0))
 	f.Add("GSI1", "GLOBAL_TX", 1, "", "", "", byte(0))
 	f.Add("GSI1", "GLOBAL#TX", 256, "", "a#b", "\xff", byte(0))
 	f.Add("GSI1", "", 257, "", "a", "a", byte(0))
-	f.Add("", "T", -1, "a,b,b", "a", "a", byte(1))
-	f.Add("GSI1", "T", 0, "a,b#c,\x00,", "é日🙂", "x", byte(1))
-	f.Add("GSI1", "T", 0, "a,\xff", "c", "x", byte(1))
-	f.Add("GSI1", "T", 0, "a,b", "c", "x", byte(3))
+	f.Add("", "T", -1, "#a,#b,#b", "a", "a", byte(1))
+	f.Add("GSI1", "T", 0, "#a,#b#c,\x00,", "é日🙂", "x", byte(1))
+	f.Add("GSI1", "T", 0, "_0,\xff", "c", "x", byte(1))
+	f.Add("GSI1", "", 0, "a,b", "c", "x", byte(3))
 	f.Add("GSI1", "T", 2, "", "c", "x", byte(3))
 	f.Add("GSI1", strings.Repeat("T", 2047), 2, "", "c", strings.Repeat("x", 1025), byte(0))
-	f.Add("GSI1", "T", 1<<62, strings.Repeat("a,", 300), "c", "x", byte(0))
+	f.Add("GSI1", "T", math.MaxInt, strings.Repeat("#a,", 300), "c", "x", byte(0))
 	tbl := tabletest.New(f, schema, nil)
-	f.Fuzz(func(t *testing.T, name, prefix string, shards int, labels, id, sk string, how byte) {
-		x := shard.Index{Index: name, Name: keys.Prefix(prefix), Shards: shards}
+	f.Fuzz(func(t *testing.T, name, prefix string, shards int, suffixes, id, sk string, how byte) {
+		x := shard.Index{Index: name, Prefix: keys.Prefix(prefix), Shards: shards}
 		if how&1 != 0 {
-			x.Labels = strings.Split(labels, ",")
+			x.Suffixes = strings.Split(suffixes, ",")
 		}
 		if how&2 != 0 {
-			x.Of = func(id string) string { return id }
+			x.ShardFunc = func(id string) int { return len(id) - 1 }
 		}
 		// A writer can have keys of an index that nobody has looked at yet.
 		key := x.Key(id, keys.SK(sk))
@@ -56,38 +57,29 @@ func FuzzIndex(f *testing.F) {
 		if (newErr == nil) != (name == "GSI1") || newErr != nil && !errors.Is(newErr, shard.ErrInvalidIndex) {
 			t.Errorf("%+v: New %v", x, newErr)
 		}
-		label := x.Shard(id)
-		if x.Of == nil && !slices.Contains(labelsOf(x), label) {
-			t.Errorf("%+v: %q is in shard %q", x, id, label)
+		number, count := x.Shard(id), max(x.Shards, len(x.Suffixes))
+		known := number >= 0 && number < count
+		if x.ShardFunc == nil && !known {
+			t.Errorf("%+v: %q is in shard %d", x, id, number)
 		}
 		if again := x.Key(id, keys.SK(sk)); again != key {
 			t.Errorf("%q has the keys %q and %q", id, key, again)
 		}
-		if valid := key.PK.Validate() == nil; x.Of == nil && !valid || x.Of != nil && x.Labels != nil && valid != slices.Contains(x.Labels, label) {
-			t.Errorf("%+v: %q has the key %q, valid: %v", x, id, key, valid)
+		if valid := key.PK.Validate() == nil; valid != known {
+			t.Errorf("%+v: %q of shard %d has the key %q, valid: %v", x, id, number, key, valid)
 		}
-		if parts, err := keys.Parse(key.PK); err == nil && (string(parts.Prefix()) != prefix || len(parts) == 2 && parts[1] != label) {
-			t.Errorf("shard %q of %q is %q", label, prefix, key.PK)
-		}
-		if got := x.Stored(key.PK, id+"other", keys.SK(sk)); key.PK != "" && got != key {
-			t.Errorf("%q moved to %q", key, got)
+		if known {
+			want := x.Prefix.PK()
+			switch {
+			case x.Suffixes != nil:
+				want += keys.PK(x.Suffixes[number])
+			case number > 0:
+				want = x.Prefix.PK(strconv.Itoa(number))
+			}
+			equal(t, "partition key", key.PK, want)
+			equal(t, "stored", x.KeyAt(key.PK, id+"other", keys.SK(sk)), key)
 		}
 	})
-}
-
-// labelsOf returns the labels of the shards of a valid index.
-func labelsOf(x shard.Index) []string {
-	switch {
-	case len(x.Labels) > 0:
-		return x.Labels
-	case x.Shards == 1:
-		return []string{""}
-	}
-	labels := make([]string, x.Shards)
-	for i := range labels {
-		labels[i] = strconv.Itoa(i)
-	}
-	return labels
 }
 
 // foreignTable returns a table whose next n queries are answered with a body, and
@@ -134,7 +126,7 @@ func FuzzForeignItems(f *testing.F) {
 		body := `{"Items":[` + items + `],"Count":1,"ScannedCount":1,"LastEvaluatedKey":` + last + `}`
 		tbl := foreignTable(t, 6, body)
 		index := globalTx(2)
-		index.Ties = how&0x80 != 0
+		index.NonUniqueSortKeys = how&0x80 != 0
 		var options shard.Options[tx]
 		if how&0x40 != 0 {
 			options.Dedupe = func(v tx) string { return v.ID }

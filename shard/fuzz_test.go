@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
@@ -27,19 +29,19 @@ func FuzzMerge(f *testing.F) {
 	f.Add([]byte{}, byte(7))
 	f.Fuzz(func(t *testing.T, placements []byte, how byte) {
 		ties, oldest, limit := how&0x80 != 0, how&0x40 != 0, 1+int(how&7)
-		index := shard.Index{Index: "GSI1", Name: keys.Prefix(rand.Text()), Shards: 4, Ties: ties}
+		index := shard.Index{Index: "GSI1", Prefix: keys.Prefix(rand.Text()), Shards: 4, NonUniqueSortKeys: ties}
 		type placed struct{ sk, id string }
 		var truth []placed
 		var ops []table.Op
 		for i, b := range placements[:min(len(placements), 24)] {
 			second := []keys.Segment{keys.Time(at(int(b & 15)))}
-			name := fmt.Sprintf("%s-%02d", index.Name, i)
+			name := fmt.Sprintf("%s-%02d", index.Prefix, i)
 			if !ties {
 				second = append(second, keys.Str(name))
 			}
 			sk := keys.None.SK(second...)
 			truth = append(truth, placed{string(sk), name})
-			ops = append(ops, put(name, keys.Key{PK: index.Name.PK(fmt.Sprint(b >> 4 & 3)), SK: sk}))
+			ops = append(ops, put(name, keys.Key{PK: partition(index, int(b>>4&3)), SK: sk}))
 		}
 		write(t, tbl, ops...)
 		slices.SortFunc(truth, func(a, b placed) int {
@@ -62,14 +64,37 @@ func FuzzMerge(f *testing.F) {
 	})
 }
 
-// FuzzToken offers arbitrary text as a token, and as the inside of one. Nothing
+// FuzzFollowing checks the end of arbitrary prefixes: a sort key that DynamoDB
+// takes, after all keys with the prefix, and before those that follow them.
+func FuzzFollowing(f *testing.F) {
+	f.Add("TX#", "1", "TX$0")
+	f.Add("\U0010FFFF", "\U0010FFFF", "")
+	f.Add("a\uD7FF", "x", "a\uE000")
+	f.Fuzz(func(t *testing.T, prefix, rest, other string) {
+		if prefix == "" || len(prefix) > keys.MaxSK || !utf8.ValidString(prefix) || !utf8.ValidString(rest) || !utf8.ValidString(other) {
+			return
+		}
+		end := string(shard.Following(keys.SK(prefix)))
+		if len(end) > keys.MaxSK || !utf8.ValidString(end) || strings.HasPrefix(end, prefix) {
+			t.Fatalf("%q follows %q", end, prefix)
+		}
+		if end != "" && prefix+rest >= end {
+			t.Errorf("%q follows %q, and %q does not come before it", end, prefix, prefix+rest)
+		}
+		if other > prefix && !strings.HasPrefix(other, prefix) && (end == "" || other < end) && len(prefix)+utf8.UTFMax <= keys.MaxSK {
+			t.Errorf("%q follows %q, and %q comes before it", end, prefix, other)
+		}
+	})
+}
+
+// FuzzCursor offers arbitrary text as a cursor, and as the inside of one. Nothing
 // panics, everything is refused, and nothing is sent.
-func FuzzToken(f *testing.F) {
+func FuzzCursor(f *testing.F) {
 	tbl, faults := withFaults(f, nil)
 	index := globalTx(4)
 	seed(f, tbl, index, 10)
 	ties := index
-	ties.Ties = true
+	ties.NonUniqueSortKeys = true
 	readers := []*shard.Reader[tx]{newReader(f, tbl, index, nil), newReader(f, tbl, ties, nil)}
 	for _, r := range readers {
 		page, err := r.Page(f.Context(), shard.Query{Limit: 3, Scope: "alice"})

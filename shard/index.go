@@ -2,167 +2,198 @@ package shard
 
 import (
 	"fmt"
-	"hash/fnv"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
-// Index describes a secondary index whose partition is spread over shards, so
-// that no single partition takes all writes. It is a plain value, declared once
-// and used by writers, for [Index.Key], and by readers, for [New].
+// Index describes a secondary index that is spread over several partitions, its
+// shards, so that no single partition takes all writes. It is a plain value,
+// declared once. Writers use [Index.Key], readers use [New].
 type Index struct {
 	// Index is the name of the table's index.
 	Index string
-	// Name is what the partition keys begin with: GLOBAL_TX#12.
-	Name keys.Prefix
-	// Shards is the number of shards, 1 to 256. They are called 0, 1, 2, …; a
-	// single one has no number, and the partition key is the plain Name.
-	//
-	// To raise it, give the new number to all readers first and to writers
-	// after that. To lower it, the other way round, and not before the items of
-	// the higher shards are gone.
+	// Prefix is the beginning of all partition keys, such as GLOBAL_TX.
+	Prefix keys.Prefix
+	// Shards is the number of shards, 1 to 256. Shard 0 has the partition key
+	// Prefix, the others have Prefix#1, Prefix#2 and so on: 16 shards are
+	// GLOBAL_TX and GLOBAL_TX#1 to GLOBAL_TX#15. So an index of one partition
+	// grows without losing sight of its items; see the package documentation.
 	Shards int
-	// Labels are the names of the shards, for tables whose shards are called
-	// otherwise. It takes the place of Shards.
-	Labels []string
-	// Of returns the label of the shard of an id, for tables that were written
-	// by another rule. By default it is the FNV-1a hash of 64 bits of the id,
-	// modulo the number of shards. If it returns what is none of Labels, the key
-	// is invalid and cannot be written, since no reader would look there.
-	Of func(id string) string
-	// Ties means that several items may have the same sort key, as when it is a
-	// bare timestamp. Readers then read all items of a timestamp before they
-	// return the first of them, in the order of their table keys. Without it
-	// sort keys must be unique.
-	Ties bool
+	// Suffixes is the list of shards where partition keys have another form, as
+	// in a table of another program. It replaces Shards. The partition key of
+	// shard i is Prefix followed by Suffixes[i], unchanged:
+	//
+	//	"#0", "#1", "#2"    GLOBAL_TX#0, GLOBAL_TX#1, GLOBAL_TX#2
+	//	"_1", "_2", "_3"    GLOBAL_TX_1, GLOBAL_TX_2, GLOBAL_TX_3
+	//	"", "#0", "#1"      GLOBAL_TX, GLOBAL_TX#0, GLOBAL_TX#1
+	//
+	// Without a Prefix, suffixes are whole partition keys. A suffix without a
+	// separator is refused, since "0" is more likely a mistake for "#0" than
+	// meant as GLOBAL_TX0. Append new suffixes at the end.
+	Suffixes []string
+	// ShardFunc returns the number of the shard of an id, for tables whose other
+	// writers use a rule of their own. With Suffixes, it is an index into them.
+	// A number that no shard has makes the key invalid, so the item cannot be
+	// written where no reader looks. By default the number is a hash of the id.
+	ShardFunc func(id string) int
+	// NonUniqueSortKeys means that different items may have the same sort key,
+	// as when it is a bare timestamp. Readers then read all items of a sort key
+	// before they return the first of them. They return these in the order of
+	// their table keys or, with [Options].Dedupe, of their identities.
+	//
+	// By default sort keys must be unique. A reader that meets equal ones fails
+	// with [ErrInvalidIndex], since it could lose one of them between pages.
+	NonUniqueSortKeys bool
 }
 
 // maxShards bounds the requests that one page takes.
 const maxShards = 256
 
 // ErrInvalidIndex means that the description of an index, or of a query of it,
-// cannot be right. Nothing was sent, except where it takes the items to see that
-// [Index].Ties is missing.
+// is not valid. No request was sent, except where equal sort keys show that
+// [Index].NonUniqueSortKeys is missing.
 var ErrInvalidIndex = fmt.Errorf("invalid sharded index: %w", table.ErrInvalidQuery)
 
-// Validate reports everything that is wrong with the description, as an error
-// that matches [ErrInvalidIndex], or nil.
+// Validate reports all problems of the description in one error, which matches
+// [ErrInvalidIndex]. It returns nil if there are none.
 func (x Index) Validate() error {
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if x.Index == "" {
 		bad("Index: is empty")
 	}
-	nameErr := x.Name.PK().Validate()
-	if nameErr != nil {
-		bad("Name: %v", nameErr)
-	}
-	switch n := len(x.Labels); {
+	n := len(x.Suffixes)
+	switch {
 	case n > 0 && x.Shards != 0:
-		bad("Labels: go without Shards")
+		bad("Suffixes: do not go together with Shards")
+	case n > maxShards:
+		bad("Suffixes: %d are more than %d", n, maxShards)
 	case n == 0 && (x.Shards < 1 || x.Shards > maxShards):
 		bad("Shards: %d is not 1 to %d", x.Shards, maxShards)
-	case n > maxShards:
-		bad("Labels: %d are more than %d", n, maxShards)
-	case n == 0 && x.Of != nil && x.Shards != 1:
-		bad("Of: goes with Labels, which say what it can return")
 	}
-	seen := map[string]bool{}
+	prefixErr := x.Prefix.PK().Validate()
+	if prefixErr != nil && (x.Prefix != keys.None || n == 0) {
+		bad("Prefix: %v", prefixErr)
+		return x.invalid(problems)
+	}
+	seen := map[keys.PK]bool{}
 	for i := range min(x.count(), maxShards) {
-		label := x.label(i)
-		err := x.pk(label).Validate()
-		switch {
-		case seen[label] || label == "" && x.count() > 1:
-			bad("Labels: %q is there twice or empty", label)
-		case err != nil && nameErr == nil:
-			bad("Labels: %q: %v", label, err)
+		pk := x.pk(i)
+		switch err := pk.Validate(); {
+		case err != nil && n == 0:
+			bad("Shards: %d: %v", i, err)
+		case err != nil:
+			bad("Suffixes: %d: %v", i, err)
+		case seen[pk]:
+			bad("Suffixes: %d: is in the list twice", i)
+		case n > 0 && glued(x.Prefix.PK(), x.Suffixes[i]):
+			bad("Suffixes: %d: no separator from the Prefix; put it first, or list whole partition keys without a Prefix", i)
 		}
-		seen[label] = true
+		seen[pk] = true
 	}
-	if len(problems) > 0 {
-		return fmt.Errorf("singletable: %w: %s", ErrInvalidIndex, strings.Join(problems, "; "))
+	return x.invalid(problems)
+}
+
+func (x Index) invalid(problems []string) error {
+	if len(problems) == 0 {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("singletable: %w: %s", ErrInvalidIndex, strings.Join(problems, "; "))
+}
+
+// glued reports whether nothing separates a suffix from the prefix: one ends and
+// the other begins with a letter or digit.
+func glued(prefix keys.PK, suffix string) bool {
+	alphanumeric := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	last, _ := utf8.DecodeLastRuneInString(string(prefix))
+	first, _ := utf8.DecodeRuneInString(suffix)
+	return alphanumeric(last) && alphanumeric(first)
 }
 
 // count returns the number of shards, 0 or less if the description is not valid.
 func (x Index) count() int {
-	if len(x.Labels) > 0 {
-		return len(x.Labels)
+	if len(x.Suffixes) > 0 {
+		return len(x.Suffixes)
 	}
 	return x.Shards
 }
 
-// label returns the name of the i-th shard.
-func (x Index) label(i int) string {
+// pk returns the partition key of the i-th shard.
+func (x Index) pk(i int) keys.PK {
 	switch {
-	case len(x.Labels) > 0:
-		return x.Labels[i]
-	case x.Shards == 1:
-		return ""
+	case len(x.Suffixes) > 0:
+		return x.Prefix.PK() + keys.PK(x.Suffixes[i])
+	case i == 0:
+		return x.Prefix.PK()
 	}
-	return strconv.Itoa(i)
+	return x.Prefix.PK(strconv.Itoa(i))
 }
 
-// Shard returns the label of the shard that an id belongs to: "12" for tx-abc
-// of 16. It is the same in every process and version of this package.
-func (x Index) Shard(id string) string {
-	switch {
-	case x.Of != nil:
-		return x.Of(id)
-	case x.count() < 1:
-		return ""
+// Shard returns the number of the shard that an id belongs to, counted from 0.
+// By default this is the 64-bit FNV-1a hash of the id, finalized as in
+// MurmurHash3, modulo the number of shards. It is the same in every process and
+// in every version of this package.
+//
+// It is -1 if there are no shards, and any number if ShardFunc returns one.
+func (x Index) Shard(id string) int {
+	switch n := x.count(); {
+	case n < 1:
+		return -1
+	case x.ShardFunc != nil:
+		return x.ShardFunc(id)
+	default:
+		return int(hash(id) % uint64(n))
 	}
-	h := fnv.New64a()
-	h.Write([]byte(id))
-	return x.label(int(h.Sum64() % uint64(x.count())))
 }
 
-// has reports whether readers know the shard.
-func (x Index) has(label string) bool {
-	for i := range x.count() {
-		if x.label(i) == label {
-			return true
-		}
+// hash spreads ids evenly also over a number of shards that is a power of two.
+// FNV-1a alone does not: its low bits depend on the low bits of each byte only,
+// so ids that hold one number twice, such as u-7/o-7, would fill half of the
+// shards.
+func hash(id string) uint64 {
+	// FNV-1a, 64 bits.
+	h := uint64(0xcbf29ce484222325)
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * 0x100000001b3
 	}
-	return false
+	// The finalizer of MurmurHash3, fmix64.
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
 }
 
-// Key returns the key of an item in the index: the partition of the shard that
-// the id belongs to, and the sort key. Unless the index has Ties, make the sort
-// key unique:
+// Key returns the key of an item in the index: the partition key of the id's
+// shard, and the sort key. Make the sort key unique unless the index has
+// NonUniqueSortKeys:
 //
 //	index.Key(tx.ID, keys.None.SK(keys.Time(tx.At), keys.Str(tx.ID)))
 //
-// For items that are updated after the number of shards was raised, see
-// [Index.Stored].
+// For items that are updated after the number of shards has changed, see
+// [Index.KeyAt].
 func (x Index) Key(id string, sk keys.SK) keys.Key {
-	return x.Stored("", id, sk)
+	return x.KeyAt("", id, sk)
 }
 
-// Stored is [Index.Key] for an item that may be in the index already, under the
-// partition key stored, so that an update does not move it to another shard when
-// their number has changed. An entity gets at it with a field for the index's
-// partition key attribute:
+// KeyAt returns the key of an item that may be in the index already, under the
+// partition key stored. It keeps that partition key, so an update does not move
+// the item to another shard after the number of shards has changed. With an
+// empty stored it is [Index.Key].
+//
+// An entity gets the stored key from a field for the index's partition key
+// attribute:
 //
 //	GlobalPK keys.PK `dynamodbav:"GSI1PK,omitempty"`
-func (x Index) Stored(stored keys.PK, id string, sk keys.SK) keys.Key {
+func (x Index) KeyAt(stored keys.PK, id string, sk keys.SK) keys.Key {
 	if stored == "" {
-		label := x.Shard(id)
-		stored = x.pk(label)
-		if x.Of != nil && !x.has(label) || x.count() < 1 {
-			stored = x.Name.PK("") // its empty segment is found before it is sent
+		stored = x.Prefix.PK("") // an invalid key, which is refused before it is sent
+		if i := x.Shard(id); i >= 0 && i < x.count() {
+			stored = x.pk(i)
 		}
 	}
 	return keys.Key{PK: stored, SK: sk}
-}
-
-func (x Index) pk(label string) keys.PK {
-	if label == "" {
-		return x.Name.PK()
-	}
-	return x.Name.PK(label)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -21,12 +20,12 @@ type merge[T any] struct {
 	bounds keys.Range
 	shards []*source
 	rows   []row[T]
-	// after is where the walk has come to: the last row taken, or what the
-	// token says. Rows up to it are not returned again.
+	// after is where the walk stands: at the last row taken, or where the cursor
+	// says. Rows up to it are not returned again.
 	after *position
-	// past are the identities of the values up to the token's position that have
-	// its sort key; the others cannot come again.
-	past  map[string]bool
+	// last is the row at that position if it was seen, nil before. It serves to
+	// notice other rows with its sort key.
+	last  *position
 	stats Stats
 	// read counts the rows, and again those that Dedupe left out.
 	read, again int
@@ -34,31 +33,56 @@ type merge[T any] struct {
 
 // source is one shard, as far as it was read.
 type source struct {
-	label string
-	// next is the token to go on from.
-	next string
+	number int
+	pk     keys.PK
+	// next is where to continue.
+	next table.Item
 	// last is the sort key that was read last; meaningless before any was. run
 	// is how many items in a row had it.
-	last string
+	last keys.SK
 	run  int
 	read bool
 	done bool
 }
 
-// position orders items: by sort key, and by table key among equal ones.
-type position struct{ sk, tablePK, tableSK string }
-
-// row is an item that was read.
-type row[T any] struct {
-	codec.Row[T]
-	position
-	// id is what Dedupe tells them apart by.
+// position is the place of an item in the order of the walk.
+type position struct {
+	sk keys.SK
+	// id is what Dedupe returns for the item; empty without it.
 	id string
+	// key is the item's key in the table.
+	key keys.Key
 }
 
-// compare orders two positions as the query wants them.
+// row is an item that was read, or the reason why it could not be decoded.
+type row[T any] struct {
+	position
+	value T
+	err   error
+}
+
+// ties says what orders items with the same sort key. Its value is the number of
+// values that this adds to a cursor.
+type ties int
+
+const (
+	// impossible is for sort keys that are unique: no two items are equal.
+	impossible ties = iota
+	// byIdentity is for Dedupe. All copies of a value have the same place, so it
+	// makes no difference when they arrive or disappear.
+	byIdentity
+	byTableKey
+)
+
+// compare orders two positions as the query wants them, copies of one value by
+// their table keys.
 func (m *merge[T]) compare(a, b position) int {
-	order := cmp.Or(cmp.Compare(a.sk, b.sk), cmp.Compare(a.tablePK, b.tablePK), cmp.Compare(a.tableSK, b.tableSK))
+	return m.direct(cmp.Or(
+		cmp.Compare(a.sk, b.sk), cmp.Compare(a.id, b.id), cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK)))
+}
+
+// direct turns the order of ascending sort keys into that of the query.
+func (m *merge[T]) direct(order int) int {
 	if m.q.OldestFirst {
 		return order
 	}
@@ -66,9 +90,7 @@ func (m *merge[T]) compare(a, b position) int {
 }
 
 // beyond reports whether sort key a comes after b in the order of the query.
-func (m *merge[T]) beyond(a, b string) bool {
-	return m.compare(position{sk: a}, position{sk: b}) > 0
-}
+func (m *merge[T]) beyond(a, b keys.SK) bool { return m.direct(cmp.Compare(a, b)) > 0 }
 
 // fill reads until the first n rows are the first n of all that is left, or
 // everything was read.
@@ -79,11 +101,11 @@ func (m *merge[T]) fill(ctx context.Context, n int) error {
 			return nil
 		}
 		m.stats.Rounds++
-		rows, err := m.ask(ctx, asks)
+		pages, err := m.ask(ctx, asks)
 		if err != nil {
 			return err
 		}
-		if err := m.add(rows); err != nil {
+		if err := m.add(asks, pages); err != nil {
 			return err
 		}
 	}
@@ -107,27 +129,21 @@ func (m *merge[T]) asks(n int, first bool) []ask {
 	return asks
 }
 
-// settled reports whether nothing that the shard still has can be among the
-// first n rows.
+// settled reports whether the shard was read beyond the n-th row. Up to it, it may
+// have another item with the same sort key: one that comes before that row, or
+// shows that sort keys are not unique.
 func (m *merge[T]) settled(s *source, n int) bool {
-	if !s.read || len(m.rows) < n {
-		return false
-	}
-	nth := m.rows[n-1].sk
-	return m.beyond(s.last, nth) || s.last == nth && !m.r.index.Ties
+	return s.read && len(m.rows) >= n && m.beyond(s.last, m.rows[n-1].sk)
 }
 
-// limit is how many items to ask a shard for. In the first round these are as
-// many as it has of the first n rows if ids are spread at random, with a margin
-// of two standard deviations, so that few shards have to be asked again. After
-// that they are as many as it can have of them, so that there is no third round.
+// limit is how many items to ask a shard for. In the first round it is the number
+// that the shard has of the first n rows if ids are spread at random, with a
+// margin of two standard deviations: few shards have to be asked again. After that
+// it is the greatest number that the shard can have, so there is no third round.
 func (m *merge[T]) limit(s *source, n int, first bool) int {
-	want := n - m.upTo(s)
+	want := n - m.upTo(s) + 1 // one behind the n-th row, for settled
 	if m.after != nil && !s.read {
 		want++ // the item at the position comes again
-	}
-	if m.r.index.Ties {
-		want++ // the last row is known to be complete when one behind it was read
 	}
 	copies := float64(m.r.copies.Load()) / 100
 	most := int(math.Ceil(float64(want) * copies))
@@ -146,7 +162,7 @@ func (m *merge[T]) upTo(s *source) int {
 	if !s.read {
 		return 0
 	}
-	n, _ := slices.BinarySearchFunc(m.rows, s.last, func(r row[T], last string) int {
+	n, _ := slices.BinarySearchFunc(m.rows, s.last, func(r row[T], last keys.SK) int {
 		if m.beyond(r.sk, last) {
 			return 1
 		}
@@ -163,34 +179,38 @@ func (m *merge[T]) inBlocks(n int) int {
 	return (n + each - 1) / each * each
 }
 
-// add sorts rows that were read just now in, and drops those that came before.
-func (m *merge[T]) add(rows []row[T]) error {
+// add sorts rows in that were just read, without those that are not wanted.
+func (m *merge[T]) add(asks []ask, pages []table.RowPage[T]) error {
 	r := m.r
-	bytes, known := int64(0), len(m.rows)
-	for _, row := range rows {
-		bytes += int64(row.Size)
-		if r.o.Dedupe != nil {
-			v, err := m.value(row)
+	var bytes, items int64
+	known := len(m.rows)
+	for i, page := range pages {
+		s := asks[i].source
+		s.next, s.done = page.Next, page.Next == nil
+		m.stats.Scanned += page.Stats.Scanned
+		m.stats.Requests += page.Stats.Requests
+		m.stats.Capacity += page.Stats.Capacity
+		for _, read := range page.Rows {
+			items++
+			bytes += int64(read.Size)
+			row := row[T]{position{sk: read.IndexKey.SK, key: read.Key}, read.Value, read.Err}
+			s.saw(row.sk)
+			if r.o.Dedupe != nil && row.err == nil {
+				row.id = r.o.Dedupe(row.value)
+			}
+			wanted, err := m.wants(row)
 			if err != nil {
 				return err
 			}
-			row.id = r.o.Dedupe(v)
-		}
-		if m.q.Range.Prefix != "" && !strings.HasPrefix(row.sk, string(m.q.Range.Prefix)) {
-			continue // see bounds
-		}
-		if m.after != nil && m.isPast(row.position) {
-			if row.sk == m.after.sk && r.o.Dedupe != nil {
-				m.past[row.id] = true
+			if wanted {
+				m.rows = append(m.rows, row)
 			}
-			continue
 		}
-		m.rows = append(m.rows, row)
 	}
 	m.read += len(m.rows) - known
-	if n := int64(len(rows)); n > 0 {
+	if items > 0 {
 		// A moving mean, so that a reader follows when items grow.
-		r.size.Store((r.size.Load() + bytes/n) / 2)
+		r.size.Store((r.size.Load() + bytes/items) / 2)
 	}
 	slices.SortStableFunc(m.rows, func(a, b row[T]) int { return m.compare(a.position, b.position) })
 	if err := m.compact(); err != nil {
@@ -202,34 +222,68 @@ func (m *merge[T]) add(rows []row[T]) error {
 	return nil
 }
 
-// isPast reports whether a row was returned before, by this walk or the page
-// before it.
-func (m *merge[T]) isPast(p position) bool {
-	if m.r.index.Ties {
-		return m.compare(p, *m.after) <= 0
+// saw records where the shard was read to.
+func (s *source) saw(sk keys.SK) {
+	if !s.read || sk != s.last {
+		s.read, s.last, s.run = true, sk, 0
 	}
-	return !m.beyond(p.sk, m.after.sk)
+	s.run++
+}
+
+// wants reports whether a row belongs to what is left of the walk. At the
+// position, another row than the one returned there is an error unless sort keys
+// may be equal.
+func (m *merge[T]) wants(row row[T]) (bool, error) {
+	switch after := m.after; {
+	case !strings.HasPrefix(string(row.sk), string(m.q.Range.Prefix)):
+		return false, nil // see remaining
+	case after == nil || row.sk != after.sk:
+		return after == nil || m.beyond(row.sk, after.sk), nil
+	case m.r.o.Dedupe != nil && row.err != nil:
+		return true, nil // its identity is unknown; its error is the walk's
+	case m.r.ties == byIdentity:
+		return m.direct(cmp.Compare(row.id, after.id)) > 0, nil
+	case m.r.ties == byTableKey:
+		return m.compare(row.position, *after) > 0, nil
+	case m.last == nil:
+		at := row.position
+		m.last = &at
+	case !m.same(*m.last, row.position):
+		return false, m.r.tied()
+	}
+	return false, nil
+}
+
+// same reports whether two rows with the same sort key are one item or copies of
+// one value.
+func (m *merge[T]) same(a, b position) bool {
+	if m.r.o.Dedupe != nil {
+		return a.id == b.id
+	}
+	return a.key == b.key
+}
+
+// tied is the error of equal sort keys where they must be unique.
+func (r *Reader[T]) tied() error {
+	return r.invalid("NonUniqueSortKeys", fmt.Sprintf("two items of index %s have the same sort key", r.index.Index))
 }
 
 // compact drops rows that are there twice.
 func (m *merge[T]) compact() error {
 	dedupe := m.r.o.Dedupe != nil
-	seen := map[string]bool{}
 	kept := m.rows[:0]
 	for _, row := range m.rows {
-		if dedupe {
-			if seen[row.id] || m.past[row.id] {
+		if last := len(kept) - 1; last >= 0 && kept[last].sk == row.sk {
+			before := &kept[last]
+			decoded := before.err == nil && row.err == nil
+			switch {
+			case before.key == row.key:
+				continue // it was moved from one shard to another just now
+			case dedupe && decoded && before.id == row.id:
 				m.again++
 				continue
-			}
-			seen[row.id] = true
-		}
-		if last := len(kept) - 1; last >= 0 {
-			switch {
-			case kept[last].position == row.position:
-				continue // it was moved from one shard to another just now
-			case !m.r.index.Ties && kept[last].sk == row.sk:
-				return m.r.invalid("Ties", fmt.Sprintf("two items of index %s have the same sort key, and Ties is not set", m.r.index.Index))
+			case m.r.ties == impossible && (decoded || !dedupe):
+				return m.r.tied()
 			}
 		}
 		kept = append(kept, row)
@@ -247,21 +301,11 @@ func (m *merge[T]) take(n int) []row[T] {
 		return nil
 	}
 	last := taken[len(taken)-1].position
-	m.after = &last
+	m.after, m.last = &last, &last
 	return taken
 }
 
 // ended reports whether there is nothing more.
 func (m *merge[T]) ended() bool {
 	return len(m.rows) == 0 && !slices.ContainsFunc(m.shards, func(s *source) bool { return !s.done })
-}
-
-// value returns the value of a row, or why there is none.
-func (m *merge[T]) value(row row[T]) (T, error) {
-	if row.Refusal == nil {
-		return row.Value, nil
-	}
-	schema := m.r.table.Schema()
-	key := keys.Key{PK: keys.PK(row.tablePK), SK: keys.SK(row.tableSK)}
-	return *new(T), &table.Error{Op: "Page", Table: schema.Name, Index: m.r.index.Index, Key: key, Err: row.Refusal}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/singletable/singletable/keys"
@@ -56,8 +55,7 @@ func TestPlacements(t *testing.T) {
 			index := globalTx(shards)
 			var ops []table.Op
 			for i := range n {
-				pk := index.Name.PK(fmt.Sprint(place(i)))
-				ops = append(ops, put(id(i), keys.Key{PK: pk, SK: sortKey(i)}))
+				ops = append(ops, put(id(i), keys.Key{PK: partition(index, place(i)), SK: sortKey(i)}))
 			}
 			write(t, tbl, ops...)
 			r := newReader(t, tbl, index, nil)
@@ -102,14 +100,14 @@ func TestThousand(t *testing.T) {
 func TestTies(t *testing.T) {
 	t.Parallel()
 	index := globalTx(4)
-	index.Ties = true
+	index.NonUniqueSortKeys = true
 	tbl := tabletest.New(t, schema, nil)
 	var ops []table.Op
 	var oldest []string
 	for second, count := range []int{1, 2, 30, 7, 1, 14, 8, 3} {
 		for range count {
 			i := len(ops)
-			pk := index.Name.PK(fmt.Sprint(i * i % 4)) // in two of the four
+			pk := partition(index, i*i%4) // in two of the four
 			ops = append(ops, put(id(i), keys.Key{PK: pk, SK: keys.None.SK(keys.Time(at(second)))}))
 			oldest = append(oldest, id(i))
 		}
@@ -140,7 +138,7 @@ func TestTies(t *testing.T) {
 func TestManyTies(t *testing.T) {
 	t.Parallel()
 	index := globalTx(2)
-	index.Ties = true
+	index.NonUniqueSortKeys = true
 	tbl := tabletest.New(t, schema, nil)
 	var ops []table.Op
 	for i := range 1500 {
@@ -162,7 +160,7 @@ func TestOneShard(t *testing.T) {
 	tbl := tabletest.New(t, schema, nil)
 	for _, ties := range []bool{false, true} {
 		index := globalTx(1)
-		index.Ties = ties
+		index.NonUniqueSortKeys = ties
 		seed(t, tbl, index, 100)
 		q := shard.Query{Limit: 40}
 		for _, want := range []int{40, 40, 20} {
@@ -181,33 +179,16 @@ func TestMovedInBetween(t *testing.T) {
 	t.Parallel()
 	index := globalTx(2)
 	for _, ties := range []bool{false, true} {
-		index.Ties = ties
+		index.NonUniqueSortKeys = ties
 		tbl, faults := withFaults(t, nil)
-		seedAt(t, tbl, index, "0", upTo(0, 5)...)
+		seedAt(t, tbl, index, 0, upTo(0, 5)...)
 		faults.Next("Query", nil, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			seedAt(t, tbl, index, "1", 3)
+			seedAt(t, tbl, index, 1, 3)
 			return next.RoundTrip(r)
 		})
 		latest, err := newReader(t, tbl, index, &shard.Options[tx]{Concurrency: 1}).Latest(t.Context(), 10)
 		must(t, err)
 		equal(t, "items", ids(latest), span(4, 0))
-	}
-}
-
-// TestTiesUnexpected checks that equal sort keys are an error where they would
-// get lost.
-func TestTiesUnexpected(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
-	for i := range 4 {
-		write(t, tbl, put(id(i), globalTx(4).Key(id(i), keys.None.SK(keys.Time(noon)))))
-	}
-	for _, dedupe := range []func(tx) string{nil, func(v tx) string { return v.ID }} {
-		r := newReader(t, tbl, globalTx(4), &shard.Options[tx]{Dedupe: dedupe})
-		page, err := r.Page(t.Context(), shard.Query{Limit: 3})
-		if !errors.Is(err, shard.ErrInvalidIndex) || !strings.Contains(err.Error(), "Ties") || len(page.Items) > 0 {
-			t.Errorf("%v, %v", page, err)
-		}
 	}
 }
 
@@ -226,7 +207,7 @@ func TestDedupe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			index := globalTx(6)
-			index.Ties = ties
+			index.NonUniqueSortKeys = ties
 			tbl := tabletest.New(t, schema, nil)
 			var ops []table.Op
 			for i := range n {
@@ -265,40 +246,16 @@ func TestWritesBetweenPages(t *testing.T) {
 	tbl := tabletest.New(t, schema, nil)
 	index := globalTx(8)
 	r := newReader(t, tbl, index, nil)
-	seedAt(t, tbl, index, "3", upTo(20, 60)...)
+	seedAt(t, tbl, index, 3, upTo(20, 60)...)
 	all := pages(t, r, shard.Query{Limit: 10}, func(page int) *shard.Reader[tx] {
 		if page == 2 {
-			seedAt(t, tbl, index, "0", upTo(60, 70)...) // newer than any
-			seedAt(t, tbl, index, "1", upTo(10, 20)...) // older than any
+			seedAt(t, tbl, index, 0, upTo(60, 70)...) // newer than any
+			seedAt(t, tbl, index, 1, upTo(10, 20)...) // older than any
 			write(t, tbl, table.Delete(keys.Key{PK: keys.Tx.PK(id(40)), SK: keys.Metadata}))
 		}
 		return r
 	})
 	equal(t, "items", slices.Concat(all...), span(59, 10))
-}
-
-func TestGrowing(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
-	seed(t, tbl, globalTx(10), 200)
-	before, after := newReader(t, tbl, globalTx(10), nil), newReader(t, tbl, globalTx(16), nil)
-	all := pages(t, before, shard.Query{Limit: 9}, func(page int) *shard.Reader[tx] {
-		switch {
-		case page == 5: // Writers follow the readers.
-			ops := make([]table.Op, 50)
-			for i := range ops {
-				ops[i] = put(id(i+500), globalTx(16).Key(id(i+500), keys.None.SK(keys.Time(at(-i-1)), keys.Str("older"))))
-			}
-			write(t, tbl, ops...)
-			// An item that an update has moved.
-			write(t, tbl, put(id(3), globalTx(16).Key(id(3), sortKey(3))))
-			return after
-		case page > 5:
-			return after
-		}
-		return before
-	})
-	equal(t, "items", slices.Concat(all...), slices.Concat(span(199, 0), span(500, 549)))
 }
 
 func TestRanges(t *testing.T) {
@@ -336,16 +293,23 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestPrefixEnd has the one key that follows a prefix and would be in the range
-// that is left of it after a page.
+// TestPrefixEnd pages prefixes, also such as do not end with a segment, next to
+// the keys that follow them.
 func TestPrefixEnd(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
-	for i, sk := range []keys.SK{"TX#1", "TX#2", "TX$"} {
+	for i, sk := range []keys.SK{"TX#1", "TX#2", "TX#2\U0010FFFF", "TX#2\U0010FFFFa", "TX#3", "TX#\uD7FFa", "TX#\uE000", "TX$"} {
 		write(t, tbl, put(id(i), globalTx(4).Key(id(i), sk)))
 	}
-	q := shard.Query{Range: keys.Tx.All(), Limit: 1, OldestFirst: true}
-	equal(t, "items", slices.Concat(pages(t, newReader(t, tbl, globalTx(4), nil), q, nil)...), span(0, 1))
+	r := newReader(t, tbl, globalTx(4), nil)
+	for prefix, last := range map[keys.SK][2]int{
+		"TX#": {0, 6}, "TX#2": {1, 3}, "TX#2\U0010FFFF": {2, 3}, "TX#\uD7FF": {5, 5}, "TX": {0, 7},
+	} {
+		q := shard.Query{Range: keys.Range{Prefix: prefix}, Limit: 1, OldestFirst: true}
+		equal(t, string(prefix), slices.Concat(pages(t, r, q, nil)...), span(last[0], last[1]))
+		q.OldestFirst = false
+		equal(t, string(prefix)+", newest first", slices.Concat(pages(t, r, q, nil)...), span(last[1], last[0]))
+	}
 }
 
 func TestEmpty(t *testing.T) {
@@ -362,6 +326,23 @@ func TestEmpty(t *testing.T) {
 	equal(t, "all", all, nil)
 }
 
+// TestEmptyRange reads ranges that hold no time, which is no error.
+func TestEmptyRange(t *testing.T) {
+	t.Parallel()
+	tbl, faults := withFaults(t, nil)
+	r := newReader(t, tbl, globalTx(4), nil)
+	seed(t, tbl, globalTx(4), 5)
+	for _, in := range []keys.Range{keys.None.Between(noon, noon), {From: "b", To: "a"}} {
+		page, err := r.Page(t.Context(), shard.Query{Range: in})
+		must(t, err)
+		equal(t, "page", page, shard.Page[tx]{})
+		all, err := table.Collect(r.All(t.Context(), shard.Query{Range: in}))
+		must(t, err)
+		equal(t, "all", all, nil)
+	}
+	equal(t, "requests", queries(faults), 0)
+}
+
 func TestInvalidQueries(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
@@ -376,9 +357,7 @@ func TestInvalidQueries(t *testing.T) {
 		want error
 	}{
 		"negative limit": {shard.Query{Limit: -1}, shard.ErrInvalidIndex},
-		"open prefix":    {shard.Query{Range: keys.Range{Prefix: "TX"}}, keys.ErrInvalid},
-		"reversed range": {shard.Query{Range: keys.Range{From: "b", To: "a"}}, keys.ErrInvalid},
-		"empty range":    {shard.Query{Range: keys.None.Between(noon, noon)}, keys.ErrInvalid},
+		"invalid prefix": {shard.Query{Range: keys.Tx.All(keys.Str(""))}, keys.ErrInvalid},
 	} {
 		if _, err := r.Page(t.Context(), tt.q); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v", name, err)

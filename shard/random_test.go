@@ -48,14 +48,9 @@ func TestRandom(t *testing.T) {
 
 // entry is one item in the index.
 type entry struct {
-	id, label     string
+	id            string
 	tablePK, base keys.SK
 	sk            keys.SK
-}
-
-// compare orders entries oldest first.
-func (e entry) compare(o entry) int {
-	return cmp.Or(cmp.Compare(e.sk, o.sk), cmp.Compare(e.tablePK, o.tablePK), cmp.Compare(e.base, o.base))
 }
 
 // world is one random index and how it is read.
@@ -83,7 +78,7 @@ func newWorld(t *testing.T, tbl *table.Table, seed uint64) *world {
 	w := &world{
 		t: t, rnd: rnd, tbl: tbl, copies: 1, items: map[string][]entry{},
 		ever: map[string]entry{}, always: map[string]entry{},
-		index:   shard.Index{Index: "GSI1", Name: keys.Prefix(fmt.Sprintf("W%d", seed)), Shards: pick(1, 32), Ties: rnd.IntN(2) == 0},
+		index:   shard.Index{Index: "GSI1", Prefix: keys.Prefix(fmt.Sprintf("W%d", seed)), Shards: pick(1, 32), NonUniqueSortKeys: rnd.IntN(2) == 0},
 		options: &shard.Options[tx]{Concurrency: pick(0, 5)},
 		q:       shard.Query{OldestFirst: rnd.IntN(2) == 0, Limit: pick(1, 40)},
 	}
@@ -110,7 +105,7 @@ func newWorld(t *testing.T, tbl *table.Table, seed uint64) *world {
 	}
 	for _, sk := range []keys.SK{"A", "TX", "TX$0", "U#"} { // strangers in the partition
 		if w.prefix == keys.Tx && w.q.Range != (keys.Range{}) {
-			ops = append(ops, put(fmt.Sprint(w.index.Name, sk), keys.Key{PK: w.index.Key("x", "x").PK, SK: sk}))
+			ops = append(ops, put(fmt.Sprint(w.index.Prefix, sk), keys.Key{PK: w.index.Key("x", "x").PK, SK: sk}))
 		}
 	}
 	write(t, tbl, ops...)
@@ -123,34 +118,68 @@ func newWorld(t *testing.T, tbl *table.Table, seed uint64) *world {
 // insert returns the ops that store a new transaction.
 func (w *world) insert(second int) []table.Op {
 	w.next++
-	name := fmt.Sprintf("%s-%04d", w.index.Name, w.next)
+	name := fmt.Sprintf("%s-%04d", w.index.Prefix, w.next)
 	segments := []keys.Segment{keys.Time(at(second))}
-	if !w.index.Ties {
+	if !w.index.NonUniqueSortKeys {
 		// In another order than the ids and than the table's keys.
 		segments = append(segments, keys.Int(w.rnd.IntN(1000), 3), keys.Str(name))
 	}
-	label := ""
-	if w.index.Shards > 1 {
-		n := w.rnd.IntN(w.index.Shards)
-		if w.rnd.IntN(100) < w.hot {
-			n = 0
-		}
-		label = fmt.Sprint(n)
+	n := w.rnd.IntN(w.index.Shards)
+	if w.rnd.IntN(100) < w.hot {
+		n = 0
 	}
-	pk := w.index.Name.PK()
-	if label != "" {
-		pk = w.index.Name.PK(label)
-	}
+	pk := partition(w.index, n)
 	var ops []table.Op
 	note := strings.Repeat("x", w.rnd.IntN(300))
 	for c := range w.copies {
-		e := entry{id: name, label: label, sk: w.prefix.SK(segments...)}
-		e.tablePK, e.base = keys.SK(fmt.Sprintf("%c#%s", 'A'+(c*7+w.next)%10, w.index.Name)), keys.SK(name)
+		e := entry{id: name, sk: w.prefix.SK(segments...)}
+		e.tablePK, e.base = keys.SK(fmt.Sprintf("%c#%s", 'A'+(c*7+w.next)%10, w.index.Prefix)), keys.SK(name)
 		w.items[name] = append(w.items[name], e)
-		ops = append(ops, table.Put(keys.Key{PK: keys.PK(e.tablePK), SK: e.base}, tx{ID: name, GSI1PK: pk, GSI1SK: e.sk, Note: note}))
+		ops = append(ops, e.put(pk, note))
 	}
 	w.ever[name] = w.items[name][0]
 	return ops
+}
+
+// put returns the op that stores an entry in a partition of the index.
+func (e entry) put(pk keys.PK, note string) table.Op {
+	return table.Put(e.key(), tx{ID: e.id, GSI1PK: pk, GSI1SK: e.sk, Note: note})
+}
+
+func (e entry) key() keys.Key { return keys.Key{PK: keys.PK(e.tablePK), SK: e.base} }
+
+// copyLate returns the op that stores a further copy of a transaction, under a
+// table key before or after those of the others.
+func (w *world) copyLate() []table.Op {
+	all := w.sorted()
+	if len(all) == 0 {
+		return nil
+	}
+	w.next++
+	e := all[w.rnd.IntN(len(all))]
+	e.tablePK = keys.SK(fmt.Sprintf("%c#%s", 'A'+w.rnd.IntN(10), w.index.Prefix))
+	e.base = keys.SK(fmt.Sprintf("%s-late-%d", e.id, w.next))
+	w.items[e.id] = append(w.items[e.id], e)
+	return []table.Op{e.put(partition(w.index, w.rnd.IntN(w.index.Shards)), "")}
+}
+
+// removeCopy returns the op that deletes a copy that is not the last one.
+func (w *world) removeCopy() []table.Op {
+	all := w.sorted()
+	if len(all) == 0 {
+		return nil
+	}
+	id := all[w.rnd.IntN(len(all))].id
+	copies := w.items[id]
+	if len(copies) == 1 {
+		return nil
+	}
+	i := w.rnd.IntN(len(copies))
+	if i == 0 {
+		delete(w.always, id) // a walk may have met neither this copy nor the others
+	}
+	w.items[id] = slices.Delete(slices.Clone(copies), i, i+1)
+	return []table.Op{table.Delete(copies[i].key())}
 }
 
 // remove returns the ops that delete a transaction.
@@ -162,7 +191,7 @@ func (w *world) remove() []table.Op {
 	id := all[w.rnd.IntN(len(all))].id
 	var ops []table.Op
 	for _, e := range w.items[id] {
-		ops = append(ops, table.Delete(keys.Key{PK: keys.PK(e.tablePK), SK: e.base}))
+		ops = append(ops, table.Delete(e.key()))
 	}
 	delete(w.items, id)
 	delete(w.always, id)
@@ -173,7 +202,12 @@ func (w *world) remove() []table.Op {
 func (w *world) change() {
 	for range w.rnd.IntN(4) {
 		ops := w.remove
-		if w.rnd.IntN(3) > 0 {
+		switch n := w.rnd.IntN(6); {
+		case n < 2 && w.options.Dedupe != nil:
+			ops = w.copyLate
+		case n == 2 && w.options.Dedupe != nil:
+			ops = w.removeCopy
+		case n < 5:
 			ops = func() []table.Op { return w.insert(w.rnd.IntN(w.spread)) }
 		}
 		if err := w.tbl.BatchWrite(w.t.Context(), ops()...); err != nil {
@@ -182,12 +216,17 @@ func (w *world) change() {
 	}
 }
 
-// compare orders entries as the query does.
+// compare orders entries as the query does: equal sort keys by identity with
+// Dedupe, by table key without. Copies of one value are equal.
 func (w *world) compare(a, b entry) int {
-	if w.q.OldestFirst {
-		return a.compare(b)
+	order := cmp.Or(cmp.Compare(a.sk, b.sk), cmp.Compare(a.tablePK, b.tablePK), cmp.Compare(a.base, b.base))
+	if w.options.Dedupe != nil {
+		order = cmp.Or(cmp.Compare(a.sk, b.sk), cmp.Compare(a.id, b.id))
 	}
-	return b.compare(a)
+	if w.q.OldestFirst {
+		return order
+	}
+	return -order
 }
 
 // sorted returns everything in the index that is in the range of the query, in
@@ -208,30 +247,13 @@ func (w *world) sorted() []entry {
 // following returns the ids that are left after a position.
 func (w *world) following(after *entry) []string {
 	left := []string{}
-	seen := map[string]bool{}
 	for _, e := range w.sorted() {
-		switch {
-		case after == nil:
-		case w.compare(e, *after) <= 0 && e.sk == after.sk, e.id == after.id:
-			seen[e.id] = true // returned already
-			continue
-		case w.compare(e, *after) <= 0:
-			continue
+		if after == nil || w.compare(e, *after) > 0 {
+			after = &e
+			left = append(left, e.id)
 		}
-		if w.options.Dedupe != nil && seen[e.id] {
-			continue
-		}
-		seen[e.id] = true
-		left = append(left, e.id)
 	}
 	return left
-}
-
-// positionOf returns where a walk stands that returned id last.
-func (w *world) positionOf(id string) *entry {
-	copies := slices.Clone(w.items[id])
-	slices.SortFunc(copies, w.compare)
-	return &copies[0]
 }
 
 // pagesBetweenWrites compares every page with the truth at its time. Writes
@@ -244,7 +266,7 @@ func (w *world) pagesBetweenWrites() {
 		got, err := r.Page(t.Context(), w.q)
 		must(t, err)
 		equal(t, fmt.Sprint("page ", page), ids(got.Items), want[:min(len(want), w.q.Limit)])
-		if got.Stats.Rounds > 2 && !w.index.Ties && w.options.Dedupe == nil {
+		if got.Stats.Rounds > 2 && !w.index.NonUniqueSortKeys && w.options.Dedupe == nil {
 			t.Errorf("page %d: %+v", page, got.Stats)
 		}
 		if got.Next == "" {
@@ -258,7 +280,7 @@ func (w *world) pagesBetweenWrites() {
 		}
 		w.q.After = got.Next
 		if n := len(got.Items); n > 0 {
-			after = w.positionOf(got.Items[n-1].ID)
+			after = &w.items[got.Items[n-1].ID][0]
 		}
 		if page < 20 {
 			w.change()
@@ -266,7 +288,7 @@ func (w *world) pagesBetweenWrites() {
 		if w.rnd.IntN(8) == 0 {
 			w.q.Limit = 1 + w.rnd.IntN(40)
 		}
-		if w.index.Shards > 1 && w.rnd.IntN(8) == 0 {
+		if w.rnd.IntN(8) == 0 {
 			w.index.Shards += w.rnd.IntN(5)
 			r = newReader(t, w.tbl, w.index, w.options)
 		}

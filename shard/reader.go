@@ -15,13 +15,14 @@ import (
 
 // Options adjust a [Reader]. Nil and every zero value mean the default.
 type Options[T any] struct {
-	// Concurrency bounds the requests of one read that are under way; the
-	// number of shards by default, and 16 if there are more.
+	// Concurrency bounds the requests of one read that are in flight. By default
+	// it is the number of shards, 16 at most.
 	Concurrency int
-	// Dedupe returns what identifies a value, for indexes that hold it more than
-	// once, as when another writer put the index keys on both placements of an
-	// entity. Of several values with the same identity the first is returned.
-	// They must have the same sort key. By default nothing is left out.
+	// Dedupe returns the identity of a value. It is for indexes that hold a value
+	// more than once, as when another writer puts the index keys on both copies
+	// of an entity. Each value is then returned once. Its copies must have the
+	// same sort key. An identity has at most 4,096 bytes. By default every item
+	// is returned.
 	Dedupe func(T) string
 }
 
@@ -31,26 +32,31 @@ type Query struct {
 	// Range narrows the sort keys; by default all of them. For sort keys that
 	// begin with a time: keys.None.Since(t), Until(t), Between(a, b).
 	Range keys.Range
-	// OldestFirst gives the least sort key first; by default the greatest comes
+	// OldestFirst gives the least sort key first. By default the greatest comes
 	// first, which is the newest if sort keys begin with a time.
 	OldestFirst bool
-	// Limit is how many items the caller gets at most. Zero means 100 for
-	// [Reader.Page], and all of them for [Reader.All].
+	// Limit is the maximum number of items. Zero means 100 for [Reader.Page], and
+	// no limit for [Reader.All].
 	Limit int
-	// After is the token of the page to go on from; from the start by default.
+	// After is the cursor of the page to continue from. Empty means the start.
+	//
+	// A cursor belongs to its table, index, Prefix, direction, Scope and
+	// Range.Prefix. The bounds of the Range may move between pages, as those of
+	// the last 24 hours do, by the rules of [table.Query].
 	After string
-	// Scope is bound into the token, as in [table.Query].
+	// Scope is bound into the cursor, as in [table.Query].
 	Scope string
 }
 
-// Stats says what a read cost, over all shards and rounds.
+// Stats is the cost of a read, over all shards and rounds.
 type Stats struct {
 	table.Stats
-	// Rounds is how often shards were asked, in parallel each time.
+	// Rounds is the number of times that shards were asked, in parallel each
+	// time.
 	Rounds int
 }
 
-// Add returns the sum of the two, as for a walk over several pages.
+// Add returns the sum of both, as for a walk over several pages.
 func (s Stats) Add(other Stats) Stats {
 	return Stats{Stats: s.Stats.Add(other.Stats), Rounds: s.Rounds + other.Rounds}
 }
@@ -59,24 +65,26 @@ func (s Stats) Add(other Stats) Stats {
 type Page[T any] struct {
 	// Items are in the order of the query.
 	Items []T
-	// Next is the token for [Query].After that gives the next page; empty when
-	// there is nothing more. The last page can be empty.
+	// Next is the cursor for [Query].After that gives the next page. It is empty
+	// when there is nothing more. The last page can be empty.
 	Next string
-	// Stats is what the page cost.
+	// Stats is the cost of the page.
 	Stats Stats
 }
 
-// Error names the shard that made a read fail.
+// Error says which shard made a read fail.
 type Error struct {
-	// Index and Shard are the table's index and the shard's label.
-	Index, Shard string
+	// Index is the name of the table's index, Shard the number of the shard as
+	// [Index.Shard] counts them.
+	Index string
+	Shard int
 	// Err is the cause; never nil.
 	Err error
 }
 
 // Error names the shard and the cause.
 func (e *Error) Error() string {
-	return fmt.Sprintf("shard %q of index %s: %v", e.Shard, e.Index, e.Err)
+	return fmt.Sprintf("shard %d of index %s: %v", e.Shard, e.Index, e.Err)
 }
 
 // Unwrap returns the cause.
@@ -92,25 +100,27 @@ const (
 	guessedCopies = 200
 )
 
-// Reader reads a sharded index in order. It is safe for concurrent use. Get one
-// from [New].
+// Reader reads a sharded index in order. [New] makes one. It is safe for
+// concurrent use.
 type Reader[T any] struct {
-	table  *table.Table
-	index  Index
-	labels []string
+	table *table.Table
+	index Index
+	// shards are the partition keys.
+	shards []keys.PK
 	o      Options[T]
-	// sk, tablePK and tableSK are the attributes that order the items.
-	sk, tablePK, tableSK string
-	// size is the mean size of the items seen lately, in bytes, and copies how
-	// many of them there were for a hundred values.
+	ties   ties
+	// sk is the sort key attribute of the index.
+	sk string
+	// size is the recent mean size of items in bytes, copies the recent number of
+	// items for a hundred values.
 	size, copies atomic.Int64
 }
 
-// New returns a reader of an index of a table. To have items of another type
-// refused, give it a view made by [table.Table.OfType]. With [table.Item] as
-// type argument it returns items as they are stored.
+// New returns a reader of an index of a table. A view made by
+// [table.Table.OfType] refuses items of another type. With [table.Item] as type
+// argument the reader returns items as they are stored.
 //
-// What cannot be right matches [ErrInvalidIndex].
+// An invalid index or option matches [ErrInvalidIndex].
 func New[T any](t *table.Table, index Index, options *Options[T]) (*Reader[T], error) {
 	if t == nil {
 		return nil, fmt.Errorf("singletable: %w: the table is nil", ErrInvalidIndex)
@@ -127,16 +137,22 @@ func New[T any](t *table.Table, index Index, options *Options[T]) (*Reader[T], e
 	}
 	r := &Reader[T]{table: t, index: index, o: o}
 	for i := range index.count() {
-		r.labels = append(r.labels, index.label(i))
+		r.shards = append(r.shards, index.pk(i))
 	}
-	r.o.Concurrency = cmp.Or(o.Concurrency, min(len(r.labels), defaultConcurrency))
+	switch {
+	case !index.NonUniqueSortKeys:
+	case o.Dedupe != nil:
+		r.ties = byIdentity
+	default:
+		r.ties = byTableKey
+	}
+	r.o.Concurrency = cmp.Or(o.Concurrency, min(len(r.shards), defaultConcurrency))
 	r.size.Store(guessedSize)
 	r.copies.Store(100)
 	if o.Dedupe != nil {
 		r.copies.Store(guessedCopies)
 	}
 	schema := t.Schema()
-	r.tablePK, r.tableSK = schema.PK, schema.SK
 	for _, x := range schema.Indexes {
 		if x.Name == index.Index && x.SKType == types.ScalarAttributeTypeS && x.PKType == types.ScalarAttributeTypeS {
 			r.sk = x.SK
@@ -159,11 +175,13 @@ func (r *Reader[T]) Latest(ctx context.Context, n int) ([]T, error) {
 }
 
 // Page reads one page: exactly Limit items, fewer only at the end. If a shard
-// fails, the page does: the error is an [*Error] that names it.
+// fails, the page does: the error is an [*Error] with its number. An item that
+// cannot be decoded fails the page that it belongs to.
 //
-// A query that cannot be right is [ErrInvalidIndex] or [keys.ErrInvalid], a
-// token that is not one of this query's is [paginate.ErrInvalidCursor]; neither
-// sends anything.
+// An invalid query is [ErrInvalidIndex] or [keys.ErrInvalid]. A cursor of another
+// walk is [paginate.ErrInvalidCursor], with a reason; so is one from before
+// NonUniqueSortKeys was changed, or Dedupe together with it. Then no request is
+// sent.
 func (r *Reader[T]) Page(ctx context.Context, q Query) (Page[T], error) {
 	limit := cmp.Or(q.Limit, defaultLimit)
 	m, err := r.merge(q)
@@ -175,36 +193,36 @@ func (r *Reader[T]) Page(ctx context.Context, q Query) (Page[T], error) {
 	}
 	var page Page[T]
 	for _, row := range m.take(limit) {
-		v, err := m.value(row)
-		if err != nil {
-			return Page[T]{}, err
+		if row.err != nil {
+			return Page[T]{}, row.err
 		}
-		page.Items = append(page.Items, v)
+		page.Items = append(page.Items, row.value)
 	}
 	page.Stats = m.stats
 	page.Stats.Items = len(page.Items)
 	if !m.ended() {
-		if page.Next, err = m.token(); err != nil {
+		if page.Next, err = m.cursor(); err != nil {
 			return Page[T]{}, err
 		}
 	}
 	return page, nil
 }
 
-// All reads as many items ahead as firstStride, then twice as many each time, as
-// long as they are about strideBytes together: those who stop soon pay for
-// little more than they got, and others wait for few rounds.
+// All prefetches firstStride items, then twice as many each time up to about
+// strideBytes. A caller that stops early pays for little more than it used, and
+// others wait for few rounds.
 const (
 	firstStride = 100
 	strideBytes = 1 << 20
 )
 
-// All reads a query to its end, in order, Query.Limit items at most. What it
-// has read from the shards is kept, so that every item is read once.
+// All reads a query to its end, in order, Query.Limit items at most. It keeps the
+// items that it has prefetched, so each item is read once. It needs no cursors of
+// its own: the caller may take any time between two items.
 //
-// An error is yielded once, last, beside a zero item: bind it, or use
-// [table.Collect]. Breaking off sends no further request. Ranging a second time
-// reads again from the start.
+// An error is yielded once, last, with a zero item: bind it, or use
+// [table.Collect]. A break sends no further request. Each range over the sequence
+// starts again.
 func (r *Reader[T]) All(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		if err := r.all(ctx, q, yield); err != nil {
@@ -233,11 +251,10 @@ func (r *Reader[T]) all(ctx context.Context, q Query, yield func(T, error) bool)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			v, err := m.value(row)
-			if err != nil {
-				return err
+			if row.err != nil {
+				return row.err
 			}
-			if !yield(v, nil) {
+			if !yield(row.value, nil) {
 				return nil
 			}
 		}

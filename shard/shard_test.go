@@ -34,7 +34,7 @@ type tx struct {
 }
 
 func globalTx(shards int) shard.Index {
-	return shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: shards}
+	return shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: shards}
 }
 
 func id(i int) string { return fmt.Sprintf("tx-%04d", i) }
@@ -59,12 +59,20 @@ func seed(tb testing.TB, tbl *table.Table, index shard.Index, n int) {
 	write(tb, tbl, ops...)
 }
 
+// partition returns the partition key of a shard.
+func partition(index shard.Index, shard int) keys.PK {
+	if shard == 0 {
+		return index.Prefix.PK()
+	}
+	return index.Prefix.PK(fmt.Sprint(shard))
+}
+
 // seedAt stores one transaction for each number, all of them in one shard.
-func seedAt(tb testing.TB, tbl *table.Table, index shard.Index, label string, numbers ...int) {
+func seedAt(tb testing.TB, tbl *table.Table, index shard.Index, shard int, numbers ...int) {
 	tb.Helper()
 	var ops []table.Op
 	for _, i := range numbers {
-		ops = append(ops, put(id(i), keys.Key{PK: index.Name.PK(label), SK: sortKey(i)}))
+		ops = append(ops, put(id(i), keys.Key{PK: partition(index, shard), SK: sortKey(i)}))
 	}
 	write(tb, tbl, ops...)
 }

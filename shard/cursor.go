@@ -1,0 +1,155 @@
+package shard
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+)
+
+// merge returns a read of all shards that has sent nothing yet. There are no
+// shards to read if nothing of the range is left.
+func (r *Reader[T]) merge(q Query) (*merge[T], error) {
+	if q.Limit < 0 {
+		return nil, r.invalid("Limit", "is negative")
+	}
+	if err := q.Range.Validate(); err != nil {
+		return nil, err
+	}
+	m := &merge[T]{r: r, q: q}
+	if q.After != "" {
+		after, err := r.open(q)
+		if err != nil {
+			return nil, err
+		}
+		m.after = &after
+	}
+	if m.bounds = remaining(q, m.after); m.bounds.Empty() {
+		return m, nil
+	}
+	for i, pk := range r.shards {
+		m.shards = append(m.shards, &source{number: i, pk: pk})
+	}
+	return m, nil
+}
+
+// remaining returns the sort keys of the query's range from a position on. The
+// range may have moved since the cursor was sealed: a walk whose position is
+// before the range continues at its start.
+//
+// The result includes the position, since DynamoDB has no range that excludes
+// one end and includes the other. Rows up to it are dropped when they arrive, and
+// so is the one key after a prefix that the result may include.
+func remaining(q Query, after *position) keys.Range {
+	r := q.Range
+	if after == nil {
+		return r
+	}
+	if r.Prefix != "" {
+		r = keys.Range{From: r.Prefix, To: following(r.Prefix)}
+	}
+	if q.OldestFirst {
+		r.From = max(r.From, after.sk)
+	} else if r.To == "" || after.sk < r.To {
+		r.To = after.sk
+	}
+	return r
+}
+
+// outOfRange reports whether a position belongs to another range than the
+// query's, by the rule of [table.Query]: it lacks what all sort keys of the range
+// begin with, or is above the range, which clocks do not move down.
+func outOfRange(q Query, sk keys.SK) bool {
+	r := q.Range
+	n := 0
+	for n < min(len(r.From), len(r.To)) && r.From[n] == r.To[n] {
+		n++
+	}
+	shared := r.From[:strings.LastIndexByte(string(r.From[:n]), '#')+1]
+	return !strings.HasPrefix(string(sk), string(r.Prefix+shared)) || q.OldestFirst && r.To != "" && sk > r.To
+}
+
+// following returns the least sort key that is greater than all that begin with
+// prefix, or a greater one if that would be too long. It is empty if there is
+// none. The order of UTF-8 is that of its code points.
+func following(prefix keys.SK) keys.SK {
+	const surrogates, afterSurrogates = 0xD800, 0xE000 // not in UTF-8
+	for head := string(prefix); head != ""; {
+		last, size := utf8.DecodeLastRuneInString(head)
+		head = head[:len(head)-size]
+		if last++; last == surrogates {
+			last = afterSurrogates
+		}
+		if last <= utf8.MaxRune && len(head)+utf8.RuneLen(last) <= keys.MaxSK {
+			return keys.SK(head + string(last))
+		}
+	}
+	return ""
+}
+
+// scope returns what a cursor is bound to: what decides which walk it belongs
+// to. The bounds of the range, the page size and the number of shards may change
+// between pages.
+func (r *Reader[T]) scope(q Query) []byte {
+	order := "newest"
+	if q.OldestFirst {
+		order = "oldest"
+	}
+	prefix := string(r.index.Prefix)
+	if prefix == "" {
+		prefix = string(r.shards[0])
+	}
+	h := sha256.New()
+	for _, f := range []string{
+		"singletable shard 2", r.table.Schema().Name, r.index.Index, r.sk, prefix, q.Scope, order, string(q.Range.Prefix),
+	} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(f))))
+		h.Write([]byte(f))
+	}
+	return h.Sum(nil)
+}
+
+// otherTies is the reason to refuse a cursor of a reader that orders items with
+// equal sort keys in another way: NonUniqueSortKeys, or Dedupe together with it,
+// was switched between the pages.
+const otherTies paginate.Reason = "other NonUniqueSortKeys or Dedupe"
+
+// cursor seals the position of the walk.
+func (m *merge[T]) cursor() (string, error) {
+	at := paginate.Position{{Kind: paginate.String, Data: string(m.after.sk)}}
+	switch m.r.ties {
+	case byIdentity:
+		at = append(at, paginate.Value{Kind: paginate.Binary, Data: m.after.id})
+	case byTableKey:
+		// Table keys of other types than strings order as their text does, which
+		// is as good as any order here.
+		at = append(at,
+			paginate.Value{Kind: paginate.Binary, Data: string(m.after.key.PK)},
+			paginate.Value{Kind: paginate.Binary, Data: string(m.after.key.SK)})
+	}
+	return m.r.table.Cursors().Watermarks().Seal(at, m.r.scope(m.q))
+}
+
+func (r *Reader[T]) open(q Query) (position, error) {
+	at, err := r.table.Cursors().Watermarks().Open(q.After, r.scope(q))
+	if err != nil {
+		return position{}, err
+	}
+	p := position{sk: keys.SK(at[0].Data)}
+	switch {
+	case len(at) != 1+int(r.ties):
+		return position{}, &paginate.Error{Reason: otherTies}
+	case at[0].Kind != paginate.String || p.sk == "" || len(p.sk) > keys.MaxSK:
+		return position{}, &paginate.Error{Reason: paginate.Malformed} // forged; it was not sealed
+	case outOfRange(q, p.sk):
+		return position{}, &paginate.Error{Reason: paginate.OutOfRange}
+	case r.ties == byIdentity:
+		p.id = at[1].Data
+	case r.ties == byTableKey:
+		p.key = keys.Key{PK: keys.PK(at[1].Data), SK: keys.SK(at[2].Data)}
+	}
+	return p, nil
+}

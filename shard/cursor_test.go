@@ -1,0 +1,313 @@
+package shard_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// refused checks that a reader takes no such cursor and sends nothing.
+func refused(t *testing.T, what string, r *shard.Reader[tx], q shard.Query, sent func() int) {
+	t.Helper()
+	before := sent()
+	page, err := r.Page(t.Context(), q)
+	if !errors.Is(err, paginate.ErrInvalidCursor) || table.Classify(err) != table.Permanent || len(page.Items) > 0 {
+		t.Errorf("%s: %v, %v", what, page, err)
+	}
+	for _, err := range r.All(t.Context(), q) {
+		if !errors.Is(err, paginate.ErrInvalidCursor) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	equal(t, what+": requests", sent()-before, 0)
+}
+
+func TestForeignCursors(t *testing.T) {
+	t.Parallel()
+	tbl, faults := withFaults(t, nil)
+	sent := func() int { return queries(faults) }
+	client, s := tabletest.Client(t, faults.Install), tbl.Schema()
+	s.Indexes = append(s.Indexes, table.Index{Name: "GSI2", PK: "GSI1PK", SK: "GSI1SK"})
+	twin, err := table.New(client, s, nil)
+	must(t, err)
+	s.Name = "Another"
+	elsewhere, err := table.New(client, s, nil)
+	must(t, err)
+
+	index := globalTx(8)
+	seed(t, tbl, index, 40)
+	r := newReader(t, tbl, index, nil)
+	mine := shard.Query{Limit: 5, Scope: "alice", Range: keys.None.Since(at(3))}
+	page, err := r.Page(t.Context(), mine)
+	must(t, err)
+	mine.After = page.Next
+	_, err = r.Page(t.Context(), mine)
+	must(t, err)
+
+	for what, change := range map[string]func(*shard.Query){
+		"direction": func(q *shard.Query) { q.OldestFirst = true },
+		"scope":     func(q *shard.Query) { q.Scope = "bob" },
+		"no scope":  func(q *shard.Query) { q.Scope = "" },
+		"prefix":    func(q *shard.Query) { q.Range = keys.Tx.All() },
+	} {
+		q := mine
+		change(&q)
+		refused(t, what, r, q, sent)
+	}
+	name, second := index, index
+	name.Prefix, second.Index = "GLOBAL", "GSI2"
+	refused(t, "name", newReader(t, tbl, name, nil), mine, sent)
+	refused(t, "whole partition keys", newReader(t, tbl, suffixed("", "GLOBAL", "GLOBAL_TX"), nil), mine, sent)
+	refused(t, "index", newReader(t, twin, second, nil), mine, sent)
+	refused(t, "table", newReader(t, elsewhere, index, nil), mine, sent)
+
+	// Page size, bounds, number of shards and suffixes may change on the way.
+	mine.Limit, mine.Range = 3, keys.None.Since(at(4))
+	labelled := index
+	labelled.Shards, labelled.Suffixes = 0, []string{"", "#1", "#2", "#3", "#4", "#5", "#6", "#7", "#8"}
+	for _, x := range []shard.Index{globalTx(8), globalTx(9), globalTx(64), labelled} {
+		page, err := newReader(t, twin, x, nil).Page(t.Context(), mine)
+		must(t, err)
+		equal(t, "items", ids(page.Items), span(34, 32))
+	}
+}
+
+// TestOtherOrderOfEqualSortKeys offers the cursor of each way to order items with
+// equal sort keys to the others. The reason says what was changed.
+func TestOtherOrderOfEqualSortKeys(t *testing.T) {
+	t.Parallel()
+	tbl, faults := withFaults(t, nil)
+	seed(t, tbl, globalTx(4), 10)
+	dedupe := &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }}
+	nonUnique := globalTx(4)
+	nonUnique.NonUniqueSortKeys = true
+	readers := map[string]*shard.Reader[tx]{
+		"unique":             newReader(t, tbl, globalTx(4), nil),
+		"unique, Dedupe":     newReader(t, tbl, globalTx(4), dedupe),
+		"not unique":         newReader(t, tbl, nonUnique, nil),
+		"not unique, Dedupe": newReader(t, tbl, nonUnique, dedupe),
+	}
+	for of, from := range readers {
+		first, err := from.Page(t.Context(), shard.Query{Limit: 3})
+		must(t, err)
+		for offered, to := range readers {
+			before := queries(faults)
+			page, err := to.Page(t.Context(), shard.Query{Limit: 3, After: first.Next})
+			if of == offered || strings.HasPrefix(of, "unique") && strings.HasPrefix(offered, "unique") {
+				must(t, err)
+				equal(t, of+" to "+offered, ids(page.Items), span(6, 4))
+				continue
+			}
+			refusal, ok := errors.AsType[*paginate.Error](err)
+			if !ok || !strings.Contains(string(refusal.Reason), "NonUniqueSortKeys") || page.Items != nil {
+				t.Errorf("%s to %s: %v, %v", of, offered, page, err)
+			}
+			equal(t, of+" to "+offered+": requests", queries(faults)-before, 0)
+		}
+	}
+}
+
+// TestMovingBounds pages through windows that move between the pages.
+func TestMovingBounds(t *testing.T) {
+	t.Parallel()
+	tbl, faults := withFaults(t, nil)
+	seed(t, tbl, globalTx(4), 60)
+	r := newReader(t, tbl, globalTx(4), nil)
+	for name, tt := range map[string]struct {
+		oldestFirst   bool
+		before, after keys.Range
+		first, second []string
+	}{
+		"the last seconds":          {false, keys.None.Since(at(10)), keys.None.Since(at(20)), span(59, 50), span(49, 40)},
+		"no lower bound":            {false, keys.None.Since(at(10)), keys.Range{}, span(59, 50), span(49, 40)},
+		"the end moves closer":      {false, keys.None.Since(at(10)), keys.None.Since(at(45)), span(59, 50), span(49, 45)},
+		"the end moves past":        {false, keys.None.Since(at(10)), keys.None.Since(at(55)), span(59, 50), nil},
+		"the beginning moves ahead": {false, keys.None.Until(at(50)), keys.None.Until(at(30)), span(49, 40), span(29, 20)},
+		"the beginning moves back":  {false, keys.None.Until(at(50)), keys.None.Until(at(60)), span(49, 40), span(39, 30)},
+		"a window that opens":       {true, keys.None.Since(at(10)), keys.None.Since(at(12)), span(10, 19), span(20, 29)},
+		"a window that has gone on": {true, keys.None.Since(at(10)), keys.None.Since(at(30)), span(10, 19), span(30, 39)},
+		"both bounds":               {true, keys.None.Between(at(5), at(20)), keys.None.Between(at(10), at(18)), span(5, 14), span(15, 17)},
+		"the item at the position":  {false, keys.None.Since(at(10)), keys.Exactly(sortKey(50)), span(59, 50), nil},
+	} {
+		q := shard.Query{Limit: 10, OldestFirst: tt.oldestFirst, Range: tt.before}
+		page, err := r.Page(t.Context(), q)
+		must(t, err)
+		equal(t, name+": first page", ids(page.Items), tt.first)
+		q.After, q.Range = page.Next, tt.after
+		page, err = r.Page(t.Context(), q)
+		must(t, err)
+		equal(t, name+": second page", append([]string(nil), ids(page.Items)...), tt.second)
+		q.Limit = 1000
+		all, err := table.Collect(r.All(t.Context(), q))
+		must(t, err)
+		if tt.second == nil && (len(all) > 0 || page.Next != "") {
+			t.Errorf("%s: %v, %q after the end", name, ids(all), page.Next)
+		}
+	}
+	// A walk that is at its end needs no request.
+	page, err := r.Page(t.Context(), shard.Query{Limit: 10})
+	must(t, err)
+	before := queries(faults)
+	page, err = r.Page(t.Context(), shard.Query{Limit: 10, After: page.Next, Range: keys.None.Since(at(55))})
+	must(t, err)
+	equal(t, "page", page, shard.Page[tx]{})
+	equal(t, "requests", queries(faults)-before, 0)
+
+	// These are other ranges, not windows that have moved.
+	oldest, err := r.Page(t.Context(), shard.Query{Limit: 10, OldestFirst: true})
+	must(t, err)
+	newest, err := r.Page(t.Context(), shard.Query{Limit: 10})
+	must(t, err)
+	for name, q := range map[string]shard.Query{
+		"above the range":    {OldestFirst: true, After: oldest.Next, Range: keys.None.Until(at(8))},
+		"one other item":     {After: newest.Next, Range: keys.Exactly(sortKey(33))},
+		"without the prefix": {After: newest.Next, Range: keys.Tx.Since(at(0))},
+	} {
+		before := queries(faults)
+		page, err := r.Page(t.Context(), q)
+		if refusal, ok := errors.AsType[*paginate.Error](err); !ok || refusal.Reason != paginate.OutOfRange || page.Items != nil {
+			t.Errorf("%s: %v, %v", name, page, err)
+		}
+		equal(t, name+": requests", queries(faults)-before, 0)
+	}
+}
+
+func TestFollowing(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", keys.MaxSK-1)
+	for prefix, want := range map[keys.SK]keys.SK{
+		"TX#":                        "TX$",
+		"$service#entity_":           "$service#entity`",
+		"a":                          "b",
+		"\x00":                       "\x01",
+		"~":                          "\x7f",
+		"\x7f":                       "\u0080",
+		"é":                          "ê",
+		"\uD7FF":                     "\uE000",
+		"\uFFFF":                     "\U00010000",
+		"a\U0010FFFF":                "b",
+		"a\U0010FFFF\U0010FFFF":      "b",
+		"\U0010FFFF":                 "",
+		keys.SK(long + "a"):          keys.SK(long + "b"),
+		keys.SK(long + "\x7f"):       keys.SK(long[1:] + "y"),
+		keys.SK(long[1:] + "\u07FF"): keys.SK(long[2:] + "y"),
+	} {
+		equal(t, fmt.Sprintf("%q", prefix), shard.Following(prefix), want)
+	}
+}
+
+// TestCursorsOfTheTable gives cursors of a plain query to a reader, and the other
+// way round, also with a scope that could be taken for the same.
+func TestCursorsOfTheTable(t *testing.T) {
+	t.Parallel()
+	tbl, faults := withFaults(t, nil)
+	sent := func() int { return queries(faults) }
+	index := globalTx(1)
+	seed(t, tbl, index, 20)
+	r := newReader(t, tbl, index, nil)
+
+	plain := table.Query{Index: "GSI1", PK: "GLOBAL_TX", Reverse: true, Limit: 5}
+	page, err := table.QueryPage[tx](t.Context(), tbl, plain)
+	must(t, err)
+	refused(t, "a cursor of the table", r, shard.Query{Limit: 5, After: page.Next}, sent)
+
+	merged, err := r.Page(t.Context(), shard.Query{Limit: 5})
+	must(t, err)
+	before := sent()
+	plain.After = merged.Next
+	if _, err := table.QueryPage[tx](t.Context(), tbl, plain); !errors.Is(err, paginate.ErrInvalidCursor) {
+		t.Errorf("a cursor of a reader: %v", err)
+	}
+	equal(t, "requests", sent()-before, 0)
+}
+
+func TestBrokenCursors(t *testing.T) {
+	t.Parallel()
+	tbl, faults := withFaults(t, nil)
+	sent := func() int { return queries(faults) }
+	seed(t, tbl, globalTx(4), 10)
+	r := newReader(t, tbl, globalTx(4), nil)
+	q := shard.Query{Limit: 3}
+	page, err := r.Page(t.Context(), q)
+	must(t, err)
+	token := page.Next
+	for i := range token {
+		other := "A"
+		if token[i] == 'A' {
+			other = "B"
+		}
+		q.After = token[:i] + other + token[i+1:]
+		refused(t, "changed", r, q, sent)
+		if q.After = token[:i]; i > 0 {
+			refused(t, "cut", r, q, sent)
+		}
+	}
+	for _, after := range []string{token + "A", " " + token, "x", strings.Repeat("A", 10<<20)} {
+		q.After = after
+		refused(t, "other", r, q, sent)
+	}
+}
+
+// TestCursorSize is the budget of a watermark.
+func TestCursorSize(t *testing.T) {
+	t.Parallel()
+	codec, err := paginate.New([]paginate.Key{paginate.NewKey()}, nil)
+	must(t, err)
+	tbl, _ := withFaults(t, &table.Options{Cursors: codec})
+	index := globalTx(64)
+	write(t, tbl,
+		put("tx-abc", index.Key("tx-abc", "2024-01-15T10:05:00.000Z#tx-abc")),
+		put("tx-abd", index.Key("tx-abd", "2024-01-15T10:05:01.000Z#tx-abd")),
+	)
+	page, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1})
+	must(t, err)
+	if n := len(page.Next); n == 0 || n > 88 {
+		t.Errorf("a cursor of %d characters", n)
+	}
+	t.Logf("%d characters", len(page.Next))
+	last, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, After: page.Next})
+	must(t, err)
+	equal(t, "items", ids(last.Items), []string{"tx-abc"})
+}
+
+// TestCursorsOfEarlierReleases fails when cursors in clients' hands would stop
+// opening because what they are bound to is computed in another way.
+func TestCursorsOfEarlierReleases(t *testing.T) {
+	t.Parallel()
+	ring, err := paginate.ParseKeys("UJdLfcdaVtscrZUutZjwC8XDpElAe190T3ipbjovgSA=")
+	must(t, err)
+	codec, err := paginate.New(ring, &paginate.Options{Now: func() time.Time { return noon }})
+	must(t, err)
+	// There is no such table: a cursor that opens leads to a request that fails.
+	missing := schema
+	missing.Name = "no-such-table"
+	tbl, err := table.New(tabletest.Client(t), missing, &table.Options{Cursors: codec})
+	must(t, err)
+	dedupe := &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }}
+	for name, tt := range map[string]struct {
+		nonUnique bool
+		options   *shard.Options[tx]
+		cursor    string
+	}{
+		"unique":     {false, nil, "SWImQe4gXYjjJUePTyT0RgKzezRRf6rfP10LnUmvIS38BxZiOjmNMETihRDsFAqOPaYNtoY"},
+		"not unique": {true, nil, "SWImQe6m_2Qf55fnaaU_D9iBQyQYZMKM-EW-x-rDSAUDNvRyLw4uRR9G_PEEpya5Hn75ZK0vRq46BnwO8SX_CUsjnRr_MgLzZw"},
+		"Dedupe":     {true, dedupe, "SWImQe4vnQa5yh8GToTGFegbfTzi_ml63WnlXMUNX6joKsHWgJ_yci7amdp6Eeq8GvL09OBCGDUEv0sVFg"},
+	} {
+		index := globalTx(4)
+		index.NonUniqueSortKeys = tt.nonUnique
+		_, err := newReader(t, tbl, index, tt.options).Page(t.Context(), shard.Query{Limit: 5, Scope: "alice", After: tt.cursor})
+		if _, sent := errors.AsType[*types.ResourceNotFoundException](err); !sent {
+			t.Errorf("%s: error %v; want that of a missing table", name, err)
+		}
+	}
+}

@@ -1,0 +1,4 @@
+package shard
+
+// For tests.
+var Following = following
