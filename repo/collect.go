@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -103,13 +102,17 @@ func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Membe
 // each gives every item of a query to its member and the value to do, until do
 // returns false.
 func each(ctx context.Context, t *table.Table, op string, q table.Query, members []Member, do func(Member, any) bool) error {
-	fail := func(err error) error {
-		return &table.Error{Op: op, Table: t.Schema().Name, Index: q.Index, Key: keys.Key{PK: q.PK}, Err: err}
+	fail := func(item table.Item, err error) error {
+		e := &table.Error{Op: op, Table: t.Schema().Name, Index: q.Index, Key: t.KeyOf("", item), Err: err}
+		if q.Index != "" {
+			e.IndexKey = t.KeyOf(q.Index, item)
+		}
+		return e
 	}
 	byType := make(map[string]Member, len(members))
 	for _, m := range members {
 		if _, twice := byType[m.member()]; twice {
-			return fail(fmt.Errorf("%w: two members for type %q", table.ErrInvalidQuery, m.member()))
+			return fail(nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalidQuery, m.member()))
 		}
 		byType[m.member()] = m
 	}
@@ -127,11 +130,11 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 			m, known = byType[""]
 		}
 		if !known {
-			return fail(fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
+			return fail(item, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
 		}
 		v, err := m.decode(item)
 		if err != nil {
-			return fail(fmt.Errorf("item of type %q: %w", name, err))
+			return fail(item, fmt.Errorf("item of type %q: %w", name, err))
 		}
 		if v != nil && !do(m, v) {
 			return nil

@@ -33,14 +33,14 @@ func newCollection(t *testing.T) (*table.Table, *repo.Repo[User], *repo.Repo[Tx]
 	t.Helper()
 	tbl := tabletest.New(t, schema, nil)
 	users, txs, notifs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity), newRepo(t, tbl, notifEntity)
-	check(t, users.Create(t.Context(), User{ID: "u-123"}))
+	check(t, users.Create(t.Context(), new(User{ID: "u-123"})))
 	for n := range 40 {
-		check(t, txs.Create(t.Context(), newTx(n)))
+		check(t, txs.Create(t.Context(), new(newTx(n))))
 	}
 	for n := range 12 {
-		check(t, notifs.Create(t.Context(), Notif{
+		check(t, notifs.Create(t.Context(), new(Notif{
 			ID: fmt.Sprintf("notif-%02d", n), User: "u-123", At: start.Add(time.Duration(n) * time.Hour),
-		}))
+		})))
 	}
 	return tbl, users, txs, notifs
 }

@@ -9,10 +9,14 @@
 // its user, to be listed there, and another one under its id, to be found by it.
 // Every write touches all placements in one DynamoDB transaction, so they
 // cannot drift apart. When a change alters a key, the old item is deleted in the
-// same transaction.
+// same transaction. A copy that another program has changed or removed is brought
+// back by the next write.
 //
-// With [Entity].Version, writes are guarded by optimistic locking, and
-// [Repo.Update] carries out read-modify-write without losing updates.
+// With [Entity].Version, writes are guarded by a revision or a version.
+// [Repo.Update] and [Repo.Put] then write what has changed and keep everything
+// that the Go type does not know: attributes, index keys and expiries of another
+// release. [Repo.Update] loses no concurrent update, and [Repo.Upsert] counts in
+// one request.
 //
 // The same writes exist as ops ([Repo.CreateOps], [Repo.PutOps],
 // [Repo.UpdateOps], [Repo.DeleteOps]), to be joined across entities into one

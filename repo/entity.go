@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -36,22 +35,28 @@ type Entity[T any] struct {
 	// attribute unique: a second entity with it is [table.ErrExists].
 	Copies []Placement[T]
 
-	// Version is the name of a number attribute that counts the writes of an
-	// entity and guards them: T has an integer field for it. A write expects
-	// the version that the value was read with and stores one more, so that a
-	// write of a stale value is [table.ErrStale]. An item without the
-	// attribute has version 0. Empty means no versions: the last write wins.
+	// Version is the name of the attribute that guards the writes of an entity. A
+	// write expects the value that the entity was read with, and stores another
+	// one; a write of a stale value is [table.ErrStale]. Empty means no guard: the
+	// last write wins, and there can be no Copies.
 	//
-	// An entity that is deleted and created anew begins at version 1 again. A
-	// write that has read the former one at the same version, and comes a moment
-	// after both, takes the new one for it, and can leave a copy of the new one
-	// behind if its key is another. Give entities that come and go ids that are
-	// not used again, or copies whose keys do not change.
+	// If T's field for it is a string, it is a revision: drawn at random for each
+	// write and never repeated, so that it identifies one state of one life of the
+	// entity, also if the entity is deleted and re-created. It can serve as an
+	// HTTP ETag. This is the one to choose.
 	//
-	// A [table.Update] of the item knows nothing of versions. Where it meets
-	// writes of the repository, it must add 1 to the attribute itself, or they
-	// do not notice it.
+	// If the field is an integer, it is a version, which counts the writes. The
+	// first version of an entity is drawn at random below 2^52, so that an entity
+	// that is re-created does not meet the versions of the former one.
+	//
+	// A stored item without the attribute is given one by the first write, which
+	// expects that there is none.
 	Version string
+	// VersionFromOne makes the first version 1. A stale writer can then take an
+	// entity that was re-created for the one that it has read, if it meets the
+	// same version: overwrite it, or remove the unique value of a copy. It is for
+	// entities whose ids are never used again.
+	VersionFromOne bool
 }
 
 // Placement is one more item in which an entity is stored.
@@ -59,7 +64,8 @@ type Placement[T any] struct {
 	// Name is what errors call it, after the entity's type: "USER by email";
 	// "copy 1" and so on by default.
 	Name string
-	// Key gives the key of the item.
+	// Key gives the key of the item. The zero key leaves the copy out, as for a
+	// unique attribute that an entity does not have.
 	Key func(T) keys.Key
 	// Indexes gives the keys under which this item stands in indexes.
 	Indexes Indexes[T]
@@ -73,6 +79,11 @@ type Indexes[T any] map[string]func(T) keys.Key
 // ErrInvalidEntity means that the description of an entity cannot be right, or
 // does not allow the operation. Nothing was sent.
 var ErrInvalidEntity = errors.New("invalid entity")
+
+// ErrOrphan means that the item under a key is of the right type, and that its
+// entity has no such copy: the main item is missing, or gives another key. It
+// stays as it is; [table.Delete] removes it.
+var ErrOrphan = errors.New("item is a copy that its entity does not have")
 
 // EntityError lists what is wrong with the description of an entity. It matches
 // [ErrInvalidEntity].
@@ -132,8 +143,25 @@ func (e Entity[T]) validate(schema table.Schema) error {
 			owner[index] = p.Name
 		}
 	}
-	if problem := e.checkVersion(schema); problem != "" {
-		bad("Version: %s", problem)
+	switch e.Version {
+	case "":
+		if len(e.Copies) > 0 {
+			bad("Copies: need a Version, or they would drift apart")
+		}
+	case schema.PK, schema.SK, schema.Type, schema.TTL:
+		bad("Version: attribute %q has another use in the schema", e.Version)
+	default:
+		if _, problem := probeVersion[T](e.Version, e.VersionFromOne); problem != "" {
+			bad("%s", problem)
+		}
+	}
+	if names, _ := codec.Attributes(reflect.TypeFor[T]()); len(e.Copies) > 0 {
+		for _, attribute := range e.indexAttributes(schema) {
+			if slices.Contains(names, attribute) {
+				bad("Indexes: %q is a key of an index and a field of %v too, which the other placements would not hold",
+					attribute, reflect.TypeFor[T]())
+			}
+		}
 	}
 	if len(problems) > 0 {
 		return &EntityError{Type: e.Type, Problems: problems}
@@ -141,34 +169,22 @@ func (e Entity[T]) validate(schema table.Schema) error {
 	return nil
 }
 
-// checkVersion tries whether the version attribute finds its way into T and
-// back.
-func (e Entity[T]) checkVersion(schema table.Schema) string {
-	switch e.Version {
-	case "":
-		return ""
-	case schema.PK, schema.SK, schema.Type, schema.TTL:
-		return fmt.Sprintf("attribute %q has another use in the schema", e.Version)
+// indexAttributes returns the key attributes of the indexes that the entity
+// declares.
+func (e Entity[T]) indexAttributes(schema table.Schema) []string {
+	var names []string
+	for _, x := range schema.Indexes {
+		for _, p := range e.placements() {
+			if _, declared := p.Indexes[x.Name]; !declared {
+				continue
+			}
+			for _, name := range []string{x.PK, x.SK} {
+				// A local index has the table's partition key.
+				if name != "" && name != schema.PK && name != schema.SK && !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
 	}
-	var v T
-	if err := setVersion(&v, e.Version, 7); err != nil {
-		return fmt.Sprintf("attribute %q: %v", e.Version, err)
-	}
-	item, err := attributevalue.MarshalMap(v)
-	if err != nil {
-		return fmt.Sprintf("attribute %q: %v", e.Version, err)
-	}
-	if n, ok := item[e.Version].(*types.AttributeValueMemberN); !ok || n.Value != "7" {
-		return fmt.Sprintf("%T has no integer field for attribute %q", v, e.Version)
-	}
-	return ""
-}
-
-// setVersion stores a version in the field of v that the attribute belongs to.
-func setVersion[T any](v *T, attribute string, version int64) error {
-	return table.Item{attribute: versionValue(version)}.Decode(v)
-}
-
-func versionValue(version int64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatInt(version, 10)}
+	return names
 }

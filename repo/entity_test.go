@@ -31,7 +31,7 @@ func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
 		},
 		"copy without key": {
 			repo.Entity[User]{Type: "USER", Key: key, Copies: []repo.Placement[User]{{}}},
-			[]string{"Copies[0].Key: is nil"},
+			[]string{"Copies[0].Key: is nil", "Copies: need a Version, or they would drift apart"},
 		},
 		"indexes": {
 			repo.Entity[User]{
@@ -43,6 +43,7 @@ func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
 				`Indexes["GSI2"]: is nil`,
 				`Indexes: the schema has no index "GSI9"`,
 				`Indexes: "GSI1" is on USER and on USER by mail, and a query of it would return the entity twice`,
+				"Copies: need a Version, or they would drift apart",
 			},
 		},
 		"version that is the expiry": {
@@ -51,7 +52,7 @@ func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
 		},
 		"version without a field": {
 			repo.Entity[User]{Type: "USER", Key: key, Version: "rev"},
-			[]string{`Version: repo_test.User has no integer field for attribute "rev"`},
+			[]string{`Version: repo_test.User has no string or integer field for attribute "rev"`},
 		},
 	} {
 		_, err := repo.New(tbl, test.entity)

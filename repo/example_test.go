@@ -7,6 +7,8 @@ import (
 	"log"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -20,7 +22,7 @@ type Order struct {
 	Customer string    `dynamodbav:"customerId"`
 	At       time.Time `dynamodbav:"createdAt"`
 	Status   string    `dynamodbav:"status"`
-	Version  int       `dynamodbav:"version"`
+	Revision string    `dynamodbav:"revision"`
 }
 
 const orderPrefix keys.Prefix = "ORDER"
@@ -38,7 +40,7 @@ var orderEntity = repo.Entity[Order]{
 			return keys.Key{PK: keys.User.PK(o.Customer), SK: orderPrefix.SK(keys.Time(o.At), keys.Str(o.ID))}
 		},
 	}},
-	Version: "version",
+	Version: "revision",
 }
 
 // Customer is an entity with one item.
@@ -79,10 +81,10 @@ func openShop(ctx context.Context) (s shop) {
 	must(err)
 
 	morning := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
-	must(s.customers.Create(ctx, Customer{ID: "c-1", Name: "Ana"}))
+	must(s.customers.Create(ctx, new(Customer{ID: "c-1", Name: "Ana"})))
 	must(s.orders.TransactPut(ctx,
-		Order{ID: "o-1", Customer: "c-1", At: morning, Status: "open"},
-		Order{ID: "o-2", Customer: "c-1", At: morning.Add(time.Hour), Status: "open"},
+		&Order{ID: "o-1", Customer: "c-1", At: morning, Status: "open"},
+		&Order{ID: "o-2", Customer: "c-1", At: morning.Add(time.Hour), Status: "open"},
 	))
 	return s
 }
@@ -127,7 +129,7 @@ func ExampleRepo_Update() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(o.ID, o.Status, "version", o.Version)
+	fmt.Println(o.ID, o.Status)
 
 	// Its copy under the customer says the same.
 	newestFirst := table.Query{PK: keys.User.PK("c-1"), Range: orderPrefix.All(), Reverse: true}
@@ -138,7 +140,7 @@ func ExampleRepo_Update() {
 		fmt.Println(o.ID, o.Status)
 	}
 	// Output:
-	// o-1 paid version 2
+	// o-1 paid
 	// o-2 open
 	// o-1 paid
 }
@@ -155,10 +157,10 @@ func ExampleRepo_Put() {
 	}
 	theirs := mine
 	theirs.Status = "cancelled"
-	fmt.Println(s.orders.Put(ctx, theirs))
+	fmt.Println(s.orders.Put(ctx, new(theirs)))
 
 	mine.Status = "paid"
-	fmt.Println(errors.Is(s.orders.Put(ctx, mine), table.ErrStale))
+	fmt.Println(errors.Is(s.orders.Put(ctx, new(mine)), table.ErrStale))
 	// Output:
 	// <nil>
 	// true
@@ -176,7 +178,7 @@ func ExampleRepo_UpdateOps() {
 	}
 	paid := o
 	paid.Status = "paid"
-	ops := append(s.orders.UpdateOps(o, paid), s.customers.CreateOps(Customer{ID: "c-1", Name: "Ana"})...)
+	ops := append(s.orders.UpdateOps(o, new(paid)), s.customers.CreateOps(new(Customer{ID: "c-1", Name: "Ana"}))...)
 
 	err = s.table.Transact(ctx, ops...)
 	failed, _ := errors.AsType[*table.OpError](err)
@@ -226,4 +228,33 @@ func ExampleStream() {
 	// customer Ana
 	// order o-2
 	// order o-1
+}
+
+// Counter counts the visits of a page.
+type Counter struct {
+	Page   string `dynamodbav:"page"`
+	Visits int    `dynamodbav:"visits"`
+}
+
+// Each caller gets a number of its own, with one request.
+func ExampleRepo_Upsert() {
+	ctx := context.Background()
+	s := openShop(ctx)
+	defer s.engine.Close()
+
+	counters, err := repo.New(s.table, repo.Entity[Counter]{
+		Type: "COUNTER",
+		Key:  func(c Counter) keys.Key { return keys.Key{PK: keys.Prefix("PAGE").PK(c.Page), SK: keys.Metadata} },
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	visit := expression.Add(expression.Name("visits"), expression.Value(1))
+	for range 2 {
+		c, err := counters.Upsert(ctx, Counter{Page: "home"}, visit)
+		fmt.Println(c.Visits, err)
+	}
+	// Output:
+	// 1 <nil>
+	// 2 <nil>
 }

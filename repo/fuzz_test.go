@@ -128,7 +128,7 @@ func FuzzEntity(f *testing.F) {
 		if !utf8.ValidString(status + next) {
 			return // The SDK sends it as U+FFFD.
 		}
-		if err := r.Create(t.Context(), tx); err != nil {
+		if err := r.Create(t.Context(), new(tx)); err != nil {
 			_, typed := errors.AsType[*table.Error](err)
 			_, op := errors.AsType[*table.OpError](err)
 			if !typed || !op || len(faults.Requests()) > 0 {

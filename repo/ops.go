@@ -1,94 +1,136 @@
 package repo
 
 import (
+	"fmt"
+
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
-// CreateOps returns the ops that store a new entity: one for each placement,
-// each on the condition that there is no live item under its key. With
-// versions, the first is 1.
-func (r *Repo[T]) CreateOps(v T) []table.Op {
-	entries := r.entries(v, 1)
-	ops := make([]table.Op, len(entries))
-	for i, e := range entries {
-		ops[i] = table.Create(e.key, e.record).Named(e.name)
-	}
-	return ops
+// CreateOps returns the ops that store a new entity: one for each placement, each
+// on the condition that there is no live item under its key. It sets in v the
+// version or revision that they store, whether they are run or not.
+func (r *Repo[T]) CreateOps(v *T) []table.Op {
+	next := r.next(stamp{})
+	fields, err := r.stamped(v, next)
+	return r.each(*v, func(i int, key keys.Key) table.Op {
+		return table.Create(key, r.made(i, key, *v, fields, next, err))
+	})
 }
 
-// PutOps returns the ops that store v over what is there: one for each
-// placement. With versions, they expect the version of v and store one more.
+// PutOps returns the ops that store v over the entity as it was read: one for each
+// placement. They expect the version or revision that v was read with, and store
+// the next one, which PutOps sets in v, whether they are run or not. If v has
+// none, they are those of [Repo.CreateOps].
 //
-// A copy whose key is another than before stays behind under the old one, and a
-// copy replaces what it finds under its key, also if it is another entity's;
-// where a change can do either, use [Repo.UpdateOps].
-func (r *Repo[T]) PutOps(v T) []table.Op {
-	version := r.version(v)
-	entries := r.entries(v, version+1)
-	ops := make([]table.Op, len(entries))
-	for i, e := range entries {
-		ops[i] = table.Put(e.key, e.record).Named(e.name)
+// They set every attribute that v has and remove T's others; attributes that T
+// does not have stay, but for those inside of maps. They move no keys: a copy that
+// is not under the key that v gives makes them fail, and so does one that does not
+// hold the version. [Repo.Put] and [Repo.Update] move keys, and write changes
+// only.
+//
+// Of an entity without a version, they replace whatever item is there, without a
+// condition, so [table.Table.BatchWrite] takes them.
+func (r *Repo[T]) PutOps(v *T) []table.Op {
+	if r.counter == unversioned {
+		fields, err := encode(*v)
+		return r.each(*v, func(i int, key keys.Key) table.Op {
+			return table.Put(key, r.made(i, key, *v, fields, stamp{}, err))
+		})
 	}
-	ops[0] = r.guard(ops[0], version)
-	return ops
+	read := r.read(v)
+	if read == (stamp{}) {
+		return r.CreateOps(v)
+	}
+	next := r.next(read)
+	fields, err := r.stamped(v, next)
+	return r.each(*v, func(i int, key keys.Key) table.Op {
+		return r.guard(r.replace(i, key, *v, fields, next, err), read).IfExists()
+	})
 }
 
-// newOps returns the ops that store v where it is not stored yet: those of
-// [Repo.PutOps], but no copy takes the place of another entity's.
-func (r *Repo[T]) newOps(v T) []table.Op {
-	ops := r.PutOps(v)
-	for i, e := range r.entries(v, r.version(v)+1)[1:] {
-		ops[i+1] = table.Create(e.key, e.record).Named(e.name)
+// UpdateOps is [Repo.PutOps] for a v that has taken the place of old, as it was
+// read: they expect the version or revision of old. Keys that differ between the
+// two are refused, with an error when the ops are run.
+func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op {
+	if r.counter == unversioned {
+		return r.PutOps(v)
 	}
-	return ops
-}
-
-// UpdateOps returns the ops that turn old, as it was read, into v: one for each
-// placement, and where a key has changed, one that deletes the old item. With
-// versions, they expect the version of old and store one more. An item that is
-// new under its key must not meet another one there.
-func (r *Repo[T]) UpdateOps(old, v T) []table.Op {
-	version := r.version(old)
-	var ops []table.Op
-	for i, e := range r.entries(v, version+1) {
-		before := r.placements[i].Key(old)
-		if e.key == before {
-			op := table.Put(e.key, e.record).Named(e.name)
-			if i == 0 {
-				op = r.guard(op, version)
-			}
-			ops = append(ops, op)
-			continue
-		}
-		gone := table.Delete(before).Named(e.name + " (old key)")
-		if i == 0 {
-			gone = r.guard(gone, version)
-		}
-		ops = append(ops, gone, table.Create(e.key, e.record).Named(e.name))
-	}
-	return ops
-}
-
-// DeleteOps returns the ops that remove an entity: one for each placement. With
-// versions, they expect the version of v.
-func (r *Repo[T]) DeleteOps(v T) []table.Op {
-	ops := make([]table.Op, len(r.placements))
+	err := r.write(v, r.read(&old))
 	for i, p := range r.placements {
-		ops[i] = table.Delete(p.Key(v)).Named(p.Name)
+		if err == nil && p.Key(old) != r.placements[i].Key(*v) {
+			err = fmt.Errorf("%w: the key of %s changes; Update and Put move keys", table.ErrInvalidOp, p.Name)
+		}
 	}
-	ops[0] = r.guard(ops[0], r.version(v))
+	if err != nil {
+		return []table.Op{table.Put(r.entity.Key(old), codec.Made{Err: err}).Named(r.entity.Type)}
+	}
+	return r.PutOps(v)
+}
+
+// DeleteOps returns the ops that remove an entity: one for each placement. They
+// expect the version or revision that v was read with, in every placement. Without
+// versions they have no condition.
+func (r *Repo[T]) DeleteOps(v T) []table.Op {
+	if r.counter == unversioned {
+		return r.each(v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
+	}
+	read := r.read(&v)
+	return r.each(v, func(_ int, key keys.Key) table.Op { return r.guard(table.Delete(key), read) })
+}
+
+// each returns an op for each placement that v has.
+func (r *Repo[T]) each(v T, op func(i int, key keys.Key) table.Op) []table.Op {
+	ops := make([]table.Op, 0, len(r.placements))
+	for i, p := range r.placements {
+		if key := p.Key(v); i == 0 || key != (keys.Key{}) {
+			ops = append(ops, op(i, key).Named(p.Name))
+		}
+	}
 	return ops
 }
 
-// guard makes the op expect a version. One placement is enough, since all are
-// written together; it is the one under the entity's own key.
-func (r *Repo[T]) guard(op table.Op, version int64) table.Op {
-	if r.entity.Version == "" {
-		return op
+// stamped sets a stamp in v and returns v's encoding.
+func (r *Repo[T]) stamped(v *T, next stamp) (table.Item, error) {
+	if err := r.write(v, next); err != nil {
+		return nil, err
 	}
-	return op.AtVersion(r.entity.Version, version)
+	return encode(*v)
 }
 
-// key returns the entity's own key, for errors.
-func (r *Repo[T]) key(v T) keys.Key { return r.entity.Key(v) }
+// made is [Repo.whole], or the reason why there is no item.
+func (r *Repo[T]) made(i int, key keys.Key, v T, fields table.Item, next stamp, err error) codec.Made {
+	if err != nil {
+		return codec.Made{Err: err}
+	}
+	return r.whole(i, key, v, fields, next)
+}
+
+// replace returns the op that sets all that v has in an item that is not known.
+func (r *Repo[T]) replace(i int, key keys.Key, v T, fields table.Item, next stamp, err error) table.Op {
+	made := r.made(i, key, v, fields, next, err)
+	if made.Err != nil || !r.known {
+		return table.Put(key, made)
+	}
+	d := diff{set: table.Item{}}
+	for name, value := range made.Item {
+		if name != r.schema.PK && name != r.schema.SK {
+			d.set[name] = value
+		}
+	}
+	for _, name := range r.attributes {
+		if _, has := made.Item[name]; !has && !r.reserved[name] {
+			d.remove = append(d.remove, name)
+		}
+	}
+	for _, name := range r.indexAttributes {
+		if _, has := made.Item[name]; !has && r.declares(i, name) {
+			d.remove = append(d.remove, name)
+		}
+	}
+	if d.tooLong() {
+		return table.Put(key, codec.Made{Err: fmt.Errorf("%w: a %T has too many attributes for an update; use Put or Update", table.ErrInvalidOp, v)})
+	}
+	return table.Patch(key, d.set, d.remove...)
+}

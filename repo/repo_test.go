@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -43,9 +44,10 @@ type User struct {
 func userKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
 
 var userEntity = repo.Entity[User]{
-	Type:    "USER",
-	Key:     func(u User) keys.Key { return userKey(u.ID) },
-	Version: "version",
+	Type:           "USER",
+	Key:            func(u User) keys.Key { return userKey(u.ID) },
+	Version:        "version",
+	VersionFromOne: true,
 }
 
 type Tx struct {
@@ -77,8 +79,9 @@ var txEntity = repo.Entity[Tx]{
 			return keys.Key{PK: keys.Prefix("PENDING").PK()}
 		},
 	},
-	Copies:  []repo.Placement[Tx]{{Name: "by user", Key: Tx.listKey}},
-	Version: "version",
+	Copies:         []repo.Placement[Tx]{{Name: "by user", Key: Tx.listKey}},
+	Version:        "version",
+	VersionFromOne: true,
 }
 
 var start = time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
@@ -128,7 +131,7 @@ func TestCreateStoresEveryPlacementAndTheIndexKeysOnOne(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	txs := newRepo(t, tbl, txEntity)
-	check(t, txs.Create(t.Context(), newTx(0)))
+	check(t, txs.Create(t.Context(), new(newTx(0))))
 
 	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
 	common := table.Item{
@@ -162,7 +165,7 @@ func TestCreateStoresEveryPlacementAndTheIndexKeysOnOne(t *testing.T) {
 			t.Errorf("%s returns the transaction %d times", index, len(page.Items))
 		}
 	}
-	if err := txs.Create(t.Context(), newTx(0)); !errors.Is(err, table.ErrExists) {
+	if err := txs.Create(t.Context(), new(newTx(0))); !errors.Is(err, table.ErrExists) {
 		t.Errorf("second Create: %v", err)
 	}
 }
@@ -171,7 +174,7 @@ func TestUpdateChangesEveryPlacement(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	txs := newRepo(t, tbl, txEntity)
-	check(t, txs.Create(t.Context(), newTx(0)))
+	check(t, txs.Create(t.Context(), new(newTx(0))))
 
 	for name, key := range map[string]keys.Key{"the entity's key": txKey("tx-000"), "a copy's key": newTx(0).listKey()} {
 		got, err := txs.Update(t.Context(), key, func(tx *Tx) error {
@@ -198,10 +201,10 @@ func TestUpdateMovesAPlacementWhoseKeyChanges(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	txs := newRepo(t, tbl, txEntity)
-	check(t, txs.Create(t.Context(), newTx(0)))
+	check(t, txs.Create(t.Context(), new(newTx(0))))
 	taken := newTx(1)
 	taken.User = "u-taken"
-	check(t, txs.Create(t.Context(), taken))
+	check(t, txs.Create(t.Context(), new(taken)))
 
 	moved, err := txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
 		tx.User = "u-456"
@@ -233,7 +236,7 @@ func TestDeleteRemovesEveryPlacement(t *testing.T) {
 	tbl := tabletest.New(t, schema, nil)
 	txs := newRepo(t, tbl, txEntity)
 	for i, key := range []keys.Key{txKey("tx-000"), newTx(0).listKey()} {
-		check(t, txs.Create(t.Context(), newTx(0)))
+		check(t, txs.Create(t.Context(), new(newTx(0))))
 		check(t, txs.Delete(t.Context(), key))
 		if byID, byUser := placements(t, tbl, newTx(0)); byID != nil || byUser != nil {
 			t.Errorf("case %d: left over: %v and %v", i, byID, byUser)
@@ -260,7 +263,7 @@ func TestLostResponsesLeaveAllPlacementsOrNone(t *testing.T) {
 			tbl := tabletest.NewWith(t, tabletest.Client(t, broken.Install), schema, nil)
 			txs := newRepo(t, tbl, txEntity)
 			steps := []func() error{
-				func() error { return txs.Create(t.Context(), newTx(0)) },
+				func() error { return txs.Create(t.Context(), new(newTx(0))) },
 				func() error {
 					_, err := txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
 						tx.Status = "COMPLETED"
@@ -298,8 +301,8 @@ func TestConcurrentUpdatesLoseNothing(t *testing.T) {
 	t.Parallel()
 	users := newRepo(t, tabletest.New(t, schema, nil), userEntity)
 	txs := newRepo(t, tabletest.New(t, schema, nil), txEntity)
-	check(t, users.Create(t.Context(), User{ID: "u-123"}))
-	check(t, txs.Create(t.Context(), newTx(0)))
+	check(t, users.Create(t.Context(), new(User{ID: "u-123"})))
+	check(t, txs.Create(t.Context(), new(newTx(0))))
 
 	const writers = 32
 	errs := make(chan error, 2*writers)
@@ -343,22 +346,23 @@ func TestStaleWritesAreConflicts(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
-	check(t, users.Put(t.Context(), User{ID: "u-123", Name: "first"}))
-	check(t, txs.Put(t.Context(), newTx(0)))
+	check(t, users.Put(t.Context(), new(User{ID: "u-123", Name: "first"})))
+	check(t, txs.Put(t.Context(), new(newTx(0))))
 
-	stale, staleTx := User{ID: "u-123", Name: "stale"}, newTx(0)
+	stale, staleTx := User{ID: "u-123", Name: "stale", Version: 7}, newTx(0)
+	staleTx.Version = 7
 	for name, err := range map[string]error{
-		"Put":                users.Put(t.Context(), stale),
-		"Put with copies":    txs.Put(t.Context(), staleTx),
-		"PutOps":             tbl.Transact(t.Context(), append(users.PutOps(stale), txs.PutOps(staleTx)...)...),
-		"UpdateOps":          tbl.Transact(t.Context(), txs.UpdateOps(staleTx, staleTx)...),
+		"Put":                users.Put(t.Context(), new(stale)),
+		"Put with copies":    txs.Put(t.Context(), new(staleTx)),
+		"PutOps":             tbl.Transact(t.Context(), append(users.PutOps(new(stale)), txs.PutOps(new(staleTx))...)...),
+		"UpdateOps":          tbl.Transact(t.Context(), txs.UpdateOps(staleTx, new(staleTx))...),
 		"DeleteOps":          tbl.Do(t.Context(), users.DeleteOps(stale)[0]),
 		"DeleteOps of a gap": tbl.Do(t.Context(), users.DeleteOps(User{ID: "nobody", Version: 3})[0]),
 	} {
 		if !errors.Is(err, table.ErrStale) {
 			t.Errorf("%s of a stale value: %v", name, err)
 		}
-		if table.Classify(err) != table.Transient {
+		if table.Classify(err) != table.Permanent {
 			t.Errorf("%s: class %v", name, table.Classify(err))
 		}
 	}
@@ -367,10 +371,10 @@ func TestStaleWritesAreConflicts(t *testing.T) {
 		t.Errorf("stored: %+v, want %+v", fresh, want)
 	}
 	fresh.Name = "second"
-	check(t, users.Put(t.Context(), fresh))
+	check(t, users.Put(t.Context(), new(fresh)))
 	freshTx := must[Tx](t)(txs.Get(t.Context(), txKey("tx-000")))
 	freshTx.User = "u-456"
-	check(t, txs.Put(t.Context(), freshTx))
+	check(t, txs.Put(t.Context(), new(freshTx)))
 	if _, old := placements(t, tbl, newTx(0)); old != nil {
 		t.Error("Put left the copy under its old key")
 	}
@@ -400,7 +404,7 @@ func TestExpiredEntitiesAreAbsent(t *testing.T) {
 	tbl := tabletest.New(t, schema, &table.Options{Now: func() time.Time { return now }})
 	users := newRepo(t, tbl, userEntity)
 	expired := User{ID: "u-123", Name: "old", ExpiresAt: now.Unix()}
-	check(t, users.Create(t.Context(), expired))
+	check(t, users.Create(t.Context(), new(expired)))
 
 	if _, err := users.Get(t.Context(), userKey("u-123")); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Get: %v", err)
@@ -408,8 +412,8 @@ func TestExpiredEntitiesAreAbsent(t *testing.T) {
 	if _, err := users.Update(t.Context(), userKey("u-123"), func(*User) error { return nil }); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Update: %v", err)
 	}
-	check(t, users.Put(t.Context(), User{ID: "u-123", Name: "new", ExpiresAt: now.Unix() + 1}))
-	if err := users.Create(t.Context(), expired); !errors.Is(err, table.ErrExists) {
+	check(t, users.Put(t.Context(), new(User{ID: "u-123", Name: "new", ExpiresAt: now.Unix() + 1})))
+	if err := users.Create(t.Context(), new(expired)); !errors.Is(err, table.ErrExists) {
 		t.Errorf("Create over a live one: %v", err)
 	}
 	if u := must[User](t)(users.Get(t.Context(), userKey("u-123"))); u.Name != "new" || u.Version != 1 {
@@ -420,7 +424,7 @@ func TestExpiredEntitiesAreAbsent(t *testing.T) {
 func TestAnErrorOfTheChangeEndsUpdate(t *testing.T) {
 	t.Parallel()
 	users := newRepo(t, tabletest.New(t, schema, nil), userEntity)
-	check(t, users.Create(t.Context(), User{ID: "u-123", Name: "as it was"}))
+	check(t, users.Create(t.Context(), new(User{ID: "u-123", Name: "as it was"})))
 	refused := errors.New("refused")
 	_, err := users.Update(t.Context(), userKey("u-123"), func(u *User) error {
 		u.Name = "changed"
@@ -438,7 +442,7 @@ func TestUpdateWithWritesAllOrNothing(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
-	check(t, users.Create(t.Context(), User{ID: "u-123"}))
+	check(t, users.Create(t.Context(), new(User{ID: "u-123"})))
 
 	// Somebody else is faster once, so that the change begins anew.
 	calls := 0
@@ -448,7 +452,7 @@ func TestUpdateWithWritesAllOrNothing(t *testing.T) {
 			check(t, err)
 		}
 		u.Logins++
-		return txs.CreateOps(newTx(u.Logins)), nil
+		return txs.CreateOps(new(newTx(u.Logins))), nil
 	})
 	check(t, err)
 	if want := (User{ID: "u-123", Logins: 11, Version: 3}); got != want || calls != 2 {
@@ -464,7 +468,7 @@ func TestUpdateWithWritesAllOrNothing(t *testing.T) {
 	// An op that fails takes the update with it.
 	_, err = users.UpdateWith(t.Context(), userKey("u-123"), func(u *User) ([]table.Op, error) {
 		u.Logins = 99
-		return txs.CreateOps(newTx(11)), nil
+		return txs.CreateOps(new(newTx(11))), nil
 	})
 	if !errors.Is(err, table.ErrExists) {
 		t.Errorf("error: %v", err)
@@ -474,22 +478,103 @@ func TestUpdateWithWritesAllOrNothing(t *testing.T) {
 	}
 }
 
+// TestUpdateEndsWithTheContext ends it while Update waits before it starts again.
 func TestUpdateEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	var faults tabletest.Faults
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, nil)
 	users := newRepo(t, tbl, userEntity)
-	check(t, users.Create(t.Context(), User{ID: "u-123"}))
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err := users.Update(ctx, userKey("u-123"), func(*User) error {
-		// Another writer is always faster.
-		if err := tbl.Do(t.Context(), table.Update(userKey("u-123"), expression.Add(expression.Name("version"), expression.Value(1)))); err != nil {
-			return err
+	check(t, users.Create(t.Context(), new(User{ID: "u-123"})))
+	gone := errors.New("the client has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	faults.Next("UpdateItem", nil, tabletest.After(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		defer cancel(gone)
+		return next.RoundTrip(r)
+	}))
+	_, err := users.Update(ctx, userKey("u-123"), func(u *User) error {
+		u.Logins++
+		// Another writer is faster.
+		return tbl.Do(t.Context(), table.Update(userKey("u-123"), expression.Add(expression.Name("version"), expression.Value(1))))
+	})
+	for _, want := range []error{context.Canceled, gone, table.ErrStale} {
+		if !errors.Is(err, want) {
+			t.Errorf("%v is not %v", err, want)
 		}
-		cancel()
+	}
+	if table.Classify(err) != table.Transient {
+		t.Errorf("%v is %v", err, table.Classify(err))
+	}
+}
+
+// TestUpdateIsBounded shows that the retries of a transaction and those of an
+// update do not multiply.
+func TestUpdateIsBounded(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, &table.Options{MaxAttempts: 3})
+	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
+	check(t, users.Create(t.Context(), new(User{ID: "u-123"})))
+	check(t, txs.Create(t.Context(), new(newTx(0))))
+	change := func(tx *Tx) error { tx.Status += "+"; return nil }
+	conflict := tabletest.CancelTransaction("TransactionConflict", "None")
+	down := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
+	for name, tt := range map[string]struct {
+		fault tabletest.Fault
+		run   func() error
+		most  int
+		want  error
+	}{
+		"Update in conflict for good": {conflict, func() error { _, err := txs.Update(t.Context(), txKey("tx-000"), change); return err }, 3, table.ErrConflict},
+		"Delete in conflict for good": {conflict, func() error { return txs.Delete(t.Context(), txKey("tx-000")) }, 3, table.ErrConflict},
+		"Update in an outage":         {down, func() error { _, err := txs.Update(t.Context(), txKey("tx-000"), change); return err }, 3, table.ErrOutcomeUnknown},
+		"UpdateWith a stale op": {nil, func() error {
+			_, err := txs.UpdateWith(t.Context(), txKey("tx-000"), func(*Tx) ([]table.Op, error) {
+				return users.UpdateOps(User{ID: "u-123", Version: 7}, &User{ID: "u-123"}), nil
+			})
+			return err
+		}, 3, table.ErrStale},
+	} {
+		faults.Always("TransactWriteItems", tt.fault)
+		before := len(faults.Requests("TransactWriteItems"))
+		err := tt.run()
+		if n := len(faults.Requests("TransactWriteItems")) - before; n != tt.most || !errors.Is(err, tt.want) {
+			t.Errorf("%s: %d writes, want %d: %v", name, n, tt.most, err)
+		}
+		if table.Classify(err) != table.Transient {
+			t.Errorf("%s: %v is %v", name, err, table.Classify(err))
+		}
+	}
+	faults.Always("TransactWriteItems", nil)
+	if tx := must[Tx](t)(txs.Get(t.Context(), txKey("tx-000"))); tx.Version != 1 {
+		t.Errorf("stored: %+v", tx)
+	}
+}
+
+// TestExchangedKeysAreExplained swaps the keys of two copies, which would take two
+// ops on one item.
+func TestExchangedKeysAreExplained(t *testing.T) {
+	t.Parallel()
+	place := func(part func(Tx) string) repo.Placement[Tx] {
+		return repo.Placement[Tx]{Name: "copy", Key: func(tx Tx) keys.Key { return keys.Key{PK: keys.Prefix("AT").PK(part(tx)), SK: keys.Metadata} }}
+	}
+	entity := repo.Entity[Tx]{
+		Type: "TRANSACTION", Key: txEntity.Key, Version: "version",
+		Copies: []repo.Placement[Tx]{place(func(tx Tx) string { return tx.User }), place(func(tx Tx) string { return tx.Status })},
+	}
+	entity.Copies[1].Name = "other copy"
+	var faults tabletest.Faults
+	txs := newRepo(t, tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, nil), entity)
+	check(t, txs.Create(t.Context(), new(newTx(0))))
+	before := len(faults.Requests("TransactWriteItems"))
+	_, err := txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
+		tx.User, tx.Status = tx.Status, tx.User
 		return nil
 	})
-	if !errors.Is(err, context.Canceled) && !errors.Is(err, table.ErrConflict) {
+	if !errors.Is(err, table.ErrInvalidOp) || !strings.Contains(fmt.Sprint(err), "the same key in one transaction") {
 		t.Errorf("error: %v", err)
+	}
+	if n := len(faults.Requests("TransactWriteItems")) - before; n != 0 {
+		t.Errorf("%d transactions were sent", n)
 	}
 }
 
@@ -497,7 +582,7 @@ func TestItemsOfAnotherTypeAreRefused(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
-	check(t, users.Create(t.Context(), User{ID: "u-123"}))
+	check(t, users.Create(t.Context(), new(User{ID: "u-123"})))
 	_, get := txs.Get(t.Context(), userKey("u-123"))
 	_, _, many := txs.GetMany(t.Context(), []keys.Key{userKey("u-123")})
 	_, query := txs.Query(t.Context(), table.Query{PK: keys.User.PK("u-123")})
@@ -514,9 +599,9 @@ func TestOpsOfSeveralEntitiesMakeOneTransaction(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
-	check(t, users.Create(t.Context(), User{ID: "u-123"}))
+	check(t, users.Create(t.Context(), new(User{ID: "u-123"})))
 
-	err := tbl.Transact(t.Context(), append(txs.CreateOps(newTx(0)), users.CreateOps(User{ID: "u-123"})...)...)
+	err := tbl.Transact(t.Context(), append(txs.CreateOps(new(newTx(0))), users.CreateOps(new(User{ID: "u-123"}))...)...)
 	failed, ok := errors.AsType[*table.OpError](err)
 	if !ok || failed.Index != 2 || failed.Name != "USER" || !errors.Is(failed, table.ErrExists) {
 		t.Errorf("error: %v", err)
@@ -524,7 +609,7 @@ func TestOpsOfSeveralEntitiesMakeOneTransaction(t *testing.T) {
 	if byID, byUser := placements(t, tbl, newTx(0)); byID != nil || byUser != nil {
 		t.Error("part of the transaction was written")
 	}
-	check(t, txs.TransactPut(t.Context(), newTx(0), newTx(1), newTx(2)))
+	check(t, txs.TransactPut(t.Context(), new(newTx(0)), new(newTx(1)), new(newTx(2))))
 	got := must[[]Tx](t)(table.Collect(txs.All(t.Context(), table.Query{
 		PK: keys.User.PK("u-123"), Range: keys.Tx.All(), Reverse: true, Consistent: true,
 	})))
@@ -551,23 +636,22 @@ func TestBadInputSendsNothing(t *testing.T) {
 	tbl, faults := unsent(t)
 	txs := newRepo(t, tbl, txEntity)
 	unversioned := txEntity
-	unversioned.Version = ""
+	unversioned.Version, unversioned.VersionFromOne, unversioned.Copies = "", false, nil
 	plain := newRepo(t, tbl, unversioned)
 	badIndex := txEntity
 	badIndex.Indexes = repo.Indexes[Tx]{"GSI1": func(Tx) keys.Key { return keys.Key{PK: "GLOBAL_TX"} }}
 	noChange := func(*Tx) error { return nil }
-	_, updateBadKey := txs.Update(t.Context(), keys.Key{PK: "TX#", SK: keys.Metadata}, noChange)
+	_, updateBadKey := txs.Update(t.Context(), keys.Key{PK: keys.Tx.PK(""), SK: keys.Metadata}, noChange)
 	_, updatePlain := plain.Update(t.Context(), txKey("tx-000"), noChange)
 	for name, test := range map[string]struct{ err, want error }{
-		"Create with an empty id":          {txs.Create(t.Context(), Tx{}), keys.ErrInvalid},
-		"Create with a bad index key":      {newRepo(t, tbl, badIndex).Create(t.Context(), newTx(0)), keys.ErrInvalid},
+		"Create with an empty id":          {txs.Create(t.Context(), new(Tx{})), keys.ErrInvalid},
+		"Create with a bad index key":      {newRepo(t, tbl, badIndex).Create(t.Context(), new(newTx(0))), keys.ErrInvalid},
 		"Update of a bad key":              {updateBadKey, keys.ErrInvalid},
 		"Delete of a bad key":              {txs.Delete(t.Context(), keys.Key{}), keys.ErrInvalid},
 		"TransactPut of nothing":           {txs.TransactPut(t.Context()), table.ErrInvalidOp},
-		"TransactPut of one twice":         {txs.TransactPut(t.Context(), newTx(0), newTx(0)), table.ErrInvalidOp},
+		"TransactPut of one twice":         {txs.TransactPut(t.Context(), new(newTx(0)), new(newTx(0))), table.ErrInvalidOp},
 		"Update without versions":          {updatePlain, repo.ErrInvalidEntity},
-		"Put of copies without versions":   {plain.Put(t.Context(), newTx(0)), repo.ErrInvalidEntity},
-		"Create of a year beyond the keys": {txs.Create(t.Context(), Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)}), keys.ErrInvalid},
+		"Create of a year beyond the keys": {txs.Create(t.Context(), new(Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)})), keys.ErrInvalid},
 	} {
 		if !errors.Is(test.err, test.want) {
 			t.Errorf("%s: %v, want %v", name, test.err, test.want)

@@ -1,0 +1,126 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/table"
+)
+
+// maxUpserts bounds how often an entity is created that expires or is deleted
+// before it can be updated.
+const maxUpserts = 4
+
+// Upsert applies an update to the entity under v's key and returns it as it is
+// stored then; if there is none, or an expired one, it stores v first. It is one
+// request for an entity that is there, whatever the number of callers, each of
+// whom gets a value of its own: a counter, the next number of a sequence.
+//
+// It writes the next version or revision, and expects none. An entity with copies
+// or index keys is [ErrInvalidEntity], since DynamoDB cannot compute them: use
+// [Repo.Update]. An attribute that T does not have, or that the repository writes
+// itself, is [table.ErrInvalidOp]. After a lost response, an update that counts is
+// [table.ErrOutcomeUnknown]: see [table.UpdateReturning].
+func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuilder) (T, error) {
+	var zero T
+	key := r.entity.Key(v)
+	if len(r.placements) > 1 || len(r.indexAttributes) > 0 {
+		return zero, r.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", ErrInvalidEntity, r.entity.Type))
+	}
+	built, err := expression.NewBuilder().WithUpdate(update).Build()
+	if err == nil {
+		err = r.checkNames(*built.Update(), built.Names(), func(name string) bool { return r.reserved[name] })
+	}
+	if err != nil {
+		return zero, r.fail("Upsert", key, fmt.Errorf("%w: update: %w", table.ErrInvalidOp, err))
+	}
+	op := table.Update(key, update).IfExists().IfType(r.entity.Type).Named(r.entity.Type)
+	for attempt := 1; ; attempt++ {
+		switch r.counter {
+		case versioned:
+			op = op.WithNextVersion(r.entity.Version)
+		case revised:
+			op = op.WithRevision(r.entity.Version, r.next(stamp{}).revision)
+		}
+		updated, err := table.UpdateReturning[T](ctx, r.table, op)
+		if !errors.Is(err, table.ErrNotFound) || attempt == maxUpserts {
+			return updated, err
+		}
+		if err := r.Create(ctx, new(v)); err != nil && !errors.Is(err, table.ErrExists) {
+			return zero, err
+		}
+	}
+}
+
+// checkQuery reports attributes in a filter or projection that T does not have: a
+// filter on a misspelled one returns nothing, without an error.
+func (r *Repo[T]) checkQuery(filter expression.ConditionBuilder, project []string) error {
+	if !r.known {
+		return nil
+	}
+	for _, name := range project {
+		if !r.stores(name) {
+			return fmt.Errorf("%w: Project: %w", table.ErrInvalidQuery, r.unknown(name))
+		}
+	}
+	if !filter.IsSet() {
+		return nil
+	}
+	built, err := expression.NewBuilder().WithFilter(filter).Build()
+	if err != nil {
+		return nil // as package table will say
+	}
+	if err := r.checkNames(*built.Filter(), built.Names(), nil); err != nil {
+		return fmt.Errorf("%w: Filter: %w", table.ErrInvalidQuery, err)
+	}
+	return nil
+}
+
+// checkNames reports the first attribute of an expression that items of the
+// entity do not have, or that is refused.
+func (r *Repo[T]) checkNames(text string, names map[string]string, refused func(string) bool) error {
+	for _, placeholder := range slices.Sorted(maps.Keys(names)) {
+		name := names[placeholder]
+		switch {
+		case !topLevel(text, placeholder):
+		case refused != nil && refused(name):
+			return fmt.Errorf("attribute %q is written by the repository", name)
+		case r.known && !r.stores(name):
+			return r.unknown(name)
+		}
+	}
+	return nil
+}
+
+// stores reports whether items of the entity can have an attribute.
+func (r *Repo[T]) stores(name string) bool {
+	_, field := slices.BinarySearch(r.attributes, name)
+	return field || r.reserved[name] || name == r.schema.TTL
+}
+
+func (r *Repo[T]) unknown(name string) error {
+	var v T
+	return fmt.Errorf("%T has no attribute %q; package table takes any", v, name)
+}
+
+// topLevel reports whether a placeholder stands for an attribute of an item, and
+// not only for members of one.
+func topLevel(text, placeholder string) bool {
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, placeholder)
+		if !found {
+			return false
+		}
+		longer := after != "" && after[0] >= '0' && after[0] <= '9'
+		if !longer && !strings.HasSuffix(before, ".") {
+			return true
+		}
+		rest = after
+	}
+}

@@ -1,0 +1,206 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// Update changes the entity under the key of any of its placements: it reads it
+// consistently, has change modify it, and writes what differs to all placements,
+// provided that the entity is still as it was read. Otherwise it starts over, within
+// the budget of [table.Table.Retry], and is [table.ErrConflict] after that. It returns the
+// entity as it is stored. What T does not have, such as attributes of a newer
+// release, stays as it is stored; only a list is written as a whole. If nothing
+// differs, nothing is written.
+//
+// change can be called several times and must do nothing but modify its
+// argument; an error of it ends Update, which returns it as it is. An entity
+// without a version is [ErrInvalidEntity], since updates would be lost: use
+// [Repo.Upsert] or [table.Update] for changes that DynamoDB can make by itself.
+//
+// After a lost response, an entity with copies is updated once all the same,
+// since that is a transaction. So is one with a revision, unless another writer
+// has changed it since: that is [table.ErrOutcomeUnknown], and so is any lost
+// response for one item with a version.
+func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) error) (T, error) {
+	return r.update(ctx, "Update", key, func(v *T) ([]table.Op, error) { return nil, change(v) })
+}
+
+// UpdateWith is [Repo.Update] together with other writes: change modifies its
+// argument and returns ops, and all of it is one transaction. When another writer
+// has changed the entity in the meantime, change is called again, and returns ops
+// for the entity as it is then. If one of its ops fails, nothing is written. If
+// the entity does not change, the ops are run on condition that it is as read.
+func (r *Repo[T]) UpdateWith(ctx context.Context, key keys.Key, change func(*T) ([]table.Op, error)) (T, error) {
+	return r.update(ctx, "UpdateWith", key, change)
+}
+
+func (r *Repo[T]) update(ctx context.Context, op string, key keys.Key, change func(*T) ([]table.Op, error)) (v T, err error) {
+	if r.counter == unversioned {
+		return v, r.fail(op, key, fmt.Errorf("%w: %q needs a Version for this, or writes could be lost", ErrInvalidEntity, r.entity.Type))
+	}
+	err = r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+		old, changed, err := r.load(ctx, key)
+		if err != nil {
+			return r.named(op, key, err), false
+		}
+		with, err := change(&changed)
+		if err != nil {
+			return err, false
+		}
+		s, err := r.save(ctx, old, changed, look)
+		if err != nil {
+			return r.named(op, key, err), false
+		}
+		ops := s.ops
+		if len(ops) == 0 && len(with) > 0 {
+			ops, s.main = []table.Op{s.unchanged()}, 1
+		}
+		if len(ops) > 0 {
+			if err := r.run(ctx, append(ops[:len(ops):len(ops)], with...)); err != nil {
+				return err, s.look(err, look) || s.lost(err)
+			}
+		}
+		v, err = decode[T](s.item)
+		return err, false
+	})
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return v, nil
+}
+
+// named gives an error of this package the operation that it ended.
+func (r *Repo[T]) named(op string, key keys.Key, err error) error {
+	if _, ok := errors.AsType[*table.Error](err); ok {
+		return err
+	}
+	return r.fail(op, key, err)
+}
+
+// Delete removes the entity under the key of any of its placements, with all of
+// them. It is no error if there is no item under the key. An item that no entity
+// accounts for, such as a copy that was left behind, is [ErrOrphan] and stays; an
+// item of another type is [table.ErrWrongType].
+//
+// An entity with a version is read first. If another writer changes it in the
+// meantime, Delete starts over, within the budget of [table.Table.Retry].
+func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
+	if r.counter == unversioned {
+		return r.table.Do(ctx, table.Delete(key).IfType(r.entity.Type).Named(r.entity.Type))
+	}
+	return r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+		old, _, err := r.load(ctx, key)
+		if errors.Is(err, table.ErrNotFound) && !errors.Is(err, ErrOrphan) {
+			return nil, false
+		}
+		if err != nil {
+			return r.named("Delete", key, err), false
+		}
+		s, err := r.remove(ctx, old, look)
+		if err != nil {
+			return err, false
+		}
+		if err := r.run(ctx, s.ops); err != nil {
+			return err, s.look(err, look) || s.lost(err)
+		}
+		return nil, false
+	})
+}
+
+// remove returns the ops that remove an entity that is stored.
+func (r *Repo[T]) remove(ctx context.Context, old stored[T], look looks) (*save[T], error) {
+	s := &save[T]{Repo: r, old: old, main: 1}
+	for i, key := range old.keys {
+		held := old.stamp
+		if key == (keys.Key{}) {
+			continue
+		}
+		if look[key] {
+			item, err := s.copyUnder(ctx, key)
+			if err != nil {
+				return nil, err
+			}
+			if item == nil {
+				continue
+			}
+			held = r.stampOf(item)
+		}
+		s.ops = append(s.ops, r.guard(table.Delete(key), held).Named(r.placements[i].Name))
+	}
+	return s, nil
+}
+
+// look takes note of the copies that made a write fail and were not read, and
+// reports whether the write is to be made again with them read.
+func (s *save[T]) look(err error, look looks) bool {
+	tx, ok := errors.AsType[*table.TxError](err)
+	if !ok {
+		return false
+	}
+	again := false
+	for _, f := range tx.Failed {
+		if f.Index < s.main || f.Index >= len(s.ops) || look[f.Key] {
+			continue
+		}
+		if f.Old != nil && errors.Is(f, table.ErrExists) && !s.isCopy(f.Old) {
+			return false // the key is another entity's
+		}
+		look[f.Key] = true
+		again = true
+	}
+	return again
+}
+
+// lost reports whether a write failed since the entity is no longer as it was
+// read, or for a conflict that may pass.
+func (s *save[T]) lost(err error) bool {
+	if errors.Is(err, table.ErrOutcomeUnknown) {
+		return false
+	}
+	tx, ok := errors.AsType[*table.TxError](err)
+	if !ok {
+		return errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrWrongType)
+	}
+	for _, f := range tx.Failed {
+		if f.Index < s.main && !errors.Is(f, table.ErrExists) || errors.Is(f, table.ErrConflict) {
+			return true
+		}
+	}
+	return false
+}
+
+// run writes ops, as a transaction if there are several.
+func (r *Repo[T]) run(ctx context.Context, ops []table.Op) error {
+	if len(ops) == 1 {
+		return r.table.Do(ctx, ops[0])
+	}
+	return r.table.Transact(ctx, ops...)
+}
+
+// attempts makes a write, and makes it again as long as it asks for that, within
+// the budget of [table.Table.Retry]. look is kept from one attempt to the next.
+func (r *Repo[T]) attempts(ctx context.Context, write func(ctx context.Context, look looks) (err error, again bool)) error {
+	look := looks{}
+	var failed error // not to be retried
+	err := r.table.Retry(ctx, func(ctx context.Context) error {
+		err, again := write(ctx, look)
+		switch {
+		case err == nil || !again:
+			failed = err
+			return nil
+		case !errors.Is(err, table.ErrConflict):
+			return fmt.Errorf("%w: %w", table.ErrConflict, err) // the entity was re-created, or a copy has drifted
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return failed
+}

@@ -1,0 +1,166 @@
+package repo
+
+import (
+	"crypto/rand"
+	"fmt"
+	mathrand "math/rand/v2"
+	"reflect"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/table"
+)
+
+// stamp is the version or the revision of a stored entity, whichever it has. The
+// zero stamp is that of an entity that is not stored, or stored without one.
+type stamp struct {
+	version  int64
+	revision string
+}
+
+// counter is what the version attribute of an entity is.
+type counter int
+
+const (
+	unversioned counter = iota
+	// versioned entities have an integer that counts, revised ones a string that
+	// is drawn at random.
+	versioned
+	revised
+)
+
+// maxFirst bounds the first version of an entity. JSON keeps integers below 2^53,
+// so it leaves as many writes.
+const maxFirst = 1 << 52
+
+// next returns the stamp of the write that comes after s.
+func (r *Repo[T]) next(s stamp) stamp {
+	switch {
+	case r.counter == revised:
+		return stamp{revision: rand.Text()}
+	case r.counter == unversioned:
+		return stamp{}
+	case s.version == 0 && !r.entity.VersionFromOne:
+		return stamp{version: 1 + mathrand.Int64N(maxFirst-1)}
+	}
+	return stamp{version: s.version + 1}
+}
+
+// value returns the stamp as it is stored.
+func (s stamp) value() types.AttributeValue {
+	if s.revision != "" {
+		return &types.AttributeValueMemberS{Value: s.revision}
+	}
+	return &types.AttributeValueMemberN{Value: strconv.FormatInt(s.version, 10)}
+}
+
+// stampOf reads the stamp of a stored item.
+func (r *Repo[T]) stampOf(item table.Item) stamp {
+	switch v := item[r.entity.Version].(type) {
+	case *types.AttributeValueMemberS:
+		if r.counter == revised {
+			return stamp{revision: v.Value}
+		}
+	case *types.AttributeValueMemberN:
+		if n, err := strconv.ParseInt(v.Value, 10, 64); err == nil && r.counter == versioned {
+			return stamp{version: n}
+		}
+	}
+	return stamp{}
+}
+
+// read returns the stamp that v was read with. A value that cannot be encoded has
+// none; its ops fail when they are run.
+func (r *Repo[T]) read(v *T) stamp {
+	if r.counter == unversioned {
+		return stamp{}
+	}
+	if r.field == nil {
+		item, err := encode(*v)
+		if err != nil {
+			return stamp{}
+		}
+		return r.stampOf(item)
+	}
+	switch f := reflect.ValueOf(v).Elem().FieldByIndex(r.field); {
+	case f.Kind() == reflect.String:
+		return stamp{revision: f.String()}
+	case f.CanInt():
+		return stamp{version: f.Int()}
+	default:
+		return stamp{version: int64(f.Uint())}
+	}
+}
+
+// write stores a stamp in the field of v that the version attribute belongs to.
+func (r *Repo[T]) write(v *T, s stamp) error {
+	if r.counter == unversioned {
+		return nil
+	}
+	if r.field == nil {
+		return table.Item{r.entity.Version: s.value()}.Decode(v)
+	}
+	switch f := reflect.ValueOf(v).Elem().FieldByIndex(r.field); {
+	case f.Kind() == reflect.String:
+		f.SetString(s.revision)
+	case f.CanInt():
+		f.SetInt(s.version)
+	default:
+		f.SetUint(uint64(s.version))
+	}
+	return nil
+}
+
+// guard makes the op expect a stamp, and an item of the entity's type where there
+// is one.
+func (r *Repo[T]) guard(op table.Op, s stamp) table.Op {
+	op = op.IfType(r.entity.Type)
+	switch r.counter {
+	case versioned:
+		return op.IfVersion(r.entity.Version, s.version)
+	case revised:
+		return op.IfRevision(r.entity.Version, s.revision)
+	}
+	return op
+}
+
+// probeVersion tries whether a version attribute finds its way into T and back.
+// It returns what T has for it, or why it does not do.
+func probeVersion[T any](attribute string, fromOne bool) (counter, string) {
+	const widest = 1<<53 - 1
+	if survives[T](attribute, stamp{revision: "probe"}) {
+		if fromOne {
+			return revised, "VersionFromOne: goes with an integer version, and the field is a string"
+		}
+		return revised, ""
+	}
+	switch {
+	case survives[T](attribute, stamp{version: widest}):
+		return versioned, ""
+	case !survives[T](attribute, stamp{version: 7}):
+		return unversioned, fmt.Sprintf("Version: %v has no string or integer field for attribute %q", reflect.TypeFor[T](), attribute)
+	case fromOne:
+		return versioned, ""
+	}
+	return versioned, fmt.Sprintf("Version: the field of %v for attribute %q does not hold 2^53-1; make it an int64 or a string, or set VersionFromOne",
+		reflect.TypeFor[T](), attribute)
+}
+
+// survives reports whether T keeps a stamp that is decoded into it.
+func survives[T any](attribute string, s stamp) bool {
+	var v T
+	if err := (table.Item{attribute: s.value()}).Decode(&v); err != nil {
+		return false
+	}
+	item, err := encode(v)
+	return err == nil && equal(item[attribute], s.value())
+}
+
+// versionField returns the struct field of T that an attribute belongs to, nil
+// if T is no struct or its field takes more than setting.
+func versionField[T any](attribute string) []int {
+	index, _ := codec.Field(reflect.TypeFor[T](), attribute)
+	return index
+}

@@ -1,0 +1,77 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/singletable/singletable/table"
+)
+
+// Create stores a new entity with all its placements, and sets its version or
+// revision in v. If there is a live item under one of their keys, nothing is
+// written, v is as it was, and the error matches [table.ErrExists].
+func (r *Repo[T]) Create(ctx context.Context, v *T) error { return r.TransactPut(ctx, v) }
+
+// TransactPut creates several entities, all or none, and sets the version or
+// revision of each. Together they may have 100 placements.
+func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
+	made := make([]T, len(vs))
+	var ops []table.Op
+	for i, v := range vs {
+		made[i] = *v
+		ops = append(ops, r.CreateOps(&made[i])...)
+	}
+	if err := r.run(ctx, ops); err != nil {
+		return err
+	}
+	for i, v := range vs {
+		*v = made[i]
+	}
+	return nil
+}
+
+// Put stores v over the entity as it was read, or anew, and sets the version or
+// revision in v.
+//
+// With a version or revision, Put reads what is stored, and writes what differs,
+// in all placements; attributes that T does not have stay as they are. It expects
+// the version that v was read with, and none of an entity that is not stored; an
+// entity without a version that is stored is given one. Another version is
+// [table.ErrStale]. A copy whose key has changed is moved, and must not meet
+// another item there, which is [table.ErrExists].
+//
+// Without a version, Put replaces the whole item. Then, as always, it is
+// [table.ErrWrongType] if the item under the key is of another type.
+//
+// A lost response is as in [Repo.Update].
+func (r *Repo[T]) Put(ctx context.Context, v *T) error {
+	if r.counter == unversioned {
+		return r.table.Do(ctx, r.PutOps(v)[0].IfType(r.entity.Type))
+	}
+	key, read := r.entity.Key(*v), r.read(v)
+	return r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+		old, _, err := r.loadMain(ctx, key)
+		switch {
+		case errors.Is(err, table.ErrNotFound) && read == stamp{}:
+			return r.Create(ctx, v), false
+		case errors.Is(err, table.ErrNotFound):
+			return r.fail("Put", key, fmt.Errorf("%w: the entity was deleted", table.ErrStale)), false
+		case err != nil:
+			return err, false
+		case old.stamp != read:
+			return r.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
+		}
+		s, err := r.save(ctx, old, *v, look)
+		if err != nil {
+			return err, false
+		}
+		if len(s.ops) == 0 {
+			return nil, false
+		}
+		if err := r.run(ctx, s.ops); err != nil {
+			return err, s.look(err, look)
+		}
+		return r.write(v, s.next), false
+	})
+}
