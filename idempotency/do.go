@@ -14,45 +14,49 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Result is the answer to a request.
+// Result is the result of a request.
 type Result[R any] struct {
 	Value R
-	// Replayed says that the request was carried out before, and that Value is
-	// the answer it got then.
+	// Replayed says that the request ran before, and that Value is the result of
+	// that run.
 	Replayed bool
 }
 
-// maxSubmits bounds how often a transaction is sent whose outcome stayed
-// unknown, or whose record has come and gone meanwhile.
-const maxSubmits = 4
+// errUnsettled means that the transaction has to be sent again: its outcome is
+// unknown, or its record has come and gone.
+var errUnsettled = fmt.Errorf("%w: the idempotency record comes and goes", table.ErrConflict)
 
-// Do carries out a request once. plan says what to do and what to answer; its
-// ops and the record of the request are one transaction. plan is called at most
+// Do runs a request once. plan returns the ops to write and the result; its ops
+// and the record of the request are one transaction. plan is called at most
 // once, before anything is written and also for a request that turns out to be
 // repeated, so it must do nothing but read and draw ids.
 //
-// A repeated request gets the answer of the first. If the ops fail, the error
+// A repeated request gets the result of the first. If the ops fail, the error
 // is that of [table.Table.Transact], there is no record, and the key can be used
 // again; the record's op is the one after the plan's. An error of plan is
 // returned as it is, unless the request was carried out before. A transaction
-// whose outcome is unknown is sent again, which the record makes safe. If that
-// does not settle it, if the context ends, or if nobody can tell whether there
-// is a record, the error matches [table.ErrOutcomeUnknown], and the same request
-// can be repeated.
+// whose outcome is unknown is sent again, which the record makes safe, within the
+// budget of [table.Table.Retry]: up to 10 requests in a row without a response.
+// If that does not settle it, if the context ends, or if nobody can tell whether
+// there is a record, the error matches [table.ErrOutcomeUnknown], and the same
+// request can be repeated.
 func Do[R any](ctx context.Context, s *Store, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
-	return do(ctx, s, "Do", r, plan)
+	return do(ctx, s, opDo, r, plan)
 }
 
-// Once carries out ops once for a message that may be delivered several times,
-// and reports whether this was the first time. Payload is not compared unless
-// it is set: use the message's id as Key and the consumer's name as Scope.
+// Once runs ops once for a message that may be delivered several times, and
+// reports whether this was the first time. Use the message's id as Key and the
+// consumer's name as Scope. A nil Payload is not compared: the message is a
+// duplicate, whatever payload the record was made with.
 func Once(ctx context.Context, s *Store, r Request, plan func(context.Context) ([]table.Op, error)) (first bool, err error) {
-	result, err := do(ctx, s, "Once", r, func(ctx context.Context) (Plan[struct{}], error) {
+	result, err := do(ctx, s, opOnce, r, func(ctx context.Context) (Plan[struct{}], error) {
 		ops, err := plan(ctx)
 		return Snapshot(struct{}{}, ops...), err
 	})
 	return err == nil && !result.Replayed, err
 }
+
+const opDo, opOnce = "Do", "Once"
 
 // call is one call of Do or Once.
 type call[R any] struct {
@@ -61,18 +65,20 @@ type call[R any] struct {
 	r    Request
 	plan Plan[R]
 	// mark tells this call's own record from that of a repeated request.
-	mark   string
-	print  []byte
-	record table.Item
-	answer R
+	mark  string
+	print []byte
+	// anyPayload means that the payload is not compared.
+	anyPayload bool
+	record     table.Item
+	answer     R
 	// takeover is set once an expired record was met.
 	takeover bool
-	// lost is the error of a transaction that may have been carried out.
+	// lost is the error of a transaction that may have been committed.
 	lost error
 }
 
 func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
-	c := &call[R]{Store: s, op: op, r: r, mark: rand.Text()}
+	c := &call[R]{Store: s, op: op, r: r, mark: rand.Text(), anyPayload: op == opOnce && r.Payload == nil}
 	if err := r.validate(); err != nil {
 		return c.fail(err)
 	}
@@ -89,10 +95,12 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 		return Result[R]{}, err
 	}
 	if n := len(c.plan.ops); n > maxOps {
-		return c.fail(fmt.Errorf("%w: %w: the plan has %d ops, %d fit beside the record", ErrInvalidRequest, table.ErrTooLarge, n, maxOps))
+		return c.fail(fmt.Errorf("%w: %w: the plan has %d ops, %d fit in addition to the record", ErrInvalidRequest, table.ErrTooLarge, n, maxOps))
 	}
 	// The time to keep the record begins now, however long the plan took.
-	c.record = s.newRecord(r, c.mark, print)
+	if c.record, err = s.newRecord(r, c.mark, print); err != nil {
+		return c.fail(err)
+	}
 	if c.answer, err = c.plan.fill(c.record, s.schema); err != nil {
 		return c.fail(err)
 	}
@@ -103,44 +111,57 @@ func (c *call[R]) fail(err error) (Result[R], error) {
 	return Result[R]{}, &Error{Op: c.op, Scope: c.r.Scope, Key: c.r.key(), Err: err}
 }
 
-// submit sends the transaction and makes out what came of it.
-func (c *call[R]) submit(ctx context.Context) (Result[R], error) {
-	// That an expired record is taken over shows only if it is met first.
-	op := table.Put(c.r.key(), c.record).If(expression.Name(c.schema.PK).AttributeNotExists())
-	for attempt := 1; ; attempt++ {
+// submit sends the transaction until it is known what came of it.
+func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
+	var failed error // final, and so not to be retried
+	// An expired record must be met first, or nobody could tell a takeover.
+	op := table.Put(c.r.key(), c.record).If(c.noRecord())
+	err = c.table.Retry(ctx, func(ctx context.Context) error {
 		err := c.table.Transact(ctx, append(c.plan.ops[:len(c.plan.ops):len(c.plan.ops)], op.Named("idempotency record"))...)
 		if err == nil {
-			return c.done(ctx)
+			result, failed = c.done(ctx)
+			return nil
 		}
 		tx, cancelled := errors.AsType[*table.TxError](err)
 		old, met := metRecord(tx, len(c.plan.ops))
 		switch {
 		case len(old) > 0 && (c.own(old) || c.live(old)):
-			return c.replay(ctx, old)
+			result, failed = c.replay(ctx, old)
+			return nil
 		case len(old) == 0 && cancelled:
 			// Not every engine says all that failed, or returns the record.
-			if result, known, err := c.lookup(ctx); known {
-				return result, err
+			var known bool
+			if result, known, failed = c.lookup(ctx); known {
+				return nil
 			}
 		}
 		switch {
 		case errors.Is(err, table.ErrOutcomeUnknown):
 			c.lost = err
+		case !met && c.lost != nil && table.Classify(err) == table.Transient:
+			// The next one may tell.
 		case !met:
-			// What was lost before can still be carried out, whatever became of
-			// this one.
-			return Result[R]{}, cmp.Or(c.lost, err)
+			// A lost attempt can still take effect, whatever became of this one.
+			failed = cmp.Or(c.lost, err)
+			return nil
 		default:
-			// There is none that is live. Its own may have expired meanwhile.
+			// There is none that is live. Its own may have expired since.
 			op = table.Create(c.r.key(), c.record).If(c.notOwn())
 			c.takeover = true
 		}
-		if attempt == maxSubmits && c.lost != nil {
-			return Result[R]{}, c.lost
-		} else if attempt == maxSubmits {
-			return c.fail(fmt.Errorf("%w: the idempotency record comes and goes", table.ErrConflict))
-		}
+		return errUnsettled
+	})
+	switch {
+	case failed != nil:
+		return Result[R]{}, failed
+	case err != nil && c.lost != nil && ctx.Err() != nil:
+		return Result[R]{}, fmt.Errorf("%w: %w", c.lost, context.Cause(ctx))
+	case err != nil && c.lost != nil:
+		return Result[R]{}, c.lost
+	case err != nil:
+		return c.fail(err)
 	}
+	return result, nil
 }
 
 // metRecord tells the failure of the record's op from those of the plan's, and
@@ -157,9 +178,20 @@ func metRecord(tx *table.TxError, index int) (old table.Item, met bool) {
 	return nil, false
 }
 
-// own reports whether a record is this call's, of an attempt whose answer was
+// own reports whether a record is this call's, of an attempt whose response was
 // lost.
 func (c *call[R]) own(item table.Item) bool { return stringOf(item[attemptMark]) == c.mark }
+
+// noRecord is the condition that there is no record, expired or not. The item
+// under a key holds that key, and a missing item is not equal to anything.
+//
+// attribute_not_exists is not used here: [expression.Name] reads dots and
+// brackets in the name of the key attribute as a path, and
+// [expression.NameNoDotSplit] still reads brackets so. A condition on such a path
+// is always true. [expression.Key] takes the whole name, for comparisons only.
+func (c *call[R]) noRecord() expression.ConditionBuilder {
+	return expression.Not(expression.Equal(expression.Key(c.schema.PK), expression.Value(string(c.r.key().PK))))
+}
 
 func (c *call[R]) notOwn() expression.ConditionBuilder {
 	mark := expression.Name(attemptMark)
@@ -172,8 +204,8 @@ func (c *call[R]) live(item table.Item) bool {
 	return expires.IsZero() || expires.Unix() > c.table.Now().Unix()
 }
 
-// lookup looks for the record of the request. known is false if there is none.
-// As long as nobody can tell, no other error is the right answer.
+// lookup reads the record of the request. known is false if it does not exist.
+// If the read fails, the outcome of the request is unknown.
 func (c *call[R]) lookup(ctx context.Context) (result Result[R], known bool, err error) {
 	record, err := c.Lookup(ctx, c.r)
 	switch {
@@ -187,7 +219,7 @@ func (c *call[R]) lookup(ctx context.Context) (result Result[R], known bool, err
 	return result, true, err
 }
 
-// done returns the answer of a request that was carried out by this call.
+// done returns the result of a request that this call has run.
 func (c *call[R]) done(ctx context.Context) (Result[R], error) {
 	if c.takeover {
 		c.observe(ctx, Takeover, c.r)
@@ -195,13 +227,13 @@ func (c *call[R]) done(ctx context.Context) (Result[R], error) {
 	return Result[R]{Value: c.answer}, nil
 }
 
-// replay returns the answer that a record holds.
+// replay returns the result that a record holds.
 func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error) {
 	if c.own(item) {
 		return c.done(ctx)
 	}
 	record := c.Store.record(item)
-	if len(record.Fingerprint) > 0 && !bytes.Equal(record.Fingerprint, c.print) {
+	if !c.anyPayload && len(record.Fingerprint) > 0 && !bytes.Equal(record.Fingerprint, c.print) {
 		c.observe(ctx, Reused, c.r)
 		return c.fail(ErrKeyReused)
 	}
@@ -218,7 +250,7 @@ func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
 	value, snapshot := record.Item[resultValue]
 	if snapshot && len(record.Fingerprint) > 0 {
 		if v, err = decode[R](value); err != nil {
-			_, err = c.fail(fmt.Errorf("stored result: %w", err))
+			_, err = c.fail(quiet("the stored result cannot be read", err))
 		}
 		return v, err
 	}

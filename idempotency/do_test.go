@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -82,6 +83,18 @@ func TestAnswersAreEqualWhateverTheType(t *testing.T) {
 	answers(t, struct{}{})
 	answers(t, (*order)(nil))
 	answers(t, time.Now())
+	answers(t, struct {
+		At    time.Time      `dynamodbav:"at,unixtime"`
+		Equal cents          `dynamodbav:"cents"`
+		N     any            `dynamodbav:"n"`
+		Set   []json.Number  `dynamodbav:"set,numberset"`
+		Empty map[string]int `dynamodbav:"empty,omitempty"`
+		Stamp stamp
+		Any   map[string]any
+	}{
+		At: start.In(time.FixedZone("", 3600)), Equal: cents{"1.50"}, N: uint16(7), Set: []json.Number{"2.0", "1"}, Stamp: stamp(start),
+		Any: map[string]any{"m": map[int][]float32{1: {0.1}}, "b": []byte{1}, "p": new("x"), "nil": (*time.Time)(nil)},
+	})
 	answers(t, "plain text")
 	answers(t, []byte{0, 255})
 	answers(t, any(nil))
@@ -95,6 +108,30 @@ func TestAnswersAreEqualWhateverTheType(t *testing.T) {
 	}
 	answers(t, item)
 	answers(t, table.Item(item))
+}
+
+type stamp time.Time
+
+func (s stamp) MarshalJSON() ([]byte, error) { return time.Time(s).MarshalJSON() }
+
+// cents marshals itself, and 1.50 is 1.5 to it.
+type cents struct{ text string }
+
+func (c cents) Equal(other cents) bool { return c.float() == other.float() }
+
+func (c cents) float() float64 {
+	f, _ := strconv.ParseFloat(c.text, 64)
+	return f
+}
+
+func (c cents) MarshalJSON() ([]byte, error) { return json.Marshal(c.float()) }
+
+func (c cents) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return &types.AttributeValueMemberN{Value: c.text}, nil
+}
+
+func (c *cents) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) error {
+	return attributevalue.Unmarshal(value, &c.text)
 }
 
 // answers checks that the first answer is that of a repeated request.
@@ -310,8 +347,16 @@ func TestOnce(t *testing.T) {
 	if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Op != "Once" {
 		t.Errorf("error %v", err)
 	}
+	// A payload that is not set is not compared, whatever the record has.
+	message.Key = "m-4"
+	for i, payload := range []any{"one", nil, "one"} {
+		message.Payload = payload
+		first, err = idempotency.Once(t.Context(), s.store, message, count)
+		must(t, err)
+		equal(t, "first", first, i == 0)
+	}
 	// Nothing to do is done once too.
-	message.Key = "m-3"
+	message.Key, message.Payload = "m-3", nil
 	for i := range 2 {
 		first, err = idempotency.Once(t.Context(), s.store, message, func(context.Context) ([]table.Op, error) { return nil, nil })
 		must(t, err)

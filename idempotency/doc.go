@@ -1,18 +1,18 @@
-// Package idempotency carries out a write once, however often it is asked for,
-// and gives the same answer every time.
+// Package idempotency runs a write once, however often it is requested, and
+// returns the same result every time.
 //
-// A client that got no answer repeats its request, and a queue delivers a
-// message again. [Do] puts a record of the request into the same DynamoDB
-// transaction as the writes it asks for, on the condition that there is none
-// yet. So the effect and the record are there together or not at all: there is
-// no state in progress, no lease, nothing that gets stuck when a process dies,
-// and a write takes one request.
+// A client that got no response retries its request, and a queue delivers a
+// message again. [Do] writes a record of the request in the same DynamoDB
+// transaction as the request's own writes, on condition that no record exists.
+// So effect and record exist together or not at all. There is no state in
+// progress, no lease, and nothing that gets stuck when a process dies. A write
+// takes one request.
 //
 //	store, err := idempotency.New(tbl, nil)
 //	result, err := idempotency.Do(ctx, store, idempotency.Request{
 //		Scope:   user + ":CreateTransaction",
-//		Key:     header.Get("Idempotency-Key"),
-//		Payload: body,
+//		Key:     key,
+//		Payload: body, // []byte
 //	}, func(ctx context.Context) (idempotency.Plan[Transaction], error) {
 //		tx := newTransaction(user, body)
 //		return idempotency.Snapshot(tx, transactions.CreateOps(tx)...), nil
@@ -24,19 +24,43 @@
 //
 // # What to scope by
 //
-// Keys are chosen by clients, so two clients can choose the same one. The scope
-// keeps them apart: put in whom the request is from (tenant, user) and what it
-// is for (the operation). Two requests meet if and only if scope and key are
-// equal.
+// Clients choose keys, so two clients can choose the same one. The scope keeps
+// them apart: put in the caller (tenant, user) and the operation. Two requests
+// are the same if and only if scope and key are equal.
+//
+// # Keys from an HTTP header
+//
+// Refuse a request with two Idempotency-Key headers, or with a comma in one: API
+// Gateway joins repeated headers with a comma, and http.Header.Get returns the
+// first. Either way a retry could come with another key, and run again. The
+// example for headers shows the check.
+//
+// IETF: draft-ietf-httpapi-idempotency-key-header. AWS: "Create AWS Lambda proxy
+// integrations for HTTP APIs in API Gateway", Amazon API Gateway Developer Guide.
+//
+// # What to compare
+//
+// A retry that meets the record of another release must have the same payload,
+// or it is [ErrKeyReused]. The JSON of a struct changes when a release adds,
+// renames or removes a field. So choose a payload that lives longer than a type
+// of your program:
+//
+//   - the body as the client sent it, as []byte. Its digits stay as they are too:
+//     json.Unmarshal into an any rounds large integers to float64.
+//   - a struct of its own with the fields to compare. Add fields to it with
+//     `json:",omitzero"` only, so that requests without them stay equal.
+//   - a string or a hash that you make yourself, such as "v1 " + order.ID.
+//
+// [Request.Payload] says how payloads are compared, and which are refused.
 //
 // # How long to keep
 //
 // A record is kept for Request.TTL, 24 hours by default: longer than the client
 // goes on repeating, and for a queue longer than it keeps a message. After that
 // the same key is a new request. It is expired from the second ExpiresAt on, for
-// reads and writes alike, whenever DynamoDB deletes it, by the clock of who asks.
+// reads and writes alike, by the table's clock and whenever DynamoDB deletes it.
 //
-// # What to answer
+// # What to respond
 //
 // Look for these in this order, since the first ones also match what package
 // table calls the same in general.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -58,6 +60,56 @@ func ExampleDo() {
 	// tx-1 replayed: false
 	// tx-1 replayed: true
 	// true
+}
+
+// A request has one idempotency key. API Gateway joins two headers with a comma.
+func ExampleRequest_header() {
+	key := func(header http.Header) (string, error) {
+		values := header.Values("Idempotency-Key")
+		if len(values) != 1 || strings.Contains(values[0], ",") {
+			return "", errors.New("send one Idempotency-Key, without a comma")
+		}
+		return values[0], nil
+	}
+	for _, header := range []http.Header{
+		{"Idempotency-Key": {"8e03978e"}},
+		{"Idempotency-Key": {"8e03978e", "c1d4a0b2"}},
+		{"Idempotency-Key": {"8e03978e,c1d4a0b2"}},
+		{},
+	} {
+		fmt.Println(key(header))
+	}
+	// Output:
+	// 8e03978e <nil>
+	//  send one Idempotency-Key, without a comma
+	//  send one Idempotency-Key, without a comma
+	//  send one Idempotency-Key, without a comma
+}
+
+// A release adds a currency to its requests. The payload is a type of its own,
+// and the new field is left out where it is not set: a request of the former
+// release stays the same request.
+func ExampleRequest_releases() {
+	type comparedV1 struct {
+		To     string `json:"to"`
+		Amount int    `json:"amount"`
+	}
+	type comparedV2 struct {
+		To       string `json:"to"`
+		Amount   int    `json:"amount"`
+		Currency string `json:"currency,omitzero"`
+	}
+	former, err := idempotency.Request{Payload: comparedV1{To: "bob", Amount: 250}}.Fingerprint()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, currency := range []string{"", "ARS"} {
+		now, err := idempotency.Request{Payload: comparedV2{To: "bob", Amount: 250, Currency: currency}}.Fingerprint()
+		fmt.Println(now == former, err)
+	}
+	// Output:
+	// true <nil>
+	// false <nil>
 }
 
 // A queue delivers a message twice. It counts once.

@@ -2,6 +2,7 @@ package idempotency_test
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"testing"
@@ -145,6 +146,48 @@ func TestTimeToKeep(t *testing.T) {
 			s.wantEffects(t, "k", 2)
 		})
 	}
+}
+
+// The longest time to keep ends too.
+func TestLongestTimeToKeep(t *testing.T) {
+	t.Parallel()
+	const longest = time.Duration(math.MaxInt64)
+	last := start.Add(longest)
+	for name, tt := range map[string]struct{ store, own time.Duration }{
+		"as the store says": {longest, 0}, "as the request says": {0, longest},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, promptly)
+			r := request("k")
+			r.TTL = tt.own
+			for i, at := range []time.Time{start, last, last.Add(time.Second)} {
+				store := s.storeAt(t, at, &idempotency.Options{TTL: tt.store})
+				result, err := idempotency.Do(t.Context(), store, r, s.snapshot("k"))
+				must(t, err)
+				equal(t, "replayed", result.Replayed, i == 1)
+			}
+		})
+	}
+}
+
+// A record that counts as one that never expires would be a mistake.
+func TestClockThatCannotBe(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	for _, at := range []time.Time{{}, time.Unix(-100_000, 0), time.Unix(1<<50, 0), time.Unix(math.MaxInt64, 0)} {
+		_, err := idempotency.Do(t.Context(), s.storeAt(t, at, nil), request("k"), s.snapshot("k"))
+		wantErr(t, err, idempotency.ErrInvalidRequest)
+		s.wantEffects(t, "k", 0)
+	}
+}
+
+// storeAt returns a store whose clock shows a time.
+func (s *shop) storeAt(t *testing.T, at time.Time, o *idempotency.Options) *idempotency.Store {
+	t.Helper()
+	tbl, err := table.New(tabletest.Client(t), s.table.Schema(), &table.Options{Now: func() time.Time { return at }})
+	must(t, err)
+	return newStore(t, tbl, o)
 }
 
 // A plan can take longer than the record is kept.

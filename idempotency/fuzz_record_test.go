@@ -1,9 +1,12 @@
 package idempotency_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -66,6 +69,64 @@ func FuzzRequest(f *testing.F) {
 			must(t, store.Evict(t.Context(), r))
 		}
 	})
+}
+
+// FuzzSnapshot keeps arbitrary results. One is refused, and then nothing is
+// written, or the first request and a repeated one get it with the JSON that was
+// given.
+func FuzzSnapshot(f *testing.F) {
+	f.Add([]byte(`{"a":[1,2.5,null,true,"x",{}],"b":9007199254740993}`), int64(1), uint64(1), 1.5)
+	f.Add([]byte(`[]`), int64(math.MaxInt64), uint64(math.MaxUint64), math.MaxFloat64)
+	f.Add([]byte(`{"":1}`), int64(1<<53), uint64(1<<60), math.SmallestNonzeroFloat64)
+	f.Add([]byte("\xff"), int64(math.MinInt64), uint64(1<<53+1), math.NaN())
+	f.Add([]byte(`1e21`), int64(-1<<53-1), uint64(0), 1e21)
+	f.Add([]byte(nil), int64(0), uint64(0), math.Inf(1))
+	stored := tabletest.New(f, schema, nil)
+	store, err := idempotency.New(stored, nil)
+	must(f, err)
+	type results struct {
+		Given, N, U, X any
+		Text           []byte
+		Int            int64
+		Uint           uint64
+		Float          float64
+		Map            map[string]any
+	}
+	f.Fuzz(func(t *testing.T, text []byte, n int64, u uint64, x float64) {
+		if bytes.Contains(text, []byte("-0")) || x == 0 && math.Signbit(x) {
+			return // equal to 0, with another JSON
+		}
+		given := results{N: n, U: u, X: x, Text: text, Int: n, Uint: u, Float: x}
+		_ = json.Unmarshal(text, &given.Given)
+		_ = json.Unmarshal(text, &given.Map)
+		request := func(key string) idempotency.Request {
+			r := idempotency.Request{Scope: "fuzz", Key: key}
+			must(t, store.Evict(t.Context(), r))
+			return r
+		}
+		wantKept(t, store, request("struct"), given)
+		wantKept(t, store, request("any"), given.Given)
+		wantKept(t, store, request("list"), []any{given.Given, n, []uint64{u}, map[string]float64{"x": x}})
+	})
+}
+
+// wantKept checks that a result is kept as it is, or refused.
+func wantKept[R any](t *testing.T, store *idempotency.Store, r idempotency.Request, v R) {
+	t.Helper()
+	want, jsonErr := json.Marshal(v)
+	for range 2 {
+		result, err := idempotency.Do(t.Context(), store, r, planned(func() (idempotency.Plan[R], error) { return idempotency.Snapshot(v), nil }))
+		if err != nil {
+			if _, err := store.Lookup(t.Context(), r); !errors.Is(err, table.ErrNotFound) {
+				t.Errorf("%#v is refused and written: %v", v, err)
+			}
+			return
+		}
+		got, err := json.Marshal(result.Value)
+		if must(t, err); jsonErr != nil || !bytes.Equal(got, want) {
+			t.Errorf("given %s, replayed %t: got %s", want, result.Replayed, got)
+		}
+	}
 }
 
 // FuzzForeignRecord has a request meet an arbitrary record under its key: it is

@@ -35,6 +35,9 @@ func FuzzFingerprint(f *testing.F) {
 		{`"1"`, `1`},
 		{`json 1`, `1`},
 		{`[]]`, `[]`},
+		{`{"a":1,"A":2}`, `{"A":2,"a":1}`},
+		{`{"A":1,"b":[],"a":2}`, `{"b":[],"A":1,"a":2}`},
+		{"\u212a", "k"},
 	} {
 		f.Add([]byte(pair[0]), []byte(pair[1]))
 	}
@@ -45,6 +48,21 @@ func FuzzFingerprint(f *testing.F) {
 		}
 		if fingerprintOf(t, a) != fingerprintOf(t, json.RawMessage(a)) {
 			t.Errorf("payload %q has two fingerprints", a)
+		}
+		// As strings of Go, they are compared exactly or refused.
+		for _, wrap := range []func(string) any{
+			func(s string) any { return s },
+			func(s string) any { return map[string]int{s: 1} },
+			func(s string) any { return []any{&s} },
+		} {
+			printA, errA := idempotency.Request{Payload: wrap(string(a))}.Fingerprint()
+			printB, errB := idempotency.Request{Payload: wrap(string(b))}.Fingerprint()
+			if (errA == nil) != utf8.Valid(a) || (errB == nil) != utf8.Valid(b) {
+				t.Errorf("texts %q and %q: errors %v and %v", a, b, errA, errB)
+			}
+			if errA == nil && errB == nil && (printA == printB) != (string(a) == string(b)) {
+				t.Errorf("texts %q and %q: fingerprints %x and %x", a, b, printA, printB)
+			}
 		}
 		// What the standard library makes of it means the same to it.
 		var v any
@@ -114,10 +132,10 @@ func canonicalValue(d *json.Decoder) (string, error) {
 	return fmt.Sprint(token), nil
 }
 
-// canonicalElements reads the rest of an array or object.
+// canonicalElements reads the rest of an array or object. An object is an error
+// if two names differ in case at most and are not in order.
 func canonicalElements(d *json.Decoder, open json.Delim) (string, error) {
-	members := map[string]string{}
-	var elements []string
+	var names, elements []string
 	for d.More() {
 		name := ""
 		if open == '{' {
@@ -125,14 +143,18 @@ func canonicalElements(d *json.Decoder, open json.Delim) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			name = strconv.QuoteToASCII(token.(string)) + ":"
+			plain := token.(string)
+			if slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, plain) && n >= plain }) {
+				return "", errors.New("the order of members matters")
+			}
+			names = append(names, plain)
+			name = strconv.QuoteToASCII(plain) + ":"
 		}
 		text, err := canonicalValue(d)
 		if err != nil {
 			return "", err
 		}
-		elements = append(elements, text)
-		members[name] = name + text // of two with one name, the last counts
+		elements = append(elements, name+text)
 	}
 	if _, err := d.Token(); err != nil {
 		return "", err
@@ -140,12 +162,8 @@ func canonicalElements(d *json.Decoder, open json.Delim) (string, error) {
 	if open == '[' {
 		return "[" + strings.Join(elements, ",") + "]", nil
 	}
-	all := []string{}
-	for _, member := range members {
-		all = append(all, member)
-	}
-	slices.Sort(all)
-	return "{" + strings.Join(all, ",") + "}", nil
+	slices.Sort(elements)
+	return "{" + strings.Join(elements, ",") + "}", nil
 }
 
 // halfCharacter reports whether a JSON text has an escape that is half of a

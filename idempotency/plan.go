@@ -1,7 +1,9 @@
 package idempotency
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -10,22 +12,43 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Plan is what a request is to do, and what it is to answer. [Snapshot] and
-// [Reference] make one; the choice between them is how the answer is kept.
+// Plan holds the ops and the result of a request. [Snapshot] and [Reference] make
+// one; the choice between them is how the result is kept.
 type Plan[R any] struct {
 	ops       []table.Op
 	result    R
 	reference *keys.Key
-	extra     any
+	// extra holds what With was given.
+	extra []any
 }
 
-// maxOps is what a transaction leaves to the plan beside the record.
+// maxOps is what a transaction leaves to the plan in addition to the record.
 const maxOps = 99
 
 // Snapshot plans ops, up to 99, and a result that is kept in the record. A
 // repeated request gets the result as it was, whatever became of the items. It
-// is stored by the rules of the SDK's attributevalue package, and record and
-// result together must fit into an item of 400 KB.
+// is stored by the rules of the SDK's attributevalue package. Record and result
+// together must fit into an item of 400 KB.
+//
+// A result that storing would change is [ErrInvalidRequest], and the error names
+// the field. Nothing is written. Examples:
+//
+//   - a [math/big.Int], a NaN, a field that is unexported or not stored
+//   - in an interface: a struct, a time, or an integer that a float64 would print
+//     with other digits
+//
+// Return a type made for the response, or give the type its own marshaling.
+//
+// Some differences do not count. The first request then gets the result in the
+// form that a repeated request gets:
+//
+//   - nil and empty slices and maps
+//   - the order of a set, and how a number is written
+//   - the zone of a time and its monotonic clock
+//   - in an interface: float64, []any and map[string]any in place of other
+//     numbers, lists and maps
+//
+// A type that marshals itself is compared by its Equal method, if it has one.
 func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
 	return Plan[R]{ops: ops, result: result}
 }
@@ -33,18 +56,24 @@ func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
 // Reference plans ops, up to 99, and a result that is an item of the table. The
 // record keeps the item's key. A repeated request gets the item as it is by
 // then, and [ErrResultGone] if it was deleted.
+//
+// One of ops must be a Put, Create or Update of that key, which is otherwise
+// [ErrInvalidRequest]: an item that the transaction does not write may never
+// have existed. For an item that the plan only reads, use [Snapshot].
 func Reference[R any](result R, key keys.Key, ops ...table.Op) Plan[R] {
 	return Plan[R]{ops: ops, result: result, reference: &key}
 }
 
 // With returns the plan with attributes to keep in the record, such as txId and
-// userId: a struct or map. They are for those who look at the table.
+// userId: a struct or map. They are for those who look at the table. Attributes
+// of the record, the type, the expiry, and the keys of the table and of its
+// indexes are [ErrInvalidRequest], and so is a second With.
 func (p Plan[R]) With(attributes any) Plan[R] {
-	p.extra = attributes
+	p.extra = append(p.extra[:len(p.extra):len(p.extra)], attributes)
 	return p
 }
 
-// The attributes of a record beside key, type and expiry.
+// The attributes of a record, in addition to key, type and expiry.
 const (
 	createdAt   = "createdAt"
 	fingerprint = "fingerprint"
@@ -56,28 +85,18 @@ const (
 	recordType = "IDEMPOTENCY"
 )
 
-// fill adds what the plan keeps to a record, and returns the answer.
+// ownNames are the names of these attributes.
+var ownNames = []string{createdAt, fingerprint, attemptMark, resultValue, resultPK, resultSK}
+
+// fill adds what the plan keeps to a record, and returns the result as a repeated
+// request gets it.
 func (p Plan[R]) fill(record table.Item, schema table.Schema) (R, error) {
 	var none R
-	if p.extra != nil {
-		extra, err := encode(p.extra)
-		if err != nil {
-			return none, fmt.Errorf("%w: With: %w", ErrInvalidRequest, err)
-		}
-		attributes, ok := extra.(*types.AttributeValueMemberM)
-		if !ok {
-			return none, fmt.Errorf("%w: With: a %T is no struct or map with values", ErrInvalidRequest, p.extra)
-		}
-		own := []string{schema.PK, schema.SK, resultValue, resultPK, resultSK}
-		for name, value := range attributes.Value {
-			if _, taken := record[name]; taken || slices.Contains(own, name) {
-				return none, fmt.Errorf("%w: With: attribute %q is the record's own", ErrInvalidRequest, name)
-			}
-			record[name] = value
-		}
+	if err := p.fillExtra(record, schema); err != nil {
+		return none, fmt.Errorf("%w: With: %w", ErrInvalidRequest, err)
 	}
 	if p.reference != nil {
-		if err := p.reference.Validate(); err != nil {
+		if err := p.checkReference(); err != nil {
 			return none, fmt.Errorf("%w: Reference: %w", ErrInvalidRequest, err)
 		}
 		record[resultPK] = &types.AttributeValueMemberS{Value: string(p.reference.PK)}
@@ -86,13 +105,73 @@ func (p Plan[R]) fill(record table.Item, schema table.Schema) (R, error) {
 	}
 	value, err := encode(p.result)
 	if err != nil {
-		return none, fmt.Errorf("%w: result: %w", ErrInvalidRequest, err)
+		return none, fmt.Errorf("%w: %w", ErrInvalidRequest, quiet("result: it cannot be stored", err))
 	}
 	record[resultValue] = value
-	// What cannot be read back must not be found out after the work was done.
-	answer, err := decode[R](value)
+	result, err := decode[R](value)
 	if err != nil {
-		return none, fmt.Errorf("%w: result: it cannot be read back: %w", ErrInvalidRequest, err)
+		return none, fmt.Errorf("%w: %w", ErrInvalidRequest, quiet("result: it cannot be read back", err))
 	}
-	return answer, nil
+	if isItem(p.result) {
+		return result, nil
+	}
+	if path := lost(reflect.ValueOf(&p.result).Elem(), reflect.ValueOf(&result).Elem(), "result"); path != "" {
+		return none, fmt.Errorf("%w: %s would read back as another value", ErrInvalidRequest, path)
+	}
+	return result, nil
+}
+
+// fillExtra adds what With was given.
+func (p Plan[R]) fillExtra(record table.Item, schema table.Schema) error {
+	switch {
+	case len(p.extra) > 1:
+		return errors.New("it is given twice")
+	case len(p.extra) == 0 || p.extra[0] == nil:
+		return nil
+	}
+	extra, err := encode(p.extra[0])
+	if err != nil {
+		return quiet("the attributes cannot be stored", err)
+	}
+	attributes, ok := extra.(*types.AttributeValueMemberM)
+	if !ok {
+		return fmt.Errorf("a %T is no struct or map with values", p.extra[0])
+	}
+	taken := append(keyNames(schema), schema.Type, schema.TTL)
+	for name, value := range attributes.Value {
+		switch {
+		case slices.Contains(ownNames, name):
+			return fmt.Errorf("attribute %q is the record's own", name)
+		case slices.Contains(taken, name):
+			return fmt.Errorf("attribute %q is the type, the expiry or a key of the table or of an index", name)
+		}
+		record[name] = value
+	}
+	return nil
+}
+
+// keyNames returns the key attributes of a table and of its indexes.
+func keyNames(schema table.Schema) []string {
+	names := []string{schema.PK, schema.SK}
+	for _, x := range schema.Indexes {
+		names = append(names, x.PK, x.SK)
+	}
+	return names
+}
+
+// checkReference reports why the item referred to may not exist.
+func (p Plan[R]) checkReference() error {
+	if err := p.reference.Validate(); err != nil {
+		return err
+	}
+	for _, op := range p.ops {
+		if op.Key() != *p.reference {
+			continue
+		}
+		switch op.Verb() {
+		case "Put", "Create", "Update":
+			return nil
+		}
+	}
+	return errors.New("no Put, Create or Update of the plan writes the item")
 }

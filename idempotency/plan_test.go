@@ -2,11 +2,17 @@ package idempotency_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
+	"math/big"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
@@ -86,14 +92,26 @@ func TestPlansThatCannotBe(t *testing.T) {
 		"attributes that are too large":  {good.With(map[string]string{"x": strings.Repeat("x", 400<<10)}), table.ErrTooLarge},
 		"a result that cannot be stored": {idempotency.Snapshot[any](failing{}), idempotency.ErrInvalidRequest},
 		"no key to refer to":             {idempotency.Reference[any](nil, keys.Key{}), idempotency.ErrInvalidRequest},
-		"a key that cannot be":           {idempotency.Reference[any](nil, keys.Key{PK: "a##b"}), idempotency.ErrInvalidRequest},
+		"a key that cannot be":           {idempotency.Reference[any](nil, keys.Key{PK: keys.Tx.PK("")}), idempotency.ErrInvalidRequest},
 		"attributes that cannot be":      {good.With(failing{}), idempotency.ErrInvalidRequest},
 		"attributes that are none":       {good.With(7), idempotency.ErrInvalidRequest},
 		"an attribute of the record":     {good.With(map[string]string{"createdAt": "x"}), idempotency.ErrInvalidRequest},
 		"a result among the attributes":  {good.With(map[string]string{"resultPK": "x"}), idempotency.ErrInvalidRequest},
 		"a key among the attributes":     {good.With(map[string]string{"pk": "x"}), idempotency.ErrInvalidRequest},
-		"the op of the record":           {idempotency.Snapshot[any](nil, table.Delete(recordKey("k"))), table.ErrInvalidOp},
-		"the zero op":                    {idempotency.Snapshot[any](nil, table.Op{}), table.ErrInvalidOp},
+		"an index key":                   {good.With(map[string]string{"gsi1pk": "x"}), idempotency.ErrInvalidRequest},
+		"an index's sort key":            {good.With(map[string]string{"gsi1sk": "x"}), idempotency.ErrInvalidRequest},
+		"a local index's sort key":       {good.With(map[string]string{"lsi1sk": "x"}), idempotency.ErrInvalidRequest},
+		"the type":                       {good.With(map[string]string{"entityType": "x"}), idempotency.ErrInvalidRequest},
+		"the expiry":                     {good.With(map[string]int{"expiresAt": 1}), idempotency.ErrInvalidRequest},
+		"attributes given twice":         {good.With(map[string]string{"a": "x"}).With(map[string]string{"b": "x"}), idempotency.ErrInvalidRequest},
+		"a reference to no op's item":    {idempotency.Reference[any](nil, orderKey("x"), table.Put(orderKey("y"), nil)), idempotency.ErrInvalidRequest},
+		"a reference to a deleted item":  {idempotency.Reference[any](nil, orderKey("x"), table.Delete(orderKey("x"))), idempotency.ErrInvalidRequest},
+		"a reference to a checked item": {
+			idempotency.Reference[any](nil, orderKey("x"), table.Check(orderKey("x"), expression.Name("pk").AttributeExists())),
+			idempotency.ErrInvalidRequest,
+		},
+		"the op of the record": {idempotency.Snapshot[any](nil, table.Delete(recordKey("k"))), table.ErrInvalidOp},
+		"the zero op":          {idempotency.Snapshot[any](nil, table.Op{}), table.ErrInvalidOp},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := s.sent(func() {
@@ -106,13 +124,128 @@ func TestPlansThatCannotBe(t *testing.T) {
 			equal(t, "requests", n, 0)
 		})
 	}
+}
+
+// The item of a reference is written by the transaction, in whichever way.
+func TestReferencesToWhatThePlanWrites(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	o := order{ID: "o", Goods: "goods", At: start}
+	for name, op := range map[string]table.Op{
+		"create": table.Create(orderKey("create"), o),
+		"put":    table.Put(orderKey("put"), o),
+		"update": table.Update(orderKey("update"), expression.Set(expression.Name("id"), expression.Value("o"))),
+	} {
+		for i := range 2 {
+			result, err := idempotency.Do(t.Context(), s.store, request(name), planned(func() (idempotency.Plan[order], error) {
+				return idempotency.Reference(o, orderKey(name), table.Delete(orderKey("other")), op), nil
+			}))
+			must(t, err)
+			equal(t, name+": replayed", result.Replayed, i == 1)
+			equal(t, name+": id", result.Value.ID, "o")
+		}
+	}
+}
+
+// unkept is a result of many types. One field at a time is set.
+type unkept struct {
+	Int     *big.Int
+	Float   float64
+	Any     any
+	Bytes   [][]byte
+	NotKept string `dynamodbav:"-"`
+	hidden  []string
+	Seconds time.Time `dynamodbav:",unixtime"`
+	Named   any       `dynamodbav:"other"`
+	List    []*unkept
+	Map     map[string]any
+	Func    func()
+	Pointer **string
+	Half    half
+	Loose   looselyEqual
+	Complex complex128
+	Inner   *struct{ N any } `dynamodbav:",omitempty"`
+}
+
+// half stores the first of its fields.
+type half struct{ A, B int }
+
+func (h half) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return attributevalue.Marshal(h.A)
+}
+
+func (h *half) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) error {
+	return attributevalue.Unmarshal(value, &h.A)
+}
+
+// looselyEqual has an Equal method that looks at a part of it.
+type looselyEqual struct {
+	ID string
+	N  big.Int
+}
+
+func (l looselyEqual) Equal(other looselyEqual) bool { return l.ID == other.ID }
+
+// A repeated request could not get what the first one would have got.
+func TestResultsThatDoNotSurvive(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	refused(t, s, "result", oneWay{})
+	refused(t, s, "result.abs", *big.NewInt(1))
+	refused(t, s, "result.abs", big.NewInt(1))
+	refused(t, s, "result", errors.New("secret"))
+	refused(t, s, "result.at.ext", struct{ at time.Time }{start})
+	refused[any](t, s, "result", order{ID: "secret"})
+	refused[any](t, s, "result", start)
+	refused[any](t, s, "result", int64(1<<53+1))
+	refused[any](t, s, "result", uint64(math.MaxUint64))
+	refused[any](t, s, "result", int64(1)<<60) // a float64 holds it, with other digits in JSON
+	refused[any](t, s, "result", [2]byte{1, 2})
+	refused[any](t, s, "result", json.Number("9007199254740993"))
+	refused[any](t, s, "result[][]", []any{1, []int64{1 << 53, 1<<53 + 1}})
+	refused[any](t, s, "result[][]", map[string]any{"secret": map[int]time.Duration{1: math.MaxInt64}})
+	refused(t, s, "result[].abs", map[string]big.Int{"secret": *big.NewInt(1)})
+	refused(t, s, "result", math.NaN())
+	refused(t, s, "result[]", []float32{0, float32(math.Inf(-1))})
+	for where, v := range map[string]unkept{
+		"result.Int.abs":        {Int: big.NewInt(1 << 40)},
+		"result.Float":          {Float: math.Inf(1)},
+		"result.Any":            {Any: int64(1<<53 + 1)},
+		"result.Bytes[]":        {Bytes: [][]byte{{2}, {1}}}, // attributevalue makes a set of it
+		"result.NotKept":        {NotKept: "secret"},
+		"result.hidden":         {hidden: []string{"secret"}},
+		"result.Seconds":        {Seconds: start.Add(1)},
+		"result.Named":          {Named: &order{ID: "secret"}},
+		"result.List[].Int.abs": {List: []*unkept{nil, {Int: big.NewInt(1)}}},
+		"result.Map[][]":        {Map: map[string]any{"x": []any{1.5, code{"secret"}}}},
+		"result.Func":           {Func: func() {}},
+		"result.Pointer":        {Pointer: new(*string)},
+		"result.Half.B":         {Half: half{1, 2}},
+		"result.Loose.N.abs":    {Loose: looselyEqual{N: *big.NewInt(1)}},
+		"result.Complex":        {Complex: 1i},
+		"result.Inner.N":        {Inner: &struct{ N any }{uint64(math.MaxUint64)}},
+		"result.List[].Any[]":   {List: []*unkept{{Any: []any{struct{ at int }{1}}}}},
+	} {
+		refused(t, s, where, v)
+	}
+	equal(t, "orders", s.drawn, 0)
+}
+
+// refused checks that a result is refused before anything is sent, with an error
+// that says where it does not survive.
+func refused[R any](t *testing.T, s *shop, where string, v R) {
+	t.Helper()
 	n := s.sent(func() {
-		_, err := idempotency.Do(t.Context(), s.store, request("k"), func(context.Context) (idempotency.Plan[oneWay], error) {
-			return idempotency.Snapshot(oneWay{}, ops("k", s.newOrder())...), nil
-		})
+		_, err := idempotency.Do(t.Context(), s.store, request("k"), planned(func() (idempotency.Plan[R], error) {
+			return idempotency.Snapshot(v, table.Put(orderKey("o"), nil)), nil
+		}))
 		wantErr(t, err, idempotency.ErrInvalidRequest)
+		if err != nil && (!strings.Contains(err.Error(), ": "+where+" ") && !strings.Contains(err.Error(), ": "+where+":") ||
+			strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%T: error %v; want %q", v, err, where)
+		}
 	})
-	equal(t, "requests for a result that cannot be read back", n, 0)
+	equal(t, "requests", n, 0)
 }
 
 type failing struct{}

@@ -1,7 +1,9 @@
 package idempotency
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -16,8 +18,8 @@ import (
 type Record struct {
 	// Key is what it is stored under.
 	Key keys.Key
-	// CreatedAt is when the request was carried out, in UTC milliseconds; zero
-	// if the record does not say.
+	// CreatedAt is when the request ran, in UTC milliseconds; zero if the record
+	// does not say.
 	CreatedAt time.Time
 	// ExpiresAt is from when on the record counts as absent, in whole seconds;
 	// zero if it does not expire.
@@ -35,21 +37,24 @@ const maxSeconds = 1 << 50
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
 // newRecord returns the record of a request without its result.
-func (s *Store) newRecord(r Request, mark string, print [sha256.Size]byte) table.Item {
-	ttl := r.TTL
-	if ttl == 0 {
-		ttl = s.o.TTL
-	}
+func (s *Store) newRecord(r Request, mark string, print [sha256.Size]byte) (table.Item, error) {
 	now := s.table.Now()
-	// The last second counts in full.
-	expires := now.Add(ttl + time.Second - 1).Unix()
+	end := now.Add(cmp.Or(r.TTL, s.o.TTL))
+	expires := end.Unix()
+	if end.Nanosecond() > 0 {
+		expires++ // the last second counts in full
+	}
+	if expires < 1 || expires >= maxSeconds || end.Before(now) {
+		return nil, fmt.Errorf("%w: by the table's clock, the record expires in second %d since 1970, "+
+			"which counts as never", ErrInvalidRequest, expires)
+	}
 	return table.Item{
 		s.schema.Type: &types.AttributeValueMemberS{Value: recordType},
 		s.schema.TTL:  &types.AttributeValueMemberN{Value: strconv.FormatInt(expires, 10)},
 		createdAt:     &types.AttributeValueMemberS{Value: now.UTC().Format(timeFormat)},
 		fingerprint:   &types.AttributeValueMemberB{Value: print[:]},
 		attemptMark:   &types.AttributeValueMemberS{Value: mark},
-	}
+	}, nil
 }
 
 // record reads a record as it is stored. What is missing or of another type

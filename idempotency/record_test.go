@@ -191,8 +191,15 @@ func TestStoresThatCannotBe(t *testing.T) {
 		"no TTL attribute": {table.Schema{Name: "Shop"}, nil},
 		"no sort key":      {table.Schema{Name: "Shop", TTL: "expiresAt", SimpleKey: true}, nil},
 		"numbers for keys": {table.Schema{Name: "Shop", TTL: "expiresAt", PKType: types.ScalarAttributeTypeN}, nil},
-		"a negative TTL":   {schema, &idempotency.Options{TTL: -time.Hour}},
-		"a short TTL":      {schema, &idempotency.Options{TTL: time.Millisecond}},
+		// These are attributes of the record.
+		"a key among the record's":           {table.Schema{Name: "Shop", TTL: "expiresAt", PK: "result"}, nil},
+		"a sort key among the record's":      {table.Schema{Name: "Shop", TTL: "expiresAt", SK: "createdAt"}, nil},
+		"a type among the record's":          {table.Schema{Name: "Shop", TTL: "expiresAt", Type: "attempt"}, nil},
+		"an expiry among the record's":       {table.Schema{Name: "Shop", TTL: "createdAt"}, nil},
+		"an index key among the record's":    {indexed(table.Index{Name: "GSI1", PK: "x", SK: "fingerprint"}), nil},
+		"an index of numbers among the same": {indexed(table.Index{Name: "GSI1", PK: "createdAt", PKType: types.ScalarAttributeTypeN}), nil},
+		"a negative TTL":                     {schema, &idempotency.Options{TTL: -time.Hour}},
+		"a short TTL":                        {schema, &idempotency.Options{TTL: time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -207,6 +214,23 @@ func TestStoresThatCannotBe(t *testing.T) {
 	}
 	_, err := idempotency.New(nil, nil)
 	wantErr(t, err, idempotency.ErrInvalidRequest)
+}
+
+func indexed(x table.Index) table.Schema {
+	return table.Schema{Name: "Shop", TTL: "expiresAt", Indexes: []table.Index{x}}
+}
+
+// An index can have the time of creation of all items for a key.
+func TestRecordInAnIndex(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	s.table = tabletest.New(t, indexed(table.Index{Name: "GSI1", PK: "createdAt"}), &table.Options{Now: s.clock.now})
+	s.store = newStore(t, s.table, nil)
+	s.stock(t, 1)
+	s.first(t, "k")
+	page, err := table.QueryPage[table.Item](t.Context(), s.table, table.Query{Index: "GSI1", PK: "2024-01-15T10:05:00.000Z"})
+	must(t, err)
+	equal(t, "records", len(page.Items), 1)
 }
 
 func TestEventsSayWhatTheyAreAbout(t *testing.T) {

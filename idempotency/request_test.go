@@ -1,12 +1,15 @@
 package idempotency_test
 
 import (
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"io"
 	"math"
+	"math/big"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,16 +59,89 @@ func TestRequestsThatCannotBe(t *testing.T) {
 			}
 		})
 	}
-	for name, payload := range map[string]any{
-		"a payload that is no JSON": make(chan int),
-		"a payload without a form":  math.NaN(),
+	equal(t, "orders", s.drawn, 0)
+}
+
+// base and audit are embedded in payloads.
+type base struct{ ID string }
+
+type audit struct{ ID string }
+
+type owner struct{ Name string }
+
+// code writes itself as text.
+type code struct{ text string }
+
+func (c code) MarshalText() ([]byte, error) {
+	if c.text == "refused" {
+		return nil, errRefused
+	}
+	return []byte(c.text), nil
+}
+
+var errRefused = errors.New("secret")
+
+// A payload whose JSON hides what is in it would be equal to another one.
+func TestPayloadsThatCannotBeCompared(t *testing.T) {
+	t.Parallel()
+	const secret = "secret\xff"
+	s := newShop(t, promptly)
+	for name, tt := range map[string]struct {
+		payload any
+		where   string // in the message
+	}{
+		"no JSON":                    {make(chan int), "Payload"},
+		"not a number":               {math.NaN(), "Payload"},
+		"a text":                     {secret, "Payload"},
+		"a text behind pointers":     {new(any(new(secret))), "Payload"},
+		"a text in a list":           {[]any{1, []string{"x", secret}}, "Payload[][]"},
+		"a text in a map":            {map[string]any{"secret": secret}, "Payload[]"},
+		"a key of a map":             {map[string]any{"a": map[string]int{secret: 1}}, "Payload[]"},
+		"a field":                    {struct{ Order struct{ Note string } }{struct{ Note string }{secret}}, "Payload.Order.Note"},
+		"an embedded field":          {struct{ base }{base{ID: secret}}, "Payload.base.ID"},
+		"a marshaler's text":         {[]code{{secret}}, "Payload[]"},
+		"a marshaler's text as key":  {map[code]int{{secret}: 1}, "Payload"},
+		"keys with one text":         {map[*code]int{{"x"}: 1, {"x"}: 2}, "Payload"},
+		"a marshaler that fails":     {code{"refused"}, "idempotency_test.code"},
+		"a json.Number that is none": {json.Number("secret"), "Payload"},
+		"a reader":                   {strings.NewReader("secret"), "Payload: *strings.Reader is a reader"},
+		"a reader of nothing":        {&bytes.Buffer{}, "Payload: *bytes.Buffer is a reader"},
+		"a reader's value":           {struct{ Body bytes.Buffer }{}, "Payload.Body"},
+		"a reader in a reader":       {io.LimitReader(strings.NewReader("secret"), 9), "Payload"},
+		"a reader in a field":        {struct{ Body io.Reader }{strings.NewReader("secret")}, "Payload.Body"},
+		"unexported fields":          {struct{ id string }{"secret"}, "Payload.id"},
+		"unexported fields as well":  {&struct{ ID, id string }{"x", "secret"}, "Payload.id"},
+		"an unexported type":         {struct{ error }{errRefused}, "Payload.error"},
+		"an error":                   {[]error{errRefused}, "Payload[].s"},
+		"a big.Int by its value":     {struct{ N big.Int }{*big.NewInt(1)}, "Payload.N.abs"},
+		"a name embedded twice": {struct {
+			base
+			audit
+		}{audit: audit{ID: "secret"}}, "Payload.audit.ID"},
+		"a name that is shadowed": {struct {
+			owner
+			Name string
+		}{owner: owner{Name: "secret"}}, "Payload.owner.Name"},
+		"a name that a tag shadows": {struct {
+			ID    string
+			Other string `json:"ID"`
+		}{ID: "secret"}, "Payload.ID"},
+		"a name in a pointer's type": {&struct {
+			*base
+			audit
+		}{audit: audit{ID: "secret"}}, "Payload.audit.ID"},
+		"a type that embeds itself": {&ring{ring: &ring{}}, "Payload.ring"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := request("k")
-			r.Payload = payload
+			r.Payload = tt.payload
 			n := s.sent(func() {
 				_, err := idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))
 				wantErr(t, err, idempotency.ErrInvalidRequest)
+				equal(t, "class", table.Classify(err), table.Permanent)
+				if err != nil && (!strings.Contains(err.Error(), tt.where) || strings.Contains(err.Error(), "secret")) {
+					t.Errorf("error %v; want %q in it", err, tt.where)
+				}
 				_, err = r.Fingerprint()
 				wantErr(t, err, idempotency.ErrInvalidRequest)
 			})
@@ -73,6 +149,92 @@ func TestRequestsThatCannotBe(t *testing.T) {
 		})
 	}
 	equal(t, "orders", s.drawn, 0)
+	_, err := idempotency.Request{Payload: code{"refused"}}.Fingerprint()
+	wantErr(t, err, errRefused)
+}
+
+type ring struct {
+	*ring
+	N int
+}
+
+// What a tag leaves out does not count, and what is zero hides nothing.
+func TestPayloadsWithoutWhatDoesNotCount(t *testing.T) {
+	t.Parallel()
+	type body struct {
+		base
+		*audit
+		N     int       `json:"n"`
+		At    time.Time `json:"at"`
+		cache string    `json:"-"`
+		Trace any       `json:"-"`
+		lock  sync.Mutex
+		_     int
+	}
+	at := time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC)
+	one, two := body{N: 1, At: at, cache: "x", Trace: make(chan int)}, body{N: 1, At: at, cache: "y"}
+	equal(t, "fingerprint", fingerprintOf(t, &one), fingerprintOf(t, []byte(`{"n":1,"at":"2024-01-15T10:05:00Z"}`)))
+	equal(t, "fingerprint", fingerprintOf(t, &two), fingerprintOf(t, &one))
+	two.N++
+	if fingerprintOf(t, &two) == fingerprintOf(t, &one) {
+		t.Error("different payloads have one fingerprint")
+	}
+	_ = &one.lock
+}
+
+// Requests are repeated while a release is rolled out, in both directions.
+func TestPayloadsOfTwoReleases(t *testing.T) {
+	t.Parallel()
+	type v1 struct {
+		To     string `json:"to"`
+		Amount int    `json:"amount"`
+	}
+	type plain struct {
+		To       string `json:"to"`
+		Amount   int    `json:"amount"`
+		Currency string `json:"currency"`
+	}
+	type omitted struct {
+		Currency string `json:"currency,omitzero"`
+		Amount   int    `json:"amount"`
+		To       string `json:"to"`
+	}
+	decode := func(v any) any {
+		must(t, json.Unmarshal([]byte(`{"to": "bob", "amount": 250}`), v))
+		return v
+	}
+	body := func(text string) any { return []byte(text) }
+	for name, tt := range map[string]struct {
+		before, after any
+		same          bool
+	}{
+		"a field more":                   {decode(&v1{}), decode(&plain{}), false},
+		"a field more with omitzero":     {decode(&v1{}), decode(&omitted{}), true},
+		"a type for the comparison":      {decode(&v1{}), v1{To: "bob", Amount: 250}, true},
+		"the body as it came":            {body(`{"to":"bob","amount":250}`), body(`{"amount":250, "to":"bob"}`), true},
+		"the body, and then the struct":  {body(`{"to":"bob","amount":250}`), decode(&v1{}), true},
+		"a fingerprint of the caller's":  {"v1 bob 250", "v1 bob 250", true},
+		"another fingerprint, by design": {"v1 bob 250", "v2 bob 250", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, promptly)
+			for key, payloads := range map[string][2]any{"forward": {tt.before, tt.after}, "back": {tt.after, tt.before}} {
+				r := request(key)
+				for i, payload := range payloads {
+					r.Payload = payload
+					result, err := idempotency.Do(t.Context(), s.store, r, s.snapshot(key))
+					if i == 1 && !tt.same {
+						wantErr(t, err, idempotency.ErrKeyReused)
+						continue
+					}
+					must(t, err)
+					equal(t, key+": replayed", result.Replayed, i == 1)
+				}
+				s.wantEffects(t, key, 1)
+			}
+		})
+	}
 }
 
 func TestLongestKey(t *testing.T) {
@@ -86,17 +248,45 @@ func TestLongestKey(t *testing.T) {
 	}
 }
 
-// TestFingerprintsOfEarlierReleases fails when a request that is repeated after a
-// deployment would be taken for another one.
+// TestFingerprintsOfEarlierReleases fails when a retry after a deployment would be
+// refused as another request.
 func TestFingerprintsOfEarlierReleases(t *testing.T) {
 	t.Parallel()
-	for payload, want := range map[string]string{
-		`{"b": 1, "a": ["x", null, 1.50, "<é"]}`: "27a7393bde6c5515d9fcde1c440a2c8284bd31c78c1c94d00c8cdadb4c044ae5",
-		"plain text": "2c4afbfcee3d3d9b5d2a927d1174de36001998ebc0c116861ac42f77834f84b3",
+	type item struct {
+		SKU   string  `json:"sku"`
+		Price float64 `json:"price,omitempty"`
+	}
+	for name, tt := range map[string]struct {
+		payload any
+		want    string
+	}{
+		"JSON":               {[]byte(`{"b": 1, "a": ["x", null, 1.50, "<é"]}`), "27a7393bde6c5515d9fcde1c440a2c8284bd31c78c1c94d00c8cdadb4c044ae5"},
+		"bytes":              {[]byte("plain text"), "2c4afbfcee3d3d9b5d2a927d1174de36001998ebc0c116861ac42f77834f84b3"},
+		"names in two cases": {[]byte(`{"B": 1, "a": 2, "b": 3}`), "d82ea04c8d293e3d3c15dfdf106bd010a03e6ad4db9f64dc3cbf2057517d2710"},
+		"names in two cases of a struct": {struct {
+			Body  json.RawMessage
+			Cases bothCases
+		}{json.RawMessage(`{"B": 1, "b": 3}`), bothCases{1, 2}}, "c1c3646c67ebea899febfed97f98438b87e637c64ec2bb9535f3e3829aaa05ec"},
+		"names in two cases of a map": {map[string]any{"b": 1, "B": int64(1) << 60}, "8951a288133ad786ccdfaea8d1a09362019370ab9e1b7a38f495a6e4e6603a0a"},
+		"a struct": {struct {
+			base
+			*owner
+			Items []item         `json:"items"`
+			At    time.Time      `json:"at"`
+			Note  *string        `json:"note,omitempty"`
+			Trace any            `json:"-"`
+			Total json.Number    `json:"total"`
+			Tags  map[int]string `json:"tags"`
+			Raw   []byte         `json:"raw"`
+		}{
+			base{"o-1"}, nil, []item{{"a", 0.1}, {SKU: "b"}}, start.Add(123456789), nil, 7, "12.50", map[int]string{2: "x", 1: "<y>"}, []byte{0, 255},
+		}, "ca5762249f2967e5c0f9ca61bb2390d8db18649e4ce27bdddab73e2b36a86de9"},
+		"a string": {"Zoë\u2028", "c4dff32cdb7f07d7fd3249159003c7dc2f47a543b9549e724dde7b12877cce9e"},
+		"nothing":  {nil, "b4953765c5911372038fd1a88ffc2dbaad97cd681de06f66ef21aecc5bd6a2c2"},
 	} {
-		got, err := idempotency.Request{Payload: []byte(payload)}.Fingerprint()
+		got, err := idempotency.Request{Payload: tt.payload}.Fingerprint()
 		must(t, err)
-		equal(t, payload, hex.EncodeToString(got[:]), want)
+		equal(t, name, hex.EncodeToString(got[:]), tt.want)
 	}
 }
 
@@ -133,7 +323,7 @@ func TestFingerprint(t *testing.T) {
 		{[]byte(`123456789012345678901234567891`)},
 		{[]byte(`1e400`)},
 		{[]byte(`1e401`)},
-		{nil, []byte(`null`), (*body)(nil)},
+		{nil, []byte(`null`), (*body)(nil), []string(nil), map[string]int(nil), (*bytes.Buffer)(nil)},
 		{[]byte{}, []byte(nil), json.RawMessage(nil)},
 		{[]byte(` `)},
 		{[]byte(`{"a":1} {"b":2}`)},
@@ -157,7 +347,27 @@ func TestFingerprint(t *testing.T) {
 		{[]byte(`[]`), []int{}},
 		{[]byte(`false`), false},
 		{[]byte(`0`), 0},
-		{[]byte(`-0`)},
+		{[]byte(`-0`), math.Copysign(0, -1)},
+		{[]byte(`{"a":1,"a":1}`), json.RawMessage(`{"a":1,"a":1}`)},
+		{[]byte(`{"a":1,"a":2}`), []json.RawMessage{json.RawMessage(`{"a":1,"a":2}`)}[0]},
+		{[]byte(`{"a":2,"a":1}`)},
+		{[]byte(`{"a":1,"\u0061":2}`)},
+		{[]byte(`{"a":1, "a":2}`)},
+		{[]byte(`[{"x":{"a":1,"a":2}}]`)},
+		{[]byte(`[{"x":{"a":2}}]`)},
+		{[]byte(`{"a":1,"A":2}`)},
+		{[]byte(`{"A":2,"a":1}`), []byte(`{ "A":2, "a":1 }`), map[string]int{"a": 1, "A": 2}, bothCases{1, 2}},
+		{struct{ Body json.RawMessage }{json.RawMessage(`{"a":1,"A":2}`)}, &struct{ Body *json.RawMessage }{new(json.RawMessage(` {"a":1,"A":2}`))}},
+		{struct{ Body json.RawMessage }{json.RawMessage(`{"A":2,"a":1}`)}, []byte(`{"Body":{"A":2,"a":1}}`)},
+		{struct{ Body json.RawMessage }{json.RawMessage(`{"a":1,"a":1}`)}},
+		{struct{ Body json.RawMessage }{json.RawMessage(`{"a":1}`)}},
+		{struct{ Body json.RawMessage }{json.RawMessage(`"\ud800"`)}},
+		{struct{ Body json.RawMessage }{json.RawMessage(`"\ud801"`)}},
+		{[]byte(`{"ſ":1,"S":2}`)},
+		{[]byte(`{"S":2,"ſ":1}`)},
+		{[]byte(strings.Repeat("[", 100000))},
+		{[]byte(strings.Repeat("[", 50000) + strings.Repeat("]", 50000))},
+		{[]byte(strings.Repeat("[", 50000) + " " + strings.Repeat("]", 50000))},
 	}
 	seen := map[[32]byte]int{}
 	for i, payloads := range lines {
@@ -179,18 +389,10 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// The fingerprint of one release must be that of the next, or all that is
-// repeated meanwhile is refused.
-func TestFingerprintStays(t *testing.T) {
-	t.Parallel()
-	for payload, want := range map[string]string{
-		`{"b": [1, 2.50], "a": "<ü>"}`: "c0512d86367c08e70706fbbefd165194369b8b8a00130afa387a5f143f128025",
-		`plain text`:                   "2c4afbfcee3d3d9b5d2a927d1174de36001998ebc0c116861ac42f77834f84b3",
-	} {
-		got, err := idempotency.Request{Payload: []byte(payload)}.Fingerprint()
-		must(t, err)
-		equal(t, payload, fmt.Sprintf("%x", got), want)
-	}
+// bothCases has the names of its fields in the order of JSON from others.
+type bothCases struct {
+	Small int `json:"a"`
+	Great int `json:"A"`
 }
 
 // Request.Payload is all that the fingerprint is of.

@@ -3,6 +3,8 @@ package idempotency
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -12,15 +14,14 @@ import (
 )
 
 var (
-	// ErrInvalidRequest means that a request, plan or store cannot be right as
-	// it stands, or that nobody can tell what a record refers to. Nothing was
-	// written.
+	// ErrInvalidRequest means that a request, plan or store is invalid, or that
+	// the store cannot tell what a record refers to. Nothing was written.
 	ErrInvalidRequest = fmt.Errorf("idempotent request: %w", table.ErrInvalidOp)
 	// ErrKeyReused means that the key belongs to a request with another
 	// payload. Nothing was written.
 	ErrKeyReused = fmt.Errorf("idempotency key was used for another payload: %w", table.ErrConditionFailed)
-	// ErrResultGone means that the request was carried out before, and that the
-	// item its record refers to was deleted since. It is not carried out again.
+	// ErrResultGone means that the request ran before, and that the item its
+	// record refers to was deleted since. The request does not run again.
 	ErrResultGone = fmt.Errorf("result of the request is gone: %w", table.ErrNotFound)
 )
 
@@ -43,24 +44,41 @@ func (e *Error) Error() string { return fmt.Sprintf("singletable: %s: %v", e.Op,
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// EventKind says what happened to a request that was not simply carried out.
+// quietError is an error whose cause can be tested for and is not part of the
+// message, since it can quote values.
+type quietError struct {
+	text  string
+	cause error
+}
+
+func quiet(text string, cause error) error { return &quietError{text, cause} }
+
+func (e *quietError) Error() string { return e.text }
+func (e *quietError) Unwrap() error { return e.cause }
+
+// EventKind says what happened to a request other than a first run.
 type EventKind string
 
 const (
-	// Replayed says that it was carried out before and got the same answer.
+	// Replayed says that it ran before and got the same result.
 	Replayed EventKind = "replayed"
 	// Reused says that its key belongs to another payload.
 	Reused EventKind = "reused"
-	// Takeover says that it was carried out over an expired record.
+	// Takeover says that it replaced an expired record.
 	Takeover EventKind = "takeover"
 )
 
-// Event tells of a request that was not simply carried out.
+// Event reports a request other than a first run.
 type Event struct {
 	Kind  EventKind
 	Scope string
 	// Key is the key of the record.
 	Key keys.Key
+}
+
+// LogValue returns the kind, without scope and key.
+func (e Event) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("kind", string(e.Kind)))
 }
 
 // Options adjust a [Store]. Nil and every zero value mean the default.
@@ -110,7 +128,32 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	case o.TTL < time.Second:
 		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: Options.TTL %v is under a second", ErrInvalidRequest, o.TTL)}
 	}
+	if err := checkNames(schema); err != nil {
+		return nil, &Error{Op: "New", Err: err}
+	}
 	return &Store{table: t, records: t.OfType("").Consistent(), schema: schema, o: o}, nil
+}
+
+// checkNames refuses a table whose own attributes would overwrite those of a
+// record.
+func checkNames(schema table.Schema) error {
+	for _, name := range append(keyNames(schema), schema.Type, schema.TTL) {
+		if slices.Contains(ownNames, name) && !indexesTime(schema, name) {
+			return fmt.Errorf("%w: table %s has the record's attribute %q for its type, its expiry or a key",
+				ErrInvalidRequest, schema.Name, name)
+		}
+	}
+	return nil
+}
+
+// indexesTime reports whether an attribute is a record's time of creation, which
+// an index may have for a key.
+func indexesTime(schema table.Schema, name string) bool {
+	own := []string{schema.PK, schema.SK, schema.Type, schema.TTL}
+	other := func(x table.Index) bool {
+		return x.PK == name && x.PKType != types.ScalarAttributeTypeS || x.SK == name && x.SKType != types.ScalarAttributeTypeS
+	}
+	return name == createdAt && !slices.Contains(own, name) && !slices.ContainsFunc(schema.Indexes, other)
 }
 
 func (s *Store) observe(ctx context.Context, kind EventKind, r Request) {
@@ -119,8 +162,8 @@ func (s *Store) observe(ctx context.Context, kind EventKind, r Request) {
 	}
 }
 
-// Lookup returns the live record of a request, [table.ErrNotFound] if there is
-// none. Only Scope and Key of the request count.
+// Lookup returns the live record of a request, [table.ErrNotFound] if it does not
+// exist. Only Scope and Key of the request count.
 func (s *Store) Lookup(ctx context.Context, r Request) (Record, error) {
 	if err := r.validate(); err != nil {
 		return Record{}, &Error{Op: "Lookup", Scope: r.Scope, Key: r.key(), Err: err}
@@ -133,8 +176,8 @@ func (s *Store) Lookup(ctx context.Context, r Request) (Record, error) {
 }
 
 // Evict removes the record of a request, so that the same key is a new request.
-// It is for operators: a client that repeats the old request has it carried out
-// a second time. Only Scope and Key of the request count.
+// It is for operators: if a client repeats the old request, it runs a second
+// time. Only Scope and Key of the request count.
 func (s *Store) Evict(ctx context.Context, r Request) error {
 	if err := r.validate(); err != nil {
 		return &Error{Op: "Evict", Scope: r.Scope, Key: r.key(), Err: err}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -21,11 +21,20 @@ func encode(v any) (types.AttributeValue, error) {
 	case map[string]types.AttributeValue:
 		return &types.AttributeValueMemberM{Value: item}, nil
 	}
-	return attributevalue.Marshal(v)
+	return codec.Encode(v)
 }
 
-// decode returns a result as a repeated request gets it. The first one gets it
-// so too, or its answer would differ in what storing does not keep.
+// isItem reports whether a value is of a type that holds attributes.
+func isItem[R any](v R) bool {
+	switch any(&v).(type) {
+	case *table.Item, *map[string]types.AttributeValue:
+		return true
+	}
+	return false
+}
+
+// decode returns a result as a repeated request gets it. The first request gets
+// the same, so that the two are equal to the byte.
 func decode[R any](value types.AttributeValue) (R, error) {
 	var v R
 	value = settled(value)
@@ -33,7 +42,7 @@ func decode[R any](value types.AttributeValue) (R, error) {
 		err := table.Item(m.Value).Decode(&v)
 		return v, err
 	}
-	err := attributevalue.Unmarshal(value, &v)
+	err := codec.Decode(value, &v)
 	return v, err
 }
 
