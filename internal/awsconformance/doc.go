@@ -19,9 +19,10 @@
 // After a run that was killed, the sweep deletes the tables with the prefix and
 // the tag, and nothing else.
 //
-// The account needs dynamodb:CreateTable, DescribeTable, DeleteTable,
-// TagResource, ListTagsOfResource, DescribeTimeToLive and UpdateTimeToLive and
-// the actions on items, all of them on table/PREFIX-* alone, and for the sweep
+// The account needs dynamodb:CreateTable, DescribeTable, UpdateTable,
+// DeleteTable, TagResource, ListTagsOfResource, DescribeTimeToLive,
+// UpdateTimeToLive, DescribeContinuousBackups, UpdateContinuousBackups and the
+// actions on items, all of them on table/PREFIX-* alone, and for the sweep
 // dynamodb:ListTables.
 //
 // # What is not known

@@ -181,7 +181,13 @@ func tablesOf(parameters any) (names []string, ours bool) {
 	case *dynamodb.GetItemInput:
 		// The suite looks for a table that is missing.
 		return one(in.TableName), false
+	case *dynamodb.DescribeContinuousBackupsInput:
+		return one(in.TableName), false
 	case *dynamodb.UpdateTimeToLiveInput:
+		return one(in.TableName), true
+	case *dynamodb.UpdateContinuousBackupsInput:
+		return one(in.TableName), true
+	case *dynamodb.UpdateTableInput:
 		return one(in.TableName), true
 	case *dynamodb.DeleteTableInput:
 		return one(in.TableName), true

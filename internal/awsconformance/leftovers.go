@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 )
 
 // Leftovers returns the tables that runs with the prefix have made and not
@@ -96,8 +97,15 @@ func deleteAll(ctx context.Context, client *dynamodb.Client, names []string) err
 }
 
 func deleteTable(ctx context.Context, client *dynamodb.Client, name string) error {
-	for {
+	for unprotected := false; ; {
 		_, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: aws.String(name)})
+		if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "ValidationException" && !unprotected {
+			// A killed run may have left a table with deletion protection.
+			_, err = client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
+				TableName: aws.String(name), DeletionProtectionEnabled: aws.Bool(false),
+			})
+			unprotected = err == nil
+		}
 		if gone(err) {
 			return nil
 		}

@@ -23,7 +23,7 @@ func TestLeftovers(t *testing.T) {
 		g := newGuard(t, "killed")
 		client, _ := guarded(t, g)
 		for _, name := range []string{"one", "two-2"} {
-			schema := table.Schema{Name: g.TablePrefix() + name}
+			schema := table.Schema{Name: g.TablePrefix() + name, DeletionProtection: name == "one"}
 			must(t, schema.Ensure(t.Context(), client))
 			want = append(want, schema.Name)
 		}

@@ -28,7 +28,7 @@ func TestSuiteUnderGuard(t *testing.T) {
 				return tabletest.Client(tb, append([]func(*dynamodb.Options){meter.Install, made.Install, g.Install}, optFns...)...)
 			},
 			TablePrefix:  g.TablePrefix(),
-			Capabilities: conformance.Capabilities{Lag: time.Minute},
+			Capabilities: conformance.Capabilities{Lag: time.Minute, NoContinuousBackups: true},
 		})
 	})
 	for _, r := range made.Requests("CreateTable") {

@@ -196,7 +196,7 @@ func NoGoroutineIsLeft(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	seed(t, tbl, 150)
 	for call, run := range calls(tbl) {
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancelCause(t.Context())
 		faults.Next("", hangUp(cancel))
 		if err := run(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", call, err)

@@ -33,6 +33,11 @@ type Capabilities struct {
 	// WrongTransactionCapacity means that the consumed capacity which the engine
 	// reports for transactions cannot be relied on.
 	WrongTransactionCapacity bool
+	// NoDeletionProtection means that the engine ignores it in a request.
+	NoDeletionProtection bool
+	// NoContinuousBackups means that the engine does not know the requests about
+	// them, and so has no point-in-time recovery.
+	NoContinuousBackups bool
 	// Lag bounds how long global indexes and eventually consistent reads may
 	// take to show a write. The suite reads what it has just written, so each of
 	// its writes then waits until these reads show it, and fails the test after
@@ -56,6 +61,7 @@ func Run(t *testing.T, h Harness) {
 		"BatchGet":    batchGetTests(),
 		"Create":      createTests(),
 		"Write":       writeTests(),
+		"Value":       valueTests(),
 		"Version":     versionTests(),
 		"Outcome":     outcomeTests(),
 		"Update":      updateOutcomeTests(),
@@ -66,14 +72,22 @@ func Run(t *testing.T, h Harness) {
 		"Query":       queryTests(),
 		"Range":       rangeTests(),
 		"Page":        pageTests(),
+		"Foreign":     foreignTests(),
 		"Filter":      filterTests(),
 		"Cursor":      cursorTests(),
 		"Sealed":      sealedTests(),
 		"All":         allTests(),
+		"Sparse":      sparseTests(),
+		"Undecodable": undecodableTests(),
 		"Observe":     observeTests(),
+		"Rows":        rowTests(),
 		"Scan":        scanTests(),
 		"Repo":        repoTests(),
+		"Release":     releaseTests(),
+		"Life":        lifeTests(),
+		"Returning":   returningTests(),
 		"Idempotency": idempotencyTests(),
+		"Names":       nameTests(),
 		"Shard":       shardTests(),
 	}
 	for group, tests := range groups {

@@ -59,14 +59,14 @@ func calls(tbl *table.Table) map[string]func(context.Context) error {
 
 func contextEnded(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	cancelled, cancelCause := context.WithCancelCause(t.Context())
+	cancelCause(errGone)
+	late, cancel := context.WithDeadlineCause(t.Context(), time.Unix(0, 0), errGone)
 	defer cancel()
 	for ctx, want := range map[context.Context]error{cancelled: context.Canceled, late: context.DeadlineExceeded} {
 		for call, run := range calls(tbl) {
 			err := run(ctx)
-			if !errors.Is(err, want) || errors.Is(err, table.ErrOutcomeUnknown) || table.Classify(err) != table.Transient {
+			if !errors.Is(err, want) || !errors.Is(err, errGone) || errors.Is(err, table.ErrOutcomeUnknown) || table.Classify(err) != table.Transient {
 				t.Errorf("%s: %v (%v)", call, err, table.Classify(err))
 			}
 		}
@@ -74,11 +74,14 @@ func contextEnded(t *testing.T, h Harness) {
 	equal(t, "requests", sent(faults), 0)
 }
 
+// errGone is why the contexts of these tests end.
+var errGone = errors.New("the client has gone")
+
 // hangUp is a fault that ends a context when the work was done, before the
-// answer has come.
-func hangUp(cancel context.CancelFunc) tabletest.Fault {
+// response has arrived.
+func hangUp(cancel context.CancelCauseFunc) tabletest.Fault {
 	return tabletest.After(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		cancel()
+		cancel(errGone)
 		return tabletest.Hold(nil)(r, next)
 	})
 }
@@ -86,10 +89,10 @@ func hangUp(cancel context.CancelFunc) tabletest.Fault {
 func contextEndsAfterWork(t *testing.T, h Harness) {
 	for _, call := range []string{"Put", "Create", "Update", "ADD", "Delete", "Transact", "BatchWrite"} {
 		tbl, faults := h.withFaults(t, appCore(), nil)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancelCause(t.Context())
 		faults.Next("", hangUp(cancel))
 		err := calls(tbl)[call](ctx)
-		if !errors.Is(err, table.ErrOutcomeUnknown) || !errors.Is(err, context.Canceled) {
+		if !errors.Is(err, table.ErrOutcomeUnknown) || !errors.Is(err, context.Canceled) || !errors.Is(err, errGone) {
 			t.Errorf("%s: %v", call, err)
 		}
 		if call == "Delete" {
@@ -112,17 +115,17 @@ func contextEndsInWait(t *testing.T, h Harness) {
 		"BatchWrite":  tabletest.Unprocessed(1),
 		"Put":         tabletest.Status(http.StatusBadRequest, "TransactionConflictException", "Injected."),
 	} {
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancelCause(t.Context())
 		// The third refusal is the last one: the context ends with it.
 		last := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			resp, err := fault(r, next)
-			cancel()
+			cancel(errGone)
 			return resp, err
 		}
 		faults.Next("", fault, fault, last)
 		before := sent(faults)
 		err := calls(tbl)[call](ctx)
-		if !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrOutcomeUnknown) {
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, errGone) || errors.Is(err, table.ErrOutcomeUnknown) {
 			t.Errorf("%s: %v", call, err)
 		}
 		equal(t, call+": requests", sent(faults)-before, 3)
@@ -132,16 +135,16 @@ func contextEndsInWait(t *testing.T, h Harness) {
 func contextEndsInRead(t *testing.T, h Harness) {
 	for _, call := range []string{"Get", "BatchGet", "TransactGet", "QueryPage", "All"} {
 		tbl, faults := h.withFaults(t, appCore(), nil)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancelCause(t.Context())
 		faults.Next("", hangUp(cancel))
 		err := calls(tbl)[call](ctx)
-		if !errors.Is(err, context.Canceled) || errors.Is(err, table.ErrOutcomeUnknown) {
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, errGone) || errors.Is(err, table.ErrOutcomeUnknown) {
 			t.Errorf("%s: %v", call, err)
 		}
 		equal(t, call+": requests", sent(faults), 1)
 	}
 	tbl, faults := h.withFaults(t, appCore(), nil)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	faults.Always("BatchGetItem", hangUp(cancel))
 	ks := make([]keys.Key, 3000)
 	for i := range ks {

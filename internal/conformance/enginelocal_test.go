@@ -36,6 +36,8 @@ func TestDynamoDBLocal(t *testing.T) {
 			MaxTransaction:           10,
 			NoEmptyStrings:           true,
 			WrongTransactionCapacity: true,
+			NoDeletionProtection:     true,
+			NoContinuousBackups:      true,
 		},
 	})
 }

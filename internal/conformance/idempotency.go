@@ -153,10 +153,10 @@ func idempotentLost(t *testing.T, h Harness) {
 func idempotentContext(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	p := newPayments(t, tbl)
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancelCause(t.Context())
 	faults.Next("TransactWriteItems", hangUp(cancel))
 	_, err := p.do(ctx, payment, false)
-	wantErr(t, err, table.ErrOutcomeUnknown, context.Canceled)
+	wantErr(t, err, table.ErrOutcomeUnknown, context.Canceled, errGone)
 	p.want(t, payment, true, 1)
 
 	other := payment

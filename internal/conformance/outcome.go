@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
@@ -22,6 +23,7 @@ func outcomeTests() tests {
 		"when no answer comes the outcome is unknown":         neverAnswered,
 		"without the SDK's retries one lost answer is enough": lostWithoutRetries,
 		"a refusal is not unknown":                            refusals,
+		"a refusal says nothing of a send that is delayed":    delayedSend,
 		"a request that never left is not unknown":            unreachable,
 	}
 }
@@ -207,6 +209,64 @@ func refusals(t *testing.T, h Harness) {
 	}
 	faults.Always("", nil)
 	absent(t, tbl, user)
+}
+
+// delayed is a fault that breaks the connection and lets the request arrive when
+// release is closed. arrived is closed after that.
+func delayed(release <-chan struct{}, arrived chan<- struct{}) tabletest.Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		r = r.Clone(context.WithoutCancel(r.Context()))
+		go func() {
+			defer close(arrived)
+			<-release
+			if resp, err := next.RoundTrip(r); err == nil {
+				_ = resp.Body.Close()
+			}
+		}()
+		return tabletest.Drop()(r, next)
+	}
+}
+
+// delayedSend shows that a write which can still arrive is not called refused,
+// since the refusal of a transaction does not use up its token.
+func delayedSend(t *testing.T, h Harness) {
+	once := func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
+	for name, retries := range map[string]func(*dynamodb.Options){"one attempt": once, "three": promptRetries} {
+		var faults tabletest.Faults
+		tbl := h.newTableWith(t, h.Client(t, retries, faults.Install), appCore(), options())
+		for refusal, refuse := range map[string]tabletest.Fault{
+			"condition": nil, // n is 0 as yet
+			"conflict":  tabletest.CancelTransaction("TransactionConflict"),
+			"throttled": tabletest.Throttle(),
+			"denied":    tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected."),
+		} {
+			must(t, tbl.Do(t.Context(), table.Put(user, note{})))
+			release, arrived := make(chan struct{}), make(chan struct{})
+			faults.Next("TransactWriteItems", delayed(release, arrived))
+			faults.Always("TransactWriteItems", refuse)
+			err := tbl.Transact(t.Context(), table.Update(user, addN(1)).If(nIs(7)))
+			wantErr(t, err, table.ErrOutcomeUnknown)
+			wantNot(t, err, table.ErrConditionFailed, table.ErrConflict, table.ErrThrottled)
+			equal(t, name+", "+refusal+": class", table.Classify(err), table.Transient)
+			if _, ok := errors.AsType[*table.TxError](err); ok {
+				t.Errorf("%s, %s: %v promises that nothing was written", name, refusal, err)
+			}
+
+			// Now it is true, and the first send arrives.
+			faults.Always("TransactWriteItems", nil)
+			must(t, tbl.Do(t.Context(), table.Put(user, note{N: 7})))
+			close(release)
+			<-arrived
+			stored(t, tbl, user, note{N: 8})
+		}
+		// What DynamoDB has responded to is not on its way.
+		faults.Next("TransactWriteItems", tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."))
+		err := tbl.Transact(t.Context(), table.Update(user, addN(1)).If(nIs(0)))
+		if name == "three" {
+			wantErr(t, err, table.ErrConditionFailed)
+			wantNot(t, err, table.ErrOutcomeUnknown)
+		}
+	}
 }
 
 func unreachable(t *testing.T, h Harness) {

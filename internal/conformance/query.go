@@ -73,9 +73,6 @@ func text(v types.AttributeValue) string {
 func queryIsolated(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	for i, pk := range []keys.PK{"USER#1", "USER#10", "USER#1#", "USER", "user#1"} {
-		if pk.Validate() != nil {
-			continue
-		}
 		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: pk, SK: "TX#1"}, note{N: i})))
 		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: pk, SK: "TX#10"}, note{N: 10 + i})))
 	}
@@ -99,8 +96,10 @@ func seedIndexed(t *testing.T, tbl *table.Table, n int) {
 		at := keys.Tx.SK(keys.Int(i, 4))
 		ops[i] = table.Put(keys.Key{PK: keys.Tx.PK(fmt.Sprint(n - i)), SK: keys.Metadata},
 			note{Type: "tx", N: i, GSI1PK: "GLOBAL_TX", GSI1SK: string(at)})
+
 		ops[n+i] = table.Put(keys.Key{PK: user.PK, SK: keys.Tx.SK(keys.Int(n-i, 4))},
 			note{Type: "tx", N: i, LSI1SK: string(at)})
+
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
 }

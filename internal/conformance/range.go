@@ -5,7 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 )
 
@@ -15,6 +18,8 @@ func rangeTests() tests {
 		"a half-open range of time":           rangeTimes,
 		"bare timestamps":                     rangeBare,
 		"an empty range":                      rangeEmpty,
+		"an invalid range":                    rangeInvalid,
+		"the first letters of any text":       rangeStarting,
 	}
 }
 
@@ -39,6 +44,8 @@ func rangeForms(t *testing.T, h Harness) {
 		{"exactly", keys.Exactly("TX#1"), 2, 2},
 		{"from", keys.Range{From: "TX#10"}, 5, 8},
 		{"to", keys.Range{To: "TX"}, 0, 1},
+		{"since", keys.Tx.Since(time.Time{}), 2, 6},
+		{"starting", keys.Tx.Starting("1"), 2, 5},
 		{"from and to", keys.Range{From: "TX#1", To: "TX#10"}, 2, 5},
 	} {
 		for _, limit := range []int{0, 1, 2} {
@@ -89,13 +96,50 @@ func rangeBare(t *testing.T, h Harness) {
 	}
 }
 
+// rangeEmpty reads ranges that hold no key: they give nothing, which is no error.
 func rangeEmpty(t *testing.T, h Harness) {
+	schema := appCore()
+	schema.Indexes = append(schema.Indexes,
+		table.Index{Name: "number", PK: "gsi1pk", SK: "score", SKType: types.ScalarAttributeTypeN},
+		table.Index{Name: "binary", PK: "gsi1pk", SK: "bytes", SKType: types.ScalarAttributeTypeB})
+	tbl, faults := h.withFaults(t, schema, nil)
+	seed(t, tbl, 3)
+	window := table.Query{PK: user.PK, Range: keys.Tx.Since(now), Limit: 1}
+	next := tokenOf(t, tbl, window)
+	before := sent(faults)
+	for _, q := range []table.Query{
+		{Range: keys.Tx.Between(now, now)},
+		{Range: keys.Tx.Between(now, now.Add(-time.Hour))},
+		{Range: keys.None.Between(now, now), Reverse: true, Limit: 1},
+		{Range: keys.Tx.Between(now, now), Limit: 1, After: next},
+		{Range: keys.Range{From: "b", To: "a"}},
+		{Range: keys.Range{From: "10", To: "9"}, Index: "number"},
+		{Range: keys.Range{From: "-1", To: "-1.5"}, Index: "number"},
+		{Range: keys.Range{From: "\xff", To: "\x00"}, Index: "binary"},
+	} {
+		q.PK = user.PK
+		page, err := table.QueryPage[note](t.Context(), tbl, q)
+		must(t, err)
+		equal(t, "page", page, table.Page[note]{})
+		all, err := table.Collect(table.All[note](t.Context(), tbl, q))
+		must(t, err)
+		equal(t, "All", len(all), 0)
+	}
+	window.Range, window.After = keys.Tx.Between(now, now), next[1:]
+	_, err := table.QueryPage[note](t.Context(), tbl, window)
+	wantErr(t, err, paginate.ErrInvalidCursor)
+	equal(t, "requests", sent(faults)-before, 0)
+}
+
+func rangeInvalid(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	for _, r := range []keys.Range{
-		keys.Tx.Between(now, now), keys.Tx.Between(now, now.Add(-time.Hour)), keys.Exactly(""),
-		{Prefix: "TX"},
+		keys.Exactly(""),
 		{Prefix: "TX#", From: "TX#1"},
-		{From: "b", To: "a"},
+		{Prefix: "\xff"},
+		{From: "b", To: "\xff"},
+		keys.Tx.Between(now, now.AddDate(9999, 0, 0)),
+		{Prefix: keys.SK(long(keys.MaxSK + 1))},
 	} {
 		_, err := table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK, Range: r})
 		if !errors.Is(err, keys.ErrInvalid) {
@@ -103,4 +147,23 @@ func rangeEmpty(t *testing.T, h Harness) {
 		}
 	}
 	equal(t, "requests", sent(faults), 0)
+}
+
+// rangeStarting finds names by their beginning, up to the greatest characters and
+// the longest keys.
+func rangeStarting(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	longest := long(keys.MaxSK - len("NAME#"))
+	name := keys.Prefix("NAME")
+	for i, text := range []string{"a", "al", "al\x7f", "al\uFFFF", "al\U0010FFFF", "al\U0010FFFFz", "am", longest} {
+		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: user.PK, SK: name.SK(keys.Str(text))}, note{N: i})))
+	}
+	for text, want := range map[string][]int{
+		"": span(0, 7), "a": span(0, 6), "al": span(1, 5), "al\U0010FFFF": span(4, 5), longest: {7}, longest[1:]: {7}, "b": nil,
+	} {
+		for _, limit := range []int{0, 1} {
+			q := table.Query{PK: user.PK, Range: name.Starting(text), Limit: limit}
+			equal(t, "names", joined(pages(t, tbl, q, nil)), want)
+		}
+	}
 }

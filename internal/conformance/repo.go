@@ -46,7 +46,7 @@ var accountEntity = repo.Entity[account]{
 	Type:    "ACCOUNT",
 	Key:     func(a account) keys.Key { return accountKey(a.ID) },
 	Copies:  []repo.Placement[account]{{Name: "by name", Key: func(a account) keys.Key { return nameKey(a.Name) }}},
-	Version: "version",
+	Version: "version", VersionFromOne: true,
 }
 
 func newRepo[T any](t *testing.T, tbl *table.Table, e repo.Entity[T]) *repo.Repo[T] {
@@ -66,7 +66,7 @@ func lifecycle(t *testing.T, r *repo.Repo[account]) []func() error {
 		}
 	}
 	return []func() error{
-		func() error { return r.Create(t.Context(), account{ID: "u-123", Name: "ana"}) },
+		func() error { return r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})) },
 		update(func(a *account) error { a.N++; return nil }),
 		update(func(a *account) error { a.Name = "ana-maria"; return nil }),
 		func() error { return r.Delete(t.Context(), accountKey("u-123")) },
@@ -100,13 +100,13 @@ func wantWhole(t *testing.T, tbl *table.Table, when string) {
 func putsKeepCopies(t *testing.T, h Harness) {
 	tbl, _ := h.withFaults(t, table.Schema{}, nil)
 	r := newRepo(t, tbl, accountEntity)
-	must(t, r.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
-	must(t, r.Put(t.Context(), account{ID: "u-456", Name: "bob"}))
+	must(t, r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
+	must(t, r.Put(t.Context(), new(account{ID: "u-456", Name: "bob"})))
 	bob, err := r.Get(t.Context(), nameKey("bob"))
 	must(t, err)
 	bob.Name = "ana"
 	for what, v := range map[string]account{"new": {ID: "u-789", Name: "ana"}, "other": bob} {
-		if err := r.Put(t.Context(), v); !errors.Is(err, table.ErrExists) {
+		if err := r.Put(t.Context(), new(v)); !errors.Is(err, table.ErrExists) {
 			t.Errorf("Put of the %s account with a name that is taken: %v", what, err)
 		}
 	}
@@ -155,8 +155,8 @@ func placementsSurviveDeath(t *testing.T, h Harness) {
 func placementsMove(t *testing.T, h Harness) {
 	tbl := h.newTable(t, table.Schema{})
 	r := newRepo(t, tbl, accountEntity)
-	must(t, r.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
-	must(t, r.Create(t.Context(), account{ID: "u-456", Name: "bob"}))
+	must(t, r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
+	must(t, r.Create(t.Context(), new(account{ID: "u-456", Name: "bob"})))
 	rename := func(to string) error {
 		_, err := r.Update(t.Context(), nameKey("ana"), func(a *account) error { a.Name = to; return nil })
 		return err
@@ -173,7 +173,7 @@ func placementsMove(t *testing.T, h Harness) {
 func updatesLoseNothing(t *testing.T, h Harness) {
 	const writers = 32
 	r := newRepo(t, h.newTable(t, table.Schema{}), accountEntity)
-	must(t, r.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
+	must(t, r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
 	var group sync.WaitGroup
 	errs := make([]error, writers)
 	for i := range writers {
@@ -197,8 +197,8 @@ func lostUpdate(t *testing.T, h Harness) {
 		for _, e := range []repo.Entity[account]{accountEntity, single} {
 			tbl, faults := h.withFaults(t, table.Schema{}, nil)
 			r := newRepo(t, tbl, e)
-			must(t, r.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
-			faults.Next("PutItem", fault)
+			must(t, r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
+			faults.Next("UpdateItem", fault)
 			faults.Next("TransactWriteItems", fault)
 			_, err := r.Update(t.Context(), accountKey("u-123"), func(a *account) error { a.N++; return nil })
 			if e.Copies == nil {
@@ -220,9 +220,9 @@ func equalUpdates(t *testing.T, h Harness) {
 	single.Copies = nil
 	tbl, faults := h.withFaults(t, table.Schema{}, nil)
 	r, others := newRepo(t, tbl, single), newRepo(t, h.sameTable(t, tbl), single)
-	must(t, r.Create(t.Context(), account{ID: "u-123"}))
+	must(t, r.Create(t.Context(), new(account{ID: "u-123"})))
 	increment := func(a *account) error { a.N++; return nil }
-	faults.Next("PutItem", func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
+	faults.Next("UpdateItem", func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if _, err := others.Update(t.Context(), accountKey("u-123"), increment); err != nil {
 			return nil, err
 		}
@@ -252,14 +252,14 @@ func collections(t *testing.T, h Harness) {
 	tbl := h.newTable(t, table.Schema{})
 	users := newRepo(t, tbl, repo.Entity[account]{Type: "USER", Key: func(a account) keys.Key { return accountKey(a.ID) }})
 	txs, notifs := newRepo(t, tbl, entryEntity("TX", keys.Tx)), newRepo(t, tbl, entryEntity("NOTIF", keys.Notif))
-	must(t, users.Create(t.Context(), account{ID: "u-123"}))
+	must(t, users.Create(t.Context(), new(account{ID: "u-123"})))
 	var want []string
 	for i := range 40 {
-		must(t, txs.Create(t.Context(), entry{ID: fmt.Sprintf("tx-%02d", i), At: now.Add(time.Duration(i) * time.Hour)}))
+		must(t, txs.Create(t.Context(), new(entry{ID: fmt.Sprintf("tx-%02d", i), At: now.Add(time.Duration(i) * time.Hour)})))
 	}
 	for i := range 12 {
 		id := fmt.Sprintf("notif-%02d", i)
-		must(t, notifs.Create(t.Context(), entry{ID: id, At: now.Add(time.Duration(i) * time.Minute)}))
+		must(t, notifs.Create(t.Context(), new(entry{ID: id, At: now.Add(time.Duration(i) * time.Minute)})))
 		want = append(want, id)
 	}
 	want = append(want, "u-123")
@@ -292,7 +292,7 @@ func otherEntities(t *testing.T, h Harness) {
 	tbl := h.newTable(t, table.Schema{})
 	accounts := newRepo(t, tbl, accountEntity)
 	users := newRepo(t, tbl, repo.Entity[account]{Type: "USER", Key: func(a account) keys.Key { return accountKey(a.ID) }})
-	must(t, accounts.Create(t.Context(), account{ID: "u-123", Name: "ana"}))
+	must(t, accounts.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
 	_, err := users.Get(t.Context(), accountKey("u-123"))
 	wantErr(t, err, table.ErrWrongType)
 	_, err = users.Query(t.Context(), table.Query{PK: user.PK})

@@ -3,7 +3,9 @@ package conformance
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -24,6 +26,8 @@ func retryTests() tests {
 		"a read transaction that met a write":          retryTransactGet,
 		"a condition that fails at the second attempt": retryThenCondition,
 		"a read whose answer breaks off":               retryCutOff,
+		"an unreadable response":                       retryUnreadable,
+		"in an outage, no more than MaxAttempts":       retryOutage,
 	}
 }
 
@@ -58,6 +62,90 @@ func retryCutOff(t *testing.T, h Harness) {
 			if n, err := read(); n != 1 || err != nil {
 				t.Errorf("%s, %s: %d, %v", name, operation, n, err)
 			}
+		}
+	}
+}
+
+// html is a fault that responds as a proxy does.
+func html(status int, body string) tabletest.Fault {
+	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Header: http.Header{"Content-Type": {"text/html"}}, Request: r,
+			Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+		}, nil
+	}
+}
+
+// retryUnreadable checks what a response that is not DynamoDB's means to reads
+// and to writes.
+func retryUnreadable(t *testing.T, h Harness) {
+	schema := h.newTable(t, appCore()).Schema()
+	for name, tt := range map[string]struct {
+		fault tabletest.Fault
+		// unknown means that a write may have taken effect.
+		unknown bool
+	}{
+		"500 in HTML":     {html(500, "<html>Internal server error"), true},
+		"502 in HTML":     {html(502, "<html>Bad gateway"), true},
+		"503 in HTML":     {html(503, "<html>Unavailable"), true},
+		"504 in HTML":     {html(504, "<html>Timeout"), true},
+		"502, empty":      {html(502, ""), true},
+		"503 in JSON":     {html(503, `{"message": "Service Unavailable"}`), true},
+		"408":             {html(408, ""), true},
+		"429 in HTML":     {html(429, "<html>Slow down"), false},
+		"429, empty":      {html(429, ""), false},
+		"429 in JSON":     {html(429, `{"message": "Too Many Requests"}`), false},
+		"400, garbled":    {html(400, `{"__type": "com.amazonaws`), false},
+		"403 in HTML":     {html(403, "<html>Who are you"), false},
+		"200, empty":      {html(200, ""), true},
+		"200 in HTML":     {html(200, "<html>Sign in"), true},
+		"200, cut off":    {html(200, `{"Item": {"n": {"N": "1"`), true},
+		"garbled":         {tabletest.Garble(), true},
+		"truncated":       {tabletest.Truncate(), true},
+		"connection lost": {tabletest.Drop(), true},
+	} {
+		// Each has a client of its own, since the SDK limits the retries of one.
+		var faults tabletest.Faults
+		tbl, err := table.New(h.Client(t, promptRetries, faults.Install), schema, &table.Options{SDKDecoding: h.SDKDecoding})
+		must(t, err)
+		for call, run := range calls(tbl) {
+			if call == "Check" || call == "Create" {
+				continue // a Check writes nothing, but cannot know; a Create meets its own work
+			}
+			faults.Always("", tt.fault)
+			err := run(t.Context())
+			if err == nil || table.Classify(err) != table.Transient {
+				t.Errorf("%s, %s: %v is %v", name, call, err, table.Classify(err))
+			}
+			reads := call == "Get" || call == "All" || call == "QueryPage" || call == "BatchGet" || call == "TransactGet"
+			if errors.Is(err, table.ErrOutcomeUnknown) != (tt.unknown && !reads) {
+				t.Errorf("%s, %s: %v", name, call, err)
+			}
+			if strings.HasPrefix(name, "429") {
+				wantErr(t, err, table.ErrThrottled)
+			}
+			unprinted(t, err)
+			// A single one is retried, unless the write would count twice.
+			faults.Always("", nil)
+			faults.Next("", tt.fault)
+			if err := run(t.Context()); err != nil && !errors.Is(err, table.ErrNotFound) && call != "ADD" {
+				t.Errorf("%s, %s: after one: %v", name, call, err)
+			}
+		}
+	}
+}
+
+// retryOutage shows that the attempts of the SDK count.
+func retryOutage(t *testing.T, h Harness) {
+	opts := options()
+	opts.MaxAttempts = 2
+	tbl, faults := h.withFaults(t, appCore(), opts)
+	faults.Always("", tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."))
+	for call, run := range calls(tbl) {
+		before := sent(faults)
+		err := run(t.Context())
+		if n := sent(faults) - before; err == nil || n > 2 {
+			t.Errorf("%s: %d requests, %v", call, n, err)
 		}
 	}
 }

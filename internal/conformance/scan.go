@@ -113,7 +113,6 @@ func scanTokens(t *testing.T, h Harness) {
 		"segments": func(s *table.Scan) { s.Segments = 3 },
 		"index":    func(s *table.Scan) { s.Index = "GSI1" },
 		"scope":    func(s *table.Scan) { s.Scope = "job 8" },
-		"filter":   func(s *table.Scan) { s.Filter = nIs(1) },
 		"token":    func(s *table.Scan) { s.After += "A" },
 	} {
 		s := mine

@@ -26,6 +26,10 @@ func schemaTests() tests {
 		"Verify of a missing table":                verifyMissing,
 		"Verify leaves other indexes alone":        verifyMore,
 		"every key type, projection and index":     schemaKinds,
+		"a table with a stream":                    schemaStream,
+		"a table with provisioned throughput":      schemaProvisioned,
+		"a table that is protected from deletion":  schemaProtected,
+		"a table with point-in-time recovery":      schemaRecovery,
 		"a schema that cannot be right is refused": schemaInvalid,
 	}
 }
@@ -40,13 +44,19 @@ func (h Harness) named(t *testing.T, client *dynamodb.Client, schema table.Schem
 		}
 		return '-'
 	}, t.Name())
+	h.dropped(t, client, schema.Name)
+	return schema
+}
+
+// dropped drops a table at the end of the test.
+func (h Harness) dropped(t *testing.T, client *dynamodb.Client, name string) {
+	t.Helper()
 	t.Cleanup(func() {
-		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &schema.Name})
+		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
 		if _, absent := errors.AsType[*types.ResourceNotFoundException](err); err != nil && !absent {
 			t.Error(err)
 		}
 	})
-	return schema
 }
 
 func ensureAgain(t *testing.T, h Harness) {
@@ -199,6 +209,127 @@ func schemaKinds(t *testing.T, h Harness) {
 	out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(schema.Name)})
 	must(t, err)
 	equal(t, "indexes", len(out.Table.GlobalSecondaryIndexes)+len(out.Table.LocalSecondaryIndexes), 3)
+}
+
+// problems returns what a schema mismatch lists, nothing if there is none.
+func problems(t *testing.T, err error) []string {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	wantErr(t, err, table.ErrSchemaMismatch)
+	e, ok := errors.AsType[*table.SchemaError](err)
+	if !ok {
+		t.Fatalf("error %v", err)
+	}
+	return e.Problems
+}
+
+func schemaStream(t *testing.T, h Harness) {
+	client := h.Client(t)
+	live := h.named(t, client, table.Schema{Stream: types.StreamViewTypeNewAndOldImages})
+	for range 2 {
+		must(t, live.Ensure(t.Context(), client))
+	}
+	must(t, table.Schema{Name: live.Name}.Verify(t.Context(), client)) // A stream that is not managed.
+	other := live
+	other.Stream = types.StreamViewTypeKeysOnly
+	want := []string{"Stream: is NEW_AND_OLD_IMAGES, the schema wants KEYS_ONLY"}
+	equal(t, "problems", problems(t, other.Verify(t.Context(), client)), want)
+	equal(t, "problems", problems(t, other.Ensure(t.Context(), client)), want)
+	must(t, live.Verify(t.Context(), client))
+
+	without := h.named(t, client, table.Schema{})
+	without.Name += "-without"
+	h.dropped(t, client, without.Name)
+	must(t, without.Ensure(t.Context(), client))
+	without.Stream = types.StreamViewTypeKeysOnly
+	equal(t, "problems", problems(t, without.Verify(t.Context(), client)), []string{"Stream: is off, the schema wants KEYS_ONLY"})
+}
+
+func schemaProvisioned(t *testing.T, h Harness) {
+	client := h.Client(t)
+	provisioned := h.named(t, client, table.Schema{
+		BillingMode: types.BillingModeProvisioned, ProvisionedThroughput: table.Throughput{Read: 2, Write: 1},
+		Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", ProvisionedThroughput: table.Throughput{Read: 1, Write: 2}}},
+	})
+	must(t, provisioned.Ensure(t.Context(), client))
+	out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &provisioned.Name})
+	must(t, err)
+	units := func(p *types.ProvisionedThroughputDescription) [2]int64 {
+		return [2]int64{*p.ReadCapacityUnits, *p.WriteCapacityUnits}
+	}
+	equal(t, "units of the table", units(out.Table.ProvisionedThroughput), [2]int64{2, 1})
+	equal(t, "units of the index", units(out.Table.GlobalSecondaryIndexes[0].ProvisionedThroughput), [2]int64{1, 2})
+
+	// Auto scaling changes the units: they are not compared.
+	scaled := provisioned
+	scaled.ProvisionedThroughput = table.Throughput{Read: 100, Write: 100}
+	must(t, scaled.Verify(t.Context(), client))
+	onDemand := table.Schema{
+		Name: provisioned.Name, Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk"}},
+	}
+	must(t, onDemand.Verify(t.Context(), client))
+	onDemand.BillingMode = types.BillingModePayPerRequest
+	equal(t, "problems", problems(t, onDemand.Verify(t.Context(), client)),
+		[]string{"BillingMode: is PROVISIONED, the schema wants PAY_PER_REQUEST"})
+
+	live := onDemand
+	live.Name += "-on-demand"
+	h.dropped(t, client, live.Name)
+	must(t, live.Ensure(t.Context(), client))
+	provisioned.Name = live.Name
+	equal(t, "problems", problems(t, provisioned.Verify(t.Context(), client)),
+		[]string{"BillingMode: is PAY_PER_REQUEST, the schema wants PROVISIONED"})
+}
+
+func schemaProtected(t *testing.T, h Harness) {
+	client := h.Client(t)
+	plain := h.named(t, client, table.Schema{})
+	protected := plain
+	protected.DeletionProtection = true
+	unprotect := &dynamodb.UpdateTableInput{TableName: &plain.Name, DeletionProtectionEnabled: aws.Bool(false)}
+	off := []string{"DeletionProtection: is off, the schema wants it on"}
+	if h.Capabilities.NoDeletionProtection {
+		// What the engine ignores does not count as set.
+		equal(t, "problems", problems(t, protected.Ensure(t.Context(), client)), off)
+		return
+	}
+	t.Cleanup(func() { // Before the table is dropped.
+		if _, err := client.UpdateTable(context.Background(), unprotect); err != nil {
+			t.Error(err)
+		}
+	})
+	must(t, protected.Ensure(t.Context(), client))
+	must(t, plain.Verify(t.Context(), client))
+	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &plain.Name}); err == nil {
+		t.Error("a protected table was deleted")
+	}
+	_, err := client.UpdateTable(t.Context(), unprotect)
+	must(t, err)
+	must(t, plain.Ensure(t.Context(), client)) // Waits until the table is active again.
+	equal(t, "problems", problems(t, protected.Ensure(t.Context(), client)), off)
+}
+
+func schemaRecovery(t *testing.T, h Harness) {
+	client := h.Client(t)
+	schema := h.named(t, client, table.Schema{PointInTimeRecovery: true})
+	for range 2 {
+		err := schema.Ensure(t.Context(), client)
+		if !h.Capabilities.NoContinuousBackups {
+			must(t, err)
+			continue
+		}
+		// What the engine does not have does not count as set.
+		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Ensure" || errors.Is(err, table.ErrSchemaMismatch) {
+			t.Errorf("error %v, want that of the request", err)
+		}
+	}
+	if !h.Capabilities.NoContinuousBackups {
+		must(t, schema.Verify(t.Context(), client))
+	}
+	schema.PointInTimeRecovery = false
+	must(t, schema.Verify(t.Context(), client))
 }
 
 func schemaInvalid(t *testing.T, h Harness) {

@@ -23,6 +23,7 @@ func sealedTests() tests {
 		"tokens expire":                               sealedExpiry,
 		"tokens hold the longest keys that there are": sealedLongest,
 		"the unsealed codec's tokens are no good":     sealedOnly,
+		"the default is a key of the process":         sealedProcess,
 	}
 }
 
@@ -69,7 +70,7 @@ func sealedBytes(t *testing.T, h Harness) {
 }
 
 func sealedHides(t *testing.T, h Harness) {
-	opts := sealedOptions(t)
+	opts := options()
 	opts.MaxRounds = 1
 	tbl, _ := h.withFaults(t, appCore(), opts)
 	for i, id := range []string{"a-visible", "b-hidden-salary-review", "c-hidden-too", "d-visible"} {
@@ -183,16 +184,31 @@ func sealedLongest(t *testing.T, h Harness) {
 	equal(t, "items", walk(t, tbl, q), span(0, 2))
 }
 
+// sealedProcess uses tables without a codec, as one process has them.
+func sealedProcess(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	seed(t, tbl, 5)
+	q := table.Query{PK: user.PK, Limit: 2}
+	q.After = tokenOf(t, h.sameTable(t, tbl), q)
+	page, err := table.QueryPage[note](t.Context(), tbl, q)
+	must(t, err)
+	equal(t, "items", numbers(page.Items), []int{2, 3})
+	ring := h.withCodec(t, tbl, codec(t, nil, paginate.NewKey()))
+	wantReason(t, ring, q, paginate.NoSharedKey)
+	q.After = tokenOf(t, ring, table.Query{PK: user.PK, Limit: 2})
+	wantReason(t, tbl, q, paginate.NoSharedKey)
+}
+
 func sealedOnly(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	seed(t, tbl, 5)
 	q := table.Query{PK: user.PK, Limit: 2}
-	q.After = tokenOf(t, h.withCodec(t, tbl, paginate.Unsealed()), q)
+	q.After = tokenOf(t, h.withCodec(t, tbl, paginate.Insecure()), q)
 	if raw, err := base64.RawURLEncoding.DecodeString(q.After); err != nil || !strings.Contains(string(raw), "TX#") {
 		t.Errorf("an unsealed token can be read: %q, %v", raw, err)
 	}
 	sealed := h.withCodec(t, tbl, codec(t, nil, paginate.NewKey()))
 	wantReason(t, sealed, q, paginate.UnknownVersion)
 	q.After = tokenOf(t, sealed, table.Query{PK: user.PK, Limit: 2})
-	wantReason(t, h.withCodec(t, tbl, paginate.Unsealed()), q, paginate.UnknownVersion)
+	wantReason(t, h.withCodec(t, tbl, paginate.Insecure()), q, paginate.UnknownVersion)
 }

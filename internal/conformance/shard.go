@@ -22,12 +22,13 @@ func shardTests() tests {
 		"is in order however the items lie":       shardPlacements,
 		"loses no ties":                           shardTies,
 		"gives what is there twice once":          shardDedupe,
+		"copies come and go between pages":        shardLateCopies,
 		"writes between pages":                    shardWrites,
 		"grows in the middle of a walk":           shardGrowing,
 		"a throttled shard fails the page":        shardThrottled,
 		"bounds the requests under way":           shardConcurrency,
 		"an ended context ends it promptly":       shardCancelled,
-		"a token of another query sends nothing":  shardTokens,
+		"a cursor of another query sends nothing": shardCursors,
 		"streams and stops":                       shardAll,
 		"a range and what is just outside of it":  shardRange,
 		"an expired item takes nobody else's row": shardExpired,
@@ -35,11 +36,19 @@ func shardTests() tests {
 }
 
 func global(shards int) shard.Index {
-	return shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: shards}
+	return shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: shards}
 }
 
 // shardSK is the sort key of the i-th transaction in the index.
 func shardSK(i int) keys.SK { return keys.None.SK(keys.Time(txTime(i)), keys.Int(i, 4)) }
+
+// shardPK is the partition key of a shard.
+func shardPK(shard int) keys.PK {
+	if shard == 0 {
+		return "GLOBAL_TX"
+	}
+	return keys.Prefix("GLOBAL_TX").PK(fmt.Sprint(shard))
+}
 
 // inIndex stores a transaction that is in the index under a key.
 func inIndex(i int, key keys.Key) table.Op {
@@ -88,7 +97,7 @@ func shardPages(t *testing.T, r *shard.Reader[note], q shard.Query, between func
 func shardLatest(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	key := global(16).Key("tx-abc", "2024-01-15T10:05:00.000Z#tx-abc")
-	equal(t, "partition of tx-abc", key.PK, "GLOBAL_TX#12")
+	equal(t, "partition of tx-abc", key.PK, "GLOBAL_TX#14")
 	spreadTx(t, tbl, global(16), 0, 1000)
 	r := shardReader(t, tbl, global(16), nil)
 	latest, err := r.Latest(t.Context(), 10)
@@ -125,7 +134,7 @@ func shardPlacements(t *testing.T, h Harness) {
 		tbl := h.newTable(t, appCore())
 		var ops []table.Op
 		for i := range n {
-			ops = append(ops, inIndex(i, keys.Key{PK: keys.Prefix("GLOBAL_TX").PK(fmt.Sprint(place(i))), SK: shardSK(i)}))
+			ops = append(ops, inIndex(i, keys.Key{PK: shardPK(place(i)), SK: shardSK(i)}))
 		}
 		must(t, tbl.BatchWrite(t.Context(), ops...))
 		r := shardReader(t, tbl, global(8), nil)
@@ -138,12 +147,12 @@ func shardPlacements(t *testing.T, h Harness) {
 
 func shardTies(t *testing.T, h Harness) {
 	index := global(4)
-	index.Ties = true
+	index.NonUniqueSortKeys = true
 	tbl := h.newTable(t, appCore())
 	var ops []table.Op
 	for i := range 60 {
 		sk := keys.None.SK(keys.Time(txTime(i * i / 300))) // 18 in the first minute, then fewer
-		ops = append(ops, inIndex(i, keys.Key{PK: keys.Prefix("GLOBAL_TX").PK(fmt.Sprint(i % 3)), SK: sk}))
+		ops = append(ops, inIndex(i, keys.Key{PK: shardPK(i % 3), SK: sk}))
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
 	r := shardReader(t, tbl, index, nil)
@@ -156,7 +165,7 @@ func shardTies(t *testing.T, h Harness) {
 func shardDedupe(t *testing.T, h Harness) {
 	for _, ties := range []bool{false, true} {
 		index := global(4)
-		index.Ties = ties
+		index.NonUniqueSortKeys = ties
 		tbl := h.newTable(t, appCore())
 		var ops []table.Op
 		for i := range 40 {
@@ -194,20 +203,81 @@ func shardWrites(t *testing.T, h Harness) {
 	equal(t, "items", got, slices.Concat(span(59, 31), span(29, 10)))
 }
 
+// shardGrowing raises the number of shards in the documented order: readers
+// first, then writers.
 func shardGrowing(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	spreadTx(t, tbl, global(10), 50, 200)
-	before, after := shardReader(t, tbl, global(10), nil), shardReader(t, tbl, global(16), nil)
-	got := shardPages(t, before, shard.Query{Limit: 9}, func(page int) *shard.Reader[note] {
-		if page < 5 {
-			return before
+	for _, shards := range [][2]int{{1, 2}, {1, 4}, {4, 16}, {10, 16}} {
+		for _, oldest := range []bool{false, true} {
+			tbl := h.newTable(t, appCore())
+			old, grown := global(shards[0]), global(shards[1])
+			spreadTx(t, tbl, old, 50, 150)
+			before, after := shardReader(t, tbl, old, nil), shardReader(t, tbl, grown, nil)
+			got := shardPages(t, before, shard.Query{Limit: 9, OldestFirst: oldest}, func(page int) *shard.Reader[note] {
+				switch {
+				case page < 3:
+					return before
+				case page == 5:
+					// New items at both ends, and updates that move items or keep them in place.
+					spreadTx(t, tbl, grown, 0, 60)
+					spreadTx(t, tbl, grown, 140, 200)
+					stored := old.Key("tx-100", shardSK(100))
+					must(t, tbl.Do(t.Context(), inIndex(100, grown.KeyAt(stored.PK, "tx-100", stored.SK))))
+				}
+				return after
+			})
+			want := span(149, 0)
+			if oldest {
+				want = span(50, 199)
+			}
+			equal(t, fmt.Sprint(shards), got, want)
+			all, err := table.Collect(after.All(t.Context(), shard.Query{OldestFirst: true}))
+			must(t, err)
+			equal(t, fmt.Sprint(shards, ", all of them afterwards"), numbers(all), span(0, 199))
 		}
-		if page == 5 {
-			spreadTx(t, tbl, global(16), 0, 70) // 20 of them move to another shard
+	}
+}
+
+// shardLateCopies has copies of values come and go between two pages, on each
+// side of the position, where all items have one sort key. Engines order them as
+// they like; every value comes exactly once.
+func shardLateCopies(t *testing.T, h Harness) {
+	index := global(3)
+	index.NonUniqueSortKeys = true
+	const n = 12
+	sk := keys.None.SK(keys.Time(now))
+	// The letter of a copy says where its table key is among those of all copies.
+	key := func(i int, letter string) keys.Key { return keys.Key{PK: keys.PK(letter), SK: shardSK(i)} }
+	put := func(i int, letter string) table.Op {
+		return table.Put(key(i, letter), note{N: i, GSI1PK: string(shardPK(i % 3)), GSI1SK: string(sk)})
+	}
+	for name, change := range map[string]func(i int) []table.Op{
+		"a copy before":              func(i int) []table.Op { return []table.Op{put(i, "A")} },
+		"a copy behind":              func(i int) []table.Op { return []table.Op{put(i, "Z")} },
+		"copies on both sides":       func(i int) []table.Op { return []table.Op{put(i, "A"), put(i, "Z")} },
+		"another copy, not this one": func(i int) []table.Op { return []table.Op{put(i, "A"), table.Delete(key(i, "M"))} },
+		"the copy moves behind":      func(i int) []table.Op { return []table.Op{put(i, "Z"), table.Delete(key(i, "M"))} },
+	} {
+		for _, q := range []shard.Query{{Limit: 1}, {Limit: 5}, {Limit: 5, OldestFirst: true}, {Limit: 8, OldestFirst: true}} {
+			tbl := h.newTable(t, appCore())
+			var before, between []table.Op
+			for i := range n {
+				before = append(before, put(i, "M"))
+				between = append(between, change(i)...)
+			}
+			must(t, tbl.BatchWrite(t.Context(), before...))
+			r := shardReader(t, tbl, index, &shard.Options[note]{Dedupe: func(v note) string { return fmt.Sprintf("%02d", v.N) }})
+			want := span(n-1, 0)
+			if q.OldestFirst {
+				want = span(0, n-1)
+			}
+			equal(t, fmt.Sprintf("%s, %+v", name, q), shardPages(t, r, q, func(page int) *shard.Reader[note] {
+				if page == 1 {
+					must(t, tbl.BatchWrite(t.Context(), between...))
+				}
+				return r
+			}), want)
 		}
-		return after
-	})
-	equal(t, "items", got, span(199, 0))
+	}
 }
 
 func shardThrottled(t *testing.T, h Harness) {
@@ -218,7 +288,7 @@ func shardThrottled(t *testing.T, h Harness) {
 	faults.Always("Query", tabletest.When(fifth, tabletest.Throttle()))
 	page, err := r.Page(t.Context(), shard.Query{Limit: 10})
 	wantErr(t, err, table.ErrThrottled)
-	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != "5" || page.Items != nil || page.Next != "" {
+	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != 5 || page.Items != nil || page.Next != "" {
 		t.Errorf("%v, %v", page, err)
 	}
 	faults.Always("Query", nil)
@@ -260,7 +330,7 @@ func shardCancelled(t *testing.T, h Harness) {
 	}
 }
 
-func shardTokens(t *testing.T, h Harness) {
+func shardCursors(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	spreadTx(t, tbl, global(1), 0, 9)
 	r := shardReader(t, tbl, global(1), nil)
@@ -273,7 +343,7 @@ func shardTokens(t *testing.T, h Harness) {
 	for what, q := range map[string]shard.Query{
 		"scope":            {Limit: 2, Scope: "bob", After: page.Next},
 		"direction":        {Limit: 2, Scope: "alice", After: page.Next, OldestFirst: true},
-		"range":            {Limit: 2, Scope: "alice", After: page.Next, Range: keys.None.Since(now)},
+		"prefix":           {Limit: 2, Scope: "alice", After: page.Next, Range: keys.Tx.All()},
 		"of a plain query": {Limit: 2, Scope: "alice", After: plain.Next},
 		"changed":          {Limit: 2, Scope: "alice", After: page.Next + "A"},
 	} {

@@ -17,7 +17,42 @@ func versionTests() tests {
 		"goes together with conditions":             versionAndIf,
 		"a stale write is a conflict, named":        versionInTransaction,
 		"a lost answer is not taken for a conflict": versionLost,
+		"a lost delete is proved by a missing item": versionLostDelete,
+		"is all that a Check needs":                 versionAlone,
 	}
+}
+
+func versionLostDelete(t *testing.T, h Harness) {
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3"), "n": num("1")})))
+		faults.Next("DeleteItem", fault)
+		if err := tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 3)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		absent(t, tbl, user)
+
+		// Another writer's item is no proof, nor is absence where more was asked.
+		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("4"), "n": num("1")})))
+		faults.Next("DeleteItem", tabletest.Drop())
+		err := tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 3))
+		wantErr(t, err, table.ErrOutcomeUnknown)
+		wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
+		faults.Next("DeleteItem", fault)
+		err = tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 4).If(nIs(1)))
+		wantErr(t, err, table.ErrOutcomeUnknown)
+		wantErr(t, tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 4)), table.ErrStale)
+	}
+}
+
+func versionAlone(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	check := table.Check(user, expression.ConditionBuilder{})
+	must(t, tbl.Do(t.Context(), check.IfVersion("version", 0)))
+	wantErr(t, tbl.Do(t.Context(), check.IfVersion("version", 1)), table.ErrStale)
+	wantErr(t, tbl.Transact(t.Context(), table.Put(other, nil), check.IfVersion("version", 1)), table.ErrStale)
+	wantErr(t, tbl.Do(t.Context(), check), table.ErrInvalidOp)
+	absent(t, tbl, other)
 }
 
 func setVersion(v int) expression.UpdateBuilder {
@@ -57,7 +92,7 @@ func versionDecides(t *testing.T, h Harness) {
 				if tt.stored != nil {
 					must(t, tbl.Do(t.Context(), table.Put(key, tt.stored)))
 				}
-				err := run(op.AtVersion("version", tt.want))
+				err := run(op.IfVersion("version", tt.want))
 				if tt.ok != (err == nil) || err != nil && !errors.Is(err, table.ErrStale) {
 					t.Errorf("%s, %s, %s: %v", tt.name, verb, how, err)
 				}
@@ -70,16 +105,16 @@ func versionDecides(t *testing.T, h Harness) {
 func versionAndIf(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3"), "n": num("1")})))
-	wantErr(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).AtVersion("version", 2).If(nIs(1))), table.ErrStale)
-	err := tbl.Do(t.Context(), table.Update(user, setVersion(4)).If(nIs(2)).AtVersion("version", 3))
+	wantErr(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).IfVersion("version", 2).If(nIs(1))), table.ErrStale)
+	err := tbl.Do(t.Context(), table.Update(user, setVersion(4)).If(nIs(2)).IfVersion("version", 3))
 	wantErr(t, err, table.ErrConditionFailed)
 	wantNot(t, err, table.ErrConflict)
 	// What is alternative in the condition does not undo the version.
 	either := nIs(1).Or(nIs(2))
-	wantErr(t, tbl.Do(t.Context(), table.Delete(user).If(either).AtVersion("version", 0)), table.ErrStale)
-	must(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).If(either).AtVersion("version", 3)))
-	wantErr(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).AtVersion("version", 3)), table.ErrStale)
-	must(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).AtVersion("version", 4)))
+	wantErr(t, tbl.Do(t.Context(), table.Delete(user).If(either).IfVersion("version", 0)), table.ErrStale)
+	must(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).If(either).IfVersion("version", 3)))
+	wantErr(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).IfVersion("version", 3)), table.ErrStale)
+	must(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).IfVersion("version", 4)))
 }
 
 func versionInTransaction(t *testing.T, h Harness) {
@@ -87,7 +122,7 @@ func versionInTransaction(t *testing.T, h Harness) {
 	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
 	before := sent(faults)
 	err := tbl.Transact(t.Context(),
-		table.Put(other, note{}), table.Update(user, setVersion(3)).AtVersion("version", 2).Named("user"))
+		table.Put(other, note{}), table.Update(user, setVersion(3)).IfVersion("version", 2).Named("user"))
 	wantErr(t, err, table.ErrStale)
 	wantErr(t, err, table.ErrConflict)
 	tx, ok := errors.AsType[*table.TxError](err)
@@ -103,16 +138,16 @@ func versionLost(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
 	faults.Next("UpdateItem", tabletest.LoseResponse())
-	err := tbl.Do(t.Context(), table.Update(user, setVersion(4)).AtVersion("version", 3))
+	err := tbl.Do(t.Context(), table.Update(user, setVersion(4)).IfVersion("version", 3))
 	wantErr(t, err, table.ErrOutcomeUnknown)
 	// It promises that nothing was written.
 	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
 	// Another writer may have written the very same.
 	faults.Next("PutItem", tabletest.LoseResponse())
-	err = tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("5")}).AtVersion("version", 4))
+	err = tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("5")}).IfVersion("version", 4))
 	wantErr(t, err, table.ErrOutcomeUnknown)
 	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
 	// As a transaction it is known to be one's own.
 	faults.Next("TransactWriteItems", tabletest.LoseResponse())
-	must(t, tbl.Transact(t.Context(), table.Put(user, table.Item{"version": num("6")}).AtVersion("version", 5)))
+	must(t, tbl.Transact(t.Context(), table.Put(user, table.Item{"version": num("6")}).IfVersion("version", 5)))
 }

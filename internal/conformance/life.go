@@ -1,0 +1,372 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func lifeTests() tests {
+	return tests{
+		"a writer of a former life is stale":               formerLife,
+		"no life leaves anything behind":                   manyLives,
+		"a lost response is settled by the revision":       lostRevisions,
+		"what no entity accounts for is not deleted":       orphans,
+		"a write does not replace an item of another type": otherTypes,
+		"a variable is created, put and updated":           oneVariable,
+	}
+}
+
+// formerLife deletes and re-creates an entity between the read and the write of
+// another writer.
+func formerLife(t *testing.T, h Harness) {
+	counted := accountEntity
+	counted.VersionFromOne = false
+	formerLifeOf(t, h, counted, func(a *account) { a.N++ })
+	formerLifeOf(t, h, person1Entity, func(p *person1) { p.Name += "+" })
+}
+
+func formerLifeOf[T any](t *testing.T, h Harness, e repo.Entity[T], change func(*T)) {
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, e)
+	for name, write := range map[string]func(read T) error{
+		"Put": func(v T) error { change(&v); return r.Put(t.Context(), &v) },
+		"PutOps": func(v T) error {
+			change(&v)
+			return tbl.Transact(t.Context(), r.PutOps(&v)...)
+		},
+		"UpdateOps": func(v T) error {
+			old := v
+			change(&v)
+			return tbl.Transact(t.Context(), r.UpdateOps(old, &v)...)
+		},
+		"DeleteOps": func(v T) error { return tbl.Transact(t.Context(), r.DeleteOps(v)...) },
+	} {
+		var read T
+		must(t, table.Item{"id": str("u-1"), "name": str("ana"), "email": str("ana@x")}.Decode(&read))
+		must(t, r.Create(t.Context(), &read))
+		must(t, r.Delete(t.Context(), e.Key(read)))
+		var again T
+		must(t, table.Item{"id": str("u-1"), "name": str("eva"), "email": str("eva@x")}.Decode(&again))
+		must(t, r.Create(t.Context(), &again))
+		if err := write(read); !errors.Is(err, table.ErrStale) {
+			t.Errorf("%s of a former life of %T: %v", name, read, err)
+		}
+		must(t, r.Delete(t.Context(), e.Key(read)))
+		page, err := table.ScanPage[table.Item](t.Context(), tbl, table.Scan{})
+		must(t, err)
+		if len(page.Items) != 0 {
+			t.Fatalf("%s: left over: %v", name, page.Items)
+		}
+	}
+}
+
+// manyLives has several writers create, change and delete the same few people,
+// who take each other's e-mails. In the end every e-mail is somebody's.
+func manyLives(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, person1Entity)
+	var group sync.WaitGroup
+	for w := range 8 {
+		group.Go(func() {
+			for i := range 25 {
+				id, email := fmt.Sprintf("u-%d", (w+i)%3), fmt.Sprintf("%d@x", (w*7+i)%4)
+				key := accountKey(id)
+				var err error
+				switch (w + i*3) % 4 {
+				case 0:
+					err = r.Delete(t.Context(), key)
+				case 1:
+					_, err = r.Update(t.Context(), key, func(p *person1) error { p.Email = email; return nil })
+				case 2:
+					p, readErr := r.Get(t.Context(), key)
+					if readErr != nil {
+						continue
+					}
+					p.Email = email
+					err = r.Put(t.Context(), &p)
+				default:
+					err = r.Create(t.Context(), &person1{ID: id, Email: email})
+				}
+				for _, expected := range []error{table.ErrExists, table.ErrNotFound, table.ErrConflict} {
+					if errors.Is(err, expected) {
+						err = nil
+					}
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	people, emails := map[string]string{}, map[string]string{}
+	for i := range 3 {
+		if p, err := r.Consistent().Get(t.Context(), accountKey(fmt.Sprintf("u-%d", i))); err == nil {
+			people[p.Email] = p.ID
+		}
+	}
+	for i := range 4 {
+		if p, err := r.Consistent().Get(t.Context(), mailKey(fmt.Sprintf("%d@x", i))); err == nil {
+			emails[p.Email] = p.ID
+		}
+	}
+	equal(t, "owners of e-mails", emails, people)
+}
+
+func lostRevisions(t *testing.T, h Harness) {
+	single := person1Entity
+	single.Copies = nil
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		r, others := newRepo(t, tbl, single), newRepo(t, h.sameTable(t, tbl), single)
+		p := person1{ID: "u-1", Email: "ana@x", Name: "Ana"}
+		must(t, r.Create(t.Context(), &p))
+		rename := func(r *repo.Repo[person1], name string) error {
+			_, err := r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { p.Name = name; return nil })
+			return err
+		}
+		faults.Next("UpdateItem", fault)
+		if err := rename(r, "Eva"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		// Another writer has changed it since.
+		faults.Next("UpdateItem", func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
+			response, err := fault(q, next)
+			if otherErr := rename(others, "Ida"); otherErr != nil {
+				t.Error(otherErr)
+			}
+			return response, err
+		})
+		if err := rename(r, "Eve"); !errors.Is(err, table.ErrOutcomeUnknown) {
+			t.Errorf("%s, and another writer: %v", name, err)
+		}
+		// One that was not applied, and an equal write of another writer.
+		faults.Next("UpdateItem", func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if err := rename(others, "Zoe"); err != nil {
+				t.Error(err)
+			}
+			return tabletest.Drop()(q, next)
+		})
+		if err := rename(r, "Zoe"); !errors.Is(err, table.ErrOutcomeUnknown) {
+			t.Errorf("%s, not applied: %v", name, err)
+		}
+		faults.Next("DeleteItem", fault)
+		if err := r.Delete(t.Context(), accountKey("u-1")); err != nil {
+			t.Errorf("%s, Delete: %v", name, err)
+		}
+	}
+}
+
+func orphans(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, person1Entity)
+	p := person1{ID: "u-1", Email: "ana@x"}
+	must(t, r.Create(t.Context(), &p))
+	left := table.Item{"id": str("u-1"), "email": str("old@x"), "entityType": str(personType), "revision": str("r")}
+	lost := table.Item{"id": str("u-9"), "email": str("lost@x"), "entityType": str(personType), "revision": str("r")}
+	must(t, tbl.Do(t.Context(), table.Put(mailKey("old@x"), left)))
+	must(t, tbl.Do(t.Context(), table.Put(mailKey("lost@x"), lost)))
+	must(t, tbl.Do(t.Context(), table.Put(other, note{Type: "OTHER"})))
+	for key, want := range map[keys.Key]error{
+		mailKey("old@x"): repo.ErrOrphan, mailKey("lost@x"): repo.ErrOrphan, other: table.ErrWrongType,
+	} {
+		wantErr(t, r.Delete(t.Context(), key), want)
+		_, err := r.Update(t.Context(), key, func(*person1) error { return nil })
+		wantErr(t, err, want)
+		if raw(t, tbl, key) == nil {
+			t.Errorf("%v is gone", key)
+		}
+	}
+	must(t, r.Delete(t.Context(), mailKey("nobody@x")))
+}
+
+func otherTypes(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	plain := newRepo(t, tbl, entryEntity("TX", keys.Tx))
+	e := entry{ID: "tx-1", At: now}
+	key := keys.Key{PK: user.PK, SK: keys.Tx.SK(keys.Time(now), keys.Str("tx-1"))}
+	single := person1Entity
+	single.Copies, single.Key = nil, func(person1) keys.Key { return key }
+	revised := newRepo(t, tbl, single)
+	must(t, tbl.Do(t.Context(), table.Put(key, note{Type: "OTHER", N: 7})))
+	for name, err := range map[string]error{
+		"Put":                    plain.Put(t.Context(), &e),
+		"Delete":                 plain.Delete(t.Context(), key),
+		"Put with a revision":    revised.Put(t.Context(), &person1{ID: "u-1"}),
+		"Delete with a revision": revised.Delete(t.Context(), key),
+	} {
+		if !errors.Is(err, table.ErrWrongType) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	stored(t, tbl, key, note{Type: "OTHER", N: 7})
+	patched(t, tbl, key, table.Item{"expiresAt": num("5")})
+	must(t, plain.Put(t.Context(), &e))
+	must(t, plain.Put(t.Context(), &e))
+	must(t, plain.Delete(t.Context(), key))
+	must(t, plain.Delete(t.Context(), key))
+}
+
+func oneVariable(t *testing.T, h Harness) {
+	r := newRepo(t, h.newTable(t, appCore()), person1Entity)
+	p := person1{ID: "u-1", Email: "ana@x"}
+	must(t, r.Create(t.Context(), &p))
+	p.Name = "Ana"
+	must(t, r.Put(t.Context(), &p))
+	p.Name = "Eva"
+	must(t, r.Put(t.Context(), &p))
+	updated, err := r.Update(t.Context(), accountKey("u-1"), func(stored *person1) error {
+		equal(t, "stored", *stored, p)
+		stored.Name = "Ida"
+		return nil
+	})
+	must(t, err)
+	got, err := r.Consistent().Get(t.Context(), mailKey("ana@x"))
+	must(t, err)
+	equal(t, "updated", updated, got)
+	wantErr(t, r.Create(t.Context(), &p), table.ErrExists)
+}
+
+func returningTests() tests {
+	return tests{
+		"a counter gives each caller a value of its own": returningCounts,
+		"a lost response of a counter is unknown":        returningLost,
+		"a delete returns what it removed, once":         deleteReturning,
+		"conditions hold":                                returningConditions,
+		"an upsert creates, counts and checks names":     upserts,
+	}
+}
+
+func returningCounts(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	const callers = 64
+	before := sent(faults)
+	values := make([]int, callers)
+	var group sync.WaitGroup
+	for i := range values {
+		group.Go(func() {
+			v, err := table.UpdateReturning[note](t.Context(), tbl, table.Update(user, addN(1)))
+			if err != nil {
+				t.Error(err)
+			}
+			values[i] = v.N
+		})
+	}
+	group.Wait()
+	seen := map[int]bool{}
+	for _, v := range values {
+		seen[v] = v >= 1 && v <= callers
+	}
+	equal(t, "different values", len(seen), callers)
+	equal(t, "requests", sent(faults)-before, callers)
+}
+
+func returningLost(t *testing.T, h Harness) {
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		faults.Next("UpdateItem", fault)
+		_, err := table.UpdateReturning[note](t.Context(), tbl, table.Update(user, addN(1)))
+		wantErr(t, err, table.ErrOutcomeUnknown)
+		stored(t, tbl, user, note{N: 1})
+		// What leads to the same item is repeated.
+		faults.Next("UpdateItem", fault)
+		v, err := table.UpdateReturning[note](t.Context(), tbl, table.Update(user, setN(7)))
+		if err != nil || v.N != 7 {
+			t.Errorf("%s: %v, %v", name, v, err)
+		}
+		faults.Next("DeleteItem", fault)
+		_, err = table.DeleteReturning[note](t.Context(), tbl, table.Delete(user))
+		wantErr(t, err, table.ErrOutcomeUnknown)
+	}
+}
+
+func deleteReturning(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
+	v, err := table.DeleteReturning[note](t.Context(), tbl, table.Delete(user))
+	must(t, err)
+	equal(t, "deleted", v, note{N: 1})
+	_, err = table.DeleteReturning[note](t.Context(), tbl, table.Delete(user))
+	wantErr(t, err, table.ErrNotFound)
+	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1, ExpiresAt: 5})))
+	_, err = table.DeleteReturning[note](t.Context(), tbl, table.Delete(user))
+	wantErr(t, err, table.ErrNotFound)
+	_, err = table.DeleteReturning[note](t.Context(), tbl, table.Put(user, note{}))
+	wantErr(t, err, table.ErrInvalidOp)
+}
+
+func returningConditions(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	op := table.Update(user, addN(1)).IfExists()
+	_, err := table.UpdateReturning[note](t.Context(), tbl, op)
+	wantErr(t, err, table.ErrNotFound)
+	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "a", N: 1, ExpiresAt: 5})))
+	_, err = table.UpdateReturning[note](t.Context(), tbl, op)
+	wantErr(t, err, table.ErrNotFound)
+	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "a", N: 1})))
+	v, err := table.UpdateReturning[note](t.Context(), tbl, op.IfType("a"))
+	must(t, err)
+	equal(t, "value", v.N, 2)
+	for how, run := range map[string]func(table.Op) error{
+		"alone":            func(op table.Op) error { return tbl.Do(t.Context(), op) },
+		"in a transaction": func(op table.Op) error { return tbl.Transact(t.Context(), op) },
+	} {
+		for name, test := range map[string]struct {
+			op   table.Op
+			want error
+		}{
+			"type":                  {table.Put(user, note{}).IfType("b"), table.ErrWrongType},
+			"type and existence":    {table.Put(user, note{}).IfType("b").IfExists(), table.ErrWrongType},
+			"existence":             {table.Put(other, note{}).IfExists(), table.ErrNotFound},
+			"existence and type":    {table.Delete(other).IfType("a").IfExists(), table.ErrNotFound},
+			"a revision":            {table.Delete(user).IfRevision("rev", "r"), table.ErrStale},
+			"a version":             {table.Delete(user).IfVersion("v", 3), table.ErrStale},
+			"a condition":           {table.Delete(user).IfType("a").If(nIs(7)), table.ErrConditionFailed},
+			"a revision of nothing": {table.Delete(other).IfRevision("rev", "r"), table.ErrStale},
+		} {
+			if err := run(test.op); !errors.Is(err, test.want) {
+				t.Errorf("%s, %s: %v, want %v", name, how, err, test.want)
+			}
+		}
+		must(t, run(table.Delete(other).IfType("a").IfRevision("rev", "")))
+		must(t, run(table.Put(user, note{Type: "a", N: 2}).IfType("a").IfRevision("rev", "").IfExists()))
+	}
+}
+
+func upserts(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, repo.Entity[account]{
+		Type: "COUNTER", Key: func(a account) keys.Key { return accountKey(a.ID) }, Version: "version", VersionFromOne: true,
+	})
+	add := func(name string) expression.UpdateBuilder {
+		return expression.Add(expression.Name(name), expression.Value(1))
+	}
+	for i := range 3 {
+		got, err := r.Upsert(t.Context(), account{ID: "c", Name: "clicks"}, add("n"))
+		must(t, err)
+		equal(t, "counter", got, account{ID: "c", Name: "clicks", N: i + 1, Version: int64(i + 2)})
+	}
+	patched(t, tbl, accountKey("c"), table.Item{"expiresAt": num("5")})
+	got, err := r.Upsert(t.Context(), account{ID: "c", Name: "again"}, add("n"))
+	must(t, err)
+	equal(t, "counter after it has expired", got, account{ID: "c", Name: "again", N: 1, Version: 2})
+	for _, name := range []string{"m", "version", "pk", "entityType"} {
+		_, err := r.Upsert(t.Context(), account{ID: "c"}, add(name))
+		wantErr(t, err, table.ErrInvalidOp)
+	}
+	must(t, tbl.Do(t.Context(), table.Put(accountKey("d"), note{Type: "OTHER"})))
+	_, err = r.Upsert(t.Context(), account{ID: "d"}, add("n"))
+	wantErr(t, err, table.ErrWrongType)
+	_, err = newRepo(t, tbl, person1Entity).Upsert(t.Context(), person1{ID: "u-1", Email: "e"}, add("n"))
+	wantErr(t, err, repo.ErrInvalidEntity)
+}
