@@ -23,9 +23,17 @@ import (
 // The sharded index of these benchmarks, and one that has everything in one
 // partition to compare with.
 var (
-	sharded = shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: 16}
-	whole   = shard.Index{Index: "GSI1", Name: "WHOLE_TX", Shards: 1}
+	sharded = shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 16}
+	whole   = shard.Index{Index: "GSI1", Prefix: "WHOLE_TX", Shards: 1}
 )
+
+// partition returns the partition key of a shard.
+func partition(shard int) keys.PK {
+	if shard == 0 {
+		return sharded.Prefix.PK()
+	}
+	return sharded.Prefix.PK(fmt.Sprint(shard))
+}
 
 // payment is an item of 1 KB in either index.
 type payment struct {
@@ -47,7 +55,7 @@ func paymentTable(b *testing.B, client *dynamodb.Client) *table.Table {
 		sk := keys.None.SK(keys.Time(started.Add(time.Duration(i)*time.Second)), keys.Str(id))
 		for _, index := range []shard.Index{sharded, whole} {
 			key := index.Key(id, sk)
-			ops = append(ops, table.Put(keys.Key{PK: keys.Tx.PK(id), SK: keys.SK(index.Name)},
+			ops = append(ops, table.Put(keys.Key{PK: keys.Tx.PK(id), SK: keys.SK(index.Prefix)},
 				payment{ID: id, GSI1PK: key.PK, GSI1SK: key.SK, Note: strings.Repeat("x", 850)}))
 		}
 	}
@@ -80,7 +88,7 @@ func BenchmarkShardLatest10(b *testing.B) {
 			b.Run("read=query", func(b *testing.B) {
 				measure(b, func() error {
 					page, err := table.QueryPage[payment](ctx, tbl, table.Query{
-						Index: "GSI1", PK: whole.Name.PK(), Reverse: true, Limit: 10,
+						Index: "GSI1", PK: whole.Prefix.PK(), Reverse: true, Limit: 10,
 					})
 					return full(len(page.Items), 10, err)
 				})
@@ -132,7 +140,7 @@ func parallelQueries(ctx context.Context, client *dynamodb.Client, tableName str
 				IndexName:              aws.String("GSI1"),
 				KeyConditionExpression: aws.String("GSI1PK = :pk"),
 				ExpressionAttributeValues: map[string]types.AttributeValue{
-					":pk": &types.AttributeValueMemberS{Value: string(sharded.Name.PK(fmt.Sprint(i)))},
+					":pk": &types.AttributeValueMemberS{Value: string(partition(i))},
 				},
 				ScanIndexForward:       aws.Bool(false),
 				Limit:                  aws.Int32(4),
@@ -204,7 +212,7 @@ func eachShard(ctx context.Context, tbl *table.Table, limit int) (total table.St
 	for i := range sharded.Shards {
 		wg.Go(func() {
 			page, pageErr := table.QueryPage[payment](ctx, tbl, table.Query{
-				Index: "GSI1", PK: sharded.Name.PK(fmt.Sprint(i)), Reverse: true, Limit: limit,
+				Index: "GSI1", PK: partition(i), Reverse: true, Limit: limit,
 			})
 			mu.Lock()
 			defer mu.Unlock()

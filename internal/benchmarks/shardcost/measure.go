@@ -52,7 +52,7 @@ func measure(ctx context.Context) ([]cost, error) {
 	var costs []cost
 	for _, shards := range shardCounts {
 		fmt.Fprintf(os.Stderr, "measuring %d shards\n", shards)
-		index := shard.Index{Index: "GSI1", Name: keys.Prefix(fmt.Sprint("S", shards)), Shards: shards}
+		index := shard.Index{Index: "GSI1", Prefix: keys.Prefix(fmt.Sprint("S", shards)), Shards: shards}
 		if err := fill(ctx, tbl, index); err != nil {
 			return nil, err
 		}
@@ -117,9 +117,9 @@ func readerCost(ctx context.Context, tbl *table.Table, index shard.Index, limit 
 // eachCost returns the read units of asking each shard for a whole page.
 func eachCost(ctx context.Context, tbl *table.Table, index shard.Index, limit int) (units float64, err error) {
 	for i := range index.Shards {
-		pk := index.Name.PK()
-		if index.Shards > 1 {
-			pk = index.Name.PK(fmt.Sprint(i))
+		pk := index.Prefix.PK()
+		if i > 0 {
+			pk = index.Prefix.PK(fmt.Sprint(i))
 		}
 		page, err := table.QueryPage[table.Item](ctx, tbl, table.Query{Index: index.Index, PK: pk, Reverse: true, Limit: limit})
 		if err != nil {

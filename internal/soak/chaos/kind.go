@@ -38,11 +38,11 @@ const (
 // passing are the faults that a client mends by asking again.
 var passing = []Kind{
 	Reset, LostAnswer, ErrorBefore, ErrorAfter, Throttled, ReasonThrottled,
-	Conflict, InProgress, LeftOver, Slow,
+	Conflict, InProgress, LeftOver, Slow, Truncated, Garbled,
 }
 
 // surfacing are the other faults of scripts: the caller may see them.
-var surfacing = []Kind{Truncated, Garbled, EndBefore, EndDuring, EndAfter}
+var surfacing = []Kind{EndBefore, EndDuring, EndAfter}
 
 // Kinds returns every fault that a script can inject.
 func Kinds() []Kind { return slices.Concat(passing, surfacing) }
@@ -92,5 +92,13 @@ func Unsettling(met []Kind) bool {
 			return false
 		}
 		return true
+	})
+}
+
+// Silencing reports whether a fault was met after which no response came that can
+// be read: the request may still be in flight when a later attempt is refused.
+func Silencing(met []Kind) bool {
+	return slices.ContainsFunc(met, func(k Kind) bool {
+		return k == Reset || k == LostAnswer || k == Truncated || k == Garbled
 	})
 }

@@ -163,7 +163,7 @@ func TestPassing(t *testing.T) {
 		"conflicts":          {[]chaos.Kind{chaos.Conflict, chaos.Conflict, chaos.Conflict}, true, false},
 		"too many conflicts": {slices.Repeat([]chaos.Kind{chaos.Conflict}, 8), false, false},
 		"an ended context":   {[]chaos.Kind{chaos.EndBefore}, false, true},
-		"a bad answer":       {[]chaos.Kind{chaos.Garbled}, false, true},
+		"a bad response":     {[]chaos.Kind{chaos.Garbled}, true, true},
 	} {
 		if got := chaos.Passing(tt.met); got != tt.passing {
 			t.Errorf("%s: passing %t", name, got)

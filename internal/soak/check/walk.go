@@ -19,6 +19,31 @@ func Walk[T comparable](pages [][]T, want []T) error {
 	return Set(have, want)
 }
 
+// Once checks that every value of must is there, once, that nothing is there twice
+// and nothing that is not one of may.
+func Once[T comparable](have, must, may []T) error {
+	count := make(map[T]int)
+	for _, v := range have {
+		count[v]++
+	}
+	lost, extra := 0, 0
+	for _, v := range must {
+		if count[v] == 0 {
+			lost++
+		}
+	}
+	for v, n := range count {
+		if slices.Contains(may, v) {
+			n--
+		}
+		extra += n
+	}
+	if lost+extra > 0 {
+		return fmt.Errorf("%d lost, %d too many, of %d to %d", lost, extra, len(must), len(may))
+	}
+	return nil
+}
+
 // Set checks that the same items are there, each as often, in whatever order.
 func Set[T comparable](have, want []T) error {
 	count := make(map[T]int)

@@ -52,3 +52,22 @@ func TestSet(t *testing.T) {
 		found(t, name, check.Set(tt.have, want), tt.wrong)
 	}
 }
+
+func TestOnce(t *testing.T) {
+	t.Parallel()
+	must, may := []int{1, 2}, []int{1, 2, 3}
+	for name, tt := range map[string]struct {
+		have  []int
+		wrong bool
+	}{
+		"the least":                {[]int{2, 1}, false},
+		"the most":                 {[]int{1, 2, 3}, false},
+		"one lost":                 {[]int{1, 3}, true},
+		"one twice":                {[]int{1, 2, 1}, true},
+		"one of the others twice":  {[]int{1, 2, 3, 3}, true},
+		"an item of somebody else": {[]int{1, 2, 4}, true},
+		"nothing":                  {nil, true},
+	} {
+		found(t, name, check.Once(tt.have, must, may), tt.wrong)
+	}
+}

@@ -39,7 +39,7 @@ func handleKey(handle string) keys.Key {
 }
 
 var accountEntity = repo.Entity[account]{
-	Type: "ACCOUNT", Key: func(a account) keys.Key { return accountKey(a.ID) }, Version: "version",
+	Type: "ACCOUNT", Key: func(a account) keys.Key { return accountKey(a.ID) }, Version: "version", VersionFromOne: true,
 }
 
 // reservation is the item that reserves a handle.
@@ -93,9 +93,9 @@ func (a *actor) onMember(ctx context.Context, i int) {
 		fallthrough
 	case 3:
 		a.recorded(ctx, h, "Transact of repo CreateOps", check.Call{Verb: check.Create, Value: a.by}, line, func(ctx context.Context) (check.Entity, error) {
-			ops := a.members.CreateOps(m)
+			ops := a.members.CreateOps(new(m))
 			if !a.scene.deleted(i) {
-				ops = append(ops, a.changes.CreateOps(change{ID: m.ID, Of: 1, By: a.by})...)
+				ops = append(ops, a.changes.CreateOps(new(change{ID: m.ID, Of: 1, By: a.by}))...)
 			}
 			return check.Entity{}, taken(a.table.Transact(ctx, ops...), "MEMBER")
 		})
@@ -106,7 +106,7 @@ func (a *actor) onMember(ctx context.Context, i int) {
 				if a.scene.deleted(i) {
 					return nil, nil
 				}
-				return a.changes.CreateOps(change{ID: v.ID, Of: v.Version + 1, By: a.by}), nil
+				return a.changes.CreateOps(new(change{ID: v.ID, Of: v.Version + 1, By: a.by})), nil
 			})
 			return check.Entity{Version: got.Version}, taken(err, "MEMBER")
 		})
@@ -138,13 +138,13 @@ func (a *actor) onAccount(ctx context.Context, i int) {
 		})
 	case 2:
 		a.recorded(ctx, h, "repo Create", check.Call{Verb: check.Create, Value: a.by}, line, func(ctx context.Context) (check.Entity, error) {
-			return check.Entity{}, a.accounts.Create(ctx, v)
+			return check.Entity{}, a.accounts.Create(ctx, new(v))
 		})
 	case 3:
 		// Over no version but the first, or the put would let go of a handle
 		// without its reservation.
 		a.recorded(ctx, h, "repo Put", check.Call{Verb: check.Put, Value: a.by, Version: v.Version}, line, func(ctx context.Context) (check.Entity, error) {
-			return check.Entity{}, a.accounts.Put(ctx, v)
+			return check.Entity{}, a.accounts.Put(ctx, new(v))
 		})
 	case 4:
 		a.recorded(ctx, h, "repo Update", check.Call{Verb: check.Update, Value: a.by}, line, func(ctx context.Context) (check.Entity, error) {

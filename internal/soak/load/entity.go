@@ -49,7 +49,7 @@ var memberEntity = repo.Entity[member]{
 		}}},
 		{Name: "by email", Key: func(m member) keys.Key { return emailKey(m.Email) }},
 	},
-	Version: "version",
+	Version: "version", VersionFromOne: true,
 }
 
 // change is an entity of one item that is kept for each version of a member.
@@ -171,10 +171,10 @@ func (w *worker) createMember(e entities) step {
 	stored.Version = 1
 	s := step{
 		name: "repo Create", after: placed(stored),
-		run: func(ctx context.Context) error { return e.members.Create(ctx, m) },
+		run: func(ctx context.Context) error { return e.members.Create(ctx, new(m)) },
 	}
 	if w.r.IntN(3) == 0 {
-		s.name, s.run = "repo TransactPut", func(ctx context.Context) error { return e.members.TransactPut(ctx, m) }
+		s.name, s.run = "repo TransactPut", func(ctx context.Context) error { return e.members.TransactPut(ctx, new(m)) }
 	}
 	if _, there := w.member(m.ID); there || !w.free(m) {
 		return w.untouched(s, table.ErrExists)
@@ -193,7 +193,7 @@ func (w *worker) putMember(e entities) step {
 	stored.Version++
 	s := step{
 		name: "repo Put", after: placed(stored),
-		run: func(ctx context.Context) error { return e.members.Put(ctx, m) },
+		run: func(ctx context.Context) error { return e.members.Put(ctx, new(m)) },
 	}
 	if there {
 		s.after = replaced(old, stored)
@@ -237,7 +237,7 @@ func (w *worker) updateMember(e entities) step {
 		s.after[changeEntity.Key(c)] = recorded(c)[changeEntity.Key(c)]
 		s.run = func(ctx context.Context) error {
 			_, err := e.members.UpdateWith(ctx, key, func(v *member) ([]table.Op, error) {
-				return e.changes.PutOps(c), apply(v)
+				return e.changes.PutOps(new(c)), apply(v)
 			})
 			return err
 		}

@@ -19,15 +19,15 @@ import (
 // doc is an item as the model's workers write it. No field is zero where it is
 // set, so that an attribute is there exactly when the field is not zero.
 type doc struct {
-	PK      keys.PK `dynamodbav:"pk"`
-	SK      keys.SK `dynamodbav:"sk"`
+	PK      keys.PK `dynamodbav:"p.k"`
+	SK      keys.SK `dynamodbav:"s.k[0]"`
 	Type    string  `dynamodbav:"entityType,omitempty"`
 	By      string  `dynamodbav:"by,omitempty"` // the operation that has written it
 	N       int64   `dynamodbav:"n,omitempty"`
 	Version int64   `dynamodbav:"version,omitempty"`
 	Color   string  `dynamodbav:"color,omitempty"`
 	Pad     string  `dynamodbav:"pad,omitempty"`
-	Expires int64   `dynamodbav:"expiresAt,omitempty"`
+	Expires int64   `dynamodbav:"expires.at,omitempty"`
 	ListPK  keys.PK `dynamodbav:"GSI1PK,omitempty"`
 	ListSK  keys.SK `dynamodbav:"GSI1SK,omitempty"`
 	ShardPK keys.PK `dynamodbav:"GSI2PK,omitempty"`

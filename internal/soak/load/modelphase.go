@@ -76,7 +76,10 @@ func (w *worker) work(ctx context.Context, from int, b budget) error {
 	if err != nil {
 		return err
 	}
-	reader, err := shard.New[doc](session.table, w.shards(), nil)
+	// Readers have as many shards as the writers, or are to have more soon.
+	readers := w.shards()
+	readers.shards += from / perSession % 5
+	reader, err := shard.New[doc](session.table, readers.index(), nil)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/shard"
 )
 
 // The prefixes of the soak's keys.
@@ -19,7 +18,7 @@ const (
 )
 
 const (
-	partitions = 3
+	partitions = 4
 	// perPartition is how many keys a worker has in each partition.
 	perPartition = 24
 )
@@ -27,8 +26,12 @@ const (
 // names are identifiers of clients, some of which mean no good.
 var names = []string{"a", "b-2", "ITEM#x", "50%", "ünï", "a#b", "Z", "~"}
 
-// partition returns a partition key of the worker's own.
+// partition returns a partition key of the worker's own. The last one is such as
+// other programs write, with empty segments.
 func (w *worker) partition(p int) keys.PK {
+	if p == partitions-1 {
+		return ownPrefix.PK(strconv.Itoa(w.id)) + "##user#"
+	}
 	return ownPrefix.PK(strconv.Itoa(w.id), names[p])
 }
 
@@ -36,7 +39,9 @@ func (w *worker) partition(p int) keys.PK {
 func (w *worker) key(p, i int) keys.Key {
 	var sk keys.SK
 	name := names[i%len(names)]
-	switch i % 3 {
+	switch i % 4 {
+	case 3: // of another program
+		sk = keys.SK([]string{"#METADATA#", "A##", "$note_"}[i/4%3] + name + strings.Repeat("#", i%2) + strconv.Itoa(i))
 	case 0:
 		sk = itemPrefix.SK(keys.Time(epoch.Add(time.Duration(i/2)*time.Second)), keys.Str(name))
 	case 1:
@@ -45,6 +50,13 @@ func (w *worker) key(p, i int) keys.Key {
 		sk = notePrefix.SK(keys.Str(name), keys.Int(i, 3))
 	}
 	return keys.Key{PK: w.partition(p), SK: sk}
+}
+
+// foreign reports whether a key has the form of another program's.
+func foreign(key keys.Key) bool {
+	sk := string(key.SK)
+	return strings.HasSuffix(string(key.PK), "##user#") ||
+		strings.HasPrefix(sk, "#") || strings.HasPrefix(sk, "A##") || strings.HasPrefix(sk, "$")
 }
 
 // anyKey draws one of the worker's own keys.
@@ -95,13 +107,10 @@ var colors = []string{"red", "green", "blue"}
 // listPK is the worker's own partition of the list index.
 func (w *worker) listPK() keys.PK { return listPrefix.PK(strconv.Itoa(w.id)) }
 
-// shards is the worker's own sharded index. Those of odd workers have bare
-// timestamps, so that sort keys are shared.
-func (w *worker) shards() shard.Index {
-	return shard.Index{
-		Index: shardIndex, Name: keys.Prefix(fmt.Sprintf("S%d", w.id)), Shards: 5,
-		Ties: w.id%2 == 1,
-	}
+// shards is the worker's own sharded index, of 1 to 5 shards. Those of odd
+// workers have bare timestamps, so that sort keys are shared.
+func (w *worker) shards() spread {
+	return spread{prefix: fmt.Sprintf("S%d", w.id), shards: 1 + w.id%5, ties: w.id%2 == 1}
 }
 
 // doc draws a value for a key.
@@ -114,6 +123,9 @@ func (w *worker) doc(key keys.Key) doc {
 	at := epoch.Add(time.Duration(w.r.IntN(9)) * time.Minute)
 	sk := keys.None.SK(keys.Time(at))
 	unique := keys.None.SK(keys.Time(at), keys.Str(id))
+	if foreign(key) {
+		unique = sk + "##" + keys.SK(id)
+	}
 	if w.r.IntN(3) == 0 {
 		d.Expires = w.clock.seconds() + int64(leap/time.Second)*(w.r.Int64N(12)-3)
 	}
@@ -121,11 +133,10 @@ func (w *worker) doc(key keys.Key) doc {
 		d.ListPK, d.ListSK = w.listPK(), unique
 	}
 	if w.r.IntN(3) > 0 {
-		if !w.shards().Ties {
+		if !w.shards().ties {
 			sk = unique
 		}
-		in := w.shards().Key(id, sk)
-		d.ShardPK, d.ShardSK = in.PK, in.SK
+		w.shards().put(&d, id, sk)
 	}
 	if w.r.IntN(20) == 0 {
 		d.Pad = strings.Repeat("x", 1+w.r.IntN(40_000))

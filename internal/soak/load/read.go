@@ -124,13 +124,21 @@ type query struct {
 	hidden bool
 }
 
-// ranges are one of each kind.
+// foreign reports whether it returns items with keys of other programs.
+func (q query) foreign() bool {
+	return slices.ContainsFunc(q.want, func(d doc) bool { return foreign(d.key()) })
+}
+
+// anyRange draws a range of one of the kinds.
 func (w *worker) anyRange() keys.Range {
 	at := func() time.Time { return epoch.Add(time.Duration(w.r.IntN(14)) * time.Second) }
 	name := names[w.r.IntN(len(names))]
 	a, b := w.key(0, w.r.IntN(perPartition)).SK, w.key(0, w.r.IntN(perPartition)).SK
 	from := at()
-	switch w.r.IntN(12) {
+	switch w.r.IntN(13) {
+	case 12: // a prefix that ends anywhere
+		text := []rune(string(a))
+		return keys.Range{Prefix: keys.SK(text[:1+w.r.IntN(min(9, len(text)))])}
 	case 0:
 		return itemPrefix.Since(from)
 	case 1:
@@ -242,6 +250,9 @@ func (w *worker) all() step {
 		if q.hidden {
 			check(report.Expired, err)
 		}
+		if q.foreign() {
+			check(report.Foreign, err)
+		}
 	}
 	return s
 }
@@ -256,7 +267,7 @@ func (w *worker) scan(ctx context.Context, segments int) error {
 	for segment := range segments {
 		scan := table.Scan{
 			Segment: segment, Segments: segments, Limit: 1 + w.r.IntN(200), Scope: w.by,
-			Filter: expression.Name("pk").BeginsWith(own),
+			Filter: expression.NameNoDotSplit(schema.PK).BeginsWith(own),
 		}
 		for {
 			page, err := turn(ctx, w, "ScanPage", func(ctx context.Context) (table.Page[doc], error) {

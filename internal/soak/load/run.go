@@ -30,9 +30,10 @@ func Run(ctx context.Context, c Config, r *report.Report) error {
 		share float64
 		run   func(*world, context.Context, budget) error
 	}{
-		{.4, (*world).modelPhase},
-		{.25, (*world).sharedPhase},
-		{.15, (*world).processPhase},
+		{.35, (*world).modelPhase},
+		{.2, (*world).collectionPhase},
+		{.2, (*world).sharedPhase},
+		{.1, (*world).processPhase},
 	} {
 		err := leakless(c, r, func() (*world, error) {
 			w, err := newTable(ctx, c, engine, r)
@@ -49,7 +50,7 @@ func Run(ctx context.Context, c Config, r *report.Report) error {
 		r.Note("Not tried: %s. The engine is named by %s and is not ours to kill.", report.Engine, tabletest.EndpointVariable)
 		return nil
 	}
-	return leakless(c, r, func() (*world, error) { return enginePhase(ctx, c, r, c.budget(.2)) })
+	return leakless(c, r, func() (*world, error) { return enginePhase(ctx, c, r, c.budget(.15)) })
 }
 
 // Named reports whether the engine is one that the environment names.

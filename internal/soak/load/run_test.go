@@ -45,17 +45,19 @@ func TestLies(t *testing.T) {
 		lie  lie
 		want report.Promise
 	}{
-		"a write is acknowledged and lost":       {lie{"PutItem", lost}, report.Stored},
-		"a transaction is acknowledged and lost": {lie{"TransactWriteItems", lost}, report.Linearizable},
-		"a deletion is acknowledged and lost":    {lie{"DeleteItem", lost}, report.Stored},
-		"a write is refused and carried out":     {lie{"TransactWriteItems", refused}, report.Refused},
-		"a transaction is carried out twice":     {lie{"TransactWriteItems", twice}, report.Counters},
-		"a request is carried out twice":         {lie{"TransactWriteItems", twice}, report.Once},
-		"a query loses an item":                  {lie{"Query", items(func(l []any) []any { return l[1:] })}, report.Walk},
-		"a query repeats an item":                {lie{"Query", items(func(l []any) []any { return append(l, l[0]) })}, report.Truth},
-		"a query is out of order":                {lie{"Query", items(func(l []any) []any { return append(l[1:], l[0]) })}, report.Walk},
-		"a scan loses an item":                   {lie{"Scan", items(func(l []any) []any { return l[1:] })}, report.Walk},
-		"an old item is read":                    {lie{"GetItem", stale()}, report.Linearizable},
+		"a write is acknowledged and lost":           {lie{"PutItem", lost}, report.Stored},
+		"a transaction is acknowledged and lost":     {lie{"TransactWriteItems", lost}, report.Linearizable},
+		"a deletion is acknowledged and lost":        {lie{"DeleteItem", lost}, report.Stored},
+		"a write is refused and carried out":         {lie{"TransactWriteItems", refused}, report.Refused},
+		"a transaction is carried out twice":         {lie{"TransactWriteItems", twice}, report.Counters},
+		"a request is carried out twice":             {lie{"TransactWriteItems", twice}, report.Once},
+		"a query loses an item":                      {lie{"Query", items(func(l []any) []any { return l[1:] })}, report.Walk},
+		"a query repeats an item":                    {lie{"Query", items(func(l []any) []any { return append(l, l[0]) })}, report.Truth},
+		"a query is out of order":                    {lie{"Query", items(func(l []any) []any { return append(l[1:], l[0]) })}, report.Walk},
+		"a query ends after a request without items": {lie{"Query", early}, report.Sparse},
+		"a query of an index loses an item":          {lie{"Query", items(func(l []any) []any { return l[1:] })}, report.Growth},
+		"a scan loses an item":                       {lie{"Scan", items(func(l []any) []any { return l[1:] })}, report.Walk},
+		"an old item is read":                        {lie{"GetItem", stale()}, report.Linearizable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -64,12 +66,13 @@ func TestLies(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer engine.Close()
+			collections := tt.want == report.Sparse || tt.want == report.Growth
 			// Whether an operation comes that shows the lie is drawn by lot.
 			for ops := 100; ops < 10_000; ops *= 2 {
 				c := load.Config{Seed: rand.Uint64(), Workers: 3, Ops: ops}
 				var r report.Report
 				// A worker can stop at what cannot be.
-				stopped := load.RunAround(t.Context(), c, &r, engine, tt.lie.around)
+				stopped := load.RunAround(t.Context(), c, &r, engine, tt.lie.around, collections)
 				t.Logf("seed %d, %d operations, stopped: %v", c.Seed, ops, stopped)
 				if r.Broken(tt.want) > 0 {
 					return
@@ -178,8 +181,8 @@ func strip(x map[string]any) {
 	}
 }
 
-// items changes the items of an answer, if there are some.
-func items(change func([]any) []any) func(*http.Request, http.RoundTripper) (*http.Response, error) {
+// change changes an answer.
+func change(f func(out map[string]any)) func(*http.Request, http.RoundTripper) (*http.Response, error) {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
 		if err != nil {
@@ -194,14 +197,30 @@ func items(change func([]any) []any) func(*http.Request, http.RoundTripper) (*ht
 		if err := json.Unmarshal(body, &out); err != nil {
 			return nil, fmt.Errorf("%s: %w", body, err)
 		}
-		if list, _ := out["Items"].([]any); len(list) > 0 {
-			out["Items"] = change(list)
-			if body, err = json.Marshal(out); err != nil {
-				return nil, err
-			}
+		f(out)
+		if body, err = json.Marshal(out); err != nil {
+			return nil, err
 		}
 		return respond(r, resp.StatusCode, body), nil
 	}
+}
+
+// items changes the items of an answer, if there are some.
+func items(f func([]any) []any) func(*http.Request, http.RoundTripper) (*http.Response, error) {
+	return change(func(out map[string]any) {
+		if list, _ := out["Items"].([]any); len(list) > 0 {
+			out["Items"] = f(list)
+		}
+	})
+}
+
+// early says that there is nothing more after a request without items.
+func early(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	return change(func(out map[string]any) {
+		if list, _ := out["Items"].([]any); len(list) == 0 {
+			delete(out, "LastEvaluatedKey")
+		}
+	})(r, next)
 }
 
 // stale answers a read of a lock with what an earlier one has found.

@@ -3,6 +3,7 @@ package load
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,39 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
+// spread describes a sharded index of the table.
+type spread struct {
+	prefix string
+	shards int
+	ties   bool // sort keys need not be unique
+	listed bool // the shards have names of their own instead of numbers
+}
+
+// index is the only place that knows the fields of [shard.Index].
+func (s spread) index() shard.Index {
+	x := shard.Index{Index: shardIndex, Prefix: keys.Prefix(s.prefix), NonUniqueSortKeys: s.ties}
+	if !s.listed {
+		x.Shards = s.shards
+		return x
+	}
+	for i := range s.shards {
+		x.Suffixes = append(x.Suffixes, fmt.Sprintf("_%d", i+1))
+	}
+	return x
+}
+
+// put files an item in the index.
+func (s spread) put(d *doc, id string, sk keys.SK) {
+	key := s.index().Key(id, sk)
+	d.ShardPK, d.ShardSK = key.PK, key.SK
+}
+
+// holds reports whether an item is in the index.
+func (s spread) holds(d doc) bool {
+	pk := string(d.ShardPK)
+	return pk == s.prefix || strings.HasPrefix(pk, s.prefix+"#")
+}
+
 // byShard is the order of a sharded index: by sort key, and items with the same
 // one by their table keys.
 func byShard(a, b doc) int {
@@ -22,10 +56,7 @@ func byShard(a, b doc) int {
 
 // sharded returns what is in the worker's sharded index, newest first.
 func (w *worker) sharded(in keys.Range) []doc {
-	name := string(w.shards().Name) + "#"
-	want := w.model.docs(w.clock, func(d doc) bool {
-		return strings.HasPrefix(string(d.ShardPK), name) && in.Contains(d.ShardSK)
-	}, byShard)
+	want := w.model.docs(w.clock, func(d doc) bool { return w.shards().holds(d) && in.Contains(d.ShardSK) }, byShard)
 	slices.Reverse(want)
 	return want
 }

@@ -30,6 +30,8 @@ type step struct {
 	wary bool
 	// hidden means that an expired item is in its way.
 	hidden bool
+	// promise is what a read without an error is about; empty for none of its own.
+	promise report.Promise
 	// verify looks at what a read has returned.
 	verify func(check func(report.Promise, error))
 	// settled is told whether it was carried out.
@@ -102,26 +104,57 @@ func (w *worker) faults() []chaos.Kind {
 	return line
 }
 
-// do carries out a step and judges it.
+// do carries out a step and judges it. One that failed, and surely did nothing, it
+// repeats without faults.
 func (w *worker) do(ctx context.Context, s step) error {
-	met, err := w.try(ctx, s.name, w.faults(), s.run)
+	failure, err := w.carry(ctx, s, w.faults())
+	if failure == nil || err != nil || errors.Is(failure, table.ErrOutcomeUnknown) || w.r.IntN(2) == 0 {
+		return err
+	}
+	if _, partial := errors.AsType[*table.BatchError](failure); partial {
+		return nil
+	}
+	again, err := w.carry(ctx, s, nil)
+	if err == nil {
+		w.check(report.Class, sameClass(s, failure, again))
+	}
+	return err
+}
+
+// sameClass checks that the class of a failure said what its repetition did.
+func sameClass(s step, failure, again error) error {
+	switch class := table.Classify(failure); {
+	case class == table.Permanent && again == nil:
+		return fmt.Errorf("%s: %w is permanent, and was repeated with success", s.name, failure)
+	case class == table.Transient && again != nil && len(s.want) == 0:
+		return fmt.Errorf("%s: %w is transient, and was repeated with %w", s.name, failure, again)
+	case class != table.Transient && !matches(failure, s.want):
+		return fmt.Errorf("%s: %w is %v, after a fault that passes", s.name, failure, class)
+	}
+	return nil
+}
+
+// carry carries out a step under faults and judges it. It returns the step's error,
+// and the error that ends the worker.
+func (w *worker) carry(ctx context.Context, s step, line []chaos.Kind) (failure, end error) {
+	met, err := w.try(ctx, s.name, line, s.run)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return err, ctx.Err()
 	}
 	if down := w.down.Load(); down && err != nil {
 		if s.after != nil {
 			w.pending = &pending{s, err}
 		}
-		return errDown
+		return err, errDown
 	}
 	w.judgeAnswer(s, met, err)
 	if s.after != nil {
-		return w.judgeState(ctx, s, err)
+		return err, w.judgeState(ctx, s, err)
 	}
 	if err == nil && s.verify != nil {
 		s.verify(w.check)
 	}
-	return nil
+	return err, nil
 }
 
 // judgeAnswer looks at whether the operation gave the answer that the model
@@ -133,7 +166,8 @@ func (w *worker) judgeAnswer(s step, met []chaos.Kind, err error) {
 	if !expected {
 		complaint = fmt.Errorf("%s: %w, want %v, after %q", s.name, orNone(err), s.want, met)
 	}
-	lost := s.wary && unknown && chaos.Unsettling(met)
+	// A refusal after an attempt without a response settles nothing.
+	lost := unknown && (s.wary && chaos.Unsettling(met) || len(s.want) > 0 && chaos.Silencing(met))
 	judged := true
 	switch {
 	case len(met) == 0:
@@ -145,6 +179,9 @@ func (w *worker) judgeAnswer(s step, met []chaos.Kind, err error) {
 	}
 	if s.hidden && judged {
 		w.check(report.Expired, complaint)
+	}
+	if s.promise != "" && judged {
+		w.check(s.promise, complaint)
 	}
 	if s.after == nil {
 		return
@@ -186,6 +223,9 @@ func (w *worker) judgeState(ctx context.Context, s step, err error) error {
 	switch batch, partial := errors.AsType[*table.BatchError](err); {
 	case err == nil:
 		w.check(report.Stored, wrap(s.name, notAsGiven))
+		if slices.ContainsFunc(ks, foreign) {
+			w.check(report.Foreign, wrap(s.name, notAsGiven))
+		}
 	case partial && s.each:
 		w.check(report.Settled, wrap(s.name, settledEach(got, before, s.after, batch.Remaining)))
 	case errors.Is(err, table.ErrOutcomeUnknown):

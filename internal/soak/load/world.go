@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -57,7 +58,8 @@ const (
 )
 
 var schema = table.Schema{
-	TTL: "expiresAt",
+	// Each name looks like a path to a part of an attribute.
+	PK: "p.k", SK: "s.k[0]", TTL: "expires.at",
 	Indexes: []table.Index{
 		{Name: listIndex, PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: shardIndex, PK: "GSI2PK", SK: "GSI2SK"},
@@ -207,6 +209,9 @@ func (s *session) try(ctx context.Context, name string, line []chaos.Kind, run f
 		mended = chaos.Own(met)
 	}
 	s.report.Requests(sent.Requests, sent.Again, mended)
+	if err != nil && len(met) > 0 {
+		s.report.Check(report.Bounded, fmt.Sprintf("seed %d", s.Seed), bounded(name, met))
+	}
 	if told := s.attempts.Load(); s.watched && err == nil {
 		var complaint error
 		if told != int64(sent.Requests) {
@@ -217,10 +222,34 @@ func (s *session) try(ctx context.Context, name string, line []chaos.Kind, run f
 	return met, err
 }
 
+// bounded checks that a call has not met more failures than the default of
+// [table.Options].MaxAttempts. Part of a batch is no failure, and each shard is
+// asked in a call of its own.
+func bounded(name string, met []chaos.Kind) error {
+	const maxAttempts, maxShards = 10, 16
+	most := maxAttempts
+	switch {
+	case strings.HasPrefix(name, "shard "):
+		most *= maxShards
+	case name == "idempotency Do", name == "idempotency Once":
+		most++ // it looks for the record once more
+	}
+	n := 0
+	for _, k := range met {
+		if k != chaos.LeftOver && k != chaos.Slow {
+			n++
+		}
+	}
+	if n > most {
+		return fmt.Errorf("%s: %d failures, after %q", name, n, met)
+	}
+	return nil
+}
+
 // itemKey returns the attributes of a key.
 func itemKey(pk, sk string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: pk},
-		"sk": &types.AttributeValueMemberS{Value: sk},
+		schema.PK: &types.AttributeValueMemberS{Value: pk},
+		schema.SK: &types.AttributeValueMemberS{Value: sk},
 	}
 }

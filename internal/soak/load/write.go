@@ -72,7 +72,7 @@ func (w *worker) conditional(key keys.Key, op table.Op, item table.Item) written
 func (w *worker) versioned(key keys.Key) written {
 	d, version := w.doc(key), w.r.Int64N(3)
 	d.Version = version + 1
-	x := written{op: table.Put(key, d).AtVersion("version", version), key: key, item: encode(d), wary: true}
+	x := written{op: table.Put(key, d).IfVersion("version", version), key: key, item: encode(d), wary: true}
 	stored, live := w.model.live(w.clock, key)
 	if !live {
 		stored.Version = 0

@@ -26,6 +26,14 @@ const (
 	Linearizable Promise = "the history of an entity is linearizable"
 	Process      Promise = "a killed process leaves nothing by halves"
 	Engine       Promise = "a killed engine has kept what it acknowledged"
+	Sparse       Promise = "a walk returns every matching item, however far apart"
+	Slow         Promise = "a slow reader gets every item, whatever its clock says"
+	Growth       Promise = "an index that grows loses no item"
+	Copies       Promise = "a value comes once, whichever of its copies come and go"
+	Ties         Promise = "equal sort keys are read in full or reported"
+	Foreign      Promise = "keys of other programs work like the library's own"
+	Class        Promise = "a class says what a repetition can do"
+	Bounded      Promise = "a call gives up after a bounded number of failures"
 	Leaks        Promise = "no goroutine or connection is left"
 )
 
@@ -33,6 +41,7 @@ const (
 func All() []Promise {
 	return []Promise{
 		Stored, Refused, Settled, Predicted, Mended, Explained, Observed, Truth, Walk, Token, Expired,
-		Placements, Gapless, Counters, Unique, Once, Answer, Linearizable, Process, Engine, Leaks,
+		Placements, Gapless, Counters, Unique, Once, Answer, Linearizable, Process, Engine,
+		Sparse, Slow, Growth, Copies, Ties, Foreign, Class, Bounded, Leaks,
 	}
 }

@@ -33,8 +33,8 @@ type ops struct{ done, refused, unknown, failed int }
 // tally is how often a promise was tried and how often it did not hold.
 type tally struct{ tried, broken int }
 
-// maxFailures bounds what is printed of a run that goes wrong all the time.
-const maxFailures = 20
+// maxFailures bounds what is printed of a promise that is broken all the time.
+const maxFailures = 4
 
 // Op counts an operation by what came of it.
 func (r *Report) Op(name string, err error) {
@@ -105,7 +105,7 @@ func (r *Report) Check(p Promise, where string, err error) {
 		return
 	}
 	t.broken++
-	if len(r.failures) < maxFailures {
+	if t.broken <= maxFailures {
 		r.failures = append(r.failures, fmt.Sprintf("%s: %s: %v", where, p, err))
 	}
 }
