@@ -5,36 +5,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/singletable/singletable/paginate"
 )
 
-const cursorHelp = `Usage: singletable cursor [flags] TOKEN
+const cursorHelp = `Usage: singletable cursor [flags] CURSOR
 
-Cursor looks into a page token: its kind and the id of its key, and with the key
-when it was issued, when it expires and the position that it holds. "-" reads the
-token from standard input.
+Cursor looks into the cursor of a page. It shows the kind and the id of the key,
+and with the key the time of issue, the expiry and the position. "-" reads the
+cursor from standard input.
 
 Keys come from the environment variable CURSOR_KEYS or from a file, in the form
 that the service has them: base64, separated by commas. There is no flag for
 the keys themselves: command lines are seen by others and kept in histories. The
-tokens of paginate.Unsealed need no key.
+cursors of paginate.Insecure need no key. Those of a service without a codec are
+sealed with a key of the process, which no one else has.
 
-A token does not hold the query that it is for, nor the partition key, and nothing
-in it can be authenticated without them. So whether it was altered, or belongs to
-another query or caller ("mismatch"), only the service can tell.
+A cursor does not hold the query that it is for, nor the partition key, and nothing
+in it can be authenticated without them. Only the service can tell whether it was
+altered or belongs to another query or caller ("mismatch"), or whether its position
+is outside the range ("out of range").
 
-Exit codes: 0 nothing that can be seen here speaks against the token, 1 every
-service with these keys and this -ttl refuses it, 2 wrong usage or keys.
+Exit codes: 0 nothing seen here is wrong with the cursor, 1 every service with
+these keys and this -ttl refuses it, 2 wrong usage or keys.
 
 Examples:
 
-  CURSOR_KEYS=$(vault read -field=keys secret/cursor) singletable cursor "$TOKEN"
-  singletable cursor -keys /run/secrets/cursor-keys -json - <token.txt
+  CURSOR_KEYS=$(vault read -field=keys secret/cursor) singletable cursor "$CURSOR"
+  singletable cursor -keys /run/secrets/cursor-keys -json - <cursor.txt
 `
 
 // keysVariable is the variable of which package paginate speaks.
@@ -63,30 +63,30 @@ type cursorInfo struct {
 func (p *program) cursor(_ context.Context, args []string) error {
 	fs, asJSON := flags("cursor")
 	file := fs.String("keys", "", "`file` with the keys, instead of "+keysVariable)
-	ttl := fs.Duration("ttl", defaultTTL, "lifetime of the service's tokens")
+	ttl := fs.Duration("ttl", defaultTTL, "lifetime of the service's cursors")
 	rest, err := p.parse(fs, cursorHelp, args)
 	if err != nil {
 		return err
 	}
 	if len(rest) != 1 {
-		return usageError("it takes one token")
+		return usageError("it takes one cursor")
 	}
 	if *ttl < time.Second {
 		return usageError(fmt.Sprintf("-ttl %v is under a second", *ttl))
 	}
-	token := rest[0]
-	if token == "-" {
-		text, err := io.ReadAll(p.stdin)
+	cursor := rest[0]
+	if cursor == "-" {
+		text, err := readAll(p.stdin, standardInput)
 		if err != nil {
 			return err
 		}
-		token = strings.TrimSpace(string(text))
+		cursor = strings.TrimSpace(text)
 	}
 	ring, err := p.cursorKeys(*file)
 	if err != nil {
 		return err
 	}
-	info := inspect(token, ring, *ttl, p.now())
+	info := inspect(cursor, ring, *ttl, p.now())
 	if *asJSON {
 		err = p.printJSON(info)
 	} else {
@@ -103,11 +103,11 @@ func (p *program) cursor(_ context.Context, args []string) error {
 func (p *program) cursorKeys(file string) ([]paginate.Key, error) {
 	text, source := p.getenv(keysVariable), keysVariable
 	if file != "" {
-		b, err := os.ReadFile(file)
-		if err != nil {
+		var err error
+		if text, err = readFile(file); err != nil {
 			return nil, err
 		}
-		text, source = string(b), file
+		source = file
 	} else if text == "" {
 		return nil, nil
 	}
@@ -118,22 +118,22 @@ func (p *program) cursorKeys(file string) ([]paginate.Key, error) {
 	return ring, nil
 }
 
-// inspect looks into a token as far as the keys reach.
-func inspect(token string, ring []paginate.Key, ttl time.Duration, now time.Time) cursorInfo {
-	info := cursorInfo{Characters: len(token), Notes: []string{}}
+// inspect looks into a cursor as far as the keys reach.
+func inspect(cursor string, ring []paginate.Key, ttl time.Duration, now time.Time) cursorInfo {
+	info := cursorInfo{Characters: len(cursor), Notes: []string{}}
 	for _, k := range ring {
 		info.Keys = append(info.Keys, k.ID())
 	}
-	in, err := paginate.Inspect(token, ring)
+	in, err := paginate.Inspect(cursor, ring)
 	if e, ok := errors.AsType[*paginate.Error](err); ok {
 		info.Refused = string(e.Reason)
 	}
 	if info.Refused == string(paginate.UnknownVersion) {
-		info.Notes = append(info.Notes, "a later release of the library has written it, or another program")
+		info.Notes = append(info.Notes, "a later release of the library wrote it, or another program")
 		return info
 	}
 	if in.KeyID == "" && info.Refused != "" {
-		info.Notes = append(info.Notes, "the library has never written this text: it was cut, changed, or is something else")
+		info.Notes = append(info.Notes, "the library never wrote this text: it was cut or changed, or is not a cursor")
 		return info
 	}
 	info.Format, info.Kind, info.KeyID = "unsealed", "page", in.KeyID
@@ -145,6 +145,9 @@ func inspect(token string, ring []paginate.Key, ttl time.Duration, now time.Time
 	}
 	info.Position = in.Values
 	switch {
+	case info.Refused == string(paginate.NoSharedKey):
+		info.Notes = append(info.Notes, "sealed with the key of one process, whose table.Options.Cursors is nil: no other process opens it, nor that one after a restart; give all instances one ring of keys")
+		return info
 	case info.Refused == string(paginate.UnknownKey) && len(ring) == 0:
 		info.Refused = ""
 		info.Notes = append(info.Notes, "issue time and position are sealed: set "+keysVariable+" or give -keys FILE to see them")
@@ -153,12 +156,12 @@ func inspect(token string, ring []paginate.Key, ttl time.Duration, now time.Time
 		info.Notes = append(info.Notes, "its key is not among those given, so issue time and position cannot be shown")
 		return info
 	case info.Refused != "":
-		info.Notes = append(info.Notes, "it holds no position: it was changed on its way")
+		info.Notes = append(info.Notes, "it holds no position: it was changed")
 		return info
 	}
 	info.setAge(in.Issued, ttl, now)
 	if !in.Sealed {
-		info.Notes = append(info.Notes, "unsealed: anyone can read and make such tokens; a service in production gives paginate.New a key")
+		info.Notes = append(info.Notes, "not sealed: anyone can read and make such cursors; a service uses paginate.New")
 	}
 	info.Notes = append(info.Notes, "not authenticated: only the service, which knows query and caller, can tell whether it was changed or is for another query")
 	return info
@@ -183,9 +186,9 @@ func (c cursorInfo) text(now time.Time) string {
 		fmt.Fprintf(&b, "%-10s"+format+"\n", append([]any{name}, args...)...)
 	}
 	if c.Format == "" {
-		line("token", "%d characters", c.Characters)
+		line("cursor", "%d characters", c.Characters)
 	} else {
-		line("token", "%s, %s, %d characters", c.Format, c.Kind, c.Characters)
+		line("cursor", "%s, %s, %d characters", c.Format, c.Kind, c.Characters)
 	}
 	if c.KeyID != "" {
 		given := cmp.Or(strings.Join(c.Keys, ", "), "none")
@@ -200,7 +203,7 @@ func (c cursorInfo) text(now time.Time) string {
 		if i == 0 {
 			name = "position"
 		}
-		line(name, "%s", v)
+		line(name, "%s", oneLine(v))
 	}
 	if c.Refused != "" {
 		line("REFUSED", "%s", c.Refused)

@@ -45,6 +45,8 @@ func TestCursor(t *testing.T) {
 		"changed":        {withKey, []string{pinned[:30] + strings.ToUpper(pinned[30:])}},
 		"other-format":   {withKey, []string{"A" + pinned[1:]}},
 		"not-a-token":    {withKey, []string{"page=2"}},
+		"process":        {withKey, []string{"P" + pinned[1:]}},
+		"json-process":   {nil, []string{"-json", "P" + pinned[1:]}},
 		"json":           {withKey, []string{"-json", pinned}},
 		"json-no-key":    {nil, []string{"-json", pinned}},
 		"json-malformed": {nil, []string{"-json", "x"}},

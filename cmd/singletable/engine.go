@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -16,10 +18,15 @@ const engineHelp = `Usage: singletable engine [flags]
 Engine runs a local DynamoDB engine until Ctrl-C or SIGTERM, and prints the
 environment variables that lead the AWS SDKs, the AWS CLI and this library's tests
 to it. The engine is the one of the library's tests: dynoxide from PATH, from the
-cache, or installed into the cache once with npm. It listens on 127.0.0.1 only.
+cache, or installed into the cache once with npm.
+
+It listens on 127.0.0.1 only, and accepts any credentials there: every program and
+user of this machine, and every web page open in a browser on it, can read and
+change its data. Give it test data only.
 
 Data is in memory unless -path names a file. One engine at a time may use a file;
-what was acknowledged stays in it, however the engine ends.
+what was acknowledged stays in it, however the engine ends. On Unix the file is made
+readable for its owner only (mode 0600).
 
 AWS_ENDPOINT_URL_DYNAMODB does not keep it from starting.
 
@@ -53,6 +60,11 @@ func (p *program) engine(ctx context.Context, args []string) error {
 	if *port < 0 || *port > 1<<16-1 {
 		return usageError(fmt.Sprintf("-port %d is not 0 to 65535", *port))
 	}
+	// Only this command handles the signals: the others may be blocked in a read.
+	// A second signal ends the process at once.
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
 	// A shell that was led to an earlier engine must not keep the next one from
 	// starting.
 	if err := os.Unsetenv(tabletest.EndpointVariable); err != nil {
@@ -80,7 +92,9 @@ func (p *program) engine(ctx context.Context, args []string) error {
 func (p *program) printStarted(endpoint, path string, asJSON bool) error {
 	variables := [][2]string{
 		{tabletest.EndpointVariable, endpoint},
+		// Most SDKs read the first, boto3 and version 1 of the AWS CLI the second.
 		{"AWS_REGION", "us-east-1"},
+		{"AWS_DEFAULT_REGION", "us-east-1"},
 		{"AWS_ACCESS_KEY_ID", "local"},
 		{"AWS_SECRET_ACCESS_KEY", "local"},
 	}
@@ -93,7 +107,7 @@ func (p *program) printStarted(endpoint, path string, asJSON bool) error {
 	}
 	where := "in memory"
 	if path != "" {
-		where = "on " + filepath.Clean(path)
+		where = "on " + oneLine(filepath.Clean(path))
 	}
 	// The variables alone are on standard output, for a shell to read.
 	fmt.Fprintf(p.stderr, "DynamoDB engine %s, at %s until Ctrl-C. For another terminal:\n\n", where, endpoint)

@@ -29,9 +29,17 @@ type child struct {
 	stderr *strings.Builder
 }
 
-// start starts the program. Its environment is this process's, which leads to
-// another engine.
+// start starts the program with the arguments.
 func start(t *testing.T, args ...string) child {
+	t.Helper()
+	c := prepare(t, args...)
+	c.start(t)
+	return c
+}
+
+// prepare returns the program before its start. Its environment is this
+// process's, which leads to another engine.
+func prepare(t *testing.T, args ...string) child {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -45,17 +53,21 @@ func start(t *testing.T, args ...string) child {
 		t.Fatal(err)
 	}
 	c.stdout = bufio.NewReader(stdout)
+	return c
+}
+
+func (c child) start(t *testing.T) {
+	t.Helper()
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return c
 }
 
 // environment reads the variables that an engine prints.
 func (c child) environment(t *testing.T) map[string]string {
 	t.Helper()
 	env := map[string]string{}
-	for range 4 {
+	for range 5 {
 		line, err := c.stdout.ReadString('\n')
 		if err != nil {
 			t.Fatalf("%v: %s", err, c.stderr)
@@ -111,7 +123,7 @@ func TestEngine(t *testing.T) {
 				t.Errorf("no engine of its own at %s", endpoint)
 			}
 			want := map[string]string{
-				tabletest.EndpointVariable: endpoint, "AWS_REGION": "us-east-1",
+				tabletest.EndpointVariable: endpoint, "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
 				"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 			}
 			if diff := cmp.Diff(want, env); diff != "" {

@@ -18,8 +18,11 @@ Explain takes a key apart: its segments with the escapes undone, what could be a
 time or a number, its length against DynamoDB's limits, and what is wrong with it.
 A key alone may be a partition or a sort key. Put a key that begins with - after --.
 
-Segments do not record what they were made of: a time or a number is what a
-segment can be read as.
+A key is valid if DynamoDB can store it. A note tells when the builders of package
+keys would not write it: then another program stored it so, or it was written as
+a string or with keys.Raw.
+
+Segments do not record their origin: a time or a number is one possible reading.
 
 Exit codes: 0 the key is valid, 1 it is not, 2 wrong usage.
 
@@ -120,11 +123,11 @@ func newPart(name, key string, limit int, invalid error) part {
 		if i == 0 {
 			s.Means = beginnings[s.Text]
 		}
-		foreign = foreign || s.Note == noteForeign
+		foreign = foreign || s.Note == noteForeign || s.Note == noteEmpty
 		e.Segments = append(e.Segments, s)
 	}
 	if foreign && e.Valid {
-		e.Notes = append(e.Notes, "can be stored, but package keys would write it otherwise: another program's key, or one made with keys.Raw")
+		e.Notes = append(e.Notes, "valid, but not as the builders of package keys write keys: stored so by another program, written as a string, or built with keys.Raw")
 	}
 	return e
 }
@@ -139,10 +142,17 @@ var beginnings = map[string]string{
 	string(keys.Metadata): "sort key keys.Metadata",
 }
 
-const noteForeign = "not escaped as package keys does it"
+const (
+	noteForeign = "not escaped as package keys does it"
+	noteEmpty   = "empty: package keys writes no empty segment"
+)
 
 func newSegment(stored string) segment {
 	s := segment{Stored: stored, Text: stored}
+	if stored == "" {
+		s.Note = noteEmpty
+		return s
+	}
 	parts, err := keys.Parse(stored)
 	if err != nil {
 		if len(stored) > keys.MaxPK {

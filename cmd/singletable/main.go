@@ -15,11 +15,20 @@
 //
 // # Exit codes
 //
-//   - 0: the answer is yes: no difference, a valid key, a token that nothing
+//   - 0: yes: no difference, a valid key, a token that nothing
 //     speaks against, an engine that was ended.
-//   - 1: the answer is no. What speaks against it is on standard output.
-//   - 2: there is no answer: wrong usage, a file that cannot be read, no
+//   - 1: no. The reason is on standard output.
+//   - 2: no result: wrong usage, a file that cannot be read, no
 //     connection, no permission. The reason is on standard error.
+//
+// Ctrl-C and SIGTERM end engine with 0. They end the other commands at once, as
+// they end a program that does not handle them.
+//
+// # Output
+//
+// Keys, names and the messages of an endpoint can hold terminal escapes, and
+// characters that hide or reorder text. Every character that is not printable is
+// written as \uXXXX, which leaves the values of -json as they are.
 //
 // # Schema files
 //
@@ -35,17 +44,21 @@
 //	}
 //
 // Members have the names of the fields with a lower-case beginning: name, pk, sk,
-// simpleKey, pkType, skType, type, ttl, indexes, and in an index name, pk, sk,
-// pkType, skType, local, projection, include. What is left out has the default of
-// the library. A member of another name is refused, and so is one that is there
-// twice.
+// simpleKey, pkType, skType, type, ttl, indexes, stream, billingMode,
+// provisionedThroughput and warmThroughput (with read and write), tableClass,
+// pointInTimeRecovery, deletionProtection, tags; and in an index name, pk, sk,
+// pkType, skType, local, projection, include, provisionedThroughput,
+// warmThroughput. What is left out has the default of the library. A member of
+// another name is refused, and so is one that is there twice. A file has at most
+// 1 MiB.
 //
 // # Credentials
 //
 // verify finds region and credentials as the AWS CLI does: AWS_PROFILE with SSO,
 // roles and credential processes, the variables AWS_REGION, AWS_ACCESS_KEY_ID and
 // so on, or the machine's role. It needs the permissions dynamodb:DescribeTable
-// and dynamodb:DescribeTimeToLive.
+// and dynamodb:DescribeTimeToLive, and dynamodb:DescribeContinuousBackups for a
+// schema with pointInTimeRecovery.
 //
 // cursor takes the keys of page tokens from the variable CURSOR_KEYS or from a
 // file, never from the command line, which others can see and shells remember.
@@ -54,18 +67,13 @@ package main
 import (
 	"context"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	p := program{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
 		getenv: os.Getenv, now: time.Now, zone: time.Local,
 	}
-	code := p.run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	os.Exit(p.run(context.Background(), os.Args[1:]))
 }

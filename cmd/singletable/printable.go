@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -24,4 +26,44 @@ func printable(text string) string {
 		return quoted
 	}
 	return text
+}
+
+// oneLine returns the text with its line ends escaped, so that it cannot look
+// like a further line of output.
+func oneLine(text string) string {
+	return strings.ReplaceAll(text, "\n", `\n`)
+}
+
+// escaper is a writer for terminals. Texts of an endpoint, a file or the command
+// line can hold terminal escapes, and characters that hide or reorder text. It
+// writes every character that is not printable as \uXXXX, and bytes that are not
+// UTF-8 as \xXX. Line ends and tabs stay. JSON has the same value afterwards.
+//
+// A character must not be split between two writes.
+type escaper struct{ w io.Writer }
+
+func (e escaper) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(e.w, escape(text)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
+
+func escape(text []byte) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		case r == '\n', r == '\t', strconv.IsPrint(r):
+			b.Write(text[:size])
+		default:
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
+		}
+		text = text[size:]
+	}
+	return b.String()
 }

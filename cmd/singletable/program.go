@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,10 +20,10 @@ const (
 	exitTrouble
 )
 
-// errNo ends a command whose answer, which it has printed, is no.
+// errNo ends a command that has printed a no.
 var errNo = errors.New("no")
 
-// usageError is a command line that cannot be right.
+// usageError is an invalid command line.
 type usageError string
 
 func (e usageError) Error() string { return string(e) }
@@ -52,8 +53,9 @@ func commands() []command {
 	}
 }
 
-// run carries out a command line and returns the exit code.
+// run runs a command line and returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
+	p.stdout, p.stderr = escaper{p.stdout}, escaper{p.stderr}
 	if len(args) == 0 {
 		fmt.Fprint(p.stderr, overview())
 		return exitTrouble
@@ -80,7 +82,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 	case errors.Is(err, errNo):
 		return exitNo
 	}
-	fmt.Fprintf(p.stderr, "singletable %s: %v\n", name, err)
+	// Continuation lines are indented, so that none looks like the program's own.
+	fmt.Fprintf(p.stderr, "singletable %s: %s\n", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	if _, usage := errors.AsType[usageError](err); usage {
 		fmt.Fprintf(p.stderr, "Run \"singletable %s -h\" for help.\n", name)
 	}
@@ -130,6 +133,34 @@ func (p *program) parse(fs *flag.FlagSet, help string, args []string) ([]string,
 		rest, args = append(rest, left[0]), left[1:]
 	}
 }
+
+// maxInput bounds a file and standard input, in bytes. It is far above every schema,
+// cursor and ring of keys.
+const maxInput = 1 << 20
+
+// readAll reads an input to its end. name is its name for the error.
+func readAll(r io.Reader, name string) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return "", err
+	}
+	if len(text) > maxInput {
+		return "", fmt.Errorf("%s: has more than %d bytes", name, maxInput)
+	}
+	return string(text), nil
+}
+
+func readFile(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }() // Nothing was written.
+	return readAll(f, name)
+}
+
+// standardInput is the name of standard input in errors.
+const standardInput = "standard input"
 
 // print writes the whole output of a command.
 func (p *program) print(text string) error {

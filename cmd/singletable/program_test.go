@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -181,6 +182,45 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
+
+// TestInterruptedRead signals commands that wait for more standard input.
+func TestInterruptedRead(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"verify", "cursor"} {
+		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			t.Run(command+" "+signal.String(), func(t *testing.T) {
+				t.Parallel()
+				c := prepare(t, command, "-")
+				stdin, err := c.StdinPipe()
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.start(t)
+				// A pipe holds less than this, so the command is reading once it is written.
+				if _, err := io.WriteString(stdin, strings.Repeat(" ", 512<<10)); err != nil {
+					t.Fatal(err)
+				}
+				c.end(t, signal)
+				if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != signal {
+					t.Errorf("ended with %v: %s", c.ProcessState, c.stderr)
+				}
+			})
+		}
+	}
+}
+
+// TestInputLimit gives each input more than it may have.
+func TestInputLimit(t *testing.T) {
+	t.Parallel()
+	large := strings.Repeat(" ", maxInput+1)
+	file := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(file, []byte(large), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"verify", "-"}, {"verify", file}, {"cursor", "-"}, {"cursor", "-keys", file, "x"}} {
+		trouble(t, run(t, nil, large, args...), "has more than 1048576 bytes")
+	}
+}
 
 // TestGoRun runs the program as its users do.
 func TestGoRun(t *testing.T) {

@@ -11,10 +11,10 @@ import (
 )
 
 // decodeSchema reads a schema file. It refuses members that a schema does not
-// have or that are there twice, and anything behind the schema. The schema may
-// still be one that cannot be right.
+// have or that are there twice, deep nesting, and anything behind the schema. It
+// does not validate the schema.
 func decodeSchema(text string) (table.Schema, error) {
-	if err := checkMembers(json.NewDecoder(strings.NewReader(text)), ""); err != nil {
+	if err := checkMembers(json.NewDecoder(strings.NewReader(text)), nil); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
@@ -32,17 +32,25 @@ func decodeSchema(text string) (table.Schema, error) {
 	return schema, nil
 }
 
+// maxDepth is how deep objects and arrays of a schema file may be nested. A schema
+// needs four levels.
+const maxDepth = 16
+
 // checkMembers reads one JSON value and refuses an object that has a member
-// twice. Package json takes the last of them, and takes ttl and TTL for one.
-func checkMembers(d *json.Decoder, path string) error {
+// twice. Package json takes the last of them, and does not distinguish ttl from
+// TTL. path leads to the value; its parts are joined for an error only.
+func checkMembers(d *json.Decoder, path []string) error {
 	token, err := d.Token()
 	if err != nil {
 		return err
 	}
+	if _, nested := token.(json.Delim); nested && len(path) >= maxDepth {
+		return fmt.Errorf("is nested deeper than %d levels", maxDepth)
+	}
 	switch token {
 	case json.Delim('['):
 		for i := 0; d.More(); i++ {
-			if err := checkMembers(d, fmt.Sprintf("%s[%d]", path, i)); err != nil {
+			if err := checkMembers(d, append(path, fmt.Sprintf("[%d]", i))); err != nil {
 				return err
 			}
 		}
@@ -53,12 +61,14 @@ func checkMembers(d *json.Decoder, path string) error {
 			if err != nil {
 				return err
 			}
-			name, _ := token.(string) // Package json takes nothing else there.
-			if seen[strings.ToLower(name)] {
-				return fmt.Errorf("%s: is there twice", strings.TrimPrefix(path+"."+name, "."))
+			name, _ := token.(string) // Package json returns nothing else here.
+			member := append(path, "."+name)
+			folded := fold(name)
+			if seen[folded] {
+				return fmt.Errorf("%s: is there twice", printable(strings.TrimPrefix(strings.Join(member, ""), ".")))
 			}
-			seen[strings.ToLower(name)] = true
-			if err := checkMembers(d, strings.TrimPrefix(path+"."+name, ".")); err != nil {
+			seen[folded] = true
+			if err := checkMembers(d, member); err != nil {
 				return err
 			}
 		}
@@ -67,4 +77,10 @@ func checkMembers(d *json.Decoder, path string) error {
 	}
 	_, err = d.Token() // The closing bracket.
 	return err
+}
+
+// fold returns the same text for names that package json does not distinguish.
+// Lower case alone is not enough: the long s (U+017F) is also the letter s there.
+func fold(name string) string {
+	return strings.ToLower(strings.ToUpper(name))
 }

@@ -5,13 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/singletable/singletable/table"
 )
@@ -19,9 +18,10 @@ import (
 const verifyHelp = `Usage: singletable verify [flags] SCHEMA.json
 
 Verify compares a live table with a schema file: key attributes and their types,
-indexes, projections, TTL. It prints every difference, and changes nothing.
-Indexes that the schema does not name are no difference. "-" reads the schema from
-standard input.
+indexes, projections, TTL, and if the file sets them, the stream's view, the billing
+mode, deletion protection and point-in-time recovery. It prints every difference, and
+changes nothing. Indexes that the schema does not name are no difference. "-" reads
+the schema from standard input.
 
 The file holds a table.Schema as encoding/json writes it. A program prints its own:
 
@@ -62,7 +62,7 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.NewStandardLogger(p.stderr)))
 	if err != nil {
 		return err
 	}
@@ -88,24 +88,24 @@ func (p *program) verify(ctx context.Context, args []string) error {
 // readSchema reads a valid schema from a file, under another name unless that is
 // empty.
 func (p *program) readSchema(file, name string) (table.Schema, error) {
-	var text []byte
+	var text string
 	var err error
 	if file == "-" {
-		file = "standard input"
-		text, err = io.ReadAll(p.stdin)
+		file = standardInput
+		text, err = readAll(p.stdin, file)
 	} else {
-		text, err = os.ReadFile(file)
+		text, err = readFile(file)
 	}
 	if err != nil {
 		return table.Schema{}, err
 	}
-	schema, err := decodeSchema(string(text))
+	schema, err := decodeSchema(text)
 	if err != nil {
 		return table.Schema{}, fmt.Errorf("%s: %w", file, err)
 	}
 	schema.Name = cmp.Or(name, schema.Name)
 	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
-		return table.Schema{}, fmt.Errorf("%s: %w\n  %s", file, e.Err, strings.Join(e.Problems, "\n  "))
+		return table.Schema{}, fmt.Errorf("%s: %w\n%s", file, e.Err, strings.Join(e.Problems, "\n"))
 	}
 	return schema, nil
 }
@@ -113,7 +113,7 @@ func (p *program) readSchema(file, name string) (table.Schema, error) {
 // adviseAccess adds what to do about missing permissions.
 func adviseAccess(err error) error {
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "AccessDeniedException" {
-		return fmt.Errorf("%w\nIt needs the permissions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive on the table", err)
+		return fmt.Errorf("%w\nIt needs the permissions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive on the table, and dynamodb:DescribeContinuousBackups for a schema with pointInTimeRecovery", err)
 	}
 	return err
 }
@@ -132,13 +132,14 @@ func (p *program) printVerified(v verified, asJSON bool) error {
 }
 
 func (v verified) text() string {
+	at := oneLine(v.Table) + " in " + oneLine(v.Region)
 	if v.OK {
-		return fmt.Sprintf("%s in %s is as the schema says.\n", v.Table, v.Region)
+		return at + " is as the schema says.\n"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in %s differs from the schema:\n", v.Table, v.Region)
+	b.WriteString(at + " differs from the schema:\n")
 	for _, d := range v.Differences {
-		fmt.Fprintf(&b, "  %s\n", d)
+		b.WriteString("  " + oneLine(d) + "\n")
 	}
 	return b.String()
 }
