@@ -4,18 +4,17 @@ go 1.26.0
 
 require (
 	github.com/MicahParks/jwkset v0.11.3
-	github.com/MicahParks/keyfunc/v3 v3.9.0
 	github.com/aws/aws-lambda-go v1.55.1
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue v1.21.18
 	github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression v1.10.6
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.73.0
+	github.com/aws/aws-sdk-go-v2/service/secretsmanager v1.50.9
 	github.com/golang-jwt/jwt/v5 v5.3.1
 	github.com/google/go-cmp v0.7.0
 	github.com/guregu/dynamo/v2 v2.6.0
 	github.com/singletable/singletable v0.0.0
-	github.com/singletable/singletable/table/telemetry v0.0.0
 	go.yaml.in/yaml/v3 v3.0.6
 )
 
@@ -41,5 +40,3 @@ require (
 )
 
 replace github.com/singletable/singletable => ../
-
-replace github.com/singletable/singletable/table/telemetry => ../table/telemetry

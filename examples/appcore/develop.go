@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"os"
+	"strings"
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
@@ -16,12 +20,21 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// develop serves the API with a local engine and a token issuer of its own.
+// develop serves the API with a local engine and its own token issuer, which
+// trusts everybody. So only this machine may reach it, and it reaches only this
+// machine.
 func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) (err error) {
-	cursorKeys := []paginate.Key{paginate.NewKey()}
-	if text := os.Getenv(setup.CursorKeys); text != "" {
-		if cursorKeys, err = paginate.ParseKeys(text); err != nil {
-			return fmt.Errorf("%s: %w", setup.CursorKeys, err)
+	addr, err := net.ResolveTCPAddr("tcp", o.addr)
+	if err != nil {
+		return fmt.Errorf("-addr: %w", err)
+	}
+	if !addr.IP.IsLoopback() {
+		return fmt.Errorf("-dev issues tokens to anyone, so -addr has to be of this machine only, such as 127.0.0.1:8080: %q is not", o.addr)
+	}
+	if endpoint := os.Getenv(tabletest.EndpointVariable); endpoint != "" {
+		u, err := url.Parse(endpoint)
+		if err != nil || !isLoopback(u.Host) {
+			return fmt.Errorf("-dev issues tokens to anyone, so -endpoint or %s has to be of this machine, such as http://127.0.0.1:8000: %q is not", tabletest.EndpointVariable, endpoint)
 		}
 	}
 	issuer, err := auth.NewIssuer(nil)
@@ -45,7 +58,7 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 	if err := core.Schema(o.table).Ensure(ctx, client); err != nil {
 		return err
 	}
-	service, err := setup.Service(client, o.table, cursorKeys)
+	service, err := setup.Service(client, o.table, paginate.NewKey())
 	if err != nil {
 		return err
 	}
@@ -54,21 +67,45 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 			return err
 		}
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/", api.New(service, verifier, log).Handler())
-	mux.Handle("GET /.well-known/jwks.json", issuer)
-	mux.HandleFunc("GET /dev/token", func(w http.ResponseWriter, r *http.Request) {
-		token, err := issuer.Token(r.URL.Query().Get("user"))
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-			return
-		}
-		fmt.Fprintln(w, token)
+	lists := func(context.Context) (*core.Service, error) { return service, nil }
+	handler := api.New(service, lists, verifier, log).Handler(map[string]http.Handler{
+		"GET /.well-known/jwks.json": issuer,
+		"GET /dev/token": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			token, err := issuer.Token(r.URL.Query().Get("user"))
+			if err != nil {
+				api.Fail(w, http.StatusBadRequest, "invalid_user", err.Error())
+				return
+			}
+			w.Header().Set("Cache-Control", "no-store")
+			fmt.Fprintln(w, token)
+		}),
 	})
-	return serve(ctx, o.addr, mux, log, func(url string) {
+	return serve(ctx, addr.String(), local(handler), log, func(url string) {
+		log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any user. Do not expose it.", slog.String("url", url))
 		fmt.Fprintf(stdout, "listening on %s\n", url)
 		fmt.Fprintf(stdout, welcome, url, core.DemoUsers[0])
 	})
+}
+
+// local refuses requests for other hosts. A web page can have its own name resolve
+// to this machine, and read responses to requests that a browser sends to that
+// name (DNS rebinding).
+func local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLoopback(r.Host) {
+			api.Fail(w, http.StatusMisdirectedRequest, "wrong_host", "a server for development has the host names localhost and 127.0.0.1 only")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isLoopback reports whether a host, with or without a port, is this machine by
+// its name or address.
+func isLoopback(host string) bool {
+	name := (&url.URL{Host: host}).Hostname()
+	ip, err := netip.ParseAddr(name)
+	return strings.EqualFold(name, "localhost") || err == nil && ip.IsLoopback()
 }
 
 // welcome is printed with the address of the server and a user.

@@ -1,5 +1,5 @@
 // Appcore is a payments API: users, transactions and notifications in one
-// DynamoDB table, behind HTTP. README.md tells what there is.
+// DynamoDB table, behind HTTP. README.md describes it.
 //
 // For a look at it, from the root of the repository:
 //
@@ -23,9 +23,17 @@ import (
 )
 
 func main() {
-	// What is under way when the signal comes is finished first.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel() // requests in flight are finished
+		<-signals
+		fmt.Fprintln(os.Stderr, "appcore: ended by a second signal")
+		os.Exit(1)
+	}()
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "appcore:", err)
 		os.Exit(1)
@@ -42,8 +50,8 @@ type options struct {
 func parse(args []string, usage io.Writer) (o options, err error) {
 	flags := flag.NewFlagSet("appcore", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	flags.BoolVar(&o.dev, "dev", false, "run for development: a local engine, tokens for anyone, a new cursor key")
-	flags.BoolVar(&o.demo, "demo", false, "fill in users with history; with -dev only")
+	flags.BoolVar(&o.dev, "dev", false, "run for development on this machine only: a local engine, tokens for anyone, a new cursor key")
+	flags.BoolVar(&o.demo, "demo", false, "create users with history; with -dev only")
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
 	flags.StringVar(&o.table, "table", "AppCore", "name of the table; with -dev it is created if missing")
 	flags.StringVar(&o.endpoint, "endpoint", "", "DynamoDB `URL`, instead of AWS or a local engine")
@@ -80,15 +88,18 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if o.dev {
 		return develop(ctx, o, stdout, log)
 	}
-	app, client, err := setup.Production(ctx, o.table, os.Getenv, log)
+	app, err := setup.Production(ctx, o.table, os.Getenv, log)
 	if err != nil {
 		return fmt.Errorf("%w (-dev does without)", err)
 	}
-	// A wrong table is found now, not by the first request.
-	if err := core.Schema(o.table).Verify(ctx, client); err != nil {
+	// A wrong table or secret is found now, not by the first request.
+	if err := core.Schema(o.table).Verify(ctx, app.Client); err != nil {
 		return err
 	}
-	return serve(ctx, o.addr, app.Handler(), log, func(url string) {
+	if _, err := app.Lists(ctx); err != nil {
+		return err
+	}
+	return serve(ctx, o.addr, app.API.Handler(nil), log, func(url string) {
 		fmt.Fprintf(stdout, "listening on %s\n", url)
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -181,8 +182,11 @@ func TestThePrintedLinesWork(t *testing.T) {
 	if tried != 7 {
 		t.Errorf("%d lines with curl, want 7:\n%s", tried, strings.Join(s.out, "\n"))
 	}
-	if status, body := curl(t, "curl '"+s.url+"/dev/token'", nil); status != http.StatusBadRequest {
+	if status, body := curl(t, "curl '"+s.url+"/dev/token'", nil); status != http.StatusBadRequest || !strings.Contains(body, `"code":"invalid_user"`) {
 		t.Errorf("a token for nobody: status %d: %s", status, body)
+	}
+	if !strings.Contains(s.log.String(), "DEVELOPMENT SERVER") {
+		t.Errorf("it does not say what it is: %s", s.log)
 	}
 	if status, body := curl(t, "curl '"+s.url+"/.well-known/jwks.json'", nil); status != http.StatusOK || !strings.Contains(body, `"kid"`) {
 		t.Errorf("keys: status %d: %s", status, body)
@@ -190,9 +194,83 @@ func TestThePrintedLinesWork(t *testing.T) {
 	s.end(t, os.Interrupt)
 }
 
-func TestSIGTERMFinishesWhatIsUnderWay(t *testing.T) {
+// What a server for development gives to anyone must not leave the machine: not to
+// other machines, and not to web pages whose name resolves to this one.
+func TestDevServesThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t, engine(t)...)
+	u, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		method, path, host string
+		status             int
+	}{
+		{"GET", "/dev/token?user=u-123", u.Host, http.StatusOK},
+		{"GET", "/dev/token?user=u-123", "localhost:" + u.Port(), http.StatusOK},
+		{"GET", "/dev/token?user=u-123", "LOCALHOST", http.StatusOK},
+		{"GET", "/dev/token?user=u-123", "[::1]:" + u.Port(), http.StatusOK},
+		{"GET", "/dev/token?user=u-123", "evil.example:" + u.Port(), http.StatusMisdirectedRequest},
+		{"GET", "/dev/token?user=u-123", "127.0.0.1.evil.example", http.StatusMisdirectedRequest},
+		{"GET", "/dev/token?user=u-123", "10.0.0.1:" + u.Port(), http.StatusMisdirectedRequest},
+		{"GET", "/transactions", "evil.example", http.StatusMisdirectedRequest},
+		{"POST", "/dev/token", u.Host, http.StatusMethodNotAllowed},
+		{"GET", "//dev/token", u.Host, http.StatusNotFound},
+		{"GET", "/healthz", u.Host, http.StatusOK},
+		{"GET", "/readyz", u.Host, http.StatusOK},
+		{"OPTIONS", "*", u.Host, http.StatusNotFound},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, s.url, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.URL.Opaque, req.Host = c.path, c.host
+		if strings.HasPrefix(c.path, "//") {
+			req.URL.Opaque = s.url + c.path
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.status || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%+v: %d %v %s", c, resp.StatusCode, resp.Header, body)
+		}
+		if c.status >= 400 && !strings.HasPrefix(string(body), `{"error":{"code":"`) {
+			t.Errorf("%+v: %s", c, body)
+		}
+	}
+}
+
+// A client that never sends the rest of its request keeps the drain waiting.
+func TestASecondSignalEndsTheDrain(t *testing.T) {
+	t.Parallel()
+	s := start(t, engine(t)...)
+	conn, _ := stuckPost(t, s)
+	defer conn.Close()
+	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
+		if err := s.cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		s.log.wait(t, `"draining"`)
+	}
+	if err := <-s.exited; err == nil || s.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(s.log.String(), "second signal") {
+		t.Errorf("%v\n%s", err, s.log)
+	}
+}
+
+// posted is the body that stuckPost announces.
+const posted = `{"amount":500,"currency":"ARS"}`
+
+// stuckPost sends a POST without its body. The server is waiting for that on
+// return.
+func stuckPost(t *testing.T, s *server) (net.Conn, *bufio.Reader) {
+	t.Helper()
 	_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
 	u, err := url.Parse(s.url)
 	if err != nil {
@@ -202,11 +280,9 @@ func TestSIGTERMFinishesWhatIsUnderWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
 	// With Expect, the server says when the handler reads the body.
-	const body = `{"amount":500,"currency":"ARS"}`
-	fmt.Fprintf(conn, "POST /transactions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
-		strings.TrimSpace(token), len(body))
+	fmt.Fprintf(conn, "POST /transactions HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
+		u.Host, strings.TrimSpace(token), len(posted))
 	r := bufio.NewReader(conn)
 	if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
 		t.Fatalf("%q %v", line, err)
@@ -214,11 +290,19 @@ func TestSIGTERMFinishesWhatIsUnderWay(t *testing.T) {
 	if _, err := r.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
+	return conn, r
+}
+
+func TestSIGTERMFinishesRequestsInFlight(t *testing.T) {
+	t.Parallel()
+	s := start(t, engine(t)...)
+	conn, r := stuckPost(t, s)
+	defer conn.Close()
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	s.log.wait(t, `"draining"`)
-	if _, err := io.WriteString(conn, body); err != nil {
+	if _, err := io.WriteString(conn, posted); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(r, nil)
@@ -234,20 +318,20 @@ func TestSIGTERMFinishesWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsStartedAnewGivesTheSameAnswer(t *testing.T) {
+func TestARestartedServerGivesTheSameResponse(t *testing.T) {
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data.db")
-	var answers []string
+	var responses []string
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		s := start(t, "-data", data)
 		_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
 		status, body := curl(t, "curl '"+s.url+`/transactions' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: k" -d '{"amount":500,"currency":"ARS"}'`,
 			map[string]string{"TOKEN": strings.TrimSpace(token)})
-		answers = append(answers, fmt.Sprint(status, body))
+		responses = append(responses, fmt.Sprint(status, body))
 		s.end(t, signal)
 	}
-	if answers[0] != answers[1] || !strings.HasPrefix(answers[0], "201") {
-		t.Errorf("answers: %q", answers)
+	if responses[0] != responses[1] || !strings.HasPrefix(responses[0], "201") {
+		t.Errorf("responses: %q", responses)
 	}
 }
 
@@ -262,12 +346,14 @@ func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 		_, _ = e.Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
 		e.Close()
 	})
+	store := secretstest.New("appcore/cursor-keys", "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
+	defer store.Close()
 	command := func() *exec.Cmd {
 		cmd := program(t.Context(), "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
 		cmd.Env = append(cmd.Env,
 			"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 			"COGNITO_USER_POOL_ID=us-east-1_AbCdEfGhI", "COGNITO_CLIENT_ID=client",
-			"CURSOR_KEYS=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+			"CURSOR_KEYS_SECRET=appcore/cursor-keys", secretstest.EndpointVariable+"="+store.URL)
 		return cmd
 	}
 	if out, err := command().CombinedOutput(); err == nil || !strings.Contains(string(out), "does not exist") {
@@ -276,6 +362,11 @@ func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 	if err := core.Schema(name).Ensure(t.Context(), e.Client()); err != nil {
 		t.Fatal(err)
 	}
+	store.Set("short")
+	if out, err := command().CombinedOutput(); err == nil || !strings.Contains(string(out), "cursor keys") || strings.Contains(string(out), "short") {
+		t.Errorf("without valid cursor keys: %v\n%s", err, out)
+	}
+	store.Set("ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
 	s := launch(t, command(), "listening on")
 	for path, want := range map[string]int{
 		"/transactions":          http.StatusUnauthorized,
@@ -300,12 +391,20 @@ func TestItRefusesToStartAndSaysWhy(t *testing.T) {
 	}{
 		{"no user pool", nil, nil, []string{"COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", "AWS_REGION", "-dev"}},
 		{"no client", nil, pool[:2], []string{"COGNITO_CLIENT_ID"}},
-		{"no cursor keys", nil, pool, []string{"CURSOR_KEYS"}},
-		{"bad cursor keys", nil, append(pool[:3:3], "CURSOR_KEYS=short"), []string{"CURSOR_KEYS", "key 1"}},
-		{"bad cursor keys with -dev", []string{"-dev"}, []string{"CURSOR_KEYS=short"}, []string{"CURSOR_KEYS", "key 1"}},
+		{"no cursor keys", nil, pool, []string{"CURSOR_KEYS_SECRET"}},
 		{"-demo alone", []string{"-demo"}, nil, []string{"-dev"}},
 		{"-data alone", []string{"-data", "x"}, nil, []string{"-dev"}},
 		{"an argument", []string{"what"}, nil, []string{`"what"`}},
+		{"-dev for every machine", []string{"-dev", "-addr", "0.0.0.0:0"}, nil, []string{"-addr", "127.0.0.1", "0.0.0.0"}},
+		{"-dev without a host", []string{"-dev", "-addr", ":0"}, nil, []string{"-addr"}},
+		{"-dev for every machine, IPv6", []string{"-dev", "-addr", "[::]:0"}, nil, []string{"-addr"}},
+		{"-dev with an engine elsewhere", []string{"-dev", "-addr", "127.0.0.1:0", "-endpoint", "https://dynamodb.eu-west-1.amazonaws.com"}, nil, []string{"-endpoint", "amazonaws"}},
+		{
+			"-dev with an inherited engine elsewhere",
+			[]string{"-dev", "-addr", "127.0.0.1:0"},
+			[]string{"AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1@10.0.0.1:8000"},
+			[]string{"AWS_ENDPOINT_URL_DYNAMODB", "-dev"},
+		},
 		{"an address that is none", []string{"-dev", "-addr", "nowhere"}, nil, []string{"nowhere"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,8 +12,12 @@ import (
 // drainTime bounds how long requests may take to end after the signal.
 const drainTime = 20 * time.Second
 
-// serve answers requests until the context ends, and then finishes those that
-// are under way. ready is called with the address once it listens.
+// maxHeader bounds the headers of a request, in bytes: a token of 16 KB, a cursor
+// of 8 KB, and the rest.
+const maxHeader = 32 << 10
+
+// serve serves requests until the context ends, and then finishes those in
+// flight. ready is called with the address once it listens.
 func serve(ctx context.Context, addr string, handler http.Handler, log *slog.Logger, ready func(url string)) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -26,6 +30,9 @@ func serve(ctx context.Context, addr string, handler http.Handler, log *slog.Log
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    maxHeader,
+		// The handler responds to OPTIONS *, as to everything else.
+		DisableGeneralOptionsHandler: true,
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Serve(listener) }()
@@ -36,7 +43,7 @@ func serve(ctx context.Context, addr string, handler http.Handler, log *slog.Log
 	case <-ctx.Done():
 	}
 	log.Info("draining")
-	// The context has ended; what is under way gets time of its own.
+	// The context has ended; requests in flight get their own time.
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	if err := server.Shutdown(drain); err != nil {

@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/singletable/singletable/examples/appcore/api"
@@ -57,13 +58,15 @@ type function struct {
 		} `yaml:"Properties"`
 	} `yaml:"Events"`
 	Policies []struct {
-		Statement []struct {
-			Effect    string                         `yaml:"Effect"`
-			Action    []string                       `yaml:"Action"`
-			Resource  string                         `yaml:"Resource"`
-			Condition map[string]map[string][]string `yaml:"Condition"`
-		} `yaml:"Statement"`
+		Statement []statement `yaml:"Statement"`
 	} `yaml:"Policies"`
+}
+
+type statement struct {
+	Effect    string                         `yaml:"Effect"`
+	Action    []string                       `yaml:"Action"`
+	Resource  string                         `yaml:"Resource"`
+	Condition map[string]map[string][]string `yaml:"Condition"`
 }
 
 func readTemplate(t *testing.T) template {
@@ -97,7 +100,7 @@ func resources[T any](t *testing.T, tpl template, typ string) map[string]T {
 }
 
 // The table of the template has every property that the schema asks for, and
-// beside them only those that no schema knows of.
+// other than that only those that no schema has.
 func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 	t.Parallel()
 	have := resources[map[string]any](t, readTemplate(t), "AWS::DynamoDB::Table")["Table"]
@@ -123,8 +126,8 @@ func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 	}
 }
 
-// What a function may do is what its endpoint does, on what it does it, and
-// nothing else.
+// A function has permission for the requests that its endpoint sends, on their
+// targets, and for nothing else.
 func TestFunctionsMayDoWhatTheyDoAndNoMore(t *testing.T) {
 	t.Parallel()
 	functions := map[string]function{}
@@ -137,8 +140,15 @@ func TestFunctionsMayDoWhatTheyDoAndNoMore(t *testing.T) {
 	}
 	for handler, d := range done {
 		f := functions[handler]
-		if len(f.Policies) != 1 || len(f.Policies[0].Statement) != 1 {
-			t.Fatalf("%s: policies %+v, want one statement", handler, f.Policies)
+		if len(f.Policies) != 1 || len(f.Policies[0].Statement) == 0 {
+			t.Fatalf("%s: policies %+v, want one", handler, f.Policies)
+		}
+		var secret []statement
+		if d.secret {
+			secret = []statement{{Effect: "Allow", Action: []string{"secretsmanager:GetSecretValue"}, Resource: "CursorKeysSecretArn"}}
+		}
+		if diff := cmp.Diff(secret, f.Policies[0].Statement[1:], cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: the secret (-read +allowed):\n%s", handler, diff)
 		}
 		s := f.Policies[0].Statement[0]
 		slices.Sort(s.Action)
@@ -158,21 +168,18 @@ func TestFunctionsMayDoWhatTheyDoAndNoMore(t *testing.T) {
 			t.Errorf("%s: resource %s, want %s", handler, s.Resource, resource)
 		}
 		allowed := s.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
-		var prefixes []string
-		for _, p := range d.prefixes {
-			prefixes = append(prefixes, p+"#*")
-		}
 		slices.Sort(allowed)
-		if diff := cmp.Diff(prefixes, allowed); diff != "" {
+		if diff := cmp.Diff(d.leading, allowed); diff != "" {
 			t.Errorf("%s: leading keys (-done +allowed):\n%s", handler, diff)
 		}
 	}
 }
 
-// deeds are what an endpoint does to the table.
+// deeds are what an endpoint does to the table, and whether it needs the secret.
 type deeds struct {
-	actions, prefixes []string
-	index             bool
+	actions       []string
+	leading       []string // patterns of partition keys
+	index, secret bool
 }
 
 // whatEndpointsDo calls each endpoint and looks at its requests to DynamoDB.
@@ -181,7 +188,7 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install)
 	tbl := tabletest.NewWith(t, client, core.Schema("any"), nil)
-	service, err := setup.Service(client, tbl.Schema().Name, []paginate.Key{paginate.NewKey()})
+	service, err := setup.Service(client, tbl.Schema().Name, paginate.NewKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,10 +204,15 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := api.New(service, verifier, slog.New(slog.NewJSONHandler(io.Discard, nil))).Handler()
+	read := 0
+	lists := func(context.Context) (*core.Service, error) {
+		read++
+		return service, nil
+	}
+	handler := api.New(service, lists, verifier, slog.New(slog.DiscardHandler)).Handler(nil)
 	done := map[string]deeds{}
 	for _, route := range api.Routes() {
-		before := len(faults.Requests())
+		before, readBefore := len(faults.Requests()), read
 		for range 2 { // the second POST is a repeated one
 			r := httptest.NewRequest(route.Method, strings.Replace(route.Path, "{id}", "tx-1", 1), strings.NewReader(`{"amount":1,"currency":"EUR"}`))
 			r.Header = http.Header{"Authorization": {"Bearer " + token}, "Idempotency-Key": {"k"}}
@@ -210,13 +222,13 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 				t.Fatalf("%s: status %d", route.Name, w.Code)
 			}
 		}
-		var d deeds
+		d := deeds{secret: read > readBefore}
 		for _, r := range faults.Requests()[before:] {
 			d.add(t, r)
 		}
 		slices.Sort(d.actions)
-		slices.Sort(d.prefixes)
-		d.actions, d.prefixes = slices.Compact(d.actions), slices.Compact(d.prefixes)
+		slices.Sort(d.leading)
+		d.actions, d.leading = slices.Compact(d.actions), slices.Compact(d.leading)
 		done[route.Name] = d
 	}
 	return done
@@ -237,8 +249,10 @@ func (d *deeds) add(t *testing.T, r tabletest.Request) {
 		t.Fatal(err)
 	}
 	leading := func(pk string) {
-		prefix, _, _ := strings.Cut(pk, "#")
-		d.prefixes = append(d.prefixes, prefix)
+		if prefix, _, found := strings.Cut(pk, "#"); found {
+			pk = prefix + "#*"
+		}
+		d.leading = append(d.leading, pk)
 	}
 	switch r.Operation {
 	case "Query":
@@ -296,9 +310,15 @@ func TestFunctionsAreTheEndpoints(t *testing.T) {
 		t.Errorf("endpoints (-api +template):\n%s", diff)
 	}
 	variables := tpl.Globals.Function.Environment.Variables
-	for _, name := range []string{"TABLE_NAME", "COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", setup.CursorKeys} {
+	for _, name := range []string{"TABLE_NAME", "COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", "COGNITO_SCOPE", setup.CursorKeysSecret} {
 		if variables[name] == "" {
 			t.Errorf("%s is not set", name)
+		}
+	}
+	for name, value := range variables {
+		// It would be readable, and stale after a rotation.
+		if strings.Contains(value, "{{resolve:") {
+			t.Errorf("%s holds a secret itself", name)
 		}
 	}
 	for _, name := range []string{"ServerErrors", "TableThrottled", "IndexThrottled"} {
@@ -311,7 +331,8 @@ func TestFunctionsAreTheEndpoints(t *testing.T) {
 func TestTheAPIAsksForTokensOfTheUserPool(t *testing.T) {
 	t.Parallel()
 	type authorizer struct {
-		IdentitySource   string `yaml:"IdentitySource"`
+		IdentitySource   string   `yaml:"IdentitySource"`
+		Scopes           []string `yaml:"AuthorizationScopes"`
 		JwtConfiguration struct {
 			Issuer   string   `yaml:"issuer"`
 			Audience []string `yaml:"audience"`
@@ -325,7 +346,7 @@ func TestTheAPIAsksForTokensOfTheUserPool(t *testing.T) {
 	}](t, readTemplate(t), "AWS::Serverless::HttpApi")
 	a := apis["Api"].Auth
 	jwt := a.Authorizers[a.DefaultAuthorizer]
-	if jwt.IdentitySource != "$request.header.Authorization" ||
+	if jwt.IdentitySource != "$request.header.Authorization" || !slices.Equal(jwt.Scopes, []string{"Scope"}) ||
 		jwt.JwtConfiguration.Issuer != "https://cognito-idp.${AWS::Region}.amazonaws.com/${UserPoolId}" ||
 		!slices.Equal(jwt.JwtConfiguration.Audience, []string{"ClientId"}) {
 		t.Errorf("authorizer: %+v", a)

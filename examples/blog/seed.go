@@ -19,13 +19,13 @@ func seed(ctx context.Context, s *store.Store, out report.Report) error {
 	out.Title("Sample data")
 	var errs []error
 	for _, u := range []store.User{{ID: "ana", Name: "Ana"}, {ID: "bob", Name: "Bob"}, {ID: "eva", Name: "Eva"}} {
-		errs = append(errs, unlessThere(s.Users.Create(ctx, u)))
+		errs = append(errs, unlessThere(s.Users.Create(ctx, &u)))
 	}
 	for i := range 4 {
-		errs = append(errs, unlessThere(s.Posts.Create(ctx, store.Post{
+		errs = append(errs, unlessThere(s.Posts.Create(ctx, new(store.Post{
 			ID: fmt.Sprintf("p%d", i+1), AuthorID: "ana", Title: fmt.Sprintf("Day %d", i+1),
 			CreatedAt: start.AddDate(0, 0, i),
-		})))
+		}))))
 	}
 	for i, text := range []string{"First!", "Nice", "I see it differently", "Thanks"} {
 		errs = append(errs, unlessThere(s.AddComment(ctx, store.Comment{
@@ -34,7 +34,7 @@ func seed(ctx context.Context, s *store.Store, out report.Report) error {
 		})))
 	}
 	for _, g := range []store.Group{{ID: "cooks", Name: "Cooks"}, {ID: "runners", Name: "Runners"}} {
-		errs = append(errs, unlessThere(s.Groups.Create(ctx, g)))
+		errs = append(errs, unlessThere(s.Groups.Create(ctx, &g)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

@@ -131,7 +131,7 @@ func (t tenant) importOne(ctx context.Context, id string, row Row) error {
 	if !errors.Is(err, table.ErrStale) && table.Classify(err) != table.Permanent {
 		return err
 	}
-	ops := append(t.rejects.CreateOps(Reject{Row: row, Reason: reason(err)}), t.leave(row), t.progress(id, 0, 1))
+	ops := append(t.rejects.CreateOps(new(Reject{Row: row, Reason: reason(err)})), t.leave(row), t.progress(id, 0, 1))
 	err = t.turn(ctx, ops...)
 	if failed(err, opRow) {
 		return nil

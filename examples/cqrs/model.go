@@ -180,6 +180,8 @@ var dataEntity = repo.Entity[Data]{
 	Key:     func(d Data) keys.Key { return dataKey(d.TenantCode, d.Ref()) },
 	Indexes: repo.Indexes[Data]{codeIndex: func(d Data) keys.Key { return codeKey(d.TenantCode, d.Ref()) }},
 	Version: "version",
+	// The numbers are part of the keys of commands and history.
+	VersionFromOne: true,
 }
 
 var commandEntity = repo.Entity[Command]{

@@ -65,9 +65,9 @@ func (t tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 	expecting := next
 	expecting.Version = c.Version // PutOps expects this one and stores the next
 
-	ops := t.data.PutOps(Data{expecting})
-	ops = append(ops, t.commands.CreateOps(Command{Record: asked, Expected: c.Version})...)
-	ops = append(ops, t.history.CreateOps(History{Record: next, Seq: next.Version})...)
+	ops := t.data.PutOps(new(Data{expecting}))
+	ops = append(ops, t.commands.CreateOps(new(Command{Record: asked, Expected: c.Version}))...)
+	ops = append(ops, t.history.CreateOps(new(History{Record: next, Seq: next.Version}))...)
 	if k, _ := kindOf(c.Type); k.tree && len(c.Parents) > 0 {
 		parent := dataKey(t.caller.Tenant, ref(c.Type, c.Parents...))
 		ops = append(ops, table.Check(parent, expression.AttributeExists(expression.Name("version"))).Named(opParent))
@@ -81,6 +81,9 @@ const opParent = "parent"
 func explain(err error) error {
 	if failed(err, opParent) {
 		return fmt.Errorf("%w: %w", ErrNoParent, err)
+	}
+	if errors.Is(err, table.ErrExists) {
+		return fmt.Errorf("%w: %w", table.ErrStale, err) // a new record that is there
 	}
 	return err
 }

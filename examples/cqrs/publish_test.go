@@ -73,6 +73,9 @@ func TestPublishingIsOneTransaction(t *testing.T) {
 			Put struct {
 				Item struct{ PK, SK attribute }
 			}
+			Update struct {
+				Key struct{ PK, SK attribute }
+			}
 		}
 	}
 	if err := json.Unmarshal(faults.Requests("TransactWriteItems")[0].Body, &body); err != nil {
@@ -80,7 +83,9 @@ func TestPublishingIsOneTransaction(t *testing.T) {
 	}
 	var written []keys.Key
 	for _, w := range body.TransactItems {
-		written = append(written, keys.Key{PK: keys.PK(w.Put.Item.PK.S), SK: keys.SK(w.Put.Item.SK.S)})
+		written = append(written, keys.Key{
+			PK: keys.PK(w.Put.Item.PK.S + w.Update.Key.PK.S), SK: keys.SK(w.Put.Item.SK.S + w.Update.Key.SK.S),
+		})
 	}
 	equal(t, "keys", written, []keys.Key{
 		{PK: "PRODUCT#ACME", SK: "PRODUCT#LAMP"},

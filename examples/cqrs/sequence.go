@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strconv"
-	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
-	"github.com/singletable/singletable/table"
 )
 
 // ErrUsedUp means that a sequence has no number left that fits its digits.
@@ -37,9 +36,8 @@ type Number struct {
 // String returns the number as people write it, without the year.
 func (n Number) String() string { return fmt.Sprintf("%s-%0*d", n.Prefix, n.Digits, n.N) }
 
-// counter is the state of a sequence: SEQ#<tenant> / SEQ#<prefix>#<year>. The
-// last number given out is its version, so that storing the next one expects the
-// one before.
+// counter is the state of a sequence: SEQ#<tenant> / SEQ#<prefix>#<year>, with the
+// last number that was given out.
 type counter struct {
 	TenantCode string `dynamodbav:"tenantCode"`
 	Prefix     string `dynamodbav:"prefix"`
@@ -53,52 +51,21 @@ var counterEntity = repo.Entity[counter]{
 		p := keys.Prefix("SEQ")
 		return keys.Key{PK: p.PK(c.TenantCode), SK: p.SK(keys.Str(c.Prefix), keys.Int(c.Year, 4))}
 	},
-	Version: "last",
 }
 
-// maxDraws bounds how often a writer that lost to others tries again.
-const maxDraws = 500
-
-// number draws the next number of a sequence. No number is given out twice. One
-// whose answer was lost on the way is given to nobody.
+// number draws the next number of a sequence, with one request. No number is given
+// out twice. One whose response was lost is given to nobody.
 func (t tenant) number(ctx context.Context, s Sequence) (Number, error) {
 	year := t.table.Now().UTC().Year()
 	c := counter{TenantCode: t.caller.Tenant, Prefix: s.Prefix, Year: year}
-	for draw := 0; ; draw++ {
-		now, err := t.counters.Consistent().Get(ctx, counterEntity.Key(c))
-		if err != nil && !errors.Is(err, table.ErrNotFound) {
-			return Number{}, err
-		}
-		c.Last = now.Last
-		if float64(c.Last+1) >= math.Pow10(s.Digits) {
-			return Number{}, fmt.Errorf("%w: %s of %d", ErrUsedUp, s.Prefix, year)
-		}
-		// A transaction, though it is one item: DynamoDB knows a repeated
-		// transaction by its token, while a lone put after a lost answer could
-		// take the equal item of another writer for its own.
-		err = t.table.Transact(ctx, t.counters.PutOps(c)...)
-		if err == nil {
-			return Number{Sequence: s, Year: year, N: c.Last + 1}, nil
-		}
-		if !errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrOutcomeUnknown) || draw == maxDraws {
-			return Number{}, err
-		}
-		if err := pause(ctx, draw); err != nil {
-			return Number{}, err
-		}
+	c, err := t.counters.Upsert(ctx, c, expression.Add(expression.Name("last"), expression.Value(1)))
+	switch {
+	case err != nil:
+		return Number{}, err
+	case float64(c.Last) >= math.Pow10(s.Digits):
+		return Number{}, fmt.Errorf("%w: %s of %d", ErrUsedUp, s.Prefix, year)
 	}
-}
-
-// pause waits for a random time, so that writers who met once do not meet again.
-func pause(ctx context.Context, tries int) error {
-	timer := time.NewTimer(rand.N(time.Millisecond << min(tries+1, 6)))
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return Number{Sequence: s, Year: year, N: c.Last}, nil
 }
 
 // placeOrder publishes a new order under the next number. An order stands below

@@ -98,7 +98,7 @@ func (t tenant) openImport(ctx context.Context, id string, source []Change) (Imp
 	sum := sha256.Sum256(text)
 	im := Import{ID: id, TenantCode: t.caller.Tenant, Total: len(source), Digest: hex.EncodeToString(sum[:])}
 	task := t.newTask(id, "import", len(source))
-	err = t.table.Transact(ctx, append(t.imports.CreateOps(im), t.tasks.CreateOps(task)...)...)
+	err = t.table.Transact(ctx, append(t.imports.CreateOps(new(im)), t.tasks.CreateOps(new(task))...)...)
 	if err == nil || !errors.Is(err, table.ErrExists) {
 		return im, err
 	}
@@ -124,7 +124,7 @@ func (t tenant) stage(ctx context.Context, im Import, source []Change) error {
 				If(staged.Equal(expression.Value(from))),
 		}
 		for n := from; n < to; n++ {
-			ops = append(ops, t.rows.CreateOps(Row{ImportID: im.ID, TenantCode: t.caller.Tenant, Number: n + 1, Change: source[n]})...)
+			ops = append(ops, t.rows.CreateOps(new(Row{ImportID: im.ID, TenantCode: t.caller.Tenant, Number: n + 1, Change: source[n]}))...)
 		}
 		err := t.table.Transact(ctx, ops...)
 		switch {

@@ -79,7 +79,7 @@ func (t tenant) newTask(id, name string, total int) Task {
 // createTask stores a pending task. An id that was used before is
 // [table.ErrExists].
 func (t tenant) createTask(ctx context.Context, id, name string, total int) error {
-	return t.tasks.Create(ctx, t.newTask(id, name, total))
+	return t.tasks.Create(ctx, new(t.newTask(id, name, total)))
 }
 
 // task reads a task and its progress.

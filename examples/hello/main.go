@@ -15,10 +15,10 @@ import (
 // Note is a plain Go type. Its tags are those of the SDK's attributevalue
 // package.
 type Note struct {
-	User    string    `dynamodbav:"userId"`
-	At      time.Time `dynamodbav:"createdAt"`
-	Text    string    `dynamodbav:"text"`
-	Version int       `dynamodbav:"version"`
+	User     string    `dynamodbav:"userId"`
+	At       time.Time `dynamodbav:"createdAt"`
+	Text     string    `dynamodbav:"text"`
+	Revision string    `dynamodbav:"revision"`
 }
 
 const notePrefix keys.Prefix = "NOTE"
@@ -51,7 +51,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	notes, err := repo.New(tbl, repo.Entity[Note]{Type: "NOTE", Key: Note.Key, Version: "version"})
+	notes, err := repo.New(tbl, repo.Entity[Note]{Type: "NOTE", Key: Note.Key, Version: "revision"})
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func run(ctx context.Context) error {
 	start := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
 	for i, text := range []string{"buy milk", "call Bob", "water plants"} {
 		n := Note{User: "ana", At: start.Add(time.Duration(i) * time.Hour), Text: text}
-		if err := notes.Create(ctx, n); err != nil {
+		if err := notes.Create(ctx, &n); err != nil {
 			return err
 		}
 	}

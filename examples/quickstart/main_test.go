@@ -20,7 +20,7 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"found 1, requests 1, read units",
 		"NOTIF#2024-01-15T10:06:00.000Z#notif-xyz",
 		"found 3, requests 1, read units",
-		"GSI1PK = GLOBAL_TX#0 to GLOBAL_TX#3",
+		"GSI1PK = GLOBAL_TX and GLOBAL_TX#1 to #3",
 		"found 10, requests ",
 		"would create tx-first: the answer is tx-first, replayed false",
 		"would create tx-second: the answer is tx-first, replayed true",

@@ -46,12 +46,14 @@ type Transaction struct {
 	Currency  string    `dynamodbav:"currency"`
 	Status    string    `dynamodbav:"status"`
 	CreatedAt time.Time `dynamodbav:"createdAt"`
+	// Version guards both copies.
+	Version int64 `dynamodbav:"version"`
 }
 
 // globalTx is the index of all transactions, in order of time. One partition
-// would take every write of the system, so it is spread over four: GLOBAL_TX#0
-// to GLOBAL_TX#3. A system with little traffic does with one.
-var globalTx = shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: 4}
+// would take every write of the system, so it is spread over four: GLOBAL_TX and
+// GLOBAL_TX#1 to GLOBAL_TX#3. A system with little traffic needs one only.
+var globalTx = shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 4}
 
 func transactionKey(id string) keys.Key {
 	return keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata}
@@ -72,6 +74,9 @@ var transactionEntity = repo.Entity[Transaction]{
 	Key:     byID,
 	Indexes: repo.Indexes[Transaction]{"GSI1": inIndex},
 	Copies:  []repo.Placement[Transaction]{{Name: "by user", Key: byUser}},
+	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // Notification is stored once, as USER#<user> / NOTIF#<time>#<id>.

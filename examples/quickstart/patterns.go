@@ -81,8 +81,8 @@ func userNotifications(ctx context.Context, r repos, out report.Report, user str
 // partitions that are read in parallel and merged.
 func newestTransactions(ctx context.Context, r repos, out report.Report, limit int) error {
 	out.Title("4. The newest transactions of the whole system")
-	out.Line("  index %s, GSI1PK = %s#0 to %s#%d in parallel, backwards, the first %d of all",
-		globalTx.Index, globalTx.Name, globalTx.Name, globalTx.Shards-1, limit)
+	out.Line("  index %s, GSI1PK = %s and %s#1 to #%d in parallel, backwards, the first %d of all",
+		globalTx.Index, globalTx.Prefix, globalTx.Prefix, globalTx.Shards-1, limit)
 	page, err := r.newest.Page(ctx, shard.Query{Limit: limit})
 	if err != nil {
 		return err

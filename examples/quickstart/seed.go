@@ -17,7 +17,7 @@ func seed(ctx context.Context, r repos) error {
 		{ID: "u-123", Name: "Ana", CreatedAt: start.AddDate(0, -1, 0)},
 		{ID: "u-456", Name: "Bruno", CreatedAt: start.AddDate(0, -1, 3)},
 	} {
-		if err := unlessThere(r.users.Create(ctx, u)); err != nil {
+		if err := unlessThere(r.users.Create(ctx, &u)); err != nil {
 			return err
 		}
 	}
@@ -33,7 +33,7 @@ func seed(ctx context.Context, r repos) error {
 		if i%4 == 3 {
 			t.UserID = "u-456"
 		}
-		if err := unlessThere(r.transactions.Create(ctx, t)); err != nil {
+		if err := unlessThere(r.transactions.Create(ctx, &t)); err != nil {
 			return err
 		}
 	}
@@ -45,7 +45,7 @@ func seed(ctx context.Context, r repos) error {
 		if i == 0 {
 			n.ID = "notif-xyz"
 		}
-		if err := unlessThere(r.notifications.Create(ctx, n)); err != nil {
+		if err := unlessThere(r.notifications.Create(ctx, &n)); err != nil {
 			return err
 		}
 	}

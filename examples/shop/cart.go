@@ -58,7 +58,7 @@ func (s *shop) addToCart(ctx context.Context, user, product string, quantity int
 	// Whether the line is there may change between the two writes; nobody's
 	// cart changes that often.
 	for range 3 {
-		if err = s.cartLines.Create(ctx, line); !errors.Is(err, table.ErrExists) {
+		if err = s.cartLines.Create(ctx, new(line)); !errors.Is(err, table.ErrExists) {
 			return err
 		}
 		_, err = s.cartLines.Update(ctx, cartLineKey(user, product), func(l *CartLine) error {

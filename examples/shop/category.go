@@ -26,7 +26,7 @@ func categoryKey(id string) keys.Key {
 
 // addCategory creates a category. One that is there already is [table.ErrExists].
 func (s *shop) addCategory(ctx context.Context, c Category) error {
-	return s.categories.Create(ctx, c)
+	return s.categories.Create(ctx, &c)
 }
 
 var allCategories = table.Query{PK: categoriesPrefix.PK(), Range: categoryPrefix.All()}

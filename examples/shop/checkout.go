@@ -80,15 +80,14 @@ func (s *shop) checkOut(ctx context.Context, user, orderID string, at time.Time)
 			OrderID: orderID, Number: i + 1,
 			ProductID: p.ID, Name: p.Name, Quantity: line.Quantity, Price: p.Price,
 		}
-		ops = append(ops, s.orderItems.CreateOps(item)...)
+		ops = append(ops, s.orderItems.CreateOps(new(item))...)
 		ops = append(ops, s.cartLines.DeleteOps(line)...)
 		ops = append(ops, take(p, line.Quantity))
 	}
-	ops = append(s.orders.CreateOps(order), ops...)
+	ops = append(s.orders.CreateOps(&order), ops...)
 	if err := s.table.Transact(ctx, ops...); err != nil {
 		return Order{}, s.refused(ctx, lines, products, err)
 	}
-	order.Version = 1
 	return order, nil
 }
 

@@ -19,7 +19,7 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"table, PK = CATEGORIES and SK begins with CATEGORY#",
 		"found 3, requests 1, read units",
 		"index GSI1, GSI1PK = CATEGORY#home and GSI1SK begins with NAME#",
-		"index GSI2, GSI2PK = INITIAL#d and GSI2SK from NAME#desk%20l to",
+		"index GSI2, GSI2PK = INITIAL#d and GSI2SK begins with NAME#desk%20l",
 		"table, PK = USER#u-ana and SK begins with CART#",
 		"index GSI1, GSI1PK = CART#p-lamp and GSI1SK begins with USER#",
 		"create  USER#u-ana      ORDER#2024-01-16T09:00:00.000Z#o-0001",

@@ -46,14 +46,14 @@ type Order struct {
 	Status   Status    `dynamodbav:"status"`
 	Items    int       `dynamodbav:"items"`
 	Total    int64     `dynamodbav:"total"` // in cents
-	Version  int       `dynamodbav:"version"`
+	Revision string    `dynamodbav:"revision"`
 }
 
 var orderEntity = repo.Entity[Order]{
 	Type:    "ORDER",
 	Key:     func(o Order) keys.Key { return orderKey(o.ID) },
 	Copies:  []repo.Placement[Order]{{Name: "by user", Key: orderByUser}},
-	Version: "version",
+	Version: "revision",
 }
 
 func orderKey(id string) keys.Key {

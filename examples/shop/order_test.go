@@ -75,10 +75,10 @@ func TestAStatusChangesInBothItems(t *testing.T) {
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9})
 	order(t, s, "ana", "o-1", noon)
-	for i, to := range []Status{paid, shipped, delivered} {
+	for _, to := range []Status{paid, shipped, delivered} {
 		want, err := s.advance(t.Context(), "o-1", to)
 		must(t, err)
-		if want.Status != to || want.Version != 2+i {
+		if want.Status != to {
 			t.Errorf("the order: %+v, want status %s", want, to)
 		}
 		got, _, err := s.orderWithItems(t.Context(), "o-1")

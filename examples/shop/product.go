@@ -88,7 +88,7 @@ var (
 // addProduct creates a product in a category that must exist.
 func (s *shop) addProduct(ctx context.Context, p Product) error {
 	const check = "category exists"
-	ops := append(s.products.CreateOps(p),
+	ops := append(s.products.CreateOps(&p),
 		table.Check(categoryKey(p.Category), expression.Name("PK").AttributeExists()).Named(check))
 	err := s.table.Transact(ctx, ops...)
 	if op, failed := table.FailedOp(err, check); failed && errors.Is(op, table.ErrConditionFailed) {

@@ -23,7 +23,7 @@ type User struct {
 	Name      string    `dynamodbav:"name"`
 	Password  password  `dynamodbav:"password"`
 	CreatedAt time.Time `dynamodbav:"createdAt"`
-	Version   int       `dynamodbav:"version"`
+	Revision  string    `dynamodbav:"revision"`
 }
 
 const byEmail = "by e-mail"
@@ -32,7 +32,7 @@ var userEntity = repo.Entity[User]{
 	Type:    "USER",
 	Key:     func(u User) keys.Key { return userKey(u.ID) },
 	Copies:  []repo.Placement[User]{{Name: byEmail, Key: func(u User) keys.Key { return emailKey(u.Email) }}},
-	Version: "version",
+	Version: "revision",
 }
 
 func userKey(id string) keys.Key {
@@ -71,10 +71,9 @@ func (s *shop) signUp(ctx context.Context, u User, secret string) (User, error) 
 	if u.Password, err = newPassword(secret, s.rounds); err != nil {
 		return User{}, err
 	}
-	if err := s.users.Create(ctx, u); err != nil {
+	if err := s.users.Create(ctx, &u); err != nil {
 		return User{}, emailTaken(err)
 	}
-	u.Version = 1
 	return u, nil
 }
 

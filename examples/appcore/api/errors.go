@@ -9,8 +9,14 @@ import (
 	"github.com/singletable/singletable/examples/appcore/core"
 )
 
-// errMethod means that the path of a request does not have its method.
-var errMethod = errors.New("method not allowed")
+var (
+	// errMethod means that the path of a request does not have its method.
+	errMethod = errors.New("method not allowed")
+	// errTooLarge means that the body of a request is over maxBody.
+	errTooLarge = errors.New("body too large")
+	// errSlow means that the body of a request took longer than bodyTime.
+	errSlow = errors.New("body too slow")
+)
 
 // failure is what a client gets to see of an error.
 type failure struct {
@@ -31,8 +37,10 @@ func failureOf(err error) failure {
 		failure
 	}{
 		{errMethod, failure{http.StatusMethodNotAllowed, "method_not_allowed", "this path does not have that method"}},
+		{errSlow, failure{http.StatusRequestTimeout, "body_too_slow", "the body must arrive within 5 seconds"}},
 		{errTooLarge, failure{http.StatusRequestEntityTooLarge, "body_too_large", "the body may have 64 KB at most"}},
 		{auth.ErrUnauthorized, failure{http.StatusUnauthorized, "unauthorized", "a valid access token is required"}},
+		{auth.ErrScope, failure{http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"}},
 		{core.ErrForbidden, failure{http.StatusForbidden, "forbidden", "this belongs to another user"}},
 		{core.ErrNotFound, failure{http.StatusNotFound, "not_found", "there is nothing here"}},
 		{core.ErrKeyReused, failure{http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"}},
@@ -46,28 +54,40 @@ func failureOf(err error) failure {
 	return failure{http.StatusInternalServerError, "internal", "something went wrong on our side"}
 }
 
-// gone is for the log: the client went away before it was answered, and what
-// was done for it was broken off.
+// gone is for the log: the client went away before it got a response, which
+// canceled the request.
 var gone = failure{499, "client_gone", "the client went away"}
 
 // retryAfter is how many seconds a client is to wait when the service is
 // unavailable.
 const retryAfter = "1"
 
-// fail answers with an error, and hands it to the log.
+// fail responds with an error, and hands it to the log.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := failureOf(err)
-	if errors.Is(r.Context().Err(), context.Canceled) {
+	// The server cancels a request also if its body is late.
+	if errors.Is(r.Context().Err(), context.Canceled) && !errors.Is(err, errSlow) {
 		f = gone
 	}
 	switch f.status {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusForbidden:
+		if errors.Is(err, auth.ErrScope) {
+			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+		}
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", retryAfter)
-	case http.StatusRequestEntityTooLarge:
+	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
 		w.Header().Set("Connection", "close") // the rest of the body is not read
 	}
 	meterOf(r.Context()).fail(err)
-	_ = writeJSON(w, f.status, map[string]failure{"error": f}) // two strings can be encoded
+	Fail(w, f.status, f.Code, f.Message)
+}
+
+// Fail writes the response to a request that failed. It is for handlers around
+// and next to those of this package, so that all errors look alike.
+func Fail(w http.ResponseWriter, status int, code, message string) {
+	failed := failure{Code: code, Message: message}
+	_ = writeJSON(w, status, map[string]failure{"error": failed}) // two strings can be encoded
 }

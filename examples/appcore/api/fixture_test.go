@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"iter"
@@ -82,7 +83,7 @@ func (a *app) serve(tb testing.TB, tbl *table.Table) {
 		tb.Fatal(err)
 	}
 	a.log = &logs{}
-	a.Server = httptest.NewServer(newAPI(tb, a.service, a.log).Handler())
+	a.Server = httptest.NewServer(newAPI(tb, a.service, a.log).Handler(nil))
 	tb.Cleanup(a.Close)
 }
 
@@ -96,7 +97,12 @@ func newAPI(tb testing.TB, service *core.Service, log io.Writer) *api.API {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return api.New(service, verifier, newLogger(log))
+	return api.New(service, always(service), verifier, newLogger(log))
+}
+
+// always returns the service for lists.
+func always(service *core.Service) api.Lists {
+	return func(context.Context) (*core.Service, error) { return service, nil }
 }
 
 func newLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
@@ -144,6 +150,9 @@ func (a *app) send(tb testing.TB, req *http.Request) answer {
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		tb.Error(err)
+	}
+	if sniff := resp.Header.Get("X-Content-Type-Options"); sniff != "nosniff" {
+		tb.Errorf("%s %s: X-Content-Type-Options is %q", req.Method, req.URL, sniff)
 	}
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -53,40 +54,26 @@ func pageOf[T, U any](p core.Page[T], of func(T) U) page[U] {
 	return page[U]{items, p.Next}
 }
 
-func (a *API) listTransactions(w http.ResponseWriter, r *http.Request, user string) error {
-	l, err := list(r, user, core.DefaultLimit)
-	if err != nil {
-		return err
+// listing returns the endpoint of a list that read reads, of items that of
+// converts.
+func listing[T, U any](
+	limit int, read func(*core.Service, context.Context, core.List) (core.Page[T], error), of func(T) U,
+) endpoint {
+	return func(a *API, w http.ResponseWriter, r *http.Request, user string) error {
+		l, err := list(r, user, limit)
+		if err != nil {
+			return err
+		}
+		service, err := a.lists(r.Context())
+		if err != nil {
+			return err
+		}
+		p, err := read(service, r.Context(), l)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, pageOf(p, of))
 	}
-	p, err := a.service.Transactions(r.Context(), l)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, pageOf(p, transactionOf))
-}
-
-func (a *API) newestTransactions(w http.ResponseWriter, r *http.Request, user string) error {
-	l, err := list(r, user, core.DefaultNewest)
-	if err != nil {
-		return err
-	}
-	p, err := a.service.Newest(r.Context(), l)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, pageOf(p, transactionOf))
-}
-
-func (a *API) listNotifications(w http.ResponseWriter, r *http.Request, user string) error {
-	l, err := list(r, user, core.DefaultLimit)
-	if err != nil {
-		return err
-	}
-	p, err := a.service.Notifications(r.Context(), l)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, pageOf(p, notificationOf))
 }
 
 func (a *API) getTransaction(w http.ResponseWriter, r *http.Request, user string) error {
@@ -97,8 +84,8 @@ func (a *API) getTransaction(w http.ResponseWriter, r *http.Request, user string
 	return writeJSON(w, http.StatusOK, transactionOf(t))
 }
 
-// created is the answer to a POST as it is kept for those who repeat it: to the
-// byte, whatever a later version of this program would write.
+// created is the response to a POST as it is kept for a retry: byte for byte,
+// whatever a later version of this program would write.
 type created struct {
 	Status   int    `dynamodbav:"status"`
 	Location string `dynamodbav:"location"`
@@ -114,18 +101,18 @@ func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, user str
 	if err := readJSON(w, r, map[string]any{"amount": &n.Amount, "currency": &n.Currency}); err != nil {
 		return err
 	}
-	answer, replayed, err := core.CreateTransaction(r.Context(), a.service, n, func(t core.Transaction) (created, error) {
+	response, replayed, err := core.CreateTransaction(r.Context(), a.service, n, func(t core.Transaction) (created, error) {
 		body, err := encode(transactionOf(t))
 		return created{http.StatusCreated, "/transactions/" + t.ID, body}, err
 	})
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", answer.Location)
+	w.Header().Set("Location", response.Location)
 	if replayed {
 		w.Header().Set("Idempotency-Replayed", "true")
 	}
-	write(w, answer.Status, answer.Body)
+	write(w, response.Status, response.Body)
 	return nil
 }
 
@@ -150,6 +137,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 func write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that has gone gets nothing
 }

@@ -35,7 +35,7 @@ func (m *meter) fail(err error) {
 }
 
 // attrs returns what there is to log.
-func (m *meter) attrs() []slog.Attr {
+func (m *meter) attrs(c *clipper) []slog.Attr {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	attrs := []slog.Attr{
@@ -43,9 +43,28 @@ func (m *meter) attrs() []slog.Attr {
 		slog.Float64("dynamodbCapacity", m.capacity),
 	}
 	if m.err != nil {
-		attrs = append(attrs, slog.String("error", m.err.Error()))
+		attrs = append(attrs, slog.String("error", c.clip(m.err.Error(), maxError)))
 	}
 	return attrs
+}
+
+// The greatest lengths of texts in a log line that are not constants.
+const (
+	maxMethod    = 32
+	maxRequestID = 64
+	maxPanic     = 1 << 10
+	maxError     = 4 << 10
+)
+
+// clipper bounds texts and counts the bytes that it cuts.
+type clipper struct{ cut int }
+
+func (c *clipper) clip(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	c.cut += len(text) - length
+	return text[:length]
 }
 
 type meterKey struct{}
@@ -69,35 +88,49 @@ func Observe(ctx context.Context, e table.Event) {
 // longer is told to come back.
 const requestTime = 10 * time.Second
 
-// observed gives each request an id and writes one line to the log.
+// observed gives each request an id and writes one line to the log. What a
+// client sends is bounded there, and the path is left out: it names people's
+// things.
 func (a *API) observed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		id := requestID(r.Header)
 		w.Header().Set("X-Request-Id", id)
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		m := &meter{}
 		ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), meterKey{}, m), requestTime)
 		defer cancel()
 		r = r.WithContext(ctx)
 		sw := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 		defer func() {
-			level := slog.LevelInfo
-			if sw.status >= http.StatusInternalServerError {
-				level = slog.LevelError
-			}
-			a.log.LogAttrs(r.Context(), level, "request", append([]slog.Attr{
+			var c clipper
+			attrs := append([]slog.Attr{
 				slog.String("requestId", id),
-				slog.String("method", r.Method),
-				slog.String("route", r.Pattern), // the path itself names people's things
+				slog.String("method", c.clip(r.Method, maxMethod)),
+				slog.String("route", r.Pattern),
 				slog.Int("status", sw.status),
 				slog.Float64("milliseconds", float64(time.Since(start).Microseconds())/1000),
-			}, m.attrs()...)...)
+			}, m.attrs(&c)...)
+			if c.cut > 0 {
+				attrs = append(attrs, slog.Int("bytesCut", c.cut))
+			}
+			a.log.LogAttrs(r.Context(), levelOf(r.Pattern, sw.status), "request", attrs...)
 		}()
 		next.ServeHTTP(sw, r)
 	})
 }
 
-// recovered answers a request whose handler panics with status 500.
+func levelOf(route string, status int) slog.Level {
+	switch {
+	case status >= http.StatusInternalServerError:
+		return slog.LevelError
+	case route == livePath, route == readyPath:
+		return slog.LevelDebug
+	}
+	return slog.LevelInfo
+}
+
+// recovered responds with status 500 if a handler panics.
 func (a *API) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -106,15 +139,12 @@ func (a *API) recovered(next http.Handler) http.Handler {
 			case http.ErrAbortHandler:
 				panic(v)
 			default:
-				a.fail(w, r, fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+				a.fail(w, r, fmt.Errorf("panic: %.*s\n%s", maxPanic, fmt.Sprint(v), debug.Stack()))
 			}
 		}()
 		next.ServeHTTP(w, r)
 	})
 }
-
-// maxRequestID bounds the ids that are taken from clients.
-const maxRequestID = 64
 
 // requestID returns the id that the client has given to its request, or a new
 // one.
@@ -133,7 +163,7 @@ func requestID(h http.Header) string {
 	return id
 }
 
-// statusWriter remembers the status of an answer.
+// statusWriter remembers the status of a response.
 type statusWriter struct {
 	http.ResponseWriter
 	status int

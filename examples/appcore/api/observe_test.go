@@ -40,7 +40,7 @@ func TestEveryRequestIsOneLineWithItsCost(t *testing.T) {
 			t.Errorf("X-Request-Id is %q", echoed)
 		}
 	}
-	a.Close() // the last line is written after the answer
+	a.Close() // the last line is written after the response
 	var lines []line
 	for text := range strings.Lines(a.log.String()) {
 		var l line
@@ -71,9 +71,30 @@ func TestEveryRequestIsOneLineWithItsCost(t *testing.T) {
 	}
 }
 
+// Anyone can send these requests, so what they write to the log is bounded.
+func TestALogLineIsBoundedWhateverAClientSends(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	const requests = 20
+	long := strings.Repeat("X", 900_000)
+	for range requests {
+		a.do(t, request{Method: long, Path: "/transactions", Header: http.Header{"X-Request-Id": {strings.Repeat("i", 10_000)}, "User-Agent": {strings.Repeat("u", 10_000)}}})
+		a.do(t, request{Method: http.MethodGet, Path: "/" + strings.Repeat("p", 50_000), Header: http.Header{"Authorization": {strings.Repeat("a", 10_000)}}})
+	}
+	a.Close()
+	if size := len(a.log.String()); size > requests*2*500 {
+		t.Errorf("%d requests without a token wrote %d bytes", 2*requests, size)
+	}
+	first, _, _ := strings.Cut(a.log.String(), "\n")
+	if !strings.Contains(first, `"bytesCut":899968`) || !strings.Contains(first, `"method":"`+long[:32]+`"`) {
+		t.Errorf("log: %.1000s", first)
+	}
+}
+
 type panicking struct{ value any }
 
 func (p panicking) Verify(context.Context, string) (string, error) { panic(p.value) }
+func (p panicking) Ready(context.Context) error                    { panic(p.value) }
 
 func TestAPanicIs500AndStaysInside(t *testing.T) {
 	t.Parallel()
@@ -82,7 +103,7 @@ func TestAPanicIs500AndStaysInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := &logs{}
-	server := httptest.NewServer(api.New(service, panicking{"secret 4711"}, newLogger(log)).Handler())
+	server := httptest.NewServer(api.New(service, always(service), panicking{"secret 4711 " + strings.Repeat("x", 1<<20)}, newLogger(log)).Handler(nil))
 	defer server.Close()
 	a := &app{Server: server}
 	got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
@@ -90,8 +111,8 @@ func TestAPanicIs500AndStaysInside(t *testing.T) {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	server.Close()
-	if text := log.String(); !strings.Contains(text, "4711") || !strings.Contains(text, "observe_test.go") || strings.Count(text, "\n") != 1 {
-		t.Errorf("log: %s", text)
+	if text := log.String(); !strings.Contains(text, "4711") || !strings.Contains(text, "observe_test.go") || strings.Count(text, "\n") != 1 || len(text) > 10_000 {
+		t.Errorf("log of %d bytes: %.10000s", len(text), text)
 	}
 }
 
@@ -102,7 +123,7 @@ func TestAnAbortIsPassedOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := api.New(service, panicking{http.ErrAbortHandler}, newLogger(&logs{})).Handler()
+	handler := api.New(service, always(service), panicking{http.ErrAbortHandler}, newLogger(&logs{})).Handler(nil)
 	defer func() {
 		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
 			t.Errorf("recovered %v", err)

@@ -8,15 +8,22 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 )
 
-// maxBody bounds the body of a request.
-const maxBody = 64 << 10
+const (
+	// maxBody bounds the body of a request.
+	maxBody = 64 << 10
+	// bodyTime bounds how long it takes to arrive. It is less than requestTime,
+	// so that the rest is enough for the service.
+	bodyTime = 5 * time.Second
+)
 
 func badRequest(code, format string, args ...any) error {
 	return &core.InvalidError{Code: code, Message: fmt.Sprintf(format, args...)}
@@ -36,13 +43,13 @@ func bearer(h http.Header) (string, error) {
 }
 
 // idempotencyKey returns the key of a request. The service says what a key may
-// look like.
+// look like. A comma is refused here: API Gateway joins two headers with one.
 func idempotencyKey(h http.Header) (string, error) {
-	values := h.Values("Idempotency-Key")
-	if len(values) > 1 {
-		return "", badRequest("invalid_idempotency_key", "there must be one Idempotency-Key")
+	key := h.Get("Idempotency-Key")
+	if len(h.Values("Idempotency-Key")) > 1 || strings.Contains(key, ",") {
+		return "", badRequest("invalid_idempotency_key", "there must be one Idempotency-Key, without a comma")
 	}
-	return h.Get("Idempotency-Key"), nil
+	return key, nil
 }
 
 // list returns the page that a request asks for.
@@ -59,7 +66,7 @@ func list(r *http.Request, user string, defaultLimit int) (core.List, error) {
 	}
 	l.After = query.Get("lastKey")
 	if query.Has("limit") {
-		// What is no number is 0, which the service refuses.
+		// Anything but a number becomes 0, which the service refuses.
 		l.Limit, err = strconv.Atoi(query.Get("limit"))
 		if err != nil {
 			l.Limit = 0
@@ -68,19 +75,33 @@ func list(r *http.Request, user string, defaultLimit int) (core.List, error) {
 	return l, nil
 }
 
-// errTooLarge means that the body of a request is over maxBody.
-var errTooLarge = errors.New("body too large")
+// readBody reads the body of a request. A body that is late is the client's
+// fault, so it does not use up the time of the service.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	// Not all servers have deadlines: in a Lambda function, the body is there.
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(bodyTime))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	switch {
+	case tooLarge:
+		return nil, errTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, errSlow
+	case err != nil:
+		return nil, badRequest("invalid_body", "the body could not be read")
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	return body, nil
+}
 
 // readJSON reads the body of a request: a JSON object with the members that are
 // named, each once, and nothing else. That is stricter than package json, which
 // takes Amount for amount and the last of several.
 func readJSON(w http.ResponseWriter, r *http.Request, members map[string]any) error {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	body, err := readBody(w, r)
 	if err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return errTooLarge
-		}
-		return badRequest("invalid_body", "the body could not be read")
+		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if err := readObject(decoder, members); err != nil {

@@ -1,13 +1,24 @@
 package api_test
 
 import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/examples/appcore/api"
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -33,7 +44,13 @@ func refusedReads(id string) []refusal {
 		{"an id that cannot be", get(ana, "/transactions/%ff"), 404, "not_found"},
 		{"an id that is too long", get(ana, "/transactions/"+strings.Repeat("x", 4000)), 404, "not_found"},
 		{"no such path", get(ana, "/nothing"), 404, "not_found"},
+		{"slash at the end", get(ana, "/transactions/"), 404, "not_found"},
+		{"slash at the end of an id", get(ana, "/transactions/"+id+"/"), 404, "not_found"},
+		{"two slashes", get(ana, "//transactions"), 404, "not_found"},
+		{"dots", get(ana, "/x/../transactions"), 404, "not_found"},
+		{"dots and no such method", request{Method: http.MethodPut, Path: "/./transactions"}, 404, "not_found"},
 		{"no such method", request{Method: http.MethodPut, Path: "/transactions", User: ana}, 405, "method_not_allowed"},
+		{"no such method of a health check", request{Method: http.MethodPost, Path: "/healthz"}, 405, "method_not_allowed"},
 		{"limit 0", get(ana, "/transactions?limit=0"), 400, "invalid_limit"},
 		{"limit 101", get(ana, "/transactions/global?limit=101"), 400, "invalid_limit"},
 		{"limit ten", get(ana, "/notifications?limit=ten"), 400, "invalid_limit"},
@@ -62,6 +79,7 @@ func refusedPosts() []refusal {
 		{"key too long", post(long, eur), 400, "invalid_idempotency_key"},
 		{"key not ASCII", header("Idempotency-Key", "clé"), 400, "invalid_idempotency_key"},
 		{"two keys", header("Idempotency-Key", "a", "b"), 400, "invalid_idempotency_key"},
+		{"two keys, joined", header("Idempotency-Key", "a,b"), 400, "invalid_idempotency_key"},
 		{"no body", post("k", ""), 400, "invalid_json"},
 		{"no JSON", post("k", "amount=500"), 400, "invalid_json"},
 		{"JSON that ends", post("k", `{"amount":500,"currency":"EUR"`), 400, "invalid_json"},
@@ -96,6 +114,9 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 	for _, c := range append(refusedReads(id), refusedPosts()...) {
 		t.Run(c.name, func(t *testing.T) {
 			got := a.do(t, c.r)
+			if allow := got.Header.Get("Allow"); (allow != "") != (got.Status == http.StatusMethodNotAllowed) {
+				t.Errorf("Allow is %q", allow)
+			}
 			if code := decode[failure](t, got.Body).Error.Code; got.Status != c.status || code != c.code {
 				t.Errorf("status %d and code %q, want %d and %q", got.Status, code, c.status, c.code)
 			}
@@ -103,6 +124,124 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 	}
 	if p := decode[page[transaction]](t, a.get(t, ana, "/transactions").Body); len(p.Items) != 1 {
 		t.Errorf("there are %d transactions after all these refusals, want the first one only", len(p.Items))
+	}
+}
+
+// The server is in a bubble of package synctest, whose clock moves on by itself,
+// and connections are pipes.
+func TestABodyThatIsLateIs408(t *testing.T) {
+	t.Parallel()
+	service, err := core.New(tabletest.New(t, core.Schema("any"), tableOptions(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		log := &logs{}
+		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		server := &http.Server{Handler: newAPI(t, service, log).Handler(nil)}
+		go func() { _ = server.Serve(listener) }()
+		defer server.Close()
+		client, conn := net.Pipe()
+		defer client.Close()
+		listener.conns <- conn
+
+		start := time.Now()
+		late := time.AfterFunc(12*time.Second, func() { _, _ = io.WriteString(client, eur[1:]) })
+		defer late.Stop()
+		fmt.Fprintf(client, "POST /transactions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nContent-Length: %d\r\n\r\n{", token(t, ana), len(eur))
+		resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code := decode[failure](t, string(body)).Error.Code; resp.StatusCode != http.StatusRequestTimeout || code != "body_too_slow" || !resp.Close {
+			t.Errorf("%d %v %s", resp.StatusCode, resp.Header, body)
+		}
+		if took := time.Since(start); took != 5*time.Second {
+			t.Errorf("it took %v, want 5s", took)
+		}
+	})
+}
+
+// pipes is a listener for connections of a test.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case conn := <-p.conns:
+		return conn, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func TestHealthNeedsNoTokenAndNoTable(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	before := len(a.faults.Requests())
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if got := a.get(t, "", path); got.Status != http.StatusOK || got.Body != "{\"status\":\"ok\"}\n" {
+			t.Errorf("%s: %d %s", path, got.Status, got.Body)
+		}
+	}
+	if sent := a.faults.Requests()[before:]; len(sent) > 0 {
+		t.Errorf("%d requests to DynamoDB", len(sent))
+	}
+	if a.Close(); strings.Contains(a.log.String(), "healthz") {
+		t.Errorf("log: %s", a.log)
+	}
+}
+
+// Without the keys of tokens or cursors, the process is alive, but not ready.
+// What needs no cursor works without the keys of cursors.
+func TestWithoutKeysTheServerIsNotReady(t *testing.T) {
+	t.Parallel()
+	good := newApp(t)
+	i, err := issuer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := auth.NewCognito(i.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	noLists := func(context.Context) (*core.Service, error) { return nil, fmt.Errorf("%w: x", core.ErrUnavailable) }
+	for name, c := range map[string]struct {
+		handler *api.API
+		lists   int
+		post    int
+	}{
+		"keys of tokens":  {api.New(good.service, always(good.service), failing{auth.ErrUnavailable}, newLogger(&logs{})), 503, 503},
+		"keys of cursors": {api.New(good.service, noLists, verifier, newLogger(&logs{})), 503, 201},
+	} {
+		server := httptest.NewServer(c.handler.Handler(nil))
+		a := &app{Server: server}
+		for path, want := range map[string]int{
+			"/healthz": 200, "/readyz": 503, "/transactions": c.lists, "/transactions/global": c.lists, "/notifications": c.lists,
+		} {
+			if got := a.get(t, ana, path); got.Status != want {
+				t.Errorf("without the %s: %s: %d %s", name, path, got.Status, got.Body)
+			}
+		}
+		if got := a.post(t, ana, "k", eur); got.Status != c.post {
+			t.Errorf("without the %s: POST: %d %s", name, got.Status, got.Body)
+		}
+		server.Close()
 	}
 }
 

@@ -69,6 +69,9 @@ func TestTokensThatAreNotGoodAre401(t *testing.T) {
 		"expired":        with("exp", time.Now().Add(-time.Second).Unix()),
 		"never expires":  with("exp", nil),
 		"no subject":     with("sub", nil),
+		"bad subject":    with("sub", "u\x00"),
+		"never issued":   with("iat", nil),
+		"issued later":   with("iat", time.Now().Add(time.Hour).Unix()),
 		"another key":    foreign,
 		"signature cut":  good[:len(good)-4],
 	} {
@@ -82,6 +85,22 @@ func TestTokensThatAreNotGoodAre401(t *testing.T) {
 	}
 	if got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"bearer " + good}}}); got.Status != http.StatusOK {
 		t.Errorf("a good one: %d %s", got.Status, got.Body)
+	}
+}
+
+func TestATokenForSomethingElseIs403(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	i, err := issuer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scope := range []any{nil, "", "openid email", 7} {
+		got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer " + tokenWith(t, i, "scope", scope)}}})
+		if code := decode[failure](t, got.Body).Error.Code; got.Status != http.StatusForbidden || code != "insufficient_scope" ||
+			got.Header.Get("WWW-Authenticate") != `Bearer error="insufficient_scope"` {
+			t.Errorf("scope %v: %d %v %s", scope, got.Status, got.Header, got.Body)
+		}
 	}
 }
 
@@ -126,6 +145,7 @@ func publicKeys(t *testing.T, i *auth.Issuer) string {
 type failing struct{ err error }
 
 func (f failing) Verify(context.Context, string) (string, error) { return "", f.err }
+func (f failing) Ready(context.Context) error                    { return f.err }
 
 // When nobody can tell whether a token is good, the client is not to blame,
 // whatever the cause is like.
@@ -140,7 +160,7 @@ func TestATokenThatCannotBeCheckedIs503(t *testing.T) {
 		fmt.Errorf("%w: %w", auth.ErrUnavailable, &http.MaxBytesError{Limit: 64 << 10}): http.StatusServiceUnavailable,
 		errors.New("what"): http.StatusInternalServerError,
 	} {
-		server := httptest.NewServer(api.New(service, failing{err}, newLogger(&logs{})).Handler())
+		server := httptest.NewServer(api.New(service, always(service), failing{err}, newLogger(&logs{})).Handler(nil))
 		a := &app{Server: server}
 		got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
 		if retry := got.Header.Get("Retry-After"); got.Status != want || (retry != "") != (want == http.StatusServiceUnavailable) {

@@ -3,6 +3,7 @@ package auth
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"strings"
@@ -14,7 +15,12 @@ const (
 	envRegion     = "AWS_REGION"
 	envUserPoolID = "COGNITO_USER_POOL_ID"
 	envClientID   = "COGNITO_CLIENT_ID"
+	envScope      = "COGNITO_SCOPE"
 )
+
+// DefaultScope is the scope of tokens that a user pool issues to its own app
+// clients without OAuth.
+const DefaultScope = "aws.cognito.signin.user.admin"
 
 // Config says whose tokens are accepted. Region, UserPoolID and ClientID are
 // required.
@@ -23,6 +29,9 @@ type Config struct {
 	UserPoolID string // such as eu-west-1_AbCdEfGhI
 	ClientID   string // the app client that the tokens were issued for
 
+	// Scope is the scope that a token must have. Empty means [DefaultScope].
+	Scope string
+
 	// HTTPClient fetches the pool's keys. Nil means [http.DefaultClient]. Every
 	// fetch is limited in time and size whatever the client's own limits are, and
 	// redirects are not followed.
@@ -30,16 +39,20 @@ type Config struct {
 
 	// Now is the clock that tokens and keys are aged by. Nil means [time.Now].
 	Now func() time.Time
+
+	// Log gets a warning when the keys could not be fetched. Nil means none.
+	Log *slog.Logger
 }
 
-// ConfigFromEnv reads COGNITO_USER_POOL_ID, COGNITO_CLIENT_ID and AWS_REGION
-// with getenv, which is usually [os.Getenv]. The error names every variable that
-// is not set.
+// ConfigFromEnv reads COGNITO_USER_POOL_ID, COGNITO_CLIENT_ID, AWS_REGION and the
+// optional COGNITO_SCOPE with getenv, which is usually [os.Getenv]. The error
+// names every required variable that is not set.
 func ConfigFromEnv(getenv func(string) string) (Config, error) {
 	c := Config{
 		Region:     getenv(envRegion),
 		UserPoolID: getenv(envUserPoolID),
 		ClientID:   getenv(envClientID),
+		Scope:      getenv(envScope),
 	}
 	return c, c.missing()
 }
@@ -67,6 +80,9 @@ var (
 	poolForm   = regexp.MustCompile(`^[a-z0-9-]+_[0-9A-Za-z]+$`)
 )
 
+// scopeForm is that of one scope in RFC 6749.
+var scopeForm = regexp.MustCompile(`^[!#-\[\]-~]+$`)
+
 func (c Config) validate() error {
 	if err := c.missing(); err != nil {
 		return err
@@ -80,6 +96,9 @@ func (c Config) validate() error {
 	if !strings.HasPrefix(c.UserPoolID, c.Region+"_") {
 		return fmt.Errorf("auth: the user pool %s is not in the region %s", c.UserPoolID, c.Region)
 	}
+	if c.Scope != "" && !scopeForm.MatchString(c.Scope) {
+		return fmt.Errorf("auth: %s is not one scope: %q", envScope, c.Scope)
+	}
 	return nil
 }
 
@@ -91,12 +110,12 @@ func (c Config) keysURL() string {
 	return c.issuer() + "/.well-known/jwks.json"
 }
 
-// maxKeys limits the answer to a fetch of keys, in bytes. Cognito's has less
+// maxKeys limits the response to a fetch of keys, in bytes. Cognito's has less
 // than a thousand.
 const maxKeys = 64 << 10
 
-// keysClient returns a copy of the configured client that takes the keys from
-// their own address or not at all, and reads no more than maxKeys of it.
+// keysClient returns a copy of the configured client that does not follow
+// redirects.
 func (c Config) keysClient() *http.Client {
 	client := *http.DefaultClient
 	if c.HTTPClient != nil {
@@ -105,21 +124,5 @@ func (c Config) keysClient() *http.Client {
 	client.CheckRedirect = func(*http.Request, []*http.Request) error {
 		return errors.New("redirected")
 	}
-	if client.Transport == nil {
-		client.Transport = http.DefaultTransport
-	}
-	client.Transport = limited{client.Transport}
 	return &client
-}
-
-// limited cuts response bodies, which the decoder of the keys does not.
-type limited struct{ next http.RoundTripper }
-
-func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := l.next.RoundTrip(r)
-	if err != nil {
-		return nil, err
-	}
-	resp.Body = http.MaxBytesReader(nil, resp.Body, maxKeys)
-	return resp, nil
 }

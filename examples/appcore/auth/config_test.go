@@ -43,9 +43,9 @@ func TestConfigFromEnvNamesEachMissingVariable(t *testing.T) {
 
 func TestConfigFromEnv(t *testing.T) {
 	t.Parallel()
-	env := map[string]string{"COGNITO_USER_POOL_ID": poolID, "COGNITO_CLIENT_ID": clientID, "AWS_REGION": region}
+	env := map[string]string{"COGNITO_USER_POOL_ID": poolID, "COGNITO_CLIENT_ID": clientID, "AWS_REGION": region, "COGNITO_SCOPE": "a/b"}
 	got, err := auth.ConfigFromEnv(func(name string) string { return env[name] })
-	want := auth.Config{Region: region, UserPoolID: poolID, ClientID: clientID}
+	want := auth.Config{Region: region, UserPoolID: poolID, ClientID: clientID, Scope: "a/b"}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("error %v, config (-want +got):\n%s", err, diff)
 	}
@@ -66,6 +66,7 @@ func TestNewCognitoRefusesConfig(t *testing.T) {
 		"path as pool":    {auth.Config{Region: region, UserPoolID: "eu-west-1_a/../b", ClientID: clientID}, "COGNITO_USER_POOL_ID"},
 		"another region":  {auth.Config{Region: "eu-west-2", UserPoolID: poolID, ClientID: clientID}, "not in the region"},
 		"name of a pool":  {auth.Config{Region: region, UserPoolID: "customers", ClientID: clientID}, "COGNITO_USER_POOL_ID"},
+		"two scopes":      {auth.Config{Region: region, UserPoolID: poolID, ClientID: clientID, Scope: "a b"}, "COGNITO_SCOPE"},
 		"part of a start": {auth.Config{Region: "eu-west", UserPoolID: poolID, ClientID: clientID}, "not in the region"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,23 +14,27 @@
 //	}
 //	user, err := verifier.Verify(ctx, token)
 //	switch {
-//	case errors.Is(err, auth.ErrUnauthorized): // the token is no good: 401
-//	case errors.Is(err, auth.ErrUnavailable): // nobody can tell now: 503
+//	case errors.Is(err, auth.ErrUnauthorized): // the token is not valid: 401
+//	case errors.Is(err, auth.ErrScope): // it is, for something else: 403
+//	case errors.Is(err, auth.ErrUnavailable): // it cannot be checked now: 503
 //	}
 //
 // # Keys
 //
-// The pool's keys are fetched when they are first needed, or by
-// [Verifier.Ready], and kept. A token that names a key which is not among them
-// makes the verifier look again, since pools change their keys; but no more than
-// once in ten seconds, so that made-up key ids do not become requests to
-// Cognito. Once an hour the keys are fetched again in the background, which ends
-// the trust in a key that the pool has withdrawn. While the pool's address
-// cannot be reached, tokens of the keys at hand are still accepted.
+// The pool's keys are fetched when they are first needed, and kept. A token that
+// names an unknown key makes the verifier fetch them again, since pools change
+// their keys. That happens at most once in ten seconds, so that made-up key ids
+// do not become requests to Cognito.
+//
+// After an hour, the next call fetches the keys before it uses them, which ends
+// the trust in a key that the pool has withdrawn. This is also true in a Lambda
+// function, whose process is frozen between calls. While the pool's address
+// cannot be reached, the keys at hand are used until they are two hours old.
+// From then on, every call returns [ErrUnavailable].
 //
 // # Development
 //
 // An [Issuer] is a user pool inside the process. Its tokens have the claims of
-// Cognito's, and its [Issuer.Config] gives a verifier that takes the same path as
-// in production, down to the fetching of the keys.
+// Cognito's. Its [Issuer.Config] gives a verifier that works as in production,
+// including the fetch of the keys.
 package auth

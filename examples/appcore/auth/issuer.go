@@ -18,8 +18,8 @@ import (
 const lifetime = time.Hour
 
 // Issuer is a user pool for development and tests: it issues tokens to anyone
-// for any user. Its key is made anew each time, so nothing outside the process
-// ever trusts it. It is safe for concurrent use.
+// for any user. Each one has a new key, so nothing outside the process ever
+// trusts it. It is safe for concurrent use.
 //
 // As an [http.Handler] it serves its keys.
 type Issuer struct {
@@ -79,7 +79,7 @@ func (i *Issuer) Config() Config { return i.config }
 // Token returns an access token for the user, valid for an hour.
 func (i *Issuer) Token(user string) (string, error) {
 	if err := checkUser(user); err != nil {
-		return "", fmt.Errorf("auth: a user id has 1 to %d bytes of UTF-8", maxUser)
+		return "", fmt.Errorf("auth: a user id has 1 to %d bytes of printable UTF-8", maxUser)
 	}
 	return i.Sign(i.Claims(user))
 }
@@ -93,7 +93,7 @@ func (i *Issuer) Claims(user string) map[string]any {
 		"iss":       i.config.issuer(),
 		"client_id": i.config.ClientID,
 		"token_use": "access",
-		"scope":     "aws.cognito.signin.user.admin",
+		"scope":     DefaultScope,
 		"auth_time": now.Unix(),
 		"iat":       now.Unix(),
 		"exp":       now.Add(lifetime).Unix(),
@@ -114,14 +114,14 @@ func (i *Issuer) Sign(claims map[string]any) (string, error) {
 	return signed, nil
 }
 
-// ServeHTTP answers every request with the issuer's public keys.
+// ServeHTTP responds to every request with the issuer's public keys.
 func (i *Issuer) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	// The client is gone if this fails, and with it the one to tell.
 	_, _ = w.Write(i.keys)
 }
 
-// inProcess answers requests for the issuer's keys, and no others.
+// inProcess responds to requests for the issuer's keys, and no others.
 type inProcess struct{ issuer *Issuer }
 
 func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -32,7 +32,7 @@ func newIssuer(t *testing.T, options *auth.IssuerOptions) (*auth.Issuer, *auth.V
 func TestIssuerIssuesTokensThatAreAccepted(t *testing.T) {
 	t.Parallel()
 	i, v := newIssuer(t, nil)
-	for _, want := range []string{"u-123", "ü#%/ \x00", strings.Repeat("u", 128)} {
+	for _, want := range []string{"u-123", "ü#%/ .", strings.Repeat("u", 128)} {
 		token, err := i.Token(want)
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestIssuerIssuesTokensThatAreAccepted(t *testing.T) {
 			t.Errorf("Verify = %q, %v, want %q", got, err, want)
 		}
 	}
-	for _, bad := range []string{"", "\xff", strings.Repeat("u", 129)} {
+	for _, bad := range []string{"", "\xff", "\x00", strings.Repeat("u", 129)} {
 		if token, err := i.Token(bad); err == nil {
 			t.Errorf("Token(%q) = %q, want an error", bad, token)
 		}

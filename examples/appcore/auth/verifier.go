@@ -1,18 +1,25 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
-	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
 )
 
 var (
+	// ErrScope is matched by the error of a good token that lacks the required
+	// scope.
+	ErrScope = errors.New("insufficient scope")
+
 	// ErrUnauthorized is matched by the error of a token that is not accepted. The
 	// error's text goes on with the reason, for logs. Nothing of the token is in it.
 	ErrUnauthorized = errors.New("unauthorized")
@@ -27,15 +34,19 @@ const (
 	maxToken = 16 << 10
 	// maxUser limits a user id, in bytes. Cognito's are UUIDs.
 	maxUser = 128
+	// maxSkew is how far in the future a token may have been issued, for clocks
+	// that differ.
+	maxSkew = time.Minute
 )
 
 // Verifier checks access tokens of one user pool and one app client. It is safe
 // for concurrent use.
 type Verifier struct {
 	clientID string
+	scope    string
+	now      func() time.Time
 	parser   *jwt.Parser
-	keys     *keySet
-	find     keyfunc.Keyfunc
+	keys     keySet
 }
 
 // NewCognito returns a verifier of the configured pool's tokens. It does not
@@ -44,19 +55,18 @@ func NewCognito(config Config) (*Verifier, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	now := config.Now
+	now, log := config.Now, config.Log
 	if now == nil {
 		now = time.Now
 	}
-	keys := newKeySet(config.keysURL(), config.keysClient(), now)
-	find, err := keyfunc.New(keyfunc.Options{Storage: keys})
-	if err != nil {
-		return nil, fmt.Errorf("auth: %w", err)
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
 	return &Verifier{
 		clientID: config.ClientID,
-		keys:     keys,
-		find:     find,
+		scope:    cmp.Or(config.Scope, DefaultScope),
+		now:      now,
+		keys:     newKeySet(config.keysURL(), config.keysClient(), now, log),
 		parser: jwt.NewParser(
 			jwt.WithValidMethods([]string{jwt.SigningMethodRS256.Alg()}),
 			jwt.WithIssuer(config.issuer()),
@@ -67,20 +77,27 @@ func NewCognito(config Config) (*Verifier, error) {
 	}, nil
 }
 
-// Ready returns nil once the pool's keys are at hand, and fetches them if need
-// be. A server calls it when it starts, to learn of a wrong pool before its users
-// do. The error matches [ErrUnavailable].
+// Ready returns nil if the pool's keys are at hand, and fetches them if they are
+// not. It is for readiness checks. The error matches [ErrUnavailable].
 func (v *Verifier) Ready(ctx context.Context) error {
-	return v.keys.load(ctx)
+	if _, err := v.keys.Get(ctx); err != nil {
+		return &keysError{err}
+	}
+	return nil
 }
 
 // Verify returns the id of the user that the access token was issued to: its
-// subject. The error matches [ErrUnauthorized] or [ErrUnavailable].
+// subject. The error matches [ErrUnauthorized], [ErrScope] or [ErrUnavailable].
 //
-// A token is accepted if it is signed with RS256 and a key of the pool, was
-// issued by the pool (iss) for the app client (client_id) as an access token
-// (token_use), has not expired (exp) and, where it says so, is valid already
-// (nbf). There is no leeway for clocks that differ.
+// A token is accepted if all of this holds:
+//   - The pool signed it with RS256 and one of its keys, and issued it (iss).
+//   - It is an access token (token_use) for the app client (client_id).
+//   - It has not expired (exp), and is valid already (nbf, if it is there).
+//   - It was issued (iat) before it expires, and at most a minute in the future.
+//   - Its subject (sub) is a user id: 1 to 128 bytes of printable UTF-8.
+//   - Its scopes (scope) include the required one.
+//
+// Expiry has no leeway for clocks that differ.
 func (v *Verifier) Verify(ctx context.Context, token string) (userID string, err error) {
 	if len(token) > maxToken || strings.ContainsFunc(token, foreign) {
 		return "", refuse(jwt.ErrTokenMalformed)
@@ -96,11 +113,31 @@ func (v *Verifier) Verify(ctx context.Context, token string) (userID string, err
 	if claims["client_id"] != v.clientID {
 		return "", refuse(reason("token of another client"))
 	}
+	if err := v.checkIssued(claims); err != nil {
+		return "", refuse(err)
+	}
 	user, _ := claims["sub"].(string)
 	if err := checkUser(user); err != nil {
 		return "", refuse(err)
 	}
+	scopes, _ := claims["scope"].(string)
+	if !slices.Contains(strings.Split(scopes, " "), v.scope) {
+		return "", fmt.Errorf("auth: %w", ErrScope)
+	}
 	return user, nil
+}
+
+// checkIssued checks the time at which a token says that it was issued.
+func (v *Verifier) checkIssued(claims jwt.MapClaims) error {
+	issued, ok := claims["iat"].(float64)
+	expires, _ := claims["exp"].(float64) // the parser has checked that it is there
+	if !ok || issued < 1 || issued > expires {
+		return reason("token has no usable time of issue")
+	}
+	if issued > float64(v.now().Add(maxSkew).Unix()) {
+		return reason("token was issued in the future")
+	}
+	return nil
 }
 
 // foreign reports characters that no token has. The decoder passes over line
@@ -116,26 +153,28 @@ func foreign(r rune) bool {
 // key returns the function that the parser asks for the key of a token whose
 // algorithm has already been found to be RS256.
 func (v *Verifier) key(ctx context.Context) jwt.Keyfunc {
-	find := v.find.KeyfuncCtx(ctx)
 	return func(token *jwt.Token) (any, error) {
 		// Extensions that must be understood, of which none is.
 		if _, ok := token.Header["crit"]; ok {
 			return nil, reason("token has critical extensions")
 		}
 		// Without a key id every key would be tried.
-		if id, ok := token.Header["kid"].(string); !ok || id == "" {
+		id, _ := token.Header["kid"].(string)
+		if id == "" {
 			return nil, reason("token names no key")
 		}
-		return find(token)
+		return v.keys.find(ctx, id)
 	}
 }
 
 func checkUser(user string) error {
-	if user == "" || len(user) > maxUser || !utf8.ValidString(user) {
+	if user == "" || len(user) > maxUser || !utf8.ValidString(user) || strings.ContainsFunc(user, unprintable) {
 		return reason("token has no usable subject")
 	}
 	return nil
 }
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 // reason is a part of an error's text that is known to come from here.
 type reason string

@@ -79,7 +79,54 @@ func TestVerifyRefusesClaims(t *testing.T) {
 		{"empty subject", with(map[string]any{"sub": ""}), "token has no usable subject"},
 		{"subject of a wrong type", with(map[string]any{"sub": 7}), "token has no usable subject"},
 		{"endless subject", with(map[string]any{"sub": strings.Repeat("u", 129)}), "token has no usable subject"},
+		{"subject with a line break", with(map[string]any{"sub": "u\n"}), "token has no usable subject"},
+		{"subject with a zero byte", with(map[string]any{"sub": "u\x00"}), "token has no usable subject"},
+		{"subject that turns the text around", with(map[string]any{"sub": "u\u202e"}), "token has no usable subject"},
+		{"no time of issue", with(map[string]any{"iat": nil}), "token has no usable time of issue"},
+		{"time of issue zero", with(map[string]any{"iat": 0}), "token has no usable time of issue"},
+		{"negative time of issue", with(map[string]any{"iat": -1}), "token has no usable time of issue"},
+		{"time of issue as text", with(map[string]any{"iat": "1705313100"}), "token has no usable time of issue"},
+		{"issued after it expires", with(map[string]any{"iat": start.Unix() + 2, "exp": start.Unix() + 1}), "token has no usable time of issue"},
+		{"issued in the future", with(map[string]any{"iat": start.Unix() + 61}), "token was issued in the future"},
+		{"issued in another century", with(map[string]any{"iat": 4e9, "exp": 5e9}), "token was issued in the future"},
 	})
+}
+
+func TestVerifyAllowsForClocksThatDifferByAMinute(t *testing.T) {
+	t.Parallel()
+	expect(t, newPool().verifier(t), with(map[string]any{"iat": start.Unix() + 60}), nil)
+}
+
+func TestVerifyChecksTheScope(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		required string // by the verifier
+		scope    any    // of the token
+		want     error
+	}{
+		{"", auth.DefaultScope, nil},
+		{"", "openid " + auth.DefaultScope + " email", nil},
+		{"payments/write", "payments/read payments/write", nil},
+		{"", nil, auth.ErrScope},
+		{"", "", auth.ErrScope},
+		{"", "openid", auth.ErrScope},
+		{"", []string{auth.DefaultScope}, auth.ErrScope},
+		{"", strings.ToUpper(auth.DefaultScope), auth.ErrScope},
+		{"payments/write", auth.DefaultScope, auth.ErrScope},
+		{"payments/write", "payments/write/all payments/writes", auth.ErrScope},
+	} {
+		config := newPool().config()
+		config.Scope = tt.required
+		v, err := auth.NewCognito(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		token := with(map[string]any{"scope": tt.scope})
+		expect(t, v, token, tt.want)
+		if _, err := v.Verify(t.Context(), token); errors.Is(err, auth.ErrUnauthorized) {
+			t.Errorf("scope %v: error %v, want one that is not ErrUnauthorized", tt.scope, err)
+		}
+	}
 }
 
 func TestVerifyRefusesSignatures(t *testing.T) {

@@ -27,7 +27,7 @@ func (s *Service) Approve(ctx context.Context, id string) (Transaction, error) {
 			return nil, errCompleted
 		}
 		t.Status = Completed
-		return s.notifications.CreateOps(Notification{
+		return s.notifications.CreateOps(&Notification{
 			ID: newID("notif"), UserID: t.UserID, TxID: t.ID, CreatedAt: s.timestamp(),
 			Text: fmt.Sprintf("Your transaction of %d %s was approved", t.Amount, t.Currency),
 		}), nil

@@ -149,9 +149,10 @@ func TestAnApprovalKeepsTheShard(t *testing.T) {
 	s, tbl, _ := newService(t)
 	id := create(t, s, "u-123", "k")
 	key := keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata}
-	for _, stored := range []string{"GLOBAL_TX#0", "GLOBAL_TX#1"} { // one of them is not its own
+	for _, stored := range []string{"GLOBAL_TX", "GLOBAL_TX#1"} { // one of them is not its own
 		err := tbl.Do(t.Context(), table.Update(key, expression.
 			Set(expression.Name("GSI1PK"), expression.Value(stored)).
+			Set(expression.Name("globalPK"), expression.Value(stored)).
 			Set(expression.Name("status"), expression.Value(core.Pending))))
 		if err != nil {
 			t.Fatal(err)

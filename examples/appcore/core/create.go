@@ -16,8 +16,8 @@ const maxKey = 255
 // what two requests with the same key are compared by.
 type NewTransaction struct {
 	User string `json:"-"`
-	// Key is the idempotency key: the same request with the same key is carried
-	// out once. Keys of different users never meet.
+	// Key is the idempotency key: the same request with the same key creates one
+	// transaction. Keys of different users never meet.
 	Key      string `json:"-"`
 	Amount   int64  `json:"amount"`
 	Currency string `json:"currency"`
@@ -47,12 +47,12 @@ func printable(s string) bool {
 }
 
 // CreateTransaction creates a transaction once for each idempotency key. answer
-// says what to tell the client of it. The answer is stored together with the
-// transaction, so that a repeated request gets exactly what the first one got,
-// with replayed set, whatever became of the transaction since.
+// makes the response of it. That is stored together with the transaction, so that
+// a retry gets exactly what the first request got, with replayed set, whatever
+// became of the transaction since.
 //
-// answer is called before anything is written, also for a request that turns
-// out to be a repeated one.
+// The function is called before anything is written, also for a request that
+// turns out to be a retry.
 func CreateTransaction[A any](
 	ctx context.Context, s *Service, n NewTransaction, answer func(Transaction) (A, error),
 ) (a A, replayed bool, err error) {
@@ -65,8 +65,10 @@ func CreateTransaction[A any](
 			ID: newID("tx"), UserID: n.User, Amount: n.Amount, Currency: n.Currency,
 			Status: Pending, CreatedAt: s.timestamp(),
 		}
+		t.GlobalPK = t.globalKey().PK
+		ops := s.transactions.CreateOps(&t)
 		a, err := answer(t)
-		plan := idempotency.Snapshot(a, s.transactions.CreateOps(t)...)
+		plan := idempotency.Snapshot(a, ops...)
 		return plan.With(map[string]string{"txId": t.ID, "userId": t.UserID}), err
 	})
 	if err != nil {

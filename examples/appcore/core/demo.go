@@ -27,7 +27,7 @@ func (s *Service) Demo(ctx context.Context) error {
 		if err := s.history(ctx, user, i); err != nil {
 			return err
 		}
-		// Last, so that a demo that was broken off is made good by the next one.
+		// Last, so that the next run completes a demo that was interrupted.
 		if err := s.Register(ctx, user, names[user]); err != nil {
 			return err
 		}

@@ -18,14 +18,14 @@ var (
 	ErrForbidden = errors.New("belongs to another user")
 	// ErrKeyReused means that the idempotency key was used for another request.
 	ErrKeyReused = errors.New("idempotency key was used for another request")
-	// ErrUnavailable means that the same call can succeed in a while. A call to
-	// create something is to be repeated with the same idempotency key, since
-	// it may have been carried out.
+	// ErrUnavailable means that the same call can succeed in a while. Retry a
+	// call that creates something with the same idempotency key, since it may
+	// have succeeded.
 	ErrUnavailable = errors.New("temporarily unavailable")
 )
 
-// InvalidError means that the request cannot be right. Code and Message are for
-// whoever made it.
+// InvalidError means that the request is invalid. Code and Message are for its
+// sender.
 type InvalidError struct {
 	Code    string
 	Message string

@@ -62,27 +62,33 @@ type Transaction struct {
 	Version int64 `dynamodbav:"version"`
 	// GlobalPK is the shard that the transaction was given when it was created.
 	// An update leaves it there, also after their number has changed.
-	GlobalPK keys.PK `dynamodbav:"GSI1PK,omitempty"`
+	// The index's own attribute is on one of the two items only.
+	GlobalPK keys.PK `dynamodbav:"globalPK,omitempty"`
+}
+
+// globalKey is the key of the transaction in the index of all.
+func (t Transaction) globalKey() keys.Key {
+	return globalTx.KeyAt(t.GlobalPK, t.ID, keys.None.SK(keys.Time(t.CreatedAt), keys.Str(t.ID)))
 }
 
 // globalTx is the index of all transactions in order of time. One partition
 // would take every write of the system, so it is spread over four.
-var globalTx = shard.Index{Index: "GSI1", Name: "GLOBAL_TX", Shards: 4}
+var globalTx = shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 4}
 
 func transactionKey(id string) keys.Key {
 	return keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata}
 }
 
 var transactionEntity = repo.Entity[Transaction]{
-	Type: "TRANSACTION",
-	Key:  func(t Transaction) keys.Key { return transactionKey(t.ID) },
-	Indexes: repo.Indexes[Transaction]{"GSI1": func(t Transaction) keys.Key {
-		return globalTx.Stored(t.GlobalPK, t.ID, keys.None.SK(keys.Time(t.CreatedAt), keys.Str(t.ID)))
-	}},
+	Type:    "TRANSACTION",
+	Key:     func(t Transaction) keys.Key { return transactionKey(t.ID) },
+	Indexes: repo.Indexes[Transaction]{"GSI1": Transaction.globalKey},
 	Copies: []repo.Placement[Transaction]{{Name: "by user", Key: func(t Transaction) keys.Key {
 		return keys.Key{PK: keys.User.PK(t.UserID), SK: keys.Tx.SK(keys.Time(t.CreatedAt), keys.Str(t.ID))}
 	}}},
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // Notification is stored once, as USER#<userId> / NOTIF#<time>#<notifId>.

@@ -55,7 +55,7 @@ func New(t *table.Table) (*Service, error) {
 
 // Register adds a user. One that is there already is left as it is.
 func (s *Service) Register(ctx context.Context, id, name string) error {
-	err := s.users.Create(ctx, User{ID: id, Name: name, CreatedAt: s.timestamp()})
+	err := s.users.Create(ctx, new(User{ID: id, Name: name, CreatedAt: s.timestamp()}))
 	if errors.Is(err, table.ErrExists) {
 		return nil
 	}

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -16,15 +18,24 @@ import (
 )
 
 // Function is what aws-lambda-go starts.
-type Function func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
+type Function func(ctx context.Context, event json.RawMessage) (events.APIGatewayV2HTTPResponse, error)
 
-// New returns the function that answers events with the handler.
+// ErrEvent is matched by the error of an event that is not a request of an HTTP
+// API. The error's text says what it is. A function that gets such an event has to
+// fail: whatever sent it, such as a queue, would otherwise take it as done.
+var ErrEvent = errors.New("the event is not a request of an API Gateway HTTP API (payload format 2.0)")
+
+// New returns the function that handles events with the handler.
 func New(handler http.Handler) Function {
-	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+	return func(ctx context.Context, event json.RawMessage) (events.APIGatewayV2HTTPResponse, error) {
+		var e events.APIGatewayV2HTTPRequest
+		err := json.Unmarshal(event, &e)
+		if err != nil || e.Version != "2.0" || e.RequestContext.HTTP.Method == "" {
+			return events.APIGatewayV2HTTPResponse{}, fmt.Errorf("lambda: %w but %s", ErrEvent, kindOf(event))
+		}
 		r, err := request(ctx, e)
 		if err != nil {
-			// API Gateway would make a 500 of an error.
-			return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusBadRequest}, nil
+			return events.APIGatewayV2HTTPResponse{}, fmt.Errorf("lambda: %w: %w", ErrEvent, err)
 		}
 		w := &recorder{header: http.Header{}}
 		handler.ServeHTTP(w, r)
@@ -32,20 +43,20 @@ func New(handler http.Handler) Function {
 	}
 }
 
-// request turns an event into the request that it was made of.
+// request returns the request that an event was made of.
 func request(ctx context.Context, e events.APIGatewayV2HTTPRequest) (*http.Request, error) {
 	body := []byte(e.Body)
 	if e.IsBase64Encoded {
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(e.Body); err != nil {
-			return nil, fmt.Errorf("body: %w", err)
+			return nil, errors.New("its body is not base64")
 		}
 	}
 	about := e.RequestContext
 	target := &url.URL{Path: path(e), RawQuery: e.RawQueryString}
 	r, err := http.NewRequestWithContext(ctx, about.HTTP.Method, "/", bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, errors.New("its method is not one")
 	}
 	r.URL, r.RequestURI = target, target.RequestURI()
 	r.Host, r.RemoteAddr = about.DomainName, about.HTTP.SourceIP
@@ -79,7 +90,7 @@ func path(e events.APIGatewayV2HTTPRequest) string {
 	return p
 }
 
-// recorder keeps an answer until it is complete.
+// recorder keeps a response until it is complete.
 type recorder struct {
 	header http.Header
 	sent   http.Header // as it was when the status was written
@@ -102,7 +113,7 @@ func (w *recorder) Write(p []byte) (int, error) {
 
 func (w *recorder) response() events.APIGatewayV2HTTPResponse {
 	w.WriteHeader(http.StatusOK)
-	answer := events.APIGatewayV2HTTPResponse{
+	resp := events.APIGatewayV2HTTPResponse{
 		StatusCode: w.status,
 		Headers:    make(map[string]string, len(w.sent)),
 		Cookies:    w.sent.Values("Set-Cookie"),
@@ -110,11 +121,11 @@ func (w *recorder) response() events.APIGatewayV2HTTPResponse {
 	}
 	for name, values := range w.sent {
 		if name != "Set-Cookie" {
-			answer.Headers[name] = strings.Join(values, ", ")
+			resp.Headers[name] = strings.Join(values, ", ")
 		}
 	}
 	if !utf8.Valid(w.body.Bytes()) {
-		answer.Body, answer.IsBase64Encoded = base64.StdEncoding.EncodeToString(w.body.Bytes()), true
+		resp.Body, resp.IsBase64Encoded = base64.StdEncoding.EncodeToString(w.body.Bytes()), true
 	}
-	return answer
+	return resp
 }

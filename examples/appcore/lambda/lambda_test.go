@@ -1,7 +1,9 @@
 package lambda_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -46,10 +48,11 @@ func newFunctions(t *testing.T) functions {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := api.New(service, verifier, slog.New(slog.NewJSONHandler(io.Discard, nil)))
+	lists := func(context.Context) (*core.Service, error) { return service, nil }
+	app := api.New(service, lists, verifier, slog.New(slog.NewJSONHandler(io.Discard, nil)))
 	f := functions{byName: map[string]awslambda.Handler{}, tokens: strings.NewReplacer("TOKEN", token)}
 	for _, route := range api.Routes() {
-		handler, err := app.HandlerOf(route.Name)
+		handler, err := app.HandlerOf(t.Context(), route.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +154,7 @@ func TestAnEventBecomesTheRequestItWasMadeOf(t *testing.T) {
 	}{
 		{
 			"query, cookies, joined headers",
-			`{"rawPath":"/a/b","rawQueryString":"x=1&y=%20","cookies":["c=1","d=2"],"headers":{"accept":"a,b","host":"h"},
+			`{"version":"2.0","rawPath":"/a/b","rawQueryString":"x=1&y=%20","cookies":["c=1","d=2"],"headers":{"accept":"a,b","host":"h"},
 			"requestContext":{"domainName":"h","requestId":"r-1","stage":"$default","http":{"method":"PUT","sourceIp":"203.0.113.7"}},"body":"text"}`,
 			seen{
 				"PUT", "/a/b", "x=1&y=%20", "h", "203.0.113.7", "text",
@@ -160,17 +163,17 @@ func TestAnEventBecomesTheRequestItWasMadeOf(t *testing.T) {
 		},
 		{
 			"stage, base64",
-			`{"rawPath":"/prod/a%20b","requestContext":{"stage":"prod","http":{"method":"GET"}},"headers":{"x-request-id":"mine"},"body":"/w==","isBase64Encoded":true}`,
+			`{"version":"2.0","rawPath":"/prod/a%20b","requestContext":{"stage":"prod","http":{"method":"GET"}},"headers":{"x-request-id":"mine"},"body":"/w==","isBase64Encoded":true}`,
 			seen{"GET", "/a b", "", "", "", "\xff", http.Header{"X-Request-Id": {"mine"}}},
 		},
 		{
 			"a path that only begins like the stage",
-			`{"rawPath":"/production%zz","requestContext":{"stage":"prod","requestId":"r","http":{"method":"GET"}}}`,
+			`{"version":"2.0","rawPath":"/production%zz","requestContext":{"stage":"prod","requestId":"r","http":{"method":"GET"}}}`,
 			seen{"GET", "/production%zz", "", "", "", "", http.Header{"X-Request-Id": {"r"}}},
 		},
 		{
 			"the stage alone",
-			`{"rawPath":"/prod","requestContext":{"stage":"prod","requestId":"r","http":{"method":"GET"}}}`,
+			`{"version":"2.0","rawPath":"/prod","requestContext":{"stage":"prod","requestId":"r","http":{"method":"GET"}}}`,
 			seen{"GET", "/", "", "", "", "", http.Header{"X-Request-Id": {"r"}}},
 		},
 	} {
@@ -206,7 +209,7 @@ func TestAnAnswerIsHandedBackWhole(t *testing.T) {
 		w.Header().Set("Too-Late", "x")
 		_, _ = w.Write([]byte("\xff"))
 	}))
-	got, err := f(t.Context(), events.APIGatewayV2HTTPRequest{})
+	got, err := f(t.Context(), json.RawMessage(`{"version":"2.0","requestContext":{"http":{"method":"GET"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,17 +222,58 @@ func TestAnAnswerIsHandedBackWhole(t *testing.T) {
 	}
 }
 
-func TestAnEventThatIsNoRequestIs400(t *testing.T) {
+// A queue deletes the messages of a call that succeeds, so no call with another
+// event may.
+func TestAnEventOfAnotherKindFails(t *testing.T) {
 	t.Parallel()
-	f := lambda.New(http.NotFoundHandler())
-	for name, e := range map[string]events.APIGatewayV2HTTPRequest{
-		"no base64": {Body: "?", IsBase64Encoded: true},
-		"no method": {RequestContext: events.APIGatewayV2HTTPRequestContext{
-			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: "A B"},
-		}},
+	f := awslambda.NewHandler(lambda.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the handler is called")
+	})))
+	for name, c := range map[string]struct{ event, says string }{
+		"SQS":              {`{"Records":[{"messageId":"059f36b4","body":"secret-4711","eventSource":"aws:sqs"}]}`, `"aws:sqs"`},
+		"DynamoDB stream":  {`{"Records":[{"eventID":"1","eventSource":"aws:dynamodb","dynamodb":{"Keys":{"pk":{"S":"secret-4711"}}}}]}`, `"aws:dynamodb"`},
+		"SNS":              {`{"Records":[{"EventSource":"aws:sns","Sns":{"Message":"secret-4711"}}]}`, `"aws:sns"`},
+		"EventBridge":      {`{"version":"0","source":"aws.events","detail-type":"Scheduled Event","detail":{"x":"secret-4711"}}`, `"aws.events"`},
+		"REST API":         {`{"resource":"/transactions","path":"/transactions","httpMethod":"GET","requestContext":{"stage":"prod"},"body":"secret-4711"}`, "payload format 1.0"},
+		"HTTP API, v1":     {`{"version":"1.0","path":"/transactions","httpMethod":"GET","requestContext":{"stage":"prod"}}`, "payload format 1.0"},
+		"HTTP API, v3":     {`{"version":"3.0","requestContext":{"http":{"method":"GET"}}}`, `payload format "3.0"`},
+		"load balancer":    {`{"requestContext":{"elb":{"targetGroupArn":"x"}},"httpMethod":"GET","path":"/transactions"}`, "load balancer"},
+		"WebSocket":        {`{"requestContext":{"connectionId":"x","routeKey":"$connect"}}`, "WebSocket"},
+		"logs":             {`{"awslogs":{"data":"secret-4711"}}`, `"awslogs"`},
+		"a call by hand":   {`{"z":"secret-4711","a":1}`, `["a" "z"]`},
+		"many members":     {`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1,"j":1}`, "and 2 more"},
+		"nothing":          {`{}`, "[]"},
+		"null":             {`null`, "not an object"},
+		"a list":           {`[1]`, "not an object"},
+		"no method":        {`{"version":"2.0","requestContext":{"http":{}}}`, `payload format "2.0"`},
+		"types differ":     {`{"version":2,"requestContext":{"http":{"method":["GET"]}}}`, "payload format"},
+		"no base64":        {`{"version":"2.0","requestContext":{"http":{"method":"GET"}},"isBase64Encoded":true,"body":"?"}`, "base64"},
+		"a method of two":  {`{"version":"2.0","requestContext":{"http":{"method":"A B"}}}`, "method"},
+		"records, no name": {`{"Records":[{}]}`, `records of ""`},
 	} {
-		if got, err := f(t.Context(), e); err != nil || got.StatusCode != http.StatusBadRequest {
-			t.Errorf("%s: %+v %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := f.Invoke(t.Context(), []byte(c.event))
+			if !errors.Is(err, lambda.ErrEvent) || !strings.Contains(err.Error(), c.says) {
+				t.Fatalf("%s %v, want an error with %s", out, err, c.says)
+			}
+			if strings.Contains(err.Error(), "4711") {
+				t.Errorf("the error tells data of the event: %v", err)
+			}
+		})
 	}
+}
+
+func FuzzEvents(f *testing.F) {
+	f.Add([]byte(`{"version":"2.0","rawPath":"/a","requestContext":{"http":{"method":"GET"}}}`))
+	f.Add([]byte(`{"Records":[{"eventSource":"aws:sqs"}],"requestContext":null}`))
+	f.Add([]byte(`{"detail-type":1,"source":[]}`))
+	f.Fuzz(func(t *testing.T, event []byte) {
+		served := false
+		function := lambda.New(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
+		_, err := function(t.Context(), event)
+		if served != (err == nil) || err != nil && (!errors.Is(err, lambda.ErrEvent) || len(err.Error()) > 4000) {
+			t.Errorf("served %t, error %v", served, err)
+		}
+	})
 }

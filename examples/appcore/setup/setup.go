@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
@@ -17,48 +18,59 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// CursorKeys is the environment variable with the keys of page tokens: one or
-// more made by openssl rand -base64 32, with commas between. The first one
-// seals, all of them open.
-const CursorKeys = "CURSOR_KEYS"
-
-// Service returns the application on a table. What its requests cost is logged
-// with the HTTP requests that they are for.
-func Service(client table.Client, name string, cursorKeys []paginate.Key) (*core.Service, error) {
-	codec, err := paginate.New(cursorKeys, nil)
-	if err != nil {
-		return nil, err
+// Service returns the application on a table. The first of the keys seals
+// cursors, all of them open; a service without keys is not for lists. What its
+// requests cost is logged with the HTTP requests that they are for.
+func Service(client table.Client, name string, keys ...paginate.Key) (*core.Service, error) {
+	options := table.Options{Observe: api.Observe}
+	if len(keys) > 0 {
+		codec, err := paginate.New(keys, nil)
+		if err != nil {
+			return nil, err
+		}
+		options.Cursors = codec
 	}
-	tbl, err := table.New(client, core.Schema(name), &table.Options{Cursors: codec, Observe: api.Observe})
+	tbl, err := table.New(client, core.Schema(name), &options)
 	if err != nil {
 		return nil, err
 	}
 	return core.New(tbl)
 }
 
-// Production returns the API as it runs on AWS, and the client that it uses.
-// Everything comes from the environment; what is missing there is an error.
-func Production(ctx context.Context, tableName string, getenv func(string) string, log *slog.Logger) (*api.API, *dynamodb.Client, error) {
+// App is the application as it runs on AWS.
+type App struct {
+	API    *api.API
+	Lists  api.Lists
+	Client *dynamodb.Client
+}
+
+// Production returns the application as it runs on AWS. Everything comes from
+// the environment; the error names what is missing there. No request is sent.
+func Production(ctx context.Context, tableName string, getenv func(string) string, log *slog.Logger) (App, error) {
 	pool, err := auth.ConfigFromEnv(getenv)
 	if err != nil {
-		return nil, nil, fmt.Errorf("without a user pool there is nobody to trust: %w", err)
+		return App{}, fmt.Errorf("without a user pool there is nobody to trust: %w", err)
 	}
+	pool.Log = log
 	verifier, err := auth.NewCognito(pool)
 	if err != nil {
-		return nil, nil, err
+		return App{}, err
 	}
-	cursorKeys, err := paginate.ParseKeys(getenv(CursorKeys))
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", CursorKeys, err)
+	secret := getenv(CursorKeysSecret)
+	if secret == "" {
+		return App{}, fmt.Errorf("without a secret there are no cursor keys: not set: %s", CursorKeysSecret)
 	}
 	aws, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
-		return nil, nil, err
+		return App{}, err
 	}
 	client := dynamodb.NewFromConfig(aws)
-	service, err := Service(client, tableName, cursorKeys)
+	service, err := Service(client, tableName)
 	if err != nil {
-		return nil, nil, err
+		return App{}, err
 	}
-	return api.New(service, verifier, log), client, nil
+	lists := Lists(secretsmanager.NewFromConfig(aws), secret, func(keys []paginate.Key) (*core.Service, error) {
+		return Service(client, tableName, keys...)
+	}, &ListsOptions{Log: log})
+	return App{API: api.New(service, lists, verifier, log), Lists: lists, Client: client}, nil
 }

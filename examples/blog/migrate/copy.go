@@ -3,11 +3,15 @@ package migrate
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
 
@@ -44,9 +48,12 @@ func (r *Records[T]) catchUp(ctx context.Context, at T) (outcome, error) {
 func (r *Records[T]) copy(ctx context.Context, v T) (outcome, error) {
 	stored := expression.Name(r.Entity.Version)
 	missing := expression.Name(r.single.Schema().PK).AttributeNotExists()
-	ops := r.copies.PutOps(v)
+	ops, err := r.putOps(v)
+	if err != nil {
+		return absent, err
+	}
 	ops[0] = ops[0].If(missing.Or(stored.LessThan(expression.Value(*r.Version(&v)))))
-	err := r.single.Transact(ctx, append(ops, r.notMarked(v))...)
+	err = r.single.Transact(ctx, append(ops, r.notMarked(v))...)
 	switch {
 	case err == nil:
 		return copied, nil
@@ -56,6 +63,44 @@ func (r *Records[T]) copy(ctx context.Context, v T) (outcome, error) {
 		return newer, nil
 	}
 	return absent, err
+}
+
+// placements returns all items that the entity has in the single table.
+func (r *Records[T]) placements() []repo.Placement[T] {
+	return append([]repo.Placement[T]{{Key: r.Entity.Key, Indexes: r.Entity.Indexes}}, r.Entity.Copies...)
+}
+
+// putOps returns the ops that store v in the single table as it is, with the
+// version that it has in the old one.
+func (r *Records[T]) putOps(v T) ([]table.Op, error) {
+	fields, err := attributevalue.MarshalMap(v)
+	if err != nil {
+		return nil, err
+	}
+	fields[r.single.Schema().Type] = &types.AttributeValueMemberS{Value: r.Entity.Type}
+	var ops []table.Op
+	for _, p := range r.placements() {
+		item := maps.Clone(fields)
+		for index, key := range p.Indexes {
+			attributes, err := r.single.IndexKey(index, key(v))
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(item, attributes)
+		}
+		ops = append(ops, table.Put(p.Key(v), item))
+	}
+	return ops, nil
+}
+
+// deleteOps returns the ops that remove v from the single table, at whatever
+// version.
+func (r *Records[T]) deleteOps(v T) []table.Op {
+	var ops []table.Op
+	for _, p := range r.placements() {
+		ops = append(ops, table.Delete(p.Key(v)))
+	}
+	return ops
 }
 
 // markKey is the key of the mark of a deletion: DELETED#<kind>#<id> / METADATA.

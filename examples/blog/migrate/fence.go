@@ -51,10 +51,10 @@ type fence struct {
 // fences are the items of one old table that hold its phase.
 type fences struct{ old *table.Table }
 
-var fenceOf = shard.Index{Name: fencePrefix, Shards: fenceCount}
+var fenceOf = shard.Index{Prefix: fencePrefix, Shards: fenceCount}
 
-func (f fences) key(label string) keys.Key {
-	k := keys.Key{PK: fencePrefix.PK(label)}
+func (f fences) key(shard int) keys.Key {
+	k := keys.Key{PK: fencePrefix.PK(strconv.Itoa(shard))}
 	if !f.old.Schema().SimpleKey {
 		k.SK = fencePrefix.SK()
 	}
@@ -83,7 +83,7 @@ func (f fences) holds(id string, p Phase) table.Op {
 // prepare makes the fences that are missing.
 func (f fences) prepare(ctx context.Context) error {
 	for i := range fenceCount {
-		err := f.old.Do(ctx, table.Create(f.key(strconv.Itoa(i)), fence{Old}))
+		err := f.old.Do(ctx, table.Create(f.key(i), fence{Old}))
 		if err != nil && !errors.Is(err, table.ErrExists) {
 			return err
 		}
@@ -96,7 +96,7 @@ func (f fences) advance(ctx context.Context, p Phase) error {
 	set := expression.Set(expression.Name(phaseAttribute), expression.Value(p))
 	behind := expression.Name(phaseAttribute).LessThan(expression.Value(p))
 	for i := range fenceCount {
-		err := f.old.Do(ctx, table.Update(f.key(strconv.Itoa(i)), set).If(behind))
+		err := f.old.Do(ctx, table.Update(f.key(i), set).If(behind))
 		if err != nil && !errors.Is(err, table.ErrConditionFailed) {
 			return err
 		}
@@ -108,7 +108,7 @@ func (f fences) advance(ctx context.Context, p Phase) error {
 func (f fences) least(ctx context.Context) (Phase, error) {
 	least := New
 	for i := range fenceCount {
-		p, err := f.read(ctx, f.key(strconv.Itoa(i)))
+		p, err := f.read(ctx, f.key(i))
 		if err != nil {
 			return 0, err
 		}

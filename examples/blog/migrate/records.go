@@ -45,22 +45,14 @@ type Kind[T any] struct {
 type Records[T any] struct {
 	Kind[T]
 	fences
-	single *table.Table
-	// entities checks versions and counts them up. copies stores those that it
-	// is given.
-	entities, copies *repo.Repo[T]
+	single   *table.Table
+	entities *repo.Repo[T]
 }
 
 // NewRecords returns the records of a kind, on their way into the single table.
 func NewRecords[T any](single *table.Table, kind Kind[T]) (*Records[T], error) {
 	entities, err := repo.New(single.Consistent(), kind.Entity)
-	if err != nil {
-		return nil, err
-	}
-	unversioned := kind.Entity
-	unversioned.Version = ""
-	copies, err := repo.New(single, unversioned)
-	return &Records[T]{kind, fences{kind.Old}, single, entities, copies}, err
+	return &Records[T]{kind, fences{kind.Old}, single, entities}, err
 }
 
 // Get reads an entity. The value at has the fields that its keys are made of.
@@ -89,7 +81,7 @@ func (r *Records[T]) Create(ctx context.Context, v T) error {
 	*r.Version(&v) = 1
 	return r.inPhase(ctx, v, func(phase Phase) error {
 		if phase > Dual {
-			err := r.single.Transact(ctx, append(r.entities.CreateOps(v), r.notMarked(v))...)
+			err := r.single.Transact(ctx, append(r.entities.CreateOps(&v), r.notMarked(v))...)
 			if failed(err, "mark") {
 				return ErrDeleted
 			}
@@ -119,7 +111,7 @@ func (r *Records[T]) Update(ctx context.Context, at T, change func(*T) error) (v
 		}
 		*r.Version(&v) = before + 1
 		// A version of 0 would match a missing item as well.
-		put := table.Put(r.OldKey(at), v).AtVersion(r.Entity.Version, before).
+		put := table.Put(r.OldKey(at), v).IfVersion(r.Entity.Version, before).
 			If(expression.Name(r.Old.Schema().PK).AttributeExists())
 		if err := r.Old.Transact(ctx, put, r.holds(r.ID(at), phase)); err != nil {
 			return err
@@ -147,7 +139,7 @@ func (r *Records[T]) Delete(ctx context.Context, at T) error {
 			return err
 		}
 		// The mark comes first: from now on no copy can bring it back.
-		if err := r.single.Transact(ctx, append(r.copies.DeleteOps(v), r.mark(v))...); err != nil {
+		if err := r.single.Transact(ctx, append(r.deleteOps(v), r.mark(v))...); err != nil {
 			return err
 		}
 		if phase > Dual {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -18,7 +19,7 @@ const CounterShards = 8
 // CounterPrefix is the prefix of the partitions of counters.
 const CounterPrefix keys.Prefix = "COUNTER"
 
-var counterShards = shard.Index{Name: CounterPrefix, Shards: CounterShards}
+var counterShards = shard.Index{Prefix: CounterPrefix, Shards: CounterShards}
 
 // CounterKey is the key of the item of a counter that an event is counted in:
 // COUNTER#<name>#<shard> / METADATA, with the shard a hash of the event.
@@ -26,8 +27,8 @@ func CounterKey(name, event string) keys.Key {
 	return shardKey(name, counterShards.Shard(event))
 }
 
-func shardKey(name, label string) keys.Key {
-	return keys.Key{PK: CounterPrefix.PK(name, label), SK: keys.Metadata}
+func shardKey(name string, shard int) keys.Key {
+	return keys.Key{PK: CounterPrefix.PK(name, strconv.Itoa(shard)), SK: keys.Metadata}
 }
 
 // Count adds n to a counter, for an event. It runs as a transaction, which the
@@ -44,7 +45,7 @@ func (s *Store) Count(ctx context.Context, name, event string, n int64) error {
 func (s *Store) Total(ctx context.Context, name string) (int64, error) {
 	var all []keys.Key
 	for i := range CounterShards {
-		all = append(all, shardKey(name, keys.Int(i, 1).String()))
+		all = append(all, shardKey(name, i))
 	}
 	type counter struct {
 		Count int64 `dynamodbav:"count"`

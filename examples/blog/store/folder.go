@@ -25,9 +25,6 @@ const (
 // and a transaction has 100.
 const MaxMove = (100 - 1) / 2
 
-// moveAttempts bounds how often a move starts anew because of other writes.
-const moveAttempts = 16
-
 // The reasons why a node is not made or moved.
 var (
 	ErrNoFolder = errors.New("there is no such folder")
@@ -67,6 +64,8 @@ var nodeEntity = repo.Entity[Node]{
 	Key:     func(n Node) keys.Key { return NodeKey(n.Drive, n.Path) },
 	Indexes: repo.Indexes[Node]{childrenIndex: childKey},
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // NodeKey is the key of the node at a path.
@@ -114,7 +113,7 @@ func (s *Store) MakeNode(ctx context.Context, n Node) error {
 	if len(n.Path) == 0 {
 		return ErrRoot
 	}
-	err := s.Table.Transact(ctx, append(s.Nodes.CreateOps(n), receive(n.Drive, n.Path)...)...)
+	err := s.Table.Transact(ctx, append(s.Nodes.CreateOps(&n), receive(n.Drive, n.Path)...)...)
 	if failed(err, "folder") {
 		return ErrNoFolder
 	}
@@ -148,30 +147,28 @@ func (s *Store) Move(ctx context.Context, drive string, from, to Path) (int, err
 	case from.within(to): // the folder that the node is in
 		return 0, table.ErrExists
 	}
-	var err error
-	for range moveAttempts {
-		var nodes []Node
+	var nodes []Node
+	err := s.Table.Retry(ctx, func(ctx context.Context) error {
+		var err error
 		if nodes, err = s.subtree(ctx, drive, from); err != nil {
-			return 0, err
+			return err
 		}
 		ops := receive(drive, to)
 		for _, n := range nodes {
 			moved := n
 			moved.Path = slices.Concat(to, n.Path[len(from):])
-			ops = append(ops, s.Nodes.UpdateOps(n, moved)...)
+			ops = append(append(ops, s.Nodes.DeleteOps(n)...), s.Nodes.CreateOps(&moved)...)
 		}
 		err = s.Table.Transact(ctx, ops...)
-		switch {
-		case err == nil:
-			return len(nodes), nil
-		case errors.Is(err, table.ErrConflict): // somebody was faster: read again
-		case failed(err, "folder"):
-			return 0, ErrNoFolder
-		default:
-			return 0, err
+		if failed(err, "folder") && !errors.Is(err, table.ErrConflict) {
+			return ErrNoFolder
 		}
+		return err
+	})
+	if err != nil {
+		return 0, err
 	}
-	return 0, err
+	return len(nodes), nil
 }
 
 // subtree reads the node at a path and everything below it.

@@ -36,6 +36,8 @@ var groupEntity = repo.Entity[Group]{
 	Type:    "GROUP",
 	Key:     func(g Group) keys.Key { return GroupKey(g.ID) },
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // GroupKey is the key of a group.
@@ -49,12 +51,16 @@ type Membership struct {
 	GroupID string `dynamodbav:"groupId"`
 	UserID  string `dynamodbav:"userId"`
 	Role    string `dynamodbav:"role"`
+	Version int64  `dynamodbav:"version"`
 }
 
 var membershipEntity = repo.Entity[Membership]{
-	Type:   "MEMBERSHIP",
-	Key:    MemberKey,
-	Copies: []repo.Placement[Membership]{{Name: "by user", Key: MemberOfKey}},
+	Type:    "MEMBERSHIP",
+	Key:     MemberKey,
+	Copies:  []repo.Placement[Membership]{{Name: "by user", Key: MemberOfKey}},
+	Version: "version",
+	// Nobody holds a membership across leaving and joining again.
+	VersionFromOne: true,
 }
 
 // MemberKey is the key of a membership on the side of the group.
@@ -86,7 +92,7 @@ func userCounts(id string) keys.Key  { return keys.Key{PK: keys.User.PK(id), SK:
 // change in one transaction, on the condition that group and user exist, so the
 // counts are right whoever else joins or leaves at the moment.
 func (s *Store) Join(ctx context.Context, m Membership) error {
-	ops := append(s.Memberships.CreateOps(m), countOps(m, 1)...)
+	ops := append(s.Memberships.CreateOps(&m), countOps(m, 1)...)
 	ops = append(ops,
 		table.Check(GroupKey(m.GroupID), exists()).Named("group"),
 		table.Check(UserKey(m.UserID), exists()).Named("user"))
@@ -104,12 +110,12 @@ func (s *Store) Join(ctx context.Context, m Membership) error {
 
 // Leave ends a membership, in one transaction with the counts.
 func (s *Store) Leave(ctx context.Context, group, user string) error {
-	m := Membership{GroupID: group, UserID: user}
-	ops := s.Memberships.DeleteOps(m)
-	ops[0] = ops[0].If(exists()).Named("membership")
-	err := s.Table.Transact(ctx, append(ops, countOps(m, -1)...)...)
-	if failed(err, "membership") {
-		return ErrNotMember
+	m, err := s.Memberships.Consistent().Get(ctx, MemberKey(Membership{GroupID: group, UserID: user}))
+	if err == nil {
+		err = s.Table.Transact(ctx, append(s.Memberships.DeleteOps(m), countOps(m, -1)...)...)
+	}
+	if errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrStale) {
+		return ErrNotMember // or no longer
 	}
 	return err
 }

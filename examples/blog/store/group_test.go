@@ -17,10 +17,10 @@ func userID(m store.Membership) string  { return m.UserID }
 func joined(t *testing.T, s *store.Store, users, groups int) {
 	t.Helper()
 	for i := range users {
-		must(t, s.Users.Create(t.Context(), store.User{ID: fmt.Sprintf("u%02d", i)}))
+		must(t, s.Users.Create(t.Context(), new(store.User{ID: fmt.Sprintf("u%02d", i)})))
 	}
 	for i := range groups {
-		must(t, s.Groups.Create(t.Context(), store.Group{ID: fmt.Sprintf("g%d", i)}))
+		must(t, s.Groups.Create(t.Context(), new(store.Group{ID: fmt.Sprintf("g%d", i)})))
 	}
 }
 

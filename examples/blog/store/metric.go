@@ -37,7 +37,7 @@ func PointKey(p Point) keys.Key {
 func (s *Store) Record(ctx context.Context, points ...Point) error {
 	var ops []table.Op
 	for _, p := range points {
-		ops = append(ops, s.Points.PutOps(p)...)
+		ops = append(ops, s.Points.PutOps(&p)...)
 	}
 	return s.Table.BatchWrite(ctx, ops...)
 }

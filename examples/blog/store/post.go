@@ -29,6 +29,8 @@ var UserEntity = repo.Entity[User]{
 	Type:    "USER",
 	Key:     func(u User) keys.Key { return UserKey(u.ID) },
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // UserKey is the key of a user's profile.
@@ -53,6 +55,8 @@ var PostEntity = repo.Entity[Post]{
 	Indexes: repo.Indexes[Post]{publishedIndex: PublishedKey},
 	Copies:  []repo.Placement[Post]{{Name: "by author", Key: AuthorKey}},
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // PostKey is the key of a post by its id.
@@ -96,6 +100,8 @@ var CommentEntity = repo.Entity[Comment]{
 	Type:    "COMMENT",
 	Key:     CommentKey,
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // CommentKey is the key of a comment.
@@ -139,7 +145,7 @@ func (s *Store) PostWithComments(ctx context.Context, id string, n int) (Post, [
 // AddComment stores a comment on a post that exists; otherwise the error matches
 // [table.ErrNotFound].
 func (s *Store) AddComment(ctx context.Context, c Comment) error {
-	ops := append(s.Comments.CreateOps(c), table.Check(PostKey(c.PostID), exists()).Named("post"))
+	ops := append(s.Comments.CreateOps(&c), table.Check(PostKey(c.PostID), exists()).Named("post"))
 	err := s.Table.Transact(ctx, ops...)
 	if failed(err, "post") {
 		return fmt.Errorf("post: %w", table.ErrNotFound)

@@ -48,6 +48,8 @@ var entity = repo.Entity[Booking]{
 		}
 	}},
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // New returns the bookings in a table.

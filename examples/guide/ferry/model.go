@@ -49,6 +49,8 @@ var guestEntity = repo.Entity[Guest]{
 	Key:     func(g Guest) keys.Key { return guestKey(g.ID) },
 	Copies:  []repo.Placement[Guest]{{Name: "by e-mail", Key: func(g Guest) keys.Key { return emailKey(g.Email) }}},
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // Departure is a ferry that leaves at a time.
@@ -86,7 +88,7 @@ func onBoard(of string, leaves time.Time) keys.PK {
 }
 
 // latest is the index of all bookings by the time at which they were made.
-var latest = shard.Index{Index: "GSI2", Name: "LATEST", Shards: 4}
+var latest = shard.Index{Index: "GSI2", Prefix: "LATEST", Shards: 4}
 
 var bookingEntity = repo.Entity[Booking]{
 	Type: "BOOKING",
@@ -103,6 +105,8 @@ var bookingEntity = repo.Entity[Booking]{
 		return keys.Key{PK: guest.PK(b.Guest), SK: booking.SK(keys.Time(b.Made), keys.Str(b.ID))}
 	}}},
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // viewShards is over how many items the views of a route are counted.

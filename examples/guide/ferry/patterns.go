@@ -41,7 +41,7 @@ func New(t *table.Table) (*Ferries, error) {
 
 // SignUp adds a guest. An e-mail that another guest has is [table.ErrExists].
 func (f *Ferries) SignUp(ctx context.Context, g Guest) error {
-	return f.guests.Create(ctx, g)
+	return f.guests.Create(ctx, new(g))
 }
 
 // ByEmail reads a guest by the e-mail.
@@ -51,7 +51,7 @@ func (f *Ferries) ByEmail(ctx context.Context, address string) (Guest, error) {
 
 // Schedule adds a departure.
 func (f *Ferries) Schedule(ctx context.Context, d Departure) error {
-	return f.departures.Create(ctx, d)
+	return f.departures.Create(ctx, new(d))
 }
 
 // Departures reads a route's departures from one time to another.
@@ -93,7 +93,7 @@ func (f *Ferries) Book(ctx context.Context, key string, b Booking) (Booking, err
 			If(left.GreaterThanEqual(expression.Value(b.Seats))).Named("seats")
 		made := b
 		made.Version = 1
-		return idempotency.Snapshot(made, append(f.bookings.CreateOps(b), take)...), nil
+		return idempotency.Snapshot(made, append(f.bookings.CreateOps(new(b)), take)...), nil
 	})
 	if _, full := table.FailedOp(err, "seats"); full {
 		return b, ErrFull

@@ -51,6 +51,8 @@ var entity = repo.Entity[Booking]{
 		return keys.Key{PK: guest.PK(b.Guest), SK: booking.SK(keys.Time(b.At), keys.Str(b.ID))}
 	}},
 	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
 }
 
 // ErrFull means that the ferry has not seats enough.
@@ -75,7 +77,7 @@ func New(t *table.Table) (*Bookings, error) {
 
 // Create stores a new booking.
 func (s *Bookings) Create(ctx context.Context, b Booking) error {
-	return s.bookings.Create(ctx, b)
+	return s.bookings.Create(ctx, new(b))
 }
 
 // Get reads a booking by its id.
@@ -119,7 +121,7 @@ func (s *Bookings) ops(b Booking) []table.Op {
 	left := expression.Name("seatsLeft")
 	take := table.Update(ferryKey(b.Ferry), expression.Add(left, expression.Value(-b.Seats))).
 		If(left.GreaterThanEqual(expression.Value(b.Seats))).Named("seats")
-	return append(s.bookings.CreateOps(b), take)
+	return append(s.bookings.CreateOps(new(b)), take)
 }
 
 // BookOnce is Book for a request that its client may repeat. A repeated one gets

@@ -25,17 +25,18 @@ func main() {
 	awslambda.Start(function)
 }
 
-// load returns the function that the environment names.
+// load returns the function that the environment names, with the cursor keys if
+// it is one for a list.
 func load(ctx context.Context, getenv func(string) string, log *slog.Logger) (lambda.Function, error) {
 	name := getenv("TABLE_NAME")
 	if name == "" {
 		return nil, fmt.Errorf("TABLE_NAME is not set")
 	}
-	app, _, err := setup.Production(ctx, name, getenv, log)
+	app, err := setup.Production(ctx, name, getenv, log)
 	if err != nil {
 		return nil, err
 	}
-	handler, err := app.HandlerOf(getenv("_HANDLER"))
+	handler, err := app.API.HandlerOf(ctx, getenv("_HANDLER"))
 	if err != nil {
 		return nil, err
 	}

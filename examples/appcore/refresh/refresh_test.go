@@ -1,0 +1,189 @@
+package refresh_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/singletable/singletable/examples/appcore/refresh"
+)
+
+const (
+	ttl   = time.Minute
+	limit = time.Hour
+)
+
+var errDown = errors.New("down")
+
+// source is a service that owns a number. The number grows with each fetch.
+type source struct {
+	mu      sync.Mutex
+	now     time.Time
+	fetches int
+	err     error
+	during  func() // called by a fetch
+}
+
+func (s *source) fetch(context.Context) (int, error) {
+	s.mu.Lock()
+	s.fetches++
+	n, err, during := s.fetches, s.err, s.during
+	s.mu.Unlock()
+	if during != nil {
+		during()
+	}
+	return n, err
+}
+
+func (s *source) time() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.now
+}
+
+func (s *source) advance(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = s.now.Add(d)
+}
+
+func newSource() (*source, *refresh.Value[int]) {
+	s := &source{now: time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)}
+	return s, refresh.New(s.fetch, refresh.Options{TTL: ttl, Limit: limit, Now: s.time})
+}
+
+// get checks what Get returns; want is 0 for an error.
+func get(t *testing.T, v *refresh.Value[int], want int) {
+	t.Helper()
+	got, err := v.Get(t.Context())
+	if got != want || (err == nil) != (want != 0) {
+		t.Fatalf("Get = %d, %v, want %d", got, err, want)
+	}
+}
+
+func TestTheFirstCallAfterTheTTLFetches(t *testing.T) {
+	t.Parallel()
+	s, v := newSource()
+	get(t, v, 1)
+	s.advance(ttl - 1)
+	get(t, v, 1)
+	s.advance(1)
+	get(t, v, 2)
+	s.advance(1000 * limit) // frozen
+	get(t, v, 3)
+}
+
+func TestAFailedFetchLeavesTheValueUntilTheLimit(t *testing.T) {
+	t.Parallel()
+	s, v := newSource()
+	get(t, v, 1)
+	s.err = errDown
+	s.advance(limit - 1)
+	get(t, v, 1)
+	get(t, v, 1)
+	if s.fetches != 2 {
+		t.Errorf("%d fetches, want no other one within the pause", s.fetches)
+	}
+	s.advance(1)
+	get(t, v, 0)
+	if _, err := v.Get(t.Context()); !errors.Is(err, errDown) {
+		t.Errorf("error %v, want that of the fetch", err)
+	}
+	s.err = nil
+	s.advance(time.Second)
+	get(t, v, s.fetches+1)
+}
+
+func TestAClockThatIsSetBackCausesOneFetch(t *testing.T) {
+	t.Parallel()
+	s, v := newSource()
+	get(t, v, 1)
+	s.advance(-100 * limit)
+	get(t, v, 2)
+	get(t, v, 2)
+}
+
+// A value is as old as the request for it: the process can be frozen between the
+// request and the end of the fetch.
+func TestAFetchThatWasFrozenGivesAnOldValue(t *testing.T) {
+	t.Parallel()
+	s, v := newSource()
+	s.during = func() { s.advance(2 * limit) }
+	get(t, v, 0)
+	s.during = nil
+	s.advance(time.Second)
+	get(t, v, 2)
+}
+
+func TestOneCallerFetchesWhileOthersGetTheValueAtHand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, v := newSource()
+		get(t, v, 1)
+		release := make(chan struct{})
+		s.during = func() { <-release }
+		s.advance(ttl)
+		first := make(chan int)
+		go func() {
+			got, _ := v.Get(t.Context())
+			first <- got
+		}()
+		synctest.Wait()
+		get(t, v, 1)
+		close(release)
+		if got := <-first; got != 2 {
+			t.Errorf("the caller who fetches gets %d, want 2", got)
+		}
+	})
+}
+
+func TestACallerWhoLeavesDoesNotEndTheFetch(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, v := newSource()
+		release := make(chan struct{})
+		s.during = func() { <-release }
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error)
+		go func() {
+			_, err := v.Get(ctx)
+			left <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want context.Canceled", err)
+		}
+		close(release)
+		get(t, v, 1)
+	})
+}
+
+func TestRenewFetchesAtMostOnceInTenSeconds(t *testing.T) {
+	t.Parallel()
+	s, v := newSource()
+	get(t, v, 1)
+	for _, c := range []struct {
+		after time.Duration
+		want  int
+	}{{0, 1}, {10*time.Second - 1, 1}, {1, 2}} {
+		s.advance(c.after)
+		if got, err := v.Renew(t.Context()); got != c.want || err != nil {
+			t.Errorf("after %v: Renew = %d, %v, want %d", c.after, got, err, c.want)
+		}
+	}
+	s.err = errDown
+	s.advance(10 * time.Second)
+	for range 2 {
+		if _, err := v.Renew(t.Context()); !errors.Is(err, errDown) {
+			t.Errorf("error %v, want that of the fetch", err)
+		}
+	}
+	if s.fetches != 3 {
+		t.Errorf("%d fetches, want 3", s.fetches)
+	}
+	get(t, v, 2)
+}
