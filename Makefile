@@ -1,10 +1,11 @@
 # Commands for working on singletable. `make` alone lists them.
 
 GOLANGCI_LINT := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
-GOVULNCHECK   := go run golang.org/x/vuln/cmd/govulncheck@v1.8.0
+ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
-MODULES  := . ./cmd/singletable ./table/telemetry ./examples ./internal/awsconformance ./internal/benchmarks ./internal/soak
-PACKAGES := ./... ./cmd/singletable/... ./table/telemetry/... ./examples/... ./internal/benchmarks/... ./internal/soak/...
+# The modules that go.work joins, and the packages of all of them.
+MODULES  = $(shell go list -m -f '{{.Dir}}')
+PACKAGES := github.com/singletable/singletable/...
 FUZZTIME ?= 10s
 SOAKTIME ?= 5m
 
@@ -18,7 +19,7 @@ run: ## Run the quickstart on a local engine
 
 .PHONY: test
 test: ## Run the tests on a local engine
-	go test ./... ./cmd/singletable/... ./table/telemetry/... ./examples/...
+	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/...
 
 .PHONY: race
 race: ## Run all tests with the race detector
@@ -30,13 +31,18 @@ vet: ## Run go vet
 	go vet -tags dynamodblocal ./internal/conformance/...
 	go vet -tags aws ./internal/awsconformance/...
 
+.PHONY: platforms
+platforms: ## Vet and build for the other platforms, and test on a 32-bit one
+	.ci/platforms
+
 .PHONY: lint
-lint: ## Check format and style with the pinned linter
-	@for m in $(MODULES); do echo "lint $$m"; (cd $$m && $(GOLANGCI_LINT) run ./...) || exit 1; done
+lint: ## Check format and style with the pinned linters
+	@for m in $(MODULES); do echo "lint $${m#$(CURDIR)/}"; (cd "$$m" && $(GOLANGCI_LINT) run ./...) || exit 1; done
+	$(ACTIONLINT) .github/workflows/*.yml examples/ledger/.github/workflows/*.yml
 
 .PHONY: fmt
 fmt: ## Format the code
-	@for m in $(MODULES); do (cd $$m && $(GOLANGCI_LINT) fmt ./...) || exit 1; done
+	@for m in $(MODULES); do (cd "$$m" && $(GOLANGCI_LINT) fmt ./...) || exit 1; done
 
 .PHONY: api
 api: ## Compare the exported API with its listing, internal/api/api.txt
@@ -78,11 +84,11 @@ soak: ## Try every promise under faults for SOAKTIME (5m), and count how often i
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities (needs the network)
-	@MODULES='$(MODULES)' GOVULNCHECK='$(GOVULNCHECK)' .ci/vuln $(VULNFLAGS)
+	.ci/vuln
 
 .PHONY: release
 release: ## Show that the commit at hand can be tagged (about a minute)
-	.ci/release
+	go run ./internal/release
 
 .PHONY: bench
 bench: ## Measure beside the SDK and its peers, and write the README's table (about 4 minutes)

@@ -23,12 +23,13 @@ import (
 	_ "github.com/singletable/singletable/repo"
 	_ "github.com/singletable/singletable/shard"
 	_ "github.com/singletable/singletable/table"
+	_ "github.com/singletable/singletable/table/telemetry"
 )
 
 const module = "github.com/singletable/singletable"
 
 // library are the packages that run in a service. The others are for tests.
-var library = []string{"./idempotency", "./keys", "./paginate", "./repo", "./shard", "./table"}
+var library = []string{"./idempotency", "./keys", "./paginate", "./repo", "./shard", "./table", "./table/telemetry"}
 
 // atStart is the number of goroutines after all packages were initialized.
 var atStart int
@@ -183,21 +184,38 @@ func TestImportingStartsNothing(t *testing.T) {
 	}
 }
 
-// TestToolsArePinned shows that the tools of the Makefile have exact versions.
+// TestToolsArePinned shows that the tools of the Makefile and of the gate have exact
+// versions, and that the workflow's actions are named by commit.
 func TestToolsArePinned(t *testing.T) {
 	t.Parallel()
-	makefile, err := os.ReadFile("Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tools := regexp.MustCompile(`go run (\S+\.\S+/\S+)`).FindAllSubmatch(makefile, -1)
-	pinned := regexp.MustCompile(`@v[0-9]+\.[0-9]+\.[0-9]+$`)
-	for _, tool := range tools {
-		if path := string(tool[1]); !strings.HasPrefix(path, "./") && !pinned.MatchString(path) {
-			t.Errorf("%s has no exact version", path)
+	for _, tt := range []struct {
+		files        string
+		uses, pinned *regexp.Regexp
+		atLeast      int
+	}{
+		{"Makefile", regexp.MustCompile(`go run (\S+\.\S+/\S+)`), regexp.MustCompile(`@v[0-9]+\.[0-9]+\.[0-9]+$`), 2},
+		{".ci/*", regexp.MustCompile(`go run (\S+\.\S+/[^\s}]+)`), regexp.MustCompile(`@v[0-9]+\.[0-9]+\.[0-9]+$`), 1},
+		{".github/workflows/*.yml", regexp.MustCompile(`uses: (\S+)`), regexp.MustCompile(`@[0-9a-f]{40}$`), 2},
+	} {
+		names, err := filepath.Glob(tt.files)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if len(tools) < 2 {
-		t.Errorf("%d tools were found", len(tools))
+		found := 0
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, use := range tt.uses.FindAllSubmatch(text, -1) {
+				found++
+				if path := string(use[1]); !strings.HasPrefix(path, "./") && !tt.pinned.MatchString(path) {
+					t.Errorf("%s: %s is not pinned", name, path)
+				}
+			}
+		}
+		if found < tt.atLeast {
+			t.Errorf("%s: %d tools were found", tt.files, found)
+		}
 	}
 }

@@ -43,10 +43,10 @@
 //	// Note is a plain Go type. Its tags are those of the SDK's attributevalue
 //	// package.
 //	type Note struct {
-//		User    string    `dynamodbav:"userId"`
-//		At      time.Time `dynamodbav:"createdAt"`
-//		Text    string    `dynamodbav:"text"`
-//		Version int       `dynamodbav:"version"`
+//		User     string    `dynamodbav:"userId"`
+//		At       time.Time `dynamodbav:"createdAt"`
+//		Text     string    `dynamodbav:"text"`
+//		Revision string    `dynamodbav:"revision"`
 //	}
 //
 //	const notePrefix keys.Prefix = "NOTE"
@@ -79,7 +79,7 @@
 //		if err != nil {
 //			return err
 //		}
-//		notes, err := repo.New(tbl, repo.Entity[Note]{Type: "NOTE", Key: Note.Key, Version: "version"})
+//		notes, err := repo.New(tbl, repo.Entity[Note]{Type: "NOTE", Key: Note.Key, Version: "revision"})
 //		if err != nil {
 //			return err
 //		}
@@ -87,7 +87,7 @@
 //		start := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
 //		for i, text := range []string{"buy milk", "call Bob", "water plants"} {
 //			n := Note{User: "ana", At: start.Add(time.Duration(i) * time.Hour), Text: text}
-//			if err := notes.Create(ctx, n); err != nil {
+//			if err := notes.Create(ctx, &n); err != nil {
 //				return err
 //			}
 //		}
@@ -131,10 +131,10 @@
 //
 // # Errors
 //
-// What cannot be right is refused before a request is sent. Errors name the
+// Invalid input is refused before a request is sent. Errors name the
 // operation and the table, match a sentinel with [errors.Is], and give access to
 // the SDK's own error with [errors.As]. Keys are personal data: they are fields
-// of the errors and not part of the messages. [table.Classify] tells what to
+// of the errors and not part of the messages or of logs made with log/slog. [table.Classify] tells what to
 // retry. A write whose answer was lost is [table.ErrOutcomeUnknown] unless the
 // library could find out what happened.
 //
@@ -148,8 +148,8 @@
 //
 // # Caveats
 //
-//   - Tokens are sealed only if the table is given a [paginate.Codec] with keys.
-//     The default is for development.
+//   - Without a [paginate.Codec], a table seals cursors with a key of the process:
+//     other instances refuse them. Services share a codec.
 //   - A filter saves no read units: DynamoDB charges for what it looked at.
 //   - [table.Update] works on what is stored, expired or not.
 //   - A partition of a table or index takes 1,000 write units a second, so an

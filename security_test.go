@@ -3,6 +3,7 @@ package singletable_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"regexp"
@@ -11,10 +12,12 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
@@ -63,6 +66,7 @@ func used(t *testing.T, requests []tabletest.Request) (actions, resources []stri
 		var body struct {
 			IndexName     string
 			TransactItems []map[string]json.RawMessage
+			Tags          []any
 		}
 		must(t, json.Unmarshal(r.Body, &body))
 		resource := "table"
@@ -70,6 +74,9 @@ func used(t *testing.T, requests []tabletest.Request) (actions, resources []stri
 			resource = "index"
 		}
 		resources = append(resources, resource)
+		if len(body.Tags) > 0 {
+			actions = append(actions, "dynamodb:TagResource")
+		}
 		if !strings.HasPrefix(r.Operation, "Transact") {
 			actions = append(actions, "dynamodb:"+r.Operation)
 			continue
@@ -110,6 +117,18 @@ var shopSchema = table.Schema{Name: "Shop", TTL: "expiresAt", Indexes: []table.I
 // unclear answers a write as if its condition had failed on an item that the
 // engine does not return.
 var unclear = tabletest.Status(http.StatusBadRequest, "ConditionalCheckFailedException", "Injected.")
+
+// recovery is the response about continuous backups, which local engines do not
+// have.
+func recovery(status string) tabletest.Fault {
+	body := `{"ContinuousBackupsDescription":{"PointInTimeRecoveryDescription":{"PointInTimeRecoveryStatus":"` + status + `"}}}`
+	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: http.StatusOK, Request: r, Body: io.NopCloser(strings.NewReader(body)),
+			Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		}, nil
+	}
+}
 
 // uses are the functions of each heading of SECURITY.md. What fails for a fault
 // is meant to.
@@ -165,10 +184,10 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			r, err := repo.New(tbl, entity)
 			must(t, err)
 			p := payment{ID: "p"}
-			must(t, r.Create(t.Context(), p))
+			must(t, r.Create(t.Context(), new(p)))
 			p, err = r.Consistent().Get(t.Context(), paymentKey(p))
 			must(t, err)
-			must(t, r.Put(t.Context(), p))
+			must(t, r.Put(t.Context(), new(p)))
 			_, _, err = r.GetMany(t.Context(), []keys.Key{paymentKey(p)})
 			must(t, err)
 			_, err = r.Query(t.Context(), table.Query{PK: paymentKey(p).PK})
@@ -185,13 +204,13 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 				p.ID = "moved"
 			}
 			must(t, r.Delete(t.Context(), paymentKey(p)))
-			must(t, r.TransactPut(t.Context(), payment{ID: "a"}, payment{ID: "b"}))
+			must(t, r.TransactPut(t.Context(), &payment{ID: "a"}, &payment{ID: "b"}))
 			must(t, r.Delete(t.Context(), paymentKey(payment{ID: "a"})))
 			must(t, r.Delete(t.Context(), paymentKey(payment{ID: "b"})))
 		}
 	},
 	"Readers with `shard`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
-		r, err := shard.New[payment](tbl, shard.Index{Index: "GSI1", Name: "GLOBAL", Shards: 2}, nil)
+		r, err := shard.New[payment](tbl, shard.Index{Index: "GSI1", Prefix: "GLOBAL", Shards: 2}, nil)
 		must(t, err)
 		_, err = r.Latest(t.Context(), 3)
 		must(t, err)
@@ -222,9 +241,11 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		must(t, err)
 		reference := idempotency.Request{Key: "reference"}
 		for range 2 {
-			_, _ = idempotency.Do(t.Context(), store, reference, func(context.Context) (idempotency.Plan[payment], error) {
-				return idempotency.Reference(payment{ID: "p"}, paymentKey(payment{ID: "p"})), nil
+			p := payment{ID: "p"}
+			_, err = idempotency.Do(t.Context(), store, reference, func(context.Context) (idempotency.Plan[payment], error) {
+				return idempotency.Reference(p, paymentKey(p), table.Put(paymentKey(p), p)), nil
 			})
+			must(t, err)
 		}
 	},
 	"Operators with `idempotency`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
@@ -276,9 +297,18 @@ func TestPolicies(t *testing.T) {
 	t.Run("Ensure and Verify", func(t *testing.T) {
 		t.Parallel()
 		ensure, verify := &tabletest.Faults{}, &tabletest.Faults{}
-		tbl := tabletest.NewWith(t, tabletest.Client(t, ensure.Install), shopSchema, nil)
+		schema := shopSchema
+		schema.Name = tabletest.New(t, schema, nil).Schema().Name // A name that is cleaned up.
+		_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &schema.Name})
+		must(t, err)
+		schema.PointInTimeRecovery, schema.Tags = true, map[string]string{"team": "shop"}
+		ensure.Next("DescribeContinuousBackups", recovery("DISABLED"))
+		ensure.Always("DescribeContinuousBackups", recovery("ENABLED"))
+		ensure.Always("UpdateContinuousBackups", recovery("ENABLED"))
+		verify.Always("DescribeContinuousBackups", recovery("ENABLED"))
+		must(t, schema.Ensure(t.Context(), tabletest.Client(t, ensure.Install)))
 		compare(t, "Deployment with `Ensure`", ensure.Requests())
-		must(t, tbl.Schema().Verify(t.Context(), tabletest.Client(t, verify.Install)))
+		must(t, schema.Verify(t.Context(), tabletest.Client(t, verify.Install)))
 		compare(t, "Health checks with `Verify`", verify.Requests())
 	})
 	documented := len(uses) + len([]string{"Ensure", "Verify", "Tenants"})
@@ -317,5 +347,56 @@ func TestTenantPolicy(t *testing.T) {
 		if allows(pk) {
 			t.Errorf("%q is allowed", pk)
 		}
+	}
+}
+
+// TestCursorContents compares what SECURITY.md says of cursors with what they hold.
+func TestCursorContents(t *testing.T) {
+	t.Parallel()
+	plain := tabletest.New(t, shopSchema, nil)
+	tbl, err := table.New(tabletest.Client(t), plain.Schema(), &table.Options{Cursors: paginate.Insecure()})
+	must(t, err)
+	for _, id := range []string{"1", "2"} {
+		must(t, tbl.Do(t.Context(), table.Put(
+			keys.Key{PK: "USER#ana", SK: keys.SK("TX#" + id)},
+			map[string]any{"gsi1pk": "GLOBAL", "gsi1sk": "2024#" + id},
+		)))
+	}
+	pageOf := func(q table.Query) string {
+		q.Limit = 1
+		page, err := table.QueryPage[table.Item](t.Context(), tbl, q)
+		must(t, err)
+		return page.Next
+	}
+	scan, err := table.ScanPage[table.Item](t.Context(), tbl, table.Scan{Limit: 1})
+	must(t, err)
+	for name, tt := range map[string]struct {
+		cursor string
+		want   []string
+	}{
+		"table": {pageOf(table.Query{PK: "USER#ana"}), []string{`S "TX#1"`}},
+		"index": {pageOf(table.Query{Index: "GSI1", PK: "GLOBAL"}), []string{`S "2024#1"`, `S "USER#ana"`, `S "TX#1"`}},
+		"scan":  {scan.Next, []string{`S "USER#ana"`, `S "TX#1"`}},
+	} {
+		in, err := paginate.Inspect(tt.cursor, nil)
+		must(t, err)
+		if diff := cmp.Diff(tt.want, in.Values); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestEscapedTenants compares the characters that SECURITY.md names with those that
+// package keys escapes.
+func TestEscapedTenants(t *testing.T) {
+	t.Parallel()
+	var escaped string
+	for c := byte(' '); c < 0x7f; c++ {
+		if name := "a" + string(c) + "b"; keys.User.PK(name) != keys.PK("USER#"+name) {
+			escaped += string(c)
+		}
+	}
+	if diff := cmp.Diff(` !"#$%`, escaped); diff != "" {
+		t.Errorf("escaped (-SECURITY.md +keys):\n%s", diff)
 	}
 }

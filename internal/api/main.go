@@ -62,14 +62,14 @@ func lines(text string) []string {
 	return slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return line == "" })
 }
 
-// exported lists the API of all packages of the module in the current directory
-// that others can import.
+// exported lists the API of all packages of the released modules that others can
+// import. The module in the current directory is the library.
 func exported(ctx context.Context) ([]string, error) {
 	type pkg struct {
 		ImportPath, Name, Export string
 		DepOnly                  bool
 	}
-	cmd := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...")
+	cmd := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly", "./...", module+"table/telemetry/oteltable/...")
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
 	if err != nil {

@@ -1,13 +1,17 @@
 // Package subprocess runs a local server as a child process that ends no later
-// than the process that started it, whatever way that one ends.
+// than the process that started it, however that process ends.
 //
-// On Unix the child is on a leash: a watcher process, in the child's process
-// group, reads from a pipe whose other end only this process holds. When this
-// process ends (also by SIGKILL, also by a panic), the kernel closes the pipe
-// and the watcher kills the group. The group is not the terminal's, so Ctrl-C
-// reaches this process alone and it can finish its requests.
+// On Unix a watcher process, in the child's process group, reads from a pipe
+// whose other end only this process holds. When this process ends (also by
+// SIGKILL, also by a panic), the kernel closes the pipe and the watcher kills the
+// group. The group is not that of the terminal, so Ctrl-C reaches this process
+// alone and it can finish its requests.
 //
-// Elsewhere there is no leash: the child ends by [Process.Kill].
+// On 64-bit Windows the child is in a job object that ends with the last handle
+// to it, which only this process has. That code is compiled by the gate and was
+// never run.
+//
+// On other platforms the child ends by [Process.Kill] only.
 package subprocess
 
 import (
