@@ -60,6 +60,7 @@ func Routes() []Route {
 	return []Route{
 		{"listTransactions", http.MethodGet, "/transactions", true, listing(core.DefaultLimit, (*core.Service).Transactions, transactionOf)},
 		{"getTransaction", http.MethodGet, "/transactions/{id}", false, (*API).getTransaction},
+		{"patchTransaction", http.MethodPatch, "/transactions/{id}", false, (*API).patchTransaction},
 		{"newestTransactions", http.MethodGet, "/transactions/global", true, listing(core.DefaultNewest, (*core.Service).Newest, transactionOf)},
 		{"createTransaction", http.MethodPost, "/transactions", false, (*API).createTransaction},
 		{"listNotifications", http.MethodGet, "/notifications", true, listing(core.DefaultLimit, (*core.Service).Notifications, notificationOf)},
@@ -157,7 +158,7 @@ func (a *API) check(healthy func(context.Context) error) http.Handler {
 
 // allowedMethods returns the methods that the path of a request has.
 func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string) {
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost} {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch} {
 		probe := *r
 		probe.Method = method
 		if _, pattern := mux.Handler(&probe); pattern != "/" {

@@ -12,6 +12,8 @@ import (
 var (
 	// errMethod means that the path of a request does not have its method.
 	errMethod = errors.New("method not allowed")
+	// errNoIfMatch means that a change does not say what it is a change of.
+	errNoIfMatch = errors.New("no If-Match")
 	// errTooLarge means that the body of a request is over maxBody.
 	errTooLarge = errors.New("body too large")
 	// errSlow means that the body of a request took longer than bodyTime.
@@ -38,11 +40,13 @@ func failureOf(err error) failure {
 	}{
 		{errMethod, failure{http.StatusMethodNotAllowed, "method_not_allowed", "this path does not have that method"}},
 		{errSlow, failure{http.StatusRequestTimeout, "body_too_slow", "the body must arrive within 5 seconds"}},
+		{errNoIfMatch, failure{http.StatusPreconditionRequired, "missing_if_match", "an If-Match with the ETag of the transaction is required"}},
 		{errTooLarge, failure{http.StatusRequestEntityTooLarge, "body_too_large", "the body may have 64 KB at most"}},
 		{auth.ErrUnauthorized, failure{http.StatusUnauthorized, "unauthorized", "a valid access token is required"}},
 		{auth.ErrScope, failure{http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"}},
 		{core.ErrForbidden, failure{http.StatusForbidden, "forbidden", "this belongs to another user"}},
 		{core.ErrNotFound, failure{http.StatusNotFound, "not_found", "there is nothing here"}},
+		{core.ErrChanged, failure{http.StatusPreconditionFailed, "changed", "this has changed since you read it; read it again"}},
 		{core.ErrKeyReused, failure{http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"}},
 		{core.ErrUnavailable, unavailable},
 		{auth.ErrUnavailable, unavailable},

@@ -198,6 +198,7 @@ type (
 		Amount    int64  `json:"amount"`
 		Currency  string `json:"currency"`
 		Status    string `json:"status"`
+		Note      string `json:"note"`
 		CreatedAt string `json:"createdAt"`
 	}
 	notification struct {

@@ -19,11 +19,12 @@ type transaction struct {
 	Amount    int64       `json:"amount"`
 	Currency  string      `json:"currency"`
 	Status    core.Status `json:"status"`
+	Note      string      `json:"note,omitempty"`
 	CreatedAt string      `json:"createdAt"`
 }
 
 func transactionOf(t core.Transaction) transaction {
-	return transaction{t.ID, t.UserID, t.Amount, t.Currency, t.Status, clock(t.CreatedAt)}
+	return transaction{t.ID, t.UserID, t.Amount, t.Currency, t.Status, t.Note, clock(t.CreatedAt)}
 }
 
 type notification struct {
@@ -81,6 +82,33 @@ func (a *API) getTransaction(w http.ResponseWriter, r *http.Request, user string
 	if err != nil {
 		return err
 	}
+	return writeTransaction(w, t)
+}
+
+// patchTransaction sets the note of a transaction if the transaction is still
+// the one whose ETag the client sends along.
+func (a *API) patchTransaction(w http.ResponseWriter, r *http.Request, user string) error {
+	revision, err := ifMatch(r.Header)
+	if err != nil {
+		return err
+	}
+	var note *string
+	if err := readJSON(w, r, map[string]any{"note": &note}); err != nil {
+		return err
+	}
+	if note == nil {
+		return badRequest("invalid_note", "the field note is required; the empty string removes it")
+	}
+	t, err := a.service.Annotate(r.Context(), core.NewNote{User: user, ID: r.PathValue("id"), Note: *note, Revision: revision})
+	if err != nil {
+		return err
+	}
+	return writeTransaction(w, t)
+}
+
+// writeTransaction writes a transaction with its ETag.
+func writeTransaction(w http.ResponseWriter, t core.Transaction) error {
+	w.Header().Set("ETag", etag(t.Revision))
 	return writeJSON(w, http.StatusOK, transactionOf(t))
 }
 

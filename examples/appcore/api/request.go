@@ -52,6 +52,25 @@ func idempotencyKey(h http.Header) (string, error) {
 	return key, nil
 }
 
+// etag returns the ETag of a revision.
+func etag(revision string) string { return `"` + revision + `"` }
+
+// ifMatch returns the revision in the If-Match of a request, empty for "*". An
+// ETag that is not of this API, such as a weak one, matches no revision.
+func ifMatch(h http.Header) (string, error) {
+	switch value := h.Get("If-Match"); {
+	case value == "":
+		return "", errNoIfMatch
+	case len(h.Values("If-Match")) > 1 || strings.Contains(value, ","):
+		return "", badRequest("invalid_if_match", "there must be one If-Match, with one ETag")
+	case value == "*":
+		return "", nil
+	case len(value) > 2 && strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`):
+		return value[1 : len(value)-1], nil
+	}
+	return "", badRequest("invalid_if_match", "If-Match must be the ETag of the transaction, in quotes")
+}
+
 // list returns the page that a request asks for.
 func list(r *http.Request, user string, defaultLimit int) (core.List, error) {
 	l := core.List{User: user, Limit: defaultLimit}

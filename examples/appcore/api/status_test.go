@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,7 +112,7 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	id := a.create(t, ana, "k-1")
-	for _, c := range append(refusedReads(id), refusedPosts()...) {
+	for _, c := range slices.Concat(refusedReads(id), refusedPosts(), refusedPatches(id)) {
 		t.Run(c.name, func(t *testing.T) {
 			got := a.do(t, c.r)
 			if allow := got.Header.Get("Allow"); (allow != "") != (got.Status == http.StatusMethodNotAllowed) {

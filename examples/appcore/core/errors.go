@@ -16,6 +16,8 @@ var (
 	ErrNotFound = errors.New("not found")
 	// ErrForbidden means that the thing is another user's.
 	ErrForbidden = errors.New("belongs to another user")
+	// ErrChanged means that the thing is not as the caller has seen it.
+	ErrChanged = errors.New("changed since it was read")
 	// ErrKeyReused means that the idempotency key was used for another request.
 	ErrKeyReused = errors.New("idempotency key was used for another request")
 	// ErrUnavailable means that the same call can succeed in a while. Retry a

@@ -88,6 +88,6 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 		}
 	}
 	generated.Part(t, "../README.md", "stored", generated.Picture(t, core.Schema("AppCore"), found, &tablemodel.Options{
-		Attributes: []string{"name", "amount", "currency", "status", "version", "text", "txId"},
+		Attributes: []string{"name", "amount", "currency", "status", "text", "txId"},
 	}))
 }

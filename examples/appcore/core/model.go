@@ -55,11 +55,13 @@ type Transaction struct {
 	Amount   int64  `dynamodbav:"amount"` // in the smallest unit of the currency
 	Currency string `dynamodbav:"currency"`
 	Status   Status `dynamodbav:"status"`
+	// Note is the user's own text, which the user can change at any time.
+	Note string `dynamodbav:"note,omitempty"`
 	// CreatedAt has milliseconds, as the keys do.
 	CreatedAt time.Time `dynamodbav:"createdAt"`
 
-	// Version guards changes against each other.
-	Version int64 `dynamodbav:"version"`
+	// Revision is another one after each change, and the ETag of the transaction.
+	Revision string `dynamodbav:"revision"`
 	// GlobalPK is the shard that the transaction was given when it was created.
 	// An update leaves it there, also after their number has changed.
 	// The index's own attribute is on one of the two items only.
@@ -86,9 +88,7 @@ var transactionEntity = repo.Entity[Transaction]{
 	Copies: []repo.Placement[Transaction]{{Name: "by user", Key: func(t Transaction) keys.Key {
 		return keys.Key{PK: keys.User.PK(t.UserID), SK: keys.Tx.SK(keys.Time(t.CreatedAt), keys.Str(t.ID))}
 	}}},
-	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
+	Version: "revision",
 }
 
 // Notification is stored once, as USER#<userId> / NOTIF#<time>#<notifId>.

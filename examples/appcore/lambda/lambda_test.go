@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -103,7 +104,16 @@ func TestEveryEndpointIsAFunction(t *testing.T) {
 	if got := f.invoke(t, "getTransaction", one); got.StatusCode != http.StatusOK || got.Body != created.Body {
 		t.Errorf("by id: %+v", got)
 	}
-	list := `{"items":[` + strings.TrimSpace(created.Body) + "]}\n"
+	patch := strings.ReplaceAll(event(t, "patchTransaction"), "/transactions/TXID", location)
+	etag := f.invoke(t, "getTransaction", one).Headers["Etag"]
+	patched := f.invoke(t, "patchTransaction", strings.ReplaceAll(patch, `"ETAG"`, strconv.Quote(etag)))
+	if patched.StatusCode != http.StatusOK || !strings.Contains(patched.Body, `"note":"paid in cash"`) {
+		t.Errorf("patched: %+v", patched)
+	}
+	if got := f.invoke(t, "getTransaction", one); got.Body != patched.Body || got.Headers["Etag"] != patched.Headers["Etag"] || got.Headers["Etag"] == etag {
+		t.Errorf("by id, patched: %+v", got)
+	}
+	list := `{"items":[` + strings.TrimSpace(patched.Body) + "]}\n"
 	for name, want := range map[string]string{
 		"listTransactions":   list,
 		"newestTransactions": list,
