@@ -2,9 +2,7 @@ package idempotency
 
 import (
 	"bytes"
-	"math/big"
 	"slices"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -51,13 +49,13 @@ func decode[R any](value types.AttributeValue) (R, error) {
 func settled(value types.AttributeValue) types.AttributeValue {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberN:
-		return &types.AttributeValueMemberN{Value: plainNumber(v.Value)}
+		return &types.AttributeValueMemberN{Value: codec.PlainNumber(v.Value)}
 	case *types.AttributeValueMemberSS:
 		return &types.AttributeValueMemberSS{Value: slices.Sorted(slices.Values(v.Value))}
 	case *types.AttributeValueMemberNS:
 		numbers := make([]string, len(v.Value))
 		for i, n := range v.Value {
-			numbers[i] = plainNumber(n)
+			numbers[i] = codec.PlainNumber(n)
 		}
 		slices.Sort(numbers)
 		return &types.AttributeValueMemberNS{Value: numbers}
@@ -77,21 +75,4 @@ func settled(value types.AttributeValue) types.AttributeValue {
 		return &types.AttributeValueMemberM{Value: m}
 	}
 	return value
-}
-
-// plainNumber writes a number without exponent and needless zeros. What is no
-// number stays as it is.
-func plainNumber(s string) string {
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return strconv.FormatInt(n, 10)
-	}
-	n, ok := new(big.Rat).SetString(s)
-	if !ok {
-		return s
-	}
-	digits, exact := n.FloatPrec()
-	if !exact {
-		return s
-	}
-	return n.FloatString(digits)
 }

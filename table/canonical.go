@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
 )
 
 // sameItem reports whether two items are equal to DynamoDB, which returns
@@ -27,7 +29,7 @@ func appendCanonical(b []byte, value types.AttributeValue) []byte {
 	case *types.AttributeValueMemberS:
 		return appendText(append(b, 'S'), v.Value)
 	case *types.AttributeValueMemberN:
-		return appendText(append(b, 'N'), canonicalNumber(v.Value))
+		return appendText(append(b, 'N'), codec.CanonicalNumber(v.Value))
 	case *types.AttributeValueMemberB:
 		return appendText(append(b, 'B'), string(v.Value))
 	case *types.AttributeValueMemberBOOL:
@@ -39,7 +41,7 @@ func appendCanonical(b []byte, value types.AttributeValue) []byte {
 	case *types.AttributeValueMemberNS:
 		numbers := make([]string, len(v.Value))
 		for i, n := range v.Value {
-			numbers[i] = canonicalNumber(n)
+			numbers[i] = codec.CanonicalNumber(n)
 		}
 		return appendSet(append(b, 'n'), numbers)
 	case *types.AttributeValueMemberBS:

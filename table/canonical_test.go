@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -43,14 +44,20 @@ func FuzzNumbers(f *testing.F) {
 		{"+-1", "-1"},
 		{"-.50", "-5.00e-1"},
 		{"12.34", "1234e-2"},
+		{"1e125", "1.0e-130"},
+		{"1e1000000", "-1e-1000000"},
 	} {
 		f.Add(pair[0], pair[1])
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		sameText := table.CanonicalNumber(a) == table.CanonicalNumber(b)
+		sameText := codec.CanonicalNumber(a) == codec.CanonicalNumber(b)
 		for _, s := range []string{a, b} {
 			if size := (table.Item{"": num(s)}).Size(); size < 1 || size > 3+len(s) {
 				t.Errorf("size of %q: %d", s, size)
+			}
+			// The longest are 38 digits behind 129 zeros.
+			if plain := codec.PlainNumber(s); len(plain) > max(len(s), len("-0.")+129+38) {
+				t.Errorf("%q became a text of %d bytes", s, len(plain))
 			}
 		}
 		ra, ok := rational(a)
@@ -61,11 +68,18 @@ func FuzzNumbers(f *testing.F) {
 		if want := ra.Cmp(rb) == 0; sameText != want {
 			t.Errorf("%q and %q: equal %v, want %v", a, b, sameText, want)
 		}
-		if got, want := table.CompareNumbers(a, b), ra.Cmp(rb); got != want {
+		if got, want := codec.CompareNumbers(a, b), ra.Cmp(rb); got != want {
 			t.Errorf("compare %q with %q: %d, want %d", a, b, got, want)
 		}
-		if canonical, ok := rational(decimal(table.CanonicalNumber(a))); ok && canonical.Cmp(ra) != 0 {
-			t.Errorf("%q became %s", a, table.CanonicalNumber(a))
+		if canonical, ok := rational(decimal(codec.CanonicalNumber(a))); ok && canonical.Cmp(ra) != 0 {
+			t.Errorf("%q became %s", a, codec.CanonicalNumber(a))
+		}
+		if !codec.StorableNumber(a) {
+			return
+		}
+		digits, _ := ra.FloatPrec()
+		if got, want := codec.PlainNumber(a), ra.FloatString(digits); got != want {
+			t.Errorf("%q became %q, want %q", a, got, want)
 		}
 	})
 }

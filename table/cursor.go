@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 )
@@ -49,7 +50,7 @@ func (r *reader) open(cursor string) (Item, error) {
 // holds reports whether the key attribute of a stored item can have the value.
 func (r *reader) holds(a attribute, text string) bool {
 	if a.kind == types.ScalarAttributeTypeN {
-		return storable(text)
+		return codec.StorableNumber(text)
 	}
 	limit := keys.MaxSK
 	if a != r.sk && (a == r.pk || a.name == r.t.schema.PK) {

@@ -2,11 +2,9 @@ package table
 
 // For tests.
 var (
-	SameItem        = sameItem
-	CanonicalNumber = canonicalNumber
-	CompareNumbers  = compareNumbers
-	KeyText         = keyText
-	Repeatable      = repeatable
+	SameItem   = sameItem
+	KeyText    = keyText
+	Repeatable = repeatable
 )
 
 // CursorScope returns what the cursors of a query are bound to.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
 )
 
 // Limits of expressions. AWS: "Quotas in Amazon DynamoDB" and "Comparison
@@ -195,7 +197,7 @@ func (f formula) checkBetween(i int) error {
 	other, to := keyText(high)
 	reversed := from > to
 	if kind == types.ScalarAttributeTypeN {
-		reversed = compareNumbers(from, to) > 0
+		reversed = codec.CompareNumbers(from, to) > 0
 	}
 	switch {
 	case kind == "" || other == "":

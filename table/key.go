@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -51,7 +52,7 @@ func checkPlain(kind types.ScalarAttributeType, part, text string, limit int) er
 		return &keys.Error{Part: part, Rule: fmt.Sprintf("is longer than %d bytes", limit), Value: text}
 	case kind == types.ScalarAttributeTypeN && !number.MatchString(text):
 		return &keys.Error{Part: part, Rule: "is not a plain decimal number without needless zeros", Value: text}
-	case kind == types.ScalarAttributeTypeN && !storable(text):
+	case kind == types.ScalarAttributeTypeN && !codec.StorableNumber(text):
 		return &keys.Error{Part: part, Rule: "is a number of more than 38 digits, or of a magnitude outside 1e-130 to 1e126", Value: text}
 	}
 	return nil
@@ -62,7 +63,7 @@ func compareKeys(kind types.ScalarAttributeType, a, b keys.SK) int {
 	if kind != types.ScalarAttributeTypeN {
 		return cmp.Compare(a, b)
 	}
-	return compareNumbers(string(a), string(b))
+	return codec.CompareNumbers(string(a), string(b))
 }
 
 // keyItem returns a key as the attributes it is stored in.

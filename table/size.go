@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
 )
 
 // Limits in bytes, and of levels. AWS: "Quotas in Amazon DynamoDB" and
@@ -159,7 +161,7 @@ func measure(value types.AttributeValue, level int) (size int, f *fault) {
 		}
 	case *types.AttributeValueMemberNS:
 		if v != nil {
-			return measureSet(v.Value, measureNumber, compareNumbers)
+			return measureSet(v.Value, measureNumber, codec.CompareNumbers)
 		}
 	case *types.AttributeValueMemberBS:
 		if v != nil {
@@ -215,14 +217,14 @@ func measureText(s string) (size int, f *fault) { return len(s), textFault(s) }
 func measureBytes(b []byte) (size int, f *fault) { return len(b), nil }
 
 func measureNumber(s string) (size int, f *fault) {
-	d, ok := parseNumber(s)
+	d, ok := codec.ParseNumber(s)
 	switch {
 	case !ok:
 		return 1, broken(ruleNumber)
-	case !d.inRange():
-		return d.size(), broken(ruleRange)
+	case !d.InRange():
+		return d.Size(), broken(ruleRange)
 	}
-	return d.size(), nil
+	return d.Size(), nil
 }
 
 func textFault(s string) *fault {

@@ -18,4 +18,6 @@
 // attributevalue would not accept. Of two attributes that are for one field,
 // because their names differ in case only, the last one counts; which one does
 // with attributevalue is chance.
+//
+// [Number] is how DynamoDB sees a number, which no Go type is.
 package codec

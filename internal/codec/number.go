@@ -1,4 +1,4 @@
-package table
+package codec
 
 import (
 	"cmp"
@@ -15,9 +15,9 @@ const (
 	maxExponent = 126
 )
 
-// decimal is a number as DynamoDB sees it: 0.digits times ten to the power of
+// Number is a number as DynamoDB sees it: 0.digits times ten to the power of
 // exponent. It shares the memory of the text that it was parsed from.
-type decimal struct {
+type Number struct {
 	negative bool
 	// text reads from the first digit that is not zero to the last one. It may
 	// hold the decimal point. It is empty for zero.
@@ -26,14 +26,14 @@ type decimal struct {
 	exponent int
 }
 
-// parseNumber parses the numbers that DynamoDB accepts, whatever their size: a
+// ParseNumber parses the numbers that DynamoDB accepts, whatever their size: a
 // sign, digits with at most one point, and an exponent.
-func parseNumber(s string) (d decimal, ok bool) {
+func ParseNumber(s string) (d Number, ok bool) {
 	mantissa := s
 	if e := strings.IndexAny(s, "eE"); e >= 0 {
 		exponent, err := strconv.ParseInt(s[e+1:], 10, 32)
 		if err != nil {
-			return decimal{}, false
+			return Number{}, false
 		}
 		mantissa, d.exponent = s[:e], int(exponent)
 	}
@@ -47,7 +47,7 @@ func parseNumber(s string) (d decimal, ok bool) {
 		case c == '.' && point == len(mantissa):
 			point = i
 		case c < '0' || c > '9':
-			return decimal{}, false
+			return Number{}, false
 		case c != '0':
 			if first < 0 {
 				first = i
@@ -56,10 +56,10 @@ func parseNumber(s string) (d decimal, ok bool) {
 		}
 	}
 	if digits := len(mantissa) - 1; point == len(mantissa) && digits < 0 || point < len(mantissa) && digits == 0 {
-		return decimal{}, false // nothing, or a point alone
+		return Number{}, false // nothing, or a point alone
 	}
 	if first < 0 {
-		return decimal{}, true
+		return Number{}, true
 	}
 	d.text, d.digits = mantissa[first:last+1], last+1-first
 	if first < point && point < last {
@@ -72,21 +72,22 @@ func parseNumber(s string) (d decimal, ok bool) {
 	return d, true
 }
 
-// inRange reports whether DynamoDB can store the number. It stores zero,
+// InRange reports whether DynamoDB can store the number. It stores zero,
 // whatever its exponent.
-func (d decimal) inRange() bool {
+func (d Number) InRange() bool {
 	return d.digits == 0 || d.digits <= maxDigits && d.exponent >= minExponent && d.exponent <= maxExponent
 }
 
-// storable reports whether a number is within DynamoDB's precision and range.
-func storable(number string) bool {
-	d, ok := parseNumber(number)
-	return ok && d.inRange()
+// StorableNumber reports whether a number is within DynamoDB's precision and
+// range.
+func StorableNumber(number string) bool {
+	d, ok := ParseNumber(number)
+	return ok && d.InRange()
 }
 
-// size counts one byte for the exponent, one for two significant digits, which
+// Size counts one byte for the exponent, one for two significant digits, which
 // are paired from the decimal point on, and one for a minus sign.
-func (d decimal) size() int {
+func (d Number) Size() int {
 	if d.digits == 0 {
 		return 1
 	}
@@ -102,7 +103,7 @@ func (d decimal) size() int {
 }
 
 // sign returns -1, 0 or 1.
-func (d decimal) sign() int {
+func (d Number) sign() int {
 	switch {
 	case d.digits == 0:
 		return 0
@@ -113,7 +114,7 @@ func (d decimal) sign() int {
 }
 
 // compare returns -1, 0 or 1.
-func (d decimal) compare(e decimal) int {
+func (d Number) compare(e Number) int {
 	if sign := d.sign(); sign != e.sign() || sign == 0 {
 		return cmp.Compare(sign, e.sign())
 	}
@@ -132,7 +133,7 @@ func (d decimal) compare(e decimal) int {
 }
 
 // canonical writes the number's significant digits and its exponent.
-func (d decimal) canonical() string {
+func (d Number) canonical() string {
 	if d.digits == 0 {
 		return "0"
 	}
@@ -143,18 +144,49 @@ func (d decimal) canonical() string {
 	return text
 }
 
-// canonicalNumber writes a number so that equal numbers have one text. Other
+// plain writes the number without exponent and needless zeros, as DynamoDB
+// returns it.
+func (d Number) plain() string {
+	if d.digits == 0 {
+		return "0"
+	}
+	text, sign := strings.Replace(d.text, ".", "", 1), ""
+	if d.negative {
+		sign = "-"
+	}
+	switch {
+	case d.exponent <= 0:
+		text = "0." + strings.Repeat("0", -d.exponent) + text
+	case d.exponent >= d.digits:
+		text += strings.Repeat("0", d.exponent-d.digits)
+	default:
+		text = text[:d.exponent] + "." + text[d.exponent:]
+	}
+	return sign + text
+}
+
+// PlainNumber writes a number that DynamoDB stores as DynamoDB returns it: without
+// exponent and needless zeros. Other text stays as it is, also a number that
+// would take megabytes, such as 1e1000000.
+func PlainNumber(s string) string {
+	if d, ok := ParseNumber(s); ok && d.InRange() {
+		return d.plain()
+	}
+	return s
+}
+
+// CanonicalNumber writes a number so that equal numbers have one text. Other
 // text stays as it is.
-func canonicalNumber(s string) string {
-	if d, ok := parseNumber(s); ok {
+func CanonicalNumber(s string) string {
+	if d, ok := ParseNumber(s); ok {
 		return d.canonical()
 	}
 	return s
 }
 
-// compareNumbers compares two numbers.
-func compareNumbers(a, b string) int {
-	first, _ := parseNumber(a)
-	second, _ := parseNumber(b)
+// CompareNumbers compares two numbers.
+func CompareNumbers(a, b string) int {
+	first, _ := ParseNumber(a)
+	second, _ := ParseNumber(b)
 	return first.compare(second)
 }
