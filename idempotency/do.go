@@ -37,9 +37,11 @@ var errUnsettled = fmt.Errorf("%w: the idempotency record comes and goes", table
 // returned as it is, unless the request was carried out before. A transaction
 // whose outcome is unknown is sent again, which the record makes safe, within the
 // budget of [table.Table.Retry]: up to 10 requests in a row without a response.
-// If that does not settle it, if the context ends, or if nobody can tell whether
-// there is a record, the error matches [table.ErrOutcomeUnknown], and the same
-// request can be repeated.
+// When a transaction is cancelled and the response does not hold the record, Do
+// reads the record: one request more, also after the tenth. If that does not
+// settle it, if the context ends, or if nobody can tell whether there is a
+// record, the error matches [table.ErrOutcomeUnknown], and the same request can
+// be repeated.
 func Do[R any](ctx context.Context, s *Store, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
 	return do(ctx, s, opDo, r, plan)
 }
@@ -47,7 +49,8 @@ func Do[R any](ctx context.Context, s *Store, r Request, plan func(context.Conte
 // Once runs ops once for a message that may be delivered several times, and
 // reports whether this was the first time. Use the message's id as Key and the
 // consumer's name as Scope. A nil Payload is not compared: the message is a
-// duplicate, whatever payload the record was made with.
+// duplicate, whatever payload the record was made with. Once reads no result, so
+// a record that [Do] has made tells a duplicate too.
 func Once(ctx context.Context, s *Store, r Request, plan func(context.Context) ([]table.Op, error)) (first bool, err error) {
 	result, err := do(ctx, s, opOnce, r, func(ctx context.Context) (Plan[struct{}], error) {
 		ops, err := plan(ctx)
@@ -247,6 +250,9 @@ func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error
 
 // stored returns the result that a record holds or refers to.
 func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
+	if c.op == opOnce && len(record.Fingerprint) > 0 {
+		return v, nil // it wants no result, of whatever type or gone
+	}
 	value, snapshot := record.Item[resultValue]
 	if snapshot && len(record.Fingerprint) > 0 {
 		if v, err = decode[R](value); err != nil {

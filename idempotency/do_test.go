@@ -355,6 +355,22 @@ func TestOnce(t *testing.T) {
 		must(t, err)
 		equal(t, "first", first, i == 0)
 	}
+	// A record that Do has made tells a duplicate too, whatever became of its result.
+	message.Payload = nil
+	gone := s.newOrder()
+	for name, plan := range map[string]idempotency.Plan[any]{
+		"snapshot":  idempotency.Snapshot[any]("text"),
+		"reference": idempotency.Reference[any](nil, orderKey(gone.ID), table.Create(orderKey(gone.ID), gone)),
+	} {
+		message.Key = name
+		_, err = idempotency.Do(t.Context(), s.store, message, func(context.Context) (idempotency.Plan[any], error) { return plan, nil })
+		must(t, err)
+		must(t, s.table.Do(t.Context(), table.Delete(orderKey(gone.ID))))
+		first, err = idempotency.Once(t.Context(), s.store, message, count)
+		must(t, err)
+		equal(t, "first", first, false)
+		s.wantEffects(t, "m-1", 3)
+	}
 	// Nothing to do is done once too.
 	message.Key, message.Payload = "m-3", nil
 	for i := range 2 {
