@@ -172,6 +172,9 @@ func maxResponse(operation string) int64 {
 		items = 1 << 20
 	case "TransactGetItems":
 		items = maxTransactionSize
+	case "CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive",
+		"DescribeContinuousBackups", "UpdateContinuousBackups":
+		items = 0
 	}
 	return others + inJSON*int64(items)
 }

@@ -204,16 +204,26 @@ func (e *endless) Read(p []byte) (int, error) {
 // it, and that a write with one is not said to have failed.
 func TestEndlessResponse(t *testing.T) {
 	t.Parallel()
-	const item, page = 30 << 20, 75 << 20
+	const about, item, page = 2 << 20, 30 << 20, 75 << 20
 	for name, tt := range map[string]struct {
-		call    func(context.Context, *table.Table) error
+		call    func(context.Context, *table.Table, *dynamodb.Client) error
 		most    int64
 		unknown bool
 	}{
-		"Get":    {func(ctx context.Context, tbl *table.Table) error { return get(ctx, tbl, user) }, item, false},
-		"Put":    {func(ctx context.Context, tbl *table.Table) error { return tbl.Do(ctx, table.Put(user, nil)) }, item, true},
-		"Delete": {func(ctx context.Context, tbl *table.Table) error { return tbl.Do(ctx, table.Delete(user)) }, item, true},
-		"QueryPage": {func(ctx context.Context, tbl *table.Table) error {
+		"Get": {func(ctx context.Context, tbl *table.Table, _ *dynamodb.Client) error { return get(ctx, tbl, user) }, item, false},
+		"Put": {func(ctx context.Context, tbl *table.Table, _ *dynamodb.Client) error {
+			return tbl.Do(ctx, table.Put(user, nil))
+		}, item, true},
+		"Delete": {func(ctx context.Context, tbl *table.Table, _ *dynamodb.Client) error {
+			return tbl.Do(ctx, table.Delete(user))
+		}, item, true},
+		"Ensure": {func(ctx context.Context, tbl *table.Table, client *dynamodb.Client) error {
+			return tbl.Schema().Ensure(ctx, client)
+		}, about, false},
+		"Verify": {func(ctx context.Context, tbl *table.Table, client *dynamodb.Client) error {
+			return tbl.Schema().Verify(ctx, client)
+		}, about, false},
+		"QueryPage": {func(ctx context.Context, tbl *table.Table, _ *dynamodb.Client) error {
 			return second(table.QueryPage[account](ctx, tbl, table.Query{PK: "A"}))
 		}, page, false},
 	} {
@@ -226,7 +236,7 @@ func TestEndlessResponse(t *testing.T) {
 				})
 				tbl, err := table.New(client, appCore(), &table.Options{SDKDecoding: sdkDecoding})
 				must(t, err)
-				err = tt.call(t.Context(), tbl)
+				err = tt.call(t.Context(), tbl, client)
 				if _, unread := errors.AsType[*smithy.DeserializationError](err); !unread || errors.Is(err, table.ErrOutcomeUnknown) != tt.unknown {
 					t.Errorf("%s, status %d, SDKDecoding %v: %v", name, status, sdkDecoding, err)
 				}

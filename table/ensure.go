@@ -40,9 +40,9 @@ func (s Schema) Ensure(ctx context.Context, client AdminClient) error {
 		return &Error{Op: "Ensure", Table: s.Name, Err: errNoClient}
 	}
 	describe := &dynamodb.DescribeTableInput{TableName: in.TableName}
-	_, err = client.DescribeTable(ctx, describe)
+	_, err = client.DescribeTable(ctx, describe, bounded)
 	if absent := (*types.ResourceNotFoundException)(nil); errors.As(err, &absent) {
-		_, err = client.CreateTable(ctx, in)
+		_, err = client.CreateTable(ctx, in, bounded)
 		// Another process was faster.
 		if inUse := (*types.ResourceInUseException)(nil); errors.As(err, &inUse) {
 			err = nil
@@ -53,6 +53,7 @@ func (s Schema) Ensure(ctx context.Context, client AdminClient) error {
 	}
 	active := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
 		o.MinDelay, o.MaxDelay = 20*time.Millisecond, 2*time.Second
+		o.ClientOptions = append(o.ClientOptions, bounded)
 	})
 	if err := active.Wait(ctx, describe, creationTime); err != nil {
 		return &Error{Op: "Ensure", Table: s.Name, Err: err}
@@ -83,7 +84,7 @@ func (s Schema) ensureTTL(ctx context.Context, client AdminClient) error {
 			TimeToLiveSpecification: &types.TimeToLiveSpecification{
 				AttributeName: aws.String(s.TTL), Enabled: aws.Bool(true),
 			},
-		})
+		}, bounded)
 		if err == nil {
 			return nil
 		}
@@ -113,7 +114,7 @@ func (s Schema) ensureRecovery(ctx context.Context, client AdminClient) error {
 			PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
 				PointInTimeRecoveryEnabled: aws.Bool(true),
 			},
-		})
+		}, bounded)
 		if preparing := (*types.ContinuousBackupsUnavailableException)(nil); errors.As(err, &preparing) {
 			select {
 			case <-time.After(backupsPause):
@@ -129,25 +130,39 @@ func (s Schema) ensureRecovery(ctx context.Context, client AdminClient) error {
 	}
 }
 
+// bounded is an option of the requests about the table itself. Their responses are
+// read as those about items are: up to a size, never empty, and without a panic.
+func bounded(o *dynamodb.Options) {
+	if o.Protocol != nil && o.Protocol.ID() == protocol {
+		o.Protocol = &direct{ClientProtocol: o.Protocol, r: &request{}, off: true}
+	}
+}
+
 // liveRecovery reports whether point-in-time recovery is on.
 func liveRecovery(ctx context.Context, client AdminClient, name string) (bool, error) {
-	out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(name)})
+	out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(name)}, bounded)
 	if err != nil {
 		return false, err
 	}
 	d := out.ContinuousBackupsDescription
-	return d != nil && d.PointInTimeRecoveryDescription != nil &&
+	if d == nil {
+		return false, errors.New("the response does not describe the backups")
+	}
+	return d.PointInTimeRecoveryDescription != nil &&
 		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, nil
 }
 
 // liveTTL returns the table's TTL attribute, "" if TTL is off.
 func liveTTL(ctx context.Context, client AdminClient, name string) (string, error) {
-	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)})
+	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)}, bounded)
 	if err != nil {
 		return "", err
 	}
 	d := out.TimeToLiveDescription
-	if d == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+	if d == nil {
+		return "", errors.New("the response does not describe the TTL")
+	}
+	if d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
 		return "", nil
 	}
 	return aws.ToString(d.AttributeName), nil
@@ -171,7 +186,7 @@ func (s Schema) Verify(ctx context.Context, client AdminClient) error {
 	if missing(client) {
 		return &Error{Op: "Verify", Table: s.Name, Err: errNoClient}
 	}
-	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: want.TableName})
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: want.TableName}, bounded)
 	if absent := (*types.ResourceNotFoundException)(nil); errors.As(err, &absent) {
 		return schemaError(s.Name, fmt.Errorf("%w: %w", ErrSchemaMismatch, err), []string{"the table does not exist"})
 	}

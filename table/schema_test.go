@@ -2,8 +2,10 @@ package table_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
+	"net/http"
 	"reflect"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 // The schema of an application as a file, which `singletable verify` reads.
@@ -104,6 +107,22 @@ func TestSchemaAsJSON(t *testing.T) {
 		must(t, json.Unmarshal(file, &back))
 		if diff := cmp.Diff(schema, back); diff != "" {
 			t.Errorf("%s: changed by JSON (-before +after):\n%s", name, diff)
+		}
+	}
+}
+
+// A response without the description asked for says nothing about the table.
+func TestVerifyOfUndescribedTables(t *testing.T) {
+	t.Parallel()
+	for _, operation := range []string{"DescribeTable", "DescribeTimeToLive"} {
+		for _, body := range []string{"", "{}"} {
+			var faults tabletest.Faults
+			client := tabletest.Client(t, faults.Install)
+			schema := tabletest.NewWith(t, client, appCore(), nil).Schema()
+			faults.Always(operation, canned(http.StatusOK, "", body))
+			if err := schema.Verify(t.Context(), client); err == nil || errors.Is(err, table.ErrSchemaMismatch) {
+				t.Errorf("%s %q: %v", operation, body, err)
+			}
 		}
 	}
 }

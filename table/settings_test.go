@@ -105,6 +105,7 @@ func engineOf(t *testing.T, schema table.Schema) (*dynamodb.Client, *tabletest.F
 	must(t, err)
 	_, client, faults := answered(t, schema, canned(http.StatusOK, "", "{}"))
 	faults.Always("DescribeTable", canned(http.StatusOK, "", string(description)))
+	faults.Always("DescribeTimeToLive", canned(http.StatusOK, "", `{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}`))
 	return client, faults
 }
 
@@ -159,7 +160,7 @@ func TestVerifyOfPointInTimeRecovery(t *testing.T) {
 	}{
 		"on":      {recoveryOn, ""},
 		"off":     {recoveryOff, "PointInTimeRecovery: is off, the schema wants it on"},
-		"nothing": {canned(http.StatusOK, "", "{}"), "PointInTimeRecovery: is off, the schema wants it on"},
+		"nothing": {canned(http.StatusOK, "", "{}"), "does not describe the backups"},
 		"denied":  {denied, "AccessDeniedException"},
 	} {
 		t.Run(name, func(t *testing.T) {
