@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -180,20 +181,42 @@ func (x Index) Key(id string, sk keys.SK) keys.Key {
 }
 
 // KeyAt returns the key of an item that may be in the index already, under the
-// partition key stored. It keeps that partition key, so an update does not move
-// the item to another shard after the number of shards has changed. With an
-// empty stored it is [Index.Key].
+// partition key stored. It keeps a partition key of this index, so an update does
+// not move the item to another shard after the number of shards has changed.
+// Otherwise it is [Index.Key]: if stored is empty, or the partition key of another
+// access pattern in the same index of the table, where no reader of this one looks.
+//
+// A partition key is of this index if it is the Prefix, or the Prefix and whatever
+// a shard can add to it, now or with more shards. Without a Prefix it must be one
+// of Suffixes.
 //
 // An entity gets the stored key from a field for the index's partition key
 // attribute:
 //
 //	GlobalPK keys.PK `dynamodbav:"GSI1PK,omitempty"`
 func (x Index) KeyAt(stored keys.PK, id string, sk keys.SK) keys.Key {
-	if stored == "" {
+	if !x.owns(stored) {
 		stored = x.Prefix.PK("") // an invalid key, which is refused before it is sent
 		if i := x.Shard(id); i >= 0 && i < x.count() {
 			stored = x.pk(i)
 		}
 	}
 	return keys.Key{PK: stored, SK: sk}
+}
+
+// owns reports whether a stored partition key is one of this index's, of any
+// number of shards.
+func (x Index) owns(stored keys.PK) bool {
+	if x.Prefix == keys.None {
+		return stored != "" && slices.Contains(x.Suffixes, string(stored))
+	}
+	prefix := x.Prefix.PK()
+	suffix, ok := strings.CutPrefix(string(stored), string(prefix))
+	switch {
+	case !ok || suffix == "":
+		return ok
+	case len(x.Suffixes) == 0:
+		return suffix[0] == '#'
+	}
+	return !glued(prefix, suffix)
 }

@@ -161,6 +161,38 @@ func TestKeyAt(t *testing.T) {
 	}
 	equal(t, "stored", after.KeyAt(stored.PK, "tx-abc", sk), stored)
 	equal(t, "not stored", after.KeyAt("", "tx-abc", sk), after.Key("tx-abc", sk))
+
+	// An item that was in the index for another access pattern must not stay where
+	// no reader of this one looks.
+	suffixes := shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Suffixes: []string{"_1", "_2"}}
+	whole := shard.Index{Index: "GSI1", Suffixes: []string{"ALL_TX", "MORE_TX"}}
+	for _, tt := range []struct {
+		index  shard.Index
+		stored keys.PK
+		stays  bool
+	}{
+		{after, "GLOBAL_TX", true},
+		{after, "GLOBAL_TX#15", true},
+		{after, "GLOBAL_TX#99", true}, // of a newer release, which has more shards
+		{after, "GLOBAL_TX_1", false},
+		{after, "GLOBAL_TXN", false},
+		{after, "GLOBAL", false},
+		{after, "USER#u-123", false},
+		{suffixes, "GLOBAL_TX_2", true},
+		{suffixes, "GLOBAL_TX_3", true},
+		{suffixes, "GLOBAL_TX", true},
+		{suffixes, "GLOBAL_TXN", false},
+		{suffixes, "USER#u-123", false},
+		{whole, "MORE_TX", true},
+		{whole, "USER#u-123", false},
+		{whole, "", false},
+	} {
+		want := tt.index.Key("tx-abc", sk)
+		if tt.stays {
+			want.PK = tt.stored
+		}
+		equal(t, string(tt.stored), tt.index.KeyAt(tt.stored, "tx-abc", sk), want)
+	}
 }
 
 // TestKeyOfNoShard checks that an item cannot be written where no reader looks.

@@ -136,12 +136,15 @@ func (m *merge[T]) settled(s *source, n int) bool {
 	return s.read && len(m.rows) >= n && m.beyond(s.last, m.rows[n-1].sk)
 }
 
+// mostWanted is more than a page can have. It keeps numbers from overflowing.
+const mostWanted = 1 << 30
+
 // limit is how many items to ask a shard for. In the first round it is the number
 // that the shard has of the first n rows if ids are spread at random, with a
 // margin of two standard deviations: few shards have to be asked again. After that
 // it is the greatest number that the shard can have, so there is no third round.
 func (m *merge[T]) limit(s *source, n int, first bool) int {
-	want := n - m.upTo(s) + 1 // one behind the n-th row, for settled
+	want := min(n, mostWanted) - m.upTo(s) + 1 // one behind the n-th row, for settled
 	if m.after != nil && !s.read {
 		want++ // the item at the position comes again
 	}

@@ -3,6 +3,7 @@ package shard_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"testing"
@@ -61,7 +62,7 @@ func TestPlacements(t *testing.T) {
 			r := newReader(t, tbl, index, nil)
 			for direction, oldest := range bothWays {
 				truth := walk(n, oldest)
-				for _, limit := range []int{1, 10, 100, n, n + 1} {
+				for _, limit := range []int{1, 10, 100, n, n + 1, math.MaxInt} {
 					page, err := r.Page(t.Context(), shard.Query{Limit: limit, OldestFirst: oldest})
 					must(t, err)
 					equal(t, direction, ids(page.Items), truth[:min(limit, n)])
