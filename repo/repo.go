@@ -99,6 +99,12 @@ func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (found []T, absent
 // Query reads one page of a query whose items are all entities of this type.
 // See [table.QueryPage], and [Collect] and [Stream] for partitions that hold
 // several types.
+//
+// With Query.Project, or from an index that does not project all attributes, the
+// values are incomplete, here and in the other reads of queries. Do not write
+// them: Put, PutOps, UpdateOps and DeleteOps take what was not read for empty.
+// They would remove it, and miss the copies whose keys depend on it. [Repo.Update]
+// reads the whole entity first.
 func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], error) {
 	if err := r.checkQuery(q.Filter, q.Project); err != nil {
 		return table.Page[T]{}, r.fail("Query", keys.Key{PK: q.PK}, err)

@@ -32,7 +32,8 @@ func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
 }
 
 // Put stores v over the entity as it was read, or anew, and sets the version or
-// revision in v.
+// revision in v. v must be the whole entity: see [Repo.Query] for reads that give
+// less.
 //
 // With a version or revision, Put reads what is stored, and writes what differs,
 // in all placements; attributes that T does not have stay as they are. It expects
