@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -56,7 +57,7 @@ func (r *reader) holds(a attribute, text string) bool {
 	if a != r.sk && (a == r.pk || a.name == r.t.schema.PK) {
 		limit = keys.MaxPK
 	}
-	return text != "" && len(text) <= limit
+	return text != "" && len(text) <= limit && (a.kind != types.ScalarAttributeTypeS || utf8.ValidString(text))
 }
 
 // cursorScope returns the hash of everything that a cursor is bound to. The rest

@@ -149,11 +149,17 @@ func keyValue(kind types.ScalarAttributeType, text string) types.AttributeValue 
 func keyText(value types.AttributeValue) (types.ScalarAttributeType, string) {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
-		return types.ScalarAttributeTypeS, v.Value
+		if v != nil {
+			return types.ScalarAttributeTypeS, v.Value
+		}
 	case *types.AttributeValueMemberN:
-		return types.ScalarAttributeTypeN, v.Value
+		if v != nil {
+			return types.ScalarAttributeTypeN, v.Value
+		}
 	case *types.AttributeValueMemberB:
-		return types.ScalarAttributeTypeB, string(v.Value)
+		if v != nil {
+			return types.ScalarAttributeTypeB, string(v.Value)
+		}
 	}
 	return "", ""
 }

@@ -105,8 +105,8 @@ func (r *reader) startAt(q Query, start Item) error {
 		return invalid("start", "is not the key of an item in the table and the index")
 	}
 	for _, a := range r.position {
-		if kind, _ := keyText(start[a.name]); kind != a.kind {
-			return invalid("start", "key attribute %q is missing or of another type", a.name)
+		if kind, text := keyText(start[a.name]); kind != a.kind || !r.holds(a, text) {
+			return invalid("start", "key attribute %q is missing, or of a value that it cannot have", a.name)
 		}
 	}
 	if pk != string(q.PK) {
