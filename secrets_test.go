@@ -179,8 +179,8 @@ func reads[T any](ctx context.Context, tbl *table.Table, key keys.Key) []error {
 	_, page := table.QueryPage[T](ctx, tbl, table.Query{PK: key.PK})
 	_, all := table.Collect(table.All[T](ctx, tbl, table.Query{PK: key.PK}))
 	_, scan := table.ScanPage[T](ctx, tbl, table.Scan{})
-	_, _, batch := table.BatchGet[T](ctx, tbl, []keys.Key{key})
-	_, _, tx := table.TransactGet[T](ctx, tbl, []keys.Key{key})
+	_, batch := table.BatchGet[T](ctx, tbl, []keys.Key{key})
+	_, tx := table.TransactGet[T](ctx, tbl, []keys.Key{key})
 	return []error{raw.Decode(&v), get, page, all, scan, batch, tx}
 }
 

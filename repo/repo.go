@@ -90,9 +90,9 @@ func (r *Repo[T]) Get(ctx context.Context, key keys.Key) (T, error) {
 	return table.Get[T](ctx, r.reads, key)
 }
 
-// GetMany reads any number of entities. It returns those found, in the order of
-// the keys, and the keys of the others. See [table.BatchGet].
-func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (found []T, absent []keys.Key, err error) {
+// GetMany reads any number of entities and returns them by key. A key whose entity
+// is missing or expired is not in the map. See [table.BatchGet].
+func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, error) {
 	return table.BatchGet[T](ctx, r.reads, ks)
 }
 

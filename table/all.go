@@ -27,11 +27,11 @@ func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) boo
 	if err != nil {
 		return err
 	}
-	var values []T
+	rows := rowsOf(r, itself[T])
 	for left := q.Limit; !r.done; {
-		var failed error
-		values, failed = next(ctx, r, left, values[:0])
-		for _, v := range values {
+		rows.values = rows.values[:0]
+		failed := next(ctx, r, rows, left)
+		for _, v := range rows.values {
 			if err := ended(ctx); err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) boo
 			return failed
 		}
 		if q.Limit > 0 {
-			if left -= len(values); left == 0 {
+			if left -= len(rows.values); left == 0 {
 				return nil
 			}
 		}

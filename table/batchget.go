@@ -39,65 +39,63 @@ func (e *BatchError) Error() string {
 func (e *BatchError) Unwrap() error { return e.Err }
 
 // BatchGet reads any number of items, 100 a request, several requests at a
-// time. It returns those found, in the order of the keys, and the keys of those
-// that are missing or expired. A key that is given twice is read once and
-// returned twice.
+// time, and returns them by key. A key whose item is missing or expired is not in
+// the map. A key may be given twice.
 //
 // Each request has the budget of a call, see [Options].MaxAttempts: keys that
 // DynamoDB leaves unprocessed are requested again, with growing delays, up to 10
 // times in a row without progress, 80 times in all, for 30 seconds. Then the
 // error holds a [*BatchError], and no items are returned.
-func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T, absent []keys.Key, err error) {
-	fail := func(err error) error {
-		return &Error{Op: "BatchGet", Table: t.schema.Name, Err: explain(err)}
+func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
+	found, err := batchGet[T](ctx, t, ks)
+	if err != nil {
+		return nil, &Error{Op: "BatchGet", Table: t.schema.Name, Err: explain(err)}
 	}
+	return found, nil
+}
+
+func batchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
+	found, first := make(map[keys.Key]T, len(ks)), make(map[keys.Key]int, len(ks))
 	unique := make([]keys.Key, 0, len(ks))
-	answers := make(map[keys.Key]*answer[T], len(ks))
 	for i, k := range ks {
 		if err := t.checkKey(k); err != nil {
-			return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: err})
+			return nil, &OpError{Op: "Get", Index: i, Key: k, Err: err}
 		}
-		if _, twice := answers[k]; !twice {
-			answers[k] = nil
+		if _, twice := first[k]; !twice {
+			first[k] = i
 			unique = append(unique, k)
 		}
 	}
 	var mu sync.Mutex
-	err = inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, chunk []keys.Key) ([]keys.Key, error) {
-		return batchGet(ctx, t, chunk, func(got []answer[T]) {
+	var refused *OpError // the first one in the order of ks
+	err := inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, chunk []keys.Key) ([]keys.Key, error) {
+		return batchGetChunk(ctx, t, chunk, func(got []keyed[T]) {
 			mu.Lock()
 			defer mu.Unlock()
-			for i := range got {
-				answers[got[i].key] = &got[i]
+			for _, g := range got {
+				if i := first[g.key]; g.err != nil && (refused == nil || i < refused.Index) {
+					refused = &OpError{Op: "Get", Index: i, Key: g.key, Err: g.err}
+				}
+				found[g.key] = g.value
 			}
 		})
 	})
-	if err != nil {
-		return nil, nil, fail(err)
+	if err == nil && refused != nil {
+		err = refused
 	}
-	for i, k := range ks {
-		switch a := answers[k]; {
-		case a == nil:
-			absent = append(absent, k)
-		case a.err != nil:
-			return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: a.err})
-		default:
-			found = append(found, a.value)
-		}
-	}
-	return found, absent, nil
+	return found, err
 }
 
-// answer is the result of a batch for a key.
-type answer[T any] struct {
+// keyed is the item under a key, or why it is no T.
+type keyed[T any] struct {
 	key   keys.Key
 	value T
 	err   error
 }
 
-// batchGet reads up to 100 different keys and returns those that it could not
-// read.
-func batchGet[T any](ctx context.Context, t *Table, ks []keys.Key, got func([]answer[T])) ([]keys.Key, error) {
+// batchGetChunk reads up to 100 different keys and returns those that it could
+// not read.
+func batchGetChunk[T any](ctx context.Context, t *Table, ks []keys.Key, got func([]keyed[T])) ([]keys.Key, error) {
 	want := types.KeysAndAttributes{Keys: make([]map[string]types.AttributeValue, len(ks))}
 	if t.consistent {
 		want.ConsistentRead = aws.Bool(true)
@@ -105,27 +103,23 @@ func batchGet[T any](ctx context.Context, t *Table, ks []keys.Key, got func([]an
 	for i, k := range ks {
 		want.Keys[i] = t.keyItem(k)
 	}
-	var answers []answer[T]
-	rows := newRows[T](t, t.keyAttributes()...)
-	rows.begin = func() { answers = make([]answer[T], 0, len(want.Keys)) }
-	rows.take = func(_ int, err error) bool {
-		answers = append(answers, answer[T]{t.KeyOf("", rows.position()), rows.value, err})
-		return true
-	}
+	rows := newRows(t, func(r *row[T], err error) (keyed[T], error) {
+		return keyed[T]{t.KeyOf("", r.position()), r.value, err}, nil
+	}, t.keyAttributes()...)
 	for b := t.budget(ctx); ; {
 		in := &dynamodb.BatchGetItemInput{
 			RequestItems:           map[string]types.KeysAndAttributes{t.schema.Name: want},
 			ReturnConsumedCapacity: t.returnCapacity(),
 		}
-		out, err := receive(ctx, t, request{operation: "BatchGetItem", attempts: &attempts{budget: b}}, t.client.BatchGetItem, in,
+		out, err := receive(ctx, t, request{operation: "BatchGetItem", attempts: &attempts{budget: b}}, rows, t.client.BatchGetItem, in,
 			func(out *dynamodb.BatchGetItemOutput) float64 { return capacities(out.ConsumedCapacity) },
-			rows, func(out *dynamodb.BatchGetItemOutput) []map[string]types.AttributeValue {
+			func(out *dynamodb.BatchGetItemOutput) []map[string]types.AttributeValue {
 				return out.Responses[t.schema.Name]
 			})
 		if err != nil {
 			return t.keysOf(want.Keys), err
 		}
-		got(answers)
+		got(rows.values)
 		before := len(want.Keys)
 		want.Keys = out.UnprocessedKeys[t.schema.Name].Keys
 		if len(want.Keys) == 0 {

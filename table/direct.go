@@ -7,45 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/singletable/singletable/internal/codec"
 )
-
-// intake is given the items of a response, as JSON or as attribute values.
-type intake interface {
-	restart(expected int)
-	json(i int, in *codec.Reader) bool
-	item(i int, item Item)
-}
-
-// receive makes one call that reads, and gives the items of the answer to into.
-// items returns those that are in the output; these are none if they were
-// decoded from the response.
-func receive[In, Out any](
-	ctx context.Context, t *Table, r request,
-	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
-	units func(*Out) float64, into intake, items func(*Out) []map[string]types.AttributeValue,
-) (*Out, error) {
-	r.into = into
-	out, err := send(ctx, t, &r, call, in, units)
-	if err != nil || r.taken {
-		return out, err
-	}
-	read := items(out)
-	into.restart(len(read))
-	for i, item := range read {
-		if item != nil {
-			into.item(i, item)
-		}
-	}
-	return out, nil
-}
 
 // direct is a protocol of the SDK that writes requests, and takes the items out
 // of responses. What is left of a response, errors, and what is not as expected,
@@ -106,7 +76,7 @@ func (d *direct) DeserializeResponse(
 	ctx context.Context, op *smithy.OperationSchema, errors *smithy.TypeRegistry,
 	response *smithyhttp.Response, out smithy.Deserializable,
 ) error {
-	d.r.taken = false
+	d.r.decoded = false
 	d.body = limited{response.Body, maxResponse(op.ID().Name)}
 	response.Body = &d.body // which stays: the SDK drains the body before it closes it
 	if response.StatusCode < 200 || response.StatusCode >= 300 {
@@ -128,12 +98,10 @@ func (d *direct) DeserializeResponse(
 		// found or a write that succeeded.
 		return &smithy.DeserializationError{Err: io.ErrUnexpectedEOF}
 	}
-	if !d.off && d.r.into != nil {
-		d.r.into.restart(0)
-		s := split{in: codec.NewReader(left), into: d.r.into}
-		if s.response(op.ID().Name) {
-			d.r.taken = true
-			left = s.left
+	if !d.off && d.r.items != nil {
+		s := split{in: codec.NewReader(left)}
+		if d.r.items.decode(s.in, s.items(op.ID().Name)) && s.whole {
+			left, d.r.decoded = s.left, true
 		}
 	}
 	response.Body = io.NopCloser(bytes.NewReader(left))
@@ -206,32 +174,40 @@ var (
 
 const maxBuffer = 1 << 20
 
-// split takes a response apart: its items go to into, and left is the response
-// without them.
+// split takes a response apart: into its items, and left, the response without
+// them. whole is set if it is what DynamoDB sends.
 type split struct {
 	in    *codec.Reader
-	into  intake
 	left  []byte
-	items int
+	whole bool
 }
 
-// response reads the response of an operation. It returns false if the response
-// is not what DynamoDB sends.
-func (s *split) response(operation string) bool {
-	var member string
-	var read func() bool
-	switch operation {
-	case "GetItem":
-		member, read = "Item", s.item
-	case "Query", "Scan":
-		member, read = "Items", s.list
-	case "BatchGetItem":
-		member, read = "Responses", s.tables
-	case "TransactGetItems":
-		member, read = "Responses", s.answers
-	default:
-		return false
+// items returns the numbers of the items in the response of an operation, each
+// when in stands at the item, which has to be read before the next one is asked for.
+func (s *split) items(operation string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		number := 0
+		item := func(int) bool {
+			number++
+			return yield(number - 1)
+		}
+		list := func() bool { return s.in.Array(item) }
+		switch operation {
+		case "GetItem":
+			s.whole = s.response("Item", func() bool { return item(0) })
+		case "Query", "Scan":
+			s.whole = s.response("Items", list)
+		case "BatchGetItem":
+			// The lists are of one table, as the request was.
+			s.whole = s.response("Responses", func() bool { return s.in.Object(func([]byte) bool { return list() }) })
+		case "TransactGetItems":
+			s.whole = s.response("Responses", func() bool { return s.results(yield) })
+		}
 	}
+}
+
+// response reads a response of which read reads the member with the items.
+func (s *split) response(member string, read func() bool) bool {
 	met := false
 	return s.object(func(name []byte) (taken, ok bool) {
 		if string(name) != member {
@@ -270,24 +246,9 @@ func (s *split) member(name []byte) {
 	s.left = append(append(append(s.left, '"'), name...), `":`...)
 }
 
-func (s *split) item() bool {
-	s.items++
-	return s.into.json(s.items-1, s.in)
-}
-
-func (s *split) list() bool {
-	return s.in.Array(func(int) bool { return s.item() })
-}
-
-// tables reads the answers to a batch. They are of one table, as the question
-// was.
-func (s *split) tables() bool {
-	return s.in.Object(func([]byte) bool { return s.list() })
-}
-
-// answers reads the answers to a transaction, of which each has an item or not,
+// results reads the results of a transaction, of which each has an item or not,
 // and leaves as many that have none.
-func (s *split) answers() bool {
+func (s *split) results(item func(int) bool) bool {
 	s.member([]byte("Responses"))
 	s.left = append(s.left, '[')
 	ok := s.in.Array(func(i int) bool {
@@ -295,7 +256,7 @@ func (s *split) answers() bool {
 			s.left = append(s.left, ',')
 		}
 		return s.object(func(name []byte) (taken, ok bool) {
-			return string(name) == "Item", string(name) != "Item" || s.into.json(i, s.in)
+			return string(name) == "Item", string(name) != "Item" || item(i)
 		})
 	})
 	s.left = append(s.left, ']')

@@ -56,14 +56,14 @@ func failures(t *testing.T) map[string]error {
 	all["Transact twice"] = tbl.Transact(ctx, table.Put(user, nil), table.Delete(user))
 	all["Put of a slice"] = tbl.Do(ctx, table.Put(user, []string{"u-123"}))
 	all["bad token"] = second(table.QueryPage[account](ctx, tbl, table.Query{PK: user.PK, After: "u-123"}))
-	all["BatchGet"] = third(table.BatchGet[account](ctx, tbl.OfType("order"), []keys.Key{user}))
-	all["TransactGet"] = third(table.TransactGet[account](ctx, tbl.OfType("order"), []keys.Key{user}))
+	all["BatchGet"] = second(table.BatchGet[account](ctx, tbl.OfType("order"), []keys.Key{user}))
+	all["TransactGet"] = second(table.TransactGet[account](ctx, tbl.OfType("order"), []keys.Key{user}))
 	faults.Always("", tabletest.CancelTransaction("ValidationError"))
-	all["TransactGet cancelled"] = third(table.TransactGet[account](ctx, tbl, []keys.Key{user}))
+	all["TransactGet cancelled"] = second(table.TransactGet[account](ctx, tbl, []keys.Key{user}))
 	all["Transact cancelled"] = tbl.Transact(ctx, table.Put(user, nil))
 	faults.Always("", tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "No."))
 	all["BatchWrite"] = tbl.BatchWrite(ctx, table.Put(user, nil))
-	all["BatchGet denied"] = third(table.BatchGet[account](ctx, tbl, []keys.Key{user}))
+	all["BatchGet denied"] = second(table.BatchGet[account](ctx, tbl, []keys.Key{user}))
 	all["Query denied"] = second(table.Collect(table.All[account](ctx, tbl, table.Query{PK: user.PK})))
 	return all
 }
@@ -246,7 +246,7 @@ func TestClassifyCodes(t *testing.T) {
 func TestBatchErrorsAreOneLine(t *testing.T) {
 	t.Parallel()
 	outage(t, unprocessed(func(n int) int { return n }), &table.Options{MaxAttempts: 2}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
-		err := third(table.BatchGet[account](t.Context(), tbl, someKeys(500)))
+		err := second(table.BatchGet[account](t.Context(), tbl, someKeys(500)))
 		equal(t, "text", err.Error(), "singletable: BatchGet on table AppCore: 500 keys remain: throttled: left unprocessed 2 times")
 		if !errors.Is(err, table.ErrThrottled) {
 			t.Error(err)

@@ -51,36 +51,31 @@ func ExampleBatchGet() {
 	t, done := exampleTable(nil)
 	defer done()
 
-	found, absent, err := table.BatchGet[Tx](context.Background(), t, []keys.Key{
-		txKey(morning.Add(time.Minute), "tx-1"),
-		txKey(morning, "tx-9"),
-		txKey(morning, "tx-0"),
-	})
+	wanted := []keys.Key{txKey(morning, "tx-0"), txKey(morning, "tx-9")}
+	txs, err := table.BatchGet[Tx](context.Background(), t, wanted)
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, tx := range found {
-		fmt.Println(tx.ID)
+	for _, key := range wanted {
+		tx, ok := txs[key]
+		fmt.Println(key.SK, ok, tx.ID)
 	}
-	fmt.Println("missing:", absent[0].SK)
 	// Output:
-	// tx-1
-	// tx-0
-	// missing: TX#2024-01-15T10:00:00.000Z#tx-9
+	// TX#2024-01-15T10:00:00.000Z#tx-0 true tx-0
+	// TX#2024-01-15T10:00:00.000Z#tx-9 false
 }
 
 func ExampleTransactGet() {
 	t, done := exampleTable(nil)
 	defer done()
 
-	found, absent, err := table.TransactGet[Tx](context.Background(), t, []keys.Key{
-		txKey(morning, "tx-0"), txKey(morning.Add(time.Minute), "tx-1"),
-	})
+	first, second := txKey(morning, "tx-0"), txKey(morning.Add(time.Minute), "tx-1")
+	txs, err := table.TransactGet[Tx](context.Background(), t, []keys.Key{first, second})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(found), "found,", len(absent), "missing")
-	// Output: 2 found, 0 missing
+	fmt.Println(txs[first].ID, txs[second].ID)
+	// Output: tx-0 tx-1
 }
 
 // The newest transactions of a user, two at a time.

@@ -21,18 +21,10 @@ var reading = map[string]func(context.Context, *table.Table) (any, error){
 		return values(table.Get[account](ctx, tbl, secret))
 	},
 	"BatchGet": func(ctx context.Context, tbl *table.Table) (any, error) {
-		found, absent, err := table.BatchGet[account](ctx, tbl, []keys.Key{secret, user, secret})
-		if err == nil && len(found)+len(absent) != 3 {
-			err = errors.New("not every key is accounted for")
-		}
-		return found, err
+		return table.BatchGet[account](ctx, tbl, []keys.Key{secret, user, secret})
 	},
 	"TransactGet": func(ctx context.Context, tbl *table.Table) (any, error) {
-		found, absent, err := table.TransactGet[account](ctx, tbl, []keys.Key{secret, user})
-		if err == nil && len(found)+len(absent) != 2 {
-			err = errors.New("not every key is accounted for")
-		}
-		return found, err
+		return table.TransactGet[account](ctx, tbl, []keys.Key{secret, user})
 	},
 	"QueryPage": func(ctx context.Context, tbl *table.Table) (any, error) {
 		page, err := table.QueryPage[account](ctx, tbl, table.Query{PK: secret.PK, Limit: 3})
@@ -156,6 +148,8 @@ func FuzzAnswer(f *testing.F) {
 
 func length(got any) int {
 	switch got := got.(type) {
+	case map[keys.Key]account:
+		return len(got)
 	case []account:
 		return len(got)
 	case []table.Item:

@@ -35,21 +35,20 @@ func get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
 	if err := t.checkKey(key); err != nil {
 		return zero, err
 	}
-	rows := newRows[T](t)
-	found := ErrNotFound
-	rows.begin = func() { found = ErrNotFound }
-	rows.take = func(_ int, err error) bool { found = err; return true }
-	_, err := receive(ctx, t, request{operation: "GetItem"}, t.client.GetItem, t.getItemInput(key, t.consistent), getItemUnits,
-		rows, func(out *dynamodb.GetItemOutput) []map[string]types.AttributeValue {
+	rows := newRows(t, itself[T])
+	_, err := receive(ctx, t, request{operation: "GetItem"}, rows, t.client.GetItem, t.getItemInput(key, t.consistent), getItemUnits,
+		func(out *dynamodb.GetItemOutput) []map[string]types.AttributeValue {
 			return []map[string]types.AttributeValue{out.Item}
 		})
-	if err != nil {
+	switch {
+	case err != nil:
 		return zero, err
+	case rows.err != nil:
+		return zero, rows.err
+	case len(rows.values) == 0:
+		return zero, ErrNotFound
 	}
-	if found != nil {
-		return zero, found
-	}
-	return rows.value, nil
+	return rows.values[0], nil
 }
 
 // stored reads an item as it is stored, expired or not; nil if there is none.
@@ -80,22 +79,66 @@ func getItemUnits(out *dynamodb.GetItemOutput) float64 { return capacity(out.Con
 const maxTransaction = 100
 
 // TransactGet reads up to 100 items as they were at one moment, at twice the
-// read units of a consistent read. It returns those found, in the order of the
-// keys, and the keys of those that are missing or expired. The same key may not
-// be given twice.
+// read units of a consistent read, and returns them by key. A key whose item is
+// missing or expired is not in the map. The same key may not be given twice.
 //
 // When DynamoDB cancels the transaction because of a write to one of the items,
 // or for lack of capacity, it is sent again within the budget of a call, see
 // [Options].MaxAttempts: up to 10 times.
-func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T, absent []keys.Key, err error) {
-	fail := func(err error) error {
-		return &Error{Op: "TransactGet", Table: t.schema.Name, Err: explain(err)}
+func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
+	found, err := transactGet[T](ctx, t, ks)
+	if err != nil {
+		return nil, &Error{Op: "TransactGet", Table: t.schema.Name, Err: explain(err)}
 	}
+	return found, nil
+}
+
+func transactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
+	found := make(map[keys.Key]T, len(ks))
 	if len(ks) == 0 {
-		return nil, nil, nil
+		return found, nil
 	}
+	in, err := t.transactGetInput(ks)
+	if err != nil {
+		return nil, err
+	}
+	type numbered struct {
+		number int
+		value  T
+	}
+	rows := newRows(t, func(r *row[T], err error) (numbered, error) { return numbered{r.number, r.value}, err })
+	for tries := t.attempts(ctx); ; {
+		out, err := receive(ctx, t, request{operation: "TransactGetItems", attempts: tries}, rows, t.client.TransactGetItems, in,
+			func(out *dynamodb.TransactGetItemsOutput) float64 { return capacities(out.ConsumedCapacity) }, transactGetItems)
+		if err == nil {
+			if len(out.Responses) != len(ks) {
+				return nil, &smithy.DeserializationError{Err: fmt.Errorf("%d responses to %d reads", len(out.Responses), len(ks))}
+			}
+			break
+		}
+		cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
+		if !ok {
+			return nil, err
+		}
+		if !passing(cancelled) || !tries.fail(false) {
+			return nil, reasonsError(cancelled, err)
+		}
+		if ended := tries.wait(ctx); ended != nil {
+			return nil, join(ended, reasonsError(cancelled, err))
+		}
+	}
+	if rows.err != nil {
+		return nil, &OpError{Op: "Get", Index: rows.last, Key: ks[rows.last], Err: rows.err}
+	}
+	for _, r := range rows.values {
+		found[ks[r.number]] = r.value
+	}
+	return found, nil
+}
+
+func (t *Table) transactGetInput(ks []keys.Key) (*dynamodb.TransactGetItemsInput, error) {
 	if len(ks) > maxTransaction {
-		return nil, nil, fail(fmt.Errorf("%w: %d keys, a transaction has at most %d", ErrTooLarge, len(ks), maxTransaction))
+		return nil, fmt.Errorf("%w: %d keys, a transaction has at most %d", ErrTooLarge, len(ks), maxTransaction)
 	}
 	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: t.returnCapacity()}
 	seen := make(map[keys.Key]int, len(ks))
@@ -105,57 +148,14 @@ func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (found []T
 			err = fmt.Errorf("%w: the same key as op %d", ErrInvalidOp, first)
 		}
 		if err != nil {
-			return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: err})
+			return nil, &OpError{Op: "Get", Index: i, Key: k, Err: err}
 		}
 		seen[k] = i
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{
 			Get: &types.Get{TableName: t.name, Key: t.keyItem(k)},
 		})
 	}
-	values, errs := make([]*T, len(ks)), make([]error, len(ks))
-	rows := newRows[T](t)
-	rows.begin = func() { clear(values); clear(errs) }
-	rows.take = func(i int, err error) bool {
-		if i < len(ks) {
-			values[i], errs[i] = new(rows.value), err
-		}
-		return true
-	}
-	if err := t.transactGet(ctx, in, rows); err != nil {
-		return nil, nil, fail(err)
-	}
-	for i, k := range ks {
-		switch {
-		case errs[i] != nil:
-			return nil, nil, fail(&OpError{Op: "Get", Index: i, Key: k, Err: errs[i]})
-		case values[i] != nil:
-			found = append(found, *values[i])
-		default:
-			absent = append(absent, k)
-		}
-	}
-	return found, absent, nil
-}
-
-func (t *Table) transactGet(ctx context.Context, in *dynamodb.TransactGetItemsInput, into intake) error {
-	for tries := t.attempts(ctx); ; {
-		out, err := receive(ctx, t, request{operation: "TransactGetItems", attempts: tries}, t.client.TransactGetItems, in,
-			func(out *dynamodb.TransactGetItemsOutput) float64 { return capacities(out.ConsumedCapacity) },
-			into, transactGetItems)
-		if err == nil && len(out.Responses) != len(in.TransactItems) {
-			return &smithy.DeserializationError{Err: fmt.Errorf("%d responses to %d reads", len(out.Responses), len(in.TransactItems))}
-		}
-		cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
-		if !ok {
-			return err
-		}
-		if !passing(cancelled) || !tries.fail(false) {
-			return reasonsError(cancelled, err)
-		}
-		if ended := tries.wait(ctx); ended != nil {
-			return join(ended, reasonsError(cancelled, err))
-		}
-	}
+	return in, nil
 }
 
 func transactGetItems(out *dynamodb.TransactGetItemsOutput) []map[string]types.AttributeValue {

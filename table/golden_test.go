@@ -55,11 +55,11 @@ var requests = map[string]func(*testing.T, *table.Table){
 		))
 	},
 	"transactget": func(t *testing.T, tbl *table.Table) {
-		_, _, err := table.TransactGet[account](t.Context(), tbl, []keys.Key{user, {PK: "A", SK: "B"}})
+		_, err := table.TransactGet[account](t.Context(), tbl, []keys.Key{user, {PK: "A", SK: "B"}})
 		must(t, err)
 	},
 	"batchget": func(t *testing.T, tbl *table.Table) {
-		_, _, err := table.BatchGet[account](t.Context(), tbl.Consistent(), []keys.Key{user, {PK: "A", SK: "B"}, user})
+		_, err := table.BatchGet[account](t.Context(), tbl.Consistent(), []keys.Key{user, {PK: "A", SK: "B"}, user})
 		must(t, err)
 	},
 	"batchwrite": func(t *testing.T, tbl *table.Table) {

@@ -61,10 +61,10 @@ type request struct {
 	// attempts is given by writes, whose outcome depends on what happened to
 	// earlier attempts; reads need them to be repeated when a response breaks off.
 	attempts *attempts
-	// into is given the items of the response, if the request is one that reads;
-	// taken is set once it was given them from the response itself.
-	into  intake
-	taken bool
+	// items are those of the response, if the request is one that reads; decoded
+	// is set once they were made of the response itself.
+	items   responseItems
+	decoded bool
 }
 
 // send makes one call of the client and reports it to the observer. units

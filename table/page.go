@@ -17,23 +17,24 @@ type Page[T any] struct {
 // readPage reads a page of at most limit items; if that is 0, of the first request
 // that returns any.
 func readPage[T any](ctx context.Context, r *reader, limit int) (page Page[T], err error) {
-	if page.Items, err = readValues(ctx, r, limit, asItem[T]); err != nil {
+	rows := rowsOf(r, itself[T])
+	if err := readRows(ctx, r, rows, limit); err != nil {
 		return page, err
 	}
-	page.Stats = r.stats
+	page.Items, page.Stats = rows.values, r.stats
 	page.Next, err = r.token()
 	return page, err
 }
 
-// readValues is readPage for values that are made of items by as.
-func readValues[T, V any](ctx context.Context, r *reader, limit int, as maker[T, V]) (values []V, err error) {
+// readRows is readPage for rows of any values.
+func readRows[T, V any](ctx context.Context, r *reader, rows *rows[T, V], limit int) error {
 	for !r.done && r.stats.Requests < r.t.options.MaxRounds {
-		if values, err = nextAs(ctx, r, limit-len(values), values, as); err != nil {
-			return values, err
+		if err := next(ctx, r, rows, limit-len(rows.values)); err != nil {
+			return err
 		}
-		if len(values) > 0 && (limit == 0 || len(values) == limit) {
+		if n := len(rows.values); n > 0 && (limit == 0 || n == limit) {
 			break
 		}
 	}
-	return values, nil
+	return nil
 }

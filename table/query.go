@@ -102,19 +102,8 @@ func (t *Table) query(q Query) (*reader, error) {
 	r.position = r.position[1:]
 	r.bound = []string{"query", string(q.PK), strconv.FormatBool(q.Reverse), string(q.Range.Prefix)}
 	r.done = r.empty(q.Range)
-	in, err := r.queryInput(q)
-	if err != nil {
+	if r.query, err = r.queryInput(q); err != nil {
 		return nil, err
-	}
-	r.fetch = func(ctx context.Context, start Item, limit *int32, into intake) (batch, error) {
-		in.ExclusiveStartKey, in.Limit = start, limit
-		out, err := receive(ctx, t, request{operation: "Query", index: q.Index}, t.client.Query, in,
-			func(out *dynamodb.QueryOutput) float64 { return capacity(out.ConsumedCapacity) },
-			into, func(out *dynamodb.QueryOutput) []map[string]types.AttributeValue { return out.Items })
-		if err != nil {
-			return batch{}, err
-		}
-		return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity)}, nil
 	}
 	if q.After == "" {
 		return r, nil

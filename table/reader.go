@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
@@ -32,8 +33,9 @@ type reader struct {
 	shape
 	// bound is what cursors are bound to in addition to index, scope and shape.
 	bound []string
-	// fetch sends one request.
-	fetch func(ctx context.Context, start Item, limit *int32, into intake) (batch, error)
+	// query or scan is the request.
+	query *dynamodb.QueryInput
+	scan  *dynamodb.ScanInput
 
 	// start is where the next request begins, nil at the beginning.
 	start Item
@@ -172,60 +174,60 @@ func (t *Table) readError(op, index string, pk keys.PK, err error) error {
 // growth bounds how much more a request asks for than the one before it.
 const growth = 4
 
-// next sends one request and appends the items of its response to values, limit of
-// them at most unless that is 0. An item that cannot be read is the error that
-// is returned with those before it.
-func next[T any](ctx context.Context, r *reader, limit int, values []T) ([]T, error) {
-	return nextAs(ctx, r, limit, values, asItem[T])
-}
-
-// maker makes a value of the latest item, which err says cannot be read if it is
-// not nil.
-type maker[T, V any] func(latest *rows[T], err error) (V, error)
-
-func asItem[T any](latest *rows[T], err error) (T, error) { return latest.value, err }
-
-// nextAs is next for values that are made of items by as.
-func nextAs[T, V any](ctx context.Context, r *reader, limit int, values []V, as maker[T, V]) ([]V, error) {
-	from := len(values)
-	var cut Item // where the limit was reached
-	var last int // the item's number
-	var refused error
-	rows := newRows[T](r.t, append([]attribute{r.pk}, r.position...)...)
-	rows.begin = func() { values, cut, refused = values[:from], nil, nil }
-	rows.take = func(i int, err error) bool {
-		value, err := as(rows, err)
-		if err != nil {
-			refused = &itemError{r.keysOf(rows.position()), err}
-			return false
-		}
-		if len(values) == from {
-			values = slices.Grow(values, rows.expected)
-		}
-		values = append(values, value)
-		if len(values)-from == limit {
-			cut, last = rows.position(), i
-			return false
-		}
-		return true
-	}
+// next sends one request, whose values are added to those of rows: at most
+// limit, unless that is 0. An item that is no value is the error that is returned,
+// after the values before it.
+func next[T, V any](ctx context.Context, r *reader, rows *rows[T, V], limit int) error {
+	rows.kept, rows.limit = len(rows.values), limit
 	r.asked = r.engineLimit(limit)
-	b, err := r.fetch(ctx, r.start, r.asked, rows)
+	b, err := fetch(ctx, r, rows)
 	if err != nil {
-		return values[:from], err
+		rows.values = rows.values[:rows.kept]
+		return err
 	}
 	r.stats.Requests++
-	r.stats.Items += len(values) - from
+	r.stats.Items += len(rows.values) - rows.kept
 	r.stats.Scanned += int(b.scanned)
 	r.stats.Capacity += b.capacity
 	r.start, r.done = b.last, len(b.last) == 0
+	if rows.err != nil {
+		return &itemError{r.keysOf(rows.position), rows.err}
+	}
 	// After the limit, the next page reads the filtered items again. So the cursor
 	// of a full page holds the key of an item that was returned. That of a short
 	// one may hold a filtered item's: sealing hides it.
-	if cut != nil && (last < rows.items-1 || !r.done) {
-		r.start, r.done = cut, false
+	if rows.full && (rows.last < rows.items-1 || !r.done) {
+		r.start, r.done = rows.position, false
 	}
-	return values, refused
+	return nil
+}
+
+// fetch sends one request.
+func fetch[T, V any](ctx context.Context, r *reader, rows *rows[T, V]) (batch, error) {
+	if in := r.scan; in != nil {
+		in.ExclusiveStartKey, in.Limit = r.start, r.asked
+		out, err := receive(ctx, r.t, request{operation: "Scan", index: r.index}, rows, r.t.client.Scan, in,
+			func(out *dynamodb.ScanOutput) float64 { return capacity(out.ConsumedCapacity) },
+			func(out *dynamodb.ScanOutput) []map[string]types.AttributeValue { return out.Items })
+		if err != nil {
+			return batch{}, err
+		}
+		return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity)}, nil
+	}
+	in := r.query
+	in.ExclusiveStartKey, in.Limit = r.start, r.asked
+	out, err := receive(ctx, r.t, request{operation: "Query", index: r.index}, rows, r.t.client.Query, in,
+		func(out *dynamodb.QueryOutput) float64 { return capacity(out.ConsumedCapacity) },
+		func(out *dynamodb.QueryOutput) []map[string]types.AttributeValue { return out.Items })
+	if err != nil {
+		return batch{}, err
+	}
+	return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity)}, nil
+}
+
+// rowsOf returns the rows of a reader.
+func rowsOf[T, V any](r *reader, value func(r *row[T], err error) (V, error)) *rows[T, V] {
+	return newRows(r.t, value, append([]attribute{r.pk}, r.position...)...)
 }
 
 // engineLimit says how many items to have DynamoDB look at. After the first

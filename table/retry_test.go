@@ -90,8 +90,8 @@ func everyCall(tbl *table.Table) map[string]func(context.Context) error {
 	q := table.Query{PK: user.PK}
 	return map[string]func(context.Context) error{
 		"Get":         func(ctx context.Context) error { return get(ctx, tbl, user) },
-		"BatchGet":    func(ctx context.Context) error { return third(table.BatchGet[account](ctx, tbl, []keys.Key{user})) },
-		"TransactGet": func(ctx context.Context) error { return third(table.TransactGet[account](ctx, tbl, []keys.Key{user})) },
+		"BatchGet":    func(ctx context.Context) error { return second(table.BatchGet[account](ctx, tbl, []keys.Key{user})) },
+		"TransactGet": func(ctx context.Context) error { return second(table.TransactGet[account](ctx, tbl, []keys.Key{user})) },
 		"QueryPage":   func(ctx context.Context) error { return second(table.QueryPage[account](ctx, tbl, q)) },
 		"All":         func(ctx context.Context) error { return second(table.Collect(table.All[account](ctx, tbl, q))) },
 		"ScanPage":    func(ctx context.Context) error { return second(table.ScanPage[account](ctx, tbl, table.Scan{})) },
@@ -199,7 +199,7 @@ func TestBatchProgress(t *testing.T) {
 	oneByOne := unprocessed(func(n int) int { return n - 1 })
 	outage(t, oneByOne, nil, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 		start := time.Now()
-		must(t, third(table.BatchGet[account](t.Context(), tbl, ks[:25])))
+		must(t, second(table.BatchGet[account](t.Context(), tbl, ks[:25])))
 		must(t, tbl.BatchWrite(t.Context(), ops[:25]...))
 		equal(t, "requests", len(faults.Requests()), 50)
 		// Progress does not bring the first, short delays back.
@@ -208,7 +208,7 @@ func TestBatchProgress(t *testing.T) {
 		}
 	})
 	outage(t, oneByOne, &table.Options{MaxAttempts: 2}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
-		err := third(table.BatchGet[account](t.Context(), tbl, ks[:40]))
+		err := second(table.BatchGet[account](t.Context(), tbl, ks[:40]))
 		b, ok := errors.AsType[*table.BatchError](err)
 		if !ok || !errors.Is(err, table.ErrThrottled) {
 			t.Fatal(err)

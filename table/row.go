@@ -67,7 +67,7 @@ func queryRows[T any](ctx context.Context, t *Table, q Query, start Item) (page 
 	if err != nil {
 		return page, err
 	}
-	page.Rows, err = readValues(ctx, r, q.Limit, func(latest *rows[T], err error) (Row[T], error) {
+	rows := rowsOf(r, func(latest *row[T], err error) (Row[T], error) {
 		at := itemKeys{key: keys.Key{PK: q.PK, SK: latest.sortKey(t.schema.SK)}}
 		if r.pk.name != t.schema.PK {
 			_, pk := latest.text(t.schema.PK)
@@ -81,14 +81,15 @@ func queryRows[T any](ctx context.Context, t *Table, q Query, start Item) (page 
 		}
 		return Row[T]{Value: latest.value, Key: at.key, IndexKey: at.indexKey, Size: latest.size(), Err: err}, nil
 	})
-	page.Stats = r.stats
+	err = readRows(ctx, r, rows, q.Limit)
+	page.Rows, page.Stats = rows.values, r.stats
 	if !r.done {
 		page.Next = r.start
 	}
 	return page, err
 }
 
-func (r *rows[T]) sortKey(name string) keys.SK {
+func (r *row[T]) sortKey(name string) keys.SK {
 	_, sk := r.text(name)
 	return keys.SK(sk)
 }

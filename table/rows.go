@@ -1,42 +1,61 @@
 package table
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/codec"
 )
 
-// rows makes values of the items of a response. It is the one place where items
-// become Go values: those of a *dynamodb.Client come as JSON and are decoded
-// straight from it, those of other clients as attribute values.
-type rows[T any] struct {
-	t   *Table
-	now time.Time
-	// value is made of the latest item, and watched is what else is known of it:
-	// its type, its expiry, and its key attributes, whose names are key.
-	value   T
+// rows are the items of a response as the values that a call wants of them: Vs,
+// each made of a T. It is the one place where items become Go values: those of a
+// *dynamodb.Client come as JSON and are decoded straight from it, those of other
+// clients as attribute values.
+type rows[T, V any] struct {
+	// values are those of the live items, in the order of the response.
+	values []V
+	// kept is how many values are those of earlier responses, and come before.
+	kept int
+	// limit is how many values a response is to give at most; 0 means all.
+	limit int
+	// items is how many items the response has.
+	items int
+	// err is why the item at last is no value. The ones after it were not read.
+	err error
+	// full is set once there are limit values, or an err. last is then the number
+	// of the last item that was read, and position its key attributes.
+	full     bool
+	last     int
+	position Item
+
+	latest row[T]
+	value  func(r *row[T], err error) (V, error)
+	now    time.Time
+	// expected is about how many items the response has.
+	expected int
+}
+
+// row is the latest item of a response.
+type row[T any] struct {
+	t *Table
+	// number is its place in the response.
+	number int
+	value  T
+	// watched is what else is known of it: its type, its expiry, and its key
+	// attributes, whose names are key.
 	watched []codec.Watched
 	key     []string
 	decoder *codec.Decoder
-	// read is the latest item if the client has read it.
+	// read is the item itself if the client has read it.
 	read Item
-	// items is how many items of the response were seen, and expected how many
-	// it has, or about how many.
-	items, expected int
-
-	// begin is called before the first item of a response, which is for the
-	// second time if the SDK tries again after an answer broke off.
-	begin func()
-	// take is called for the ith item if it is live, or if err tells what is
-	// wrong with it. It returns false when no more are wanted.
-	take func(i int, err error) bool
-	full bool
 }
 
 // The attributes that are watched before those of the key.
@@ -45,8 +64,10 @@ const (
 	watchedTTL
 )
 
-func newRows[T any](t *Table, key ...attribute) *rows[T] {
-	r := &rows[T]{t: t, watched: make([]codec.Watched, 0, 6), key: make([]string, 0, len(key))}
+// newRows returns the rows of responses with the key attributes. value makes the
+// value of an item, also of one that err says is no T; its error ends the reading.
+func newRows[T, V any](t *Table, value func(r *row[T], err error) (V, error), key ...attribute) *rows[T, V] {
+	r := &row[T]{t: t, watched: make([]codec.Watched, 0, 6), key: make([]string, 0, len(key))}
 	r.watch(t.schema.Type)
 	r.watch(t.schema.TTL)
 	for _, a := range key {
@@ -55,17 +76,139 @@ func newRows[T any](t *Table, key ...attribute) *rows[T] {
 			r.watch(a.name)
 		}
 	}
-	return r
+	return &rows[T, V]{latest: *r, value: value}
 }
 
-func (r *rows[T]) watch(name string) {
+// itself returns the value of an item.
+func itself[T any](r *row[T], err error) (T, error) { return r.value, err }
+
+// responseItems are rows of any types.
+type responseItems interface {
+	// decode makes the values of a response that in reads. Each number of items is
+	// that of the item which in then stands at. It returns false if there was one
+	// that is no item.
+	decode(in *codec.Reader, items func(yield func(int) bool)) bool
+}
+
+// receive makes one call that reads the rows. items returns the items in the output; these are none
+// if they were decoded from the response.
+func receive[T, V, In, Out any](
+	ctx context.Context, t *Table, r request, into *rows[T, V],
+	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
+	units func(*Out) float64, items func(*Out) []map[string]types.AttributeValue,
+) (*Out, error) {
+	r.items = into
+	out, err := send(ctx, t, &r, call, in, units)
+	if err == nil && !r.decoded {
+		into.convert(items(out))
+	}
+	return out, err
+}
+
+// mostExpected bounds the memory that is set aside for items not seen yet.
+const mostExpected = 1000
+
+// reset makes ready for a response, which is another one for the same request if
+// the SDK tries again after a response broke off.
+func (r *rows[T, V]) reset() {
+	r.values, r.items, r.full, r.err = r.values[:r.kept], 0, false, nil
+	r.now = r.latest.t.Now()
+}
+
+func (r *rows[T, V]) decode(in *codec.Reader, items func(yield func(int) bool)) bool {
+	r.reset()
+	l := &r.latest
+	if l.decoder == nil {
+		l.decoder = codec.NewDecoder(reflect.TypeFor[T](), l.watched)
+	}
+	for i := range items {
+		r.items++
+		if r.full {
+			if !in.IgnoreItem() {
+				return false
+			}
+			continue
+		}
+		l.number, l.value, l.read = i, *new(T), nil
+		from := in.Pos()
+		refusal, ok := l.decoder.Decode(in, reflect.ValueOf(&l.value).Elem())
+		if !ok {
+			return false
+		}
+		if i == 0 {
+			// The others need not be as long as the first one.
+			r.expected = min(1+in.Rest()/(in.Pos()-from), mostExpected)
+		}
+		r.add(refusal)
+	}
+	return true
+}
+
+// convert makes the values of items that the client has read.
+func (r *rows[T, V]) convert(items []map[string]types.AttributeValue) {
+	r.reset()
+	r.expected = len(items)
+	l := &r.latest
+	for i, attributes := range items {
+		r.items++
+		if r.full || attributes == nil {
+			continue
+		}
+		item := Item(attributes)
+		for i := range l.watched {
+			l.watched[i] = watched(item, l.watched[i].Name)
+		}
+		l.number, l.value, l.read = i, *new(T), item
+		r.add(item.Decode(&l.value))
+	}
+}
+
+// add adds the value of the latest item, unless it has expired. refusal is why
+// the item is no T, if it is not.
+func (r *rows[T, V]) add(refusal error) {
+	l := &r.latest
+	if l.t.expired(l.watched[watchedTTL], r.now) {
+		return
+	}
+	err := cmp.Or(l.wrongType(), refusal)
+	if err != nil {
+		l.value = *new(T) // not a partial value
+	}
+	value, err := r.value(l, err)
+	if err == nil {
+		if len(r.values) == r.kept {
+			r.values = slices.Grow(r.values, r.expected)
+		}
+		r.values = append(r.values, value)
+	}
+	if r.err = err; err != nil || len(r.values)-r.kept == r.limit {
+		r.full, r.last, r.position = true, l.number, l.position()
+	}
+}
+
+// wrongType returns why an item is not of the type that the view is for.
+func (r *row[T]) wrongType() error {
+	if r.t.ofType == "" {
+		return nil
+	}
+	var have []byte
+	if w := r.watched[watchedType]; w.Kind == codec.S {
+		have = w.Text
+	}
+	if string(have) == r.t.ofType {
+		return nil
+	}
+	return fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, r.t.ofType, shortened(string(have)), r.t.schema.Type)
+}
+
+func (r *row[T]) watch(name string) {
 	if !slices.ContainsFunc(r.watched, func(w codec.Watched) bool { return w.Name == name }) {
 		r.watched = append(r.watched, codec.Watched{Name: name})
 	}
 }
 
 // text returns what an attribute holds that is watched.
-func (r *rows[T]) text(name string) (codec.Kind, string) {
+func (r *row[T]) text(name string) (codec.Kind, string) {
 	for i := range r.watched {
 		if w := &r.watched[i]; w.Name == name {
 			return w.Kind, string(w.Text)
@@ -74,115 +217,16 @@ func (r *rows[T]) text(name string) (codec.Kind, string) {
 	return 0, ""
 }
 
-// mostExpected bounds the memory that is set aside for items not seen yet.
-const mostExpected = 1000
-
-// restart makes ready for the items of a response.
-func (r *rows[T]) restart(expected int) {
-	r.now, r.full, r.items, r.expected = r.t.Now(), false, 0, expected
-	if r.begin != nil {
-		r.begin()
-	}
-}
-
-// json takes an item that is read from a response. It returns false if that is
-// none.
-func (r *rows[T]) json(i int, in *codec.Reader) bool {
-	r.items++
-	if r.full {
-		return in.IgnoreItem()
-	}
-	r.value, r.read = *new(T), nil
-	if r.decoder == nil {
-		r.decoder = codec.NewDecoder(reflect.TypeFor[T](), r.watched)
-	}
-	from := in.Pos()
-	refusal, ok := r.decoder.Decode(in, reflect.ValueOf(&r.value).Elem())
-	if !ok {
-		return false
-	}
-	if i == 0 {
-		// The others need not be as long as the first one.
-		r.expected = min(1+in.Rest()/(in.Pos()-from), mostExpected)
-	}
-	live, err := r.admit()
-	if live && err == nil {
-		err = refusal
-	}
-	r.give(i, live, err)
-	return true
-}
-
-// item takes an item that the client has read.
-func (r *rows[T]) item(i int, item Item) {
-	r.items++
-	if r.full {
-		return
-	}
-	for i := range r.watched {
-		r.watched[i] = watched(item, r.watched[i].Name)
-	}
-	r.value, r.read = *new(T), item
-	live, err := r.admit()
-	if live && err == nil {
-		err = item.Decode(&r.value)
-	}
-	r.give(i, live, err)
-}
-
-// give passes the ith item to take if it is live, or if err tells what is wrong
-// with it.
-func (r *rows[T]) give(i int, live bool, err error) {
-	if err != nil {
-		r.value = *new(T) // not a partial value
-	}
-	if live || err != nil {
-		r.full = !r.take(i, err)
-	}
-}
-
-// size returns the number of bytes of the latest item.
-func (r *rows[T]) size() int {
+// size returns the number of bytes of the item.
+func (r *row[T]) size() int {
 	if r.read != nil {
 		return r.read.Size()
 	}
 	return r.decoder.Size()
 }
 
-// admit reports whether the latest item is live. It refuses one of another type
-// than the view is for.
-func (r *rows[T]) admit() (live bool, err error) {
-	if r.t.expired(r.watched[watchedTTL], r.now) {
-		return false, nil
-	}
-	if r.t.ofType != "" {
-		var have []byte
-		if w := r.watched[watchedType]; w.Kind == codec.S {
-			have = w.Text
-		}
-		if string(have) != r.t.ofType {
-			return false, fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, r.t.ofType, shortened(string(have)), r.t.schema.Type)
-		}
-	}
-	return true, nil
-}
-
-// expired reports whether an item's time has come, given its expiry. Like
-// DynamoDB it takes only numbers for one. Less than 1 means that the item does
-// not expire: DynamoDB does not delete items whose time is more than five years
-// ago, so that a field left at its zero value keeps an item.
-//
-// AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
-func (t *Table) expired(expiry codec.Watched, now time.Time) bool {
-	if t.schema.TTL == "" || expiry.Kind != codec.N {
-		return false
-	}
-	seconds, err := strconv.ParseFloat(string(expiry.Text), 64)
-	return err == nil && seconds >= 1 && seconds <= float64(now.Unix())
-}
-
-// position returns the latest item's key attributes.
-func (r *rows[T]) position() Item {
+// position returns the item's key attributes.
+func (r *row[T]) position() Item {
 	position := make(Item, len(r.key))
 	for _, name := range r.key {
 		switch kind, text := r.text(name); kind {
@@ -208,4 +252,18 @@ func watched(item Item, name string) codec.Watched {
 		return codec.Watched{Name: name, Kind: codec.B, Text: v.Value}
 	}
 	return codec.Watched{Name: name}
+}
+
+// expired reports whether an item's time has come, given its expiry. Like
+// DynamoDB it takes only numbers for one. Less than 1 means that the item does
+// not expire: DynamoDB does not delete items whose time is more than five years
+// ago, so that a field left at its zero value keeps an item.
+//
+// AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
+func (t *Table) expired(expiry codec.Watched, now time.Time) bool {
+	if t.schema.TTL == "" || expiry.Kind != codec.N {
+		return false
+	}
+	seconds, err := strconv.ParseFloat(string(expiry.Text), 64)
+	return err == nil && seconds >= 1 && seconds <= float64(now.Unix())
 }

@@ -58,21 +58,11 @@ func (t *Table) scan(s Scan) (*reader, error) {
 	if err := r.setShape(); err != nil {
 		return nil, err
 	}
-	in, err := r.scanInput(s)
-	if err != nil {
+	var err error
+	if r.scan, err = r.scanInput(s); err != nil {
 		return nil, err
 	}
 	r.bound = []string{"scan", strconv.Itoa(s.Segment), strconv.Itoa(s.Segments)}
-	r.fetch = func(ctx context.Context, start Item, limit *int32, into intake) (batch, error) {
-		in.ExclusiveStartKey, in.Limit = start, limit
-		out, err := receive(ctx, t, request{operation: "Scan", index: s.Index}, t.client.Scan, in,
-			func(out *dynamodb.ScanOutput) float64 { return capacity(out.ConsumedCapacity) },
-			into, func(out *dynamodb.ScanOutput) []map[string]types.AttributeValue { return out.Items })
-		if err != nil {
-			return batch{}, err
-		}
-		return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity)}, nil
-	}
 	if s.After != "" {
 		r.start, err = r.open(s.After)
 	}

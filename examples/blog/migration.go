@@ -136,17 +136,13 @@ func audit(ctx context.Context, s *store.Store, out report.Report, acknowledged 
 		for i, p := range posts {
 			ks[i] = store.PostKey(p.ID)
 		}
-		found, missing, err := s.Posts.GetMany(ctx, ks)
+		found, err := s.Posts.GetMany(ctx, ks)
 		if err != nil {
 			return err
 		}
-		latest := map[string]int64{}
-		for _, p := range found {
-			latest[p.ID] = p.Version
-		}
-		writes, lost = writes+len(posts), lost+len(missing)
-		for _, p := range posts {
-			if have, there := latest[p.ID]; there && have < p.Version {
+		writes += len(posts)
+		for i, p := range posts {
+			if have, there := found[ks[i]]; !there || have.Version < p.Version {
 				lost++
 			}
 		}

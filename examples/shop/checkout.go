@@ -97,16 +97,17 @@ func (s *shop) productsIn(ctx context.Context, lines []CartLine) ([]Product, err
 	for i, line := range lines {
 		wanted[i] = productKey(line.ProductID)
 	}
-	products, absent, err := s.products.Consistent().GetMany(ctx, wanted)
+	found, err := s.products.Consistent().GetMany(ctx, wanted)
 	if err != nil {
 		return nil, err
 	}
+	products := make([]Product, len(lines))
 	for i, line := range lines {
-		for _, key := range absent {
-			if key == wanted[i] {
-				return nil, fmt.Errorf("%w: %s", errNotSold, line.Name)
-			}
+		product, sold := found[wanted[i]]
+		if !sold {
+			return nil, fmt.Errorf("%w: %s", errNotSold, line.Name)
 		}
+		products[i] = product
 	}
 	return products, nil
 }

@@ -83,8 +83,8 @@ func everyRequest(t *testing.T, client *dynamodb.Client, name string) map[string
 	must(t, err)
 	k := keys.Key{PK: "A", SK: "A"}
 	one := table.Put(k, nil)
-	_, _, batch := table.BatchGet[table.Item](ctx, tbl, []keys.Key{k})
-	_, _, transact := table.TransactGet[table.Item](ctx, tbl, []keys.Key{k})
+	_, batch := table.BatchGet[table.Item](ctx, tbl, []keys.Key{k})
+	_, transact := table.TransactGet[table.Item](ctx, tbl, []keys.Key{k})
 	return map[string]error{
 		"UpdateTimeToLive": second(client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 			TableName:               n,

@@ -48,8 +48,9 @@ func batchGetMany(t *testing.T, h Harness) {
 	}
 	faults.Next("BatchGetItem", tabletest.Unprocessed(40), tabletest.Unprocessed(100), tabletest.Unprocessed(3),
 		tabletest.Unprocessed(30), tabletest.Unprocessed(1))
-	found, missing, err := table.BatchGet[note](t.Context(), tbl, ks)
+	got, err := table.BatchGet[note](t.Context(), tbl, ks)
 	must(t, err)
+	found, missing := inOrder(got, ks)
 	equal(t, "found", numbers(found), want)
 	equal(t, "missing", missing, gone)
 	equal(t, "requests", len(faults.Requests("BatchGetItem")), 3+5)
@@ -58,9 +59,10 @@ func batchGetMany(t *testing.T, h Harness) {
 func batchGetTwice(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	seed(t, tbl, 3)
-	found, missing, err := table.BatchGet[note](t.Context(), tbl,
+	got, err := table.BatchGet[note](t.Context(), tbl,
 		[]keys.Key{txKey(1), user, txKey(0), txKey(1), user, txKey(1)})
 	must(t, err)
+	found, missing := inOrder(got, []keys.Key{txKey(1), user, txKey(0), txKey(1), user, txKey(1)})
 	equal(t, "found", numbers(found), []int{1, 0, 1, 1})
 	equal(t, "missing", missing, []keys.Key{user, user})
 	equal(t, "requests", len(faults.Requests("BatchGetItem")), 1)
@@ -73,14 +75,14 @@ func batchGetThrottled(t *testing.T, h Harness) {
 	seed(t, tbl, 4)
 	faults.Always("BatchGetItem", tabletest.Unprocessed(2))
 	ks := []keys.Key{txKey(0), txKey(1), txKey(2), txKey(3)}
-	found, missing, err := table.BatchGet[note](t.Context(), tbl, ks)
+	got, err := table.BatchGet[note](t.Context(), tbl, ks)
 	wantErr(t, err, table.ErrThrottled)
 	b, ok := errors.AsType[*table.BatchError](err)
 	if !ok {
 		t.Fatalf("error %v", err)
 	}
 	equal(t, "remaining", b.Remaining, ks[2:])
-	equal(t, "items beside the error", len(found)+len(missing), 0)
+	equal(t, "items beside the error", len(got), 0)
 	// One that got two of four, then three that got nothing.
 	if n := len(faults.Requests("BatchGetItem")); n < 3 || n > 4 {
 		t.Errorf("%d requests", n)
@@ -95,7 +97,7 @@ func batchGetFailed(t *testing.T, h Harness) {
 	}
 	denied := tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected.")
 	faults.Always("BatchGetItem", denied)
-	_, _, err := table.BatchGet[note](t.Context(), tbl, ks)
+	_, err := table.BatchGet[note](t.Context(), tbl, ks)
 	b, ok := errors.AsType[*table.BatchError](err)
 	if !ok || errors.Is(err, table.ErrThrottled) {
 		t.Fatalf("error %v", err)
@@ -108,8 +110,9 @@ func batchGetExpired(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.BatchWrite(t.Context(),
 		table.Put(txKey(1), note{N: 1, ExpiresAt: now.Unix()}), table.Put(txKey(2), note{N: 2, ExpiresAt: now.Unix() + 1})))
-	found, missing, err := table.BatchGet[note](t.Context(), tbl, []keys.Key{txKey(1), txKey(2)})
+	got, err := table.BatchGet[note](t.Context(), tbl, []keys.Key{txKey(1), txKey(2)})
 	must(t, err)
+	found, missing := inOrder(got, []keys.Key{txKey(1), txKey(2)})
 	equal(t, "found", numbers(found), []int{2})
 	equal(t, "missing", missing, []keys.Key{txKey(1)})
 }
@@ -118,7 +121,7 @@ func batchGetWrongType(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	seed(t, tbl, 2)
 	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user"})))
-	_, _, err := table.BatchGet[note](t.Context(), tbl.OfType("tx"), []keys.Key{txKey(0), user, txKey(1)})
+	_, err := table.BatchGet[note](t.Context(), tbl.OfType("tx"), []keys.Key{txKey(0), user, txKey(1)})
 	wantErr(t, err, table.ErrWrongType)
 	if e, ok := errors.AsType[*table.OpError](err); !ok || e.Index != 1 || e.Key != user || e.Op != "Get" {
 		t.Errorf("error %v", err)
@@ -127,9 +130,9 @@ func batchGetWrongType(t *testing.T, h Harness) {
 
 func batchGetNone(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
-	found, missing, err := table.BatchGet[note](t.Context(), tbl, nil)
+	got, err := table.BatchGet[note](t.Context(), tbl, nil)
 	must(t, err)
-	equal(t, "items", len(found)+len(missing), 0)
+	equal(t, "items", len(got), 0)
 	equal(t, "requests", sent(faults), 0)
 }
 
@@ -148,8 +151,9 @@ func batchGetNumbers(t *testing.T, h Harness) {
 		ops = append(ops, table.Put(ks[2*i], note{N: 2 * i}), table.Put(ks[2*i+1], note{N: 2*i + 1}))
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
-	found, missing, err := table.BatchGet[note](t.Context(), tbl, ks)
+	got, err := table.BatchGet[note](t.Context(), tbl, ks)
 	must(t, err)
+	found, missing := inOrder(got, ks)
 	equal(t, "found", numbers(found), span(0, len(ks)-1))
 	equal(t, "missing", len(missing), 0)
 	for i, k := range ks {
@@ -166,8 +170,9 @@ func batchGetBinary(t *testing.T, h Harness) {
 		ops = append(ops, table.Put(ks[i], note{N: i}))
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
-	found, missing, err := table.BatchGet[note](t.Context(), tbl, ks)
+	got, err := table.BatchGet[note](t.Context(), tbl, ks)
 	must(t, err)
+	found, missing := inOrder(got, ks)
 	equal(t, "found", numbers(found), span(0, len(ks)-1))
 	equal(t, "missing", fmt.Sprint(missing), "[]")
 }

@@ -31,11 +31,11 @@ func calls(tbl *table.Table) map[string]func(context.Context) error {
 			return err
 		},
 		"BatchGet": func(ctx context.Context) error {
-			_, _, err := table.BatchGet[note](ctx, tbl, []keys.Key{user})
+			_, err := table.BatchGet[note](ctx, tbl, []keys.Key{user})
 			return err
 		},
 		"TransactGet": func(ctx context.Context) error {
-			_, _, err := table.TransactGet[note](ctx, tbl, []keys.Key{user})
+			_, err := table.TransactGet[note](ctx, tbl, []keys.Key{user})
 			return err
 		},
 		"QueryPage": func(ctx context.Context) error {
@@ -150,7 +150,7 @@ func contextEndsInRead(t *testing.T, h Harness) {
 	for i := range ks {
 		ks[i] = keys.Key{PK: user.PK, SK: keys.SK(fmt.Sprint(i))}
 	}
-	_, _, err := table.BatchGet[note](ctx, tbl, ks)
+	_, err := table.BatchGet[note](ctx, tbl, ks)
 	wantErr(t, err, context.Canceled)
 	b, ok := errors.AsType[*table.BatchError](err)
 	if !ok || len(b.Remaining) != len(ks) {

@@ -192,6 +192,19 @@ func seed(t *testing.T, tbl *table.Table, n int) {
 	must(t, tbl.BatchWrite(t.Context(), ops...))
 }
 
+// inOrder returns the notes found, in the order of the keys, and the keys of the
+// others.
+func inOrder(got map[keys.Key]note, ks []keys.Key) (found []note, missing []keys.Key) {
+	for _, k := range ks {
+		if v, ok := got[k]; ok {
+			found = append(found, v)
+		} else {
+			missing = append(missing, k)
+		}
+	}
+	return found, missing
+}
+
 // numbers returns the field N of notes.
 func numbers(notes []note) []int {
 	ns := make([]int, len(notes))

@@ -104,7 +104,7 @@ func observeCapacity(t *testing.T, h Harness) {
 	equal(t, "Put of 5 KB", consumed(tbl.Do(t.Context(), table.Put(user, item))), 5)
 	equal(t, "Get of 5 KB", consumed(get(tbl)), 1)
 	equal(t, "consistent Get", consumed(get(tbl.Consistent())), 2)
-	_, _, err := table.BatchGet[note](t.Context(), tbl, []keys.Key{user})
+	_, err := table.BatchGet[note](t.Context(), tbl, []keys.Key{user})
 	equal(t, "BatchGet", consumed(err), 1)
 	page, err := table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK, Consistent: true})
 	equal(t, "Query", consumed(err), 2)

@@ -51,11 +51,11 @@ func retryCutOff(t *testing.T, h Harness) {
 				return page.Items[0].N, nil
 			},
 			"BatchGetItem": func() (int, error) {
-				found, _, err := table.BatchGet[note](t.Context(), tbl, []keys.Key{user})
+				found, err := table.BatchGet[note](t.Context(), tbl, []keys.Key{user})
 				if err != nil {
 					return 0, err
 				}
-				return found[0].N, nil
+				return found[user].N, nil
 			},
 		} {
 			faults.Next(operation, tabletest.Truncate())
@@ -277,7 +277,8 @@ func retryTransactGet(t *testing.T, h Harness) {
 	conflict := tabletest.CancelTransaction("TransactionConflict", "None")
 	faults.Next("TransactGetItems", conflict, conflict)
 	read := func(ctx context.Context) ([]note, error) {
-		found, _, err := table.TransactGet[note](ctx, tbl, []keys.Key{user, other})
+		got, err := table.TransactGet[note](ctx, tbl, []keys.Key{user, other})
+		found, _ := inOrder(got, []keys.Key{user, other})
 		return found, err
 	}
 	found, err := read(t.Context())

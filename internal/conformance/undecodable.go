@@ -56,8 +56,8 @@ func undecodableNamed(t *testing.T, h Harness) {
 			}
 		}
 		for call, read := range map[string]error{
-			"BatchGet":    third(table.BatchGet[note](t.Context(), txs, []keys.Key{txKey(1), bad})),
-			"TransactGet": third(table.TransactGet[note](t.Context(), txs, []keys.Key{txKey(1), bad})),
+			"BatchGet":    second(table.BatchGet[note](t.Context(), txs, []keys.Key{txKey(1), bad})),
+			"TransactGet": second(table.TransactGet[note](t.Context(), txs, []keys.Key{txKey(1), bad})),
 		} {
 			op, ok := errors.AsType[*table.OpError](read)
 			if !ok || op.Key != bad || op.Index != 1 {
@@ -68,8 +68,7 @@ func undecodableNamed(t *testing.T, h Harness) {
 	}
 }
 
-func second[T any](_ T, err error) error        { return err }
-func third[T, U any](_ T, _ U, err error) error { return err }
+func second[T any](_ T, err error) error { return err }
 
 // unprinted checks that no key is in the text of an error, and that it is one
 // line.

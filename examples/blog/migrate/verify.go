@@ -75,14 +75,14 @@ func (r *Records[T]) matches(ctx context.Context, v T) (bool, error) {
 	for _, c := range r.Entity.Copies {
 		places = append(places, c.Key(v))
 	}
-	found, missing, err := table.TransactGet[T](ctx, r.single.OfType(r.Entity.Type), places)
+	found, err := table.TransactGet[T](ctx, r.single.OfType(r.Entity.Type), places)
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	version := *r.Version(&v)
+	version, first := *r.Version(&v), found[places[0]]
 	for _, have := range found {
 		switch at := *r.Version(&have); {
-		case len(missing) > 0 || !reflect.DeepEqual(have, found[0]):
+		case len(found) < len(places) || !reflect.DeepEqual(have, first):
 			return false, fmt.Errorf("%s: placements: %w", r.Name, ErrDifferent)
 		case at < version:
 			return false, nil

@@ -50,7 +50,7 @@ func (s *Store) Total(ctx context.Context, name string) (int64, error) {
 	type counter struct {
 		Count int64 `dynamodbav:"count"`
 	}
-	counters, _, err := table.BatchGet[counter](ctx, s.Table.Consistent(), all)
+	counters, err := table.BatchGet[counter](ctx, s.Table.Consistent(), all)
 	var total int64
 	for _, c := range counters {
 		total += c.Count

@@ -114,7 +114,7 @@ func (f *Ferries) Views(ctx context.Context, of string) (total int, err error) {
 	for n := range uint32(viewShards) {
 		ks = append(ks, viewsKey(of, n))
 	}
-	counts, _, err := table.BatchGet[struct {
+	counts, err := table.BatchGet[struct {
 		Count int `dynamodbav:"count"`
 	}](ctx, f.table, ks)
 	for _, c := range counts {

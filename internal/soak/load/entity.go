@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/singletable/singletable/internal/soak/report"
@@ -342,28 +343,24 @@ func (w *worker) team(e entities) step {
 // getMembers reads members by ids.
 func (w *worker) getMembers(e entities) step {
 	var ks []keys.Key
-	var want []member
-	var missing []keys.Key
+	want := map[keys.Key]member{}
 	for i := range ownMembers {
 		m, there := w.member(w.memberID(i))
 		ks = append(ks, memberKey(w.memberID(i)))
 		if there {
-			want = append(want, m)
-		} else {
-			missing = append(missing, ks[i])
+			want[ks[i]] = m
 		}
 	}
-	var have []member
-	var absent []keys.Key
+	var have map[keys.Key]member
 	return step{
 		name: "repo GetMany",
 		run: func(ctx context.Context) (err error) {
-			have, absent, err = e.members.GetMany(ctx, ks)
+			have, err = e.members.GetMany(ctx, ks)
 			return err
 		},
 		verify: func(check func(report.Promise, error)) {
 			var err error
-			if !slices.Equal(have, want) || !slices.Equal(absent, missing) {
+			if !maps.Equal(have, want) {
 				err = fmt.Errorf("have %+v, want %+v", have, want)
 			}
 			check(report.Truth, wrap("GetMany", err))

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,31 +65,26 @@ func (w *worker) manyKeys(most int) []keys.Key {
 	return ks
 }
 
-// found says what a read of several keys is to return.
-func (w *worker) found(ks []keys.Key) (found []doc, absent []keys.Key) {
-	for _, k := range ks {
-		if d, live := w.model.live(w.clock, k); live {
-			found = append(found, d)
-		} else {
-			absent = append(absent, k)
-		}
-	}
-	return found, absent
-}
-
 // many is a read of several keys.
-func (w *worker) many(name string, ks []keys.Key, read func(context.Context) ([]doc, []keys.Key, error)) step {
-	var have []doc
-	var absent []keys.Key
+func (w *worker) many(name string, ks []keys.Key, read func(context.Context) (map[keys.Key]doc, error)) step {
+	var have map[keys.Key]doc
 	s := step{name: name, run: func(ctx context.Context) (err error) {
-		have, absent, err = read(ctx)
+		have, err = read(ctx)
 		return err
 	}}
 	s.verify = func(check func(report.Promise, error)) {
-		want, missing := w.found(ks)
-		err := sameDocs(have, want)
-		if err == nil && !slices.Equal(absent, missing) {
-			err = fmt.Errorf("%d keys are said to be absent, want %d", len(absent), len(missing))
+		want := map[keys.Key]doc{}
+		for _, k := range ks {
+			if d, live := w.model.live(w.clock, k); live {
+				want[k] = d
+			}
+		}
+		var err error
+		if len(have) != len(want) {
+			err = fmt.Errorf("%d items, want %d", len(have), len(want))
+		}
+		for k, d := range want {
+			err = cmp.Or(err, sameDocs([]doc{have[k]}, []doc{d}))
 		}
 		check(report.Truth, wrap(name, err))
 	}
@@ -103,7 +99,7 @@ func (w *worker) batchGet() step {
 	for i := range w.r.IntN(100) * w.r.IntN(2) {
 		ks = append(ks, keys.Key{PK: w.partition(1), SK: notePrefix.SK(keys.Str("absent"), keys.Int(i, 3))})
 	}
-	return w.many("BatchGet", ks, func(ctx context.Context) ([]doc, []keys.Key, error) {
+	return w.many("BatchGet", ks, func(ctx context.Context) (map[keys.Key]doc, error) {
 		return table.BatchGet[doc](ctx, from, ks)
 	})
 }
@@ -111,7 +107,7 @@ func (w *worker) batchGet() step {
 func (w *worker) transactGet() step {
 	ks := w.manyKeys(min(20, w.MaxTransaction))
 	ks = ks[:min(len(ks), w.MaxTransaction)]
-	return w.many("TransactGet", ks, func(ctx context.Context) ([]doc, []keys.Key, error) {
+	return w.many("TransactGet", ks, func(ctx context.Context) (map[keys.Key]doc, error) {
 		return table.TransactGet[doc](ctx, w.table, ks)
 	})
 }
