@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -99,8 +98,8 @@ func (d *direct) DeserializeResponse(
 		return &smithy.DeserializationError{Err: io.ErrUnexpectedEOF}
 	}
 	if !d.off && d.r.items != nil {
-		s := split{in: codec.NewReader(left)}
-		if d.r.items.decode(s.in, s.items(op.ID().Name)) && s.whole {
+		s := split{operation: op.ID().Name, in: codec.NewReader(left)}
+		if d.r.items.decode(&s) && s.whole {
 			left, d.r.decoded = s.left, true
 		}
 	}
@@ -174,35 +173,35 @@ var (
 
 const maxBuffer = 1 << 20
 
-// split takes a response apart: into its items, and left, the response without
-// them. whole is set if it is what DynamoDB sends.
+// split takes the response of an operation apart: into its items, and left, the
+// response without them. whole is set if it is what DynamoDB sends.
 type split struct {
+	operation string
+
 	in    *codec.Reader
 	left  []byte
 	whole bool
 }
 
-// items returns the numbers of the items in the response of an operation, each
-// when in stands at the item, which has to be read before the next one is asked for.
-func (s *split) items(operation string) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		number := 0
-		item := func(int) bool {
-			number++
-			return yield(number - 1)
-		}
-		list := func() bool { return s.in.Array(item) }
-		switch operation {
-		case "GetItem":
-			s.whole = s.response("Item", func() bool { return item(0) })
-		case "Query", "Scan":
-			s.whole = s.response("Items", list)
-		case "BatchGetItem":
-			// The lists are of one table, as the request was.
-			s.whole = s.response("Responses", func() bool { return s.in.Object(func([]byte) bool { return list() }) })
-		case "TransactGetItems":
-			s.whole = s.response("Responses", func() bool { return s.results(yield) })
-		}
+// items is an iterator over the numbers of the items. in stands at the item, which
+// has to be read before the next one is asked for.
+func (s *split) items(yield func(int) bool) {
+	number := 0
+	item := func(int) bool {
+		number++
+		return yield(number - 1)
+	}
+	list := func() bool { return s.in.Array(item) }
+	switch s.operation {
+	case "GetItem":
+		s.whole = s.response("Item", func() bool { return yield(0) })
+	case "Query", "Scan":
+		s.whole = s.response("Items", list)
+	case "BatchGetItem":
+		// The lists are of one table, as the request was.
+		s.whole = s.response("Responses", func() bool { return s.in.Object(func([]byte) bool { return list() }) })
+	case "TransactGetItems":
+		s.whole = s.response("Responses", func() bool { return s.results(yield) })
 	}
 }
 

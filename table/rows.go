@@ -84,13 +84,13 @@ func itself[T any](r *row[T], err error) (T, error) { return r.value, err }
 
 // responseItems are rows of any types.
 type responseItems interface {
-	// decode makes the values of a response that in reads. Each number of items is
-	// that of the item which in then stands at. It returns false if there was one
-	// that is no item.
-	decode(in *codec.Reader, items func(yield func(int) bool)) bool
+	// decode makes the values of a response. It returns false if there was an item
+	// that is none.
+	decode(response *split) bool
 }
 
-// receive makes one call that reads the rows. items returns the items in the output; these are none
+// receive makes one call that reads. items returns the items in the output, which are
+// none
 // if they were decoded from the response.
 func receive[T, V, In, Out any](
 	ctx context.Context, t *Table, r request, into *rows[T, V],
@@ -115,13 +115,14 @@ func (r *rows[T, V]) reset() {
 	r.now = r.latest.t.Now()
 }
 
-func (r *rows[T, V]) decode(in *codec.Reader, items func(yield func(int) bool)) bool {
+func (r *rows[T, V]) decode(response *split) bool {
 	r.reset()
+	in := response.in
 	l := &r.latest
 	if l.decoder == nil {
 		l.decoder = codec.NewDecoder(reflect.TypeFor[T](), l.watched)
 	}
-	for i := range items {
+	for i := range response.items {
 		r.items++
 		if r.full {
 			if !in.IgnoreItem() {
