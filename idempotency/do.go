@@ -175,7 +175,7 @@ func metRecord(tx *table.TxError, index int) (old table.Item, met bool) {
 	}
 	for _, f := range tx.Failed {
 		if f.Index == index && (errors.Is(f, table.ErrConditionFailed) || errors.Is(f, table.ErrExists)) {
-			return f.Old, true
+			return f.Stored, true
 		}
 	}
 	return nil, false

@@ -148,7 +148,7 @@ func (s *save[T]) look(err error, look looks) bool {
 		if f.Index < s.main || f.Index >= len(s.ops) || look[f.Key] {
 			continue
 		}
-		if f.Old != nil && errors.Is(f, table.ErrExists) && !s.isCopy(f.Old) {
+		if f.Stored != nil && errors.Is(f, table.ErrExists) && !s.isCopy(f.Stored) {
 			return false // the key is another entity's
 		}
 		look[f.Key] = true

@@ -49,7 +49,7 @@ func (e *BatchError) Unwrap() error { return e.Err }
 func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
 	found, err := batchGet[T](ctx, t, ks)
 	if err != nil {
-		return nil, &Error{Op: "BatchGet", Table: t.schema.Name, Err: explain(err)}
+		return nil, &Error{Op: "BatchGet", Name: t.ofType, Table: t.schema.Name, Err: explain(err)}
 	}
 	return found, nil
 }

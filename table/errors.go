@@ -97,8 +97,16 @@ func (e *Error) Error() string {
 		b.WriteString(", index " + e.Index)
 	}
 	// The SDK joins some errors line by line.
-	b.WriteString(": " + strings.ReplaceAll(e.Err.Error(), "\n", "; "))
+	b.WriteString(": " + strings.ReplaceAll(e.cause().Error(), "\n", "; "))
 	return b.String()
+}
+
+// cause returns Err, without the op that e names itself.
+func (e *Error) cause() error {
+	if op, ok := e.Err.(*OpError); ok && e.Key == op.Key && e.Key != (keys.Key{}) { //nolint:errorlint // not one further in
+		return op.Err
+	}
+	return e.Err
 }
 
 // Unwrap returns the cause.

@@ -68,6 +68,37 @@ func failures(t *testing.T) map[string]error {
 	return all
 }
 
+// One op fails in the same shape alone, in a transaction, and with its item returned.
+func TestAnOpFailsInOneShape(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	must(t, tbl.Do(t.Context(), table.Put(user, account{N: 1})))
+	op := table.Update(user, setN(2)).If(nIs(9)).Named("profile")
+	for call, err := range map[string]error{
+		"Do":              tbl.Do(t.Context(), op),
+		"Transact":        tbl.Transact(t.Context(), table.Delete(keys.Key{PK: "A", SK: "B"}), op),
+		"UpdateReturning": second(table.UpdateReturning[account](t.Context(), tbl, op)),
+	} {
+		failed, ok := table.FailedOp(err, "profile")
+		if !ok || !errors.Is(failed, table.ErrConditionFailed) || failed.Op != "Update" || failed.Key != user {
+			t.Errorf("%s: %+v, %v", call, failed, err)
+			continue
+		}
+		if as, _ := errors.AsType[*table.OpError](err); as != failed {
+			t.Errorf("%s: AsType gives %+v", call, as)
+		}
+		var stored account
+		must(t, failed.Stored.Decode(&stored))
+		equal(t, call+": stored", stored.N, 1)
+		if _, ok := table.FailedOp(err, "other"); ok {
+			t.Errorf("%s: an op of another name", call)
+		}
+		if strings.Count(err.Error(), "profile") != 1 {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}
+
 func TestErrorsHoldKeysAndDoNotPrintThem(t *testing.T) {
 	t.Parallel()
 	for name, err := range failures(t) {

@@ -81,7 +81,7 @@ func ExampleTxError() {
 	}
 	for _, failed := range tx.Failed {
 		var old Tx
-		if err := failed.Old.Decode(&old); err != nil {
+		if err := failed.Stored.Decode(&old); err != nil {
 			log.Fatal(err)
 		}
 		fmt.Println(failed)

@@ -25,7 +25,7 @@ import (
 func Get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
 	v, err := get[T](ctx, t, key)
 	if err != nil {
-		return v, &Error{Op: "Get", Table: t.schema.Name, Key: key, Err: explain(err)}
+		return v, &Error{Op: "Get", Name: t.ofType, Table: t.schema.Name, Key: key, Err: explain(err)}
 	}
 	return v, nil
 }
@@ -88,7 +88,7 @@ const maxTransaction = 100
 func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
 	found, err := transactGet[T](ctx, t, ks)
 	if err != nil {
-		return nil, &Error{Op: "TransactGet", Table: t.schema.Name, Err: explain(err)}
+		return nil, &Error{Op: "TransactGet", Name: t.ofType, Table: t.schema.Name, Err: explain(err)}
 	}
 	return found, nil
 }

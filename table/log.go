@@ -31,11 +31,11 @@ func (e *Error) LogValue() slog.Value {
 	a.text("table", e.Table)
 	a.text("index", e.Index)
 	a.text("class", Classify(e.Err).String())
-	a.error(e.Err)
+	a.error(e.cause())
 	return slog.GroupValue(a...)
 }
 
-// LogValue returns the error as a group without the key and the old item: op,
+// LogValue returns the error as a group without the key and the stored item: op,
 // index, name, error.
 func (e *OpError) LogValue() slog.Value {
 	a := attrs{slog.String("op", e.Op), slog.Int("index", e.Index)}

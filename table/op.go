@@ -289,18 +289,19 @@ func (w *write) value(placeholder string, value types.AttributeValue) {
 	w.values[placeholder] = value
 }
 
-// OpError says which of several operations an error is about.
+// OpError says which operation an error is about, of one that runs alone as of
+// several.
 type OpError struct {
 	// Op is what it does: Put, Create, Update, Delete, Check, Get.
 	Op string
-	// Index is its place among the operations of the call, from 0.
+	// Index is its place among the operations of the call, from 0; 0 if it runs alone.
 	Index int
 	// Name is the name given with [Op.Named]; often empty.
 	Name string
 	// Key is the key of its item. It is not part of the message.
 	Key keys.Key
-	// Old is the item that made a condition fail, where the engine returned it.
-	Old Item
+	// Stored is the item that made a condition fail, where the engine returned it.
+	Stored Item
 	// Err is the cause; never nil.
 	Err error
 }

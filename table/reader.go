@@ -159,7 +159,7 @@ func (r *reader) keysOf(position Item) itemKeys {
 
 // readError returns the error of a read of the partition pk, if it has one.
 func (t *Table) readError(op, index string, pk keys.PK, err error) error {
-	e := &Error{Op: op, Table: t.schema.Name, Index: index, Err: explain(err)}
+	e := &Error{Op: op, Name: t.ofType, Table: t.schema.Name, Index: index, Err: explain(err)}
 	switch item, ok := errors.AsType[*itemError](err); {
 	case ok:
 		e.Key, e.IndexKey, e.Err = item.key, item.indexKey, item.err

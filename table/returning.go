@@ -38,7 +38,7 @@ func DeleteReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
 func returning[T any](ctx context.Context, t *Table, operation string, op Op, verb string, values types.ReturnValue) (v T, err error) {
 	defer func() {
 		if err != nil {
-			err = &Error{Op: operation, Name: op.name, Table: t.schema.Name, Key: op.key, Err: explain(err)}
+			err = t.opFailed(operation, op, err)
 		}
 	}()
 	if op.verb != verb {

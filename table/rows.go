@@ -89,8 +89,7 @@ type responseItems interface {
 	decode(response *split) bool
 }
 
-// receive makes one call that reads. items returns the items in the output, which are
-// none
+// receive makes one call that reads. items returns the items in the output: none
 // if they were decoded from the response.
 func receive[T, V, In, Out any](
 	ctx context.Context, t *Table, r request, into *rows[T, V],

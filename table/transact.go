@@ -254,22 +254,27 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 			kind = fmt.Errorf("%s: %s", code, message)
 		}
 		failed := opError(i, op, kind)
-		failed.Old = r.Item
+		failed.Stored = r.Item
 		tx.Failed = append(tx.Failed, failed)
 	}
 	return tx
 }
 
-// FailedOp returns the op of that name, given with [Op.Named], that made a
-// transaction fail with err. ok is false if there is none.
+// FailedOp returns the op of that name, given with [Op.Named], because of which a
+// call failed with err, whether the op ran alone or in a transaction. ok is false
+// if there is none. Look at the op's error before you draw conclusions: it may be
+// throttled as well as a failed condition.
 func FailedOp(err error, name string) (op *OpError, ok bool) {
-	tx, ok := errors.AsType[*TxError](err)
-	if !ok {
+	if tx, several := errors.AsType[*TxError](err); several {
+		i := slices.IndexFunc(tx.Failed, func(f *OpError) bool { return f.Name == name })
+		if i < 0 {
+			return nil, false
+		}
+		return tx.Failed[i], true
+	}
+	op, ok = errors.AsType[*OpError](err)
+	if !ok || op.Name != name {
 		return nil, false
 	}
-	i := slices.IndexFunc(tx.Failed, func(f *OpError) bool { return f.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-	return tx.Failed[i], true
+	return op, true
 }

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,13 +38,17 @@ import (
 //     write takes effect once, however often it is sent.
 func (t *Table) Do(ctx context.Context, op Op) error {
 	if err := t.do(ctx, op); err != nil {
-		verb := op.verb
-		if verb == "" {
-			verb = "Do"
-		}
-		return &Error{Op: verb, Name: op.name, Table: t.schema.Name, Key: op.key, Err: explain(err)}
+		return t.opFailed(cmp.Or(op.verb, "Do"), op, err)
 	}
 	return nil
+}
+
+// opFailed returns the error of a call that runs one op.
+func (t *Table) opFailed(call string, op Op, err error) error {
+	if _, known := errors.AsType[*OpError](err); !known {
+		err = opError(0, op, explain(err))
+	}
+	return &Error{Op: call, Name: op.name, Table: t.schema.Name, Key: op.key, Err: err}
 }
 
 func (t *Table) do(ctx context.Context, op Op) error {
@@ -151,7 +156,9 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 	case tries.unsettled:
 		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
 	}
-	return nil, fmt.Errorf("%w: %w", t.conditionKind(w.op, stored), cause)
+	failed := opError(0, w.op, fmt.Errorf("%w: %w", t.conditionKind(w.op, stored), cause))
+	failed.Stored = stored
+	return nil, failed
 }
 
 // isStored reports whether the stored item proves that the write was applied. A

@@ -74,7 +74,7 @@ func (l *Ledger) Move(ctx context.Context, from, to string, amount int64) error 
 		table.Update(key(to), expression.Add(cents, expression.Value(amount))).
 			If(cents.AttributeExists()).Named("to"),
 	)
-	if op, ok := table.FailedOp(err, "from"); ok && errors.Is(op, table.ErrConditionFailed) && op.Old != nil {
+	if op, ok := table.FailedOp(err, "from"); ok && errors.Is(op, table.ErrConditionFailed) && op.Stored != nil {
 		return fmt.Errorf("%w: %w", ErrInsufficient, err)
 	}
 	if errors.Is(err, table.ErrConditionFailed) {

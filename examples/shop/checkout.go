@@ -163,10 +163,10 @@ func (s *shop) refused(ctx context.Context, lines []CartLine, products []Product
 // asRefused returns the product that made the condition of an op fail: as the
 // engine returned it, or else as it is now.
 func (s *shop) asRefused(ctx context.Context, op *table.OpError) (Product, error) {
-	if op.Old == nil {
+	if op.Stored == nil {
 		return s.products.Consistent().Get(ctx, op.Key)
 	}
 	var p Product
-	err := op.Old.Decode(&p)
+	err := op.Stored.Decode(&p)
 	return p, err
 }

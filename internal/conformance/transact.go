@@ -65,7 +65,7 @@ func transactFails(t *testing.T, h Harness) {
 		t.Errorf("failed op %+v", failed)
 	}
 	var old note
-	must(t, failed.Old.Decode(&old))
+	must(t, failed.Stored.Decode(&old))
 	equal(t, "old item", old, note{ID: "old", N: 7})
 	if _, ok := errors.AsType[*types.TransactionCanceledException](err); !ok {
 		t.Errorf("the SDK's error is not reachable from %v", err)
@@ -88,8 +88,8 @@ func transactFailsTwice(t *testing.T, h Harness) {
 	if errors.Is(tx.Failed[0], table.ErrExists) || errors.Is(tx.Failed[1], table.ErrConditionFailed) {
 		t.Errorf("causes are mixed up: %v", err)
 	}
-	if tx.Failed[0].Old != nil || tx.Failed[1].Old == nil {
-		t.Errorf("old items %v, %v", tx.Failed[0].Old, tx.Failed[1].Old)
+	if tx.Failed[0].Stored != nil || tx.Failed[1].Stored == nil {
+		t.Errorf("old items %v, %v", tx.Failed[0].Stored, tx.Failed[1].Stored)
 	}
 }
 

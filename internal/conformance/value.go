@@ -187,8 +187,8 @@ func wantRefusal(t *testing.T, how string, err, kind error, parts ...string) {
 			t.Errorf("%s: %q is not in %v", how, part, err)
 		}
 	}
-	op, several := errors.AsType[*table.OpError](err)
-	if (how != "alone") != several || several && (op.Index != 1 || op.Name != "second") {
+	op, ok := errors.AsType[*table.OpError](err)
+	if index := map[bool]int{true: 0, false: 1}[how == "alone"]; !ok || op.Index != index || op.Name != "second" {
 		t.Errorf("%s: the op is not named: %v", how, err)
 	}
 }
@@ -421,7 +421,7 @@ func updateOutgrows(t *testing.T, h Harness) {
 			t.Errorf("%s: %v (%v)", how, err, table.Classify(err))
 		}
 		failed, ok := table.FailedOp(err, "second")
-		if how != "alone" && (!ok || !errors.Is(failed, table.ErrTooLarge)) {
+		if !ok || !errors.Is(failed, table.ErrTooLarge) {
 			t.Errorf("%s: the op is not named: %v", how, err)
 		}
 	}
