@@ -98,7 +98,7 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 		return Result[R]{}, err
 	}
 	if n := len(c.plan.ops); n > maxOps {
-		return c.fail(fmt.Errorf("%w: %w: the plan has %d ops, %d fit in addition to the record", ErrInvalidRequest, table.ErrTooLarge, n, maxOps))
+		return c.fail(fmt.Errorf("%w: %w: the plan has %d ops, %d fit in addition to the record", errInvalidPlan, table.ErrTooLarge, n, maxOps))
 	}
 	// The time to keep the record begins now, however long the plan took.
 	if c.record, err = s.newRecord(r, c.mark, print); err != nil {
@@ -280,7 +280,7 @@ func (c *call[R]) reference(record Record) (keys.Key, error) {
 		return keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}, nil
 	}
 	if c.o.Foreign == nil {
-		return keys.Key{}, fmt.Errorf("%w: the record is another writer's, and Options.Foreign is not set", ErrInvalidRequest)
+		return keys.Key{}, fmt.Errorf("%w: the record is another writer's, and Options.Foreign is not set", errInvalidStore)
 	}
 	return c.o.Foreign(record.Item)
 }

@@ -177,7 +177,7 @@ func TestClockThatCannotBe(t *testing.T) {
 	s := newShop(t, promptly)
 	for _, at := range []time.Time{{}, time.Unix(-100_000, 0), time.Unix(1<<50, 0), time.Unix(math.MaxInt64, 0)} {
 		_, err := idempotency.Do(t.Context(), s.storeAt(t, at, nil), request("k"), s.snapshot("k"))
-		wantErr(t, err, idempotency.ErrInvalidRequest)
+		wantErr(t, err, table.ErrInvalid)
 		s.wantEffects(t, "k", 0)
 	}
 }

@@ -30,7 +30,7 @@ const maxOps = 99
 // is stored by the rules of the SDK's attributevalue package. Record and result
 // together must fit into an item of 400 KB.
 //
-// A result that storing would change is [ErrInvalidRequest], and the error names
+// A result that storing would change is [table.ErrInvalid], and the error names
 // the field. Nothing is written. Examples:
 //
 //   - a [math/big.Int], a NaN, a field that is unexported or not stored
@@ -58,7 +58,7 @@ func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
 // then, and [ErrResultGone] if it was deleted.
 //
 // One of ops must be a Put, Create or Update of that key, which is otherwise
-// [ErrInvalidRequest]: an item that the transaction does not write may never
+// [table.ErrInvalid]: an item that the transaction does not write may never
 // have existed. For an item that the plan only reads, use [Snapshot].
 func Reference[R any](result R, key keys.Key, ops ...table.Op) Plan[R] {
 	return Plan[R]{ops: ops, result: result, reference: &key}
@@ -67,7 +67,7 @@ func Reference[R any](result R, key keys.Key, ops ...table.Op) Plan[R] {
 // With returns the plan with attributes to keep in the record, such as txId and
 // userId: a struct or map. They are for those who look at the table. Attributes
 // of the record, the type, the expiry, and the keys of the table and of its
-// indexes are [ErrInvalidRequest], and so is a second With.
+// indexes are [table.ErrInvalid], and so is a second With.
 func (p Plan[R]) With(attributes any) Plan[R] {
 	p.extra = append(p.extra[:len(p.extra):len(p.extra)], attributes)
 	return p
@@ -93,11 +93,11 @@ var ownNames = []string{createdAt, fingerprint, attemptMark, resultValue, result
 func (p Plan[R]) fill(record table.Item, schema table.Schema) (R, error) {
 	var none R
 	if err := p.fillExtra(record, schema); err != nil {
-		return none, fmt.Errorf("%w: With: %w", ErrInvalidRequest, err)
+		return none, fmt.Errorf("%w: With: %w", errInvalidPlan, err)
 	}
 	if p.reference != nil {
 		if err := p.checkReference(); err != nil {
-			return none, fmt.Errorf("%w: Reference: %w", ErrInvalidRequest, err)
+			return none, fmt.Errorf("%w: Reference: %w", errInvalidPlan, err)
 		}
 		record[resultPK] = &types.AttributeValueMemberS{Value: string(p.reference.PK)}
 		record[resultSK] = &types.AttributeValueMemberS{Value: string(p.reference.SK)}
@@ -105,18 +105,18 @@ func (p Plan[R]) fill(record table.Item, schema table.Schema) (R, error) {
 	}
 	value, err := encode(p.result)
 	if err != nil {
-		return none, fmt.Errorf("%w: %w", ErrInvalidRequest, quiet("result: it cannot be stored", err))
+		return none, fmt.Errorf("%w: %w", errInvalidPlan, quiet("result: it cannot be stored", err))
 	}
 	record[resultValue] = value
 	result, err := decode[R](value)
 	if err != nil {
-		return none, fmt.Errorf("%w: %w", ErrInvalidRequest, quiet("result: it cannot be read back", err))
+		return none, fmt.Errorf("%w: %w", errInvalidPlan, quiet("result: it cannot be read back", err))
 	}
 	if isItem(p.result) {
 		return result, nil
 	}
 	if path := lost(reflect.ValueOf(&p.result).Elem(), reflect.ValueOf(&result).Elem(), "result"); path != "" {
-		return none, fmt.Errorf("%w: %s would read back as another value", ErrInvalidRequest, path)
+		return none, fmt.Errorf("%w: %s would read back as another value", errInvalidPlan, path)
 	}
 	return result, nil
 }

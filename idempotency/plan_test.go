@@ -66,7 +66,7 @@ func TestAsManyOpsAsThereMayBe(t *testing.T) {
 	}
 	n := s.sent(func() {
 		_, err := idempotency.Do(t.Context(), s.store, request("k"), plan(100))
-		wantErr(t, err, idempotency.ErrInvalidRequest, table.ErrTooLarge)
+		wantErr(t, err, table.ErrInvalid, table.ErrTooLarge)
 	})
 	equal(t, "requests", n, 0)
 	result, err := idempotency.Do(t.Context(), s.store, request("k"), plan(99))
@@ -90,28 +90,28 @@ func TestPlansThatCannotBe(t *testing.T) {
 	}{
 		"a result that is too large":     {idempotency.Snapshot[any](strings.Repeat("x", 400<<10)), table.ErrTooLarge},
 		"attributes that are too large":  {good.With(map[string]string{"x": strings.Repeat("x", 400<<10)}), table.ErrTooLarge},
-		"a result that cannot be stored": {idempotency.Snapshot[any](failing{}), idempotency.ErrInvalidRequest},
-		"no key to refer to":             {idempotency.Reference[any](nil, keys.Key{}), idempotency.ErrInvalidRequest},
-		"a key that cannot be":           {idempotency.Reference[any](nil, keys.Key{PK: keys.Tx.PK("")}), idempotency.ErrInvalidRequest},
-		"attributes that cannot be":      {good.With(failing{}), idempotency.ErrInvalidRequest},
-		"attributes that are none":       {good.With(7), idempotency.ErrInvalidRequest},
-		"an attribute of the record":     {good.With(map[string]string{"createdAt": "x"}), idempotency.ErrInvalidRequest},
-		"a result among the attributes":  {good.With(map[string]string{"resultPK": "x"}), idempotency.ErrInvalidRequest},
-		"a key among the attributes":     {good.With(map[string]string{"pk": "x"}), idempotency.ErrInvalidRequest},
-		"an index key":                   {good.With(map[string]string{"gsi1pk": "x"}), idempotency.ErrInvalidRequest},
-		"an index's sort key":            {good.With(map[string]string{"gsi1sk": "x"}), idempotency.ErrInvalidRequest},
-		"a local index's sort key":       {good.With(map[string]string{"lsi1sk": "x"}), idempotency.ErrInvalidRequest},
-		"the type":                       {good.With(map[string]string{"entityType": "x"}), idempotency.ErrInvalidRequest},
-		"the expiry":                     {good.With(map[string]int{"expiresAt": 1}), idempotency.ErrInvalidRequest},
-		"attributes given twice":         {good.With(map[string]string{"a": "x"}).With(map[string]string{"b": "x"}), idempotency.ErrInvalidRequest},
-		"a reference to no op's item":    {idempotency.Reference[any](nil, orderKey("x"), table.Put(orderKey("y"), nil)), idempotency.ErrInvalidRequest},
-		"a reference to a deleted item":  {idempotency.Reference[any](nil, orderKey("x"), table.Delete(orderKey("x"))), idempotency.ErrInvalidRequest},
+		"a result that cannot be stored": {idempotency.Snapshot[any](failing{}), table.ErrInvalid},
+		"no key to refer to":             {idempotency.Reference[any](nil, keys.Key{}), table.ErrInvalid},
+		"a key that cannot be":           {idempotency.Reference[any](nil, keys.Key{PK: keys.Tx.PK("")}), table.ErrInvalid},
+		"attributes that cannot be":      {good.With(failing{}), table.ErrInvalid},
+		"attributes that are none":       {good.With(7), table.ErrInvalid},
+		"an attribute of the record":     {good.With(map[string]string{"createdAt": "x"}), table.ErrInvalid},
+		"a result among the attributes":  {good.With(map[string]string{"resultPK": "x"}), table.ErrInvalid},
+		"a key among the attributes":     {good.With(map[string]string{"pk": "x"}), table.ErrInvalid},
+		"an index key":                   {good.With(map[string]string{"gsi1pk": "x"}), table.ErrInvalid},
+		"an index's sort key":            {good.With(map[string]string{"gsi1sk": "x"}), table.ErrInvalid},
+		"a local index's sort key":       {good.With(map[string]string{"lsi1sk": "x"}), table.ErrInvalid},
+		"the type":                       {good.With(map[string]string{"entityType": "x"}), table.ErrInvalid},
+		"the expiry":                     {good.With(map[string]int{"expiresAt": 1}), table.ErrInvalid},
+		"attributes given twice":         {good.With(map[string]string{"a": "x"}).With(map[string]string{"b": "x"}), table.ErrInvalid},
+		"a reference to no op's item":    {idempotency.Reference[any](nil, orderKey("x"), table.Put(orderKey("y"), nil)), table.ErrInvalid},
+		"a reference to a deleted item":  {idempotency.Reference[any](nil, orderKey("x"), table.Delete(orderKey("x"))), table.ErrInvalid},
 		"a reference to a checked item": {
 			idempotency.Reference[any](nil, orderKey("x"), table.Check(orderKey("x"), expression.Name("pk").AttributeExists())),
-			idempotency.ErrInvalidRequest,
+			table.ErrInvalid,
 		},
-		"the op of the record": {idempotency.Snapshot[any](nil, table.Delete(recordKey("k"))), table.ErrInvalidOp},
-		"the zero op":          {idempotency.Snapshot[any](nil, table.Op{}), table.ErrInvalidOp},
+		"the op of the record": {idempotency.Snapshot[any](nil, table.Delete(recordKey("k"))), table.ErrInvalid},
+		"the zero op":          {idempotency.Snapshot[any](nil, table.Op{}), table.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := s.sent(func() {
@@ -239,7 +239,7 @@ func refused[R any](t *testing.T, s *shop, where string, v R) {
 		_, err := idempotency.Do(t.Context(), s.store, request("k"), planned(func() (idempotency.Plan[R], error) {
 			return idempotency.Snapshot(v, table.Put(orderKey("o"), nil)), nil
 		}))
-		wantErr(t, err, idempotency.ErrInvalidRequest)
+		wantErr(t, err, table.ErrInvalid)
 		if err != nil && (!strings.Contains(err.Error(), ": "+where+" ") && !strings.Contains(err.Error(), ": "+where+":") ||
 			strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%T: error %v; want %q", v, err, where)

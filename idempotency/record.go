@@ -46,7 +46,7 @@ func (s *Store) newRecord(r Request, mark string, print [sha256.Size]byte) (tabl
 	}
 	if expires < 1 || expires >= maxSeconds || end.Before(now) {
 		return nil, fmt.Errorf("%w: by the table's clock, the record expires in second %d since 1970, "+
-			"which counts as never", ErrInvalidRequest, expires)
+			"which counts as never", errInvalidStore, expires)
 	}
 	return table.Item{
 		s.schema.Type: &types.AttributeValueMemberS{Value: recordType},

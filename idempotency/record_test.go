@@ -75,7 +75,7 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 				return idempotency.Do(t.Context(), s.store, appCoreRequest, s.snapshot("k"))
 			}
 			_, err := do()
-			wantErr(t, err, idempotency.ErrInvalidRequest)
+			wantErr(t, err, table.ErrInvalid)
 			s.wantEffects(t, "k", 1)
 
 			s.store = newStore(t, s.table, &idempotency.Options{Foreign: appCoreOrder, Observe: s.observe})
@@ -128,7 +128,7 @@ func TestRecordsOfAnyShape(t *testing.T) {
 			t.Errorf("record %d: %+v", i, record)
 		}
 		_, err = idempotency.Do(t.Context(), s.store, appCoreRequest, s.snapshot("k"))
-		wantErr(t, err, idempotency.ErrInvalidRequest)
+		wantErr(t, err, table.ErrInvalid)
 		s.wantEffects(t, "k", 0)
 	}
 	// A time with a finer fraction, in another zone.
@@ -206,14 +206,14 @@ func TestStoresThatCannotBe(t *testing.T) {
 			tbl, err := table.New(client, tt.schema, nil)
 			must(t, err)
 			_, err = idempotency.New(tbl, tt.options)
-			wantErr(t, err, idempotency.ErrInvalidRequest)
+			wantErr(t, err, table.ErrInvalid)
 			if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Op != "New" {
 				t.Errorf("error %#v", err)
 			}
 		})
 	}
 	_, err := idempotency.New(nil, nil)
-	wantErr(t, err, idempotency.ErrInvalidRequest)
+	wantErr(t, err, table.ErrInvalid)
 }
 
 func indexed(x table.Index) table.Schema {
@@ -280,14 +280,14 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 		},
 		"refused":     {func(t *testing.T, s *shop) { s.stock(t, 0) }, r, nil, table.ErrConditionFailed},
 		"reused":      {func(t *testing.T, s *shop) { s.mustDo(t, r) }, other, nil, idempotency.ErrKeyReused},
-		"too long":    {nil, idempotency.Request{Scope: scope, Key: strings.Repeat(key, 50)}, nil, idempotency.ErrInvalidRequest},
-		"not a text":  {nil, idempotency.Request{Scope: scope, Key: key + "\xff"}, nil, idempotency.ErrInvalidRequest},
-		"not a scope": {nil, idempotency.Request{Scope: scope + "\xff", Key: key}, nil, idempotency.ErrInvalidRequest},
+		"too long":    {nil, idempotency.Request{Scope: scope, Key: strings.Repeat(key, 50)}, nil, table.ErrInvalid},
+		"not a text":  {nil, idempotency.Request{Scope: scope, Key: key + "\xff"}, nil, table.ErrInvalid},
+		"not a scope": {nil, idempotency.Request{Scope: scope + "\xff", Key: key}, nil, table.ErrInvalid},
 		"same item": {nil, r, func(*shop) planner {
 			return planned(func() (idempotency.Plan[order], error) {
 				return idempotency.Snapshot(order{}, table.Delete(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata})), nil
 			})
-		}, table.ErrInvalidOp},
+		}, table.ErrInvalid},
 		"unreadable": {
 			func(t *testing.T, s *shop) {
 				s.mustDo(t, r)
@@ -298,7 +298,7 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 		"foreign": {
 			func(t *testing.T, s *shop) {
 				must(t, s.table.Do(t.Context(), table.Put(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata}, nil)))
-			}, r, nil, idempotency.ErrInvalidRequest,
+			}, r, nil, table.ErrInvalid,
 		},
 		"gone": {
 			func(t *testing.T, s *shop) {

@@ -48,7 +48,7 @@ func TestRequestsThatCannotBe(t *testing.T) {
 			for op, call := range calls {
 				n := s.sent(func() {
 					err := call()
-					wantErr(t, err, idempotency.ErrInvalidRequest, table.ErrInvalidOp)
+					wantErr(t, err, idempotency.ErrInvalidRequest, table.ErrInvalid)
 					equal(t, "class", table.Classify(err), table.Permanent)
 					e, ok := errors.AsType[*idempotency.Error](err)
 					if !ok || e.Op != op || e.Scope != r.Scope {

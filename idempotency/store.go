@@ -14,15 +14,21 @@ import (
 )
 
 var (
-	// ErrInvalidRequest means that a request, plan or store is invalid, or that
-	// the store cannot tell what a record refers to. Nothing was written.
-	ErrInvalidRequest = fmt.Errorf("idempotent request: %w", table.ErrInvalidOp)
+	// ErrInvalidRequest means that a [Request] is invalid, which is its sender's
+	// fault. Nothing was written. A plan or a store that is invalid, a fault of the
+	// program, only matches [table.ErrInvalid], as this error does too.
+	ErrInvalidRequest = fmt.Errorf("%w idempotent request", table.ErrInvalid)
 	// ErrKeyReused means that the key belongs to a request with another
 	// payload. Nothing was written.
 	ErrKeyReused = fmt.Errorf("idempotency key was used for another payload: %w", table.ErrConditionFailed)
 	// ErrResultGone means that the request ran before, and that the item its
 	// record refers to was deleted since. The request does not run again.
 	ErrResultGone = fmt.Errorf("result of the request is gone: %w", table.ErrNotFound)
+)
+
+var (
+	errInvalidPlan  = fmt.Errorf("%w plan", table.ErrInvalid)
+	errInvalidStore = fmt.Errorf("%w idempotency store", table.ErrInvalid)
 )
 
 // Error is an error of this package: what it was about, and why. Errors of the
@@ -110,7 +116,7 @@ type Store struct {
 // attribute. Its clock is the table's.
 func New(t *table.Table, options *Options) (*Store, error) {
 	if t == nil {
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: the table is nil", ErrInvalidRequest)}
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: the table is nil", errInvalidStore)}
 	}
 	var o Options
 	if options != nil {
@@ -122,11 +128,11 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	schema := t.Schema()
 	switch {
 	case schema.SimpleKey || schema.PKType != types.ScalarAttributeTypeS || schema.SKType != types.ScalarAttributeTypeS:
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has not two keys that are strings", ErrInvalidRequest, schema.Name)}
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has not two keys that are strings", errInvalidStore, schema.Name)}
 	case schema.TTL == "":
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has no TTL attribute, records would stay for ever", ErrInvalidRequest, schema.Name)}
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has no TTL attribute, records would stay for ever", errInvalidStore, schema.Name)}
 	case o.TTL < time.Second:
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: Options.TTL %v is under a second", ErrInvalidRequest, o.TTL)}
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: Options.TTL %v is under a second", errInvalidStore, o.TTL)}
 	}
 	if err := checkNames(schema); err != nil {
 		return nil, &Error{Op: "New", Err: err}
@@ -140,7 +146,7 @@ func checkNames(schema table.Schema) error {
 	for _, name := range append(keyNames(schema), schema.Type, schema.TTL) {
 		if slices.Contains(ownNames, name) && !indexesTime(schema, name) {
 			return fmt.Errorf("%w: table %s has the record's attribute %q for its type, its expiry or a key",
-				ErrInvalidRequest, schema.Name, name)
+				errInvalidStore, schema.Name, name)
 		}
 	}
 	return nil

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// ErrInvalid matches every error of this package.
-var ErrInvalid = errors.New("keys: invalid key")
+// ErrInvalid matches every error of this package. It is the ErrInvalid of package
+// table as well, which matches all invalid input.
+var ErrInvalid = errors.New("invalid")
 
 // Error says which rule a key, a range or a segment breaks.
 //

@@ -127,9 +127,8 @@ func (c *Codec) Watermarks() *Codec {
 // is not stored in the cursor.
 //
 // A position that has no values, that holds a value no key attribute can have,
-// or whose cursor would be longer than 8,192 characters is refused with a
-// [*PositionError]. Any position of an index's sort key and a table's two keys
-// fits.
+// or whose cursor would be longer than 8,192 characters is [keys.ErrInvalid]. Any
+// position of an index's sort key and a table's two keys fits.
 func (c *Codec) Seal(p Position, scope []byte) (string, error) {
 	c = c.orProcess()
 	if len(c.ring) == 0 {
@@ -155,7 +154,7 @@ func (c *Codec) Seal(p Position, scope []byte) (string, error) {
 	raw = binary.BigEndian.AppendUint32(raw, uint32(issued))
 	raw = appendPosition(raw, p)
 	if encoding.EncodedLen(len(raw)+aead.Overhead()) > maxCursor {
-		return "", &PositionError{Value: -1, Rule: "the cursor would be longer than 8,192 characters"}
+		return "", refusePosition(-1, "the cursor would be longer than 8,192 characters")
 	}
 
 	raw = aead.Seal(raw[:head], nil, raw[head:], bound(raw[:head], scope, 0))

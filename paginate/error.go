@@ -2,17 +2,20 @@ package paginate
 
 import (
 	"errors"
-	"strconv"
+	"fmt"
+
+	"github.com/singletable/singletable/keys"
 )
 
 // ErrInvalidCursor matches every refusal of a cursor, whatever its reason. Its
 // text is the public message: it carries no prefix, names no cause and may be
-// sent to the client as it is, with status 400.
-var ErrInvalidCursor = errors.New("invalid cursor")
+// sent to the client as it is, with status 400. It matches [keys.ErrInvalid] too,
+// as all invalid input does.
+var ErrInvalidCursor = fmt.Errorf("%w cursor", keys.ErrInvalid)
 
-// ErrInvalidPosition matches every refusal to seal a position. It is a fault
+// errInvalidPosition matches every refusal to seal a position. It is a fault
 // of the server, never of the client.
-var ErrInvalidPosition = errors.New("paginate: invalid position")
+var errInvalidPosition = fmt.Errorf("paginate: %w position", keys.ErrInvalid)
 
 // errNoCodec is the error of the zero Codec. It is deliberately not
 // ErrInvalidCursor: a server without a codec must not blame its clients.
@@ -76,21 +79,12 @@ func (e *Error) Unwrap() error { return ErrInvalidCursor }
 
 func refuse(r Reason) error { return &Error{Reason: r} }
 
-// PositionError is the refusal of a position by [Codec.Seal]. It matches
-// [ErrInvalidPosition]. The data of the value stays out of it.
-type PositionError struct {
-	Value int    // index of the value at fault, or -1 for the position as a whole
-	Rule  string // what it breaks, as a phrase: "not a decimal number"
-}
-
-// Error names the value at fault and the rule.
-func (e *PositionError) Error() string {
-	text := ErrInvalidPosition.Error() + ": "
-	if e.Value >= 0 {
-		text += "value " + strconv.Itoa(e.Value) + ": "
+// refusePosition is the refusal of a position by [Codec.Seal]: of the value with
+// that index, or of the position as a whole if it is -1. rule is a phrase: "not a
+// decimal number". The data of the value stays out of it.
+func refusePosition(value int, rule string) error {
+	if value < 0 {
+		return fmt.Errorf("%w: %s", errInvalidPosition, rule)
 	}
-	return text + e.Rule
+	return fmt.Errorf("%w: value %d: %s", errInvalidPosition, value, rule)
 }
-
-// Unwrap returns [ErrInvalidPosition].
-func (e *PositionError) Unwrap() error { return ErrInvalidPosition }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -94,7 +95,7 @@ func FuzzSealOpen(f *testing.F) {
 			valid := utf8.ValidString(str) && (!all || decimal.MatchString(num))
 			small := len(str)+len(num)+len(bin) < 6000
 			if err != nil {
-				if !errors.Is(err, paginate.ErrInvalidPosition) || valid && small {
+				if !errors.Is(err, keys.ErrInvalid) || valid && small {
 					t.Fatalf("Seal(%q): %v", p, err)
 				}
 				continue

@@ -35,11 +35,11 @@ type Position []Value
 func (p Position) validate() error {
 	if len(p) == 0 {
 		// An empty position would open as "start again", silently.
-		return &PositionError{Value: -1, Rule: "no values"}
+		return refusePosition(-1, "no values")
 	}
 	for i, v := range p {
 		if rule := v.fault(); rule != "" {
-			return &PositionError{Value: i, Rule: rule}
+			return refusePosition(i, rule)
 		}
 	}
 	return nil

@@ -112,7 +112,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 	byType := make(map[string]Member, len(members))
 	for _, m := range members {
 		if _, twice := byType[m.member()]; twice {
-			return fail(nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalidQuery, m.member()))
+			return fail(nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalid, m.member()))
 		}
 		byType[m.member()] = m
 	}

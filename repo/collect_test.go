@@ -101,7 +101,7 @@ func TestAnUnknownTypeIsAnErrorUnlessSkipped(t *testing.T) {
 	if len(us) != 2 || len(ts) != 40 {
 		t.Errorf("collected %d users, %d transactions", len(us), len(ts))
 	}
-	if err := repo.Collect(t.Context(), tbl, q, txs.Into(&ts), txs); !errors.Is(err, table.ErrInvalidQuery) {
+	if err := repo.Collect(t.Context(), tbl, q, txs.Into(&ts), txs); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("two members for a type: %v", err)
 	}
 }

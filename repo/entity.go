@@ -76,9 +76,9 @@ type Placement[T any] struct {
 // placement of an entity, or a query of it would return the entity twice.
 type Indexes[T any] map[string]func(T) keys.Key
 
-// ErrInvalidEntity means that the description of an entity cannot be right, or
+// errInvalidEntity means that the description of an entity cannot be right, or
 // does not allow the operation. Nothing was sent.
-var ErrInvalidEntity = errors.New("invalid entity")
+var errInvalidEntity = fmt.Errorf("%w entity", table.ErrInvalid)
 
 // ErrOrphan means that the item under a key is of the right type, and that its
 // entity has no such copy: the main item is missing, or gives another key. It
@@ -86,7 +86,7 @@ var ErrInvalidEntity = errors.New("invalid entity")
 var ErrOrphan = errors.New("item is a copy that its entity does not have")
 
 // EntityError lists what is wrong with the description of an entity. It matches
-// [ErrInvalidEntity].
+// [table.ErrInvalid].
 type EntityError struct {
 	// Type is the entity's.
 	Type     string
@@ -95,11 +95,11 @@ type EntityError struct {
 
 // Error lists all problems in one line.
 func (e *EntityError) Error() string {
-	return fmt.Sprintf("singletable: %v %q: %s", ErrInvalidEntity, e.Type, strings.Join(e.Problems, "; "))
+	return fmt.Sprintf("singletable: %v %q: %s", errInvalidEntity, e.Type, strings.Join(e.Problems, "; "))
 }
 
-// Unwrap returns [ErrInvalidEntity].
-func (e *EntityError) Unwrap() error { return ErrInvalidEntity }
+// Unwrap returns [table.ErrInvalid].
+func (e *EntityError) Unwrap() error { return errInvalidEntity }
 
 // placements returns all items of the entity, the one under Key first.
 func (e Entity[T]) placements() []Placement[T] {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
 )
 
 // ignoreSDK passes over the SDK's internal fields.
@@ -57,7 +58,7 @@ func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
 	} {
 		_, err := repo.New(tbl, test.entity)
 		invalid, ok := errors.AsType[*repo.EntityError](err)
-		if !ok || !errors.Is(err, repo.ErrInvalidEntity) {
+		if !ok || !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -65,10 +66,10 @@ func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if _, err := repo.New(nil, userEntity); !errors.Is(err, repo.ErrInvalidEntity) {
+	if _, err := repo.New(nil, userEntity); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("nil table: %v", err)
 	}
-	if _, err := repo.New(tbl, repo.Entity[string]{Type: "TEXT", Key: func(string) keys.Key { return keys.Key{} }, Version: "v"}); !errors.Is(err, repo.ErrInvalidEntity) {
+	if _, err := repo.New(tbl, repo.Entity[string]{Type: "TEXT", Key: func(string) keys.Key { return keys.Key{} }, Version: "v"}); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("a version in a string: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ func encode[T any](v T) (table.Item, error) {
 	}
 	m, ok := value.(*types.AttributeValueMemberM)
 	if !ok {
-		return nil, fmt.Errorf("%w: a %T is not an item", table.ErrInvalidOp, v)
+		return nil, fmt.Errorf("%w: a %T is not an item", table.ErrInvalid, v)
 	}
 	return m.Value, nil
 }

@@ -23,22 +23,22 @@ const maxUpserts = 4
 // whom gets a value of its own: a counter, the next number of a sequence.
 //
 // It writes the next version or revision, and expects none. An entity with copies
-// or index keys is [ErrInvalidEntity], since DynamoDB cannot compute them: use
+// or index keys is [table.ErrInvalid], since DynamoDB cannot compute them: use
 // [Repo.Update]. An attribute that T does not have, or that the repository writes
-// itself, is [table.ErrInvalidOp]. After a lost response, an update that counts is
+// itself, is [table.ErrInvalid]. After a lost response, an update that counts is
 // [table.ErrOutcomeUnknown]: see [table.UpdateReturning].
 func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuilder) (T, error) {
 	var zero T
 	key := r.entity.Key(v)
 	if len(r.placements) > 1 || len(r.indexAttributes) > 0 {
-		return zero, r.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", ErrInvalidEntity, r.entity.Type))
+		return zero, r.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, r.entity.Type))
 	}
 	built, err := expression.NewBuilder().WithUpdate(update).Build()
 	if err == nil {
 		err = r.checkNames(*built.Update(), built.Names(), func(name string) bool { return r.reserved[name] })
 	}
 	if err != nil {
-		return zero, r.fail("Upsert", key, fmt.Errorf("%w: update: %w", table.ErrInvalidOp, err))
+		return zero, r.fail("Upsert", key, fmt.Errorf("%w: update: %w", table.ErrInvalid, err))
 	}
 	op := table.Update(key, update).IfExists().IfType(r.entity.Type).Named(r.entity.Type)
 	for attempt := 1; ; attempt++ {
@@ -66,7 +66,7 @@ func (r *Repo[T]) checkQuery(filter expression.ConditionBuilder, project []strin
 	}
 	for _, name := range project {
 		if !r.stores(name) {
-			return fmt.Errorf("%w: Project: %w", table.ErrInvalidQuery, r.unknown(name))
+			return fmt.Errorf("%w: Project: %w", table.ErrInvalid, r.unknown(name))
 		}
 	}
 	if !filter.IsSet() {
@@ -77,7 +77,7 @@ func (r *Repo[T]) checkQuery(filter expression.ConditionBuilder, project []strin
 		return nil // as package table will say
 	}
 	if err := r.checkNames(*built.Filter(), built.Names(), nil); err != nil {
-		return fmt.Errorf("%w: Filter: %w", table.ErrInvalidQuery, err)
+		return fmt.Errorf("%w: Filter: %w", table.ErrInvalid, err)
 	}
 	return nil
 }

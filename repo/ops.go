@@ -60,7 +60,7 @@ func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op {
 	err := r.write(v, r.read(&old))
 	for i, p := range r.placements {
 		if err == nil && p.Key(old) != r.placements[i].Key(*v) {
-			err = fmt.Errorf("%w: the key of %s changes; Update and Put move keys", table.ErrInvalidOp, p.Name)
+			err = fmt.Errorf("%w: the key of %s changes; Update and Put move keys", table.ErrInvalid, p.Name)
 		}
 	}
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *Repo[T]) replace(i int, key keys.Key, v T, fields table.Item, next stam
 		}
 	}
 	if d.tooLong() {
-		return table.Put(key, codec.Made{Err: fmt.Errorf("%w: a %T has too many attributes for an update; use Put or Update", table.ErrInvalidOp, v)})
+		return table.Put(key, codec.Made{Err: fmt.Errorf("%w: a %T has too many attributes for an update; use Put or Update", table.ErrInvalid, v)})
 	}
 	return table.Patch(key, d.set, d.remove...)
 }

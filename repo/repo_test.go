@@ -570,7 +570,7 @@ func TestExchangedKeysAreExplained(t *testing.T) {
 		tx.User, tx.Status = tx.Status, tx.User
 		return nil
 	})
-	if !errors.Is(err, table.ErrInvalidOp) || !strings.Contains(fmt.Sprint(err), "the same key in one transaction") {
+	if !errors.Is(err, table.ErrInvalid) || !strings.Contains(fmt.Sprint(err), "the same key in one transaction") {
 		t.Errorf("error: %v", err)
 	}
 	if n := len(faults.Requests("TransactWriteItems")) - before; n != 0 {
@@ -648,9 +648,9 @@ func TestBadInputSendsNothing(t *testing.T) {
 		"Create with a bad index key":      {newRepo(t, tbl, badIndex).Create(t.Context(), new(newTx(0))), keys.ErrInvalid},
 		"Update of a bad key":              {updateBadKey, keys.ErrInvalid},
 		"Delete of a bad key":              {txs.Delete(t.Context(), keys.Key{}), keys.ErrInvalid},
-		"TransactPut of nothing":           {txs.TransactPut(t.Context()), table.ErrInvalidOp},
-		"TransactPut of one twice":         {txs.TransactPut(t.Context(), new(newTx(0)), new(newTx(0))), table.ErrInvalidOp},
-		"Update without versions":          {updatePlain, repo.ErrInvalidEntity},
+		"TransactPut of nothing":           {txs.TransactPut(t.Context()), table.ErrInvalid},
+		"TransactPut of one twice":         {txs.TransactPut(t.Context(), new(newTx(0)), new(newTx(0))), table.ErrInvalid},
+		"Update without versions":          {updatePlain, table.ErrInvalid},
 		"Create of a year beyond the keys": {txs.Create(t.Context(), new(Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)})), keys.ErrInvalid},
 	} {
 		if !errors.Is(test.err, test.want) {

@@ -341,7 +341,7 @@ func (s *save[T]) checkExchange() error {
 	for _, op := range s.ops {
 		if other, twice := first[op.Key()]; twice {
 			return fmt.Errorf("%w: %s and %s need the same key in one transaction; change one after the other",
-				table.ErrInvalidOp, other, op.Name())
+				table.ErrInvalid, other, op.Name())
 		}
 		first[op.Key()] = op.Name()
 	}

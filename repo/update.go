@@ -19,7 +19,7 @@ import (
 //
 // change can be called several times and must do nothing but modify its
 // argument; an error of it ends Update, which returns it as it is. An entity
-// without a version is [ErrInvalidEntity], since updates would be lost: use
+// without a version is [table.ErrInvalid], since updates would be lost: use
 // [Repo.Upsert] or [table.Update] for changes that DynamoDB can make by itself.
 //
 // After a lost response, an entity with copies is updated once all the same,
@@ -41,7 +41,7 @@ func (r *Repo[T]) UpdateWith(ctx context.Context, key keys.Key, change func(*T) 
 
 func (r *Repo[T]) update(ctx context.Context, op string, key keys.Key, change func(*T) ([]table.Op, error)) (v T, err error) {
 	if r.counter == unversioned {
-		return v, r.fail(op, key, fmt.Errorf("%w: %q needs a Version for this, or writes could be lost", ErrInvalidEntity, r.entity.Type))
+		return v, r.fail(op, key, fmt.Errorf("%w: %q needs a Version for this, or writes could be lost", errInvalidEntity, r.entity.Type))
 	}
 	err = r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
 		old, changed, err := r.load(ctx, key)

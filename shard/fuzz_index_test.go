@@ -49,12 +49,12 @@ func FuzzIndex(f *testing.F) {
 		err := x.Validate()
 		_, newErr := shard.New[tx](tbl, x, nil)
 		if err != nil {
-			if !errors.Is(err, shard.ErrInvalidIndex) || !errors.Is(newErr, shard.ErrInvalidIndex) {
+			if !errors.Is(err, table.ErrInvalid) || !errors.Is(newErr, table.ErrInvalid) {
 				t.Errorf("%+v: Validate %v, New %v", x, err, newErr)
 			}
 			return
 		}
-		if (newErr == nil) != (name == "GSI1") || newErr != nil && !errors.Is(newErr, shard.ErrInvalidIndex) {
+		if (newErr == nil) != (name == "GSI1") || newErr != nil && !errors.Is(newErr, table.ErrInvalid) {
 			t.Errorf("%+v: New %v", x, newErr)
 		}
 		number, count := x.Shard(id), max(x.Shards, len(x.Suffixes))

@@ -48,20 +48,20 @@ type Index struct {
 	// their table keys or, with [Options].Dedupe, of their identities.
 	//
 	// By default sort keys must be unique. A reader that meets equal ones fails
-	// with [ErrInvalidIndex], since it could lose one of them between pages.
+	// with [table.ErrInvalid], since it could lose one of them between pages.
 	NonUniqueSortKeys bool
 }
 
 // maxShards bounds the requests that one page takes.
 const maxShards = 256
 
-// ErrInvalidIndex means that the description of an index, or of a query of it,
+// errInvalidIndex means that the description of an index, or of a query of it,
 // is not valid. No request was sent, except where equal sort keys show that
 // [Index].NonUniqueSortKeys is missing.
-var ErrInvalidIndex = fmt.Errorf("invalid sharded index: %w", table.ErrInvalidQuery)
+var errInvalidIndex = fmt.Errorf("%w sharded index", table.ErrInvalid)
 
 // Validate reports all problems of the description in one error, which matches
-// [ErrInvalidIndex]. It returns nil if there are none.
+// [table.ErrInvalid]. It returns nil if there are none.
 func (x Index) Validate() error {
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
@@ -104,7 +104,7 @@ func (x Index) invalid(problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return fmt.Errorf("singletable: %w: %s", ErrInvalidIndex, strings.Join(problems, "; "))
+	return fmt.Errorf("singletable: %w: %s", errInvalidIndex, strings.Join(problems, "; "))
 }
 
 // glued reports whether nothing separates a suffix from the prefix: one ends and

@@ -264,7 +264,7 @@ func TestValidate(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, shard.ErrInvalidIndex) {
+		if !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
@@ -302,7 +302,7 @@ func TestNewRefuses(t *testing.T) {
 		"negative concurrency": {tbl, globalTx(4), &shard.Options[tx]{Concurrency: -1}},
 	} {
 		r, err := shard.New(tt.tbl, tt.index, tt.options)
-		if !errors.Is(err, shard.ErrInvalidIndex) || r != nil {
+		if !errors.Is(err, table.ErrInvalid) || r != nil {
 			t.Errorf("%s: %v, %v", name, r, err)
 		}
 	}

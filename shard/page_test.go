@@ -349,7 +349,7 @@ func TestInvalidQueries(t *testing.T) {
 	tbl, faults := withFaults(t, nil)
 	r := newReader(t, tbl, globalTx(8), nil)
 	for _, n := range []int{0, -1} {
-		if _, err := r.Latest(t.Context(), n); !errors.Is(err, shard.ErrInvalidIndex) {
+		if _, err := r.Latest(t.Context(), n); !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("Latest(%d): %v", n, err)
 		}
 	}
@@ -357,7 +357,7 @@ func TestInvalidQueries(t *testing.T) {
 		q    shard.Query
 		want error
 	}{
-		"negative limit": {shard.Query{Limit: -1}, shard.ErrInvalidIndex},
+		"negative limit": {shard.Query{Limit: -1}, table.ErrInvalid},
 		"invalid prefix": {shard.Query{Range: keys.Tx.All(keys.Str(""))}, keys.ErrInvalid},
 	} {
 		if _, err := r.Page(t.Context(), tt.q); !errors.Is(err, tt.want) {

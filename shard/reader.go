@@ -120,10 +120,10 @@ type Reader[T any] struct {
 // [table.Table.OfType] refuses items of another type. With [table.Item] as type
 // argument the reader returns items as they are stored.
 //
-// An invalid index or option matches [ErrInvalidIndex].
+// An invalid index or option matches [table.ErrInvalid].
 func New[T any](t *table.Table, index Index, options *Options[T]) (*Reader[T], error) {
 	if t == nil {
-		return nil, fmt.Errorf("singletable: %w: the table is nil", ErrInvalidIndex)
+		return nil, fmt.Errorf("singletable: %w: the table is nil", errInvalidIndex)
 	}
 	if err := index.Validate(); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func New[T any](t *table.Table, index Index, options *Options[T]) (*Reader[T], e
 		o = *options
 	}
 	if o.Concurrency < 0 {
-		return nil, fmt.Errorf("singletable: %w: Options.Concurrency: %d is negative", ErrInvalidIndex, o.Concurrency)
+		return nil, fmt.Errorf("singletable: %w: Options.Concurrency: %d is negative", errInvalidIndex, o.Concurrency)
 	}
 	r := &Reader[T]{table: t, index: index, o: o}
 	for i := range index.count() {
@@ -160,7 +160,7 @@ func New[T any](t *table.Table, index Index, options *Options[T]) (*Reader[T], e
 	}
 	if r.sk == "" {
 		return nil, fmt.Errorf("singletable: %w: table %s has no index %q with a partition key and a sort key of strings",
-			ErrInvalidIndex, schema.Name, index.Index)
+			errInvalidIndex, schema.Name, index.Index)
 	}
 	return r, nil
 }
@@ -178,7 +178,7 @@ func (r *Reader[T]) Latest(ctx context.Context, n int) ([]T, error) {
 // fails, the page does: the error is an [*Error] with its number. An item that
 // cannot be decoded fails the page that it belongs to.
 //
-// An invalid query is [ErrInvalidIndex] or [keys.ErrInvalid]. A cursor of another
+// An invalid query is [table.ErrInvalid] or [keys.ErrInvalid]. A cursor of another
 // walk is [paginate.ErrInvalidCursor], with a reason; so is one from before
 // NonUniqueSortKeys was changed, or Dedupe together with it. Then no request is
 // sent.
@@ -268,5 +268,5 @@ func (r *Reader[T]) all(ctx context.Context, q Query, yield func(T, error) bool)
 }
 
 func (r *Reader[T]) invalid(field, problem string) error {
-	return fmt.Errorf("singletable: %w: %s: %s", ErrInvalidIndex, field, problem)
+	return fmt.Errorf("singletable: %w: %s: %s", errInvalidIndex, field, problem)
 }

@@ -42,7 +42,7 @@ func TestUndeclaredTies(t *testing.T) {
 						for _, oldest := range bothWays {
 							got, err := walkOver(t, tbl, globalTx(shards[0]), shard.Query{Limit: limit, OldestFirst: oldest})
 							switch {
-							case err != nil && (!errors.Is(err, shard.ErrInvalidIndex) || !strings.Contains(err.Error(), "NonUniqueSortKeys")):
+							case err != nil && (!errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "NonUniqueSortKeys")):
 								t.Errorf("limit %d: %v", limit, err)
 							case err != nil:
 								reported++
@@ -96,7 +96,7 @@ func TestUndeclaredTiesInDedupe(t *testing.T) {
 	r := newReader(t, tbl, globalTx(4), &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }})
 	for limit := 1; limit <= 4; limit++ {
 		page, err := r.Page(t.Context(), shard.Query{Limit: limit})
-		if !errors.Is(err, shard.ErrInvalidIndex) || len(page.Items) > 0 {
+		if !errors.Is(err, table.ErrInvalid) || len(page.Items) > 0 {
 			t.Errorf("%v, %v", page, err)
 		}
 	}
@@ -113,7 +113,7 @@ func TestATieThatArrivesLate(t *testing.T) {
 	must(t, err)
 	write(t, tbl, put("late", globalTx(4).Key("late", sortKey(15))))
 	_, err = r.Page(t.Context(), shard.Query{Limit: 5, After: page.Next})
-	if !errors.Is(err, shard.ErrInvalidIndex) {
+	if !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("%v", err)
 	}
 }

@@ -35,17 +35,17 @@ func (t *Table) batchWrite(ctx context.Context, ops []Op) error {
 			return opError(i, op, err)
 		}
 		if _, twice := requests[op.key]; twice {
-			return opError(i, op, fmt.Errorf("%w: an earlier op is about the same item", ErrInvalidOp))
+			return opError(i, op, fmt.Errorf("%w: an earlier op is about the same item", errInvalidOp))
 		}
 		switch {
 		case w.condition != nil:
-			return opError(i, op, fmt.Errorf("%w: a batch takes no conditions", ErrInvalidOp))
+			return opError(i, op, fmt.Errorf("%w: a batch takes no conditions", errInvalidOp))
 		case op.verb == verbPut:
 			requests[op.key] = types.WriteRequest{PutRequest: &types.PutRequest{Item: w.item}}
 		case op.verb == verbDelete:
 			requests[op.key] = types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.key}}
 		default:
-			return opError(i, op, fmt.Errorf("%w: a batch takes Put and Delete only", ErrInvalidOp))
+			return opError(i, op, fmt.Errorf("%w: a batch takes Put and Delete only", errInvalidOp))
 		}
 		ks[i] = op.key
 	}

@@ -28,7 +28,7 @@ const backupsPause = time.Second
 // concurrently.
 //
 // Errors:
-//   - [ErrInvalidSchema], before any request.
+//   - [ErrInvalid], before any request.
 //   - [ErrSchemaMismatch], if the table differs from the schema.
 //   - [*Error] with the SDK's error, if a request fails.
 func (s Schema) Ensure(ctx context.Context, client AdminClient) error {
@@ -175,7 +175,7 @@ func liveTTL(ctx context.Context, client AdminClient, name string) (string, erro
 // are throughput, table class and tags, which operators change at any time.
 //
 // Errors:
-//   - [ErrInvalidSchema], before any request.
+//   - [ErrInvalid], before any request.
 //   - [ErrSchemaMismatch], as a [*SchemaError] that lists every difference.
 //   - [*Error] with the SDK's error, if a request fails.
 func (s Schema) Verify(ctx context.Context, client AdminClient) error {

@@ -12,7 +12,6 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/paginate"
 )
 
 // The kinds of failure. Test for them with [errors.Is]; the typed errors
@@ -51,17 +50,22 @@ var (
 	// got no response, and may still be on its way. Read to find out, or repeat
 	// the write if doing it twice does no harm.
 	ErrOutcomeUnknown = errors.New("outcome of the write is unknown")
-	// ErrInvalidQuery means that a query is invalid. Nothing was sent.
-	ErrInvalidQuery = errors.New("invalid query")
-	// ErrInvalidOp means that a write is invalid. Nothing was sent.
-	ErrInvalidOp = errors.New("invalid operation")
-	// ErrInvalidSchema means that a schema or the options of a table are invalid.
-	ErrInvalidSchema = errors.New("invalid schema")
+	// ErrInvalid means that what the caller has given is invalid: a key, a query, a
+	// write, a cursor, a schema, the description of an entity or an index. Every
+	// such error of the module matches it. Nothing was sent.
+	ErrInvalid = keys.ErrInvalid
 	// ErrSchemaMismatch means that the live table is not as the schema says.
 	ErrSchemaMismatch = errors.New("table differs from its schema")
 )
 
-var errNoClient = fmt.Errorf("%w: the client is nil", ErrInvalidSchema)
+// The kinds of invalid input.
+var (
+	errInvalidQuery  = fmt.Errorf("%w query", ErrInvalid)
+	errInvalidOp     = fmt.Errorf("%w operation", ErrInvalid)
+	errInvalidSchema = fmt.Errorf("%w schema", ErrInvalid)
+)
+
+var errNoClient = fmt.Errorf("%w: the client is nil", errInvalidSchema)
 
 // Error is what the functions of this package return when they fail: which
 // operation on which table, and why. Err holds one of the sentinels above where
@@ -117,7 +121,7 @@ func (e *Error) Unwrap() error { return e.Err }
 type SchemaError struct {
 	Table    string
 	Problems []string
-	// Err is [ErrInvalidSchema] or [ErrSchemaMismatch], with the SDK's error if
+	// Err is [ErrInvalid] or [ErrSchemaMismatch], with the SDK's error if
 	// there is one.
 	Err error
 }
@@ -248,7 +252,7 @@ func (c Class) String() string {
 
 var permanent = []error{
 	ErrNotFound, ErrWrongType, ErrExists, ErrConditionFailed, ErrStale, ErrTooLarge,
-	ErrInvalidQuery, ErrInvalidOp, ErrInvalidSchema, keys.ErrInvalid, paginate.ErrInvalidCursor,
+	ErrInvalid,
 }
 
 // Classify says what the same call, made again with the same arguments, can do

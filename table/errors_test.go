@@ -34,7 +34,7 @@ func TestErrorTexts(t *testing.T) {
 		`transaction cancelled: op 1 (Update "balance"): condition failed; op 2 (Put): conflict with another write`: &table.TxError{Failed: []*table.OpError{op, {Op: "Put", Index: 2, Err: table.ErrConflict}}, Err: io.EOF},
 		"transaction cancelled: EOF":                                                                                &table.TxError{Err: io.EOF},
 		"2 keys remain: throttled":                                                                                  &table.BatchError{Remaining: []keys.Key{user, user}, Err: table.ErrThrottled},
-		"singletable: table AppCore: invalid schema: a; b":                                                          &table.SchemaError{Table: "AppCore", Problems: []string{"a", "b"}, Err: table.ErrInvalidSchema},
+		"singletable: table AppCore: invalid: a; b":                                                                 &table.SchemaError{Table: "AppCore", Problems: []string{"a", "b"}, Err: table.ErrInvalid},
 	} {
 		equal(t, "text", err.Error(), want)
 	}
@@ -107,7 +107,7 @@ func TestErrorsHoldKeysAndDoNotPrintThem(t *testing.T) {
 			continue
 		}
 		e, ok := errors.AsType[*table.Error](err)
-		if !ok || e.Err == nil || !strings.HasPrefix(err.Error(), "singletable: "+e.Op+" on table "+e.Table) {
+		if !ok || e.Err == nil || !strings.HasPrefix(err.Error(), "singletable: "+e.Op+" ") || !strings.Contains(err.Error(), " on table "+e.Table) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if strings.Count(err.Error(), "singletable: ") != 1 {
@@ -172,9 +172,9 @@ func TestClassify(t *testing.T) {
 		"exists":                        {table.ErrExists, table.Permanent},
 		"condition":                     {table.ErrConditionFailed, table.Permanent},
 		"too large":                     {table.ErrTooLarge, table.Permanent},
-		"query":                         {table.ErrInvalidQuery, table.Permanent},
-		"op":                            {table.ErrInvalidOp, table.Permanent},
-		"schema":                        {table.ErrInvalidSchema, table.Permanent},
+		"query":                         {table.ErrInvalid, table.Permanent},
+		"op":                            {table.ErrInvalid, table.Permanent},
+		"schema":                        {table.ErrInvalid, table.Permanent},
 		"key":                           {keys.ErrInvalid, table.Permanent},
 		"cursor":                        {paginate.ErrInvalidCursor, table.Permanent},
 		"mismatch":                      {table.ErrSchemaMismatch, table.Unclassified},

@@ -134,7 +134,7 @@ func FuzzKey(f *testing.F) {
 				}
 			case (item == nil) == (err == nil):
 				t.Errorf("%q in %s: %v, %v", k, index, item, err)
-			case err != nil && !errors.Is(err, keys.ErrInvalid) && !errors.Is(err, table.ErrInvalidSchema):
+			case err != nil && !errors.Is(err, keys.ErrInvalid) && !errors.Is(err, table.ErrInvalid):
 				t.Errorf("%q in %s: %v", k, index, err)
 			}
 		}

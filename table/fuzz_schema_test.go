@@ -59,7 +59,7 @@ func FuzzSchema(f *testing.F) {
 		}
 		if err != nil {
 			wellFormed(t, "Validate", err)
-			if e, ok := errors.AsType[*table.SchemaError](err); !ok || !errors.Is(err, table.ErrInvalidSchema) || len(e.Problems) == 0 {
+			if e, ok := errors.AsType[*table.SchemaError](err); !ok || !errors.Is(err, table.ErrInvalid) || len(e.Problems) == 0 {
 				t.Errorf("%v (%T)", err, err)
 			}
 			return

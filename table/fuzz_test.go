@@ -83,7 +83,7 @@ func wellFormed(t *testing.T, what string, err error, secrets ...string) {
 
 // refused are the errors of what cannot be right.
 var refused = []error{
-	keys.ErrInvalid, table.ErrInvalidOp, table.ErrInvalidQuery, table.ErrInvalidSchema, table.ErrTooLarge,
+	keys.ErrInvalid, table.ErrInvalid, table.ErrInvalid, table.ErrInvalid, table.ErrTooLarge,
 }
 
 func isRefusal(err error, others ...error) bool {

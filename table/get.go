@@ -145,7 +145,7 @@ func (t *Table) transactGetInput(ks []keys.Key) (*dynamodb.TransactGetItemsInput
 	for i, k := range ks {
 		err := t.checkKey(k)
 		if first, twice := seen[k]; twice && err == nil {
-			err = fmt.Errorf("%w: the same key as op %d", ErrInvalidOp, first)
+			err = fmt.Errorf("%w: the same key as op %d", errInvalidOp, first)
 		}
 		if err != nil {
 			return nil, &OpError{Op: "Get", Index: i, Key: k, Err: err}

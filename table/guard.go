@@ -99,9 +99,9 @@ func (w *write) addNext(n successor) error {
 	case n.verb == "":
 		return nil
 	case w.update == nil:
-		return fmt.Errorf("%w: a %s has no next version or revision", ErrInvalidOp, w.op.verb)
+		return fmt.Errorf("%w: a %s has no next version or revision", errInvalidOp, w.op.verb)
 	case n.attribute == "":
-		return fmt.Errorf("%w: a next version or revision without an attribute", ErrInvalidOp)
+		return fmt.Errorf("%w: a next version or revision without an attribute", errInvalidOp)
 	}
 	w.name("#next", n.attribute)
 	w.value(":next", n.value)
@@ -131,10 +131,10 @@ func (t *Table) requireGuard(w *write) error {
 		return nil
 	}
 	if f := nameFault(g.version.attribute); g.version.set && f != nil {
-		return fmt.Errorf("%w: IfVersion: %w", ErrInvalidOp, f.in(g.version.attribute).err())
+		return fmt.Errorf("%w: IfVersion: %w", errInvalidOp, f.in(g.version.attribute).err())
 	}
 	if f := nameFault(g.revision.attribute); g.revision.set && f != nil {
-		return fmt.Errorf("%w: IfRevision: %w", ErrInvalidOp, f.in(g.revision.attribute).err())
+		return fmt.Errorf("%w: IfRevision: %w", errInvalidOp, f.in(g.revision.attribute).err())
 	}
 	live := g.needsLive()
 	var clauses []string

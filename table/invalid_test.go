@@ -33,7 +33,7 @@ func TestNewRefuses(t *testing.T) {
 		"MaxElapsed":       {client, appCore(), &table.Options{MaxElapsed: -1}, "Options.MaxElapsed: -1ns"},
 	} {
 		tbl, err := table.New(tt.client, tt.schema, tt.options)
-		if !errors.Is(err, table.ErrInvalidSchema) || !strings.Contains(err.Error(), tt.says) || tbl != nil {
+		if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), tt.says) || tbl != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if table.Classify(err) != table.Permanent {
@@ -44,7 +44,7 @@ func TestNewRefuses(t *testing.T) {
 		for _, err := range []error{
 			appCore().Ensure(t.Context(), nothing), appCore().Verify(t.Context(), nothing),
 		} {
-			if !errors.Is(err, table.ErrInvalidSchema) || !strings.Contains(err.Error(), "the client is nil") {
+			if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "the client is nil") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -92,14 +92,14 @@ func TestSchemaValidate(t *testing.T) {
 	} {
 		err := schema.Validate()
 		e, ok := errors.AsType[*table.SchemaError](err)
-		if !ok || !errors.Is(err, table.ErrInvalidSchema) || e.Table != schema.Name {
+		if !ok || !errors.Is(err, table.ErrInvalid) || e.Table != schema.Name {
 			t.Errorf("%s: %v", field, err)
 			continue
 		}
 		if !strings.Contains(strings.Join(e.Problems, "; "), field) || !strings.Contains(err.Error(), field) {
 			t.Errorf("%s: %v", field, err)
 		}
-		if _, err := schema.CreateTableInput(); !errors.Is(err, table.ErrInvalidSchema) {
+		if _, err := schema.CreateTableInput(); !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("%s: CreateTableInput: %v", field, err)
 		}
 	}
@@ -196,31 +196,31 @@ func TestOpsAreRefused(t *testing.T) {
 		op   table.Op
 		want error
 	}{
-		"zero Op":                 {table.Op{}, table.ErrInvalidOp},
-		"zero Op, named":          {table.Op{}.Named("x"), table.ErrInvalidOp},
-		"Check without condition": {table.Check(user, expression.ConditionBuilder{}), table.ErrInvalidOp},
-		"IfVersion of nothing":    {table.Put(user, nil).IfVersion("", 1), table.ErrInvalidOp},
-		"Update with nothing":     {table.Update(user, expression.UpdateBuilder{}), table.ErrInvalidOp},
-		"a number":                {table.Put(user, 7), table.ErrInvalidOp},
-		"a string":                {table.Create(user, "x"), table.ErrInvalidOp},
-		"a slice":                 {table.Put(user, []account{{}}), table.ErrInvalidOp},
-		"a nil attribute":         {table.Put(user, table.Item{"n": nil}), table.ErrInvalidOp},
-		"a nil in a list":         {table.Put(user, table.Item{"n": list(num("1"), nil)}), table.ErrInvalidOp},
-		"a nil in a map":          {table.Put(user, table.Item{"n": list(mapOf(map[string]types.AttributeValue{"a": nil}))}), table.ErrInvalidOp},
-		"a typed nil attribute":   {table.Put(user, table.Item{"n": (*types.AttributeValueMemberS)(nil)}), table.ErrInvalidOp},
-		"an unknown attribute":    {table.Put(user, table.Item{"n": &types.UnknownUnionMember{}}), table.ErrInvalidOp},
-		"text that is no text":    {table.Put(user, account{Name: "\xff"}), table.ErrInvalidOp},
-		"… in a set":              {table.Put(user, table.Item{"n": &types.AttributeValueMemberSS{Value: []string{"a", "\xff"}}}), table.ErrInvalidOp},
-		"… in a list":             {table.Put(user, table.Item{"n": list(str("\xff"))}), table.ErrInvalidOp},
-		"… as a name":             {table.Put(user, table.Item{"\xff": num("1")}), table.ErrInvalidOp},
-		"an empty name":           {table.Put(user, table.Item{"": num("1")}), table.ErrInvalidOp},
-		"… as a name in a map":    {table.Put(user, table.Item{"n": mapOf(map[string]types.AttributeValue{"\xff": num("1")})}), table.ErrInvalidOp},
-		"… in an update":          {table.Update(user, expression.Set(expression.Name("a"), expression.Value("\xff"))), table.ErrInvalidOp},
-		"… as an updated name":    {table.Update(user, expression.Set(expression.Name("\xff"), expression.Value(1))), table.ErrInvalidOp},
-		"… in a condition":        {table.Put(user, nil).If(expression.Name("a").Equal(expression.Value("\xff"))), table.ErrInvalidOp},
-		"a nil pointer":           {table.Put(user, nobody), table.ErrInvalidOp},
-		"a channel":               {table.Put(user, make(chan int)), table.ErrInvalidOp},
-		"a broken expression":     {table.Put(user, nil).If(expression.Name("").Equal(expression.Value(1))), table.ErrInvalidOp},
+		"zero Op":                 {table.Op{}, table.ErrInvalid},
+		"zero Op, named":          {table.Op{}.Named("x"), table.ErrInvalid},
+		"Check without condition": {table.Check(user, expression.ConditionBuilder{}), table.ErrInvalid},
+		"IfVersion of nothing":    {table.Put(user, nil).IfVersion("", 1), table.ErrInvalid},
+		"Update with nothing":     {table.Update(user, expression.UpdateBuilder{}), table.ErrInvalid},
+		"a number":                {table.Put(user, 7), table.ErrInvalid},
+		"a string":                {table.Create(user, "x"), table.ErrInvalid},
+		"a slice":                 {table.Put(user, []account{{}}), table.ErrInvalid},
+		"a nil attribute":         {table.Put(user, table.Item{"n": nil}), table.ErrInvalid},
+		"a nil in a list":         {table.Put(user, table.Item{"n": list(num("1"), nil)}), table.ErrInvalid},
+		"a nil in a map":          {table.Put(user, table.Item{"n": list(mapOf(map[string]types.AttributeValue{"a": nil}))}), table.ErrInvalid},
+		"a typed nil attribute":   {table.Put(user, table.Item{"n": (*types.AttributeValueMemberS)(nil)}), table.ErrInvalid},
+		"an unknown attribute":    {table.Put(user, table.Item{"n": &types.UnknownUnionMember{}}), table.ErrInvalid},
+		"text that is no text":    {table.Put(user, account{Name: "\xff"}), table.ErrInvalid},
+		"… in a set":              {table.Put(user, table.Item{"n": &types.AttributeValueMemberSS{Value: []string{"a", "\xff"}}}), table.ErrInvalid},
+		"… in a list":             {table.Put(user, table.Item{"n": list(str("\xff"))}), table.ErrInvalid},
+		"… as a name":             {table.Put(user, table.Item{"\xff": num("1")}), table.ErrInvalid},
+		"an empty name":           {table.Put(user, table.Item{"": num("1")}), table.ErrInvalid},
+		"… as a name in a map":    {table.Put(user, table.Item{"n": mapOf(map[string]types.AttributeValue{"\xff": num("1")})}), table.ErrInvalid},
+		"… in an update":          {table.Update(user, expression.Set(expression.Name("a"), expression.Value("\xff"))), table.ErrInvalid},
+		"… as an updated name":    {table.Update(user, expression.Set(expression.Name("\xff"), expression.Value(1))), table.ErrInvalid},
+		"… in a condition":        {table.Put(user, nil).If(expression.Name("a").Equal(expression.Value("\xff"))), table.ErrInvalid},
+		"a nil pointer":           {table.Put(user, nobody), table.ErrInvalid},
+		"a channel":               {table.Put(user, make(chan int)), table.ErrInvalid},
+		"a broken expression":     {table.Put(user, nil).If(expression.Name("").Equal(expression.Value(1))), table.ErrInvalid},
 		"401 KB":                  {table.Put(user, account{Name: large}), table.ErrTooLarge},
 		"401 KB to create":        {table.Create(user, account{Name: large}), table.ErrTooLarge},
 	} {
@@ -263,7 +263,7 @@ func TestEndlessValuesAreRefused(t *testing.T) {
 		"Next.Next.Next": pointer, "Nodes[1].Nodes[1]": slice, "Any.m.inner.m.inner": node{Any: inner}, "m.inner.m": inner, "own.own": table.Item(own),
 	} {
 		err := tbl.Do(t.Context(), table.Put(user, v))
-		if !errors.Is(err, table.ErrInvalidOp) || !strings.Contains(err.Error(), `attribute "`+path) || !strings.Contains(err.Error(), "nested more than 32 levels deep") {
+		if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), `attribute "`+path) || !strings.Contains(err.Error(), "nested more than 32 levels deep") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -288,9 +288,9 @@ func TestTransactionsAreRefused(t *testing.T) {
 		want error
 		op   string
 	}{
-		"no ops":              {nil, table.ErrInvalidOp, ""},
+		"no ops":              {nil, table.ErrInvalid, ""},
 		"101 ops":             {puts(101, nil), table.ErrTooLarge, "op 100"},
-		"the same item twice": {append(puts(3, nil), again), table.ErrInvalidOp, "again"},
+		"the same item twice": {append(puts(3, nil), again), table.ErrInvalid, "again"},
 		"4.1 MB":              {puts(11, account{Name: strings.Repeat("x", 390<<10)}), table.ErrTooLarge, "op 10"},
 	} {
 		err := tbl.Transact(t.Context(), tt.ops...)
@@ -308,14 +308,14 @@ func TestTransactionsAreRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err, want error
 	}{
-		"TransactPut of nothing":    {tbl.TransactPut(t.Context()), table.ErrInvalidOp},
+		"TransactPut of nothing":    {tbl.TransactPut(t.Context()), table.ErrInvalid},
 		"TransactGet of 101 keys":   {second(table.TransactGet[account](t.Context(), tbl, ks)), table.ErrTooLarge},
-		"TransactGet, a key twice":  {second(table.TransactGet[account](t.Context(), tbl, []keys.Key{user, user})), table.ErrInvalidOp},
-		"BatchWrite, a key twice":   {tbl.BatchWrite(t.Context(), table.Put(user, nil), table.Delete(user)), table.ErrInvalidOp},
-		"BatchWrite of a Create":    {tbl.BatchWrite(t.Context(), table.Create(user, nil)), table.ErrInvalidOp},
-		"BatchWrite of an Update":   {tbl.BatchWrite(t.Context(), table.Update(user, setN(1))), table.ErrInvalidOp},
-		"BatchWrite of a Check":     {tbl.BatchWrite(t.Context(), table.Check(user, nIs(1))), table.ErrInvalidOp},
-		"BatchWrite of a condition": {tbl.BatchWrite(t.Context(), table.Put(user, nil).If(nIs(1))), table.ErrInvalidOp},
+		"TransactGet, a key twice":  {second(table.TransactGet[account](t.Context(), tbl, []keys.Key{user, user})), table.ErrInvalid},
+		"BatchWrite, a key twice":   {tbl.BatchWrite(t.Context(), table.Put(user, nil), table.Delete(user)), table.ErrInvalid},
+		"BatchWrite of a Create":    {tbl.BatchWrite(t.Context(), table.Create(user, nil)), table.ErrInvalid},
+		"BatchWrite of an Update":   {tbl.BatchWrite(t.Context(), table.Update(user, setN(1))), table.ErrInvalid},
+		"BatchWrite of a Check":     {tbl.BatchWrite(t.Context(), table.Check(user, nIs(1))), table.ErrInvalid},
+		"BatchWrite of a condition": {tbl.BatchWrite(t.Context(), table.Put(user, nil).If(nIs(1))), table.ErrInvalid},
 	} {
 		if !errors.Is(tt.err, tt.want) {
 			t.Errorf("%s: %v", name, tt.err)
@@ -341,17 +341,17 @@ func TestQueriesAreRefused(t *testing.T) {
 	}{
 		"zero query":             {table.Query{}, keys.ErrInvalid, "partition key"},
 		"bad partition key":      {table.Query{PK: keys.User.PK("")}, keys.ErrInvalid, "partition key"},
-		"unknown index":          {table.Query{PK: "A", Index: "GSI9"}, table.ErrInvalidQuery, `Index: the schema has no index "GSI9"`},
-		"negative limit":         {table.Query{PK: "A", Limit: -1}, table.ErrInvalidQuery, "Limit: -1"},
-		"consistent and global":  {table.Query{PK: "A", Index: "GSI1", Consistent: true}, table.ErrInvalidQuery, "Consistent"},
-		"range without sort key": {table.Query{PK: "A", Index: "plain", Range: keys.Tx.All()}, table.ErrInvalidQuery, "Range"},
+		"unknown index":          {table.Query{PK: "A", Index: "GSI9"}, table.ErrInvalid, `Index: the schema has no index "GSI9"`},
+		"negative limit":         {table.Query{PK: "A", Limit: -1}, table.ErrInvalid, "Limit: -1"},
+		"consistent and global":  {table.Query{PK: "A", Index: "GSI1", Consistent: true}, table.ErrInvalid, "Consistent"},
+		"range without sort key": {table.Query{PK: "A", Index: "plain", Range: keys.Tx.All()}, table.ErrInvalid, "Range"},
 		"bad range":              {table.Query{PK: "A", Range: keys.Tx.All(keys.Str(""))}, keys.ErrInvalid, "range"},
 		"bad end of empty range": {table.Query{PK: "A", Range: keys.Range{From: "b", To: "a\xff"}}, keys.ErrInvalid, "range"},
-		"prefix of a number":     {table.Query{PK: "A", Index: "number", Range: keys.Range{Prefix: "1"}}, table.ErrInvalidQuery, "Range"},
+		"prefix of a number":     {table.Query{PK: "A", Index: "number", Range: keys.Range{Prefix: "1"}}, table.ErrInvalid, "Range"},
 		"text for a number":      {table.Query{PK: "A", Index: "number", Range: keys.Range{From: "a"}}, keys.ErrInvalid, "sort key"},
-		"prefix and bound":       {table.Query{PK: "A", Index: "binary", Range: keys.Range{Prefix: "b", From: "a"}}, table.ErrInvalidQuery, "Range"},
-		"broken filter":          {table.Query{PK: "A", Filter: expression.Name("").AttributeExists()}, table.ErrInvalidQuery, "Filter"},
-		"filter for no text":     {table.Query{PK: "A", Filter: expression.Name("a").Equal(expression.Value("\xff"))}, table.ErrInvalidQuery, "Filter"},
+		"prefix and bound":       {table.Query{PK: "A", Index: "binary", Range: keys.Range{Prefix: "b", From: "a"}}, table.ErrInvalid, "Range"},
+		"broken filter":          {table.Query{PK: "A", Filter: expression.Name("").AttributeExists()}, table.ErrInvalid, "Filter"},
+		"filter for no text":     {table.Query{PK: "A", Filter: expression.Name("a").Equal(expression.Value("\xff"))}, table.ErrInvalid, "Filter"},
 		"bad token":              {table.Query{PK: "A", After: "abc"}, paginate.ErrInvalidCursor, ""},
 	} {
 		for call, err := range map[string]error{
@@ -375,7 +375,7 @@ func TestQueriesAreRefused(t *testing.T) {
 		}
 	}
 	for name, view := range map[string]*table.Table{"view": tbl.Consistent(), "view of a view": tbl.Consistent().OfType("x")} {
-		if err := second(table.QueryPage[account](t.Context(), view, table.Query{PK: "A", Index: "GSI1"})); !errors.Is(err, table.ErrInvalidQuery) {
+		if err := second(table.QueryPage[account](t.Context(), view, table.Query{PK: "A", Index: "GSI1"})); !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("a consistent %s of a global index: %v", name, err)
 		}
 	}

@@ -90,7 +90,7 @@ func setKeyAttribute(item Item, name string, kind types.ScalarAttributeType, tex
 
 // IndexKey returns the attributes that put an item into an index under a key;
 // into the table itself if the index is "". The zero key gives none: the item is not in the index. An index that the
-// schema lacks is [ErrInvalidSchema], a key that cannot be one of the index's is
+// schema lacks is [ErrInvalid], a key that cannot be one of the index's is
 // [keys.ErrInvalid].
 func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
 	if index == "" {
@@ -101,7 +101,7 @@ func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
 	}
 	x, ok := t.schema.index(index)
 	if !ok {
-		return nil, fmt.Errorf("%w: no index %q", ErrInvalidSchema, index)
+		return nil, fmt.Errorf("%w: no index %q", errInvalidSchema, index)
 	}
 	if k == (keys.Key{}) {
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 // belongs to no table until then.
 //
 // Running an op checks its values and expressions first, and sends nothing if
-// DynamoDB would refuse them. The error is [ErrInvalidOp] and names the
+// DynamoDB would refuse them. The error is [ErrInvalid] and names the
 // attribute, as in "items[3].price". Refused are:
 //
 //   - numbers that are not decimal, such as NaN, that have more than 38
@@ -35,7 +35,7 @@ import (
 // AWS: "Quotas in Amazon DynamoDB" and "Supported data types and naming rules in
 // Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 //
-// The zero Op is [ErrInvalidOp]. An Op can be used from several goroutines as
+// The zero Op is [ErrInvalid]. An Op can be used from several goroutines as
 // long as nobody changes the value that it was made of.
 type Op struct {
 	verb      string
@@ -130,7 +130,7 @@ type write struct {
 func (t *Table) prepare(op Op) (write, error) {
 	w := write{op: op}
 	if op.verb == "" {
-		return w, fmt.Errorf("%w: it is the zero Op", ErrInvalidOp)
+		return w, fmt.Errorf("%w: it is the zero Op", errInvalidOp)
 	}
 	if err := t.checkKey(op.key); err != nil {
 		return w, err
@@ -140,7 +140,7 @@ func (t *Table) prepare(op Op) (write, error) {
 	} else {
 		item, err := encode(op.value)
 		if err != nil {
-			return w, fmt.Errorf("%w: %w", ErrInvalidOp, err)
+			return w, fmt.Errorf("%w: %w", errInvalidOp, err)
 		}
 		t.setKey(item, op.key)
 		size, f := item.measure()
@@ -148,7 +148,7 @@ func (t *Table) prepare(op Op) (write, error) {
 			f = t.checkIndexKeys(item)
 		}
 		if f != nil {
-			return w, fmt.Errorf("%w: %w", ErrInvalidOp, f.err())
+			return w, fmt.Errorf("%w: %w", errInvalidOp, f.err())
 		}
 		if err := checkSize(size); err != nil {
 			return w, err
@@ -175,7 +175,7 @@ func (t *Table) prepare(op Op) (write, error) {
 
 func (w *write) buildExpressions() error {
 	if w.op.verb == verbCheck && !w.op.condition.IsSet() && w.op.guard == (guard{}) {
-		return fmt.Errorf("%w: a Check without a condition", ErrInvalidOp)
+		return fmt.Errorf("%w: a Check without a condition", errInvalidOp)
 	}
 	changes, patches := w.op.value.(patch)
 	if patches {
@@ -196,7 +196,7 @@ func (w *write) buildExpressions() error {
 	}
 	built, err := build(builder)
 	if err != nil {
-		return fmt.Errorf("%w: expression: %w", ErrInvalidOp, err)
+		return fmt.Errorf("%w: expression: %w", errInvalidOp, err)
 	}
 	w.condition = built.Condition()
 	if builds {
@@ -233,7 +233,7 @@ func (t *Table) checkExpressions(w *write) error {
 		err = checkSubstitutes(w.names, w.values)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalidOp, err)
+		return fmt.Errorf("%w: %w", errInvalidOp, err)
 	}
 	if w.size > maxItemSize {
 		return fmt.Errorf("%w: the update stores %d bytes at least, DynamoDB takes %d in an item", ErrTooLarge, w.size, maxItemSize)

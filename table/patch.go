@@ -26,7 +26,7 @@ func Patch(key keys.Key, set Item, remove ...string) Op {
 // setPatch makes the update expression of a patch.
 func (w *write) setPatch(p patch) error {
 	if len(p.set) == 0 && len(p.remove) == 0 {
-		return fmt.Errorf("%w: a Patch without attributes", ErrInvalidOp)
+		return fmt.Errorf("%w: a Patch without attributes", errInvalidOp)
 	}
 	w.names = make(map[string]string, len(p.set)+len(p.remove)+2)
 	if len(p.set) > 0 {
@@ -42,7 +42,7 @@ func (w *write) setPatch(p patch) error {
 	for i, name := range slices.Sorted(slices.Values(p.remove)) {
 		n := strconv.Itoa(i)
 		if _, both := p.set[name]; both {
-			return fmt.Errorf("%w: attribute %q is both set and removed", ErrInvalidOp, name)
+			return fmt.Errorf("%w: attribute %q is both set and removed", errInvalidOp, name)
 		}
 		if i == 0 && b.Len() > 0 {
 			b.WriteByte(' ')

@@ -68,7 +68,7 @@ type Query struct {
 // for that reason has a Next. Each request has the budget of a call, see
 // [Options].MaxAttempts.
 //
-// An invalid query is [ErrInvalidQuery] or [keys.ErrInvalid], a cursor that is not
+// An invalid query is [ErrInvalid] or [keys.ErrInvalid], a cursor that is not
 // one of this query's is [paginate.ErrInvalidCursor]; neither sends anything.
 func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 	var page Page[T]

@@ -42,7 +42,7 @@ func returning[T any](ctx context.Context, t *Table, operation string, op Op, ve
 		}
 	}()
 	if op.verb != verb {
-		return v, fmt.Errorf("%w: %s takes ops of %s only", ErrInvalidOp, operation, verb)
+		return v, fmt.Errorf("%w: %s takes ops of %s only", errInvalidOp, operation, verb)
 	}
 	w, err := t.prepare(op)
 	if err != nil {

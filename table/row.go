@@ -46,7 +46,7 @@ type RowPage[T any] struct {
 // An item that does not fit T does not fail the page: its row has an Err. Each
 // request has the budget of a call, see [Options].MaxAttempts.
 //
-// A query or a start that is not valid is [ErrInvalidQuery] or [keys.ErrInvalid].
+// A query or a start that is not valid is [ErrInvalid] or [keys.ErrInvalid].
 // Then no request is sent.
 func QueryRows[T any](ctx context.Context, t *Table, q Query, start Item) (RowPage[T], error) {
 	page, err := queryRows[T](ctx, t, q, start)

@@ -162,7 +162,7 @@ func (s Schema) withDefaults() Schema {
 
 // Validate checks the schema by itself, without a request. It returns a
 // [*SchemaError] that lists everything that is wrong and matches
-// [ErrInvalidSchema], or nil.
+// [ErrInvalid], or nil.
 func (s Schema) Validate() error {
 	s = s.withDefaults()
 	var problems []string
@@ -205,7 +205,7 @@ func (s Schema) Validate() error {
 	}
 	_, clashes := s.attributeTypes()
 	problems = append(problems, clashes...)
-	return schemaError(s.Name, ErrInvalidSchema, problems)
+	return schemaError(s.Name, errInvalidSchema, problems)
 }
 
 // problems lists what is wrong with x as an index of s.
@@ -288,7 +288,7 @@ func (s *Schema) index(name string) (*Index, bool) {
 // that the schema says except TTL and point-in-time recovery. AWS has requests
 // of their own for these: see [Schema.Ensure].
 //
-// The error matches [ErrInvalidSchema].
+// The error matches [ErrInvalid].
 func (s Schema) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

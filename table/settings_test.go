@@ -234,12 +234,12 @@ func TestSettingsAreValidated(t *testing.T) {
 		err := schema.Validate()
 		// A leading semicolon keeps the table's field from matching an index's.
 		e, ok := errors.AsType[*table.SchemaError](err)
-		if !ok || !errors.Is(err, table.ErrInvalidSchema) || !strings.Contains("; "+strings.Join(e.Problems, "; "), says) {
+		if !ok || !errors.Is(err, table.ErrInvalid) || !strings.Contains("; "+strings.Join(e.Problems, "; "), says) {
 			t.Errorf("error %v, want %q", err, says)
 		}
 		_, client, faults := answered(t, appCore(), canned(http.StatusOK, "", "{}"))
 		for name, err := range map[string]error{"Ensure": schema.Ensure(t.Context(), client), "Verify": schema.Verify(t.Context(), client)} {
-			if !errors.Is(err, table.ErrInvalidSchema) || len(faults.Requests()) > 0 {
+			if !errors.Is(err, table.ErrInvalid) || len(faults.Requests()) > 0 {
 				t.Errorf("%s: %s returns %v after %d requests", says, name, err, len(faults.Requests()))
 			}
 		}

@@ -81,5 +81,5 @@ func (s shape) empty(r keys.Range) bool {
 }
 
 func invalid(field, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w", ErrInvalidQuery, field, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %s: %w", errInvalidQuery, field, fmt.Errorf(format, args...))
 }

@@ -72,7 +72,7 @@ type Table struct {
 
 // New binds a schema to a client. It sends no request: see [Schema.Ensure] and
 // [Schema.Verify] for those who want the live table looked at. The error
-// matches [ErrInvalidSchema].
+// matches [ErrInvalid].
 func New(client Client, schema Schema, options *Options) (*Table, error) {
 	if missing(client) {
 		return nil, &Error{Op: "New", Table: schema.Name, Err: errNoClient}
@@ -104,7 +104,7 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 		problems = append(problems, fmt.Sprintf("Options.MaxElapsed: %v is negative", o.MaxElapsed))
 	}
 	if len(problems) > 0 {
-		return nil, schemaError(schema.Name, ErrInvalidSchema, problems)
+		return nil, schemaError(schema.Name, errInvalidSchema, problems)
 	}
 	schema = schema.withDefaults()
 	_, own := client.(*dynamodb.Client)
@@ -127,7 +127,7 @@ func (t *Table) Cursors() *paginate.Codec { return t.options.Cursors }
 
 // Consistent returns a view of the table whose reads are strongly consistent,
 // at twice the read units. A query of a global index through it is
-// [ErrInvalidQuery], because DynamoDB has no such read.
+// [ErrInvalid], because DynamoDB has no such read.
 func (t *Table) Consistent() *Table {
 	view := *t
 	view.consistent = true

@@ -94,7 +94,7 @@ func (t *Table) TransactPut(ctx context.Context, entries ...Entry) error {
 // prepareAll makes the ops of a transaction ready and checks them as a whole.
 func (t *Table) prepareAll(ops []Op) ([]write, error) {
 	if len(ops) == 0 {
-		return nil, fmt.Errorf("%w: a transaction without ops", ErrInvalidOp)
+		return nil, fmt.Errorf("%w: a transaction without ops", errInvalidOp)
 	}
 	if len(ops) > maxTransaction {
 		return nil, opError(maxTransaction, ops[maxTransaction],
@@ -110,7 +110,7 @@ func (t *Table) prepareAll(ops []Op) ([]write, error) {
 		}
 		if j, twice := first[op.key]; twice {
 			return nil, opError(i, op, fmt.Errorf("%w: it is about the same item as op %d (%s), and a transaction takes one op for an item; "+
-				"a key that one entity or copy gives up is free for another in the next transaction", ErrInvalidOp, j, ops[j].verb))
+				"a key that one entity or copy gives up is free for another in the next transaction", errInvalidOp, j, ops[j].verb))
 		}
 		if total += w.size; total > maxTransactionSize {
 			return nil, opError(i, op, fmt.Errorf("%w: the items up to here have %d bytes together, DynamoDB takes %d in a transaction",

@@ -18,7 +18,7 @@ import (
 //
 // A failed condition is [ErrConditionFailed], and [ErrExists] for a [Create]
 // that met an item. An item over 400 KB is [ErrTooLarge], and other invalid
-// input is [ErrInvalidOp] or [keys.ErrInvalid]; these send nothing, except an
+// input is [ErrInvalid] or [keys.ErrInvalid]; these send nothing, except an
 // update that makes a stored item grow over 400 KB.
 //
 // A write that meets a transaction is sent again within the budget of a call,

@@ -55,7 +55,7 @@ func TestMove(t *testing.T) {
 		"nothing":          {"ana", "bob", 0, ledger.ErrAmount, 100, 0},
 		"from nobody":      {"cid", "bob", 30, ledger.ErrNoAccount, 100, 0},
 		"to nobody":        {"ana", "cid", 30, ledger.ErrNoAccount, 100, 0},
-		"to the same":      {"ana", "ana", 30, table.ErrInvalidOp, 100, 0},
+		"to the same":      {"ana", "ana", 30, table.ErrInvalid, 100, 0},
 		"to an empty name": {"ana", "", 30, keys.ErrInvalid, 100, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

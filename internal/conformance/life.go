@@ -302,7 +302,7 @@ func deleteReturning(t *testing.T, h Harness) {
 	_, err = table.DeleteReturning[note](t.Context(), tbl, table.Delete(user))
 	wantErr(t, err, table.ErrNotFound)
 	_, err = table.DeleteReturning[note](t.Context(), tbl, table.Put(user, note{}))
-	wantErr(t, err, table.ErrInvalidOp)
+	wantErr(t, err, table.ErrInvalid)
 }
 
 func returningConditions(t *testing.T, h Harness) {
@@ -362,11 +362,11 @@ func upserts(t *testing.T, h Harness) {
 	equal(t, "counter after it has expired", got, account{ID: "c", Name: "again", N: 1, Version: 2})
 	for _, name := range []string{"m", "version", "pk", "entityType"} {
 		_, err := r.Upsert(t.Context(), account{ID: "c"}, add(name))
-		wantErr(t, err, table.ErrInvalidOp)
+		wantErr(t, err, table.ErrInvalid)
 	}
 	must(t, tbl.Do(t.Context(), table.Put(accountKey("d"), note{Type: "OTHER"})))
 	_, err = r.Upsert(t.Context(), account{ID: "d"}, add("n"))
 	wantErr(t, err, table.ErrWrongType)
 	_, err = newRepo(t, tbl, person1Entity).Upsert(t.Context(), person1{ID: "u-1", Email: "e"}, add("n"))
-	wantErr(t, err, repo.ErrInvalidEntity)
+	wantErr(t, err, table.ErrInvalid)
 }

@@ -191,7 +191,7 @@ func queryKeysOnly(t *testing.T, h Harness) {
 		equal(t, "pages", len(pages(t, tbl, q, nil)), 2)
 		q.Project = append(q.Project, "entityType")
 		_, err = table.QueryPage[note](t.Context(), tbl, q)
-		wantErr(t, err, table.ErrInvalidQuery)
+		wantErr(t, err, table.ErrInvalid)
 	}
 	// An index without sort key has no order to rely on.
 	got := joined(pages(t, tbl, table.Query{Index: "some", PK: "GLOBAL_TX", Limit: 2}, nil))

@@ -145,7 +145,7 @@ func rowForeignStart(t *testing.T, h Harness) {
 		"of a query that is not valid": {table.Query{Index: q.Index, PK: q.PK, Limit: -1}, page.Next},
 	} {
 		got, err := table.QueryRows[note](t.Context(), tbl, tt.q, tt.start)
-		if !errors.Is(err, table.ErrInvalidQuery) || got.Rows != nil || got.Next != nil {
+		if !errors.Is(err, table.ErrInvalid) || got.Rows != nil || got.Next != nil {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}

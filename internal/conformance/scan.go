@@ -136,7 +136,7 @@ func scanTokens(t *testing.T, h Harness) {
 	} {
 		_, err := table.ScanPage[note](t.Context(), tbl, bad)
 		t.Log(what)
-		wantErr(t, err, table.ErrInvalidQuery)
+		wantErr(t, err, table.ErrInvalid)
 	}
 	equal(t, "requests", sent(faults)+len(faults.Requests("Scan")), before)
 	equal(t, "class", table.Classify(err), table.Permanent)

@@ -345,7 +345,7 @@ func schemaInvalid(t *testing.T, h Harness) {
 			"Verify":   schema.Verify(t.Context(), client),
 			"Validate": schema.Validate(),
 		} {
-			if !errors.Is(err, table.ErrInvalidSchema) {
+			if !errors.Is(err, table.ErrInvalid) {
 				t.Errorf("%s, %s: %v", name, call, err)
 			}
 		}

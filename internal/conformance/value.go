@@ -227,7 +227,7 @@ func valuesRefused(t *testing.T, h Harness) {
 			for how, err := range writes(t, tbl, op, what == "Put") {
 				switch {
 				case refused:
-					wantRefusal(t, how, err, table.ErrInvalidOp, strings.TrimSuffix(at, `"`), tt.rule)
+					wantRefusal(t, how, err, table.ErrInvalid, strings.TrimSuffix(at, `"`), tt.rule)
 				case err != nil:
 					t.Errorf("%s of %.60s, %s: %v", what, tt.name, how, err)
 				}
@@ -237,7 +237,7 @@ func valuesRefused(t *testing.T, h Harness) {
 		_, scan := table.ScanPage[note](t.Context(), tbl, table.Scan{Filter: either})
 		for _, err := range []error{page, scan} {
 			if refused {
-				wantErr(t, err, table.ErrInvalidQuery)
+				wantErr(t, err, table.ErrInvalid)
 			} else {
 				must(t, err)
 			}
@@ -291,7 +291,7 @@ func indexKeysRefused(t *testing.T, h Harness) {
 				must(t, err)
 				continue
 			}
-			wantRefusal(t, how, err, table.ErrInvalidOp, fmt.Sprintf("attribute %q", tt.attribute), tt.rule)
+			wantRefusal(t, how, err, table.ErrInvalid, fmt.Sprintf("attribute %q", tt.attribute), tt.rule)
 		}
 		if n := sent(faults) - before; tt.rule != "" && n > 0 {
 			t.Errorf("%s: %d requests were sent", tt.name, n)
@@ -318,7 +318,7 @@ func updateOfKey(t *testing.T, h Harness) {
 		"DELETE":              expression.Delete(sk, expression.Value(set("a"))),
 	} {
 		for how, err := range writes(t, tbl, table.Update(user, update), false) {
-			if !errors.Is(err, table.ErrInvalidOp) || !strings.Contains(err.Error(), "is part of the key") {
+			if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "is part of the key") {
 				t.Errorf("%s, %s: %v", name, how, err)
 			}
 		}
@@ -348,7 +348,7 @@ func updateOfIndexKey(t *testing.T, h Harness) {
 		"the second": {setN(1).Set(expression.Name("lsi1sk"), expression.Value(1)), "index LSI1 and must be of type S"},
 	} {
 		for how, err := range writes(t, tbl, table.Update(user, tt.update), false) {
-			if !errors.Is(err, table.ErrInvalidOp) || !strings.Contains(err.Error(), tt.rule) {
+			if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), tt.rule) {
 				t.Errorf("%s, %s: %v", name, how, err)
 			}
 		}
@@ -511,20 +511,20 @@ func expressionLimits(t *testing.T, h Harness) {
 		}
 		before := sent(faults)
 		for how, err := range writes(t, tbl, tt.bad, false) {
-			wantRefusal(t, how, err, table.ErrInvalidOp, tt.rule)
+			wantRefusal(t, how, err, table.ErrInvalid, tt.rule)
 		}
 		if n := sent(faults) - before; n > 0 {
 			t.Errorf("%s: %d requests were sent", name, n)
 		}
 	}
 	_, err := table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK, Filter: repeated(151)})
-	wantErr(t, err, table.ErrInvalidQuery)
+	wantErr(t, err, table.ErrInvalid)
 	names := make([]string, 1000)
 	for i := range names {
 		names[i] = fmt.Sprint("a", i)
 	}
 	_, err = table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK, Project: names})
-	wantErr(t, err, table.ErrInvalidQuery)
+	wantErr(t, err, table.ErrInvalid)
 	_, err = table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK, Project: names[:500], Filter: repeated(150)})
 	must(t, err)
 }
@@ -554,9 +554,9 @@ func expressionOperands(t *testing.T, h Harness) {
 		between("b", "a"), between(10, 9), between("a", 1), between([]byte{2}, []byte{1}),
 		name.AttributeType("STRING").Not(), nIs(1).Or(between("z", "a")),
 	} {
-		wantErr(t, tbl.Do(t.Context(), table.Put(user, nil).If(bad)), table.ErrInvalidOp)
+		wantErr(t, tbl.Do(t.Context(), table.Put(user, nil).If(bad)), table.ErrInvalid)
 		_, err := table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK, Filter: bad})
-		wantErr(t, err, table.ErrInvalidQuery)
+		wantErr(t, err, table.ErrInvalid)
 	}
 	if n := sent(faults) - before; n > 0 {
 		t.Errorf("%d requests were sent", n)

@@ -51,7 +51,7 @@ func versionAlone(t *testing.T, h Harness) {
 	must(t, tbl.Do(t.Context(), check.IfVersion("version", 0)))
 	wantErr(t, tbl.Do(t.Context(), check.IfVersion("version", 1)), table.ErrStale)
 	wantErr(t, tbl.Transact(t.Context(), table.Put(other, nil), check.IfVersion("version", 1)), table.ErrStale)
-	wantErr(t, tbl.Do(t.Context(), check), table.ErrInvalidOp)
+	wantErr(t, tbl.Do(t.Context(), check), table.ErrInvalid)
 	absent(t, tbl, other)
 }
 

@@ -16,7 +16,7 @@ import (
 // copied into a larger template, in YAML as well.
 //
 // A schema that is invalid is a [*table.Error] that matches
-// [table.ErrInvalidSchema]. So is one with a name or tag that holds "{{resolve:",
+// [table.ErrInvalid]. So is one with a name or tag that holds "{{resolve:",
 // which CloudFormation would replace by a parameter or a secret of the account.
 func CloudFormation(schema table.Schema) ([]byte, error) {
 	in, err := schema.CreateTableInput()
@@ -74,7 +74,7 @@ func CloudFormation(schema table.Schema) ([]byte, error) {
 const dynamicReference = "{{resolve:"
 
 var errDynamicReference = fmt.Errorf("%w: a name or tag holds %q, which CloudFormation replaces",
-	table.ErrInvalidSchema, dynamicReference)
+	table.ErrInvalid, dynamicReference)
 
 type cfnTemplate struct {
 	AWSTemplateFormatVersion string

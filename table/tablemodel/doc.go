@@ -26,7 +26,7 @@
 //
 // # Errors
 //
-// An invalid schema is [table.ErrInvalidSchema]. An item that lacks
+// An invalid schema is [table.ErrInvalid]. An item that lacks
 // a key attribute of the table, or has one of another type than the schema says,
 // is [keys.ErrInvalid]; the message names the attribute and not its value. Both
 // are in a [*table.Error].

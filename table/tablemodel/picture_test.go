@@ -164,7 +164,7 @@ func TestMistakesAreErrors(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"schema":           {bad, nil, table.ErrInvalidSchema, "characters"},
+		"schema":           {bad, nil, table.ErrInvalid, "characters"},
 		"no sort key":      {full, []table.Item{{"PK": s("secret")}}, keys.ErrInvalid, `items[0]: attribute "SK"`},
 		"empty key":        {full, []table.Item{{"PK": s("secret"), "SK": s("")}}, keys.ErrInvalid, `"SK"`},
 		"other type":       {full, []table.Item{{"PK": &types.AttributeValueMemberN{Value: "1"}, "SK": s("secret")}}, keys.ErrInvalid, `"PK" is no key of type S`},
@@ -198,8 +198,8 @@ func TestScanReadsUpToABound(t *testing.T) {
 			t.Errorf("Scan of %d gives %d items, want %d", max, len(items), want)
 		}
 	}
-	if _, err := tablemodel.Scan(t.Context(), tbl, -1); !errors.Is(err, table.ErrInvalidQuery) {
-		t.Errorf("Scan of -1 gives error %v, want %v", err, table.ErrInvalidQuery)
+	if _, err := tablemodel.Scan(t.Context(), tbl, -1); !errors.Is(err, table.ErrInvalid) {
+		t.Errorf("Scan of -1 gives error %v, want %v", err, table.ErrInvalid)
 	}
 }
 

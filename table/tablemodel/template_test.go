@@ -149,8 +149,8 @@ func TestNoTemplateWithADynamicReference(t *testing.T) {
 		"include": {Name: "Notes", Indexes: []table.Index{{Name: "GSI1", PK: "x", Projection: types.ProjectionTypeInclude, Include: []string{secret}}}},
 	} {
 		_, err := tablemodel.CloudFormation(schema)
-		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "CloudFormation" || !errors.Is(err, table.ErrInvalidSchema) {
-			t.Errorf("%s: got error %v, want a *table.Error that is %v", name, err, table.ErrInvalidSchema)
+		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "CloudFormation" || !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("%s: got error %v, want a *table.Error that is %v", name, err, table.ErrInvalid)
 		}
 	}
 }
@@ -276,8 +276,8 @@ func TestABadSchemaHasNoTemplate(t *testing.T) {
 	_, cfn := tablemodel.CloudFormation(bad)
 	_, tf := tablemodel.Terraform(bad)
 	for name, err := range map[string]error{"CloudFormation": cfn, "Terraform": tf} {
-		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != name || !errors.Is(err, table.ErrInvalidSchema) {
-			t.Errorf("%s: got error %v, want a *table.Error that is %v", name, err, table.ErrInvalidSchema)
+		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != name || !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("%s: got error %v, want a *table.Error that is %v", name, err, table.ErrInvalid)
 		}
 	}
 }

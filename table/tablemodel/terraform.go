@@ -21,7 +21,7 @@ import (
 // throughput needs a recent version.
 //
 // A schema that is invalid is a [*table.Error] that matches
-// [table.ErrInvalidSchema].
+// [table.ErrInvalid].
 func Terraform(schema table.Schema) ([]byte, error) {
 	in, err := schema.CreateTableInput()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // ErrInvalid matches what is wrong with a message or a question by itself. It
 // is one of the errors that [table.Classify] calls permanent.
-var ErrInvalid = fmt.Errorf("metering: not valid: %w", table.ErrInvalidOp)
+var ErrInvalid = fmt.Errorf("metering: not valid: %w", table.ErrInvalid)
 
 const (
 	// SchemaVersion is the version of the messages that are understood.

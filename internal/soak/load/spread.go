@@ -205,7 +205,7 @@ func (w *worker) readTies(ctx context.Context, r *shard.Reader[doc], docs []doc)
 		return err
 	})
 	switch {
-	case errors.Is(err, shard.ErrInvalidIndex):
+	case errors.Is(err, table.ErrInvalid):
 		return nil
 	case err == nil:
 		err = check.Once(have, docs, docs)
