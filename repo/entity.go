@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -81,9 +80,10 @@ type Indexes[T any] map[string]func(T) keys.Key
 var errInvalidEntity = fmt.Errorf("%w entity", table.ErrInvalid)
 
 // ErrOrphan means that the item under a key is of the right type, and that its
-// entity has no such copy: the main item is missing, or gives another key. It
-// stays as it is; [table.Delete] removes it.
-var ErrOrphan = errors.New("item is a copy that its entity does not have")
+// entity has no such copy: the main item is missing, or gives another key. So
+// there is no entity under the key, and it matches [table.ErrNotFound] too. The
+// item stays as it is; [table.Delete] removes it.
+var ErrOrphan = fmt.Errorf("item is a copy that its entity does not have: %w", table.ErrNotFound)
 
 // EntityError lists what is wrong with the description of an entity. It matches
 // [table.ErrInvalid].

@@ -140,7 +140,7 @@ func TestADirectInvocationCountsOneMessage(t *testing.T) {
 	invoke(requested(t, "r-1"), t, f.count, event(t, "direct"), `{"status":"duplicate"}`)
 	invoke(requested(t, "r-2"), t, f.count, event(t, "direct"), `{"status":"counted"}`)
 	invoke(t.Context(), t, f.count, event(t, "direct"),
-		`{"status":"dropped","reason":"metering: not valid: invalid operation: nothing tells the message from another one"}`)
+		`{"status":"dropped","reason":"metering: not valid: invalid: nothing tells the message from another one"}`)
 	named := strings.Replace(event(t, "direct"), "{", `{"messageId":"p-1",`, 1)
 	invoke(t.Context(), t, f.count, named, `{"status":"counted"}`)
 	invoke(requested(t, "r-3"), t, f.count, named, `{"status":"duplicate"}`)
