@@ -15,17 +15,21 @@ import (
 type Member interface {
 	// member returns the type that it is for, "" for all that are left.
 	member() string
-	// decode makes a value of an item; nil if it is to be skipped.
-	decode(table.Item) (any, error)
+	// decode makes a value of an item, or of a part of one; nil if it is to be
+	// skipped.
+	decode(item table.Item, part bool) (any, error)
 	// keep is given each value of [Collect] after the last one was read.
 	keep(any)
 }
 
 func (r *Repo[T]) member() string { return r.entity.Type }
 
-func (r *Repo[T]) decode(item table.Item) (any, error) {
+func (r *Repo[T]) decode(item table.Item, part bool) (any, error) {
 	var v T
 	err := item.Decode(&v)
+	if err == nil && part {
+		err = r.forget(&v)
+	}
 	return v, err
 }
 
@@ -44,9 +48,9 @@ func (r *Repo[T]) Into(slice *[]T) Member { return into[T]{Repo: r, slice: slice
 
 type skipOthers struct{}
 
-func (skipOthers) member() string                 { return "" }
-func (skipOthers) decode(table.Item) (any, error) { return nil, nil }
-func (skipOthers) keep(any)                       {}
+func (skipOthers) member() string                       { return "" }
+func (skipOthers) decode(table.Item, bool) (any, error) { return nil, nil }
+func (skipOthers) keep(any)                             {}
 
 // SkipOthers lets [Collect] and [Stream] pass over items of types that no other
 // member is for. Without it they are [table.ErrWrongType].
@@ -116,7 +120,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		}
 		byType[m.member()] = m
 	}
-	attribute := t.Schema().Type
+	attribute, part := t.Schema().Type, incomplete(t.Schema(), q)
 	for item, err := range table.All[table.Item](ctx, t, q) {
 		if err != nil {
 			return err
@@ -132,7 +136,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		if !known {
 			return fail(item, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
 		}
-		v, err := m.decode(item)
+		v, err := m.decode(item, part)
 		if err != nil {
 			return fail(item, fmt.Errorf("item of type %q: %w", name, err))
 		}

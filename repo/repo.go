@@ -101,15 +101,23 @@ func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, e
 // several types.
 //
 // With Query.Project, or from an index that does not project all attributes, the
-// values are incomplete, here and in the other reads of queries. Do not write
-// them: Put, PutOps, UpdateOps and DeleteOps take what was not read for empty.
-// They would remove it, and miss the copies whose keys depend on it. [Repo.Update]
-// reads the whole entity first.
+// values are incomplete, here and in the other reads of queries. They have no
+// version, so that a write of one is [table.ErrStale] and does not take for empty
+// what was not read. [Repo.Update] reads the whole entity first. An entity without
+// Version has no such protection.
 func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], error) {
 	if err := r.checkQuery(q.Filter, q.Project); err != nil {
 		return table.Page[T]{}, r.fail("Query", keys.Key{PK: q.PK}, err)
 	}
-	return table.QueryPage[T](ctx, r.reads, q)
+	page, err := table.QueryPage[T](ctx, r.reads, q)
+	if err == nil && incomplete(r.schema, q) {
+		for i := range page.Items {
+			if err := r.forget(&page.Items[i]); err != nil {
+				return table.Page[T]{}, r.fail("Query", keys.Key{PK: q.PK}, err)
+			}
+		}
+	}
+	return page, err
 }
 
 // All reads the whole of a query whose items are all entities of this type. The
@@ -121,7 +129,20 @@ func (r *Repo[T]) All(ctx context.Context, q table.Query) iter.Seq2[T, error] {
 			yield(zero, r.fail("All", keys.Key{PK: q.PK}, err))
 		}
 	}
-	return table.All[T](ctx, r.reads, q)
+	all := table.All[T](ctx, r.reads, q)
+	if !incomplete(r.schema, q) {
+		return all
+	}
+	return func(yield func(T, error) bool) {
+		for v, err := range all {
+			if err == nil {
+				err = r.forget(&v)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // fail returns the error of an operation on the entity under a key.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"reflect"
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -111,6 +112,21 @@ func (r *Repo[T]) write(v *T, s stamp) error {
 		f.SetUint(uint64(s.version))
 	}
 	return nil
+}
+
+// forget removes the stamp of a value that was not read as a whole.
+func (r *Repo[T]) forget(v *T) error {
+	if r.counter == unversioned || r.field != nil {
+		return r.write(v, stamp{})
+	}
+	return table.Item{r.entity.Version: &types.AttributeValueMemberNULL{Value: true}}.Decode(v)
+}
+
+// incomplete reports whether a query gives parts of items.
+func incomplete(schema table.Schema, q table.Query) bool {
+	return len(q.Project) > 0 || slices.ContainsFunc(schema.Indexes, func(x table.Index) bool {
+		return x.Name == q.Index && x.Projection != types.ProjectionTypeAll
+	})
 }
 
 // guard makes the op expect a stamp, and an item of the entity's type where there

@@ -1,0 +1,115 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+type counted struct {
+	ID      string `dynamodbav:"id"`
+	Email   string `dynamodbav:"email"`
+	Version int64  `dynamodbav:"version"`
+}
+
+type drawn struct {
+	ID      string `dynamodbav:"id"`
+	Email   string `dynamodbav:"email"`
+	Version string `dynamodbav:"version"`
+}
+
+// A value that was read in part cannot be written: what was not read would be
+// taken for empty and removed.
+func TestPartsOfEntitiesCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{Indexes: []table.Index{
+		{Name: "part", PK: "partPK", SK: "partSK", Projection: types.ProjectionTypeInclude, Include: []string{"entityType", "id", "version"}},
+		{Name: "whole", PK: "wholePK", SK: "wholeSK"},
+	}}, nil)
+	t.Run("version", func(t *testing.T) {
+		t.Parallel()
+		testParts(t, tbl, counted{ID: "1", Email: "ann@example.com"}, func(v counted) (string, string) { return v.ID, v.Email },
+			func(v counted) string { return fmt.Sprint(v.Version) }, "0")
+	})
+	t.Run("revision", func(t *testing.T) {
+		t.Parallel()
+		testParts(t, tbl, drawn{ID: "2", Email: "bob@example.com"}, func(v drawn) (string, string) { return v.ID, v.Email },
+			func(v drawn) string { return v.Version }, "")
+	})
+}
+
+func testParts[T any](t *testing.T, tbl *table.Table, v T, fields func(T) (id, email string), version func(T) string, none string) {
+	key := func(v T) keys.Key {
+		id, _ := fields(v)
+		return keys.Key{PK: keys.Prefix("M").PK(id), SK: "M"}
+	}
+	members, err := repo.New(tbl, repo.Entity[T]{
+		Type: "M" + none, Key: key, Version: "version",
+		Indexes: repo.Indexes[T]{"part": key, "whole": key},
+		Copies: []repo.Placement[T]{{Name: "e-mail", Key: func(v T) keys.Key {
+			_, email := fields(v)
+			return keys.Key{PK: keys.Prefix("MAIL").PK(email), SK: "MAIL"}
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, members.Create(t.Context(), &v))
+	for name, q := range map[string]table.Query{
+		"projection":    {PK: key(v).PK, Project: []string{"id", "version"}},
+		"partial index": {PK: key(v).PK, Index: "part"},
+	} {
+		for how, read := range map[string]func(context.Context) (T, error){
+			"Query": func(ctx context.Context) (part T, err error) {
+				page, err := members.Query(ctx, q)
+				return page.Items[0], err
+			},
+			"All": func(ctx context.Context) (part T, err error) {
+				all, err := table.Collect(members.All(ctx, q))
+				return all[0], err
+			},
+			"Collect": func(ctx context.Context) (part T, err error) {
+				var all []T
+				err = repo.Collect(ctx, tbl, q, members.Into(&all))
+				return all[0], err
+			},
+		} {
+			part, err := read(t.Context())
+			check(t, err)
+			id, email := fields(part)
+			if wantID, _ := fields(v); id != wantID || email != "" || version(part) != none {
+				t.Errorf("%s of a %s: %+v", how, name, part)
+			}
+			for write, err := range map[string]error{
+				"UpdateOps": tbl.Transact(t.Context(), members.UpdateOps(part, new(part))...),
+				"DeleteOps": tbl.Transact(t.Context(), members.DeleteOps(part)...),
+			} {
+				if err == nil {
+					t.Errorf("%s of a %s: %s succeeds", how, name, write)
+				}
+			}
+			if err := members.Put(t.Context(), &part); !errors.Is(err, table.ErrStale) {
+				t.Errorf("%s of a %s: Put: %v", how, name, err)
+			}
+		}
+	}
+	stored, err := members.Consistent().Get(t.Context(), key(v))
+	check(t, err)
+	if diff := cmp.Diff(v, stored); diff != "" {
+		t.Errorf("stored (-created +found):\n%s", diff)
+	}
+	page, err := members.Query(t.Context(), table.Query{PK: key(v).PK, Index: "whole"})
+	check(t, err)
+	if len(page.Items) != 1 || version(page.Items[0]) == none {
+		t.Errorf("a whole index gives %+v", page.Items)
+	}
+}
