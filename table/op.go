@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -67,9 +68,12 @@ func Put(key keys.Key, v any) Op { return Op{verb: verbPut, key: key, value: v} 
 // expired one. Otherwise it fails with [ErrExists].
 func Create(key keys.Key, v any) Op { return Op{verb: verbCreate, key: key, value: v} }
 
-// Update modifies attributes of the item under the key. If there is none, it
-// makes one, as DynamoDB does; add a condition where that is not wanted. It
-// works on what is stored, expired or not.
+// Update modifies attributes of one item and knows no entity: it writes no version
+// or revision, no copies and no index keys. Update and Upsert of package repo
+// change some attributes of an entity, and write these too.
+//
+// If there is no item under the key, Update makes one, as DynamoDB does; see
+// [Op.IfExists]. It works on what is stored, expired or not.
 func Update(key keys.Key, update expression.UpdateBuilder) Op {
 	return Op{verb: verbUpdate, key: key, update: update}
 }
@@ -131,6 +135,9 @@ func (t *Table) prepare(op Op) (write, error) {
 	w := write{op: op}
 	if op.verb == "" {
 		return w, fmt.Errorf("%w: it is the zero Op", errInvalidOp)
+	}
+	if made, ok := op.value.(codec.Made); ok && made.Err != nil {
+		return w, fmt.Errorf("%w: %w", ErrInvalidOp, made.Err)
 	}
 	if err := t.checkKey(op.key); err != nil {
 		return w, err

@@ -18,7 +18,8 @@ type patch struct {
 
 // Patch is an [Update] that sets and removes whole attributes, by their names. It
 // needs no expression builder: a dot in a name is a dot, and no part of a path.
-// Like Update it makes an item where there is none; see [Op.IfExists].
+// Like Update it knows no entity, and makes an item where there is none; see
+// [Op.IfExists].
 func Patch(key keys.Key, set Item, remove ...string) Op {
 	return Op{verb: verbUpdate, key: key, value: patch{set, remove}}
 }
@@ -39,7 +40,7 @@ func (w *write) setPatch(p patch) error {
 		b.WriteString("#s" + n + " = :s" + n)
 		w.names["#s"+n], w.values[":s"+n] = name, p.set[name]
 	}
-	for i, name := range slices.Sorted(slices.Values(p.remove)) {
+	for i, name := range slices.Compact(slices.Sorted(slices.Values(p.remove))) {
 		n := strconv.Itoa(i)
 		if _, both := p.set[name]; both {
 			return fmt.Errorf("%w: attribute %q is both set and removed", errInvalidOp, name)

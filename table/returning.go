@@ -19,6 +19,10 @@ import (
 // nobody can tell its own effect from that of another caller. So a sequence has
 // a gap where a response was lost, and no other.
 //
+// An item that does not decode into T is an error, and the update has been applied
+// all the same: do not repeat one that counts. Take an [Item] as T where the items
+// can be of other writers, or require the type with [Op.IfType].
+//
 // An expired item is updated and returned too; add [Op.IfExists] where it must
 // not be.
 func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
@@ -26,7 +30,12 @@ func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
 }
 
 // DeleteReturning runs a [Delete] op and returns the item as it was. If there is
-// none, or an expired one, it returns [ErrNotFound]; the item is gone then too.
+// none, it returns [ErrNotFound]. So does an expired item, which is deleted unless
+// a condition such as [Op.IfExists] keeps it.
+//
+// An item that does not decode into T is an error, and it has been deleted all the
+// same. Take an [Item] as T where the items can be of other writers, or require
+// the type with [Op.IfType]: a view made by [Table.OfType] does not check it.
 //
 // It costs what [Table.Do] costs. Other errors are those of Do. After a lost
 // response the delete is not repeated but [ErrOutcomeUnknown], since the item

@@ -242,8 +242,9 @@ func returningTests() tests {
 		"a counter gives each caller a value of its own": returningCounts,
 		"a lost response of a counter is unknown":        returningLost,
 		"a delete returns what it removed, once":         deleteReturning,
-		"conditions hold":                                returningConditions,
-		"an upsert creates, counts and checks names":     upserts,
+		"what does not decode is written all the same":   returningUndecodable,
+		"conditions hold": returningConditions,
+		"an upsert creates, counts and checks names": upserts,
 	}
 }
 
@@ -303,6 +304,24 @@ func deleteReturning(t *testing.T, h Harness) {
 	wantErr(t, err, table.ErrNotFound)
 	_, err = table.DeleteReturning[note](t.Context(), tbl, table.Put(user, note{}))
 	wantErr(t, err, table.ErrInvalid)
+}
+
+// returningUndecodable shows that what cannot be decoded was written.
+func returningUndecodable(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"id": listOf(), "n": num("1")})))
+	if _, err := table.UpdateReturning[note](t.Context(), tbl, table.Update(user, addN(1))); err == nil {
+		t.Error("UpdateReturning of an item that does not decode succeeds")
+	}
+	if diff := diffItems(table.Item{"n": num("2")}, table.Item{"n": raw(t, tbl, user)["n"]}); diff != "" {
+		t.Errorf("the update (-want +got):\n%s", diff)
+	}
+	if _, err := table.DeleteReturning[note](t.Context(), tbl, table.Delete(user)); err == nil || errors.Is(err, table.ErrNotFound) {
+		t.Errorf("DeleteReturning of an item that does not decode: %v", err)
+	}
+	if item := raw(t, tbl, user); item != nil {
+		t.Errorf("left over: %v", item)
+	}
 }
 
 func returningConditions(t *testing.T, h Harness) {

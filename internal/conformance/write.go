@@ -78,6 +78,8 @@ func updateMakes(t *testing.T, h Harness) {
 	must(t, tbl.Do(t.Context(), table.Update(user,
 		expression.Remove(expression.Name("n")).Set(expression.Name("id"), expression.Value("a")))))
 	stored(t, tbl, user, note{ID: "a"})
+	must(t, tbl.Do(t.Context(), table.Patch(user, table.Item{"n": num("4")}, "id", "id")))
+	stored(t, tbl, user, note{N: 4})
 }
 
 func deleteNothing(t *testing.T, h Harness) {
