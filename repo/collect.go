@@ -20,6 +20,8 @@ type Member interface {
 	decode(item table.Item, part bool) (any, error)
 	// keep is given each value of [Collect] after the last one was read.
 	keep(any)
+	// missing reports a nil repository or slice.
+	missing() bool
 }
 
 func (r *Repo[T]) member() string { return r.entity.Type }
@@ -33,7 +35,8 @@ func (r *Repo[T]) decode(item table.Item, part bool) (any, error) {
 	return v, err
 }
 
-func (r *Repo[T]) keep(any) {}
+func (r *Repo[T]) keep(any)      {}
+func (r *Repo[T]) missing() bool { return r == nil }
 
 // into is a Repo with a slice to append to.
 type into[T any] struct {
@@ -41,7 +44,8 @@ type into[T any] struct {
 	slice *[]T
 }
 
-func (i into[T]) keep(v any) { *i.slice = append(*i.slice, v.(T)) }
+func (i into[T]) keep(v any)    { *i.slice = append(*i.slice, v.(T)) }
+func (i into[T]) missing() bool { return i.Repo == nil || i.slice == nil }
 
 // Into says where [Collect] is to append the entities of this type.
 func (r *Repo[T]) Into(slice *[]T) Member { return into[T]{Repo: r, slice: slice} }
@@ -51,6 +55,7 @@ type skipOthers struct{}
 func (skipOthers) member() string                       { return "" }
 func (skipOthers) decode(table.Item, bool) (any, error) { return nil, nil }
 func (skipOthers) keep(any)                             {}
+func (skipOthers) missing() bool                        { return false }
 
 // SkipOthers lets [Collect] and [Stream] pass over items of types that no other
 // member is for. Without it they are [table.ErrWrongType].
@@ -114,7 +119,10 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		return e
 	}
 	byType := make(map[string]Member, len(members))
-	for _, m := range members {
+	for i, m := range members {
+		if m == nil || m.missing() {
+			return fail(nil, fmt.Errorf("%w: member %d is nil, or goes into a nil slice", table.ErrInvalid, i))
+		}
 		if _, twice := byType[m.member()]; twice {
 			return fail(nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalid, m.member()))
 		}

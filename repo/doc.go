@@ -9,8 +9,10 @@
 // its user, to be listed there, and another one under its id, to be found by it.
 // Every write touches all placements in one DynamoDB transaction, so they
 // cannot drift apart. When a change alters a key, the old item is deleted in the
-// same transaction. A copy that another program has changed or removed is brought
-// back by the next write.
+// same transaction. A copy that another program has removed, or has written under
+// another version, is brought back by the next change of the entity. What another
+// program changes in a copy without changing its version is not noticed: only the
+// attributes of the next change are written.
 //
 // With [Entity].Version, writes are guarded by a revision or a version.
 // [Repo.Update] and [Repo.Put] then write what has changed and keep everything

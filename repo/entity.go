@@ -16,8 +16,8 @@ import (
 // Entity describes how values of a Go type are stored in a table. The type
 // itself needs nothing but the struct tags of the SDK's attributevalue package.
 //
-// Type and Key are required. The functions must depend on their argument only;
-// they are called from several goroutines at once.
+// T is a struct or a map. Type and Key are required. The functions must depend on
+// their argument only; they are called from several goroutines at once.
 type Entity[T any] struct {
 	// Type is written into the type attribute of each item, and looked for when
 	// items are read.
@@ -48,8 +48,11 @@ type Entity[T any] struct {
 	// first version of an entity is drawn at random below 2^52, so that an entity
 	// that is re-created does not meet the versions of the former one.
 	//
-	// A stored item without the attribute is given one by the first write, which
-	// expects that there is none.
+	// A stored item whose attribute is missing, NULL or empty is given one by the
+	// first write, which expects that there is none. An attribute of another type
+	// than the field is [table.ErrInvalid].
+	//
+	// In a struct, the field is a plain string or integer, and not behind a pointer.
 	Version string
 	// VersionFromOne makes the first version 1. A stale writer can then take an
 	// entity that was re-created for the one that it has read, if it meets the
@@ -121,6 +124,9 @@ func (e Entity[T]) validate(schema table.Schema) error {
 
 	if e.Type == "" {
 		bad("Type: is empty")
+	}
+	if t := reflect.TypeFor[T](); t.Kind() != reflect.Struct && t.Kind() != reflect.Map {
+		bad("%v is no struct or map", t)
 	}
 	owner := map[string]string{}
 	for i, p := range e.placements() {

@@ -69,6 +69,16 @@ func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
 	if _, err := repo.New(nil, userEntity); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("nil table: %v", err)
 	}
+	// A revision behind a pointer would be shared with the values that v is copied to.
+	type shared struct {
+		Revision *string `dynamodbav:"revision"`
+	}
+	if _, err := repo.New(tbl, repo.Entity[shared]{Type: "SHARED", Key: func(shared) keys.Key { return keys.Key{} }, Version: "revision"}); !errors.Is(err, table.ErrInvalid) {
+		t.Errorf("a revision behind a pointer: %v", err)
+	}
+	if _, err := repo.New(tbl, repo.Entity[*User]{Type: "USER", Key: func(*User) keys.Key { return keys.Key{} }}); !errors.Is(err, table.ErrInvalid) {
+		t.Errorf("an entity of pointers: %v", err)
+	}
 	if _, err := repo.New(tbl, repo.Entity[string]{Type: "TEXT", Key: func(string) keys.Key { return keys.Key{} }, Version: "v"}); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("a version in a string: %v", err)
 	}

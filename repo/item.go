@@ -16,7 +16,7 @@ import (
 
 // encode makes the attributes of a value.
 func encode[T any](v T) (table.Item, error) {
-	value, err := codec.Encode(v)
+	value, err := codec.Encode(&v) // its methods can have pointer receivers
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,12 @@ const maxUpserts = 4
 // or index keys is [table.ErrInvalid], since DynamoDB cannot compute them: use
 // [Repo.Update]. An attribute that T does not have, or that the repository writes
 // itself, is [table.ErrInvalid]. After a lost response, an update that counts is
-// [table.ErrOutcomeUnknown]: see [table.UpdateReturning].
+// [table.ErrOutcomeUnknown], and so is any update of an entity with an integer
+// version: see [table.UpdateReturning].
+//
+// The update must leave T readable, and must not change what the key is made of.
+// Upsert cannot check this: the update is applied, and the item is then an error
+// of every read, or an [ErrOrphan] of every other write.
 func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuilder) (T, error) {
 	var zero T
 	key := r.entity.Key(v)

@@ -1,7 +1,9 @@
 package repo
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
@@ -12,6 +14,9 @@ import (
 // on the condition that there is no live item under its key. It sets in v the
 // version or revision that they store, whether they are run or not.
 func (r *Repo[T]) CreateOps(v *T) []table.Op {
+	if v == nil {
+		return r.refused(errNilValue)
+	}
 	next := r.next(stamp{})
 	fields, err := r.stamped(v, next)
 	return r.each(*v, func(i int, key keys.Key) table.Op {
@@ -30,9 +35,18 @@ func (r *Repo[T]) CreateOps(v *T) []table.Op {
 // hold the version. [Repo.Put] and [Repo.Update] move keys, and write changes
 // only.
 //
-// Of an entity without a version, they replace whatever item is there, without a
+// When the ops are run, it is [table.ErrInvalid]
+//   - if v leaves a copy out, by a zero key: the copy may be stored, and would be
+//     left behind. [Repo.UpdateOps] can tell;
+//   - if T makes its attributes itself, by MarshalDynamoDBAttributeValue: nothing
+//     tells which attributes T does not have.
+//
+// Of an entity without a Version, they replace whatever item is there, without a
 // condition, so [table.Table.BatchWrite] takes them.
 func (r *Repo[T]) PutOps(v *T) []table.Op {
+	if v == nil {
+		return r.refused(errNilValue)
+	}
 	if r.counter == unversioned {
 		fields, err := encode(*v)
 		return r.each(*v, func(i int, key keys.Key) table.Op {
@@ -43,6 +57,16 @@ func (r *Repo[T]) PutOps(v *T) []table.Op {
 	if read == (stamp{}) {
 		return r.CreateOps(v)
 	}
+	for _, p := range r.placements[1:] {
+		if p.Key(*v) == (keys.Key{}) {
+			return r.refused(fmt.Errorf("PutOps cannot tell whether there is a %s to remove; use UpdateOps, Put or Update", p.Name))
+		}
+	}
+	return r.replaceOps(v, read)
+}
+
+// replaceOps returns the ops that store v over the entity with a stamp.
+func (r *Repo[T]) replaceOps(v *T, read stamp) []table.Op {
 	next := r.next(read)
 	fields, err := r.stamped(v, next)
 	return r.each(*v, func(i int, key keys.Key) table.Op {
@@ -57,26 +81,44 @@ func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op {
 	if r.counter == unversioned {
 		return r.PutOps(v)
 	}
-	err := r.write(v, r.read(&old))
-	for i, p := range r.placements {
-		if err == nil && p.Key(old) != r.placements[i].Key(*v) {
-			err = fmt.Errorf("%w: the key of %s changes; Update and Put move keys", table.ErrInvalid, p.Name)
+	if v == nil {
+		return r.refused(errNilValue)
+	}
+	for _, p := range r.placements {
+		if p.Key(old) != p.Key(*v) {
+			return r.refused(fmt.Errorf("the key of %s changes; Update and Put move keys", p.Name))
 		}
 	}
-	if err != nil {
-		return []table.Op{table.Put(r.entity.Key(old), codec.Made{Err: err}).Named(r.entity.Type)}
+	read := r.read(&old)
+	if read == (stamp{}) {
+		return r.CreateOps(v)
 	}
-	return r.PutOps(v)
+	return r.replaceOps(v, read)
+}
+
+var errNilValue = errors.New("the value is nil")
+
+// refused returns an op that fails with a reason when it is run.
+func (r *Repo[T]) refused(reason error) []table.Op {
+	return []table.Op{table.Put(keys.Key{}, codec.Made{Err: reason}).Named(r.entity.Type)}
 }
 
 // DeleteOps returns the ops that remove an entity: one for each placement. They
-// expect the version or revision that v was read with, in every placement. Without
-// versions they have no condition.
+// expect the version or revision that v was read with, in every placement. All
+// other fields of v must be as they were read too: a copy whose key v no longer
+// gives stays behind.
+//
+// A v without a version, of an entity with copies, is [table.ErrInvalid] when
+// the ops are run: use [Repo.Delete]. Of an entity without a Version, the ops have
+// no condition.
 func (r *Repo[T]) DeleteOps(v T) []table.Op {
 	if r.counter == unversioned {
 		return r.each(v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
 	}
 	read := r.read(&v)
+	if read == (stamp{}) && len(r.placements) > 1 {
+		return r.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
+	}
 	return r.each(v, func(_ int, key keys.Key) table.Op { return r.guard(table.Delete(key), read) })
 }
 
@@ -110,7 +152,12 @@ func (r *Repo[T]) made(i int, key keys.Key, v T, fields table.Item, next stamp, 
 // replace returns the op that sets all that v has in an item that is not known.
 func (r *Repo[T]) replace(i int, key keys.Key, v T, fields table.Item, next stamp, err error) table.Op {
 	made := r.made(i, key, v, fields, next, err)
-	if made.Err != nil || !r.known {
+	switch {
+	case made.Err != nil:
+		return table.Put(key, made)
+	case !r.known && reflect.TypeFor[T]().Kind() != reflect.Map:
+		return table.Put(key, codec.Made{Err: fmt.Errorf("a %T makes its attributes itself, so the others are not known; use Put or Update", v)})
+	case !r.known:
 		return table.Put(key, made)
 	}
 	d := diff{set: table.Item{}}
@@ -130,7 +177,7 @@ func (r *Repo[T]) replace(i int, key keys.Key, v T, fields table.Item, next stam
 		}
 	}
 	if d.tooLong() {
-		return table.Put(key, codec.Made{Err: fmt.Errorf("%w: a %T has too many attributes for an update; use Put or Update", table.ErrInvalid, v)})
+		return table.Put(key, codec.Made{Err: fmt.Errorf("a %T has too many attributes for an update; use Put or Update", v)})
 	}
 	return table.Patch(key, d.set, d.remove...)
 }

@@ -643,6 +643,11 @@ func TestBadInputSendsNothing(t *testing.T) {
 	noChange := func(*Tx) error { return nil }
 	_, updateBadKey := txs.Update(t.Context(), keys.Key{PK: keys.Tx.PK(""), SK: keys.Metadata}, noChange)
 	_, updatePlain := plain.Update(t.Context(), txKey("tx-000"), noChange)
+	_, updateNil := txs.Update(t.Context(), txKey("tx-000"), nil)
+	_, updateWithNil := txs.UpdateWith(t.Context(), txKey("tx-000"), nil)
+	run := func(ops []table.Op) error { return tbl.Transact(t.Context(), ops...) }
+	user := table.Query{PK: keys.User.PK("u-123")}
+	_, streamNil := table.Collect(repo.Stream(t.Context(), tbl, user, nil))
 	for name, test := range map[string]struct{ err, want error }{
 		"Create with an empty id":          {txs.Create(t.Context(), new(Tx{})), keys.ErrInvalid},
 		"Create with a bad index key":      {newRepo(t, tbl, badIndex).Create(t.Context(), new(newTx(0))), keys.ErrInvalid},
@@ -651,6 +656,19 @@ func TestBadInputSendsNothing(t *testing.T) {
 		"TransactPut of nothing":           {txs.TransactPut(t.Context()), table.ErrInvalid},
 		"TransactPut of one twice":         {txs.TransactPut(t.Context(), new(newTx(0)), new(newTx(0))), table.ErrInvalid},
 		"Update without versions":          {updatePlain, table.ErrInvalid},
+		"Create of nil":                    {txs.Create(t.Context(), nil), table.ErrInvalid},
+		"TransactPut of one nil":           {txs.TransactPut(t.Context(), new(newTx(0)), nil), table.ErrInvalid},
+		"Put of nil":                       {txs.Put(t.Context(), nil), table.ErrInvalid},
+		"Put of nil without versions":      {plain.Put(t.Context(), nil), table.ErrInvalid},
+		"CreateOps of nil":                 {run(txs.CreateOps(nil)), table.ErrInvalid},
+		"PutOps of nil":                    {run(txs.PutOps(nil)), table.ErrInvalid},
+		"PutOps of nil without versions":   {run(plain.PutOps(nil)), table.ErrInvalid},
+		"UpdateOps of nil":                 {run(txs.UpdateOps(newTx(0), nil)), table.ErrInvalid},
+		"Update without a change":          {updateNil, table.ErrInvalid},
+		"UpdateWith without a change":      {updateWithNil, table.ErrInvalid},
+		"Collect into a nil slice":         {repo.Collect(t.Context(), tbl, user, txs.Into(nil)), table.ErrInvalid},
+		"Collect of a nil repository":      {repo.Collect(t.Context(), tbl, user, (*repo.Repo[Tx])(nil)), table.ErrInvalid},
+		"Stream of a nil member":           {streamNil, table.ErrInvalid},
 		"Create of a year beyond the keys": {txs.Create(t.Context(), new(Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)})), keys.ErrInvalid},
 	} {
 		if !errors.Is(test.err, test.want) {

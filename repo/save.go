@@ -61,6 +61,9 @@ func (r *Repo[T]) understood(item table.Item) (s stored[T], v T, err error) {
 	if v, err = decode[T](item); err != nil {
 		return s, v, err
 	}
+	if err := r.checkStamp(item); err != nil {
+		return s, v, err
+	}
 	before, err := encode(v)
 	if err != nil {
 		return s, v, err
@@ -99,6 +102,10 @@ type save[T any] struct {
 // looks are the keys of copies that are to be read before they are written,
 // since they did not hold the main item's revision.
 type looks map[keys.Key]bool
+
+// reads reports whether a copy is to be read before it is written. Without a
+// revision of the main item, a condition cannot tell whose the copy is.
+func (s *save[T]) reads(look looks, key keys.Key) bool { return look[key] || s.old.stamp == (stamp{}) }
 
 // save returns the ops that write v over what is stored. There are none if
 // nothing changes.
@@ -143,7 +150,7 @@ func (s *save[T]) saveMain(fields diff) error {
 	if from, to := s.old.keys[0], s.keys[0]; from != to {
 		made := s.whole(0, to, s.v, fields.apply(s.old.item), s.next)
 		s.ops = append(s.ops,
-			s.guard(table.Delete(from), s.old.stamp).Named(name+" (old key)"),
+			s.guard(table.Delete(from), s.old.stamp).IfExists().Named(name+" (old key)"),
 			table.Create(to, made).Named(name))
 		s.main, s.item = 2, made.Item
 		return made.Err
@@ -216,7 +223,7 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 	from, to := s.old.keys[i], s.keys[i]
 	name := s.placements[i].Name
 	none := keys.Key{}
-	if from == to && !look[to] {
+	if from == to && !s.reads(look, to) {
 		if to == none {
 			return nil
 		}
@@ -232,7 +239,7 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 	}
 	var rest table.Item // of the copy under the old key
 	if from != to && from != none {
-		if to == none && !look[from] {
+		if to == none && !s.reads(look, from) {
 			s.ops = append(s.ops, s.guard(table.Delete(from), s.old.stamp).Named(name))
 			return nil
 		}

@@ -27,7 +27,11 @@ import (
 // has changed it since: that is [table.ErrOutcomeUnknown], and so is any lost
 // response for one item with a version.
 func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) error) (T, error) {
-	return r.update(ctx, "Update", key, func(v *T) ([]table.Op, error) { return nil, change(v) })
+	var with func(*T) ([]table.Op, error)
+	if change != nil {
+		with = func(v *T) ([]table.Op, error) { return nil, change(v) }
+	}
+	return r.update(ctx, "Update", key, with)
 }
 
 // UpdateWith is [Repo.Update] together with other writes: change modifies its
@@ -43,6 +47,9 @@ func (r *Repo[T]) update(ctx context.Context, op string, key keys.Key, change fu
 	if r.counter == unversioned {
 		return v, r.fail(op, key, fmt.Errorf("%w: %q needs a Version for this, or writes could be lost", errInvalidEntity, r.entity.Type))
 	}
+	if change == nil {
+		return v, r.fail(op, key, fmt.Errorf("%w: the change is nil", table.ErrInvalid))
+	}
 	err = r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
 		old, changed, err := r.load(ctx, key)
 		if err != nil {
@@ -56,6 +63,9 @@ func (r *Repo[T]) update(ctx context.Context, op string, key keys.Key, change fu
 		if err != nil {
 			return r.named(op, key, err), false
 		}
+		if v, err = decode[T](s.item); err != nil {
+			return r.named(op, key, err), false
+		}
 		ops := s.ops
 		if len(ops) == 0 && len(with) > 0 {
 			ops, s.main = []table.Op{s.unchanged()}, 1
@@ -65,8 +75,7 @@ func (r *Repo[T]) update(ctx context.Context, op string, key keys.Key, change fu
 				return err, s.look(err, look) || s.lost(err)
 			}
 		}
-		v, err = decode[T](s.item)
-		return err, false
+		return nil, false
 	})
 	if err != nil {
 		var zero T
@@ -121,7 +130,7 @@ func (r *Repo[T]) remove(ctx context.Context, old stored[T], look looks) (*save[
 		if key == (keys.Key{}) {
 			continue
 		}
-		if look[key] {
+		if i > 0 && s.reads(look, key) {
 			item, err := s.copyUnder(ctx, key)
 			if err != nil {
 				return nil, err

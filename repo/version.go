@@ -3,11 +3,13 @@ package repo
 import (
 	"crypto/rand"
 	"fmt"
+	"maps"
 	mathrand "math/rand/v2"
 	"reflect"
 	"slices"
 	"strconv"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/codec"
@@ -72,6 +74,19 @@ func (r *Repo[T]) stampOf(item table.Item) stamp {
 	return stamp{}
 }
 
+// checkStamp reports a version attribute that no write of the entity can meet.
+func (r *Repo[T]) checkStamp(item table.Item) error {
+	value, stored := item[r.entity.Version]
+	_, null := value.(*types.AttributeValueMemberNULL)
+	_, text := value.(*types.AttributeValueMemberS)
+	_, number := value.(*types.AttributeValueMemberN)
+	if !stored || null || text && r.counter == revised || number && r.counter == versioned {
+		return nil
+	}
+	return fmt.Errorf("%w: %q: attribute %q of the stored item has another type than the field for it",
+		errInvalidEntity, r.entity.Type, r.entity.Version)
+}
+
 // read returns the stamp that v was read with. A value that cannot be encoded has
 // none; its ops fail when they are run.
 func (r *Repo[T]) read(v *T) stamp {
@@ -101,7 +116,7 @@ func (r *Repo[T]) write(v *T, s stamp) error {
 		return nil
 	}
 	if r.field == nil {
-		return table.Item{r.entity.Version: s.value()}.Decode(v)
+		return setAttribute(v, r.entity.Version, s.value())
 	}
 	switch f := reflect.ValueOf(v).Elem().FieldByIndex(r.field); {
 	case f.Kind() == reflect.String:
@@ -119,7 +134,7 @@ func (r *Repo[T]) forget(v *T) error {
 	if r.counter == unversioned || r.field != nil {
 		return r.write(v, stamp{})
 	}
-	return table.Item{r.entity.Version: &types.AttributeValueMemberNULL{Value: true}}.Decode(v)
+	return setAttribute(v, r.entity.Version, &types.AttributeValueMemberNULL{Value: true})
 }
 
 // incomplete reports whether a query gives parts of items.
@@ -128,6 +143,31 @@ func incomplete(schema table.Schema, q table.Query) bool {
 		return x.Name == q.Index && x.Projection != types.ProjectionTypeAll
 	})
 }
+
+// setAttribute stores an attribute in a v that has no field for it: a map, or a
+// type that makes its attributes itself. A map of another variable stays as it is.
+func setAttribute[T any](v *T, name string, value types.AttributeValue) error {
+	if m := reflect.ValueOf(v).Elem(); m.Kind() == reflect.Map {
+		own := reflect.MakeMapWithSize(m.Type(), m.Len()+1)
+		for _, key := range m.MapKeys() {
+			own.SetMapIndex(key, m.MapIndex(key))
+		}
+		m.Set(own)
+		if !m.Type().Implements(unmarshaler) && !m.Addr().Type().Implements(unmarshaler) {
+			return table.Item{name: value}.Decode(v)
+		}
+	}
+	// An UnmarshalDynamoDBAttributeValue may take what it is given for the whole.
+	item, err := encode(*v)
+	if err != nil {
+		return err
+	}
+	item = maps.Clone(item)
+	item[name] = value
+	return item.Decode(v)
+}
+
+var unmarshaler = reflect.TypeFor[attributevalue.Unmarshaler]()
 
 // guard makes the op expect a stamp, and an item of the entity's type where there
 // is one.
@@ -146,6 +186,10 @@ func (r *Repo[T]) guard(op table.Op, s stamp) table.Op {
 // It returns what T has for it, or why it does not do.
 func probeVersion[T any](attribute string, fromOne bool) (counter, string) {
 	const widest = 1<<53 - 1
+	none := fmt.Sprintf("Version: %v has no string or integer field for attribute %q", reflect.TypeFor[T](), attribute)
+	if _, known := codec.Attributes(reflect.TypeFor[T]()); known && versionField[T](attribute) == nil {
+		return unversioned, none
+	}
 	if survives[T](attribute, stamp{revision: "probe"}) {
 		if fromOne {
 			return revised, "VersionFromOne: goes with an integer version, and the field is a string"
@@ -156,7 +200,7 @@ func probeVersion[T any](attribute string, fromOne bool) (counter, string) {
 	case survives[T](attribute, stamp{version: widest}):
 		return versioned, ""
 	case !survives[T](attribute, stamp{version: 7}):
-		return unversioned, fmt.Sprintf("Version: %v has no string or integer field for attribute %q", reflect.TypeFor[T](), attribute)
+		return unversioned, none
 	case fromOne:
 		return versioned, ""
 	}
@@ -177,6 +221,9 @@ func survives[T any](attribute string, s stamp) bool {
 // versionField returns the struct field of T that an attribute belongs to, nil
 // if T is no struct or its field takes more than setting.
 func versionField[T any](attribute string) []int {
-	index, _ := codec.Field(reflect.TypeFor[T](), attribute)
+	index, plain := codec.Field(reflect.TypeFor[T](), attribute)
+	if !plain {
+		return nil
+	}
 	return index
 }

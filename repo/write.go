@@ -5,20 +5,28 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
 // Create stores a new entity with all its placements, and sets its version or
 // revision in v. If there is a live item under one of their keys, nothing is
 // written, v is as it was, and the error matches [table.ErrExists].
-func (r *Repo[T]) Create(ctx context.Context, v *T) error { return r.TransactPut(ctx, v) }
+func (r *Repo[T]) Create(ctx context.Context, v *T) error { return r.create(ctx, "Create", v) }
 
 // TransactPut creates several entities, all or none, and sets the version or
 // revision of each. Together they may have 100 placements.
 func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
+	return r.create(ctx, "TransactPut", vs...)
+}
+
+func (r *Repo[T]) create(ctx context.Context, op string, vs ...*T) error {
 	made := make([]T, len(vs))
 	var ops []table.Op
 	for i, v := range vs {
+		if v == nil {
+			return r.fail(op, keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
+		}
 		made[i] = *v
 		ops = append(ops, r.CreateOps(&made[i])...)
 	}
@@ -40,13 +48,18 @@ func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
 // the version that v was read with, and none of an entity that is not stored; an
 // entity without a version that is stored is given one. Another version is
 // [table.ErrStale]. A copy whose key has changed is moved, and must not meet
-// another item there, which is [table.ErrExists].
+// another item there, which is [table.ErrExists]. The key of the entity itself
+// cannot change: under another one nothing is stored, which is [table.ErrStale].
+// [Repo.Update] moves it.
 //
 // Without a version, Put replaces the whole item. Then, as always, it is
 // [table.ErrWrongType] if the item under the key is of another type.
 //
 // A lost response is as in [Repo.Update].
 func (r *Repo[T]) Put(ctx context.Context, v *T) error {
+	if v == nil {
+		return r.fail("Put", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
+	}
 	if r.counter == unversioned {
 		return r.table.Do(ctx, r.PutOps(v)[0].IfType(r.entity.Type))
 	}
@@ -57,22 +70,27 @@ func (r *Repo[T]) Put(ctx context.Context, v *T) error {
 		case errors.Is(err, table.ErrNotFound) && read == stamp{}:
 			return r.Create(ctx, v), false
 		case errors.Is(err, table.ErrNotFound):
-			return r.fail("Put", key, fmt.Errorf("%w: the entity was deleted", table.ErrStale)), false
+			return r.fail("Put", key, fmt.Errorf("%w: nothing is stored under its key; it was deleted, or its key has changed", table.ErrStale)), false
 		case err != nil:
-			return err, false
+			return r.named("Put", key, err), false
 		case old.stamp != read:
 			return r.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
 		}
 		s, err := r.save(ctx, old, *v, look)
 		if err != nil {
-			return err, false
+			return r.named("Put", key, err), false
 		}
 		if len(s.ops) == 0 {
 			return nil, false
 		}
+		written := *v
+		if err := r.write(&written, s.next); err != nil {
+			return r.fail("Put", key, err), false
+		}
 		if err := r.run(ctx, s.ops); err != nil {
 			return err, s.look(err, look)
 		}
-		return r.write(v, s.next), false
+		*v = written
+		return nil, false
 	})
 }

@@ -35,8 +35,8 @@ type revisionGuard struct {
 }
 
 // IfVersion returns the op with the condition that the number in that attribute
-// of the stored item is version. A missing item, a missing attribute and an
-// expired item have version 0. If the item has another version, the op fails
+// of the stored item is version. A missing item, an attribute that is missing or
+// NULL, and an expired item have version 0. If the item has another version, the op fails
 // with [ErrStale]. It does not write the attribute: that is for the op's own
 // value or update to do.
 func (o Op) IfVersion(attribute string, version int64) Op {
@@ -45,8 +45,9 @@ func (o Op) IfVersion(attribute string, version int64) Op {
 }
 
 // IfRevision is [Op.IfVersion] for a string attribute, whose value is drawn at
-// random for each write and never repeated, as an HTTP ETag is. A missing item, a
-// missing attribute and an expired item have the revision "".
+// random for each write and never repeated, as an HTTP ETag is. A missing item, an
+// attribute that is missing, NULL or empty, and an expired item have the revision
+// "".
 //
 // A [Put] or [Patch] that writes the attribute is recognized by the value it
 // wrote: after a lost response, Do returns nil if the stored item has that
@@ -192,7 +193,8 @@ func (g versionGuard) clause(w *write) string {
 	w.name("#version", g.attribute)
 	w.value(":version", &types.AttributeValueMemberN{Value: strconv.FormatInt(g.want, 10)})
 	if g.want == 0 {
-		return "attribute_not_exists(#version) OR #version = :version"
+		w.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
+		return "attribute_not_exists(#version) OR attribute_type(#version, :null) OR #version = :version"
 	}
 	return "#version = :version"
 }
@@ -200,7 +202,10 @@ func (g versionGuard) clause(w *write) string {
 func (g revisionGuard) clause(w *write) string {
 	w.name("#revision", g.attribute)
 	if g.want == "" {
-		return "attribute_not_exists(#revision)"
+		w.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
+		// Only the empty string is less. Some engines take no empty values.
+		w.value(":revision", &types.AttributeValueMemberS{Value: "\x00"})
+		return "attribute_not_exists(#revision) OR attribute_type(#revision, :null) OR #revision < :revision"
 	}
 	w.value(":revision", &types.AttributeValueMemberS{Value: g.want})
 	return "#revision = :revision"

@@ -137,7 +137,7 @@ func (t *Table) prepare(op Op) (write, error) {
 		return w, fmt.Errorf("%w: it is the zero Op", errInvalidOp)
 	}
 	if made, ok := op.value.(codec.Made); ok && made.Err != nil {
-		return w, fmt.Errorf("%w: %w", ErrInvalidOp, made.Err)
+		return w, fmt.Errorf("%w: %w", errInvalidOp, made.Err)
 	}
 	if err := t.checkKey(op.key); err != nil {
 		return w, err

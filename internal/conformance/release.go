@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,9 @@ func releaseTests() tests {
 		"an optional copy comes and goes":                     optionalCopies,
 		"releases side by side lose nothing":                  releasesSideBySide,
 		"an item without a revision is adopted":               adoption,
+		"an adopted entity takes no copy of another":          adoptedCopies,
+		"an adopted entity that is deleted stays so":          adoptedDeleted,
+		"a type that makes its attributes itself is kept":     selfMade,
 		"no write revives an expired entity":                  noRevival,
 		"attributes of another spelling are taken over":       respelled,
 		"a large change is written as a whole, and keeps all": largeChange,
@@ -386,12 +390,32 @@ func optionalCopies(t *testing.T, h Harness) {
 		}
 	}
 	must(t, phone("4"))
+	q, err := r.Consistent().Get(t.Context(), accountKey("u-1"))
+	must(t, err)
+	q.Phone = ""
+	wantErr(t, tbl.Transact(t.Context(), r.PutOps(&q)...), table.ErrInvalid)
+	q, err = r.Consistent().Get(t.Context(), accountKey("u-1"))
+	must(t, err)
+	must(t, tbl.Transact(t.Context(), r.PutOps(&q)...))
+	must(t, phone(""))
+	q, err = r.Consistent().Get(t.Context(), accountKey("u-1"))
+	must(t, err)
+	must(t, tbl.Transact(t.Context(), r.UpdateOps(q, &q)...))
+	must(t, phone("4"))
 	must(t, r.Delete(t.Context(), phoneKey("4")))
 	for _, key := range []keys.Key{accountKey("u-1"), mailKey("ana@x"), phoneKey("4")} {
 		if raw(t, tbl, key) != nil {
 			t.Errorf("%v is left over", key)
 		}
 	}
+
+	// A release that does not know phones cannot take them to another key.
+	_, err = newRepo(t, tbl, person1Entity).Update(t.Context(), accountKey("u-2"), func(p *person1) error { p.ID = "u-3"; return nil })
+	must(t, err)
+	_, err = r.Update(t.Context(), accountKey("u-3"), func(p *person2) error { p.Name = "Eva"; return nil })
+	wantErr(t, err, table.ErrExists)
+	_, err = r.Update(t.Context(), phoneKey("1"), func(p *person2) error { return nil })
+	wantErr(t, err, repo.ErrOrphan)
 }
 
 // releasesSideBySide has three releases write the same people at random, under
@@ -537,23 +561,166 @@ func storedAs(t *testing.T, tbl *table.Table, id string, want table.Item) string
 }
 
 func adoption(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	r := newRepo(t, tbl, person1Entity)
-	item := table.Item{"id": str("u-1"), "email": str("ana@x"), "name": str("Ana"), "entityType": str(personType), "x": num("1")}
-	for _, key := range []keys.Key{accountKey("u-1"), mailKey("ana@x")} {
-		must(t, tbl.Do(t.Context(), table.Put(key, item)))
+	none := map[string]types.AttributeValue{"missing": nil, "null": &types.AttributeValueMemberNULL{Value: true}, "empty": str("")}
+	if h.Capabilities.NoEmptyStrings {
+		delete(none, "empty")
 	}
-	p, err := r.Get(t.Context(), accountKey("u-1"))
-	must(t, err)
-	p.Name = "Eva"
-	must(t, r.Put(t.Context(), &p))
-	wantErr(t, r.Put(t.Context(), &person1{ID: "u-1", Email: "ana@x"}), table.ErrStale)
-	for _, key := range []keys.Key{accountKey("u-1"), mailKey("ana@x")} {
-		got := raw(t, tbl, key)
-		if p.Revision == "" || diffItems(table.Item{"r": str(p.Revision), "x": num("1")}, table.Item{"r": got["revision"], "x": got["x"]}) != "" {
-			t.Errorf("adopted as %v, revision %q", got, p.Revision)
+	for name, revision := range none {
+		tbl := h.newTable(t, appCore())
+		r := newRepo(t, tbl, person1Entity)
+		item := table.Item{"id": str("u-1"), "email": str("ana@x"), "name": str("Ana"), "entityType": str(personType), "x": num("1")}
+		if revision != nil {
+			item["revision"] = revision
+		}
+		for _, key := range []keys.Key{accountKey("u-1"), mailKey("ana@x")} {
+			must(t, tbl.Do(t.Context(), table.Put(key, item)))
+		}
+		p, err := r.Get(t.Context(), accountKey("u-1"))
+		must(t, err)
+		p.Name = "Eva"
+		if err := r.Put(t.Context(), &p); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		wantErr(t, r.Put(t.Context(), &person1{ID: "u-1", Email: "ana@x"}), table.ErrStale)
+		for _, key := range []keys.Key{accountKey("u-1"), mailKey("ana@x")} {
+			got := raw(t, tbl, key)
+			if p.Revision == "" || diffItems(table.Item{"r": str(p.Revision), "x": num("1")}, table.Item{"r": got["revision"], "x": got["x"]}) != "" {
+				t.Errorf("%s: adopted as %v, revision %q", name, got, p.Revision)
+			}
+		}
+		patched(t, tbl, accountKey("u-1"), table.Item{"revision": num("7")})
+		_, err = r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { p.Name = "Ida"; return nil })
+		wantErr(t, err, table.ErrInvalid)
+	}
+}
+
+// adoptedCopies has two people without a revision of whom one holds the e-mail
+// that both have.
+func adoptedCopies(t *testing.T, h Harness) {
+	update := func(change func(p *person1)) func(*table.Table, *repo.Repo[person1]) error {
+		return func(_ *table.Table, r *repo.Repo[person1]) error {
+			_, err := r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { change(p); return nil })
+			return err
 		}
 	}
+	for name, test := range map[string]struct {
+		write func(*table.Table, *repo.Repo[person1]) error
+		want  error
+	}{
+		"Update": {update(func(p *person1) { p.Name = "Eva" }), table.ErrExists},
+		"a move": {update(func(p *person1) { p.Email = "eva@x" }), nil},
+		"Delete": {func(_ *table.Table, r *repo.Repo[person1]) error { return r.Delete(t.Context(), accountKey("u-1")) }, nil},
+		"DeleteOps": {func(tbl *table.Table, r *repo.Repo[person1]) error {
+			p, err := r.Get(t.Context(), accountKey("u-1"))
+			must(t, err)
+			return tbl.Transact(t.Context(), r.DeleteOps(p)...)
+		}, table.ErrInvalid},
+	} {
+		tbl := h.newTable(t, appCore())
+		r := newRepo(t, tbl, person1Entity)
+		theirs := table.Item{"id": str("u-2"), "email": str("ana@x"), "entityType": str(personType)}
+		must(t, tbl.Do(t.Context(), table.Put(accountKey("u-1"), table.Item{"id": str("u-1"), "email": str("ana@x"), "entityType": str(personType)})))
+		must(t, tbl.Do(t.Context(), table.Put(accountKey("u-2"), theirs)))
+		must(t, tbl.Do(t.Context(), table.Put(mailKey("ana@x"), theirs)))
+		if err := test.write(tbl, r); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", name, err, test.want)
+		}
+		item := raw(t, tbl, mailKey("ana@x"))
+		delete(item, "pk")
+		delete(item, "sk")
+		if diff := diffItems(theirs, item); diff != "" {
+			t.Errorf("%s: the other's copy (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// adoptedDeleted deletes an entity without a revision before a write that gives
+// it another key.
+func adoptedDeleted(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	single := person1Entity
+	single.Copies = nil
+	r := newRepo(t, tbl, single)
+	must(t, tbl.Do(t.Context(), table.Put(accountKey("u-1"), table.Item{"id": str("u-1"), "entityType": str(personType)})))
+	faults.Next("TransactWriteItems", func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if err := tbl.Do(t.Context(), table.Delete(accountKey("u-1"))); err != nil {
+			t.Error(err)
+		}
+		return next.RoundTrip(q)
+	})
+	_, err := r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { p.ID = "u-2"; return nil })
+	wantErr(t, err, table.ErrNotFound)
+	if item := raw(t, tbl, accountKey("u-2")); item != nil {
+		t.Errorf("the deleted entity is back: %v", item)
+	}
+}
+
+// ticket makes its attributes itself, and takes those that it is given for all
+// that it has.
+type ticket struct{ id, text, revision string }
+
+func (t *ticket) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return mapOf(table.Item{"id": str(t.id), "text": str(t.text), "revision": str(t.revision)}), nil
+}
+
+func (t *ticket) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) error {
+	m, ok := value.(*types.AttributeValueMemberM)
+	if !ok {
+		return fmt.Errorf("a %T is no ticket", value)
+	}
+	text := func(name string) string {
+		s, _ := m.Value[name].(*types.AttributeValueMemberS)
+		if s == nil {
+			return ""
+		}
+		return s.Value
+	}
+	*t = ticket{text("id"), text("text"), text("revision")}
+	return nil
+}
+
+func selfMade(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	key := accountKey("t-1")
+	r := newRepo(t, tbl, repo.Entity[ticket]{
+		Type: "TICKET", Key: func(v ticket) keys.Key { return accountKey(v.id) }, Version: "revision",
+	})
+	v := ticket{id: "t-1", text: "one"}
+	must(t, r.Create(t.Context(), &v))
+	patched(t, tbl, key, table.Item{"extra": num("1")})
+	is := func(text string) {
+		t.Helper()
+		item := raw(t, tbl, key)
+		want := table.Item{"id": str("t-1"), "text": str(text), "extra": num("1"), "revision": str(v.revision), "entityType": str("TICKET")}
+		delete(item, "pk")
+		delete(item, "sk")
+		if diff := diffItems(want, item); v.revision == "" || diff != "" {
+			t.Errorf("stored, with revision %q (-want +got):\n%s", v.revision, diff)
+		}
+		if v.id != "t-1" || v.text != text {
+			t.Errorf("the value is %+v", v)
+		}
+	}
+	is("one")
+	v.text = "two"
+	must(t, r.Put(t.Context(), &v))
+	is("two")
+	var err error
+	v, err = r.Update(t.Context(), key, func(v *ticket) error { v.text = "three"; return nil })
+	must(t, err)
+	is("three")
+	again := v
+	wantErr(t, tbl.Transact(t.Context(), r.PutOps(&again)...), table.ErrInvalid)
+	is("three")
+
+	// A map is the caller's until it is stored.
+	dictionaries := newRepo(t, tbl, repo.Entity[map[string]string]{
+		Type: "MAP", Key: func(m map[string]string) keys.Key { return accountKey(m["id"]) }, Version: "revision",
+	})
+	m := map[string]string{"id": "t-1"}
+	wantErr(t, dictionaries.Create(t.Context(), &m), table.ErrExists)
+	equal(t, "a map that was not stored", m, map[string]string{"id": "t-1"})
 }
 
 func noRevival(t *testing.T, h Harness) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -79,6 +80,8 @@ func versionDecides(t *testing.T, h Harness) {
 		{"expired 3, 3", table.Item{"version": num("3"), "expiresAt": num("5")}, 3, false},
 		{"expired 3, 2", table.Item{"version": num("3"), "expiresAt": num("5")}, 2, false},
 		{"text, 0", table.Item{"version": str("x")}, 0, false},
+		{"null, 0", table.Item{"version": &types.AttributeValueMemberNULL{Value: true}}, 0, true},
+		{"null, 1", table.Item{"version": &types.AttributeValueMemberNULL{Value: true}}, 1, false},
 	} {
 		for how, run := range map[string]func(table.Op) error{
 			"alone":            func(op table.Op) error { return tbl.Do(t.Context(), op) },
