@@ -16,16 +16,25 @@ import (
 // the context has no deadline. On AWS a table takes 5 to 60 seconds.
 const creationTime = 5 * time.Minute
 
+// The pauses between polls of a table that is not active yet grow from the first
+// to the second.
+const (
+	minTablePause = 20 * time.Millisecond
+	maxTablePause = 2 * time.Second
+)
+
 // backupsPause is the time between attempts to turn point-in-time recovery on
 // while DynamoDB still prepares the backups of a new table.
 const backupsPause = time.Second
 
 // Ensure makes the table exist as the schema says. It creates the table if it is
-// missing and waits until it is active. It turns on TTL and point-in-time recovery
-// if the schema has them and they are off. Then it verifies the table as
+// missing and waits until it is active. A table that is being deleted is created
+// again as soon as it is gone. Ensure turns on TTL and point-in-time recovery if
+// the schema has them and they are off. Then it verifies the table as
 // [Schema.Verify] does. It alters nothing else of an existing table: where that
 // differs from the schema, Ensure returns an error. Several processes may call it
-// concurrently.
+// concurrently. If the context has no deadline, Ensure waits 5 minutes at most for
+// the table, and as long for its backups.
 //
 // Errors:
 //   - [ErrInvalid], before any request.
@@ -39,23 +48,7 @@ func (s Schema) Ensure(ctx context.Context, client AdminClient) error {
 	if missing(client) {
 		return &Error{Op: "Ensure", Table: s.Name, Err: errNoClient}
 	}
-	describe := &dynamodb.DescribeTableInput{TableName: in.TableName}
-	_, err = client.DescribeTable(ctx, describe, bounded)
-	if absent := (*types.ResourceNotFoundException)(nil); errors.As(err, &absent) {
-		_, err = client.CreateTable(ctx, in, bounded)
-		// Another process was faster.
-		if inUse := (*types.ResourceInUseException)(nil); errors.As(err, &inUse) {
-			err = nil
-		}
-	}
-	if err != nil {
-		return &Error{Op: "Ensure", Table: s.Name, Err: err}
-	}
-	active := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) {
-		o.MinDelay, o.MaxDelay = 20*time.Millisecond, 2*time.Second
-		o.ClientOptions = append(o.ClientOptions, bounded)
-	})
-	if err := active.Wait(ctx, describe, creationTime); err != nil {
+	if err := ensureTable(ctx, client, in); err != nil {
 		return &Error{Op: "Ensure", Table: s.Name, Err: err}
 	}
 	if err := s.ensureTTL(ctx, client); err != nil {
@@ -65,6 +58,64 @@ func (s Schema) Ensure(ctx context.Context, client AdminClient) error {
 		return &Error{Op: "Ensure", Table: s.Name, Err: err}
 	}
 	return s.Verify(ctx, client)
+}
+
+// ensureTable creates the table if it is missing, and waits until DynamoDB has
+// finished what it does to it.
+func ensureTable(ctx context.Context, client AdminClient, in *dynamodb.CreateTableInput) error {
+	ctx, cancel := creationContext(ctx)
+	defer cancel()
+	var status types.TableStatus
+	for pause := time.Duration(0); ; pause = min(max(2*pause, minTablePause), maxTablePause) {
+		live, err := liveTable(ctx, client, in.TableName)
+		if gone := (*types.ResourceNotFoundException)(nil); errors.As(err, &gone) {
+			status = "missing"
+			_, err = client.CreateTable(ctx, in, bounded)
+			// Another process was faster, or an earlier request shows late.
+			if inUse := (*types.ResourceInUseException)(nil); errors.As(err, &inUse) {
+				err = nil
+			}
+		} else if err == nil {
+			switch status = live.TableStatus; status {
+			case types.TableStatusCreating, types.TableStatusUpdating, types.TableStatusDeleting:
+			default:
+				return nil // Verify tells if it is not active.
+			}
+		}
+		if err == nil {
+			select {
+			case <-time.After(pause):
+				continue
+			case <-ctx.Done():
+				err = ctx.Err()
+			}
+		}
+		if status != "" && ctx.Err() != nil {
+			return fmt.Errorf("the table is %s: %w", status, err)
+		}
+		return err
+	}
+}
+
+// creationContext returns a context that ends after [creationTime], unless ctx
+// has a deadline.
+func creationContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, creationTime)
+}
+
+// liveTable describes the table.
+func liveTable(ctx context.Context, client AdminClient, name *string) (*types.TableDescription, error) {
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: name}, bounded)
+	if err != nil {
+		return nil, err
+	}
+	if out.Table == nil {
+		return nil, errors.New("the response describes no table")
+	}
+	return out.Table, nil
 }
 
 func (s Schema) ensureTTL(ctx context.Context, client AdminClient) error {
@@ -102,7 +153,7 @@ func (s Schema) ensureRecovery(ctx context.Context, client AdminClient) error {
 	if !s.PointInTimeRecovery {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, creationTime)
+	ctx, cancel := creationContext(ctx)
 	defer cancel()
 	for failed := false; ; {
 		on, err := liveRecovery(ctx, client, s.Name)
@@ -171,8 +222,11 @@ func liveTTL(ctx context.Context, client AdminClient, name string) (string, erro
 // Verify compares the schema with the live table: key attributes and their
 // types, indexes, their projections, TTL and, where the schema sets them, the
 // stream's view, the billing mode, deletion protection and point-in-time
-// recovery. Indexes that the schema does not name are not a difference. Neither
-// are throughput, table class and tags, which operators change at any time.
+// recovery. A table that is being created or deleted, is archived, or has an
+// inaccessible encryption key is a difference. So is an index that is being created
+// or deleted: queries of it fail. Indexes that the schema does not name are not a
+// difference. Neither are throughput, table class and tags, which operators change
+// at any time.
 //
 // Errors:
 //   - [ErrInvalid], before any request.
@@ -186,17 +240,19 @@ func (s Schema) Verify(ctx context.Context, client AdminClient) error {
 	if missing(client) {
 		return &Error{Op: "Verify", Table: s.Name, Err: errNoClient}
 	}
-	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: want.TableName}, bounded)
+	have, err := liveTable(ctx, client, want.TableName)
 	if absent := (*types.ResourceNotFoundException)(nil); errors.As(err, &absent) {
 		return schemaError(s.Name, fmt.Errorf("%w: %w", ErrSchemaMismatch, err), []string{"the table does not exist"})
-	}
-	if err == nil && out.Table == nil {
-		err = errors.New("the response describes no table")
 	}
 	if err != nil {
 		return &Error{Op: "Verify", Table: s.Name, Err: err}
 	}
-	problems := append(differences(want, out.Table), s.settingsDifferences(out.Table)...)
+	switch have.TableStatus {
+	case types.TableStatusCreating, types.TableStatusDeleting, types.TableStatusArchiving, types.TableStatusArchived,
+		types.TableStatusInaccessibleEncryptionCredentials: // Other requests can fail.
+		return schemaError(s.Name, ErrSchemaMismatch, []string{fmt.Sprintf("the table is %s", have.TableStatus)})
+	}
+	problems := append(differences(want, have), s.settingsDifferences(have)...)
 	ttl, err := liveTTL(ctx, client, s.Name)
 	if err != nil {
 		return &Error{Op: "Verify", Table: s.Name, Err: err}
@@ -223,8 +279,9 @@ func orNone(attribute string) string {
 	return fmt.Sprintf("on %q", attribute)
 }
 
-// layout is what an index or the table itself looks like, in words.
-type layout struct{ keys, projection string }
+// layout is what an index or the table itself looks like, in words. The status
+// is empty unless the index cannot be queried.
+type layout struct{ keys, projection, status string }
 
 // differences lists where the live table is not as want says.
 func differences(want *dynamodb.CreateTableInput, have *types.TableDescription) []string {
@@ -235,13 +292,21 @@ func differences(want *dynamodb.CreateTableInput, have *types.TableDescription) 
 	}
 	live := map[string]layout{}
 	for _, x := range have.GlobalSecondaryIndexes {
-		live["global index "+aws.ToString(x.IndexName)] = layout{keysText(x.KeySchema, haveTypes), projectionText(x.Projection)}
+		l := layout{keys: keysText(x.KeySchema, haveTypes), projection: projectionText(x.Projection)}
+		if x.IndexStatus == types.IndexStatusCreating || x.IndexStatus == types.IndexStatusDeleting {
+			l.status = string(x.IndexStatus)
+		}
+		live["global index "+aws.ToString(x.IndexName)] = l
 	}
 	for _, x := range have.LocalSecondaryIndexes {
-		live["local index "+aws.ToString(x.IndexName)] = layout{keysText(x.KeySchema, haveTypes), projectionText(x.Projection)}
+		live["local index "+aws.ToString(x.IndexName)] = layout{keys: keysText(x.KeySchema, haveTypes), projection: projectionText(x.Projection)}
 	}
 	check := func(name string, w layout) {
-		switch h, ok := live[name]; {
+		h, ok := live[name]
+		if h.status != "" {
+			problems = append(problems, name+": is "+h.status)
+		}
+		switch {
 		case !ok:
 			problems = append(problems, name+": is missing")
 		case h.keys != w.keys:
@@ -254,10 +319,10 @@ func differences(want *dynamodb.CreateTableInput, have *types.TableDescription) 
 		}
 	}
 	for _, x := range want.GlobalSecondaryIndexes {
-		check("global index "+*x.IndexName, layout{keysText(x.KeySchema, wantTypes), projectionText(x.Projection)})
+		check("global index "+*x.IndexName, layout{keys: keysText(x.KeySchema, wantTypes), projection: projectionText(x.Projection)})
 	}
 	for _, x := range want.LocalSecondaryIndexes {
-		check("local index "+*x.IndexName, layout{keysText(x.KeySchema, wantTypes), projectionText(x.Projection)})
+		check("local index "+*x.IndexName, layout{keys: keysText(x.KeySchema, wantTypes), projection: projectionText(x.Projection)})
 	}
 	return problems
 }

@@ -1,0 +1,159 @@
+package table_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// The responses about tables that local engines do not give: their tables are
+// active at once.
+var (
+	gone  = canned(http.StatusBadRequest, "ResourceNotFoundException", `{"message":"Injected."}`)
+	inUse = canned(http.StatusBadRequest, "ResourceInUseException", `{"message":"Injected."}`)
+)
+
+// indexed is a schema with a global index.
+func indexed() table.Schema {
+	return table.Schema{Name: "Notes", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk"}}}
+}
+
+// described responds as a table of the schema with these statuses.
+func described(t *testing.T, schema table.Schema, status types.TableStatus, index types.IndexStatus) tabletest.Fault {
+	t.Helper()
+	in, err := schema.CreateTableInput()
+	must(t, err)
+	var indexes []map[string]any
+	for _, x := range in.GlobalSecondaryIndexes {
+		indexes = append(indexes, map[string]any{
+			"IndexName": x.IndexName, "IndexStatus": index, "KeySchema": x.KeySchema, "Projection": map[string]any{"ProjectionType": "ALL"},
+		})
+	}
+	description, err := json.Marshal(map[string]any{"Table": map[string]any{
+		"TableStatus": status, "KeySchema": in.KeySchema, "AttributeDefinitions": in.AttributeDefinitions,
+		"GlobalSecondaryIndexes": indexes,
+	}})
+	must(t, err)
+	return canned(http.StatusOK, "", string(description))
+}
+
+func TestEnsureWaitsForTheTable(t *testing.T) {
+	t.Parallel()
+	schema := indexed()
+	empty := canned(http.StatusOK, "", "{}")
+	as := func(status types.TableStatus) tabletest.Fault { return described(t, schema, status, "ACTIVE") }
+	for name, tt := range map[string]struct {
+		describe []tabletest.Fault // the last one from then on
+		create   []tabletest.Fault
+		creates  int
+		want     error  // nil for success
+		says     string // in the error
+	}{
+		"there":                         {[]tabletest.Fault{as("ACTIVE")}, nil, 0, nil, ""},
+		"created":                       {[]tabletest.Fault{gone, as("CREATING"), as("ACTIVE")}, nil, 1, nil, ""},
+		"created by another process":    {[]tabletest.Fault{gone, as("CREATING"), as("ACTIVE")}, []tabletest.Fault{inUse}, 1, nil, ""},
+		"shown late":                    {[]tabletest.Fault{gone, gone, as("CREATING"), as("ACTIVE")}, []tabletest.Fault{empty, inUse}, 2, nil, ""},
+		"updated":                       {[]tabletest.Fault{as("UPDATING"), as("ACTIVE")}, nil, 0, nil, ""},
+		"deleted":                       {[]tabletest.Fault{as("DELETING"), as("DELETING"), gone, as("CREATING"), as("ACTIVE")}, nil, 1, nil, ""},
+		"deleted while it was awaited":  {[]tabletest.Fault{gone, as("CREATING"), as("DELETING"), gone, as("ACTIVE")}, nil, 2, nil, ""},
+		"not created":                   {[]tabletest.Fault{gone}, []tabletest.Fault{denied}, 1, nil, "AccessDeniedException"},
+		"created for ever":              {[]tabletest.Fault{gone, as("CREATING")}, nil, 1, context.DeadlineExceeded, "the table is CREATING"},
+		"deleted for ever":              {[]tabletest.Fault{as("DELETING")}, nil, 0, context.DeadlineExceeded, "the table is DELETING"},
+		"archived":                      {[]tabletest.Fault{as("ARCHIVED")}, nil, 0, table.ErrSchemaMismatch, "the table is ARCHIVED"},
+		"encrypted with a revoked key":  {[]tabletest.Fault{as("INACCESSIBLE_ENCRYPTION_CREDENTIALS")}, nil, 0, table.ErrSchemaMismatch, "ENCRYPTION"},
+		"described without description": {[]tabletest.Fault{empty}, nil, 0, nil, "describes no table"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				_, client, faults := answered(t, schema, empty)
+				last := len(tt.describe) - 1
+				faults.Next("DescribeTable", tt.describe[:last]...)
+				faults.Always("DescribeTable", tt.describe[last])
+				faults.Next("CreateTable", tt.create...)
+				start := time.Now()
+				err := schema.Ensure(t.Context(), client)
+				if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) || tt.want != nil && !errors.Is(err, tt.want) {
+					t.Errorf("error %v, want %q, %v", err, tt.says, tt.want)
+				}
+				if took := time.Since(start); (took > 4*time.Minute) != errors.Is(err, context.DeadlineExceeded) || took > 6*time.Minute {
+					t.Errorf("it took %v", took)
+				}
+				equal(t, "creates", len(faults.Requests("CreateTable")), tt.creates)
+				wellFormed(t, "Ensure", err)
+			})
+		})
+	}
+}
+
+// The caller's deadline is the only bound if there is one: a table that is restored
+// from a backup takes hours.
+func TestEnsureWaitsUntilTheCallersDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		schema := indexed()
+		_, client, faults := answered(t, schema, canned(http.StatusOK, "", "{}"))
+		restored := time.Now().Add(time.Hour)
+		faults.Always("DescribeTable", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			status := types.TableStatusCreating
+			if !time.Now().Before(restored) {
+				status = types.TableStatusActive
+			}
+			return described(t, schema, status, "ACTIVE")(r, next)
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer cancel()
+		must(t, schema.Ensure(ctx, client))
+	})
+}
+
+// A table or an index that cannot be used is not as the schema says: `singletable
+// verify` guards deployments.
+func TestVerifyOfWhatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	schema := indexed()
+	for _, tt := range []struct {
+		table types.TableStatus
+		index types.IndexStatus
+		want  []string
+	}{
+		{"ACTIVE", "ACTIVE", nil},
+		{"UPDATING", "UPDATING", nil},
+		{"REPLICATION_NOT_AUTHORIZED", "ACTIVE", nil},
+		{"", "", nil}, // An engine that says nothing.
+		{"UPDATING", "CREATING", []string{"global index GSI1: is CREATING"}},
+		{"ACTIVE", "DELETING", []string{"global index GSI1: is DELETING"}},
+		{"CREATING", "CREATING", []string{"the table is CREATING"}},
+		{"DELETING", "ACTIVE", []string{"the table is DELETING"}},
+		{"ARCHIVING", "ACTIVE", []string{"the table is ARCHIVING"}},
+		{"ARCHIVED", "ACTIVE", []string{"the table is ARCHIVED"}},
+		{"INACCESSIBLE_ENCRYPTION_CREDENTIALS", "ACTIVE", []string{"the table is INACCESSIBLE_ENCRYPTION_CREDENTIALS"}},
+	} {
+		_, client, faults := answered(t, schema, canned(http.StatusOK, "", "{}"))
+		faults.Always("DescribeTable", described(t, schema, tt.table, tt.index))
+		err := schema.Verify(t.Context(), client)
+		var got []string
+		if e, ok := errors.AsType[*table.SchemaError](err); ok {
+			got = e.Problems
+		}
+		equal(t, string(tt.table)+" and "+string(tt.index), got, tt.want)
+		if (err == nil) != (tt.want == nil) || err != nil && !errors.Is(err, table.ErrSchemaMismatch) {
+			t.Errorf("%s and %s: error %v", tt.table, tt.index, err)
+		}
+	}
+	// An index that the schema does not name may be one of the next release.
+	_, client, faults := answered(t, schema, canned(http.StatusOK, "", "{}"))
+	faults.Always("DescribeTable", described(t, schema, "ACTIVE", "CREATING"))
+	schema.Indexes = nil
+	must(t, schema.Verify(t.Context(), client))
+}
