@@ -73,7 +73,7 @@ import (
 func main() {
 	p := program{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr,
-		getenv: os.Getenv, now: time.Now, zone: time.Local,
+		getenv: os.Getenv, now: time.Now, zone: time.Local, patience: 30 * time.Second,
 	}
 	os.Exit(p.run(context.Background(), os.Args[1:]))
 }

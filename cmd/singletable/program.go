@@ -35,6 +35,7 @@ type program struct {
 	getenv         func(string) string
 	now            func() time.Time
 	zone           *time.Location
+	patience       time.Duration // of verify with an endpoint
 }
 
 // command is one subcommand.

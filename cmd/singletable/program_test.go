@@ -71,12 +71,18 @@ type result struct {
 // the SDK.
 func run(t *testing.T, env map[string]string, stdin string, args ...string) result {
 	t.Helper()
+	return runFor(t, time.Minute, env, stdin, args...)
+}
+
+// runFor is run with the patience of the program.
+func runFor(t *testing.T, patience time.Duration, env map[string]string, stdin string, args ...string) result {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	p := program{
 		stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr,
 		getenv: func(name string) string { return env[name] },
 		now:    func() time.Time { return now },
-		zone:   time.FixedZone("CET", 3600),
+		zone:   time.FixedZone("CET", 3600), patience: patience,
 	}
 	code := p.run(t.Context(), args)
 	return result{stdout: stdout.String(), stderr: stderr.String(), code: code}

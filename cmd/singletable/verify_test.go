@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
@@ -131,6 +133,25 @@ const denied = `{"__type": "com.amazon.coral.service#AccessDeniedException", "Me
 func TestVerifyWithoutPermission(t *testing.T) {
 	dynamo(t, http.StatusBadRequest, denied)
 	trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "AccessDeniedException", "dynamodb:DescribeTimeToLive")
+}
+
+// At the address there is another server, or one that never responds: the error
+// says who led the program there.
+func TestVerifyNamesTheVariableOfTheEndpoint(t *testing.T) {
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+	for _, name := range []string{tabletest.EndpointVariable, "AWS_ENDPOINT_URL"} {
+		t.Setenv(tabletest.EndpointVariable, "")
+		t.Setenv(name, web.URL)
+		trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "StatusCode: 404", "\n  "+name+" is set")
+		t.Setenv(name, "http://"+silent.Addr().String())
+		trouble(t, runFor(t, 100*time.Millisecond, nil, encode(t, appCore()), "verify", "-"), "no result within 100ms", "\n  "+name+" is set")
+	}
 }
 
 func TestVerifyWithProfile(t *testing.T) {
