@@ -12,6 +12,9 @@ import (
 const (
 	// fetchTimeout limits one fetch.
 	fetchTimeout = 5 * time.Second
+	// getWait limits how long a caller of Get waits for the fetch that it started
+	// while there is a value to return.
+	getWait = time.Second
 	// fetchPause is the least time between the end of a fetch and the next one
 	// while there is a value to return.
 	fetchPause = 10 * time.Second
@@ -68,8 +71,9 @@ func New[T any](fetch func(context.Context) (T, error), options Options) *Value[
 }
 
 // Get returns the value, and fetches it first if it has reached the TTL. If the
-// fetch fails, or another caller is fetching, Get returns the value at hand until
-// that reaches the limit. The error is that of the last fetch, or the context's.
+// fetch fails or takes longer than a second, or another caller is fetching, Get
+// returns the value at hand until that reaches the limit. The error is that of the
+// last fetch, or the context's.
 func (v *Value[T]) Get(ctx context.Context) (T, error) {
 	v.mu.Lock()
 	var flight <-chan struct{}
@@ -79,6 +83,9 @@ func (v *Value[T]) Get(ctx context.Context) (T, error) {
 		flight = v.begin(ctx, retryPause)
 	case v.flight == nil:
 		flight = v.begin(ctx, fetchPause)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, getWait)
+		defer cancel()
 	}
 	v.mu.Unlock()
 	waited := wait(ctx, flight)

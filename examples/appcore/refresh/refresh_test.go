@@ -140,6 +140,26 @@ func TestOneCallerFetchesWhileOthersGetTheValueAtHand(t *testing.T) {
 	})
 }
 
+// A service that is slow must not make its callers slow while they can do without.
+func TestASlowFetchIsNotAwaitedWhileThereIsAValue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, v := newSource()
+		get(t, v, 1)
+		s.during = func() { time.Sleep(4 * time.Second) }
+		s.advance(ttl)
+		start := time.Now()
+		get(t, v, 1)
+		if took := time.Since(start); took != time.Second {
+			t.Errorf("it took %v, want a second", took)
+		}
+		time.Sleep(4 * time.Second)
+		get(t, v, 2) // the fetch went on
+		s.advance(limit)
+		get(t, v, 3) // without a value it is awaited
+	})
+}
+
 func TestACallerWhoLeavesDoesNotEndTheFetch(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
