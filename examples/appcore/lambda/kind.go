@@ -34,6 +34,10 @@ func kindOf(event json.RawMessage) string {
 	switch {
 	case request["elb"] != nil:
 		return "a request of a load balancer"
+	case request["serviceNetworkArn"] != nil:
+		return "a request of VPC Lattice"
+	case members["routeArn"] != nil, members["methodArn"] != nil:
+		return "an event for an authorizer"
 	case request["connectionId"] != nil:
 		return "an event of a WebSocket API"
 	case members["httpMethod"] != nil:

@@ -28,12 +28,15 @@ var ErrEvent = errors.New("the event is not a request of an API Gateway HTTP API
 // New returns the function that handles events with the handler.
 func New(handler http.Handler) Function {
 	return func(ctx context.Context, event json.RawMessage) (events.APIGatewayV2HTTPResponse, error) {
-		var e events.APIGatewayV2HTTPRequest
+		var e struct {
+			events.APIGatewayV2HTTPRequest
+			RouteARN string `json:"routeArn"` // an authorizer's event has this and the request
+		}
 		err := json.Unmarshal(event, &e)
-		if err != nil || e.Version != "2.0" || e.RequestContext.HTTP.Method == "" {
+		if err != nil || e.Version != "2.0" || e.RequestContext.HTTP.Method == "" || e.RouteARN != "" {
 			return events.APIGatewayV2HTTPResponse{}, fmt.Errorf("lambda: %w but %s", ErrEvent, kindOf(event))
 		}
-		r, err := request(ctx, e)
+		r, err := request(ctx, e.APIGatewayV2HTTPRequest)
 		if err != nil {
 			return events.APIGatewayV2HTTPResponse{}, fmt.Errorf("lambda: %w: %w", ErrEvent, err)
 		}
