@@ -21,6 +21,7 @@ import (
 var (
 	gone  = canned(http.StatusBadRequest, "ResourceNotFoundException", `{"message":"Injected."}`)
 	inUse = canned(http.StatusBadRequest, "ResourceInUseException", `{"message":"Injected."}`)
+	noTTL = canned(http.StatusOK, "", `{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}`)
 )
 
 // indexed is a schema with a global index.
@@ -76,7 +77,7 @@ func TestEnsureWaitsForTheTable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				_, client, faults := answered(t, schema, empty)
+				_, client, faults := answered(t, schema, noTTL)
 				last := len(tt.describe) - 1
 				faults.Next("DescribeTable", tt.describe[:last]...)
 				faults.Always("DescribeTable", tt.describe[last])
@@ -102,7 +103,7 @@ func TestEnsureWaitsUntilTheCallersDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		schema := indexed()
-		_, client, faults := answered(t, schema, canned(http.StatusOK, "", "{}"))
+		_, client, faults := answered(t, schema, noTTL)
 		restored := time.Now().Add(time.Hour)
 		faults.Always("DescribeTable", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			status := types.TableStatusCreating
@@ -139,7 +140,7 @@ func TestVerifyOfWhatCannotBeUsed(t *testing.T) {
 		{"ARCHIVED", "ACTIVE", []string{"the table is ARCHIVED"}},
 		{"INACCESSIBLE_ENCRYPTION_CREDENTIALS", "ACTIVE", []string{"the table is INACCESSIBLE_ENCRYPTION_CREDENTIALS"}},
 	} {
-		_, client, faults := answered(t, schema, canned(http.StatusOK, "", "{}"))
+		_, client, faults := answered(t, schema, noTTL)
 		faults.Always("DescribeTable", described(t, schema, tt.table, tt.index))
 		err := schema.Verify(t.Context(), client)
 		var got []string
@@ -152,7 +153,7 @@ func TestVerifyOfWhatCannotBeUsed(t *testing.T) {
 		}
 	}
 	// An index that the schema does not name may be one of the next release.
-	_, client, faults := answered(t, schema, canned(http.StatusOK, "", "{}"))
+	_, client, faults := answered(t, schema, noTTL)
 	faults.Always("DescribeTable", described(t, schema, "ACTIVE", "CREATING"))
 	schema.Indexes = nil
 	must(t, schema.Verify(t.Context(), client))

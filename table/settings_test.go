@@ -103,9 +103,8 @@ func engineOf(t *testing.T, schema table.Schema) (*dynamodb.Client, *tabletest.F
 		"TableStatus": "ACTIVE", "KeySchema": in.KeySchema, "AttributeDefinitions": in.AttributeDefinitions,
 	}})
 	must(t, err)
-	_, client, faults := answered(t, schema, canned(http.StatusOK, "", "{}"))
+	_, client, faults := answered(t, schema, noTTL)
 	faults.Always("DescribeTable", canned(http.StatusOK, "", string(description)))
-	faults.Always("DescribeTimeToLive", canned(http.StatusOK, "", `{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}`))
 	return client, faults
 }
 
