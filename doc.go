@@ -101,7 +101,7 @@
 //			return err
 //		}
 //
-//		newestFirst := table.Query{PK: keys.User.PK("ana"), Range: notePrefix.All(), Reverse: true, Limit: 2}
+//		newestFirst := table.Query{PK: keys.User.PK("ana"), Range: notePrefix.All(), Descending: true, Limit: 2}
 //		for {
 //			page, err := notes.Query(ctx, newestFirst)
 //			if err != nil {

@@ -109,7 +109,7 @@ func refusals(t *testing.T, tbl *table.Table) map[string]error {
 		set := expression.Set(expression.Name("V"), expression.Value(value))
 		condition := expression.Name("V").Equal(expression.Value(value))
 		all[name+": Put"] = tbl.Do(ctx, table.Put(key, holder{value}))
-		all[name+": Transact"] = tbl.Transact(ctx, table.Create(key, map[string]any{"V": value}).Named("op"))
+		all[name+": Transact"] = tbl.Transact(ctx, table.Create(key, map[string]any{"V": value}).WithName("op"))
 		all[name+": BatchWrite"] = tbl.BatchWrite(ctx, table.Put(key, holder{value}))
 		all[name+": Update"] = tbl.Do(ctx, table.Update(key, set))
 		if name != "too large" {

@@ -165,17 +165,17 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			must(t, tbl.Transact(t.Context(), op, table.Delete(other)))
 			must(t, tbl.Do(t.Context(), table.Delete(key)))
 		}
-		must(t, tbl.TransactPut(t.Context(), table.Entry{Key: key}))
+		must(t, tbl.TransactCreate(t.Context(), table.Entry{Key: key}))
 		must(t, tbl.BatchWrite(t.Context(), table.Put(key, nil), table.Delete(other)))
 		faults.Next("PutItem", unclear)
 		_ = tbl.Do(t.Context(), table.Put(key, nil).If(absent))
-		faults.Next("PutItem", tabletest.LoseResponse(), unclear)
+		faults.Next("PutItem", tabletest.DropResponse(), unclear)
 		_ = tbl.Do(t.Context(), table.Create(other, nil))
 	},
 	"Entities with `repo`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 		single := repo.Entity[payment]{Type: "PAYMENT", Key: paymentKey, Version: "version"}
 		copied := single
-		copied.Copies = []repo.Placement[payment]{{Key: func(p payment) keys.Key {
+		copied.Copies = []repo.Copy[payment]{{Key: func(p payment) keys.Key {
 			return keys.Key{PK: keys.User.PK("ana"), SK: keys.Tx.SK(keys.Str(p.ID))}
 		}}}
 		unversioned := single
@@ -194,7 +194,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			must(t, err)
 			_, err = table.Collect(r.All(t.Context(), table.Query{Index: "GSI1", PK: "G"}))
 			must(t, err)
-			must(t, repo.Collect(t.Context(), tbl, table.Query{PK: paymentKey(p).PK}, r.Into(new([]payment))))
+			must(t, repo.Collect(t.Context(), tbl, table.Query{PK: paymentKey(p).PK}, r.AppendTo(new([]payment))))
 			if entity.Version != "" {
 				faults.Next("PutItem", unclear)
 				_, err = r.Update(t.Context(), paymentKey(p), func(p *payment) error { p.Amount++; return nil })
@@ -204,7 +204,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 				p.ID = "moved"
 			}
 			must(t, r.Delete(t.Context(), paymentKey(p)))
-			must(t, r.TransactPut(t.Context(), &payment{ID: "a"}, &payment{ID: "b"}))
+			must(t, r.TransactCreate(t.Context(), &payment{ID: "a"}, &payment{ID: "b"}))
 			must(t, r.Delete(t.Context(), paymentKey(payment{ID: "a"})))
 			must(t, r.Delete(t.Context(), paymentKey(payment{ID: "b"})))
 		}
@@ -235,7 +235,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		must(t, err)
 		faults.Next("TransactWriteItems", tabletest.CancelTransaction("ConditionalCheckFailed"))
 		must(t, do(r))
-		_, err = idempotency.Once(t.Context(), store, idempotency.Request{Key: "message"}, func(context.Context) ([]table.Op, error) {
+		_, err = idempotency.Exec(t.Context(), store, idempotency.Request{Key: "message"}, func(context.Context) ([]table.Op, error) {
 			return nil, nil
 		})
 		must(t, err)
@@ -251,7 +251,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 	"Operators with `idempotency`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		store, err := idempotency.New(tbl, nil)
 		must(t, err)
-		must(t, store.Evict(t.Context(), idempotency.Request{Key: "k"}))
+		must(t, store.Delete(t.Context(), idempotency.Request{Key: "k"}))
 	},
 }
 

@@ -40,7 +40,7 @@ func trouble(r *rand.Rand) tabletest.Fault {
 		return r.IntN(n)
 	}
 	all := []tabletest.Fault{
-		tabletest.Drop(), tabletest.LoseResponse(), tabletest.Truncate(), tabletest.Throttle(),
+		tabletest.DropRequest(), tabletest.DropResponse(), tabletest.Truncate(), tabletest.Throttle(),
 		status(http.StatusInternalServerError), tabletest.After(status(http.StatusServiceUnavailable)),
 		cancelled(map[int]string{recordIndex: "TransactionConflict"}),
 		cancelled(map[int]string{orderIndex: "TransactionConflict", recordIndex: "ThrottlingError"}),

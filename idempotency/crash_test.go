@@ -110,7 +110,7 @@ func (w writer) fault() tabletest.Fault {
 		flight, delay, fault := r.IntN(3), time.Duration(r.IntN(500))*time.Microsecond, tabletest.Fault(nil)
 		switch flight {
 		case 0:
-			fault = tabletest.LoseResponse()
+			fault = tabletest.DropResponse()
 		case 1:
 			fault = forgotten
 		}

@@ -46,12 +46,12 @@ func Do[R any](ctx context.Context, s *Store, r Request, plan func(context.Conte
 	return do(ctx, s, opDo, r, plan)
 }
 
-// Once runs ops once for a message that may be delivered several times, and
+// Exec runs ops once for a message that may be delivered several times, and
 // reports whether this was the first time. Use the message's id as Key and the
 // consumer's name as Scope. A nil Payload is not compared: the message is a
 // duplicate, whatever payload the record was made with. Once reads no result, so
 // a record that [Do] has made tells a duplicate too.
-func Once(ctx context.Context, s *Store, r Request, plan func(context.Context) ([]table.Op, error)) (first bool, err error) {
+func Exec(ctx context.Context, s *Store, r Request, plan func(context.Context) ([]table.Op, error)) (first bool, err error) {
 	result, err := do(ctx, s, opOnce, r, func(ctx context.Context) (Plan[struct{}], error) {
 		ops, err := plan(ctx)
 		return Snapshot(struct{}{}, ops...), err
@@ -59,7 +59,7 @@ func Once(ctx context.Context, s *Store, r Request, plan func(context.Context) (
 	return err == nil && !result.Replayed, err
 }
 
-const opDo, opOnce = "Do", "Once"
+const opDo, opOnce = "Do", "Exec"
 
 // call is one call of Do or Once.
 type call[R any] struct {
@@ -120,7 +120,7 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 	// An expired record must be met first, or nobody could tell a takeover.
 	op := table.Put(c.r.key(), c.record).If(c.noRecord())
 	err = c.table.Retry(ctx, func(ctx context.Context) error {
-		err := c.table.Transact(ctx, append(c.plan.ops[:len(c.plan.ops):len(c.plan.ops)], op.Named("idempotency record"))...)
+		err := c.table.Transact(ctx, append(c.plan.ops[:len(c.plan.ops):len(c.plan.ops)], op.WithName("idempotency record"))...)
 		if err == nil {
 			result, failed = c.done(ctx)
 			return nil
@@ -225,7 +225,7 @@ func (c *call[R]) lookup(ctx context.Context) (result Result[R], known bool, err
 // done returns the result of a request that this call has run.
 func (c *call[R]) done(ctx context.Context) (Result[R], error) {
 	if c.takeover {
-		c.observe(ctx, Takeover, c.r)
+		c.observe(ctx, Replaced, c.r)
 	}
 	return Result[R]{Value: c.answer}, nil
 }
@@ -237,8 +237,8 @@ func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error
 	}
 	record := c.Store.record(item)
 	if !c.anyPayload && len(record.Fingerprint) > 0 && !bytes.Equal(record.Fingerprint, c.print) {
-		c.observe(ctx, Reused, c.r)
-		return c.fail(ErrKeyReused)
+		c.observe(ctx, PayloadMismatch, c.r)
+		return c.fail(ErrPayloadMismatch)
 	}
 	v, err := c.stored(ctx, record)
 	if err != nil {
@@ -279,8 +279,8 @@ func (c *call[R]) reference(record Record) (keys.Key, error) {
 		pk, sk := stringOf(record.Item[resultPK]), stringOf(record.Item[resultSK])
 		return keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}, nil
 	}
-	if c.o.Foreign == nil {
-		return keys.Key{}, fmt.Errorf("%w: the record is another writer's, and Options.Foreign is not set", errInvalidStore)
+	if c.o.Legacy == nil {
+		return keys.Key{}, fmt.Errorf("%w: the record is another writer's, and Options.Legacy is not set", errInvalidStore)
 	}
-	return c.o.Foreign(record.Item)
+	return c.o.Legacy(record.Item)
 }

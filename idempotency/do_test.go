@@ -216,14 +216,14 @@ func TestReusedKey(t *testing.T) {
 			s.stock(t, 0) // the order fails as well, and that is not the answer
 			s.faults.Always("TransactWriteItems", engine)
 			_, err := idempotency.Do(t.Context(), s.store, otherPayload("k"), s.snapshot("k"))
-			wantErr(t, err, idempotency.ErrKeyReused)
+			wantErr(t, err, idempotency.ErrPayloadMismatch)
 			wantNot(t, err, idempotency.ErrInvalidRequest, table.ErrConflict, table.ErrOutcomeUnknown)
 			equal(t, "class", table.Classify(err), table.Permanent)
 			e, ok := errors.AsType[*idempotency.Error](err)
 			if !ok || e.Op != "Do" || e.Scope != request("k").Scope || e.Key != recordKey("k") {
 				t.Errorf("error %#v", e)
 			}
-			equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Reused})
+			equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.PayloadMismatch})
 			s.again(t, "k", want)
 		})
 	}
@@ -264,7 +264,7 @@ func TestFailedBusinessConditionLeavesTheKeyUsable(t *testing.T) {
 			for range 2 {
 				_, err := s.do(t, "k")
 				wantErr(t, err, table.ErrConditionFailed)
-				wantNot(t, err, idempotency.ErrKeyReused, table.ErrExists, table.ErrOutcomeUnknown)
+				wantNot(t, err, idempotency.ErrPayloadMismatch, table.ErrExists, table.ErrOutcomeUnknown)
 				tx, ok := errors.AsType[*table.TxError](err)
 				if !ok || len(tx.Failed) != 1 || tx.Failed[0].Name != "stock" || tx.Failed[0].Index != stockIndex {
 					t.Errorf("error %v", err)
@@ -316,7 +316,7 @@ func TestDeletedResult(t *testing.T) {
 	wantErr(t, err, table.ErrNotFound)
 }
 
-func TestOnce(t *testing.T) {
+func TestExec(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	message := idempotency.Request{Scope: "mailer", Key: "m-1", TTL: time.Hour}
@@ -324,34 +324,34 @@ func TestOnce(t *testing.T) {
 		return []table.Op{table.Update(countKey("m-1"), expression.Add(expression.Name("n"), expression.Value(1)))}, nil
 	}
 	for i := range 3 {
-		first, err := idempotency.Once(t.Context(), s.store, message, count)
+		first, err := idempotency.Exec(t.Context(), s.store, message, count)
 		must(t, err)
 		equal(t, "first", first, i == 0)
 		s.wantEffects(t, "m-1", 1)
 	}
 	s.clock.move(time.Hour)
-	first, err := idempotency.Once(t.Context(), s.store, message, count)
+	first, err := idempotency.Exec(t.Context(), s.store, message, count)
 	must(t, err)
 	equal(t, "first after the record expired", first, true)
 
 	refused := errors.New("no")
 	message.Key = "m-2"
-	first, err = idempotency.Once(t.Context(), s.store, message, func(context.Context) ([]table.Op, error) { return nil, refused })
+	first, err = idempotency.Exec(t.Context(), s.store, message, func(context.Context) ([]table.Op, error) { return nil, refused })
 	wantErr(t, err, refused)
 	equal(t, "first", first, false)
 
 	message.Payload = "another"
 	message.Key = "m-1"
-	_, err = idempotency.Once(t.Context(), s.store, message, count)
-	wantErr(t, err, idempotency.ErrKeyReused)
-	if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Op != "Once" {
+	_, err = idempotency.Exec(t.Context(), s.store, message, count)
+	wantErr(t, err, idempotency.ErrPayloadMismatch)
+	if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Op != "Exec" {
 		t.Errorf("error %v", err)
 	}
 	// A payload that is not set is not compared, whatever the record has.
 	message.Key = "m-4"
 	for i, payload := range []any{"one", nil, "one"} {
 		message.Payload = payload
-		first, err = idempotency.Once(t.Context(), s.store, message, count)
+		first, err = idempotency.Exec(t.Context(), s.store, message, count)
 		must(t, err)
 		equal(t, "first", first, i == 0)
 	}
@@ -366,7 +366,7 @@ func TestOnce(t *testing.T) {
 		_, err = idempotency.Do(t.Context(), s.store, message, func(context.Context) (idempotency.Plan[any], error) { return plan, nil })
 		must(t, err)
 		must(t, s.table.Do(t.Context(), table.Delete(orderKey(gone.ID))))
-		first, err = idempotency.Once(t.Context(), s.store, message, count)
+		first, err = idempotency.Exec(t.Context(), s.store, message, count)
 		must(t, err)
 		equal(t, "first", first, false)
 		s.wantEffects(t, "m-1", 3)
@@ -374,7 +374,7 @@ func TestOnce(t *testing.T) {
 	// Nothing to do is done once too.
 	message.Key, message.Payload = "m-3", nil
 	for i := range 2 {
-		first, err = idempotency.Once(t.Context(), s.store, message, func(context.Context) ([]table.Op, error) { return nil, nil })
+		first, err = idempotency.Exec(t.Context(), s.store, message, func(context.Context) ([]table.Op, error) { return nil, nil })
 		must(t, err)
 		equal(t, "first", first, i == 0)
 	}

@@ -20,7 +20,7 @@
 //
 // A repeated request gets the result of the first, with Replayed set, whatever
 // ids its own plan has drawn. The same key with another payload is
-// [ErrKeyReused].
+// [ErrPayloadMismatch].
 //
 // # What to scope by
 //
@@ -41,7 +41,7 @@
 // # What to compare
 //
 // A retry that meets the record of another release must have the same payload,
-// or it is [ErrKeyReused]. The JSON of a struct changes when a release adds,
+// or it is [ErrPayloadMismatch]. The JSON of a struct changes when a release adds,
 // renames or removes a field. So choose a payload that lives longer than a type
 // of your program:
 //
@@ -66,7 +66,7 @@
 // table calls the same in general.
 //
 //	[ErrInvalidRequest]              400  key missing or too long
-//	[ErrKeyReused]                   422  or 409; the key belongs to another request
+//	[ErrPayloadMismatch]                   422  or 409; the key belongs to another request
 //	a failed business condition      409  nothing was recorded, the key can be used again
 //	[ErrResultGone]                  410  or 404; it was done, and the item deleted since
 //	[table.ErrOutcomeUnknown],

@@ -55,7 +55,7 @@ func ExampleDo() {
 		fmt.Println(result.Value.ID, "replayed:", result.Replayed)
 	}
 	_, err = pay(`{"to":"mallory","amount":250}`)
-	fmt.Println(errors.Is(err, idempotency.ErrKeyReused))
+	fmt.Println(errors.Is(err, idempotency.ErrPayloadMismatch))
 	// Output:
 	// tx-1 replayed: false
 	// tx-1 replayed: true
@@ -113,9 +113,9 @@ func ExampleRequest_releases() {
 }
 
 // A queue delivers a message twice. It counts once.
-func ExampleOnce() {
+func ExampleExec() {
 	ctx := context.Background()
-	tbl, closeTable := openTable(ctx, "ExampleOnce")
+	tbl, closeTable := openTable(ctx, "ExampleExec")
 	defer closeTable()
 	store, err := idempotency.New(tbl, nil)
 	if err != nil {
@@ -123,7 +123,7 @@ func ExampleOnce() {
 	}
 
 	for _, messageID := range []string{"m-1", "m-2", "m-1"} {
-		first, err := idempotency.Once(ctx, store, idempotency.Request{Scope: "points", Key: messageID},
+		first, err := idempotency.Exec(ctx, store, idempotency.Request{Scope: "points", Key: messageID},
 			func(context.Context) ([]table.Op, error) {
 				user := keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}
 				return []table.Op{

@@ -40,7 +40,7 @@ func TestExpiredRecordIsTakenOver(t *testing.T) {
 			if result.Value.ID == old.ID {
 				t.Error("it is the old answer")
 			}
-			equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Takeover})
+			equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Replaced})
 			s.wantEffects(t, "k", 2)
 			record, err := s.store.Lookup(t.Context(), request("k"))
 			must(t, err)
@@ -221,7 +221,7 @@ func TestOwnRecordExpiresBeforeItIsMet(t *testing.T) {
 					s.faults.Next("TransactWriteItems", engine)
 					before = 1
 				}
-				s.faults.Next("TransactWriteItems", both(s.lateAnswer(25*time.Hour), tabletest.LoseResponse()))
+				s.faults.Next("TransactWriteItems", both(s.lateAnswer(25*time.Hour), tabletest.DropResponse()))
 				s.faults.Always("TransactWriteItems", engine)
 				result, err := s.do(t, "k")
 				// The poorest engine cannot tell whose it is.

@@ -136,10 +136,10 @@ func (s *shop) newOrder() order {
 // ops are those of an order: new, in stock, counted.
 func ops(key string, o order) []table.Op {
 	return []table.Op{
-		table.Create(orderKey(o.ID), o).Named("order"),
+		table.Create(orderKey(o.ID), o).WithName("order"),
 		table.Update(stockKey, expression.Add(expression.Name("n"), expression.Value(-1))).
-			If(expression.Name("n").GreaterThan(expression.Value(0))).Named("stock"),
-		table.Update(countKey(key), expression.Add(expression.Name("n"), expression.Value(1))).Named("count"),
+			If(expression.Name("n").GreaterThan(expression.Value(0))).WithName("stock"),
+		table.Update(countKey(key), expression.Add(expression.Name("n"), expression.Value(1))).WithName("count"),
 	}
 }
 

@@ -43,13 +43,13 @@ func FuzzRequest(f *testing.F) {
 		for _, r := range []idempotency.Request{{Scope: scope1, Key: key1}, {Scope: scope2, Key: key2}} {
 			valid := r.Key != "" && len(r.Key) <= 255 && len(r.Scope) <= 255 && utf8.ValidString(r.Scope) && utf8.ValidString(r.Key)
 			planned, before := 0, len(faults.Requests())
-			first, err := idempotency.Once(t.Context(), store, r, func(context.Context) ([]table.Op, error) {
+			first, err := idempotency.Exec(t.Context(), store, r, func(context.Context) ([]table.Op, error) {
 				planned++
 				return nil, nil
 			})
 			if !valid {
 				_, lookup := store.Lookup(t.Context(), r)
-				for call, err := range map[string]error{"Once": err, "Lookup": lookup, "Evict": store.Evict(t.Context(), r)} {
+				for call, err := range map[string]error{"Exec": err, "Lookup": lookup, "Delete": store.Delete(t.Context(), r)} {
 					if !errors.Is(err, idempotency.ErrInvalidRequest) {
 						t.Errorf("%s of %+v: %v", call, r, err)
 					}
@@ -66,7 +66,7 @@ func FuzzRequest(f *testing.F) {
 			done[r] = true
 		}
 		for r := range done {
-			must(t, store.Evict(t.Context(), r))
+			must(t, store.Delete(t.Context(), r))
 		}
 	})
 }
@@ -101,7 +101,7 @@ func FuzzSnapshot(f *testing.F) {
 		_ = json.Unmarshal(text, &given.Map)
 		request := func(key string) idempotency.Request {
 			r := idempotency.Request{Scope: "fuzz", Key: key}
-			must(t, store.Evict(t.Context(), r))
+			must(t, store.Delete(t.Context(), r))
 			return r
 		}
 		wantKept(t, store, request("struct"), given)
@@ -170,7 +170,7 @@ func FuzzForeignRecord(f *testing.F) {
 		tbl, err := table.New(client, schema, nil)
 		must(t, err)
 		for _, foreign := range []func(table.Item) (keys.Key, error){nil, appCoreOrder} {
-			store := newStore(t, tbl, &idempotency.Options{Foreign: foreign})
+			store := newStore(t, tbl, &idempotency.Options{Legacy: foreign})
 			r := idempotency.Request{Scope: "shop", Key: "ana.lopez@example.com"}
 			result, err := idempotency.Do(t.Context(), store, r, func(context.Context) (idempotency.Plan[order], error) {
 				return idempotency.Snapshot(order{ID: "mine"}, table.Delete(orderKey("o-1"))), nil

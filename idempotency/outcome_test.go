@@ -17,10 +17,10 @@ import (
 
 // lost are the ways in which nobody answers, before the work was done or after.
 var lost = map[string]tabletest.Fault{
-	"dropped before": tabletest.Drop(),
+	"dropped before": tabletest.DropRequest(),
 	"500 before":     status(http.StatusInternalServerError),
 	"503 before":     status(http.StatusServiceUnavailable),
-	"lost after":     tabletest.LoseResponse(),
+	"lost after":     tabletest.DropResponse(),
 	"cut off after":  tabletest.Truncate(),
 	"500 after":      tabletest.After(status(http.StatusInternalServerError)),
 	"503 after":      tabletest.After(status(http.StatusServiceUnavailable)),
@@ -94,7 +94,7 @@ func TestRefusedAfterALostAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, once)
-			s.faults.Next("TransactWriteItems", tabletest.Drop())
+			s.faults.Next("TransactWriteItems", tabletest.DropRequest())
 			s.faults.Always("TransactWriteItems", refusal)
 			_, err := s.do(t, "k")
 			wantErr(t, err, table.ErrOutcomeUnknown)
@@ -118,7 +118,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 				s.first(t, "k")
 				s.stock(t, 0)
 			} else {
-				s.faults.Next("TransactWriteItems", tabletest.LoseResponse())
+				s.faults.Next("TransactWriteItems", tabletest.DropResponse())
 			}
 			s.faults.Always("TransactWriteItems", answered(poor))
 			s.faults.Always("GetItem", tabletest.Throttle())
@@ -144,7 +144,7 @@ func TestContextEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			hangUp := tabletest.Fault(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 				cancel()
-				return tabletest.Hold(nil)(r, next)
+				return tabletest.Block(nil)(r, next)
 			})
 			if done {
 				hangUp = tabletest.After(hangUp)
@@ -212,7 +212,7 @@ func TestConflicts(t *testing.T) {
 		s.faults.Always("TransactWriteItems", conflict)
 		_, err := s.do(t, "k")
 		wantErr(t, err, table.ErrConflict)
-		wantNot(t, err, table.ErrOutcomeUnknown, table.ErrConditionFailed, idempotency.ErrKeyReused)
+		wantNot(t, err, table.ErrOutcomeUnknown, table.ErrConditionFailed, idempotency.ErrPayloadMismatch)
 		equal(t, "class", table.Classify(err), table.Transient)
 		s.faults.Always("TransactWriteItems", nil)
 		s.first(t, "k")

@@ -42,11 +42,11 @@ func TestPlanThatFails(t *testing.T) {
 	must(t, err)
 	equal(t, "result", result, idempotency.Result[order]{Value: want, Replayed: true})
 	_, err = idempotency.Do(t.Context(), s.store, otherPayload("k"), fails)
-	wantErr(t, err, idempotency.ErrKeyReused)
+	wantErr(t, err, idempotency.ErrPayloadMismatch)
 	equal(t, "calls of the plan", calls, 3)
 
 	// It must not be taken for the answer while the record cannot be read.
-	s.faults.Next("GetItem", tabletest.Drop(), tabletest.Drop(), tabletest.Drop())
+	s.faults.Next("GetItem", tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest())
 	_, err = idempotency.Do(t.Context(), s.store, request("k"), fails)
 	wantErr(t, err, table.ErrOutcomeUnknown)
 	wantNot(t, err, refused)

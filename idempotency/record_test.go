@@ -78,7 +78,7 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 			wantErr(t, err, table.ErrInvalid)
 			s.wantEffects(t, "k", 1)
 
-			s.store = newStore(t, s.table, &idempotency.Options{Foreign: appCoreOrder, Observe: s.observe})
+			s.store = newStore(t, s.table, &idempotency.Options{Legacy: appCoreOrder, Observe: s.observe})
 			result, err := do()
 			must(t, err)
 			equal(t, "replayed", result.Replayed, true)
@@ -143,7 +143,7 @@ func TestLookupAndEvict(t *testing.T) {
 	s := newShop(t, promptly)
 	_, err := s.store.Lookup(t.Context(), request("k"))
 	wantErr(t, err, table.ErrNotFound)
-	must(t, s.store.Evict(t.Context(), request("k")))
+	must(t, s.store.Delete(t.Context(), request("k")))
 
 	r := request("k")
 	r.TTL = time.Minute
@@ -156,18 +156,18 @@ func TestLookupAndEvict(t *testing.T) {
 	equal(t, "created", record.CreatedAt, start)
 	equal(t, "expires", record.ExpiresAt, start.Add(time.Minute))
 
-	must(t, s.store.Evict(t.Context(), idempotency.Request{Scope: r.Scope, Key: r.Key}))
+	must(t, s.store.Delete(t.Context(), idempotency.Request{Scope: r.Scope, Key: r.Key}))
 	s.wantRecord(t, "k", false)
 	result, err := s.do(t, "k")
 	must(t, err)
 	equal(t, "replayed", result.Replayed, false)
 	s.wantEffects(t, "k", 2)
 
-	s.faults.Always("GetItem", tabletest.Drop())
+	s.faults.Always("GetItem", tabletest.DropRequest())
 	_, err = s.store.Lookup(t.Context(), r)
 	wantNot(t, err, table.ErrNotFound, table.ErrOutcomeUnknown)
-	s.faults.Always("DeleteItem", tabletest.LoseResponse())
-	wantErr(t, s.store.Evict(t.Context(), r), table.ErrOutcomeUnknown)
+	s.faults.Always("DeleteItem", tabletest.DropResponse())
+	wantErr(t, s.store.Delete(t.Context(), r), table.ErrOutcomeUnknown)
 }
 
 // A view of the table that is for one type of item does not hide the records.
@@ -253,7 +253,7 @@ func TestEventsSayWhatTheyAreAbout(t *testing.T) {
 		return idempotency.Event{Kind: kind, Scope: request("k").Scope, Key: recordKey("k")}
 	}
 	equal(t, "events", events, []idempotency.Event{
-		event(idempotency.Replayed), event(idempotency.Reused), event(idempotency.Takeover),
+		event(idempotency.Replayed), event(idempotency.PayloadMismatch), event(idempotency.Replaced),
 	})
 }
 
@@ -271,7 +271,7 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 		want    error
 	}{
 		"unknown": {
-			func(_ *testing.T, s *shop) { s.faults.Always("TransactWriteItems", tabletest.Drop()) },
+			func(_ *testing.T, s *shop) { s.faults.Always("TransactWriteItems", tabletest.DropRequest()) },
 			r, nil, table.ErrOutcomeUnknown,
 		},
 		"throttled": {
@@ -279,7 +279,7 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 			r, nil, table.ErrThrottled,
 		},
 		"refused":     {func(t *testing.T, s *shop) { s.stock(t, 0) }, r, nil, table.ErrConditionFailed},
-		"reused":      {func(t *testing.T, s *shop) { s.mustDo(t, r) }, other, nil, idempotency.ErrKeyReused},
+		"reused":      {func(t *testing.T, s *shop) { s.mustDo(t, r) }, other, nil, idempotency.ErrPayloadMismatch},
 		"too long":    {nil, idempotency.Request{Scope: scope, Key: strings.Repeat(key, 50)}, nil, table.ErrInvalid},
 		"not a text":  {nil, idempotency.Request{Scope: scope, Key: key + "\xff"}, nil, table.ErrInvalid},
 		"not a scope": {nil, idempotency.Request{Scope: scope + "\xff", Key: key}, nil, table.ErrInvalid},

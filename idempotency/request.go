@@ -20,7 +20,7 @@ type Request struct {
 	// documentation for keys that come in an HTTP header.
 	Key string
 	// Payload is what the request asks for. A request with the same key and
-	// another payload is refused with [ErrKeyReused].
+	// another payload is refused with [ErrPayloadMismatch].
 	//
 	//   - A []byte or [encoding/json.RawMessage] that holds JSON is compared
 	//     without regard to white space and to the order of members. Numbers are

@@ -35,15 +35,15 @@ func TestRequestsThatCannotBe(t *testing.T) {
 					_, err := idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))
 					return err
 				},
-				"Once": func() error {
-					_, err := idempotency.Once(t.Context(), s.store, r, nil)
+				"Exec": func() error {
+					_, err := idempotency.Exec(t.Context(), s.store, r, nil)
 					return err
 				},
 				"Lookup": func() error {
 					_, err := s.store.Lookup(t.Context(), r)
 					return err
 				},
-				"Evict": func() error { return s.store.Evict(t.Context(), r) },
+				"Delete": func() error { return s.store.Delete(t.Context(), r) },
 			}
 			for op, call := range calls {
 				n := s.sent(func() {
@@ -225,7 +225,7 @@ func TestPayloadsOfTwoReleases(t *testing.T) {
 					r.Payload = payload
 					result, err := idempotency.Do(t.Context(), s.store, r, s.snapshot(key))
 					if i == 1 && !tt.same {
-						wantErr(t, err, idempotency.ErrKeyReused)
+						wantErr(t, err, idempotency.ErrPayloadMismatch)
 						continue
 					}
 					must(t, err)

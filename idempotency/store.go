@@ -18,9 +18,9 @@ var (
 	// fault. Nothing was written. A plan or a store that is invalid, a fault of the
 	// program, only matches [table.ErrInvalid], as this error does too.
 	ErrInvalidRequest = fmt.Errorf("%w idempotent request", table.ErrInvalid)
-	// ErrKeyReused means that the key belongs to a request with another
+	// ErrPayloadMismatch means that the key belongs to a request with another
 	// payload. Nothing was written.
-	ErrKeyReused = fmt.Errorf("idempotency key was used for another payload: %w", table.ErrConditionFailed)
+	ErrPayloadMismatch = fmt.Errorf("idempotency key was used for another payload: %w", table.ErrConditionFailed)
 	// ErrResultGone means that the request ran before, and that the item its
 	// record refers to was deleted since. The request does not run again.
 	ErrResultGone = fmt.Errorf("result of the request is gone: %w", table.ErrNotFound)
@@ -68,10 +68,10 @@ type EventKind string
 const (
 	// Replayed says that it ran before and got the same result.
 	Replayed EventKind = "replayed"
-	// Reused says that its key belongs to another payload.
-	Reused EventKind = "reused"
-	// Takeover says that it replaced an expired record.
-	Takeover EventKind = "takeover"
+	// PayloadMismatch says that its key belongs to another payload.
+	PayloadMismatch EventKind = "payload mismatch"
+	// Replaced says that it replaced an expired record.
+	Replaced EventKind = "replaced"
 )
 
 // Event reports a request other than a first run.
@@ -97,7 +97,7 @@ type Options struct {
 	// another writer has made, without a fingerprint: for example
 	// IDE#<key> / METADATA with a txId. Its payload is not compared. By default
 	// such a record is an error.
-	Foreign func(record table.Item) (keys.Key, error)
+	Legacy func(record table.Item) (keys.Key, error)
 }
 
 const defaultTTL = 24 * time.Hour
@@ -181,12 +181,12 @@ func (s *Store) Lookup(ctx context.Context, r Request) (Record, error) {
 	return s.record(item), nil
 }
 
-// Evict removes the record of a request, so that the same key is a new request.
+// Delete removes the record of a request, so that the same key is a new request.
 // It is for operators: if a client repeats the old request, it runs a second
 // time. Only Scope and Key of the request count.
-func (s *Store) Evict(ctx context.Context, r Request) error {
+func (s *Store) Delete(ctx context.Context, r Request) error {
 	if err := r.validate(); err != nil {
-		return &Error{Op: "Evict", Scope: r.Scope, Key: r.key(), Err: err}
+		return &Error{Op: "Delete", Scope: r.Scope, Key: r.key(), Err: err}
 	}
-	return s.table.Do(ctx, table.Delete(r.key()).Named("idempotency record"))
+	return s.table.Do(ctx, table.Delete(r.key()).WithName("idempotency record"))
 }

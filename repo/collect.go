@@ -11,7 +11,7 @@ import (
 )
 
 // Member is one of the types that a partition holds: a [*Repo], what
-// [Repo.Into] returns, or [SkipOthers].
+// [Repo.AppendTo] returns, or [IgnoreUnknown].
 type Member interface {
 	// member returns the type that it is for, "" for all that are left.
 	member() string
@@ -47,24 +47,24 @@ type into[T any] struct {
 func (i into[T]) keep(v any)    { *i.slice = append(*i.slice, v.(T)) }
 func (i into[T]) missing() bool { return i.Repo == nil || i.slice == nil }
 
-// Into says where [Collect] is to append the entities of this type.
-func (r *Repo[T]) Into(slice *[]T) Member { return into[T]{Repo: r, slice: slice} }
+// AppendTo says where [Collect] is to append the entities of this type.
+func (r *Repo[T]) AppendTo(slice *[]T) Member { return into[T]{Repo: r, slice: slice} }
 
-type skipOthers struct{}
+type ignoreUnknown struct{}
 
-func (skipOthers) member() string                       { return "" }
-func (skipOthers) decode(table.Item, bool) (any, error) { return nil, nil }
-func (skipOthers) keep(any)                             {}
-func (skipOthers) missing() bool                        { return false }
+func (ignoreUnknown) member() string                       { return "" }
+func (ignoreUnknown) decode(table.Item, bool) (any, error) { return nil, nil }
+func (ignoreUnknown) keep(any)                             {}
+func (ignoreUnknown) missing() bool                        { return false }
 
-// SkipOthers lets [Collect] and [Stream] pass over items of types that no other
+// IgnoreUnknown lets [Collect] and [Stream] pass over items of types that no other
 // member is for. Without it they are [table.ErrWrongType].
-func SkipOthers() Member { return skipOthers{} }
+func IgnoreUnknown() Member { return ignoreUnknown{} }
 
 // Collect reads a query whose items are of several types and appends each to
 // the slice of its type:
 //
-//	err := repo.Collect(ctx, tbl, q, users.Into(&us), transactions.Into(&txs))
+//	err := repo.Collect(ctx, tbl, q, users.AppendTo(&us), transactions.AppendTo(&txs))
 //
 // After an error the slices are as they were.
 func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Member) error {

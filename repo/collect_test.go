@@ -53,7 +53,7 @@ func TestAPartitionIsCollectedByTypeAndStreamedInOrder(t *testing.T) {
 	var us []User
 	var ts []Tx
 	var ns []Notif
-	check(t, repo.Collect(t.Context(), tbl, q, users.Into(&us), txs.Into(&ts), notifs.Into(&ns)))
+	check(t, repo.Collect(t.Context(), tbl, q, users.AppendTo(&us), txs.AppendTo(&ts), notifs.AppendTo(&ns)))
 	if len(us) != 1 || len(ts) != 40 || len(ns) != 12 {
 		t.Errorf("collected %d users, %d transactions, %d notifications", len(us), len(ts), len(ns))
 	}
@@ -86,22 +86,22 @@ func TestAPartitionIsCollectedByTypeAndStreamedInOrder(t *testing.T) {
 func TestAnUnknownTypeIsAnErrorUnlessSkipped(t *testing.T) {
 	t.Parallel()
 	tbl, users, txs, _ := newCollection(t)
-	q := table.Query{PK: keys.User.PK("u-123"), Reverse: true}
+	q := table.Query{PK: keys.User.PK("u-123"), Descending: true}
 
 	us := []User{{ID: "was there"}}
 	var ts []Tx
-	err := repo.Collect(t.Context(), tbl, q, users.Into(&us), txs.Into(&ts))
+	err := repo.Collect(t.Context(), tbl, q, users.AppendTo(&us), txs.AppendTo(&ts))
 	if !errors.Is(err, table.ErrWrongType) {
 		t.Errorf("error: %v", err)
 	}
 	if len(us) != 1 || len(ts) != 0 {
 		t.Errorf("after the error the slices hold %d users and %d transactions", len(us), len(ts))
 	}
-	check(t, repo.Collect(t.Context(), tbl, q, users.Into(&us), txs.Into(&ts), repo.SkipOthers()))
+	check(t, repo.Collect(t.Context(), tbl, q, users.AppendTo(&us), txs.AppendTo(&ts), repo.IgnoreUnknown()))
 	if len(us) != 2 || len(ts) != 40 {
 		t.Errorf("collected %d users, %d transactions", len(us), len(ts))
 	}
-	if err := repo.Collect(t.Context(), tbl, q, txs.Into(&ts), txs); !errors.Is(err, table.ErrInvalid) {
+	if err := repo.Collect(t.Context(), tbl, q, txs.AppendTo(&ts), txs); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("two members for a type: %v", err)
 	}
 }
@@ -110,7 +110,7 @@ func TestAStreamCanBeLeft(t *testing.T) {
 	t.Parallel()
 	tbl, users, _, _ := newCollection(t)
 	seen := 0
-	for _, err := range repo.Stream(t.Context(), tbl, table.Query{PK: keys.User.PK("u-123")}, users, repo.SkipOthers()) {
+	for _, err := range repo.Stream(t.Context(), tbl, table.Query{PK: keys.User.PK("u-123")}, users, repo.IgnoreUnknown()) {
 		check(t, err)
 		seen++
 		break

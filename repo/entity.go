@@ -32,7 +32,7 @@ type Entity[T any] struct {
 	// Every write of the entity writes them too, in one transaction. A copy
 	// under a key made of an attribute, such as EMAIL#ana@example.com, makes the
 	// attribute unique: a second entity with it is [table.ErrExists].
-	Copies []Placement[T]
+	Copies []Copy[T]
 
 	// Version is the name of the attribute that guards the writes of an entity. A
 	// write expects the value that the entity was read with, and stores another
@@ -62,7 +62,7 @@ type Entity[T any] struct {
 }
 
 // Placement is one more item in which an entity is stored.
-type Placement[T any] struct {
+type Copy[T any] struct {
 	// Name is what errors call it, after the entity's type: "USER by email";
 	// "copy 1" and so on by default.
 	Name string
@@ -105,8 +105,8 @@ func (e *EntityError) Error() string {
 func (e *EntityError) Unwrap() error { return errInvalidEntity }
 
 // placements returns all items of the entity, the one under Key first.
-func (e Entity[T]) placements() []Placement[T] {
-	all := []Placement[T]{{Name: e.Type, Key: e.Key, Indexes: maps.Clone(e.Indexes)}}
+func (e Entity[T]) placements() []Copy[T] {
+	all := []Copy[T]{{Name: e.Type, Key: e.Key, Indexes: maps.Clone(e.Indexes)}}
 	for i, c := range e.Copies {
 		if c.Name == "" {
 			c.Name = "copy " + strconv.Itoa(i+1)

@@ -31,14 +31,14 @@ func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
 			[]string{"Type: is empty", "Key: is nil"},
 		},
 		"copy without key": {
-			repo.Entity[User]{Type: "USER", Key: key, Copies: []repo.Placement[User]{{}}},
+			repo.Entity[User]{Type: "USER", Key: key, Copies: []repo.Copy[User]{{}}},
 			[]string{"Copies[0].Key: is nil", "Copies: need a Version, or they would drift apart"},
 		},
 		"indexes": {
 			repo.Entity[User]{
 				Type: "USER", Key: key,
 				Indexes: repo.Indexes[User]{"GSI1": key, "GSI2": nil, "GSI9": key},
-				Copies:  []repo.Placement[User]{{Name: "by mail", Key: key, Indexes: repo.Indexes[User]{"GSI1": key}}},
+				Copies:  []repo.Copy[User]{{Name: "by mail", Key: key, Indexes: repo.Indexes[User]{"GSI1": key}}},
 			},
 			[]string{
 				`Indexes["GSI2"]: is nil`,

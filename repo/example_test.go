@@ -34,7 +34,7 @@ func orderKey(id string) keys.Key {
 var orderEntity = repo.Entity[Order]{
 	Type: "ORDER",
 	Key:  func(o Order) keys.Key { return orderKey(o.ID) },
-	Copies: []repo.Placement[Order]{{
+	Copies: []repo.Copy[Order]{{
 		Name: "by customer",
 		Key: func(o Order) keys.Key {
 			return keys.Key{PK: keys.User.PK(o.Customer), SK: orderPrefix.SK(keys.Time(o.At), keys.Str(o.ID))}
@@ -82,7 +82,7 @@ func openShop(ctx context.Context) (s shop) {
 
 	morning := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
 	must(s.customers.Create(ctx, new(Customer{ID: "c-1", Name: "Ana"})))
-	must(s.orders.TransactPut(ctx,
+	must(s.orders.TransactCreate(ctx,
 		&Order{ID: "o-1", Customer: "c-1", At: morning, Status: "open"},
 		&Order{ID: "o-2", Customer: "c-1", At: morning.Add(time.Hour), Status: "open"},
 	))
@@ -132,7 +132,7 @@ func ExampleRepo_Update() {
 	fmt.Println(o.ID, o.Status)
 
 	// Its copy under the customer says the same.
-	newestFirst := table.Query{PK: keys.User.PK("c-1"), Range: orderPrefix.All(), Reverse: true}
+	newestFirst := table.Query{PK: keys.User.PK("c-1"), Range: orderPrefix.All(), Descending: true}
 	for o, err := range s.orders.All(ctx, newestFirst) {
 		if err != nil {
 			log.Fatal(err)
@@ -200,7 +200,7 @@ func ExampleCollect() {
 	var customers []Customer
 	var orders []Order
 	q := table.Query{PK: keys.User.PK("c-1")}
-	if err := repo.Collect(ctx, s.table, q, s.customers.Into(&customers), s.orders.Into(&orders)); err != nil {
+	if err := repo.Collect(ctx, s.table, q, s.customers.AppendTo(&customers), s.orders.AppendTo(&orders)); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(customers[0].Name, "has", len(orders), "orders")
@@ -212,7 +212,7 @@ func ExampleStream() {
 	s := openShop(ctx)
 	defer s.engine.Close()
 
-	q := table.Query{PK: keys.User.PK("c-1"), Reverse: true}
+	q := table.Query{PK: keys.User.PK("c-1"), Descending: true}
 	for v, err := range repo.Stream(ctx, s.table, q, s.customers, s.orders) {
 		if err != nil {
 			log.Fatal(err)

@@ -88,10 +88,10 @@ func meets[T any](t *testing.T, tbl *table.Table, faults *tabletest.Faults, r *r
 	}
 	q := table.Query{PK: key.PK}
 	vs := []T{}
-	if err := repo.Collect(t.Context(), tbl, q, r.Into(&vs)); (err != nil) && len(vs) > 0 {
+	if err := repo.Collect(t.Context(), tbl, q, r.AppendTo(&vs)); (err != nil) && len(vs) > 0 {
 		t.Errorf("Collect: %v beside %v", vs, err)
 	}
-	if err := repo.Collect(t.Context(), tbl, q, r.Into(&vs), repo.SkipOthers()); errors.Is(err, table.ErrWrongType) {
+	if err := repo.Collect(t.Context(), tbl, q, r.AppendTo(&vs), repo.IgnoreUnknown()); errors.Is(err, table.ErrWrongType) {
 		t.Errorf("Collect without the others: %v", err)
 	}
 	if writes(faults) > before {

@@ -45,7 +45,7 @@ func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuild
 	if err != nil {
 		return zero, r.fail("Upsert", key, fmt.Errorf("%w: update: %w", table.ErrInvalid, err))
 	}
-	op := table.Update(key, update).IfExists().IfType(r.entity.Type).Named(r.entity.Type)
+	op := table.Update(key, update).IfExists().IfType(r.entity.Type).WithName(r.entity.Type)
 	for attempt := 1; ; attempt++ {
 		switch r.counter {
 		case versioned:

@@ -100,7 +100,7 @@ var errNilValue = errors.New("the value is nil")
 
 // refused returns an op that fails with a reason when it is run.
 func (r *Repo[T]) refused(reason error) []table.Op {
-	return []table.Op{table.Put(keys.Key{}, codec.Made{Err: reason}).Named(r.entity.Type)}
+	return []table.Op{table.Put(keys.Key{}, codec.Made{Err: reason}).WithName(r.entity.Type)}
 }
 
 // DeleteOps returns the ops that remove an entity: one for each placement. They
@@ -127,7 +127,7 @@ func (r *Repo[T]) each(v T, op func(i int, key keys.Key) table.Op) []table.Op {
 	ops := make([]table.Op, 0, len(r.placements))
 	for i, p := range r.placements {
 		if key := p.Key(v); i == 0 || key != (keys.Key{}) {
-			ops = append(ops, op(i, key).Named(p.Name))
+			ops = append(ops, op(i, key).WithName(p.Name))
 		}
 	}
 	return ops

@@ -55,7 +55,7 @@ func testParts[T any](t *testing.T, tbl *table.Table, v T, fields func(T) (id, e
 	members, err := repo.New(tbl, repo.Entity[T]{
 		Type: "M" + none, Key: key, Version: "version",
 		Indexes: repo.Indexes[T]{"part": key, "whole": key},
-		Copies: []repo.Placement[T]{{Name: "e-mail", Key: func(v T) keys.Key {
+		Copies: []repo.Copy[T]{{Name: "e-mail", Key: func(v T) keys.Key {
 			_, email := fields(v)
 			return keys.Key{PK: keys.Prefix("MAIL").PK(email), SK: "MAIL"}
 		}}},
@@ -79,7 +79,7 @@ func testParts[T any](t *testing.T, tbl *table.Table, v T, fields func(T) (id, e
 			},
 			"Collect": func(ctx context.Context) (part T, err error) {
 				var all []T
-				err = repo.Collect(ctx, tbl, q, members.Into(&all))
+				err = repo.Collect(ctx, tbl, q, members.AppendTo(&all))
 				return all[0], err
 			},
 		} {

@@ -17,7 +17,7 @@ type Repo[T any] struct {
 	reads      *table.Table // refuses items of other types
 	schema     table.Schema
 	entity     Entity[T]
-	placements []Placement[T]
+	placements []Copy[T]
 	// attributes are the names of those that T's fields have, sorted; known is
 	// false if T makes its attributes itself.
 	attributes []string

@@ -79,7 +79,7 @@ var txEntity = repo.Entity[Tx]{
 			return keys.Key{PK: keys.Prefix("PENDING").PK()}
 		},
 	},
-	Copies:         []repo.Placement[Tx]{{Name: "by user", Key: Tx.listKey}},
+	Copies:         []repo.Copy[Tx]{{Name: "by user", Key: Tx.listKey}},
 	Version:        "version",
 	VersionFromOne: true,
 }
@@ -247,7 +247,7 @@ func TestDeleteRemovesEveryPlacement(t *testing.T) {
 
 func TestLostResponsesLeaveAllPlacementsOrNone(t *testing.T) {
 	t.Parallel()
-	lose := tabletest.LoseResponse()
+	lose := tabletest.DropResponse()
 	fail := tabletest.Status(500, "InternalServerError", "injected")
 	for name, faults := range map[string][]tabletest.Fault{
 		"lost once":              {lose},
@@ -554,12 +554,12 @@ func TestUpdateIsBounded(t *testing.T) {
 // ops on one item.
 func TestExchangedKeysAreExplained(t *testing.T) {
 	t.Parallel()
-	place := func(part func(Tx) string) repo.Placement[Tx] {
-		return repo.Placement[Tx]{Name: "copy", Key: func(tx Tx) keys.Key { return keys.Key{PK: keys.Prefix("AT").PK(part(tx)), SK: keys.Metadata} }}
+	place := func(part func(Tx) string) repo.Copy[Tx] {
+		return repo.Copy[Tx]{Name: "copy", Key: func(tx Tx) keys.Key { return keys.Key{PK: keys.Prefix("AT").PK(part(tx)), SK: keys.Metadata} }}
 	}
 	entity := repo.Entity[Tx]{
 		Type: "TRANSACTION", Key: txEntity.Key, Version: "version",
-		Copies: []repo.Placement[Tx]{place(func(tx Tx) string { return tx.User }), place(func(tx Tx) string { return tx.Status })},
+		Copies: []repo.Copy[Tx]{place(func(tx Tx) string { return tx.User }), place(func(tx Tx) string { return tx.Status })},
 	}
 	entity.Copies[1].Name = "other copy"
 	var faults tabletest.Faults
@@ -609,9 +609,9 @@ func TestOpsOfSeveralEntitiesMakeOneTransaction(t *testing.T) {
 	if byID, byUser := placements(t, tbl, newTx(0)); byID != nil || byUser != nil {
 		t.Error("part of the transaction was written")
 	}
-	check(t, txs.TransactPut(t.Context(), new(newTx(0)), new(newTx(1)), new(newTx(2))))
+	check(t, txs.TransactCreate(t.Context(), new(newTx(0)), new(newTx(1)), new(newTx(2))))
 	got := must[[]Tx](t)(table.Collect(txs.All(t.Context(), table.Query{
-		PK: keys.User.PK("u-123"), Range: keys.Tx.All(), Reverse: true, Consistent: true,
+		PK: keys.User.PK("u-123"), Range: keys.Tx.All(), Descending: true, Consistent: true,
 	})))
 	if len(got) != 3 || got[0].ID != "tx-002" || got[2].ID != "tx-000" {
 		t.Errorf("newest first: %+v", got)
@@ -653,11 +653,11 @@ func TestBadInputSendsNothing(t *testing.T) {
 		"Create with a bad index key":      {newRepo(t, tbl, badIndex).Create(t.Context(), new(newTx(0))), keys.ErrInvalid},
 		"Update of a bad key":              {updateBadKey, keys.ErrInvalid},
 		"Delete of a bad key":              {txs.Delete(t.Context(), keys.Key{}), keys.ErrInvalid},
-		"TransactPut of nothing":           {txs.TransactPut(t.Context()), table.ErrInvalid},
-		"TransactPut of one twice":         {txs.TransactPut(t.Context(), new(newTx(0)), new(newTx(0))), table.ErrInvalid},
+		"TransactCreate of nothing":        {txs.TransactCreate(t.Context()), table.ErrInvalid},
+		"TransactCreate of one twice":      {txs.TransactCreate(t.Context(), new(newTx(0)), new(newTx(0))), table.ErrInvalid},
 		"Update without versions":          {updatePlain, table.ErrInvalid},
 		"Create of nil":                    {txs.Create(t.Context(), nil), table.ErrInvalid},
-		"TransactPut of one nil":           {txs.TransactPut(t.Context(), new(newTx(0)), nil), table.ErrInvalid},
+		"TransactCreate of one nil":        {txs.TransactCreate(t.Context(), new(newTx(0)), nil), table.ErrInvalid},
 		"Put of nil":                       {txs.Put(t.Context(), nil), table.ErrInvalid},
 		"Put of nil without versions":      {plain.Put(t.Context(), nil), table.ErrInvalid},
 		"CreateOps of nil":                 {run(txs.CreateOps(nil)), table.ErrInvalid},
@@ -666,7 +666,7 @@ func TestBadInputSendsNothing(t *testing.T) {
 		"UpdateOps of nil":                 {run(txs.UpdateOps(newTx(0), nil)), table.ErrInvalid},
 		"Update without a change":          {updateNil, table.ErrInvalid},
 		"UpdateWith without a change":      {updateWithNil, table.ErrInvalid},
-		"Collect into a nil slice":         {repo.Collect(t.Context(), tbl, user, txs.Into(nil)), table.ErrInvalid},
+		"Collect into a nil slice":         {repo.Collect(t.Context(), tbl, user, txs.AppendTo(nil)), table.ErrInvalid},
 		"Collect of a nil repository":      {repo.Collect(t.Context(), tbl, user, (*repo.Repo[Tx])(nil)), table.ErrInvalid},
 		"Stream of a nil member":           {streamNil, table.ErrInvalid},
 		"Create of a year beyond the keys": {txs.Create(t.Context(), new(Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)})), keys.ErrInvalid},

@@ -150,8 +150,8 @@ func (s *save[T]) saveMain(fields diff) error {
 	if from, to := s.old.keys[0], s.keys[0]; from != to {
 		made := s.whole(0, to, s.v, fields.apply(s.old.item), s.next)
 		s.ops = append(s.ops,
-			s.guard(table.Delete(from), s.old.stamp).IfExists().Named(name+" (old key)"),
-			table.Create(to, made).Named(name))
+			s.guard(table.Delete(from), s.old.stamp).IfExists().WithName(name+" (old key)"),
+			table.Create(to, made).WithName(name))
 		s.main, s.item = 2, made.Item
 		return made.Err
 	}
@@ -211,9 +211,9 @@ func (s *save[T]) patch(i int, d diff, item table.Item, held stamp) (table.Op, t
 	changed := d.apply(item)
 	if d.tooLong() {
 		made := s.whole(i, key, s.v, changed, s.next)
-		return s.guard(table.Put(key, made), held).IfExists().Named(name), made.Item, made.Err
+		return s.guard(table.Put(key, made), held).IfExists().WithName(name), made.Item, made.Err
 	}
-	return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().Named(name), changed, nil
+	return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), changed, nil
 }
 
 // saveCopy adds the ops for one copy. A copy under the same key is changed on
@@ -240,7 +240,7 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 	var rest table.Item // of the copy under the old key
 	if from != to && from != none {
 		if to == none && !s.reads(look, from) {
-			s.ops = append(s.ops, s.guard(table.Delete(from), s.old.stamp).Named(name))
+			s.ops = append(s.ops, s.guard(table.Delete(from), s.old.stamp).WithName(name))
 			return nil
 		}
 		item, err := s.copyUnder(ctx, from)
@@ -248,7 +248,7 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 			return err
 		}
 		if item != nil {
-			s.ops = append(s.ops, s.guard(table.Delete(from), s.stampOf(item)).Named(name+" (old key)"))
+			s.ops = append(s.ops, s.guard(table.Delete(from), s.stampOf(item)).WithName(name+" (old key)"))
 			rest = item
 		}
 	}
@@ -272,7 +272,7 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 		}
 		attributes = d.apply(rest)
 	}
-	s.ops = append(s.ops, table.Create(to, s.whole(i, to, s.v, attributes, s.next)).Named(name))
+	s.ops = append(s.ops, table.Create(to, s.whole(i, to, s.v, attributes, s.next)).WithName(name))
 	return nil
 }
 
@@ -358,5 +358,5 @@ func (s *save[T]) checkExchange() error {
 // unchanged returns the op that makes a transaction depend on the entity being
 // as it was read.
 func (s *save[T]) unchanged() table.Op {
-	return s.guard(table.Check(s.old.keys[0], expression.ConditionBuilder{}), s.old.stamp).IfExists().Named(s.placements[0].Name)
+	return s.guard(table.Check(s.old.keys[0], expression.ConditionBuilder{}), s.old.stamp).IfExists().WithName(s.placements[0].Name)
 }

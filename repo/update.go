@@ -101,7 +101,7 @@ func (r *Repo[T]) named(op string, key keys.Key, err error) error {
 // meantime, Delete starts over, within the budget of [table.Table.Retry].
 func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
 	if r.counter == unversioned {
-		return r.table.Do(ctx, table.Delete(key).IfType(r.entity.Type).Named(r.entity.Type))
+		return r.table.Do(ctx, table.Delete(key).IfType(r.entity.Type).WithName(r.entity.Type))
 	}
 	return r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
 		old, _, err := r.load(ctx, key)
@@ -140,7 +140,7 @@ func (r *Repo[T]) remove(ctx context.Context, old stored[T], look looks) (*save[
 			}
 			held = r.stampOf(item)
 		}
-		s.ops = append(s.ops, r.guard(table.Delete(key), held).Named(r.placements[i].Name))
+		s.ops = append(s.ops, r.guard(table.Delete(key), held).WithName(r.placements[i].Name))
 	}
 	return s, nil
 }

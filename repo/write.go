@@ -14,10 +14,10 @@ import (
 // written, v is as it was, and the error matches [table.ErrExists].
 func (r *Repo[T]) Create(ctx context.Context, v *T) error { return r.create(ctx, "Create", v) }
 
-// TransactPut creates several entities, all or none, and sets the version or
+// TransactCreate creates several entities, all or none, and sets the version or
 // revision of each. Together they may have 100 placements.
-func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
-	return r.create(ctx, "TransactPut", vs...)
+func (r *Repo[T]) TransactCreate(ctx context.Context, vs ...*T) error {
+	return r.create(ctx, "TransactCreate", vs...)
 }
 
 func (r *Repo[T]) create(ctx context.Context, op string, vs ...*T) error {

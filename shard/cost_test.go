@@ -33,7 +33,7 @@ func TestCost(t *testing.T) {
 	all := 0.0 // what it costs to ask each shard for n items
 	for i := range shards {
 		page, err := table.QueryPage[tx](t.Context(), tbl, table.Query{
-			Index: "GSI1", PK: partition(index, i), Reverse: true, Limit: n,
+			Index: "GSI1", PK: partition(index, i), Descending: true, Limit: n,
 		})
 		must(t, err)
 		equal(t, "items of a shard", len(page.Items), n)

@@ -216,7 +216,7 @@ func TestCursorsOfTheTable(t *testing.T) {
 	seed(t, tbl, index, 20)
 	r := newReader(t, tbl, index, nil)
 
-	plain := table.Query{Index: "GSI1", PK: "GLOBAL_TX", Reverse: true, Limit: 5}
+	plain := table.Query{Index: "GSI1", PK: "GLOBAL_TX", Descending: true, Limit: 5}
 	page, err := table.QueryPage[tx](t.Context(), tbl, plain)
 	must(t, err)
 	refused(t, "a cursor of the table", r, shard.Query{Limit: 5, After: page.Next}, sent)

@@ -45,10 +45,10 @@ func (m *merge[T]) page(ctx context.Context, a ask) (table.RowPage[T], error) {
 		return table.RowPage[T]{}, err
 	}
 	return table.QueryRows[T](ctx, m.r.table, table.Query{
-		Index:   m.r.index.Index,
-		PK:      a.source.pk,
-		Range:   m.bounds,
-		Reverse: !m.q.OldestFirst,
-		Limit:   a.limit,
+		Index:      m.r.index.Index,
+		PK:         a.source.pk,
+		Range:      m.bounds,
+		Descending: !m.q.OldestFirst,
+		Limit:      a.limit,
 	}, a.source.next)
 }

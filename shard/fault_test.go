@@ -27,7 +27,7 @@ func TestFailingShard(t *testing.T) {
 	r := newReader(t, tbl, globalTx(16), nil)
 	first, err := r.Page(t.Context(), shard.Query{Limit: 10})
 	must(t, err)
-	faults.Always("Query", tabletest.When(ofShard("GLOBAL_TX#11"), tabletest.Throttle()))
+	faults.Always("Query", tabletest.Match(ofShard("GLOBAL_TX#11"), tabletest.Throttle()))
 
 	for name, q := range map[string]shard.Query{"first page": {Limit: 10}, "next page": {Limit: 10, After: first.Next}} {
 		page, err := r.Page(t.Context(), q)
@@ -96,7 +96,7 @@ func TestFailureEndsTheOthers(t *testing.T) {
 	tbl, faults := withFaults(t, nil)
 	denied := tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected.")
 	faults.Always("Query", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		fault := tabletest.When(ofShard("GLOBAL_TX#6"), denied)
+		fault := tabletest.Match(ofShard("GLOBAL_TX#6"), denied)
 		return fault(r, holding{})
 	})
 	_, err := newReader(t, tbl, globalTx(16), nil).Latest(t.Context(), 10)
@@ -109,7 +109,7 @@ func TestFailureEndsTheOthers(t *testing.T) {
 type holding struct{}
 
 func (holding) RoundTrip(r *http.Request) (*http.Response, error) {
-	return tabletest.Hold(nil)(r, nil)
+	return tabletest.Block(nil)(r, nil)
 }
 
 // TestThrottledOnce checks that the SDK's retries are not seen.
@@ -117,7 +117,7 @@ func TestThrottledOnce(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
 	seed(t, tbl, globalTx(8), 50)
-	faults.Next("Query", tabletest.Throttle(), tabletest.LoseResponse(), nil, tabletest.Drop())
+	faults.Next("Query", tabletest.Throttle(), tabletest.DropResponse(), nil, tabletest.DropRequest())
 	latest, err := newReader(t, tbl, globalTx(8), nil).Latest(t.Context(), 20)
 	must(t, err)
 	equal(t, "items", ids(latest), span(49, 30))
@@ -139,7 +139,7 @@ func TestConcurrency(t *testing.T) {
 				close(full)
 			}
 			mu.Unlock()
-			return tabletest.Hold(full)(r, next)
+			return tabletest.Block(full)(r, next)
 		})
 		page, err := newReader(t, tbl, globalTx(32), options).Page(t.Context(), shard.Query{Limit: 50})
 		must(t, err)
@@ -244,7 +244,7 @@ func TestNothingIsLeft(t *testing.T) {
 			if queries(faults)-before > 8 {
 				cancel()
 			}
-			return tabletest.Hold(nil)(r, next)
+			return tabletest.Block(nil)(r, next)
 		})
 		start := time.Now()
 		if err := call(ctx); !errors.Is(err, context.Canceled) {

@@ -91,9 +91,9 @@ func (r *reader) resumeQuery(q Query) error {
 	below := q.Range.From != "" && compareKeys(r.sk.kind, keys.SK(text), q.Range.From) < 0
 	above := q.Range.To != "" && compareKeys(r.sk.kind, keys.SK(text), q.Range.To) > 0
 	switch {
-	case !strings.HasPrefix(text, string(r.shared(q.Range))), above && !q.Reverse:
+	case !strings.HasPrefix(text, string(r.shared(q.Range))), above && !q.Descending:
 		return &paginate.Error{Reason: paginate.OutOfRange}
-	case below && q.Reverse:
+	case below && q.Descending:
 		r.done = true
 	case below || above:
 		// All of the range is left. DynamoDB refuses a start key outside of it.

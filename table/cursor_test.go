@@ -34,7 +34,7 @@ func TestTokensOfEarlierReleases(t *testing.T) {
 		start  map[string]any
 	}{
 		"table": {
-			table.Query{PK: user.PK, Range: keys.Tx.All(), Reverse: true, Limit: 1, Scope: "alice"},
+			table.Query{PK: user.PK, Range: keys.Tx.All(), Descending: true, Limit: 1, Scope: "alice"},
 			"SGMNzSmA07lOmt3-f_Z-YfQYZVFZOExHFOIsatPZNAECq_nAmYb30OQ-",
 			map[string]any{"pk": text("USER#u-123"), "sk": text("TX#2")},
 		},

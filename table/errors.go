@@ -73,7 +73,7 @@ var errNoClient = fmt.Errorf("%w: the client is nil", errInvalidSchema)
 type Error struct {
 	// Op is the operation: Get, QueryPage, Create, Transact, …
 	Op string
-	// Name is the name given to the write with [Op.Named]; often empty.
+	// Name is the name given to the write with [Op.WithName]; often empty.
 	Name string
 	// Table and Index are where it happened; Index is empty for the table.
 	Table, Index string

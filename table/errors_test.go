@@ -52,7 +52,7 @@ func failures(t *testing.T) map[string]error {
 	all["Create"] = tbl.Do(ctx, table.Create(user, nil))
 	all["Update"] = tbl.Do(ctx, table.Update(user, setN(1)).If(nIs(9)))
 	all["Check"] = tbl.Do(ctx, table.Check(user, nIs(9)))
-	all["Transact"] = tbl.Transact(ctx, table.Create(user, nil).Named("user"), table.Delete(keys.Key{PK: "A", SK: "B"}))
+	all["Transact"] = tbl.Transact(ctx, table.Create(user, nil).WithName("user"), table.Delete(keys.Key{PK: "A", SK: "B"}))
 	all["Transact twice"] = tbl.Transact(ctx, table.Put(user, nil), table.Delete(user))
 	all["Put of a slice"] = tbl.Do(ctx, table.Put(user, []string{"u-123"}))
 	all["bad token"] = second(table.QueryPage[account](ctx, tbl, table.Query{PK: user.PK, After: "u-123"}))
@@ -73,7 +73,7 @@ func TestAnOpFailsInOneShape(t *testing.T) {
 	t.Parallel()
 	tbl, _ := newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(user, account{N: 1})))
-	op := table.Update(user, setN(2)).If(nIs(9)).Named("profile")
+	op := table.Update(user, setN(2)).If(nIs(9)).WithName("profile")
 	for call, err := range map[string]error{
 		"Do":              tbl.Do(t.Context(), op),
 		"Transact":        tbl.Transact(t.Context(), table.Delete(keys.Key{PK: "A", SK: "B"}), op),

@@ -84,11 +84,11 @@ func ExampleQueryPage() {
 	defer done()
 
 	q := table.Query{
-		PK:      keys.User.PK("u-123"),
-		Range:   keys.Tx.All(),
-		Reverse: true,
-		Limit:   2,
-		Scope:   "u-123", // who may go on from here
+		PK:         keys.User.PK("u-123"),
+		Range:      keys.Tx.All(),
+		Descending: true,
+		Limit:      2,
+		Scope:      "u-123", // who may go on from here
 	}
 	for {
 		page, err := table.QueryPage[Tx](context.Background(), t, q)

@@ -72,8 +72,8 @@ func ExampleTxError() {
 	defer done()
 
 	err := t.Transact(context.Background(),
-		table.Create(userKey("u-123"), User{Type: "user", Name: "Ann"}).Named("user"),
-		table.Create(txKey(morning, "tx-0"), Tx{Type: "tx", ID: "tx-0"}).Named("first transaction"),
+		table.Create(userKey("u-123"), User{Type: "user", Name: "Ann"}).WithName("user"),
+		table.Create(txKey(morning, "tx-0"), Tx{Type: "tx", ID: "tx-0"}).WithName("first transaction"),
 	)
 	tx, ok := errors.AsType[*table.TxError](err)
 	if !ok {
@@ -93,14 +93,14 @@ func ExampleTxError() {
 }
 
 // One entity in two items, which come into being together.
-func ExampleTable_TransactPut() {
+func ExampleTable_TransactCreate() {
 	t, done := exampleTable(nil)
 	defer done()
 	ctx := context.Background()
 
 	tx := Tx{Type: "tx", ID: "tx-9", Amount: 90}
 	lookup := keys.Key{PK: keys.Tx.PK("tx-9"), SK: keys.Metadata}
-	err := t.TransactPut(ctx,
+	err := t.TransactCreate(ctx,
 		table.Entry{Key: txKey(morning, "tx-9"), Value: tx},
 		table.Entry{Key: lookup, Value: tx},
 	)
@@ -199,7 +199,7 @@ func ExampleFailedOp() {
 
 	err := t.Transact(context.Background(),
 		table.Put(userKey("u-456"), nil),
-		table.Create(txKey(morning, "tx-0"), nil).Named("transaction"),
+		table.Create(txKey(morning, "tx-0"), nil).WithName("transaction"),
 	)
 	op, failed := table.FailedOp(err, "transaction")
 	fmt.Println(failed, errors.Is(op, table.ErrExists))
@@ -215,8 +215,8 @@ func ExampleFailedOp() {
 func ExampleOp_Verb() {
 	key := keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}
 	for _, op := range []table.Op{
-		table.Create(key, nil).Named("user"),
-		table.Delete(key).Named("former user"),
+		table.Create(key, nil).WithName("user"),
+		table.Delete(key).WithName("former user"),
 	} {
 		fmt.Println(op.Verb(), op.Name())
 	}

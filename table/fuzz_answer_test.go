@@ -59,7 +59,7 @@ var writing = map[string]func(context.Context, *table.Table) error{
 	},
 	"Delete": func(ctx context.Context, tbl *table.Table) error { return tbl.Do(ctx, table.Delete(secret).If(nIs(1))) },
 	"Transact": func(ctx context.Context, tbl *table.Table) error {
-		return tbl.Transact(ctx, table.Create(secret, nil).Named("one"), table.Check(user, nIs(1)))
+		return tbl.Transact(ctx, table.Create(secret, nil).WithName("one"), table.Check(user, nIs(1)))
 	},
 	"BatchWrite": func(ctx context.Context, tbl *table.Table) error {
 		return tbl.BatchWrite(ctx, table.Put(secret, nil), table.Delete(user))

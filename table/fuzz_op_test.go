@@ -46,7 +46,7 @@ func FuzzOp(f *testing.F) {
 		item := table.Item{attribute: str(value)}
 		ops := verbsOf(key, item, attribute, value)
 		verb := int(how&7) % len(ops)
-		op := ops[verb].Named("op")
+		op := ops[verb].WithName("op")
 		if how&0x40 != 0 {
 			op = op.If(expression.Name(attribute).AttributeNotExists())
 		}

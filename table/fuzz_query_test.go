@@ -66,8 +66,8 @@ func FuzzQuery(f *testing.F) {
 		tbl, faults := onEngine(t, schema)
 		q := table.Query{
 			Index: indexes[int(how&0xF)%len(indexes)], PK: keys.PK(pk),
-			Range:   keys.Range{Prefix: keys.SK(prefix), From: keys.SK(from), To: keys.SK(to)},
-			Reverse: how&0x10 != 0, Consistent: how&0x20 != 0, Limit: limit, After: after, Scope: scope,
+			Range:      keys.Range{Prefix: keys.SK(prefix), From: keys.SK(from), To: keys.SK(to)},
+			Descending: how&0x10 != 0, Consistent: how&0x20 != 0, Limit: limit, After: after, Scope: scope,
 		}
 		if how&0x40 != 0 {
 			q.Filter = expression.Name(attribute).NotEqual(expression.Value(project))
@@ -85,7 +85,7 @@ func FuzzQuery(f *testing.F) {
 			t.Errorf("token %q is taken", after)
 		}
 
-		q = table.Query{PK: q.PK, Range: q.Range, Reverse: q.Reverse}
+		q = table.Query{PK: q.PK, Range: q.Range, Descending: q.Descending}
 		key := keys.Key{PK: q.PK, SK: keys.SK(sk)}
 		if sk == "" || tbl.Do(t.Context(), table.Put(key, nil)) != nil {
 			return
@@ -145,7 +145,7 @@ func FuzzCursor(f *testing.F) {
 		tbl, faults := onEngine(t, schema)
 		query := func(pk, prefix, scope, filter string, reverse bool) table.Query {
 			return table.Query{
-				PK: keys.PK(pk), Range: keys.Range{Prefix: keys.SK(prefix)}, Scope: scope, Reverse: reverse, Limit: 1,
+				PK: keys.PK(pk), Range: keys.Range{Prefix: keys.SK(prefix)}, Scope: scope, Descending: reverse, Limit: 1,
 				Filter: expression.Name("n").NotEqual(expression.Value(filter)),
 			}
 		}
@@ -207,7 +207,7 @@ func FuzzMovedBounds(f *testing.F) {
 			return // see FuzzQuery
 		}
 		tbl, faults := onEngine(t, schema)
-		q := table.Query{PK: "P", Limit: 1 + int(page)%(len(sks)-1), Reverse: reverse}
+		q := table.Query{PK: "P", Limit: 1 + int(page)%(len(sks)-1), Descending: reverse}
 		first, err := table.QueryPage[table.Item](t.Context(), tbl, q)
 		must(t, err)
 		q.After, q.Range, q.Limit = first.Next, moved, 0

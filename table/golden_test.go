@@ -75,7 +75,7 @@ var requests = map[string]func(*testing.T, *table.Table){
 	},
 	"queryindex": func(t *testing.T, tbl *table.Table) {
 		q := table.Query{
-			Index: "GSI1", PK: "GLOBAL", Range: keys.Tx.All(), Reverse: true, Limit: 1, Scope: "not sent",
+			Index: "GSI1", PK: "GLOBAL", Range: keys.Tx.All(), Descending: true, Limit: 1, Scope: "not sent",
 			Filter: nIs(1).And(expression.Name("name").BeginsWith("A")), Project: []string{"n", "name"},
 		}
 		page, err := table.QueryPage[account](t.Context(), tbl, q)

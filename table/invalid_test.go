@@ -136,17 +136,17 @@ func TestKeysAreRefused(t *testing.T) {
 	ctx := t.Context()
 	for name, key := range badKeys {
 		for call, err := range map[string]error{
-			"Get":         get(ctx, tbl, key),
-			"Put":         tbl.Do(ctx, table.Put(key, nil)),
-			"Create":      tbl.Do(ctx, table.Create(key, nil)),
-			"Update":      tbl.Do(ctx, table.Update(key, setN(1))),
-			"Delete":      tbl.Do(ctx, table.Delete(key)),
-			"Check":       tbl.Do(ctx, table.Check(key, nIs(1))),
-			"Transact":    tbl.Transact(ctx, table.Put(user, nil), table.Put(key, nil)),
-			"TransactPut": tbl.TransactPut(ctx, table.Entry{Key: key}),
-			"BatchWrite":  tbl.BatchWrite(ctx, table.Put(user, nil), table.Delete(key)),
-			"BatchGet":    second(table.BatchGet[account](ctx, tbl, []keys.Key{user, key})),
-			"TransactGet": second(table.TransactGet[account](ctx, tbl, []keys.Key{user, key})),
+			"Get":            get(ctx, tbl, key),
+			"Put":            tbl.Do(ctx, table.Put(key, nil)),
+			"Create":         tbl.Do(ctx, table.Create(key, nil)),
+			"Update":         tbl.Do(ctx, table.Update(key, setN(1))),
+			"Delete":         tbl.Do(ctx, table.Delete(key)),
+			"Check":          tbl.Do(ctx, table.Check(key, nIs(1))),
+			"Transact":       tbl.Transact(ctx, table.Put(user, nil), table.Put(key, nil)),
+			"TransactCreate": tbl.TransactCreate(ctx, table.Entry{Key: key}),
+			"BatchWrite":     tbl.BatchWrite(ctx, table.Put(user, nil), table.Delete(key)),
+			"BatchGet":       second(table.BatchGet[account](ctx, tbl, []keys.Key{user, key})),
+			"TransactGet":    second(table.TransactGet[account](ctx, tbl, []keys.Key{user, key})),
 		} {
 			k, ok := errors.AsType[*keys.Error](err)
 			if !ok || !errors.Is(err, keys.ErrInvalid) || table.Classify(err) != table.Permanent || k.Rule == "" {
@@ -197,7 +197,7 @@ func TestOpsAreRefused(t *testing.T) {
 		want error
 	}{
 		"zero Op":                 {table.Op{}, table.ErrInvalid},
-		"zero Op, named":          {table.Op{}.Named("x"), table.ErrInvalid},
+		"zero Op, named":          {table.Op{}.WithName("x"), table.ErrInvalid},
 		"Check without condition": {table.Check(user, expression.ConditionBuilder{}), table.ErrInvalid},
 		"IfVersion of nothing":    {table.Put(user, nil).IfVersion("", 1), table.ErrInvalid},
 		"Update with nothing":     {table.Update(user, expression.UpdateBuilder{}), table.ErrInvalid},
@@ -226,8 +226,8 @@ func TestOpsAreRefused(t *testing.T) {
 	} {
 		for call, err := range map[string]error{
 			"Do":         tbl.Do(t.Context(), tt.op),
-			"Transact":   tbl.Transact(t.Context(), table.Put(keys.Key{PK: "A", SK: "A"}, nil), tt.op.Named("second")),
-			"BatchWrite": tbl.BatchWrite(t.Context(), table.Put(keys.Key{PK: "A", SK: "A"}, nil), tt.op.Named("second")),
+			"Transact":   tbl.Transact(t.Context(), table.Put(keys.Key{PK: "A", SK: "A"}, nil), tt.op.WithName("second")),
+			"BatchWrite": tbl.BatchWrite(t.Context(), table.Put(keys.Key{PK: "A", SK: "A"}, nil), tt.op.WithName("second")),
 		} {
 			if !errors.Is(err, tt.want) || table.Classify(err) != table.Permanent {
 				t.Errorf("%s, %s: %v", name, call, err)
@@ -278,11 +278,11 @@ func TestTransactionsAreRefused(t *testing.T) {
 	puts := func(n int, v any) []table.Op {
 		ops := make([]table.Op, n)
 		for i := range ops {
-			ops[i] = table.Put(keys.Key{PK: "A", SK: keys.SK(fmt.Sprint(i))}, v).Named(fmt.Sprint("op ", i))
+			ops[i] = table.Put(keys.Key{PK: "A", SK: keys.SK(fmt.Sprint(i))}, v).WithName(fmt.Sprint("op ", i))
 		}
 		return ops
 	}
-	again := table.Delete(keys.Key{PK: "A", SK: "1"}).Named("again")
+	again := table.Delete(keys.Key{PK: "A", SK: "1"}).WithName("again")
 	for name, tt := range map[string]struct {
 		ops  []table.Op
 		want error
@@ -308,7 +308,7 @@ func TestTransactionsAreRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err, want error
 	}{
-		"TransactPut of nothing":    {tbl.TransactPut(t.Context()), table.ErrInvalid},
+		"TransactCreate of nothing": {tbl.TransactCreate(t.Context()), table.ErrInvalid},
 		"TransactGet of 101 keys":   {second(table.TransactGet[account](t.Context(), tbl, ks)), table.ErrTooLarge},
 		"TransactGet, a key twice":  {second(table.TransactGet[account](t.Context(), tbl, []keys.Key{user, user})), table.ErrInvalid},
 		"BatchWrite, a key twice":   {tbl.BatchWrite(t.Context(), table.Put(user, nil), table.Delete(user)), table.ErrInvalid},

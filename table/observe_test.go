@@ -37,7 +37,7 @@ func TestEvents(t *testing.T) {
 		"server":    {tabletest.Status(http.StatusInternalServerError, "InternalServerError", "x"), table.Transient},
 		"invalid":   {tabletest.Status(http.StatusBadRequest, "ValidationException", "x"), table.Unclassified},
 		"denied":    {tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "x"), table.Unclassified},
-		"lost":      {tabletest.LoseResponse(), table.Transient},
+		"lost":      {tabletest.DropResponse(), table.Transient},
 	} {
 		events = nil
 		faults.Next("GetItem", tt.fault)

@@ -102,7 +102,7 @@ func (o Op) If(condition expression.ConditionBuilder) Op {
 }
 
 // Named returns the op with a name, by which errors speak of it.
-func (o Op) Named(name string) Op {
+func (o Op) WithName(name string) Op {
 	o.name = name
 	return o
 }
@@ -111,7 +111,7 @@ func (o Op) Named(name string) Op {
 // empty for the zero Op.
 func (o Op) Verb() string { return o.verb }
 
-// Name returns the name given with [Op.Named].
+// Name returns the name given with [Op.WithName].
 func (o Op) Name() string { return o.name }
 
 // Key returns the key of the item that the op is about.
@@ -303,7 +303,7 @@ type OpError struct {
 	Op string
 	// Index is its place among the operations of the call, from 0; 0 if it runs alone.
 	Index int
-	// Name is the name given with [Op.Named]; often empty.
+	// Name is the name given with [Op.WithName]; often empty.
 	Name string
 	// Key is the key of its item. It is not part of the message.
 	Key keys.Key

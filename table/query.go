@@ -17,7 +17,7 @@ import (
 //
 // # Cursors
 //
-// A cursor is bound to the table, the index, their key attributes, PK, Reverse,
+// A cursor is bound to the table, the index, their key attributes, PK, Descending,
 // Scope and the Prefix of the Range: a query that differs in one of them refuses
 // it. All other fields may change from page to page: Limit, Project, Consistent,
 // Filter, and the bounds From and To of the Range. So a window that moves with
@@ -42,8 +42,8 @@ type Query struct {
 	// Range narrows the sort keys; by default all of the partition. An empty
 	// range, such as one from noon to noon, gives an empty page and sends nothing.
 	Range keys.Range
-	// Reverse gives the greatest sort key first.
-	Reverse bool
+	// Descending gives the greatest sort key first.
+	Descending bool
 	// Limit is how many items the caller gets at most, whatever a filter drops.
 	// Zero means all of them for [All], and for [QueryPage] what the first request
 	// returns that returns any: up to 1 MB of items before the filter.
@@ -100,7 +100,7 @@ func (t *Table) query(q Query) (*reader, error) {
 	}
 	// The partition is the query's own and never part of a position.
 	r.position = r.position[1:]
-	r.bound = []string{"query", string(q.PK), strconv.FormatBool(q.Reverse), string(q.Range.Prefix)}
+	r.bound = []string{"query", string(q.PK), strconv.FormatBool(q.Descending), string(q.Range.Prefix)}
 	r.done = r.empty(q.Range)
 	if r.query, err = r.queryInput(q); err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (r *reader) queryInput(q Query) (*dynamodb.QueryInput, error) {
 	if q.Index != "" {
 		in.IndexName = aws.String(q.Index)
 	}
-	if q.Reverse {
+	if q.Descending {
 		in.ScanIndexForward = aws.Bool(false)
 	}
 	if r.consistent {

@@ -121,7 +121,7 @@ func TestBudget(t *testing.T) {
 		"500":         tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."),
 		"HTML":        respond(http.StatusBadGateway, "<html>Bad gateway"),
 		"throttled":   tabletest.Throttle(),
-		"dropped":     tabletest.Drop(),
+		"dropped":     tabletest.DropRequest(),
 		"conflict":    tabletest.CancelTransaction("TransactionConflict"),
 		"one write":   tabletest.Status(http.StatusBadRequest, "TransactionConflictException", "Injected."),
 		"in progress": tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."),

@@ -80,10 +80,10 @@ type Entry struct {
 	Value any
 }
 
-// TransactPut creates several items, of whatever types, in one transaction. If
+// TransactCreate creates several items, of whatever types, in one transaction. If
 // one of them exists already, nothing is written and the error matches
 // [ErrExists]. It is short for [Table.Transact] with [Create] ops.
-func (t *Table) TransactPut(ctx context.Context, entries ...Entry) error {
+func (t *Table) TransactCreate(ctx context.Context, entries ...Entry) error {
 	ops := make([]Op, len(entries))
 	for i, e := range entries {
 		ops[i] = Create(e.Key, e.Value)
@@ -260,7 +260,7 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 	return tx
 }
 
-// FailedOp returns the op of that name, given with [Op.Named], because of which a
+// FailedOp returns the op of that name, given with [Op.WithName], because of which a
 // call failed with err, whether the op ran alone or in a transaction. ok is false
 // if there is none. Look at the op's error before you draw conclusions: it may be
 // throttled as well as a failed condition.

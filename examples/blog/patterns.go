@@ -26,7 +26,7 @@ func ask(r report.Report, title string, q table.Query) {
 	case q.Range.From != "":
 		text += fmt.Sprintf(", sort key between %s and %s", q.Range.From, q.Range.To)
 	}
-	if q.Reverse {
+	if q.Descending {
 		text += ", backwards"
 	}
 	r.Line("%s", text)

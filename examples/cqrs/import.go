@@ -115,7 +115,7 @@ func (t tenant) importTogether(ctx context.Context, id string, rows []Row) error
 // that has left, and with it everything else in the transaction.
 func (t tenant) leave(row Row) table.Op {
 	there := expression.AttributeExists(expression.Name("number"))
-	return table.Delete(rowEntity.Key(row)).If(there).Named(opRow)
+	return table.Delete(rowEntity.Key(row)).If(there).WithName(opRow)
 }
 
 // importOne publishes one row, or sets it aside.

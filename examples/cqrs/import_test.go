@@ -73,8 +73,8 @@ func TestAnImportSurvivesItsEndAtEveryRequest(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	for name, last := range map[string]tabletest.Fault{
-		"before": tabletest.Drop(),
-		"after":  tabletest.LoseResponse(), // the last request is carried out, unknown to the process
+		"before": tabletest.DropRequest(),
+		"after":  tabletest.DropResponse(), // the last request is carried out, unknown to the process
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -82,7 +82,7 @@ func TestAnImportSurvivesItsEndAtEveryRequest(t *testing.T) {
 				caller := Caller{Tenant: fmt.Sprintf("%s-%d", name, requests), User: "ana"}
 				var faults tabletest.Faults
 				faults.Next("", append(make([]tabletest.Fault, requests), last)...)
-				faults.Always("", tabletest.Drop())
+				faults.Always("", tabletest.DropRequest())
 				_, err := s.through(t, &faults).as(caller).importRows(t.Context(), importID, catalogue(), nil)
 				if _, err := s.as(caller).importRows(t.Context(), importID, catalogue(), nil); err != nil {
 					t.Fatalf("after %d requests: %v", requests, err)
@@ -107,7 +107,7 @@ func TestAnImportSurvivesAnyNumberOfEnds(t *testing.T) {
 	for ; ; lives++ {
 		var faults tabletest.Faults
 		faults.Next("", make([]tabletest.Fault, 8+random.IntN(4))...)
-		faults.Always("", tabletest.LoseResponse())
+		faults.Always("", tabletest.DropResponse())
 		if _, err := s.through(t, &faults).as(s.acme().caller).importRows(t.Context(), importID, catalogue(), nil); err == nil {
 			break
 		}
@@ -239,7 +239,7 @@ func TestRowsThatWereLostAreNoticed(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	var faults tabletest.Faults
-	faults.Next("", nil, nil, nil, nil, tabletest.Drop()) // open, stage twice, begin
+	faults.Next("", nil, nil, nil, nil, tabletest.DropRequest()) // open, stage twice, begin
 	if _, err := s.through(t, &faults).as(s.acme().caller).importRows(t.Context(), importID, catalogue(), nil); err == nil {
 		t.Fatal("it did not end")
 	}

@@ -79,7 +79,7 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, out report
 		mortal: func(requests int) (*service, error) {
 			faults := &tabletest.Faults{}
 			faults.Next("", make([]tabletest.Fault, requests)...)
-			faults.Always("", tabletest.Drop())
+			faults.Always("", tabletest.DropRequest())
 			return open(engine.Client(faults.Install))
 		},
 	}.all(ctx)

@@ -70,7 +70,7 @@ func (t tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 	ops = append(ops, t.history.CreateOps(new(History{Record: next, Seq: next.Version}))...)
 	if k, _ := kindOf(c.Type); k.tree && len(c.Parents) > 0 {
 		parent := dataKey(t.caller.Tenant, ref(c.Type, c.Parents...))
-		ops = append(ops, table.Check(parent, expression.AttributeExists(expression.Name("version"))).Named(opParent))
+		ops = append(ops, table.Check(parent, expression.AttributeExists(expression.Name("version"))).WithName(opParent))
 	}
 	return next, ops
 }

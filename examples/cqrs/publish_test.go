@@ -200,13 +200,13 @@ func TestALostAnswerIsFoundOutAbout(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	s := newSystemWith(t, tabletest.Client(t, faults.Install))
-	faults.Next("TransactWriteItems", tabletest.LoseResponse()) // the SDK asks again
+	faults.Next("TransactWriteItems", tabletest.DropResponse()) // the SDK asks again
 	must[Record](t)(s.acme().publish(t.Context(), priced(0, 40)))
 	equal(t, "history", versionsOf(t, s.acme(), lamp), []int64{1})
 
 	// Without a second try, nobody can tell.
 	var cut tabletest.Faults
-	cut.Next("TransactWriteItems", tabletest.LoseResponse())
+	cut.Next("TransactWriteItems", tabletest.DropResponse())
 	_, err := s.through(t, &cut).as(s.acme().caller).publish(t.Context(), priced(1, 45))
 	if !errors.Is(err, table.ErrOutcomeUnknown) || errors.Is(err, table.ErrStale) {
 		t.Errorf("error: %v", err)

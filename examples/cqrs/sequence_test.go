@@ -76,7 +76,7 @@ func TestALostAnswerDoesNotRepeatANumber(t *testing.T) {
 	equal(t, "number", first.String(), "ORD-000001")
 
 	var faults tabletest.Faults
-	faults.Next("UpdateItem", tabletest.LoseResponse())
+	faults.Next("UpdateItem", tabletest.DropResponse())
 	_, err := s.through(t, &faults).as(s.acme().caller).number(t.Context(), orderNumbers)
 	if !errors.Is(err, table.ErrOutcomeUnknown) {
 		t.Errorf("error: %v", err)

@@ -131,7 +131,7 @@ func (t tenant) versions(ctx context.Context, r Ref, limit int, after string) (t
 		return table.Page[History]{}, err
 	}
 	q := histories.query(t.caller.Tenant, r)
-	q.Reverse, q.Limit, q.After, q.Scope = true, limit, after, t.caller.Tenant
+	q.Descending, q.Limit, q.After, q.Scope = true, limit, after, t.caller.Tenant
 	return t.history.Query(ctx, q)
 }
 
@@ -142,7 +142,7 @@ func (t tenant) commandsOf(ctx context.Context, r Ref, limit int, after string) 
 		return table.Page[Command]{}, err
 	}
 	q := commands.query(t.caller.Tenant, r)
-	q.Reverse, q.Limit, q.After, q.Scope = true, limit, after, t.caller.Tenant
+	q.Descending, q.Limit, q.After, q.Scope = true, limit, after, t.caller.Tenant
 	return t.commands.Query(ctx, q)
 }
 

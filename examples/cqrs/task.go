@@ -129,7 +129,7 @@ func setStatus(s Status) expression.UpdateBuilder {
 func (t tenant) step(id string, u expression.UpdateBuilder, while Status) table.Op {
 	u = u.Set(expression.Name("updatedAt"), expression.Value(t.table.Now().UTC()))
 	return table.Update(taskKey(t.caller.Tenant, id), u).
-		If(expression.Name("status").Equal(expression.Value(while))).Named(opTask)
+		If(expression.Name("status").Equal(expression.Value(while))).WithName(opTask)
 }
 
 // turn runs a step, and with it the work that it counts, if any. A step by itself

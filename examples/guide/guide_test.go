@@ -52,19 +52,19 @@ var programs = map[string]program{
 			must(t, err)
 			return s
 		},
-		notFound: table.ErrNotFound, exists: table.ErrExists, full: ours.ErrFull, reused: idempotency.ErrKeyReused,
+		notFound: table.ErrNotFound, exists: table.ErrExists, full: ours.ErrFull, reused: idempotency.ErrPayloadMismatch,
 	},
 	"sdk": {
 		open: func(t *testing.T, tbl *table.Table) job {
 			return sdkJob{sdk.New(tabletest.Client(t), tbl.Schema().Name)}
 		},
-		notFound: sdk.ErrNotFound, exists: sdk.ErrExists, full: sdk.ErrFull, reused: sdk.ErrKeyReused,
+		notFound: sdk.ErrNotFound, exists: sdk.ErrExists, full: sdk.ErrFull, reused: sdk.ErrPayloadMismatch,
 	},
 	"guregu": {
 		open: func(t *testing.T, tbl *table.Table) job {
 			return gureguJob{guregu.New(tabletest.Client(t), tbl.Schema().Name)}
 		},
-		notFound: dynamo.ErrNotFound, exists: guregu.ErrExists, full: guregu.ErrFull, reused: guregu.ErrKeyReused,
+		notFound: dynamo.ErrNotFound, exists: guregu.ErrExists, full: guregu.ErrFull, reused: guregu.ErrPayloadMismatch,
 	},
 }
 
@@ -324,7 +324,7 @@ func TestALostAnswerToACreate(t *testing.T) {
 		var faults tabletest.Faults
 		j, err := open(tabletest.Client(t, faults.Install), ferry(t).Schema().Name)
 		must(t, err)
-		faults.Next("PutItem", tabletest.LoseResponse())
+		faults.Next("PutItem", tabletest.DropResponse())
 		want := programs[name].exists
 		if name == "singletable" {
 			want = nil

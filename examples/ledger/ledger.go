@@ -70,9 +70,9 @@ func (l *Ledger) Move(ctx context.Context, from, to string, amount int64) error 
 	ctx = telemetry.WithPattern(ctx, "move money")
 	err := l.tbl.Transact(ctx,
 		table.Update(key(from), expression.Add(cents, expression.Value(-amount))).
-			If(cents.GreaterThanEqual(expression.Value(amount))).Named("from"),
+			If(cents.GreaterThanEqual(expression.Value(amount))).WithName("from"),
 		table.Update(key(to), expression.Add(cents, expression.Value(amount))).
-			If(cents.AttributeExists()).Named("to"),
+			If(cents.AttributeExists()).WithName("to"),
 	)
 	if op, ok := table.FailedOp(err, "from"); ok && errors.Is(op, table.ErrConditionFailed) && op.Stored != nil {
 		return fmt.Errorf("%w: %w", ErrInsufficient, err)

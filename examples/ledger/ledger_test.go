@@ -79,7 +79,7 @@ func TestMoveUnderFaults(t *testing.T) {
 		ana, bob int64
 	}{
 		"the answer is lost": {
-			[]tabletest.Fault{tabletest.LoseResponse()},
+			[]tabletest.Fault{tabletest.DropResponse()},
 			nil, 70, 30,
 		},
 		"others move money at the same time": {
@@ -87,11 +87,11 @@ func TestMoveUnderFaults(t *testing.T) {
 			nil, 70, 30,
 		},
 		"every answer is lost": {
-			[]tabletest.Fault{tabletest.LoseResponse(), tabletest.LoseResponse(), tabletest.LoseResponse()},
+			[]tabletest.Fault{tabletest.DropResponse(), tabletest.DropResponse(), tabletest.DropResponse()},
 			table.ErrOutcomeUnknown, 70, 30,
 		},
 		"no request arrives": {
-			[]tabletest.Fault{tabletest.Drop(), tabletest.Drop(), tabletest.Drop()},
+			[]tabletest.Fault{tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest()},
 			table.ErrOutcomeUnknown, 100, 0,
 		},
 	} {

@@ -73,7 +73,7 @@ var transactionEntity = repo.Entity[Transaction]{
 	Type:    "TRANSACTION",
 	Key:     byID,
 	Indexes: repo.Indexes[Transaction]{"GSI1": inIndex},
-	Copies:  []repo.Placement[Transaction]{{Name: "by user", Key: byUser}},
+	Copies:  []repo.Copy[Transaction]{{Name: "by user", Key: byUser}},
 	Version: "version",
 	// Ids are not used again.
 	VersionFromOne: true,

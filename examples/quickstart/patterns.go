@@ -18,11 +18,11 @@ import (
 // request.
 func userTransactions(ctx context.Context, r repos, out report.Report, user string) error {
 	q := table.Query{
-		PK:      keys.User.PK(user),
-		Range:   keys.Tx.All(),
-		Reverse: true,
-		Limit:   5,
-		Scope:   user,
+		PK:         keys.User.PK(user),
+		Range:      keys.Tx.All(),
+		Descending: true,
+		Limit:      5,
+		Scope:      user,
 	}
 	out.Title("1. A user's transactions, newest first, page by page")
 	out.Line("  table, pk = %s and sk begins with %s, backwards, pages of %d", q.PK, q.Range.Prefix, q.Limit)
@@ -60,7 +60,7 @@ func transactionByID(ctx context.Context, r repos, out report.Report, id string)
 
 // userNotifications is pattern 3: a user's notifications, newest first.
 func userNotifications(ctx context.Context, r repos, out report.Report, user string) error {
-	q := table.Query{PK: keys.User.PK(user), Range: keys.Notif.All(), Reverse: true}
+	q := table.Query{PK: keys.User.PK(user), Range: keys.Notif.All(), Descending: true}
 	out.Title("3. A user's notifications, newest first")
 	out.Line("  table, pk = %s and sk begins with %s, backwards", q.PK, q.Range.Prefix)
 	notifications, err := table.Collect(r.notifications.All(ctx, q))

@@ -125,7 +125,7 @@ func take(p Product, quantity int) table.Op {
 		If(stock.GreaterThanEqual(expression.Value(quantity))).
 		If(expression.Name("active").Equal(expression.Value(true))).
 		If(expression.Name("price").Equal(expression.Value(p.Price))).
-		Named("stock of " + p.Name)
+		WithName("stock of " + p.Name)
 }
 
 // refused tells in the words of the shop why the transaction of an order was

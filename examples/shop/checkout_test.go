@@ -165,7 +165,7 @@ func TestAnOrderWhoseAnswerIsLostIsPlacedOnce(t *testing.T) {
 	s, _ := openFaulty(t, &faults)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 3})
 	must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
-	faults.Next("TransactWriteItems", tabletest.LoseResponse())
+	faults.Next("TransactWriteItems", tabletest.DropResponse())
 	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
 	must(t, err)
 	if left := inStock(t, s, "lamp"); left != 2 {

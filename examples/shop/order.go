@@ -52,7 +52,7 @@ type Order struct {
 var orderEntity = repo.Entity[Order]{
 	Type:    "ORDER",
 	Key:     func(o Order) keys.Key { return orderKey(o.ID) },
-	Copies:  []repo.Placement[Order]{{Name: "by user", Key: orderByUser}},
+	Copies:  []repo.Copy[Order]{{Name: "by user", Key: orderByUser}},
 	Version: "revision",
 }
 
@@ -92,7 +92,7 @@ func orderPartition(id string) table.Query {
 func (s *shop) orderWithItems(ctx context.Context, id string) (Order, []OrderItem, error) {
 	var orders []Order
 	var items []OrderItem
-	err := repo.Collect(ctx, s.table, orderPartition(id), s.orders.Into(&orders), s.orderItems.Into(&items))
+	err := repo.Collect(ctx, s.table, orderPartition(id), s.orders.AppendTo(&orders), s.orderItems.AppendTo(&items))
 	if err != nil {
 		return Order{}, nil, err
 	}
@@ -103,7 +103,7 @@ func (s *shop) orderWithItems(ctx context.Context, id string) (Order, []OrderIte
 }
 
 func ordersOf(user string) table.Query {
-	return table.Query{PK: keys.User.PK(user), Range: orderPrefix.All(), Reverse: true}
+	return table.Query{PK: keys.User.PK(user), Range: orderPrefix.All(), Descending: true}
 }
 
 // ordersByUser returns a page of a user's orders, newest first.

@@ -89,7 +89,7 @@ var (
 func (s *shop) addProduct(ctx context.Context, p Product) error {
 	const check = "category exists"
 	ops := append(s.products.CreateOps(&p),
-		table.Check(categoryKey(p.Category), expression.Name("PK").AttributeExists()).Named(check))
+		table.Check(categoryKey(p.Category), expression.Name("PK").AttributeExists()).WithName(check))
 	err := s.table.Transact(ctx, ops...)
 	if op, failed := table.FailedOp(err, check); failed && errors.Is(op, table.ErrConditionFailed) {
 		return fmt.Errorf("%w: %w", errNoCategory, err)

@@ -180,7 +180,7 @@ func TestAProductIsAddedOnce(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)
-	faults.Next("TransactWriteItems", tabletest.LoseResponse())
+	faults.Next("TransactWriteItems", tabletest.DropResponse())
 	stock(t, s, Product{ID: "lamp", Name: "Lamp"})
 	err := s.addProduct(t.Context(), Product{ID: "lamp", Name: "Lamp", Category: "things"})
 	if !errors.Is(err, table.ErrExists) {

@@ -31,7 +31,7 @@ const byEmail = "by e-mail"
 var userEntity = repo.Entity[User]{
 	Type:    "USER",
 	Key:     func(u User) keys.Key { return userKey(u.ID) },
-	Copies:  []repo.Placement[User]{{Name: byEmail, Key: func(u User) keys.Key { return emailKey(u.Email) }}},
+	Copies:  []repo.Copy[User]{{Name: byEmail, Key: func(u User) keys.Key { return emailKey(u.Email) }}},
 	Version: "revision",
 }
 

@@ -85,7 +85,7 @@ func TestASignUpWhoseAnswerIsLostIsNotTakenForAnother(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)
-	faults.Next("TransactWriteItems", tabletest.LoseResponse())
+	faults.Next("TransactWriteItems", tabletest.DropResponse())
 	_, err := s.signUp(t.Context(), User{ID: "u-ana", Email: "ana@example.com"}, "secret")
 	must(t, err)
 }

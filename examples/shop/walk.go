@@ -203,7 +203,7 @@ func (w walk) query(q table.Query) {
 	case r.From != "":
 		text += fmt.Sprintf(" and %s from %s to %+q", sk, r.From, r.To)
 	}
-	if q.Reverse {
+	if q.Descending {
 		text += ", backwards"
 	}
 	w.Line("  %s", text)

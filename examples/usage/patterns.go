@@ -82,7 +82,7 @@ func oneBatch(ctx context.Context, a app, out report.Report) error {
 		{"b-3", "count is 0", message("acme", 0)},
 		{"b-4", "DynamoDB throttles its workspace", message("globex", 2)},
 	}
-	a.faults.Always("TransactWriteItems", tabletest.When(about("globex"), tabletest.Throttle()))
+	a.faults.Always("TransactWriteItems", tabletest.Match(about("globex"), tabletest.Throttle()))
 	if err := deliver(ctx, a, out, batch); err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func lostAnswer(ctx context.Context, a app, out report.Report) error {
 		return err
 	}
 	batch := []delivery{{"l-1", "every answer of DynamoDB is lost", string(text)}}
-	a.faults.Always("TransactWriteItems", tabletest.LoseResponse())
+	a.faults.Always("TransactWriteItems", tabletest.DropResponse())
 	if err := deliver(ctx, a, out, batch); err != nil {
 		return err
 	}

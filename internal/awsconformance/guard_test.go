@@ -143,7 +143,7 @@ func TestTablesOfTheRun(t *testing.T) {
 	g := newGuard(t, "made")
 	client, faults := guarded(t, g)
 	lost := table.Schema{Name: g.TablePrefix() + "lost", TTL: "ttl"}
-	faults.Next("CreateTable", tabletest.LoseResponse())
+	faults.Next("CreateTable", tabletest.DropResponse())
 	must(t, lost.Ensure(t.Context(), client))
 
 	foreign := table.Schema{Name: g.TablePrefix() + "foreign"}

@@ -13,7 +13,7 @@ import (
 // process, so it is not parallel.
 func TestAllocations(t *testing.T) {
 	const runs = 200
-	most := map[string]float64{"Get": 0.95, "Query": 0.15, "TransactPut": 0.95}
+	most := map[string]float64{"Get": 0.95, "Query": 0.15, "TransactCreate": 0.95}
 	first, records := recordAt(0), newTrio()
 	for name, do := range map[string]func(context.Context, library) error{
 		"Get": func(ctx context.Context, lib library) error {
@@ -24,7 +24,7 @@ func TestAllocations(t *testing.T) {
 			_, _, err := lib.page(ctx, user)
 			return err
 		},
-		"TransactPut": func(ctx context.Context, lib library) error {
+		"TransactCreate": func(ctx context.Context, lib library) error {
 			return lib.transactPut(ctx, records)
 		},
 	} {

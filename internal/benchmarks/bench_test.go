@@ -42,7 +42,7 @@ func BenchmarkQuery(b *testing.B) {
 // BenchmarkTransact creates, puts and updates a record in one transaction. The
 // update and its condition are the caller's, who has them from the SDK's
 // expression package with singletable as with sdk-expression: that is the one to
-// compare it with. BenchmarkTransactPut has none of that.
+// compare it with. BenchmarkTransactCreate has none of that.
 func BenchmarkTransact(b *testing.B) {
 	c, n := newChange(), 0
 	compare(b, func(b *testing.B, p place, lib library) {
@@ -56,8 +56,8 @@ func BenchmarkTransact(b *testing.B) {
 	})
 }
 
-// BenchmarkTransactPut creates three records in one transaction.
-func BenchmarkTransactPut(b *testing.B) {
+// BenchmarkTransactCreate creates three records in one transaction.
+func BenchmarkTransactCreate(b *testing.B) {
 	records, n := newTrio(), 0
 	compare(b, func(b *testing.B, p place, lib library) {
 		ctx := b.Context()

@@ -9,7 +9,7 @@
 //     holds more, and learns where the next page begins.
 //   - Transact creates an item, puts one and updates one on a condition, in one
 //     transaction.
-//   - TransactPut creates three items in one transaction.
+//   - TransactCreate creates three items in one transaction.
 //
 // sdk is the SDK with expressions written by hand, the cheapest way there is and
 // the one that ratios refer to. sdk-expression has them from the SDK's expression
@@ -19,7 +19,7 @@
 //
 // singletable writes its own expressions by hand, those of queries and of
 // creating, and callers give it theirs, conditions and updates, as the expression
-// package has them. So the comparable baseline is sdk for TransactPut, which has
+// package has them. So the comparable baseline is sdk for TransactCreate, which has
 // none of the caller's, as for Get and Query. For Transact it is sdk-expression,
 // and the report has a table of its own for that.
 //

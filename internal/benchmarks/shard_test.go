@@ -88,7 +88,7 @@ func BenchmarkShardLatest10(b *testing.B) {
 			b.Run("read=query", func(b *testing.B) {
 				measure(b, func() error {
 					page, err := table.QueryPage[payment](ctx, tbl, table.Query{
-						Index: "GSI1", PK: whole.Prefix.PK(), Reverse: true, Limit: 10,
+						Index: "GSI1", PK: whole.Prefix.PK(), Descending: true, Limit: 10,
 					})
 					return full(len(page.Items), 10, err)
 				})
@@ -212,7 +212,7 @@ func eachShard(ctx context.Context, tbl *table.Table, limit int) (total table.St
 	for i := range sharded.Shards {
 		wg.Go(func() {
 			page, pageErr := table.QueryPage[payment](ctx, tbl, table.Query{
-				Index: "GSI1", PK: partition(i), Reverse: true, Limit: limit,
+				Index: "GSI1", PK: partition(i), Descending: true, Limit: limit,
 			})
 			mu.Lock()
 			defer mu.Unlock()

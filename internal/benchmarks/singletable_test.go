@@ -33,7 +33,7 @@ func (l singletable) get(ctx context.Context, user string, at time.Time, id stri
 
 func (l singletable) page(ctx context.Context, user string) ([]record, bool, error) {
 	page, err := table.QueryPage[record](ctx, l.table, table.Query{
-		PK: keys.User.PK(user), Range: keys.Tx.All(), Reverse: true, Limit: pageSize,
+		PK: keys.User.PK(user), Range: keys.Tx.All(), Descending: true, Limit: pageSize,
 	})
 	return page.Items, page.Next != "", err
 }
@@ -56,5 +56,5 @@ func (l singletable) transactPut(ctx context.Context, records trio) error {
 	for i, r := range records {
 		entries[i] = table.Entry{Key: txKey(r.UserID, r.CreatedAt, r.ID), Value: r}
 	}
-	return l.table.TransactPut(ctx, entries...)
+	return l.table.TransactCreate(ctx, entries...)
 }

@@ -69,7 +69,7 @@ func allAgain(t *testing.T, h Harness) {
 func allLimit(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	seed(t, tbl, 30)
-	got, err := table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK, Limit: 30, Reverse: true}))
+	got, err := table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK, Limit: 30, Descending: true}))
 	must(t, err)
 	equal(t, "items", numbers(got), span(29, 0))
 	equal(t, "requests", len(faults.Requests("Query")), 1)
@@ -132,7 +132,7 @@ func allCancelled(t *testing.T, h Harness) {
 	begun := make(chan struct{})
 	faults.Next("Query", nil, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		close(begun)
-		return tabletest.Hold(nil)(r, next)
+		return tabletest.Block(nil)(r, next)
 	})
 	go func() {
 		<-begun

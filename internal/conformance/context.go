@@ -82,7 +82,7 @@ var errGone = errors.New("the client has gone")
 func hangUp(cancel context.CancelCauseFunc) tabletest.Fault {
 	return tabletest.After(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		cancel(errGone)
-		return tabletest.Hold(nil)(r, next)
+		return tabletest.Block(nil)(r, next)
 	})
 }
 

@@ -18,7 +18,7 @@ func createTests() tests {
 		"over an expired item it succeeds":            createOverExpired,
 		"in a transaction expiry counts the same way": createInTransaction,
 		"with a condition of its own":                 createIf,
-		"TransactPut creates all or nothing":          transactPut,
+		"TransactCreate creates all or nothing":       transactPut,
 	}
 }
 
@@ -35,7 +35,7 @@ func createNew(t *testing.T, h Harness) {
 func createExisting(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Create(user, note{N: 1})))
-	err := tbl.Do(t.Context(), table.Create(user, note{N: 2}).Named("profile"))
+	err := tbl.Do(t.Context(), table.Create(user, note{N: 2}).WithName("profile"))
 	wantErr(t, err, table.ErrExists)
 	wantNot(t, err, table.ErrOutcomeUnknown)
 	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); !ok {
@@ -160,11 +160,11 @@ func transactPut(t *testing.T, h Harness) {
 		{Key: user, Value: note{Type: "user", N: 1}},
 		{Key: txKey(1), Value: table.Item{"entityType": str("tx"), "n": num("2")}},
 	}
-	must(t, tbl.TransactPut(t.Context(), entries...))
+	must(t, tbl.TransactCreate(t.Context(), entries...))
 	stored(t, tbl, user, note{Type: "user", N: 1})
 	stored(t, tbl, txKey(1), note{Type: "tx", N: 2})
 
-	err := tbl.TransactPut(t.Context(), table.Entry{Key: other, Value: note{}}, entries[1])
+	err := tbl.TransactCreate(t.Context(), table.Entry{Key: other, Value: note{}}, entries[1])
 	wantErr(t, err, table.ErrExists)
 	tx, ok := errors.AsType[*table.TxError](err)
 	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Index != 1 || tx.Failed[0].Key != txKey(1) {

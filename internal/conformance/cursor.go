@@ -47,7 +47,7 @@ func cursorOtherQuery(t *testing.T, h Harness) {
 		"range":           func(q *table.Query) { q.Range = keys.Notif.All() },
 		"whole partition": func(q *table.Query) { q.Range = keys.Range{} },
 		"wider range":     func(q *table.Query) { q.Range = keys.Range{From: "A", To: "Z"} },
-		"direction":       func(q *table.Query) { q.Reverse = true },
+		"direction":       func(q *table.Query) { q.Descending = true },
 		"scope":           func(q *table.Query) { q.Scope = "bob" },
 		"no scope":        func(q *table.Query) { q.Scope = "" },
 		"first letters":   func(q *table.Query) { q.Range = keys.Tx.Starting("0") },
@@ -172,7 +172,7 @@ func cursorRenamed(t *testing.T, h Harness) {
 	must(t, tbl.BatchWrite(t.Context(), ops...))
 	equal(t, "inverted", joined(pages(t, tbl, table.Query{Index: "inverted", PK: "PROFILE", Limit: 2}, nil)), span(0, 6))
 	equal(t, "inverted, narrowed", joined(pages(t, tbl, table.Query{
-		Index: "inverted", PK: "PROFILE", Limit: 2, Range: keys.Range{From: "USER#b", To: "USER#d"}, Reverse: true,
+		Index: "inverted", PK: "PROFILE", Limit: 2, Range: keys.Range{From: "USER#b", To: "USER#d"}, Descending: true,
 	}, nil)), span(3, 1))
 	equal(t, "same partition", joined(pages(t, tbl, table.Query{Index: "samePartition", PK: "P", Limit: 2}, nil)), span(6, 0))
 }
@@ -241,7 +241,7 @@ func cursorWindow(t *testing.T, h Harness) {
 	got, q.After = page(q)
 	equal(t, "from the start of a window that has passed the cursor", got, []int{12, 13, 14})
 
-	q = table.Query{PK: user.PK, Limit: 3, Reverse: true}
+	q = table.Query{PK: user.PK, Limit: 3, Descending: true}
 	for i, want := range [][]int{{15, 14, 13}, {12, 11, 10}} {
 		q.Range = keys.Tx.Between(txTime(2*i), txTime(16+i))
 		got, q.After = page(q)
@@ -297,7 +297,7 @@ func cursorOutside(t *testing.T, h Harness) {
 		}
 		for _, index := range []string{"", "GSI1"} {
 			for _, reverse := range []bool{false, true} {
-				q := table.Query{Index: index, PK: "P", Limit: 3, Reverse: reverse}
+				q := table.Query{Index: index, PK: "P", Limit: 3, Descending: reverse}
 				q.After = tokenOf(t, tbl, q) // at the third
 				read := func(r keys.Range) []int {
 					q.Range = r
@@ -356,7 +356,7 @@ func cursorOtherRange(t *testing.T, h Harness) {
 	}
 	for _, reverse := range []bool{false, true} {
 		for _, from := range windows {
-			q := table.Query{PK: user.PK, Range: from(keys.Tx), Limit: 1, Reverse: reverse}
+			q := table.Query{PK: user.PK, Range: from(keys.Tx), Limit: 1, Descending: reverse}
 			q.After = tokenOf(t, tbl, q)
 			before := sent(faults)
 			for _, to := range windows {

@@ -52,7 +52,7 @@ func filterTen(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	want := seedKinds(t, tbl, 1000, 20)
 	for _, reverse := range []bool{false, true} {
-		q := table.Query{PK: user.PK, Filter: every(20), Limit: 10, Reverse: reverse}
+		q := table.Query{PK: user.PK, Filter: every(20), Limit: 10, Descending: reverse}
 		for i := range len(want) / 10 {
 			page, err := table.QueryPage[note](t.Context(), tbl, q)
 			must(t, err)
@@ -73,7 +73,7 @@ func filterSizes(t *testing.T, h Harness) {
 	want := seedKinds(t, tbl, 60, 3)
 	for size := 1; size < 24; size += 2 {
 		for _, reverse := range []bool{false, true} {
-			q := table.Query{PK: user.PK, Filter: every(3), Limit: size, Reverse: reverse}
+			q := table.Query{PK: user.PK, Filter: every(3), Limit: size, Descending: reverse}
 			all := pages(t, tbl, q, nil)
 			equal(t, fmt.Sprint("by ", size), joined(all), want)
 			for i, page := range all {
@@ -93,7 +93,7 @@ func filterRounds(t *testing.T, h Harness) {
 		tbl, _ := h.withFaults(t, appCore(), opts)
 		want := seedKinds(t, tbl, 100, 10)
 		for _, reverse := range []bool{false, true} {
-			q := table.Query{PK: user.PK, Filter: every(10), Limit: 3, Reverse: reverse}
+			q := table.Query{PK: user.PK, Filter: every(10), Limit: 3, Descending: reverse}
 			var got []int
 			for {
 				page, err := table.QueryPage[note](t.Context(), tbl, q)
@@ -168,7 +168,7 @@ func filterAny(t *testing.T, h Harness) {
 		}
 		must(t, tbl.BatchWrite(t.Context(), ops...))
 		for range 12 {
-			q := table.Query{PK: user.PK, Limit: random.IntN(12), Reverse: random.IntN(2) == 0}
+			q := table.Query{PK: user.PK, Limit: random.IntN(12), Descending: random.IntN(2) == 0}
 			switch random.IntN(3) {
 			case 0:
 				q.Index, q.PK = "GSI1", "G"
@@ -179,7 +179,7 @@ func filterAny(t *testing.T, h Harness) {
 			if random.IntN(2) == 0 {
 				q.Filter, want = every(1), passing
 			}
-			if want = slices.Clone(want); q.Reverse {
+			if want = slices.Clone(want); q.Descending {
 				slices.Reverse(want)
 			}
 			got := joined(pages(t, tbl, q, nil))

@@ -72,9 +72,9 @@ func foreignQueried(t *testing.T, h Harness) {
 		{PK: "user#"}, {Index: "GSI1", PK: "##"}, {Index: "LSI1", PK: "user#"},
 	} {
 		for _, limit := range []int{0, 1, 3} {
-			q.Limit, q.Reverse = limit, false
+			q.Limit, q.Descending = limit, false
 			equal(t, "forward "+q.Index, joined(pages(t, tbl, q, nil)), span(0, last))
-			q.Reverse = true
+			q.Descending = true
 			equal(t, "backward "+q.Index, joined(pages(t, tbl, q, nil)), span(last, 0))
 		}
 	}
@@ -115,7 +115,7 @@ func foreignPrefixes(t *testing.T, h Harness) {
 		for _, limit := range []int{0, 1} {
 			q := table.Query{PK: "#METADATA#x", Range: r, Limit: limit}
 			equal(t, "forward", joined(pages(t, tbl, q, nil)), want)
-			q.Reverse = true
+			q.Descending = true
 			backward := slices.Clone(want)
 			slices.Reverse(backward)
 			equal(t, "backward", joined(pages(t, tbl, q, nil)), backward)

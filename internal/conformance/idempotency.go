@@ -126,7 +126,7 @@ func idempotentKeys(t *testing.T, h Harness) {
 	other := payment
 	other.Payload = []byte(`{"a": 1, "b": 3}`)
 	_, err := p.do(t.Context(), other, false)
-	wantErr(t, err, idempotency.ErrKeyReused)
+	wantErr(t, err, idempotency.ErrPayloadMismatch)
 	equal(t, "answer", p.want(t, payment, true, 1).Value, first.Value)
 	other.Scope = "u-456"
 	p.want(t, other, false, 2)
@@ -135,7 +135,7 @@ func idempotentKeys(t *testing.T, h Harness) {
 func idempotentLost(t *testing.T, h Harness) {
 	faults := after()
 	faults["500 before"] = tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
-	faults["dropped"] = tabletest.Drop()
+	faults["dropped"] = tabletest.DropRequest()
 	once := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 	for name, fault := range faults {
 		for _, retries := range []func(*dynamodb.Options){promptRetries, once} {
@@ -171,12 +171,12 @@ func idempotentRefused(t *testing.T, h Harness) {
 	must(t, p.table.Do(t.Context(), table.Put(user, note{})))
 	buy := func() (answer, error) {
 		return idempotency.Do(t.Context(), p.store, payment, func(context.Context) (idempotency.Plan[note], error) {
-			return idempotency.Snapshot(note{N: 7}, table.Update(user, addN(-1)).If(nIs(1)).Named("stock")), nil
+			return idempotency.Snapshot(note{N: 7}, table.Update(user, addN(-1)).If(nIs(1)).WithName("stock")), nil
 		})
 	}
 	_, err := buy()
 	wantErr(t, err, table.ErrConditionFailed)
-	wantNot(t, err, idempotency.ErrKeyReused, table.ErrOutcomeUnknown)
+	wantNot(t, err, idempotency.ErrPayloadMismatch, table.ErrOutcomeUnknown)
 	_, err = p.store.Lookup(t.Context(), payment)
 	wantErr(t, err, table.ErrNotFound)
 
@@ -238,7 +238,7 @@ func idempotentMost(t *testing.T, h Harness) {
 		ops[i] = table.Create(txKey(i), note{N: i})
 	}
 	for i := range 2 {
-		first, err := idempotency.Once(t.Context(), p.store, payment, func(context.Context) ([]table.Op, error) { return ops, nil })
+		first, err := idempotency.Exec(t.Context(), p.store, payment, func(context.Context) ([]table.Op, error) { return ops, nil })
 		must(t, err)
 		equal(t, "first", first, i == 0)
 	}

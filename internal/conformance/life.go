@@ -155,7 +155,7 @@ func lostRevisions(t *testing.T, h Harness) {
 			if err := rename(others, "Zoe"); err != nil {
 				t.Error(err)
 			}
-			return tabletest.Drop()(q, next)
+			return tabletest.DropRequest()(q, next)
 		})
 		if err := rename(r, "Zoe"); !errors.Is(err, table.ErrOutcomeUnknown) {
 			t.Errorf("%s, not applied: %v", name, err)

@@ -176,9 +176,9 @@ func pathlikeRequests(t *testing.T, h Harness) {
 	_, err = idempotency.Do(t.Context(), store, r, func(context.Context) (idempotency.Plan[int], error) {
 		return idempotency.Snapshot(0, table.Update(user, addN(1))), nil
 	})
-	wantErr(t, err, idempotency.ErrKeyReused)
+	wantErr(t, err, idempotency.ErrPayloadMismatch)
 	for i := range 3 {
-		first, err := idempotency.Once(t.Context(), store, idempotency.Request{Key: "message"}, func(context.Context) ([]table.Op, error) {
+		first, err := idempotency.Exec(t.Context(), store, idempotency.Request{Key: "message"}, func(context.Context) ([]table.Op, error) {
 			return []table.Op{table.Update(other, addN(1))}, nil
 		})
 		must(t, err)

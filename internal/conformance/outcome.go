@@ -31,7 +31,7 @@ func outcomeTests() tests {
 // after are the ways in which an answer is lost after the work was done.
 func after() map[string]tabletest.Fault {
 	return map[string]tabletest.Fault{
-		"lost":      tabletest.LoseResponse(),
+		"lost":      tabletest.DropResponse(),
 		"truncated": tabletest.Truncate(),
 		"500":       tabletest.After(tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")),
 		"503":       tabletest.After(tabletest.Status(http.StatusServiceUnavailable, "ServiceUnavailable", "Injected.")),
@@ -91,7 +91,7 @@ func lostCreateOverForeign(t *testing.T, h Harness) {
 func lostConditionalPut(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
-	faults.Next("PutItem", tabletest.LoseResponse())
+	faults.Next("PutItem", tabletest.DropResponse())
 	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 2}).If(nIs(1))))
 	stored(t, tbl, user, note{N: 2})
 }
@@ -100,7 +100,7 @@ func lostConditional(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	for _, op := range []table.Op{table.Update(user, setN(2)).If(nIs(1)), table.Delete(user).If(nIs(1))} {
 		must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
-		faults.Next("", tabletest.LoseResponse())
+		faults.Next("", tabletest.DropResponse())
 		err := tbl.Do(t.Context(), op)
 		wantErr(t, err, table.ErrOutcomeUnknown)
 		// These promise that nothing was written.
@@ -170,7 +170,7 @@ func lostWithoutRetries(t *testing.T, h Harness) {
 	tbl := h.newTableWith(t, h.Client(t, once, faults.Install), appCore(), options())
 	for call, run := range everyWrite(t, tbl) {
 		before := sent(&faults)
-		faults.Next("", tabletest.LoseResponse())
+		faults.Next("", tabletest.DropResponse())
 		err := run()
 		if !errors.Is(err, table.ErrOutcomeUnknown) {
 			t.Errorf("%s: %v", call, err)
@@ -223,7 +223,7 @@ func delayed(release <-chan struct{}, arrived chan<- struct{}) tabletest.Fault {
 				_ = resp.Body.Close()
 			}
 		}()
-		return tabletest.Drop()(r, next)
+		return tabletest.DropRequest()(r, next)
 	}
 }
 

@@ -32,7 +32,7 @@ func page137(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	seed(t, tbl, 137)
 	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user"})))
-	q := table.Query{PK: user.PK, Range: keys.Tx.All(), Reverse: true, Limit: 25}
+	q := table.Query{PK: user.PK, Range: keys.Tx.All(), Descending: true, Limit: 25}
 	all := pages(t, tbl, q, nil)
 	equal(t, "pages", len(all), 6)
 	for i, page := range all {
@@ -48,7 +48,7 @@ func pageInserts(t *testing.T, h Harness) {
 			ops = append(ops, table.Put(txKey(i), note{N: i}))
 		}
 		must(t, tbl.BatchWrite(t.Context(), ops...))
-		q := table.Query{PK: user.PK, Reverse: reverse, Limit: 7}
+		q := table.Query{PK: user.PK, Descending: reverse, Limit: 7}
 		got := joined(pages(t, tbl, q, func(page int) {
 			for i := page * 2; i < 120; i += 21 {
 				if i%3 != 0 {
@@ -100,17 +100,17 @@ func pageDeleted(t *testing.T, h Harness) {
 		if reverse {
 			want = span(8, 0)
 		}
-		local := table.Query{Index: "LSI1", PK: user.PK, Limit: 3, Reverse: reverse}
+		local := table.Query{Index: "LSI1", PK: user.PK, Limit: 3, Descending: reverse}
 		equal(t, "local index", joined(pages(t, tbl, local, func(page int) {
 			must(t, tbl.Do(t.Context(), table.Delete(keys.Key{PK: user.PK, SK: keys.Tx.SK(keys.Int(9-at(page), 4))})))
 		})), want)
-		global := table.Query{Index: "GSI1", PK: "GLOBAL_TX", Limit: 3, Reverse: reverse}
+		global := table.Query{Index: "GSI1", PK: "GLOBAL_TX", Limit: 3, Descending: reverse}
 		equal(t, "global index", joined(pages(t, tbl, global, func(page int) {
 			id := string(rune('0' + 9 - at(page)))
 			must(t, tbl.Do(t.Context(), table.Delete(keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata})))
 		})), want)
 		seed(t, tbl, 9)
-		q := table.Query{PK: user.PK, Range: keys.Tx.Since(now), Limit: 3, Reverse: reverse}
+		q := table.Query{PK: user.PK, Range: keys.Tx.Since(now), Limit: 3, Descending: reverse}
 		equal(t, "table", joined(pages(t, tbl, q, func(page int) {
 			must(t, tbl.Do(t.Context(), table.Delete(txKey(at(page)))))
 		})), want)
@@ -163,7 +163,7 @@ func pageExpired(t *testing.T, h Harness) {
 		want = append(want, i)
 	}
 	for _, reverse := range []bool{false, true} {
-		q := table.Query{PK: user.PK, Limit: 4, Reverse: reverse}
+		q := table.Query{PK: user.PK, Limit: 4, Descending: reverse}
 		all := pages(t, tbl, q, nil)
 		equal(t, "items", joined(all), want)
 		for i, page := range all[:5] {
@@ -232,7 +232,7 @@ func pageSizes(t *testing.T, h Harness) {
 	for size := 1; size <= 7; size++ {
 		for count := range 7 {
 			for _, reverse := range []bool{false, true} {
-				q := table.Query{PK: user.PK, Limit: size, Reverse: reverse, Range: keys.Tx.Until(txTime(count))}
+				q := table.Query{PK: user.PK, Limit: size, Descending: reverse, Range: keys.Tx.Until(txTime(count))}
 				want := span(0, count-1)
 				if reverse {
 					want = span(count-1, 0)
@@ -255,7 +255,7 @@ func pageFaults(t *testing.T, h Harness) {
 	seed(t, tbl, 10)
 	q := table.Query{PK: user.PK, Limit: 3}
 	server := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
-	faults.Next("Query", tabletest.LoseResponse(), nil, tabletest.Throttle(), tabletest.Drop(), nil, server)
+	faults.Next("Query", tabletest.DropResponse(), nil, tabletest.Throttle(), tabletest.DropRequest(), nil, server)
 	equal(t, "items", joined(pages(t, tbl, q, nil)), span(0, 9))
 	faults.Always("Query", tabletest.Throttle())
 	page, err := table.QueryPage[note](t.Context(), tbl, q)

@@ -39,7 +39,7 @@ func queryMixed(t *testing.T, h Harness) {
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
 	for _, reverse := range []bool{false, true} {
-		q := table.Query{PK: user.PK, Reverse: reverse}
+		q := table.Query{PK: user.PK, Descending: reverse}
 		all, err := table.Collect(table.All[table.Item](t.Context(), tbl, q))
 		must(t, err)
 		var sks, kinds []string
@@ -56,7 +56,7 @@ func queryMixed(t *testing.T, h Harness) {
 		equal(t, "sorted", slices.IsSorted(sks), true)
 		equal(t, "types in order", slices.Compact(kinds), want)
 	}
-	q := table.Query{PK: user.PK, Range: keys.Tx.All(), Reverse: true, Limit: 5}
+	q := table.Query{PK: user.PK, Range: keys.Tx.All(), Descending: true, Limit: 5}
 	page, err := table.QueryPage[note](t.Context(), tbl.OfType("tx"), q)
 	must(t, err)
 	equal(t, "newest", numbers(page.Items), span(39, 35))
@@ -111,7 +111,7 @@ func queryGlobal(t *testing.T, h Harness) {
 	equal(t, "all", joined(pages(t, tbl, q, nil)), span(0, 29))
 	q.Limit = 7
 	equal(t, "pages", joined(pages(t, tbl, q, nil)), span(0, 29))
-	q.Reverse = true
+	q.Descending = true
 	equal(t, "pages back", joined(pages(t, tbl, q, nil)), span(29, 0))
 	q.Range = keys.Range{From: "TX#0010", To: "TX#0012"}
 	equal(t, "range", joined(pages(t, tbl, q, nil)), span(12, 10))
@@ -126,7 +126,7 @@ func queryLocal(t *testing.T, h Harness) {
 	equal(t, "all", joined(pages(t, tbl, q, nil)), span(0, 29))
 	q.Limit = 7
 	equal(t, "pages", joined(pages(t, tbl.Consistent(), q, nil)), span(0, 29))
-	q.Reverse = true
+	q.Descending = true
 	equal(t, "pages back", joined(pages(t, tbl, q, nil)), span(29, 0))
 	// What has no key of the index is not in it.
 	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 99})))
@@ -141,7 +141,7 @@ func queryProject(t *testing.T, h Harness) {
 	for _, q := range []table.Query{
 		{Index: "GSI1", PK: "GLOBAL_TX", Limit: 2, Project: []string{"n", "id", "n", "unknown", "size", "a.b"}},
 		{Index: "LSI1", PK: user.PK, Limit: 2, Project: []string{"n", "lsi1sk"}},
-		{PK: user.PK, Limit: 2, Reverse: true, Project: []string{"n", "pk", "expiresAt"}},
+		{PK: user.PK, Limit: 2, Descending: true, Project: []string{"n", "pk", "expiresAt"}},
 	} {
 		var got []int
 		for {
@@ -218,9 +218,9 @@ func queryNumbers(t *testing.T, h Harness) {
 	last := len(inOrder) - 1
 	for _, q := range []table.Query{{PK: "P"}, {PK: "P", Limit: 1}, {PK: "P", Limit: 3}, {Index: "byScore", PK: "G", Limit: 1}} {
 		equal(t, "forward", joined(pages(t, tbl, q, nil)), span(0, last))
-		q.Reverse = true
+		q.Descending = true
 		equal(t, "backward", joined(pages(t, tbl, q, nil)), span(last, 0))
-		q.Reverse = false
+		q.Descending = false
 		q.Range = keys.Range{From: "-1", To: "9"}
 		equal(t, "between", joined(pages(t, tbl, q, nil)), span(2, 8))
 		q.Range = keys.Range{From: "9"}
@@ -246,7 +246,7 @@ func queryBinary(t *testing.T, h Harness) {
 		q.Range = keys.Range{Prefix: "\x00"}
 		equal(t, "prefix", joined(pages(t, tbl, q, nil)), span(0, 2))
 		q.Range = keys.Range{From: "\x00\x00", To: "b"}
-		q.Reverse = true
+		q.Descending = true
 		equal(t, "between", joined(pages(t, tbl, q, nil)), span(5, 1))
 	}
 }
@@ -266,7 +266,7 @@ func queryLarge(t *testing.T, h Harness) {
 	// A page with a limit goes on where a request was cut.
 	q.Limit = 6
 	equal(t, "pages of six", pages(t, tbl, q, nil), [][]int{span(0, 5), span(6, 7)})
-	collected, err := table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK, Reverse: true}))
+	collected, err := table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK, Descending: true}))
 	must(t, err)
 	equal(t, "items", numbers(collected), span(7, 0))
 }
@@ -274,7 +274,7 @@ func queryLarge(t *testing.T, h Harness) {
 func queryNothing(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	for _, q := range []table.Query{
-		{PK: user.PK}, {PK: user.PK, Limit: 1}, {Index: "GSI1", PK: "G"}, {Index: "LSI1", PK: user.PK, Reverse: true, Limit: 3},
+		{PK: user.PK}, {PK: user.PK, Limit: 1}, {Index: "GSI1", PK: "G"}, {Index: "LSI1", PK: user.PK, Descending: true, Limit: 3},
 	} {
 		page, err := table.QueryPage[note](t.Context(), tbl, q)
 		must(t, err)

@@ -51,7 +51,7 @@ func rangeForms(t *testing.T, h Harness) {
 		for _, limit := range []int{0, 1, 2} {
 			q := table.Query{PK: user.PK, Range: tt.r, Limit: limit}
 			equal(t, tt.name, joined(pages(t, tbl, q, nil)), span(tt.first, tt.last))
-			q.Reverse = true
+			q.Descending = true
 			equal(t, tt.name+", reversed", joined(pages(t, tbl, q, nil)), span(tt.last, tt.first))
 		}
 	}
@@ -76,7 +76,7 @@ func rangeTimes(t *testing.T, h Harness) {
 	} {
 		q := table.Query{PK: user.PK, Range: tt.r, Limit: 2}
 		equal(t, tt.name, joined(pages(t, tbl, q, nil)), span(tt.first, tt.last))
-		q.Reverse = true
+		q.Descending = true
 		equal(t, tt.name+", reversed", joined(pages(t, tbl, q, nil)), span(tt.last, tt.first))
 	}
 }
@@ -110,7 +110,7 @@ func rangeEmpty(t *testing.T, h Harness) {
 	for _, q := range []table.Query{
 		{Range: keys.Tx.Between(now, now)},
 		{Range: keys.Tx.Between(now, now.Add(-time.Hour))},
-		{Range: keys.None.Between(now, now), Reverse: true, Limit: 1},
+		{Range: keys.None.Between(now, now), Descending: true, Limit: 1},
 		{Range: keys.Tx.Between(now, now), Limit: 1, After: next},
 		{Range: keys.Range{From: "b", To: "a"}},
 		{Range: keys.Range{From: "10", To: "9"}, Index: "number"},

@@ -103,14 +103,14 @@ var (
 	person1Entity = repo.Entity[person1]{
 		Type:    personType,
 		Key:     func(p person1) keys.Key { return accountKey(p.ID) },
-		Copies:  []repo.Placement[person1]{{Name: "by email", Key: func(p person1) keys.Key { return mailKey(p.Email) }}},
+		Copies:  []repo.Copy[person1]{{Name: "by email", Key: func(p person1) keys.Key { return mailKey(p.Email) }}},
 		Version: "revision",
 	}
 	person2Entity = repo.Entity[person2]{
 		Type:    personType,
 		Key:     func(p person2) keys.Key { return accountKey(p.ID) },
 		Indexes: repo.Indexes[person2]{"GSI1": func(p person2) keys.Key { return currencyKey(p.Currency, p.ID) }},
-		Copies: []repo.Placement[person2]{
+		Copies: []repo.Copy[person2]{
 			{Name: "by email", Key: func(p person2) keys.Key { return mailKey(p.Email) }},
 			{Name: "by phone", Key: func(p person2) keys.Key { return phoneKey(p.Phone) }},
 		},
@@ -120,7 +120,7 @@ var (
 		Type:    personType,
 		Key:     func(p person3) keys.Key { return accountKey(p.ID) },
 		Indexes: repo.Indexes[person3]{"GSI1": func(p person3) keys.Key { return currencyKey(p.Currency, p.ID) }},
-		Copies:  []repo.Placement[person3]{{Name: "by email", Key: func(p person3) keys.Key { return mailKey(p.Email) }}},
+		Copies:  []repo.Copy[person3]{{Name: "by email", Key: func(p person3) keys.Key { return mailKey(p.Email) }}},
 		Version: "revision",
 	}
 )
@@ -440,7 +440,7 @@ func releasesSideBySide(t *testing.T, h Harness) {
 		var err error
 		if r.IntN(4) == 0 {
 			fault := []tabletest.Fault{
-				tabletest.LoseResponse(), tabletest.Drop(), tabletest.Status(500, "InternalServerError", "Injected."),
+				tabletest.DropResponse(), tabletest.DropRequest(), tabletest.Status(500, "InternalServerError", "Injected."),
 				tabletest.After(tabletest.Status(500, "InternalServerError", "Injected.")),
 			}[r.IntN(4)]
 			faults.Next([]string{"TransactWriteItems", "GetItem"}[r.IntN(2)], fault)

@@ -45,7 +45,7 @@ func nameKey(name string) keys.Key {
 var accountEntity = repo.Entity[account]{
 	Type:    "ACCOUNT",
 	Key:     func(a account) keys.Key { return accountKey(a.ID) },
-	Copies:  []repo.Placement[account]{{Name: "by name", Key: func(a account) keys.Key { return nameKey(a.Name) }}},
+	Copies:  []repo.Copy[account]{{Name: "by name", Key: func(a account) keys.Key { return nameKey(a.Name) }}},
 	Version: "version", VersionFromOne: true,
 }
 
@@ -141,7 +141,7 @@ func placementsSurviveDeath(t *testing.T, h Harness) {
 		schema := table.Schema{}
 		tbl, faults := h.withFaults(t, schema, nil)
 		faults.Next("", make([]tabletest.Fault, dies)...)
-		faults.Always("", tabletest.Drop())
+		faults.Always("", tabletest.DropRequest())
 		for _, step := range lifecycle(t, newRepo(t, tbl, accountEntity)) {
 			if err := step(); err != nil {
 				break
@@ -226,7 +226,7 @@ func equalUpdates(t *testing.T, h Harness) {
 		if _, err := others.Update(t.Context(), accountKey("u-123"), increment); err != nil {
 			return nil, err
 		}
-		return tabletest.Drop()(q, next)
+		return tabletest.DropRequest()(q, next)
 	})
 	if _, err := r.Update(t.Context(), accountKey("u-123"), increment); !errors.Is(err, table.ErrOutcomeUnknown) {
 		t.Errorf("error: %v", err)
@@ -270,7 +270,7 @@ func collections(t *testing.T, h Harness) {
 	q := table.Query{PK: user.PK}
 	var us []account
 	var ts, ns []entry
-	must(t, repo.Collect(t.Context(), tbl, q, users.Into(&us), txs.Into(&ts), notifs.Into(&ns)))
+	must(t, repo.Collect(t.Context(), tbl, q, users.AppendTo(&us), txs.AppendTo(&ts), notifs.AppendTo(&ns)))
 	equal(t, "collected", []int{len(us), len(ts), len(ns)}, []int{1, 40, 12})
 
 	var got []string
@@ -284,7 +284,7 @@ func collections(t *testing.T, h Harness) {
 		}
 	}
 	equal(t, "streamed", got, want)
-	wantErr(t, repo.Collect(t.Context(), tbl, q, users.Into(&us), txs.Into(&ts)), table.ErrWrongType)
+	wantErr(t, repo.Collect(t.Context(), tbl, q, users.AppendTo(&us), txs.AppendTo(&ts)), table.ErrWrongType)
 	equal(t, "users after the error", len(us), 1)
 }
 

@@ -100,9 +100,9 @@ func retryUnreadable(t *testing.T, h Harness) {
 		"200, empty":      {html(200, ""), true},
 		"200 in HTML":     {html(200, "<html>Sign in"), true},
 		"200, cut off":    {html(200, `{"Item": {"n": {"N": "1"`), true},
-		"garbled":         {tabletest.Garble(), true},
+		"garbled":         {tabletest.Corrupt(), true},
 		"truncated":       {tabletest.Truncate(), true},
-		"connection lost": {tabletest.Drop(), true},
+		"connection lost": {tabletest.DropRequest(), true},
 	} {
 		// Each has a client of its own, since the SDK limits the retries of one.
 		var faults tabletest.Faults
@@ -234,7 +234,7 @@ func retryTokens(t *testing.T, h Harness) {
 func retryInProgress(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	busy := tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected.")
-	faults.Next("TransactWriteItems", tabletest.LoseResponse(), busy)
+	faults.Next("TransactWriteItems", tabletest.DropResponse(), busy)
 	must(t, tbl.Transact(t.Context(), table.Update(user, addN(1))))
 	stored(t, tbl, user, note{N: 1})
 

@@ -43,9 +43,9 @@ func rowWalk(t *testing.T, h Harness) {
 	seedIndexed(t, tbl, 10)
 	for _, q := range []table.Query{
 		{PK: user.PK},
-		{PK: user.PK, Range: keys.Tx.All(), Reverse: true},
+		{PK: user.PK, Range: keys.Tx.All(), Descending: true},
 		{Index: "GSI1", PK: "GLOBAL_TX"},
-		{Index: "GSI1", PK: "GLOBAL_TX", Reverse: true},
+		{Index: "GSI1", PK: "GLOBAL_TX", Descending: true},
 		{Index: "LSI1", PK: user.PK},
 	} {
 		items, err := table.Collect(table.All[table.Item](t.Context(), tbl, q))

@@ -108,9 +108,9 @@ func ensureFaults(t *testing.T, h Harness) {
 	var faults tabletest.Faults
 	client := h.Client(t, promptRetries, faults.Install)
 	schema := h.named(t, client, appCore())
-	faults.Next("CreateTable", tabletest.LoseResponse())
-	faults.Next("UpdateTimeToLive", tabletest.LoseResponse())
-	faults.Next("DescribeTable", nil, tabletest.Drop())
+	faults.Next("CreateTable", tabletest.DropResponse())
+	faults.Next("UpdateTimeToLive", tabletest.DropResponse())
+	faults.Next("DescribeTable", nil, tabletest.DropRequest())
 	must(t, schema.Ensure(t.Context(), client))
 }
 

@@ -53,7 +53,7 @@ func sealedNumbers(t *testing.T, h Harness) {
 	}
 	for _, q := range []table.Query{{PK: "42"}, {Index: "GSI1", PK: "all"}} {
 		equal(t, "upwards "+q.Index, walk(t, tbl, q), span(0, len(ascending)-1))
-		q.Reverse = true
+		q.Descending = true
 		equal(t, "downwards "+q.Index, walk(t, tbl, q), span(len(ascending)-1, 0))
 	}
 }
@@ -66,7 +66,7 @@ func sealedBytes(t *testing.T, h Harness) {
 		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "\xff\x00", SK: sk}, note{N: i})))
 	}
 	equal(t, "upwards", walk(t, tbl, table.Query{PK: "\xff\x00"}), span(0, len(ascending)-1))
-	equal(t, "downwards", walk(t, tbl, table.Query{PK: "\xff\x00", Reverse: true}), span(len(ascending)-1, 0))
+	equal(t, "downwards", walk(t, tbl, table.Query{PK: "\xff\x00", Descending: true}), span(len(ascending)-1, 0))
 }
 
 func sealedHides(t *testing.T, h Harness) {

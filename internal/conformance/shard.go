@@ -285,7 +285,7 @@ func shardThrottled(t *testing.T, h Harness) {
 	spreadTx(t, tbl, global(16), 0, 60)
 	r := shardReader(t, tbl, global(16), nil)
 	fifth := func(r tabletest.Request) bool { return strings.Contains(string(r.Body), `"GLOBAL_TX#5"`) }
-	faults.Always("Query", tabletest.When(fifth, tabletest.Throttle()))
+	faults.Always("Query", tabletest.Match(fifth, tabletest.Throttle()))
 	page, err := r.Page(t.Context(), shard.Query{Limit: 10})
 	wantErr(t, err, table.ErrThrottled)
 	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != 5 || page.Items != nil || page.Next != "" {
@@ -320,7 +320,7 @@ func shardCancelled(t *testing.T, h Harness) {
 	faults.Next("Query", nil, nil, nil)
 	faults.Always("Query", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		cancel()
-		return tabletest.Hold(nil)(r, next)
+		return tabletest.Block(nil)(r, next)
 	})
 	start := time.Now()
 	page, err := shardReader(t, tbl, global(16), nil).Page(ctx, shard.Query{Limit: 10})
@@ -337,7 +337,7 @@ func shardCursors(t *testing.T, h Harness) {
 	mine := shard.Query{Limit: 2, Scope: "alice"}
 	page, err := r.Page(t.Context(), mine)
 	must(t, err)
-	plain, err := table.QueryPage[note](t.Context(), tbl, table.Query{Index: "GSI1", PK: "GLOBAL_TX", Reverse: true, Limit: 2, Scope: "alice"})
+	plain, err := table.QueryPage[note](t.Context(), tbl, table.Query{Index: "GSI1", PK: "GLOBAL_TX", Descending: true, Limit: 2, Scope: "alice"})
 	must(t, err)
 	before := sent(faults)
 	for what, q := range map[string]shard.Query{

@@ -101,7 +101,7 @@ func (s sparse) walk(t *testing.T, how string, tbl *table.Table, q table.Query) 
 	equal(t, what+"Repo.All", numbers(all), want)
 
 	var collected, streamed []note
-	must(t, repo.Collect(t.Context(), tbl, q, txs.Into(&collected)))
+	must(t, repo.Collect(t.Context(), tbl, q, txs.AppendTo(&collected)))
 	equal(t, what+"repo.Collect", numbers(collected), want)
 	for v, err := range repo.Stream(t.Context(), tbl, q, txs) {
 		must(t, err)

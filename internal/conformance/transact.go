@@ -40,9 +40,9 @@ func transactFails(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(txKey(2), note{ID: "old", N: 7})))
 	err := tbl.Transact(t.Context(),
-		table.Create(txKey(1), note{N: 1}).Named("record"),
-		table.Update(txKey(2), addN(1)).If(nIs(8)).Named("balance"),
-		table.Put(txKey(3), note{N: 3}).Named("log"),
+		table.Create(txKey(1), note{N: 1}).WithName("record"),
+		table.Update(txKey(2), addN(1)).If(nIs(8)).WithName("balance"),
+		table.Put(txKey(3), note{N: 3}).WithName("log"),
 	)
 	wantErr(t, err, table.ErrConditionFailed)
 	wantNot(t, err, table.ErrExists, table.ErrConflict, table.ErrOutcomeUnknown)
@@ -76,9 +76,9 @@ func transactFailsTwice(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(txKey(3), note{N: 7})))
 	err := tbl.Transact(t.Context(),
-		table.Check(txKey(1), nIs(1)).Named("first"),
+		table.Check(txKey(1), nIs(1)).WithName("first"),
 		table.Put(txKey(2), note{}),
-		table.Create(txKey(3), note{}).Named("third"),
+		table.Create(txKey(3), note{}).WithName("third"),
 	)
 	wantErr(t, err, table.ErrConditionFailed, table.ErrExists)
 	tx, ok := errors.AsType[*table.TxError](err)

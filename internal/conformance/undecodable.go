@@ -40,7 +40,7 @@ func undecodableNamed(t *testing.T, h Harness) {
 				"QueryPage": second(table.QueryPage[note](t.Context(), txs, q)),
 				"All":       second(table.Collect(table.All[note](t.Context(), txs, q))),
 				"ScanPage":  second(table.ScanPage[note](t.Context(), txs, table.Scan{Index: name})),
-				"Collect":   repo.Collect(t.Context(), tbl, q, member.Into(&into)),
+				"Collect":   repo.Collect(t.Context(), tbl, q, member.AppendTo(&into)),
 				"Stream":    second(table.Collect(repo.Stream(t.Context(), tbl, q, member))),
 			} {
 				e, ok := errors.AsType[*table.Error](err)

@@ -54,7 +54,7 @@ func countingUpdates(t *testing.T, h Harness) {
 		must(t, tbl.Do(t.Context(), table.Put(user, before())))
 		must(t, tbl.Do(t.Context(), table.Put(other, before())))
 		must(t, tbl.Do(t.Context(), table.Update(other, update)))
-		faults.Next("UpdateItem", tabletest.LoseResponse())
+		faults.Next("UpdateItem", tabletest.DropResponse())
 		err := tbl.Do(t.Context(), table.Update(user, update))
 		if !errors.Is(err, table.ErrOutcomeUnknown) {
 			t.Errorf("%s: %v", what, err)

@@ -166,11 +166,11 @@ func refuses(t *testing.T, client *dynamodb.Client, tbl *table.Table, item table
 func writes(t *testing.T, tbl *table.Table, op table.Op, batch bool) map[string]error {
 	first := table.Put(keys.Key{PK: "A", SK: "first"}, nil)
 	all := map[string]error{
-		"alone":            tbl.Do(t.Context(), op.Named("second")),
-		"in a transaction": tbl.Transact(t.Context(), first, op.Named("second")),
+		"alone":            tbl.Do(t.Context(), op.WithName("second")),
+		"in a transaction": tbl.Transact(t.Context(), first, op.WithName("second")),
 	}
 	if batch {
-		all["in a batch"] = tbl.BatchWrite(t.Context(), first, op.Named("second"))
+		all["in a batch"] = tbl.BatchWrite(t.Context(), first, op.WithName("second"))
 	}
 	return all
 }

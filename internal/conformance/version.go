@@ -35,7 +35,7 @@ func versionLostDelete(t *testing.T, h Harness) {
 
 		// Another writer's item is no proof, nor is absence where more was asked.
 		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("4"), "n": num("1")})))
-		faults.Next("DeleteItem", tabletest.Drop())
+		faults.Next("DeleteItem", tabletest.DropRequest())
 		err := tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 3))
 		wantErr(t, err, table.ErrOutcomeUnknown)
 		wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
@@ -125,7 +125,7 @@ func versionInTransaction(t *testing.T, h Harness) {
 	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
 	before := sent(faults)
 	err := tbl.Transact(t.Context(),
-		table.Put(other, note{}), table.Update(user, setVersion(3)).IfVersion("version", 2).Named("user"))
+		table.Put(other, note{}), table.Update(user, setVersion(3)).IfVersion("version", 2).WithName("user"))
 	wantErr(t, err, table.ErrStale)
 	wantErr(t, err, table.ErrConflict)
 	tx, ok := errors.AsType[*table.TxError](err)
@@ -140,17 +140,17 @@ func versionInTransaction(t *testing.T, h Harness) {
 func versionLost(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
-	faults.Next("UpdateItem", tabletest.LoseResponse())
+	faults.Next("UpdateItem", tabletest.DropResponse())
 	err := tbl.Do(t.Context(), table.Update(user, setVersion(4)).IfVersion("version", 3))
 	wantErr(t, err, table.ErrOutcomeUnknown)
 	// It promises that nothing was written.
 	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
 	// Another writer may have written the very same.
-	faults.Next("PutItem", tabletest.LoseResponse())
+	faults.Next("PutItem", tabletest.DropResponse())
 	err = tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("5")}).IfVersion("version", 4))
 	wantErr(t, err, table.ErrOutcomeUnknown)
 	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
 	// As a transaction it is known to be one's own.
-	faults.Next("TransactWriteItems", tabletest.LoseResponse())
+	faults.Next("TransactWriteItems", tabletest.DropResponse())
 	must(t, tbl.Transact(t.Context(), table.Put(user, table.Item{"version": num("6")}).IfVersion("version", 5)))
 }

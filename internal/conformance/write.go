@@ -94,7 +94,7 @@ func check(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
 	must(t, tbl.Do(t.Context(), table.Check(user, nIs(1))))
-	err := tbl.Do(t.Context(), table.Check(user, nIs(2)).Named("guard"))
+	err := tbl.Do(t.Context(), table.Check(user, nIs(2)).WithName("guard"))
 	wantErr(t, err, table.ErrConditionFailed)
 	if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Check" || e.Name != "guard" || e.Key != user {
 		t.Errorf("error %#v", e)
@@ -103,7 +103,7 @@ func check(t *testing.T, h Harness) {
 }
 
 func opReused(t *testing.T, h Harness) {
-	count := table.Update(user, addN(1)).Named("count")
+	count := table.Update(user, addN(1)).WithName("count")
 	guarded := count.If(nIs(2))
 	a, b := h.newTable(t, appCore()), h.newTable(t, table.Schema{PK: "PK", SK: "SK"})
 	for range 2 {

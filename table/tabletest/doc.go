@@ -57,15 +57,15 @@
 //	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), orders.Schema, nil)
 //
 //	// The first attempt is committed, but its answer is lost.
-//	faults.Next("TransactWriteItems", tabletest.LoseResponse())
+//	faults.Next("TransactWriteItems", tabletest.DropResponse())
 //
 // A [Fault] is a function; those of this package can be told apart by what has
 // become of the request when the caller sees the error:
 //
 //	                                 before           after it was carried out
-//	the connection breaks            Drop()           LoseResponse()
+//	the connection breaks            DropRequest()           DropResponse()
 //	… in the middle of the answer                     Truncate()
-//	an answer that is no answer                       Garble()
+//	an answer that is no answer                       Corrupt()
 //	an error answer                  Status(…)        After(Status(…))
 //	throttled                        Throttle()       After(Throttle())
 //	a cancelled transaction          CancelTransaction(…)
@@ -76,7 +76,7 @@
 // line of three requests that pass before everything fails:
 //
 //	faults.Next("", nil, nil, nil)
-//	faults.Always("", tabletest.Drop())
+//	faults.Always("", tabletest.DropRequest())
 //
 // A client without the SDK's own retries, which tests of such endings often
 // want, has o.Retryer = aws.NopRetryer{}.

@@ -43,7 +43,7 @@ func ExampleFaults() {
 	drop := createExampleTable(ctx, client, "ExampleFaults")
 	defer drop()
 
-	faults.Next("UpdateItem", tabletest.LoseResponse())
+	faults.Next("UpdateItem", tabletest.DropResponse())
 	out, err := client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
 		TableName:        aws.String("ExampleFaults"),
 		Key:              map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "COUNTER"}},

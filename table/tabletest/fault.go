@@ -30,10 +30,10 @@ func After(fault Fault) Fault {
 	}
 }
 
-// When meets those requests with the fault for which match is true, and lets the
+// Match meets those requests with the fault for which match is true, and lets the
 // others pass. It is meant for [Faults.Always]: by [Faults.Next], a request that
 // passes has used its place in the line.
-func When(match func(Request) bool, fault Fault) Fault {
+func Match(match func(Request) bool, fault Fault) Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		body, err := readBody(r)
 		if err != nil {
@@ -47,16 +47,16 @@ func When(match func(Request) bool, fault Fault) Fault {
 	}
 }
 
-// Drop breaks the connection before the request has reached the engine.
-func Drop() Fault {
+// DropRequest breaks the connection before the request has reached the engine.
+func DropRequest() Fault {
 	return func(*http.Request, http.RoundTripper) (*http.Response, error) {
 		return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	}
 }
 
-// LoseResponse carries the request out and breaks the connection before the
-// answer has arrived. It is After(Drop()).
-func LoseResponse() Fault { return After(Drop()) }
+// DropResponse carries the request out and breaks the connection before the
+// answer has arrived. It is After(DropRequest()).
+func DropResponse() Fault { return After(DropRequest()) }
 
 // Truncate carries the request out and breaks the connection in the middle of
 // the answer.
@@ -75,17 +75,17 @@ func Truncate() Fault {
 	}
 }
 
-// Garble carries the request out and answers with text that is no JSON, as a
+// Corrupt carries the request out and answers with text that is no JSON, as a
 // proxy does that has failed behind a status of success.
-func Garble() Fault {
+func Corrupt() Fault {
 	return After(func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 		return respond(r, http.StatusOK, []byte("<html>Bad gateway")), nil
 	})
 }
 
-// Hold keeps the request back until release is closed, or until the request's
+// Block keeps the request back until release is closed, or until the request's
 // context ends, which is its error then. With nil only the latter ends it.
-func Hold(release <-chan struct{}) Fault {
+func Block(release <-chan struct{}) Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		select {
 		case <-r.Context().Done():

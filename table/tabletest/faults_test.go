@@ -48,15 +48,15 @@ func TestFaultOfAWrite(t *testing.T) {
 		written bool
 	}{
 		{"nothing", nil, isNil, true},
-		{"drop", tabletest.Drop(), isA[*net.OpError], false},
-		{"lose response", tabletest.LoseResponse(), isA[*net.OpError], true},
+		{"drop", tabletest.DropRequest(), isA[*net.OpError], false},
+		{"lose response", tabletest.DropResponse(), isA[*net.OpError], true},
 		{"truncate", tabletest.Truncate(), is(io.ErrUnexpectedEOF), true},
-		{"garble", tabletest.Garble(), isA[*smithy.DeserializationError], true},
+		{"garble", tabletest.Corrupt(), isA[*smithy.DeserializationError], true},
 		{"status", internal, isA[*types.InternalServerError], false},
 		{"after status", tabletest.After(internal), isA[*types.InternalServerError], true},
 		{"throttle", tabletest.Throttle(), isA[*types.ProvisionedThroughputExceededException], false},
-		{"hold, released", tabletest.Hold(released), isNil, true},
-		{"after hold, released", tabletest.After(tabletest.Hold(released)), isNil, true},
+		{"hold, released", tabletest.Block(released), isNil, true},
+		{"after hold, released", tabletest.After(tabletest.Block(released)), isNil, true},
 		{"unprocessed", tabletest.Unprocessed(1), isAny, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestFaultOfAWrite(t *testing.T) {
 	}
 }
 
-func TestHoldUntilTheContextEnds(t *testing.T) {
+func TestBlockUntilTheContextEnds(t *testing.T) {
 	t.Parallel()
 	for _, written := range []bool{false, true} {
 		t.Run(fmt.Sprintf("written %t", written), func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestHoldUntilTheContextEnds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			fault := tabletest.Fault(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 				cancel()
-				return tabletest.Hold(nil)(r, next)
+				return tabletest.Block(nil)(r, next)
 			})
 			if written {
 				fault = tabletest.After(fault)
@@ -149,14 +149,14 @@ func TestTruncateARead(t *testing.T) {
 	}
 }
 
-func TestGarbleARead(t *testing.T) {
+func TestCorruptARead(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install)
 	name := createTable(t, client)
 	put(t, client, name, "1")
 
-	faults.Always("GetItem", tabletest.Garble())
+	faults.Always("GetItem", tabletest.Corrupt())
 	_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: item("1")})
 	if err := isA[*smithy.DeserializationError](err); err != nil {
 		t.Error(err)
@@ -168,7 +168,7 @@ func TestRetriesMeetOneFaultEach(t *testing.T) {
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install, promptRetries)
 	name := createTable(t, client)
-	faults.Next("TransactWriteItems", tabletest.LoseResponse(), tabletest.Throttle())
+	faults.Next("TransactWriteItems", tabletest.DropResponse(), tabletest.Throttle())
 
 	_, err := client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{
 		TransactItems: []types.TransactWriteItem{{Put: &types.Put{TableName: &name, Item: item("1")}}},
@@ -263,12 +263,12 @@ func TestNextAndAlways(t *testing.T) {
 	}
 }
 
-func TestWhen(t *testing.T) {
+func TestMatch(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install, noRetries)
 	name := createTable(t, client)
-	faults.Always("PutItem", tabletest.When(func(r tabletest.Request) bool {
+	faults.Always("PutItem", tabletest.Match(func(r tabletest.Request) bool {
 		return strings.Contains(string(r.Body), `"SHARD#3"`)
 	}, tabletest.Throttle()))
 
@@ -284,7 +284,7 @@ func TestRequests(t *testing.T) {
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install, noRetries)
 	name := createTable(t, client)
-	faults.Next("PutItem", tabletest.Drop())
+	faults.Next("PutItem", tabletest.DropRequest())
 	_, _ = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: item("1")})
 	has(t, client, name, "1")
 
@@ -317,12 +317,12 @@ func TestMaxInFlight(t *testing.T) {
 
 	var arrived atomic.Int32
 	all := make(chan struct{})
-	faults.Always("PutItem", tabletest.When(func(tabletest.Request) bool {
+	faults.Always("PutItem", tabletest.Match(func(tabletest.Request) bool {
 		if arrived.Add(1) == writers {
 			close(all)
 		}
 		return true
-	}, tabletest.Hold(all)))
+	}, tabletest.Block(all)))
 	var wg sync.WaitGroup
 	for i := range writers {
 		wg.Go(func() {

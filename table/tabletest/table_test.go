@@ -91,7 +91,7 @@ func TestNewOfAProductionSchema(t *testing.T) {
 func TestNewWith(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	faults.Always("", tabletest.Drop()) // Not of the table's creation.
+	faults.Always("", tabletest.DropRequest()) // Not of the table's creation.
 	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
 	if got := len(faults.Requests("CreateTable")); got != 1 {
 		t.Errorf("%d requests of CreateTable to %s, want 1", got, tbl.Schema().Name)

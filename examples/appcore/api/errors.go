@@ -47,7 +47,7 @@ func failureOf(err error) failure {
 		{core.ErrForbidden, failure{http.StatusForbidden, "forbidden", "this belongs to another user"}},
 		{core.ErrNotFound, failure{http.StatusNotFound, "not_found", "there is nothing here"}},
 		{core.ErrChanged, failure{http.StatusPreconditionFailed, "changed", "this has changed since you read it; read it again"}},
-		{core.ErrKeyReused, failure{http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"}},
+		{core.ErrPayloadMismatch, failure{http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"}},
 		{core.ErrUnavailable, unavailable},
 		{auth.ErrUnavailable, unavailable},
 	} {

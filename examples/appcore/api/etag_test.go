@@ -97,7 +97,7 @@ func TestAChangeWhoseResponseWasLost(t *testing.T) {
 	a := newApp(t)
 	id := a.create(t, ana, "k")
 	seen := a.etag(t, ana, id)
-	a.faults.Always("TransactWriteItems", tabletest.LoseResponse())
+	a.faults.Always("TransactWriteItems", tabletest.DropResponse())
 	if got := a.patch(t, ana, id, seen, `{"note":"n"}`); got.Status != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}

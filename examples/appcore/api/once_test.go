@@ -89,7 +89,7 @@ func TestManyPostsWithOneKeyMakeOneTransaction(t *testing.T) {
 
 func TestAPostWhoseAnswerWasLostIsRepeated(t *testing.T) {
 	t.Parallel()
-	for i, fault := range []tabletest.Fault{tabletest.LoseResponse(), tabletest.Truncate(), tabletest.Throttle(), tabletest.Drop()} {
+	for i, fault := range []tabletest.Fault{tabletest.DropResponse(), tabletest.Truncate(), tabletest.Throttle(), tabletest.DropRequest()} {
 		a := newApp(t)
 		// For longer than the program goes on trying by itself.
 		a.faults.Always("TransactWriteItems", fault)

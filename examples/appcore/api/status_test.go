@@ -338,7 +338,7 @@ func TestTroubleWithDynamoDBHasItsStatus(t *testing.T) {
 		status int
 	}{
 		{"throttled", tabletest.Throttle(), 503},
-		{"out of reach", tabletest.Drop(), 503},
+		{"out of reach", tabletest.DropRequest(), 503},
 		{"failing", tabletest.Status(500, "InternalServerError", "oops-4711"), 503},
 		{"no permission", tabletest.Status(400, "AccessDeniedException", "User: arn:aws:iam::4711 is not authorized"), 500},
 		{"no table", tabletest.Status(400, "ResourceNotFoundException", "Requested resource not found: 4711"), 500},

@@ -90,7 +90,7 @@ func TestAnApprovalThatFailsLeavesNothingBehind(t *testing.T) {
 		"second copy":  tabletest.CancelTransaction("None", "TransactionConflict", "None"),
 		"notification": tabletest.CancelTransaction("None", "None", "ThrottlingError"),
 		"throttled":    tabletest.Throttle(),
-		"connection":   tabletest.Drop(),
+		"connection":   tabletest.DropRequest(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +114,7 @@ func TestAnApprovalWhoseAnswerWasLostNotifiesOnce(t *testing.T) {
 	t.Parallel()
 	s, tbl, faults := newService(t)
 	id := create(t, s, "u-123", "k")
-	faults.Always("TransactWriteItems", tabletest.LoseResponse())
+	faults.Always("TransactWriteItems", tabletest.DropResponse())
 	_, err := s.Approve(t.Context(), id)
 	if !errors.Is(err, core.ErrUnavailable) {
 		t.Errorf("error: %v", err)

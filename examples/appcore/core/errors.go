@@ -18,8 +18,8 @@ var (
 	ErrForbidden = errors.New("belongs to another user")
 	// ErrChanged means that the thing is not as the caller has seen it.
 	ErrChanged = errors.New("changed since it was read")
-	// ErrKeyReused means that the idempotency key was used for another request.
-	ErrKeyReused = errors.New("idempotency key was used for another request")
+	// ErrPayloadMismatch means that the idempotency key was used for another request.
+	ErrPayloadMismatch = errors.New("idempotency key was used for another request")
 	// ErrUnavailable means that the same call can succeed in a while. Retry a
 	// call that creates something with the same idempotency key, since it may
 	// have succeeded.
@@ -50,8 +50,8 @@ func translate(err error) error {
 	switch {
 	case errors.Is(err, paginate.ErrInvalidCursor):
 		return invalid("invalid_cursor", "lastKey is not one that this list has given out to you; start again without it")
-	case errors.Is(err, idempotency.ErrKeyReused):
-		return fmt.Errorf("%w: %w", ErrKeyReused, err)
+	case errors.Is(err, idempotency.ErrPayloadMismatch):
+		return fmt.Errorf("%w: %w", ErrPayloadMismatch, err)
 	case errors.Is(err, table.ErrNotFound):
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	case table.Classify(err) == table.Transient:

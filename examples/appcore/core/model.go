@@ -85,7 +85,7 @@ var transactionEntity = repo.Entity[Transaction]{
 	Type:    "TRANSACTION",
 	Key:     func(t Transaction) keys.Key { return transactionKey(t.ID) },
 	Indexes: repo.Indexes[Transaction]{"GSI1": Transaction.globalKey},
-	Copies: []repo.Placement[Transaction]{{Name: "by user", Key: func(t Transaction) keys.Key {
+	Copies: []repo.Copy[Transaction]{{Name: "by user", Key: func(t Transaction) keys.Key {
 		return keys.Key{PK: keys.User.PK(t.UserID), SK: keys.Tx.SK(keys.Time(t.CreatedAt), keys.Str(t.ID))}
 	}}},
 	Version: "revision",

@@ -134,7 +134,7 @@ func ofUser[T any](ctx context.Context, r *repo.Repo[T], prefix keys.Prefix, lis
 		return Page[T]{}, err
 	}
 	page, err := r.Query(ctx, table.Query{
-		PK: keys.User.PK(l.User), Range: prefix.All(), Reverse: true,
+		PK: keys.User.PK(l.User), Range: prefix.All(), Descending: true,
 		Limit: l.Limit, After: l.After, Scope: list + " for " + l.User,
 	})
 	if err != nil {

@@ -66,8 +66,8 @@ func (r *Records[T]) copy(ctx context.Context, v T) (outcome, error) {
 }
 
 // placements returns all items that the entity has in the single table.
-func (r *Records[T]) placements() []repo.Placement[T] {
-	return append([]repo.Placement[T]{{Key: r.Entity.Key, Indexes: r.Entity.Indexes}}, r.Entity.Copies...)
+func (r *Records[T]) placements() []repo.Copy[T] {
+	return append([]repo.Copy[T]{{Key: r.Entity.Key, Indexes: r.Entity.Indexes}}, r.Entity.Copies...)
 }
 
 // putOps returns the ops that store v in the single table as it is, with the
@@ -111,10 +111,10 @@ func (r *Records[T]) markKey(v T) keys.Key {
 
 func (r *Records[T]) mark(v T) table.Op {
 	until := r.single.Now().Add(markLife).Unix()
-	return table.Put(r.markKey(v), map[string]any{"entityType": "DELETED", r.single.Schema().TTL: until}).Named("mark")
+	return table.Put(r.markKey(v), map[string]any{"entityType": "DELETED", r.single.Schema().TTL: until}).WithName("mark")
 }
 
 func (r *Records[T]) notMarked(v T) table.Op {
 	missing := expression.Name(r.single.Schema().PK).AttributeNotExists()
-	return table.Check(r.markKey(v), missing).Named("mark")
+	return table.Check(r.markKey(v), missing).WithName("mark")
 }

@@ -77,7 +77,7 @@ func (f fences) read(ctx context.Context, key keys.Key) (Phase, error) {
 // holds is the check that an id is still in a phase.
 func (f fences) holds(id string, p Phase) table.Op {
 	condition := expression.Name(phaseAttribute).Equal(expression.Value(p))
-	return table.Check(f.key(fenceOf.Shard(id)), condition).Named("fence")
+	return table.Check(f.key(fenceOf.Shard(id)), condition).WithName("fence")
 }
 
 // prepare makes the fences that are missing.

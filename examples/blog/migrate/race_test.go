@@ -94,7 +94,7 @@ func TestTheOldTableIsFrozenAfterTheCutOver(t *testing.T) {
 
 	must(t, migrate.Run(t.Context(), f.Posts, silent{}))
 	equal(t, "title", f.title(t, "old-0"), "second")
-	f.old.Always("Scan", tabletest.Drop())
+	f.old.Always("Scan", tabletest.DropRequest())
 	must(t, f.retitle(t, "old-0", "third"), f.Posts.Delete(t.Context(), post("old-1")))
 	is(t, f.Posts.Create(t.Context(), post("old-1")), migrate.ErrDeleted)
 	must(t, migrate.Run(t.Context(), f.Posts, silent{})) // nothing is left to do
@@ -109,12 +109,12 @@ func TestAVerificationMakesGoodWhatACrashLeft(t *testing.T) {
 	must(t, err)
 
 	// Writers end between the old table and the copy …
-	f.single.Always("TransactWriteItems", tabletest.Drop())
+	f.single.Always("TransactWriteItems", tabletest.DropRequest())
 	is(t, f.retitle(t, "old-0", "second"), migrate.ErrNotCopied)
 	is(t, f.Posts.Create(t.Context(), post("new")), migrate.ErrNotCopied)
 	f.single.Always("TransactWriteItems", nil)
 	// … and between the mark and the old table.
-	f.old.Always("TransactWriteItems", tabletest.Drop())
+	f.old.Always("TransactWriteItems", tabletest.DropRequest())
 	if err := f.Posts.Delete(t.Context(), post("old-1")); err == nil {
 		t.Error("the deletion was not interrupted")
 	}

@@ -25,7 +25,7 @@ func TestABackfillGoesOnWhereItWasInterrupted(t *testing.T) {
 
 	// In the middle of the second page the connection is gone.
 	f.single.Next("TransactWriteItems", make([]tabletest.Fault, 5)...)
-	f.single.Always("TransactWriteItems", tabletest.Drop())
+	f.single.Always("TransactWriteItems", tabletest.DropRequest())
 	if _, err = f.Posts.Backfill(t.Context(), pass); err == nil {
 		t.Fatal("the backfill was not interrupted")
 	}

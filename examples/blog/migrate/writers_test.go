@@ -117,9 +117,9 @@ func TestNothingIsLostWhileWritersWrite(t *testing.T) {
 	// Until the cut-over begins, some copies of the service are lost for good: it
 	// is told, and goes on.
 	lost := regexp.MustCompile(`"by \d in \d*[27]"`)
-	f.lossy.Always("TransactWriteItems", tabletest.When(func(r tabletest.Request) bool {
+	f.lossy.Always("TransactWriteItems", tabletest.Match(func(r tabletest.Request) bool {
 		return lost.Match(r.Body)
-	}, tabletest.Drop()))
+	}, tabletest.DropRequest()))
 
 	stop := make(chan struct{})
 	var wg sync.WaitGroup

@@ -128,7 +128,7 @@ func receive(drive string, p Path) []table.Op {
 	}
 	op := table.Update(NodeKey(drive, p[:len(p)-1]), expression.Add(expression.Name("version"), expression.Value(1))).
 		If(expression.Name("kind").Equal(expression.Value(Folder)))
-	return []table.Op{op.Named("folder")}
+	return []table.Op{op.WithName("folder")}
 }
 
 // Move gives the node at a path another path, and returns how many nodes have

@@ -57,7 +57,7 @@ type Membership struct {
 var membershipEntity = repo.Entity[Membership]{
 	Type:    "MEMBERSHIP",
 	Key:     MemberKey,
-	Copies:  []repo.Placement[Membership]{{Name: "by user", Key: MemberOfKey}},
+	Copies:  []repo.Copy[Membership]{{Name: "by user", Key: MemberOfKey}},
 	Version: "version",
 	// Nobody holds a membership across leaving and joining again.
 	VersionFromOne: true,
@@ -94,8 +94,8 @@ func userCounts(id string) keys.Key  { return keys.Key{PK: keys.User.PK(id), SK:
 func (s *Store) Join(ctx context.Context, m Membership) error {
 	ops := append(s.Memberships.CreateOps(&m), countOps(m, 1)...)
 	ops = append(ops,
-		table.Check(GroupKey(m.GroupID), exists()).Named("group"),
-		table.Check(UserKey(m.UserID), exists()).Named("user"))
+		table.Check(GroupKey(m.GroupID), exists()).WithName("group"),
+		table.Check(UserKey(m.UserID), exists()).WithName("user"))
 	err := s.Table.Transact(ctx, ops...)
 	switch {
 	case failed(err, "group"):
@@ -127,8 +127,8 @@ func countOps(m Membership, by int) []table.Op {
 			Set(expression.Name("entityType"), expression.Value("COUNTS"))
 	}
 	return []table.Op{
-		table.Update(groupCounts(m.GroupID), add("members")).Named("members"),
-		table.Update(userCounts(m.UserID), add("groups")).Named("groups"),
+		table.Update(groupCounts(m.GroupID), add("members")).WithName("members"),
+		table.Update(userCounts(m.UserID), add("groups")).WithName("groups"),
 	}
 }
 

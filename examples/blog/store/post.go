@@ -53,7 +53,7 @@ var PostEntity = repo.Entity[Post]{
 	Type:    "POST",
 	Key:     func(p Post) keys.Key { return PostKey(p.ID) },
 	Indexes: repo.Indexes[Post]{publishedIndex: PublishedKey},
-	Copies:  []repo.Placement[Post]{{Name: "by author", Key: AuthorKey}},
+	Copies:  []repo.Copy[Post]{{Name: "by author", Key: AuthorKey}},
 	Version: "version",
 	// Ids are not used again.
 	VersionFromOne: true,
@@ -114,26 +114,26 @@ func CommentKey(c Comment) keys.Key {
 
 // PostsQuery asks for an author's posts, newest first.
 func PostsQuery(author string) table.Query {
-	return table.Query{PK: keys.User.PK(author), Range: PostPrefix.All(), Reverse: true, Scope: author}
+	return table.Query{PK: keys.User.PK(author), Range: PostPrefix.All(), Descending: true, Scope: author}
 }
 
 // CommentsQuery asks for the comments on a post, newest first.
 func CommentsQuery(post string) table.Query {
-	return table.Query{PK: PostPrefix.PK(post), Range: CommentPrefix.All(), Reverse: true}
+	return table.Query{PK: PostPrefix.PK(post), Range: CommentPrefix.All(), Descending: true}
 }
 
 // PublishedQuery asks for the published posts of all authors, newest first.
 func PublishedQuery() table.Query {
-	return table.Query{Index: publishedIndex, PK: publishedPrefix.PK(), Reverse: true}
+	return table.Query{Index: publishedIndex, PK: publishedPrefix.PK(), Descending: true}
 }
 
 // PostWithComments reads a post and its n newest comments in one query: read
 // backwards, METADATA comes before COMMENT#….
 func (s *Store) PostWithComments(ctx context.Context, id string, n int) (Post, []Comment, error) {
-	q := table.Query{PK: PostPrefix.PK(id), Reverse: true, Limit: n + 1}
+	q := table.Query{PK: PostPrefix.PK(id), Descending: true, Limit: n + 1}
 	var posts []Post
 	var comments []Comment
-	if err := repo.Collect(ctx, s.Table, q, s.Posts.Into(&posts), s.Comments.Into(&comments)); err != nil {
+	if err := repo.Collect(ctx, s.Table, q, s.Posts.AppendTo(&posts), s.Comments.AppendTo(&comments)); err != nil {
 		return Post{}, nil, err
 	}
 	if len(posts) == 0 {
@@ -145,7 +145,7 @@ func (s *Store) PostWithComments(ctx context.Context, id string, n int) (Post, [
 // AddComment stores a comment on a post that exists; otherwise the error matches
 // [table.ErrNotFound].
 func (s *Store) AddComment(ctx context.Context, c Comment) error {
-	ops := append(s.Comments.CreateOps(&c), table.Check(PostKey(c.PostID), exists()).Named("post"))
+	ops := append(s.Comments.CreateOps(&c), table.Check(PostKey(c.PostID), exists()).WithName("post"))
 	err := s.Table.Transact(ctx, ops...)
 	if failed(err, "post") {
 		return fmt.Errorf("post: %w", table.ErrNotFound)

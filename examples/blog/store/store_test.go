@@ -186,13 +186,13 @@ func TestACounterCountsEveryEventOnce(t *testing.T) {
 	// Some writes are carried out, their answer is lost, and the SDK repeats
 	// them. Each is hit once at most, so that none runs out of attempts.
 	sent := map[string]bool{}
-	faults.Always("TransactWriteItems", tabletest.When(func(r tabletest.Request) bool {
+	faults.Always("TransactWriteItems", tabletest.Match(func(r tabletest.Request) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		again := sent[string(r.Body)]
 		sent[string(r.Body)] = true
 		return !again && len(sent)%4 == 0
-	}, tabletest.LoseResponse()))
+	}, tabletest.DropResponse()))
 	used := map[keys.Key]bool{}
 	together(8, func(writer int) {
 		for i := range 20 {

@@ -41,7 +41,7 @@ func TestItemsOfElectroDBAreRead(t *testing.T) {
 	got, err := bookings.Get(t.Context(), key)
 	must(t, err)
 	page, err := bookings.Query(t.Context(), table.Query{
-		Index: "GSI1", PK: "$ferries#guest_ana", Range: keys.Range{Prefix: "$booking_"}, Reverse: true, Limit: 20,
+		Index: "GSI1", PK: "$ferries#guest_ana", Range: keys.Range{Prefix: "$booking_"}, Descending: true, Limit: 20,
 	})
 	must(t, err)
 	for _, read := range [][]electrodb.Booking{{got}, page.Items} {

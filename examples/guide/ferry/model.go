@@ -47,7 +47,7 @@ func emailKey(address string) keys.Key { return keys.Key{PK: email.PK(address), 
 var guestEntity = repo.Entity[Guest]{
 	Type:    "GUEST",
 	Key:     func(g Guest) keys.Key { return guestKey(g.ID) },
-	Copies:  []repo.Placement[Guest]{{Name: "by e-mail", Key: func(g Guest) keys.Key { return emailKey(g.Email) }}},
+	Copies:  []repo.Copy[Guest]{{Name: "by e-mail", Key: func(g Guest) keys.Key { return emailKey(g.Email) }}},
 	Version: "version",
 	// Ids are not used again.
 	VersionFromOne: true,
@@ -101,7 +101,7 @@ var bookingEntity = repo.Entity[Booking]{
 			return latest.Key(b.ID, keys.None.SK(keys.Time(b.Made), keys.Str(b.ID)))
 		},
 	},
-	Copies: []repo.Placement[Booking]{{Name: "by guest", Key: func(b Booking) keys.Key {
+	Copies: []repo.Copy[Booking]{{Name: "by guest", Key: func(b Booking) keys.Key {
 		return keys.Key{PK: guest.PK(b.Guest), SK: booking.SK(keys.Time(b.Made), keys.Str(b.ID))}
 	}}},
 	Version: "version",

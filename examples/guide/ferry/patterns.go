@@ -67,7 +67,7 @@ func (f *Ferries) Booking(ctx context.Context, id string) (Booking, error) {
 // OfGuest reads a page of a guest's bookings, newest first.
 func (f *Ferries) OfGuest(ctx context.Context, id, after string) (table.Page[Booking], error) {
 	return f.bookings.Query(ctx, table.Query{
-		PK: guest.PK(id), Range: booking.All(), Reverse: true, Limit: 20, After: after, Scope: id,
+		PK: guest.PK(id), Range: booking.All(), Descending: true, Limit: 20, After: after, Scope: id,
 	})
 }
 
@@ -90,7 +90,7 @@ func (f *Ferries) Book(ctx context.Context, key string, b Booking) (Booking, err
 	result, err := idempotency.Do(ctx, f.requests, request, func(context.Context) (idempotency.Plan[Booking], error) {
 		left := expression.Name("seatsLeft")
 		take := table.Update(departureKey(b.Route, b.Leaves), expression.Add(left, expression.Value(-b.Seats))).
-			If(left.GreaterThanEqual(expression.Value(b.Seats))).Named("seats")
+			If(left.GreaterThanEqual(expression.Value(b.Seats))).WithName("seats")
 		made := b
 		made.Version = 1
 		return idempotency.Snapshot(made, append(f.bookings.CreateOps(new(b)), take)...), nil

@@ -89,7 +89,7 @@ func (s *Bookings) Get(ctx context.Context, id string) (Booking, error) {
 // next ones.
 func (s *Bookings) Page(ctx context.Context, of, after string) ([]Booking, string, error) {
 	page, err := s.bookings.Query(ctx, table.Query{
-		Index: "GSI1", PK: guest.PK(of), Range: booking.All(), Reverse: true, Limit: 20,
+		Index: "GSI1", PK: guest.PK(of), Range: booking.All(), Descending: true, Limit: 20,
 		After: after, Scope: of,
 	})
 	return page.Items, page.Next, err
@@ -120,7 +120,7 @@ func (s *Bookings) Book(ctx context.Context, b Booking) error {
 func (s *Bookings) ops(b Booking) []table.Op {
 	left := expression.Name("seatsLeft")
 	take := table.Update(ferryKey(b.Ferry), expression.Add(left, expression.Value(-b.Seats))).
-		If(left.GreaterThanEqual(expression.Value(b.Seats))).Named("seats")
+		If(left.GreaterThanEqual(expression.Value(b.Seats))).WithName("seats")
 	return append(s.bookings.CreateOps(new(b)), take)
 }
 

@@ -65,11 +65,11 @@ func key(pk string) map[string]types.AttributeValue {
 
 // The ways in which a request can be refused.
 var (
-	ErrNotFound  = errors.New("no such booking")
-	ErrExists    = errors.New("the booking exists")
-	ErrConflict  = errors.New("the booking was changed meanwhile")
-	ErrFull      = errors.New("not enough seats")
-	ErrKeyReused = errors.New("the key was used for another request")
+	ErrNotFound        = errors.New("no such booking")
+	ErrExists          = errors.New("the booking exists")
+	ErrConflict        = errors.New("the booking was changed meanwhile")
+	ErrFull            = errors.New("not enough seats")
+	ErrPayloadMismatch = errors.New("the key was used for another request")
 )
 
 // Bookings reads and writes bookings.
@@ -314,7 +314,7 @@ func (s *Bookings) BookOnce(ctx context.Context, requestKey string, b Booking) (
 		return b, err
 	}
 	if string(was.Hash) != string(hash[:]) {
-		return b, ErrKeyReused
+		return b, ErrPayloadMismatch
 	}
 	return was.Result, nil
 }

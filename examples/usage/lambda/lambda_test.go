@@ -82,7 +82,7 @@ func one(total, from, to, by, date string) string {
 func TestABatchAnswersWithWhatFailed(t *testing.T) {
 	t.Parallel()
 	f := newFunctions(t)
-	f.faults.Always("TransactWriteItems", tabletest.When(func(r tabletest.Request) bool {
+	f.faults.Always("TransactWriteItems", tabletest.Match(func(r tabletest.Request) bool {
 		return strings.Contains(string(r.Body), "WORKSPACE#globex#")
 	}, tabletest.Throttle()))
 	invoke(t.Context(), t, f.count, event(t, "sqs"), third)
@@ -108,7 +108,7 @@ func TestABatchAnswersWithWhatFailed(t *testing.T) {
 func TestABatchWhoseAnswersAreLostCountsOnce(t *testing.T) {
 	t.Parallel()
 	f := newFunctions(t)
-	f.faults.Always("", tabletest.LoseResponse())
+	f.faults.Always("", tabletest.DropResponse())
 	invoke(t.Context(), t, f.count, event(t, "sqs"),
 		`{"batchItemFailures":[{"itemIdentifier":"059f36b4-87a3-44ab-83d2-661975830a7d"},{"itemIdentifier":"c80e8021-a70a-42c7-a470-796e1186f753"}]}`)
 	f.faults.Always("", nil)
@@ -151,7 +151,7 @@ func TestADirectInvocationCountsOneMessage(t *testing.T) {
 		}
 	}
 	// Lambda repeats what failed, under the same id.
-	f.faults.Always("", tabletest.LoseResponse())
+	f.faults.Always("", tabletest.DropResponse())
 	if got, err := f.count.Invoke(requested(t, "r-5"), []byte(event(t, "direct"))); table.Classify(err) != table.Transient {
 		t.Errorf("%s %v", got, err)
 	}

@@ -150,7 +150,7 @@ func (c *Consumer) decode(d Delivery) (Message, error) {
 
 // count writes the counters and the record of the message in one transaction.
 func (c *Consumer) count(ctx context.Context, d Delivery, m Message) Outcome {
-	first, err := idempotency.Once(ctx, c.store, request(d, m), func(context.Context) ([]table.Op, error) {
+	first, err := idempotency.Exec(ctx, c.store, request(d, m), func(context.Context) ([]table.Op, error) {
 		return m.ops(), nil
 	})
 	return outcome(d.ID, first, err)

@@ -100,7 +100,7 @@ func TestWhatMakesMessagesTheSame(t *testing.T) {
 		if o.Status != tt.want {
 			t.Errorf("%s: %+v", tt.what, o)
 		}
-		if tt.d.ID == "6" && !errors.Is(o.Err, idempotency.ErrKeyReused) {
+		if tt.d.ID == "6" && !errors.Is(o.Err, idempotency.ErrPayloadMismatch) {
 			t.Errorf("%s: %v", tt.what, o.Err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestTheClassOfAnErrorDecides(t *testing.T) {
 		{"throttled", tabletest.Throttle(), table.Transient, metering.Returned},
 		{"conflict", tabletest.CancelTransaction("TransactionConflict", "None", "None", "None", "None"), table.Transient, metering.Returned},
 		{"out of order", tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."), table.Transient, metering.Returned},
-		{"no connection", tabletest.Drop(), table.Transient, metering.Returned},
+		{"no connection", tabletest.DropRequest(), table.Transient, metering.Returned},
 		{"no permission", refused("AccessDeniedException"), table.Unclassified, metering.Returned},
 		{"no table", refused("ResourceNotFoundException"), table.Unclassified, metering.Returned},
 		{"not what the table takes", refused("ValidationException"), table.Unclassified, metering.Returned},
@@ -147,7 +147,7 @@ func TestTheClassOfAnErrorDecides(t *testing.T) {
 func TestALostAnswerCountsOnce(t *testing.T) {
 	t.Parallel()
 	for what, fault := range map[string]tabletest.Fault{
-		"lost": tabletest.LoseResponse(), "cut off": tabletest.Truncate(), "throttled, it says": tabletest.After(tabletest.Throttle()),
+		"lost": tabletest.DropResponse(), "cut off": tabletest.Truncate(), "throttled, it says": tabletest.After(tabletest.Throttle()),
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -181,7 +181,7 @@ func TestABatchTellsMessagesApart(t *testing.T) {
 	f := newFixture(t)
 	far, bad := message, message
 	far.WorkspaceID, bad.Count = "globex", 0
-	f.faults.Always("TransactWriteItems", tabletest.When(func(r tabletest.Request) bool {
+	f.faults.Always("TransactWriteItems", tabletest.Match(func(r tabletest.Request) bool {
 		return strings.Contains(string(r.Body), "WORKSPACE#globex#")
 	}, tabletest.Throttle()))
 	var got []metering.Outcome

@@ -99,8 +99,8 @@ func (m Message) ops() []table.Op {
 			name = "user"
 		}
 		ops = append(ops,
-			meter.add(Hour, m.Hour, m.Count).Named(name+" hour"),
-			meter.add(Day, midnight(m.Hour), m.Count).Named(name+" day"))
+			meter.add(Hour, m.Hour, m.Count).WithName(name+" hour"),
+			meter.add(Day, midnight(m.Hour), m.Count).WithName(name+" day"))
 	}
 	return ops
 }

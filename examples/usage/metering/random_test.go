@@ -25,8 +25,8 @@ func (u *unlucky) fault(r *http.Request, next http.RoundTripper) (*http.Response
 	luck := u.random.IntN(10)
 	u.mu.Unlock()
 	faults := []tabletest.Fault{
-		tabletest.LoseResponse(), tabletest.Truncate(), tabletest.After(tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")),
-		tabletest.Throttle(), tabletest.Drop(), tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected."),
+		tabletest.DropResponse(), tabletest.Truncate(), tabletest.After(tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")),
+		tabletest.Throttle(), tabletest.DropRequest(), tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected."),
 	}
 	if luck < len(faults) {
 		return faults[luck](r, next)

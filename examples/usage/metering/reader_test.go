@@ -81,7 +81,7 @@ func TestPartsAreReadInParallel(t *testing.T) {
 		together.Done()
 		all := make(chan struct{})
 		go func() { together.Wait(); close(all) }()
-		return tabletest.Hold(all)(r, next)
+		return tabletest.Block(all)(r, next)
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -112,7 +112,7 @@ func TestPartsAreReadInParallel(t *testing.T) {
 func TestAPartThatFailsFailsTheAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.faults.Always("Query", tabletest.When(func(r tabletest.Request) bool {
+	f.faults.Always("Query", tabletest.Match(func(r tabletest.Request) bool {
 		return strings.Contains(string(r.Body), "DAY#")
 	}, tabletest.Throttle()))
 	u, err := f.Usage(t.Context(), metering.Question{Meter: workspace, From: ten, To: ten.Add(3 * day)})

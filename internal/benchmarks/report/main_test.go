@@ -70,7 +70,7 @@ func TestReportRefusals(t *testing.T) {
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	var results strings.Builder
-	for _, name := range []string{"Query", "Get", "TransactPut", "Transact"} {
+	for _, name := range []string{"Query", "Get", "TransactCreate", "Transact"} {
 		for _, on := range []string{"stub", "engine"} {
 			for i, lib := range []string{"sdk", "sdk-expression", "sdk-maps", "singletable", "guregu"} {
 				fmt.Fprintf(&results, "Benchmark%s/on=%s/lib=%s 100 %d ns/op %d cpu-ns/op %d B/op %d allocs/op\n",

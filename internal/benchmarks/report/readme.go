@@ -19,8 +19,8 @@ var figures = []struct{ name, on, unit, title string }{
 	{"Query", "engine", "cpu-sec/op", "… the client's CPU on the local engine"},
 	{"Get", "stub", "cpu-sec/op", "`Get`: CPU"},
 	{"Get", "stub", "B/op", "… bytes"},
-	{"TransactPut", "stub", "cpu-sec/op", "`TransactPut` of 3 items: CPU"},
-	{"TransactPut", "stub", "B/op", "… bytes"},
+	{"TransactCreate", "stub", "cpu-sec/op", "`TransactCreate` of 3 items: CPU"},
+	{"TransactCreate", "stub", "B/op", "… bytes"},
 	{"Transact", "stub", "cpu-sec/op", "`Transact`, with a conditional update: CPU"},
 	{"Transact", "stub", "B/op", "… bytes"},
 }

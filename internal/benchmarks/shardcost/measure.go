@@ -121,7 +121,7 @@ func eachCost(ctx context.Context, tbl *table.Table, index shard.Index, limit in
 		if i > 0 {
 			pk = index.Prefix.PK(fmt.Sprint(i))
 		}
-		page, err := table.QueryPage[table.Item](ctx, tbl, table.Query{Index: index.Index, PK: pk, Reverse: true, Limit: limit})
+		page, err := table.QueryPage[table.Item](ctx, tbl, table.Query{Index: index.Index, PK: pk, Descending: true, Limit: limit})
 		if err != nil {
 			return 0, err
 		}

@@ -151,9 +151,9 @@ func (s *Script) fault(kind Kind, q request, end context.CancelFunc) tabletest.F
 	internal := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
 	switch kind {
 	case Reset:
-		return tabletest.Drop()
+		return tabletest.DropRequest()
 	case LostAnswer:
-		return tabletest.LoseResponse()
+		return tabletest.DropResponse()
 	case ErrorBefore:
 		return internal
 	case ErrorAfter:
@@ -176,11 +176,11 @@ func (s *Script) fault(kind Kind, q request, end context.CancelFunc) tabletest.F
 	case Truncated:
 		return tabletest.Truncate()
 	case Garbled:
-		return tabletest.Garble()
+		return tabletest.Corrupt()
 	case EndBefore:
-		return ended(end, tabletest.Hold(nil))
+		return ended(end, tabletest.Block(nil))
 	case EndAfter:
-		return tabletest.After(ended(end, tabletest.Hold(nil)))
+		return tabletest.After(ended(end, tabletest.Block(nil)))
 	case EndDuring:
 		return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			timer := time.AfterFunc(flight, end)
@@ -206,7 +206,7 @@ func delayed(d time.Duration) tabletest.Fault {
 		release := make(chan struct{})
 		timer := time.AfterFunc(d, func() { close(release) })
 		defer timer.Stop()
-		return tabletest.Hold(release)(r, next)
+		return tabletest.Block(release)(r, next)
 	}
 }
 

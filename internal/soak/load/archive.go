@@ -159,7 +159,7 @@ func (w *worker) readSparse(ctx context.Context, a *archive) error {
 		return w.readSparseIndex(ctx, s)
 	}
 	q := s.Query
-	q.Reverse = w.r.IntN(2) == 0
+	q.Descending = w.r.IntN(2) == 0
 	if w.r.IntN(4) == 0 {
 		q.Index, q.PK = listIndex, s.PK+"#list"
 	}
@@ -175,7 +175,7 @@ func (w *worker) readSparse(ctx context.Context, a *archive) error {
 		{"All", func(ctx context.Context) ([]doc, error) { return table.Collect(table.All[doc](ctx, w.table, limited)) }},
 		{"repo All", func(ctx context.Context) ([]doc, error) { return table.Collect(docs.All(ctx, limited)) }},
 		{"repo Collect", func(ctx context.Context) (have []doc, err error) {
-			err = repo.Collect(ctx, w.table, limited, docs.Into(&have))
+			err = repo.Collect(ctx, w.table, limited, docs.AppendTo(&have))
 			return have, err
 		}},
 		{"repo Stream", func(ctx context.Context) (have []doc, err error) {
@@ -193,7 +193,7 @@ func (w *worker) readSparse(ctx context.Context, a *archive) error {
 		reading.read = func(ctx context.Context) ([]doc, error) { return w.queryPages(ctx, limited) }
 		limit = 0 // of a page, not of the walk
 	}
-	return w.do(ctx, reading.expects(report.Sparse, first(s.want, limit, q.Reverse)))
+	return w.do(ctx, reading.expects(report.Sparse, first(s.want, limit, q.Descending)))
 }
 
 // readSparseIndex reads the same items out of a sharded index.

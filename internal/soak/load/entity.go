@@ -44,7 +44,7 @@ func teamKey(m member) keys.Key {
 var memberEntity = repo.Entity[member]{
 	Type: memberType,
 	Key:  func(m member) keys.Key { return memberKey(m.ID) },
-	Copies: []repo.Placement[member]{
+	Copies: []repo.Copy[member]{
 		{Name: "in team", Key: teamKey, Indexes: repo.Indexes[member]{listIndex: func(m member) keys.Key {
 			return keys.Key{PK: teamPrefix.PK(m.Team), SK: keys.None.SK(keys.Int(m.Score, 6), keys.Str(m.ID))}
 		}}},
@@ -175,7 +175,7 @@ func (w *worker) createMember(e entities) step {
 		run: func(ctx context.Context) error { return e.members.Create(ctx, new(m)) },
 	}
 	if w.r.IntN(3) == 0 {
-		s.name, s.run = "repo TransactPut", func(ctx context.Context) error { return e.members.TransactPut(ctx, new(m)) }
+		s.name, s.run = "repo TransactCreate", func(ctx context.Context) error { return e.members.TransactCreate(ctx, new(m)) }
 	}
 	if _, there := w.member(m.ID); there || !w.free(m) {
 		return w.untouched(s, table.ErrExists)
@@ -308,7 +308,7 @@ func (w *worker) team(e entities) step {
 	case 0:
 		s.name, s.run = "repo Collect", func(ctx context.Context) error {
 			have = nil
-			return repo.Collect(ctx, w.table, q, e.members.Into(&have), repo.SkipOthers())
+			return repo.Collect(ctx, w.table, q, e.members.AppendTo(&have), repo.IgnoreUnknown())
 		}
 	case 1:
 		s.name, s.run = "repo Stream", func(ctx context.Context) error {

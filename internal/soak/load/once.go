@@ -60,7 +60,7 @@ func (w *worker) carryOut(store *idempotency.Store) step {
 		now, live := w.model.live(w.clock, old.result.key())
 		switch {
 		case old.payload != payload:
-			s.want = []error{idempotency.ErrKeyReused}
+			s.want = []error{idempotency.ErrPayloadMismatch}
 		case old.reference && !live:
 			s.want = []error{idempotency.ErrResultGone}
 		case old.reference:
@@ -140,7 +140,7 @@ func (w *worker) evict(ctx context.Context, store *idempotency.Store) error {
 	r := w.request(w.r.IntN(ownRequests), 0)
 	w.evicting = r.Key
 	_, err := turn(ctx, w, "idempotency Evict", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, store.Evict(ctx, r)
+		return struct{}{}, store.Delete(ctx, r)
 	})
 	if err == nil {
 		w.evicting = ""
@@ -185,7 +185,7 @@ func (w *worker) message(store *idempotency.Store) step {
 	}
 	expires := w.clock.now().Add(requestExpiry).Unix()
 	s.run = func(ctx context.Context) error {
-		first, err := idempotency.Once(ctx, store, r, func(context.Context) ([]table.Op, error) {
+		first, err := idempotency.Exec(ctx, store, r, func(context.Context) ([]table.Op, error) {
 			return []table.Op{table.Update(counter, expression.Add(expression.Name("n"), expression.Value(1)))}, nil
 		})
 		if err == nil && first == replayed {

@@ -165,7 +165,7 @@ func (w *worker) anyRange() keys.Range {
 func (w *worker) anyQuery() query {
 	p := w.partition(w.r.IntN(partitions))
 	r := w.anyRange()
-	q := query{Query: table.Query{PK: p, Range: r, Reverse: w.r.IntN(2) == 0, Scope: w.by}}
+	q := query{Query: table.Query{PK: p, Range: r, Descending: w.r.IntN(2) == 0, Scope: w.by}}
 	sk, less := func(d doc) keys.SK { return d.SK }, bySK
 	in := func(d doc) bool { return d.PK == p }
 	if w.r.IntN(3) == 0 {
@@ -189,7 +189,7 @@ func (w *worker) anyQuery() query {
 	}
 	q.want = w.model.docs(w.clock, match, less)
 	q.hidden = len(q.want) < len(w.model.docs(nil, match, less))
-	if q.Reverse {
+	if q.Descending {
 		slices.Reverse(q.want)
 	}
 	for i := range q.want {

@@ -128,7 +128,7 @@ func (w *worker) misuse(ctx context.Context, q table.Query, token string) {
 	case 1:
 		name, q.Range = "another prefix", keys.Prefix("NONE").All()
 	case 2:
-		name, q.Reverse = "another direction", !q.Reverse
+		name, q.Descending = "another direction", !q.Descending
 	case 3:
 		name, q.Index = "another index", map[bool]string{true: shardIndex, false: listIndex}[q.Index == listIndex]
 	case 4:

@@ -187,7 +187,7 @@ func (w *worker) checkOnly() step {
 
 // transactPut creates several items.
 func (w *worker) transactPut() step {
-	s := step{name: "TransactPut", after: state{}}
+	s := step{name: "TransactCreate", after: state{}}
 	var entries []table.Entry
 	for _, key := range w.anyKeys(1 + w.r.IntN(4)) {
 		x := w.create(key)
@@ -199,7 +199,7 @@ func (w *worker) transactPut() step {
 	if s.want != nil {
 		w.unchanged(s)
 	}
-	s.run = func(ctx context.Context) error { return w.table.TransactPut(ctx, entries...) }
+	s.run = func(ctx context.Context) error { return w.table.TransactCreate(ctx, entries...) }
 	return s
 }
 
