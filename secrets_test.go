@@ -277,7 +277,7 @@ func packages(t *testing.T, tbl *table.Table) map[string]error {
 	all["repo.Get"] = second(r.Get(ctx, key))
 	s, err := shard.New[broken](tbl, shard.Index{Index: "GSI1", Prefix: "B", Shards: 1}, nil)
 	must(t, err)
-	all["shard.Page"] = second(s.Page(ctx, shard.Query{Limit: 5}))
+	all["shard.Page"] = second(s.Page(ctx, shard.Query{Limit: 5, Descending: true}))
 	store, err := idempotency.New(tbl, nil)
 	must(t, err)
 	request := idempotency.Request{Key: secretText, Scope: secretText}

@@ -214,9 +214,9 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		must(t, err)
 		_, err = r.Latest(t.Context(), 3)
 		must(t, err)
-		_, err = r.Page(t.Context(), shard.Query{})
+		_, err = r.Page(t.Context(), shard.Query{Descending: true})
 		must(t, err)
-		_, err = table.Collect(r.All(t.Context(), shard.Query{}))
+		_, err = table.Collect(r.All(t.Context(), shard.Query{Descending: true}))
 		must(t, err)
 	},
 	"Requests with `idempotency`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {

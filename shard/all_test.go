@@ -22,10 +22,10 @@ func TestSlowConsumer(t *testing.T) {
 		for _, shards := range []int{1, 4} {
 			seed(t, tbl, globalTx(shards), 400)
 			r := newReader(t, tbl, globalTx(shards), nil)
-			first, err := r.Page(t.Context(), shard.Query{Limit: 10})
+			first, err := r.Page(t.Context(), shard.Query{Limit: 10, Descending: true})
 			must(t, err)
 			var got []string
-			for v, err := range r.All(t.Context(), shard.Query{After: first.Next}) {
+			for v, err := range r.All(t.Context(), shard.Query{After: first.Next, Descending: true}) {
 				must(t, err)
 				got = append(got, v.ID)
 				now = now.Add(step)

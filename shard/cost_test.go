@@ -41,7 +41,7 @@ func TestCost(t *testing.T) {
 	}
 
 	r := newReader(t, tbl, index, nil)
-	q := shard.Query{Limit: n}
+	q := shard.Query{Limit: n, Descending: true}
 	rounds, requests, read := 0, 0, 0.0
 	for range items / n {
 		page, err := r.Page(t.Context(), q)
@@ -83,7 +83,7 @@ func TestCostOfAll(t *testing.T) {
 	} {
 		capacity = 0
 		n := 0
-		for _, err := range r.All(t.Context(), shard.Query{}) {
+		for _, err := range r.All(t.Context(), shard.Query{Descending: true}) {
 			must(t, err)
 			if n++; n == tt.take {
 				break
@@ -108,7 +108,7 @@ func TestCostOfDedupe(t *testing.T) {
 	}
 	write(t, tbl, ops...)
 	r := newReader(t, tbl, index, &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }})
-	q := shard.Query{Limit: 50}
+	q := shard.Query{Limit: 50, Descending: true}
 	rounds := 0
 	for range 12 {
 		page, err := r.Page(t.Context(), q)
@@ -132,7 +132,7 @@ func TestCostOfNeedlessDedupe(t *testing.T) {
 	scanned := func(o *shard.Options[tx]) (n int) {
 		r := newReader(t, tbl, globalTx(16), o)
 		for range 10 {
-			page, err := r.Page(t.Context(), shard.Query{Limit: 100})
+			page, err := r.Page(t.Context(), shard.Query{Limit: 100, Descending: true})
 			must(t, err)
 			n = page.Stats.Scanned
 		}
@@ -157,7 +157,7 @@ func TestStrides(t *testing.T) {
 			tx{ID: id(i), GSI1PK: key.PK, GSI1SK: key.SK, Note: strings.Repeat(kilobyte, 13)}))
 	}
 	write(t, tbl, ops...)
-	all, err := table.Collect(newReader(t, tbl, index, nil).All(t.Context(), shard.Query{}))
+	all, err := table.Collect(newReader(t, tbl, index, nil).All(t.Context(), shard.Query{Descending: true}))
 	must(t, err)
 	equal(t, "items", ids(all), span(499, 0))
 	for _, r := range faults.Requests("Query") {

@@ -51,7 +51,7 @@ func remaining(q Query, after *position) keys.Range {
 	if r.Prefix != "" {
 		r = keys.Range{From: r.Prefix, To: following(r.Prefix)}
 	}
-	if q.OldestFirst {
+	if !q.Descending {
 		r.From = max(r.From, after.sk)
 	} else if r.To == "" || after.sk < r.To {
 		r.To = after.sk
@@ -69,7 +69,7 @@ func outOfRange(q Query, sk keys.SK) bool {
 		n++
 	}
 	shared := r.From[:strings.LastIndexByte(string(r.From[:n]), '#')+1]
-	return !strings.HasPrefix(string(sk), string(r.Prefix+shared)) || q.OldestFirst && r.To != "" && sk > r.To
+	return !strings.HasPrefix(string(sk), string(r.Prefix+shared)) || !q.Descending && r.To != "" && sk > r.To
 }
 
 // following returns the least sort key that is greater than all that begin with
@@ -95,7 +95,7 @@ func following(prefix keys.SK) keys.SK {
 // between pages.
 func (r *Reader[T]) scope(q Query) []byte {
 	order := "newest"
-	if q.OldestFirst {
+	if !q.Descending {
 		order = "oldest"
 	}
 	prefix := string(r.index.Prefix)

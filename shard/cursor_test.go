@@ -47,7 +47,7 @@ func TestForeignCursors(t *testing.T) {
 	index := globalTx(8)
 	seed(t, tbl, index, 40)
 	r := newReader(t, tbl, index, nil)
-	mine := shard.Query{Limit: 5, Scope: "alice", Range: keys.None.Since(at(3))}
+	mine := shard.Query{Limit: 5, Scope: "alice", Range: keys.None.Since(at(3)), Descending: true}
 	page, err := r.Page(t.Context(), mine)
 	must(t, err)
 	mine.After = page.Next
@@ -55,7 +55,7 @@ func TestForeignCursors(t *testing.T) {
 	must(t, err)
 
 	for what, change := range map[string]func(*shard.Query){
-		"direction": func(q *shard.Query) { q.OldestFirst = true },
+		"direction": func(q *shard.Query) { q.Descending = false },
 		"scope":     func(q *shard.Query) { q.Scope = "bob" },
 		"no scope":  func(q *shard.Query) { q.Scope = "" },
 		"prefix":    func(q *shard.Query) { q.Range = keys.Tx.All() },
@@ -98,11 +98,11 @@ func TestOtherOrderOfEqualSortKeys(t *testing.T) {
 		"not unique, Dedupe": newReader(t, tbl, nonUnique, dedupe),
 	}
 	for of, from := range readers {
-		first, err := from.Page(t.Context(), shard.Query{Limit: 3})
+		first, err := from.Page(t.Context(), shard.Query{Limit: 3, Descending: true})
 		must(t, err)
 		for offered, to := range readers {
 			before := queries(faults)
-			page, err := to.Page(t.Context(), shard.Query{Limit: 3, After: first.Next})
+			page, err := to.Page(t.Context(), shard.Query{Limit: 3, After: first.Next, Descending: true})
 			if of == offered || strings.HasPrefix(of, "unique") && strings.HasPrefix(offered, "unique") {
 				must(t, err)
 				equal(t, of+" to "+offered, ids(page.Items), span(6, 4))
@@ -139,7 +139,7 @@ func TestMovingBounds(t *testing.T) {
 		"both bounds":               {true, keys.None.Between(at(5), at(20)), keys.None.Between(at(10), at(18)), span(5, 14), span(15, 17)},
 		"the item at the position":  {false, keys.None.Since(at(10)), keys.Exactly(sortKey(50)), span(59, 50), nil},
 	} {
-		q := shard.Query{Limit: 10, OldestFirst: tt.oldestFirst, Range: tt.before}
+		q := shard.Query{Limit: 10, Descending: !tt.oldestFirst, Range: tt.before}
 		page, err := r.Page(t.Context(), q)
 		must(t, err)
 		equal(t, name+": first page", ids(page.Items), tt.first)
@@ -155,23 +155,23 @@ func TestMovingBounds(t *testing.T) {
 		}
 	}
 	// A walk that is at its end needs no request.
-	page, err := r.Page(t.Context(), shard.Query{Limit: 10})
+	page, err := r.Page(t.Context(), shard.Query{Limit: 10, Descending: true})
 	must(t, err)
 	before := queries(faults)
-	page, err = r.Page(t.Context(), shard.Query{Limit: 10, After: page.Next, Range: keys.None.Since(at(55))})
+	page, err = r.Page(t.Context(), shard.Query{Limit: 10, After: page.Next, Range: keys.None.Since(at(55)), Descending: true})
 	must(t, err)
 	equal(t, "page", page, shard.Page[tx]{})
 	equal(t, "requests", queries(faults)-before, 0)
 
 	// These are other ranges, not windows that have moved.
-	oldest, err := r.Page(t.Context(), shard.Query{Limit: 10, OldestFirst: true})
+	oldest, err := r.Page(t.Context(), shard.Query{Limit: 10})
 	must(t, err)
-	newest, err := r.Page(t.Context(), shard.Query{Limit: 10})
+	newest, err := r.Page(t.Context(), shard.Query{Limit: 10, Descending: true})
 	must(t, err)
 	for name, q := range map[string]shard.Query{
-		"above the range":    {OldestFirst: true, After: oldest.Next, Range: keys.None.Until(at(8))},
-		"one other item":     {After: newest.Next, Range: keys.Exactly(sortKey(33))},
-		"without the prefix": {After: newest.Next, Range: keys.Tx.Since(at(0))},
+		"above the range":    {After: oldest.Next, Range: keys.None.Until(at(8))},
+		"one other item":     {After: newest.Next, Range: keys.Exactly(sortKey(33)), Descending: true},
+		"without the prefix": {After: newest.Next, Range: keys.Tx.Since(at(0)), Descending: true},
 	} {
 		before := queries(faults)
 		page, err := r.Page(t.Context(), q)
@@ -219,9 +219,9 @@ func TestCursorsOfTheTable(t *testing.T) {
 	plain := table.Query{Index: "GSI1", PK: "GLOBAL_TX", Descending: true, Limit: 5}
 	page, err := table.QueryPage[tx](t.Context(), tbl, plain)
 	must(t, err)
-	refused(t, "a cursor of the table", r, shard.Query{Limit: 5, After: page.Next}, sent)
+	refused(t, "a cursor of the table", r, shard.Query{Limit: 5, After: page.Next, Descending: true}, sent)
 
-	merged, err := r.Page(t.Context(), shard.Query{Limit: 5})
+	merged, err := r.Page(t.Context(), shard.Query{Limit: 5, Descending: true})
 	must(t, err)
 	before := sent()
 	plain.After = merged.Next
@@ -237,7 +237,7 @@ func TestBrokenCursors(t *testing.T) {
 	sent := func() int { return queries(faults) }
 	seed(t, tbl, globalTx(4), 10)
 	r := newReader(t, tbl, globalTx(4), nil)
-	q := shard.Query{Limit: 3}
+	q := shard.Query{Limit: 3, Descending: true}
 	page, err := r.Page(t.Context(), q)
 	must(t, err)
 	token := page.Next
@@ -269,13 +269,13 @@ func TestCursorSize(t *testing.T) {
 		put("tx-abc", index.Key("tx-abc", "2024-01-15T10:05:00.000Z#tx-abc")),
 		put("tx-abd", index.Key("tx-abd", "2024-01-15T10:05:01.000Z#tx-abd")),
 	)
-	page, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1})
+	page, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, Descending: true})
 	must(t, err)
 	if n := len(page.Next); n == 0 || n > 88 {
 		t.Errorf("a cursor of %d characters", n)
 	}
 	t.Logf("%d characters", len(page.Next))
-	last, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, After: page.Next})
+	last, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, After: page.Next, Descending: true})
 	must(t, err)
 	equal(t, "items", ids(last.Items), []string{"tx-abc"})
 }
@@ -305,7 +305,7 @@ func TestCursorsOfEarlierReleases(t *testing.T) {
 	} {
 		index := globalTx(4)
 		index.NonUniqueSortKeys = tt.nonUnique
-		_, err := newReader(t, tbl, index, tt.options).Page(t.Context(), shard.Query{Limit: 5, Scope: "alice", After: tt.cursor})
+		_, err := newReader(t, tbl, index, tt.options).Page(t.Context(), shard.Query{Limit: 5, Scope: "alice", After: tt.cursor, Descending: true})
 		if _, sent := errors.AsType[*types.ResourceNotFoundException](err); !sent {
 			t.Errorf("%s: error %v; want that of a missing table", name, err)
 		}

@@ -142,7 +142,7 @@ func ExampleReader_Page() {
 	query := shard.Query{
 		Range: keys.None.Since(noon.Add(5 * time.Minute)),
 		Limit: 20,
-		Scope: "auditor-7",
+		Scope: "auditor-7", Descending: true,
 	}
 	for {
 		page, err := reader.Page(ctx, query)
@@ -175,7 +175,7 @@ func ExampleReader_All() {
 
 	one := keys.None.Between(noon.Add(time.Hour), noon.Add(2*time.Hour))
 	count := 0
-	for p, err := range reader.All(ctx, shard.Query{Range: one, OldestFirst: true}) {
+	for p, err := range reader.All(ctx, shard.Query{Range: one}) {
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func Example_growing() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	first, err := before.Page(ctx, shard.Query{Limit: 20, OldestFirst: true})
+	first, err := before.Page(ctx, shard.Query{Limit: 20})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func Example_growing() {
 	for n := 30; n < 35; n++ {
 		storePayment(ctx, t, grown, n) // 2. the writers
 	}
-	second, err := after.Page(ctx, shard.Query{Limit: 20, OldestFirst: true, After: first.Next})
+	second, err := after.Page(ctx, shard.Query{Limit: 20, After: first.Next})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (m *merge[T]) page(ctx context.Context, a ask) (table.RowPage[T], error) {
 		Index:      m.r.index.Index,
 		PK:         a.source.pk,
 		Range:      m.bounds,
-		Descending: !m.q.OldestFirst,
+		Descending: m.q.Descending,
 		Limit:      a.limit,
 	}, a.source.next)
 }

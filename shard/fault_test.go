@@ -25,11 +25,11 @@ func TestFailingShard(t *testing.T) {
 	tbl, faults := withFaults(t, nil)
 	seed(t, tbl, globalTx(16), 200)
 	r := newReader(t, tbl, globalTx(16), nil)
-	first, err := r.Page(t.Context(), shard.Query{Limit: 10})
+	first, err := r.Page(t.Context(), shard.Query{Limit: 10, Descending: true})
 	must(t, err)
 	faults.Always("Query", tabletest.Match(ofShard("GLOBAL_TX#11"), tabletest.Throttle()))
 
-	for name, q := range map[string]shard.Query{"first page": {Limit: 10}, "next page": {Limit: 10, After: first.Next}} {
+	for name, q := range map[string]shard.Query{"first page": {Limit: 10, Descending: true}, "next page": {Limit: 10, After: first.Next, Descending: true}} {
 		page, err := r.Page(t.Context(), q)
 		e, ok := errors.AsType[*shard.Error](err)
 		if !ok || e.Shard != 11 || e.Index != "GSI1" || !errors.Is(err, table.ErrThrottled) ||
@@ -43,7 +43,7 @@ func TestFailingShard(t *testing.T) {
 		t.Errorf("Latest: %v, %v", latest, err)
 	}
 	yields := 0
-	for v, err := range r.All(t.Context(), shard.Query{}) {
+	for v, err := range r.All(t.Context(), shard.Query{Descending: true}) {
 		yields++
 		if !errors.Is(err, table.ErrThrottled) || v != (tx{}) {
 			t.Errorf("All: %v, %v", v, err)
@@ -52,7 +52,7 @@ func TestFailingShard(t *testing.T) {
 	equal(t, "yields", yields, 1)
 
 	faults.Always("Query", nil)
-	page, err := r.Page(t.Context(), shard.Query{Limit: 10, After: first.Next})
+	page, err := r.Page(t.Context(), shard.Query{Limit: 10, After: first.Next, Descending: true})
 	must(t, err)
 	equal(t, "the page again", ids(page.Items), span(189, 180))
 }
@@ -68,7 +68,7 @@ func TestFailingLater(t *testing.T) {
 	r := newReader(t, tbl, index, nil)
 
 	faults.Next("Query", nil, nil, denied)
-	page, err := r.Page(t.Context(), shard.Query{Limit: 50})
+	page, err := r.Page(t.Context(), shard.Query{Limit: 50, Descending: true})
 	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != 0 {
 		t.Errorf("second round: %v", err)
 	}
@@ -77,7 +77,7 @@ func TestFailingLater(t *testing.T) {
 	before := queries(faults)
 	faults.Next("Query", nil, nil, nil, denied)
 	items, errs := 0, 0
-	for _, err := range r.All(t.Context(), shard.Query{}) {
+	for _, err := range r.All(t.Context(), shard.Query{Descending: true}) {
 		if err == nil {
 			items++
 			continue
@@ -141,7 +141,7 @@ func TestConcurrency(t *testing.T) {
 			mu.Unlock()
 			return tabletest.Block(full)(r, next)
 		})
-		page, err := newReader(t, tbl, globalTx(32), options).Page(t.Context(), shard.Query{Limit: 50})
+		page, err := newReader(t, tbl, globalTx(32), options).Page(t.Context(), shard.Query{Limit: 50, Descending: true})
 		must(t, err)
 		equal(t, "items", ids(page.Items), span(99, 50))
 		if n := faults.MaxInFlight(); n > max(want, 4) { // Writing takes some, too.
@@ -160,7 +160,7 @@ func TestConcurrencyOfFour(t *testing.T) {
 	own, err := table.New(tabletest.Client(t, faults.Install), tbl.Schema(), nil)
 	must(t, err)
 	r := newReader(t, own, globalTx(32), &shard.Options[tx]{Concurrency: 4})
-	all, err := table.Collect(r.All(t.Context(), shard.Query{}))
+	all, err := table.Collect(r.All(t.Context(), shard.Query{Descending: true}))
 	must(t, err)
 	equal(t, "items", ids(all), span(319, 0))
 	if n := faults.MaxInFlight(); n > 4 {
@@ -177,7 +177,7 @@ func TestEndedContext(t *testing.T) {
 	if _, err := r.Latest(ctx, 10); !errors.Is(err, context.Canceled) {
 		t.Errorf("Latest: %v", err)
 	}
-	if _, err := table.Collect(r.All(ctx, shard.Query{})); !errors.Is(err, context.Canceled) {
+	if _, err := table.Collect(r.All(ctx, shard.Query{Descending: true})); !errors.Is(err, context.Canceled) {
 		t.Errorf("All: %v", err)
 	}
 	equal(t, "requests", queries(faults), 0)
@@ -192,7 +192,7 @@ func TestCancelledInStream(t *testing.T) {
 	defer cancel()
 	items := 0
 	var last error
-	for _, err := range newReader(t, tbl, globalTx(4), nil).All(ctx, shard.Query{}) {
+	for _, err := range newReader(t, tbl, globalTx(4), nil).All(ctx, shard.Query{Descending: true}) {
 		if last = err; err == nil {
 			items++
 		}
@@ -207,7 +207,7 @@ func TestBreak(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
 	seed(t, tbl, globalTx(4), 300)
-	seq := newReader(t, tbl, globalTx(4), nil).All(t.Context(), shard.Query{})
+	seq := newReader(t, tbl, globalTx(4), nil).All(t.Context(), shard.Query{Descending: true})
 	equal(t, "requests before ranging", queries(faults), 0)
 	for range 2 { // Ranging again starts anew.
 		before, n := queries(faults), 0
@@ -222,7 +222,7 @@ func TestBreak(t *testing.T) {
 			t.Errorf("%d requests", sent)
 		}
 	}
-	some, err := table.Collect(newReader(t, tbl, globalTx(4), nil).All(t.Context(), shard.Query{Limit: 130}))
+	some, err := table.Collect(newReader(t, tbl, globalTx(4), nil).All(t.Context(), shard.Query{Limit: 130, Descending: true}))
 	must(t, err)
 	equal(t, "limited", ids(some), span(299, 170))
 }
@@ -235,7 +235,10 @@ func TestNothingIsLeft(t *testing.T) {
 	r := newReader(t, tbl, globalTx(32), &shard.Options[tx]{Concurrency: 8})
 	for name, call := range map[string]func(context.Context) error{
 		"Latest": func(ctx context.Context) error { _, err := r.Latest(ctx, 10); return err },
-		"All":    func(ctx context.Context) error { _, err := table.Collect(r.All(ctx, shard.Query{})); return err },
+		"All": func(ctx context.Context) error {
+			_, err := table.Collect(r.All(ctx, shard.Query{Descending: true}))
+			return err
+		},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		before := queries(faults)
@@ -259,7 +262,7 @@ func TestNothingIsLeft(t *testing.T) {
 		cancel()
 	}
 	faults.Always("Query", nil)
-	for _, err := range r.All(t.Context(), shard.Query{}) {
+	for _, err := range r.All(t.Context(), shard.Query{Descending: true}) {
 		must(t, err)
 		break
 	}

@@ -132,7 +132,7 @@ func FuzzForeignItems(f *testing.F) {
 			options.Dedupe = func(v tx) string { return v.ID }
 		}
 		r := newReader(t, tbl, index, &options)
-		q := shard.Query{Limit: 1 + int(how&3), OldestFirst: how&0x20 != 0, Scope: "alice"}
+		q := shard.Query{Limit: 1 + int(how&3), Descending: how&0x20 == 0, Scope: "alice"}
 		page, err := r.Page(t.Context(), q)
 		switch {
 		case err != nil && (page.Items != nil || page.Next != ""):
@@ -149,7 +149,7 @@ func FuzzForeignItems(f *testing.F) {
 			}
 		}
 		ended := false
-		for v, err := range r.All(t.Context(), shard.Query{}) {
+		for v, err := range r.All(t.Context(), shard.Query{Descending: true}) {
 			if ended || err != nil && v != (tx{}) {
 				t.Errorf("%v beside or after the error %v", v, err)
 			}

@@ -55,7 +55,7 @@ func FuzzMerge(f *testing.F) {
 			want = append(want, p.id)
 		}
 		r := newReader(t, tbl, index, nil)
-		q := shard.Query{OldestFirst: oldest}
+		q := shard.Query{Descending: !oldest}
 		all, err := table.Collect(r.All(t.Context(), q))
 		must(t, err)
 		equal(t, "stream", ids(all), want)
@@ -97,7 +97,7 @@ func FuzzCursor(f *testing.F) {
 	ties.NonUniqueSortKeys = true
 	readers := []*shard.Reader[tx]{newReader(f, tbl, index, nil), newReader(f, tbl, ties, nil)}
 	for _, r := range readers {
-		page, err := r.Page(f.Context(), shard.Query{Limit: 3, Scope: "alice"})
+		page, err := r.Page(f.Context(), shard.Query{Limit: 3, Scope: "alice", Descending: true})
 		must(f, err)
 		f.Add(page.Next)
 		raw, err := base64.RawURLEncoding.DecodeString(page.Next)
@@ -112,7 +112,7 @@ func FuzzCursor(f *testing.F) {
 				if after == "" {
 					continue
 				}
-				page, err := r.Page(t.Context(), shard.Query{Limit: 3, After: after, Scope: "bob"})
+				page, err := r.Page(t.Context(), shard.Query{Limit: 3, After: after, Scope: "bob", Descending: true})
 				if !errors.Is(err, paginate.ErrInvalidCursor) || page.Items != nil || page.Next != "" {
 					t.Errorf("%q: %v, %v", after, page, err)
 				}

@@ -83,7 +83,7 @@ func (m *merge[T]) compare(a, b position) int {
 
 // direct turns the order of ascending sort keys into that of the query.
 func (m *merge[T]) direct(order int) int {
-	if m.q.OldestFirst {
+	if !m.q.Descending {
 		return order
 	}
 	return -order

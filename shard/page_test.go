@@ -63,16 +63,16 @@ func TestPlacements(t *testing.T) {
 			for direction, oldest := range bothWays {
 				truth := walk(n, oldest)
 				for _, limit := range []int{1, 10, 100, n, n + 1, math.MaxInt} {
-					page, err := r.Page(t.Context(), shard.Query{Limit: limit, OldestFirst: oldest})
+					page, err := r.Page(t.Context(), shard.Query{Limit: limit, Descending: !oldest})
 					must(t, err)
 					equal(t, direction, ids(page.Items), truth[:min(limit, n)])
 					if page.Stats.Rounds > 2 || page.Stats.Items != len(page.Items) {
 						t.Errorf("%s, limit %d: %+v", direction, limit, page.Stats)
 					}
 				}
-				all := pages(t, r, shard.Query{Limit: 37, OldestFirst: oldest}, nil)
+				all := pages(t, r, shard.Query{Limit: 37, Descending: !oldest}, nil)
 				equal(t, direction+", all pages", slices.Concat(all...), truth)
-				streamed, err := table.Collect(r.All(t.Context(), shard.Query{OldestFirst: oldest}))
+				streamed, err := table.Collect(r.All(t.Context(), shard.Query{Descending: !oldest}))
 				must(t, err)
 				equal(t, direction+", streamed", ids(streamed), truth)
 			}
@@ -90,7 +90,7 @@ func TestThousand(t *testing.T) {
 	must(t, err)
 	equal(t, "latest", ids(latest), span(999, 990))
 	for direction, oldest := range bothWays {
-		all := pages(t, r, shard.Query{Limit: 64, OldestFirst: oldest}, nil)
+		all := pages(t, r, shard.Query{Limit: 64, Descending: !oldest}, nil)
 		for i, page := range all[:15] {
 			equal(t, fmt.Sprint("size of page ", i), len(page), 64)
 		}
@@ -119,7 +119,7 @@ func TestTies(t *testing.T) {
 	r := newReader(t, tbl, index, nil)
 	for direction, want := range map[bool][]string{true: oldest, false: newest} {
 		for _, limit := range []int{1, 7, 66, 100} {
-			q := shard.Query{Limit: limit, OldestFirst: direction}
+			q := shard.Query{Limit: limit, Descending: !direction}
 			all := pages(t, r, q, nil)
 			equal(t, fmt.Sprint(q), slices.Concat(all...), want)
 			for _, page := range all[:len(all)-1] {
@@ -128,7 +128,7 @@ func TestTies(t *testing.T) {
 				}
 			}
 		}
-		streamed, err := table.Collect(r.All(t.Context(), shard.Query{OldestFirst: direction}))
+		streamed, err := table.Collect(r.All(t.Context(), shard.Query{Descending: !direction}))
 		must(t, err)
 		equal(t, "streamed", ids(streamed), want)
 	}
@@ -146,7 +146,7 @@ func TestManyTies(t *testing.T) {
 		ops = append(ops, put(id(i), index.Key(id(i), keys.None.SK(keys.Time(noon)))))
 	}
 	write(t, tbl, ops...)
-	page, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 5})
+	page, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 5, Descending: true})
 	must(t, err)
 	equal(t, "items", ids(page.Items), span(1499, 1495))
 	if page.Stats.Rounds > 9 {
@@ -163,7 +163,7 @@ func TestOneShard(t *testing.T) {
 		index := globalTx(1)
 		index.NonUniqueSortKeys = ties
 		seed(t, tbl, index, 100)
-		q := shard.Query{Limit: 40}
+		q := shard.Query{Limit: 40, Descending: true}
 		for _, want := range []int{40, 40, 20} {
 			page, err := newReader(t, tbl, index, nil).Page(t.Context(), q)
 			must(t, err)
@@ -222,7 +222,7 @@ func TestDedupe(t *testing.T) {
 			r := newReader(t, tbl, index, &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }})
 			for direction, oldest := range bothWays {
 				for _, limit := range []int{1, 7, 30} {
-					all := pages(t, r, shard.Query{Limit: limit, OldestFirst: oldest}, nil)
+					all := pages(t, r, shard.Query{Limit: limit, Descending: !oldest}, nil)
 					for _, page := range all[:n/limit] {
 						equal(t, "size of a page", len(page), limit)
 					}
@@ -234,7 +234,7 @@ func TestDedupe(t *testing.T) {
 					slices.Sort(got)
 					equal(t, "sorted", got, span(0, n-1))
 				}
-				streamed, err := table.Collect(r.All(t.Context(), shard.Query{OldestFirst: oldest}))
+				streamed, err := table.Collect(r.All(t.Context(), shard.Query{Descending: !oldest}))
 				must(t, err)
 				equal(t, "streamed", len(streamed), n)
 			}
@@ -248,7 +248,7 @@ func TestWritesBetweenPages(t *testing.T) {
 	index := globalTx(8)
 	r := newReader(t, tbl, index, nil)
 	seedAt(t, tbl, index, 3, upTo(20, 60)...)
-	all := pages(t, r, shard.Query{Limit: 10}, func(page int) *shard.Reader[tx] {
+	all := pages(t, r, shard.Query{Limit: 10, Descending: true}, func(page int) *shard.Reader[tx] {
 		if page == 2 {
 			seedAt(t, tbl, index, 0, upTo(60, 70)...) // newer than any
 			seedAt(t, tbl, index, 1, upTo(10, 20)...) // older than any
@@ -284,9 +284,9 @@ func TestRanges(t *testing.T) {
 	} {
 		want := span(tt.first, tt.last)
 		for _, limit := range []int{1, 3, 50} {
-			q := shard.Query{Range: tt.r, Limit: limit, OldestFirst: true}
+			q := shard.Query{Range: tt.r, Limit: limit}
 			equal(t, name, slices.Concat(pages(t, r, q, nil)...), want)
-			q.OldestFirst = false
+			q.Descending = true
 			got := slices.Concat(pages(t, r, q, nil)...)
 			slices.Reverse(got)
 			equal(t, name+", newest first", got, want)
@@ -306,9 +306,9 @@ func TestPrefixEnd(t *testing.T) {
 	for prefix, last := range map[keys.SK][2]int{
 		"TX#": {0, 6}, "TX#2": {1, 3}, "TX#2\U0010FFFF": {2, 3}, "TX#\uD7FF": {5, 5}, "TX": {0, 7},
 	} {
-		q := shard.Query{Range: keys.Range{Prefix: prefix}, Limit: 1, OldestFirst: true}
+		q := shard.Query{Range: keys.Range{Prefix: prefix}, Limit: 1}
 		equal(t, string(prefix), slices.Concat(pages(t, r, q, nil)...), span(last[0], last[1]))
-		q.OldestFirst = false
+		q.Descending = true
 		equal(t, string(prefix)+", newest first", slices.Concat(pages(t, r, q, nil)...), span(last[1], last[0]))
 	}
 }
@@ -317,12 +317,12 @@ func TestEmpty(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
 	r := newReader(t, tbl, globalTx(8), nil)
-	page, err := r.Page(t.Context(), shard.Query{})
+	page, err := r.Page(t.Context(), shard.Query{Descending: true})
 	must(t, err)
 	equal(t, "page", page.Items, nil)
 	equal(t, "token", page.Next, "")
 	equal(t, "requests", queries(faults), 8)
-	all, err := table.Collect(r.All(t.Context(), shard.Query{}))
+	all, err := table.Collect(r.All(t.Context(), shard.Query{Descending: true}))
 	must(t, err)
 	equal(t, "all", all, nil)
 }
@@ -334,10 +334,10 @@ func TestEmptyRange(t *testing.T) {
 	r := newReader(t, tbl, globalTx(4), nil)
 	seed(t, tbl, globalTx(4), 5)
 	for _, in := range []keys.Range{keys.None.Between(noon, noon), {From: "b", To: "a"}} {
-		page, err := r.Page(t.Context(), shard.Query{Range: in})
+		page, err := r.Page(t.Context(), shard.Query{Range: in, Descending: true})
 		must(t, err)
 		equal(t, "page", page, shard.Page[tx]{})
-		all, err := table.Collect(r.All(t.Context(), shard.Query{Range: in}))
+		all, err := table.Collect(r.All(t.Context(), shard.Query{Range: in, Descending: true}))
 		must(t, err)
 		equal(t, "all", all, nil)
 	}
@@ -357,8 +357,8 @@ func TestInvalidQueries(t *testing.T) {
 		q    shard.Query
 		want error
 	}{
-		"negative limit": {shard.Query{Limit: -1}, table.ErrInvalid},
-		"invalid prefix": {shard.Query{Range: keys.Tx.All(keys.Str(""))}, keys.ErrInvalid},
+		"negative limit": {shard.Query{Limit: -1, Descending: true}, table.ErrInvalid},
+		"invalid prefix": {shard.Query{Range: keys.Tx.All(keys.Str("")), Descending: true}, keys.ErrInvalid},
 	} {
 		if _, err := r.Page(t.Context(), tt.q); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v", name, err)

@@ -41,7 +41,7 @@ func TestPartitionsOfOtherPrograms(t *testing.T) {
 			}
 			write(t, tbl, append(ops, seedOf(tt.index, 60, 90)...)...)
 			r := newReader(t, tbl, tt.index, nil)
-			equal(t, "items", slices.Concat(pages(t, r, shard.Query{Limit: 7}, nil)...), span(89, 0))
+			equal(t, "items", slices.Concat(pages(t, r, shard.Query{Limit: 7, Descending: true}, nil)...), span(89, 0))
 			for _, pk := range tt.partitions {
 				page, err := table.QueryPage[tx](t.Context(), tbl, table.Query{Index: "GSI1", PK: pk, Range: keys.None.Since(at(60))})
 				must(t, err)
@@ -64,10 +64,10 @@ func TestSortKeysOfOtherPrograms(t *testing.T) {
 	r := newReader(t, tbl, globalTx(3), nil)
 	for direction, oldest := range bothWays {
 		for limit := 1; limit <= 12; limit += 5 {
-			q := shard.Query{Limit: limit, OldestFirst: oldest}
+			q := shard.Query{Limit: limit, Descending: !oldest}
 			equal(t, direction, slices.Concat(pages(t, r, q, nil)...), walk(12, oldest))
 		}
-		q := shard.Query{Limit: 1, OldestFirst: oldest, Range: keys.Range{Prefix: "A#"}}
+		q := shard.Query{Limit: 1, Descending: !oldest, Range: keys.Range{Prefix: "A#"}}
 		want := span(8, 5)
 		if oldest {
 			want = span(5, 8)

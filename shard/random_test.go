@@ -80,7 +80,7 @@ func newWorld(t *testing.T, tbl *table.Table, seed uint64) *world {
 		ever: map[string]entry{}, always: map[string]entry{},
 		index:   shard.Index{Index: "GSI1", Prefix: keys.Prefix(fmt.Sprintf("W%d", seed)), Shards: pick(1, 32), NonUniqueSortKeys: rnd.IntN(2) == 0},
 		options: &shard.Options[tx]{Concurrency: pick(0, 5)},
-		q:       shard.Query{OldestFirst: rnd.IntN(2) == 0, Limit: pick(1, 40)},
+		q:       shard.Query{Descending: rnd.IntN(2) != 0, Limit: pick(1, 40)},
 	}
 	if rnd.IntN(3) == 0 {
 		w.options.Dedupe = func(v tx) string { return v.ID }
@@ -223,7 +223,7 @@ func (w *world) compare(a, b entry) int {
 	if w.options.Dedupe != nil {
 		order = cmp.Or(cmp.Compare(a.sk, b.sk), cmp.Compare(a.id, b.id))
 	}
-	if w.q.OldestFirst {
+	if !w.q.Descending {
 		return order
 	}
 	return -order
@@ -339,7 +339,7 @@ func (w *world) check(got []string) {
 			t.Errorf("%q: not in the range", id)
 			continue
 		}
-		if i > 0 && cmp.Compare(w.ever[got[i-1]].sk, e.sk) == map[bool]int{true: 1, false: -1}[w.q.OldestFirst] {
+		if i > 0 && cmp.Compare(w.ever[got[i-1]].sk, e.sk) == map[bool]int{true: 1, false: -1}[!w.q.Descending] {
 			t.Errorf("%q comes after %q", id, got[i-1])
 		}
 		seen[id]++

@@ -26,15 +26,14 @@ type Options[T any] struct {
 	Dedupe func(T) string
 }
 
-// Query asks for items of a sharded index. The zero value asks for all, newest
-// first.
+// Query asks for items of a sharded index. The zero value asks for all.
 type Query struct {
 	// Range narrows the sort keys; by default all of them. For sort keys that
 	// begin with a time: keys.None.Since(t), Until(t), Between(a, b).
 	Range keys.Range
-	// OldestFirst gives the least sort key first. By default the greatest comes
-	// first, which is the newest if sort keys begin with a time.
-	OldestFirst bool
+	// Descending gives the greatest sort key first, which is the newest if sort
+	// keys begin with a time. By default the least comes first, as in [table.Query].
+	Descending bool
 	// Limit is the maximum number of items. Zero means 100 for [Reader.Page], and
 	// no limit for [Reader.All].
 	Limit int
@@ -170,7 +169,7 @@ func (r *Reader[T]) Latest(ctx context.Context, n int) ([]T, error) {
 	if n < 1 {
 		return nil, r.invalid("n", fmt.Sprintf("%d is less than 1", n))
 	}
-	page, err := r.Page(ctx, Query{Limit: n})
+	page, err := r.Page(ctx, Query{Limit: n, Descending: true})
 	return page.Items, err
 }
 

@@ -40,7 +40,7 @@ func TestUndeclaredTies(t *testing.T) {
 					write(t, tbl, ops...)
 					for limit := 1; limit <= 6; limit++ {
 						for _, oldest := range bothWays {
-							got, err := walkOver(t, tbl, globalTx(shards[0]), shard.Query{Limit: limit, OldestFirst: oldest})
+							got, err := walkOver(t, tbl, globalTx(shards[0]), shard.Query{Limit: limit, Descending: !oldest})
 							switch {
 							case err != nil && (!errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "NonUniqueSortKeys")):
 								t.Errorf("limit %d: %v", limit, err)
@@ -95,7 +95,7 @@ func TestUndeclaredTiesInDedupe(t *testing.T) {
 	}
 	r := newReader(t, tbl, globalTx(4), &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }})
 	for limit := 1; limit <= 4; limit++ {
-		page, err := r.Page(t.Context(), shard.Query{Limit: limit})
+		page, err := r.Page(t.Context(), shard.Query{Limit: limit, Descending: true})
 		if !errors.Is(err, table.ErrInvalid) || len(page.Items) > 0 {
 			t.Errorf("%v, %v", page, err)
 		}
@@ -109,10 +109,10 @@ func TestATieThatArrivesLate(t *testing.T) {
 	tbl := tabletest.New(t, schema, nil)
 	seed(t, tbl, globalTx(4), 20)
 	r := newReader(t, tbl, globalTx(4), nil)
-	page, err := r.Page(t.Context(), shard.Query{Limit: 5})
+	page, err := r.Page(t.Context(), shard.Query{Limit: 5, Descending: true})
 	must(t, err)
 	write(t, tbl, put("late", globalTx(4).Key("late", sortKey(15))))
-	_, err = r.Page(t.Context(), shard.Query{Limit: 5, After: page.Next})
+	_, err = r.Page(t.Context(), shard.Query{Limit: 5, After: page.Next, Descending: true})
 	if !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("%v", err)
 	}
@@ -134,7 +134,7 @@ func TestUndecodableRows(t *testing.T) {
 				"GSI1PK": attribute(string(key.PK)), "GSI1SK": attribute(string(key.SK)),
 			})))
 			r := newReader(t, tbl, index, &shard.Options[tx]{Dedupe: dedupe})
-			q := shard.Query{Limit: 6}
+			q := shard.Query{Limit: 6, Descending: true}
 			for _, want := range [][]string{span(19, 14), span(13, 8)} {
 				page, err := r.Page(t.Context(), q)
 				must(t, err)

@@ -83,7 +83,7 @@ func newestTransactions(ctx context.Context, r repos, out report.Report, limit i
 	out.Title("4. The newest transactions of the whole system")
 	out.Line("  index %s, GSI1PK = %s and %s#1 to #%d in parallel, backwards, the first %d of all",
 		globalTx.Index, globalTx.Prefix, globalTx.Prefix, globalTx.Shards-1, limit)
-	page, err := r.newest.Page(ctx, shard.Query{Limit: limit})
+	page, err := r.newest.Page(ctx, shard.Query{Limit: limit, Descending: true})
 	if err != nil {
 		return err
 	}

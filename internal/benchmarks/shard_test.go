@@ -178,7 +178,7 @@ func BenchmarkShardPage100(b *testing.B) {
 		reader, err := shard.New[payment](tbl, sharded, nil)
 		must(b, err)
 		var total shard.Stats
-		q, n := shard.Query{Limit: limit}, 0
+		q, n := shard.Query{Limit: limit, Descending: true}, 0
 		measure(b, func() error {
 			if n%pages == 0 {
 				q.After = ""

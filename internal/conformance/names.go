@@ -142,7 +142,7 @@ func pathlikeShards(t *testing.T, h Harness) {
 	r, err := shard.New[thing](tbl, global(4), nil)
 	must(t, err)
 	var got []int
-	q := shard.Query{Limit: 7}
+	q := shard.Query{Limit: 7, Descending: true}
 	for more := true; more; more = q.After != "" {
 		page, err := r.Page(t.Context(), q)
 		must(t, err)

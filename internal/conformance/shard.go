@@ -103,10 +103,10 @@ func shardLatest(t *testing.T, h Harness) {
 	latest, err := r.Latest(t.Context(), 10)
 	must(t, err)
 	equal(t, "latest", numbers(latest), span(999, 990))
-	all, err := table.Collect(r.All(t.Context(), shard.Query{OldestFirst: true}))
+	all, err := table.Collect(r.All(t.Context(), shard.Query{}))
 	must(t, err)
 	equal(t, "all", numbers(all), span(0, 999))
-	page, err := r.Page(t.Context(), shard.Query{Limit: 100})
+	page, err := r.Page(t.Context(), shard.Query{Limit: 100, Descending: true})
 	must(t, err)
 	if page.Stats.Rounds > 2 {
 		t.Errorf("%+v", page.Stats)
@@ -138,9 +138,9 @@ func shardPlacements(t *testing.T, h Harness) {
 		}
 		must(t, tbl.BatchWrite(t.Context(), ops...))
 		r := shardReader(t, tbl, global(8), nil)
-		q := shard.Query{Limit: 25}
+		q := shard.Query{Limit: 25, Descending: true}
 		equal(t, name+", newest first", shardPages(t, r, q, nil), span(n-1, 0))
-		q.OldestFirst = true
+		q.Descending = false
 		equal(t, name+", oldest first", shardPages(t, r, q, nil), span(0, n-1))
 	}
 }
@@ -157,8 +157,8 @@ func shardTies(t *testing.T, h Harness) {
 	must(t, tbl.BatchWrite(t.Context(), ops...))
 	r := shardReader(t, tbl, index, nil)
 	for _, limit := range []int{1, 7, 60} {
-		equal(t, "newest first", shardPages(t, r, shard.Query{Limit: limit}, nil), span(59, 0))
-		equal(t, "oldest first", shardPages(t, r, shard.Query{Limit: limit, OldestFirst: true}, nil), span(0, 59))
+		equal(t, "newest first", shardPages(t, r, shard.Query{Limit: limit, Descending: true}, nil), span(59, 0))
+		equal(t, "oldest first", shardPages(t, r, shard.Query{Limit: limit}, nil), span(0, 59))
 	}
 }
 
@@ -179,7 +179,7 @@ func shardDedupe(t *testing.T, h Harness) {
 		}
 		must(t, tbl.BatchWrite(t.Context(), ops...))
 		r := shardReader(t, tbl, index, &shard.Options[note]{Dedupe: func(v note) string { return fmt.Sprint(v.N) }})
-		for _, q := range []shard.Query{{Limit: 7}, {Limit: 7, OldestFirst: true}} {
+		for _, q := range []shard.Query{{Limit: 7, Descending: true}, {Limit: 7}} {
 			got := shardPages(t, r, q, nil)
 			slices.Sort(got)
 			equal(t, "items", got, span(0, 39))
@@ -192,7 +192,7 @@ func shardWrites(t *testing.T, h Harness) {
 	index := global(8)
 	r := shardReader(t, tbl, index, nil)
 	spreadTx(t, tbl, index, 20, 60)
-	got := shardPages(t, r, shard.Query{Limit: 10}, func(page int) *shard.Reader[note] {
+	got := shardPages(t, r, shard.Query{Limit: 10, Descending: true}, func(page int) *shard.Reader[note] {
 		if page == 2 {
 			spreadTx(t, tbl, index, 60, 70)
 			spreadTx(t, tbl, index, 10, 20)
@@ -212,7 +212,7 @@ func shardGrowing(t *testing.T, h Harness) {
 			old, grown := global(shards[0]), global(shards[1])
 			spreadTx(t, tbl, old, 50, 150)
 			before, after := shardReader(t, tbl, old, nil), shardReader(t, tbl, grown, nil)
-			got := shardPages(t, before, shard.Query{Limit: 9, OldestFirst: oldest}, func(page int) *shard.Reader[note] {
+			got := shardPages(t, before, shard.Query{Limit: 9, Descending: !oldest}, func(page int) *shard.Reader[note] {
 				switch {
 				case page < 3:
 					return before
@@ -230,7 +230,7 @@ func shardGrowing(t *testing.T, h Harness) {
 				want = span(50, 199)
 			}
 			equal(t, fmt.Sprint(shards), got, want)
-			all, err := table.Collect(after.All(t.Context(), shard.Query{OldestFirst: true}))
+			all, err := table.Collect(after.All(t.Context(), shard.Query{}))
 			must(t, err)
 			equal(t, fmt.Sprint(shards, ", all of them afterwards"), numbers(all), span(0, 199))
 		}
@@ -257,7 +257,7 @@ func shardLateCopies(t *testing.T, h Harness) {
 		"another copy, not this one": func(i int) []table.Op { return []table.Op{put(i, "A"), table.Delete(key(i, "M"))} },
 		"the copy moves behind":      func(i int) []table.Op { return []table.Op{put(i, "Z"), table.Delete(key(i, "M"))} },
 	} {
-		for _, q := range []shard.Query{{Limit: 1}, {Limit: 5}, {Limit: 5, OldestFirst: true}, {Limit: 8, OldestFirst: true}} {
+		for _, q := range []shard.Query{{Limit: 1, Descending: true}, {Limit: 5, Descending: true}, {Limit: 5}, {Limit: 8}} {
 			tbl := h.newTable(t, appCore())
 			var before, between []table.Op
 			for i := range n {
@@ -267,7 +267,7 @@ func shardLateCopies(t *testing.T, h Harness) {
 			must(t, tbl.BatchWrite(t.Context(), before...))
 			r := shardReader(t, tbl, index, &shard.Options[note]{Dedupe: func(v note) string { return fmt.Sprintf("%02d", v.N) }})
 			want := span(n-1, 0)
-			if q.OldestFirst {
+			if !q.Descending {
 				want = span(0, n-1)
 			}
 			equal(t, fmt.Sprintf("%s, %+v", name, q), shardPages(t, r, q, func(page int) *shard.Reader[note] {
@@ -286,7 +286,7 @@ func shardThrottled(t *testing.T, h Harness) {
 	r := shardReader(t, tbl, global(16), nil)
 	fifth := func(r tabletest.Request) bool { return strings.Contains(string(r.Body), `"GLOBAL_TX#5"`) }
 	faults.Always("Query", tabletest.Match(fifth, tabletest.Throttle()))
-	page, err := r.Page(t.Context(), shard.Query{Limit: 10})
+	page, err := r.Page(t.Context(), shard.Query{Limit: 10, Descending: true})
 	wantErr(t, err, table.ErrThrottled)
 	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != 5 || page.Items != nil || page.Next != "" {
 		t.Errorf("%v, %v", page, err)
@@ -323,7 +323,7 @@ func shardCancelled(t *testing.T, h Harness) {
 		return tabletest.Block(nil)(r, next)
 	})
 	start := time.Now()
-	page, err := shardReader(t, tbl, global(16), nil).Page(ctx, shard.Query{Limit: 10})
+	page, err := shardReader(t, tbl, global(16), nil).Page(ctx, shard.Query{Limit: 10, Descending: true})
 	wantErr(t, err, context.Canceled)
 	if d := time.Since(start); d > 10*time.Second || page.Items != nil {
 		t.Errorf("%v after %v", page, d)
@@ -334,18 +334,18 @@ func shardCursors(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	spreadTx(t, tbl, global(1), 0, 9)
 	r := shardReader(t, tbl, global(1), nil)
-	mine := shard.Query{Limit: 2, Scope: "alice"}
+	mine := shard.Query{Limit: 2, Scope: "alice", Descending: true}
 	page, err := r.Page(t.Context(), mine)
 	must(t, err)
 	plain, err := table.QueryPage[note](t.Context(), tbl, table.Query{Index: "GSI1", PK: "GLOBAL_TX", Descending: true, Limit: 2, Scope: "alice"})
 	must(t, err)
 	before := sent(faults)
 	for what, q := range map[string]shard.Query{
-		"scope":            {Limit: 2, Scope: "bob", After: page.Next},
-		"direction":        {Limit: 2, Scope: "alice", After: page.Next, OldestFirst: true},
-		"prefix":           {Limit: 2, Scope: "alice", After: page.Next, Range: keys.Tx.All()},
-		"of a plain query": {Limit: 2, Scope: "alice", After: plain.Next},
-		"changed":          {Limit: 2, Scope: "alice", After: page.Next + "A"},
+		"scope":            {Limit: 2, Scope: "bob", After: page.Next, Descending: true},
+		"direction":        {Limit: 2, Scope: "alice", After: page.Next},
+		"prefix":           {Limit: 2, Scope: "alice", After: page.Next, Range: keys.Tx.All(), Descending: true},
+		"of a plain query": {Limit: 2, Scope: "alice", After: plain.Next, Descending: true},
+		"changed":          {Limit: 2, Scope: "alice", After: page.Next + "A", Descending: true},
 	} {
 		page, err := r.Page(t.Context(), q)
 		if table.Classify(err) != table.Permanent || page.Items != nil {
@@ -364,7 +364,7 @@ func shardAll(t *testing.T, h Harness) {
 	spreadTx(t, tbl, global(8), 0, 500)
 	r := shardReader(t, tbl, global(8), nil)
 	n := 0
-	for v, err := range r.All(t.Context(), shard.Query{}) {
+	for v, err := range r.All(t.Context(), shard.Query{Descending: true}) {
 		must(t, err)
 		equal(t, "item", v.N, 499-n)
 		if n++; n == 20 {
@@ -375,7 +375,7 @@ func shardAll(t *testing.T, h Harness) {
 	if before > 16 {
 		t.Errorf("%d requests for 20 items", before)
 	}
-	some, err := table.Collect(r.All(t.Context(), shard.Query{Limit: 222}))
+	some, err := table.Collect(r.All(t.Context(), shard.Query{Limit: 222, Descending: true}))
 	must(t, err)
 	equal(t, "items", numbers(some), span(499, 278))
 }
@@ -384,10 +384,10 @@ func shardRange(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	spreadTx(t, tbl, global(4), 0, 30)
 	r := shardReader(t, tbl, global(4), nil)
-	for _, q := range []shard.Query{{Limit: 1}, {Limit: 4}, {Limit: 50}} {
+	for _, q := range []shard.Query{{Limit: 1, Descending: true}, {Limit: 4, Descending: true}, {Limit: 50, Descending: true}} {
 		q.Range = keys.None.Between(txTime(5), txTime(17))
 		equal(t, "newest first", shardPages(t, r, q, nil), span(16, 5))
-		q.OldestFirst = true
+		q.Descending = false
 		equal(t, "oldest first", shardPages(t, r, q, nil), span(5, 16))
 	}
 }
@@ -401,6 +401,6 @@ func shardExpired(t *testing.T, h Harness) {
 		ops = append(ops, table.Put(txKey(i), note{N: i, GSI1PK: string(key.PK), GSI1SK: string(key.SK), ExpiresAt: now.Unix()}))
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
-	got := shardPages(t, shardReader(t, tbl, global(4), nil), shard.Query{Limit: 6}, nil)
+	got := shardPages(t, shardReader(t, tbl, global(4), nil), shard.Query{Limit: 6, Descending: true}, nil)
 	equal(t, "items", got, slices.Concat(span(39, 36), span(19, 0)))
 }

@@ -120,7 +120,7 @@ func (s sparse) shards(t *testing.T, limit int) {
 	if limit > 0 {
 		want = want[:min(limit, len(want))]
 	}
-	q := shard.Query{OldestFirst: true, Limit: limit}
+	q := shard.Query{Limit: limit}
 	all, err := table.Collect(r.All(t.Context(), q))
 	must(t, err)
 	equal(t, fmt.Sprintf("%d MB, limit %d: shard.All", s.megabytes, limit), numbers(all), want)

@@ -148,7 +148,7 @@ func (s *Service) Newest(ctx context.Context, l List) (Page[Transaction], error)
 	if err := l.validate(); err != nil {
 		return Page[Transaction]{}, err
 	}
-	page, err := s.newest.Page(ctx, shard.Query{Limit: l.Limit, After: l.After, Scope: "newest for " + l.User})
+	page, err := s.newest.Page(ctx, shard.Query{Limit: l.Limit, After: l.After, Scope: "newest for " + l.User, Descending: true})
 	if err != nil {
 		return Page[Transaction]{}, translate(err)
 	}

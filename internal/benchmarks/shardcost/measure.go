@@ -98,7 +98,7 @@ func readerCost(ctx context.Context, tbl *table.Table, index shard.Index, limit 
 	if err != nil {
 		return 0, 0, err
 	}
-	q := shard.Query{Limit: limit}
+	q := shard.Query{Limit: limit, Descending: true}
 	for range pages {
 		page, err := r.Page(ctx, q)
 		if err != nil {

@@ -202,7 +202,7 @@ func (w *worker) readSparseIndex(ctx context.Context, s sparse) error {
 	if err != nil {
 		return err
 	}
-	q := shard.Query{OldestFirst: w.r.IntN(2) == 0, Limit: w.r.IntN(2) * (1 + w.r.IntN(matching+2))}
+	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: w.r.IntN(2) * (1 + w.r.IntN(matching+2))}
 	limit := q.Limit
 	reading := reading{"shard All", func(ctx context.Context) ([]doc, error) { return table.Collect(reader.All(ctx, q)) }}
 	if w.r.IntN(2) == 0 {
@@ -210,7 +210,7 @@ func (w *worker) readSparseIndex(ctx context.Context, s sparse) error {
 		reading.name = "shard Page"
 		reading.read = func(ctx context.Context) ([]doc, error) { return shardPages(ctx, reader, q) }
 	}
-	return w.do(ctx, reading.expects(report.Sparse, first(s.want, limit, !q.OldestFirst)))
+	return w.do(ctx, reading.expects(report.Sparse, first(s.want, limit, q.Descending)))
 }
 
 // readSlowly reads an index while the reader's clock jumps by days, forth past
@@ -220,7 +220,7 @@ func (w *worker) readSlowly(ctx context.Context, a *archive) error {
 	if err != nil {
 		return err
 	}
-	q := shard.Query{OldestFirst: w.r.IntN(2) == 0, Limit: w.r.IntN(2) * (1 + w.r.IntN(entries))}
+	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: w.r.IntN(2) * (1 + w.r.IntN(entries))}
 	limit := q.Limit
 	pause, days := 1+w.r.IntN(150), w.r.IntN(11)-5
 	reading := reading{"shard All", func(ctx context.Context) (have []doc, err error) {
@@ -242,7 +242,7 @@ func (w *worker) readSlowly(ctx context.Context, a *archive) error {
 		reading.name = "shard Page"
 		reading.read = func(ctx context.Context) ([]doc, error) { return shardPages(ctx, reader, q) }
 	}
-	return w.do(ctx, reading.expects(report.Slow, first(a.entries, limit, !q.OldestFirst)))
+	return w.do(ctx, reading.expects(report.Slow, first(a.entries, limit, q.Descending)))
 }
 
 // first returns the first items in one of the directions; all if n is 0.

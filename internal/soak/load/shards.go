@@ -77,12 +77,12 @@ func (w *worker) latest(r *shard.Reader[doc]) step {
 
 // shardQuery draws a query of the sharded index and says what it is to return.
 func (w *worker) shardQuery() (shard.Query, []doc) {
-	q := shard.Query{OldestFirst: w.r.IntN(2) == 0, Limit: 1 + w.r.IntN(12), Scope: w.by}
+	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: 1 + w.r.IntN(12), Scope: w.by}
 	if from := epoch.Add(time.Duration(w.r.IntN(6)) * time.Minute); w.r.IntN(3) == 0 {
 		q.Range = keys.None.Between(from, from.Add(4*time.Minute))
 	}
 	want := w.sharded(q.Range)
-	if q.OldestFirst {
+	if !q.Descending {
 		slices.Reverse(want)
 	}
 	return q, want

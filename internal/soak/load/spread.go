@@ -46,7 +46,7 @@ func (w *worker) grow(ctx context.Context, _ *archive) error {
 	}
 	must := slices.Clone(stored)
 	reader, left := old, w.r.IntN(4) // pages until the readers have the new number
-	q := shard.Query{OldestFirst: w.r.IntN(2) == 0, Limit: 1 + w.r.IntN(12)}
+	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: 1 + w.r.IntN(12)}
 	var have []doc
 	for page := 0; ; page++ {
 		switch page - left {
@@ -70,11 +70,11 @@ func (w *worker) grow(ctx context.Context, _ *archive) error {
 	}
 	name := fmt.Sprintf("shard Page, %d to %d shards", before.shards, after.shards)
 	w.check(report.Growth, wrap(name, check.Once(have, must, stored)))
-	w.check(report.Growth, wrap(name, inOrder(have, q.OldestFirst)))
+	w.check(report.Growth, wrap(name, inOrder(have, !q.Descending)))
 	slices.SortFunc(stored, byShard)
 	name = fmt.Sprintf("shard All, %d to %d shards", before.shards, after.shards)
 	all := reading{name, func(ctx context.Context) ([]doc, error) {
-		return table.Collect(grown.All(ctx, shard.Query{OldestFirst: true}))
+		return table.Collect(grown.All(ctx, shard.Query{}))
 	}}.expects(report.Growth, stored)
 	all.name = "shard All"
 	return w.do(ctx, all)
@@ -124,7 +124,7 @@ func (w *worker) copies(ctx context.Context, _ *archive) error {
 	if err := w.calm.BatchWrite(ctx, ops...); err != nil {
 		return err
 	}
-	q := shard.Query{OldestFirst: w.r.IntN(2) == 0, Limit: 1 + w.r.IntN(6)}
+	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: 1 + w.r.IntN(6)}
 	var have, must, may []string
 	for {
 		page, err := turn(ctx, w, "shard Page", func(ctx context.Context) (shard.Page[doc], error) { return reader.Page(ctx, q) })
@@ -192,7 +192,7 @@ func (w *worker) undeclaredTies(ctx context.Context, _ *archive) error {
 // readTies reads an index once, without faults. It says how items were lost
 // without an error.
 func (w *worker) readTies(ctx context.Context, r *shard.Reader[doc], docs []doc) error {
-	q := shard.Query{OldestFirst: w.r.IntN(2) == 0, Limit: 1 + w.r.IntN(12)}
+	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: 1 + w.r.IntN(12)}
 	reading := reading{"shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(ctx, r, q) }}
 	if w.r.IntN(8) == 0 {
 		reading.name = "shard All"
