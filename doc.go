@@ -122,7 +122,7 @@
 // Reads are eventually consistent unless a view made by Consistent or
 // Query.Consistent asks for more; global indexes have no consistent reads.
 // [repo.Repo.Update] and everything that decides about a write reads
-// consistently. All placements of an entity are written in one DynamoDB
+// consistently. All items of an entity are written in one DynamoDB
 // transaction, and so are the ops given to [table.Table.Transact]. With
 // Entity.Version a write of a stale value fails with [table.ErrStale].
 //
@@ -141,7 +141,7 @@
 // # Costs
 //
 // An eventually consistent read costs half a read unit for 4 KB, a write one
-// write unit for 1 KB, and each placement, each index and each transaction adds
+// write unit for 1 KB, and each copy, each index and each transaction adds
 // to that. [table.Stats] tells what a page cost, and the Observe option of a
 // table what each request did; package table/telemetry makes logs, traces,
 // metrics and a summary by access pattern of it.
@@ -155,7 +155,7 @@
 //   - A partition of a table or index takes 1,000 write units a second, so an
 //     index that collects everything under one partition key gets hot. Package
 //     shard spreads it.
-//   - DynamoDB allows 100 items in a transaction, and counts the placements.
+//   - DynamoDB allows 100 items in a transaction, and every copy counts.
 //
 // # When not to use this
 //

@@ -5,9 +5,9 @@
 // [New] makes a [Repo] of the description, with Get, Query, Create, Put, Update
 // and Delete for values of that type.
 //
-// An entity can have several placements: a transaction may be one item under
+// An entity can have several items: a transaction may be one item under
 // its user, to be listed there, and another one under its id, to be found by it.
-// Every write touches all placements in one DynamoDB transaction, so they
+// Every write touches all items in one DynamoDB transaction, so they
 // cannot drift apart. When a change alters a key, the old item is deleted in the
 // same transaction. A copy that another program has removed, or has written under
 // another version, is brought back by the next change of the entity. What another

@@ -61,7 +61,7 @@ type Entity[T any] struct {
 	VersionFromOne bool
 }
 
-// Placement is one more item in which an entity is stored.
+// Copy is one more item in which an entity is stored.
 type Copy[T any] struct {
 	// Name is what errors call it, after the entity's type: "USER by email";
 	// "copy 1" and so on by default.
@@ -75,7 +75,7 @@ type Copy[T any] struct {
 
 // Indexes gives the keys of an item in indexes, by the name of the index. A
 // zero key leaves the item out of the index. Each index belongs to one
-// placement of an entity, or a query of it would return the entity twice.
+// item of an entity, or a query of it would return the entity twice.
 type Indexes[T any] map[string]func(T) keys.Key
 
 // errInvalidEntity means that the description of an entity cannot be right, or
@@ -104,8 +104,8 @@ func (e *EntityError) Error() string {
 // Unwrap returns [table.ErrInvalid].
 func (e *EntityError) Unwrap() error { return errInvalidEntity }
 
-// placements returns all items of the entity, the one under Key first.
-func (e Entity[T]) placements() []Copy[T] {
+// items returns all items of the entity, the one under Key first.
+func (e Entity[T]) items() []Copy[T] {
 	all := []Copy[T]{{Name: e.Type, Key: e.Key, Indexes: maps.Clone(e.Indexes)}}
 	for i, c := range e.Copies {
 		if c.Name == "" {
@@ -129,7 +129,7 @@ func (e Entity[T]) validate(schema table.Schema) error {
 		bad("%v is no struct or map", t)
 	}
 	owner := map[string]string{}
-	for i, p := range e.placements() {
+	for i, p := range e.items() {
 		field := "Key"
 		if i > 0 {
 			field = fmt.Sprintf("Copies[%d].Key", i-1)
@@ -164,7 +164,7 @@ func (e Entity[T]) validate(schema table.Schema) error {
 	if names, _ := codec.Attributes(reflect.TypeFor[T]()); len(e.Copies) > 0 {
 		for _, attribute := range e.indexAttributes(schema) {
 			if slices.Contains(names, attribute) {
-				bad("Indexes: %q is a key of an index and a field of %v too, which the other placements would not hold",
+				bad("Indexes: %q is a key of an index and a field of %v too, which the other items would not hold",
 					attribute, reflect.TypeFor[T]())
 			}
 		}
@@ -180,7 +180,7 @@ func (e Entity[T]) validate(schema table.Schema) error {
 func (e Entity[T]) indexAttributes(schema table.Schema) []string {
 	var names []string
 	for _, x := range schema.Indexes {
-		for _, p := range e.placements() {
+		for _, p := range e.items() {
 			if _, declared := p.Indexes[x.Name]; !declared {
 				continue
 			}

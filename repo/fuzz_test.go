@@ -109,7 +109,7 @@ func writes(faults *tabletest.Faults) int {
 }
 
 // FuzzEntity stores arbitrary values. What cannot be stored is refused before
-// anything is sent; everything else is in all placements, as it was, and gone
+// anything is sent; everything else is in all items, as it was, and gone
 // from all of them in the end.
 func FuzzEntity(f *testing.F) {
 	f.Add("tx-1", "u-1", int64(1705313100), int64(0), "PENDING", "DONE")

@@ -36,10 +36,10 @@ func decode[T any](item table.Item) (T, error) {
 }
 
 // indexKeys returns the attributes that put an item of v into the indexes that
-// the ith placement declares.
+// the ith item declares.
 func (r *Repo[T]) indexKeys(i int, v T) (table.Item, error) {
 	item := table.Item{}
-	for index, key := range r.placements[i].Indexes {
+	for index, key := range r.items[i].Indexes {
 		attributes, err := r.table.IndexKey(index, key(v))
 		if err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func (r *Repo[T]) indexKeys(i int, v T) (table.Item, error) {
 	return item, nil
 }
 
-// whole returns the item of the ith placement of v, given its other attributes:
+// whole returns the ith item of v, given its other attributes:
 // v's encoding, or those of a stored item.
 func (r *Repo[T]) whole(i int, key keys.Key, v T, attributes table.Item, s stamp) codec.Made {
 	own, err := r.table.IndexKey("", key)

@@ -35,7 +35,7 @@ const maxUpserts = 4
 func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuilder) (T, error) {
 	var zero T
 	key := r.entity.Key(v)
-	if len(r.placements) > 1 || len(r.indexAttributes) > 0 {
+	if len(r.items) > 1 || len(r.indexAttributes) > 0 {
 		return zero, r.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, r.entity.Type))
 	}
 	built, err := expression.NewBuilder().WithUpdate(update).Build()

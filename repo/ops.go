@@ -10,7 +10,7 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// CreateOps returns the ops that store a new entity: one for each placement, each
+// CreateOps returns the ops that store a new entity: one for each item, each
 // on the condition that there is no live item under its key. It sets in v the
 // version or revision that they store, whether they are run or not.
 func (r *Repo[T]) CreateOps(v *T) []table.Op {
@@ -25,7 +25,7 @@ func (r *Repo[T]) CreateOps(v *T) []table.Op {
 }
 
 // PutOps returns the ops that store v over the entity as it was read: one for each
-// placement. They expect the version or revision that v was read with, and store
+// item. They expect the version or revision that v was read with, and store
 // the next one, which PutOps sets in v, whether they are run or not. If v has
 // none, they are those of [Repo.CreateOps].
 //
@@ -57,7 +57,7 @@ func (r *Repo[T]) PutOps(v *T) []table.Op {
 	if read == (stamp{}) {
 		return r.CreateOps(v)
 	}
-	for _, p := range r.placements[1:] {
+	for _, p := range r.items[1:] {
 		if p.Key(*v) == (keys.Key{}) {
 			return r.refused(fmt.Errorf("PutOps cannot tell whether there is a %s to remove; use UpdateOps, Put or Update", p.Name))
 		}
@@ -84,7 +84,7 @@ func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op {
 	if v == nil {
 		return r.refused(errNilValue)
 	}
-	for _, p := range r.placements {
+	for _, p := range r.items {
 		if p.Key(old) != p.Key(*v) {
 			return r.refused(fmt.Errorf("the key of %s changes; Update and Put move keys", p.Name))
 		}
@@ -103,8 +103,8 @@ func (r *Repo[T]) refused(reason error) []table.Op {
 	return []table.Op{table.Put(keys.Key{}, codec.Made{Err: reason}).WithName(r.entity.Type)}
 }
 
-// DeleteOps returns the ops that remove an entity: one for each placement. They
-// expect the version or revision that v was read with, in every placement. All
+// DeleteOps returns the ops that remove an entity: one for each item. They
+// expect the version or revision that v was read with, in every item. All
 // other fields of v must be as they were read too: a copy whose key v no longer
 // gives stays behind.
 //
@@ -116,16 +116,16 @@ func (r *Repo[T]) DeleteOps(v T) []table.Op {
 		return r.each(v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
 	}
 	read := r.read(&v)
-	if read == (stamp{}) && len(r.placements) > 1 {
+	if read == (stamp{}) && len(r.items) > 1 {
 		return r.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
 	return r.each(v, func(_ int, key keys.Key) table.Op { return r.guard(table.Delete(key), read) })
 }
 
-// each returns an op for each placement that v has.
+// each returns an op for each item that v has.
 func (r *Repo[T]) each(v T, op func(i int, key keys.Key) table.Op) []table.Op {
-	ops := make([]table.Op, 0, len(r.placements))
-	for i, p := range r.placements {
+	ops := make([]table.Op, 0, len(r.items))
+	for i, p := range r.items {
 		if key := p.Key(v); i == 0 || key != (keys.Key{}) {
 			ops = append(ops, op(i, key).WithName(p.Name))
 		}

@@ -13,17 +13,17 @@ import (
 // Repo reads and writes the entities of one type in a table. It is safe for
 // concurrent use. Get one from [New].
 type Repo[T any] struct {
-	table      *table.Table // as given
-	reads      *table.Table // refuses items of other types
-	schema     table.Schema
-	entity     Entity[T]
-	placements []Copy[T]
+	table  *table.Table // as given
+	reads  *table.Table // refuses items of other types
+	schema table.Schema
+	entity Entity[T]
+	items  []Copy[T]
 	// attributes are the names of those that T's fields have, sorted; known is
 	// false if T makes its attributes itself.
 	attributes []string
 	known      bool
 	// indexAttributes are the key attributes of the indexes that the entity
-	// declares. They are written on the placement that declares them only.
+	// declares. They are written on the item that declares them only.
 	indexAttributes []string
 	// reserved are the attributes that the repository writes, whatever T has for
 	// them: keys, index keys, type and version.
@@ -48,7 +48,7 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 	}
 	r := &Repo[T]{
 		table: t, reads: t.OfType(entity.Type), schema: schema,
-		entity: entity, placements: entity.placements(),
+		entity: entity, items: entity.items(),
 		shared: shared(reflect.TypeFor[T](), map[reflect.Type]bool{}),
 	}
 	r.attributes, r.known = codec.Attributes(reflect.TypeFor[T]())
@@ -65,10 +65,10 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 }
 
 // declares reports whether an attribute is a key of an index that the ith
-// placement declares.
+// item declares.
 func (r *Repo[T]) declares(i int, attribute string) bool {
 	for _, x := range r.schema.Indexes {
-		if _, declared := r.placements[i].Indexes[x.Name]; declared && (attribute == x.PK || attribute == x.SK) {
+		if _, declared := r.items[i].Indexes[x.Name]; declared && (attribute == x.PK || attribute == x.SK) {
 			return true
 		}
 	}
@@ -83,7 +83,7 @@ func (r *Repo[T]) Consistent() *Repo[T] {
 	return &view
 }
 
-// Get reads the entity under the key of any of its placements. A missing or
+// Get reads the entity under its key or that of one of its copies. A missing or
 // expired one is [table.ErrNotFound], an item of another type
 // [table.ErrWrongType].
 func (r *Repo[T]) Get(ctx context.Context, key keys.Key) (T, error) {

@@ -112,9 +112,9 @@ func check(tb testing.TB, err error) {
 	}
 }
 
-// placements returns the items of a transaction as they are stored: under its
+// items returns the items of a transaction as they are stored: under its
 // id and under its user.
-func placements(tb testing.TB, t *table.Table, tx Tx) (byID, byUser table.Item) {
+func items(tb testing.TB, t *table.Table, tx Tx) (byID, byUser table.Item) {
 	tb.Helper()
 	items := [2]table.Item{}
 	for i, key := range []keys.Key{txKey(tx.ID), tx.listKey()} {
@@ -127,7 +127,7 @@ func placements(tb testing.TB, t *table.Table, tx Tx) (byID, byUser table.Item) 
 	return items[0], items[1]
 }
 
-func TestCreateStoresEveryPlacementAndTheIndexKeysOnOne(t *testing.T) {
+func TestCreateStoresEveryItemAndTheIndexKeysOnOne(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	txs := newRepo(t, tbl, txEntity)
@@ -147,7 +147,7 @@ func TestCreateStoresEveryPlacementAndTheIndexKeysOnOne(t *testing.T) {
 		}
 		return all
 	}
-	byID, byUser := placements(t, tbl, newTx(0))
+	byID, byUser := items(t, tbl, newTx(0))
 	wantByID := with(table.Item{
 		"pk": s("TX#tx-000"), "sk": s("METADATA"),
 		"GSI1PK": s("GLOBAL_TX"), "GSI1SK": s("2024-01-15T10:05:00.000Z#tx-000"), "GSI2PK": s("PENDING"),
@@ -170,7 +170,7 @@ func TestCreateStoresEveryPlacementAndTheIndexKeysOnOne(t *testing.T) {
 	}
 }
 
-func TestUpdateChangesEveryPlacement(t *testing.T) {
+func TestUpdateChangesEveryItem(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	txs := newRepo(t, tbl, txEntity)
@@ -185,7 +185,7 @@ func TestUpdateChangesEveryPlacement(t *testing.T) {
 		byID := must[Tx](t)(txs.Get(t.Context(), txKey("tx-000")))
 		byUser := must[Tx](t)(txs.Get(t.Context(), newTx(0).listKey()))
 		if diff := cmp.Diff(byID, byUser); diff != "" {
-			t.Errorf("by %s: the placements differ (-id +user):\n%s", name, diff)
+			t.Errorf("by %s: the items differ (-id +user):\n%s", name, diff)
 		}
 		if diff := cmp.Diff(got, byID); diff != "" {
 			t.Errorf("by %s: Update returned another value than it stored (-got +stored):\n%s", name, diff)
@@ -197,7 +197,7 @@ func TestUpdateChangesEveryPlacement(t *testing.T) {
 	}
 }
 
-func TestUpdateMovesAPlacementWhoseKeyChanges(t *testing.T) {
+func TestUpdateMovesACopyWhoseKeyChanges(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	txs := newRepo(t, tbl, txEntity)
@@ -211,11 +211,11 @@ func TestUpdateMovesAPlacementWhoseKeyChanges(t *testing.T) {
 		return nil
 	})
 	check(t, err)
-	if _, old := placements(t, tbl, newTx(0)); old != nil {
+	if _, old := items(t, tbl, newTx(0)); old != nil {
 		t.Error("the old item is still there")
 	}
-	if byID, byUser := placements(t, tbl, moved); byID == nil || byUser == nil {
-		t.Errorf("placements after the move: %v and %v", byID, byUser)
+	if byID, byUser := items(t, tbl, moved); byID == nil || byUser == nil {
+		t.Errorf("items after the move: %v and %v", byID, byUser)
 	}
 
 	// The new key is another transaction's.
@@ -231,21 +231,21 @@ func TestUpdateMovesAPlacementWhoseKeyChanges(t *testing.T) {
 	}
 }
 
-func TestDeleteRemovesEveryPlacement(t *testing.T) {
+func TestDeleteRemovesEveryItem(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	txs := newRepo(t, tbl, txEntity)
 	for i, key := range []keys.Key{txKey("tx-000"), newTx(0).listKey()} {
 		check(t, txs.Create(t.Context(), new(newTx(0))))
 		check(t, txs.Delete(t.Context(), key))
-		if byID, byUser := placements(t, tbl, newTx(0)); byID != nil || byUser != nil {
+		if byID, byUser := items(t, tbl, newTx(0)); byID != nil || byUser != nil {
 			t.Errorf("case %d: left over: %v and %v", i, byID, byUser)
 		}
 		check(t, txs.Delete(t.Context(), key))
 	}
 }
 
-func TestLostResponsesLeaveAllPlacementsOrNone(t *testing.T) {
+func TestLostResponsesLeaveAllItemsOrNone(t *testing.T) {
 	t.Parallel()
 	lose := tabletest.DropResponse()
 	fail := tabletest.Status(500, "InternalServerError", "injected")
@@ -279,12 +279,12 @@ func TestLostResponsesLeaveAllPlacementsOrNone(t *testing.T) {
 				if err != nil && !errors.Is(err, table.ErrOutcomeUnknown) {
 					t.Fatalf("step %d: %v", i, err)
 				}
-				byID, byUser := placements(t, tbl, newTx(0))
+				byID, byUser := items(t, tbl, newTx(0))
 				if (byID == nil) != (byUser == nil) {
-					t.Fatalf("step %d: one placement without the other: %v and %v", i, byID, byUser)
+					t.Fatalf("step %d: one item without the other: %v and %v", i, byID, byUser)
 				}
 				if byID != nil && !cmp.Equal(byID["status"], byUser["status"], ignoreSDK) {
-					t.Fatalf("step %d: the placements differ", i)
+					t.Fatalf("step %d: the items differ", i)
 				}
 				// What is not done yet is done by doing it again.
 				if err != nil {
@@ -375,7 +375,7 @@ func TestStaleWritesAreConflicts(t *testing.T) {
 	freshTx := must[Tx](t)(txs.Get(t.Context(), txKey("tx-000")))
 	freshTx.User = "u-456"
 	check(t, txs.Put(t.Context(), new(freshTx)))
-	if _, old := placements(t, tbl, newTx(0)); old != nil {
+	if _, old := items(t, tbl, newTx(0)); old != nil {
 		t.Error("Put left the copy under its old key")
 	}
 }
@@ -458,10 +458,10 @@ func TestUpdateWithWritesAllOrNothing(t *testing.T) {
 	if want := (User{ID: "u-123", Logins: 11, Version: 3}); got != want || calls != 2 {
 		t.Errorf("after %d calls: %+v, want %+v", calls, got, want)
 	}
-	if byID, byUser := placements(t, tbl, newTx(11)); byID == nil || byUser == nil {
+	if byID, byUser := items(t, tbl, newTx(11)); byID == nil || byUser == nil {
 		t.Error("the other write is missing")
 	}
-	if byID, _ := placements(t, tbl, newTx(1)); byID != nil {
+	if byID, _ := items(t, tbl, newTx(1)); byID != nil {
 		t.Error("the write of the call that came too late is there")
 	}
 
@@ -606,7 +606,7 @@ func TestOpsOfSeveralEntitiesMakeOneTransaction(t *testing.T) {
 	if !ok || failed.Index != 2 || failed.Name != "USER" || !errors.Is(failed, table.ErrExists) {
 		t.Errorf("error: %v", err)
 	}
-	if byID, byUser := placements(t, tbl, newTx(0)); byID != nil || byUser != nil {
+	if byID, byUser := items(t, tbl, newTx(0)); byID != nil || byUser != nil {
 		t.Error("part of the transaction was written")
 	}
 	check(t, txs.TransactCreate(t.Context(), new(newTx(0)), new(newTx(1)), new(newTx(2))))

@@ -18,11 +18,11 @@ type stored[T any] struct {
 	// item is its main item, before is T's encoding of it.
 	item, before table.Item
 	stamp        stamp
-	// keys are those of the placements, the main one first.
+	// keys are those of the items, the main one first.
 	keys []keys.Key
 }
 
-// load reads an entity consistently, under the key of any of its placements. A
+// load reads an entity consistently, under its key or that of one of its copies. A
 // copy is not trusted: it leads to the main item.
 func (r *Repo[T]) load(ctx context.Context, key keys.Key) (stored[T], T, error) {
 	var zero T
@@ -77,8 +77,8 @@ func (r *Repo[T]) understood(item table.Item) (s stored[T], v T, err error) {
 }
 
 func (r *Repo[T]) keysOf(v T) []keys.Key {
-	all := make([]keys.Key, len(r.placements))
-	for i, p := range r.placements {
+	all := make([]keys.Key, len(r.items))
+	for i, p := range r.items {
 		all[i] = p.Key(v)
 	}
 	return all
@@ -123,7 +123,7 @@ func (r *Repo[T]) save(ctx context.Context, old stored[T], v T, look looks) (*sa
 		s.item = old.item
 		return s, nil
 	}
-	for i := range r.placements[1:] {
+	for i := range r.items[1:] {
 		if err := s.saveCopy(ctx, i+1, fields, look); err != nil {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (s *save[T]) saveMain(fields diff) error {
 	if err != nil {
 		return err
 	}
-	name := s.placements[0].Name
+	name := s.items[0].Name
 	if from, to := s.old.keys[0], s.keys[0]; from != to {
 		made := s.whole(0, to, s.v, fields.apply(s.old.item), s.next)
 		s.ops = append(s.ops,
@@ -167,7 +167,7 @@ func (s *save[T]) saveMain(fields diff) error {
 }
 
 // withIndexes adds to the changes of an item those of its index keys. An item
-// that was not read is given all that the placement declares.
+// that was not read is given all that the item declares.
 func (s *save[T]) withIndexes(i int, fields diff, item table.Item) (diff, error) {
 	indexed, err := s.indexKeys(i, s.v)
 	if err != nil {
@@ -200,11 +200,11 @@ func (d diff) tooLong() bool {
 	return len(d.set)*setPart+len(d.remove)*removePart > maxExpression-len("SET REMOVE ")
 }
 
-// patch returns the op that makes a change to the item of the ith placement,
+// patch returns the op that makes a change to the ith item,
 // which holds the stamp held, and the item that comes of it if the stored one is
 // given.
 func (s *save[T]) patch(i int, d diff, item table.Item, held stamp) (table.Op, table.Item, error) {
-	key, name := s.keys[i], s.placements[i].Name
+	key, name := s.keys[i], s.items[i].Name
 	if s.counter != unversioned {
 		d.set[s.entity.Version] = s.next.value()
 	}
@@ -221,7 +221,7 @@ func (s *save[T]) patch(i int, d diff, item table.Item, held stamp) (table.Op, t
 // moves is read, since it takes its other attributes along.
 func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) error {
 	from, to := s.old.keys[i], s.keys[i]
-	name := s.placements[i].Name
+	name := s.items[i].Name
 	none := keys.Key{}
 	if from == to && !s.reads(look, to) {
 		if to == none {
@@ -281,7 +281,7 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 func (s *save[T]) bring(i int, item table.Item) error {
 	if !s.isCopy(item) {
 		return &table.Error{
-			Op: "Update", Name: s.placements[i].Name, Table: s.schema.Name, Key: s.keys[i],
+			Op: "Update", Name: s.items[i].Name, Table: s.schema.Name, Key: s.keys[i],
 			Err: fmt.Errorf("%w: the key of the copy is another entity's", table.ErrExists),
 		}
 	}
@@ -358,5 +358,5 @@ func (s *save[T]) checkExchange() error {
 // unchanged returns the op that makes a transaction depend on the entity being
 // as it was read.
 func (s *save[T]) unchanged() table.Op {
-	return s.guard(table.Check(s.old.keys[0], expression.ConditionBuilder{}), s.old.stamp).IfExists().WithName(s.placements[0].Name)
+	return s.guard(table.Check(s.old.keys[0], expression.ConditionBuilder{}), s.old.stamp).IfExists().WithName(s.items[0].Name)
 }

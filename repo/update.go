@@ -9,8 +9,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Update changes the entity under the key of any of its placements: it reads it
-// consistently, has change modify it, and writes what differs to all placements,
+// Update changes the entity under its key or that of one of its copies: it reads it
+// consistently, has change modify it, and writes what differs to all items,
 // provided that the entity is still as it was read. Otherwise it starts over, within
 // the budget of [table.Table.Retry], and is [table.ErrConflict] after that. It returns the
 // entity as it is stored. What T does not have, such as attributes of a newer
@@ -92,7 +92,7 @@ func (r *Repo[T]) named(op string, key keys.Key, err error) error {
 	return r.fail(op, key, err)
 }
 
-// Delete removes the entity under the key of any of its placements, with all of
+// Delete removes the entity under its key or that of one of its copies, with all of
 // them. It is no error if there is no item under the key. An item that no entity
 // accounts for, such as a copy that was left behind, is [ErrOrphan] and stays; an
 // item of another type is [table.ErrWrongType].
@@ -140,7 +140,7 @@ func (r *Repo[T]) remove(ctx context.Context, old stored[T], look looks) (*save[
 			}
 			held = r.stampOf(item)
 		}
-		s.ops = append(s.ops, r.guard(table.Delete(key), held).WithName(r.placements[i].Name))
+		s.ops = append(s.ops, r.guard(table.Delete(key), held).WithName(r.items[i].Name))
 	}
 	return s, nil
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Create stores a new entity with all its placements, and sets its version or
+// Create stores a new entity with all its items, and sets its version or
 // revision in v. If there is a live item under one of their keys, nothing is
 // written, v is as it was, and the error matches [table.ErrExists].
 func (r *Repo[T]) Create(ctx context.Context, v *T) error { return r.create(ctx, "Create", v) }
 
 // TransactCreate creates several entities, all or none, and sets the version or
-// revision of each. Together they may have 100 placements.
+// revision of each. Together they may have 100 items.
 func (r *Repo[T]) TransactCreate(ctx context.Context, vs ...*T) error {
 	return r.create(ctx, "TransactCreate", vs...)
 }
@@ -44,7 +44,7 @@ func (r *Repo[T]) create(ctx context.Context, op string, vs ...*T) error {
 // less.
 //
 // With a version or revision, Put reads what is stored, and writes what differs,
-// in all placements; attributes that T does not have stay as they are. It expects
+// in all items; attributes that T does not have stay as they are. It expects
 // the version that v was read with, and none of an entity that is not stored; an
 // entity without a version that is stored is given one. Another version is
 // [table.ErrStale]. A copy whose key has changed is moved, and must not meet

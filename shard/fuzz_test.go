@@ -20,20 +20,20 @@ import (
 
 // FuzzMerge has each byte place one item: its high bits say in which of four
 // shards, its low bits at which of sixteen times. Pages and stream are the sorted
-// truth, whatever the placement.
+// truth, whatever the item.
 func FuzzMerge(f *testing.F) {
 	tbl := tabletest.New(f, schema, nil)
 	f.Add([]byte{0x00, 0x10, 0x20, 0x30, 0x01, 0x11}, byte(0))
 	f.Add([]byte{0x05, 0x05, 0x05, 0x05, 0x15, 0x25, 0x35, 0x35}, byte(0x83))
 	f.Add([]byte("all of them in one shard"), byte(0x41))
 	f.Add([]byte{}, byte(7))
-	f.Fuzz(func(t *testing.T, placements []byte, how byte) {
+	f.Fuzz(func(t *testing.T, items []byte, how byte) {
 		ties, oldest, limit := how&0x80 != 0, how&0x40 != 0, 1+int(how&7)
 		index := shard.Index{Index: "GSI1", Prefix: keys.Prefix(rand.Text()), Shards: 4, NonUniqueSortKeys: ties}
 		type placed struct{ sk, id string }
 		var truth []placed
 		var ops []table.Op
-		for i, b := range placements[:min(len(placements), 24)] {
+		for i, b := range items[:min(len(items), 24)] {
 			second := []keys.Segment{keys.Time(at(int(b & 15)))}
 			name := fmt.Sprintf("%s-%02d", index.Prefix, i)
 			if !ties {

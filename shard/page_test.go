@@ -25,11 +25,11 @@ func walk(n int, oldestFirst bool) []string {
 	return span(n-1, 0)
 }
 
-// TestPlacements shows that, however items lie, pages are the sorted truth.
-func TestPlacements(t *testing.T) {
+// TestUnevenShards shows that, however items lie, pages are the sorted truth.
+func TestUnevenShards(t *testing.T) {
 	t.Parallel()
 	const n, shards = 300, 16
-	// pick returns a placement into shard 15 of those that match, and of others
+	// pick returns an item into shard 15 of those that match, and of others
 	// into the rest.
 	pick := func(match func(i int) bool) func(i int) int {
 		return func(i int) int {

@@ -72,14 +72,14 @@ func (d *direct) SerializeRequest(
 
 // DeserializeResponse is called by the SDK for each answer that it gets.
 func (d *direct) DeserializeResponse(
-	ctx context.Context, op *smithy.OperationSchema, errors *smithy.TypeRegistry,
+	ctx context.Context, op *smithy.OperationSchema, registry *smithy.TypeRegistry,
 	response *smithyhttp.Response, out smithy.Deserializable,
 ) error {
 	d.r.decoded = false
 	d.body = limited{response.Body, maxResponse(op.ID().Name)}
 	response.Body = &d.body // which stays: the SDK drains the body before it closes it
 	if response.StatusCode < 200 || response.StatusCode >= 300 {
-		return d.read(ctx, op, errors, response, out)
+		return d.read(ctx, op, registry, response, out)
 	}
 	body := buffers.Get().(*bytes.Buffer)
 	defer func() {
@@ -105,13 +105,13 @@ func (d *direct) DeserializeResponse(
 	}
 	response.Body = io.NopCloser(bytes.NewReader(left))
 	defer func() { response.Body = &d.body }()
-	return d.read(ctx, op, errors, response, out)
+	return d.read(ctx, op, registry, response, out)
 }
 
 // read lets the client's own protocol read a response. There are malformed ones
 // over which it panics; to a caller these are as others that cannot be read.
 func (d *direct) read(
-	ctx context.Context, op *smithy.OperationSchema, errors *smithy.TypeRegistry,
+	ctx context.Context, op *smithy.OperationSchema, registry *smithy.TypeRegistry,
 	response *smithyhttp.Response, out smithy.Deserializable,
 ) (err error) {
 	defer func() {
@@ -119,7 +119,7 @@ func (d *direct) read(
 			err = &smithy.DeserializationError{Err: fmt.Errorf("panic: %v", p)}
 		}
 	}()
-	return d.ClientProtocol.DeserializeResponse(ctx, op, errors, response, out)
+	return d.ClientProtocol.DeserializeResponse(ctx, op, registry, response, out)
 }
 
 // maxResponse returns the greatest size of an operation's response. It is the

@@ -16,9 +16,9 @@ import (
 
 func repoTests() tests {
 	return tests{
-		"placements are all there or none when answers are lost":    placementsSurviveLostAnswers,
-		"placements are all there or none when the process dies":    placementsSurviveDeath,
-		"a key that changes moves the placement":                    placementsMove,
+		"items are all there or none when answers are lost":         itemsSurviveLostAnswers,
+		"items are all there or none when the process dies":         itemsSurviveDeath,
+		"a key that changes moves the copy":                         copiesMove,
 		"no write takes the copy of another entity":                 putsKeepCopies,
 		"concurrent updates of one entity lose nothing":             updatesLoseNothing,
 		"an update whose answer was lost is carried out once":       lostUpdate,
@@ -116,7 +116,7 @@ func putsKeepCopies(t *testing.T, h Harness) {
 	wantWhole(t, tbl, "after refused puts")
 }
 
-func placementsSurviveLostAnswers(t *testing.T, h Harness) {
+func itemsSurviveLostAnswers(t *testing.T, h Harness) {
 	for name, fault := range after() {
 		for _, times := range []int{1, 3} {
 			tbl, faults := h.withFaults(t, table.Schema{}, nil)
@@ -136,7 +136,7 @@ func placementsSurviveLostAnswers(t *testing.T, h Harness) {
 
 // The process dies between two requests: those before were carried out, those
 // after are not sent.
-func placementsSurviveDeath(t *testing.T, h Harness) {
+func itemsSurviveDeath(t *testing.T, h Harness) {
 	for dies := range 12 {
 		schema := table.Schema{}
 		tbl, faults := h.withFaults(t, schema, nil)
@@ -152,7 +152,7 @@ func placementsSurviveDeath(t *testing.T, h Harness) {
 	}
 }
 
-func placementsMove(t *testing.T, h Harness) {
+func copiesMove(t *testing.T, h Harness) {
 	tbl := h.newTable(t, table.Schema{})
 	r := newRepo(t, tbl, accountEntity)
 	must(t, r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))

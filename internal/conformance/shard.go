@@ -19,7 +19,7 @@ import (
 func shardTests() tests {
 	return tests{
 		"gives the newest of all shards":          shardLatest,
-		"is in order however the items lie":       shardPlacements,
+		"is in order however the items lie":       shardUneven,
 		"loses no ties":                           shardTies,
 		"gives what is there twice once":          shardDedupe,
 		"copies come and go between pages":        shardLateCopies,
@@ -113,10 +113,10 @@ func shardLatest(t *testing.T, h Harness) {
 	}
 }
 
-// shardPlacements has shards that are not alike.
-func shardPlacements(t *testing.T, h Harness) {
+// shardUneven has shards that are not alike.
+func shardUneven(t *testing.T, h Harness) {
 	const n = 96
-	// pick returns a placement into shard 7 of those that match, and of others
+	// pick returns an item into shard 7 of those that match, and of others
 	// into the rest.
 	pick := func(match func(i int) bool) func(i int) int {
 		return func(i int) int {

@@ -43,7 +43,7 @@ func (r *Records[T]) catchUp(ctx context.Context, at T) (outcome, error) {
 	return r.copy(ctx, v)
 }
 
-// copy stores v in all of its placements in the single table, unless there is a
+// copy stores v in all of its items in the single table, unless there is a
 // version as new or newer, or the entity was deleted.
 func (r *Records[T]) copy(ctx context.Context, v T) (outcome, error) {
 	stored := expression.Name(r.Entity.Version)
@@ -65,8 +65,8 @@ func (r *Records[T]) copy(ctx context.Context, v T) (outcome, error) {
 	return absent, err
 }
 
-// placements returns all items that the entity has in the single table.
-func (r *Records[T]) placements() []repo.Copy[T] {
+// items returns all items that the entity has in the single table.
+func (r *Records[T]) items() []repo.Copy[T] {
 	return append([]repo.Copy[T]{{Key: r.Entity.Key, Indexes: r.Entity.Indexes}}, r.Entity.Copies...)
 }
 
@@ -79,7 +79,7 @@ func (r *Records[T]) putOps(v T) ([]table.Op, error) {
 	}
 	fields[r.single.Schema().Type] = &types.AttributeValueMemberS{Value: r.Entity.Type}
 	var ops []table.Op
-	for _, p := range r.placements() {
+	for _, p := range r.items() {
 		item := maps.Clone(fields)
 		for index, key := range p.Indexes {
 			attributes, err := r.single.IndexKey(index, key(v))
@@ -97,7 +97,7 @@ func (r *Records[T]) putOps(v T) ([]table.Op, error) {
 // version.
 func (r *Records[T]) deleteOps(v T) []table.Op {
 	var ops []table.Op
-	for _, p := range r.placements() {
+	for _, p := range r.items() {
 		ops = append(ops, table.Delete(p.Key(v)))
 	}
 	return ops

@@ -70,7 +70,7 @@ func (f *fixture) advance(t *testing.T, p migrate.Phase) {
 }
 
 // title returns the title of a post in the single table, "" if it is not there.
-// All of its placements must agree.
+// All of its items must agree.
 func (f *fixture) title(t *testing.T, id string) string {
 	t.Helper()
 	p, err := f.store.Posts.Get(t.Context(), store.PostKey(id))

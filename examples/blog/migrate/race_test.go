@@ -143,7 +143,7 @@ func TestAVerificationFindsADifferentCopy(t *testing.T) {
 
 	other := expression.Set(expression.Name("title"), expression.Value("other"))
 	for _, op := range []table.Op{
-		table.Update(byID, other),     // the placements differ
+		table.Update(byID, other),     // the items differ
 		table.Update(byAuthor, other), // they agree, and differ from the old table
 		table.Delete(byAuthor),        // one is missing
 	} {

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrDifferent means that an entity has the same version and another content in
-// the two places, or that its placements differ.
+// the two places, or that its items differ.
 var ErrDifferent = errors.New("the copy differs")
 
 // Verification is what a verification has found.
@@ -24,7 +24,7 @@ type Verification struct {
 // Clean reports whether the single table has had everything.
 func (v Verification) Clean() bool { return v.Copied+v.Deleted == 0 }
 
-// Verify compares every entity in the old table with all of its placements in
+// Verify compares every entity in the old table with all of its items in
 // the single table, and makes good what is missing. What writers are about to
 // copy is missing too, for a moment, so a verification in the phase [Dual] need
 // not be clean; a second one in the phase [Switching] must be.
@@ -68,7 +68,7 @@ func (r *Records[T]) verify(ctx context.Context, v T, sum *Verification) error {
 	return nil
 }
 
-// matches reports whether every placement holds v or a newer version. They are
+// matches reports whether every item holds v or a newer version. They are
 // read as they were at one moment.
 func (r *Records[T]) matches(ctx context.Context, v T) (bool, error) {
 	places := []keys.Key{r.Entity.Key(v)}
@@ -83,7 +83,7 @@ func (r *Records[T]) matches(ctx context.Context, v T) (bool, error) {
 	for _, have := range found {
 		switch at := *r.Version(&have); {
 		case len(found) < len(places) || !reflect.DeepEqual(have, first):
-			return false, fmt.Errorf("%s: placements: %w", r.Name, ErrDifferent)
+			return false, fmt.Errorf("%s: items: %w", r.Name, ErrDifferent)
 		case at < version:
 			return false, nil
 		case at == version && !reflect.DeepEqual(have, v):

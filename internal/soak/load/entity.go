@@ -13,7 +13,7 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// member is an entity with three placements: under its id, in its team, and
+// member is an entity with three items: under its id, in its team, and
 // under its e-mail, which is unique by that.
 type member struct {
 	ID      string `dynamodbav:"id"`
@@ -268,9 +268,9 @@ func (w *worker) deleteMember(e entities) step {
 	return s
 }
 
-// placements checks, of all members, that what is stored under their keys is
+// items checks, of all members, that what is stored under their keys is
 // the same.
-func (w *worker) placements(ctx context.Context) error {
+func (w *worker) items(ctx context.Context) error {
 	for i := range ownMembers {
 		m, there := w.member(w.memberID(i))
 		if !there {
@@ -280,7 +280,7 @@ func (w *worker) placements(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.check(report.Placements, differ(got, placed(m)))
+		w.check(report.Items, differ(got, placed(m)))
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func find[T any](ctx context.Context, t *table.Table, key keys.Key) (v T, found 
 	return v, err == nil, err
 }
 
-// members checks placements, unique e-mails, and the changes that were kept.
+// members checks items, unique e-mails, and the changes that were kept.
 func (i *inspector) members(ctx context.Context) error {
 	held, reserved := map[string]string{}, map[string]string{}
 	for n := range sceneEmails {
@@ -103,7 +103,7 @@ func (i *inspector) members(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		i.check(report.Placements, differ(got, want))
+		i.check(report.Items, differ(got, want))
 		if i.deleted(n) {
 			continue
 		}

@@ -138,7 +138,7 @@ func (w *worker) any(ctx context.Context, e entities, store *idempotency.Store, 
 		if w.r.IntN(2) == 0 {
 			return w.do(ctx, w.getMembers(e))
 		}
-		return w.placements(ctx)
+		return w.items(ctx)
 	case 29, 30:
 		return w.do(ctx, w.carryOut(store))
 	default:

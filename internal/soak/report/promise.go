@@ -17,7 +17,7 @@ const (
 	Walk         Promise = "a walk over pages is complete and in order"
 	Token        Promise = "a token opens for its own query only, unchanged"
 	Expired      Promise = "an expired item is invisible, and absent to a create"
-	Placements   Promise = "the placements of an entity are equal"
+	Items        Promise = "the items of an entity are equal"
 	Gapless      Promise = "versions have no gap"
 	Counters     Promise = "a counter has counted everything once"
 	Unique       Promise = "a unique value has one owner"
@@ -41,7 +41,7 @@ const (
 func All() []Promise {
 	return []Promise{
 		Stored, Refused, Settled, Predicted, Mended, Explained, Observed, Truth, Walk, Token, Expired,
-		Placements, Gapless, Counters, Unique, Once, Answer, Linearizable, Process, Engine,
+		Items, Gapless, Counters, Unique, Once, Answer, Linearizable, Process, Engine,
 		Sparse, Slow, Growth, Copies, Ties, Foreign, Class, Bounded, Leaks,
 	}
 }
