@@ -2,12 +2,11 @@ package repo
 
 import (
 	"maps"
-	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -20,9 +19,8 @@ type diff struct {
 func (d diff) empty() bool { return len(d.set) == 0 && len(d.remove) == 0 }
 
 // apply returns the item as it is after the write.
-func (d diff) apply(stored table.Item) table.Item {
-	item := make(table.Item, len(stored)+len(d.set))
-	maps.Copy(item, stored)
+func (d diff) apply(raw codec.Raw) table.Item {
+	item := raw.Attributes(nil)
 	maps.Copy(item, d.set)
 	for _, name := range d.remove {
 		delete(item, name)
@@ -31,38 +29,64 @@ func (d diff) apply(stored table.Item) table.Item {
 }
 
 // fields returns what changes of the attributes that T's fields encode to, given
-// the item as it is stored and T's encoding before and after the change. What
-// the stored item has beside them stays, also inside maps.
-func (r *Repo[T]) fields(stored, before, after table.Item) diff {
-	d := diff{set: table.Item{}}
-	respelled := map[string]bool{}
-	for name := range stored {
-		if field, ok := r.respelled(name); ok {
-			d.remove = append(d.remove, name)
-			respelled[field] = true
+// the item as it is stored and T before and after the change. beside are those of
+// the item's attributes that [Repo.beside] asks for. What the item has beside T's
+// fields stays, also inside maps.
+func (r *Repo[T]) fields(raw codec.Raw, beside table.Item, before, after *T) (diff, error) {
+	changes, err := codec.Compare(before, after)
+	if err != nil {
+		return diff{}, err
+	}
+	d := diff{set: make(table.Item, len(changes)+1)}
+	set := func(name string, before, after types.AttributeValue) {
+		if _, ok := after.(*types.AttributeValueMemberM); ok {
+			after = merge(raw.Attributes(func(n []byte) bool { return string(n) == name })[name], before, after)
+		}
+		d.set[name] = after
+	}
+	for _, c := range changes {
+		switch {
+		case r.reserved[c.Name]:
+		case c.After == nil:
+			d.remove = append(d.remove, c.Name)
+		default:
+			set(c.Name, c.Before, c.After)
 		}
 	}
-	for name, value := range after {
-		if r.reserved[name] || equal(before[name], value) && !respelled[name] {
+	for name := range beside {
+		field, ok := r.respelled(name)
+		if !ok {
 			continue
 		}
-		d.set[name] = merge(stored[name], before[name], value)
-	}
-	for name := range before {
-		if _, kept := after[name]; kept || r.reserved[name] {
+		d.remove = append(d.remove, name)
+		if _, changed := d.set[field]; changed || r.reserved[field] {
 			continue
 		}
-		if _, is := stored[name]; is {
-			d.remove = append(d.remove, name)
+		all, err := encode(after)
+		if err != nil {
+			return diff{}, err
+		}
+		if value := all[field]; value != nil {
+			set(field, value, value)
 		}
 	}
-	return d
+	return d, nil
+}
+
+// beside reports whether an attribute of a stored item matters to a write though
+// no field of T has it: the keys of indexes, and other spellings of T's attributes.
+func (r *Repo[T]) beside(name []byte) bool {
+	if indexed, ok := r.own[string(name)]; ok {
+		return indexed
+	}
+	_, ok := r.respelled(string(name))
+	return ok
 }
 
 // respelled returns the attribute of T that a stored attribute is read into
 // although its name differs in case.
 func (r *Repo[T]) respelled(name string) (field string, ok bool) {
-	if _, own := slices.BinarySearch(r.attributes, name); own || r.reserved[name] {
+	if _, own := r.own[name]; own {
 		return "", false
 	}
 	for _, field := range r.attributes {
@@ -98,27 +122,10 @@ func merge(stored, before, after types.AttributeValue) types.AttributeValue {
 		}
 	}
 	for name, value := range to.Value {
-		if _, is := merged[name]; is && equal(from.Value[name], value) {
+		if _, is := merged[name]; is && codec.Equal(from.Value[name], value) {
 			continue
 		}
 		merged[name] = merge(merged[name], from.Value[name], value)
 	}
 	return &types.AttributeValueMemberM{Value: merged}
-}
-
-// equal reports whether two values of one encoder are the same. Nil is equal to
-// nil only.
-func equal(a, b types.AttributeValue) bool {
-	switch a := a.(type) {
-	case *types.AttributeValueMemberS:
-		b, ok := b.(*types.AttributeValueMemberS)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberN:
-		b, ok := b.(*types.AttributeValueMemberN)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberBOOL:
-		b, ok := b.(*types.AttributeValueMemberBOOL)
-		return ok && a.Value == b.Value
-	}
-	return reflect.DeepEqual(a, b)
 }

@@ -3,7 +3,9 @@ package repo
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
@@ -17,10 +19,14 @@ func (r *Repo[T]) CreateOps(v *T) []table.Op {
 	if v == nil {
 		return r.refused(errNilValue)
 	}
+	return r.appendCreateOps(nil, v)
+}
+
+func (r *Repo[T]) appendCreateOps(ops []table.Op, v *T) []table.Op {
 	next := r.next(stamp{})
 	fields, err := r.stamped(v, next)
-	return r.each(*v, func(i int, key keys.Key) table.Op {
-		return table.Create(key, r.made(i, key, *v, fields, next, err))
+	return r.each(ops, v, func(i int, key keys.Key) table.Op {
+		return table.Create(key, r.made(i, key, v, fields, next, err))
 	})
 }
 
@@ -48,9 +54,9 @@ func (r *Repo[T]) PutOps(v *T) []table.Op {
 		return r.refused(errNilValue)
 	}
 	if r.counter == unversioned {
-		fields, err := encode(*v)
-		return r.each(*v, func(i int, key keys.Key) table.Op {
-			return table.Put(key, r.made(i, key, *v, fields, stamp{}, err))
+		fields, err := r.encode(v)
+		return r.each(nil, v, func(i int, key keys.Key) table.Op {
+			return table.Put(key, r.made(i, key, v, fields, stamp{}, err))
 		})
 	}
 	read := r.read(v)
@@ -69,8 +75,8 @@ func (r *Repo[T]) PutOps(v *T) []table.Op {
 func (r *Repo[T]) replaceOps(v *T, read stamp) []table.Op {
 	next := r.next(read)
 	fields, err := r.stamped(v, next)
-	return r.each(*v, func(i int, key keys.Key) table.Op {
-		return r.guard(r.replace(i, key, *v, fields, next, err), read).IfExists()
+	return r.each(nil, v, func(i int, key keys.Key) table.Op {
+		return r.guard(r.replace(i, key, v, fields, next, err), read).IfExists()
 	})
 }
 
@@ -113,20 +119,20 @@ func (r *Repo[T]) refused(reason error) []table.Op {
 // no condition.
 func (r *Repo[T]) DeleteOps(v T) []table.Op {
 	if r.counter == unversioned {
-		return r.each(v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
+		return r.each(nil, &v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
 	}
 	read := r.read(&v)
 	if read == (stamp{}) && len(r.items) > 1 {
 		return r.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
-	return r.each(v, func(_ int, key keys.Key) table.Op { return r.guard(table.Delete(key), read) })
+	return r.each(nil, &v, func(_ int, key keys.Key) table.Op { return r.guard(table.Delete(key), read) })
 }
 
-// each returns an op for each item that v has.
-func (r *Repo[T]) each(v T, op func(i int, key keys.Key) table.Op) []table.Op {
-	ops := make([]table.Op, 0, len(r.items))
+// each appends an op for each item that v has.
+func (r *Repo[T]) each(ops []table.Op, v *T, op func(i int, key keys.Key) table.Op) []table.Op {
+	ops = slices.Grow(ops, len(r.items))
 	for i, p := range r.items {
-		if key := p.Key(v); i == 0 || key != (keys.Key{}) {
+		if key := p.Key(*v); i == 0 || key != (keys.Key{}) {
 			ops = append(ops, op(i, key).WithName(p.Name))
 		}
 	}
@@ -138,25 +144,29 @@ func (r *Repo[T]) stamped(v *T, next stamp) (table.Item, error) {
 	if err := r.write(v, next); err != nil {
 		return nil, err
 	}
-	return encode(*v)
+	return r.encode(v)
 }
 
-// made is [Repo.whole], or the reason why there is no item.
-func (r *Repo[T]) made(i int, key keys.Key, v T, fields table.Item, next stamp, err error) codec.Made {
+// made is [Repo.whole] of v's encoding, or the reason why there is no item. The
+// main item takes the encoding itself; copies are made of that.
+func (r *Repo[T]) made(i int, key keys.Key, v *T, fields table.Item, next stamp, err error) codec.Made {
 	if err != nil {
 		return codec.Made{Err: err}
+	}
+	if i > 0 {
+		fields = maps.Clone(fields)
 	}
 	return r.whole(i, key, v, fields, next)
 }
 
 // replace returns the op that sets all that v has in an item that is not known.
-func (r *Repo[T]) replace(i int, key keys.Key, v T, fields table.Item, next stamp, err error) table.Op {
+func (r *Repo[T]) replace(i int, key keys.Key, v *T, fields table.Item, next stamp, err error) table.Op {
 	made := r.made(i, key, v, fields, next, err)
 	switch {
 	case made.Err != nil:
 		return table.Put(key, made)
 	case !r.known && reflect.TypeFor[T]().Kind() != reflect.Map:
-		return table.Put(key, codec.Made{Err: fmt.Errorf("a %T makes its attributes itself, so the others are not known; use Put or Update", v)})
+		return table.Put(key, codec.Made{Err: fmt.Errorf("a %T makes its attributes itself, so the others are not known; use Put or Update", *v)})
 	case !r.known:
 		return table.Put(key, made)
 	}
@@ -177,7 +187,7 @@ func (r *Repo[T]) replace(i int, key keys.Key, v T, fields table.Item, next stam
 		}
 	}
 	if d.tooLong() {
-		return table.Put(key, codec.Made{Err: fmt.Errorf("a %T has too many attributes for an update; use Put or Update", v)})
+		return table.Put(key, codec.Made{Err: fmt.Errorf("a %T has too many attributes for an update; use Put or Update", *v)})
 	}
 	return table.Patch(key, d.set, d.remove...)
 }

@@ -5,6 +5,8 @@ import (
 	"iter"
 	"reflect"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -13,11 +15,13 @@ import (
 // Repo reads and writes the entities of one type in a table. It is safe for
 // concurrent use. Get one from [New].
 type Repo[T any] struct {
-	table  *table.Table // as given
-	reads  *table.Table // refuses items of other types
-	schema table.Schema
-	entity Entity[T]
-	items  []Copy[T]
+	table      *table.Table // as given
+	reads      *table.Table // refuses items of other types
+	consistent *table.Table // is reads, read consistently
+	schema     table.Schema
+	typeValue  types.AttributeValue // of all items; nobody changes it
+	entity     Entity[T]
+	items      []Copy[T]
 	// attributes are the names of those that T's fields have, sorted; known is
 	// false if T makes its attributes itself.
 	attributes []string
@@ -28,12 +32,12 @@ type Repo[T any] struct {
 	// reserved are the attributes that the repository writes, whatever T has for
 	// them: keys, index keys, type and version.
 	reserved map[string]bool
+	// own are the attributes of T and those reserved. True are the keys of indexes.
+	own map[string]bool
 	// counter is what the version attribute is, and field the struct field of T
 	// for it, if there is a plain one.
 	counter counter
 	field   []int
-	// shared means that a decoded T can hold memory of its item.
-	shared bool
 }
 
 // New returns a repository for an entity. A description that is invalid is
@@ -48,9 +52,10 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 	}
 	r := &Repo[T]{
 		table: t, reads: t.OfType(entity.Type), schema: schema,
-		entity: entity, items: entity.items(),
-		shared: shared(reflect.TypeFor[T](), map[reflect.Type]bool{}),
+		typeValue: &types.AttributeValueMemberS{Value: entity.Type},
+		entity:    entity, items: entity.items(),
 	}
+	r.consistent = r.reads.Consistent()
 	r.attributes, r.known = codec.Attributes(reflect.TypeFor[T]())
 	if entity.Version != "" {
 		r.counter, _ = probeVersion[T](entity.Version, entity.VersionFromOne)
@@ -58,8 +63,12 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 	}
 	r.indexAttributes = entity.indexAttributes(schema)
 	r.reserved = map[string]bool{schema.PK: true, schema.SK: true, schema.Type: true, entity.Version: true}
+	r.own = map[string]bool{schema.PK: false, schema.SK: false, schema.Type: false, entity.Version: false}
+	for _, name := range r.attributes {
+		r.own[name] = false
+	}
 	for _, name := range r.indexAttributes {
-		r.reserved[name] = true
+		r.reserved[name], r.own[name] = true, true
 	}
 	return r, nil
 }

@@ -5,81 +5,82 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
 // stored is an entity as it was read for a write.
 type stored[T any] struct {
-	// item is its main item, before is T's encoding of it.
-	item, before table.Item
-	stamp        stamp
+	// raw is its main item, v what T has of it.
+	raw codec.Raw
+	v   T
+	// beside are those of the item's attributes that matter and that T does not
+	// have: see [Repo.beside].
+	beside table.Item
+	stamp  stamp
 	// keys are those of the items, the main one first.
 	keys []keys.Key
 }
 
 // load reads an entity consistently, under its key or that of one of its copies. A
 // copy is not trusted: it leads to the main item.
-func (r *Repo[T]) load(ctx context.Context, key keys.Key) (stored[T], T, error) {
-	var zero T
-	s, v, err := r.loadMain(ctx, key)
+func (r *Repo[T]) load(ctx context.Context, key keys.Key) (*stored[T], error) {
+	s, err := r.loadMain(ctx, key)
 	if err != nil || s.keys[0] == key {
-		return s, v, err
+		return s, err
 	}
-	main := s.keys[0]
-	s, v, err = r.loadMain(ctx, main)
+	s, err = r.loadMain(ctx, s.keys[0])
 	if errors.Is(err, table.ErrNotFound) {
-		return s, zero, fmt.Errorf("%w: its main item is missing", ErrOrphan)
+		return s, fmt.Errorf("%w: its main item is missing", ErrOrphan)
 	}
-	if err != nil {
-		return s, zero, err
+	if err == nil && !slices.Contains(s.keys, key) {
+		err = fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan)
 	}
-	for _, k := range s.keys {
-		if k == key {
-			return s, v, nil
-		}
-	}
-	return s, zero, fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan)
+	return s, err
 }
 
 // loadMain reads the item under a key as a main item.
-func (r *Repo[T]) loadMain(ctx context.Context, key keys.Key) (s stored[T], v T, err error) {
-	item, err := table.Get[table.Item](ctx, r.reads.Consistent(), key)
+func (r *Repo[T]) loadMain(ctx context.Context, key keys.Key) (*stored[T], error) {
+	read, err := table.Get[codec.Read[T]](ctx, r.consistent, key)
 	if err != nil {
-		return s, v, err
+		return nil, err
 	}
-	return r.understood(item)
+	s := &stored[T]{raw: read.Raw, v: read.Value}
+	if read.Loose || len(r.indexAttributes) > 0 {
+		s.beside = s.raw.Attributes(r.beside)
+	}
+	s.stamp, s.keys = r.read(&s.v), r.keysOf(&s.v)
+	if read.Loose || r.field == nil {
+		// The field may not hold what the attribute does.
+		own := s.raw.Attributes(func(name []byte) bool { return string(name) == r.entity.Version })
+		if err := r.checkStamp(own); err != nil {
+			return nil, err
+		}
+		s.stamp = r.stampOf(own)
+	}
+	return s, nil
 }
 
-// understood makes a value of a main item, and takes note of what it is before
-// it is changed.
-func (r *Repo[T]) understood(item table.Item) (s stored[T], v T, err error) {
-	if v, err = decode[T](item); err != nil {
-		return s, v, err
+// copied returns what T has of the item, to be changed.
+func (s *stored[T]) copied() (*T, error) {
+	v := new(T)
+	if codec.Copy(v, &s.v) {
+		return v, nil
 	}
-	if err := r.checkStamp(item); err != nil {
-		return s, v, err
-	}
-	before, err := encode(v)
-	if err != nil {
-		return s, v, err
-	}
-	s = stored[T]{item: item, before: before, stamp: r.stampOf(item), keys: r.keysOf(v)}
-	if r.shared {
-		// A change must reach neither the item nor what it was before.
-		s.item, s.before = clonedItem(item), clonedItem(before)
-	}
-	return s, v, nil
+	v = new(T)
+	return v, s.raw.Decode(v)
 }
 
-func (r *Repo[T]) keysOf(v T) []keys.Key {
+func (r *Repo[T]) keysOf(v *T) []keys.Key {
 	all := make([]keys.Key, len(r.items))
 	for i, p := range r.items {
-		all[i] = p.Key(v)
+		all[i] = p.Key(*v)
 	}
 	return all
 }
@@ -87,16 +88,16 @@ func (r *Repo[T]) keysOf(v T) []keys.Key {
 // save is one attempt to write v over what is stored.
 type save[T any] struct {
 	*Repo[T]
-	old   stored[T]
-	v     T
-	next  stamp
-	after table.Item // v's encoding
-	keys  []keys.Key // those of v
-	ops   []table.Op
-	// main is how many of the ops are about the main item, item is what it
-	// becomes.
-	main int
-	item table.Item
+	old  *stored[T]
+	v    *T
+	next stamp
+	keys []keys.Key // those of v
+	ops  []table.Op
+	// main is how many of the ops are about the main item. They make changes of
+	// it, or the item as a whole.
+	main    int
+	changes diff
+	item    table.Item
 }
 
 // looks are the keys of copies that are to be read before they are written,
@@ -109,18 +110,17 @@ func (s *save[T]) reads(look looks, key keys.Key) bool { return look[key] || s.o
 
 // save returns the ops that write v over what is stored. There are none if
 // nothing changes.
-func (r *Repo[T]) save(ctx context.Context, old stored[T], v T, look looks) (*save[T], error) {
-	after, err := encode(v)
+func (r *Repo[T]) save(ctx context.Context, old *stored[T], v *T, look looks) (*save[T], error) {
+	s := &save[T]{Repo: r, old: old, v: v, next: r.next(old.stamp), keys: r.keysOf(v), ops: make([]table.Op, 0, len(r.items))}
+	fields, err := r.fields(old.raw, old.beside, &old.v, v)
 	if err != nil {
 		return nil, err
 	}
-	s := &save[T]{Repo: r, old: old, v: v, next: r.next(old.stamp), after: after, keys: r.keysOf(v)}
-	fields := r.fields(old.item, old.before, after)
 	if err := s.saveMain(fields); err != nil {
 		return nil, err
 	}
-	if len(s.ops) == 0 && !s.moves() {
-		s.item = old.item
+	moves := s.moves()
+	if len(s.ops) == 0 && !moves {
 		return s, nil
 	}
 	for i := range r.items[1:] {
@@ -128,7 +128,10 @@ func (r *Repo[T]) save(ctx context.Context, old stored[T], v T, look looks) (*sa
 			return nil, err
 		}
 	}
-	return s, s.checkExchange()
+	if moves {
+		err = s.checkExchange()
+	}
+	return s, err
 }
 
 // moves reports whether the key of a copy changes.
@@ -142,13 +145,13 @@ func (s *save[T]) moves() bool {
 }
 
 func (s *save[T]) saveMain(fields diff) error {
-	d, err := s.withIndexes(0, fields, s.old.item)
+	d, err := s.withIndexes(0, fields, s.old.beside, true)
 	if err != nil {
 		return err
 	}
 	name := s.items[0].Name
 	if from, to := s.old.keys[0], s.keys[0]; from != to {
-		made := s.whole(0, to, s.v, fields.apply(s.old.item), s.next)
+		made := s.whole(0, to, s.v, fields.apply(s.old.raw), s.next)
 		s.ops = append(s.ops,
 			s.guard(table.Delete(from), s.old.stamp).IfExists().WithName(name+" (old key)"),
 			table.Create(to, made).WithName(name))
@@ -158,19 +161,45 @@ func (s *save[T]) saveMain(fields diff) error {
 	if d.empty() && !s.moves() {
 		return nil
 	}
-	op, item, err := s.patch(0, d, s.old.item, s.old.stamp)
+	op, item, err := s.patch(0, d, s.old.raw, s.old.stamp)
 	if err != nil {
 		return err
 	}
-	s.ops, s.main, s.item = append(s.ops, op), 1, item
+	s.ops, s.main, s.changes, s.item = append(s.ops, op), 1, d, item
 	return nil
+}
+
+// result returns the entity as it is stored after the ops were run. It uses up
+// what was stored before.
+func (s *save[T]) result() (T, error) {
+	switch {
+	case s.item != nil:
+		return decode[T](s.item)
+	case s.main == 0 || s.changes.empty():
+		return s.old.v, nil
+	}
+	assigned := s.known
+	for name, value := range s.changes.set {
+		assigned = assigned && codec.Assign(&s.old.v, name, value)
+	}
+	for _, name := range s.changes.remove {
+		_, respelled := s.respelled(name)
+		assigned = assigned && !respelled && codec.Assign(&s.old.v, name, nil)
+	}
+	if assigned {
+		return s.old.v, nil
+	}
+	return decode[T](s.changes.apply(s.old.raw))
 }
 
 // withIndexes adds to the changes of an item those of its index keys. An item
 // that was not read is given all that the item declares.
-func (s *save[T]) withIndexes(i int, fields diff, item table.Item) (diff, error) {
-	indexed, err := s.indexKeys(i, s.v)
-	if err != nil {
+func (s *save[T]) withIndexes(i int, fields diff, item table.Item, read bool) (diff, error) {
+	if len(s.indexAttributes) == 0 {
+		return fields, nil
+	}
+	indexed := table.Item{}
+	if err := s.indexKeys(indexed, i, s.v); err != nil {
 		return diff{}, err
 	}
 	d := diff{set: maps.Clone(fields.set), remove: fields.remove[:len(fields.remove):len(fields.remove)]}
@@ -178,9 +207,9 @@ func (s *save[T]) withIndexes(i int, fields diff, item table.Item) (diff, error)
 		want, has := indexed[name]
 		is, stored := item[name]
 		switch {
-		case has && (item == nil || !equal(is, want)):
+		case has && (!read || !codec.Equal(is, want)):
 			d.set[name] = want
-		case !has && (stored || item == nil && s.declares(i, name)):
+		case !has && (stored || !read && s.declares(i, name)):
 			d.remove = append(d.remove, name)
 		}
 	}
@@ -201,19 +230,18 @@ func (d diff) tooLong() bool {
 }
 
 // patch returns the op that makes a change to the ith item,
-// which holds the stamp held, and the item that comes of it if the stored one is
-// given.
-func (s *save[T]) patch(i int, d diff, item table.Item, held stamp) (table.Op, table.Item, error) {
+// which holds the stamp held. If it is too long for an update, it is the item as a
+// whole, which is returned too.
+func (s *save[T]) patch(i int, d diff, raw codec.Raw, held stamp) (table.Op, table.Item, error) {
 	key, name := s.keys[i], s.items[i].Name
 	if s.counter != unversioned {
 		d.set[s.entity.Version] = s.next.value()
 	}
-	changed := d.apply(item)
 	if d.tooLong() {
-		made := s.whole(i, key, s.v, changed, s.next)
+		made := s.whole(i, key, s.v, d.apply(raw), s.next)
 		return s.guard(table.Put(key, made), held).IfExists().WithName(name), made.Item, made.Err
 	}
-	return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), changed, nil
+	return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), nil, nil
 }
 
 // saveCopy adds the ops for one copy. A copy under the same key is changed on
@@ -227,12 +255,12 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 		if to == none {
 			return nil
 		}
-		d, err := s.withIndexes(i, fields, nil)
+		d, err := s.withIndexes(i, fields, nil, false)
 		if err != nil {
 			return err
 		}
 		if !d.tooLong() {
-			op, _, err := s.patch(i, d, nil, s.old.stamp)
+			op, _, err := s.patch(i, d, codec.Raw{}, s.old.stamp)
 			s.ops = append(s.ops, op)
 			return err
 		}
@@ -264,13 +292,17 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 			return s.bring(i, item)
 		}
 	}
-	attributes := s.after
-	if rest != nil {
-		d, err := s.change(rest)
-		if err != nil {
-			return err
-		}
-		attributes = d.apply(rest)
+	var attributes table.Item
+	var err error
+	if rest == nil {
+		attributes, err = s.encode(s.v)
+	} else {
+		var d diff
+		d, err = s.change(rest)
+		attributes = d.apply(codec.RawOf(rest))
+	}
+	if err != nil {
+		return err
 	}
 	s.ops = append(s.ops, table.Create(to, s.whole(i, to, s.v, attributes, s.next)).WithName(name))
 	return nil
@@ -287,12 +319,12 @@ func (s *save[T]) bring(i int, item table.Item) error {
 	}
 	d, err := s.change(item)
 	if err == nil {
-		d, err = s.withIndexes(i, d, item)
+		d, err = s.withIndexes(i, d, item, true)
 	}
 	if err != nil {
 		return err
 	}
-	op, _, err := s.patch(i, d, item, s.stampOf(item))
+	op, _, err := s.patch(i, d, codec.RawOf(item), s.stampOf(item))
 	s.ops = append(s.ops, op)
 	return err
 }
@@ -303,11 +335,7 @@ func (s *save[T]) change(item table.Item) (diff, error) {
 	if err != nil {
 		return diff{}, err
 	}
-	before, err := encode(held)
-	if err != nil {
-		return diff{}, err
-	}
-	return s.fields(item, before, s.after), nil
+	return s.fields(codec.RawOf(item), item, &held, s.v)
 }
 
 // isCopy reports whether an item is a copy of the entity that is stored.

@@ -51,11 +51,15 @@ func (r *Repo[T]) update(ctx context.Context, op string, key keys.Key, change fu
 		return v, r.fail(op, key, fmt.Errorf("%w: the change is nil", table.ErrInvalid))
 	}
 	err = r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
-		old, changed, err := r.load(ctx, key)
+		old, err := r.load(ctx, key)
 		if err != nil {
 			return r.named(op, key, err), false
 		}
-		with, err := change(&changed)
+		changed, err := old.copied()
+		if err != nil {
+			return r.named(op, key, err), false
+		}
+		with, err := change(changed)
 		if err != nil {
 			return err, false
 		}
@@ -63,7 +67,7 @@ func (r *Repo[T]) update(ctx context.Context, op string, key keys.Key, change fu
 		if err != nil {
 			return r.named(op, key, err), false
 		}
-		if v, err = decode[T](s.item); err != nil {
+		if v, err = s.result(); err != nil {
 			return r.named(op, key, err), false
 		}
 		ops := s.ops
@@ -104,7 +108,7 @@ func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
 		return r.table.Do(ctx, table.Delete(key).IfType(r.entity.Type).WithName(r.entity.Type))
 	}
 	return r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
-		old, _, err := r.load(ctx, key)
+		old, err := r.load(ctx, key)
 		if errors.Is(err, table.ErrNotFound) && !errors.Is(err, ErrOrphan) {
 			return nil, false
 		}
@@ -123,7 +127,7 @@ func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
 }
 
 // remove returns the ops that remove an entity that is stored.
-func (r *Repo[T]) remove(ctx context.Context, old stored[T], look looks) (*save[T], error) {
+func (r *Repo[T]) remove(ctx context.Context, old *stored[T], look looks) (*save[T], error) {
 	s := &save[T]{Repo: r, old: old, main: 1}
 	for i, key := range old.keys {
 		held := old.stamp

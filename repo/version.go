@@ -94,7 +94,7 @@ func (r *Repo[T]) read(v *T) stamp {
 		return stamp{}
 	}
 	if r.field == nil {
-		item, err := encode(*v)
+		item, err := encode(v)
 		if err != nil {
 			return stamp{}
 		}
@@ -158,7 +158,7 @@ func setAttribute[T any](v *T, name string, value types.AttributeValue) error {
 		}
 	}
 	// An UnmarshalDynamoDBAttributeValue may take what it is given for the whole.
-	item, err := encode(*v)
+	item, err := encode(v)
 	if err != nil {
 		return err
 	}
@@ -214,8 +214,8 @@ func survives[T any](attribute string, s stamp) bool {
 	if err := (table.Item{attribute: s.value()}).Decode(&v); err != nil {
 		return false
 	}
-	item, err := encode(v)
-	return err == nil && equal(item[attribute], s.value())
+	item, err := encode(&v)
+	return err == nil && codec.Equal(item[attribute], s.value())
 }
 
 // versionField returns the struct field of T that an attribute belongs to, nil

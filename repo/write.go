@@ -22,13 +22,13 @@ func (r *Repo[T]) TransactCreate(ctx context.Context, vs ...*T) error {
 
 func (r *Repo[T]) create(ctx context.Context, op string, vs ...*T) error {
 	made := make([]T, len(vs))
-	var ops []table.Op
+	ops := make([]table.Op, 0, len(vs)*len(r.items))
 	for i, v := range vs {
 		if v == nil {
 			return r.fail(op, keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
 		}
 		made[i] = *v
-		ops = append(ops, r.CreateOps(&made[i])...)
+		ops = r.appendCreateOps(ops, &made[i])
 	}
 	if err := r.run(ctx, ops); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (r *Repo[T]) Put(ctx context.Context, v *T) error {
 	}
 	key, read := r.entity.Key(*v), r.read(v)
 	return r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
-		old, _, err := r.loadMain(ctx, key)
+		old, err := r.loadMain(ctx, key)
 		switch {
 		case errors.Is(err, table.ErrNotFound) && read == stamp{}:
 			return r.Create(ctx, v), false
@@ -76,7 +76,7 @@ func (r *Repo[T]) Put(ctx context.Context, v *T) error {
 		case old.stamp != read:
 			return r.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
 		}
-		s, err := r.save(ctx, old, *v, look)
+		s, err := r.save(ctx, old, v, look)
 		if err != nil {
 			return r.named("Put", key, err), false
 		}

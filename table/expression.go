@@ -53,14 +53,21 @@ const kindUpdate = "update"
 
 // checkFormula parses an expression and returns why DynamoDB would refuse it.
 func checkFormula(kind, text string, names map[string]string, values Item) (formula, error) {
-	if len(text) > maxExpression {
-		return formula{}, fmt.Errorf("%s: the expression has %d bytes, DynamoDB takes %d", kind, len(text), maxExpression)
+	if err := checkLength(kind, text); err != nil {
+		return formula{}, err
 	}
 	f := formula{kind: kind, tokens: tokens(text), names: names, values: values}
 	if n := f.operators(); kind != kindUpdate && n > maxOperators { // an update exceeds 4 KB first
 		return f, fmt.Errorf("%s: the expression has %d operators and functions, DynamoDB takes %d", kind, n, maxOperators)
 	}
 	return f, f.check()
+}
+
+func checkLength(kind, text string) error {
+	if len(text) > maxExpression {
+		return fmt.Errorf("%s: the expression has %d bytes, DynamoDB takes %d", kind, len(text), maxExpression)
+	}
+	return nil
 }
 
 // tokens splits an expression into document paths (#0[1].#2), values (:0),
@@ -328,7 +335,7 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		top, _, nested := strings.Cut(strings.ReplaceAll(a.path, "[", "."), ".")
 		attribute := f.names[top]
 		if attribute == t.schema.PK || attribute == t.schema.SK {
-			return 0, fmt.Errorf("attribute %q is part of the key, which an update cannot change", attribute)
+			return 0, errKeyUpdated(attribute)
 		}
 		values := f.stored(a)
 		if !nested && len(values) > 0 {
@@ -352,6 +359,10 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		}
 	}
 	return size, nil
+}
+
+func errKeyUpdated(attribute string) error {
+	return fmt.Errorf("attribute %q is part of the key, which an update cannot change", attribute)
 }
 
 // indexFault returns why an attribute that is a key of an index cannot be set

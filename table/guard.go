@@ -131,14 +131,18 @@ func (t *Table) requireGuard(w *write) error {
 	if g == (guard{}) {
 		return nil
 	}
-	if f := nameFault(g.version.attribute); g.version.set && f != nil {
-		return fmt.Errorf("%w: IfVersion: %w", errInvalidOp, f.in(g.version.attribute).err())
+	if g.version.set {
+		if f := nameFault(g.version.attribute); f != nil {
+			return fmt.Errorf("%w: IfVersion: %w", errInvalidOp, f.in(g.version.attribute).err())
+		}
 	}
-	if f := nameFault(g.revision.attribute); g.revision.set && f != nil {
-		return fmt.Errorf("%w: IfRevision: %w", errInvalidOp, f.in(g.revision.attribute).err())
+	if g.revision.set {
+		if f := nameFault(g.revision.attribute); f != nil {
+			return fmt.Errorf("%w: IfRevision: %w", errInvalidOp, f.in(g.revision.attribute).err())
+		}
 	}
 	live := g.needsLive()
-	var clauses []string
+	clauses := make([]string, 0, 4)
 	if g.version.set {
 		clauses = append(clauses, g.version.clause(w))
 	}

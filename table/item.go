@@ -26,6 +26,9 @@ func (i Item) Decode(v any) error {
 		*raw = i
 		return nil
 	}
+	if err, ok := codec.DecodeItem(i, v); ok {
+		return err
+	}
 	return codec.Decode(&types.AttributeValueMemberM{Value: i}, v)
 }
 

@@ -227,13 +227,15 @@ func (w *write) buildExpressions() error {
 // sets the size of what an update stores.
 func (t *Table) checkExpressions(w *write) error {
 	var err error
-	if w.update != nil {
+	if p, patches := w.op.value.(patch); patches && w.op.next.verb == "" {
+		w.size, err = t.checkPatch(p, *w.update, w.key)
+	} else if w.update != nil {
 		var update formula
 		if update, err = checkFormula(kindUpdate, *w.update, w.names, w.values); err == nil {
 			w.size, err = t.checkUpdate(update, w.key)
 		}
 	}
-	if err == nil && w.condition != nil {
+	if err == nil && w.op.condition.IsSet() {
 		_, err = checkFormula("condition", *w.condition, w.names, w.values)
 	}
 	if err == nil {

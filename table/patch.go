@@ -2,7 +2,6 @@ package table
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,14 +33,17 @@ func (w *write) setPatch(p patch) error {
 		w.values = make(Item, len(p.set)+2)
 	}
 	var b strings.Builder
-	for i, name := range slices.Sorted(maps.Keys(p.set)) {
-		n := strconv.Itoa(i)
+	b.Grow(len("SET REMOVE ") + len(p.set)*len("#s0 = :s0, ") + len(p.remove)*len("#r0, "))
+	for i, name := range p.names() {
+		placeholder, value := numbered(&setNames, "#s", i), numbered(&setValues, ":s", i)
 		b.WriteString(clause(i, "SET "))
-		b.WriteString("#s" + n + " = :s" + n)
-		w.names["#s"+n], w.values[":s"+n] = name, p.set[name]
+		b.WriteString(placeholder)
+		b.WriteString(" = ")
+		b.WriteString(value)
+		w.names[placeholder], w.values[value] = name, p.set[name]
 	}
 	for i, name := range slices.Compact(slices.Sorted(slices.Values(p.remove))) {
-		n := strconv.Itoa(i)
+		placeholder := numbered(&removedNames, "#r", i)
 		if _, both := p.set[name]; both {
 			return fmt.Errorf("%w: attribute %q is both set and removed", errInvalidOp, name)
 		}
@@ -49,12 +51,55 @@ func (w *write) setPatch(p patch) error {
 			b.WriteByte(' ')
 		}
 		b.WriteString(clause(i, "REMOVE "))
-		b.WriteString("#r" + n)
-		w.names["#r"+n] = name
+		b.WriteString(placeholder)
+		w.names[placeholder] = name
 	}
 	text := b.String()
 	w.update = &text
 	return nil
+}
+
+// names returns the attributes that are set, sorted.
+func (p patch) names() []string {
+	names := make([]string, 0, len(p.set))
+	for name := range p.set {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// The first placeholders of a patch.
+var (
+	setNames     = [...]string{"#s0", "#s1", "#s2", "#s3", "#s4", "#s5", "#s6", "#s7"}
+	setValues    = [...]string{":s0", ":s1", ":s2", ":s3", ":s4", ":s5", ":s6", ":s7"}
+	removedNames = [...]string{"#r0", "#r1", "#r2", "#r3", "#r4", "#r5", "#r6", "#r7"}
+)
+
+func numbered(first *[8]string, prefix string, i int) string {
+	if i < len(first) {
+		return first[i]
+	}
+	return prefix + strconv.Itoa(i)
+}
+
+// checkPatch returns why DynamoDB would refuse a patch, and otherwise the least
+// size that the patched item can have. It is [Table.checkUpdate] for an expression
+// that need not be parsed.
+func (t *Table) checkPatch(p patch, text string, key Item) (size int, err error) {
+	if err := checkLength(kindUpdate, text); err != nil {
+		return 0, err
+	}
+	for _, name := range []string{t.schema.PK, t.schema.SK} {
+		if _, set := p.set[name]; set || slices.Contains(p.remove, name) {
+			return 0, errKeyUpdated(name)
+		}
+	}
+	size, f := p.set.measure()
+	if f == nil {
+		f = t.checkIndexKeys(p.set)
+	}
+	return size + key.Size(), f.err()
 }
 
 // clause returns what stands before the ith part of a clause.

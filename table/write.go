@@ -71,7 +71,7 @@ func (t *Table) write(ctx context.Context, w write, returned types.ReturnValue) 
 	}
 	tries := t.attempts(ctx)
 	// An old item is gone after the first attempt.
-	tries.once = !repeatable(w.update) || returned == types.ReturnValueAllOld
+	tries.once = !w.repeatable() || returned == types.ReturnValueAllOld
 	for {
 		item, err := t.send(ctx, w, tries, returned)
 		conflict, failed := (*types.TransactionConflictException)(nil), (*types.ConditionalCheckFailedException)(nil)
@@ -221,6 +221,15 @@ func versionOf(item Item, attribute string) int64 {
 		return 0
 	}
 	return version
+}
+
+// repeatable reports whether the write leads to the same item when it is carried
+// out twice.
+func (w *write) repeatable() bool {
+	if _, patches := w.op.value.(patch); patches && w.op.next.verb == "" {
+		return true
+	}
+	return repeatable(w.update)
 }
 
 // repeatable reports whether an update expression leads to the same item when

@@ -103,6 +103,7 @@ func (p *plan) scalar(r *Reader, k Kind, v reflect.Value, o options) verdict {
 		if o.asText {
 			return misfit
 		}
+		r.loose = r.loose || k == N
 		s, ok := r.string()
 		v.SetString(s)
 		return judge(ok)

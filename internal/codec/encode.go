@@ -15,11 +15,16 @@ import (
 func Encode(v any) (types.AttributeValue, error) {
 	attribute, err := encode(v)
 	if err != nil {
-		e := notEncoded("", reflect.TypeOf(v), err)
-		e.Path = strings.TrimPrefix(e.Path, ".")
-		return nil, e
+		return nil, rooted(reflect.TypeOf(v), err)
 	}
 	return attribute, nil
+}
+
+// rooted returns the error of a value of type t that does not encode.
+func rooted(t reflect.Type, err error) *Error {
+	e := notEncoded("", t, err)
+	e.Path = strings.TrimPrefix(e.Path, ".")
+	return e
 }
 
 func encode(v any) (types.AttributeValue, error) {
@@ -88,22 +93,31 @@ func (e *itemEncoder) structure(p *plan, v reflect.Value) (types.AttributeValue,
 	m := make(map[string]types.AttributeValue, len(p.fields)+added)
 	for i := range p.fields {
 		f := &p.fields[i]
-		value, there := f.in(v)
-		if !there {
-			continue
-		}
-		attribute, done, err := e.value(f.plan, value, f.options)
-		if !done && err == nil {
-			attribute, err = f.take(value)
-		}
+		attribute, err := e.field(f, v)
 		if err != nil {
-			return nil, notEncoded("."+f.name, f.plan.typ, err)
+			return nil, err
 		}
 		if attribute != nil {
 			m[f.name] = attribute
 		}
 	}
 	return &types.AttributeValueMemberM{Value: m}, nil
+}
+
+// field makes an attribute of a field of v, nil if it is left out.
+func (e *itemEncoder) field(f *field, v reflect.Value) (types.AttributeValue, error) {
+	value, there := f.in(v)
+	if !there {
+		return nil, nil
+	}
+	attribute, done, err := e.value(f.plan, value, f.options)
+	if !done && err == nil {
+		attribute, err = f.take(value)
+	}
+	if err != nil {
+		return nil, notEncoded("."+f.name, f.plan.typ, err)
+	}
+	return attribute, nil
 }
 
 // value makes an attribute of a value, nil if it is left out. done is false if
@@ -331,10 +345,5 @@ func Field(t reflect.Type, attribute string) (index []int, ok bool) {
 	default:
 		return nil, false
 	}
-	for i := range f.index[:len(f.index)-1] {
-		if t.FieldByIndex(f.index[:i+1]).Type.Kind() == reflect.Pointer {
-			return nil, false
-		}
-	}
-	return f.index, !f.plan.marshaled && !f.plan.numeric && !f.asText
+	return f.index, !f.pointed && !f.plan.marshaled && !f.plan.numeric && !f.asText
 }

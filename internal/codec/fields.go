@@ -52,8 +52,9 @@ type candidate struct {
 
 // embedded is a struct whose fields count as those of the struct around it.
 type embedded struct {
-	typ   reflect.Type
-	index []int
+	typ     reflect.Type
+	index   []int
+	pointed bool
 	// settable means that the way to it can be walked, and built where it is
 	// nil.
 	settable bool
@@ -117,14 +118,14 @@ func (e embedded) fields(found map[string][]candidate, deeper []embedded) []embe
 		if f.Anonymous && name == "" && t.Kind() == reflect.Struct {
 			at := slices.IndexFunc(deeper, func(d embedded) bool { return d.typ == t })
 			if at < 0 {
-				deeper = append(deeper, embedded{t, index, e.settable && (f.IsExported() || !pointed), 1})
+				deeper = append(deeper, embedded{t, index, e.pointed || pointed, e.settable && (f.IsExported() || !pointed), 1})
 			} else {
 				deeper[at].times++
 			}
 			continue
 		}
 		c := candidate{
-			field:  field{name: cmp.Or(name, f.Name), index: index, options: o, alone: alone(f)},
+			field:  field{name: cmp.Or(name, f.Name), index: index, pointed: e.pointed, options: o, alone: alone(f)},
 			tagged: name != "", settable: e.settable && f.IsExported(),
 		}
 		found[c.name] = append(found[c.name], c)
@@ -178,6 +179,11 @@ type names struct {
 	watched []Watched
 	order   []use
 	met     map[string]use
+	// once means that there is one item, and nothing to remember.
+	once bool
+	// folded means that an attribute was met whose name differs from that of its
+	// field in case.
+	folded bool
 }
 
 // use is what an attribute is for: the indexes of a field and of a watched
@@ -197,6 +203,9 @@ func (n *names) use(i int, name []byte) use {
 	u, known := n.met[string(name)]
 	if !known {
 		u = n.find(name)
+	}
+	if n.once {
+		return u
 	}
 	switch {
 	case n.order == nil:
@@ -227,5 +236,6 @@ func (n *names) find(name []byte) use {
 		u.name = string(name)
 	}
 	u.field = slices.IndexFunc(n.plan.fields, func(f field) bool { return strings.EqualFold(f.name, u.name) })
+	n.folded = n.folded || u.field != none
 	return u
 }

@@ -23,6 +23,10 @@ type Decoder struct {
 	plan  *plan
 	names names
 	size  int
+	// attributes is how many of them were watched.
+	attributes int
+	// reads means that it makes values of a [Read].
+	reads bool
 }
 
 // Size returns about how many bytes the item that was read last has, by the rule
@@ -36,8 +40,12 @@ const frame = len(`"":{"S":""},`)
 // NewDecoder returns a decoder for values of a type, which fills watched in with
 // each item. No two of watched may have the same name.
 func NewDecoder(t reflect.Type, watched []Watched) *Decoder {
+	read, reads := reflect.Zero(reflect.PointerTo(t)).Interface().(reading)
+	if reads {
+		t = read.valueType()
+	}
 	p := planOf(t)
-	return &Decoder{plan: p, names: names{plan: p, watched: watched}}
+	return &Decoder{plan: p, names: names{plan: p, watched: watched, once: reads}, reads: reads}
 }
 
 // Decode reads an item into v, which must be settable and zero. It returns what
@@ -49,7 +57,21 @@ func (d *Decoder) Decode(r *Reader, v reflect.Value) (refusal error, ok bool) { 
 		w.Kind, w.Text = 0, nil
 	}
 	from := r.pos
-	defer func() { d.size = max(1, r.pos-from-frame*len(d.names.order)) }()
+	defer func() { d.size = max(1, r.pos-from-frame*max(d.attributes, len(d.names.order))) }()
+	if d.reads {
+		value, raw, loose := v.Addr().Interface().(reading).parts()
+		d.reads = false
+		if r.Rest() <= maxShared {
+			r.shared, r.sharedAt = string(r.data[from:]), from
+		}
+		refusal, ok = d.Decode(r, reflect.ValueOf(value).Elem())
+		if raw.json = r.shared; raw.json == "" {
+			raw.json = string(r.data[from:])
+		}
+		raw.json, *loose = raw.json[:r.pos-from], d.names.folded || r.loose
+		d.reads, r.shared = true, ""
+		return refusal, ok
+	}
 	if d.plan.shape == structure {
 		switch d.plan.structure(r, v, &d.names) {
 		case fits:
@@ -111,14 +133,15 @@ func (d *Decoder) refusal(r *Reader, from int) error {
 
 // watch reads an item for what is watched alone.
 func (d *Decoder) watch(r *Reader) bool {
-	i := 0
+	d.attributes = 0
 	return r.Object(func(name []byte) bool {
-		u := d.names.use(i, name)
-		i++
-		if u.watched == none {
-			return r.ignore()
+		d.attributes++
+		for i := range d.names.watched {
+			if w := &d.names.watched[i]; w.Name == string(name) {
+				return r.watch(w)
+			}
 		}
-		return r.watch(&d.names.watched[u.watched])
+		return r.ignore()
 	})
 }
 

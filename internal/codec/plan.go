@@ -54,7 +54,9 @@ const (
 type field struct {
 	name  string
 	index []int
-	plan  *plan
+	// pointed means that it is in an embedded struct behind a pointer.
+	pointed bool
+	plan    *plan
 	options
 	// alone is a struct type with this field and its tag only, through which
 	// attributevalue is given the field's value and options.

@@ -22,6 +22,12 @@ type Reader struct {
 	// chunk holds the strings that were made last. Strings share memory in
 	// chunks, since making each by itself costs more than all of the parsing.
 	chunk strings.Builder
+	// shared is what there is from sharedAt on. Strings are parts of it, if it is
+	// not empty.
+	shared   string
+	sharedAt int
+	// loose is set when a number is read as text.
+	loose bool
 	// strings is where the elements of a list are collected.
 	strings []string
 	// names remembers which attribute belongs to which field.
@@ -38,6 +44,8 @@ const (
 	// ownMemory is the length from which a string does not share.
 	chunkSize = 1024
 	ownMemory = 256
+	// maxShared is up to which length strings are parts of the response.
+	maxShared = 4 << 10
 	// maxDepth is well above the 32 levels that DynamoDB allows. AWS: "Service,
 	// account, and table quotas", Amazon DynamoDB Developer Guide.
 	maxDepth = 100
@@ -221,13 +229,17 @@ func (r *Reader) string() (s string, ok bool) {
 		return "", false
 	case !plain:
 		return r.unquote(b)
+	case r.shared != "":
+		from := r.pos - len(`"`) - len(b) - r.sharedAt
+		return r.shared[from : from+len(b)], true
 	case len(b) >= ownMemory:
 		return string(b), true
 	}
 	if r.chunk.Cap()-r.chunk.Len() < len(b) {
 		// The builder that held the last strings is theirs from now on.
 		r.chunk = strings.Builder{}
-		r.chunk.Grow(max(len(b), min(chunkSize, r.Rest())))
+		// Names and frames are half of what is left, or more.
+		r.chunk.Grow(max(len(b), min(chunkSize, r.Rest()/2)))
 	}
 	from := r.chunk.Len()
 	r.chunk.Write(b)

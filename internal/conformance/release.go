@@ -764,6 +764,16 @@ func respelled(t *testing.T, h Harness) {
 	if item["Name"] != nil || diffItems(table.Item{"n": item["name"]}, table.Item{"n": str("Eva")}) != "" {
 		t.Errorf("stored as %v", item)
 	}
+	// The guard is the attribute with the exact name, here none.
+	for _, key := range []keys.Key{accountKey("u-1"), mailKey("ana@x")} {
+		patched(t, tbl, key, table.Item{"Revision": str("other")}, "revision")
+	}
+	got, err = r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { p.Name = "Ida"; return nil })
+	must(t, err)
+	item = raw(t, tbl, accountKey("u-1"))
+	if diff := diffItems(table.Item{"r": item["revision"]}, table.Item{"r": str(got.Revision)}); diff != "" || item["Revision"] != nil {
+		t.Errorf("stored as %v, revision %q", item, got.Revision)
+	}
 }
 
 // largeChange writes maps as entities: their attributes are not known before.
