@@ -1,6 +1,7 @@
 package benchmarks_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -39,43 +40,87 @@ func BenchmarkQuery(b *testing.B) {
 	})
 }
 
-// BenchmarkTransact creates, puts and updates a record in one transaction. The
-// update and its condition are the caller's, who has them from the SDK's
-// expression package with singletable as with sdk-expression: that is the one to
-// compare it with. BenchmarkTransactCreate has none of that.
-func BenchmarkTransact(b *testing.B) {
-	c, n := newChange(), 0
+// BenchmarkCreate stores a new record and its copy, in one transaction.
+func BenchmarkCreate(b *testing.B) {
+	r, n := unkeyed(0), 0
 	compare(b, func(b *testing.B, p place, lib library) {
 		ctx := b.Context()
 		op := func() error {
 			n++
-			return lib.transact(ctx, c.numbered(n))
+			r.ID = "new-" + strconv.Itoa(n)
+			return lib.create(ctx, r)
 		}
-		p.mustWrite(b, c.numbered(n+1).stored(), op)
+		r.ID = "new-" + strconv.Itoa(n+1)
+		p.mustWrite(b, "TransactWriteItems", both(r), op)
 		measure(b, op)
 	})
 }
 
-// BenchmarkTransactCreate creates three records in one transaction.
-func BenchmarkTransactCreate(b *testing.B) {
-	records, n := newTrio(), 0
+// BenchmarkUpdate changes one field of a record without a copy.
+func BenchmarkUpdate(b *testing.B) {
+	r := unkeyed(0)
 	compare(b, func(b *testing.B, p place, lib library) {
 		ctx := b.Context()
 		op := func() error {
-			n++
-			return lib.transactPut(ctx, records.numbered(n))
+			r.Amount++
+			return lib.update(ctx, r.UserID, r.CreatedAt, r.ID, r.Amount)
 		}
-		p.mustWrite(b, records.numbered(n+1).stored(), op)
+		want := keyed(r)
+		want.Amount++
+		p.mustWrite(b, "UpdateItem", []record{want}, op)
 		measure(b, op)
 	})
+}
+
+// BenchmarkUpdateBoth changes one field of a record and of its copy, in one
+// transaction.
+func BenchmarkUpdateBoth(b *testing.B) {
+	r := unkeyed(0)
+	compare(b, func(b *testing.B, p place, lib library) {
+		ctx := b.Context()
+		op := func() error {
+			r.Amount++
+			return lib.updateBoth(ctx, r.UserID, r.CreatedAt, r.ID, r.Amount)
+		}
+		want := r
+		want.Amount++
+		p.mustWrite(b, "TransactWriteItems", both(want), op)
+		measure(b, op)
+	})
+}
+
+// BenchmarkTransactCreate creates a hundred records in one transaction.
+func BenchmarkTransactCreate(b *testing.B) {
+	n := 0
+	compare(b, func(b *testing.B, p place, lib library) {
+		ctx, records := b.Context(), hundred()
+		op := func() error {
+			n++
+			for i := range records {
+				records[i].ID = "new-" + strconv.Itoa(n)
+			}
+			return lib.transactPut(ctx, records)
+		}
+		want := keyed(records[7])
+		want.ID = "new-" + strconv.Itoa(n+1)
+		p.mustWrite(b, "TransactWriteItems", []record{keyed(want)}, op)
+		measure(b, op)
+	})
+}
+
+// both returns the items of a record with a copy.
+func both(r record) []record {
+	r = keyed(r)
+	return []record{r, copied(r)}
 }
 
 // place is where the libraries do their jobs.
 type place struct {
 	client *dynamodb.Client
 	table  string
-	// mustWrite fails the benchmark unless op writes the records.
-	mustWrite func(tb testing.TB, want []record, op func() error)
+	// mustWrite fails the benchmark unless op writes the records, each with
+	// another revision than before, by one request of the operation.
+	mustWrite func(tb testing.TB, operation string, want []record, op func() error)
 }
 
 // compare runs a benchmark in each place with each library.

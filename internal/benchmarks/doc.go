@@ -4,12 +4,16 @@
 //
 // Each benchmark does one job with each library, in one run:
 //
-//   - Get reads one item of ten attributes, 500 bytes.
+//   - Get reads one item of eleven attributes, 550 bytes.
 //   - Query reads a page of 100 such items, newest first, of a partition that
 //     holds more, and learns where the next page begins.
-//   - Transact creates an item, puts one and updates one on a condition, in one
-//     transaction.
-//   - TransactCreate creates three items in one transaction.
+//   - Create stores an item and its copy, if both are new, in one transaction.
+//   - Update reads an item consistently and changes one field, provided that the
+//     item still has the revision that was read.
+//   - UpdateBoth does so for an item with a copy, in one transaction.
+//   - TransactCreate creates 100 items in one transaction.
+//
+// Each write draws a revision for the item.
 //
 // sdk is the SDK with expressions written by hand, the cheapest way there is and
 // the one that ratios refer to. sdk-expression has them from the SDK's expression
@@ -17,11 +21,9 @@
 // sdk-maps makes items of records and records of items by hand, so that is what
 // the SDK costs without attributevalue.
 //
-// singletable writes its own expressions by hand, those of queries and of
-// creating, and callers give it theirs, conditions and updates, as the expression
-// package has them. So the comparable baseline is sdk for TransactCreate, which has
-// none of the caller's, as for Get and Query. For Transact it is sdk-expression,
-// and the report has a table of its own for that.
+// singletable is package repo, the layer that the README recommends. table is what
+// package table costs alone, with the same requests written by hand; the report
+// has a table of its own for the ratio of the two.
 //
 // All libraries share the SDK's client and the Go type that items become. With
 // on=stub the client's HTTP transport answers from memory what the engine would,
@@ -32,7 +34,8 @@
 // cpu-ns/op is the CPU time of the whole process, the garbage collector's
 // included, on whichever core it ran.
 //
-// Run them with make bench, which writes the table in the README. It runs all of them several times over, since -count
-// would run every repetition of one library before those of the next, and let
-// noise that comes and goes look like a difference.
+// Run them with make bench, which writes the table in the README. It runs all of
+// them several times over, since -count would run every repetition of one library
+// before those of the next, and let noise that comes and goes look like a
+// difference.
 package benchmarks

@@ -2,6 +2,7 @@ package benchmarks_test
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -33,24 +34,53 @@ func (l guregu) page(ctx context.Context, user string) ([]record, bool, error) {
 	return page, next != nil, err
 }
 
-func (l guregu) transact(ctx context.Context, c change) error {
-	for _, r := range []*record{&c.created, &c.put} {
-		r.PK, r.SK = userPK(r.UserID), txSK(r.CreatedAt, r.ID)
-	}
-	return l.db.WriteTx().
-		Put(l.table.Put(c.created).If("attribute_not_exists($)", "pk")).
-		Put(l.table.Put(c.put)).
-		Update(l.table.Update("pk", userPK(c.account.UserID)).Range("sk", txSK(c.account.CreatedAt, c.account.ID)).
-			Set("amount", c.account.Amount).Set("note", c.account.Note).
-			If("$ = ?", "status", "open")).
-		Run(ctx)
+func (l guregu) create(ctx context.Context, r record) error {
+	r = stored(r)
+	return l.putAll(ctx, r, copied(r))
 }
 
-func (l guregu) transactPut(ctx context.Context, records trio) error {
+func (l guregu) transactPut(ctx context.Context, records []record) error {
+	items := make([]record, len(records))
+	for i, r := range records {
+		items[i] = stored(r)
+	}
+	return l.putAll(ctx, items...)
+}
+
+func (l guregu) putAll(ctx context.Context, items ...record) error {
 	tx := l.db.WriteTx()
-	for _, r := range records {
-		r.PK, r.SK = userPK(r.UserID), txSK(r.CreatedAt, r.ID)
+	for _, r := range items {
 		tx.Put(l.table.Put(r).If("attribute_not_exists($)", "pk"))
 	}
 	return tx.Run(ctx)
+}
+
+func (l guregu) update(ctx context.Context, user string, at time.Time, id string, amount int64) error {
+	r, err := l.consistent(ctx, user, at, id)
+	if err != nil {
+		return err
+	}
+	return l.change(r, r, amount, rand.Text()).Run(ctx)
+}
+
+func (l guregu) updateBoth(ctx context.Context, user string, at time.Time, id string, amount int64) error {
+	r, err := l.consistent(ctx, user, at, id)
+	if err != nil {
+		return err
+	}
+	next := rand.Text()
+	return l.db.WriteTx().Update(l.change(r, r, amount, next)).Update(l.change(copied(r), r, amount, next)).Run(ctx)
+}
+
+func (l guregu) consistent(ctx context.Context, user string, at time.Time, id string) (record, error) {
+	var r record
+	err := l.table.Get("pk", userPK(user)).Range("sk", dynamo.Equal, txSK(at, id)).Consistent(true).One(ctx, &r)
+	return r, err
+}
+
+// change returns the update of the item that holds at, or its copy.
+func (l guregu) change(at, old record, amount int64, next string) *dynamo.Update {
+	return l.table.Update("pk", at.PK).Range("sk", at.SK).
+		Set("amount", amount).Set("revision", next).
+		If("$ = ?", "revision", old.Revision)
 }

@@ -7,21 +7,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// library does the four jobs, as an engineer would who uses it every day: keys
-// are made of ids where they are needed.
+// library does the jobs as an engineer would who uses it every day: keys are made
+// of ids where they are needed. Each write of a record draws a revision for it.
 type library interface {
 	// get reads the user's record of that time and id.
 	get(ctx context.Context, user string, at time.Time, id string) (record, error)
 	// page reads the newest records of the user, pageSize of them, and says
 	// whether it learned where the next page begins.
 	page(ctx context.Context, user string) (page []record, more bool, err error)
-	// transact writes all of the change or nothing.
-	transact(ctx context.Context, c change) error
-	// transactPut creates all three records, or none if one of them exists.
-	transactPut(ctx context.Context, records trio) error
+	// create stores a record and its copy, or nothing if one of them exists.
+	create(ctx context.Context, r record) error
+	// update reads a record consistently and changes its amount, provided that it
+	// still has the revision that was read.
+	update(ctx context.Context, user string, at time.Time, id string, amount int64) error
+	// updateBoth is update for a record with a copy, which changes too.
+	updateBoth(ctx context.Context, user string, at time.Time, id string, amount int64) error
+	// transactPut creates all records, or none if one of them exists.
+	transactPut(ctx context.Context, records []record) error
 }
 
-// libraries are named as in the results.
+// libraries are named as in the results. singletable is package repo.
 var libraries = []struct {
 	name string
 	open func(client *dynamodb.Client, tableName string) library
@@ -29,6 +34,7 @@ var libraries = []struct {
 	{"sdk", openSDK},
 	{"sdk-expression", openSDKExpression},
 	{"sdk-maps", openSDKMaps},
-	{"singletable", openSingletable},
+	{"singletable", openRepo},
+	{"table", openTable},
 	{"guregu", openGuregu},
 }

@@ -15,27 +15,38 @@ import (
 // takes one request; what is in the request of each library, the engine shows.
 func stubPlace(testing.TB) place {
 	s := newStub(schema.Name)
-	return place{client: s.client(), table: schema.Name, mustWrite: func(tb testing.TB, _ []record, op func() error) {
+	return place{client: s.client(), table: schema.Name, mustWrite: func(tb testing.TB, operation string, _ []record, op func() error) {
 		tb.Helper()
-		before := s.requests["TransactWriteItems"]
+		before := s.requests[operation]
 		must(tb, op())
-		mustEqual(tb, s.requests["TransactWriteItems"]-before, 1)
+		mustEqual(tb, s.requests[operation]-before, 1)
 	}}
 }
 
-// enginePlace is a new table with the records on the local engine.
+// enginePlace is a new table with the records on the local engine. The first of
+// them has a copy.
 func enginePlace(tb testing.TB) place {
 	tb.Helper()
 	client := tabletest.Client(tb)
 	name := tabletest.New(tb, schema, nil).Schema().Name
-	for n := range stored {
+	put(tb, client, name, copied(recordAt(0)))
+	for n := range records {
 		put(tb, client, name, recordAt(n))
 	}
-	return place{client: client, table: name, mustWrite: func(tb testing.TB, want []record, op func() error) {
+	return place{client: client, table: name, mustWrite: func(tb testing.TB, _ string, want []record, op func() error) {
 		tb.Helper()
+		before := map[string]bool{"": true}
+		for _, r := range want {
+			before[read(tb, client, name, r).Revision] = true
+		}
 		must(tb, op())
 		for _, r := range want {
-			mustEqual(tb, read(tb, client, name, r), r)
+			got := read(tb, client, name, r)
+			if before[got.Revision] {
+				tb.Errorf("revision %q was there before", got.Revision)
+			}
+			got.Revision = r.Revision
+			mustEqual(tb, got, r)
 		}
 	}}
 }

@@ -2,8 +2,6 @@ package benchmarks_test
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,8 +11,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// record is the item of all benchmarks. It holds its own key, since two of the
-// libraries write no other.
+// record is the item of all benchmarks. It holds its own key, since the SDK and
+// guregu write no other.
 type record struct {
 	PK        string    `dynamodbav:"pk" dynamo:"pk"`
 	SK        string    `dynamodbav:"sk" dynamo:"sk"`
@@ -26,13 +24,16 @@ type record struct {
 	CreatedAt time.Time `dynamodbav:"createdAt" dynamo:"createdAt"`
 	Tags      []string  `dynamodbav:"tags" dynamo:"tags"`
 	Note      string    `dynamodbav:"note" dynamo:"note"`
+	Revision  string    `dynamodbav:"revision" dynamo:"revision"`
 }
 
 const (
 	user     = "u-123"
 	pageSize = 100
-	stored   = pageSize + 20
+	records  = pageSize + 20
 	stamp    = "2006-01-02T15:04:05.000Z"
+
+	recordType = "Transaction"
 )
 
 var schema = table.Schema{Name: "Benchmarks"}
@@ -46,7 +47,7 @@ func recordAt(n int) record {
 	return record{
 		PK:        "USER#" + user,
 		SK:        "TX#" + at.Format(stamp) + "#" + id,
-		Type:      "Transaction",
+		Type:      recordType,
 		ID:        id,
 		UserID:    user,
 		Amount:    int64(100_000 + n),
@@ -54,6 +55,7 @@ func recordAt(n int) record {
 		CreatedAt: at,
 		Tags:      []string{"groceries", "card", "weekly"},
 		Note:      strings.Repeat("paid at the market, ", 14),
+		Revision:  fmt.Sprintf("R%025d", n),
 	}
 }
 
@@ -61,77 +63,41 @@ func recordAt(n int) record {
 func newestPage() []record {
 	page := make([]record, pageSize)
 	for i := range page {
-		page[i] = recordAt(stored - 1 - i)
+		page[i] = recordAt(records - 1 - i)
 	}
 	return page
 }
 
-// change is what one transaction writes: a record that must be new, one that
-// may replace another, and the amount and note of a third one, account, if its
-// status is open. Whoever writes a record gives it its key.
-type change struct {
-	created, put, account record
+// unkeyed returns the nth record as an application has it: whoever writes it gives
+// it its key, its type and its revision.
+func unkeyed(n int) record {
+	r := recordAt(n)
+	r.PK, r.SK, r.Type, r.Revision = "", "", "", ""
+	return r
 }
 
-func newChange() change {
-	c := change{created: recordAt(0), put: recordAt(1), account: recordAt(2)}
-	c.put.Status = "done"
-	c.account.Note = "changed"
-	for _, r := range []*record{&c.created, &c.put, &c.account} {
-		r.PK, r.SK = "", ""
-	}
-	return c
-}
-
-// numbered returns the nth change of a series: it creates another record, and
-// writes other values to the same two.
-func (c change) numbered(n int) change {
-	c.created.ID = "new-" + strconv.Itoa(n)
-	c.put.Amount, c.account.Amount = int64(n), int64(n)
-	return c
-}
-
-// stored returns the items that the change leaves, with their keys.
-func (c change) stored() []record {
-	return keyed(c.created, c.put, c.account)
-}
-
-// trio is what the other transaction creates: three records that must be new.
-// Whoever writes a record gives it its key.
-type trio [3]record
-
-func newTrio() trio {
-	var records trio
+// hundred returns as many records as a transaction takes.
+func hundred() []record {
+	records := make([]record, 100)
 	for i := range records {
-		records[i] = recordAt(i)
-		records[i].PK, records[i].SK = "", ""
+		records[i] = unkeyed(i)
+		records[i].ID = "new"
 	}
 	return records
 }
 
-// numbered returns the nth trio of a series.
-func (records trio) numbered(n int) trio { return records.named("trio-" + strconv.Itoa(n)) }
-
-// named returns the trio with another id, which makes it other records.
-func (records trio) named(id string) trio {
-	for i := range records {
-		records[i].ID = id
-	}
-	return records
+// keyed returns the record with its key and type, as it is stored, but for the
+// revision.
+func keyed(r record) record {
+	r.PK, r.SK = "USER#"+r.UserID, "TX#"+r.CreatedAt.Format(stamp)+"#"+r.ID
+	r.Type = recordType
+	return r
 }
 
-// stored returns the items that the trio becomes, with their keys.
-func (records trio) stored() []record { return keyed(records[:]...) }
-
-// keyed returns the records with their keys.
-func keyed(records ...record) []record {
-	all := slices.Clone(records)
-	for i := range all {
-		r := &all[i]
-		r.PK = "USER#" + r.UserID
-		r.SK = "TX#" + r.CreatedAt.Format(stamp) + "#" + r.ID
-	}
-	return all
+// copied returns the copy of a stored record, which is under its id.
+func copied(r record) record {
+	r.PK, r.SK = "TX#"+r.ID, "METADATA"
+	return r
 }
 
 func marshal(r record) map[string]types.AttributeValue {

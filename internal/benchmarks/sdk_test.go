@@ -2,6 +2,7 @@ package benchmarks_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"strconv"
 	"time"
@@ -12,20 +13,77 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// sdk is the AWS SDK with attributevalue, and expressions written by hand, which
-// is the cheapest way.
+// sdk is the AWS SDK by hand.
 //
 // It does less than singletable does. It does not check a key or the size of an
-// item; it does not ask for the consumed capacity of a query, nor make a token
+// item; it does not ask for the consumed capacity of a query, nor make a cursor
 // of the position where the next page begins; in a transaction it does not ask
-// for the items that made it fail, nor watch what becomes of the attempts.
+// for the items that made it fail, nor watch what becomes of the attempts. An
+// update writes the fields that the program says, not those that differ.
 type sdk struct {
 	client *dynamodb.Client
 	table  *string
+	// encode and decode make items of records, and records of items.
+	encode func(record) (map[string]types.AttributeValue, error)
+	decode func(map[string]types.AttributeValue, *record) error
+	expressions
 }
 
+// expressions makes those of the jobs.
+type expressions interface {
+	// page returns the key condition of the user's records.
+	page(user string) (text, error)
+	// absent returns the condition that there is no item.
+	absent() (text, error)
+	// change returns the update of an amount, and the condition that the record
+	// has the revision that was read.
+	change(old record, amount int64) (text, error)
+}
+
+// text is an expression as the API has it.
+type text struct {
+	key, update, condition *string
+	names                  map[string]string
+	values                 map[string]types.AttributeValue
+}
+
+// openSDK returns the SDK with attributevalue, and expressions written by hand,
+// which is the cheapest way.
 func openSDK(client *dynamodb.Client, tableName string) library {
-	return sdk{client, aws.String(tableName)}
+	return sdk{client, &tableName, encodeValue, decodeValue, byHand{}}
+}
+
+func encodeValue(r record) (map[string]types.AttributeValue, error) {
+	return attributevalue.MarshalMap(r)
+}
+func decodeValue(item map[string]types.AttributeValue, r *record) error {
+	return attributevalue.UnmarshalMap(item, r)
+}
+
+// byHand are expressions written by hand.
+type byHand struct{}
+
+func (byHand) page(user string) (text, error) {
+	return text{
+		key:    aws.String("pk = :pk AND begins_with(sk, :prefix)"),
+		values: map[string]types.AttributeValue{":pk": stringValue(userPK(user)), ":prefix": stringValue("TX#")},
+	}, nil
+}
+
+func (byHand) absent() (text, error) {
+	return text{condition: aws.String("attribute_not_exists(pk)")}, nil
+}
+
+func (byHand) change(old record, amount int64) (text, error) {
+	return text{
+		update:    aws.String("SET amount = :amount, revision = :next"),
+		condition: aws.String("revision = :revision"),
+		values: map[string]types.AttributeValue{
+			":amount":   &types.AttributeValueMemberN{Value: strconv.FormatInt(amount, 10)},
+			":next":     stringValue(rand.Text()),
+			":revision": stringValue(old.Revision),
+		},
+	}, nil
 }
 
 func stringValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -36,96 +94,132 @@ func txSK(at time.Time, id string) string {
 	return "TX#" + at.UTC().Format(stamp) + "#" + id
 }
 
+func keyItem(pk, sk string) map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{"pk": stringValue(pk), "sk": stringValue(sk)}
+}
+
 func (l sdk) get(ctx context.Context, user string, at time.Time, id string) (record, error) {
+	return l.read(ctx, &dynamodb.GetItemInput{TableName: l.table, Key: keyItem(userPK(user), txSK(at, id))})
+}
+
+func (l sdk) read(ctx context.Context, in *dynamodb.GetItemInput) (record, error) {
 	var r record
-	out, err := l.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: l.table,
-		Key: map[string]types.AttributeValue{
-			"pk": stringValue(userPK(user)),
-			"sk": stringValue(txSK(at, id)),
-		},
-	})
+	out, err := l.client.GetItem(ctx, in)
 	if err != nil {
 		return r, err
 	}
 	if out.Item == nil {
 		return r, errors.New("not found")
 	}
-	err = attributevalue.UnmarshalMap(out.Item, &r)
+	err = l.decode(out.Item, &r)
 	return r, err
 }
 
 func (l sdk) page(ctx context.Context, user string) ([]record, bool, error) {
+	x, err := l.expressions.page(user)
+	if err != nil {
+		return nil, false, err
+	}
 	out, err := l.client.Query(ctx, &dynamodb.QueryInput{
-		TableName:              l.table,
-		KeyConditionExpression: aws.String("pk = :pk AND begins_with(sk, :prefix)"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":pk":     stringValue(userPK(user)),
-			":prefix": stringValue("TX#"),
-		},
-		ScanIndexForward: aws.Bool(false),
-		Limit:            aws.Int32(pageSize),
+		TableName:                 l.table,
+		KeyConditionExpression:    x.key,
+		ExpressionAttributeNames:  x.names,
+		ExpressionAttributeValues: x.values,
+		ScanIndexForward:          aws.Bool(false),
+		Limit:                     aws.Int32(pageSize),
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	var page []record
-	err = attributevalue.UnmarshalListOfMaps(out.Items, &page)
-	return page, out.LastEvaluatedKey != nil, err
+	page := make([]record, len(out.Items))
+	for i, item := range out.Items {
+		if err := l.decode(item, &page[i]); err != nil {
+			return nil, false, err
+		}
+	}
+	return page, out.LastEvaluatedKey != nil, nil
 }
 
-func (l sdk) transact(ctx context.Context, c change) error {
-	for _, r := range []*record{&c.created, &c.put} {
-		r.PK, r.SK = userPK(r.UserID), txSK(r.CreatedAt, r.ID)
-	}
-	created, err := attributevalue.MarshalMap(c.created)
-	if err != nil {
-		return err
-	}
-	put, err := attributevalue.MarshalMap(c.put)
-	if err != nil {
-		return err
-	}
-	_, err = l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-		TransactItems: []types.TransactWriteItem{
-			{Put: &types.Put{
-				TableName: l.table, Item: created,
-				ConditionExpression: aws.String("attribute_not_exists(pk)"),
-			}},
-			{Put: &types.Put{TableName: l.table, Item: put}},
-			{Update: &types.Update{
-				TableName: l.table,
-				Key: map[string]types.AttributeValue{
-					"pk": stringValue(userPK(c.account.UserID)),
-					"sk": stringValue(txSK(c.account.CreatedAt, c.account.ID)),
-				},
-				UpdateExpression:         aws.String("SET amount = :amount, note = :note"),
-				ConditionExpression:      aws.String("#status = :open"),
-				ExpressionAttributeNames: map[string]string{"#status": "status"},
-				ExpressionAttributeValues: map[string]types.AttributeValue{
-					":amount": &types.AttributeValueMemberN{Value: strconv.FormatInt(c.account.Amount, 10)},
-					":note":   stringValue(c.account.Note),
-					":open":   stringValue("open"),
-				},
-			}},
-		},
-	})
-	return err
+// stored returns a new record as it is stored.
+func stored(r record) record {
+	r = keyed(r)
+	r.Revision = rand.Text()
+	return r
 }
 
-func (l sdk) transactPut(ctx context.Context, records trio) error {
-	writes := make([]types.TransactWriteItem, len(records))
+func (l sdk) create(ctx context.Context, r record) error {
+	r = stored(r)
+	return l.putAll(ctx, r, copied(r))
+}
+
+func (l sdk) transactPut(ctx context.Context, records []record) error {
+	items := make([]record, len(records))
 	for i, r := range records {
-		r.PK, r.SK = userPK(r.UserID), txSK(r.CreatedAt, r.ID)
-		item, err := attributevalue.MarshalMap(r)
+		items[i] = stored(r)
+	}
+	return l.putAll(ctx, items...)
+}
+
+// putAll stores new items, or none if one of them exists.
+func (l sdk) putAll(ctx context.Context, items ...record) error {
+	x, err := l.absent()
+	if err != nil {
+		return err
+	}
+	writes := make([]types.TransactWriteItem, len(items))
+	for i, r := range items {
+		item, err := l.encode(r)
 		if err != nil {
 			return err
 		}
 		writes[i].Put = &types.Put{
 			TableName: l.table, Item: item,
-			ConditionExpression: aws.String("attribute_not_exists(pk)"),
+			ConditionExpression:      x.condition,
+			ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
 		}
 	}
-	_, err := l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
+	_, err = l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
 	return err
+}
+
+func (l sdk) update(ctx context.Context, user string, at time.Time, id string, amount int64) error {
+	r, x, err := l.changed(ctx, user, at, id, amount)
+	if err != nil {
+		return err
+	}
+	_, err = l.client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: l.table, Key: keyItem(r.PK, r.SK),
+		UpdateExpression: x.update, ConditionExpression: x.condition,
+		ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
+	})
+	return err
+}
+
+func (l sdk) updateBoth(ctx context.Context, user string, at time.Time, id string, amount int64) error {
+	r, x, err := l.changed(ctx, user, at, id, amount)
+	if err != nil {
+		return err
+	}
+	writes := make([]types.TransactWriteItem, 2)
+	for i, r := range []record{r, copied(r)} {
+		writes[i].Update = &types.Update{
+			TableName: l.table, Key: keyItem(r.PK, r.SK),
+			UpdateExpression: x.update, ConditionExpression: x.condition,
+			ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
+		}
+	}
+	_, err = l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
+	return err
+}
+
+// changed reads a record consistently and returns the change of its amount.
+func (l sdk) changed(ctx context.Context, user string, at time.Time, id string, amount int64) (record, text, error) {
+	r, err := l.read(ctx, &dynamodb.GetItemInput{
+		TableName: l.table, Key: keyItem(userPK(user), txSK(at, id)), ConsistentRead: aws.Bool(true),
+	})
+	if err != nil {
+		return r, text{}, err
+	}
+	x, err := l.change(r, amount)
+	return r, x, err
 }

@@ -3,8 +3,12 @@ package benchmarks_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -17,16 +21,17 @@ import (
 // compares what came back: the bytes, and what the library made of them.
 func TestStubAnswersAsTheEngine(t *testing.T) {
 	t.Parallel()
-	p := enginePlace(t)
 	for _, l := range libraries {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
+			p := enginePlace(t)
 			var engine, stubbed recorder
 			onEngine := l.open(tabletest.Client(t, engine.install), p.table)
 			onStub := l.open(newStub(p.table).client(stubbed.install), p.table)
 			ctx := t.Context()
 
-			want := recordAt(0)
+			want, fresh := recordAt(0), unkeyed(0)
+			fresh.ID = "one"
 			for _, lib := range []library{onEngine, onStub} {
 				got, err := lib.get(ctx, want.UserID, want.CreatedAt, want.ID)
 				must(t, err)
@@ -35,11 +40,14 @@ func TestStubAnswersAsTheEngine(t *testing.T) {
 				must(t, err)
 				mustEqual(t, page, newestPage())
 				mustEqual(t, more, true)
-				c := newChange().numbered(1)
-				c.created.ID = l.name
-				must(t, lib.transact(ctx, c))
-				must(t, lib.transactPut(ctx, newTrio().named("trio-"+l.name)))
+				must(t, lib.create(ctx, fresh))
+				must(t, lib.transactPut(ctx, hundred()))
 			}
+			must(t, onEngine.updateBoth(ctx, want.UserID, want.CreatedAt, want.ID, 7))
+			must(t, onStub.updateBoth(ctx, want.UserID, want.CreatedAt, want.ID, 7))
+			put(t, p.client, p.table, want)
+			must(t, onEngine.update(ctx, want.UserID, want.CreatedAt, want.ID, 8))
+			must(t, onStub.update(ctx, want.UserID, want.CreatedAt, want.ID, 8))
 			if diff := cmp.Diff(engine.answers, stubbed.answers); diff != "" {
 				t.Errorf("the stub answers otherwise than the engine (-engine +stub):\n%s", diff)
 			}
@@ -47,33 +55,49 @@ func TestStubAnswersAsTheEngine(t *testing.T) {
 	}
 }
 
-// TestTransactConditions shows that every library's transaction depends on both
-// of its conditions: it fails as a whole if the created record exists, or if the
-// status of the updated one is another.
-func TestTransactConditions(t *testing.T) {
+// TestRepoSendsWhatTableDoes shows that the two layers of this library are
+// compared over the same requests.
+func TestRepoSendsWhatTableDoes(t *testing.T) {
+	t.Parallel()
+	transcript := func(open func(*dynamodb.Client, string) library) string {
+		var faults tabletest.Faults
+		lib, ctx, r := open(newStub(schema.Name).client(faults.Install), schema.Name), t.Context(), unkeyed(0)
+		_, err := lib.get(ctx, r.UserID, r.CreatedAt, r.ID)
+		must(t, err)
+		_, _, err = lib.page(ctx, user)
+		must(t, err)
+		must(t, lib.create(ctx, r))
+		must(t, lib.update(ctx, r.UserID, r.CreatedAt, r.ID, 7))
+		must(t, lib.updateBoth(ctx, r.UserID, r.CreatedAt, r.ID, 7))
+		must(t, lib.transactPut(ctx, hundred()))
+		return regexp.MustCompile(`"[A-Z2-7]{26}"`).ReplaceAllString(tabletest.Transcript(faults.Requests(), nil), `"REVISION"`)
+	}
+	if diff := cmp.Diff(transcript(openTable), transcript(openRepo)); diff != "" {
+		t.Errorf("requests (-table +repo):\n%s", diff)
+	}
+}
+
+// TestCreateConditions shows that every library stores a record and its copy only
+// if both are new.
+func TestCreateConditions(t *testing.T) {
 	t.Parallel()
 	for _, l := range libraries {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			p := enginePlace(t)
 			lib := l.open(p.client, p.table)
-			first, second := newChange().numbered(1), newChange().numbered(2)
-			p.mustWrite(t, first.stored(), func() error { return lib.transact(t.Context(), first) })
-
-			again := second
-			again.created.ID = first.created.ID
-			if err := lib.transact(t.Context(), again); err == nil {
-				t.Error("an existing record was created once more")
+			for i := range 2 {
+				r := unkeyed(i)
+				r.ID = "new-" + strconv.Itoa(i)
+				taken, free := both(r)[i], both(r)[1-i]
+				taken.Note = "already there"
+				put(t, p.client, p.table, taken)
+				if err := lib.create(t.Context(), r); err == nil {
+					t.Errorf("item %d was created once more", i)
+				}
+				mustEqual(t, read(t, p.client, p.table, taken), taken)
+				mustEqual(t, read(t, p.client, p.table, free), record{})
 			}
-			account := first.stored()[2]
-			account.Status = "closed"
-			put(t, p.client, p.table, account)
-			if err := lib.transact(t.Context(), second); err == nil {
-				t.Error("a closed account was updated")
-			}
-			mustEqual(t, read(t, p.client, p.table, account), account)
-			mustEqual(t, read(t, p.client, p.table, first.stored()[1]), first.stored()[1])
-			mustEqual(t, read(t, p.client, p.table, second.stored()[0]), record{})
 		})
 	}
 }
@@ -87,24 +111,49 @@ func TestTransactPutConditions(t *testing.T) {
 			t.Parallel()
 			p := enginePlace(t)
 			lib := l.open(p.client, p.table)
-			for i := range (trio{}) {
-				records := newTrio().numbered(i)
-				existing := records.stored()[i]
+			all := hundred()
+			for _, i := range []int{0, 41, 99} {
+				for j := range all {
+					all[j].ID = fmt.Sprintf("new-%d", i)
+				}
+				existing := keyed(all[i])
 				existing.Note = "already there"
 				put(t, p.client, p.table, existing)
-				if err := lib.transactPut(t.Context(), records); err == nil {
+				if err := lib.transactPut(t.Context(), all); err == nil {
 					t.Errorf("record %d was created once more", i)
 				}
-				for j, r := range records.stored() {
-					want := record{}
-					if j == i {
-						want = existing
-					}
-					mustEqual(t, read(t, p.client, p.table, r), want)
-				}
+				mustEqual(t, read(t, p.client, p.table, existing), existing)
+				mustEqual(t, read(t, p.client, p.table, keyed(all[(i+1)%100])), record{})
 			}
-			fresh := newTrio().numbered(len(trio{}))
-			p.mustWrite(t, fresh.stored(), func() error { return lib.transactPut(t.Context(), fresh) })
+		})
+	}
+}
+
+// TestUpdateConditions shows that every library's update fails if the record is
+// another one when it is written than when it was read.
+func TestUpdateConditions(t *testing.T) {
+	t.Parallel()
+	for _, l := range libraries {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			p := enginePlace(t)
+			r := recordAt(0)
+			for name, update := range map[string]func(library) error{
+				"update":     func(lib library) error { return lib.update(t.Context(), user, r.CreatedAt, r.ID, 7) },
+				"updateBoth": func(lib library) error { return lib.updateBoth(t.Context(), user, r.CreatedAt, r.ID, 7) },
+			} {
+				put(t, p.client, p.table, r)
+				var faults tabletest.Faults
+				faults.Always("GetItem", func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
+					resp, err := next.RoundTrip(q)
+					_, deleteErr := p.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &p.table, Key: keyItem(r.PK, r.SK)})
+					return resp, errors.Join(err, deleteErr)
+				})
+				if err := update(l.open(tabletest.Client(t, faults.Install), p.table)); err == nil {
+					t.Errorf("%s of a deleted record: no error", name)
+				}
+				mustEqual(t, read(t, p.client, p.table, r), record{})
+			}
 		})
 	}
 }

@@ -66,12 +66,12 @@ func newStub(tableName string) *stub {
 	for _, r := range newestPage() {
 		items = append(items, wireItem(marshal(r)))
 	}
-	last := recordAt(stored - pageSize)
+	last := recordAt(records - pageSize)
 	units := func(n float64) any {
 		return map[string]any{"TableName": tableName, "CapacityUnits": n}
 	}
 	return &stub{
-		buffer:   make([]byte, 64<<10),
+		buffer:   make([]byte, 128<<10),
 		requests: map[string]int{},
 		answers: map[string]answer{
 			"GetItem": newAnswer(map[string]any{"Item": wireItem(marshal(first))}, units(0.5)),
@@ -81,6 +81,7 @@ func newStub(tableName string) *stub {
 					"pk": map[string]any{"S": last.PK}, "sk": map[string]any{"S": last.SK},
 				},
 			}, units(6)),
+			"UpdateItem":         {plain: newReply(map[string]any{})},
 			"TransactWriteItems": {plain: newReply(map[string]any{})},
 		},
 	}

@@ -21,14 +21,14 @@ import (
 	"golang.org/x/perf/benchunit"
 )
 
-// tables say which library the others are measured by. Callers of singletable
-// write the expressions of Transact with the expression package.
+// tables say which library the others are measured by, and which they are; empty
+// means all.
 var tables = []struct {
 	base string
-	only string // The benchmark; empty means all.
+	only string
 }{
 	{base: "sdk"},
-	{base: "sdk-expression", only: "Transact"},
+	{base: "table", only: "singletable"},
 }
 
 // columns are the units to print, as benchfmt has them.
@@ -55,7 +55,7 @@ func report(in io.Reader, out io.Writer, readme string) error {
 	}
 	var b strings.Builder
 	for _, t := range tables {
-		rows := slices.DeleteFunc(slices.Clone(all.rows), func(r *row) bool { return t.only != "" && r.name != t.only })
+		rows := slices.DeleteFunc(slices.Clone(all.rows), func(r *row) bool { return t.only != "" && r.lib != t.only })
 		if len(rows) == 0 {
 			continue
 		}

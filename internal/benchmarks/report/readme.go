@@ -19,10 +19,14 @@ var figures = []struct{ name, on, unit, title string }{
 	{"Query", "engine", "cpu-sec/op", "… the client's CPU on the local engine"},
 	{"Get", "stub", "cpu-sec/op", "`Get`: CPU"},
 	{"Get", "stub", "B/op", "… bytes"},
-	{"TransactCreate", "stub", "cpu-sec/op", "`TransactCreate` of 3 items: CPU"},
+	{"Create", "stub", "cpu-sec/op", "`Create`, with a copy: CPU"},
+	{"Create", "stub", "B/op", "… bytes"},
+	{"Update", "stub", "cpu-sec/op", "`Update` of one field: CPU"},
+	{"Update", "stub", "B/op", "… bytes"},
+	{"UpdateBoth", "stub", "cpu-sec/op", "`Update` of one field, with a copy: CPU"},
+	{"UpdateBoth", "stub", "B/op", "… bytes"},
+	{"TransactCreate", "stub", "cpu-sec/op", "`TransactCreate` of 100 items: CPU"},
 	{"TransactCreate", "stub", "B/op", "… bytes"},
-	{"Transact", "stub", "cpu-sec/op", "`Transact`, with a conditional update: CPU"},
-	{"Transact", "stub", "B/op", "… bytes"},
 }
 
 // peers are its columns; the first is what the others are measured by.
@@ -30,7 +34,8 @@ var peers = []struct{ lib, title string }{
 	{"sdk", "SDK, `attributevalue`"},
 	{"sdk-expression", "… and `expression`"},
 	{"sdk-maps", "SDK, items by hand"},
-	{"singletable", "**singletable**"},
+	{"singletable", "**`repo`**"},
+	{"table", "`table` alone"},
 	{"guregu", "guregu/dynamo"},
 }
 

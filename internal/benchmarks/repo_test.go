@@ -1,0 +1,63 @@
+package benchmarks_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+)
+
+// repos are package repo: records without a copy, and records with one.
+type repos struct{ single, both *repo.Repo[record] }
+
+func openRepo(client *dynamodb.Client, tableName string) library {
+	entity := repo.Entity[record]{
+		Type:    recordType,
+		Key:     func(r record) keys.Key { return txKey(r.UserID, r.CreatedAt, r.ID) },
+		Version: "revision",
+	}
+	both := entity
+	both.Copies = []repo.Copy[record]{{Name: "by id", Key: func(r record) keys.Key { return copyKey(r.ID) }}}
+	t := newTable(client, tableName)
+	l := repos{}
+	for into, e := range map[**repo.Repo[record]]repo.Entity[record]{&l.single: entity, &l.both: both} {
+		r, err := repo.New(t, e)
+		if err != nil {
+			panic(err)
+		}
+		*into = r
+	}
+	return l
+}
+
+func (l repos) get(ctx context.Context, user string, at time.Time, id string) (record, error) {
+	return l.single.Get(ctx, txKey(user, at, id))
+}
+
+func (l repos) page(ctx context.Context, user string) ([]record, bool, error) {
+	page, err := l.single.Query(ctx, newest(user))
+	return page.Items, page.Next != "", err
+}
+
+func (l repos) create(ctx context.Context, r record) error { return l.both.Create(ctx, &r) }
+
+func (l repos) update(ctx context.Context, user string, at time.Time, id string, amount int64) error {
+	_, err := l.single.Update(ctx, txKey(user, at, id), func(r *record) error { r.Amount = amount; return nil })
+	return err
+}
+
+func (l repos) updateBoth(ctx context.Context, user string, at time.Time, id string, amount int64) error {
+	_, err := l.both.Update(ctx, txKey(user, at, id), func(r *record) error { r.Amount = amount; return nil })
+	return err
+}
+
+func (l repos) transactPut(ctx context.Context, records []record) error {
+	all := make([]*record, len(records))
+	for i := range records {
+		all[i] = &records[i]
+	}
+	return l.single.TransactCreate(ctx, all...)
+}
