@@ -40,6 +40,32 @@ func TestNoNumberIsGivenOutTwice(t *testing.T) {
 	equal(t, "orders", codesOf(page.Items), want)
 }
 
+// A number costs one request, whatever the number of writers. Each writer that
+// finds no sequence takes three more at most, to create it.
+func TestANumberIsOneRequest(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	var faults tabletest.Faults
+	acme := s.through(t, &faults).as(s.acme().caller)
+	const writers, each, perNumber = 64, 50, 1.1
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			for range each {
+				if _, err := acme.number(t.Context(), orderNumbers); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	last := must[Number](t)(acme.number(t.Context(), orderNumbers))
+	equal(t, "last number", last.N, int64(writers*each+1))
+	if got := float64(len(faults.Requests())) / float64(last.N); got > perNumber {
+		t.Errorf("%.3f requests a number, want %v at most", got, perNumber)
+	}
+}
+
 func TestNumbersBeginAnewEachYearForEachTenant(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
