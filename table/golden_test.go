@@ -38,6 +38,31 @@ var requests = map[string]func(*testing.T, *table.Table){
 		must(t, tbl.Do(t.Context(), table.Update(user, setN(3).Remove(expression.Name("name"))).If(nIs(1))))
 		must(t, tbl.Do(t.Context(), table.Update(user, expression.Add(expression.Name("n"), expression.Value(1)))))
 	},
+	"patch": func(t *testing.T, tbl *table.Table) {
+		must(t, tbl.Do(t.Context(), table.Patch(user, table.Item{"n": num("3"), "a.b": str("x")}, "name", "gone")))
+		must(t, tbl.Do(t.Context(), table.Patch(user, nil, "a.b").If(nIs(3))))
+		must(t, tbl.Do(t.Context(), table.Patch(user, table.Item{"n": num("4")}).WithNextVersion("version")))
+		must(t, tbl.Do(t.Context(), table.Patch(user, table.Item{"n": num("5")}).WithRevision("revision", "R2")))
+	},
+	"guards": func(t *testing.T, tbl *table.Table) {
+		var ops []table.Op
+		for i, guard := range []func(table.Op) table.Op{
+			func(op table.Op) table.Op { return op.IfExists() },
+			func(op table.Op) table.Op { return op.IfType("USER") },
+			func(op table.Op) table.Op { return op.IfExists().IfType("USER") },
+			func(op table.Op) table.Op { return op.IfVersion("version", 0) },
+			func(op table.Op) table.Op { return op.IfVersion("version", 7) },
+			func(op table.Op) table.Op { return op.IfRevision("revision", "") },
+			func(op table.Op) table.Op { return op.IfRevision("revision", "R1") },
+			func(op table.Op) table.Op { return op.IfRevision("revision", "").IfExists().IfType("USER") },
+			func(op table.Op) table.Op { return op.IfRevision("revision", "R1").IfExists().IfType("USER") },
+			func(op table.Op) table.Op { return op.IfVersion("version", 7).If(nIs(1)) },
+		} {
+			key := keys.Key{PK: "A", SK: keys.SK(rune('a' + i))}
+			ops = append(ops, guard(table.Check(key, expression.ConditionBuilder{})))
+		}
+		_ = tbl.Transact(t.Context(), ops...) // there is no such item
+	},
 	"delete": func(t *testing.T, tbl *table.Table) {
 		must(t, tbl.Do(t.Context(), table.Delete(user).If(nIs(1))))
 		must(t, tbl.Do(t.Context(), table.Delete(user)))

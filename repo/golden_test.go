@@ -1,0 +1,122 @@
+package repo_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+var update = flag.Bool("update", false, "write the files of testdata anew")
+
+// Doc is an entity of ten fields with a revision.
+type Doc struct {
+	ID       string   `dynamodbav:"docId"`
+	Title    string   `dynamodbav:"title"`
+	Body     string   `dynamodbav:"body"`
+	Author   string   `dynamodbav:"author"`
+	Language string   `dynamodbav:"language"`
+	Tags     []string `dynamodbav:"tags"`
+	Pages    int      `dynamodbav:"pages"`
+	Draft    bool     `dynamodbav:"draft"`
+	Place    struct {
+		Shelf string `dynamodbav:"shelf"`
+		Row   int    `dynamodbav:"row"`
+	} `dynamodbav:"place"`
+	Revision string `dynamodbav:"revision"`
+}
+
+var docKey = keys.Key{PK: keys.Prefix("DOC").PK("d-1"), SK: keys.Metadata}
+
+var docEntity = repo.Entity[Doc]{
+	Type:    "DOC",
+	Key:     func(d Doc) keys.Key { return keys.Key{PK: keys.Prefix("DOC").PK(d.ID), SK: keys.Metadata} },
+	Version: "revision",
+}
+
+// titled is docEntity with a copy under the title and an index.
+func titled() repo.Entity[Doc] {
+	e := docEntity
+	e.Indexes = repo.Indexes[Doc]{"GSI2": func(d Doc) keys.Key { return keys.Key{PK: keys.Prefix("AUTHOR").PK(d.Author)} }}
+	e.Copies = []repo.Copy[Doc]{{Name: "by title", Key: func(d Doc) keys.Key {
+		return keys.Key{PK: keys.Prefix("TITLE").PK(d.Title), SK: keys.Metadata}
+	}}}
+	return e
+}
+
+// TestRequests compares what is sent with testdata. The requests of an update of
+// one field name that field, the revision and the type, and nothing else. Run it
+// with -update to take over a change that is wanted.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	pages := func(ctx context.Context, r *repo.Repo[Doc]) error {
+		_, err := r.Update(ctx, docKey, func(d *Doc) error { d.Pages++; return nil })
+		return err
+	}
+	for name, tt := range map[string]struct {
+		entity repo.Entity[Doc]
+		call   func(context.Context, *repo.Repo[Doc]) error
+	}{
+		"update":         {docEntity, pages},
+		"updatewithcopy": {titled(), pages},
+		"updatemovescopy": {titled(), func(ctx context.Context, r *repo.Repo[Doc]) error {
+			_, err := r.Update(ctx, docKey, func(d *Doc) error { d.Title = "moved"; return nil })
+			return err
+		}},
+		"updatemember": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
+			_, err := r.Update(ctx, docKey, func(d *Doc) error { d.Place.Row = 7; return nil })
+			return err
+		}},
+		"upsert": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
+			_, err := r.Upsert(ctx, Doc{ID: "d-1"}, expression.Add(expression.Name("pages"), expression.Value(1)))
+			return err
+		}},
+		"deletewithcopy": {titled(), func(ctx context.Context, r *repo.Repo[Doc]) error { return r.Delete(ctx, docKey) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var faults tabletest.Faults
+			tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, &table.Options{Now: func() time.Time { return start }})
+			r := newRepo(t, tbl, tt.entity)
+			d := Doc{ID: "d-1", Title: "first", Author: "ana", Tags: []string{"a"}}
+			check(t, r.Create(t.Context(), &d))
+			// Of a later release.
+			check(t, tbl.Do(t.Context(), table.Patch(docKey, table.Item{
+				"isbn": &types.AttributeValueMemberS{Value: "1"},
+				"place": &types.AttributeValueMemberM{Value: table.Item{
+					"shelf": &types.AttributeValueMemberS{}, "row": &types.AttributeValueMemberN{Value: "0"},
+					"floor": &types.AttributeValueMemberN{Value: "3"},
+				}},
+			})))
+			skip := len(faults.Requests())
+			check(t, tt.call(t.Context(), r))
+			got := tabletest.Transcript(faults.Requests()[skip:], strings.NewReplacer(tbl.Schema().Name, "AppCore", d.Revision, "READ"))
+			got = drawn.ReplaceAllString(got, `"NEXT"`)
+			file := filepath.Join("testdata", name+".json")
+			if *update {
+				check(t, os.WriteFile(file, []byte(got), 0o644))
+			}
+			want, err := os.ReadFile(file)
+			check(t, err)
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("requests (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// drawn matches a revision in a request.
+var drawn = regexp.MustCompile(`"[A-Z2-7]{26}"`)
