@@ -68,6 +68,10 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 conformance: ## Run the conformance suite on the default engine and on DynamoDB Local (needs java)
 	go test -count=1 -tags dynamodblocal ./internal/conformance/... ./internal/awsconformance/...
 
+.PHONY: lives
+lives: ## Delete and re-create entities 10,000 times while stale writers write (about 4 minutes)
+	go test -count=1 -timeout 30m -run '^TestDefaultEngine$$/^Life$$/no_life' ./internal/conformance -lives 10000
+
 .PHONY: conformance-aws
 conformance-aws: ## Say what the conformance suite costs on AWS; with PREFIX=name CONFIRM=yes, run it there
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \

@@ -20,6 +20,9 @@ type Harness struct {
 	Capabilities Capabilities
 	// SDKDecoding is that of [table.Options].
 	SDKDecoding bool
+	// Lives is how often entities are deleted and re-created under the eyes of
+	// stale writers; 250 by default.
+	Lives int
 }
 
 // Capabilities are the ways in which an engine is less than the service. The

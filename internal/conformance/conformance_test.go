@@ -1,17 +1,20 @@
 package conformance_test
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/singletable/singletable/internal/conformance"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
+var lives = flag.Int("lives", 0, "how often entities are deleted and re-created; 0 for the default")
+
 // dynoxide is where the default engine is less than the service.
 var dynoxide = conformance.Capabilities{NoContinuousBackups: true}
 
 func TestDefaultEngine(t *testing.T) {
-	h := conformance.Harness{Client: tabletest.Client, Capabilities: dynoxide}
+	h := conformance.Harness{Client: tabletest.Client, Capabilities: dynoxide, Lives: *lives}
 	conformance.NoGoroutineIsLeft(t, h)
 	conformance.Run(t, h)
 }

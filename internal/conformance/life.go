@@ -1,10 +1,14 @@
 package conformance
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -70,57 +74,132 @@ func formerLifeOf[T any](t *testing.T, h Harness, e repo.Entity[T], change func(
 	}
 }
 
-// manyLives has several writers create, change and delete the same few people,
-// who take each other's e-mails. In the end every e-mail is somebody's.
+// manyLives plays [Harness].Lives scenes on a few people, who take each other's
+// e-mails, with eight writers. In each scene a writer reads a person, deletes it,
+// re-creates it, and writes what it has read. Nothing may come of that: the life
+// that it has read is over. After some scenes all stop and look: every person has
+// its copy and every copy its person, with the same revision and e-mail.
 func manyLives(t *testing.T, h Harness) {
+	counted := accountEntity
+	counted.VersionFromOne = false
+	manyLivesOf(t, h, counted)
+	manyLivesOf(t, h, person1Entity)
+}
+
+func manyLivesOf[T comparable](t *testing.T, h Harness, e repo.Entity[T]) {
+	const writers, people, mails, each = 8, 3, 4, 4
 	tbl := h.newTable(t, appCore())
-	r := newRepo(t, tbl, person1Entity)
-	var group sync.WaitGroup
-	for w := range 8 {
-		group.Go(func() {
-			for i := range 25 {
-				id, email := fmt.Sprintf("u-%d", (w+i)%3), fmt.Sprintf("%d@x", (w*7+i)%4)
-				key := accountKey(id)
-				var err error
-				switch (w + i*3) % 4 {
-				case 0:
-					err = r.Delete(t.Context(), key)
-				case 1:
-					_, err = r.Update(t.Context(), key, func(p *person1) error { p.Email = email; return nil })
-				case 2:
-					p, readErr := r.Get(t.Context(), key)
-					if readErr != nil {
-						continue
-					}
-					p.Email = email
-					err = r.Put(t.Context(), &p)
-				default:
-					err = r.Create(t.Context(), &person1{ID: id, Email: email})
-				}
-				for _, expected := range []error{table.ErrExists, table.ErrNotFound, table.ErrConflict} {
-					if errors.Is(err, expected) {
-						err = nil
+	l := &lives[T]{table: tbl, repo: newRepo(t, tbl, e), entity: e}
+	seed := rand.Uint64()
+	for round := uint64(0); l.over.Load() < int64(cmp.Or(h.Lives, 250)); round++ {
+		var group sync.WaitGroup
+		for w := range uint64(writers) {
+			r := rand.New(rand.NewPCG(seed, round*writers+w))
+			group.Go(func() {
+				for range each {
+					id, mail := fmt.Sprintf("u-%d", r.IntN(people)), fmt.Sprintf("%d@x", r.IntN(mails))
+					if err := l.scene(t, id, mail, r.IntN(4)); err != nil {
+						t.Errorf("seed %d, round %d, %T: %v", seed, round, l.made(id, mail), err)
 					}
 				}
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	people, emails := map[string]string{}, map[string]string{}
-	for i := range 3 {
-		if p, err := r.Consistent().Get(t.Context(), accountKey(fmt.Sprintf("u-%d", i))); err == nil {
-			people[p.Email] = p.ID
+			})
+		}
+		group.Wait()
+		mains, copies := map[T]bool{}, map[T]bool{}
+		for i := range people {
+			l.look(t, mains, e.Key(l.made(fmt.Sprintf("u-%d", i), "")))
+		}
+		for i := range mails {
+			l.look(t, copies, e.Copies[0].Key(l.made("", fmt.Sprintf("%d@x", i))))
+		}
+		equal(t, fmt.Sprintf("seed %d, round %d: copies", seed, round), copies, mains)
+		if t.Failed() {
+			return
 		}
 	}
-	for i := range 4 {
-		if p, err := r.Consistent().Get(t.Context(), mailKey(fmt.Sprintf("%d@x", i))); err == nil {
-			emails[p.Email] = p.ID
+}
+
+// lives are those of entities with a copy under their name or e-mail.
+type lives[T comparable] struct {
+	table  *table.Table
+	repo   *repo.Repo[T]
+	entity repo.Entity[T]
+	over   atomic.Int64 // scenes that were played to their end
+}
+
+// made returns an entity whose name and e-mail are mail.
+func (l *lives[T]) made(id, mail string) (v T) {
+	_ = table.Item{"id": str(id), "name": str(mail), "email": str(mail)}.Decode(&v)
+	return v
+}
+
+// scene ends a life and has somebody write who has read it.
+func (l *lives[T]) scene(t *testing.T, id, mail string, how int) error {
+	ctx, r, v := t.Context(), l.repo, l.made(id, mail)
+	key := l.entity.Key(v)
+	read, err := r.Consistent().Get(ctx, key)
+	switch {
+	case err == nil && how%2 == 0:
+		// Others get a life that changes, too.
+		_, err = r.Update(ctx, key, func(v *T) error { return table.Item{"name": str(mail), "email": str(mail)}.Decode(v) })
+	case errors.Is(err, table.ErrNotFound):
+		read, err = v, r.Create(ctx, &v)
+		if err == nil {
+			read = v
 		}
 	}
-	equal(t, "owners of e-mails", emails, people)
+	if err == nil {
+		err = r.Delete(ctx, key)
+	}
+	if err != nil {
+		return unlessLost(err)
+	}
+	again := l.made(id, mail)
+	if err := r.Create(ctx, &again); err != nil && !errors.Is(err, table.ErrExists) {
+		return err
+	}
+	l.over.Add(1)
+	old := read
+	_ = table.Item{"n": num("7"), "address": mapOf(table.Item{"city": str("Lima")})}.Decode(&read)
+	switch how {
+	case 0:
+		err = r.Put(ctx, &read)
+	case 1:
+		err = l.transact(ctx, r.PutOps(&read))
+	case 2:
+		err = l.transact(ctx, r.UpdateOps(old, &read))
+	default:
+		err = l.transact(ctx, r.DeleteOps(read))
+	}
+	if err == nil {
+		return fmt.Errorf("a write of a former life has succeeded (%d)", how)
+	}
+	return unlessLost(err)
+}
+
+func (l *lives[T]) transact(ctx context.Context, ops []table.Op) error {
+	return l.table.Transact(ctx, ops...)
+}
+
+// unlessLost returns an error, unless it says that another writer was faster.
+func unlessLost(err error) error {
+	for _, expected := range []error{table.ErrExists, table.ErrNotFound, table.ErrConflict} {
+		if errors.Is(err, expected) {
+			return nil
+		}
+	}
+	return err
+}
+
+// look adds what is stored under a key.
+func (l *lives[T]) look(t *testing.T, all map[T]bool, key keys.Key) {
+	t.Helper()
+	switch v, err := l.repo.Consistent().Get(t.Context(), key); {
+	case err == nil:
+		all[v] = true
+	case !errors.Is(err, table.ErrNotFound):
+		t.Error(err)
+	}
 }
 
 func lostRevisions(t *testing.T, h Harness) {
