@@ -21,7 +21,7 @@ type counted struct {
 	Version int64  `dynamodbav:"version"`
 }
 
-type drawn struct {
+type revised struct {
 	ID      string `dynamodbav:"id"`
 	Email   string `dynamodbav:"email"`
 	Version string `dynamodbav:"version"`
@@ -42,8 +42,8 @@ func TestPartsOfEntitiesCannotBeWritten(t *testing.T) {
 	})
 	t.Run("revision", func(t *testing.T) {
 		t.Parallel()
-		testParts(t, tbl, drawn{ID: "2", Email: "bob@example.com"}, func(v drawn) (string, string) { return v.ID, v.Email },
-			func(v drawn) string { return v.Version }, "")
+		testParts(t, tbl, revised{ID: "2", Email: "bob@example.com"}, func(v revised) (string, string) { return v.ID, v.Email },
+			func(v revised) string { return v.Version }, "")
 	})
 }
 

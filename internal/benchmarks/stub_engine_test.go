@@ -102,9 +102,9 @@ func TestCreateConditions(t *testing.T) {
 	}
 }
 
-// TestTransactPutConditions shows that every library's transaction depends on
+// TestTransactCreateConditions shows that every library's transaction depends on
 // each of its records being new.
-func TestTransactPutConditions(t *testing.T) {
+func TestTransactCreateConditions(t *testing.T) {
 	t.Parallel()
 	for _, l := range libraries {
 		t.Run(l.name, func(t *testing.T) {
