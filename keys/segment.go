@@ -59,7 +59,8 @@ const timeLayout = "2006-01-02T15:04:05.000Z"
 // maxDigits is the number of digits of the greatest uint64.
 const maxDigits = 20
 
-type integer interface {
+// Integer is any type of whole numbers.
+type Integer interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 |
 		~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
 }
@@ -69,7 +70,7 @@ type integer interface {
 //
 // A negative number, a number of more digits than the width, and a width outside
 // 1 to 20 make their key invalid.
-func Int[N integer](n N, width int) Segment {
+func Int[N Integer](n N, width int) Segment {
 	if width < 1 || width > maxDigits {
 		return Segment{text: faultWidth}
 	}

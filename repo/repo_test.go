@@ -631,6 +631,39 @@ func unsent(t *testing.T) (*table.Table, *tabletest.Faults) {
 	return must[*table.Table](t)(table.New(client, schema, nil)), &faults
 }
 
+func TestTransactPutStoresAllOrNone(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	txs := newRepo(t, tbl, txEntity)
+	stored, fresh := newTx(0), newTx(1)
+	check(t, txs.Create(t.Context(), &stored))
+	stale := stored
+	stored.Status = "DONE"
+	check(t, txs.TransactPut(t.Context(), &stored, &fresh))
+	for _, want := range []Tx{stored, fresh} {
+		got, err := txs.Consistent().Get(t.Context(), txKey(want.ID))
+		check(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-put +stored):\n%s", want.ID, diff)
+		}
+	}
+
+	late := stale
+	fresh.Status = "LATE"
+	before := fresh
+	if err := txs.TransactPut(t.Context(), &fresh, &late); !errors.Is(err, table.ErrStale) {
+		t.Errorf("one of them is stale: %v", err)
+	}
+	if late != stale || fresh != before {
+		t.Error("values have changed without being stored")
+	}
+	got, err := txs.Consistent().Get(t.Context(), txKey(fresh.ID))
+	check(t, err)
+	if got.Status == "LATE" {
+		t.Error("part of the transaction was written")
+	}
+}
+
 func TestBadInputSendsNothing(t *testing.T) {
 	t.Parallel()
 	tbl, faults := unsent(t)
@@ -657,6 +690,8 @@ func TestBadInputSendsNothing(t *testing.T) {
 		"TransactCreate of one twice":      {txs.TransactCreate(t.Context(), new(newTx(0)), new(newTx(0))), table.ErrInvalid},
 		"Update without versions":          {updatePlain, table.ErrInvalid},
 		"Create of nil":                    {txs.Create(t.Context(), nil), table.ErrInvalid},
+		"TransactPut of nothing":           {txs.TransactPut(t.Context()), table.ErrInvalid},
+		"TransactPut of one nil":           {txs.TransactPut(t.Context(), new(newTx(0)), nil), table.ErrInvalid},
 		"TransactCreate of one nil":        {txs.TransactCreate(t.Context(), new(newTx(0)), nil), table.ErrInvalid},
 		"Put of nil":                       {txs.Put(t.Context(), nil), table.ErrInvalid},
 		"Put of nil without versions":      {plain.Put(t.Context(), nil), table.ErrInvalid},

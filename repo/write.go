@@ -20,7 +20,20 @@ func (r *Repo[T]) TransactCreate(ctx context.Context, vs ...*T) error {
 	return r.create(ctx, "TransactCreate", vs...)
 }
 
+// TransactPut stores several entities, all or none, by the ops of [Repo.PutOps],
+// and sets the version or revision of each. One that has another version than the
+// stored one makes all fail with [table.ErrStale]. Together they may have 100 items.
+func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
+	return r.writeAll(ctx, "TransactPut", func(ops []table.Op, v *T) []table.Op { return append(ops, r.PutOps(v)...) }, vs)
+}
+
 func (r *Repo[T]) create(ctx context.Context, op string, vs ...*T) error {
+	return r.writeAll(ctx, op, r.appendCreateOps, vs)
+}
+
+// writeAll runs the ops of copies of the values, which replace the values if they
+// succeed. each appends the ops of a value.
+func (r *Repo[T]) writeAll(ctx context.Context, op string, each func([]table.Op, *T) []table.Op, vs []*T) error {
 	made := make([]T, len(vs))
 	ops := make([]table.Op, 0, len(vs)*len(r.items))
 	for i, v := range vs {
@@ -28,7 +41,7 @@ func (r *Repo[T]) create(ctx context.Context, op string, vs ...*T) error {
 			return r.fail(op, keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
 		}
 		made[i] = *v
-		ops = r.appendCreateOps(ops, &made[i])
+		ops = each(ops, &made[i])
 	}
 	if err := r.run(ctx, ops); err != nil {
 		return err

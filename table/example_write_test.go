@@ -112,6 +112,27 @@ func ExampleTable_TransactCreate() {
 	// Output: 90 <nil>
 }
 
+func ExampleTable_TransactPut() {
+	t, done := exampleTable(nil)
+	defer done()
+	ctx := context.Background()
+
+	profile := keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}
+	settings := keys.Key{PK: keys.User.PK("u-123"), SK: "SETTINGS"}
+	for _, theme := range []string{"light", "dark"} {
+		err := t.TransactPut(ctx,
+			table.Entry{Key: profile, Value: map[string]string{"name": "Ann"}},
+			table.Entry{Key: settings, Value: map[string]string{"theme": theme}},
+		)
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	got, err := table.Get[map[string]any](ctx, t, settings)
+	fmt.Println(got["theme"], err)
+	// Output: dark <nil>
+}
+
 // Any number of items are written, without the promise of a transaction.
 func ExampleTable_BatchWrite() {
 	t, done := exampleTable(nil)

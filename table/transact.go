@@ -91,6 +91,16 @@ func (t *Table) TransactCreate(ctx context.Context, entries ...Entry) error {
 	return t.Transact(ctx, ops...)
 }
 
+// TransactPut stores several items, of whatever types, in one transaction, and
+// replaces what was there. It is short for [Table.Transact] with [Put] ops.
+func (t *Table) TransactPut(ctx context.Context, entries ...Entry) error {
+	ops := make([]Op, len(entries))
+	for i, e := range entries {
+		ops[i] = Put(e.Key, e.Value)
+	}
+	return t.Transact(ctx, ops...)
+}
+
 // prepareAll makes the ops of a transaction ready and checks them as a whole.
 func (t *Table) prepareAll(ops []Op) ([]write, error) {
 	if len(ops) == 0 {
