@@ -1,8 +1,10 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,12 +49,14 @@ type Entity struct {
 	N       int64
 }
 
-// Call is what is asked for. Version is the one that a Put expects, and N what
-// an Add adds.
+// Call is what is asked for. Version is the one that a Put expects, and Was the
+// value that it was read with, if that is known; of a Create, Version is the one
+// that it stores, 1 by default. N is what an Add adds.
 type Call struct {
 	Verb    Verb
 	Value   string
 	Version int64
+	Was     string
 	N       int64
 }
 
@@ -92,6 +96,13 @@ func (h *History) Len() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.ops)
+}
+
+// Has reports whether an operation of a kind has ended.
+func (h *History) Has(v Verb) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.ops, func(op porcupine.Operation) bool { return op.Input.(Call).Verb == v })
 }
 
 // Linearizable checks that the operations can have happened one after the other,
@@ -159,9 +170,9 @@ func states(e Entity, c Call, a Answer) []Entity {
 func carriedOut(e Entity, c Call) (Entity, bool) {
 	switch c.Verb {
 	case Create:
-		return Entity{Exists: true, Version: 1, Value: c.Value}, !e.Exists
+		return Entity{Exists: true, Version: cmp.Or(c.Version, 1), Value: c.Value}, !e.Exists
 	case Put:
-		return Entity{Exists: true, Version: c.Version + 1, Value: c.Value}, e.Version == c.Version
+		return Entity{Exists: true, Version: c.Version + 1, Value: c.Value}, e.Version == c.Version && (c.Was == "" || e.Value == c.Was)
 	case Update:
 		return Entity{Exists: true, Version: e.Version + 1, Value: c.Value}, e.Exists
 	case Add:

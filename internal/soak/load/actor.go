@@ -48,6 +48,7 @@ type reservation struct {
 }
 
 func (s *scene) memberID(i int) string  { return fmt.Sprintf("%s-m%d", s.name, i) }
+func (s *scene) nick(i int) string      { return fmt.Sprintf("%s-n%d", s.name, i) }
 func (s *scene) accountID(i int) string { return fmt.Sprintf("%s-a%d", s.name, i) }
 func (s *scene) lockKey() keys.Key {
 	return keys.Key{PK: lockPrefix.PK(s.name), SK: keys.Metadata}
@@ -61,56 +62,86 @@ func (s *scene) receiptKey(name, id string) keys.Key {
 	return keys.Key{PK: countPrefix.PK(s.name, name), SK: keys.Tx.SK(keys.Str(id))}
 }
 
-// deleted reports whether the member is one that is created and deleted.
+// deleted reports whether the member is one that is deleted and re-created.
 func (s *scene) deleted(i int) bool { return i == len(s.members)-1 }
 
 // onMember reads or writes one of the members.
 func (a *actor) onMember(ctx context.Context, i int) {
-	m := member{
+	n := nicked{member: member{
 		ID: a.scene.memberID(i), Team: a.scene.name, By: a.by,
 		Email: fmt.Sprintf("%d@%s", a.r.IntN(sceneEmails), a.scene.name),
+	}}
+	h, key, line, members := &a.scene.members[i], memberKey(n.ID), a.faults(), a.members
+	deleted := a.scene.deleted(i)
+	if deleted {
+		// No nick: the old release would leave the copy behind.
+		members = a.lives
+	} else if nick := a.r.IntN(sceneNicks + 1); nick < sceneNicks {
+		n.Nick = a.scene.nick(nick)
 	}
-	if a.scene.deleted(i) {
-		// It always has the same e-mail: a member that is created anew begins at
-		// version 1 again, so that who has read the former one takes it for that,
-		// and would leave a copy with another key behind.
-		m.Email = fmt.Sprintf("%d@%s", i%sceneEmails, a.scene.name)
-	}
-	h, key, line := &a.scene.members[i], memberKey(m.ID), a.faults()
-	switch a.r.IntN(6) {
-	case 0, 1:
+	verb := a.r.IntN(6)
+	switch {
+	case verb < 2:
 		a.recorded(ctx, h, "repo Get", check.Call{Verb: check.Get}, line, func(ctx context.Context) (check.Entity, error) {
-			m, err := a.members.Get(ctx, key)
-			return check.Entity{Exists: true, Version: m.Version, Value: m.By}, err
-		})
-	case 2:
-		if a.scene.deleted(i) {
-			a.recorded(ctx, h, "repo Delete", check.Call{Verb: check.Delete}, line, func(ctx context.Context) (check.Entity, error) {
-				return check.Entity{}, a.members.Delete(ctx, key)
-			})
-			return
-		}
-		fallthrough
-	case 3:
-		a.recorded(ctx, h, "Transact of repo CreateOps", check.Call{Verb: check.Create, Value: a.by}, line, func(ctx context.Context) (check.Entity, error) {
-			ops := a.members.CreateOps(new(m))
-			if !a.scene.deleted(i) {
-				ops = append(ops, a.changes.CreateOps(new(change{ID: m.ID, Of: 1, By: a.by}))...)
+			got, err := members.get(ctx, key)
+			if deleted && err == nil {
+				a.held = &got
 			}
+			return check.Entity{Exists: true, Version: got.Version, Value: got.By}, err
+		})
+	case verb == 2 && deleted:
+		a.recorded(ctx, h, "repo Delete", check.Call{Verb: check.Delete}, line, func(ctx context.Context) (check.Entity, error) {
+			return check.Entity{}, members.delete(ctx, key)
+		})
+	case verb <= 3:
+		ops, version := members.createOps(n)
+		if !deleted {
+			ops = append(ops, a.changes.CreateOps(a.change(n, 1))...)
+		}
+		call := check.Call{Verb: check.Create, Value: a.by, Version: version}
+		a.recorded(ctx, h, "Transact of repo CreateOps", call, line, func(ctx context.Context) (check.Entity, error) {
 			return check.Entity{}, taken(a.table.Transact(ctx, ops...), "MEMBER")
 		})
+	case verb == 4 && a.held != nil && deleted:
+		a.putHeld(ctx, h, line)
 	default:
 		a.recorded(ctx, h, "repo UpdateWith", check.Call{Verb: check.Update, Value: a.by}, line, func(ctx context.Context) (check.Entity, error) {
-			got, err := a.members.UpdateWith(ctx, key, func(v *member) ([]table.Op, error) {
-				v.Email, v.By = m.Email, m.By
-				if a.scene.deleted(i) {
+			got, err := members.updateWith(ctx, key, func(v *nicked) ([]table.Op, error) {
+				v.Email, v.By, v.Nick = n.Email, n.By, n.Nick
+				if deleted {
 					return nil, nil
 				}
-				return a.changes.CreateOps(new(change{ID: v.ID, Of: v.Version + 1, By: a.by})), nil
+				return a.changes.CreateOps(a.change(n, v.Version+1)), nil
 			})
 			return check.Entity{Version: got.Version}, taken(err, "MEMBER")
 		})
 	}
+}
+
+// change returns what is kept of a version of a member.
+func (a *actor) change(n nicked, version int64) *change {
+	c := &change{ID: n.ID, Of: version, By: a.by, Release: a.members.number()}
+	if c.Release > 1 {
+		c.Nick = n.Nick
+	}
+	return c
+}
+
+// putHeld writes a member as it was read some time ago. It may have been deleted
+// and re-created since.
+func (a *actor) putHeld(ctx context.Context, h *check.History, line []chaos.Kind) {
+	n := *a.held
+	call := check.Call{Verb: check.Put, Value: a.by, Version: n.Version, Was: n.By}
+	n.By = a.by
+	name, put := "repo Put", func(ctx context.Context) error { return a.lives.put(ctx, n) }
+	if a.r.IntN(2) == 0 {
+		name, put = "Transact of repo UpdateOps", func(ctx context.Context) error {
+			return a.table.Transact(ctx, a.lives.updateOps(*a.held, n)...)
+		}
+	}
+	a.recorded(ctx, h, name, call, line, func(ctx context.Context) (check.Entity, error) {
+		return check.Entity{}, put(ctx)
+	})
 }
 
 // taken tells the refusal of a unique value from that of the entity itself,

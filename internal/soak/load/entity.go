@@ -58,6 +58,10 @@ type change struct {
 	ID string `dynamodbav:"id"`
 	Of int64  `dynamodbav:"of"`
 	By string `dynamodbav:"by"`
+	// Release is the one that has written the version, in a scene, and Nick the
+	// nick that it has set.
+	Release int    `dynamodbav:"release,omitempty"`
+	Nick    string `dynamodbav:"nick,omitempty"`
 }
 
 var changeEntity = repo.Entity[change]{

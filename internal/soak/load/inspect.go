@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/singletable/singletable/idempotency"
@@ -72,21 +74,28 @@ func find[T any](ctx context.Context, t *table.Table, key keys.Key) (v T, found 
 	return v, err == nil, err
 }
 
-// members checks items, unique e-mails, and the changes that were kept.
+// members checks items, unique e-mails and nicks, and the changes that were
+// kept.
 func (i *inspector) members(ctx context.Context) error {
-	held, reserved := map[string]string{}, map[string]string{}
-	for n := range sceneEmails {
-		email := fmt.Sprintf("%d@%s", n, i.name)
-		m, found, err := find[member](ctx, i.table, emailKey(email))
-		if err != nil {
-			return err
-		}
-		if found {
-			reserved[email] = m.ID
+	mails, nicks := map[string]string{}, map[string]string{} // with their owners
+	for n := range max(sceneEmails, sceneNicks) {
+		mail, nick := fmt.Sprintf("%d@%s", n, i.name), i.nick(n)
+		for key, reserve := range map[keys.Key]func(owner string){
+			emailKey(mail): func(owner string) { mails[mail] = owner },
+			nickKey(nick):  func(owner string) { nicks[nick] = owner },
+		} {
+			m, found, err := find[member](ctx, i.table, key)
+			if err != nil {
+				return err
+			}
+			if found {
+				reserve(m.ID)
+			}
 		}
 	}
+	held, called := map[string]string{}, map[string]string{}
 	for n := range i.scene.members {
-		m, found, err := find[member](ctx, i.table, memberKey(i.memberID(n)))
+		m, found, err := find[nicked](ctx, i.table, memberKey(i.memberID(n)))
 		if err != nil {
 			return err
 		}
@@ -94,12 +103,11 @@ func (i *inspector) members(ctx context.Context) error {
 			continue
 		}
 		held[m.ID] = m.Email
-		want := placed(m)
-		var ks []keys.Key
-		for k := range want {
-			ks = append(ks, k)
+		if m.Nick != "" {
+			called[m.ID] = m.Nick
 		}
-		got, err := i.session.read(ctx, ks)
+		want := placedWithNick(m)
+		got, err := i.session.read(ctx, slices.Collect(maps.Keys(want)))
 		if err != nil {
 			return err
 		}
@@ -107,19 +115,39 @@ func (i *inspector) members(ctx context.Context) error {
 		if i.deleted(n) {
 			continue
 		}
-		changes, err := table.Collect(table.All[change](ctx, i.table, table.Query{
-			PK: memberPrefix.PK(m.ID), Range: keys.Prefix(changeType).All(),
-		}))
-		if err != nil {
+		if err := i.changes(ctx, m); err != nil {
 			return err
 		}
-		versions := make([]int64, len(changes))
-		for j, c := range changes {
-			versions[j] = c.Of
-		}
-		i.check(report.Gapless, check.Gapless(versions, m.Version))
 	}
-	i.check(report.Unique, check.Unique(reserved, held))
+	i.check(report.Unique, check.Unique(mails, held))
+	i.check(report.Unique, check.Unique(nicks, called))
+	return nil
+}
+
+// changes checks a member against the changes that led to it: there is one for each
+// version, and what the last one of a release has set is there, whatever the other
+// release has written since.
+func (i *inspector) changes(ctx context.Context, m nicked) error {
+	changes, err := table.Collect(table.All[change](ctx, i.table, table.Query{
+		PK: memberPrefix.PK(m.ID), Range: keys.Prefix(changeType).All(),
+	}))
+	if err != nil {
+		return err
+	}
+	versions := make([]int64, len(changes))
+	var by, nick string
+	for j, c := range changes { // by version
+		versions[j], by = c.Of, c.By
+		if c.Release > 1 {
+			nick = c.Nick
+		}
+	}
+	i.check(report.Gapless, check.Gapless(versions, m.Version))
+	var complaint error
+	if m.By != by || m.Nick != nick {
+		complaint = fmt.Errorf("%s: written by %q with nick %q, want %q with %q", m.ID, m.By, m.Nick, by, nick)
+	}
+	i.check(report.Kept, complaint)
 	return nil
 }
 

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -57,6 +59,8 @@ func TestLies(t *testing.T) {
 		"a query ends after a request without items": {lie{"Query", early}, report.Sparse},
 		"a query of an index loses an item":          {lie{"Query", items(func(l []any) []any { return l[1:] })}, report.Growth},
 		"a scan loses an item":                       {lie{"Scan", items(func(l []any) []any { return l[1:] })}, report.Walk},
+		"an update drops what it does not name":      {lie{"TransactWriteItems", dropped}, report.Kept},
+		"a write is carried out whatever is stored":  {lie{"TransactWriteItems", unconditional}, report.Lives},
 		"an old item is read":                        {lie{"GetItem", stale()}, report.Linearizable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,37 +134,73 @@ func twice(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Without conditions, as if they had been looked at once.
+	again, err := rewritten(body, func(_ string, x map[string]any) { strip(x) })
+	if err != nil {
+		return nil, err
+	}
+	resp, err := send(r, next, body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return resp, err
+	}
+	second, err := send(r, next, again)
+	if err == nil {
+		_ = second.Body.Close()
+	}
+	return resp, nil
+}
+
+// unconditional carries a transaction out without its conditions.
+func unconditional(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	return rewrite(r, next, func(_ string, x map[string]any) { strip(x) })
+}
+
+// dropped carries an update of an entity out as if the program had replaced the
+// item by what it knows of it: the nick is gone unless it is set.
+func dropped(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	return rewrite(r, next, func(verb string, x map[string]any) {
+		names, _ := x["ExpressionAttributeNames"].(map[string]any)
+		if verb != "Update" || !slices.Contains(slices.Collect(maps.Values(names)), any("version")) ||
+			slices.Contains(slices.Collect(maps.Values(names)), any("nick")) {
+			return
+		}
+		names["#dropped"] = "nick"
+		x["UpdateExpression"] = x["UpdateExpression"].(string) + " REMOVE #dropped"
+	})
+}
+
+func rewrite(r *http.Request, next http.RoundTripper, change func(verb string, x map[string]any)) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err == nil {
+		body, err = rewritten(body, change)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return send(r, next, body)
+}
+
+// rewritten returns a transaction whose writes are changed, under another token.
+func rewritten(body []byte, change func(verb string, x map[string]any)) ([]byte, error) {
 	var in map[string]any
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, err
 	}
 	in["ClientRequestToken"] = strconv.FormatUint(rand.Uint64(), 10)
-	// Without conditions, as if they had been looked at once.
 	for _, op := range in["TransactItems"].([]any) {
 		for _, verb := range []string{"Put", "Update", "Delete"} {
 			if x, ok := op.(map[string]any)[verb].(map[string]any); ok {
-				strip(x)
+				change(verb, x)
 			}
 		}
 	}
-	again, err := json.Marshal(in)
-	if err != nil {
-		return nil, err
-	}
-	send := func(body []byte) (*http.Response, error) {
-		q := r.Clone(r.Context())
-		q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		return next.RoundTrip(q)
-	}
-	resp, err := send(body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		return resp, err
-	}
-	second, err := send(again)
-	if err == nil {
-		_ = second.Body.Close()
-	}
-	return resp, nil
+	return json.Marshal(in)
+}
+
+func send(r *http.Request, next http.RoundTripper, body []byte) (*http.Response, error) {
+	q := r.Clone(r.Context())
+	q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return next.RoundTrip(q)
 }
 
 // strip removes the condition of a write, with what only it refers to.

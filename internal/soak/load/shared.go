@@ -23,7 +23,7 @@ type scene struct {
 	name string
 
 	// members keep a change for each version, and are never deleted; the last of
-	// them is, and keeps none.
+	// them is deleted and re-created, and keeps none.
 	members [3]check.History
 	// accounts are single items under a version.
 	accounts [2]check.History
@@ -72,6 +72,7 @@ const (
 	perScene      = 30 // operations of a worker
 	sceneEmails   = 3
 	sceneHandles  = 3
+	sceneNicks    = 3
 	sceneRequests = 2
 )
 
@@ -103,11 +104,14 @@ func (w *world) sharedPhase(ctx context.Context, b budget) error {
 // actor is a worker in a scene.
 type actor struct {
 	*worker
-	scene    *scene
-	members  *repo.Repo[member]
-	changes  *repo.Repo[change]
-	accounts *repo.Repo[account]
-	store    *idempotency.Store
+	scene *scene
+	// members and lives are written by one release of two: those that are never
+	// deleted, and those that are. held is one of the latter, as it was read.
+	members, lives release
+	held           *nicked
+	changes        *repo.Repo[change]
+	accounts       *repo.Repo[account]
+	store          *idempotency.Store
 }
 
 func (s *scene) newActor(n, id int) (*actor, error) {
@@ -122,7 +126,14 @@ func (s *scene) newActor(n, id int) (*actor, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.members, a.changes = e.members, e.changes
+	a.changes = e.changes
+	for _, into := range []*release{&a.members, &a.lives} {
+		both, err := newReleases(session.table.Consistent(), into == &a.lives)
+		if err != nil {
+			return nil, err
+		}
+		*into = both[id%2]
+	}
 	if a.accounts, err = repo.New(session.table.Consistent(), accountEntity); err != nil {
 		return nil, err
 	}
@@ -137,9 +148,11 @@ func (a *actor) act(ctx context.Context, n int) {
 	op := a.op - a.op%perScene + n
 	a.op, a.by = op, fmt.Sprintf("w%d-%d", a.id, op)
 	a.r = rand.New(rand.NewPCG(a.Seed, 1<<63|uint64(a.id)<<32|uint64(op)))
-	switch a.r.IntN(12) {
+	switch a.r.IntN(14) {
 	case 0, 1, 2:
 		a.onMember(ctx, a.r.IntN(len(a.scene.members)))
+	case 12, 13:
+		a.onMember(ctx, len(a.scene.members)-1)
 	case 3, 4, 5:
 		a.onAccount(ctx, a.r.IntN(len(a.scene.accounts)))
 	case 6, 7:
@@ -202,8 +215,13 @@ func (s *scene) linearizable() {
 		histories[fmt.Sprintf("account %d", i)] = &s.accounts[i]
 	}
 	for name, h := range histories {
-		if h.Len() > 1 {
-			s.report.Check(report.Linearizable, fmt.Sprintf("seed %d, %s, %s", s.Seed, s.name, name), h.Linearizable(timeout))
+		if h.Len() < 2 {
+			continue
+		}
+		where, err := fmt.Sprintf("seed %d, %s, %s", s.Seed, s.name, name), h.Linearizable(timeout)
+		s.report.Check(report.Linearizable, where, err)
+		if h == &s.members[len(s.members)-1] && h.Has(check.Delete) && h.Has(check.Put) {
+			s.report.Check(report.Lives, where, err)
 		}
 	}
 }

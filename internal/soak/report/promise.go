@@ -21,6 +21,8 @@ const (
 	Gapless      Promise = "versions have no gap"
 	Counters     Promise = "a counter has counted everything once"
 	Unique       Promise = "a unique value has one owner"
+	Kept         Promise = "a release keeps what another one has stored"
+	Lives        Promise = "a write of a former life is refused"
 	Once         Promise = "a request is carried out at most once"
 	Answer       Promise = "a repeated request gets the same answer"
 	Linearizable Promise = "the history of an entity is linearizable"
@@ -41,7 +43,7 @@ const (
 func All() []Promise {
 	return []Promise{
 		Stored, Refused, Settled, Predicted, Mended, Explained, Observed, Truth, Walk, Token, Expired,
-		Items, Gapless, Counters, Unique, Once, Answer, Linearizable, Process, Engine,
+		Items, Gapless, Counters, Unique, Kept, Lives, Once, Answer, Linearizable, Process, Engine,
 		Sparse, Slow, Growth, Copies, Ties, Foreign, Class, Bounded, Leaks,
 	}
 }
