@@ -101,7 +101,7 @@ func (o Op) If(condition expression.ConditionBuilder) Op {
 	return o
 }
 
-// Named returns the op with a name, by which errors speak of it.
+// WithName returns the op with a name, by which errors speak of it.
 func (o Op) WithName(name string) Op {
 	o.name = name
 	return o
