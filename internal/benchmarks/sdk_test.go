@@ -56,6 +56,7 @@ func openSDK(client *dynamodb.Client, tableName string) library {
 func encodeValue(r record) (map[string]types.AttributeValue, error) {
 	return attributevalue.MarshalMap(r)
 }
+
 func decodeValue(item map[string]types.AttributeValue, r *record) error {
 	return attributevalue.UnmarshalMap(item, r)
 }

@@ -62,7 +62,7 @@ func run(ctx context.Context) error {
 		name, c.MaxTransaction = "DynamoDB Local", 10
 	case *engine != "":
 		return fmt.Errorf("unknown engine %q", *engine)
-	case load.WithName():
+	case load.Named():
 		name = os.Getenv(tabletest.EndpointVariable)
 	}
 	fmt.Printf("seed %d, %d workers, engine %s\n\n", c.Seed, c.Workers, name)

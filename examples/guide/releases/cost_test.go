@@ -31,6 +31,7 @@ type parcel struct {
 func parcelKey(id string) keys.Key {
 	return keys.Key{PK: keys.Prefix("PARCEL").PK(id), SK: keys.Metadata}
 }
+
 func labelKey(to string) keys.Key {
 	return keys.Key{PK: keys.Prefix("LABEL").PK(to), SK: keys.Metadata}
 }

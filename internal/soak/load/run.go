@@ -46,7 +46,7 @@ func Run(ctx context.Context, c Config, r *report.Report) error {
 			return errors.Join(err, ctx.Err())
 		}
 	}
-	if WithName() {
+	if Named() {
 		r.Note("Not tried: %s. The engine is named by %s and is not ours to kill.", report.Engine, tabletest.EndpointVariable)
 		return nil
 	}
@@ -54,17 +54,17 @@ func Run(ctx context.Context, c Config, r *report.Report) error {
 }
 
 // Named reports whether the engine is one that the environment names.
-func WithName() bool { return os.Getenv(tabletest.EndpointVariable) != "" }
+func Named() bool { return os.Getenv(tabletest.EndpointVariable) != "" }
 
 // Expected returns the promises and faults that a run must have tried.
 func Expected() (promises []report.Promise, faults []string) {
 	for _, p := range report.All() {
-		if p != report.Engine || !WithName() {
+		if p != report.Engine || !Named() {
 			promises = append(promises, p)
 		}
 	}
 	for _, k := range append(chaos.Kinds(), chaos.ClockJump, chaos.ProcessKilled, chaos.EngineKilled) {
-		if k != chaos.EngineKilled || !WithName() {
+		if k != chaos.EngineKilled || !Named() {
 			faults = append(faults, string(k))
 		}
 	}
