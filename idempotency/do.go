@@ -49,19 +49,19 @@ func Do[R any](ctx context.Context, s *Store, r Request, plan func(context.Conte
 // Exec runs ops once for a message that may be delivered several times, and
 // reports whether this was the first time. Use the message's id as Key and the
 // consumer's name as Scope. A nil Payload is not compared: the message is a
-// duplicate, whatever payload the record was made with. Once reads no result, so
+// duplicate, whatever payload the record was made with. Exec reads no result, so
 // a record that [Do] has made tells a duplicate too.
 func Exec(ctx context.Context, s *Store, r Request, plan func(context.Context) ([]table.Op, error)) (first bool, err error) {
-	result, err := do(ctx, s, opOnce, r, func(ctx context.Context) (Plan[struct{}], error) {
+	result, err := do(ctx, s, opExec, r, func(ctx context.Context) (Plan[struct{}], error) {
 		ops, err := plan(ctx)
 		return Snapshot(struct{}{}, ops...), err
 	})
 	return err == nil && !result.Replayed, err
 }
 
-const opDo, opOnce = "Do", "Exec"
+const opDo, opExec = "Do", "Exec"
 
-// call is one call of Do or Once.
+// call is one call of Do or Exec.
 type call[R any] struct {
 	*Store
 	op   string
@@ -81,7 +81,7 @@ type call[R any] struct {
 }
 
 func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
-	c := &call[R]{Store: s, op: op, r: r, mark: rand.Text(), anyPayload: op == opOnce && r.Payload == nil}
+	c := &call[R]{Store: s, op: op, r: r, mark: rand.Text(), anyPayload: op == opExec && r.Payload == nil}
 	if err := r.validate(); err != nil {
 		return c.fail(err)
 	}
@@ -250,7 +250,7 @@ func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error
 
 // stored returns the result that a record holds or refers to.
 func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
-	if c.op == opOnce && len(record.Fingerprint) > 0 {
+	if c.op == opExec && len(record.Fingerprint) > 0 {
 		return v, nil // it wants no result, of whatever type or gone
 	}
 	value, snapshot := record.Item[resultValue]

@@ -138,7 +138,7 @@ func TestRecordsOfAnyShape(t *testing.T) {
 	equal(t, "created", record.CreatedAt, start.Add(123456700*time.Nanosecond))
 }
 
-func TestLookupAndEvict(t *testing.T) {
+func TestLookupAndDelete(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	_, err := s.store.Lookup(t.Context(), request("k"))

@@ -34,7 +34,7 @@ var (
 // Error is an error of this package: what it was about, and why. Errors of the
 // caller's own ops are [*table.Error] as always.
 type Error struct {
-	// Op is New, Do, Once, Lookup or Evict.
+	// Op is New, Do, Exec, Lookup or Delete.
 	Op string
 	// Scope is the request's.
 	Scope string
@@ -93,7 +93,7 @@ type Options struct {
 	TTL time.Duration
 	// Observe, if set, is called for every [Event].
 	Observe func(context.Context, Event)
-	// Foreign returns the key of the item that is the result of a record which
+	// Legacy returns the key of the item that is the result of a record which
 	// another writer has made, without a fingerprint: for example
 	// IDE#<key> / METADATA with a txId. Its payload is not compared. By default
 	// such a record is an error.

@@ -56,21 +56,21 @@
 //	var faults tabletest.Faults
 //	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), orders.Schema, nil)
 //
-//	// The first attempt is committed, but its answer is lost.
+//	// The first attempt is committed, but its response is lost.
 //	faults.Next("TransactWriteItems", tabletest.DropResponse())
 //
 // A [Fault] is a function; those of this package can be told apart by what has
 // become of the request when the caller sees the error:
 //
-//	                                 before           after it was carried out
-//	the connection breaks            DropRequest()           DropResponse()
-//	… in the middle of the answer                     Truncate()
-//	an answer that is no answer                       Corrupt()
-//	an error answer                  Status(…)        After(Status(…))
-//	throttled                        Throttle()       After(Throttle())
-//	a cancelled transaction          CancelTransaction(…)
-//	no answer until the context ends Hold(nil)        After(Hold(nil))
-//	a part of a batch is left over   Unprocessed(n)
+//	                                   not executed     executed
+//	the connection breaks              DropRequest()    DropResponse()
+//	… in the middle of the response                     Truncate()
+//	an unreadable response                              Corrupt()
+//	an error response                  Status(…)        After(Status(…))
+//	throttled                          Throttle()       After(Throttle())
+//	a cancelled transaction            CancelTransaction(…)
+//	no response until the context ends Block(nil)       After(Block(nil))
+//	a part of a batch is left over     Unprocessed(n)
 //
 // The process that dies between two of its requests, here after the third, is a
 // line of three requests that pass before everything fails:
