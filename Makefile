@@ -95,7 +95,7 @@ release: ## Show that the commit at hand can be tagged (about a minute)
 	go run ./internal/release
 
 .PHONY: bench
-bench: ## Measure beside the SDK and its peers, and write the README's table (about 4 minutes)
+bench: ## Measure repo next to the SDK and its peers, and write the README's table (about 8 minutes)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	go test -c -o "$$dir/bench" ./internal/benchmarks && \
 	for i in 1 2 3 4 5 6 7 8 9 10; do \
