@@ -11,7 +11,8 @@ import (
 )
 
 // Change is an attribute that two values of a type encode differently. A value is
-// nil if the attribute is left out.
+// nil if the attribute is left out. Before can be nil, too, if it is a text, a
+// number or a boolean.
 type Change struct {
 	Name          string
 	Before, After types.AttributeValue
@@ -37,13 +38,17 @@ func Compare(before, after any) ([]Change, error) {
 		}
 		c := Change{Name: f.name}
 		var err error
-		if c.Before, err = e.field(f, a); err == nil {
+		simple := f.plan.simple() && wasThere && isThere
+		if !simple {
+			c.Before, err = e.field(f, a)
+		}
+		if err == nil {
 			c.After, err = e.field(f, b)
 		}
 		if err != nil {
 			return nil, rooted(a.Type(), err)
 		}
-		if !Equal(c.Before, c.After) {
+		if simple || !Equal(c.Before, c.After) {
 			changes = append(changes, c)
 		}
 	}
@@ -74,6 +79,15 @@ func compareWhole(before, after any) ([]Change, error) {
 		}
 	}
 	return changes, nil
+}
+
+// simple reports whether different values encode differently.
+func (p *plan) simple() bool {
+	switch p.shape {
+	case text, boolean, integer, unsigned, float:
+		return !p.marshaled && !p.numeric
+	}
+	return false
 }
 
 // same reports that two values are so much alike that they encode equally. Most of
@@ -139,7 +153,8 @@ func (p *plan) separate(v reflect.Value) bool {
 		return true
 	case structure:
 		for i := range p.fields {
-			if f := &p.fields[i]; f.pointed || !f.plan.separate(f.at(v)) {
+			f := &p.fields[i]
+			if f.pointed || !f.plan.simple() && !f.plan.separate(f.at(v)) {
 				return false
 			}
 		}

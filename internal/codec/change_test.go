@@ -178,7 +178,14 @@ func checkCompare(t *testing.T, a, b reflect.Value) {
 	}
 	got, want := map[string]string{}, map[string]string{}
 	for _, c := range changes {
-		got[c.Name] = fmt.Sprint(text(c.Before), text(c.After))
+		before := c.Before
+		switch v := from.Value[c.Name].(type) {
+		case *types.AttributeValueMemberS, *types.AttributeValueMemberN, *types.AttributeValueMemberBOOL, *types.AttributeValueMemberNULL:
+			if before == nil {
+				before = v
+			}
+		}
+		got[c.Name] = fmt.Sprint(text(before), text(c.After))
 	}
 	for _, items := range [][2]item{{from.Value, to.Value}, {to.Value, from.Value}} {
 		for name := range items[0] {

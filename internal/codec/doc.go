@@ -20,4 +20,10 @@
 // with attributevalue is chance.
 //
 // [Number] is how DynamoDB sees a number, which no Go type is.
+//
+// # Changes
+//
+// A write reads an item once, as a [Read]: a value and the item that it was made
+// of, from which more values and single attributes can be made. [Compare] then says
+// which attributes a change of the value changes, and encodes no others.
 package codec
