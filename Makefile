@@ -22,8 +22,8 @@ test: ## Run the tests on a local engine
 	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/...
 
 .PHONY: race
-race: ## Run all tests with the race detector
-	go test -race $(PACKAGES)
+race: ## Run the tests with the race detector, but for those that measure and the soak's
+	go test -race $$(go list $(PACKAGES) | grep -v -e /internal/benchmarks -e /internal/soak)
 
 .PHONY: vet
 vet: ## Run go vet
