@@ -43,7 +43,7 @@ var sentinels = map[string]error{
 // the special ones before the general ones that they match.
 func TestThePageOfErrors(t *testing.T) {
 	t.Parallel()
-	api, err := os.ReadFile("internal/api/api.txt")
+	api, err := os.ReadFile("internal/tools/api/api.txt")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/shard"
@@ -142,7 +143,7 @@ func undecodable(t *testing.T, tbl *table.Table) map[string]error {
 	t.Helper()
 	ctx := t.Context()
 	key := keys.Key{PK: keys.User.PK(secretText), SK: keys.Profile}
-	must(t, tbl.Do(ctx, table.Put(key, map[string]any{
+	expect.OK(t, tbl.Do(ctx, table.Put(key, map[string]any{
 		"text": secretText, "number": json.Number(secretDigits), "list": []any{1, map[string]any{"name": secretText}},
 	})))
 	all := map[string]error{}
@@ -201,8 +202,7 @@ func garbled(t *testing.T, schema table.Schema, observe table.Observer) map[stri
 					Region: "eu-west-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://127.0.0.1:1"),
 					Retryer: retry.AddWithMaxAttempts(retry.NewStandard(), 1), HTTPClient: answer{status, body},
 				})
-				tbl, err := table.New(client, schema, &table.Options{Observe: observe, SDKDecoding: sdkDecoding, MaxAttempts: 1})
-				must(t, err)
+				tbl := expect.Value(table.New(client, schema, &table.Options{Observe: observe, SDKDecoding: sdkDecoding, MaxAttempts: 1}))(t)
 				key := keys.Key{PK: "A", SK: "B"}
 				at := fmt.Sprint(name, " ", status, " ", sdkDecoding)
 				all[at+": Get"] = second(table.Get[table.Item](t.Context(), tbl, key))
@@ -269,17 +269,15 @@ func packages(t *testing.T, tbl *table.Table) map[string]error {
 	}
 	all := map[string]error{}
 	r, err := repo.New(tbl, repo.Entity[broken]{Type: "broken", Key: func(b broken) keys.Key { return keys.Key{PK: keys.Tx.PK(b.ID), SK: keys.Metadata} }})
-	must(t, err)
+	expect.OK(t, err)
 	all["repo.Put"] = r.Put(ctx, &broken{secretText, secretText})
 	all["repo.Create"] = r.Create(ctx, &broken{secretText, secretText})
 	key := keys.Key{PK: keys.Tx.PK("x"), SK: keys.Metadata}
-	must(t, tbl.Do(ctx, table.Put(key, map[string]any{"entityType": "broken", "id": "x", "v": secretText, "gsi1pk": "B", "gsi1sk": secretText})))
+	expect.OK(t, tbl.Do(ctx, table.Put(key, map[string]any{"entityType": "broken", "id": "x", "v": secretText, "gsi1pk": "B", "gsi1sk": secretText})))
 	all["repo.Get"] = second(r.Get(ctx, key))
-	s, err := shard.New[broken](tbl, shard.Index{Index: "GSI1", Prefix: "B", Shards: 1}, nil)
-	must(t, err)
+	s := expect.Value(shard.New[broken](tbl, shard.Index{Index: "GSI1", Prefix: "B", Shards: 1}, nil))(t)
 	all["shard.Page"] = second(s.Page(ctx, shard.Query{Limit: 5, Descending: true}))
-	store, err := idempotency.New(tbl, nil)
-	must(t, err)
+	store := expect.Value(idempotency.New(tbl, nil))(t)
 	request := idempotency.Request{Key: secretText, Scope: secretText}
 	do := func(r idempotency.Request, v any) error {
 		_, err := idempotency.Do(ctx, store, r, func(context.Context) (idempotency.Plan[any], error) {

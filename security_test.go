@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"
@@ -37,8 +38,7 @@ type policy struct {
 // policies returns the policies of SECURITY.md by their headings.
 func policies(t *testing.T) map[string]policy {
 	t.Helper()
-	text, err := os.ReadFile("SECURITY.md")
-	must(t, err)
+	text := expect.Value(os.ReadFile("SECURITY.md"))(t)
 	all := map[string]policy{}
 	sections := strings.Split(string(text), "\n### ")
 	for _, section := range sections[1:] {
@@ -68,7 +68,7 @@ func used(t *testing.T, requests []tabletest.Request) (actions, resources []stri
 			TransactItems []map[string]json.RawMessage
 			Tags          []any
 		}
-		must(t, json.Unmarshal(r.Body, &body))
+		expect.OK(t, json.Unmarshal(r.Body, &body))
 		resource := "table"
 		if body.IndexName != "" {
 			resource = "index"
@@ -90,13 +90,6 @@ func used(t *testing.T, requests []tabletest.Request) (actions, resources []stri
 	slices.Sort(actions)
 	slices.Sort(resources)
 	return slices.Compact(actions), slices.Compact(resources)
-}
-
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
 }
 
 // payment is the entity of these tests, with a copy and a version.
@@ -136,19 +129,14 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 	"Reads with `table`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		key := paymentKey(payment{ID: "p"})
 		_, _ = table.Get[payment](t.Context(), tbl, key)
-		_, err := table.BatchGet[payment](t.Context(), tbl, []keys.Key{key})
-		must(t, err)
-		_, err = table.TransactGet[payment](t.Context(), tbl, []keys.Key{key})
-		must(t, err)
-		_, err = table.QueryPage[payment](t.Context(), tbl, table.Query{PK: key.PK})
-		must(t, err)
-		_, err = table.Collect(table.All[payment](t.Context(), tbl, table.Query{Index: "GSI1", PK: key.PK}))
-		must(t, err)
+		expect.OK(t, expect.ErrOf(table.BatchGet[payment](t.Context(), tbl, []keys.Key{key})))
+		expect.OK(t, expect.ErrOf(table.TransactGet[payment](t.Context(), tbl, []keys.Key{key})))
+		expect.OK(t, expect.ErrOf(table.QueryPage[payment](t.Context(), tbl, table.Query{PK: key.PK})))
+		expect.OK(t, expect.ErrOf(table.Collect(table.All[payment](t.Context(), tbl, table.Query{Index: "GSI1", PK: key.PK}))))
 	},
 	"Scans with `table`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		for _, index := range []string{"", "GSI1"} {
-			_, err := table.ScanPage[payment](t.Context(), tbl, table.Scan{Index: index})
-			must(t, err)
+			expect.OK(t, expect.ErrOf(table.ScanPage[payment](t.Context(), tbl, table.Scan{Index: index})))
 		}
 	},
 	"Writes with `table`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
@@ -160,13 +148,13 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			table.Delete(key), table.Check(key, absent), table.Put(key, nil).If(absent),
 		}
 		for _, op := range ops {
-			must(t, tbl.Do(t.Context(), op))
-			must(t, tbl.Do(t.Context(), table.Delete(key)))
-			must(t, tbl.Transact(t.Context(), op, table.Delete(other)))
-			must(t, tbl.Do(t.Context(), table.Delete(key)))
+			expect.OK(t, tbl.Do(t.Context(), op))
+			expect.OK(t, tbl.Do(t.Context(), table.Delete(key)))
+			expect.OK(t, tbl.Transact(t.Context(), op, table.Delete(other)))
+			expect.OK(t, tbl.Do(t.Context(), table.Delete(key)))
 		}
-		must(t, tbl.TransactCreate(t.Context(), table.Entry{Key: key}))
-		must(t, tbl.BatchWrite(t.Context(), table.Put(key, nil), table.Delete(other)))
+		expect.OK(t, tbl.TransactCreate(t.Context(), table.Entry{Key: key}))
+		expect.OK(t, tbl.BatchWrite(t.Context(), table.Put(key, nil), table.Delete(other)))
 		faults.Next("PutItem", unclear)
 		_ = tbl.Do(t.Context(), table.Put(key, nil).If(absent))
 		faults.Next("PutItem", tabletest.DropResponse(), unclear)
@@ -181,47 +169,37 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		unversioned := single
 		unversioned.Version = ""
 		for _, entity := range []repo.Entity[payment]{unversioned, single, copied} {
-			r, err := repo.New(tbl, entity)
-			must(t, err)
+			r := expect.Value(repo.New(tbl, entity))(t)
 			p := payment{ID: "p"}
-			must(t, r.Create(t.Context(), new(p)))
-			p, err = r.Consistent().Get(t.Context(), paymentKey(p))
-			must(t, err)
-			must(t, r.Put(t.Context(), new(p)))
-			_, err = r.GetMany(t.Context(), []keys.Key{paymentKey(p)})
-			must(t, err)
-			_, err = r.Query(t.Context(), table.Query{PK: paymentKey(p).PK})
-			must(t, err)
-			_, err = table.Collect(r.All(t.Context(), table.Query{Index: "GSI1", PK: "G"}))
-			must(t, err)
-			must(t, repo.Collect(t.Context(), tbl, table.Query{PK: paymentKey(p).PK}, r.AppendTo(new([]payment))))
+			expect.OK(t, r.Create(t.Context(), new(p)))
+			p = expect.Value(r.Consistent().Get(t.Context(), paymentKey(p)))(t)
+			expect.OK(t, r.Put(t.Context(), new(p)))
+			_, err := r.GetMany(t.Context(), []keys.Key{paymentKey(p)})
+			expect.OK(t, err)
+			expect.OK(t, expect.ErrOf(r.Query(t.Context(), table.Query{PK: paymentKey(p).PK})))
+			expect.OK(t, expect.ErrOf(table.Collect(r.All(t.Context(), table.Query{Index: "GSI1", PK: "G"}))))
+			expect.OK(t, repo.Collect(t.Context(), tbl, table.Query{PK: paymentKey(p).PK}, r.AppendTo(new([]payment))))
 			if entity.Version != "" {
 				faults.Next("PutItem", unclear)
-				_, err = r.Update(t.Context(), paymentKey(p), func(p *payment) error { p.Amount++; return nil })
-				must(t, err)
+				expect.OK(t, expect.ErrOf(r.Update(t.Context(), paymentKey(p), func(p *payment) error { p.Amount++; return nil })))
 				_, err = r.UpdateWith(t.Context(), paymentKey(p), func(p *payment) ([]table.Op, error) { p.ID = "moved"; return nil, nil })
-				must(t, err)
+				expect.OK(t, err)
 				p.ID = "moved"
 			}
-			must(t, r.Delete(t.Context(), paymentKey(p)))
-			must(t, r.TransactCreate(t.Context(), &payment{ID: "a"}, &payment{ID: "b"}))
-			must(t, r.Delete(t.Context(), paymentKey(payment{ID: "a"})))
-			must(t, r.Delete(t.Context(), paymentKey(payment{ID: "b"})))
+			expect.OK(t, r.Delete(t.Context(), paymentKey(p)))
+			expect.OK(t, r.TransactCreate(t.Context(), &payment{ID: "a"}, &payment{ID: "b"}))
+			expect.OK(t, r.Delete(t.Context(), paymentKey(payment{ID: "a"})))
+			expect.OK(t, r.Delete(t.Context(), paymentKey(payment{ID: "b"})))
 		}
 	},
 	"Readers with `shard`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
-		r, err := shard.New[payment](tbl, shard.Index{Index: "GSI1", Prefix: "GLOBAL", Shards: 2}, nil)
-		must(t, err)
-		_, err = r.Latest(t.Context(), 3)
-		must(t, err)
-		_, err = r.Page(t.Context(), shard.Query{Descending: true})
-		must(t, err)
-		_, err = table.Collect(r.All(t.Context(), shard.Query{Descending: true}))
-		must(t, err)
+		r := expect.Value(shard.New[payment](tbl, shard.Index{Index: "GSI1", Prefix: "GLOBAL", Shards: 2}, nil))(t)
+		expect.OK(t, expect.ErrOf(r.Latest(t.Context(), 3)))
+		expect.OK(t, expect.ErrOf(r.Page(t.Context(), shard.Query{Descending: true})))
+		expect.OK(t, expect.ErrOf(table.Collect(r.All(t.Context(), shard.Query{Descending: true}))))
 	},
 	"Requests with `idempotency`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
-		store, err := idempotency.New(tbl, nil)
-		must(t, err)
+		store := expect.Value(idempotency.New(tbl, nil))(t)
 		r := idempotency.Request{Scope: "ana", Key: "k"}
 		do := func(r idempotency.Request) error {
 			_, err := idempotency.Do(t.Context(), store, r, func(context.Context) (idempotency.Plan[payment], error) {
@@ -229,29 +207,27 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			})
 			return err
 		}
-		must(t, do(r))
-		must(t, do(r))
-		_, err = store.Lookup(t.Context(), r)
-		must(t, err)
+		expect.OK(t, do(r))
+		expect.OK(t, do(r))
+		expect.OK(t, expect.ErrOf(store.Lookup(t.Context(), r)))
 		faults.Next("TransactWriteItems", tabletest.CancelTransaction("ConditionalCheckFailed"))
-		must(t, do(r))
-		_, err = idempotency.Exec(t.Context(), store, idempotency.Request{Key: "message"}, func(context.Context) ([]table.Op, error) {
+		expect.OK(t, do(r))
+		_, err := idempotency.Exec(t.Context(), store, idempotency.Request{Key: "message"}, func(context.Context) ([]table.Op, error) {
 			return nil, nil
 		})
-		must(t, err)
+		expect.OK(t, err)
 		reference := idempotency.Request{Key: "reference"}
 		for range 2 {
 			p := payment{ID: "p"}
 			_, err = idempotency.Do(t.Context(), store, reference, func(context.Context) (idempotency.Plan[payment], error) {
 				return idempotency.Reference(p, paymentKey(p), table.Put(paymentKey(p), p)), nil
 			})
-			must(t, err)
+			expect.OK(t, err)
 		}
 	},
 	"Operators with `idempotency`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
-		store, err := idempotency.New(tbl, nil)
-		must(t, err)
-		must(t, store.Delete(t.Context(), idempotency.Request{Key: "k"}))
+		store := expect.Value(idempotency.New(tbl, nil))(t)
+		expect.OK(t, store.Delete(t.Context(), idempotency.Request{Key: "k"}))
 	},
 }
 
@@ -288,8 +264,7 @@ func TestPolicies(t *testing.T) {
 			t.Parallel()
 			plain := tabletest.New(t, shopSchema, nil)
 			faults := &tabletest.Faults{}
-			tbl, err := table.New(tabletest.Client(t, faults.Install), plain.Schema(), nil)
-			must(t, err)
+			tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), plain.Schema(), nil))(t)
 			use(t, tbl, faults)
 			compare(t, heading, faults.Requests())
 		})
@@ -299,16 +274,15 @@ func TestPolicies(t *testing.T) {
 		ensure, verify := &tabletest.Faults{}, &tabletest.Faults{}
 		schema := shopSchema
 		schema.Name = tabletest.New(t, schema, nil).Schema().Name // A name that is cleaned up.
-		_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &schema.Name})
-		must(t, err)
+		expect.OK(t, expect.ErrOf(tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &schema.Name})))
 		schema.PointInTimeRecovery, schema.Tags = true, map[string]string{"team": "shop"}
 		ensure.Next("DescribeContinuousBackups", recovery("DISABLED"))
 		ensure.Always("DescribeContinuousBackups", recovery("ENABLED"))
 		ensure.Always("UpdateContinuousBackups", recovery("ENABLED"))
 		verify.Always("DescribeContinuousBackups", recovery("ENABLED"))
-		must(t, schema.Ensure(t.Context(), tabletest.Client(t, ensure.Install)))
+		expect.OK(t, schema.Ensure(t.Context(), tabletest.Client(t, ensure.Install)))
 		compare(t, "Deployment with `Ensure`", ensure.Requests())
-		must(t, schema.Verify(t.Context(), tabletest.Client(t, verify.Install)))
+		expect.OK(t, schema.Verify(t.Context(), tabletest.Client(t, verify.Install)))
 		compare(t, "Health checks with `Verify`", verify.Requests())
 	})
 	documented := len(uses) + len([]string{"Ensure", "Verify", "Tenants"})
@@ -354,22 +328,19 @@ func TestTenantPolicy(t *testing.T) {
 func TestCursorContents(t *testing.T) {
 	t.Parallel()
 	plain := tabletest.New(t, shopSchema, nil)
-	tbl, err := table.New(tabletest.Client(t), plain.Schema(), &table.Options{Cursors: paginate.Insecure()})
-	must(t, err)
+	tbl := expect.Value(table.New(tabletest.Client(t), plain.Schema(), &table.Options{Cursors: paginate.Insecure()}))(t)
 	for _, id := range []string{"1", "2"} {
-		must(t, tbl.Do(t.Context(), table.Put(
+		expect.OK(t, tbl.Do(t.Context(), table.Put(
 			keys.Key{PK: "USER#ana", SK: keys.SK("TX#" + id)},
 			map[string]any{"gsi1pk": "GLOBAL", "gsi1sk": "2024#" + id},
 		)))
 	}
 	pageOf := func(q table.Query) string {
 		q.Limit = 1
-		page, err := table.QueryPage[table.Item](t.Context(), tbl, q)
-		must(t, err)
+		page := expect.Value(table.QueryPage[table.Item](t.Context(), tbl, q))(t)
 		return page.Next
 	}
-	scan, err := table.ScanPage[table.Item](t.Context(), tbl, table.Scan{Limit: 1})
-	must(t, err)
+	scan := expect.Value(table.ScanPage[table.Item](t.Context(), tbl, table.Scan{Limit: 1}))(t)
 	for name, tt := range map[string]struct {
 		cursor string
 		want   []string
@@ -378,8 +349,7 @@ func TestCursorContents(t *testing.T) {
 		"index": {pageOf(table.Query{Index: "GSI1", PK: "GLOBAL"}), []string{`S "2024#1"`, `S "USER#ana"`, `S "TX#1"`}},
 		"scan":  {scan.Next, []string{`S "USER#ana"`, `S "TX#1"`}},
 	} {
-		in, err := paginate.Inspect(tt.cursor, nil)
-		must(t, err)
+		in := expect.Value(paginate.Inspect(tt.cursor, nil))(t)
 		if diff := cmp.Diff(tt.want, in.Values); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -144,7 +144,7 @@ func (p *plan) separate(v reflect.Value) bool {
 	switch p.shape {
 	case text, boolean, integer, unsigned, float, moment:
 		return true
-	case bytes:
+	case blob:
 		v.SetBytes(slices.Clone(v.Bytes()))
 		return true
 	case texts:

@@ -127,9 +127,10 @@ func checkDecode(tb testing.TB, t reflect.Type, watched []string, items ...strin
 	}
 	r := codec.NewReader([]byte("[" + strings.Join(items, ",") + "]"))
 	d := codec.NewDecoder(t, watching)
+	v := reflect.New(t) // one for all items, as table has it
 	ok := r.Array(func(i int) bool {
 		m, err := sdkItem(items[i])
-		v := reflect.New(t)
+		v.Elem().SetZero()
 		refusal, ok := d.Decode(r, v.Elem())
 		if !ok {
 			tb.Errorf("%v: item %d is not accepted: %s (%v)", t, i, items[i], err)

@@ -62,7 +62,7 @@ func (p *plan) content(r *Reader, k Kind, v reflect.Value, o options) verdict {
 			v.SetBool(b)
 			return judge(ok)
 		}
-	case bytes:
+	case blob:
 		if k == B {
 			b, ok := r.binary()
 			v.SetBytes(b)
@@ -81,7 +81,7 @@ func (p *plan) content(r *Reader, k Kind, v reflect.Value, o options) verdict {
 		}
 	case structure:
 		if k == M {
-			return p.structure(r, v, r.namesOf(p))
+			return r.namesOf(p).structure(r, v)
 		}
 	case dictionary:
 		if k == M {
@@ -116,25 +116,50 @@ func (p *plan) scalar(r *Reader, k Kind, v reflect.Value, o options) verdict {
 		if o.asText {
 			return misfit
 		}
-		return decodeTime(r, k, v.Addr().Interface().(*time.Time))
+		b, ok := r.number()
+		if !ok {
+			return misfit // it may be text with escapes
+		}
+		return p.plain(r, k, b, v)
 	case integer, unsigned, float:
 		if k == S && !o.asText {
 			return misfit
 		}
 		b, ok := r.number()
 		if !ok {
-			return misfit // it may be text with escapes
+			return misfit // as above
 		}
-		return p.number(b, v)
+		return p.plain(r, N, b, v)
 	}
 	return misfit
+}
+
+// plain stores what a string or number without escapes holds.
+func (p *plan) plain(r *Reader, k Kind, b []byte, v reflect.Value) verdict {
+	switch p.shape {
+	case text:
+		r.loose = r.loose || k == N
+		v.SetString(r.keep(b, true))
+		return fits
+	case moment:
+		t, ok := parseTime(k, b)
+		if !ok {
+			return misfit
+		}
+		*v.Addr().Interface().(*time.Time) = t
+		return fits
+	}
+	if k != N {
+		return misfit
+	}
+	return p.number(b, v)
 }
 
 func (p *plan) number(b []byte, v reflect.Value) verdict {
 	switch p.shape {
 	case integer:
-		i, err := strconv.ParseInt(string(b), 10, 64)
-		if err != nil || v.OverflowInt(i) {
+		i, ok := parseInt(b)
+		if !ok || v.OverflowInt(i) {
 			return misfit
 		}
 		v.SetInt(i)
@@ -150,35 +175,16 @@ func (p *plan) number(b []byte, v reflect.Value) verdict {
 			return misfit
 		}
 		v.SetFloat(f)
-	}
-	return fits
-}
-
-func decodeTime(r *Reader, k Kind, t *time.Time) verdict {
-	b, ok := r.number()
-	if !ok {
-		return misfit // as above
-	}
-	if k == N {
-		seconds, err := strconv.ParseInt(string(b), 10, 64)
-		if err != nil {
-			return misfit
-		}
-		*t = time.Unix(seconds, 0)
-		return fits
-	}
-	parsed, err := time.Parse(time.RFC3339, string(b))
-	if err != nil {
+	default:
 		return misfit
 	}
-	*t = parsed
 	return fits
 }
 
 // texts reads a list or set of strings into a []string.
 func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
 	verdict := fits
-	r.strings = r.strings[:0]
+	r.strings, r.long = r.strings[:0], false
 	ok := r.Array(func(int) bool {
 		if k == L {
 			switch r.kind() {
@@ -192,6 +198,12 @@ func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
 				return false
 			}
 		}
+		if k == L {
+			if b, ok := r.plain(); ok {
+				r.strings = append(r.strings, r.keep(b, true))
+				return true
+			}
+		}
 		s, ok := r.string()
 		r.strings = append(r.strings, s)
 		return ok && (k != L || r.is('}'))
@@ -199,8 +211,24 @@ func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
 	if verdict == fits && !ok {
 		return broken
 	}
-	*v.Addr().Interface().(*[]string) = append(make([]string, 0, len(r.strings)), r.strings...)
+	*v.Addr().Interface().(*[]string) = r.list()
 	return verdict
+}
+
+// list returns the strings that were collected. Short lists share memory, as
+// strings do, but for the room to append.
+func (r *Reader) list() []string {
+	n := len(r.strings)
+	if n == 0 || n > cap(r.lists)-len(r.lists) || r.long {
+		size := min(listSize, r.Rest()/bytesPerList)
+		if n == 0 || n > size/4 || r.long {
+			return append(make([]string, 0, n), r.strings...)
+		}
+		r.lists = make([]string, 0, size)
+	}
+	from, to := len(r.lists), len(r.lists)+n
+	r.lists = append(r.lists, r.strings...)
+	return r.lists[from:to:to]
 }
 
 // slice reads a list or set.
@@ -246,65 +274,6 @@ func (p *plan) dictionary(r *Reader, v reflect.Value) verdict {
 	return judge(ok)
 }
 
-// structure reads a map, or an item, into a struct. When attributevalue refuses
-// a field it reads to the end all the same.
-func (p *plan) structure(r *Reader, v reflect.Value, n *names) verdict {
-	verdict, i := fits, 0
-	ok := r.Object(func(name []byte) bool {
-		u := n.use(i, name)
-		i++
-		from := r.pos
-		if u.watched != none {
-			if !r.watch(&n.watched[u.watched]) {
-				return false
-			}
-			if u.field == none {
-				return true
-			}
-			r.pos = from
-		}
-		if u.field == none || verdict == refused {
-			return r.ignore()
-		}
-		depth := r.depth
-		switch p.fields[u.field].decode(r, v) {
-		case refused:
-			verdict, r.pos, r.depth = refused, from, depth
-			return r.ignore()
-		case broken:
-			return false
-		}
-		return true
-	})
-	if !ok {
-		return broken
-	}
-	return verdict
-}
-
-// decode reads the attribute of a field of v. It does not return misfit.
-func (f *field) decode(r *Reader, v reflect.Value) verdict {
-	v = f.at(v)
-	if f.plan.shape == structure {
-		v.SetZero() // should the attribute be there twice
-	}
-	from, depth := r.pos, r.depth
-	verdict := f.plan.decode(r, v, f.options)
-	if verdict != misfit {
-		return verdict
-	}
-	r.pos, r.depth = from, depth
-	value, ok := r.value()
-	if !ok {
-		return broken
-	}
-	v.SetZero()
-	if r.err = f.give(value, v); r.err != nil {
-		return refused
-	}
-	return fits
-}
-
 // anything reads into an empty interface what attributevalue would put there.
 func (p *plan) anything(r *Reader, k Kind, v reflect.Value) verdict {
 	if k == M {
@@ -344,17 +313,4 @@ func (p *plan) anything(r *Reader, k Kind, v reflect.Value) verdict {
 		return misfit
 	}
 	return fits
-}
-
-// namesOf returns what the attributes of the maps for a struct are for.
-func (r *Reader) namesOf(p *plan) *names {
-	n, ok := r.names[p]
-	if !ok {
-		n = &names{plan: p}
-		if r.names == nil {
-			r.names = map[*plan]*names{}
-		}
-		r.names[p] = n
-	}
-	return n
 }

@@ -148,7 +148,7 @@ func (e *itemEncoder) value(p *plan, v reflect.Value, o options) (attribute type
 // empty reports whether a value is what omitempty and nullempty are about.
 func empty(s shape, v reflect.Value) bool {
 	switch s {
-	case bytes, texts, slice, dictionary, pointer, anything:
+	case blob, texts, slice, dictionary, pointer, anything:
 		return v.IsNil()
 	}
 	return v.IsZero()
@@ -157,7 +157,7 @@ func empty(s shape, v reflect.Value) bool {
 // nullable reports whether the empty value of a shape is null by itself.
 func nullable(s shape) bool {
 	switch s {
-	case bytes, texts, slice, dictionary, pointer, anything:
+	case blob, texts, slice, dictionary, pointer, anything:
 		return true
 	}
 	return false
@@ -188,7 +188,7 @@ func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute ty
 			return e.number(strconv.FormatInt(t.Unix(), 10), options{}), true, nil
 		}
 		return e.text(t.Format(time.RFC3339Nano)), true, nil
-	case bytes:
+	case blob:
 		return &types.AttributeValueMemberB{Value: append([]byte{}, v.Bytes()...)}, true, nil
 	case pointer:
 		if p.elem.shape == pointer || p.elem.shape == anything {

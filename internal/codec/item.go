@@ -23,8 +23,6 @@ type Decoder struct {
 	plan  *plan
 	names names
 	size  int
-	// attributes is how many of them were watched.
-	attributes int
 	// reads means that it makes values of a [Read].
 	reads bool
 }
@@ -45,7 +43,7 @@ func NewDecoder(t reflect.Type, watched []Watched) *Decoder {
 		t = read.valueType()
 	}
 	p := planOf(t)
-	return &Decoder{plan: p, names: names{plan: p, watched: watched, once: reads}, reads: reads}
+	return &Decoder{plan: p, names: names{plan: p, watched: watched}, reads: reads}
 }
 
 // Decode reads an item into v, which must be settable and zero. It returns what
@@ -57,23 +55,37 @@ func (d *Decoder) Decode(r *Reader, v reflect.Value) (refusal error, ok bool) { 
 		w.Kind, w.Text = 0, nil
 	}
 	from := r.pos
-	defer func() { d.size = max(1, r.pos-from-frame*max(d.attributes, len(d.names.order))) }()
 	if d.reads {
-		value, raw, loose := v.Addr().Interface().(reading).parts()
-		d.reads = false
-		if r.Rest() <= maxShared {
-			r.shared, r.sharedAt = string(r.data[from:]), from
-		}
-		refusal, ok = d.Decode(r, reflect.ValueOf(value).Elem())
-		if raw.json = r.shared; raw.json == "" {
-			raw.json = string(r.data[from:])
-		}
-		raw.json, *loose = raw.json[:r.pos-from], d.names.folded || r.loose
-		d.reads, r.shared = true, ""
-		return refusal, ok
+		refusal, ok = d.read(r, v)
+	} else {
+		refusal, ok = d.value(r, v)
 	}
+	d.size = max(1, r.pos-from-frame*d.names.count)
+	return refusal, ok
+}
+
+// read reads an item into v, which is a [Read].
+func (d *Decoder) read(r *Reader, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
+	from := r.pos
+	value, raw, loose := v.Addr().Interface().(reading).parts()
+	if r.Rest() <= maxShared {
+		r.shared, r.sharedAt = string(r.data[from:]), from
+	}
+	refusal, ok = d.value(r, reflect.ValueOf(value).Elem())
+	if raw.json = r.shared; raw.json == "" {
+		raw.json = string(r.data[from:])
+	}
+	raw.json, *loose = raw.json[:r.pos-from], d.names.folded || r.loose
+	r.shared = ""
+	return refusal, ok
+}
+
+// value reads an item into v.
+func (d *Decoder) value(r *Reader, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
+	from := r.pos
 	if d.plan.shape == structure {
-		switch d.plan.structure(r, v, &d.names) {
+		d.names.into(v)
+		switch d.names.structure(r, v) {
 		case fits:
 			return nil, true
 		case refused:
@@ -133,39 +145,34 @@ func (d *Decoder) refusal(r *Reader, from int) error {
 
 // watch reads an item for what is watched alone.
 func (d *Decoder) watch(r *Reader) bool {
-	d.attributes = 0
+	d.names.count = 0
 	return r.Object(func(name []byte) bool {
-		d.attributes++
+		d.names.count++
 		for i := range d.names.watched {
 			if w := &d.names.watched[i]; w.Name == string(name) {
-				return r.watch(w)
+				return r.watch(w, r.kind()) && r.is('}')
 			}
 		}
 		return r.ignore()
 	})
 }
 
-// watch reads an attribute for a reader to see.
-func (r *Reader) watch(w *Watched) (ok bool) {
-	from := r.pos
-	w.Text = nil // should the attribute be there twice
-	switch w.Kind = r.kind(); w.Kind {
-	case 0:
-		return false
+// watch reads what an attribute of a kind holds for a reader to see.
+func (r *Reader) watch(w *Watched, k Kind) (ok bool) {
+	w.Kind, w.Text = k, nil // should the attribute be there twice
+	switch k {
 	case S:
 		var plain bool
 		if w.Text, plain, ok = r.text(); ok && !plain {
-			var s string
-			s, ok = r.unquote(w.Text)
-			w.Text = []byte(s)
+			w.Text = unquote(nil, w.Text)
 		}
 	case N:
 		w.Text, ok = r.number()
 	case B:
 		w.Text, ok = r.binary()
 	default:
-		r.pos, w.Kind = from, 0
-		return r.ignore()
+		w.Kind = 0
+		return r.ignoreContent(k)
 	}
-	return ok && r.is('}')
+	return ok
 }

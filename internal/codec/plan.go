@@ -39,7 +39,7 @@ const (
 	integer
 	unsigned
 	float
-	bytes
+	blob
 	moment
 	pointer
 	slice
@@ -172,7 +172,7 @@ func shapeOf(t reflect.Type) shape {
 	case reflect.Slice:
 		switch {
 		case t == bytesType:
-			return bytes
+			return blob
 		case t == textsType:
 			return texts
 		case t.Elem().Kind() != reflect.Uint8:

@@ -2,9 +2,7 @@ package codec
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
-	"math/bits"
 	"strings"
 )
 
@@ -22,14 +20,22 @@ type Reader struct {
 	// chunk holds the strings that were made last. Strings share memory in
 	// chunks, since making each by itself costs more than all of the parsing.
 	chunk strings.Builder
+	// unquoted is where strings with escapes are made.
+	unquoted []byte
 	// shared is what there is from sharedAt on. Strings are parts of it, if it is
 	// not empty.
 	shared   string
 	sharedAt int
+	// textAt is where the text begins that was read last.
+	textAt int
 	// loose is set when a number is read as text.
 	loose bool
-	// strings is where the elements of a list are collected.
-	strings []string
+	// strings is where the elements of a list are collected, and lists is the memory
+	// that is left for lists of strings. It is given up with each chunk, so that a
+	// list keeps the strings of few chunks in use.
+	strings, lists []string
+	// long means that one of strings does not share memory.
+	long bool
 	// names remembers which attribute belongs to which field.
 	names map[*plan]*names
 	// err is why attributevalue refused a value.
@@ -41,9 +47,13 @@ func NewReader(body []byte) *Reader { return &Reader{data: body} }
 
 const (
 	// chunkSize bounds how much memory a short string can keep in use, and
-	// ownMemory is the length from which a string does not share.
-	chunkSize = 1024
-	ownMemory = 256
+	// ownMemory is the length from which a string does not share. Short lists of
+	// strings share memory for listSize of them, if so much of the response is left
+	// that it holds bytesPerList for each.
+	chunkSize    = 4096
+	ownMemory    = 1024
+	listSize     = 32
+	bytesPerList = 512
 	// maxShared is up to which length strings are parts of the response.
 	maxShared = 4 << 10
 	// maxDepth is well above the 32 levels that DynamoDB allows. AWS: "Service,
@@ -95,11 +105,12 @@ func (r *Reader) Object(do func(name []byte) bool) bool {
 		return false
 	}
 	for first := true; ; first = false {
-		name, more, ok := r.member(first)
-		if !ok || !more {
+		more, ok := r.more(first)
+		if !more || !ok {
 			return ok
 		}
-		if !do(name) {
+		name, ok := r.name()
+		if !ok || !do(name) {
 			return false
 		}
 	}
@@ -121,29 +132,29 @@ func (r *Reader) Array(do func(i int) bool) bool {
 	}
 }
 
-// open takes the beginning of an object or array, close of which member and
-// element take the end.
+// open takes the beginning of an object or array, close of which more and element
+// take the end.
 func (r *Reader) open(c byte) bool {
 	r.depth++
 	return r.depth <= maxDepth && r.is(c)
 }
 
-// member moves to the value of the next member of an object, more if there is
-// one.
-func (r *Reader) member(first bool) (name []byte, more, ok bool) {
+// more moves to the name of the next member of an object, more if there is one.
+func (r *Reader) more(first bool) (more, ok bool) {
 	if r.is('}') {
 		r.depth--
-		return nil, false, true
+		return false, true
 	}
-	if !first && !r.is(',') {
-		return nil, false, false
-	}
+	return true, first || r.is(',')
+}
+
+// name reads the name of a member, and moves to its value.
+func (r *Reader) name() (name []byte, ok bool) {
 	name, plain, ok := r.text()
 	if ok && !plain {
-		s, fine := r.unquote(name)
-		name, ok = []byte(s), fine
+		name = unquote(nil, name)
 	}
-	return name, true, ok && r.is(':')
+	return name, ok && r.is(':')
 }
 
 // element moves to the next element of an array.
@@ -153,97 +164,6 @@ func (r *Reader) element(first bool) (more, ok bool) {
 		return false, true
 	}
 	return true, first || r.is(',')
-}
-
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// special looks at eight bytes at once. It sets the high bit of each that cannot
-// be in a string as it is: a quote, a backslash, a control character. Of the bits
-// set, the lowest is certain.
-func special(word uint64) uint64 {
-	quote, escape := word^(ones*'"'), word^(ones*'\\')
-	return ((quote - ones) &^ quote & highs) | ((escape - ones) &^ escape & highs) | ((word - ones*0x20) &^ word & highs)
-}
-
-// text reads a string and returns what is between the quotes; plain if that is
-// the string itself, without escapes.
-func (r *Reader) text() (b []byte, plain, ok bool) {
-	if !r.is('"') {
-		return nil, false, false
-	}
-	data, i := r.data, r.pos
-	for ; len(data)-i >= 8; i += 8 {
-		if found := special(binary.LittleEndian.Uint64(data[i:])); found != 0 {
-			i += bits.TrailingZeros64(found) / 8
-			break
-		}
-	}
-	for ; i < len(data); i++ {
-		switch c := data[i]; {
-		case c == '"':
-			b = data[r.pos:i]
-			r.pos = i + 1
-			return b, true, true
-		case c == '\\':
-			return r.escaped(i)
-		case c < 0x20:
-			return nil, false, false
-		}
-	}
-	return nil, false, false
-}
-
-// escaped goes on with a string at its first escape, at i.
-func (r *Reader) escaped(i int) (b []byte, plain, ok bool) {
-	for ; i < len(r.data); i++ {
-		switch r.data[i] {
-		case '\\':
-			i++
-		case '"':
-			b = r.data[r.pos:i]
-			// With its quotes it is JSON for others to judge.
-			ok = json.Valid(r.data[r.pos-1 : i+1])
-			r.pos = i + 1
-			return b, false, ok
-		}
-	}
-	return nil, false, false
-}
-
-// unquote returns the string that escaped text stands for. The text must come
-// from text, and so have its quotes around it.
-func (r *Reader) unquote(b []byte) (s string, ok bool) {
-	quoted := make([]byte, 0, len(b)+2)
-	quoted = append(append(append(quoted, '"'), b...), '"')
-	return s, json.Unmarshal(quoted, &s) == nil
-}
-
-// string reads a string.
-func (r *Reader) string() (s string, ok bool) {
-	b, plain, ok := r.text()
-	switch {
-	case !ok:
-		return "", false
-	case !plain:
-		return r.unquote(b)
-	case r.shared != "":
-		from := r.pos - len(`"`) - len(b) - r.sharedAt
-		return r.shared[from : from+len(b)], true
-	case len(b) >= ownMemory:
-		return string(b), true
-	}
-	if r.chunk.Cap()-r.chunk.Len() < len(b) {
-		// The builder that held the last strings is theirs from now on.
-		r.chunk = strings.Builder{}
-		// Names and frames are half of what is left, or more.
-		r.chunk.Grow(max(len(b), min(chunkSize, r.Rest()/2)))
-	}
-	from := r.chunk.Len()
-	r.chunk.Write(b)
-	return r.chunk.String()[from:], true
 }
 
 // number reads the string that a number is sent as.

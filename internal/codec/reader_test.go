@@ -277,7 +277,7 @@ func TestReaderMemory(t *testing.T) {
 	const n = 20_000
 	var elements []string
 	for i := range n {
-		elements = append(elements, fmt.Sprintf(`{"S":"%s%d"}`, strings.Repeat("x", i%300), i))
+		elements = append(elements, fmt.Sprintf(`{"S":"%s%d"}`, strings.Repeat("x", i%1200), i))
 	}
 	v, _, ok := decode[struct{ All []string }](`{"All":{"L":[` + strings.Join(elements, ",") + `]}}`)
 	if !ok || len(v.All) != n {
@@ -285,14 +285,14 @@ func TestReaderMemory(t *testing.T) {
 	}
 	// Strings that follow one another in memory share it, but for those at the
 	// beginning of what the runtime gives out as one piece.
-	const piece = 1024
+	const piece = 4096
 	shared, at := 0, func(s string) uintptr { return uintptr(unsafe.Pointer(unsafe.StringData(s))) }
 	for i := 1; i < n; i++ {
 		before, s := v.All[i-1], v.All[i]
 		if at(before)+uintptr(len(before)) != at(s) || at(s)%piece == 0 {
 			shared = 0
 		}
-		if shared += len(s); shared > piece && len(s) < 256 {
+		if shared += len(s); shared > piece && len(s) < 1024 {
 			t.Fatalf("%d bytes are shared at string %d", shared, i)
 		}
 	}

@@ -150,8 +150,11 @@ func (r *Reader) IgnoreItem() bool {
 }
 
 // ignore reads an attribute value that nobody wants.
-func (r *Reader) ignore() (ok bool) {
-	switch r.kind() {
+func (r *Reader) ignore() bool { return r.ignoreContent(r.kind()) && r.is('}') }
+
+// ignoreContent reads what such a value of a kind holds.
+func (r *Reader) ignoreContent(k Kind) (ok bool) {
+	switch k {
 	case S, N:
 		_, _, ok = r.text()
 	case B:
@@ -167,5 +170,5 @@ func (r *Reader) ignore() (ok bool) {
 	case BS:
 		ok = r.Array(func(int) bool { _, ok := r.binary(); return ok })
 	}
-	return ok && r.is('}')
+	return ok
 }

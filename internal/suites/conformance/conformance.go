@@ -1,0 +1,113 @@
+// Package conformance holds the behaviour that the library promises, as tests
+// that run on any DynamoDB engine. An engine that differs from the service says
+// so in its [Capabilities]; the tests adapt and are never skipped.
+package conformance
+
+import (
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// Harness is an engine to run the suite on.
+type Harness struct {
+	// Client returns a new client of the engine.
+	Client func(tb testing.TB, optFns ...func(*dynamodb.Options)) *dynamodb.Client
+	// TablePrefix begins the name of every table of the suite; empty by default.
+	TablePrefix string
+	// Capabilities say where the engine is less than the service.
+	Capabilities Capabilities
+	// SDKDecoding is that of [table.Options].
+	SDKDecoding bool
+	// Lives is how often entities are deleted and re-created under the eyes of
+	// stale writers; 250 by default.
+	Lives int
+}
+
+// Capabilities are the ways in which an engine is less than the service. The
+// zero value is an engine that behaves as AWS does, and whose reads all show what
+// was written before.
+type Capabilities struct {
+	// MaxTransaction is how many items a transaction may touch; 100 if zero.
+	MaxTransaction int
+	// NoEmptyStrings means that attributes which are no keys cannot be empty.
+	NoEmptyStrings bool
+	// WrongTransactionCapacity means that the consumed capacity which the engine
+	// reports for transactions cannot be relied on.
+	WrongTransactionCapacity bool
+	// NoDeletionProtection means that the engine ignores it in a request.
+	NoDeletionProtection bool
+	// NoContinuousBackups means that the engine does not know the requests about
+	// them, and so has no point-in-time recovery.
+	NoContinuousBackups bool
+	// Lag bounds how long global indexes and eventually consistent reads may
+	// take to show a write. The suite reads what it has just written, so each of
+	// its writes then waits until these reads show it, and fails the test after
+	// that time. Zero means that they show it at once, as on local engines; AWS
+	// promises no bound, and usually takes less than a second.
+	Lag time.Duration
+}
+
+// tests are behaviours by name.
+type tests map[string]func(*testing.T, Harness)
+
+// Run runs the suite as subtests of t, in parallel.
+func Run(t *testing.T, h Harness) {
+	if h.Capabilities.Lag > 0 {
+		h.Client = settling(h.Client, h.Capabilities.Lag)
+	}
+	groups := map[string]tests{
+		"Schema":      schemaTests(),
+		"Get":         getTests(),
+		"TransactGet": transactGetTests(),
+		"BatchGet":    batchGetTests(),
+		"Create":      createTests(),
+		"Write":       writeTests(),
+		"Value":       valueTests(),
+		"UpdateValue": updateTests(),
+		"Expression":  expressionTests(),
+		"Version":     versionTests(),
+		"Outcome":     outcomeTests(),
+		"Update":      updateOutcomeTests(),
+		"Context":     contextTests(),
+		"Transact":    transactTests(),
+		"Retry":       retryTests(),
+		"BatchWrite":  batchWriteTests(),
+		"Query":       queryTests(),
+		"Range":       rangeTests(),
+		"Page":        pageTests(),
+		"Foreign":     foreignTests(),
+		"Filter":      filterTests(),
+		"Cursor":      cursorTests(),
+		"Sealed":      sealedTests(),
+		"All":         allTests(),
+		"Sparse":      sparseTests(),
+		"Undecodable": undecodableTests(),
+		"Observe":     observeTests(),
+		"Rows":        rowTests(),
+		"Scan":        scanTests(),
+		"Repo":        repoTests(),
+		"Release":     releaseTests(),
+		"SelfMade":    selfMadeTests(),
+		"Copies":      copyTests(),
+		"Adoption":    adoptionTests(),
+		"Life":        lifeTests(),
+		"Returning":   returningTests(),
+		"Idempotency": idempotencyTests(),
+		"Hedge":       hedgeTests(),
+		"Names":       nameTests(),
+		"Shard":       shardTests(),
+	}
+	for group, tests := range groups {
+		t.Run(group, func(t *testing.T) {
+			t.Parallel()
+			for name, test := range tests {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					test(t, h)
+				})
+			}
+		})
+	}
+}

@@ -1,0 +1,155 @@
+package conformance
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func versionTests() tests {
+	return tests{
+		"decides whether a write is carried out":    versionDecides,
+		"goes together with conditions":             versionAndIf,
+		"a stale write is a conflict, named":        versionInTransaction,
+		"a lost answer is not taken for a conflict": versionLost,
+		"a lost delete is proved by a missing item": versionLostDelete,
+		"is all that a Check needs":                 versionAlone,
+	}
+}
+
+func versionLostDelete(t *testing.T, h Harness) {
+	for name, fault := range after() {
+		tbl, faults := h.withFaults(t, appCore(), nil)
+		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3"), "n": num("1")})))
+		faults.Next("DeleteItem", fault)
+		if err := tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 3)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		absent(t, tbl, user)
+
+		// Another writer's item is no proof, nor is absence where more was asked.
+		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("4"), "n": num("1")})))
+		faults.Next("DeleteItem", tabletest.DropRequest())
+		err := tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 3))
+		wantErr(t, err, table.ErrOutcomeUnknown)
+		wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
+		faults.Next("DeleteItem", fault)
+		wantErr(t, tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 4).If(nIs(1))), table.ErrOutcomeUnknown)
+		wantErr(t, tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 4)), table.ErrStale)
+	}
+}
+
+func versionAlone(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	check := table.Check(user, expression.ConditionBuilder{})
+	must(t, tbl.Do(t.Context(), check.IfVersion("version", 0)))
+	wantErr(t, tbl.Do(t.Context(), check.IfVersion("version", 1)), table.ErrStale)
+	wantErr(t, tbl.Transact(t.Context(), table.Put(other, nil), check.IfVersion("version", 1)), table.ErrStale)
+	wantErr(t, tbl.Do(t.Context(), check), table.ErrInvalid)
+	absent(t, tbl, other)
+}
+
+func setVersion(v int) expression.UpdateBuilder {
+	return expression.Set(name("version"), expression.Value(v))
+}
+
+func versionDecides(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	for _, tt := range []struct {
+		name   string
+		stored table.Item
+		want   int64
+		ok     bool
+	}{
+		{"nothing, 0", nil, 0, true},
+		{"nothing, 1", nil, 1, false},
+		{"no attribute, 0", table.Item{"n": num("1")}, 0, true},
+		{"no attribute, 1", table.Item{"n": num("1")}, 1, false},
+		{"0, 0", table.Item{"version": num("0")}, 0, true},
+		{"3, 3", table.Item{"version": num("3")}, 3, true},
+		{"3, 0", table.Item{"version": num("3")}, 0, false},
+		{"3, 2", table.Item{"version": num("3")}, 2, false},
+		{"expired 3, 0", table.Item{"version": num("3"), "expiresAt": num("5")}, 0, true},
+		{"expired 3, 3", table.Item{"version": num("3"), "expiresAt": num("5")}, 3, false},
+		{"expired 3, 2", table.Item{"version": num("3"), "expiresAt": num("5")}, 2, false},
+		{"text, 0", table.Item{"version": str("x")}, 0, false},
+		{"null, 0", table.Item{"version": &types.AttributeValueMemberNULL{Value: true}}, 0, true},
+		{"null, 1", table.Item{"version": &types.AttributeValueMemberNULL{Value: true}}, 1, false},
+	} {
+		for how, run := range map[string]func(table.Op) error{
+			"alone":            func(op table.Op) error { return tbl.Do(t.Context(), op) },
+			"in a transaction": func(op table.Op) error { return tbl.Transact(t.Context(), op) },
+		} {
+			key := keys.Key{PK: keys.User.PK(tt.name), SK: keys.SK(how)}
+			for verb, op := range map[string]table.Op{
+				"Put": table.Put(key, note{N: 9}), "Update": table.Update(key, setVersion(9)), "Delete": table.Delete(key),
+			} {
+				must(t, tbl.Do(t.Context(), table.Delete(key)))
+				if tt.stored != nil {
+					must(t, tbl.Do(t.Context(), table.Put(key, tt.stored)))
+				}
+				err := run(op.IfVersion("version", tt.want))
+				if tt.ok != (err == nil) || err != nil && !errors.Is(err, table.ErrStale) {
+					t.Errorf("%s, %s, %s: %v", tt.name, verb, how, err)
+				}
+				wantNot(t, err, table.ErrExists, table.ErrOutcomeUnknown)
+			}
+		}
+	}
+}
+
+func versionAndIf(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3"), "n": num("1")})))
+	wantErr(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).IfVersion("version", 2).If(nIs(1))), table.ErrStale)
+	err := tbl.Do(t.Context(), table.Update(user, setVersion(4)).If(nIs(2)).IfVersion("version", 3))
+	wantErr(t, err, table.ErrConditionFailed)
+	wantNot(t, err, table.ErrConflict)
+	// What is alternative in the condition does not undo the version.
+	either := nIs(1).Or(nIs(2))
+	wantErr(t, tbl.Do(t.Context(), table.Delete(user).If(either).IfVersion("version", 0)), table.ErrStale)
+	must(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).If(either).IfVersion("version", 3)))
+	wantErr(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).IfVersion("version", 3)), table.ErrStale)
+	must(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).IfVersion("version", 4)))
+}
+
+func versionInTransaction(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
+	before := sent(faults)
+	err := tbl.Transact(t.Context(),
+		table.Put(other, note{}), table.Update(user, setVersion(3)).IfVersion("version", 2).WithName("user"))
+	wantErr(t, err, table.ErrStale)
+	wantErr(t, err, table.ErrConflict)
+	tx, ok := errors.AsType[*table.TxError](err)
+	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Name != "user" || tx.Failed[0].Stored["version"] == nil {
+		t.Errorf("error %v", err)
+	}
+	// It does not pass by itself: the same op would fail again.
+	equal(t, "requests", sent(faults)-before, 1)
+	absent(t, tbl, other)
+}
+
+func versionLost(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
+	faults.Next("UpdateItem", tabletest.DropResponse())
+	err := tbl.Do(t.Context(), table.Update(user, setVersion(4)).IfVersion("version", 3))
+	wantErr(t, err, table.ErrOutcomeUnknown)
+	// It promises that nothing was written.
+	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
+	// Another writer may have written the very same.
+	faults.Next("PutItem", tabletest.DropResponse())
+	err = tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("5")}).IfVersion("version", 4))
+	wantErr(t, err, table.ErrOutcomeUnknown)
+	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
+	// As a transaction it is known to be one's own.
+	faults.Next("TransactWriteItems", tabletest.DropResponse())
+	must(t, tbl.Transact(t.Context(), table.Put(user, table.Item{"version": num("6")}).IfVersion("version", 5)))
+}

@@ -1,0 +1,59 @@
+// Package expect holds the few checks that the tests of this repository share.
+package expect
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// OK ends the test if err is not nil.
+func OK(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Value returns a function that returns v, or ends the test if err is not nil:
+//
+//	page := expect.Value(table.QueryPage[note](ctx, tbl, q))(t)
+func Value[T any](v T, err error) func(testing.TB) T {
+	return func(tb testing.TB) T {
+		tb.Helper()
+		OK(tb, err)
+		return v
+	}
+}
+
+// ErrOf returns the error of a call that returns a value, too.
+func ErrOf[T any](_ T, err error) error { return err }
+
+// Equal fails the test if got is not what is wanted.
+func Equal[T any](tb testing.TB, what string, got, want T) {
+	tb.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		tb.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// Err fails the test if err does not match all of want.
+func Err(tb testing.TB, err error, want ...error) {
+	tb.Helper()
+	for _, w := range want {
+		if !errors.Is(err, w) {
+			tb.Errorf("error %v; want %v", err, w)
+		}
+	}
+}
+
+// NotErr fails the test if err matches one of targets.
+func NotErr(tb testing.TB, err error, targets ...error) {
+	tb.Helper()
+	for _, target := range targets {
+		if errors.Is(err, target) {
+			tb.Errorf("error %v; it must not be %v", err, target)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package main
+
+// The tests that a mutant can be killed by.
+const (
+	schedules   = "./internal/suites/schedules"
+	conformance = "./internal/suites/conformance"
+)
+
+// mutant is a build without one guard.
+type mutant struct {
+	// guard says what is removed.
+	guard string
+	// file is where old is replaced by new. old is there once.
+	file, old, new string
+	// pkg and run are the tests that kill it.
+	pkg, run string
+}
+
+// mutants are one for each guard of the write protocols.
+var mutants = []mutant{
+	{
+		"a transaction whose cancelled attempt had a lost one before it is unknown",
+		"table/transact.go", "if tries.silent {", "if false {",
+		schedules, "TestKnownSchedules",
+	},
+	{
+		"all attempts of a transaction have one token",
+		"table/transact.go", "for tries := t.attempts(ctx); ; {\n\t\t_, err := send(ctx, t, &request{operation: \"TransactWriteItems\"",
+		"for tries := t.attempts(ctx); ; {\n\t\tin.ClientRequestToken = aws.String(rand.Text())\n\t\t_, err := send(ctx, t, &request{operation: \"TransactWriteItems\"",
+		schedules, "TestTransact",
+	},
+	{
+		"a write that counts is not repeated after a lost response",
+		"table/write.go", "tries.once = !w.repeatable() ||", "tries.once = false &&",
+		schedules, "TestSequence/UpdateReturning",
+	},
+	{
+		"a condition that fails after a lost response is unknown",
+		"table/write.go", "case tries.unsettled:\n", "case false:\n",
+		schedules, "TestRepo/version/Update,_Update$",
+	},
+	{
+		"only the own revision proves that a write was applied",
+		"table/write.go", `return own != "" && own == stringOf(stored[attribute])`, `return own != ""`,
+		schedules, "TestRepo/revision/Put,_Put",
+	},
+	{
+		"a version proves nothing",
+		"table/write.go", "return w.item != nil && !w.op.guard.version.set && sameItem(stored, w.item)",
+		"return w.op.guard.version.set || w.item != nil && sameItem(stored, w.item)",
+		schedules, "TestRepo/version/Update,_Update$",
+	},
+	{
+		"an attempt with a lost response settles nothing",
+		"table/attempts.go", "\t\ta.unsettled = true\n", "\t\ta.unsettled = false\n",
+		schedules, "TestRepo/revision/Update,_Update$",
+	},
+	{
+		"a status of 500 settles nothing",
+		"table/attempts.go", "status >= 300 && status < 500 &&", "status >= 300 && status <= 500 &&",
+		schedules, "TestRepo/revision/Update,_Update$",
+	},
+	{
+		"a transaction in progress settles nothing",
+		"table/attempts.go", "return false // an earlier attempt may still take effect", "return true",
+		conformance, "TestDefaultEngine/^Retry$/a_transaction_in_progress",
+	},
+	{
+		"a write expects the version",
+		"table/guard.go", "return \"#version = :version\"\n", "return \"#version = :version OR #version <> :version\"\n",
+		schedules, "TestRepo/version/Put,_Put",
+	},
+	{
+		"a write expects the revision",
+		"table/guard.go", "return \"#revision = :revision\"\n", "return \"#revision = :revision OR #revision <> :revision\"\n",
+		schedules, "TestRepo/revision/Put,_Put",
+	},
+	{
+		"a create expects no item",
+		"table/op.go", "\tif op.verb == verbCreate {\n", "\tif false {\n",
+		schedules, "TestRepo/copies/nobody:_Create,_Create$",
+	},
+	{
+		"an expired item is no reason to refuse a create",
+		"table/op.go", `orExpired     = " OR #ttl BETWEEN :one AND :now"`, `orExpired     = " OR #ttl BETWEEN :now AND :one"`,
+		schedules, "TestIdempotency/Do,_expired$",
+	},
+	{
+		"a key that moves is created, not put",
+		"repo/save.go", "table.Create(to, s.whole(i, to, s.v, attributes, s.next))", "table.Put(to, s.whole(i, to, s.v, attributes, s.next))",
+		schedules, "TestRepo/copies/Update_that_moves,_Create",
+	},
+	{
+		"a main key that moves is created, not put",
+		"repo/save.go", "table.Create(to, made).WithName(name))", "table.Put(to, made).WithName(name))",
+		schedules, "TestRepo/revision/Update_that_moves_the_main_key",
+	},
+	{
+		"the old copy is deleted under its revision",
+		"repo/save.go", "s.guard(table.Delete(from), s.stampOf(item))", "table.Delete(from)",
+		schedules, "TestForeignCopy",
+	},
+	{
+		"a change expects the revision",
+		"repo/save.go", "return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), nil, nil",
+		"return table.Patch(key, d.set, d.remove...).IfExists().WithName(name), nil, nil",
+		schedules, "TestRepo/revision/Update,_Update$",
+	},
+	{
+		"a change expects that the item exists",
+		"repo/save.go", "return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), nil, nil",
+		"return s.guard(table.Patch(key, d.set, d.remove...), held).WithName(name), nil, nil",
+		schedules, "TestRepo/revision/adopted:_Update,_Delete$",
+	},
+	{
+		"an unchanged entity is checked in a transaction with others",
+		"repo/save.go", "return s.guard(table.Check(s.old.keys[0], expression.ConditionBuilder{}), s.old.stamp).IfExists()",
+		"return table.Check(s.old.keys[0], expression.ConditionBuilder{}).IfExists()",
+		conformance, "TestDefaultEngine/^(Release|Life|Repo)$",
+	},
+	{
+		"an item of another entity is not overwritten by a copy",
+		"repo/save.go", "\tif !s.isCopy(item) {\n", "\tif false {\n",
+		conformance, "TestDefaultEngine/^(Release|Life|Repo)$",
+	},
+	{
+		"Put refuses a stale value",
+		"repo/write.go", "case old.stamp != read:", "case false:",
+		schedules, "TestRepo/revision/Put,_Put",
+	},
+	{
+		"Delete expects the revision that it has read",
+		"repo/update.go", "s.ops = append(s.ops, r.guard(table.Delete(key), held).WithName(r.items[i].Name))",
+		"_ = held\n\t\ts.ops = append(s.ops, table.Delete(key).WithName(r.items[i].Name))",
+		schedules, "TestRepo/copies/Update_that_moves,_Delete",
+	},
+	{
+		"DeleteOps expect the revision that was read",
+		"repo/ops.go", "return r.guard(table.Delete(key), read)", "return table.Delete(key)",
+		schedules, "TestRepo/copies/DeleteOps,_Delete_and_Create",
+	},
+	{
+		"a call with an unknown outcome is not repeated", // by package repo neither, which has a guard of its own
+		"table/retry.go", "if !errors.Is(err, ErrConflict) || errors.Is(err, ErrOutcomeUnknown) {", "if !errors.Is(err, ErrConflict) {",
+		"./table", "TestRetry",
+	},
+	{
+		"a first version is drawn at random",
+		"repo/version.go", "1 + mathrand.Int64N(maxFirst-1)", "1 + 0*mathrand.Int64N(maxFirst-1)",
+		schedules, "TestRepo/version/DeleteOps,_Delete_and_Create",
+	},
+	{
+		"a revision is drawn for each write",
+		"repo/version.go", "return stamp{revision: rand.Text()}", "return stamp{revision: rand.Text()[:0] + \"same\"}",
+		schedules, "TestRepo/revision/Put,_Put",
+	},
+	{
+		"a request expects no record",
+		"idempotency/do.go", "op := table.Put(c.r.key(), c.record).If(c.noRecord())", "op := table.Put(c.r.key(), c.record)",
+		schedules, "TestIdempotency/Do,_fresh$",
+	},
+	{
+		"a takeover expects an expired record",
+		"idempotency/do.go", "op = table.Create(c.r.key(), c.record).If(c.notOwn())", "op = table.Put(c.r.key(), c.record).If(c.notOwn())",
+		schedules, "TestIdempotency/Do,_expired$",
+	},
+	{
+		"a takeover does not meet its own record",
+		"idempotency/do.go", "op = table.Create(c.r.key(), c.record).If(c.notOwn())", "op = table.Create(c.r.key(), c.record)",
+		"./idempotency", ".",
+	},
+	{
+		"an expired record does not count",
+		"idempotency/do.go", "(c.own(old) || c.live(old))", "(c.own(old) || true)",
+		schedules, "TestIdempotency/Do,_expired$",
+	},
+	{
+		"a request tells its own record from another's",
+		"idempotency/do.go", "return stringOf(item[attemptMark]) == c.mark", "return stringOf(item[attemptMark]) == c.mark+\"x\"",
+		schedules, "TestIdempotency/Do,_fresh$",
+	},
+	{
+		"a payload is compared",
+		"idempotency/do.go", "!bytes.Equal(record.Fingerprint, c.print)", "bytes.Equal(nil, c.print)",
+		schedules, "TestIdempotency/Do,_two_payloads$",
+	},
+	{
+		"a lost attempt is remembered",
+		"idempotency/do.go", "\t\t\tc.lost = err\n", "\t\t\tc.lost = nil\n",
+		schedules, "TestIdempotency/Do,_(fresh|the_last)",
+	},
+	{
+		"a refusal after a lost attempt is unknown",
+		"idempotency/do.go", "failed = cmp.Or(c.lost, err)", "failed = cmp.Or(err, c.lost)",
+		schedules, "TestKnownRefusal",
+	},
+	{
+		"the record of the request is looked up where the engine does not return it",
+		"idempotency/do.go", "case len(old) == 0 && cancelled:", "case cancelled && false:",
+		"./idempotency", ".",
+	},
+}

@@ -1,0 +1,234 @@
+package schedules_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// requests is a case of package idempotency: operations that send a request with
+// one key. Each plans an effect of its own, the item that effectKey names, and
+// takes a piece of stock.
+type requests struct {
+	options table.Options
+	// payloads are those of the operations. A request with the key that first has,
+	// if it is set, ran before; it has expired if expired is set.
+	payloads      []string
+	first         string
+	expired, exec bool
+	reference     bool
+	stock         int
+	differentKeys bool
+	// borrowed says that another operation takes a piece of stock and gives it back.
+	borrowed bool
+}
+
+func effectKey(id, name string) keys.Key {
+	return keys.Key{PK: keys.PK("EFFECT#" + id), SK: keys.SK(name)}
+}
+
+func stockKey(id string) keys.Key { return keys.Key{PK: keys.PK("STOCK#" + id), SK: keys.Metadata} }
+
+// effect is what a request stores, and its result.
+type effect struct {
+	Name string `dynamodbav:"name"`
+}
+
+// send sends the request of an operation, and returns whose effect it has got.
+func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletest.Run, name, payload string) (effect, bool, error) {
+	tbl, err := table.New(client, r.Schema, &c.options)
+	if err != nil {
+		return effect{}, false, err
+	}
+	store, err := idempotency.New(tbl, &idempotency.Options{TTL: time.Minute})
+	if err != nil {
+		return effect{}, false, err
+	}
+	one := expression.Value(1)
+	ops := []table.Op{
+		table.Put(effectKey(r.ID, name), effect{name}),
+		table.Update(stockKey(r.ID), expression.Add(expression.Name("stock"), expression.Value(-1))).
+			If(expression.Name("stock").GreaterThanEqual(one)),
+	}
+	request := idempotency.Request{Key: r.ID, Payload: payload}
+	if c.differentKeys {
+		request.Key += name
+	}
+	if c.exec {
+		first, err := idempotency.Exec(ctx, store, request, func(context.Context) ([]table.Op, error) { return ops, nil })
+		return effect{}, err == nil && !first, err
+	}
+	result, err := idempotency.Do(ctx, store, request, func(context.Context) (idempotency.Plan[effect], error) {
+		if c.reference {
+			return idempotency.Reference(effect{name}, effectKey(r.ID, name), ops...), nil
+		}
+		return idempotency.Snapshot(effect{name}, ops...), nil
+	})
+	return result.Value, result.Replayed, err
+}
+
+// answer is what a request has returned.
+type answer struct {
+	value    effect
+	replayed bool
+	err      error
+}
+
+func (c requests) setup(ctx context.Context, r *tabletest.Run) error {
+	tbl, err := table.New(r.Client, r.Schema, nil)
+	if err != nil {
+		return err
+	}
+	if err := tbl.Do(ctx, table.Put(stockKey(r.ID), map[string]int{"stock": c.stock})); err != nil {
+		return err
+	}
+	if c.first != "" {
+		if _, _, err := c.send(ctx, r.Client, r, "first", c.first); err != nil {
+			return err
+		}
+	}
+	if c.expired {
+		time.Sleep(time.Hour)
+	}
+	answers := make([]answer, len(c.payloads))
+	for i, payload := range c.payloads {
+		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+			v, replayed, err := c.send(ctx, client, r, fmt.Sprint(i), payload)
+			answers[i] = answer{v, replayed, err}
+			return err
+		})
+	}
+	if c.borrowed {
+		r.Go(func(ctx context.Context, client *dynamodb.Client) error { return c.borrow(ctx, client, r) })
+	}
+	r.Check(func(ctx context.Context, _ []error) error { return c.check(ctx, tbl, r, answers) })
+	return nil
+}
+
+// borrow takes a piece of stock and gives it back.
+func (c requests) borrow(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
+	tbl, err := table.New(client, r.Schema, &c.options)
+	if err != nil {
+		return err
+	}
+	stock := expression.Name("stock")
+	take := table.Update(stockKey(r.ID), expression.Add(stock, expression.Value(-1))).If(stock.GreaterThanEqual(expression.Value(1)))
+	if err := tbl.Transact(ctx, take); err != nil {
+		return err
+	}
+	return tbl.Transact(ctx, table.Update(stockKey(r.ID), expression.Add(stock, expression.Value(1))))
+}
+
+// check reports what answers and effects contradict each other or the promise of
+// one effect.
+func (c requests) check(ctx context.Context, tbl *table.Table, r *tabletest.Run, answers []answer) error {
+	exists := func(name string) (bool, error) {
+		_, err := table.Get[effect](ctx, tbl.Consistent(), effectKey(r.ID, name))
+		if errors.Is(err, table.ErrNotFound) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	effects := 0
+	for i, a := range answers {
+		has, err := exists(fmt.Sprint(i))
+		if err != nil {
+			return err
+		}
+		if has {
+			effects++
+		}
+		switch {
+		case a.err == nil && !a.replayed && !has:
+			return fmt.Errorf("request %d says that it ran, and has no effect", i)
+		case has && (a.err != nil && !errors.Is(a.err, table.ErrOutcomeUnknown) || a.replayed):
+			return fmt.Errorf("request %d has an effect, and returns %+v", i, a)
+		case a.err == nil && a.replayed && !c.exec && !c.replays(i, a.value.Name):
+			return fmt.Errorf("request %d returns the result of another one: %+v", i, a)
+		case a.err == nil && a.replayed && !c.exec:
+			if ok, err := exists(a.value.Name); err != nil || !ok {
+				return fmt.Errorf("request %d returns a result that nobody has stored: %+v (%w)", i, a, err)
+			}
+		}
+	}
+	most := 1
+	switch {
+	case c.differentKeys:
+		most = min(c.stock, len(c.payloads))
+	case c.first != "" && !c.expired:
+		most = 0
+	}
+	if effects > most {
+		return fmt.Errorf("%d requests have an effect, at most %d may", effects, most)
+	}
+	if c.first != "" {
+		effects++
+	}
+	stock, err := table.Get[struct{ Stock int }](ctx, tbl.Consistent(), stockKey(r.ID))
+	if err == nil && !c.borrowed && stock.Stock != c.stock-effects {
+		err = fmt.Errorf("%d effects have left %d of %d", effects, stock.Stock, c.stock)
+	}
+	return err
+}
+
+// replays reports whether a request can get the result of another one.
+func (c requests) replays(i int, name string) bool {
+	if name == "first" {
+		return !c.expired && c.first == c.payloads[i]
+	}
+	for j, payload := range c.payloads {
+		if fmt.Sprint(j) == name {
+			return j != i && payload == c.payloads[i]
+		}
+	}
+	return false
+}
+
+func TestIdempotency(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]requests{
+		"Do, fresh":                   {payloads: []string{"p", "p"}, stock: 5},
+		"Do, fresh, three":            {payloads: []string{"p", "p", "p"}, stock: 5},
+		"Do, fresh, by reference":     {payloads: []string{"p", "p"}, stock: 5, reference: true},
+		"Do, repeated":                {payloads: []string{"p", "p"}, stock: 5, first: "p"},
+		"Do, expired":                 {payloads: []string{"p", "p"}, stock: 5, first: "p", expired: true},
+		"Do, two payloads":            {payloads: []string{"p", "q"}, stock: 5},
+		"Do, expired, two payloads":   {payloads: []string{"p", "q"}, stock: 5, first: "p", expired: true},
+		"Do, the last piece of stock": {payloads: []string{"p", "p"}, stock: 1, differentKeys: true},
+		"Do, stock that is borrowed":  {payloads: []string{"p"}, stock: 1, borrowed: true},
+		"Do, nothing in stock":        {payloads: []string{"p", "p"}},
+		"Exec, fresh":                 {payloads: []string{"p", "p"}, stock: 5, exec: true},
+		"Exec, repeated":              {payloads: []string{"p", "p"}, stock: 5, exec: true, first: "p"},
+		"Exec, expired":               {payloads: []string{"p", "p"}, stock: 5, exec: true, first: "p", expired: true},
+	} {
+		for attempts, suffix := range map[int]string{0: "", 1: ", one attempt"} {
+			c.options.MaxAttempts = attempts
+			explored := tabletest.Case{Schema: schema, Limit: *limit, Setup: c.setup, Allow: func(err error) bool {
+				return errors.Is(err, idempotency.ErrPayloadMismatch) || errors.Is(err, table.ErrConditionFailed)
+			}}
+			t.Run(name+suffix, func(t *testing.T) {
+				t.Parallel()
+				tabletest.Explore(t, explored)
+			})
+		}
+	}
+}
+
+// TestKnownRefusal replays a schedule in which a refusal would be false: the request
+// is refused for lack of stock, and its first transaction, which is delayed, meets
+// the stock that was given back.
+func TestKnownRefusal(t *testing.T) {
+	t.Parallel()
+	c := requests{payloads: []string{"p"}, stock: 1, borrowed: true}
+	tabletest.Explore(t, tabletest.Case{Schema: schema, Setup: c.setup, Replay: "once A~ B A A B a1"})
+}
