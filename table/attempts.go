@@ -22,8 +22,10 @@ type attempts struct {
 	*budget
 	// own is the budget of a request that shares none.
 	own budget
+	// observe, if set, is told the error of each attempt.
+	observe func(error)
 	// errors counts attempts that ended with an error.
-	errors int
+	errors int32
 	// unsettled is set once an attempt ended without telling whether it took
 	// effect, and silent once DynamoDB itself has not responded to one, so that
 	// it may still be in flight.
@@ -53,7 +55,7 @@ func (a *attempts) outcome(err error) error {
 	return err
 }
 
-// watch is an option for a call of the SDK.
+// watch sets the retryer of a call of the SDK's client.
 func (a *attempts) watch(o *dynamodb.Options) {
 	if o.Retryer == nil {
 		return // not the SDK's client
@@ -76,6 +78,9 @@ type watchedRetryer struct {
 func (r *watchedRetryer) IsErrorRetryable(err error) bool {
 	a := r.attempts
 	a.errors++
+	if a.observe != nil {
+		a.observe(err)
+	}
 	if !settled(err) {
 		a.unsettled = true
 		a.silent = a.silent || !responded(err)

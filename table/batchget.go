@@ -111,7 +111,7 @@ func batchGetChunk[T any](ctx context.Context, t *Table, ks []keys.Key, got func
 			RequestItems:           map[string]types.KeysAndAttributes{t.schema.Name: want},
 			ReturnConsumedCapacity: t.returnCapacity(),
 		}
-		out, err := receive(ctx, t, request{operation: "BatchGetItem", attempts: &attempts{budget: b}}, rows, t.client.BatchGetItem, in,
+		out, err := receive(ctx, t, &request{operation: "BatchGetItem", attempts: &attempts{budget: b}}, rows, t.client.BatchGetItem, in,
 			func(out *dynamodb.BatchGetItemOutput) float64 { return capacities(out.ConsumedCapacity) },
 			func(out *dynamodb.BatchGetItemOutput) []map[string]types.AttributeValue {
 				return out.Responses[t.schema.Name]

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
@@ -19,11 +19,9 @@ import (
 // opening because their scope is computed in another way.
 func TestTokensOfEarlierReleases(t *testing.T) {
 	t.Parallel()
-	ring, err := paginate.ParseKeys("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=")
-	must(t, err)
+	ring := expect.Value(paginate.ParseKeys("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="))(t)
 	opts := options()
-	opts.Cursors, err = paginate.New(ring, &paginate.Options{Now: opts.Now})
-	must(t, err)
+	opts.Cursors = expect.Value(paginate.New(ring, &paginate.Options{Now: opts.Now}))(t)
 	text := func(s string) any { return map[string]any{"S": s} }
 	// There is no such table: a cursor that opens leads to a request that fails.
 	schema := appCore()
@@ -52,18 +50,15 @@ func TestTokensOfEarlierReleases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var faults tabletest.Faults
-			tbl, err := table.New(tabletest.Client(t, faults.Install), schema, opts)
-			must(t, err)
+			tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), schema, opts))(t)
 			tt.query.After = tt.cursor
-			_, err = table.QueryPage[account](t.Context(), tbl, tt.query)
+			_, err := table.QueryPage[account](t.Context(), tbl, tt.query)
 			if _, sent := errors.AsType[*types.ResourceNotFoundException](err); !sent {
 				t.Fatalf("error %v; want that of a missing table", err)
 			}
 			var body struct{ ExclusiveStartKey map[string]any }
 			must(t, json.Unmarshal(faults.Requests("Query")[0].Body, &body))
-			if diff := cmp.Diff(tt.start, body.ExclusiveStartKey); diff != "" {
-				t.Errorf("start key (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "start key", body.ExclusiveStartKey, tt.start)
 		})
 	}
 }
@@ -110,12 +105,10 @@ func TestForgedPositions(t *testing.T) {
 		"binary without the prefix": {table.Query{Index: "binary", PK: "A", Range: keys.Range{Prefix: "a"}}, paginate.Position{b("b"), s("A"), s("B")}, paginate.OutOfRange},
 		"string without the prefix": {table.Query{PK: "A", Range: keys.Tx.All()}, paginate.Position{s("TX$")}, paginate.OutOfRange},
 	} {
-		scope, err := table.CursorScope(tbl, tt.query)
-		must(t, err)
-		tt.query.After, err = opts.Cursors.Seal(tt.at, scope)
-		must(t, err)
+		scope := expect.Value(table.CursorScope(tbl, tt.query))(t)
+		tt.query.After = expect.Value(opts.Cursors.Seal(tt.at, scope))(t)
 		before := len(faults.Requests("Query"))
-		_, err = table.QueryPage[account](t.Context(), tbl, tt.query)
+		_, err := table.QueryPage[account](t.Context(), tbl, tt.query)
 		if refused, _ := errors.AsType[*paginate.Error](err); tt.want == "" && err != nil || tt.want != "" && (refused == nil || refused.Reason != tt.want) {
 			t.Errorf("%s: %v; want the reason %q", name, err, tt.want)
 		}

@@ -31,13 +31,11 @@ type direct struct {
 // protocol", Smithy documentation.
 var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
 
-// direct is an option for a call of the SDK's client. It is off for wrappers:
+// direct sets the protocol of a call of the SDK's client. It is off for wrappers:
 // they may want to see the items.
-func (t *Table) direct(r *request) func(*dynamodb.Options) {
-	return func(o *dynamodb.Options) {
-		if o.Protocol != nil && o.Protocol.ID() == protocol {
-			o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, off: t.options.SDKDecoding || !t.ownClient}
-		}
+func (t *Table) direct(o *dynamodb.Options, r *request) {
+	if o.Protocol != nil && o.Protocol.ID() == protocol {
+		o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, off: t.options.SDKDecoding || !t.ownClient}
 	}
 }
 

@@ -51,6 +51,29 @@
 // Delays are random and grow to a second at most. The end of the context ends
 // every wait; the error then matches the context's error and its cause.
 //
+// # Connections
+//
+// The SDK's default HTTP client keeps ten idle connections to DynamoDB. With more
+// requests in flight, as in a read over 16 shards or a busy service, each further
+// one costs a TLS handshake. So a [Table] that has had more than ten requests in
+// flight continues with a pool of its own, for up to 1,000 idle connections. It is
+// a copy of the client's HTTP client: timeouts, proxy, dialer, TLS and the client's
+// own bound for all hosts stay. Until then it shares the client's pool. Make a
+// Table once, as you make a client once.
+//
+// Every other HTTP client is used as it is: an *http.Client, a wrapper, and one of
+// the SDK's with another limit. Give it a limit of at least the number of requests
+// that are in flight together. Then all tables of the client share its pool:
+//
+//	awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+//		t.MaxIdleConns, t.MaxIdleConnsPerHost = 200, 200
+//	})
+//
+// # Late reads
+//
+// [Options].HedgeReads sends a read a second time that is late. It is off by
+// default. A hedge is no retry.
+//
 // # Costs
 //
 // A read costs one read unit for 4 KB, half of that when it is eventually

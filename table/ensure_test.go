@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -32,8 +33,7 @@ func indexed() table.Schema {
 // described responds as a table of the schema with these statuses.
 func described(t *testing.T, schema table.Schema, status types.TableStatus, index types.IndexStatus) tabletest.Fault {
 	t.Helper()
-	in, err := schema.CreateTableInput()
-	must(t, err)
+	in := expect.Value(schema.CreateTableInput())(t)
 	var indexes []map[string]any
 	for _, x := range in.GlobalSecondaryIndexes {
 		indexes = append(indexes, map[string]any{

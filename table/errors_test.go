@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
@@ -294,8 +295,7 @@ func TestNoCredentials(t *testing.T) {
 		Region: "eu-west-1", BaseEndpoint: aws.String("http://127.0.0.1:1"), RetryMaxAttempts: 1,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) { return aws.Credentials{}, denied }),
 	})
-	tbl, err := table.New(client, appCore(), nil)
-	must(t, err)
+	tbl := expect.Value(table.New(client, appCore(), nil))(t)
 	for call, run := range everyCall(tbl) {
 		if err := run(t.Context()); !errors.Is(err, denied) || errors.Is(err, table.ErrOutcomeUnknown) {
 			t.Errorf("%s: %v", call, err)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -204,13 +206,57 @@ func ExampleOptions() {
 	// GetItem 1 <nil>
 }
 
+// A read that is late is sent a second time; the first response counts.
+func ExampleOptions_hedgeReads() {
+	ctx := context.Background()
+	t, done := exampleTable(&table.Options{HedgeReads: true})
+	defer done()
+	page, err := table.QueryPage[Tx](ctx, t, table.Query{PK: keys.User.PK("u-123")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(page.Items), "items,", page.Stats.Hedges, "hedges,", page.Stats.HedgesWon, "of them faster")
+	// Output: 5 items, 0 hedges, 0 of them faster
+}
+
+// Middleware of the client that looks at items needs the SDK to decode them.
+// Values are the same either way.
+func ExampleOptions_middleware() {
+	seen := 0
+	client := engine().Client(func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("see items",
+				func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+					out, metadata, err := next.HandleInitialize(ctx, in)
+					if get, ok := out.Result.(*dynamodb.GetItemOutput); ok {
+						seen = len(get.Item)
+					}
+					return out, metadata, err
+				}), middleware.Before)
+		})
+	})
+	stored, done := exampleTable(nil)
+	defer done()
+	for _, sdk := range []bool{false, true} {
+		t, err := table.New(client, stored.Schema(), &table.Options{SDKDecoding: sdk})
+		if err != nil {
+			log.Fatal(err)
+		}
+		tx, err := table.Get[Tx](context.Background(), t, txKey(morning, "tx-0"))
+		fmt.Println(tx.ID, err, "attributes seen:", seen)
+	}
+	// Output:
+	// tx-0 <nil> attributes seen: 0
+	// tx-0 <nil> attributes seen: 5
+}
+
 // A scan reads the whole table. Each segment can be read by a goroutine or
 // process of its own, and goes on from its last token after an interruption.
 func ExampleScanPage() {
 	t, done := exampleTable(nil)
 	defer done()
 
-	items := 0
+	items, size := 0, 0
 	for segment := range 4 {
 		s := table.Scan{Segment: segment, Segments: 4, Limit: 2}
 		for {
@@ -218,15 +264,47 @@ func ExampleScanPage() {
 			if err != nil {
 				log.Fatal(err)
 			}
-			items += len(page.Items)
+			for _, item := range page.Items {
+				items, size = items+1, size+item.Size()
+			}
 			if page.Next == "" {
 				break
 			}
 			s.After = page.Next
 		}
 	}
-	fmt.Println(items, "items")
-	// Output: 5 items
+	fmt.Println(items, "items,", size, "bytes")
+	// Output: 5 items, 359 bytes
+}
+
+// A sparse index lists the open tickets. The cursor of a page is valid for one
+// operator.
+func ExampleScan_sparseIndex() {
+	t, done := exampleTable(&table.Options{MaxRounds: 3})
+	defer done()
+	ctx := context.Background()
+	for id, open := range map[string]bool{"t-1": false, "t-2": true, "t-3": false} {
+		ticket := map[string]string{"id": id, "body": "…"}
+		if open {
+			ticket["gsi1pk"], ticket["gsi1sk"] = "OPEN", id
+		}
+		if err := t.Do(ctx, table.Put(keys.Key{PK: keys.Prefix("TICKET").PK(id), SK: keys.Metadata}, ticket)); err != nil {
+			log.Fatal(err)
+		}
+	}
+
+	page, err := table.ScanPage[map[string]string](ctx, t, table.Scan{
+		Index:   "GSI1",
+		Project: []string{"id"},
+		Scope:   "operator ana",
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, ticket := range page.Items {
+		fmt.Println(ticket["id"], "without its body:", ticket["body"] == "")
+	}
+	// Output: t-2 without its body: true
 }
 
 // A merge of several queries, or a walk on the server that may take days, reads

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func ExampleTable_Do() {
@@ -143,12 +145,35 @@ func ExampleTable_BatchWrite() {
 	for i := range 60 {
 		ops = append(ops, table.Put(userKey(fmt.Sprint("u-", i)), User{Type: "user"}))
 	}
-	err := t.BatchWrite(ctx, ops...)
-	if failed, ok := errors.AsType[*table.BatchError](err); ok {
-		fmt.Println("try again:", failed.Remaining)
-	}
-	fmt.Println(err)
+	fmt.Println(t.BatchWrite(ctx, ops...))
 	// Output: <nil>
+}
+
+// A job stops after a few attempts while the table is throttled, and leaves the rest
+// to its next run.
+func ExampleBatchError() {
+	var faults tabletest.Faults
+	schema := exampleSchema()
+	defer drop(schema)
+	ctx, client := context.Background(), engine().Client(faults.Install)
+	if err := schema.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+	t, err := table.New(client, schema, &table.Options{MaxAttempts: 2, MaxElapsed: 5 * time.Second})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	faults.Always("BatchWriteItem", tabletest.Unprocessed(10))
+	var ops []table.Op
+	for i := range 25 {
+		ops = append(ops, table.Put(userKey(fmt.Sprint("u-", i)), User{Type: "user"}))
+	}
+	err = t.BatchWrite(ctx, ops...)
+	if batch, ok := errors.AsType[*table.BatchError](err); ok {
+		fmt.Println(len(batch.Remaining), "for the next run, throttled:", errors.Is(err, table.ErrThrottled))
+	}
+	// Output: 10 for the next run, throttled: true
 }
 
 // A counter is read, checked and written back, unless somebody was faster.
@@ -191,7 +216,7 @@ func ExampleClassify() {
 	switch class := table.Classify(err); class {
 	case table.Permanent:
 		fmt.Println("to the dead-letter queue:", class)
-	default:
+	case table.Transient, table.Unclassified:
 		fmt.Println("try it again:", class)
 	}
 	// Output: to the dead-letter queue: permanent
@@ -208,9 +233,9 @@ func ExampleSchema_Verify() {
 	schema.Indexes = append(schema.Indexes, table.Index{Name: "GSI2", PK: "gsi2pk"})
 	err := schema.Verify(ctx, client)
 	if differs, ok := errors.AsType[*table.SchemaError](err); ok {
-		fmt.Println(differs.Problems)
+		fmt.Println(differs.Table == schema.Name, differs.Problems)
 	}
-	// Output: [global index GSI2: is missing]
+	// Output: true [global index GSI2: is missing]
 }
 
 // An op is found by its name in the error of a transaction.
@@ -223,12 +248,12 @@ func ExampleFailedOp() {
 		table.Create(txKey(morning, "tx-0"), nil).WithName("transaction"),
 	)
 	op, failed := table.FailedOp(err, "transaction")
-	fmt.Println(failed, errors.Is(op, table.ErrExists))
+	fmt.Println(failed, op.Op, op.Name, errors.Is(op, table.ErrExists))
 
 	_, failed = table.FailedOp(err, "something else")
 	fmt.Println(failed)
 	// Output:
-	// true true
+	// true Create transaction true
 	// false
 }
 

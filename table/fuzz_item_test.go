@@ -2,197 +2,25 @@ package table_test
 
 import (
 	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math/big"
-	"net/http"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
-	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
-
-// everything has a field of every kind, each under the name of an attribute
-// that seeds have.
-type everything struct {
-	S      string                  `dynamodbav:"s"`
-	Bytes  []byte                  `dynamodbav:"b"`
-	Array  [4]byte                 `dynamodbav:"a"`
-	N      int8                    `dynamodbav:"n"`
-	U      uint64                  `dynamodbav:"u"`
-	F      float64                 `dynamodbav:"f"`
-	Exact  attributevalue.Number   `dynamodbav:"x"`
-	Bool   *bool                   `dynamodbav:"t"`
-	At     time.Time               `dynamodbav:"at"`
-	Unix   attributevalue.UnixTime `dynamodbav:"ut"`
-	List   []string                `dynamodbav:"l"`
-	Set    []string                `dynamodbav:"ss,stringset"`
-	Nums   []float32               `dynamodbav:"ns,numberset"`
-	Map    map[string]int          `dynamodbav:"m"`
-	Inner  *everything             `dynamodbav:"i"`
-	Any    any                     `dynamodbav:"any"`
-	Raw    types.AttributeValue    `dynamodbav:"-"`
-	Keys   keys.PK                 `dynamodbav:"pk"`
-	Nested map[string][]any        `dynamodbav:"nested"`
-}
-
-var itemSeeds = []string{
-	`{}`,
-	`{"pk":{"S":"A"},"s":{"S":"é\u0000\ud83d\ude00\ud800"},"b":{"B":"AP8="},"a":{"B":"AAECAwQF"},"t":{"BOOL":true}}`,
-	`{"n":{"N":"128"},"u":{"N":"-1"},"f":{"N":"1e400"},"x":{"N":"12345678901234567890123456789012345678901234567890"}}`,
-	`{"at":{"S":"2024-01-15T10:05:00Z"},"ut":{"N":"1705313100"},"any":{"NULL":true},"s":{"NULL":true}}`,
-	`{"at":{"S":"yesterday"},"ut":{"N":"1e99"},"n":{"N":"NaN"}}`,
-	`{"l":{"L":[{"S":"a"},{"N":"1"},{"NULL":true}]},"ss":{"SS":["a","b"]},"ns":{"NS":["1","0.1"]},"m":{"M":{"a":{"N":"1"}}}}`,
-	`{"i":{"M":{"i":{"M":{"i":{"M":{"s":{"S":"deep"}}}}}}},"any":{"L":[{"M":{"":{"BS":["AA=="]}}}]}}`,
-	`{"s":null,"n":{},"u":{"N":null},"l":{"L":null},"m":{"M":{"a":null}}}`,
-	`{"s":{"S":"a","N":"1"},"unknown":{"XX":"y"},"#%\u0001":{"S":""}}`,
-}
-
-// FuzzItem reads arbitrary items of other writers into every kind of field: it
-// does not panic, what is not understood is an error and no half of a value,
-// and the item comes out of every function alike.
-func FuzzItem(f *testing.F) {
-	for _, seed := range itemSeeds {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, item string) {
-		if !isObject(item) {
-			return // that is for FuzzAnswer
-		}
-		// A field takes attributes in any case. Of two that differ in nothing
-		// else, the SDK takes either.
-		if foldedTwice(item) {
-			return
-		}
-		one, _, _ := answered(t, appCore(), answers(1, http.StatusOK, "", `{"Item":`+item+`}`))
-		raw, rawErr := table.Get[table.Item](t.Context(), one, secret)
-		wellFormed(t, "Get", rawErr)
-		decodesAlike[everything](t, item, raw, rawErr)
-		decodesAlike[account](t, item, raw, rawErr)
-		decodesAlike[map[string]any](t, item, raw, rawErr)
-		decodesAlike[map[string]string](t, item, raw, rawErr)
-		decodesAlike[*everything](t, item, raw, rawErr)
-		decodesAlike[[]int](t, item, raw, rawErr)
-		if raw.Size() < 0 {
-			t.Errorf("a size of %d", raw.Size())
-		}
-	})
-}
-
-func isObject(text string) bool {
-	return json.Valid([]byte(text)) && strings.HasPrefix(strings.TrimSpace(text), "{")
-}
-
-// foldedTwice reports whether an object, at any depth, has two names that differ
-// in case only.
-func foldedTwice(text string) bool {
-	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		return false
-	}
-	var walk func(any) bool
-	walk = func(v any) bool {
-		elements, _ := v.([]any)
-		object, _ := v.(map[string]any)
-		var seen []string
-		for name, element := range object {
-			if slices.ContainsFunc(seen, func(s string) bool { return strings.EqualFold(s, name) }) {
-				return true
-			}
-			seen = append(seen, name)
-			elements = append(elements, element)
-		}
-		return slices.ContainsFunc(elements, walk)
-	}
-	return walk(v)
-}
-
-// decodesAlike checks that reading an item as a T is reading it raw and decoding
-// it then.
-func decodesAlike[T any](t *testing.T, item string, raw table.Item, rawErr error) {
-	t.Helper()
-	var want T
-	wantErr := rawErr
-	if rawErr == nil {
-		wantErr = raw.Decode(&want)
-	}
-	if wantErr != nil {
-		want = *new(T)
-	}
-	one, _, _ := answered(t, appCore(), answers(1, http.StatusOK, "", `{"Item":`+item+`}`))
-	many, _, _ := answered(t, appCore(), answers(1, http.StatusOK, "", `{"Items":[`+item+`],"Count":1,"ScannedCount":1}`))
-	v, err := table.Get[T](t.Context(), one, secret)
-	wellFormed(t, "Get", err)
-	if (err == nil) != (wantErr == nil) || !reflect.DeepEqual(v, want) && !nan(want) {
-		t.Errorf("Get of %s is %#v, %v; decoded it is %#v, %v", item, v, err, want, wantErr)
-	}
-	page, err := table.QueryPage[T](t.Context(), many, table.Query{PK: secret.PK})
-	wellFormed(t, "QueryPage", err)
-	// A query skips what is expired where Get has an error for it.
-	if errors.Is(rawErr, table.ErrNotFound) {
-		return
-	}
-	if (err == nil) != (wantErr == nil) || err == nil && (len(page.Items) != 1 || !reflect.DeepEqual(page.Items[0], want) && !nan(want)) {
-		t.Errorf("QueryPage of %s is %#v, %v; decoded it is %#v, %v", item, page.Items, err, want, wantErr)
-	}
-}
-
-// nan reports whether a value does not equal itself.
-func nan(v any) bool {
-	return !reflect.DeepEqual(v, v) || !cmp.Equal(v, v, cmp.Exporter(func(reflect.Type) bool { return true }))
-}
-
-// boundarySeeds are items on both sides of DynamoDB's limits.
-var boundarySeeds = []string{
-	`{"n":{"N":"9.9999999999999999999999999999999999999e125"},"m":{"N":"-1e-130"},"z":{"N":"-0.00"},"p":{"N":"+.5"},"d":{"N":"5."}}`,
-	`{"n":{"N":"1e126"}}`, `{"n":{"N":"1e-131"}}`, `{"n":{"N":"123456789012345678901234567890123456789"}}`, `{"n":{"N":"+-1"}}`, `{"n":{"N":"Infinity"}}`,
-	`{"n":{"N":"0x1"}}`, `{"n":{"N":" 1"}}`, `{"n":{"N":"1e99999999999"}}`, `{"n":{"N":"0e126"}}`, `{"n":{"N":"."}}`, `{"n":{"N":""}}`,
-	`{"s":{"SS":[]}}`, `{"s":{"NS":[]}}`, `{"s":{"BS":[]}}`, `{"s":{"SS":["a","b","a"]}}`, `{"s":{"NS":["1","1.0"]}}`, `{"s":{"BS":["AA==","AA=="]}}`, `{"s":{"SS":[""]}}`,
-	`{"l":{"L":[{"M":{"x":{"NS":["1","x"]}}}]}}`, `{"x":{"NULL":false}}`, `{"x":{"M":{"":{"S":""}}}}`, `{"":{"S":"x"}}`,
-	`{"gsi1pk":{"S":""}}`, `{"gsi1pk":{"N":"1"}}`, `{"lsi1sk":{"NULL":true}}`, `{"gsi1pk":{"S":"A"},"gsi1sk":{"S":"B"},"lsi1sk":{"S":"C"}}`,
-	`{"x":` + strings.Repeat(`{"L":[`, 31) + `{"L":[]}` + strings.Repeat(`]}`, 31) + `}`,
-	`{"x":` + strings.Repeat(`{"M":{"n":`, 32) + `{"S":""}` + strings.Repeat(`}}`, 32) + `}`,
-}
-
-// FuzzStoredItem stores arbitrary items. What is refused, the engine refuses too;
-// what is accepted is stored and is read back as it was.
-func FuzzStoredItem(f *testing.F) {
-	for _, seed := range append(boundarySeeds, itemSeeds...) {
-		f.Add(seed)
-	}
-	schema := appCore()
-	schema.TTL = ""
-	client := tabletest.Client(f)
-	tbl := tabletest.NewWith(f, client, schema, options())
-	f.Fuzz(func(t *testing.T, text string) {
-		// The SDK sends what is not UTF-8 as U+FFFD.
-		if !isObject(text) || !utf8.ValidString(text) {
-			return
-		}
-		one, _, _ := answered(t, appCore(), answers(1, http.StatusOK, "", `{"Item":`+text+`}`))
-		item, err := table.Get[table.Item](t.Context(), one, secret)
-		if err != nil {
-			return
-		}
-		item["pk"], item["sk"] = str(string(secret.PK)), str(string(secret.SK))
-		sameVerdict(t, client, tbl, item)
-	})
-}
 
 // sameVerdict stores an item, and compares with what the engine says to the SDK
 // alone.
@@ -214,8 +42,7 @@ func sameVerdict(t *testing.T, client *dynamodb.Client, tbl *table.Table, item t
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	got, err := table.Get[table.Item](t.Context(), tbl.Consistent(), secret)
-	must(t, err)
+	got := expect.Value(table.Get[table.Item](t.Context(), tbl.Consistent(), secret))(t)
 	if a, b := plainValue(mapOf(item)), plainValue(mapOf(got)); !reflect.DeepEqual(a, b) {
 		t.Errorf("%s is read back otherwise:\n%s", text, cmp.Diff(a, b))
 	}

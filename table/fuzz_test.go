@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -55,8 +56,7 @@ func answered(tb testing.TB, schema table.Schema, fault tabletest.Fault) (*table
 	}, faults.Install)
 	o := options()
 	o.MaxAttempts, o.MaxRounds = 1, 2
-	tbl, err := table.New(client, schema, o)
-	must(tb, err)
+	tbl := expect.Value(table.New(client, schema, o))(tb)
 	return tbl, client, faults
 }
 
@@ -105,7 +105,6 @@ func refusedByEngine(err error) bool {
 func onEngine(tb testing.TB, schema table.Schema) (*table.Table, *tabletest.Faults) {
 	tb.Helper()
 	faults := &tabletest.Faults{}
-	tbl, err := table.New(tabletest.Client(tb, faults.Install), schema, options())
-	must(tb, err)
+	tbl := expect.Value(table.New(tabletest.Client(tb, faults.Install), schema, options()))(tb)
 	return tbl, faults
 }

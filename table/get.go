@@ -36,7 +36,7 @@ func get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
 		return zero, err
 	}
 	rows := newRows(t, itself[T])
-	_, err := receive(ctx, t, request{operation: "GetItem"}, rows, t.client.GetItem, t.getItemInput(key, t.consistent), getItemUnits,
+	_, err := receive(ctx, t, &request{operation: "GetItem"}, rows, t.client.GetItem, t.getItemInput(key, t.consistent), getItemUnits,
 		func(out *dynamodb.GetItemOutput) []map[string]types.AttributeValue {
 			return []map[string]types.AttributeValue{out.Item}
 		})
@@ -108,7 +108,7 @@ func transactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.
 	}
 	rows := newRows(t, func(r *row[T], err error) (numbered, error) { return numbered{r.number, r.value}, err })
 	for tries := t.attempts(ctx); ; {
-		out, err := receive(ctx, t, request{operation: "TransactGetItems", attempts: tries}, rows, t.client.TransactGetItems, in,
+		out, err := receive(ctx, t, &request{operation: "TransactGetItems", attempts: tries}, rows, t.client.TransactGetItems, in,
 			func(out *dynamodb.TransactGetItemsOutput) float64 { return capacities(out.ConsumedCapacity) }, transactGetItems)
 		if err == nil {
 			if len(out.Responses) != len(ks) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -80,12 +80,10 @@ var requests = map[string]func(*testing.T, *table.Table){
 		))
 	},
 	"transactget": func(t *testing.T, tbl *table.Table) {
-		_, err := table.TransactGet[account](t.Context(), tbl, []keys.Key{user, {PK: "A", SK: "B"}})
-		must(t, err)
+		must(t, expect.ErrOf(table.TransactGet[account](t.Context(), tbl, []keys.Key{user, {PK: "A", SK: "B"}})))
 	},
 	"batchget": func(t *testing.T, tbl *table.Table) {
-		_, err := table.BatchGet[account](t.Context(), tbl.Consistent(), []keys.Key{user, {PK: "A", SK: "B"}, user})
-		must(t, err)
+		must(t, expect.ErrOf(table.BatchGet[account](t.Context(), tbl.Consistent(), []keys.Key{user, {PK: "A", SK: "B"}, user})))
 	},
 	"batchwrite": func(t *testing.T, tbl *table.Table) {
 		must(t, tbl.BatchWrite(t.Context(), table.Put(keys.Key{PK: "A", SK: "B"}, account{N: 5}), table.Delete(user)))
@@ -94,8 +92,7 @@ var requests = map[string]func(*testing.T, *table.Table){
 		for _, r := range []keys.Range{
 			{}, keys.Tx.All(), keys.Exactly(keys.Profile), {From: "A"}, {To: "Z"}, keys.Tx.Since(now),
 		} {
-			_, err := table.QueryPage[account](t.Context(), tbl, table.Query{PK: user.PK, Range: r})
-			must(t, err)
+			must(t, expect.ErrOf(table.QueryPage[account](t.Context(), tbl, table.Query{PK: user.PK, Range: r})))
 		}
 	},
 	"queryindex": func(t *testing.T, tbl *table.Table) {
@@ -103,16 +100,13 @@ var requests = map[string]func(*testing.T, *table.Table){
 			Index: "GSI1", PK: "GLOBAL", Range: keys.Tx.All(), Descending: true, Limit: 1, Scope: "not sent",
 			Filter: nIs(1).And(expression.Name("name").BeginsWith("A")), Project: []string{"n", "name"},
 		}
-		page, err := table.QueryPage[account](t.Context(), tbl, q)
-		must(t, err)
+		page := expect.Value(table.QueryPage[account](t.Context(), tbl, q))(t)
 		q.After = page.Next
-		_, err = table.QueryPage[account](t.Context(), tbl, q)
-		must(t, err)
+		must(t, expect.ErrOf(table.QueryPage[account](t.Context(), tbl, q)))
 	},
 	"all": func(t *testing.T, tbl *table.Table) {
 		q := table.Query{Index: "LSI1", PK: user.PK, Consistent: true, Limit: 5}
-		_, err := table.Collect(table.All[account](t.Context(), tbl, q))
-		must(t, err)
+		must(t, expect.ErrOf(table.Collect(table.All[account](t.Context(), tbl, q))))
 	},
 }
 
@@ -151,9 +145,6 @@ func golden(t *testing.T, name, got string) {
 	if *update {
 		must(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	must(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
-	}
+	want := expect.Value(os.ReadFile(file))(t)
+	expect.Equal(t, "requests", got, string(want))
 }

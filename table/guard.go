@@ -97,8 +97,6 @@ type successor struct {
 // on a line of its own.
 func (w *write) addNext(n successor) error {
 	switch {
-	case n.verb == "":
-		return nil
 	case w.update == nil:
 		return fmt.Errorf("%w: a %s has no next version or revision", errInvalidOp, w.op.verb)
 	case n.attribute == "":
@@ -128,9 +126,6 @@ func (w *write) addNext(n successor) error {
 // requireGuard adds the conditions of the op's guard to the write.
 func (t *Table) requireGuard(w *write) error {
 	g := w.op.guard
-	if g == (guard{}) {
-		return nil
-	}
 	if g.version.set {
 		if f := nameFault(g.version.attribute); f != nil {
 			return fmt.Errorf("%w: IfVersion: %w", errInvalidOp, f.in(g.version.attribute).err())

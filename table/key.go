@@ -3,7 +3,7 @@ package table
 import (
 	"cmp"
 	"fmt"
-	"regexp"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -39,9 +39,12 @@ func checkSK(kind types.ScalarAttributeType, sk keys.SK) error {
 	return checkPlain(kind, "sort key", string(sk), keys.MaxSK)
 }
 
-// number is the one way to write a number as a key, so that two keys are equal
-// if and only if DynamoDB takes them for equal.
-var number = regexp.MustCompile(`^(0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9])$`)
+// plain reports whether a number is written as DynamoDB returns it, so that two
+// keys are equal exactly if they are equal to DynamoDB.
+func plain(number string) bool {
+	_, ok := codec.ParseNumber(number)
+	return ok && codec.PlainNumber(number) == number
+}
 
 // checkPlain checks a key attribute that is not a string.
 func checkPlain(kind types.ScalarAttributeType, part, text string, limit int) error {
@@ -50,7 +53,7 @@ func checkPlain(kind types.ScalarAttributeType, part, text string, limit int) er
 		return &keys.Error{Part: part, Rule: "is empty"}
 	case len(text) > limit:
 		return &keys.Error{Part: part, Rule: fmt.Sprintf("is longer than %d bytes", limit), Value: text}
-	case kind == types.ScalarAttributeTypeN && !number.MatchString(text):
+	case kind == types.ScalarAttributeTypeN && !plain(text):
 		return &keys.Error{Part: part, Rule: "is not a plain decimal number without needless zeros", Value: text}
 	case kind == types.ScalarAttributeTypeN && !codec.StorableNumber(text):
 		return &keys.Error{Part: part, Rule: "is a number of more than 38 digits, or of a magnitude outside 1e-130 to 1e126", Value: text}
@@ -73,18 +76,11 @@ func (t *Table) keyItem(k keys.Key) Item {
 	return item
 }
 
-// setKey writes the key attributes unless they are there: an item that repo has
-// made is shared by the goroutines that use its op.
+// setKey writes the key attributes.
 func (t *Table) setKey(item Item, k keys.Key) {
-	setKeyAttribute(item, t.schema.PK, t.schema.PKType, string(k.PK))
+	item[t.schema.PK] = keyValue(t.schema.PKType, string(k.PK))
 	if t.schema.SK != "" {
-		setKeyAttribute(item, t.schema.SK, t.schema.SKType, string(k.SK))
-	}
-}
-
-func setKeyAttribute(item Item, name string, kind types.ScalarAttributeType, text string) {
-	if have, value := keyText(item[name]); have != kind || value != text {
-		item[name] = keyValue(kind, text)
+		item[t.schema.SK] = keyValue(t.schema.SKType, string(k.SK))
 	}
 }
 
@@ -162,4 +158,138 @@ func keyText(value types.AttributeValue) (types.ScalarAttributeType, string) {
 		}
 	}
 	return "", ""
+}
+
+// indexKey is a key attribute of indexes. DynamoDB refuses an item with an invalid
+// one, even if the item lacks the index's other key attribute.
+type indexKey struct {
+	name  string
+	kind  types.ScalarAttributeType
+	limit int    // bytes
+	index string // one of the indexes, for messages
+}
+
+// indexKeys returns the key attributes of all indexes.
+func (s *Schema) indexKeys() []indexKey {
+	var all []indexKey
+	add := func(k indexKey) {
+		i := slices.IndexFunc(all, func(other indexKey) bool { return other.name == k.name })
+		switch {
+		case k.name == "":
+		case i < 0:
+			all = append(all, k)
+		case k.limit < all[i].limit:
+			all[i] = k
+		}
+	}
+	for _, x := range s.Indexes {
+		add(indexKey{x.PK, x.PKType, keys.MaxPK, x.Name})
+		add(indexKey{x.SK, x.SKType, keys.MaxSK, x.Name})
+	}
+	return all
+}
+
+// fault returns why the attribute cannot have a value.
+func (k indexKey) fault(value types.AttributeValue) *fault {
+	kind, text := keyText(value)
+	switch {
+	case kind != k.kind:
+		return k.mistyped()
+	case text == "":
+		return broken(fmt.Sprintf("is a key of index %s and cannot be empty", k.index))
+	case kind != types.ScalarAttributeTypeN && len(text) > k.limit:
+		return broken(fmt.Sprintf("is a key of index %s and cannot have more than %d bytes", k.index, k.limit))
+	}
+	return nil
+}
+
+func (k indexKey) mistyped() *fault {
+	return broken(fmt.Sprintf("is a key of index %s and must be of type %s", k.index, k.kind))
+}
+
+// checkIndexKeys returns the first fault of the item's index keys.
+func (t *Table) checkIndexKeys(item Item) *fault {
+	for _, k := range t.indexKeys {
+		if value, there := item[k.name]; there {
+			if f := k.fault(value); f != nil {
+				return f.in(k.name)
+			}
+		}
+	}
+	return nil
+}
+
+// attribute is a key attribute's name and type.
+type attribute struct {
+	name string
+	kind types.ScalarAttributeType
+}
+
+// shape is what the keys of a table or index look like.
+type shape struct {
+	pk, sk attribute
+	// position are the attributes that say where an item stands: partition key,
+	// sort key, then the table's own key.
+	position []attribute
+}
+
+// keyAttributes returns the table's own.
+func (t *Table) keyAttributes() []attribute {
+	return []attribute{{t.schema.PK, t.schema.PKType}, {t.schema.SK, t.schema.SKType}}
+}
+
+// shape returns what the keys of an index look like, those of the table if the
+// name is empty.
+func (t *Table) shape(index string) (shape, error) {
+	own := shape{pk: attribute{t.schema.PK, t.schema.PKType}, sk: attribute{t.schema.SK, t.schema.SKType}}
+	s := own
+	if index != "" {
+		x, ok := t.schema.index(index)
+		if !ok {
+			return s, invalid("Index", "the schema has no index %q", index)
+		}
+		s.pk, s.sk = attribute{x.PK, x.PKType}, attribute{x.SK, x.SKType}
+	}
+	for _, a := range []attribute{s.pk, s.sk, own.pk, own.sk} {
+		if a.name != "" && !slices.Contains(s.position, a) {
+			s.position = append(s.position, a)
+		}
+	}
+	return s, nil
+}
+
+// checkRange reports why a range cannot be one of these sort keys.
+func (s shape) checkRange(r keys.Range) error {
+	switch {
+	case r == keys.Range{}:
+		return nil
+	case s.sk.name == "":
+		return invalid("Range", "there is no sort key")
+	case s.sk.kind == types.ScalarAttributeTypeS:
+		return r.Validate()
+	case s.sk.kind == types.ScalarAttributeTypeN && r.Prefix != "":
+		return invalid("Range", "a number has no prefix")
+	}
+	for _, sk := range []keys.SK{r.Prefix, r.From, r.To} {
+		if sk == "" {
+			continue
+		}
+		if err := checkSK(s.sk.kind, sk); err != nil {
+			return err
+		}
+	}
+	if r.Prefix != "" && (r.From != "" || r.To != "") {
+		return invalid("Range", "a prefix together with bounds")
+	}
+	return nil
+}
+
+// empty reports whether no sort key can lie in a valid range. Numbers are compared
+// as numbers.
+func (s shape) empty(r keys.Range) bool {
+	return r.From != "" && r.To != "" && compareKeys(s.sk.kind, r.From, r.To) > 0
+}
+
+func invalid(field, format string, args ...any) error {
+	return fmt.Errorf("%w: %s: %w", errInvalidQuery, field, fmt.Errorf(format, args...))
 }

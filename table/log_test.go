@@ -2,8 +2,6 @@ package table_test
 
 import (
 	"bytes"
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -12,7 +10,6 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // unmarshalable is an error that JSON cannot hold.
@@ -58,30 +55,5 @@ func TestLogValues(t *testing.T) {
 		if strings.Contains(line.String()+text.String(), "u-123") {
 			t.Errorf("the key is logged: %s%s", &line, &text)
 		}
-	}
-}
-
-// TestEventsLogWithoutKeys logs the events of operations that fail.
-func TestEventsLogWithoutKeys(t *testing.T) {
-	t.Parallel()
-	var lines bytes.Buffer
-	logger := slog.New(slog.NewJSONHandler(&lines, nil))
-	o := options()
-	o.Observe = func(_ context.Context, e table.Event) { logger.Info("request", "event", e) }
-	own, _ := newTable(t, appCore())
-	tbl, err := table.New(tabletest.Client(t), own.Schema(), o)
-	must(t, err)
-	must(t, tbl.Do(t.Context(), table.Put(user, account{N: 1})))
-	for _, err := range []error{
-		tbl.Do(t.Context(), table.Create(user, nil)),
-		tbl.Do(t.Context(), table.Update(user, setN(2)).If(nIs(9))),
-		tbl.Transact(t.Context(), table.Create(user, nil)),
-	} {
-		if !errors.Is(err, table.ErrExists) && !errors.Is(err, table.ErrConditionFailed) {
-			t.Error(err)
-		}
-	}
-	if text := lines.String(); strings.Contains(text, "u-123") || !strings.Contains(text, `"error":`) || strings.Contains(text, "!ERROR") {
-		t.Error(text)
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
 )
 
 // Event tells of one request to DynamoDB, after it has ended.
@@ -24,6 +26,20 @@ type Event struct {
 	// Attempts is how often the SDK sent it. It is 1 for clients that do not
 	// use the SDK's retryer.
 	Attempts int
+	// Hedges is how many of them were late and sent a second time, and HedgesWon
+	// how often the second one was the first to get a response. See
+	// [Options].HedgeReads. Capacity is without the others', which is unknown.
+	Hedges, HedgesWon int
+	// Partitions are the partition keys that it was about, those of the index in a
+	// query of one: one for each item of a batch or transaction, none for a scan.
+	// They can be personal data, so LogValue does not have them.
+	Partitions []keys.PK
+	// Throttles says why attempts were refused for lack of capacity, those that the
+	// SDK has repeated with success among them. A Reason with KeyRange, such as
+	// TableWriteKeyRangeThroughputExceeded, means that a partition key is too hot.
+	// It is the code of the error where DynamoDB gives no reason. AWS: "Diagnosing
+	// throttling", Amazon DynamoDB Developer Guide.
+	Throttles []types.ThrottlingReason
 	// Err is the error, nil after success. [Classify] gives its class.
 	Err error
 }
@@ -43,15 +59,19 @@ type Stats struct {
 	Requests int
 	// Capacity is what they consumed, in read units.
 	Capacity float64
+	// Hedges and HedgesWon are as in [Event]. They are not among the Requests.
+	Hedges, HedgesWon int
 }
 
 // Add returns the sum of the two, as for a walk over several pages.
 func (s Stats) Add(other Stats) Stats {
 	return Stats{
-		Items:    s.Items + other.Items,
-		Scanned:  s.Scanned + other.Scanned,
-		Requests: s.Requests + other.Requests,
-		Capacity: s.Capacity + other.Capacity,
+		Items:     s.Items + other.Items,
+		Scanned:   s.Scanned + other.Scanned,
+		Requests:  s.Requests + other.Requests,
+		Capacity:  s.Capacity + other.Capacity,
+		Hedges:    s.Hedges + other.Hedges,
+		HedgesWon: s.HedgesWon + other.HedgesWon,
 	}
 }
 
@@ -65,6 +85,7 @@ type request struct {
 	// is set once they were made of the response itself.
 	items   responseItems
 	decoded bool
+	hedges  hedges
 }
 
 // send makes one call of the client and reports it to the observer. units
@@ -77,17 +98,24 @@ func send[In, Out any](
 	if r.attempts == nil {
 		r.attempts = t.attempts(ctx)
 	}
+	t.connections.begin()
+	defer t.connections.end()
 	if t.options.Observe == nil {
-		out, err := call(ctx, in, t.direct(r), r.attempts.watch)
+		out, err := call(ctx, in, t.callOptions(r))
 		return out, withEnd(ctx, withholdResponse(err))
 	}
-	before := r.attempts.errors
-	start := time.Now()
-	out, err := call(ctx, in, t.direct(r), r.attempts.watch)
-	err = withEnd(ctx, withholdResponse(err))
 	event := Event{
-		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in),
-		Duration: time.Since(start), Attempts: r.attempts.errors - before, Err: err,
+		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in), Partitions: t.partitions(in),
+	}
+	r.attempts.observe = func(err error) { event.Throttles = append(event.Throttles, throttles(err)...) }
+	before, start := r.attempts.errors, time.Now()
+	out, err := call(ctx, in, t.callOptions(r))
+	event.Duration = time.Since(start)
+	err = withEnd(ctx, withholdResponse(err))
+	event.Err, event.Attempts = err, int(r.attempts.errors-before)
+	event.Hedges, event.HedgesWon = int(r.hedges.sent), int(r.hedges.won)
+	if err != nil && !r.attempts.watching {
+		event.Throttles = throttles(err)
 	}
 	if err == nil {
 		event.Attempts++
@@ -96,6 +124,16 @@ func send[In, Out any](
 	event.Attempts = max(event.Attempts, 1)
 	t.options.Observe(ctx, event)
 	return out, err
+}
+
+// callOptions returns the options of one call of the SDK's client.
+func (t *Table) callOptions(r *request) func(*dynamodb.Options) {
+	return func(o *dynamodb.Options) {
+		t.direct(o, r)
+		t.connections.choose(o)
+		t.hedging.install(o, r)
+		r.attempts.watch(o)
+	}
 }
 
 // batchSize returns how many keys or writes a batch or transaction carries, 0 for

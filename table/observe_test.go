@@ -4,51 +4,81 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
+	"slices"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// TestEvents shows the class of the error in an event, which is the SDK's own.
-func TestEvents(t *testing.T) {
+// TestEventsOfPartitions shows which partition keys an event names, and why
+// attempts were throttled that the SDK has repeated.
+func TestEventsOfPartitions(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	var events []table.Event
-	type key struct{}
-	ctx := context.WithValue(t.Context(), key{}, "request")
 	opts := options()
-	opts.Observe = func(ctx context.Context, e table.Event) {
-		if ctx.Value(key{}) != "request" {
-			t.Error("it is not the context of the operation")
-		}
-		events = append(events, e)
-	}
-	once := func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 }
-	tbl := tabletest.NewWith(t, tabletest.Client(t, once, faults.Install), appCore(), opts)
+	opts.Observe = func(_ context.Context, e table.Event) { events = append(events, e) }
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), appCore(), opts)
+	a, b := keys.Key{PK: keys.User.PK("a"), SK: keys.Profile}, keys.Key{PK: keys.User.PK("b"), SK: keys.Profile}
+	ctx, hot := t.Context(), "TableWriteKeyRangeThroughputExceeded"
 	for name, tt := range map[string]struct {
-		fault tabletest.Fault
-		want  table.Class
+		operation string
+		fault     tabletest.Fault
+		call      func() error
+		want      []keys.PK
+		reasons   []string
 	}{
-		"throttled": {tabletest.Throttle(), table.Transient},
-		"server":    {tabletest.Status(http.StatusInternalServerError, "InternalServerError", "x"), table.Transient},
-		"invalid":   {tabletest.Status(http.StatusBadRequest, "ValidationException", "x"), table.Unclassified},
-		"denied":    {tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "x"), table.Unclassified},
-		"lost":      {tabletest.DropResponse(), table.Transient},
+		"Put":    {"PutItem", tabletest.Throttle(hot), func() error { return tbl.Do(ctx, table.Put(a, nil)) }, []keys.PK{a.PK}, []string{hot}},
+		"Update": {"UpdateItem", tabletest.Throttle(), func() error { return tbl.Do(ctx, table.Patch(a, nil, "x")) }, []keys.PK{a.PK}, []string{"ProvisionedThroughputExceededException"}},
+		"Delete": {"DeleteItem", nil, func() error { return tbl.Do(ctx, table.Delete(b)) }, []keys.PK{b.PK}, nil},
+		"Transact": {
+			"TransactWriteItems", tabletest.CancelTransaction("None", "ThrottlingError"),
+			func() error { return tbl.Transact(ctx, table.Put(a, nil), table.Delete(b)) },
+			[]keys.PK{a.PK, b.PK},
+			[]string{"ThrottlingError"},
+		},
+		"BatchWrite": {"BatchWriteItem", nil, func() error { return tbl.BatchWrite(ctx, table.Put(a, nil), table.Delete(b)) }, []keys.PK{a.PK, b.PK}, nil},
+		"Get":        {"GetItem", nil, func() error { return get(ctx, tbl, a) }, []keys.PK{a.PK}, nil},
+		"BatchGet": {"BatchGetItem", nil, func() error {
+			_, err := table.BatchGet[table.Item](ctx, tbl, []keys.Key{a, b})
+			return err
+		}, []keys.PK{a.PK, b.PK}, nil},
+		"TransactGet": {"TransactGetItems", nil, func() error {
+			_, err := table.TransactGet[table.Item](ctx, tbl, []keys.Key{a, b})
+			return err
+		}, []keys.PK{a.PK, b.PK}, nil},
+		"Query": {"Query", nil, func() error {
+			_, err := table.QueryPage[table.Item](ctx, tbl, table.Query{Index: "GSI1", PK: "GLOBAL_TX"})
+			return err
+		}, []keys.PK{"GLOBAL_TX"}, nil},
+		"Scan": {"Scan", nil, func() error {
+			_, err := table.ScanPage[table.Item](ctx, tbl, table.Scan{})
+			return err
+		}, nil, nil},
 	} {
+		expect.OK(t, tbl.Do(ctx, table.Put(a, nil)))
 		events = nil
-		faults.Next("GetItem", tt.fault)
-		err := get(ctx, tbl, user)
-		if len(events) != 1 || events[0].Err == nil || events[0].Attempts != 1 || !errors.Is(err, events[0].Err) {
-			t.Errorf("%s: %v, %+v", name, err, events)
-			continue
+		if tt.fault != nil {
+			faults.Next(tt.operation, tt.fault)
 		}
-		if got := table.Classify(events[0].Err); got != tt.want {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		expect.OK(t, tt.call())
+		var partitions []keys.PK
+		var reasons []string
+		for _, e := range events {
+			partitions = e.Partitions
+			for _, r := range e.Throttles {
+				reasons = append(reasons, aws.ToString(r.Reason))
+			}
 		}
+		slices.Sort(partitions)
+		expect.Equal(t, name+": partitions", partitions, tt.want)
+		expect.Equal(t, name+": reasons", reasons, tt.reasons)
 	}
 }
 
@@ -76,7 +106,7 @@ func TestOtherClients(t *testing.T) {
 		tbl, failure := table.New(wrapper{client, err}, schema, &table.Options{
 			Observe: func(_ context.Context, e table.Event) { events = append(events, e) },
 		})
-		must(t, failure)
+		expect.OK(t, failure)
 		if got := tbl.Do(t.Context(), table.Put(user, nil)); !errors.Is(got, want) {
 			t.Errorf("%v: %v, want %v", err, got, want)
 		}
@@ -86,21 +116,8 @@ func TestOtherClients(t *testing.T) {
 	}
 }
 
-func TestTableIsImmutable(t *testing.T) {
-	t.Parallel()
-	schema := appCore()
-	schema.Indexes[0].Include = nil
-	tbl, err := table.New(tabletest.Client(t), schema, options())
-	must(t, err)
-	schema.Indexes[0].Name = "changed"
-	tbl.Schema().Indexes[1].Name = "changed"
-	equal(t, "indexes", []string{tbl.Schema().Indexes[0].Name, tbl.Schema().Indexes[1].Name}, []string{"GSI1", "LSI1"})
-	equal(t, "defaults", [3]string{tbl.Schema().PK, tbl.Schema().SK, tbl.Schema().Type}, [3]string{"pk", "sk", "entityType"})
-	equal(t, "time", tbl.Now(), now)
-}
-
 func TestStatsAdd(t *testing.T) {
 	t.Parallel()
 	got := table.Stats{Items: 1, Scanned: 2, Requests: 3, Capacity: 0.5}.Add(table.Stats{Items: 10, Scanned: 20, Requests: 30, Capacity: 4})
-	equal(t, "sum", got, table.Stats{Items: 11, Scanned: 22, Requests: 33, Capacity: 4.5})
+	expect.Equal(t, "sum", got, table.Stats{Items: 11, Scanned: 22, Requests: 33, Capacity: 4.5})
 }

@@ -136,7 +136,8 @@ func (t *Table) prepare(op Op) (write, error) {
 	if op.verb == "" {
 		return w, fmt.Errorf("%w: it is the zero Op", errInvalidOp)
 	}
-	if made, ok := op.value.(codec.Made); ok && made.Err != nil {
+	made, ready := op.value.(codec.Made)
+	if made.Err != nil {
 		return w, fmt.Errorf("%w: %w", errInvalidOp, made.Err)
 	}
 	if err := t.checkKey(op.key); err != nil {
@@ -149,7 +150,9 @@ func (t *Table) prepare(op Op) (write, error) {
 		if err != nil {
 			return w, fmt.Errorf("%w: %w", errInvalidOp, err)
 		}
-		t.setKey(item, op.key)
+		if !ready {
+			t.setKey(item, op.key)
+		}
 		size, f := item.measure()
 		if f == nil {
 			f = t.checkIndexKeys(item)
@@ -157,22 +160,26 @@ func (t *Table) prepare(op Op) (write, error) {
 		if f != nil {
 			return w, fmt.Errorf("%w: %w", errInvalidOp, f.err())
 		}
-		if err := checkSize(size); err != nil {
-			return w, err
+		if size > maxItemSize {
+			return w, fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, size, maxItemSize)
 		}
 		w.item, w.size = item, size
 	}
 	if err := w.buildExpressions(); err != nil {
 		return w, err
 	}
-	if err := w.addNext(op.next); err != nil {
-		return w, err
+	if op.next.verb != "" {
+		if err := w.addNext(op.next); err != nil {
+			return w, err
+		}
 	}
 	if op.verb == verbCreate {
 		t.requireAbsent(&w)
 	}
-	if err := t.requireGuard(&w); err != nil {
-		return w, err
+	if op.guard != (guard{}) {
+		if err := t.requireGuard(&w); err != nil {
+			return w, err
+		}
 	}
 	if op.verb == verbUpdate || op.condition.IsSet() {
 		return w, t.checkExpressions(&w)

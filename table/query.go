@@ -1,7 +1,9 @@
 package table
 
 import (
+	"cmp"
 	"context"
+	"iter"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,9 +46,8 @@ type Query struct {
 	Range keys.Range
 	// Descending gives the greatest sort key first.
 	Descending bool
-	// Limit is how many items the caller gets at most, whatever a filter drops.
-	// Zero means all of them for [All], and for [QueryPage] what the first request
-	// returns that returns any: up to 1 MB of items before the filter.
+	// Limit is the maximum number of items, after the filter. Zero means 100 for a
+	// page, and no limit for [All].
 	Limit int
 	// After is the cursor of the page to continue from; from the start by default.
 	After string
@@ -61,6 +62,18 @@ type Query struct {
 	// Consistent asks for a strongly consistent read, at twice the read units.
 	// Global indexes have none.
 	Consistent bool
+}
+
+// Page is one page of a query.
+type Page[T any] struct {
+	// Items are in the order of the query.
+	Items []T
+	// Next is the cursor for [Query].After that gives the next page. It is empty
+	// exactly when DynamoDB says that there is nothing more. DynamoDB stops at
+	// a limit without looking further, so the last page can be empty.
+	Next string
+	// Stats is what the page cost.
+	Stats Stats
 }
 
 // QueryPage reads one page of a query. It continues until the page is full or the
@@ -80,6 +93,90 @@ func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 		return Page[T]{}, t.readError("QueryPage", q.Index, q.PK, err)
 	}
 	return page, nil
+}
+
+// All reads a query from beginning to end, request by request as it is ranged
+// over, Query.Limit items at most.
+//
+// An error is yielded once, last, with a zero item. A loop that ignores it cannot
+// tell a failure from the end of the data: bind it, or use [Collect].
+// Breaking off sends no further request. Ranging a second time reads again from
+// the start. Each request has the budget of a call, see [Options].MaxAttempts.
+func All[T any](ctx context.Context, t *Table, q Query) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if err := all(ctx, t, q, yield); err != nil {
+			var zero T
+			yield(zero, t.readError("All", q.Index, q.PK, err))
+		}
+	}
+}
+
+// Collect returns the items of a sequence such as that of [All] as a slice, or
+// its error and no items.
+func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var items []T
+	for v, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, v)
+	}
+	return items, nil
+}
+
+// defaultLimit is the Limit of a page that gives none.
+const defaultLimit = 100
+
+// readPage reads a page of at most limit items.
+func readPage[T any](ctx context.Context, r *reader, limit int) (page Page[T], err error) {
+	rows := rowsOf(r, itself[T])
+	if err := readRows(ctx, r, rows, limit); err != nil {
+		return page, err
+	}
+	page.Items, page.Stats = rows.values, r.stats
+	page.Next, err = r.token()
+	return page, err
+}
+
+// readRows is readPage for rows of any values.
+func readRows[T, V any](ctx context.Context, r *reader, rows *rows[T, V], limit int) error {
+	limit = cmp.Or(limit, defaultLimit)
+	for !r.done && len(rows.values) < limit && r.stats.Requests < r.t.options.MaxRounds {
+		if err := next(ctx, r, rows, limit-len(rows.values)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all returns nil when the data or the limit ended or yield wanted no more.
+func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) bool) error {
+	r, err := t.query(q)
+	if err != nil {
+		return err
+	}
+	rows := rowsOf(r, itself[T])
+	for left := q.Limit; !r.done; {
+		rows.values = rows.values[:0]
+		failed := next(ctx, r, rows, left)
+		for _, v := range rows.values {
+			if err := ended(ctx); err != nil {
+				return err
+			}
+			if !yield(v, nil) {
+				return nil
+			}
+		}
+		if failed != nil {
+			return failed
+		}
+		if q.Limit > 0 {
+			if left -= len(rows.values); left == 0 {
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 // query returns a reader that stands where the query begins.

@@ -52,6 +52,7 @@ type batch struct {
 	last     Item // to go on from, empty at the end
 	scanned  int32
 	capacity float64
+	hedges   hedges
 }
 
 // setShape sets the shape of the selection, and checks the two.
@@ -189,6 +190,8 @@ func next[T, V any](ctx context.Context, r *reader, rows *rows[T, V], limit int)
 	r.stats.Items += len(rows.values) - rows.kept
 	r.stats.Scanned += int(b.scanned)
 	r.stats.Capacity += b.capacity
+	r.stats.Hedges += int(b.hedges.sent)
+	r.stats.HedgesWon += int(b.hedges.won)
 	r.start, r.done = b.last, len(b.last) == 0
 	if rows.err != nil {
 		return &itemError{r.keysOf(rows.position), rows.err}
@@ -206,23 +209,23 @@ func next[T, V any](ctx context.Context, r *reader, rows *rows[T, V], limit int)
 func fetch[T, V any](ctx context.Context, r *reader, rows *rows[T, V]) (batch, error) {
 	if in := r.scan; in != nil {
 		in.ExclusiveStartKey, in.Limit = r.start, r.asked
-		out, err := receive(ctx, r.t, request{operation: "Scan", index: r.index}, rows, r.t.client.Scan, in,
+		out, err := receive(ctx, r.t, &request{operation: "Scan", index: r.index}, rows, r.t.client.Scan, in,
 			func(out *dynamodb.ScanOutput) float64 { return capacity(out.ConsumedCapacity) },
 			func(out *dynamodb.ScanOutput) []map[string]types.AttributeValue { return out.Items })
 		if err != nil {
 			return batch{}, err
 		}
-		return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity)}, nil
+		return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity), hedges{}}, nil
 	}
-	in := r.query
+	in, sent := r.query, &request{operation: "Query", index: r.index}
 	in.ExclusiveStartKey, in.Limit = r.start, r.asked
-	out, err := receive(ctx, r.t, request{operation: "Query", index: r.index}, rows, r.t.client.Query, in,
+	out, err := receive(ctx, r.t, sent, rows, r.t.client.Query, in,
 		func(out *dynamodb.QueryOutput) float64 { return capacity(out.ConsumedCapacity) },
 		func(out *dynamodb.QueryOutput) []map[string]types.AttributeValue { return out.Items })
 	if err != nil {
 		return batch{}, err
 	}
-	return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity)}, nil
+	return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity), sent.hedges}, nil
 }
 
 // rowsOf returns the rows of a reader.

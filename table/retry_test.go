@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -32,8 +33,7 @@ func outage(t *testing.T, fault tabletest.Fault, o *table.Options, test func(*te
 			Region: "eu-west-1", HTTPClient: &http.Client{Transport: &faults}, Credentials: aws.AnonymousCredentials{},
 			BaseEndpoint: aws.String("http://127.0.0.1:1"),
 		})
-		tbl, err := table.New(client, appCore(), o)
-		must(t, err)
+		tbl := expect.Value(table.New(client, appCore(), o))(t)
 		test(t, tbl, &faults)
 	})
 }
@@ -295,4 +295,18 @@ func TestRetryEnds(t *testing.T) {
 			t.Errorf("%q is %v", err, table.Classify(err))
 		}
 	})
+}
+
+// TestRetryOfAnUnknownOutcome shows that a conflict is not retried whose write may
+// have taken effect.
+func TestRetryOfAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	runs := 0
+	err := tbl.Retry(t.Context(), func(context.Context) error {
+		runs++
+		return errors.Join(table.ErrConflict, table.ErrOutcomeUnknown)
+	})
+	expect.Err(t, err, table.ErrOutcomeUnknown)
+	expect.Equal(t, "runs", runs, 1)
 }

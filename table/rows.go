@@ -92,12 +92,12 @@ type responseItems interface {
 // receive makes one call that reads. items returns the items in the output: none
 // if they were decoded from the response.
 func receive[T, V, In, Out any](
-	ctx context.Context, t *Table, r request, into *rows[T, V],
+	ctx context.Context, t *Table, r *request, into *rows[T, V],
 	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
 	units func(*Out) float64, items func(*Out) []map[string]types.AttributeValue,
 ) (*Out, error) {
 	r.items = into
-	out, err := send(ctx, t, &r, call, in, units)
+	out, err := send(ctx, t, r, call, in, units)
 	if err == nil && !r.decoded {
 		into.convert(items(out))
 	}
@@ -202,9 +202,12 @@ func (r *row[T]) wrongType() error {
 }
 
 func (r *row[T]) watch(name string) {
-	if !slices.ContainsFunc(r.watched, func(w codec.Watched) bool { return w.Name == name }) {
-		r.watched = append(r.watched, codec.Watched{Name: name})
+	for i := range r.watched {
+		if r.watched[i].Name == name {
+			return
+		}
 	}
+	r.watched = append(r.watched, codec.Watched{Name: name})
 }
 
 // text returns what an attribute holds that is watched.

@@ -21,9 +21,9 @@ type Scan struct {
 	Index string
 	// Segment of Segments is the part to read, from 0; by default all of it.
 	Segment, Segments int
-	// Limit is how many items a page has at most, whatever a filter drops. Zero
-	// means what the first request returns that returns any: up to 1 MB of items
-	// before the filter.
+	// Limit is the maximum number of items in the page, after the filter. Zero
+	// means 100. A migration takes a larger number, such as 1,000: one response
+	// holds up to 1 MB of items.
 	Limit int
 	// After, Scope, Filter, Project and Consistent are as in [Query].
 	After, Scope string

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -129,8 +129,12 @@ func attributeName(s string) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxAttributeName
 }
 
-// AWS: "Naming rules", Amazon DynamoDB Developer Guide.
-var tableName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
+// tableName reports whether a table or index can have the name. AWS: "Naming
+// rules", Amazon DynamoDB Developer Guide.
+func tableName(s string) bool {
+	allowed := func(c rune) bool { return c < utf8.RuneSelf && isWord(byte(c)) || c == '.' || c == '-' }
+	return len(s) >= 3 && len(s) <= 255 && !strings.ContainsFunc(s, func(c rune) bool { return !allowed(c) })
+}
 
 // withDefaults returns a copy of s in which no name, type or projection is left
 // to a default.
@@ -168,7 +172,7 @@ func (s Schema) Validate() error {
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 
-	if !tableName.MatchString(s.Name) {
+	if !tableName(s.Name) {
 		bad("Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", s.Name)
 	}
 	if s.SimpleKey && s.SK != "" {
@@ -191,7 +195,7 @@ func (s Schema) Validate() error {
 			local++
 		}
 		where := fmt.Sprintf("Indexes[%d]", i)
-		if !tableName.MatchString(x.Name) {
+		if !tableName(x.Name) {
 			bad("%s.Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", where, x.Name)
 		}
 		if seen[x.Name] {

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -101,13 +101,10 @@ func TestSchemaAsJSON(t *testing.T) {
 		"all there": everything,
 		"simple":    {Name: "Sessions", SimpleKey: true, PKType: types.ScalarAttributeTypeN},
 	} {
-		file, err := json.Marshal(schema)
-		must(t, err)
+		file := expect.Value(json.Marshal(schema))(t)
 		var back table.Schema
 		must(t, json.Unmarshal(file, &back))
-		if diff := cmp.Diff(schema, back); diff != "" {
-			t.Errorf("%s: changed by JSON (-before +after):\n%s", name, diff)
-		}
+		expect.Equal(t, name+": changed by JSON", back, schema)
 	}
 }
 

@@ -3,9 +3,9 @@ package table
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -20,9 +20,13 @@ const (
 	maxTagValue = 256
 )
 
-// tagText is what a tag may be made of. AWS: "Tag naming limits and
-// requirements", Tagging AWS Resources User Guide.
-var tagText = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+// tagText reports whether a tag may consist of the text. AWS: "Tag naming limits
+// and requirements", Tagging AWS Resources User Guide.
+func tagText(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool {
+		return !unicode.In(c, unicode.L, unicode.Z, unicode.N) && !strings.ContainsRune("_.:/=+-@", c)
+	})
+}
 
 // settingsProblems lists what is wrong with how the table is to be operated.
 func (s Schema) settingsProblems() []string {
@@ -81,13 +85,13 @@ func (s Schema) tagProblems() []string {
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Tags)) {
 		value := s.Tags[key]
-		if n := utf8.RuneCountInString(key); n < 1 || n > maxTagKey || !tagText.MatchString(key) {
+		if n := utf8.RuneCountInString(key); n < 1 || n > maxTagKey || !tagText(key) {
 			problems = append(problems, fmt.Sprintf("Tags: the key %q is not 1 to %d letters, digits, spaces and _.:/=+-@", key, maxTagKey))
 		}
 		if len(key) >= len(reservedTag) && strings.EqualFold(key[:len(reservedTag)], reservedTag) {
 			problems = append(problems, fmt.Sprintf("Tags: the key %q begins with %q, which AWS reserves", key, reservedTag))
 		}
-		if utf8.RuneCountInString(value) > maxTagValue || !tagText.MatchString(value) {
+		if utf8.RuneCountInString(value) > maxTagValue || !tagText(value) {
 			problems = append(problems, fmt.Sprintf("Tags[%q]: is not at most %d letters, digits, spaces and _.:/=+-@", key, maxTagValue))
 		}
 	}

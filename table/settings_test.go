@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -68,8 +68,7 @@ func TestEnsureWithEverySetting(t *testing.T) {
 			TableName: &schema.Name, DeletionProtectionEnabled: aws.Bool(false),
 		})
 		must(t, err)
-		_, err = client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &schema.Name})
-		must(t, err)
+		must(t, expect.ErrOf(client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &schema.Name})))
 	})
 	faults.Next("DescribeContinuousBackups", recoveryOff, recoveryOn)
 	faults.Next("UpdateContinuousBackups", recoveryOn)
@@ -77,10 +76,8 @@ func TestEnsureWithEverySetting(t *testing.T) {
 	golden(t, "ensureproduction", tabletest.Transcript(faults.Requests("CreateTable", "UpdateContinuousBackups"),
 		strings.NewReplacer(schema.Name, "Production")))
 
-	tags, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &schema.Name})
-	must(t, err)
-	listed, err := client.ListTagsOfResource(t.Context(), &dynamodb.ListTagsOfResourceInput{ResourceArn: tags.Table.TableArn})
-	must(t, err)
+	tags := expect.Value(client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &schema.Name}))(t)
+	listed := expect.Value(client.ListTagsOfResource(t.Context(), &dynamodb.ListTagsOfResourceInput{ResourceArn: tags.Table.TableArn}))(t)
 	got := map[string]string{}
 	for _, tag := range listed.Tags {
 		got[*tag.Key] = *tag.Value
@@ -97,8 +94,7 @@ func TestEnsureWithEverySetting(t *testing.T) {
 // engineOf responds as a table of the schema that is active, with TTL off.
 func engineOf(t *testing.T, schema table.Schema) (*dynamodb.Client, *tabletest.Faults) {
 	t.Helper()
-	in, err := schema.CreateTableInput()
-	must(t, err)
+	in := expect.Value(schema.CreateTableInput())(t)
 	description, err := json.Marshal(map[string]any{"Table": map[string]any{
 		"TableStatus": "ACTIVE", "KeySchema": in.KeySchema, "AttributeDefinitions": in.AttributeDefinitions,
 	}})
@@ -182,18 +178,6 @@ func TestVerifyOfPointInTimeRecovery(t *testing.T) {
 	equal(t, "requests", len(faults.Requests("DescribeContinuousBackups")), 0)
 }
 
-// TestVerifyOfResponseWithoutTable shows that a proxy in place of an engine
-// cannot make Verify panic.
-func TestVerifyOfResponseWithoutTable(t *testing.T) {
-	t.Parallel()
-	_, client, _ := answered(t, appCore(), canned(http.StatusOK, "", `{}`))
-	err := appCore().Verify(t.Context(), client)
-	if err == nil {
-		t.Error("no error")
-	}
-	wellFormed(t, "Verify", err)
-}
-
 func TestSettingsAreValidated(t *testing.T) {
 	t.Parallel()
 	one := table.Throughput{Read: 1, Write: 1}
@@ -270,8 +254,7 @@ func TestSchemaFileWithoutSettings(t *testing.T) {
 	equal(t, "schema", schema, table.Schema{
 		Name: "AppCore", TTL: "expiresAt", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk"}},
 	})
-	in, err := schema.CreateTableInput()
-	must(t, err)
+	in := expect.Value(schema.CreateTableInput())(t)
 	equal(t, "billing mode", in.BillingMode, types.BillingModePayPerRequest)
 	if in.StreamSpecification != nil || in.ProvisionedThroughput != nil || in.WarmThroughput != nil ||
 		in.DeletionProtectionEnabled != nil || in.TableClass != "" || in.Tags != nil {
@@ -279,13 +262,16 @@ func TestSchemaFileWithoutSettings(t *testing.T) {
 	}
 }
 
-// The schema of a table is a copy, its tags included.
+// The schema of a table is a copy, its indexes and tags included.
 func TestSchemaOfATableIsACopy(t *testing.T) {
 	t.Parallel()
 	schema := production()
 	tbl, _, _ := answered(t, schema, canned(http.StatusOK, "", "{}"))
-	want := maps.Clone(schema.Tags)
-	schema.Tags["team"] = "other"
-	tbl.Schema().Tags["team"] = "other"
-	equal(t, "tags", tbl.Schema().Tags, want)
+	for _, s := range []table.Schema{schema, tbl.Schema()} {
+		s.Tags["team"], s.Indexes[0].Name = "other", "changed"
+	}
+	got := tbl.Schema()
+	equal(t, "tags", got.Tags, production().Tags)
+	equal(t, "index and defaults", []string{got.Indexes[0].Name, got.PK, got.SK, got.Type}, []string{"GSI1", "pk", "sk", "entityType"})
+	equal(t, "time", tbl.Now(), now)
 }

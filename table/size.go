@@ -34,20 +34,7 @@ func (i Item) Size() int {
 }
 
 // measure returns the size of the item, and the first fault in order of names.
-func (i Item) measure() (size int, f *fault) {
-	var at string
-	for name, value := range i {
-		n, found := measure(value, 1)
-		size += len(name) + n
-		if found == nil {
-			found = nameFault(name)
-		}
-		if found != nil && (f == nil || name < at) {
-			f, at = found, name
-		}
-	}
-	return size, f.in(at)
-}
+func (i Item) measure() (size int, f *fault) { return measureElements(i, 1) }
 
 // fault says why DynamoDB would refuse a value. It never holds the value.
 type fault struct {
@@ -133,7 +120,10 @@ func measure(value types.AttributeValue, level int) (size int, f *fault) {
 		return 0, broken(ruleNil)
 	case *types.AttributeValueMemberS:
 		if v != nil {
-			return len(v.Value), textFault(v.Value)
+			if !utf8.ValidString(v.Value) {
+				return len(v.Value), broken(ruleUTF8)
+			}
+			return len(v.Value), nil
 		}
 	case *types.AttributeValueMemberN:
 		if v != nil {
@@ -197,10 +187,16 @@ func measureList(list []types.AttributeValue, level int) (size int, f *fault) {
 }
 
 func measureMap(m map[string]types.AttributeValue, level int) (size int, f *fault) {
-	size = containerSize + elementSize*len(m)
+	size, f = measureElements(m, level+1)
+	return size + containerSize + elementSize*len(m), f.in(".")
+}
+
+// measureElements measures values with names, and returns the first fault in order
+// of names.
+func measureElements(m map[string]types.AttributeValue, level int) (size int, f *fault) {
 	var at string
 	for name, element := range m {
-		n, found := measure(element, level+1)
+		n, found := measure(element, level)
 		size += len(name) + n
 		if found == nil {
 			found = nameFault(name)
@@ -209,10 +205,18 @@ func measureMap(m map[string]types.AttributeValue, level int) (size int, f *faul
 			f, at = found, name
 		}
 	}
-	return size, f.in("." + at)
+	if f == nil {
+		return size, nil
+	}
+	return size, f.in(at)
 }
 
-func measureText(s string) (size int, f *fault) { return len(s), textFault(s) }
+func measureText(s string) (size int, f *fault) {
+	if !utf8.ValidString(s) {
+		return len(s), broken(ruleUTF8)
+	}
+	return len(s), nil
+}
 
 func measureBytes(b []byte) (size int, f *fault) { return len(b), nil }
 
@@ -225,13 +229,6 @@ func measureNumber(s string) (size int, f *fault) {
 		return d.Size(), broken(ruleRange)
 	}
 	return d.Size(), nil
-}
-
-func textFault(s string) *fault {
-	if !utf8.ValidString(s) {
-		return broken(ruleUTF8)
-	}
-	return nil
 }
 
 // measureSet measures a set. Elements are duplicates if compare returns 0.
@@ -275,14 +272,6 @@ func repeats[E any](set []E, compare func(a, b E) int) bool {
 		}
 	}
 	return false
-}
-
-// checkSize refuses an item that DynamoDB would refuse for its size.
-func checkSize(size int) error {
-	if size > maxItemSize {
-		return fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, size, maxItemSize)
-	}
-	return nil
 }
 
 // outgrown reports whether an error, or a reason of a cancelled transaction, means

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -113,19 +112,4 @@ func TestLargestItem(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestLargestItemIsSent(t *testing.T) {
-	t.Parallel()
-	tbl, _ := newTable(t, appCore())
-	text := func(n int) table.Item { return table.Item{"text": str(strings.Repeat("é", n/2))} }
-	rest := table.MaxItemSize - len("text") - len("pk") - len(user.PK) - len("sk") - len(user.SK)
-	must(t, tbl.Do(t.Context(), table.Put(user, text(rest))))
-	err := tbl.Do(t.Context(), table.Put(user, text(rest+2)))
-	if !errors.Is(err, table.ErrTooLarge) || !strings.Contains(err.Error(), "409602") && !strings.Contains(err.Error(), "409601") {
-		t.Errorf("error %v", err)
-	}
-	key := keys.Key{PK: "A", SK: "B"}
-	must(t, tbl.Transact(t.Context(), table.Create(key, nil), table.Put(user, text(rest))))
-	must(t, tbl.BatchWrite(t.Context(), table.Delete(key), table.Put(user, text(rest))))
 }

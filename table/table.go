@@ -45,6 +45,20 @@ type Options struct {
 	// a budget for each request. [Table.Retry] has one for all that it runs.
 	MaxAttempts int
 	MaxElapsed  time.Duration
+	// HedgeReads sends a read a second time if it is later than 97 % of the recent
+	// reads of its operation and than one and a half times their median, and takes
+	// the first success. That cuts the tail of latencies, most of all for reads that
+	// wait for many requests. Scans and writes are never sent twice for that.
+	//
+	// At most 5 % of the requests are sent twice: one for 20 that have succeeded,
+	// ten at a time. A failed request takes one from that budget, so that none is
+	// left in an outage. A request that was throttled, and any in a call in which
+	// something failed, is not sent twice.
+	//
+	// The request that lost is cancelled, and its connection closed. Its units are
+	// consumed all the same, and in no [Stats] and [Event]. Clients that do not take
+	// the options of a call, as the DAX client, send nothing twice.
+	HedgeReads bool
 	// SDKDecoding has the SDK decode the items of responses, before
 	// attributevalue makes values of them. A *[dynamodb.Client] is otherwise
 	// asked for the response as it came, and values are made of that, at a third
@@ -66,8 +80,10 @@ type Table struct {
 	consistent bool
 	ofType     string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
-	ownClient bool
-	indexKeys []indexKey
+	ownClient   bool
+	connections *connections
+	hedging     *hedging
+	indexKeys   []indexKey
 }
 
 // New binds a schema to a client. It sends no request: see [Schema.Ensure] and
@@ -110,7 +126,7 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 	_, own := client.(*dynamodb.Client)
 	return &Table{
 		client: client, schema: schema, name: aws.String(schema.Name), options: o,
-		ownClient: own, indexKeys: schema.indexKeys(),
+		ownClient: own, connections: newConnections(client), hedging: newHedging(o.HedgeReads), indexKeys: schema.indexKeys(),
 	}, nil
 }
 

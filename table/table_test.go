@@ -2,14 +2,13 @@ package table_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -56,18 +55,11 @@ func onItems(faults *tabletest.Faults) []tabletest.Request {
 		"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var must = expect.OK
 
 func equal[T any](tb testing.TB, what string, got, want T) {
 	tb.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		tb.Errorf("%s (-want +got):\n%s", what, diff)
-	}
+	expect.Equal(tb, what, got, want)
 }
 
 func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -88,19 +80,4 @@ func setN(n int) expression.UpdateBuilder {
 func get(ctx context.Context, t *table.Table, key keys.Key) error {
 	_, err := table.Get[account](ctx, t, key)
 	return err
-}
-
-// TestReservedKeyNames shows that key attributes may be named as words that
-// DynamoDB reserves for expressions.
-func TestReservedKeyNames(t *testing.T) {
-	t.Parallel()
-	tbl, _ := newTable(t, table.Schema{Name: "Reserved", PK: "hash", SK: "range"})
-	create := table.Create(user, account{Name: "Ann"})
-	must(t, tbl.Do(t.Context(), create))
-	if err := tbl.Do(t.Context(), create); !errors.Is(err, table.ErrExists) {
-		t.Errorf("Create of what exists: %v", err)
-	}
-	page, err := table.QueryPage[account](t.Context(), tbl, table.Query{PK: user.PK, Range: keys.Exactly(user.SK)})
-	must(t, err)
-	equal(t, "items", page.Items, []account{{Name: "Ann"}})
 }

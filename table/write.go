@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -28,7 +27,9 @@ import (
 // whether the first attempt took effect: its own work is not reported as a
 // failed condition. For that it compares the stored item with its own, so an
 // item that serves as a lock must say whose it is. The retry is a write like the
-// first, and so can undo what another writer did between the two.
+// first, and so can undo what another writer did between the two. The first can be
+// delayed and arrive last: a [Create] then brings back an item that was deleted in
+// between, and a Put without a condition undoes what was written in between.
 //
 //   - An update that would count twice, such as an ADD, is not sent again.
 //   - After a lost response to a write under a version, the outcome is unknown,
@@ -245,13 +246,12 @@ func repeatable(update *string) bool {
 			return false
 		}
 	}
-	for _, m := range withDefault.FindAllStringSubmatch(*update, -1) {
-		if m[1] != m[2] {
+	all := tokens(*update)
+	for i, token := range all {
+		// SET #0 = if_not_exists(#0, :0)
+		if token == "if_not_exists" && (i < 2 || i+2 >= len(all) || all[i-2] != all[i+2]) {
 			return false
 		}
 	}
 	return true
 }
-
-// withDefault finds the attribute that is set and the one whose absence decides.
-var withDefault = regexp.MustCompile(`(\S+) = if_not_exists ?\((\S+),`)

@@ -2,8 +2,12 @@ package tablemodel_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -53,6 +57,98 @@ func ExampleMarkdown() {
 	// | `USER#ana` | `PROFILE` | USER | name `Ana` |
 	// |  | `TX#1` | TX | amount `10` |
 	// |  | `TX#2` | TX | amount `20` |
+}
+
+// A picture for a wiki: one item of each type, one attribute, and keys cut after 12
+// characters.
+func ExampleOptions() {
+	var items []table.Item
+	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	for _, user := range []string{"ana", "bob"} {
+		for _, note := range []string{"2024-01-15T10:05:00.000Z", "2024-01-16T11:20:00.000Z"} {
+			items = append(items, table.Item{
+				"pk": text("USER#" + user), "sk": text("NOTE#" + note), "entityType": text("NOTE"),
+				"title": text("Milk"), "body": text("…"), "color": text("red"),
+			})
+		}
+	}
+	picture, err := tablemodel.Markdown(table.Schema{Name: "Notes"}, items, &tablemodel.Options{
+		Attributes: []string{"title"}, Partitions: 1, Items: 1, Length: 12,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(picture)
+	// Output:
+	// **Table `Notes`**, partition key `pk`, sort key `sk`
+	//
+	// | `pk` | `sk` | `entityType` | other attributes |
+	// |---|---|---|---|
+	// | `USER#ana` | `NOTE#2024-01…` | NOTE | title `Milk` |
+	// |  | … 1 more NOTE |  |  |
+	// | … 1 more of USER#… |  |  |  |
+}
+
+// A model for AWS's NoSQL Workbench, with items as sample data.
+func ExampleWorkbench() {
+	note := table.Item{
+		"pk": &types.AttributeValueMemberS{Value: "USER#ana"}, "sk": &types.AttributeValueMemberS{Value: "NOTE#1"},
+		"entityType": &types.AttributeValueMemberS{Value: "NOTE"},
+	}
+	file, err := tablemodel.Workbench(table.Schema{Name: "Notes"}, []table.Item{note}, &tablemodel.WorkbenchOptions{
+		Name: "Notes of 2024", Author: "ana", Description: "What the app stores.",
+		Date: time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var model struct {
+		ModelName     string
+		ModelMetadata struct{ Author, DateCreated, Version string }
+	}
+	if err := json.Unmarshal(file, &model); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(model.ModelName, model.ModelMetadata)
+	// Output: Notes of 2024 {ana Jan 15, 2024, 10:05 AM 3.0}
+}
+
+// The template has the table as its one resource.
+func ExampleCloudFormation() {
+	template, err := tablemodel.CloudFormation(table.Schema{Name: "Notes", SimpleKey: true, TTL: "expiresAt"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(string(template))
+	// Output:
+	// {
+	//   "AWSTemplateFormatVersion": "2010-09-09",
+	//   "Resources": {
+	//     "Table": {
+	//       "Type": "AWS::DynamoDB::Table",
+	//       "Properties": {
+	//         "TableName": "Notes",
+	//         "BillingMode": "PAY_PER_REQUEST",
+	//         "AttributeDefinitions": [
+	//           {
+	//             "AttributeName": "pk",
+	//             "AttributeType": "S"
+	//           }
+	//         ],
+	//         "KeySchema": [
+	//           {
+	//             "AttributeName": "pk",
+	//             "KeyType": "HASH"
+	//           }
+	//         ],
+	//         "TimeToLiveSpecification": {
+	//           "AttributeName": "expiresAt",
+	//           "Enabled": true
+	//         }
+	//       }
+	//     }
+	//   }
+	// }
 }
 
 func ExampleTerraform() {

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -23,20 +23,10 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		must(t, os.WriteFile(path, []byte(got), 0o644))
+		expect.OK(t, os.WriteFile(path, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	must(t, err)
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s differs; see go test ./table/tablemodel -update (-want +got):\n%s", path, diff)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := expect.Value(os.ReadFile(path))(t)
+	expect.Equal(t, path+" differs; see go test ./table/tablemodel -update", got, string(want))
 }
 
 // schemas are schemas that use everything there is.
@@ -115,6 +105,6 @@ func stored(t *testing.T) (*table.Table, []table.Op) {
 	t.Helper()
 	tbl := tabletest.New(t, full, nil)
 	ops := payments()
-	must(t, tbl.BatchWrite(t.Context(), ops...))
+	expect.OK(t, tbl.BatchWrite(t.Context(), ops...))
 	return tbl, ops
 }

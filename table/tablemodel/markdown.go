@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -203,7 +204,7 @@ func code(s string) string {
 // as code otherwise. Escapes do not help: renderers look for mentions, references
 // and addresses in the text that the escapes result in, and leave only code out.
 func plain(s string) string {
-	if s = oneLine(s); s == "" || harmless.MatchString(s) && !reference.MatchString(s) {
+	if s = oneLine(s); s == "" || harmless().MatchString(s) && !reference().MatchString(s) {
 		return s
 	}
 	return code(s)
@@ -212,11 +213,16 @@ func plain(s string) string {
 var (
 	// harmless is text that is neither markup nor a mention: words with single
 	// signs between them, as in "… 2 more of USER#…".
-	harmless = regexp.MustCompile(`^(?:… )?[\p{L}\p{M}\p{N}]+(?:(?:[ _\-.#]|, )[\p{L}\p{M}\p{N}]+)*(?:#?…)?$`)
+	harmless = lazy(`^(?:… )?[\p{L}\p{M}\p{N}]+(?:(?:[ _\-.#]|, )[\p{L}\p{M}\p{N}]+)*(?:#?…)?$`)
 	// reference is what GitHub or GitLab makes links of: #12, GH-12 and JIRA-12,
 	// commits, and addresses.
-	reference = regexp.MustCompile(`(?i)#\d|[a-z]-\d|\b[0-9a-f]{7,}\b|\bwww\.`)
+	reference = lazy(`(?i)#\d|[a-z]-\d|\b[0-9a-f]{7,}\b|\bwww\.`)
 )
+
+// lazy compiles an expression when it is first used, so that an import costs nothing.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
 
 // entities returns s with everything that could mean something written as HTML
 // entities.

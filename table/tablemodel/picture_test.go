@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -17,22 +18,18 @@ import (
 func TestPicturesOfATable(t *testing.T) {
 	t.Parallel()
 	tbl, _ := stored(t)
-	items, err := tablemodel.Scan(t.Context(), tbl, 0)
-	must(t, err)
+	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
 
-	md, err := tablemodel.Markdown(full, items, nil)
-	must(t, err)
+	md := expect.Value(tablemodel.Markdown(full, items, nil))(t)
 	golden(t, "payments.md", md)
 	all, err := tablemodel.Markdown(full, items, &tablemodel.Options{
 		Attributes: []string{"amount", "nowhere", "text"}, Partitions: -1, Items: -1, Length: -1,
 	})
-	must(t, err)
+	expect.OK(t, err)
 	golden(t, "payments-all.md", all)
-	flow, err := tablemodel.Mermaid(full, items, &tablemodel.Options{Items: 2})
-	must(t, err)
+	flow := expect.Value(tablemodel.Mermaid(full, items, &tablemodel.Options{Items: 2}))(t)
 	golden(t, "payments.mermaid", flow)
-	file, err := tablemodel.Workbench(full, items, nil)
-	must(t, err)
+	file := expect.Value(tablemodel.Workbench(full, items, nil))(t)
 	golden(t, "payments.workbench.json", string(file))
 }
 
@@ -40,15 +37,11 @@ func TestPicturesOfATable(t *testing.T) {
 func TestTheOrderOfItemsDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	tbl, _ := stored(t)
-	items, err := tablemodel.Scan(t.Context(), tbl, 0)
-	must(t, err)
+	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
 	print := func() string {
-		md, err := tablemodel.Markdown(full, items, nil)
-		must(t, err)
-		flow, err := tablemodel.Mermaid(full, items, nil)
-		must(t, err)
-		file, err := tablemodel.Workbench(full, items, nil)
-		must(t, err)
+		md := expect.Value(tablemodel.Markdown(full, items, nil))(t)
+		flow := expect.Value(tablemodel.Mermaid(full, items, nil))(t)
+		file := expect.Value(tablemodel.Workbench(full, items, nil))(t)
 		return md + flow + string(file)
 	}
 	want := print()
@@ -77,14 +70,11 @@ func TestKeysOfOtherTypesAreInTheirOrder(t *testing.T) {
 		"at":     &types.AttributeValueMemberN{Value: "1"},
 		"value":  &types.AttributeValueMemberS{Value: "not a number, so not in the index"},
 	})
-	md, err := tablemodel.Markdown(schemas["numbers"], items, &tablemodel.Options{Items: -1})
-	must(t, err)
+	md := expect.Value(tablemodel.Markdown(schemas["numbers"], items, &tablemodel.Options{Items: -1}))(t)
 	golden(t, "numbers.md", md)
-	flow, err := tablemodel.Mermaid(schemas["numbers"], items, nil)
-	must(t, err)
+	flow := expect.Value(tablemodel.Mermaid(schemas["numbers"], items, nil))(t)
 	golden(t, "numbers.mermaid", flow)
-	file, err := tablemodel.Workbench(schemas["numbers"], items, nil)
-	must(t, err)
+	file := expect.Value(tablemodel.Workbench(schemas["numbers"], items, nil))(t)
 	golden(t, "numbers.workbench.json", string(file))
 }
 
@@ -103,14 +93,12 @@ func TestHostileValuesStayInTheirPlace(t *testing.T) {
 			"pk": stringValue(v), "sk": stringValue(v), "entityType": stringValue(v), v: stringValue(v), "empty": stringValue(""),
 		})
 	}
-	md, err := tablemodel.Markdown(schemas["small"], items, nil)
-	must(t, err)
+	md := expect.Value(tablemodel.Markdown(schemas["small"], items, nil))(t)
 	golden(t, "hostile.md", md)
 	if active := active(md); active != "" {
 		t.Errorf("%q outside of code in\n%s", active, md)
 	}
-	flow, err := tablemodel.Mermaid(schemas["small"], items, nil)
-	must(t, err)
+	flow := expect.Value(tablemodel.Mermaid(schemas["small"], items, nil))(t)
 	golden(t, "hostile.mermaid", flow)
 	if strings.ContainsAny(strings.TrimPrefix(flow, "%%{init"), "@$~!`\u202e\u2066\u2028") || strings.Contains(flow, "://") ||
 		strings.Contains(flow, "WWW.") || strings.Contains(flow, "fa:fa") {
@@ -136,21 +124,17 @@ func TestPicturesOfATableWithoutSortKeys(t *testing.T) {
 	for _, id := range []string{"b", "a", "a", "a", "a"} {
 		items = append(items, table.Item{"id": stringValue(id)})
 	}
-	md, err := tablemodel.Markdown(schemas["simple"], items, nil)
-	must(t, err)
+	md := expect.Value(tablemodel.Markdown(schemas["simple"], items, nil))(t)
 	golden(t, "simple.md", md)
-	flow, err := tablemodel.Mermaid(schemas["simple"], items, nil)
-	must(t, err)
+	flow := expect.Value(tablemodel.Mermaid(schemas["simple"], items, nil))(t)
 	golden(t, "simple.mermaid", flow)
 }
 
 func TestPicturesOfNothing(t *testing.T) {
 	t.Parallel()
-	md, err := tablemodel.Markdown(full, nil, nil)
-	must(t, err)
+	md := expect.Value(tablemodel.Markdown(full, nil, nil))(t)
 	golden(t, "empty.md", md)
-	flow, err := tablemodel.Mermaid(full, nil, nil)
-	must(t, err)
+	flow := expect.Value(tablemodel.Mermaid(full, nil, nil))(t)
 	golden(t, "empty.mermaid", flow)
 }
 
@@ -192,8 +176,7 @@ func TestScanReadsUpToABound(t *testing.T) {
 	t.Parallel()
 	tbl, ops := stored(t)
 	for max, want := range map[int]int{0: len(ops), 3: 3, len(ops): len(ops), 100: len(ops)} {
-		items, err := tablemodel.Scan(t.Context(), tbl, max)
-		must(t, err)
+		items := expect.Value(tablemodel.Scan(t.Context(), tbl, max))(t)
 		if len(items) != want {
 			t.Errorf("Scan of %d gives %d items, want %d", max, len(items), want)
 		}

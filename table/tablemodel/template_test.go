@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
@@ -21,11 +22,9 @@ import (
 func TestTemplates(t *testing.T) {
 	t.Parallel()
 	for name, schema := range schemas {
-		cfn, err := tablemodel.CloudFormation(schema)
-		must(t, err)
+		cfn := expect.Value(tablemodel.CloudFormation(schema))(t)
 		golden(t, name+".cloudformation.json", string(cfn))
-		tf, err := tablemodel.Terraform(schema)
-		must(t, err)
+		tf := expect.Value(tablemodel.Terraform(schema))(t)
 		golden(t, name+".tf.json", string(tf))
 	}
 }
@@ -49,13 +48,12 @@ func decode(t *testing.T, text []byte, v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	must(t, d.Decode(v))
+	expect.OK(t, d.Decode(v))
 }
 
 func readTemplate(t *testing.T, schema table.Schema) resource {
 	t.Helper()
-	text, err := tablemodel.CloudFormation(schema)
-	must(t, err)
+	text := expect.Value(tablemodel.CloudFormation(schema))(t)
 	var template struct {
 		AWSTemplateFormatVersion string
 		Resources                struct{ Table resource }
@@ -88,8 +86,7 @@ func compareRequests(t *testing.T, what string, want, got *dynamodb.CreateTableI
 func TestTheCloudFormationTableIsTheSchemas(t *testing.T) {
 	t.Parallel()
 	for name, schema := range schemas {
-		want, err := schema.CreateTableInput()
-		must(t, err)
+		want := expect.Value(schema.CreateTableInput())(t)
 		got := readTemplate(t, schema)
 		compareRequests(t, name, want, &got.Properties.CreateTableInput)
 		ttl := ""
@@ -120,21 +117,20 @@ func TestATableOfTheTemplateIsVerified(t *testing.T) {
 			schema.DeletionProtection, schema.PointInTimeRecovery = false, false // It must be possible to drop.
 			schema.Name = tabletest.New(t, schema, nil).Schema().Name            // A name that is cleaned up.
 			_, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(schema.Name)})
-			must(t, err)
+			expect.OK(t, err)
 			if err := schema.Verify(t.Context(), client); !errors.Is(err, table.ErrSchemaMismatch) {
 				t.Fatalf("without a table, Verify returns %v", err)
 			}
 
 			made := readTemplate(t, schema).Properties
-			_, err = client.CreateTable(t.Context(), &made.CreateTableInput)
-			must(t, err)
+			expect.OK(t, expect.ErrOf(client.CreateTable(t.Context(), &made.CreateTableInput)))
 			if made.TimeToLiveSpecification != nil {
 				_, err = client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 					TableName: &schema.Name, TimeToLiveSpecification: made.TimeToLiveSpecification,
 				})
-				must(t, err)
+				expect.OK(t, err)
 			}
-			must(t, schema.Verify(t.Context(), client))
+			expect.OK(t, schema.Verify(t.Context(), client))
 		})
 	}
 }
@@ -159,8 +155,7 @@ func TestNoTemplateWithADynamicReference(t *testing.T) {
 func TestTheTerraformTableIsTheSchemas(t *testing.T) {
 	t.Parallel()
 	for name, schema := range schemas {
-		text, err := tablemodel.Terraform(schema)
-		must(t, err)
+		text := expect.Value(tablemodel.Terraform(schema))(t)
 		var config struct {
 			Resource struct {
 				Tables struct {
@@ -170,10 +165,8 @@ func TestTheTerraformTableIsTheSchemas(t *testing.T) {
 		}
 		decode(t, evaluate(t, text), &config)
 		tt := config.Resource.Tables.Table
-		got, err := tt.schema().CreateTableInput()
-		must(t, err)
-		want, err := schema.CreateTableInput()
-		must(t, err)
+		got := expect.Value(tt.schema().CreateTableInput())(t)
+		want := expect.Value(schema.CreateTableInput())(t)
 		compareRequests(t, name, want, got)
 		if tt.TTL.Name != schema.TTL || tt.TTL.Enabled != (schema.TTL != "") {
 			t.Errorf("%s: TTL %+v, want %q", name, tt.TTL, schema.TTL)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -167,22 +168,19 @@ func checkValue(v any) error {
 func readModel(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var m map[string]any
-	must(t, json.Unmarshal(text, &m))
-	if err := modelShape.check(m); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, json.Unmarshal(text, &m))
+	expect.OK(t, modelShape.check(m))
 	return m["DataModel"].([]any)[0].(map[string]any)
 }
 
 func TestTheWorkbenchModelIsOfThePublishedForm(t *testing.T) {
 	t.Parallel()
 	tbl, ops := stored(t)
-	items, err := tablemodel.Scan(t.Context(), tbl, 0)
-	must(t, err)
+	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
 	text, err := tablemodel.Workbench(full, items, &tablemodel.WorkbenchOptions{
 		Name: "Sample", Author: "Ana", Description: "Payments of users.", Date: start,
 	})
-	must(t, err)
+	expect.OK(t, err)
 	model := readModel(t, text)
 
 	// Every attribute is declared, and every item is in the facet of its type.
@@ -219,8 +217,7 @@ func TestTheWorkbenchModelIsOfThePublishedForm(t *testing.T) {
 func TestTheCapacityOfAModel(t *testing.T) {
 	t.Parallel()
 	for name, schema := range schemas {
-		text, err := tablemodel.Workbench(schema, nil, nil)
-		must(t, err)
+		text := expect.Value(tablemodel.Workbench(schema, nil, nil))(t)
 		model := readModel(t, text)
 		provisioned := schema.BillingMode == types.BillingModeProvisioned
 		if got := model["BillingMode"] == "PROVISIONED"; got != provisioned {
@@ -230,27 +227,23 @@ func TestTheCapacityOfAModel(t *testing.T) {
 			t.Errorf("%s: capacity %v", name, model["ProvisionedCapacitySettings"])
 		}
 	}
-	text, err := tablemodel.Workbench(schemas["production"], nil, nil)
-	must(t, err)
+	text := expect.Value(tablemodel.Workbench(schemas["production"], nil, nil))(t)
 	golden(t, "production.workbench.json", string(text))
 }
 
 func TestAModelWithoutTypesHasNoFacets(t *testing.T) {
 	t.Parallel()
 	for name, schema := range schemas {
-		text, err := tablemodel.Workbench(schema, nil, nil)
-		must(t, err)
+		text := expect.Value(tablemodel.Workbench(schema, nil, nil))(t)
 		if facets := readModel(t, text)["TableFacets"].([]any); len(facets) > 0 {
 			t.Errorf("%s: %d facets of no items", name, len(facets))
 		}
 	}
 	tbl, _ := stored(t)
-	items, err := tablemodel.Scan(t.Context(), tbl, 0)
-	must(t, err)
+	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
 	untyped := full
 	untyped.Type = "no such attribute"
-	text, err := tablemodel.Workbench(untyped, items, nil)
-	must(t, err)
+	text := expect.Value(tablemodel.Workbench(untyped, items, nil))(t)
 	model := readModel(t, text)
 	if n := len(model["TableData"].([]any)); n != len(items) || len(model["TableFacets"].([]any)) > 0 {
 		t.Errorf("%d items in the table and facets %v, want %d and none", n, model["TableFacets"], len(items))
@@ -280,13 +273,11 @@ func FuzzPictures(f *testing.F) {
 		if active := active(md); active != "" {
 			t.Errorf("%q outside of code in\n%s", active, md)
 		}
-		flow, err := tablemodel.Mermaid(schema, items, nil)
-		must(t, err)
+		flow := expect.Value(tablemodel.Mermaid(schema, items, nil))(t)
 		if boxes := mermaidBoxes(flow); boxes < 1 || boxes > 2 {
 			t.Errorf("%d boxes for two partitions:\n%s", boxes, flow)
 		}
-		text, err := tablemodel.Workbench(schema, items, &tablemodel.WorkbenchOptions{Name: name, Date: time.Unix(1, 0)})
-		must(t, err)
+		text := expect.Value(tablemodel.Workbench(schema, items, &tablemodel.WorkbenchOptions{Name: name, Date: time.Unix(1, 0)}))(t)
 		readModel(t, text)
 	})
 }

@@ -81,6 +81,51 @@
 // A client without the SDK's own retries, which tests of such endings often
 // want, has o.Retryer = aws.NopRetryer{}.
 //
+// # Schedules
+//
+// Two requests for the last seat of a show, and a response that is lost: [Explore]
+// runs concurrent operations under every order of their requests, and with every
+// fault at every request, on a real engine. It takes some milliseconds to find that
+// two handlers can both read one free seat:
+//
+//	func TestLastSeat(t *testing.T) {
+//		tabletest.Explore(t, tabletest.Case{
+//			Schema: shows.Schema,
+//			Allow:  func(err error) bool { return errors.Is(err, shows.ErrSoldOut) },
+//			Setup: func(ctx context.Context, r *tabletest.Run) error {
+//				for _, guest := range []string{"ana", "ben"} {
+//					r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+//						return shows.New(client, r.Schema.Name).Sell(ctx, r.ID, guest)
+//					})
+//				}
+//				store := shows.New(r.Client, r.Schema.Name)
+//				r.Check(func(ctx context.Context, errs []error) error {
+//					// errors.Is(errs[0], …), store.Guests(ctx, r.ID), …
+//				})
+//				return store.Create(ctx, r.ID, 1)
+//			},
+//		})
+//	}
+//
+// A failure prints a schedule: the requests in their order, as A for the next one
+// of the first operation, and their faults. [Case].Replay runs it again.
+//
+//	A            the request is executed, and its response arrives
+//	A-  A+       the connection breaks before or after the execution
+//	A~  a1       the connection breaks, the request is executed at a1 at last
+//	A.500- A.500+
+//	             a response 500, before or after the execution
+//	A.conflict   the request meets another transaction
+//	A.throttle   the request is throttled
+//	A.cancel     the context ends after the execution
+//	A.truncate   the response ends too early
+//	A/2          the second of the requests that A sends concurrently
+//	once         in front: the client does not retry
+//
+// What no schedule has violated is not proved: the engine is not AWS, there are at
+// most two faults, and the operations are few. A bound that is "not all" was only
+// sampled.
+//
 // # Golden requests
 //
 // What was sent shows what results do not, such as a query that has become a

@@ -22,17 +22,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 func TestStart(t *testing.T) {
 	t.Setenv(tabletest.EndpointVariable, "")
-	engine, err := tabletest.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := expect.Value(tabletest.Start(t.Context(), nil))(t)
 	if !strings.HasPrefix(engine.Endpoint(), "http://127.0.0.1:") {
 		t.Errorf("endpoint %s", engine.Endpoint())
 	}
@@ -83,21 +80,12 @@ func TestStartManyAtOnce(t *testing.T) {
 
 func TestStartOnPort(t *testing.T) {
 	t.Setenv(tabletest.EndpointVariable, "")
-	first, err := tabletest.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := expect.Value(tabletest.Start(t.Context(), nil))(t)
 	defer first.Close()
-	u, err := url.Parse(first.Endpoint())
-	if err != nil {
-		t.Fatal(err)
-	}
-	port, err := strconv.Atoi(u.Port())
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := expect.Value(url.Parse(first.Endpoint()))(t)
+	port := expect.Value(strconv.Atoi(u.Port()))(t)
 	// That the engine is refused a port shows that it was given it.
-	_, err = tabletest.Start(t.Context(), &tabletest.Options{Port: port})
+	_, err := tabletest.Start(t.Context(), &tabletest.Options{Port: port})
 	if err == nil || !strings.Contains(err.Error(), u.Port()) {
 		t.Errorf("error %v; want one that names the port %d", err, port)
 	}
@@ -114,20 +102,12 @@ func TestStartOnFile(t *testing.T) {
 	opts := &tabletest.Options{Path: filepath.Join(t.TempDir(), "orders.db")}
 	ctx := t.Context()
 
-	engine, err := tabletest.Start(ctx, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := expect.Value(tabletest.Start(ctx, opts))(t)
 	name := createTable(t, engine.Client())
 	put(t, engine.Client(), name, "1")
-	if err := engine.Close(); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, engine.Close())
 
-	engine, err = tabletest.Start(ctx, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine = expect.Value(tabletest.Start(ctx, opts))(t)
 	defer engine.Close()
 	if !has(t, engine.Client(), name, "1") {
 		t.Error("the item has not survived the engine")
@@ -143,9 +123,7 @@ func TestStartOnUnusableFile(t *testing.T) {
 	}
 	// Text of more than a page: the engine reads no database in it.
 	path = filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600))
 	_, err = tabletest.Start(t.Context(), &tabletest.Options{Path: path})
 	if err == nil || !strings.Contains(err.Error(), "it printed: ") {
 		t.Errorf("error %v; want what the engine printed", err)
@@ -157,16 +135,10 @@ func TestStartOnUnusableFile(t *testing.T) {
 // with made-up signatures.
 func TestEngineIsOpenToTheMachine(t *testing.T) {
 	t.Setenv(tabletest.EndpointVariable, "")
-	engine, err := tabletest.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := expect.Value(tabletest.Start(t.Context(), nil))(t)
 	defer engine.Close()
 	for _, method := range []string{http.MethodOptions, http.MethodPost} {
-		r, err := http.NewRequestWithContext(t.Context(), method, engine.Endpoint(), strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := expect.Value(http.NewRequestWithContext(t.Context(), method, engine.Endpoint(), strings.NewReader("{}")))(t)
 		r.Host = "attacker.example"
 		for name, value := range map[string]string{
 			"Origin":                         "https://attacker.example",
@@ -179,10 +151,7 @@ func TestEngineIsOpenToTheMachine(t *testing.T) {
 		} {
 			r.Header.Set(name, value)
 		}
-		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := expect.Value(http.DefaultClient.Do(r))(t)
 		_ = resp.Body.Close()
 		if allowed := resp.Header.Get("Access-Control-Allow-Origin"); resp.StatusCode != http.StatusOK || allowed != "*" {
 			t.Errorf("%s: status %d, allowed origin %q: SECURITY.md and README.md say otherwise", method, resp.StatusCode, allowed)
@@ -211,13 +180,9 @@ func TestEngineEndsWithProgram(t *testing.T) {
 				t.Fatal("no engine")
 			}
 			if end == "killed" {
-				if err := c.cmd.Process.Kill(); err != nil {
-					t.Fatal(err)
-				}
+				expect.OK(t, c.cmd.Process.Kill())
 			}
-			if err := c.stdin.Close(); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, c.stdin.Close())
 			if _, err := c.stdout.ReadString('\n'); err == nil {
 				t.Error("the program has printed more than its endpoint")
 			}
@@ -249,17 +214,9 @@ func TestStartUsesTheVariable(t *testing.T) {
 			t.Setenv("AWS_DEFAULT_REGION", "")
 			t.Setenv("PATH", t.TempDir()) // Nothing can be started.
 
-			engine, err := tabletest.Start(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := engine.Client().ListTables(t.Context(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff([]string{"theirs"}, out.TableNames); diff != "" {
-				t.Error(diff)
-			}
+			engine := expect.Value(tabletest.Start(t.Context(), nil))(t)
+			out := expect.Value(engine.Client().ListTables(t.Context(), nil))(t)
+			expect.Equal(t, "tables", out.TableNames, []string{"theirs"})
 			key, rest, _ := strings.Cut(strings.TrimPrefix(auth, "AWS4-HMAC-SHA256 Credential="), "/")
 			_, rest, _ = strings.Cut(rest, "/") // The date.
 			region, _, _ := strings.Cut(rest, "/")
@@ -293,13 +250,8 @@ func TestStartRefusesABadVariable(t *testing.T) {
 // its name. The server that never responds holds the request until the context
 // ends; the other address refuses connections.
 func TestStartAtADeadAddress(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := closed.Close(); err != nil {
-		t.Fatal(err)
-	}
+	closed := expect.Value(net.Listen("tcp", "127.0.0.1:0"))(t)
+	expect.OK(t, closed.Close())
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // It never accepts.
 	if err != nil {
 		t.Fatal(err)
@@ -355,9 +307,7 @@ func createTable(t *testing.T, client *dynamodb.Client) string {
 		},
 		KeySchema: []types.KeySchemaElement{{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	t.Cleanup(func() {
 		// A test may have ended its engine, and the table with it.
 		_, _ = client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name},
@@ -382,8 +332,6 @@ func has(t *testing.T, client *dynamodb.Client, table, pk string) bool {
 	out, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{
 		TableName: &table, Key: item(pk), ConsistentRead: aws.Bool(true),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	return out.Item != nil
 }

@@ -3,14 +3,20 @@ package tabletest_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log"
+	"net/http"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -19,8 +25,11 @@ import (
 func ExampleStart() {
 	ctx := context.Background()
 	engine, err := tabletest.Start(ctx, nil)
-	if err != nil {
+	if errors.Is(err, tabletest.ErrNoEngine) {
 		log.Fatal(err) // It says how to get an engine.
+	}
+	if err != nil {
+		log.Fatal(err)
 	}
 	defer engine.Close()
 
@@ -61,6 +70,65 @@ func ExampleFaults() {
 	// Output:
 	// requests: 2
 	// hits: 2
+}
+
+// The errors that a caller of package table gets for some faults.
+func ExampleFault() {
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+	var faults tabletest.Faults
+	client, schema := engine.Client(faults.Install), table.Schema{Name: "ExampleFault-" + rand.Text()}
+	if err := schema.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+	defer dropExampleTable(client, schema.Name)
+	tbl, err := table.New(client, schema, &table.Options{MaxAttempts: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	hit := table.Update(keys.Key{PK: "PAGE#home", SK: keys.Metadata}, expression.Add(expression.Name("hits"), expression.Value(1)))
+	faults.Always("", tabletest.Corrupt())
+	fmt.Println("an unreadable response:", errors.Is(tbl.Do(ctx, hit), table.ErrOutcomeUnknown))
+
+	faults.Always("", tabletest.CancelTransaction("TransactionConflict", "None"))
+	profile := table.Put(keys.Key{PK: "USER#ana", SK: keys.Profile}, nil)
+	fmt.Println("another transaction:", errors.Is(tbl.Transact(ctx, hit, profile), table.ErrConflict))
+
+	faults.Always("", tabletest.Block(nil))
+	soon, cancel := context.WithTimeout(ctx, time.Millisecond)
+	defer cancel()
+	_, err = table.Get[table.Item](soon, tbl, keys.Key{PK: "USER#ana", SK: keys.Profile})
+	fmt.Println("no response:", errors.Is(err, context.DeadlineExceeded))
+	// Output:
+	// an unreadable response: true
+	// another transaction: true
+	// no response: true
+}
+
+// An http.Client of your own takes the faults as its Transport. Its former transport
+// becomes their Base.
+func ExampleFaults_transport() {
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer engine.Close()
+	pool := &http.Transport{MaxConnsPerHost: 2}
+	defer pool.CloseIdleConnections()
+	faults := &tabletest.Faults{Base: pool}
+	client := engine.Client(func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: faults} })
+
+	if _, err := client.ListTables(ctx, nil); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(faults.Requests()[0].Operation)
+	// Output: ListTables
 }
 
 // The text is for a golden file. Table names and the tokens of transactions, which
@@ -113,9 +181,11 @@ func createExampleTable(ctx context.Context, client *dynamodb.Client, name strin
 	if err != nil {
 		log.Fatal(err)
 	}
-	return func() {
-		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
-			log.Print(err)
-		}
+	return func() { dropExampleTable(client, name) }
+}
+
+func dropExampleTable(client *dynamodb.Client, name string) {
+	if _, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
+		log.Print(err)
 	}
 }

@@ -18,7 +18,7 @@ type Fault func(r *http.Request, next http.RoundTripper) (*http.Response, error)
 
 // After carries the request out and puts the fault between the engine and the
 // caller: After(Status(…)) is an error of a write that has happened, and
-// After(Hold(nil)) an answer that never comes.
+// After(Block(nil)) an answer that never comes.
 func After(fault Fault) Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
@@ -40,7 +40,7 @@ func Match(match func(Request) bool, fault Fault) Fault {
 			return nil, err
 		}
 		passed := withBody(r, body)
-		if !match(Request{Operation: operation(r), Body: body}) {
+		if !match(Request{Operation: operationName(r), Body: body}) {
 			return next.RoundTrip(passed)
 		}
 		return fault(passed, next)
@@ -102,10 +102,21 @@ func Status(code int, typ, message string) Fault {
 	return answer(code, map[string]any{"__type": errorType(typ), "message": message})
 }
 
-// Throttle answers that the table's capacity is used up.
-func Throttle() Fault {
-	return Status(http.StatusBadRequest, "ProvisionedThroughputExceededException",
-		"The level of configured provisioned throughput for the table was exceeded.")
+// Throttle answers that the table's capacity is used up, for DynamoDB's reasons,
+// such as TableWriteKeyRangeThroughputExceeded, if any are given.
+func Throttle(reasons ...string) Fault {
+	type reason struct {
+		Reason string `json:"reason"`
+	}
+	all := make([]reason, len(reasons))
+	for i, r := range reasons {
+		all[i] = reason{r}
+	}
+	return answer(http.StatusBadRequest, map[string]any{
+		"__type":            errorType("ProvisionedThroughputExceededException"),
+		"message":           "The level of configured provisioned throughput for the table was exceeded.",
+		"ThrottlingReasons": all,
+	})
 }
 
 // CancelTransaction answers that the transaction was cancelled, for a reason per

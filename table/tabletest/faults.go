@@ -117,7 +117,7 @@ func (f *Faults) roundTrip(base http.RoundTripper, r *http.Request) (*http.Respo
 	if err != nil {
 		return nil, err
 	}
-	fault := f.begin(Request{Operation: operation(r), Body: body})
+	fault := f.begin(Request{Operation: operationName(r), Body: body})
 	defer f.end()
 	r = withBody(r, body)
 	var resp *http.Response
@@ -178,9 +178,9 @@ func onItems(operation string) bool {
 	}
 }
 
-// operation returns the operation of a request: its X-Amz-Target is
+// operationName returns the operation of a request: its X-Amz-Target is
 // DynamoDB_20120810.PutItem.
-func operation(r *http.Request) string {
+func operationName(r *http.Request) string {
 	_, name, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	return name
 }

@@ -13,27 +13,19 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 // noRetries shows each fault as it is.
 func noRetries(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
-
-// promptRetries are the SDK's, without the pauses.
-func promptRetries(o *dynamodb.Options) {
-	o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
-		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
-	})
-}
 
 func TestFaultOfAWrite(t *testing.T) {
 	t.Parallel()
@@ -135,62 +127,6 @@ func is(want error) func(error) error {
 	}
 }
 
-func TestTruncateARead(t *testing.T) {
-	t.Parallel()
-	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install, noRetries)
-	name := createTable(t, client)
-	put(t, client, name, "1")
-
-	faults.Next("GetItem", tabletest.Truncate())
-	_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: item("1")})
-	if err == nil {
-		t.Error("half of an answer was taken for a whole one")
-	}
-}
-
-func TestCorruptARead(t *testing.T) {
-	t.Parallel()
-	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install)
-	name := createTable(t, client)
-	put(t, client, name, "1")
-
-	faults.Always("GetItem", tabletest.Corrupt())
-	_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: item("1")})
-	if err := isA[*smithy.DeserializationError](err); err != nil {
-		t.Error(err)
-	}
-}
-
-func TestRetriesMeetOneFaultEach(t *testing.T) {
-	t.Parallel()
-	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install, promptRetries)
-	name := createTable(t, client)
-	faults.Next("TransactWriteItems", tabletest.DropResponse(), tabletest.Throttle())
-
-	_, err := client.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{
-		TransactItems: []types.TransactWriteItem{{Put: &types.Put{TableName: &name, Item: item("1")}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests := faults.Requests("TransactWriteItems")
-	if len(requests) != 3 {
-		t.Fatalf("%d requests, want 3", len(requests))
-	}
-	var tokens [3]struct{ ClientRequestToken string }
-	for i, r := range requests {
-		if err := json.Unmarshal(r.Body, &tokens[i]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if tokens[0] != tokens[1] || tokens[1] != tokens[2] || tokens[0].ClientRequestToken == "" {
-		t.Errorf("tokens of the attempts: %v", tokens)
-	}
-}
-
 func TestCancelTransaction(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
@@ -212,9 +148,7 @@ func TestCancelTransaction(t *testing.T) {
 	for _, r := range cancelled.CancellationReasons {
 		codes = append(codes, aws.ToString(r.Code))
 	}
-	if diff := cmp.Diff([]string{"None", "TransactionConflict"}, codes); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "codes", codes, []string{"None", "TransactionConflict"})
 	if !strings.Contains(cancelled.ErrorMessage(), "[None, TransactionConflict]") {
 		t.Errorf("message %q", cancelled.ErrorMessage())
 	}
@@ -235,12 +169,10 @@ func TestNextAndAlways(t *testing.T) {
 	name := createTable(t, client) // Not an operation on items.
 
 	get := func() error {
-		_, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: item("1")})
-		return err
+		return expect.ErrOf(client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &name, Key: item("1")}))
 	}
 	put := func() error {
-		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: item("1")})
-		return err
+		return expect.ErrOf(client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: item("1")}))
 	}
 	var got []string
 	for _, call := range []func() error{put, get, put, put, put, get} {
@@ -252,30 +184,12 @@ func TestNextAndAlways(t *testing.T) {
 		}
 	}
 	want := []string{"put first", "any first", "<nil>", "any third", "put always", "any always"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "errors", got, want)
 
 	faults.Always("PutItem", nil)
 	faults.Always("", nil)
 	if err := put(); err != nil {
 		t.Errorf("without faults: %v", err)
-	}
-}
-
-func TestMatch(t *testing.T) {
-	t.Parallel()
-	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install, noRetries)
-	name := createTable(t, client)
-	faults.Always("PutItem", tabletest.Match(func(r tabletest.Request) bool {
-		return strings.Contains(string(r.Body), `"SHARD#3"`)
-	}, tabletest.Throttle()))
-
-	put(t, client, name, "SHARD#2")
-	_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: item("SHARD#3")})
-	if err := isA[*types.ProvisionedThroughputExceededException](err); err != nil {
-		t.Error(err)
 	}
 }
 
@@ -355,14 +269,9 @@ func TestFaultsUnderAnHTTPClient(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := expect.Value(client.Do(r))(t)
 		_ = resp.Body.Close()
 	}
 	want := []tabletest.Request{{}, {Body: json.RawMessage("hello")}}
-	if diff := cmp.Diff(want, faults.Requests()); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "requests", faults.Requests(), want)
 }

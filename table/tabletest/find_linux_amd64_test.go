@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -43,10 +44,7 @@ func realEngine(t *testing.T) string {
 	}
 	if path, err = exec.LookPath("dynoxide"); err != nil {
 		// Installing it is one of the things under test.
-		engine, err := tabletest.Start(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		engine := expect.Value(tabletest.Start(t.Context(), nil))(t)
 		_ = engine.Close()
 		return filepath.Join(cache, installed)
 	}
@@ -57,9 +55,7 @@ func realEngine(t *testing.T) string {
 func script(t *testing.T, bin, name, body string) {
 	t.Helper()
 	text := "#!/bin/sh\nPATH=/usr/bin:/bin\n" + body + "\n"
-	if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755))
 }
 
 // npmOf puts an npm client on the machine's PATH that installs one file, after
@@ -77,14 +73,10 @@ cp '`+file+`' "$3/node_modules/@dynoxide/linux-x64/dynoxide"`)
 func TestInstall(t *testing.T) {
 	npm, npmErr := exec.LookPath("npm")
 	node, nodeErr := exec.LookPath("node")
-	if err := errors.Join(npmErr, nodeErr); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, errors.Join(npmErr, nodeErr))
 	bin, cache := emptyMachine(t)
 	for name, path := range map[string]string{"npm": npm, "node": node} {
-		if err := os.Symlink(path, filepath.Join(bin, name)); err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, os.Symlink(path, filepath.Join(bin, name)))
 	}
 
 	// The first start installs, with a line that says so; the second does not.
@@ -103,10 +95,7 @@ func TestInstall(t *testing.T) {
 // program wrote to standard error.
 func startAndClose(t *testing.T) string {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := expect.Value(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(os.Environ(), asProgram+"=return")
 	var stderr bytes.Buffer
@@ -145,10 +134,7 @@ func TestInstallAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	wg.Wait()
-	files, err := os.ReadDir(filepath.Dir(filepath.Join(cache, installed)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := expect.Value(os.ReadDir(filepath.Dir(filepath.Join(cache, installed))))(t)
 	if len(files) != 1 {
 		t.Errorf("left in the cache: %v; want the engine alone", files)
 	}
@@ -157,13 +143,8 @@ func TestInstallAtOnce(t *testing.T) {
 // pipe makes a named pipe that stays open when another process closes it.
 func pipe(t *testing.T, name string) *os.File {
 	t.Helper()
-	if err := syscall.Mkfifo(name, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, syscall.Mkfifo(name, 0o600))
+	f := expect.Value(os.OpenFile(name, os.O_RDWR, 0))(t)
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }
@@ -176,12 +157,8 @@ func TestStartReplacesADamagedCopy(t *testing.T) {
 
 	// A program that runs cannot be written to, only replaced.
 	damaged := filepath.Join(cache, "damaged")
-	if err := os.WriteFile(damaged, []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(damaged, filepath.Join(cache, installed)); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.WriteFile(damaged, []byte("#!/bin/sh\n"), 0o755))
+	expect.OK(t, os.Rename(damaged, filepath.Join(cache, installed)))
 	if stderr := startAndClose(t); !strings.Contains(stderr, "sha256") || !strings.Contains(stderr, "installing") {
 		t.Errorf("standard error: %q; want what is wrong and what is done", stderr)
 	}
@@ -230,9 +207,7 @@ func TestStartWithoutEngine(t *testing.T) {
 		}, "no cache directory"},
 		{"cache directory is a file", func(t *testing.T, bin, cache string) {
 			npmOf(t, bin, "/bin/sh")
-			if err := os.WriteFile(filepath.Join(cache, "singletable"), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.WriteFile(filepath.Join(cache, "singletable"), nil, 0o644))
 		}, "not a directory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

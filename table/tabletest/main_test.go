@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -56,24 +57,13 @@ type child struct {
 // own. Its environment is this process's and then env.
 func startProgram(t *testing.T, end string, env ...string) child {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := expect.Value(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(os.Environ(), asProgram+"="+end, tabletest.EndpointVariable+"=")
 	cmd.Env = append(cmd.Env, env...)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin := expect.Value(cmd.StdinPipe())(t)
+	stdout := expect.Value(cmd.StdoutPipe())(t)
+	expect.OK(t, cmd.Start())
 	c := child{cmd: cmd, stdin: stdin, stdout: bufio.NewReader(stdout)}
 	line, err := c.stdout.ReadString('\n')
 	if err != nil {
@@ -86,10 +76,7 @@ func startProgram(t *testing.T, end string, env ...string) child {
 // listens reports whether something listens at the endpoint.
 func listens(t *testing.T, endpoint string) bool {
 	t.Helper()
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := expect.Value(url.Parse(endpoint))(t)
 	conn, err := net.Dial("tcp", u.Host)
 	if err != nil {
 		return false

@@ -10,8 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -21,26 +20,15 @@ func TestFilesArePrivate(t *testing.T) {
 	t.Setenv(tabletest.EndpointVariable, "")
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "orders.db"), filepath.Join(t.TempDir(), "link.db")
-	if err := os.Symlink(path, link); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, os.Symlink(path, link))
 	want := map[string]fs.FileMode{"orders.db": 0o600, "orders.db-shm": 0o600, "orders.db-wal": 0o600}
 	for _, path := range []string{path, link} {
-		engine, err := tabletest.Start(t.Context(), &tabletest.Options{Path: path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		engine := expect.Value(tabletest.Start(t.Context(), &tabletest.Options{Path: path}))(t)
 		put(t, engine.Client(), createTable(t, engine.Client()), "1")
-		if diff := cmp.Diff(want, modes(t, dir)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", path, diff)
-		}
-		if err := engine.Close(); err != nil { // It kills the engine: its files remain.
-			t.Fatal(err)
-		}
+		expect.Equal(t, path, modes(t, dir), want)
+		expect.OK(t, engine.Close())
 		for name := range want {
-			if err := os.Chmod(filepath.Join(dir, name), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, os.Chmod(filepath.Join(dir, name), 0o644))
 		}
 	}
 }
@@ -48,16 +36,10 @@ func TestFilesArePrivate(t *testing.T) {
 // modes returns the modes of the files of a directory.
 func modes(t *testing.T, dir string) map[string]fs.FileMode {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := expect.Value(os.ReadDir(dir))(t)
 	all := map[string]fs.FileMode{}
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := expect.Value(e.Info())(t)
 		all[e.Name()] = info.Mode()
 	}
 	return all
@@ -68,9 +50,7 @@ func modes(t *testing.T, dir string) map[string]fs.FileMode {
 func TestPathThatIsNoFile(t *testing.T) {
 	t.Setenv(tabletest.EndpointVariable, "")
 	pipe := filepath.Join(t.TempDir(), "pipe")
-	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, syscall.Mkfifo(pipe, 0o644))
 	before := modes(t, filepath.Dir(pipe))
 	for _, path := range []string{pipe, os.DevNull, t.TempDir()} {
 		_, err := tabletest.Start(t.Context(), &tabletest.Options{Path: path})
@@ -78,7 +58,5 @@ func TestPathThatIsNoFile(t *testing.T) {
 			t.Errorf("%s: error %v", path, err)
 		}
 	}
-	if diff := cmp.Diff(before, modes(t, filepath.Dir(pipe))); diff != "" {
-		t.Errorf("modes (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "modes", modes(t, filepath.Dir(pipe)), before)
 }

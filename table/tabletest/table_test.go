@@ -8,8 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -29,10 +29,7 @@ func TestNew(t *testing.T) {
 			tbl := tabletest.New(t, schema, nil)
 			name := tbl.Schema().Name
 			names[name] = true
-			out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := expect.Value(client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}))(t)
 			if len(out.Table.GlobalSecondaryIndexes) != 1 {
 				t.Errorf("indexes: %v", out.Table.GlobalSecondaryIndexes)
 			}
@@ -68,10 +65,7 @@ func TestNewOfAProductionSchema(t *testing.T) {
 	var name string
 	t.Run("lives", func(t *testing.T) {
 		name = tabletest.New(t, schema, nil).Schema().Name
-		out, err := client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := expect.Value(client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}))(t)
 		if s := out.Table.StreamSpecification; s == nil || s.StreamViewType != schema.Stream {
 			t.Errorf("stream %+v, want %s", s, schema.Stream)
 		}
@@ -83,9 +77,7 @@ func TestNewOfAProductionSchema(t *testing.T) {
 	if _, gone := errors.AsType[*types.ResourceNotFoundException](err); !gone {
 		t.Errorf("%s after its test: %v", name, err)
 	}
-	if diff := cmp.Diff(want, schema.Indexes[0]); diff != "" {
-		t.Errorf("the caller's schema has changed (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "the caller's schema has changed", schema.Indexes[0], want)
 }
 
 func TestNewWith(t *testing.T) {

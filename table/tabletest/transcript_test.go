@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -62,9 +61,7 @@ func TestTranscript(t *testing.T) {
 `,
 		},
 	} {
-		if diff := cmp.Diff(tt.want, tabletest.Transcript(tt.requests, tt.replacer)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		expect.Equal(t, name, tabletest.Transcript(tt.requests, tt.replacer), tt.want)
 	}
 }
 

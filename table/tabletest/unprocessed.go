@@ -21,7 +21,7 @@ func Unprocessed(n int) Fault {
 		if err != nil {
 			return nil, err
 		}
-		b, err := splitBatch(operation(r), body, n)
+		b, err := splitBatch(operationName(r), body, n)
 		if err != nil {
 			return nil, fmt.Errorf("tabletest: Unprocessed: %w", err)
 		}

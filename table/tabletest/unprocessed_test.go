@@ -7,8 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -38,16 +38,12 @@ func TestUnprocessedWrites(t *testing.T) {
 			out, err := client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
 				RequestItems: map[string][]types.WriteRequest{name: writes},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.OK(t, err)
 			var got []string
 			for _, w := range out.UnprocessedItems[name] {
 				got = append(got, text(w.PutRequest.Item["pk"]))
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
-			}
+			expect.Equal(t, "unprocessed", got, tt.want)
 			for i := range 4 {
 				if want := i < 4-len(tt.want); has(t, client, name, fmt.Sprint(i)) != want {
 					t.Errorf("item %d written: %t, want %t", i, !want, want)
@@ -73,10 +69,7 @@ func TestUnprocessedKeys(t *testing.T) {
 	faults.Next("BatchGetItem", tabletest.Unprocessed(1), nil, tabletest.Unprocessed(4))
 	var found []string
 	for _, want := range []int{1, 0, 4} {
-		out, err := client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: request})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := expect.Value(client.BatchGetItem(t.Context(), &dynamodb.BatchGetItemInput{RequestItems: request}))(t)
 		for _, i := range out.Responses[name] {
 			found = append(found, text(i["pk"]))
 		}
@@ -94,9 +87,7 @@ func TestUnprocessedKeys(t *testing.T) {
 			request = map[string]types.KeysAndAttributes{name: {Keys: keys}}
 		}
 	}
-	if diff := cmp.Diff(map[string]bool{"0": true, "1": true, "2": true, "3": true}, set(found)); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "found", set(found), map[string]bool{"0": true, "1": true, "2": true, "3": true})
 }
 
 func TestUnprocessedOfSeveralTables(t *testing.T) {
@@ -115,13 +106,9 @@ func TestUnprocessedOfSeveralTables(t *testing.T) {
 	out, err := client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
 		RequestItems: map[string][]types.WriteRequest{a: {write("1"), write("2")}, b: {write("1"), write("2")}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	got := map[string]int{a: len(out.UnprocessedItems[a]), b: len(out.UnprocessedItems[b])}
-	if diff := cmp.Diff(map[string]int{a: 1, b: 2}, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Equal(t, "unprocessed", got, map[string]int{a: 1, b: 2})
 }
 
 func TestUnprocessedPassesAnErrorOn(t *testing.T) {

@@ -27,6 +27,13 @@
 // by access pattern, for a test that holds an application to its budget, or for
 // a page that shows where the money goes.
 //
+// # Hot keys
+//
+// A partition of DynamoDB takes 3,000 read units and 1,000 write units a second,
+// so one hot partition key is throttled while the table has capacity left.
+// [Summary.Hottest] names the hottest keys by their hash, with the number of shards
+// that their peak needs, and [table.Event].Throttles has DynamoDB's reasons.
+//
 // An exporter to any other system is a function that calls [Describe].
 //
 // # Names
@@ -49,10 +56,17 @@
 // The conventions have no names for these:
 //
 //	singletable.attempts                how often the SDK sent it
+//	singletable.hedges                  how often a late read was sent a second time, if ever
+//	singletable.hedges_won              how often that one was the first to get a response
 //	singletable.error.class             what table.Classify says of a failure
 //	singletable.cancellation_reasons    of a cancelled transaction, one for each op
 //	singletable.consumed.read_units     and
 //	singletable.consumed.write_units    in metrics and logs
+//	singletable.throttles               attempts that were refused, by
+//	singletable.throttle.reason         DynamoDB's reason
+//	singletable.hot_key.requests,       of the hottest partition keys, by
+//	singletable.hot_key.throttles,      singletable.key_hash
+//	singletable.hot_key.shards
 //
 // The attributes rpc.system and rpc.service, which the conventions for DynamoDB
 // still list, are deprecated there and not set.

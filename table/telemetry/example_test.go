@@ -79,14 +79,22 @@ func ExampleSummary() {
 	// register user: 3 × PutItem, 1 failed, 0 read units, 2 write units
 }
 
-// As text, a summary is a table. The events here are made up.
-func ExampleSummary_String() {
+// Rows are for alarms of your own. As text, a summary is a table. The events here are
+// made up.
+func ExampleSummary_Rows() {
 	var summary telemetry.Summary
 	ctx := telemetry.WithPattern(context.Background(), "list transactions")
 	summary.Observe(ctx, table.Event{Operation: "Query", Index: "GSI1", Attempts: 1, Capacity: 2.5, Duration: 3 * time.Millisecond})
 	summary.Observe(ctx, table.Event{Operation: "Query", Index: "GSI1", Attempts: 2, Capacity: 0.5, Duration: 9 * time.Millisecond})
+	for _, r := range summary.Rows() {
+		mean := r.Duration / time.Duration(r.Requests)
+		if r.Slowest > mean*5/4 && r.Attempts > r.Requests {
+			fmt.Printf("%s is slow on index %s: %d retries\n", r.Pattern, r.Index, r.Attempts-r.Requests)
+		}
+	}
 	fmt.Print(&summary)
 	// Output:
+	// list transactions is slow on index GSI1: 1 retries
 	// pattern            operation  index  requests  attempts  errors  read units  write units  mean  slowest
 	// list transactions  Query      GSI1   2         3         0       3           0            6ms   9ms
 	// total              -          -      2         3         0       3           0            6ms   9ms

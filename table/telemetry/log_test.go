@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
@@ -37,7 +38,7 @@ func (l *lines) take(t *testing.T) []map[string]any {
 	var all []map[string]any
 	for text := range bytes.Lines(l.Bytes()) {
 		var line map[string]any
-		must(t, json.Unmarshal(text, &line))
+		expect.OK(t, json.Unmarshal(text, &line))
 		all = append(all, line)
 	}
 	l.Reset()
@@ -60,17 +61,16 @@ func TestLogs(t *testing.T) {
 		return []map[string]any{all}
 	}
 	ctx := telemetry.WithPattern(t.Context(), "profile")
-	must(t, f.Get(ctx))
-	equal(t, "read", out.take(t), line("GetItem", map[string]any{
+	expect.OK(t, f.Get(ctx))
+	expect.Equal(t, "read", out.take(t), line("GetItem", map[string]any{
 		"db.query.summary": "profile", "singletable.consumed.read_units": 0.5,
 	}))
-	_, err := table.QueryPage[table.Item](t.Context(), f.Table, table.Query{Index: "GSI1", PK: "G"})
-	must(t, err)
-	equal(t, "index", out.take(t), line("Query", map[string]any{
+	expect.OK(t, expect.ErrOf(table.QueryPage[table.Item](t.Context(), f.Table, table.Query{Index: "GSI1", PK: "G"})))
+	expect.Equal(t, "index", out.take(t), line("Query", map[string]any{
 		"aws.dynamodb.index_name": "GSI1", "singletable.consumed.read_units": 0.5,
 	}))
-	must(t, f.BatchWrite(t.Context(), table.Put(missing, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
-	equal(t, "batch", out.take(t), line("BatchWriteItem", map[string]any{
+	expect.OK(t, f.BatchWrite(t.Context(), table.Put(missing, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
+	expect.Equal(t, "batch", out.take(t), line("BatchWriteItem", map[string]any{
 		"db.operation.batch.size": 2.0, "singletable.consumed.write_units": 2.0,
 	}))
 }
@@ -122,7 +122,7 @@ func TestLogsOfFailures(t *testing.T) {
 		if id, ok := got[0]["aws.request_id"]; ok && id != requestID {
 			delete(got[0], "aws.request_id") // the engine's own
 		}
-		equal(t, name, got, []map[string]any{line})
+		expect.Equal(t, name, got, []map[string]any{line})
 	}
 }
 
@@ -130,8 +130,8 @@ func TestLogsBelowTheLevelAreNotMade(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	f := open(t, telemetry.Logs(slog.New(slog.NewTextHandler(&out, nil))), 3)
-	must(t, f.Get(t.Context()))
-	equal(t, "log of a success", out.String(), "")
+	expect.OK(t, f.Get(t.Context()))
+	expect.Equal(t, "log of a success", out.String(), "")
 }
 
 // TestLogsGoToTheDefaultLogger is the only test that sets it.
@@ -142,5 +142,5 @@ func TestLogsGoToTheDefaultLogger(t *testing.T) {
 	observe := telemetry.Logs(nil)
 	slog.SetDefault(out.logger())
 	observe(t.Context(), table.Event{Operation: "GetItem", Duration: 1})
-	equal(t, "lines", len(out.take(t)), 1)
+	expect.Equal(t, "lines", len(out.take(t)), 1)
 }

@@ -19,20 +19,28 @@ import (
 // maxRows bounds the memory of a [Summary] whose patterns have ids in their names.
 const maxRows = 1000
 
-// OtherPatterns is the pattern of the rows that stand for all patterns for which
-// a [Summary] has no room.
-const OtherPatterns = "(other)"
+// otherPatterns is the pattern of rows that sum up all patterns for which a [Summary]
+// has no room.
+const otherPatterns = "(other)"
 
 // Summary adds up what requests cost, by access pattern (see [WithPattern]),
 // operation and index. Its method Observe is for the Observe option of a table.
 // Several tables need several of them.
 //
 // It has room for 1,000 rows; what comes after that is added to rows of the
-// pattern [OtherPatterns]. The zero value is ready for use and must not be copied
+// pattern "(other)". The zero value is ready for use and must not be copied
 // after that. It is safe for concurrent use.
+//
+// It also counts the requests by partition key, in 40 KB whatever the number of
+// keys: see [Summary.Hottest].
 type Summary struct {
+	// PlainKeys keeps the partition keys themselves, which can be personal data. By
+	// default a key is known by its hash only. Set it before the first request.
+	PlainKeys bool
+
 	mu   sync.Mutex
 	rows map[rowKey]Row
+	hot  *sketch
 }
 
 // Row is the sum over the requests of one access pattern with one operation.
@@ -60,11 +68,13 @@ func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.rows == nil {
-		s.rows = make(map[rowKey]Row)
+		s.rows, s.hot = make(map[rowKey]Row), new(sketch)
 	}
+	now := time.Now()
+	uses(e, func(u use) { s.hot.add(u, now, s.PlainKeys) })
 	key := rowKey{Pattern(ctx), e.Operation, e.Index}
 	if _, ok := s.rows[key]; !ok && len(s.rows) >= maxRows {
-		key.pattern = OtherPatterns
+		key.pattern = otherPatterns
 	}
 	failed := 0
 	if e.Err != nil {
@@ -106,7 +116,8 @@ func (s *Summary) Rows() []Row {
 }
 
 // WriteTo writes the rows as a table for people to read, with a last line for all
-// of them together. It implements [io.WriterTo].
+// of them together, and after it the keys that were throttled or need more than one
+// shard. It implements [io.WriterTo].
 func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -119,7 +130,36 @@ func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	total.Pattern, total.Operation, total.Index = "total", "", ""
 	total.write(tw)
 	_ = tw.Flush() // to memory
+	s.writeHot(&b)
 	return b.WriteTo(w)
+}
+
+// writeHot writes the keys that were throttled or need several shards.
+func (s *Summary) writeHot(b *bytes.Buffer) {
+	hot := slices.DeleteFunc(s.Hottest(shownKeys), func(k HotKey) bool { return k.Throttled == 0 && k.Shards == 1 })
+	if len(hot) == 0 {
+		return
+	}
+	tw := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "\nhot partition key\tindex\trequests\tthrottled\tpeak read units/s\tpeak write units/s\tshards")
+	for _, k := range hot {
+		k.write(tw)
+	}
+	_ = tw.Flush()
+}
+
+// shownKeys bounds the keys in a text.
+const shownKeys = 10
+
+// Hottest returns the n partition keys with the most requests, the hottest first.
+// Keys with less than about a hundredth of the requests may be missing.
+func (s *Summary) Hottest(n int) []HotKey {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hot == nil {
+		return nil
+	}
+	return s.hot.hottest(max(n, 0))
 }
 
 func (r Row) write(w io.Writer) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
 )
@@ -13,11 +14,11 @@ import (
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	equal(t, "none", telemetry.Pattern(ctx), "")
+	expect.Equal(t, "none", telemetry.Pattern(ctx), "")
 	ctx = telemetry.WithPattern(ctx, "outer")
-	equal(t, "inner", telemetry.Pattern(telemetry.WithPattern(ctx, "inner")), "inner")
-	equal(t, "outer", telemetry.Pattern(ctx), "outer")
-	equal(t, "taken away", telemetry.Pattern(telemetry.WithPattern(ctx, "")), "")
+	expect.Equal(t, "inner", telemetry.Pattern(telemetry.WithPattern(ctx, "inner")), "inner")
+	expect.Equal(t, "outer", telemetry.Pattern(ctx), "outer")
+	expect.Equal(t, "taken away", telemetry.Pattern(telemetry.WithPattern(ctx, "")), "")
 }
 
 func TestJoin(t *testing.T) {
@@ -37,6 +38,6 @@ func TestJoin(t *testing.T) {
 	observers := []table.Observer{nil, observer("first"), nil, observer("second")}
 	f := open(t, telemetry.Join(observers...), 1)
 	observers[1] = nil // it is too late for this
-	must(t, f.Get(telemetry.WithPattern(t.Context(), "profile")))
-	equal(t, "seen", seen, []string{"first profile GetItem", "second profile GetItem"})
+	expect.OK(t, f.Get(telemetry.WithPattern(t.Context(), "profile")))
+	expect.Equal(t, "seen", seen, []string{"first profile GetItem", "second profile GetItem"})
 }

@@ -20,8 +20,9 @@ var buckets = metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1,
 
 // Metrics returns an observer that measures each request: the histogram
 // db.client.operation.duration in seconds, and the counters
-// singletable.consumed.read_units and singletable.consumed.write_units, all by
-// operation, table, index and access pattern. The provider is by default the
+// singletable.consumed.read_units, singletable.consumed.write_units and
+// singletable.throttles, all by operation, table, index and access pattern, and the
+// last one by DynamoDB's reason. The provider is by default the
 // global one. The extra attributes, such as semconv.ServerAddress, are added to
 // each measurement.
 //
@@ -45,6 +46,7 @@ func Metrics(provider metric.MeterProvider, extra ...attribute.KeyValue) (table.
 type meters struct {
 	duration              metric.Float64Histogram
 	readUnits, writeUnits metric.Float64Counter
+	throttles             metric.Int64Counter
 }
 
 func newMeters(meter metric.Meter) (m meters, err error) {
@@ -60,6 +62,11 @@ func newMeters(meter metric.Meter) (m meters, err error) {
 	}
 	m.writeUnits, err = meter.Float64Counter("singletable.consumed.write_units",
 		metric.WithUnit("{unit}"), metric.WithDescription("Write units that DynamoDB has charged."))
+	if err != nil {
+		return m, err
+	}
+	m.throttles, err = meter.Int64Counter("singletable.throttles",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts that DynamoDB refused for lack of capacity."))
 	return m, err
 }
 
@@ -74,4 +81,45 @@ func (m meters) record(ctx context.Context, e table.Event, extra []attribute.Key
 	if described.WriteUnits > 0 {
 		m.writeUnits.Add(ctx, described.WriteUnits, metric.WithAttributes(target...))
 	}
+	for _, r := range e.Throttles {
+		reason := attribute.String("singletable.throttle.reason", "")
+		if r.Reason != nil {
+			reason = attribute.String("singletable.throttle.reason", *r.Reason)
+		}
+		m.throttles.Add(ctx, 1, metric.WithAttributes(append(slices.Clone(target), reason)...))
+	}
+}
+
+// HotKeys reports the n hottest partition keys of a summary as gauges, by index and
+// by the hash of the key, see [telemetry.HashKey]: singletable.hot_key.requests,
+// singletable.hot_key.throttles, and singletable.hot_key.shards, the number of
+// partition keys that the peak needs. Keep n small: each key is a series of its own.
+// The provider is by default the global one.
+func HotKeys(provider metric.MeterProvider, summary *telemetry.Summary, n int, extra ...attribute.KeyValue) error {
+	if provider == nil {
+		provider = otel.GetMeterProvider()
+	}
+	meter := provider.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL))
+	extra = slices.Clone(extra)
+	for _, gauge := range []struct {
+		name, unit, description string
+		value                   func(telemetry.HotKey) int
+	}{
+		{"requests", "{request}", "Requests for the partition key.", func(k telemetry.HotKey) int { return k.Requests }},
+		{"throttles", "{attempt}", "Attempts for the partition key that were refused for lack of capacity.", func(k telemetry.HotKey) int { return k.Throttled }},
+		{"shards", "{shard}", "Partition keys that the peak of the partition key needs.", func(k telemetry.HotKey) int { return k.Shards }},
+	} {
+		_, err := meter.Int64ObservableGauge("singletable.hot_key."+gauge.name, metric.WithUnit(gauge.unit), metric.WithDescription(gauge.description),
+			metric.WithInt64Callback(func(_ context.Context, o metric.Int64Observer) error {
+				for _, k := range summary.Hottest(n) {
+					o.Observe(int64(gauge.value(k)), metric.WithAttributes(append(slices.Clone(extra),
+						attribute.String("aws.dynamodb.index_name", k.Index), attribute.String("singletable.key_hash", fmt.Sprintf("%016x", k.Hash)))...))
+				}
+				return nil
+			}))
+		if err != nil {
+			return fmt.Errorf("oteltable: %w", err)
+		}
+	}
+	return nil
 }

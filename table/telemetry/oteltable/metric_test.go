@@ -2,66 +2,55 @@ package oteltable_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata/metricdatatest"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
-	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
 	"github.com/singletable/singletable/table/telemetry/oteltable"
 )
 
-// metrics opens a table and returns what is measured of it.
-func metrics(t *testing.T) (fixture, func() map[string]metricdata.Metrics) {
-	t.Helper()
-	reader := sdkmetric.NewManualReader()
-	observe, err := oteltable.Metrics(
-		sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), semconv.CloudRegion("eu-west-1"))
-	must(t, err)
-	return open(t, observe), func() map[string]metricdata.Metrics {
-		var all metricdata.ResourceMetrics
-		must(t, reader.Collect(t.Context(), &all))
-		byName := make(map[string]metricdata.Metrics)
-		for _, s := range all.ScopeMetrics {
-			equal(t, "schema", s.Scope.SchemaURL, semconv.SchemaURL)
-			for _, m := range s.Metrics {
-				byName[m.Name] = m
-			}
-		}
-		return byName
-	}
-}
-
-// set returns the attributes of a measurement of the table.
-func set(f fixture, operation string, more ...attribute.KeyValue) attribute.Set {
-	return attribute.NewSet(append(more,
-		semconv.DBSystemNameAWSDynamoDB, semconv.DBOperationName(operation),
-		semconv.DBCollectionName(f.Schema().Name), semconv.CloudRegion("eu-west-1"))...)
-}
-
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	f, collect := metrics(t)
-	must(t, f.get(t.Context()))
-	must(t, f.get(t.Context()))
-	ctx := telemetry.WithPattern(t.Context(), "newest")
-	_, err := table.QueryPage[table.Item](ctx, f.Table, table.Query{Index: "GSI1", PK: "G"})
-	must(t, err)
-	must(t, f.BatchWrite(t.Context(), table.Put(missing, nil), table.Put(keys.Key{PK: "A", SK: "B"}, nil)))
-	if f.create(t.Context()) == nil {
-		t.Error("no error")
+	reader := sdkmetric.NewManualReader()
+	observe, err := oteltable.Metrics(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), semconv.CloudRegion("eu-west-1"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	ctx := t.Context()
+	event := table.Event{Operation: "GetItem", Table: "AppCore", Attempts: 1, Capacity: 0.5, Duration: 2 * time.Millisecond}
+	observe(ctx, event)
+	observe(ctx, event)
+	event.Operation, event.Index = "Query", "GSI1"
+	observe(telemetry.WithPattern(ctx, "newest"), event)
+	event.Operation, event.Index, event.Batch, event.Capacity = "BatchWriteItem", "", 2, 2
+	observe(ctx, event)
+	event.Operation, event.Batch, event.Capacity, event.Err = "PutItem", 0, 0, &types.ConditionalCheckFailedException{}
+	observe(ctx, event)
 
-	get, put := set(f, "GetItem"), set(f, "BatchWriteItem")
-	query := set(f, "Query", semconv.DBQuerySummary("newest"), semconv.AWSDynamoDBIndexName("GSI1"))
-	failed := set(f, "PutItem", semconv.ErrorTypeKey.String("ConditionalCheckFailedException"), semconv.DBResponseStatusCode("400"))
-	histogram := func(set attribute.Set, count uint64) metricdata.HistogramDataPoint[float64] {
+	var all metricdata.ResourceMetrics
+	if err := reader.Collect(ctx, &all); err != nil {
+		t.Fatal(err)
+	}
+	set := func(operation string, more ...attribute.KeyValue) attribute.Set {
+		return attribute.NewSet(append(more, semconv.DBSystemNameAWSDynamoDB, semconv.DBOperationName(operation),
+			semconv.DBCollectionName("AppCore"), semconv.CloudRegion("eu-west-1"))...)
+	}
+	get, put := set("GetItem"), set("BatchWriteItem")
+	query := set("Query", semconv.DBQuerySummary("newest"), semconv.AWSDynamoDBIndexName("GSI1"))
+	failed := set("PutItem", semconv.ErrorTypeKey.String("ConditionalCheckFailedException"))
+	took := func(set attribute.Set, count uint64) metricdata.HistogramDataPoint[float64] {
+		least := metricdata.NewExtrema(0.002)
 		return metricdata.HistogramDataPoint[float64]{
-			Attributes: set, Count: count, Bounds: []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10},
+			Attributes: set, Count: count, Sum: 0.002 * float64(count), Min: least, Max: least,
+			Bounds:       []float64{0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10},
+			BucketCounts: []uint64{0, count, 0, 0, 0, 0, 0, 0, 0, 0},
 		}
 	}
 	sum := func(name, description string, points ...metricdata.DataPoint[float64]) metricdata.Metrics {
@@ -70,28 +59,23 @@ func TestMetrics(t *testing.T) {
 			Data: metricdata.Sum[float64]{Temporality: metricdata.CumulativeTemporality, IsMonotonic: true, DataPoints: points},
 		}
 	}
-	got := collect()
-	duration := got["db.client.operation.duration"]
-	equal(t, "unit", duration.Unit, "s")
-	points := duration.Data.(metricdata.Histogram[float64]).DataPoints
-	for i, p := range points {
-		if p.Sum <= 0 {
-			t.Errorf("%v took %v s", p.Attributes, p.Sum)
-		}
-		// What differs from run to run.
-		points[i].Sum, points[i].Min, points[i].Max = 0, metricdata.Extrema[float64]{}, metricdata.Extrema[float64]{}
-		points[i].BucketCounts = nil
-	}
-	metricdatatest.AssertEqual(t, metricdata.Histogram[float64]{
-		Temporality: metricdata.CumulativeTemporality,
-		DataPoints: []metricdata.HistogramDataPoint[float64]{
-			histogram(get, 2), histogram(query, 1), histogram(put, 1), histogram(failed, 1),
+	want := []metricdata.Metrics{
+		{
+			Name: "db.client.operation.duration", Unit: "s", Description: "Duration of database client operations.",
+			Data: metricdata.Histogram[float64]{
+				Temporality: metricdata.CumulativeTemporality,
+				DataPoints:  []metricdata.HistogramDataPoint[float64]{took(get, 2), took(query, 1), took(put, 1), took(failed, 1)},
+			},
 		},
-	}, duration.Data.(metricdata.Histogram[float64]), metricdatatest.IgnoreTimestamp())
-	metricdatatest.AssertEqual(t, sum("singletable.consumed.read_units", "Read units that DynamoDB has charged.",
-		metricdata.DataPoint[float64]{Attributes: get, Value: 1}, metricdata.DataPoint[float64]{Attributes: query, Value: 0.5},
-	), got["singletable.consumed.read_units"], metricdatatest.IgnoreTimestamp())
-	metricdatatest.AssertEqual(t, sum("singletable.consumed.write_units", "Write units that DynamoDB has charged.",
-		metricdata.DataPoint[float64]{Attributes: put, Value: 2},
-	), got["singletable.consumed.write_units"], metricdatatest.IgnoreTimestamp())
+		sum("singletable.consumed.read_units", "Read units that DynamoDB has charged.",
+			metricdata.DataPoint[float64]{Attributes: get, Value: 1}, metricdata.DataPoint[float64]{Attributes: query, Value: 0.5}),
+		sum("singletable.consumed.write_units", "Write units that DynamoDB has charged.",
+			metricdata.DataPoint[float64]{Attributes: put, Value: 2}),
+	}
+	equal(t, "scopes", len(all.ScopeMetrics), 1)
+	equal(t, "schema", all.ScopeMetrics[0].Scope.SchemaURL, semconv.SchemaURL)
+	equal(t, "metrics", len(all.ScopeMetrics[0].Metrics), len(want))
+	for i, w := range want {
+		metricdatatest.AssertEqual(t, w, all.ScopeMetrics[0].Metrics[i], metricdatatest.IgnoreTimestamp())
+	}
 }

@@ -26,10 +26,14 @@ func TestGlobalProviders(t *testing.T) {
 	equal(t, "spans", len(spans.Ended()), 1)
 
 	metrics, err := oteltable.Metrics(nil)
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	metrics(t.Context(), e)
 	var all metricdata.ResourceMetrics
-	must(t, reader.Collect(t.Context(), &all))
+	if err := reader.Collect(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
 	equal(t, "metrics", all.ScopeMetrics[0].Metrics[0].Name, "db.client.operation.duration")
 }
 

@@ -1,0 +1,195 @@
+package table_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// network is a fault that lets an empty response, or what next makes of it, come
+// after a time.
+type network struct {
+	mu   sync.Mutex
+	next func() (time.Duration, tabletest.Fault)
+	// sent are the times at which requests were sent.
+	sent []time.Time
+	// attempts and hedges are the sums of what was observed.
+	attempts, hedges int
+}
+
+func (n *network) fault(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	n.mu.Lock()
+	n.sent = append(n.sent, time.Now())
+	d, fault := n.next()
+	n.mu.Unlock()
+	select {
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	case <-time.After(d):
+		return fault(r, next)
+	}
+}
+
+// hedged runs test on a clock of its own, with a table whose reads are hedged.
+func hedged(t *testing.T, test func(t *testing.T, n *network, get func())) {
+	t.Helper()
+	n := &network{}
+	outage(t, n.fault, &table.Options{HedgeReads: true, Observe: n.observe}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		test(t, n, func() { _ = get(t.Context(), tbl, user) })
+	})
+}
+
+func (n *network) observe(_ context.Context, e table.Event) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.attempts += e.Attempts
+	n.hedges += e.Hedges
+}
+
+var empty = respond(http.StatusOK, "{}")
+
+// readTimes makes n reads and returns how long each took.
+func readTimes(n int, get func()) []time.Duration {
+	all := make([]time.Duration, n)
+	for i := range all {
+		start := time.Now()
+		get()
+		all[i] = time.Since(start)
+	}
+	return all
+}
+
+// TestHedgeDelay shows that a hedge is sent when its read is later than 97 % of the
+// recent ones, to an eighth, and that the recent ones are at most 1,000.
+func TestHedgeDelay(t *testing.T) {
+	t.Parallel()
+	hedged(t, func(t *testing.T, n *network, get func()) {
+		for _, unit := range []time.Duration{time.Millisecond, 30 * time.Millisecond, 10 * time.Microsecond} {
+			order := rand.New(rand.NewPCG(1, 1)).Perm(100)
+			i := 0
+			n.next = func() (time.Duration, tabletest.Fault) {
+				i++
+				return unit * time.Duration(1+order[i%100]), empty
+			}
+			readTimes(1000, get)
+			never := true
+			n.sent, n.next = nil, func() (time.Duration, tabletest.Fault) {
+				defer func() { never = false }()
+				if never {
+					return time.Hour, empty
+				}
+				return 0, empty
+			}
+			readTimes(1, get)
+			if len(n.sent) != 2 {
+				t.Fatalf("%v: %d requests", unit, len(n.sent))
+			}
+			if d := n.sent[1].Sub(n.sent[0]); d < 97*unit || d > 97*unit*9/8+time.Microsecond {
+				t.Errorf("%v: hedged after %v", unit, d)
+			}
+		}
+	})
+}
+
+// TestHedgeTail shows what hedges are for: one late read in a hundred.
+func TestHedgeTail(t *testing.T) {
+	t.Parallel()
+	hedged(t, func(t *testing.T, n *network, get func()) {
+		r := rand.New(rand.NewPCG(1, 2))
+		n.next = func() (time.Duration, tabletest.Fault) {
+			d := 4*time.Millisecond + time.Duration(r.Int64N(int64(2*time.Millisecond)))
+			if r.IntN(100) == 0 {
+				d = 300 * time.Millisecond
+			}
+			return d, empty
+		}
+		const all = 10_000
+		late := 0
+		for _, d := range readTimes(all, get) {
+			if d >= 300*time.Millisecond {
+				late++
+			}
+		}
+		if late > all/1000 {
+			t.Errorf("%d of %d reads are late", late, all)
+		}
+		if n.hedges < all/200 || n.hedges > all/20 || len(n.sent) != all+n.hedges {
+			t.Errorf("%d hedges and %d requests of %d reads", n.hedges, len(n.sent), all)
+		}
+	})
+}
+
+// TestHedgeOutage shows that few hedges are sent when all requests are late or
+// fail, and never more than a twentieth of the reads that succeeded.
+func TestHedgeOutage(t *testing.T) {
+	t.Parallel()
+	const late = 300 * time.Millisecond
+	internal := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
+	for name, tt := range map[string]struct {
+		next func(i int) (time.Duration, tabletest.Fault)
+		most int // hedges of 1,000 reads
+	}{
+		"all late":        {func(int) (time.Duration, tabletest.Fault) { return late, empty }, 12},
+		"later and later": {func(i int) (time.Duration, tabletest.Fault) { return time.Duration(i) * time.Millisecond, empty }, 10 + 50},
+		"all throttled":   {func(int) (time.Duration, tabletest.Fault) { return late, tabletest.Throttle() }, 10},
+		"all failing":     {func(int) (time.Duration, tabletest.Fault) { return late, internal }, 10},
+		"some throttled": {func(i int) (time.Duration, tabletest.Fault) {
+			if i%10 == 0 {
+				return time.Millisecond, tabletest.Throttle()
+			}
+			return time.Duration(i) * time.Millisecond, empty
+		}, 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hedged(t, func(t *testing.T, n *network, get func()) {
+				n.next = func() (time.Duration, tabletest.Fault) { return 5 * time.Millisecond, empty }
+				readTimes(1000, get)
+				expect.Equal(t, "hedges of reads that all took the same time", n.hedges, 0)
+				i := 0
+				n.next = func() (time.Duration, tabletest.Fault) {
+					i++
+					return tt.next(i)
+				}
+				readTimes(1000, get)
+				if n.hedges > tt.most {
+					t.Errorf("%d hedges", n.hedges)
+				}
+				expect.Equal(t, "requests", len(n.sent), n.attempts+n.hedges)
+			})
+		})
+	}
+}
+
+// TestHedgesOfConcurrentReads shows that the budget holds for all of them together.
+func TestHedgesOfConcurrentReads(t *testing.T) {
+	t.Parallel()
+	hedged(t, func(t *testing.T, n *network, get func()) {
+		r := rand.New(rand.NewPCG(1, 3))
+		n.next = func() (time.Duration, tabletest.Fault) {
+			if r.IntN(50) == 0 {
+				return time.Second, empty
+			}
+			return time.Millisecond, empty
+		}
+		for range 200 {
+			_ = inParallel(16, func(int) error {
+				get()
+				return nil
+			})
+			if n.hedges > n.attempts/20 {
+				t.Fatalf("%d hedges of %d reads", n.hedges, n.attempts)
+			}
+		}
+		if n.hedges == 0 {
+			t.Error("no hedges")
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package table
+
+import (
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/keys"
+)
+
+// partitions returns the partition key of each item that a request is about, of the
+// index in a query of one. A scan has none.
+func (t *Table) partitions(in any) []keys.PK {
+	var all []keys.PK
+	add := func(attributes map[string]types.AttributeValue) {
+		_, pk := keyText(attributes[t.schema.PK])
+		all = append(all, keys.PK(pk))
+	}
+	switch in := in.(type) {
+	case *dynamodb.GetItemInput:
+		add(in.Key)
+	case *dynamodb.PutItemInput:
+		add(in.Item)
+	case *dynamodb.UpdateItemInput:
+		add(in.Key)
+	case *dynamodb.DeleteItemInput:
+		add(in.Key)
+	case *dynamodb.QueryInput:
+		_, pk := keyText(in.ExpressionAttributeValues[":pk"])
+		all = append(all, keys.PK(pk))
+	case *dynamodb.BatchGetItemInput:
+		for _, key := range in.RequestItems[*t.name].Keys {
+			add(key)
+		}
+	case *dynamodb.BatchWriteItemInput:
+		for _, write := range in.RequestItems[*t.name] {
+			if write.PutRequest != nil {
+				add(write.PutRequest.Item)
+			} else {
+				add(write.DeleteRequest.Key)
+			}
+		}
+	case *dynamodb.TransactGetItemsInput:
+		for _, item := range in.TransactItems {
+			add(item.Get.Key)
+		}
+	case *dynamodb.TransactWriteItemsInput:
+		for _, item := range in.TransactItems {
+			add(written(item))
+		}
+	}
+	return all
+}
+
+// written returns the attributes of an op of a transaction that hold its key.
+func written(item types.TransactWriteItem) map[string]types.AttributeValue {
+	switch {
+	case item.Put != nil:
+		return item.Put.Item
+	case item.Update != nil:
+		return item.Update.Key
+	case item.Delete != nil:
+		return item.Delete.Key
+	}
+	return item.ConditionCheck.Key
+}
+
+// throttles returns why an attempt was throttled, nothing if it was not. Where
+// DynamoDB gives no reason, it is the code of the error.
+func throttles(err error) (reasons []types.ThrottlingReason) {
+	var codes []string
+	if e, ok := errors.AsType[*types.ProvisionedThroughputExceededException](err); ok {
+		reasons = e.ThrottlingReasons
+	} else if e, ok := errors.AsType[*types.ThrottlingException](err); ok {
+		reasons = e.ThrottlingReasons
+	} else if e, ok := errors.AsType[*types.RequestLimitExceeded](err); ok {
+		reasons = e.ThrottlingReasons
+	} else if e, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
+		for _, r := range e.CancellationReasons {
+			codes = append(codes, aws.ToString(r.Code))
+		}
+	}
+	if api, ok := errors.AsType[smithy.APIError](err); ok && len(reasons) == 0 && codes == nil {
+		codes = []string{api.ErrorCode()}
+	}
+	for _, code := range codes {
+		if errors.Is(kindOf(code), ErrThrottled) {
+			reasons = append(reasons, types.ThrottlingReason{Reason: aws.String(code)})
+		}
+	}
+	return reasons
+}
