@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
@@ -17,20 +18,19 @@ func TestSlowConsumer(t *testing.T) {
 	for name, step := range map[string]time.Duration{"slow": time.Hour, "set back": -time.Hour} {
 		now := noon
 		codec, err := paginate.New([]paginate.Key{paginate.NewKey()}, &paginate.Options{TTL: time.Minute, Now: func() time.Time { return now }})
-		must(t, err)
+		expect.OK(t, err)
 		tbl := tabletest.New(t, schema, &table.Options{Cursors: codec})
 		for _, shards := range []int{1, 4} {
 			seed(t, tbl, globalTx(shards), 400)
 			r := newReader(t, tbl, globalTx(shards), nil)
-			first, err := r.Page(t.Context(), shard.Query{Limit: 10, Descending: true})
-			must(t, err)
+			first := expect.Value(r.Page(t.Context(), shard.Query{Limit: 10, Descending: true}))(t)
 			var got []string
 			for v, err := range r.All(t.Context(), shard.Query{After: first.Next, Descending: true}) {
-				must(t, err)
+				expect.OK(t, err)
 				got = append(got, v.ID)
 				now = now.Add(step)
 			}
-			equal(t, name, got, span(389, 0))
+			expect.Equal(t, name, got, span(389, 0))
 		}
 	}
 }

@@ -2,9 +2,12 @@ package shard_test
 
 import (
 	"encoding/json"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
@@ -23,43 +26,88 @@ func seedKilobytes(tb testing.TB, tbl *table.Table, index shard.Index, n int) {
 	write(tb, tbl, ops...)
 }
 
+// TestCost compares the cost of the pages of a walk with what a reader would pay
+// that knows how many items of the page each shard has. A full block of 4 KB is
+// half a read unit, and holds 4 items.
 func TestCost(t *testing.T) {
 	t.Parallel()
-	const items, shards, n = 2000, 16, 100
-	tbl := tabletest.New(t, schema, nil)
-	index := globalTx(shards)
-	seedKilobytes(t, tbl, index, items)
+	const items, n = 2000, 100
+	for name, tt := range map[string]struct {
+		shards int
+		place  func(shards int) func(i int) int
+		most   float64 // read units for a page, in the mean
+		above  float64 // the most, as a multiple of what is needed
+	}{
+		"10 shards":                  {10, byHash, 21, 1.3},
+		"16 shards":                  {16, byHash, 21, 1.3},
+		"10 shards, few of them hot": {10, zipf, 21, 1.3},
+		"16 shards, few of them hot": {16, zipf, 23, 1.3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tbl := tabletest.New(t, schema, nil)
+			index, place := globalTx(tt.shards), tt.place(tt.shards)
+			shardOf := make(map[string]int, items)
+			var ops []table.Op
+			for i := range items {
+				shardOf[id(i)] = place(i)
+				ops = append(ops, table.Put(keys.Key{PK: keys.Tx.PK(id(i)), SK: keys.Metadata},
+					tx{ID: id(i), GSI1PK: partition(index, place(i)), GSI1SK: sortKey(i), Note: kilobyte}))
+			}
+			write(t, tbl, ops...)
 
-	all := 0.0 // what it costs to ask each shard for n items
-	for i := range shards {
-		page, err := table.QueryPage[tx](t.Context(), tbl, table.Query{
-			Index: "GSI1", PK: partition(index, i), Descending: true, Limit: n,
+			r := newReader(t, tbl, index, nil)
+			q := shard.Query{Limit: n, Descending: true}
+			rounds, read, needed := 0, 0.0, 0.0
+			for range items / n {
+				page := expect.Value(r.Page(t.Context(), q))(t)
+				expect.Equal(t, "items of a page", len(page.Items), n)
+				rounds += page.Stats.Rounds
+				read += page.Stats.Capacity
+				have := make([]int, tt.shards)
+				for _, item := range page.Items {
+					have[shardOf[item.ID]]++
+				}
+				for _, items := range have {
+					needed += math.Ceil(float64(items+1)/4) / 2 // one more shows that there is none before it
+				}
+				q.After = page.Next
+			}
+			pages := float64(items / n)
+			t.Logf("a page costs %.1f read units in %.2f rounds, %.2f times what is needed", read/pages, float64(rounds)/pages, read/needed)
+			if read/pages > tt.most || read > needed*tt.above {
+				t.Errorf("%.1f read units a page, more than %v or %v times what is needed, %.1f", read/pages, tt.most, tt.above, needed/pages)
+			}
+			if float64(rounds)/pages > 2.3 {
+				t.Errorf("%.2f rounds a page", float64(rounds)/pages)
+			}
 		})
-		must(t, err)
-		equal(t, "items of a shard", len(page.Items), n)
-		all += page.Stats.Capacity
 	}
+}
 
-	r := newReader(t, tbl, index, nil)
-	q := shard.Query{Limit: n, Descending: true}
-	rounds, requests, read := 0, 0, 0.0
-	for range items / n {
-		page, err := r.Page(t.Context(), q)
-		must(t, err)
-		equal(t, "items of a page", len(page.Items), n)
-		rounds += page.Stats.Rounds
-		requests += page.Stats.Requests
-		read += page.Stats.Capacity
-		q.After = page.Next
+func byHash(shards int) func(int) int {
+	index := globalTx(shards)
+	return func(i int) int { return index.Shard(id(i)) }
+}
+
+// zipf places items so that shard i has in proportion to 1/(i+1).
+func zipf(shards int) func(int) int {
+	total, random := 0.0, rand.New(rand.NewPCG(1, 2))
+	for i := range shards {
+		total += 1 / float64(i+1)
 	}
-	pages := float64(items / n)
-	t.Logf("a page costs %.1f read units in %.2f rounds of %.1f requests in all; from every shard in full, %.1f",
-		read/pages, float64(rounds)/pages, float64(requests)/pages, all)
-	if read/pages > all/3 {
-		t.Errorf("%.1f read units a page, more than a third of %.1f", read/pages, all)
-	}
-	if float64(rounds)/pages > 2 {
-		t.Errorf("%.2f rounds a page", float64(rounds)/pages)
+	places := make(map[int]int)
+	return func(i int) int {
+		if at, ok := places[i]; ok {
+			return at
+		}
+		left := random.Float64() * total
+		at := 0
+		for left -= 1; left > 0 && at < shards-1; left -= 1 / float64(at+1) {
+			at++
+		}
+		places[i] = at
+		return at
 	}
 }
 
@@ -72,8 +120,7 @@ func TestCostOfAll(t *testing.T) {
 	index := globalTx(shards)
 	seedKilobytes(t, tbl, index, items)
 	capacity := 0.0
-	own, err := table.New(tabletest.Client(t), tbl.Schema(), observer(&capacity))
-	must(t, err)
+	own := expect.Value(table.New(tabletest.Client(t), tbl.Schema(), observer(&capacity)))(t)
 	r := newReader(t, own, index, &shard.Options[tx]{Concurrency: 1})
 	for _, tt := range []struct {
 		take int
@@ -84,7 +131,7 @@ func TestCostOfAll(t *testing.T) {
 		capacity = 0
 		n := 0
 		for _, err := range r.All(t.Context(), shard.Query{Descending: true}) {
-			must(t, err)
+			expect.OK(t, err)
 			if n++; n == tt.take {
 				break
 			}
@@ -111,9 +158,8 @@ func TestCostOfDedupe(t *testing.T) {
 	q := shard.Query{Limit: 50, Descending: true}
 	rounds := 0
 	for range 12 {
-		page, err := r.Page(t.Context(), q)
-		must(t, err)
-		equal(t, "items", len(page.Items), 50)
+		page := expect.Value(r.Page(t.Context(), q))(t)
+		expect.Equal(t, "items", len(page.Items), 50)
 		rounds += page.Stats.Rounds
 		q.After = page.Next
 	}
@@ -132,8 +178,7 @@ func TestCostOfNeedlessDedupe(t *testing.T) {
 	scanned := func(o *shard.Options[tx]) (n int) {
 		r := newReader(t, tbl, globalTx(16), o)
 		for range 10 {
-			page, err := r.Page(t.Context(), shard.Query{Limit: 100, Descending: true})
-			must(t, err)
+			page := expect.Value(r.Page(t.Context(), shard.Query{Limit: 100, Descending: true}))(t)
 			n = page.Stats.Scanned
 		}
 		return n
@@ -157,12 +202,11 @@ func TestStrides(t *testing.T) {
 			tx{ID: id(i), GSI1PK: key.PK, GSI1SK: key.SK, Note: strings.Repeat(kilobyte, 13)}))
 	}
 	write(t, tbl, ops...)
-	all, err := table.Collect(newReader(t, tbl, index, nil).All(t.Context(), shard.Query{Descending: true}))
-	must(t, err)
-	equal(t, "items", ids(all), span(499, 0))
+	all := expect.Value(table.Collect(newReader(t, tbl, index, nil).All(t.Context(), shard.Query{Descending: true})))(t)
+	expect.Equal(t, "items", ids(all), span(499, 0))
 	for _, r := range faults.Requests("Query") {
 		var body struct{ Limit int }
-		must(t, json.Unmarshal(r.Body, &body))
+		expect.OK(t, json.Unmarshal(r.Body, &body))
 		if body.Limit > 100 {
 			t.Errorf("a request for %d items", body.Limit)
 		}

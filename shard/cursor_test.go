@@ -9,78 +9,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
-
-// refused checks that a reader takes no such cursor and sends nothing.
-func refused(t *testing.T, what string, r *shard.Reader[tx], q shard.Query, sent func() int) {
-	t.Helper()
-	before := sent()
-	page, err := r.Page(t.Context(), q)
-	if !errors.Is(err, paginate.ErrInvalidCursor) || table.Classify(err) != table.Permanent || len(page.Items) > 0 {
-		t.Errorf("%s: %v, %v", what, page, err)
-	}
-	for _, err := range r.All(t.Context(), q) {
-		if !errors.Is(err, paginate.ErrInvalidCursor) {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	equal(t, what+": requests", sent()-before, 0)
-}
-
-func TestForeignCursors(t *testing.T) {
-	t.Parallel()
-	tbl, faults := withFaults(t, nil)
-	sent := func() int { return queries(faults) }
-	client, s := tabletest.Client(t, faults.Install), tbl.Schema()
-	s.Indexes = append(s.Indexes, table.Index{Name: "GSI2", PK: "GSI1PK", SK: "GSI1SK"})
-	twin, err := table.New(client, s, nil)
-	must(t, err)
-	s.Name = "Another"
-	elsewhere, err := table.New(client, s, nil)
-	must(t, err)
-
-	index := globalTx(8)
-	seed(t, tbl, index, 40)
-	r := newReader(t, tbl, index, nil)
-	mine := shard.Query{Limit: 5, Scope: "alice", Range: keys.None.Since(at(3)), Descending: true}
-	page, err := r.Page(t.Context(), mine)
-	must(t, err)
-	mine.After = page.Next
-	_, err = r.Page(t.Context(), mine)
-	must(t, err)
-
-	for what, change := range map[string]func(*shard.Query){
-		"direction": func(q *shard.Query) { q.Descending = false },
-		"scope":     func(q *shard.Query) { q.Scope = "bob" },
-		"no scope":  func(q *shard.Query) { q.Scope = "" },
-		"prefix":    func(q *shard.Query) { q.Range = keys.Tx.All() },
-	} {
-		q := mine
-		change(&q)
-		refused(t, what, r, q, sent)
-	}
-	name, second := index, index
-	name.Prefix, second.Index = "GLOBAL", "GSI2"
-	refused(t, "name", newReader(t, tbl, name, nil), mine, sent)
-	refused(t, "whole partition keys", newReader(t, tbl, suffixed("", "GLOBAL", "GLOBAL_TX"), nil), mine, sent)
-	refused(t, "index", newReader(t, twin, second, nil), mine, sent)
-	refused(t, "table", newReader(t, elsewhere, index, nil), mine, sent)
-
-	// Page size, bounds, number of shards and suffixes may change on the way.
-	mine.Limit, mine.Range = 3, keys.None.Since(at(4))
-	labelled := index
-	labelled.Shards, labelled.Suffixes = 0, []string{"", "#1", "#2", "#3", "#4", "#5", "#6", "#7", "#8"}
-	for _, x := range []shard.Index{globalTx(8), globalTx(9), globalTx(64), labelled} {
-		page, err := newReader(t, twin, x, nil).Page(t.Context(), mine)
-		must(t, err)
-		equal(t, "items", ids(page.Items), span(34, 32))
-	}
-}
 
 // TestOtherOrderOfEqualSortKeys offers the cursor of each way to order items with
 // equal sort keys to the others. The reason says what was changed.
@@ -98,21 +33,20 @@ func TestOtherOrderOfEqualSortKeys(t *testing.T) {
 		"not unique, Dedupe": newReader(t, tbl, nonUnique, dedupe),
 	}
 	for of, from := range readers {
-		first, err := from.Page(t.Context(), shard.Query{Limit: 3, Descending: true})
-		must(t, err)
+		first := expect.Value(from.Page(t.Context(), shard.Query{Limit: 3, Descending: true}))(t)
 		for offered, to := range readers {
 			before := queries(faults)
 			page, err := to.Page(t.Context(), shard.Query{Limit: 3, After: first.Next, Descending: true})
 			if of == offered || strings.HasPrefix(of, "unique") && strings.HasPrefix(offered, "unique") {
-				must(t, err)
-				equal(t, of+" to "+offered, ids(page.Items), span(6, 4))
+				expect.OK(t, err)
+				expect.Equal(t, of+" to "+offered, ids(page.Items), span(6, 4))
 				continue
 			}
 			refusal, ok := errors.AsType[*paginate.Error](err)
 			if !ok || !strings.Contains(string(refusal.Reason), "NonUniqueSortKeys") || page.Items != nil {
 				t.Errorf("%s to %s: %v, %v", of, offered, page, err)
 			}
-			equal(t, of+" to "+offered+": requests", queries(faults)-before, 0)
+			expect.Equal(t, of+" to "+offered+": requests", queries(faults)-before, 0)
 		}
 	}
 }
@@ -140,34 +74,27 @@ func TestMovingBounds(t *testing.T) {
 		"the item at the position":  {false, keys.None.Since(at(10)), keys.Exactly(sortKey(50)), span(59, 50), nil},
 	} {
 		q := shard.Query{Limit: 10, Descending: !tt.oldestFirst, Range: tt.before}
-		page, err := r.Page(t.Context(), q)
-		must(t, err)
-		equal(t, name+": first page", ids(page.Items), tt.first)
+		page := expect.Value(r.Page(t.Context(), q))(t)
+		expect.Equal(t, name+": first page", ids(page.Items), tt.first)
 		q.After, q.Range = page.Next, tt.after
-		page, err = r.Page(t.Context(), q)
-		must(t, err)
-		equal(t, name+": second page", append([]string(nil), ids(page.Items)...), tt.second)
+		page = expect.Value(r.Page(t.Context(), q))(t)
+		expect.Equal(t, name+": second page", append([]string(nil), ids(page.Items)...), tt.second)
 		q.Limit = 1000
-		all, err := table.Collect(r.All(t.Context(), q))
-		must(t, err)
+		all := expect.Value(table.Collect(r.All(t.Context(), q)))(t)
 		if tt.second == nil && (len(all) > 0 || page.Next != "") {
 			t.Errorf("%s: %v, %q after the end", name, ids(all), page.Next)
 		}
 	}
 	// A walk that is at its end needs no request.
-	page, err := r.Page(t.Context(), shard.Query{Limit: 10, Descending: true})
-	must(t, err)
+	page := expect.Value(r.Page(t.Context(), shard.Query{Limit: 10, Descending: true}))(t)
 	before := queries(faults)
-	page, err = r.Page(t.Context(), shard.Query{Limit: 10, After: page.Next, Range: keys.None.Since(at(55)), Descending: true})
-	must(t, err)
-	equal(t, "page", page, shard.Page[tx]{})
-	equal(t, "requests", queries(faults)-before, 0)
+	page = expect.Value(r.Page(t.Context(), shard.Query{Limit: 10, After: page.Next, Range: keys.None.Since(at(55)), Descending: true}))(t)
+	expect.Equal(t, "page", page, shard.Page[tx]{})
+	expect.Equal(t, "requests", queries(faults)-before, 0)
 
 	// These are other ranges, not windows that have moved.
-	oldest, err := r.Page(t.Context(), shard.Query{Limit: 10})
-	must(t, err)
-	newest, err := r.Page(t.Context(), shard.Query{Limit: 10, Descending: true})
-	must(t, err)
+	oldest := expect.Value(r.Page(t.Context(), shard.Query{Limit: 10}))(t)
+	newest := expect.Value(r.Page(t.Context(), shard.Query{Limit: 10, Descending: true}))(t)
 	for name, q := range map[string]shard.Query{
 		"above the range":    {After: oldest.Next, Range: keys.None.Until(at(8))},
 		"one other item":     {After: newest.Next, Range: keys.Exactly(sortKey(33)), Descending: true},
@@ -178,7 +105,7 @@ func TestMovingBounds(t *testing.T) {
 		if refusal, ok := errors.AsType[*paginate.Error](err); !ok || refusal.Reason != paginate.OutOfRange || page.Items != nil {
 			t.Errorf("%s: %v, %v", name, page, err)
 		}
-		equal(t, name+": requests", queries(faults)-before, 0)
+		expect.Equal(t, name+": requests", queries(faults)-before, 0)
 	}
 }
 
@@ -202,97 +129,39 @@ func TestFollowing(t *testing.T) {
 		keys.SK(long + "\x7f"):       keys.SK(long[1:] + "y"),
 		keys.SK(long[1:] + "\u07FF"): keys.SK(long[2:] + "y"),
 	} {
-		equal(t, fmt.Sprintf("%q", prefix), shard.Following(prefix), want)
-	}
-}
-
-// TestCursorsOfTheTable gives cursors of a plain query to a reader, and the other
-// way round, also with a scope that could be taken for the same.
-func TestCursorsOfTheTable(t *testing.T) {
-	t.Parallel()
-	tbl, faults := withFaults(t, nil)
-	sent := func() int { return queries(faults) }
-	index := globalTx(1)
-	seed(t, tbl, index, 20)
-	r := newReader(t, tbl, index, nil)
-
-	plain := table.Query{Index: "GSI1", PK: "GLOBAL_TX", Descending: true, Limit: 5}
-	page, err := table.QueryPage[tx](t.Context(), tbl, plain)
-	must(t, err)
-	refused(t, "a cursor of the table", r, shard.Query{Limit: 5, After: page.Next, Descending: true}, sent)
-
-	merged, err := r.Page(t.Context(), shard.Query{Limit: 5, Descending: true})
-	must(t, err)
-	before := sent()
-	plain.After = merged.Next
-	if _, err := table.QueryPage[tx](t.Context(), tbl, plain); !errors.Is(err, paginate.ErrInvalidCursor) {
-		t.Errorf("a cursor of a reader: %v", err)
-	}
-	equal(t, "requests", sent()-before, 0)
-}
-
-func TestBrokenCursors(t *testing.T) {
-	t.Parallel()
-	tbl, faults := withFaults(t, nil)
-	sent := func() int { return queries(faults) }
-	seed(t, tbl, globalTx(4), 10)
-	r := newReader(t, tbl, globalTx(4), nil)
-	q := shard.Query{Limit: 3, Descending: true}
-	page, err := r.Page(t.Context(), q)
-	must(t, err)
-	token := page.Next
-	for i := range token {
-		other := "A"
-		if token[i] == 'A' {
-			other = "B"
-		}
-		q.After = token[:i] + other + token[i+1:]
-		refused(t, "changed", r, q, sent)
-		if q.After = token[:i]; i > 0 {
-			refused(t, "cut", r, q, sent)
-		}
-	}
-	for _, after := range []string{token + "A", " " + token, "x", strings.Repeat("A", 10<<20)} {
-		q.After = after
-		refused(t, "other", r, q, sent)
+		expect.Equal(t, fmt.Sprintf("%q", prefix), shard.Following(prefix), want)
 	}
 }
 
 // TestCursorSize is the budget of a watermark.
 func TestCursorSize(t *testing.T) {
 	t.Parallel()
-	codec, err := paginate.New([]paginate.Key{paginate.NewKey()}, nil)
-	must(t, err)
+	codec := expect.Value(paginate.New([]paginate.Key{paginate.NewKey()}, nil))(t)
 	tbl, _ := withFaults(t, &table.Options{Cursors: codec})
 	index := globalTx(64)
 	write(t, tbl,
 		put("tx-abc", index.Key("tx-abc", "2024-01-15T10:05:00.000Z#tx-abc")),
 		put("tx-abd", index.Key("tx-abd", "2024-01-15T10:05:01.000Z#tx-abd")),
 	)
-	page, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, Descending: true})
-	must(t, err)
+	page := expect.Value(newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, Descending: true}))(t)
 	if n := len(page.Next); n == 0 || n > 88 {
 		t.Errorf("a cursor of %d characters", n)
 	}
 	t.Logf("%d characters", len(page.Next))
-	last, err := newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, After: page.Next, Descending: true})
-	must(t, err)
-	equal(t, "items", ids(last.Items), []string{"tx-abc"})
+	last := expect.Value(newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, After: page.Next, Descending: true}))(t)
+	expect.Equal(t, "items", ids(last.Items), []string{"tx-abc"})
 }
 
 // TestCursorsOfEarlierReleases fails when cursors in clients' hands would stop
 // opening because what they are bound to is computed in another way.
 func TestCursorsOfEarlierReleases(t *testing.T) {
 	t.Parallel()
-	ring, err := paginate.ParseKeys("UJdLfcdaVtscrZUutZjwC8XDpElAe190T3ipbjovgSA=")
-	must(t, err)
-	codec, err := paginate.New(ring, &paginate.Options{Now: func() time.Time { return noon }})
-	must(t, err)
+	ring := expect.Value(paginate.ParseKeys("UJdLfcdaVtscrZUutZjwC8XDpElAe190T3ipbjovgSA="))(t)
+	codec := expect.Value(paginate.New(ring, &paginate.Options{Now: func() time.Time { return noon }}))(t)
 	// There is no such table: a cursor that opens leads to a request that fails.
 	missing := schema
 	missing.Name = "no-such-table"
-	tbl, err := table.New(tabletest.Client(t), missing, &table.Options{Cursors: codec})
-	must(t, err)
+	tbl := expect.Value(table.New(tabletest.Client(t), missing, &table.Options{Cursors: codec}))(t)
 	dedupe := &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }}
 	for name, tt := range map[string]struct {
 		nonUnique bool

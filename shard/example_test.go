@@ -3,9 +3,11 @@ package shard_test
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -134,11 +136,12 @@ func ExampleReader_Page() {
 	for n := range 50 {
 		storePayment(ctx, t, payments, n)
 	}
-	reader, err := shard.New[Payment](t, payments, nil)
+	reader, err := shard.New(t, payments, &shard.Options[Payment]{Concurrency: 4})
 	if err != nil {
 		log.Fatal(err)
 	}
 
+	var cost shard.Stats
 	query := shard.Query{
 		Range: keys.None.Since(noon.Add(5 * time.Minute)),
 		Limit: 20,
@@ -150,15 +153,84 @@ func ExampleReader_Page() {
 			log.Fatal(err)
 		}
 		fmt.Println(len(page.Items), "from", page.Items[0].ID)
+		cost = cost.Add(page.Stats)
 		if page.Next == "" {
 			break
 		}
 		query.After = page.Next
 	}
+	fmt.Println("requests of a round:", cost.Requests/cost.Rounds <= payments.Shards)
 	// Output:
 	// 20 from pay-49
 	// 20 from pay-29
 	// 5 from pay-9
+	// requests of a round: true
+}
+
+// One shard cannot be read. The error names it.
+func ExampleError() {
+	ctx := context.Background()
+	t := newTable(ctx)
+	storePayment(ctx, t, payments, 1)
+	var faults tabletest.Faults
+	faults.Always("Query", tabletest.Match(func(r tabletest.Request) bool {
+		return strings.Contains(string(r.Body), "GLOBAL_TX#7")
+	}, tabletest.Throttle()))
+	broken, err := table.New(engine().Client(faults.Install), t.Schema(), &table.Options{MaxAttempts: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	reader, err := shard.New(broken, payments, &shard.Options[Payment]{Concurrency: 4})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	_, err = reader.Latest(ctx, 10)
+	if failed, ok := errors.AsType[*shard.Error](err); ok {
+		fmt.Println(failed.Index, "shard", failed.Shard, table.Classify(err))
+	}
+	fmt.Println("requests at once, at most 4:", faults.MaxInFlight() <= 4)
+	// Output:
+	// GSI1 shard 7 transient
+	// requests at once, at most 4: true
+}
+
+// The sort key of the index is the time alone, so two payments can share it. A page
+// can end between the two, and none is lost.
+func ExampleIndex_nonUniqueSortKeys() {
+	ctx := context.Background()
+	t := newTable(ctx)
+	byTime := shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 4, NonUniqueSortKeys: true}
+	for _, id := range []string{"pay-1", "pay-2", "pay-3"} {
+		item, err := t.IndexKey("GSI1", byTime.Key(id, keys.None.SK(keys.Time(noon))))
+		if err != nil {
+			log.Fatal(err)
+		}
+		item["id"], item["made"] = attribute(id), attribute(noon.Format(time.RFC3339))
+		if err := t.Do(ctx, table.Put(keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata}, item)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	reader, err := shard.New[Payment](t, byTime, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for query := (shard.Query{Limit: 2}); ; {
+		page, err := reader.Page(ctx, query)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, p := range page.Items {
+			fmt.Println(p.ID)
+		}
+		if query.After = page.Next; query.After == "" {
+			break
+		}
+	}
+	// Output:
+	// pay-1
+	// pay-2
+	// pay-3
 }
 
 // All payments of some hours, oldest first, as a stream.

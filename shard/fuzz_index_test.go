@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/shard"
@@ -76,8 +77,8 @@ func FuzzIndex(f *testing.F) {
 			case number > 0:
 				want = x.Prefix.PK(strconv.Itoa(number))
 			}
-			equal(t, "partition key", key.PK, want)
-			equal(t, "stored", x.KeyAt(key.PK, id+"other", keys.SK(sk)), key)
+			expect.Equal(t, "partition key", key.PK, want)
+			expect.Equal(t, "stored", x.KeyAt(key.PK, id+"other", keys.SK(sk)), key)
 		}
 	})
 }
@@ -101,9 +102,7 @@ func foreignTable(t *testing.T, n int, body string) *table.Table {
 		BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
 		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 	}, faults.Install)
-	tbl, err := table.New(client, schema, nil)
-	must(t, err)
-	return tbl
+	return expect.Value(table.New(client, schema, nil))(t)
 }
 
 // FuzzForeignItems has a reader meet arbitrary items of other writers in all of

@@ -1,68 +1,17 @@
 package shard_test
 
 import (
-	"cmp"
-	"crypto/rand"
 	"encoding/base64"
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/shard"
-	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
-
-// FuzzMerge has each byte place one item: its high bits say in which of four
-// shards, its low bits at which of sixteen times. Pages and stream are the sorted
-// truth, whatever the item.
-func FuzzMerge(f *testing.F) {
-	tbl := tabletest.New(f, schema, nil)
-	f.Add([]byte{0x00, 0x10, 0x20, 0x30, 0x01, 0x11}, byte(0))
-	f.Add([]byte{0x05, 0x05, 0x05, 0x05, 0x15, 0x25, 0x35, 0x35}, byte(0x83))
-	f.Add([]byte("all of them in one shard"), byte(0x41))
-	f.Add([]byte{}, byte(7))
-	f.Fuzz(func(t *testing.T, items []byte, how byte) {
-		ties, oldest, limit := how&0x80 != 0, how&0x40 != 0, 1+int(how&7)
-		index := shard.Index{Index: "GSI1", Prefix: keys.Prefix(rand.Text()), Shards: 4, NonUniqueSortKeys: ties}
-		type placed struct{ sk, id string }
-		var truth []placed
-		var ops []table.Op
-		for i, b := range items[:min(len(items), 24)] {
-			second := []keys.Segment{keys.Time(at(int(b & 15)))}
-			name := fmt.Sprintf("%s-%02d", index.Prefix, i)
-			if !ties {
-				second = append(second, keys.Str(name))
-			}
-			sk := keys.None.SK(second...)
-			truth = append(truth, placed{string(sk), name})
-			ops = append(ops, put(name, keys.Key{PK: partition(index, int(b>>4&3)), SK: sk}))
-		}
-		write(t, tbl, ops...)
-		slices.SortFunc(truth, func(a, b placed) int {
-			return cmp.Or(cmp.Compare(a.sk, b.sk), cmp.Compare(a.id, b.id))
-		})
-		if !oldest {
-			slices.Reverse(truth)
-		}
-		want := []string{}
-		for _, p := range truth {
-			want = append(want, p.id)
-		}
-		r := newReader(t, tbl, index, nil)
-		q := shard.Query{Descending: !oldest}
-		all, err := table.Collect(r.All(t.Context(), q))
-		must(t, err)
-		equal(t, "stream", ids(all), want)
-		q.Limit = limit
-		equal(t, "pages", append([]string{}, slices.Concat(pages(t, r, q, nil)...)...), want)
-	})
-}
 
 // FuzzFollowing checks the end of arbitrary prefixes: a sort key that DynamoDB
 // takes, after all keys with the prefix, and before those that follow them.
@@ -97,11 +46,9 @@ func FuzzCursor(f *testing.F) {
 	ties.NonUniqueSortKeys = true
 	readers := []*shard.Reader[tx]{newReader(f, tbl, index, nil), newReader(f, tbl, ties, nil)}
 	for _, r := range readers {
-		page, err := r.Page(f.Context(), shard.Query{Limit: 3, Scope: "alice", Descending: true})
-		must(f, err)
+		page := expect.Value(r.Page(f.Context(), shard.Query{Limit: 3, Scope: "alice", Descending: true}))(f)
 		f.Add(page.Next)
-		raw, err := base64.RawURLEncoding.DecodeString(page.Next)
-		must(f, err)
+		raw := expect.Value(base64.RawURLEncoding.DecodeString(page.Next))(f)
 		f.Add(string(raw))
 	}
 	f.Add("x")
@@ -118,6 +65,6 @@ func FuzzCursor(f *testing.F) {
 				}
 			}
 		}
-		equal(t, "requests", queries(faults)-before, 0)
+		expect.Equal(t, "requests", queries(faults)-before, 0)
 	})
 }

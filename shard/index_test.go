@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
@@ -38,7 +39,7 @@ func TestShard(t *testing.T) {
 		for _, shards := range counts {
 			got = append(got, globalTx(shards).Shard(id))
 		}
-		equal(t, id, got, want)
+		expect.Equal(t, id, got, want)
 	}
 }
 
@@ -121,8 +122,8 @@ func TestKey(t *testing.T) {
 		"an empty one":         {suffixed("GLOBAL_TX", ""), "GLOBAL_TX"},
 		"escaped":              {shard.Index{Index: "GSI1", Prefix: "ALL TX", Shards: 16}, "ALL%20TX#14"},
 	} {
-		must(t, tt.index.Validate())
-		equal(t, name, tt.index.Key("tx-abc", sk), keys.Key{PK: tt.want, SK: sk})
+		expect.OK(t, tt.index.Validate())
+		expect.Equal(t, name, tt.index.Key("tx-abc", sk), keys.Key{PK: tt.want, SK: sk})
 	}
 }
 
@@ -136,7 +137,7 @@ func TestGrowingKeepsPartitions(t *testing.T) {
 			index.ShardFunc = func(string) int { return i }
 			found[index.Key("", "").PK] = true
 		}
-		equal(t, "partitions", len(found), shards)
+		expect.Equal(t, "partitions", len(found), shards)
 		return found
 	}
 	for before := 1; before <= 20; before++ {
@@ -159,8 +160,8 @@ func TestKeyAt(t *testing.T) {
 	if moved := after.Key("tx-abc", sk); moved == stored {
 		t.Fatalf("the shard of 10 and that of 16 are the same: %q", moved.PK)
 	}
-	equal(t, "stored", after.KeyAt(stored.PK, "tx-abc", sk), stored)
-	equal(t, "not stored", after.KeyAt("", "tx-abc", sk), after.Key("tx-abc", sk))
+	expect.Equal(t, "stored", after.KeyAt(stored.PK, "tx-abc", sk), stored)
+	expect.Equal(t, "not stored", after.KeyAt("", "tx-abc", sk), after.Key("tx-abc", sk))
 
 	// An item that was in the index for another access pattern must not stay where
 	// no reader of this one looks.
@@ -191,15 +192,14 @@ func TestKeyAt(t *testing.T) {
 		if tt.stays {
 			want.PK = tt.stored
 		}
-		equal(t, string(tt.stored), tt.index.KeyAt(tt.stored, "tx-abc", sk), want)
+		expect.Equal(t, string(tt.stored), tt.index.KeyAt(tt.stored, "tx-abc", sk), want)
 	}
 }
 
 // TestKeyOfNoShard checks that an item cannot be written where no reader looks.
 func TestKeyOfNoShard(t *testing.T) {
 	t.Parallel()
-	tbl, err := table.New(tabletest.Client(t), schema, nil)
-	must(t, err)
+	tbl := expect.Value(table.New(tabletest.Client(t), schema, nil))(t)
 	by := func(x shard.Index, number int) shard.Index {
 		x.ShardFunc = func(string) int { return number }
 		return x
@@ -286,8 +286,7 @@ func TestNewRefuses(t *testing.T) {
 		table.Index{Name: "numbers", PK: "npk", SK: "nsk", SKType: "N"},
 		table.Index{Name: "binaries", PK: "bpk", PKType: "B", SK: "bsk"},
 		table.Index{Name: "unordered", PK: "upk"})
-	tbl, err := table.New(tabletest.Client(t), s, nil)
-	must(t, err)
+	tbl := expect.Value(table.New(tabletest.Client(t), s, nil))(t)
 	for name, tt := range map[string]struct {
 		tbl     *table.Table
 		index   shard.Index

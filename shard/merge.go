@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -57,6 +58,7 @@ type position struct {
 // row is an item that was read, or the reason why it could not be decoded.
 type row[T any] struct {
 	position
+	shard int
 	value T
 	err   error
 }
@@ -95,8 +97,8 @@ func (m *merge[T]) beyond(a, b keys.SK) bool { return m.direct(cmp.Compare(a, b)
 // fill reads until the first n rows are the first n of all that is left, or
 // everything was read.
 func (m *merge[T]) fill(ctx context.Context, n int) error {
-	for first := true; ; first = false {
-		asks := m.asks(n, first)
+	for round := 1; ; round++ {
+		asks := m.asks(n, round)
 		if len(asks) == 0 {
 			return nil
 		}
@@ -119,14 +121,24 @@ type ask struct {
 
 // asks returns the shards that may hold one of the first n rows that is not
 // read yet. Before anything was read that is each of them.
-func (m *merge[T]) asks(n int, first bool) []ask {
+func (m *merge[T]) asks(n, round int) []ask {
 	var asks []ask
+	have := counts(m.rows, len(m.shards))
 	for _, s := range m.shards {
 		if !s.done && !m.settled(s, n) {
-			asks = append(asks, ask{s, m.limit(s, n, first)})
+			asks = append(asks, ask{s, m.limit(s, n, round, have[s.number])})
 		}
 	}
 	return asks
+}
+
+// counts returns how many of the rows each shard has.
+func counts[T any](rows []row[T], shards int) []int {
+	have := make([]int, shards)
+	for i := range rows {
+		have[rows[i].shard]++
+	}
+	return have
 }
 
 // settled reports whether the shard was read beyond the n-th row. Up to it, it may
@@ -136,28 +148,45 @@ func (m *merge[T]) settled(s *source, n int) bool {
 	return s.read && len(m.rows) >= n && m.beyond(s.last, m.rows[n-1].sk)
 }
 
+// manyShards is where a round costs less than half a read unit for each shard.
+const manyShards = 8
+
 // mostWanted is more than a page can have. It keeps numbers from overflowing.
 const mostWanted = 1 << 30
 
-// limit is how many items to ask a shard for. In the first round it is the number
-// that the shard has of the first n rows if ids are spread at random, with a
-// margin of two standard deviations: few shards have to be asked again. After that
-// it is the greatest number that the shard can have, so there is no third round.
-func (m *merge[T]) limit(s *source, n int, first bool) int {
-	want := min(n, mostWanted) - m.upTo(s) + 1 // one behind the n-th row, for settled
-	if m.after != nil && !s.read {
+// limit is how many items to ask a shard for that has so many of the rows. In the
+// first round it is the likely number that the shard has of the first n rows, by
+// its share of recent reads. In the second round the share is that of the rows
+// that are there. Both add one standard deviation. After that it is the greatest
+// number that the shard can have, so there is no fourth round.
+func (m *merge[T]) limit(s *source, n, round, have int) int {
+	before := m.upTo(s)
+	want := min(n, mostWanted) - before + 1 // one behind the n-th row, for settled
+	if m.after != nil && !s.read && m.r.ties != impossible {
 		want++ // the item at the position comes again
 	}
 	copies := float64(m.r.copies.Load()) / 100
-	most := int(math.Ceil(float64(want) * copies))
-	if !first {
-		// A run of ties of unknown length takes ever larger steps.
-		return m.inBlocks(max(most, s.run, 1))
+	most := max(int(math.Ceil(float64(want)*copies)), 1)
+	share := m.r.shares.of(s.number)
+	if round > 1 && before > 0 {
+		share = float64(have) / float64(before)
 	}
-	shards := float64(len(m.shards))
-	mean := float64(want) / shards
-	likely := (mean + 2*math.Sqrt(mean*(1-1/shards))) * copies
-	return max(1, min(most, m.inBlocks(int(math.Ceil(likely)))))
+	mean := float64(want) * min(share, 1)
+	likely := (mean + math.Sqrt(mean)) * copies
+	switch block := m.block(); round {
+	case 1:
+		// A block more of each shard often saves a round. Of many shards it costs
+		// more than it saves, so there it is the nearest number of blocks.
+		blocks := likely / float64(block)
+		if len(m.shards) > manyShards {
+			blocks = math.Round(blocks)
+		}
+		return min(block*max(int(math.Ceil(blocks)), 1), roundUp(most, block))
+	case 2:
+		return roundUp(max(min(int(math.Ceil(likely)), most), s.run, 1), block)
+	default:
+		return roundUp(max(most, s.run), block) // a run of ties of unknown length takes ever larger steps
+	}
 }
 
 // upTo is how many rows come before everything that the shard still has.
@@ -174,13 +203,10 @@ func (m *merge[T]) upTo(s *source) int {
 	return n
 }
 
-// inBlocks rounds a number of items up to what fits into the blocks of 4 KB
-// that reads are charged by.
-func (m *merge[T]) inBlocks(n int) int {
-	const block = 4096
-	each := int(max(1, block/max(1, m.r.size.Load())))
-	return (n + each - 1) / each * each
-}
+// block is how many items fit into the 4 KB that reads are charged by.
+func (m *merge[T]) block() int { return int(max(1, 4096/max(1, m.r.size.Load()))) }
+
+func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 // add sorts rows in that were just read, without those that are not wanted.
 func (m *merge[T]) add(asks []ask, pages []table.RowPage[T]) error {
@@ -190,13 +216,11 @@ func (m *merge[T]) add(asks []ask, pages []table.RowPage[T]) error {
 	for i, page := range pages {
 		s := asks[i].source
 		s.next, s.done = page.Next, page.Next == nil
-		m.stats.Scanned += page.Stats.Scanned
-		m.stats.Requests += page.Stats.Requests
-		m.stats.Capacity += page.Stats.Capacity
+		m.stats.Stats = m.stats.Stats.Add(page.Stats)
 		for _, read := range page.Rows {
 			items++
 			bytes += int64(read.Size)
-			row := row[T]{position{sk: read.IndexKey.SK, key: read.Key}, read.Value, read.Err}
+			row := row[T]{position{sk: read.IndexKey.SK, key: read.Key}, s.number, read.Value, read.Err}
 			s.saw(row.sk)
 			if r.o.Dedupe != nil && row.err == nil {
 				row.id = r.o.Dedupe(row.value)
@@ -305,10 +329,39 @@ func (m *merge[T]) take(n int) []row[T] {
 	}
 	last := taken[len(taken)-1].position
 	m.after, m.last = &last, &last
+	m.r.shares.learn(counts(taken, len(m.shards)), len(taken))
 	return taken
 }
 
 // ended reports whether there is nothing more.
 func (m *merge[T]) ended() bool {
 	return len(m.rows) == 0 && !slices.ContainsFunc(m.shards, func(s *source) bool { return !s.done })
+}
+
+// shares are the parts that the shards have of the rows of recent reads, in
+// millionths. Writers of hot ids make them unequal.
+type shares []atomic.Int64
+
+// remembered is the number of rows after which a share has changed by two thirds
+// of what is new.
+const remembered = 1000
+
+func newShares(n int) shares {
+	s := make(shares, n)
+	for i := range s {
+		s[i].Store(int64(1e6 / n))
+	}
+	return s
+}
+
+func (s shares) of(shard int) float64 { return float64(s[shard].Load()) / 1e6 }
+
+// learn takes in what the shards had of some rows. Concurrent reads may overwrite
+// what another has learned, which costs a few read units at most.
+func (s shares) learn(have []int, rows int) {
+	for i, n := range have {
+		now := 1e6 * float64(n) / float64(rows)
+		old := float64(s[i].Load())
+		s[i].Store(int64(old + (now-old)*float64(rows)/float64(rows+remembered)))
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
@@ -41,10 +42,9 @@ func TestPartitionsOfOtherPrograms(t *testing.T) {
 			}
 			write(t, tbl, append(ops, seedOf(tt.index, 60, 90)...)...)
 			r := newReader(t, tbl, tt.index, nil)
-			equal(t, "items", slices.Concat(pages(t, r, shard.Query{Limit: 7, Descending: true}, nil)...), span(89, 0))
+			expect.Equal(t, "items", slices.Concat(pages(t, r, shard.Query{Limit: 7, Descending: true}, nil)...), span(89, 0))
 			for _, pk := range tt.partitions {
-				page, err := table.QueryPage[tx](t.Context(), tbl, table.Query{Index: "GSI1", PK: pk, Range: keys.None.Since(at(60))})
-				must(t, err)
+				page := expect.Value(table.QueryPage[tx](t.Context(), tbl, table.Query{Index: "GSI1", PK: pk, Range: keys.None.Since(at(60))}))(t)
 				if len(page.Items) == 0 {
 					t.Errorf("nothing was written to %q", pk)
 				}
@@ -65,13 +65,13 @@ func TestSortKeysOfOtherPrograms(t *testing.T) {
 	for direction, oldest := range bothWays {
 		for limit := 1; limit <= 12; limit += 5 {
 			q := shard.Query{Limit: limit, Descending: !oldest}
-			equal(t, direction, slices.Concat(pages(t, r, q, nil)...), walk(12, oldest))
+			expect.Equal(t, direction, slices.Concat(pages(t, r, q, nil)...), walk(12, oldest))
 		}
 		q := shard.Query{Limit: 1, Descending: !oldest, Range: keys.Range{Prefix: "A#"}}
 		want := span(8, 5)
 		if oldest {
 			want = span(5, 8)
 		}
-		equal(t, direction+", of a prefix", slices.Concat(pages(t, r, q, nil)...), want)
+		expect.Equal(t, direction+", of a prefix", slices.Concat(pages(t, r, q, nil)...), want)
 	}
 }

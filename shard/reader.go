@@ -113,6 +113,7 @@ type Reader[T any] struct {
 	// size is the recent mean size of items in bytes, copies the recent number of
 	// items for a hundred values.
 	size, copies atomic.Int64
+	shares       shares
 }
 
 // New returns a reader of an index of a table. A view made by
@@ -146,6 +147,7 @@ func New[T any](t *table.Table, index Index, options *Options[T]) (*Reader[T], e
 		r.ties = byTableKey
 	}
 	r.o.Concurrency = cmp.Or(o.Concurrency, min(len(r.shards), defaultConcurrency))
+	r.shares = newShares(len(r.shards))
 	r.size.Store(guessedSize)
 	r.copies.Store(100)
 	if o.Dedupe != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
@@ -79,14 +79,12 @@ func seedAt(tb testing.TB, tbl *table.Table, index shard.Index, shard int, numbe
 
 func write(tb testing.TB, tbl *table.Table, ops ...table.Op) {
 	tb.Helper()
-	must(tb, tbl.BatchWrite(tb.Context(), ops...))
+	expect.OK(tb, tbl.BatchWrite(tb.Context(), ops...))
 }
 
 func newReader(tb testing.TB, tbl *table.Table, index shard.Index, options *shard.Options[tx]) *shard.Reader[tx] {
 	tb.Helper()
-	r, err := shard.New(tbl, index, options)
-	must(tb, err)
-	return r
+	return expect.Value(shard.New(tbl, index, options))(tb)
 }
 
 // withFaults returns a new table and what stands between it and the engine.
@@ -110,8 +108,7 @@ func pages(tb testing.TB, r *shard.Reader[tx], q shard.Query, between func(page 
 	tb.Helper()
 	var all [][]string
 	for range 2000 {
-		page, err := r.Page(tb.Context(), q)
-		must(tb, err)
+		page := expect.Value(r.Page(tb.Context(), q))(tb)
 		all = append(all, ids(page.Items))
 		if page.Next == "" {
 			return all
@@ -156,20 +153,6 @@ func upTo(first, end int) []int {
 	return s
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func equal[T any](tb testing.TB, what string, got, want T) {
-	tb.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		tb.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
 // kilobyte is a note that makes a transaction a little smaller than 1 KB.
 var kilobyte = strings.Repeat("x", 850)
 
@@ -186,5 +169,5 @@ func TestStatsAdd(t *testing.T) {
 	t.Parallel()
 	one := shard.Stats{Stats: table.Stats{Items: 1, Scanned: 2, Requests: 3, Capacity: 0.5}, Rounds: 4}
 	two := shard.Stats{Stats: table.Stats{Items: 2, Scanned: 4, Requests: 6, Capacity: 1}, Rounds: 8}
-	equal(t, "sum", one.Add(one), two)
+	expect.Equal(t, "sum", one.Add(one), two)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
@@ -81,7 +82,7 @@ func walkOver(t *testing.T, tbl *table.Table, index shard.Index, q shard.Query) 
 		}
 		q.After = page.Next
 		last := page.Items[len(page.Items)-1]
-		must(t, tbl.Do(t.Context(), table.Delete(keys.Key{PK: keys.Tx.PK(last.ID), SK: keys.Metadata})))
+		expect.OK(t, tbl.Do(t.Context(), table.Delete(keys.Key{PK: keys.Tx.PK(last.ID), SK: keys.Metadata})))
 	}
 }
 
@@ -109,10 +110,9 @@ func TestATieThatArrivesLate(t *testing.T) {
 	tbl := tabletest.New(t, schema, nil)
 	seed(t, tbl, globalTx(4), 20)
 	r := newReader(t, tbl, globalTx(4), nil)
-	page, err := r.Page(t.Context(), shard.Query{Limit: 5, Descending: true})
-	must(t, err)
+	page := expect.Value(r.Page(t.Context(), shard.Query{Limit: 5, Descending: true}))(t)
 	write(t, tbl, put("late", globalTx(4).Key("late", sortKey(15))))
-	_, err = r.Page(t.Context(), shard.Query{Limit: 5, After: page.Next, Descending: true})
+	_, err := r.Page(t.Context(), shard.Query{Limit: 5, After: page.Next, Descending: true})
 	if !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("%v", err)
 	}
@@ -129,16 +129,15 @@ func TestUndecodableRows(t *testing.T) {
 			tbl := tabletest.New(t, schema, nil)
 			seed(t, tbl, index, 20)
 			key := index.Key(id(7), sortKey(7))
-			must(t, tbl.Do(t.Context(), table.Put(txKey(7), table.Item{
+			expect.OK(t, tbl.Do(t.Context(), table.Put(txKey(7), table.Item{
 				"id": &types.AttributeValueMemberN{Value: "7"}, "note": &types.AttributeValueMemberBOOL{Value: true},
 				"GSI1PK": attribute(string(key.PK)), "GSI1SK": attribute(string(key.SK)),
 			})))
 			r := newReader(t, tbl, index, &shard.Options[tx]{Dedupe: dedupe})
 			q := shard.Query{Limit: 6, Descending: true}
 			for _, want := range [][]string{span(19, 14), span(13, 8)} {
-				page, err := r.Page(t.Context(), q)
-				must(t, err)
-				equal(t, "items", ids(page.Items), want)
+				page := expect.Value(r.Page(t.Context(), q))(t)
+				expect.Equal(t, "items", ids(page.Items), want)
 				q.After = page.Next
 			}
 			page, err := r.Page(t.Context(), q)
