@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -81,15 +82,14 @@ func TestChaos(t *testing.T) {
 		}
 		answers := s.chaos(t, key, r, clients, calls)
 		s.stock(t, 1000)
-		last, err := s.do(t, key)
-		must(t, err)
+		last := expect.Value(s.do(t, key))(t)
 		s.wantEffects(t, key, before+1)
 		fresh := 0
 		for _, answer := range append(answers, last) {
 			if !answer.Replayed {
 				fresh++
 			}
-			equal(t, key+": answer", answer.Value, last.Value)
+			expect.Equal(t, key+": answer", answer.Value, last.Value)
 		}
 		if fresh > 1 {
 			t.Errorf("%s: %d calls were told that they are the first", key, fresh)
@@ -113,8 +113,7 @@ func (s *shop) chaos(t *testing.T, key string, r *rand.Rand, clients, calls int)
 		if i%2 == 0 {
 			retries = promptly
 		}
-		tbl, err := table.New(tabletest.Client(t, retries, faults.Install), s.table.Schema(), &table.Options{Now: s.clock.now, MaxAttempts: 2})
-		must(t, err)
+		tbl := expect.Value(table.New(tabletest.Client(t, retries, faults.Install), s.table.Schema(), &table.Options{Now: s.clock.now, MaxAttempts: 2}))(t)
 		store := newStore(t, tbl, nil)
 		group.Go(func() {
 			for range calls {

@@ -119,7 +119,8 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 	var failed error // final, and so not to be retried
 	// An expired record must be met first, or nobody could tell a takeover.
 	op := table.Put(c.r.key(), c.record).If(c.noRecord())
-	err = c.table.Retry(ctx, func(ctx context.Context) error {
+	var send func(ctx context.Context) error
+	send = func(ctx context.Context) error {
 		err := c.table.Transact(ctx, append(c.plan.ops[:len(c.plan.ops):len(c.plan.ops)], op.WithName("idempotency record"))...)
 		if err == nil {
 			result, failed = c.done(ctx)
@@ -147,13 +148,16 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 			// A lost attempt can still take effect, whatever became of this one.
 			failed = cmp.Or(c.lost, err)
 			return nil
-		default:
-			// There is none that is live. Its own may have expired since.
+		case !c.takeover:
+			// There is none that is live. Its own may have expired since. This is no
+			// failure, so it needs no budget.
 			op = table.Create(c.r.key(), c.record).If(c.notOwn())
 			c.takeover = true
+			return send(ctx)
 		}
 		return errUnsettled
-	})
+	}
+	err = c.table.Retry(ctx, send)
 	switch {
 	case failed != nil:
 		return Result[R]{}, failed

@@ -1,12 +1,14 @@
 package idempotency_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -28,7 +30,7 @@ func paymentKey(id string) keys.Key { return keys.Key{PK: keys.Tx.PK(id), SK: ke
 // drawn, and the answer is the first one.
 func ExampleDo() {
 	ctx := context.Background()
-	tbl, closeTable := openTable(ctx, "ExampleDo")
+	tbl, closeTable := openTable(ctx, "ExampleDo", nil)
 	defer closeTable()
 	store, err := idempotency.New(tbl, nil)
 	if err != nil {
@@ -115,7 +117,7 @@ func ExampleRequest_releases() {
 // A queue delivers a message twice. It counts once.
 func ExampleExec() {
 	ctx := context.Background()
-	tbl, closeTable := openTable(ctx, "ExampleExec")
+	tbl, closeTable := openTable(ctx, "ExampleExec", nil)
 	defer closeTable()
 	store, err := idempotency.New(tbl, nil)
 	if err != nil {
@@ -145,7 +147,7 @@ func ExampleExec() {
 // want to know. A repeated request gets the item as it is by then.
 func ExampleReference() {
 	ctx := context.Background()
-	tbl, closeTable := openTable(ctx, "ExampleReference")
+	tbl, closeTable := openTable(ctx, "ExampleReference", nil)
 	defer closeTable()
 	store, err := idempotency.New(tbl, nil)
 	if err != nil {
@@ -181,7 +183,7 @@ func ExampleReference() {
 // An operator looks at what became of a request.
 func ExampleStore_Lookup() {
 	ctx := context.Background()
-	tbl, closeTable := openTable(ctx, "ExampleStore_Lookup")
+	tbl, closeTable := openTable(ctx, "ExampleStore_Lookup", nil)
 	defer closeTable()
 	store, err := idempotency.New(tbl, nil)
 	if err != nil {
@@ -214,8 +216,148 @@ func ExampleStore_Lookup() {
 	// after: u-123 24h0m0s
 }
 
+// An operator checks which payload a record belongs to, and deletes it. The same key
+// is then a new request.
+func ExampleStore_Delete() {
+	ctx := context.Background()
+	tbl, closeTable := openTable(ctx, "ExampleStore_Delete", nil)
+	defer closeTable()
+	store, err := idempotency.New(tbl, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	request := idempotency.Request{Key: "8e03978e", Payload: []byte(`{"amount": 250}`)}
+	nothing := func(context.Context) ([]table.Op, error) { return nil, nil }
+	if _, err := idempotency.Exec(ctx, store, request, nothing); err != nil {
+		log.Fatal(err)
+	}
+
+	record, err := store.Lookup(ctx, request)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fingerprint, err := request.Fingerprint()
+	fmt.Println("of this payload:", bytes.Equal(record.Fingerprint, fingerprint[:]), err)
+	if err := store.Delete(ctx, request); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(idempotency.Exec(ctx, store, request, nothing))
+	// Output:
+	// of this payload: true <nil>
+	// true <nil>
+}
+
+// Observe counts replays, and reports clients that use one key for two payloads.
+// Records are kept for a day, those of these requests for an hour.
+func ExampleOptions() {
+	ctx := context.Background()
+	now := time.Date(2024, time.January, 15, 10, 0, 0, 0, time.UTC)
+	tbl, closeTable := openTable(ctx, "ExampleOptions", &table.Options{Now: func() time.Time { return now }})
+	defer closeTable()
+	store, err := idempotency.New(tbl, &idempotency.Options{
+		TTL: 24 * time.Hour,
+		Observe: func(_ context.Context, e idempotency.Event) {
+			switch e.Kind {
+			case idempotency.Replayed, idempotency.Replaced:
+				fmt.Println("count one", e.Kind)
+			case idempotency.PayloadMismatch:
+				fmt.Println("look at", e.Scope, e.Key.PK)
+			}
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pay := func(key, body string) error {
+		_, err := idempotency.Exec(ctx, store, idempotency.Request{
+			Scope: "u-123", Key: key, Payload: []byte(body), TTL: time.Hour,
+		}, func(context.Context) ([]table.Op, error) { return nil, nil })
+		return err
+	}
+	for _, body := range []string{`{"amount":250}`, `{"amount":250}`, `{"amount":999}`} {
+		fmt.Println(pay("8e03978e", body))
+	}
+	now = now.Add(2 * time.Hour)
+	fmt.Println(pay("8e03978e", `{"amount":999}`))
+
+	// Output:
+	// <nil>
+	// count one replayed
+	// <nil>
+	// look at u-123 IDE#u-123#8e03978e
+	// singletable: Exec: idempotency key was used for another payload: condition failed
+	// count one replaced
+	// <nil>
+}
+
+// A handler maps each error to a status. Scope and key are fields of the error and
+// not part of its text.
+func ExampleError() {
+	ctx := context.Background()
+	tbl, closeTable := openTable(ctx, "ExampleError", nil)
+	defer closeTable()
+	store, err := idempotency.New(tbl, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range []idempotency.Request{
+		{Scope: "u-123", Key: "8e03978e", Payload: 250},
+		{Scope: "u-123", Key: "8e03978e", Payload: 999},
+		{Scope: "u-123"},
+	} {
+		_, err := idempotency.Exec(ctx, store, r, func(context.Context) ([]table.Op, error) { return nil, nil })
+		e, _ := errors.AsType[*idempotency.Error](err)
+		switch {
+		case err == nil:
+			fmt.Println(http.StatusOK)
+		case errors.Is(err, idempotency.ErrInvalidRequest):
+			fmt.Println(http.StatusBadRequest, e.Op, e.Scope)
+		case errors.Is(err, idempotency.ErrPayloadMismatch):
+			fmt.Println(http.StatusUnprocessableEntity, e.Op, e.Scope, e.Key.PK)
+		}
+	}
+	// Output:
+	// 200
+	// 422 Exec u-123 IDE#u-123#8e03978e
+	// 400 Exec u-123
+}
+
+// The service used to write records of its own, with the id of a payment. A retry of
+// such a request returns that payment.
+func ExampleOptions_legacy() {
+	ctx := context.Background()
+	tbl, closeTable := openTable(ctx, "ExampleOptions_legacy", nil)
+	defer closeTable()
+	err := tbl.Transact(ctx,
+		table.Create(paymentKey("tx-1"), payment{ID: "tx-1", Amount: 250}),
+		table.Create(keys.Key{PK: keys.Ide.PK("8e03978e"), SK: keys.Metadata}, map[string]string{"txId": "tx-1"}),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	store, err := idempotency.New(tbl, &idempotency.Options{
+		Legacy: func(record table.Item) (keys.Key, error) {
+			var r struct {
+				Payment string `dynamodbav:"txId"`
+			}
+			err := record.Decode(&r)
+			return paymentKey(r.Payment), err
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	result, err := idempotency.Do(ctx, store, idempotency.Request{Key: "8e03978e"},
+		func(context.Context) (idempotency.Plan[payment], error) {
+			return idempotency.Plan[payment]{}, errors.New("not called")
+		})
+	fmt.Println(result.Value, result.Replayed, err)
+	// Output: {tx-1 250} true <nil>
+}
+
 // openTable returns a new table on an engine of its own, and what closes it.
-func openTable(ctx context.Context, name string) (*table.Table, func()) {
+func openTable(ctx context.Context, name string, options *table.Options) (*table.Table, func()) {
 	engine, err := tabletest.Start(ctx, nil)
 	if err != nil {
 		log.Fatal(err)
@@ -223,7 +365,7 @@ func openTable(ctx context.Context, name string) (*table.Table, func()) {
 	client := engine.Client()
 	own := schema
 	own.Name = name
-	tbl, err := table.New(client, own, nil)
+	tbl, err := table.New(client, own, options)
 	if err == nil {
 		err = own.Ensure(ctx, client)
 	}

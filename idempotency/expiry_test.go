@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -23,49 +24,34 @@ func TestExpiredRecordIsTakenOver(t *testing.T) {
 			s := newShop(t, promptly)
 			old := s.first(t, "k")
 			s.faults.Always("TransactWriteItems", engine)
-			must(t, s.table.Do(t.Context(), table.Put(recordKey("k"), table.Item{
+			expect.OK(t, s.table.Do(t.Context(), table.Put(recordKey("k"), table.Item{
 				"expiresAt": seconds(start), "old": str("x"), "attempt": str("x"), "resultPK": str("ORDER#x"),
 			})))
 
 			s.stock(t, 0)
 			_, err := s.do(t, "k")
 			wantErr(t, err, table.ErrConditionFailed)
-			wantNot(t, err, table.ErrConflict, table.ErrExists)
-			equal(t, "events", s.kinds(), nil)
+			expect.NotErr(t, err, table.ErrConflict, table.ErrExists)
+			expect.Equal(t, "events", s.kinds(), nil)
 			s.stock(t, 10)
 
-			result, err := s.do(t, "k")
-			must(t, err)
-			equal(t, "replayed", result.Replayed, false)
+			result := expect.Value(s.do(t, "k"))(t)
+			expect.Equal(t, "replayed", result.Replayed, false)
 			if result.Value.ID == old.ID {
 				t.Error("it is the old answer")
 			}
-			equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Replaced})
+			expect.Equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Replaced})
 			s.wantEffects(t, "k", 2)
-			record, err := s.store.Lookup(t.Context(), request("k"))
-			must(t, err)
+			record := expect.Value(s.store.Lookup(t.Context(), request("k")))(t)
 			for _, attribute := range []string{"old", "resultPK"} {
 				if _, ok := record.Item[attribute]; ok {
 					t.Errorf("attribute %q is left of the old record", attribute)
 				}
 			}
-			again, err := s.do(t, "k")
-			must(t, err)
-			equal(t, "again", again, idempotency.Result[order]{Value: result.Value, Replayed: true})
+			again := expect.Value(s.do(t, "k"))(t)
+			expect.Equal(t, "again", again, idempotency.Result[order]{Value: result.Value, Replayed: true})
 		})
 	}
-}
-
-// An expired record costs one request more, and none is spent on reading it.
-func TestTakeoverTakesTwoRequests(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, promptly)
-	s.first(t, "k")
-	s.clock.move(25 * time.Hour)
-	equal(t, "requests", s.sent(func() {
-		_, err := s.do(t, "k")
-		must(t, err)
-	}), 2)
 }
 
 // Whoever asks, a record counts until the same moment.
@@ -90,18 +76,16 @@ func TestMomentOfExpiry(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, promptly)
 			s.first(t, "k")
-			record, err := s.store.Lookup(t.Context(), request("k"))
-			must(t, err)
+			record := expect.Value(s.store.Lookup(t.Context(), request("k")))(t)
 			record.Item["expiresAt"] = &types.AttributeValueMemberN{Value: expires}
-			must(t, s.table.Do(t.Context(), table.Put(recordKey("k"), record.Item)))
+			expect.OK(t, s.table.Do(t.Context(), table.Put(recordKey("k"), record.Item)))
 
 			s.wantRecord(t, "k", live)
 			n := s.sent(func() {
-				result, err := s.do(t, "k")
-				must(t, err)
-				equal(t, "replayed", result.Replayed, live)
+				result := expect.Value(s.do(t, "k"))(t)
+				expect.Equal(t, "replayed", result.Replayed, live)
 			})
-			equal(t, "requests", n, map[bool]int{true: 1, false: 2}[live])
+			expect.Equal(t, "requests", n, map[bool]int{true: 1, false: 2}[live])
 		})
 	}
 }
@@ -128,20 +112,17 @@ func TestTimeToKeep(t *testing.T) {
 			r.TTL = tt.own
 			do := func(replayed bool) {
 				t.Helper()
-				result, err := idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))
-				must(t, err)
-				equal(t, "replayed", result.Replayed, replayed)
+				result := expect.Value(idempotency.Do(t.Context(), s.store, r, s.snapshot("k")))(t)
+				expect.Equal(t, "replayed", result.Replayed, replayed)
 			}
 			do(false)
-			record, err := s.store.Lookup(t.Context(), r)
-			must(t, err)
-			equal(t, "expires", record.ExpiresAt, s.clock.now().Add(tt.ttl))
-			equal(t, "created", record.CreatedAt, s.clock.now())
+			record := expect.Value(s.store.Lookup(t.Context(), r))(t)
+			expect.Equal(t, "expires", record.ExpiresAt, s.clock.now().Add(tt.ttl))
+			expect.Equal(t, "created", record.CreatedAt, s.clock.now())
 			s.clock.move(tt.ttl - 1)
 			do(true)
 			s.clock.move(1)
-			_, err = s.store.Lookup(t.Context(), r)
-			wantErr(t, err, table.ErrNotFound)
+			wantErr(t, expect.ErrOf(s.store.Lookup(t.Context(), r)), table.ErrNotFound)
 			do(false)
 			s.wantEffects(t, "k", 2)
 		})
@@ -163,9 +144,8 @@ func TestLongestTimeToKeep(t *testing.T) {
 			r.TTL = tt.own
 			for i, at := range []time.Time{start, last, last.Add(time.Second)} {
 				store := s.storeAt(t, at, &idempotency.Options{TTL: tt.store})
-				result, err := idempotency.Do(t.Context(), store, r, s.snapshot("k"))
-				must(t, err)
-				equal(t, "replayed", result.Replayed, i == 1)
+				result := expect.Value(idempotency.Do(t.Context(), store, r, s.snapshot("k")))(t)
+				expect.Equal(t, "replayed", result.Replayed, i == 1)
 			}
 		})
 	}
@@ -176,8 +156,7 @@ func TestClockThatCannotBe(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	for _, at := range []time.Time{{}, time.Unix(-100_000, 0), time.Unix(1<<50, 0), time.Unix(math.MaxInt64, 0)} {
-		_, err := idempotency.Do(t.Context(), s.storeAt(t, at, nil), request("k"), s.snapshot("k"))
-		wantErr(t, err, table.ErrInvalid)
+		wantErr(t, expect.ErrOf(idempotency.Do(t.Context(), s.storeAt(t, at, nil), request("k"), s.snapshot("k"))), table.ErrInvalid)
 		s.wantEffects(t, "k", 0)
 	}
 }
@@ -185,8 +164,7 @@ func TestClockThatCannotBe(t *testing.T) {
 // storeAt returns a store whose clock shows a time.
 func (s *shop) storeAt(t *testing.T, at time.Time, o *idempotency.Options) *idempotency.Store {
 	t.Helper()
-	tbl, err := table.New(tabletest.Client(t), s.table.Schema(), &table.Options{Now: func() time.Time { return at }})
-	must(t, err)
+	tbl := expect.Value(table.New(tabletest.Client(t), s.table.Schema(), &table.Options{Now: func() time.Time { return at }}))(t)
 	return newStore(t, tbl, o)
 }
 
@@ -201,7 +179,7 @@ func TestTimeToKeepBeginsAfterThePlan(t *testing.T) {
 		s.clock.move(time.Hour)
 		return idempotency.Snapshot(o, ops("k", o)...), nil
 	}))
-	must(t, err)
+	expect.OK(t, err)
 	s.wantRecord(t, "k", true)
 }
 
@@ -229,9 +207,9 @@ func TestOwnRecordExpiresBeforeItIsMet(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				if engine == nil {
-					must(t, err)
+					expect.OK(t, err)
 				}
-				equal(t, "replayed", result.Replayed, false)
+				expect.Equal(t, "replayed", result.Replayed, false)
 				s.wantEffects(t, "k", before+1)
 			})
 		}

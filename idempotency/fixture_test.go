@@ -14,9 +14,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -81,9 +81,7 @@ func newShop(t *testing.T, retries func(*dynamodb.Options)) *shop {
 
 func newStore(t *testing.T, tbl *table.Table, o *idempotency.Options) *idempotency.Store {
 	t.Helper()
-	store, err := idempotency.New(tbl, o)
-	must(t, err)
-	return store
+	return expect.Value(idempotency.New(tbl, o))(t)
 }
 
 func (s *shop) observe(_ context.Context, e idempotency.Event) {
@@ -109,7 +107,7 @@ var stockKey = keys.Key{PK: keys.Prefix("STOCK").PK("goods"), SK: keys.Metadata}
 // stock says how many goods there are.
 func (s *shop) stock(t *testing.T, n int) {
 	t.Helper()
-	must(t, s.table.Do(t.Context(), table.Update(stockKey, expression.Set(expression.Name("n"), expression.Value(n)))))
+	expect.OK(t, s.table.Do(t.Context(), table.Update(stockKey, expression.Set(expression.Name("n"), expression.Value(n)))))
 }
 
 func orderKey(id string) keys.Key {
@@ -193,9 +191,8 @@ func (s *shop) do(t *testing.T, key string) (idempotency.Result[order], error) {
 // first carries out a request that must not have been before.
 func (s *shop) first(t *testing.T, key string) order {
 	t.Helper()
-	result, err := s.do(t, key)
-	must(t, err)
-	equal(t, "replayed", result.Replayed, false)
+	result := expect.Value(s.do(t, key))(t)
+	expect.Equal(t, "replayed", result.Replayed, false)
 	s.wantEffects(t, key, 1)
 	return result.Value
 }
@@ -203,17 +200,16 @@ func (s *shop) first(t *testing.T, key string) order {
 // again repeats a request that must have been carried out.
 func (s *shop) again(t *testing.T, key string, want order) {
 	t.Helper()
-	result, err := s.do(t, key)
-	must(t, err)
-	equal(t, "replayed", result.Replayed, true)
-	equal(t, "answer", result.Value, want)
+	result := expect.Value(s.do(t, key))(t)
+	expect.Equal(t, "replayed", result.Replayed, true)
+	expect.Equal(t, "answer", result.Value, want)
 	s.wantEffects(t, key, 1)
 }
 
 // wantEffects checks how often requests with the key were carried out.
 func (s *shop) wantEffects(t *testing.T, key string, want int) {
 	t.Helper()
-	equal(t, "effects of "+key, effects(t, s.table, key), want)
+	expect.Equal(t, "effects of "+key, effects(t, s.table, key), want)
 }
 
 func effects(t *testing.T, tbl *table.Table, key string) int {
@@ -224,7 +220,7 @@ func effects(t *testing.T, tbl *table.Table, key string) int {
 	if errors.Is(err, table.ErrNotFound) {
 		return 0
 	}
-	must(t, err)
+	expect.OK(t, err)
 	return count.N
 }
 
@@ -235,7 +231,7 @@ func (s *shop) wantRecord(t *testing.T, key string, want bool) {
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		t.Fatal(err)
 	}
-	equal(t, "there is a record", err == nil, want)
+	expect.Equal(t, "there is a record", err == nil, want)
 }
 
 // sent returns how many requests were sent for f.
@@ -245,36 +241,12 @@ func (s *shop) sent(f func()) int {
 	return len(s.faults.Requests()) - before
 }
 
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func equal[T any](t *testing.T, what string, got, want T) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
 // wantErr checks that err matches all of want. Any error matches errOther.
 func wantErr(t *testing.T, err error, want ...error) {
 	t.Helper()
 	for _, w := range want {
 		if !errors.Is(err, w) && (err == nil || !errors.Is(w, errOther)) {
 			t.Errorf("error %v; want %v", err, w)
-		}
-	}
-}
-
-// wantNot checks that err matches none of targets.
-func wantNot(t *testing.T, err error, targets ...error) {
-	t.Helper()
-	for _, target := range targets {
-		if errors.Is(err, target) {
-			t.Errorf("error %v; it must not be %v", err, target)
 		}
 	}
 }

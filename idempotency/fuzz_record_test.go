@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -32,12 +33,13 @@ func FuzzRequest(f *testing.F) {
 	f.Add("", "a%23b", "a", "b")
 	f.Add("\xff", "k", "", "\x00")
 	f.Add(strings.Repeat("#", 255), strings.Repeat("#", 255), strings.Repeat("x", 256), "k")
+	f.Add(strings.Repeat("#", 255), strings.Repeat("\x00", 255), strings.Repeat("#", 254), strings.Repeat("\x00", 255))
+	f.Add("u-1", "k", "k", "u-1")
 	f.Add("é日🙂", "METADATA", "é日", "🙂METADATA")
 	stored := tabletest.New(f, schema, nil).Schema()
 	f.Fuzz(func(t *testing.T, scope1, key1, scope2, key2 string) {
 		faults := &tabletest.Faults{}
-		tbl, err := table.New(tabletest.Client(t, faults.Install), stored, nil)
-		must(t, err)
+		tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), stored, nil))(t)
 		store := newStore(t, tbl, nil)
 		done := map[idempotency.Request]bool{}
 		for _, r := range []idempotency.Request{{Scope: scope1, Key: key1}, {Scope: scope2, Key: key2}} {
@@ -59,14 +61,14 @@ func FuzzRequest(f *testing.F) {
 				}
 				continue
 			}
-			must(t, err)
+			expect.OK(t, err)
 			if first == done[r] || planned != 1 {
 				t.Errorf("%+v, another was done before: %v: first %v, planned %d times", r, done, first, planned)
 			}
 			done[r] = true
 		}
 		for r := range done {
-			must(t, store.Delete(t.Context(), r))
+			expect.OK(t, store.Delete(t.Context(), r))
 		}
 	})
 }
@@ -82,8 +84,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte(`1e21`), int64(-1<<53-1), uint64(0), 1e21)
 	f.Add([]byte(nil), int64(0), uint64(0), math.Inf(1))
 	stored := tabletest.New(f, schema, nil)
-	store, err := idempotency.New(stored, nil)
-	must(f, err)
+	store := expect.Value(idempotency.New(stored, nil))(f)
 	type results struct {
 		Given, N, U, X any
 		Text           []byte
@@ -101,7 +102,7 @@ func FuzzSnapshot(f *testing.F) {
 		_ = json.Unmarshal(text, &given.Map)
 		request := func(key string) idempotency.Request {
 			r := idempotency.Request{Scope: "fuzz", Key: key}
-			must(t, store.Delete(t.Context(), r))
+			expect.OK(t, store.Delete(t.Context(), r))
 			return r
 		}
 		wantKept(t, store, request("struct"), given)
@@ -123,7 +124,7 @@ func wantKept[R any](t *testing.T, store *idempotency.Store, r idempotency.Reque
 			return
 		}
 		got, err := json.Marshal(result.Value)
-		if must(t, err); jsonErr != nil || !bytes.Equal(got, want) {
+		if expect.OK(t, err); jsonErr != nil || !bytes.Equal(got, want) {
 			t.Errorf("given %s, replayed %t: got %s", want, result.Replayed, got)
 		}
 	}
@@ -167,8 +168,7 @@ func FuzzForeignRecord(f *testing.F) {
 			BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
 			Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 		}, faults.Install)
-		tbl, err := table.New(client, schema, nil)
-		must(t, err)
+		tbl := expect.Value(table.New(client, schema, nil))(t)
 		for _, foreign := range []func(table.Item) (keys.Key, error){nil, appCoreOrder} {
 			store := newStore(t, tbl, &idempotency.Options{Legacy: foreign})
 			r := idempotency.Request{Scope: "shop", Key: "ana.lopez@example.com"}

@@ -140,7 +140,10 @@ func (x *inspector) membersOf(t reflect.Type) []member {
 	}
 	all := appendMembers(nil, t, nil, "", nil)
 	slices.SortStableFunc(all, func(a, b member) int {
-		return cmp.Or(cmp.Compare(a.name, b.name), a.compare(b))
+		if order := cmp.Compare(a.name, b.name); order != 0 {
+			return order
+		}
+		return a.compare(b)
 	})
 	for i := range all {
 		first := i == 0 || all[i-1].name != all[i].name

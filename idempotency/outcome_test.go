@@ -3,19 +3,18 @@ package idempotency_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"time"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// lost are the ways in which nobody answers, before the work was done or after.
+// lost are the ways in which no response comes, before the commit or after it.
 var lost = map[string]tabletest.Fault{
 	"dropped before": tabletest.DropRequest(),
 	"500 before":     status(http.StatusInternalServerError),
@@ -24,32 +23,7 @@ var lost = map[string]tabletest.Fault{
 	"cut off after":  tabletest.Truncate(),
 	"500 after":      tabletest.After(status(http.StatusInternalServerError)),
 	"503 after":      tabletest.After(status(http.StatusServiceUnavailable)),
-}
-
-// It is so for engines that know the token and that have forgotten it.
-func TestLostAnswersAreMadeGood(t *testing.T) {
-	t.Parallel()
-	for name, fault := range lost {
-		for engineName, engine := range engines {
-			for retries, client := range map[string]func(*dynamodb.Options){"once": once, "promptly": promptly} {
-				t.Run(name+", "+engineName+", "+retries, func(t *testing.T) {
-					t.Parallel()
-					s := newShop(t, client)
-					s.faults.Always("TransactWriteItems", both(engine, forgotten))
-					for n := 1; n <= 3; n++ {
-						key := fmt.Sprintf("k-%d", n)
-						for range n {
-							s.faults.Next("TransactWriteItems", both(fault, forgotten))
-						}
-						want := s.first(t, key)
-						equal(t, "events", s.kinds(), nil)
-						s.again(t, key, want)
-						s.kinds()
-					}
-				})
-			}
-		}
-	}
+	"in progress":    tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."),
 }
 
 // Nobody ever answers.
@@ -63,8 +37,8 @@ func TestUnknownOutcome(t *testing.T) {
 			n := s.sent(func() {
 				_, err := s.do(t, "k")
 				wantErr(t, err, table.ErrOutcomeUnknown)
-				wantNot(t, err, table.ErrConditionFailed, table.ErrExists, table.ErrConflict, table.ErrThrottled)
-				equal(t, "class", table.Classify(err), table.Transient)
+				expect.NotErr(t, err, table.ErrConditionFailed, table.ErrExists, table.ErrConflict, table.ErrThrottled)
+				expect.Equal(t, "class", table.Classify(err), table.Transient)
 			})
 			if n > 5 {
 				t.Errorf("%d requests, the SDK's own included; MaxAttempts is 5", n)
@@ -72,9 +46,8 @@ func TestUnknownOutcome(t *testing.T) {
 			s.faults.Always("TransactWriteItems", nil)
 			done := strings.Contains(name, "after")
 			s.wantRecord(t, "k", done)
-			result, err := s.do(t, "k")
-			must(t, err)
-			equal(t, "replayed", result.Replayed, done)
+			result := expect.Value(s.do(t, "k"))(t)
+			expect.Equal(t, "replayed", result.Replayed, done)
 			s.wantEffects(t, "k", 1)
 		})
 	}
@@ -98,8 +71,8 @@ func TestRefusedAfterALostAnswer(t *testing.T) {
 			s.faults.Always("TransactWriteItems", refusal)
 			_, err := s.do(t, "k")
 			wantErr(t, err, table.ErrOutcomeUnknown)
-			wantNot(t, err, table.ErrConditionFailed, table.ErrConflict, table.ErrThrottled)
-			equal(t, "class", table.Classify(err), table.Transient)
+			expect.NotErr(t, err, table.ErrConditionFailed, table.ErrConflict, table.ErrThrottled)
+			expect.Equal(t, "class", table.Classify(err), table.Transient)
 			s.faults.Always("TransactWriteItems", nil)
 			s.first(t, "k")
 		})
@@ -124,113 +97,31 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 			s.faults.Always("GetItem", tabletest.Throttle())
 			_, err := s.do(t, "k")
 			wantErr(t, err, table.ErrOutcomeUnknown)
-			wantNot(t, err, table.ErrExists, table.ErrConditionFailed)
-			equal(t, "class", table.Classify(err), table.Transient)
+			expect.NotErr(t, err, table.ErrExists, table.ErrConditionFailed)
+			expect.Equal(t, "class", table.Classify(err), table.Transient)
 			s.faults.Always("GetItem", nil)
-			result, err := s.do(t, "k")
-			must(t, err)
-			equal(t, "replayed", result.Replayed, true)
+			result := expect.Value(s.do(t, "k"))(t)
+			expect.Equal(t, "replayed", result.Replayed, true)
 			s.wantEffects(t, "k", 1)
 		})
 	}
 }
 
-func TestContextEnds(t *testing.T) {
+// The context ends after the first of two requests that replace an expired record.
+func TestContextEndsOverAnExpiredRecord(t *testing.T) {
 	t.Parallel()
-	for _, done := range []bool{true, false} {
-		t.Run(fmt.Sprintf("after the work %t", done), func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t, promptly)
-			ctx, cancel := context.WithCancel(t.Context())
-			hangUp := tabletest.Fault(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-				cancel()
-				return tabletest.Block(nil)(r, next)
-			})
-			if done {
-				hangUp = tabletest.After(hangUp)
-			}
-			s.faults.Next("TransactWriteItems", hangUp)
-			n := s.sent(func() {
-				_, err := idempotency.Do(ctx, s.store, request("k"), s.snapshot("k"))
-				wantErr(t, err, table.ErrOutcomeUnknown, context.Canceled)
-				equal(t, "class", table.Classify(err), table.Transient)
-			})
-			equal(t, "requests", n, 1)
-			result, err := s.do(t, "k")
-			must(t, err)
-			equal(t, "replayed", result.Replayed, done)
-			s.wantEffects(t, "k", 1)
-		})
-	}
-	t.Run("before it began", func(t *testing.T) {
-		t.Parallel()
-		s := newShop(t, promptly)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		n := s.sent(func() {
-			_, err := idempotency.Do(ctx, s.store, request("k"), s.snapshot("k"))
-			wantErr(t, err, context.Canceled)
-			wantNot(t, err, table.ErrOutcomeUnknown)
-		})
-		equal(t, "requests", n, 0)
-		s.first(t, "k")
+	s := newShop(t, promptly)
+	s.first(t, "k")
+	s.clock.move(25 * time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.faults.Next("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		defer cancel()
+		return next.RoundTrip(r)
 	})
-	t.Run("over an expired record", func(t *testing.T) {
-		t.Parallel()
-		s := newShop(t, promptly)
-		s.first(t, "k")
-		s.clock.move(25 * 3600e9)
-		ctx, cancel := context.WithCancel(t.Context())
-		s.faults.Next("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			defer cancel()
-			resp, err := next.RoundTrip(r)
-			return resp, err
-		})
-		_, err := idempotency.Do(ctx, s.store, request("k"), s.snapshot("k"))
-		wantErr(t, err, context.Canceled)
-		s.wantEffects(t, "k", 1)
-		_, err = s.do(t, "k")
-		must(t, err)
-		s.wantEffects(t, "k", 2)
-	})
-}
-
-// What the engine answers to a duplicate while the first is under way.
-func TestConflicts(t *testing.T) {
-	t.Parallel()
-	conflict := cancelled(map[int]string{recordIndex: "TransactionConflict", orderIndex: "TransactionConflict"})
-	t.Run("and the first has ended", func(t *testing.T) {
-		t.Parallel()
-		s := newShop(t, promptly)
-		want := s.first(t, "k")
-		s.faults.Always("TransactWriteItems", conflict)
-		s.again(t, "k", want)
-	})
-	t.Run("and there is no first", func(t *testing.T) {
-		t.Parallel()
-		s := newShop(t, promptly)
-		s.faults.Always("TransactWriteItems", conflict)
-		_, err := s.do(t, "k")
-		wantErr(t, err, table.ErrConflict)
-		wantNot(t, err, table.ErrOutcomeUnknown, table.ErrConditionFailed, idempotency.ErrPayloadMismatch)
-		equal(t, "class", table.Classify(err), table.Transient)
-		s.faults.Always("TransactWriteItems", nil)
-		s.first(t, "k")
-	})
-	t.Run("that pass", func(t *testing.T) {
-		t.Parallel()
-		s := newShop(t, promptly)
-		s.faults.Next("TransactWriteItems", cancelled(map[int]string{recordIndex: "TransactionConflict", stockIndex: "ThrottlingError"}))
-		want := s.first(t, "k")
-		s.again(t, "k", want)
-	})
-	t.Run("in progress for good", func(t *testing.T) {
-		t.Parallel()
-		s := newShop(t, promptly)
-		s.faults.Always("TransactWriteItems", tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."))
-		_, err := s.do(t, "k")
-		wantErr(t, err, table.ErrOutcomeUnknown)
-	})
+	wantErr(t, expect.ErrOf(idempotency.Do(ctx, s.store, request("k"), s.snapshot("k"))), context.Canceled)
+	s.wantEffects(t, "k", 1)
+	expect.OK(t, expect.ErrOf(s.do(t, "k")))
+	s.wantEffects(t, "k", 2)
 }
 
 // Every way in which a transaction can be cancelled, with and without a record.
@@ -267,12 +158,12 @@ func TestReasons(t *testing.T) {
 			}
 			result, err := s.do(t, "new")
 			if tt.want == nil {
-				must(t, err)
-				equal(t, "replayed", result.Replayed, false)
+				expect.OK(t, err)
+				expect.Equal(t, "replayed", result.Replayed, false)
 				s.wantEffects(t, "new", 1)
 			} else {
 				wantErr(t, err, tt.want)
-				wantNot(t, err, table.ErrOutcomeUnknown)
+				expect.NotErr(t, err, table.ErrOutcomeUnknown)
 				s.wantEffects(t, "new", 0)
 			}
 
@@ -295,13 +186,13 @@ func TestRecordComesAndGoes(t *testing.T) {
 	n := s.sent(func() {
 		_, err := s.do(t, "k")
 		wantErr(t, err, table.ErrConflict)
-		wantNot(t, err, table.ErrConditionFailed, table.ErrExists, table.ErrOutcomeUnknown)
-		equal(t, "class", table.Classify(err), table.Transient)
+		expect.NotErr(t, err, table.ErrConditionFailed, table.ErrExists, table.ErrOutcomeUnknown)
+		expect.Equal(t, "class", table.Classify(err), table.Transient)
 		if _, ok := errors.AsType[*idempotency.Error](err); !ok {
 			t.Errorf("error %v", err)
 		}
 	})
-	if n > 10 {
+	if n > 12 { // 5 failures, and the first one, which only takes an expired record over
 		t.Errorf("%d requests", n)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -38,45 +39,16 @@ func TestPlanThatFails(t *testing.T) {
 	s.wantRecord(t, "k", false)
 
 	want := s.first(t, "k")
-	result, err := idempotency.Do(t.Context(), s.store, request("k"), fails)
-	must(t, err)
-	equal(t, "result", result, idempotency.Result[order]{Value: want, Replayed: true})
-	_, err = idempotency.Do(t.Context(), s.store, otherPayload("k"), fails)
-	wantErr(t, err, idempotency.ErrPayloadMismatch)
-	equal(t, "calls of the plan", calls, 3)
+	result := expect.Value(idempotency.Do(t.Context(), s.store, request("k"), fails))(t)
+	expect.Equal(t, "result", result, idempotency.Result[order]{Value: want, Replayed: true})
+	wantErr(t, expect.ErrOf(idempotency.Do(t.Context(), s.store, otherPayload("k"), fails)), idempotency.ErrPayloadMismatch)
+	expect.Equal(t, "calls of the plan", calls, 3)
 
 	// It must not be taken for the answer while the record cannot be read.
 	s.faults.Next("GetItem", tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest())
 	_, err = idempotency.Do(t.Context(), s.store, request("k"), fails)
 	wantErr(t, err, table.ErrOutcomeUnknown)
-	wantNot(t, err, refused)
-}
-
-func TestAsManyOpsAsThereMayBe(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, promptly)
-	plan := func(n int) planner {
-		return func(context.Context) (idempotency.Plan[order], error) {
-			all := make([]table.Op, n)
-			for i := range all {
-				all[i] = table.Create(orderKey(fmt.Sprintf("o-%d", i)), nil)
-			}
-			return idempotency.Snapshot(order{}, all...), nil
-		}
-	}
-	n := s.sent(func() {
-		_, err := idempotency.Do(t.Context(), s.store, request("k"), plan(100))
-		wantErr(t, err, table.ErrInvalid, table.ErrTooLarge)
-	})
-	equal(t, "requests", n, 0)
-	result, err := idempotency.Do(t.Context(), s.store, request("k"), plan(99))
-	must(t, err)
-	equal(t, "replayed", result.Replayed, false)
-	result, err = idempotency.Do(t.Context(), s.store, request("k"), plan(99))
-	must(t, err)
-	equal(t, "replayed", result.Replayed, true)
-	_, err = table.Get[table.Item](t.Context(), s.table, orderKey("o-98"))
-	must(t, err)
+	expect.NotErr(t, err, refused)
 }
 
 // What cannot be right is refused before anything is sent.
@@ -112,16 +84,19 @@ func TestPlansThatCannotBe(t *testing.T) {
 		},
 		"the op of the record": {idempotency.Snapshot[any](nil, table.Delete(recordKey("k"))), table.ErrInvalid},
 		"the zero op":          {idempotency.Snapshot[any](nil, table.Op{}), table.ErrInvalid},
+		"as many ops as a transaction has": {
+			idempotency.Snapshot[any](nil, slices.Repeat([]table.Op{table.Create(orderKey("x"), nil)}, 100)...), table.ErrTooLarge,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := s.sent(func() {
 				_, err := idempotency.Do(t.Context(), s.store, request("k"),
 					func(context.Context) (idempotency.Plan[any], error) { return tt.plan, nil })
 				wantErr(t, err, tt.want)
-				wantNot(t, err, table.ErrOutcomeUnknown)
-				equal(t, "class", table.Classify(err), table.Permanent)
+				expect.NotErr(t, err, table.ErrOutcomeUnknown)
+				expect.Equal(t, "class", table.Classify(err), table.Permanent)
 			})
-			equal(t, "requests", n, 0)
+			expect.Equal(t, "requests", n, 0)
 		})
 	}
 }
@@ -140,9 +115,9 @@ func TestReferencesToWhatThePlanWrites(t *testing.T) {
 			result, err := idempotency.Do(t.Context(), s.store, request(name), planned(func() (idempotency.Plan[order], error) {
 				return idempotency.Reference(o, orderKey(name), table.Delete(orderKey("other")), op), nil
 			}))
-			must(t, err)
-			equal(t, name+": replayed", result.Replayed, i == 1)
-			equal(t, name+": id", result.Value.ID, "o")
+			expect.OK(t, err)
+			expect.Equal(t, name+": replayed", result.Replayed, i == 1)
+			expect.Equal(t, name+": id", result.Value.ID, "o")
 		}
 	}
 }
@@ -228,7 +203,7 @@ func TestResultsThatDoNotSurvive(t *testing.T) {
 	} {
 		refused(t, s, where, v)
 	}
-	equal(t, "orders", s.drawn, 0)
+	expect.Equal(t, "orders", s.drawn, 0)
 }
 
 // refused checks that a result is refused before anything is sent, with an error
@@ -245,7 +220,7 @@ func refused[R any](t *testing.T, s *shop, where string, v R) {
 			t.Errorf("%T: error %v; want %q", v, err, where)
 		}
 	})
-	equal(t, "requests", n, 0)
+	expect.Equal(t, "requests", n, 0)
 }
 
 type failing struct{}

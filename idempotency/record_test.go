@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -49,11 +50,10 @@ func TestRecordIsInTheLayoutOfAppCore(t *testing.T) {
 		return idempotency.Reference(o, orderKey(o.ID), ops("k", o)...).
 			With(map[string]string{"txId": o.ID, "userId": "u-123"}), nil
 	}))
-	must(t, err)
-	item, err := table.Get[table.Item](t.Context(), s.table.Consistent().OfType("IDEMPOTENCY"), appCoreKey)
-	must(t, err)
+	expect.OK(t, err)
+	item := expect.Value(table.Get[table.Item](t.Context(), s.table.Consistent().OfType("IDEMPOTENCY"), appCoreKey))(t)
 	for name, want := range appCoreRecord("o-1") {
-		equal(t, name, fmt.Sprint(item[name]), fmt.Sprint(want))
+		expect.Equal(t, name, fmt.Sprint(item[name]), fmt.Sprint(want))
 	}
 	n, ok := item["expiresAt"].(*types.AttributeValueMemberN)
 	if !ok || n.Value != fmt.Sprint(start.Add(24*time.Hour).Unix()) {
@@ -68,41 +68,36 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, promptly)
 			o := s.newOrder()
-			must(t, s.table.Transact(t.Context(), ops("k", o)...))
-			must(t, s.table.Do(t.Context(), table.Put(appCoreKey, appCoreRecord(o.ID))))
+			expect.OK(t, s.table.Transact(t.Context(), ops("k", o)...))
+			expect.OK(t, s.table.Do(t.Context(), table.Put(appCoreKey, appCoreRecord(o.ID))))
 			s.faults.Always("TransactWriteItems", engine)
 			do := func() (idempotency.Result[order], error) {
 				return idempotency.Do(t.Context(), s.store, appCoreRequest, s.snapshot("k"))
 			}
-			_, err := do()
-			wantErr(t, err, table.ErrInvalid)
+			wantErr(t, expect.ErrOf(do()), table.ErrInvalid)
 			s.wantEffects(t, "k", 1)
 
 			s.store = newStore(t, s.table, &idempotency.Options{Legacy: appCoreOrder, Observe: s.observe})
-			result, err := do()
-			must(t, err)
-			equal(t, "replayed", result.Replayed, true)
-			equal(t, "id", result.Value.ID, o.ID)
-			equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Replayed})
+			result := expect.Value(do())(t)
+			expect.Equal(t, "replayed", result.Replayed, true)
+			expect.Equal(t, "id", result.Value.ID, o.ID)
+			expect.Equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Replayed})
 
-			record, err := s.store.Lookup(t.Context(), appCoreRequest)
-			must(t, err)
-			equal(t, "created", record.CreatedAt, start)
-			equal(t, "expires", record.ExpiresAt, time.Time{})
-			equal(t, "fingerprint", record.Fingerprint, nil)
+			record := expect.Value(s.store.Lookup(t.Context(), appCoreRequest))(t)
+			expect.Equal(t, "created", record.CreatedAt, start)
+			expect.Equal(t, "expires", record.ExpiresAt, time.Time{})
+			expect.Equal(t, "fingerprint", record.Fingerprint, nil)
 
 			// It does not expire, whatever our own would do.
 			s.clock.move(1000 * time.Hour)
-			_, err = do()
-			must(t, err)
+			expect.OK(t, expect.ErrOf(do()))
 
-			must(t, s.table.Do(t.Context(), table.Delete(orderKey(o.ID))))
-			_, err = do()
-			wantErr(t, err, idempotency.ErrResultGone)
+			expect.OK(t, s.table.Do(t.Context(), table.Delete(orderKey(o.ID))))
+			wantErr(t, expect.ErrOf(do()), idempotency.ErrResultGone)
 
 			// What looks like a result in it is another writer's too.
-			must(t, s.table.Do(t.Context(), table.Put(appCoreKey, table.Item{"result": str("x"), "resultPK": str("x"), "fingerprint": str("x")})))
-			_, err = do()
+			expect.OK(t, s.table.Do(t.Context(), table.Put(appCoreKey, table.Item{"result": str("x"), "resultPK": str("x"), "fingerprint": str("x")})))
+			_, err := do()
 			wantErr(t, err, errNoTx)
 			if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Key != appCoreKey {
 				t.Errorf("error %v", err)
@@ -112,60 +107,29 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 	}
 }
 
-// Attributes of whatever type do not make a reader fail.
-func TestRecordsOfAnyShape(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, promptly)
-	for i, item := range []table.Item{
-		{},
-		{"createdAt": str("yesterday"), "expiresAt": str("never"), "fingerprint": str("x"), "attempt": &types.AttributeValueMemberBOOL{}},
-		{"createdAt": &types.AttributeValueMemberN{Value: "1"}, "expiresAt": &types.AttributeValueMemberN{Value: "1e100"}, "attempt": str("")},
-	} {
-		must(t, s.table.Do(t.Context(), table.Put(appCoreKey, item)))
-		record, err := s.store.Lookup(t.Context(), appCoreRequest)
-		must(t, err)
-		if !record.CreatedAt.IsZero() || !record.ExpiresAt.IsZero() || len(record.Fingerprint) > 0 {
-			t.Errorf("record %d: %+v", i, record)
-		}
-		_, err = idempotency.Do(t.Context(), s.store, appCoreRequest, s.snapshot("k"))
-		wantErr(t, err, table.ErrInvalid)
-		s.wantEffects(t, "k", 0)
-	}
-	// A time with a finer fraction, in another zone.
-	must(t, s.table.Do(t.Context(), table.Put(appCoreKey, table.Item{"createdAt": str("2024-01-15T11:05:00.1234567+01:00")})))
-	record, err := s.store.Lookup(t.Context(), appCoreRequest)
-	must(t, err)
-	equal(t, "created", record.CreatedAt, start.Add(123456700*time.Nanosecond))
-}
-
 func TestLookupAndDelete(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
-	_, err := s.store.Lookup(t.Context(), request("k"))
-	wantErr(t, err, table.ErrNotFound)
-	must(t, s.store.Delete(t.Context(), request("k")))
+	wantErr(t, expect.ErrOf(s.store.Lookup(t.Context(), request("k"))), table.ErrNotFound)
+	expect.OK(t, s.store.Delete(t.Context(), request("k")))
 
 	r := request("k")
 	r.TTL = time.Minute
-	_, err = idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))
-	must(t, err)
-	record, err := s.store.Lookup(t.Context(), idempotency.Request{Scope: r.Scope, Key: r.Key})
-	must(t, err)
+	expect.OK(t, expect.ErrOf(idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))))
+	record := expect.Value(s.store.Lookup(t.Context(), idempotency.Request{Scope: r.Scope, Key: r.Key}))(t)
 	fingerprint := fingerprintOf(t, r.Payload)
-	equal(t, "fingerprint", record.Fingerprint, fingerprint[:])
-	equal(t, "created", record.CreatedAt, start)
-	equal(t, "expires", record.ExpiresAt, start.Add(time.Minute))
+	expect.Equal(t, "fingerprint", record.Fingerprint, fingerprint[:])
+	expect.Equal(t, "created", record.CreatedAt, start)
+	expect.Equal(t, "expires", record.ExpiresAt, start.Add(time.Minute))
 
-	must(t, s.store.Delete(t.Context(), idempotency.Request{Scope: r.Scope, Key: r.Key}))
+	expect.OK(t, s.store.Delete(t.Context(), idempotency.Request{Scope: r.Scope, Key: r.Key}))
 	s.wantRecord(t, "k", false)
-	result, err := s.do(t, "k")
-	must(t, err)
-	equal(t, "replayed", result.Replayed, false)
+	result := expect.Value(s.do(t, "k"))(t)
+	expect.Equal(t, "replayed", result.Replayed, false)
 	s.wantEffects(t, "k", 2)
 
 	s.faults.Always("GetItem", tabletest.DropRequest())
-	_, err = s.store.Lookup(t.Context(), r)
-	wantNot(t, err, table.ErrNotFound, table.ErrOutcomeUnknown)
+	expect.NotErr(t, expect.ErrOf(s.store.Lookup(t.Context(), r)), table.ErrNotFound, table.ErrOutcomeUnknown)
 	s.faults.Always("DeleteItem", tabletest.DropResponse())
 	wantErr(t, s.store.Delete(t.Context(), r), table.ErrOutcomeUnknown)
 }
@@ -203,17 +167,15 @@ func TestStoresThatCannotBe(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tbl, err := table.New(client, tt.schema, nil)
-			must(t, err)
-			_, err = idempotency.New(tbl, tt.options)
+			tbl := expect.Value(table.New(client, tt.schema, nil))(t)
+			_, err := idempotency.New(tbl, tt.options)
 			wantErr(t, err, table.ErrInvalid)
 			if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Op != "New" {
 				t.Errorf("error %#v", err)
 			}
 		})
 	}
-	_, err := idempotency.New(nil, nil)
-	wantErr(t, err, table.ErrInvalid)
+	wantErr(t, expect.ErrOf(idempotency.New(nil, nil)), table.ErrInvalid)
 }
 
 func indexed(x table.Index) table.Schema {
@@ -228,9 +190,8 @@ func TestRecordInAnIndex(t *testing.T) {
 	s.store = newStore(t, s.table, nil)
 	s.stock(t, 1)
 	s.first(t, "k")
-	page, err := table.QueryPage[table.Item](t.Context(), s.table, table.Query{Index: "GSI1", PK: "2024-01-15T10:05:00.000Z"})
-	must(t, err)
-	equal(t, "records", len(page.Items), 1)
+	page := expect.Value(table.QueryPage[table.Item](t.Context(), s.table, table.Query{Index: "GSI1", PK: "2024-01-15T10:05:00.000Z"}))(t)
+	expect.Equal(t, "records", len(page.Items), 1)
 }
 
 func TestEventsSayWhatTheyAreAbout(t *testing.T) {
@@ -240,19 +201,18 @@ func TestEventsSayWhatTheyAreAbout(t *testing.T) {
 	ctx := context.WithValue(t.Context(), tag{}, "mine")
 	var events []idempotency.Event
 	store := newStore(t, s.table, &idempotency.Options{Observe: func(ctx context.Context, e idempotency.Event) {
-		equal(t, "value of the context", ctx.Value(tag{}), any("mine"))
+		expect.Equal(t, "value of the context", ctx.Value(tag{}), any("mine"))
 		events = append(events, e)
 	}})
 	for _, r := range []idempotency.Request{request("k"), request("k"), otherPayload("k")} {
 		_, _ = idempotency.Do(ctx, store, r, s.snapshot("k"))
 	}
 	s.clock.move(25 * time.Hour)
-	_, err := idempotency.Do(ctx, store, request("k"), s.snapshot("k"))
-	must(t, err)
+	expect.OK(t, expect.ErrOf(idempotency.Do(ctx, store, request("k"), s.snapshot("k"))))
 	event := func(kind idempotency.EventKind) idempotency.Event {
 		return idempotency.Event{Kind: kind, Scope: request("k").Scope, Key: recordKey("k")}
 	}
-	equal(t, "events", events, []idempotency.Event{
+	expect.Equal(t, "events", events, []idempotency.Event{
 		event(idempotency.Replayed), event(idempotency.PayloadMismatch), event(idempotency.Replaced),
 	})
 }
@@ -297,14 +257,13 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 		},
 		"foreign": {
 			func(t *testing.T, s *shop) {
-				must(t, s.table.Do(t.Context(), table.Put(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata}, nil)))
+				expect.OK(t, s.table.Do(t.Context(), table.Put(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata}, nil)))
 			}, r, nil, table.ErrInvalid,
 		},
 		"gone": {
 			func(t *testing.T, s *shop) {
-				result, err := idempotency.Do(t.Context(), s.store, r, s.reference("k"))
-				must(t, err)
-				must(t, s.table.Do(t.Context(), table.Delete(orderKey(result.Value.ID))))
+				result := expect.Value(idempotency.Do(t.Context(), s.store, r, s.reference("k")))(t)
+				expect.OK(t, s.table.Do(t.Context(), table.Delete(orderKey(result.Value.ID))))
 			}, r, gone, idempotency.ErrResultGone,
 		},
 		"comes and goes": {
@@ -315,10 +274,9 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 		"no result": {
 			func(t *testing.T, s *shop) {
 				s.mustDo(t, r)
-				record, err := s.store.Lookup(t.Context(), r)
-				must(t, err)
+				record := expect.Value(s.store.Lookup(t.Context(), r))(t)
 				record.Item["result"] = str(key)
-				must(t, s.table.Do(t.Context(), table.Put(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata}, record.Item)))
+				expect.OK(t, s.table.Do(t.Context(), table.Put(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata}, record.Item)))
 			}, r, nil, errOther,
 		},
 	} {
@@ -347,6 +305,5 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 
 func (s *shop) mustDo(t *testing.T, r idempotency.Request) {
 	t.Helper()
-	_, err := idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))
-	must(t, err)
+	expect.OK(t, expect.ErrOf(idempotency.Do(t.Context(), s.store, r, s.snapshot("k"))))
 }
