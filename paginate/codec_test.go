@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -160,10 +161,7 @@ func TestWatermarksAndPagesDoNotMix(t *testing.T) {
 		checkOpens(t, marks.Watermarks(), mark, scope, watermark)
 
 		// Writing the other kind into the first byte does not help.
-		raw, err := base64.RawURLEncoding.DecodeString(mark)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := expect.Value(base64.RawURLEncoding.DecodeString(mark))(t)
 		raw[0] ^= 1
 		checkRefused(t, pages, base64.RawURLEncoding.EncodeToString(raw), scope, paginate.Mismatch)
 	}
@@ -189,10 +187,7 @@ func TestSealedTokenHidesThePosition(t *testing.T) {
 		{Kind: paginate.Number, Data: "9007199254740993"},
 	}
 	cursor := seal(t, c, secret, scope)
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(base64.RawURLEncoding.DecodeString(cursor))(t)
 	for _, v := range secret {
 		for i := 0; i+4 <= len(v.Data); i++ {
 			if part := v.Data[i : i+4]; strings.Contains(string(raw), part) || strings.Contains(cursor, part) {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"time"
 
 	"github.com/singletable/singletable/paginate"
 )
@@ -27,6 +28,44 @@ func ring(text string) *paginate.Codec {
 		panic(err)
 	}
 	return codec
+}
+
+// Cursors of a public list live for a day. The reason of an error tells an expired
+// cursor from one of another user. Now is for tests.
+func ExampleOptions() {
+	keys, err := paginate.ParseKeys(january)
+	if err != nil {
+		panic(err)
+	}
+	now := time.Date(2024, time.January, 15, 10, 0, 0, 0, time.UTC)
+	codec, err := paginate.New(keys, &paginate.Options{TTL: 24 * time.Hour, Now: func() time.Time { return now }})
+	if err != nil {
+		panic(err)
+	}
+	cursor, err := codec.Seal(paginate.Position{{Kind: paginate.String, Data: "METADATA"}}, []byte("alice"))
+	if err != nil {
+		panic(err)
+	}
+	open := func(scope string) {
+		_, err := codec.Open(cursor, []byte(scope))
+		e, _ := errors.AsType[*paginate.Error](err)
+		switch {
+		case e == nil:
+			fmt.Println("opens")
+		case e.Reason == paginate.Mismatch:
+			fmt.Println("of another user, or changed: to the security log")
+		case e.Reason == paginate.Expired:
+			fmt.Println("too old: from the first page again")
+		}
+	}
+	open("alice")
+	open("bob")
+	now = now.Add(25 * time.Hour)
+	open("alice")
+	// Output:
+	// opens
+	// of another user, or changed: to the security log
+	// too old: from the first page again
 }
 
 // A position is sealed for a scope, and opens for that scope alone.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 )
@@ -22,10 +23,7 @@ func FuzzOpen(f *testing.F) {
 	for _, c := range []*paginate.Codec{sealing, unsealed} {
 		for _, p := range []paginate.Position{txPosition, indexPosition, wirePosition} {
 			cursor := seal(f, c, p, scope)
-			raw, err := base64.RawURLEncoding.DecodeString(cursor)
-			if err != nil {
-				f.Fatal(err)
-			}
+			raw := expect.Value(base64.RawURLEncoding.DecodeString(cursor))(f)
 			f.Add([]byte(cursor))
 			f.Add(raw)
 		}
@@ -59,10 +57,7 @@ func FuzzOpen(f *testing.F) {
 		if serr != nil || uerr != nil {
 			return
 		}
-		raw, err := base64.RawURLEncoding.DecodeString(seal(t, unsealed, sp, scope))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := expect.Value(base64.RawURLEncoding.DecodeString(seal(t, unsealed, sp, scope)))(t)
 		if got := string(raw[5 : len(raw)-8]); got != text {
 			t.Errorf("payload %q opens to %v, which is written as %q", text, sp, got)
 		}

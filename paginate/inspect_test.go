@@ -8,8 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -107,9 +106,7 @@ func TestInspect(t *testing.T) {
 			if reasonOf(err) != tt.reason || (err != nil) != (tt.reason != "") {
 				t.Errorf("error %v with reason %q; want %q", err, reasonOf(err), tt.reason)
 			}
-			if diff := cmp.Diff(tt.want, in); diff != "" {
-				t.Errorf("inspection (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "inspection", in, tt.want)
 		})
 	}
 }
@@ -118,10 +115,7 @@ func TestInspect(t *testing.T) {
 // part shows in the values, or as damage, and in no error that promises more.
 func TestInspectAuthenticatesNothing(t *testing.T) {
 	t.Parallel()
-	raw, err := base64.RawURLEncoding.DecodeString(pinnedToken)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(base64.RawURLEncoding.DecodeString(pinnedToken))(t)
 	raw[5+12+4+1] ^= 'M' ^ 'B' // The first letter of METADATA.
 	altered := base64.RawURLEncoding.EncodeToString(raw)
 	checkRefused(t, codecA(t), altered, scope, paginate.Mismatch)

@@ -12,8 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -32,11 +31,7 @@ func repeated(part string) string {
 
 func parseKeys(tb testing.TB, text string) []paginate.Key {
 	tb.Helper()
-	keys, err := paginate.ParseKeys(text)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return keys
+	return expect.Value(paginate.ParseKeys(text))(tb)
 }
 
 func TestParseKeys(t *testing.T) {
@@ -60,9 +55,7 @@ func TestParseKeys(t *testing.T) {
 			for _, k := range parseKeys(t, tt.text) {
 				got = append(got, k.ID())
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("ids (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "ids", got, tt.want)
 		})
 	}
 }
@@ -157,10 +150,7 @@ func TestNewKeysDiffer(t *testing.T) {
 func TestKeyDoesNotShowItsSecret(t *testing.T) {
 	t.Parallel()
 	key := parseKeys(t, secretA)[0]
-	secret, err := base64.StdEncoding.DecodeString(secretA)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := expect.Value(base64.StdEncoding.DecodeString(secretA))(t)
 	type config struct {
 		Ring  []paginate.Key
 		key   paginate.Key // fmt calls no methods of what it finds here.

@@ -5,8 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -40,20 +39,12 @@ func newCodec(tb testing.TB, opts *paginate.Options, keys ...paginate.Key) *pagi
 	if len(keys) == 0 {
 		keys = []paginate.Key{paginate.NewKey()}
 	}
-	c, err := paginate.New(keys, opts)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return c
+	return expect.Value(paginate.New(keys, opts))(tb)
 }
 
 func seal(tb testing.TB, c *paginate.Codec, p paginate.Position, scope []byte) string {
 	tb.Helper()
-	cursor, err := c.Seal(p, scope)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return cursor
+	return expect.Value(c.Seal(p, scope))(tb)
 }
 
 func checkOpens(tb testing.TB, c *paginate.Codec, cursor string, scope []byte, want paginate.Position) {
@@ -62,9 +53,7 @@ func checkOpens(tb testing.TB, c *paginate.Codec, cursor string, scope []byte, w
 	if err != nil {
 		tb.Fatalf("Open: %v, reason %q", err, reasonOf(err))
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		tb.Errorf("reopened position (-want +got):\n%s", diff)
-	}
+	expect.Equal(tb, "reopened position", got, want)
 }
 
 func checkRefused(tb testing.TB, c *paginate.Codec, cursor string, scope []byte, want paginate.Reason) {

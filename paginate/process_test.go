@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -23,10 +24,7 @@ func TestAnotherProcess(t *testing.T) {
 	}
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAnotherProcess$")
 	child.Env = append(os.Environ(), childVariable+"=1")
-	out, err := child.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := expect.Value(child.Output())(t)
 	_, line, _ := strings.Cut(string(out), "cursor ")
 	other, _, _ := strings.Cut(line, "\n")
 	if other == "" || other[0] != 'P' {

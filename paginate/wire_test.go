@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -18,20 +19,11 @@ import (
 // authentic cursors with texts that Seal would not write.
 func forge(tb testing.TB, first byte, text string, scope []byte) string {
 	tb.Helper()
-	secret, err := base64.StdEncoding.DecodeString(secretA)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	secret := expect.Value(base64.StdEncoding.DecodeString(secretA))(tb)
 	id := sha256.Sum256(secret)
 	head := slices.Concat([]byte{first}, id[:4])
-	block, err := aes.NewCipher(secret)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	block := expect.Value(aes.NewCipher(secret))(tb)
+	gcm := expect.Value(cipher.NewGCM(block))(tb)
 	nonce := []byte("twelve bytes")
 	cursor := gcm.Seal(slices.Concat(head, nonce), nonce, []byte(text), slices.Concat(head, scope))
 	return base64.RawURLEncoding.EncodeToString(cursor)
@@ -84,10 +76,7 @@ func TestFormatIsStable(t *testing.T) {
 	checkOpens(t, paginate.Insecure(), forgeUnsealed(issuedAt(time.Now(), wire), scope), scope, wirePosition)
 
 	// The other direction: what Seal writes is what the description says.
-	raw, err := base64.RawURLEncoding.DecodeString(seal(t, paginate.Insecure(), wirePosition, scope))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := expect.Value(base64.RawURLEncoding.DecodeString(seal(t, paginate.Insecure(), wirePosition, scope)))(t)
 	if got := string(raw[5 : len(raw)-8]); got != wire {
 		t.Errorf("written as %s, want %s", hex.EncodeToString([]byte(got)), hex.EncodeToString([]byte(wire)))
 	}

@@ -4,18 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
-)
-
-// ignoreSDK passes over the SDK's internal fields.
-var ignoreSDK = cmpopts.IgnoreUnexported(
-	types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberM{},
 )
 
 func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
@@ -62,9 +54,7 @@ func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(test.want, invalid.Problems); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		expect.Equal(t, name, invalid.Problems, test.want)
 	}
 	if _, err := repo.New(nil, userEntity); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("nil table: %v", err)

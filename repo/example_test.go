@@ -104,13 +104,20 @@ func ExampleNew() {
 	_, err = orders.Get(ctx, orderKey("o-9"))
 	fmt.Println(errors.Is(err, table.ErrNotFound))
 
-	// A description that cannot be right is refused at once.
-	_, err = repo.New(s.table, repo.Entity[Order]{Type: "ORDER"})
-	fmt.Println(err)
+	// An invalid description is refused at once, with all that is wrong with it.
+	_, err = repo.New(s.table, repo.Entity[Order]{Type: "ORDER", Copies: []repo.Copy[Order]{{Key: orderEntity.Key}}})
+	if invalid, ok := errors.AsType[*repo.EntityError](err); ok {
+		fmt.Println(invalid.Type)
+		for _, problem := range invalid.Problems {
+			fmt.Println("-", problem)
+		}
+	}
 	// Output:
 	// o-1 open <nil>
 	// true
-	// singletable: invalid entity "ORDER": Key: is nil
+	// ORDER
+	// - Key: is nil
+	// - Copies: need a Version, or they would drift apart
 }
 
 // Update writes every item of the entity, and loses no change of others.
@@ -166,6 +173,54 @@ func ExampleRepo_Put() {
 	// true
 }
 
+// Several entities change together, or none does.
+func ExampleRepo_TransactPut() {
+	ctx := context.Background()
+	s := openShop(ctx)
+	defer s.engine.Close()
+
+	read, err := s.orders.GetMany(ctx, []keys.Key{orderKey("o-1"), orderKey("o-2")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	first, second := read[orderKey("o-1")], read[orderKey("o-2")]
+	stale := first
+	first.Status, second.Status = "merged into o-2", "packed"
+	fmt.Println(s.orders.TransactPut(ctx, &first, &second))
+
+	stale.Status, second.Status = "cancelled", "sent"
+	fmt.Println(errors.Is(s.orders.TransactPut(ctx, &stale, &second), table.ErrStale))
+	// Output:
+	// <nil>
+	// true
+}
+
+// The main item of an order was deleted by hand, so its copy is an orphan. Delete
+// reports it and leaves it in place.
+func ExampleRepo_Delete() {
+	ctx := context.Background()
+	s := openShop(ctx)
+	defer s.engine.Close()
+	if err := s.table.Do(ctx, table.Delete(orderKey("o-1"))); err != nil {
+		log.Fatal(err)
+	}
+
+	copies, err := s.orders.Query(ctx, table.Query{PK: keys.User.PK("c-1"), Range: orderPrefix.All(), Limit: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	key := orderEntity.Copies[0].Key(copies.Items[0])
+	err = s.orders.Delete(ctx, key)
+	if errors.Is(err, repo.ErrOrphan) {
+		fmt.Println("orphan:", copies.Items[0].ID)
+		err = s.table.Do(ctx, table.Delete(key).IfType("ORDER"))
+	}
+	fmt.Println(err)
+	// Output:
+	// orphan: o-1
+	// <nil>
+}
+
 // Ops of several entities make one transaction.
 func ExampleRepo_UpdateOps() {
 	ctx := context.Background()
@@ -207,13 +262,18 @@ func ExampleCollect() {
 	// Output: Ana has 2 orders
 }
 
+// The next release may add types to the partition; this one passes over them.
 func ExampleStream() {
 	ctx := context.Background()
 	s := openShop(ctx)
 	defer s.engine.Close()
+	cart := keys.Key{PK: keys.User.PK("c-1"), SK: "CART"}
+	if err := s.table.Do(ctx, table.Put(cart, map[string]string{"entityType": "CART"})); err != nil {
+		log.Fatal(err)
+	}
 
 	q := table.Query{PK: keys.User.PK("c-1"), Descending: true}
-	for v, err := range repo.Stream(ctx, s.table, q, s.customers, s.orders) {
+	for v, err := range repo.Stream(ctx, s.table, q, s.customers, s.orders, repo.IgnoreUnknown()) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -41,8 +42,7 @@ func foreign(tb testing.TB, item string) (*table.Table, *tabletest.Faults) {
 		BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
 		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 	}, faults.Install)
-	tbl, err := table.New(client, schema, nil)
-	check(tb, err)
+	tbl := expect.Value(table.New(client, schema, nil))(tb)
 	return tbl, faults
 }
 
@@ -121,8 +121,7 @@ func FuzzEntity(f *testing.F) {
 	stored := tabletest.New(f, schema, nil).Schema()
 	f.Fuzz(func(t *testing.T, id, user string, seconds, nanoseconds int64, status, next string) {
 		faults := &tabletest.Faults{}
-		tbl, err := table.New(tabletest.Client(t, faults.Install), stored, nil)
-		check(t, err)
+		tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), stored, nil))(t)
 		r := newRepo(t, tbl, txEntity)
 		tx := Tx{ID: id, User: user, At: time.Unix(seconds%(1<<40), nanoseconds).UTC(), Status: status}
 		if !utf8.ValidString(status + next) {
@@ -156,7 +155,7 @@ func FuzzEntity(f *testing.F) {
 		} else if _, err := r.Consistent().Get(t.Context(), tx.listKey()); !errors.Is(err, table.ErrNotFound) {
 			t.Errorf("under the old key: %v", err)
 		}
-		check(t, r.Delete(t.Context(), moved.listKey()))
+		expect.OK(t, r.Delete(t.Context(), moved.listKey()))
 		for _, key := range []keys.Key{txKey(id), moved.listKey()} {
 			if _, err := r.Consistent().Get(t.Context(), key); !errors.Is(err, table.ErrNotFound) {
 				t.Errorf("%q after Delete: %v", key, err)

@@ -12,8 +12,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -92,9 +92,9 @@ func TestRequests(t *testing.T) {
 			tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, &table.Options{Now: func() time.Time { return start }})
 			r := newRepo(t, tbl, tt.entity)
 			d := Doc{ID: "d-1", Title: "first", Author: "ana", Tags: []string{"a"}}
-			check(t, r.Create(t.Context(), &d))
+			expect.OK(t, r.Create(t.Context(), &d))
 			// Of a later release.
-			check(t, tbl.Do(t.Context(), table.Patch(docKey, table.Item{
+			expect.OK(t, tbl.Do(t.Context(), table.Patch(docKey, table.Item{
 				"isbn": &types.AttributeValueMemberS{Value: "1"},
 				"place": &types.AttributeValueMemberM{Value: table.Item{
 					"shelf": &types.AttributeValueMemberS{}, "row": &types.AttributeValueMemberN{Value: "0"},
@@ -102,18 +102,15 @@ func TestRequests(t *testing.T) {
 				}},
 			})))
 			skip := len(faults.Requests())
-			check(t, tt.call(t.Context(), r))
+			expect.OK(t, tt.call(t.Context(), r))
 			got := tabletest.Transcript(faults.Requests()[skip:], strings.NewReplacer(tbl.Schema().Name, "AppCore", d.Revision, "READ"))
 			got = drawn.ReplaceAllString(got, `"NEXT"`)
 			file := filepath.Join("testdata", name+".json")
 			if *update {
-				check(t, os.WriteFile(file, []byte(got), 0o644))
+				expect.OK(t, os.WriteFile(file, []byte(got), 0o644))
 			}
-			want, err := os.ReadFile(file)
-			check(t, err)
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("requests (-want +got):\n%s", diff)
-			}
+			want := expect.Value(os.ReadFile(file))(t)
+			expect.Equal(t, "requests", got, string(want))
 		})
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -60,10 +60,8 @@ func testParts[T any](t *testing.T, tbl *table.Table, v T, fields func(T) (id, e
 			return keys.Key{PK: keys.Prefix("MAIL").PK(email), SK: "MAIL"}
 		}}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	check(t, members.Create(t.Context(), &v))
+	expect.OK(t, err)
+	expect.OK(t, members.Create(t.Context(), &v))
 	for name, q := range map[string]table.Query{
 		"projection":    {PK: key(v).PK, Project: []string{"id", "version"}},
 		"partial index": {PK: key(v).PK, Index: "part"},
@@ -83,8 +81,7 @@ func testParts[T any](t *testing.T, tbl *table.Table, v T, fields func(T) (id, e
 				return all[0], err
 			},
 		} {
-			part, err := read(t.Context())
-			check(t, err)
+			part := expect.Value(read(t.Context()))(t)
 			id, email := fields(part)
 			if wantID, _ := fields(v); id != wantID || email != "" || version(part) != none {
 				t.Errorf("%s of a %s: %+v", how, name, part)
@@ -102,13 +99,9 @@ func testParts[T any](t *testing.T, tbl *table.Table, v T, fields func(T) (id, e
 			}
 		}
 	}
-	stored, err := members.Consistent().Get(t.Context(), key(v))
-	check(t, err)
-	if diff := cmp.Diff(v, stored); diff != "" {
-		t.Errorf("stored (-created +found):\n%s", diff)
-	}
-	page, err := members.Query(t.Context(), table.Query{PK: key(v).PK, Index: "whole"})
-	check(t, err)
+	stored := expect.Value(members.Consistent().Get(t.Context(), key(v)))(t)
+	expect.Equal(t, "stored", stored, v)
+	page := expect.Value(members.Query(t.Context(), table.Query{PK: key(v).PK, Index: "whole"}))(t)
 	if len(page.Items) != 1 || version(page.Items[0]) == none {
 		t.Errorf("a whole index gives %+v", page.Items)
 	}
