@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -16,15 +15,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -56,7 +54,7 @@ type server struct {
 	cmd    *exec.Cmd
 	url    string
 	out    []string // what it printed when it was ready
-	log    *lockedBuffer
+	log    *check.Log
 	exited chan error
 }
 
@@ -69,15 +67,10 @@ func start(t *testing.T, args ...string) *server {
 // launch starts a server and waits for the last line that it prints.
 func launch(t *testing.T, cmd *exec.Cmd, last string) *server {
 	t.Helper()
-	s := &server{cmd: cmd, log: &lockedBuffer{}, exited: make(chan error, 1)}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := &server{cmd: cmd, log: &check.Log{}, exited: make(chan error, 1)}
+	stdout := check.Must(cmd.StdoutPipe())(t)
 	cmd.Stderr = s.log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, cmd.Start())
 	lines := bufio.NewScanner(stdout)
 	for s.url == "" || !strings.Contains(s.out[len(s.out)-1], last) {
 		if !lines.Scan() {
@@ -98,9 +91,7 @@ func launch(t *testing.T, cmd *exec.Cmd, last string) *server {
 // end sends a signal and waits for the process to exit with status 0.
 func (s *server) end(t *testing.T, signal os.Signal) {
 	t.Helper()
-	if err := s.cmd.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.cmd.Process.Signal(signal))
 	if err := <-s.exited; err != nil {
 		t.Errorf("after %v: %v\n%s", signal, err, s.log)
 	}
@@ -118,32 +109,20 @@ func curl(t *testing.T, line string, variables map[string]string) (status int, b
 	if data := regexp.MustCompile(`-d '([^']*)'`).FindStringSubmatch(line); data != nil {
 		method, content = http.MethodPost, data[1]
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, target[1], strings.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Must(http.NewRequestWithContext(t.Context(), method, target[1], strings.NewReader(content)))(t)
 	for _, header := range regexp.MustCompile(`-H "([^:]*): ([^"]*)"`).FindAllStringSubmatch(line, -1) {
 		req.Header.Set(header[1], header[2])
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Must(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(text)
 }
 
 // engine returns the arguments for a server on an engine of the test's.
 func engine(t *testing.T) []string {
 	t.Helper()
-	e, err := tabletest.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := check.Must(tabletest.Start(t.Context(), nil))(t)
 	name := "AppCore-" + rand.Text() // the engine may not be ours alone
 	t.Cleanup(func() {
 		_, _ = e.Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
@@ -199,10 +178,7 @@ func TestThePrintedLinesWork(t *testing.T) {
 func TestDevServesThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t, engine(t)...)
-	u, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := check.Must(url.Parse(s.url))(t)
 	for _, c := range []struct {
 		method, path, host string
 		status             int
@@ -221,22 +197,13 @@ func TestDevServesThisMachineOnly(t *testing.T) {
 		{"GET", "/readyz", u.Host, http.StatusOK},
 		{"OPTIONS", "*", u.Host, http.StatusNotFound},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), c.method, s.url, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := check.Must(http.NewRequestWithContext(t.Context(), c.method, s.url, http.NoBody))(t)
 		req.URL.Opaque, req.Host = c.path, c.host
 		if strings.HasPrefix(c.path, "//") {
 			req.URL.Opaque = s.url + c.path
 		}
-		resp, err := http.DefaultTransport.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := check.Must(http.DefaultTransport.RoundTrip(req))(t)
+		body := check.Must(io.ReadAll(resp.Body))(t)
 		resp.Body.Close()
 		if resp.StatusCode != c.status || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%+v: %d %v %s", c, resp.StatusCode, resp.Header, body)
@@ -254,10 +221,8 @@ func TestASecondSignalEndsTheDrain(t *testing.T) {
 	conn, _ := stuckPost(t, s)
 	defer conn.Close()
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
-		if err := s.cmd.Process.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
-		s.log.wait(t, `"draining"`)
+		check.OK(t, s.cmd.Process.Signal(signal))
+		s.log.Wait(t, `"draining"`)
 	}
 	if err := <-s.exited; err == nil || s.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(s.log.String(), "second signal") {
 		t.Errorf("%v\n%s", err, s.log)
@@ -272,14 +237,8 @@ const posted = `{"amount":500,"currency":"ARS"}`
 func stuckPost(t *testing.T, s *server) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
-	u, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := net.Dial("tcp", u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := check.Must(url.Parse(s.url))(t)
+	conn := check.Must(net.Dial("tcp", u.Host))(t)
 	// With Expect, the server says when the handler reads the body.
 	fmt.Fprintf(conn, "POST /transactions HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
 		u.Host, strings.TrimSpace(token), len(posted))
@@ -287,9 +246,7 @@ func stuckPost(t *testing.T, s *server) (net.Conn, *bufio.Reader) {
 	if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
 		t.Fatalf("%q %v", line, err)
 	}
-	if _, err := r.ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(r.ReadString('\n'))(t)
 	return conn, r
 }
 
@@ -298,17 +255,10 @@ func TestSIGTERMFinishesRequestsInFlight(t *testing.T) {
 	s := start(t, engine(t)...)
 	conn, r := stuckPost(t, s)
 	defer conn.Close()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	s.log.wait(t, `"draining"`)
-	if _, err := io.WriteString(conn, posted); err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.ReadResponse(r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	s.log.Wait(t, `"draining"`)
+	check.Must(io.WriteString(conn, posted))(t)
+	resp := check.Must(http.ReadResponse(r, nil))(t)
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusCreated {
 		t.Errorf("status %d", resp.StatusCode)
@@ -337,10 +287,7 @@ func TestARestartedServerGivesTheSameResponse(t *testing.T) {
 
 func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 	t.Parallel()
-	e, err := tabletest.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := check.Must(tabletest.Start(t.Context(), nil))(t)
 	name := "AppCore-" + rand.Text()
 	t.Cleanup(func() {
 		_, _ = e.Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
@@ -359,9 +306,7 @@ func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 	if out, err := command().CombinedOutput(); err == nil || !strings.Contains(string(out), "does not exist") {
 		t.Errorf("without a table: %v\n%s", err, out)
 	}
-	if err := core.Schema(name).Ensure(t.Context(), e.Client()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, core.Schema(name).Ensure(t.Context(), e.Client()))
 	store.Set("short")
 	if out, err := command().CombinedOutput(); err == nil || !strings.Contains(string(out), "cursor keys") || strings.Contains(string(out), "short") {
 		t.Errorf("without valid cursor keys: %v\n%s", err, out)
@@ -421,49 +366,5 @@ func TestItRefusesToStartAndSaysWhy(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// lockedBuffer is a buffer that can be read while a process writes to it.
-type lockedBuffer struct {
-	mu      sync.Mutex
-	text    bytes.Buffer
-	written chan struct{}
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.written != nil {
-		close(b.written)
-		b.written = nil
-	}
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-// wait returns once the text has been written.
-func (b *lockedBuffer) wait(t *testing.T, text string) {
-	t.Helper()
-	timeout := time.After(20 * time.Second)
-	for {
-		b.mu.Lock()
-		found := strings.Contains(b.text.String(), text)
-		written := make(chan struct{})
-		b.written = written
-		b.mu.Unlock()
-		if found {
-			return
-		}
-		select {
-		case <-written:
-		case <-timeout:
-			t.Fatalf("no %s in\n%s", text, b)
-		}
 	}
 }

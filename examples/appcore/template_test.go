@@ -20,6 +20,7 @@ import (
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
@@ -71,14 +72,9 @@ type statement struct {
 
 func readTemplate(t *testing.T) template {
 	t.Helper()
-	text, err := os.ReadFile("template.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile("template.yaml"))(t)
 	var tpl template
-	if err := yaml.Unmarshal(text, &tpl); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, yaml.Unmarshal(text, &tpl))
 	return tpl
 }
 
@@ -104,10 +100,7 @@ func resources[T any](t *testing.T, tpl template, typ string) map[string]T {
 func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 	t.Parallel()
 	have := resources[map[string]any](t, readTemplate(t), "AWS::DynamoDB::Table")["Table"]
-	text, err := tablemodel.CloudFormation(core.Schema("AppCore"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(tablemodel.CloudFormation(core.Schema("AppCore")))(t)
 	var made template
 	if err := yaml.Unmarshal(text, &made); err != nil { // JSON is YAML
 		t.Fatal(err)
@@ -121,9 +114,7 @@ func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 			return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
 		})
 	}
-	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("table (-schema +template):\n%s", diff)
-	}
+	check.Equal(t, "the table", have, want)
 }
 
 // A function has permission for the requests that its endpoint sends, on their
@@ -193,22 +184,10 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install)
 	tbl := tabletest.NewWith(t, client, core.Schema("any"), nil)
-	service, err := setup.Service(client, tbl.Schema().Name, paginate.NewKey())
-	if err != nil {
-		t.Fatal(err)
-	}
-	issuer, err := auth.NewIssuer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	verifier, err := auth.NewCognito(issuer.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := issuer.Token("u-123")
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := check.Must(setup.Service(client, tbl.Schema().Name, paginate.NewKey()))(t)
+	issuer := check.Must(auth.NewIssuer(nil))(t)
+	verifier := check.Must(auth.NewCognito(issuer.Config()))(t)
+	token := check.Must(issuer.Token("u-123"))(t)
 	read := 0
 	lists := func(context.Context) (*core.Service, error) {
 		read++
@@ -217,9 +196,7 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 	handler := api.New(service, lists, verifier, slog.New(slog.DiscardHandler)).Handler(nil)
 	request := core.NewTransaction{User: "u-123", Key: "first", Amount: 1, Currency: "EUR"}
 	id, _, err := core.CreateTransaction(t.Context(), service, request, func(t core.Transaction) (string, error) { return t.ID, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	bodies := map[string]string{"createTransaction": `{"amount":1,"currency":"EUR"}`, "patchTransaction": `{"note":"n"}`}
 	done := map[string]deeds{}
 	for _, route := range api.Routes() {
@@ -256,9 +233,7 @@ func (d *deeds) add(t *testing.T, r tabletest.Request) {
 		ExpressionAttributeValues item
 		TransactItems             []map[string]keyed
 	}
-	if err := json.Unmarshal(r.Body, &body); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(r.Body, &body))
 	leading := func(pk string) {
 		if prefix, _, found := strings.Cut(pk, "#"); found {
 			pk = prefix + "#*"
@@ -317,9 +292,7 @@ func TestFunctionsAreTheEndpoints(t *testing.T) {
 	}
 	slices.Sort(have)
 	slices.Sort(want)
-	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("endpoints (-api +template):\n%s", diff)
-	}
+	check.Equal(t, "endpoints", have, want)
 	variables := tpl.Globals.Function.Environment.Variables
 	for _, name := range []string{"TABLE_NAME", "COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", "COGNITO_SCOPE", setup.CursorKeysSecret} {
 		if variables[name] == "" {

@@ -12,39 +12,15 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// ask prints a query before it is read.
-func ask(r report.Report, title string, q table.Query) {
-	r.Title("%s", title)
-	where := "table"
-	if q.Index != "" {
-		where = "index " + q.Index
-	}
-	text := fmt.Sprintf("  %s, partition key = %s", where, q.PK)
-	switch {
-	case q.Range.Prefix != "":
-		text += fmt.Sprintf(", sort key begins with %s", q.Range.Prefix)
-	case q.Range.From != "":
-		text += fmt.Sprintf(", sort key between %s and %s", q.Range.From, q.Range.To)
-	}
-	if q.Descending {
-		text += ", backwards"
-	}
-	r.Line("%s", text)
-}
-
 // list reads a query and prints its rows.
 func list[T any](ctx context.Context, r *repo.Repo[T], out report.Report, title string, q table.Query, row func(T) string) error {
-	ask(out, title, q)
+	out.Title("%s", title)
+	out.Query(store.Schema(""), q)
 	found, err := table.Collect(r.All(ctx, q))
 	if err != nil {
 		return err
 	}
-	rows := make([]string, len(found))
-	for i, v := range found {
-		rows[i] = row(v)
-	}
-	out.Rows(rows...)
-	out.Cost("read", len(found))
+	report.Found(out, found, row)
 	return nil
 }
 
@@ -66,7 +42,8 @@ func postsAndComments(ctx context.Context, s *store.Store, out report.Report) er
 
 	q := store.CommentsQuery("p1")
 	q.Limit = 3
-	ask(out, "2. The comments on a post, newest first, page by page", q)
+	out.Title("2. The comments on a post, newest first, page by page")
+	out.Query(store.Schema(""), q)
 	for number := 1; ; number++ {
 		page, err := s.Comments.Query(ctx, q)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -17,17 +18,12 @@ import (
 func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, store.Schema("any"), nil)
-	s, err := store.New(tbl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Must(store.New(tbl))(t)
 	out := report.Report{Out: io.Discard, Meter: &report.Meter{}}
 	for _, part := range []func(context.Context, *store.Store, report.Report) error{
 		seed, publishedPosts, groups, folders, metrics, counter,
 	} {
-		if err := part(t.Context(), s, out); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, part(t.Context(), s, out))
 	}
 	generated.Part(t, "README.md", "stored", generated.Picture(t, store.Schema("Blog"), generated.Stored(t, tbl), &tablemodel.Options{
 		Partitions: 2, Items: 2,

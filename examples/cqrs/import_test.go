@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"sync"
+	"net/http"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -40,9 +40,9 @@ func catalogue() []Change {
 func checkImported(t *testing.T, who tenant) {
 	t.Helper()
 	ctx := t.Context()
-	task := must[Task](t)(who.task(ctx, importID))
-	equal(t, "task", string(task.Status)+" "+progressText(task), fmt.Sprintf("DONE 100 %%: %d of %d done, 1 rejected", sourceRows-1, sourceRows))
-	page := must[table.Page[Record]](t)(who.list(ctx, "PRODUCT", 0, ""))
+	task := check.Must(who.task(ctx, importID))(t)
+	check.Equal(t, "task", string(task.Status)+" "+progressText(task), fmt.Sprintf("DONE 100 %%: %d of %d done, 1 rejected", sourceRows-1, sourceRows))
+	page := check.Must(who.list(ctx, "PRODUCT", 0, ""))(t)
 	var got, want []string
 	for _, r := range page.Items {
 		got = append(got, fmt.Sprint(r.Code, " at ", r.Version, " price ", r.Attributes["price"]))
@@ -52,18 +52,18 @@ func checkImported(t *testing.T, who tenant) {
 			want = append(want, fmt.Sprint(c.Code, " at 1 price ", i))
 		}
 	}
-	equal(t, "products", got, want)
+	check.Equal(t, "products", got, want)
 	for of, partition := range map[string]keys.PK{
 		"commands": keys.Prefix("PRODUCT_CMD").PK(who.caller.Tenant),
 		"history":  keys.Prefix("PRODUCT_HIST").PK(who.caller.Tenant),
 	} {
-		items := must[[]table.Item](t)(table.Collect(table.All[table.Item](ctx, who.table, table.Query{PK: partition})))
-		equal(t, of, len(items), sourceRows-1)
+		items := check.Must(table.Collect(table.All[table.Item](ctx, who.table, table.Query{PK: partition})))(t)
+		check.Equal(t, of, len(items), sourceRows-1)
 	}
 	area := table.Query{PK: importPrefix.PK(who.caller.Tenant, importID), Range: rowPrefix.All()}
-	waiting := must[[]Row](t)(table.Collect(who.rows.All(ctx, area)))
-	equal(t, "rows left", len(waiting), 0)
-	rejects := must[[]Reject](t)(who.rejected(ctx, importID))
+	waiting := check.Must(table.Collect(who.rows.All(ctx, area)))(t)
+	check.Equal(t, "rows left", len(waiting), 0)
+	rejects := check.Must(who.rejected(ctx, importID))(t)
 	if len(rejects) != 1 || rejects[0].Number != repeated+1 || rejects[0].Reason != "the record exists already" {
 		t.Errorf("set aside: %+v", rejects)
 	}
@@ -99,47 +99,21 @@ func TestAnImportSurvivesItsEndAtEveryRequest(t *testing.T) {
 	}
 }
 
-func TestAnImportSurvivesAnyNumberOfEnds(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	random := rand.New(rand.NewPCG(7, 7))
-	lives := 1
-	for ; ; lives++ {
-		var faults tabletest.Faults
-		faults.Next("", make([]tabletest.Fault, 8+random.IntN(4))...)
-		faults.Always("", tabletest.DropResponse())
-		if _, err := s.through(t, &faults).as(s.acme().caller).importRows(t.Context(), importID, catalogue(), nil); err == nil {
-			break
-		}
-		if lives == 50 {
-			t.Fatal("it does not get on")
-		}
-	}
-	if lives == 1 {
-		t.Error("it did not end before it was done")
-	}
-	checkImported(t, s.acme())
-}
-
 func TestImportersAtTheSameTimeShareTheWork(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	var importers sync.WaitGroup
-	for range 4 {
-		importers.Go(func() {
-			for {
-				_, err := s.acme().importRows(t.Context(), importID, catalogue(), nil)
-				if err == nil {
-					return
-				}
-				if !errors.Is(err, table.ErrConflict) {
-					t.Error(err)
-					return
-				}
+	check.Together(4, func(int) {
+		for {
+			_, err := s.acme().importRows(t.Context(), importID, catalogue(), nil)
+			if err == nil {
+				return
 			}
-		})
-	}
-	importers.Wait()
+			if !errors.Is(err, table.ErrConflict) {
+				t.Error(err)
+				return
+			}
+		}
+	})
 	checkImported(t, s.acme())
 }
 
@@ -160,7 +134,7 @@ func TestALateImporterChangesNothing(t *testing.T) {
 			ended <- err
 		}()
 		<-reached
-		must[Task](t)(s.as(caller).importRows(t.Context(), importID, catalogue(), nil))
+		check.Must(s.as(caller).importRows(t.Context(), importID, catalogue(), nil))(t)
 		close(release)
 		if err := <-ended; err != nil {
 			t.Errorf("late after %d requests: %v", requests, err)
@@ -172,14 +146,12 @@ func TestALateImporterChangesNothing(t *testing.T) {
 func TestAnImportIsBegunOnceForItsRows(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	must[Task](t)(s.acme().importRows(t.Context(), importID, catalogue(), nil))
-	if _, err := s.acme().importRows(t.Context(), importID, catalogue()[1:], nil); !errors.Is(err, ErrOtherSource) {
-		t.Errorf("other rows: %v", err)
-	}
-	must[Task](t)(s.acme().importRows(t.Context(), importID, catalogue(), nil)) // done already
+	check.Must(s.acme().importRows(t.Context(), importID, catalogue(), nil))(t)
+	check.Is(t, check.Err(s.acme().importRows(t.Context(), importID, catalogue()[1:], nil)), ErrOtherSource, "other rows")
+	check.Must(s.acme().importRows(t.Context(), importID, catalogue(), nil))(t) // done already
 	checkImported(t, s.acme())
-	empty := must[Task](t)(s.acme().importRows(t.Context(), "none", nil, nil))
-	equal(t, "status of an import of nothing", empty.Status, Done)
+	empty := check.Must(s.acme().importRows(t.Context(), "none", nil, nil))(t)
+	check.Equal(t, "status of an import of nothing", empty.Status, Done)
 }
 
 func TestImportedRowsMustBeRight(t *testing.T) {
@@ -194,9 +166,7 @@ func TestImportedRowsMustBeRight(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := s.acme().task(t.Context(), importID); !errors.Is(err, table.ErrNotFound) {
-		t.Errorf("the task: %v", err)
-	}
+	check.Is(t, check.Err(s.acme().task(t.Context(), importID)), table.ErrNotFound, "the task")
 }
 
 func TestAnImportMayHoldATree(t *testing.T) {
@@ -206,9 +176,9 @@ func TestAnImportMayHoldATree(t *testing.T) {
 	for _, path := range [][]string{{"A"}, {"A", "B"}, {"A", "C"}, {"A", "B", "D"}, {"Z", "ORPHAN"}} {
 		source = append(source, Change{Ref: ref("DEPT", path...)})
 	}
-	task := must[Task](t)(s.acme().importRows(t.Context(), importID, source, nil))
-	equal(t, "progress", progressText(task), "100 %: 4 of 5 done, 1 rejected")
-	rejects := must[[]Reject](t)(s.acme().rejected(t.Context(), importID))
+	task := check.Must(s.acme().importRows(t.Context(), importID, source, nil))(t)
+	check.Equal(t, "progress", progressText(task), "100 %: 4 of 5 done, 1 rejected")
+	rejects := check.Must(s.acme().rejected(t.Context(), importID))(t)
 	if len(rejects) != 1 || rejects[0].Reason != "the parent does not exist" {
 		t.Errorf("set aside: %+v", rejects)
 	}
@@ -226,13 +196,11 @@ func TestAnImportThatWasStoppedStaysSo(t *testing.T) {
 		}
 	}
 	for range 2 {
-		if _, err := acme.importRows(t.Context(), importID, catalogue(), watch); !errors.Is(err, ErrNotRunning) {
-			t.Errorf("error: %v", err)
-		}
+		check.Is(t, check.Err(acme.importRows(t.Context(), importID, catalogue(), watch)), ErrNotRunning)
 		watch = nil
 	}
-	page := must[table.Page[Record]](t)(acme.list(t.Context(), "PRODUCT", 0, ""))
-	equal(t, "products", len(page.Items), importChunk)
+	page := check.Must(acme.list(t.Context(), "PRODUCT", 0, ""))(t)
+	check.Equal(t, "products", len(page.Items), importChunk)
 }
 
 func TestRowsThatWereLostAreNoticed(t *testing.T) {
@@ -243,10 +211,19 @@ func TestRowsThatWereLostAreNoticed(t *testing.T) {
 	if _, err := s.through(t, &faults).as(s.acme().caller).importRows(t.Context(), importID, catalogue(), nil); err == nil {
 		t.Fatal("it did not end")
 	}
-	if err := s.rows.Delete(t.Context(), rowEntity.Key(Row{TenantCode: "ACME", ImportID: importID, Number: sourceRows})); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.acme().importRows(t.Context(), importID, catalogue(), nil); !errors.Is(err, table.ErrNotFound) {
-		t.Errorf("error: %v", err)
+	check.OK(t, s.rows.Delete(t.Context(), rowEntity.Key(Row{TenantCode: "ACME", ImportID: importID, Number: sourceRows})))
+	check.Is(t, check.Err(s.acme().importRows(t.Context(), importID, catalogue(), nil)), table.ErrNotFound)
+}
+
+// stop is a request that says that it was reached, and waits.
+func stop(reached chan<- struct{}, release <-chan struct{}) tabletest.Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		close(reached)
+		select {
+		case <-release:
+			return next.RoundTrip(r)
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
 	}
 }

@@ -1,23 +1,10 @@
 package main
 
 import (
-	"context"
-	"fmt"
-	"os"
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 )
-
-// TestMain also runs the importer that a test starts as a process of its own, to
-// kill it.
-func TestMain(m *testing.M) {
-	if name := os.Getenv(childTable); name != "" {
-		fmt.Fprintln(os.Stderr, "importer:", importAsChild(context.Background(), name))
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
-}
 
 func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 	t.Parallel()

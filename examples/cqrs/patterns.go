@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -84,7 +85,9 @@ func (w walk) list(ctx context.Context) error {
 			return err
 		}
 		w.out.Line("  page %d", number)
-		w.out.Rows(dataRows(page.Items)...)
+		for _, r := range page.Items {
+			w.out.Rows(dataRow(r))
+		}
 		found += len(page.Items)
 		if after = page.Next; after == "" {
 			break
@@ -152,8 +155,7 @@ func (w walk) codes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.out.Rows(dataRows(found)...)
-	w.out.Cost("read", len(found))
+	report.Found(w.out, found, dataRow)
 	return nil
 }
 
@@ -168,13 +170,12 @@ func (w walk) tree(ctx context.Context) error {
 	w.out.Meter.Take()
 	w.out.Title("6. Everything below a department")
 	q := keys.Prefix("DEPT").All(keys.Str("ENG"))
-	w.out.Line("  table, pk = DEPT#ACME and sk begins with %s", q.Prefix)
+	w.out.Query(schema(""), table.Query{PK: "DEPT#ACME", Range: q})
 	page, err := w.acme.below(ctx, ref("DEPT", "ENG"), 0, "")
 	if err != nil {
 		return err
 	}
-	w.out.Rows(dataRows(page.Items)...)
-	w.out.Cost("read", len(page.Items))
+	report.Found(w.out, page.Items, dataRow)
 	_, err = w.acme.publish(ctx, Change{Ref: ref("DEPT", "NOWHERE", "TEAM"), Name: "Team"})
 	if !errors.Is(err, ErrNoParent) {
 		return fmt.Errorf("a department below nothing was published: %w", err)
@@ -187,17 +188,14 @@ func (w walk) tree(ctx context.Context) error {
 // tasks is pattern 8: the long-running tasks of a tenant.
 func (w walk) tasks(ctx context.Context) error {
 	w.out.Title("8. A tenant's tasks and their progress")
-	w.out.Line("  table, pk = %s and sk begins with %s", taskPrefix.PK("ACME"), taskPrefix.All().Prefix)
+	w.out.Query(schema(""), table.Query{PK: taskPrefix.PK("ACME"), Range: taskPrefix.All()})
 	found, err := w.acme.taskList(ctx)
 	if err != nil {
 		return err
 	}
-	var rows []string
-	for _, t := range found {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", taskEntity.Key(t).SK, t.Name, t.Status, progressText(t)))
-	}
-	w.out.Rows(rows...)
-	w.out.Cost("read", len(found))
+	report.Found(w.out, found, func(t Task) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s", taskEntity.Key(t).SK, t.Name, t.Status, progressText(t))
+	})
 	return nil
 }
 
@@ -208,13 +206,9 @@ func counterRow(tenant, prefix string, year int) string {
 	return fmt.Sprintf("pk = %s and sk = %s", k.PK, k.SK)
 }
 
-func dataRows(rs []Record) []string {
-	rows := make([]string, len(rs))
-	for i, r := range rs {
-		k := dataKey(r.TenantCode, r.Ref())
-		rows[i] = fmt.Sprintf("%s\t%s\t%s\tversion %d", k.PK, k.SK, r.Name, r.Version)
-	}
-	return rows
+func dataRow(r Record) string {
+	k := dataKey(r.TenantCode, r.Ref())
+	return fmt.Sprintf("%s\t%s\t%s\tversion %d", k.PK, k.SK, r.Name, r.Version)
 }
 
 func progressText(t Task) string {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -21,9 +22,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 		other: s.as(Caller{Tenant: "GLOBEX", User: "bob", IP: "198.51.100.9"}),
 	}
 	for _, pattern := range []func(context.Context) error{w.commands, w.numbers, w.tree} {
-		if err := pattern(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, pattern(t.Context()))
 	}
 	generated.Part(t, "README.md", "stored", generated.Picture(t, schema("Cqrs"), generated.Stored(t, s.table), &tablemodel.Options{
 		Partitions: 1, Attributes: []string{"name", "version", "expectedVersion", "seq"},

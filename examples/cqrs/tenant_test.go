@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
@@ -72,31 +73,31 @@ func TestATenantReadsWhatIsItsOwn(t *testing.T) {
 	codes := []string{"X", "X#Y", "Y", "#"}
 	for _, who := range tenants(s) {
 		for _, code := range codes {
-			must[Record](t)(who.publish(t.Context(), Change{Ref: ref("PRODUCT", code), Name: who.caller.Tenant}))
+			check.Must(who.publish(t.Context(), Change{Ref: ref("PRODUCT", code), Name: who.caller.Tenant}))(t)
 		}
-		order := must[Record](t)(who.placeOrder(t.Context(), who.caller.Tenant, nil))
-		equal(t, "number", order.Code, "ORD-000001")
+		order := check.Must(who.placeOrder(t.Context(), who.caller.Tenant, nil))(t)
+		check.Equal(t, "number", order.Code, "ORD-000001")
 		begin(t, who, "X", 1)
 	}
 	for _, who := range tenants(s) {
 		own := func(what string, rs []Record, want int) {
 			t.Helper()
-			equal(t, what+" of "+who.caller.Tenant, len(rs), want)
+			check.Equal(t, what+" of "+who.caller.Tenant, len(rs), want)
 			for _, r := range rs {
 				if r.TenantCode != who.caller.Tenant || r.Name != who.caller.Tenant || r.Version != 1 {
 					t.Errorf("%s: %q got %q of %q", what, who.caller.Tenant, r.ID, r.TenantCode)
 				}
 			}
 		}
-		own("list", must[table.Page[Record]](t)(who.list(t.Context(), "PRODUCT", 0, "")).Items, len(codes))
-		own("orders", must[table.Page[Record]](t)(who.list(t.Context(), "ORDER", 0, "")).Items, 1)
+		own("list", check.Must(who.list(t.Context(), "PRODUCT", 0, ""))(t).Items, len(codes))
+		own("orders", check.Must(who.list(t.Context(), "ORDER", 0, ""))(t).Items, 1)
 		for _, code := range codes {
-			own("code", must[[]Record](t)(who.byCode(t.Context(), code)), 1)
-			h := must[History](t)(who.version(t.Context(), ref("PRODUCT", code), 1))
+			own("code", check.Must(who.byCode(t.Context(), code))(t), 1)
+			h := check.Must(who.version(t.Context(), ref("PRODUCT", code), 1))(t)
 			own("version", []Record{h.Record}, 1)
-			own("history", []Record{must[table.Page[History]](t)(who.versions(t.Context(), ref("PRODUCT", code), 0, "")).Items[0].Record}, 1)
+			own("history", []Record{check.Must(who.versions(t.Context(), ref("PRODUCT", code), 0, ""))(t).Items[0].Record}, 1)
 		}
-		all := must[[]Task](t)(who.taskList(t.Context()))
+		all := check.Must(who.taskList(t.Context()))(t)
 		if len(all) != 1 || all[0].TenantCode != who.caller.Tenant {
 			t.Errorf("tasks of %q: %+v", who.caller.Tenant, all)
 		}
@@ -107,7 +108,7 @@ func TestIdsOfOtherTenantsAreNotFound(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	s := newSystemWith(t, tabletest.Client(t, faults.Install))
-	secret := must[Record](t)(s.as(Caller{Tenant: "ACME#X"}).publish(t.Context(), Change{Ref: ref("PRODUCT", "Y")}))
+	secret := check.Must(s.as(Caller{Tenant: "ACME#X"}).publish(t.Context(), Change{Ref: ref("PRODUCT", "Y")}))(t)
 	before := len(faults.Requests())
 	unescaped := strings.ReplaceAll(secret.ID, "%23", "#")
 	for _, who := range tenants(s) {
@@ -115,13 +116,13 @@ func TestIdsOfOtherTenantsAreNotFound(t *testing.T) {
 			got, err := who.byID(t.Context(), id)
 			switch {
 			case who.caller.Tenant == "ACME#X" && id == secret.ID:
-				equal(t, "own", got, secret)
+				check.Equal(t, "own", got, secret)
 			case !errors.Is(err, table.ErrNotFound):
 				t.Errorf("%q gets %+v, %v", who.caller.Tenant, got, err)
 			}
 		}
 	}
-	equal(t, "requests", len(faults.Requests())-before, 1) // for its own
+	check.Equal(t, "requests", len(faults.Requests())-before, 1) // for its own
 
 	// Ids that no record has, some of which name items of another kind.
 	for _, id := range []string{
@@ -140,17 +141,15 @@ func TestTokensOfOtherTenantsAreRefused(t *testing.T) {
 	s := newSystemWith(t, tabletest.Client(t, faults.Install))
 	acme := s.acme()
 	for _, code := range []string{"A", "B", "C"} {
-		must[Record](t)(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", code)}))
+		check.Must(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", code)}))(t)
 	}
-	must[Record](t)(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "A"), Version: 1}))
-	list := must[table.Page[Record]](t)(acme.list(t.Context(), "PRODUCT", 1, "")).Next
-	past := must[table.Page[History]](t)(acme.versions(t.Context(), ref("PRODUCT", "A"), 1, "")).Next
+	check.Must(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "A"), Version: 1}))(t)
+	list := check.Must(acme.list(t.Context(), "PRODUCT", 1, ""))(t).Next
+	past := check.Must(acme.versions(t.Context(), ref("PRODUCT", "A"), 1, ""))(t).Next
 	before := len(faults.Requests())
 	refuse := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, paginate.ErrInvalidCursor) {
-			t.Errorf("%s: %v", what, err)
-		}
+		check.Is(t, err, paginate.ErrInvalidCursor, what)
 	}
 	for _, who := range tenants(s) {
 		if who.caller.Tenant == "ACME" {
@@ -167,41 +166,33 @@ func TestTokensOfOtherTenantsAreRefused(t *testing.T) {
 	refuse("another record", err)
 	_, err = acme.commandsOf(t.Context(), ref("PRODUCT", "A"), 1, past)
 	refuse("the commands", err)
-	equal(t, "requests", len(faults.Requests())-before, 0)
-	equal(t, "own", codesOf(must[table.Page[Record]](t)(acme.list(t.Context(), "PRODUCT", 1, list)).Items), []string{"B"})
+	check.Equal(t, "requests", len(faults.Requests())-before, 0)
+	check.Equal(t, "own", codesOf(check.Must(acme.list(t.Context(), "PRODUCT", 1, list))(t).Items), []string{"B"})
 }
 
 func TestWritesStayWithinTheTenant(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	acme := s.acme()
-	product := must[Record](t)(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "mine"}))
-	must[Record](t)(acme.publish(t.Context(), Change{Ref: ref("DEPT", "X")}))
+	product := check.Must(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "mine"}))(t)
+	check.Must(acme.publish(t.Context(), Change{Ref: ref("DEPT", "X")}))(t)
 	begin(t, acme, importID, 5)
 	for _, who := range tenants(s) {
 		if who.caller.Tenant == "ACME" {
 			continue
 		}
 		// The version of another tenant's record is no version here.
-		if _, err := who.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "theirs", Version: 1}); !errors.Is(err, table.ErrStale) {
-			t.Errorf("%q updates: %v", who.caller.Tenant, err)
-		}
-		if _, err := who.publish(t.Context(), Change{Ref: ref("DEPT", "X", "TEAM")}); !errors.Is(err, ErrNoParent) {
-			t.Errorf("%q finds a parent: %v", who.caller.Tenant, err)
-		}
-		if err := who.failTask(t.Context(), importID, "sabotage"); !errors.Is(err, ErrNotRunning) {
-			t.Errorf("%q ends a task: %v", who.caller.Tenant, err)
-		}
-		if err := s.table.Transact(t.Context(), who.progress(importID, 1, 0)); !errors.Is(err, table.ErrConditionFailed) {
-			t.Errorf("%q makes progress: %v", who.caller.Tenant, err)
-		}
-		must[Task](t)(who.importRows(t.Context(), importID, []Change{{Ref: ref("PRODUCT", "X"), Name: "theirs"}}, nil))
-		must[Number](t)(who.number(t.Context(), orderNumbers))
+		check.Is(t, check.Err(who.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "theirs", Version: 1})), table.ErrStale, fmt.Sprintf("%q updates", who.caller.Tenant))
+		check.Is(t, check.Err(who.publish(t.Context(), Change{Ref: ref("DEPT", "X", "TEAM")})), ErrNoParent, fmt.Sprintf("%q finds a parent", who.caller.Tenant))
+		check.Is(t, who.failTask(t.Context(), importID, "sabotage"), ErrNotRunning, fmt.Sprintf("%q ends a task", who.caller.Tenant))
+		check.Is(t, s.table.Transact(t.Context(), who.progress(importID, 1, 0)), table.ErrConditionFailed, fmt.Sprintf("%q makes progress", who.caller.Tenant))
+		check.Must(who.importRows(t.Context(), importID, []Change{{Ref: ref("PRODUCT", "X"), Name: "theirs"}}, nil))(t)
+		check.Must(who.number(t.Context(), orderNumbers))(t)
 	}
-	equal(t, "record", must[Record](t)(acme.get(t.Context(), ref("PRODUCT", "X"))), product)
-	task := must[Task](t)(acme.task(t.Context(), importID))
-	equal(t, "task", string(task.Status)+" "+progressText(task), "RUNNING 0 %: 0 of 5 done, 0 rejected")
-	equal(t, "number", must[Number](t)(acme.number(t.Context(), orderNumbers)).N, 1)
+	check.Equal(t, "record", check.Must(acme.get(t.Context(), ref("PRODUCT", "X")))(t), product)
+	task := check.Must(acme.task(t.Context(), importID))(t)
+	check.Equal(t, "task", string(task.Status)+" "+progressText(task), "RUNNING 0 %: 0 of 5 done, 0 rejected")
+	check.Equal(t, "number", check.Must(acme.number(t.Context(), orderNumbers))(t).N, 1)
 }
 
 func TestACallerWithoutATenantGetsNothing(t *testing.T) {
@@ -216,9 +207,7 @@ func TestACallerWithoutATenantGetsNothing(t *testing.T) {
 	_, imported := nobody.importRows(t.Context(), importID, nil, nil)
 	_, tasks := nobody.taskList(t.Context())
 	for i, err := range []error{published, read, listed, found, numbered, imported, tasks} {
-		if !errors.Is(err, keys.ErrInvalid) {
-			t.Errorf("%d: %v", i, err)
-		}
+		check.Is(t, err, keys.ErrInvalid, i)
 	}
 	for _, typ := range []string{"", "TASK", "PRODUCT_CMD", "CODE"} {
 		_, listed := s.acme().list(t.Context(), typ, 0, "")

@@ -4,11 +4,9 @@ package guide_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +19,7 @@ import (
 	"github.com/singletable/singletable/examples/guide/guregu"
 	"github.com/singletable/singletable/examples/guide/ours"
 	"github.com/singletable/singletable/examples/guide/sdk"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
@@ -48,97 +47,83 @@ type program struct {
 var programs = map[string]program{
 	"singletable": {
 		open: func(t *testing.T, tbl *table.Table) job {
-			s, err := ours.New(tbl)
-			must(t, err)
-			return s
+			return check.Must(ours.New(tbl))(t)
 		},
 		notFound: table.ErrNotFound, exists: table.ErrExists, full: ours.ErrFull, reused: idempotency.ErrPayloadMismatch,
 	},
 	"sdk": {
 		open: func(t *testing.T, tbl *table.Table) job {
-			return sdkJob{sdk.New(tabletest.Client(t), tbl.Schema().Name)}
+			return sdkJob(sdk.New(tabletest.Client(t), tbl.Schema().Name))
 		},
 		notFound: sdk.ErrNotFound, exists: sdk.ErrExists, full: sdk.ErrFull, reused: sdk.ErrPayloadMismatch,
 	},
 	"guregu": {
 		open: func(t *testing.T, tbl *table.Table) job {
-			return gureguJob{guregu.New(tabletest.Client(t), tbl.Schema().Name)}
+			return gureguJob(guregu.New(tabletest.Client(t), tbl.Schema().Name))
 		},
 		notFound: dynamo.ErrNotFound, exists: guregu.ErrExists, full: guregu.ErrFull, reused: guregu.ErrPayloadMismatch,
 	},
 }
 
-type sdkJob struct{ *sdk.Bookings }
-
-func (j sdkJob) Create(ctx context.Context, b ours.Booking) error {
-	return j.Bookings.Create(ctx, sdk.Booking(b))
+// bookings is a job with bookings of a type of its own, that has the fields of ours.
+type bookings[B any] interface {
+	Create(context.Context, B) error
+	Get(ctx context.Context, id string) (B, error)
+	Page(ctx context.Context, guest, after string) ([]B, string, error)
+	Move(ctx context.Context, id string, at time.Time) (B, error)
+	Cancel(ctx context.Context, id string) error
+	Book(context.Context, B) error
+	BookOnce(ctx context.Context, key string, b B) (B, error)
 }
 
-func (j sdkJob) Get(ctx context.Context, id string) (ours.Booking, error) {
-	b, err := j.Bookings.Get(ctx, id)
-	return ours.Booking(b), err
+// adapter makes a job of them.
+type adapter[B any] struct {
+	bookings[B]
+	to   func(B) ours.Booking
+	from func(ours.Booking) B
 }
 
-func (j sdkJob) Page(ctx context.Context, guest, after string) (page []ours.Booking, next string, err error) {
-	bs, next, err := j.Bookings.Page(ctx, guest, after)
+func sdkJob(b *sdk.Bookings) job {
+	return adapter[sdk.Booking]{
+		b, func(b sdk.Booking) ours.Booking { return ours.Booking(b) }, func(b ours.Booking) sdk.Booking { return sdk.Booking(b) },
+	}
+}
+
+func gureguJob(b *guregu.Bookings) job {
+	return adapter[guregu.Booking]{
+		b, func(b guregu.Booking) ours.Booking { return ours.Booking(b) }, func(b ours.Booking) guregu.Booking { return guregu.Booking(b) },
+	}
+}
+
+func (a adapter[B]) Create(ctx context.Context, b ours.Booking) error {
+	return a.bookings.Create(ctx, a.from(b))
+}
+
+func (a adapter[B]) Get(ctx context.Context, id string) (ours.Booking, error) {
+	b, err := a.bookings.Get(ctx, id)
+	return a.to(b), err
+}
+
+func (a adapter[B]) Page(ctx context.Context, guest, after string) (page []ours.Booking, next string, err error) {
+	bs, next, err := a.bookings.Page(ctx, guest, after)
 	for _, b := range bs {
-		page = append(page, ours.Booking(b))
+		page = append(page, a.to(b))
 	}
 	return page, next, err
 }
 
-func (j sdkJob) Move(ctx context.Context, id string, at time.Time) (ours.Booking, error) {
-	b, err := j.Bookings.Move(ctx, id, at)
-	return ours.Booking(b), err
+func (a adapter[B]) Move(ctx context.Context, id string, at time.Time) (ours.Booking, error) {
+	b, err := a.bookings.Move(ctx, id, at)
+	return a.to(b), err
 }
 
-func (j sdkJob) Book(ctx context.Context, b ours.Booking) error {
-	return j.Bookings.Book(ctx, sdk.Booking(b))
+func (a adapter[B]) Book(ctx context.Context, b ours.Booking) error {
+	return a.bookings.Book(ctx, a.from(b))
 }
 
-func (j sdkJob) BookOnce(ctx context.Context, key string, b ours.Booking) (ours.Booking, error) {
-	made, err := j.Bookings.BookOnce(ctx, key, sdk.Booking(b))
-	return ours.Booking(made), err
-}
-
-type gureguJob struct{ *guregu.Bookings }
-
-func (j gureguJob) Create(ctx context.Context, b ours.Booking) error {
-	return j.Bookings.Create(ctx, guregu.Booking(b))
-}
-
-func (j gureguJob) Get(ctx context.Context, id string) (ours.Booking, error) {
-	b, err := j.Bookings.Get(ctx, id)
-	return ours.Booking(b), err
-}
-
-func (j gureguJob) Page(ctx context.Context, guest, after string) (page []ours.Booking, next string, err error) {
-	bs, next, err := j.Bookings.Page(ctx, guest, after)
-	for _, b := range bs {
-		page = append(page, ours.Booking(b))
-	}
-	return page, next, err
-}
-
-func (j gureguJob) Move(ctx context.Context, id string, at time.Time) (ours.Booking, error) {
-	b, err := j.Bookings.Move(ctx, id, at)
-	return ours.Booking(b), err
-}
-
-func (j gureguJob) Book(ctx context.Context, b ours.Booking) error {
-	return j.Bookings.Book(ctx, guregu.Booking(b))
-}
-
-func (j gureguJob) BookOnce(ctx context.Context, key string, b ours.Booking) (ours.Booking, error) {
-	made, err := j.Bookings.BookOnce(ctx, key, guregu.Booking(b))
-	return ours.Booking(made), err
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+func (a adapter[B]) BookOnce(ctx context.Context, key string, b ours.Booking) (ours.Booking, error) {
+	made, err := a.bookings.BookOnce(ctx, key, a.from(b))
+	return a.to(made), err
 }
 
 var noon = time.Date(2030, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -151,7 +136,7 @@ func booking(id string, hour int) ours.Booking {
 func ferry(t *testing.T) *table.Table {
 	t.Helper()
 	tbl := tabletest.New(t, ours.Schema, nil)
-	must(t, tbl.Do(t.Context(), table.Create(ferryKey, map[string]any{"entityType": "FERRY", "seatsLeft": 5})))
+	check.OK(t, tbl.Do(t.Context(), table.Create(ferryKey, map[string]any{"entityType": "FERRY", "seatsLeft": 5})))
 	return tbl
 }
 
@@ -159,10 +144,9 @@ var ferryKey = keys.Key{PK: "FERRY#f-1", SK: keys.Metadata}
 
 func seatsLeft(t *testing.T, tbl *table.Table) int {
 	t.Helper()
-	f, err := table.Get[struct {
+	f := check.Must(table.Get[struct {
 		Left int `dynamodbav:"seatsLeft"`
-	}](t.Context(), tbl, ferryKey)
-	must(t, err)
+	}](t.Context(), tbl, ferryKey))(t)
 	return f.Left
 }
 
@@ -181,32 +165,25 @@ func testOneBooking(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
 	j := p.open(t, tbl)
 	b := booking("b-1", 0)
-	must(t, j.Create(ctx, b))
-	if err := j.Create(ctx, b); !errors.Is(err, p.exists) {
-		t.Errorf("created twice: error %v, want %v", err, p.exists)
-	}
-	got, err := j.Get(ctx, "b-1")
-	must(t, err)
+	check.OK(t, j.Create(ctx, b))
+	check.Is(t, j.Create(ctx, b), p.exists, "created twice")
+	got := check.Must(j.Get(ctx, "b-1"))(t)
 	b.Version = 1
-	if diff := cmp.Diff(b, got); diff != "" {
-		t.Errorf("read (-want +got):\n%s", diff)
-	}
-	must(t, j.Cancel(ctx, "b-1"))
-	if _, err := j.Get(ctx, "b-1"); !errors.Is(err, p.notFound) {
-		t.Errorf("read after it was removed: error %v, want %v", err, p.notFound)
-	}
+	check.Equal(t, "read", got, b)
+	check.OK(t, j.Cancel(ctx, "b-1"))
+	check.Is(t, check.Err(j.Get(ctx, "b-1")), p.notFound, "read after it was removed")
 }
 
 func testPages(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
 	j := p.open(t, tbl)
 	for i := range 25 {
-		must(t, j.Create(ctx, booking(fmt.Sprintf("b-%02d", i), i)))
+		check.OK(t, j.Create(ctx, booking(fmt.Sprintf("b-%02d", i), i)))
 	}
 	first, next, err := j.Page(ctx, "ana", "")
-	must(t, err)
+	check.OK(t, err)
 	rest, end, err := j.Page(ctx, "ana", next)
-	must(t, err)
+	check.OK(t, err)
 	var ids []string
 	for _, b := range slices.Concat(first, rest) {
 		ids = append(ids, b.ID)
@@ -231,72 +208,51 @@ func reversed(s []string) []string {
 func testMoves(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
 	j := p.open(t, tbl)
-	must(t, j.Create(ctx, booking("b-1", 0)))
-	must(t, j.Create(ctx, booking("b-2", 5)))
-	var wg sync.WaitGroup
-	for i := range 4 {
-		wg.Go(func() {
-			if _, err := j.Move(ctx, "b-1", noon.Add(time.Duration(6+i)*time.Hour)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
+	check.OK(t, j.Create(ctx, booking("b-1", 0)))
+	check.OK(t, j.Create(ctx, booking("b-2", 5)))
+	check.Together(4, func(i int) {
+		if _, err := j.Move(ctx, "b-1", noon.Add(time.Duration(6+i)*time.Hour)); err != nil {
+			t.Error(err)
+		}
+	})
 	if _, err := j.Move(ctx, "b-1", noon.Add(20*time.Hour)); err != nil {
 		t.Error(err)
 	}
 	page, _, err := j.Page(ctx, "ana", "")
-	must(t, err)
+	check.OK(t, err)
 	moved := booking("b-1", 20)
 	moved.Version = 6
 	if len(page) != 2 || !cmp.Equal(page[0], moved) {
 		t.Errorf("after five moves the list is %+v, want %+v first", page, moved)
 	}
-	if _, err := j.Move(ctx, "b-3", noon); !errors.Is(err, p.notFound) {
-		t.Errorf("moving what is not there: error %v, want %v", err, p.notFound)
-	}
+	check.Is(t, check.Err(j.Move(ctx, "b-3", noon)), p.notFound, "moving what is not there")
 }
 
 func testSeats(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
 	j := p.open(t, tbl)
-	must(t, j.Book(ctx, booking("b-1", 0)))
-	must(t, j.Book(ctx, booking("b-2", 0)))
-	if err := j.Book(ctx, booking("b-3", 0)); !errors.Is(err, p.full) {
-		t.Errorf("two seats of one: error %v, want %v", err, p.full)
-	}
+	check.OK(t, j.Book(ctx, booking("b-1", 0)))
+	check.OK(t, j.Book(ctx, booking("b-2", 0)))
+	check.Is(t, j.Book(ctx, booking("b-3", 0)), p.full, "two seats of one")
 	one := booking("b-1", 0)
 	one.Seats = 1
-	if err := j.Book(ctx, one); !errors.Is(err, p.exists) {
-		t.Errorf("booked twice: error %v, want %v", err, p.exists)
-	}
-	if left := seatsLeft(t, tbl); left != 1 {
-		t.Errorf("%d seats left, want 1", left)
-	}
+	check.Is(t, j.Book(ctx, one), p.exists, "booked twice")
+	check.Equal(t, "seats left", seatsLeft(t, tbl), 1)
 }
 
 func testOnce(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
 	j := p.open(t, tbl)
-	first, err := j.BookOnce(ctx, "key-1", booking("b-1", 0))
-	must(t, err)
-	again, err := j.BookOnce(ctx, "key-1", booking("b-2", 0))
-	must(t, err)
-	if diff := cmp.Diff(first, again); diff != "" || first.Version != 1 {
-		t.Errorf("repeated (-first +again):\n%s", diff)
-	}
-	if _, err := j.Get(ctx, "b-2"); !errors.Is(err, p.notFound) {
-		t.Errorf("the second attempt's booking: error %v, want %v", err, p.notFound)
-	}
+	first := check.Must(j.BookOnce(ctx, "key-1", booking("b-1", 0)))(t)
+	again := check.Must(j.BookOnce(ctx, "key-1", booking("b-2", 0)))(t)
+	check.Equal(t, "version", first.Version, 1)
+	check.Equal(t, "repeated", again, first)
+	check.Is(t, check.Err(j.Get(ctx, "b-2")), p.notFound, "the second attempt's booking")
 	other := booking("b-3", 0)
 	other.Seats = 1
-	if _, err := j.BookOnce(ctx, "key-1", other); !errors.Is(err, p.reused) {
-		t.Errorf("another request under the key: error %v, want %v", err, p.reused)
-	}
-	must(t, j.Book(ctx, booking("b-4", 0)))
-	if _, err := j.BookOnce(ctx, "key-2", booking("b-5", 0)); !errors.Is(err, p.full) {
-		t.Errorf("two seats of one: error %v, want %v", err, p.full)
-	}
+	check.Is(t, check.Err(j.BookOnce(ctx, "key-1", other)), p.reused, "another request under the key")
+	check.OK(t, j.Book(ctx, booking("b-4", 0)))
+	check.Is(t, check.Err(j.BookOnce(ctx, "key-2", booking("b-5", 0))), p.full, "two seats of one")
 	if again, err := j.BookOnce(ctx, "key-1", booking("b-6", 0)); err != nil || again != first {
 		t.Errorf("repeated when the ferry was full: %+v and error %v, want %+v", again, err, first)
 	}
@@ -316,22 +272,19 @@ func TestALostAnswerToACreate(t *testing.T) {
 			}
 			return ours.New(tbl)
 		},
-		"sdk": func(client *dynamodb.Client, name string) (job, error) { return sdkJob{sdk.New(client, name)}, nil },
+		"sdk": func(client *dynamodb.Client, name string) (job, error) { return sdkJob(sdk.New(client, name)), nil },
 		"guregu": func(client *dynamodb.Client, name string) (job, error) {
-			return gureguJob{guregu.New(client, name)}, nil
+			return gureguJob(guregu.New(client, name)), nil
 		},
 	} {
 		var faults tabletest.Faults
-		j, err := open(tabletest.Client(t, faults.Install), ferry(t).Schema().Name)
-		must(t, err)
+		j := check.Must(open(tabletest.Client(t, faults.Install), ferry(t).Schema().Name))(t)
 		faults.Next("PutItem", tabletest.DropResponse())
 		want := programs[name].exists
 		if name == "singletable" {
 			want = nil
 		}
-		if err := j.Create(t.Context(), booking("b-1", 0)); !errors.Is(err, want) {
-			t.Errorf("%s: error %v, want %v", name, err, want)
-		}
+		check.Is(t, j.Create(t.Context(), booking("b-1", 0)), want, name)
 		if n := len(faults.Requests("PutItem")); n != 2 {
 			t.Errorf("%s: %d puts, want 2", name, n)
 		}
@@ -344,18 +297,15 @@ func TestProgramsShareATable(t *testing.T) {
 	stored := map[string]table.Item{}
 	for writer, w := range programs {
 		tbl := ferry(t)
-		must(t, w.open(t, tbl).Book(t.Context(), booking("b-1", 3)))
-		item, err := table.Get[table.Item](t.Context(), tbl, keys.Key{PK: "BOOKING#b-1", SK: keys.Metadata})
-		must(t, err)
+		check.OK(t, w.open(t, tbl).Book(t.Context(), booking("b-1", 3)))
+		item := check.Must(table.Get[table.Item](t.Context(), tbl, keys.Key{PK: "BOOKING#b-1", SK: keys.Metadata}))(t)
 		stored[writer] = item
 		for reader, r := range programs {
 			page, _, err := r.open(t, tbl).Page(t.Context(), "ana", "")
-			must(t, err)
+			check.OK(t, err)
 			want := booking("b-1", 3)
 			want.Version = 1
-			if diff := cmp.Diff([]ours.Booking{want}, page); diff != "" {
-				t.Errorf("%s reads what %s has written (-want +got):\n%s", reader, writer, diff)
-			}
+			check.Equal(t, fmt.Sprintf("%s reads what %s has written", reader, writer), page, []ours.Booking{want})
 		}
 	}
 	for _, writer := range slices.Sorted(maps.Keys(stored)) {

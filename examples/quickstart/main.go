@@ -17,7 +17,6 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
-	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -28,11 +27,7 @@ func main() { quickstart.Main() }
 // show is the program proper: a table, data, the four access patterns, and a write
 // that is repeated.
 func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) error {
-	client, s := engine.Client(), schema(name)
-	if err := s.Ensure(ctx, client); err != nil {
-		return err
-	}
-	tbl, err := table.New(client, s, &table.Options{Observe: out.Meter.Observe})
+	tbl, err := program.Open(ctx, engine, schema(name), out)
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 )
 
@@ -28,7 +27,5 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 
 	// A second run on the same table finds its rows there.
 	reads := func(report string) string { return programtest.Between(t, report, "\n1. ", "\n5. ") }
-	if diff := cmp.Diff(reads(first), reads(again)); diff != "" {
-		t.Errorf("the second report differs from the first (-first +second):\n%s", diff)
-	}
+	check.Equal(t, "the second report", reads(again), reads(first))
 }

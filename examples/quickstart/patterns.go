@@ -62,17 +62,14 @@ func transactionByID(ctx context.Context, r repos, out report.Report, id string)
 func userNotifications(ctx context.Context, r repos, out report.Report, user string) error {
 	q := table.Query{PK: keys.User.PK(user), Range: keys.Notif.All(), Descending: true}
 	out.Title("3. A user's notifications, newest first")
-	out.Line("  table, pk = %s and sk begins with %s, backwards", q.PK, q.Range.Prefix)
+	out.Query(schema(""), q)
 	notifications, err := table.Collect(r.notifications.All(ctx, q))
 	if err != nil {
 		return err
 	}
-	var rows []string
-	for _, n := range notifications {
-		rows = append(rows, fmt.Sprintf("%s\t%s", notificationEntity.Key(n).SK, n.Text))
-	}
-	out.Rows(rows...)
-	out.Cost("read", len(notifications))
+	report.Found(out, notifications, func(n Notification) string {
+		return fmt.Sprintf("%s\t%s", notificationEntity.Key(n).SK, n.Text)
+	})
 	return nil
 }
 

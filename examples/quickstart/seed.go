@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/examples/internal/program"
 )
 
 // seed writes the sample data: two users, their transactions and notifications.
@@ -17,7 +16,7 @@ func seed(ctx context.Context, r repos) error {
 		{ID: "u-123", Name: "Ana", CreatedAt: start.AddDate(0, -1, 0)},
 		{ID: "u-456", Name: "Bruno", CreatedAt: start.AddDate(0, -1, 3)},
 	} {
-		if err := unlessThere(r.users.Create(ctx, &u)); err != nil {
+		if err := program.UnlessThere(r.users.Create(ctx, &u)); err != nil {
 			return err
 		}
 	}
@@ -33,7 +32,7 @@ func seed(ctx context.Context, r repos) error {
 		if i%4 == 3 {
 			t.UserID = "u-456"
 		}
-		if err := unlessThere(r.transactions.Create(ctx, &t)); err != nil {
+		if err := program.UnlessThere(r.transactions.Create(ctx, &t)); err != nil {
 			return err
 		}
 	}
@@ -45,16 +44,9 @@ func seed(ctx context.Context, r repos) error {
 		if i == 0 {
 			n.ID = "notif-xyz"
 		}
-		if err := unlessThere(r.notifications.Create(ctx, &n)); err != nil {
+		if err := program.UnlessThere(r.notifications.Create(ctx, &n)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func unlessThere(err error) error {
-	if errors.Is(err, table.ErrExists) {
-		return nil
-	}
-	return err
 }

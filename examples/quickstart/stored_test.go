@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
@@ -13,13 +14,8 @@ import (
 func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema("any"), nil)
-	r, err := newRepos(tbl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := seed(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	r := check.Must(newRepos(tbl))(t)
+	check.OK(t, seed(t.Context(), r))
 	generated.Part(t, "README.md", "stored", generated.Picture(t, schema("AppCore"), generated.Stored(t, tbl), &tablemodel.Options{
 		Items: 2, Attributes: []string{"name", "amount", "currency", "status", "text"},
 	}))

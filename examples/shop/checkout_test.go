@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -16,33 +15,24 @@ func TestAnOrderTakesTheCartAndTheStock(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Price: 4900, Stock: 3}, Product{ID: "bowl", Name: "Bowl", Price: 900, Stock: 5})
-	must(t, s.addToCart(t.Context(), "ana", "lamp", 3, noon))
-	must(t, s.addToCart(t.Context(), "ana", "bowl", 2, noon))
+	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 3, noon))
+	check.OK(t, s.addToCart(t.Context(), "ana", "bowl", 2, noon))
 
-	placedOrder, err := s.checkOut(t.Context(), "ana", "o-1", noon)
-	must(t, err)
+	placedOrder := check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
 	want := Order{ID: "o-1", UserID: "ana", PlacedAt: noon, Status: placed, Items: 2, Total: 3*4900 + 2*900, Revision: placedOrder.Revision}
-	if diff := cmp.Diff(want, placedOrder); diff != "" {
-		t.Errorf("the order (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "the order", placedOrder, want)
 	order, items, err := s.orderWithItems(t.Context(), "o-1")
-	must(t, err)
-	if diff := cmp.Diff(want, order); diff != "" {
-		t.Errorf("the stored order (-want +got):\n%s", diff)
-	}
+	check.OK(t, err)
+	check.Equal(t, "the stored order", order, want)
 	wantItems := []OrderItem{
 		{OrderID: "o-1", Number: 1, ProductID: "bowl", Name: "Bowl", Quantity: 2, Price: 900},
 		{OrderID: "o-1", Number: 2, ProductID: "lamp", Name: "Lamp", Quantity: 3, Price: 4900},
 	}
-	if diff := cmp.Diff(wantItems, items); diff != "" {
-		t.Errorf("the items (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "the items", items, wantItems)
 	if lamps, bowls := inStock(t, s, "lamp"), inStock(t, s, "bowl"); lamps != 0 || bowls != 3 {
 		t.Errorf("in stock: %d lamps, %d bowls", lamps, bowls)
 	}
-	if _, err := s.checkOut(t.Context(), "ana", "o-2", noon); !errors.Is(err, errEmptyCart) {
-		t.Errorf("the same cart again: %v", err)
-	}
+	check.Is(t, check.Err(s.checkOut(t.Context(), "ana", "o-2", noon)), errEmptyCart, "the same cart again")
 }
 
 // nothingWritten checks that an order was refused as a whole.
@@ -51,14 +41,11 @@ func nothingWritten(t *testing.T, s *shop, user, order string, cart map[string]i
 	if _, _, err := s.orderWithItems(t.Context(), order); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("the order is there: %v", err)
 	}
-	page, err := s.ordersByUser(t.Context(), user, 0, "")
-	must(t, err)
+	page := check.Must(s.ordersByUser(t.Context(), user, 0, ""))(t)
 	if len(page.Items) > 0 {
 		t.Errorf("the user's orders: %v", page.Items)
 	}
-	if diff := cmp.Diff(cart, quantities(t, s, user)); diff != "" {
-		t.Errorf("the cart (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "the cart", quantities(t, s, user), cart)
 }
 
 func TestTheErrorNamesTheProductsThatRanOut(t *testing.T) {
@@ -71,7 +58,7 @@ func TestTheErrorNamesTheProductsThatRanOut(t *testing.T) {
 	)
 	cart := map[string]int{"lamp": 2, "bowl": 4, "spade": 1}
 	for product, quantity := range cart {
-		must(t, s.addToCart(t.Context(), "ana", product, quantity, noon))
+		check.OK(t, s.addToCart(t.Context(), "ana", product, quantity, noon))
 	}
 	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
 	short, ok := errors.AsType[*StockError](err)
@@ -82,16 +69,12 @@ func TestTheErrorNamesTheProductsThatRanOut(t *testing.T) {
 		{ProductID: "lamp", Name: "Desk lamp", Wanted: 2, Left: 1},
 		{ProductID: "spade", Name: "Spade", Wanted: 1, Left: 0},
 	}
-	if diff := cmp.Diff(want, short.Short); diff != "" {
-		t.Errorf("what ran out (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "what ran out", short.Short, want)
 	if want := "out of stock: Desk lamp (2 wanted, 1 left), Spade (1 wanted, 0 left)"; short.Error() != want {
 		t.Errorf("message %q, want %q", short, want)
 	}
 	nothingWritten(t, s, "ana", "o-1", cart)
-	if bowls := inStock(t, s, "bowl"); bowls != 50 {
-		t.Errorf("%d bowls are left of 50", bowls)
-	}
+	check.Equal(t, "bowls left", inStock(t, s, "bowl"), 50)
 }
 
 func TestAnEngineThatDoesNotReturnTheProductIsAskedForIt(t *testing.T) {
@@ -99,16 +82,14 @@ func TestAnEngineThatDoesNotReturnTheProductIsAskedForIt(t *testing.T) {
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 1})
-	must(t, s.addToCart(t.Context(), "ana", "lamp", 2, noon))
+	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 2, noon))
 	faults.Next("TransactWriteItems", tabletest.CancelTransaction("None", "None", "None", "None", "ConditionalCheckFailed"))
 	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
 	short, ok := errors.AsType[*StockError](err)
 	if !ok {
 		t.Fatalf("error: %v", err)
 	}
-	if diff := cmp.Diff([]Shortage{{ProductID: "lamp", Name: "Lamp", Wanted: 2, Left: 1}}, short.Short); diff != "" {
-		t.Errorf("what ran out (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "what ran out", short.Short, []Shortage{{ProductID: "lamp", Name: "Lamp", Wanted: 2, Left: 1}})
 }
 
 func TestOf200BuyersOfTheLast50Pieces50Succeed(t *testing.T) {
@@ -123,11 +104,11 @@ func TestOf200BuyersOfTheLast50Pieces50Succeed(t *testing.T) {
 	}
 	for len(lines) > 0 {
 		n := min(len(lines), 100)
-		must(t, s.table.Transact(t.Context(), lines[:n]...))
+		check.OK(t, s.table.Transact(t.Context(), lines[:n]...))
 		lines = lines[n:]
 	}
 
-	errs := atOnce(buyers, func(i int) error {
+	errs := check.Errors(buyers, func(i int) error {
 		for {
 			_, err := s.checkOut(t.Context(), user(i), "o-"+user(i), noon)
 			// An engine that is busy with the others asks to come again.
@@ -152,8 +133,7 @@ func TestOf200BuyersOfTheLast50Pieces50Succeed(t *testing.T) {
 	if left := inStock(t, s, "lamp"); bought != pieces || left != 0 {
 		t.Errorf("%d orders of %d pieces, %d left", bought, pieces, left)
 	}
-	page, err := s.cartsWith(t.Context(), "lamp", buyers, "")
-	must(t, err)
+	page := check.Must(s.cartsWith(t.Context(), "lamp", buyers, ""))(t)
 	if len(page.Items) != buyers-pieces {
 		t.Errorf("%d carts still hold the lamp, want %d", len(page.Items), buyers-pieces)
 	}
@@ -164,13 +144,10 @@ func TestAnOrderWhoseAnswerIsLostIsPlacedOnce(t *testing.T) {
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 3})
-	must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
 	faults.Next("TransactWriteItems", tabletest.DropResponse())
-	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
-	must(t, err)
-	if left := inStock(t, s, "lamp"); left != 2 {
-		t.Errorf("%d in stock, want 2", left)
-	}
+	check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
+	check.Equal(t, "in stock", inStock(t, s, "lamp"), 2)
 }
 
 func TestAnOrderIsOfWhatWasRead(t *testing.T) {
@@ -181,25 +158,22 @@ func TestAnOrderIsOfWhatWasRead(t *testing.T) {
 		want      error
 	}{
 		"more of it in the cart": {func(t *testing.T, s *shop) {
-			must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+			check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
 		}, map[string]int{"lamp": 2}, table.ErrConflict},
 		"none of it in the cart": {func(t *testing.T, s *shop) {
-			must(t, s.removeFromCart(t.Context(), "ana", "lamp"))
+			check.OK(t, s.removeFromCart(t.Context(), "ana", "lamp"))
 		}, map[string]int{}, table.ErrConflict},
 		"another price": {func(t *testing.T, s *shop) {
-			_, err := s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Price++; return nil })
-			must(t, err)
+			check.Must(s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Price++; return nil }))(t)
 		}, map[string]int{"lamp": 1}, errPriceChanged},
 		"not sold any more": {func(t *testing.T, s *shop) {
-			_, err := s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Active = false; return nil })
-			must(t, err)
+			check.Must(s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Active = false; return nil }))(t)
 		}, map[string]int{"lamp": 1}, errNotSold},
 		"deleted": {func(t *testing.T, s *shop) {
-			must(t, s.products.Delete(t.Context(), productKey("lamp")))
+			check.OK(t, s.products.Delete(t.Context(), productKey("lamp")))
 		}, map[string]int{"lamp": 1}, errNotSold},
 		"sold out": {func(t *testing.T, s *shop) {
-			_, err := s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Stock = 0; return nil })
-			must(t, err)
+			check.Must(s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Stock = 0; return nil }))(t)
 		}, map[string]int{"lamp": 1}, errOutOfStock},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,11 +181,9 @@ func TestAnOrderIsOfWhatWasRead(t *testing.T) {
 			var faults tabletest.Faults
 			s, plain := openFaulty(t, &faults)
 			stock(t, s, Product{ID: "lamp", Name: "Lamp", Price: 100, Stock: 1})
-			must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+			check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
 			faults.Next("TransactWriteItems", meanwhile(func() { c.meanwhile(t, plain) }))
-			if _, err := s.checkOut(t.Context(), "ana", "o-1", noon); !errors.Is(err, c.want) {
-				t.Errorf("error %v, want %v", err, c.want)
-			}
+			check.Is(t, check.Err(s.checkOut(t.Context(), "ana", "o-1", noon)), c.want)
 			nothingWritten(t, plain, "ana", "o-1", c.cart)
 		})
 	}
@@ -221,9 +193,9 @@ func TestACartIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 100})
-	must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
 	bought := 0
-	for i, err := range atOnce(8, func(i int) error {
+	for i, err := range check.Errors(8, func(i int) error {
 		_, err := s.checkOut(t.Context(), "ana", fmt.Sprintf("o-%d", i), noon)
 		return err
 	}) {
@@ -244,13 +216,10 @@ func TestAnOrderIDIsUsedOnce(t *testing.T) {
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9})
 	for _, user := range []string{"ana", "bruno"} {
-		must(t, s.addToCart(t.Context(), user, "lamp", 1, noon))
+		check.OK(t, s.addToCart(t.Context(), user, "lamp", 1, noon))
 	}
-	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
-	must(t, err)
-	if _, err := s.checkOut(t.Context(), "bruno", "o-1", noon); !errors.Is(err, table.ErrExists) {
-		t.Errorf("error: %v", err)
-	}
+	check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
+	check.Is(t, check.Err(s.checkOut(t.Context(), "bruno", "o-1", noon)), table.ErrExists)
 }
 
 func TestTheLargestOrderIsOneTransaction(t *testing.T) {
@@ -262,14 +231,11 @@ func TestTheLargestOrderIsOneTransaction(t *testing.T) {
 	}
 	stock(t, s, products...)
 	for _, p := range products {
-		must(t, s.addToCart(t.Context(), "ana", p.ID, 1, noon))
+		check.OK(t, s.addToCart(t.Context(), "ana", p.ID, 1, noon))
 	}
-	if _, err := s.checkOut(t.Context(), "ana", "o-1", noon); !errors.Is(err, errCartTooLarge) {
-		t.Errorf("one product too many: %v", err)
-	}
-	must(t, s.removeFromCart(t.Context(), "ana", "p-00"))
-	o, err := s.checkOut(t.Context(), "ana", "o-1", noon)
-	must(t, err)
+	check.Is(t, check.Err(s.checkOut(t.Context(), "ana", "o-1", noon)), errCartTooLarge, "one product too many")
+	check.OK(t, s.removeFromCart(t.Context(), "ana", "p-00"))
+	o := check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
 	if o.Items != maxCartLines || o.Total != maxCartLines {
 		t.Errorf("the order: %+v", o)
 	}
@@ -279,9 +245,9 @@ func TestAProductThatIsGoneFromTheShopCannotBeOrdered(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9}, Product{ID: "desk", Name: "Desk", Stock: 9})
-	must(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
-	must(t, s.addToCart(t.Context(), "ana", "desk", 1, noon))
-	must(t, s.products.Delete(t.Context(), productKey("lamp")))
+	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+	check.OK(t, s.addToCart(t.Context(), "ana", "desk", 1, noon))
+	check.OK(t, s.products.Delete(t.Context(), productKey("lamp")))
 	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
 	if !errors.Is(err, errNotSold) || !strings.Contains(err.Error(), "Lamp") {
 		t.Errorf("error: %v", err)

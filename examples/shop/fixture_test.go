@@ -2,10 +2,11 @@ package main
 
 import (
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -21,11 +22,7 @@ func open(t *testing.T) *shop {
 
 func on(t *testing.T, tbl *table.Table) *shop {
 	t.Helper()
-	s, err := newShop(tbl, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return check.Must(newShop(tbl, 1))(t)
 }
 
 // openFaulty returns an empty shop whose requests meet the faults, and the same
@@ -33,10 +30,7 @@ func on(t *testing.T, tbl *table.Table) *shop {
 func openFaulty(t *testing.T, faults *tabletest.Faults) (faulty, plain *shop) {
 	t.Helper()
 	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema("Shop"), nil)
-	same, err := table.New(tabletest.Client(t), tbl.Schema(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	same := check.Must(table.New(tabletest.Client(t), tbl.Schema(), nil))(t)
 	return on(t, tbl), on(t, same)
 }
 
@@ -48,43 +42,19 @@ func meanwhile(do func()) tabletest.Fault {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // stock adds active products of the category "things".
 func stock(t *testing.T, s *shop, products ...Product) {
 	t.Helper()
-	must(t, unlessThere(s.addCategory(t.Context(), Category{ID: "things", Name: "Things"})))
+	check.OK(t, program.UnlessThere(s.addCategory(t.Context(), Category{ID: "things", Name: "Things"})))
 	for _, p := range products {
 		p.Category, p.Active = "things", true
-		must(t, s.addProduct(t.Context(), p))
+		check.OK(t, s.addProduct(t.Context(), p))
 	}
 }
 
 // inStock returns how many pieces of a product are left.
 func inStock(t *testing.T, s *shop, id string) int {
 	t.Helper()
-	p, err := s.products.Consistent().Get(t.Context(), productKey(id))
-	must(t, err)
+	p := check.Must(s.products.Consistent().Get(t.Context(), productKey(id)))(t)
 	return p.Stock
-}
-
-// atOnce runs do n times, all at the same time, and returns the errors.
-func atOnce(n int, do func(i int) error) []error {
-	errs := make([]error, n)
-	start := make(chan struct{})
-	var group sync.WaitGroup
-	for i := range n {
-		group.Go(func() {
-			<-start
-			errs[i] = do(i)
-		})
-	}
-	close(start)
-	group.Wait()
-	return errs
 }

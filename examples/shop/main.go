@@ -15,7 +15,6 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
-	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -26,11 +25,8 @@ func main() { shopping.Main() }
 // show is the program proper: a table, sample data, and a walk through the
 // access patterns.
 func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) error {
-	client, s := engine.Client(), schema(name)
-	if err := s.Ensure(ctx, client); err != nil {
-		return err
-	}
-	tbl, err := table.New(client, s, &table.Options{Observe: out.Meter.Observe})
+	s := schema(name)
+	tbl, err := program.Open(ctx, engine, s, out)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table/tabletest"
@@ -25,15 +26,17 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"create  USER#u-ana      ORDER#2024-01-16T09:00:00.000Z#o-0001",
 		"order o-0001: 2 products, 134.00",
 		"refused: out of stock: Desk lamp (2 wanted, 1 left)",
+		"CART#p-bowl  4  Bowl\n    CART#p-lamp  2  Desk lamp\n  found 2, requests 1",
 		"table, PK = ORDER#o-0001\n",
-		"ITEM#002  2 × Desk lamp",
+		"ITEM#002  2 × Desk lamp  49.00\n  found 3, requests 1",
 		"PAID, then SHIPPED",
 		"and not back: an order does not go this way: from SHIPPED to PAID",
 		"table, PK = USER#u-ana and SK begins with ORDER#, backwards",
 	)
 
 	// A second run finds the first one's orders.
-	programtest.Contains(t, again, "order o-0002: 2 products, 134.00", "#o-0001  134.00  SHIPPED", "found 2, requests 1")
+	programtest.Contains(t, again, "order o-0002: 2 products, 134.00",
+		"#o-0002  134.00  SHIPPED\n    ORDER#2024-01-16T09:00:00.000Z#o-0001  134.00  SHIPPED\n  found 2, requests 1")
 }
 
 func TestNothingIsScanned(t *testing.T) {
@@ -41,7 +44,7 @@ func TestNothingIsScanned(t *testing.T) {
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)
 	w := walk{shop: s, Report: report.Report{Out: io.Discard, Meter: &report.Meter{}}}
-	must(t, w.run(t.Context()))
+	check.OK(t, w.run(t.Context()))
 	if scans := faults.Requests("Scan"); len(scans) > 0 {
 		t.Errorf("%d scans", len(scans))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/table"
 )
 
@@ -43,7 +44,7 @@ const (
 // fills the stocks up again and empties the carts.
 func seed(ctx context.Context, s *shop) error {
 	for _, c := range sampleCategories {
-		if err := unlessThere(s.addCategory(ctx, c)); err != nil {
+		if err := program.UnlessThere(s.addCategory(ctx, c)); err != nil {
 			return err
 		}
 	}
@@ -75,11 +76,4 @@ func seed(ctx context.Context, s *shop) error {
 		}
 	}
 	return nil
-}
-
-func unlessThere(err error) error {
-	if errors.Is(err, table.ErrExists) {
-		return nil
-	}
-	return err
 }

@@ -5,23 +5,17 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func TestLoginIsByEmailAndPassword(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	ana, err := s.signUp(t.Context(), User{ID: "u-ana", Email: " Ana@Example.com ", Name: "Ana", CreatedAt: noon}, "secret")
-	must(t, err)
+	ana := check.Must(s.signUp(t.Context(), User{ID: "u-ana", Email: " Ana@Example.com ", Name: "Ana", CreatedAt: noon}, "secret"))(t)
 
-	got, err := s.logIn(t.Context(), "ANA@example.com", "secret")
-	must(t, err)
-	if diff := cmp.Diff(ana, got); diff != "" {
-		t.Errorf("the user differs (-signed up +logged in):\n%s", diff)
-	}
+	got := check.Must(s.logIn(t.Context(), "ANA@example.com", "secret"))(t)
+	check.Equal(t, "the user", got, ana)
 	for name, login := range map[string][2]string{
 		"wrong password": {"ana@example.com", "Secret"},
 		"no password":    {"ana@example.com", ""},
@@ -39,16 +33,14 @@ func TestWhatIsNoEmailIsRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for _, email := range []string{"", "ana", "ana@", "@example.com", "Ana <ana@example.com>", "a@b.c, d@e.f"} {
-		if _, err := s.signUp(t.Context(), User{ID: "u-ana", Email: email}, "secret"); !errors.Is(err, errInvalidEmail) {
-			t.Errorf("%q: error %v", email, err)
-		}
+		check.Is(t, check.Err(s.signUp(t.Context(), User{ID: "u-ana", Email: email}, "secret")), errInvalidEmail, email)
 	}
 }
 
 func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	errs := atOnce(32, func(i int) error {
+	errs := check.Errors(32, func(i int) error {
 		for {
 			u := User{ID: fmt.Sprintf("u-%d", i), Email: "ana@example.com", Name: fmt.Sprint(i)}
 			_, err := s.signUp(t.Context(), u, "secret")
@@ -68,8 +60,7 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 			t.Errorf("sign-up %d: %v", i, err)
 		}
 	}
-	got, err := s.logIn(t.Context(), "ana@example.com", "secret")
-	must(t, err)
+	got := check.Must(s.logIn(t.Context(), "ana@example.com", "secret"))(t)
 	if got.ID != winner {
 		t.Errorf("%q logs in, %q has signed up", got.ID, winner)
 	}
@@ -81,21 +72,11 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 	}
 }
 
-func TestASignUpWhoseAnswerIsLostIsNotTakenForAnother(t *testing.T) {
-	t.Parallel()
-	var faults tabletest.Faults
-	s, _ := openFaulty(t, &faults)
-	faults.Next("TransactWriteItems", tabletest.DropResponse())
-	_, err := s.signUp(t.Context(), User{ID: "u-ana", Email: "ana@example.com"}, "secret")
-	must(t, err)
-}
-
 func TestAnIDThatIsTakenIsNotAnEmailThatIsTaken(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	_, err := s.signUp(t.Context(), User{ID: "u-1", Email: "ana@example.com"}, "secret")
-	must(t, err)
-	_, err = s.signUp(t.Context(), User{ID: "u-1", Email: "bruno@example.com"}, "secret")
+	check.Must(s.signUp(t.Context(), User{ID: "u-1", Email: "ana@example.com"}, "secret"))(t)
+	_, err := s.signUp(t.Context(), User{ID: "u-1", Email: "bruno@example.com"}, "secret")
 	if !errors.Is(err, table.ErrExists) || errors.Is(err, errEmailTaken) {
 		t.Errorf("error: %v", err)
 	}
@@ -105,20 +86,13 @@ func TestAChangedEmailFreesTheOldOne(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for id, email := range map[string]string{"u-ana": "ana@example.com", "u-bruno": "bruno@example.com"} {
-		_, err := s.signUp(t.Context(), User{ID: id, Email: email}, "secret")
-		must(t, err)
+		check.Must(s.signUp(t.Context(), User{ID: id, Email: email}, "secret"))(t)
 	}
-	if _, err := s.changeEmail(t.Context(), "u-ana", "Bruno@example.com"); !errors.Is(err, errEmailTaken) {
-		t.Errorf("to the e-mail of another user: %v", err)
-	}
-	_, err := s.changeEmail(t.Context(), "u-ana", "ana@example.org")
-	must(t, err)
-	if _, err := s.logIn(t.Context(), "ana@example.com", "secret"); !errors.Is(err, errLogin) {
-		t.Errorf("login by the old e-mail: %v", err)
-	}
+	check.Is(t, check.Err(s.changeEmail(t.Context(), "u-ana", "Bruno@example.com")), errEmailTaken, "to the e-mail of another user")
+	check.Must(s.changeEmail(t.Context(), "u-ana", "ana@example.org"))(t)
+	check.Is(t, check.Err(s.logIn(t.Context(), "ana@example.com", "secret")), errLogin, "login by the old e-mail")
 	if u, err := s.logIn(t.Context(), "ana@example.org", "secret"); err != nil || u.ID != "u-ana" {
 		t.Errorf("login by the new e-mail: user %q, error %v", u.ID, err)
 	}
-	_, err = s.signUp(t.Context(), User{ID: "u-other", Email: "ana@example.com"}, "secret")
-	must(t, err)
+	check.Must(s.signUp(t.Context(), User{ID: "u-other", Email: "ana@example.com"}, "secret"))(t)
 }

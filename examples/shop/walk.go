@@ -94,12 +94,7 @@ func (w walk) catalogue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rows []string
-	for _, c := range categories {
-		rows = append(rows, fmt.Sprintf("%s\t%s", categoryKey(c.ID).SK, c.Name))
-	}
-	w.Rows(rows...)
-	w.Cost("read", len(rows))
+	report.Found(w.Report, categories, func(c Category) string { return fmt.Sprintf("%s\t%s", categoryKey(c.ID).SK, c.Name) })
 	return nil
 }
 
@@ -110,9 +105,8 @@ func (w walk) category(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.Rows(productRows(page.Items, inCategory)...)
 	w.Line("  The desktop bin is not active and so has no keys in the index: nothing is read and filtered out.")
-	w.Cost("read", len(page.Items))
+	report.Found(w.Report, page.Items, productRow(inCategory))
 	return nil
 }
 
@@ -128,8 +122,7 @@ func (w walk) search(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.Rows(productRows(page.Items, inNames)...)
-		w.Cost("read", len(page.Items))
+		report.Found(w.Report, page.Items, productRow(inNames))
 	}
 	return nil
 }
@@ -165,12 +158,9 @@ func (w walk) showCart(ctx context.Context, user string) error {
 	if err != nil {
 		return err
 	}
-	var rows []string
-	for _, l := range lines {
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%s", cartLineKey(l.UserID, l.ProductID).SK, l.Quantity, l.Name))
-	}
-	w.Rows(rows...)
-	w.Cost("read", len(rows))
+	report.Found(w.Report, lines, func(l CartLine) string {
+		return fmt.Sprintf("%s\t%d\t%s", cartLineKey(l.UserID, l.ProductID).SK, l.Quantity, l.Name)
+	})
 	return nil
 }
 
@@ -181,41 +171,17 @@ func (w walk) whoHasIt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rows []string
-	for _, l := range page.Items {
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%s", l.UserID, l.Quantity, l.Name))
-	}
-	w.Rows(rows...)
-	w.Cost("read", len(rows))
+	report.Found(w.Report, page.Items, func(l CartLine) string { return fmt.Sprintf("%s\t%d\t%s", l.UserID, l.Quantity, l.Name) })
 	return nil
 }
 
-// query prints what a query asks for.
-func (w walk) query(q table.Query) {
-	pk, sk, where := "PK", "SK", "table"
-	if q.Index != "" {
-		pk, sk, where = q.Index+"PK", q.Index+"SK", "index "+q.Index
-	}
-	text := fmt.Sprintf("%s, %s = %s", where, pk, q.PK)
-	switch r := q.Range; {
-	case r.Prefix != "":
-		text += fmt.Sprintf(" and %s begins with %s", sk, r.Prefix)
-	case r.From != "":
-		text += fmt.Sprintf(" and %s from %s to %+q", sk, r.From, r.To)
-	}
-	if q.Descending {
-		text += ", backwards"
-	}
-	w.Line("  %s", text)
-}
+func (w walk) query(q table.Query) { w.Query(schema(""), q) }
 
-// productRows prints products with the key under which they were found.
-func productRows(products []Product, key func(Product) keys.Key) []string {
-	rows := make([]string, len(products))
-	for i, p := range products {
-		rows[i] = fmt.Sprintf("%s\t%s\t%s\t%d in stock", key(p).SK, p.Name, money(p.Price), p.Stock)
+// productRow prints a product with the key under which it was found.
+func productRow(key func(Product) keys.Key) func(Product) string {
+	return func(p Product) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%d in stock", key(p).SK, p.Name, money(p.Price), p.Stock)
 	}
-	return rows
 }
 
 func money(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table"
 )
 
@@ -127,11 +128,6 @@ func (w walk) ordersOfUser(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var rows []string
-	for _, o := range page.Items {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", orderByUser(o).SK, money(o.Total), o.Status))
-	}
-	w.Rows(rows...)
-	w.Cost("read", len(rows))
+	report.Found(w.Report, page.Items, func(o Order) string { return fmt.Sprintf("%s\t%s\t%s", orderByUser(o).SK, money(o.Total), o.Status) })
 	return nil
 }

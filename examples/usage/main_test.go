@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 )
 
@@ -35,7 +34,5 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		_, rest, _ := strings.Cut(report, "\n4. ")
 		return rest
 	}
-	if diff := cmp.Diff(reads(first), reads(again)); diff != "" {
-		t.Errorf("the second report differs from the first (-first +second):\n%s", diff)
-	}
+	check.Equal(t, "the second report", reads(again), reads(first))
 }

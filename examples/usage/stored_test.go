@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table"
@@ -17,18 +18,12 @@ import (
 func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, metering.Schema("any"), &table.Options{Now: func() time.Time { return today }})
-	consumer, err := metering.NewConsumer(tbl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	consumer := check.Must(metering.NewConsumer(tbl))(t)
 	later := example
 	later.Hour = example.Hour.Add(2 * time.Hour)
 	later.UserID = ""
 	for id, m := range map[string]metering.Message{"m-1": example, "m-2": later} {
-		body, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := check.Must(json.Marshal(m))(t)
 		if o := consumer.Count(t.Context(), metering.Delivery{Source: "sqs", ID: id, Body: body}); o.Err != nil {
 			t.Fatal(o.Err)
 		}

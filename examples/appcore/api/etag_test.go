@@ -1,12 +1,11 @@
 package api_test
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -43,16 +42,10 @@ func TestAChangeHonoursIfMatch(t *testing.T) {
 	}
 
 	// Somebody who has seen the former one.
-	if got := a.patch(t, ana, id, seen, `{"note":"second"}`); got.Status != http.StatusPreconditionFailed {
-		t.Errorf("a former ETag: %d %s", got.Status, got.Body)
-	}
+	a.patch(t, ana, id, seen, `{"note":"second"}`).is(t, http.StatusPreconditionFailed)
 	// An approval is a change as well.
-	if _, err := a.service.Approve(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
-	if got := a.patch(t, ana, id, first.Header.Get("ETag"), `{"note":"second"}`); got.Status != http.StatusPreconditionFailed {
-		t.Errorf("the ETag before the approval: %d %s", got.Status, got.Body)
-	}
+	check.Must(a.service.Approve(t.Context(), id))(t)
+	a.patch(t, ana, id, first.Header.Get("ETag"), `{"note":"second"}`).is(t, http.StatusPreconditionFailed)
 	for _, path := range []string{"/transactions", "/transactions/global"} {
 		p := decode[page[transaction]](t, a.get(t, ana, path).Body)
 		if len(p.Items) != 1 || p.Items[0].Note != "first" || p.Items[0].Status != "COMPLETED" {
@@ -64,33 +57,6 @@ func TestAChangeHonoursIfMatch(t *testing.T) {
 	}
 }
 
-func TestOneOfManyChangesWins(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	id := a.create(t, ana, "k")
-	seen := a.etag(t, ana, id)
-	const clients = 16
-	answers := make([]answer, clients)
-	var wg sync.WaitGroup
-	for i := range clients {
-		wg.Go(func() { answers[i] = a.patch(t, ana, id, seen, fmt.Sprintf(`{"note":"note %d"}`, i)) })
-	}
-	wg.Wait()
-	var winners []string
-	for _, got := range answers {
-		switch got.Status {
-		case http.StatusOK:
-			winners = append(winners, got.Body)
-		case http.StatusPreconditionFailed:
-		default:
-			t.Errorf("%d %s", got.Status, got.Body)
-		}
-	}
-	if now := a.get(t, ana, "/transactions/"+id).Body; len(winners) != 1 || winners[0] != now {
-		t.Errorf("%d changes took effect, and %s is stored", len(winners), now)
-	}
-}
-
 // The client cannot tell, and finds out by the next GET.
 func TestAChangeWhoseResponseWasLost(t *testing.T) {
 	t.Parallel()
@@ -98,13 +64,9 @@ func TestAChangeWhoseResponseWasLost(t *testing.T) {
 	id := a.create(t, ana, "k")
 	seen := a.etag(t, ana, id)
 	a.faults.Always("TransactWriteItems", tabletest.DropResponse())
-	if got := a.patch(t, ana, id, seen, `{"note":"n"}`); got.Status != http.StatusServiceUnavailable {
-		t.Errorf("%d %s", got.Status, got.Body)
-	}
+	a.patch(t, ana, id, seen, `{"note":"n"}`).is(t, http.StatusServiceUnavailable)
 	a.faults.Always("TransactWriteItems", nil)
-	if got := a.patch(t, ana, id, seen, `{"note":"n"}`); got.Status != http.StatusPreconditionFailed {
-		t.Errorf("again: %d %s", got.Status, got.Body)
-	}
+	a.patch(t, ana, id, seen, `{"note":"n"}`).is(t, http.StatusPreconditionFailed)
 	if got := decode[transaction](t, a.get(t, ana, "/transactions/"+id).Body); got.Note != "n" {
 		t.Errorf("stored: %+v", got)
 	}

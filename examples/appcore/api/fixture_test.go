@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -14,11 +13,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -42,7 +40,7 @@ type app struct {
 	*httptest.Server
 	service *core.Service
 	faults  *tabletest.Faults
-	log     *logs
+	log     *check.Log
 }
 
 // newApp returns the application on a new table of the engine that all tests
@@ -57,23 +55,8 @@ func newApp(tb testing.TB) *app {
 
 func tableOptions(tb testing.TB) *table.Options {
 	tb.Helper()
-	codec, err := paginate.New([]paginate.Key{cursorKey}, nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	codec := check.Must(paginate.New([]paginate.Key{cursorKey}, nil))(tb)
 	return &table.Options{Cursors: codec, Observe: api.Observe}
-}
-
-// startApp returns the application on an existing table.
-func startApp(tb testing.TB, client *dynamodb.Client, schema table.Schema) *app {
-	tb.Helper()
-	tbl, err := table.New(client, schema, tableOptions(tb))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	a := &app{faults: &tabletest.Faults{}}
-	a.serve(tb, tbl)
-	return a
 }
 
 func (a *app) serve(tb testing.TB, tbl *table.Table) {
@@ -82,21 +65,15 @@ func (a *app) serve(tb testing.TB, tbl *table.Table) {
 	if a.service, err = core.New(tbl); err != nil {
 		tb.Fatal(err)
 	}
-	a.log = &logs{}
+	a.log = &check.Log{}
 	a.Server = httptest.NewServer(newAPI(tb, a.service, a.log).Handler(nil))
 	tb.Cleanup(a.Close)
 }
 
 func newAPI(tb testing.TB, service *core.Service, log io.Writer) *api.API {
 	tb.Helper()
-	i, err := issuer()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	verifier, err := auth.NewCognito(i.Config())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	i := check.Must(issuer())(tb)
+	verifier := check.Must(auth.NewCognito(i.Config()))(tb)
 	return api.New(service, always(service), verifier, newLogger(log))
 }
 
@@ -123,10 +100,7 @@ type answer struct {
 
 func (a *app) do(tb testing.TB, r request) answer {
 	tb.Helper()
-	req, err := http.NewRequestWithContext(tb.Context(), r.Method, a.URL+r.Path, strings.NewReader(r.Body))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	req := check.Must(http.NewRequestWithContext(tb.Context(), r.Method, a.URL+r.Path, strings.NewReader(r.Body)))(tb)
 	for name, values := range r.Header {
 		req.Header[name] = values
 	}
@@ -157,6 +131,20 @@ func (a *app) send(tb testing.TB, req *http.Request) answer {
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
+// is fails the test unless the response has the status, and the body if it is given.
+func (got answer) is(tb testing.TB, status int, body ...string) {
+	tb.Helper()
+	if got.Status != status || len(body) > 0 && got.Body != body[0] {
+		tb.Errorf("%d %s, want %d %s", got.Status, got.Body, status, body)
+	}
+}
+
+// lists fails the test unless the user's list has that many items.
+func (a *app) lists(tb testing.TB, user, path string, want int) {
+	tb.Helper()
+	check.Equal(tb, "length of "+path, len(decode[page[any]](tb, a.get(tb, user, path).Body).Items), want)
+}
+
 func (a *app) get(tb testing.TB, user, path string) answer {
 	tb.Helper()
 	return a.do(tb, request{Method: http.MethodGet, Path: path, User: user})
@@ -171,23 +159,14 @@ func (a *app) post(tb testing.TB, user, key, body string) answer {
 func (a *app) create(tb testing.TB, user, key string) string {
 	tb.Helper()
 	got := a.post(tb, user, key, eur)
-	if got.Status != http.StatusCreated {
-		tb.Fatalf("status %d: %s", got.Status, got.Body)
-	}
+	got.is(tb, http.StatusCreated)
 	return decode[transaction](tb, got.Body).ID
 }
 
 func token(tb testing.TB, user string) string {
 	tb.Helper()
-	i, err := issuer()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	text, err := i.Token(user)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return text
+	i := check.Must(issuer())(tb)
+	return check.Must(i.Token(user))(tb)
 }
 
 // What clients see.
@@ -233,9 +212,7 @@ func walk[T any](tb testing.TB, a *app, user, path string) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for next := path; ; {
 			got := a.get(tb, user, next)
-			if got.Status != http.StatusOK {
-				tb.Fatalf("%s: status %d: %s", next, got.Status, got.Body)
-			}
+			got.is(tb, http.StatusOK)
 			p := decode[page[T]](tb, got.Body)
 			for _, v := range p.Items {
 				if !yield(v) {
@@ -248,22 +225,4 @@ func walk[T any](tb testing.TB, a *app, user, path string) iter.Seq[T] {
 			next = path + "&lastKey=" + url.QueryEscape(p.LastKey)
 		}
 	}
-}
-
-// logs keeps what was logged.
-type logs struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logs) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

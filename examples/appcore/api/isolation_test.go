@@ -5,35 +5,29 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/singletable/singletable/examples/internal/check"
 )
 
 func TestUsersSeeTheirOwnThingsOnly(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	id := a.create(t, ana, "k")
-	if _, err := a.service.Approve(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(a.service.Approve(t.Context(), id))(t)
 	if got := a.get(t, bruno, "/transactions/"+id); got.Status != http.StatusForbidden || strings.Contains(got.Body, ana) {
 		t.Errorf("by id: %d %s", got.Status, got.Body)
 	}
 	for _, path := range []string{"/transactions", "/notifications", "/transactions?userId=" + ana, "/notifications?user=" + ana} {
-		if got := a.get(t, bruno, path); got.Body != "{\"items\":[]}\n" {
-			t.Errorf("%s: %d %s", path, got.Status, got.Body)
-		}
+		a.get(t, bruno, path).is(t, http.StatusOK, "{\"items\":[]}\n")
 	}
 	// Ids that hold what keys are made of stay within their user.
 	for _, user := range []string{ana + "#TX", "USER#" + ana, ana + "%23", "#", "%"} {
 		for _, path := range []string{"/transactions", "/notifications"} {
-			if got := a.get(t, user, path); got.Body != "{\"items\":[]}\n" {
-				t.Errorf("user %q, %s: %d %s", user, path, got.Status, got.Body)
-			}
+			a.get(t, user, path).is(t, http.StatusOK, "{\"items\":[]}\n")
 		}
 		a.create(t, user, "k")
 	}
-	if p := decode[page[transaction]](t, a.get(t, ana, "/transactions").Body); len(p.Items) != 1 {
-		t.Errorf("%d transactions, want 1", len(p.Items))
-	}
+	a.lists(t, ana, "/transactions", 1)
 }
 
 // A token opens the list it was given for, for the user it was given to.
@@ -42,9 +36,7 @@ func TestALastKeyIsGoodForItsListAndUserOnly(t *testing.T) {
 	a := newApp(t)
 	for _, user := range []string{ana, bruno} {
 		for _, key := range []string{"1", "2", "3"} {
-			if _, err := a.service.Approve(t.Context(), a.create(t, user, key)); err != nil {
-				t.Fatal(err)
-			}
+			check.Must(a.service.Approve(t.Context(), a.create(t, user, key)))(t)
 		}
 	}
 	lists := []string{"/transactions", "/transactions/global", "/notifications"}
@@ -63,17 +55,7 @@ func TestALastKeyIsGoodForItsListAndUserOnly(t *testing.T) {
 				if from == to && user == ana {
 					want = http.StatusOK
 				}
-				if got.Status != want {
-					t.Errorf("lastKey of %s for %s, used for %s by %s: status %d, want %d", from, ana, to, user, got.Status, want)
-				}
-			}
-		}
-		for i := range len(lastKey) {
-			changed := []byte(lastKey)
-			changed[i] ^= 1
-			got := a.get(t, ana, from+"?lastKey="+url.QueryEscape(string(changed)))
-			if got.Status != http.StatusBadRequest {
-				t.Errorf("%s: lastKey changed at %d: status %d", from, i, got.Status)
+				got.is(t, want)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -44,9 +45,7 @@ func TestEveryRequestIsOneLineWithItsCost(t *testing.T) {
 	var lines []line
 	for text := range strings.Lines(a.log.String()) {
 		var l line
-		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(text), &l))
 		lines = append(lines, l)
 	}
 	if len(lines) != 4 {
@@ -98,11 +97,8 @@ func (p panicking) Ready(context.Context) error                    { panic(p.val
 
 func TestAPanicIs500AndStaysInside(t *testing.T) {
 	t.Parallel()
-	service, err := core.New(tabletest.New(t, core.Schema("any"), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := &logs{}
+	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
+	log := &check.Log{}
 	server := httptest.NewServer(api.New(service, always(service), panicking{"secret 4711 " + strings.Repeat("x", 1<<20)}, newLogger(log)).Handler(nil))
 	defer server.Close()
 	a := &app{Server: server}
@@ -119,11 +115,8 @@ func TestAPanicIs500AndStaysInside(t *testing.T) {
 // An abort is what the server itself knows how to handle.
 func TestAnAbortIsPassedOn(t *testing.T) {
 	t.Parallel()
-	service, err := core.New(tabletest.New(t, core.Schema("any"), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler := api.New(service, always(service), panicking{http.ErrAbortHandler}, newLogger(&logs{})).Handler(nil)
+	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
+	handler := api.New(service, always(service), panicking{http.ErrAbortHandler}, newLogger(&check.Log{})).Handler(nil)
 	defer func() {
 		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
 			t.Errorf("recovered %v", err)
@@ -144,10 +137,7 @@ func TestAClientThatGoesAwayIsNoError(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/transactions", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Must(http.NewRequestWithContext(ctx, http.MethodGet, a.URL+"/transactions", nil))(t)
 	req.Header.Set("Authorization", "Bearer "+token(t, ana))
 	if resp, err := a.Client().Do(req); err == nil {
 		resp.Body.Close()

@@ -15,11 +15,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -123,21 +122,16 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 			}
 		})
 	}
-	if p := decode[page[transaction]](t, a.get(t, ana, "/transactions").Body); len(p.Items) != 1 {
-		t.Errorf("there are %d transactions after all these refusals, want the first one only", len(p.Items))
-	}
+	a.lists(t, ana, "/transactions", 1)
 }
 
 // The server is in a bubble of package synctest, whose clock moves on by itself,
 // and connections are pipes.
 func TestABodyThatIsLateIs408(t *testing.T) {
 	t.Parallel()
-	service, err := core.New(tabletest.New(t, core.Schema("any"), tableOptions(t)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), tableOptions(t))))(t)
 	synctest.Test(t, func(t *testing.T) {
-		log := &logs{}
+		log := &check.Log{}
 		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		server := &http.Server{Handler: newAPI(t, service, log).Handler(nil)}
 		go func() { _ = server.Serve(listener) }()
@@ -150,21 +144,13 @@ func TestABodyThatIsLateIs408(t *testing.T) {
 		late := time.AfterFunc(12*time.Second, func() { _, _ = io.WriteString(client, eur[1:]) })
 		defer late.Stop()
 		fmt.Fprintf(client, "POST /transactions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nContent-Length: %d\r\n\r\n{", token(t, ana), len(eur))
-		resp, err := http.ReadResponse(bufio.NewReader(client), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := check.Must(http.ReadResponse(bufio.NewReader(client), nil))(t)
 		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		body := check.Must(io.ReadAll(resp.Body))(t)
 		if code := decode[failure](t, string(body)).Error.Code; resp.StatusCode != http.StatusRequestTimeout || code != "body_too_slow" || !resp.Close {
 			t.Errorf("%d %v %s", resp.StatusCode, resp.Header, body)
 		}
-		if took := time.Since(start); took != 5*time.Second {
-			t.Errorf("it took %v, want 5s", took)
-		}
+		check.Equal(t, "duration", time.Since(start), 5*time.Second)
 	})
 }
 
@@ -196,9 +182,7 @@ func TestHealthNeedsNoTokenAndNoTable(t *testing.T) {
 	a := newApp(t)
 	before := len(a.faults.Requests())
 	for _, path := range []string{"/healthz", "/readyz"} {
-		if got := a.get(t, "", path); got.Status != http.StatusOK || got.Body != "{\"status\":\"ok\"}\n" {
-			t.Errorf("%s: %d %s", path, got.Status, got.Body)
-		}
+		a.get(t, "", path).is(t, http.StatusOK, "{\"status\":\"ok\"}\n")
 	}
 	if sent := a.faults.Requests()[before:]; len(sent) > 0 {
 		t.Errorf("%d requests to DynamoDB", len(sent))
@@ -213,35 +197,25 @@ func TestHealthNeedsNoTokenAndNoTable(t *testing.T) {
 func TestWithoutKeysTheServerIsNotReady(t *testing.T) {
 	t.Parallel()
 	good := newApp(t)
-	i, err := issuer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	verifier, err := auth.NewCognito(i.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := check.Must(issuer())(t)
+	verifier := check.Must(auth.NewCognito(i.Config()))(t)
 	noLists := func(context.Context) (*core.Service, error) { return nil, fmt.Errorf("%w: x", core.ErrUnavailable) }
-	for name, c := range map[string]struct {
+	for _, c := range map[string]struct {
 		handler *api.API
 		lists   int
 		post    int
 	}{
-		"keys of tokens":  {api.New(good.service, always(good.service), failing{auth.ErrUnavailable}, newLogger(&logs{})), 503, 503},
-		"keys of cursors": {api.New(good.service, noLists, verifier, newLogger(&logs{})), 503, 201},
+		"keys of tokens":  {api.New(good.service, always(good.service), failing{auth.ErrUnavailable}, newLogger(&check.Log{})), 503, 503},
+		"keys of cursors": {api.New(good.service, noLists, verifier, newLogger(&check.Log{})), 503, 201},
 	} {
 		server := httptest.NewServer(c.handler.Handler(nil))
 		a := &app{Server: server}
 		for path, want := range map[string]int{
 			"/healthz": 200, "/readyz": 503, "/transactions": c.lists, "/transactions/global": c.lists, "/notifications": c.lists,
 		} {
-			if got := a.get(t, ana, path); got.Status != want {
-				t.Errorf("without the %s: %s: %d %s", name, path, got.Status, got.Body)
-			}
+			a.get(t, ana, path).is(t, want)
 		}
-		if got := a.post(t, ana, "k", eur); got.Status != c.post {
-			t.Errorf("without the %s: POST: %d %s", name, got.Status, got.Body)
-		}
+		a.post(t, ana, "k", eur).is(t, c.post)
 		server.Close()
 	}
 }
@@ -250,24 +224,19 @@ func TestABodyOf64KBIsTaken(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	got := a.post(t, ana, "k", eur+strings.Repeat(" ", 64<<10-len(eur)))
-	if got.Status != http.StatusCreated {
-		t.Errorf("status %d: %s", got.Status, got.Body)
-	}
+	got.is(t, http.StatusCreated)
 }
 
 func TestATransactionIsCreatedAndFoundEverywhere(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	before := time.Now().Add(-time.Millisecond)
-	got := a.post(t, ana, "k", `{"currency":"ARS","amount":500}`)
-	if got.Status != http.StatusCreated {
-		t.Fatalf("status %d: %s", got.Status, got.Body)
-	}
+	const greatest = 1_000_000_000_000
+	got := a.post(t, ana, "k", `{"currency":"ARS","amount":1000000000000}`)
+	got.is(t, http.StatusCreated)
 	created := decode[transaction](t, got.Body)
-	want := transaction{ID: created.ID, User: ana, Amount: 500, Currency: "ARS", Status: "PENDING", CreatedAt: created.CreatedAt}
-	if diff := cmp.Diff(want, created); diff != "" {
-		t.Errorf("created (-want +got):\n%s", diff)
-	}
+	want := transaction{ID: created.ID, User: ana, Amount: greatest, Currency: "ARS", Status: "PENDING", CreatedAt: created.CreatedAt}
+	check.Equal(t, "created", created, want)
 	at, err := time.Parse("2006-01-02T15:04:05.000Z", created.CreatedAt)
 	if err != nil || at.Before(before) || at.After(time.Now()) {
 		t.Errorf("createdAt is %q", created.CreatedAt)
@@ -276,18 +245,12 @@ func TestATransactionIsCreatedAndFoundEverywhere(t *testing.T) {
 	if location != "/transactions/"+created.ID {
 		t.Errorf("Location is %q", location)
 	}
-	if replayed := got.Header.Get("Idempotency-Replayed"); replayed != "" {
-		t.Errorf("Idempotency-Replayed is %q", replayed)
-	}
+	check.Equal(t, "Idempotency-Replayed", got.Header.Get("Idempotency-Replayed"), "")
 
-	if byID := a.get(t, ana, location); byID.Status != http.StatusOK || byID.Body != got.Body {
-		t.Errorf("by id: %d %s", byID.Status, byID.Body)
-	}
+	a.get(t, ana, location).is(t, http.StatusOK, got.Body)
 	for _, path := range []string{"/transactions", "/transactions/global"} {
 		listed := a.get(t, ana, path)
-		if diff := cmp.Diff(page[transaction]{Items: []transaction{want}}, decode[page[transaction]](t, listed.Body)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", path, diff)
-		}
+		check.Equal(t, path, decode[page[transaction]](t, listed.Body), page[transaction]{Items: []transaction{want}})
 		if strings.Contains(listed.Body, "lastKey") {
 			t.Errorf("%s: the last page has a lastKey: %s", path, listed.Body)
 		}
@@ -298,36 +261,37 @@ func TestAnEmptyListIsNoNull(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	for _, path := range []string{"/transactions", "/transactions/global", "/notifications"} {
-		if got := a.get(t, ana, path); got.Status != http.StatusOK || got.Body != "{\"items\":[]}\n" {
-			t.Errorf("%s: %d %s", path, got.Status, got.Body)
-		}
+		a.get(t, ana, path).is(t, http.StatusOK, "{\"items\":[]}\n")
 	}
 }
 
-func TestNotificationsAreListedNewestFirst(t *testing.T) {
+func TestListsAreNewestFirstPageByPage(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
-	want := map[string]bool{}
-	for _, key := range []string{"1", "2", "3"} {
+	var want []string
+	for _, key := range []string{"1", "2", "3", "4", "5"} {
 		id := a.create(t, ana, key)
-		if _, err := a.service.Approve(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-		want[id] = true
+		check.Must(a.service.Approve(t.Context(), id))(t)
+		want = append(want, id)
 	}
-	got, last := map[string]bool{}, "9"
+	slices.Sort(want)
+	for _, path := range []string{"/transactions", "/transactions/global", "/notifications"} {
+		var got []string
+		last := "9"
+		for v := range walk[map[string]any](t, a, ana, path+"?limit=2") {
+			at := v["createdAt"].(string)
+			if at > last {
+				t.Errorf("%s: one of %s comes after one of %s", path, at, last)
+			}
+			got, last = append(got, v["txId"].(string)), at
+		}
+		slices.Sort(got)
+		check.Equal(t, path, got, want)
+	}
 	for n := range walk[notification](t, a, ana, "/notifications?limit=2") {
-		if n.CreatedAt > last {
-			t.Errorf("a notification of %s comes after one of %s", n.CreatedAt, last)
-		}
-		got[n.TxID], last = true, n.CreatedAt
+		check.Equal(t, "user notified", n.User, ana)
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("transactions notified of (-want +got):\n%s", diff)
-	}
-	if p := decode[page[notification]](t, a.get(t, bruno, "/notifications").Body); len(p.Items) > 0 {
-		t.Errorf("another user sees %v", p.Items)
-	}
+	a.lists(t, bruno, "/notifications", 0)
 }
 
 func TestTroubleWithDynamoDBHasItsStatus(t *testing.T) {
@@ -356,9 +320,7 @@ func TestTroubleWithDynamoDBHasItsStatus(t *testing.T) {
 			} {
 				r.User = ana
 				got := a.do(t, r)
-				if got.Status != c.status {
-					t.Errorf("%s %s: status %d, want %d: %s", r.Method, r.Path, got.Status, c.status, got.Body)
-				}
+				got.is(t, c.status)
 				if retry := got.Header.Get("Retry-After"); (retry != "") != (c.status == http.StatusServiceUnavailable) {
 					t.Errorf("%s %s: Retry-After is %q", r.Method, r.Path, retry)
 				}

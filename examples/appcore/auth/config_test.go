@@ -9,38 +9,6 @@ import (
 	"github.com/singletable/singletable/examples/appcore/auth"
 )
 
-func TestConfigFromEnvNamesEachMissingVariable(t *testing.T) {
-	t.Parallel()
-	names := []string{"COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", "AWS_REGION"}
-	values := map[string]string{names[0]: poolID, names[1]: clientID, names[2]: region}
-	for set := range 1 << len(names) {
-		var missing []string
-		_, err := auth.ConfigFromEnv(func(name string) string {
-			for i, n := range names {
-				if n == name && set&(1<<i) != 0 {
-					return values[n]
-				}
-			}
-			return ""
-		})
-		for i, name := range names {
-			if set&(1<<i) == 0 {
-				missing = append(missing, name)
-			}
-		}
-		got, want := "", ""
-		if err != nil {
-			got = err.Error()
-		}
-		if len(missing) > 0 {
-			want = "auth: not set: " + strings.Join(missing, ", ")
-		}
-		if got != want {
-			t.Errorf("set %03b: error %q, want %q", set, got, want)
-		}
-	}
-}
-
 func TestConfigFromEnv(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"COGNITO_USER_POOL_ID": poolID, "COGNITO_CLIENT_ID": clientID, "AWS_REGION": region, "COGNITO_SCOPE": "a/b"}

@@ -2,19 +2,17 @@ package auth_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/internal/check"
 )
 
 // expect verifies a token; want is nil for one that is accepted.
@@ -38,27 +36,21 @@ func TestMadeUpKeysCauseOneFetch(t *testing.T) {
 	expect(t, v, with(nil), nil)
 	for round := 1; round <= 3; round++ {
 		p.advance(10 * time.Second)
-		var wg sync.WaitGroup
-		for worker := range 8 {
-			wg.Go(func() {
-				for i := range 50 {
-					token := fmt.Sprintf("made-up-%d-%d", worker, i)
-					if _, err := v.Verify(t.Context(), by(otherKey(), token)); !errors.Is(err, auth.ErrUnauthorized) {
-						t.Errorf("error %v, want ErrUnauthorized", err)
-					}
+		check.Together(8, func(worker int) {
+			for i := range 50 {
+				token := fmt.Sprintf("made-up-%d-%d", worker, i)
+				if _, err := v.Verify(t.Context(), by(otherKey(), token)); !errors.Is(err, auth.ErrUnauthorized) {
+					t.Errorf("error %v, want ErrUnauthorized", err)
 				}
-			})
-		}
-		wg.Wait()
+			}
+		})
 		if got, want := p.fetches(), 1+round; got != want {
 			t.Fatalf("%d fetches after flood %d, want %d", got, round, want)
 		}
 	}
 	p.advance(10*time.Second - 1)
 	expect(t, v, by(otherKey(), "early"), auth.ErrUnauthorized)
-	if got := p.fetches(); got != 4 {
-		t.Errorf("%d fetches before the pause is over, want 4", got)
-	}
+	check.Equal(t, "fetches before the pause is over", p.fetches(), 4)
 }
 
 func TestFirstRequestsShareOneFetch(t *testing.T) {
@@ -66,18 +58,12 @@ func TestFirstRequestsShareOneFetch(t *testing.T) {
 	p := newPool()
 	v := p.verifier(t)
 	token := with(nil)
-	var wg sync.WaitGroup
-	for range 64 {
-		wg.Go(func() {
-			if got, err := v.Verify(t.Context(), token); err != nil || got != user {
-				t.Errorf("Verify = %q, %v, want %q", got, err, user)
-			}
-		})
-	}
-	wg.Wait()
-	if got := p.fetches(); got != 1 {
-		t.Errorf("%d fetches, want 1", got)
-	}
+	check.Together(64, func(int) {
+		if got, err := v.Verify(t.Context(), token); err != nil || got != user {
+			t.Errorf("Verify = %q, %v, want %q", got, err, user)
+		}
+	})
+	check.Equal(t, "fetches", p.fetches(), 1)
 }
 
 func TestNewKeyIsAcceptedAndOldOneNoMore(t *testing.T) {
@@ -120,40 +106,13 @@ func TestWithdrawnKeyIsRefusedByTheFirstCallAfterAnHour(t *testing.T) {
 	}
 }
 
-func TestUnreachableAtStart(t *testing.T) {
-	t.Parallel()
-	p := newPool()
-	p.set(down)
-	v := p.verifier(t)
-	err := v.Ready(t.Context())
-	if !errors.Is(err, auth.ErrUnavailable) || errors.Is(err, auth.ErrUnauthorized) {
-		t.Fatalf("Ready = %v, want ErrUnavailable", err)
-	}
-	for range 10 {
-		expect(t, v, with(nil), auth.ErrUnavailable)
-	}
-	if got := p.fetches(); got != 1 {
-		t.Errorf("%d fetches, want 1 until a second has passed", got)
-	}
-
-	p.set(serve(keysJSON(jwk("k1", poolKey()))))
-	p.advance(time.Second)
-	expect(t, v, with(nil), nil)
-	if err := v.Ready(t.Context()); err != nil {
-		t.Errorf("Ready = %v", err)
-	}
-}
-
 func TestUnreachableLater(t *testing.T) {
 	t.Parallel()
 	p := newPool()
 	var log bytes.Buffer
 	config := p.config()
 	config.Log = slog.New(slog.NewTextHandler(&log, nil))
-	v, err := auth.NewCognito(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := check.Must(auth.NewCognito(config))(t)
 	lasting := with(map[string]any{"exp": start.Add(24 * time.Hour).Unix()})
 	expect(t, v, lasting, nil)
 	p.set(down)
@@ -161,9 +120,7 @@ func TestUnreachableLater(t *testing.T) {
 	for range 3 {
 		expect(t, v, lasting, nil)
 	}
-	if got := p.fetches(); got != 2 {
-		t.Errorf("%d fetches, want 2", got)
-	}
+	check.Equal(t, "fetches", p.fetches(), 2)
 	if !strings.Contains(log.String(), "no route to host") {
 		t.Errorf("log: %s", &log)
 	}
@@ -233,69 +190,6 @@ func TestSilentPoolIsGivenUp(t *testing.T) {
 		v := p.verifier(t)
 		before := time.Now()
 		expect(t, v, with(nil), auth.ErrUnavailable)
-		if got := time.Since(before); got != 5*time.Second {
-			t.Errorf("gave up after %v, want 5s", got)
-		}
+		check.Equal(t, "duration", time.Since(before), 5*time.Second)
 	})
-}
-
-// A client that hangs up must not take the fetch along that others wait for.
-func TestCallerWhoLeavesDoesNotEndTheFetch(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		p := newPool()
-		release := make(chan struct{})
-		p.set(func(r *http.Request) (*http.Response, error) {
-			select {
-			case <-release:
-				return serve(keysJSON(jwk("k1", poolKey())))(r)
-			case <-r.Context().Done():
-				return nil, r.Context().Err()
-			}
-		})
-		v := p.verifier(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		left := make(chan error, 1)
-		go func() {
-			_, err := v.Verify(ctx, with(nil))
-			left <- err
-		}()
-		synctest.Wait()
-		cancel()
-		if err := <-left; !errors.Is(err, auth.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-			t.Errorf("error %v, want ErrUnavailable and context.Canceled", err)
-		}
-		close(release)
-		expect(t, v, with(nil), nil)
-		if got := p.fetches(); got != 1 {
-			t.Errorf("%d fetches, want 1", got)
-		}
-	})
-}
-
-// The other tests have no network; this one has a server that never stops
-// sending.
-func TestEndlessResponseOverHTTP(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		chunk := []byte(strings.Repeat(" ", 32<<10))
-		for {
-			if _, err := w.Write(chunk); err != nil {
-				return
-			}
-		}
-	}))
-	defer server.Close()
-	p := newPool()
-	p.set(func(r *http.Request) (*http.Response, error) {
-		r = r.Clone(r.Context())
-		r.URL.Host = server.Listener.Addr().String()
-		return server.Client().Transport.RoundTrip(r)
-	})
-	v := p.verifier(t)
-	expect(t, v, with(nil), auth.ErrUnavailable)
-	var tooLarge *http.MaxBytesError
-	if err := v.Ready(t.Context()); !errors.As(err, &tooLarge) {
-		t.Errorf("Ready = %v, want a body too large", err)
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/internal/check"
 )
 
 const (
@@ -69,11 +70,7 @@ func (p *pool) config() auth.Config {
 
 func (p *pool) verifier(tb testing.TB) *auth.Verifier {
 	tb.Helper()
-	v, err := auth.NewCognito(p.config())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return v
+	return check.Must(auth.NewCognito(p.config()))(tb)
 }
 
 func (p *pool) RoundTrip(r *http.Request) (*http.Response, error) {

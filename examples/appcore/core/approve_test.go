@@ -1,20 +1,18 @@
 package core_test
 
 import (
-	"errors"
+	"fmt"
 	"maps"
-	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // checkStored checks that there is one transaction, in two copies that are
@@ -41,9 +39,7 @@ func checkStored(t *testing.T, tbl *table.Table, status core.Status, notificatio
 	if inIndex != 1 {
 		t.Errorf("%d copies are in the index", inIndex)
 	}
-	if diff := cmp.Diff(copies[0], copies[1], cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{})); diff != "" {
-		t.Errorf("the copies differ:\n%s", diff)
-	}
+	check.Equal(t, "the second copy", copies[1], copies[0], cmpopts.IgnoreUnexported(types.AttributeValueMemberS{}, types.AttributeValueMemberN{}))
 	if got := len(ofType(t, tbl, "NOTIFICATION")); got != notifications {
 		t.Errorf("%d notifications, want %d", got, notifications)
 	}
@@ -55,90 +51,29 @@ func TestApproveWritesBothCopiesAndTheNotification(t *testing.T) {
 	id := create(t, s, "u-123", "k")
 	checkStored(t, tbl, core.Pending, 0)
 	before := len(faults.Requests("TransactWriteItems"))
-	approved, err := s.Approve(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	approved := check.Must(s.Approve(t.Context(), id))(t)
 	checkStored(t, tbl, core.Completed, 1)
-	if writes := len(faults.Requests("TransactWriteItems", "PutItem", "UpdateItem")) - before; writes != 1 {
-		t.Errorf("%d writes, want one transaction", writes)
-	}
-	stored, err := s.Transaction(t.Context(), "u-123", id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(stored, approved); diff != "" {
-		t.Errorf("Approve returned another transaction (-stored +returned):\n%s", diff)
-	}
+	check.Equal(t, "writes", len(faults.Requests("TransactWriteItems", "PutItem", "UpdateItem"))-before, 1)
+	stored := check.Must(s.Transaction(t.Context(), "u-123", id))(t)
+	check.Equal(t, "approved", approved, stored)
 
 	// Again changes nothing.
-	if _, err := s.Approve(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(s.Approve(t.Context(), id))(t)
 	checkStored(t, tbl, core.Completed, 1)
 	for _, id := range []string{"tx-none", "", "\xff"} {
-		if _, err := s.Approve(t.Context(), id); !errors.Is(err, core.ErrNotFound) {
-			t.Errorf("no such transaction %q: %v", id, err)
-		}
+		check.Is(t, check.Err(s.Approve(t.Context(), id)), core.ErrNotFound, fmt.Sprintf("no such transaction %q", id))
 	}
-}
-
-func TestAnApprovalThatFailsLeavesNothingBehind(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]tabletest.Fault{
-		"first copy":   tabletest.CancelTransaction("ConditionalCheckFailed", "None", "None"),
-		"second copy":  tabletest.CancelTransaction("None", "TransactionConflict", "None"),
-		"notification": tabletest.CancelTransaction("None", "None", "ThrottlingError"),
-		"throttled":    tabletest.Throttle(),
-		"connection":   tabletest.DropRequest(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, tbl, faults := newService(t)
-			id := create(t, s, "u-123", "k")
-			faults.Always("TransactWriteItems", fault)
-			if _, err := s.Approve(t.Context(), id); !errors.Is(err, core.ErrUnavailable) {
-				t.Errorf("error: %v", err)
-			}
-			faults.Always("TransactWriteItems", nil)
-			checkStored(t, tbl, core.Pending, 0)
-			if _, err := s.Approve(t.Context(), id); err != nil {
-				t.Error(err)
-			}
-			checkStored(t, tbl, core.Completed, 1)
-		})
-	}
-}
-
-func TestAnApprovalWhoseAnswerWasLostNotifiesOnce(t *testing.T) {
-	t.Parallel()
-	s, tbl, faults := newService(t)
-	id := create(t, s, "u-123", "k")
-	faults.Always("TransactWriteItems", tabletest.DropResponse())
-	_, err := s.Approve(t.Context(), id)
-	if !errors.Is(err, core.ErrUnavailable) {
-		t.Errorf("error: %v", err)
-	}
-	faults.Always("TransactWriteItems", nil)
-	if _, err := s.Approve(t.Context(), id); err != nil {
-		t.Error(err)
-	}
-	checkStored(t, tbl, core.Completed, 1)
 }
 
 func TestManyApprovalsNotifyOnce(t *testing.T) {
 	t.Parallel()
 	s, tbl, _ := newService(t)
 	id := create(t, s, "u-123", "k")
-	var wg sync.WaitGroup
-	for range 16 {
-		wg.Go(func() {
-			if _, err := s.Approve(t.Context(), id); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
+	check.Together(16, func(int) {
+		if _, err := s.Approve(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+	})
 	checkStored(t, tbl, core.Completed, 1)
 }
 
@@ -154,16 +89,9 @@ func TestAnApprovalKeepsTheShard(t *testing.T) {
 			Set(expression.Name("GSI1PK"), expression.Value(stored)).
 			Set(expression.Name("globalPK"), expression.Value(stored)).
 			Set(expression.Name("status"), expression.Value(core.Pending))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Approve(t.Context(), id); err != nil {
-			t.Fatal(err)
-		}
-		item, err := table.Get[table.Item](t.Context(), tbl.Consistent(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
+		check.Must(s.Approve(t.Context(), id))(t)
+		item := check.Must(table.Get[table.Item](t.Context(), tbl.Consistent(), key))(t)
 		if got := text(item, "GSI1PK"); got != stored {
 			t.Errorf("in shard %s after the approval, was in %s", got, stored)
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -15,10 +16,7 @@ func newService(t *testing.T) (*core.Service, *table.Table, *tabletest.Faults) {
 	t.Helper()
 	faults := &tabletest.Faults{}
 	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), core.Schema("any"), &table.Options{MaxAttempts: 3})
-	s, err := core.New(tbl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Must(core.New(tbl))(t)
 	return s, tbl, faults
 }
 
@@ -27,9 +25,7 @@ func create(t *testing.T, s *core.Service, user, key string) string {
 	t.Helper()
 	n := core.NewTransaction{User: user, Key: key, Amount: 500, Currency: "ARS"}
 	id, _, err := core.CreateTransaction(t.Context(), s, n, func(tx core.Transaction) (string, error) { return tx.ID, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return id
 }
 
@@ -38,10 +34,7 @@ func items(t *testing.T, tbl *table.Table) []table.Item {
 	t.Helper()
 	var all []table.Item
 	for scan := (table.Scan{Consistent: true}); ; {
-		page, err := table.ScanPage[table.Item](t.Context(), tbl, scan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := check.Must(table.ScanPage[table.Item](t.Context(), tbl, scan))(t)
 		all = append(all, page.Items...)
 		if page.Next == "" {
 			return all

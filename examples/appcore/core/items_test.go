@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -24,13 +25,9 @@ import (
 func TestTheREADMETellsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	s, tbl, _ := newService(t)
-	if err := s.Register(t.Context(), "u-123", "Ana"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Register(t.Context(), "u-123", "Ana"))
 	tx := create(t, s, "u-123", "8e03978e")
-	if _, err := s.Approve(t.Context(), tx); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(s.Approve(t.Context(), tx))(t)
 	notification := text(ofType(t, tbl, "NOTIFICATION")[0], "notifId")
 	abstract := strings.NewReplacer(tx, "‹txId›", notification, "‹notifId›", "u-123", "‹userId›", "8e03978e", "‹key›")
 	timestamp := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
@@ -62,20 +59,13 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
 	tbl := tabletest.New(t, core.Schema("any"), &table.Options{Now: func() time.Time { return now }})
-	s, err := core.New(tbl)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Register(t.Context(), "u-123", "Ana"); err != nil {
-		t.Fatal(err)
-	}
+	s := check.Must(core.New(tbl))(t)
+	check.OK(t, s.Register(t.Context(), "u-123", "Ana"))
 	first := create(t, s, "u-123", "8e03978e")
 	now = now.Add(time.Minute)
 	second := create(t, s, "u-123", "40d9a8b1")
 	now = now.Add(time.Minute)
-	if _, err := s.Approve(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
+	check.Must(s.Approve(t.Context(), first))(t)
 	notification := text(ofType(t, tbl, "NOTIFICATION")[0], "notifId")
 	ids := strings.NewReplacer(first, "tx-abc", second, "tx-def", notification, "notif-xyz")
 	shardOf := regexp.MustCompile(`GLOBAL_TX(#\d)?`)

@@ -15,12 +15,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	awslambda "github.com/aws/aws-lambda-go/lambda"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/lambda"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -33,30 +33,15 @@ type functions struct {
 
 func newFunctions(t *testing.T) functions {
 	t.Helper()
-	issuer, err := auth.NewIssuer(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	verifier, err := auth.NewCognito(issuer.Config())
-	if err != nil {
-		t.Fatal(err)
-	}
-	service, err := core.New(tabletest.New(t, core.Schema("any"), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := issuer.Token("u-123")
-	if err != nil {
-		t.Fatal(err)
-	}
+	issuer := check.Must(auth.NewIssuer(nil))(t)
+	verifier := check.Must(auth.NewCognito(issuer.Config()))(t)
+	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
+	token := check.Must(issuer.Token("u-123"))(t)
 	lists := func(context.Context) (*core.Service, error) { return service, nil }
 	app := api.New(service, lists, verifier, slog.New(slog.NewJSONHandler(io.Discard, nil)))
 	f := functions{byName: map[string]awslambda.Handler{}, tokens: strings.NewReplacer("TOKEN", token)}
 	for _, route := range api.Routes() {
-		handler, err := app.HandlerOf(t.Context(), route.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		handler := check.Must(app.HandlerOf(t.Context(), route.Name))(t)
 		f.byName[route.Name] = awslambda.NewHandler(lambda.New(handler))
 	}
 	return f
@@ -65,22 +50,14 @@ func newFunctions(t *testing.T) functions {
 // invoke calls a function with an event.
 func (f functions) invoke(t *testing.T, name, event string) (answer events.APIGatewayV2HTTPResponse) {
 	t.Helper()
-	out, err := f.byName[name].Invoke(t.Context(), []byte(f.tokens.Replace(event)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(out, &answer); err != nil {
-		t.Fatal(err)
-	}
+	out := check.Must(f.byName[name].Invoke(t.Context(), []byte(f.tokens.Replace(event))))(t)
+	check.OK(t, json.Unmarshal(out, &answer))
 	return answer
 }
 
 func event(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(filepath.Join("testdata", name+".json")))(t)
 	return string(text)
 }
 
@@ -96,9 +73,7 @@ func TestEveryEndpointIsAFunction(t *testing.T) {
 	if again.StatusCode != http.StatusCreated || again.Body != created.Body || again.Headers["Idempotency-Replayed"] != "true" {
 		t.Errorf("again: %+v", again)
 	}
-	if id := created.Headers["X-Request-Id"]; id != "RfEx4h5ZjoEEM8Q=" {
-		t.Errorf("X-Request-Id is %q", id)
-	}
+	check.Equal(t, "X-Request-Id", created.Headers["X-Request-Id"], "RfEx4h5ZjoEEM8Q=")
 
 	one := strings.ReplaceAll(event(t, "getTransaction"), "/transactions/TXID", location)
 	if got := f.invoke(t, "getTransaction", one); got.StatusCode != http.StatusOK || got.Body != created.Body {
@@ -197,12 +172,8 @@ func TestAnEventBecomesTheRequestItWasMadeOf(t *testing.T) {
 				}
 				got = seen{r.Method, r.URL.Path, r.URL.RawQuery, r.Host, r.RemoteAddr, string(body), r.Header}
 			})))
-			if _, err := f.Invoke(t.Context(), []byte(c.event)); err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("request (-want +got):\n%s", diff)
-			}
+			check.Must(f.Invoke(t.Context(), []byte(c.event)))(t)
+			check.Equal(t, "request", got, c.want)
 		})
 	}
 }
@@ -219,17 +190,12 @@ func TestAnAnswerIsHandedBackWhole(t *testing.T) {
 		w.Header().Set("Too-Late", "x")
 		_, _ = w.Write([]byte("\xff"))
 	}))
-	got, err := f(t.Context(), json.RawMessage(`{"version":"2.0","requestContext":{"http":{"method":"GET"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Must(f(t.Context(), json.RawMessage(`{"version":"2.0","requestContext":{"http":{"method":"GET"}}}`)))(t)
 	want := events.APIGatewayV2HTTPResponse{
 		StatusCode: http.StatusTeapot, Headers: map[string]string{"Vary": "a, b"},
 		Cookies: []string{"c=1", "d=2"}, Body: "/w==", IsBase64Encoded: true,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("answer (-want +got):\n%s", diff)
-	}
+	check.Equal(t, "answer", got, want)
 }
 
 // A queue deletes the messages of a call that succeeds, so no call with another

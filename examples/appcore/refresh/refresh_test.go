@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/examples/appcore/refresh"
+	"github.com/singletable/singletable/examples/internal/check"
 )
 
 const (
@@ -134,9 +135,7 @@ func TestOneCallerFetchesWhileOthersGetTheValueAtHand(t *testing.T) {
 		synctest.Wait()
 		get(t, v, 1)
 		close(release)
-		if got := <-first; got != 2 {
-			t.Errorf("the caller who fetches gets %d, want 2", got)
-		}
+		check.Equal(t, "what the caller who fetches gets", <-first, 2)
 	})
 }
 
@@ -150,9 +149,7 @@ func TestASlowFetchIsNotAwaitedWhileThereIsAValue(t *testing.T) {
 		s.advance(ttl)
 		start := time.Now()
 		get(t, v, 1)
-		if took := time.Since(start); took != time.Second {
-			t.Errorf("it took %v, want a second", took)
-		}
+		check.Equal(t, "duration", time.Since(start), time.Second)
 		time.Sleep(4 * time.Second)
 		get(t, v, 2) // the fetch went on
 		s.advance(limit)
@@ -180,30 +177,4 @@ func TestACallerWhoLeavesDoesNotEndTheFetch(t *testing.T) {
 		close(release)
 		get(t, v, 1)
 	})
-}
-
-func TestRenewFetchesAtMostOnceInTenSeconds(t *testing.T) {
-	t.Parallel()
-	s, v := newSource()
-	get(t, v, 1)
-	for _, c := range []struct {
-		after time.Duration
-		want  int
-	}{{0, 1}, {10*time.Second - 1, 1}, {1, 2}} {
-		s.advance(c.after)
-		if got, err := v.Renew(t.Context()); got != c.want || err != nil {
-			t.Errorf("after %v: Renew = %d, %v, want %d", c.after, got, err, c.want)
-		}
-	}
-	s.err = errDown
-	s.advance(10 * time.Second)
-	for range 2 {
-		if _, err := v.Renew(t.Context()); !errors.Is(err, errDown) {
-			t.Errorf("error %v, want that of the fetch", err)
-		}
-	}
-	if s.fetches != 3 {
-		t.Errorf("%d fetches, want 3", s.fetches)
-	}
-	get(t, v, 2)
 }

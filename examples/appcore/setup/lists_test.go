@@ -19,6 +19,7 @@ import (
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
 	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -40,10 +41,7 @@ func deploy(t *testing.T, secret string) *deployment {
 	t.Cleanup(d.store.Close)
 	client := tabletest.Client(t)
 	name := tabletest.NewWith(t, client, core.Schema("any"), nil).Schema().Name
-	service, err := setup.Service(client, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := check.Must(setup.Service(client, name))(t)
 	for i := range 10 {
 		n := core.NewTransaction{User: user, Key: fmt.Sprint(i), Amount: 1, Currency: "ARS"}
 		if _, _, err := core.CreateTransaction(t.Context(), service, n, func(tx core.Transaction) (string, error) { return tx.ID, nil }); err != nil {
@@ -89,10 +87,7 @@ func newKey(t *testing.T) (text string, id string) {
 	secret := make([]byte, 32)
 	_, _ = rand.Read(secret)
 	text = base64.StdEncoding.EncodeToString(secret)
-	keys, err := paginate.ParseKeys(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := check.Must(paginate.ParseKeys(text))(t)
 	return text, keys[0].ID()
 }
 
@@ -180,24 +175,5 @@ func TestKeysAtHandServeWhileTheSecretCannotBeRead(t *testing.T) {
 			d.now = d.now.Add(time.Second)
 			d.next(t, cursor)
 		})
-	}
-}
-
-func TestProductionNamesWhatIsMissing(t *testing.T) {
-	t.Parallel()
-	complete := map[string]string{
-		"AWS_REGION": "eu-west-1", "COGNITO_USER_POOL_ID": "eu-west-1_AbCdEfGhI", "COGNITO_CLIENT_ID": "client",
-		setup.CursorKeysSecret: "appcore/cursor-keys",
-	}
-	for missing := range complete {
-		_, err := setup.Production(t.Context(), "AppCore", func(name string) string {
-			if name == missing {
-				return ""
-			}
-			return complete[name]
-		}, slog.New(slog.DiscardHandler))
-		if err == nil || !strings.Contains(err.Error(), missing) {
-			t.Errorf("without %s: %v", missing, err)
-		}
 	}
 }

@@ -7,10 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/singletable/singletable/examples/blog/migrate"
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -39,15 +38,11 @@ func setUp(t *testing.T) *fixture {
 	for i, schema := range []table.Schema{users, posts, comments} {
 		old[i] = tabletest.NewWith(t, oldClient, schema, nil)
 	}
-	elsewhere, err := table.New(tabletest.Client(t, f.lossy.Install), single.Schema(), nil)
-	must(t, err)
-	f.service, err = migrate.NewBlog(elsewhere, old[0], old[1], old[2])
-	must(t, err)
-	f.Blog, err = migrate.NewBlog(single, old[0], old[1], old[2])
-	must(t, err)
-	must(t, f.Prepare(t.Context()))
-	f.store, err = store.New(single.Consistent())
-	must(t, err)
+	elsewhere := check.Must(table.New(tabletest.Client(t, f.lossy.Install), single.Schema(), nil))(t)
+	f.service = check.Must(migrate.NewBlog(elsewhere, old[0], old[1], old[2]))(t)
+	f.Blog = check.Must(migrate.NewBlog(single, old[0], old[1], old[2]))(t)
+	check.OK(t, f.Prepare(t.Context()))
+	f.store = check.Must(store.New(single.Consistent()))(t)
 	return &f
 }
 
@@ -60,13 +55,13 @@ func (f *fixture) legacy(t *testing.T, n int) {
 		item := map[string]any{
 			"postId": p.ID, "authorId": p.AuthorID, "title": p.Title, "createdAt": p.CreatedAt,
 		}
-		must(t, f.Posts.Old.Do(t.Context(), table.Put(f.Posts.OldKey(p), item)))
+		check.OK(t, f.Posts.Old.Do(t.Context(), table.Put(f.Posts.OldKey(p), item)))
 	}
 }
 
 func (f *fixture) advance(t *testing.T, p migrate.Phase) {
 	t.Helper()
-	must(t, f.Users.Advance(t.Context(), p), f.Posts.Advance(t.Context(), p), f.Comments.Advance(t.Context(), p))
+	check.OK(t, f.Users.Advance(t.Context(), p), f.Posts.Advance(t.Context(), p), f.Comments.Advance(t.Context(), p))
 }
 
 // title returns the title of a post in the single table, "" if it is not there.
@@ -78,8 +73,8 @@ func (f *fixture) title(t *testing.T, id string) string {
 	if errors.Is(err, table.ErrNotFound) && errors.Is(errCopy, table.ErrNotFound) {
 		return ""
 	}
-	must(t, err, errCopy)
-	equal(t, "the copy by author", q, p)
+	check.OK(t, err, errCopy)
+	check.Equal(t, "the copy by author", q, p)
 	return p.Title
 }
 
@@ -118,31 +113,8 @@ func (silent) Verified(migrate.Phase, migrate.Verification) {}
 func pass(migrate.Progress) error                           { return nil }
 func clean(t *testing.T, v migrate.Verification, err error) {
 	t.Helper()
-	must(t, err)
+	check.OK(t, err)
 	if !v.Clean() {
 		t.Errorf("the verification is not clean: %+v", v)
-	}
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-func equal(t *testing.T, what string, got, want any) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-func is(t *testing.T, err, want error) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Errorf("error %v, want %v", err, want)
 	}
 }

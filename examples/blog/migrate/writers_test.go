@@ -10,6 +10,7 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/migrate"
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -113,7 +114,7 @@ func TestNothingIsLostWhileWritersWrite(t *testing.T) {
 	f.legacy(t, legacyPosts)
 	shared := post("shared")
 	shared.Title = ""
-	must(t, f.Posts.Create(t.Context(), shared))
+	check.OK(t, f.Posts.Create(t.Context(), shared))
 	// Until the cut-over begins, some copies of the service are lost for good: it
 	// is told, and goes on.
 	lost := regexp.MustCompile(`"by \d in \d*[27]"`)
@@ -143,11 +144,10 @@ func TestNothingIsLostWhileWritersWrite(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	must(t, err)
-	equal(t, "interruptions", to.kills, 2)
-	phase, err := f.Posts.Phase(t.Context())
-	must(t, err)
-	equal(t, "phase", phase, migrate.New)
+	check.OK(t, err)
+	check.Equal(t, "interruptions", to.kills, 2)
+	phase := check.Must(f.Posts.Phase(t.Context()))(t)
+	check.Equal(t, "phase", phase, migrate.New)
 	checkWritten(t, f, all)
 }
 
@@ -167,8 +167,8 @@ func checkWritten(t *testing.T, f *fixture, all []*writer) {
 	for id := range want {
 		got[id] = f.title(t, id)
 	}
-	equal(t, "titles", got, want)
-	equal(t, "updates of the shared post", len(f.title(t, "shared")), rounds)
+	check.Equal(t, "titles", got, want)
+	check.Equal(t, "updates of the shared post", len(f.title(t, "shared")), rounds)
 	if notCopied == 0 {
 		t.Error("no copy was lost")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
 )
 
@@ -24,7 +25,7 @@ func makeNodes(t *testing.T, s *store.Store, paths ...string) {
 		if strings.HasSuffix(p, "/") {
 			n.Kind = store.Folder
 		}
-		must(t, s.MakeNode(t.Context(), n))
+		check.OK(t, s.MakeNode(t.Context(), n))
 	}
 }
 
@@ -37,16 +38,15 @@ func TestAFolderMovesWithItsContent(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	makeNodes(t, s, "a/", "a/b/", "a/b/f", "a/g", "ab/", "c/")
-	equal(t, "in a", all(t, s.Nodes, store.ChildrenQuery("d", path("a")), pathOf), []string{"a/g", "a/b"})
-	equal(t, "in the root", all(t, s.Nodes, store.ChildrenQuery("d", nil), pathOf), []string{"a", "ab", "c"})
-	equal(t, "below a", all(t, s.Nodes, store.TreeQuery("d", path("a")), pathOf), []string{"a/b", "a/b/f", "a/g"})
+	check.Equal(t, "in a", all(t, s.Nodes, store.ChildrenQuery("d", path("a")), pathOf), []string{"a/g", "a/b"})
+	check.Equal(t, "in the root", all(t, s.Nodes, store.ChildrenQuery("d", nil), pathOf), []string{"a", "ab", "c"})
+	check.Equal(t, "below a", all(t, s.Nodes, store.TreeQuery("d", path("a")), pathOf), []string{"a/b", "a/b/f", "a/g"})
 
-	moved, err := s.Move(t.Context(), "d", path("a"), path("c/x"))
-	must(t, err)
-	equal(t, "moved", moved, 4)
-	equal(t, "tree", tree(t, s), []string{"ab", "c", "c/x", "c/x/b", "c/x/b/f", "c/x/g"})
-	equal(t, "in c/x", all(t, s.Nodes, store.ChildrenQuery("d", path("c/x")), pathOf), []string{"c/x/g", "c/x/b"})
-	equal(t, "in a", all(t, s.Nodes, store.ChildrenQuery("d", path("a")), pathOf), []string(nil))
+	moved := check.Must(s.Move(t.Context(), "d", path("a"), path("c/x")))(t)
+	check.Equal(t, "moved", moved, 4)
+	check.Equal(t, "tree", tree(t, s), []string{"ab", "c", "c/x", "c/x/b", "c/x/b/f", "c/x/g"})
+	check.Equal(t, "in c/x", all(t, s.Nodes, store.ChildrenQuery("d", path("c/x")), pathOf), []string{"c/x/g", "c/x/b"})
+	check.Equal(t, "in a", all(t, s.Nodes, store.ChildrenQuery("d", path("a")), pathOf), []string(nil))
 }
 
 func TestMovesThatCannotBeChangeNothing(t *testing.T) {
@@ -68,13 +68,11 @@ func TestMovesThatCannotBeChangeNothing(t *testing.T) {
 		{nil, path("x"), store.ErrRoot},
 		{path("a"), nil, store.ErrRoot},
 	} {
-		if _, err := s.Move(t.Context(), "d", c.from, c.to); !errors.Is(err, c.want) {
-			t.Errorf("%v to %v: error %v, want %v", c.from, c.to, err, c.want)
-		}
+		check.Is(t, check.Err(s.Move(t.Context(), "d", c.from, c.to)), c.want, fmt.Sprintf("%v to %v", c.from, c.to))
 	}
-	is(t, s.MakeNode(t.Context(), store.Node{Drive: "d", Path: path("f/x"), Kind: store.File}), store.ErrNoFolder)
-	is(t, s.MakeNode(t.Context(), store.Node{Drive: "d", Kind: store.Folder}), store.ErrRoot)
-	equal(t, "tree", tree(t, s), before)
+	check.Is(t, s.MakeNode(t.Context(), store.Node{Drive: "d", Path: path("f/x"), Kind: store.File}), store.ErrNoFolder)
+	check.Is(t, s.MakeNode(t.Context(), store.Node{Drive: "d", Kind: store.Folder}), store.ErrRoot)
+	check.Equal(t, "tree", tree(t, s), before)
 }
 
 func TestAMoveIsBoundedByOneTransaction(t *testing.T) {
@@ -84,15 +82,13 @@ func TestAMoveIsBoundedByOneTransaction(t *testing.T) {
 	for i := range store.MaxMove - 1 {
 		makeNodes(t, s, fmt.Sprintf("a/%02d", i))
 	}
-	moved, err := s.Move(t.Context(), "d", path("a"), path("b/a"))
-	must(t, err)
-	equal(t, "moved", moved, store.MaxMove)
+	moved := check.Must(s.Move(t.Context(), "d", path("a"), path("b/a")))(t)
+	check.Equal(t, "moved", moved, store.MaxMove)
 
 	makeNodes(t, s, "b/a/one-more")
 	before := tree(t, s)
-	_, err = s.Move(t.Context(), "d", path("b/a"), path("a"))
-	is(t, err, table.ErrTooLarge)
-	equal(t, "tree", tree(t, s), before)
+	check.Is(t, check.Err(s.Move(t.Context(), "d", path("b/a"), path("a"))), table.ErrTooLarge)
+	check.Equal(t, "tree", tree(t, s), before)
 }
 
 func TestWhatIsPutIntoAMovingFolderIsNotLeftBehind(t *testing.T) {
@@ -101,7 +97,7 @@ func TestWhatIsPutIntoAMovingFolderIsNotLeftBehind(t *testing.T) {
 	makeNodes(t, s, "here/", "there/", "here/box/")
 	var mu sync.Mutex
 	var made []string
-	together(4, func(worker int) {
+	check.Together(4, func(worker int) {
 		if worker == 0 {
 			for range 6 {
 				for _, way := range [][2]store.Path{{path("here/box"), path("there/box")}, {path("there/box"), path("here/box")}} {
@@ -137,6 +133,6 @@ func TestWhatIsPutIntoAMovingFolderIsNotLeftBehind(t *testing.T) {
 	}
 	slices.Sort(made)
 	slices.Sort(found)
-	equal(t, "files in the box", found, made)
-	equal(t, "nodes", len(tree(t, s)), 3+len(made))
+	check.Equal(t, "files in the box", found, made)
+	check.Equal(t, "nodes", len(tree(t, s)), 3+len(made))
 }

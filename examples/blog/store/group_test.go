@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
 )
 
@@ -17,10 +18,10 @@ func userID(m store.Membership) string  { return m.UserID }
 func joined(t *testing.T, s *store.Store, users, groups int) {
 	t.Helper()
 	for i := range users {
-		must(t, s.Users.Create(t.Context(), new(store.User{ID: fmt.Sprintf("u%02d", i)})))
+		check.OK(t, s.Users.Create(t.Context(), new(store.User{ID: fmt.Sprintf("u%02d", i)})))
 	}
 	for i := range groups {
-		must(t, s.Groups.Create(t.Context(), new(store.Group{ID: fmt.Sprintf("g%d", i)})))
+		check.OK(t, s.Groups.Create(t.Context(), new(store.Group{ID: fmt.Sprintf("g%d", i)})))
 	}
 }
 
@@ -28,15 +29,13 @@ func checkCounts(t *testing.T, s *store.Store, users, groups int) {
 	t.Helper()
 	for i := range groups {
 		group := fmt.Sprintf("g%d", i)
-		n, err := s.MemberCount(t.Context(), group)
-		must(t, err)
-		equal(t, "members of "+group, n, int64(len(all(t, s.Memberships, store.MembersQuery(group), userID))))
+		n := check.Must(s.MemberCount(t.Context(), group))(t)
+		check.Equal(t, "members of "+group, n, int64(len(all(t, s.Memberships, store.MembersQuery(group), userID))))
 	}
 	for i := range users {
 		user := fmt.Sprintf("u%02d", i)
-		n, err := s.GroupCount(t.Context(), user)
-		must(t, err)
-		equal(t, "groups of "+user, n, int64(len(all(t, s.Memberships, store.GroupsQuery(user), groupID))))
+		n := check.Must(s.GroupCount(t.Context(), user))(t)
+		check.Equal(t, "groups of "+user, n, int64(len(all(t, s.Memberships, store.GroupsQuery(user), groupID))))
 	}
 }
 
@@ -47,15 +46,15 @@ func TestMembershipsAreReadFromBothSides(t *testing.T) {
 	for _, m := range []store.Membership{
 		{GroupID: "g0", UserID: "u00"}, {GroupID: "g0", UserID: "u01"}, {GroupID: "g1", UserID: "u01"},
 	} {
-		must(t, s.Join(t.Context(), m))
+		check.OK(t, s.Join(t.Context(), m))
 	}
-	equal(t, "members", all(t, s.Memberships, store.MembersQuery("g0"), userID), []string{"u00", "u01"})
-	equal(t, "groups", all(t, s.Memberships, store.GroupsQuery("u01"), groupID), []string{"g0", "g1"})
+	check.Equal(t, "members", all(t, s.Memberships, store.MembersQuery("g0"), userID), []string{"u00", "u01"})
+	check.Equal(t, "groups", all(t, s.Memberships, store.GroupsQuery("u01"), groupID), []string{"g0", "g1"})
 	checkCounts(t, s, 2, 2)
 
-	must(t, s.Leave(t.Context(), "g0", "u01"))
-	equal(t, "members", all(t, s.Memberships, store.MembersQuery("g0"), userID), []string{"u00"})
-	equal(t, "groups", all(t, s.Memberships, store.GroupsQuery("u01"), groupID), []string{"g1"})
+	check.OK(t, s.Leave(t.Context(), "g0", "u01"))
+	check.Equal(t, "members", all(t, s.Memberships, store.MembersQuery("g0"), userID), []string{"u00"})
+	check.Equal(t, "groups", all(t, s.Memberships, store.GroupsQuery("u01"), groupID), []string{"g1"})
 	checkCounts(t, s, 2, 2)
 }
 
@@ -64,11 +63,11 @@ func TestRefusedMembershipsAreNotCounted(t *testing.T) {
 	s := open(t)
 	joined(t, s, 1, 1)
 	m := store.Membership{GroupID: "g0", UserID: "u00"}
-	is(t, s.Leave(t.Context(), "g0", "u00"), store.ErrNotMember)
-	must(t, s.Join(t.Context(), m))
-	is(t, s.Join(t.Context(), m), store.ErrAlreadyMember)
-	is(t, s.Join(t.Context(), store.Membership{GroupID: "none", UserID: "u00"}), table.ErrNotFound)
-	is(t, s.Join(t.Context(), store.Membership{GroupID: "g0", UserID: "none"}), table.ErrNotFound)
+	check.Is(t, s.Leave(t.Context(), "g0", "u00"), store.ErrNotMember)
+	check.OK(t, s.Join(t.Context(), m))
+	check.Is(t, s.Join(t.Context(), m), store.ErrAlreadyMember)
+	check.Is(t, s.Join(t.Context(), store.Membership{GroupID: "none", UserID: "u00"}), table.ErrNotFound)
+	check.Is(t, s.Join(t.Context(), store.Membership{GroupID: "g0", UserID: "none"}), table.ErrNotFound)
 	checkCounts(t, s, 1, 1)
 }
 
@@ -78,7 +77,7 @@ func TestCountsStayRightWhenManyJoinAndLeave(t *testing.T) {
 	const users, groups = 12, 2
 	joined(t, s, users, groups)
 	// Each user joins both groups, twice at the same time, and every third leaves.
-	together(2*users, func(i int) {
+	check.Together(2*users, func(i int) {
 		user := fmt.Sprintf("u%02d", i/2)
 		for g := range groups {
 			group := fmt.Sprintf("g%d", g)
@@ -91,7 +90,7 @@ func TestCountsStayRightWhenManyJoinAndLeave(t *testing.T) {
 		}
 	})
 	checkCounts(t, s, users, groups)
-	together(users, func(i int) {
+	check.Together(users, func(i int) {
 		if i%3 == 0 {
 			err := persist(func() error { return s.Leave(t.Context(), "g1", fmt.Sprintf("u%02d", i)) })
 			if err != nil {
@@ -100,10 +99,10 @@ func TestCountsStayRightWhenManyJoinAndLeave(t *testing.T) {
 		}
 	})
 	checkCounts(t, s, users, groups)
-	equal(t, "members", len(all(t, s.Memberships, store.MembersQuery("g0"), userID)), users)
+	check.Equal(t, "members", len(all(t, s.Memberships, store.MembersQuery("g0"), userID)), users)
 	left := all(t, s.Memberships, store.MembersQuery("g1"), userID)
-	equal(t, "members", len(left), users-users/3)
-	equal(t, "u03 is a member", slices.Contains(left, "u03"), false)
+	check.Equal(t, "members", len(left), users-users/3)
+	check.Equal(t, "u03 is a member", slices.Contains(left, "u03"), false)
 }
 
 // persist repeats what gave up because of conflicts: nothing was written then.

@@ -3,9 +3,8 @@ package electrodb_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/singletable/singletable/examples/guide/electrodb"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -25,41 +24,25 @@ var booking = electrodb.Booking{
 
 var key = keys.Key{PK: "$ferries#id_b-1", SK: "$booking_1"}
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestItemsOfElectroDBAreRead(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, electrodb.Schema, nil)
-	bookings, err := electrodb.New(tbl)
-	must(t, err)
-	must(t, tbl.Do(t.Context(), table.Put(key, stored)))
-	got, err := bookings.Get(t.Context(), key)
-	must(t, err)
-	page, err := bookings.Query(t.Context(), table.Query{
+	bookings := check.Must(electrodb.New(tbl))(t)
+	check.OK(t, tbl.Do(t.Context(), table.Put(key, stored)))
+	got := check.Must(bookings.Get(t.Context(), key))(t)
+	page := check.Must(bookings.Query(t.Context(), table.Query{
 		Index: "GSI1", PK: "$ferries#guest_ana", Range: keys.Range{Prefix: "$booking_"}, Descending: true, Limit: 20,
-	})
-	must(t, err)
+	}))(t)
 	for _, read := range [][]electrodb.Booking{{got}, page.Items} {
-		if diff := cmp.Diff([]electrodb.Booking{booking}, read); diff != "" {
-			t.Errorf("read (-want +got):\n%s", diff)
-		}
+		check.Equal(t, "read", read, []electrodb.Booking{booking})
 	}
 }
 
 func TestItemsAreStoredAsElectroDBStoresThem(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, electrodb.Schema, nil)
-	bookings, err := electrodb.New(tbl)
-	must(t, err)
-	must(t, bookings.Create(t.Context(), new(booking)))
-	got, err := table.Get[map[string]any](t.Context(), tbl, key)
-	must(t, err)
-	if diff := cmp.Diff(stored, got); diff != "" {
-		t.Errorf("stored (-ElectroDB +here):\n%s", diff)
-	}
+	bookings := check.Must(electrodb.New(tbl))(t)
+	check.OK(t, bookings.Create(t.Context(), new(booking)))
+	got := check.Must(table.Get[map[string]any](t.Context(), tbl, key))(t)
+	check.Equal(t, "stored", got, stored)
 }

@@ -1,14 +1,12 @@
 package ferry_test
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/singletable/singletable/examples/guide/ferry"
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -28,22 +26,20 @@ var (
 func open(t *testing.T) (*ferry.Ferries, *table.Table) {
 	t.Helper()
 	tbl := tabletest.New(t, ferry.Schema, &table.Options{Now: func() time.Time { return opened }})
-	f, err := ferry.New(tbl)
-	must(t, err)
+	f := check.Must(ferry.New(tbl))(t)
 	for _, g := range []ferry.Guest{
 		{ID: "g-ana", Email: "ana@example.com", Name: "Ana"},
 		{ID: "g-bob", Email: "bob@example.com", Name: "Bob"},
 	} {
-		must(t, f.SignUp(t.Context(), g))
+		check.OK(t, f.SignUp(t.Context(), g))
 	}
 	for hour := range 3 {
-		must(t, f.Schedule(t.Context(), ferry.Departure{
+		check.OK(t, f.Schedule(t.Context(), ferry.Departure{
 			Route: "north", Leaves: eight.Add(time.Duration(4*hour) * time.Hour), SeatsLeft: 5,
 		}))
 	}
 	for i, guest := range []string{"g-ana", "g-bob", "g-ana"} {
-		_, err := f.Book(t.Context(), fmt.Sprintf("key-%d", i), booking(i, guest))
-		must(t, err)
+		check.Must(f.Book(t.Context(), fmt.Sprintf("key-%d", i), booking(i, guest)))(t)
 	}
 	return f, tbl
 }
@@ -52,13 +48,6 @@ func booking(i int, guest string) ferry.Booking {
 	return ferry.Booking{
 		ID: fmt.Sprintf("b-%d", i), Guest: guest, Route: "north", Leaves: eight, Seats: 1 + i%2,
 		Made: opened.Add(time.Duration(i) * time.Minute),
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -76,23 +65,16 @@ func TestAccessPatterns(t *testing.T) {
 	f, _ := open(t)
 
 	other := ferry.Guest{ID: "g-other", Email: "ana@example.com"}
-	if err := f.SignUp(ctx, other); !errors.Is(err, table.ErrExists) {
-		t.Errorf("an e-mail that another guest has: error %v", err)
-	}
-	g, err := f.ByEmail(ctx, "ana@example.com")
-	must(t, err)
-	b, err := f.Booking(ctx, "b-1")
-	must(t, err)
+	check.Is(t, f.SignUp(ctx, other), table.ErrExists, "an e-mail that another guest has")
+	g := check.Must(f.ByEmail(ctx, "ana@example.com"))(t)
+	b := check.Must(f.Booking(ctx, "b-1"))(t)
 	if g.ID != "g-ana" || b.Guest != "g-bob" {
 		t.Errorf("by e-mail %+v, by id %+v", g, b)
 	}
 
-	page, err := f.OfGuest(ctx, "g-ana", "")
-	must(t, err)
-	aboard, err := f.OnBoard(ctx, "north", eight)
-	must(t, err)
-	newest, err := f.Newest(ctx, 2)
-	must(t, err)
+	page := check.Must(f.OfGuest(ctx, "g-ana", ""))(t)
+	aboard := check.Must(f.OnBoard(ctx, "north", eight))(t)
+	newest := check.Must(f.Newest(ctx, 2))(t)
 	for _, tc := range []struct {
 		of        string
 		want, got []string
@@ -101,13 +83,10 @@ func TestAccessPatterns(t *testing.T) {
 		{"the departure", []string{"b-0", "b-1", "b-2"}, ids(aboard)},
 		{"the newest", []string{"b-2", "b-1"}, ids(newest)},
 	} {
-		if diff := cmp.Diff(tc.want, tc.got); diff != "" {
-			t.Errorf("bookings of %s (-want +got):\n%s", tc.of, diff)
-		}
+		check.Equal(t, fmt.Sprintf("bookings of %s", tc.of), tc.got, tc.want)
 	}
 
-	departures, err := f.Departures(ctx, "north", eight, eight.Add(8*time.Hour))
-	must(t, err)
+	departures := check.Must(f.Departures(ctx, "north", eight, eight.Add(8*time.Hour)))(t)
 	if len(departures) != 2 || departures[0].SeatsLeft != 1 || departures[1].SeatsLeft != 5 {
 		t.Errorf("departures before 16:00: %+v", departures)
 	}
@@ -117,21 +96,18 @@ func TestSeatsAreTakenOnceAndNotMoreThanThereAre(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	f, _ := open(t)
-	again, err := f.Book(ctx, "key-0", func() ferry.Booking { b := booking(0, "g-ana"); b.ID = "b-again"; return b }())
-	must(t, err)
+	again := check.Must(f.Book(ctx, "key-0", func() ferry.Booking { b := booking(0, "g-ana"); b.ID = "b-again"; return b }()))(t)
 	if again.ID != "b-0" {
 		t.Errorf("a repeated request got the booking %s, want b-0", again.ID)
 	}
-	if _, err := f.Book(ctx, "key-3", booking(3, "g-bob")); !errors.Is(err, ferry.ErrFull) {
-		t.Errorf("two seats of one: error %v, want %v", err, ferry.ErrFull)
-	}
+	check.Is(t, check.Err(f.Book(ctx, "key-3", booking(3, "g-bob"))), ferry.ErrFull, "two seats of one")
 }
 
 func TestViewsAreCounted(t *testing.T) {
 	t.Parallel()
 	f, _ := open(t)
 	for i := range 20 {
-		must(t, f.View(t.Context(), "north", fmt.Sprintf("visitor-%d", i)))
+		check.OK(t, f.View(t.Context(), "north", fmt.Sprintf("visitor-%d", i)))
 	}
 	if total, err := f.Views(t.Context(), "north"); err != nil || total != 20 {
 		t.Errorf("%d views and error %v, want 20", total, err)
@@ -142,7 +118,7 @@ func TestTheGuideShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	f, tbl := open(t)
 	for _, visitor := range []string{"ana", "bob", "cleo"} {
-		must(t, f.View(t.Context(), "north", visitor))
+		check.OK(t, f.View(t.Context(), "north", visitor))
 	}
 	generated.Part(t, guide, "stored", generated.Picture(t, ferry.Schema, generated.Stored(t, tbl), &tablemodel.Options{
 		Partitions: 2,

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -94,33 +95,23 @@ func TestTheGuideSaysWhatAnUpdateCosts(t *testing.T) {
 	} {
 		var faults tabletest.Faults
 		tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), Schema, nil)
-		r, err := repo.New(tbl, row.entity)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Must(repo.New(tbl, row.entity))(t)
 		var units float64
-		observed, err := table.New(tabletest.Client(t), tbl.Schema(), &table.Options{Observe: func(_ context.Context, e table.Event) {
+		observed := check.Must(table.New(tabletest.Client(t), tbl.Schema(), &table.Options{Observe: func(_ context.Context, e table.Event) {
 			if e.Operation != "GetItem" {
 				units += e.Capacity
 			}
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		var requests []tabletest.Request
 		for _, tbl := range []*table.Table{tbl, observed} {
 			p := parcel{ID: id, Status: "packed", From: "Porto", To: to, Contents: strings.Repeat("a book, ", 220)}
-			if err := r.Create(t.Context(), &p); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, r.Create(t.Context(), &p))
 			before := len(faults.Requests())
 			if err := row.update(t.Context(), tbl); err != nil {
 				t.Fatalf("%s: %v", row.name, err)
 			}
 			requests = append(requests, faults.Requests()[before:]...)
-			if err := r.Delete(t.Context(), parcelKey(id)); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, r.Delete(t.Context(), parcelKey(id)))
 		}
 		var names []string
 		sent := 0

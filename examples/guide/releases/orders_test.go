@@ -1,9 +1,9 @@
 package releases
 
 import (
-	"errors"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -12,23 +12,15 @@ import (
 func open(t *testing.T) (*table.Table, *repo.Repo[Order1], *repo.Repo[Order2]) {
 	t.Helper()
 	tbl := tabletest.New(t, Schema, nil)
-	old, err := repo.New(tbl, release1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	now, err := repo.New(tbl, release2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := check.Must(repo.New(tbl, release1))(t)
+	now := check.Must(repo.New(tbl, release2))(t)
 	return tbl, old, now
 }
 
 func TestTheOldReleaseKeepsWhatTheNewOneStores(t *testing.T) {
 	t.Parallel()
 	tbl, old, now := open(t)
-	if err := now.Create(t.Context(), &Order2{ID: "o-1", Status: "open", Currency: "EUR"}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, now.Create(t.Context(), &Order2{ID: "o-1", Status: "open", Currency: "EUR"}))
 	if _, err := old.Update(t.Context(), Key("o-1"), func(o *Order1) error { o.Status = "paid"; return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -42,13 +34,8 @@ func TestTheOldReleaseKeepsWhatTheNewOneStores(t *testing.T) {
 	}
 
 	// What replaces the whole item does not.
-	read, err := old.Get(t.Context(), Key("o-1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tbl.Do(t.Context(), table.Put(Key("o-1"), read)); err != nil {
-		t.Fatal(err)
-	}
+	read := check.Must(old.Get(t.Context(), Key("o-1")))(t)
+	check.OK(t, tbl.Do(t.Context(), table.Put(Key("o-1"), read)))
 	item, err := table.Get[table.Item](t.Context(), tbl, Key("o-1"))
 	if err != nil || item["currency"] != nil {
 		t.Errorf("after table.Put: %v, %v", item, err)
@@ -59,15 +46,9 @@ func TestAStaleRevisionIsRefused(t *testing.T) {
 	t.Parallel()
 	_, old, now := open(t)
 	o := Order2{ID: "o-1", Status: "open"}
-	if err := now.Create(t.Context(), &o); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, now.Create(t.Context(), &o))
 	stale := Order1{ID: o.ID, Status: "cancelled", Revision: o.Revision}
 	o.Status = "paid"
-	if err := now.Put(t.Context(), &o); err != nil {
-		t.Fatal(err)
-	}
-	if err := old.Put(t.Context(), &stale); !errors.Is(err, table.ErrStale) {
-		t.Errorf("a stale Put: %v", err)
-	}
+	check.OK(t, now.Put(t.Context(), &o))
+	check.Is(t, old.Put(t.Context(), &stale), table.ErrStale, "a stale Put")
 }

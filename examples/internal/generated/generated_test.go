@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 )
 
@@ -21,9 +22,7 @@ func (w *watched) Fatalf(string, ...any) { w.failed = true; panic(w) }
 func fails(t *testing.T, file, name, text string) bool {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "README.md")
-	if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(file), 0o644))
 	return failing(t, func(tb testing.TB) { generated.Part(tb, path, name, text) })
 }
 
@@ -51,9 +50,7 @@ func TestQuotedCodeIsComparedWithItsFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	const source = "package p\n\n// T is a type.\ntype T struct{}\n\n// M does nothing.\nfunc (t *T) M() {\n\t// Nothing.\n}\n\nconst (\n\ta = 1\n\tb = 2\n)\n"
-	if err := os.WriteFile(filepath.Join(dir, "p.go"), []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, "p.go"), []byte(source), 0o644))
 	for _, tc := range []struct {
 		name, names, code string
 		fails             bool
@@ -65,9 +62,7 @@ func TestQuotedCodeIsComparedWithItsFile(t *testing.T) {
 	} {
 		path := filepath.Join(dir, tc.name+".md")
 		text := "before\n<!-- code p.go " + tc.names + " -->\n\n```go\n" + tc.code + "\n```\n\n<!-- /code -->\nafter\n"
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(path, []byte(text), 0o644))
 		if got := failing(t, func(tb testing.TB) { generated.Code(tb, path, dir) }); got != tc.fails {
 			t.Errorf("%s: failed is %t, want %t", tc.name, got, tc.fails)
 		}

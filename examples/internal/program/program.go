@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -39,7 +40,7 @@ func (p Program) Main() {
 // Run runs the program with the arguments of a command line.
 func (p Program) Run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet(p.Name, flag.ContinueOnError)
-	table := flags.String("table", p.Table, "name of the table; created if missing")
+	name := flags.String("table", p.Table, "name of the table; created if missing")
 	endpoint := flags.String("endpoint", "", "DynamoDB `URL` to use instead of a local engine; credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region from AWS_REGION")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -64,7 +65,25 @@ func (p Program) Run(ctx context.Context, args []string, out io.Writer) (err err
 			err = closed
 		}
 	}()
-	return p.Report(ctx, engine, *table, out)
+	return p.Report(ctx, engine, *name, out)
+}
+
+// Open creates a table if it is missing, and returns it. The report has the cost of
+// its requests.
+func Open(ctx context.Context, engine *tabletest.Engine, schema table.Schema, out report.Report) (*table.Table, error) {
+	client := engine.Client()
+	if err := schema.Ensure(ctx, client); err != nil {
+		return nil, err
+	}
+	return table.New(client, schema, &table.Options{Observe: out.Meter.Observe})
+}
+
+// UnlessThere passes over the error of sample data that an earlier run has written.
+func UnlessThere(err error) error {
+	if errors.Is(err, table.ErrExists) {
+		return nil
+	}
+	return err
 }
 
 // Report runs the program on an engine that is there.

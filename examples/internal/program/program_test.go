@@ -7,6 +7,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table"
@@ -31,10 +32,7 @@ var greeter = program.Program{
 }
 
 func TestAProgramReports(t *testing.T) {
-	engine, err := tabletest.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := check.Must(tabletest.Start(t.Context(), nil))(t)
 	defer engine.Close()
 	for _, tt := range []struct {
 		args []string
@@ -45,9 +43,7 @@ func TestAProgramReports(t *testing.T) {
 	} {
 		t.Setenv(tabletest.EndpointVariable, "") // Run sets it; this restores it
 		var out bytes.Buffer
-		if err := greeter.Run(t.Context(), tt.args, &out); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, greeter.Run(t.Context(), tt.args, &out))
 		want := "Table " + tt.want + " on " + engine.Endpoint() + "\nhello, " + tt.want + "\n  greeting: requests 1, units 2\n"
 		if out.String() != want {
 			t.Errorf("got:\n%swant:\n%s", out.String(), want)
@@ -69,7 +65,5 @@ func TestMistakesAreErrors(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if err := greeter.Run(t.Context(), []string{"-help"}, io.Discard); err != nil {
-		t.Errorf("help is an error: %v", err)
-	}
+	check.OK(t, greeter.Run(t.Context(), []string{"-help"}, io.Discard))
 }

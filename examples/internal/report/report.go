@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -63,6 +64,37 @@ func (r Report) Rows(lines ...string) {
 		fmt.Fprintf(w, "    %s\n", l)
 	}
 	_ = w.Flush() // Out keeps its own error
+}
+
+// Query prints what a query asks a table for, by the names of the keys.
+func (r Report) Query(s table.Schema, q table.Query) {
+	where, pk, sk := "table", cmp.Or(s.PK, "pk"), cmp.Or(s.SK, "sk")
+	for _, x := range s.Indexes {
+		if x.Name == q.Index {
+			where, pk, sk = "index "+x.Name, x.PK, x.SK
+		}
+	}
+	text := fmt.Sprintf("%s, %s = %s", where, pk, q.PK)
+	switch {
+	case q.Range.Prefix != "":
+		text += fmt.Sprintf(" and %s begins with %s", sk, q.Range.Prefix)
+	case q.Range.From != "":
+		text += fmt.Sprintf(" and %s from %s to %+q", sk, q.Range.From, q.Range.To)
+	}
+	if q.Descending {
+		text += ", backwards"
+	}
+	r.Line("  %s", text)
+}
+
+// Found prints a row for each value that was read, and what was spent on it.
+func Found[T any](r Report, values []T, row func(T) string) {
+	rows := make([]string, len(values))
+	for i, v := range values {
+		rows[i] = row(v)
+	}
+	r.Rows(rows...)
+	r.Cost("read", len(values))
 }
 
 // Cost prints how much was found and what was spent since the last call.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/table"
 )
@@ -45,9 +46,7 @@ func TestAWriterRemembersTheFirstError(t *testing.T) {
 	if !errors.Is(w.Err, broken) {
 		t.Errorf("error: %v", w.Err)
 	}
-	if _, err := io.WriteString(w, "more"); !errors.Is(err, broken) {
-		t.Errorf("a later write: %v", err)
-	}
+	check.Is(t, check.Err(io.WriteString(w, "more")), broken, "a later write")
 }
 
 type failing struct{ err error }

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table"
@@ -35,10 +36,7 @@ func newFunctions(t *testing.T) functions {
 		Now:         func() time.Time { return time.Date(2024, 1, 15, 13, 0, 0, 0, time.UTC) },
 		MaxAttempts: 1,
 	})
-	consumer, err := metering.NewConsumer(tbl)
-	if err != nil {
-		t.Fatal(err)
-	}
+	consumer := check.Must(metering.NewConsumer(tbl))(t)
 	f.count = awslambda.NewHandler(lambda.NewConsumer(consumer, slog.New(slog.NewJSONHandler(f.log, nil))).Invoke)
 	f.query = awslambda.NewHandler(lambda.NewReader(metering.NewReader(tbl)).Invoke)
 	return f
@@ -46,10 +44,7 @@ func newFunctions(t *testing.T) functions {
 
 func event(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Must(os.ReadFile(filepath.Join("testdata", name+".json")))(t)
 	return string(text)
 }
 
@@ -105,18 +100,6 @@ func TestABatchAnswersWithWhatFailed(t *testing.T) {
 	invoke(t.Context(), t, f.count, `{"Records":[]}`, none)
 }
 
-func TestABatchWhoseAnswersAreLostCountsOnce(t *testing.T) {
-	t.Parallel()
-	f := newFunctions(t)
-	f.faults.Always("", tabletest.DropResponse())
-	invoke(t.Context(), t, f.count, event(t, "sqs"),
-		`{"batchItemFailures":[{"itemIdentifier":"059f36b4-87a3-44ab-83d2-661975830a7d"},{"itemIdentifier":"c80e8021-a70a-42c7-a470-796e1186f753"}]}`)
-	f.faults.Always("", nil)
-	invoke(t.Context(), t, f.count, event(t, "sqs"), none)
-	invoke(t.Context(), t, f.query, globex, one("5", "2024-01-15T11", "2024-01-15T12", "HOUR", "2024-01-15T11"))
-	invoke(t.Context(), t, f.query, acme, one("3", "2024-01-15T00", "2024-01-16T00", "DAY", "2024-01-15T00"))
-}
-
 // A function that is out of time would fail for the whole batch: it answers
 // while it can.
 func TestABatchIsAnsweredInTime(t *testing.T) {
@@ -128,9 +111,7 @@ func TestABatchIsAnsweredInTime(t *testing.T) {
 	if err != nil || strings.Count(string(got), "itemIdentifier") != 2 {
 		t.Errorf("%s %v", got, err)
 	}
-	if n := len(f.faults.Requests("TransactWriteItems")); n != 0 {
-		t.Errorf("%d requests were sent", n)
-	}
+	check.Equal(t, "requests were sent", len(f.faults.Requests("TransactWriteItems")), 0)
 }
 
 func TestADirectInvocationCountsOneMessage(t *testing.T) {

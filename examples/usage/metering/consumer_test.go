@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/table"
@@ -38,13 +39,8 @@ func TestAMessageAddsToItsCounters(t *testing.T) {
 			{SK: "HOUR#2024-01-15T10:00:00.000Z", Count: 3, ExpiresAt: until(ten)},
 		},
 	} {
-		got, err := table.Collect(table.All[metering.Counter](t.Context(), f.table, table.Query{PK: meter.PK()}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
+		got := check.Must(table.Collect(table.All[metering.Counter](t.Context(), f.table, table.Query{PK: meter.PK()})))(t)
+		check.Equal(t, "result", got, want)
 	}
 	// Each was one request, a transaction that holds the record as well.
 	var operations []string
@@ -54,9 +50,7 @@ func TestAMessageAddsToItsCounters(t *testing.T) {
 			t.Errorf("a request without a record: %s", r.Body)
 		}
 	}
-	if diff := cmp.Diff([]string{"TransactWriteItems", "TransactWriteItems"}, operations); diff != "" {
-		t.Error(diff)
-	}
+	check.Equal(t, "result", operations, []string{"TransactWriteItems", "TransactWriteItems"})
 }
 
 func TestARepeatedMessageCountsOnce(t *testing.T) {
@@ -140,38 +134,6 @@ func TestTheClassOfAnErrorDecides(t *testing.T) {
 				t.Errorf("again: %+v", o)
 			}
 			f.check(t, workspace, 3)
-		})
-	}
-}
-
-func TestALostAnswerCountsOnce(t *testing.T) {
-	t.Parallel()
-	for what, fault := range map[string]tabletest.Fault{
-		"lost": tabletest.DropResponse(), "cut off": tabletest.Truncate(), "throttled, it says": tabletest.After(tabletest.Throttle()),
-	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			f := newFixture(t)
-			// The consumer finds out by itself when the next answer comes.
-			f.faults.Next("TransactWriteItems", fault)
-			first := f.Count(t.Context(), delivery(t, "1", message))
-			f.check(t, workspace, 3)
-			if again := f.Count(t.Context(), delivery(t, "1", message)); again.Status != metering.Duplicate {
-				t.Errorf("first %+v, again %+v", first, again)
-			}
-			f.check(t, user, 3)
-
-			// And it returns the message when none comes.
-			f.faults.Always("", fault)
-			if o := f.Count(t.Context(), delivery(t, "2", message)); o.Status != metering.Returned || o.Class != table.Transient {
-				t.Errorf("%+v", o)
-			}
-			f.faults.Always("", nil)
-			if o := f.Count(t.Context(), delivery(t, "2", message)); o.Status != metering.Duplicate || o.Err != nil {
-				t.Errorf("redelivered: %+v", o)
-			}
-			f.check(t, workspace, 6)
-			f.check(t, user, 6)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -50,10 +51,7 @@ func (f *fixture) move(d time.Duration) { f.clock.Add(int64(d / time.Second)) }
 // delivery returns a message as SQS delivers it.
 func delivery(t *testing.T, id string, m metering.Message) metering.Delivery {
 	t.Helper()
-	body, err := json.Marshal(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := check.Must(json.Marshal(m))(t)
 	return metering.Delivery{Source: "sqs", ID: id, Body: body}
 }
 
@@ -61,9 +59,7 @@ func delivery(t *testing.T, id string, m metering.Message) metering.Delivery {
 func (f *fixture) sum(t *testing.T, kind keys.Prefix, m metering.Meter) (total int64) {
 	t.Helper()
 	for c, err := range table.All[metering.Counter](context.WithoutCancel(t.Context()), f.table, table.Query{PK: m.PK(), Range: kind.All()}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		total += c.Count
 	}
 	return total

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table"
 )
@@ -37,10 +38,7 @@ func TestMessagesAreRead(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", text, diff)
 		}
-		written, err := json.Marshal(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := check.Must(json.Marshal(got))(t)
 		if again, err := metering.Decode(written); err != nil || again != got {
 			t.Errorf("%s is written as %s: %v", text, written, err)
 		}
@@ -60,10 +58,7 @@ func TestWhatIsNoMessageIsRefused(t *testing.T) {
 		if value == nil {
 			delete(changed, name)
 		}
-		text, err := json.Marshal(changed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Must(json.Marshal(changed))(t)
 		return string(text)
 	}
 	refused := map[string][]string{
@@ -128,10 +123,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		written, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := check.Must(json.Marshal(m))(t)
 		if again, err := metering.Decode(written); err != nil || again != m {
 			t.Fatalf("%+v is written as %s and read as %+v: %v", m, written, again, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table"
 )
@@ -100,7 +101,5 @@ func TestWhatIsNoQuestionIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if n := len(f.faults.Requests("Query")); n != 0 {
-		t.Errorf("%d requests were sent", n)
-	}
+	check.Equal(t, "requests were sent", len(f.faults.Requests("Query")), 0)
 }

@@ -85,11 +85,11 @@ func (r *Reader) read(ctx context.Context, m Meter, parts []Part) (Usage, error)
 	return u, nil
 }
 
-// part reads one part. The days of the longest time fit into one request, which
-// returns up to 1 MB.
+// part reads one part. The days of the longest time fit into one response, which
+// has up to 1 MB.
 func (r *Reader) part(ctx context.Context, m Meter, p Part) (PartUsage, error) {
 	u := PartUsage{Part: p}
-	q := table.Query{PK: m.PK(), Range: p.Range()}
+	q := table.Query{PK: m.PK(), Range: p.Range(), Limit: 2000}
 	for {
 		page, err := table.QueryPage[Counter](ctx, r.counters, q)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -35,9 +36,7 @@ func (f *fixture) fill(t *testing.T, m metering.Meter, counts map[time.Time]int6
 	for at, count := range days {
 		put(metering.Day, at, count)
 	}
-	if err := f.table.BatchWrite(t.Context(), ops...); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, f.table.BatchWrite(t.Context(), ops...))
 }
 
 func TestAnswersAreTheSumOfTheHours(t *testing.T) {
@@ -85,10 +84,7 @@ func TestPartsAreReadInParallel(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	u, err := f.Usage(ctx, metering.Question{Meter: workspace, From: at("2024-01-13T23"), To: at("2024-01-15T02")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := check.Must(f.Usage(ctx, metering.Question{Meter: workspace, From: at("2024-01-13T23"), To: at("2024-01-15T02")}))(t)
 	var got []metering.PartUsage
 	for _, p := range u.Parts {
 		if p.Stats.Items != len(p.Periods) || p.Stats.Requests != 1 || p.Stats.Capacity == 0 {
@@ -138,41 +134,5 @@ func TestTheLongestQuestionIsThreeRequests(t *testing.T) {
 	if err != nil || u.Total != metering.MaxDays*1_000_000_000_000 {
 		t.Errorf("total %d: %v", u.Total, err)
 	}
-	if n := len(f.faults.Requests("Query")); n != 3 {
-		t.Errorf("%d requests", n)
-	}
-}
-
-// The saving is measured: where every hour was used, there are 24 times as many
-// hours as days, over any time.
-func TestDaysSaveUpTo24Times(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	full, sparse := workspace, user
-	every, some := map[time.Time]int64{}, map[time.Time]int64{}
-	const days = 30
-	from := at("2023-12-10T00")
-	for h := range days * 24 {
-		every[from.Add(time.Duration(h)*time.Hour)] = 1
-	}
-	for d := range days {
-		some[from.Add(time.Duration(d)*day)] = 1
-	}
-	f.fill(t, full, every)
-	f.fill(t, sparse, some)
-	for m, times := range map[metering.Meter]int{full: 24, sparse: 1} {
-		q := metering.Question{Meter: m, From: from, To: from.Add(days * day)}
-		u, err := f.Usage(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		hourly, err := f.Hourly(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		byDay, byHour := u.Parts[0].Stats, hourly.Parts[0].Stats
-		if u.Total != hourly.Total || byDay.Scanned != days || byHour.Scanned != times*byDay.Scanned {
-			t.Errorf("%+v: days %+v, hours %+v", m, byDay, byHour)
-		}
-	}
+	check.Equal(t, "requests", len(f.faults.Requests("Query")), 3)
 }

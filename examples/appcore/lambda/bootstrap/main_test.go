@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
+	"github.com/singletable/singletable/examples/internal/check"
 )
 
 var complete = map[string]string{
@@ -47,20 +48,14 @@ func TestTheEnvironmentNamesTheFunction(t *testing.T) {
 		environment := maps.Clone(complete)
 		environment["_HANDLER"] = route.Name
 		reads := store.Reads()
-		f, err := load(t.Context(), func(name string) string { return environment[name] }, slog.New(slog.DiscardHandler))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := check.Must(load(t.Context(), func(name string) string { return environment[name] }, slog.New(slog.DiscardHandler)))(t)
 		// Only functions that need the keys may read the secret.
 		if read := store.Reads() > reads; read != route.List {
 			t.Errorf("%s: it reads the secret: %t", route.Name, read)
 		}
 		e := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: paths[route.Name]}
 		e.RequestContext.HTTP.Method = route.Method
-		event, err := json.Marshal(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		event := check.Must(json.Marshal(e))(t)
 		if got, err := f(t.Context(), event); err != nil || got.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s: %+v %v", route.Name, got, err)
 		}
