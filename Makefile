@@ -22,14 +22,14 @@ test: ## Run the tests on a local engine
 	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/...
 
 .PHONY: race
-race: ## Run the tests with the race detector, but for those that measure and the soak's
-	go test -race $$(go list $(PACKAGES) | grep -v -e /internal/benchmarks -e /internal/soak)
+race: ## Run the tests with the race detector, but for those that measure, explore and soak
+	go test -race $$(go list $(PACKAGES) | grep -v -e /internal/suites/benchmarks -e /internal/suites/soak -e /internal/suites/schedules)
 
 .PHONY: vet
 vet: ## Run go vet
 	go vet $(PACKAGES)
-	go vet -tags dynamodblocal ./internal/conformance/...
-	go vet -tags aws ./internal/awsconformance/...
+	go vet -tags dynamodblocal ./internal/suites/conformance/...
+	go vet -tags aws ./internal/suites/awsconformance/...
 
 .PHONY: platforms
 platforms: ## Vet and build for the other platforms, and test on a 32-bit one
@@ -45,12 +45,12 @@ fmt: ## Format the code
 	@for m in $(MODULES); do (cd "$$m" && $(GOLANGCI_LINT) fmt ./...) || exit 1; done
 
 .PHONY: api
-api: ## Compare the exported API with its listing, internal/api/api.txt
-	go run ./internal/api
+api: ## Compare the exported API with its listing, internal/tools/api/api.txt, and find unused names
+	go run ./internal/tools/api
 
 .PHONY: api-update
 api-update: ## Write that listing, for a change that is meant
-	go run ./internal/api -update
+	go run ./internal/tools/api -update
 
 .PHONY: tidy
 tidy: ## Tidy go.mod and go.sum of every module
@@ -66,25 +66,33 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 
 .PHONY: conformance
 conformance: ## Run the conformance suite on the default engine and on DynamoDB Local (needs java)
-	go test -count=1 -tags dynamodblocal ./internal/conformance/... ./internal/awsconformance/...
+	go test -count=1 -tags dynamodblocal ./internal/suites/conformance/... ./internal/suites/awsconformance/...
 
 .PHONY: lives
 lives: ## Delete and re-create entities 10,000 times while stale writers write (about 4 minutes)
-	go test -count=1 -timeout 30m -run '^TestDefaultEngine$$/^Life$$/no_life' ./internal/conformance -lives 10000
+	go test -count=1 -timeout 30m -run '^TestDefaultEngine$$/^Life$$/no_life' ./internal/suites/conformance -lives 10000
 
 .PHONY: conformance-aws
 conformance-aws: ## Say what the conformance suite costs on AWS; with PREFIX=name CONFIRM=yes, run it there
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	go test -c -tags aws -o "$$dir/aws" ./internal/awsconformance && \
-	cd internal/awsconformance && PREFIX='$(PREFIX)' CONFIRM='$(CONFIRM)' "$$dir/aws" -test.run '^TestAWS$$' -test.parallel 8 -test.timeout 2h
+	go test -c -tags aws -o "$$dir/aws" ./internal/suites/awsconformance && \
+	cd internal/suites/awsconformance && PREFIX='$(PREFIX)' CONFIRM='$(CONFIRM)' "$$dir/aws" -test.run '^TestAWS$$' -test.parallel 8 -test.timeout 2h
 
 .PHONY: conformance-aws-sweep
 conformance-aws-sweep: ## List the tables that killed runs with PREFIX=name left on AWS; with CONFIRM=yes, delete them
-	go run ./internal/awsconformance/sweep -prefix '$(PREFIX)' -confirm '$(CONFIRM)'
+	go run ./internal/suites/awsconformance/sweep -prefix '$(PREFIX)' -confirm '$(CONFIRM)'
 
 .PHONY: soak
 soak: ## Try every promise under faults for SOAKTIME (5m), and count how often it held
-	go run ./internal/soak -duration $(SOAKTIME)
+	go run ./internal/suites/soak -duration $(SOAKTIME)
+
+.PHONY: explore
+explore: ## Run every write protocol under many schedules, and count them (long)
+	.ci/explore
+
+.PHONY: guards
+guards: ## Remove each guard of the write protocols, and show the test that fails without it (long)
+	go run ./internal/suites/mutants
 
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities (needs the network)
@@ -92,19 +100,31 @@ vuln: ## Look for known vulnerabilities (needs the network)
 
 .PHONY: release
 release: ## Show that the commit at hand can be tagged (about a minute)
-	go run ./internal/release
+	go run ./internal/tools/release
 
 .PHONY: bench
 bench: ## Measure repo next to the SDK and its peers, and write the README's table (about 8 minutes)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	go test -c -o "$$dir/bench" ./internal/benchmarks && \
+	go test -c -o "$$dir/bench" ./internal/suites/benchmarks && \
 	measure() { "$$dir/bench" -test.run '^$$' -test.bench "^Benchmark(Get|Query|Create|Update|UpdateBoth|TransactCreate)$$/on=$$1" -test.benchtime "$$2" -test.cpu 1 >>"$$dir/results" || { cat "$$dir/results"; exit 1; }; } && \
 	for i in 1 2 3 4 5 6 7 8; do \
 		measure engine 0.3s; for j in 1 2 3 4 5; do measure stub 0.05s; done; \
-	done && go run ./internal/benchmarks/report -readme README.md <"$$dir/results" && \
+	done && go run ./internal/suites/benchmarks/report -readme README.md <"$$dir/results" && \
 	"$$dir/bench" -test.run '^$$' -test.bench 'Shard|Idempotent' && \
 	go test -run '^$$' -bench . ./paginate
 
+.PHONY: coldstart
+coldstart: ## Measure what the library adds to the start of a program, next to the SDK alone
+	go run ./internal/suites/benchmarks/coldstart
+
+.PHONY: growth
+growth: ## Measure operations on 10,000 to 1,000,000 items, and deep walks (long)
+	go run ./internal/suites/benchmarks/growth -items 10000,100000,1000000
+
 .PHONY: shardcost
 shardcost: ## Measure what a page over shards costs and draw shard/cost.svg
-	go run ./internal/benchmarks/shardcost -measure
+	go run ./internal/suites/benchmarks/shardcost -measure
+
+.PHONY: network
+network: ## Measure connections, fan-out and hedged reads over TLS at 5 ms (about 5 minutes)
+	go run ./internal/suites/benchmarks/network
