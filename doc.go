@@ -3,7 +3,7 @@
 // It has no code of its own: import the packages below it.
 //
 // The library gives keys that cannot collide, typed reads and writes,
-// transactions whose failures can be understood, and page tokens that cannot be
+// transactions whose failures can be understood, and cursors that cannot be
 // abused. It knows nothing of HTTP or Lambda: a handler in any runtime imports
 // what it needs.
 //
@@ -17,7 +17,9 @@
 //   - Op ([table.Op]): one write. Run alone, in a transaction, or in a batch.
 //   - Entity ([repo.Entity]): how values of a Go type are stored, in one item or
 //     several. A [repo.Repo] reads and writes them.
-//   - Page ([table.Page]): some items of a query, and the token for the next ones.
+//   - Page ([table.Page]): some items of a query, and the cursor for the next ones.
+//     A page has at most Limit items, 100 if the Limit is zero. Sequences, which
+//     are called All, have no limit then.
 //   - Cursor ([paginate.Codec]): what seals and opens those tokens.
 //   - Shard ([shard.Index]): one of the partitions that an index is spread over.
 //     A [shard.Reader] merges them in order.
