@@ -23,6 +23,9 @@ type Harness struct {
 	// Lives is how often entities are deleted and re-created under the eyes of
 	// stale writers; 250 by default.
 	Lives int
+
+	// prompt is Client, without the wait after writes.
+	prompt newClient
 }
 
 // Capabilities are the ways in which an engine is less than the service. The
@@ -54,6 +57,7 @@ type tests map[string]func(*testing.T, Harness)
 
 // Run runs the suite as subtests of t, in parallel.
 func Run(t *testing.T, h Harness) {
+	h.prompt = h.Client
 	if h.Capabilities.Lag > 0 {
 		h.Client = settling(h.Client, h.Capabilities.Lag)
 	}
@@ -92,6 +96,7 @@ func Run(t *testing.T, h Harness) {
 		"SelfMade":    selfMadeTests(),
 		"Copies":      copyTests(),
 		"Adoption":    adoptionTests(),
+		"Shape":       shapeTests(),
 		"Life":        lifeTests(),
 		"Returning":   returningTests(),
 		"Idempotency": idempotencyTests(),

@@ -97,7 +97,8 @@ func (h Harness) inBubble(t *testing.T, test func(*testing.T, hedged)) {
 	seed(t, plain, 5)
 	var x outside
 	d := hedged{faults: &tabletest.Faults{}, events: &events{}}
-	client := h.Client(t, promptRetries, x.install(t), d.faults.Install)
+	// The wait after writes would send requests from inside of the bubble.
+	client := h.prompt(t, promptRetries, x.install(t), d.faults.Install)
 	opts := options()
 	opts.SDKDecoding, opts.HedgeReads, opts.Observe = h.SDKDecoding, true, d.events.observe
 	var err error
