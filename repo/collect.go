@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -15,19 +16,43 @@ import (
 type Member interface {
 	// member returns the type that it is for, "" for all that are left.
 	member() string
-	// decode makes a value of an item, or of a part of one; nil if it is to be
-	// skipped.
-	decode(item table.Item, part bool) (any, error)
+	// decode makes a value of an item, or of a part of one: the attributes of
+	// project, unless there are none. It is nil if the item is to be skipped.
+	decode(item table.Item, project []string, part bool) (any, error)
 	// keep is given each value of [Collect] after the last one was read.
 	keep(any)
 	// missing reports a nil repository or slice.
 	missing() bool
+	// check reports why the member cannot read a query.
+	check(table.Query) error
+	// upgrades reports whether it needs whole items.
+	upgrades() bool
 }
 
 func (r *Repo[T]) member() string { return r.entity.Type }
 
-func (r *Repo[T]) decode(item table.Item, part bool) (any, error) {
+func (r *Repo[T]) decode(item table.Item, project []string, part bool) (any, error) {
+	item, err := r.upgraded(item)
+	if err != nil {
+		return nil, err
+	}
+	return r.decodePart(item, project, part)
+}
+
+// decodePart makes a value of an item of the current shape. If it is a part of one,
+// the value has no version, and only the attributes of project, unless there are
+// none.
+func (r *Repo[T]) decodePart(item table.Item, project []string, part bool) (T, error) {
 	var v T
+	if len(project) > 0 {
+		whole := item
+		item = table.Item{}
+		for _, name := range project {
+			if value, ok := whole[name]; ok {
+				item[name] = value
+			}
+		}
+	}
 	err := item.Decode(&v)
 	if err == nil && part {
 		err = r.forget(&v)
@@ -37,6 +62,15 @@ func (r *Repo[T]) decode(item table.Item, part bool) (any, error) {
 
 func (r *Repo[T]) keep(any)      {}
 func (r *Repo[T]) missing() bool { return r == nil }
+
+func (r *Repo[T]) check(q table.Query) error {
+	if len(r.shapes.upgrades) == 0 {
+		return nil
+	}
+	return r.checkQuery(q)
+}
+
+func (r *Repo[T]) upgrades() bool { return len(r.shapes.upgrades) > 0 }
 
 // into is a Repo with a slice to append to.
 type into[T any] struct {
@@ -52,10 +86,12 @@ func (r *Repo[T]) AppendTo(slice *[]T) Member { return into[T]{Repo: r, slice: s
 
 type ignoreUnknown struct{}
 
-func (ignoreUnknown) member() string                       { return "" }
-func (ignoreUnknown) decode(table.Item, bool) (any, error) { return nil, nil }
-func (ignoreUnknown) keep(any)                             {}
-func (ignoreUnknown) missing() bool                        { return false }
+func (ignoreUnknown) member() string                                 { return "" }
+func (ignoreUnknown) decode(table.Item, []string, bool) (any, error) { return nil, nil }
+func (ignoreUnknown) keep(any)                                       {}
+func (ignoreUnknown) missing() bool                                  { return false }
+func (ignoreUnknown) check(table.Query) error                        { return nil }
+func (ignoreUnknown) upgrades() bool                                 { return false }
 
 // IgnoreUnknown lets [Collect] and [Stream] pass over items of types that no other
 // member is for. Without it they are [table.ErrWrongType].
@@ -108,6 +144,14 @@ func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Membe
 	}
 }
 
+// typeOf returns the type of an item, "" if it has none.
+func typeOf(item table.Item, attribute string) string {
+	if s, ok := item[attribute].(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
 // each gives every item of a query to its member and the value to do, until do
 // returns false.
 func each(ctx context.Context, t *table.Table, op string, q table.Query, members []Member, do func(Member, any) bool) error {
@@ -126,17 +170,24 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		if _, twice := byType[m.member()]; twice {
 			return fail(nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalid, m.member()))
 		}
+		if err := m.check(q); err != nil {
+			return fail(nil, err)
+		}
 		byType[m.member()] = m
 	}
 	attribute, part := t.Schema().Type, incomplete(t.Schema(), q)
+	project := q.Project
+	switch {
+	case slices.ContainsFunc(members, Member.upgrades):
+		q.Project = nil
+	case len(project) > 0:
+		q.Project = append(slices.Clone(project), t.Schema().Shape, t.Schema().Shape+shapeFrom)
+	}
 	for item, err := range table.All[table.Item](ctx, t, q) {
 		if err != nil {
 			return err
 		}
-		name := ""
-		if s, ok := item[attribute].(*types.AttributeValueMemberS); ok {
-			name = s.Value
-		}
+		name := typeOf(item, attribute)
 		m, known := byType[name]
 		if !known {
 			m, known = byType[""]
@@ -144,7 +195,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		if !known {
 			return fail(item, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
 		}
-		v, err := m.decode(item, part)
+		v, err := m.decode(item, project, part)
 		if err != nil {
 			return fail(item, fmt.Errorf("item of type %q: %w", name, err))
 		}

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -17,6 +18,24 @@ type diff struct {
 }
 
 func (d diff) empty() bool { return len(d.set) == 0 && len(d.remove) == 0 }
+
+// over returns the changes of d and those of under that d does not make.
+func (d diff) over(under diff) diff {
+	if under.empty() {
+		return d
+	}
+	both := diff{set: maps.Clone(under.set), remove: slices.Clone(d.remove)}
+	maps.Copy(both.set, d.set)
+	for _, name := range d.remove {
+		delete(both.set, name)
+	}
+	for _, name := range under.remove {
+		if _, set := both.set[name]; !set && !slices.Contains(both.remove, name) {
+			both.remove = append(both.remove, name)
+		}
+	}
+	return both
+}
 
 // apply returns the item as it is after the write.
 func (d diff) apply(raw codec.Raw) table.Item {
@@ -74,10 +93,11 @@ func (r *Repo[T]) fields(raw codec.Raw, beside table.Item, before, after *T) (di
 }
 
 // beside reports whether an attribute of a stored item matters to a write though
-// no field of T has it: the keys of indexes, and other spellings of T's attributes.
+// no field of T has it: the keys of indexes, the shape, what upgrades remove, and
+// other spellings of T's attributes.
 func (r *Repo[T]) beside(name []byte) bool {
-	if indexed, ok := r.own[string(name)]; ok {
-		return indexed
+	if matters, ok := r.own[string(name)]; ok {
+		return matters
 	}
 	_, ok := r.respelled(string(name))
 	return ok

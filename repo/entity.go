@@ -59,6 +59,25 @@ type Entity[T any] struct {
 	// same version: overwrite it, or remove the unique value of a copy. It is for
 	// entities whose ids are never used again.
 	VersionFromOne bool
+
+	// Upgrades are the history of T, for items that earlier releases have stored.
+	// The first one brings an item from OldestShape to the next shape, and so on:
+	// the current shape is OldestShape plus the number of Upgrades. To change T,
+	// append an upgrade. An entity with upgrades needs a Version.
+	//
+	// Reads of the entity apply them; the next write that changes the entity stores
+	// the result, under its guard. [Repo.RefreshOps] and package backfill store it
+	// in all items. No write lowers the shape of an item.
+	Upgrades []Upgrade
+	// OldestShape is the shape of the oldest items that are stored; at first 0. Raise
+	// it, and delete the upgrades before it, after a backfill has verified that
+	// there are no older items. An older item is then [ErrOlderShape].
+	OldestShape int
+	// FormerKeys give keys that earlier releases had for the main item. RefreshOps
+	// moves such an item, or deletes it if there is one under the present key.
+	// FormerCopies give keys of copies that earlier releases had, which it deletes.
+	// Reads do not look under these keys.
+	FormerKeys, FormerCopies []func(T) keys.Key
 }
 
 // Copy is one more item in which an entity is stored.
@@ -161,7 +180,15 @@ func (e Entity[T]) validate(schema table.Schema) error {
 			bad("%s", problem)
 		}
 	}
-	if names, _ := codec.Attributes(reflect.TypeFor[T]()); len(e.Copies) > 0 {
+	names, known := codec.Attributes(reflect.TypeFor[T]())
+	problems = append(problems, e.upgradeProblems(schema, names, known)...)
+	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key func(T) keys.Key) bool { return key == nil }) {
+		bad("FormerKeys, FormerCopies: one is nil")
+	}
+	if len(e.FormerKeys)+len(e.FormerCopies) > 0 && e.Version == "" {
+		bad("FormerKeys, FormerCopies: need a Version")
+	}
+	if len(e.Copies) > 0 {
 		for _, attribute := range e.indexAttributes(schema) {
 			if slices.Contains(names, attribute) {
 				bad("Indexes: %q is a key of an index and a field of %v too, which the other items would not hold",

@@ -44,6 +44,27 @@ func decode[T any](item table.Item) (T, error) {
 	return v, nil
 }
 
+// upgraded returns an item as the current shape has it, but for its shape
+// attributes. The item itself stays as it is.
+func (r *Repo[T]) upgraded(item table.Item) (table.Item, error) {
+	shape := r.shapes.of(item)
+	if shape == r.shapes.current {
+		return item, nil
+	}
+	item = maps.Clone(item)
+	return item, r.shapes.upgrade(item, shape)
+}
+
+// decodeStored makes a value of an item that was read as it is stored.
+func (r *Repo[T]) decodeStored(item table.Item) (T, error) {
+	item, err := r.upgraded(item)
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return decode[T](item)
+}
+
 // indexKeys adds the attributes that put an item of v into the indexes that the
 // ith item declares.
 func (r *Repo[T]) indexKeys(item table.Item, i int, v *T) error {
@@ -70,6 +91,10 @@ func (r *Repo[T]) whole(i int, key keys.Key, v *T, item table.Item, s stamp) cod
 		return codec.Made{Err: err}
 	}
 	item[r.schema.Type] = r.typeValue
+	if r.shapes.of(item) < r.shapes.current {
+		delete(item, r.shapes.from)
+		r.shapes.stamp(item)
+	}
 	if r.counter != unversioned && r.stampOf(item) != s {
 		item[r.entity.Version] = s.value()
 	}

@@ -29,6 +29,8 @@ const maxUpserts = 4
 // [table.ErrOutcomeUnknown], and so is any update of an entity with an integer
 // version: see [table.UpdateReturning].
 //
+// An item of an older shape is upgraded first, see [Repo.Refresh].
+//
 // The update must leave T readable, and must not change what the key is made of.
 // Upsert cannot check this: the update is applied, and the item is then an error
 // of every read, or an [ErrOrphan] of every other write.
@@ -46,6 +48,9 @@ func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuild
 		return zero, r.fail("Upsert", key, fmt.Errorf("%w: update: %w", table.ErrInvalid, err))
 	}
 	op := table.Update(key, update).IfExists().IfType(r.entity.Type).WithName(r.entity.Type)
+	if r.counter != unversioned {
+		op = op.If(r.shapes.isCurrent())
+	}
 	for attempt := 1; ; attempt++ {
 		switch r.counter {
 		case versioned:
@@ -54,6 +59,12 @@ func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuild
 			op = op.WithRevision(r.entity.Version, r.next(stamp{}).revision)
 		}
 		updated, err := table.UpdateReturning[T](ctx, r.table, op)
+		if errors.Is(err, table.ErrConditionFailed) && attempt < maxUpserts {
+			if _, err := r.Refresh(ctx, key); err != nil {
+				return zero, err
+			}
+			continue
+		}
 		if !errors.Is(err, table.ErrNotFound) || attempt == maxUpserts {
 			return updated, err
 		}
@@ -64,20 +75,24 @@ func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuild
 }
 
 // checkQuery reports attributes in a filter or projection that T does not have: a
-// filter on a misspelled one returns nothing, without an error.
-func (r *Repo[T]) checkQuery(filter expression.ConditionBuilder, project []string) error {
-	if !r.known {
-		return nil
-	}
-	for _, name := range project {
-		if !r.stores(name) {
-			return fmt.Errorf("%w: Project: %w", table.ErrInvalid, r.unknown(name))
+// filter on a misspelled one returns nothing, without an error. It also reports
+// what would miss items that are not upgraded yet: a filter on an attribute of an
+// upgrade, and an index that does not hold whole items.
+func (r *Repo[T]) checkQuery(q table.Query) error {
+	if r.known {
+		for _, name := range q.Project {
+			if !r.stores(name) {
+				return fmt.Errorf("%w: Project: %w", table.ErrInvalid, r.unknown(name))
+			}
 		}
 	}
-	if !filter.IsSet() {
+	if x, partial := partialIndex(r.schema, q.Index); partial && len(r.shapes.upgrades) > 0 {
+		return fmt.Errorf("%w: index %q does not project all attributes, and the upgrades of %q need them", table.ErrInvalid, x.Name, r.entity.Type)
+	}
+	if !q.Filter.IsSet() {
 		return nil
 	}
-	built, err := expression.NewBuilder().WithFilter(filter).Build()
+	built, err := expression.NewBuilder().WithFilter(q.Filter).Build()
 	if err != nil {
 		return nil // as package table will say
 	}
@@ -96,6 +111,8 @@ func (r *Repo[T]) checkNames(text string, names map[string]string, refused func(
 		case !topLevel(text, placeholder):
 		case refused != nil && refused(name):
 			return fmt.Errorf("attribute %q is written by the repository", name)
+		case r.shapes.touches(name):
+			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet; raise OldestShape after a backfill", name)
 		case r.known && !r.stores(name):
 			return r.unknown(name)
 		}

@@ -41,6 +41,10 @@ func (r *Repo[T]) appendCreateOps(ops []table.Op, v *T) []table.Op {
 // hold the version. [Repo.Put] and [Repo.Update] move keys, and write changes
 // only.
 //
+// An item that a newer program has written, with a shape that admits this one, makes
+// them [table.ErrConditionFailed]: v does not tell what the newer shape has. Use
+// [Repo.Put] or [Repo.Update].
+//
 // When the ops are run, it is [table.ErrInvalid]
 //   - if v leaves a copy out, by a zero key: the copy may be stored, and would be
 //     left behind. [Repo.UpdateOps] can tell;
@@ -181,6 +185,11 @@ func (r *Repo[T]) replace(i int, key keys.Key, v *T, fields table.Item, next sta
 			d.remove = append(d.remove, name)
 		}
 	}
+	for name, gone := range r.shapes.touched {
+		if gone {
+			d.remove = append(d.remove, name)
+		}
+	}
 	for _, name := range r.indexAttributes {
 		if _, has := made.Item[name]; !has && r.declares(i, name) {
 			d.remove = append(d.remove, name)
@@ -189,5 +198,13 @@ func (r *Repo[T]) replace(i int, key keys.Key, v *T, fields table.Item, next sta
 	if d.tooLong() {
 		return table.Put(key, codec.Made{Err: fmt.Errorf("a %T has too many attributes for an update; use Put or Update", *v)})
 	}
-	return table.Patch(key, d.set, d.remove...)
+	if _, has := made.Item[r.shapes.from]; !has && r.shapes.current > 0 {
+		d.remove = append(d.remove, r.shapes.from)
+	}
+	op := table.Patch(key, d.set, d.remove...)
+	if r.shapes.current > 0 {
+		// v may have been read from an item of a newer shape, which stays.
+		op = op.If(r.shapes.notNewer())
+	}
+	return op
 }

@@ -32,12 +32,15 @@ type Repo[T any] struct {
 	// reserved are the attributes that the repository writes, whatever T has for
 	// them: keys, index keys, type and version.
 	reserved map[string]bool
-	// own are the attributes of T and those reserved. True are the keys of indexes.
+	// own are the attributes of T, those reserved and those of upgrades. True are
+	// those that matter to a write though T has no field for them: see
+	// [Repo.beside].
 	own map[string]bool
 	// counter is what the version attribute is, and field the struct field of T
 	// for it, if there is a plain one.
 	counter counter
 	field   []int
+	shapes  shapes
 }
 
 // New returns a repository for an entity. A description that is invalid is
@@ -51,10 +54,12 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 		return nil, err
 	}
 	r := &Repo[T]{
-		table: t, reads: t.OfType(entity.Type), schema: schema,
+		table: t, schema: schema,
 		typeValue: &types.AttributeValueMemberS{Value: entity.Type},
 		entity:    entity, items: entity.items(),
 	}
+	r.shapes = newShapes(schema, entity.OldestShape, entity.Upgrades)
+	r.reads = t.OfType(entity.Type).WithUpgrade(r.shapes.current, r.shapes.upgrade)
 	r.consistent = r.reads.Consistent()
 	r.attributes, r.known = codec.Attributes(reflect.TypeFor[T]())
 	if entity.Version != "" {
@@ -62,8 +67,17 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 		r.field = versionField[T](entity.Version)
 	}
 	r.indexAttributes = entity.indexAttributes(schema)
-	r.reserved = map[string]bool{schema.PK: true, schema.SK: true, schema.Type: true, entity.Version: true}
-	r.own = map[string]bool{schema.PK: false, schema.SK: false, schema.Type: false, entity.Version: false}
+	r.reserved = map[string]bool{
+		schema.PK: true, schema.SK: true, schema.Type: true, entity.Version: true,
+		r.shapes.attribute: true, r.shapes.from: true,
+	}
+	r.own = map[string]bool{
+		schema.PK: false, schema.SK: false, schema.Type: false, entity.Version: false,
+		r.shapes.attribute: true, r.shapes.from: true,
+	}
+	for name, gone := range r.shapes.touched {
+		r.own[name] = gone
+	}
 	for _, name := range r.attributes {
 		r.own[name] = false
 	}
@@ -83,6 +97,11 @@ func (r *Repo[T]) declares(i int, attribute string) bool {
 	}
 	return false
 }
+
+// View returns the table as the repository reads it: items of other types are
+// [table.ErrWrongType], and those of former shapes are upgraded. It is for readers
+// that take a table, such as shard.New. [table.Table.OfType] ends both.
+func (r *Repo[T]) View() *table.Table { return r.reads }
 
 // Consistent returns a view of the repository whose reads are strongly
 // consistent. See [table.Table.Consistent].
@@ -115,14 +134,29 @@ func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, e
 // what was not read. [Repo.Update] reads the whole entity first. An entity without
 // Version has no such protection.
 func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], error) {
-	if err := r.checkQuery(q.Filter, q.Project); err != nil {
+	fail := func(err error) (table.Page[T], error) {
 		return table.Page[T]{}, r.fail("Query", keys.Key{PK: q.PK}, err)
 	}
+	if err := r.checkQuery(q); err != nil {
+		return fail(err)
+	}
+	project, part := q.Project, incomplete(r.schema, q)
+	if len(project) > 0 && len(r.shapes.upgrades) > 0 {
+		q.Project = nil
+		items, err := table.QueryPage[table.Item](ctx, r.reads, q)
+		page := table.Page[T]{Next: items.Next, Stats: items.Stats, Items: make([]T, len(items.Items))}
+		for i := 0; i < len(items.Items) && err == nil; i++ {
+			if page.Items[i], err = r.decodePart(items.Items[i], project, true); err != nil {
+				return fail(err)
+			}
+		}
+		return page, err
+	}
 	page, err := table.QueryPage[T](ctx, r.reads, q)
-	if err == nil && incomplete(r.schema, q) {
+	if err == nil && part {
 		for i := range page.Items {
 			if err := r.forget(&page.Items[i]); err != nil {
-				return table.Page[T]{}, r.fail("Query", keys.Key{PK: q.PK}, err)
+				return fail(err)
 			}
 		}
 	}
@@ -132,22 +166,38 @@ func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], erro
 // All reads the whole of a query whose items are all entities of this type. The
 // error is yielded once, last, and must be looked at: see [table.All].
 func (r *Repo[T]) All(ctx context.Context, q table.Query) iter.Seq2[T, error] {
-	if err := r.checkQuery(q.Filter, q.Project); err != nil {
+	if err := r.checkQuery(q); err != nil {
 		return func(yield func(T, error) bool) {
 			var zero T
 			yield(zero, r.fail("All", keys.Key{PK: q.PK}, err))
 		}
 	}
+	project := q.Project
+	if len(project) > 0 && len(r.shapes.upgrades) > 0 {
+		q.Project = nil
+		return converted(table.All[table.Item](ctx, r.reads, q), func(item table.Item) (T, error) {
+			return r.decodePart(item, project, true)
+		})
+	}
 	all := table.All[T](ctx, r.reads, q)
 	if !incomplete(r.schema, q) {
 		return all
 	}
-	return func(yield func(T, error) bool) {
-		for v, err := range all {
+	return converted(all, func(v T) (T, error) {
+		err := r.forget(&v)
+		return v, err
+	})
+}
+
+// converted converts the values of a sequence.
+func converted[A, B any](all iter.Seq2[A, error], convert func(A) (B, error)) iter.Seq2[B, error] {
+	return func(yield func(B, error) bool) {
+		for a, err := range all {
+			var b B
 			if err == nil {
-				err = r.forget(&v)
+				b, err = convert(a)
 			}
-			if !yield(v, err) || err != nil {
+			if !yield(b, err) || err != nil {
 				return
 			}
 		}

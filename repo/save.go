@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
@@ -23,7 +22,11 @@ type stored[T any] struct {
 	// beside are those of the item's attributes that matter and that T does not
 	// have: see [Repo.beside].
 	beside table.Item
-	stamp  stamp
+	shape  int
+	// item is the main item as it is stored, if it was read as a whole to be
+	// refreshed.
+	item  table.Item
+	stamp stamp
 	// keys are those of the items, the main one first.
 	keys []keys.Key
 }
@@ -51,9 +54,17 @@ func (r *Repo[T]) loadMain(ctx context.Context, key keys.Key) (*stored[T], error
 	if err != nil {
 		return nil, err
 	}
-	s := &stored[T]{raw: read.Raw, v: read.Value}
-	if read.Loose || len(r.indexAttributes) > 0 {
+	return r.storedAs(read)
+}
+
+// storedAs returns what was read of a main item.
+func (r *Repo[T]) storedAs(read codec.Read[T]) (*stored[T], error) {
+	s := &stored[T]{raw: read.Raw, v: read.Value, shape: r.shapes.current}
+	if read.Loose || len(r.indexAttributes) > 0 || len(r.shapes.touched) > 0 {
 		s.beside = s.raw.Attributes(r.beside)
+	}
+	if read.Loose { // as all items are that were upgraded
+		s.shape = r.shapes.of(s.beside)
 	}
 	s.stamp, s.keys = r.read(&s.v), r.keysOf(&s.v)
 	if read.Loose || r.field == nil {
@@ -98,6 +109,10 @@ type save[T any] struct {
 	main    int
 	changes diff
 	item    table.Item
+	// drifted means that a copy was missing or did not hold v, and pending is what upgrades have changed of the main item since it was stored. It
+	// is written with the first other change.
+	drifted bool
+	pending diff
 }
 
 // looks are the keys of copies that are to be read before they are written,
@@ -116,6 +131,7 @@ func (r *Repo[T]) save(ctx context.Context, old *stored[T], v *T, look looks) (*
 	if err != nil {
 		return nil, err
 	}
+	s.pending = r.pending(old)
 	if err := s.saveMain(fields); err != nil {
 		return nil, err
 	}
@@ -123,6 +139,7 @@ func (r *Repo[T]) save(ctx context.Context, old *stored[T], v *T, look looks) (*
 	if len(s.ops) == 0 && !moves {
 		return s, nil
 	}
+	fields = fields.over(s.pending)
 	for i := range r.items[1:] {
 		if err := s.saveCopy(ctx, i+1, fields, look); err != nil {
 			return nil, err
@@ -132,6 +149,15 @@ func (r *Repo[T]) save(ctx context.Context, old *stored[T], v *T, look looks) (*
 		err = s.checkExchange()
 	}
 	return s, err
+}
+
+// pending returns what upgrades have changed of an entity since it was stored.
+func (r *Repo[T]) pending(old *stored[T]) diff {
+	item := old.beside
+	if old.shape < r.shapes.current {
+		item = old.raw.Attributes(nil)
+	}
+	return r.shapes.pending(item, old.shape)
 }
 
 // moves reports whether the key of a copy changes.
@@ -151,7 +177,7 @@ func (s *save[T]) saveMain(fields diff) error {
 	}
 	name := s.items[0].Name
 	if from, to := s.old.keys[0], s.keys[0]; from != to {
-		made := s.whole(0, to, s.v, fields.apply(s.old.raw), s.next)
+		made := s.whole(0, to, s.v, fields.over(s.pending).apply(s.old.raw), s.next)
 		s.ops = append(s.ops,
 			s.guard(table.Delete(from), s.old.stamp).IfExists().WithName(name+" (old key)"),
 			table.Create(to, made).WithName(name))
@@ -161,6 +187,7 @@ func (s *save[T]) saveMain(fields diff) error {
 	if d.empty() && !s.moves() {
 		return nil
 	}
+	d = d.over(s.pending)
 	op, item, err := s.patch(0, d, s.old.raw, s.old.stamp)
 	if err != nil {
 		return err
@@ -304,6 +331,7 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 	if err != nil {
 		return err
 	}
+	s.drifted = true
 	s.ops = append(s.ops, table.Create(to, s.whole(i, to, s.v, attributes, s.next)).WithName(name))
 	return nil
 }
@@ -324,29 +352,39 @@ func (s *save[T]) bring(i int, item table.Item) error {
 	if err != nil {
 		return err
 	}
+	s.drifted = s.drifted || !d.empty() || s.stampOf(item) != s.old.stamp
 	op, _, err := s.patch(i, d, codec.RawOf(item), s.stampOf(item))
 	s.ops = append(s.ops, op)
 	return err
 }
 
-// change returns what the fields of v change of an item that was read.
+// change returns what the fields of v, and upgrades, change of an item that was
+// read.
 func (s *save[T]) change(item table.Item) (diff, error) {
+	item, err := s.upgraded(item)
+	if err != nil {
+		return diff{}, err
+	}
 	held, err := decode[T](item)
 	if err != nil {
 		return diff{}, err
 	}
-	return s.fields(codec.RawOf(item), item, &held, s.v)
+	d, err := s.fields(codec.RawOf(item), item, &held, s.v)
+	return d.over(s.shapes.pending(item, s.shapes.of(item))), err
 }
 
 // isCopy reports whether an item is a copy of the entity that is stored.
-func (s *save[T]) isCopy(item table.Item) bool { return s.belongs(item, s.old.keys[0]) }
+func (s *save[T]) isCopy(item table.Item) bool {
+	moved := len(s.keys) > 0 && s.old.keys[0] != s.keys[0] // the item may hold v already
+	return s.belongs(item, s.old.keys[0]) || moved && s.belongs(item, s.keys[0])
+}
 
 // belongs reports whether an item is one of the entity whose main key is given.
 func (r *Repo[T]) belongs(item table.Item, main keys.Key) bool {
-	if t, ok := item[r.schema.Type].(*types.AttributeValueMemberS); !ok || t.Value != r.entity.Type {
+	if r.checkType(item) != nil {
 		return false
 	}
-	v, err := decode[T](item)
+	v, err := r.decodeStored(item)
 	return err == nil && r.entity.Key(v) == main
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	mathrand "math/rand/v2"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -139,9 +138,18 @@ func (r *Repo[T]) forget(v *T) error {
 
 // incomplete reports whether a query gives parts of items.
 func incomplete(schema table.Schema, q table.Query) bool {
-	return len(q.Project) > 0 || slices.ContainsFunc(schema.Indexes, func(x table.Index) bool {
-		return x.Name == q.Index && x.Projection != types.ProjectionTypeAll
-	})
+	_, partial := partialIndex(schema, q.Index)
+	return len(q.Project) > 0 || partial
+}
+
+// partialIndex returns the index of that name, if it does not hold whole items.
+func partialIndex(schema table.Schema, name string) (x table.Index, partial bool) {
+	for _, x := range schema.Indexes {
+		if x.Name == name {
+			return x, x.Projection != types.ProjectionTypeAll
+		}
+	}
+	return x, false
 }
 
 // setAttribute stores an attribute in a v that has no field for it: a map, or a

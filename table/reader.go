@@ -118,7 +118,11 @@ func (r *reader) projection() ([]string, error) {
 	// fetch it from the table.
 	x, indexed := r.t.schema.index(r.index)
 	partial := indexed && !x.Local && x.Projection != types.ProjectionTypeAll
-	for _, name := range []string{r.t.schema.Type, r.t.schema.TTL} {
+	own := []string{r.t.schema.Type, r.t.schema.TTL}
+	if r.t.upgrade != nil {
+		own = append(own, r.t.schema.Shape, r.t.schema.Shape+"From")
+	}
+	for _, name := range own {
 		if name != "" && (!partial || slices.Contains(x.Include, name)) {
 			names = append(names, name)
 		}

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -62,6 +61,7 @@ type row[T any] struct {
 const (
 	watchedType = iota
 	watchedTTL
+	watchedShape // if the view upgrades
 )
 
 // newRows returns the rows of responses with the key attributes. value makes the
@@ -70,6 +70,9 @@ func newRows[T, V any](t *Table, value func(r *row[T], err error) (V, error), ke
 	r := &row[T]{t: t, watched: make([]codec.Watched, 0, 6), key: make([]string, 0, len(key))}
 	r.watch(t.schema.Type)
 	r.watch(t.schema.TTL)
+	if t.upgrade != nil {
+		r.watch(t.schema.Shape)
+	}
 	for _, a := range key {
 		if a.name != "" && !slices.Contains(r.key, a.name) {
 			r.key = append(r.key, a.name)
@@ -139,7 +142,7 @@ func (r *rows[T, V]) decode(response *split) bool {
 			// The others need not be as long as the first one.
 			r.expected = min(1+in.Rest()/(in.Pos()-from), mostExpected)
 		}
-		r.add(refusal)
+		r.add(refusal, in.Since(from))
 	}
 	return true
 }
@@ -159,18 +162,28 @@ func (r *rows[T, V]) convert(items []map[string]types.AttributeValue) {
 			l.watched[i] = watched(item, l.watched[i].Name)
 		}
 		l.number, l.value, l.read = i, *new(T), item
-		r.add(item.Decode(&l.value))
+		r.add(item.Decode(&l.value), nil)
 	}
 }
 
 // add adds the value of the latest item, unless it has expired. refusal is why
-// the item is no T, if it is not.
-func (r *rows[T, V]) add(refusal error) {
+// the item is no T, if it is not. json is the item, unless the client has read it.
+func (r *rows[T, V]) add(refusal error, json []byte) {
 	l := &r.latest
 	if l.t.expired(l.watched[watchedTTL], r.now) {
 		return
 	}
-	err := cmp.Or(l.wrongType(), refusal)
+	err := l.wrongType()
+	if err == nil {
+		var shape int
+		switch shape, err = l.shape(); {
+		case err != nil:
+		case l.t.upgrade != nil && shape != l.t.upgrade.shape:
+			err = l.upgrade(shape, json)
+		default:
+			err = refusal
+		}
+	}
 	if err != nil {
 		l.value = *new(T) // not a partial value
 	}
@@ -199,6 +212,33 @@ func (r *row[T]) wrongType() error {
 		return nil
 	}
 	return fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, r.t.ofType, shortened(string(have)), r.t.schema.Type)
+}
+
+// shape returns the shape of the item, 0 if the view does not upgrade.
+func (r *row[T]) shape() (int, error) {
+	if r.t.upgrade == nil || r.watched[watchedShape].Kind == 0 {
+		return 0, nil
+	}
+	w := r.watched[watchedShape]
+	n, err := strconv.Atoi(string(w.Text))
+	if w.Kind != codec.N || err != nil || n < 0 {
+		return 0, fmt.Errorf("attribute %q is not the number of a shape", r.t.schema.Shape)
+	}
+	return n, nil
+}
+
+// upgrade makes the value of an item that has another shape than the view.
+func (r *row[T]) upgrade(shape int, json []byte) error {
+	raw := codec.RawOf(r.read)
+	if r.read == nil {
+		raw = codec.RawJSON(json)
+	}
+	item := Item(raw.Attributes(nil))
+	if err := r.t.upgrade.change(item, shape); err != nil {
+		return err
+	}
+	r.value = *new(T)
+	return item.Decode(&r.value)
 }
 
 func (r *row[T]) watch(name string) {

@@ -36,6 +36,11 @@ type Schema struct {
 	// Type is the name of the attribute that holds an item's type; by default
 	// "entityType".
 	Type string `json:"type,omitzero"`
+	// Shape is the name of the attribute that holds the number of an item's shape;
+	// by default "entityShape". An item without it has shape 0. Package repo writes
+	// it for entities with upgrades, and next to it, under the name with "From" at
+	// its end, the oldest shape whose programs may read and write the item.
+	Shape string `json:"shape,omitzero"`
 	// TTL is the name of the attribute that holds an item's expiry as a number
 	// of seconds since 1970 UTC. Empty means that items do not expire.
 	TTL string `json:"ttl,omitzero"`
@@ -114,6 +119,8 @@ const (
 	defaultPK   = "pk"
 	defaultSK   = "sk"
 	defaultType = "entityType"
+
+	defaultShape = "entityShape"
 )
 
 // maxAttributeName is the maximum length, in characters, of the names of key
@@ -146,6 +153,7 @@ func (s Schema) withDefaults() Schema {
 		s.SKType = cmp.Or(s.SKType, types.ScalarAttributeTypeS)
 	}
 	s.Type = cmp.Or(s.Type, defaultType)
+	s.Shape = cmp.Or(s.Shape, defaultShape)
 	s.Tags = maps.Clone(s.Tags)
 	s.Indexes = slices.Clone(s.Indexes)
 	for i := range s.Indexes {
@@ -186,6 +194,12 @@ func (s Schema) Validate() error {
 	}
 	if !attributeName(s.TTL) {
 		bad("TTL: %q is not UTF-8 of at most %d characters", s.TTL, maxAttributeName)
+	}
+	if s.Shape == s.Type || s.Shape == s.TTL {
+		bad("Shape: %q is the TTL or type attribute already", s.Shape)
+	}
+	if !attributeName(s.Shape) {
+		bad("Shape: %q is not UTF-8 of at most %d characters", s.Shape, maxAttributeName)
 	}
 	problems = append(problems, s.settingsProblems()...)
 	seen := map[string]bool{}
@@ -265,8 +279,8 @@ func (s Schema) attributeTypes() (map[string]types.ScalarAttributeType, []string
 		if had, ok := all[name]; ok && had != kind {
 			problems = append(problems, fmt.Sprintf("key attribute %q: is %s in one place and %s in another", name, had, kind))
 		}
-		if name == s.TTL || name == s.Type {
-			problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL or type attribute too", name))
+		if name == s.TTL || name == s.Type || name == s.Shape {
+			problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL, type or shape attribute too", name))
 		}
 		all[name] = kind
 	}

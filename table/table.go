@@ -79,6 +79,7 @@ type Table struct {
 	options    Options
 	consistent bool
 	ofType     string
+	upgrade    *upgrade
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient   bool
 	connections *connections
@@ -155,6 +156,25 @@ func (t *Table) Consistent() *Table {
 // changed.
 func (t *Table) OfType(name string) *Table {
 	view := *t
-	view.ofType = name
+	view.ofType, view.upgrade = name, nil
+	return &view
+}
+
+// upgrade is what [Table.WithUpgrade] is given.
+type upgrade struct {
+	shape  int
+	change func(item Item, shape int) error
+}
+
+// WithUpgrade returns a view of the table whose reads give change every item whose
+// shape is not the given one, before the item becomes a value. change is given the
+// item, which it may change, and its shape: the number in the attribute
+// [Schema].Shape, 0 if it is missing. Its error is the error of the item. It is
+// called by several goroutines at once. [Table.OfType] ends it.
+//
+// It is for the upgrades of package repo: see repo.Repo.View.
+func (t *Table) WithUpgrade(shape int, change func(item Item, shape int) error) *Table {
+	view := *t
+	view.upgrade = &upgrade{shape, change}
 	return &view
 }

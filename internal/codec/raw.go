@@ -52,6 +52,9 @@ type Raw struct {
 // RawOf returns an item that is decoded, but for its values.
 func RawOf(item map[string]types.AttributeValue) Raw { return Raw{attributes: item} }
 
+// RawJSON returns an item of a response that a [Reader] has read.
+func RawJSON(json []byte) Raw { return Raw{json: string(json)} }
+
 // Decode stores the item in what v points to, as [Decode] does. It is half filled
 // after an error.
 func (r Raw) Decode(v any) error {

@@ -64,6 +64,9 @@ const (
 // Pos returns how many bytes were read.
 func (r *Reader) Pos() int { return r.pos }
 
+// Since returns what was read from a position on.
+func (r *Reader) Since(pos int) []byte { return r.data[pos:r.pos] }
+
 // Rest returns how many bytes are left.
 func (r *Reader) Rest() int { return len(r.data) - r.pos }
 

@@ -1,0 +1,271 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// Refresh brings the stored entity under its key, or that of one of its copies, to
+// its present description, as [Repo.RefreshOps] does. It reports whether anything
+// was written. If another writer changes the entity concurrently, Refresh starts
+// over, within the budget of [table.Table.Retry].
+func (r *Repo[T]) Refresh(ctx context.Context, key keys.Key) (changed bool, err error) {
+	err = r.attempts(ctx, func(ctx context.Context, _ looks) (error, bool) {
+		ops, err := r.refreshKey(ctx, key)
+		if err != nil {
+			return r.named("Refresh", key, err), false
+		}
+		if changed = len(ops) > 0; !changed {
+			return nil, false
+		}
+		err = r.run(ctx, ops)
+		return err, errors.Is(err, table.ErrConditionFailed) || (&save[T]{main: len(ops)}).lost(err)
+	})
+	return changed && err == nil, err
+}
+
+// refreshKey returns the ops for what is stored under a key, or for the main item of
+// the copy there.
+func (r *Repo[T]) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, error) {
+	item, err := r.peek(ctx, key)
+	if err == nil && item == nil {
+		err = table.ErrNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkType(item); err != nil {
+		return nil, err
+	}
+	v, err := r.decodeStored(item)
+	if err != nil {
+		return nil, err
+	}
+	if main := r.entity.Key(v); main != key {
+		above, err := r.peek(ctx, main)
+		if err != nil {
+			return nil, err
+		}
+		if above != nil {
+			key, item = main, above
+		}
+	}
+	return r.refreshOps(ctx, key, item)
+}
+
+// Type returns the entity's type.
+func (r *Repo[T]) Type() string { return r.entity.Type }
+
+// RefreshOps returns the ops that bring a stored item of the entity to its present
+// description: shape, index keys, copies and version. They are one transaction,
+// guarded against concurrent writes. There are none if the item is as described.
+// Package backfill runs them for a whole table.
+//
+// item is an item as it is stored, read consistently:
+//   - The main item: the ops write what differs in it and in its copies, which
+//     RefreshOps reads. A missing copy is created.
+//   - A copy: there are no ops, since those of its main item are about it, too. If
+//     there is no main item, they delete the copy.
+//   - An item under one of [Entity].FormerKeys: they move it. If there is an item
+//     under the present key, they delete the former one.
+//   - An item under one of [Entity].FormerCopies: they delete it.
+//
+// An item without a version is guarded by all attributes that T has.
+//
+// Errors, after which nothing is to be written:
+//   - [table.ErrWrongType], [ErrNewerShape] and [ErrOlderShape].
+//   - [ErrOrphan], if no key of the entity leads to the item.
+//   - [table.ErrExists], if the key of a copy is another entity's.
+//   - [table.ErrTooLarge], if T has too many attributes to guard an item that has
+//     no version.
+func (r *Repo[T]) RefreshOps(ctx context.Context, item table.Item) ([]table.Op, error) {
+	key := r.table.KeyOf("", item)
+	ops, err := r.refreshOps(ctx, key, item)
+	if err != nil {
+		return nil, r.fail("RefreshOps", key, err)
+	}
+	return ops, nil
+}
+
+func (r *Repo[T]) refreshOps(ctx context.Context, key keys.Key, item table.Item) ([]table.Op, error) {
+	if err := r.checkType(item); err != nil {
+		return nil, err
+	}
+	if err := r.checkStamp(item); err != nil {
+		return nil, err
+	}
+	old, err := r.storedItem(item)
+	if err != nil {
+		return nil, err
+	}
+	here := func(former func(T) keys.Key) bool { return former(old.v) == key }
+	switch main := old.keys[0]; {
+	case main == key:
+		s, err := r.refresh(ctx, old)
+		if err != nil {
+			return nil, err
+		}
+		return s.ops, nil
+	case slices.Contains(old.keys[1:], key):
+		return r.refreshCopy(ctx, key, old)
+	case slices.ContainsFunc(r.entity.FormerKeys, here):
+		return r.refreshFormer(ctx, key, old)
+	case slices.ContainsFunc(r.entity.FormerCopies, here):
+		return r.removeStored(key, old), nil
+	}
+	return nil, fmt.Errorf("%w: it gives another key, and neither a copy nor a former key", ErrOrphan)
+}
+
+// storedItem returns an item that was read by another program than loadMain.
+func (r *Repo[T]) storedItem(item table.Item) (*stored[T], error) {
+	upgraded, err := r.upgraded(item)
+	if err != nil {
+		return nil, err
+	}
+	var read codec.Read[T]
+	if err := upgraded.Decode(&read); err != nil {
+		return nil, err
+	}
+	s, err := r.storedAs(read)
+	if err == nil {
+		s.item = item
+	}
+	return s, err
+}
+
+// refresh returns the ops that write an entity as it is, with all of its copies;
+// none if nothing differs.
+func (r *Repo[T]) refresh(ctx context.Context, old *stored[T]) (*save[T], error) {
+	v, err := old.copied()
+	if err != nil {
+		return nil, err
+	}
+	s := &save[T]{Repo: r, old: old, v: v, next: r.next(old.stamp), keys: old.keys, main: 1, pending: r.pending(old)}
+	fields, err := r.fields(old.raw, old.beside, &old.v, v)
+	if err != nil {
+		return nil, err
+	}
+	fields = fields.over(s.pending)
+	d, err := s.withIndexes(0, fields, old.beside, true)
+	if err != nil {
+		return nil, err
+	}
+	s.drifted = !d.empty() || r.counter != unversioned && old.stamp == stamp{}
+	op, _, err := s.patch(0, d, old.raw, old.stamp)
+	if err != nil {
+		return nil, err
+	}
+	if op, err = s.unlessWritten(op); err != nil {
+		return nil, err
+	}
+	s.ops = append(s.ops, op)
+	look := looks{}
+	for i, key := range s.keys[1:] {
+		look[key] = true
+		if err := s.saveCopy(ctx, i+1, fields, look); err != nil {
+			return nil, err
+		}
+	}
+	if !s.drifted {
+		s.ops = nil
+	}
+	return s, nil
+}
+
+// maxGuarded is how many attributes a condition compares at most. AWS: "Service,
+// account, and table quotas", Amazon DynamoDB Developer Guide: 300 operators in an
+// expression.
+const maxGuarded = 140
+
+// unlessWritten guards the op of a main item that has no version by the attributes
+// that were read.
+func (s *save[T]) unlessWritten(op table.Op) (table.Op, error) {
+	if s.old.stamp != (stamp{}) {
+		return op, nil
+	}
+	names := map[string]bool{}
+	for _, name := range s.attributes {
+		names[name] = true
+	}
+	for name := range s.old.item {
+		names[name] = true
+	}
+	for _, name := range []string{s.schema.PK, s.schema.SK, s.schema.Type, s.entity.Version} {
+		delete(names, name)
+	}
+	if len(names) > maxGuarded {
+		return op, fmt.Errorf("%w: %d attributes, a condition compares %d", table.ErrTooLarge, len(names), maxGuarded)
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		same := expression.Name(name).AttributeNotExists()
+		if value, has := s.old.item[name]; has {
+			same = expression.Name(name).Equal(expression.Value(value))
+		}
+		op = op.If(same)
+	}
+	return op, nil
+}
+
+// refreshCopy returns the ops for a copy: none if its main item has it.
+func (r *Repo[T]) refreshCopy(ctx context.Context, key keys.Key, copied *stored[T]) ([]table.Op, error) {
+	main, err := r.loadMain(ctx, copied.keys[0])
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		none := expression.Name(r.schema.PK).AttributeNotExists()
+		return append(r.removeStored(key, copied), table.Check(copied.keys[0], none).WithName(r.items[0].Name)), nil
+	case err != nil:
+		return nil, err
+	case !slices.Contains(main.keys, key):
+		return nil, fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan)
+	}
+	return nil, nil
+}
+
+// refreshFormer returns the ops for an item under a former key.
+func (r *Repo[T]) refreshFormer(ctx context.Context, key keys.Key, former *stored[T]) ([]table.Op, error) {
+	main, err := r.loadMain(ctx, former.keys[0])
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		v, err := former.copied()
+		if err != nil {
+			return nil, err
+		}
+		old := *former
+		old.keys = slices.Clone(former.keys)
+		old.keys[0] = key
+		look := looks{}
+		for _, copied := range old.keys[1:] {
+			look[copied] = true
+		}
+		s, err := r.save(ctx, &old, v, look)
+		if err != nil {
+			return nil, err
+		}
+		return s.ops, nil
+	case err != nil:
+		return nil, err
+	}
+	return append(r.removeStored(key, former), r.guard(table.Check(former.keys[0], expression.ConditionBuilder{}), main.stamp).IfExists()), nil
+}
+
+// removeStored returns the op that deletes an item as it was read.
+func (r *Repo[T]) removeStored(key keys.Key, s *stored[T]) []table.Op {
+	return []table.Op{r.guard(table.Delete(key), s.stamp).IfExists().WithName(r.entity.Type)}
+}
+
+// checkType reports an item of another type.
+func (r *Repo[T]) checkType(item table.Item) error {
+	if name := typeOf(item, r.schema.Type); name != r.entity.Type {
+		return fmt.Errorf("%w: want %q, have %q", table.ErrWrongType, r.entity.Type, name)
+	}
+	return nil
+}

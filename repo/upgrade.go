@@ -1,0 +1,327 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/table"
+)
+
+// Upgrade is one step of the history of an entity: it brings an item from one
+// shape to the next. Reads apply upgrades before an item becomes a value, and the
+// next write of the entity stores the result. [Rename], [Default], [Drop] and
+// [Convert] make the common ones.
+type Upgrade struct {
+	// Change changes an item of the former shape. Nil changes nothing. It replaces
+	// values and does not modify them, must depend on the item only, and is called
+	// by several goroutines at once. Its error is the error of the read.
+	Change func(table.Item) error
+	// Writes and Removes are the attributes that Change writes and removes. A
+	// change of another attribute is [table.ErrInvalid]. Filters and updates cannot
+	// use these attributes, since stored items may not have them yet.
+	Writes, Removes []string
+	// Compatible means that a program of the former shape may read and write items
+	// of the new one: what it does not know stays as it is. For other programs such
+	// an item is [ErrNewerShape], and nothing is written.
+	Compatible bool
+}
+
+// ErrNewerShape means that a newer program has written the item, and that its
+// shape does not admit programs like this one. Nothing was written.
+var ErrNewerShape = errors.New("item has a newer shape than this program knows")
+
+// ErrOlderShape means that the item has a shape older than [Entity].OldestShape.
+// Nothing was written.
+var ErrOlderShape = errors.New("item has an older shape than the entity's upgrades begin with")
+
+// Rename returns the upgrade that gives an attribute another name. A value under
+// the new name is replaced.
+func Rename(from, to string) Upgrade {
+	return Upgrade{
+		Writes: []string{to}, Removes: []string{from},
+		Change: func(item table.Item) error {
+			if value, ok := item[from]; ok {
+				item[to] = value
+				delete(item, from)
+			}
+			return nil
+		},
+	}
+}
+
+// Default returns the upgrade that stores a value for an attribute where there is
+// none or a NULL. It is Compatible.
+func Default(attribute string, value any) Upgrade {
+	return Upgrade{
+		Writes: []string{attribute}, Compatible: true,
+		Change: func(item table.Item) error {
+			if _, null := item[attribute].(*types.AttributeValueMemberNULL); item[attribute] != nil && !null {
+				return nil
+			}
+			encoded, err := codec.Encode(value)
+			item[attribute] = encoded
+			return err
+		},
+	}
+}
+
+// Drop returns the upgrade that removes attributes. Set Compatible in it if the
+// former program can do without them.
+func Drop(attributes ...string) Upgrade {
+	return Upgrade{
+		Removes: attributes,
+		Change: func(item table.Item) error {
+			for _, name := range attributes {
+				delete(item, name)
+			}
+			return nil
+		},
+	}
+}
+
+// Convert returns the upgrade that computes an attribute from another one, or from
+// its own former value if from and to are equal. An item without from stays as it
+// is.
+func Convert[From, To any](from, to string, convert func(From) (To, error)) Upgrade {
+	u := Upgrade{Writes: []string{to}}
+	if from != to {
+		u.Removes = []string{from}
+	}
+	u.Change = func(item table.Item) error {
+		value, ok := item[from]
+		if !ok {
+			return nil
+		}
+		var old From
+		if err := codec.Decode(value, &old); err != nil {
+			return fmt.Errorf("attribute %q: %w", from, err)
+		}
+		converted, err := convert(old)
+		if err != nil {
+			return fmt.Errorf("attribute %q: %w", from, err)
+		}
+		encoded, err := codec.Encode(converted)
+		if err != nil {
+			return fmt.Errorf("attribute %q: %w", to, err)
+		}
+		delete(item, from)
+		item[to] = encoded
+		return nil
+	}
+	return u
+}
+
+// shapes are the shapes that an entity can have.
+type shapes struct {
+	// attribute holds an item's shape, and from the oldest one whose programs it
+	// admits.
+	attribute, from string
+	// current is the shape that the program writes, admits the oldest one whose
+	// programs may read and write it, and oldest the one that upgrades begin with.
+	current, admits, oldest int
+	upgrades                []Upgrade
+	// touched are the attributes that upgrades write or remove, true for those that
+	// the current shape does not have.
+	touched map[string]bool
+}
+
+// shapeFrom is what the name of [table.Schema].Shape has at its end for the
+// attribute with the oldest shape admitted.
+const shapeFrom = "From"
+
+func newShapes(schema table.Schema, oldest int, upgrades []Upgrade) shapes {
+	s := shapes{
+		attribute: schema.Shape, from: schema.Shape + shapeFrom,
+		current: oldest + len(upgrades), oldest: oldest, upgrades: slices.Clone(upgrades),
+		touched: map[string]bool{},
+	}
+	s.admits = s.current
+	for i := len(upgrades) - 1; i >= 0 && upgrades[i].Compatible; i-- {
+		s.admits--
+	}
+	for _, u := range upgrades {
+		for _, name := range u.Removes {
+			s.touched[name] = true
+		}
+		for _, name := range u.Writes {
+			s.touched[name] = false
+		}
+	}
+	return s
+}
+
+// of returns the shape of an item.
+func (s *shapes) of(item table.Item) int { return number(item[s.attribute], 0) }
+
+func number(value types.AttributeValue, otherwise int) int {
+	if n, ok := value.(*types.AttributeValueMemberN); ok {
+		if i, err := strconv.Atoi(n.Value); err == nil {
+			return i
+		}
+	}
+	return otherwise
+}
+
+// upgrade brings an item to the current shape, but for its shape attributes, which
+// stay as they are stored.
+func (s *shapes) upgrade(item table.Item, shape int) error {
+	switch {
+	case shape > s.current && number(item[s.from], shape) > s.current:
+		return fmt.Errorf("%w: %d, and this program knows %d", ErrNewerShape, shape, s.current)
+	case shape < s.oldest:
+		return fmt.Errorf("%w: %d, and the oldest is %d", ErrOlderShape, shape, s.oldest)
+	case shape >= s.current:
+		return nil
+	}
+	for at := shape; at < s.current; at++ {
+		if err := s.upgrades[at-s.oldest].apply(item); err != nil {
+			return fmt.Errorf("upgrade from shape %d: %w", at, err)
+		}
+	}
+	return nil
+}
+
+// apply runs Change.
+func (u *Upgrade) apply(item table.Item) (err error) {
+	if u.Change == nil {
+		return nil
+	}
+	before := maps.Clone(item)
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case runtime.Error:
+			err = fmt.Errorf("%w: %w", codec.ErrPanic, p)
+		default: // may hold what the item holds
+			err = fmt.Errorf("%w with a %T", codec.ErrPanic, p)
+		}
+	}()
+	if err := u.Change(item); err != nil {
+		return err
+	}
+	for name, value := range item {
+		if before[name] != value && !slices.Contains(u.Writes, name) {
+			return fmt.Errorf("%w: it writes attribute %q, which Writes does not list", errInvalidEntity, name)
+		}
+	}
+	for name := range before {
+		if _, kept := item[name]; !kept && !slices.Contains(u.Removes, name) && !slices.Contains(u.Writes, name) {
+			return fmt.Errorf("%w: it removes attribute %q, which Removes does not list", errInvalidEntity, name)
+		}
+	}
+	return nil
+}
+
+// pending returns what a write stores of the upgrades of an item that was read and
+// upgraded: all that they touch, and its new shape.
+func (s *shapes) pending(item table.Item, shape int) diff {
+	if shape > s.current || shape == s.current && len(s.touched) == 0 {
+		return diff{}
+	}
+	d := diff{set: table.Item{}}
+	if shape < s.current {
+		s.stamp(d.set)
+		if s.admits == s.current && item[s.from] != nil {
+			d.remove = append(d.remove, s.from)
+		}
+	}
+	for name, gone := range s.touched {
+		value, has := item[name]
+		switch {
+		case shape < s.current && has && !gone:
+			d.set[name] = value
+		case gone && has || shape < s.current && !has:
+			d.remove = append(d.remove, name)
+		}
+	}
+	slices.Sort(d.remove)
+	return d
+}
+
+// touches reports whether an upgrade writes or removes an attribute.
+func (s *shapes) touches(name string) bool {
+	_, touched := s.touched[name]
+	return touched
+}
+
+// notNewer is the condition that an item has no newer shape than the current one.
+func (s *shapes) notNewer() expression.ConditionBuilder {
+	shape := expression.Name(s.attribute)
+	return shape.AttributeNotExists().Or(shape.LessThanEqual(expression.Value(s.current)))
+}
+
+// isCurrent is the condition that an item has the current shape, or a newer one
+// that admits this program.
+func (s *shapes) isCurrent() expression.ConditionBuilder {
+	shape, from := expression.Name(s.attribute), expression.Name(s.from)
+	if s.current == 0 {
+		return shape.AttributeNotExists().Or(from.LessThanEqual(expression.Value(0)))
+	}
+	return shape.Equal(expression.Value(s.current)).Or(
+		shape.GreaterThan(expression.Value(s.current)).And(from.LessThanEqual(expression.Value(s.current))))
+}
+
+// stamp sets the shape attributes of an item that the program writes.
+func (s *shapes) stamp(item table.Item) {
+	if s.current == 0 {
+		return
+	}
+	item[s.attribute] = &types.AttributeValueMemberN{Value: strconv.Itoa(s.current)}
+	if s.admits < s.current {
+		item[s.from] = &types.AttributeValueMemberN{Value: strconv.Itoa(s.admits)}
+	}
+}
+
+// problems returns what is wrong with an entity's upgrades.
+func (e Entity[T]) upgradeProblems(schema table.Schema, attributes []string, known bool) []string {
+	var problems []string
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	if e.OldestShape < 0 {
+		bad("OldestShape: %d is negative", e.OldestShape)
+	}
+	if (len(e.Upgrades) > 0 || e.OldestShape > 0) && e.Version == "" {
+		bad("Upgrades: need a Version, or an old program could overwrite what a new one has written")
+	}
+	reserved := []string{schema.PK, schema.SK, schema.Type, e.Version, schema.Shape, schema.Shape + shapeFrom}
+	reserved = append(reserved, e.indexAttributes(schema)...)
+	for i, u := range e.Upgrades {
+		if u.Change == nil && len(u.Writes)+len(u.Removes) > 0 {
+			bad("Upgrades[%d]: lists attributes and has no Change", i)
+		}
+		for _, name := range slices.Concat(u.Writes, u.Removes) {
+			switch {
+			case name == "":
+				bad("Upgrades[%d]: an attribute without a name", i)
+			case slices.Contains(reserved, name):
+				bad("Upgrades[%d]: attribute %q is written by the repository", i, name)
+			}
+		}
+	}
+	if !known {
+		return problems
+	}
+	s := newShapes(schema, e.OldestShape, e.Upgrades)
+	for _, name := range slices.Sorted(maps.Keys(s.touched)) {
+		_, has := slices.BinarySearch(attributes, name)
+		switch gone := s.touched[name]; {
+		case gone && has:
+			bad("Upgrades: remove attribute %q, for which T has a field", name)
+		case !gone && !has && name != schema.TTL:
+			bad("Upgrades: write attribute %q, for which T has no field", name)
+		}
+	}
+	for _, name := range []string{schema.Shape, schema.Shape + shapeFrom} {
+		if _, has := slices.BinarySearch(attributes, name); has {
+			bad("T has a field for attribute %q, which holds an item's shape; see Schema.Shape", name)
+		}
+	}
+	return problems
+}
