@@ -217,17 +217,22 @@ func (s *save[T]) unlessWritten(op table.Op) (table.Op, error) {
 
 // refreshCopy returns the ops for a copy: none if its main item has it.
 func (r *Repo[T]) refreshCopy(ctx context.Context, key keys.Key, copied *stored[T]) ([]table.Op, error) {
-	main, err := r.loadMain(ctx, copied.keys[0])
+	item, err := r.peek(ctx, copied.keys[0])
 	switch {
-	case errors.Is(err, table.ErrNotFound):
-		none := expression.Name(r.schema.PK).AttributeNotExists()
-		return append(r.removeStored(key, copied), table.Check(copied.keys[0], none).WithName(r.items[0].Name)), nil
 	case err != nil:
 		return nil, err
-	case !slices.Contains(main.keys, key):
+	case item == nil:
+		none := expression.Name(r.schema.PK).AttributeNotExists()
+		return append(r.removeStored(key, copied), table.Check(copied.keys[0], none).WithName(r.items[0].Name)), nil
+	}
+	if err := r.checkType(item); err != nil {
+		return nil, fmt.Errorf("%w: the item under its main key: %w", ErrOrphan, err)
+	}
+	main, err := r.decodeStored(item)
+	if err == nil && !slices.Contains(r.keysOf(&main), key) {
 		return nil, fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan)
 	}
-	return nil, nil
+	return nil, nil // an error is the main item's
 }
 
 // refreshFormer returns the ops for an item under a former key.

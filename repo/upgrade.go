@@ -22,7 +22,8 @@ import (
 type Upgrade struct {
 	// Change changes an item of the former shape. Nil changes nothing. It replaces
 	// values and does not modify them, must depend on the item only, and is called
-	// by several goroutines at once. Its error is the error of the read.
+	// by several goroutines at once. Its error becomes the error of the read, which
+	// wraps it without its text.
 	Change func(table.Item) error
 	// Writes and Removes are the attributes that Change writes and removes. A
 	// change of another attribute is [table.ErrInvalid]. Filters and updates cannot
@@ -102,15 +103,15 @@ func Convert[From, To any](from, to string, convert func(From) (To, error)) Upgr
 		}
 		var old From
 		if err := codec.Decode(value, &old); err != nil {
-			return fmt.Errorf("attribute %q: %w", from, err)
+			return err
 		}
 		converted, err := convert(old)
 		if err != nil {
-			return fmt.Errorf("attribute %q: %w", from, err)
+			return err
 		}
 		encoded, err := codec.Encode(converted)
 		if err != nil {
-			return fmt.Errorf("attribute %q: %w", to, err)
+			return err
 		}
 		delete(item, from)
 		item[to] = encoded
@@ -182,8 +183,9 @@ func (s *shapes) upgrade(item table.Item, shape int) error {
 		return nil
 	}
 	for at := shape; at < s.current; at++ {
-		if err := s.upgrades[at-s.oldest].apply(item); err != nil {
-			return fmt.Errorf("upgrade from shape %d: %w", at, err)
+		u := &s.upgrades[at-s.oldest]
+		if err := u.apply(item); err != nil {
+			return fmt.Errorf("upgrade from shape %d, which writes %q and removes %q: %w", at, u.Writes, u.Removes, err)
 		}
 	}
 	return nil
@@ -205,7 +207,7 @@ func (u *Upgrade) apply(item table.Item) (err error) {
 		}
 	}()
 	if err := u.Change(item); err != nil {
-		return err
+		return &changeError{err}
 	}
 	for name, value := range item {
 		if before[name] != value && !slices.Contains(u.Writes, name) {
@@ -219,6 +221,14 @@ func (u *Upgrade) apply(item table.Item) (err error) {
 	}
 	return nil
 }
+
+// changeError is the error of a Change. Its text may quote what the item holds, as
+// those of package strconv do, so it is not part of the message.
+type changeError struct{ err error }
+
+func (e *changeError) Error() string { return fmt.Sprintf("its Change has failed with a %T", e.err) }
+
+func (e *changeError) Unwrap() error { return e.err }
 
 // pending returns what a write stores of the upgrades of an item that was read and
 // upgraded: all that they touch, and its new shape.

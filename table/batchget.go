@@ -108,8 +108,7 @@ func batchGetChunk[T any](ctx context.Context, t *Table, ks []keys.Key, got func
 	}, t.keyAttributes()...)
 	for b := t.budget(ctx); ; {
 		in := &dynamodb.BatchGetItemInput{
-			RequestItems:           map[string]types.KeysAndAttributes{t.schema.Name: want},
-			ReturnConsumedCapacity: t.returnCapacity(),
+			RequestItems: map[string]types.KeysAndAttributes{t.schema.Name: want},
 		}
 		out, err := receive(ctx, t, &request{operation: "BatchGetItem", attempts: &attempts{budget: b}}, rows, t.client.BatchGetItem, in,
 			func(out *dynamodb.BatchGetItemOutput) float64 { return capacities(out.ConsumedCapacity) },

@@ -63,8 +63,7 @@ func (t *Table) batchWrite(ctx context.Context, ops []Op) error {
 func (t *Table) batchWriteChunk(ctx context.Context, want []types.WriteRequest) ([]keys.Key, error) {
 	for b := t.budget(ctx); ; {
 		in := &dynamodb.BatchWriteItemInput{
-			RequestItems:           map[string][]types.WriteRequest{t.schema.Name: want},
-			ReturnConsumedCapacity: t.returnCapacity(),
+			RequestItems: map[string][]types.WriteRequest{t.schema.Name: want},
 		}
 		tries := &attempts{budget: b}
 		out, err := send(ctx, t, &request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in,

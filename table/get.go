@@ -62,9 +62,8 @@ func (t *Table) stored(ctx context.Context, key keys.Key, b *budget) (Item, erro
 
 func (t *Table) getItemInput(key keys.Key, consistent bool) *dynamodb.GetItemInput {
 	in := &dynamodb.GetItemInput{
-		TableName:              t.name,
-		Key:                    t.keyItem(key),
-		ReturnConsumedCapacity: t.returnCapacity(),
+		TableName: t.name,
+		Key:       t.keyItem(key),
 	}
 	if consistent {
 		in.ConsistentRead = aws.Bool(true)
@@ -140,7 +139,7 @@ func (t *Table) transactGetInput(ks []keys.Key) (*dynamodb.TransactGetItemsInput
 	if len(ks) > maxTransaction {
 		return nil, fmt.Errorf("%w: %d keys, a transaction has at most %d", ErrTooLarge, len(ks), maxTransaction)
 	}
-	in := &dynamodb.TransactGetItemsInput{ReturnConsumedCapacity: t.returnCapacity()}
+	in := &dynamodb.TransactGetItemsInput{}
 	seen := make(map[keys.Key]int, len(ks))
 	for i, k := range ks {
 		err := t.checkKey(k)

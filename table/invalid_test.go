@@ -75,6 +75,8 @@ func TestSchemaValidate(t *testing.T) {
 		"key attribute \"\\xff\"":   with(func(s *table.Schema) { s.PK = "\xff" }),
 		"TTL: \"\\xff\"":            with(func(s *table.Schema) { s.TTL = "\xff" }),
 		"TTL: \"entityType\"":       with(func(s *table.Schema) { s.TTL = "entityType" }),
+		"Shape: \"entityType\"":     with(func(s *table.Schema) { s.Shape = "entityType" }),
+		"Shape: \"\\xff\"":          with(func(s *table.Schema) { s.Shape = "\xff" }),
 		"the TTL, type or shape":    with(func(s *table.Schema) { s.TTL = "sk" }),
 		"Indexes[0].Name: \"\"":     index(table.Index{PK: "x"}),
 		"Indexes[0].Name: \"a/b\"":  index(table.Index{Name: "a/b", PK: "x"}),

@@ -48,6 +48,26 @@ type Event struct {
 // one of the operation.
 type Observer func(context.Context, Event)
 
+type observerKey struct{}
+
+// WithObserver returns a context whose requests are reported to observe, too: to
+// find out what one call consumes, or all calls of one HTTP request. Observers of
+// outer contexts and [Options].Observe are called as well. observe is called by
+// several goroutines at once where the calls are. Nil is no observer.
+func WithObserver(ctx context.Context, observe Observer) context.Context {
+	if observe == nil {
+		return ctx
+	}
+	if outer, ok := ctx.Value(observerKey{}).(Observer); ok {
+		inner := observe
+		observe = func(ctx context.Context, e Event) {
+			inner(ctx, e)
+			outer(ctx, e)
+		}
+	}
+	return context.WithValue(ctx, observerKey{}, observe)
+}
+
 // Stats says what a read cost.
 type Stats struct {
 	// Items is how many items the caller got.
@@ -100,10 +120,12 @@ func send[In, Out any](
 	}
 	t.connections.begin()
 	defer t.connections.end()
-	if t.options.Observe == nil {
+	own, _ := ctx.Value(observerKey{}).(Observer)
+	if t.options.Observe == nil && own == nil {
 		out, err := call(ctx, in, t.callOptions(r))
 		return out, withEnd(ctx, withholdResponse(err))
 	}
+	wantCapacity(in)
 	event := Event{
 		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in), Partitions: t.partitions(in),
 	}
@@ -122,8 +144,35 @@ func send[In, Out any](
 		event.Capacity = units(out)
 	}
 	event.Attempts = max(event.Attempts, 1)
-	t.options.Observe(ctx, event)
+	for _, observe := range []Observer{t.options.Observe, own} {
+		if observe != nil {
+			observe(ctx, event)
+		}
+	}
 	return out, err
+}
+
+// wantCapacity makes a request ask for what it consumes.
+func wantCapacity(in any) {
+	const total = types.ReturnConsumedCapacityTotal
+	switch in := in.(type) {
+	case *dynamodb.GetItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.BatchGetItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.TransactGetItemsInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.PutItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.UpdateItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.DeleteItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.BatchWriteItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.TransactWriteItemsInput:
+		in.ReturnConsumedCapacity = total
+	}
 }
 
 // callOptions returns the options of one call of the SDK's client.
@@ -155,14 +204,6 @@ func batchSize(in any) int {
 		n = len(in.TransactItems)
 	}
 	return n
-}
-
-// returnCapacity asks for consumed capacity if somebody wants to know it.
-func (t *Table) returnCapacity() types.ReturnConsumedCapacity {
-	if t.options.Observe == nil {
-		return ""
-	}
-	return types.ReturnConsumedCapacityTotal
 }
 
 func capacity(consumed *types.ConsumedCapacity) float64 {

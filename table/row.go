@@ -2,12 +2,13 @@ package table
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/singletable/singletable/keys"
 )
 
-// Row is an item with its place in a query. See [QueryRows].
+// Row is an item with its place in a query or scan. See [QueryRows].
 type Row[T any] struct {
 	// Value is the item; the zero value if Err is not nil.
 	Value T
@@ -32,6 +33,37 @@ type RowPage[T any] struct {
 	Next Item
 	// Stats is the cost of the page.
 	Stats Stats
+}
+
+// ScanRows reads one page of a scan as [ScanPage] does, from a raw position instead
+// of a cursor, and without failing for an item that does not fit T: see [QueryRows].
+// It is for jobs that walk a table for days and store how far they are. A start
+// belongs to the segment that it is of; DynamoDB does not check this.
+//
+// A nil start is the beginning; another one is the Next of an earlier page of the
+// same segment. Scan.After must be empty, and Scan.Scope has no meaning.
+//
+// A scan or a start that is not valid is [ErrInvalid]. Then no request is sent.
+func ScanRows[T any](ctx context.Context, t *Table, s Scan, start Item) (RowPage[T], error) {
+	page, err := scanRows[T](ctx, t, s, start)
+	if err != nil {
+		return RowPage[T]{}, t.readError("ScanRows", s.Index, "", err)
+	}
+	return page, nil
+}
+
+func scanRows[T any](ctx context.Context, t *Table, s Scan, start Item) (page RowPage[T], err error) {
+	if s.After != "" {
+		return page, invalid("After", "is a cursor; rows continue from a start")
+	}
+	r, err := t.scan(s)
+	if err == nil {
+		err = r.startAt(start)
+	}
+	if err != nil {
+		return page, err
+	}
+	return rowPage[T](ctx, r, "ScanRows", "", s.Limit)
 }
 
 // QueryRows reads one page of a query as [QueryPage] does, from a raw position
@@ -62,26 +94,32 @@ func queryRows[T any](ctx context.Context, t *Table, q Query, start Item) (page 
 	}
 	r, err := t.query(q)
 	if err == nil {
-		err = r.startAt(q, start)
+		err = r.startInQuery(q, start)
 	}
 	if err != nil {
 		return page, err
 	}
+	return rowPage[T](ctx, r, "QueryRows", q.PK, q.Limit)
+}
+
+// rowPage reads the rows of one page: of the partition pk, or of a scan.
+func rowPage[T any](ctx context.Context, r *reader, op string, pk keys.PK, limit int) (page RowPage[T], err error) {
+	t := r.t
+	inTable := pk
+	if r.pk.name != t.schema.PK {
+		inTable = ""
+	}
 	rows := rowsOf(r, func(latest *row[T], err error) (Row[T], error) {
-		at := itemKeys{key: keys.Key{PK: q.PK, SK: latest.sortKey(t.schema.SK)}}
-		if r.pk.name != t.schema.PK {
-			_, pk := latest.text(t.schema.PK)
-			at.key.PK = keys.PK(pk)
-		}
-		if q.Index != "" {
-			at.indexKey = keys.Key{PK: q.PK, SK: latest.sortKey(r.sk.name)}
+		at := itemKeys{key: latest.keyOf(inTable, t.schema.PK, t.schema.SK)}
+		if r.index != "" {
+			at.indexKey = latest.keyOf(pk, r.pk.name, r.sk.name)
 		}
 		if err != nil {
-			err = t.readError("QueryRows", q.Index, q.PK, &itemError{at, err})
+			err = t.readError(op, r.index, "", &itemError{at, err})
 		}
 		return Row[T]{Value: latest.value, Key: at.key, IndexKey: at.indexKey, Size: latest.size(), Err: err}, nil
 	})
-	err = readRows(ctx, r, rows, q.Limit)
+	err = readRows(ctx, r, rows, limit)
 	page.Rows, page.Stats = rows.values, r.stats
 	if !r.done {
 		page.Next = r.start
@@ -89,34 +127,50 @@ func queryRows[T any](ctx context.Context, t *Table, q Query, start Item) (page 
 	return page, err
 }
 
-func (r *row[T]) sortKey(name string) keys.SK {
-	_, sk := r.text(name)
-	return keys.SK(sk)
+// keyOf returns a key of the item. partition is that of a query, "" for a scan.
+func (r *row[T]) keyOf(partition keys.PK, pkName, skName string) keys.Key {
+	if partition == "" {
+		_, pk := r.text(pkName)
+		partition = keys.PK(pk)
+	}
+	_, sk := r.text(skName)
+	return keys.Key{PK: partition, SK: keys.SK(sk)}
 }
 
-// startAt puts the reader at a raw position, which must be one of the query's.
-// Engines differ in what they do with another one: some read on in another
-// partition.
-func (r *reader) startAt(q Query, start Item) error {
+// startAt puts the reader at a raw position.
+func (r *reader) startAt(start Item) error {
 	if start == nil {
 		return nil
 	}
-	partition, pk := keyText(start[r.pk.name])
-	if len(start) != 1+len(r.position) || partition != r.pk.kind {
+	attributes := r.position
+	if !slices.Contains(attributes, r.pk) {
+		attributes = append([]attribute{r.pk}, attributes...)
+	}
+	if len(start) != len(attributes) {
 		return invalid("start", "is not the key of an item in the table and the index")
 	}
-	for _, a := range r.position {
+	for _, a := range attributes {
 		if kind, text := keyText(start[a.name]); kind != a.kind || !r.holds(a, text) {
 			return invalid("start", "key attribute %q is missing, or of a value that it cannot have", a.name)
 		}
 	}
+	r.start = start
+	return nil
+}
+
+// startInQuery is startAt for a position that must be one of the query's. Engines
+// differ in what they do with another one: some read on in another partition.
+func (r *reader) startInQuery(q Query, start Item) error {
+	if err := r.startAt(start); err != nil || start == nil {
+		return err
+	}
+	_, pk := keyText(start[r.pk.name])
 	if pk != string(q.PK) {
 		return invalid("start", "is in another partition than the query")
 	}
 	if _, sk := keyText(start[r.sk.name]); !r.inRange(q.Range, keys.SK(sk)) {
 		return invalid("start", "is outside the query's range")
 	}
-	r.start = start
 	return nil
 }
 

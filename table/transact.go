@@ -138,8 +138,7 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 	in := &dynamodb.TransactWriteItemsInput{
 		TransactItems: make([]types.TransactWriteItem, len(writes)),
 		// One token for all attempts makes them one transaction to DynamoDB.
-		ClientRequestToken:     aws.String(rand.Text()),
-		ReturnConsumedCapacity: t.returnCapacity(),
+		ClientRequestToken: aws.String(rand.Text()),
 	}
 	for i, w := range writes {
 		in.TransactItems[i] = t.transactItem(w)

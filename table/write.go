@@ -103,7 +103,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 			TableName: t.name, Key: w.key,
 			UpdateExpression: w.update, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-			ReturnConsumedCapacity: t.returnCapacity(), ReturnValues: returned,
+			ReturnValues:                        returned,
 			ReturnValuesOnConditionCheckFailure: old,
 		}, func(out *dynamodb.UpdateItemOutput) float64 { return capacity(out.ConsumedCapacity) })
 		if err != nil {
@@ -114,7 +114,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 		out, err := send(ctx, t, &request{operation: "DeleteItem", attempts: tries}, t.client.DeleteItem, &dynamodb.DeleteItemInput{
 			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-			ReturnConsumedCapacity: t.returnCapacity(), ReturnValues: returned,
+			ReturnValues:                        returned,
 			ReturnValuesOnConditionCheckFailure: old,
 		}, func(out *dynamodb.DeleteItemOutput) float64 { return capacity(out.ConsumedCapacity) })
 		if err != nil {
@@ -125,7 +125,6 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 	_, err := send(ctx, t, &request{operation: "PutItem", attempts: tries}, t.client.PutItem, &dynamodb.PutItemInput{
 		TableName: t.name, Item: w.item, ConditionExpression: w.condition,
 		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-		ReturnConsumedCapacity:              t.returnCapacity(),
 		ReturnValuesOnConditionCheckFailure: old,
 	}, func(out *dynamodb.PutItemOutput) float64 { return capacity(out.ConsumedCapacity) })
 	return nil, err

@@ -97,6 +97,7 @@ func Run(t *testing.T, h Harness) {
 		"Copies":      copyTests(),
 		"Adoption":    adoptionTests(),
 		"Shape":       shapeTests(),
+		"Backfill":    backfillTests(),
 		"Life":        lifeTests(),
 		"Returning":   returningTests(),
 		"Idempotency": idempotencyTests(),

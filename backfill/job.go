@@ -1,0 +1,240 @@
+package backfill
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/lease"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// Entity is what a job brings to its present description. It is a [repo.Repo].
+type Entity interface {
+	// Type is the type of its items.
+	Type() string
+	// RefreshOps returns the ops that bring an item to the present description; none
+	// if it is as described.
+	RefreshOps(ctx context.Context, item table.Item) ([]table.Op, error)
+}
+
+// Job walks a table once. It is a plain value; its methods may be called by several
+// processes at once.
+type Job struct {
+	// Name tells the job from others in the same table. A job that was finished does
+	// nothing when it is run again under its name, unless it is forgotten: see
+	// [Forget].
+	Name string
+	// Table is the table that the job writes to, and stores its progress in. Its keys
+	// are strings.
+	Table *table.Table
+	// Entities are brought to their present description. Items of other types are
+	// passed over.
+	Entities []Entity
+
+	// Source is the table to walk, Table by default. With another Source, Map is
+	// required, and Entities must be empty. An index is not walked.
+	Source *table.Table
+	// Map returns the ops that bring an item of Source over; none to pass over it. The
+	// ops must do no harm when they are run twice, or after a program has written the
+	// same entity: give them conditions. One whose condition fails counts as current.
+	// An error sets the item aside; one that [table.Classify] calls transient is
+	// retried.
+	Map func(ctx context.Context, item table.Item) ([]table.Op, error)
+
+	// Segments is in how many parts the table is walked, 64 by default. All processes
+	// must use the same number. A part is walked by one goroutine.
+	Segments int
+	// Concurrency is how many segments this process walks at once, 16 by default.
+	Concurrency int
+	// ReadUnits and WriteUnits bound what this process consumes per second, on
+	// average. Zero means no bound.
+	ReadUnits, WriteUnits float64
+	// Progress is called after each page of a segment, by one goroutine at a time.
+	Progress func(Progress)
+}
+
+const (
+	defaultSegments    = 64
+	defaultConcurrency = 16
+	// pageSize is how many items are read between two checkpoints, at most.
+	pageSize = 500
+	// leaseLife is how long a killed process keeps its segments from others.
+	leaseLife = time.Minute
+)
+
+// ItemType is the type attribute of the items that jobs store: progress, and what
+// was set aside.
+const ItemType = "BACKFILL"
+
+const prefix keys.Prefix = "BACKFILL"
+
+func (j Job) withDefaults() (Job, error) {
+	var problems []error
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if j.Name == "" {
+		bad("Name: is empty")
+	}
+	switch {
+	case j.Table == nil:
+		bad("Table: is nil")
+	default:
+		schema := j.Table.Schema()
+		if schema.SimpleKey || schema.PKType != types.ScalarAttributeTypeS || schema.SKType != types.ScalarAttributeTypeS {
+			bad("Table: %s has not two keys that are strings", schema.Name)
+		}
+	}
+	switch mapped := j.Map != nil; {
+	case mapped && len(j.Entities) > 0:
+		bad("Map: goes without Entities")
+	case !mapped && len(j.Entities) == 0:
+		bad("Entities: there are none")
+	case !mapped && j.Source != nil:
+		bad("Source: goes with Map")
+	}
+	seen := map[string]bool{}
+	for i, e := range j.Entities {
+		switch {
+		case e == nil:
+			bad("Entities[%d]: is nil", i)
+		case seen[e.Type()]:
+			bad("Entities[%d]: type %q is there twice", i, e.Type())
+		default:
+			seen[e.Type()] = true
+		}
+	}
+	if j.Segments < 0 || j.Segments > maxSegments {
+		bad("Segments: %d is not 0 to %d", j.Segments, maxSegments)
+	}
+	if j.Concurrency < 0 || j.ReadUnits < 0 || j.WriteUnits < 0 {
+		bad("Concurrency, ReadUnits, WriteUnits: one is negative")
+	}
+	if len(problems) > 0 {
+		return j, fmt.Errorf("%w backfill: %w", table.ErrInvalid, errors.Join(problems...))
+	}
+	j.Source = cmp.Or(j.Source, j.Table)
+	j.Segments = cmp.Or(j.Segments, defaultSegments)
+	j.Concurrency = min(cmp.Or(j.Concurrency, defaultConcurrency), j.Segments)
+	return j, nil
+}
+
+// maxSegments keeps the names of segments in order.
+const maxSegments = 10_000
+
+// Run walks the table and brings its items over, from where an earlier run of the
+// job has stopped. It waits for segments that other processes hold, and takes those
+// of a process that has died after a minute. It returns what the job has done so
+// far, by all processes, also after an error.
+//
+// Errors, all in a [*table.Error]:
+//   - [table.ErrInvalid], before any request, or if the job was begun with another
+//     number of segments.
+//   - Any error that stays after retries, such as throttling that does not end. The
+//     job continues there when it is run again.
+//   - The context's.
+func (j Job) Run(ctx context.Context) (Report, error) {
+	j, err := j.withDefaults()
+	if err != nil {
+		return Report{}, j.fail("Run", err)
+	}
+	w := newWalk(j, true)
+	err = w.segments(ctx, w.held)
+	report, failed := w.stored(context.WithoutCancel(ctx))
+	if err = cmp.Or(err, failed); err != nil {
+		return report, j.fail("Run", err)
+	}
+	return report, nil
+}
+
+// DryRun walks the table as [Job.Run] does and writes nothing. Report.Changed is how
+// many items Run would write, and Report.WriteUnits an estimate of what they cost
+// without indexes. It does not continue an earlier one, and needs none. Run after Run,
+// it verifies: see [Report.Complete].
+func (j Job) DryRun(ctx context.Context) (Report, error) {
+	j, err := j.withDefaults()
+	if err != nil {
+		return Report{}, j.fail("DryRun", err)
+	}
+	w := newWalk(j, false)
+	err = w.segments(ctx, func(ctx context.Context, n int) error {
+		return w.segment(ctx, n, &position{}, func(context.Context) error { return nil })
+	})
+	report := w.sum()
+	if err != nil {
+		return report, j.fail("DryRun", err)
+	}
+	return report, nil
+}
+
+func (j Job) fail(op string, err error) error {
+	name := ""
+	if j.Table != nil {
+		name = j.Table.Schema().Name
+	}
+	return &table.Error{Op: "backfill " + op, Name: j.Name, Table: name, Err: err}
+}
+
+// lease returns the lease of a segment.
+func (j Job) lease(n int, owner string) lease.Lease {
+	return lease.Lease{Table: j.Table, Key: segmentKey(j.Name, n), Type: ItemType, Owner: owner, Life: leaseLife}
+}
+
+func segmentKey(job string, n int) keys.Key {
+	return keys.Key{PK: prefix.PK(job), SK: keys.Prefix("SEGMENT").SK(keys.Str(fmt.Sprintf("%04d", n)))}
+}
+
+// Forget deletes the progress of a job and what it has set aside, so that it can be
+// run again. No process may run it at the same time.
+func Forget(ctx context.Context, t *table.Table, job string) error {
+	var ops []table.Op
+	for item, err := range table.All[table.Item](ctx, t.OfType(ItemType).Consistent(), table.Query{PK: prefix.PK(job)}) {
+		if err != nil {
+			return err
+		}
+		ops = append(ops, table.Delete(t.KeyOf("", item)))
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	return t.BatchWrite(ctx, ops...)
+}
+
+// segments calls walk for each segment, for Concurrency at once, until one fails.
+func (w *walk) segments(ctx context.Context, walk func(context.Context, int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	go func() {
+		defer close(next)
+		for n := range w.Segments {
+			select {
+			case next <- n:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var group sync.WaitGroup
+	for range w.Concurrency {
+		group.Go(func() {
+			for n := range next {
+				if err := walk(ctx, n); err != nil {
+					cancel(fmt.Errorf("segment %s: %w", strconv.Itoa(n), err))
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}

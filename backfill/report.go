@@ -1,0 +1,196 @@
+package backfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/lease"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Counts are what a job has done.
+type Counts struct {
+	// Scanned is how many items were read, Matched how many of them were for the job:
+	// of one of its entities, or any if it has a Map.
+	Scanned int64 `dynamodbav:"scanned"`
+	Matched int64 `dynamodbav:"matched"`
+	// Current is how many were as described, or have been deleted since; Changed how
+	// many were written, or would be. After a kill, items of the last page are counted
+	// once more, as current.
+	Current int64 `dynamodbav:"current"`
+	Changed int64 `dynamodbav:"changed"`
+	// Newer is how many a newer program has written, which are left alone: see
+	// [repo.ErrNewerShape].
+	Newer int64 `dynamodbav:"newer"`
+	// SetAside is how many could not be brought over: see [SetAside].
+	SetAside int64 `dynamodbav:"setAside"`
+	// ReadUnits and WriteUnits are what was consumed. Those of a request that failed
+	// are not known. The items with the progress are not counted. After a DryRun,
+	// WriteUnits are those that a Run would consume, without indexes.
+	ReadUnits  float64 `dynamodbav:"readUnits"`
+	WriteUnits float64 `dynamodbav:"writeUnits"`
+}
+
+func (c *Counts) add(other Counts) {
+	c.Scanned += other.Scanned
+	c.Matched += other.Matched
+	c.Current += other.Current
+	c.Changed += other.Changed
+	c.Newer += other.Newer
+	c.SetAside += other.SetAside
+	c.ReadUnits += other.ReadUnits
+	c.WriteUnits += other.WriteUnits
+}
+
+func (c *Counts) count(o outcome) {
+	switch o {
+	case current:
+		c.Current++
+	case changed:
+		c.Changed++
+	case newer:
+		c.Newer++
+	}
+}
+
+// outcome is what came of an item.
+type outcome int
+
+const (
+	current outcome = iota
+	changed
+	newer
+	// changedMeanwhile means that the item has to be read again.
+	changedMeanwhile
+)
+
+func isNewer(err error) bool { return errors.Is(err, repo.ErrNewerShape) }
+
+// Report is the sum of all segments.
+type Report struct {
+	Counts
+	// Segments is in how many parts the table is walked, and SegmentsDone how many
+	// are done.
+	Segments, SegmentsDone int
+}
+
+// Complete reports whether a [Job.DryRun] has found nothing to do: no item to write
+// and none that cannot be brought over. It proves that the job is complete only if
+// no program of a former release has written since.
+func (r Report) Complete() bool {
+	return r.SegmentsDone == r.Segments && r.Changed == 0 && r.SetAside == 0
+}
+
+// String returns the report in one line.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d segments, %d items, %d changed", r.SegmentsDone, r.Segments, r.Scanned, r.Changed)
+	if r.Newer > 0 {
+		fmt.Fprintf(&b, ", %d newer", r.Newer)
+	}
+	if r.SetAside > 0 {
+		fmt.Fprintf(&b, ", %d set aside", r.SetAside)
+	}
+	fmt.Fprintf(&b, ", %.0f read and %.0f write units", r.ReadUnits, r.WriteUnits)
+	return b.String()
+}
+
+// Progress says how far a job is.
+type Progress struct {
+	// Report is of this process, and of what others had done in its segments before.
+	Report
+	// Segment is the one that has advanced.
+	Segment int
+	// Elapsed is the time since the call began, and Rate the number of items read per
+	// second since then.
+	Elapsed time.Duration
+	Rate    float64
+	// Left is an estimate of the time that is left, 0 if there is none yet.
+	Left time.Duration
+}
+
+// String returns the progress in one line, for a terminal or a log.
+func (p Progress) String() string {
+	text := fmt.Sprintf("%v, %.0f items/s", p.Report, p.Rate)
+	if p.Left > 0 {
+		text += fmt.Sprintf(", about %v left", p.Left.Round(time.Second))
+	}
+	return text
+}
+
+// progress reports the progress of a segment.
+func (w *walk) progress(n int, at position) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.positions[n] = at
+	w.scanned += int64(at.Counts.Scanned) - w.before[n]
+	w.before[n] = at.Counts.Scanned
+	if w.Progress == nil {
+		return
+	}
+	p := Progress{Report: w.sumLocked(), Segment: n, Elapsed: time.Since(w.begun)}
+	p.Rate = float64(w.scanned) / p.Elapsed.Seconds()
+	if p.SegmentsDone > 0 {
+		p.Left = time.Duration(float64(p.Elapsed) * float64(p.Segments-p.SegmentsDone) / float64(p.SegmentsDone))
+	}
+	w.Progress(p)
+}
+
+// sum returns the report of the segments that this process has walked.
+func (w *walk) sum() Report {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.sumLocked()
+}
+
+func (w *walk) sumLocked() Report {
+	r := Report{Segments: w.Segments}
+	for _, at := range w.positions {
+		r.add(at)
+	}
+	return r
+}
+
+func (r *Report) add(at position) {
+	r.Counts.add(at.Counts)
+	if at.Done {
+		r.SegmentsDone++
+	}
+}
+
+// stored returns the report of all processes.
+func (w *walk) stored(ctx context.Context) (Report, error) {
+	r := Report{Segments: w.Segments}
+	for n := range w.Segments {
+		at, _, err := lease.Read[position](ctx, w.lease(n, ""))
+		if err != nil {
+			return w.sum(), err
+		}
+		r.add(at)
+	}
+	return r, nil
+}
+
+// estimate returns the write units of ops about an item, without indexes.
+func estimate(item table.Item, ops []table.Op) float64 {
+	const unit = 1024
+	units := math.Ceil(float64(item.Size()) / unit)
+	if len(ops) > 1 {
+		units *= 2 // a transaction
+	}
+	return units * float64(len(ops))
+}
+
+func typeOf(item table.Item, attribute string) string {
+	if s, ok := item[attribute].(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}

@@ -1,0 +1,294 @@
+package backfill
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	mathrand "math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/internal/lease"
+	"github.com/singletable/singletable/table"
+)
+
+// position is how far a segment has come, as it is stored in its lease.
+type position struct {
+	Segments int `dynamodbav:"segments"`
+	// Start is the key after which the segment continues.
+	Start  table.Item `dynamodbav:"start,omitempty"`
+	Done   bool       `dynamodbav:"done"`
+	Counts Counts     `dynamodbav:"counts"`
+}
+
+// walk is one call of Run or DryRun.
+type walk struct {
+	Job
+	write         bool
+	owner         string
+	entities      map[string]Entity
+	reads, writes *budget
+	begun         time.Time
+
+	mu sync.Mutex
+	// positions are those of the segments that this process has walked so far, and
+	// scanned is how many items it has read, of which before were read by others.
+	positions map[int]position
+	scanned   int64
+	before    map[int]int64
+}
+
+func newWalk(j Job, write bool) *walk {
+	w := &walk{
+		Job: j, write: write, owner: rand.Text(), entities: make(map[string]Entity, len(j.Entities)),
+		reads: newBudget(j.ReadUnits), writes: newBudget(j.WriteUnits),
+		positions: make(map[int]position, j.Segments), before: map[int]int64{}, begun: time.Now(),
+	}
+	for _, e := range j.Entities {
+		w.entities[e.Type()] = e
+	}
+	return w
+}
+
+// poll is how often a process looks whether a segment of another one is free.
+const poll = time.Second
+
+// held walks a segment under its lease, once it is free.
+func (w *walk) held(ctx context.Context, n int) error {
+	l := w.lease(n, w.owner)
+	for {
+		at, found, err := lease.Read[position](ctx, l)
+		if err != nil {
+			return err
+		}
+		if found && at.Segments != w.Segments {
+			return fmt.Errorf("%w backfill: Segments is %d, and the job was begun with %d", table.ErrInvalid, w.Segments, at.Segments)
+		}
+		if found && at.Done {
+			return nil
+		}
+		h, err := lease.Take(ctx, l, position{Segments: w.Segments})
+		if err == nil {
+			err = w.segment(ctx, n, &h.State, h.Save)
+			switch {
+			case err == nil:
+				return nil
+			case !errors.Is(err, lease.ErrHeld):
+				// Another process can go on at once.
+				_ = h.Release(context.WithoutCancel(ctx))
+				return err
+			}
+		}
+		if !errors.Is(err, lease.ErrHeld) {
+			return err
+		}
+		if err := pause(ctx, poll); err != nil {
+			return err
+		}
+	}
+}
+
+// segment walks a segment from a position. save stores the position after each page.
+func (w *walk) segment(ctx context.Context, n int, at *position, save func(context.Context) error) error {
+	w.mu.Lock()
+	w.before[n] = at.Counts.Scanned
+	w.mu.Unlock()
+	limit := pageSize
+	if w.ReadUnits > 0 {
+		limit = min(limit, 25) // until it is known what items cost
+	}
+	for !at.Done {
+		var spent meter
+		observed := table.WithObserver(ctx, spent.observe)
+		var page table.RowPage[table.Item]
+		err := persist(ctx, func() (err error) {
+			if err := w.reads.wait(ctx); err != nil {
+				return err
+			}
+			s := table.Scan{Segment: n, Segments: w.Segments, Limit: limit, Consistent: true}
+			page, err = table.ScanRows[table.Item](observed, w.Source, s, at.Start)
+			return err
+		})
+		w.spend(&spent, &at.Counts)
+		if err != nil {
+			return err
+		}
+		limit = w.nextLimit(page)
+		for _, row := range page.Rows {
+			at.Counts.Scanned++
+			if err := w.item(ctx, row.Value, &at.Counts); err != nil {
+				return err
+			}
+		}
+		at.Start, at.Done = page.Next, page.Next == nil
+		if err := persist(ctx, func() error { return save(ctx) }); err != nil {
+			return err
+		}
+		w.progress(n, *at)
+	}
+	return nil
+}
+
+// nextLimit returns how many items to read next, so that all pages in flight take
+// about the budget of a second.
+func (w *walk) nextLimit(page table.RowPage[table.Item]) int {
+	if w.ReadUnits == 0 || page.Stats.Scanned == 0 {
+		return pageSize
+	}
+	each := page.Stats.Capacity / float64(page.Stats.Scanned)
+	return max(1, min(pageSize, int(w.ReadUnits/float64(w.Concurrency)/max(each, 0.01))))
+}
+
+// spend charges the budgets with what was consumed.
+func (w *walk) spend(m *meter, c *Counts) {
+	read, written := m.take()
+	w.reads.spend(read)
+	w.writes.spend(written)
+	c.ReadUnits += read
+	c.WriteUnits += written
+}
+
+// maxTries is how often an item that others write concurrently is tried.
+const maxTries = 10
+
+// item brings one item over.
+func (w *walk) item(ctx context.Context, item table.Item, c *Counts) error {
+	bring := w.Map
+	if bring == nil {
+		entity, ok := w.entities[typeOf(item, w.Table.Schema().Type)]
+		if !ok {
+			return nil
+		}
+		bring = entity.RefreshOps
+	}
+	c.Matched++
+	var spent meter
+	observed := table.WithObserver(ctx, spent.observe)
+	defer w.spend(&spent, c)
+	var reason error
+	for range maxTries {
+		var found outcome
+		err := persist(ctx, func() (err error) {
+			if err := errors.Join(w.reads.wait(ctx), w.writes.wait(ctx)); err != nil {
+				return err
+			}
+			found, err = w.try(observed, item, bring, c)
+			return err
+		})
+		switch {
+		case err == nil && found != changedMeanwhile:
+			c.count(found)
+			return nil
+		case err == nil:
+			item, err = w.again(observed, item)
+			if errors.Is(err, table.ErrNotFound) {
+				c.Current++ // it was deleted
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			reason = errBusy
+			continue
+		case ctx.Err() != nil || !aboutItem(err):
+			return err
+		}
+		reason = err
+		break
+	}
+	c.SetAside++
+	if !w.write {
+		return nil
+	}
+	return persist(ctx, func() error { return w.setAside(observed, item, reason) })
+}
+
+var errBusy = errors.New("other programs write it all the time")
+
+// again reads an item once more.
+func (w *walk) again(ctx context.Context, item table.Item) (table.Item, error) {
+	var read table.Item
+	err := persist(ctx, func() (err error) {
+		read, err = table.Get[table.Item](ctx, w.Source.Consistent(), w.Source.KeyOf("", item))
+		return err
+	})
+	return read, err
+}
+
+// try makes one attempt to bring an item over.
+func (w *walk) try(ctx context.Context, item table.Item, bring func(context.Context, table.Item) ([]table.Op, error), c *Counts) (outcome, error) {
+	ops, err := bring(ctx, maps.Clone(item))
+	switch {
+	case isNewer(err):
+		return newer, nil
+	case err != nil:
+		return 0, err
+	case len(ops) == 0:
+		return current, nil
+	case !w.write:
+		c.WriteUnits += estimate(item, ops)
+		return changed, nil
+	}
+	if len(ops) == 1 {
+		err = w.Table.Do(ctx, ops[0])
+	} else {
+		err = w.Table.Transact(ctx, ops...)
+	}
+	failed := slices.ContainsFunc([]error{
+		table.ErrConflict, table.ErrConditionFailed, table.ErrNotFound, table.ErrExists, table.ErrWrongType,
+	}, func(target error) bool { return errors.Is(err, target) })
+	switch {
+	case err == nil:
+		return changed, nil
+	case w.Map != nil && failed && !errors.Is(err, table.ErrConflict):
+		return current, nil
+	case failed || errors.Is(err, table.ErrOutcomeUnknown):
+		return changedMeanwhile, nil
+	}
+	return 0, err
+}
+
+// aboutItem reports whether an error is about the item, so that it stays whenever it
+// is tried. Refusals of the service, such as a missing permission, are not.
+func aboutItem(err error) bool {
+	api, refused := errors.AsType[smithy.APIError](err)
+	switch {
+	case table.Classify(err) == table.Transient:
+		return false
+	case table.Classify(err) == table.Permanent, !refused:
+		return true
+	}
+	return api.ErrorCode() == "ValidationException"
+}
+
+// persist runs do until it fails for another reason than the time.
+func persist(ctx context.Context, do func() error) error {
+	const attempts, longest = 8, 10 * time.Second
+	delay := 100 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		err := do()
+		if err == nil || attempt == attempts || table.Classify(err) != table.Transient || ctx.Err() != nil {
+			return err
+		}
+		if ended := pause(ctx, delay/2+mathrand.N(delay)); ended != nil {
+			return fmt.Errorf("%w: %w", ended, err)
+		}
+		delay = min(2*delay, longest)
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,145 @@
+// Package lease gives an item of a table to one process at a time, with a state
+// that the process stores in it as it goes on: a checkpoint.
+//
+// A lease does not keep two processes from working at once: a process that was
+// stopped for longer than the lease's life goes on with its last step before it
+// finds out that the lease is another's. It only cannot store its state any more.
+// So steps must be guarded by themselves.
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// ErrHeld means that another process holds the lease.
+var ErrHeld = errors.New("the lease is held by another process")
+
+// The attributes of a lease's item.
+const (
+	owner    = "leaseOwner"
+	until    = "leaseUntil"
+	revision = "leaseRevision"
+	state    = "state"
+)
+
+// Lease is an item that is given to one process at a time.
+type Lease struct {
+	Table *table.Table
+	Key   keys.Key
+	// Type is the type attribute of the item.
+	Type string
+	// Owner is the process: any text that no other process has.
+	Owner string
+	// Life is how long the lease is held without [Held.Save]. A dead process's
+	// lease is free after it, by the clock of the table.
+	Life time.Duration
+}
+
+// Held is a lease that the process holds. It is used by one goroutine.
+type Held[S any] struct {
+	// State is what was stored last.
+	State    S
+	lease    Lease
+	revision string
+}
+
+type record[S any] struct {
+	Owner    string `dynamodbav:"leaseOwner"`
+	Until    int64  `dynamodbav:"leaseUntil"` // UTC milliseconds
+	Revision string `dynamodbav:"leaseRevision"`
+	State    S      `dynamodbav:"state"`
+}
+
+// Read returns the state that is stored, and whether there is one.
+func Read[S any](ctx context.Context, l Lease) (s S, found bool, err error) {
+	r, err := read[S](ctx, l)
+	if errors.Is(err, table.ErrNotFound) {
+		return s, false, nil
+	}
+	return r.State, err == nil, err
+}
+
+func read[S any](ctx context.Context, l Lease) (record[S], error) {
+	return table.Get[record[S]](ctx, l.Table.OfType(l.Type).Consistent(), l.Key)
+}
+
+// Take takes a lease that is free, or that the owner holds. first is the state of a
+// lease that nobody has had. Errors: [ErrHeld].
+func Take[S any](ctx context.Context, l Lease, first S) (*Held[S], error) {
+	for {
+		h := &Held[S]{lease: l, State: first}
+		r, err := read[S](ctx, l)
+		switch {
+		case errors.Is(err, table.ErrNotFound):
+			err = h.write(ctx, func(set table.Item) table.Op {
+				set[l.Table.Schema().Type] = &types.AttributeValueMemberS{Value: l.Type}
+				return table.Create(l.Key, set)
+			})
+			if errors.Is(err, table.ErrExists) {
+				continue // another process was faster, and is read now
+			}
+			return h, err
+		case err != nil:
+			return nil, err
+		case r.Owner != l.Owner && r.Until > l.Table.Now().UnixMilli():
+			return nil, ErrHeld
+		}
+		h.State, h.revision = r.State, r.Revision
+		err = h.Save(ctx)
+		if errors.Is(err, ErrHeld) {
+			return nil, err
+		}
+		return h, err
+	}
+}
+
+// Save stores State and holds the lease for another life. [ErrHeld] means that it
+// was lost, and that nothing was stored.
+func (h *Held[S]) Save(ctx context.Context) error { return h.save(ctx, h.lease.Owner) }
+
+// Release stores State and frees the lease.
+func (h *Held[S]) Release(ctx context.Context) error { return h.save(ctx, "") }
+
+func (h *Held[S]) save(ctx context.Context, by string) error {
+	held := h.revision
+	err := h.write(ctx, func(set table.Item) table.Op {
+		if by == "" {
+			set[owner], set[until] = &types.AttributeValueMemberS{}, &types.AttributeValueMemberN{Value: "0"}
+		}
+		return table.Patch(h.lease.Key, set).IfRevision(revision, held).IfExists()
+	})
+	if errors.Is(err, table.ErrStale) || errors.Is(err, table.ErrNotFound) {
+		return fmt.Errorf("%w: %w", ErrHeld, err)
+	}
+	return err
+}
+
+// write runs the op for the attributes of the lease's next record.
+func (h *Held[S]) write(ctx context.Context, op func(table.Item) table.Op) error {
+	next := record[S]{
+		Owner: h.lease.Owner, Until: h.lease.Table.Now().Add(h.lease.Life).UnixMilli(), Revision: rand.Text(), State: h.State,
+	}
+	value, err := codec.Encode(&next)
+	if err != nil {
+		return err
+	}
+	set := table.Item{}
+	for name, v := range value.(*types.AttributeValueMemberM).Value {
+		set[name] = v
+	}
+	if err := h.lease.Table.Do(ctx, op(set)); err != nil {
+		return err
+	}
+	h.revision = next.Revision
+	return nil
+}
