@@ -82,14 +82,10 @@ func (j Job) withDefaults() (Job, error) {
 	if j.Name == "" {
 		bad("Name: is empty")
 	}
-	switch {
-	case j.Table == nil:
+	if j.Table == nil {
 		bad("Table: is nil")
-	default:
-		schema := j.Table.Schema()
-		if schema.SimpleKey || schema.PKType != types.ScalarAttributeTypeS || schema.SKType != types.ScalarAttributeTypeS {
-			bad("Table: %s has not two keys that are strings", schema.Name)
-		}
+	} else if schema := j.Table.Schema(); schema.SimpleKey || schema.PKType != types.ScalarAttributeTypeS || schema.SKType != types.ScalarAttributeTypeS {
+		bad("Table: %s has not two keys that are strings", schema.Name)
 	}
 	switch mapped := j.Map != nil; {
 	case mapped && len(j.Entities) > 0:

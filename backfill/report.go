@@ -130,7 +130,7 @@ func (w *walk) progress(n int, at position) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.positions[n] = at
-	w.scanned += int64(at.Counts.Scanned) - w.before[n]
+	w.scanned += at.Counts.Scanned - w.before[n]
 	w.before[n] = at.Counts.Scanned
 	if w.Progress == nil {
 		return

@@ -601,7 +601,6 @@ func shapesSideBySide(t *testing.T, h Harness) {
 				delete(model, id)
 				delete(shapes, id)
 			}
-			exists = false
 		case !exists:
 			want = customer{ID: id, Email: id + "@x", First: first, Last: last, Tier: "basic", Months: 7}
 			switch program {
