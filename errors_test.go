@@ -25,6 +25,8 @@ var sentinels = map[string]error{
 	"idempotency.ErrResultGone":      idempotency.ErrResultGone,
 	"keys.ErrInvalid":                keys.ErrInvalid,
 	"paginate.ErrInvalidCursor":      paginate.ErrInvalidCursor,
+	"repo.ErrNewerShape":             repo.ErrNewerShape,
+	"repo.ErrOlderShape":             repo.ErrOlderShape,
 	"repo.ErrOrphan":                 repo.ErrOrphan,
 	"table.ErrConditionFailed":       table.ErrConditionFailed,
 	"table.ErrConflict":              table.ErrConflict,

@@ -42,7 +42,7 @@ const asidePrefix keys.Prefix = "ASIDE"
 func SetAside(ctx context.Context, t *table.Table, job string) iter.Seq2[Aside, error] {
 	return func(yield func(Aside, error) bool) {
 		q := table.Query{PK: prefix.PK(job), Range: asidePrefix.All()}
-		for a, err := range table.All[aside](ctx, t.OfType(ItemType), q) {
+		for a, err := range table.All[aside](ctx, t.OfType(itemType), q) {
 			v := Aside{Key: keys.Key{PK: keys.PK(a.PK), SK: keys.SK(a.SK)}, Type: a.Type, Reason: a.Reason, At: time.UnixMilli(a.At).UTC()}
 			if !yield(v, err) || err != nil {
 				return
@@ -65,6 +65,6 @@ func (w *walk) setAside(ctx context.Context, item table.Item, reason error) erro
 	if err != nil {
 		return err
 	}
-	made[w.Table.Schema().Type] = &types.AttributeValueMemberS{Value: ItemType}
+	made[w.Table.Schema().Type] = &types.AttributeValueMemberS{Value: itemType}
 	return w.Table.Do(ctx, table.Put(at, made).WithName("set aside"))
 }

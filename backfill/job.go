@@ -70,9 +70,9 @@ const (
 	leaseLife = time.Minute
 )
 
-// ItemType is the type attribute of the items that jobs store: progress, and what
+// itemType is the type attribute of the items that jobs store: progress, and what
 // was set aside.
-const ItemType = "BACKFILL"
+const itemType = "BACKFILL"
 
 const prefix keys.Prefix = "BACKFILL"
 
@@ -179,7 +179,7 @@ func (j Job) fail(op string, err error) error {
 
 // lease returns the lease of a segment.
 func (j Job) lease(n int, owner string) lease.Lease {
-	return lease.Lease{Table: j.Table, Key: segmentKey(j.Name, n), Type: ItemType, Owner: owner, Life: leaseLife}
+	return lease.Lease{Table: j.Table, Key: segmentKey(j.Name, n), Type: itemType, Owner: owner, Life: leaseLife}
 }
 
 func segmentKey(job string, n int) keys.Key {
@@ -189,15 +189,13 @@ func segmentKey(job string, n int) keys.Key {
 // Forget deletes the progress of a job and what it has set aside, so that it can be
 // run again. No process may run it at the same time.
 func Forget(ctx context.Context, t *table.Table, job string) error {
-	var ops []table.Op
-	for item, err := range table.All[table.Item](ctx, t.OfType(ItemType).Consistent(), table.Query{PK: prefix.PK(job)}) {
-		if err != nil {
-			return err
-		}
-		ops = append(ops, table.Delete(t.KeyOf("", item)))
+	items, err := table.Collect(table.All[table.Item](ctx, t.OfType(itemType).Consistent(), table.Query{PK: prefix.PK(job)}))
+	if err != nil || len(items) == 0 {
+		return err
 	}
-	if len(ops) == 0 {
-		return nil
+	ops := make([]table.Op, len(items))
+	for i, item := range items {
+		ops[i] = table.Delete(t.KeyOf("", item))
 	}
 	return t.BatchWrite(ctx, ops...)
 }

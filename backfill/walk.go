@@ -120,6 +120,9 @@ func (w *walk) segment(ctx context.Context, n int, at *position, save func(conte
 		}
 		limit = w.nextLimit(page)
 		for _, row := range page.Rows {
+			if w.Source == w.Table && typeOf(row.Value, w.Table.Schema().Type) == itemType {
+				continue // the job's own
+			}
 			at.Counts.Scanned++
 			if err := w.item(ctx, row.Value, &at.Counts); err != nil {
 				return err

@@ -30,8 +30,10 @@ type Upgrade struct {
 	// use these attributes, since stored items may not have them yet.
 	Writes, Removes []string
 	// Compatible means that a program of the former shape may read and write items
-	// of the new one: what it does not know stays as it is. For other programs such
-	// an item is [ErrNewerShape], and nothing is written.
+	// of the new one: what it does not know stays as it is. A program is admitted to
+	// an item if all upgrades since its own shape were Compatible in the program that
+	// wrote the item. For other programs the item is [ErrNewerShape], and nothing is
+	// written.
 	Compatible bool
 }
 
