@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -12,173 +14,259 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// creationTime bounds the wait for a new table, and then for its backups, when
-// the context has no deadline. On AWS a table takes 5 to 60 seconds.
-const creationTime = 5 * time.Minute
+// stillTime is how long Ensure waits while nothing changes, when the context has no
+// deadline. On AWS a table takes 5 to 60 seconds.
+const stillTime = 5 * time.Minute
 
-// The pauses between polls of a table that is not active yet grow from the first
-// to the second.
+// The pauses between looks at the table grow from the first to the second.
 const (
 	minTablePause = 20 * time.Millisecond
 	maxTablePause = 2 * time.Second
 )
 
-// backupsPause is the time between attempts to turn point-in-time recovery on
-// while DynamoDB still prepares the backups of a new table.
-const backupsPause = time.Second
+// refusedPause is the least pause after a refused request: while DynamoDB prepares
+// the backups of a new table, or builds another index.
+const refusedPause = time.Second
+
+// shownTime is how long DynamoDB may take to show a change that it has accepted.
+// Engines accept settings that they do not have.
+const shownTime = 10 * time.Second
 
 // Ensure makes the table exist as the schema says. It creates the table if it is
-// missing and waits until it is active. A table that is being deleted is created
-// again as soon as it is gone. Ensure turns on TTL and point-in-time recovery if
-// the schema has them and they are off. Then it verifies the table as
-// [Schema.Verify] does. It alters nothing else of an existing table: where that
-// differs from the schema, Ensure returns an error. Several processes may call it
-// concurrently. If the context has no deadline, Ensure waits 5 minutes at most for
-// the table, and as long for its backups.
+// missing. A table that is being deleted is created again as soon as it is gone. In
+// an existing table it turns on TTL, the stream, deletion protection and
+// point-in-time recovery where the schema has them and they are off, and adds the
+// global indexes that are missing, one after the other. It returns when the table
+// and all of these indexes are active, and the table is as [Schema.Verify] wants it.
+//
+// It drops nothing. If one difference is among [Plan].Manual, such as another view
+// of the stream, Ensure changes nothing and returns [ErrSchemaMismatch].
+//
+// An index costs write units, and takes minutes to hours on a large table:
+// [Schema.Plan] says how many units. Ensure waits until the deadline of the context.
+// Without a deadline it waits until nothing has changed for 5 minutes. The error
+// then names the index and its status, and DynamoDB goes on; call Ensure again
+// to continue to wait. Several processes may call it concurrently. To show progress,
+// give it a client that looks at the responses of DescribeTable.
 //
 // Errors:
 //   - [ErrInvalid], before any request.
-//   - [ErrSchemaMismatch], if the table differs from the schema.
+//   - [ErrSchemaMismatch], as a [*SchemaError] that lists every difference.
+//   - [*Error] with the end of the context or of the 5 minutes,
+//     [context.DeadlineExceeded], and the last status.
 //   - [*Error] with the SDK's error, if a request fails.
 func (s Schema) Ensure(ctx context.Context, client AdminClient) error {
-	in, err := s.CreateTableInput()
+	want, err := s.CreateTableInput()
 	if err != nil {
 		return err
 	}
 	if missing(client) {
 		return &Error{Op: "Ensure", Table: s.Name, Err: errNoClient}
 	}
-	if err := ensureTable(ctx, client, in); err != nil {
-		return &Error{Op: "Ensure", Table: s.Name, Err: err}
+	e := ensuring{
+		inspector: inspector{schema: s, client: client, want: want},
+		accepted:  map[string]time.Time{}, refused: map[string]error{},
 	}
-	if err := s.ensureTTL(ctx, client); err != nil {
-		return err
-	}
-	if err := s.ensureRecovery(ctx, client); err != nil {
-		return &Error{Op: "Ensure", Table: s.Name, Err: err}
-	}
-	return s.Verify(ctx, client)
+	return e.run(ctx)
 }
 
-// ensureTable creates the table if it is missing, and waits until DynamoDB has
-// finished what it does to it.
-func ensureTable(ctx context.Context, client AdminClient, in *dynamodb.CreateTableInput) error {
-	ctx, cancel := creationContext(ctx)
-	defer cancel()
-	var status types.TableStatus
+// ensuring is one call of Ensure.
+type ensuring struct {
+	inspector
+	// accepted and refused are the requests that the last look does not show, by the
+	// difference that they resolve.
+	accepted map[string]time.Time
+	refused  map[string]error
+}
+
+// run looks at the table and changes it until there is no difference.
+func (e *ensuring) run(ctx context.Context) error {
+	var pending []difference
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	still := time.AfterFunc(stillTime, func() { cancel(context.DeadlineExceeded) })
+	defer still.Stop()
+	_, bounded := ctx.Deadline()
+	if bounded {
+		still.Stop() // The caller's deadline is the only bound.
+	}
 	for pause := time.Duration(0); ; pause = min(max(2*pause, minTablePause), maxTablePause) {
-		live, err := liveTable(ctx, client, in.TableName)
-		if gone := (*types.ResourceNotFoundException)(nil); errors.As(err, &gone) {
-			status = "missing"
-			_, err = client.CreateTable(ctx, in, bounded)
-			// Another process was faster, or an earlier request shows late.
-			if inUse := (*types.ResourceInUseException)(nil); errors.As(err, &inUse) {
-				err = nil
+		all, err := e.lookAgain(ctx)
+		switch {
+		case err == nil && len(all) == 0:
+			return nil
+		case err == nil && slices.ContainsFunc(all, func(d difference) bool { return d.kind == byHand }):
+			return mismatch(e.schema.Name, all)
+		case err == nil:
+			if text(all) != text(pending) {
+				pause = 0
+				if !bounded {
+					still.Reset(stillTime)
+				}
 			}
-		} else if err == nil {
-			switch status = live.TableStatus; status {
-			case types.TableStatusCreating, types.TableStatusUpdating, types.TableStatusDeleting:
-			default:
-				return nil // Verify tells if it is not active.
-			}
+			pending = inOrder(all)
+			err = e.request(ctx, pending)
+		case pending != nil && ctx.Err() == nil && Classify(err) == Transient:
+			err = nil // An index takes hours: one failed look in between is none.
 		}
 		if err == nil {
+			wait := pause
+			if len(e.refused) > 0 {
+				wait = max(wait, refusedPause)
+			}
 			select {
-			case <-time.After(pause):
+			case <-time.After(wait):
 				continue
 			case <-ctx.Done():
 				err = ctx.Err()
 			}
 		}
-		if status != "" && ctx.Err() != nil {
-			return fmt.Errorf("the table is %s: %w", status, err)
+		return e.failure(ctx, pending, err)
+	}
+}
+
+// lookAgain returns the differences that are not notes, and forgets requests whose
+// difference is gone.
+func (e *ensuring) lookAgain(ctx context.Context) ([]difference, error) {
+	all, err := e.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if e.updating() {
+		all = append(all, differs("", byEnsure, "wait until it is ACTIVE", "the table is %s", e.have.TableStatus))
+	}
+	all = slices.DeleteFunc(all, func(d difference) bool { return d.kind == noted })
+	gone := func(resolves string) bool {
+		return !slices.ContainsFunc(all, func(d difference) bool { return d.Difference == resolves })
+	}
+	maps.DeleteFunc(e.accepted, func(resolves string, _ time.Time) bool { return gone(resolves) })
+	maps.DeleteFunc(e.refused, func(resolves string, _ error) bool { return gone(resolves) })
+	return all, nil
+}
+
+// updating reports whether DynamoDB refuses an UpdateTable.
+func (e *ensuring) updating() bool {
+	return e.have != nil && e.have.TableStatus == types.TableStatusUpdating
+}
+
+// text tells whether two looks have seen the same.
+func text(all []difference) string {
+	var lines strings.Builder
+	for _, d := range inOrder(all) {
+		lines.WriteString(d.Difference + "\n")
+	}
+	return lines.String()
+}
+
+// request sends the requests that DynamoDB can accept now.
+func (e *ensuring) request(ctx context.Context, pending []difference) error {
+	updating := e.updating()
+	building := e.have != nil && slices.ContainsFunc(e.have.GlobalSecondaryIndexes, changing)
+	for _, d := range pending {
+		if d.request == nil {
+			continue
 		}
+		later := d.update && (updating || building && d.index != "")
+		// A new table is shown late, and a second request for it harms nobody.
+		if at, ok := e.accepted[d.Difference]; ok && d.missing == nil {
+			if later {
+				e.accepted[d.Difference] = time.Now()
+			} else if time.Since(at) >= shownTime {
+				return mismatch(e.schema.Name, pending)
+			}
+			continue
+		}
+		if later {
+			continue
+		}
+		updating = updating || d.update
+		if err := e.send(ctx, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send sends the request of a difference. It returns an error if waiting does not
+// help. A concurrent process may have been faster, and DynamoDB refuses what is done
+// already, so the first refusal is none.
+func (e *ensuring) send(ctx context.Context, d difference) error {
+	err := d.request(ctx)
+	if err == nil {
+		e.accepted[d.Difference] = time.Now()
+		delete(e.refused, d.Difference)
+		return nil
+	}
+	before := e.refused[d.Difference]
+	e.refused[d.Difference] = err
+	if passes(err) || d.missing == nil && (before == nil || passes(before)) {
+		return nil
+	}
+	return &Error{Op: "Ensure", Table: e.schema.Name, Index: d.index, Err: fmt.Errorf("%s: %w", d.Difference, err)}
+}
+
+// passes reports whether DynamoDB accepts a refused request later: another change is
+// in progress, or it prepares the backups of a new table.
+func passes(err error) bool {
+	preparing := (*types.ContinuousBackupsUnavailableException)(nil)
+	return Classify(err) == Transient || errors.As(err, &preparing)
+}
+
+// failure returns the error of a call that ends without success. It says what the
+// call was waiting for.
+func (e *ensuring) failure(ctx context.Context, pending []difference, err error) error {
+	if errors.Is(err, ErrSchemaMismatch) || errors.As(err, new(*Error)) {
+		return err
+	}
+	out := &Error{Op: "Ensure", Table: e.schema.Name, Err: err}
+	if ctx.Err() == nil || len(pending) == 0 {
+		return out
+	}
+	d := pending[0]
+	// What DynamoDB is doing keeps the rest waiting.
+	if i := slices.IndexFunc(pending, func(d difference) bool { return d.request == nil }); i >= 0 {
+		d = pending[i]
+	}
+	out.Index, out.Err = d.index, fmt.Errorf("%s: %w", d.Difference, context.Cause(ctx))
+	if refused := e.refused[d.Difference]; refused != nil {
+		out.Err = fmt.Errorf("%w: %w", out.Err, refused)
+	}
+	return out
+}
+
+// create sends the request for the table.
+func (i *inspector) create(ctx context.Context) error {
+	_, err := i.client.CreateTable(ctx, i.want, bounded)
+	return err
+}
+
+// updateTable returns a function that sends an UpdateTable.
+func (i *inspector) updateTable(in *dynamodb.UpdateTableInput) func(context.Context) error {
+	in.TableName = i.want.TableName
+	return func(ctx context.Context) error {
+		_, err := i.client.UpdateTable(ctx, in, bounded)
 		return err
 	}
 }
 
-// creationContext returns a context that ends after [creationTime], unless ctx
-// has a deadline.
-func creationContext(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := ctx.Deadline(); ok {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, creationTime)
+func (i *inspector) turnTTLOn(ctx context.Context) error {
+	_, err := i.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
+		TableName: i.want.TableName,
+		TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: aws.String(i.schema.TTL), Enabled: aws.Bool(true),
+		},
+	}, bounded)
+	return err
 }
 
-// liveTable describes the table.
-func liveTable(ctx context.Context, client AdminClient, name *string) (*types.TableDescription, error) {
-	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: name}, bounded)
-	if err != nil {
-		return nil, err
-	}
-	if out.Table == nil {
-		return nil, errors.New("the response describes no table")
-	}
-	return out.Table, nil
-}
-
-func (s Schema) ensureTTL(ctx context.Context, client AdminClient) error {
-	if s.TTL == "" {
-		return nil
-	}
-	for attempt := 1; ; attempt++ {
-		have, err := liveTTL(ctx, client, s.Name)
-		if err != nil {
-			return &Error{Op: "Ensure", Table: s.Name, Err: err}
-		}
-		if have != "" {
-			return nil // right or wrong: Verify tells
-		}
-		_, err = client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-			TableName: aws.String(s.Name),
-			TimeToLiveSpecification: &types.TimeToLiveSpecification{
-				AttributeName: aws.String(s.TTL), Enabled: aws.Bool(true),
-			},
-		}, bounded)
-		if err == nil {
-			return nil
-		}
-		// A second process that enables it at the same time gets a validation
-		// error; looking again tells whether that is what happened.
-		if attempt == 2 {
-			return &Error{Op: "Ensure", Table: s.Name, Err: err}
-		}
-	}
-}
-
-// ensureRecovery turns point-in-time recovery on. DynamoDB refuses that for a
-// while after it has created a table.
-func (s Schema) ensureRecovery(ctx context.Context, client AdminClient) error {
-	if !s.PointInTimeRecovery {
-		return nil
-	}
-	ctx, cancel := creationContext(ctx)
-	defer cancel()
-	for failed := false; ; {
-		on, err := liveRecovery(ctx, client, s.Name)
-		if on || err != nil {
-			return err
-		}
-		_, err = client.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
-			TableName: aws.String(s.Name),
-			PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
-				PointInTimeRecoveryEnabled: aws.Bool(true),
-			},
-		}, bounded)
-		if preparing := (*types.ContinuousBackupsUnavailableException)(nil); errors.As(err, &preparing) {
-			select {
-			case <-time.After(backupsPause):
-				continue
-			case <-ctx.Done():
-				return fmt.Errorf("%w: %w", ctx.Err(), err)
-			}
-		}
-		if err == nil || failed {
-			return err
-		}
-		failed = true // A concurrent process may have turned it on: look again.
-	}
+func (i *inspector) turnRecoveryOn(ctx context.Context) error {
+	_, err := i.client.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
+		TableName: i.want.TableName,
+		PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
+			PointInTimeRecoveryEnabled: aws.Bool(true),
+		},
+	}, bounded)
+	return err
 }
 
 // bounded is an option of the requests about the table itself. Their responses are
@@ -187,201 +275,4 @@ func bounded(o *dynamodb.Options) {
 	if o.Protocol != nil && o.Protocol.ID() == protocol {
 		o.Protocol = &direct{ClientProtocol: o.Protocol, r: &request{}, off: true}
 	}
-}
-
-// liveRecovery reports whether point-in-time recovery is on.
-func liveRecovery(ctx context.Context, client AdminClient, name string) (bool, error) {
-	out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(name)}, bounded)
-	if err != nil {
-		return false, err
-	}
-	d := out.ContinuousBackupsDescription
-	if d == nil {
-		return false, errors.New("the response does not describe the backups")
-	}
-	return d.PointInTimeRecoveryDescription != nil &&
-		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, nil
-}
-
-// liveTTL returns the table's TTL attribute, "" if TTL is off.
-func liveTTL(ctx context.Context, client AdminClient, name string) (string, error) {
-	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)}, bounded)
-	if err != nil {
-		return "", err
-	}
-	d := out.TimeToLiveDescription
-	if d == nil {
-		return "", errors.New("the response does not describe the TTL")
-	}
-	if d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
-		return "", nil
-	}
-	return aws.ToString(d.AttributeName), nil
-}
-
-// Verify compares the schema with the live table: key attributes and their
-// types, indexes, their projections, TTL and, where the schema sets them, the
-// stream's view, the billing mode, deletion protection and point-in-time
-// recovery. A table that is being created or deleted, is archived, or has an
-// inaccessible encryption key is a difference. So is an index that is being created
-// or deleted: queries of it fail. Indexes that the schema does not name are not a
-// difference. Neither are throughput, table class and tags, which operators change
-// at any time.
-//
-// Errors:
-//   - [ErrInvalid], before any request.
-//   - [ErrSchemaMismatch], as a [*SchemaError] that lists every difference.
-//   - [*Error] with the SDK's error, if a request fails.
-func (s Schema) Verify(ctx context.Context, client AdminClient) error {
-	want, err := s.CreateTableInput()
-	if err != nil {
-		return err
-	}
-	if missing(client) {
-		return &Error{Op: "Verify", Table: s.Name, Err: errNoClient}
-	}
-	have, err := liveTable(ctx, client, want.TableName)
-	if absent := (*types.ResourceNotFoundException)(nil); errors.As(err, &absent) {
-		return schemaError(s.Name, fmt.Errorf("%w: %w", ErrSchemaMismatch, err), []string{"the table does not exist"})
-	}
-	if err != nil {
-		return &Error{Op: "Verify", Table: s.Name, Err: err}
-	}
-	switch have.TableStatus {
-	case types.TableStatusCreating, types.TableStatusDeleting, types.TableStatusArchiving, types.TableStatusArchived,
-		types.TableStatusInaccessibleEncryptionCredentials: // Other requests can fail.
-		return schemaError(s.Name, ErrSchemaMismatch, []string{fmt.Sprintf("the table is %s", have.TableStatus)})
-	}
-	problems := append(differences(want, have), s.settingsDifferences(have)...)
-	ttl, err := liveTTL(ctx, client, s.Name)
-	if err != nil {
-		return &Error{Op: "Verify", Table: s.Name, Err: err}
-	}
-	if ttl != s.TTL {
-		problems = append(problems, fmt.Sprintf("TTL: is %s, the schema wants %s", orNone(ttl), orNone(s.TTL)))
-	}
-	if s.PointInTimeRecovery {
-		on, err := liveRecovery(ctx, client, s.Name)
-		if err != nil {
-			return &Error{Op: "Verify", Table: s.Name, Err: err}
-		}
-		if !on {
-			problems = append(problems, "PointInTimeRecovery: is off, the schema wants it on")
-		}
-	}
-	return schemaError(s.Name, ErrSchemaMismatch, problems)
-}
-
-func orNone(attribute string) string {
-	if attribute == "" {
-		return "off"
-	}
-	return fmt.Sprintf("on %q", attribute)
-}
-
-// layout is what an index or the table itself looks like, in words. The status
-// is empty unless the index cannot be queried.
-type layout struct{ keys, projection, status string }
-
-// differences lists where the live table is not as want says.
-func differences(want *dynamodb.CreateTableInput, have *types.TableDescription) []string {
-	var problems []string
-	wantTypes, haveTypes := typesOf(want.AttributeDefinitions), typesOf(have.AttributeDefinitions)
-	if w, h := keysText(want.KeySchema, wantTypes), keysText(have.KeySchema, haveTypes); w != h {
-		problems = append(problems, fmt.Sprintf("keys: are %s, the schema wants %s", h, w))
-	}
-	live := map[string]layout{}
-	for _, x := range have.GlobalSecondaryIndexes {
-		l := layout{keys: keysText(x.KeySchema, haveTypes), projection: projectionText(x.Projection)}
-		if x.IndexStatus == types.IndexStatusCreating || x.IndexStatus == types.IndexStatusDeleting {
-			l.status = string(x.IndexStatus)
-		}
-		live["global index "+aws.ToString(x.IndexName)] = l
-	}
-	for _, x := range have.LocalSecondaryIndexes {
-		live["local index "+aws.ToString(x.IndexName)] = layout{keys: keysText(x.KeySchema, haveTypes), projection: projectionText(x.Projection)}
-	}
-	check := func(name string, w layout) {
-		h, ok := live[name]
-		if h.status != "" {
-			problems = append(problems, name+": is "+h.status)
-		}
-		switch {
-		case !ok:
-			problems = append(problems, name+": is missing")
-		case h.keys != w.keys:
-			problems = append(problems, fmt.Sprintf("%s: keys are %s, the schema wants %s", name, h.keys, w.keys))
-			fallthrough
-		default:
-			if h.projection != w.projection {
-				problems = append(problems, fmt.Sprintf("%s: projects %s, the schema wants %s", name, h.projection, w.projection))
-			}
-		}
-	}
-	for _, x := range want.GlobalSecondaryIndexes {
-		check("global index "+*x.IndexName, layout{keys: keysText(x.KeySchema, wantTypes), projection: projectionText(x.Projection)})
-	}
-	for _, x := range want.LocalSecondaryIndexes {
-		check("local index "+*x.IndexName, layout{keys: keysText(x.KeySchema, wantTypes), projection: projectionText(x.Projection)})
-	}
-	return problems
-}
-
-// settingsDifferences lists where the live table is not operated as the schema
-// says. Settings that the schema leaves zero are not compared.
-func (s Schema) settingsDifferences(have *types.TableDescription) []string {
-	var problems []string
-	if s.Stream != "" {
-		live := "off"
-		if spec := have.StreamSpecification; spec != nil && aws.ToBool(spec.StreamEnabled) {
-			live = string(spec.StreamViewType)
-		}
-		if live != string(s.Stream) {
-			problems = append(problems, fmt.Sprintf("Stream: is %s, the schema wants %s", live, s.Stream))
-		}
-	}
-	if s.BillingMode != "" {
-		live := types.BillingModeProvisioned // of a table that never was on demand
-		if have.BillingModeSummary != nil {
-			live = have.BillingModeSummary.BillingMode
-		}
-		if live != s.BillingMode {
-			problems = append(problems, fmt.Sprintf("BillingMode: is %s, the schema wants %s", live, s.BillingMode))
-		}
-	}
-	if s.DeletionProtection && !aws.ToBool(have.DeletionProtectionEnabled) {
-		problems = append(problems, "DeletionProtection: is off, the schema wants it on")
-	}
-	return problems
-}
-
-func typesOf(definitions []types.AttributeDefinition) map[string]types.ScalarAttributeType {
-	all := make(map[string]types.ScalarAttributeType, len(definitions))
-	for _, d := range definitions {
-		all[aws.ToString(d.AttributeName)] = d.AttributeType
-	}
-	return all
-}
-
-func keysText(elements []types.KeySchemaElement, attributes map[string]types.ScalarAttributeType) string {
-	text := ""
-	for i, e := range elements {
-		if i > 0 {
-			text += " and "
-		}
-		name := aws.ToString(e.AttributeName)
-		text += fmt.Sprintf("%s %s (%s)", e.KeyType, name, attributes[name])
-	}
-	return text
-}
-
-func projectionText(p *types.Projection) string {
-	if p == nil {
-		return "nothing"
-	}
-	if p.ProjectionType != types.ProjectionTypeInclude {
-		return string(p.ProjectionType)
-	}
-	include := slices.Sorted(slices.Values(p.NonKeyAttributes))
-	return fmt.Sprintf("INCLUDE %q", include)
 }

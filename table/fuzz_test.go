@@ -45,7 +45,7 @@ func answered(tb testing.TB, schema table.Schema, fault tabletest.Fault) (*table
 	tb.Helper()
 	faults := &tabletest.Faults{}
 	for _, operation := range []string{
-		"", "CreateTable", "DescribeTable", "DescribeTimeToLive", "UpdateTimeToLive",
+		"", "CreateTable", "DescribeTable", "UpdateTable", "DescribeTimeToLive", "UpdateTimeToLive",
 		"DescribeContinuousBackups", "UpdateContinuousBackups",
 	} {
 		faults.Always(operation, fault)

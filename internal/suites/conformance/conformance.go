@@ -63,6 +63,7 @@ func Run(t *testing.T, h Harness) {
 	}
 	groups := map[string]tests{
 		"Schema":      schemaTests(),
+		"Plan":        planTests(),
 		"Get":         getTests(),
 		"TransactGet": transactGetTests(),
 		"BatchGet":    batchGetTests(),

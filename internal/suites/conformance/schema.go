@@ -20,7 +20,7 @@ func schemaTests() tests {
 	return tests{
 		"Ensure can be called again":               ensureAgain,
 		"Ensure can be called by many at once":     ensureConcurrent,
-		"Ensure does not alter a table":            ensureDiffers,
+		"Ensure changes all or nothing":            ensureDiffers,
 		"Ensure survives lost answers":             ensureFaults,
 		"Verify lists every difference":            verifyDifferences,
 		"Verify of other keys":                     verifyKeys,
@@ -101,6 +101,9 @@ func ensureDiffers(t *testing.T, h Harness) {
 		t.Errorf("error %v", err)
 	}
 	must(t, schema.Verify(t.Context(), client))
+	plan := expect.Value(changed.Plan(t.Context(), client))(t)
+	equal(t, "plan", []int{len(plan.Changes), len(plan.Manual), len(plan.Notes)}, []int{1, 1, 1})
+	equal(t, "indexes", indexesOf(t, client, schema.Name), []string{"GSI1"})
 }
 
 func ensureFaults(t *testing.T, h Harness) {
@@ -241,6 +244,8 @@ func schemaStream(t *testing.T, h Harness) {
 	must(t, without.Ensure(t.Context(), client))
 	without.Stream = types.StreamViewTypeKeysOnly
 	equal(t, "problems", problems(t, without.Verify(t.Context(), client)), []string{"Stream: is off, the schema wants KEYS_ONLY"})
+	must(t, without.Ensure(t.Context(), client))
+	must(t, without.Verify(t.Context(), client))
 }
 
 func schemaProvisioned(t *testing.T, h Harness) {
@@ -287,7 +292,8 @@ func schemaProtected(t *testing.T, h Harness) {
 	off := []string{"DeletionProtection: is off, the schema wants it on"}
 	if h.Capabilities.NoDeletionProtection {
 		// What the engine ignores does not count as set.
-		equal(t, "problems", problems(t, protected.Ensure(t.Context(), client)), off)
+		wantErrText(t, protected.Ensure(t.Context(), client), off[0])
+		equal(t, "problems", problems(t, protected.Verify(t.Context(), client)), off)
 		return
 	}
 	t.Cleanup(func() { // Before the table is dropped.
@@ -302,7 +308,17 @@ func schemaProtected(t *testing.T, h Harness) {
 	}
 	must(t, expect.ErrOf(client.UpdateTable(t.Context(), unprotect)))
 	must(t, plain.Ensure(t.Context(), client)) // Waits until the table is active again.
-	equal(t, "problems", problems(t, protected.Ensure(t.Context(), client)), off)
+	equal(t, "problems", problems(t, protected.Verify(t.Context(), client)), off)
+	must(t, protected.Ensure(t.Context(), client))
+	must(t, protected.Verify(t.Context(), client))
+}
+
+// wantErrText checks that the error says something.
+func wantErrText(t *testing.T, err error, says string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), says) {
+		t.Errorf("error %v, want %q in it", err, says)
+	}
 }
 
 func schemaRecovery(t *testing.T, h Harness) {
@@ -337,6 +353,7 @@ func schemaInvalid(t *testing.T, h Harness) {
 		for call, err := range map[string]error{
 			"Ensure":   schema.Ensure(t.Context(), client),
 			"Verify":   schema.Verify(t.Context(), client),
+			"Plan":     expect.ErrOf(schema.Plan(t.Context(), client)),
 			"Validate": schema.Validate(),
 		} {
 			if !errors.Is(err, table.ErrInvalid) {

@@ -1,0 +1,256 @@
+package table
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// What resolves a difference that Ensure does not resolve.
+const (
+	handKeys  = "create a table under another name and copy the items: DynamoDB cannot change the keys of a table"
+	handIndex = "add an index under another name to the schema, move the queries to it, and delete this one: " +
+		"DynamoDB cannot change an index"
+	handLocal = "use a global index, or create a table under another name and copy the items: " +
+		"DynamoDB creates local indexes together with the table only"
+	handStream = "turn it off when every consumer has read it to its end, let Ensure turn it on, and lead the consumers to the new stream: " +
+		"records that are not read by then are lost, and so are those of the time in between"
+	handBilling = "change it in DynamoDB, or in the schema: it decides about cost and capacity, and DynamoDB limits how often it can change"
+	handUnits   = "give the index ProvisionedThroughput in the schema, with the billing mode PROVISIONED: the live table is PROVISIONED"
+	handName    = "give it another name in the schema: the live table has a local index of this name"
+	handType    = "name another attribute in the schema: an attribute has one type in all keys of a table"
+	leaveIndex  = "leave it: another release may use it, and Ensure drops nothing"
+)
+
+// layout is what an index looks like, in words. The status is empty unless
+// DynamoDB is creating or deleting it.
+type layout struct{ keys, projection, status string }
+
+// layoutDifferences compares keys and indexes.
+func (i *inspector) layoutDifferences() []difference {
+	var all []difference
+	w := keysText(i.want.KeySchema, typesOf(i.want.AttributeDefinitions))
+	h := keysText(i.have.KeySchema, typesOf(i.have.AttributeDefinitions))
+	if w != h {
+		all = append(all, differs("", byHand, handKeys, "keys: are %s, the schema wants %s", h, w))
+	}
+	return slices.Concat(all, i.globalDifferences(), i.localDifferences())
+}
+
+func differs(index string, by kind, action, format string, args ...any) difference {
+	return difference{Change: Change{Difference: fmt.Sprintf(format, args...), Action: action}, kind: by, index: index}
+}
+
+// globalDifferences compares the global indexes.
+func (i *inspector) globalDifferences() []difference {
+	var all []difference
+	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
+	live := map[string]layout{}
+	for _, x := range i.have.GlobalSecondaryIndexes {
+		live[aws.ToString(x.IndexName)] = layout{keysText(x.KeySchema, haveTypes), projectionText(x.Projection), statusText(x)}
+	}
+	for _, x := range i.want.GlobalSecondaryIndexes {
+		name := *x.IndexName
+		h, ok := live[name]
+		delete(live, name)
+		if !ok {
+			all = append(all, i.missingIndex(x))
+			continue
+		}
+		action := "wait until it is ACTIVE"
+		if h.status == string(types.IndexStatusDeleting) {
+			action = "wait until it is gone, and add it"
+		}
+		if h.status != "" {
+			all = append(all, differs(name, byEnsure, action, "global index %s: is %s", name, h.status))
+		}
+		w := layout{keys: keysText(x.KeySchema, wantTypes), projection: projectionText(x.Projection)}
+		all = append(all, w.differences("global index "+name, name, handIndex, h)...)
+	}
+	return append(all, unknownIndexes("global", live)...)
+}
+
+// localDifferences compares the local indexes.
+func (i *inspector) localDifferences() []difference {
+	var all []difference
+	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
+	live := map[string]layout{}
+	for _, x := range i.have.LocalSecondaryIndexes {
+		live[aws.ToString(x.IndexName)] = layout{keys: keysText(x.KeySchema, haveTypes), projection: projectionText(x.Projection)}
+	}
+	for _, x := range i.want.LocalSecondaryIndexes {
+		name := *x.IndexName
+		h, ok := live[name]
+		delete(live, name)
+		if !ok {
+			all = append(all, differs(name, byHand, handLocal, "local index %s: is missing", name))
+			continue
+		}
+		w := layout{keys: keysText(x.KeySchema, wantTypes), projection: projectionText(x.Projection)}
+		all = append(all, w.differences("local index "+name, name, handLocal, h)...)
+	}
+	return append(all, unknownIndexes("local", live)...)
+}
+
+// differences compares the layout that the schema wants with that of the live index.
+func (w layout) differences(where, index, action string, live layout) []difference {
+	var all []difference
+	if live.keys != w.keys {
+		all = append(all, differs(index, byHand, action, "%s: keys are %s, the schema wants %s", where, live.keys, w.keys))
+	}
+	if live.projection != w.projection {
+		all = append(all, differs(index, byHand, action, "%s: projects %s, the schema wants %s", where, live.projection, w.projection))
+	}
+	return all
+}
+
+// unknownIndexes are notes about the live indexes that the schema does not name.
+func unknownIndexes(kind string, live map[string]layout) []difference {
+	var all []difference
+	for _, name := range slices.Sorted(maps.Keys(live)) {
+		all = append(all, differs(name, noted, leaveIndex, "%s index %s: is not in the schema", kind, name))
+	}
+	return all
+}
+
+// missingIndex is the difference of a global index that the live table lacks.
+func (i *inspector) missingIndex(x types.GlobalSecondaryIndex) difference {
+	name := *x.IndexName
+	d := difference{Change: Change{Difference: "global index " + name + ": is missing"}, index: name}
+	if slices.ContainsFunc(i.have.LocalSecondaryIndexes, func(l types.LocalSecondaryIndexDescription) bool {
+		return aws.ToString(l.IndexName) == name
+	}) {
+		d.kind, d.Action = byHand, handName
+		return d
+	}
+	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
+	var attributes []types.AttributeDefinition
+	for _, k := range x.KeySchema {
+		kind := wantTypes[*k.AttributeName]
+		if live, ok := haveTypes[*k.AttributeName]; ok && live != kind {
+			d.kind, d.Action = byHand, handType
+			d.Difference += fmt.Sprintf(", and its attribute %s has type %s in other keys, the schema wants %s", *k.AttributeName, live, kind)
+			return d
+		}
+		attributes = append(attributes, types.AttributeDefinition{AttributeName: k.AttributeName, AttributeType: kind})
+	}
+	if billingMode(i.have) == types.BillingModeProvisioned && x.ProvisionedThroughput == nil {
+		d.kind, d.Action = byHand, handUnits
+		return d
+	}
+	d.Action, d.WriteUnits = additionText(i.have)
+	d.update, d.request = true, i.updateTable(&dynamodb.UpdateTableInput{
+		AttributeDefinitions: attributes,
+		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
+			IndexName: x.IndexName, KeySchema: x.KeySchema, Projection: x.Projection,
+			ProvisionedThroughput: x.ProvisionedThroughput, WarmThroughput: x.WarmThroughput,
+		}}},
+	})
+	return d
+}
+
+// additionText says what adding an index to the table takes. Each item in the index
+// costs a write unit for each KB, rounded up, so all together cost less than one for
+// each item and one for each KB.
+func additionText(have *types.TableDescription) (action string, units int64) {
+	items, bytes := aws.ToInt64(have.ItemCount), aws.ToInt64(have.TableSizeBytes)
+	if items < 1 || bytes < 1 {
+		return "add it, at a cost that is not known: one write unit for each KB of each item in it, " +
+			"and DynamoDB, which counts about every 6 hours, has counted no items yet", 0
+	}
+	units = items + bytes/writeUnit
+	return fmt.Sprintf("add it, for at most %d write units: DynamoDB, which counts about every 6 hours, has counted %d items of %d bytes",
+		units, items, bytes), units
+}
+
+// writeUnit is how many bytes a write unit writes.
+const writeUnit = 1024
+
+// settingsDifferences compares how the table is operated. Settings that the schema
+// leaves zero are not compared.
+func (i *inspector) settingsDifferences() []difference {
+	s, have := i.schema, i.have
+	var all []difference
+	if s.Stream != "" {
+		live := "off"
+		if spec := have.StreamSpecification; spec != nil && aws.ToBool(spec.StreamEnabled) {
+			live = string(spec.StreamViewType)
+		}
+		d := differs("", byHand, handStream, "Stream: is %s, the schema wants %s", live, s.Stream)
+		if live == "off" {
+			d.kind, d.Action, d.update = byEnsure, "turn it on", true
+			d.request = i.updateTable(&dynamodb.UpdateTableInput{StreamSpecification: i.want.StreamSpecification})
+		}
+		if live != string(s.Stream) {
+			all = append(all, d)
+		}
+	}
+	if live := billingMode(have); s.BillingMode != "" && live != s.BillingMode {
+		all = append(all, differs("", byHand, handBilling, "BillingMode: is %s, the schema wants %s", live, s.BillingMode))
+	}
+	if s.DeletionProtection && !aws.ToBool(have.DeletionProtectionEnabled) {
+		all = append(all, difference{
+			Change: Change{Difference: "DeletionProtection: is off, the schema wants it on", Action: "turn it on"},
+			update: true, request: i.updateTable(&dynamodb.UpdateTableInput{DeletionProtectionEnabled: aws.Bool(true)}),
+		})
+	}
+	return all
+}
+
+// billingMode returns the billing mode of a live table. One that never was on demand
+// has no summary.
+func billingMode(have *types.TableDescription) types.BillingMode {
+	if have.BillingModeSummary == nil {
+		return types.BillingModeProvisioned
+	}
+	return have.BillingModeSummary.BillingMode
+}
+
+// changing reports whether DynamoDB is creating or deleting the index.
+func changing(x types.GlobalSecondaryIndexDescription) bool {
+	return x.IndexStatus == types.IndexStatusCreating || x.IndexStatus == types.IndexStatusDeleting
+}
+
+// statusText returns the status of an index that cannot be queried, "" for others.
+func statusText(x types.GlobalSecondaryIndexDescription) string {
+	switch {
+	case !changing(x):
+		return ""
+	case aws.ToBool(x.Backfilling):
+		return string(x.IndexStatus) + ", backfilling"
+	}
+	return string(x.IndexStatus)
+}
+
+func typesOf(definitions []types.AttributeDefinition) map[string]types.ScalarAttributeType {
+	all := make(map[string]types.ScalarAttributeType, len(definitions))
+	for _, d := range definitions {
+		all[aws.ToString(d.AttributeName)] = d.AttributeType
+	}
+	return all
+}
+
+func keysText(elements []types.KeySchemaElement, attributes map[string]types.ScalarAttributeType) string {
+	var parts []string
+	for _, e := range elements {
+		name := aws.ToString(e.AttributeName)
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", e.KeyType, name, attributes[name]))
+	}
+	return strings.Join(parts, " and ")
+}
+
+func projectionText(p *types.Projection) string {
+	if p == nil {
+		return "nothing"
+	}
+	if p.ProjectionType != types.ProjectionTypeInclude {
+		return string(p.ProjectionType)
+	}
+	include := slices.Sorted(slices.Values(p.NonKeyAttributes))
+	return fmt.Sprintf("INCLUDE %q", include)
+}

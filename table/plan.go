@@ -1,0 +1,316 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Plan says what makes a live table as its schema says. Get one from
+// [Schema.Plan]. If Changes and Manual are empty, [Schema.Verify] succeeds.
+type Plan struct {
+	// Table is the table's name.
+	Table string `json:"table"`
+	// Changes are what [Schema.Ensure] does, in its order. A change that DynamoDB
+	// makes already, such as an index that is being created, is among them.
+	Changes []Change `json:"changes"`
+	// Manual are the differences that a person has to resolve. Ensure changes
+	// nothing while there is one.
+	Manual []Change `json:"manual"`
+	// Notes are what the live table has and the schema does not manage: indexes
+	// that the schema does not name. They are not differences.
+	Notes []Change `json:"notes"`
+}
+
+// Change is one difference between a schema and a live table.
+type Change struct {
+	// Difference is the difference in the words of [Schema.Verify].
+	Difference string `json:"difference"`
+	// Action is what resolves it. If a person has to do it, it says why Ensure
+	// does not.
+	Action string `json:"action"`
+	// WriteUnits is an upper bound of what the change consumes: for an index one
+	// unit for each item and each KB of the table. DynamoDB updates its count of
+	// items and bytes about every six hours, so the table may have more by now. Zero
+	// means nothing, or that DynamoDB has not counted yet; Action says which.
+	WriteUnits int64 `json:"writeUnits,omitzero"`
+}
+
+// String returns the change in one line.
+func (c Change) String() string { return c.Difference + "; " + c.Action }
+
+// Plan compares the schema with the live table and says what resolves each
+// difference. It changes nothing. Nothing in a plan drops an index, an item or a
+// record of a stream.
+//
+// Errors:
+//   - [ErrInvalid], before any request.
+//   - [*Error] with the SDK's error, if a request fails.
+func (s Schema) Plan(ctx context.Context, client AdminClient) (Plan, error) {
+	all, err := s.inspect(ctx, client, "Plan")
+	if err != nil {
+		return Plan{}, err
+	}
+	p := Plan{Table: s.Name, Changes: []Change{}, Manual: []Change{}, Notes: []Change{}}
+	for _, d := range inOrder(all) {
+		switch d.kind {
+		case byEnsure:
+			p.Changes = append(p.Changes, d.Change)
+		case byHand:
+			p.Manual = append(p.Manual, d.Change)
+		case noted:
+			p.Notes = append(p.Notes, d.Change)
+		}
+	}
+	return p, nil
+}
+
+// Verify compares the schema with the live table: key attributes and their
+// types, indexes, their projections, TTL and, where the schema sets them, the
+// stream's view, the billing mode, deletion protection and point-in-time
+// recovery. A table that is being created or deleted, is archived, or has an
+// inaccessible encryption key is a difference. So is an index that is being created,
+// filled or deleted: queries of it fail. Indexes that the schema does not name are
+// not a difference. Neither are throughput, table class and tags, which operators
+// change at any time. [Schema.Plan] says what resolves each difference.
+//
+// Errors:
+//   - [ErrInvalid], before any request.
+//   - [ErrSchemaMismatch], as a [*SchemaError] that lists every difference.
+//   - [*Error] with the SDK's error, if a request fails.
+func (s Schema) Verify(ctx context.Context, client AdminClient) error {
+	all, err := s.inspect(ctx, client, "Verify")
+	if err != nil {
+		return err
+	}
+	return mismatch(s.Name, all)
+}
+
+// mismatch returns the error that lists the differences, nil if there are none.
+func mismatch(name string, all []difference) error {
+	err := ErrSchemaMismatch
+	var problems []string
+	for _, d := range all {
+		if d.kind == noted {
+			continue
+		}
+		if d.missing != nil {
+			err = fmt.Errorf("%w: %w", err, d.missing)
+		}
+		problems = append(problems, d.Difference)
+	}
+	return schemaError(name, err, problems)
+}
+
+// inspect returns the differences for an operation that changes nothing.
+func (s Schema) inspect(ctx context.Context, client AdminClient, op string) ([]difference, error) {
+	want, err := s.CreateTableInput()
+	if err != nil {
+		return nil, err
+	}
+	if missing(client) {
+		return nil, &Error{Op: op, Table: s.Name, Err: errNoClient}
+	}
+	all, err := (&inspector{schema: s, client: client, want: want}).look(ctx)
+	if err != nil {
+		return nil, &Error{Op: op, Table: s.Name, Err: err}
+	}
+	return all, nil
+}
+
+// difference is a [Change], and how Ensure makes it.
+type difference struct {
+	Change
+	kind kind
+	// index is the name of the index that it is about.
+	index string
+	// missing is the SDK's error if the table does not exist.
+	missing error
+	// request makes the change. It is nil if DynamoDB makes it already.
+	request func(context.Context) error
+	// update means that the request is an UpdateTable, of which DynamoDB accepts
+	// one at a time.
+	update bool
+}
+
+// kind says who resolves a difference.
+type kind int
+
+const (
+	byEnsure kind = iota
+	byHand
+	noted
+)
+
+// inOrder returns the differences in the order in which Ensure resolves them:
+// indexes take hours, and come last.
+func inOrder(all []difference) []difference {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b difference) int {
+		switch {
+		case a.index == "" && b.index != "":
+			return -1
+		case a.index != "" && b.index == "":
+			return 1
+		}
+		return 0
+	})
+	return all
+}
+
+// inspector compares a schema with a live table.
+type inspector struct {
+	schema Schema
+	client AdminClient
+	want   *dynamodb.CreateTableInput // of the schema
+
+	// have is the table as the last look has seen it; nil if it was missing.
+	have *types.TableDescription
+	// ttl and recovery mean that an earlier look has found no difference there. TTL
+	// and backups have requests of their own, which are not repeated for hours while
+	// an index is built.
+	ttl, recovery bool
+}
+
+// look returns the differences between the schema and the live table.
+func (i *inspector) look(ctx context.Context) ([]difference, error) {
+	have, err := liveTable(ctx, i.client, i.want.TableName)
+	if gone := (*types.ResourceNotFoundException)(nil); errors.As(err, &gone) {
+		i.have, i.ttl, i.recovery = nil, false, false
+		return []difference{{
+			Change: Change{Difference: "the table does not exist", Action: "create it"}, missing: err, request: i.create,
+		}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	i.have = have
+	if d, ok := unusable(have.TableStatus); ok { // Other requests can fail.
+		return []difference{d}, nil
+	}
+	all := append(i.layoutDifferences(), i.settingsDifferences()...)
+	ttl, err := i.ttlDifferences(ctx)
+	if err != nil {
+		return nil, err
+	}
+	recovery, err := i.recoveryDifferences(ctx)
+	return slices.Concat(all, ttl, recovery), err
+}
+
+// unusable returns the difference of a table that cannot be read and written for
+// its status.
+func unusable(status types.TableStatus) (difference, bool) {
+	var action string
+	by := byHand
+	switch status {
+	case types.TableStatusCreating:
+		by, action = byEnsure, "wait until it is ACTIVE"
+	case types.TableStatusDeleting:
+		by, action = byEnsure, "wait until it is gone, and create it"
+	case types.TableStatusArchiving, types.TableStatusArchived:
+		action = "restore it from its backup: only a person can tell whether it was meant to be archived"
+	case types.TableStatusInaccessibleEncryptionCredentials:
+		action = "give DynamoDB access to the encryption key again: that is a permission in AWS KMS"
+	default:
+		return difference{}, false
+	}
+	return differs("", by, action, "the table is %s", status), true
+}
+
+// liveTable describes the table.
+func liveTable(ctx context.Context, client AdminClient, name *string) (*types.TableDescription, error) {
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: name}, bounded)
+	if err != nil {
+		return nil, err
+	}
+	if out.Table == nil {
+		return nil, errors.New("the response describes no table")
+	}
+	return out.Table, nil
+}
+
+// ttlDifferences compares the TTL attribute.
+func (i *inspector) ttlDifferences(ctx context.Context) ([]difference, error) {
+	if i.ttl {
+		return nil, nil
+	}
+	live, err := liveTTL(ctx, i.client, i.schema.Name)
+	if err != nil {
+		return nil, err
+	}
+	want := i.schema.TTL
+	d := differs("", byHand, "", "TTL: is %s, the schema wants %s", orNone(live), orNone(want))
+	switch {
+	case live == want:
+		i.ttl = true
+		return nil, nil
+	case live == "":
+		d.kind, d.Action, d.request = byEnsure, "turn it on", i.turnTTLOn
+	case want == "":
+		d.Action = "name the attribute in the schema, or turn TTL off: items would stay for ever"
+	default:
+		d.Action = "turn TTL off, and let Ensure turn it on, which DynamoDB allows about an hour later: " +
+			"items that only have the former attribute would stay for ever"
+	}
+	return []difference{d}, nil
+}
+
+// recoveryDifferences compares point-in-time recovery.
+func (i *inspector) recoveryDifferences(ctx context.Context) ([]difference, error) {
+	if i.recovery || !i.schema.PointInTimeRecovery {
+		return nil, nil
+	}
+	on, err := liveRecovery(ctx, i.client, i.schema.Name)
+	if err != nil {
+		return nil, err
+	}
+	if i.recovery = on; on {
+		return nil, nil
+	}
+	return []difference{{
+		Change:  Change{Difference: "PointInTimeRecovery: is off, the schema wants it on", Action: "turn it on"},
+		request: i.turnRecoveryOn,
+	}}, nil
+}
+
+// liveRecovery reports whether point-in-time recovery is on.
+func liveRecovery(ctx context.Context, client AdminClient, name string) (bool, error) {
+	out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(name)}, bounded)
+	if err != nil {
+		return false, err
+	}
+	d := out.ContinuousBackupsDescription
+	if d == nil {
+		return false, errors.New("the response does not describe the backups")
+	}
+	return d.PointInTimeRecoveryDescription != nil &&
+		d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled, nil
+}
+
+// liveTTL returns the table's TTL attribute, "" if TTL is off.
+func liveTTL(ctx context.Context, client AdminClient, name string) (string, error) {
+	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)}, bounded)
+	if err != nil {
+		return "", err
+	}
+	d := out.TimeToLiveDescription
+	if d == nil {
+		return "", errors.New("the response does not describe the TTL")
+	}
+	if d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+		return "", nil
+	}
+	return aws.ToString(d.AttributeName), nil
+}
+
+func orNone(attribute string) string {
+	if attribute == "" {
+		return "off"
+	}
+	return fmt.Sprintf("on %q", attribute)
+}
