@@ -155,16 +155,15 @@ func (i *inspector) missingIndex(x types.GlobalSecondaryIndex) difference {
 }
 
 // additionText says what adding an index to the table takes. Each item in the index
-// costs a write unit for each KB, rounded up, so all together cost less than one for
+// costs a write unit for each KB, rounded up, so all together cost at most one for
 // each item and one for each KB.
 func additionText(have *types.TableDescription) (action string, units int64) {
 	items, bytes := aws.ToInt64(have.ItemCount), aws.ToInt64(have.TableSizeBytes)
-	if items < 1 || bytes < 1 {
-		return "add it, at a cost that is not known: one write unit for each KB of each item in it, " +
-			"and DynamoDB, which counts about every 6 hours, has counted no items yet", 0
-	}
 	units = items + bytes/writeUnit
-	return fmt.Sprintf("add it, for at most %d write units: DynamoDB, which counts about every 6 hours, has counted %d items of %d bytes",
+	if items < 1 || bytes < 1 || units < items {
+		return "add it, for a write unit for each KB of each item: how many is not known until DynamoDB counts, about every 6 hours", 0
+	}
+	return fmt.Sprintf("add it, for at most %d write units by DynamoDB's count of items (%d) and bytes (%d), which is up to about 6 hours old",
 		units, items, bytes), units
 }
 

@@ -174,6 +174,7 @@ func (e *ensuring) request(ctx context.Context, pending []difference) error {
 			} else if time.Since(at) >= shownTime {
 				return mismatch(e.schema.Name, pending)
 			}
+			updating = updating || d.update
 			continue
 		}
 		if later {
