@@ -2,8 +2,9 @@
 //
 // A [Schema] says how the table is laid out: its name, key attributes, indexes,
 // the attributes for an item's type and expiry. It is a value, declared once.
-// [Schema.Ensure] creates the table and [Schema.Verify] compares it with the
-// live one. A [Table] binds the schema to a client.
+// [Schema.Ensure] creates the table and adds the indexes of a later schema,
+// [Schema.Plan] says beforehand what it would do, and [Schema.Verify] compares the
+// schema with the live table. A [Table] binds the schema to a client.
 //
 // Reads are functions with the Go type to decode into as type argument: [Get],
 // [BatchGet], [TransactGet], [QueryPage] for a page of a [Query] and [All] for

@@ -1,11 +1,15 @@
 // Command singletable looks at tables, keys and page tokens of services that use
-// the library of the same name, and runs the local engine for them.
+// the library of the same name, changes their tables, and runs the local engine for
+// them.
 //
 //	go run github.com/singletable/singletable/cmd/singletable@latest COMMAND …
 //
 // The commands are
 //
 //	verify    compare a live table with a schema file
+//	plan      list what makes a live table as a schema file says
+//	ensure    create a table, or add indexes and settings
+//	schema    print a live table as a schema file
 //	explain   take a key apart
 //	cursor    look into a page token
 //	engine    run a local DynamoDB engine until Ctrl-C
@@ -17,9 +21,12 @@
 //
 //   - 0: yes: no difference, a valid key, a token that nothing
 //     speaks against, an engine that was ended.
-//   - 1: no. The reason is on standard output.
+//   - 1: no. The reason is on standard output. Of plan and ensure: there are
+//     changes that ensure makes, if it is run, or run again.
 //   - 2: no result: wrong usage, a file that cannot be read, no
 //     connection, no permission. The reason is on standard error.
+//   - 3: no, of plan and ensure: there is a difference that a person has to
+//     resolve. Ensure has changed nothing then.
 //
 // Ctrl-C and SIGTERM end engine with 0. They end the other commands at once, as
 // they end a program that does not handle them.
@@ -54,11 +61,13 @@
 //
 // # Credentials
 //
-// verify finds region and credentials as the AWS CLI does: AWS_PROFILE with SSO,
-// roles and credential processes, the variables AWS_REGION, AWS_ACCESS_KEY_ID and
-// so on, or the machine's role. It needs the permissions dynamodb:DescribeTable
-// and dynamodb:DescribeTimeToLive, and dynamodb:DescribeContinuousBackups for a
-// schema with pointInTimeRecovery.
+// verify, plan, ensure and schema find region and credentials as the AWS CLI does:
+// AWS_PROFILE with SSO, roles and credential processes, the variables AWS_REGION,
+// AWS_ACCESS_KEY_ID and so on, or the machine's role. They need the permissions
+// dynamodb:DescribeTable and dynamodb:DescribeTimeToLive, and
+// dynamodb:DescribeContinuousBackups for a schema with pointInTimeRecovery; schema
+// needs all three. ensure needs in addition what it does of dynamodb:CreateTable,
+// UpdateTable, UpdateTimeToLive, UpdateContinuousBackups and TagResource.
 //
 // cursor takes the keys of page tokens from the variable CURSOR_KEYS or from a
 // file, never from the command line, which others can see and shells remember.

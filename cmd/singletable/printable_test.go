@@ -80,6 +80,11 @@ func TestHostileText(t *testing.T) {
 		{`{"name": ` + string(quoted) + `}`, []string{"verify", "-"}},
 		{`{"name": "AppCore", "pk": ` + string(quoted) + `, "ttl": ` + string(quoted) + `}`, []string{"verify", "-"}},
 		{`{"name": "AppCore"}`, []string{"verify", "-table", hostile, "-"}},
+		{"", []string{"plan", hostile}},
+		{`{"name": ` + string(quoted) + `}`, []string{"plan", "-"}},
+		{"", []string{"ensure", hostile}},
+		{"", []string{"ensure", "-wait", hostile, "-"}},
+		{"", []string{"schema", hostile}},
 		{"", []string{"engine", hostile}},
 		{"", []string{"engine", "-port", hostile}},
 		{"", []string{"engine", "-" + hostile}},
@@ -101,12 +106,13 @@ func TestHostileEndpoint(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status int
 		body   string
-		code   int
+		verify int
+		plan   int
 	}{
-		"error":     {http.StatusBadRequest, `{"__type": "AccessDeniedException", "message": TEXT}`, exitTrouble},
-		"code":      {http.StatusBadRequest, `{"__type": TEXT, "message": "no"}`, exitTrouble},
-		"not found": {http.StatusBadRequest, `{"__type": "ResourceNotFoundException", "message": TEXT}`, exitNo},
-		"no JSON":   {http.StatusOK, hostile, exitTrouble},
+		"error":     {http.StatusBadRequest, `{"__type": "AccessDeniedException", "message": TEXT}`, exitTrouble, exitTrouble},
+		"code":      {http.StatusBadRequest, `{"__type": TEXT, "message": "no"}`, exitTrouble, exitTrouble},
+		"not found": {http.StatusBadRequest, `{"__type": "ResourceNotFoundException", "message": TEXT}`, exitNo, exitNo},
+		"no JSON":   {http.StatusOK, hostile, exitTrouble, exitTrouble},
 		"table": {http.StatusOK, `{
 			"Table": {
 				"KeySchema": [{"KeyType": TEXT, "AttributeName": TEXT}],
@@ -114,7 +120,7 @@ func TestHostileEndpoint(t *testing.T) {
 				"GlobalSecondaryIndexes": [{"IndexName": "GSI1", "Projection": {"ProjectionType": TEXT}}]
 			},
 			"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": TEXT}
-		}`, exitNo},
+		}`, exitNo, exitManual},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -124,10 +130,10 @@ func TestHostileEndpoint(t *testing.T) {
 			}))
 			defer server.Close()
 			t.Setenv(tabletest.EndpointVariable, server.URL)
-			for _, asJSON := range []string{"-json=false", "-json"} {
-				got := run(t, nil, encode(t, appCore()), "verify", asJSON, "-")
-				if got.code != tt.code {
-					t.Errorf("exit %d, want %d", got.code, tt.code)
+			check := func(code int, got result) {
+				t.Helper()
+				if got.code != code {
+					t.Errorf("exit %d, want %d", got.code, code)
 				}
 				clean(t, got)
 				if strings.Contains(got.stdout+got.stderr, "\nsingletable verify: forged") {
@@ -137,6 +143,11 @@ func TestHostileEndpoint(t *testing.T) {
 					t.Errorf("standard error lacks the SDK's warning: %s", got.stderr)
 				}
 			}
+			for _, asJSON := range []string{"-json=false", "-json"} {
+				check(tt.verify, run(t, nil, encode(t, appCore()), "verify", asJSON, "-"))
+				check(tt.plan, run(t, nil, encode(t, appCore()), "plan", asJSON, "-"))
+			}
+			check(exitTrouble, run(t, nil, "", "schema", "AppCore"))
 		})
 	}
 }

@@ -18,10 +18,15 @@ const (
 	exitYes = iota
 	exitNo
 	exitTrouble
+	exitManual
 )
 
-// errNo ends a command that has printed a no.
-var errNo = errors.New("no")
+// errNo ends a command that has printed a no, errManual one that has printed what a
+// person has to do.
+var (
+	errNo     = errors.New("no")
+	errManual = errors.New("manual")
+)
 
 // usageError is an invalid command line.
 type usageError string
@@ -35,7 +40,7 @@ type program struct {
 	getenv         func(string) string
 	now            func() time.Time
 	zone           *time.Location
-	patience       time.Duration // of verify with an endpoint
+	patience       time.Duration // with an endpoint
 }
 
 // command is one subcommand.
@@ -48,6 +53,9 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"verify", "compare a live table with a schema file", (*program).verify},
+		{"plan", "list what makes a live table as a schema file says, and who has to do it", (*program).plan},
+		{"ensure", "create a table, or add indexes and settings that a schema file has", (*program).ensure},
+		{"schema", "print a live table as a schema file", (*program).schema},
 		{"explain", "take a key apart: segments, times, limits, what is wrong with it", (*program).explain},
 		{"cursor", "look into a page token: key, issue time, expiry, position", (*program).cursor},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
@@ -82,6 +90,8 @@ func (p *program) run(ctx context.Context, args []string) int {
 		return exitYes
 	case errors.Is(err, errNo):
 		return exitNo
+	case errors.Is(err, errManual):
+		return exitManual
 	}
 	// Continuation lines are indented, so that none looks like the program's own.
 	fmt.Fprintf(p.stderr, "singletable %s: %s\n", name, strings.ReplaceAll(err.Error(), "\n", "\n  "))
@@ -98,7 +108,8 @@ func overview() string {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.does)
 	}
-	b.WriteString("\n\"singletable COMMAND -h\" tells more. Exit codes: 0 yes, 1 no, 2 no answer.\n")
+	b.WriteString("\n\"singletable COMMAND -h\" tells more. Exit codes: 0 yes, 1 no, 2 no answer,\n" +
+		"3 no, and a person has to do something (plan and ensure).\n")
 	return b.String()
 }
 

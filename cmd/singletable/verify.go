@@ -5,16 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/smithy-go"
-	"github.com/aws/smithy-go/logging"
-
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 const verifyHelp = `Usage: singletable verify [flags] SCHEMA.json
@@ -22,11 +15,13 @@ const verifyHelp = `Usage: singletable verify [flags] SCHEMA.json
 Verify compares a live table with a schema file: key attributes and their types,
 indexes, projections, TTL, and if the file sets them, the stream's view, the billing
 mode, deletion protection and point-in-time recovery. A table or an index that is
-being created or deleted is a difference. It prints every difference, and changes
-nothing. Indexes that the schema does not name are no difference. "-" reads the schema
-from standard input. It waits 30 seconds for DynamoDB.
+being created, filled or deleted is a difference. It prints every difference, and
+changes nothing; "singletable plan" says what resolves each. Indexes that the schema
+does not name are no difference. "-" reads the schema from standard input. It waits 30
+seconds for DynamoDB.
 
-The file holds a table.Schema as encoding/json writes it. A program prints its own:
+The file holds a table.Schema as encoding/json writes it. "singletable schema" prints
+that of a live table, and a program prints its own:
 
   json.NewEncoder(os.Stdout).Encode(schema)
 
@@ -65,30 +60,22 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := config.LoadDefaultConfig(ctx, config.WithLogger(logging.NewStandardLogger(p.stderr)))
+	live, err := p.connect(ctx)
 	if err != nil {
 		return err
-	}
-	if cfg.Region == "" {
-		return errors.New("no region: set AWS_REGION, or AWS_PROFILE to a profile that has one")
-	}
-	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
-		return fmt.Errorf("no credentials: %w\nSet AWS_PROFILE (and run \"aws sso login\" for one with SSO), or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", err)
 	}
 	// Not for the credentials, for which a program may ask the user.
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	out := verified{Table: schema.Name, Region: cfg.Region, Differences: []string{}}
-	switch err := schema.Verify(ctx, dynamodb.NewFromConfig(cfg)); {
+	out := verified{Table: schema.Name, Region: live.region, Differences: []string{}}
+	switch err := schema.Verify(ctx, live.client); {
 	case err == nil:
 		out.OK = true
 	case errors.Is(err, table.ErrSchemaMismatch):
 		e, _ := errors.AsType[*table.SchemaError](err)
 		out.Differences = e.Problems
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return adviseEndpoint(fmt.Errorf("no result within %v: %w", p.patience, err))
 	default:
-		return adviseEndpoint(adviseAccess(err))
+		return p.advise(ctx, err, looking)
 	}
 	return p.printVerified(out, *asJSON)
 }
@@ -116,24 +103,6 @@ func (p *program) readSchema(file, name string) (table.Schema, error) {
 		return table.Schema{}, fmt.Errorf("%s: %w\n%s", file, e.Err, strings.Join(e.Problems, "\n"))
 	}
 	return schema, nil
-}
-
-// adviseAccess adds what to do about missing permissions.
-func adviseAccess(err error) error {
-	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "AccessDeniedException" {
-		return fmt.Errorf("%w\nIt needs the permissions dynamodb:DescribeTable and dynamodb:DescribeTimeToLive on the table, and dynamodb:DescribeContinuousBackups for a schema with pointInTimeRecovery", err)
-	}
-	return err
-}
-
-// adviseEndpoint names the variable that leads requests away from AWS.
-func adviseEndpoint(err error) error {
-	for _, name := range []string{tabletest.EndpointVariable, "AWS_ENDPOINT_URL"} {
-		if os.Getenv(name) != "" {
-			return fmt.Errorf("%w\n%s is set: requests go there and not to AWS", err, name)
-		}
-	}
-	return err
 }
 
 func (p *program) printVerified(v verified, asJSON bool) error {

@@ -1,0 +1,263 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// nextRelease is the schema of appCore's next release, but for what a person has to do.
+func nextRelease(name string) table.Schema {
+	s := appCore()
+	s.Name = name
+	s.Stream = types.StreamViewTypeNewImage
+	s.Indexes = []table.Index{{Name: "GSI2", PK: "gsi2pk"}, {Name: "GSI3", PK: "gsi3pk"}}
+	return s
+}
+
+// indexes returns the names of a live table's global indexes.
+func indexes(t *testing.T, name string) []string {
+	t.Helper()
+	out, err := tabletest.Client(t).DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, x := range out.Table.GlobalSecondaryIndexes {
+		names = append(names, aws.ToString(x.IndexName))
+	}
+	return names
+}
+
+func TestPlanThenEnsure(t *testing.T) {
+	t.Parallel()
+	name := tabletest.New(t, appCore(), nil).Schema().Name
+	schema := encode(t, nextRelease(name))
+	manual := nextRelease(name)
+	manual.TTL = "ttl"
+	for _, step := range []struct {
+		golden, schema string
+		args           []string
+	}{
+		{"plan-manual", encode(t, manual), []string{"plan"}},
+		{"plan-json-manual", encode(t, manual), []string{"plan", "-json"}},
+		{"ensure-manual", encode(t, manual), []string{"ensure"}},
+		{"plan-changes", schema, []string{"plan"}},
+		{"plan-json-changes", schema, []string{"plan", "-json"}},
+		{"ensure-changes", schema, []string{"ensure"}},
+		{"plan-nothing", schema, []string{"plan"}},
+		{"plan-json-nothing", schema, []string{"plan", "-json"}},
+		{"ensure-json-nothing", schema, []string{"ensure", "-json"}},
+	} {
+		got := run(t, nil, step.schema, append(step.args, "-")...)
+		got.stdout = strings.ReplaceAll(got.stdout, name, "TABLE")
+		golden(t, step.golden, got)
+	}
+	if diff := cmp.Diff([]string{"GSI1", "GSI2", "GSI3"}, indexes(t, name)); diff != "" {
+		t.Errorf("indexes (-want +got):\n%s", diff)
+	}
+}
+
+func TestEnsureCreatesATable(t *testing.T) {
+	t.Parallel()
+	schema := tabletest.New(t, appCore(), nil).Schema() // Its name is cleaned up.
+	_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &schema.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := encode(t, schema)
+	for command, want := range map[string]int{"plan": exitNo, "verify": exitNo} {
+		if got := run(t, nil, file, command, "-"); got.code != want || !strings.Contains(got.stdout, "the table does not exist") {
+			t.Errorf("%s before: %+v", command, got)
+		}
+	}
+	got := run(t, nil, file, "ensure", "-")
+	if got.code != exitYes || got.stdout != schema.Name+" in "+os.Getenv("AWS_REGION")+" is as the schema says.\n" ||
+		!strings.HasPrefix(got.stderr, "the table does not exist; create it\n") {
+		t.Errorf("ensure: %+v", got)
+	}
+	if got := run(t, nil, file, "verify", "-"); got.code != exitYes {
+		t.Errorf("verify after: %+v", got)
+	}
+}
+
+// TestEnsureKilled kills the program when it asks for the second index. The next run
+// adds that one only.
+func TestEnsureKilled(t *testing.T) {
+	t.Parallel()
+	name := tabletest.New(t, appCore(), nil).Schema().Name
+	schema := nextRelease(name)
+	schema.Stream = ""
+	engine, err := url.Parse(os.Getenv(tabletest.EndpointVariable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(engine)
+	second, release := make(chan struct{}), make(chan struct{})
+	updates := 0
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateTable") {
+			if updates++; updates == 2 { // The program sends one request at a time.
+				close(second)
+				<-release
+				return
+			}
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	defer close(release)
+
+	c := prepare(t, "ensure", "-")
+	c.Env = append(c.Env, tabletest.EndpointVariable+"="+proxy.URL)
+	c.Stdin = strings.NewReader(encode(t, schema))
+	c.start(t)
+	select {
+	case <-second:
+	case <-t.Context().Done():
+		t.Fatal(c.stderr)
+	}
+	c.end(t, syscall.SIGKILL)
+	if diff := cmp.Diff([]string{"GSI1", "GSI2"}, indexes(t, name)); diff != "" {
+		t.Errorf("indexes (-want +got):\n%s", diff)
+	}
+	got := run(t, nil, encode(t, schema), "ensure", "-")
+	if got.code != exitYes || !strings.HasPrefix(got.stderr, "global index GSI3: is missing; ") {
+		t.Errorf("the next run: %+v", got)
+	}
+	if diff := cmp.Diff([]string{"GSI1", "GSI2", "GSI3"}, indexes(t, name)); diff != "" {
+		t.Errorf("indexes (-want +got):\n%s", diff)
+	}
+}
+
+// unfinished is a table whose index takes longer than anybody waits, as DynamoDB
+// describes it.
+const unfinished = `{
+	"Table": {
+		"TableStatus": "ACTIVE",
+		"KeySchema": [{"KeyType": "HASH", "AttributeName": "pk"}, {"KeyType": "RANGE", "AttributeName": "sk"}],
+		"AttributeDefinitions": [
+			{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"},
+			{"AttributeName": "gsi1pk", "AttributeType": "S"}, {"AttributeName": "gsi1sk", "AttributeType": "S"}
+		],
+		"GlobalSecondaryIndexes": [{
+			"IndexName": "GSI1", "IndexStatus": "CREATING", "Backfilling": true, "Projection": {"ProjectionType": "ALL"},
+			"KeySchema": [{"KeyType": "HASH", "AttributeName": "gsi1pk"}, {"KeyType": "RANGE", "AttributeName": "gsi1sk"}]
+		}]
+	},
+	"TimeToLiveDescription": {"TimeToLiveStatus": "ENABLED", "AttributeName": "expiresAt"}
+}`
+
+func TestEnsureThatDoesNotFinish(t *testing.T) {
+	dynamo(t, http.StatusOK, unfinished)
+	golden(t, "ensure-unfinished", run(t, nil, encode(t, appCore()), "ensure", "-wait", "1s", "-"))
+}
+
+func TestPlanAndEnsureWithoutPermission(t *testing.T) {
+	dynamo(t, http.StatusBadRequest, denied)
+	for _, command := range []string{"plan", "ensure"} {
+		trouble(t, run(t, nil, encode(t, appCore()), command, "-"), "AccessDeniedException", "dynamodb:DescribeTimeToLive")
+	}
+	trouble(t, run(t, nil, "", "schema", "AppCore"), "AccessDeniedException", "dynamodb:DescribeContinuousBackups")
+}
+
+// The permissions to look are there, those to change are not.
+func TestEnsureWithoutPermissionToChange(t *testing.T) {
+	name := tabletest.New(t, appCore(), nil).Schema().Name
+	engine, err := url.Parse(os.Getenv(tabletest.EndpointVariable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(engine)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateTable") {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte(denied))
+			return
+		}
+		forward.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	t.Setenv(tabletest.EndpointVariable, proxy.URL)
+	trouble(t, run(t, nil, encode(t, nextRelease(name)), "ensure", "-"), "AccessDeniedException", "UpdateTable, ", "is set: requests go there")
+}
+
+// TestSchema prints the schemas of live tables, which verify accepts for them.
+func TestSchema(t *testing.T) {
+	t.Parallel()
+	number, bytes := types.ScalarAttributeTypeN, types.ScalarAttributeTypeB
+	for file, schema := range map[string]table.Schema{
+		"schema-plain": appCore(),
+		"schema-kinds": {
+			Name: "Kinds", PK: "id", PKType: number, SK: "at", SKType: bytes, TTL: "ttl", Stream: types.StreamViewTypeKeysOnly,
+			Indexes: []table.Index{
+				{Name: "GSI1", PK: "at", PKType: bytes, SK: "id", SKType: number},
+				{Name: "GSI2", PK: "x", Projection: types.ProjectionTypeKeysOnly},
+				{Name: "LSI1", SK: "score", SKType: number, Local: true, Projection: types.ProjectionTypeInclude, Include: []string{"y"}},
+			},
+		},
+		"schema-simple": {
+			Name: "Simple", SimpleKey: true, BillingMode: types.BillingModeProvisioned,
+			ProvisionedThroughput: table.Throughput{Read: 2, Write: 1},
+			Indexes:               []table.Index{{Name: "GSI1", PK: "x", ProvisionedThroughput: table.Throughput{Read: 1, Write: 2}}},
+		},
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			name := tabletest.New(t, schema, nil).Schema().Name
+			got := run(t, nil, "", "schema", name)
+			if got := run(t, nil, got.stdout, "verify", "-"); got.code != exitYes {
+				t.Errorf("verify: %+v", got)
+			}
+			if got := run(t, nil, got.stdout, "plan", "-json", "-"); got.code != exitYes || !strings.Contains(got.stdout, `"notes": []`) {
+				t.Errorf("plan: %+v", got)
+			}
+			got.stdout = strings.ReplaceAll(got.stdout, name, "TABLE")
+			golden(t, file, got)
+		})
+	}
+}
+
+// TestSchemaOfOtherTables describes tables that local engines do not have.
+func TestSchemaOfOtherTables(t *testing.T) {
+	description := strings.Replace(unfinished, `"GlobalSecondaryIndexes": [`, `
+		"TableClassSummary": {"TableClass": "STANDARD_INFREQUENT_ACCESS"}, "DeletionProtectionEnabled": true,
+		"BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+		"GlobalSecondaryIndexes": [{
+			"IndexName": "GONE", "IndexStatus": "DELETING", "KeySchema": [{"KeyType": "HASH", "AttributeName": "gsi1pk"}]
+		}, {
+			"IndexName": "MULTI", "IndexStatus": "ACTIVE", "KeySchema": [
+				{"KeyType": "HASH", "AttributeName": "gsi1pk"}, {"KeyType": "HASH", "AttributeName": "gsi1sk"}
+			]
+		}, `, 1)
+	description = strings.Replace(description, `"TimeToLiveDescription"`, `
+		"ContinuousBackupsDescription": {"PointInTimeRecoveryDescription": {"PointInTimeRecoveryStatus": "ENABLED"}},
+		"TimeToLiveDescription"`, 1)
+	if !json.Valid([]byte(description)) {
+		t.Fatal(description)
+	}
+	dynamo(t, http.StatusOK, description)
+	golden(t, "schema-other", run(t, nil, "", "schema", "AppCore"))
+
+	trouble(t, run(t, nil, "", "schema", "no table"), "is not 3 to 255 of the characters")
+	dynamo(t, http.StatusOK, strings.Replace(description, `"KeyType": "RANGE", "AttributeName": "sk"`, `"KeyType": "HASH", "AttributeName": "sk"`, 1))
+	trouble(t, run(t, nil, "", "schema", "AppCore"), "one partition key")
+	dynamo(t, http.StatusOK, "{}")
+	trouble(t, run(t, nil, "", "schema", "AppCore"), "describes no table")
+	dynamo(t, http.StatusBadRequest, `{"__type": "ResourceNotFoundException", "message": "no"}`)
+	trouble(t, run(t, nil, "", "schema", "AppCore"), "ResourceNotFoundException")
+}

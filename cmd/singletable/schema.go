@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/table"
+)
+
+const schemaHelp = `Usage: singletable schema [flags] TABLE
+
+Schema prints a live table as a schema file, which verify accepts for it: keys, indexes,
+TTL, stream, billing mode, capacity, table class, deletion protection and point-in-time
+recovery. It changes nothing. It waits 30 seconds for DynamoDB.
+
+DynamoDB does not know which attribute holds an item's type: add "type" if it is not
+entityType. Tags and warm throughput are left out. So is an index that a schema cannot
+have, with a line on standard error.
+
+Exit codes: 0 the schema was printed, 2 the table could not be looked at.
+
+Examples:
+
+  AWS_PROFILE=prod singletable schema AppCore >schema.json
+  singletable schema AppCore | singletable verify -table AppCore-staging -
+`
+
+func (p *program) schema(ctx context.Context, args []string) error {
+	fs, _ := flags("schema") // The output is JSON in any case.
+	rest, err := p.parse(fs, schemaHelp, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 1 {
+		return usageError("it takes the name of one table")
+	}
+	if err := (table.Schema{Name: rest[0]}).Validate(); err != nil {
+		return err
+	}
+	live, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
+	defer cancel()
+	schema, omitted, err := readTable(ctx, live.client, rest[0])
+	if err != nil {
+		return p.advise(ctx, err, copying)
+	}
+	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
+		return fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
+	}
+	for _, line := range omitted {
+		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
+	}
+	return p.printJSON(schema)
+}
+
+// readTable returns the schema of a live table, and what it has and the schema cannot
+// say.
+func readTable(ctx context.Context, client *dynamodb.Client, name string) (schema table.Schema, omitted []string, err error) {
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	if err != nil {
+		return schema, nil, err
+	}
+	if out.Table == nil {
+		return schema, nil, errors.New("the response describes no table")
+	}
+	schema, omitted, err = describedSchema(name, out.Table)
+	if err != nil {
+		return schema, nil, err
+	}
+	ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name})
+	if err != nil {
+		return schema, nil, err
+	}
+	if d := ttl.TimeToLiveDescription; d != nil &&
+		(d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
+		schema.TTL = aws.ToString(d.AttributeName)
+	}
+	backups, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &name})
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "UnknownOperationException" {
+		return schema, append(omitted, "point-in-time recovery, which the endpoint does not have"), nil
+	}
+	if err != nil {
+		return schema, nil, err
+	}
+	if d := backups.ContinuousBackupsDescription; d != nil && d.PointInTimeRecoveryDescription != nil {
+		schema.PointInTimeRecovery = d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
+	}
+	return schema, omitted, nil
+}
+
+// describedSchema returns what the description of a table says.
+func describedSchema(name string, t *types.TableDescription) (schema table.Schema, omitted []string, err error) {
+	kinds := map[string]types.ScalarAttributeType{}
+	for _, d := range t.AttributeDefinitions {
+		if d.AttributeType != types.ScalarAttributeTypeS { // the default
+			kinds[aws.ToString(d.AttributeName)] = d.AttributeType
+		}
+	}
+	pk, sk, ok := keysOf(t.KeySchema)
+	if !ok {
+		return schema, nil, errors.New("the table does not have one partition key and at most one sort key")
+	}
+	schema = table.Schema{
+		Name: name, PK: pk, SK: sk, SimpleKey: sk == "", PKType: kinds[pk], SKType: kinds[sk],
+		BillingMode:        types.BillingModeProvisioned, // of a table that never was on demand
+		DeletionProtection: aws.ToBool(t.DeletionProtectionEnabled),
+	}
+	if spec := t.StreamSpecification; spec != nil && aws.ToBool(spec.StreamEnabled) {
+		schema.Stream = spec.StreamViewType
+	}
+	if t.BillingModeSummary != nil {
+		schema.BillingMode = t.BillingModeSummary.BillingMode
+	}
+	if t.TableClassSummary != nil {
+		schema.TableClass = t.TableClassSummary.TableClass
+	}
+	provisioned := schema.BillingMode == types.BillingModeProvisioned
+	if provisioned {
+		schema.ProvisionedThroughput = throughput(t.ProvisionedThroughput)
+	}
+	add := func(x table.Index, keys []types.KeySchemaElement, p *types.Projection) {
+		pk, sk, ok := keysOf(keys)
+		if !ok {
+			omitted = append(omitted, fmt.Sprintf("index %s, whose key has more attributes than a schema can name", x.Name))
+			return
+		}
+		x.SK, x.SKType = sk, kinds[sk]
+		if !x.Local { // A local index has the partition key of the table.
+			x.PK, x.PKType = pk, kinds[pk]
+		}
+		if p != nil && p.ProjectionType != types.ProjectionTypeAll {
+			x.Projection, x.Include = p.ProjectionType, p.NonKeyAttributes
+		}
+		schema.Indexes = append(schema.Indexes, x)
+	}
+	for _, g := range t.GlobalSecondaryIndexes {
+		x := table.Index{Name: aws.ToString(g.IndexName)}
+		if g.IndexStatus == types.IndexStatusDeleting {
+			omitted = append(omitted, fmt.Sprintf("index %s, which is DELETING", x.Name))
+			continue
+		}
+		if provisioned {
+			x.ProvisionedThroughput = throughput(g.ProvisionedThroughput)
+		}
+		add(x, g.KeySchema, g.Projection)
+	}
+	for _, l := range t.LocalSecondaryIndexes {
+		add(table.Index{Name: aws.ToString(l.IndexName), Local: true}, l.KeySchema, l.Projection)
+	}
+	return schema, omitted, nil
+}
+
+// keysOf returns the names of the key attributes. It is not ok if there are several
+// partition or sort keys, or none to partition by.
+func keysOf(elements []types.KeySchemaElement) (pk, sk string, ok bool) {
+	for _, e := range elements {
+		name := aws.ToString(e.AttributeName)
+		switch {
+		case e.KeyType == types.KeyTypeHash && pk == "":
+			pk = name
+		case e.KeyType == types.KeyTypeRange && sk == "":
+			sk = name
+		default:
+			return "", "", false
+		}
+	}
+	return pk, sk, pk != ""
+}
+
+// throughput returns the capacity of a table or an index.
+func throughput(p *types.ProvisionedThroughputDescription) table.Throughput {
+	if p == nil {
+		return table.Throughput{}
+	}
+	return table.Throughput{Read: aws.ToInt64(p.ReadCapacityUnits), Write: aws.ToInt64(p.WriteCapacityUnits)}
+}
