@@ -1,6 +1,7 @@
 package table_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -65,6 +66,42 @@ func ExampleThroughput() {
 	// Output:
 	// <nil>
 	// singletable: table Orders: invalid schema: Indexes[0].ProvisionedThroughput: 5 read and 0 write units, PROVISIONED needs at least 1 of each
+}
+
+// The next release wants an index more, and TTL on another attribute. Ensure adds
+// the index when a person has decided about TTL.
+func ExampleSchema_Plan() {
+	ctx, client := context.Background(), engine().Client()
+	schema := exampleSchema()
+	if err := schema.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+	defer drop(schema)
+
+	next := schema
+	next.TTL = "expires"
+	next.Indexes = append(next.Indexes, table.Index{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk"})
+	plan, err := next.Plan(ctx, client)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, c := range plan.Changes {
+		// A new table has no items that the index takes write units for.
+		fmt.Println("Ensure:", c.Difference, c.WriteUnits)
+	}
+	for _, c := range plan.Manual {
+		fmt.Printf("a person: %s\n%.12s …\n", c.Difference, c.Action)
+	}
+	fmt.Println(errors.Is(next.Ensure(ctx, client), table.ErrSchemaMismatch))
+
+	next.TTL = schema.TTL
+	fmt.Println(next.Ensure(ctx, client), next.Verify(ctx, client))
+	// Output:
+	// Ensure: global index GSI2: is missing 0
+	// a person: TTL: is on "expiresAt", the schema wants on "expires"
+	// turn TTL off …
+	// true
+	// <nil> <nil>
 }
 
 // full sets every field of v to something other than zero.

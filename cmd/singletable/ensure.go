@@ -35,7 +35,7 @@ failed, 3 a person has to do something, and nothing was changed.
 Examples:
 
   AWS_PROFILE=prod singletable ensure -wait 6h schema.json
-  singletable plan schema.json || [ $? = 1 ] && singletable ensure schema.json
+  singletable ensure -table AppCore-staging -json schema.json
 `
 
 func (p *program) ensure(ctx context.Context, args []string) error {

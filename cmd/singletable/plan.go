@@ -110,7 +110,7 @@ func (out planned) text() string {
 	for _, list := range []struct {
 		heading string
 		changes []table.Change
-	}{{"A person has to resolve these differences:", out.Manual}, {changes, out.Changes}, {"These are not in the schema:", out.Notes}} {
+	}{{"A person has to resolve these differences:", out.Manual}, {changes, out.Changes}, {"Notes:", out.Notes}} {
 		if len(list.changes) > 0 {
 			b.WriteString(list.heading + "\n")
 		}

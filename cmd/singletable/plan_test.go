@@ -218,7 +218,16 @@ func TestSchema(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
+			// tabletest leaves the capacity of production out, and drops the table in the end.
 			name := tabletest.New(t, schema, nil).Schema().Name
+			_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			schema.Name = name
+			if err := schema.Ensure(t.Context(), tabletest.Client(t)); err != nil {
+				t.Fatal(err)
+			}
 			got := run(t, nil, "", "schema", name)
 			if got := run(t, nil, got.stdout, "verify", "-"); got.code != exitYes {
 				t.Errorf("verify: %+v", got)
