@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -499,4 +500,99 @@ func TestPlanAsJSON(t *testing.T) {
 	equal(t, "plan", text, `{"table":"Notes","changes":[{"difference":"global index GSI1: is missing",`+
 		`"action":"add it, for at most 1 write units by DynamoDB's count of items (1) and bytes (100), which is up to about 6 hours old",`+
 		`"writeUnits":1}],"manual":[],"notes":[]}`)
+}
+
+// randomSchema returns one of many schemas of a table.
+func randomSchema(r *rand.Rand, name string) table.Schema {
+	pick := func(values ...string) string { return values[r.IntN(len(values))] }
+	s := table.Schema{
+		Name: name, TTL: pick("", "ttl", "expires"), Stream: types.StreamViewType(pick("", "", "KEYS_ONLY", "NEW_IMAGE")),
+	}
+	for _, index := range []string{"GSI1", "GSI2", "GSI3"} {
+		if r.IntN(2) == 0 {
+			s.Indexes = append(s.Indexes, table.Index{
+				Name: index, PK: strings.ToLower(index) + "pk", SK: pick("", "at"),
+				Projection: types.ProjectionType(pick("", "", "KEYS_ONLY")),
+			})
+		}
+	}
+	if r.IntN(4) == 0 {
+		s.Indexes = append(s.Indexes, table.Index{Name: "LSI1", SK: "at", Local: true})
+	}
+	return s
+}
+
+// From any schema to any other: Ensure makes all changes, or none. It drops nothing,
+// and whether it can is what the plan says.
+func TestEnsureFromAnySchemaToAny(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	outcomes := map[string]int{}
+	for range 60 {
+		faults := &tabletest.Faults{}
+		client := tabletest.Client(t, faults.Install)
+		before := tabletest.NewWith(t, client, randomSchema(r, "Notes"), nil).Schema()
+		after := randomSchema(r, before.Name)
+		plan := expect.Value(after.Plan(t.Context(), client))(t)
+		writes := func() int { return len(faults.Requests("CreateTable", "UpdateTable", "UpdateTimeToLive")) }
+		sent := writes()
+		err := after.Ensure(t.Context(), client)
+		switch {
+		case len(plan.Manual) > 0:
+			outcomes["refused"]++
+			if !errors.Is(err, table.ErrSchemaMismatch) || writes() != sent {
+				t.Errorf("%+v to %+v: error %v after %d writes, plan %v", before, after, err, writes()-sent, plan)
+			}
+			must(t, before.Verify(t.Context(), client))
+		default:
+			outcomes["changed"] += min(len(plan.Changes), 1)
+			if err != nil || writes()-sent != len(plan.Changes) || after.Verify(t.Context(), client) != nil {
+				t.Errorf("%+v to %+v: error %v after %d writes, plan %v", before, after, err, writes()-sent, plan)
+			}
+		}
+		kept := before
+		kept.Stream = ""
+		if len(plan.Manual) == 0 {
+			kept.TTL = after.TTL
+		}
+		must(t, kept.Verify(t.Context(), client))
+	}
+	if outcomes["refused"] == 0 || outcomes["changed"] == 0 {
+		t.Errorf("outcomes %v", outcomes)
+	}
+}
+
+// FuzzPlan reads arbitrary descriptions of a table. Plan and Verify end, agree, and
+// send nothing that writes.
+func FuzzPlan(f *testing.F) {
+	for _, body := range []string{
+		"", "{}", `{"Table":{}}`, `{"Table":{"TableStatus":"CREATING"}}`, `{"Table":{},"TimeToLiveDescription":{},"ContinuousBackupsDescription":{}}`,
+		`{"Table":{"ItemCount":9223372036854775807,"TableSizeBytes":9223372036854775807,"BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"},` +
+			`"GlobalSecondaryIndexes":[{},{"IndexName":"GSI1","IndexStatus":"DELETING","Backfilling":true,"KeySchema":[{}],"Projection":{"ProjectionType":"INCLUDE"}}],` +
+			`"LocalSecondaryIndexes":[{"IndexName":"GSI1","KeySchema":null}],"KeySchema":[{},{}],"AttributeDefinitions":[{"AttributeName":"gsi1pk","AttributeType":"N"}],` +
+			`"StreamSpecification":{"StreamEnabled":true}},"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED"},"ContinuousBackupsDescription":{}}`,
+		`{"Table":{"AttributeDefinitions":[{"AttributeName":"gsi1pk","AttributeType":"N"}]},"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"},"ContinuousBackupsDescription":{}}`,
+	} {
+		f.Add(uint16(http.StatusOK), "", body)
+		f.Add(uint16(http.StatusBadRequest), "ResourceNotFoundException", body)
+	}
+	f.Fuzz(func(t *testing.T, status uint16, kind, body string) {
+		schema := indexed()
+		schema.TTL, schema.Stream, schema.PointInTimeRecovery, schema.DeletionProtection = "ttl", types.StreamViewTypeKeysOnly, true, true
+		if status < 200 || status > 599 {
+			status = http.StatusOK
+		}
+		_, client, faults := answered(t, schema, canned(int(status), kind, body))
+		plan, err := schema.Plan(t.Context(), client)
+		wellFormed(t, "Plan", err)
+		verified := schema.Verify(t.Context(), client)
+		wellFormed(t, "Verify", verified)
+		differs := len(plan.Changes)+len(plan.Manual) > 0
+		if mismatch := errors.Is(verified, table.ErrSchemaMismatch); mismatch != differs || (err != nil) != (verified != nil && !mismatch) {
+			t.Errorf("Plan: %v, %v\nVerify: %v", plan, err, verified)
+		}
+		equal(t, "writes", len(faults.Requests("CreateTable", "UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups")), 0)
+	})
 }
