@@ -1,0 +1,189 @@
+// Package changes holds one entity through the releases of a program, for the guide
+// to changing a live table.
+package changes
+
+import (
+	"cmp"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Schema is the table of the first release.
+var Schema = table.Schema{Name: "Shop"}
+
+// WithIndex is the table of the releases that list orders by status.
+var WithIndex = table.Schema{Name: "Shop", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+
+const order keys.Prefix = "ORDER"
+
+// Key is the key of an order.
+func Key(id string) keys.Key { return keys.Key{PK: order.PK(id), SK: keys.Metadata} }
+
+// Order1 is an order of the first release.
+type Order1 struct {
+	ID       string `dynamodbav:"orderId"`
+	Customer string `dynamodbav:"customer"`
+	Name     string `dynamodbav:"name"`
+	Total    string `dynamodbav:"total"` // "12.50"
+	Status   string `dynamodbav:"status"`
+	Revision string `dynamodbav:"revision"`
+}
+
+var first = repo.Entity[Order1]{
+	Type: "ORDER", Version: "revision",
+	Key: func(o Order1) keys.Key { return Key(o.ID) },
+}
+
+// OrderChannel has an attribute more.
+type OrderChannel struct {
+	ID       string `dynamodbav:"orderId"`
+	Customer string `dynamodbav:"customer"`
+	Name     string `dynamodbav:"name"`
+	Total    string `dynamodbav:"total"`
+	Status   string `dynamodbav:"status"`
+	Channel  string `dynamodbav:"channel"`
+	Revision string `dynamodbav:"revision"`
+}
+
+var withChannel = repo.Entity[OrderChannel]{
+	Type: "ORDER", Version: "revision",
+	Key:      func(o OrderChannel) keys.Key { return Key(o.ID) },
+	Upgrades: []repo.Upgrade{repo.Default("channel", "web")},
+}
+
+// OrderBoth has the name twice.
+type OrderBoth struct {
+	ID       string `dynamodbav:"orderId"`
+	Customer string `dynamodbav:"customer"`
+	Name     string `dynamodbav:"name"`
+	Title    string `dynamodbav:"title"`
+	Total    string `dynamodbav:"total"`
+	Status   string `dynamodbav:"status"`
+	Revision string `dynamodbav:"revision"`
+}
+
+// Called returns the name, also of an order that the next release has written.
+func (o OrderBoth) Called() string { return cmp.Or(o.Name, o.Title) }
+
+// Call sets the name in both places.
+func (o *OrderBoth) Call(name string) { o.Name, o.Title = name, name }
+
+var withBoth = repo.Entity[OrderBoth]{
+	Type: "ORDER", Version: "revision",
+	Key:      func(o OrderBoth) keys.Key { return Key(o.ID) },
+	Upgrades: []repo.Upgrade{copyName(true)},
+}
+
+// copyName gives an order both names.
+func copyName(compatible bool) repo.Upgrade {
+	return repo.Upgrade{
+		Writes: []string{"title"}, Compatible: compatible,
+		Change: func(item table.Item) error { item["title"] = item["name"]; return nil },
+	}
+}
+
+// OrderTitle has the new name only.
+type OrderTitle struct {
+	ID       string `dynamodbav:"orderId"`
+	Customer string `dynamodbav:"customer"`
+	Title    string `dynamodbav:"title"`
+	Total    string `dynamodbav:"total"`
+	Status   string `dynamodbav:"status"`
+	Revision string `dynamodbav:"revision"`
+}
+
+var withTitle = repo.Entity[OrderTitle]{
+	Type: "ORDER", Version: "revision",
+	Key:      func(o OrderTitle) keys.Key { return Key(o.ID) },
+	Upgrades: []repo.Upgrade{copyName(false), removeName()},
+}
+
+// removeName leaves the new name.
+func removeName() repo.Upgrade {
+	u := repo.Drop("name")
+	u.Compatible = true // with the release that reads both
+	return u
+}
+
+// OrderCents has a total of another type, under another name.
+type OrderCents struct {
+	ID       string `dynamodbav:"orderId"`
+	Customer string `dynamodbav:"customer"`
+	Name     string `dynamodbav:"name"`
+	Cents    int64  `dynamodbav:"cents"`
+	Status   string `dynamodbav:"status"`
+	Revision string `dynamodbav:"revision"`
+}
+
+var withCents = repo.Entity[OrderCents]{
+	Type: "ORDER", Version: "revision",
+	Key:      func(o OrderCents) keys.Key { return Key(o.ID) },
+	Upgrades: []repo.Upgrade{repo.Convert("total", "cents", cents)},
+}
+
+func cents(total string) (int64, error) {
+	whole, part, _ := strings.Cut(total, ".")
+	if len(part) != 2 {
+		return 0, errors.New("not a number with two decimals")
+	}
+	return strconv.ParseInt(whole+part, 10, 64)
+}
+
+// withStatus lists orders by status.
+var withStatus = repo.Entity[Order1]{
+	Type: "ORDER", Version: "revision",
+	Key: func(o Order1) keys.Key { return Key(o.ID) },
+	Indexes: repo.Indexes[Order1]{"GSI1": func(o Order1) keys.Key {
+		return keys.Key{PK: keys.Prefix("STATUS").PK(o.Status), SK: order.SK(keys.Str(o.ID))}
+	}},
+}
+
+// CustomerKey is the key of an order among those of its customer.
+func CustomerKey(o Order1) keys.Key {
+	return keys.Key{PK: keys.User.PK(o.Customer), SK: order.SK(keys.Str(o.ID))}
+}
+
+// withCustomer stores orders under their customer as well.
+var withCustomer = repo.Entity[Order1]{
+	Type: "ORDER", Version: "revision",
+	Key:    func(o Order1) keys.Key { return Key(o.ID) },
+	Copies: []repo.Copy[Order1]{{Name: "by customer", Key: CustomerKey}},
+}
+
+// movedFirst is the release that makes the copy the main item, and movedLast the one
+// that gives up the former key.
+var (
+	movedFirst = repo.Entity[Order1]{
+		Type: "ORDER", Version: "revision",
+		Key:    CustomerKey,
+		Copies: []repo.Copy[Order1]{{Name: "by id", Key: func(o Order1) keys.Key { return Key(o.ID) }}},
+	}
+	movedLast = repo.Entity[Order1]{
+		Type: "ORDER", Version: "revision",
+		Key:          CustomerKey,
+		FormerCopies: []func(Order1) keys.Key{func(o Order1) keys.Key { return Key(o.ID) }},
+	}
+)
+
+// withoutStatus has left the index: its keys are removed.
+var withoutStatus = repo.Entity[Order1]{
+	Type: "ORDER", Version: "revision",
+	Key:      func(o Order1) keys.Key { return Key(o.ID) },
+	Upgrades: []repo.Upgrade{leaveIndex()},
+}
+
+func leaveIndex() repo.Upgrade {
+	u := repo.Drop("gsi1pk", "gsi1sk")
+	u.Compatible = true // with the release that sets and does not query them
+	return u
+}
+
+// text returns a string as an attribute.
+func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

@@ -1,0 +1,231 @@
+package changes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/backfill"
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// open returns a table with ten orders of the first release, and its repository.
+func open(t *testing.T, schema table.Schema) (*table.Table, *repo.Repo[Order1]) {
+	t.Helper()
+	tbl := tabletest.New(t, schema, nil)
+	orders := release(t, tbl, first)
+	for i := range 10 {
+		o := Order1{ID: id(i), Customer: fmt.Sprint("c-", i%3), Name: "order", Total: "12.50", Status: "open"}
+		check.OK(t, orders.Create(t.Context(), &o))
+	}
+	return tbl, orders
+}
+
+func id(i int) string { return fmt.Sprint("o-", i) }
+
+func release[T any](t *testing.T, tbl *table.Table, e repo.Entity[T]) *repo.Repo[T] {
+	t.Helper()
+	return check.Must(repo.New(tbl, e))(t)
+}
+
+// backfilled runs a backfill to the end and verifies it.
+func backfilled(t *testing.T, tbl *table.Table, entity backfill.Entity) backfill.Report {
+	t.Helper()
+	job := backfill.Job{Name: t.Name(), Table: tbl, Entities: []backfill.Entity{entity}, Segments: 2}
+	check.OK(t, backfill.Forget(t.Context(), tbl, job.Name))
+	report := check.Must(job.Run(t.Context()))(t)
+	if verified := check.Must(job.DryRun(t.Context()))(t); !verified.Complete() {
+		t.Errorf("after the backfill (%v): %v", report, verified)
+	}
+	return report
+}
+
+func raw(t *testing.T, tbl *table.Table, i int) table.Item {
+	t.Helper()
+	return check.Must(table.Get[table.Item](t.Context(), tbl.Consistent(), Key(id(i))))(t)
+}
+
+func TestAttributeAdded(t *testing.T) {
+	t.Parallel()
+	tbl, old := open(t, Schema)
+	orders := release(t, tbl, withChannel)
+	// Both releases write, in any order.
+	check.Must(orders.Update(t.Context(), Key("o-1"), func(o *OrderChannel) error { o.Channel = "app"; return nil }))(t)
+	check.Must(old.Update(t.Context(), Key("o-1"), func(o *Order1) error { o.Status = "paid"; return nil }))(t)
+	check.Must(old.Update(t.Context(), Key("o-2"), func(o *Order1) error { o.Status = "paid"; return nil }))(t)
+	for i, want := range map[int]string{1: "app paid", 2: "web paid", 3: "web open"} {
+		o := check.Must(orders.Consistent().Get(t.Context(), Key(id(i))))(t)
+		check.Equal(t, "order", o.Channel+" "+o.Status, want)
+	}
+	check.Equal(t, "changed", backfilled(t, tbl, orders).Changed, 9)
+	// Then the upgrade can go, and filters on the attribute work.
+	later := withChannel
+	later.OldestShape, later.Upgrades = 1, nil
+	o := check.Must(release(t, tbl, later).Get(t.Context(), Key("o-3")))(t)
+	check.Equal(t, "channel", o.Channel, "web")
+}
+
+func TestAttributeRenamed(t *testing.T) {
+	t.Parallel()
+	tbl, old := open(t, Schema)
+	both := release(t, tbl, withBoth)
+	call := func(name string) func(*OrderBoth) error {
+		return func(o *OrderBoth) error { o.Call(name); return nil }
+	}
+	// The first release and the one with both.
+	check.Must(both.Update(t.Context(), Key("o-1"), call("both")))(t)
+	check.Must(old.Update(t.Context(), Key("o-1"), func(o *Order1) error { o.Name = "old"; return nil }))(t)
+	check.Equal(t, "name", check.Must(both.Get(t.Context(), Key("o-1")))(t).Called(), "old")
+
+	// The one with both and the last one. The first one is gone: it could not read
+	// what the last one writes.
+	last := release(t, tbl, withTitle)
+	check.Must(both.Update(t.Context(), Key("o-1"), call("both again")))(t)
+	check.Equal(t, "title", check.Must(last.Get(t.Context(), Key("o-1")))(t).Title, "both again")
+	check.Equal(t, "title of an old item", check.Must(last.Get(t.Context(), Key("o-2")))(t).Title, "order")
+	for _, i := range []int{1, 2} {
+		check.Must(last.Update(t.Context(), Key(id(i)), func(o *OrderTitle) error { o.Title = "last"; return nil }))(t)
+		check.Equal(t, "name", check.Must(both.Get(t.Context(), Key(id(i))))(t).Called(), "last")
+		check.Must(both.Update(t.Context(), Key(id(i)), call("both")))(t)
+		check.Equal(t, "title", check.Must(last.Get(t.Context(), Key(id(i))))(t).Title, "both")
+		check.Must(last.Update(t.Context(), Key(id(i)), func(o *OrderTitle) error { o.Title = "end"; return nil }))(t)
+		check.Equal(t, "name", check.Must(both.Get(t.Context(), Key(id(i))))(t).Called(), "end")
+	}
+	if _, err := old.Get(t.Context(), Key("o-1")); !errors.Is(err, repo.ErrNewerShape) {
+		t.Errorf("the first release: %v", err)
+	}
+	backfilled(t, tbl, last)
+	for i := range 10 {
+		if item := raw(t, tbl, i); item["name"] != nil || item["title"] == nil {
+			t.Errorf("order %d: %v", i, item)
+		}
+	}
+}
+
+func TestTypeChanged(t *testing.T) {
+	t.Parallel()
+	tbl, old := open(t, Schema)
+	orders := release(t, tbl, withCents)
+	check.Equal(t, "cents", check.Must(orders.Get(t.Context(), Key("o-1")))(t).Cents, 1250)
+	check.Must(orders.Update(t.Context(), Key("o-1"), func(o *OrderCents) error { o.Cents += 5; return nil }))(t)
+	// The first release fails on what the second one has written, and loses nothing.
+	_, err := old.Update(t.Context(), Key("o-1"), func(o *Order1) error { o.Total = "1.00"; return nil })
+	if !errors.Is(err, repo.ErrNewerShape) {
+		t.Errorf("the first release: %v", err)
+	}
+	// An item that does not convert is set aside.
+	check.OK(t, tbl.Do(t.Context(), table.Patch(Key("o-9"), table.Item{"total": text("much")})))
+	job := backfill.Job{Name: "cents", Table: tbl, Entities: []backfill.Entity{orders}}
+	report := check.Must(job.Run(t.Context()))(t)
+	if diff := cmp.Diff([2]int64{8, 1}, [2]int64{report.Changed, report.SetAside}); diff != "" {
+		t.Error(diff)
+	}
+	check.OK(t, tbl.Do(t.Context(), table.Patch(Key("o-9"), table.Item{"total": text("9.99")})))
+	backfilled(t, tbl, orders)
+	check.Equal(t, "cents", check.Must(orders.Consistent().Get(t.Context(), Key("o-9")))(t).Cents, 999)
+}
+
+func TestIndexAdded(t *testing.T) {
+	t.Parallel()
+	tbl, old := open(t, Schema)
+	schema := WithIndex
+	schema.Name = tbl.Schema().Name
+	client := tabletest.Client(t)
+	plan := check.Must(schema.Plan(t.Context(), client))(t)
+	check.Equal(t, "changes", len(plan.Changes), 1)
+	check.OK(t, schema.Ensure(t.Context(), client))
+	tbl = check.Must(table.New(client, schema, nil))(t)
+	orders := release(t, tbl, withStatus)
+	check.Must(old.Update(t.Context(), Key("o-1"), func(o *Order1) error { o.Status = "paid"; return nil }))(t)
+	backfilled(t, tbl, orders)
+	check.Equal(t, "open orders", len(check.Must(orders.Query(t.Context(), table.Query{Index: "GSI1", PK: "STATUS#open"}))(t).Items), 9)
+	// The first release leaves the index stale, and the next backfill repairs it. So
+	// queries wait until it is gone.
+	check.Must(old.Update(t.Context(), Key("o-2"), func(o *Order1) error { o.Status = "paid"; return nil }))(t)
+	check.Equal(t, "repaired", backfilled(t, tbl, orders).Changed, 1)
+	check.Equal(t, "open orders", len(check.Must(orders.Query(t.Context(), table.Query{Index: "GSI1", PK: "STATUS#open"}))(t).Items), 8)
+}
+
+func TestCopyAdded(t *testing.T) {
+	t.Parallel()
+	tbl, old := open(t, Schema)
+	orders := release(t, tbl, withCustomer)
+	o := Order1{ID: "o-new", Customer: "c-0", Status: "open"}
+	check.OK(t, orders.Create(t.Context(), &o))
+	backfilled(t, tbl, orders)
+	// What the first release changes and deletes drifts, until it is gone and the
+	// backfill is run again.
+	check.Must(old.Update(t.Context(), Key("o-0"), func(o *Order1) error { o.Status = "paid"; return nil }))(t)
+	check.OK(t, old.Delete(t.Context(), Key("o-3")))
+	check.Equal(t, "repaired", backfilled(t, tbl, orders).Changed, 2)
+	mine := check.Must(orders.Query(t.Context(), table.Query{PK: "USER#c-0"}))(t).Items
+	status := map[string]string{}
+	for _, o := range mine {
+		status[o.ID] = o.Status
+	}
+	if diff := cmp.Diff(map[string]string{"o-0": "paid", "o-6": "open", "o-9": "open", "o-new": "open"}, status); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestKeyChanged(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	tbl, _ := open(t, Schema)
+	paid := func(o *Order1) error { o.Status = "paid"; return nil }
+	same := func(what string, i int) {
+		t.Helper()
+		o := check.Must(release(t, tbl, withCustomer).Consistent().Get(ctx, Key(id(i))))(t)
+		moved := check.Must(release(t, tbl, movedFirst).Consistent().Get(ctx, CustomerKey(o)))(t)
+		check.Equal(t, what, moved, o)
+	}
+	// A copy under the new key, everywhere.
+	copied := release(t, tbl, withCustomer)
+	backfilled(t, tbl, copied)
+	same("copied", 1)
+	// The copy and the main item change places: nothing is written for that.
+	moved := release(t, tbl, movedFirst)
+	check.Equal(t, "changed", backfilled(t, tbl, moved).Changed, 0)
+	o := check.Must(copied.Update(ctx, Key("o-1"), paid))(t)
+	same("updated by the one", 1)
+	check.Must(moved.Update(ctx, CustomerKey(o), func(o *Order1) error { o.Status = "sent"; return nil }))(t)
+	same("updated by the other", 1)
+	check.OK(t, copied.Delete(ctx, Key("o-2")))
+	check.OK(t, moved.Delete(ctx, Key("o-3")))
+	// The former key is given up.
+	last := release(t, tbl, movedLast)
+	backfilled(t, tbl, last)
+	for i := range 10 {
+		if _, err := table.Get[table.Item](ctx, tbl.Consistent(), Key(id(i))); !errors.Is(err, table.ErrNotFound) {
+			t.Errorf("order %d under its former key: %v", i, err)
+		}
+	}
+	o = check.Must(last.Consistent().Get(ctx, CustomerKey(o)))(t)
+	check.Equal(t, "status", o.Status, "sent")
+	check.Equal(t, "orders of c-0", len(check.Must(last.Query(ctx, table.Query{PK: "USER#c-0"}))(t).Items), 3)
+}
+
+func TestIndexDropped(t *testing.T) {
+	t.Parallel()
+	tbl, _ := open(t, WithIndex)
+	backfilled(t, tbl, release(t, tbl, withStatus))
+	// No release queries the index any more.
+	schema := Schema
+	schema.Name = tbl.Schema().Name
+	tbl = check.Must(table.New(tabletest.Client(t), schema, nil))(t)
+	orders := release(t, tbl, withoutStatus)
+	check.Equal(t, "changed", backfilled(t, tbl, orders).Changed, 10)
+	for i := range 10 {
+		if item := raw(t, tbl, i); item["gsi1pk"] != nil || item["gsi1sk"] != nil {
+			t.Errorf("order %d: %v", i, item)
+		}
+	}
+	// The index can be deleted by hand now; Verify does not mind it.
+	check.OK(t, schema.Verify(t.Context(), tabletest.Client(t)))
+}
