@@ -46,7 +46,7 @@ func TestAllocations(t *testing.T) {
 			}, 1.04,
 		},
 		"TransactCreate": {
-			func(ctx context.Context, lib library) error { return lib.transactPut(ctx, all) }, 0.61,
+			func(ctx context.Context, lib library) error { return lib.transactCreate(ctx, all) }, 0.61,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

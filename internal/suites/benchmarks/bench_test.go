@@ -99,11 +99,41 @@ func BenchmarkTransactCreate(b *testing.B) {
 			for i := range records {
 				records[i].ID = "new-" + strconv.Itoa(n)
 			}
-			return lib.transactPut(ctx, records)
+			return lib.transactCreate(ctx, records)
 		}
 		want := keyed(records[7])
 		want.ID = "new-" + strconv.Itoa(n+1)
 		p.mustWrite(b, "TransactWriteItems", []record{keyed(want)}, op)
+		measure(b, op)
+	})
+}
+
+// BenchmarkTransactPut stores three records in one transaction.
+func BenchmarkTransactPut(b *testing.B) {
+	n := 0
+	compare(b, func(b *testing.B, p place, lib library) {
+		ctx, records := b.Context(), hundred()[:3]
+		op := func() error {
+			n++
+			for i := range records {
+				records[i].ID = "put-" + strconv.Itoa(n)
+			}
+			return lib.transactPut(ctx, records)
+		}
+		want := keyed(records[2])
+		want.ID = "put-" + strconv.Itoa(n+1)
+		p.mustWrite(b, "TransactWriteItems", []record{keyed(want)}, op)
+		measure(b, op)
+	})
+}
+
+// BenchmarkTransact moves an amount between two records, each on a condition.
+func BenchmarkTransact(b *testing.B) {
+	from, to := unkeyed(1), unkeyed(2)
+	compare(b, func(b *testing.B, p place, lib library) {
+		ctx := b.Context()
+		op := func() error { return lib.move(ctx, from, to, 0) }
+		p.mustWrite(b, "TransactWriteItems", nil, op)
 		measure(b, op)
 	})
 }

@@ -39,7 +39,7 @@ func (l guregu) create(ctx context.Context, r record) error {
 	return l.putAll(ctx, r, copied(r))
 }
 
-func (l guregu) transactPut(ctx context.Context, records []record) error {
+func (l guregu) transactCreate(ctx context.Context, records []record) error {
 	items := make([]record, len(records))
 	for i, r := range records {
 		items[i] = stored(r)
@@ -83,4 +83,22 @@ func (l guregu) change(at, old record, amount int64, next string) *dynamo.Update
 	return l.table.Update("pk", at.PK).Range("sk", at.SK).
 		Set("amount", amount).Set("revision", next).
 		If("$ = ?", "revision", old.Revision)
+}
+
+func (l guregu) transactPut(ctx context.Context, records []record) error {
+	tx := l.db.WriteTx()
+	for _, r := range records {
+		tx.Put(l.table.Put(stored(r)))
+	}
+	return tx.Run(ctx)
+}
+
+func (l guregu) move(ctx context.Context, from, to record, amount int64) error {
+	from, to = keyed(from), keyed(to)
+	return l.db.WriteTx().
+		Update(l.table.Update("pk", from.PK).Range("sk", from.SK).SetExpr("$ = $ - ?", "amount", "amount", amount).
+			If("$ = ?", "status", "open").If("$ >= ?", "amount", amount)).
+		Update(l.table.Update("pk", to.PK).Range("sk", to.SK).SetExpr("$ = $ + ?", "amount", "amount", amount).
+			If("$ = ?", "status", "open")).
+		Run(ctx)
 }

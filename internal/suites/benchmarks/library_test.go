@@ -22,8 +22,14 @@ type library interface {
 	update(ctx context.Context, user string, at time.Time, id string, amount int64) error
 	// updateBoth is update for a record with a copy, which changes too.
 	updateBoth(ctx context.Context, user string, at time.Time, id string, amount int64) error
-	// transactPut creates all records, or none if one of them exists.
+	// transactCreate creates all records, or none if one of them exists.
+	transactCreate(ctx context.Context, records []record) error
+	// transactPut stores records, whatever is stored already.
 	transactPut(ctx context.Context, records []record) error
+	// move takes an amount from one record and adds it to another, in one
+	// transaction, provided that the first one is open and holds as much, and that
+	// the other is open.
+	move(ctx context.Context, from, to record, amount int64) error
 }
 
 // libraries are named as in the results. singletable is package repo.

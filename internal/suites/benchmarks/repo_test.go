@@ -2,16 +2,22 @@ package benchmarks_test
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
 )
 
-// repos are package repo: records without a copy, and records with one.
-type repos struct{ single, both *repo.Repo[record] }
+// repos are package repo: records without a copy, records with one, and records
+// without a version.
+type repos struct {
+	single, both, plain *repo.Repo[record]
+	table               *table.Table
+}
 
 func openRepo(client *dynamodb.Client, tableName string) library {
 	entity := repo.Entity[record]{
@@ -22,8 +28,10 @@ func openRepo(client *dynamodb.Client, tableName string) library {
 	both := entity
 	both.Copies = []repo.Copy[record]{{Name: "by id", Key: func(r record) keys.Key { return copyKey(r.ID) }}}
 	t := newTable(client, tableName)
-	l := repos{}
-	for into, e := range map[**repo.Repo[record]]repo.Entity[record]{&l.single: entity, &l.both: both} {
+	l := repos{table: t}
+	plain := entity
+	plain.Version = ""
+	for into, e := range map[**repo.Repo[record]]repo.Entity[record]{&l.single: entity, &l.both: both, &l.plain: plain} {
 		r, err := repo.New(t, e)
 		if err != nil {
 			panic(err)
@@ -54,10 +62,23 @@ func (l repos) updateBoth(ctx context.Context, user string, at time.Time, id str
 	return err
 }
 
-func (l repos) transactPut(ctx context.Context, records []record) error {
+func (l repos) transactCreate(ctx context.Context, records []record) error {
 	all := make([]*record, len(records))
 	for i := range records {
 		all[i] = &records[i]
 	}
 	return l.single.TransactCreate(ctx, all...)
+}
+
+func (l repos) transactPut(ctx context.Context, records []record) error {
+	all := make([]*record, len(records))
+	for i := range records {
+		records[i].Revision = rand.Text()
+		all[i] = &records[i]
+	}
+	return l.plain.TransactPut(ctx, all...)
+}
+
+func (l repos) move(ctx context.Context, from, to record, amount int64) error {
+	return move(ctx, l.table, from, to, amount)
 }

@@ -38,6 +38,9 @@ type expressions interface {
 	// change returns the update of an amount, and the condition that the record
 	// has the revision that was read.
 	change(old record, amount int64) (text, error)
+	// move returns the update that takes an amount from a record, and the one that
+	// adds it to one.
+	move(amount int64) (take, add text, err error)
 }
 
 // text is an expression as the API has it.
@@ -85,6 +88,22 @@ func (byHand) change(old record, amount int64) (text, error) {
 			":revision": stringValue(old.Revision),
 		},
 	}, nil
+}
+
+func (byHand) move(amount int64) (take, add text, err error) {
+	values := map[string]types.AttributeValue{
+		":amount": &types.AttributeValueMemberN{Value: strconv.FormatInt(amount, 10)}, ":open": stringValue("open"),
+	}
+	names := map[string]string{"#status": "status"} // a reserved word
+	take = text{
+		update: aws.String("SET amount = amount - :amount"), condition: aws.String("#status = :open AND amount >= :amount"),
+		names: names, values: values,
+	}
+	add = text{
+		update: aws.String("SET amount = amount + :amount"), condition: aws.String("#status = :open"),
+		names: names, values: values,
+	}
+	return take, add, nil
 }
 
 func stringValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -153,7 +172,7 @@ func (l sdk) create(ctx context.Context, r record) error {
 	return l.putAll(ctx, r, copied(r))
 }
 
-func (l sdk) transactPut(ctx context.Context, records []record) error {
+func (l sdk) transactCreate(ctx context.Context, records []record) error {
 	items := make([]record, len(records))
 	for i, r := range records {
 		items[i] = stored(r)
@@ -167,6 +186,19 @@ func (l sdk) putAll(ctx context.Context, items ...record) error {
 	if err != nil {
 		return err
 	}
+	return l.put(ctx, x, items)
+}
+
+func (l sdk) transactPut(ctx context.Context, records []record) error {
+	items := make([]record, len(records))
+	for i, r := range records {
+		items[i] = stored(r)
+	}
+	return l.put(ctx, text{}, items)
+}
+
+// put stores items on a condition about each.
+func (l sdk) put(ctx context.Context, x text, items []record) error {
 	writes := make([]types.TransactWriteItem, len(items))
 	for i, r := range items {
 		item, err := l.encode(r)
@@ -176,6 +208,24 @@ func (l sdk) putAll(ctx context.Context, items ...record) error {
 		writes[i].Put = &types.Put{
 			TableName: l.table, Item: item,
 			ConditionExpression:      x.condition,
+			ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
+		}
+	}
+	_, err := l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
+	return err
+}
+
+func (l sdk) move(ctx context.Context, from, to record, amount int64) error {
+	take, add, err := l.expressions.move(amount)
+	if err != nil {
+		return err
+	}
+	writes := make([]types.TransactWriteItem, 2)
+	for i, x := range []text{take, add} {
+		r := []record{from, to}[i]
+		writes[i].Update = &types.Update{
+			TableName: l.table, Key: keyItem(userPK(r.UserID), txSK(r.CreatedAt, r.ID)),
+			UpdateExpression: x.update, ConditionExpression: x.condition,
 			ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
 		}
 	}

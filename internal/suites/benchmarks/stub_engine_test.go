@@ -41,7 +41,7 @@ func TestStubAnswersAsTheEngine(t *testing.T) {
 				mustEqual(t, page, newestPage())
 				mustEqual(t, more, true)
 				must(t, lib.create(ctx, fresh))
-				must(t, lib.transactPut(ctx, hundred()))
+				must(t, lib.transactCreate(ctx, hundred()))
 			}
 			must(t, onEngine.updateBoth(ctx, want.UserID, want.CreatedAt, want.ID, 7))
 			must(t, onStub.updateBoth(ctx, want.UserID, want.CreatedAt, want.ID, 7))
@@ -69,7 +69,7 @@ func TestRepoSendsWhatTableDoes(t *testing.T) {
 		must(t, lib.create(ctx, r))
 		must(t, lib.update(ctx, r.UserID, r.CreatedAt, r.ID, 7))
 		must(t, lib.updateBoth(ctx, r.UserID, r.CreatedAt, r.ID, 7))
-		must(t, lib.transactPut(ctx, hundred()))
+		must(t, lib.transactCreate(ctx, hundred()))
 		return regexp.MustCompile(`"[A-Z2-7]{26}"`).ReplaceAllString(tabletest.Transcript(faults.Requests(), nil), `"REVISION"`)
 	}
 	if diff := cmp.Diff(transcript(openTable), transcript(openRepo)); diff != "" {
@@ -119,7 +119,7 @@ func TestTransactCreateConditions(t *testing.T) {
 				existing := keyed(all[i])
 				existing.Note = "already there"
 				put(t, p.client, p.table, existing)
-				if err := lib.transactPut(t.Context(), all); err == nil {
+				if err := lib.transactCreate(t.Context(), all); err == nil {
 					t.Errorf("record %d was created once more", i)
 				}
 				mustEqual(t, read(t, p.client, p.table, existing), existing)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -89,11 +90,33 @@ func patched(key keys.Key, set table.Item, old record) table.Op {
 	return table.Patch(key, set).IfType(recordType).IfRevision("revision", old.Revision).IfExists()
 }
 
-func (l tableAlone) transactPut(ctx context.Context, records []record) error {
+func (l tableAlone) transactCreate(ctx context.Context, records []record) error {
 	entries := make([]table.Entry, len(records))
 	for i, r := range records {
 		r.Type, r.Revision = recordType, rand.Text()
 		entries[i] = table.Entry{Key: txKey(r.UserID, r.CreatedAt, r.ID), Value: r}
 	}
 	return l.table.TransactCreate(ctx, entries...)
+}
+
+func (l tableAlone) transactPut(ctx context.Context, records []record) error {
+	entries := make([]table.Entry, len(records))
+	for i, r := range records {
+		r.Type, r.Revision = recordType, rand.Text()
+		entries[i] = table.Entry{Key: txKey(r.UserID, r.CreatedAt, r.ID), Value: r}
+	}
+	return l.table.TransactPut(ctx, entries...)
+}
+
+func (l tableAlone) move(ctx context.Context, from, to record, amount int64) error {
+	return move(ctx, l.table, from, to, amount)
+}
+
+// move is what both layers of this library have for it.
+func move(ctx context.Context, t *table.Table, from, to record, amount int64) error {
+	a, open := expression.Name("amount"), expression.Name("status").Equal(expression.Value("open"))
+	by := expression.Value(amount)
+	return t.Transact(ctx,
+		table.Update(txKey(from.UserID, from.CreatedAt, from.ID), expression.Set(a, a.Minus(by))).If(open.And(a.GreaterThanEqual(by))),
+		table.Update(txKey(to.UserID, to.CreatedAt, to.ID), expression.Set(a, a.Plus(by))).If(open))
 }
