@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -34,8 +35,29 @@ var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
 // direct sets the protocol of a call of the SDK's client. It is off for wrappers:
 // they may want to see the items.
 func (t *Table) direct(o *dynamodb.Options, r *request) {
-	if o.Protocol != nil && o.Protocol.ID() == protocol {
-		o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, off: t.options.SDKDecoding || !t.ownClient}
+	if o.Protocol == nil || o.Protocol.ID() != protocol {
+		r.decodePuts()
+		return
+	}
+	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, off: t.options.SDKDecoding || !t.ownClient}
+}
+
+// observed reports whether a client has middleware or interceptors of others, who
+// may look at inputs, or change them.
+func observed(o dynamodb.Options) bool {
+	all := reflect.ValueOf(o.Interceptors)
+	for i := range all.NumField() {
+		if f := all.Field(i); f.Kind() != reflect.Slice || f.Len() > 0 {
+			return true
+		}
+	}
+	return len(o.APIOptions) > 0
+}
+
+// decodePuts makes attributes of the items, for others to write.
+func (r *request) decodePuts() {
+	for _, put := range r.puts {
+		put.Decode()
 	}
 }
 
@@ -53,8 +75,10 @@ func (d *direct) SerializeRequest(
 			writers.Put(w)
 		}
 	}()
+	w.Items(d.r.puts)
 	in.Serialize(w)
 	if !w.Complete() {
+		d.r.decodePuts()
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
 	sent.Method = "POST"

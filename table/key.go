@@ -76,6 +76,25 @@ func (t *Table) keyItem(k keys.Key) Item {
 	return item
 }
 
+// putKey returns a key as the attributes it is stored in.
+func (t *Table) putKey(k keys.Key) []codec.Attribute {
+	all := append(make([]codec.Attribute, 0, 2), codec.Attribute{Name: t.schema.PK, Kind: kindOfKey(t.schema.PKType), Text: string(k.PK)})
+	if t.schema.SK != "" {
+		all = append(all, codec.Attribute{Name: t.schema.SK, Kind: kindOfKey(t.schema.SKType), Text: string(k.SK)})
+	}
+	return all
+}
+
+func kindOfKey(t types.ScalarAttributeType) codec.Kind {
+	switch t {
+	case types.ScalarAttributeTypeN:
+		return codec.N
+	case types.ScalarAttributeTypeB:
+		return codec.B
+	}
+	return codec.S
+}
+
 // setKey writes the key attributes.
 func (t *Table) setKey(item Item, k keys.Key) {
 	item[t.schema.PK] = keyValue(t.schema.PKType, string(k.PK))
@@ -192,12 +211,20 @@ func (s *Schema) indexKeys() []indexKey {
 // fault returns why the attribute cannot have a value.
 func (k indexKey) fault(value types.AttributeValue) *fault {
 	kind, text := keyText(value)
+	if kind == "" {
+		return k.mistyped()
+	}
+	return k.textFault(kindOfKey(kind), text)
+}
+
+// textFault is fault for the text of a value of that type.
+func (k indexKey) textFault(kind codec.Kind, text string) *fault {
 	switch {
-	case kind != k.kind:
+	case kind != kindOfKey(k.kind):
 		return k.mistyped()
 	case text == "":
 		return broken(fmt.Sprintf("is a key of index %s and cannot be empty", k.index))
-	case kind != types.ScalarAttributeTypeN && len(text) > k.limit:
+	case kind != codec.N && len(text) > k.limit:
 		return broken(fmt.Sprintf("is a key of index %s and cannot have more than %d bytes", k.index, k.limit))
 	}
 	return nil
@@ -212,6 +239,18 @@ func (t *Table) checkIndexKeys(item Item) *fault {
 	for _, k := range t.indexKeys {
 		if value, there := item[k.name]; there {
 			if f := k.fault(value); f != nil {
+				return f.in(k.name)
+			}
+		}
+	}
+	return nil
+}
+
+// checkWatched is checkIndexKeys for an item in JSON.
+func (t *Table) checkWatched(seen []codec.Attribute) *fault {
+	for _, k := range t.indexKeys {
+		if i := slices.IndexFunc(seen, func(a codec.Attribute) bool { return a.Name == k.name }); i >= 0 {
+			if f := k.textFault(seen[i].Kind, seen[i].Text); f != nil {
 				return f.in(k.name)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -105,7 +106,11 @@ type request struct {
 	// is set once they were made of the response itself.
 	items   responseItems
 	decoded bool
-	hedges  hedges
+	// puts are the items of a request that stores some, in their order.
+	puts []*codec.Put
+	// partitions are those of the items of a write, if there is an observer.
+	partitions []keys.PK
+	hedges     hedges
 }
 
 // send makes one call of the client and reports it to the observer. units
@@ -118,6 +123,9 @@ func send[In, Out any](
 	if r.attempts == nil {
 		r.attempts = t.attempts(ctx)
 	}
+	if !t.takesJSON {
+		r.decodePuts()
+	}
 	t.connections.begin()
 	defer t.connections.end()
 	own, _ := ctx.Value(observerKey{}).(Observer)
@@ -127,7 +135,10 @@ func send[In, Out any](
 	}
 	wantCapacity(in)
 	event := Event{
-		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in), Partitions: t.partitions(in),
+		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in), Partitions: r.partitions,
+	}
+	if event.Partitions == nil {
+		event.Partitions = t.partitions(in)
 	}
 	r.attempts.observe = func(err error) { event.Throttles = append(event.Throttles, throttles(err)...) }
 	before, start := r.attempts.errors, time.Now()

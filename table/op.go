@@ -120,9 +120,9 @@ func (o Op) Key() keys.Key { return o.key }
 // write is an op made ready for one table.
 type write struct {
 	op   Op
-	key  Item // key attributes; Put and Create have them in item
-	item Item // the whole item, of Put and Create
-	size int  // bytes of the item; of an Update, the least that it can have
+	key  Item       // key attributes; Put and Create have them in put
+	put  *codec.Put // the whole item, of Put and Create
+	size int        // bytes of the item; of an Update, the least that it can have
 	// The expressions, as the API has them. Nil means none.
 	condition *string
 	update    *string
@@ -136,7 +136,7 @@ func (t *Table) prepare(op Op) (write, error) {
 	if op.verb == "" {
 		return w, fmt.Errorf("%w: it is the zero Op", errInvalidOp)
 	}
-	made, ready := op.value.(codec.Made)
+	made, _ := op.value.(codec.Made)
 	if made.Err != nil {
 		return w, fmt.Errorf("%w: %w", errInvalidOp, made.Err)
 	}
@@ -146,24 +146,11 @@ func (t *Table) prepare(op Op) (write, error) {
 	if op.verb != verbPut && op.verb != verbCreate {
 		w.key = t.keyItem(op.key)
 	} else {
-		item, err := encode(op.value)
-		if err != nil {
-			return w, fmt.Errorf("%w: %w", errInvalidOp, err)
+		var err error
+		if w.put, err = t.makePut(op); err != nil {
+			return w, err
 		}
-		if !ready {
-			t.setKey(item, op.key)
-		}
-		size, f := item.measure()
-		if f == nil {
-			f = t.checkIndexKeys(item)
-		}
-		if f != nil {
-			return w, fmt.Errorf("%w: %w", errInvalidOp, f.err())
-		}
-		if size > maxItemSize {
-			return w, fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, size, maxItemSize)
-		}
-		w.item, w.size = item, size
+		w.size = w.put.Size
 	}
 	if err := w.buildExpressions(); err != nil {
 		return w, err
@@ -185,6 +172,49 @@ func (t *Table) prepare(op Op) (write, error) {
 		return w, t.checkExpressions(&w)
 	}
 	return w, nil
+}
+
+// makePut makes the item of a Put or Create, and checks it.
+func (t *Table) makePut(op Op) (*codec.Put, error) {
+	put, f, err := t.putOf(op)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errInvalidOp, err)
+	case f != nil:
+		return nil, fmt.Errorf("%w: %w", errInvalidOp, f.err())
+	case put.Size > maxItemSize:
+		return nil, fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, put.Size, maxItemSize)
+	}
+	return put, nil
+}
+
+func (t *Table) putOf(op Op) (put *codec.Put, f *fault, err error) {
+	made, ready := op.value.(codec.Made)
+	switch {
+	case made.Put != nil:
+		put = made.Put.Own()
+		return put, t.checkWatched(put.Watched), nil
+	case !ready:
+		v := op.value
+		if item, raw := v.(Item); raw {
+			v = map[string]types.AttributeValue(item)
+		}
+		if put, ok := codec.MakePut(v, t.putKey(op.key), nil, t.indexNames); ok {
+			return put, t.checkWatched(put.Watched), nil
+		}
+	}
+	item, err := encode(op.value)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ready {
+		t.setKey(item, op.key)
+	}
+	size, f := item.measure()
+	if f == nil {
+		f = t.checkIndexKeys(item)
+	}
+	return &codec.Put{Attributes: item, Size: size}, f, nil
 }
 
 func (w *write) buildExpressions() error {

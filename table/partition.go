@@ -11,8 +11,8 @@ import (
 	"github.com/singletable/singletable/keys"
 )
 
-// partitions returns the partition key of each item that a request is about, of the
-// index in a query of one. A scan has none.
+// partitions returns the partition key of each item that a read or a batch is about,
+// of the index in a query of one. A scan has none.
 func (t *Table) partitions(in any) []keys.PK {
 	var all []keys.PK
 	add := func(attributes map[string]types.AttributeValue) {
@@ -21,12 +21,6 @@ func (t *Table) partitions(in any) []keys.PK {
 	}
 	switch in := in.(type) {
 	case *dynamodb.GetItemInput:
-		add(in.Key)
-	case *dynamodb.PutItemInput:
-		add(in.Item)
-	case *dynamodb.UpdateItemInput:
-		add(in.Key)
-	case *dynamodb.DeleteItemInput:
 		add(in.Key)
 	case *dynamodb.QueryInput:
 		_, pk := keyText(in.ExpressionAttributeValues[":pk"])
@@ -47,25 +41,21 @@ func (t *Table) partitions(in any) []keys.PK {
 		for _, item := range in.TransactItems {
 			add(item.Get.Key)
 		}
-	case *dynamodb.TransactWriteItemsInput:
-		for _, item := range in.TransactItems {
-			add(written(item))
-		}
 	}
 	return all
 }
 
-// written returns the attributes of an op of a transaction that hold its key.
-func written(item types.TransactWriteItem) map[string]types.AttributeValue {
-	switch {
-	case item.Put != nil:
-		return item.Put.Item
-	case item.Update != nil:
-		return item.Update.Key
-	case item.Delete != nil:
-		return item.Delete.Key
+// writtenPartitions returns the partition key of each item of a write, for the
+// observer if there is one.
+func (t *Table) writtenPartitions(writes ...write) []keys.PK {
+	if t.options.Observe == nil {
+		return nil
 	}
-	return item.ConditionCheck.Key
+	all := make([]keys.PK, len(writes))
+	for i := range writes {
+		all[i] = writes[i].op.key.PK
+	}
+	return all
 }
 
 // throttles returns why an attempt was throttled, nothing if it was not. Where

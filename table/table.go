@@ -85,6 +85,10 @@ type Table struct {
 	connections *connections
 	hedging     *hedging
 	indexKeys   []indexKey
+	indexNames  []string // of indexKeys
+	// takesJSON means that requests can hold items in JSON: nobody else looks at
+	// the inputs of the client.
+	takesJSON bool
 }
 
 // New binds a schema to a client. It sends no request: see [Schema.Ensure] and
@@ -124,11 +128,16 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 		return nil, schemaError(schema.Name, errInvalidSchema, problems)
 	}
 	schema = schema.withDefaults()
-	_, own := client.(*dynamodb.Client)
-	return &Table{
+	sdk, own := client.(*dynamodb.Client)
+	t := &Table{
 		client: client, schema: schema, name: aws.String(schema.Name), options: o,
 		ownClient: own, connections: newConnections(client), hedging: newHedging(o.HedgeReads), indexKeys: schema.indexKeys(),
-	}, nil
+	}
+	for _, k := range t.indexKeys {
+		t.indexNames = append(t.indexNames, k.name)
+	}
+	t.takesJSON = own && !o.SDKDecoding && !observed(sdk.Options())
+	return t, nil
 }
 
 // Schema returns the table's schema with every default filled in.

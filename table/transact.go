@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -140,11 +141,17 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 		// One token for all attempts makes them one transaction to DynamoDB.
 		ClientRequestToken: aws.String(rand.Text()),
 	}
+	puts := make([]*codec.Put, 0, len(writes))
 	for i, w := range writes {
 		in.TransactItems[i] = t.transactItem(w)
+		if w.put != nil {
+			puts = append(puts, w.put)
+		}
 	}
+	partitions := t.writtenPartitions(writes...)
 	for tries := t.attempts(ctx); ; {
-		_, err := send(ctx, t, &request{operation: "TransactWriteItems", attempts: tries}, t.client.TransactWriteItems, in,
+		r := &request{operation: "TransactWriteItems", attempts: tries, puts: puts, partitions: partitions}
+		_, err := send(ctx, t, r, t.client.TransactWriteItems, in,
 			func(out *dynamodb.TransactWriteItemsOutput) float64 { return capacities(out.ConsumedCapacity) })
 		if err == nil {
 			return nil
@@ -201,7 +208,7 @@ func (t *Table) transactItem(w write) types.TransactWriteItem {
 		}}
 	}
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName: t.name, Item: w.item, ConditionExpression: w.condition,
+		TableName: t.name, Item: w.put.Attributes, ConditionExpression: w.condition,
 		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 		ReturnValuesOnConditionCheckFailure: old,
 	}}

@@ -123,26 +123,46 @@ func (e *itemEncoder) field(f *field, v reflect.Value) (types.AttributeValue, er
 // value makes an attribute of a value, nil if it is left out. done is false if
 // attributevalue has to do it.
 func (e *itemEncoder) value(p *plan, v reflect.Value, o options) (attribute types.AttributeValue, done bool, err error) {
-	switch p.shape {
-	case foreign, item:
+	switch p.outcome(v, o) {
+	case leftOut:
+		return nil, true, nil
+	case null:
+		return &types.AttributeValueMemberNULL{Value: true}, true, nil
+	case forOthers:
 		return nil, false, nil
-	case structure, moment:
-	default:
-		if !empty(p.shape, v) {
-			break
-		}
-		none := o.omitEmpty && !o.nullEmpty
-		null := !o.omitEmpty && (o.nullEmpty || nullable(p.shape))
-		switch {
-		case none:
-			return nil, true, nil
-		case null:
-			return &types.AttributeValueMemberNULL{Value: true}, true, nil
-		case o.omitEmpty:
-			return nil, false, nil
-		}
 	}
 	return e.content(p, v, o)
+}
+
+// outcome is what becomes of a value: its content is encoded, or one of the others.
+type outcome byte
+
+const (
+	encoded outcome = iota
+	leftOut
+	null
+	forOthers // attributevalue decides
+)
+
+// outcome returns what becomes of a value with the options of its field.
+func (p *plan) outcome(v reflect.Value, o options) outcome {
+	switch p.shape {
+	case foreign, item:
+		return forOthers
+	case structure, moment:
+		return encoded
+	}
+	switch {
+	case !empty(p.shape, v):
+		return encoded
+	case o.omitEmpty && !o.nullEmpty:
+		return leftOut
+	case o.omitEmpty:
+		return forOthers
+	case o.nullEmpty || nullable(p.shape):
+		return null
+	}
+	return encoded
 }
 
 // empty reports whether a value is what omitempty and nullempty are about.
@@ -163,9 +183,14 @@ func nullable(s shape) bool {
 	return false
 }
 
+// special reports whether the content of a value is for attributevalue.
+func (p *plan) special(o options) bool {
+	return p.marshaled || o.asSet || o.omitEmptyElem || o.nullEmptyElem
+}
+
 // content makes an attribute of a value, whether it is empty or not.
 func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute types.AttributeValue, done bool, err error) {
-	if p.marshaled || o.asSet || o.omitEmptyElem || o.nullEmptyElem {
+	if p.special(o) {
 		return nil, false, nil
 	}
 	switch p.shape {
@@ -307,6 +332,8 @@ func (f *field) take(v reflect.Value) (types.AttributeValue, error) {
 // Made is an item that was made for one op. The op takes it as it is, and adds
 // nothing that is not in it.
 type Made struct {
+	// Put is the item in JSON. If it is nil, Item is the item.
+	Put  *Put
 	Item map[string]types.AttributeValue
 	// Err is why there is no item.
 	Err error

@@ -23,12 +23,18 @@ type Writer struct {
 	// it has names.
 	named   []bool
 	strange bool
+	// puts take the place of the members named Item, one by one.
+	puts []*Put
 }
 
 var _ smithy.ShapeSerializer = (*Writer)(nil)
 
 // Reset forgets what was written.
 func (w *Writer) Reset() { *w = Writer{buffer: w.buffer[:0], named: w.named[:0]} }
+
+// Items sets what is written instead of the items of puts, which are to be empty
+// maps then. A Put without JSON leaves its item as it is.
+func (w *Writer) Items(puts []*Put) { w.puts = puts }
 
 // Bytes returns what was written, until Reset.
 func (w *Writer) Bytes() []byte { return w.buffer }
@@ -148,7 +154,15 @@ func (w *Writer) WriteList(s *smithy.Schema) { w.open(s, '[') }
 func (w *Writer) CloseList() { w.close(']') }
 
 // WriteMap opens a map.
-func (w *Writer) WriteMap(s *smithy.Schema) { w.open(s, '{') }
+func (w *Writer) WriteMap(s *smithy.Schema) {
+	w.open(s, '{')
+	if len(w.puts) > 0 && s.MemberName() == "Item" {
+		if item := w.puts[0].JSON; item != nil {
+			w.buffer = append(w.buffer, item[1:len(item)-1]...)
+		}
+		w.puts = w.puts[1:]
+	}
+}
 
 // WriteKey writes the name of what comes next in a map.
 func (w *Writer) WriteKey(_ *smithy.Schema, key string) {
