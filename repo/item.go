@@ -3,6 +3,7 @@ package repo
 import (
 	"fmt"
 	"maps"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -101,9 +102,44 @@ func (r *Repo[T]) whole(i int, key keys.Key, v *T, item table.Item, s stamp) cod
 	return codec.Made{Item: item}
 }
 
+// appendOwn appends the attributes that the ith item of v has beside those of its
+// fields, by the same rules as [Repo.whole]: the last one of a name counts.
+func (r *Repo[T]) appendOwn(all []codec.Attribute, i int, key keys.Key, v *T, s stamp) ([]codec.Attribute, error) {
+	for index, key := range r.items[i].Indexes {
+		attributes, err := r.table.IndexKey(index, key(*v))
+		if err != nil {
+			return nil, err
+		}
+		for name, value := range attributes {
+			all = append(all, codec.AttributeOf(name, value))
+		}
+	}
+	if r.textKeys {
+		all = append(all,
+			codec.Attribute{Name: r.schema.PK, Kind: codec.S, Text: string(key.PK)},
+			codec.Attribute{Name: r.schema.SK, Kind: codec.S, Text: string(key.SK)})
+	} else {
+		attributes, err := r.table.IndexKey("", key)
+		if err != nil {
+			return nil, err
+		}
+		for name, value := range attributes {
+			all = append(all, codec.AttributeOf(name, value))
+		}
+	}
+	all = append(all, codec.Attribute{Name: r.schema.Type, Kind: codec.S, Text: r.entity.Type})
+	switch r.counter {
+	case versioned:
+		all = append(all, codec.Attribute{Name: r.entity.Version, Kind: codec.N, Text: strconv.FormatInt(s.version, 10)})
+	case revised:
+		all = append(all, codec.Attribute{Name: r.entity.Version, Kind: codec.S, Text: s.revision})
+	}
+	return all, nil
+}
+
 // setKey sets the key attributes of an item, so that its op has nothing to add.
 func (r *Repo[T]) setKey(item table.Item, key keys.Key) error {
-	if r.schema.SK != "" && r.schema.PKType == types.ScalarAttributeTypeS && r.schema.SKType == types.ScalarAttributeTypeS {
+	if r.textKeys {
 		item[r.schema.PK] = &types.AttributeValueMemberS{Value: string(key.PK)}
 		item[r.schema.SK] = &types.AttributeValueMemberS{Value: string(key.SK)}
 		return nil

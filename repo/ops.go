@@ -24,9 +24,9 @@ func (r *Repo[T]) CreateOps(v *T) []table.Op {
 
 func (r *Repo[T]) appendCreateOps(ops []table.Op, v *T) []table.Op {
 	next := r.next(stamp{})
-	fields, err := r.stamped(v, next)
+	err := r.write(v, next)
 	return r.each(ops, v, func(i int, key keys.Key) table.Op {
-		return table.Create(key, r.made(i, key, v, fields, next, err))
+		return table.Create(key, r.put(i, key, v, next, err))
 	})
 }
 
@@ -58,9 +58,8 @@ func (r *Repo[T]) PutOps(v *T) []table.Op {
 		return r.refused(errNilValue)
 	}
 	if r.counter == unversioned {
-		fields, err := r.encode(v)
 		return r.each(nil, v, func(i int, key keys.Key) table.Op {
-			return table.Put(key, r.made(i, key, v, fields, stamp{}, err))
+			return table.Put(key, r.put(i, key, v, stamp{}, nil))
 		})
 	}
 	read := r.read(v)
@@ -141,6 +140,25 @@ func (r *Repo[T]) each(ops []table.Op, v *T, op func(i int, key keys.Key) table.
 		}
 	}
 	return ops
+}
+
+// put makes the ith item of v, which holds the stamp, or returns the reason why
+// there is none.
+func (r *Repo[T]) put(i int, key keys.Key, v *T, s stamp, err error) any {
+	var fields table.Item
+	if err == nil {
+		var own [8]codec.Attribute
+		if set, err := r.appendOwn(own[:0], i, key, v, s); err == nil {
+			if put, ok := codec.MakePut(v, set, r.indexAttributes, r.indexKeyNames); ok {
+				return put
+			}
+		}
+		fields, err = r.encode(v)
+	}
+	if err != nil {
+		return codec.Made{Err: err}
+	}
+	return r.whole(i, key, v, fields, s)
 }
 
 // stamped sets a stamp in v and returns v's encoding.

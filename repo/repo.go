@@ -29,6 +29,10 @@ type Repo[T any] struct {
 	// indexAttributes are the key attributes of the indexes that the entity
 	// declares. They are written on the item that declares them only.
 	indexAttributes []string
+	// indexKeyNames are the key attributes of all indexes of the table.
+	indexKeyNames []string
+	// textKeys means that the table's keys are a string and a string.
+	textKeys bool
 	// reserved are the attributes that the repository writes, whatever T has for
 	// them: keys, index keys, type and version.
 	reserved map[string]bool
@@ -66,6 +70,10 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 		r.counter, _ = probeVersion[T](entity.Version, entity.VersionFromOne)
 		r.field = versionField[T](entity.Version)
 	}
+	for _, x := range schema.Indexes {
+		r.indexKeyNames = append(r.indexKeyNames, x.PK, x.SK)
+	}
+	r.textKeys = schema.SK != "" && schema.PKType == types.ScalarAttributeTypeS && schema.SKType == types.ScalarAttributeTypeS
 	r.indexAttributes = entity.indexAttributes(schema)
 	r.reserved = map[string]bool{
 		schema.PK: true, schema.SK: true, schema.Type: true, entity.Version: true,

@@ -41,7 +41,7 @@ func (t *Table) batchWrite(ctx context.Context, ops []Op) error {
 		case w.condition != nil:
 			return opError(i, op, fmt.Errorf("%w: a batch takes no conditions", errInvalidOp))
 		case op.verb == verbPut:
-			requests[op.key] = types.WriteRequest{PutRequest: &types.PutRequest{Item: w.item()}}
+			requests[op.key] = types.WriteRequest{PutRequest: &types.PutRequest{Item: w.whole()}}
 		case op.verb == verbDelete:
 			requests[op.key] = types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.key}}
 		default:

@@ -36,7 +36,7 @@ var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
 // they may want to see the items.
 func (t *Table) direct(o *dynamodb.Options, r *request) {
 	if o.Protocol == nil || o.Protocol.ID() != protocol {
-		r.decodePuts()
+		r.decodeItems()
 		return
 	}
 	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, off: t.options.SDKDecoding || !t.ownClient}
@@ -54,10 +54,13 @@ func observed(o dynamodb.Options) bool {
 	return len(o.APIOptions) > 0
 }
 
-// decodePuts makes attributes of the items, for others to write.
-func (r *request) decodePuts() {
-	for _, put := range r.puts {
-		put.Decode()
+// decodeItems makes attributes of the items, for others to write.
+func (r *request) decodeItems() {
+	if r.written == nil {
+		return
+	}
+	for _, item := range r.written.items {
+		item.Decode()
 	}
 }
 
@@ -75,10 +78,12 @@ func (d *direct) SerializeRequest(
 			writers.Put(w)
 		}
 	}()
-	w.Items(d.r.puts)
+	if d.r.written != nil {
+		w.Items(d.r.written.items)
+	}
 	in.Serialize(w)
 	if !w.Complete() {
-		d.r.decodePuts()
+		d.r.decodeItems()
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
 	sent.Method = "POST"

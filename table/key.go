@@ -76,9 +76,9 @@ func (t *Table) keyItem(k keys.Key) Item {
 	return item
 }
 
-// putKey returns a key as the attributes it is stored in.
-func (t *Table) putKey(k keys.Key) []codec.Attribute {
-	all := append(make([]codec.Attribute, 0, 2), codec.Attribute{Name: t.schema.PK, Kind: kindOfKey(t.schema.PKType), Text: string(k.PK)})
+// appendKey appends the attributes that a key is stored in.
+func (t *Table) appendKey(all []codec.Attribute, k keys.Key) []codec.Attribute {
+	all = append(all, codec.Attribute{Name: t.schema.PK, Kind: kindOfKey(t.schema.PKType), Text: string(k.PK)})
 	if t.schema.SK != "" {
 		all = append(all, codec.Attribute{Name: t.schema.SK, Kind: kindOfKey(t.schema.SKType), Text: string(k.SK)})
 	}

@@ -106,11 +106,40 @@ type request struct {
 	// is set once they were made of the response itself.
 	items   responseItems
 	decoded bool
-	// puts are the items of a request that stores some, in their order.
-	puts []*codec.Put
-	// partitions are those of the items of a write, if there is an observer.
+	// written is nil if nobody needs to know more of a write.
+	written *written
+	hedges  hedges
+}
+
+// written is what the input of a write does not tell.
+type written struct {
+	// items are those that it stores as a whole, in their order.
+	items []codec.Sent
+	// partitions are those of all items, if there is an observer.
 	partitions []keys.PK
-	hedges     hedges
+}
+
+// written returns what is to be known of a request with these writes.
+func (t *Table) written(writes ...write) *written {
+	var r *written
+	for i := range writes {
+		if item := writes[i].item; item.Attributes != nil {
+			if r == nil {
+				r = &written{items: make([]codec.Sent, 0, len(writes)-i)}
+			}
+			r.items = append(r.items, item)
+		}
+	}
+	if t.options.Observe == nil {
+		return r
+	}
+	if r == nil {
+		r = &written{}
+	}
+	for i := range writes {
+		r.partitions = append(r.partitions, writes[i].op.key.PK)
+	}
+	return r
 }
 
 // send makes one call of the client and reports it to the observer. units
@@ -124,7 +153,7 @@ func send[In, Out any](
 		r.attempts = t.attempts(ctx)
 	}
 	if !t.takesJSON {
-		r.decodePuts()
+		r.decodeItems()
 	}
 	t.connections.begin()
 	defer t.connections.end()
@@ -135,10 +164,10 @@ func send[In, Out any](
 	}
 	wantCapacity(in)
 	event := Event{
-		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in), Partitions: r.partitions,
+		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in), Partitions: t.partitions(in),
 	}
-	if event.Partitions == nil {
-		event.Partitions = t.partitions(in)
+	if r.written != nil {
+		event.Partitions = r.written.partitions
 	}
 	r.attempts.observe = func(err error) { event.Throttles = append(event.Throttles, throttles(err)...) }
 	before, start := r.attempts.errors, time.Now()

@@ -120,8 +120,8 @@ func (o Op) Key() keys.Key { return o.key }
 // write is an op made ready for one table.
 type write struct {
 	op   Op
-	key  Item       // key attributes; Put and Create have them in put
-	put  *codec.Put // the whole item, of Put and Create
+	key  Item       // key attributes; Put and Create have them in item
+	item codec.Sent // the whole item, of Put and Create
 	size int        // bytes of the item; of an Update, the least that it can have
 	// The expressions, as the API has them. Nil means none.
 	condition *string
@@ -146,11 +146,9 @@ func (t *Table) prepare(op Op) (write, error) {
 	if op.verb != verbPut && op.verb != verbCreate {
 		w.key = t.keyItem(op.key)
 	} else {
-		var err error
-		if w.put, err = t.makePut(op); err != nil {
+		if err := t.setItem(&w); err != nil {
 			return w, err
 		}
-		w.size = w.put.Size
 	}
 	if err := w.buildExpressions(); err != nil {
 		return w, err
@@ -174,47 +172,44 @@ func (t *Table) prepare(op Op) (write, error) {
 	return w, nil
 }
 
-// makePut makes the item of a Put or Create, and checks it.
-func (t *Table) makePut(op Op) (*codec.Put, error) {
-	put, f, err := t.putOf(op)
+// setItem makes the item of a Put or Create, and checks it.
+func (t *Table) setItem(w *write) error {
+	f, err := t.encodeItem(w)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", errInvalidOp, err)
+		return fmt.Errorf("%w: %w", errInvalidOp, err)
 	case f != nil:
-		return nil, fmt.Errorf("%w: %w", errInvalidOp, f.err())
-	case put.Size > maxItemSize:
-		return nil, fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, put.Size, maxItemSize)
+		return fmt.Errorf("%w: %w", errInvalidOp, f.err())
+	case w.size > maxItemSize:
+		return fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, w.size, maxItemSize)
 	}
-	return put, nil
+	return nil
 }
 
-func (t *Table) putOf(op Op) (put *codec.Put, f *fault, err error) {
-	made, ready := op.value.(codec.Made)
-	switch {
-	case made.Put != nil:
-		put = made.Put.Own()
-		return put, t.checkWatched(put.Watched), nil
-	case !ready:
-		v := op.value
-		if item, raw := v.(Item); raw {
-			v = map[string]types.AttributeValue(item)
-		}
-		if put, ok := codec.MakePut(v, t.putKey(op.key), nil, t.indexNames); ok {
-			return put, t.checkWatched(put.Watched), nil
-		}
+func (t *Table) encodeItem(w *write) (*fault, error) {
+	put, made := w.op.value.(*codec.Put)
+	_, attributes := w.op.value.(codec.Made)
+	if !made && !attributes {
+		var key [2]codec.Attribute
+		put, made = codec.MakePut(unnamed(w.op.value), t.appendKey(key[:0], w.op.key), nil, t.indexNames)
 	}
-	item, err := encode(op.value)
+	if made {
+		w.item, w.size = codec.Sent{Put: put, Attributes: Item{}}, put.Size
+		return t.checkWatched(put.Watched), nil
+	}
+	item, err := encode(w.op.value)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if !ready {
-		t.setKey(item, op.key)
+	if !attributes {
+		t.setKey(item, w.op.key)
 	}
 	size, f := item.measure()
 	if f == nil {
 		f = t.checkIndexKeys(item)
 	}
-	return &codec.Put{Attributes: item, Size: size}, f, nil
+	w.item, w.size = codec.Sent{Attributes: item}, size
+	return f, nil
 }
 
 func (w *write) buildExpressions() error {

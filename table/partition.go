@@ -45,19 +45,6 @@ func (t *Table) partitions(in any) []keys.PK {
 	return all
 }
 
-// writtenPartitions returns the partition key of each item of a write, for the
-// observer if there is one.
-func (t *Table) writtenPartitions(writes ...write) []keys.PK {
-	if t.options.Observe == nil {
-		return nil
-	}
-	all := make([]keys.PK, len(writes))
-	for i := range writes {
-		all[i] = writes[i].op.key.PK
-	}
-	return all
-}
-
 // throttles returns why an attempt was throttled, nothing if it was not. Where
 // DynamoDB gives no reason, it is the code of the error.
 func throttles(err error) (reasons []types.ThrottlingReason) {

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -141,16 +140,12 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 		// One token for all attempts makes them one transaction to DynamoDB.
 		ClientRequestToken: aws.String(rand.Text()),
 	}
-	puts := make([]*codec.Put, 0, len(writes))
 	for i, w := range writes {
 		in.TransactItems[i] = t.transactItem(w)
-		if w.put != nil {
-			puts = append(puts, w.put)
-		}
 	}
-	partitions := t.writtenPartitions(writes...)
+	written := t.written(writes...)
 	for tries := t.attempts(ctx); ; {
-		r := &request{operation: "TransactWriteItems", attempts: tries, puts: puts, partitions: partitions}
+		r := &request{operation: "TransactWriteItems", attempts: tries, written: written}
 		_, err := send(ctx, t, r, t.client.TransactWriteItems, in,
 			func(out *dynamodb.TransactWriteItemsOutput) float64 { return capacities(out.ConsumedCapacity) })
 		if err == nil {
@@ -208,7 +203,7 @@ func (t *Table) transactItem(w write) types.TransactWriteItem {
 		}}
 	}
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName: t.name, Item: w.put.Attributes, ConditionExpression: w.condition,
+		TableName: t.name, Item: w.item.Attributes, ConditionExpression: w.condition,
 		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 		ReturnValuesOnConditionCheckFailure: old,
 	}}

@@ -10,8 +10,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/singletable/singletable/internal/codec"
 )
 
 // Do runs one op by itself. A [Check] costs as much as a transaction, because
@@ -99,10 +97,9 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 	if w.condition != nil {
 		old = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	partitions := t.writtenPartitions(w)
 	switch w.op.verb {
 	case verbUpdate:
-		out, err := send(ctx, t, &request{operation: "UpdateItem", attempts: tries, partitions: partitions}, t.client.UpdateItem, &dynamodb.UpdateItemInput{
+		out, err := send(ctx, t, &request{operation: "UpdateItem", attempts: tries, written: t.written(w)}, t.client.UpdateItem, &dynamodb.UpdateItemInput{
 			TableName: t.name, Key: w.key,
 			UpdateExpression: w.update, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
@@ -114,7 +111,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 		}
 		return out.Attributes, nil
 	case verbDelete:
-		out, err := send(ctx, t, &request{operation: "DeleteItem", attempts: tries, partitions: partitions}, t.client.DeleteItem, &dynamodb.DeleteItemInput{
+		out, err := send(ctx, t, &request{operation: "DeleteItem", attempts: tries, written: t.written(w)}, t.client.DeleteItem, &dynamodb.DeleteItemInput{
 			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnValues:                        returned,
@@ -125,9 +122,9 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 		}
 		return out.Attributes, nil
 	}
-	r := &request{operation: "PutItem", attempts: tries, partitions: partitions, puts: []*codec.Put{w.put}}
+	r := &request{operation: "PutItem", attempts: tries, written: t.written(w)}
 	_, err := send(ctx, t, r, t.client.PutItem, &dynamodb.PutItemInput{
-		TableName: t.name, Item: w.put.Attributes, ConditionExpression: w.condition,
+		TableName: t.name, Item: w.item.Attributes, ConditionExpression: w.condition,
 		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 		ReturnValuesOnConditionCheckFailure: old,
 	}, func(out *dynamodb.PutItemOutput) float64 { return capacity(out.ConsumedCapacity) })
@@ -173,7 +170,7 @@ func (w *write) isStored(stored Item) bool {
 		own := stringOf(w.written(attribute))
 		return own != "" && own == stringOf(stored[attribute])
 	}
-	return w.put != nil && !w.op.guard.version.set && sameItem(stored, w.item())
+	return w.item.Attributes != nil && !w.op.guard.version.set && sameItem(stored, w.whole())
 }
 
 // written returns the value that the write gives an attribute, nil if that is
@@ -185,16 +182,13 @@ func (w *write) written(attribute string) types.AttributeValue {
 	if w.op.next.attribute == attribute {
 		return w.op.next.value
 	}
-	return w.item()[attribute]
+	return w.whole()[attribute]
 }
 
-// item returns the whole item of a Put or Create, nil for others.
-func (w *write) item() Item {
-	if w.put == nil {
-		return nil
-	}
-	w.put.Decode()
-	return w.put.Attributes
+// whole returns the item of a Put or Create, nil for others.
+func (w *write) whole() Item {
+	w.item.Decode()
+	return w.item.Attributes
 }
 
 // conditionKind tells which of an op's conditions failed on the stored item.

@@ -332,8 +332,6 @@ func (f *field) take(v reflect.Value) (types.AttributeValue, error) {
 // Made is an item that was made for one op. The op takes it as it is, and adds
 // nothing that is not in it.
 type Made struct {
-	// Put is the item in JSON. If it is nil, Item is the item.
-	Put  *Put
 	Item map[string]types.AttributeValue
 	// Err is why there is no item.
 	Err error

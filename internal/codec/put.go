@@ -21,20 +21,40 @@ type Attribute struct {
 	Text string
 }
 
-// Put is the item of a put: in JSON, as a request has it, or as attributes.
+// Put is an item in JSON, as a request has it. It never changes.
 type Put struct {
 	JSON []byte
-	// Attributes are empty and not nil as long as the item is in JSON.
-	Attributes map[string]types.AttributeValue
 	// Size is its size in bytes as DynamoDB counts it.
 	Size int
 	// Watched are those of its attributes that the caller wanted to see.
 	Watched []Attribute
 }
 
+// Sent is the item of a put in a request. It is the Put as long as there is one and
+// the map of Attributes, which the input of the request has, is empty.
+type Sent struct {
+	*Put
+	Attributes map[string]types.AttributeValue
+}
+
+// Decode puts the item into the map, for others to write it.
+func (s Sent) Decode() {
+	if json := s.json(); json != nil {
+		item, _ := NewReader(json).item() // it was written to be read
+		maps.Copy(s.Attributes, item)
+	}
+}
+
+func (s Sent) json() []byte {
+	if s.Put == nil || len(s.Attributes) > 0 {
+		return nil
+	}
+	return s.JSON
+}
+
 // MakePut writes the item that [Encode] makes of v, or that v is, in one pass.
 // Attributes in set take the place of those that v has, and those in without are
-// left out. nil is an item without attributes.
+// left out. The last one in set of a name counts. nil is an item without attributes.
 //
 // It returns false if it cannot, and for every item that DynamoDB may refuse:
 // [Encode] is for those.
@@ -46,12 +66,14 @@ func MakePut(v any, set []Attribute, without, watched []string) (put *Put, ok bo
 			putWriters.Put(w)
 		}
 	}()
-	w.set, w.without, w.watched = set, without, watched
 	w.buffer = append(w.buffer, '{')
-	if !w.item(v) {
+	if !w.item(v, set, without, watched) {
 		return nil, false
 	}
-	for _, a := range set {
+	for i, a := range set {
+		if named(set[i+1:], a.Name) {
+			continue
+		}
 		if w.member(a.Name); !w.attribute(a) {
 			return nil, false
 		}
@@ -63,25 +85,7 @@ func MakePut(v any, set []Attribute, without, watched []string) (put *Put, ok bo
 	if w.strange {
 		return nil, false
 	}
-	return &Put{
-		JSON: bytes.Clone(w.buffer), Attributes: map[string]types.AttributeValue{}, Size: w.size, Watched: w.seen,
-	}, true
-}
-
-// Own returns a copy of p that can be decoded without p.
-func (p *Put) Own() *Put {
-	own := *p
-	own.Attributes = map[string]types.AttributeValue{}
-	return &own
-}
-
-// Decode makes attributes of the JSON, in the map that is there.
-func (p *Put) Decode() {
-	if p.JSON != nil {
-		item, _ := NewReader(p.JSON).item() // it was written to be read
-		maps.Copy(p.Attributes, item)
-		p.JSON = nil
-	}
+	return &Put{JSON: bytes.Clone(w.buffer), Size: w.size, Watched: w.seen}, true
 }
 
 // putWriters are kept for use again, but for the rare large ones.
@@ -93,22 +97,21 @@ const maxPut = 64 << 10
 // itemEncoder as an attribute value.
 type putWriter struct {
 	Writer
-	values           itemEncoder
-	set              []Attribute
-	without, watched []string
-	seen             []Attribute
-	size             int
-	level            int // of the list or map that is being written, from 1
+	values itemEncoder
+	seen   []Attribute
+	size   int
+	level  int // of the list or map that is being written, from 1
 }
 
 // item writes the attributes of v.
-func (w *putWriter) item(v any) bool {
+func (w *putWriter) item(v any, set []Attribute, without, watched []string) bool {
+	skips := func(name string) bool { return named(set, name) || slices.Contains(without, name) }
 	switch v := v.(type) {
 	case nil:
 		return true
 	case map[string]types.AttributeValue:
 		for name, value := range v {
-			if !w.skips(name) && !w.top(name, value) {
+			if !skips(name) && !w.top(name, value, watched) {
 				return false
 			}
 		}
@@ -128,10 +131,10 @@ func (w *putWriter) item(v any) bool {
 	for i := range p.fields {
 		f := &p.fields[i]
 		switch {
-		case w.skips(f.name):
-		case slices.Contains(w.watched, f.name):
+		case skips(f.name):
+		case slices.Contains(watched, f.name):
 			attribute, err := w.values.field(f, value)
-			if err != nil || attribute != nil && !w.top(f.name, attribute) {
+			if err != nil || attribute != nil && !w.top(f.name, attribute, watched) {
 				return false
 			}
 		case !w.field(f, value):
@@ -141,26 +144,26 @@ func (w *putWriter) item(v any) bool {
 	return true
 }
 
-// skips reports whether v's own value of an attribute does not count.
-func (w *putWriter) skips(name string) bool {
-	for i := range w.set {
-		if w.set[i].Name == name {
+func named(all []Attribute, name string) bool {
+	for i := range all {
+		if all[i].Name == name {
 			return true
 		}
 	}
-	return slices.Contains(w.without, name)
+	return false
 }
 
 // top writes an attribute of the item.
-func (w *putWriter) top(name string, value types.AttributeValue) bool {
-	if slices.Contains(w.watched, name) {
-		w.seen = append(w.seen, attributeOf(name, value))
+func (w *putWriter) top(name string, value types.AttributeValue, watched []string) bool {
+	if slices.Contains(watched, name) {
+		w.seen = append(w.seen, AttributeOf(name, value))
 	}
 	w.member(name)
 	return w.attributeValue(value)
 }
 
-func attributeOf(name string, value types.AttributeValue) Attribute {
+// AttributeOf returns an attribute with a value.
+func AttributeOf(name string, value types.AttributeValue) Attribute {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
 		return Attribute{name, S, v.Value}

@@ -23,8 +23,8 @@ type Writer struct {
 	// it has names.
 	named   []bool
 	strange bool
-	// puts take the place of the members named Item, one by one.
-	puts []*Put
+	// items take the place of the members named Item, one by one.
+	items []Sent
 }
 
 var _ smithy.ShapeSerializer = (*Writer)(nil)
@@ -32,9 +32,8 @@ var _ smithy.ShapeSerializer = (*Writer)(nil)
 // Reset forgets what was written.
 func (w *Writer) Reset() { *w = Writer{buffer: w.buffer[:0], named: w.named[:0]} }
 
-// Items sets what is written instead of the items of puts, which are to be empty
-// maps then. A Put without JSON leaves its item as it is.
-func (w *Writer) Items(puts []*Put) { w.puts = puts }
+// Items sets the items of the puts in what is written, in their order.
+func (w *Writer) Items(items []Sent) { w.items = items }
 
 // Bytes returns what was written, until Reset.
 func (w *Writer) Bytes() []byte { return w.buffer }
@@ -156,11 +155,11 @@ func (w *Writer) CloseList() { w.close(']') }
 // WriteMap opens a map.
 func (w *Writer) WriteMap(s *smithy.Schema) {
 	w.open(s, '{')
-	if len(w.puts) > 0 && s.MemberName() == "Item" {
-		if item := w.puts[0].JSON; item != nil {
-			w.buffer = append(w.buffer, item[1:len(item)-1]...)
+	if len(w.items) > 0 && s.MemberName() == "Item" {
+		if json := w.items[0].json(); json != nil {
+			w.buffer = append(w.buffer, json[1:len(json)-1]...)
 		}
-		w.puts = w.puts[1:]
+		w.items = w.items[1:]
 	}
 }
 
