@@ -127,13 +127,20 @@ func BenchmarkTransactPut(b *testing.B) {
 	})
 }
 
-// BenchmarkTransact moves an amount between two records, each on a condition.
+// BenchmarkTransact creates a record and its copy, and takes its amount from
+// another one on a condition, in one transaction.
 func BenchmarkTransact(b *testing.B) {
-	from, to := unkeyed(1), unkeyed(2)
+	from, r, n := recordAt(1), unkeyed(0), 0
+	r.Amount = 0 // so that it can be taken without end
 	compare(b, func(b *testing.B, p place, lib library) {
 		ctx := b.Context()
-		op := func() error { return lib.move(ctx, from, to, 0) }
-		p.mustWrite(b, "TransactWriteItems", nil, op)
+		op := func() error {
+			n++
+			r.ID = "paid-" + strconv.Itoa(n)
+			return lib.pay(ctx, from, r)
+		}
+		r.ID = "paid-" + strconv.Itoa(n+1)
+		p.mustWrite(b, "TransactWriteItems", both(r), op)
 		measure(b, op)
 	})
 }

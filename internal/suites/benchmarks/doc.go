@@ -13,11 +13,10 @@
 //   - UpdateBoth does so for an item with a copy, in one transaction.
 //   - TransactCreate creates 100 items in one transaction.
 //   - TransactPut stores three items in one transaction, without a condition.
-//   - Transact takes an amount from one item and adds it to another, in one
-//     transaction, each on a condition. It is the same for both layers of
-//     singletable.
+//   - Transact creates an item and its copy, and takes from the number in another
+//     item on a condition, in one transaction.
 //
-// Each write but those of Transact draws a revision for the item.
+// Each write but the one that takes from a number draws a revision for the item.
 //
 // sdk is the SDK with expressions written by hand, the cheapest way there is and
 // the one that ratios refer to. sdk-expression has them from the SDK's expression

@@ -93,12 +93,12 @@ func (l guregu) transactPut(ctx context.Context, records []record) error {
 	return tx.Run(ctx)
 }
 
-func (l guregu) move(ctx context.Context, from, to record, amount int64) error {
-	from, to = keyed(from), keyed(to)
+func (l guregu) pay(ctx context.Context, from, r record) error {
+	from, r = keyed(from), stored(r)
 	return l.db.WriteTx().
-		Update(l.table.Update("pk", from.PK).Range("sk", from.SK).SetExpr("$ = $ - ?", "amount", "amount", amount).
-			If("$ = ?", "status", "open").If("$ >= ?", "amount", amount)).
-		Update(l.table.Update("pk", to.PK).Range("sk", to.SK).SetExpr("$ = $ + ?", "amount", "amount", amount).
-			If("$ = ?", "status", "open")).
+		Put(l.table.Put(r).If("attribute_not_exists($)", "pk")).
+		Put(l.table.Put(copied(r)).If("attribute_not_exists($)", "pk")).
+		Update(l.table.Update("pk", from.PK).Range("sk", from.SK).SetExpr("$ = $ - ?", "amount", "amount", r.Amount).
+			If("$ = ?", "status", "open").If("$ >= ?", "amount", r.Amount)).
 		Run(ctx)
 }

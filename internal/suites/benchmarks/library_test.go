@@ -26,10 +26,9 @@ type library interface {
 	transactCreate(ctx context.Context, records []record) error
 	// transactPut stores records, whatever is stored already.
 	transactPut(ctx context.Context, records []record) error
-	// move takes an amount from one record and adds it to another, in one
-	// transaction, provided that the first one is open and holds as much, and that
-	// the other is open.
-	move(ctx context.Context, from, to record, amount int64) error
+	// pay takes the amount of a new record from another one, provided that it is open
+	// and holds as much, and creates the new one and its copy, in one transaction.
+	pay(ctx context.Context, from, r record) error
 }
 
 // libraries are named as in the results. singletable is package repo.

@@ -79,6 +79,6 @@ func (l repos) transactPut(ctx context.Context, records []record) error {
 	return l.plain.TransactPut(ctx, all...)
 }
 
-func (l repos) move(ctx context.Context, from, to record, amount int64) error {
-	return move(ctx, l.table, from, to, amount)
+func (l repos) pay(ctx context.Context, from, r record) error {
+	return l.table.Transact(ctx, append(l.both.CreateOps(&r), take(from, r.Amount))...)
 }

@@ -40,15 +40,9 @@ func (built) change(old record, amount int64) (text, error) {
 		WithCondition(expression.Name("revision").Equal(expression.Value(old.Revision))))
 }
 
-func (built) move(amount int64) (take, add text, err error) {
-	a, open := expression.Name("amount"), expression.Name("status").Equal(expression.Value("open"))
-	take, err = build(expression.NewBuilder().
-		WithUpdate(expression.Set(a, a.Minus(expression.Value(amount)))).
-		WithCondition(open.And(a.GreaterThanEqual(expression.Value(amount)))))
-	if err != nil {
-		return take, add, err
-	}
-	add, err = build(expression.NewBuilder().
-		WithUpdate(expression.Set(a, a.Plus(expression.Value(amount)))).WithCondition(open))
-	return take, add, err
+func (built) take(amount int64) (text, error) {
+	a, by := expression.Name("amount"), expression.Value(amount)
+	return build(expression.NewBuilder().
+		WithUpdate(expression.Set(a, a.Minus(by))).
+		WithCondition(expression.Name("status").Equal(expression.Value("open")).And(a.GreaterThanEqual(by))))
 }

@@ -38,9 +38,9 @@ type expressions interface {
 	// change returns the update of an amount, and the condition that the record
 	// has the revision that was read.
 	change(old record, amount int64) (text, error)
-	// move returns the update that takes an amount from a record, and the one that
-	// adds it to one.
-	move(amount int64) (take, add text, err error)
+	// take returns the update that takes an amount from an open record, and the
+	// condition that it holds as much.
+	take(amount int64) (text, error)
 }
 
 // text is an expression as the API has it.
@@ -90,20 +90,14 @@ func (byHand) change(old record, amount int64) (text, error) {
 	}, nil
 }
 
-func (byHand) move(amount int64) (take, add text, err error) {
-	values := map[string]types.AttributeValue{
-		":amount": &types.AttributeValueMemberN{Value: strconv.FormatInt(amount, 10)}, ":open": stringValue("open"),
-	}
-	names := map[string]string{"#status": "status"} // a reserved word
-	take = text{
+func (byHand) take(amount int64) (text, error) {
+	return text{
 		update: aws.String("SET amount = amount - :amount"), condition: aws.String("#status = :open AND amount >= :amount"),
-		names: names, values: values,
-	}
-	add = text{
-		update: aws.String("SET amount = amount + :amount"), condition: aws.String("#status = :open"),
-		names: names, values: values,
-	}
-	return take, add, nil
+		names: map[string]string{"#status": "status"}, // a reserved word
+		values: map[string]types.AttributeValue{
+			":amount": &types.AttributeValueMemberN{Value: strconv.FormatInt(amount, 10)}, ":open": stringValue("open"),
+		},
+	}, nil
 }
 
 func stringValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -199,11 +193,20 @@ func (l sdk) transactPut(ctx context.Context, records []record) error {
 
 // put stores items on a condition about each.
 func (l sdk) put(ctx context.Context, x text, items []record) error {
+	writes, err := l.puts(x, items)
+	if err != nil {
+		return err
+	}
+	_, err = l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
+	return err
+}
+
+func (l sdk) puts(x text, items []record) ([]types.TransactWriteItem, error) {
 	writes := make([]types.TransactWriteItem, len(items))
 	for i, r := range items {
 		item, err := l.encode(r)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		writes[i].Put = &types.Put{
 			TableName: l.table, Item: item,
@@ -211,24 +214,28 @@ func (l sdk) put(ctx context.Context, x text, items []record) error {
 			ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
 		}
 	}
-	_, err := l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
-	return err
+	return writes, nil
 }
 
-func (l sdk) move(ctx context.Context, from, to record, amount int64) error {
-	take, add, err := l.expressions.move(amount)
+func (l sdk) pay(ctx context.Context, from, r record) error {
+	take, err := l.take(r.Amount)
 	if err != nil {
 		return err
 	}
-	writes := make([]types.TransactWriteItem, 2)
-	for i, x := range []text{take, add} {
-		r := []record{from, to}[i]
-		writes[i].Update = &types.Update{
-			TableName: l.table, Key: keyItem(userPK(r.UserID), txSK(r.CreatedAt, r.ID)),
-			UpdateExpression: x.update, ConditionExpression: x.condition,
-			ExpressionAttributeNames: x.names, ExpressionAttributeValues: x.values,
-		}
+	x, err := l.absent()
+	if err != nil {
+		return err
 	}
+	r = stored(r)
+	puts, err := l.puts(x, []record{r, copied(r)})
+	if err != nil {
+		return err
+	}
+	writes := append(puts, types.TransactWriteItem{Update: &types.Update{
+		TableName: l.table, Key: keyItem(userPK(from.UserID), txSK(from.CreatedAt, from.ID)),
+		UpdateExpression: take.update, ConditionExpression: take.condition,
+		ExpressionAttributeNames: take.names, ExpressionAttributeValues: take.values,
+	}})
 	_, err = l.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: writes})
 	return err
 }

@@ -42,6 +42,10 @@ func TestStubAnswersAsTheEngine(t *testing.T) {
 				mustEqual(t, more, true)
 				must(t, lib.create(ctx, fresh))
 				must(t, lib.transactCreate(ctx, hundred()))
+				must(t, lib.transactPut(ctx, hundred()[:3]))
+				paid := unkeyed(0)
+				paid.ID, paid.Amount = "paid", 0
+				must(t, lib.pay(ctx, recordAt(1), paid))
 			}
 			must(t, onEngine.updateBoth(ctx, want.UserID, want.CreatedAt, want.ID, 7))
 			must(t, onStub.updateBoth(ctx, want.UserID, want.CreatedAt, want.ID, 7))
@@ -70,6 +74,8 @@ func TestRepoSendsWhatTableDoes(t *testing.T) {
 		must(t, lib.update(ctx, r.UserID, r.CreatedAt, r.ID, 7))
 		must(t, lib.updateBoth(ctx, r.UserID, r.CreatedAt, r.ID, 7))
 		must(t, lib.transactCreate(ctx, hundred()))
+		must(t, lib.transactPut(ctx, hundred()[:3]))
+		must(t, lib.pay(ctx, recordAt(1), r))
 		return regexp.MustCompile(`"[A-Z2-7]{26}"`).ReplaceAllString(tabletest.Transcript(faults.Requests(), nil), `"REVISION"`)
 	}
 	if diff := cmp.Diff(transcript(openTable), transcript(openRepo)); diff != "" {

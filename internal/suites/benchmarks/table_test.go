@@ -108,15 +108,15 @@ func (l tableAlone) transactPut(ctx context.Context, records []record) error {
 	return l.table.TransactPut(ctx, entries...)
 }
 
-func (l tableAlone) move(ctx context.Context, from, to record, amount int64) error {
-	return move(ctx, l.table, from, to, amount)
+func (l tableAlone) pay(ctx context.Context, from, r record) error {
+	r.Type, r.Revision = recordType, rand.Text()
+	return l.table.Transact(ctx,
+		table.Create(txKey(r.UserID, r.CreatedAt, r.ID), r), table.Create(copyKey(r.ID), r), take(from, r.Amount))
 }
 
-// move is what both layers of this library have for it.
-func move(ctx context.Context, t *table.Table, from, to record, amount int64) error {
-	a, open := expression.Name("amount"), expression.Name("status").Equal(expression.Value("open"))
-	by := expression.Value(amount)
-	return t.Transact(ctx,
-		table.Update(txKey(from.UserID, from.CreatedAt, from.ID), expression.Set(a, a.Minus(by))).If(open.And(a.GreaterThanEqual(by))),
-		table.Update(txKey(to.UserID, to.CreatedAt, to.ID), expression.Set(a, a.Plus(by))).If(open))
+// take returns the op that takes an amount from an open record that holds as much.
+func take(from record, amount int64) table.Op {
+	a, by := expression.Name("amount"), expression.Value(amount)
+	return table.Update(txKey(from.UserID, from.CreatedAt, from.ID), expression.Set(a, a.Minus(by))).
+		If(expression.Name("status").Equal(expression.Value("open")).And(a.GreaterThanEqual(by)))
 }
