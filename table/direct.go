@@ -86,15 +86,17 @@ func (d *direct) SerializeRequest(
 		d.r.decodeItems()
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
+	// It copies the request, so the header comes after it.
+	full, err := sent.SetStream(bytes.NewReader(bytes.Clone(w.Bytes())))
+	if err != nil {
+		return err
+	}
+	*sent = *full
 	sent.Method = "POST"
 	sent.URL.Path = cmp.Or(sent.URL.Path, "/")
 	sent.Header.Set("X-Amz-Target", "DynamoDB_20120810."+op.ID().Name)
 	sent.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	full, err := sent.SetStream(bytes.NewReader(bytes.Clone(w.Bytes())))
-	if err == nil {
-		*sent = *full
-	}
-	return err
+	return nil
 }
 
 // DeserializeResponse is called by the SDK for each answer that it gets.
