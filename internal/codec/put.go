@@ -54,7 +54,7 @@ func (s Sent) json() []byte {
 
 // MakePut writes the item that [Encode] makes of v, or that v is, in one pass.
 // Attributes in set take the place of those that v has, and those in without are
-// left out. The last one in set of a name counts. nil is an item without attributes.
+// left out; fields for either are not encoded. The last one in set of a name counts. nil is an item without attributes.
 //
 // It returns false if it cannot, and for every item that DynamoDB may refuse:
 // [Encode] is for those.
@@ -203,15 +203,18 @@ func (w *putWriter) field(f *field, v reflect.Value) bool {
 		return true
 	}
 	w.buffer, w.size, w.level = w.buffer[:before], size, level
-	if how == leftOut {
-		return true
+	if how == leftOut || w.strange {
+		return !w.strange
 	}
 	attribute, err := w.values.field(f, v)
-	if err != nil || attribute == nil {
-		return err == nil
+	if err == nil && attribute == nil {
+		return true
 	}
 	w.member(f.name)
-	return w.attributeValue(attribute)
+	if err != nil || !w.attributeValue(attribute) {
+		w.strange = true
+	}
+	return !w.strange
 }
 
 // value writes a value.
