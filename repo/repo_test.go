@@ -359,3 +359,16 @@ func TestBadInputSendsNothing(t *testing.T) {
 		t.Errorf("%d requests were sent, the first is %s", len(sent), sent[0].Operation)
 	}
 }
+
+// TestOpsHoldTheValueAsItWas changes a value after ops were made of it.
+func TestOpsHoldTheValueAsItWas(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	docs := expect.Value(repo.New(tbl, docEntity))(t)
+	d := Doc{ID: "d-1", Tags: []string{"before"}}
+	ops := docs.CreateOps(&d)
+	d.Title, d.Tags[0] = "after", "after"
+	expect.OK(t, tbl.Transact(t.Context(), ops...))
+	got := expect.Value(docs.Consistent().Get(t.Context(), docKey))(t)
+	expect.Equal(t, "stored", got, Doc{ID: "d-1", Tags: []string{"before"}, Revision: d.Revision})
+}

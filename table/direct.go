@@ -17,8 +17,8 @@ import (
 	"github.com/singletable/singletable/internal/codec"
 )
 
-// direct is a protocol of the SDK that writes requests, and takes the items out
-// of responses. What is left of a response, errors, and what is not as expected,
+// direct is a protocol of the SDK that writes requests, with the items of puts in
+// JSON, and takes the items out of responses. What is left of a response, errors, and what is not as expected,
 // is for the client's own protocol. So is everything if it is off, except that
 // an empty response is refused.
 type direct struct {

@@ -1,5 +1,5 @@
 // Package codec turns the JSON of a response into Go values, and Go values into
-// items, by the rules of the SDK's attributevalue package and without the
+// items and the JSON of a request, by the rules of the SDK's attributevalue package and without the
 // attribute values in between.
 //
 // # The fast way only ever succeeds
@@ -18,6 +18,12 @@
 // attributevalue would not accept. Of two attributes that are for one field,
 // because their names differ in case only, the last one counts; which one does
 // with attributevalue is chance.
+//
+// # Puts
+//
+// [MakePut] writes the item of a Go value as JSON in one pass, and counts its size.
+// A [Writer] inserts that into a request. What may be invalid is not written: then
+// the item is made by [Encode] and checked, and the error names the attribute.
 //
 // [Number] is how DynamoDB sees a number, which no Go type is.
 //

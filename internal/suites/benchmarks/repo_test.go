@@ -80,5 +80,6 @@ func (l repos) transactPut(ctx context.Context, records []record) error {
 }
 
 func (l repos) pay(ctx context.Context, from, r record) error {
-	return l.table.Transact(ctx, append(l.both.CreateOps(&r), take(from, r.Amount))...)
+	ops := append(make([]table.Op, 0, 3), l.both.CreateOps(&r)...)
+	return l.table.Transact(ctx, append(ops, take(from, r.Amount))...)
 }
