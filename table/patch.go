@@ -42,7 +42,7 @@ func (w *write) setPatch(p patch) error {
 		b.WriteString(value)
 		w.names[placeholder], w.values[value] = name, p.set[name]
 	}
-	for i, name := range slices.Compact(slices.Sorted(slices.Values(p.remove))) {
+	for i, name := range p.removed() {
 		placeholder := numbered(&removedNames, "#r", i)
 		if _, both := p.set[name]; both {
 			return fmt.Errorf("%w: attribute %q is both set and removed", errInvalidOp, name)
@@ -67,6 +67,14 @@ func (p patch) names() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// removed returns the attributes that are removed, sorted, each once.
+func (p patch) removed() []string {
+	if len(p.remove) < 2 {
+		return p.remove
+	}
+	return slices.Compact(slices.Sorted(slices.Values(p.remove)))
 }
 
 // The first placeholders of a patch.

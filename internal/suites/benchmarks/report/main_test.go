@@ -66,7 +66,7 @@ func TestReportRefusals(t *testing.T) {
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	var results strings.Builder
-	for _, name := range []string{"Query", "Get", "Create", "Update", "UpdateBoth", "TransactCreate"} {
+	for _, name := range []string{"Query", "Get", "Create", "Update", "UpdateBoth", "TransactPut", "Transact", "TransactCreate"} {
 		for _, on := range []string{"stub", "engine"} {
 			for i, lib := range []string{"sdk", "sdk-expression", "sdk-maps", "singletable", "table", "guregu"} {
 				fmt.Fprintf(&results, "Benchmark%s/on=%s/lib=%s 100 %d ns/op %d cpu-ns/op %d B/op %d allocs/op\n",

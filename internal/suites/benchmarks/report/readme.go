@@ -25,6 +25,10 @@ var figures = []struct{ name, on, unit, title string }{
 	{"Update", "stub", "B/op", "… bytes"},
 	{"UpdateBoth", "stub", "cpu-sec/op", "`Update` of one field, with a copy: CPU"},
 	{"UpdateBoth", "stub", "B/op", "… bytes"},
+	{"TransactPut", "stub", "cpu-sec/op", "`TransactPut` of 3 items: CPU"},
+	{"TransactPut", "stub", "B/op", "… bytes"},
+	{"Transact", "stub", "cpu-sec/op", "`Transact`, with a condition, of 3 items: CPU"},
+	{"Transact", "stub", "B/op", "… bytes"},
 	{"TransactCreate", "stub", "cpu-sec/op", "`TransactCreate` of 100 items: CPU"},
 	{"TransactCreate", "stub", "B/op", "… bytes"},
 }
