@@ -24,7 +24,7 @@ func TestAllocations(t *testing.T) {
 			func(ctx context.Context, lib library) error {
 				_, err := lib.get(ctx, r.UserID, r.CreatedAt, r.ID)
 				return err
-			}, 0.95,
+			}, 0.94,
 		},
 		"Query": {
 			func(ctx context.Context, lib library) error {
@@ -33,17 +33,17 @@ func TestAllocations(t *testing.T) {
 			}, 0.37,
 		},
 		"Create": {
-			func(ctx context.Context, lib library) error { return lib.create(ctx, r) }, 0.92,
+			func(ctx context.Context, lib library) error { return lib.create(ctx, r) }, 0.91,
 		},
 		"Update": {
 			func(ctx context.Context, lib library) error {
 				return lib.update(ctx, r.UserID, r.CreatedAt, r.ID, 7)
-			}, 0.99,
+			}, 0.98,
 		},
 		"UpdateBoth": {
 			func(ctx context.Context, lib library) error {
 				return lib.updateBoth(ctx, r.UserID, r.CreatedAt, r.ID, 7)
-			}, 1.03,
+			}, 1.02,
 		},
 		"TransactCreate": {
 			func(ctx context.Context, lib library) error { return lib.transactCreate(ctx, all) }, 0.54,
@@ -52,7 +52,7 @@ func TestAllocations(t *testing.T) {
 			func(ctx context.Context, lib library) error { return lib.transactPut(ctx, all[:3]) }, 0.87,
 		},
 		"Transact": {
-			func(ctx context.Context, lib library) error { return lib.pay(ctx, recordAt(1), r) }, 1.01,
+			func(ctx context.Context, lib library) error { return lib.pay(ctx, recordAt(1), r) }, 0.97,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
