@@ -128,6 +128,12 @@ func (r *Repo[T]) appendOwn(all []codec.Attribute, i int, key keys.Key, v *T, s 
 		}
 	}
 	all = append(all, codec.Attribute{Name: r.schema.Type, Kind: codec.S, Text: r.entity.Type})
+	if s := &r.shapes; s.current > 0 {
+		all = append(all, codec.Attribute{Name: s.attribute, Kind: codec.N, Text: strconv.Itoa(s.current)})
+		if s.admits < s.current {
+			all = append(all, codec.Attribute{Name: s.from, Kind: codec.N, Text: strconv.Itoa(s.admits)})
+		}
+	}
 	switch r.counter {
 	case versioned:
 		all = append(all, codec.Attribute{Name: r.entity.Version, Kind: codec.N, Text: strconv.FormatInt(s.version, 10)})

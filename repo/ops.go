@@ -147,8 +147,9 @@ func (r *Repo[T]) each(ops []table.Op, v *T, op func(i int, key keys.Key) table.
 func (r *Repo[T]) put(i int, key keys.Key, v *T, s stamp, err error) any {
 	var fields table.Item
 	if err == nil {
-		var own [8]codec.Attribute
-		if set, err := r.appendOwn(own[:0], i, key, v, s); err == nil {
+		var own [10]codec.Attribute
+		// A map may have a shape of its own.
+		if set, err := r.appendOwn(own[:0], i, key, v, s); err == nil && (r.known || r.shapes.current == 0) {
 			if put, ok := codec.MakePut(v, set, r.indexAttributes, r.indexKeyNames); ok {
 				return put
 			}
