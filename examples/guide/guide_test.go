@@ -326,7 +326,7 @@ func TestTheGuidesQuoteTheCode(t *testing.T) {
 	t.Parallel()
 	for guide, least := range map[string]int{
 		"from-the-sdk": 14, "from-guregu-dynamo": 14, "from-electrodb": 8, "from-powertools-idempotency": 1,
-		"releases-side-by-side": 2,
+		"releases-side-by-side": 2, "change-your-table": 8,
 	} {
 		if n := generated.Code(t, "../../docs/"+guide+".md", "."); n < least {
 			t.Errorf("%s quotes %d times, want %d", guide, n, least)
