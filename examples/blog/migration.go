@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/examples/blog/migrate"
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/report"
@@ -41,10 +42,10 @@ func migration(ctx context.Context, client *dynamodb.Client, s *store.Store, out
 	for i := range writers {
 		wg.Go(func() { acknowledged[i], failures[i] = write(ctx, writing.Done(), blog, i) })
 	}
-	steps := &steps{Report: out, interruptAfter: 2}
+	steps := &steps{Report: out, interruptAfter: 6}
 	err = blog.Run(ctx, steps)
 	if errors.Is(err, errInterrupted) {
-		out.Line("  … interrupted; started again, it goes on from the stored token")
+		out.Line("  … interrupted; started again, it goes on from the stored position")
 		err = blog.Run(ctx, steps)
 	}
 	stop()
@@ -165,8 +166,8 @@ type steps struct {
 }
 
 // Page implements [migrate.Reporter].
-func (s *steps) Page(p migrate.Progress) error {
-	s.Line("  %s: page %d, %d copied, %d newer there, done %t", p.Kind, p.Pages, p.Copied, p.Newer, p.Done)
+func (s *steps) Page(kind string, p backfill.Progress) error {
+	s.Line("  %s: %d of %d segments, %d items copied", kind, p.SegmentsDone, p.Segments, p.Changed)
 	if s.interruptAfter--; s.interruptAfter == 0 {
 		return errInterrupted
 	}

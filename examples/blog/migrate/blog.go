@@ -25,25 +25,28 @@ type Blog struct {
 	Comments *Records[store.Comment]
 }
 
+// segments is enough for small tables. See [backfill.Job].
+const segments = 4
+
 // NewBlog returns the records of a blog on their way from the old tables into
 // the single one.
 func NewBlog(single, users, posts, comments *table.Table) (*Blog, error) {
 	var b Blog
 	var errs [3]error
 	b.Users, errs[0] = NewRecords(single, Kind[store.User]{
-		Name: "users", Old: users, Entity: store.UserEntity,
+		Name: "users", Old: users, Entity: store.UserEntity, Segments: segments,
 		OldKey:  func(u store.User) keys.Key { return keys.Key{PK: keys.None.PK(u.ID)} },
 		ID:      func(u store.User) string { return u.ID },
 		Version: func(u *store.User) *int64 { return &u.Version },
 	})
 	b.Posts, errs[1] = NewRecords(single, Kind[store.Post]{
-		Name: "posts", Old: posts, Entity: store.PostEntity,
+		Name: "posts", Old: posts, Entity: store.PostEntity, Segments: segments,
 		OldKey:  func(p store.Post) keys.Key { return keys.Key{PK: keys.None.PK(p.ID)} },
 		ID:      func(p store.Post) string { return p.ID },
 		Version: func(p *store.Post) *int64 { return &p.Version },
 	})
 	b.Comments, errs[2] = NewRecords(single, Kind[store.Comment]{
-		Name: "comments", Old: comments, Entity: store.CommentEntity,
+		Name: "comments", Old: comments, Entity: store.CommentEntity, Segments: segments,
 		OldKey: func(c store.Comment) keys.Key {
 			return keys.Key{PK: keys.None.PK(c.PostID), SK: keys.None.SK(keys.Str(c.ID))}
 		},

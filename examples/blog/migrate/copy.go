@@ -46,14 +46,11 @@ func (r *Records[T]) catchUp(ctx context.Context, at T) (outcome, error) {
 // copy stores v in all of its items in the single table, unless there is a
 // version as new or newer, or the entity was deleted.
 func (r *Records[T]) copy(ctx context.Context, v T) (outcome, error) {
-	stored := expression.Name(r.Entity.Version)
-	missing := expression.Name(r.single.Schema().PK).AttributeNotExists()
-	ops, err := r.putOps(v)
+	ops, err := r.copyOps(v)
 	if err != nil {
 		return absent, err
 	}
-	ops[0] = ops[0].If(missing.Or(stored.LessThan(expression.Value(*r.Version(&v)))))
-	err = r.single.Transact(ctx, append(ops, r.notMarked(v))...)
+	err = r.single.Transact(ctx, ops...)
 	switch {
 	case err == nil:
 		return copied, nil
@@ -63,6 +60,18 @@ func (r *Records[T]) copy(ctx context.Context, v T) (outcome, error) {
 		return newer, nil
 	}
 	return absent, err
+}
+
+// copyOps returns the ops of a copy.
+func (r *Records[T]) copyOps(v T) ([]table.Op, error) {
+	stored := expression.Name(r.Entity.Version)
+	missing := expression.Name(r.single.Schema().PK).AttributeNotExists()
+	ops, err := r.putOps(v)
+	if err != nil {
+		return nil, err
+	}
+	ops[0] = ops[0].If(missing.Or(stored.LessThan(expression.Value(*r.Version(&v)))))
+	return append(ops, r.notMarked(v)), nil
 }
 
 // items returns all items that the entity has in the single table.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/examples/blog/migrate"
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
@@ -108,9 +109,9 @@ func inside(before bool, do func()) tabletest.Fault {
 // silent is a reporter that lets everything pass.
 type silent struct{}
 
-func (silent) Page(migrate.Progress) error                  { return nil }
+func (silent) Page(string, backfill.Progress) error         { return nil }
 func (silent) Verified(migrate.Phase, migrate.Verification) {}
-func pass(migrate.Progress) error                           { return nil }
+func pass(string, backfill.Progress) error                  { return nil }
 func clean(t *testing.T, v migrate.Verification, err error) {
 	t.Helper()
 	check.OK(t, err)

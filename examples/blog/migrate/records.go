@@ -38,6 +38,8 @@ type Kind[T any] struct {
 	ID func(T) string
 	// Version points to the field of the version.
 	Version func(*T) *int64
+	// Segments is that of the backfill: see [backfill.Job].
+	Segments int
 }
 
 // Records are the entities of one kind during a migration. All reads and writes

@@ -3,6 +3,8 @@ package migrate
 import (
 	"context"
 	"fmt"
+
+	"github.com/singletable/singletable/backfill"
 )
 
 // Job is the migration of one kind: its [Records].
@@ -13,7 +15,7 @@ type Job interface {
 	Advance(context.Context, Phase) error
 	// Phase returns the phase that all of the kind have reached.
 	Phase(context.Context) (Phase, error)
-	Backfill(context.Context, func(Progress) error) (Progress, error)
+	Backfill(context.Context, func(kind string, p backfill.Progress) error) (backfill.Report, error)
 	Verify(context.Context) (Verification, error)
 }
 
@@ -29,7 +31,7 @@ func (r *Records[T]) Phase(ctx context.Context) (Phase, error) { return r.least(
 // Reporter is told how a migration goes on. An error of Page stops it; Run goes
 // on later from there.
 type Reporter interface {
-	Page(Progress) error
+	Page(kind string, p backfill.Progress) error
 	Verified(Phase, Verification)
 }
 

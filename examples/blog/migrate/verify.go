@@ -24,6 +24,8 @@ type Verification struct {
 // Clean reports whether the single table has had everything.
 func (v Verification) Clean() bool { return v.Copied+v.Deleted == 0 }
 
+const pageSize = 100
+
 // Verify compares every entity in the old table with all of its items in
 // the single table, and makes good what is missing. What writers are about to
 // copy is missing too, for a moment, so a verification in the phase [Dual] need
@@ -33,7 +35,7 @@ func (v Verification) Clean() bool { return v.Copied+v.Deleted == 0 }
 func (r *Records[T]) Verify(ctx context.Context) (Verification, error) {
 	var sum Verification
 	for after, more := "", true; more; {
-		page, err := table.ScanPage[T](ctx, r.Old, r.scan(after))
+		page, err := table.ScanPage[T](ctx, r.Old, table.Scan{Limit: pageSize, After: after, Filter: notFence(), Consistent: true})
 		if err != nil {
 			return sum, err
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/examples/blog/migrate"
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
@@ -22,7 +23,7 @@ type interrupter struct {
 	stopLosing   func()
 }
 
-func (i *interrupter) Page(migrate.Progress) error {
+func (i *interrupter) Page(string, backfill.Progress) error {
 	i.writersWrite()
 	if i.pages++; i.pages <= 2 {
 		i.kills++
