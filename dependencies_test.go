@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	_ "github.com/singletable/singletable/backfill"
 	_ "github.com/singletable/singletable/idempotency"
 	_ "github.com/singletable/singletable/keys"
 	_ "github.com/singletable/singletable/paginate"
@@ -31,7 +32,7 @@ import (
 const module = "github.com/singletable/singletable"
 
 // library are the packages that run in a service. The others are for tests.
-var library = []string{"./idempotency", "./keys", "./paginate", "./repo", "./shard", "./table", "./table/telemetry"}
+var library = []string{"./backfill", "./idempotency", "./keys", "./paginate", "./repo", "./shard", "./table", "./table/telemetry"}
 
 // atStart is the number of goroutines after all packages were initialized.
 var atStart int

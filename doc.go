@@ -17,6 +17,8 @@
 //   - Op ([table.Op]): one write. Run alone, in a transaction, or in a batch.
 //   - Entity ([repo.Entity]): how values of a Go type are stored, in one item or
 //     several. A [repo.Repo] reads and writes them.
+//   - Upgrade ([repo.Upgrade]): how an item of an earlier release becomes one of the
+//     next. Reads apply it, and a Job ([backfill.Job]) stores it in a live table.
 //   - Page ([table.Page]): some items of a query, and the cursor for the next ones.
 //     A page has at most Limit items, 100 if the Limit is zero. Sequences, which
 //     are called All, have no limit then.

@@ -32,8 +32,9 @@
 //
 // # Costs
 //
-// Reading costs one read unit for 4 KB, since items are read consistently, and as
-// much for each copy of an entity. Writing an item costs a write unit for each KB, and
+// Reading costs one read unit for 4 KB, since items are read consistently. An entity
+// with copies costs twice as much more for each copy: its main item is compared with
+// the copy, and the copy with its main item. Writing an item costs a write unit for each KB, and
 // twice that for an entity with copies, plus what indexes cost. [Job].ReadUnits and
 // [Job].WriteUnits bound both per second.
 //

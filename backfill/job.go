@@ -115,7 +115,8 @@ func (j Job) withDefaults() (Job, error) {
 	if len(problems) > 0 {
 		return j, fmt.Errorf("%w backfill: %w", table.ErrInvalid, errors.Join(problems...))
 	}
-	j.Source = cmp.Or(j.Source, j.Table)
+	j.Source = cmp.Or(j.Source, j.Table).OfType("")
+	j.Table = j.Table.OfType("")
 	j.Segments = cmp.Or(j.Segments, defaultSegments)
 	j.Concurrency = min(cmp.Or(j.Concurrency, defaultConcurrency), j.Segments)
 	return j, nil

@@ -102,6 +102,11 @@ func (w *walk) segment(ctx context.Context, n int, at *position, save func(conte
 	if w.ReadUnits > 0 {
 		limit = min(limit, 25) // until it is known what items cost
 	}
+	saved := w.Table.Now()
+	checkpoint := func() error {
+		saved = w.Table.Now()
+		return persist(ctx, func() error { return save(ctx) })
+	}
 	for !at.Done {
 		var spent meter
 		observed := table.WithObserver(ctx, spent.observe)
@@ -120,16 +125,24 @@ func (w *walk) segment(ctx context.Context, n int, at *position, save func(conte
 		}
 		limit = w.nextLimit(page)
 		for _, row := range page.Rows {
-			if w.Source == w.Table && typeOf(row.Value, w.Table.Schema().Type) == itemType {
+			if row.Err != nil {
+				return row.Err
+			}
+			if w.Map == nil && typeOf(row.Value, w.Table.Schema().Type) == itemType {
 				continue // the job's own
 			}
 			at.Counts.Scanned++
 			if err := w.item(ctx, row.Value, &at.Counts); err != nil {
 				return err
 			}
+			if w.Table.Now().Sub(saved) > leaseLife/3 {
+				if err := checkpoint(); err != nil { // a slow page keeps the lease
+					return err
+				}
+			}
 		}
 		at.Start, at.Done = page.Next, page.Next == nil
-		if err := persist(ctx, func() error { return save(ctx) }); err != nil {
+		if err := checkpoint(); err != nil {
 			return err
 		}
 		w.progress(n, *at)
