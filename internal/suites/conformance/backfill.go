@@ -29,11 +29,12 @@ func backfillTests() tests {
 		"continues after a kill at any request":       backfillKilled,
 		"sets aside what it cannot bring over":        backfillAside,
 		"a refusal of the service is not about items": backfillRefused,
-		"writers win":                  backfillWriters,
-		"processes share the segments": backfillShared,
-		"copies another table":         backfillMapped,
-		"keeps to its budget":          backfillBudget,
-		"refuses an invalid job":       backfillInvalid,
+		"writers win":                         backfillWriters,
+		"processes share the segments":        backfillShared,
+		"copies another table":                backfillMapped,
+		"keeps to its budget":                 backfillBudget,
+		"keeps its lease through a slow page": backfillSlow,
+		"refuses an invalid job":              backfillInvalid,
 	}
 }
 
@@ -372,6 +373,37 @@ func backfillBudget(t *testing.T, h Harness) {
 			}
 		})
 	}
+}
+
+// backfillSlow has items that take 15 seconds each by the table's clock, and looks at
+// the lease with each.
+func backfillSlow(t *testing.T, h Harness) {
+	var clock atomic.Int64
+	opts := options()
+	opts.Now = func() time.Time { return now.Add(time.Duration(clock.Load())) }
+	tbl := h.newTableWith(t, h.Client(t, promptRetries), appCore(), opts)
+	source := h.newTable(t, table.Schema{PK: "id", SimpleKey: true})
+	for i := range 12 {
+		must(t, source.Do(t.Context(), table.Put(keys.Key{PK: keys.PK(fmt.Sprint("i", i))}, nil)))
+	}
+	job := backfill.Job{Name: "slow", Table: tbl, Source: source, Segments: 1, Map: func(ctx context.Context, _ table.Item) ([]table.Op, error) {
+		items, err := table.Collect(table.All[table.Item](ctx, tbl.Consistent(), table.Query{PK: "BACKFILL#slow"}))
+		if err != nil || len(items) != 1 {
+			return nil, fmt.Errorf("%d leases: %w", len(items), err)
+		}
+		var l struct {
+			Until int64 `dynamodbav:"leaseUntil"`
+		}
+		must(t, items[0].Decode(&l))
+		if left := time.UnixMilli(l.Until).Sub(tbl.Now()); left <= 0 {
+			t.Errorf("the lease has been free for %v", -left)
+		}
+		clock.Add(int64(15 * time.Second))
+		return nil, nil
+	}}
+	report := expect.Value(job.Run(t.Context()))(t)
+	equal(t, "current", report.Current, 12)
+	equal(t, "set aside", report.SetAside, 0)
 }
 
 func backfillInvalid(t *testing.T, h Harness) {
