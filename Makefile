@@ -87,7 +87,7 @@ soak: ## Try every promise under faults for SOAKTIME (5m), and count how often i
 	go run ./internal/suites/soak -duration $(SOAKTIME)
 
 .PHONY: explore
-explore: ## Run every write protocol under many schedules, and count them (long)
+explore: ## Run every write protocol and example path under many schedules, and count them (long)
 	.ci/explore
 
 .PHONY: guards

@@ -4,7 +4,15 @@ package main
 const (
 	schedules   = "./internal/suites/schedules"
 	conformance = "./internal/suites/conformance"
+	shop        = "./examples/shop"
+	approvals   = "./examples/appcore/core"
+	imports     = "./examples/cqrs"
+	migration   = "./examples/blog/migrate"
+	messages    = "./examples/usage/metering"
 )
+
+// explorers are the packages whose tests take the flag -limit.
+var explorers = []string{schedules, shop, approvals, imports, migration, messages}
 
 // mutant is a build without one guard.
 type mutant struct {
@@ -198,5 +206,54 @@ var mutants = []mutant{
 		"the record of the request is looked up where the engine does not return it",
 		"idempotency/do.go", "case len(old) == 0 && cancelled:", "case cancelled && false:",
 		"./idempotency", ".",
+	},
+	{
+		"shop: an order takes a piece only if there is one",
+		"examples/shop/checkout.go", "\t\tIf(stock.GreaterThanEqual(expression.Value(quantity))).\n", "",
+		shop, "TestScheduleLastPiece",
+	},
+	{
+		"shop: an e-mail is created, not put",
+		"table/op.go", "\tif op.verb == verbCreate {\n", "\tif false {\n",
+		shop, "TestScheduleUniqueEmail",
+	},
+	{
+		"appcore: an approval is of the revision that was read",
+		"repo/save.go", "return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), nil, nil",
+		"return table.Patch(key, d.set, d.remove...).IfExists().WithName(name), nil, nil",
+		approvals, "TestScheduleApproval",
+	},
+	{
+		"cqrs: a row is published only while it waits",
+		"examples/cqrs/import.go", "table.Delete(rowEntity.Key(row)).If(there).WithName(opRow)",
+		"table.Delete(rowEntity.Key(row)).If(there.Or(expression.AttributeNotExists(expression.Name(\"number\")))).WithName(opRow)",
+		imports, "TestScheduleImport",
+	},
+	{
+		"cqrs: rows are staged once",
+		"examples/cqrs/staging.go", ".\n\t\t\t\tIf(staged.Equal(expression.Value(from))),", ",",
+		imports, "TestScheduleImport",
+	},
+	{
+		"blog: a copy replaces no newer one",
+		"examples/blog/migrate/copy.go", "ops[0] = ops[0].If(missing.Or(stored.LessThan(expression.Value(*r.Version(&v)))))", "_, _ = stored, missing",
+		migration, "TestScheduleMigration",
+	},
+	{
+		"blog: a deleted post is not copied",
+		"examples/blog/migrate/copy.go", "append(ops, r.notMarked(v))...)", "ops...)",
+		migration, "TestScheduleMigration",
+	},
+	{
+		"blog: a write to the old table is of its phase",
+		"examples/blog/migrate/records.go", "r.Old.Transact(ctx, put, r.holds(r.ID(at), phase))", "r.Old.Transact(ctx, put)",
+		migration, "TestScheduleMigration",
+	},
+	{
+		"usage: a message is counted with its record",
+		"examples/usage/metering/consumer.go",
+		"idempotency.Exec(ctx, c.store, request(d, m), func(context.Context) ([]table.Op, error) {\n\t\treturn m.ops(), nil\n\t})",
+		"true, c.table.Transact(ctx, m.ops()...)",
+		messages, "TestScheduleMessage",
 	},
 }

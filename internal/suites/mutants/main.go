@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -73,7 +74,7 @@ func (m mutant) try(ctx context.Context, dir string) (failed string, err error) 
 		return "", err
 	}
 	args := []string{"test", "-overlay", overlay, "-count=1", "-failfast", "-timeout", timeout.String(), "-run", m.run, m.pkg}
-	if m.pkg == schedules {
+	if slices.Contains(explorers, m.pkg) {
 		args = append(args, "-limit", "40")
 	}
 	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()

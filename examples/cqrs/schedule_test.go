@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// Two processes run the same import, and may both end in the middle of it. Another
+// one completes it: each row was published once, and none was set aside.
+func TestScheduleImport(t *testing.T) {
+	t.Parallel()
+	const none = -1
+	for name, c := range map[string]struct{ rows, faults int }{
+		"one transaction":    {2, 0},
+		"three transactions": {2*importChunk + 1, none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tabletest.Explore(t, tabletest.Case{
+				Schema: schema("Records"), Limit: *check.Limit, Faults: c.faults,
+				Setup: func(ctx context.Context, r *tabletest.Run) error { return setUpImport(ctx, r, c.rows) },
+			})
+		})
+	}
+}
+
+func setUpImport(ctx context.Context, r *tabletest.Run, rows int) error {
+	source := make([]Change, rows)
+	for i := range source {
+		source[i] = Change{Ref: ref("PRODUCT", fmt.Sprintf("P-%d", i))}
+	}
+	open := func(client *dynamodb.Client) (tenant, error) {
+		tbl, err := table.New(client, r.Schema, nil)
+		if err != nil {
+			return tenant{}, err
+		}
+		s, err := newService(tbl)
+		return s.as(Caller{Tenant: r.ID, User: "ana"}), err
+	}
+	who, err := open(r.Client)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+			who, err := open(client)
+			if err != nil {
+				return err
+			}
+			_, err = who.importRows(ctx, importID, source, nil)
+			return err
+		})
+	}
+	r.Check(func(ctx context.Context, _ []error) error {
+		task, err := who.importRows(ctx, importID, source, nil)
+		if err != nil {
+			return err
+		}
+		if task.Done != len(source) || task.Rejected != 0 {
+			return fmt.Errorf("%d rows: %d published, %d set aside", len(source), task.Done, task.Rejected)
+		}
+		for of, partition := range map[string]keys.PK{
+			"commands": keys.Prefix("PRODUCT_CMD").PK(r.ID),
+			"history":  keys.Prefix("PRODUCT_HIST").PK(r.ID),
+		} {
+			items, err := table.Collect(table.All[table.Item](ctx, who.table, table.Query{PK: partition}))
+			if err != nil {
+				return err
+			}
+			if len(items) != len(source) {
+				return fmt.Errorf("%s: %d of %d rows", of, len(items), len(source))
+			}
+		}
+		area := table.Query{PK: importPrefix.PK(r.ID, importID), Range: rowPrefix.All()}
+		left, err := table.Collect(who.rows.All(ctx, area))
+		if err == nil && len(left) > 0 {
+			err = fmt.Errorf("%d rows are left", len(left))
+		}
+		return err
+	})
+	return nil
+}
