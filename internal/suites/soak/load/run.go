@@ -15,6 +15,22 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
+// phase is a part of a run, with its share of the time.
+type phase struct {
+	name  string
+	share float64
+	run   func(*world, context.Context, budget) error
+}
+
+// phases are the parts of a run, but for the one that kills the engine.
+var phases = []phase{
+	{"model", .3, (*world).modelPhase},
+	{"collections", .2, (*world).collectionPhase},
+	{"shared", .15, (*world).sharedPhase},
+	{"transactions", .1, (*world).transactionPhase},
+	{"processes", .1, (*world).processPhase},
+}
+
 // Run does all phases and counts in r what it did. Its error is about the run
 // itself; promises that were broken are in the report. The engine is the one of
 // [tabletest.Start]. One that it has not started is not killed, and the report
@@ -26,15 +42,7 @@ func Run(ctx context.Context, c Config, r *report.Report) error {
 		return err
 	}
 	defer engine.Close()
-	for _, phase := range []struct {
-		share float64
-		run   func(*world, context.Context, budget) error
-	}{
-		{.35, (*world).modelPhase},
-		{.2, (*world).collectionPhase},
-		{.2, (*world).sharedPhase},
-		{.1, (*world).processPhase},
-	} {
+	for _, phase := range phases {
 		err := leakless(c, r, func() (*world, error) {
 			w, err := newTable(ctx, c, engine, r)
 			if err != nil {

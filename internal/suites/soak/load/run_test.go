@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -61,18 +62,28 @@ func TestLies(t *testing.T) {
 		"an update drops what it does not name":      {lie{"TransactWriteItems", dropped}, report.Kept},
 		"a write is carried out whatever is stored":  {lie{"TransactWriteItems", unconditional}, report.Lives},
 		"an old item is read":                        {lie{"GetItem", stale()}, report.Linearizable},
+		"a transaction reads one old item":           {lie{"TransactGetItems", staleOne()}, report.Serializable},
+		"a transaction is carried out by halves":     {lie{"TransactWriteItems", without(half)}, report.Serializable},
+		"a transaction does not check what it read":  {lie{"TransactWriteItems", without(unchecked)}, report.Serializable},
+		"a query reads a part of a write":            {lie{"Query", items(shortened)}, report.Committed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			engine := expect.Value(tabletest.Start(t.Context(), nil))(t)
 			defer engine.Close()
-			collections := tt.want == report.Sparse || tt.want == report.Growth
+			phases := []string{"model", "shared"}
+			switch tt.want {
+			case report.Sparse, report.Growth:
+				phases = []string{"collections"}
+			case report.Serializable, report.Committed:
+				phases = []string{"transactions"}
+			}
 			// Whether an operation comes that shows the lie is drawn by lot.
 			for ops := 100; ops < 10_000; ops *= 2 {
 				c := load.Config{Seed: rand.Uint64(), Workers: 3, Ops: ops}
 				var r report.Report
 				// A worker can stop at what cannot be.
-				stopped := load.RunAround(t.Context(), c, &r, engine, tt.lie.around, collections)
+				stopped := load.RunAround(t.Context(), c, &r, engine, tt.lie.around, phases...)
 				t.Logf("seed %d, %d operations, stopped: %v", c.Seed, ops, stopped)
 				if r.Broken(tt.want) > 0 {
 					return
@@ -289,4 +300,59 @@ func stale() func(*http.Request, http.RoundTripper) (*http.Response, error) {
 		}
 		return respond(r, http.StatusOK, answer), nil
 	}
+}
+
+// staleOne answers a transaction with one item as an earlier one has found it.
+func staleOne() func(*http.Request, http.RoundTripper) (*http.Response, error) {
+	var mu sync.Mutex
+	old := map[string]any{}
+	return change(func(out map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		responses, _ := out["Responses"].([]any)
+		for i, r := range responses {
+			item, _ := r.(map[string]any)["Item"].(map[string]any)
+			name := fmt.Sprint(item["history"], item["name"])
+			before := old[name]
+			old[name] = r
+			if i == 0 && before != nil {
+				responses[0] = before
+			}
+		}
+	})
+}
+
+// half carries out the first half of a transaction.
+func half(items []any) []any { return items[:(len(items)+1)/2] }
+
+// unchecked leaves a transaction's checks of other items out.
+func unchecked(items []any) []any {
+	return slices.DeleteFunc(items, func(item any) bool { return item.(map[string]any)["ConditionCheck"] != nil })
+}
+
+// without carries out a part of a transaction.
+func without(part func([]any) []any) func(*http.Request, http.RoundTripper) (*http.Response, error) {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		var in map[string]any
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+			return nil, err
+		}
+		in["TransactItems"] = part(in["TransactItems"].([]any))
+		body, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		return send(r, next, body)
+	}
+}
+
+// shortened leaves out the last value of each series.
+func shortened(list []any) []any {
+	for _, item := range list {
+		values, _ := item.(map[string]any)["values"].(map[string]any)
+		if l, _ := values["L"].([]any); len(l) > 0 {
+			values["L"] = l[:len(l)-1]
+		}
+	}
+	return list
 }

@@ -26,6 +26,8 @@ const (
 	Once         Promise = "a request is carried out at most once"
 	Answer       Promise = "a repeated request gets the same answer"
 	Linearizable Promise = "the history of an entity is linearizable"
+	Serializable Promise = "the history of transactions over entities is serializable"
+	Committed    Promise = "a query, an index and a batch read committed items"
 	Process      Promise = "a killed process leaves nothing by halves"
 	Engine       Promise = "a killed engine has kept what it acknowledged"
 	Sparse       Promise = "a walk returns every matching item, however far apart"
@@ -43,7 +45,7 @@ const (
 func All() []Promise {
 	return []Promise{
 		Stored, Refused, Settled, Predicted, Mended, Explained, Observed, Truth, Walk, Token, Expired,
-		Items, Gapless, Counters, Unique, Kept, Lives, Once, Answer, Linearizable, Process, Engine,
+		Items, Gapless, Counters, Unique, Kept, Lives, Once, Answer, Linearizable, Serializable, Committed, Process, Engine,
 		Sparse, Slow, Growth, Copies, Ties, Foreign, Class, Bounded, Leaks,
 	}
 }
