@@ -94,6 +94,10 @@ explore: ## Run every write protocol and example path under many schedules, and 
 guards: ## Remove each guard of the write protocols, and show the test that fails without it (long)
 	go run ./internal/suites/mutants
 
+.PHONY: spec
+spec: ## Simulate the specifications in docs/spec, and their broken variants (needs npm)
+	.ci/spec
+
 .PHONY: vuln
 vuln: ## Look for known vulnerabilities (needs the network)
 	.ci/vuln
