@@ -18,13 +18,13 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/internal/suites/conformance"
-	"github.com/singletable/singletable/internal/suites/soak/load"
 	"github.com/singletable/singletable/internal/suites/soak/report"
+	"github.com/singletable/singletable/internal/suites/soak/workload"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 func main() {
-	load.Victim()
+	workload.Victim()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx); err != nil {
@@ -36,7 +36,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	var c load.Config
+	var c workload.Config
 	flag.Uint64Var(&c.Seed, "seed", 0, "what operations and faults are drawn from; 0 draws a seed")
 	flag.IntVar(&c.Ops, "ops", 0, "operations of a worker in each phase; 0 for as many as there is time for")
 	flag.IntVar(&c.Workers, "workers", 4, "workers at a time")
@@ -62,14 +62,14 @@ func run(ctx context.Context) error {
 		name, c.MaxTransaction = "DynamoDB Local", 10
 	case *engine != "":
 		return fmt.Errorf("unknown engine %q", *engine)
-	case load.Named():
+	case workload.Named():
 		name = os.Getenv(tabletest.EndpointVariable)
 	}
 	fmt.Printf("seed %d, %d workers, engine %s\n\n", c.Seed, c.Workers, name)
 
 	var r report.Report
 	start := time.Now()
-	err := load.Run(ctx, c, &r)
+	err := workload.Run(ctx, c, &r)
 	if printErr := r.Print(os.Stdout); printErr != nil {
 		return printErr
 	}
@@ -77,5 +77,5 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.Verdict(load.Expected())
+	return r.Verdict(workload.Expected())
 }
