@@ -91,7 +91,7 @@ explore: ## Run every write protocol and example path under many schedules, and 
 	.ci/explore
 
 .PHONY: guards
-guards: ## Remove each guard of the write protocols, and show the test that fails without it (long)
+guards: ## Remove each guard and fix, and show the test that fails without it (long)
 	go run ./internal/suites/mutants
 
 .PHONY: spec

@@ -24,7 +24,8 @@ type mutant struct {
 	pkg, run string
 }
 
-// mutants are one for each guard of the write protocols.
+// mutants are one for each guard of the write protocols and of the examples, and one
+// for each fix of a fault that lost data or time.
 var mutants = []mutant{
 	{
 		"a transaction whose cancelled attempt had a lost one before it is unknown",
@@ -206,6 +207,85 @@ var mutants = []mutant{
 		"the record of the request is looked up where the engine does not return it",
 		"idempotency/do.go", "case len(old) == 0 && cancelled:", "case cancelled && false:",
 		"./idempotency", ".",
+	},
+	{
+		"a walk continues after a response without items",
+		"table/query.go", "\t\tif failed != nil {\n", "\t\tif failed != nil || len(rows.values) == 0 {\n",
+		conformance, "TestDefaultEngine/^Sparse$",
+	},
+	{
+		"a page continues until it is full",
+		"table/query.go", "for !r.done && len(rows.values) < limit && r.stats.Requests < r.t.options.MaxRounds {",
+		"if !r.done && len(rows.values) < limit && r.stats.Requests < r.t.options.MaxRounds {",
+		conformance, "TestDefaultEngine/^(Page|Filter)$",
+	},
+	{
+		"an update keeps what its type does not know",
+		"repo/save.go", "\tif d.tooLong() {\n\t\tmade := s.whole(i, key, s.v, d.apply(raw), s.next)",
+		"\tif all, err := s.encode(s.v); err == nil {\n\t\tmade := s.whole(i, key, s.v, all, s.next)",
+		schedules, "TestReleases",
+	},
+	{
+		"an update sends what has changed",
+		"repo/save.go", "\tif d.tooLong() {\n\t\tmade := s.whole(i, key, s.v, d.apply(raw), s.next)",
+		"\tif true {\n\t\tmade := s.whole(i, key, s.v, d.apply(raw), s.next)",
+		"./repo", "TestRequests",
+	},
+	{
+		"a value that was read in part has no version",
+		"repo/version.go", "return len(q.Project) > 0 || slices.ContainsFunc(", "return false && slices.ContainsFunc(",
+		"./repo", "TestParts",
+	},
+	{
+		"equal sort keys that an index does not declare are an error",
+		"shard/merge.go", "case m.r.ties == impossible && (decoded || !dedupe):", "case false && decoded:",
+		"./shard", "TestUndeclaredTies$",
+	},
+	{
+		"a page begins at the cursor among equal sort keys",
+		"shard/merge.go", "return m.compare(row.position, *after) > 0, nil", "return m.compare(row.position, *after) >= 0, nil",
+		conformance, "TestDefaultEngine/^Shard$",
+	},
+	{
+		"items with equal sort keys are in the order of their table keys",
+		"shard/merge.go", "cmp.Compare(a.sk, b.sk), cmp.Compare(a.id, b.id), cmp.Compare(a.key.PK, b.key.PK), cmp.Compare(a.key.SK, b.key.SK)",
+		"cmp.Compare(a.sk, b.sk), cmp.Compare(a.id, b.id)",
+		conformance, "TestDefaultEngine/^Shard$",
+	},
+	{
+		"a lost response makes the outcome unknown",
+		"table/attempts.go", "return fmt.Errorf(\"%w: %w\", ErrOutcomeUnknown, err)", "return fmt.Errorf(\"%w\", err)",
+		conformance, "TestDefaultEngine/^(Outcome|Update)$",
+	},
+	{
+		"a write over an expired record needs one attempt",
+		"idempotency/do.go", "\t\t\treturn send(ctx)\n", "\t\t\treturn errUnsettled\n",
+		schedules, "TestIdempotency/Do,_expired,_one_attempt$",
+	},
+	{
+		"a hedge costs a token",
+		"table/hedge.go", "\tif h.parts < partsOfToken {\n", "\tif false {\n",
+		"./table", "TestHedge",
+	},
+	{
+		"a request that failed is not hedged",
+		"table/hedge.go", "if !known || c.r.attempts.failures() > 0 {", "if !known {",
+		conformance, "TestDefaultEngine/^Hedge$",
+	},
+	{
+		"writes are not hedged",
+		"table/hedge.go", "\"GetItem\": {}, ", "\"GetItem\": {}, \"PutItem\": {}, \"UpdateItem\": {}, ",
+		conformance, "TestDefaultEngine/^Hedge$",
+	},
+	{
+		"a throttled transaction is repeated",
+		"table/transact.go", "return onlyFor(cancelled, ErrConflict, ErrThrottled)", "return onlyFor(cancelled, ErrConflict)",
+		conformance, "TestDefaultEngine/^Retry$",
+	},
+	{
+		"retries are bounded",
+		"table/retry.go", "return b.barren < b.most && b.failed < maxPartial*b.most && time.Now().Before(b.until)", "return time.Now().Before(b.until)",
+		"./table", "TestBudget",
 	},
 	{
 		"shop: an order takes a piece only if there is one",

@@ -1,4 +1,5 @@
-// Command mutants shows that tests can see the guards of the write protocols: it
+// Command mutants shows that tests can see the guards of the write protocols and the
+// fixes of faults: it
 // removes one guard after the other and runs the tests that must fail then. It
 // changes no file of the checkout.
 package main
@@ -41,13 +42,14 @@ func run(ctx context.Context, only string) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	killed, all := 0, 0
-	fmt.Println("| without this guard | fails |")
-	fmt.Println("|---|---|")
+	fmt.Println("| without this guard | fails | seconds |")
+	fmt.Println("|---|---|--:|")
 	for _, m := range mutants {
 		if !pattern.MatchString(m.guard) {
 			continue
 		}
 		all++
+		start := time.Now()
 		test, err := m.try(ctx, dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.guard, err)
@@ -55,7 +57,7 @@ func run(ctx context.Context, only string) error {
 		if test != "" {
 			killed++
 		}
-		fmt.Printf("| %s | %s |\n", m.guard, test)
+		fmt.Printf("| %s | %s | %.0f |\n", m.guard, test, time.Since(start).Seconds())
 	}
 	if killed < all {
 		return fmt.Errorf("%d of %d guards are seen", killed, all)
