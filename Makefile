@@ -94,6 +94,10 @@ explore: ## Run every write protocol and example path under many schedules, and 
 guards: ## Remove each guard and fix, and show the test that fails without it (long)
 	go run ./internal/suites/mutants
 
+.PHONY: mutants
+mutants: ## Change each operator of PKG (keys), and list the changes that no test sees; FILE, TESTS, RUN (minutes)
+	PKG='$(or $(PKG),keys)' FILE='$(FILE)' TESTS='$(TESTS)' RUN='$(RUN)' .ci/mutants
+
 .PHONY: spec
 spec: ## Simulate the specifications in docs/spec, and their broken variants (needs npm)
 	.ci/spec

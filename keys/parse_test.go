@@ -200,6 +200,9 @@ func TestPartsOutOfRange(t *testing.T) {
 			t.Errorf("Int(%d) = %v", i, err)
 		}
 	}
+	if n, err := (keys.Parts{"7"}).Int(0); err != nil || n != 7 {
+		t.Errorf("Int(0) = %d, %v", n, err)
+	}
 	if _, err := keys.Parts(nil).Int(0); rule(t, err) != "no such segment" {
 		t.Errorf("Int(0) of no parts = %v", err)
 	}

@@ -35,6 +35,8 @@ func TestRoundTrip(t *testing.T) {
 		"zero":                       num("0"),
 		"trailing zeros":             num("1.500"),
 		"exponent":                   num("9.99E+125"),
+		"negative exponent":          num("1E-130"),
+		"exponent without a sign":    num("1E9"),
 		"binary with NULs":           bin("\x00\x01\x00\xff\x00"),
 		"binary that looks stamped":  bin(stamp),
 		"stamp alone":                str(stamp),

@@ -71,4 +71,8 @@ func TestClockOutsideTheFormat(t *testing.T) {
 			t.Errorf("at %v: Seal = %q, %v", now, cursor, err)
 		}
 	}
+	for _, now := range []time.Time{time.Unix(0, 0), time.Unix(1<<32-1, 0)} {
+		c := newCodec(t, &paginate.Options{Now: func() time.Time { return now }})
+		checkOpens(t, c, seal(t, c, txPosition, scope), scope, txPosition)
+	}
 }

@@ -101,6 +101,14 @@ func TestParseKeysRefuses(t *testing.T) {
 	}
 }
 
+func TestKeyOfEightBytes(t *testing.T) {
+	t.Parallel()
+	text := base64.StdEncoding.EncodeToString([]byte("abcdefghhhhhhhhhhhhhhhhhhhhhhhhh"))
+	if keys := parseKeys(t, text); len(keys) != 1 {
+		t.Errorf("%d keys", len(keys))
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	a, b := parseKeys(t, secretA)[0], parseKeys(t, secretB)[0]
