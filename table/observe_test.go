@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
@@ -112,6 +113,19 @@ func TestOtherClients(t *testing.T) {
 		}
 		if len(events) != 1 || events[0].Attempts != 1 {
 			t.Errorf("events %+v", events)
+		}
+	}
+}
+
+// A client without HTTP, such as DAX, says by its error whether a write was refused.
+func TestOutcomeOfOtherClients(t *testing.T) {
+	t.Parallel()
+	client := tabletest.Client(t)
+	schema := tabletest.NewWith(t, client, appCore(), nil).Schema()
+	for fault, unknown := range map[smithy.ErrorFault]bool{smithy.FaultClient: false, smithy.FaultServer: true} {
+		tbl := expect.Value(table.New(wrapper{client, &smithy.GenericAPIError{Code: "Any", Fault: fault}}, schema, nil))(t)
+		if err := tbl.Do(t.Context(), table.Put(user, nil)); err == nil || errors.Is(err, table.ErrOutcomeUnknown) != unknown {
+			t.Errorf("fault of the %v: %v", fault, err)
 		}
 	}
 }
