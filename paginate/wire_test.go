@@ -74,6 +74,8 @@ func TestFormatIsStable(t *testing.T) {
 	checkOpens(t, c, pinnedToken, scope, wirePosition)
 
 	checkOpens(t, paginate.Insecure(), forgeUnsealed(issuedAt(time.Now(), wire), scope), scope, wirePosition)
+	first := paginate.Position{{Kind: paginate.String, Data: "1970-01-01T00:00:00.000Z"}}
+	checkOpens(t, paginate.Insecure(), forgeUnsealed(issuedAt(time.Now(), "\x03\x00\x00\x00\x00\x00\x00\x00"), scope), scope, first)
 
 	// The other direction: what Seal writes is what the description says.
 	raw := expect.Value(base64.RawURLEncoding.DecodeString(seal(t, paginate.Insecure(), wirePosition, scope)))(t)

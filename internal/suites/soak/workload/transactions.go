@@ -124,7 +124,7 @@ func (t *transactor) transact(ctx context.Context, op int) {
 	t.r = mathrand.New(mathrand.NewPCG(t.Seed, 1<<60|uint64(t.id)<<32|uint64(op)))
 	switch t.r.IntN(12) {
 	case 0, 1, 2:
-		t.read(ctx, t.some(2))
+		_, _ = t.read(ctx, t.some(2))
 	case 3, 4:
 		t.appendBlindly(ctx, t.some(2))
 	case 5:
