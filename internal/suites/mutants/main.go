@@ -1,7 +1,6 @@
 // Command mutants shows that tests can see the guards of the write protocols and the
-// fixes of faults: it
-// removes one guard after the other and runs the tests that must fail then. It
-// changes no file of the checkout.
+// fixes of faults: it removes one after the other and runs the tests that must fail
+// then. It changes no file of the checkout.
 package main
 
 import (
