@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"iter"
 	"time"
 
@@ -41,6 +42,10 @@ const asidePrefix keys.Prefix = "ASIDE"
 // be looked at.
 func SetAside(ctx context.Context, t *table.Table, job string) iter.Seq2[Aside, error] {
 	return func(yield func(Aside, error) bool) {
+		if t == nil {
+			yield(Aside{}, fmt.Errorf("%w backfill: the table is nil", table.ErrInvalid))
+			return
+		}
 		q := table.Query{PK: prefix.PK(job), Range: asidePrefix.All()}
 		for a, err := range table.All[aside](ctx, t.OfType(itemType), q) {
 			v := Aside{Key: keys.Key{PK: keys.PK(a.PK), SK: keys.SK(a.SK)}, Type: a.Type, Reason: a.Reason, At: time.UnixMilli(a.At).UTC()}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -44,9 +45,11 @@ type Job struct {
 	Source *table.Table
 	// Map returns the ops that bring an item of Source over; none to pass over it. The
 	// ops must do no harm when they are run twice, or after a program has written the
-	// same entity: give them conditions. One whose condition fails counts as current.
-	// An error sets the item aside; one that [table.Classify] calls transient is
-	// retried.
+	// same entity: give them conditions. If a condition of [table.Op.If] fails, or the
+	// condition of the first op, such as that of a Create, the target has the entity:
+	// the item counts as current. The failure of another op sets it aside, as when a
+	// unique value is taken. So does an error or a panic of Map, without its text; an
+	// error that [table.Classify] calls transient is retried.
 	Map func(ctx context.Context, item table.Item) ([]table.Op, error)
 
 	// Segments is in how many parts the table is walked, 64 by default. All processes
@@ -57,7 +60,8 @@ type Job struct {
 	// ReadUnits and WriteUnits bound what this process consumes per second, on
 	// average. Zero means no bound.
 	ReadUnits, WriteUnits float64
-	// Progress is called after each page of a segment, by one goroutine at a time.
+	// Progress is called after each page of a segment, by one goroutine at a time. The
+	// job waits for it.
 	Progress func(Progress)
 }
 
@@ -79,8 +83,8 @@ const prefix keys.Prefix = "BACKFILL"
 func (j Job) withDefaults() (Job, error) {
 	var problems []error
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if j.Name == "" {
-		bad("Name: is empty")
+	if j.Name == "" || len(j.Name) > maxName || !utf8.ValidString(j.Name) {
+		bad("Name: is not 1 to %d bytes of UTF-8", maxName)
 	}
 	if j.Table == nil {
 		bad("Table: is nil")
@@ -100,6 +104,10 @@ func (j Job) withDefaults() (Job, error) {
 		switch {
 		case e == nil:
 			bad("Entities[%d]: is nil", i)
+		case e.Type() == "":
+			bad("Entities[%d]: is nil, or has no type", i)
+		case !sameTable(e, j.Table):
+			bad("Entities[%d]: is of another table", i)
 		case seen[e.Type()]:
 			bad("Entities[%d]: type %q is there twice", i, e.Type())
 		default:
@@ -120,6 +128,15 @@ func (j Job) withDefaults() (Job, error) {
 	j.Segments = cmp.Or(j.Segments, defaultSegments)
 	j.Concurrency = min(cmp.Or(j.Concurrency, defaultConcurrency), j.Segments)
 	return j, nil
+}
+
+// maxName leaves room in a partition key.
+const maxName = 1000
+
+// sameTable reports whether an entity is of a table, where it tells.
+func sameTable(e Entity, t *table.Table) bool {
+	v, ok := e.(interface{ View() *table.Table })
+	return !ok || t == nil || v.View().Schema().Name == t.Schema().Name
 }
 
 // maxSegments keeps the names of segments in order.
@@ -153,7 +170,8 @@ func (j Job) Run(ctx context.Context) (Report, error) {
 // DryRun walks the table as [Job.Run] does and writes nothing. Report.Changed is how
 // many items Run would write, and Report.WriteUnits an estimate of what they cost
 // without indexes. It does not continue an earlier one, and needs none. Run after Run,
-// it verifies: see [Report.Complete].
+// it verifies: see [Report.Complete]. With a Map, it counts each item for which Map
+// has ops as changed, and cannot verify.
 func (j Job) DryRun(ctx context.Context) (Report, error) {
 	j, err := j.withDefaults()
 	if err != nil {
@@ -190,6 +208,9 @@ func segmentKey(job string, n int) keys.Key {
 // Forget deletes the progress of a job and what it has set aside, so that it can be
 // run again. No process may run it at the same time.
 func Forget(ctx context.Context, t *table.Table, job string) error {
+	if t == nil {
+		return fmt.Errorf("%w backfill: the table is nil", table.ErrInvalid)
+	}
 	items, err := table.Collect(table.All[table.Item](ctx, t.OfType(itemType).Consistent(), table.Query{PK: prefix.PK(job)}))
 	if err != nil || len(items) == 0 {
 		return err

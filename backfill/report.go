@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/lease"
-	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
 
@@ -27,7 +26,7 @@ type Counts struct {
 	Current int64 `dynamodbav:"current"`
 	Changed int64 `dynamodbav:"changed"`
 	// Newer is how many a newer program has written, which are left alone: see
-	// [repo.ErrNewerShape].
+	// [table.ErrNewerShape].
 	Newer int64 `dynamodbav:"newer"`
 	// SetAside is how many could not be brought over: see [SetAside].
 	SetAside int64 `dynamodbav:"setAside"`
@@ -71,7 +70,7 @@ const (
 	changedMeanwhile
 )
 
-func isNewer(err error) bool { return errors.Is(err, repo.ErrNewerShape) }
+func isNewer(err error) bool { return errors.Is(err, table.ErrNewerShape) }
 
 // Report is the sum of all segments.
 type Report struct {

@@ -11,19 +11,41 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/internal/lease"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
+
+// start is a key after which a segment continues. attributevalue would make a map of
+// each of its values.
+type start table.Item
+
+// MarshalDynamoDBAttributeValue stores the key as it is.
+func (s start) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	if s == nil {
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	}
+	return &types.AttributeValueMemberM{Value: s}, nil
+}
+
+// UnmarshalDynamoDBAttributeValue reads the key.
+func (s *start) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) error {
+	if m, ok := value.(*types.AttributeValueMemberM); ok {
+		*s = m.Value
+	}
+	return nil
+}
 
 // position is how far a segment has come, as it is stored in its lease.
 type position struct {
 	Segments int `dynamodbav:"segments"`
 	// Start is the key after which the segment continues.
-	Start  table.Item `dynamodbav:"start,omitempty"`
-	Done   bool       `dynamodbav:"done"`
-	Counts Counts     `dynamodbav:"counts"`
+	Start  start  `dynamodbav:"start"`
+	Done   bool   `dynamodbav:"done"`
+	Counts Counts `dynamodbav:"counts"`
 }
 
 // walk is one call of Run or DryRun.
@@ -61,6 +83,7 @@ const poll = time.Second
 // held walks a segment under its lease, once it is free.
 func (w *walk) held(ctx context.Context, n int) error {
 	l := w.lease(n, w.owner)
+	var seen lease.Seen
 	for {
 		at, found, err := lease.Read[position](ctx, l)
 		if err != nil {
@@ -72,7 +95,7 @@ func (w *walk) held(ctx context.Context, n int) error {
 		if found && at.Done {
 			return nil
 		}
-		h, err := lease.Take(ctx, l, position{Segments: w.Segments})
+		h, err := lease.Take(ctx, l, position{Segments: w.Segments}, &seen)
 		if err == nil {
 			err = w.segment(ctx, n, &h.State, h.Save)
 			switch {
@@ -116,7 +139,7 @@ func (w *walk) segment(ctx context.Context, n int, at *position, save func(conte
 				return err
 			}
 			s := table.Scan{Segment: n, Segments: w.Segments, Limit: limit, Consistent: true}
-			page, err = table.ScanRows[table.Item](observed, w.Source, s, at.Start)
+			page, err = table.ScanRows[table.Item](observed, w.Source, s, table.Item(at.Start))
 			return err
 		})
 		w.spend(&spent, &at.Counts)
@@ -141,7 +164,7 @@ func (w *walk) segment(ctx context.Context, n int, at *position, save func(conte
 				}
 			}
 		}
-		at.Start, at.Done = page.Next, page.Next == nil
+		at.Start, at.Done = start(page.Next), page.Next == nil
 		if err := checkpoint(); err != nil {
 			return err
 		}
@@ -238,7 +261,7 @@ func (w *walk) again(ctx context.Context, item table.Item) (table.Item, error) {
 
 // try makes one attempt to bring an item over.
 func (w *walk) try(ctx context.Context, item table.Item, bring func(context.Context, table.Item) ([]table.Op, error), c *Counts) (outcome, error) {
-	ops, err := bring(ctx, maps.Clone(item))
+	ops, err := w.recovered(ctx, item, bring)
 	switch {
 	case isNewer(err):
 		return newer, nil
@@ -262,11 +285,47 @@ func (w *walk) try(ctx context.Context, item table.Item, bring func(context.Cont
 	case err == nil:
 		return changed, nil
 	case w.Map != nil && failed && !errors.Is(err, table.ErrConflict):
-		return current, nil
+		if hasNewer(err) {
+			return current, nil
+		}
+		return 0, err
 	case failed || errors.Is(err, table.ErrOutcomeUnknown):
 		return changedMeanwhile, nil
 	}
 	return 0, err
+}
+
+// hasNewer reports whether the ops of a Map have failed since the target has the
+// entity already: a condition of If did not hold, or the first op met its item.
+func hasNewer(err error) bool {
+	tx, ok := errors.AsType[*table.TxError](err)
+	if !ok {
+		return true
+	}
+	return slices.ContainsFunc(tx.Failed, func(op *table.OpError) bool {
+		return op.Index == 0 || errors.Is(op, table.ErrConditionFailed)
+	})
+}
+
+// mapError is the error of a Map, whose text may quote what the item holds.
+type mapError struct{ err error }
+
+func (e *mapError) Error() string { return fmt.Sprintf("Map has failed with a %T", e.err) }
+
+func (e *mapError) Unwrap() error { return e.err }
+
+// recovered runs bring, and makes an error of a panic.
+func (w *walk) recovered(ctx context.Context, item table.Item, bring func(context.Context, table.Item) ([]table.Op, error)) (ops []table.Op, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			ops, err = nil, fmt.Errorf("panic with a %T", p) // whose text may quote the item
+		}
+	}()
+	ops, err = bring(ctx, maps.Clone(item))
+	if err != nil && w.Map != nil {
+		err = &mapError{err}
+	}
+	return ops, err
 }
 
 // aboutItem reports whether an error is about the item, so that it stays whenever it
@@ -274,6 +333,8 @@ func (w *walk) try(ctx context.Context, item table.Item, bring func(context.Cont
 func aboutItem(err error) bool {
 	api, refused := errors.AsType[smithy.APIError](err)
 	switch {
+	case errors.Is(err, repo.ErrUpgrade):
+		return true
 	case table.Classify(err) == table.Transient:
 		return false
 	case table.Classify(err) == table.Permanent, !refused:
@@ -288,7 +349,7 @@ func persist(ctx context.Context, do func() error) error {
 	delay := 100 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		err := do()
-		if err == nil || attempt == attempts || table.Classify(err) != table.Transient || ctx.Err() != nil {
+		if err == nil || attempt == attempts || table.Classify(err) != table.Transient || aboutItem(err) || ctx.Err() != nil {
 			return err
 		}
 		if ended := pause(ctx, delay/2+mathrand.N(delay)); ended != nil {

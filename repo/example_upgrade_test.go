@@ -119,8 +119,8 @@ func ExampleUpgrade() {
 		log.Fatal(err)
 	}
 	_, err = old.Get(ctx, memberKey("m-1"))
-	fmt.Println(errors.Is(err, repo.ErrNewerShape))
-	fmt.Println(errors.Is(old.Delete(ctx, memberKey("m-1")), repo.ErrNewerShape))
+	fmt.Println(errors.Is(err, table.ErrNewerShape))
+	fmt.Println(errors.Is(old.Delete(ctx, memberKey("m-1")), table.ErrNewerShape))
 	// Output:
 	// Ana Lima 2019 silver <nil>
 	// gold <nil>

@@ -48,11 +48,14 @@ func decode[T any](item table.Item) (T, error) {
 // upgraded returns an item as the current shape has it, but for its shape
 // attributes. The item itself stays as it is.
 func (r *Repo[T]) upgraded(item table.Item) (table.Item, error) {
+	if err := r.shapes.check(item); err != nil {
+		return nil, err
+	}
 	shape := r.shapes.of(item)
 	if shape == r.shapes.current {
 		return item, nil
 	}
-	item = maps.Clone(item)
+	item = codec.RawOf(item).Attributes(nil)
 	return item, r.shapes.upgrade(item, shape)
 }
 

@@ -47,9 +47,9 @@ func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuild
 	if err != nil {
 		return zero, r.fail("Upsert", key, fmt.Errorf("%w: update: %w", table.ErrInvalid, err))
 	}
-	op := table.Update(key, update).IfExists().IfType(r.entity.Type).WithName(r.entity.Type)
-	if r.counter != unversioned {
-		op = op.If(r.shapes.isCurrent())
+	op := table.Update(key, update).IfExists().IfType(r.entity.Type).IfAdmits(r.shapes.current).WithName(r.entity.Type)
+	if r.shapes.current > 0 {
+		op = op.If(r.shapes.notOlder())
 	}
 	for attempt := 1; ; attempt++ {
 		switch r.counter {

@@ -41,9 +41,8 @@ func (r *Repo[T]) appendCreateOps(ops []table.Op, v *T) []table.Op {
 // hold the version. [Repo.Put] and [Repo.Update] move keys, and write changes
 // only.
 //
-// An item that a newer program has written, with a shape that admits this one, makes
-// them [table.ErrConditionFailed]: v does not tell what the newer shape has. Use
-// [Repo.Put] or [Repo.Update].
+// An item of a newer shape makes them [table.ErrNewerShape], also one that admits this
+// program: v does not tell what the newer shape has. Use [Repo.Put] or [Repo.Update].
 //
 // When the ops are run, it is [table.ErrInvalid]
 //   - if v leaves a copy out, by a zero key: the copy may be stored, and would be
@@ -128,7 +127,9 @@ func (r *Repo[T]) DeleteOps(v T) []table.Op {
 	if read == (stamp{}) && len(r.items) > 1 {
 		return r.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
-	return r.each(nil, &v, func(_ int, key keys.Key) table.Op { return r.guard(table.Delete(key), read) })
+	return r.each(nil, &v, func(_ int, key keys.Key) table.Op {
+		return r.guard(table.Delete(key), read).IfAdmits(r.shapes.current)
+	})
 }
 
 // each appends an op for each item that v has.
@@ -220,10 +221,6 @@ func (r *Repo[T]) replace(i int, key keys.Key, v *T, fields table.Item, next sta
 	if _, has := made.Item[r.shapes.from]; !has && r.shapes.current > 0 {
 		d.remove = append(d.remove, r.shapes.from)
 	}
-	op := table.Patch(key, d.set, d.remove...)
-	if r.shapes.current > 0 {
-		// v may have been read from an item of a newer shape, which stays.
-		op = op.If(r.shapes.notNewer())
-	}
-	return op
+	// v may have been read from an item of a newer shape.
+	return table.Patch(key, d.set, d.remove...).IfShape(r.shapes.current)
 }

@@ -62,8 +62,13 @@ func (r *Repo[T]) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, err
 	return r.refreshOps(ctx, key, item)
 }
 
-// Type returns the entity's type.
-func (r *Repo[T]) Type() string { return r.entity.Type }
+// Type returns the entity's type, "" of a nil repository.
+func (r *Repo[T]) Type() string {
+	if r == nil {
+		return ""
+	}
+	return r.entity.Type
+}
 
 // RefreshOps returns the ops that bring a stored item of the entity to its present
 // description: shape, index keys, copies and version. They are one transaction,
@@ -75,16 +80,17 @@ func (r *Repo[T]) Type() string { return r.entity.Type }
 //     RefreshOps reads. A missing copy is created.
 //   - A copy: there are no ops, since those of its main item are about it, too. If
 //     there is no main item, they delete the copy.
-//   - An item under one of [Entity].FormerKeys: they move it. If there is an item
-//     under the present key, they delete the former one.
-//   - An item under one of [Entity].FormerCopies: they delete it.
+//   - An item under one of [Entity].FormerKeys: they move it. If the entity is under
+//     its present key already, they delete the former item.
+//   - An item under one of [Entity].FormerCopies: they delete it, if there is a main
+//     item.
 //
 // An item without a version is guarded by all attributes that T has.
 //
 // Errors, after which nothing is to be written:
-//   - [table.ErrWrongType], [ErrNewerShape] and [ErrOlderShape].
+//   - [table.ErrWrongType], [table.ErrNewerShape] and [ErrOlderShape].
 //   - [ErrOrphan], if no key of the entity leads to the item.
-//   - [table.ErrExists], if the key of a copy is another entity's.
+//   - [table.ErrExists], if the present key, or that of a copy, is another entity's.
 //   - [table.ErrTooLarge], if T has too many attributes to guard an item that has
 //     no version.
 func (r *Repo[T]) RefreshOps(ctx context.Context, item table.Item) ([]table.Op, error) {
@@ -120,7 +126,7 @@ func (r *Repo[T]) refreshOps(ctx context.Context, key keys.Key, item table.Item)
 	case slices.ContainsFunc(r.entity.FormerKeys, here):
 		return r.refreshFormer(ctx, key, old)
 	case slices.ContainsFunc(r.entity.FormerCopies, here):
-		return r.removeStored(key, old), nil
+		return r.refreshFormerCopy(ctx, key, old)
 	}
 	return nil, fmt.Errorf("%w: it gives another key, and neither a copy nor a former key", ErrOrphan)
 }
@@ -164,7 +170,7 @@ func (r *Repo[T]) refresh(ctx context.Context, old *stored[T]) (*save[T], error)
 	if err != nil {
 		return nil, err
 	}
-	if op, err = s.unlessWritten(op); err != nil {
+	if op, err = r.unlessWritten(op, old); err != nil {
 		return nil, err
 	}
 	s.ops = append(s.ops, op)
@@ -186,29 +192,29 @@ func (r *Repo[T]) refresh(ctx context.Context, old *stored[T]) (*save[T], error)
 // expression.
 const maxGuarded = 140
 
-// unlessWritten guards the op of a main item that has no version by the attributes
-// that were read.
-func (s *save[T]) unlessWritten(op table.Op) (table.Op, error) {
-	if s.old.stamp != (stamp{}) {
+// unlessWritten guards the op of an item that has no version by the attributes that
+// were read.
+func (r *Repo[T]) unlessWritten(op table.Op, read *stored[T]) (table.Op, error) {
+	if read.stamp != (stamp{}) {
 		return op, nil
 	}
 	names := map[string]bool{}
-	for _, name := range s.attributes {
+	for _, name := range r.attributes {
 		names[name] = true
 	}
-	for name := range s.old.item {
+	for name := range read.item {
 		names[name] = true
 	}
-	for _, name := range []string{s.schema.PK, s.schema.SK, s.schema.Type, s.entity.Version} {
+	for _, name := range []string{r.schema.PK, r.schema.SK, r.schema.Type, r.entity.Version} {
 		delete(names, name)
 	}
 	if len(names) > maxGuarded {
 		return op, fmt.Errorf("%w: %d attributes, a condition compares %d", table.ErrTooLarge, len(names), maxGuarded)
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		same := expression.Name(name).AttributeNotExists()
-		if value, has := s.old.item[name]; has {
-			same = expression.Name(name).Equal(expression.Value(value))
+		same := expression.NameNoDotSplit(name).AttributeNotExists()
+		if value, has := read.item[name]; has {
+			same = expression.NameNoDotSplit(name).Equal(expression.Value(value))
 		}
 		op = op.If(same)
 	}
@@ -222,8 +228,21 @@ func (r *Repo[T]) refreshCopy(ctx context.Context, key keys.Key, copied *stored[
 	case err != nil:
 		return nil, err
 	case item == nil:
+		for _, former := range r.entity.FormerKeys {
+			at := former(copied.v)
+			if at == key {
+				return nil, fmt.Errorf("%w: its key is a former one of the main item, too", ErrOrphan)
+			}
+			main, err := r.peek(ctx, at)
+			if err != nil {
+				return nil, err
+			}
+			if main != nil && r.checkType(main) == nil {
+				return nil, nil // its ops are about the copy, too
+			}
+		}
 		none := expression.Name(r.schema.PK).AttributeNotExists()
-		return append(r.removeStored(key, copied), table.Check(copied.keys[0], none).WithName(r.items[0].Name)), nil
+		return r.removeStored(key, copied, table.Check(copied.keys[0], none).WithName(r.items[0].Name))
 	}
 	if err := r.checkType(item); err != nil {
 		return nil, fmt.Errorf("%w: the item under its main key: %w", ErrOrphan, err)
@@ -240,31 +259,66 @@ func (r *Repo[T]) refreshFormer(ctx context.Context, key keys.Key, former *store
 	main, err := r.loadMain(ctx, former.keys[0])
 	switch {
 	case errors.Is(err, table.ErrNotFound):
-		v, err := former.copied()
-		if err != nil {
-			return nil, err
-		}
-		old := *former
-		old.keys = slices.Clone(former.keys)
-		old.keys[0] = key
-		look := looks{}
-		for _, copied := range old.keys[1:] {
-			look[copied] = true
-		}
-		s, err := r.save(ctx, &old, v, look)
-		if err != nil {
-			return nil, err
-		}
-		return s.ops, nil
+		return r.moveFormer(ctx, key, former)
 	case err != nil:
 		return nil, err
+	case !slices.ContainsFunc(r.entity.FormerKeys, func(former func(T) keys.Key) bool { return former(main.v) == key }):
+		return nil, fmt.Errorf("%w: its present key is another entity's", table.ErrExists)
 	}
-	return append(r.removeStored(key, former), r.guard(table.Check(former.keys[0], expression.ConditionBuilder{}), main.stamp).IfExists()), nil
+	return r.removeStored(key, former, r.stays(main))
 }
 
-// removeStored returns the op that deletes an item as it was read.
-func (r *Repo[T]) removeStored(key keys.Key, s *stored[T]) []table.Op {
-	return []table.Op{r.guard(table.Delete(key), s.stamp).IfExists().WithName(r.entity.Type)}
+// moveFormer returns the ops that move an item from a former key to its present one.
+func (r *Repo[T]) moveFormer(ctx context.Context, key keys.Key, former *stored[T]) ([]table.Op, error) {
+	v, err := former.copied()
+	if err != nil {
+		return nil, err
+	}
+	old := *former
+	old.keys = slices.Clone(former.keys)
+	old.keys[0] = key
+	look := looks{}
+	for _, copied := range old.keys[1:] {
+		look[copied] = true
+	}
+	s, err := r.save(ctx, &old, v, look)
+	if err == nil {
+		s.ops[0], err = r.unlessWritten(s.ops[0], former)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.ops, nil
+}
+
+// refreshFormerCopy returns the ops that delete a copy which the entity no longer
+// has.
+func (r *Repo[T]) refreshFormerCopy(ctx context.Context, key keys.Key, copied *stored[T]) ([]table.Op, error) {
+	main, err := r.loadMain(ctx, copied.keys[0])
+	if errors.Is(err, table.ErrNotFound) {
+		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.removeStored(key, copied, r.stays(main))
+}
+
+// stays returns the op that makes a transaction depend on a main item.
+func (r *Repo[T]) stays(main *stored[T]) table.Op {
+	exists := expression.Name(r.schema.PK).AttributeExists()
+	return r.guard(table.Check(main.keys[0], exists), main.stamp).IfExists().WithName(r.items[0].Name)
+}
+
+// removeStored returns the ops that delete an item as it was read, together with
+// another one.
+func (r *Repo[T]) removeStored(key keys.Key, s *stored[T], with table.Op) ([]table.Op, error) {
+	op := r.guard(table.Delete(key), s.stamp).IfExists().WithName(r.entity.Type)
+	op, err := r.unlessWritten(op, s)
+	if err != nil {
+		return nil, err
+	}
+	return []table.Op{op, with}, nil
 }
 
 // checkType reports an item of another type.

@@ -3,7 +3,9 @@ package repo
 import (
 	"context"
 	"iter"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -63,7 +65,9 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 		entity:    entity, items: entity.items(),
 	}
 	r.shapes = newShapes(schema, entity.OldestShape, entity.Upgrades)
-	r.reads = t.OfType(entity.Type).WithUpgrade(r.shapes.current, r.shapes.upgrade)
+	r.reads = t.OfType(entity.Type).WithUpgrade(table.Upgrade{
+		Shape: r.shapes.current, Change: r.shapes.upgrade, Attributes: slices.Sorted(maps.Keys(r.shapes.touched)),
+	})
 	r.consistent = r.reads.Consistent()
 	r.attributes, r.known = codec.Attributes(reflect.TypeFor[T]())
 	if entity.Version != "" {

@@ -339,6 +339,9 @@ func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) 
 // bring adds the op that brings the item under a copy's key to v. An item of
 // another entity is not touched.
 func (s *save[T]) bring(i int, item table.Item) error {
+	if _, err := s.upgraded(item); errors.Is(err, table.ErrNewerShape) {
+		return err // it was the entity's when its main item was read
+	}
 	if !s.isCopy(item) {
 		return &table.Error{
 			Op: "Update", Name: s.items[i].Name, Table: s.schema.Name, Key: s.keys[i],

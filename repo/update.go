@@ -105,7 +105,7 @@ func (r *Repo[T]) named(op string, key keys.Key, err error) error {
 // meantime, Delete starts over, within the budget of [table.Table.Retry].
 func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
 	if r.counter == unversioned {
-		return r.table.Do(ctx, table.Delete(key).IfType(r.entity.Type).WithName(r.entity.Type))
+		return r.table.Do(ctx, table.Delete(key).IfType(r.entity.Type).IfAdmits(0).WithName(r.entity.Type))
 	}
 	return r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
 		old, err := r.load(ctx, key)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -22,28 +23,30 @@ import (
 type Upgrade struct {
 	// Change changes an item of the former shape. Nil changes nothing. It replaces
 	// values and does not modify them, must depend on the item only, and is called
-	// by several goroutines at once. Its error becomes the error of the read, which
-	// wraps it without its text.
+	// by several goroutines at once. Its error becomes the error of the read, with
+	// [ErrUpgrade] and without its text.
 	Change func(table.Item) error
 	// Writes and Removes are the attributes that Change writes and removes. A
 	// change of another attribute is [table.ErrInvalid]. Filters and updates cannot
-	// use these attributes, since stored items may not have them yet.
+	// use these attributes, since stored items may not have them yet, and an index
+	// that does not project all attributes cannot be read. T has a field for each
+	// that the last upgrade of it writes, and none for what it removes.
 	Writes, Removes []string
 	// Compatible means that a program of the former shape may read and write items
 	// of the new one: what it does not know stays as it is. A program is admitted to
 	// an item if all upgrades since its own shape were Compatible in the program that
-	// wrote the item. For other programs the item is [ErrNewerShape], and nothing is
+	// wrote the item. For other programs the item is [table.ErrNewerShape], and nothing is
 	// written.
 	Compatible bool
 }
 
-// ErrNewerShape means that a newer program has written the item, and that its
-// shape does not admit programs like this one. Nothing was written.
-var ErrNewerShape = errors.New("item has a newer shape than this program knows")
-
 // ErrOlderShape means that the item has a shape older than [Entity].OldestShape.
 // Nothing was written.
 var ErrOlderShape = errors.New("item has an older shape than the entity's upgrades begin with")
+
+// ErrUpgrade means that the Change of an upgrade failed on an item. It comes with the
+// error of the Change.
+var ErrUpgrade = errors.New("upgrade failed")
 
 // Rename returns the upgrade that gives an attribute another name. A value under
 // the new name is replaced.
@@ -161,8 +164,16 @@ func newShapes(schema table.Schema, oldest int, upgrades []Upgrade) shapes {
 	return s
 }
 
-// of returns the shape of an item.
+// of returns the shape of an item that a view has read, or that was checked.
 func (s *shapes) of(item table.Item) int { return number(item[s.attribute], 0) }
+
+// check reports a shape attribute that is not the number of a shape.
+func (s *shapes) check(item table.Item) error {
+	if item[s.attribute] != nil && number(item[s.attribute], -1) < 0 {
+		return fmt.Errorf("attribute %q is not the number of a shape", s.attribute)
+	}
+	return nil
+}
 
 func number(value types.AttributeValue, otherwise int) int {
 	if n, ok := value.(*types.AttributeValueMemberN); ok {
@@ -177,8 +188,10 @@ func number(value types.AttributeValue, otherwise int) int {
 // stay as they are stored.
 func (s *shapes) upgrade(item table.Item, shape int) error {
 	switch {
+	case s.check(item) != nil:
+		return s.check(item)
 	case shape > s.current && number(item[s.from], shape) > s.current:
-		return fmt.Errorf("%w: %d, and this program knows %d", ErrNewerShape, shape, s.current)
+		return fmt.Errorf("%w: %d, and this program knows %d", table.ErrNewerShape, shape, s.current)
 	case shape < s.oldest:
 		return fmt.Errorf("%w: %d, and the oldest is %d", ErrOlderShape, shape, s.oldest)
 	case shape >= s.current:
@@ -212,7 +225,13 @@ func (u *Upgrade) apply(item table.Item) (err error) {
 		return &changeError{err}
 	}
 	for name, value := range item {
-		if before[name] != value && !slices.Contains(u.Writes, name) {
+		if before[name] == value {
+			continue
+		}
+		if v := reflect.ValueOf(value); value == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fmt.Errorf("%w: it sets attribute %q to nil", errInvalidEntity, name)
+		}
+		if !slices.Contains(u.Writes, name) {
 			return fmt.Errorf("%w: it writes attribute %q, which Writes does not list", errInvalidEntity, name)
 		}
 	}
@@ -230,7 +249,7 @@ type changeError struct{ err error }
 
 func (e *changeError) Error() string { return fmt.Sprintf("its Change has failed with a %T", e.err) }
 
-func (e *changeError) Unwrap() error { return e.err }
+func (e *changeError) Unwrap() []error { return []error{ErrUpgrade, e.err} }
 
 // pending returns what a write stores of the upgrades of an item that was read and
 // upgraded: all that they touch, and its new shape.
@@ -264,21 +283,9 @@ func (s *shapes) touches(name string) bool {
 	return touched
 }
 
-// notNewer is the condition that an item has no newer shape than the current one.
-func (s *shapes) notNewer() expression.ConditionBuilder {
-	shape := expression.Name(s.attribute)
-	return shape.AttributeNotExists().Or(shape.LessThanEqual(expression.Value(s.current)))
-}
-
-// isCurrent is the condition that an item has the current shape, or a newer one
-// that admits this program.
-func (s *shapes) isCurrent() expression.ConditionBuilder {
-	shape, from := expression.Name(s.attribute), expression.Name(s.from)
-	if s.current == 0 {
-		return shape.AttributeNotExists().Or(from.LessThanEqual(expression.Value(0)))
-	}
-	return shape.Equal(expression.Value(s.current)).Or(
-		shape.GreaterThan(expression.Value(s.current)).And(from.LessThanEqual(expression.Value(s.current))))
+// notOlder is the condition that an item has the current shape or a newer one.
+func (s *shapes) notOlder() expression.ConditionBuilder {
+	return expression.Name(s.attribute).GreaterThanEqual(expression.Value(s.current))
 }
 
 // stamp sets the shape attributes of an item that the program writes.
@@ -326,7 +333,7 @@ func (e Entity[T]) upgradeProblems(schema table.Schema, attributes []string, kno
 		switch gone := s.touched[name]; {
 		case gone && has:
 			bad("Upgrades: remove attribute %q, for which T has a field", name)
-		case !gone && !has && name != schema.TTL:
+		case !gone && !has:
 			bad("Upgrades: write attribute %q, for which T has no field", name)
 		}
 	}

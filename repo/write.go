@@ -74,7 +74,7 @@ func (r *Repo[T]) Put(ctx context.Context, v *T) error {
 		return r.fail("Put", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
 	}
 	if r.counter == unversioned {
-		return r.table.Do(ctx, r.PutOps(v)[0].IfType(r.entity.Type))
+		return r.table.Do(ctx, r.PutOps(v)[0].IfType(r.entity.Type).IfShape(0))
 	}
 	key, read := r.entity.Key(*v), r.read(v)
 	return r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {

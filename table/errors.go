@@ -52,6 +52,9 @@ var (
 	// got no response, and may still be on its way. Read to find out, or repeat
 	// the write if doing it twice does no harm.
 	ErrOutcomeUnknown = errors.New("outcome of the write is unknown")
+	// ErrNewerShape means that a newer program has written the item, in a shape that
+	// does not admit this one: see [Op.IfShape] and package repo. Nothing was written.
+	ErrNewerShape = errors.New("item has a newer shape than this program may touch")
 	// ErrInvalid means that what the caller has given is invalid: a key, a query, a
 	// write, a cursor, a schema, the description of an entity or an index. Every
 	// such error of the module matches it. Nothing was sent.
@@ -260,7 +263,8 @@ var permanent = []error{
 // Classify says what the same call, made again with the same arguments, can do
 // about the error that it returned:
 //
-//   - [Transient]: [ErrOutcomeUnknown], the end of the context, [ErrThrottled],
+//   - [Transient]: [ErrOutcomeUnknown], [ErrNewerShape], which a newer program can
+//     make good, the end of the context, [ErrThrottled],
 //     [ErrConflict], every 5xx, 408 and 429, a response that cannot be read,
 //     such as a proxy's, and a broken connection.
 //   - [Permanent]: a refusal that the arguments or the stored item cause, such as
@@ -283,7 +287,7 @@ func Classify(err error) Class {
 	is := func(target error) bool { return errors.Is(err, target) }
 	cancelled, _ := errors.AsType[*types.TransactionCanceledException](err)
 	switch {
-	case is(ErrOutcomeUnknown), errors.As(err, new(*spentError)):
+	case is(ErrOutcomeUnknown), is(ErrNewerShape), errors.As(err, new(*spentError)):
 		return Transient
 	case slices.ContainsFunc(permanent, is), cancelled != nil && hasReason(cancelled, permanent...):
 		return Permanent

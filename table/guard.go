@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -19,6 +20,14 @@ type guard struct {
 	ofType   string
 	version  versionGuard
 	revision revisionGuard
+	shape    shapeGuard
+}
+
+// shapeGuard requires that an item has no newer shape; with admits, than one that
+// admits programs of this one.
+type shapeGuard struct {
+	set, admits bool
+	most        int
 }
 
 // versionGuard requires that a number attribute has a value.
@@ -70,6 +79,22 @@ func (o Op) IfExists() Op {
 // [ErrWrongType].
 func (o Op) IfType(name string) Op {
 	o.guard.ofType = name
+	return o
+}
+
+// IfShape returns the op with the condition that the item under its key has no newer
+// shape, by the attribute [Schema].Shape, than the given one. A missing item
+// satisfies it. Otherwise the op fails with [ErrNewerShape]. It is for a program that
+// would overwrite what a newer shape has.
+func (o Op) IfShape(most int) Op {
+	o.guard.shape = shapeGuard{set: true, most: most}
+	return o
+}
+
+// IfAdmits is [Op.IfShape] for a program that keeps what it does not know: a newer
+// shape that admits programs of the given one satisfies it, too.
+func (o Op) IfAdmits(shape int) Op {
+	o.guard.shape = shapeGuard{set: true, admits: true, most: shape}
 	return o
 }
 
@@ -137,7 +162,7 @@ func (t *Table) requireGuard(w *write) error {
 		}
 	}
 	live := g.needsLive()
-	clauses := make([]string, 0, 4)
+	clauses := make([]string, 0, 5)
 	if g.version.set {
 		clauses = append(clauses, g.version.clause(w))
 	}
@@ -158,6 +183,9 @@ func (t *Table) requireGuard(w *write) error {
 		}
 		clauses = append(clauses, clause)
 	}
+	if g.shape.set {
+		clauses = append(clauses, t.shapeClause(w, g.shape))
+	}
 	condition := clauses[0]
 	if len(clauses) > 1 {
 		condition = "(" + strings.Join(clauses, ") AND (") + ")"
@@ -173,6 +201,30 @@ func (t *Table) requireGuard(w *write) error {
 	return nil
 }
 
+func (t *Table) shapeClause(w *write, g shapeGuard) string {
+	w.name("#shape", t.schema.Shape)
+	w.value(":shape", &types.AttributeValueMemberN{Value: strconv.Itoa(g.most)})
+	clause := "attribute_not_exists(#shape) OR #shape <= :shape"
+	if g.admits {
+		w.name("#from", t.schema.Shape+shapeFrom)
+		clause += " OR #from <= :shape"
+	}
+	return clause
+}
+
+// fails reports whether the shape of a stored item fails the guard.
+func (g shapeGuard) fails(stored Item, attribute string) bool {
+	if !g.set || stored[attribute] == nil || isAtMost(stored[attribute], g.most) {
+		return false
+	}
+	return !g.admits || !isAtMost(stored[attribute+shapeFrom], g.most)
+}
+
+func isAtMost(value types.AttributeValue, most int) bool {
+	n, ok := value.(*types.AttributeValueMemberN)
+	return ok && codec.CompareNumbers(n.Value, strconv.Itoa(most)) <= 0
+}
+
 // identifies reports whether the guard requires a version or revision that only
 // a stored item has.
 func (g guard) identifies() bool {
@@ -182,7 +234,7 @@ func (g guard) identifies() bool {
 // severalCauses reports whether the stored item decides which sentinel a failure
 // is.
 func (g guard) severalCauses() bool {
-	return g.ofType != "" || g.exists && (g.version.set || g.revision.set)
+	return g.ofType != "" || g.shape.set || g.exists && (g.version.set || g.revision.set)
 }
 
 // needsLive reports whether a missing item fails the guard.
@@ -212,12 +264,14 @@ func (g revisionGuard) clause(w *write) string {
 
 // failure tells which part of the guard a stored item fails, nil if none. stored
 // is nil for a missing and for an expired item.
-func (g guard) failure(key keys.Key, stored Item, typeAttribute string) error {
+func (g guard) failure(key keys.Key, stored Item, schema *Schema) error {
 	switch {
 	case stored == nil && g.exists && !g.identifies():
 		return ErrNotFound
-	case stored != nil && g.ofType != "" && stringOf(stored[typeAttribute]) != g.ofType:
+	case stored != nil && g.ofType != "" && stringOf(stored[schema.Type]) != g.ofType:
 		return ErrWrongType
+	case g.shape.fails(stored, schema.Shape):
+		return ErrNewerShape
 	case g.version.set && versionOf(stored, g.version.attribute) != g.version.want:
 		return g.stale(key)
 	case g.revision.set && stringOf(stored[g.revision.attribute]) != g.revision.want:

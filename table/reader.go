@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -63,8 +64,19 @@ func (r *reader) setShape() (err error) {
 	if r.limit < 0 {
 		return invalid("Limit", "%d is negative", r.limit)
 	}
-	if x, indexed := r.t.schema.index(r.index); indexed && !x.Local && r.consistent {
+	x, indexed := r.t.schema.index(r.index)
+	if indexed && !x.Local && r.consistent {
 		return invalid("Consistent", "the global index %q has no consistent reads", r.index)
+	}
+	if u := r.t.upgrade; indexed && u != nil && x.Projection != types.ProjectionTypeAll {
+		if len(u.Attributes) > 0 {
+			return invalid("Index", "%q does not project all attributes, and the upgrades of %q need them", r.index, r.t.ofType)
+		}
+		if !slices.Contains(x.Include, r.t.schema.Shape) { // no item tells its shape
+			view := *r.t
+			view.upgrade = nil
+			r.t = &view
+		}
 	}
 	return nil
 }
@@ -80,6 +92,9 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 		}
 		if err == nil {
 			err = checkSubstitutes(built.Names(), built.Values())
+		}
+		if err == nil && r.t.upgrade != nil {
+			err = r.t.upgrade.checkFilter(*built.Filter(), built.Names())
 		}
 		if err != nil {
 			return nil, nil, invalid("Filter", "%w", err)
@@ -107,6 +122,18 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 	return filter, aws.String(projection), nil
 }
 
+// checkFilter reports a filter on an attribute that an upgrade touches.
+func (u *Upgrade) checkFilter(text string, names map[string]string) error {
+	for _, token := range tokens(text) {
+		head, _, _ := strings.Cut(token, ".")
+		head, _, _ = strings.Cut(head, "[")
+		if name, ok := names[head]; ok && slices.Contains(u.Attributes, name) {
+			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet", name)
+		}
+	}
+	return nil
+}
+
 // projection returns the attributes to ask for: those wanted, and those that
 // the library needs itself.
 func (r *reader) projection() ([]string, error) {
@@ -120,7 +147,7 @@ func (r *reader) projection() ([]string, error) {
 	partial := indexed && !x.Local && x.Projection != types.ProjectionTypeAll
 	own := []string{r.t.schema.Type, r.t.schema.TTL}
 	if r.t.upgrade != nil {
-		own = append(own, r.t.schema.Shape, r.t.schema.Shape+"From")
+		own = append(own, r.t.schema.Shape, r.t.schema.Shape+shapeFrom)
 	}
 	for _, name := range own {
 		if name != "" && (!partial || slices.Contains(x.Include, name)) {

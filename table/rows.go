@@ -178,8 +178,12 @@ func (r *rows[T, V]) add(refusal error, json []byte) {
 		var shape int
 		switch shape, err = l.shape(); {
 		case err != nil:
-		case l.t.upgrade != nil && shape != l.t.upgrade.shape:
-			err = l.upgrade(shape, json)
+		case l.t.upgrade != nil && shape != l.t.upgrade.Shape:
+			var upgraded Item
+			upgraded, err = l.upgrade(shape, json)
+			if err == nil && l.t.expired(watched(upgraded, l.t.schema.TTL), r.now) {
+				return
+			}
 		default:
 			err = refusal
 		}
@@ -228,17 +232,17 @@ func (r *row[T]) shape() (int, error) {
 }
 
 // upgrade makes the value of an item that has another shape than the view.
-func (r *row[T]) upgrade(shape int, json []byte) error {
+func (r *row[T]) upgrade(shape int, json []byte) (Item, error) {
 	raw := codec.RawOf(r.read)
 	if r.read == nil {
 		raw = codec.RawJSON(json)
 	}
 	item := Item(raw.Attributes(nil))
-	if err := r.t.upgrade.change(item, shape); err != nil {
-		return err
+	if err := r.t.upgrade.Change(item, shape); err != nil {
+		return nil, err
 	}
 	r.value = *new(T)
-	return item.Decode(&r.value)
+	return item, item.Decode(&r.value)
 }
 
 func (r *row[T]) watch(name string) {

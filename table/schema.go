@@ -121,6 +121,8 @@ const (
 	defaultType = "entityType"
 
 	defaultShape = "entityShape"
+	// shapeFrom ends the name of the attribute with the oldest shape admitted.
+	shapeFrom = "From"
 )
 
 // maxAttributeName is the maximum length, in characters, of the names of key

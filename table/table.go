@@ -79,7 +79,7 @@ type Table struct {
 	options    Options
 	consistent bool
 	ofType     string
-	upgrade    *upgrade
+	upgrade    *Upgrade
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient   bool
 	connections *connections
@@ -169,21 +169,26 @@ func (t *Table) OfType(name string) *Table {
 	return &view
 }
 
-// upgrade is what [Table.WithUpgrade] is given.
-type upgrade struct {
-	shape  int
-	change func(item Item, shape int) error
+// Upgrade brings items of one type to the shape that a program knows. See
+// [Table.WithUpgrade].
+type Upgrade struct {
+	// Shape is the shape that the program knows: the number in the attribute
+	// [Schema].Shape, 0 where it is missing.
+	Shape int
+	// Change is given every item of another shape, before it becomes a value. It
+	// changes the item; its error is the error of the item. It is called by several
+	// goroutines at once.
+	Change func(item Item, shape int) error
+	// Attributes are those that Change can touch. A filter on one of them, and an index
+	// that does not project all attributes, are [ErrInvalid], since they would miss
+	// items or misread them.
+	Attributes []string
 }
 
-// WithUpgrade returns a view of the table whose reads give change every item whose
-// shape is not the given one, before the item becomes a value. change is given the
-// item, which it may change, and its shape: the number in the attribute
-// [Schema].Shape, 0 if it is missing. Its error is the error of the item. It is
-// called by several goroutines at once. [Table.OfType] ends it.
-//
-// It is for the upgrades of package repo: see repo.Repo.View.
-func (t *Table) WithUpgrade(shape int, change func(item Item, shape int) error) *Table {
+// WithUpgrade returns a view of the table whose reads upgrade items of other shapes.
+// [Table.OfType] ends it. It is for the upgrades of package repo: see repo.Repo.View.
+func (t *Table) WithUpgrade(u Upgrade) *Table {
 	view := *t
-	view.upgrade = &upgrade{shape, change}
+	view.upgrade = &u
 	return &view
 }

@@ -199,7 +199,7 @@ func (t *Table) conditionKind(op Op, stored Item) error {
 	if op.verb == verbCreate && (stored != nil || !op.condition.IsSet() && op.guard == (guard{})) {
 		return ErrExists
 	}
-	if err := op.guard.failure(op.key, stored, t.schema.Type); err != nil {
+	if err := op.guard.failure(op.key, stored, &t.schema); err != nil {
 		return err
 	}
 	if op.condition.IsSet() {
@@ -213,6 +213,8 @@ func (t *Table) conditionKind(op Op, stored Item) error {
 		return ErrNotFound
 	case g.ofType != "":
 		return ErrWrongType
+	case g.shape.set:
+		return ErrNewerShape
 	}
 	return ErrConditionFailed
 }

@@ -73,9 +73,18 @@ func read[S any](ctx context.Context, l Lease) (record[S], error) {
 	return table.Get[record[S]](ctx, l.Table.OfType(l.Type).Consistent(), l.Key)
 }
 
-// Take takes a lease that is free, or that the owner holds. first is the state of a
-// lease that nobody has had. Errors: [ErrHeld].
-func Take[S any](ctx context.Context, l Lease, first S) (*Held[S], error) {
+// Seen is what a process has seen of a lease that another one holds. The zero value
+// is nothing yet.
+type Seen struct {
+	revision string
+	at       time.Time
+}
+
+// Take takes a lease that is free, or that the owner holds. It is free when its life
+// has ended by the clock of the table, or when seen, which is of earlier calls, has
+// not changed for a life: the clock of a dead process may have been ahead. first is
+// the state of a lease that nobody has had. Errors: [ErrHeld].
+func Take[S any](ctx context.Context, l Lease, first S, seen *Seen) (*Held[S], error) {
 	for {
 		h := &Held[S]{lease: l, State: first}
 		r, err := read[S](ctx, l)
@@ -91,7 +100,7 @@ func Take[S any](ctx context.Context, l Lease, first S) (*Held[S], error) {
 			return h, err
 		case err != nil:
 			return nil, err
-		case r.Owner != l.Owner && r.Until > l.Table.Now().UnixMilli():
+		case r.Owner != l.Owner && r.Until > l.Table.Now().UnixMilli() && !seen.same(r.Revision, l):
 			return nil, ErrHeld
 		}
 		h.State, h.revision = r.State, r.Revision
@@ -101,6 +110,15 @@ func Take[S any](ctx context.Context, l Lease, first S) (*Held[S], error) {
 		}
 		return h, err
 	}
+}
+
+// same reports whether a revision was seen for a life, and takes note of it.
+func (s *Seen) same(revision string, l Lease) bool {
+	now := l.Table.Now()
+	if s.revision != revision {
+		s.revision, s.at = revision, now
+	}
+	return now.Sub(s.at) > l.Life
 }
 
 // Save stores State and holds the lease for another life. [ErrHeld] means that it

@@ -97,7 +97,7 @@ func TestAttributeRenamed(t *testing.T) {
 		check.Must(last.Update(t.Context(), Key(id(i)), func(o *OrderTitle) error { o.Title = "end"; return nil }))(t)
 		check.Equal(t, "name", check.Must(both.Get(t.Context(), Key(id(i))))(t).Called(), "end")
 	}
-	if _, err := old.Get(t.Context(), Key("o-1")); !errors.Is(err, repo.ErrNewerShape) {
+	if _, err := old.Get(t.Context(), Key("o-1")); !errors.Is(err, table.ErrNewerShape) {
 		t.Errorf("the first release: %v", err)
 	}
 	backfilled(t, tbl, last)
@@ -116,7 +116,7 @@ func TestTypeChanged(t *testing.T) {
 	check.Must(orders.Update(t.Context(), Key("o-1"), func(o *OrderCents) error { o.Cents += 5; return nil }))(t)
 	// The first release fails on what the second one has written, and loses nothing.
 	_, err := old.Update(t.Context(), Key("o-1"), func(o *Order1) error { o.Total = "1.00"; return nil })
-	if !errors.Is(err, repo.ErrNewerShape) {
+	if !errors.Is(err, table.ErrNewerShape) {
 		t.Errorf("the first release: %v", err)
 	}
 	// An item that does not convert is set aside.

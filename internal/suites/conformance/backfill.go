@@ -29,12 +29,15 @@ func backfillTests() tests {
 		"continues after a kill at any request":       backfillKilled,
 		"sets aside what it cannot bring over":        backfillAside,
 		"a refusal of the service is not about items": backfillRefused,
-		"writers win":                         backfillWriters,
-		"processes share the segments":        backfillShared,
-		"copies another table":                backfillMapped,
-		"keeps to its budget":                 backfillBudget,
-		"keeps its lease through a slow page": backfillSlow,
-		"refuses an invalid job":              backfillInvalid,
+		"writers win":                              backfillWriters,
+		"processes share the segments":             backfillShared,
+		"copies another table":                     backfillMapped,
+		"keeps to its budget":                      backfillBudget,
+		"keeps its lease through a slow page":      backfillSlow,
+		"continues on a later page":                backfillPages,
+		"takes a lease of a clock that was ahead":  backfillSkew,
+		"a Map that fails or panics loses nothing": backfillFailingMap,
+		"refuses an invalid job":                   backfillInvalid,
 	}
 }
 
@@ -123,8 +126,8 @@ func (k *killed) fault(r *http.Request, next http.RoundTripper) (*http.Response,
 }
 
 func backfillKilled(t *testing.T, h Harness) {
-	const customers = 4
-	for after := 0; ; after++ {
+	const customers = 11 // 27 items, on two pages
+	for after := 0; ; after += 3 {
 		var clock atomic.Int64
 		opts := options()
 		opts.Now = func() time.Time { return now.Add(time.Duration(clock.Load())) }
@@ -140,8 +143,8 @@ func backfillKilled(t *testing.T, h Harness) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		job := customerJob(t, dying)
-		job.Progress = func(backfill.Progress) {}
-		go func() { // a dead process does not retry
+		job.Segments, job.ReadUnits = 1, 1e9 // whose first page is short
+		go func() {                          // a dead process does not retry
 			for kill.left.Load() >= 0 && ctx.Err() == nil {
 				time.Sleep(time.Millisecond)
 			}
@@ -150,7 +153,9 @@ func backfillKilled(t *testing.T, h Harness) {
 		_, err := job.Run(ctx)
 		cancel()
 		clock.Add(int64(2 * time.Minute)) // after which its leases are free
-		report := expect.Value(customerJob(t, tbl).Run(t.Context()))(t)
+		again := customerJob(t, tbl)
+		again.Segments = 1
+		report := expect.Value(again.Run(t.Context()))(t)
 		wantCustomers(t, fmt.Sprintf("killed after %d requests", after), tbl, customers)
 		equal(t, "segments", report.SegmentsDone, report.Segments)
 		if err == nil {
@@ -238,7 +243,7 @@ func backfillWriters(t *testing.T, h Harness) {
 					c.Months = fmt.Sprintf("%d months", months+1)
 					return err
 				})
-				if errors.Is(err, repo.ErrNewerShape) {
+				if errors.Is(err, table.ErrNewerShape) {
 					_, err = r5.Update(context.Background(), accountKey(id), func(c *customer) error { c.Months++; return nil })
 				}
 				switch {
@@ -406,6 +411,110 @@ func backfillSlow(t *testing.T, h Harness) {
 	equal(t, "set aside", report.SetAside, 0)
 }
 
+func backfillPages(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	ops := make([]table.Op, 1100)
+	for i := range ops {
+		ops[i] = table.Put(txKey(i), note{Type: "OTHER", N: i})
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	job := customerJobOf(t, tbl, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	job.Progress = func(backfill.Progress) { stop() }
+	report, err := job.Run(ctx)
+	if !errors.Is(err, context.Canceled) || report.Scanned == 0 || report.Scanned >= 1100 {
+		t.Fatalf("first run: %v, %v", report, err)
+	}
+	var first int64
+	job.Progress = func(p backfill.Progress) {
+		if first == 0 {
+			first = p.Scanned
+		}
+	}
+	before := report.Scanned
+	report = expect.Value(job.Run(t.Context()))(t)
+	equal(t, "items read in all", report.Scanned, 1100)
+	if first <= before {
+		t.Errorf("after %d items, the second run began at %d", before, first)
+	}
+}
+
+// backfillSkew has a process die whose clock was an hour ahead.
+func backfillSkew(t *testing.T, h Harness) {
+	clock := func(ahead *atomic.Int64) *table.Options {
+		opts := options()
+		opts.Now = func() time.Time { return now.Add(time.Duration(ahead.Load())) }
+		return opts
+	}
+	var fast, own atomic.Int64
+	fast.Store(int64(time.Hour))
+	tbl := h.newTableWith(t, h.Client(t, promptRetries), appCore(), clock(&fast))
+	seedCustomers(t, tbl, 2)
+	other := expect.Value(table.New(h.Client(t, promptRetries), tbl.Schema(), clock(&own)))(t)
+	var kill killed
+	faults := &tabletest.Faults{}
+	opts := clock(&fast)
+	opts.MaxAttempts = 1
+	dying := expect.Value(table.New(h.Client(t, promptRetries, faults.Install), tbl.Schema(), opts))(t)
+	kill.left.Store(6)
+	for _, operation := range append(itemRequests, "Scan") {
+		faults.Always(operation, kill.fault)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	job := customerJobOf(t, dying, 1)
+	go func() {
+		for kill.left.Load() >= 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	_, err := job.Run(ctx)
+	cancel()
+	if err == nil {
+		t.Fatal("the job was not killed")
+	}
+	ticking, stop := context.WithCancel(t.Context())
+	defer stop()
+	go func() { // a minute and more while the other process waits
+		for ticking.Err() == nil {
+			own.Add(int64(10 * time.Second))
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	must(t, expect.ErrOf(customerJobOf(t, other, 1).Run(t.Context())))
+	wantCustomers(t, "after the skew", tbl, 2)
+}
+
+func backfillFailingMap(t *testing.T, h Harness) {
+	source, target := h.newTable(t, table.Schema{PK: "id", SimpleKey: true}), h.newTable(t, appCore())
+	for _, id := range []string{"ana", "eva", "ida", "err", "panic", "busy"} {
+		must(t, source.Do(t.Context(), table.Put(keys.Key{PK: keys.PK(id)}, nil)))
+	}
+	job := backfill.Job{Name: "users", Table: target, Source: source, Segments: 1, Map: func(_ context.Context, item table.Item) ([]table.Op, error) {
+		id := string(source.KeyOf("", item).PK)
+		switch id {
+		case "err":
+			return nil, fmt.Errorf("secret %s", id)
+		case "panic":
+			panic("secret " + id)
+		}
+		// All have the same unique value.
+		return []table.Op{table.Create(accountKey(id), nil), table.Create(mailKey("same@x"), table.Item{"id": str(id)})}, nil
+	}}
+	report := expect.Value(job.Run(t.Context()))(t)
+	equal(t, "counts", [3]int64{report.Changed, report.Current, report.SetAside}, [3]int64{1, 0, 5})
+	for a, err := range backfill.SetAside(t.Context(), target, job.Name) {
+		must(t, err)
+		if strings.Contains(a.Reason, "secret") {
+			t.Errorf("the reason quotes: %s", a.Reason)
+		}
+	}
+	// What was copied before is current.
+	must(t, backfill.Forget(t.Context(), target, job.Name))
+	report = expect.Value(job.Run(t.Context()))(t)
+	equal(t, "counts of another run", [3]int64{report.Changed, report.Current, report.SetAside}, [3]int64{0, 1, 5})
+}
+
 func backfillInvalid(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	r := newRepo(t, tbl, customerEntity)
@@ -423,6 +532,9 @@ func backfillInvalid(t *testing.T, h Harness) {
 		"both":           {Name: "x", Table: tbl, Entities: entities, Map: func(context.Context, table.Item) ([]table.Op, error) { return nil, nil }},
 		"segments":       {Name: "x", Table: tbl, Entities: entities, Segments: -1},
 		"many segments":  {Name: "x", Table: tbl, Entities: entities, Segments: 10_001},
+		"name":           {Name: "a\xff", Table: tbl, Entities: entities},
+		"other table":    {Name: "x", Table: h.newTable(t, appCore()), Entities: entities},
+		"nil repository": {Name: "x", Table: tbl, Entities: []backfill.Entity{(*repo.Repo[customer])(nil)}},
 		"units":          {Name: "x", Table: tbl, Entities: entities, WriteUnits: -1},
 	} {
 		if _, err := job.Run(t.Context()); !errors.Is(err, table.ErrInvalid) {

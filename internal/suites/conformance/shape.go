@@ -32,6 +32,11 @@ func shapeTests() tests {
 		"an upsert upgrades first":                           shapeUpserts,
 		"a refresh repairs every item":                       refreshes,
 		"a refresh moves and removes former items":           refreshesFormer,
+		"a refresh loses none of two former items":           refreshesFormerPairs,
+		"a view refuses what would miss items":               shapeViews,
+		"a shape attribute of another type is refused":       shapeOfAnotherType,
+		"an upgrade can change the expiry":                   shapeExpiry,
+		"an upgrade that changes values in place":            upgradeInPlace,
 		"a refresh of an unversioned item loses no write":    refreshesUnversioned,
 		"programs of all shapes lose nothing":                shapesSideBySide,
 	}
@@ -276,7 +281,7 @@ func newerShapeRefused(t *testing.T, h Harness) {
 		"RefreshOps":  func() error { return expect.ErrOf(r1.RefreshOps(ctx, raw(t, tbl, key))) },
 	} {
 		before := len(faults.Requests("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems"))
-		if err := call(); !errors.Is(err, repo.ErrNewerShape) {
+		if err := call(); !errors.Is(err, table.ErrNewerShape) {
 			t.Errorf("%s: %v", name, err)
 		}
 		equal(t, name+": writes", len(faults.Requests("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")), before)
@@ -309,8 +314,7 @@ func newerShapeKept(t *testing.T, h Harness) {
 	must(t, r0.Put(t.Context(), &old))
 	shaped("put by an older program", "1", "0")
 	old.Name = "Leo"
-	must(t, tbl.Transact(t.Context(), r0.PutOps(&old)...))
-	shaped("put by ops of an older program", "1", "0")
+	must(t, r0.Put(t.Context(), &old))
 	equal(t, "read by the newer program", expect.Value(r1.Consistent().Get(t.Context(), mailKey("ana@x")))(t),
 		customer1{ID: "u-1", Email: "ana@x", Name: "Leo", Tier: "gold", Revision: old.Revision})
 
@@ -321,7 +325,10 @@ func newerShapeKept(t *testing.T, h Harness) {
 	must(t, expect.ErrOf(newer.Update(t.Context(), accountKey("u-1"), func(c *customer1) error { c.Name = "Uma"; return nil })))
 	shaped("updated by a newer program", "2", "0")
 	c = expect.Value(r1.Consistent().Get(t.Context(), accountKey("u-1")))(t)
-	wantErr(t, tbl.Transact(t.Context(), r1.PutOps(new(c))...), table.ErrConditionFailed)
+	wantErr(t, tbl.Transact(t.Context(), r1.PutOps(new(c))...), table.ErrNewerShape)
+	old = expect.Value(r0.Consistent().Get(t.Context(), accountKey("u-1")))(t)
+	wantErr(t, tbl.Transact(t.Context(), r0.UpdateOps(old, new(old))...), table.ErrNewerShape)
+	wantErr(t, r0.TransactPut(t.Context(), new(old)), table.ErrNewerShape)
 	c.Name = "Ana"
 	must(t, r1.Put(t.Context(), &c))
 	shaped("put by a program with an older shape", "2", "0")
@@ -378,6 +385,10 @@ func wrongUpgrades(t *testing.T, h Harness) {
 		"removes what it does not list": {Change: func(item table.Item) error { delete(item, "fax"); return nil }},
 		"fails":                         {Change: func(table.Item) error { return broken }},
 		"panics":                        {Change: func(item table.Item) error { panic("over " + textOf(item["name"])) }},
+		"sets nil": {Writes: []string{"fax"}, Change: func(item table.Item) error {
+			item["fax"] = (*types.AttributeValueMemberS)(nil)
+			return nil
+		}},
 	} {
 		tbl := h.newTable(t, appCore())
 		createOld(t, tbl)
@@ -420,7 +431,7 @@ func shapeUpserts(t *testing.T, h Harness) {
 	item := raw(t, tbl, accountKey("c"))
 	got := table.Item{"legacy": item["legacy"], "entityShape": item["entityShape"], "count": item["count"]}
 	equal(t, "upgraded", diffItems(table.Item{"legacy": nil, "entityShape": num("1"), "count": num(strconv.Itoa(c.Count))}, got), "")
-	wantErr(t, expect.ErrOf(old.Upsert(t.Context(), counter{ID: "c"}, add)), repo.ErrNewerShape)
+	wantErr(t, expect.ErrOf(old.Upsert(t.Context(), counter{ID: "c"}, add)), table.ErrNewerShape)
 	wantErr(t, expect.ErrOf(r.Upsert(t.Context(), counter{ID: "c"}, expression.Set(expression.Name("legacy"), expression.Value("y")))), table.ErrInvalid)
 
 	// One that is admitted counts on.
@@ -540,11 +551,157 @@ func refreshesFormer(t *testing.T, h Harness) {
 	absent(t, tbl, accountKey("u-1"))
 	equal(t, "the new item", expect.Value(r.Consistent().Get(ctx, newKey))(t), c)
 
+	// A write of the former item in between wins.
+	unversioned := maps.Clone(left)
+	delete(unversioned, "revision")
+	must(t, tbl.Do(ctx, table.Put(accountKey("u-1"), unversioned)))
+	ops := expect.Value(r.RefreshOps(ctx, raw(t, tbl, accountKey("u-1"))))(t)
+	patched(t, tbl, accountKey("u-1"), table.Item{"name": str("Eva Sosa")})
+	wantErr(t, tbl.Transact(ctx, ops...), table.ErrConditionFailed)
+	must(t, tbl.Do(ctx, table.Delete(accountKey("u-1"))))
+
 	// A copy is dropped.
 	next.Copies, next.FormerCopies = nil, []func(customer) keys.Key{func(c customer) keys.Key { return mailKey(c.Email) }}
 	r = newRepo(t, tbl, next)
 	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, raw(t, tbl, mailKey("ana@x"))))(t)...))
 	absent(t, tbl, mailKey("ana@x"))
+}
+
+// refreshesFormerPairs has former items that the present description cannot tell
+// apart, or that are missing their main item. None is deleted.
+func refreshesFormerPairs(t *testing.T, h Harness) {
+	ctx := t.Context()
+	upper := customerEntity
+	upper.FormerKeys = []func(customer) keys.Key{func(c customer) keys.Key { return accountKey(c.ID) }}
+	upper.Key = func(c customer) keys.Key {
+		return keys.Key{PK: keys.Prefix("CUSTOMER").PK(strings.ToUpper(c.ID)), SK: "A"}
+	}
+	upper.Copies = nil
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, upper)
+	old := customer0Entity
+	old.Copies = nil
+	for _, id := range []string{"ana", "Ana"} {
+		must(t, newRepo(t, tbl, old).Create(ctx, &customer0{ID: id, Email: "x@x", Name: "A B", Months: "1 month"}))
+	}
+	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, raw(t, tbl, accountKey("ana"))))(t)...))
+	wantErr(t, expect.ErrOf(r.RefreshOps(ctx, raw(t, tbl, accountKey("Ana")))), table.ErrExists)
+
+	// The former key is that of a copy now.
+	swapped := customerEntity
+	swapped.Key, swapped.FormerKeys = upper.Key, upper.FormerKeys
+	swapped.Copies = []repo.Copy[customer]{{Key: func(c customer) keys.Key { return accountKey(c.ID) }}}
+	wantErr(t, expect.ErrOf(newRepo(t, tbl, swapped).RefreshOps(ctx, raw(t, tbl, accountKey("Ana")))), repo.ErrOrphan)
+
+	// A copy whose main item is still under its former key.
+	tbl = h.newTable(t, appCore())
+	createOld(t, tbl)
+	swapped.Copies = customerEntity.Copies
+	r = newRepo(t, tbl, swapped)
+	equal(t, "ops of the copy", len(expect.Value(r.RefreshOps(ctx, raw(t, tbl, mailKey("ana@x"))))(t)), 0)
+	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, raw(t, tbl, accountKey("u-1"))))(t)...))
+	equal(t, "copy", expect.Value(r.Consistent().Get(ctx, mailKey("ana@x")))(t).Last, "Lima")
+
+	// A former copy without a main item.
+	swapped.Copies, swapped.FormerCopies = nil, []func(customer) keys.Key{func(c customer) keys.Key { return mailKey(c.Email) }}
+	must(t, tbl.Do(ctx, table.Delete(swapped.Key(ana))))
+	wantErr(t, expect.ErrOf(newRepo(t, tbl, swapped).RefreshOps(ctx, raw(t, tbl, mailKey("ana@x")))), repo.ErrOrphan)
+}
+
+func shapeViews(t *testing.T, h Harness) {
+	schema := appCore()
+	schema.Indexes = append(schema.Indexes, table.Index{Name: "KEYS", PK: "kpk", Projection: "KEYS_ONLY"})
+	tbl := h.newTable(t, schema)
+	createOld(t, tbl)
+	patched(t, tbl, accountKey("u-1"), table.Item{"kpk": str("K")})
+	view := newRepo(t, tbl, customerEntity).View()
+	filter := expression.Name("tier").Equal(expression.Value("basic"))
+	for name, err := range map[string]error{
+		"QueryRows": expect.ErrOf(table.QueryRows[customer](t.Context(), view, table.Query{PK: accountKey("u-1").PK, Filter: filter}, nil)),
+		"ScanPage":  expect.ErrOf(table.ScanPage[customer](t.Context(), view, table.Scan{Filter: filter})),
+		"index":     expect.ErrOf(table.QueryPage[customer](t.Context(), view, table.Query{Index: "KEYS", PK: "K"})),
+	} {
+		if !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Without upgrades, such an index does not tell shapes, and needs none.
+	later := customerEntity
+	must(t, expect.ErrOf(newRepo(t, tbl, later).Refresh(t.Context(), accountKey("u-1"))))
+	later.OldestShape, later.Upgrades = 5, nil
+	page := expect.Value(table.QueryPage[table.Item](t.Context(), newRepo(t, tbl, later).View().OfType("").WithUpgrade(table.Upgrade{Shape: 5}), table.Query{Index: "KEYS", PK: "K"}))(t)
+	equal(t, "items", len(page.Items), 1)
+}
+
+func shapeOfAnotherType(t *testing.T, h Harness) {
+	for name, value := range map[string]types.AttributeValue{
+		"text": str("2"), "fraction": num("1.5"), "negative": num("-1"), "huge": num("1000000000000000000000000000000"),
+		"bool": &types.AttributeValueMemberBOOL{Value: true},
+	} {
+		tbl := h.newTable(t, appCore())
+		createOld(t, tbl)
+		patched(t, tbl, accountKey("u-1"), table.Item{"entityShape": value})
+		before := raw(t, tbl, accountKey("u-1"))
+		r := newRepo(t, tbl, customerEntity)
+		for _, err := range []error{
+			expect.ErrOf(r.Get(t.Context(), accountKey("u-1"))), expect.ErrOf(r.Refresh(t.Context(), accountKey("u-1"))),
+			expect.ErrOf(r.RefreshOps(t.Context(), before)), r.Delete(t.Context(), accountKey("u-1")),
+			expect.ErrOf(r.Update(t.Context(), accountKey("u-1"), func(c *customer) error { c.Last = "X"; return nil })),
+		} {
+			if err == nil {
+				t.Errorf("%s: no error", name)
+			}
+		}
+		equal(t, name, diffItems(before, raw(t, tbl, accountKey("u-1"))), "")
+	}
+}
+
+func shapeExpiry(t *testing.T, h Harness) {
+	type session struct {
+		ID        string `dynamodbav:"id"`
+		ExpiresAt int64  `dynamodbav:"expiresAt"`
+		Revision  string `dynamodbav:"revision"`
+	}
+	e := repo.Entity[session]{
+		Type: "SESSION", Version: "revision", Key: func(s session) keys.Key { return accountKey(s.ID) },
+		Upgrades: []repo.Upgrade{repo.Convert("until", "expiresAt", func(until string) (int64, error) { return strconv.ParseInt(until, 10, 64) })},
+	}
+	tbl := h.newTable(t, appCore())
+	for id, until := range map[string]int64{"past": now.Unix() - 1, "future": now.Unix() + 100} {
+		item := table.Item{"id": str(id), "until": str(strconv.FormatInt(until, 10)), "revision": str("r"), "entityType": str("SESSION")}
+		must(t, tbl.Do(t.Context(), table.Put(accountKey(id), item)))
+	}
+	r := newRepo(t, tbl, e)
+	wantErr(t, expect.ErrOf(r.Get(t.Context(), accountKey("past"))), table.ErrNotFound)
+	s := expect.Value(r.Get(t.Context(), accountKey("future")))(t)
+	must(t, tbl.Transact(t.Context(), r.PutOps(&s)...))
+	equal(t, "expiry", diffItems(table.Item{"e": num(strconv.FormatInt(now.Unix()+100, 10))}, table.Item{"e": raw(t, tbl, accountKey("future"))["expiresAt"]}), "")
+
+	type noExpiry struct {
+		ID       string `dynamodbav:"id"`
+		Revision string `dynamodbav:"revision"`
+	}
+	_, err := repo.New(tbl, repo.Entity[noExpiry]{
+		Type: "SESSION", Version: "revision", Key: func(s noExpiry) keys.Key { return accountKey(s.ID) }, Upgrades: e.Upgrades,
+	})
+	wantErr(t, err, table.ErrInvalid) // a put would lose the expiry
+}
+
+// upgradeInPlace has an upgrade that modifies a value, which it must not: it is
+// applied once all the same.
+func upgradeInPlace(t *testing.T, h Harness) {
+	e := customer0Entity
+	e.Copies = nil
+	tbl := h.newTable(t, appCore())
+	must(t, newRepo(t, tbl, e).Create(t.Context(), &customer0{ID: "u-1", Name: "s"}))
+	e.Upgrades = []repo.Upgrade{{Writes: []string{"name"}, Change: func(item table.Item) error {
+		item["name"].(*types.AttributeValueMemberS).Value += "!"
+		return nil
+	}}}
+	r := newRepo(t, tbl, e)
+	equal(t, "read", expect.Value(r.Get(t.Context(), accountKey("u-1")))(t).Name, "s!")
+	must(t, expect.ErrOf(r.Refresh(t.Context(), accountKey("u-1"))))
+	equal(t, "stored", expect.Value(r.Consistent().Get(t.Context(), accountKey("u-1")))(t).Name, "s!")
 }
 
 func refreshesUnversioned(t *testing.T, h Harness) {
@@ -630,7 +787,7 @@ func shapesSideBySide(t *testing.T, h Harness) {
 				model[id], shapes[id] = want, max(shapes[id], program)
 			}
 		}
-		if refused != errors.Is(err, repo.ErrNewerShape) || !refused && err != nil {
+		if refused != errors.Is(err, table.ErrNewerShape) || !refused && err != nil {
 			t.Fatalf("step %d, program %d: %v", step, program, err)
 		}
 		for id, want := range model {
