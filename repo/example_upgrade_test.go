@@ -256,7 +256,7 @@ func ExampleRepo_RefreshOps() {
 	fmt.Println(m.Name, err)
 	// Output:
 	// <nil>
-	// 1 Delete <nil>
+	// 2 Delete <nil>
 	// <nil>
 	// 2 <nil>
 	// <nil>

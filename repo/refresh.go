@@ -228,18 +228,9 @@ func (r *Repo[T]) refreshCopy(ctx context.Context, key keys.Key, copied *stored[
 	case err != nil:
 		return nil, err
 	case item == nil:
-		for _, former := range r.entity.FormerKeys {
-			at := former(copied.v)
-			if at == key {
-				return nil, fmt.Errorf("%w: its key is a former one of the main item, too", ErrOrphan)
-			}
-			main, err := r.peek(ctx, at)
-			if err != nil {
-				return nil, err
-			}
-			if main != nil && r.checkType(main) == nil {
-				return nil, nil // its ops are about the copy, too
-			}
+		main, err := r.formerMain(ctx, key, copied)
+		if err != nil || main != nil {
+			return nil, err // its ops are about the copy, too
 		}
 		none := expression.Name(r.schema.PK).AttributeNotExists()
 		return r.removeStored(key, copied, table.Check(copied.keys[0], none).WithName(r.items[0].Name))
@@ -252,6 +243,30 @@ func (r *Repo[T]) refreshCopy(ctx context.Context, key keys.Key, copied *stored[
 		return nil, fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan)
 	}
 	return nil, nil // an error is the main item's
+}
+
+// formerMain returns the main item of a copy, if it is still under a former key.
+func (r *Repo[T]) formerMain(ctx context.Context, key keys.Key, copied *stored[T]) (*stored[T], error) {
+	for _, former := range r.entity.FormerKeys {
+		at := former(copied.v)
+		if at == key {
+			return nil, fmt.Errorf("%w: its key is a former one of the main item, too", ErrOrphan)
+		}
+		item, err := r.peek(ctx, at)
+		if err != nil {
+			return nil, err
+		}
+		if item == nil || r.checkType(item) != nil {
+			continue
+		}
+		main, err := r.storedItem(item)
+		if err == nil {
+			main.keys = slices.Clone(main.keys)
+			main.keys[0] = at
+		}
+		return main, err
+	}
+	return nil, nil
 }
 
 // refreshFormer returns the ops for an item under a former key.
@@ -296,10 +311,13 @@ func (r *Repo[T]) moveFormer(ctx context.Context, key keys.Key, former *stored[T
 func (r *Repo[T]) refreshFormerCopy(ctx context.Context, key keys.Key, copied *stored[T]) ([]table.Op, error) {
 	main, err := r.loadMain(ctx, copied.keys[0])
 	if errors.Is(err, table.ErrNotFound) {
-		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
+		main, err = r.formerMain(ctx, key, copied)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if main == nil {
+		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
 	}
 	return r.removeStored(key, copied, r.stays(main))
 }
