@@ -17,13 +17,16 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Entity is what a job brings to its present description. It is a [repo.Repo].
+// Entity is what a job or a transfer brings to its present description. It is a [repo.Repo].
 type Entity interface {
 	// Type is the type of its items.
 	Type() string
 	// RefreshOps returns the ops that bring an item to the present description; none
 	// if it is as described.
 	RefreshOps(ctx context.Context, item table.Item) ([]table.Op, error)
+	// RefreshItems returns the items that store the entity of a main item by the
+	// present description; none for other items of the entity.
+	RefreshItems(item table.Item) ([]table.Item, error)
 }
 
 // Job walks a table once. It is a plain value; its methods may be called by several
@@ -99,21 +102,7 @@ func (j Job) withDefaults() (Job, error) {
 	case !mapped && j.Source != nil:
 		bad("Source: goes with Map")
 	}
-	seen := map[string]bool{}
-	for i, e := range j.Entities {
-		switch {
-		case e == nil:
-			bad("Entities[%d]: is nil", i)
-		case e.Type() == "":
-			bad("Entities[%d]: is nil, or has no type", i)
-		case !sameTable(e, j.Table):
-			bad("Entities[%d]: is of another table", i)
-		case seen[e.Type()]:
-			bad("Entities[%d]: type %q is there twice", i, e.Type())
-		default:
-			seen[e.Type()] = true
-		}
-	}
+	problems = append(problems, entityProblems(j.Entities, j.Table)...)
 	if j.Segments < 0 || j.Segments > maxSegments {
 		bad("Segments: %d is not 0 to %d", j.Segments, maxSegments)
 	}
@@ -137,6 +126,36 @@ const maxName = 1000
 func sameTable(e Entity, t *table.Table) bool {
 	v, ok := e.(interface{ View() *table.Table })
 	return !ok || t == nil || v.View().Schema().Name == t.Schema().Name
+}
+
+// entityProblems returns what is wrong with a list of entities.
+func entityProblems(entities []Entity, t *table.Table) []error {
+	var problems []error
+	seen := map[string]bool{}
+	for i, e := range entities {
+		switch {
+		case e == nil:
+			problems = append(problems, fmt.Errorf("Entities[%d]: is nil", i))
+		case e.Type() == "":
+			problems = append(problems, fmt.Errorf("Entities[%d]: is nil, or has no type", i))
+		case !sameTable(e, t):
+			problems = append(problems, fmt.Errorf("Entities[%d]: is of another table", i))
+		case seen[e.Type()]:
+			problems = append(problems, fmt.Errorf("Entities[%d]: type %q is there twice", i, e.Type()))
+		default:
+			seen[e.Type()] = true
+		}
+	}
+	return problems
+}
+
+// byType returns entities by their types.
+func byType(entities []Entity) map[string]Entity {
+	m := make(map[string]Entity, len(entities))
+	for _, e := range entities {
+		m[e.Type()] = e
+	}
+	return m
 }
 
 // maxSegments keeps the names of segments in order.

@@ -66,15 +66,11 @@ type walk struct {
 }
 
 func newWalk(j Job, write bool) *walk {
-	w := &walk{
-		Job: j, write: write, owner: rand.Text(), entities: make(map[string]Entity, len(j.Entities)),
+	return &walk{
+		Job: j, write: write, owner: rand.Text(), entities: byType(j.Entities),
 		reads: newBudget(j.ReadUnits), writes: newBudget(j.WriteUnits),
 		positions: make(map[int]position, j.Segments), before: map[int]int64{}, begun: time.Now(),
 	}
-	for _, e := range j.Entities {
-		w.entities[e.Type()] = e
-	}
-	return w
 }
 
 // poll is how often a process looks whether a segment of another one is free.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
@@ -103,32 +104,123 @@ func (r *Repo[T]) RefreshOps(ctx context.Context, item table.Item) ([]table.Op, 
 }
 
 func (r *Repo[T]) refreshOps(ctx context.Context, key keys.Key, item table.Item) ([]table.Op, error) {
-	if err := r.checkType(item); err != nil {
-		return nil, err
-	}
-	if err := r.checkStamp(item); err != nil {
-		return nil, err
-	}
-	old, err := r.storedItem(item)
+	old, found, err := r.identify(key, item)
 	if err != nil {
 		return nil, err
 	}
-	here := func(former func(T) keys.Key) bool { return former(old.v) == key }
-	switch main := old.keys[0]; {
-	case main == key:
-		s, err := r.refresh(ctx, old)
-		if err != nil {
-			return nil, err
-		}
-		return s.ops, nil
-	case slices.Contains(old.keys[1:], key):
+	switch found {
+	case copyItem:
 		return r.refreshCopy(ctx, key, old)
-	case slices.ContainsFunc(r.entity.FormerKeys, here):
+	case formerItem:
 		return r.refreshFormer(ctx, key, old)
-	case slices.ContainsFunc(r.entity.FormerCopies, here):
+	case formerCopy:
 		return r.refreshFormerCopy(ctx, key, old)
 	}
-	return nil, fmt.Errorf("%w: it gives another key, and neither a copy nor a former key", ErrOrphan)
+	s, err := r.refresh(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	return s.ops, nil
+}
+
+// RefreshItems returns the items that store an entity as described at present, for
+// a table that is written as a whole, as by an import. It does not read the table.
+//
+// item is an item as it is stored:
+//   - The main item: RefreshItems returns it as [Repo.RefreshOps] would leave it, and
+//     then all copies, with its version. If it changes, the version is the next one.
+//   - An item under one of [Entity].FormerKeys: the same, under the present key.
+//   - A copy, or an item under one of [Entity].FormerCopies: there are no items. The
+//     main item gives the copies.
+//
+// A copy has all attributes of the main item, except for the keys of indexes. An
+// attribute that only a stored copy has is lost.
+//
+// Errors: those of [Repo.RefreshOps]. The items are for the caller to check, with
+// [table.Table.CheckItem], and whether another item has one of the keys.
+func (r *Repo[T]) RefreshItems(item table.Item) ([]table.Item, error) {
+	key := r.table.KeyOf("", item)
+	items, err := r.refreshItems(key, item)
+	if err != nil {
+		return nil, r.fail("RefreshItems", key, err)
+	}
+	return items, nil
+}
+
+func (r *Repo[T]) refreshItems(key keys.Key, item table.Item) ([]table.Item, error) {
+	old, found, err := r.identify(key, item)
+	if err != nil || found == copyItem || found == formerCopy {
+		return nil, err
+	}
+	s, fields, _, err := r.refreshed(old)
+	if err != nil {
+		return nil, err
+	}
+	next := old.stamp
+	if s.drifted || found == formerItem {
+		next = s.next
+	}
+	items := make([]table.Item, 0, len(s.keys))
+	for i, key := range s.keys {
+		if i > 0 && key == (keys.Key{}) {
+			continue
+		}
+		attributes := fields.apply(old.raw)
+		if i > 0 {
+			maps.DeleteFunc(attributes, r.onlyMain)
+		}
+		made := r.whole(i, key, s.v, attributes, next)
+		if made.Err != nil {
+			return nil, fmt.Errorf("%s: %w", r.items[i].Name, made.Err)
+		}
+		items = append(items, made.Item)
+	}
+	return items, nil
+}
+
+// onlyMain reports whether an attribute is a key of an index, which another release
+// has given the main item. T does not have it, so copies must not: a query of the
+// index would return the entity twice.
+func (r *Repo[T]) onlyMain(name string, _ types.AttributeValue) bool {
+	_, own := r.own[name]
+	return r.known && !own && slices.ContainsFunc(r.schema.Indexes, func(x table.Index) bool { return name == x.PK || name == x.SK })
+}
+
+// itemKind is what a stored item is to its entity.
+type itemKind int
+
+const (
+	mainItem itemKind = iota
+	copyItem
+	formerItem
+	formerCopy
+)
+
+// identify returns the entity of a stored item as the item has it, and what the item
+// is to it.
+func (r *Repo[T]) identify(key keys.Key, item table.Item) (*stored[T], itemKind, error) {
+	if err := r.checkType(item); err != nil {
+		return nil, 0, err
+	}
+	if err := r.checkStamp(item); err != nil {
+		return nil, 0, err
+	}
+	old, err := r.storedItem(item)
+	if err != nil {
+		return nil, 0, err
+	}
+	here := func(former func(T) keys.Key) bool { return former(old.v) == key }
+	switch {
+	case old.keys[0] == key:
+		return old, mainItem, nil
+	case slices.Contains(old.keys[1:], key):
+		return old, copyItem, nil
+	case slices.ContainsFunc(r.entity.FormerKeys, here):
+		return old, formerItem, nil
+	case slices.ContainsFunc(r.entity.FormerCopies, here):
+		return old, formerCopy, nil
+	}
+	return nil, 0, fmt.Errorf("%w: it gives another key, and neither a copy nor a former key", ErrOrphan)
 }
 
 // storedItem returns an item that was read by another program than loadMain.
@@ -151,21 +243,10 @@ func (r *Repo[T]) storedItem(item table.Item) (*stored[T], error) {
 // refresh returns the ops that write an entity as it is, with all of its copies;
 // none if nothing differs.
 func (r *Repo[T]) refresh(ctx context.Context, old *stored[T]) (*save[T], error) {
-	v, err := old.copied()
+	s, fields, d, err := r.refreshed(old)
 	if err != nil {
 		return nil, err
 	}
-	s := &save[T]{Repo: r, old: old, v: v, next: r.next(old.stamp), keys: old.keys, main: 1, pending: r.pending(old)}
-	fields, err := r.fields(old.raw, old.beside, &old.v, v)
-	if err != nil {
-		return nil, err
-	}
-	fields = fields.over(s.pending)
-	d, err := s.withIndexes(0, fields, old.beside, true)
-	if err != nil {
-		return nil, err
-	}
-	s.drifted = !d.empty() || r.counter != unversioned && old.stamp == stamp{}
 	op, _, err := s.patch(0, d, old.raw, old.stamp)
 	if err != nil {
 		return nil, err
@@ -185,6 +266,23 @@ func (r *Repo[T]) refresh(ctx context.Context, old *stored[T]) (*save[T], error)
 		s.ops = nil
 	}
 	return s, nil
+}
+
+// refreshed begins the refresh of an entity. It returns what changes of the main item:
+// of its fields alone, and with its index keys.
+func (r *Repo[T]) refreshed(old *stored[T]) (s *save[T], fields, d diff, err error) {
+	v, err := old.copied()
+	if err != nil {
+		return nil, fields, d, err
+	}
+	s = &save[T]{Repo: r, old: old, v: v, next: r.next(old.stamp), keys: old.keys, main: 1, pending: r.pending(old)}
+	if fields, err = r.fields(old.raw, old.beside, &old.v, v); err != nil {
+		return nil, fields, d, err
+	}
+	fields = fields.over(s.pending)
+	d, err = s.withIndexes(0, fields, old.beside, true)
+	s.drifted = !d.empty() || r.counter != unversioned && old.stamp == stamp{}
+	return s, fields, d, err
 }
 
 // maxGuarded is how many attributes a condition compares at most. AWS: "Service,

@@ -175,15 +175,41 @@ func (t *Table) prepare(op Op) (write, error) {
 // setItem makes the item of a Put or Create, and checks it.
 func (t *Table) setItem(w *write) error {
 	f, err := t.encodeItem(w)
-	switch {
-	case err != nil:
+	if err != nil {
 		return fmt.Errorf("%w: %w", errInvalidOp, err)
+	}
+	return refusedItem(f, w.size)
+}
+
+// refusedItem returns why an item of a size, with a fault, cannot be stored.
+func refusedItem(f *fault, size int) error {
+	switch {
 	case f != nil:
 		return fmt.Errorf("%w: %w", errInvalidOp, f.err())
-	case w.size > maxItemSize:
-		return fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, w.size, maxItemSize)
+	case size > maxItemSize:
+		return fmt.Errorf("%w: the item has %d bytes, DynamoDB takes %d", ErrTooLarge, size, maxItemSize)
 	}
 	return nil
+}
+
+// CheckItem reports why DynamoDB would refuse to store an item, which has its key
+// attributes. It sends nothing. The checks are those of [Put].
+//
+// Errors: [ErrInvalid], [ErrTooLarge], and [keys.ErrInvalid] for the key.
+func (t *Table) CheckItem(item Item) error {
+	for _, a := range t.keyAttributes() {
+		if kind, _ := keyText(item[a.name]); a.name != "" && kind != a.kind {
+			return fmt.Errorf("%w: attribute %q is a key of the table and must be of type %s", errInvalidOp, a.name, a.kind)
+		}
+	}
+	if err := t.checkKey(t.KeyOf("", item)); err != nil {
+		return err
+	}
+	size, f := item.measure()
+	if f == nil {
+		f = t.checkIndexKeys(item)
+	}
+	return refusedItem(f, size)
 }
 
 func (t *Table) encodeItem(w *write) (*fault, error) {

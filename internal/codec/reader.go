@@ -30,6 +30,8 @@ type Reader struct {
 	textAt int
 	// loose is set when a number is read as text.
 	loose bool
+	// repeats is set when a map has an element twice.
+	repeats bool
 	// strings is where the elements of a list are collected, and lists is the memory
 	// that is left for lists of strings. It is given up with each chunk, so that a
 	// list keeps the strings of few chunks in use.

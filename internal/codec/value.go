@@ -124,13 +124,23 @@ func (r *Reader) content(k Kind) (v types.AttributeValue, ok bool) {
 
 // item reads the attributes of an item or of a map.
 func (r *Reader) item() (map[string]types.AttributeValue, bool) {
-	m := map[string]types.AttributeValue{}
+	m, n := map[string]types.AttributeValue{}, 0
 	ok := r.Object(func(name []byte) bool {
 		v, ok := r.value()
 		m[string(name)] = v
+		n++
 		return ok
 	})
+	r.repeats = r.repeats || n != len(m)
 	return m, ok
+}
+
+// Item reads an item whose JSON need not come from DynamoDB. unique is false if it,
+// or a map in it, has an attribute twice; the last one counts.
+func (r *Reader) Item() (item map[string]types.AttributeValue, unique, ok bool) {
+	r.repeats = false
+	item, ok = r.item()
+	return item, !r.repeats, ok
 }
 
 // elements reads the elements of a set.

@@ -1,0 +1,193 @@
+package backfill
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/table"
+)
+
+// maxLine is how many bytes a line may have. An item has 400 KB at most. An element of
+// a list that counts one byte, such as {"S":""}, takes nine in JSON with its comma.
+const maxLine = 8 << 20
+
+// line is a line of a file of items in DynamoDB's JSON.
+type line struct {
+	number int64
+	item   table.Item
+	// json is the item as the file has it.
+	json json.RawMessage
+	// unique is false if an attribute is there twice.
+	unique bool
+}
+
+// lineReader reads the lines of a file.
+type lineReader struct {
+	scanner *bufio.Scanner
+	number  int64
+}
+
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// newLineReader returns a reader of a file, compressed by gzip or not compressed.
+func newLineReader(in io.Reader) (*lineReader, error) {
+	buffered := bufio.NewReader(in)
+	in = buffered
+	if start, _ := buffered.Peek(len(gzipMagic)); bytes.Equal(start, gzipMagic) {
+		var err error
+		if in, err = gzip.NewReader(buffered); err != nil {
+			return nil, err
+		}
+	}
+	l := &lineReader{scanner: bufio.NewScanner(in)}
+	l.scanner.Buffer(make([]byte, 0, 64<<10), maxLine)
+	return l, nil
+}
+
+// next returns the next line that is not empty, or [io.EOF]. The line is valid until
+// the next call.
+func (l *lineReader) next() (line, error) {
+	for l.scanner.Scan() {
+		l.number++
+		text := bytes.TrimSpace(l.scanner.Bytes())
+		if len(text) == 0 {
+			continue
+		}
+		read, err := parseLine(text)
+		if broken := l.scanner.Err(); err != nil && broken != nil {
+			err = broken // the reason why the line has no end
+		}
+		if err != nil {
+			return line{}, fmt.Errorf("line %d: %w", l.number, err)
+		}
+		read.number = l.number
+		return read, nil
+	}
+	switch err := l.scanner.Err(); {
+	case err == nil:
+		return line{}, io.EOF
+	case errors.Is(err, bufio.ErrTooLong):
+		return line{}, fmt.Errorf("line %d: %w: it has more than %d bytes", l.number+1, errLine, maxLine)
+	default:
+		return line{}, fmt.Errorf("after line %d: %w", l.number, err)
+	}
+}
+
+// errLine means that a line is not as an export writes it.
+var errLine = fmt.Errorf("%w line", table.ErrInvalid)
+
+// Members of a line. Line and Reason are those of a line that was set aside.
+const (
+	memberItem   = "Item"
+	memberLine   = "Line"
+	memberReason = "Reason"
+)
+
+func parseLine(text []byte) (line, error) {
+	var read line
+	var problem string
+	in := codec.NewReader(text)
+	ok := in.Object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case memberItem:
+			if read.item != nil {
+				problem = "it has two items"
+				return false
+			}
+			from := in.Pos()
+			read.item, read.unique, ok = in.Item()
+			read.json = in.Since(from)
+			return ok
+		case memberLine, memberReason:
+			_, ok = in.Skip()
+			return ok
+		case "Keys", "NewImage", "OldImage", "Metadata":
+			problem = "it is of an incremental export; a full export is needed"
+		default:
+			problem = `it has another member than "Item"`
+		}
+		return false
+	})
+	switch {
+	case problem != "":
+	case !ok && !json.Valid(text):
+		problem = "it is not JSON, or was cut off"
+	case !ok || !in.End():
+		problem = `it is not {"Item":{…}} in DynamoDB's JSON`
+	case read.item == nil:
+		problem = "it has no item"
+	}
+	if problem != "" {
+		return line{}, fmt.Errorf("%w: %s", errLine, problem)
+	}
+	return read, nil
+}
+
+// newLineWriter returns an encoder that writes one line for a value.
+func newLineWriter(out io.Writer) *json.Encoder {
+	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false)
+	return encoder
+}
+
+// storedLine is a line for an import, and asideLine one that was set aside.
+type (
+	storedLine struct{ Item any }
+	asideLine  struct {
+		Line   int64
+		Reason string
+		Item   json.RawMessage
+	}
+)
+
+// inJSON returns attributes as DynamoDB's JSON has them.
+func inJSON(attributes map[string]types.AttributeValue) map[string]any {
+	m := make(map[string]any, len(attributes))
+	for name, value := range attributes {
+		m[name] = valueInJSON(value)
+	}
+	return m
+}
+
+// valueInJSON returns a value that [table.Table.CheckItem] has accepted.
+func valueInJSON(value types.AttributeValue) any {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberS:
+		return map[string]string{"S": v.Value}
+	case *types.AttributeValueMemberN:
+		return map[string]string{"N": v.Value}
+	case *types.AttributeValueMemberB:
+		return map[string][]byte{"B": append([]byte{}, v.Value...)} // nil would be null
+	case *types.AttributeValueMemberBOOL:
+		return map[string]bool{"BOOL": v.Value}
+	case *types.AttributeValueMemberNULL:
+		return map[string]bool{"NULL": v.Value}
+	case *types.AttributeValueMemberSS:
+		return map[string][]string{"SS": v.Value}
+	case *types.AttributeValueMemberNS:
+		return map[string][]string{"NS": v.Value}
+	case *types.AttributeValueMemberBS:
+		set := make([][]byte, len(v.Value))
+		for i, b := range v.Value {
+			set[i] = append([]byte{}, b...)
+		}
+		return map[string][][]byte{"BS": set}
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for i, element := range v.Value {
+			list[i] = valueInJSON(element)
+		}
+		return map[string][]any{"L": list}
+	case *types.AttributeValueMemberM:
+		return map[string]any{"M": inJSON(v.Value)}
+	}
+	return nil
+}

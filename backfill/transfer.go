@@ -1,0 +1,260 @@
+package backfill
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"io"
+	"sync"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// Transfer changes the items of a table on their way from an export to S3 to an
+// import into a new table. So a table of any size is changed without reads and writes
+// of single items. Programs must not write the former table after the time of the
+// export: their writes are not in the new one.
+//
+// Files are those of a full export in DynamoDB's JSON: a line {"Item":{…}} for each
+// item. Its methods may be called by several goroutines at once, for several files.
+// A Transfer must not be copied after its first use.
+//
+// AWS: "DynamoDB table export output format" and "Amazon S3 import formats for
+// DynamoDB", Amazon DynamoDB Developer Guide.
+type Transfer struct {
+	// Table is the new table. No request is sent to it.
+	Table *table.Table
+	// Entities are brought to their present description: see
+	// [repo.Repo.RefreshItems].
+	Entities []Entity
+	// Map, if it is set, returns what to store of an item whose type no entity has;
+	// nothing to leave it out. The item is its own to change. An error sets the item
+	// aside, with its text as the reason. Without Map such items stay as they are.
+	Map func(item table.Item) ([]table.Item, error)
+
+	mu   sync.Mutex
+	seed maphash.Seed
+	// seen are the hashes of the keys that were written.
+	seen map[uint64]struct{}
+}
+
+// maxSeen bounds the memory of Transfer.seen to about 100 MB.
+const maxSeen = 4_000_000
+
+// TransferReport counts what became of the lines of a file. Each line is one of
+// Entities, Others, Newer, Dropped and SetAside.
+type TransferReport struct {
+	// Lines is how many lines were read, without empty ones. It must equal the
+	// file's itemCount in the export's manifest-files.json: a file that is not
+	// compressed can end too early without a trace.
+	Lines int64
+	// Entities is how many were main items of entities; Others how many were items of
+	// other types that were written; Newer how many a newer program has written, which
+	// stay as they are: see [repo.ErrNewerShape].
+	Entities, Others, Newer int64
+	// Dropped is how many were left out: stored copies, of which the main items make
+	// new ones; items under former keys of copies; those that Map leaves out; and the
+	// progress of jobs, which is about the former table.
+	Dropped int64
+	// SetAside is how many could not be brought over.
+	SetAside int64
+	// Written is how many items were written, and Copies how many of them are copies
+	// of entities.
+	Written, Copies int64
+	// Unchecked is how many of the items written were not remembered: see
+	// [Transfer.Run].
+	Unchecked int64
+}
+
+// String returns the report in one line.
+func (r TransferReport) String() string {
+	text := fmt.Sprintf("%d lines: %d entities, %d others, %d newer, %d dropped, %d set aside; %d items written, %d of them copies",
+		r.Lines, r.Entities, r.Others, r.Newer, r.Dropped, r.SetAside, r.Written, r.Copies)
+	if r.Unchecked > 0 {
+		text += fmt.Sprintf(", %d not compared with later ones", r.Unchecked)
+	}
+	return text
+}
+
+// Run reads the lines of a file from in, writes the lines of the new table to out and
+// those that cannot be brought over to aside. It finds out whether in is compressed by
+// gzip, also of several files one after the other; out and aside are not compressed.
+// Its memory does not grow with the file.
+//
+// A line is set aside
+//   - if its entity cannot be brought over: see [repo.Repo.RefreshItems];
+//   - if DynamoDB would refuse an item: see [table.Table.CheckItem];
+//   - if it has an attribute twice;
+//   - if an item that was written before has the key of one of its items, in this file
+//     or in another one of the Transfer. An import would keep either of them, at
+//     random, and count no error.
+//
+// In aside it is a line with members Line, Reason and Item. Run can read such a line,
+// when the cause is gone. Reason quotes no values; Item is the whole item.
+//
+// Keys are compared by hashes of 64 bits. The first 4,000,000 items of a Transfer are
+// remembered; those after them are compared with these, and not with each other.
+//
+// Errors, after which out is of no use, all in a [*table.Error] that names the line and
+// quotes no values:
+//   - [table.ErrInvalid], if the Transfer is not valid; or if a line is not JSON, is cut
+//     off, is no item, is of an incremental export, or has more than 8 MB.
+//   - Those of in, as of a damaged file, and of out and aside.
+func (t *Transfer) Run(in io.Reader, out, aside io.Writer) (TransferReport, error) {
+	var report TransferReport
+	err := t.validate()
+	if err == nil {
+		err = t.run(in, out, aside, &report)
+	}
+	if err != nil {
+		name := ""
+		if t.Table != nil {
+			name = t.Table.Schema().Name
+		}
+		return report, &table.Error{Op: "backfill Transfer", Table: name, Err: err}
+	}
+	return report, nil
+}
+
+func (t *Transfer) validate() error {
+	problems := entityProblems(t.Entities, t.Table)
+	if t.Table == nil {
+		problems = append(problems, errors.New("Table: is nil"))
+	}
+	if len(problems) > 0 {
+		return fmt.Errorf("%w transfer: %w", table.ErrInvalid, errors.Join(problems...))
+	}
+	return nil
+}
+
+func (t *Transfer) run(in io.Reader, out, aside io.Writer, report *TransferReport) error {
+	lines, err := newLineReader(in)
+	if err != nil {
+		return err
+	}
+	outBuffer, asideBuffer := bufio.NewWriter(out), bufio.NewWriter(aside)
+	outLines, asideLines := newLineWriter(outBuffer), newLineWriter(asideBuffer)
+	entities := byType(t.Entities)
+	for {
+		l, err := lines.next()
+		if errors.Is(err, io.EOF) {
+			return errors.Join(outBuffer.Flush(), asideBuffer.Flush())
+		}
+		if err != nil {
+			return err
+		}
+		report.Lines++
+		stored, counts, err := t.convert(entities, l)
+		if err == nil {
+			err = t.claim(stored, &counts)
+		}
+		if err != nil {
+			report.SetAside++
+			err = asideLines.Encode(asideLine{l.number, err.Error(), l.json})
+		} else {
+			report.add(counts)
+			err = write(outLines, stored, l)
+		}
+		if err != nil {
+			return fmt.Errorf("line %d: %w", l.number, err)
+		}
+	}
+}
+
+// add adds what became of one line.
+func (r *TransferReport) add(line TransferReport) {
+	r.Entities += line.Entities
+	r.Others += line.Others
+	r.Newer += line.Newer
+	r.Dropped += line.Dropped
+	r.Written += line.Written
+	r.Copies += line.Copies
+	r.Unchecked += line.Unchecked
+}
+
+// converted are the items that a line becomes. If same is set they are the line's item,
+// unchanged.
+type converted struct {
+	items []table.Item
+	same  bool
+}
+
+// convert returns what a line becomes, and how it counts.
+func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, counts TransferReport, err error) {
+	if !l.unique {
+		return c, counts, fmt.Errorf("%w: an attribute is there twice", errLine)
+	}
+	name := typeOf(l.item, t.Table.Schema().Type)
+	if name == itemType {
+		counts.Dropped = 1
+		return c, counts, nil
+	}
+	entity, known := entities[name]
+	counted := &counts.Others
+	switch {
+	case known:
+		c.items, err = entity.RefreshItems(l.item)
+		counted, counts.Copies = &counts.Entities, int64(max(0, len(c.items)-1))
+		if isNewer(err) {
+			c, counted, err = converted{[]table.Item{l.item}, true}, &counts.Newer, nil
+		}
+	case t.Map != nil:
+		c.items, err = t.Map(l.item)
+	default:
+		c = converted{[]table.Item{l.item}, true}
+	}
+	if len(c.items) == 0 {
+		counted = &counts.Dropped
+	}
+	*counted = 1
+	counts.Written = int64(len(c.items))
+	for i := 0; i < len(c.items) && err == nil; i++ {
+		err = t.Table.CheckItem(c.items[i])
+	}
+	return c, counts, err
+}
+
+var errTwice = fmt.Errorf("%w: an item that was written before has the same key", table.ErrExists)
+
+// claim takes the keys of the items of a line, all or none.
+func (t *Transfer) claim(c converted, counts *TransferReport) error {
+	hashes := make([]uint64, 0, len(c.items))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seen == nil {
+		t.seed, t.seen = maphash.MakeSeed(), map[uint64]struct{}{}
+	}
+	own := make(map[keys.Key]bool, len(c.items))
+	for _, item := range c.items {
+		key := t.Table.KeyOf("", item)
+		hash := maphash.Comparable(t.seed, key)
+		if _, twice := t.seen[hash]; twice || own[key] {
+			return errTwice
+		}
+		own[key] = true
+		hashes = append(hashes, hash)
+	}
+	for _, hash := range hashes {
+		if len(t.seen) == maxSeen {
+			counts.Unchecked++
+			continue
+		}
+		t.seen[hash] = struct{}{}
+	}
+	return nil
+}
+
+// write writes the items that a line becomes.
+func write(out interface{ Encode(v any) error }, c converted, l line) error {
+	if c.same {
+		return out.Encode(storedLine{l.json})
+	}
+	for _, item := range c.items {
+		if err := out.Encode(storedLine{inJSON(item)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
