@@ -38,6 +38,7 @@ func backfillTests() tests {
 		"takes a lease of a clock that was ahead":  backfillSkew,
 		"a Map that fails or panics loses nothing": backfillFailingMap,
 		"refuses an invalid job":                   backfillInvalid,
+		"transfers an export":                      transfers,
 	}
 }
 

@@ -37,6 +37,7 @@ func shapeTests() tests {
 		"a shape attribute of another type is refused":       shapeOfAnotherType,
 		"an upgrade can change the expiry":                   shapeExpiry,
 		"an upgrade that changes values in place":            upgradeInPlace,
+		"an import stores what a refresh does":               refreshItems,
 		"a refresh of an unversioned item loses no write":    refreshesUnversioned,
 		"programs of all shapes lose nothing":                shapesSideBySide,
 	}
