@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/backfill"
@@ -184,4 +185,54 @@ func ExampleJob_Run_fromAnotherTable() {
 	// Output:
 	// 2 read, 2 copied: <nil>
 	// Eva <nil>
+}
+
+// The shop exports its table to S3 and imports it into a new one, with what the second
+// release needs. The file is one of those that the export's manifest-files.json lists.
+func ExampleTransfer() {
+	file := strings.NewReader(`{"Item":{"pk":{"S":"ORDER#o-1"},"sk":{"S":"METADATA"},"entityType":{"S":"ORDER"},"orderId":{"S":"o-1"},"total":{"S":"12.50 EUR"},"revision":{"S":"R1"}}}
+{"Item":{"pk":{"S":"ORDER#o-2"},"sk":{"S":"METADATA"},"entityType":{"S":"ORDER"},"orderId":{"S":"o-2"},"total":{"BOOL":true},"revision":{"S":"R2"}}}
+{"Item":{"pk":{"S":"RATE#EUR"},"sk":{"S":"METADATA"},"rate":{"N":"1.08"}}}
+`)
+	type Order struct {
+		ID       string `dynamodbav:"orderId"`
+		Price    string `dynamodbav:"price"`
+		Revision string `dynamodbav:"revision"`
+	}
+	// No request is sent, so a client without credentials will do.
+	tbl, err := table.New(dynamodb.New(dynamodb.Options{Region: "eu-central-1"}), table.Schema{Name: "Shop2"}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	orders, err := repo.New(tbl, repo.Entity[Order]{
+		Type: "ORDER", Version: "revision",
+		Key: func(o Order) keys.Key { return orderKey(o.ID) },
+		Upgrades: []repo.Upgrade{repo.Convert("total", "price", func(total string) (string, error) {
+			return strings.TrimSuffix(total, " EUR"), nil
+		})},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	transfer := &backfill.Transfer{
+		Table: tbl, Entities: []backfill.Entity{orders},
+		Map: func(item table.Item) ([]table.Item, error) {
+			delete(item, "rate")
+			return []table.Item{item}, nil
+		},
+	}
+	var forImport, aside strings.Builder
+	report, err := transfer.Run(file, &forImport, &aside)
+	fmt.Println(report, err)
+	fmt.Println(report.Lines == 3, report.Entities, report.Others, report.Newer, report.Dropped, report.SetAside, report.Written, report.Copies, report.Unchecked)
+	before, _, _ := strings.Cut(forImport.String(), `"revision"`) // which is drawn at random
+	fmt.Println(before)
+	_, after, _ := strings.Cut(forImport.String(), "\n")
+	fmt.Print(after, aside.String())
+	// Output:
+	// 3 lines: 1 entities, 1 others, 0 newer, 0 dropped, 1 set aside; 2 items written, 0 of them copies <nil>
+	// true 1 1 0 0 1 2 0 0
+	// {"Item":{"entityShape":{"N":"1"},"entityType":{"S":"ORDER"},"orderId":{"S":"o-1"},"pk":{"S":"ORDER#o-1"},"price":{"S":"12.50"},
+	// {"Item":{"pk":{"S":"RATE#EUR"},"sk":{"S":"METADATA"}}}
+	// REASON
 }

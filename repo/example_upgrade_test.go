@@ -262,3 +262,32 @@ func ExampleRepo_RefreshOps() {
 	// <nil>
 	// Ana Lima <nil>
 }
+
+// A file for an import holds the items of a member as they are to be stored.
+func ExampleRepo_RefreshItems() {
+	ctx := context.Background()
+	tbl, engine := openClub(ctx)
+	defer engine.Close()
+
+	entity := memberEntity
+	entity.Copies = []repo.Copy[Member]{{Name: "by year", Key: func(m Member) keys.Key {
+		return keys.Key{PK: keys.Prefix("YEAR").PK(m.Since), SK: keys.SK(m.ID)}
+	}}}
+	members, err := repo.New(tbl, entity)
+	if err != nil {
+		log.Fatal(err)
+	}
+	stored, err := table.Get[table.Item](ctx, tbl, memberKey("m-1"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	items, err := members.RefreshItems(stored)
+	for _, item := range items {
+		fmt.Println(tbl.KeyOf("", item).PK, tbl.CheckItem(item))
+	}
+	fmt.Println(err)
+	// Output:
+	// MEMBER#m-1 <nil>
+	// YEAR#2019 <nil>
+	// <nil>
+}
