@@ -129,6 +129,10 @@ coldstart: ## Measure what the library adds to the start of a program, next to t
 growth: ## Measure operations on 10,000 to 1,000,000 items, and deep walks (long)
 	go run ./internal/suites/benchmarks/growth -items 10000,100000,1000000
 
+.PHONY: backfill
+backfill: ## Measure a backfill next to a loop with the SDK, and kill it while programs write
+	go run ./internal/suites/benchmarks/backfill
+
 .PHONY: shardcost
 shardcost: ## Measure what a page over shards costs and draw shard/cost.svg
 	go run ./internal/suites/benchmarks/shardcost -measure
