@@ -14,7 +14,7 @@ import (
 // stubPlace answers from memory. It keeps nothing, so it only sees that a write
 // takes one request; what is in the request of each library, the engine shows.
 func stubPlace(testing.TB) place {
-	s := newStub(schema.Name)
+	s := newStub(schema.Name, nil)
 	return place{client: s.client(), table: schema.Name, mustWrite: func(tb testing.TB, operation string, _ []record, op func() error) {
 		tb.Helper()
 		before := s.requests[operation]

@@ -27,7 +27,7 @@ func TestStubAnswersAsTheEngine(t *testing.T) {
 			p := enginePlace(t)
 			var engine, stubbed recorder
 			onEngine := l.open(tabletest.Client(t, engine.install), p.table)
-			onStub := l.open(newStub(p.table).client(stubbed.install), p.table)
+			onStub := l.open(newStub(p.table, nil).client(stubbed.install), p.table)
 			ctx := t.Context()
 
 			want, fresh := recordAt(0), unkeyed(0)
@@ -65,7 +65,7 @@ func TestRepoSendsWhatTableDoes(t *testing.T) {
 	t.Parallel()
 	transcript := func(open func(*dynamodb.Client, string) library) string {
 		var faults tabletest.Faults
-		lib, ctx, r := open(newStub(schema.Name).client(faults.Install), schema.Name), t.Context(), unkeyed(0)
+		lib, ctx, r := open(newStub(schema.Name, nil).client(faults.Install), schema.Name), t.Context(), unkeyed(0)
 		_, err := lib.get(ctx, r.UserID, r.CreatedAt, r.ID)
 		must(t, err)
 		_, _, err = lib.page(ctx, user)

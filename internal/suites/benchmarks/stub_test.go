@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -60,11 +61,16 @@ func newAnswer(body map[string]any, capacity any) answer {
 	return answer{plain: plain, withCapacity: newReply(body)}
 }
 
-func newStub(tableName string) *stub {
-	first := recordAt(0)
+// newStub returns a stub whose items have the attributes of further, too.
+func newStub(tableName string, further map[string]types.AttributeValue) *stub {
+	stored := func(r record) map[string]any {
+		item := marshal(r)
+		maps.Copy(item, further)
+		return wireItem(item)
+	}
 	items := make([]any, 0, pageSize)
 	for _, r := range newestPage() {
-		items = append(items, wireItem(marshal(r)))
+		items = append(items, stored(r))
 	}
 	last := recordAt(records - pageSize)
 	units := func(n float64) any {
@@ -74,7 +80,7 @@ func newStub(tableName string) *stub {
 		buffer:   make([]byte, 128<<10),
 		requests: map[string]int{},
 		answers: map[string]answer{
-			"GetItem": newAnswer(map[string]any{"Item": wireItem(marshal(first))}, units(0.5)),
+			"GetItem": newAnswer(map[string]any{"Item": stored(recordAt(0))}, units(0.5)),
 			"Query": newAnswer(map[string]any{
 				"Items": items, "Count": pageSize, "ScannedCount": pageSize,
 				"LastEvaluatedKey": map[string]any{

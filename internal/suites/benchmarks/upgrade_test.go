@@ -1,0 +1,98 @@
+package benchmarks_test
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+)
+
+// BenchmarkUpgrades reads items of the present shape: of an entity without a history,
+// of one whose upgrades were deleted, and of one with three upgrades, none of which
+// these items need.
+func BenchmarkUpgrades(b *testing.B) {
+	for _, history := range histories {
+		r := history.open(b)
+		b.Run("op=Get/history="+history.name, func(b *testing.B) {
+			want := recordAt(0)
+			ctx, key := b.Context(), txKey(want.UserID, want.CreatedAt, want.ID)
+			got, err := r.Get(ctx, key)
+			must(b, err)
+			mustEqual(b, got, want)
+			measure(b, func() error {
+				_, err := r.Get(ctx, key)
+				return err
+			})
+		})
+		b.Run("op=Query/history="+history.name, func(b *testing.B) {
+			ctx, q := b.Context(), newest(user)
+			page, err := r.Query(ctx, q)
+			must(b, err)
+			mustEqual(b, page.Items, newestPage())
+			measure(b, func() error {
+				_, err := r.Query(ctx, q)
+				return err
+			})
+		})
+	}
+}
+
+// TestUpgradeAllocations shows that upgrades add no allocation to a read of an item of
+// the present shape.
+func TestUpgradeAllocations(t *testing.T) {
+	measured := map[string][2]float64{}
+	for _, history := range histories {
+		r := history.open(t)
+		first := recordAt(0)
+		get, _ := allocated(func() {
+			_, err := r.Get(t.Context(), txKey(first.UserID, first.CreatedAt, first.ID))
+			must(t, err)
+		})
+		query, _ := allocated(func() {
+			_, err := r.Query(t.Context(), newest(user))
+			must(t, err)
+		})
+		measured[history.name] = [2]float64{get, query}
+	}
+	t.Logf("allocations of Get and Query: %v", measured)
+	for name, of := range measured {
+		// The SDK allocates a little more in some calls than in others.
+		if none := measured["none"]; of[0] > none[0]+0.5 || of[1] > none[1]+0.5 {
+			t.Errorf("history %s: %v allocations, and %v without", name, of, none)
+		}
+	}
+}
+
+const presentShape = 3
+
+type history struct {
+	name     string
+	shape    string // of the items
+	oldest   int
+	upgrades []repo.Upgrade
+}
+
+var histories = []history{
+	{name: "none"},
+	{name: "deleted", shape: "3", oldest: presentShape},
+	{name: "three", shape: "3", upgrades: []repo.Upgrade{
+		repo.Default("status", "open"), repo.Rename("text", "note"), repo.Drop("former"),
+	}},
+}
+
+// open returns a repository of records that a stub answers.
+func (h history) open(tb testing.TB) *repo.Repo[record] {
+	tb.Helper()
+	var further map[string]types.AttributeValue
+	if h.shape != "" {
+		further = map[string]types.AttributeValue{"entityShape": &types.AttributeValueMemberN{Value: h.shape}}
+	}
+	r, err := repo.New(newTable(newStub(schema.Name, further).client(), schema.Name), repo.Entity[record]{
+		Type: recordType, Version: "revision", OldestShape: h.oldest, Upgrades: h.upgrades,
+		Key: func(r record) keys.Key { return txKey(r.UserID, r.CreatedAt, r.ID) },
+	})
+	must(tb, err)
+	return r
+}
