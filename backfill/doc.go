@@ -38,5 +38,11 @@
 // twice that for an entity with copies, plus what indexes cost. [Job].ReadUnits and
 // [Job].WriteUnits bound both per second.
 //
+// # Without a scan
+//
+// A [Transfer] changes a table on its way to a new one, between an export to S3 and an
+// import. It consumes no read or write units, and the programs that write have to stop
+// for it.
+//
 // AWS: "Working with scans in DynamoDB", Amazon DynamoDB Developer Guide.
 package backfill

@@ -52,9 +52,9 @@ func newLineReader(in io.Reader) (*lineReader, error) {
 	return l, nil
 }
 
-// next returns the next line that is not empty, or [io.EOF]. The line is valid until
-// the next call.
-func (l *lineReader) next() (line, error) {
+// next returns the next line that is not empty, more if there is one. The line is valid
+// until the next call.
+func (l *lineReader) next() (read line, more bool, err error) {
 	for l.scanner.Scan() {
 		l.number++
 		text := bytes.TrimSpace(l.scanner.Bytes())
@@ -66,18 +66,18 @@ func (l *lineReader) next() (line, error) {
 			err = broken // the reason why the line has no end
 		}
 		if err != nil {
-			return line{}, fmt.Errorf("line %d: %w", l.number, err)
+			return line{}, false, fmt.Errorf("line %d: %w", l.number, err)
 		}
 		read.number = l.number
-		return read, nil
+		return read, true, nil
 	}
 	switch err := l.scanner.Err(); {
 	case err == nil:
-		return line{}, io.EOF
+		return line{}, false, nil
 	case errors.Is(err, bufio.ErrTooLong):
-		return line{}, fmt.Errorf("line %d: %w: it has more than %d bytes", l.number+1, errLine, maxLine)
+		return line{}, false, fmt.Errorf("line %d: %w: it has more than %d bytes", l.number+1, errLine, maxLine)
 	default:
-		return line{}, fmt.Errorf("after line %d: %w", l.number, err)
+		return line{}, false, fmt.Errorf("after line %d: %w", l.number, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package backfill
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -40,7 +41,7 @@ type Transfer struct {
 	seen map[uint64]struct{}
 }
 
-// maxSeen bounds the memory of Transfer.seen to about 100 MB.
+// maxSeen bounds the memory of Transfer.seen to about 150 MB.
 const maxSeen = 4_000_000
 
 // TransferReport counts what became of the lines of a file. Each line is one of
@@ -54,8 +55,8 @@ type TransferReport struct {
 	// other types that were written; Newer how many a newer program has written, which
 	// stay as they are: see [repo.ErrNewerShape].
 	Entities, Others, Newer int64
-	// Dropped is how many were left out: stored copies, of which the main items make
-	// new ones; items under former keys of copies; those that Map leaves out; and the
+	// Dropped is how many were left out: stored copies, also those whose main item is
+	// missing, since main items make new ones; items under former keys of copies; those that Map leaves out; and the
 	// progress of jobs, which is about the former table.
 	Dropped int64
 	// SetAside is how many could not be brought over.
@@ -81,7 +82,8 @@ func (r TransferReport) String() string {
 // Run reads the lines of a file from in, writes the lines of the new table to out and
 // those that cannot be brought over to aside. It finds out whether in is compressed by
 // gzip, also of several files one after the other; out and aside are not compressed.
-// Its memory does not grow with the file.
+// Of a file it holds one line at a time, and the keys that it remembers: 40 bytes for
+// each item, 150 MB at most.
 //
 // A line is set aside
 //   - if its entity cannot be brought over: see [repo.Repo.RefreshItems];
@@ -89,7 +91,8 @@ func (r TransferReport) String() string {
 //   - if it has an attribute twice;
 //   - if an item that was written before has the key of one of its items, in this file
 //     or in another one of the Transfer. An import would keep either of them, at
-//     random, and count no error.
+//     random, and count no error. If an entity has an item under a former key and one
+//     under the present key, the first one is written.
 //
 // In aside it is a line with members Line, Reason and Item. Run can read such a line,
 // when the cause is gone. Reason quotes no values; Item is the whole item.
@@ -138,12 +141,12 @@ func (t *Transfer) run(in io.Reader, out, aside io.Writer, report *TransferRepor
 	outLines, asideLines := newLineWriter(outBuffer), newLineWriter(asideBuffer)
 	entities := byType(t.Entities)
 	for {
-		l, err := lines.next()
-		if errors.Is(err, io.EOF) {
-			return errors.Join(outBuffer.Flush(), asideBuffer.Flush())
-		}
-		if err != nil {
+		l, more, err := lines.next()
+		switch {
+		case err != nil:
 			return err
+		case !more:
+			return errors.Join(outBuffer.Flush(), asideBuffer.Flush())
 		}
 		report.Lines++
 		stored, counts, err := t.convert(entities, l)
@@ -247,7 +250,7 @@ func (t *Transfer) claim(c converted, counts *TransferReport) error {
 }
 
 // write writes the items that a line becomes.
-func write(out interface{ Encode(v any) error }, c converted, l line) error {
+func write(out *json.Encoder, c converted, l line) error {
 	if c.same {
 		return out.Encode(storedLine{l.json})
 	}

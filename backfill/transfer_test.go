@@ -287,6 +287,11 @@ func TestTransferRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// Only EOF itself is the end.
+	odd := iotest.ErrReader(fmt.Errorf("the connection broke: %w", io.EOF))
+	if report, err := newTransfer(t).Run(io.MultiReader(strings.NewReader(item+"\n"), odd), io.Discard, io.Discard); err == nil {
+		t.Errorf("a broken connection is the end: %v", report)
+	}
 	full := errors.New("the disk is full")
 	for name, w := range map[string][2]io.Writer{"out": {failingWriter{full}, io.Discard}, "aside": {io.Discard, failingWriter{full}}} {
 		if _, err := newTransfer(t).Run(bytes.NewReader(export(t)), w[0], w[1]); !errors.Is(err, full) {
