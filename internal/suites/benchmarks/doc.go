@@ -37,6 +37,9 @@
 // cpu-ns/op is the CPU time of the whole process, the garbage collector's
 // included, on whichever core it ran.
 //
+// Upgrades compares package repo with itself: an entity with three upgrades, whose items
+// need none, next to one without.
+//
 // Run them with make bench, which writes the table in the README. It runs all of
 // them several times over, since -count would run every repetition of one library
 // before those of the next, and let noise that comes and goes look like a
