@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/internal/suites/expect"
@@ -27,6 +28,7 @@ func backfillTests() tests {
 	return tests{
 		"brings every item over":                      backfills,
 		"continues after a kill at any request":       backfillKilled,
+		"continues in the middle of a segment":        backfillContinued,
 		"sets aside what it cannot bring over":        backfillAside,
 		"a refusal of the service is not about items": backfillRefused,
 		"writers win":                              backfillWriters,
@@ -165,6 +167,51 @@ func backfillKilled(t *testing.T, h Harness) {
 			}
 			return
 		}
+	}
+}
+
+// backfillContinued kills jobs after the first page of a segment, over keys of all
+// types.
+func backfillContinued(t *testing.T, h Harness) {
+	const items = 1100 // more than two pages
+	target := h.newTable(t, appCore())
+	for _, kind := range []types.ScalarAttributeType{"S", "N", "B"} {
+		var source *table.Table
+		if kind == "S" {
+			source = h.newTable(t, appCore())
+		} else {
+			source = h.newTable(t, table.Schema{PKType: kind, SKType: kind})
+		}
+		ops := make([]table.Op, items)
+		for i := range ops {
+			text := fmt.Sprint(1 + i)
+			ops[i] = table.Put(keys.Key{PK: keys.PK(text), SK: keys.SK(text)}, nil)
+		}
+		must(t, source.BatchWrite(t.Context(), ops...))
+		ctx, kill := context.WithCancel(t.Context())
+		seen := map[keys.Key]int{}
+		job := backfill.Job{
+			Name: "keys of type " + string(kind), Table: target, Source: source, Segments: 1,
+			Map: func(_ context.Context, item table.Item) ([]table.Op, error) {
+				seen[source.KeyOf("", item)]++
+				return nil, nil
+			},
+			Progress: func(backfill.Progress) { kill() },
+		}
+		wantErr(t, expect.ErrOf(job.Run(ctx)), context.Canceled)
+		first := len(seen)
+		if first == 0 || first == items {
+			t.Fatalf("%s: killed after %d items", kind, first)
+		}
+		job.Progress = nil
+		report := expect.Value(job.Run(t.Context()))(t)
+		equal(t, string(kind)+": scanned", report.Scanned, items)
+		for key, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: %v was read %d times", kind, key, n)
+			}
+		}
+		equal(t, string(kind)+": items", len(seen), items)
 	}
 }
 
