@@ -224,7 +224,7 @@ func ExampleTransfer() {
 	var forImport, aside strings.Builder
 	report, err := transfer.Run(file, &forImport, &aside)
 	fmt.Println(report, err)
-	fmt.Println(report.Lines == 3, report.Entities, report.Others, report.Newer, report.Dropped, report.SetAside, report.Written, report.Copies, report.Unchecked)
+	fmt.Println(report.Lines == 3, report.Entities, report.Others, report.Newer, report.Dropped, report.SetAside, report.Written, report.Copies, report.Unchecked, report.Unmatched)
 	before, _, _ := strings.Cut(forImport.String(), `"revision"`) // which is drawn at random
 	fmt.Println(before)
 	_, after, _ := strings.Cut(forImport.String(), "\n")
@@ -233,7 +233,7 @@ func ExampleTransfer() {
 	fmt.Println(reason)
 	// Output:
 	// 3 lines: 1 entities, 1 others, 0 newer, 0 dropped, 1 set aside; 2 items written, 0 of them copies <nil>
-	// true 1 1 0 0 1 2 0 0
+	// true 1 1 0 0 1 2 0 0 0
 	// {"Item":{"entityShape":{"N":"1"},"entityType":{"S":"ORDER"},"orderId":{"S":"o-1"},"pk":{"S":"ORDER#o-1"},"price":{"S":"12.50"},
 	// {"Item":{"pk":{"S":"RATE#EUR"},"sk":{"S":"METADATA"}}}
 	// {"Line":2,"Reason":"singletable: RefreshItems \"ORDER\" on table Shop2: upgrade from shape 0, which writes [\"price\"] and removes [\"total\"]: its Change has failed with a *codec.Error"

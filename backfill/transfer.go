@@ -37,11 +37,12 @@ type Transfer struct {
 
 	mu   sync.Mutex
 	seed maphash.Seed
-	// seen are the hashes of the keys that were written.
-	seen map[uint64]struct{}
+	// seen are the hashes of the keys that were written, and unmatched those of copies
+	// that were dropped and that no main item has given yet.
+	seen, unmatched map[uint64]struct{}
 }
 
-// maxSeen bounds the memory of Transfer.seen to about 150 MB.
+// maxSeen bounds the memory of both to about 150 MB.
 const maxSeen = 4_000_000
 
 // TransferReport counts what became of the lines of a file. Each line is one of
@@ -64,17 +65,26 @@ type TransferReport struct {
 	// Written is how many items were written, and Copies how many of them are copies
 	// of entities.
 	Written, Copies int64
-	// Unchecked is how many of the items written were not remembered: see
-	// [Transfer.Run].
+	// Unchecked is how many of the items that were written, or were dropped copies, were
+	// not remembered: see [Transfer.Run].
 	Unchecked int64
+	// Unmatched is how many keys of dropped copies, in all files of the Transfer so far,
+	// have no item in the new table, exactly if nothing was Unchecked. After the last
+	// file they are the items under former keys of copies, and copies whose main item is
+	// missing, gives another key or was set aside: what these hold is not in the new
+	// table.
+	Unmatched int64
 }
 
 // String returns the report in one line.
 func (r TransferReport) String() string {
 	text := fmt.Sprintf("%d lines: %d entities, %d others, %d newer, %d dropped, %d set aside; %d items written, %d of them copies",
 		r.Lines, r.Entities, r.Others, r.Newer, r.Dropped, r.SetAside, r.Written, r.Copies)
+	if r.Unmatched > 0 {
+		text += fmt.Sprintf("; %d copies have no item yet", r.Unmatched)
+	}
 	if r.Unchecked > 0 {
-		text += fmt.Sprintf(", %d not compared with later ones", r.Unchecked)
+		text += fmt.Sprintf("; %d not compared with later ones", r.Unchecked)
 	}
 	return text
 }
@@ -82,8 +92,8 @@ func (r TransferReport) String() string {
 // Run reads the lines of a file from in, writes the lines of the new table to out and
 // those that cannot be brought over to aside. It finds out whether in is compressed by
 // gzip, also of several files one after the other; out and aside are not compressed.
-// Of a file it holds one line at a time, and the keys that it remembers: 40 bytes for
-// each item, 150 MB at most.
+// Of a file it holds one line at a time, and hashes of the keys that it remembers: 40
+// bytes for each item, 150 MB at most.
 //
 // A line is set aside
 //   - if its entity cannot be brought over: see [repo.Repo.RefreshItems];
@@ -98,7 +108,7 @@ func (r TransferReport) String() string {
 // when the cause is gone. Reason quotes no values; Item is the whole item.
 //
 // Keys are compared by hashes of 64 bits. The first 4,000,000 items of a Transfer are
-// remembered; those after them are compared with these, and not with each other.
+// remembered, and those after them are compared with these, not with each other.
 //
 // Errors, after which out is of no use, all in a [*table.Error] that names the line and
 // quotes no values:
@@ -146,12 +156,15 @@ func (t *Transfer) run(in io.Reader, out, aside io.Writer, report *TransferRepor
 		case err != nil:
 			return err
 		case !more:
+			t.mu.Lock()
+			report.Unmatched = int64(len(t.unmatched))
+			t.mu.Unlock()
 			return errors.Join(outBuffer.Flush(), asideBuffer.Flush())
 		}
 		report.Lines++
 		stored, counts, err := t.convert(entities, l)
 		if err == nil {
-			err = t.claim(stored, &counts)
+			err = t.claim(stored, l.item, &counts)
 		}
 		if err != nil {
 			report.SetAside++
@@ -178,10 +191,10 @@ func (r *TransferReport) add(line TransferReport) {
 }
 
 // converted are the items that a line becomes. If same is set they are the line's item,
-// unchanged.
+// unchanged. If copied is set, there are none, and the line's item is a copy.
 type converted struct {
-	items []table.Item
-	same  bool
+	items        []table.Item
+	same, copied bool
 }
 
 // convert returns what a line becomes, and how it counts.
@@ -201,12 +214,13 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 		c.items, err = entity.RefreshItems(l.item)
 		counted, counts.Copies = &counts.Entities, int64(max(0, len(c.items)-1))
 		if isNewer(err) {
-			c, counted, err = converted{[]table.Item{l.item}, true}, &counts.Newer, nil
+			c, counted, err = converted{items: []table.Item{l.item}, same: true}, &counts.Newer, nil
 		}
+		c.copied = len(c.items) == 0
 	case t.Map != nil:
 		c.items, err = t.Map(l.item)
 	default:
-		c = converted{[]table.Item{l.item}, true}
+		c = converted{items: []table.Item{l.item}, same: true}
 	}
 	if len(c.items) == 0 {
 		counted = &counts.Dropped
@@ -221,13 +235,26 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 
 var errTwice = fmt.Errorf("%w: an item that was written before has the same key", table.ErrExists)
 
-// claim takes the keys of the items of a line, all or none.
-func (t *Transfer) claim(c converted, counts *TransferReport) error {
+// claim takes the keys of the items that a line becomes, all or none.
+func (t *Transfer) claim(c converted, item table.Item, counts *TransferReport) error {
 	hashes := make([]uint64, 0, len(c.items))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.seen == nil {
-		t.seed, t.seen = maphash.MakeSeed(), map[uint64]struct{}{}
+		t.seed, t.seen, t.unmatched = maphash.MakeSeed(), map[uint64]struct{}{}, map[uint64]struct{}{}
+	}
+	remember := func(in map[uint64]struct{}, hash uint64) {
+		if len(t.seen)+len(t.unmatched) >= maxSeen {
+			counts.Unchecked++
+			return
+		}
+		in[hash] = struct{}{}
+	}
+	if c.copied {
+		hash := maphash.Comparable(t.seed, t.Table.KeyOf("", item))
+		if _, written := t.seen[hash]; !written {
+			remember(t.unmatched, hash)
+		}
 	}
 	own := make(map[keys.Key]bool, len(c.items))
 	for _, item := range c.items {
@@ -240,11 +267,8 @@ func (t *Transfer) claim(c converted, counts *TransferReport) error {
 		hashes = append(hashes, hash)
 	}
 	for _, hash := range hashes {
-		if len(t.seen) == maxSeen {
-			counts.Unchecked++
-			continue
-		}
-		t.seen[hash] = struct{}{}
+		delete(t.unmatched, hash)
+		remember(t.seen, hash)
 	}
 	return nil
 }

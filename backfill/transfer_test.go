@@ -117,6 +117,7 @@ func TestTransfer(t *testing.T) {
 		report := expect.Value(newTransfer(t).Run(read, &out, &aside))(t)
 		expect.Equal(t, name, report, backfill.TransferReport{
 			Lines: 13, Entities: 3, Others: 1, Newer: 1, Dropped: 3, SetAside: 5, Written: 7, Copies: 2,
+			Unmatched: 1, // under a former key of copies
 		})
 		got := linesOf(t, out.Bytes())
 		for _, same := range []string{"TYPES#1", "MEMBER#m-3", "MEMBER#m-7"} {
@@ -222,7 +223,7 @@ func TestTransferMap(t *testing.T) {
 	var aside bytes.Buffer
 	report := expect.Value(mapped.Run(strings.NewReader(text), io.Discard, &aside))(t)
 	expect.Equal(t, "report", report, backfill.TransferReport{
-		Lines: 14, Entities: 3, Others: 1, Newer: 1, Dropped: 4, SetAside: 5, Written: 8, Copies: 2,
+		Lines: 14, Entities: 3, Others: 1, Newer: 1, Dropped: 4, SetAside: 5, Written: 8, Copies: 2, Unmatched: 1,
 	})
 	expect.Equal(t, "reason", linesOf(t, aside.Bytes())["X"]["Reason"], any(failing.Error()))
 }
@@ -237,6 +238,29 @@ func TestTransferOfSeveralFiles(t *testing.T) {
 	for i, id := range []string{"1", "2", "1"} {
 		report := expect.Value(transfer.Run(one(id), io.Discard, io.Discard))(t)
 		expect.Equal(t, fmt.Sprint("file ", i), report.SetAside, int64(i/2))
+	}
+}
+
+// A copy is dropped for good only if its main item gives it again, before or after it.
+func TestTransferMatchesCopies(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(string(export(t)), "\n")
+	main, copied := lines[1], lines[3]
+	for name, tt := range map[string]struct {
+		files []string
+		want  []int64
+	}{
+		"main first": {[]string{main, copied}, []int64{0, 0}},
+		"copy first": {[]string{copied, main}, []int64{1, 0}},
+		"no main":    {[]string{copied}, []int64{1}},
+		"stray":      {[]string{copied, strings.Replace(main, "ana@x", "joe@x", 1)}, []int64{1, 1}},
+		"set aside":  {[]string{copied, strings.Replace(main, "3 years", "x", 1)}, []int64{1, 1}},
+	} {
+		transfer := newTransfer(t)
+		for i, file := range tt.files {
+			report := expect.Value(transfer.Run(strings.NewReader(file), io.Discard, io.Discard))(t)
+			expect.Equal(t, fmt.Sprint(name, ", file ", i), report.Unmatched, tt.want[i])
+		}
 	}
 }
 
