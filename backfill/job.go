@@ -102,7 +102,7 @@ func (j Job) withDefaults() (Job, error) {
 	case !mapped && j.Source != nil:
 		bad("Source: goes with Map")
 	}
-	problems = append(problems, entityProblems(j.Entities, j.Table)...)
+	checkEntities(j.Entities, j.Table, bad)
 	if j.Segments < 0 || j.Segments > maxSegments {
 		bad("Segments: %d is not 0 to %d", j.Segments, maxSegments)
 	}
@@ -128,25 +128,24 @@ func sameTable(e Entity, t *table.Table) bool {
 	return !ok || t == nil || v.View().Schema().Name == t.Schema().Name
 }
 
-// entityProblems returns what is wrong with a list of entities.
-func entityProblems(entities []Entity, t *table.Table) []error {
-	var problems []error
+// checkEntities calls bad for what is wrong with a list of entities of a table, of
+// any if it is nil.
+func checkEntities(entities []Entity, t *table.Table, bad func(format string, args ...any)) {
 	seen := map[string]bool{}
 	for i, e := range entities {
 		switch {
 		case e == nil:
-			problems = append(problems, fmt.Errorf("Entities[%d]: is nil", i))
+			bad("Entities[%d]: is nil", i)
 		case e.Type() == "":
-			problems = append(problems, fmt.Errorf("Entities[%d]: is nil, or has no type", i))
+			bad("Entities[%d]: is nil, or has no type", i)
 		case !sameTable(e, t):
-			problems = append(problems, fmt.Errorf("Entities[%d]: is of another table", i))
+			bad("Entities[%d]: is of another table", i)
 		case seen[e.Type()]:
-			problems = append(problems, fmt.Errorf("Entities[%d]: type %q is there twice", i, e.Type()))
+			bad("Entities[%d]: type %q is there twice", i, e.Type())
 		default:
 			seen[e.Type()] = true
 		}
 	}
-	return problems
 }
 
 // byType returns entities by their types.

@@ -132,10 +132,12 @@ func (t *Transfer) Run(in io.Reader, out, aside io.Writer) (TransferReport, erro
 }
 
 func (t *Transfer) validate() error {
-	problems := entityProblems(t.Entities, t.Table)
+	var problems []error
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
 	if t.Table == nil {
-		problems = append(problems, errors.New("Table: is nil"))
+		bad("Table: is nil")
 	}
+	checkEntities(t.Entities, nil, bad)
 	if len(problems) > 0 {
 		return fmt.Errorf("%w transfer: %w", table.ErrInvalid, errors.Join(problems...))
 	}
