@@ -73,9 +73,11 @@ type way func(ctx context.Context, engine *tabletest.Engine, schema table.Schema
 
 type units struct{ read, written float64 }
 
-// All ways read and write with as many goroutines, and read as many items at once.
+// All ways read and write with as many goroutines, and read as many items at once. A
+// segment has more than one page, so that a job is killed and continued in the middle
+// of it.
 const (
-	segments    = 64
+	segments    = 16
 	concurrency = 16
 	pageSize    = 500
 )
