@@ -54,7 +54,7 @@ type TransferReport struct {
 	Lines int64
 	// Entities is how many were main items of entities; Others how many were items of
 	// other types that were written; Newer how many a newer program has written, which
-	// stay as they are: see [repo.ErrNewerShape].
+	// stay as they are: see [table.ErrNewerShape].
 	Entities, Others, Newer int64
 	// Dropped is how many were left out: stored copies, also those whose main item is
 	// missing, since main items make new ones; items under former keys of copies; those that Map leaves out; and the

@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/backfill"
-	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -218,7 +217,7 @@ func (t *trial) count(hot int, err error) {
 	case err == nil:
 		t.writes.Add(1)
 		t.applied[hot].Add(1)
-	case errors.Is(err, repo.ErrNewerShape):
+	case errors.Is(err, table.ErrNewerShape):
 		t.refused.Add(1)
 	case errors.Is(err, table.ErrConflict):
 		t.conflicts.Add(1)
