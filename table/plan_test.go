@@ -359,7 +359,7 @@ func TestPlan(t *testing.T) {
 			change: "global index GSI1: is missing; add it, for a write unit for each KB of each item: how many is not known",
 		},
 		"a missing index of senseless counts": {
-			schema: gsi1, live: fields{"ItemCount": math.MaxInt64, "TableSizeBytes": math.MaxInt64},
+			schema: gsi1, live: fields{"ItemCount": int64(math.MaxInt64), "TableSizeBytes": int64(math.MaxInt64)},
 			change: "global index GSI1: is missing; add it, for a write unit for each KB of each item: how many is not known",
 		},
 		"an index without its capacity": {
