@@ -29,8 +29,8 @@ type Aside struct {
 // aside is an Aside as it is stored.
 type aside struct {
 	PK     []byte `dynamodbav:"itemPK"` // keys can be binary
-	SK     []byte `dynamodbav:"itemSK"`
-	Type   string `dynamodbav:"itemType"`
+	SK     []byte `dynamodbav:"itemSK,omitempty"`
+	Type   string `dynamodbav:"itemType,omitempty"`
 	Reason string `dynamodbav:"reason"`
 	At     int64  `dynamodbav:"at"` // UTC milliseconds
 }
@@ -63,10 +63,14 @@ func (w *walk) setAside(ctx context.Context, item table.Item, reason error) erro
 	digest.Write([]byte{0})
 	digest.Write([]byte(key.SK))
 	at := keys.Key{PK: prefix.PK(w.Name), SK: asidePrefix.SK(keys.Str(hex.EncodeToString(digest.Sum(nil))))}
-	made, err := attributevalue.MarshalMap(aside{
-		PK: []byte(key.PK), SK: []byte(key.SK), Type: typeOf(item, w.Source.Schema().Type),
+	a := aside{
+		PK: []byte(key.PK), Type: typeOf(item, w.Source.Schema().Type),
 		Reason: reason.Error(), At: w.Table.Now().UnixMilli(),
-	})
+	}
+	if key.SK != "" { // not every engine stores an empty value
+		a.SK = []byte(key.SK)
+	}
+	made, err := attributevalue.MarshalMap(a)
 	if err != nil {
 		return err
 	}

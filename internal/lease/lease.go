@@ -131,10 +131,12 @@ func (h *Held[S]) Release(ctx context.Context) error { return h.save(ctx, "") }
 func (h *Held[S]) save(ctx context.Context, by string) error {
 	held := h.revision
 	err := h.write(ctx, func(set table.Item) table.Op {
-		if by == "" {
-			set[owner], set[until] = &types.AttributeValueMemberS{}, &types.AttributeValueMemberN{Value: "0"}
+		var remove []string
+		if by == "" { // not every engine stores an empty text
+			delete(set, owner)
+			remove, set[until] = []string{owner}, &types.AttributeValueMemberN{Value: "0"}
 		}
-		return table.Patch(h.lease.Key, set).IfRevision(revision, held).IfExists()
+		return table.Patch(h.lease.Key, set, remove...).IfRevision(revision, held).IfExists()
 	})
 	if errors.Is(err, table.ErrStale) || errors.Is(err, table.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrHeld, err)

@@ -694,7 +694,7 @@ func upgradeInPlace(t *testing.T, h Harness) {
 	e := customer0Entity
 	e.Copies = nil
 	tbl := h.newTable(t, appCore())
-	must(t, newRepo(t, tbl, e).Create(t.Context(), &customer0{ID: "u-1", Name: "s"}))
+	must(t, newRepo(t, tbl, e).Create(t.Context(), &customer0{ID: "u-1", Email: "ana@x", Name: "s"}))
 	e.Upgrades = []repo.Upgrade{{Writes: []string{"name"}, Change: func(item table.Item) error {
 		item["name"].(*types.AttributeValueMemberS).Value += "!"
 		return nil
