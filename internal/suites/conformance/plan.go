@@ -152,7 +152,12 @@ func indexUnderWrites(t *testing.T, h Harness) {
 	for w := range writers {
 		group.Go(func() {
 			for last := false; ; written[w]++ {
-				if err := tbl.Do(t.Context(), item(w, written[w])); err != nil {
+				err := tbl.Do(t.Context(), item(w, written[w]))
+				// DynamoDB Local can fail while it builds the index.
+				for attempt := 0; attempt < 10 && table.Classify(err) == table.Transient; attempt++ {
+					err = tbl.Do(t.Context(), item(w, written[w]))
+				}
+				if err != nil {
 					t.Error(err)
 					last = true
 				}
