@@ -227,25 +227,3 @@ func TestMakePut(t *testing.T) {
 		}
 	}
 }
-
-// Writing an item allocates the item, and what is not plain.
-func TestMakePutAllocates(t *testing.T) {
-	v := &struct {
-		Name, Text string
-		N          int64
-		F          float64
-		Tags       []string
-		Bytes      []byte
-		At         *string
-	}{"name", "text", 7, 1.5, []string{"a", "b"}, []byte("b"), nil}
-	key := []codec.Attribute{{"pk", codec.S, "p"}, {"sk", codec.S, "s"}}
-	n := testing.AllocsPerRun(100, func() {
-		if _, ok := codec.MakePut(v, key, nil, nil); !ok {
-			t.Error("not written")
-		}
-	})
-	// The race detector has pools drop what they are given now and then.
-	if n > 5 {
-		t.Errorf("%v allocations, want the JSON and the Put", n)
-	}
-}
