@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
@@ -191,6 +192,26 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			expect.OK(t, r.Delete(t.Context(), paymentKey(payment{ID: "a"})))
 			expect.OK(t, r.Delete(t.Context(), paymentKey(payment{ID: "b"})))
 		}
+	},
+	"Jobs with `backfill`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		copied := repo.Entity[payment]{
+			Type: "PAYMENT", Key: paymentKey, Version: "version",
+			Copies: []repo.Copy[payment]{{Key: func(p payment) keys.Key { return keys.Key{PK: keys.User.PK(p.ID), SK: keys.Profile} }}},
+		}
+		r := expect.Value(repo.New(tbl, copied))(t)
+		for _, id := range []string{"single", "double", "orphan", "stray"} {
+			expect.OK(t, tbl.Do(t.Context(), table.Put(paymentKey(payment{ID: id}), map[string]any{"entityType": "PAYMENT", "id": id})))
+		}
+		expect.OK(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "USER#gone", SK: keys.Profile}, map[string]any{"entityType": "PAYMENT", "id": "gone"})))
+		expect.OK(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "X", SK: "X"}, map[string]any{"entityType": "PAYMENT", "id": "x"})))
+		job := backfill.Job{Name: "policy", Table: tbl, Entities: []backfill.Entity{r}, Segments: 1}
+		expect.OK(t, expect.ErrOf(job.DryRun(t.Context())))
+		report := expect.Value(job.Run(t.Context()))(t)
+		expect.Equal(t, "set aside", report.SetAside, 1)
+		for _, err := range backfill.SetAside(t.Context(), tbl, job.Name) {
+			expect.OK(t, err)
+		}
+		expect.OK(t, backfill.Forget(t.Context(), tbl, job.Name))
 	},
 	"Readers with `shard`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		r := expect.Value(shard.New[payment](tbl, shard.Index{Index: "GSI1", Prefix: "GLOBAL", Shards: 2}, nil))(t)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -17,7 +16,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Entity is what a job or a transfer brings to its present description. It is a [repo.Repo].
+// Entity is what a job or a transfer brings to its present description. It is a
+// [repo.Repo].
 type Entity interface {
 	// Type is the type of its items.
 	Type() string
@@ -161,8 +161,8 @@ func byType(entities []Entity) map[string]Entity {
 const maxSegments = 10_000
 
 // Run walks the table and brings its items over, from where an earlier run of the
-// job has stopped. It waits for segments that other processes hold, and takes those
-// of a process that has died after a minute. It returns what the job has done so
+// job has stopped. It waits for segments that other processes hold. It takes those of
+// a dead process a minute after that process has ended. It returns what the job has done so
 // far, by all processes, also after an error.
 //
 // Errors, all in a [*table.Error]:
@@ -260,7 +260,7 @@ func (w *walk) segments(ctx context.Context, walk func(context.Context, int) err
 		group.Go(func() {
 			for n := range next {
 				if err := walk(ctx, n); err != nil {
-					cancel(fmt.Errorf("segment %s: %w", strconv.Itoa(n), err))
+					cancel(fmt.Errorf("segment %d: %w", n, err))
 					return
 				}
 			}

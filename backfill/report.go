@@ -25,7 +25,7 @@ type Counts struct {
 	// once more, as current.
 	Current int64 `dynamodbav:"current"`
 	Changed int64 `dynamodbav:"changed"`
-	// Newer is how many a newer program has written, which are left alone: see
+	// Newer is how many a newer program has written, which stay as they are: see
 	// [table.ErrNewerShape].
 	Newer int64 `dynamodbav:"newer"`
 	// SetAside is how many could not be brought over: see [SetAside].

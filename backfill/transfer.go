@@ -57,8 +57,9 @@ type TransferReport struct {
 	// stay as they are: see [table.ErrNewerShape].
 	Entities, Others, Newer int64
 	// Dropped is how many were left out: stored copies, also those whose main item is
-	// missing, since main items make new ones; items under former keys of copies; those that Map leaves out; and the
-	// progress of jobs, which is about the former table.
+	// missing, since main items make new ones; items under former keys of copies;
+	// those that Map leaves out; and the progress of jobs, which is about the former
+	// table.
 	Dropped int64
 	// SetAside is how many could not be brought over.
 	SetAside int64
@@ -105,7 +106,8 @@ func (r TransferReport) String() string {
 //     under the present key, the first one is written.
 //
 // In aside it is a line with members Line, Reason and Item. Run can read such a line,
-// when the cause is gone. Reason quotes no values; Item is the whole item.
+// when the cause is gone. Reason quotes no values, unless an error of Map does; Item is
+// the whole item.
 //
 // Keys are compared by hashes of 64 bits. The first 4,000,000 items of a Transfer are
 // remembered, and those after them are compared with these, not with each other.

@@ -20,6 +20,11 @@
 // release. [Repo.Update] loses no concurrent update, and [Repo.Upsert] counts in
 // one request.
 //
+// When T changes, [Entity].Upgrades tell how items of earlier releases become values
+// of the present one. Reads apply them, and the next write stores the result.
+// [Repo.Refresh] brings one entity to its present description, and package backfill
+// all of them.
+//
 // The same writes exist as ops ([Repo.CreateOps], [Repo.PutOps],
 // [Repo.UpdateOps], [Repo.DeleteOps]), to be joined across entities into one
 // [table.Table.Transact]. [Repo.UpdateWith] joins them to an update.

@@ -35,8 +35,8 @@ type Upgrade struct {
 	// Compatible means that a program of the former shape may read and write items
 	// of the new one: what it does not know stays as it is. A program is admitted to
 	// an item if all upgrades since its own shape were Compatible in the program that
-	// wrote the item. For other programs the item is [table.ErrNewerShape], and nothing is
-	// written.
+	// wrote the item. For other programs the item is [table.ErrNewerShape], and nothing
+	// is written.
 	Compatible bool
 }
 
