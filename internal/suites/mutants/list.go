@@ -34,8 +34,8 @@ var mutants = []mutant{
 	},
 	{
 		"all attempts of a transaction have one token",
-		"table/transact.go", "for tries := t.attempts(ctx); ; {\n\t\t_, err := send(ctx, t, &request{operation: \"TransactWriteItems\"",
-		"for tries := t.attempts(ctx); ; {\n\t\tin.ClientRequestToken = aws.String(rand.Text())\n\t\t_, err := send(ctx, t, &request{operation: \"TransactWriteItems\"",
+		"table/transact.go", "for tries := t.attempts(ctx); ; {\n\t\tr := &request{operation: \"TransactWriteItems\"",
+		"for tries := t.attempts(ctx); ; {\n\t\tin.ClientRequestToken = aws.String(rand.Text())\n\t\tr := &request{operation: \"TransactWriteItems\"",
 		schedules, "TestTransact",
 	},
 	{
@@ -55,8 +55,8 @@ var mutants = []mutant{
 	},
 	{
 		"a version proves nothing",
-		"table/write.go", "return w.item != nil && !w.op.guard.version.set && sameItem(stored, w.item)",
-		"return w.op.guard.version.set || w.item != nil && sameItem(stored, w.item)",
+		"table/write.go", "return w.item.Attributes != nil && !w.op.guard.version.set && sameItem(stored, w.whole())",
+		"return w.op.guard.version.set || w.item.Attributes != nil && sameItem(stored, w.whole())",
 		schedules, "TestRepo/version/Update,_Update$",
 	},
 	{
@@ -233,7 +233,7 @@ var mutants = []mutant{
 	},
 	{
 		"a value that was read in part has no version",
-		"repo/version.go", "return len(q.Project) > 0 || slices.ContainsFunc(", "return false && slices.ContainsFunc(",
+		"repo/version.go", "return len(q.Project) > 0 || partial", "return false && partial",
 		"./repo", "TestParts",
 	},
 	{
@@ -321,7 +321,7 @@ var mutants = []mutant{
 	},
 	{
 		"blog: a deleted post is not copied",
-		"examples/blog/migrate/copy.go", "append(ops, r.notMarked(v))...)", "ops...)",
+		"examples/blog/migrate/copy.go", "return append(ops, r.notMarked(v)), nil", "return ops, nil",
 		migration, "TestScheduleMigration",
 	},
 	{
