@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
@@ -147,47 +145,3 @@ type (
 		Item   json.RawMessage
 	}
 )
-
-// inJSON returns attributes as DynamoDB's JSON has them.
-func inJSON(attributes map[string]types.AttributeValue) map[string]any {
-	m := make(map[string]any, len(attributes))
-	for name, value := range attributes {
-		m[name] = valueInJSON(value)
-	}
-	return m
-}
-
-// valueInJSON returns a value that [table.Table.CheckItem] has accepted.
-func valueInJSON(value types.AttributeValue) any {
-	switch v := value.(type) {
-	case *types.AttributeValueMemberS:
-		return map[string]string{"S": v.Value}
-	case *types.AttributeValueMemberN:
-		return map[string]string{"N": v.Value}
-	case *types.AttributeValueMemberB:
-		return map[string][]byte{"B": append([]byte{}, v.Value...)} // nil would be null
-	case *types.AttributeValueMemberBOOL:
-		return map[string]bool{"BOOL": v.Value}
-	case *types.AttributeValueMemberNULL:
-		return map[string]bool{"NULL": v.Value}
-	case *types.AttributeValueMemberSS:
-		return map[string][]string{"SS": v.Value}
-	case *types.AttributeValueMemberNS:
-		return map[string][]string{"NS": v.Value}
-	case *types.AttributeValueMemberBS:
-		set := make([][]byte, len(v.Value))
-		for i, b := range v.Value {
-			set[i] = append([]byte{}, b...)
-		}
-		return map[string][][]byte{"BS": set}
-	case *types.AttributeValueMemberL:
-		list := make([]any, len(v.Value))
-		for i, element := range v.Value {
-			list[i] = valueInJSON(element)
-		}
-		return map[string][]any{"L": list}
-	case *types.AttributeValueMemberM:
-		return map[string]any{"M": inJSON(v.Value)}
-	}
-	return nil
-}

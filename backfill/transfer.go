@@ -9,6 +9,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -283,7 +284,7 @@ func write(out *json.Encoder, c converted, l line) error {
 		return out.Encode(storedLine{l.json})
 	}
 	for _, item := range c.items {
-		if err := out.Encode(storedLine{inJSON(item)}); err != nil {
+		if err := out.Encode(storedLine{codec.JSONOf(item)}); err != nil {
 			return err
 		}
 	}

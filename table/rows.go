@@ -314,3 +314,8 @@ func (t *Table) expired(expiry codec.Watched, now time.Time) bool {
 	seconds, err := strconv.ParseFloat(string(expiry.Text), 64)
 	return err == nil && seconds >= 1 && seconds <= float64(now.Unix())
 }
+
+// Expired reports whether an item had expired at a time, as reads see it.
+func (t *Table) Expired(item Item, at time.Time) bool {
+	return t.expired(watched(item, t.schema.TTL), at)
+}

@@ -163,3 +163,23 @@ func (h *Held[S]) write(ctx context.Context, op func(table.Item) table.Op) error
 	h.revision = next.Revision
 	return nil
 }
+
+// Entry is a lease as it is stored.
+type Entry[S any] struct {
+	Owner string
+	// Until is when the lease ends, by the clock of its owner.
+	Until time.Time
+	State S
+}
+
+// List returns the leases of a type in a partition.
+func List[S any](ctx context.Context, t *table.Table, itemType string, q table.Query) ([]Entry[S], error) {
+	var entries []Entry[S]
+	for r, err := range table.All[record[S]](ctx, t.OfType(itemType).Consistent(), q) {
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, Entry[S]{Owner: r.Owner, Until: time.UnixMilli(r.Until).UTC(), State: r.State})
+	}
+	return entries, nil
+}

@@ -1,0 +1,77 @@
+package repo
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/table"
+)
+
+// Decode makes an entity of an item that was read elsewhere, such as an image in a
+// stream or a line of an export, by the rules of reads: an item of an older shape is
+// upgraded. main is true for the item under [Entity].Key or one of FormerKeys, and
+// false for a copy, former or present. The expiry is not looked at.
+//
+// Errors:
+//   - [table.ErrWrongType], [table.ErrNewerShape], [ErrOlderShape] and [ErrUpgrade].
+//   - [ErrOrphan], if no key of the entity leads to the item.
+//   - The error of attributevalue, if the item does not fit T.
+func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {
+	key := r.table.KeyOf("", item)
+	found, kind, err := r.identify(key, item)
+	if err != nil {
+		return v, false, r.fail("Decode", key, err)
+	}
+	return found.v, kind == mainItem || kind == formerItem, nil
+}
+
+// Changes returns the names of the attributes in which two values of the entity
+// differ, in order. The version, which every write changes, is not one of them. Sets
+// are equal if they have the same elements.
+func (r *Repo[T]) Changes(before, after T) ([]string, error) {
+	changes, err := codec.Compare(&before, &after)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, c := range changes {
+		if c.Name != r.entity.Version && !sameSet(c.Before, c.After) {
+			names = append(names, c.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// sameSet reports whether both values are sets with the same elements.
+func sameSet(a, b types.AttributeValue) bool {
+	switch a := a.(type) {
+	case *types.AttributeValueMemberSS:
+		b, ok := b.(*types.AttributeValueMemberSS)
+		return ok && sameElements(a.Value, b.Value)
+	case *types.AttributeValueMemberNS:
+		b, ok := b.(*types.AttributeValueMemberNS)
+		return ok && sameElements(a.Value, b.Value)
+	case *types.AttributeValueMemberBS:
+		b, ok := b.(*types.AttributeValueMemberBS)
+		return ok && sameElements(texts(a.Value), texts(b.Value))
+	}
+	return false
+}
+
+func sameElements(a, b []string) bool {
+	a, b = slices.Clone(a), slices.Clone(b)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
+}
+
+func texts(set [][]byte) []string {
+	all := make([]string, len(set))
+	for i, b := range set {
+		all[i] = string(b)
+	}
+	return all
+}

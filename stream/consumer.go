@@ -1,0 +1,315 @@
+package stream
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/singletable/singletable/internal/lease"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// consumer is one call of [Reader.Run].
+type consumer struct {
+	Reader
+	owner     string
+	partition keys.PK
+	group     sync.WaitGroup
+	end       context.CancelCauseFunc
+	// changed is told when a shard was left or has ended.
+	changed chan struct{}
+	member  *lease.Held[struct{}]
+
+	// begun is what the consumer found when it began; nil until it is known.
+	begun *start
+	// seen is what was seen of the leases of others, and lost the shards whose loss was
+	// reported.
+	seen map[string]*lease.Seen
+	lost map[string]bool
+
+	mu      sync.Mutex
+	reading map[string]*reading
+	// report is held while Progress is called.
+	report sync.Mutex
+}
+
+func newConsumer(r Reader, end context.CancelCauseFunc) *consumer {
+	return &consumer{
+		Reader: r, owner: rand.Text(), partition: partition(r.Name, r.StreamARN), end: end,
+		reading: map[string]*reading{}, seen: map[string]*lease.Seen{}, lost: map[string]bool{},
+		changed: make(chan struct{}, 1),
+	}
+}
+
+// reading is a shard that this process reads.
+type reading struct {
+	// leave is closed when the shard is to be left to another process.
+	leave chan struct{}
+	left  bool
+}
+
+// position is how far a shard was read, as it is stored in its lease.
+type position struct {
+	Shard string `dynamodbav:"shard"`
+	// Sequence is that of the last record that was handled, empty for none.
+	Sequence string `dynamodbav:"sequence,omitempty"`
+	// Done means that the shard was read to its end.
+	Done bool `dynamodbav:"done"`
+}
+
+// start is what a consumer found when it began.
+type start struct {
+	// Roots are the shards whose parents the stream had deleted already.
+	Roots []string `dynamodbav:"roots,omitempty"`
+}
+
+// A consumer has one partition for each stream: its start, a lease for each shard, one
+// for each process, and what it has set aside.
+const (
+	prefix       keys.Prefix = "STREAM"
+	shardPrefix  keys.Prefix = "SHARD"
+	memberPrefix keys.Prefix = "PROCESS"
+	startPrefix  keys.Prefix = "START"
+	asidePrefix  keys.Prefix = "ASIDE"
+)
+
+// partition returns the partition of a consumer: its name, the table and the label of
+// the stream.
+func partition(name, arn string) keys.PK {
+	_, label, _ := strings.Cut(arn, "/stream/")
+	return prefix.PK(name, tableOf(arn), label)
+}
+
+func (c *consumer) lease(sk keys.SK) lease.Lease {
+	return lease.Lease{Table: c.Table, Key: keys.Key{PK: c.partition, SK: sk}, Type: itemType, Owner: c.owner, Life: leaseLife}
+}
+
+// loop looks for shards to read until the context ends.
+func (c *consumer) loop(ctx context.Context) error {
+	for {
+		var done bool
+		err := retry(ctx, func() (err error) {
+			done, err = c.look(ctx)
+			return err
+		})
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil || done:
+			return err
+		}
+		timer := time.NewTimer(lookEvery)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		case <-c.changed:
+		}
+		timer.Stop()
+	}
+}
+
+// look takes and leaves shards, so that each process has its share. It returns true if
+// the stream is disabled and was read to its end.
+func (c *consumer) look(ctx context.Context) (done bool, err error) {
+	// Positions are read first: a shard that has one is described then.
+	q := table.Query{PK: c.partition, Range: shardPrefix.All()}
+	stored, err := lease.List[position](ctx, c.Table, itemType, q)
+	if err != nil {
+		return false, err
+	}
+	stream, err := c.describe(ctx)
+	if err != nil {
+		return false, err
+	}
+	l := newLineage(stream.Shards, stored)
+	if err := c.begin(ctx, l); err != nil {
+		return false, err
+	}
+	if err := c.checkLoss(ctx, l); err != nil {
+		return false, err
+	}
+	for _, shard := range l.obsolete() {
+		if err := c.forget(ctx, shard); err != nil {
+			return false, err
+		}
+	}
+	if l.finished() && stream.StreamStatus == streamtypes.StreamStatusDisabled {
+		return true, nil
+	}
+	processes, err := c.join(ctx)
+	if err != nil {
+		return false, err
+	}
+	ready := l.ready()
+	return false, c.share(ctx, ready, (len(ready)+processes-1)/processes)
+}
+
+// begin stores what the consumer finds when it begins.
+func (c *consumer) begin(ctx context.Context, l *lineage) error {
+	if c.begun != nil {
+		return nil
+	}
+	item := c.lease(startPrefix.SK())
+	begun, found, err := lease.Read[start](ctx, item)
+	if err == nil && !found {
+		var h *lease.Held[start]
+		h, err = lease.Take(ctx, item, start{Roots: l.orphans()}, &lease.Seen{})
+		if errors.Is(err, lease.ErrHeld) { // another process begins, too
+			begun, _, err = lease.Read[start](ctx, item)
+		} else if err == nil {
+			begun = h.State
+		}
+	}
+	if err == nil {
+		c.begun = &begun
+	}
+	return err
+}
+
+// share takes or leaves shards of those that are ready, until the process has its
+// share.
+func (c *consumer) share(ctx context.Context, ready []string, share int) error {
+	c.mu.Lock()
+	held := 0
+	for _, r := range c.reading {
+		if !r.left {
+			held++
+		}
+	}
+	for _, r := range c.reading {
+		if held > share && !r.left {
+			r.left = true
+			close(r.leave)
+			held--
+		}
+	}
+	c.mu.Unlock()
+	for _, shard := range ready {
+		if held >= share {
+			return nil
+		}
+		c.mu.Lock()
+		_, mine := c.reading[shard]
+		c.mu.Unlock()
+		if mine {
+			continue
+		}
+		seen := c.seen[shard]
+		if seen == nil {
+			seen = &lease.Seen{}
+			c.seen[shard] = seen
+		}
+		h, err := lease.Take(ctx, c.lease(shardPrefix.SK(keys.Str(shard))), position{Shard: shard}, seen)
+		switch {
+		case errors.Is(err, lease.ErrHeld):
+			continue
+		case err != nil:
+			return err
+		}
+		held++
+		c.start(ctx, shard, h)
+	}
+	return nil
+}
+
+// start reads a shard in a goroutine of its own.
+func (c *consumer) start(ctx context.Context, shard string, h *lease.Held[position]) {
+	r := &reading{leave: make(chan struct{})}
+	c.mu.Lock()
+	c.reading[shard] = r
+	c.mu.Unlock()
+	c.group.Go(func() {
+		err := c.shard(ctx, h, r.leave)
+		c.mu.Lock()
+		delete(c.reading, shard)
+		c.mu.Unlock()
+		if err != nil && !errors.Is(err, lease.ErrHeld) {
+			c.end(fmt.Errorf("shard %s: %w", shard, err))
+		}
+		select {
+		case c.changed <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// join says that this process runs, and returns how many do.
+func (c *consumer) join(ctx context.Context) (int, error) {
+	var err error
+	if c.member == nil {
+		c.member, err = lease.Take(ctx, c.lease(memberPrefix.SK(keys.Str(c.owner))), struct{}{}, &lease.Seen{})
+	} else {
+		err = c.member.Save(ctx)
+	}
+	if err != nil {
+		return 0, err
+	}
+	entries, err := lease.List[struct{}](ctx, c.Table, itemType, table.Query{PK: c.partition, Range: memberPrefix.All()})
+	if err != nil {
+		return 0, err
+	}
+	processes := 0
+	for _, e := range entries {
+		if e.Owner == c.owner || e.Until.After(c.Table.Now()) {
+			processes++
+		}
+	}
+	return processes, nil
+}
+
+// leave deletes what says that this process runs.
+func (c *consumer) leave(ctx context.Context) {
+	if c.member == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = c.Table.Do(ctx, table.Delete(c.lease(memberPrefix.SK(keys.Str(c.owner))).Key))
+}
+
+// checkLoss reports shards that the stream has deleted before they were read to their
+// end.
+func (c *consumer) checkLoss(ctx context.Context, l *lineage) error {
+	unread, unknown := l.lost(c.begun.Roots)
+	all := slices.Concat(unread, unknown)
+	if len(all) == 0 {
+		return nil
+	}
+	if !c.AcceptLoss {
+		return fmt.Errorf("%w: shards %s", ErrTrimmed, strings.Join(all, ", "))
+	}
+	for _, shard := range all {
+		if !c.lost[shard] {
+			c.lost[shard] = true
+			c.progress(Progress{Shard: shard, Err: ErrTrimmed})
+		}
+	}
+	for _, shard := range unread {
+		if err := c.forget(ctx, shard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forget deletes the position in a shard that the stream has deleted.
+func (c *consumer) forget(ctx context.Context, shard string) error {
+	return c.Table.Do(ctx, table.Delete(c.lease(shardPrefix.SK(keys.Str(shard))).Key))
+}
+
+func (c *consumer) progress(p Progress) {
+	if c.Progress == nil {
+		return
+	}
+	c.report.Lock()
+	defer c.report.Unlock()
+	c.Progress(p)
+}

@@ -1,0 +1,67 @@
+// Package stream gives the changes of a table to handlers, as values of the
+// application's types, in order.
+//
+// DynamoDB Streams has a record for each item that a write has changed. A [Router] turns
+// records into changes of entities:
+//
+//	router, err := stream.New(tbl, nil,
+//		stream.On(users, func(ctx context.Context, c stream.Change[User]) error {
+//			switch c.Kind {
+//			case stream.Insert, stream.Modify:
+//				return index(ctx, *c.New)
+//			default: // Remove, Expire
+//				return drop(ctx, *c.Old)
+//			}
+//		}),
+//		stream.IgnoreOther(),
+//	)
+//
+// The table needs a stream with both images: set table.Schema.Stream to
+// NEW_AND_OLD_IMAGES.
+//
+// # What is a change
+//
+// An entity with several copies has one record for each copy and one change, by the
+// record of its main item. Items of an older shape are upgraded. A write that changes
+// nothing but the version, as a backfill makes them, is no change. The items that the
+// library stores for itself are no changes either.
+//
+// An entity whose main key changes gives a Remove and an Insert, for two different
+// keys, which may come in any order. A consumer that stores the entity under another
+// key than [Change].Key should store that key, too, and ignore a Remove of another
+// one.
+//
+// # Order and failures
+//
+// The changes of one item are handled one after the other, in the order in which they
+// were made. Changes of different items have no order, not even those of one
+// transaction. An error of a handler ends the batch: the record is delivered again, and
+// so are all records behind it. Nothing is skipped. A record on which a handler always
+// fails blocks its shard, until the record is set aside: by [Reader].Attempts, or by the
+// attempts and the on-failure destination of Lambda's event source mapping.
+//
+// # Effects
+//
+// Every change is delivered at least once. An effect in the table is made once by
+// package idempotency, with [Change.Request]. An effect elsewhere must be idempotent:
+// send [Change].EventID as the idempotency key of the request.
+//
+// An outbox is an entity for messages. A service creates a message in the transaction of
+// its other writes, and the handler of the message's Insert sends it.
+//
+// # Sources
+//
+// On Lambda, [Router.Handle] takes the event as it is. [Router.EventFilter] is the filter
+// for the template. Anywhere else, a [Reader] reads the stream.
+//
+// # Costs
+//
+// A Reader without records sends 60 GetRecords requests per minute and shard with the
+// default Interval, and 12 others per minute and process, and for each shard it reads
+// 3 writes of its lease per minute. Those are written to the table, and so to the stream.
+// A batch of records costs a GetRecords and one write of a kilobyte. Lambda's requests to
+// a stream are free.
+//
+// AWS: "Change data capture for DynamoDB Streams" and "DynamoDB Streams and AWS Lambda
+// triggers", Amazon DynamoDB Developer Guide.
+package stream

@@ -1,0 +1,152 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Handler is given the changes of one type of entities. Get one from [On], [OnOther]
+// or [IgnoreOther].
+type Handler interface {
+	// handles returns the type, "" for all others.
+	handles() string
+	// problem returns what is wrong with the handler, for a table.
+	problem(table.Schema) string
+	// handle is given the images of a record that are of the type. One of them can be
+	// nil. It returns those that are no item of the entity.
+	handle(ctx context.Context, t *table.Table, r *record, old, new table.Item) (orphans [2]table.Item, err error)
+}
+
+// on is the handler of an entity.
+type on[T any] struct {
+	repo *repo.Repo[T]
+	do   func(context.Context, Change[T]) error
+}
+
+// On returns a handler for the changes of an entity. do is called once for each
+// change of an entity, however many copies it has. An error of do ends the batch at
+// the record: see [Router]. do must be idempotent, since a change can be delivered
+// more than once: see [Change.Request].
+//
+// do is not called for a change that leaves all attributes of T as they are but for
+// the version.
+func On[T any](r *repo.Repo[T], do func(ctx context.Context, c Change[T]) error) Handler {
+	return on[T]{repo: r, do: do}
+}
+
+func (h on[T]) handles() string { return h.repo.Type() }
+
+func (h on[T]) problem(schema table.Schema) string {
+	switch {
+	case h.repo == nil || h.do == nil:
+		return "its repository or its function is nil"
+	case h.repo.View().Schema().Name != schema.Name:
+		return "its repository is of another table"
+	}
+	return ""
+}
+
+func (h on[T]) handle(ctx context.Context, t *table.Table, r *record, old, new table.Item) (orphans [2]table.Item, err error) {
+	c := newChange[T](r)
+	for i, side := range []struct {
+		item table.Item
+		into **T
+	}{{old, &c.Old}, {new, &c.New}} {
+		if side.item == nil {
+			continue
+		}
+		v, main, err := h.repo.Decode(side.item)
+		switch {
+		case errors.Is(err, repo.ErrOrphan):
+			orphans[i] = side.item
+		case err != nil:
+			return orphans, err
+		case main:
+			*side.into = &v
+		}
+	}
+	c.settle(t, r, old)
+	if c.Kind == Modify {
+		c.Changed, err = h.repo.Changes(*c.Old, *c.New)
+		if err != nil || len(c.Changed) == 0 {
+			return orphans, err
+		}
+	}
+	if c.Kind == "" {
+		return orphans, nil
+	}
+	return orphans, h.do(ctx, c)
+}
+
+func newChange[T any](r *record) Change[T] {
+	return Change[T]{Key: r.key, At: r.at, Sequence: r.sequence, EventID: r.id, Stream: r.arn}
+}
+
+// settle sets the kind of a change, given the values: none if there are none.
+func (c *Change[T]) settle(t *table.Table, r *record, old table.Item) {
+	expired := r.expired || c.Old != nil && t.Expired(old, r.at)
+	switch {
+	case c.Old == nil && c.New == nil:
+	case c.New == nil && expired:
+		c.Kind = Expire
+	case c.New == nil:
+		c.Kind = Remove
+	case c.Old == nil || expired:
+		c.Kind, c.Old = Insert, nil
+	default:
+		c.Kind = Modify
+	}
+}
+
+// other is the handler of what no other handler is for.
+type other struct {
+	do func(context.Context, Change[table.Item]) error
+}
+
+// OnOther returns a handler for all other items: those of a type that no other
+// handler is for, and those of an entity that no key of the entity leads to. Without it
+// or [IgnoreOther] such an item is an error, [table.ErrWrongType] or [repo.ErrOrphan],
+// and its record is delivered again. do is called for every record, also if nothing has
+// changed; Changed is nil.
+func OnOther(do func(ctx context.Context, c Change[table.Item]) error) Handler { return other{do} }
+
+// IgnoreOther returns a handler that passes over the items of [OnOther].
+func IgnoreOther() Handler {
+	return other{func(context.Context, Change[table.Item]) error { return nil }}
+}
+
+func (other) handles() string { return "" }
+
+func (h other) problem(table.Schema) string {
+	if h.do == nil {
+		return "its function is nil"
+	}
+	return ""
+}
+
+func (h other) handle(ctx context.Context, t *table.Table, r *record, old, new table.Item) (orphans [2]table.Item, err error) {
+	c := newChange[table.Item](r)
+	if old != nil {
+		c.Old = &old
+	}
+	if new != nil {
+		c.New = &new
+	}
+	c.settle(t, r, old)
+	return orphans, h.do(ctx, c)
+}
+
+// refuse is the handler of all other items, unless one is chosen.
+type refuse struct{ other }
+
+func (refuse) handle(_ context.Context, t *table.Table, _ *record, old, new table.Item) (orphans [2]table.Item, err error) {
+	item := old
+	if new != nil {
+		item = new
+	}
+	return orphans, fmt.Errorf("%w: no handler for type %q", table.ErrWrongType, typeOf(item, t.Schema().Type))
+}

@@ -1,0 +1,94 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// Response is what a function returns to Lambda, in JSON. The event source mapping
+// must have ReportBatchItemFailures; without it Lambda takes every response for
+// success, and the records of a failed batch are lost.
+//
+// AWS: "Configuring partial batch response with DynamoDB and Lambda", AWS Lambda
+// Developer Guide.
+type Response struct {
+	// BatchItemFailures holds the first record that was not handled, if there is one.
+	// Lambda delivers it again with all records behind it.
+	BatchItemFailures []ItemFailure `json:"batchItemFailures"`
+	// Err is why the record was not handled, for the function's log. It is not part of
+	// the JSON.
+	Err error `json:"-"`
+}
+
+// ItemFailure names a record by its sequence number.
+type ItemFailure struct {
+	ItemIdentifier string `json:"itemIdentifier"`
+}
+
+// Handle gives the records of an event to the handlers. event is the JSON that Lambda
+// gives to a function for a stream with the view NEW_AND_OLD_IMAGES:
+//
+//	lambda.Start(func(ctx context.Context, event json.RawMessage) (stream.Response, error) {
+//		response, err := router.Handle(ctx, event)
+//		if response.Err != nil {
+//			slog.ErrorContext(ctx, "stream", "error", response.Err)
+//		}
+//		return response, err
+//	})
+//
+// When the context ends, Handle calls no further handlers, and the first record that
+// was not handled is in the response.
+//
+// Errors: [table.ErrInvalid], before any handler is called, if the event is not that of
+// a stream of the router's table or lacks images. Lambda then delivers the event again.
+func (r *Router) Handle(ctx context.Context, event json.RawMessage) (Response, error) {
+	response := Response{BatchItemFailures: []ItemFailure{}}
+	records, err := parseEvent(event)
+	if err == nil {
+		err = r.identify(records)
+	}
+	if err != nil {
+		return response, r.fail("Handle", nil, err)
+	}
+	done, err := r.run(ctx, records)
+	if err != nil {
+		response.Err = err
+		response.BatchItemFailures = append(response.BatchItemFailures, ItemFailure{records[done].sequence})
+	}
+	return response, nil
+}
+
+// identify sets the keys of records and reports those of another table.
+func (r *Router) identify(records []*record) error {
+	for i, rec := range records {
+		if name := tableOf(rec.arn); name != "" && name != r.schema.Name {
+			return fmt.Errorf("%w: record %d is of table %s", errEvent, i, name)
+		}
+		rec.key = r.table.KeyOf("", rec.keys)
+		if rec.key.PK == "" || rec.key.SK == "" && !r.schema.SimpleKey {
+			return fmt.Errorf("%w: record %d does not have the key attributes of the table", errEvent, i)
+		}
+	}
+	return nil
+}
+
+// EventFilter returns the filter criteria of an event source mapping, in JSON, that
+// pass only the items of the router's entities: the value of FilterCriteria in
+// a CloudFormation or SAM template. Records that are filtered out cost nothing and
+// reach no handler, [OnOther] included.
+//
+// AWS: "Using event filtering with a DynamoDB event source", AWS Lambda Developer
+// Guide.
+func (r *Router) EventFilter() json.RawMessage {
+	type filter struct{ Pattern string }
+	var criteria struct{ Filters []filter }
+	for _, image := range []string{"NewImage", "OldImage"} {
+		pattern, _ := json.Marshal(map[string]any{ // maps of strings have JSON
+			"dynamodb": map[string]any{image: map[string]any{r.schema.Type: map[string]any{"S": r.types}}},
+		})
+		criteria.Filters = append(criteria.Filters, filter{string(pattern)})
+	}
+	all, _ := json.Marshal(criteria)
+	return all
+}

@@ -1,0 +1,92 @@
+package stream
+
+import (
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/singletable/singletable/internal/lease"
+)
+
+// lineage is the shards of a stream with the positions of a consumer in them. A shard
+// ends after some hours, and its children continue it: a shard is read after its
+// parent.
+type lineage struct {
+	// shards are those that the stream has, in its order, and parents their parents.
+	shards  []string
+	parents map[string]string
+	// positions are those that are stored.
+	positions map[string]position
+}
+
+func newLineage(shards []streamtypes.Shard, stored []lease.Entry[position]) *lineage {
+	l := &lineage{parents: map[string]string{}, positions: map[string]position{}}
+	for _, s := range shards {
+		id := aws.ToString(s.ShardId)
+		l.shards = append(l.shards, id)
+		l.parents[id] = aws.ToString(s.ParentShardId)
+	}
+	for _, e := range stored {
+		l.positions[e.State.Shard] = e.State
+	}
+	return l
+}
+
+func (l *lineage) listed(shard string) bool {
+	_, listed := l.parents[shard]
+	return listed
+}
+
+// ready returns the shards that can be read now.
+func (l *lineage) ready() []string {
+	return slices.DeleteFunc(slices.Clone(l.shards), func(shard string) bool {
+		parent := l.parents[shard]
+		return l.positions[shard].Done || l.listed(parent) && !l.positions[parent].Done
+	})
+}
+
+// finished reports whether all shards were read to their end.
+func (l *lineage) finished() bool {
+	return !slices.ContainsFunc(l.shards, func(shard string) bool { return !l.positions[shard].Done })
+}
+
+// orphans returns the shards whose parents the stream has deleted.
+func (l *lineage) orphans() []string {
+	return slices.DeleteFunc(slices.Clone(l.shards), func(shard string) bool {
+		return l.parents[shard] == "" || l.listed(l.parents[shard])
+	})
+}
+
+// lost returns the shards that the stream has deleted before they were read to their
+// end, and those that have such a parent of which nothing is known. roots are the
+// orphans of when the consumer began.
+func (l *lineage) lost(roots []string) (unread, unknown []string) {
+	for shard, p := range l.positions {
+		if !p.Done && !l.listed(shard) {
+			unread = append(unread, shard)
+		}
+	}
+	slices.Sort(unread)
+	for _, shard := range l.orphans() {
+		_, begun := l.positions[shard]
+		if !begun && !slices.Contains(roots, shard) && !l.positions[l.parents[shard]].Done && !slices.Contains(unread, l.parents[shard]) {
+			unknown = append(unknown, l.parents[shard])
+		}
+	}
+	return unread, unknown
+}
+
+// obsolete returns the shards whose positions nobody needs any more.
+func (l *lineage) obsolete() []string {
+	var shards []string
+	for shard, p := range l.positions {
+		if p.Done && !l.listed(shard) && !slices.ContainsFunc(l.shards, func(child string) bool {
+			_, begun := l.positions[child]
+			return l.parents[child] == shard && !begun
+		}) {
+			shards = append(shards, shard)
+		}
+	}
+	return shards
+}

@@ -1,0 +1,233 @@
+package stream
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// record is one record of a stream: what a write has changed in an item.
+type record struct {
+	id, sequence, arn, view string
+	at                      time.Time
+	// expired means that DynamoDB has deleted the item after its expiry.
+	expired bool
+	// keys, old and new are the attributes; old or new is nil if there was no item.
+	keys, old, new table.Item
+	// key is the item's key.
+	key keys.Key
+}
+
+// ttlPrincipal is who deletes expired items. AWS: "DynamoDB Streams and Time to
+// Live", Amazon DynamoDB Developer Guide.
+const (
+	ttlPrincipal     = "dynamodb.amazonaws.com"
+	ttlPrincipalType = "Service"
+)
+
+// errEvent means that the JSON is not what Lambda sends for a stream.
+var errEvent = fmt.Errorf("%w stream event", table.ErrInvalid)
+
+// parseEvent reads the event that Lambda gives to a function.
+func parseEvent(event []byte) ([]*record, error) {
+	var records []*record
+	var problem error
+	found := false
+	in := codec.NewReader(event)
+	ok := in.Object(func(name []byte) bool {
+		if string(name) != "Records" {
+			_, ok := in.Skip()
+			return ok
+		}
+		found = true
+		return in.Array(func(i int) bool {
+			r, err, ok := parseRecord(in)
+			if err != nil {
+				problem = fmt.Errorf("record %d: %w", i, err)
+			}
+			records = append(records, r)
+			return ok && err == nil
+		})
+	})
+	switch {
+	case problem != nil:
+		return nil, problem
+	case !ok || !in.End():
+		if !json.Valid(event) {
+			return nil, fmt.Errorf("%w: it is not JSON", errEvent)
+		}
+		return nil, fmt.Errorf("%w: record %d is not a record of DynamoDB Streams", errEvent, len(records))
+	case !found:
+		return nil, fmt.Errorf("%w: it has no Records", errEvent)
+	}
+	return records, nil
+}
+
+// parseRecord reads a record. It returns false if the JSON is not that of a record.
+func parseRecord(in *codec.Reader) (r *record, problem error, ok bool) { //nolint:revive // the error is the record's, ok is the JSON's
+	r = &record{}
+	var source, name string
+	images := false
+	ok = in.Object(func(member []byte) bool {
+		switch string(member) {
+		case "eventID":
+			return text(in, &r.id)
+		case "eventName":
+			return text(in, &name)
+		case "eventSource":
+			return text(in, &source)
+		case "eventSourceARN":
+			return text(in, &r.arn)
+		case "userIdentity":
+			return r.parseIdentity(in)
+		case "dynamodb":
+			images = true
+			return r.parseImages(in)
+		}
+		_, ok := in.Skip()
+		return ok
+	})
+	switch {
+	case !ok:
+		return r, nil, false
+	case source != "" && source != "aws:dynamodb":
+		return r, fmt.Errorf("%w: its source is %q and not a stream of DynamoDB", errEvent, source), true
+	case !images:
+		return r, fmt.Errorf("%w: it has no member %q", errEvent, "dynamodb"), true
+	}
+	return r, r.check(name), true
+}
+
+// check reports what a record lacks.
+func (r *record) check(name string) error {
+	want := ""
+	switch {
+	case r.view != "" && r.view != string(streamtypes.StreamViewTypeNewAndOldImages):
+		return fmt.Errorf("%w: the view of the stream is %s, and changes need NEW_AND_OLD_IMAGES", errEvent, r.view)
+	case r.sequence == "" || r.id == "":
+		want = "a sequence number and an event ID"
+	case len(r.keys) == 0:
+		want = "keys"
+	case name == string(streamtypes.OperationTypeInsert) && r.new == nil,
+		name == string(streamtypes.OperationTypeModify) && (r.new == nil || r.old == nil),
+		name == string(streamtypes.OperationTypeRemove) && r.old == nil:
+		want = "the images of " + name + ": the view of the stream must be NEW_AND_OLD_IMAGES"
+	case name != string(streamtypes.OperationTypeInsert) && name != string(streamtypes.OperationTypeModify) && name != string(streamtypes.OperationTypeRemove):
+		return fmt.Errorf("%w: its event name is %q", errEvent, name)
+	default:
+		return nil
+	}
+	return fmt.Errorf("%w: it does not have %s", errEvent, want)
+}
+
+func (r *record) parseIdentity(in *codec.Reader) bool {
+	raw, ok := in.Skip()
+	if !ok || string(raw) == "null" {
+		return ok
+	}
+	var identity struct{ Type, PrincipalID string } // names are compared without regard to case
+	ok = json.Unmarshal(raw, &identity) == nil
+	r.expired = identity.Type == ttlPrincipalType && identity.PrincipalID == ttlPrincipal
+	return ok
+}
+
+func (r *record) parseImages(in *codec.Reader) bool {
+	return in.Object(func(member []byte) (ok bool) {
+		switch string(member) {
+		case "Keys":
+			return image(in, &r.keys)
+		case "NewImage":
+			return image(in, &r.new)
+		case "OldImage":
+			return image(in, &r.old)
+		case "SequenceNumber":
+			return text(in, &r.sequence)
+		case "StreamViewType":
+			return text(in, &r.view)
+		case "ApproximateCreationDateTime":
+			raw, ok := in.Skip()
+			seconds, err := strconv.ParseFloat(string(raw), 64)
+			if !ok || err != nil || math.Abs(seconds) > 1e12 {
+				return false
+			}
+			whole, part := math.Modf(seconds)
+			r.at = time.Unix(int64(whole), int64(part*1e9)).UTC()
+			return true
+		}
+		_, ok = in.Skip()
+		return ok
+	})
+}
+
+// text reads a string, or null.
+func text(in *codec.Reader, into *string) bool {
+	raw, ok := in.Skip()
+	return ok && json.Unmarshal(raw, into) == nil
+}
+
+// image reads an item, or null.
+func image(in *codec.Reader, into *table.Item) bool {
+	raw, ok := in.Skip()
+	if !ok || bytes.Equal(raw, []byte("null")) {
+		return ok
+	}
+	item, _, ok := codec.NewReader(raw).Item()
+	*into = item
+	return ok
+}
+
+// newRecord returns a record that the SDK has read.
+func newRecord(arn string, from streamtypes.Record) (*record, error) {
+	r := &record{id: aws.ToString(from.EventID), arn: arn}
+	if id := from.UserIdentity; id != nil {
+		r.expired = aws.ToString(id.Type) == ttlPrincipalType && aws.ToString(id.PrincipalId) == ttlPrincipal
+	}
+	if d := from.Dynamodb; d != nil {
+		r.sequence, r.view, r.at = aws.ToString(d.SequenceNumber), string(d.StreamViewType), aws.ToTime(d.ApproximateCreationDateTime).UTC()
+		var failed error
+		item := func(from map[string]streamtypes.AttributeValue) table.Item {
+			if from == nil {
+				return nil
+			}
+			to, err := attributevalue.FromDynamoDBStreamsMap(from)
+			if err != nil {
+				failed = err
+			}
+			return to
+		}
+		r.keys, r.old, r.new = item(d.Keys), item(d.OldImage), item(d.NewImage)
+		if failed != nil {
+			return r, fmt.Errorf("%w: %w", errEvent, failed)
+		}
+	}
+	return r, r.check(string(from.EventName))
+}
+
+// tableOf returns the name of the table in the ARN of a stream, "" if it is none.
+// AWS: "Resource types defined by Amazon DynamoDB", Service Authorization Reference.
+func tableOf(arn string) string {
+	_, name, _ := strings.Cut(arn, ":table/")
+	name, _, _ = strings.Cut(name, "/")
+	return name
+}
+
+// typeOf returns the type of an image, "" if it has none.
+func typeOf(image table.Item, attribute string) string {
+	if s, ok := image[attribute].(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}

@@ -1,0 +1,218 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Router gives the changes of a table's stream to handlers. It is safe for concurrent
+// use. Get one from [New].
+//
+// The changes of one item are handled in their order, one after the other. The first
+// failure ends a batch: later records of other items may have been handled already,
+// and are delivered again with the rest. No record is skipped, and no record overtakes
+// an earlier one of the same item.
+type Router struct {
+	table    *table.Table
+	schema   table.Schema
+	options  Options
+	handlers map[string]Handler
+	types    []string
+}
+
+// Options configure a [Router]. The zero value is fine.
+type Options struct {
+	// Concurrency is how many items are handled at once. By default it is 1: then the
+	// records of a shard are handled in their order, also those of different items.
+	Concurrency int
+}
+
+// New returns a router for a table. Each handler is for another type. Problems with
+// the arguments are [table.ErrInvalid], all of them in one error.
+func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error) {
+	var problems []error
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	r := &Router{table: t, handlers: map[string]Handler{}}
+	if options != nil {
+		r.options = *options
+	}
+	if t == nil {
+		bad("the table is nil")
+	} else {
+		r.table, r.schema = t.OfType(""), t.Schema()
+	}
+	if r.options.Concurrency < 0 {
+		bad("Concurrency is negative")
+	}
+	r.options.Concurrency = max(1, r.options.Concurrency)
+	if len(handlers) == 0 {
+		bad("there are no handlers")
+	}
+	for i, h := range handlers {
+		switch {
+		case h == nil:
+			bad("handler %d is nil", i)
+		case t != nil && h.problem(r.schema) != "":
+			bad("handler %d: %s", i, h.problem(r.schema))
+		case r.handlers[h.handles()] != nil:
+			bad("handler %d: there is another one for type %q", i, h.handles())
+		default:
+			r.handlers[h.handles()] = h
+			if h.handles() != "" {
+				r.types = append(r.types, h.handles())
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return nil, &table.Error{Op: "stream New", Table: r.schema.Name, Err: fmt.Errorf("%w router: %w", table.ErrInvalid, errors.Join(problems...))}
+	}
+	if r.handlers[""] == nil {
+		r.handlers[""] = refuse{}
+	}
+	return r, nil
+}
+
+// ownTypes are the types of items that the library stores for itself: requests,
+// jobs and readers of streams.
+var ownTypes = [...]string{"IDEMPOTENCY", "BACKFILL", itemType}
+
+// own reports whether an image is of an item that the library stores for itself.
+func (r *Router) own(image table.Item) bool {
+	name := typeOf(image, r.schema.Type)
+	for _, own := range ownTypes {
+		if name == own {
+			return true
+		}
+	}
+	return image == nil
+}
+
+// run handles records in their order and returns how many of them were handled before
+// the first one that was not.
+func (r *Router) run(ctx context.Context, records []*record) (done int, err error) {
+	errs := make([]error, len(records))
+	var failed atomic.Int64 // the first one that was not handled
+	failed.Store(int64(len(records)))
+	fail := func(i int, err error) {
+		errs[i] = err
+		for {
+			first := failed.Load()
+			if int64(i) >= first || failed.CompareAndSwap(first, int64(i)) {
+				return
+			}
+		}
+	}
+	one := func(i int) {
+		if int64(i) >= failed.Load() {
+			return
+		}
+		if ctx.Err() != nil {
+			fail(i, context.Cause(ctx))
+			return
+		}
+		if err := r.record(ctx, records[i]); err != nil {
+			fail(i, err)
+		}
+	}
+	if r.options.Concurrency == 1 {
+		for i := range records {
+			one(i)
+		}
+	} else {
+		r.parallel(records, &failed, one)
+	}
+	done = int(failed.Load())
+	if done == len(records) {
+		return done, nil
+	}
+	return done, r.fail("Handle", records[done], errs[done])
+}
+
+// parallel calls one for each record, after it was called for the earlier records of
+// the same item.
+func (r *Router) parallel(records []*record, failed *atomic.Int64, one func(int)) {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, r.options.Concurrency)
+	latest := map[keys.Key]chan struct{}{}
+	for i, rec := range records {
+		if int64(i) >= failed.Load() {
+			break
+		}
+		before, done := latest[rec.key], make(chan struct{})
+		latest[rec.key] = done
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			defer close(done)
+			if before != nil {
+				<-before // has a slot, or had one
+			}
+			one(i)
+		})
+	}
+	group.Wait()
+}
+
+// record gives a record to its handlers.
+func (r *Router) record(ctx context.Context, rec *record) error {
+	old, new := rec.old, rec.new
+	oldType, newType := typeOf(old, r.schema.Type), typeOf(new, r.schema.Type)
+	if r.own(old) {
+		old = nil
+	}
+	if r.own(new) {
+		new = nil
+	}
+	if old != nil && new != nil && oldType == newType {
+		return r.handle(ctx, newType, rec, old, new)
+	}
+	if old != nil {
+		if err := r.handle(ctx, oldType, rec, old, nil); err != nil {
+			return err
+		}
+	}
+	if new != nil {
+		return r.handle(ctx, newType, rec, nil, new)
+	}
+	return nil
+}
+
+func (r *Router) handle(ctx context.Context, name string, rec *record, old, new table.Item) error {
+	h, ok := r.handlers[name]
+	if !ok || name == "" {
+		h = r.handlers[""]
+	}
+	orphans, err := h.handle(ctx, r.table, rec, old, new)
+	if err != nil {
+		return err
+	}
+	if orphans[0] == nil && orphans[1] == nil {
+		return nil
+	}
+	if _, refused := r.handlers[""].(refuse); refused {
+		return fmt.Errorf("%w: no handler for it", repo.ErrOrphan)
+	}
+	_, err = r.handlers[""].handle(ctx, r.table, rec, orphans[0], orphans[1])
+	return err
+}
+
+// fail returns an error with what it is about.
+func (r *Router) fail(op string, rec *record, err error) error {
+	e := &table.Error{Op: "stream " + op, Table: r.schema.Name, Err: err}
+	if rec != nil {
+		image := rec.new
+		if image == nil {
+			image = rec.old
+		}
+		e.Name, e.Key = typeOf(image, r.schema.Type), rec.key
+		e.Err = fmt.Errorf("record %s: %w", rec.sequence, err)
+	}
+	return e
+}

@@ -1,0 +1,250 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/singletable/singletable/internal/lease"
+)
+
+// shardReader reads one shard under its lease.
+type shardReader struct {
+	*consumer
+	held *lease.Held[position]
+	// leave is closed when the shard is to be left to another process.
+	leave chan struct{}
+	// iterator is where to continue, nil at the end of the shard.
+	iterator *string
+	// saved is when the lease was stored.
+	saved time.Time
+}
+
+// shard reads a shard until its end, or until it is left.
+func (c *consumer) shard(ctx context.Context, h *lease.Held[position], leave chan struct{}) error {
+	s := &shardReader{consumer: c, held: h, leave: leave, saved: time.Now()}
+	err := s.read(ctx)
+	if _, gone := errors.AsType[*streamtypes.ResourceNotFoundException](err); gone {
+		err = wait(ctx, c.Interval) // the next look says whether anything was lost
+	}
+	if !errors.Is(err, lease.ErrHeld) {
+		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		err = errors.Join(err, h.Release(release))
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (s *shardReader) read(ctx context.Context) error {
+	if err := s.seek(ctx); err != nil {
+		return err
+	}
+	for s.iterator != nil {
+		select {
+		case <-s.leave:
+			return nil
+		default:
+		}
+		records, err := s.next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.handle(ctx, records); err != nil {
+			return err
+		}
+		if len(records) == 0 && s.iterator != nil {
+			if err := wait(ctx, s.Interval); err != nil {
+				return err
+			}
+		}
+		if time.Since(s.saved) > leaseLife/3 {
+			if err := s.save(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	s.held.State.Done = true
+	return nil // the release stores it
+}
+
+// seek moves behind the last record that was handled.
+func (s *shardReader) seek(ctx context.Context) error {
+	in := &dynamodbstreams.GetShardIteratorInput{
+		StreamArn: &s.StreamARN, ShardId: &s.held.State.Shard,
+		ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
+	}
+	if s.held.State.Sequence != "" {
+		in.ShardIteratorType, in.SequenceNumber = streamtypes.ShardIteratorTypeAfterSequenceNumber, &s.held.State.Sequence
+	}
+	err := retry(ctx, func() error {
+		out, err := s.Client.GetShardIterator(ctx, in)
+		if err == nil {
+			s.iterator = out.ShardIterator
+		}
+		return err
+	})
+	if _, trimmed := errors.AsType[*streamtypes.TrimmedDataAccessException](err); trimmed && s.held.State.Sequence != "" {
+		return s.trimmed(ctx, err)
+	}
+	return err
+}
+
+// trimmed continues with the oldest record after a loss, if that is accepted.
+func (s *shardReader) trimmed(ctx context.Context, err error) error {
+	err = fmt.Errorf("%w: after record %s: %w", ErrTrimmed, s.held.State.Sequence, err)
+	if !s.AcceptLoss {
+		return err
+	}
+	s.progress(Progress{Shard: s.held.State.Shard, Err: err})
+	s.held.State.Sequence = ""
+	return s.seek(ctx)
+}
+
+// next reads the next records and moves on.
+func (s *shardReader) next(ctx context.Context) ([]*record, error) {
+	var records []*record
+	err := retry(ctx, func() error {
+		out, err := s.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator})
+		if err != nil {
+			return err
+		}
+		records = make([]*record, len(out.Records))
+		for i, from := range out.Records {
+			if records[i], err = newRecord(s.StreamARN, from); err != nil {
+				return fmt.Errorf("record %s: %w", aws.ToString(from.EventID), err)
+			}
+		}
+		s.iterator = out.NextShardIterator
+		return s.Router.identify(records)
+	})
+	_, expired := errors.AsType[*streamtypes.ExpiredIteratorException](err)
+	_, trimmed := errors.AsType[*streamtypes.TrimmedDataAccessException](err)
+	switch {
+	case expired:
+		return nil, s.seek(ctx)
+	case trimmed:
+		return nil, s.trimmed(ctx, err)
+	}
+	return records, err
+}
+
+// handle gives records to the router until all were handled, and stores the position.
+func (s *shardReader) handle(ctx context.Context, records []*record) error {
+	delay, attempts, failing := 100*time.Millisecond, 0, ""
+	for len(records) > 0 {
+		done, failure, err := s.try(ctx, records)
+		if err != nil {
+			return err
+		}
+		if done > 0 {
+			if err := s.advance(ctx, records[:done], failure); err != nil {
+				return err
+			}
+			delay, attempts = 100*time.Millisecond, 0
+		}
+		if records = records[done:]; failure == nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if at := records[0].sequence; at != failing {
+			failing, attempts = at, 0
+		}
+		attempts++
+		if s.Attempts > 0 && attempts >= s.Attempts {
+			if err := retry(ctx, func() error { return s.setAside(ctx, records[0], failure) }); err != nil {
+				return err
+			}
+			if err := s.advance(ctx, records[:1], failure); err != nil {
+				return err
+			}
+			records = records[1:]
+			continue
+		}
+		s.progress(Progress{Shard: s.held.State.Shard, Err: failure, Lag: s.Table.Now().Sub(records[0].at)})
+		if err := s.pause(ctx, delay); err != nil {
+			return err
+		}
+		delay = min(2*delay, maxDelay)
+	}
+	return nil
+}
+
+// try gives records to the router and keeps the lease as long as that takes. failure is
+// why the record at done was not handled.
+func (s *shardReader) try(ctx context.Context, records []*record) (done int, failure, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if !s.Since.IsZero() {
+		for len(records) > done && records[done].at.Before(s.Since) {
+			done++
+		}
+	}
+	handled := make(chan struct{})
+	go func() {
+		defer close(handled)
+		var n int
+		n, failure = s.Router.run(ctx, records[done:])
+		done += n
+	}()
+	timer := time.NewTicker(leaseLife / 3)
+	defer timer.Stop()
+	for {
+		select {
+		case <-handled:
+			return done, failure, err
+		case <-timer.C:
+			if err == nil {
+				if err = s.save(ctx); err != nil {
+					cancel(err)
+				}
+			}
+		}
+	}
+}
+
+// advance moves behind records that were handled. The position is stored, unless they
+// are items of the library alone: that would make another record.
+func (s *shardReader) advance(ctx context.Context, records []*record, failure error) error {
+	last := records[len(records)-1]
+	s.held.State.Sequence = last.sequence
+	for _, r := range records {
+		if !s.Router.own(r.old) || !s.Router.own(r.new) {
+			if err := s.save(ctx); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	s.progress(Progress{Shard: s.held.State.Shard, Records: len(records), Lag: s.Table.Now().Sub(last.at), Err: failure})
+	return nil
+}
+
+// pause waits, and keeps the lease.
+func (s *shardReader) pause(ctx context.Context, d time.Duration) error {
+	if err := wait(ctx, d); err != nil {
+		return err
+	}
+	if time.Since(s.saved) > leaseLife/3 {
+		return s.save(ctx)
+	}
+	return nil
+}
+
+// save stores the position.
+func (s *shardReader) save(ctx context.Context) error {
+	err := retry(ctx, func() error { return s.held.Save(ctx) })
+	if err == nil {
+		s.saved = time.Now()
+	}
+	return err
+}

@@ -1,0 +1,161 @@
+// Package streamtest makes the events of a table's stream for tests of handlers.
+//
+// [Transact] and [Expire] run on a table, for which package tabletest has an engine, and
+// return what Lambda would send to a function:
+//
+//	event, err := streamtest.Transact(ctx, client, tbl, users.CreateOps(&ana)...)
+//	response, err := router.Handle(ctx, event)
+//
+// The table needs no stream for it. [Client] is for tests of a [stream.Reader], which
+// read the stream of the engine itself.
+package streamtest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// Transact runs ops in one transaction and returns the event of it: a record for each
+// item that was written, in the order of the ops. As in DynamoDB, a check and a write
+// that leaves the item as it was have no record. An error is that of
+// [table.Table.Transact]; then there is no event.
+//
+// client is a client of the table. Other writers of the same items must not run at the
+// same time.
+func Transact(ctx context.Context, client table.Client, t *table.Table, ops ...table.Op) (json.RawMessage, error) {
+	ks := make([]keys.Key, len(ops))
+	for i, op := range ops {
+		ks[i] = op.Key()
+	}
+	return event(ctx, client, t, ks, nil, func() error { return t.Transact(ctx, ops...) })
+}
+
+// Expire deletes items and returns the event that DynamoDB would send for their
+// deletion after their expiry. The items need no expiry.
+func Expire(ctx context.Context, client table.Client, t *table.Table, ks ...keys.Key) (json.RawMessage, error) {
+	ops := make([]table.Op, len(ks))
+	for i, k := range ks {
+		ops[i] = table.Delete(k)
+	}
+	ttl := &identity{PrincipalID: "dynamodb.amazonaws.com", Type: "Service"}
+	return event(ctx, client, t, ks, ttl, func() error { return t.Transact(ctx, ops...) })
+}
+
+// endpointVariable is the SDK's own.
+const endpointVariable = "AWS_ENDPOINT_URL_DYNAMODB_STREAMS"
+
+// Client returns a client for the streams of the engine that another client is for: a
+// local engine serves both under one address. AWS does not: there, or with an engine that
+// has another address for its streams, set AWS_ENDPOINT_URL_DYNAMODB_STREAMS.
+func Client(c *dynamodb.Client, optFns ...func(*dynamodbstreams.Options)) *dynamodbstreams.Client {
+	o := c.Options()
+	endpoint := o.BaseEndpoint
+	if url := os.Getenv(endpointVariable); url != "" {
+		endpoint = &url
+	}
+	return dynamodbstreams.New(dynamodbstreams.Options{
+		BaseEndpoint: endpoint, Region: o.Region, Credentials: o.Credentials, HTTPClient: o.HTTPClient, Retryer: o.Retryer,
+	}, optFns...)
+}
+
+// lambdaEvent is the JSON that Lambda sends. AWS: "Process Amazon DynamoDB records with
+// Lambda", AWS Lambda Developer Guide.
+type lambdaEvent struct {
+	Records []lambdaRecord
+}
+
+type lambdaRecord struct {
+	EventID        string    `json:"eventID"`
+	EventVersion   string    `json:"eventVersion"`
+	EventName      string    `json:"eventName"`
+	EventSource    string    `json:"eventSource"`
+	EventSourceARN string    `json:"eventSourceARN"`
+	AWSRegion      string    `json:"awsRegion"`
+	UserIdentity   *identity `json:"userIdentity,omitempty"`
+	Change         images    `json:"dynamodb"`
+}
+
+type identity struct {
+	PrincipalID string `json:"principalId"`
+	Type        string `json:"type"`
+}
+
+type images struct {
+	ApproximateCreationDateTime int64
+	Keys                        map[string]any
+	NewImage, OldImage          map[string]any `json:",omitempty"`
+	SequenceNumber              string
+	SizeBytes                   int
+	StreamViewType              types.StreamViewType
+}
+
+// event runs a write of items and returns its event.
+func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.Key, by *identity, write func() error) (json.RawMessage, error) {
+	schema := t.Schema()
+	now := t.Now()
+	schema.TTL = "" // so that expired items are read, too
+	t, err := table.New(client, schema, nil)
+	if err != nil {
+		return nil, err
+	}
+	before, err := table.TransactGet[table.Item](ctx, t, ks)
+	if err != nil {
+		return nil, err
+	}
+	if err := write(); err != nil {
+		return nil, err
+	}
+	after, err := table.TransactGet[table.Item](ctx, t, ks)
+	if err != nil {
+		return nil, err
+	}
+	made := lambdaEvent{Records: []lambdaRecord{}}
+	for i, key := range ks {
+		old, new := before[key], after[key]
+		if maps.EqualFunc(old, new, codec.Equal) {
+			continue
+		}
+		item, err := t.IndexKey("", key)
+		if err != nil {
+			return nil, err
+		}
+		r := lambdaRecord{
+			EventID: rand.Text(), EventVersion: "1.1", EventSource: "aws:dynamodb", AWSRegion: "us-east-1", UserIdentity: by,
+			EventSourceARN: fmt.Sprintf("arn:aws:dynamodb:us-east-1:000000000000:table/%s/stream/1970-01-01T00:00:00.000", schema.Name),
+			Change: images{
+				ApproximateCreationDateTime: now.Unix(), Keys: codec.JSONOf(item), StreamViewType: types.StreamViewTypeNewAndOldImages,
+				SequenceNumber: strconv.FormatInt(time.Now().UnixNano()+int64(i), 10), SizeBytes: old.Size() + new.Size(),
+			},
+		}
+		if old != nil {
+			r.Change.OldImage = codec.JSONOf(old)
+		}
+		if new != nil {
+			r.Change.NewImage = codec.JSONOf(new)
+		}
+		switch {
+		case old == nil:
+			r.EventName = "INSERT"
+		case new == nil:
+			r.EventName = "REMOVE"
+		default:
+			r.EventName = "MODIFY"
+		}
+		made.Records = append(made.Records, r)
+	}
+	return json.Marshal(made)
+}
