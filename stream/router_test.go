@@ -1,0 +1,383 @@
+package stream_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/stream/streamtest"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// handle runs ops and gives the event of them to the router.
+func (w world) handle(t *testing.T, r *stream.Router, ops ...table.Op) {
+	t.Helper()
+	event, err := streamtest.Transact(t.Context(), w.client, w.table, ops...)
+	must(t, err)
+	deliver(t, r, event)
+}
+
+func deliver(t *testing.T, r *stream.Router, event json.RawMessage) {
+	t.Helper()
+	response, err := r.Handle(t.Context(), event)
+	must(t, err)
+	must(t, response.Err)
+	equal(t, "failures", response.BatchItemFailures, []stream.ItemFailure{})
+}
+
+func TestOneChangeForAnEntityWithCopies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var l log
+	r := newRouter(t, w.table, nil, w.onUsers(&l), w.onNotes(&l))
+
+	u := User{ID: "1", Email: "a@x", Phone: "1", Tags: []string{"p", "q"}}
+	w.handle(t, r, w.users.CreateOps(&u)...)
+	old := u
+	u.Tags = []string{"q", "p"}
+	w.handle(t, r, w.users.UpdateOps(old, &u)...)
+	equal(t, "a new version and another order of a set", l.take(), []string{"USER insert >1/a@x/1/[p q] []"})
+
+	old = u
+	u.Tags, u.Ends = []string{"q"}, time.Now().Add(time.Hour).Unix()
+	w.handle(t, r, w.users.UpdateOps(old, &u)...)
+	w.handle(t, r, w.users.DeleteOps(u)...)
+	equal(t, "changes", l.take(), []string{
+		"USER modify 1/a@x/1/[p q]>1/a@x/1/[q] [ends tags]",
+		"USER remove 1/a@x/1/[q]> []",
+	})
+}
+
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var l log
+	r := newRouter(t, w.table, nil, w.onUsers(&l), w.onNotes(&l))
+	past := time.Now().Add(-time.Hour).Unix()
+
+	u := User{ID: "1", Email: "a@x"}
+	w.handle(t, r, w.users.CreateOps(&u)...)
+	event, err := streamtest.Expire(t.Context(), w.client, w.table, userKey("1"), keys.Key{PK: "EMAIL#a@x", SK: keys.Profile})
+	must(t, err)
+	deliver(t, r, event)
+	equal(t, "deletion by DynamoDB", l.take(), []string{"USER insert >1/a@x//[] []", "USER expire 1/a@x//[]> []"})
+
+	u = User{ID: "1", Email: "a@x", Ends: past}
+	w.handle(t, r, w.users.CreateOps(&u)...)
+	l.take()
+	u = User{ID: "1", Email: "b@x"}
+	w.handle(t, r, w.users.CreateOps(&u)...)
+	equal(t, "create over an expired one", l.take(), []string{"USER insert >1/b@x//[] []"})
+
+	old := u
+	u.Ends = past
+	w.handle(t, r, w.users.UpdateOps(old, &u)...)
+	w.handle(t, r, table.Delete(userKey("1")))
+	equal(t, "deletion of an expired one by a program", l.take(), []string{
+		"USER modify 1/b@x//[]>1/b@x//[] [ends]", "USER expire 1/b@x//[]> []",
+	})
+}
+
+func TestChangeOfType(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var l log
+	r := newRouter(t, w.table, nil, w.onUsers(&l), w.onNotes(&l))
+	n := Note{User: "1", Text: "x"}
+	w.handle(t, r, w.notes.PutOps(&n)...)
+	other := repo.Entity[User]{Type: "USER", Key: func(u User) keys.Key { return noteKey(u.ID) }}
+	users := newRepo(t, w.table, other)
+	r = newRouter(t, w.table, nil, stream.On(users, func(_ context.Context, c stream.Change[User]) error {
+		l.add("USER %s", c.Kind)
+		return nil
+	}), w.onNotes(&l))
+	u := User{ID: "1", Email: "a@x"}
+	w.handle(t, r, users.PutOps(&u)...)
+	equal(t, "changes", l.take(), []string{"NOTE insert >1/x []", "NOTE remove 1/x> []", "USER insert"})
+}
+
+// shape1 is the release in which a user got a tier.
+type userWithTier struct {
+	ID   string `dynamodbav:"id"`
+	Mail string `dynamodbav:"mail"`
+	Tier string `dynamodbav:"tier"`
+	Rev  string `dynamodbav:"rev"`
+}
+
+func TestUpgrades(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	entity := repo.Entity[userWithTier]{
+		Type: "USER", Version: "rev", Key: func(u userWithTier) keys.Key { return userKey(u.ID) },
+		Copies:   []repo.Copy[userWithTier]{{Key: func(u userWithTier) keys.Key { return keys.Key{PK: keys.Prefix("EMAIL").PK(u.Mail), SK: keys.Profile} }}},
+		Upgrades: []repo.Upgrade{repo.Rename("email", "mail"), repo.Default("tier", "basic")},
+	}
+	present := newRepo(t, w.table, entity)
+	var l log
+	r := newRouter(t, w.table, nil, stream.On(present, func(_ context.Context, c stream.Change[userWithTier]) error {
+		text := func(u userWithTier) string { return u.ID + "/" + u.Mail + "/" + u.Tier }
+		l.add("%s %s %v", c.Kind, side(c.Old, text)+">"+side(c.New, text), c.Changed)
+		return nil
+	}))
+	u := User{ID: "1", Email: "a@x"}
+	w.handle(t, r, w.users.CreateOps(&u)...)
+	item, err := table.Get[table.Item](t.Context(), w.table, userKey("1"))
+	must(t, err)
+	ops, err := present.RefreshOps(t.Context(), item)
+	must(t, err)
+	w.handle(t, r, ops...)
+	equal(t, "a former release and a backfill", l.take(), []string{"insert >1/a@x/basic []"})
+
+	older := newRouter(t, w.table, nil, w.onUsers(&l))
+	event, err := streamtest.Transact(t.Context(), w.client, w.table,
+		table.Update(userKey("1"), expression.Set(expression.Name("tier"), expression.Value("gold"))))
+	must(t, err)
+	response, err := older.Handle(t.Context(), event)
+	must(t, err)
+	if !errors.Is(response.Err, table.ErrNewerShape) || len(response.BatchItemFailures) != 1 {
+		t.Errorf("a newer shape: %v", response)
+	}
+}
+
+func TestOtherItems(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	foreign := keys.Key{PK: "#META", SK: "x"}
+	orphan := User{ID: "1", Email: "a@x"}
+	ops := []table.Op{
+		table.Put(foreign, table.Item{}),
+		table.Put(keys.Key{PK: "LOST", SK: "1"}, struct {
+			User
+			Type string `dynamodbav:"entityType"`
+		}{orphan, "USER"}),
+	}
+	events := make([]json.RawMessage, len(ops))
+	for i, op := range ops {
+		var err error
+		events[i], err = streamtest.Transact(t.Context(), w.client, w.table, op)
+		must(t, err)
+	}
+	var l log
+	refuses := newRouter(t, w.table, nil, w.onUsers(&l))
+	for i, want := range []error{table.ErrWrongType, repo.ErrOrphan} {
+		response, err := refuses.Handle(t.Context(), events[i])
+		must(t, err)
+		if !errors.Is(response.Err, want) || len(response.BatchItemFailures) != 1 {
+			t.Errorf("event %d: %v, want %v", i, response, want)
+		}
+		if response.Err != nil && strings.Contains(response.Err.Error(), "LOST") {
+			t.Errorf("the error prints a key: %v", response.Err)
+		}
+	}
+	ignores := newRouter(t, w.table, nil, w.onUsers(&l), stream.IgnoreOther())
+	takes := newRouter(t, w.table, nil, w.onUsers(&l), stream.OnOther(func(_ context.Context, c stream.Change[table.Item]) error {
+		l.add("%s %s %d", c.Kind, c.Key, len(*c.New))
+		return nil
+	}))
+	for _, e := range events {
+		deliver(t, ignores, e)
+		deliver(t, takes, e)
+	}
+	equal(t, "changes", l.take(), []string{"insert {#META x} 2", "insert {LOST 1} 6"})
+}
+
+func TestOwnItemsAreNoChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var l log
+	r := newRouter(t, w.table, nil, w.onUsers(&l))
+	store, err := idempotency.New(w.table, nil)
+	must(t, err)
+	var event json.RawMessage
+	_, err = idempotency.Exec(t.Context(), store, idempotency.Request{Key: "k"}, func(context.Context) ([]table.Op, error) { return nil, nil })
+	must(t, err)
+	page, err := table.ScanPage[table.Item](t.Context(), w.table, table.Scan{})
+	must(t, err)
+	event, err = streamtest.Transact(t.Context(), w.client, w.table, table.Delete(w.table.KeyOf("", page.Items[0])))
+	must(t, err)
+	deliver(t, r, event)
+	equal(t, "changes", len(l.take()), 0)
+}
+
+// TestFailures fails a handler at every position, one after the other, and delivers what
+// the response asks for, as Lambda does.
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	for _, concurrency := range []int{1, 4} {
+		t.Run(fmt.Sprint(concurrency), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			event := w.busyEvent(t)
+			var records struct{ Records []json.RawMessage }
+			must(t, json.Unmarshal(event, &records))
+			for position := range records.Records {
+				var l log
+				var failed atomic.Bool
+				fails := sequences(t, records.Records)[position]
+				handler := stream.On(w.notes, func(_ context.Context, c stream.Change[Note]) error {
+					if c.Sequence == fails && failed.CompareAndSwap(false, true) {
+						return errors.New("no")
+					}
+					l.add("%s %s", c.Key.PK, c.New.Text)
+					return nil
+				})
+				r := newRouter(t, w.table, &stream.Options{Concurrency: concurrency}, handler)
+				rest := records.Records
+				for tries := 0; len(rest) > 0; tries++ {
+					if tries > 2 {
+						t.Fatal("too many deliveries")
+					}
+					response, err := r.Handle(t.Context(), must1(json.Marshal(map[string]any{"Records": rest}))(t))
+					must(t, err)
+					if len(response.BatchItemFailures) == 0 {
+						break
+					}
+					first := slices.Index(sequences(t, rest), response.BatchItemFailures[0].ItemIdentifier)
+					equal(t, "position of the failure", first, position)
+					rest = rest[first:]
+				}
+				inOrder(t, l.all(), 4, 5)
+			}
+		})
+	}
+}
+
+func must1[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		must(t, err)
+		return v
+	}
+}
+
+// busyEvent returns an event of 4 notes that change 5 times each.
+func (w world) busyEvent(t *testing.T) json.RawMessage {
+	t.Helper()
+	all := struct{ Records []json.RawMessage }{}
+	for version := range 5 {
+		for user := range 4 {
+			n := Note{User: fmt.Sprint(user), Text: fmt.Sprint(version)}
+			event, err := streamtest.Transact(t.Context(), w.client, w.table, w.notes.PutOps(&n)...)
+			must(t, err)
+			var one struct{ Records []json.RawMessage }
+			must(t, json.Unmarshal(event, &one))
+			all.Records = append(all.Records, one.Records...)
+		}
+	}
+	return must1(json.Marshal(all))(t)
+}
+
+func sequences(t *testing.T, records []json.RawMessage) []string {
+	t.Helper()
+	all := make([]string, len(records))
+	for i, raw := range records {
+		var r struct{ Dynamodb struct{ SequenceNumber string } }
+		must(t, json.Unmarshal(raw, &r))
+		all[i] = r.Dynamodb.SequenceNumber
+	}
+	return all
+}
+
+// inOrder checks that each item has had all of its values, and none before its
+// predecessor. A value can come again with all that follow it.
+func inOrder(t *testing.T, lines []string, items, versions int) {
+	t.Helper()
+	reached := map[string]int{}
+	for _, line := range lines {
+		item, text, _ := strings.Cut(line, " ")
+		var version int
+		_, err := fmt.Sscan(text, &version)
+		must(t, err)
+		if version > reached[item] {
+			t.Fatalf("%s: version %d comes after %d: %v", item, version, reached[item]-1, lines)
+		}
+		reached[item] = version + 1
+	}
+	equal(t, "items", len(reached), items)
+	for item, n := range reached {
+		equal(t, item, n, versions)
+	}
+}
+
+func TestHandleEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	event := w.busyEvent(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	late := errors.New("late")
+	n := 0
+	r := newRouter(t, w.table, nil, stream.On(w.notes, func(context.Context, stream.Change[Note]) error {
+		if n++; n == 3 {
+			cancel(late)
+		}
+		return nil
+	}))
+	response, err := r.Handle(ctx, event)
+	must(t, err)
+	equal(t, "handled", n, 3)
+	if !errors.Is(response.Err, late) || len(response.BatchItemFailures) != 1 {
+		t.Errorf("response: %v", response)
+	}
+}
+
+func TestRequestIsOneForEachEffect(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	store, err := idempotency.New(w.table, nil)
+	must(t, err)
+	counter := keys.Key{PK: "COUNT", SK: "1"}
+	type count struct{ N int }
+	r := newRouter(t, w.table, nil, stream.On(w.notes, func(ctx context.Context, c stream.Change[Note]) error {
+		_, err := idempotency.Exec(ctx, store, c.Request("counter"), func(context.Context) ([]table.Op, error) {
+			return []table.Op{table.Update(counter, expression.Add(expression.Name("N"), expression.Value(1)))}, nil
+		})
+		return err
+	}), stream.IgnoreOther())
+	event := w.busyEvent(t)
+	for range 3 {
+		deliver(t, r, event)
+	}
+	got, err := table.Get[count](t.Context(), w.table, counter)
+	must(t, err)
+	equal(t, "count", got, count{N: 20})
+}
+
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	elsewhere := newRepo(t, tabletest.New(t, schema, nil), noteEntity)
+	do := func(context.Context, stream.Change[Note]) error { return nil }
+	for name, handlers := range map[string][]stream.Handler{
+		"none":          {},
+		"nil":           {nil},
+		"nil repo":      {stream.On[Note](nil, do)},
+		"nil function":  {stream.On(w.notes, nil)},
+		"nil other":     {stream.OnOther(nil)},
+		"twice":         {stream.On(w.notes, do), stream.On(w.notes, do)},
+		"other twice":   {stream.IgnoreOther(), stream.IgnoreOther()},
+		"another table": {stream.On(elsewhere, do)},
+	} {
+		if _, err := stream.New(w.table, nil, handlers...); !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := stream.New(nil, nil, stream.IgnoreOther()); !errors.Is(err, table.ErrInvalid) {
+		t.Errorf("nil table: %v", err)
+	}
+	if _, err := stream.New(w.table, &stream.Options{Concurrency: -1}, stream.IgnoreOther()); !errors.Is(err, table.ErrInvalid) {
+		t.Errorf("negative concurrency: %v", err)
+	}
+}
