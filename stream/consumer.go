@@ -243,14 +243,12 @@ func (c *consumer) start(ctx context.Context, shard string, h *lease.Held[positi
 
 // join says that this process runs, and returns how many do.
 func (c *consumer) join(ctx context.Context) (int, error) {
-	var err error
-	if c.member == nil {
-		c.member, err = lease.Take(ctx, c.lease(memberPrefix.SK(keys.Str(c.owner))), struct{}{}, &lease.Seen{})
-	} else {
-		err = c.member.Save(ctx)
-	}
-	if err != nil {
-		return 0, err
+	if c.member == nil || c.member.Save(ctx) != nil {
+		h, err := lease.Take(ctx, c.lease(memberPrefix.SK(keys.Str(c.owner))), struct{}{}, &lease.Seen{})
+		if err != nil {
+			return 0, err
+		}
+		c.member = h
 	}
 	entries, err := lease.List[struct{}](ctx, c.Table, itemType, table.Query{PK: c.partition, Range: memberPrefix.All()})
 	if err != nil {

@@ -284,7 +284,9 @@ func sequences(t *testing.T, records []json.RawMessage) []string {
 	t.Helper()
 	all := make([]string, len(records))
 	for i, raw := range records {
-		var r struct{ Dynamodb struct{ SequenceNumber string } }
+		var r struct {
+			Dynamodb struct{ SequenceNumber string }
+		}
 		must(t, json.Unmarshal(raw, &r))
 		all[i] = r.Dynamodb.SequenceNumber
 	}

@@ -1,0 +1,499 @@
+package stream_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/stream/streamtest"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// notesReader returns a reader that logs the changes of notes.
+func (w world) notesReader(t *testing.T, l *log, handle func(stream.Change[Note]) error) stream.Reader {
+	t.Helper()
+	router := newRouter(t, w.table, nil, stream.On(w.notes, func(_ context.Context, c stream.Change[Note]) error {
+		if handle != nil {
+			if err := handle(c); err != nil {
+				return err
+			}
+		}
+		text := ""
+		if c.New != nil {
+			text = c.New.Text
+		}
+		l.add("%s %s", c.Key.PK, text)
+		return nil
+	}), stream.IgnoreOther())
+	return stream.Reader{Name: "notes", Router: router, Client: streamtest.Client(w.client), Interval: 5 * time.Millisecond}
+}
+
+// runUntil runs a reader until a condition holds, and checks that it ends then.
+func runUntil(t *testing.T, r stream.Reader, holds func() bool) {
+	t.Helper()
+	run := start(t, r)
+	run.await(holds)
+	run.end()
+}
+
+// run is a reader that runs.
+type run struct {
+	t      *testing.T
+	cancel context.CancelFunc
+	done   chan error
+}
+
+func start(t *testing.T, r stream.Reader) run {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	return run{t, cancel, done}
+}
+
+// end ends the reader.
+func (r run) end() {
+	r.t.Helper()
+	r.cancel()
+	if err := <-r.done; !errors.Is(err, context.Canceled) {
+		r.t.Errorf("Run: %v", err)
+	}
+}
+
+// await waits until a condition holds, as long as the reader runs.
+func (r run) await(holds func() bool) {
+	r.t.Helper()
+	for !holds() {
+		select {
+		case err := <-r.done:
+			r.t.Fatalf("Run: %v", err)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}
+
+func (w world) writeNotes(t *testing.T, from, to int) {
+	t.Helper()
+	for version := from; version < to; version++ {
+		for user := range 3 {
+			n := Note{User: fmt.Sprint(user), Text: fmt.Sprint(version)}
+			must(t, w.notes.Put(t.Context(), &n))
+		}
+	}
+}
+
+func TestReaderContinues(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var l log
+	r := w.notesReader(t, &l, nil)
+	w.writeNotes(t, 0, 4)
+	runUntil(t, r, func() bool { return len(l.all()) == 12 })
+	w.writeNotes(t, 4, 6)
+	runUntil(t, r, func() bool { return len(l.all()) == 18 })
+	inOrder(t, l.all(), 3, 6)
+	equal(t, "changes", len(l.all()), 18)
+}
+
+func TestReaderTriesAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.writeNotes(t, 0, 4)
+	for position := range 12 {
+		var l log
+		calls := 0
+		r := w.notesReader(t, &l, func(stream.Change[Note]) error {
+			if calls++; calls == position+1 {
+				return errors.New("no")
+			}
+			return nil
+		})
+		r.Name = fmt.Sprint("notes", position)
+		var failures atomic.Int32
+		r.Progress = func(p stream.Progress) {
+			if p.Err != nil {
+				failures.Add(1)
+			}
+		}
+		runUntil(t, r, func() bool { return len(l.all()) >= 12 })
+		inOrder(t, l.all(), 3, 4)
+		equal(t, "changes", len(l.all()), 12)
+		if failures.Load() == 0 {
+			t.Error("the failure was not reported")
+		}
+	}
+}
+
+// TestReaderIsStopped ends a reader at every change and begins another one.
+func TestReaderIsStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.writeNotes(t, 0, 3)
+	var l log
+	ended := 0
+	for len(l.all()) < 9 {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := w.notesReader(t, &l, nil)
+		r.Progress = func(stream.Progress) { cancel() }
+		router := newRouter(t, w.table, nil, stream.On(w.notes, func(_ context.Context, c stream.Change[Note]) error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			l.add("%s %s", c.Key.PK, c.New.Text)
+			cancel()
+			return nil
+		}))
+		r.Router = router
+		if err := r.Run(ctx); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if ended++; ended > 20 {
+			t.Fatal("it does not get on")
+		}
+	}
+	inOrder(t, l.all(), 3, 3)
+	equal(t, "changes", len(l.all()), 9)
+}
+
+// mortal is a transport whose process is killed: no request gets through any more.
+type mortal struct {
+	next interface {
+		Do(*http.Request) (*http.Response, error)
+	}
+	dead atomic.Bool
+}
+
+func (m *mortal) Do(r *http.Request) (*http.Response, error) {
+	if m.dead.Load() {
+		return nil, errors.New("the process was killed")
+	}
+	return m.next.Do(r)
+}
+
+func TestReaderTakesOver(t *testing.T) {
+	t.Parallel()
+	m := &mortal{}
+	client := tabletest.Client(t)
+	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
+	w.notes = newRepo(t, w.table, noteEntity)
+	w.writeNotes(t, 0, 2)
+
+	var l log
+	dying := tabletest.Client(t, func(o *dynamodb.Options) { m.next, o.HTTPClient = o.HTTPClient, m })
+	killed := world{client: dying, notes: w.notes}
+	var err error
+	killed.table, err = table.New(dying, w.table.Schema(), nil)
+	must(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := killed.notesReader(t, &l, nil)
+	first.Progress = func(p stream.Progress) {
+		if p.Records > 0 {
+			m.dead.Store(true) // after the position was stored, before the lease is released
+			cancel()
+		}
+	}
+	if err := first.Run(ctx); err == nil {
+		t.Fatal("the reader ended without an error")
+	}
+	w.writeNotes(t, 2, 4)
+
+	// By this clock the lease of the dead process has ended.
+	w.table, err = table.New(client, w.table.Schema(), &table.Options{Now: func() time.Time { return time.Now().Add(time.Minute) }})
+	must(t, err)
+	runUntil(t, w.notesReader(t, &l, nil), func() bool { return len(l.all()) >= 12 })
+	inOrder(t, l.all(), 3, 4)
+}
+
+func TestReaderSetsAside(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.writeNotes(t, 0, 3)
+	var l log
+	tries := 0
+	r := w.notesReader(t, &l, func(c stream.Change[Note]) error {
+		if c.Key == noteKey("1") && c.New.Text == "1" {
+			tries++
+			return errors.New("poison")
+		}
+		return nil
+	})
+	r.Attempts = 2
+	runUntil(t, r, func() bool { return len(l.all()) == 8 })
+	equal(t, "tries", tries, 2)
+	var got []stream.Aside
+	for a, err := range r.SetAside(t.Context()) {
+		must(t, err)
+		got = append(got, a)
+	}
+	equal(t, "set aside", len(got), 1)
+	if a := got[0]; a.Key != noteKey("1") || a.Type != "NOTE" || a.Sequence == "" || a.EventID == "" || a.Reason == "" || a.At.IsZero() {
+		t.Errorf("set aside: %+v", a)
+	}
+	must(t, r.Forget(t.Context()))
+	for a := range r.SetAside(t.Context()) {
+		t.Errorf("after Forget: %+v", a)
+	}
+	runUntil(t, r, func() bool { return len(l.all()) == 16 })
+}
+
+func TestReaderSince(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.writeNotes(t, 0, 3)
+	var l log
+	r := w.notesReader(t, &l, nil)
+	r.Since = time.Now().Add(time.Hour)
+	var passed atomic.Int64
+	r.Progress = func(p stream.Progress) { passed.Add(int64(p.Records)) }
+	runUntil(t, r, func() bool { return passed.Load() >= 9 })
+	equal(t, "changes", len(l.all()), 0)
+}
+
+// TestReaderDoesNotFeedItself shows that an idle reader writes nothing: its positions
+// are in the table whose stream it reads.
+func TestReaderDoesNotFeedItself(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	client := tabletest.Client(t, faults.Install)
+	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
+	w.notes = newRepo(t, w.table, noteEntity)
+	w.writeNotes(t, 0, 1)
+	var l log
+	polls := func() int { return len(faults.Requests("GetRecords")) }
+	written := func() int { return len(faults.Requests("PutItem", "UpdateItem", "TransactWriteItems")) }
+	reader := start(t, w.notesReader(t, &l, nil))
+	reader.await(func() bool { return len(l.all()) == 3 })
+	idle := polls() + 5
+	reader.await(func() bool { return polls() > idle })
+	before, more := written(), polls()+30
+	reader.await(func() bool { return polls() > more })
+	equal(t, "writes of an idle reader", written()-before, 0)
+	reader.end()
+}
+
+func TestReaderSurvivesFaults(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]tabletest.Fault{
+		"500": tabletest.Status(500, "InternalServerError", ""), "dropped": tabletest.DropResponse(), "garbled": tabletest.Corrupt(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var faults tabletest.Faults
+			client := tabletest.Client(t, faults.Install)
+			w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
+			w.notes = newRepo(t, w.table, noteEntity)
+			w.writeNotes(t, 0, 3)
+			for _, operation := range []string{"ListStreams", "DescribeStream", "GetShardIterator", "GetRecords", "GetItem", "PutItem", "UpdateItem", "Query"} {
+				faults.Next(operation, fault, nil, fault)
+			}
+			var l log
+			runUntil(t, w.notesReader(t, &l, nil), func() bool { return len(l.all()) >= 9 })
+			inOrder(t, l.all(), 3, 3)
+		})
+	}
+}
+
+func TestReaderRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var l log
+	good := w.notesReader(t, &l, nil)
+	numeric := table.Schema{Name: "numeric", SKType: types.ScalarAttributeTypeN}
+	for name, change := range map[string]func(*stream.Reader){
+		"no name":           func(r *stream.Reader) { r.Name = "" },
+		"a long name":       func(r *stream.Reader) { r.Name = string(make([]byte, 201)) },
+		"no router":         func(r *stream.Reader) { r.Router = nil },
+		"no client":         func(r *stream.Reader) { r.Client = nil },
+		"another table":     func(r *stream.Reader) { r.StreamARN = "arn:aws:dynamodb:us-east-1:1:table/x/stream/y" },
+		"no ARN":            func(r *stream.Reader) { r.StreamARN = "x" },
+		"negative Interval": func(r *stream.Reader) { r.Interval = -1 },
+		"negative Attempts": func(r *stream.Reader) { r.Attempts = -1 },
+		"numeric keys":      func(r *stream.Reader) { r.Table = tabletest.New(t, numeric, nil) },
+	} {
+		r := good
+		change(&r)
+		if err := r.Run(t.Context()); !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	for view, want := range map[types.StreamViewType]error{"": table.ErrNotFound, types.StreamViewTypeKeysOnly: table.ErrInvalid} {
+		s := schema
+		s.Stream = view
+		tbl := tabletest.NewWith(t, w.client, s, nil)
+		other := world{client: w.client, table: tbl, notes: newRepo(t, tbl, noteEntity)}
+		if err := other.notesReader(t, &l, nil).Run(t.Context()); !errors.Is(err, want) {
+			t.Errorf("view %q: %v, want %v", view, err, want)
+		}
+	}
+}
+
+// sharded returns a world whose stream has the records of 4 notes with 5 versions in
+// two shards and their children: the records of a note are in one shard and its child.
+func sharded(t *testing.T) (world, *shards) {
+	t.Helper()
+	w := newWorld(t)
+	parts := recordsOf(t, w.busyEvent(t), 2)
+	s := &shards{table: w.table.Schema().Name}
+	for i, records := range parts {
+		parent, child := fmt.Sprintf("shard-%d", i), fmt.Sprintf("shard-%d-child", i)
+		s.all = append(s.all, &shard{id: child, parent: parent, records: records[4:]})
+		s.all = append(s.all, &shard{id: parent, parent: "gone", closed: true, records: records[:4]})
+	}
+	return w, s
+}
+
+func (w world) shardReader(t *testing.T, s *shards, l *log) stream.Reader {
+	t.Helper()
+	r := w.notesReader(t, l, nil)
+	r.Client = s.client()
+	return r
+}
+
+func TestParentsBeforeChildren(t *testing.T) {
+	t.Parallel()
+	for name, expired := range map[string]map[string]bool{"": nil, "iterators expire": {}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, s := sharded(t)
+			s.expired = expired
+			var l log
+			runUntil(t, w.shardReader(t, s, &l), func() bool { return len(l.all()) >= 20 })
+			inOrder(t, l.all(), 4, 5)
+			equal(t, "changes", len(l.all()), 20)
+			s.change(func() {
+				for i := range 2 {
+					parent := fmt.Sprintf("shard-%d", i)
+					if slices.Index(s.read, parent) > slices.Index(s.read, parent+"-child") {
+						t.Errorf("order: %v", s.read)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestDisabledStreamEnds(t *testing.T) {
+	t.Parallel()
+	w, s := sharded(t)
+	s.disabled = true
+	for _, sh := range s.all {
+		sh.closed = true
+	}
+	var l log
+	must(t, w.shardReader(t, s, &l).Run(t.Context()))
+	inOrder(t, l.all(), 4, 5)
+	must(t, w.shardReader(t, s, &l).Run(t.Context()))
+	equal(t, "changes", len(l.all()), 20)
+}
+
+// TestLossIsReported lets the stream delete what a consumer has not read.
+func TestLossIsReported(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		trim func(*shards)
+		// left is how many changes are left.
+		left int
+	}{
+		"records of a shard": {func(s *shards) { s.all[0].first = 5 }, 1},
+		"a whole shard": {func(s *shards) { // it was replaced by a child
+			next := &shard{id: "next", parent: s.all[0].id, records: s.all[0].records[5:]}
+			s.all[0] = next
+		}, 1},
+		"a shard that was never seen": {func(s *shards) {
+			s.all[0].closed = true
+			s.all = append(s.all, &shard{id: "last", parent: "between", records: s.all[0].records[5:]})
+		}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			part := recordsOf(t, w.busyEvent(t), 1)[0][:6]
+			s := &shards{table: w.table.Schema().Name, all: []*shard{{id: "first", records: part[:2:2]}}}
+			var l log
+			r := w.shardReader(t, s, &l)
+			runUntil(t, r, func() bool { return len(l.all()) == 2 })
+			s.all[0].records = part
+			c.trim(s)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := r.Run(ctx); !errors.Is(err, stream.ErrTrimmed) {
+				t.Fatalf("Run: %v", err)
+			}
+			l.take()
+
+			r.AcceptLoss = true
+			var mu sync.Mutex
+			var reported []error
+			r.Progress = func(p stream.Progress) {
+				mu.Lock()
+				defer mu.Unlock()
+				if errors.Is(p.Err, stream.ErrTrimmed) {
+					reported = append(reported, p.Err)
+				}
+			}
+			runUntil(t, r, func() bool { return len(l.all()) >= c.left })
+			mu.Lock()
+			equal(t, "reports", len(reported), 1)
+			mu.Unlock()
+			r.AcceptLoss = false
+			reader := start(t, r) // it goes on
+			s.change(func() { s.all[len(s.all)-1].records = append(s.all[len(s.all)-1].records, part[0]) })
+			reader.await(func() bool { return slices.Contains(l.all(), "USER#0 0") })
+			reader.end()
+		})
+	}
+}
+
+// TestReadersShare runs two readers, each of which gets one of two shards, and ends
+// one: the other one reads both.
+func TestReadersShare(t *testing.T) {
+	t.Parallel()
+	w, s := sharded(t)
+	s.all = slices.DeleteFunc(s.all, func(sh *shard) bool { return !sh.closed })
+	rest := [][]json.RawMessage{s.all[0].records[2:], s.all[1].records[2:]}
+	for _, sh := range s.all {
+		sh.closed, sh.records = false, sh.records[:2:2]
+	}
+	var l log
+	var mu sync.Mutex
+	readers := map[string]map[string]bool{}
+	running := map[string]run{}
+	for _, name := range []string{"a", "b"} {
+		readers[name] = map[string]bool{}
+		r := w.shardReader(t, s, &l)
+		r.Progress = func(p stream.Progress) {
+			mu.Lock()
+			defer mu.Unlock()
+			readers[name][p.Shard] = true
+		}
+		running[name] = start(t, r)
+		if name == "a" {
+			running[name].await(func() bool { return len(l.all()) == 4 })
+		}
+	}
+	running["a"].end()
+	s.change(func() {
+		for i, sh := range s.all {
+			sh.records = append(sh.records, rest[i]...)
+		}
+	})
+	running["b"].await(func() bool { return len(l.all()) >= 8 })
+	running["b"].end()
+	inOrder(t, l.all(), 4, 2)
+	mu.Lock()
+	defer mu.Unlock()
+	equal(t, "shards of the second reader", len(readers["b"]), 2)
+}
