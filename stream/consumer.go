@@ -26,7 +26,8 @@ type consumer struct {
 	end       context.CancelCauseFunc
 	// changed is told when a shard was left or has ended.
 	changed chan struct{}
-	member  *lease.Held[struct{}]
+	// joined is when the process has said last that it runs.
+	joined time.Time
 
 	// begun is what the consumer found when it began; nil until it is known.
 	begun *start
@@ -106,7 +107,7 @@ func (c *consumer) loop(ctx context.Context) error {
 		case err != nil || done:
 			return err
 		}
-		timer := time.NewTimer(lookEvery)
+		timer := time.NewTimer(min(10*c.Interval, maxLook))
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
@@ -243,12 +244,12 @@ func (c *consumer) start(ctx context.Context, shard string, h *lease.Held[positi
 
 // join says that this process runs, and returns how many do.
 func (c *consumer) join(ctx context.Context) (int, error) {
-	if c.member == nil || c.member.Save(ctx) != nil {
-		h, err := lease.Take(ctx, c.lease(memberPrefix.SK(keys.Str(c.owner))), struct{}{}, &lease.Seen{})
-		if err != nil {
+	if time.Since(c.joined) > leaseLife/3 {
+		l := c.lease(memberPrefix.SK(keys.Str(c.owner)))
+		if _, err := lease.Take(ctx, l, struct{}{}, &lease.Seen{}); err != nil {
 			return 0, err
 		}
-		c.member = h
+		c.joined = time.Now()
 	}
 	entries, err := lease.List[struct{}](ctx, c.Table, itemType, table.Query{PK: c.partition, Range: memberPrefix.All()})
 	if err != nil {
@@ -265,7 +266,7 @@ func (c *consumer) join(ctx context.Context) (int, error) {
 
 // leave deletes what says that this process runs.
 func (c *consumer) leave(ctx context.Context) {
-	if c.member == nil {
+	if c.joined.IsZero() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)

@@ -43,7 +43,8 @@ type Reader struct {
 	Since time.Time
 	// Interval is how long to wait after a response without records, a second by
 	// default. It is the latency of an idle stream, and its price: see the package
-	// documentation.
+	// documentation. After ten of them, but not more than ten seconds, a process looks
+	// for new shards and for those that others have left.
 	Interval time.Duration
 	// Attempts is how often a record is tried before it is set aside: see [SetAside].
 	// By default it is tried until it succeeds, and blocks its shard.
@@ -78,10 +79,9 @@ const itemType = "STREAM"
 const (
 	// leaseLife is how long a killed process keeps its shards from others.
 	leaseLife = 30 * time.Second
-	// lookEvery is how often a process looks for new shards and for those of dead
-	// processes.
-	lookEvery = 10 * time.Second
-	maxName   = 200
+	// maxLook bounds how long a process does not look for shards.
+	maxLook = 10 * time.Second
+	maxName = 200
 )
 
 func (r Reader) withDefaults() (Reader, error) {
@@ -118,8 +118,8 @@ func (r Reader) withDefaults() (Reader, error) {
 }
 
 // Run reads the stream until the context ends. It continues where the consumer has
-// stopped. It takes the shards of a process that has ended at once, and those of one
-// that was killed after half a minute. It returns within a second after the context has
+// stopped. It takes the shards that another process has left, and half a minute later
+// those of one that was killed. It returns within a second after the context has
 // ended, if the handlers do. It returns nil when the stream is disabled and was read to
 // its end.
 //

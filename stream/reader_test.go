@@ -415,7 +415,7 @@ func TestLossIsReported(t *testing.T) {
 		"a shard that was never seen": {func(s *shards) {
 			s.all[0].closed = true
 			s.all = append(s.all, &shard{id: "last", parent: "between", records: s.all[0].records[5:]})
-		}, 4},
+		}, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -490,10 +490,11 @@ func TestReadersShare(t *testing.T) {
 			sh.records = append(sh.records, rest[i]...)
 		}
 	})
-	running["b"].await(func() bool { return len(l.all()) >= 8 })
+	running["b"].await(func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(l.all()) >= 8 && len(readers["b"]) == 2
+	})
 	running["b"].end()
 	inOrder(t, l.all(), 4, 2)
-	mu.Lock()
-	defer mu.Unlock()
-	equal(t, "shards of the second reader", len(readers["b"]), 2)
 }

@@ -157,11 +157,33 @@ func (h *Held[S]) write(ctx context.Context, op func(table.Item) table.Op) error
 	for name, v := range value.(*types.AttributeValueMemberM).Value {
 		set[name] = v
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx, cancel := outlasting(ctx)
+	defer cancel()
 	if err := h.lease.Table.Do(ctx, op(set)); err != nil {
 		return err
 	}
 	h.revision = next.Revision
 	return nil
+}
+
+// grace is how long a write that was begun may take after the end of its context.
+const grace = time.Second
+
+// outlasting returns a context that ends after another one. A process that is stopped
+// in the middle of a write would not know whether it holds the lease, and could not free
+// it.
+func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	lasting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(grace, func() { cancel(context.Cause(ctx)) })
+	})
+	return lasting, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 // Entry is a lease as it is stored.
