@@ -1,0 +1,58 @@
+package streamtest_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/stream/streamtest"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// Session is an entity that expires.
+type Session struct {
+	ID string `dynamodbav:"sessionId"`
+}
+
+func Example() {
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil)
+	check(err)
+	defer engine.Close()
+	client := engine.Client()
+	schema := table.Schema{Name: "Sessions"}
+	check(schema.Ensure(ctx, client))
+	tbl, err := table.New(client, schema, nil)
+	check(err)
+	key := func(s Session) keys.Key { return keys.Key{PK: keys.Prefix("SESSION").PK(s.ID), SK: keys.Metadata} }
+	sessions, err := repo.New(tbl, repo.Entity[Session]{Type: "SESSION", Key: key})
+	check(err)
+	router, err := stream.New(tbl, nil, stream.On(sessions, func(_ context.Context, c stream.Change[Session]) error {
+		fmt.Println(c.Kind)
+		return nil
+	}))
+	check(err)
+
+	s := Session{ID: "s-1"}
+	event, err := streamtest.Transact(ctx, client, tbl, sessions.CreateOps(&s)...)
+	check(err)
+	_, err = router.Handle(ctx, event)
+	check(err)
+	event, err = streamtest.Expire(ctx, client, tbl, key(s))
+	check(err)
+	_, err = router.Handle(ctx, event)
+	check(err)
+	// Output:
+	// insert
+	// expire
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
