@@ -24,6 +24,7 @@ import (
 	_ "github.com/singletable/singletable/paginate"
 	_ "github.com/singletable/singletable/repo"
 	_ "github.com/singletable/singletable/shard"
+	_ "github.com/singletable/singletable/stream"
 	_ "github.com/singletable/singletable/table"
 	_ "github.com/singletable/singletable/table/tablemodel"
 	_ "github.com/singletable/singletable/table/telemetry"
@@ -32,7 +33,7 @@ import (
 const module = "github.com/singletable/singletable"
 
 // library are the packages that run in a service. The others are for tests.
-var library = []string{"./backfill", "./idempotency", "./keys", "./paginate", "./repo", "./shard", "./table", "./table/telemetry"}
+var library = []string{"./backfill", "./idempotency", "./keys", "./paginate", "./repo", "./shard", "./stream", "./table", "./table/telemetry"}
 
 // atStart is the number of goroutines after all packages were initialized.
 var atStart int
@@ -80,6 +81,7 @@ func TestDirectDependencies(t *testing.T) {
 		"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue",
 		"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression",
 		"github.com/aws/aws-sdk-go-v2/service/dynamodb",
+		"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams",
 		"github.com/aws/smithy-go",
 		"github.com/google/go-cmp",
 	}, direct); diff != "" {

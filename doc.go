@@ -19,6 +19,8 @@
 //     several. A [repo.Repo] reads and writes them.
 //   - Upgrade ([repo.Upgrade]): how an item of an earlier release becomes one of the
 //     next. Reads apply it, and a Job ([backfill.Job]) stores it in a live table.
+//   - Change ([stream.Change]): what a write has changed of an entity. A
+//     [stream.Router] gives the changes of the table's stream to handlers.
 //   - Page ([table.Page]): some items of a query, and the cursor for the next ones.
 //     A page has at most Limit items, 100 if the Limit is zero. Sequences, which
 //     are called All, have no limit then.

@@ -15,6 +15,7 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 )
 
@@ -29,6 +30,7 @@ var sentinels = map[string]error{
 	"table.ErrNewerShape":            table.ErrNewerShape,
 	"repo.ErrOlderShape":             repo.ErrOlderShape,
 	"repo.ErrOrphan":                 repo.ErrOrphan,
+	"stream.ErrTrimmed":              stream.ErrTrimmed,
 	"table.ErrConditionFailed":       table.ErrConditionFailed,
 	"table.ErrConflict":              table.ErrConflict,
 	"table.ErrExists":                table.ErrExists,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/backfill"
@@ -22,6 +23,8 @@ import (
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -66,13 +69,18 @@ func used(t *testing.T, requests []tabletest.Request) (actions, resources []stri
 	for _, r := range requests {
 		var body struct {
 			IndexName     string
+			StreamArn     string
+			ShardIterator string
 			TransactItems []map[string]json.RawMessage
 			Tags          []any
 		}
 		expect.OK(t, json.Unmarshal(r.Body, &body))
 		resource := "table"
-		if body.IndexName != "" {
+		switch {
+		case body.IndexName != "":
 			resource = "index"
+		case strings.HasSuffix(r.Operation, "Stream") || strings.HasSuffix(r.Operation, "Streams") || body.StreamArn+body.ShardIterator != "":
+			resource = "stream"
 		}
 		resources = append(resources, resource)
 		if len(body.Tags) > 0 {
@@ -270,8 +278,11 @@ func TestPolicies(t *testing.T) {
 		var allowed []string
 		for _, arn := range p.Statement[0].Resource {
 			kind := "table"
-			if strings.Contains(arn, "/index/") {
+			switch {
+			case strings.Contains(arn, "/index/"):
 				kind = "index"
+			case strings.Contains(arn, "/stream/"):
+				kind = "stream"
 			}
 			allowed = append(allowed, kind)
 		}
@@ -311,7 +322,30 @@ func TestPolicies(t *testing.T) {
 		expect.OK(t, expect.ErrOf(schema.Plan(t.Context(), client)))
 		compare(t, "Health checks with `Verify`", verify.Requests())
 	})
-	documented := len(uses) + len([]string{"Ensure", "Verify", "Tenants"})
+	t.Run("streams", func(t *testing.T) {
+		t.Parallel()
+		schema := shopSchema
+		schema.Stream = types.StreamViewTypeNewAndOldImages
+		plain := tabletest.New(t, schema, nil)
+		faults := &tabletest.Faults{}
+		client := tabletest.Client(t, faults.Install)
+		tbl := expect.Value(table.New(client, plain.Schema(), nil))(t)
+		r := expect.Value(repo.New(tbl, repo.Entity[payment]{Type: "PAYMENT", Key: paymentKey}))(t)
+		expect.OK(t, expect.Value(repo.New(plain, repo.Entity[payment]{Type: "PAYMENT", Key: paymentKey}))(t).Create(t.Context(), &payment{ID: "p"}))
+		router := expect.Value(stream.New(tbl, nil, stream.On(r, func(context.Context, stream.Change[payment]) error { return io.EOF })))(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		reader := stream.Reader{
+			Name: "policy", Router: router, Client: streamtest.Client(client), Attempts: 1,
+			Progress: func(stream.Progress) { cancel() }, // it was set aside
+		}
+		expect.Err(t, reader.Run(ctx), context.Canceled)
+		for _, err := range reader.SetAside(t.Context()) {
+			expect.OK(t, err)
+		}
+		expect.OK(t, reader.Forget(t.Context()))
+		compare(t, "Readers with `stream`", faults.Requests())
+	})
+	documented := len(uses) + len([]string{"Ensure", "Verify", "Tenants", "streams"})
 	if len(all) != documented {
 		t.Errorf("SECURITY.md has %d policies, %d are tested", len(all), documented)
 	}

@@ -336,7 +336,9 @@ func ExampleResponse() {
 	event, err := streamtest.Transact(ctx, shop.client, shop.table, ops...)
 	check(err)
 	var sent struct {
-		Records []struct{ Dynamodb struct{ SequenceNumber string } }
+		Records []struct {
+			Dynamodb struct{ SequenceNumber string }
+		}
 	}
 	check(json.Unmarshal(event, &sent))
 
