@@ -40,6 +40,10 @@
 // Upgrades compares package repo with itself: an entity with three upgrades, whose items
 // need none, next to one without.
 //
+// StreamEvent has Router.Handle of package stream decode a Lambda event of 100 changes,
+// old and new images of a kilobyte each, next to aws-lambda-go with attributevalue.
+// StreamReader has a Reader read 1,000 changes from the engine. Neither is in the table.
+//
 // Run them with make bench, which writes the table in the README. It runs all of
 // them several times over, since -count would run every repetition of one library
 // before those of the next, and let noise that comes and goes look like a
