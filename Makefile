@@ -72,6 +72,10 @@ conformance: ## Run the conformance suite on the default engine and on DynamoDB 
 lives: ## Delete and re-create entities 10,000 times while stale writers write (about 4 minutes)
 	go test -count=1 -timeout 30m -run '^TestDefaultEngine$$/^Life$$/no_life' ./internal/suites/conformance -lives 10000
 
+.PHONY: streams
+streams: ## Write 100,000 records of a stream, and compare what two consumers get (about 5 minutes)
+	go test -v -count=1 -timeout 30m -run '^TestDefaultEngine$$/^Stream$$/delivers' ./internal/suites/conformance -records 100000
+
 .PHONY: conformance-aws
 conformance-aws: ## Say what the conformance suite costs on AWS; with PREFIX=name CONFIRM=yes, run it there
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \

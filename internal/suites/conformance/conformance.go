@@ -23,6 +23,9 @@ type Harness struct {
 	// Lives is how often entities are deleted and re-created under the eyes of
 	// stale writers; 250 by default.
 	Lives int
+	// Records is about how many records of a stream are written and read; 10,000 by
+	// default, fewer with a Lag.
+	Records int
 
 	// prompt is Client, without the wait after writes.
 	prompt newClient
@@ -105,6 +108,7 @@ func Run(t *testing.T, h Harness) {
 		"Hedge":       hedgeTests(),
 		"Names":       nameTests(),
 		"Shard":       shardTests(),
+		"Stream":      streamTests(),
 	}
 	for group, tests := range groups {
 		t.Run(group, func(t *testing.T) {
