@@ -56,11 +56,11 @@
 //
 // # Costs
 //
-// A Reader without records sends 60 GetRecords requests per minute and shard with the
-// default Interval, and 12 others per minute and process, and for each shard it reads
-// 3 writes of its lease per minute. Those are written to the table, and so to the stream.
-// A batch of records costs a GetRecords and one write of a kilobyte. Lambda's requests to
-// a stream are free.
+// Per minute and with the default Interval, a [Reader] without records sends 60 GetRecords
+// requests for each shard that it reads, and 6 writes of its lease. Each process sends
+// 6 DescribeStream requests, 12 queries and 6 writes. The writes are in the stream, too:
+// each can cost one more GetRecords. A batch of records costs a GetRecords and one write of
+// a kilobyte. Lambda's requests to a stream are free.
 //
 // AWS: "Change data capture for DynamoDB Streams" and "DynamoDB Streams and AWS Lambda
 // triggers", Amazon DynamoDB Developer Guide.
