@@ -29,6 +29,8 @@ type consumer struct {
 	// joined is when the process has said last that it runs.
 	joined time.Time
 
+	// last is the context of the last writes. It ends a second after the others.
+	last context.Context //nolint:containedctx // of one call of Run
 	// begun is what the consumer found when it began; nil until it is known.
 	begun *start
 	// seen is what was seen of the leases of others, and lost the shards whose loss was
@@ -42,9 +44,9 @@ type consumer struct {
 	report sync.Mutex
 }
 
-func newConsumer(r Reader, end context.CancelCauseFunc) *consumer {
+func newConsumer(r Reader, end context.CancelCauseFunc, last context.Context) *consumer { //nolint:revive // it is a field
 	return &consumer{
-		Reader: r, owner: rand.Text(), partition: partition(r.Name, r.StreamARN), end: end,
+		Reader: r, last: last, owner: rand.Text(), partition: partition(r.Name, r.StreamARN), end: end,
 		reading: map[string]*reading{}, seen: map[string]*lease.Seen{}, lost: map[string]bool{},
 		changed: make(chan struct{}, 1),
 	}
@@ -265,13 +267,11 @@ func (c *consumer) join(ctx context.Context) (int, error) {
 }
 
 // leave deletes what says that this process runs.
-func (c *consumer) leave(ctx context.Context) {
+func (c *consumer) leave() {
 	if c.joined.IsZero() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	_ = c.Table.Do(ctx, table.Delete(c.lease(memberPrefix.SK(keys.Str(c.owner))).Key))
+	_ = c.Table.Do(c.last, table.Delete(c.lease(memberPrefix.SK(keys.Str(c.owner))).Key))
 }
 
 // checkLoss reports shards that the stream has deleted before they were read to their

@@ -40,6 +40,10 @@
 // fails blocks its shard, until the record is set aside: by [Reader].Attempts, or by the
 // attempts and the on-failure destination of Lambda's event source mapping.
 //
+// A process that was stopped for longer than its lease, half a minute, does not know it. It
+// ends its present batch while another process reads on. So a handler must not rely on
+// order alone where an old value would do harm: let it compare versions.
+//
 // # Effects
 //
 // Every change is delivered at least once. An effect in the table is made once by

@@ -174,6 +174,12 @@ func TestResponseJSON(t *testing.T) {
 	}
 }
 
+func TestEventFilterWithoutEntities(t *testing.T) {
+	t.Parallel()
+	r := newRouter(t, tabletest.New(t, schema, nil), nil, stream.IgnoreOther())
+	equal(t, "filter", string(r.EventFilter()), `{"Filters":[]}`)
+}
+
 func TestEventFilter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

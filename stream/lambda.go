@@ -76,14 +76,18 @@ func (r *Router) identify(records []*record) error {
 // EventFilter returns the filter criteria of an event source mapping, in JSON, that
 // pass only the items of the router's entities: the value of FilterCriteria in
 // a CloudFormation or SAM template. Records that are filtered out cost nothing and
-// reach no handler, [OnOther] included.
+// reach no handler, [OnOther] included. A router without entities has no filters, and
+// everything passes.
 //
 // AWS: "Using event filtering with a DynamoDB event source", AWS Lambda Developer
 // Guide.
 func (r *Router) EventFilter() json.RawMessage {
 	type filter struct{ Pattern string }
-	var criteria struct{ Filters []filter }
+	criteria := struct{ Filters []filter }{[]filter{}}
 	for _, image := range []string{"NewImage", "OldImage"} {
+		if len(r.types) == 0 {
+			break
+		}
 		pattern, _ := json.Marshal(map[string]any{ // maps of strings have JSON
 			"dynamodb": map[string]any{image: map[string]any{r.schema.Type: map[string]any{"S": r.types}}},
 		})

@@ -157,11 +157,14 @@ func (r Reader) opened(ctx context.Context) (Reader, error) {
 func (r Reader) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := newConsumer(r, cancel)
+	last, lastCancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer lastCancel()
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, lastCancel) })
+	c := newConsumer(r, cancel, last)
 	err := c.loop(ctx)
 	cancel(err)
 	c.group.Wait()
-	c.leave(context.WithoutCancel(ctx))
+	c.leave()
 	return err
 }
 

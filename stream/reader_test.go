@@ -305,6 +305,28 @@ func TestReaderSurvivesFaults(t *testing.T) {
 	}
 }
 
+// TestReaderStopsWhenRequestsHang ends a reader none of whose requests has a response.
+func TestReaderStopsWhenRequestsHang(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	client := tabletest.Client(t, faults.Install)
+	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
+	w.notes = newRepo(t, w.table, noteEntity)
+	w.writeNotes(t, 0, 1)
+	var l log
+	reader := start(t, w.notesReader(t, &l, nil))
+	reader.await(func() bool { return len(l.all()) == 3 })
+	for _, operation := range []string{"GetRecords", "DescribeStream", "Query", "UpdateItem", "DeleteItem"} {
+		faults.Always(operation, tabletest.Block(nil))
+	}
+	hung := len(faults.Requests("GetRecords"))
+	reader.await(func() bool { return len(faults.Requests("GetRecords")) > hung })
+	reader.end()
+	for _, operation := range []string{"GetRecords", "DescribeStream", "Query", "UpdateItem", "DeleteItem"} {
+		faults.Always(operation, nil)
+	}
+}
+
 func TestReaderRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -79,19 +80,25 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 	return r, nil
 }
 
-// ownTypes are the types of items that the library stores for itself: requests,
-// jobs and readers of streams.
-var ownTypes = [...]string{"IDEMPOTENCY", "BACKFILL", itemType}
-
-// own reports whether an image is of an item that the library stores for itself.
-func (r *Router) own(image table.Item) bool {
-	name := typeOf(image, r.schema.Type)
-	for _, own := range ownTypes {
-		if name == own {
-			return true
-		}
+// own reports whether an image is of an item that the library stores for itself, of
+// packages idempotency, backfill and stream; or whether there is no image. Such an item is
+// told by its type and the prefix of its partition key.
+func (r *Router) own(rec *record, image table.Item) bool {
+	if image == nil {
+		return true
 	}
-	return image == nil
+	var partitions keys.Prefix
+	switch typeOf(image, r.schema.Type) {
+	case "IDEMPOTENCY":
+		partitions = keys.Ide
+	case "BACKFILL":
+		partitions = "BACKFILL"
+	case itemType:
+		partitions = prefix
+	default:
+		return false
+	}
+	return strings.HasPrefix(string(rec.key.PK), string(partitions)+"#")
 }
 
 // run handles records in their order and returns how many of them were handled before
@@ -164,10 +171,10 @@ func (r *Router) parallel(records []*record, failed *atomic.Int64, one func(int)
 func (r *Router) record(ctx context.Context, rec *record) error {
 	old, new := rec.old, rec.new
 	oldType, newType := typeOf(old, r.schema.Type), typeOf(new, r.schema.Type)
-	if r.own(old) {
+	if r.own(rec, old) {
 		old = nil
 	}
-	if r.own(new) {
+	if r.own(rec, new) {
 		new = nil
 	}
 	if old != nil && new != nil && oldType == newType {

@@ -210,6 +210,15 @@ func TestOwnItemsAreNoChanges(t *testing.T) {
 	must(t, err)
 	deliver(t, r, event)
 	equal(t, "changes", len(l.take()), 0)
+
+	// An item of another program, which has the type of an item of the library.
+	foreign := newRepo(t, w.table, repo.Entity[Note]{Type: "STREAM", Key: noteEntity.Key})
+	r = newRouter(t, w.table, nil, stream.On(foreign, func(_ context.Context, c stream.Change[Note]) error {
+		l.add("%s", c.Kind)
+		return nil
+	}))
+	w.handle(t, r, foreign.PutOps(&Note{User: "1"})...)
+	equal(t, "changes of another program's item", l.take(), []string{"insert"})
 }
 
 // TestFailures fails a handler at every position, one after the other, and delivers what

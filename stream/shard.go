@@ -33,9 +33,7 @@ func (c *consumer) shard(ctx context.Context, h *lease.Held[position], leave cha
 		err = wait(ctx, c.Interval) // the next look says whether anything was lost
 	}
 	if !errors.Is(err, lease.ErrHeld) {
-		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-		defer cancel()
-		err = errors.Join(err, h.Release(release))
+		err = errors.Join(err, h.Release(c.last))
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -218,7 +216,7 @@ func (s *shardReader) advance(ctx context.Context, records []*record, failure er
 	last := records[len(records)-1]
 	s.held.State.Sequence = last.sequence
 	for _, r := range records {
-		if !s.Router.own(r.old) || !s.Router.own(r.new) {
+		if !s.Router.own(r, r.old) || !s.Router.own(r, r.new) {
 			if err := s.save(ctx); err != nil {
 				return err
 			}
