@@ -105,6 +105,24 @@ func (h *History) Has(v Verb) bool {
 	return slices.ContainsFunc(h.ops, func(op porcupine.Operation) bool { return op.Input.(Call).Verb == v })
 }
 
+// Written returns the values of the writes that were acknowledged, and of those that
+// were refused.
+func (h *History) Written() (done, refused []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, op := range h.ops {
+		call, outcome := op.Input.(Call), op.Output.(Response).Outcome
+		switch {
+		case call.Value == "" || outcome == Unknown:
+		case outcome == Done:
+			done = append(done, call.Value)
+		default:
+			refused = append(refused, call.Value)
+		}
+	}
+	return done, refused
+}
+
 // Linearizable checks that the operations can have happened one after the other,
 // each at a moment between its beginning and its end.
 func (h *History) Linearizable(timeout time.Duration) error {

@@ -30,9 +30,10 @@ const (
 
 // The faults that have no place in a script.
 const (
-	ClockJump     Fault = "clock jump"
-	ProcessKilled Fault = "process killed"
-	EngineKilled  Fault = "engine killed and started again"
+	ClockJump      Fault = "clock jump"
+	ProcessKilled  Fault = "process killed"
+	ConsumerKilled Fault = "consumer killed"
+	EngineKilled   Fault = "engine killed and started again"
 )
 
 // passing are the faults that a client mends by asking again.

@@ -38,6 +38,9 @@ const (
 	Foreign      Promise = "keys of other programs work like the library's own"
 	Class        Promise = "a class says what a repetition can do"
 	Bounded      Promise = "a call gives up after a bounded number of failures"
+	Delivered    Promise = "a consumer gets every change of an item, in order"
+	Effected     Promise = "a change has its effect once"
+	Projected    Promise = "a projection of changes equals what is stored"
 	Leaks        Promise = "no goroutine or connection is left"
 )
 
@@ -46,6 +49,6 @@ func All() []Promise {
 	return []Promise{
 		Stored, Refused, Settled, Predicted, Mended, Explained, Observed, Truth, Walk, Token, Expired,
 		Items, Gapless, Counters, Unique, Kept, Lives, Once, Answer, Linearizable, Serializable, Committed, Process, Engine,
-		Sparse, Slow, Growth, Copies, Ties, Foreign, Class, Bounded, Leaks,
+		Sparse, Slow, Growth, Copies, Ties, Foreign, Class, Bounded, Delivered, Effected, Projected, Leaks,
 	}
 }

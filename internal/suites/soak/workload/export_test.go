@@ -23,3 +23,13 @@ func RunAround(ctx context.Context, c Config, r *report.Report, engine *tabletes
 	}
 	return err
 }
+
+// RunPlanted runs the consumers with a fault of their own.
+func RunPlanted(ctx context.Context, c Config, r *report.Report, engine *tabletest.Engine, p Plant) error {
+	w, err := newTable(ctx, c.withDefaults(), engine, r)
+	if err != nil {
+		return err
+	}
+	w.plant = p
+	return w.consumerPhase(ctx, c.budget(1))
+}

@@ -24,11 +24,12 @@ type phase struct {
 
 // phases are the parts of a run, but for the one that kills the engine.
 var phases = []phase{
-	{"model", .3, (*world).modelPhase},
+	{"model", .25, (*world).modelPhase},
 	{"collections", .2, (*world).collectionPhase},
-	{"shared", .15, (*world).sharedPhase},
+	{"shared", .1, (*world).sharedPhase},
 	{"transactions", .1, (*world).transactionPhase},
 	{"processes", .1, (*world).processPhase},
+	{"consumers", .1, (*world).consumerPhase},
 }
 
 // Run does all phases and counts in r what it did. Its error is about the run
@@ -71,7 +72,7 @@ func Expected() (promises []report.Promise, faults []string) {
 			promises = append(promises, p)
 		}
 	}
-	for _, k := range append(nemesis.Faults(), nemesis.ClockJump, nemesis.ProcessKilled, nemesis.EngineKilled) {
+	for _, k := range append(nemesis.Faults(), nemesis.ClockJump, nemesis.ProcessKilled, nemesis.ConsumerKilled, nemesis.EngineKilled) {
 		if k != nemesis.EngineKilled || !Named() {
 			faults = append(faults, string(k))
 		}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/internal/suites/soak/report"
@@ -91,6 +92,38 @@ func TestLies(t *testing.T) {
 			}
 			t.Errorf("%q was not found to be broken", tt.want)
 		})
+	}
+}
+
+// A consumer that does something wrong is found out.
+func TestConsumers(t *testing.T) {
+	t.Parallel()
+	engine := expect.Value(tabletest.Start(t.Context(), nil))(t)
+	defer engine.Close()
+	for plant, broken := range map[workload.Plant]report.Promise{
+		"":               "",
+		workload.Skips:   report.Delivered,
+		workload.GoesOn:  report.Effected,
+		workload.Doubles: report.Effected,
+	} {
+		found := false
+		// A change that was skipped comes again if the process is killed.
+		for ops := 90; !found && ops < 1000; ops *= 2 {
+			c := workload.Config{Seed: rand.Uint64(), Workers: 3, Ops: ops}
+			if plant != "" {
+				c.Patience = time.Second
+			}
+			var r report.Report
+			expect.OK(t, workload.RunPlanted(t.Context(), c, &r, engine, plant))
+			found = r.Broken(broken) > 0
+			if plant == "" {
+				expect.OK(t, r.Verdict([]report.Promise{report.Delivered, report.Effected, report.Projected}, nil))
+				found = true
+			}
+		}
+		if !found {
+			t.Errorf("a consumer %q was not found out", plant)
+		}
 	}
 }
 

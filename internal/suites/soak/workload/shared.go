@@ -79,26 +79,34 @@ const (
 // sharedPhase has all workers write the same entities.
 func (w *world) sharedPhase(ctx context.Context, b budget) error {
 	for n := 0; b.left(n*perRound) && ctx.Err() == nil; n++ {
-		s := w.newRound(fmt.Sprintf("s%d", n))
-		err := w.parallel(w.Workers, func(id int) error {
-			a, err := s.newClient(n, id)
-			if err != nil {
-				return err
-			}
-			for op := range perRound {
-				a.act(ctx, op)
-			}
-			return nil
-		})
-		if err == nil {
-			err = s.inspect(ctx)
-			s.linearizable()
-		}
-		if err != nil {
-			return fmt.Errorf("seed %d, round %d: %w", w.Seed, n, err)
+		if _, err := w.sharedRound(ctx, fmt.Sprintf("s%d", n), n); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// sharedRound has all workers write one round, and checks it.
+func (w *world) sharedRound(ctx context.Context, name string, n int) (*round, error) {
+	s := w.newRound(name)
+	err := w.parallel(w.Workers, func(id int) error {
+		a, err := s.newClient(n, id)
+		if err != nil {
+			return err
+		}
+		for op := range perRound {
+			a.act(ctx, op)
+		}
+		return nil
+	})
+	if err == nil {
+		err = s.inspect(ctx)
+		s.linearizable()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("seed %d, round %d: %w", w.Seed, n, err)
+	}
+	return s, nil
 }
 
 // client is a worker in a round.

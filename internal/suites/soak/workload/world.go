@@ -43,12 +43,16 @@ type Config struct {
 	// MaxTransaction is how many items the engine takes in a transaction; 100 by
 	// default.
 	MaxTransaction int
+	// Patience is how long the consumers of the stream may take after the last write;
+	// 30 seconds by default.
+	Patience time.Duration
 }
 
 func (c Config) withDefaults() Config {
 	c.Workers = cmp.Or(c.Workers, 4)
 	c.Duration = cmp.Or(c.Duration, 20*time.Second)
 	c.MaxTransaction = cmp.Or(c.MaxTransaction, 100)
+	c.Patience = cmp.Or(c.Patience, 30*time.Second)
 	return c
 }
 
@@ -60,7 +64,7 @@ const (
 
 var schema = table.Schema{
 	// Each name looks like a path to a part of an attribute.
-	PK: "p.k", SK: "s.k[0]", TTL: "expires.at",
+	PK: "p.k", SK: "s.k[0]", TTL: "expires.at", Stream: types.StreamViewTypeNewAndOldImages,
 	Indexes: []table.Index{
 		{Name: listIndex, PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: shardIndex, PK: "GSI2PK", SK: "GSI2SK"},
@@ -74,6 +78,8 @@ type world struct {
 	schema table.Schema
 	cursor paginate.Key
 
+	// plant is a fault of the consumers; empty for none.
+	plant Plant
 	// around is put around the fault of every request; nil for nothing.
 	around func(tabletest.Fault) tabletest.Fault
 
