@@ -1,13 +1,19 @@
 package main
 
 import (
+	"context"
+	"crypto/rand"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -16,7 +22,10 @@ import (
 // the test.
 type system struct {
 	*service
-	clock *clock
+	client *dynamodb.Client
+	clock  *clock
+	// positions is the table of the readers, whose clock goes on.
+	positions *table.Table
 }
 
 func newSystem(t *testing.T) system {
@@ -31,7 +40,10 @@ func newSystemWith(t *testing.T, client *dynamodb.Client) system {
 	cursors := check.Must(paginate.New([]paginate.Key{paginate.NewKey()}, nil))(t)
 	tbl := tabletest.NewWith(t, client, schema("any"), &table.Options{Now: now.read, Cursors: cursors})
 	svc := check.Must(newService(tbl))(t)
-	return system{service: svc, clock: now}
+	return system{
+		service: svc, client: client, clock: now,
+		positions: tabletest.New(t, table.Schema{Name: "positions"}, nil),
+	}
 }
 
 // through returns the same application as another process sees it, whose
@@ -41,6 +53,48 @@ func (s system) through(t *testing.T, faults *tabletest.Faults) *service {
 	client := tabletest.Client(t, faults.Install, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 	tbl := check.Must(table.New(client, s.table.Schema(), &table.Options{Now: s.clock.read}))(t)
 	return check.Must(newService(tbl))(t)
+}
+
+// reader returns a reader of the table's stream.
+func (s system) reader(name string, router *stream.Router) stream.Reader {
+	return stream.Reader{
+		Name: name, Router: router, Client: streamtest.Client(s.client), Table: s.positions, Interval: 5 * time.Millisecond,
+	}
+}
+
+// settle gives all changes to the handlers, and those that the handlers make, until
+// they have nothing left to do.
+func (s system) settle(t *testing.T) {
+	t.Helper()
+	s.settleAs(t, "settle")
+}
+
+// settleAs is settle for a reader of that name: a new one begins with the first change
+// of the table.
+func (s system) settleAs(t *testing.T, name string) {
+	t.Helper()
+	for {
+		var faults tabletest.Faults
+		handlers := s.through(t, &faults)
+		marker := keys.Key{PK: keys.Prefix("MARKER").PK(name), SK: keys.None.SK(keys.Str(rand.Text()))}
+		ctx, cancel := context.WithCancel(t.Context())
+		router := check.Must(stream.New(handlers.table, nil, append(handlers.handlers(), stream.OnOther(
+			func(_ context.Context, c stream.Change[table.Item]) error {
+				if c.Key == marker {
+					cancel()
+				}
+				return nil
+			}))...))(t)
+		check.OK(t, s.table.Do(t.Context(), table.Put(marker, table.Item{})))
+		err := s.reader(name, router).Run(ctx)
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if len(faults.Requests()) == 0 {
+			return
+		}
+	}
 }
 
 func (s system) acme() tenant {
@@ -53,4 +107,14 @@ func codesOf(rs []Record) []string {
 		codes = append(codes, r.Code)
 	}
 	return codes
+}
+
+// checkAudit checks that the read model of tenants is as the history says.
+func checkAudit(t *testing.T, who ...tenant) {
+	t.Helper()
+	for _, w := range who {
+		if _, ok, err := w.audit(t.Context()); err != nil || !ok {
+			t.Errorf("tenant %q: as the history says: %t, error %v", w.caller.Tenant, ok, err)
+		}
+	}
 }

@@ -3,60 +3,33 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/table"
 )
 
-// importChunk is how many rows are published in a transaction: up to five ops
+// importChunk is how many rows are published in a transaction: up to four ops
 // each and the task's, and DynamoDB takes 100.
 const importChunk = 16
 
-// importRows publishes many records, as the task with the import's id. First all
-// rows go into a temporary area, then they leave it, some at a time, in the
-// transaction that publishes them and counts the progress. So wherever the
-// process dies, calling importRows again with the same id and rows goes on from
-// there, and each row is published once. Several processes may even do it at the
-// same time.
-//
-// Rows that cannot be published because of what is stored, such as the record
-// itself, are set aside with the reason: see rejected. watch, which may
-// be nil, is called after each transaction.
-func (t tenant) importRows(ctx context.Context, id string, source []Change, watch func(Task)) (Task, error) {
-	im, err := t.openImport(ctx, id, source)
-	if err != nil {
-		return Task{}, err
-	}
-	if err := t.stage(ctx, im, source); err != nil {
-		return Task{}, err
-	}
-	// ErrNotRunning: it has begun before, and the task as it stands says more.
-	if err := t.beginTask(ctx, id); err != nil && !errors.Is(err, ErrNotRunning) {
-		return Task{}, err
-	}
+// importRow publishes the rows of an import, the first ones first, until the row has
+// left the temporary area. Rows have no order in the stream, and one may need a parent
+// that is published by an earlier one: those were staged before it.
+func (t tenant) importRow(ctx context.Context, row Row) error {
 	for {
-		task, err := t.task(ctx, id)
-		if err != nil {
-			return Task{}, err
+		_, err := t.rows.Consistent().Get(ctx, rowEntity.Key(row))
+		if errors.Is(err, table.ErrNotFound) {
+			return nil
 		}
-		if watch != nil {
-			watch(task)
+		if err == nil {
+			err = t.importSome(ctx, row.ImportID)
 		}
 		switch {
-		case task.Status == Done:
-			return task, nil
-		case task.Status != Running:
-			return task, ErrNotRunning
-		case task.Left == 0:
-			if err := t.finishTask(ctx, id); err != nil && !errors.Is(err, ErrNotRunning) {
-				return task, err
-			}
-			continue
-		}
-		if err := t.importSome(ctx, id); err != nil {
-			return task, err
+		case errors.Is(err, ErrNotRunning): // it was called off: the row stays
+			return nil
+		case err != nil:
+			return err
 		}
 	}
 }
@@ -66,14 +39,10 @@ func (t tenant) importSome(ctx context.Context, id string) error {
 	page, err := t.rows.Query(ctx, table.Query{
 		PK: importPrefix.PK(t.caller.Tenant, id), Range: rowPrefix.All(), Limit: importChunk, Consistent: true,
 	})
-	if err != nil {
+	if err != nil || len(page.Items) == 0 {
 		return err
 	}
-	rows := page.Items
-	if len(rows) == 0 {
-		return t.checkNothingLeft(ctx, id)
-	}
-	err = t.importTogether(ctx, id, rows)
+	err = t.importTogether(ctx, id, page.Items)
 	if err == nil || failed(err, opRow) {
 		return nil // failed(opRow): another process has published some; see what is left
 	}
@@ -81,22 +50,12 @@ func (t tenant) importSome(ctx context.Context, id string) error {
 		return err
 	}
 	// One row is enough to refuse them all: find out which.
-	for _, row := range rows {
+	for _, row := range page.Items {
 		if err := t.importOne(ctx, id, row); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// checkNothingLeft is for an empty area: a row leaves it in the transaction that
-// counts it, so a task that still waits for rows has lost them.
-func (t tenant) checkNothingLeft(ctx context.Context, id string) error {
-	task, err := t.task(ctx, id)
-	if err == nil && task.Status == Running && task.Left > 0 {
-		err = fmt.Errorf("%d rows of the import are missing: %w", task.Left, table.ErrNotFound)
-	}
-	return err
 }
 
 const opRow = "row"
@@ -105,7 +64,7 @@ const opRow = "row"
 func (t tenant) importTogether(ctx context.Context, id string, rows []Row) error {
 	ops := []table.Op{t.progress(id, len(rows), 0)}
 	for _, row := range rows {
-		_, publish := t.publishOps(row.Change, Record{})
+		_, publish := t.as(row.caller()).publishOps(row.Change, Record{})
 		ops = append(append(ops, publish...), t.leave(row))
 	}
 	return t.turn(ctx, ops...)

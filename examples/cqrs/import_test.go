@@ -35,6 +35,28 @@ func catalogue() []Change {
 	return source
 }
 
+// deliver gives the changes of an import to the handlers, as often as it is called.
+func deliver(ctx context.Context, who tenant, rows int) error {
+	for n := range rows {
+		if err := who.importRow(ctx, Row{ImportID: importID, TenantCode: who.caller.Tenant, Number: n + 1}); err != nil {
+			return err
+		}
+	}
+	task, err := who.task(ctx, importID)
+	if err != nil {
+		return err
+	}
+	return who.work(ctx, task)
+}
+
+// importAll stages the rows of a source and delivers their changes.
+func importAll(ctx context.Context, who tenant, source []Change) error {
+	if err := who.importRows(ctx, importID, source); err != nil {
+		return err
+	}
+	return deliver(ctx, who, len(source))
+}
+
 // checkImported checks that each row of the catalogue was published once, and
 // that nothing is left in the temporary area but the row that was set aside.
 func checkImported(t *testing.T, who tenant) {
@@ -42,24 +64,19 @@ func checkImported(t *testing.T, who tenant) {
 	ctx := t.Context()
 	task := check.Must(who.task(ctx, importID))(t)
 	check.Equal(t, "task", string(task.Status)+" "+progressText(task), fmt.Sprintf("DONE 100 %%: %d of %d done, 1 rejected", sourceRows-1, sourceRows))
-	page := check.Must(who.list(ctx, "PRODUCT", 0, ""))(t)
+	published := check.Must(table.Collect(who.history.All(ctx, table.Query{PK: keys.Prefix("PRODUCT_HIST").PK(who.caller.Tenant)})))(t)
 	var got, want []string
-	for _, r := range page.Items {
-		got = append(got, fmt.Sprint(r.Code, " at ", r.Version, " price ", r.Attributes["price"]))
+	for _, h := range published {
+		got = append(got, fmt.Sprint(h.Code, " at ", h.Version, " price ", h.Attributes["price"], " by ", h.CreatedBy))
 	}
 	for i, c := range catalogue() {
 		if i != repeated {
-			want = append(want, fmt.Sprint(c.Code, " at 1 price ", i))
+			want = append(want, fmt.Sprint(c.Code, " at 1 price ", i, " by ", who.caller.User))
 		}
 	}
-	check.Equal(t, "products", got, want)
-	for of, partition := range map[string]keys.PK{
-		"commands": keys.Prefix("PRODUCT_CMD").PK(who.caller.Tenant),
-		"history":  keys.Prefix("PRODUCT_HIST").PK(who.caller.Tenant),
-	} {
-		items := check.Must(table.Collect(table.All[table.Item](ctx, who.table, table.Query{PK: partition})))(t)
-		check.Equal(t, of, len(items), sourceRows-1)
-	}
+	check.Equal(t, "published", got, want)
+	commands := check.Must(table.Collect(who.commands.All(ctx, table.Query{PK: keys.Prefix("PRODUCT_CMD").PK(who.caller.Tenant)})))(t)
+	check.Equal(t, "commands", len(commands), sourceRows-1)
 	area := table.Query{PK: importPrefix.PK(who.caller.Tenant, importID), Range: rowPrefix.All()}
 	waiting := check.Must(table.Collect(who.rows.All(ctx, area)))(t)
 	check.Equal(t, "rows left", len(waiting), 0)
@@ -69,33 +86,46 @@ func checkImported(t *testing.T, who tenant) {
 	}
 }
 
-func TestAnImportSurvivesItsEndAtEveryRequest(t *testing.T) {
+func TestAnImportIsDoneByTheStream(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
+	check.OK(t, s.acme().importRows(t.Context(), importID, catalogue()))
+	s.settle(t)
+	checkImported(t, s.acme())
+	checkAudit(t, s.acme())
+	check.Equal(t, "products", len(check.Must(s.acme().list(t.Context(), "PRODUCT", 0, ""))(t).Items), sourceRows-1)
+	check.Equal(t, "listings", len(check.Must(s.acme().catalogue(t.Context(), 0, ""))(t).Items), sourceRows-1)
+
+	check.Is(t, s.acme().importRows(t.Context(), importID, catalogue()[1:]), ErrOtherSource, "other rows")
+	check.OK(t, s.acme().importRows(t.Context(), importID, catalogue())) // done already
+	check.OK(t, s.acme().importRows(t.Context(), "none", nil))
+	s.settle(t)
+	checkImported(t, s.acme())
+	check.Equal(t, "status of an import of nothing", check.Must(s.acme().task(t.Context(), "none"))(t).Status, Done)
+}
+
+func TestAnImportSurvivesItsEndAtEveryWrite(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	const write = "TransactWriteItems"
 	for name, last := range map[string]tabletest.Fault{
 		"before": tabletest.DropRequest(),
-		"after":  tabletest.DropResponse(), // the last request is carried out, unknown to the process
+		"after":  tabletest.DropResponse(), // the last write is carried out, unknown to the process
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for requests := 0; ; requests++ {
-				caller := Caller{Tenant: fmt.Sprintf("%s-%d", name, requests), User: "ana"}
-				var faults tabletest.Faults
-				faults.Next("", append(make([]tabletest.Fault, requests), last)...)
-				faults.Always("", tabletest.DropRequest())
-				_, err := s.through(t, &faults).as(caller).importRows(t.Context(), importID, catalogue(), nil)
-				if _, err := s.as(caller).importRows(t.Context(), importID, catalogue(), nil); err != nil {
-					t.Fatalf("after %d requests: %v", requests, err)
+		for writes := 0; ; writes++ {
+			who := s.as(Caller{Tenant: fmt.Sprintf("%s-%d", name, writes), User: "ana"})
+			var faults tabletest.Faults
+			faults.Next(write, append(make([]tabletest.Fault, writes), last)...)
+			err := importAll(t.Context(), s.through(t, &faults).as(who.caller), catalogue())
+			check.OK(t, importAll(t.Context(), who, catalogue()))
+			checkImported(t, who)
+			if err == nil { // it did not come to the fault
+				if writes < 10 {
+					t.Errorf("it took %d writes", writes)
 				}
-				checkImported(t, s.as(caller))
-				if err == nil { // it did not come to the fault
-					if requests < 15 {
-						t.Errorf("it took %d requests", requests)
-					}
-					return
-				}
+				break
 			}
-		})
+		}
 	}
 }
 
@@ -103,15 +133,12 @@ func TestImportersAtTheSameTimeShareTheWork(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	check.Together(4, func(int) {
-		for {
-			_, err := s.acme().importRows(t.Context(), importID, catalogue(), nil)
-			if err == nil {
-				return
-			}
-			if !errors.Is(err, table.ErrConflict) {
-				t.Error(err)
-				return
-			}
+		err := table.ErrConflict
+		for errors.Is(err, table.ErrConflict) {
+			err = importAll(t.Context(), s.acme(), catalogue())
+		}
+		if err != nil {
+			t.Error(err)
 		}
 	})
 	checkImported(t, s.acme())
@@ -123,35 +150,21 @@ func TestALateImporterChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	for requests := range 8 {
-		caller := Caller{Tenant: fmt.Sprint("T-", requests)}
+		caller := Caller{Tenant: fmt.Sprint("T-", requests), User: "ana"}
 		release, reached := make(chan struct{}), make(chan struct{})
 		var faults tabletest.Faults
 		faults.Next("", append(make([]tabletest.Fault, requests), stop(reached, release))...)
 		late := s.through(t, &faults).as(caller)
 		ended := make(chan error, 1)
-		go func() {
-			_, err := late.importRows(t.Context(), importID, catalogue(), nil)
-			ended <- err
-		}()
+		go func() { ended <- importAll(t.Context(), late, catalogue()) }()
 		<-reached
-		check.Must(s.as(caller).importRows(t.Context(), importID, catalogue(), nil))(t)
+		check.OK(t, importAll(t.Context(), s.as(caller), catalogue()))
 		close(release)
 		if err := <-ended; err != nil {
 			t.Errorf("late after %d requests: %v", requests, err)
 		}
 		checkImported(t, s.as(caller))
 	}
-}
-
-func TestAnImportIsBegunOnceForItsRows(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	check.Must(s.acme().importRows(t.Context(), importID, catalogue(), nil))(t)
-	check.Is(t, check.Err(s.acme().importRows(t.Context(), importID, catalogue()[1:], nil)), ErrOtherSource, "other rows")
-	check.Must(s.acme().importRows(t.Context(), importID, catalogue(), nil))(t) // done already
-	checkImported(t, s.acme())
-	empty := check.Must(s.acme().importRows(t.Context(), "none", nil, nil))(t)
-	check.Equal(t, "status of an import of nothing", empty.Status, Done)
 }
 
 func TestImportedRowsMustBeRight(t *testing.T) {
@@ -162,13 +175,15 @@ func TestImportedRowsMustBeRight(t *testing.T) {
 		"code":    {Ref: ref("PRODUCT", "")},
 		"version": {Ref: ref("PRODUCT", "X"), Version: 1},
 	} {
-		if _, err := s.acme().importRows(t.Context(), importID, append(catalogue(), c), nil); err == nil {
+		if err := s.acme().importRows(t.Context(), importID, append(catalogue(), c)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	check.Is(t, check.Err(s.acme().task(t.Context(), importID)), table.ErrNotFound, "the task")
 }
 
+// The rows of a tree are delivered from the last to the first. Parents are published
+// before what is below them.
 func TestAnImportMayHoldATree(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
@@ -176,7 +191,11 @@ func TestAnImportMayHoldATree(t *testing.T) {
 	for _, path := range [][]string{{"A"}, {"A", "B"}, {"A", "C"}, {"A", "B", "D"}, {"Z", "ORPHAN"}} {
 		source = append(source, Change{Ref: ref("DEPT", path...)})
 	}
-	task := check.Must(s.acme().importRows(t.Context(), importID, source, nil))(t)
+	check.OK(t, s.acme().importRows(t.Context(), importID, source))
+	for n := len(source); n > 0; n-- {
+		check.OK(t, s.acme().importRow(t.Context(), Row{ImportID: importID, TenantCode: "ACME", Number: n}))
+	}
+	task := check.Must(s.acme().task(t.Context(), importID))(t)
 	check.Equal(t, "progress", progressText(task), "100 %: 4 of 5 done, 1 rejected")
 	rejects := check.Must(s.acme().rejected(t.Context(), importID))(t)
 	if len(rejects) != 1 || rejects[0].Reason != "the parent does not exist" {
@@ -188,31 +207,15 @@ func TestAnImportThatWasStoppedStaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	acme := s.acme()
-	watch := func(task Task) {
-		if task.Done > 0 {
-			if err := acme.failTask(context.Background(), importID, "called off"); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	for range 2 {
-		check.Is(t, check.Err(acme.importRows(t.Context(), importID, catalogue(), watch)), ErrNotRunning)
-		watch = nil
-	}
+	check.OK(t, acme.importRows(t.Context(), importID, catalogue()))
+	check.OK(t, acme.importRow(t.Context(), Row{ImportID: importID, TenantCode: "ACME", Number: 1}))
+	check.OK(t, acme.failTask(t.Context(), importID, "called off"))
+	s.settle(t) // no row blocks the stream
+	check.OK(t, acme.importRows(t.Context(), importID, catalogue()))
+	s.settle(t)
+	check.Equal(t, "status", check.Must(acme.task(t.Context(), importID))(t).Status, Failed)
 	page := check.Must(acme.list(t.Context(), "PRODUCT", 0, ""))(t)
 	check.Equal(t, "products", len(page.Items), importChunk)
-}
-
-func TestRowsThatWereLostAreNoticed(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	var faults tabletest.Faults
-	faults.Next("", nil, nil, nil, nil, tabletest.DropRequest()) // open, stage twice, begin
-	if _, err := s.through(t, &faults).as(s.acme().caller).importRows(t.Context(), importID, catalogue(), nil); err == nil {
-		t.Fatal("it did not end")
-	}
-	check.OK(t, s.rows.Delete(t.Context(), rowEntity.Key(Row{TenantCode: "ACME", ImportID: importID, Number: sourceRows})))
-	check.Is(t, check.Err(s.acme().importRows(t.Context(), importID, catalogue(), nil)), table.ErrNotFound)
 }
 
 // stop is a request that says that it was reached, and waits.

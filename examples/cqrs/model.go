@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -15,11 +17,13 @@ import (
 
 const codeIndex = "code-index"
 
-// schema is the one table of all tenants.
+// schema is the one table of all tenants. Its stream starts whatever follows from a
+// write: see handlers.
 func schema(name string) table.Schema {
 	return table.Schema{
 		Name:    name,
 		Indexes: []table.Index{{Name: codeIndex, PK: "codePK", SK: "codeSK"}},
+		Stream:  types.StreamViewTypeNewAndOldImages,
 	}
 }
 
@@ -45,7 +49,8 @@ type Record struct {
 // Ref returns what the record is called within its tenant.
 func (r Record) Ref() Ref { return Ref{Type: r.Type, Parents: r.Parents, Code: r.Code} }
 
-// Data is the record as it stands: ORDER#<tenant> / ORDER#<year>#<code>.
+// Data is the record as it stands, the read model:
+// ORDER#<tenant> / ORDER#<year>#<code>. It is made of the history, a moment later.
 type Data struct{ Record }
 
 // Command is what somebody asked for, kept for good. It is stored under a type
@@ -57,7 +62,8 @@ type Command struct {
 
 // History is the record as it stood at one version:
 // ORDER_HIST#<tenant> / ORDER_HIST#<code>#<sequence>. The sequence of a record's
-// history begins at 1 and has no gaps; it is the version.
+// history begins at 1 and has no gaps; it is the version. All that is read by other
+// keys is made of it.
 type History struct {
 	Record
 	Seq int64 `dynamodbav:"seq"`
@@ -98,6 +104,8 @@ type kind struct {
 	parents int  // how many parents a record has, unless tree
 	tree    bool // any number of parents, which must exist
 }
+
+var recordTypes = []string{"PRODUCT", "ORDER", "DEPT"}
 
 func kindOf(typ string) (kind, bool) {
 	switch typ {
@@ -155,7 +163,10 @@ const (
 	histories versioned = "_HIST"
 )
 
-const versionWidth = 10
+const (
+	versionWidth = 10
+	lastVersion  = 9_999_999_999
+)
 
 func (v versioned) prefix(r Ref) keys.Prefix { return keys.Prefix(r.Type) + keys.Prefix(v) }
 
@@ -171,6 +182,12 @@ func (v versioned) query(tenant string, r Ref) table.Query {
 	return table.Query{PK: v.prefix(r).PK(tenant), Range: v.prefix(r).All(v.segment(r))}
 }
 
+// since asks for the versions of a record from one on.
+func (v versioned) since(tenant string, r Ref, version int64) table.Query {
+	from, to := v.key(tenant, r, version), v.key(tenant, r, lastVersion)
+	return table.Query{PK: from.PK, Range: keys.Range{From: from.SK, To: to.SK}}
+}
+
 func (versioned) segment(r Ref) keys.Segment {
 	return keys.Str(string(keys.None.SK(segments(r.path())...)))
 }
@@ -179,9 +196,6 @@ var dataEntity = repo.Entity[Data]{
 	Type:    "DATA",
 	Key:     func(d Data) keys.Key { return dataKey(d.TenantCode, d.Ref()) },
 	Indexes: repo.Indexes[Data]{codeIndex: func(d Data) keys.Key { return codeKey(d.TenantCode, d.Ref()) }},
-	Version: "version",
-	// The numbers are part of the keys of commands and history.
-	VersionFromOne: true,
 }
 
 var commandEntity = repo.Entity[Command]{

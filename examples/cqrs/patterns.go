@@ -16,13 +16,28 @@ import (
 
 func (w walk) all(ctx context.Context) error {
 	for _, pattern := range []func(context.Context) error{
-		w.commands, w.list, w.past, w.numbers, w.codes, w.tree, w.bulk, w.tasks, w.isolation,
+		w.commands, w.list, w.past, w.numbers, w.codes, w.tree, w.bulk, w.tasks, w.isolation, w.listed, w.rebuilt,
 	} {
 		if err := pattern(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// settled waits until the read model is as the history says, and returns the number of
+// records.
+func (w walk) settled(ctx context.Context) (records int, err error) {
+	for _, t := range []tenant{w.acme, w.other} {
+		t = w.quiet.as(t.caller)
+		found := 0
+		err = errors.Join(err, until(ctx, func() (ok bool, err error) {
+			found, ok, err = t.audit(ctx)
+			return ok, err
+		}))
+		records += found
+	}
+	return records, err
 }
 
 // seen returns the version at which a record stands, 0 if there is none: the
@@ -52,11 +67,12 @@ func (w walk) commands(ctx context.Context) error {
 		}
 		w.out.Line("  expects version %d, writes in one transaction", c.Version)
 		w.out.Rows(
-			keyRow("data", dataKey("ACME", lamp)),
 			keyRow("command", commands.key("ACME", lamp, now.Version)),
 			keyRow("history", histories.key("ACME", lamp, now.Version)),
 		)
 	}
+	w.out.Line("  the handler of the history puts, a moment later")
+	w.out.Rows(keyRow("data", dataKey("ACME", lamp)), keyRow("listing", listingKey("ACME", lamp.Code)))
 	w.out.Cost("read and write", 3)
 	_, err = w.acme.publish(ctx, Change{Ref: lamp, Name: "Late lamp", Version: first + 1})
 	if !errors.Is(err, table.ErrConflict) {
@@ -64,7 +80,8 @@ func (w walk) commands(ctx context.Context) error {
 	}
 	w.out.Line("  one more that expects version %d: %v", first+1, err)
 	w.out.Meter.Take()
-	return nil
+	_, err = w.settled(ctx)
+	return err
 }
 
 // list is pattern 2: the records of a type, page by page.
@@ -74,6 +91,9 @@ func (w walk) list(ctx context.Context) error {
 		if _, err := w.acme.publish(ctx, c); err != nil && !errors.Is(err, table.ErrStale) {
 			return err
 		}
+	}
+	if _, err := w.settled(ctx); err != nil {
+		return err
 	}
 	w.out.Meter.Take()
 	w.out.Title("2. A tenant's products, in the order of their codes, page by page")
@@ -144,7 +164,8 @@ func (w walk) numbers(ctx context.Context) error {
 	w.out.Line("  the counter: %s", counterRow("ACME", orderNumbers.Prefix, 2024))
 	w.out.Rows(rows...)
 	w.out.Cost("read and write", len(rows))
-	return nil
+	_, err = w.settled(ctx)
+	return err
 }
 
 // codes is pattern 5: records by their business code.
@@ -166,6 +187,9 @@ func (w walk) tree(ctx context.Context) error {
 		if _, err := w.acme.publish(ctx, Change{Ref: r, Name: r.Code}); err != nil && !errors.Is(err, table.ErrStale) {
 			return err
 		}
+	}
+	if _, err := w.settled(ctx); err != nil {
+		return err
 	}
 	w.out.Meter.Take()
 	w.out.Title("6. Everything below a department")

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 )
 
-// bulk is pattern 7: an import whose process dies, and another that goes on.
+// bulk is pattern 7: an import, of which the stream does the work.
 func (w walk) bulk(ctx context.Context) error {
 	const id = "catalogue-2025"
 	source := make([]Change, 50)
@@ -21,26 +22,33 @@ func (w walk) bulk(ctx context.Context) error {
 	}
 	source[20] = source[7] // a mistake in the list
 
-	w.out.Title("7. An import that is killed and goes on")
+	w.out.Title("7. An import whose process is killed, and another that goes on")
 	head := Import{ID: id, TenantCode: "ACME"}
 	w.out.Line("  temporary area: pk = %s, sk = METADATA, ROW#… and REJECT#…", importEntity.Key(head).PK)
-	watch := func(t Task) { w.out.Line("    %s", progressText(t)) }
-	dying, err := w.mortal(10)
+	dying, err := w.mortal(2)
 	if err != nil {
 		return err
 	}
-	w.out.Line("  a process that dies after 10 requests")
-	switch _, err := dying.as(w.acme.caller).importRows(ctx, id, source, watch); {
+	w.out.Line("  a process that dies after 2 requests")
+	switch err := dying.as(w.acme.caller).importRows(ctx, id, source); {
 	case ctx.Err() != nil:
 		return err
 	case err != nil:
-		w.out.Line("    killed")
+		if head, err = w.quiet.imports.Consistent().Get(ctx, importEntity.Key(head)); err != nil {
+			return err
+		}
+		w.out.Line("    killed: %d of %d rows are in the area, from where the handler publishes them", head.Staged, head.Total)
+	}
+	if err := w.acme.importRows(ctx, id, source); err != nil {
+		return err
 	}
 	w.out.Line("  another one, with the same rows")
-	task, err := w.acme.importRows(ctx, id, source, watch)
+	w.out.Cost("write", len(source))
+	task, err := w.ended(ctx, id)
 	if err != nil {
 		return err
 	}
+	w.out.Line("  the task: %s", progressText(task))
 	rejects, err := w.acme.rejected(ctx, id)
 	if err != nil {
 		return err
@@ -51,8 +59,18 @@ func (w walk) bulk(ctx context.Context) error {
 	}
 	w.out.Line("  set aside")
 	w.out.Rows(rows...)
-	w.out.Cost("read and write", task.Done)
-	return nil
+	w.out.Meter.Take()
+	_, err = w.settled(ctx)
+	return err
+}
+
+// ended waits for the end of a task.
+func (w walk) ended(ctx context.Context, id string) (task Task, err error) {
+	err = until(ctx, func() (bool, error) {
+		task, err = w.quiet.as(w.acme.caller).task(ctx, id)
+		return task.Status == Done, err
+	})
+	return task, err
 }
 
 // isolation is pattern 9: what another tenant gets who tries.
@@ -83,4 +101,61 @@ func (w walk) isolation(ctx context.Context) error {
 	w.out.Line("  a tenant by the name of %s: asks for %s / %s, which is nobody's", hostile.caller.Tenant, key.PK, key.SK)
 	w.out.Meter.Take()
 	return nil
+}
+
+// listed is pattern 10: the history in another shape.
+func (w walk) listed(ctx context.Context) error {
+	w.out.Title("10. The catalogue: products, and what they have cost")
+	w.out.Line("  table, pk = %s and sk begins with CATALOGUE#, 3 at most", cataloguePrefix.PK("ACME"))
+	page, err := w.acme.catalogue(ctx, 3, "")
+	if err != nil {
+		return err
+	}
+	report.Found(w.out, page.Items, listingRow)
+	return nil
+}
+
+// rebuilt is pattern 11: the catalogue is made of the history while commands go on.
+func (w walk) rebuilt(ctx context.Context) error {
+	lamp := ref("PRODUCT", "LAMP")
+	w.out.Title("11. The catalogue is lost, and rebuilt while commands go on")
+	first, err := seen(ctx, w.acme, lamp)
+	if err != nil {
+		return err
+	}
+	lost, err := w.quiet.as(w.acme.caller).dropCatalogue(ctx)
+	if err != nil {
+		return err
+	}
+	w.out.Line("  %d listings were deleted", lost)
+	id := fmt.Sprintf("rebuild-%d", first)
+	if err := w.acme.rebuildCatalogue(ctx, id); err != nil {
+		return err
+	}
+	for i, price := range []int{39, 41} {
+		c := Change{Ref: lamp, Name: "Desk lamp", Attributes: map[string]any{"price": price}, Version: first + int64(i)}
+		if _, err := w.acme.publish(ctx, c); err != nil {
+			return err
+		}
+	}
+	if _, err := w.ended(ctx, id); err != nil {
+		return err
+	}
+	records, err := w.settled(ctx)
+	if err != nil {
+		return err
+	}
+	listing, err := w.quiet.listings.Get(ctx, listingKey("ACME", lamp.Code))
+	if err != nil {
+		return err
+	}
+	w.out.Rows(listingRow(listing))
+	w.out.Line("  checked: all %d records and their listings are as the history says", records)
+	w.out.Meter.Take()
+	return nil
+}
+
+func listingRow(l Listing) string {
+	return fmt.Sprintf("%s\t%s\tprice %g\tlowest %g\tchanges %d\tversion %d",
+		listingEntity.Key(l).SK, l.Name, l.Price, l.Lowest, l.PriceChanges, l.Version)
 }

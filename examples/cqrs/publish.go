@@ -20,26 +20,26 @@ type Change struct {
 	Version int64 `dynamodbav:"version"`
 }
 
-// publish carries a command out: it expects the version, writes the data at the
-// next version, and writes the command and the history of that version, all in
-// one transaction. A record at another version is [table.ErrStale], and nothing is
-// written.
+// publish carries a command out: it creates the command and the history of the next
+// version in one transaction. The key of the history holds the version, so of many
+// commands for one version one is carried out. Another version than the record's is
+// [table.ErrStale], and nothing is written. The read model follows by the stream.
 func (t tenant) publish(ctx context.Context, c Change) (Record, error) {
 	old := Record{}
 	if err := c.check(); err != nil {
 		return old, err
 	}
-	if c.Version > 0 {
-		// The record knows who created it. The version that is read is only a
-		// first look: the transaction decides.
-		found, err := t.get(ctx, c.Ref)
-		if err != nil && !errors.Is(err, table.ErrNotFound) {
+	if c.Version != 0 {
+		// The record knows who created it. History is never deleted, so the version
+		// still exists when the transaction creates the next one.
+		found, err := t.version(ctx, c.Ref, c.Version)
+		switch {
+		case c.Version < 0, errors.Is(err, table.ErrNotFound):
+			return old, fmt.Errorf("%w: there is no version %d", table.ErrStale, c.Version)
+		case err != nil:
 			return old, err
 		}
-		if found.Version != c.Version {
-			return old, fmt.Errorf("%w: expected %d, it is at %d", table.ErrStale, c.Version, found.Version)
-		}
-		old = found
+		old = found.Record
 	}
 	next, ops := t.publishOps(c, old)
 	if err := t.table.Transact(ctx, ops...); err != nil {
@@ -48,7 +48,7 @@ func (t tenant) publish(ctx context.Context, c Change) (Record, error) {
 	return next, nil
 }
 
-// publishOps returns the ops of a command, three or four, and the record that
+// publishOps returns the ops of a command, two or three, and the record that
 // they make. old is the zero Record for a new one.
 func (t tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 	now := t.table.Now().UTC()
@@ -62,14 +62,10 @@ func (t tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 	if c.Version > 0 {
 		next.CreatedBy, next.CreatedAt, next.CreatedIP = old.CreatedBy, old.CreatedAt, old.CreatedIP
 	}
-	expecting := next
-	expecting.Version = c.Version // PutOps expects this one and stores the next
-
-	ops := t.data.PutOps(new(Data{expecting}))
-	ops = append(ops, t.commands.CreateOps(new(Command{Record: asked, Expected: c.Version}))...)
+	ops := t.commands.CreateOps(new(Command{Record: asked, Expected: c.Version}))
 	ops = append(ops, t.history.CreateOps(new(History{Record: next, Seq: next.Version}))...)
 	if k, _ := kindOf(c.Type); k.tree && len(c.Parents) > 0 {
-		parent := dataKey(t.caller.Tenant, ref(c.Type, c.Parents...))
+		parent := histories.key(t.caller.Tenant, ref(c.Type, c.Parents...), 1)
 		ops = append(ops, table.Check(parent, expression.AttributeExists(expression.Name("version"))).WithName(opParent))
 	}
 	return next, ops
@@ -83,7 +79,7 @@ func explain(err error) error {
 		return fmt.Errorf("%w: %w", ErrNoParent, err)
 	}
 	if errors.Is(err, table.ErrExists) {
-		return fmt.Errorf("%w: %w", table.ErrStale, err) // a new record that is there
+		return fmt.Errorf("%w: %w", table.ErrStale, err) // the version that it makes
 	}
 	return err
 }

@@ -25,6 +25,7 @@ func TestDepartmentsStandBelowTheirParents(t *testing.T) {
 	} {
 		check.Must(acme.publish(t.Context(), Change{Ref: ref("DEPT", path...)}))(t)
 	}
+	s.settle(t)
 	for name, test := range map[string]struct {
 		above Ref
 		want  []string
@@ -54,7 +55,7 @@ func TestNothingStandsBelowNothing(t *testing.T) {
 	s := newSystem(t)
 	orphan := ref("DEPT", "NOWHERE", "TEAM")
 	check.Is(t, check.Err(s.acme().publish(t.Context(), Change{Ref: orphan})), ErrNoParent)
-	check.Is(t, check.Err(s.acme().get(t.Context(), orphan)), table.ErrNotFound, "it is there")
+	check.Is(t, check.Err(s.acme().version(t.Context(), orphan, 1)), table.ErrNotFound, "it is there")
 }
 
 func TestACodeIsFoundInEveryTypeOfTheTenant(t *testing.T) {
@@ -64,6 +65,7 @@ func TestACodeIsFoundInEveryTypeOfTheTenant(t *testing.T) {
 		check.Must(s.acme().publish(t.Context(), Change{Ref: r}))(t)
 	}
 	check.Must(s.acme().publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Version: 1}))(t)
+	s.settle(t)
 	var ids []string
 	for _, r := range check.Must(s.acme().byCode(t.Context(), "X"))(t) {
 		ids = append(ids, fmt.Sprint(r.ID, " at ", r.Version))

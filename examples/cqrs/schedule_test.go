@@ -13,8 +13,9 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// Two processes run the same import, and may both end in the middle of it. Another
-// one completes it: each row was published once, and none was set aside.
+// Two processes stage the same import, and are both given the changes of its rows. Both
+// may end in the middle of it. Another one completes it: each row was published once,
+// and none was set aside.
 func TestScheduleImport(t *testing.T) {
 	t.Parallel()
 	const none = -1
@@ -55,16 +56,18 @@ func setUpImport(ctx context.Context, r *tabletest.Run, rows int) error {
 			if err != nil {
 				return err
 			}
-			_, err = who.importRows(ctx, importID, source, nil)
-			return err
+			return importAll(ctx, who, source)
 		})
 	}
 	r.Check(func(ctx context.Context, _ []error) error {
-		task, err := who.importRows(ctx, importID, source, nil)
+		if err := importAll(ctx, who, source); err != nil {
+			return err
+		}
+		task, err := who.task(ctx, importID)
 		if err != nil {
 			return err
 		}
-		if task.Done != len(source) || task.Rejected != 0 {
+		if task.Status != Done || task.Done != len(source) || task.Rejected != 0 {
 			return fmt.Errorf("%d rows: %d published, %d set aside", len(source), task.Done, task.Rejected)
 		}
 		for of, partition := range map[string]keys.PK{

@@ -62,6 +62,7 @@ func TestNumbersBeginAnewEachYearForEachTenant(t *testing.T) {
 		"ORDER#ACME#2024#ORD-000003", "ORDER#ACME#2024#ORD-000004",
 		"ORDER#ACME#2025#ORD-000001", "ORDER#GLOBEX#2025#ORD-000001",
 	})
+	s.settle(t)
 	found := check.Must(s.acme().byCode(t.Context(), "ORD-000001"))(t)
 	check.Equal(t, "of both years", len(found), 2)
 }

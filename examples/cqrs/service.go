@@ -21,6 +21,7 @@ var (
 type service struct {
 	table    *table.Table
 	data     *repo.Repo[Data]
+	listings *repo.Repo[Listing]
 	commands *repo.Repo[Command]
 	history  *repo.Repo[History]
 	counters *repo.Repo[counter]
@@ -34,6 +35,7 @@ func newService(t *table.Table) (*service, error) {
 	s := &service{table: t}
 	return s, errors.Join(
 		bind(t, &s.data, dataEntity),
+		bind(t, &s.listings, listingEntity),
 		bind(t, &s.commands, commandEntity),
 		bind(t, &s.history, historyEntity),
 		bind(t, &s.counters, counterEntity),
@@ -61,7 +63,7 @@ type tenant struct {
 
 func (s *service) as(c Caller) tenant { return tenant{service: s, caller: c} }
 
-// get reads a record as it stands.
+// get reads a record as it stands, a moment after it was published.
 func (t tenant) get(ctx context.Context, r Ref) (Record, error) {
 	if err := r.check(); err != nil {
 		return Record{}, err
@@ -117,12 +119,13 @@ func (t tenant) page(ctx context.Context, typ string, within keys.Range, limit i
 	return table.Page[Record]{Items: records(page.Items), Next: page.Next, Stats: page.Stats}, err
 }
 
-// version reads a record as it stood at one of its versions.
+// version reads a record as it stood at one of its versions. It finds what publish has
+// returned at once.
 func (t tenant) version(ctx context.Context, r Ref, version int64) (History, error) {
 	if err := r.check(); err != nil {
 		return History{}, err
 	}
-	return t.history.Get(ctx, histories.key(t.caller.Tenant, r, version))
+	return t.history.Consistent().Get(ctx, histories.key(t.caller.Tenant, r, version))
 }
 
 // versions reads a page of a record's history, newest first.

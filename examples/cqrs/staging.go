@@ -35,7 +35,12 @@ type Row struct {
 	TenantCode string `dynamodbav:"tenantCode"`
 	Number     int    `dynamodbav:"number"`
 	Change     Change `dynamodbav:"change"`
+	CreatedBy  string `dynamodbav:"createdBy"`
+	CreatedIP  string `dynamodbav:"createdIp"`
 }
+
+// caller is who has brought the row into the area, and publishes it.
+func (r Row) caller() Caller { return Caller{Tenant: r.TenantCode, User: r.CreatedBy, IP: r.CreatedIP} }
 
 // Reject is a row that could not be published, and why: REJECT#<number>.
 type Reject struct {
@@ -49,7 +54,10 @@ const (
 	rejectPrefix keys.Prefix = "REJECT"
 )
 
-const rowWidth = 9
+const (
+	rowWidth   = 9
+	importTask = "import"
+)
 
 var importEntity = repo.Entity[Import]{
 	Type: "IMPORT",
@@ -67,6 +75,21 @@ var rejectEntity = repo.Entity[Reject]{
 
 func (r Row) key(p keys.Prefix) keys.Key {
 	return keys.Key{PK: importPrefix.PK(r.TenantCode, r.ImportID), SK: p.SK(keys.Int(r.Number, rowWidth))}
+}
+
+// importRows brings the rows of an import into its temporary area. From there they are
+// published by the handler of the stream, as the task with the import's id. A process
+// that dies can be followed by another one with the same id and rows, and several may do
+// it at the same time: each row is published once.
+//
+// Rows that cannot be published because of what is stored, such as the record
+// itself, are set aside with the reason: see rejected.
+func (t tenant) importRows(ctx context.Context, id string, source []Change) error {
+	im, err := t.openImport(ctx, id, source)
+	if err != nil {
+		return err
+	}
+	return t.stage(ctx, im, source)
 }
 
 // stageChunk is how many rows go into the temporary area in a transaction.
@@ -97,7 +120,8 @@ func (t tenant) openImport(ctx context.Context, id string, source []Change) (Imp
 	}
 	sum := sha256.Sum256(text)
 	im := Import{ID: id, TenantCode: t.caller.Tenant, Total: len(source), Digest: hex.EncodeToString(sum[:])}
-	task := t.newTask(id, "import", len(source))
+	task := t.newTask(id, importTask, len(source))
+	task.Status = Running // the handler of a row can be faster than that of the task
 	err = t.table.Transact(ctx, append(t.imports.CreateOps(new(im)), t.tasks.CreateOps(new(task))...)...)
 	if err == nil || !errors.Is(err, table.ErrExists) {
 		return im, err
@@ -124,7 +148,10 @@ func (t tenant) stage(ctx context.Context, im Import, source []Change) error {
 				If(staged.Equal(expression.Value(from))),
 		}
 		for n := from; n < to; n++ {
-			ops = append(ops, t.rows.CreateOps(new(Row{ImportID: im.ID, TenantCode: t.caller.Tenant, Number: n + 1, Change: source[n]}))...)
+			ops = append(ops, t.rows.CreateOps(new(Row{
+				ImportID: im.ID, TenantCode: t.caller.Tenant, Number: n + 1, Change: source[n],
+				CreatedBy: t.caller.User, CreatedIP: t.caller.IP,
+			}))...)
 		}
 		err := t.table.Transact(ctx, ops...)
 		switch {

@@ -17,14 +17,20 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	w := walk{
-		service: s.service, clock: s.clock, out: report.Report{Out: io.Discard, Meter: &report.Meter{}},
+		service: s.service, quiet: s.service, clock: s.clock, out: report.Report{Out: io.Discard, Meter: &report.Meter{}},
 		acme:  s.as(Caller{Tenant: "ACME", User: "ana", IP: "192.0.2.7"}),
 		other: s.as(Caller{Tenant: "GLOBEX", User: "bob", IP: "198.51.100.9"}),
 	}
-	for _, pattern := range []func(context.Context) error{w.commands, w.numbers, w.tree} {
-		check.OK(t, pattern(t.Context()))
-	}
+	reader := s.reader("cqrs", check.Must(s.router())(t))
+	check.OK(t, beside(t.Context(), reader.Run, func(ctx context.Context) error {
+		for _, pattern := range []func(context.Context) error{w.commands, w.numbers, w.tree} {
+			if err := pattern(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 	generated.Part(t, "README.md", "stored", generated.Picture(t, schema("Cqrs"), generated.Stored(t, s.table), &tablemodel.Options{
-		Partitions: 1, Attributes: []string{"name", "version", "expectedVersion", "seq"},
+		Partitions: 1, Attributes: []string{"name", "version", "expectedVersion", "seq", "price", "lowest", "priceChanges"},
 	}))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 	Failed  Status = "FAILED"
 )
 
-// Task is work that outlasts a request: TASK#<tenant> / TASK#<id>. Its progress
+// Task is work that outlasts a request, and is done by the handler of its changes: TASK#<tenant> / TASK#<id>. Its progress
 // is counted in the transactions that do the work, so it is exactly the work
 // that was done, whenever the process dies.
 type Task struct {
@@ -39,6 +40,7 @@ type Task struct {
 	Done       int       `dynamodbav:"done"`
 	Rejected   int       `dynamodbav:"rejected"`
 	Left       int       `dynamodbav:"left"`
+	Position   string    `dynamodbav:"position"` // where a rebuild goes on
 	Reason     string    `dynamodbav:"reason,omitempty"`
 	CreatedBy  string    `dynamodbav:"createdBy"`
 	CreatedAt  time.Time `dynamodbav:"createdAt"`
@@ -63,6 +65,10 @@ func taskKey(tenant, id string) keys.Key {
 var taskEntity = repo.Entity[Task]{
 	Type: "TASK",
 	Key:  func(t Task) keys.Key { return taskKey(t.TenantCode, t.ID) },
+}
+
+func (t Task) caller() Caller {
+	return Caller{Tenant: t.TenantCode, User: t.CreatedBy, IP: t.CreatedIP}
 }
 
 const opTask = "task"
@@ -91,6 +97,24 @@ func (t tenant) task(ctx context.Context, id string) (Task, error) {
 func (t tenant) taskList(ctx context.Context) ([]Task, error) {
 	q := table.Query{PK: taskPrefix.PK(t.caller.Tenant), Range: taskPrefix.All()}
 	return table.Collect(t.tasks.All(ctx, q))
+}
+
+// work does the next step of a task. It is the handler of the task's changes, and a
+// step changes the task, so that the stream calls for the next one. No call is longer
+// than a step. A step that was done before is refused by the task.
+func (t tenant) work(ctx context.Context, task Task) (err error) {
+	switch {
+	case task.Status == Pending:
+		err = t.beginTask(ctx, task.ID)
+	case task.Status == Running && task.Name == rebuildTask:
+		err = t.rebuildSome(ctx, task)
+	case task.Status == Running && task.Left == 0:
+		err = t.finishTask(ctx, task.ID)
+	}
+	if errors.Is(err, ErrNotRunning) {
+		return nil
+	}
+	return err
 }
 
 // progress returns the op that counts steps of a running task. It belongs into

@@ -51,6 +51,7 @@ func TestNoKeysMeet(t *testing.T) {
 				claim(t, ids, recordID(tenant, r), fmt.Sprint(owner, i))
 			}
 			claim(t, whose, taskKey(tenant, code), owner+"task")
+			claim(t, whose, listingKey(tenant, code), owner+"listing")
 			claim(t, whose, counterEntity.Key(counter{TenantCode: tenant, Prefix: code, Year: 2024}), owner+"counter")
 			claim(t, whose, importEntity.Key(Import{TenantCode: tenant, ID: code}), owner+"import")
 			claim(t, whose, Row{TenantCode: tenant, ImportID: code, Number: 1}.key(rowPrefix), owner+"row")
@@ -79,6 +80,8 @@ func TestATenantReadsWhatIsItsOwn(t *testing.T) {
 		check.Equal(t, "number", order.Code, "ORD-000001")
 		begin(t, who, "X", 1)
 	}
+	s.settle(t)
+	checkAudit(t, tenants(s)...)
 	for _, who := range tenants(s) {
 		own := func(what string, rs []Record, want int) {
 			t.Helper()
@@ -87,6 +90,13 @@ func TestATenantReadsWhatIsItsOwn(t *testing.T) {
 				if r.TenantCode != who.caller.Tenant || r.Name != who.caller.Tenant || r.Version != 1 {
 					t.Errorf("%s: %q got %q of %q", what, who.caller.Tenant, r.ID, r.TenantCode)
 				}
+			}
+		}
+		listings := check.Must(who.catalogue(t.Context(), 0, ""))(t).Items
+		check.Equal(t, "listings", len(listings), len(codes))
+		for _, l := range listings {
+			if l.TenantCode != who.caller.Tenant || l.Name != who.caller.Tenant {
+				t.Errorf("listing: %q got %q of %q", who.caller.Tenant, l.Code, l.TenantCode)
 			}
 		}
 		own("list", check.Must(who.list(t.Context(), "PRODUCT", 0, ""))(t).Items, len(codes))
@@ -109,6 +119,7 @@ func TestIdsOfOtherTenantsAreNotFound(t *testing.T) {
 	var faults tabletest.Faults
 	s := newSystemWith(t, tabletest.Client(t, faults.Install))
 	secret := check.Must(s.as(Caller{Tenant: "ACME#X"}).publish(t.Context(), Change{Ref: ref("PRODUCT", "Y")}))(t)
+	s.settle(t)
 	before := len(faults.Requests())
 	unescaped := strings.ReplaceAll(secret.ID, "%23", "#")
 	for _, who := range tenants(s) {
@@ -144,7 +155,9 @@ func TestTokensOfOtherTenantsAreRefused(t *testing.T) {
 		check.Must(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", code)}))(t)
 	}
 	check.Must(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "A"), Version: 1}))(t)
+	s.settle(t)
 	list := check.Must(acme.list(t.Context(), "PRODUCT", 1, ""))(t).Next
+	listed := check.Must(acme.catalogue(t.Context(), 1, ""))(t).Next
 	past := check.Must(acme.versions(t.Context(), ref("PRODUCT", "A"), 1, ""))(t).Next
 	before := len(faults.Requests())
 	refuse := func(what string, err error) {
@@ -157,6 +170,8 @@ func TestTokensOfOtherTenantsAreRefused(t *testing.T) {
 		}
 		_, err := who.list(t.Context(), "PRODUCT", 1, list)
 		refuse("list", err)
+		_, err = who.catalogue(t.Context(), 1, listed)
+		refuse("catalogue", err)
 		_, err = who.versions(t.Context(), ref("PRODUCT", "A"), 1, past)
 		refuse("history", err)
 	}
@@ -186,9 +201,12 @@ func TestWritesStayWithinTheTenant(t *testing.T) {
 		check.Is(t, check.Err(who.publish(t.Context(), Change{Ref: ref("DEPT", "X", "TEAM")})), ErrNoParent, fmt.Sprintf("%q finds a parent", who.caller.Tenant))
 		check.Is(t, who.failTask(t.Context(), importID, "sabotage"), ErrNotRunning, fmt.Sprintf("%q ends a task", who.caller.Tenant))
 		check.Is(t, s.table.Transact(t.Context(), who.progress(importID, 1, 0)), table.ErrConditionFailed, fmt.Sprintf("%q makes progress", who.caller.Tenant))
-		check.Must(who.importRows(t.Context(), importID, []Change{{Ref: ref("PRODUCT", "X"), Name: "theirs"}}, nil))(t)
+		check.OK(t, who.importRows(t.Context(), importID, []Change{{Ref: ref("PRODUCT", "X"), Name: "theirs"}}))
+		check.OK(t, who.rebuildCatalogue(t.Context(), "rebuild"))
 		check.Must(who.number(t.Context(), orderNumbers))(t)
 	}
+	s.settle(t)
+	checkAudit(t, tenants(s)...)
 	check.Equal(t, "record", check.Must(acme.get(t.Context(), ref("PRODUCT", "X")))(t), product)
 	task := check.Must(acme.task(t.Context(), importID))(t)
 	check.Equal(t, "task", string(task.Status)+" "+progressText(task), "RUNNING 0 %: 0 of 5 done, 0 rejected")
@@ -204,9 +222,11 @@ func TestACallerWithoutATenantGetsNothing(t *testing.T) {
 	_, listed := nobody.list(t.Context(), "PRODUCT", 0, "")
 	_, found := nobody.byCode(t.Context(), "X")
 	_, numbered := nobody.number(t.Context(), orderNumbers)
-	_, imported := nobody.importRows(t.Context(), importID, nil, nil)
+	imported := nobody.importRows(t.Context(), importID, nil)
+	rebuilt := nobody.rebuildCatalogue(t.Context(), "rebuild")
+	_, listings := nobody.catalogue(t.Context(), 0, "")
 	_, tasks := nobody.taskList(t.Context())
-	for i, err := range []error{published, read, listed, found, numbered, imported, tasks} {
+	for i, err := range []error{published, read, listed, found, numbered, imported, rebuilt, listings, tasks} {
 		check.Is(t, err, keys.ErrInvalid, i)
 	}
 	for _, typ := range []string{"", "TASK", "PRODUCT_CMD", "CODE"} {

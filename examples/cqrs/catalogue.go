@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Listing is a product in the catalogue, and what it has cost:
+// CATALOGUE#<tenant> / CATALOGUE#<code>. It is another shape of the history: all versions
+// of the product, taken together in their order.
+type Listing struct {
+	TenantCode   string  `dynamodbav:"tenantCode"`
+	Code         string  `dynamodbav:"code"`
+	Name         string  `dynamodbav:"name"`
+	Price        float64 `dynamodbav:"price"`
+	Lowest       float64 `dynamodbav:"lowest"`
+	PriceChanges int     `dynamodbav:"priceChanges"`
+	Version      int64   `dynamodbav:"version"` // the last one that it holds
+}
+
+// listedType is the type of the records that have a listing.
+const listedType = "PRODUCT"
+
+const cataloguePrefix keys.Prefix = "CATALOGUE"
+
+var listingEntity = repo.Entity[Listing]{
+	Type: "LISTING",
+	Key:  func(l Listing) keys.Key { return listingKey(l.TenantCode, l.Code) },
+}
+
+func listingKey(tenant, code string) keys.Key {
+	return keys.Key{PK: cataloguePrefix.PK(tenant), SK: cataloguePrefix.SK(keys.Str(code))}
+}
+
+// after returns the listing after the next version of its product.
+func (l Listing) after(h History) Listing {
+	price, _ := h.Attributes["price"].(float64)
+	switch {
+	case l.Version == 0:
+		l.Lowest = price
+	case price != l.Price:
+		l.Lowest = min(l.Lowest, price)
+		l.PriceChanges++
+	}
+	l.TenantCode, l.Code, l.Name, l.Price, l.Version = h.TenantCode, h.Code, h.Name, price, h.Seq
+	return l
+}
+
+// project brings the listing of a product up to its history: from what the listing
+// holds, or afresh from the first version. It writes on the condition that the listing
+// is still at the version that was read, so it can run at any time, in any number, and
+// whatever is deleted concurrently.
+func (t tenant) project(ctx context.Context, r Ref, afresh bool) error {
+	key := listingKey(t.caller.Tenant, r.Code)
+	return t.table.Retry(ctx, func(ctx context.Context) error {
+		stored, err := t.listings.Consistent().Get(ctx, key)
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			return err
+		}
+		listing := stored
+		if afresh {
+			listing = Listing{}
+		}
+		later := histories.since(t.caller.Tenant, r, listing.Version+1)
+		for h, err := range t.history.Consistent().All(ctx, later) {
+			if err != nil {
+				return err
+			}
+			listing = listing.after(h)
+		}
+		if listing == stored {
+			return nil
+		}
+		return t.table.Do(ctx, t.listings.PutOps(&listing)[0].IfVersion("version", stored.Version))
+	})
+}
+
+// catalogue reads a page of the tenant's products and what they have cost.
+func (t tenant) catalogue(ctx context.Context, limit int, after string) (table.Page[Listing], error) {
+	return t.listings.Query(ctx, table.Query{
+		PK: cataloguePrefix.PK(t.caller.Tenant), Range: cataloguePrefix.All(), Limit: limit, After: after,
+		Scope: t.caller.Tenant,
+	})
+}
+
+// dropCatalogue deletes the tenant's listings and returns their number. The next command
+// for a product, or a rebuild, makes its listing again.
+func (t tenant) dropCatalogue(ctx context.Context) (int, error) {
+	var ops []table.Op
+	for l, err := range t.listings.Consistent().All(ctx, table.Query{PK: cataloguePrefix.PK(t.caller.Tenant)}) {
+		if err != nil {
+			return 0, err
+		}
+		ops = append(ops, table.Delete(listingEntity.Key(l)))
+	}
+	return len(ops), t.table.BatchWrite(ctx, ops...)
+}
+
+const (
+	rebuildTask = "rebuild"
+	// rebuildChunk is how many versions are replayed in a step.
+	rebuildChunk = 25
+)
+
+// rebuildCatalogue has the catalogue made afresh of the history, by a task: for
+// listings that were lost or made by a mistake, and after a change of [Listing].
+// Commands can go on.
+func (t tenant) rebuildCatalogue(ctx context.Context, id string) error {
+	return t.createTask(ctx, id, rebuildTask, 0)
+}
+
+// rebuildSome replays the next versions of the history, record by record, and moves the
+// task behind them. What there is to do is only known at the end, so Total grows with
+// Done.
+func (t tenant) rebuildSome(ctx context.Context, task Task) error {
+	page, err := t.history.Query(ctx, table.Query{
+		PK:    histories.prefix(Ref{Type: listedType}).PK(t.caller.Tenant),
+		Range: keys.Range{From: keys.SK(task.Position) + "\x00"}, Limit: rebuildChunk, Consistent: true,
+	})
+	if err != nil {
+		return err
+	}
+	n := len(page.Items)
+	if n == 0 {
+		return t.finishTask(ctx, task.ID)
+	}
+	for i, h := range page.Items {
+		if i+1 < n && page.Items[i+1].Code == h.Code {
+			continue
+		}
+		if err := t.project(ctx, h.Ref(), true); err != nil {
+			return err
+		}
+	}
+	position := expression.Name("position")
+	u := expression.Set(position, expression.Value(historyEntity.Key(page.Items[n-1]).SK)).
+		Add(expression.Name("total"), expression.Value(n)).Add(expression.Name("done"), expression.Value(n))
+	return t.turn(ctx, t.step(task.ID, u, Running).If(position.Equal(expression.Value(task.Position))))
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/table"
+)
+
+// handlers are what follows from a write. A change can be delivered more than once, and
+// changes of different items in any order. So each handler compares the change with what
+// is stored, and writes on the condition that it is still so. That makes every effect
+// once, without a record for each change as package idempotency has it.
+func (s *service) handlers() []stream.Handler {
+	return []stream.Handler{
+		stream.On(s.history, func(ctx context.Context, c stream.Change[History]) error {
+			if c.Kind != stream.Insert {
+				return nil
+			}
+			return s.as(Caller{Tenant: c.New.TenantCode}).sync(ctx, c.New.Record)
+		}),
+		stream.On(s.tasks, func(ctx context.Context, c stream.Change[Task]) error {
+			if c.New == nil {
+				return nil
+			}
+			return s.as(c.New.caller()).work(ctx, *c.New)
+		}),
+		stream.On(s.rows, func(ctx context.Context, c stream.Change[Row]) error {
+			if c.Kind != stream.Insert {
+				return nil
+			}
+			return s.as(c.New.caller()).importRow(ctx, *c.New)
+		}),
+	}
+}
+
+// router gives the changes of the table to the handlers. All other types of items are
+// what handlers and commands leave behind.
+func (s *service) router() (*stream.Router, error) {
+	return stream.New(s.table, nil, append(s.handlers(), stream.IgnoreOther())...)
+}
+
+// sync brings the read model up to a version of a record.
+func (t tenant) sync(ctx context.Context, r Record) error {
+	version := expression.Name("version")
+	newer := version.AttributeNotExists().Or(version.LessThan(expression.Value(r.Version)))
+	err := t.table.Do(ctx, t.data.PutOps(new(Data{r}))[0].If(newer))
+	if err != nil && !errors.Is(err, table.ErrConditionFailed) {
+		return err
+	}
+	if r.Type != listedType {
+		return nil
+	}
+	return t.project(ctx, r.Ref(), false)
+}
