@@ -1,0 +1,54 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/singletable/singletable/stream"
+)
+
+// followFor bounds Follow. A process that was killed keeps its shards for half a
+// minute.
+const followFor = time.Minute
+
+var errEnded = errors.New("a reader has ended")
+
+// Follow runs readers until done returns true, and a minute at most. done is called
+// first, whenever a reader has made progress, and five times a second. The readers have
+// stopped when Follow returns.
+func Follow(ctx context.Context, done func(context.Context) (bool, error), readers ...stream.Reader) error {
+	ctx, stop := context.WithTimeoutCause(ctx, followFor, fmt.Errorf("the changes were not handled within %v", followFor))
+	defer stop()
+	progress := make(chan error, 1)
+	ended := make(chan error, len(readers))
+	var group sync.WaitGroup
+	for _, r := range readers {
+		r.Progress = func(p stream.Progress) {
+			select {
+			case progress <- p.Err:
+			case <-ctx.Done():
+			}
+		}
+		group.Go(func() { ended <- r.Run(ctx) })
+	}
+	defer group.Wait()
+	defer stop() // before the wait
+	tick := time.NewTicker(time.Second / 5)
+	defer tick.Stop()
+	var failure error
+	for {
+		ok, err := done(ctx)
+		if ok || err != nil {
+			return err
+		}
+		select {
+		case failure = <-progress:
+		case <-tick.C:
+		case err := <-ended:
+			return errors.Join(errEnded, err, failure)
+		}
+	}
+}
