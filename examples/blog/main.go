@@ -1,8 +1,9 @@
 // Blog shows the classic patterns of single-table design: users, posts and
 // comments, newest first; groups with members, readable from both sides, and
 // their counts; folders and files, moved atomically; metrics over time;
-// published posts in a sparse index; a counter spread over shards. Then it
-// migrates a blog from three tables into the single one while writers write.
+// published posts in a sparse index; a counter spread over shards; names that are
+// copied into comments and follow their authors by the table's stream. Then it migrates
+// a blog from three tables into the single one while writers write.
 //
 // Run it from the root of the repository:
 //
@@ -47,6 +48,9 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, out report
 		if err := part(ctx, s, out); err != nil {
 			return err
 		}
+	}
+	if err := names(ctx, client, s, out); err != nil {
+		return err
 	}
 	return migration(ctx, client, s, out)
 }

@@ -25,7 +25,7 @@ const (
 // migration moves a blog from three tables into the single one while writers
 // write, and is interrupted once.
 func migration(ctx context.Context, client *dynamodb.Client, s *store.Store, out report.Report) error {
-	out.Title("12. A migration from three tables into the single one")
+	out.Title("13. A migration from three tables into the single one")
 	blog, err := oldBlog(ctx, client, s)
 	if err != nil {
 		return err

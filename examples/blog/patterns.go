@@ -51,7 +51,7 @@ func postsAndComments(ctx context.Context, s *store.Store, out report.Report) er
 		}
 		out.Line("  page %d", number)
 		for _, c := range page.Items {
-			out.Rows(keyRow(store.CommentKey(c), c.AuthorID, c.Text))
+			out.Rows(keyRow(store.CommentKey(c), c.AuthorName, c.Text))
 		}
 		if q.After = page.Next; q.After == "" {
 			break

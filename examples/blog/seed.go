@@ -39,7 +39,7 @@ func seed(ctx context.Context, s *store.Store, out report.Report) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	out.Line("  3 users, 4 posts (2 items each), 4 comments, 2 groups: one table")
+	out.Line("  3 users, 4 posts and 4 comments (2 items each), 2 groups: one table")
 	out.Spent("written")
 	return nil
 }

@@ -21,6 +21,7 @@ const (
 type User struct {
 	ID      string `dynamodbav:"userId"`
 	Name    string `dynamodbav:"name"`
+	Avatar  string `dynamodbav:"avatar,omitempty"` // address of a picture
 	Version int64  `dynamodbav:"version"`
 }
 
@@ -35,6 +36,15 @@ var UserEntity = repo.Entity[User]{
 
 // UserKey is the key of a user's profile.
 func UserKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
+
+// Rename gives a user another name. The consumer of [Store.Router] brings it into the
+// user's comments.
+func (s *Store) Rename(ctx context.Context, id, name string) (User, error) {
+	return s.Users.Update(ctx, UserKey(id), func(u *User) error {
+		u.Name = name
+		return nil
+	})
+}
 
 // Post is stored twice: as POST#<id> / METADATA, to be found by its id together
 // with its comments, and as USER#<author> / POST#<time>#<id>, to be listed with
@@ -85,41 +95,9 @@ func PublishedKey(p Post) keys.Key {
 	}
 }
 
-// Comment is stored once, as POST#<post> / COMMENT#<time>#<id>.
-type Comment struct {
-	ID        string    `dynamodbav:"commentId"`
-	PostID    string    `dynamodbav:"postId"`
-	AuthorID  string    `dynamodbav:"authorId"`
-	Text      string    `dynamodbav:"text"`
-	CreatedAt time.Time `dynamodbav:"createdAt"`
-	Version   int64     `dynamodbav:"version"`
-}
-
-// CommentEntity says how comments are stored.
-var CommentEntity = repo.Entity[Comment]{
-	Type:    "COMMENT",
-	Key:     CommentKey,
-	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
-}
-
-// CommentKey is the key of a comment.
-func CommentKey(c Comment) keys.Key {
-	return keys.Key{
-		PK: PostPrefix.PK(c.PostID),
-		SK: CommentPrefix.SK(keys.Time(c.CreatedAt), keys.Str(c.ID)),
-	}
-}
-
 // PostsQuery asks for an author's posts, newest first.
 func PostsQuery(author string) table.Query {
 	return table.Query{PK: keys.User.PK(author), Range: PostPrefix.All(), Descending: true, Scope: author}
-}
-
-// CommentsQuery asks for the comments on a post, newest first.
-func CommentsQuery(post string) table.Query {
-	return table.Query{PK: PostPrefix.PK(post), Range: CommentPrefix.All(), Descending: true}
 }
 
 // PublishedQuery asks for the published posts of all authors, newest first.
@@ -140,17 +118,6 @@ func (s *Store) PostWithComments(ctx context.Context, id string, n int) (Post, [
 		return Post{}, nil, fmt.Errorf("post: %w", table.ErrNotFound)
 	}
 	return posts[0], comments, nil
-}
-
-// AddComment stores a comment on a post that exists; otherwise the error matches
-// [table.ErrNotFound].
-func (s *Store) AddComment(ctx context.Context, c Comment) error {
-	ops := append(s.Comments.CreateOps(&c), table.Check(PostKey(c.PostID), exists()).WithName("post"))
-	err := s.Table.Transact(ctx, ops...)
-	if failed(err, "post") {
-		return fmt.Errorf("post: %w", table.ErrNotFound)
-	}
-	return err
 }
 
 // Publish puts a post into the index of published posts.

@@ -8,6 +8,7 @@ import (
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -26,6 +27,8 @@ func Schema(name string) table.Schema {
 	return table.Schema{
 		Name: name,
 		TTL:  "expiresAt",
+		// For [Store.Router].
+		Stream: types.StreamViewTypeNewAndOldImages,
 		Indexes: []table.Index{
 			{Name: publishedIndex, PK: "publishedPK", SK: "publishedSK"},
 			{Name: childrenIndex, PK: "parentPK", SK: "parentSK"},

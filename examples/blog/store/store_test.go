@@ -53,7 +53,8 @@ func writePosts(t *testing.T, s *store.Store, n int) {
 func TestACommentNeedsItsPost(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	check.Is(t, s.AddComment(t.Context(), store.Comment{ID: "c", PostID: "none", CreatedAt: noon}), table.ErrNotFound)
+	check.OK(t, s.Users.Create(t.Context(), &store.User{ID: "ana", Name: "Ana"}))
+	check.Is(t, s.AddComment(t.Context(), store.Comment{ID: "c", PostID: "none", AuthorID: "ana", CreatedAt: noon}), table.ErrNotFound)
 	check.Equal(t, "comments", all(t, s.Comments, store.CommentsQuery("none"), commentID), []string(nil))
 	_, _, err := s.PostWithComments(t.Context(), "none", 1)
 	check.Is(t, err, table.ErrNotFound)

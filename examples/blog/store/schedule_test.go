@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// Two renames, or a rename and a new comment, each with the handler of its change. A
+// handler that fails runs again. Every comment ends with the author's last name, and
+// both items of it are equal.
+func TestScheduleNames(t *testing.T) {
+	t.Parallel()
+	for name, second := range map[string]func(id string) change{
+		// The name that the comment has already.
+		"two renames":              func(id string) change { return rename(id, "Ana") },
+		"a rename and a comment":   func(id string) change { return addComment(id, "c2") },
+		"a rename and a late name": func(id string) change { return addLate(id, "c2") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tabletest.Explore(t, tabletest.Case{
+				Schema: Schema("Blog"), Limit: *check.Limit,
+				Setup: func(ctx context.Context, r *tabletest.Run) error {
+					return setUpNames(ctx, r, rename(r.ID, "Anna"), second(r.ID))
+				},
+			})
+		})
+	}
+}
+
+// change is a write and the handler of its change.
+type change struct {
+	write, handle func(context.Context, *Store) error
+}
+
+func rename(user, name string) change {
+	return change{
+		write:  func(ctx context.Context, s *Store) error { _, err := s.Rename(ctx, user, name); return err },
+		handle: func(ctx context.Context, s *Store) error { return s.RefreshComments(ctx, user) },
+	}
+}
+
+func commentOf(user, id string) Comment {
+	return Comment{ID: id, PostID: "p-" + user, AuthorID: user, Text: "Nice", CreatedAt: time.Date(2024, 1, 15, 12, 0, 0, 0, time.UTC)}
+}
+
+func addComment(user, id string) change {
+	c := commentOf(user, id)
+	return change{
+		write:  func(ctx context.Context, s *Store) error { return s.AddComment(ctx, c) },
+		handle: func(ctx context.Context, s *Store) error { return s.refreshAuthor(ctx, c) },
+	}
+}
+
+// addLate creates a comment with the name that the author had first.
+func addLate(user, id string) change {
+	c := commentOf(user, id)
+	c.AuthorName, c.AuthorVersion = "Ana", 1
+	return change{
+		write:  func(ctx context.Context, s *Store) error { late := c; return s.Comments.Create(ctx, &late) },
+		handle: func(ctx context.Context, s *Store) error { return s.refreshAuthor(ctx, c) },
+	}
+}
+
+func setUpNames(ctx context.Context, r *tabletest.Run, changes ...change) error {
+	s, err := storeOf(r, r.Client)
+	if err != nil {
+		return err
+	}
+	err = errors.Join(
+		s.Users.Create(ctx, &User{ID: r.ID, Name: "Ana"}),
+		s.Posts.Create(ctx, &Post{ID: "p-" + r.ID, AuthorID: "bob"}),
+		s.AddComment(ctx, commentOf(r.ID, "c1")))
+	for _, c := range changes {
+		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+			s, err := storeOf(r, client)
+			if err != nil {
+				return err
+			}
+			if err := c.write(ctx, s); err != nil {
+				return err
+			}
+			return c.handle(ctx, s)
+		})
+	}
+	r.Check(func(ctx context.Context, errs []error) error {
+		for i, err := range errs {
+			if err == nil {
+				continue
+			}
+			if err := changes[i].handle(ctx, s); err != nil {
+				return err
+			}
+		}
+		return s.checkNames(ctx, r.ID)
+	})
+	return err
+}
+
+func storeOf(r *tabletest.Run, client *dynamodb.Client) (*Store, error) {
+	tbl, err := table.New(client, r.Schema, nil)
+	if err != nil {
+		return nil, err
+	}
+	return New(tbl)
+}
+
+// checkNames reports comments of a user without the user's name.
+func (s *Store) checkNames(ctx context.Context, user string) error {
+	author, err := s.Users.Consistent().Get(ctx, UserKey(user))
+	if err != nil {
+		return err
+	}
+	byAuthor, err := table.Collect(s.Comments.Consistent().All(ctx, CommentsByAuthorQuery(user)))
+	if err != nil {
+		return err
+	}
+	byPost, err := table.Collect(s.Comments.Consistent().All(ctx, CommentsQuery("p-"+user)))
+	if err != nil {
+		return err
+	}
+	if len(byAuthor) == 0 || len(byPost) != len(byAuthor) {
+		return fmt.Errorf("%d comments on the post, %d of the author", len(byPost), len(byAuthor))
+	}
+	for i, c := range byAuthor {
+		if c.AuthorName != author.Name || c != byPost[i] {
+			return fmt.Errorf("the author is %s of version %d, and comment %s has %s of %d and %s of %d", author.Name, author.Version,
+				c.ID, c.AuthorName, c.AuthorVersion, byPost[i].AuthorName, byPost[i].AuthorVersion)
+		}
+	}
+	return nil
+}
