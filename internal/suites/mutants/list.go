@@ -9,6 +9,7 @@ const (
 	imports     = "./examples/cqrs"
 	migration   = "./examples/blog/migrate"
 	messages    = "./examples/usage/metering"
+	streams     = "./stream"
 )
 
 // explorers are the packages whose tests take the flag -limit.
@@ -335,5 +336,55 @@ var mutants = []mutant{
 		"idempotency.Exec(ctx, c.store, request(d, m), func(context.Context) ([]table.Op, error) {\n\t\treturn m.ops(), nil\n\t})",
 		"true, c.table.Transact(ctx, m.ops()...)",
 		messages, "TestScheduleMessage",
+	},
+	{
+		"stream: nothing behind a failure is handled",
+		"stream/router.go", "if int64(i) >= failed.Load() {\n\t\t\treturn", "if false {\n\t\t\treturn",
+		streams, "TestFailures/1",
+	},
+	{
+		"stream: a copy gives no change",
+		"stream/handler.go", "\t\tcase main:\n", "\t\tcase main || true:\n",
+		streams, "TestOneChangeForAnEntityWithCopies",
+	},
+	{
+		"stream: a change of the version alone is none",
+		"stream/handler.go", "if err != nil || len(c.Changed) == 0 {", "if err != nil {",
+		streams, "TestUpgrades",
+	},
+	{
+		"stream: an expired entity is missing",
+		"stream/handler.go", "case c.Old == nil || expired:", "case c.Old == nil:",
+		streams, "TestExpiry",
+	},
+	{
+		"stream: what no handler is for is refused",
+		"stream/handler.go", "return orphans, fmt.Errorf(\"%w: no handler for type %q\"", "return orphans, nil\n\treturn orphans, fmt.Errorf(\"%w: no handler for type %q\"",
+		streams, "TestOtherItems",
+	},
+	{
+		"stream: an item of the library is told by its key, too",
+		"stream/router.go", "return strings.HasPrefix(string(rec.key.PK), string(partitions)+\"#\")", "return strings.HasPrefix(string(partitions), \"\")",
+		streams, "TestOwnItemsAreNoChanges",
+	},
+	{
+		"stream: the library's own items are not checkpointed",
+		"stream/shard.go", "if !s.Router.own(r, r.old) || !s.Router.own(r, r.new) {", "if r != nil {",
+		streams, "TestReaderDoesNotFeedItself",
+	},
+	{
+		"stream: a shard is read after its parent",
+		"stream/lineage.go", "l.listed(parent) && !l.positions[parent].Done", "l.listed(parent) && false",
+		streams, "TestParentsBeforeChildren",
+	},
+	{
+		"stream: a shard that was deleted unread is a loss",
+		"stream/lineage.go", "if !p.Done && !l.listed(shard) {", "if false && !p.Done {",
+		streams, "TestLossIsReported/a_whole_shard",
+	},
+	{
+		"stream: a shard that was never seen is a loss",
+		"stream/lineage.go", "if !begun && !slices.Contains(roots, shard)", "if false && !begun && !slices.Contains(roots, shard)",
+		streams, "TestLossIsReported/a_shard_that_was_never_seen",
 	},
 }
