@@ -434,6 +434,9 @@ func TestLossIsReported(t *testing.T) {
 			next := &shard{id: "next", parent: s.all[0].id, records: s.all[0].records[5:]}
 			s.all[0] = next
 		}, 1},
+		"a shard without a child": {func(s *shards) {
+			s.all[0] = &shard{id: "fresh", records: s.all[0].records[5:]}
+		}, 1},
 		"a shard that was never seen": {func(s *shards) {
 			s.all[0].closed = true
 			s.all = append(s.all, &shard{id: "last", parent: "between", records: s.all[0].records[5:]})

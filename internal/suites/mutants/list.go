@@ -380,7 +380,7 @@ var mutants = []mutant{
 	{
 		"stream: a shard that was deleted unread is a loss",
 		"stream/lineage.go", "if !p.Done && !l.listed(shard) {", "if false && !p.Done {",
-		streams, "TestLossIsReported/a_whole_shard",
+		streams, "TestLossIsReported/a_shard_without_a_child",
 	},
 	{
 		"stream: a shard that was never seen is a loss",
