@@ -22,7 +22,7 @@ func TestWhatIsNotSoldIsNotInCarts(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp"})
-	check.OK(t, s.addProduct(t.Context(), Product{ID: "old", Name: "Old lamp", Category: "things"}))
+	check.OK(t, s.addProduct(t.Context(), "eva", Product{ID: "old", Name: "Old lamp", Category: "things"}))
 	for _, product := range []string{"old", "none"} {
 		check.Is(t, s.addToCart(t.Context(), "ana", product, 1, noon), errNotSold, product)
 	}

@@ -71,7 +71,16 @@ func (s *shop) checkOut(ctx context.Context, user, orderID string, at time.Time)
 	if err != nil {
 		return Order{}, err
 	}
-	order := Order{ID: orderID, UserID: user, PlacedAt: at, Status: placed, Items: len(lines)}
+	order, ops := s.orderOps(user, orderID, at, lines, products)
+	if err := s.table.Transact(ctx, ops...); err != nil {
+		return Order{}, s.refused(ctx, lines, products, err)
+	}
+	return order, nil
+}
+
+// orderOps returns an order and the ops of its transaction.
+func (s *shop) orderOps(user, orderID string, at time.Time, lines []CartLine, products []Product) (Order, []table.Op) {
+	order := Order{ID: orderID, UserID: user, PlacedAt: at, Status: placed, Items: len(lines), ChangedBy: user}
 	var ops []table.Op
 	for i, line := range lines {
 		p := products[i]
@@ -82,13 +91,10 @@ func (s *shop) checkOut(ctx context.Context, user, orderID string, at time.Time)
 		}
 		ops = append(ops, s.orderItems.CreateOps(new(item))...)
 		ops = append(ops, s.cartLines.DeleteOps(line)...)
-		ops = append(ops, take(p, line.Quantity))
+		ops = append(ops, take(p, line.Quantity, user))
 	}
-	ops = append(s.orders.CreateOps(&order), ops...)
-	if err := s.table.Transact(ctx, ops...); err != nil {
-		return Order{}, s.refused(ctx, lines, products, err)
-	}
-	return order, nil
+	ops = append(s.orders.CreateOps(&order), ops...) // which sets the order's revision
+	return order, ops
 }
 
 // productsIn returns the products of cart lines, in their order.
@@ -116,11 +122,12 @@ func (s *shop) productsIn(ctx context.Context, lines []CartLine) ([]Product, err
 // there are so many and that it is sold at the price that was read. DynamoDB
 // does the arithmetic: buyers need not know how many pieces there are, and do
 // not disturb each other while there are enough.
-func take(p Product, quantity int) table.Op {
+func take(p Product, quantity int, by string) table.Op {
 	stock, version := expression.Name("stock"), expression.Name("version")
 	update := expression.
 		Add(stock, expression.Value(-quantity)).
-		Add(version, expression.Value(1))
+		Add(version, expression.Value(1)).
+		Set(expression.Name("changedBy"), expression.Value(by))
 	return table.Update(productKey(p.ID), update).
 		If(stock.GreaterThanEqual(expression.Value(quantity))).
 		If(expression.Name("active").Equal(expression.Value(true))).

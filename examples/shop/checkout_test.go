@@ -19,7 +19,7 @@ func TestAnOrderTakesTheCartAndTheStock(t *testing.T) {
 	check.OK(t, s.addToCart(t.Context(), "ana", "bowl", 2, noon))
 
 	placedOrder := check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
-	want := Order{ID: "o-1", UserID: "ana", PlacedAt: noon, Status: placed, Items: 2, Total: 3*4900 + 2*900, Revision: placedOrder.Revision}
+	want := Order{ID: "o-1", UserID: "ana", PlacedAt: noon, Status: placed, Items: 2, Total: 3*4900 + 2*900, ChangedBy: "ana", Revision: placedOrder.Revision}
 	check.Equal(t, "the order", placedOrder, want)
 	order, items, err := s.orderWithItems(t.Context(), "o-1")
 	check.OK(t, err)
@@ -164,16 +164,16 @@ func TestAnOrderIsOfWhatWasRead(t *testing.T) {
 			check.OK(t, s.removeFromCart(t.Context(), "ana", "lamp"))
 		}, map[string]int{}, table.ErrConflict},
 		"another price": {func(t *testing.T, s *shop) {
-			check.Must(s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Price++; return nil }))(t)
+			check.Must(s.changeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Price++; return nil }))(t)
 		}, map[string]int{"lamp": 1}, errPriceChanged},
 		"not sold any more": {func(t *testing.T, s *shop) {
-			check.Must(s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Active = false; return nil }))(t)
+			check.Must(s.changeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Active = false; return nil }))(t)
 		}, map[string]int{"lamp": 1}, errNotSold},
 		"deleted": {func(t *testing.T, s *shop) {
 			check.OK(t, s.products.Delete(t.Context(), productKey("lamp")))
 		}, map[string]int{"lamp": 1}, errNotSold},
 		"sold out": {func(t *testing.T, s *shop) {
-			check.Must(s.changeProduct(t.Context(), "lamp", func(p *Product) error { p.Stock = 0; return nil }))(t)
+			check.Must(s.changeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Stock = 0; return nil }))(t)
 		}, map[string]int{"lamp": 1}, errOutOfStock},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func stock(t *testing.T, s *shop, products ...Product) {
 	check.OK(t, program.UnlessThere(s.addCategory(t.Context(), Category{ID: "things", Name: "Things"})))
 	for _, p := range products {
 		p.Category, p.Active = "things", true
-		check.OK(t, s.addProduct(t.Context(), p))
+		check.OK(t, s.addProduct(t.Context(), "eva", p))
 	}
 }
 

@@ -1,5 +1,6 @@
 // Shop is an e-commerce application in one DynamoDB table: users, a catalogue,
-// carts and orders. The program walks through its access patterns and prints the
+// carts and orders, and by the table's stream an audit trail and notifications of
+// products that are low in stock. The program walks through its access patterns and prints the
 // keys that each uses, what it finds, and what it costs. It never scans.
 //
 // Run it from the root of the repository:
@@ -35,5 +36,9 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, out report
 		return err
 	}
 	out.Line("keys %s and %s, indexes %s and %s", s.PK, s.SK, gsi1, gsi2)
-	return walk{shop: market, Report: out}.run(ctx)
+	w := walk{shop: market, Report: out}
+	if err := w.run(ctx); err != nil {
+		return err
+	}
+	return w.follow(ctx, engine.Client())
 }

@@ -32,10 +32,18 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"PAID, then SHIPPED",
 		"and not back: an order does not go this way: from SHIPPED to PAID",
 		"table, PK = USER#u-ana and SK begins with ORDER#, backwards",
+		"sent: Desk lamp is low, 1 left; idempotency key ",
+		"table, PK = AUDIT#ORDER#o-0001 and SK begins with CHANGE#",
+		"insert  by u-ana         items, orderId, placedAt, status, total, userId\n",
+		"modify  by u-shopkeeper  status PAID → SHIPPED\n  found 3, requests 1",
+		"modify  by u-ana         stock 3 → 1\n  found 2, requests 1",
+		"index GSI1, GSI1PK = AUDIT_DAY#",
+		"table, PK = PRODUCT#p-lamp and SK begins with LOW_STOCK#",
 	)
 
 	// A second run finds the first one's orders.
 	programtest.Contains(t, again, "order o-0002: 2 products, 134.00",
+		"modify  by u-shopkeeper  stock 1 → 3\n", "1 left  sent ", "  found 2, requests 1, read units 0.5\n",
 		"#o-0002  134.00  SHIPPED\n    ORDER#2024-01-16T09:00:00.000Z#o-0001  134.00  SHIPPED\n  found 2, requests 1")
 }
 

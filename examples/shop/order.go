@@ -46,8 +46,13 @@ type Order struct {
 	Status   Status    `dynamodbav:"status"`
 	Items    int       `dynamodbav:"items"`
 	Total    int64     `dynamodbav:"total"` // in cents
-	Revision string    `dynamodbav:"revision"`
+	// ChangedBy made the last change, for the audit trail: a stream does not tell who
+	// has written.
+	ChangedBy string `dynamodbav:"changedBy"`
+	Revision  string `dynamodbav:"revision"`
 }
+
+func (o Order) audited() (id, by string) { return o.ID, o.ChangedBy }
 
 var orderEntity = repo.Entity[Order]{
 	Type:    "ORDER",
@@ -117,13 +122,13 @@ func (s *shop) ordersByUser(ctx context.Context, user string, limit int, after s
 var errStatus = errors.New("an order does not go this way")
 
 // advance moves an order on to a status, in both of its items. One that is not
-// right before that status is [errStatus].
-func (s *shop) advance(ctx context.Context, id string, to Status) (Order, error) {
+// right before that status is [errStatus]. by is who does it.
+func (s *shop) advance(ctx context.Context, by, id string, to Status) (Order, error) {
 	return s.orders.Update(ctx, orderKey(id), func(o *Order) error {
 		if o.Status != to.before() {
 			return fmt.Errorf("%w: from %s to %s", errStatus, o.Status, to)
 		}
-		o.Status = to
+		o.Status, o.ChangedBy = to, by
 		return nil
 	})
 }

@@ -23,7 +23,7 @@ func TestAStatusChangesInBothItems(t *testing.T) {
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9})
 	order(t, s, "ana", "o-1", noon)
 	for _, to := range []Status{paid, shipped, delivered} {
-		want := check.Must(s.advance(t.Context(), "o-1", to))(t)
+		want := check.Must(s.advance(t.Context(), "eva", "o-1", to))(t)
 		if want.Status != to {
 			t.Errorf("the order: %+v, want status %s", want, to)
 		}
@@ -33,7 +33,7 @@ func TestAStatusChangesInBothItems(t *testing.T) {
 		list := check.Must(s.ordersByUser(t.Context(), "ana", 0, ""))(t)
 		check.Equal(t, "the user's orders", list.Items, []Order{want})
 	}
-	check.Is(t, check.Err(s.advance(t.Context(), "none", paid)), table.ErrNotFound, "no such order")
+	check.Is(t, check.Err(s.advance(t.Context(), "eva", "none", paid)), table.ErrNotFound, "no such order")
 }
 
 func TestAStatusFollowsAnother(t *testing.T) {
@@ -42,10 +42,10 @@ func TestAStatusFollowsAnother(t *testing.T) {
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9})
 	order(t, s, "ana", "o-1", noon)
 	for _, to := range []Status{placed, shipped, delivered, "", "LOST"} {
-		check.Is(t, check.Err(s.advance(t.Context(), "o-1", to)), errStatus, fmt.Sprintf("from PLACED to %q", to))
+		check.Is(t, check.Err(s.advance(t.Context(), "eva", "o-1", to)), errStatus, fmt.Sprintf("from PLACED to %q", to))
 	}
 	went := 0
-	for i, err := range check.Errors(8, func(int) error { _, err := s.advance(t.Context(), "o-1", paid); return err }) {
+	for i, err := range check.Errors(8, func(int) error { _, err := s.advance(t.Context(), "eva", "o-1", paid); return err }) {
 		switch {
 		case err == nil:
 			went++

@@ -25,11 +25,15 @@ type Product struct {
 	Price    int64  `dynamodbav:"price"` // in cents
 	Stock    int    `dynamodbav:"stock"`
 	Active   bool   `dynamodbav:"active"`
+	// ChangedBy made the last change: see [Order].
+	ChangedBy string `dynamodbav:"changedBy"`
 	// Version counts all writes, also those of a sale, which takes from Stock
 	// without reading it. So a change that was made of an older product is
 	// noticed, and does not bring back what was sold meanwhile.
 	Version int `dynamodbav:"version"`
 }
+
+func (p Product) audited() (id, by string) { return p.ID, p.ChangedBy }
 
 var productEntity = repo.Entity[Product]{
 	Type:    "PRODUCT",
@@ -85,8 +89,9 @@ var (
 	errEmptySearch = errors.New("a search needs a letter")
 )
 
-// addProduct creates a product in a category that must exist.
-func (s *shop) addProduct(ctx context.Context, p Product) error {
+// addProduct creates a product in a category that must exist. by is who does it.
+func (s *shop) addProduct(ctx context.Context, by string, p Product) error {
+	p.ChangedBy = by
 	const check = "category exists"
 	ops := append(s.products.CreateOps(&p),
 		table.Check(categoryKey(p.Category), expression.Name("PK").AttributeExists()).WithName(check))
@@ -98,9 +103,17 @@ func (s *shop) addProduct(ctx context.Context, p Product) error {
 }
 
 // changeProduct lets change modify a product. Sales that happen meanwhile are
-// not lost: change is then called again, with the product as it is by now.
-func (s *shop) changeProduct(ctx context.Context, id string, change func(*Product) error) (Product, error) {
-	return s.products.Update(ctx, productKey(id), change)
+// not lost: change is then called again, with the product as it is by now. by is who
+// does it.
+func (s *shop) changeProduct(ctx context.Context, by, id string, change func(*Product) error) (Product, error) {
+	return s.products.Update(ctx, productKey(id), func(p *Product) error {
+		before := *p
+		if err := change(p); err != nil || *p == before {
+			return err
+		}
+		p.ChangedBy = by
+		return nil
+	})
 }
 
 // productByID returns one product, active or not.

@@ -25,7 +25,7 @@ func TestCategoriesAreListedInOrder(t *testing.T) {
 	got := check.Must(s.listCategories(t.Context()))(t)
 	check.Equal(t, "categories", got, want)
 	check.Is(t, s.addCategory(t.Context(), want[0]), table.ErrExists, "the same category again")
-	check.Is(t, s.addProduct(t.Context(), Product{ID: "p", Name: "Lamp", Category: "kitchen", Active: true}), errNoCategory, "a product without a category")
+	check.Is(t, s.addProduct(t.Context(), "eva", Product{ID: "p", Name: "Lamp", Category: "kitchen", Active: true}), errNoCategory, "a product without a category")
 	check.Is(t, check.Err(s.productByID(t.Context(), "p")), table.ErrNotFound, "it is there")
 }
 
@@ -34,7 +34,7 @@ func TestInactiveProductsAreInNoIndex(t *testing.T) {
 	s := open(t)
 	stock(t, s, Product{ID: "p-1", Name: "Lamp"}, Product{ID: "p-2", Name: "Ladder"})
 	check.OK(t, s.addCategory(t.Context(), Category{ID: "things-2", Name: "A longer id"}))
-	check.OK(t, s.addProduct(t.Context(), Product{ID: "p-3", Name: "Lamb", Category: "things-2", Active: true}))
+	check.OK(t, s.addProduct(t.Context(), "eva", Product{ID: "p-3", Name: "Lamb", Category: "things-2", Active: true}))
 	show := func() [2][]string {
 		t.Helper()
 		category := check.Must(s.productsByCategory(t.Context(), "things", 0, ""))(t)
@@ -45,7 +45,7 @@ func TestInactiveProductsAreInNoIndex(t *testing.T) {
 	}
 	activate := func(active bool) {
 		t.Helper()
-		check.Must(s.changeProduct(t.Context(), "p-1", func(p *Product) error {
+		check.Must(s.changeProduct(t.Context(), "eva", "p-1", func(p *Product) error {
 			p.Active = active
 			return nil
 		}))(t)
@@ -108,7 +108,7 @@ func TestAChangeOfAProductLosesNoSale(t *testing.T) {
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Price: 100, Stock: 10})
 	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 3, noon))
 	calls := 0
-	p := check.Must(s.changeProduct(t.Context(), "lamp", func(p *Product) error {
+	p := check.Must(s.changeProduct(t.Context(), "eva", "lamp", func(p *Product) error {
 		if calls++; calls == 1 {
 			check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
 		}

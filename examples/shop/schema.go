@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -8,7 +10,7 @@ import (
 
 // The names of the two indexes. Each serves whatever entity puts a key there.
 const (
-	gsi1 = "GSI1" // products of a category; carts that hold a product
+	gsi1 = "GSI1" // products of a category; carts that hold a product; audits of a day
 	gsi2 = "GSI2" // products by name
 )
 
@@ -16,7 +18,9 @@ const (
 // as in tables that other programs have made.
 func schema(name string) table.Schema {
 	return table.Schema{
-		Name: name, PK: "PK", SK: "SK",
+		Name: name, PK: "PK", SK: "SK", TTL: "expiresAt",
+		// For the audit trail and the notifications.
+		Stream: types.StreamViewTypeNewAndOldImages,
 		Indexes: []table.Index{
 			{Name: gsi1, PK: "GSI1PK", SK: "GSI1SK"},
 			{Name: gsi2, PK: "GSI2PK", SK: "GSI2SK"},
@@ -35,6 +39,9 @@ const (
 	cartPrefix       keys.Prefix = "CART"
 	orderPrefix      keys.Prefix = "ORDER"
 	itemPrefix       keys.Prefix = "ITEM"
+	auditPrefix      keys.Prefix = "AUDIT"
+	dayPrefix        keys.Prefix = "AUDIT_DAY"
+	lowPrefix        keys.Prefix = "LOW_STOCK"
 )
 
 // shop carries out the access patterns on one table. It is safe for concurrent
@@ -47,6 +54,8 @@ type shop struct {
 	cartLines  *repo.Repo[CartLine]
 	orders     *repo.Repo[Order]
 	orderItems *repo.Repo[OrderItem]
+	audits     *repo.Repo[Audit]
+	lowStocks  *repo.Repo[LowStock]
 	// rounds is how much work it takes to try a password.
 	rounds int
 }
@@ -71,6 +80,12 @@ func newShop(t *table.Table, rounds int) (*shop, error) {
 	if s.orders, err = repo.New(t, orderEntity); err != nil {
 		return nil, err
 	}
-	s.orderItems, err = repo.New(t, orderItemEntity)
+	if s.orderItems, err = repo.New(t, orderItemEntity); err != nil {
+		return nil, err
+	}
+	if s.audits, err = repo.New(t, auditEntity); err != nil {
+		return nil, err
+	}
+	s.lowStocks, err = repo.New(t, lowStockEntity)
 	return s, err
 }

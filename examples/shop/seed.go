@@ -35,6 +35,9 @@ var (
 )
 
 // samplePassword is everybody's, and no secret, so few rounds do.
+// seeder changes the catalogue.
+const seeder = "u-shopkeeper"
+
 const (
 	samplePassword = "correct horse"
 	sampleRounds   = 1000
@@ -49,10 +52,10 @@ func seed(ctx context.Context, s *shop) error {
 		}
 	}
 	for _, p := range sampleProducts {
-		err := s.addProduct(ctx, p)
+		err := s.addProduct(ctx, seeder, p)
 		if errors.Is(err, table.ErrExists) {
-			_, err = s.changeProduct(ctx, p.ID, func(old *Product) error {
-				p.Version = old.Version
+			_, err = s.changeProduct(ctx, seeder, p.ID, func(old *Product) error {
+				p.Version, p.ChangedBy = old.Version, old.ChangedBy
 				*old = p
 				return nil
 			})

@@ -26,6 +26,9 @@ type User struct {
 	Revision  string    `dynamodbav:"revision"`
 }
 
+// audited implements the interface: users change themselves.
+func (u User) audited() (id, by string) { return u.ID, u.ID }
+
 const byEmail = "by e-mail"
 
 var userEntity = repo.Entity[User]{

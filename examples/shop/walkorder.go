@@ -105,14 +105,14 @@ func (w walk) status(ctx context.Context) error {
 	w.at("  and", orderByUser(o))
 	var went []string
 	for _, to := range []Status{paid, shipped} {
-		if o, err = w.advance(ctx, o.ID, to); err != nil {
+		if o, err = w.advance(ctx, seeder, o.ID, to); err != nil {
 			return err
 		}
 		went = append(went, string(o.Status))
 	}
 	w.Line("  %s", strings.Join(went, ", then "))
 	w.spent()
-	_, err = w.advance(ctx, o.ID, paid)
+	_, err = w.advance(ctx, seeder, o.ID, paid)
 	if err := expect(err, errStatus); err != nil {
 		return err
 	}
