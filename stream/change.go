@@ -12,14 +12,15 @@ import (
 type Kind string
 
 const (
-	// Insert: the entity is new, or was created over an expired one. There is no Old.
+	// Insert means that the entity is new, or was created over an expired one. There is no
+	// Old.
 	Insert Kind = "insert"
-	// Modify: the entity has changed. There are Old and New.
+	// Modify means that the entity has changed. There are Old and New.
 	Modify Kind = "modify"
-	// Remove: a program has deleted the entity. There is no New.
+	// Remove means that a program has deleted the entity. There is no New.
 	Remove Kind = "remove"
-	// Expire: DynamoDB has deleted the entity after its expiry, or a program has. There
-	// is no New. An entity that expires and is created again before its deletion gives
+	// Expire means that DynamoDB has deleted the entity after its expiry, or a program has.
+	// There is no New. An entity that expires and is created again before its deletion gives
 	// an Insert without an Expire.
 	Expire Kind = "expire"
 )

@@ -242,8 +242,8 @@ func TestReaderSetsAside(t *testing.T) {
 		t.Errorf("set aside: %+v", a)
 	}
 	must(t, r.Forget(t.Context()))
-	for a := range r.SetAside(t.Context()) {
-		t.Errorf("after Forget: %+v", a)
+	for a, err := range r.SetAside(t.Context()) {
+		t.Errorf("after Forget: %+v, %v", a, err)
 	}
 	runUntil(t, r, func() bool { return len(l.all()) == 16 })
 }

@@ -71,7 +71,7 @@ func (s *shards) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var in struct{ ShardId, ShardIteratorType, SequenceNumber, ShardIterator string }
+	var in struct{ ShardID, ShardIteratorType, SequenceNumber, ShardIterator string } // names are compared without regard to case
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (s *shards) Do(r *http.Request) (*http.Response, error) {
 	case "DescribeStream":
 		return s.describe()
 	case "GetShardIterator":
-		sh := s.find(in.ShardId)
+		sh := s.find(in.ShardID)
 		if sh == nil {
 			return respond(400, map[string]string{"__type": "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException"})
 		}
