@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -214,6 +215,35 @@ func TestReaderTakesOver(t *testing.T) {
 	must(t, err)
 	runUntil(t, w.notesReader(t, &l, nil), func() bool { return len(l.all()) >= 12 })
 	inOrder(t, l.all(), 3, 4)
+}
+
+// TestReaderFreesItsShard ends the context of a reader while a position is being stored:
+// it is stored, and the response is lost. The lease is free all the same.
+func TestReaderFreesItsShard(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	client := tabletest.Client(t, faults.Install)
+	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
+	w.notes = newRepo(t, w.table, noteEntity)
+	w.writeNotes(t, 0, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	lose := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		cancel()
+		return tabletest.DropResponse()(r, next)
+	}
+	faults.Next("UpdateItem", lose, lose, lose) // with the SDK's retries
+	var l log
+	if err := w.notesReader(t, &l, nil).Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Run: %v", err)
+	}
+	page, err := table.ScanPage[table.Item](t.Context(), w.table.OfType("").Consistent(), table.Scan{})
+	must(t, err)
+	for _, item := range page.Items {
+		key := w.table.KeyOf("", item)
+		if owner, held := item["leaseOwner"]; held && strings.HasPrefix(string(key.SK), "SHARD#") {
+			t.Errorf("%v is held by %v", key, owner)
+		}
+	}
 }
 
 func TestReaderSetsAside(t *testing.T) {

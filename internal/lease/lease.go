@@ -122,14 +122,28 @@ func (s *Seen) same(revision string, l Lease) bool {
 }
 
 // Save stores State and holds the lease for another life. [ErrHeld] means that it
-// was lost, and that nothing was stored.
+// was lost, and that nothing was stored. An owner has a lease once at a time: a Held
+// of the same owner is taken for this one.
 func (h *Held[S]) Save(ctx context.Context) error { return h.save(ctx, h.lease.Owner) }
 
 // Release stores State and frees the lease.
 func (h *Held[S]) Release(ctx context.Context) error { return h.save(ctx, "") }
 
 func (h *Held[S]) save(ctx context.Context, by string) error {
-	held := h.revision
+	err := h.saveOver(ctx, h.revision, by)
+	if !errors.Is(err, ErrHeld) {
+		return err
+	}
+	// A save whose response was lost has stored a revision that h does not know.
+	r, failed := read[S](ctx, h.lease)
+	if failed != nil || r.Owner != h.lease.Owner {
+		return err
+	}
+	return h.saveOver(ctx, r.Revision, by)
+}
+
+// saveOver stores State over a revision. The owner is then by.
+func (h *Held[S]) saveOver(ctx context.Context, held, by string) error {
 	err := h.write(ctx, func(set table.Item) table.Op {
 		var remove []string
 		if by == "" { // not every engine stores an empty text
