@@ -101,12 +101,6 @@ func (c *changes) add(key keys.Key, kind stream.Kind, old, new any) {
 	c.n++
 }
 
-func (c *changes) count() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n
-}
-
 // on returns a handler that adds the changes of an entity, as show makes them.
 func on[T any](c *changes, r *repo.Repo[T], show func(T) any) stream.Handler {
 	return stream.On(r, func(_ context.Context, change stream.Change[T]) error {
@@ -301,7 +295,7 @@ func (w *streamWriter) thing(ctx context.Context, id string) {
 		voucher := voucher{ID: id, Cent: w.r.IntN(3)}
 		v, ops = voucher, w.vouchers.PutOps(&voucher)
 	}
-	must(w.t, w.table.Transact(ctx, ops...))
+	must(w.t, w.table.BatchWrite(ctx, ops...))
 	w.records++
 	was := w.things[id]
 	w.things[id] = v
