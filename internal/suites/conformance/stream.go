@@ -139,9 +139,14 @@ func (o *ordered) handle(_ context.Context, c stream.Change[coupon]) error {
 	return nil
 }
 
+// done reports whether the last change of each coupon was handled, or there is
+// a problem.
 func (o *ordered) done(items, each int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if len(o.problems) > 0 {
+		return true
+	}
 	for _, last := range o.last {
 		if last != each {
 			return false
