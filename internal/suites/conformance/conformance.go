@@ -23,7 +23,7 @@ type Harness struct {
 	// Lives is how often entities are deleted and re-created under the eyes of
 	// stale writers; 250 by default.
 	Lives int
-	// Records is about how many records of a stream are written and read; 10,000 by
+	// Records is about how many records of a stream are written and read; 2,000 by
 	// default, fewer with a Lag.
 	Records int
 
