@@ -353,7 +353,8 @@ func streamIdle(t *testing.T, h Harness) {
 	for what, tt := range map[string]struct{ got, want int }{
 		"descriptions":           {counts["DescribeStream"], 6 * minutes},
 		"queries":                {counts["Query"], 12 * minutes},
-		"writes, of both leases": {writes, (6 + 6) * minutes},
+		"reads of the lease":     {counts["GetItem"], 3 * minutes},
+		"writes, of both leases": {writes, (6 + 3) * minutes},
 	} {
 		if tt.got > tt.want+1 || tt.got < tt.want*9/10 {
 			t.Errorf("%s: %d in %d minutes, want about %d", what, tt.got, minutes, tt.want)
