@@ -114,20 +114,14 @@ func TestARebuildSurvivesItsEndAtEveryRequest(t *testing.T) {
 			var faults tabletest.Faults
 			faults.Next("", append(make([]tabletest.Fault, requests), fault)...)
 			dying := s.through(t, &faults).as(acme.caller)
-			var seen []Task
 			worker, failed := dying, false
 			for task := check.Must(acme.task(t.Context(), id))(t); task.Status != Done; task = check.Must(acme.task(t.Context(), id))(t) {
-				seen = append(seen, task)
 				if err := worker.work(t.Context(), task); err != nil {
 					worker, failed = acme, true
 				}
+				check.OK(t, acme.work(t.Context(), task)) // again, whether it failed or not
 			}
-			done := check.Must(acme.task(t.Context(), id))(t)
-			for _, task := range seen { // all of it again
-				check.OK(t, acme.work(t.Context(), task))
-			}
-			check.Equal(t, "task", check.Must(acme.task(t.Context(), id))(t), done)
-			check.Equal(t, "versions that were replayed", done.Done, 3)
+			check.Equal(t, "versions that were replayed", check.Must(acme.task(t.Context(), id))(t).Done, 3)
 			listing := check.Must(s.listings.Get(t.Context(), listingKey("ACME", "LAMP")))(t)
 			check.Equal(t, "listing", listing, Listing{TenantCode: "ACME", Code: "LAMP", Name: "Lamp", Price: 42, Lowest: 40, PriceChanges: 2, Version: 3})
 			if !failed {

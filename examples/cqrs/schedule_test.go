@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -38,21 +39,13 @@ func setUpImport(ctx context.Context, r *tabletest.Run, rows int) error {
 	for i := range source {
 		source[i] = Change{Ref: ref("PRODUCT", fmt.Sprintf("P-%d", i))}
 	}
-	open := func(client *dynamodb.Client) (tenant, error) {
-		tbl, err := table.New(client, r.Schema, nil)
-		if err != nil {
-			return tenant{}, err
-		}
-		s, err := newService(tbl)
-		return s.as(Caller{Tenant: r.ID, User: "ana"}), err
-	}
-	who, err := open(r.Client)
+	who, err := opened(r.Client, r)
 	if err != nil {
 		return err
 	}
 	for range 2 {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			who, err := open(client)
+			who, err := opened(client, r)
 			if err != nil {
 				return err
 			}
@@ -90,4 +83,95 @@ func setUpImport(ctx context.Context, r *tabletest.Run, rows int) error {
 		return err
 	})
 	return nil
+}
+
+// A command and its handler, and the handler of an earlier command or a step of a
+// rebuild, are concurrent, and may end in the middle. Once what failed was delivered
+// again, the read model is as the history says.
+func TestScheduleCatalogue(t *testing.T) {
+	t.Parallel()
+	for name, afresh := range map[string]bool{"two handlers": false, "a handler and a rebuild": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tabletest.Explore(t, tabletest.Case{
+				Schema: schema("Catalogue"), Limit: *check.Limit,
+				Setup: func(ctx context.Context, r *tabletest.Run) error { return setUpCatalogue(ctx, r, afresh) },
+			})
+		})
+	}
+}
+
+func setUpCatalogue(ctx context.Context, r *tabletest.Run, afresh bool) error {
+	who, err := opened(r.Client, r)
+	if err != nil {
+		return err
+	}
+	product := ref("PRODUCT", "P")
+	first, err := who.publish(ctx, Change{Ref: product, Attributes: map[string]any{"price": 5}})
+	if err != nil {
+		return err
+	}
+	second, err := who.publish(ctx, Change{Ref: product, Attributes: map[string]any{"price": 7}, Version: 1})
+	if err != nil {
+		return err
+	}
+	if afresh {
+		if err := who.sync(ctx, first); err != nil {
+			return err
+		}
+	}
+	third := Change{Ref: product, Attributes: map[string]any{"price": 3}, Version: 2}
+	handlers := []func(context.Context, tenant) error{
+		func(ctx context.Context, who tenant) error {
+			if _, err := who.publish(ctx, third); err != nil && !errors.Is(err, table.ErrStale) {
+				return err
+			}
+			now, err := who.version(ctx, product, 3)
+			if err != nil {
+				return err
+			}
+			return who.sync(ctx, now.Record)
+		},
+		func(ctx context.Context, who tenant) error {
+			if err := who.sync(ctx, second); err != nil || !afresh {
+				return err
+			}
+			return who.project(ctx, product, true)
+		},
+	}
+	for _, handle := range handlers {
+		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+			who, err := opened(client, r)
+			if err != nil {
+				return err
+			}
+			return handle(ctx, who)
+		})
+	}
+	r.Check(func(ctx context.Context, errs []error) error {
+		for i, err := range errs { // what succeeded is not delivered again
+			if err == nil {
+				continue
+			}
+			if err := handlers[i](ctx, who); err != nil {
+				return err
+			}
+		}
+		_, ok, err := who.audit(ctx)
+		if err == nil && !ok {
+			err = errors.New("the read model is not as the history says")
+		}
+		return err
+	})
+	return nil
+}
+
+// opened returns the tenant of a run.
+func opened(client *dynamodb.Client, r *tabletest.Run) (tenant, error) {
+	tbl, err := table.New(client, r.Schema, nil)
+	if err != nil {
+		return tenant{}, err
+	}
+	s, err := newService(tbl)
+	return s.as(Caller{Tenant: r.ID, User: "ana"}), err
 }
