@@ -203,6 +203,15 @@ func TestAnImportMayHoldATree(t *testing.T) {
 	}
 }
 
+func TestARowHasLeftWhenItsHandlerReturns(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	check.OK(t, s.acme().importRows(t.Context(), importID, catalogue()))
+	last := Row{ImportID: importID, TenantCode: "ACME", Number: sourceRows} // delivered first
+	check.OK(t, s.acme().importRow(t.Context(), last))
+	check.Is(t, check.Err(s.rows.Consistent().Get(t.Context(), rowEntity.Key(last))), table.ErrNotFound)
+}
+
 func TestAnImportThatWasStoppedStaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
