@@ -31,7 +31,7 @@ type Reader struct {
 	// Client reads the stream.
 	Client *dynamodbstreams.Client
 	// Table holds the positions of the consumer, the router's table by default. Its
-	// keys are strings.
+	// keys are strings, and leases end by its clock.
 	Table *table.Table
 	// StreamARN is the stream, by default the newest one of the router's table. A
 	// consumer has a position of its own in each stream.

@@ -316,6 +316,11 @@ var mutants = []mutant{
 		imports, "TestScheduleImport",
 	},
 	{
+		"cqrs: a listing is written at the version that was read",
+		"examples/cqrs/catalogue.go", `[0].IfVersion("version", stored.Version)`, "[0]",
+		imports, "TestScheduleCatalogue",
+	},
+	{
 		"blog: a copy replaces no newer one",
 		"examples/blog/migrate/copy.go", "ops[0] = ops[0].If(missing.Or(stored.LessThan(expression.Value(*r.Version(&v)))))", "_, _ = stored, missing",
 		migration, "TestScheduleMigration",
