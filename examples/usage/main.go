@@ -51,10 +51,12 @@ func newApp(engine *tabletest.Engine, s table.Schema, options *table.Options, lo
 	if a.table, err = table.New(engine.Client(), s, options); err != nil {
 		return a, err
 	}
-	if a.consumer, err = metering.NewConsumer(a.table); err != nil {
+	if a.consumer, err = metering.NewConsumer(a.table, nil); err != nil {
 		return a, err
 	}
-	a.reader = metering.NewReader(a.table)
+	if a.reader, err = metering.NewReader(a.table, nil); err != nil {
+		return a, err
+	}
 
 	a.faults = &tabletest.Faults{}
 	// A client that repeats nothing by itself, so that each fault shows.
@@ -63,7 +65,7 @@ func newApp(engine *tabletest.Engine, s table.Schema, options *table.Options, lo
 	if err != nil {
 		return a, err
 	}
-	consumer, err := metering.NewConsumer(broken)
+	consumer, err := metering.NewConsumer(broken, nil)
 	if err != nil {
 		return a, err
 	}
@@ -83,7 +85,7 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, out report
 		return err
 	}
 	for _, pattern := range []func(context.Context, app, report.Report) error{
-		oneMessage, oneBatch, lostAnswer, usageOfATime, whatDaysSave,
+		oneMessage, oneBatch, lostAnswer, usageOfATime, usageOfAUser, whatDaysSave,
 	} {
 		if err := pattern(ctx, a, out); err != nil {
 			return err

@@ -24,6 +24,8 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"pk = WORKSPACE#acme#exports sk between DAY#2024-03-16T00:00:00.000 and DAY#2024-04-14T00:00:00.000 items 29 total 2030",
 		"total 2103 found 55, requests 3, read units",
 		"exports 30 720",
+		"pk = USER#acme#ana#logins: total 8 (requests 1",
+		"pk = USER#ana#logins: total 17 (requests 1",
 		"24 times reports 1 8",
 		"reports 30 240",
 		"8 times exports are made",

@@ -22,7 +22,7 @@ var example = metering.Message{
 	Hour: time.Date(2024, 1, 15, 10, 0, 0, 0, time.UTC),
 }
 
-// oneMessage is pattern 1: a message adds to four counters, and does so once.
+// oneMessage is pattern 1: a message adds to six counters, and does so once.
 func oneMessage(ctx context.Context, a app, out report.Report) error {
 	out.Title("1. A message is counted by the hour and by the day, once")
 	body, err := json.Marshal(example)
@@ -52,6 +52,7 @@ func counters(ctx context.Context, a app, out report.Report, workspace, user, me
 	for _, m := range []metering.Meter{
 		{WorkspaceID: workspace, MetricID: metric},
 		{WorkspaceID: workspace, UserID: user, MetricID: metric},
+		{UserID: user, MetricID: metric},
 	} {
 		for c, err := range table.All[metering.Counter](ctx, a.table, table.Query{PK: m.PK()}) {
 			if err != nil {
@@ -110,7 +111,7 @@ func lostAnswer(ctx context.Context, a app, out report.Report) error {
 		return err
 	}
 	u, err := a.reader.Usage(ctx, metering.Question{
-		Meter: metering.Meter{WorkspaceID: "initech", MetricID: "logins"}, From: m.Hour, To: m.Hour.Add(time.Hour),
+		Meter: metering.Meter{WorkspaceID: "initech", MetricID: "logins"}, From: m.Hour, To: m.Hour,
 	})
 	if err != nil {
 		return err
@@ -136,9 +137,9 @@ func usageOfATime(ctx context.Context, a app, out report.Report) error {
 	out.Meter.Take()
 	q := metering.Question{
 		Meter: metering.Meter{WorkspaceID: "acme", MetricID: "exports"},
-		From:  today.AddDate(0, 0, -30).Add(-9 * time.Hour), To: today.Add(-7 * time.Hour),
+		From:  today.AddDate(0, 0, -30).Add(-9 * time.Hour), To: today.Add(-8 * time.Hour),
 	}
-	out.Line("  from %s to %s: hours, days and hours, in parallel", hour(q.From), hour(q.To))
+	out.Line("  from %s to %s: both included: hours, days and hours, in parallel", hour(q.From), hour(q.To))
 	u, err := a.reader.Usage(ctx, q)
 	if err != nil {
 		return err
@@ -158,21 +159,40 @@ func usageOfATime(ctx context.Context, a app, out report.Report) error {
 	if u, err = a.reader.Usage(ctx, q); err != nil {
 		return err
 	}
-	out.Line("  the same of a user, pk = %s: total %d", q.PK(), u.Total)
+	out.Line("  the same of a user in it, pk = %s: total %d", q.PK(), u.Total)
 	out.Meter.Take()
+	return nil
+}
+
+// usageOfAUser is pattern 5: how much a user used, in one workspace and in all.
+func usageOfAUser(ctx context.Context, a app, out report.Report) error {
+	out.Title("5. Usage of a user in all workspaces")
+	day := example.Hour.Truncate(24 * time.Hour)
+	for _, workspace := range []string{"acme", "umbrella", "globex", ""} {
+		q := metering.Question{
+			Meter: metering.Meter{WorkspaceID: workspace, UserID: "ana", MetricID: "logins"},
+			From:  day, To: day.Add(23 * time.Hour),
+		}
+		u, err := a.reader.Usage(ctx, q)
+		if err != nil {
+			return err
+		}
+		requests, units := out.Meter.Take()
+		out.Line("  pk = %s: total %d (requests %d, read units %g)", q.PK(), u.Total, requests, units)
+	}
 	return nil
 }
 
 // whatDaysSave measures what it saves to read days: the items and the read units
 // of the days of a question, against those of their hours.
 func whatDaysSave(ctx context.Context, a app, out report.Report) error {
-	out.Title("5. What it saves to read whole days by the day")
+	out.Title("6. What it saves to read whole days by the day")
 	rows := []string{"metric\tfull days\tby the hour\t\tby the day\t\tfewer items", "\t\titems\tread units\titems\tread units\t"}
 	for _, metric := range []string{"exports", "reports"} {
 		for _, days := range []int{1, 7, 30} {
 			q := metering.Question{
 				Meter: metering.Meter{WorkspaceID: "acme", MetricID: metric},
-				From:  today.AddDate(0, 0, -days), To: today,
+				From:  today.AddDate(0, 0, -days), To: today.Add(-time.Hour),
 			}
 			byDay, err := a.reader.Usage(ctx, q)
 			if err != nil {

@@ -18,7 +18,7 @@ import (
 func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, metering.Schema("any"), &table.Options{Now: func() time.Time { return today }})
-	consumer := check.Must(metering.NewConsumer(tbl))(t)
+	consumer := check.Must(metering.NewConsumer(tbl, nil))(t)
 	later := example
 	later.Hour = example.Hour.Add(2 * time.Hour)
 	later.UserID = ""

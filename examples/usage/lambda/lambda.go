@@ -85,10 +85,7 @@ type Answer struct {
 // waits for the answer and repeats by itself has to give a messageId. A
 // message that can never be counted is no error, since Lambda would repeat it.
 func (c *Consumer) Direct(ctx context.Context, message json.RawMessage) (Answer, error) {
-	d := metering.Delivery{Source: "lambda", Body: message}
-	if about, ok := lambdacontext.FromContext(ctx); ok {
-		d.ID = about.AwsRequestID
-	}
+	d := metering.Delivery{Source: "lambda", ID: requestID(ctx), Body: message}
 	ctx, cancel := inTime(ctx)
 	defer cancel()
 	o := c.meters.Count(ctx, d)
@@ -128,28 +125,20 @@ type Reader struct{ meters *metering.Reader }
 // NewReader returns the function.
 func NewReader(r *metering.Reader) *Reader { return &Reader{r} }
 
-// Question is the event of the function that answers.
-type Question struct {
-	WorkspaceID string `json:"workspaceId"`
-	UserID      string `json:"userId"`
-	MetricID    string `json:"metricId"`
-	From        Date   `json:"from"`
-	To          Date   `json:"to"`
-}
-
 // Usage is the answer.
 type Usage struct {
 	Total int64  `json:"total"`
 	Parts []Part `json:"parts"`
 }
 
-// Part is a part of the answer's time, counted by the hour or by the day.
+// Part is a part of the answer's time, counted by the hour or by the day. Both
+// dates are included, as in the question.
 type Part struct {
-	By    string   `json:"by"`
-	From  Date     `json:"from"`
-	To    Date     `json:"to"`
-	Total int64    `json:"total"`
-	Used  []Period `json:"used"`
+	By       string   `json:"by"`
+	FromDate Date     `json:"fromDate"`
+	ToDate   Date     `json:"toDate"`
+	Total    int64    `json:"total"`
+	Used     []Period `json:"used"`
 }
 
 // Period is an hour or a day with something to count.
@@ -158,41 +147,64 @@ type Period struct {
 	Count int64 `json:"count"`
 }
 
-// Invoke answers a question.
-func (r *Reader) Invoke(ctx context.Context, q Question) (Usage, error) {
-	found, err := r.meters.Usage(ctx, metering.Question{
-		Meter: metering.Meter{WorkspaceID: q.WorkspaceID, UserID: q.UserID, MetricID: q.MetricID},
-		From:  q.From.Time, To: q.To.Time,
-	})
+// Refusal is the answer to what is no question. It is not an error of the
+// function, which would count in alarms and be repeated.
+type Refusal struct {
+	Error Problem `json:"error"`
+}
+
+// Problem says what is wrong with a question.
+type Problem struct {
+	// Code is VALIDATION_ERROR.
+	Code string `json:"code"`
+	// Message lists everything that is wrong, for people.
+	Message string `json:"message"`
+	// RequestID is the invocation's id, by which the log is searched.
+	RequestID string `json:"requestId"`
+}
+
+// Invoke answers a question, with [Usage] or a [Refusal].
+func (r *Reader) Invoke(ctx context.Context, event json.RawMessage) (any, error) {
+	q, err := metering.DecodeQuestion(event)
 	if err != nil {
-		return Usage{}, err
+		return refuse(ctx, err)
+	}
+	found, err := r.meters.Usage(ctx, q)
+	if err != nil {
+		return refuse(ctx, err)
 	}
 	u := Usage{Total: found.Total, Parts: []Part{}}
 	for _, p := range found.Parts {
-		part := Part{By: string(p.Kind), From: Date{p.From}, To: Date{p.To}, Total: p.Total, Used: []Period{}}
+		part := Part{By: string(p.Kind), FromDate: Date(p.From), ToDate: Date(p.To.Add(-time.Hour)), Total: p.Total, Used: []Period{}}
 		for _, period := range p.Periods {
-			part.Used = append(part.Used, Period{Date{period.Start}, period.Count})
+			part.Used = append(part.Used, Period{Date(period.Start), period.Count})
 		}
 		u.Parts = append(u.Parts, part)
 	}
 	return u, nil
 }
 
-// Date is an hour in UTC that is written YYYY-MM-DDThh.
-type Date struct{ time.Time }
+// refuse returns the answer to what is no question, and any other error as it is.
+func refuse(ctx context.Context, err error) (any, error) {
+	problems, ok := errors.AsType[metering.Problems](err)
+	if !ok {
+		return nil, err
+	}
+	return Refusal{Problem{Code: "VALIDATION_ERROR", Message: problems.String(), RequestID: requestID(ctx)}}, nil
+}
 
-const layout = "2006-01-02T15"
+// requestID returns the id of an invocation, or "" outside of one.
+func requestID(ctx context.Context) string {
+	if about, ok := lambdacontext.FromContext(ctx); ok {
+		return about.AwsRequestID
+	}
+	return ""
+}
+
+// Date is an hour in UTC that is written YYYY-MM-DDThh.
+type Date time.Time
 
 // MarshalJSON writes the date.
-func (d Date) MarshalJSON() ([]byte, error) { return json.Marshal(d.UTC().Format(layout)) }
-
-// UnmarshalJSON reads a date.
-func (d *Date) UnmarshalJSON(text []byte) (err error) {
-	var s string
-	if json.Unmarshal(text, &s) == nil && len(s) == len(layout) {
-		if d.Time, err = time.Parse(layout, s); err == nil {
-			return nil
-		}
-	}
-	return errors.New("a date is not an hour of the calendar, as YYYY-MM-DDThh")
+func (d Date) MarshalJSON() ([]byte, error) {
+	return json.Marshal(time.Time(d).UTC().Format("2006-01-02T15"))
 }

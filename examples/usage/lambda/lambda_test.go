@@ -36,9 +36,11 @@ func newFunctions(t *testing.T) functions {
 		Now:         func() time.Time { return time.Date(2024, 1, 15, 13, 0, 0, 0, time.UTC) },
 		MaxAttempts: 1,
 	})
-	consumer := check.Must(metering.NewConsumer(tbl))(t)
-	f.count = awslambda.NewHandler(lambda.NewConsumer(consumer, slog.New(slog.NewJSONHandler(f.log, nil))).Invoke)
-	f.query = awslambda.NewHandler(lambda.NewReader(metering.NewReader(tbl)).Invoke)
+	log := lambda.NewLog(f.log, slog.LevelInfo)
+	consumer := check.Must(metering.NewConsumer(tbl, nil))(t)
+	f.count = lambda.Logged(awslambda.NewHandler(lambda.NewConsumer(consumer, log).Invoke), log)
+	reader := check.Must(metering.NewReader(tbl, nil))(t)
+	f.query = lambda.Logged(awslambda.NewHandler(lambda.NewReader(reader).Invoke), log)
 	return f
 }
 
@@ -65,12 +67,12 @@ func requested(t *testing.T, id string) context.Context {
 const (
 	none   = `{"batchItemFailures":[]}`
 	third  = `{"batchItemFailures":[{"itemIdentifier":"c80e8021-a70a-42c7-a470-796e1186f753"}]}`
-	globex = `{"workspaceId":"globex","metricId":"exports","from":"2024-01-15T11","to":"2024-01-15T12"}`
-	acme   = `{"workspaceId":"acme","userId":"ana","metricId":"exports","from":"2024-01-15T00","to":"2024-01-16T00"}`
+	globex = `{"workspaceId":"globex","metricId":"exports","fromDate":"2024-01-15T11","toDate":"2024-01-15T11"}`
+	acme   = `{"workspaceId":"acme","userId":"ana","metricId":"exports","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`
 )
 
 func one(total, from, to, by, date string) string {
-	return `{"total":` + total + `,"parts":[{"by":"` + by + `","from":"` + from + `","to":"` + to + `","total":` + total +
+	return `{"total":` + total + `,"parts":[{"by":"` + by + `","fromDate":"` + from + `","toDate":"` + to + `","total":` + total +
 		`,"used":[{"date":"` + date + `","count":` + total + `}]}]}`
 }
 
@@ -82,8 +84,8 @@ func TestABatchAnswersWithWhatFailed(t *testing.T) {
 	}, tabletest.Throttle()))
 	invoke(t.Context(), t, f.count, event(t, "sqs"), third)
 	for _, want := range []string{
-		`"msg":"message dropped","id":"2e1424d4-f796-459a-8184-9c92662be6da","class":"permanent"`,
-		`"msg":"message returned","id":"c80e8021-a70a-42c7-a470-796e1186f753","class":"transient"`,
+		`"msg":"message dropped","service":"usage","id":"2e1424d4-f796-459a-8184-9c92662be6da","class":"permanent"`,
+		`"msg":"message returned","service":"usage","id":"c80e8021-a70a-42c7-a470-796e1186f753","class":"transient"`,
 	} {
 		if !strings.Contains(f.log.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, f.log)
@@ -95,8 +97,8 @@ func TestABatchAnswersWithWhatFailed(t *testing.T) {
 	// Delivered again, all of it, only what had failed counts.
 	f.faults.Always("TransactWriteItems", nil)
 	invoke(t.Context(), t, f.count, event(t, "sqs"), none)
-	invoke(t.Context(), t, f.query, globex, one("5", "2024-01-15T11", "2024-01-15T12", "HOUR", "2024-01-15T11"))
-	invoke(t.Context(), t, f.query, acme, one("3", "2024-01-15T00", "2024-01-16T00", "DAY", "2024-01-15T00"))
+	invoke(t.Context(), t, f.query, globex, one("5", "2024-01-15T11", "2024-01-15T11", "HOUR", "2024-01-15T11"))
+	invoke(t.Context(), t, f.query, acme, one("3", "2024-01-15T00", "2024-01-15T23", "DAY", "2024-01-15T00"))
 	invoke(t.Context(), t, f.count, `{"Records":[]}`, none)
 }
 
@@ -138,7 +140,7 @@ func TestADirectInvocationCountsOneMessage(t *testing.T) {
 	}
 	f.faults.Always("", nil)
 	invoke(requested(t, "r-5"), t, f.count, event(t, "direct"), `{"status":"duplicate"}`)
-	invoke(t.Context(), t, f.query, acme, one("8", "2024-01-15T00", "2024-01-16T00", "DAY", "2024-01-15T00"))
+	invoke(t.Context(), t, f.query, acme, one("8", "2024-01-15T00", "2024-01-15T23", "DAY", "2024-01-15T00"))
 }
 
 func TestAQuestionIsAnswered(t *testing.T) {
@@ -148,12 +150,12 @@ func TestAQuestionIsAnswered(t *testing.T) {
 		invoke(requested(t, id), t, f.count, strings.Replace(event(t, "direct"), "2024-01-15T12", date, 1), `{"status":"counted"}`)
 	}
 	invoke(t.Context(), t, f.query, event(t, "question"), `{"total":6,"parts":[`+
-		`{"by":"HOUR","from":"2024-01-13T20","to":"2024-01-14T00","total":2,"used":[{"date":"2024-01-13T22","count":2}]},`+
-		`{"by":"DAY","from":"2024-01-14T00","to":"2024-01-15T00","total":2,"used":[{"date":"2024-01-14T00","count":2}]},`+
-		`{"by":"HOUR","from":"2024-01-15T00","to":"2024-01-15T11","total":2,"used":[{"date":"2024-01-15T10","count":2}]}]}`)
+		`{"by":"HOUR","fromDate":"2024-01-13T20","toDate":"2024-01-13T23","total":2,"used":[{"date":"2024-01-13T22","count":2}]},`+
+		`{"by":"DAY","fromDate":"2024-01-14T00","toDate":"2024-01-14T23","total":2,"used":[{"date":"2024-01-14T00","count":2}]},`+
+		`{"by":"HOUR","fromDate":"2024-01-15T00","toDate":"2024-01-15T10","total":2,"used":[{"date":"2024-01-15T10","count":2}]}]}`)
 	nobody := strings.Replace(event(t, "question"), "acme", "nobody", 1)
-	invoke(t.Context(), t, f.query, strings.Replace(nobody, "15T11", "13T21", 1),
-		`{"total":0,"parts":[{"by":"HOUR","from":"2024-01-13T20","to":"2024-01-13T21","total":0,"used":[]}]}`)
+	invoke(t.Context(), t, f.query, strings.Replace(nobody, "15T10", "13T20", 1),
+		`{"total":0,"parts":[{"by":"HOUR","fromDate":"2024-01-13T20","toDate":"2024-01-13T20","total":0,"used":[]}]}`)
 }
 
 func TestWhatIsNotForTheFunctionIsAnError(t *testing.T) {
@@ -166,12 +168,50 @@ func TestWhatIsNotForTheFunctionIsAnError(t *testing.T) {
 			t.Errorf("%s: %s", text, got)
 		}
 	}
-	for _, text := range []string{
-		`{}`, `[]`, strings.Replace(event(t, "question"), "2024-01-13T20", "2024-02-30T20", 1),
-		strings.Replace(event(t, "question"), "2024-01-13T20", "2019-01-13T20", 1), strings.Replace(event(t, "question"), "acme", "a#b", 1),
+	check.Equal(t, "lines", strings.Count(f.log.String(), `"msg":"invocation failed"`), 3)
+	// A question that DynamoDB does not answer is an error as well.
+	f.faults.Always("Query", tabletest.Throttle())
+	got, err := f.query.Invoke(requested(t, "r-1"), []byte(event(t, "question")))
+	if err == nil || !strings.Contains(f.log.String(), `"requestId":"r-1"`) {
+		t.Errorf("%s: %s", got, f.log)
+	}
+}
+
+func TestWhatIsNoQuestionIsToldSo(t *testing.T) {
+	t.Parallel()
+	f := newFunctions(t)
+	for text, want := range map[string]string{
+		`{}`: "workspaceId is missing; metricId is missing; fromDate is missing; toDate is missing",
+		`[]`: "it is not one JSON object",
+		strings.Replace(event(t, "question"), "2024-01-13T20", "2024-02-30T20", 1):            "fromDate is not an hour of the calendar, as YYYY-MM-DDThh",
+		strings.Replace(event(t, "question"), "2024-01-13T20", "2019-01-13T20", 1):            "fromDate and toDate are more than 1825 days apart",
+		strings.Replace(event(t, "question"), "2024-01-13T20", "2024-01-15T11", 1):            "fromDate is after toDate",
+		strings.Replace(event(t, "question"), "acme", "a#b", 1):                               "workspaceId is not 1 to 128 letters, digits, _ and -",
+		strings.NewReplacer("fromDate", "from", "toDate", "to").Replace(event(t, "question")): "unknown member from; unknown member to",
 	} {
-		if got, err := f.query.Invoke(t.Context(), []byte(text)); err == nil {
-			t.Errorf("%s: %s", text, got)
-		}
+		invoke(requested(t, "r-1"), t, f.query, text, `{"error":{"code":"VALIDATION_ERROR","message":"`+want+`","requestId":"r-1"}}`)
+	}
+	check.Equal(t, "log", f.log.String(), "")
+}
+
+func TestAUsersTotalOverAllWorkspaces(t *testing.T) {
+	t.Parallel()
+	f := newFunctions(t)
+	for id, workspace := range map[string]string{"1": "acme", "2": "globex"} {
+		invoke(requested(t, id), t, f.count, strings.Replace(event(t, "direct"), "acme", workspace, 1), `{"status":"counted"}`)
+	}
+	all := strings.Replace(acme, `"workspaceId":"acme",`, "", 1)
+	invoke(t.Context(), t, f.query, acme, one("2", "2024-01-15T00", "2024-01-15T23", "DAY", "2024-01-15T00"))
+	invoke(t.Context(), t, f.query, all, one("4", "2024-01-15T00", "2024-01-15T23", "DAY", "2024-01-15T00"))
+}
+
+// An instance of the last release returns what one of the next release counts.
+func TestAMessageOfALaterVersionIsReturned(t *testing.T) {
+	t.Parallel()
+	f := newFunctions(t)
+	ahead := strings.Replace(event(t, "sqs"), `\"schemaVersion\":1`, `\"schemaVersion\":2`, 1)
+	invoke(t.Context(), t, f.count, ahead, `{"batchItemFailures":[{"itemIdentifier":"059f36b4-87a3-44ab-83d2-661975830a7d"}]}`)
+	if got, err := f.count.Invoke(requested(t, "r-1"), []byte(`{"schemaVersion":2}`)); err == nil {
+		t.Errorf("a direct invocation is done: %s", got)
 	}
 }

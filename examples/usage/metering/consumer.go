@@ -14,8 +14,9 @@ import (
 // Consumer counts messages. It is safe for concurrent use. Get one from
 // [NewConsumer].
 type Consumer struct {
-	table *table.Table
-	store *idempotency.Store
+	table     *table.Table
+	store     *idempotency.Store
+	retention time.Duration
 }
 
 const (
@@ -26,13 +27,18 @@ const (
 	maxParallel = 8
 )
 
-// NewConsumer returns a consumer that counts in a table of [Schema].
-func NewConsumer(t *table.Table) (*Consumer, error) {
+// NewConsumer returns a consumer that counts in a table of [Schema]. Options may be
+// nil. The error is that of options out of bounds.
+func NewConsumer(t *table.Table, options *Options) (*Consumer, error) {
+	o, err := options.resolve()
+	if err != nil {
+		return nil, err
+	}
 	store, err := idempotency.New(t, &idempotency.Options{TTL: recordTTL})
 	if err != nil {
 		return nil, err
 	}
-	return &Consumer{table: t, store: store}, nil
+	return &Consumer{table: t, store: store, retention: time.Duration(o.RetentionDays) * day}, nil
 }
 
 // Delivery is a message as a queue hands it over, perhaps not for the first
@@ -70,8 +76,8 @@ type Outcome struct {
 }
 
 // outcome tells what an error means for a delivery: a message with a permanent
-// error is dropped; one with a transient error is returned, and so is one of
-// whose error nobody knows, such as a missing permission.
+// error is dropped; one with a transient error is returned, and so is one with an
+// unclassified error, such as a missing permission or a later schemaVersion.
 func outcome(id string, first bool, err error) Outcome {
 	o := Outcome{ID: id, Class: table.Classify(err), Err: err}
 	switch {
@@ -100,36 +106,68 @@ func (c *Consumer) Count(ctx context.Context, d Delivery) Outcome {
 // each, in their order. One that fails does not keep the others from being
 // counted.
 func (c *Consumer) Batch(ctx context.Context, deliveries []Delivery) []Outcome {
-	type job struct {
-		index   int
-		message Message
-	}
 	outcomes := make([]Outcome, len(deliveries))
-	// Messages of one day of a meter add to one item. In parallel, their
-	// transactions would be in conflict with each other.
-	lanes := map[keys.Key][]job{}
+	var jobs []job
 	for i, d := range deliveries {
 		m, err := c.decode(d)
 		if err != nil {
 			outcomes[i] = outcome(d.ID, false, err)
 			continue
 		}
-		lane := keys.Key{PK: m.meters()[0].PK(), SK: Day.SK(keys.Time(midnight(m.Hour)))}
-		lanes[lane] = append(lanes[lane], job{i, m})
+		jobs = append(jobs, job{i, m})
 	}
 	var wg sync.WaitGroup
 	free := make(chan struct{}, maxParallel)
-	for _, jobs := range lanes {
+	for _, lane := range lanes(jobs) {
 		free <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-free }()
-			for _, j := range jobs {
+			for _, j := range lane {
 				outcomes[j.index] = c.count(ctx, deliveries[j.index], j.message)
 			}
 		})
 	}
 	wg.Wait()
 	return outcomes
+}
+
+// job is a message of a batch and its place there.
+type job struct {
+	index   int
+	message Message
+}
+
+// lanes groups messages that add to the same item, directly or by way of others,
+// and keeps their order. In parallel, their transactions would be in conflict
+// with each other.
+func lanes(jobs []job) map[int][]job {
+	// Disjoint sets: earlier is an earlier message of the same lane, or itself.
+	earlier := make([]int, len(jobs))
+	first := func(i int) int {
+		for earlier[i] != i {
+			earlier[i] = earlier[earlier[i]]
+			i = earlier[i]
+		}
+		return i
+	}
+	last := map[keys.Key]int{}
+	for i, j := range jobs {
+		earlier[i] = i
+		for _, m := range j.message.meters() {
+			// Messages of one hour are of one day as well.
+			counter := keys.Key{PK: m.PK(), SK: Day.SK(keys.Time(midnight(j.message.Hour)))}
+			if other, ok := last[counter]; ok {
+				a, b := first(i), first(other)
+				earlier[max(a, b)] = min(a, b)
+			}
+			last[counter] = i
+		}
+	}
+	lanes := map[int][]job{}
+	for i, j := range jobs {
+		lanes[first(i)] = append(lanes[first(i)], j)
+	}
+	return lanes
 }
 
 // decode reads a delivery's message and checks what depends on the time and on
@@ -141,7 +179,7 @@ func (c *Consumer) decode(d Delivery) (Message, error) {
 		return m, err
 	case m.ID == "" && d.ID == "":
 		return m, fmt.Errorf("%w: nothing tells the message from another one", ErrInvalid)
-	case !midnight(m.Hour).Add(Retention).After(c.table.Now().Truncate(time.Second)):
+	case !midnight(m.Hour).Add(c.retention).After(c.table.Now().Truncate(time.Second)):
 		// Its counters have expired, and DynamoDB may have deleted them.
 		return m, fmt.Errorf("%w: date is longer ago than counters are kept", ErrInvalid)
 	}
@@ -151,7 +189,7 @@ func (c *Consumer) decode(d Delivery) (Message, error) {
 // count writes the counters and the record of the message in one transaction.
 func (c *Consumer) count(ctx context.Context, d Delivery, m Message) Outcome {
 	first, err := idempotency.Exec(ctx, c.store, request(d, m), func(context.Context) ([]table.Op, error) {
-		return m.ops(), nil
+		return m.ops(c.retention), nil
 	})
 	return outcome(d.ID, first, err)
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +29,7 @@ func TestAMessageAddsToItsCounters(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 	}
-	until := func(at time.Time) int64 { return at.Add(metering.Retention).Unix() }
+	until := func(at time.Time) int64 { return at.Add(retention).Unix() }
 	for meter, want := range map[metering.Meter][]metering.Counter{
 		workspace: {
 			{SK: "DAY#2024-01-15T00:00:00.000Z", Count: 7, ExpiresAt: until(ten.Add(-10 * time.Hour))},
@@ -35,6 +37,10 @@ func TestAMessageAddsToItsCounters(t *testing.T) {
 			{SK: "HOUR#2024-01-15T11:00:00.000Z", Count: 4, ExpiresAt: until(ten.Add(time.Hour))},
 		},
 		user: {
+			{SK: "DAY#2024-01-15T00:00:00.000Z", Count: 3, ExpiresAt: until(ten.Add(-10 * time.Hour))},
+			{SK: "HOUR#2024-01-15T10:00:00.000Z", Count: 3, ExpiresAt: until(ten)},
+		},
+		userAll: {
 			{SK: "DAY#2024-01-15T00:00:00.000Z", Count: 3, ExpiresAt: until(ten.Add(-10 * time.Hour))},
 			{SK: "HOUR#2024-01-15T10:00:00.000Z", Count: 3, ExpiresAt: until(ten)},
 		},
@@ -111,7 +117,7 @@ func TestTheClassOfAnErrorDecides(t *testing.T) {
 		want  metering.Status
 	}{
 		{"throttled", tabletest.Throttle(), table.Transient, metering.Returned},
-		{"conflict", tabletest.CancelTransaction("TransactionConflict", "None", "None", "None", "None"), table.Transient, metering.Returned},
+		{"conflict", tabletest.CancelTransaction("TransactionConflict", "None", "None", "None", "None", "None", "None"), table.Transient, metering.Returned},
 		{"out of order", tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."), table.Transient, metering.Returned},
 		{"no connection", tabletest.DropRequest(), table.Transient, metering.Returned},
 		{"no permission", refused("AccessDeniedException"), table.Unclassified, metering.Returned},
@@ -190,7 +196,7 @@ func TestWhatHasExpiredIsNotCounted(t *testing.T) {
 	now := f.table.Now()
 	old := message
 	for days, want := range map[int]metering.Status{
-		metering.MaxDays: metering.Counted, metering.MaxDays + 4: metering.Counted, metering.MaxDays + 5: metering.Dropped,
+		rangeDays: metering.Counted, rangeDays + 4: metering.Counted, rangeDays + 5: metering.Dropped,
 	} {
 		old.Hour = now.Add(-time.Duration(days) * day)
 		if o := f.Count(t.Context(), delivery(t, old.Hour.String(), old)); o.Status != want {
@@ -198,11 +204,76 @@ func TestWhatHasExpiredIsNotCounted(t *testing.T) {
 		}
 	}
 	// The first hour that can be asked for is still there.
-	u, err := f.Usage(t.Context(), metering.Question{Meter: workspace, From: now.Add(-metering.MaxDays * day), To: now})
+	u, err := f.Usage(t.Context(), metering.Question{Meter: workspace, From: now.Add(-rangeDays * day), To: now})
 	if err != nil || u.Total != 3 {
 		t.Errorf("%+v %v", u, err)
 	}
 	// Counters go when their time comes, whenever DynamoDB deletes them.
-	f.move(metering.Retention)
+	f.move(retention)
+	f.check(t, workspace, 0)
+}
+
+// A release behind the producers hands their messages to one that is not, or to the
+// dead-letter queue.
+func TestAMessageOfALaterVersionIsReturned(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	later := metering.Delivery{Source: "sqs", ID: "2", Body: []byte(
+		`{"schemaVersion":2,"workspace":{"id":"acme"},"count":"many"}`)}
+	for _, o := range append(f.Batch(t.Context(), []metering.Delivery{later, delivery(t, "1", message)})[:1], f.Count(t.Context(), later)) {
+		if o.Status != metering.Returned || !errors.Is(o.Err, metering.ErrVersion) {
+			t.Errorf("%+v", o)
+		}
+	}
+	f.check(t, workspace, 3)
+}
+
+// Messages of different workspaces meet in the counters of their user.
+func TestMessagesOfABatchThatShareACounterAreNotInFlightTogether(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var inFlight atomic.Int64
+	f.faults.Always("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if inFlight.Add(1) > 1 {
+			t.Error("two transactions on one counter")
+		}
+		defer inFlight.Add(-1)
+		return next.RoundTrip(r)
+	})
+	// Two messages of workspaces with nothing in common are joined by a later one.
+	batch := []metering.Delivery{}
+	for i, who := range [][2]string{{"w0", ""}, {"w1", "ana"}, {"w2", "ana"}, {"w3", ""}, {"w0", "ana"}, {"w3", "ana"}, {"w4", "ana"}} {
+		m := message
+		m.WorkspaceID, m.UserID = who[0], who[1]
+		batch = append(batch, delivery(t, strconv.Itoa(i), m))
+	}
+	for _, o := range f.Batch(t.Context(), batch) {
+		if o.Status != metering.Counted {
+			t.Errorf("%+v", o)
+		}
+	}
+	f.check(t, userAll, 5*3)
+}
+
+func TestOptionsBoundWhatIsKeptAndAsked(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, o := range []metering.Options{{RetentionDays: 1}, {RetentionDays: -1}, {RetentionDays: 36_501}, {RangeDays: -1}, {RangeDays: 1830}, {RetentionDays: 90, RangeDays: 90}} {
+		check.Is(t, check.Err(metering.NewConsumer(f.table, &o)), table.ErrInvalid, o)
+		check.Is(t, check.Err(metering.NewReader(f.table, &o)), table.ErrInvalid, o)
+	}
+	o := metering.Options{RetentionDays: 90}
+	consumer := check.Must(metering.NewConsumer(f.table, &o))(t)
+	reader := check.Must(metering.NewReader(f.table, &o))(t)
+	old := message
+	old.Hour = ten.Add(-90 * day)
+	check.Equal(t, "status", consumer.Count(t.Context(), delivery(t, "old", old)).Status, metering.Dropped)
+	old.Hour = ten.Add(-89 * day)
+	check.Equal(t, "status", consumer.Count(t.Context(), delivery(t, "kept", old)).Status, metering.Counted)
+	q := metering.Question{Meter: workspace, From: old.Hour, To: ten}
+	check.Equal(t, "total", check.Must(reader.Usage(t.Context(), q))(t).Total, 3)
+	q.From = q.From.Add(-time.Hour)
+	check.Is(t, check.Err(reader.Usage(t.Context(), q)), metering.ErrInvalid)
+	f.move(91 * day)
 	f.check(t, workspace, 0)
 }

@@ -16,7 +16,12 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-const day = 24 * time.Hour
+const (
+	day = 24 * time.Hour
+	// What the zero options mean.
+	rangeDays = 1825
+	retention = 1830 * day
+)
 
 // fixture is a metering on a table of its own, with faults to inject and a clock
 // that stands still until it is moved.
@@ -38,11 +43,8 @@ func newFixture(t *testing.T) *fixture {
 		Now:         func() time.Time { return time.Unix(f.clock.Load(), 0).UTC() },
 		MaxAttempts: 1,
 	})
-	var err error
-	if f.Consumer, err = metering.NewConsumer(f.table); err != nil {
-		t.Fatal(err)
-	}
-	f.Reader = metering.NewReader(f.table)
+	f.Consumer = check.Must(metering.NewConsumer(f.table, nil))(t)
+	f.Reader = check.Must(metering.NewReader(f.table, nil))(t)
 	return f
 }
 
@@ -78,4 +80,5 @@ var (
 	message   = metering.Message{WorkspaceID: "acme", UserID: "ana", MetricID: "exports", Count: 3, Hour: ten}
 	workspace = metering.Meter{WorkspaceID: "acme", MetricID: "exports"}
 	user      = metering.Meter{WorkspaceID: "acme", UserID: "ana", MetricID: "exports"}
+	userAll   = metering.Meter{UserID: "ana", MetricID: "exports"}
 )

@@ -1,11 +1,12 @@
 package metering
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/singletable/singletable/table"
@@ -15,8 +16,14 @@ import (
 // is one of the errors that [table.Classify] calls permanent.
 var ErrInvalid = fmt.Errorf("metering: not valid: %w", table.ErrInvalid)
 
+// ErrVersion matches the error of a message whose schemaVersion is later than
+// [SchemaVersion]. The message may be a good one, for a consumer of a later
+// release. [table.Classify] does not call it permanent.
+var ErrVersion = errors.New("metering: schemaVersion is later than this release knows")
+
 const (
-	// SchemaVersion is the version of the messages that are understood.
+	// SchemaVersion is the version of the messages that are understood, and of
+	// those that have none.
 	SchemaVersion = 1
 	// MaxCount is the greatest count of one message; the least is 1.
 	MaxCount = 1_000_000
@@ -45,7 +52,7 @@ type Message struct {
 // wire is a message as JSON has it. Pointers tell what is empty from what is
 // left out.
 type wire struct {
-	SchemaVersion *int    `json:"schemaVersion"`
+	SchemaVersion int     `json:"schemaVersion"`
 	MessageID     *string `json:"messageId,omitempty"`
 	WorkspaceID   *string `json:"workspaceId"`
 	UserID        *string `json:"userId,omitempty"`
@@ -54,39 +61,75 @@ type wire struct {
 	Date          *string `json:"date"`
 }
 
-// Decode reads a message and validates it. The error matches [ErrInvalid],
-// lists everything that is wrong, and holds nothing of the text itself.
+// Decode reads a message and validates it. Without schemaVersion it is of version
+// 1. Of the text an error repeats only the names of unknown members.
 //
 // A member that no message has is refused: a mistyped userId would otherwise
 // count for the workspace alone, and nobody would notice.
+//
+// Errors:
+//   - [ErrVersion]: a message of a later version.
+//   - [Problems], which match [ErrInvalid]: everything that is wrong.
 func Decode(text []byte) (Message, error) {
+	members, err := object(text)
+	if err != nil {
+		return Message{}, err
+	}
+	// The version comes first: the rest may mean something else in another one.
+	var version float64 // some producers have no other numbers
+	if raw, ok := members["schemaVersion"]; ok && string(raw) != "null" {
+		switch err := json.Unmarshal(raw, &version); {
+		case err != nil || version < SchemaVersion:
+			return Message{}, Problems{fmt.Sprintf("schemaVersion is not a number from %d on", SchemaVersion)}
+		case version != SchemaVersion:
+			return Message{}, ErrVersion
+		}
+	}
+	delete(members, "schemaVersion")
 	var w wire
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&w); err != nil {
-		return Message{}, fmt.Errorf("%w: %s", ErrInvalid, reason(err))
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Message{}, fmt.Errorf("%w: there is more than one JSON value", ErrInvalid)
-	}
-	if w.SchemaVersion == nil || *w.SchemaVersion != SchemaVersion {
-		// The rest may mean something else in another version.
-		return Message{}, fmt.Errorf("%w: schemaVersion is not %d", ErrInvalid, SchemaVersion)
+	if err := decode(members, map[string]any{
+		"messageId": &w.MessageID, "workspaceId": &w.WorkspaceID, "userId": &w.UserID,
+		"metricId": &w.MetricID, "count": &w.Count, "date": &w.Date,
+	}); err != nil {
+		return Message{}, err
 	}
 	return w.message()
 }
 
-// reason says what is wrong with JSON without repeating any of it.
-func reason(err error) string {
-	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && kind.Field != "" {
-		return fmt.Sprintf("%s is not of type %s", kind.Field, kind.Type)
+// object returns the members of a JSON object.
+func object(text []byte) (map[string]json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(text, &members) != nil || members == nil {
+		return nil, Problems{"it is not one JSON object"}
 	}
-	return "it is not the JSON of a message"
+	return members, nil
+}
+
+// decode sets each target to the member of its name, and reports the members that
+// have no target and those of another type. Targets are a **string or **int64.
+func decode(members map[string]json.RawMessage, targets map[string]any) error {
+	var p Problems
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		target, ok := targets[name]
+		switch {
+		case !ok && isIdentifier(name):
+			p.add("unknown member %s", name)
+		case !ok:
+			p.add("unknown member, whose name is no identifier")
+		case json.Unmarshal(members[name], target) != nil:
+			kind := "a string"
+			if _, ok := target.(**int64); ok {
+				kind = "a whole number"
+			}
+			p.add("%s is not %s", name, kind)
+		}
+	}
+	return p.err()
 }
 
 func (w wire) message() (Message, error) {
 	var m Message
-	var p problems
+	var p Problems
 	m.WorkspaceID = p.identifier("workspaceId", w.WorkspaceID, true)
 	m.MetricID = p.identifier("metricId", w.MetricID, true)
 	m.UserID = p.identifier("userId", w.UserID, false)
@@ -102,8 +145,8 @@ func (w wire) message() (Message, error) {
 
 // MarshalJSON returns the JSON that [Decode] reads.
 func (m Message) MarshalJSON() ([]byte, error) {
-	version, date := SchemaVersion, m.Hour.UTC().Format(hourLayout)
-	w := wire{SchemaVersion: &version, WorkspaceID: &m.WorkspaceID, MetricID: &m.MetricID, Count: &m.Count, Date: &date}
+	date := m.Hour.UTC().Format(hourLayout)
+	w := wire{SchemaVersion: SchemaVersion, WorkspaceID: &m.WorkspaceID, MetricID: &m.MetricID, Count: &m.Count, Date: &date}
 	if m.UserID != "" {
 		w.UserID = &m.UserID
 	}
@@ -113,27 +156,30 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// problems collects what is wrong.
-type problems []error
+// Problems is everything that is wrong with a message or a question, for whoever
+// sent it. As an error it matches [ErrInvalid].
+type Problems []string
 
-func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Errorf(format, args...)) }
+// Error returns the problems, and whose they are.
+func (p Problems) Error() string { return ErrInvalid.Error() + ": " + p.String() }
 
-func (p problems) err() error {
+// String returns the problems alone.
+func (p Problems) String() string { return strings.Join(p, "; ") }
+
+// Unwrap returns [ErrInvalid].
+func (p Problems) Unwrap() error { return ErrInvalid }
+
+func (p *Problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
+func (p Problems) err() error {
 	if len(p) == 0 {
 		return nil
 	}
-	text := ""
-	for i, problem := range p {
-		if i > 0 {
-			text += "; "
-		}
-		text += problem.Error()
-	}
-	return fmt.Errorf("%w: %s", ErrInvalid, text)
+	return p
 }
 
 // identifier returns the identifier of a member; nil means that it is left out.
-func (p *problems) identifier(name string, id *string, required bool) string {
+func (p *Problems) identifier(name string, id *string, required bool) string {
 	switch {
 	case id == nil && required:
 		p.add("%s is missing", name)
@@ -157,7 +203,7 @@ func isIdentifier(s string) bool {
 }
 
 // hour returns the hour of a member.
-func (p *problems) hour(name string, date *string) time.Time {
+func (p *Problems) hour(name string, date *string) time.Time {
 	if date == nil {
 		p.add("%s is missing", name)
 		return time.Time{}

@@ -31,17 +31,10 @@ const (
 
 	counterType = "COUNTER"
 	day         = 24 * time.Hour
-
-	// MaxDays is how many days a question can be about.
-	MaxDays = 1825
-	// Retention is how long after its beginning an hour or a day is kept. It is
-	// a little more than MaxDays, so that a question asked today about the last
-	// MaxDays finds the first of them.
-	Retention = (MaxDays + 5) * day
 )
 
-// Meter names what is counted: a metric of a workspace or, with UserID, of one
-// user in it.
+// Meter names what is counted: a metric of a workspace, with UserID of one user
+// in it, and without WorkspaceID of that user in all workspaces.
 type Meter struct {
 	WorkspaceID, UserID, MetricID string
 }
@@ -50,9 +43,13 @@ type Meter struct {
 //
 //	WORKSPACE#acme#exports
 //	USER#acme#ana#exports
+//	USER#ana#exports
 func (m Meter) PK() keys.PK {
-	if m.UserID == "" {
+	switch {
+	case m.UserID == "":
 		return Workspace.PK(m.WorkspaceID, m.MetricID)
+	case m.WorkspaceID == "":
+		return keys.User.PK(m.UserID, m.MetricID)
 	}
 	return keys.User.PK(m.WorkspaceID, m.UserID, m.MetricID)
 }
@@ -71,13 +68,13 @@ type Counter struct {
 // add returns the op that adds to the counter that begins at a time. It makes
 // the counter if there is none.
 //
-// The expiry depends on the counter's time alone. So every message sets the
-// same one, and a late one makes nothing live longer.
-func (m Meter) add(kind keys.Prefix, at time.Time, count int64) table.Op {
+// The expiry depends on the counter's time and the retention alone. So every
+// message sets the same one, and a late one makes nothing live longer.
+func (m Meter) add(kind keys.Prefix, at time.Time, count int64, retention time.Duration) table.Op {
 	key := keys.Key{PK: m.PK(), SK: kind.SK(keys.Time(at))}
 	return table.Update(key, expression.
 		Add(expression.Name("count"), expression.Value(count)).
-		Set(expression.Name("expiresAt"), expression.Value(at.Add(Retention).Unix())).
+		Set(expression.Name("expiresAt"), expression.Value(at.Add(retention).Unix())).
 		Set(expression.Name("entityType"), expression.Value(counterType)))
 }
 
@@ -85,22 +82,21 @@ func (m Meter) add(kind keys.Prefix, at time.Time, count int64) table.Op {
 func (m Message) meters() []Meter {
 	meters := []Meter{{WorkspaceID: m.WorkspaceID, MetricID: m.MetricID}}
 	if m.UserID != "" {
-		meters = append(meters, Meter{WorkspaceID: m.WorkspaceID, UserID: m.UserID, MetricID: m.MetricID})
+		meters = append(meters,
+			Meter{WorkspaceID: m.WorkspaceID, UserID: m.UserID, MetricID: m.MetricID},
+			Meter{UserID: m.UserID, MetricID: m.MetricID})
 	}
 	return meters
 }
 
-// ops are the writes of a message: two counters, or four.
-func (m Message) ops() []table.Op {
+// ops are the writes of a message: two counters, or six.
+func (m Message) ops(retention time.Duration) []table.Op {
 	var ops []table.Op
-	for _, meter := range m.meters() {
-		name := "workspace"
-		if meter.UserID != "" {
-			name = "user"
-		}
+	for i, meter := range m.meters() {
+		name := [...]string{"workspace", "user in workspace", "user"}[i]
 		ops = append(ops,
-			meter.add(Hour, m.Hour, m.Count).WithName(name+" hour"),
-			meter.add(Day, midnight(m.Hour), m.Count).WithName(name+" day"))
+			meter.add(Hour, m.Hour, m.Count, retention).WithName(name+" hour"),
+			meter.add(Day, midnight(m.Hour), m.Count, retention).WithName(name+" day"))
 	}
 	return ops
 }

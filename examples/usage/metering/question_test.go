@@ -56,9 +56,9 @@ func TestPartsCoverATimeWithoutGapOrOverlap(t *testing.T) {
 	for range 20_000 {
 		hours := 1 + random.IntN(100)
 		if random.IntN(2) == 0 {
-			hours = 1 + random.IntN(metering.MaxDays*24)
+			hours = 1 + random.IntN(rangeDays*24)
 		}
-		from := ten.Add(time.Duration(random.IntN(metering.MaxDays*24)) * time.Hour).In(zone)
+		from := ten.Add(time.Duration(random.IntN(rangeDays*24)) * time.Hour).In(zone)
 		to := from.Add(time.Duration(hours) * time.Hour)
 		parts := metering.Split(from, to)
 		next, edges := from, time.Duration(0)
@@ -80,18 +80,18 @@ func TestPartsCoverATimeWithoutGapOrOverlap(t *testing.T) {
 func TestWhatIsNoQuestionIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	good := metering.Question{Meter: user, From: ten, To: ten.Add(metering.MaxDays * day)}
-	if err := good.Validate(); err != nil {
-		t.Error(err)
-	}
+	good := metering.Question{Meter: user, From: ten, To: ten.Add(rangeDays * day)}
+	check.OK(t, check.Err(f.Usage(t.Context(), good)))
+	sent := len(f.faults.Requests("Query"))
 	for what, change := range map[string]func(*metering.Question){
-		"workspaceId": func(q *metering.Question) { q.WorkspaceID = "" },
+		"workspaceId": func(q *metering.Question) { q.WorkspaceID, q.UserID = "", "" },
 		"metricId":    func(q *metering.Question) { q.MetricID = "a#b" },
 		"userId":      func(q *metering.Question) { q.UserID = strings.Repeat("x", 129) },
 		"1825 days":   func(q *metering.Question) { q.To = q.To.Add(time.Hour) },
-		"before":      func(q *metering.Question) { q.To = q.From },
-		"from":        func(q *metering.Question) { q.From = q.From.Add(time.Minute) },
-		"to is":       func(q *metering.Question) { q.To = q.To.Add(-time.Nanosecond) },
+		"after":       func(q *metering.Question) { q.To = q.From.Add(-time.Hour) },
+		"fromDate is": func(q *metering.Question) { q.From = q.From.Add(time.Minute) },
+		"toDate is":   func(q *metering.Question) { q.To = q.To.Add(-time.Nanosecond) },
+		"9999":        func(q *metering.Question) { q.From = at("9999-12-31T23"); q.To = q.From },
 		"days apart":  func(q *metering.Question) { q.From = time.Time{} },
 	} {
 		q := good
@@ -101,5 +101,46 @@ func TestWhatIsNoQuestionIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	check.Equal(t, "requests were sent", len(f.faults.Requests("Query")), 0)
+	check.Equal(t, "requests were sent", len(f.faults.Requests("Query")), sent)
+}
+
+func TestQuestionsAreRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]metering.Question{
+		`{"workspaceId":"acme","metricId":"exports","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`: {
+			Meter: workspace, From: at("2024-01-15T00"), To: at("2024-01-15T23"),
+		},
+		`{"workspaceId":"acme","userId":"ana","metricId":"exports","fromDate":"2024-01-15T10","toDate":"2024-01-15T10"}`: {Meter: user, From: ten, To: ten},
+		`{"workspaceId":null,"userId":"ana","metricId":"exports","fromDate":"2024-01-15T10","toDate":"2024-01-15T10"}`:   {Meter: userAll, From: ten, To: ten},
+	} {
+		check.Equal(t, text, check.Must(metering.DecodeQuestion([]byte(text)))(t), want)
+	}
+	const good = `{"workspaceId":"acme","userId":"ana","metricId":"exports","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`
+	for what, text := range map[string]string{
+		"object":                    `[]`,
+		"unknown member from; unkn": strings.NewReplacer("fromDate", "from", "toDate", "to").Replace(good),
+		"unknown member to":         strings.Replace(good, "toDate", "to", 1),
+		"unknown member FromDate":   strings.Replace(good, "fromDate", "FromDate", 1),
+		"whose name is no ident":    strings.Replace(good, "{", `{"\n":1,`, 1),
+		"toDate is missing":         strings.Replace(good, `,"toDate":"2024-01-15T23"`, "", 1),
+		"workspaceId is missing":    `{"metricId":"exports","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`,
+		"userId is not 1 to":        strings.Replace(good, "ana", "", 1),
+		"metricId is not a string":  strings.Replace(good, `"exports"`, "7", 1),
+		"fromDate is not an hour":   strings.Replace(good, "15T00", "32T00", 1),
+	} {
+		_, err := metering.DecodeQuestion([]byte(text))
+		if problems, ok := errors.AsType[metering.Problems](err); !ok || !strings.Contains(problems.String(), what) || !errors.Is(err, metering.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func FuzzDecodeQuestion(f *testing.F) {
+	f.Add([]byte(`{"workspaceId":"acme","userId":"ana","metricId":"m","fromDate":"2024-01-15T00","toDate":"2024-01-15T23"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		q, err := metering.DecodeQuestion(text)
+		if err == nil && (q.MetricID == "" || q.WorkspaceID == "" && q.UserID == "") || err != nil && !errors.Is(err, metering.ErrInvalid) {
+			t.Errorf("%+v %v", q, err)
+		}
+	})
 }

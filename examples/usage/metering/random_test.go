@@ -69,6 +69,7 @@ func TestCountersAreTheSumOfDistinctMessages(t *testing.T) {
 				want[metering.Meter{WorkspaceID: m.WorkspaceID, MetricID: m.MetricID}] += m.Count
 				if m.UserID != "" {
 					want[metering.Meter{WorkspaceID: m.WorkspaceID, MetricID: m.MetricID, UserID: m.UserID}] += m.Count
+					want[metering.Meter{MetricID: m.MetricID, UserID: m.UserID}] += m.Count
 				}
 			}
 			random.Shuffle(len(queue), func(i, j int) { queue[i], queue[j] = queue[j], queue[i] })
@@ -87,8 +88,8 @@ func TestCountersAreTheSumOfDistinctMessages(t *testing.T) {
 			for m, total := range want {
 				f.check(t, m, total)
 			}
-			if len(want) != 12 {
-				t.Errorf("of 12 meters %d are used", len(want))
+			if len(want) != 16 {
+				t.Errorf("of 16 meters %d are used", len(want))
 			}
 		})
 	}

@@ -13,11 +13,19 @@ import (
 // Reader answers questions. It is safe for concurrent use. Get one from
 // [NewReader].
 type Reader struct {
-	counters *table.Table
+	counters  *table.Table
+	rangeDays int
 }
 
-// NewReader returns a reader of a table of [Schema].
-func NewReader(t *table.Table) *Reader { return &Reader{counters: t.OfType(counterType)} }
+// NewReader returns a reader of a table of [Schema]. Options may be nil. The error is
+// that of options out of bounds.
+func NewReader(t *table.Table, options *Options) (*Reader, error) {
+	o, err := options.resolve()
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{counters: t.OfType(counterType), rangeDays: o.RangeDays}, nil
+}
 
 // Usage is the answer to a question.
 type Usage struct {
@@ -43,21 +51,21 @@ type Period struct {
 }
 
 // Usage answers a question with one query for each [Part] of it, at most three,
-// in parallel.
+// in parallel. The error of a question that is not valid is of type [Problems].
 func (r *Reader) Usage(ctx context.Context, q Question) (Usage, error) {
-	if err := q.Validate(); err != nil {
+	if err := q.validate(r.rangeDays); err != nil {
 		return Usage{}, err
 	}
-	return r.read(ctx, q.Meter, Split(q.From, q.To))
+	return r.read(ctx, q.Meter, Split(q.From, q.end()))
 }
 
 // Hourly answers a question from the counters of hours alone. It is there to
 // measure what those of days save.
 func (r *Reader) Hourly(ctx context.Context, q Question) (Usage, error) {
-	if err := q.Validate(); err != nil {
+	if err := q.validate(r.rangeDays); err != nil {
 		return Usage{}, err
 	}
-	return r.read(ctx, q.Meter, []Part{{Hour, q.From.UTC(), q.To.UTC()}})
+	return r.read(ctx, q.Meter, []Part{{Hour, q.From.UTC(), q.end().UTC()}})
 }
 
 // read reads the parts in parallel. The first that fails ends the others.
@@ -85,8 +93,8 @@ func (r *Reader) read(ctx context.Context, m Meter, parts []Part) (Usage, error)
 	return u, nil
 }
 
-// part reads one part. The days of the longest time fit into one response, which
-// has up to 1 MB.
+// part reads one part. The days of the longest time by default fit into one
+// response, which has up to 1 MB.
 func (r *Reader) part(ctx context.Context, m Meter, p Part) (PartUsage, error) {
 	u := PartUsage{Part: p}
 	q := table.Query{PK: m.PK(), Range: p.Range(), Limit: 2000}

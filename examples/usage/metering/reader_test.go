@@ -26,7 +26,7 @@ func (f *fixture) fill(t *testing.T, m metering.Meter, counts map[time.Time]int6
 	var ops []table.Op
 	put := func(kind keys.Prefix, at time.Time, count int64) {
 		ops = append(ops, table.Put(keys.Key{PK: m.PK(), SK: kind.SK(keys.Time(at))}, map[string]any{
-			"count": count, "expiresAt": at.Add(metering.Retention).Unix(), "entityType": "COUNTER",
+			"count": count, "expiresAt": at.Add(retention).Unix(), "entityType": "COUNTER",
 		}))
 	}
 	for at, count := range counts {
@@ -51,10 +51,10 @@ func TestAnswersAreTheSumOfTheHours(t *testing.T) {
 	f.fill(t, workspace, map[time.Time]int64{ten: 1}) // of somebody else
 	for range 60 {
 		from := ten.Add(-time.Duration(random.IntN(22*24)) * time.Hour)
-		to := from.Add(time.Duration(1+random.IntN(22*24)) * time.Hour)
+		to := from.Add(time.Duration(random.IntN(22*24)) * time.Hour)
 		var want int64
 		for at, count := range counts {
-			if !at.Before(from) && at.Before(to) {
+			if !at.Before(from) && !at.After(to) {
 				want += count
 			}
 		}
@@ -84,7 +84,7 @@ func TestPartsAreReadInParallel(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	u := check.Must(f.Usage(ctx, metering.Question{Meter: workspace, From: at("2024-01-13T23"), To: at("2024-01-15T02")}))(t)
+	u := check.Must(f.Usage(ctx, metering.Question{Meter: workspace, From: at("2024-01-13T23"), To: at("2024-01-15T01")}))(t)
 	var got []metering.PartUsage
 	for _, p := range u.Parts {
 		if p.Stats.Items != len(p.Periods) || p.Stats.Requests != 1 || p.Stats.Capacity == 0 {
@@ -124,14 +124,14 @@ func TestTheLongestQuestionIsThreeRequests(t *testing.T) {
 	long := strings.Repeat("x", 128)
 	m := metering.Meter{WorkspaceID: long, UserID: long, MetricID: long}
 	counts := map[time.Time]int64{}
-	to := ten.Add(time.Hour)
-	from := to.Add(-metering.MaxDays * day)
-	for at := from; at.Before(to); at = at.Add(day) {
+	to := ten
+	from := to.Add(-rangeDays * day)
+	for at := from; !at.After(to); at = at.Add(day) {
 		counts[at] = 1_000_000_000_000
 	}
 	f.fill(t, m, counts)
 	u, err := f.Usage(t.Context(), metering.Question{Meter: m, From: from, To: to})
-	if err != nil || u.Total != metering.MaxDays*1_000_000_000_000 {
+	if err != nil || u.Total != (rangeDays+1)*1_000_000_000_000 {
 		t.Errorf("total %d: %v", u.Total, err)
 	}
 	check.Equal(t, "requests", len(f.faults.Requests("Query")), 3)

@@ -24,7 +24,7 @@ func TestScheduleMessage(t *testing.T) {
 
 func setUpMessage(_ context.Context, r *tabletest.Run) error {
 	m := message
-	m.WorkspaceID = r.ID
+	m.WorkspaceID, m.UserID = r.ID, r.ID // whose counters no other schedule adds to
 	body, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func setUpMessage(_ context.Context, r *tabletest.Run) error {
 			if err != nil {
 				return err
 			}
-			c, err := metering.NewConsumer(tbl)
+			c, err := metering.NewConsumer(tbl, nil)
 			if err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ func setUpMessage(_ context.Context, r *tabletest.Run) error {
 			return err
 		}
 		for _, meter := range []metering.Meter{
-			{WorkspaceID: r.ID, MetricID: m.MetricID}, {WorkspaceID: r.ID, UserID: m.UserID, MetricID: m.MetricID},
+			{WorkspaceID: r.ID, MetricID: m.MetricID}, {WorkspaceID: r.ID, UserID: m.UserID, MetricID: m.MetricID}, {UserID: m.UserID, MetricID: m.MetricID},
 		} {
 			for _, kind := range []keys.Prefix{metering.Hour, metering.Day} {
 				counters, err := table.Collect(table.All[metering.Counter](ctx, tbl, table.Query{PK: meter.PK(), Range: kind.All()}))

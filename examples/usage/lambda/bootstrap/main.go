@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"log/slog"
 	"os"
+	"strconv"
 
 	awslambda "github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -19,8 +21,11 @@ import (
 )
 
 func main() {
-	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	function, err := load(context.Background(), os.Getenv, log)
+	var level slog.LevelVar
+	log := lambda.NewLog(os.Stdout, &level)
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(lambda.LibraryLog(log))
+	function, err := load(context.Background(), os.Getenv, &level, log)
 	if err != nil {
 		log.Error("the function does not start", slog.Any("error", err))
 		os.Exit(1)
@@ -28,24 +33,53 @@ func main() {
 	awslambda.Start(function)
 }
 
-// load returns the function that the environment names. It compares the table
-// with the schema first: a consumer on the wrong table would find fault with
-// every message and drop them all.
-func load(ctx context.Context, getenv func(string) string, log *slog.Logger) (any, error) {
-	name := getenv("TABLE_NAME")
-	if name == "" {
-		return nil, errors.New("TABLE_NAME is not set")
-	}
-	configuration, err := config.LoadDefaultConfig(ctx)
+// load returns the function that the environment names, and sets the level of its
+// log. It compares the table with the schema first: a consumer on the wrong table
+// would find fault with every message and drop them all.
+func load(ctx context.Context, getenv func(string) string, level *slog.LevelVar, log *slog.Logger) (awslambda.Handler, error) {
+	c, err := configure(getenv)
 	if err != nil {
 		return nil, err
 	}
-	client := dynamodb.NewFromConfig(configuration)
-	return open(ctx, client, name, getenv("_HANDLER"), log)
+	level.Set(c.level)
+	sdk, err := config.LoadDefaultConfig(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, dynamodb.NewFromConfig(sdk), c, log)
 }
 
-func open(ctx context.Context, client *dynamodb.Client, name, handler string, log *slog.Logger) (any, error) {
-	schema := metering.Schema(name)
+// configuration is what the environment says.
+type configuration struct {
+	table, handler string
+	level          slog.Level
+	metering       metering.Options
+}
+
+// configure reads the environment, and reports everything that is wrong with it.
+func configure(getenv func(string) string) (configuration, error) {
+	c := configuration{table: getenv("TABLE_NAME"), handler: getenv("_HANDLER")}
+	var errs []error
+	if c.table == "" {
+		errs = append(errs, errors.New("TABLE_NAME is not set"))
+	}
+	if text := getenv("LOG_LEVEL"); text != "" && c.level.UnmarshalText([]byte(text)) != nil {
+		errs = append(errs, errors.New("LOG_LEVEL is not debug, info, warn or error"))
+	}
+	days := func(name string) int {
+		text := getenv(name)
+		n, err := strconv.Atoi(text)
+		if text != "" && (err != nil || n < 1) {
+			errs = append(errs, fmt.Errorf("%s is not a number of days", name))
+		}
+		return n
+	}
+	c.metering = metering.Options{RetentionDays: days("TTL_DAYS"), RangeDays: days("MAX_DATE_RANGE_DAYS")}
+	return c, errors.Join(errs...)
+}
+
+func open(ctx context.Context, client *dynamodb.Client, c configuration, log *slog.Logger) (awslambda.Handler, error) {
+	schema := metering.Schema(c.table)
 	if err := schema.Verify(ctx, client); err != nil {
 		return nil, err
 	}
@@ -53,15 +87,20 @@ func open(ctx context.Context, client *dynamodb.Client, name, handler string, lo
 	if err != nil {
 		return nil, err
 	}
-	switch handler {
-	case "count":
-		consumer, err := metering.NewConsumer(tbl)
-		if err != nil {
-			return nil, err
-		}
-		return lambda.NewConsumer(consumer, log).Invoke, nil
-	case "query":
-		return lambda.NewReader(metering.NewReader(tbl)).Invoke, nil
+	// Both check the options, so that a wrong one shows in both functions.
+	consumer, err := metering.NewConsumer(tbl, &c.metering)
+	if err != nil {
+		return nil, fmt.Errorf("TTL_DAYS, MAX_DATE_RANGE_DAYS: %w", err)
 	}
-	return nil, fmt.Errorf("there is no handler %q: it is count or query", handler)
+	reader, err := metering.NewReader(tbl, &c.metering)
+	if err != nil {
+		return nil, fmt.Errorf("TTL_DAYS, MAX_DATE_RANGE_DAYS: %w", err)
+	}
+	switch c.handler {
+	case "count":
+		return lambda.Logged(awslambda.NewHandler(lambda.NewConsumer(consumer, log).Invoke), log), nil
+	case "query":
+		return lambda.Logged(awslambda.NewHandler(lambda.NewReader(reader).Invoke), log), nil
+	}
+	return nil, fmt.Errorf("there is no handler %q: it is count or query", c.handler)
 }
