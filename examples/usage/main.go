@@ -10,12 +10,28 @@
 //
 // It uses a local DynamoDB engine, which it starts and if need be installs, or
 // the one that AWS_ENDPOINT_URL_DYNAMODB names.
+//
+// To send messages and ask by hand, start the functions behind a local queue, and
+// use them from another terminal:
+//
+//	go run ./examples/usage -dev
+//	go run ./examples/usage send '{"workspaceId":"acme","metricId":"exports","count":1,"date":"2026-01-15T14"}'
+//	go run ./examples/usage ask '{"workspaceId":"acme","metricId":"exports","fromDate":"2026-01-15T00","toDate":"2026-01-15T23"}'
+//	go run ./examples/usage queue
+//	go run ./examples/usage replay
 package main
 
 import (
 	"context"
+	"errors"
+	"flag"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -30,7 +46,59 @@ import (
 
 var usage = program.Program{Name: "usage", Table: "Usage", Show: show}
 
-func main() { usage.Main() }
+func main() {
+	args := os.Args[1:]
+	command := len(args) > 0 && slices.Contains([]string{"send", "ask", "queue", "replay"}, args[0])
+	if !command && !slices.Contains(args, "-dev") && !slices.Contains(args, "--dev") {
+		usage.Main()
+		return
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	run := dev
+	if command {
+		run = client
+	}
+	if err := run(ctx, args, os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "usage:", err)
+		os.Exit(1)
+	}
+}
+
+// dev runs the functions behind a local queue.
+func dev(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("usage", flag.ContinueOnError)
+	flags.Bool("dev", true, "run the functions behind a local queue, for this machine only")
+	d := developer{visibility: 5 * time.Second, log: os.Stderr}
+	flags.StringVar(&d.addr, "addr", devAddr, "`address` to listen on; port 0 takes a free one")
+	flags.StringVar(&d.table, "table", usage.Table, "name of the table; created if missing")
+	flags.StringVar(&d.data, "data", "", "`directory` that keeps the table and the queue; in memory by default, until the program ends")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	d.ready = func(addr string) { fmt.Fprintf(out, "listening on %s; Ctrl-C stops\n", addr) }
+	return d.run(ctx)
+}
+
+// client sends a command to the program that runs with -dev.
+func client(ctx context.Context, args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("usage "+args[0], flag.ContinueOnError)
+	addr := flags.String("addr", devAddr, "`address` of the program that runs with -dev")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	takes := 0
+	if args[0] == "send" || args[0] == "ask" {
+		takes = 1
+	}
+	if flags.NArg() != takes {
+		return fmt.Errorf("%s takes %d arguments after its flags, and has %d", args[0], takes, flags.NArg())
+	}
+	return request(ctx, *addr, args[0], []byte(flags.Arg(0)), out)
+}
 
 // today is the end of the sample data, and where the program's clock stands, so
 // that every run prints the same.

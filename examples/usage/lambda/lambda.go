@@ -17,7 +17,7 @@ import (
 	"github.com/singletable/singletable/examples/usage/metering"
 )
 
-// margin is what is left of a function's time to give an answer in. A function
+// margin is what is left of a function's time to respond in. A function
 // that is ended for its time has failed for the whole batch.
 const margin = time.Second
 
@@ -50,7 +50,7 @@ func (c *Consumer) Invoke(ctx context.Context, event json.RawMessage) (any, erro
 // SQS counts the messages of a batch and answers which of them SQS should
 // deliver again. The event source mapping must have the function response type
 // ReportBatchItemFailures: without it, SQS deletes the messages of every batch
-// that is answered.
+// that gets a response.
 func (c *Consumer) SQS(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 	deliveries := make([]metering.Delivery, len(e.Records))
 	for i, r := range e.Records {
@@ -82,7 +82,7 @@ type Answer struct {
 
 // Direct counts one message. Lambda repeats an asynchronous invocation that
 // failed under the same request id, by which it counts once. A caller that
-// waits for the answer and repeats by itself has to give a messageId. A
+// waits for the response and repeats by itself has to give a messageId. A
 // message that can never be counted is no error, since Lambda would repeat it.
 func (c *Consumer) Direct(ctx context.Context, message json.RawMessage) (Answer, error) {
 	d := metering.Delivery{Source: "lambda", ID: requestID(ctx), Body: message}
@@ -125,13 +125,13 @@ type Reader struct{ meters *metering.Reader }
 // NewReader returns the function.
 func NewReader(r *metering.Reader) *Reader { return &Reader{r} }
 
-// Usage is the answer.
+// Usage is the response.
 type Usage struct {
 	Total int64  `json:"total"`
 	Parts []Part `json:"parts"`
 }
 
-// Part is a part of the answer's time, counted by the hour or by the day. Both
+// Part is a part of the response's time, counted by the hour or by the day. Both
 // dates are included, as in the question.
 type Part struct {
 	By       string   `json:"by"`
@@ -147,7 +147,7 @@ type Period struct {
 	Count int64 `json:"count"`
 }
 
-// Refusal is the answer to what is no question. It is not an error of the
+// Refusal is the response to an invalid question. It is not an error of the
 // function, which would count in alarms and be repeated.
 type Refusal struct {
 	Error Problem `json:"error"`
@@ -184,7 +184,7 @@ func (r *Reader) Invoke(ctx context.Context, event json.RawMessage) (any, error)
 	return u, nil
 }
 
-// refuse returns the answer to what is no question, and any other error as it is.
+// refuse returns the response to an invalid question, and any other error as it is.
 func refuse(ctx context.Context, err error) (any, error) {
 	problems, ok := errors.AsType[metering.Problems](err)
 	if !ok {

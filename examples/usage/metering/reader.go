@@ -27,7 +27,7 @@ func NewReader(t *table.Table, options *Options) (*Reader, error) {
 	return &Reader{counters: t.OfType(counterType), rangeDays: o.RangeDays}, nil
 }
 
-// Usage is the answer to a question.
+// Usage is the response to a question.
 type Usage struct {
 	Total int64
 	// Parts are in the order of time, one for each query.

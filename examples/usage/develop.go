@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	awslambda "github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/singletable/singletable/examples/usage/lambda"
+	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/examples/usage/queue"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+const (
+	devAddr = "127.0.0.1:8090"
+	// maxMessage is the most that SQS takes, in bytes.
+	maxMessage = 1 << 20
+	batchSize  = 10
+	// functionTime is the time of an invocation.
+	functionTime = 30 * time.Second
+)
+
+// developer is the two functions behind a local queue and HTTP. Everybody on this
+// machine can reach it, and nobody else.
+type developer struct {
+	addr, table, data string
+	visibility        time.Duration
+	log               io.Writer
+	// ready is told the address.
+	ready func(addr string)
+}
+
+// run serves until the context ends. Then it finishes requests and batches in
+// flight, and saves the queue.
+func (d developer) run(ctx context.Context) (err error) {
+	if addr, err := netip.ParseAddrPort(d.addr); err != nil || !addr.Addr().IsLoopback() {
+		return fmt.Errorf("-addr has to be of this machine, such as %s: %q is not", devAddr, d.addr)
+	}
+	o := queue.Options{Visibility: d.visibility, MaxReceives: 3}
+	var path string
+	if d.data != "" {
+		if err := os.MkdirAll(d.data, 0o700); err != nil {
+			return err
+		}
+		path, o.File = filepath.Join(d.data, "table.db"), filepath.Join(d.data, "queue.json")
+	}
+	messages, err := queue.Open(o)
+	if err != nil {
+		return fmt.Errorf("-data: %w", err)
+	}
+	defer func() { err = errors.Join(err, messages.Save()) }()
+	engine, err := tabletest.Start(ctx, &tabletest.Options{Path: path})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	count, query, err := d.functions(ctx, engine)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", d.addr)
+	if err != nil {
+		return err
+	}
+	var workers sync.WaitGroup
+	defer workers.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop() // before the wait
+	for range 2 {
+		workers.Go(func() { consume(ctx, messages, count) })
+	}
+	server := &http.Server{Handler: handler(messages, query), ReadTimeout: 10 * time.Second}
+	stopped := make(chan error, 1)
+	go func() { stopped <- server.Serve(listener) }()
+	d.ready(listener.Addr().String())
+	select {
+	case err := <-stopped:
+		return err
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), functionTime)
+	defer cancel()
+	return server.Shutdown(drain)
+}
+
+// functions returns the two functions on a table that is created if it is missing.
+func (d developer) functions(ctx context.Context, engine *tabletest.Engine) (count, query awslambda.Handler, err error) {
+	schema := metering.Schema(d.table)
+	if err := schema.Ensure(ctx, engine.Client()); err != nil {
+		return nil, nil, err
+	}
+	tbl, err := table.New(engine.Client(), schema, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	consumer, err := metering.NewConsumer(tbl, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	reader, err := metering.NewReader(tbl, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	log := lambda.NewLog(d.log, slog.LevelInfo)
+	return lambda.Logged(awslambda.NewHandler(lambda.NewConsumer(consumer, log).Invoke), log),
+		lambda.Logged(awslambda.NewHandler(lambda.NewReader(reader).Invoke), log), nil
+}
+
+// invoke invokes a function as Lambda does. What has begun is finished, also if the
+// context ends.
+func invoke(ctx context.Context, f awslambda.Handler, event []byte) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), functionTime)
+	defer cancel()
+	return f.Invoke(lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: rand.Text()}), event)
+}
+
+// consume gives batches of messages to the function until the context ends, and
+// deletes those that are done. A failed invocation deletes none.
+func consume(ctx context.Context, messages *queue.Queue, count awslambda.Handler) {
+	for ctx.Err() == nil {
+		var e events.SQSEvent
+		left := map[string]bool{}
+		for _, m := range messages.Receive(ctx, batchSize) {
+			left[m.ID] = true
+			e.Records = append(e.Records, events.SQSMessage{MessageId: m.ID, Body: m.Body, EventSource: "aws:sqs"})
+		}
+		if len(e.Records) == 0 {
+			continue
+		}
+		event, _ := json.Marshal(e) // of strings it does not fail
+		answer, err := invoke(ctx, count, event)
+		var failed events.SQSEventResponse
+		if err != nil || json.Unmarshal(answer, &failed) != nil {
+			continue // which the function has logged
+		}
+		for _, f := range failed.BatchItemFailures {
+			delete(left, f.ItemIdentifier)
+		}
+		for id := range left {
+			messages.Delete(id)
+		}
+	}
+}
+
+// handler serves what the commands send, ask, queue and replay ask for.
+func handler(messages *queue.Queue, query awslambda.Handler) http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, serve func(ctx context.Context, body []byte) (any, error)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+				return
+			}
+			answer, err := serve(r.Context(), body)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(answer) // the client has gone
+		})
+	}
+	handle("POST /send", func(_ context.Context, body []byte) (any, error) {
+		ids := messages.Send(string(body))
+		return map[string]string{"messageId": ids[0]}, messages.Save()
+	})
+	handle("POST /ask", func(ctx context.Context, body []byte) (any, error) {
+		answer, err := invoke(ctx, query, body)
+		return json.RawMessage(answer), err
+	})
+	handle("GET /queue", func(context.Context, []byte) (any, error) { return messages.Contents(), nil })
+	handle("POST /replay", func(context.Context, []byte) (any, error) {
+		n := messages.Replay()
+		return map[string]int{"replayed": n}, messages.Save()
+	})
+	return local(mux)
+}
+
+// local refuses what a web page in a browser on this machine can send: requests by
+// another host name, which resolves to this machine, and those that a page may make
+// without being asked about them first.
+func local(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		addr, err := netip.ParseAddrPort(r.Host)
+		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if err != nil || !addr.Addr().IsLoopback() || r.Method == http.MethodPost && kind != "application/json" {
+			http.Error(w, "for programs of this machine: by the address that was printed, and application/json", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// request sends a request of a command and writes the response.
+func request(ctx context.Context, addr, command string, body []byte, out io.Writer) error {
+	method := http.MethodPost
+	if command == "queue" {
+		method = http.MethodGet
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+addr+"/"+command, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return fmt.Errorf("%w: is `usage -dev` running?", err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", response.Status, bytes.TrimSpace(text))
+	}
+	_, err = out.Write(text)
+	return err
+}
