@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -37,7 +38,7 @@ func (r *Repo[T]) Changes(before, after T) ([]string, error) {
 	}
 	var names []string
 	for _, c := range changes {
-		if c.Name != r.entity.Version && !sameSet(c.Before, c.After) {
+		if c.Name != r.entity.Version && !same(c.Before, c.After) {
 			names = append(names, c.Name)
 		}
 	}
@@ -45,8 +46,8 @@ func (r *Repo[T]) Changes(before, after T) ([]string, error) {
 	return names, nil
 }
 
-// sameSet reports whether both values are sets with the same elements.
-func sameSet(a, b types.AttributeValue) bool {
+// same reports whether two values are equal but for the order of sets.
+func same(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberSS:
 		b, ok := b.(*types.AttributeValueMemberSS)
@@ -57,8 +58,14 @@ func sameSet(a, b types.AttributeValue) bool {
 	case *types.AttributeValueMemberBS:
 		b, ok := b.(*types.AttributeValueMemberBS)
 		return ok && sameElements(texts(a.Value), texts(b.Value))
+	case *types.AttributeValueMemberL:
+		b, ok := b.(*types.AttributeValueMemberL)
+		return ok && slices.EqualFunc(a.Value, b.Value, same)
+	case *types.AttributeValueMemberM:
+		b, ok := b.(*types.AttributeValueMemberM)
+		return ok && maps.EqualFunc(a.Value, b.Value, same)
 	}
-	return false
+	return a != nil && b != nil && codec.Equal(a, b)
 }
 
 func sameElements(a, b []string) bool {

@@ -71,7 +71,8 @@ type Entity[T any] struct {
 	Upgrades []Upgrade
 	// OldestShape is the shape of the oldest items that are stored; at first 0. Raise
 	// it, and delete the upgrades before it, after a backfill has verified that
-	// there are no older items. An older item is then [ErrOlderShape].
+	// there are no older items. An older item is then [ErrOlderShape]. A table's stream
+	// has older images for a day more.
 	OldestShape int
 	// FormerKeys give keys that earlier releases had for the main item. RefreshOps
 	// moves such an item, or deletes it if there is one under the present key.

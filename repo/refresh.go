@@ -213,7 +213,7 @@ func (r *Repo[T]) identify(key keys.Key, item table.Item) (*stored[T], itemKind,
 	switch {
 	case old.keys[0] == key:
 		return old, mainItem, nil
-	case slices.Contains(old.keys[1:], key):
+	case key != (keys.Key{}) && slices.Contains(old.keys[1:], key):
 		return old, copyItem, nil
 	case slices.ContainsFunc(r.entity.FormerKeys, here):
 		return old, formerItem, nil

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -40,10 +41,11 @@ type aside struct {
 const maxReason = 4096
 
 func (s *shardReader) setAside(ctx context.Context, r *record, reason error) error {
-	text := reason.Error()
+	text := strings.ToValidUTF8(reason.Error(), "\uFFFD")
+	text = strings.ToValidUTF8(text[:min(len(text), maxReason)], "") // it may be cut within a character
 	a := aside{
 		PK: []byte(r.key.PK), SK: []byte(r.key.SK), Type: typeOf(r.new, s.Router.schema.Type), Sequence: r.sequence, EventID: r.id,
-		Reason: text[:min(len(text), maxReason)], At: s.Table.Now().UnixMilli(),
+		Reason: text, At: s.Table.Now().UnixMilli(),
 	}
 	if a.Type == "" {
 		a.Type = typeOf(r.old, s.Router.schema.Type)

@@ -31,6 +31,8 @@ type consumer struct {
 
 	// last is the context of the last writes. It ends a second after the others.
 	last context.Context //nolint:containedctx // of one call of Run
+	// members are the processes by their owners.
+	members map[string]member
 	// begun is what the consumer found when it began; nil until it is known.
 	begun *start
 	// seen is what was seen of the leases of others, and lost the shards whose loss was
@@ -47,10 +49,19 @@ type consumer struct {
 func newConsumer(r Reader, end context.CancelCauseFunc, last context.Context) *consumer { //nolint:revive // it is a field
 	return &consumer{
 		Reader: r, last: last, owner: rand.Text(), partition: partition(r.Name, r.StreamARN), end: end,
-		reading: map[string]*reading{}, seen: map[string]*lease.Seen{}, lost: map[string]bool{},
+		reading: map[string]*reading{}, seen: map[string]*lease.Seen{}, members: map[string]member{}, lost: map[string]bool{},
 		changed: make(chan struct{}, 1),
 	}
 }
+
+// member is what was seen of a process: until when it says that it runs, and when it has
+// said so. Clocks differ, so only a change of the former counts.
+type member struct {
+	until, seen time.Time
+}
+
+// forgetAfter is how long a process that was killed has an item.
+const forgetAfter = 10 * leaseLife
 
 // reading is a shard that this process reads.
 type reading struct {
@@ -66,6 +77,9 @@ type position struct {
 	Sequence string `dynamodbav:"sequence,omitempty"`
 	// Done means that the shard was read to its end.
 	Done bool `dynamodbav:"done"`
+	// Tip is when there were no further records, in UTC milliseconds; at first that of the
+	// shard's parent. It is 0 if that is not known.
+	Tip int64 `dynamodbav:"tip,omitempty"`
 }
 
 // start is what a consumer found when it began.
@@ -151,8 +165,7 @@ func (c *consumer) look(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	ready := l.ready()
-	return false, c.share(ctx, ready, (len(ready)+processes-1)/processes)
+	return false, c.share(ctx, l, processes)
 }
 
 // begin stores what the consumer finds when it begins.
@@ -179,16 +192,18 @@ func (c *consumer) begin(ctx context.Context, l *lineage) error {
 
 // share takes or leaves shards of those that are ready, until the process has its
 // share.
-func (c *consumer) share(ctx context.Context, ready []string, share int) error {
+func (c *consumer) share(ctx context.Context, l *lineage, processes int) error {
+	ready := l.ready()
+	share := (len(ready) + processes - 1) / processes
 	c.mu.Lock()
 	held := 0
-	for _, r := range c.reading {
-		if !r.left {
+	for shard, r := range c.reading {
+		if !r.left && slices.Contains(ready, shard) {
 			held++
 		}
 	}
-	for _, r := range c.reading {
-		if held > share && !r.left {
+	for shard, r := range c.reading {
+		if held > share && !r.left && slices.Contains(ready, shard) {
 			r.left = true
 			close(r.leave)
 			held--
@@ -210,7 +225,7 @@ func (c *consumer) share(ctx context.Context, ready []string, share int) error {
 			seen = &lease.Seen{}
 			c.seen[shard] = seen
 		}
-		h, err := lease.Take(ctx, c.lease(shardPrefix.SK(keys.Str(shard))), position{Shard: shard}, seen)
+		h, err := lease.Take(ctx, c.lease(shardPrefix.SK(keys.Str(shard))), position{Shard: shard, Tip: l.positions[l.parents[shard]].Tip}, seen)
 		switch {
 		case errors.Is(err, lease.ErrHeld):
 			continue
@@ -259,8 +274,18 @@ func (c *consumer) join(ctx context.Context) (int, error) {
 	}
 	processes := 0
 	for _, e := range entries {
-		if e.Owner == c.owner || e.Until.After(c.Table.Now()) {
+		m := c.members[e.Owner]
+		if m.until != e.Until {
+			m = member{e.Until, time.Now()}
+			c.members[e.Owner] = m
+		}
+		switch gone := time.Since(m.seen); {
+		case e.Owner == c.owner || gone < leaseLife:
 			processes++
+		case gone > forgetAfter:
+			if err := c.Table.Do(ctx, table.Delete(c.lease(memberPrefix.SK(keys.Str(e.Owner))).Key)); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return processes, nil

@@ -58,7 +58,7 @@ func record(name, id, seq, images string) string {
 
 const fullImage = `{
   "pk": {"S": "R#1"}, "sk": {"S": "METADATA"}, "entityType": {"S": "READING"},
-  "id": {"S": "1"}, "value": {"N": "-1.5E+2"}, "raw": {"B": "AAEqQQ=="}, "ok": {"BOOL": true}, "gone": {"NULL": true},
+  "id": {"S": "1"}, "value": {"N": "-1.5E+2"}, "raw": {"B": "AAEqQQ\u003d\u003d"}, "ok": {"BOOL": true}, "gone": {"NULL": true},
   "names": {"SS": ["Giraffe", "\u00e4\n\"\\"]}, "numbers": {"NS": ["7", "42"]}, "blobs": {"BS": ["U3Vubnk=", "UmFpbnk="]},
   "list": {"L": [{"S": "Cookies"}, {"N": "3.14159"}, {"M": {"in": {"L": []}}}]}, "map": {"M": {"Name": {"S": "Joe"}}}
 }`
@@ -113,21 +113,23 @@ func TestEventsThatAreRefused(t *testing.T) {
 	}))
 	good := record("INSERT", "e", "1", `"NewImage": `+fullImage+`,`)
 	for what, event := range map[string]json.RawMessage{
-		"nothing":          nil,
-		"not JSON":         json.RawMessage(`{"Records": [`),
-		"no records":       json.RawMessage(`{"detail": {}}`),
-		"another form":     json.RawMessage(`{"Records": [7]}`),
-		"another table":    envelope("other", good),
-		"another source":   envelope(name, strings.Replace(good, "aws:dynamodb", "aws:sqs", 1)),
-		"keys only":        envelope(name, strings.Replace(record("INSERT", "e", "1", ""), "NEW_AND_OLD_IMAGES", "KEYS_ONLY", 1)),
-		"new image only":   envelope(name, strings.Replace(good, "NEW_AND_OLD_IMAGES", "NEW_IMAGE", 1)),
-		"no old image":     envelope(name, record("MODIFY", "e", "1", `"NewImage": `+fullImage+`,`)),
-		"no image":         envelope(name, record("REMOVE", "e", "1", "")),
-		"unknown name":     envelope(name, record("TRUNCATE", "e", "1", `"NewImage": `+fullImage+`,`)),
-		"no sequence":      envelope(name, record("INSERT", "e", "", `"NewImage": `+fullImage+`,`)),
-		"other keys":       envelope(name, strings.Replace(good, `"pk": {"S": "R#1"}, "sk": {"S": "METADATA"}}`, `"id": {"N": "1"}}`, 1)),
-		"an invalid value": envelope(name, strings.Replace(good, `{"BOOL": true}`, `{"BOOL": "yes"}`, 1)),
-		"one of two":       envelope(name, good, record("REMOVE", "e2", "2", "")),
+		"nothing":               nil,
+		"not JSON":              json.RawMessage(`{"Records": [`),
+		"no records":            json.RawMessage(`{"detail": {}}`),
+		"another form":          json.RawMessage(`{"Records": [7]}`),
+		"another table":         envelope("other", good),
+		"another source":        envelope(name, strings.Replace(good, "aws:dynamodb", "aws:sqs", 1)),
+		"keys only":             envelope(name, strings.Replace(record("INSERT", "e", "1", ""), "NEW_AND_OLD_IMAGES", "KEYS_ONLY", 1)),
+		"new image only":        envelope(name, strings.Replace(good, "NEW_AND_OLD_IMAGES", "NEW_IMAGE", 1)),
+		"no old image":          envelope(name, record("MODIFY", "e", "1", `"NewImage": `+fullImage+`,`)),
+		"no image":              envelope(name, record("REMOVE", "e", "1", "")),
+		"unknown name":          envelope(name, record("TRUNCATE", "e", "1", `"NewImage": `+fullImage+`,`)),
+		"no sequence":           envelope(name, record("INSERT", "e", "", `"NewImage": `+fullImage+`,`)),
+		"other keys":            envelope(name, strings.Replace(good, `"pk": {"S": "R#1"}, "sk": {"S": "METADATA"}}`, `"id": {"N": "1"}}`, 1)),
+		"an image without keys": envelope(name, strings.Replace(good, `"pk": {"S": "R#1"}, "sk": {"S": "METADATA"}, "entityType"`, `"entityType"`, 1)),
+		"another key":           envelope(name, strings.Replace(good, `{"S": "R#1"}`, `{"S": "R#2"}`, 1)),
+		"an invalid value":      envelope(name, strings.Replace(good, `{"BOOL": true}`, `{"BOOL": "yes"}`, 1)),
+		"one of two":            envelope(name, good, record("REMOVE", "e2", "2", "")),
 	} {
 		response, err := r.Handle(t.Context(), event)
 		if !errors.Is(err, table.ErrInvalid) || len(response.BatchItemFailures) > 0 || called {

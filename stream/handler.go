@@ -69,7 +69,7 @@ func (h on[T]) handle(ctx context.Context, t *table.Table, r *record, old, new t
 			*side.into = &v
 		}
 	}
-	c.settle(t, r, old)
+	c.settle(t, r, old, new)
 	if c.Kind == Modify {
 		c.Changed, err = h.repo.Changes(*c.Old, *c.New)
 		if err != nil || len(c.Changed) == 0 {
@@ -87,7 +87,7 @@ func newChange[T any](r *record) Change[T] {
 }
 
 // settle sets the kind of a change, given the values: none if there are none.
-func (c *Change[T]) settle(t *table.Table, r *record, old table.Item) {
+func (c *Change[T]) settle(t *table.Table, r *record, old, new table.Item) {
 	expired := r.expired || c.Old != nil && t.Expired(old, r.at)
 	switch {
 	case c.Old == nil && c.New == nil:
@@ -95,7 +95,7 @@ func (c *Change[T]) settle(t *table.Table, r *record, old table.Item) {
 		c.Kind = Expire
 	case c.New == nil:
 		c.Kind = Remove
-	case c.Old == nil || expired:
+	case c.Old == nil || expired && !t.Expired(new, r.at):
 		c.Kind, c.Old = Insert, nil
 	default:
 		c.Kind = Modify
@@ -136,7 +136,7 @@ func (h other) handle(ctx context.Context, t *table.Table, r *record, old, new t
 	if new != nil {
 		c.New = &new
 	}
-	c.settle(t, r, old)
+	c.settle(t, r, old, new)
 	return orphans, h.do(ctx, c)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+
+	"github.com/singletable/singletable/table"
 )
 
 // Response is what a function returns to Lambda, in JSON. The event source mapping
@@ -68,6 +70,11 @@ func (r *Router) identify(records []*record) error {
 		rec.key = r.table.KeyOf("", rec.keys)
 		if rec.key.PK == "" || rec.key.SK == "" && !r.schema.SimpleKey {
 			return fmt.Errorf("%w: record %d does not have the key attributes of the table", errEvent, i)
+		}
+		for _, image := range []table.Item{rec.old, rec.new} {
+			if image != nil && r.table.KeyOf("", image) != rec.key {
+				return fmt.Errorf("%w: record %d has an image with another key", errEvent, i)
+			}
 		}
 	}
 	return nil

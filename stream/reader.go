@@ -31,14 +31,16 @@ type Reader struct {
 	// Client reads the stream.
 	Client *dynamodbstreams.Client
 	// Table holds the positions of the consumer, the router's table by default. Its
-	// keys are strings, and leases end by its clock.
+	// keys are strings, and leases end by its clock: those of the processes must agree
+	// within 15 seconds.
 	Table *table.Table
 	// StreamARN is the stream, by default the newest one of the router's table. A
-	// consumer has a position of its own in each stream.
+	// consumer has a position of its own in each stream. A former stream that was not
+	// read to its end has to be named.
 	StreamARN string
 
 	// Since is when the first record was made that is handled; earlier ones are read and
-	// passed over. By default all records are handled that the stream still has, which
+	// passed over. Records have whole seconds. By default all records are handled that the stream still has, which
 	// are those of 24 hours.
 	Since time.Time
 	// Interval is how long to wait after a response without records, a second by
@@ -202,6 +204,9 @@ func (r Reader) describe(ctx context.Context) (*streamtypes.StreamDescription, e
 			return nil, err
 		}
 		d := out.StreamDescription
+		if d == nil {
+			return nil, errEmpty
+		}
 		if stream == nil {
 			stream = d
 		} else {
@@ -223,7 +228,8 @@ func retry(ctx context.Context, do func() error) error {
 	delay := 100 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		err := do()
-		if err == nil || attempt == attempts || table.Classify(err) != table.Transient || ctx.Err() != nil {
+		passes := table.Classify(err) == table.Transient || errors.Is(err, errEmpty)
+		if err == nil || attempt == attempts || !passes || ctx.Err() != nil {
 			return err
 		}
 		if ended := wait(ctx, delay); ended != nil {

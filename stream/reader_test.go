@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -255,7 +256,7 @@ func TestReaderSetsAside(t *testing.T) {
 	r := w.notesReader(t, &l, func(c stream.Change[Note]) error {
 		if c.Key == noteKey("1") && c.New.Text == "1" {
 			tries++
-			return errors.New("poison")
+			return errors.New(strings.Repeat("poisön\xff", 1000)) // not UTF-8, and too long
 		}
 		return nil
 	})
@@ -289,6 +290,10 @@ func TestReaderSince(t *testing.T) {
 	r.Progress = func(p stream.Progress) { passed.Add(int64(p.Records)) }
 	runUntil(t, r, func() bool { return passed.Load() >= 9 })
 	equal(t, "changes", len(l.all()), 0)
+
+	r.Name, r.Since = "from now on", time.Now()
+	w.writeNotes(t, 3, 4) // in the same second
+	runUntil(t, r, func() bool { return slices.Contains(l.all(), "USER#2 3") })
 }
 
 // TestReaderDoesNotFeedItself shows that an idle reader writes nothing: its positions
@@ -355,6 +360,40 @@ func TestReaderStopsWhenRequestsHang(t *testing.T) {
 	for _, operation := range []string{"GetRecords", "DescribeStream", "Query", "UpdateItem", "DeleteItem"} {
 		faults.Always(operation, nil)
 	}
+}
+
+// TestReaderDoesNotTrustEmptyResponses gets responses without members, as a proxy may send
+// them. They end no shard.
+func TestReaderDoesNotTrustEmptyResponses(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	client := tabletest.Client(t, faults.Install)
+	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
+	w.notes = newRepo(t, w.table, noteEntity)
+	empty := func(*http.Request, http.RoundTripper) (*http.Response, error) { return respond(200, map[string]any{}) }
+	for _, operation := range []string{"DescribeStream", "GetShardIterator", "GetRecords"} {
+		faults.Next(operation, empty)
+	}
+	w.writeNotes(t, 0, 2)
+	var l log
+	runUntil(t, w.notesReader(t, &l, nil), func() bool { return len(l.all()) == 6 })
+}
+
+// TestReaderHandlerEndsItsGoroutine lets a handler do what a failed test does.
+func TestReaderHandlerEndsItsGoroutine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.writeNotes(t, 0, 2)
+	var l log
+	gone := false
+	r := w.notesReader(t, &l, func(stream.Change[Note]) error {
+		if !gone {
+			gone = true
+			runtime.Goexit()
+		}
+		return nil
+	})
+	runUntil(t, r, func() bool { return len(l.all()) == 6 })
 }
 
 func TestReaderRefuses(t *testing.T) {
@@ -510,6 +549,57 @@ func TestLossIsReported(t *testing.T) {
 			reader.end()
 		})
 	}
+}
+
+// TestLossBeforeTheFirstRecord lets the stream delete the first records of a shard after
+// more than a day in which the consumer was off.
+func TestLossBeforeTheFirstRecord(t *testing.T) {
+	t.Parallel()
+	for name, writes := range map[string]func(*shards, []json.RawMessage){
+		"of a shard that was empty": func(s *shards, records []json.RawMessage) {
+			s.all[0].records, s.all[0].first = records, 1
+		},
+		"of its child": func(s *shards, records []json.RawMessage) {
+			s.all[0].closed = true
+			s.all = append(s.all, &shard{id: "child", parent: s.all[0].id, records: records, first: 1})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			records := recordsOf(t, w.busyEvent(t), 1)[0]
+			s := &shards{table: w.table.Schema().Name, all: []*shard{{id: "first"}}}
+			var l log
+			var polled atomic.Int32
+			r := w.shardReader(t, s, &l)
+			r.Client = streamClient(s, func() { polled.Add(1) })
+			runUntil(t, r, func() bool { return polled.Load() > 10 })
+
+			s.change(func() { writes(s, records) })
+			late, err := table.New(w.client, w.table.Schema(), &table.Options{Now: func() time.Time { return time.Now().Add(25 * time.Hour) }})
+			must(t, err)
+			r.Table = late
+			if err := r.Run(t.Context()); !errors.Is(err, stream.ErrTrimmed) {
+				t.Fatalf("Run: %v", err)
+			}
+			r.AcceptLoss = true
+			runUntil(t, r, func() bool { return len(l.all()) == 19 })
+		})
+	}
+}
+
+// TestParentIsListedLate lists a parent only after its child was read.
+func TestParentIsListedLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	records := recordsOf(t, w.busyEvent(t), 1)[0]
+	s := &shards{table: w.table.Schema().Name, all: []*shard{{id: "child", parent: "parent", records: records[10:]}}}
+	var l log
+	reader := start(t, w.shardReader(t, s, &l))
+	reader.await(func() bool { return len(l.all()) == 10 })
+	s.change(func() { s.all = append(s.all, &shard{id: "parent", closed: true, records: records[:10]}) })
+	reader.await(func() bool { return len(l.all()) == 20 })
+	reader.end()
 }
 
 // TestReadersShare runs two readers, each of which gets one of two shards, and ends

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,7 +20,7 @@ import (
 // The changes of one item are handled in their order, one after the other. The first
 // failure ends a batch: later records of other items may have been handled already,
 // and are delivered again with the rest. No record is skipped, and no record overtakes
-// an earlier one of the same item.
+// an earlier one of the same item. A panic of a handler is not recovered.
 type Router struct {
 	table    *table.Table
 	schema   table.Schema
@@ -82,15 +83,16 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 
 // own reports whether an image is of an item that the library stores for itself, of
 // packages idempotency, backfill and stream; or whether there is no image. Such an item is
-// told by its type and the prefix of its partition key.
+// told by its type, the prefix of its partition key, and an attribute that such items have.
 func (r *Router) own(rec *record, image table.Item) bool {
 	if image == nil {
 		return true
 	}
 	var partitions keys.Prefix
+	marks := []string{"leaseRevision", "itemPK"} // a lease, or what was set aside
 	switch typeOf(image, r.schema.Type) {
 	case "IDEMPOTENCY":
-		partitions = keys.Ide
+		partitions, marks = keys.Ide, []string{"fingerprint"}
 	case "BACKFILL":
 		partitions = "BACKFILL"
 	case itemType:
@@ -98,8 +100,12 @@ func (r *Router) own(rec *record, image table.Item) bool {
 	default:
 		return false
 	}
-	return strings.HasPrefix(string(rec.key.PK), string(partitions)+"#")
+	marked := slices.ContainsFunc(marks, func(name string) bool { return image[name] != nil })
+	return marked && strings.HasPrefix(string(rec.key.PK), string(partitions)+"#")
 }
+
+// errGone means that a handler has ended its goroutine, as by testing.T.FailNow.
+var errGone = errors.New("the handler did not return")
 
 // run handles records in their order and returns how many of them were handled before
 // the first one that was not.
@@ -120,11 +126,17 @@ func (r *Router) run(ctx context.Context, records []*record) (done int, err erro
 		if int64(i) >= failed.Load() {
 			return
 		}
-		if ctx.Err() != nil {
-			fail(i, context.Cause(ctx))
-			return
+		returned := false
+		defer func() {
+			if !returned {
+				fail(i, errGone)
+			}
+		}()
+		err := context.Cause(ctx)
+		if err == nil {
+			err = r.record(ctx, records[i])
 		}
-		if err := r.record(ctx, records[i]); err != nil {
+		if returned = true; err != nil {
 			fail(i, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -85,6 +86,8 @@ func TestExpiry(t *testing.T) {
 	old := u
 	u.Ends = past
 	w.handle(t, r, w.users.UpdateOps(old, &u)...)
+	revision := expression.Set(expression.Name("rev"), expression.Value("another"))
+	w.handle(t, r, table.Update(userKey("1"), revision)) // it is still expired
 	w.handle(t, r, table.Delete(userKey("1")))
 	equal(t, "deletion of an expired one by a program", l.take(), []string{
 		"USER modify 1/b@x//[]>1/b@x//[] [ends]", "USER expire 1/b@x//[]> []",
@@ -219,6 +222,15 @@ func TestOwnItemsAreNoChanges(t *testing.T) {
 	}))
 	w.handle(t, r, foreign.PutOps(&Note{User: "1"})...)
 	equal(t, "changes of another program's item", l.take(), []string{"insert"})
+	similar := newRepo(t, w.table, repo.Entity[Note]{Type: "STREAM", Key: func(n Note) keys.Key {
+		return keys.Key{PK: keys.Prefix("STREAM").PK(n.User), SK: keys.Metadata}
+	}})
+	r = newRouter(t, w.table, nil, stream.On(similar, func(_ context.Context, c stream.Change[Note]) error {
+		l.add("%s", c.Kind)
+		return nil
+	}))
+	w.handle(t, r, similar.PutOps(&Note{User: "1"})...)
+	equal(t, "changes of an item with such a key", l.take(), []string{"insert"})
 }
 
 // TestFailures fails a handler at every position, one after the other, and delivers what
@@ -320,6 +332,24 @@ func inOrder(t *testing.T, lines []string, items, versions int) {
 	equal(t, "items", len(reached), items)
 	for item, n := range reached {
 		equal(t, item, n, versions)
+	}
+}
+
+// TestHandlerEndsItsGoroutine lets a handler do what a failed test does.
+func TestHandlerEndsItsGoroutine(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	event := w.busyEvent(t)
+	r := newRouter(t, w.table, &stream.Options{Concurrency: 4}, stream.On(w.notes, func(_ context.Context, c stream.Change[Note]) error {
+		if c.New.Text == "3" {
+			runtime.Goexit()
+		}
+		return nil
+	}))
+	response, err := r.Handle(t.Context(), event)
+	must(t, err)
+	if response.Err == nil || len(response.BatchItemFailures) != 1 {
+		t.Errorf("response: %v", response)
 	}
 }
 

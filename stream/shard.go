@@ -55,8 +55,16 @@ func (s *shardReader) read(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if time.Since(s.saved) > leaseLife/3 { // the response was late: is the shard still held?
+			if err := s.save(ctx); err != nil {
+				return err
+			}
+		}
 		if err := s.handle(ctx, records); err != nil {
 			return err
+		}
+		if len(records) == 0 {
+			s.held.State.Tip = s.Table.Now().UnixMilli()
 		}
 		if len(records) == 0 && s.iterator != nil {
 			if err := wait(ctx, s.Interval); err != nil {
@@ -69,12 +77,20 @@ func (s *shardReader) read(ctx context.Context) error {
 			}
 		}
 	}
-	s.held.State.Done = true
+	s.held.State.Done, s.held.State.Tip = true, s.Table.Now().UnixMilli()
 	return nil // the release stores it
 }
 
+// retention is how long a stream keeps records. AWS: "Change data capture for DynamoDB
+// Streams", Amazon DynamoDB Developer Guide.
+const retention = 24 * time.Hour
+
 // seek moves behind the last record that was handled.
 func (s *shardReader) seek(ctx context.Context) error {
+	if p := s.held.State; p.Sequence == "" && p.Tip != 0 && s.Table.Now().Sub(time.UnixMilli(p.Tip)) > retention {
+		s.held.State.Tip = 0
+		return s.trimmed(ctx, errOff)
+	}
 	in := &dynamodbstreams.GetShardIteratorInput{
 		StreamArn: &s.StreamARN, ShardId: &s.held.State.Shard,
 		ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
@@ -84,6 +100,9 @@ func (s *shardReader) seek(ctx context.Context) error {
 	}
 	err := retry(ctx, func() error {
 		out, err := s.Client.GetShardIterator(ctx, in)
+		if err == nil && out.ShardIterator == nil {
+			err = errEmpty
+		}
 		if err == nil {
 			s.iterator = out.ShardIterator
 		}
@@ -94,6 +113,12 @@ func (s *shardReader) seek(ctx context.Context) error {
 	}
 	return err
 }
+
+var (
+	errOff = errors.New("the shard was not read for longer than the stream keeps records")
+	// errEmpty means that a response lacks what it must have: a proxy may have made it.
+	errEmpty = errors.New("the response is empty")
+)
 
 // trimmed continues with the oldest record after a loss, if that is accepted.
 func (s *shardReader) trimmed(ctx context.Context, err error) error {
@@ -111,6 +136,9 @@ func (s *shardReader) next(ctx context.Context) ([]*record, error) {
 	var records []*record
 	err := retry(ctx, func() error {
 		out, err := s.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: s.iterator})
+		if err == nil && out.Records == nil && out.NextShardIterator == nil {
+			err = errEmpty
+		}
 		if err != nil {
 			return err
 		}
@@ -143,7 +171,7 @@ func (s *shardReader) handle(ctx context.Context, records []*record) error {
 			return err
 		}
 		if done > 0 {
-			if err := s.advance(ctx, records[:done], failure); err != nil {
+			if err := s.advance(ctx, records[:done], nil); err != nil {
 				return err
 			}
 			delay, attempts = 100*time.Millisecond, 0
@@ -182,17 +210,18 @@ func (s *shardReader) handle(ctx context.Context, records []*record) error {
 func (s *shardReader) try(ctx context.Context, records []*record) (done int, failure, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if !s.Since.IsZero() {
-		for len(records) > done && records[done].at.Before(s.Since) {
+	if since := s.Since.Truncate(time.Second); !s.Since.IsZero() { // records have seconds
+		for len(records) > done && records[done].at.Before(since) {
 			done++
 		}
 	}
 	handled := make(chan struct{})
 	go func() {
 		defer close(handled)
-		var n int
-		n, failure = s.Router.run(ctx, records[done:])
-		done += n
+		passed := done
+		done, failure = 0, errGone
+		n, failed := s.Router.run(ctx, records[passed:])
+		done, failure = passed+n, failed
 	}()
 	timer := time.NewTicker(leaseLife / 3)
 	defer timer.Stop()

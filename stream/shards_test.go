@@ -25,8 +25,8 @@ type shards struct {
 	table    string
 	disabled bool
 	all      []*shard
-	// read are the shards in the order of their first GetRecords, and garbled makes
-	// every iterator expire once.
+	// read are the shards in the order of their first GetRecords. If expired is not nil,
+	// every iterator expires once.
 	read    []string
 	expired map[string]bool
 }
@@ -49,6 +49,21 @@ func (s *shards) client() *dynamodbstreams.Client {
 			return aws.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
 		}),
 	})
+}
+
+// streamClient is a client that calls sent before each request.
+func streamClient(s *shards, sent func()) *dynamodbstreams.Client {
+	return dynamodbstreams.New(s.client().Options(), func(o *dynamodbstreams.Options) { o.HTTPClient = counted{s, sent} })
+}
+
+type counted struct {
+	*shards
+	sent func()
+}
+
+func (c counted) Do(r *http.Request) (*http.Response, error) {
+	c.sent()
+	return c.shards.Do(r)
 }
 
 // change runs do while no request is served.
@@ -134,7 +149,7 @@ func (s *shards) records(iterator string) (*http.Response, error) {
 	}
 	sh := s.find(id)
 	end := min(at+pageSize, len(sh.records))
-	out := map[string]any{"Records": sh.records[at:end]}
+	out := map[string]any{"Records": append([]json.RawMessage{}, sh.records[at:end]...)}
 	if !sh.closed || end < len(sh.records) {
 		out["NextShardIterator"] = fmt.Sprintf("%s|%d", id, end)
 	}

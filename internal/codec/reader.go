@@ -180,8 +180,11 @@ func (r *Reader) number() (b []byte, ok bool) {
 // binary reads the string that bytes are sent as.
 func (r *Reader) binary() (b []byte, ok bool) {
 	coded, plain, ok := r.text()
-	if !ok || !plain {
+	if !ok {
 		return nil, false
+	}
+	if !plain {
+		coded = unquote(nil, coded) // some programs write = as \u003d
 	}
 	b = make([]byte, base64.StdEncoding.DecodedLen(len(coded)))
 	n, err := base64.StdEncoding.Decode(b, coded)

@@ -85,6 +85,11 @@ type Seen struct {
 // not changed for a life: the clock of a dead process may have been ahead. first is
 // the state of a lease that nobody has had. Errors: [ErrHeld].
 func Take[S any](ctx context.Context, l Lease, first S, seen *Seen) (*Held[S], error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	ctx, cancel := outlasting(ctx)
+	defer cancel()
 	for {
 		h := &Held[S]{lease: l, State: first}
 		r, err := read[S](ctx, l)
@@ -104,7 +109,7 @@ func Take[S any](ctx context.Context, l Lease, first S, seen *Seen) (*Held[S], e
 			return nil, ErrHeld
 		}
 		h.State, h.revision = r.State, r.Revision
-		err = h.Save(ctx)
+		err = h.save(ctx, l.Owner)
 		if errors.Is(err, ErrHeld) {
 			return nil, err
 		}
@@ -124,9 +129,16 @@ func (s *Seen) same(revision string, l Lease) bool {
 // Save stores State and holds the lease for another life. [ErrHeld] means that it
 // was lost, and that nothing was stored. An owner has a lease once at a time: a Held
 // of the same owner is taken for this one.
-func (h *Held[S]) Save(ctx context.Context) error { return h.save(ctx, h.lease.Owner) }
+func (h *Held[S]) Save(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	ctx, cancel := outlasting(ctx)
+	defer cancel()
+	return h.save(ctx, h.lease.Owner)
+}
 
-// Release stores State and frees the lease.
+// Release stores State and frees the lease, as long as the context lasts.
 func (h *Held[S]) Release(ctx context.Context) error { return h.save(ctx, "") }
 
 func (h *Held[S]) save(ctx context.Context, by string) error {
@@ -171,11 +183,6 @@ func (h *Held[S]) write(ctx context.Context, op func(table.Item) table.Op) error
 	for name, v := range value.(*types.AttributeValueMemberM).Value {
 		set[name] = v
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	ctx, cancel := outlasting(ctx)
-	defer cancel()
 	if err := h.lease.Table.Do(ctx, op(set)); err != nil {
 		return err
 	}

@@ -359,7 +359,7 @@ var mutants = []mutant{
 	},
 	{
 		"stream: an expired entity is missing",
-		"stream/handler.go", "case c.Old == nil || expired:", "case c.Old == nil:",
+		"stream/handler.go", "case c.Old == nil || expired && !t.Expired(new, r.at):", "case c.Old == nil:",
 		streams, "TestExpiry",
 	},
 	{
@@ -369,7 +369,7 @@ var mutants = []mutant{
 	},
 	{
 		"stream: an item of the library is told by its key, too",
-		"stream/router.go", "return strings.HasPrefix(string(rec.key.PK), string(partitions)+\"#\")", "return strings.HasPrefix(string(partitions), \"\")",
+		"stream/router.go", "marked && strings.HasPrefix(string(rec.key.PK), string(partitions)+\"#\")", "marked && strings.HasPrefix(string(partitions), \"\")",
 		streams, "TestOwnItemsAreNoChanges",
 	},
 	{
