@@ -136,7 +136,7 @@ coldstart: ## Measure what the library adds to the start of a program, next to t
 
 .PHONY: growth
 growth: ## Measure operations on 10,000 to 1,000,000 items, and deep walks (long)
-	go run ./internal/suites/benchmarks/growth -items 10000,100000,1000000
+	go run ./internal/suites/benchmarks/growth -items 10000,100000,1000000 -write
 
 .PHONY: backfill
 backfill: ## Measure a backfill next to a loop with the SDK, and kill it while programs write

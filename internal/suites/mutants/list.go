@@ -378,6 +378,16 @@ var mutants = []mutant{
 		streams, "TestReaderDoesNotFeedItself",
 	},
 	{
+		"stream: an empty response ends no shard",
+		"stream/shard.go", "if err == nil && out.Records == nil && out.NextShardIterator == nil {", "if false && out.Records == nil {",
+		streams, "TestReaderDoesNotTrustEmptyResponses",
+	},
+	{
+		"stream: a shard that was not begun for a day may have lost records",
+		"stream/shard.go", `if p := s.held.State; p.Sequence == "" && p.Tip != 0 &&`, `if p := s.held.State; false && p.Sequence == "" &&`,
+		streams, "TestLossBeforeTheFirstRecord",
+	},
+	{
 		"stream: a shard is read after its parent",
 		"stream/lineage.go", "l.listed(parent) && !l.positions[parent].Done", "l.listed(parent) && false",
 		streams, "TestParentsBeforeChildren",

@@ -1,9 +1,9 @@
 // Command growth measures whether operations stay as cheap as a table grows and as a
 // walk gets deeper, and how much memory the long ones hold. It prints a table in
-// Markdown for each. Times are of the client and the local engine together; units
-// and requests are DynamoDB's.
+// Markdown. Times are of the client and the local engine together; units and requests
+// are DynamoDB's. With -write, docs/performance.md gets the table, and a picture of it.
 //
-//	go run ./internal/suites/benchmarks/growth -items 10000,100000,1000000
+//	go run ./internal/suites/benchmarks/growth -items 10000,100000,1000000 -write
 package main
 
 import (
@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -27,22 +28,24 @@ import (
 
 func main() {
 	items := flag.String("items", "10000,100000", "how many items the table has")
+	write := flag.Bool("write", false, "write "+page+" and "+picture)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, strings.Split(*items, ",")); err != nil {
+	if err := run(ctx, strings.Split(*items, ","), *write); err != nil {
 		fmt.Fprintln(os.Stderr, "growth:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, sizes []string) error {
+func run(ctx context.Context, sizes []string, write bool) error {
 	engine, err := tabletest.Start(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer engine.Close()
-	for i, text := range sizes {
+	var results []result
+	for _, text := range sizes {
 		n, err := strconv.Atoi(text)
 		if err != nil {
 			return err
@@ -54,11 +57,11 @@ func run(ctx context.Context, sizes []string) error {
 		if s.reader, err = shard.New[record](s.tbl, index, nil); err != nil {
 			return err
 		}
-		if err := s.fill(ctx); err != nil {
+		if s.repo, err = repo.New(s.tbl, entity); err != nil {
 			return err
 		}
-		if i == 0 {
-			fmt.Println("| items | operation | ms, median (10 % to 90 %) | units | requests |\n|---:|---|---:|---:|---:|")
+		if err := s.fill(ctx); err != nil {
+			return err
 		}
 		if err := s.operations(ctx); err != nil {
 			return err
@@ -66,17 +69,28 @@ func run(ctx context.Context, sizes []string) error {
 		if err := s.memory(ctx); err != nil {
 			return err
 		}
+		results = append(results, s.results...)
 	}
-	return nil
+	fmt.Print(markdown(results))
+	if !write {
+		return nil
+	}
+	return save(results)
 }
 
 // record is an item of about 200 bytes.
 type record struct {
+	Type           string `dynamodbav:"entityType"`
 	N              int
 	ID, Note       string
 	At             time.Time
 	GSI1PK, GSI1SK string
+	Revision       string `dynamodbav:",omitempty"`
 }
+
+// entity gives items a revision that have none, which is what a step of a backfill
+// writes.
+var entity = repo.Entity[record]{Type: "TX", Version: "Revision", Key: func(r record) keys.Key { return key(r.N) }}
 
 // All items have one partition key, so that walks can be deep, and an index over 16
 // shards has all of them.
@@ -114,13 +128,16 @@ type subject struct {
 	n      int
 	tbl    *table.Table
 	reader *shard.Reader[record]
+	repo   *repo.Repo[record]
 	next   int // number of the next item to create
+
+	results []result
 }
 
 func key(i int) keys.Key { return keys.Key{PK: partition, SK: keys.Tx.SK(keys.Int(i, 9))} }
 
 func (s *subject) record(i int) record {
-	r := record{N: i, ID: fmt.Sprintf("tx-%09d", i), Note: strings.Repeat("x", 80), At: begun.Add(time.Duration(i) * time.Second)}
+	r := record{Type: "TX", N: i, ID: fmt.Sprintf("tx-%09d", i), Note: strings.Repeat("x", 80), At: begun.Add(time.Duration(i) * time.Second)}
 	k := index.Key(r.ID, keys.None.SK(keys.Time(r.At), keys.Str(r.ID)))
 	r.GSI1PK, r.GSI1SK = string(k.PK), string(k.SK)
 	return r
@@ -174,6 +191,10 @@ func (s *subject) operations(ctx context.Context) error {
 			s.next++
 			return s.tbl.Do(ctx, table.Create(key(s.next), s.record(s.next)))
 		}},
+		{"backfill of an item", 0, func(i int) error {
+			_, err := s.repo.Refresh(ctx, key(at(i)))
+			return err
+		}},
 		{"page of 10, depth 1", 0, func(i int) error {
 			_, err := table.QueryPage[record](ctx, s.tbl, table.Query{PK: partition, Limit: 10})
 			return err
@@ -202,8 +223,10 @@ func (s *subject) operations(ctx context.Context) error {
 			took = append(took, float64(time.Since(start).Microseconds())/1000)
 		}
 		slices.Sort(took)
-		fmt.Printf("| %d | %s | %.2f (%.2f to %.2f) | %.2f | %.2f |\n", s.n, o.name,
-			took[repeats/2], took[repeats/10], took[repeats*9/10], cost.units/repeats, float64(cost.requests)/repeats)
+		s.results = append(s.results, result{
+			items: s.n, name: o.name, low: took[repeats/10], median: took[repeats/2], high: took[repeats*9/10],
+			units: cost.units / repeats, requests: float64(cost.requests) / repeats,
+		})
 	}
 	return nil
 }
@@ -220,13 +243,26 @@ func (s *subject) memory(ctx context.Context) error {
 			most = max(most, held()-min(before, held()))
 		}
 	}
-	fmt.Printf("| %d | All holds %d KB | | | |\n", s.n, most>>10)
+	s.results = append(s.results, result{items: s.n, name: fmt.Sprintf("`All` holds %d KB", most>>10)})
 	all, err := table.Collect(table.All[record](ctx, s.tbl, table.Query{PK: partition}))
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| %d | Collect holds %d bytes for each item | | | |\n", s.n, (held()-before)/uint64(len(all)))
+	s.results = append(s.results, result{items: s.n, name: fmt.Sprintf("`Collect` holds %d bytes for each item", (held()-before)/uint64(len(all)))})
 	runtime.KeepAlive(all)
+	all = nil
+	const batch = 10_000
+	ks := make([]keys.Key, batch)
+	for i := range ks {
+		ks[i] = key(i)
+	}
+	before = held()
+	found, err := table.BatchGet[record](ctx, s.tbl, ks)
+	if err != nil {
+		return err
+	}
+	s.results = append(s.results, result{items: s.n, name: fmt.Sprintf("`BatchGet` of %d holds %d bytes for each item", batch, (held()-before)/uint64(len(found)))})
+	runtime.KeepAlive(found)
 	return nil
 }
 
