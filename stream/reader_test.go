@@ -23,6 +23,16 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
+// faultyWorld is a world with faults under its client, and under that of its stream.
+func faultyWorld(t *testing.T) (world, *tabletest.Faults) {
+	t.Helper()
+	faults := &tabletest.Faults{}
+	client := tabletest.Client(t, faults.Install)
+	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
+	w.notes = newRepo(t, w.table, noteEntity)
+	return w, faults
+}
+
 // notesReader returns a reader that logs the changes of notes.
 func (w world) notesReader(t *testing.T, l *log, handle func(stream.Change[Note]) error) stream.Reader {
 	t.Helper()
@@ -222,10 +232,7 @@ func TestReaderTakesOver(t *testing.T) {
 // it is stored, and the response is lost. The lease is free all the same.
 func TestReaderFreesItsShard(t *testing.T) {
 	t.Parallel()
-	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install)
-	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
-	w.notes = newRepo(t, w.table, noteEntity)
+	w, faults := faultyWorld(t)
 	w.writeNotes(t, 0, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	lose := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -300,10 +307,7 @@ func TestReaderSince(t *testing.T) {
 // are in the table whose stream it reads.
 func TestReaderDoesNotFeedItself(t *testing.T) {
 	t.Parallel()
-	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install)
-	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
-	w.notes = newRepo(t, w.table, noteEntity)
+	w, faults := faultyWorld(t)
 	w.writeNotes(t, 0, 1)
 	var l log
 	polls := func() int { return len(faults.Requests("GetRecords")) }
@@ -325,10 +329,7 @@ func TestReaderSurvivesFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var faults tabletest.Faults
-			client := tabletest.Client(t, faults.Install)
-			w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
-			w.notes = newRepo(t, w.table, noteEntity)
+			w, faults := faultyWorld(t)
 			w.writeNotes(t, 0, 3)
 			for _, operation := range []string{"ListStreams", "DescribeStream", "GetShardIterator", "GetRecords", "GetItem", "PutItem", "UpdateItem", "Query"} {
 				faults.Next(operation, fault, nil, fault)
@@ -343,10 +344,7 @@ func TestReaderSurvivesFaults(t *testing.T) {
 // TestReaderStopsWhenRequestsHang ends a reader none of whose requests has a response.
 func TestReaderStopsWhenRequestsHang(t *testing.T) {
 	t.Parallel()
-	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install)
-	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
-	w.notes = newRepo(t, w.table, noteEntity)
+	w, faults := faultyWorld(t)
 	w.writeNotes(t, 0, 1)
 	var l log
 	reader := start(t, w.notesReader(t, &l, nil))
@@ -366,10 +364,7 @@ func TestReaderStopsWhenRequestsHang(t *testing.T) {
 // them. They end no shard.
 func TestReaderDoesNotTrustEmptyResponses(t *testing.T) {
 	t.Parallel()
-	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install)
-	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
-	w.notes = newRepo(t, w.table, noteEntity)
+	w, faults := faultyWorld(t)
 	empty := func(*http.Request, http.RoundTripper) (*http.Response, error) { return respond(200, map[string]any{}) }
 	for _, operation := range []string{"DescribeStream", "GetShardIterator", "GetRecords"} {
 		faults.Next(operation, empty)
