@@ -122,7 +122,10 @@ var (
 
 // trimmed continues with the oldest record after a loss, if that is accepted.
 func (s *shardReader) trimmed(ctx context.Context, err error) error {
-	err = fmt.Errorf("%w: after record %s: %w", ErrTrimmed, s.held.State.Sequence, err)
+	if at := s.held.State.Sequence; at != "" {
+		err = fmt.Errorf("after record %s: %w", at, err)
+	}
+	err = fmt.Errorf("%w: %w", ErrTrimmed, err)
 	if !s.AcceptLoss {
 		return err
 	}
