@@ -250,7 +250,6 @@ func (s *subject) memory(ctx context.Context) error {
 	}
 	s.results = append(s.results, result{items: s.n, name: fmt.Sprintf("`Collect` holds %d bytes for each item", (held()-before)/uint64(len(all)))})
 	runtime.KeepAlive(all)
-	all = nil
 	const batch = 10_000
 	ks := make([]keys.Key, batch)
 	for i := range ks {
