@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -64,7 +65,7 @@ func (w *walk) setAside(ctx context.Context, item table.Item, reason error) erro
 	digest.Write([]byte(key.SK))
 	at := keys.Key{PK: prefix.PK(w.Name), SK: asidePrefix.SK(keys.Str(hex.EncodeToString(digest.Sum(nil))))}
 	a := aside{
-		PK: []byte(key.PK), Type: typeOf(item, w.Source.Schema().Type),
+		PK: []byte(key.PK), Type: codec.Text(item[w.Source.Schema().Type]),
 		Reason: reason.Error(), At: w.Table.Now().UnixMilli(),
 	}
 	if key.SK != "" { // not every engine stores an empty value

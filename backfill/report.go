@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/table"
 )
@@ -185,11 +183,4 @@ func estimate(item table.Item, ops []table.Op) float64 {
 		units *= 2 // a transaction
 	}
 	return units * float64(len(ops))
-}
-
-func typeOf(item table.Item, attribute string) string {
-	if s, ok := item[attribute].(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
 }

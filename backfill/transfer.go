@@ -207,7 +207,7 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 	if !l.unique {
 		return c, counts, fmt.Errorf("%w: an attribute is there twice", errLine)
 	}
-	name := typeOf(l.item, t.Table.Schema().Type)
+	name := codec.Text(l.item[t.Table.Schema().Type])
 	if name == itemType {
 		counts.Dropped = 1
 		return c, counts, nil

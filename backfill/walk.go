@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -147,7 +148,7 @@ func (w *walk) segment(ctx context.Context, n int, at *position, save func(conte
 			if row.Err != nil {
 				return row.Err
 			}
-			if w.Map == nil && typeOf(row.Value, w.Table.Schema().Type) == itemType {
+			if w.Map == nil && codec.Text(row.Value[w.Table.Schema().Type]) == itemType {
 				continue // the job's own
 			}
 			at.Counts.Scanned++
@@ -195,7 +196,7 @@ const maxTries = 10
 func (w *walk) item(ctx context.Context, item table.Item, c *Counts) error {
 	bring := w.Map
 	if bring == nil {
-		entity, ok := w.entities[typeOf(item, w.Table.Schema().Type)]
+		entity, ok := w.entities[codec.Text(item[w.Table.Schema().Type])]
 		if !ok {
 			return nil
 		}

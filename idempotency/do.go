@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -187,7 +188,7 @@ func metRecord(tx *table.TxError, index int) (old table.Item, met bool) {
 
 // own reports whether a record is this call's, of an attempt whose response was
 // lost.
-func (c *call[R]) own(item table.Item) bool { return stringOf(item[attemptMark]) == c.mark }
+func (c *call[R]) own(item table.Item) bool { return codec.Text(item[attemptMark]) == c.mark }
 
 // noRecord is the condition that there is no record, expired or not. The item
 // under a key holds that key, and a missing item is not equal to anything.
@@ -280,7 +281,7 @@ func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
 // reference returns the key of the item that a record refers to.
 func (c *call[R]) reference(record Record) (keys.Key, error) {
 	if len(record.Fingerprint) > 0 {
-		pk, sk := stringOf(record.Item[resultPK]), stringOf(record.Item[resultSK])
+		pk, sk := codec.Text(record.Item[resultPK]), codec.Text(record.Item[resultSK])
 		return keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}, nil
 	}
 	if c.o.Legacy == nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -61,10 +62,10 @@ func (s *Store) newRecord(r Request, mark string, print [sha256.Size]byte) (tabl
 // stays zero, since other writers make records too.
 func (s *Store) record(item table.Item) Record {
 	r := Record{
-		Key:  keys.Key{PK: keys.PK(stringOf(item[s.schema.PK])), SK: keys.SK(stringOf(item[s.schema.SK]))},
+		Key:  keys.Key{PK: keys.PK(codec.Text(item[s.schema.PK])), SK: keys.SK(codec.Text(item[s.schema.SK]))},
 		Item: item,
 	}
-	if at, err := time.Parse(time.RFC3339Nano, stringOf(item[createdAt])); err == nil {
+	if at, err := time.Parse(time.RFC3339Nano, codec.Text(item[createdAt])); err == nil {
 		r.CreatedAt = at.UTC()
 	}
 	if n, ok := item[s.schema.TTL].(*types.AttributeValueMemberN); ok {
@@ -78,11 +79,4 @@ func (s *Store) record(item table.Item) Record {
 		r.Fingerprint = b.Value
 	}
 	return r
-}
-
-func stringOf(value types.AttributeValue) string {
-	if s, ok := value.(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
 }

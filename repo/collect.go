@@ -6,8 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -144,14 +143,6 @@ func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Membe
 	}
 }
 
-// typeOf returns the type of an item, "" if it has none.
-func typeOf(item table.Item, attribute string) string {
-	if s, ok := item[attribute].(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
-}
-
 // each gives every item of a query to its member and the value to do, until do
 // returns false.
 func each(ctx context.Context, t *table.Table, op string, q table.Query, members []Member, do func(Member, any) bool) error {
@@ -187,7 +178,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		if err != nil {
 			return err
 		}
-		name := typeOf(item, attribute)
+		name := codec.Text(item[attribute])
 		m, known := byType[name]
 		if !known {
 			m, known = byType[""]

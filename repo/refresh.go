@@ -439,7 +439,7 @@ func (r *Repo[T]) removeStored(key keys.Key, s *stored[T], with table.Op) ([]tab
 
 // checkType reports an item of another type.
 func (r *Repo[T]) checkType(item table.Item) error {
-	if name := typeOf(item, r.schema.Type); name != r.entity.Type {
+	if name := codec.Text(item[r.schema.Type]); name != r.entity.Type {
 		return fmt.Errorf("%w: want %q, have %q", table.ErrWrongType, r.entity.Type, name)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
@@ -148,5 +149,5 @@ func (refuse) handle(_ context.Context, t *table.Table, _ *record, old, new tabl
 	if new != nil {
 		item = new
 	}
-	return orphans, fmt.Errorf("%w: no handler for type %q", table.ErrWrongType, typeOf(item, t.Schema().Type))
+	return orphans, fmt.Errorf("%w: no handler for type %q", table.ErrWrongType, codec.Text(item[t.Schema().Type]))
 }

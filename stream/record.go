@@ -11,7 +11,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/singletable/singletable/internal/codec"
@@ -222,12 +221,4 @@ func tableOf(arn string) string {
 	_, name, _ := strings.Cut(arn, ":table/")
 	name, _, _ = strings.Cut(name, "/")
 	return name
-}
-
-// typeOf returns the type of an image, "" if it has none.
-func typeOf(image table.Item, attribute string) string {
-	if s, ok := image[attribute].(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
 }

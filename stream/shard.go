@@ -42,6 +42,9 @@ func (c *consumer) shard(ctx context.Context, h *lease.Held[position], leave cha
 }
 
 func (s *shardReader) read(ctx context.Context) error {
+	if s.held.State.Done { // by another process, since the look
+		return nil
+	}
 	if err := s.seek(ctx); err != nil {
 		return err
 	}

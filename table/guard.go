@@ -268,13 +268,13 @@ func (g guard) failure(key keys.Key, stored Item, schema *Schema) error {
 	switch {
 	case stored == nil && g.exists && !g.identifies():
 		return ErrNotFound
-	case stored != nil && g.ofType != "" && stringOf(stored[schema.Type]) != g.ofType:
+	case stored != nil && g.ofType != "" && codec.Text(stored[schema.Type]) != g.ofType:
 		return ErrWrongType
 	case g.shape.fails(stored, schema.Shape):
 		return ErrNewerShape
 	case g.version.set && versionOf(stored, g.version.attribute) != g.version.want:
 		return g.stale(key)
-	case g.revision.set && stringOf(stored[g.revision.attribute]) != g.revision.want:
+	case g.revision.set && codec.Text(stored[g.revision.attribute]) != g.revision.want:
 		return g.stale(key)
 	}
 	return nil
@@ -282,10 +282,3 @@ func (g guard) failure(key keys.Key, stored Item, schema *Schema) error {
 
 // stale is the [ErrStale] of the guard of an op on the item under a key.
 func (g guard) stale(key keys.Key) error { return &staleError{key, g.version, g.revision} }
-
-func stringOf(value types.AttributeValue) string {
-	if s, ok := value.(*types.AttributeValueMemberS); ok {
-		return s.Value
-	}
-	return ""
-}

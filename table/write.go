@@ -10,6 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
 )
 
 // Do runs one op by itself. A [Check] costs as much as a transaction, because
@@ -167,8 +169,8 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 // item. A revision is drawn for one write.
 func (w *write) isStored(stored Item) bool {
 	if attribute := w.op.guard.revision.attribute; attribute != "" {
-		own := stringOf(w.written(attribute))
-		return own != "" && own == stringOf(stored[attribute])
+		own := codec.Text(w.written(attribute))
+		return own != "" && own == codec.Text(stored[attribute])
 	}
 	return w.item.Attributes != nil && !w.op.guard.version.set && sameItem(stored, w.whole())
 }

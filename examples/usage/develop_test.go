@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/usage/queue"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // running is a program that runs with -dev.
@@ -27,13 +27,13 @@ type running struct {
 	stop func()
 }
 
-func develop(t *testing.T, data string) running {
+func develop(t *testing.T, table, data string) running {
 	t.Helper()
 	r := running{t: t, log: &bytes.Buffer{}}
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	d := developer{
-		addr: "127.0.0.1:0", table: "Usage", data: data, visibility: 10 * time.Millisecond, log: r.log,
+		addr: "127.0.0.1:0", table: table, data: data, visibility: 10 * time.Millisecond, log: r.log,
 		ready: func(addr string) { ready <- addr },
 	}
 	go func() { ended <- d.run(ctx) }()
@@ -78,16 +78,14 @@ func (r running) settled() (c queue.Contents) {
 
 func TestMessagesAreSentAndAskedForByHand(t *testing.T) {
 	t.Parallel()
-	if os.Getenv(tabletest.EndpointVariable) != "" {
-		t.Skip("its engine and its data are its own")
-	}
 	const (
 		body  = `{"workspaceId":"acme","metricId":"exports","count":2,"date":"2026-01-15T23"}`
 		ahead = `{"schemaVersion":2}`
 		ask   = `{"workspaceId":"acme","metricId":"exports","fromDate":"2026-01-15T00","toDate":"2026-01-15T23"}`
 	)
 	data := t.TempDir()
-	r := develop(t, data)
+	table := programtest.Table(t, "Usage")
+	r := develop(t, table, data)
 	r.do("send", body)
 	r.do("send", ahead)
 	// A program that is killed now has the message.
@@ -110,7 +108,7 @@ func TestMessagesAreSentAndAskedForByHand(t *testing.T) {
 	}
 	r.stop()
 
-	r = develop(t, data)
+	r = develop(t, table, data)
 	check.Equal(t, "dead letters", r.settled().Dead, dead, cmpopts.IgnoreUnexported(queue.Message{}))
 	if got := r.do("ask", ask); !strings.HasPrefix(got, `{"total":42,`) {
 		t.Error(got)
@@ -130,7 +128,7 @@ func TestWebPagesAndOtherMachinesAreRefused(t *testing.T) {
 	if err := (developer{addr: "0.0.0.0:0"}).run(t.Context()); err == nil {
 		t.Error("it listens to other machines")
 	}
-	r := develop(t, "")
+	r := develop(t, programtest.Table(t, "Usage"), "")
 	defer r.stop()
 	for _, tt := range []struct{ host, kind string }{{"evil.example:80", "application/json"}, {r.addr, "text/plain"}} {
 		request := check.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.addr+"/send", strings.NewReader("{}")))(t)

@@ -129,6 +129,14 @@ func Equal(a, b types.AttributeValue) bool {
 	return reflect.DeepEqual(a, b)
 }
 
+// Text returns the text of a value, "" if it is no text.
+func Text(value types.AttributeValue) string {
+	if s, ok := value.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
 // Copy copies the value that from points to, which was decoded, into what to points
 // to, so that a change of one is none of the other. It returns false if it cannot:
 // then the item has to be decoded once more.

@@ -51,7 +51,7 @@ var mutants = []mutant{
 	},
 	{
 		"only the own revision proves that a write was applied",
-		"table/write.go", `return own != "" && own == stringOf(stored[attribute])`, `return own != ""`,
+		"table/write.go", `return own != "" && own == codec.Text(stored[attribute])`, `return own != ""`,
 		schedules, "TestRepo/revision/Put,_Put",
 	},
 	{
@@ -186,7 +186,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request tells its own record from another's",
-		"idempotency/do.go", "return stringOf(item[attemptMark]) == c.mark", "return stringOf(item[attemptMark]) == c.mark+\"x\"",
+		"idempotency/do.go", "return codec.Text(item[attemptMark]) == c.mark", "return codec.Text(item[attemptMark]) == c.mark+\"x\"",
 		schedules, "TestIdempotency/Do,_fresh$",
 	},
 	{

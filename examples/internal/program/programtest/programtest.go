@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -19,8 +20,7 @@ import (
 func Twice(t *testing.T, p program.Program) (first, again string) {
 	t.Helper()
 	engine := Engine(t)
-	name := p.Table + "-" + rand.Text() // the engine may not be ours alone
-	t.Cleanup(func() { drop(t, engine.Client(), name) })
+	name := newName(t, p.Table, engine.Client())
 	var reports [2]bytes.Buffer
 	for i := range reports {
 		if err := p.Report(t.Context(), engine, name, &reports[i]); err != nil {
@@ -31,6 +31,25 @@ func Twice(t *testing.T, p program.Program) (first, again string) {
 		t.Error("a table with a bad name: no error")
 	}
 	return reports[0].String(), reports[1].String()
+}
+
+// Table returns the name of a table for a program that starts an engine by itself. If
+// the environment names the engine, the table is dropped when the test ends.
+func Table(t *testing.T, prefix string) string {
+	t.Helper()
+	if os.Getenv(tabletest.EndpointVariable) == "" {
+		return prefix
+	}
+	return newName(t, prefix, tabletest.Client(t))
+}
+
+// newName returns a name that begins with a prefix. Tables whose names begin with it are
+// dropped when the test ends.
+func newName(t *testing.T, prefix string, client *dynamodb.Client) string {
+	t.Helper()
+	name := prefix + "-" + rand.Text() // the engine may not be ours alone
+	t.Cleanup(func() { drop(t, client, name) })
+	return name
 }
 
 // Engine returns an engine for the test, empty unless one is named by the
