@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/table"
 )
 
@@ -35,7 +36,7 @@ func (b *budget) wait(ctx context.Context) error {
 		if left > 0 {
 			break
 		}
-		if err := pause(ctx, time.Duration(-left/b.rate*float64(time.Second))+time.Millisecond); err != nil {
+		if err := lease.Wait(ctx, time.Duration(-left/b.rate*float64(time.Second))+time.Millisecond); err != nil {
 			return err
 		}
 	}

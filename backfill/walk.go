@@ -107,7 +107,7 @@ func (w *walk) held(ctx context.Context, n int) error {
 		if !errors.Is(err, lease.ErrHeld) {
 			return err
 		}
-		if err := pause(ctx, poll); err != nil {
+		if err := lease.Wait(ctx, poll); err != nil {
 			return err
 		}
 	}
@@ -349,20 +349,9 @@ func persist(ctx context.Context, do func() error) error {
 		if err == nil || attempt == attempts || table.Classify(err) != table.Transient || aboutItem(err) || ctx.Err() != nil {
 			return err
 		}
-		if ended := pause(ctx, delay/2+mathrand.N(delay)); ended != nil {
+		if ended := lease.Wait(ctx, delay/2+mathrand.N(delay)); ended != nil {
 			return fmt.Errorf("%w: %w", ended, err)
 		}
 		delay = min(2*delay, longest)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
 	}
 }

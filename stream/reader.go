@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/table"
 )
 
@@ -232,7 +233,7 @@ func retry(ctx context.Context, do func() error) error {
 		if err == nil || attempt == attempts || !passes || ctx.Err() != nil {
 			return err
 		}
-		if ended := wait(ctx, delay); ended != nil {
+		if ended := lease.Wait(ctx, delay); ended != nil {
 			return fmt.Errorf("%w: %w", ended, err)
 		}
 		delay = min(2*delay, maxDelay)
@@ -241,15 +242,3 @@ func retry(ctx context.Context, do func() error) error {
 
 // maxDelay bounds the pauses after failures.
 const maxDelay = 10 * time.Second
-
-// wait waits, and returns the cause if the context ends first.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}

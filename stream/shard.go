@@ -30,7 +30,7 @@ func (c *consumer) shard(ctx context.Context, h *lease.Held[position], leave cha
 	s := &shardReader{consumer: c, held: h, leave: leave, saved: time.Now()}
 	err := s.read(ctx)
 	if _, gone := errors.AsType[*streamtypes.ResourceNotFoundException](err); gone {
-		err = wait(ctx, c.Interval) // the next look says whether anything was lost
+		err = lease.Wait(ctx, c.Interval) // the next look says whether anything was lost
 	}
 	if !errors.Is(err, lease.ErrHeld) {
 		err = errors.Join(err, h.Release(c.last))
@@ -70,7 +70,7 @@ func (s *shardReader) read(ctx context.Context) error {
 			s.held.State.Tip = s.Table.Now().UnixMilli()
 		}
 		if len(records) == 0 && s.iterator != nil {
-			if err := wait(ctx, s.Interval); err != nil {
+			if err := lease.Wait(ctx, s.Interval); err != nil {
 				return err
 			}
 		}
@@ -264,7 +264,7 @@ func (s *shardReader) advance(ctx context.Context, records []*record, failure er
 
 // pause waits, and keeps the lease.
 func (s *shardReader) pause(ctx context.Context, d time.Duration) error {
-	if err := wait(ctx, d); err != nil {
+	if err := lease.Wait(ctx, d); err != nil {
 		return err
 	}
 	if time.Since(s.saved) > leaseLife/3 {

@@ -226,3 +226,16 @@ func List[S any](ctx context.Context, t *table.Table, itemType string, q table.Q
 	}
 	return entries, nil
 }
+
+// Wait waits, as between two looks at a lease. If the context ends first, it returns the
+// cause.
+func Wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
