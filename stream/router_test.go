@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
@@ -222,6 +223,12 @@ func TestOwnItemsAreNoChanges(t *testing.T) {
 	}))
 	w.handle(t, r, foreign.PutOps(&Note{User: "1"})...)
 	equal(t, "changes of another program's item", l.take(), []string{"insert"})
+	marked := table.Item{
+		"entityType": &types.AttributeValueMemberS{Value: "STREAM"}, "itemPK": &types.AttributeValueMemberS{Value: "x"},
+		"user": &types.AttributeValueMemberS{Value: "2"},
+	}
+	w.handle(t, r, table.Put(noteKey("2"), marked))
+	equal(t, "changes of one with such an attribute", l.take(), []string{"insert"})
 	similar := newRepo(t, w.table, repo.Entity[Note]{Type: "STREAM", Key: func(n Note) keys.Key {
 		return keys.Key{PK: keys.Prefix("STREAM").PK(n.User), SK: keys.Metadata}
 	}})
