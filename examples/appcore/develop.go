@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"os"
-	"strings"
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
+	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -24,18 +21,8 @@ import (
 // trusts everybody. So only this machine may reach it, and it reaches only this
 // machine.
 func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) (err error) {
-	addr, err := net.ResolveTCPAddr("tcp", o.addr)
-	if err != nil {
-		return fmt.Errorf("-addr: %w", err)
-	}
-	if !addr.IP.IsLoopback() {
-		return fmt.Errorf("-dev issues tokens to anyone, so -addr has to be of this machine only, such as 127.0.0.1:8080: %q is not", o.addr)
-	}
-	if endpoint := os.Getenv(tabletest.EndpointVariable); endpoint != "" {
-		u, err := url.Parse(endpoint)
-		if err != nil || !isLoopback(u.Host) {
-			return fmt.Errorf("-dev issues tokens to anyone, so -endpoint or %s has to be of this machine, such as http://127.0.0.1:8000: %q is not", tabletest.EndpointVariable, endpoint)
-		}
+	if err := httpapi.CheckLocal(o.addr, os.Getenv(tabletest.EndpointVariable)); err != nil {
+		return err
 	}
 	issuer, err := auth.NewIssuer(nil)
 	if err != nil {
@@ -73,39 +60,18 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 		"GET /dev/token": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			token, err := issuer.Token(r.URL.Query().Get("user"))
 			if err != nil {
-				api.Fail(w, http.StatusBadRequest, "invalid_user", err.Error())
+				httpapi.Fail(w, http.StatusBadRequest, "invalid_user", err.Error())
 				return
 			}
 			w.Header().Set("Cache-Control", "no-store")
 			fmt.Fprintln(w, token)
 		}),
 	})
-	return serve(ctx, addr.String(), local(handler), log, func(url string) {
+	return httpapi.Serve(ctx, o.addr, httpapi.Local(handler), log, func(url string) {
 		log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any user. Do not expose it.", slog.String("url", url))
 		fmt.Fprintf(stdout, "listening on %s\n", url)
 		fmt.Fprintf(stdout, welcome, url, core.DemoUsers[0])
 	})
-}
-
-// local refuses requests for other hosts. A web page can have its own name resolve
-// to this machine, and read responses to requests that a browser sends to that
-// name (DNS rebinding).
-func local(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLoopback(r.Host) {
-			api.Fail(w, http.StatusMisdirectedRequest, "wrong_host", "a server for development has the host names localhost and 127.0.0.1 only")
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// isLoopback reports whether a host, with or without a port, is this machine by
-// its name or address.
-func isLoopback(host string) bool {
-	name := (&url.URL{Host: host}).Hostname()
-	ip, err := netip.ParseAddr(name)
-	return strings.EqualFold(name, "localhost") || err == nil && ip.IsLoopback()
 }
 
 // welcome is printed with the address of the server and a user.

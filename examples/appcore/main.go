@@ -14,31 +14,15 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func main() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		cancel() // requests in flight are finished
-		<-signals
-		fmt.Fprintln(os.Stderr, "appcore: ended by a second signal")
-		os.Exit(1)
-	}()
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "appcore:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Service("appcore", run) }
 
 // options are the flags.
 type options struct {
@@ -72,9 +56,6 @@ func parse(args []string, usage io.Writer) (o options, err error) {
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -99,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if _, err := app.Lists(ctx); err != nil {
 		return err
 	}
-	return serve(ctx, o.addr, app.API.Handler(nil), log, func(url string) {
+	return httpapi.Serve(ctx, o.addr, app.API.Handler(nil), log, func(url string) {
 		fmt.Fprintf(stdout, "listening on %s\n", url)
 	})
 }

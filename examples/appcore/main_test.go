@@ -38,9 +38,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program returns the program as a command, with nothing of this environment
+// process returns the program as a command, with nothing of this environment
 // that it looks at.
-func program(ctx context.Context, args ...string) *exec.Cmd {
+func process(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "AWS_") || strings.HasPrefix(v, "COGNITO_") || strings.HasPrefix(v, "CURSOR_")
@@ -60,7 +60,7 @@ type server struct {
 
 func start(t *testing.T, args ...string) *server {
 	t.Helper()
-	cmd := program(t.Context(), append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...)
+	cmd := process(t.Context(), append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...)
 	return launch(t, cmd, "/notifications")
 }
 
@@ -296,7 +296,7 @@ func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 	store := secretstest.New("appcore/cursor-keys", "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
 	defer store.Close()
 	command := func() *exec.Cmd {
-		cmd := program(t.Context(), "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
+		cmd := process(t.Context(), "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
 		cmd.Env = append(cmd.Env,
 			"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 			"COGNITO_USER_POOL_ID=us-east-1_AbCdEfGhI", "COGNITO_CLIENT_ID=client",
@@ -354,7 +354,7 @@ func TestItRefusesToStartAndSaysWhy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := program(t.Context(), c.args...)
+			cmd := process(t.Context(), c.args...)
 			cmd.Env = append(cmd.Env, c.env...)
 			out, err := cmd.CombinedOutput()
 			if err == nil || cmd.ProcessState.ExitCode() != 1 {

@@ -9,12 +9,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
-	"path"
-	"strings"
 
+	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/httpapi"
 )
 
 // Authenticator finds out which user sent a request. [auth.Verifier] is one, and
@@ -67,22 +66,19 @@ func Routes() []Route {
 	}
 }
 
-// The paths of health checks, which need no token.
-const (
-	livePath  = "GET /healthz"
-	readyPath = "GET /readyz"
-)
-
 // Handler returns the handler of all endpoints, of health checks, and of further
 // patterns of [http.ServeMux] that need no token. More may be nil.
 func (a *API) Handler(more map[string]http.Handler) http.Handler {
-	open := maps.Clone(more)
-	if open == nil {
-		open = map[string]http.Handler{}
+	endpoints := a.endpoints(Routes())
+	for pattern, handler := range more {
+		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
+			handler.ServeHTTP(w, r)
+			return nil
+		}
 	}
-	open[livePath] = a.check(func(context.Context) error { return nil })
-	open[readyPath] = a.check(a.ready)
-	return a.handler(Routes(), open)
+	server := a.server()
+	server.Ready = a.ready
+	return server.Handler(endpoints)
 }
 
 // HandlerOf returns the handler of the one endpoint with that name. It gets the
@@ -97,40 +93,19 @@ func (a *API) HandlerOf(ctx context.Context, name string) (http.Handler, error) 
 				return nil, err
 			}
 		}
-		return a.handler([]Route{r}, nil), nil
+		return a.server().Handler(a.endpoints([]Route{r})), nil
 	}
 	return nil, fmt.Errorf("there is no endpoint %q", name)
 }
 
-func (a *API) handler(routes []Route, open map[string]http.Handler) http.Handler {
-	mux := http.NewServeMux()
-	for _, r := range routes {
-		mux.Handle(r.Method+" "+r.Path, a.authenticated(r.serve))
-	}
-	for pattern, handler := range open {
-		mux.Handle(pattern, handler)
-	}
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if allowed := allowedMethods(mux, r); len(allowed) > 0 {
-			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			a.fail(w, r, errMethod)
-			return
-		}
-		a.fail(w, r, core.ErrNotFound)
-	})
-	return a.observed(a.recovered(a.exact(mux)))
-}
+func (a *API) server() httpapi.Server { return httpapi.Server{Log: a.log, Failures: failureOf} }
 
-// exact refuses paths such as //transactions, which a [http.ServeMux] would
-// redirect: in a body that is not JSON, and to where no client of an API goes.
-func (a *API) exact(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p := r.URL.Path; !strings.HasPrefix(p, "/") || path.Clean(p) != p {
-			a.fail(w, r, core.ErrNotFound)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
+func (a *API) endpoints(routes []Route) map[string]httpapi.Endpoint {
+	endpoints := map[string]httpapi.Endpoint{}
+	for _, r := range routes {
+		endpoints[r.Method+" "+r.Path] = a.authenticated(r.serve)
+	}
+	return endpoints
 }
 
 // ready returns nil if users can be told apart and lists can be read. It does not
@@ -143,45 +118,18 @@ func (a *API) ready(ctx context.Context) error {
 	return err
 }
 
-// check returns the handler of a health check.
-func (a *API) check(healthy func(context.Context) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		err := healthy(r.Context())
-		if err == nil {
-			err = writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
-		}
-		if err != nil {
-			a.fail(w, r, err)
-		}
-	})
-}
-
-// allowedMethods returns the methods that the path of a request has.
-func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string) {
-	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch} {
-		probe := *r
-		probe.Method = method
-		if _, pattern := mux.Handler(&probe); pattern != "/" {
-			allowed = append(allowed, method)
-		}
-	}
-	return allowed
-}
-
 // authenticated calls the endpoint with the user whose access token the request
 // carries.
-func (a *API) authenticated(serve endpoint) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, err := bearer(r.Header)
-		var user string
-		if err == nil {
-			user, err = a.auth.Verify(r.Context(), token)
-		}
-		if err == nil {
-			err = serve(a, w, r, user)
-		}
+func (a *API) authenticated(serve endpoint) httpapi.Endpoint {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		token, err := httpapi.Bearer(r.Header)
 		if err != nil {
-			a.fail(w, r, err)
+			return fmt.Errorf("%w: %w", auth.ErrUnauthorized, err)
 		}
-	})
+		user, err := a.auth.Verify(r.Context(), token)
+		if err != nil {
+			return err
+		}
+		return serve(a, w, r, user)
+	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -56,7 +57,7 @@ func newApp(tb testing.TB) *app {
 func tableOptions(tb testing.TB) *table.Options {
 	tb.Helper()
 	codec := check.Must(paginate.New([]paginate.Key{cursorKey}, nil))(tb)
-	return &table.Options{Cursors: codec, Observe: api.Observe}
+	return &table.Options{Cursors: codec, Observe: httpapi.Observe}
 }
 
 func (a *app) serve(tb testing.TB, tbl *table.Table) {

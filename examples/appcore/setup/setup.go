@@ -14,6 +14,7 @@ import (
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 )
@@ -22,7 +23,7 @@ import (
 // cursors, all of them open; a service without keys is not for lists. What its
 // requests cost is logged with the HTTP requests that they are for.
 func Service(client table.Client, name string, keys ...paginate.Key) (*core.Service, error) {
-	options := table.Options{Observe: api.Observe}
+	options := table.Options{Observe: httpapi.Observe}
 	if len(keys) > 0 {
 		codec, err := paginate.New(keys, nil)
 		if err != nil {

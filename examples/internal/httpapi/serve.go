@@ -1,4 +1,4 @@
-package main
+package httpapi
 
 import (
 	"context"
@@ -16,9 +16,9 @@ const drainTime = 20 * time.Second
 // of 8 KB, and the rest.
 const maxHeader = 32 << 10
 
-// serve serves requests until the context ends, and then finishes those in
+// Serve serves requests until the context ends, and then finishes those in
 // flight. ready is called with the address once it listens.
-func serve(ctx context.Context, addr string, handler http.Handler, log *slog.Logger, ready func(url string)) error {
+func Serve(ctx context.Context, addr string, handler http.Handler, log *slog.Logger, ready func(url string)) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package api
+package httpapi
 
 import (
 	"bytes"
@@ -12,9 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/singletable/singletable/examples/appcore/auth"
-	"github.com/singletable/singletable/examples/appcore/core"
 )
 
 const (
@@ -25,73 +22,82 @@ const (
 	bodyTime = 5 * time.Second
 )
 
-func badRequest(code, format string, args ...any) error {
-	return &core.InvalidError{Code: code, Message: fmt.Sprintf(format, args...)}
+// BadRequest returns the error of an invalid request: a response with status 400.
+func BadRequest(code, format string, args ...any) error {
+	return &Failure{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
 }
 
-// bearer returns the access token of a request.
-func bearer(h http.Header) (string, error) {
+// Bearer returns the access token of a request. Its error is no [Failure]: it says
+// for the log what was wrong.
+func Bearer(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) != 1 {
-		return "", fmt.Errorf("%w: %d Authorization headers", auth.ErrUnauthorized, len(values))
+		return "", fmt.Errorf("%d Authorization headers", len(values))
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return "", fmt.Errorf("%w: no bearer token", auth.ErrUnauthorized)
+		return "", errors.New("no bearer token")
 	}
 	return token, nil
 }
 
-// idempotencyKey returns the key of a request. The service says what a key may
+// IdempotencyKey returns the Idempotency-Key of a request, empty if it has none. The service says what a key may
 // look like. A comma is refused here: API Gateway joins two headers with one.
-func idempotencyKey(h http.Header) (string, error) {
+func IdempotencyKey(h http.Header) (string, error) {
 	key := h.Get("Idempotency-Key")
 	if len(h.Values("Idempotency-Key")) > 1 || strings.Contains(key, ",") {
-		return "", badRequest("invalid_idempotency_key", "there must be one Idempotency-Key, without a comma")
+		return "", BadRequest("invalid_idempotency_key", "there must be one Idempotency-Key, without a comma")
 	}
 	return key, nil
 }
 
-// etag returns the ETag of a revision.
-func etag(revision string) string { return `"` + revision + `"` }
+// ETag returns the ETag of a revision.
+func ETag(revision string) string { return `"` + revision + `"` }
 
-// ifMatch returns the revision in the If-Match of a request, empty for "*". An
+// IfMatch returns the revision in the If-Match of a request, empty for "*". An
 // ETag that is not of this API, such as a weak one, matches no revision.
-func ifMatch(h http.Header) (string, error) {
+func IfMatch(h http.Header) (string, error) {
 	switch value := h.Get("If-Match"); {
 	case value == "":
 		return "", errNoIfMatch
 	case len(h.Values("If-Match")) > 1 || strings.Contains(value, ","):
-		return "", badRequest("invalid_if_match", "there must be one If-Match, with one ETag")
+		return "", BadRequest("invalid_if_match", "there must be one If-Match, with one ETag")
 	case value == "*":
 		return "", nil
 	case len(value) > 2 && strings.HasPrefix(value, `"`) && strings.HasSuffix(value, `"`):
 		return value[1 : len(value)-1], nil
 	}
-	return "", badRequest("invalid_if_match", "If-Match must be the ETag of the transaction, in quotes")
+	return "", BadRequest("invalid_if_match", "If-Match must be an ETag, in quotes")
 }
 
-// list returns the page that a request asks for.
-func list(r *http.Request, user string, defaultLimit int) (core.List, error) {
-	l := core.List{User: user, Limit: defaultLimit}
+// Page is the page of a list that a request asks for.
+type Page struct {
+	Limit int
+	// After is the lastKey of the page before; empty for the first page.
+	After string
+}
+
+// PageOf returns the page that a request asks for. A limit that is not a number is 0,
+// which is for the caller to refuse.
+func PageOf(r *http.Request, defaultLimit int) (Page, error) {
+	p := Page{Limit: defaultLimit}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return l, badRequest("invalid_query", "the query string is malformed")
+		return p, BadRequest("invalid_query", "the query string is malformed")
 	}
 	for name, values := range query {
 		if len(values) > 1 && (name == "limit" || name == "lastKey") {
-			return l, badRequest("invalid_query", "%s is there twice", name)
+			return p, BadRequest("invalid_query", "%s is there twice", name)
 		}
 	}
-	l.After = query.Get("lastKey")
+	p.After = query.Get("lastKey")
 	if query.Has("limit") {
-		// Anything but a number becomes 0, which the service refuses.
-		l.Limit, err = strconv.Atoi(query.Get("limit"))
+		p.Limit, err = strconv.Atoi(query.Get("limit"))
 		if err != nil {
-			l.Limit = 0
+			p.Limit = 0
 		}
 	}
-	return l, nil
+	return p, nil
 }
 
 // readBody reads the body of a request. A body that is late is the client's
@@ -108,29 +114,29 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, errSlow
 	case err != nil:
-		return nil, badRequest("invalid_body", "the body could not be read")
+		return nil, BadRequest("invalid_body", "the body could not be read")
 	}
 	_ = conn.SetReadDeadline(time.Time{})
 	return body, nil
 }
 
-// readJSON reads the body of a request: a JSON object with the members that are
+// ReadJSON reads the body of a request: a JSON object with the members that are
 // named, each once, and nothing else. That is stricter than package json, which
 // takes Amount for amount and the last of several.
-func readJSON(w http.ResponseWriter, r *http.Request, members map[string]any) error {
+func ReadJSON(w http.ResponseWriter, r *http.Request, members map[string]any) error {
 	body, err := readBody(w, r)
 	if err != nil {
 		return err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if err := readObject(decoder, members); err != nil {
-		if _, known := errors.AsType[*core.InvalidError](err); known {
+		if _, known := errors.AsType[*Failure](err); known {
 			return err
 		}
-		return badRequest("invalid_json", "the body must be one JSON object")
+		return BadRequest("invalid_json", "the body must be one JSON object")
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return badRequest("invalid_json", "the body must be one JSON object and nothing after it")
+		return BadRequest("invalid_json", "the body must be one JSON object and nothing after it")
 	}
 	return nil
 }
@@ -149,14 +155,14 @@ func readObject(decoder *json.Decoder, members map[string]any) error {
 		member, known := members[name]
 		switch {
 		case !known:
-			return badRequest("unknown_field", "the body has a field that is not known")
+			return BadRequest("unknown_field", "the body has a field that is not known")
 		case seen[name]:
-			return badRequest("duplicate_field", "the field %s is there twice", name)
+			return BadRequest("duplicate_field", "the field %s is there twice", name)
 		}
 		seen[name] = true
 		err = decoder.Decode(member)
 		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong {
-			return badRequest("invalid_"+name, "the field %s has the wrong type or is out of range", name)
+			return BadRequest("invalid_"+name, "the field %s has the wrong type or is out of range", name)
 		}
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-package api
+package httpapi
 
 import (
 	"context"
@@ -91,7 +91,7 @@ const requestTime = 10 * time.Second
 // observed gives each request an id and writes one line to the log. What a
 // client sends is bounded there, and the path is left out: it names people's
 // things.
-func (a *API) observed(next http.Handler) http.Handler {
+func (s Server) observed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		id := requestID(r.Header)
@@ -114,7 +114,7 @@ func (a *API) observed(next http.Handler) http.Handler {
 			if c.cut > 0 {
 				attrs = append(attrs, slog.Int("bytesCut", c.cut))
 			}
-			a.log.LogAttrs(r.Context(), levelOf(r.Pattern, sw.status), "request", attrs...)
+			s.Log.LogAttrs(r.Context(), levelOf(r.Pattern, sw.status), "request", attrs...)
 		}()
 		next.ServeHTTP(sw, r)
 	})
@@ -124,14 +124,14 @@ func levelOf(route string, status int) slog.Level {
 	switch {
 	case status >= http.StatusInternalServerError:
 		return slog.LevelError
-	case route == livePath, route == readyPath:
+	case route == LivePath, route == ReadyPath:
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
 }
 
 // recovered responds with status 500 if a handler panics.
-func (a *API) recovered(next http.Handler) http.Handler {
+func (s Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			switch v := recover(); v {
@@ -139,7 +139,7 @@ func (a *API) recovered(next http.Handler) http.Handler {
 			case http.ErrAbortHandler:
 				panic(v)
 			default:
-				a.fail(w, r, fmt.Errorf("panic: %.*s\n%s", maxPanic, fmt.Sprint(v), debug.Stack()))
+				s.fail(w, r, fmt.Errorf("panic: %.*s\n%s", maxPanic, fmt.Sprint(v), debug.Stack()))
 			}
 		}()
 		next.ServeHTTP(w, r)

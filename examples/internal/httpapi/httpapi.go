@@ -1,0 +1,130 @@
+// Package httpapi is what the HTTP services of the examples share: strict JSON in and
+// out, one form of errors, one log line for each request with what it cost, health
+// checks, and a server that finishes what it has begun.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// Endpoint serves a request. Its error becomes the response, so it returns none after
+// it has written one.
+type Endpoint func(w http.ResponseWriter, r *http.Request) error
+
+// The paths of health checks, which need no token.
+const (
+	LivePath  = "GET /healthz"
+	ReadyPath = "GET /readyz"
+)
+
+// Server is a service behind HTTP.
+type Server struct {
+	// Log gets a line for each request.
+	Log *slog.Logger
+	// Failures returns what a client gets to see of an error of the service, or nil
+	// for a fault of which it learns nothing. It does not get a [Failure].
+	Failures func(error) *Failure
+	// Ready returns nil if the service can work. Nil means always.
+	Ready func(context.Context) error
+}
+
+// Handler returns the handler of endpoints, named by patterns of [http.ServeMux] with
+// their method, and of health checks if there is a Ready.
+func (s Server) Handler(endpoints map[string]Endpoint) http.Handler {
+	all := maps.Clone(endpoints)
+	if s.Ready != nil {
+		all[LivePath] = s.check(func(context.Context) error { return nil })
+		all[ReadyPath] = s.check(s.Ready)
+	}
+	mux := http.NewServeMux()
+	for pattern, serve := range all {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := serve(w, r); err != nil {
+				s.fail(w, r, err)
+			}
+		})
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if allowed := allowedMethods(mux, r); len(allowed) > 0 {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			s.fail(w, r, &Failure{http.StatusMethodNotAllowed, "method_not_allowed", "this path does not have that method"})
+			return
+		}
+		s.fail(w, r, errNoPath)
+	})
+	return s.observed(s.recovered(s.exact(mux)))
+}
+
+// exact refuses paths such as //transactions, which a [http.ServeMux] would
+// redirect: in a body that is not JSON, and to where no client of an API goes.
+func (s Server) exact(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := r.URL.Path; !strings.HasPrefix(p, "/") || path.Clean(p) != p {
+			s.fail(w, r, errNoPath)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// check returns the endpoint of a health check.
+func (s Server) check(healthy func(context.Context) error) Endpoint {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := healthy(r.Context()); err != nil {
+			return err
+		}
+		return WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
+	}
+}
+
+// allowedMethods returns the methods that the path of a request has.
+func allowedMethods(mux *http.ServeMux, r *http.Request) (allowed []string) {
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		probe := *r
+		probe.Method = method
+		if _, pattern := mux.Handler(&probe); pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	return allowed
+}
+
+// fail responds with an error, and hands it to the log.
+func (s Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := s.failureOf(err)
+	// The server cancels a request also if its body is late.
+	if errors.Is(r.Context().Err(), context.Canceled) && !errors.Is(err, errSlow) {
+		f = gone
+	}
+	header := w.Header()
+	switch f.Status {
+	case http.StatusUnauthorized:
+		header.Set("WWW-Authenticate", "Bearer")
+	case http.StatusForbidden:
+		if f.Code == "insufficient_scope" {
+			header.Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+		}
+	case http.StatusServiceUnavailable:
+		header.Set("Retry-After", retryAfter)
+	case http.StatusRequestEntityTooLarge, http.StatusRequestTimeout:
+		header.Set("Connection", "close") // the rest of the body is not read
+	}
+	meterOf(r.Context()).fail(err)
+	Fail(w, f.Status, f.Code, f.Message)
+}
+
+func (s Server) failureOf(err error) *Failure {
+	if f, ok := errors.AsType[*Failure](err); ok {
+		return f
+	}
+	if f := s.Failures(err); f != nil {
+		return f
+	}
+	return &Failure{http.StatusInternalServerError, "internal", "something went wrong on our side"}
+}

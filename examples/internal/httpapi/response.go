@@ -1,0 +1,87 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"time"
+)
+
+// Failure is an error as a client gets to see it.
+type Failure struct {
+	Status  int    `json:"-"`
+	Code    string `json:"code"` // for programs
+	Message string `json:"message"`
+}
+
+func (f *Failure) Error() string { return f.Code + ": " + f.Message }
+
+var (
+	errNoPath = &Failure{http.StatusNotFound, "not_found", "there is nothing here"}
+	// errNoIfMatch means that a change does not say what it is a change of.
+	errNoIfMatch = &Failure{http.StatusPreconditionRequired, "missing_if_match", "an If-Match with the ETag of what is changed is required"}
+	errTooLarge  = &Failure{http.StatusRequestEntityTooLarge, "body_too_large", "the body may have 64 KB at most"}
+	errSlow      = &Failure{http.StatusRequestTimeout, "body_too_slow", "the body must arrive within 5 seconds"}
+	// gone is for the log: the client went away before it got a response, which
+	// canceled the request.
+	gone = &Failure{499, "client_gone", "the client went away"}
+)
+
+// retryAfter is how many seconds a client is to wait when the service is
+// unavailable.
+const retryAfter = "1"
+
+// Fail writes the response to a request that failed. It is for handlers around an
+// [Endpoint], so that all errors look alike.
+func Fail(w http.ResponseWriter, status int, code, message string) {
+	_ = WriteJSON(w, status, map[string]*Failure{"error": {Code: code, Message: message}}) // two strings can be encoded
+}
+
+// List is one page of a list; LastKey is left out on the last one.
+type List[T any] struct {
+	Items   []T    `json:"items"`
+	LastKey string `json:"lastKey,omitempty"`
+}
+
+// ListOf returns a page of items that of converts.
+func ListOf[T, U any](stored []T, next string, of func(T) U) List[U] {
+	items := make([]U, len(stored)) // [] in JSON if there are none, not null
+	for i, v := range stored {
+		items[i] = of(v)
+	}
+	return List[U]{items, next}
+}
+
+// Clock returns a time in UTC as responses have it, always with milliseconds.
+func Clock(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// Encode returns v as a line of JSON.
+func Encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(v)
+	return b.Bytes(), err
+}
+
+// WriteJSON writes a response.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	body, err := Encode(v)
+	if err != nil {
+		return err
+	}
+	Write(w, status, body)
+	return nil
+}
+
+// Write writes a response whose body is JSON.
+func Write(w http.ResponseWriter, status int, body []byte) {
+	header := w.Header()
+	header.Set("Content-Type", "application/json")
+	if header.Get("Cache-Control") == "" {
+		header.Set("Cache-Control", "no-store")
+	}
+	header.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that has gone gets nothing
+}
