@@ -105,7 +105,7 @@ func batchGetChunk[T any](ctx context.Context, t *Table, ks []keys.Key, got func
 	}
 	rows := newRows(t, func(r *row[T], err error) (keyed[T], error) {
 		return keyed[T]{t.KeyOf("", r.position()), r.value, err}, nil
-	}, t.keyAttributes()...)
+	}, t.shapes[""].keys...)
 	for b := t.budget(ctx); ; {
 		in := &dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{t.schema.Name: want},

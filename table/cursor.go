@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -18,9 +19,9 @@ import (
 func (r *reader) seal(start Item) (string, error) {
 	position := make(paginate.Position, len(r.position))
 	for i, a := range r.position {
-		kind, text := keyText(start[a.name])
-		if kind != a.kind {
-			return "", fmt.Errorf("the item at the end of the page lacks key attribute %q", a.name)
+		kind, text := keyText(start[a.Name])
+		if kind != a.Type {
+			return "", fmt.Errorf("the item at the end of the page lacks key attribute %q", a.Name)
 		}
 		position[i] = paginate.Value{Kind: paginate.Kind(kind[0]), Data: text}
 	}
@@ -37,27 +38,27 @@ func (r *reader) open(cursor string) (Item, error) {
 	if len(position) != len(r.position) {
 		return nil, &paginate.Error{Reason: paginate.Malformed}
 	}
-	start := make(Item, len(position)+1)
+	start := make(Item, len(position)+len(r.fixed))
 	for i, a := range r.position {
 		v := position[i]
-		if types.ScalarAttributeType(v.Kind) != a.kind || !r.holds(a, v.Data) {
+		if types.ScalarAttributeType(v.Kind) != a.Type || !r.holds(a, v.Data) {
 			return nil, &paginate.Error{Reason: paginate.Malformed}
 		}
-		start[a.name] = keyValue(a.kind, v.Data)
+		start[a.Name] = keyValue(a.Type, v.Data)
 	}
 	return start, nil
 }
 
 // holds reports whether the key attribute of a stored item can have the value.
-func (r *reader) holds(a attribute, text string) bool {
-	if a.kind == types.ScalarAttributeTypeN {
+func (r *reader) holds(a Attribute, text string) bool {
+	if a.Type == types.ScalarAttributeTypeN {
 		return codec.StorableNumber(text)
 	}
 	limit := keys.MaxSK
-	if a != r.sk && (a == r.pk || a.name == r.t.schema.PK) {
+	if !slices.Contains(r.sort, a) && (slices.Contains(r.partition, a) || a.Name == r.t.schema.PK) {
 		limit = keys.MaxPK
 	}
-	return text != "" && len(text) <= limit && (a.kind != types.ScalarAttributeTypeS || utf8.ValidString(text))
+	return text != "" && len(text) <= limit && (a.Type != types.ScalarAttributeTypeS || utf8.ValidString(text))
 }
 
 // cursorScope returns the hash of everything that a cursor is bound to. The rest
@@ -72,9 +73,14 @@ func (r *reader) cursorScope() []byte {
 	}
 	text("singletable cursor 1", r.t.schema.Name, r.index, r.scope)
 	text(r.bound...)
-	text(r.pk.name, string(r.pk.kind))
+	if r.scan != nil {
+		text(r.partition[0].Name, string(r.partition[0].Type))
+	}
+	for _, k := range r.fixed {
+		text(k.Name, string(k.Type))
+	}
 	for _, a := range r.position {
-		text(a.name, string(a.kind))
+		text(a.Name, string(a.Type))
 	}
 	return h.Sum(nil)
 }
@@ -87,9 +93,9 @@ func (r *reader) resumeQuery(q Query) error {
 	if err != nil || r.done {
 		return err
 	}
-	_, text := keyText(at[r.sk.name])
-	below := q.Range.From != "" && compareKeys(r.sk.kind, keys.SK(text), q.Range.From) < 0
-	above := q.Range.To != "" && compareKeys(r.sk.kind, keys.SK(text), q.Range.To) > 0
+	_, text := keyText(at[r.ranged.Name])
+	below := q.Range.From != "" && compareKeys(r.ranged.Type, keys.SK(text), q.Range.From) < 0
+	above := q.Range.To != "" && compareKeys(r.ranged.Type, keys.SK(text), q.Range.To) > 0
 	switch {
 	case !strings.HasPrefix(text, string(r.shared(q.Range))), above && !q.Descending:
 		return &paginate.Error{Reason: paginate.OutOfRange}
@@ -98,7 +104,9 @@ func (r *reader) resumeQuery(q Query) error {
 	case below || above:
 		// All of the range is left. DynamoDB refuses a start key outside of it.
 	default:
-		at[r.pk.name] = keyValue(r.pk.kind, string(q.PK))
+		for _, k := range r.fixed {
+			at[k.Name] = k.value()
+		}
 		r.start = at
 	}
 	return nil
@@ -106,13 +114,13 @@ func (r *reader) resumeQuery(q Query) error {
 
 // shared returns the beginning that all sort keys of a range have in common: its
 // prefix, or the whole segments that both bounds begin with.
-func (s shape) shared(r keys.Range) keys.SK {
-	if r.Prefix != "" || s.sk.kind != types.ScalarAttributeTypeS {
-		return r.Prefix
+func (r *reader) shared(in keys.Range) keys.SK {
+	if in.Prefix != "" || r.composite || r.ranged.Type != types.ScalarAttributeTypeS {
+		return in.Prefix
 	}
 	n := 0
-	for n < min(len(r.From), len(r.To)) && r.From[n] == r.To[n] {
+	for n < min(len(in.From), len(in.To)) && in.From[n] == in.To[n] {
 		n++
 	}
-	return r.From[:strings.LastIndexByte(string(r.From[:n]), '#')+1]
+	return in.From[:strings.LastIndexByte(string(in.From[:n]), '#')+1]
 }

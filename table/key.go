@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -53,6 +56,8 @@ func checkPlain(kind types.ScalarAttributeType, part, text string, limit int) er
 		return &keys.Error{Part: part, Rule: "is empty"}
 	case len(text) > limit:
 		return &keys.Error{Part: part, Rule: fmt.Sprintf("is longer than %d bytes", limit), Value: text}
+	case kind == types.ScalarAttributeTypeS && !utf8.ValidString(text):
+		return &keys.Error{Part: part, Rule: "is not UTF-8", Value: text}
 	case kind == types.ScalarAttributeTypeN && !plain(text):
 		return &keys.Error{Part: part, Rule: "is not a plain decimal number without needless zeros", Value: text}
 	case kind == types.ScalarAttributeTypeN && !codec.StorableNumber(text):
@@ -118,6 +123,9 @@ func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
 	if !ok {
 		return nil, fmt.Errorf("%w: no index %q", errInvalidSchema, index)
 	}
+	if x.composite() {
+		return nil, fmt.Errorf("%w: the keys of index %q have several attributes, which items have by themselves", errInvalidSchema, index)
+	}
 	if k == (keys.Key{}) {
 		return nil, nil
 	}
@@ -137,12 +145,14 @@ func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
 
 // KeyOf returns the key that an item is stored under, or its key in an index if
 // the name is not empty. Parts that the item does not have are empty, as is the
-// key in an index that the schema lacks.
+// key in an index that the schema lacks, or whose keys have several attributes.
 func (t *Table) KeyOf(index string, item Item) keys.Key {
 	names := [2]string{t.schema.PK, t.schema.SK}
 	if index != "" {
-		x, _ := t.schema.index(index)
-		names = [2]string{x.PK, x.SK}
+		names = [2]string{}
+		if x, ok := t.schema.index(index); ok {
+			names = [2]string{x.PK, x.SK}
+		}
 	}
 	_, pk := keyText(item[names[0]])
 	_, sk := keyText(item[names[1]])
@@ -191,10 +201,10 @@ type indexKey struct {
 // indexKeys returns the key attributes of all indexes.
 func (s *Schema) indexKeys() []indexKey {
 	var all []indexKey
-	add := func(k indexKey) {
+	add := func(a Attribute, limit int, index string) {
+		k := indexKey{a.Name, a.Type, limit, index}
 		i := slices.IndexFunc(all, func(other indexKey) bool { return other.name == k.name })
 		switch {
-		case k.name == "":
 		case i < 0:
 			all = append(all, k)
 		case k.limit < all[i].limit:
@@ -202,8 +212,13 @@ func (s *Schema) indexKeys() []indexKey {
 		}
 	}
 	for _, x := range s.Indexes {
-		add(indexKey{x.PK, x.PKType, keys.MaxPK, x.Name})
-		add(indexKey{x.SK, x.SKType, keys.MaxSK, x.Name})
+		partition, sort := x.Keys()
+		for _, a := range partition {
+			add(a, keys.MaxPK, x.Name)
+		}
+		for _, a := range sort {
+			add(a, keys.MaxSK, x.Name)
+		}
 	}
 	return all
 }
@@ -258,63 +273,111 @@ func (t *Table) checkWatched(seen []codec.Attribute) *fault {
 	return nil
 }
 
-// attribute is a key attribute's name and type.
-type attribute struct {
-	name string
-	kind types.ScalarAttributeType
-}
-
 // shape is what the keys of a table or index look like.
 type shape struct {
-	pk, sk attribute
-	// position are the attributes that say where an item stands: partition key,
-	// sort key, then the table's own key.
-	position []attribute
+	partition, sort []Attribute
+	// keys are the attributes that say where an item stands: partition key, sort key,
+	// then the table's own key.
+	keys []Attribute
+	// composite means that the keys have several attributes, which are not built by
+	// package keys.
+	composite bool
 }
 
-// keyAttributes returns the table's own.
-func (t *Table) keyAttributes() []attribute {
-	return []attribute{{t.schema.PK, t.schema.PKType}, {t.schema.SK, t.schema.SKType}}
-}
-
-// shape returns what the keys of an index look like, those of the table if the
-// name is empty.
-func (t *Table) shape(index string) (shape, error) {
-	own := shape{pk: attribute{t.schema.PK, t.schema.PKType}, sk: attribute{t.schema.SK, t.schema.SKType}}
-	s := own
-	if index != "" {
-		x, ok := t.schema.index(index)
-		if !ok {
-			return s, invalid("Index", "the schema has no index %q", index)
+// shapes returns what the keys of each index look like, and under "" those of the
+// table.
+func (s *Schema) shapes() map[string]shape {
+	own := Index{PK: s.PK, PKType: s.PKType, SK: s.SK, SKType: s.SKType}
+	partition, sort := own.Keys()
+	all := map[string]shape{"": {partition: partition, sort: sort, keys: slices.Concat(partition, sort)}}
+	for _, x := range s.Indexes {
+		of := shape{composite: x.composite()}
+		of.partition, of.sort = x.Keys()
+		for _, a := range slices.Concat(of.partition, of.sort, all[""].keys) {
+			if !slices.Contains(of.keys, a) {
+				of.keys = append(of.keys, a)
+			}
 		}
-		s.pk, s.sk = attribute{x.PK, x.PKType}, attribute{x.SK, x.SKType}
+		all[x.Name] = of
 	}
-	for _, a := range []attribute{s.pk, s.sk, own.pk, own.sk} {
-		if a.name != "" && !slices.Contains(s.position, a) {
-			s.position = append(s.position, a)
-		}
-	}
-	return s, nil
+	return all
 }
 
-// checkRange reports why a range cannot be one of these sort keys.
-func (s shape) checkRange(r keys.Range) error {
+// fixedKey is a key attribute that has one value in all items of a query.
+type fixedKey struct {
+	Attribute
+	text string
+}
+
+// value returns the value as DynamoDB has it.
+func (k fixedKey) value() types.AttributeValue { return keyValue(k.Type, k.text) }
+
+// fix returns the key attributes that have one value in all items of a query, and the
+// one that its range is about; without a name if all are given.
+func (s shape) fix(q Query) (fixed []fixedKey, ranged Attribute, err error) {
+	if len(s.sort) > 0 {
+		ranged = s.sort[0]
+	}
+	if !s.composite {
+		if len(q.PKs)+len(q.SKs) > 0 {
+			return nil, ranged, invalid("PKs", "are for an index whose keys have several attributes; use PK and Range")
+		}
+		return []fixedKey{{s.partition[0], string(q.PK)}}, ranged, checkPK(s.partition[0].Type, q.PK)
+	}
+	switch {
+	case q.PK != "":
+		return nil, ranged, invalid("PK", "is given, and the keys of index %q have several attributes; use PKs", q.Index)
+	case len(q.PKs) != len(s.partition):
+		return nil, ranged, invalid("PKs", "%d values are given, and the partition of index %q needs one for each of %s", len(q.PKs), q.Index, attributeNames(s.partition))
+	case len(q.SKs) > len(s.sort):
+		return nil, ranged, invalid("SKs", "%d values are given, and index %q sorts by %s", len(q.SKs), q.Index, attributeNames(s.sort))
+	}
+	add := func(field string, limit int, attributes []Attribute, texts []string) error {
+		for i, text := range texts {
+			if err := checkPlain(attributes[i].Type, "value", text, limit); err != nil {
+				return invalid(field, "%d, of attribute %q: %w", i, attributes[i].Name, err)
+			}
+			fixed = append(fixed, fixedKey{attributes[i], text})
+		}
+		return nil
+	}
+	if err := add("PKs", keys.MaxPK, s.partition, q.PKs); err != nil {
+		return nil, ranged, err
+	}
+	if ranged = (Attribute{}); len(q.SKs) < len(s.sort) {
+		ranged = s.sort[len(q.SKs)]
+	}
+	return fixed, ranged, add("SKs", keys.MaxSK, s.sort, q.SKs)
+}
+
+func attributeNames(attributes []Attribute) string {
+	names := make([]string, len(attributes))
+	for i, a := range attributes {
+		names[i] = strconv.Quote(a.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// checkRange reports why a range cannot be one of an attribute's values.
+func (s shape) checkRange(a Attribute, r keys.Range) error {
 	switch {
 	case r == keys.Range{}:
 		return nil
-	case s.sk.name == "":
+	case a.Name == "" && s.composite && len(s.sort) > 0:
+		return invalid("Range", "all sort key attributes have a value in SKs")
+	case a.Name == "":
 		return invalid("Range", "there is no sort key")
-	case s.sk.kind == types.ScalarAttributeTypeS:
+	case a.Type == types.ScalarAttributeTypeS && !s.composite:
 		return r.Validate()
-	case s.sk.kind == types.ScalarAttributeTypeN && r.Prefix != "":
+	case a.Type == types.ScalarAttributeTypeN && r.Prefix != "":
 		return invalid("Range", "a number has no prefix")
 	}
 	for _, sk := range []keys.SK{r.Prefix, r.From, r.To} {
 		if sk == "" {
 			continue
 		}
-		if err := checkSK(s.sk.kind, sk); err != nil {
-			return err
+		if err := checkPlain(a.Type, "sort key", string(sk), keys.MaxSK); err != nil {
+			return invalid("Range", "%w", err)
 		}
 	}
 	if r.Prefix != "" && (r.From != "" || r.To != "") {
@@ -323,10 +386,10 @@ func (s shape) checkRange(r keys.Range) error {
 	return nil
 }
 
-// empty reports whether no sort key can lie in a valid range. Numbers are compared
-// as numbers.
-func (s shape) empty(r keys.Range) bool {
-	return r.From != "" && r.To != "" && compareKeys(s.sk.kind, r.From, r.To) > 0
+// nothing reports whether no value of an attribute can lie in a valid range. Numbers
+// are compared as numbers.
+func (a Attribute) nothing(r keys.Range) bool {
+	return r.From != "" && r.To != "" && compareKeys(a.Type, r.From, r.To) > 0
 }
 
 func invalid(field, format string, args ...any) error {

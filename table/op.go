@@ -197,9 +197,9 @@ func refusedItem(f *fault, size int) error {
 //
 // Errors: [ErrInvalid], [ErrTooLarge], and [keys.ErrInvalid] for the key.
 func (t *Table) CheckItem(item Item) error {
-	for _, a := range t.keyAttributes() {
-		if kind, _ := keyText(item[a.name]); a.name != "" && kind != a.kind {
-			return fmt.Errorf("%w: attribute %q is a key of the table and must be of type %s", errInvalidOp, a.name, a.kind)
+	for _, a := range t.shapes[""].keys {
+		if kind, _ := keyText(item[a.Name]); kind != a.Type {
+			return fmt.Errorf("%w: attribute %q is a key of the table and must be of type %s", errInvalidOp, a.Name, a.Type)
 		}
 	}
 	if err := t.checkKey(t.KeyOf("", item)); err != nil {

@@ -2,6 +2,7 @@ package table
 
 import (
 	"errors"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -24,6 +25,10 @@ func (t *Table) partitions(in any) []keys.PK {
 		add(in.Key)
 	case *dynamodb.QueryInput:
 		_, pk := keyText(in.ExpressionAttributeValues[":pk"])
+		for i := 1; i < len(t.shapes[aws.ToString(in.IndexName)].partition); i++ {
+			_, text := keyText(in.ExpressionAttributeValues[":k"+strconv.Itoa(i)])
+			pk += "#" + text
+		}
 		all = append(all, keys.PK(pk))
 	case *dynamodb.BatchGetItemInput:
 		for _, key := range in.RequestItems[*t.name].Keys {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,8 +20,8 @@ import (
 //
 // # Cursors
 //
-// A cursor is bound to the table, the index, their key attributes, PK, Descending,
-// Scope and the Prefix of the Range: a query that differs in one of them refuses
+// A cursor is bound to the table, the index, their key attributes, PK, PKs, SKs,
+// Descending, Scope and the Prefix of the Range: a query that differs in one of them refuses
 // it. All other fields may change from page to page: Limit, Project, Consistent,
 // Filter, and the bounds From and To of the Range. So a window that moves with
 // the clock can be paged, such as keys.Tx.Since(time.Now().Add(-24*time.Hour)) or
@@ -41,6 +42,12 @@ type Query struct {
 	Index string
 	// PK is the partition key: of the index if there is one.
 	PK keys.PK
+	// PKs and SKs are for an index whose keys have several attributes, see
+	// [Index].PKs. PKs has a value for each attribute of the partition. SKs has values
+	// for the first sort key attributes, or none; the items have exactly these. The
+	// Range is then about the next sort key attribute. A number is written as plain
+	// decimal text (12.5), a binary value as its bytes.
+	PKs, SKs []string
 	// Range narrows the sort keys; by default all of the partition. An empty
 	// range, such as one from noon to noon, gives an empty page and sends nothing.
 	Range keys.Range
@@ -187,18 +194,24 @@ func (t *Table) query(q Query) (*reader, error) {
 	}}
 	err := r.setShape()
 	if err == nil {
-		err = checkPK(r.pk.kind, q.PK)
+		r.fixed, r.ranged, err = r.fix(q)
 	}
 	if err == nil {
-		err = r.checkRange(q.Range)
+		err = r.checkRange(r.ranged, q.Range)
 	}
 	if err != nil {
 		return nil, err
 	}
-	// The partition is the query's own and never part of a position.
-	r.position = r.position[1:]
-	r.bound = []string{"query", string(q.PK), strconv.FormatBool(q.Descending), string(q.Range.Prefix)}
-	r.done = r.empty(q.Range)
+	r.bound = []string{"query"}
+	for _, k := range r.fixed {
+		r.bound = append(r.bound, k.text)
+	}
+	// What the query gives is never part of a position.
+	r.position = slices.DeleteFunc(slices.Clone(r.position), func(a Attribute) bool {
+		return slices.ContainsFunc(r.fixed, func(k fixedKey) bool { return k.Attribute == a })
+	})
+	r.bound = append(r.bound, strconv.FormatBool(q.Descending), string(q.Range.Prefix))
+	r.done = r.ranged.nothing(q.Range)
 	if r.query, err = r.queryInput(q); err != nil {
 		return nil, err
 	}
@@ -213,15 +226,23 @@ func (t *Table) query(q Query) (*reader, error) {
 func (r *reader) queryInput(q Query) (*dynamodb.QueryInput, error) {
 	in := &dynamodb.QueryInput{
 		TableName:                 r.t.name,
-		ExpressionAttributeNames:  map[string]string{"#pk": r.pk.name},
-		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": keyValue(r.pk.kind, string(q.PK))},
+		ExpressionAttributeNames:  map[string]string{},
+		ExpressionAttributeValues: map[string]types.AttributeValue{},
 		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
 	}
-	condition := "#pk = :pk"
+	condition := ""
+	for i, k := range r.fixed {
+		name, and := "pk", ""
+		if i > 0 {
+			name, and = "k"+strconv.Itoa(i), " AND "
+		}
+		condition += and + "#" + name + " = :" + name
+		in.ExpressionAttributeNames["#"+name], in.ExpressionAttributeValues[":"+name] = k.Name, k.value()
+	}
 	if q.Range != (keys.Range{}) {
-		in.ExpressionAttributeNames["#sk"] = r.sk.name
+		in.ExpressionAttributeNames["#sk"] = r.ranged.Name
 		condition += " AND " + rangeCondition(q.Range, func(placeholder string, sk keys.SK) {
-			in.ExpressionAttributeValues[placeholder] = keyValue(r.sk.kind, string(sk))
+			in.ExpressionAttributeValues[placeholder] = keyValue(r.ranged.Type, string(sk))
 		})
 	}
 	in.KeyConditionExpression = aws.String(condition)

@@ -32,6 +32,12 @@ type reader struct {
 	t *Table
 	selection
 	shape
+	// position are the key attributes in a cursor, whose values tell where to go on.
+	position []Attribute
+	// fixed are the key attributes that have one value in all items of a query, and
+	// ranged is the sort key attribute that its range is about.
+	fixed  []fixedKey
+	ranged Attribute
 	// bound is what cursors are bound to in addition to index, scope and shape.
 	bound []string
 	// query or scan is the request.
@@ -57,10 +63,12 @@ type batch struct {
 }
 
 // setShape sets the shape of the selection, and checks the two.
-func (r *reader) setShape() (err error) {
-	if r.shape, err = r.t.shape(r.index); err != nil {
-		return err
+func (r *reader) setShape() error {
+	var ok bool
+	if r.shape, ok = r.t.shapes[r.index]; !ok {
+		return invalid("Index", "the schema has no index %q", r.index)
 	}
+	r.position = r.keys
 	if r.limit < 0 {
 		return invalid("Limit", "%d is negative", r.limit)
 	}
@@ -93,8 +101,8 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 		if err == nil {
 			err = checkSubstitutes(built.Names(), built.Values())
 		}
-		if err == nil && r.t.upgrade != nil {
-			err = r.t.upgrade.checkFilter(*built.Filter(), built.Names())
+		if err == nil {
+			err = r.checkFilter(*built.Filter(), built.Names())
 		}
 		if err != nil {
 			return nil, nil, invalid("Filter", "%w", err)
@@ -122,13 +130,19 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 	return filter, aws.String(projection), nil
 }
 
-// checkFilter reports a filter on an attribute that an upgrade touches.
-func (u *Upgrade) checkFilter(text string, names map[string]string) error {
+// checkFilter reports a filter on an attribute that an upgrade touches, or in a query
+// on one of its keys, which DynamoDB refuses.
+func (r *reader) checkFilter(text string, names map[string]string) error {
 	for _, token := range tokens(text) {
 		head, _, _ := strings.Cut(token, ".")
 		head, _, _ = strings.Cut(head, "[")
-		if name, ok := names[head]; ok && slices.Contains(u.Attributes, name) {
+		name, ok := names[head]
+		switch {
+		case !ok:
+		case r.t.upgrade != nil && slices.Contains(r.t.upgrade.Attributes, name):
 			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet", name)
+		case r.fixed != nil && slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a Attribute) bool { return a.Name == name }):
+			return fmt.Errorf("attribute %q is a key of the query, which DynamoDB takes in the Range only", name)
 		}
 	}
 	return nil
@@ -137,9 +151,9 @@ func (u *Upgrade) checkFilter(text string, names map[string]string) error {
 // projection returns the attributes to ask for: those wanted, and those that
 // the library needs itself.
 func (r *reader) projection() ([]string, error) {
-	names := []string{r.pk.name}
-	for _, a := range r.position {
-		names = append(names, a.name)
+	var names []string
+	for _, a := range r.keys {
+		names = append(names, a.Name)
 	}
 	// A global index refuses to be asked for what it does not hold; local ones
 	// fetch it from the table.
@@ -261,7 +275,7 @@ func fetch[T, V any](ctx context.Context, r *reader, rows *rows[T, V]) (batch, e
 
 // rowsOf returns the rows of a reader.
 func rowsOf[T, V any](r *reader, value func(r *row[T], err error) (V, error)) *rows[T, V] {
-	return newRows(r.t, value, append([]attribute{r.pk}, r.position...)...)
+	return newRows(r.t, value, r.keys...)
 }
 
 // engineLimit says how many items to have DynamoDB look at. After the first

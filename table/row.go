@@ -2,7 +2,6 @@ package table
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/singletable/singletable/keys"
@@ -13,8 +12,8 @@ type Row[T any] struct {
 	// Value is the item; the zero value if Err is not nil.
 	Value T
 	// Key is the item's key in the table, and IndexKey its key in the index that
-	// was read; the zero Key without an index. A number is its decimal text, a
-	// binary value its bytes.
+	// was read; the zero Key without an index, and in one whose keys have several
+	// attributes. A number is its decimal text, a binary value its bytes.
 	Key, IndexKey keys.Key
 	// Size is the approximate size of the item in bytes, as DynamoDB counts it.
 	Size int
@@ -105,14 +104,17 @@ func queryRows[T any](ctx context.Context, t *Table, q Query, start Item) (page 
 // rowPage reads the rows of one page: of the partition pk, or of a scan.
 func rowPage[T any](ctx context.Context, r *reader, op string, pk keys.PK, limit int) (page RowPage[T], err error) {
 	t := r.t
-	inTable := pk
-	if r.pk.name != t.schema.PK {
+	inTable, sortName := pk, ""
+	if len(r.sort) > 0 {
+		sortName = r.sort[0].Name
+	}
+	if r.partition[0].Name != t.schema.PK || r.composite {
 		inTable = ""
 	}
 	rows := rowsOf(r, func(latest *row[T], err error) (Row[T], error) {
 		at := itemKeys{key: latest.keyOf(inTable, t.schema.PK, t.schema.SK)}
-		if r.index != "" {
-			at.indexKey = latest.keyOf(pk, r.pk.name, r.sk.name)
+		if r.index != "" && !r.composite {
+			at.indexKey = latest.keyOf(pk, r.partition[0].Name, sortName)
 		}
 		if err != nil {
 			err = t.readError(op, r.index, "", &itemError{at, err})
@@ -142,16 +144,13 @@ func (r *reader) startAt(start Item) error {
 	if start == nil {
 		return nil
 	}
-	attributes := r.position
-	if !slices.Contains(attributes, r.pk) {
-		attributes = append([]attribute{r.pk}, attributes...)
-	}
+	attributes := r.keys
 	if len(start) != len(attributes) {
 		return invalid("start", "is not the key of an item in the table and the index")
 	}
 	for _, a := range attributes {
-		if kind, text := keyText(start[a.name]); kind != a.kind || !r.holds(a, text) {
-			return invalid("start", "key attribute %q is missing, or of a value that it cannot have", a.name)
+		if kind, text := keyText(start[a.Name]); kind != a.Type || !r.holds(a, text) {
+			return invalid("start", "key attribute %q is missing, or of a value that it cannot have", a.Name)
 		}
 	}
 	r.start = start
@@ -164,19 +163,20 @@ func (r *reader) startInQuery(q Query, start Item) error {
 	if err := r.startAt(start); err != nil || start == nil {
 		return err
 	}
-	_, pk := keyText(start[r.pk.name])
-	if pk != string(q.PK) {
-		return invalid("start", "is in another partition than the query")
+	for _, k := range r.fixed {
+		if _, text := keyText(start[k.Name]); text != k.text {
+			return invalid("start", "is in another partition than the query")
+		}
 	}
-	if _, sk := keyText(start[r.sk.name]); !r.inRange(q.Range, keys.SK(sk)) {
+	if _, sk := keyText(start[r.ranged.Name]); !r.ranged.in(q.Range, keys.SK(sk)) {
 		return invalid("start", "is outside the query's range")
 	}
 	return nil
 }
 
-// inRange reports whether a sort key of any type lies in a valid range.
-func (s shape) inRange(r keys.Range, sk keys.SK) bool {
+// in reports whether a value of the attribute lies in a valid range.
+func (a Attribute) in(r keys.Range, sk keys.SK) bool {
 	return strings.HasPrefix(string(sk), string(r.Prefix)) &&
-		(r.From == "" || compareKeys(s.sk.kind, r.From, sk) <= 0) &&
-		(r.To == "" || compareKeys(s.sk.kind, sk, r.To) <= 0)
+		(r.From == "" || compareKeys(a.Type, r.From, sk) <= 0) &&
+		(r.To == "" || compareKeys(a.Type, sk, r.To) <= 0)
 }

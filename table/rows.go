@@ -66,7 +66,7 @@ const (
 
 // newRows returns the rows of responses with the key attributes. value makes the
 // value of an item, also of one that err says is no T; its error ends the reading.
-func newRows[T, V any](t *Table, value func(r *row[T], err error) (V, error), key ...attribute) *rows[T, V] {
+func newRows[T, V any](t *Table, value func(r *row[T], err error) (V, error), key ...Attribute) *rows[T, V] {
 	r := &row[T]{t: t, watched: make([]codec.Watched, 0, 6), key: make([]string, 0, len(key))}
 	r.watch(t.schema.Type)
 	r.watch(t.schema.TTL)
@@ -74,10 +74,8 @@ func newRows[T, V any](t *Table, value func(r *row[T], err error) (V, error), ke
 		r.watch(t.schema.Shape)
 	}
 	for _, a := range key {
-		if a.name != "" && !slices.Contains(r.key, a.name) {
-			r.key = append(r.key, a.name)
-			r.watch(a.name)
-		}
+		r.key = append(r.key, a.Name)
+		r.watch(a.Name)
 	}
 	return &rows[T, V]{latest: *r, value: value}
 }

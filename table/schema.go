@@ -93,6 +93,15 @@ type Index struct {
 	// PKType and SKType are the types of the key attributes; string by default.
 	PKType types.ScalarAttributeType `json:"pkType,omitzero"`
 	SKType types.ScalarAttributeType `json:"skType,omitzero"`
+	// PKs and SKs take the place of PK and SK in a global index whose keys have
+	// several attributes: one to four for the partition, none to four to sort by, in
+	// their order. An item is in the index if it has all of them, so the attributes
+	// are those that it has anyway, and no key function is needed. The type
+	// attribute can be one; as the first of PKs it keeps entities apart.
+	//
+	// AWS: "Multi-attribute keys pattern", Amazon DynamoDB Developer Guide.
+	PKs []Attribute `json:"pks,omitempty"`
+	SKs []Attribute `json:"sks,omitempty"`
 	// Local makes a local secondary index; global otherwise.
 	Local bool `json:"local,omitzero"`
 	// Projection says which attributes the index holds; all by default. Reads of
@@ -107,6 +116,32 @@ type Index struct {
 	ProvisionedThroughput Throughput `json:"provisionedThroughput,omitzero"`
 	WarmThroughput        Throughput `json:"warmThroughput,omitzero"`
 }
+
+// Attribute is a key attribute of an index.
+type Attribute struct {
+	Name string `json:"name"`
+	// Type is the attribute's type; string by default.
+	Type types.ScalarAttributeType `json:"type,omitzero"`
+}
+
+// Keys returns the index's key attributes in their order, whether they are given by
+// PK and SK or by PKs and SKs. In the schema of a table, [Table.Schema], no type is
+// left to a default.
+func (x Index) Keys() (partition, sort []Attribute) {
+	if x.composite() {
+		return x.PKs, x.SKs
+	}
+	if x.PK != "" {
+		partition = []Attribute{{x.PK, x.PKType}}
+	}
+	if x.SK != "" {
+		sort = []Attribute{{x.SK, x.SKType}}
+	}
+	return partition, sort
+}
+
+// composite reports whether the keys are given by PKs and SKs.
+func (x Index) composite() bool { return len(x.PKs)+len(x.SKs) > 0 }
 
 // Throughput is a number of read and write units per second. The zero value
 // means that none is set.
@@ -133,6 +168,10 @@ const maxAttributeName = 255
 // maxLocalIndexes is a limit of DynamoDB. AWS: CreateTable, Amazon DynamoDB API
 // Reference.
 const maxLocalIndexes = 5
+
+// maxKeyAttributes is how many attributes each of the two keys of a global index can
+// have. AWS: "Multi-attribute keys pattern", Amazon DynamoDB Developer Guide.
+const maxKeyAttributes = 4
 
 func attributeName(s string) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxAttributeName
@@ -165,13 +204,25 @@ func (s Schema) withDefaults() Schema {
 			x.PK = cmp.Or(x.PK, s.PK)
 			x.PKType = cmp.Or(x.PKType, s.PKType)
 		}
-		x.PKType = cmp.Or(x.PKType, types.ScalarAttributeTypeS)
+		x.PKs, x.SKs = withTypes(x.PKs), withTypes(x.SKs)
+		if x.PK != "" {
+			x.PKType = cmp.Or(x.PKType, types.ScalarAttributeTypeS)
+		}
 		if x.SK != "" {
 			x.SKType = cmp.Or(x.SKType, types.ScalarAttributeTypeS)
 		}
 		x.Projection = cmp.Or(x.Projection, types.ProjectionTypeAll)
 	}
 	return s
+}
+
+// withTypes returns a copy in which no type is left to a default.
+func withTypes(attributes []Attribute) []Attribute {
+	attributes = slices.Clone(attributes)
+	for i := range attributes {
+		attributes[i].Type = cmp.Or(attributes[i].Type, types.ScalarAttributeTypeS)
+	}
+	return attributes
 }
 
 // Validate checks the schema by itself, without a request. It returns a
@@ -234,19 +285,21 @@ func (x Index) problems(where string, s Schema) []string {
 	bad := func(format string, args ...any) {
 		problems = append(problems, where+fmt.Sprintf(format, args...))
 	}
-	if x.PK == "" {
+	if x.composite() {
+		problems = x.attributeProblems(where)
+	} else if x.PK == "" {
 		bad(".PK: is empty, and an index needs a partition key attribute")
 	}
 	if x.PK != "" && x.PK == x.SK {
 		bad(".SK: %q is the index's partition key attribute already", x.SK)
 	}
-	if x.Local && x.PK != s.PK {
+	if x.Local && !x.composite() && x.PK != s.PK {
 		bad(".PK: a local index has the table's partition key %q, not %q", s.PK, x.PK)
 	}
 	if x.Local && s.SimpleKey {
 		bad(".Local: a table without sort key has no local indexes")
 	}
-	if x.Local && x.SK == "" {
+	if x.Local && !x.composite() && x.SK == "" {
 		bad(".SK: is empty, and a local index needs a sort key attribute")
 	}
 	if !slices.Contains(x.Projection.Values(), x.Projection) {
@@ -261,6 +314,41 @@ func (x Index) problems(where string, s Schema) []string {
 		}
 	}
 	return append(problems, x.settingsProblems(where, s.BillingMode)...)
+}
+
+// attributeProblems lists what is wrong with PKs and SKs.
+func (x Index) attributeProblems(where string) []string {
+	var problems []string
+	bad := func(format string, args ...any) {
+		problems = append(problems, where+fmt.Sprintf(format, args...))
+	}
+	if x.Local {
+		bad(".Local: a local index has one sort key attribute, SK")
+	}
+	if x.SK != "" || x.SKType != "" || !x.Local && (x.PK != "" || x.PKType != "") {
+		bad(".PKs: take the place of PK and SK and do not go together with them")
+	}
+	if n := len(x.PKs); n < 1 || n > maxKeyAttributes {
+		bad(".PKs: %d attributes are not 1 to %d", n, maxKeyAttributes)
+	}
+	if n := len(x.SKs); n > maxKeyAttributes {
+		bad(".SKs: %d attributes are more than %d", n, maxKeyAttributes)
+	}
+	seen := map[string]bool{}
+	for i, a := range slices.Concat(x.PKs, x.SKs) {
+		field, n := "PKs", i
+		if i >= len(x.PKs) {
+			field, n = "SKs", i-len(x.PKs)
+		}
+		if a.Name == "" {
+			bad(".%s[%d].Name: is empty", field, n)
+		}
+		if seen[a.Name] {
+			bad(".%s[%d].Name: %q is in the index's keys twice", field, n, a.Name)
+		}
+		seen[a.Name] = true
+	}
+	return problems
 }
 
 // attributeTypes returns the type of every key attribute of s, and what is
@@ -281,16 +369,32 @@ func (s Schema) attributeTypes() (map[string]types.ScalarAttributeType, []string
 		if had, ok := all[name]; ok && had != kind {
 			problems = append(problems, fmt.Sprintf("key attribute %q: is %s in one place and %s in another", name, had, kind))
 		}
-		if name == s.TTL || name == s.Type || name == s.Shape {
+		all[name] = kind
+	}
+	own := func(name string) {
+		if name != "" && (name == s.TTL || name == s.Type || name == s.Shape) {
 			problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL, type or shape attribute too", name))
 		}
-		all[name] = kind
 	}
 	add(s.PK, s.PKType)
 	add(s.SK, s.SKType)
+	own(s.PK)
+	own(s.SK)
 	for _, x := range s.Indexes {
-		add(x.PK, x.PKType)
-		add(x.SK, x.SKType)
+		partition, sort := x.Keys()
+		for _, a := range slices.Concat(partition, sort) {
+			add(a.Name, a.Type)
+			// A key of several attributes is made of those that items have anyway.
+			if !x.composite() || a.Name == s.Shape {
+				own(a.Name)
+			}
+		}
+	}
+	if kind := all[s.Type]; kind != "" && kind != types.ScalarAttributeTypeS {
+		problems = append(problems, fmt.Sprintf("key attribute %q: is the type attribute, a string, and not %s", s.Type, kind))
+	}
+	if kind := all[s.TTL]; kind != "" && kind != types.ScalarAttributeTypeN {
+		problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL attribute, a number, and not %s", s.TTL, kind))
 	}
 	return all, problems
 }
@@ -316,7 +420,7 @@ func (s Schema) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 	s = s.withDefaults()
 	in := &dynamodb.CreateTableInput{
 		TableName:             aws.String(s.Name),
-		KeySchema:             keySchema(s.PK, s.SK),
+		KeySchema:             keySchema(Index{PK: s.PK, SK: s.SK}),
 		BillingMode:           cmp.Or(s.BillingMode, types.BillingModePayPerRequest),
 		ProvisionedThroughput: s.ProvisionedThroughput.provisioned(),
 		WarmThroughput:        s.WarmThroughput.warm(),
@@ -344,12 +448,12 @@ func (s Schema) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 		projection := &types.Projection{ProjectionType: x.Projection, NonKeyAttributes: x.Include}
 		if x.Local {
 			in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{
-				IndexName: aws.String(x.Name), KeySchema: keySchema(x.PK, x.SK), Projection: projection,
+				IndexName: aws.String(x.Name), KeySchema: keySchema(x), Projection: projection,
 			})
 			continue
 		}
 		in.GlobalSecondaryIndexes = append(in.GlobalSecondaryIndexes, types.GlobalSecondaryIndex{
-			IndexName: aws.String(x.Name), KeySchema: keySchema(x.PK, x.SK), Projection: projection,
+			IndexName: aws.String(x.Name), KeySchema: keySchema(x), Projection: projection,
 			ProvisionedThroughput: x.ProvisionedThroughput.provisioned(),
 			WarmThroughput:        x.WarmThroughput.warm(),
 		})
@@ -357,10 +461,14 @@ func (s Schema) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 	return in, nil
 }
 
-func keySchema(pk, sk string) []types.KeySchemaElement {
-	elements := []types.KeySchemaElement{{AttributeName: aws.String(pk), KeyType: types.KeyTypeHash}}
-	if sk != "" {
-		elements = append(elements, types.KeySchemaElement{AttributeName: aws.String(sk), KeyType: types.KeyTypeRange})
+func keySchema(x Index) []types.KeySchemaElement {
+	var elements []types.KeySchemaElement
+	partition, sort := x.Keys()
+	for _, a := range partition {
+		elements = append(elements, types.KeySchemaElement{AttributeName: aws.String(a.Name), KeyType: types.KeyTypeHash})
+	}
+	for _, a := range sort {
+		elements = append(elements, types.KeySchemaElement{AttributeName: aws.String(a.Name), KeyType: types.KeyTypeRange})
 	}
 	return elements
 }

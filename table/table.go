@@ -84,6 +84,7 @@ type Table struct {
 	ownClient   bool
 	connections *connections
 	hedging     *hedging
+	shapes      map[string]shape // by the name of the index
 	indexKeys   []indexKey
 	indexNames  []string // of indexKeys
 	// takesJSON means that requests can hold items in JSON: nobody else looks at
@@ -131,7 +132,8 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 	sdk, own := client.(*dynamodb.Client)
 	t := &Table{
 		client: client, schema: schema, name: aws.String(schema.Name), options: o,
-		ownClient: own, connections: newConnections(client), hedging: newHedging(o.HedgeReads), indexKeys: schema.indexKeys(),
+		ownClient: own, connections: newConnections(client), hedging: newHedging(o.HedgeReads),
+		shapes: schema.shapes(), indexKeys: schema.indexKeys(),
 	}
 	for _, k := range t.indexKeys {
 		t.indexNames = append(t.indexNames, k.name)

@@ -1,0 +1,272 @@
+// Package multikey queries indexes whose keys have several attributes, for engines
+// that have such indexes and cannot query them. The engine stores the items. The rules are those of AWS: "Multi-attribute keys
+// pattern", Amazon DynamoDB Developer Guide.
+package multikey
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+)
+
+// Client is a client whose queries of such indexes are answered here. Filters and
+// projections of these are ignored.
+type Client struct {
+	*dynamodb.Client
+	tb testing.TB
+}
+
+// New returns a client of an engine.
+func New(tb testing.TB, client *dynamodb.Client) Client {
+	tb.Helper()
+	return Client{client, tb}
+}
+
+type item = map[string]types.AttributeValue
+
+// Query is that of the engine, but for indexes with several key attributes.
+func (c Client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	if in.IndexName == nil {
+		return c.Client.Query(ctx, in, o...)
+	}
+	out, err := c.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: in.TableName})
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(out.Table.GlobalSecondaryIndexes, func(x types.GlobalSecondaryIndexDescription) bool { return *x.IndexName == *in.IndexName })
+	if i < 0 || len(out.Table.GlobalSecondaryIndexes[i].KeySchema) < 2 {
+		return c.Client.Query(ctx, in, o...)
+	}
+	partition, sort := split(out.Table.GlobalSecondaryIndexes[i].KeySchema)
+	_, own := split(out.Table.KeySchema)
+	q := query{in: in, partition: partition, order: slices.Concat(sort, names(out.Table.KeySchema, own))}
+	conditions, err := parse(in)
+	if err == nil {
+		err = check(conditions, partition, sort)
+	}
+	if err != nil {
+		c.tb.Errorf("DynamoDB refuses the query %q: %v", *in.KeyConditionExpression, err)
+		return nil, err
+	}
+	q.conditions = conditions
+	return q.run(ctx, c.Client)
+}
+
+// names returns the table's key attributes.
+func names(schema []types.KeySchemaElement, sort []string) []string {
+	partition, _ := split(schema)
+	return slices.Concat(partition, sort)
+}
+
+func split(schema []types.KeySchemaElement) (partition, sort []string) {
+	for _, e := range schema {
+		if e.KeyType == types.KeyTypeHash {
+			partition = append(partition, *e.AttributeName)
+		} else {
+			sort = append(sort, *e.AttributeName)
+		}
+	}
+	return partition, sort
+}
+
+// condition is one of a key condition expression.
+type condition struct {
+	name, operator string
+	values         []types.AttributeValue
+}
+
+// parse reads a key condition expression.
+func parse(in *dynamodb.QueryInput) ([]condition, error) {
+	text := strings.NewReplacer("(", " ", ")", " ", ",", " ").Replace(*in.KeyConditionExpression)
+	words := strings.Fields(text)
+	var all []condition
+	take := func() (word string) {
+		if len(words) > 0 {
+			word, words = words[0], words[1:]
+		}
+		return word
+	}
+	for len(words) > 0 {
+		c := condition{}
+		first := take()
+		if first == "begins_with" {
+			c.operator, first = first, take()
+		} else {
+			c.operator = take()
+		}
+		c.name = in.ExpressionAttributeNames[first]
+		c.values = append(c.values, in.ExpressionAttributeValues[take()])
+		if c.operator == "BETWEEN" {
+			take()
+			c.values = append(c.values, in.ExpressionAttributeValues[take()])
+		}
+		if c.name == "" || slices.Contains(c.values, nil) {
+			return nil, fmt.Errorf("cannot read the condition at %q", first)
+		}
+		if all = append(all, c); len(words) > 0 && take() != "AND" {
+			return nil, errors.New("conditions are not joined by AND")
+		}
+	}
+	return all, nil
+}
+
+// check applies the rules: the partition by equality, the sort key from the left, and
+// nothing behind a comparison that is not an equality.
+func check(conditions []condition, partition, sort []string) error {
+	next := 0
+	var given []string
+	ended := false
+	for _, c := range conditions {
+		if slices.Contains(partition, c.name) {
+			if c.operator != "=" || slices.Contains(given, c.name) {
+				return fmt.Errorf("partition attribute %q needs one equality", c.name)
+			}
+			given = append(given, c.name)
+			continue
+		}
+		if ended || next >= len(sort) || sort[next] != c.name {
+			return fmt.Errorf("sort attribute %q is out of place", c.name)
+		}
+		next++
+		ended = c.operator != "="
+	}
+	if len(given) != len(partition) {
+		return errors.New("a partition attribute is missing")
+	}
+	return nil
+}
+
+type query struct {
+	in         *dynamodb.QueryInput
+	partition  []string
+	order      []string // by what items are ordered: the sort key, the table's key
+	conditions []condition
+}
+
+func (q query) run(ctx context.Context, client *dynamodb.Client) (*dynamodb.QueryOutput, error) {
+	var all []item
+	scan := &dynamodb.ScanInput{TableName: q.in.TableName, IndexName: q.in.IndexName}
+	for more := true; more; {
+		out, err := client.Scan(ctx, scan)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range out.Items {
+			// An item is in the index only if it has all key attributes; engines differ.
+			if len(q.key(i)) == q.size() && q.matches(i) {
+				all = append(all, i)
+			}
+		}
+		scan.ExclusiveStartKey = out.LastEvaluatedKey
+		more = len(out.LastEvaluatedKey) > 0
+	}
+	sign := 1
+	if !aws.ToBool(q.in.ScanIndexForward) && q.in.ScanIndexForward != nil {
+		sign = -1
+	}
+	slices.SortFunc(all, func(a, b item) int { return sign * q.compare(a, b) })
+	if start := q.in.ExclusiveStartKey; start != nil {
+		if len(start) != len(q.key(start)) || len(start) != q.size() {
+			return nil, fmt.Errorf("the start key has other attributes than the key: %d", len(start))
+		}
+		if !q.matches(start) {
+			return nil, errors.New("the start key is outside of the query")
+		}
+		all = slices.DeleteFunc(all, func(i item) bool { return sign*q.compare(i, start) <= 0 })
+	}
+	out := &dynamodb.QueryOutput{ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: aws.Float64(0.5)}}
+	if limit := int(aws.ToInt32(q.in.Limit)); limit > 0 && len(all) >= limit {
+		all = all[:limit]
+		out.LastEvaluatedKey = q.key(all[limit-1])
+	}
+	out.Items, out.Count, out.ScannedCount = all, int32(len(all)), int32(len(all))
+	return out, nil
+}
+
+// size returns how many key attributes there are in the index and the table.
+func (q query) size() int {
+	return len(slices.Compact(slices.Sorted(slices.Values(slices.Concat(q.partition, q.order)))))
+}
+
+// key returns the key attributes of an item in the index and the table.
+func (q query) key(i item) item {
+	key := item{}
+	for _, name := range slices.Concat(q.partition, q.order) {
+		if v, ok := i[name]; ok {
+			key[name] = v
+		}
+	}
+	return key
+}
+
+func (q query) compare(a, b item) int {
+	for _, name := range q.order {
+		if c := compare(a[name], b[name]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func (q query) matches(i item) bool {
+	for _, c := range q.conditions {
+		v := i[c.name]
+		var holds bool
+		switch first := compare(v, c.values[0]); c.operator {
+		case "=":
+			holds = first == 0
+		case ">=":
+			holds = first >= 0
+		case "<=":
+			holds = first <= 0
+		case "BETWEEN":
+			holds = first >= 0 && compare(v, c.values[1]) <= 0
+		case "begins_with":
+			holds = strings.HasPrefix(text(v), text(c.values[0]))
+		}
+		if !holds {
+			return false
+		}
+	}
+	return true
+}
+
+// compare compares two key attributes of one type; of two types it says less.
+func compare(a, b types.AttributeValue) int {
+	switch a := a.(type) {
+	case *types.AttributeValueMemberS:
+		if b, ok := b.(*types.AttributeValueMemberS); ok {
+			return cmp.Compare(a.Value, b.Value)
+		}
+	case *types.AttributeValueMemberN:
+		if b, ok := b.(*types.AttributeValueMemberN); ok {
+			return codec.CompareNumbers(codec.PlainNumber(a.Value), codec.PlainNumber(b.Value))
+		}
+	case *types.AttributeValueMemberB:
+		if b, ok := b.(*types.AttributeValueMemberB); ok {
+			return bytes.Compare(a.Value, b.Value)
+		}
+	}
+	return -1
+}
+
+func text(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberB:
+		return string(v.Value)
+	}
+	return "\x00"
+}

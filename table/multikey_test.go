@@ -1,0 +1,340 @@
+package table_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/suites/multikey"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// match has the keys of two indexes as plain attributes.
+type match struct {
+	Tournament string `dynamodbav:"tournament,omitempty"`
+	Region     string `dynamodbav:"region,omitempty"`
+	Round      int    `dynamodbav:"round,omitempty"`
+	Bracket    string `dynamodbav:"bracket,omitempty"`
+	Seed       []byte `dynamodbav:"seed,omitempty"`
+	Minute     int64  `dynamodbav:"minute,omitempty"`
+	ID         string `dynamodbav:"id"`
+}
+
+func (m match) key() keys.Key { return keys.Key{PK: "MATCH#" + keys.PK(m.ID), SK: keys.Metadata} }
+
+// matches is a schema whose index has two partition and four sort key attributes.
+func matches() table.Schema {
+	return table.Schema{
+		Name: "Matches",
+		Indexes: []table.Index{{
+			Name: "byRound",
+			PKs:  []table.Attribute{{Name: "tournament"}, {Name: "region"}},
+			SKs: []table.Attribute{
+				{Name: "round", Type: types.ScalarAttributeTypeN}, {Name: "bracket"},
+				{Name: "seed", Type: types.ScalarAttributeTypeB}, {Name: "minute", Type: types.ScalarAttributeTypeN},
+			},
+		}},
+	}
+}
+
+// newMatches returns a table of matches on an engine that can query their index, or
+// for which package multikey does.
+func newMatches(tb testing.TB) (*table.Table, *tabletest.Faults) {
+	tb.Helper()
+	tbl, faults := newTable(tb, matches())
+	client := multikey.New(tb, tabletest.Client(tb, faults.Install))
+	return expect.Value(table.New(client, tbl.Schema(), options()))(tb), faults
+}
+
+// TestMultiKeyQueries compares queries with what a loop over all items finds: every
+// number of leading sort keys, every range, both directions, pages of any size, items
+// without some of the attributes.
+func TestMultiKeyQueries(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newMatches(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	one := func(of ...string) string { return of[random.IntN(len(of))] }
+	var all []match
+	for i := range 120 {
+		m := match{
+			Tournament: one("WINTER", "SUMMER"), Region: one("EU", "NA", ""), Round: random.IntN(3), Bracket: one("a", "b", "b#1", ""),
+			Seed: []byte(one("\x01", "\x02", "\xff")), Minute: int64(one2(random, 9, 10, 100)), ID: strconv.Itoa(i),
+		}
+		must(t, tbl.Do(t.Context(), table.Put(m.key(), m)))
+		if m.Region != "" && m.Round != 0 && m.Bracket != "" {
+			all = append(all, m)
+		}
+	}
+	slices.SortFunc(all, func(a, b match) int {
+		return cmp.Or(a.Round-b.Round, cmp.Compare(a.Bracket, b.Bracket), slices.Compare(a.Seed, b.Seed),
+			cmp.Compare(a.Minute, b.Minute), cmp.Compare(a.key().PK, b.key().PK))
+	})
+	texts := func(m match) []string {
+		return []string{strconv.Itoa(m.Round), m.Bracket, string(m.Seed), strconv.FormatInt(m.Minute, 10)}
+	}
+	ranges := []keys.Range{{}, {From: "2"}, {To: "2"}, {From: "1", To: "1"}, {From: "9", To: "10"}, {Prefix: "b"}, {From: "a", To: "b"}, {From: "\x02"}}
+	queries := 0
+	for range 300 {
+		like := all[random.IntN(len(all))]
+		q := table.Query{
+			Index: "byRound", PKs: []string{like.Tournament, like.Region}, SKs: texts(like)[:random.IntN(5)],
+			Range: ranges[random.IntN(len(ranges))], Descending: random.IntN(2) == 0, Limit: 1 + random.IntN(5),
+		}
+		n := len(q.SKs)
+		if n == 4 || n != 1 && q.Range.Prefix != "" || (n == 0 || n == 3) && strings.ContainsAny(string(q.Range.From+q.Range.To), "ab\x02") {
+			q.Range = keys.Range{} // it would be refused
+		}
+		want := []match{}
+		for _, m := range all {
+			if m.Tournament == like.Tournament && m.Region == like.Region && slices.Equal(texts(m)[:n], q.SKs) && (n == 4 || inRange(texts(m)[n], n, q.Range)) {
+				want = append(want, m)
+			}
+		}
+		if q.Descending {
+			slices.Reverse(want)
+		}
+		got := []match{}
+		for more := true; more; more = q.After != "" {
+			page := expect.Value(table.QueryPage[match](t.Context(), tbl, q))(t)
+			got = append(got, page.Items...)
+			q.After = page.Next
+			if len(page.Next) > 160 {
+				t.Errorf("the cursor has %d characters", len(page.Next))
+			}
+		}
+		equal(t, fmt.Sprintf("items of %v %v", q.SKs, q.Range), got, want)
+		q.Limit = 0
+		equal(t, "items in one walk", append([]match{}, expect.Value(table.Collect(table.All[match](t.Context(), tbl, q)))(t)...), want)
+		rows := expect.Value(table.QueryRows[match](t.Context(), tbl, q, nil))(t)
+		for i, row := range rows.Rows {
+			equal(t, "key of a row", [2]keys.Key{row.Key, row.IndexKey}, [2]keys.Key{want[i].key(), {}})
+		}
+		queries += len(want)
+	}
+	if queries < 500 {
+		t.Errorf("the queries found %d items", queries)
+	}
+}
+
+func one2(r *rand.Rand, of ...int) int { return of[r.IntN(len(of))] }
+
+// inRange reports whether the nth sort key attribute lies in a range.
+func inRange(text string, n int, r keys.Range) bool {
+	if n == 0 || n == 3 {
+		v, _ := strconv.Atoi(text)
+		from, fromErr := strconv.Atoi(string(r.From))
+		to, toErr := strconv.Atoi(string(r.To))
+		return (fromErr != nil || from <= v) && (toErr != nil || v <= to)
+	}
+	return strings.HasPrefix(text, string(r.Prefix)) && string(r.From) <= text && (r.To == "" || text <= string(r.To))
+}
+
+// TestMultiKeyRefusals gives queries that DynamoDB would refuse, or that mean
+// something else than they seem to.
+func TestMultiKeyRefusals(t *testing.T) {
+	t.Parallel()
+	tbl, faults := newMatches(t)
+	good := table.Query{Index: "byRound", PKs: []string{"WINTER", "EU"}, SKs: []string{"1", "a"}}
+	for text, change := range map[string]func(*table.Query){
+		`PK: is given`: func(q *table.Query) { q.PK, q.PKs = "WINTER", nil },
+		`PKs: 1 values are given, and the partition of index "byRound" needs one for each of "tournament", "region"`: func(q *table.Query) { q.PKs = q.PKs[:1] },
+		`PKs: 3 values`:                    func(q *table.Query) { q.PKs = []string{"a", "b", "c"} },
+		`PKs: 1, of attribute "region"`:    func(q *table.Query) { q.PKs = []string{"WINTER", ""} },
+		`is not UTF-8`:                     func(q *table.Query) { q.PKs = []string{"WINTER", "\xff"} },
+		`longer than 2048`:                 func(q *table.Query) { q.PKs = []string{"WINTER", strings.Repeat("x", 2049)} },
+		`SKs: 0, of attribute "round"`:     func(q *table.Query) { q.SKs = []string{"one"} },
+		`SKs: 1, of attribute "bracket": `: func(q *table.Query) { q.SKs = []string{"1", ""} },
+		`SKs: 5 values are given, and index "byRound" sorts by "round", "bracket", "seed", "minute"`: func(q *table.Query) { q.SKs = []string{"1", "a", "x", "2", "3"} },
+		`Range: all sort key attributes have a value`:                                                func(q *table.Query) { q.SKs, q.Range = []string{"1", "a", "x", "2"}, keys.Range{From: "1"} },
+		`Range: a number has no prefix`:                                                              func(q *table.Query) { q.SKs, q.Range = nil, keys.Range{Prefix: "1"} },
+		`Range: a prefix together with bounds`:                                                       func(q *table.Query) { q.Range = keys.Range{Prefix: "a", From: "b"} },
+		`is not a plain decimal number`:                                                              func(q *table.Query) { q.SKs, q.Range = nil, keys.Range{From: "1e3"} },
+		`attribute "region" is a key of the query`:                                                   func(q *table.Query) { q.Filter = expression.Name("region").Equal(expression.Value("EU")) },
+		`attribute "minute" is a key of the query`:                                                   func(q *table.Query) { q.Filter = expression.Name("minute").GreaterThan(expression.Value(1)) },
+		`Consistent: the global index`:                                                               func(q *table.Query) { q.Consistent = true },
+		`PKs: are for an index whose keys have several attributes`:                                   func(q *table.Query) { q.Index, q.PK = "", "A" },
+	} {
+		q := good
+		change(&q)
+		_, err := table.QueryPage[match](t.Context(), tbl, q)
+		expect.Err(t, err, table.ErrInvalid)
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%v, want %q", err, text)
+		}
+	}
+	equal(t, "queries", len(faults.Requests("Query", "Scan")), 0)
+	_, err := tbl.IndexKey("byRound", keys.Key{PK: "A", SK: "B"})
+	expect.Err(t, err, table.ErrInvalid)
+	equal(t, "key in the index", tbl.KeyOf("byRound", table.Item{"tournament": str("x")}), keys.Key{})
+}
+
+// TestMultiKeyCursors gives the cursor of one query to others.
+func TestMultiKeyCursors(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newMatches(t)
+	for i := range 6 {
+		m := match{Tournament: "WINTER", Region: "EU", Round: 1 + i/3, Bracket: "a", Seed: []byte{1}, Minute: int64(i + 1), ID: strconv.Itoa(i)}
+		must(t, tbl.Do(t.Context(), table.Put(m.key(), m)))
+	}
+	q := table.Query{Index: "byRound", PKs: []string{"WINTER", "EU"}, SKs: []string{"1"}, Limit: 1}
+	q.After = expect.Value(table.QueryPage[match](t.Context(), tbl, q))(t).Next
+	for what, change := range map[string]func(*table.Query){
+		"another partition":        func(q *table.Query) { q.PKs = []string{"WINTER", "NA"} },
+		"other leading sort keys":  func(q *table.Query) { q.SKs = []string{"2"} },
+		"more leading sort keys":   func(q *table.Query) { q.SKs = []string{"1", "a"} },
+		"no leading sort keys":     func(q *table.Query) { q.SKs = nil },
+		"attributes that meet":     func(q *table.Query) { q.PKs, q.SKs = []string{"WINTERE", "U"}, []string{"1"} },
+		"the other direction":      func(q *table.Query) { q.Descending = true },
+		"a prefix":                 func(q *table.Query) { q.Range.Prefix = "a" },
+		"a range that ends before": func(q *table.Query) { q.Range = keys.Range{From: "0", To: "00"} },
+	} {
+		other := q
+		change(&other)
+		if _, err := table.QueryPage[match](t.Context(), tbl, other); !isRefusal(err, paginate.ErrInvalidCursor) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	q.Range, q.Limit = keys.Range{From: "A"}, 10
+	equal(t, "items after the cursor", len(expect.Value(table.QueryPage[match](t.Context(), tbl, q))(t).Items), 2)
+
+	rows := expect.Value(table.QueryRows[match](t.Context(), tbl, table.Query{Index: "byRound", PKs: q.PKs, SKs: q.SKs, Limit: 1}, nil))(t)
+	q.After, q.SKs = "", []string{"2"}
+	_, err := table.QueryRows[match](t.Context(), tbl, q, rows.Next)
+	expect.Err(t, err, table.ErrInvalid)
+
+	page := expect.Value(table.ScanPage[match](t.Context(), tbl, table.Scan{Index: "byRound", Limit: 4}))(t)
+	rest := expect.Value(table.ScanPage[match](t.Context(), tbl, table.Scan{Index: "byRound", After: page.Next}))(t)
+	equal(t, "items of a scan", []int{len(page.Items), len(rest.Items)}, []int{4, 2})
+}
+
+// TestMultiKeyWrites stores items that DynamoDB refuses for their keys in an index.
+func TestMultiKeyWrites(t *testing.T) {
+	t.Parallel()
+	tbl, faults := newMatches(t)
+	for field, item := range map[string]table.Item{
+		"tournament": {"tournament": str("")},
+		"round":      {"round": str("1")},
+		"seed":       {"seed": str("x")},
+		"region":     {"region": &types.AttributeValueMemberNULL{Value: true}},
+		"bracket":    {"bracket": str(strings.Repeat("x", 1025))},
+	} {
+		err := tbl.Do(t.Context(), table.Put(user, item))
+		expect.Err(t, err, table.ErrInvalid)
+		if err == nil || !strings.Contains(err.Error(), strconv.Quote(field)) {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	equal(t, "requests", len(faults.Requests("PutItem")), 0)
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"tournament": str("WINTER")})))
+}
+
+// TestMultiKeyLayouts makes and compares live tables.
+func TestMultiKeyLayouts(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newMatches(t)
+	client, schema := tabletest.Client(t), tbl.Schema()
+	must(t, schema.Verify(t.Context(), client))
+	swapped := schema
+	swapped.Indexes = slices.Clone(schema.Indexes)
+	swapped.Indexes[0].PKs = []table.Attribute{{Name: "region"}, {Name: "tournament"}}
+	expect.Err(t, swapped.Verify(t.Context(), client), table.ErrSchemaMismatch)
+
+	more := schema
+	more.Indexes = append(slices.Clone(schema.Indexes), table.Index{
+		Name: "byType", PKs: []table.Attribute{{Name: "entityType"}}, SKs: []table.Attribute{{Name: "minute", Type: types.ScalarAttributeTypeN}},
+	}) // The engine adds no index with more than two key attributes.
+	must(t, more.Ensure(t.Context(), client))
+	must(t, more.Verify(t.Context(), client))
+
+	for problem, x := range map[string]table.Index{
+		"PKs: 0 attributes are not 1 to 4":              {SKs: []table.Attribute{{Name: "a"}}},
+		"PKs: 5 attributes are not 1 to 4":              {PKs: []table.Attribute{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}},
+		"SKs: 5 attributes are more than 4":             {PKs: []table.Attribute{{Name: "f"}}, SKs: []table.Attribute{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}},
+		"PKs: take the place of PK and SK":              {PK: "a", PKs: []table.Attribute{{Name: "b"}}},
+		"SKs[0].Name: \"a\" is in the index's keys":     {PKs: []table.Attribute{{Name: "a"}}, SKs: []table.Attribute{{Name: "a"}}},
+		"PKs[1].Name: is empty":                         {PKs: []table.Attribute{{Name: "a"}, {}}},
+		"Local: a local index has one sort key":         {PKs: []table.Attribute{{Name: "a"}}, Local: true},
+		"key attribute \"a\": type \"BOOL\"":            {PKs: []table.Attribute{{Name: "a", Type: "BOOL"}}},
+		"key attribute \"entityType\": is the type":     {PKs: []table.Attribute{{Name: "entityType", Type: types.ScalarAttributeTypeN}}},
+		"key attribute \"entityShape\": is the TTL":     {PKs: []table.Attribute{{Name: "entityShape"}}},
+		"key attribute \"pk\": is S in one place and N": {PKs: []table.Attribute{{Name: "pk", Type: types.ScalarAttributeTypeN}}},
+	} {
+		x.Name = "byAny"
+		bad := table.Schema{Name: "Matches", Indexes: []table.Index{x}}
+		err := bad.Validate()
+		if err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%v, want %q", err, problem)
+		}
+	}
+}
+
+// FuzzMultiKey sends arbitrary queries: they are refused before they are sent, or
+// DynamoDB's rules allow them.
+func FuzzMultiKey(f *testing.F) {
+	for i, text := range nasty {
+		next := nasty[(i+1)%len(nasty)]
+		f.Add(byte(i), text, next, text, next, "", text, "")
+		f.Add(byte(i)|0x40, "WINTER", "EU", "1", text, text, "", "")
+		f.Add(byte(i)|0x20, "WINTER", "EU", "1", "a", "", text, next)
+	}
+	tbl, faults := newMatches(f)
+	m := match{Tournament: "WINTER", Region: "EU", Round: 1, Bracket: "a", Seed: []byte{1}, Minute: 1, ID: "1"}
+	must(f, tbl.Do(context.Background(), table.Put(m.key(), m)))
+	f.Fuzz(func(t *testing.T, how byte, pk1, pk2, sk1, sk2, prefix, from, to string) {
+		q := table.Query{
+			Index: "byRound", PKs: []string{pk1, pk2}, SKs: []string{sk1, sk2, sk2, sk1}[:how%5],
+			Range:      keys.Range{Prefix: keys.SK(prefix), From: keys.SK(from), To: keys.SK(to)},
+			Descending: how&0x20 != 0,
+		}
+		if how&0x40 != 0 {
+			q.After = pk1 + sk1
+		}
+		before := len(faults.Requests("Query", "Scan"))
+		_, err := table.QueryPage[match](t.Context(), tbl, q)
+		wellFormed(t, "QueryPage", err)
+		if err != nil && (!isRefusal(err, paginate.ErrInvalidCursor) || len(faults.Requests("Query", "Scan")) > before) {
+			t.Errorf("%+v: %v", q, err)
+		}
+	})
+}
+
+// TestMultiKeyRequests compares the requests of every kind of query with testdata.
+// Nothing is sent: few engines can query such an index.
+func TestMultiKeyRequests(t *testing.T) {
+	t.Parallel()
+	tbl, _, faults := answered(t, matches(), answers(0, 0, "", ""))
+	pks := []string{"WINTER", "EU"}
+	for _, q := range []table.Query{
+		{PKs: pks},
+		{PKs: pks, Range: keys.Range{From: "1", To: "3"}},
+		{PKs: pks, SKs: []string{"1"}},
+		{PKs: pks, SKs: []string{"1"}, Range: keys.Range{Prefix: "UPPER#"}},
+		{PKs: pks, SKs: []string{"1", "UPPER"}, Range: keys.Range{From: "\x00\xff"}},
+		{PKs: pks, SKs: []string{"1", "UPPER", "\x01"}, Range: keys.Range{To: "-12.5"}, Descending: true},
+		{PKs: pks, SKs: []string{"1", "UPPER", "\x01", "90"}, Project: []string{"name"}, Filter: nIs(1), Limit: 3},
+	} {
+		q.Index = "byRound"
+		must(t, expect.ErrOf(table.QueryPage[match](t.Context(), tbl, q)))
+	}
+	golden(t, "multikey", tabletest.Transcript(faults.Requests(), strings.NewReplacer()))
+
+	in := expect.Value(matches().CreateTableInput())(t)
+	var layout []string
+	for _, e := range in.GlobalSecondaryIndexes[0].KeySchema {
+		layout = append(layout, string(e.KeyType)+" "+*e.AttributeName)
+	}
+	equal(t, "key schema", layout, []string{"HASH tournament", "HASH region", "RANGE round", "RANGE bracket", "RANGE seed", "RANGE minute"})
+	equal(t, "attribute definitions", len(in.AttributeDefinitions), 8)
+}
