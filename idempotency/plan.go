@@ -154,7 +154,10 @@ func (p Plan[R]) fillExtra(record table.Item, schema table.Schema) error {
 func keyNames(schema table.Schema) []string {
 	names := []string{schema.PK, schema.SK}
 	for _, x := range schema.Indexes {
-		names = append(names, x.PK, x.SK)
+		partition, sort := x.Keys()
+		for _, a := range slices.Concat(partition, sort) {
+			names = append(names, a.Name)
+		}
 	}
 	return names
 }

@@ -157,7 +157,10 @@ func checkNames(schema table.Schema) error {
 func indexesTime(schema table.Schema, name string) bool {
 	own := []string{schema.PK, schema.SK, schema.Type, schema.TTL}
 	other := func(x table.Index) bool {
-		return x.PK == name && x.PKType != types.ScalarAttributeTypeS || x.SK == name && x.SKType != types.ScalarAttributeTypeS
+		partition, sort := x.Keys()
+		return slices.ContainsFunc(slices.Concat(partition, sort), func(a table.Attribute) bool {
+			return a.Name == name && a.Type != types.ScalarAttributeTypeS
+		})
 	}
 	return name == createdAt && !slices.Contains(own, name) && !slices.ContainsFunc(schema.Indexes, other)
 }

@@ -66,7 +66,7 @@ func (r *Repo[T]) fields(raw codec.Raw, beside table.Item, before, after *T) (di
 	for _, c := range changes {
 		switch {
 		case r.reserved[c.Name]:
-		case c.After == nil:
+		case c.After == nil, r.isEmptyPart(c.Name, c.After):
 			d.remove = append(d.remove, c.Name)
 		default:
 			set(c.Name, c.Before, c.After)
@@ -81,7 +81,7 @@ func (r *Repo[T]) fields(raw codec.Raw, beside table.Item, before, after *T) (di
 		if _, changed := d.set[field]; changed || r.reserved[field] {
 			continue
 		}
-		all, err := encode(after)
+		all, err := r.encode(after)
 		if err != nil {
 			return diff{}, err
 		}

@@ -25,7 +25,11 @@ type Entity[T any] struct {
 
 	// Key gives the key of the entity's item.
 	Key func(T) keys.Key
-	// Indexes gives the keys under which that item stands in indexes.
+	// Indexes gives the keys under which that item stands in indexes. An index whose
+	// keys have several attributes ([table.Index].PKs) is not among them: an entity is
+	// in it if T has a field for each of the attributes, of its type, and none is
+	// empty. An empty field is left out of the item. Such an entity has no Copies, as
+	// they would be in the index too.
 	Indexes Indexes[T]
 
 	// Copies are further items that hold the whole entity under other keys.
@@ -163,6 +167,8 @@ func (e Entity[T]) validate(schema table.Schema) error {
 				bad("Indexes: %q is on %s and on %s, and a query of it would return the entity twice", index, first, p.Name)
 			case !slices.ContainsFunc(schema.Indexes, func(x table.Index) bool { return x.Name == index }):
 				bad("Indexes: the schema has no index %q", index)
+			case slices.ContainsFunc(schema.Indexes, func(x table.Index) bool { return x.Name == index && several(x) }):
+				bad("Indexes: the keys of %q have several attributes, which are fields of %v and need no function", index, reflect.TypeFor[T]())
 			case p.Indexes[index] == nil:
 				bad("Indexes[%q]: is nil", index)
 			}
@@ -183,6 +189,7 @@ func (e Entity[T]) validate(schema table.Schema) error {
 	}
 	names, known := codec.Attributes(reflect.TypeFor[T]())
 	problems = append(problems, e.upgradeProblems(schema, names, known)...)
+	problems = append(problems, e.partProblems(schema, names)...)
 	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key func(T) keys.Key) bool { return key == nil }) {
 		bad("FormerKeys, FormerCopies: one is nil")
 	}

@@ -21,6 +21,11 @@ func (r *Repo[T]) encode(v *T) (table.Item, error) {
 			item = table.Item{}
 		}
 	}
+	for _, name := range r.parts {
+		if r.isEmptyPart(name, item[name]) {
+			delete(item, name)
+		}
+	}
 	return item, err
 }
 

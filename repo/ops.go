@@ -151,7 +151,7 @@ func (r *Repo[T]) put(i int, key keys.Key, v *T, s stamp, err error) any {
 		var own [10]codec.Attribute
 		// A map may have a shape of its own.
 		if set, err := r.appendOwn(own[:0], i, key, v, s); err == nil && (r.known || r.shapes.current == 0) {
-			if put, ok := codec.MakePut(v, set, r.indexAttributes, r.indexKeyNames); ok {
+			if put, ok := codec.MakePut(v, set, r.indexAttributes, r.indexKeyNames); ok && !r.hasEmptyPart(put) {
 				return put
 			}
 		}

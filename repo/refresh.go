@@ -183,7 +183,7 @@ func (r *Repo[T]) refreshItems(key keys.Key, item table.Item) ([]table.Item, err
 // index would return the entity twice.
 func (r *Repo[T]) onlyMain(name string, _ types.AttributeValue) bool {
 	_, own := r.own[name]
-	return r.known && !own && slices.ContainsFunc(r.schema.Indexes, func(x table.Index) bool { return name == x.PK || name == x.SK })
+	return r.known && !own && slices.Contains(r.indexKeyNames, name)
 }
 
 // itemKind is what a stored item is to its entity.

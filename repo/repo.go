@@ -33,6 +33,9 @@ type Repo[T any] struct {
 	indexAttributes []string
 	// indexKeyNames are the key attributes of all indexes of the table.
 	indexKeyNames []string
+	// parts are those of indexes whose keys have several attributes. They are fields
+	// of T, and left out of an item if they are empty.
+	parts []string
 	// textKeys means that the table's keys are a string and a string.
 	textKeys bool
 	// reserved are the attributes that the repository writes, whatever T has for
@@ -75,7 +78,13 @@ func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 		r.field = versionField[T](entity.Version)
 	}
 	for _, x := range schema.Indexes {
-		r.indexKeyNames = append(r.indexKeyNames, x.PK, x.SK)
+		partition, sort := x.Keys()
+		for _, a := range slices.Concat(partition, sort) {
+			r.indexKeyNames = append(r.indexKeyNames, a.Name)
+			if several(x) && a.Name != schema.Type {
+				r.parts = append(r.parts, a.Name)
+			}
+		}
 	}
 	r.textKeys = schema.SK != "" && schema.PKType == types.ScalarAttributeTypeS && schema.SKType == types.ScalarAttributeTypeS
 	r.indexAttributes = entity.indexAttributes(schema)

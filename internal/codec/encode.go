@@ -372,3 +372,45 @@ func Field(t reflect.Type, attribute string) (index []int, ok bool) {
 	}
 	return f.index, !f.pointed && !f.plan.marshaled && !f.plan.numeric && !f.asText
 }
+
+// FieldKind returns the type of the field that an attribute belongs to, without
+// pointers, and the type of attribute that its values are encoded as. The latter is 0
+// if the type does not say: there is no such field, or it makes its attribute itself.
+func FieldKind(t reflect.Type, attribute string) (field reflect.Type, kind Kind) {
+	p := planOf(t)
+	i, ok := p.byName[attribute]
+	if !ok || p.marshaled {
+		return nil, 0
+	}
+	f := p.fields[i]
+	for p = f.plan; p.shape == pointer && !p.marshaled; {
+		p = p.elem
+	}
+	if p.marshaled {
+		return p.typ, 0
+	}
+	switch p.shape {
+	case text:
+		if p.numeric {
+			return p.typ, N
+		}
+		return p.typ, S
+	case moment:
+		if f.asUnixTime {
+			return p.typ, N
+		}
+		return p.typ, S
+	case integer, unsigned, float:
+		if f.asText {
+			return p.typ, S
+		}
+		return p.typ, N
+	case blob:
+		return p.typ, B
+	case boolean:
+		return p.typ, BOOL
+	case dictionary, structure:
+		return p.typ, M
+	}
+	return p.typ, 0
+}

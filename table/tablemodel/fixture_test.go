@@ -38,6 +38,12 @@ var schemas = map[string]table.Schema{
 		Name: "Readings", PK: "sensor", SK: "at", PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeN,
 		Type: "kind", Indexes: []table.Index{{Name: "by-value", PK: "value", PKType: types.ScalarAttributeTypeN}},
 	},
+	"several": {
+		Name: "Matches", Indexes: []table.Index{{
+			Name: "byRound", PKs: []table.Attribute{{Name: "tournament"}, {Name: "region"}},
+			SKs: []table.Attribute{{Name: "round", Type: types.ScalarAttributeTypeN}, {Name: "bracket"}},
+		}},
+	},
 	"production": {
 		Name: "Orders", TTL: "expiresAt",
 		Indexes: []table.Index{

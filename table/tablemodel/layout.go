@@ -26,8 +26,9 @@ type layout struct {
 type view struct {
 	// index is the index's name; empty for the table.
 	index string
-	// key are the one or two attributes that it is sorted by.
-	key []keyAttribute
+	// key are the attributes of its keys, the first ones those of the partition key.
+	key       []keyAttribute
+	partition int // how many
 	// holds tells whether the view has an attribute of its items.
 	holds      func(name string) bool
 	projection table.Index
@@ -50,7 +51,8 @@ func lay(op string, schema table.Schema, items []table.Item) (layout, error) {
 		return layout{}, &table.Error{Op: op, Table: schema.Name, Err: err}
 	}
 	l := layout{schema: t.Schema()}
-	base := keyOf(l.schema.PK, l.schema.PKType, l.schema.SK, l.schema.SKType)
+	own := keyOf(table.Index{PK: l.schema.PK, PKType: l.schema.PKType, SK: l.schema.SK, SKType: l.schema.SKType})
+	base := own.key
 	for i, item := range items {
 		for _, k := range base {
 			if !k.in(item) {
@@ -60,12 +62,11 @@ func lay(op string, schema table.Schema, items []table.Item) (layout, error) {
 		}
 	}
 	everything := func(string) bool { return true }
-	l.views = append(l.views, newView(view{key: base, holds: everything}, base, items))
+	l.views = append(l.views, newView(own.held(everything), base, items))
 	l.keyNames = names(base)
 	for _, x := range l.schema.Indexes {
-		v := view{
-			index: x.Name, key: keyOf(x.PK, x.PKType, x.SK, x.SKType), projection: x,
-		}
+		v := keyOf(x)
+		v.index, v.projection = x.Name, x
 		l.keyNames = append(l.keyNames, names(v.key)...)
 		held := slices.Concat(names(base), names(v.key), x.Include)
 		v.holds = func(name string) bool {
@@ -76,13 +77,24 @@ func lay(op string, schema table.Schema, items []table.Item) (layout, error) {
 	return l, nil
 }
 
-func keyOf(pk string, pkType types.ScalarAttributeType, sk string, skType types.ScalarAttributeType) []keyAttribute {
-	key := []keyAttribute{{pk, pkType}}
-	if sk != "" {
-		key = append(key, keyAttribute{sk, skType})
+// keyOf returns a view with the keys of an index.
+func keyOf(x table.Index) view {
+	partition, sort := x.Keys()
+	v := view{partition: len(partition)}
+	for _, a := range slices.Concat(partition, sort) {
+		v.key = append(v.key, keyAttribute{a.Name, a.Type})
 	}
-	return key
+	return v
 }
+
+func (v view) held(holds func(name string) bool) view {
+	v.holds = holds
+	return v
+}
+
+// partitionKey and sortKey return the attributes of the two keys.
+func (v view) partitionKey() []keyAttribute { return v.key[:v.partition] }
+func (v view) sortKey() []keyAttribute      { return v.key[v.partition:] }
 
 func names(key []keyAttribute) []string {
 	names := make([]string, len(key))
@@ -111,7 +123,7 @@ func newView(v view, base []keyAttribute, items []table.Item) view {
 		return 0
 	})
 	for i, item := range in {
-		if i == 0 || v.key[0].compare(in[i-1], item) != 0 {
+		if i == 0 || slices.ContainsFunc(v.partitionKey(), func(k keyAttribute) bool { return k.compare(in[i-1], item) != 0 }) {
 			v.partitions = append(v.partitions, nil)
 		}
 		last := &v.partitions[len(v.partitions)-1]

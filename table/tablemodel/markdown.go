@@ -69,7 +69,7 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 				continue
 			}
 			for j, c := range columns {
-				if i == 0 || j > 0 {
+				if i == 0 || j >= v.partition {
 					cells[j] = c.cell(r.item)
 				}
 			}
@@ -84,9 +84,9 @@ func (l layout) title(v view) string {
 	if v.index != "" {
 		title = fmt.Sprintf("**Index %s**", code(v.index))
 	}
-	title += fmt.Sprintf(", partition key %s", code(v.key[0].name))
-	if len(v.key) > 1 {
-		title += fmt.Sprintf(", sort key %s", code(v.key[1].name))
+	title += ", partition key " + join(names(v.partitionKey()), code)
+	if len(v.sortKey()) > 0 {
+		title += ", sort key " + join(names(v.sortKey()), code)
 	}
 	switch v.projection.Projection {
 	case types.ProjectionTypeKeysOnly:

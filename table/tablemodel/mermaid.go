@@ -56,8 +56,11 @@ func (l layout) boxes(b *strings.Builder, number int, v view, picked []shown, o 
 		}
 		for j, r := range p.rows {
 			if j == 0 {
-				pk := shorten(text(r.item[v.key[0].name]), o.Length)
-				lines = append(lines, "<b>"+label(pk)+"</b>")
+				var parts []string
+				for _, k := range v.partitionKey() {
+					parts = append(parts, label(shorten(text(r.item[k.name]), o.Length)))
+				}
+				lines = append(lines, "<b>"+strings.Join(parts, " · ")+"</b>")
 			}
 			if line := l.line(v, r, o); line != "" {
 				lines = append(lines, line)
@@ -78,7 +81,7 @@ func (l layout) line(v view, r row, o Options) string {
 		return label(r.leftOut)
 	}
 	var parts []string
-	sorted := v.key[1:]
+	sorted := v.sortKey()
 	if len(sorted) == 0 && v.index != "" {
 		sorted = l.views[0].key // nothing but the table's key tells its items apart
 	}

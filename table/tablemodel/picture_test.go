@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -51,6 +52,29 @@ func TestTheOrderOfItemsDoesNotMatter(t *testing.T) {
 		if print() != want {
 			t.Fatalf("seed %d: another order of items gives another output", seed)
 		}
+	}
+}
+
+// An index whose keys have several attributes has a column for each of them.
+func TestPicturesOfSeveralKeyAttributes(t *testing.T) {
+	t.Parallel()
+	var items []table.Item
+	for i, of := range [][4]string{{"WINTER", "EU", "2", "b"}, {"WINTER", "EU", "10", "a"}, {"WINTER", "NA", "1", "a"}, {"SUMMER", "EU", "1", ""}} {
+		item := table.Item{
+			"pk": &types.AttributeValueMemberS{Value: "MATCH#" + strconv.Itoa(i)}, "sk": &types.AttributeValueMemberS{Value: "METADATA"},
+			"tournament": &types.AttributeValueMemberS{Value: of[0]}, "region": &types.AttributeValueMemberS{Value: of[1]},
+			"round": &types.AttributeValueMemberN{Value: of[2]},
+		}
+		if of[3] != "" {
+			item["bracket"] = &types.AttributeValueMemberS{Value: of[3]}
+		}
+		items = append(items, item)
+	}
+	schema := schemas["several"]
+	golden(t, "several.md", expect.Value(tablemodel.Markdown(schema, items, nil))(t))
+	golden(t, "several.mermaid", expect.Value(tablemodel.Mermaid(schema, items, nil))(t))
+	if file := expect.Value(tablemodel.Workbench(schema, items, nil))(t); strings.Contains(string(file), "byRound") {
+		t.Error("a model has an index that it cannot describe")
 	}
 }
 

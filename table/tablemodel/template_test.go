@@ -230,9 +230,13 @@ type terraformThroughput struct {
 }
 
 type terraformIndex struct {
-	Name       string               `json:"name"`
-	HashKey    string               `json:"hash_key"`
-	RangeKey   string               `json:"range_key"`
+	Name     string `json:"name"`
+	HashKey  string `json:"hash_key"`
+	RangeKey string `json:"range_key"`
+	Keys     []struct {
+		Name string        `json:"attribute_name"`
+		Type types.KeyType `json:"key_type"`
+	} `json:"key_schema"`
 	Projection types.ProjectionType `json:"projection_type"`
 	Include    []string             `json:"non_key_attributes"`
 	terraformThroughput
@@ -251,7 +255,16 @@ func (tt terraformTable) schema() table.Schema {
 	}
 	add := func(indexes []terraformIndex, local bool) {
 		for _, x := range indexes {
+			var pks, sks []table.Attribute
+			for _, k := range x.Keys {
+				if a := (table.Attribute{Name: k.Name, Type: kinds[k.Name]}); k.Type == types.KeyTypeHash {
+					pks = append(pks, a)
+				} else {
+					sks = append(sks, a)
+				}
+			}
 			s.Indexes = append(s.Indexes, table.Index{
+				PKs: pks, SKs: sks,
 				Name: x.Name, PK: x.HashKey, SK: x.RangeKey, PKType: kinds[x.HashKey], SKType: kinds[x.RangeKey],
 				Projection: x.Projection, Include: x.Include, Local: local,
 				ProvisionedThroughput: table.Throughput{Read: x.Read, Write: x.Write}, WarmThroughput: table.Throughput(x.Warm),

@@ -17,8 +17,8 @@ import (
 // does not take them for templates.
 //
 // The keys of indexes are hash_key and range_key, which every version of the AWS
-// provider takes; recent versions warn that key_schema replaces them. Warm
-// throughput needs a recent version.
+// provider takes; recent versions warn that key_schema replaces them. Keys of
+// several attributes are key_schema. That and warm throughput need a recent version.
 //
 // A schema that is invalid is a [*table.Error] that matches
 // [table.ErrInvalid].
@@ -112,9 +112,15 @@ type tfIndex struct {
 	Name             string               `json:"name"`
 	HashKey          string               `json:"hash_key,omitempty"`
 	RangeKey         string               `json:"range_key,omitempty"`
+	KeySchema        []tfKey              `json:"key_schema,omitempty"`
 	ProjectionType   types.ProjectionType `json:"projection_type"`
 	NonKeyAttributes []string             `json:"non_key_attributes,omitempty"`
 	tfThroughput
+}
+
+type tfKey struct {
+	AttributeName string        `json:"attribute_name"`
+	KeyType       types.KeyType `json:"key_type"`
 }
 
 type tfTTL struct {
@@ -130,6 +136,11 @@ type tfLifecycle struct {
 	PreventDestroy bool `json:"prevent_destroy"`
 }
 
+// several reports whether a key of an index has several attributes.
+func several(schema []types.KeySchemaElement) bool {
+	return len(schema) > 2 || len(schema) == 2 && schema[1].KeyType == types.KeyTypeHash
+}
+
 // tfKeys returns the names of the partition key and of the sort key, which may
 // be empty.
 func tfKeys(schema []types.KeySchemaElement) (hash, sort string) {
@@ -142,7 +153,13 @@ func tfKeys(schema []types.KeySchemaElement) (hash, sort string) {
 
 func tfIndexOf(name *string, schema []types.KeySchemaElement, p *types.Projection) tfIndex {
 	x := tfIndex{Name: *name, ProjectionType: p.ProjectionType}
-	x.HashKey, x.RangeKey = tfKeys(schema)
+	if several(schema) {
+		for _, e := range schema {
+			x.KeySchema = append(x.KeySchema, tfKey{literal(*e.AttributeName), e.KeyType})
+		}
+	} else {
+		x.HashKey, x.RangeKey = tfKeys(schema)
+	}
 	for _, attribute := range p.NonKeyAttributes {
 		x.NonKeyAttributes = append(x.NonKeyAttributes, literal(attribute))
 	}

@@ -25,8 +25,8 @@ type WorkbenchOptions struct {
 // Workbench returns a data model of the table with the items as sample data, as
 // a JSON file that AWS's NoSQL Workbench imports. Each type of items is a facet
 // of the model; items without a type are the facet "untyped", unless none has a
-// type: then there are no facets. Local indexes are left out, since models have
-// none. Values are whole, sets are sorted. Of the schema's settings, a model has
+// type: then there are no facets. Local indexes, and those whose keys have several
+// attributes, are left out, since models have none. Values are whole, sets are sorted. Of the schema's settings, a model has
 // the billing mode and the provisioned throughput of the table.
 //
 // The form is that of version 3.0 of models that AWS has published, and tests
@@ -163,7 +163,7 @@ func (l layout) modelTable() modelTable {
 		t.ProvisionedCapacitySettings = modelCapacityOf(l.schema.ProvisionedThroughput)
 	}
 	for _, v := range l.views[1:] {
-		if v.projection.Local {
+		if v.projection.Local || v.partition > 1 || len(v.sortKey()) > 1 {
 			continue
 		}
 		t.GlobalSecondaryIndexes = append(t.GlobalSecondaryIndexes, modelIndex{

@@ -1,0 +1,80 @@
+package repo
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/table"
+)
+
+// several reports whether the keys of an index have several attributes, which no
+// function makes.
+func several(x table.Index) bool { return len(x.PKs) > 0 }
+
+// partProblems reports fields of T that are keys of an index and cannot be.
+func (e Entity[T]) partProblems(schema table.Schema, fields []string) []string {
+	var problems []string
+	for _, x := range schema.Indexes {
+		partition, sort := x.Keys()
+		parts := slices.DeleteFunc(slices.Concat(partition, sort), func(a table.Attribute) bool { return a.Name == schema.Type })
+		lacks := func(a table.Attribute) bool { return !slices.Contains(fields, a.Name) }
+		if !several(x) || slices.ContainsFunc(parts, lacks) {
+			continue
+		}
+		if len(e.Copies) > 0 {
+			problems = append(problems, fmt.Sprintf("Copies: %v has all key attributes of index %q, and a query of it would return the copies too", reflect.TypeFor[T](), x.Name))
+		}
+		for _, a := range parts {
+			if problem := checkPart[T](a); problem != "" {
+				problems = append(problems, fmt.Sprintf("index %q: attribute %q: %s", x.Name, a.Name, problem))
+			}
+		}
+	}
+	return problems
+}
+
+// checkPart says why the field of T cannot be a key attribute, "" if it can.
+func checkPart[T any](a table.Attribute) string {
+	f, kind := codec.FieldKind(reflect.TypeFor[T](), a.Name)
+	want := map[types.ScalarAttributeType]codec.Kind{
+		types.ScalarAttributeTypeS: codec.S, types.ScalarAttributeTypeN: codec.N, types.ScalarAttributeTypeB: codec.B,
+	}[a.Type]
+	switch {
+	case kind == 0: // the field makes its value itself
+	case kind != want:
+		return fmt.Sprintf("a %v is not of type %s, which the index has", f, a.Type)
+	case f == reflect.TypeFor[time.Time]() && kind == codec.S:
+		return "a time.Time is a text of varying length, which is not in order of time; use the tag option unixtime, or a string"
+	}
+	return ""
+}
+
+// isEmptyPart reports whether an attribute is a key of an index with several
+// attributes, and has a value that such a key cannot have: the item is not in the
+// index, so the attribute is left out.
+func (r *Repo[T]) isEmptyPart(name string, value types.AttributeValue) bool {
+	if !slices.Contains(r.parts, name) {
+		return false
+	}
+	switch v := value.(type) {
+	case *types.AttributeValueMemberNULL:
+		return true
+	case *types.AttributeValueMemberS:
+		return v.Value == ""
+	case *types.AttributeValueMemberB:
+		return len(v.Value) == 0
+	}
+	return false
+}
+
+// hasEmptyPart is isEmptyPart for the attributes of an item in JSON.
+func (r *Repo[T]) hasEmptyPart(put *codec.Put) bool {
+	return slices.ContainsFunc(put.Watched, func(a codec.Attribute) bool {
+		return a.Text == "" && slices.Contains(r.parts, a.Name)
+	})
+}
