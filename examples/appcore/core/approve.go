@@ -29,7 +29,7 @@ func (s *Service) Approve(ctx context.Context, id string) (Transaction, error) {
 		t.Status = Completed
 		return s.notifications.CreateOps(&Notification{
 			ID: newID("notif"), UserID: t.UserID, TxID: t.ID, CreatedAt: s.timestamp(),
-			Text: fmt.Sprintf("Your transaction of %d %s was approved", t.Amount, t.Currency),
+			Message: fmt.Sprintf("Your transaction of %d %s was approved", t.Amount, t.Currency),
 		}), nil
 	})
 	if errors.Is(err, errCompleted) {

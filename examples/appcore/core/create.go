@@ -2,8 +2,12 @@ package core
 
 import (
 	"context"
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/table"
 )
 
 // MaxAmount is the greatest amount of a transaction.
@@ -60,7 +64,11 @@ func CreateTransaction[A any](
 		return a, false, err
 	}
 	request := idempotency.Request{Scope: "CreateTransaction:" + n.User, Key: n.Key, Payload: n}
-	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[A], error) {
+	var former *Transaction
+	result, err := idempotency.Do(ctx, s.requests, request, func(ctx context.Context) (plan idempotency.Plan[A], err error) {
+		if former, err = s.former(ctx, n); err != nil {
+			return plan, err
+		}
 		t := Transaction{
 			ID: newID("tx"), UserID: n.User, Amount: n.Amount, Currency: n.Currency,
 			Status: Pending, CreatedAt: s.timestamp(),
@@ -68,11 +76,51 @@ func CreateTransaction[A any](
 		t.GlobalPK = t.globalKey().PK
 		ops := s.transactions.CreateOps(&t)
 		a, err := answer(t)
-		plan := idempotency.Snapshot(a, ops...)
+		plan = idempotency.Snapshot(a, ops...)
 		return plan.With(map[string]string{"txId": t.ID, "userId": t.UserID}), err
 	})
+	if errors.Is(err, errFormer) {
+		a, err = answer(*former)
+		return a, true, err
+	}
 	if err != nil {
 		return a, false, translate(err)
 	}
 	return result.Value, result.Replayed, nil
+}
+
+// errFormer ends a request for which a program of the source design has created a
+// transaction.
+var errFormer = errors.New("transaction of another program")
+
+// former returns the transaction, with [errFormer], that a program of the source
+// design has created for the user's idempotency key. Its records are under
+// IDE#<key>, without the user, and do not expire: that of another user does not
+// count.
+func (s *Service) former(ctx context.Context, n NewTransaction) (*Transaction, error) {
+	record, err := s.requests.Lookup(ctx, idempotency.Request{Key: n.Key})
+	if errors.Is(err, table.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names struct {
+		TxID   string `dynamodbav:"txId"`
+		UserID string `dynamodbav:"userId"`
+	}
+	if err := attributevalue.UnmarshalMap(record.Item, &names); err != nil {
+		return nil, err
+	}
+	if names.UserID != n.User {
+		return nil, nil
+	}
+	t, err := s.Transaction(ctx, n.User, names.TxID)
+	if err != nil {
+		return nil, err
+	}
+	if t.Amount != n.Amount || t.Currency != n.Currency {
+		return nil, ErrPayloadMismatch
+	}
+	return &t, errFormer
 }

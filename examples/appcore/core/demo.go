@@ -28,7 +28,8 @@ func (s *Service) Demo(ctx context.Context) error {
 			return err
 		}
 		// Last, so that the next run completes a demo that was interrupted.
-		if err := s.Register(ctx, user, names[user]); err != nil {
+		n := NewUser{ID: user, Email: names[user] + "@example.com", Name: names[user]}
+		if _, _, err := s.Register(ctx, n); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,10 @@ var (
 	ErrForbidden = errors.New("belongs to another user")
 	// ErrChanged means that the thing is not as the caller has seen it.
 	ErrChanged = errors.New("changed since it was read")
+	// ErrUserExists means that the id is that of a user with another e-mail or name.
+	ErrUserExists = errors.New("user exists with another e-mail or name")
+	// ErrEmailTaken means that the e-mail is another user's.
+	ErrEmailTaken = errors.New("e-mail is another user's")
 	// ErrPayloadMismatch means that the idempotency key was used for another request.
 	ErrPayloadMismatch = errors.New("idempotency key was used for another request")
 	// ErrUnavailable means that the same call can succeed in a while. Retry a

@@ -7,6 +7,7 @@ import (
 
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -27,6 +28,21 @@ func create(t *testing.T, s *core.Service, user, key string) string {
 	id, _, err := core.CreateTransaction(t.Context(), s, n, func(tx core.Transaction) (string, error) { return tx.ID, nil })
 	check.OK(t, err)
 	return id
+}
+
+// register adds a user.
+func register(t *testing.T, s *core.Service, id, email, name string) {
+	t.Helper()
+	_, created, err := s.Register(t.Context(), core.NewUser{ID: id, Email: email, Name: name})
+	check.OK(t, err)
+	check.Equal(t, "created", created, true)
+}
+
+// put stores an item as another program has written it.
+func put(t *testing.T, tbl *table.Table, item table.Item) {
+	t.Helper()
+	key := keys.Key{PK: keys.PK(text(item, "pk")), SK: keys.SK(text(item, "sk"))}
+	check.OK(t, tbl.Do(t.Context(), table.Put(key, item)))
 }
 
 // items returns everything that is stored.

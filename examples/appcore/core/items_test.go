@@ -25,11 +25,11 @@ import (
 func TestTheREADMETellsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	s, tbl, _ := newService(t)
-	check.OK(t, s.Register(t.Context(), "u-123", "Ana"))
+	register(t, s, "u-123", "ana@example.com", "Ana")
 	tx := create(t, s, "u-123", "8e03978e")
 	check.Must(s.Approve(t.Context(), tx))(t)
 	notification := text(ofType(t, tbl, "NOTIFICATION")[0], "notifId")
-	abstract := strings.NewReplacer(tx, "‹txId›", notification, "‹notifId›", "u-123", "‹userId›", "8e03978e", "‹key›")
+	abstract := strings.NewReplacer(tx, "‹txId›", notification, "‹notifId›", "u-123", "‹userId›", "ana@example.com", "‹email›", "8e03978e", "‹key›")
 	timestamp := regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
 	shardOf := regexp.MustCompile(`GLOBAL_TX(#\d)?`)
 
@@ -60,7 +60,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	now := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
 	tbl := tabletest.New(t, core.Schema("any"), &table.Options{Now: func() time.Time { return now }})
 	s := check.Must(core.New(tbl))(t)
-	check.OK(t, s.Register(t.Context(), "u-123", "Ana"))
+	register(t, s, "u-123", "ana@example.com", "Ana")
 	first := create(t, s, "u-123", "8e03978e")
 	now = now.Add(time.Minute)
 	second := create(t, s, "u-123", "40d9a8b1")
@@ -78,6 +78,6 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 		}
 	}
 	generated.Part(t, "../README.md", "stored", generated.Picture(t, core.Schema("AppCore"), found, &tablemodel.Options{
-		Attributes: []string{"name", "amount", "currency", "status", "text", "txId"},
+		Attributes: []string{"email", "name", "amount", "currency", "status", "message", "read", "txId"},
 	}))
 }

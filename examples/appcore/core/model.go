@@ -19,20 +19,37 @@ func Schema(name string) table.Schema {
 	}
 }
 
-// User is stored once, as USER#<userId> / PROFILE.
+// User is stored twice: as USER#<userId> / PROFILE, and as EMAIL#<email> /
+// METADATA, which makes the e-mail unique.
 type User struct {
-	ID        string    `dynamodbav:"userId"`
+	ID string `dynamodbav:"userId"`
+	// Email is empty for users that releases without e-mails have stored.
+	Email     string    `dynamodbav:"email,omitempty"`
 	Name      string    `dynamodbav:"name"`
 	CreatedAt time.Time `dynamodbav:"createdAt"`
+	Revision  string    `dynamodbav:"revision"`
 }
 
 func userKey(id string) keys.Key {
 	return keys.Key{PK: keys.User.PK(id), SK: keys.Profile}
 }
 
+const emailPrefix keys.Prefix = "EMAIL"
+
+// emailKey is the zero key, and so no item, for a user without an e-mail. Other
+// programs may store an e-mail in capitals: it is the same one.
+func emailKey(email string) keys.Key {
+	if email == "" {
+		return keys.Key{}
+	}
+	return keys.Key{PK: emailPrefix.PK(sameEmail(email)), SK: keys.Metadata}
+}
+
 var userEntity = repo.Entity[User]{
-	Type: "USER",
-	Key:  func(u User) keys.Key { return userKey(u.ID) },
+	Type:    "USER",
+	Key:     func(u User) keys.Key { return userKey(u.ID) },
+	Copies:  []repo.Copy[User]{{Name: "by e-mail", Key: func(u User) keys.Key { return emailKey(u.Email) }}},
+	Version: "revision",
 }
 
 // Status is how far a transaction has come.
@@ -75,7 +92,14 @@ func (t Transaction) globalKey() keys.Key {
 
 // globalTx is the index of all transactions in order of time. One partition
 // would take every write of the system, so it is spread over four.
-var globalTx = shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 4}
+//
+// Items of the source design are in it too. They have a bare time for a sort key,
+// and both copies of a transaction are in the index, so a reader needs
+// NonUniqueSortKeys and [transactionID].
+var globalTx = shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 4, NonUniqueSortKeys: true}
+
+// transactionID tells copies of one transaction from other transactions.
+func transactionID(t Transaction) string { return t.ID }
 
 func transactionKey(id string) keys.Key {
 	return keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata}
@@ -93,16 +117,25 @@ var transactionEntity = repo.Entity[Transaction]{
 
 // Notification is stored once, as USER#<userId> / NOTIF#<time>#<notifId>.
 type Notification struct {
-	ID        string    `dynamodbav:"notifId"`
-	UserID    string    `dynamodbav:"userId"`
-	TxID      string    `dynamodbav:"txId"`
-	Text      string    `dynamodbav:"text"`
+	ID     string `dynamodbav:"notifId"`
+	UserID string `dynamodbav:"userId"`
+	// TxID is empty for notifications of other programs.
+	TxID      string    `dynamodbav:"txId,omitempty"`
+	Message   string    `dynamodbav:"message"`
+	Read      bool      `dynamodbav:"read"`
 	CreatedAt time.Time `dynamodbav:"createdAt"`
+	Revision  string    `dynamodbav:"revision"`
+}
+
+func (n Notification) key() keys.Key {
+	return keys.Key{PK: keys.User.PK(n.UserID), SK: keys.Notif.SK(keys.Time(n.CreatedAt), keys.Str(n.ID))}
 }
 
 var notificationEntity = repo.Entity[Notification]{
-	Type: "NOTIFICATION",
-	Key: func(n Notification) keys.Key {
-		return keys.Key{PK: keys.User.PK(n.UserID), SK: keys.Notif.SK(keys.Time(n.CreatedAt), keys.Str(n.ID))}
-	},
+	Type:    "NOTIFICATION",
+	Key:     Notification.key,
+	Version: "revision",
+	// The first release had the message under text, and did not know which ones are
+	// read.
+	Upgrades: []repo.Upgrade{repo.Rename("text", "message"), repo.Default("read", false)},
 }

@@ -11,9 +11,19 @@ import (
 
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
+
+// open returns the application of a run, as a client sees it.
+func open(r *tabletest.Run, client *dynamodb.Client) (*core.Service, error) {
+	tbl, err := table.New(client, r.Schema, nil)
+	if err != nil {
+		return nil, err
+	}
+	return core.New(tbl)
+}
 
 // Two clients approve a transaction: it is completed in both copies, and its user is
 // notified once.
@@ -22,15 +32,71 @@ func TestScheduleApproval(t *testing.T) {
 	tabletest.Explore(t, tabletest.Case{Schema: core.Schema("App"), Limit: *check.Limit, Setup: setUpApproval})
 }
 
-func setUpApproval(ctx context.Context, r *tabletest.Run) error {
-	open := func(client *dynamodb.Client) (*core.Service, error) {
-		tbl, err := table.New(client, r.Schema, nil)
-		if err != nil {
-			return nil, err
-		}
-		return core.New(tbl)
+// Two users register with one e-mail: one of them has it, and the other one is not
+// stored.
+func TestScheduleRegistration(t *testing.T) {
+	t.Parallel()
+	tabletest.Explore(t, tabletest.Case{
+		Schema: core.Schema("App"), Limit: *check.Limit, Setup: setUpRegistration,
+		Allow: func(err error) bool { return errors.Is(err, core.ErrEmailTaken) },
+	})
+}
+
+func setUpRegistration(_ context.Context, r *tabletest.Run) error {
+	users := []core.NewUser{{ID: "ana-" + r.ID, Name: "Ana"}, {ID: "ben-" + r.ID, Name: "Ben"}}
+	for i := range users {
+		users[i].Email = r.ID + "@example.com"
+		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+			s, err := open(r, client)
+			if err != nil {
+				return err
+			}
+			_, _, err = s.Register(ctx, users[i])
+			return err
+		})
 	}
-	s, err := open(r.Client)
+	r.Check(func(ctx context.Context, errs []error) error {
+		return checkRegistration(ctx, r, users, errs)
+	})
+	return nil
+}
+
+func checkRegistration(ctx context.Context, r *tabletest.Run, users []core.NewUser, errs []error) error {
+	tbl, err := table.New(r.Client, r.Schema, nil)
+	if err != nil {
+		return err
+	}
+	id := func(key keys.Key) (string, error) {
+		u, err := table.Get[core.User](ctx, tbl.Consistent(), key)
+		if errors.Is(err, table.ErrNotFound) {
+			err = nil
+		}
+		return u.ID, err
+	}
+	owner, err := id(keys.Key{PK: keys.Prefix("EMAIL").PK(users[0].Email), SK: keys.Metadata})
+	if err != nil {
+		return err
+	}
+	for i, u := range users {
+		stored, err := id(keys.Key{PK: keys.User.PK(u.ID), SK: keys.Profile})
+		switch {
+		case err != nil:
+			return err
+		case (stored == u.ID) != (owner == u.ID):
+			return fmt.Errorf("user %d: stored %t, and the e-mail is owned by %q", i, stored == u.ID, owner)
+		case errs[i] == nil && owner != u.ID:
+			return fmt.Errorf("user %d: told that it is registered, and it is not", i)
+		case errs[i] != nil && owner == u.ID && !errors.Is(errs[i], table.ErrOutcomeUnknown):
+			return fmt.Errorf("user %d: registered, and told %w", i, errs[i])
+		case errors.Is(errs[i], core.ErrEmailTaken) && owner == "":
+			return fmt.Errorf("user %d: told that the e-mail is taken, and it is free", i)
+		}
+	}
+	return nil
+}
+
+func setUpApproval(ctx context.Context, r *tabletest.Run) error {
+	s, err := open(r, r.Client)
 	if err != nil {
 		return err
 	}
@@ -41,7 +107,7 @@ func setUpApproval(ctx context.Context, r *tabletest.Run) error {
 	}
 	for range 2 {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			s, err := open(client)
+			s, err := open(r, client)
 			if err != nil {
 				return err
 			}

@@ -44,22 +44,13 @@ func New(t *table.Table) (*Service, error) {
 	if s.notifications, err = repo.New(t, notificationEntity); err != nil {
 		return nil, err
 	}
-	if s.newest, err = shard.New[Transaction](t.OfType(transactionEntity.Type), globalTx, nil); err != nil {
+	if s.newest, err = shard.New[Transaction](t.OfType(transactionEntity.Type), globalTx, &shard.Options[Transaction]{Dedupe: transactionID}); err != nil {
 		return nil, err
 	}
 	if s.requests, err = idempotency.New(t, nil); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-// Register adds a user. One that is there already is left as it is.
-func (s *Service) Register(ctx context.Context, id, name string) error {
-	err := s.users.Create(ctx, new(User{ID: id, Name: name, CreatedAt: s.timestamp()}))
-	if errors.Is(err, table.ErrExists) {
-		return nil
-	}
-	return translate(err)
 }
 
 // Transaction returns a transaction of the user by its id. It is [ErrForbidden]
