@@ -58,7 +58,7 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 	handler := api.New(service, lists, verifier, log).Handler(map[string]http.Handler{
 		"GET /.well-known/jwks.json": issuer,
 		"GET /dev/token": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			token, err := issuer.Token(r.URL.Query().Get("user"))
+			token, err := issuer.Token(r.URL.Query().Get("user"), r.URL.Query()["group"]...)
 			if err != nil {
 				httpapi.Fail(w, http.StatusBadRequest, "invalid_user", err.Error())
 				return
@@ -76,14 +76,21 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 
 // welcome is printed with the address of the server and a user.
 const welcome = `
-A token for user %[2]s, and a request to each endpoint:
+Tokens for user %[2]s and for the back office, and a request to each endpoint:
 
   TOKEN=$(curl -s '%[1]s/dev/token?user=%[2]s')
+  STAFF=$(curl -s '%[1]s/dev/token?user=u-staff&group=backoffice')
+  curl -i '%[1]s/backoffice/users' -H "Authorization: Bearer $STAFF" -d '{"userId":"u-789","email":"carla@example.com","name":"Carla"}'
+  curl -s -X PATCH '%[1]s/backoffice/users/u-789' -H "Authorization: Bearer $STAFF" -d '{"email":"carla@example.org"}'
   curl -i '%[1]s/transactions' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: key-$RANDOM" -d '{"amount":500,"currency":"ARS"}'
   curl -s '%[1]s/transactions?limit=5' -H "Authorization: Bearer $TOKEN"
   ID=$(curl -s '%[1]s/transactions?limit=1' -H "Authorization: Bearer $TOKEN" | grep -o 'tx-[a-z0-9]*')
   curl -s "%[1]s/transactions/$ID" -H "Authorization: Bearer $TOKEN"
-  curl -s '%[1]s/transactions/global' -H "Authorization: Bearer $TOKEN"
+  curl -s -X PATCH "%[1]s/transactions/$ID" -H "Authorization: Bearer $TOKEN" -H "If-Match: *" -d '{"note":"paid in cash"}'
+  curl -s -X POST "%[1]s/backoffice/transactions/$ID/approve" -H "Authorization: Bearer $STAFF"
+  curl -s '%[1]s/transactions/global' -H "Authorization: Bearer $STAFF"
+  NOTIF=$(curl -s '%[1]s/notifications?limit=1' -H "Authorization: Bearer $TOKEN" | grep -o '[0-9TZ:.-]*~notif-[a-z0-9]*')
+  curl -s -X PATCH "%[1]s/notifications/$NOTIF" -H "Authorization: Bearer $TOKEN" -d '{"read":true}'
   curl -s '%[1]s/notifications' -H "Authorization: Bearer $TOKEN"
 
 `

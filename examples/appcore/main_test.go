@@ -61,7 +61,7 @@ type server struct {
 func start(t *testing.T, args ...string) *server {
 	t.Helper()
 	cmd := process(t.Context(), append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...)
-	return launch(t, cmd, "/notifications")
+	return launch(t, cmd, "/notifications'")
 }
 
 // launch starts a server and waits for the last line that it prints.
@@ -109,6 +109,9 @@ func curl(t *testing.T, line string, variables map[string]string) (status int, b
 	if data := regexp.MustCompile(`-d '([^']*)'`).FindStringSubmatch(line); data != nil {
 		method, content = http.MethodPost, data[1]
 	}
+	if named := regexp.MustCompile(`-X ([A-Z]+)`).FindStringSubmatch(line); named != nil {
+		method = named[1]
+	}
 	req := check.Must(http.NewRequestWithContext(t.Context(), method, target[1], strings.NewReader(content)))(t)
 	for _, header := range regexp.MustCompile(`-H "([^:]*): ([^"]*)"`).FindAllStringSubmatch(line, -1) {
 		req.Header.Set(header[1], header[2])
@@ -143,7 +146,7 @@ func TestThePrintedLinesWork(t *testing.T) {
 		tried++
 		status, body := curl(t, line, variables)
 		want := http.StatusOK
-		if strings.Contains(line, " -d ") {
+		if strings.Contains(line, "curl -i ") { // one that creates
 			want = http.StatusCreated
 		}
 		if status != want {
@@ -152,14 +155,18 @@ func TestThePrintedLinesWork(t *testing.T) {
 		switch trimmed := strings.TrimSpace(line); {
 		case strings.HasPrefix(trimmed, "TOKEN="):
 			variables["TOKEN"] = strings.TrimSpace(body)
+		case strings.HasPrefix(trimmed, "STAFF="):
+			variables["STAFF"] = strings.TrimSpace(body)
 		case strings.HasPrefix(trimmed, "ID="):
 			variables["ID"] = regexp.MustCompile(`tx-[a-z0-9]*`).FindString(body)
-		case strings.Contains(trimmed, "/notifications") && !strings.Contains(body, "was approved"):
-			t.Errorf("no notifications with -demo: %s", body)
+		case strings.HasPrefix(trimmed, "NOTIF="):
+			variables["NOTIF"] = regexp.MustCompile(`[0-9TZ:.-]*~notif-[a-z0-9]*`).FindString(body)
+		case strings.Contains(trimmed, "/notifications'") && !strings.Contains(body, variables["ID"]+`","message":"Your transaction of 500 ARS was approved","read":true`):
+			t.Errorf("what was approved is not read: %s", body)
 		}
 	}
-	if tried != 7 {
-		t.Errorf("%d lines with curl, want 7:\n%s", tried, strings.Join(s.out, "\n"))
+	if tried != 14 {
+		t.Errorf("%d lines with curl, want 14:\n%s", tried, strings.Join(s.out, "\n"))
 	}
 	if status, body := curl(t, "curl '"+s.url+"/dev/token'", nil); status != http.StatusBadRequest || !strings.Contains(body, `"code":"invalid_user"`) {
 		t.Errorf("a token for nobody: status %d: %s", status, body)

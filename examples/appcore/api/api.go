@@ -7,6 +7,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -19,7 +20,7 @@ import (
 // Authenticator finds out which user sent a request. [auth.Verifier] is one, and
 // its errors are those that this package knows.
 type Authenticator interface {
-	Verify(ctx context.Context, token string) (userID string, err error)
+	Verify(ctx context.Context, token string) (auth.Identity, error)
 	// Ready returns nil if Verify can work.
 	Ready(ctx context.Context) error
 }
@@ -50,19 +51,40 @@ type endpoint func(a *API, w http.ResponseWriter, r *http.Request, user string) 
 type Route struct {
 	Name, Method, Path string
 	// List means that the endpoint reads a list, and so needs the cursor keys.
-	List  bool
+	List bool
+	// Roles are the groups one of which the user must be in. Empty means any user.
+	Roles []string
 	serve endpoint
 }
 
+// The groups of the user pool that an endpoint can require.
+const (
+	// BackOffice registers users and approves transactions.
+	BackOffice = "backoffice"
+	// Auditor sees the transactions of all users.
+	Auditor = "auditor"
+)
+
+// errRole means that the user is in none of the groups that an endpoint requires.
+var errRole = errors.New("insufficient role")
+
 // Routes are the endpoints of the API.
 func Routes() []Route {
+	backOffice := []string{BackOffice}
 	return []Route{
-		{"listTransactions", http.MethodGet, "/transactions", true, listing(core.DefaultLimit, (*core.Service).Transactions, transactionOf)},
-		{"getTransaction", http.MethodGet, "/transactions/{id}", false, (*API).getTransaction},
-		{"patchTransaction", http.MethodPatch, "/transactions/{id}", false, (*API).patchTransaction},
-		{"newestTransactions", http.MethodGet, "/transactions/global", true, listing(core.DefaultNewest, (*core.Service).Newest, transactionOf)},
-		{"createTransaction", http.MethodPost, "/transactions", false, (*API).createTransaction},
-		{"listNotifications", http.MethodGet, "/notifications", true, listing(core.DefaultLimit, (*core.Service).Notifications, notificationOf)},
+		{Name: "listTransactions", Method: http.MethodGet, Path: "/transactions", List: true, serve: listing(core.DefaultLimit, (*core.Service).Transactions, transactionOf)},
+		{Name: "getTransaction", Method: http.MethodGet, Path: "/transactions/{id}", serve: (*API).getTransaction},
+		{Name: "patchTransaction", Method: http.MethodPatch, Path: "/transactions/{id}", serve: (*API).patchTransaction},
+		{
+			Name: "newestTransactions", Method: http.MethodGet, Path: "/transactions/global", List: true, Roles: []string{BackOffice, Auditor},
+			serve: listing(core.DefaultNewest, (*core.Service).Newest, transactionOf),
+		},
+		{Name: "createTransaction", Method: http.MethodPost, Path: "/transactions", serve: (*API).createTransaction},
+		{Name: "listNotifications", Method: http.MethodGet, Path: "/notifications", List: true, serve: listing(core.DefaultLimit, (*core.Service).Notifications, notificationOf)},
+		{Name: "patchNotification", Method: http.MethodPatch, Path: "/notifications/{id}", serve: (*API).patchNotification},
+		{Name: "registerUser", Method: http.MethodPost, Path: "/backoffice/users", Roles: backOffice, serve: (*API).registerUser},
+		{Name: "patchUser", Method: http.MethodPatch, Path: "/backoffice/users/{id}", Roles: backOffice, serve: (*API).patchUser},
+		{Name: "approveTransaction", Method: http.MethodPost, Path: "/backoffice/transactions/{id}/approve", Roles: backOffice, serve: (*API).approveTransaction},
 	}
 }
 
@@ -103,7 +125,7 @@ func (a *API) server() httpapi.Server { return httpapi.Server{Log: a.log, Failur
 func (a *API) endpoints(routes []Route) map[string]httpapi.Endpoint {
 	endpoints := map[string]httpapi.Endpoint{}
 	for _, r := range routes {
-		endpoints[r.Method+" "+r.Path] = a.authenticated(r.serve)
+		endpoints[r.Method+" "+r.Path] = a.authenticated(r)
 	}
 	return endpoints
 }
@@ -119,17 +141,20 @@ func (a *API) ready(ctx context.Context) error {
 }
 
 // authenticated calls the endpoint with the user whose access token the request
-// carries.
-func (a *API) authenticated(serve endpoint) httpapi.Endpoint {
+// carries, if the user has the role for it.
+func (a *API) authenticated(route Route) httpapi.Endpoint {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, err := httpapi.Bearer(r.Header)
 		if err != nil {
 			return fmt.Errorf("%w: %w", auth.ErrUnauthorized, err)
 		}
-		user, err := a.auth.Verify(r.Context(), token)
+		identity, err := a.auth.Verify(r.Context(), token)
 		if err != nil {
 			return err
 		}
-		return serve(a, w, r, user)
+		if len(route.Roles) > 0 && !identity.In(route.Roles...) {
+			return errRole
+		}
+		return route.serve(a, w, r, identity.User)
 	}
 }

@@ -26,6 +26,7 @@ import (
 const (
 	ana   = "u-123"
 	bruno = "u-456"
+	staff = "u-staff" // in the group backoffice
 	eur   = `{"amount":500,"currency":"EUR"}`
 )
 
@@ -86,7 +87,7 @@ func always(service *core.Service) api.Lists {
 func newLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 
 // request is a request to be made. User is whose token it carries; empty for
-// none.
+// none. See [token] for the groups.
 type request struct {
 	Method, Path, User, Key, Body string
 	Header                        http.Header
@@ -164,10 +165,16 @@ func (a *app) create(tb testing.TB, user, key string) string {
 	return decode[transaction](tb, got.Body).ID
 }
 
+// token returns a token for a user. The staff is in the group backoffice. The others
+// are auditors, so that tests of all lists can be alike.
 func token(tb testing.TB, user string) string {
 	tb.Helper()
 	i := check.Must(issuer())(tb)
-	return check.Must(i.Token(user))(tb)
+	group := api.Auditor
+	if user == staff {
+		group = api.BackOffice
+	}
+	return check.Must(i.Token(user, group))(tb)
 }
 
 // What clients see.
@@ -185,7 +192,8 @@ type (
 		ID        string `json:"notifId"`
 		User      string `json:"userId"`
 		TxID      string `json:"txId"`
-		Text      string `json:"text"`
+		Message   string `json:"message"`
+		Read      bool   `json:"read"`
 		CreatedAt string `json:"createdAt"`
 	}
 	page[T any] struct {

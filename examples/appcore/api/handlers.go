@@ -25,13 +25,14 @@ func transactionOf(t core.Transaction) transaction {
 type notification struct {
 	ID        string `json:"notifId"`
 	User      string `json:"userId"`
-	TxID      string `json:"txId"`
-	Text      string `json:"text"`
+	TxID      string `json:"txId,omitempty"`
+	Message   string `json:"message"`
+	Read      bool   `json:"read"`
 	CreatedAt string `json:"createdAt"`
 }
 
 func notificationOf(n core.Notification) notification {
-	return notification{n.ID, n.UserID, n.TxID, n.Text, httpapi.Clock(n.CreatedAt)}
+	return notification{n.PublicID(), n.UserID, n.TxID, n.Message, n.Read, httpapi.Clock(n.CreatedAt)}
 }
 
 // listing returns the endpoint of a list that read reads, of items that of
@@ -85,9 +86,12 @@ func (a *API) patchTransaction(w http.ResponseWriter, r *http.Request, user stri
 	return writeTransaction(w, t)
 }
 
-// writeTransaction writes a transaction with its ETag.
+// writeTransaction writes a transaction with its ETag. One that another program has
+// created has none until it is changed.
 func writeTransaction(w http.ResponseWriter, t core.Transaction) error {
-	w.Header().Set("ETag", httpapi.ETag(t.Revision))
+	if t.Revision != "" {
+		w.Header().Set("ETag", httpapi.ETag(t.Revision))
+	}
 	return httpapi.WriteJSON(w, http.StatusOK, transactionOf(t))
 }
 
@@ -121,4 +125,20 @@ func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, user str
 	}
 	httpapi.Write(w, response.Status, response.Body)
 	return nil
+}
+
+// patchNotification marks one of the user's notifications as read or unread.
+func (a *API) patchNotification(w http.ResponseWriter, r *http.Request, user string) error {
+	var read *bool
+	if err := httpapi.ReadJSON(w, r, map[string]any{"read": &read}); err != nil {
+		return err
+	}
+	if read == nil {
+		return httpapi.BadRequest("invalid_read", "the field read is required: true or false")
+	}
+	n, err := a.service.MarkNotification(r.Context(), user, r.PathValue("id"), *read)
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, notificationOf(n))
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/examples/appcore/api"
+	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
@@ -51,7 +52,7 @@ func TestEveryRequestIsOneLineWithItsCost(t *testing.T) {
 	if len(lines) != 4 {
 		t.Fatalf("%d lines, want 4:\n%s", len(lines), a.log)
 	}
-	if l := lines[0]; l.Status != 201 || l.Requests != 1 || l.Capacity <= 0 || l.Route != "POST /transactions" {
+	if l := lines[0]; l.Status != 201 || l.Requests != 2 || l.Capacity <= 0 || l.Route != "POST /transactions" {
 		t.Errorf("POST: %+v", l)
 	}
 	if l := lines[1]; l.RequestID != "mine-1" || l.Requests != 1 || l.Capacity <= 0 || l.Route != "GET /transactions/{id}" || l.Method != "GET" {
@@ -92,8 +93,8 @@ func TestALogLineIsBoundedWhateverAClientSends(t *testing.T) {
 
 type panicking struct{ value any }
 
-func (p panicking) Verify(context.Context, string) (string, error) { panic(p.value) }
-func (p panicking) Ready(context.Context) error                    { panic(p.value) }
+func (p panicking) Verify(context.Context, string) (auth.Identity, error) { panic(p.value) }
+func (p panicking) Ready(context.Context) error                           { panic(p.value) }
 
 func TestAPanicIs500AndStaysInside(t *testing.T) {
 	t.Parallel()

@@ -66,8 +66,10 @@ func tokenWith(t *testing.T, i *auth.Issuer, name string, value any) string {
 
 type failing struct{ err error }
 
-func (f failing) Verify(context.Context, string) (string, error) { return "", f.err }
-func (f failing) Ready(context.Context) error                    { return f.err }
+func (f failing) Verify(context.Context, string) (auth.Identity, error) {
+	return auth.Identity{}, f.err
+}
+func (f failing) Ready(context.Context) error { return f.err }
 
 // When nobody can tell whether a token is good, the client is not to blame,
 // whatever the cause is like.

@@ -1,4 +1,5 @@
-// Package auth tells the API which user a request comes from.
+// Package auth tells the API which user a request comes from, and in which groups
+// the user is.
 //
 // A [Verifier] checks access tokens of one Amazon Cognito user pool, issued for
 // one app client. It trusts nothing in a token until the signature has been
@@ -12,7 +13,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	user, err := verifier.Verify(ctx, token)
+//	identity, err := verifier.Verify(ctx, token)
 //	switch {
 //	case errors.Is(err, auth.ErrUnauthorized): // the token is not valid: 401
 //	case errors.Is(err, auth.ErrScope): // it is, for something else: 403

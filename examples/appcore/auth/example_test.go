@@ -17,20 +17,20 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	token, err := issuer.Token("u-123")
+	token, err := issuer.Token("u-123", "backoffice")
 	if err != nil {
 		panic(err)
 	}
 
-	user, err := verifier.Verify(context.Background(), token)
-	fmt.Println(user, err)
+	identity, err := verifier.Verify(context.Background(), token)
+	fmt.Println(identity.User, identity.In("backoffice"), identity.In("auditor"), err)
 
 	_, err = verifier.Verify(context.Background(), token[:len(token)-10])
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, auth.ErrUnauthorized))
 
 	// Output:
-	// u-123 <nil>
+	// u-123 true false <nil>
 	// auth: unauthorized: token signature is invalid
 	// true
 }

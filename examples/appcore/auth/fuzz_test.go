@@ -36,8 +36,8 @@ func FuzzVerify(f *testing.F) {
 			got, err := v.Verify(t.Context(), token)
 			if token == good {
 				expect(t, v, token, nil)
-			} else if got != "" || !errors.Is(err, auth.ErrUnauthorized) {
-				t.Fatalf("Verify(%q) = %q, %v, want ErrUnauthorized", token, got, err)
+			} else if got.User != "" || !errors.Is(err, auth.ErrUnauthorized) {
+				t.Fatalf("Verify(%q) = %v, %v, want ErrUnauthorized", token, got, err)
 			}
 		}
 	})
@@ -46,7 +46,7 @@ func FuzzVerify(f *testing.F) {
 // FuzzClaims has the pool sign anything at all.
 func FuzzClaims(f *testing.F) {
 	for _, replaced := range []map[string]any{
-		nil, {"iat": 1e300}, {"iat": "now"}, {"scope": 1}, {"exp": nil}, {"exp": 1e300}, {"exp": -1}, {"nbf": 1e18}, {"iss": 1}, {"sub": []int{}}, {"aud": 1}, {"token_use": true},
+		nil, {"iat": 1e300}, {"iat": "now"}, {"scope": 1}, {"exp": nil}, {"exp": 1e300}, {"exp": -1}, {"nbf": 1e18}, {"iss": 1}, {"sub": []int{}}, {"aud": 1}, {"token_use": true}, {"cognito:groups": []string{"a"}}, {"cognito:groups": []any{"a", 1}},
 	} {
 		text, err := json.Marshal(claims(replaced))
 		if err != nil {
@@ -66,8 +66,8 @@ func FuzzClaims(f *testing.F) {
 		}
 		got, err := v.Verify(t.Context(), signed+"."+base64.RawURLEncoding.EncodeToString(signature))
 		if err != nil {
-			if got != "" || !errors.Is(err, auth.ErrUnauthorized) && !errors.Is(err, auth.ErrScope) {
-				t.Fatalf("Verify = %q, %v, want ErrUnauthorized", got, err)
+			if got.User != "" || got.Groups != nil || !errors.Is(err, auth.ErrUnauthorized) && !errors.Is(err, auth.ErrScope) {
+				t.Fatalf("Verify = %v, %v, want ErrUnauthorized", got, err)
 			}
 			return
 		}
@@ -78,7 +78,7 @@ func FuzzClaims(f *testing.F) {
 		exp, _ := c["exp"].(float64)
 		iat, _ := c["iat"].(float64)
 		scope, _ := c["scope"].(string)
-		if got == "" || got != c["sub"] || c["iss"] != issuer || c["client_id"] != clientID ||
+		if got.User == "" || got.User != c["sub"] || c["iss"] != issuer || c["client_id"] != clientID ||
 			c["token_use"] != "access" || exp <= float64(start.Unix()) ||
 			iat < 1 || iat > float64(start.Unix()+60) || !strings.Contains(scope, auth.DefaultScope) {
 			t.Fatalf("Verify accepts %s as %q", text, got)

@@ -77,18 +77,18 @@ func publish(id string, key *rsa.PublicKey) ([]byte, error) {
 func (i *Issuer) Config() Config { return i.config }
 
 // Token returns an access token for the user, valid for an hour.
-func (i *Issuer) Token(user string) (string, error) {
+func (i *Issuer) Token(user string, groups ...string) (string, error) {
 	if err := checkUser(user); err != nil {
 		return "", fmt.Errorf("auth: a user id has 1 to %d bytes of printable UTF-8", maxUser)
 	}
-	return i.Sign(i.Claims(user))
+	return i.Sign(i.Claims(user, groups...))
 }
 
 // Claims returns the claims of a new access token for the user, named as
 // Cognito's are.
-func (i *Issuer) Claims(user string) map[string]any {
+func (i *Issuer) Claims(user string, groups ...string) map[string]any {
 	now := i.now()
-	return map[string]any{
+	claims := map[string]any{
 		"sub":       user,
 		"iss":       i.config.issuer(),
 		"client_id": i.config.ClientID,
@@ -100,6 +100,10 @@ func (i *Issuer) Claims(user string) map[string]any {
 		"jti":       rand.Text(),
 		"username":  user,
 	}
+	if len(groups) > 0 {
+		claims[groupsClaim] = groups
+	}
+	return claims
 }
 
 // Sign returns a token with the claims, whatever they are: tests make the tokens

@@ -19,11 +19,11 @@ import (
 func expect(t *testing.T, v *auth.Verifier, token string, want error) {
 	t.Helper()
 	got, err := v.Verify(t.Context(), token)
-	if want == nil && (err != nil || got != user) {
-		t.Fatalf("Verify = %q, %v, want %q", got, err, user)
+	if want == nil && (err != nil || got.User != user) {
+		t.Fatalf("Verify = %v, %v, want %q", got, err, user)
 	}
-	if want != nil && (got != "" || !errors.Is(err, want)) {
-		t.Fatalf("Verify = %q, %v, want %v", got, err, want)
+	if want != nil && (got.User != "" || !errors.Is(err, want)) {
+		t.Fatalf("Verify = %v, %v, want %v", got, err, want)
 	}
 }
 
@@ -59,8 +59,8 @@ func TestFirstRequestsShareOneFetch(t *testing.T) {
 	v := p.verifier(t)
 	token := with(nil)
 	check.Together(64, func(int) {
-		if got, err := v.Verify(t.Context(), token); err != nil || got != user {
-			t.Errorf("Verify = %q, %v, want %q", got, err, user)
+		if got, err := v.Verify(t.Context(), token); err != nil || got.User != user {
+			t.Errorf("Verify = %v, %v, want %q", got, err, user)
 		}
 	})
 	check.Equal(t, "fetches", p.fetches(), 1)

@@ -86,8 +86,23 @@ func (v *Verifier) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Verify returns the id of the user that the access token was issued to: its
-// subject. The error matches [ErrUnauthorized], [ErrScope] or [ErrUnavailable].
+// Identity is whom an access token was issued to.
+type Identity struct {
+	// User is the id of the user, the token's subject.
+	User string
+	// Groups are the groups of the user pool that the user is in.
+	Groups []string
+}
+
+// In reports whether the user is in one of the groups. Their names are compared
+// exactly.
+func (i Identity) In(groups ...string) bool {
+	return slices.ContainsFunc(i.Groups, func(g string) bool { return slices.Contains(groups, g) })
+}
+
+// Verify returns the user that the access token was issued to, with the groups in
+// its claim cognito:groups. A claim that is not a list of texts is no groups. The
+// error matches [ErrUnauthorized], [ErrScope] or [ErrUnavailable].
 //
 // A token is accepted if all of this holds:
 //   - The pool signed it with RS256 and one of its keys, and issued it (iss).
@@ -98,33 +113,48 @@ func (v *Verifier) Ready(ctx context.Context) error {
 //   - Its scopes (scope) include the required one.
 //
 // Expiry has no leeway for clocks that differ.
-func (v *Verifier) Verify(ctx context.Context, token string) (userID string, err error) {
+func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	if len(token) > maxToken || strings.ContainsFunc(token, foreign) {
-		return "", refuse(jwt.ErrTokenMalformed)
+		return Identity{}, refuse(jwt.ErrTokenMalformed)
 	}
 	// A map, unlike a struct, matches the names of claims exactly.
 	claims := jwt.MapClaims{}
 	if _, err := v.parser.ParseWithClaims(token, claims, v.key(ctx)); err != nil {
-		return "", refuse(err)
+		return Identity{}, refuse(err)
 	}
 	if claims["token_use"] != "access" {
-		return "", refuse(reason("not an access token"))
+		return Identity{}, refuse(reason("not an access token"))
 	}
 	if claims["client_id"] != v.clientID {
-		return "", refuse(reason("token of another client"))
+		return Identity{}, refuse(reason("token of another client"))
 	}
 	if err := v.checkIssued(claims); err != nil {
-		return "", refuse(err)
+		return Identity{}, refuse(err)
 	}
 	user, _ := claims["sub"].(string)
 	if err := checkUser(user); err != nil {
-		return "", refuse(err)
+		return Identity{}, refuse(err)
 	}
 	scopes, _ := claims["scope"].(string)
 	if !slices.Contains(strings.Split(scopes, " "), v.scope) {
-		return "", fmt.Errorf("auth: %w", ErrScope)
+		return Identity{}, fmt.Errorf("auth: %w", ErrScope)
 	}
-	return user, nil
+	return Identity{User: user, Groups: groupsOf(claims)}, nil
+}
+
+// groupsClaim has the groups of a user who is in some.
+const groupsClaim = "cognito:groups"
+
+func groupsOf(claims jwt.MapClaims) (groups []string) {
+	list, _ := claims[groupsClaim].([]any)
+	for _, v := range list {
+		group, ok := v.(string)
+		if !ok {
+			return nil
+		}
+		groups = append(groups, group)
+	}
+	return groups
 }
 
 // checkIssued checks the time at which a token says that it was issued.

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/pem"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,12 +23,40 @@ func TestVerifyReturnsTheSubject(t *testing.T) {
 	v := p.verifier(t)
 	for range 3 {
 		got, err := v.Verify(t.Context(), with(nil))
-		if err != nil || got != user {
-			t.Fatalf("Verify = %q, %v, want %q", got, err, user)
+		if err != nil || got.User != user {
+			t.Fatalf("Verify = %v, %v, want %q", got, err, user)
 		}
 	}
 	want := []string{"GET " + issuer + "/.well-known/jwks.json"}
 	check.Equal(t, "fetches", p.fetched, want)
+}
+
+func TestVerifyReturnsTheGroups(t *testing.T) {
+	t.Parallel()
+	v := newPool().verifier(t)
+	for _, tt := range []struct {
+		claim any
+		want  []string
+	}{
+		{nil, nil},
+		{[]string{}, nil},
+		{[]string{"backoffice"}, []string{"backoffice"}},
+		{[]string{"auditor", "backoffice"}, []string{"auditor", "backoffice"}},
+		{[]string{"BackOffice", " backoffice", ""}, []string{"BackOffice", " backoffice", ""}},
+		{"backoffice", nil},
+		{"[\"backoffice\"]", nil},
+		{map[string]any{"backoffice": true}, nil},
+		{[]any{"backoffice", 1}, nil},
+		{[]any{[]string{"backoffice"}}, nil},
+		{1, nil},
+	} {
+		got := check.Must(v.Verify(t.Context(), with(map[string]any{"cognito:groups": tt.claim})))(t)
+		check.Equal(t, fmt.Sprintf("groups of %v", tt.claim), got, auth.Identity{User: user, Groups: tt.want})
+		want := slices.Contains(tt.want, "backoffice")
+		check.Equal(t, fmt.Sprintf("%v is in", tt.claim), got.In("other", "backoffice"), want)
+	}
+	got := check.Must(v.Verify(t.Context(), with(map[string]any{"groups": []string{"backoffice"}, "Cognito:Groups": []string{"backoffice"}})))(t)
+	check.Equal(t, "groups of other claims", got.Groups, nil)
 }
 
 type refused struct{ name, token, reason string }
@@ -40,8 +70,8 @@ func refuses(t *testing.T, tokens []refused) {
 			v := newPool().verifier(t)
 			check.OK(t, v.Ready(t.Context()))
 			got, err := v.Verify(t.Context(), tt.token)
-			if got != "" || !errors.Is(err, auth.ErrUnauthorized) || errors.Is(err, auth.ErrUnavailable) {
-				t.Fatalf("Verify = %q, %v, want ErrUnauthorized", got, err)
+			if got.User != "" || got.Groups != nil || !errors.Is(err, auth.ErrUnauthorized) || errors.Is(err, auth.ErrUnavailable) {
+				t.Fatalf("Verify = %v, %v, want ErrUnauthorized", got, err)
 			}
 			if want := "auth: unauthorized: " + tt.reason; err.Error() != want {
 				t.Errorf("error %q, want %q", err, want)

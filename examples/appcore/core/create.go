@@ -56,19 +56,24 @@ func printable(s string) bool {
 // became of the transaction since.
 //
 // The function is called before anything is written, also for a request that
-// turns out to be a retry.
+// turns out to be a retry. For a retry of a request to a program of the source
+// design it gets the transaction as it is now.
 func CreateTransaction[A any](
 	ctx context.Context, s *Service, n NewTransaction, answer func(Transaction) (A, error),
 ) (a A, replayed bool, err error) {
 	if err := n.validate(); err != nil {
 		return a, false, err
 	}
+	former, found, err := s.former(ctx, n)
+	if err != nil {
+		return a, false, translate(err)
+	}
+	if found {
+		a, err := answer(former)
+		return a, true, err
+	}
 	request := idempotency.Request{Scope: "CreateTransaction:" + n.User, Key: n.Key, Payload: n}
-	var former *Transaction
-	result, err := idempotency.Do(ctx, s.requests, request, func(ctx context.Context) (plan idempotency.Plan[A], err error) {
-		if former, err = s.former(ctx, n); err != nil {
-			return plan, err
-		}
+	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[A], error) {
 		t := Transaction{
 			ID: newID("tx"), UserID: n.User, Amount: n.Amount, Currency: n.Currency,
 			Status: Pending, CreatedAt: s.timestamp(),
@@ -76,51 +81,39 @@ func CreateTransaction[A any](
 		t.GlobalPK = t.globalKey().PK
 		ops := s.transactions.CreateOps(&t)
 		a, err := answer(t)
-		plan = idempotency.Snapshot(a, ops...)
+		plan := idempotency.Snapshot(a, ops...)
 		return plan.With(map[string]string{"txId": t.ID, "userId": t.UserID}), err
 	})
-	if errors.Is(err, errFormer) {
-		a, err = answer(*former)
-		return a, true, err
-	}
 	if err != nil {
 		return a, false, translate(err)
 	}
 	return result.Value, result.Replayed, nil
 }
 
-// errFormer ends a request for which a program of the source design has created a
-// transaction.
-var errFormer = errors.New("transaction of another program")
-
-// former returns the transaction, with [errFormer], that a program of the source
-// design has created for the user's idempotency key. Its records are under
-// IDE#<key>, without the user, and do not expire: that of another user does not
-// count.
-func (s *Service) former(ctx context.Context, n NewTransaction) (*Transaction, error) {
+// former returns the transaction that a program of the source design has created
+// for the user's idempotency key, if there is one. Its records are under IDE#<key>,
+// without the user, and do not expire: that of another user does not count.
+func (s *Service) former(ctx context.Context, n NewTransaction) (t Transaction, found bool, err error) {
 	record, err := s.requests.Lookup(ctx, idempotency.Request{Key: n.Key})
 	if errors.Is(err, table.ErrNotFound) {
-		return nil, nil
+		return t, false, nil
 	}
 	if err != nil {
-		return nil, err
+		return t, false, err
 	}
 	var names struct {
 		TxID   string `dynamodbav:"txId"`
 		UserID string `dynamodbav:"userId"`
 	}
 	if err := attributevalue.UnmarshalMap(record.Item, &names); err != nil {
-		return nil, err
+		return t, false, err
 	}
 	if names.UserID != n.User {
-		return nil, nil
+		return t, false, nil
 	}
-	t, err := s.Transaction(ctx, n.User, names.TxID)
-	if err != nil {
-		return nil, err
+	t, err = s.Transaction(ctx, n.User, names.TxID)
+	if err == nil && (t.Amount != n.Amount || t.Currency != n.Currency) {
+		err = ErrPayloadMismatch
 	}
-	if t.Amount != n.Amount || t.Currency != n.Currency {
-		return nil, ErrPayloadMismatch
-	}
-	return &t, errFormer
+	return t, true, err
 }
