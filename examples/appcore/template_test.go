@@ -21,7 +21,9 @@ import (
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -126,7 +128,7 @@ func TestFunctionsMayDoWhatTheyDoAndNoMore(t *testing.T) {
 		functions[f.Handler] = f
 	}
 	done := whatEndpointsDo(t)
-	if len(functions) != len(done) || len(done) != 6 {
+	if len(functions) != len(done) || len(done) != 10 {
 		t.Errorf("%d functions for %d endpoints", len(functions), len(done))
 	}
 	for handler, d := range done {
@@ -187,7 +189,7 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 	service := check.Must(setup.Service(client, tbl.Schema().Name, paginate.NewKey()))(t)
 	issuer := check.Must(auth.NewIssuer(nil))(t)
 	verifier := check.Must(auth.NewCognito(issuer.Config()))(t)
-	token := check.Must(issuer.Token("u-123"))(t)
+	token := check.Must(issuer.Token("u-123", api.BackOffice))(t)
 	read := 0
 	lists := func(context.Context) (*core.Service, error) {
 		read++
@@ -197,12 +199,32 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 	request := core.NewTransaction{User: "u-123", Key: "first", Amount: 1, Currency: "EUR"}
 	id, _, err := core.CreateTransaction(t.Context(), service, request, func(t core.Transaction) (string, error) { return t.ID, nil })
 	check.OK(t, err)
-	bodies := map[string]string{"createTransaction": `{"amount":1,"currency":"EUR"}`, "patchTransaction": `{"note":"n"}`}
+	request.Key = "second"
+	approved, _, err := core.CreateTransaction(t.Context(), service, request, func(t core.Transaction) (string, error) { return t.ID, nil })
+	check.OK(t, err)
+	check.Must(service.Approve(t.Context(), approved))(t)
+	notified := check.Must(service.Notifications(t.Context(), core.List{User: "u-123", Limit: 1}))(t)
+	// registerUser claims the e-mail of a user that another program has stored.
+	check.OK(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}, map[string]string{
+		"entityType": "USER", "userId": "u-123", "email": "ana@example.com", "name": "Ana", "createdAt": "2024-01-15T10:00:00.000Z",
+	})))
+	ids := map[string]string{"patchNotification": notified.Items[0].PublicID(), "patchUser": "u-123"}
+	bodies := map[string]string{
+		"createTransaction": `{"amount":1,"currency":"EUR"}`,
+		"patchTransaction":  `{"note":"n"}`,
+		"patchNotification": `{"read":true}`,
+		"registerUser":      `{"userId":"u-123","email":"ana@example.com","name":"Ana"}`,
+		"patchUser":         `{"email":"ana@example.org"}`,
+	}
 	done := map[string]deeds{}
 	for _, route := range api.Routes() {
+		target, named := ids[route.Name]
+		if !named {
+			target = id
+		}
 		before, readBefore := len(faults.Requests()), read
 		for range 2 { // the second POST is a repeated one
-			r := httptest.NewRequest(route.Method, strings.Replace(route.Path, "{id}", id, 1), strings.NewReader(bodies[route.Name]))
+			r := httptest.NewRequest(route.Method, strings.Replace(route.Path, "{id}", target, 1), strings.NewReader(bodies[route.Name]))
 			r.Header = http.Header{"Authorization": {"Bearer " + token}, "Idempotency-Key": {"k"}, "If-Match": {"*"}}
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
