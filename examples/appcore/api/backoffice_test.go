@@ -110,8 +110,15 @@ func TestEndpointsNeedTheirRole(t *testing.T) {
 	i := check.Must(issuer())(t)
 	before := len(a.faults.Requests())
 	for _, groups := range []any{
-		nil, []string{}, "backoffice", "[backoffice]", []string{"BackOffice"}, []string{"backoffice "}, []string{"backoffice,auditor"},
-		[]any{"backoffice", 1}, map[string]bool{"backoffice": true}, []string{"users"},
+		nil,
+		[]string{},
+		"backoffice", "[backoffice]",
+		[]string{"BackOffice"},
+		[]string{"backoffice "},
+		[]string{"backoffice,auditor"},
+		[]any{"backoffice", 1},
+		map[string]bool{"backoffice": true},
+		[]string{"users"},
 	} {
 		header := http.Header{"Authorization": {"Bearer " + tokenWith(t, i, "cognito:groups", groups)}}
 		for _, route := range api.Routes() {

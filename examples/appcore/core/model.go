@@ -135,7 +135,7 @@ var notificationEntity = repo.Entity[Notification]{
 	Type:    "NOTIFICATION",
 	Key:     Notification.key,
 	Version: "revision",
-	// The first release had the message under text, and did not know which ones are
-	// read.
-	Upgrades: []repo.Upgrade{repo.Rename("text", "message"), repo.Default("read", false)},
+	// The first release had the message under text. It did not know which ones are
+	// read, and a missing flag is false.
+	Upgrades: []repo.Upgrade{repo.Rename("text", "message")},
 }
