@@ -108,9 +108,20 @@ func FuzzValuesAreAnsweredByTheRules(f *testing.F) {
 	f.Add("tx-1", lastKey, []byte(eur))
 	f.Add("", "", []byte(`{"amount":1,"currency":"EUR","amount":2}`))
 	f.Add("%", "SCA5", []byte("\xff"))
+	f.Add("2024-01-15T10:06:00.000Z~notif-xyz", "", []byte(anaGarcia))
+	f.Add(ana, "", []byte(`{"email":"ana@mail.com"}`))
 	f.Fuzz(func(t *testing.T, id, cursor string, body []byte) {
 		if got := a.get(t, bruno, "/transactions/"+url.PathEscape(id)); got.Status >= 500 {
 			t.Errorf("id %q: %d %s", id, got.Status, got.Body)
+		}
+		if got := a.mark(t, bruno, id, `{"read":true}`); got.Status >= 500 || got.Status < 400 {
+			t.Errorf("notification %q: %d %s", id, got.Status, got.Body)
+		}
+		if got := a.office(t, staff, http.MethodPost, "users", string(body)); got.Status >= 500 {
+			t.Errorf("user %q: %d %s", body, got.Status, got.Body)
+		}
+		if got := a.office(t, staff, http.MethodPatch, "users/"+url.PathEscape(id), string(body)); got.Status >= 500 {
+			t.Errorf("user %q, change %q: %d %s", id, body, got.Status, got.Body)
 		}
 		for _, list := range []string{"/transactions", "/transactions/global", "/notifications"} {
 			got := a.get(t, bruno, list+"?lastKey="+url.QueryEscape(cursor))
