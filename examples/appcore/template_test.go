@@ -2,182 +2,68 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/samtest"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
-
-// template is what the tests look at of template.yaml. Functions of
-// CloudFormation such as !Ref are read as the text that follows them.
-type template struct {
-	Globals struct {
-		Function struct {
-			Runtime     string `yaml:"Runtime"`
-			Timeout     int    `yaml:"Timeout"`
-			Environment struct {
-				Variables map[string]string `yaml:"Variables"`
-			} `yaml:"Environment"`
-		} `yaml:"Function"`
-	} `yaml:"Globals"`
-	Resources map[string]struct {
-		Type       string    `yaml:"Type"`
-		Properties yaml.Node `yaml:"Properties"`
-	} `yaml:"Resources"`
-}
-
-type function struct {
-	Handler       string `yaml:"Handler"`
-	LoggingConfig struct {
-		LogGroup string `yaml:"LogGroup"`
-	} `yaml:"LoggingConfig"`
-	Events map[string]struct {
-		Type       string `yaml:"Type"`
-		Properties struct {
-			APIID  string `yaml:"ApiId"`
-			Method string `yaml:"Method"`
-			Path   string `yaml:"Path"`
-			Auth   any    `yaml:"Auth"`
-		} `yaml:"Properties"`
-	} `yaml:"Events"`
-	Policies []struct {
-		Statement []statement `yaml:"Statement"`
-	} `yaml:"Policies"`
-}
-
-type statement struct {
-	Effect    string                         `yaml:"Effect"`
-	Action    []string                       `yaml:"Action"`
-	Resource  string                         `yaml:"Resource"`
-	Condition map[string]map[string][]string `yaml:"Condition"`
-}
-
-func readTemplate(t *testing.T) template {
-	t.Helper()
-	text := check.Must(os.ReadFile("template.yaml"))(t)
-	var tpl template
-	check.OK(t, yaml.Unmarshal(text, &tpl))
-	return tpl
-}
-
-// resources returns the properties of all resources of a type by their names.
-func resources[T any](t *testing.T, tpl template, typ string) map[string]T {
-	t.Helper()
-	found := map[string]T{}
-	for name, r := range tpl.Resources {
-		if r.Type != typ {
-			continue
-		}
-		var properties T
-		if err := r.Properties.Decode(&properties); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		found[name] = properties
-	}
-	return found
-}
 
 // The table of the template has every property that the schema asks for, and
 // other than that only those that no schema has.
 func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 	t.Parallel()
-	have := resources[map[string]any](t, readTemplate(t), "AWS::DynamoDB::Table")["Table"]
-	text := check.Must(tablemodel.CloudFormation(core.Schema("AppCore")))(t)
-	var made template
-	if err := yaml.Unmarshal(text, &made); err != nil { // JSON is YAML
-		t.Fatal(err)
-	}
-	want := resources[map[string]any](t, made, "AWS::DynamoDB::Table")["Table"]
-	want["TableName"] = "TableName" // the parameter
-	want["PointInTimeRecoverySpecification"] = map[string]any{"PointInTimeRecoveryEnabled": true}
-	want["SSESpecification"] = map[string]any{"SSEEnabled": true}
-	for _, t := range []map[string]any{want, have} {
-		slices.SortFunc(t["AttributeDefinitions"].([]any), func(a, b any) int { // a set
-			return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
-		})
-	}
-	check.Equal(t, "the table", have, want)
+	samtest.Table(t, samtest.Read(t, "template.yaml"), core.Schema("AppCore"))
 }
 
 // A function has permission for the requests that its endpoint sends, on their
 // targets, and for nothing else.
 func TestFunctionsMayDoWhatTheyDoAndNoMore(t *testing.T) {
 	t.Parallel()
-	functions := map[string]function{}
-	for _, f := range resources[function](t, readTemplate(t), "AWS::Serverless::Function") {
-		functions[f.Handler] = f
-	}
+	functions := samtest.Functions(t, samtest.Read(t, "template.yaml"))
 	done := whatEndpointsDo(t)
 	if len(functions) != len(done) || len(done) != 10 {
 		t.Errorf("%d functions for %d endpoints", len(functions), len(done))
 	}
 	for handler, d := range done {
-		f := functions[handler]
-		if len(f.Policies) != 1 || len(f.Policies[0].Statement) == 0 {
-			t.Fatalf("%s: policies %+v, want one", handler, f.Policies)
+		want := samtest.Needed(t, d.requests)
+		if len(want) != 1 {
+			t.Fatalf("%s: statements %+v, want one", handler, want)
 		}
-		var secret []statement
-		if d.secret {
-			secret = []statement{{Effect: "Allow", Action: []string{"secretsmanager:GetSecretValue"}, Resource: "CursorKeysSecretArn"}}
-		}
-		if diff := cmp.Diff(secret, f.Policies[0].Statement[1:], cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("%s: the secret (-read +allowed):\n%s", handler, diff)
-		}
-		s := f.Policies[0].Statement[0]
-		slices.Sort(s.Action)
-		want := d.actions
-		if handler == "createTransaction" && !slices.Contains(want, "dynamodb:GetItem") {
+		switch handler {
+		case "createTransaction":
 			// It looks for the record itself when DynamoDB has not returned it.
-			want = append([]string{"dynamodb:GetItem"}, want...)
-		}
-		if handler == "patchTransaction" {
+			if !slices.Contains(want[0].Action, "dynamodb:GetItem") {
+				want[0].Action = append(want[0].Action, "dynamodb:GetItem")
+			}
+		case "patchTransaction":
 			// A copy that is missing, or differs, is written whole.
-			want = append(want, "dynamodb:PutItem")
-			slices.Sort(want)
+			want[0].Action = append(want[0].Action, "dynamodb:PutItem")
 		}
-		if diff := cmp.Diff(want, s.Action); s.Effect != "Allow" || diff != "" {
-			t.Errorf("%s: actions (-done +allowed):\n%s", handler, diff)
+		if d.secret {
+			want = append(want, samtest.Statement{Effect: "Allow", Action: []string{"secretsmanager:GetSecretValue"}, Resource: "CursorKeysSecretArn"})
 		}
-		resource := "Table.Arn"
-		if d.index {
-			resource = "${Table.Arn}/index/GSI1"
-		}
-		if s.Resource != resource {
-			t.Errorf("%s: resource %s, want %s", handler, s.Resource, resource)
-		}
-		allowed := s.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
-		slices.Sort(allowed)
-		if diff := cmp.Diff(d.leading, allowed); diff != "" {
-			t.Errorf("%s: leading keys (-done +allowed):\n%s", handler, diff)
-		}
+		samtest.Allows(t, functions[handler], want...)
 	}
 }
 
-// deeds are what an endpoint does to the table, and whether it needs the secret.
+// deeds are what an endpoint asks of DynamoDB, and whether it needs the secret.
 type deeds struct {
-	actions       []string
-	leading       []string // patterns of partition keys
-	index, secret bool
+	requests []tabletest.Request
+	secret   bool
 }
 
 // whatEndpointsDo calls each endpoint and looks at its requests to DynamoDB.
@@ -232,72 +118,28 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 				t.Fatalf("%s: status %d", route.Name, w.Code)
 			}
 		}
-		d := deeds{secret: read > readBefore}
-		for _, r := range faults.Requests()[before:] {
-			d.add(t, r)
-		}
-		slices.Sort(d.actions)
-		slices.Sort(d.leading)
-		d.actions, d.leading = slices.Compact(d.actions), slices.Compact(d.leading)
-		done[route.Name] = d
+		done[route.Name] = deeds{faults.Requests()[before:], read > readBefore}
 	}
 	return done
 }
 
-// add takes apart a request to DynamoDB.
-func (d *deeds) add(t *testing.T, r tabletest.Request) {
-	t.Helper()
-	type item map[string]struct{ S string }
-	type keyed struct{ Key, Item item }
-	var body struct {
-		keyed
-		IndexName                 string
-		ExpressionAttributeValues item
-		TransactItems             []map[string]keyed
-	}
-	check.OK(t, json.Unmarshal(r.Body, &body))
-	leading := func(pk string) {
-		if prefix, _, found := strings.Cut(pk, "#"); found {
-			pk = prefix + "#*"
-		}
-		d.leading = append(d.leading, pk)
-	}
-	switch r.Operation {
-	case "Query":
-		d.index = body.IndexName != ""
-		leading(body.ExpressionAttributeValues[":pk"].S)
-	case "GetItem":
-		leading(body.Key["pk"].S)
-	case "TransactWriteItems":
-		// What is allowed of a transaction is what is allowed of its parts.
-		for _, part := range body.TransactItems {
-			for verb, k := range part {
-				d.actions = append(d.actions, "dynamodb:"+verb+"Item")
-				leading(k.Item["pk"].S + k.Key["pk"].S)
-			}
-		}
-		return
-	}
-	d.actions = append(d.actions, "dynamodb:"+r.Operation)
-}
-
 func TestFunctionsAreTheEndpoints(t *testing.T) {
 	t.Parallel()
-	tpl := readTemplate(t)
+	tpl := samtest.Read(t, "template.yaml")
 	var have, want []string
-	logs := resources[struct {
+	logs := samtest.Of[struct {
 		RetentionInDays string `yaml:"RetentionInDays"`
 	}](t, tpl, "AWS::Logs::LogGroup")
-	alarms := resources[struct {
+	alarms := samtest.Of[struct {
 		MetricName string `yaml:"MetricName"`
 		Dimensions []struct {
 			Value string `yaml:"Value"`
 		} `yaml:"Dimensions"`
 	}](t, tpl, "AWS::CloudWatch::Alarm")
-	for name, f := range resources[function](t, tpl, "AWS::Serverless::Function") {
+	for name, f := range samtest.Of[samtest.Function](t, tpl, "AWS::Serverless::Function") {
 		for _, e := range f.Events {
-			have = append(have, f.Handler+" "+e.Properties.Method+" "+e.Properties.Path)
-			if e.Type != "HttpApi" || e.Properties.APIID != "Api" || e.Properties.Auth != nil {
+			have = append(have, fmt.Sprintf("%s %s %s", f.Handler, e.Properties["Method"], e.Properties["Path"]))
+			if e.Type != "HttpApi" || e.Properties["ApiId"] != "Api" || e.Properties["Auth"] != nil {
 				t.Errorf("%s: event %+v is not one of the API with its authorizer", name, e)
 			}
 		}
@@ -344,12 +186,12 @@ func TestTheAPIAsksForTokensOfTheUserPool(t *testing.T) {
 			Audience []string `yaml:"audience"`
 		} `yaml:"JwtConfiguration"`
 	}
-	apis := resources[struct {
+	apis := samtest.Of[struct {
 		Auth struct {
 			DefaultAuthorizer string                `yaml:"DefaultAuthorizer"`
 			Authorizers       map[string]authorizer `yaml:"Authorizers"`
 		} `yaml:"Auth"`
-	}](t, readTemplate(t), "AWS::Serverless::HttpApi")
+	}](t, samtest.Read(t, "template.yaml"), "AWS::Serverless::HttpApi")
 	a := apis["Api"].Auth
 	jwt := a.Authorizers[a.DefaultAuthorizer]
 	if jwt.IdentitySource != "$request.header.Authorization" || !slices.Equal(jwt.Scopes, []string{"Scope"}) ||
