@@ -40,6 +40,10 @@ lint: ## Check format and style with the pinned linters
 	@for m in $(MODULES); do echo "lint $${m#$(CURDIR)/}"; (cd "$$m" && $(GOLANGCI_LINT) run ./...) || exit 1; done
 	$(ACTIONLINT) .github/workflows/*.yml examples/ledger/.github/workflows/*.yml
 
+.PHONY: templates
+templates: ## Check the SAM templates with cfn-lint (needs python)
+	.ci/templates
+
 .PHONY: fmt
 fmt: ## Format the code
 	@for m in $(MODULES); do (cd "$$m" && $(GOLANGCI_LINT) fmt ./...) || exit 1; done

@@ -27,7 +27,15 @@ type Template struct {
 	Globals struct {
 		Function Function `yaml:"Function"`
 	} `yaml:"Globals"`
-	Resources map[string]Resource `yaml:"Resources"`
+	Parameters map[string]Parameter `yaml:"Parameters"`
+	Resources  map[string]Resource  `yaml:"Resources"`
+}
+
+// Parameter is a parameter of a template, with its bounds if it is a number.
+type Parameter struct {
+	Default string `yaml:"Default"`
+	Min     int    `yaml:"MinValue"`
+	Max     int    `yaml:"MaxValue"`
 }
 
 // Resource is a resource of a template.
