@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"mime"
 	"net"
 	"net/http"
@@ -43,6 +42,7 @@ const (
 type developer struct {
 	addr, table, data string
 	visibility        time.Duration
+	settings          lambda.Settings
 	log               io.Writer
 	// ready is told the address.
 	ready func(addr string)
@@ -111,17 +111,7 @@ func (d developer) functions(ctx context.Context, engine *tabletest.Engine) (cou
 	if err != nil {
 		return nil, nil, err
 	}
-	consumer, err := metering.NewConsumer(tbl, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	reader, err := metering.NewReader(tbl, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	log := lambda.NewLog(d.log, slog.LevelInfo)
-	return lambda.Logged(awslambda.NewHandler(lambda.NewConsumer(consumer, log).Invoke), log),
-		lambda.Logged(awslambda.NewHandler(lambda.NewReader(reader).Invoke), log), nil
+	return d.settings.Functions(tbl, lambda.NewLog(d.log, d.settings.Level))
 }
 
 // invoke invokes a function as Lambda does. What has begun is finished, also if the

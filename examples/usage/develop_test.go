@@ -1,12 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,27 +16,37 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/usage/queue"
 )
 
 // running is a program that runs with -dev.
 type running struct {
-	t    *testing.T
-	addr string
-	log  *bytes.Buffer
+	t        *testing.T
+	addr     string
+	out, log *check.Log
 	// stop stops it as Ctrl-C does.
 	stop func()
 }
 
 func develop(t *testing.T, table, data string) running {
 	t.Helper()
-	r := running{t: t, log: &bytes.Buffer{}}
+	return start(t, nil, "-dev", "-addr", "127.0.0.1:0", "-table", table, "-data", data)
+}
+
+// start starts the program with an environment and arguments.
+func start(t *testing.T, environment map[string]string, args ...string) running {
+	t.Helper()
+	r := running{t: t, out: &check.Log{}, log: &check.Log{}}
+	d := check.Must(parse(args, func(name string) string { return environment[name] }, r.out, r.log))(t)
+	d.visibility = 10 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan string, 1), make(chan error, 1)
-	d := developer{
-		addr: "127.0.0.1:0", table: table, data: data, visibility: 10 * time.Millisecond, log: r.log,
-		ready: func(addr string) { ready <- addr },
+	say := d.ready
+	d.ready = func(addr string) {
+		say(addr)
+		ready <- addr
 	}
 	go func() { ended <- d.run(ctx) }()
 	select {
@@ -139,4 +151,60 @@ func TestWebPagesAndOtherMachinesAreRefused(t *testing.T) {
 		check.Equal(t, tt.host+" "+tt.kind, response.StatusCode, http.StatusForbidden)
 	}
 	check.Equal(t, "queue", r.do("queue"), `{"visible":0,"inFlight":0,"dead":[]}`+"\n")
+}
+
+func TestTheEnvironmentIsReadAsByTheFunctions(t *testing.T) {
+	t.Parallel()
+	wrong := map[string]string{"LOG_LEVEL": "loud", "TTL_DAYS": "0", "MAX_DATE_RANGE_DAYS": "a year"}
+	_, err := parse([]string{"-dev"}, func(name string) string { return wrong[name] }, io.Discard, io.Discard)
+	for name := range wrong {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("it does not name %s: %v", name, err)
+		}
+	}
+
+	r := start(t, map[string]string{"LOG_LEVEL": "error", "TTL_DAYS": "20", "MAX_DATE_RANGE_DAYS": "10"},
+		"-dev", "-addr", "127.0.0.1:0", "-table", programtest.Table(t, "Usage"))
+	defer r.stop()
+	r.do("send", `{"schemaVersion":2}`)
+	at := time.Now().UTC().AddDate(0, 0, -30).Format("2006-01-02T15")
+	r.do("send", `{"workspaceId":"acme","metricId":"exports","count":2,"date":"`+at+`"}`)
+	r.settled()
+	for text, logged := range map[string]bool{"message returned": false, "longer ago than counters are kept": true} {
+		if strings.Contains(r.log.String(), text) != logged {
+			t.Errorf("%q is in the log: %t, want %t\n%s", text, !logged, logged, r.log)
+		}
+	}
+	if got := r.do("ask", `{"workspaceId":"acme","metricId":"exports","fromDate":"2026-01-01T00","toDate":"2026-01-11T01"}`); !strings.Contains(got, "more than 10 days") {
+		t.Error(got)
+	}
+}
+
+//go:generate go test . -run ^TestTheREADMEShowsASession$ -update
+
+// changing is what differs from run to run: times, ids, and the directory.
+var changing = regexp.MustCompile(`"(time|messageId|id|requestId)":"[^"]*"`)
+
+func TestTheREADMEShowsASession(t *testing.T) {
+	t.Parallel()
+	table, data := programtest.Table(t, "Usage"), t.TempDir()
+	r := develop(t, table, data)
+	var second strings.Builder
+	do := func(args ...string) {
+		line := "$ go run ./examples/usage " + args[0]
+		for _, arg := range args[1:] {
+			line += " '" + arg + "'"
+		}
+		fmt.Fprintf(&second, "%s\n%s", line, r.do(args...))
+		r.settled()
+	}
+	do("send", `{"workspaceId":"acme","userId":"ana","metricId":"exports","count":2,"date":"2026-01-15T14"}`)
+	do("ask", `{"workspaceId":"acme","metricId":"exports","fromDate":"2026-01-15T00","toDate":"2026-01-15T23"}`)
+	do("send", `{"schemaVersion":2}`)
+	do("queue")
+	do("replay")
+	r.stop()
+	first := "$ go run ./examples/usage -dev -data /tmp/usage\n" + strings.Replace(r.out.String(), r.addr, devAddr, 1) + r.log.String() + "^C\n"
+	text := "```console\n" + first + "```\n\nand in the other terminal:\n\n```console\n" + second.String() + "```\n"
+	generated.Part(t, "README.md", "session", changing.ReplaceAllString(text, `"$1":"…"`))
 }

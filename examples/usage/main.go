@@ -55,32 +55,38 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	run := dev
+	var err error
 	if command {
-		run = client
+		err = client(ctx, args, os.Stdout)
+	} else if d, wrong := parse(args, os.Getenv, os.Stdout, os.Stderr); wrong != nil {
+		err = wrong
+	} else {
+		err = d.run(ctx)
 	}
-	if err := run(ctx, args, os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "usage:", err)
 		os.Exit(1)
 	}
 }
 
-// dev runs the functions behind a local queue.
-func dev(ctx context.Context, args []string, out io.Writer) error {
+// parse returns what runs with -dev. It has the settings of the functions.
+func parse(args []string, getenv func(string) string, out, log io.Writer) (developer, error) {
 	flags := flag.NewFlagSet("usage", flag.ContinueOnError)
 	flags.Bool("dev", true, "run the functions behind a local queue, for this machine only")
-	d := developer{visibility: 5 * time.Second, log: os.Stderr}
+	d := developer{visibility: 5 * time.Second, log: log}
 	flags.StringVar(&d.addr, "addr", devAddr, "`address` to listen on; port 0 takes a free one")
 	flags.StringVar(&d.table, "table", usage.Table, "name of the table; created if missing")
 	flags.StringVar(&d.data, "data", "", "`directory` that keeps the table and the queue; in memory by default, until the program ends")
 	if err := flags.Parse(args); err != nil {
-		return err
+		return d, err
 	}
 	if flags.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+		return d, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	d.ready = func(addr string) { fmt.Fprintf(out, "listening on %s; Ctrl-C stops\n", addr) }
-	return d.run(ctx)
+	var err error
+	d.settings, err = lambda.ReadSettings(getenv)
+	return d, err
 }
 
 // client sends a command to the program that runs with -dev.

@@ -8,10 +8,13 @@ import (
 	"fmt"
 	stdlog "log"
 	"log/slog"
+	"net"
 	"os"
-	"strconv"
+	"time"
 
 	awslambda "github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
@@ -41,41 +44,35 @@ func load(ctx context.Context, getenv func(string) string, level *slog.LevelVar,
 	if err != nil {
 		return nil, err
 	}
-	level.Set(c.level)
-	sdk, err := config.LoadDefaultConfig(ctx)
+	level.Set(c.Level)
+	sdk, err := config.LoadDefaultConfig(ctx, config.WithHTTPClient(httpClient(5*time.Second)))
 	if err != nil {
 		return nil, err
 	}
 	return open(ctx, dynamodb.NewFromConfig(sdk), c, log)
 }
 
+// httpClient returns a client that waits so long for a response at most, and three
+// seconds for a connection. Then the SDK sends the request again: one that hangs must
+// not take all of an invocation's time.
+func httpClient(timeout time.Duration) aws.HTTPClient {
+	return awshttp.NewBuildableClient().WithTimeout(timeout).WithDialerOptions(func(d *net.Dialer) { d.Timeout = 3 * time.Second })
+}
+
 // configuration is what the environment says.
 type configuration struct {
 	table, handler string
-	level          slog.Level
-	metering       metering.Options
+	lambda.Settings
 }
 
 // configure reads the environment, and reports everything that is wrong with it.
 func configure(getenv func(string) string) (configuration, error) {
-	c := configuration{table: getenv("TABLE_NAME"), handler: getenv("_HANDLER")}
-	var errs []error
+	settings, err := lambda.ReadSettings(getenv)
+	c := configuration{table: getenv("TABLE_NAME"), handler: getenv("_HANDLER"), Settings: settings}
 	if c.table == "" {
-		errs = append(errs, errors.New("TABLE_NAME is not set"))
+		err = errors.Join(errors.New("TABLE_NAME is not set"), err)
 	}
-	if text := getenv("LOG_LEVEL"); text != "" && c.level.UnmarshalText([]byte(text)) != nil {
-		errs = append(errs, errors.New("LOG_LEVEL is not debug, info, warn or error"))
-	}
-	days := func(name string) int {
-		text := getenv(name)
-		n, err := strconv.Atoi(text)
-		if text != "" && (err != nil || n < 1) {
-			errs = append(errs, fmt.Errorf("%s is not a number of days", name))
-		}
-		return n
-	}
-	c.metering = metering.Options{RetentionDays: days("TTL_DAYS"), RangeDays: days("MAX_DATE_RANGE_DAYS")}
-	return c, errors.Join(errs...)
+	return c, err
 }
 
 func open(ctx context.Context, client *dynamodb.Client, c configuration, log *slog.Logger) (awslambda.Handler, error) {
@@ -87,20 +84,15 @@ func open(ctx context.Context, client *dynamodb.Client, c configuration, log *sl
 	if err != nil {
 		return nil, err
 	}
-	// Both check the options, so that a wrong one shows in both functions.
-	consumer, err := metering.NewConsumer(tbl, &c.metering)
+	count, query, err := c.Functions(tbl, log)
 	if err != nil {
-		return nil, fmt.Errorf("TTL_DAYS, MAX_DATE_RANGE_DAYS: %w", err)
-	}
-	reader, err := metering.NewReader(tbl, &c.metering)
-	if err != nil {
-		return nil, fmt.Errorf("TTL_DAYS, MAX_DATE_RANGE_DAYS: %w", err)
+		return nil, err
 	}
 	switch c.handler {
 	case "count":
-		return lambda.Logged(awslambda.NewHandler(lambda.NewConsumer(consumer, log).Invoke), log), nil
+		return count, nil
 	case "query":
-		return lambda.Logged(awslambda.NewHandler(lambda.NewReader(reader).Invoke), log), nil
+		return query, nil
 	}
 	return nil, fmt.Errorf("there is no handler %q: it is count or query", c.handler)
 }

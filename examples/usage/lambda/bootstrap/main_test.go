@@ -1,12 +1,24 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -51,7 +63,7 @@ func TestTheEnvironmentIsRead(t *testing.T) {
 		{map[string]string{"TABLE_NAME": "t", "_HANDLER": "count"}, configuration{table: "t", handler: "count"}},
 		{
 			map[string]string{"TABLE_NAME": "t", "LOG_LEVEL": "warn", "TTL_DAYS": "90", "MAX_DATE_RANGE_DAYS": "30"},
-			configuration{table: "t", level: slog.LevelWarn, metering: metering.Options{RetentionDays: 90, RangeDays: 30}},
+			configuration{table: "t", Settings: lambda.Settings{Level: slog.LevelWarn, Metering: metering.Options{RetentionDays: 90, RangeDays: 30}}},
 		},
 	} {
 		got, err := configure(func(name string) string { return tt.environment[name] })
@@ -77,10 +89,41 @@ func TestAWrongEnvironmentDoesNotStart(t *testing.T) {
 	tbl := tabletest.NewWith(t, client, metering.Schema("any"), nil)
 	for _, handler := range []string{"count", "query"} {
 		_, err := open(t.Context(), client, configuration{
-			table: tbl.Schema().Name, handler: handler, metering: metering.Options{RetentionDays: 90, RangeDays: 90},
+			table: tbl.Schema().Name, handler: handler, Settings: lambda.Settings{Metering: metering.Options{RetentionDays: 90, RangeDays: 90}},
 		}, slog.New(slog.DiscardHandler))
 		if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "MAX_DATE_RANGE_DAYS") {
 			t.Errorf("%s: %v", handler, err)
 		}
 	}
+}
+
+// A connection that hangs is left after the timeout, and the message is counted by
+// the next attempt.
+func TestARequestThatHangsIsSentAgain(t *testing.T) {
+	t.Parallel()
+	direct := tabletest.Client(t)
+	tbl := tabletest.NewWith(t, direct, metering.Schema("any"), nil)
+	engine := check.Must(url.Parse(*direct.Options().BaseEndpoint))(t)
+	var hung atomic.Int32
+	next := httputil.NewSingleHostReverseProxy(engine)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".TransactWriteItems") && hung.Add(1) == 1 {
+			_, _ = io.Copy(io.Discard, r.Body) // or the server does not see that the client has gone
+			<-r.Context().Done()
+			return
+		}
+		next.ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	o := direct.Options()
+	o.BaseEndpoint, o.HTTPClient = &proxy.URL, httpClient(time.Second)
+	f := check.Must(open(t.Context(), dynamodb.New(o), configuration{table: tbl.Schema().Name, handler: "count"}, slog.New(slog.DiscardHandler)))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	event := `{"messageId":"m-1","workspaceId":"acme","metricId":"exports","count":1,"date":"2026-01-15T14"}`
+	check.Equal(t, "answer", string(check.Must(f.Invoke(ctx, []byte(event)))(t)), `{"status":"counted"}`)
+	check.Equal(t, "transactions", hung.Load(), 2)
+	// What the function itself has.
+	client := httpClient(5 * time.Second).(*awshttp.BuildableClient)
+	check.Equal(t, "timeouts", []time.Duration{client.GetDialer().Timeout, client.GetTimeout()}, []time.Duration{3 * time.Second, 5 * time.Second})
 }
