@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +12,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/samtest"
 	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/table"
 )
 
 func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
@@ -110,4 +113,14 @@ func TestTheQueueAndItsConsumerFitEachOther(t *testing.T) {
 func TestTheDiagramIsTheTemplates(t *testing.T) {
 	t.Parallel()
 	generated.Part(t, "README.md", "architecture", "```mermaid\n"+samtest.Mermaid(samtest.Read(t, "template.yaml"))+"```")
+}
+
+// Without the template, singletable ensure makes the same table of it.
+func TestTheSchemaFileIsTheSchema(t *testing.T) {
+	t.Parallel()
+	var schema table.Schema
+	check.OK(t, json.Unmarshal(check.Must(os.ReadFile("schema.json"))(t), &schema))
+	want := metering.Schema("usage-dev")
+	want.PointInTimeRecovery = true
+	check.Equal(t, "schema", schema, want)
 }
