@@ -43,13 +43,18 @@ func TestFunctionsHaveTheirVariablesLogsAndAlarms(t *testing.T) {
 		} `yaml:"Dimensions"`
 		Actions []string `yaml:"AlarmActions"`
 	}](t, tpl, "AWS::CloudWatch::Alarm") {
-		alarms = append(alarms, a.Metric+" of "+a.Dimensions[0].Value)
+		of := "the log"
+		if len(a.Dimensions) > 0 {
+			of = a.Dimensions[0].Value
+		}
+		alarms = append(alarms, a.Metric+" of "+of)
 		check.Equal(t, name+": actions", a.Actions, []string{"Alarms"})
 	}
 	slices.Sort(alarms)
 	check.Equal(t, "alarms", alarms, []string{
 		"ApproximateAgeOfOldestMessage of Queue.QueueName",
 		"ApproximateNumberOfMessagesVisible of DeadLetters.QueueName",
+		"Dropped of the log",
 		"Errors of Count", "Errors of Query",
 		"Throttles of Count", "Throttles of Query",
 		"WriteThrottleEvents of Table",

@@ -29,6 +29,7 @@ type Template struct {
 	} `yaml:"Globals"`
 	Parameters map[string]Parameter `yaml:"Parameters"`
 	Resources  map[string]Resource  `yaml:"Resources"`
+	Outputs    map[string]any       `yaml:"Outputs"`
 }
 
 // Parameter is a parameter of a template, with its bounds if it is a number.

@@ -30,10 +30,14 @@ func main() {
 	stdlog.SetOutput(lambda.LibraryLog(log))
 	function, err := load(context.Background(), os.Getenv, &level, log)
 	if err != nil {
-		log.Error("the function does not start", slog.Any("error", err))
+		failed(log, err)
 		os.Exit(1)
 	}
 	awslambda.Start(function)
+}
+
+func failed(log *slog.Logger, err error) {
+	log.Error("the function does not start", slog.Any("error", err))
 }
 
 // load returns the function that the environment names, and sets the level of its

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table"
@@ -126,4 +129,18 @@ func TestARequestThatHangsIsSentAgain(t *testing.T) {
 	// What the function itself has.
 	client := httpClient(5 * time.Second).(*awshttp.BuildableClient)
 	check.Equal(t, "timeouts", []time.Duration{client.GetDialer().Timeout, client.GetTimeout()}, []time.Duration{3 * time.Second, 5 * time.Second})
+}
+
+//go:generate go test . -run ^TestTheRunbook -update
+
+func TestTheRunbookShowsAFailedStart(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	var level slog.LevelVar
+	log := lambda.NewLog(&text, &level)
+	wrong := map[string]string{"TABLE_NAME": "usage-dev", "TTL_DAYS": "five"}
+	_, err := load(t.Context(), func(name string) string { return wrong[name] }, &level, log)
+	failed(log, err)
+	line := regexp.MustCompile(`"time":"[^"]*"`).ReplaceAllString(strings.TrimSpace(text.String()), `"time":"…"`)
+	generated.Part(t, "../../RUNBOOK.md", "log-start", "```json\n"+line+"\n```")
 }

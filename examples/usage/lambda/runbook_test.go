@@ -1,0 +1,70 @@
+package lambda_test
+
+import (
+	"context"
+	"log/slog"
+	"regexp"
+	"strings"
+	"testing"
+
+	awslambda "github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/usage/lambda"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+//go:generate go test . -run ^TestTheRunbook -update
+
+// What differs from run to run.
+var (
+	changing = regexp.MustCompile(`"(time|id|requestId|stack)":"(?:[^"\\]|\\.)*"`)
+	attempt  = regexp.MustCompile(`RequestID: [^,]*,`)
+	anyTable = regexp.MustCompile(`"table":"[^"]*"`)
+)
+
+func TestTheRunbookShowsWhatIsLogged(t *testing.T) {
+	t.Parallel()
+	named := func(count string) string {
+		return strings.Replace(designSent, `"count":1`, `"messageId":"p-1","count":`+count, 1)
+	}
+	denied := tabletest.Status(400, "AccessDeniedException", "User is not authorized to perform: dynamodb:PutItem")
+	for part, do := range map[string]func(f functions, ctx context.Context){
+		"log-throttled": func(f functions, ctx context.Context) {
+			f.faults.Always("TransactWriteItems", tabletest.Throttle())
+			_, _ = f.count.Invoke(ctx, []byte(messages(t, designSent)))
+		},
+		"log-denied": func(f functions, ctx context.Context) {
+			f.faults.Always("TransactWriteItems", denied)
+			_, _ = f.count.Invoke(ctx, []byte(messages(t, designSent)))
+		},
+		"log-later": func(f functions, ctx context.Context) {
+			_, _ = f.count.Invoke(ctx, []byte(messages(t, `{"schemaVersion":2}`)))
+		},
+		"log-dropped": func(f functions, ctx context.Context) {
+			_, _ = f.count.Invoke(ctx, []byte(messages(t, strings.Replace(designSent, "metricId", "metric", 1))))
+		},
+		"log-reused": func(f functions, ctx context.Context) {
+			_, _ = f.count.Invoke(ctx, []byte(messages(t, named("1"), named("2"))))
+		},
+		"log-failed": func(f functions, ctx context.Context) {
+			f.faults.Always("Query", tabletest.Throttle())
+			_, _ = f.query.Invoke(ctx, []byte(designAsked))
+		},
+		"log-panic": func(f functions, ctx context.Context) {
+			defer func() { _ = recover() }()
+			panics := awslambda.NewHandler(func(context.Context) error { panic("runtime error: index out of range [1] with length 1") })
+			_, _ = lambda.Logged(panics, lambda.NewLog(f.log, slog.LevelInfo)).Invoke(ctx, []byte("{}"))
+		},
+	} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			f := newFunctions(t)
+			do(f, requested(t, "r-1"))
+			line := changing.ReplaceAllString(strings.TrimSpace(f.log.String()), `"$1":"…"`)
+			line = attempt.ReplaceAllString(line, "RequestID: …,")
+			line = anyTable.ReplaceAllString(line, `"table":"usage-dev"`)
+			generated.Part(t, "../RUNBOOK.md", part, "```json\n"+line+"\n```")
+		})
+	}
+}
