@@ -25,6 +25,10 @@ test: ## Run the tests on a local engine
 race: ## Run the tests with the race detector, but for those that measure, explore and soak
 	go test -race $$(go list $(PACKAGES) | grep -v -e /internal/suites/benchmarks -e /internal/suites/soak -e /internal/suites/schedules)
 
+.PHONY: coverage
+coverage: ## Print what the tests of the metering example cover, and fail below 95 %
+	.ci/coverage
+
 .PHONY: vet
 vet: ## Run go vet
 	go vet $(PACKAGES)

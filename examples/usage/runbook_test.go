@@ -30,6 +30,16 @@ func TestAShellCanReadTheCommands(t *testing.T) {
 	}
 }
 
+func TestTheREADMEHasTheParameters(t *testing.T) {
+	t.Parallel()
+	text := string(check.Must(os.ReadFile("README.md"))(t))
+	for name := range samtest.Read(t, "template.yaml").Parameters {
+		if !strings.Contains(text, "`"+name+"`") {
+			t.Errorf("nothing about the parameter %s", name)
+		}
+	}
+}
+
 func TestTheRunbookIsAboutTheTemplate(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, "template.yaml")
