@@ -61,6 +61,31 @@ func TestFunctionsHaveTheirVariablesLogsAndAlarms(t *testing.T) {
 	})
 }
 
+// The alarm for dropped messages counts lines of the log, whose text the runbook shows.
+func TestDroppedMessagesAreCountedInTheLog(t *testing.T) {
+	t.Parallel()
+	tpl := samtest.Read(t, "template.yaml")
+	type metric struct {
+		Namespace string `yaml:"MetricNamespace"`
+		Name      string `yaml:"MetricName"`
+		Value     string `yaml:"MetricValue"`
+	}
+	filter := samtest.Of[struct {
+		Group   string   `yaml:"LogGroupName"`
+		Pattern string   `yaml:"FilterPattern"`
+		Metrics []metric `yaml:"MetricTransformations"`
+	}](t, tpl, "AWS::Logs::MetricFilter")["Dropped"]
+	alarm := samtest.Of[struct {
+		Namespace string `yaml:"Namespace"`
+		Name      string `yaml:"MetricName"`
+	}](t, tpl, "AWS::CloudWatch::Alarm")["MessagesDropped"]
+	check.Equal(t, "metric", filter.Metrics, []metric{{alarm.Namespace, alarm.Name, "1"}})
+	check.Equal(t, "filter", filter.Group+" "+filter.Pattern, `CountLogs { $.msg = "message dropped" }`)
+	if text := string(check.Must(os.ReadFile("RUNBOOK.md"))(t)); !strings.Contains(text, `"msg":"message dropped",`) {
+		t.Error("the log has no such line")
+	}
+}
+
 // CloudFormation does not compute. So the bounds of the parameters are such that every
 // choice of theirs is good.
 func TestTheQueueAndItsConsumerFitEachOther(t *testing.T) {

@@ -125,7 +125,9 @@ func TestARequestThatHangsIsSentAgain(t *testing.T) {
 	defer cancel()
 	event := `{"messageId":"m-1","workspaceId":"acme","metricId":"exports","count":1,"date":"2026-01-15T14"}`
 	check.Equal(t, "answer", string(check.Must(f.Invoke(ctx, []byte(event)))(t)), `{"status":"counted"}`)
-	check.Equal(t, "transactions", hung.Load(), 2)
+	if n := hung.Load(); n < 2 {
+		t.Errorf("%d transactions", n)
+	}
 	// What the function itself has.
 	client := httpClient(5 * time.Second).(*awshttp.BuildableClient)
 	check.Equal(t, "timeouts", []time.Duration{client.GetDialer().Timeout, client.GetTimeout()}, []time.Duration{3 * time.Second, 5 * time.Second})
