@@ -193,8 +193,8 @@ func taken(tb testing.TB, r tabletest.Request) []part {
 	switch r.Operation {
 	case "Query":
 		return []part{{r.Operation, body.IndexName, body.ExpressionAttributeValues[":pk"].S}}
-	case "GetItem":
-		return []part{{r.Operation, "", body.Key["pk"].S}}
+	case "GetItem", "UpdateItem", "DeleteItem", "PutItem":
+		return []part{{r.Operation, "", body.Key["pk"].S + body.Item["pk"].S}}
 	case "DescribeTable", "DescribeTimeToLive":
 		return []part{{operation: r.Operation}}
 	case "TransactWriteItems":
