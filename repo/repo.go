@@ -210,6 +210,16 @@ func (r *Repo[T]) All(ctx context.Context, q table.Query) iter.Seq2[T, error] {
 	})
 }
 
+// Count returns how many items of this type a query gives, as Stats.Items, and what
+// it took: see [table.Table.Count]. Where copies of an entity are in the partition,
+// they count too.
+func (r *Repo[T]) Count(ctx context.Context, q table.Query) (table.Stats, error) {
+	if err := r.checkQuery(q); err != nil {
+		return table.Stats{}, r.fail("Count", keys.Key{PK: q.PK}, err)
+	}
+	return r.reads.Count(ctx, q)
+}
+
 // converted converts the values of a sequence.
 func converted[A, B any](all iter.Seq2[A, error], convert func(A) (B, error)) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {

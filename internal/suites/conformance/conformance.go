@@ -85,6 +85,7 @@ func Run(t *testing.T, h Harness) {
 		"Query":       queryTests(),
 		"Range":       rangeTests(),
 		"Page":        pageTests(),
+		"Count":       countTests(),
 		"Foreign":     foreignTests(),
 		"Filter":      filterTests(),
 		"Cursor":      cursorTests(),

@@ -1,0 +1,160 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Count returns how many items a query gives, as Stats.Items, and what it took to
+// count them. DynamoDB reads all of these items and charges for them as a query does;
+// it only sends none of them. Count walks to the end, request by request. With a
+// Limit it stops at that number, which costs no more than to read as many: a Limit of
+// 101 answers whether there are more than a hundred. [Schema.EstimateItems] costs
+// nothing.
+//
+// Items that have expired do not count, nor do those of another type than the view's
+// ([Table.OfType]). The query's After, Filter, Descending and Consistent are as in
+// [QueryPage]; Project has no meaning. An index that does not hold the TTL attribute
+// or the type attribute counts without.
+//
+// If a request fails, the Stats are those of the requests before. The errors are those
+// of [QueryPage].
+func (t *Table) Count(ctx context.Context, q Query) (Stats, error) {
+	q.Project = nil
+	r, err := t.query(q)
+	if err != nil {
+		return Stats{}, t.readError("Count", q.Index, q.PK, err)
+	}
+	if err := r.countOnly(); err != nil {
+		return Stats{}, t.readError("Count", q.Index, q.PK, err)
+	}
+	for !r.done && (q.Limit == 0 || r.stats.Items < q.Limit) {
+		if err := r.count(ctx, q.Limit); err != nil {
+			return r.stats, t.readError("Count", q.Index, q.PK, err)
+		}
+	}
+	return r.stats, nil
+}
+
+// countOnly makes the request one for a number, and has DynamoDB leave out what reads
+// of items leave out.
+func (r *reader) countOnly() error {
+	in, s := r.query, &r.t.schema
+	in.Select = types.SelectCount
+	var conditions []string
+	if in.FilterExpression != nil {
+		conditions = append(conditions, "("+*in.FilterExpression+")")
+	}
+	key := func(name string) bool {
+		return slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a Attribute) bool { return a.Name == name })
+	}
+	x, indexed := s.index(r.index)
+	if s.TTL != "" && (!indexed || x.projects(s.TTL)) {
+		if key(s.TTL) || r.t.upgrade != nil && slices.Contains(r.t.upgrade.Attributes, s.TTL) {
+			return invalid("Index", "expired items cannot be left out: %q is a key of the query, or of an upgrade", s.TTL)
+		}
+		conditions = append(conditions, "NOT #ttl BETWEEN :one AND :now")
+		in.ExpressionAttributeNames["#ttl"] = s.TTL
+		in.ExpressionAttributeValues[":one"] = keyValue(types.ScalarAttributeTypeN, "1")
+		in.ExpressionAttributeValues[":now"] = keyValue(types.ScalarAttributeTypeN, strconv.FormatInt(r.t.Now().Unix(), 10))
+	}
+	fixed := func(k fixedKey) bool { return k.Name == s.Type && k.text == r.t.ofType }
+	if r.t.ofType != "" && (!indexed || x.projects(s.Type)) && !slices.ContainsFunc(r.fixed, fixed) {
+		if key(s.Type) {
+			return invalid("PKs, SKs", "%q is a key of the query, and must be %q", s.Type, r.t.ofType)
+		}
+		conditions = append(conditions, "#type = :type")
+		in.ExpressionAttributeNames["#type"] = s.Type
+		in.ExpressionAttributeValues[":type"] = keyValue(types.ScalarAttributeTypeS, r.t.ofType)
+	}
+	if len(conditions) > 0 {
+		in.FilterExpression = aws.String(strings.Join(conditions, " AND "))
+	}
+	return nil
+}
+
+// count sends one request.
+func (r *reader) count(ctx context.Context, limit int) error {
+	in, sent := r.query, &request{operation: "Query", index: r.index}
+	in.ExclusiveStartKey = r.start
+	if limit > 0 {
+		r.asked = r.engineLimit(limit - r.stats.Items)
+		in.Limit = r.asked
+	}
+	out, err := send(ctx, r.t, sent, r.t.client.Query, in,
+		func(out *dynamodb.QueryOutput) float64 { return capacity(out.ConsumedCapacity) })
+	if err != nil {
+		return err
+	}
+	r.stats.Requests++
+	r.stats.Items += int(out.Count)
+	if limit > 0 {
+		r.stats.Items = min(r.stats.Items, limit) // it may have asked for more, to get past a filter
+	}
+	r.stats.Scanned += int(out.ScannedCount)
+	r.stats.Capacity += capacity(out.ConsumedCapacity)
+	r.stats.Hedges += int(sent.hedges.sent)
+	r.stats.HedgesWon += int(sent.hedges.won)
+	r.start, r.done = out.LastEvaluatedKey, len(out.LastEvaluatedKey) == 0
+	return nil
+}
+
+// projects reports whether an index holds an attribute of its items.
+func (x *Index) projects(attribute string) bool {
+	if x.Local || x.Projection == types.ProjectionTypeAll {
+		return true // a local index fetches it
+	}
+	partition, sort := x.Keys()
+	return slices.Contains(x.Include, attribute) ||
+		slices.ContainsFunc(slices.Concat(partition, sort), func(a Attribute) bool { return a.Name == attribute })
+}
+
+// EstimateItems returns about how many items and bytes the table has, or an index if
+// the name is not empty, by one DescribeTable that consumes no capacity. DynamoDB
+// counts every six hours or so, and items that have expired until it deletes them: a
+// new table has 0. [Table.Count] is exact.
+//
+// AWS: TableDescription, ItemCount, Amazon DynamoDB API Reference.
+//
+// Errors: [ErrInvalid], [ErrNotFound] if there is no such table or index, and
+// [*Error] with the SDK's.
+func (s Schema) EstimateItems(ctx context.Context, client AdminClient, index string) (items, bytes int64, err error) {
+	fail := func(err error) (int64, int64, error) {
+		return 0, 0, &Error{Op: "EstimateItems", Table: s.Name, Index: index, Err: err}
+	}
+	if err := s.Validate(); err != nil {
+		return 0, 0, err
+	}
+	if missing(client) {
+		return fail(errNoClient)
+	}
+	have, err := liveTable(ctx, client, aws.String(s.Name))
+	if gone := (*types.ResourceNotFoundException)(nil); errors.As(err, &gone) {
+		err = fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	if err != nil {
+		return fail(err)
+	}
+	if index == "" {
+		return aws.ToInt64(have.ItemCount), aws.ToInt64(have.TableSizeBytes), nil
+	}
+	for _, x := range have.GlobalSecondaryIndexes {
+		if aws.ToString(x.IndexName) == index {
+			return aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes), nil
+		}
+	}
+	for _, x := range have.LocalSecondaryIndexes {
+		if aws.ToString(x.IndexName) == index {
+			return aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes), nil
+		}
+	}
+	return fail(ErrNotFound)
+}
