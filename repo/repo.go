@@ -165,7 +165,7 @@ func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], erro
 	if len(project) > 0 && len(r.shapes.upgrades) > 0 {
 		q.Project = nil
 		items, err := table.QueryPage[table.Item](ctx, r.reads, q)
-		page := table.Page[T]{Next: items.Next, Stats: items.Stats, Items: make([]T, len(items.Items))}
+		page := table.Page[T]{Next: items.Next, Prev: items.Prev, Stats: items.Stats, Items: make([]T, len(items.Items))}
 		for i := 0; i < len(items.Items) && err == nil; i++ {
 			if page.Items[i], err = r.decodePart(items.Items[i], project, true); err != nil {
 				return fail(err)

@@ -88,10 +88,9 @@ func (r *reader) cursorScope() []byte {
 // resumeQuery puts the reader at the position of the query's cursor. The partition
 // comes from the query and never from the cursor, so no cursor leads into another
 // partition; some engines would follow it there.
-func (r *reader) resumeQuery(q Query) error {
-	at, err := r.open(q.After)
-	if err != nil || r.done {
-		return err
+func (r *reader) resumeQuery(q Query, at Item) error {
+	if r.after = at; r.done {
+		return nil
 	}
 	_, text := keyText(at[r.ranged.Name])
 	below := q.Range.From != "" && compareKeys(r.ranged.Type, keys.SK(text), q.Range.From) < 0

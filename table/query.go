@@ -79,6 +79,13 @@ type Page[T any] struct {
 	// exactly when DynamoDB says that there is nothing more. DynamoDB stops at
 	// a limit without looking further, so the last page can be empty.
 	Next string
+	// Prev is the cursor for [Query].After that gives the page before: the Limit
+	// items before the first one of this page, in the order of the query. Only
+	// [QueryPage] takes it. It is empty for the first page and for scans.
+	//
+	// A walk back gives the same pages as the walk forward if no item was added or
+	// removed. Otherwise it gives each item at most once, and all that have stayed.
+	Prev string
 	// Stats is what the page cost.
 	Stats Stats
 }
@@ -91,15 +98,28 @@ type Page[T any] struct {
 // An invalid query is [ErrInvalid] or [keys.ErrInvalid], a cursor that is not
 // one of this query's is [paginate.ErrInvalidCursor]; neither sends anything.
 func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
-	var page Page[T]
-	r, err := t.query(q)
-	if err == nil {
-		page, err = readPage[T](ctx, r, q.Limit)
-	}
+	page, err := queryPage[T](ctx, t, q)
 	if err != nil {
 		return Page[T]{}, t.readError("QueryPage", q.Index, q.PK, err)
 	}
 	return page, nil
+}
+
+func queryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
+	r, err := t.query(q)
+	if isMismatch(err) {
+		to, at, turnedErr := t.turned(q)
+		switch {
+		case turnedErr != nil:
+			err = turnedErr
+		case to != forward:
+			return turnedPage[T](ctx, t, q, to, at)
+		}
+	}
+	if err != nil {
+		return Page[T]{}, err
+	}
+	return readPage[T](ctx, r, q.Limit)
 }
 
 // All reads a query from beginning to end, request by request as it is ranged
@@ -137,11 +157,25 @@ const defaultLimit = 100
 // readPage reads a page of at most limit items.
 func readPage[T any](ctx context.Context, r *reader, limit int) (page Page[T], err error) {
 	rows := rowsOf(r, itself[T])
+	walking := r.query != nil && r.after != nil
+	if walking {
+		rows.marked = 1
+	}
 	if err := readRows(ctx, r, rows, limit); err != nil {
 		return page, err
 	}
 	page.Items, page.Stats = rows.values, r.stats
-	page.Next, err = r.token()
+	if page.Next, err = r.token(); err != nil || !walking {
+		return page, err
+	}
+	switch {
+	case rows.first != nil:
+		page.Prev, err = r.sealTo(before, rows.first)
+	case r.done:
+		page.Prev, err = r.sealTo(fromEnd, r.after)
+	default:
+		page.Prev, err = r.sealTo(before, r.start)
+	}
 	return page, err
 }
 
@@ -218,7 +252,11 @@ func (t *Table) query(q Query) (*reader, error) {
 	if q.After == "" {
 		return r, nil
 	}
-	return r, r.resumeQuery(q)
+	at, err := r.open(q.After)
+	if err == nil {
+		err = r.resumeQuery(q, at)
+	}
+	return r, err
 }
 
 // queryInput builds the request. Names and values of ours have words for

@@ -46,6 +46,8 @@ type reader struct {
 
 	// start is where the next request begins, nil at the beginning.
 	start Item
+	// after is the position of the cursor, nil without.
+	after Item
 	// asked is the limit of the last request.
 	asked *int32
 	// stats are what was spent so far. Items is for those to count who get them

@@ -35,6 +35,11 @@ type rows[T, V any] struct {
 	last     int
 	position Item
 
+	// first is the position of the first value of all, and mark that of the one with
+	// the number marked, from 1, unless that is 0.
+	first, mark Item
+	marked      int
+
 	latest row[T]
 	value  func(r *row[T], err error) (V, error)
 	now    time.Time
@@ -113,6 +118,9 @@ const mostExpected = 1000
 func (r *rows[T, V]) reset() {
 	r.values, r.items, r.full, r.err = r.values[:r.kept], 0, false, nil
 	r.now = r.latest.t.Now()
+	if r.kept == 0 {
+		r.first = nil
+	}
 }
 
 func (r *rows[T, V]) decode(response *split) bool {
@@ -195,6 +203,12 @@ func (r *rows[T, V]) add(refusal error, json []byte) {
 			r.values = slices.Grow(r.values, r.expected)
 		}
 		r.values = append(r.values, value)
+		if r.marked > 0 && len(r.values) == 1 {
+			r.first = l.position()
+		}
+		if len(r.values) == r.marked {
+			r.mark = l.position()
+		}
 	}
 	if r.err = err; err != nil || len(r.values)-r.kept == r.limit {
 		r.full, r.last, r.position = true, l.number, l.position()

@@ -86,6 +86,7 @@ func Run(t *testing.T, h Harness) {
 		"Range":       rangeTests(),
 		"Page":        pageTests(),
 		"Count":       countTests(),
+		"Back":        backTests(),
 		"Foreign":     foreignTests(),
 		"Filter":      filterTests(),
 		"Cursor":      cursorTests(),
