@@ -19,21 +19,26 @@ func (r *Reader[T]) merge(q Query) (*merge[T], error) {
 	if err := q.Range.Validate(); err != nil {
 		return nil, err
 	}
-	m := &merge[T]{r: r, q: q}
-	if q.After != "" {
-		after, err := r.open(q)
-		if err != nil {
-			return nil, err
-		}
-		m.after = &after
+	if q.After == "" {
+		return r.mergeFrom(q, nil), nil
 	}
+	after, err := r.open(q, forward)
+	if err != nil {
+		return nil, err
+	}
+	return r.mergeFrom(q, &after), nil
+}
+
+// mergeFrom is merge from a position on.
+func (r *Reader[T]) mergeFrom(q Query, after *position) *merge[T] {
+	m := &merge[T]{r: r, q: q, after: after}
 	if m.bounds = remaining(q, m.after); m.bounds.Empty() {
-		return m, nil
+		return m
 	}
 	for i, pk := range r.shards {
 		m.shards = append(m.shards, &source{number: i, pk: pk})
 	}
-	return m, nil
+	return m
 }
 
 // remaining returns the sort keys of the query's range from a position on. The
@@ -91,9 +96,9 @@ func following(prefix keys.SK) keys.SK {
 }
 
 // scope returns what a cursor is bound to: what decides which walk it belongs
-// to. The bounds of the range, the page size and the number of shards may change
-// between pages.
-func (r *Reader[T]) scope(q Query) []byte {
+// to, and its direction. The bounds of the range, the page size and the number of
+// shards may change between pages.
+func (r *Reader[T]) scope(q Query, to direction) []byte {
 	order := "newest"
 	if !q.Descending {
 		order = "oldest"
@@ -103,9 +108,13 @@ func (r *Reader[T]) scope(q Query) []byte {
 		prefix = string(r.shards[0])
 	}
 	h := sha256.New()
-	for _, f := range []string{
+	fields := []string{
 		"singletable shard 2", r.table.Schema().Name, r.index.Index, r.sk, prefix, q.Scope, order, string(q.Range.Prefix),
-	} {
+	}
+	if to != forward {
+		fields = append(fields, string(to))
+	}
+	for _, f := range fields {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(f))))
 		h.Write([]byte(f))
 	}
@@ -117,24 +126,24 @@ func (r *Reader[T]) scope(q Query) []byte {
 // was switched between the pages.
 const otherTies paginate.Reason = "other NonUniqueSortKeys or Dedupe"
 
-// cursor seals the position of the walk.
-func (m *merge[T]) cursor() (string, error) {
-	at := paginate.Position{{Kind: paginate.String, Data: string(m.after.sk)}}
-	switch m.r.ties {
+// seal makes the cursor of a position for a direction.
+func (r *Reader[T]) seal(q Query, to direction, p position) (string, error) {
+	at := paginate.Position{{Kind: paginate.String, Data: string(p.sk)}}
+	switch r.ties {
 	case byIdentity:
-		at = append(at, paginate.Value{Kind: paginate.Binary, Data: m.after.id})
+		at = append(at, paginate.Value{Kind: paginate.Binary, Data: p.id})
 	case byTableKey:
 		// Table keys of other types than strings order as their text does, which
 		// is as good as any order here.
 		at = append(at,
-			paginate.Value{Kind: paginate.Binary, Data: string(m.after.key.PK)},
-			paginate.Value{Kind: paginate.Binary, Data: string(m.after.key.SK)})
+			paginate.Value{Kind: paginate.Binary, Data: string(p.key.PK)},
+			paginate.Value{Kind: paginate.Binary, Data: string(p.key.SK)})
 	}
-	return m.r.table.Cursors().Watermarks().Seal(at, m.r.scope(m.q))
+	return r.table.Cursors().Watermarks().Seal(at, r.scope(q, to))
 }
 
-func (r *Reader[T]) open(q Query) (position, error) {
-	at, err := r.table.Cursors().Watermarks().Open(q.After, r.scope(q))
+func (r *Reader[T]) open(q Query, to direction) (position, error) {
+	at, err := r.table.Cursors().Watermarks().Open(q.After, r.scope(q, to))
 	if err != nil {
 		return position{}, err
 	}

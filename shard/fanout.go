@@ -23,7 +23,7 @@ func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.RowPage[T], err
 		slots <- struct{}{}
 		group.Go(func() {
 			defer func() { <-slots }()
-			page, err := m.page(ctx, a)
+			page, err := m.readShard(ctx, a)
 			pages[i] = page
 			if err == nil {
 				return
@@ -40,7 +40,7 @@ func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.RowPage[T], err
 	return pages, first
 }
 
-func (m *merge[T]) page(ctx context.Context, a ask) (table.RowPage[T], error) {
+func (m *merge[T]) readShard(ctx context.Context, a ask) (table.RowPage[T], error) {
 	if err := ctx.Err(); err != nil {
 		return table.RowPage[T]{}, err
 	}

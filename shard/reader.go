@@ -67,6 +67,9 @@ type Page[T any] struct {
 	// Next is the cursor for [Query].After that gives the next page. It is empty
 	// when there is nothing more. The last page can be empty.
 	Next string
+	// Prev is the cursor that gives the page before, as in [table.Page]. Only
+	// [Reader.Page] takes it. It is empty for the first page.
+	Prev string
 	// Stats is the cost of the page.
 	Stats Stats
 }
@@ -184,29 +187,57 @@ func (r *Reader[T]) Latest(ctx context.Context, n int) ([]T, error) {
 // NonUniqueSortKeys was changed, or Dedupe together with it. Then no request is
 // sent.
 func (r *Reader[T]) Page(ctx context.Context, q Query) (Page[T], error) {
-	limit := cmp.Or(q.Limit, defaultLimit)
 	m, err := r.merge(q)
+	if isMismatch(err) {
+		to, at, turnedErr := r.turned(q)
+		switch {
+		case turnedErr != nil:
+			err = turnedErr
+		case to == fromStart:
+			m, err = r.mergeFrom(q, nil), nil
+		case to != forward:
+			return r.pageBefore(ctx, q, to, at)
+		}
+	}
 	if err != nil {
 		return Page[T]{}, err
 	}
-	if err := m.fill(ctx, limit); err != nil {
+	after := m.after
+	rows, page, err := m.page(ctx, cmp.Or(q.Limit, defaultLimit))
+	if err != nil {
 		return Page[T]{}, err
 	}
-	var page Page[T]
-	for _, row := range m.take(limit) {
+	if !m.ended() {
+		page.Next, err = r.seal(q, forward, *m.after)
+	}
+	switch {
+	case err != nil || after == nil:
+	case len(rows) > 0:
+		page.Prev, err = r.seal(q, before, rows[0].position)
+	default:
+		page.Prev, err = r.seal(q, fromEnd, *after)
+	}
+	if err != nil {
+		return Page[T]{}, err
+	}
+	return page, nil
+}
+
+// page reads n rows, and makes a page without cursors of them.
+func (m *merge[T]) page(ctx context.Context, n int) (rows []row[T], page Page[T], err error) {
+	if err := m.fill(ctx, n); err != nil {
+		return nil, page, err
+	}
+	rows = m.take(n)
+	for _, row := range rows {
 		if row.err != nil {
-			return Page[T]{}, row.err
+			return nil, page, row.err
 		}
 		page.Items = append(page.Items, row.value)
 	}
 	page.Stats = m.stats
 	page.Stats.Items = len(page.Items)
-	if !m.ended() {
-		if page.Next, err = m.cursor(); err != nil {
-			return Page[T]{}, err
-		}
-	}
-	return page, nil
+	return rows, page, nil
 }
 
 // All prefetches firstStride items, then twice as many each time up to about

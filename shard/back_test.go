@@ -1,0 +1,152 @@
+package shard_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// thereAndBack walks to the end of a query and back, and returns the pages of both
+// walks in the order of the query. between is called before each step back.
+func thereAndBack(tb testing.TB, r *shard.Reader[tx], q shard.Query, between func()) (there, back [][]string) {
+	tb.Helper()
+	var page shard.Page[tx]
+	for more := true; more; more = q.After != "" {
+		page = expect.Value(r.Page(tb.Context(), q))(tb)
+		there = append(there, ids(page.Items))
+		q.After = page.Next
+	}
+	for page.Prev != "" && len(back) < 1000 {
+		if between != nil {
+			between()
+		}
+		q.After = page.Prev
+		page = expect.Value(r.Page(tb.Context(), q))(tb)
+		back = append(back, ids(page.Items))
+	}
+	slices.Reverse(back)
+	return there, back
+}
+
+// TestPagesBack walks over every number of shards and items, with unique and equal
+// sort keys and copies.
+func TestPagesBack(t *testing.T) {
+	t.Parallel()
+	for shards := 1; shards <= 4; shards++ {
+		for _, n := range []int{0, 1, 7, 23} {
+			index := globalTx(shards)
+			tied := index
+			tied.NonUniqueSortKeys = true
+			unique, ties := tabletest.New(t, schema, nil), tabletest.New(t, schema, nil)
+			seed(t, unique, index, n)
+			var ops []table.Op
+			for i := range n {
+				ops = append(ops, put(id(i), tied.Key(id(i), keys.None.SK(keys.Time(at(i/3))))))
+			}
+			write(t, ties, ops...)
+			for name, r := range map[string]*shard.Reader[tx]{
+				"unique": newReader(t, unique, index, nil),
+				"tied":   newReader(t, ties, tied, nil),
+				"dedupe": newReader(t, ties, tied, &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }}),
+			} {
+				for _, size := range []int{1, 4, 7, 30} {
+					for _, descending := range []bool{true, false} {
+						there, back := thereAndBack(t, r, shard.Query{Limit: size, Descending: descending}, nil)
+						expect.Equal(t, fmt.Sprintf("%s, %d shards: pages back", name, shards),
+							append([][]string{}, back...), append([][]string{}, there[:len(there)-1]...))
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPagesBackUnderChanges adds and removes items during the walk back.
+func TestPagesBackUnderChanges(t *testing.T) {
+	t.Parallel()
+	for _, descending := range []bool{true, false} {
+		index := globalTx(3)
+		tbl := tabletest.New(t, schema, nil)
+		seed(t, tbl, index, 40)
+		at := 0
+		there, back := thereAndBack(t, newReader(t, tbl, index, nil), shard.Query{Limit: 4, Descending: descending}, func() {
+			write(t, tbl, table.Delete(txKey(3*at)))
+			name := fmt.Sprintf("%s-more", id(3*at+1))
+			write(t, tbl, put(name, index.Key(name, keys.None.SK(keys.Time(noon.Add(1500*1e6)), keys.Str(name)))))
+			at++
+		})
+		got := append(slices.Concat(back...), there[len(there)-1]...)
+		sorted := slices.Sorted(slices.Values(got))
+		expect.Equal(t, "items once", len(slices.Compact(slices.Clone(sorted))), len(sorted))
+		for i := range 40 {
+			if gone := i%3 == 0 && i < 3*at; !gone && !slices.Contains(got, id(i)) {
+				t.Errorf("item %d is left out", i)
+			}
+		}
+	}
+}
+
+// TestPagesBackFromNothing steps back from an empty page, and into one.
+func TestPagesBackFromNothing(t *testing.T) {
+	t.Parallel()
+	index := globalTx(2)
+	tbl := tabletest.New(t, schema, nil)
+	seed(t, tbl, index, 6)
+	r := newReader(t, tbl, index, nil)
+	page := func(after string) shard.Page[tx] {
+		t.Helper()
+		return expect.Value(r.Page(t.Context(), shard.Query{Limit: 3, After: after}))(t)
+	}
+	second := page(page("").Next)
+	for i := range 3 {
+		write(t, tbl, table.Delete(txKey(i)))
+	}
+	nothing := page(second.Prev)
+	expect.Equal(t, "page before the second", [2]any{len(nothing.Items), nothing.Prev}, [2]any{0, ""})
+	expect.Equal(t, "page after it", ids(page(nothing.Next).Items), span(3, 5))
+
+	for i := range 6 {
+		write(t, tbl, table.Delete(txKey(i)))
+	}
+	seed(t, tbl, index, 4)
+	first := expect.Value(r.Page(t.Context(), shard.Query{Limit: 2}))(t)
+	write(t, tbl, table.Delete(txKey(2)), table.Delete(txKey(3)))
+	empty := expect.Value(r.Page(t.Context(), shard.Query{Limit: 2, After: first.Next}))(t)
+	expect.Equal(t, "items of an empty page", len(empty.Items), 0)
+	expect.Equal(t, "items before it", ids(page(empty.Prev).Items), span(0, 1))
+}
+
+// TestPagesBackAreTheirOwn gives the cursor to a page before to other queries.
+func TestPagesBackAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	index := globalTx(2)
+	tbl, faults := withFaults(t, nil)
+	seed(t, tbl, index, 9)
+	r := newReader(t, tbl, index, nil)
+	q := shard.Query{Limit: 3, Scope: "ann", Descending: true}
+	q.After = expect.Value(r.Page(t.Context(), q))(t).Next
+	q.After = expect.Value(r.Page(t.Context(), q))(t).Prev
+	before := queries(faults)
+	for name, change := range map[string]func(*shard.Query){
+		"direction": func(q *shard.Query) { q.Descending = false },
+		"scope":     func(q *shard.Query) { q.Scope = "bob" },
+		"prefix":    func(q *shard.Query) { q.Range = keys.Tx.All() },
+	} {
+		other := q
+		change(&other)
+		if err := expect.ErrOf(r.Page(t.Context(), other)); err == nil {
+			t.Errorf("the cursor is taken with another %s", name)
+		} else {
+			expect.Err(t, err, paginate.ErrInvalidCursor)
+		}
+	}
+	expect.Err(t, expect.ErrOf(table.Collect(r.All(t.Context(), q))), paginate.ErrInvalidCursor)
+	expect.Equal(t, "queries", queries(faults), before)
+}
