@@ -20,7 +20,7 @@ import (
 // develop serves the API with a local engine and its own token issuer, which
 // trusts everybody. So only this machine may reach it, and it reaches only this
 // machine.
-func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) (err error) {
+func develop(ctx context.Context, o options, with *api.Options, stdout io.Writer, log *slog.Logger) (err error) {
 	if err := httpapi.CheckLocal(o.addr, os.Getenv(tabletest.EndpointVariable)); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 		}
 	}
 	lists := func(context.Context) (*core.Service, error) { return service, nil }
-	handler := api.New(service, lists, verifier, log).Handler(map[string]http.Handler{
+	handler := api.New(service, lists, verifier, log, with).Handler(map[string]http.Handler{
 		"GET /.well-known/jwks.json": issuer,
 		"GET /dev/token": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			token, err := issuer.Token(r.URL.Query().Get("user"), r.URL.Query()["group"]...)

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
 	"github.com/singletable/singletable/examples/internal/httpapi"
@@ -29,6 +30,7 @@ type options struct {
 	dev, demo             bool
 	addr, table, endpoint string
 	data                  string
+	limits                httpapi.Limits
 }
 
 func parse(args []string, usage io.Writer) (o options, err error) {
@@ -40,6 +42,8 @@ func parse(args []string, usage io.Writer) (o options, err error) {
 	flags.StringVar(&o.table, "table", "AppCore", "name of the table; with -dev it is created if missing")
 	flags.StringVar(&o.endpoint, "endpoint", "", "DynamoDB `URL`, instead of AWS or a local engine")
 	flags.StringVar(&o.data, "data", "", "`file` that keeps the data of the local engine; in memory by default")
+	flags.Float64Var(&o.limits.PerSecond, "rate", 50, "how many requests a second each user may send; 0 is no limit")
+	flags.IntVar(&o.limits.Burst, "burst", 100, "how many of them at once")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -66,10 +70,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, nil))
-	if o.dev {
-		return develop(ctx, o, stdout, log)
+	limiter, err := httpapi.NewLimiter(o.limits)
+	if err != nil {
+		return fmt.Errorf("-rate and -burst: %w", err)
 	}
-	app, err := setup.Production(ctx, o.table, os.Getenv, log)
+	options := &api.Options{Limiter: limiter}
+	if o.dev {
+		return develop(ctx, o, options, stdout, log)
+	}
+	app, err := setup.Production(ctx, o.table, os.Getenv, log, options)
 	if err != nil {
 		return fmt.Errorf("%w (-dev does without)", err)
 	}

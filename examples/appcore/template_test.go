@@ -81,7 +81,7 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 		read++
 		return service, nil
 	}
-	handler := api.New(service, lists, verifier, slog.New(slog.DiscardHandler)).Handler(nil)
+	handler := api.New(service, lists, verifier, slog.New(slog.DiscardHandler), nil).Handler(nil)
 	request := core.NewTransaction{User: "u-123", Key: "first", Amount: 1, Currency: "EUR"}
 	id, _, err := core.CreateTransaction(t.Context(), service, request, func(t core.Transaction) (string, error) { return t.ID, nil })
 	check.OK(t, err)

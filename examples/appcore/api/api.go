@@ -36,12 +36,22 @@ type API struct {
 	lists   Lists
 	auth    Authenticator
 	log     *slog.Logger
+	limiter *httpapi.Limiter
+}
+
+// Options configures an [API]. The zero value limits no user.
+type Options struct {
+	// Limiter limits the requests of each user. Nil means no limits.
+	Limiter *httpapi.Limiter
 }
 
 // New returns the API of the service. Lists are read with the service that lists
-// returns. Requests are logged to log.
-func New(service *core.Service, lists Lists, auth Authenticator, log *slog.Logger) *API {
-	return &API{service: service, lists: lists, auth: auth, log: log}
+// returns. Requests are logged to log. Options may be nil.
+func New(service *core.Service, lists Lists, auth Authenticator, log *slog.Logger, options *Options) *API {
+	if options == nil {
+		options = &Options{}
+	}
+	return &API{service: service, lists: lists, auth: auth, log: log, limiter: options.Limiter}
 }
 
 // endpoint serves a request of an authenticated user.
@@ -141,7 +151,7 @@ func (a *API) ready(ctx context.Context) error {
 }
 
 // authenticated calls the endpoint with the user whose access token the request
-// carries, if the user has the role for it.
+// carries, if the user is within the limits and has the role for it.
 func (a *API) authenticated(route Route) httpapi.Endpoint {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, err := httpapi.Bearer(r.Header)
@@ -150,6 +160,9 @@ func (a *API) authenticated(route Route) httpapi.Endpoint {
 		}
 		identity, err := a.auth.Verify(r.Context(), token)
 		if err != nil {
+			return err
+		}
+		if err := a.limiter.Check(w, identity.User); err != nil {
 			return err
 		}
 		if len(route.Roles) > 0 && !identity.In(route.Roles...) {

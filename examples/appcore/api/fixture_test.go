@@ -76,7 +76,7 @@ func newAPI(tb testing.TB, service *core.Service, log io.Writer) *api.API {
 	tb.Helper()
 	i := check.Must(issuer())(tb)
 	verifier := check.Must(auth.NewCognito(i.Config()))(tb)
-	return api.New(service, always(service), verifier, newLogger(log))
+	return api.New(service, always(service), verifier, newLogger(log), nil)
 }
 
 // always returns the service for lists.

@@ -100,7 +100,7 @@ func TestAPanicIs500AndStaysInside(t *testing.T) {
 	t.Parallel()
 	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
 	log := &check.Log{}
-	server := httptest.NewServer(api.New(service, always(service), panicking{"secret 4711 " + strings.Repeat("x", 1<<20)}, newLogger(log)).Handler(nil))
+	server := httptest.NewServer(api.New(service, always(service), panicking{"secret 4711 " + strings.Repeat("x", 1<<20)}, newLogger(log), nil).Handler(nil))
 	defer server.Close()
 	a := &app{Server: server}
 	got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
@@ -117,7 +117,7 @@ func TestAPanicIs500AndStaysInside(t *testing.T) {
 func TestAnAbortIsPassedOn(t *testing.T) {
 	t.Parallel()
 	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
-	handler := api.New(service, always(service), panicking{http.ErrAbortHandler}, newLogger(&check.Log{})).Handler(nil)
+	handler := api.New(service, always(service), panicking{http.ErrAbortHandler}, newLogger(&check.Log{}), nil).Handler(nil)
 	defer func() {
 		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
 			t.Errorf("recovered %v", err)

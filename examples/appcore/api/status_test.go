@@ -205,8 +205,8 @@ func TestWithoutKeysTheServerIsNotReady(t *testing.T) {
 		lists   int
 		post    int
 	}{
-		"keys of tokens":  {api.New(good.service, always(good.service), failing{auth.ErrUnavailable}, newLogger(&check.Log{})), 503, 503},
-		"keys of cursors": {api.New(good.service, noLists, verifier, newLogger(&check.Log{})), 503, 201},
+		"keys of tokens":  {api.New(good.service, always(good.service), failing{auth.ErrUnavailable}, newLogger(&check.Log{}), nil), 503, 503},
+		"keys of cursors": {api.New(good.service, noLists, verifier, newLogger(&check.Log{}), nil), 503, 201},
 	} {
 		server := httptest.NewServer(c.handler.Handler(nil))
 		a := &app{Server: server}

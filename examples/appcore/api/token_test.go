@@ -81,7 +81,7 @@ func TestATokenThatCannotBeCheckedIs503(t *testing.T) {
 		fmt.Errorf("%w: %w", auth.ErrUnavailable, &http.MaxBytesError{Limit: 64 << 10}): http.StatusServiceUnavailable,
 		errors.New("what"): http.StatusInternalServerError,
 	} {
-		server := httptest.NewServer(api.New(service, always(service), failing{err}, newLogger(&check.Log{})).Handler(nil))
+		server := httptest.NewServer(api.New(service, always(service), failing{err}, newLogger(&check.Log{}), nil).Handler(nil))
 		a := &app{Server: server}
 		got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
 		if retry := got.Header.Get("Retry-After"); got.Status != want || (retry != "") != (want == http.StatusServiceUnavailable) {

@@ -40,7 +40,7 @@ func newFunctions(t *testing.T) functions {
 	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
 	token := check.Must(issuer.Token("u-123", api.BackOffice))(t)
 	lists := func(context.Context) (*core.Service, error) { return service, nil }
-	app := api.New(service, lists, verifier, slog.New(slog.NewJSONHandler(io.Discard, nil)))
+	app := api.New(service, lists, verifier, slog.New(slog.NewJSONHandler(io.Discard, nil)), nil)
 	f := functions{byName: map[string]awslambda.Handler{}, tokens: strings.NewReplacer("TOKEN", token)}
 	for _, route := range api.Routes() {
 		handler := check.Must(app.HandlerOf(t.Context(), route.Name))(t)

@@ -47,7 +47,10 @@ type App struct {
 
 // Production returns the application as it runs on AWS. Everything comes from
 // the environment; the error names what is missing there. No request is sent.
-func Production(ctx context.Context, tableName string, getenv func(string) string, log *slog.Logger) (App, error) {
+// Options may be nil.
+func Production(
+	ctx context.Context, tableName string, getenv func(string) string, log *slog.Logger, options *api.Options,
+) (App, error) {
 	pool, err := auth.ConfigFromEnv(getenv)
 	if err != nil {
 		return App{}, fmt.Errorf("without a user pool there is nobody to trust: %w", err)
@@ -73,5 +76,5 @@ func Production(ctx context.Context, tableName string, getenv func(string) strin
 	lists := Lists(secretsmanager.NewFromConfig(aws), secret, func(keys []paginate.Key) (*core.Service, error) {
 		return Service(client, tableName, keys...)
 	}, &ListsOptions{Log: log})
-	return App{API: api.New(service, lists, verifier, log), Lists: lists, Client: client}, nil
+	return App{API: api.New(service, lists, verifier, log, options), Lists: lists, Client: client}, nil
 }

@@ -22,6 +22,7 @@ var (
 	errNoIfMatch = &Failure{http.StatusPreconditionRequired, "missing_if_match", "an If-Match with the ETag of what is changed is required"}
 	errTooLarge  = &Failure{http.StatusRequestEntityTooLarge, "body_too_large", "the body may have 64 KB at most"}
 	errSlow      = &Failure{http.StatusRequestTimeout, "body_too_slow", "the body must arrive within 5 seconds"}
+	errTooMany   = &Failure{http.StatusTooManyRequests, "too_many_requests", "you are sending too many requests; wait as Retry-After says"}
 	// gone is for the log: the client went away before it got a response, which
 	// canceled the request.
 	gone = &Failure{499, "client_gone", "the client went away"}

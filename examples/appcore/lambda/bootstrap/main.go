@@ -32,7 +32,9 @@ func load(ctx context.Context, getenv func(string) string, log *slog.Logger) (la
 	if name == "" {
 		return nil, fmt.Errorf("TABLE_NAME is not set")
 	}
-	app, err := setup.Production(ctx, name, getenv, log)
+	// Without limits for each user: an instance handles one request at a time, so a
+	// count of its own says little. API Gateway limits the requests of all users.
+	app, err := setup.Production(ctx, name, getenv, log, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,71 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/singletable/singletable/examples/appcore/api"
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// newLimited returns an application that limits each user to a request a second
+// and three at once, by the clock.
+func newLimited(t *testing.T, now func() time.Time) *app {
+	t.Helper()
+	a := &app{faults: &tabletest.Faults{}, log: &check.Log{}}
+	tbl := tabletest.NewWith(t, tabletest.Client(t, a.faults.Install), core.Schema("any"), tableOptions(t))
+	a.service = check.Must(core.New(tbl))(t)
+	limiter := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: 1, Burst: 3, Now: now}))(t)
+	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
+	handler := api.New(a.service, always(a.service), verifier, newLogger(a.log), &api.Options{Limiter: limiter}).Handler(nil)
+	a.Server = httptest.NewServer(handler)
+	t.Cleanup(a.Close)
+	return a
+}
+
+func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	a := newLimited(t, func() time.Time { return at })
+	// All endpoints count together, and a request that is refused too.
+	a.get(t, ana, "/transactions").is(t, http.StatusOK)
+	a.get(t, ana, "/notifications?limit=0").is(t, http.StatusBadRequest)
+	a.create(t, ana, "k")
+
+	before := len(a.faults.Requests())
+	for _, path := range []string{"/transactions", "/transactions/global", "/notifications", "/transactions/tx-1"} {
+		got := a.get(t, ana, path)
+		got.is(t, http.StatusTooManyRequests)
+		check.Equal(t, "code", decode[failure](t, got.Body).Error.Code, "too_many_requests")
+		check.Equal(t, "Retry-After", got.Header.Get("Retry-After"), "1")
+	}
+	if sent := a.faults.Requests()[before:]; len(sent) > 0 {
+		t.Errorf("%d requests to DynamoDB", len(sent))
+	}
+	a.get(t, bruno, "/transactions").is(t, http.StatusOK)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		a.get(t, "", path).is(t, http.StatusOK)
+	}
+	at = at.Add(time.Second)
+	a.get(t, ana, "/transactions").is(t, http.StatusOK)
+	a.get(t, ana, "/transactions").is(t, http.StatusTooManyRequests)
+}
+
+// Without a valid token nobody is known to be limited, and nobody can use up
+// another user's requests.
+func TestRequestsWithoutATokenCountForNobody(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	a := newLimited(t, func() time.Time { return at })
+	for range 20 {
+		forged := token(t, ana)[:40] + "x"
+		a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer " + forged}}}).is(t, http.StatusUnauthorized)
+	}
+	a.get(t, ana, "/transactions").is(t, http.StatusOK)
+}
