@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
@@ -37,21 +38,29 @@ type API struct {
 	auth    Authenticator
 	log     *slog.Logger
 	limiter *httpapi.Limiter
+	newest  *firstPages
 }
 
 // Options configures an [API]. The zero value limits no user.
 type Options struct {
 	// Limiter limits the requests of each user. Nil means no limits.
 	Limiter *httpapi.Limiter
+	// Now is the clock by which the list of the newest transactions ages. Nil means
+	// [time.Now].
+	Now func() time.Time
 }
 
 // New returns the API of the service. Lists are read with the service that lists
 // returns. Requests are logged to log. Options may be nil.
 func New(service *core.Service, lists Lists, auth Authenticator, log *slog.Logger, options *Options) *API {
-	if options == nil {
-		options = &Options{}
+	var o Options
+	if options != nil {
+		o = *options
 	}
-	return &API{service: service, lists: lists, auth: auth, log: log, limiter: options.Limiter}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &API{service: service, lists: lists, auth: auth, log: log, limiter: o.Limiter, newest: newFirstPages(o.Now)}
 }
 
 // endpoint serves a request of an authenticated user.
@@ -87,7 +96,7 @@ func Routes() []Route {
 		{Name: "patchTransaction", Method: http.MethodPatch, Path: "/transactions/{id}", serve: (*API).patchTransaction},
 		{
 			Name: "newestTransactions", Method: http.MethodGet, Path: "/transactions/global", List: true, Roles: []string{BackOffice, Auditor},
-			serve: listing(core.DefaultNewest, (*core.Service).Newest, transactionOf),
+			serve: (*API).newestTransactions,
 		},
 		{Name: "createTransaction", Method: http.MethodPost, Path: "/transactions", serve: (*API).createTransaction},
 		{Name: "listNotifications", Method: http.MethodGet, Path: "/notifications", List: true, serve: listing(core.DefaultLimit, (*core.Service).Notifications, notificationOf)},

@@ -18,12 +18,18 @@ import (
 // and three at once, by the clock.
 func newLimited(t *testing.T, now func() time.Time) *app {
 	t.Helper()
+	limiter := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: 1, Burst: 3, Now: now}))(t)
+	return newAppWith(t, &api.Options{Limiter: limiter})
+}
+
+// newAppWith returns an application with options.
+func newAppWith(t *testing.T, options *api.Options) *app {
+	t.Helper()
 	a := &app{faults: &tabletest.Faults{}, log: &check.Log{}}
 	tbl := tabletest.NewWith(t, tabletest.Client(t, a.faults.Install), core.Schema("any"), tableOptions(t))
 	a.service = check.Must(core.New(tbl))(t)
-	limiter := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: 1, Burst: 3, Now: now}))(t)
 	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
-	handler := api.New(a.service, always(a.service), verifier, newLogger(a.log), &api.Options{Limiter: limiter}).Handler(nil)
+	handler := api.New(a.service, always(a.service), verifier, newLogger(a.log), options).Handler(nil)
 	a.Server = httptest.NewServer(handler)
 	t.Cleanup(a.Close)
 	return a

@@ -87,8 +87,8 @@ const (
 
 // List asks for a page of a list.
 type List struct {
-	// User is whom the page is for. A token given to one user is refused for
-	// another.
+	// User is whom the page is for. A cursor given to one user is refused for
+	// another, except in the list of all users' transactions.
 	User string
 	// Limit is how many items there are to be at most.
 	Limit int
@@ -134,12 +134,13 @@ func ofUser[T any](ctx context.Context, r *repo.Repo[T], prefix keys.Prefix, lis
 	return Page[T]{Items: page.Items, Next: page.Next}, nil
 }
 
-// Newest lists the transactions of all users, newest first.
+// Newest lists the transactions of all users, newest first. A page is the same for
+// everyone who may read the list, and so is its cursor.
 func (s *Service) Newest(ctx context.Context, l List) (Page[Transaction], error) {
 	if err := l.validate(); err != nil {
 		return Page[Transaction]{}, err
 	}
-	page, err := s.newest.Page(ctx, shard.Query{Limit: l.Limit, After: l.After, Scope: "newest for " + l.User, Descending: true})
+	page, err := s.newest.Page(ctx, shard.Query{Limit: l.Limit, After: l.After, Scope: "newest", Descending: true})
 	if err != nil {
 		return Page[Transaction]{}, translate(err)
 	}
