@@ -142,6 +142,10 @@ bench: ## Measure repo next to the SDK and its peers, and write the README's tab
 coldstart: ## Measure what the library adds to the start of a program, next to the SDK alone
 	go run ./internal/suites/benchmarks/coldstart
 
+.PHONY: load
+load: ## Send a mix of requests to the payments API and to a handler on the SDK alone (about a minute)
+	go run ./examples/appcore/load
+
 .PHONY: growth
 growth: ## Measure operations on 10,000 to 1,000,000 items, and deep walks (long)
 	go run ./internal/suites/benchmarks/growth -items 10000,100000,1000000 -write

@@ -23,7 +23,7 @@ func CheckLocal(addr, endpoint string) error {
 	if endpoint == "" {
 		return nil
 	}
-	if u, err := url.Parse(endpoint); err != nil || !isLoopback(u.Host) {
+	if u, err := url.Parse(endpoint); err != nil || !IsLoopback(u.Host) {
 		return fmt.Errorf("-dev trusts everybody, so -endpoint or AWS_ENDPOINT_URL_DYNAMODB has to be of this machine, such as http://127.0.0.1:8000: %q is not", endpoint)
 	}
 	return nil
@@ -34,7 +34,7 @@ func CheckLocal(addr, endpoint string) error {
 // name (DNS rebinding).
 func Local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isLoopback(r.Host) {
+		if !IsLoopback(r.Host) {
 			Fail(w, http.StatusMisdirectedRequest, "wrong_host", "a server for development has the host names localhost and 127.0.0.1 only")
 			return
 		}
@@ -42,9 +42,9 @@ func Local(next http.Handler) http.Handler {
 	})
 }
 
-// isLoopback reports whether a host, with or without a port, is this machine by
+// IsLoopback reports whether a host, with or without a port, is this machine by
 // its name or address.
-func isLoopback(host string) bool {
+func IsLoopback(host string) bool {
 	name := (&url.URL{Host: host}).Hostname()
 	ip, err := netip.ParseAddr(name)
 	return strings.EqualFold(name, "localhost") || err == nil && ip.IsLoopback()

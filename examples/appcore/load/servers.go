@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/singletable/singletable/examples/appcore/api"
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/appcore/setup"
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// devToken returns where tokens come from: a server with -dev gives them to anyone.
+func devToken(server string) func(string) (string, error) {
+	return func(user string) (string, error) {
+		resp, err := http.Get(server + "/dev/token?user=" + url.QueryEscape(user) + "&group=" + api.BackOffice)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		token, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			return "", fmt.Errorf("no token, is it a server with -dev? status %d %w", resp.StatusCode, err)
+		}
+		return strings.TrimSpace(string(token)), nil
+	}
+}
+
+// withServers calls do with the API and with a handler on the SDK alone. Both are
+// in this process, and have tables of their own on one engine of their own.
+func withServers(ctx context.Context, do func(servers ...*server) error) (err error) {
+	engine, err := tabletest.Start(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	client := engine.Client()
+	for _, name := range []string{"LoadAppCore", "LoadSDK"} {
+		if err := core.Schema(name).Ensure(ctx, client); err != nil {
+			return err
+		}
+	}
+	service, err := setup.Service(client, "LoadAppCore", paginate.NewKey())
+	if err != nil {
+		return err
+	}
+	issuer, err := auth.NewIssuer(nil)
+	if err != nil {
+		return err
+	}
+	verifier, err := auth.NewCognito(issuer.Config())
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
+	lists := func(context.Context) (*core.Service, error) { return service, nil }
+	appcore := &server{name: "appcore", token: func(user string) (string, error) { return issuer.Token(user, api.BackOffice) }}
+	alone := &server{name: "SDK alone", token: func(user string) (string, error) { return user, nil }}
+
+	serving, stop := context.WithCancel(ctx)
+	ended := make(chan error, 2)
+	for _, s := range []struct {
+		*server
+		handler http.Handler
+	}{
+		{appcore, api.New(service, lists, verifier, log, nil).Handler(nil)},
+		{alone, sdkHandler(client, "LoadSDK")},
+	} {
+		ready := make(chan string, 1)
+		go func() {
+			ended <- httpapi.Serve(serving, "127.0.0.1:0", s.handler, log, func(url string) { ready <- url })
+		}()
+		select {
+		case s.url = <-ready:
+		case err := <-ended:
+			stop()
+			return err
+		}
+	}
+	err = do(appcore, alone)
+	stop()
+	return errors.Join(err, <-ended, <-ended)
+}
