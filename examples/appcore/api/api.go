@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"time"
 
@@ -107,10 +108,11 @@ func Routes() []Route {
 	}
 }
 
-// Handler returns the handler of all endpoints, of health checks, and of further
-// patterns of [http.ServeMux] that need no token. More may be nil.
+// Handler returns the handler of all endpoints, of health checks, of the
+// documentation, and of further patterns of [http.ServeMux] that need no token. More may be nil.
 func (a *API) Handler(more map[string]http.Handler) http.Handler {
 	endpoints := a.endpoints(Routes())
+	maps.Copy(endpoints, documentation())
 	for pattern, handler := range more {
 		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
 			handler.ServeHTTP(w, r)

@@ -130,6 +130,7 @@ func (a *app) send(tb testing.TB, req *http.Request) answer {
 	if sniff := resp.Header.Get("X-Content-Type-Options"); sniff != "nosniff" {
 		tb.Errorf("%s %s: X-Content-Type-Options is %q", req.Method, req.URL, sniff)
 	}
+	conforms(tb, req, resp, body)
 	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
