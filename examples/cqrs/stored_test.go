@@ -5,9 +5,13 @@ import (
 	"io"
 	"testing"
 
+	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/internal/program"
+	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
@@ -15,14 +19,13 @@ import (
 
 func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t)
-	w := walk{
-		service: s.service, quiet: s.service, clock: s.clock, out: report.Report{Out: io.Discard, Meter: &report.Meter{}},
-		acme:  s.as(Caller{Tenant: "ACME", User: "ana", IP: "192.0.2.7"}),
-		other: s.as(Caller{Tenant: "GLOBEX", User: "bob", IP: "198.51.100.9"}),
-	}
-	reader := s.reader("cqrs", check.Must(s.router())(t))
-	check.OK(t, beside(t.Context(), reader.Run, func(ctx context.Context) error {
+	engine := programtest.Engine(t)
+	name := programtest.Table(t, "Cqrs")
+	w, reader, err := newWalk(t.Context(), engine, name, report.Report{Out: io.Discard, Meter: &report.Meter{}})
+	check.OK(t, err)
+	reader.Table = check.Must(table.New(engine.Client(), table.Schema{Name: name + "-positions"}, nil))(t)
+	check.OK(t, reader.Table.Schema().Ensure(t.Context(), engine.Client()))
+	check.OK(t, program.Beside(t.Context(), reader.Run, func(ctx context.Context) error {
 		for _, pattern := range []func(context.Context) error{w.commands, w.numbers, w.tree} {
 			if err := pattern(ctx); err != nil {
 				return err
@@ -30,7 +33,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 		}
 		return nil
 	}))
-	generated.Part(t, "README.md", "stored", generated.Picture(t, schema("Cqrs"), generated.Stored(t, s.table), &tablemodel.Options{
+	generated.Part(t, "README.md", "stored", generated.Picture(t, core.Schema("Cqrs"), generated.Stored(t, w.table), &tablemodel.Options{
 		Partitions: 1, Attributes: []string{"name", "version", "expectedVersion", "seq", "price", "lowest", "priceChanges"},
 	}))
 }

@@ -6,7 +6,7 @@ const (
 	conformance = "./internal/suites/conformance"
 	shop        = "./examples/shop"
 	approvals   = "./examples/appcore/core"
-	imports     = "./examples/cqrs"
+	imports     = "./examples/cqrs/core"
 	migration   = "./examples/blog/migrate"
 	messages    = "./examples/usage/metering"
 	streams     = "./stream"
@@ -306,18 +306,18 @@ var mutants = []mutant{
 	},
 	{
 		"cqrs: a row is published only while it waits",
-		"examples/cqrs/import.go", "table.Delete(rowEntity.Key(row)).If(there).WithName(opRow)",
+		"examples/cqrs/core/import.go", "table.Delete(rowEntity.Key(row)).If(there).WithName(opRow)",
 		"table.Delete(rowEntity.Key(row)).If(there.Or(expression.AttributeNotExists(expression.Name(\"number\")))).WithName(opRow)",
 		imports, "TestScheduleImport",
 	},
 	{
 		"cqrs: rows are staged once",
-		"examples/cqrs/staging.go", ".\n\t\t\t\tIf(staged.Equal(expression.Value(from))),", ",",
+		"examples/cqrs/core/staging.go", ".\n\t\t\t\tIf(staged.Equal(expression.Value(from))),", ",",
 		imports, "TestScheduleImport",
 	},
 	{
 		"cqrs: a listing is written at the version that was read",
-		"examples/cqrs/catalogue.go", `[0].IfVersion("version", stored.Version)`, "[0]",
+		"examples/cqrs/core/catalogue.go", `[0].IfVersion("version", stored.Version)`, "[0]",
 		imports, "TestScheduleCatalogue",
 	},
 	{

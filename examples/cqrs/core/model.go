@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"fmt"
@@ -17,9 +17,9 @@ import (
 
 const codeIndex = "code-index"
 
-// schema is the one table of all tenants. Its stream starts whatever follows from a
+// Schema is the one table of all tenants. Its stream starts whatever follows from a
 // write: see handlers.
-func schema(name string) table.Schema {
+func Schema(name string) table.Schema {
 	return table.Schema{
 		Name:    name,
 		Indexes: []table.Index{{Name: codeIndex, PK: "codePK", SK: "codeSK"}},
@@ -53,12 +53,18 @@ func (r Record) Ref() Ref { return Ref{Type: r.Type, Parents: r.Parents, Code: r
 // ORDER#<tenant> / ORDER#<year>#<code>. It is made of the history, a moment later.
 type Data struct{ Record }
 
+// Key returns the key of the data.
+func (d Data) Key() keys.Key { return dataKey(d.TenantCode, d.Ref()) }
+
 // Command is what somebody asked for, kept for good. It is stored under a type
 // of its own: ORDER_CMD#<tenant> / ORDER_CMD#<code>#<version that it made>.
 type Command struct {
 	Record
 	Expected int64 `dynamodbav:"expectedVersion"`
 }
+
+// Key returns the key of the command.
+func (c Command) Key() keys.Key { return commands.key(c.TenantCode, c.Ref(), c.Version) }
 
 // History is the record as it stood at one version:
 // ORDER_HIST#<tenant> / ORDER_HIST#<code>#<sequence>. The sequence of a record's
@@ -69,16 +75,19 @@ type History struct {
 	Seq int64 `dynamodbav:"seq"`
 }
 
-// Ref says which record of a tenant is meant. A hierarchical one has the codes
-// of what it is below as Parents, from the top.
+// Key returns the key of the version.
+func (h History) Key() keys.Key { return histories.key(h.TenantCode, h.Ref(), h.Seq) }
+
+// Ref says which record of a tenant is meant. One that is below others has their codes
+// as Parents, from the top.
 type Ref struct {
 	Type    string   `dynamodbav:"type"`
 	Parents []string `dynamodbav:"parents,omitempty"`
 	Code    string   `dynamodbav:"code"`
 }
 
-// ref is short for a Ref: its type and its path from the top.
-func ref(typ string, path ...string) Ref {
+// NewRef is short for a Ref: its type and its path from the top.
+func NewRef(typ string, path ...string) Ref {
 	r := Ref{Type: typ}
 	if above := len(path) - 1; above >= 0 {
 		r.Code = path[above]
@@ -194,16 +203,16 @@ func (versioned) segment(r Ref) keys.Segment {
 
 var dataEntity = repo.Entity[Data]{
 	Type:    "DATA",
-	Key:     func(d Data) keys.Key { return dataKey(d.TenantCode, d.Ref()) },
+	Key:     Data.Key,
 	Indexes: repo.Indexes[Data]{codeIndex: func(d Data) keys.Key { return codeKey(d.TenantCode, d.Ref()) }},
 }
 
 var commandEntity = repo.Entity[Command]{
 	Type: "COMMAND",
-	Key:  func(c Command) keys.Key { return commands.key(c.TenantCode, c.Ref(), c.Version) },
+	Key:  Command.Key,
 }
 
 var historyEntity = repo.Entity[History]{
 	Type: "HISTORY",
-	Key:  func(h History) keys.Key { return histories.key(h.TenantCode, h.Ref(), h.Seq) },
+	Key:  History.Key,
 }

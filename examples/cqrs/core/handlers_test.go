@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -25,12 +26,12 @@ import (
 type event struct{ Records []json.RawMessage }
 
 // published publishes the prices of a product, and returns the records of it.
-func published(t *testing.T, s system, who tenant, code string, prices ...float64) event {
+func published(t *testing.T, s system, who Tenant, code string, prices ...float64) event {
 	t.Helper()
 	var all event
 	old := Record{}
 	for _, price := range prices {
-		c := Change{Ref: ref("PRODUCT", code), Name: code, Attributes: map[string]any{"price": price}, Version: old.Version}
+		c := Change{Ref: NewRef("PRODUCT", code), Name: code, Attributes: map[string]any{"price": price}, Version: old.Version}
 		next, ops := who.publishOps(c, old)
 		var one event
 		check.OK(t, json.Unmarshal(check.Must(streamtest.Transact(t.Context(), s.client, s.table, ops...))(t), &one))
@@ -64,7 +65,7 @@ func handle(t *testing.T, r *stream.Router, batch event) (again event) {
 func TestVersionsInAnyOrderGiveTheSame(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	router := check.Must(s.router())(t)
+	router := check.Must(s.Router())(t)
 	for i, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 		who := s.as(Caller{Tenant: fmt.Sprint("T-", i)})
 		batch := published(t, s, who, "LAMP", 40, 45, 42)
@@ -74,14 +75,14 @@ func TestVersionsInAnyOrderGiveTheSame(t *testing.T) {
 			records := event{batch.Records[2*version : 2*version+2]}
 			for range 2 {
 				check.Equal(t, "to be delivered again", len(handle(t, router, records).Records), 0)
-				now := check.Must(who.get(t.Context(), lamp))(t)
+				now := check.Must(who.Get(t.Context(), lamp))(t)
 				newest = max(newest, int64(version+1))
 				check.Equal(t, "version", now.Version, newest)
 			}
 		}
 		checkAudit(t, who)
 		want := Listing{TenantCode: who.caller.Tenant, Code: "LAMP", Name: "LAMP", Price: 42, Lowest: 40, PriceChanges: 2, Version: 3}
-		check.Equal(t, "catalogue", check.Must(who.catalogue(t.Context(), 0, ""))(t).Items, []Listing{want})
+		check.Equal(t, "catalogue", check.Must(who.Catalogue(t.Context(), 0, ""))(t).Items, []Listing{want})
 	}
 }
 
@@ -94,7 +95,7 @@ func TestAHandlerMayFailAtEveryRequest(t *testing.T) {
 			batch := event{slices.Concat(published(t, s, who, "LAMP", 40, 45).Records, published(t, s, who, "CHAIR", 7).Records)}
 			var faults tabletest.Faults
 			faults.Next("", append(make([]tabletest.Fault, requests), fault)...)
-			again := handle(t, check.Must(s.through(t, &faults).router())(t), batch)
+			again := handle(t, check.Must(s.through(t, &faults).Router())(t), batch)
 			if len(faults.Requests()) <= requests { // it did not come to the fault
 				check.Equal(t, "to be delivered again", len(again.Records), 0)
 				if requests < 10 {
@@ -105,7 +106,7 @@ func TestAHandlerMayFailAtEveryRequest(t *testing.T) {
 			if len(again.Records) == 0 {
 				t.Errorf("%s request %d: the batch has not failed", name, requests)
 			}
-			again = handle(t, check.Must(s.router())(t), again)
+			again = handle(t, check.Must(s.Router())(t), again)
 			check.Equal(t, "to be delivered again", len(again.Records), 0)
 			checkAudit(t, who)
 		}
@@ -120,10 +121,10 @@ func TestReadersMayEndAndRepeatEverything(t *testing.T) {
 	acme := s.acme()
 	write := func(rounds int) {
 		check.Together(3, func(i int) {
-			code := ref("PRODUCT", fmt.Sprint("P-", i%2)) // two writers have one product in common
+			code := NewRef("PRODUCT", fmt.Sprint("P-", i%2)) // two writers have one product in common
 			for range rounds {
 				err := s.table.Retry(t.Context(), func(ctx context.Context) error {
-					page, err := acme.versions(ctx, code, 1, "")
+					page, err := acme.Versions(ctx, code, 1, "")
 					if err != nil {
 						return err
 					}
@@ -131,7 +132,7 @@ func TestReadersMayEndAndRepeatEverything(t *testing.T) {
 					if len(page.Items) > 0 {
 						c.Version = page.Items[0].Version
 					}
-					_, err = acme.publish(ctx, c)
+					_, err = acme.Publish(ctx, c)
 					return err
 				})
 				if err != nil {
@@ -140,11 +141,11 @@ func TestReadersMayEndAndRepeatEverything(t *testing.T) {
 			}
 		})
 	}
-	check.OK(t, acme.importRows(t.Context(), importID, catalogue()))
+	check.OK(t, acme.Import(t.Context(), importID, catalogue()))
 
 	var mu sync.Mutex
 	var back []string
-	router := check.Must(stream.New(s.table, nil, append(s.handlers(), stream.On(s.data,
+	router := check.Must(stream.New(s.table, nil, append(s.Handlers(), stream.On(s.data,
 		func(_ context.Context, c stream.Change[Data]) error {
 			mu.Lock()
 			defer mu.Unlock()
@@ -164,8 +165,8 @@ func TestReadersMayEndAndRepeatEverything(t *testing.T) {
 	}
 	first := begin()
 	write(1)
-	check.OK(t, until(t.Context(), func() (bool, error) { // it reads the shard, so the second one waits
-		_, ok, err := acme.audit(t.Context())
+	check.OK(t, program.Until(t.Context(), func() (bool, error) { // it reads the shard, so the second one waits
+		_, ok, err := acme.Audit(t.Context())
 		return ok, err
 	}))
 	second := begin()
@@ -173,9 +174,9 @@ func TestReadersMayEndAndRepeatEverything(t *testing.T) {
 	first()
 	third := begin() // a new process looks for shards at once, one that runs every ten seconds
 	write(5)
-	check.OK(t, until(t.Context(), func() (bool, error) {
-		task, err := acme.task(t.Context(), importID)
-		_, ok, audited := acme.audit(t.Context())
+	check.OK(t, program.Until(t.Context(), func() (bool, error) {
+		task, err := acme.Task(t.Context(), importID)
+		_, ok, audited := acme.Audit(t.Context())
 		return ok && task.Status == Done, errors.Join(err, audited)
 	}))
 	second()

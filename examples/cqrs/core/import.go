@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -16,9 +16,9 @@ const importChunk = 16
 // importRow publishes the rows of an import, the first ones first, until the row has
 // left the temporary area. Rows have no order in the stream, and one may need a parent
 // that is published by an earlier one: those were staged before it.
-func (t tenant) importRow(ctx context.Context, row Row) error {
+func (t Tenant) importRow(ctx context.Context, row Row) error {
 	for {
-		_, err := t.rows.Consistent().Get(ctx, rowEntity.Key(row))
+		_, err := t.rows.Consistent().Get(ctx, row.Key())
 		if errors.Is(err, table.ErrNotFound) {
 			return nil
 		}
@@ -35,7 +35,7 @@ func (t tenant) importRow(ctx context.Context, row Row) error {
 }
 
 // importSome publishes the first rows of the temporary area.
-func (t tenant) importSome(ctx context.Context, id string) error {
+func (t Tenant) importSome(ctx context.Context, id string) error {
 	page, err := t.rows.Query(ctx, table.Query{
 		PK: importPrefix.PK(t.caller.Tenant, id), Range: rowPrefix.All(), Limit: importChunk, Consistent: true,
 	})
@@ -61,7 +61,7 @@ func (t tenant) importSome(ctx context.Context, id string) error {
 const opRow = "row"
 
 // importTogether publishes rows in one transaction.
-func (t tenant) importTogether(ctx context.Context, id string, rows []Row) error {
+func (t Tenant) importTogether(ctx context.Context, id string, rows []Row) error {
 	ops := []table.Op{t.progress(id, len(rows), 0)}
 	for _, row := range rows {
 		_, publish := t.as(row.caller()).publishOps(row.Change, Record{})
@@ -72,13 +72,13 @@ func (t tenant) importTogether(ctx context.Context, id string, rows []Row) error
 
 // leave is the op that takes a row out of the temporary area. It fails for a row
 // that has left, and with it everything else in the transaction.
-func (t tenant) leave(row Row) table.Op {
+func (t Tenant) leave(row Row) table.Op {
 	there := expression.AttributeExists(expression.Name("number"))
-	return table.Delete(rowEntity.Key(row)).If(there).WithName(opRow)
+	return table.Delete(row.Key()).If(there).WithName(opRow)
 }
 
 // importOne publishes one row, or sets it aside.
-func (t tenant) importOne(ctx context.Context, id string, row Row) error {
+func (t Tenant) importOne(ctx context.Context, id string, row Row) error {
 	err := t.importTogether(ctx, id, []Row{row})
 	if err == nil || failed(err, opRow) {
 		return nil
@@ -118,8 +118,8 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// rejected reads the rows of an import that were set aside.
-func (t tenant) rejected(ctx context.Context, id string) ([]Reject, error) {
+// Rejected reads the rows of an import that were set aside.
+func (t Tenant) Rejected(ctx context.Context, id string) ([]Reject, error) {
 	return table.Collect(t.rejects.All(ctx, table.Query{
 		PK: importPrefix.PK(t.caller.Tenant, id), Range: rejectPrefix.All(),
 	}))

@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func TestScheduleImport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tabletest.Explore(t, tabletest.Case{
-				Schema: schema("Records"), Limit: *check.Limit, Faults: c.faults,
+				Schema: Schema("Records"), Limit: *check.Limit, Faults: c.faults,
 				Setup: func(ctx context.Context, r *tabletest.Run) error { return setUpImport(ctx, r, c.rows) },
 			})
 		})
@@ -37,7 +37,7 @@ func TestScheduleImport(t *testing.T) {
 func setUpImport(ctx context.Context, r *tabletest.Run, rows int) error {
 	source := make([]Change, rows)
 	for i := range source {
-		source[i] = Change{Ref: ref("PRODUCT", fmt.Sprintf("P-%d", i))}
+		source[i] = Change{Ref: NewRef("PRODUCT", fmt.Sprintf("P-%d", i))}
 	}
 	who, err := opened(r.Client, r)
 	if err != nil {
@@ -56,7 +56,7 @@ func setUpImport(ctx context.Context, r *tabletest.Run, rows int) error {
 		if err := importAll(ctx, who, source); err != nil {
 			return err
 		}
-		task, err := who.task(ctx, importID)
+		task, err := who.Task(ctx, importID)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func TestScheduleCatalogue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tabletest.Explore(t, tabletest.Case{
-				Schema: schema("Catalogue"), Limit: *check.Limit,
+				Schema: Schema("Catalogue"), Limit: *check.Limit,
 				Setup: func(ctx context.Context, r *tabletest.Run) error { return setUpCatalogue(ctx, r, afresh) },
 			})
 		})
@@ -106,12 +106,12 @@ func setUpCatalogue(ctx context.Context, r *tabletest.Run, afresh bool) error {
 	if err != nil {
 		return err
 	}
-	product := ref("PRODUCT", "P")
-	first, err := who.publish(ctx, Change{Ref: product, Attributes: map[string]any{"price": 5}})
+	product := NewRef("PRODUCT", "P")
+	first, err := who.Publish(ctx, Change{Ref: product, Attributes: map[string]any{"price": 5}})
 	if err != nil {
 		return err
 	}
-	second, err := who.publish(ctx, Change{Ref: product, Attributes: map[string]any{"price": 7}, Version: 1})
+	second, err := who.Publish(ctx, Change{Ref: product, Attributes: map[string]any{"price": 7}, Version: 1})
 	if err != nil {
 		return err
 	}
@@ -121,18 +121,18 @@ func setUpCatalogue(ctx context.Context, r *tabletest.Run, afresh bool) error {
 		}
 	}
 	third := Change{Ref: product, Attributes: map[string]any{"price": 3}, Version: 2}
-	handlers := []func(context.Context, tenant) error{
-		func(ctx context.Context, who tenant) error {
-			if _, err := who.publish(ctx, third); err != nil && !errors.Is(err, table.ErrStale) {
+	handlers := []func(context.Context, Tenant) error{
+		func(ctx context.Context, who Tenant) error {
+			if _, err := who.Publish(ctx, third); err != nil && !errors.Is(err, table.ErrStale) {
 				return err
 			}
-			now, err := who.version(ctx, product, 3)
+			now, err := who.Version(ctx, product, 3)
 			if err != nil {
 				return err
 			}
 			return who.sync(ctx, now.Record)
 		},
-		func(ctx context.Context, who tenant) error {
+		func(ctx context.Context, who Tenant) error {
 			if err := who.sync(ctx, second); err != nil || !afresh {
 				return err
 			}
@@ -157,7 +157,7 @@ func setUpCatalogue(ctx context.Context, r *tabletest.Run, afresh bool) error {
 				return err
 			}
 		}
-		_, ok, err := who.audit(ctx)
+		_, ok, err := who.Audit(ctx)
 		if err == nil && !ok {
 			err = errors.New("the read model is not as the history says")
 		}
@@ -167,11 +167,11 @@ func setUpCatalogue(ctx context.Context, r *tabletest.Run, afresh bool) error {
 }
 
 // opened returns the tenant of a run.
-func opened(client *dynamodb.Client, r *tabletest.Run) (tenant, error) {
+func opened(client *dynamodb.Client, r *tabletest.Run) (Tenant, error) {
 	tbl, err := table.New(client, r.Schema, nil)
 	if err != nil {
-		return tenant{}, err
+		return Tenant{}, err
 	}
-	s, err := newService(tbl)
+	s, err := New(tbl)
 	return s.as(Caller{Tenant: r.ID, User: "ana"}), err
 }

@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -59,32 +59,35 @@ const (
 	importTask = "import"
 )
 
-var importEntity = repo.Entity[Import]{
-	Type: "IMPORT",
-	Key: func(i Import) keys.Key {
-		return keys.Key{PK: importPrefix.PK(i.TenantCode, i.ID), SK: keys.Metadata}
-	},
+var (
+	importEntity = repo.Entity[Import]{Type: "IMPORT", Key: Import.Key}
+	rowEntity    = repo.Entity[Row]{Type: "IMPORT_ROW", Key: Row.Key}
+	rejectEntity = repo.Entity[Reject]{Type: "IMPORT_REJECT", Key: Reject.Key}
+)
+
+// Key returns the key of the head.
+func (i Import) Key() keys.Key {
+	return keys.Key{PK: importPrefix.PK(i.TenantCode, i.ID), SK: keys.Metadata}
 }
 
-var rowEntity = repo.Entity[Row]{Type: "IMPORT_ROW", Key: func(r Row) keys.Key { return r.key(rowPrefix) }}
+// Key returns the key of the row while it waits.
+func (r Row) Key() keys.Key { return r.key(rowPrefix) }
 
-var rejectEntity = repo.Entity[Reject]{
-	Type: "IMPORT_REJECT",
-	Key:  func(r Reject) keys.Key { return r.key(rejectPrefix) },
-}
+// Key returns the key of the row that was set aside.
+func (r Reject) Key() keys.Key { return r.key(rejectPrefix) }
 
 func (r Row) key(p keys.Prefix) keys.Key {
 	return keys.Key{PK: importPrefix.PK(r.TenantCode, r.ImportID), SK: p.SK(keys.Int(r.Number, rowWidth))}
 }
 
-// importRows brings the rows of an import into its temporary area. From there they are
+// Import brings the rows of an import into its temporary area. From there they are
 // published by the handler of the stream, as the task with the import's id. A process
 // that dies can be followed by another one with the same id and rows, and several may do
 // it at the same time: each row is published once.
 //
 // Rows that cannot be published because of what is stored, such as the record
 // itself, are set aside with the reason: see rejected.
-func (t tenant) importRows(ctx context.Context, id string, source []Change) error {
+func (t Tenant) Import(ctx context.Context, id string, source []Change) error {
 	im, err := t.openImport(ctx, id, source)
 	if err != nil {
 		return err
@@ -96,7 +99,7 @@ func (t tenant) importRows(ctx context.Context, id string, source []Change) erro
 const stageChunk = 20
 
 // checkSource refuses rows that cannot be right, before anything is written.
-func (t tenant) checkSource(source []Change) error {
+func (t Tenant) checkSource(source []Change) error {
 	for i, c := range source {
 		err := errors.Join(c.check(), dataKey(t.caller.Tenant, c.Ref).Validate())
 		if err == nil && c.Version != 0 {
@@ -110,7 +113,7 @@ func (t tenant) checkSource(source []Change) error {
 }
 
 // openImport begins an import, or finds the one that was begun before.
-func (t tenant) openImport(ctx context.Context, id string, source []Change) (Import, error) {
+func (t Tenant) openImport(ctx context.Context, id string, source []Change) (Import, error) {
 	if err := t.checkSource(source); err != nil {
 		return Import{}, err
 	}
@@ -126,7 +129,7 @@ func (t tenant) openImport(ctx context.Context, id string, source []Change) (Imp
 	if err == nil || !errors.Is(err, table.ErrExists) {
 		return im, err
 	}
-	found, err := t.imports.Consistent().Get(ctx, importEntity.Key(im))
+	found, err := t.imports.Consistent().Get(ctx, im.Key())
 	if err != nil {
 		return Import{}, err
 	}
@@ -139,12 +142,12 @@ func (t tenant) openImport(ctx context.Context, id string, source []Change) (Imp
 // stage brings the rows that are still missing into the temporary area. Each
 // transaction expects the number of rows that are there and adds to it: a
 // process that comes too late cannot bring back rows that were published.
-func (t tenant) stage(ctx context.Context, im Import, source []Change) error {
+func (t Tenant) stage(ctx context.Context, im Import, source []Change) error {
 	for im.Staged < im.Total {
 		from, to := im.Staged, min(im.Staged+stageChunk, im.Total)
 		staged := expression.Name("staged")
 		ops := []table.Op{
-			table.Update(importEntity.Key(im), expression.Set(staged, expression.Value(to))).
+			table.Update(im.Key(), expression.Set(staged, expression.Value(to))).
 				If(staged.Equal(expression.Value(from))),
 		}
 		for n := from; n < to; n++ {
@@ -158,7 +161,7 @@ func (t tenant) stage(ctx context.Context, im Import, source []Change) error {
 		case err == nil:
 			im.Staged = to
 		case errors.Is(err, table.ErrConditionFailed): // another process was faster
-			if im, err = t.imports.Consistent().Get(ctx, importEntity.Key(im)); err != nil {
+			if im, err = t.imports.Consistent().Get(ctx, im.Key()); err != nil {
 				return err
 			}
 			if im.Staged == from {

@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"fmt"
@@ -24,13 +24,13 @@ func TestANumberIsOneRequestAndGivenOutOnce(t *testing.T) {
 	var given sync.Map
 	check.Together(writers, func(int) {
 		for range each {
-			n, err := acme.number(t.Context(), orderNumbers)
+			n, err := acme.Number(t.Context(), orderNumbers)
 			if _, twice := given.LoadOrStore(n, true); twice || err != nil {
 				t.Errorf("%v, given out before: %t, error %v", n, twice, err)
 			}
 		}
 	})
-	last := check.Must(acme.number(t.Context(), orderNumbers))(t)
+	last := check.Must(acme.Number(t.Context(), orderNumbers))(t)
 	check.Equal(t, "last number", last.N, int64(writers*each+1))
 	if got := float64(len(faults.Requests())) / float64(last.N); got > perNumber {
 		t.Errorf("%.3f requests a number, want %v at most", got, perNumber)
@@ -42,9 +42,9 @@ func TestNumbersBeginAnewEachYearForEachTenant(t *testing.T) {
 	s := newSystem(t)
 	globex := s.as(Caller{Tenant: "GLOBEX", User: "gil"})
 	var got []string
-	place := func(who tenant) {
+	place := func(who Tenant) {
 		t.Helper()
-		r := check.Must(who.placeOrder(t.Context(), "order", nil))(t)
+		r := check.Must(who.PlaceOrder(t.Context(), "order", nil))(t)
 		got = append(got, r.ID)
 	}
 	place(s.acme())
@@ -63,20 +63,20 @@ func TestNumbersBeginAnewEachYearForEachTenant(t *testing.T) {
 		"ORDER#ACME#2025#ORD-000001", "ORDER#GLOBEX#2025#ORD-000001",
 	})
 	s.settle(t)
-	found := check.Must(s.acme().byCode(t.Context(), "ORD-000001"))(t)
+	found := check.Must(s.acme().ByCode(t.Context(), "ORD-000001"))(t)
 	check.Equal(t, "of both years", len(found), 2)
 }
 
 func TestALostAnswerDoesNotRepeatANumber(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	first := check.Must(s.acme().number(t.Context(), orderNumbers))(t)
+	first := check.Must(s.acme().Number(t.Context(), orderNumbers))(t)
 	check.Equal(t, "number", first.String(), "ORD-000001")
 
 	var faults tabletest.Faults
 	faults.Next("UpdateItem", tabletest.DropResponse())
-	check.Is(t, check.Err(s.through(t, &faults).as(s.acme().caller).number(t.Context(), orderNumbers)), table.ErrOutcomeUnknown)
-	third := check.Must(s.acme().number(t.Context(), orderNumbers))(t)
+	check.Is(t, check.Err(s.through(t, &faults).as(s.acme().caller).Number(t.Context(), orderNumbers)), table.ErrOutcomeUnknown)
+	third := check.Must(s.acme().Number(t.Context(), orderNumbers))(t)
 	check.Equal(t, "number", third.String(), "ORD-000003")
 }
 
@@ -85,9 +85,9 @@ func TestASequenceEndsWithItsDigits(t *testing.T) {
 	s := newSystem(t)
 	short := Sequence{Prefix: "ONE", Digits: 1}
 	for n := range 9 {
-		got := check.Must(s.acme().number(t.Context(), short))(t)
+		got := check.Must(s.acme().Number(t.Context(), short))(t)
 		check.Equal(t, "number", got.String(), fmt.Sprintf("ONE-%d", n+1))
 	}
-	check.Is(t, check.Err(s.acme().number(t.Context(), short)), ErrUsedUp)
-	check.Is(t, check.Err(s.acme().number(t.Context(), Sequence{Digits: 3})), keys.ErrInvalid, "without a prefix")
+	check.Is(t, check.Err(s.acme().Number(t.Context(), short)), ErrUsedUp)
+	check.Is(t, check.Err(s.acme().Number(t.Context(), Sequence{Digits: 3})), keys.ErrInvalid, "without a prefix")
 }

@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// audit compares what the handlers have made of the tenant's history, data and listings,
+// Audit compares what the handlers have made of the tenant's history, data and listings,
 // with the history. It returns the number of records, and whether all is as the history
 // says. It reads every version.
-func (t tenant) audit(ctx context.Context) (records int, ok bool, err error) {
+func (t Tenant) Audit(ctx context.Context) (records int, ok bool, err error) {
 	listings := map[string]Listing{}
 	ok = true
 	for _, typ := range recordTypes {

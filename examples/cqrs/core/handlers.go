@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// handlers are what follows from a write. A change can be delivered more than once, and
+// Handlers are what follows from a write. A change can be delivered more than once, and
 // changes of different items in any order. So each handler compares the change with what
 // is stored, and writes on the condition that it is still so. That makes every effect
 // once, without a record for each change as package idempotency has it.
-func (s *service) handlers() []stream.Handler {
+func (s *Service) Handlers() []stream.Handler {
 	return []stream.Handler{
 		stream.On(s.history, func(ctx context.Context, c stream.Change[History]) error {
 			if c.Kind != stream.Insert {
@@ -37,14 +37,14 @@ func (s *service) handlers() []stream.Handler {
 	}
 }
 
-// router gives the changes of the table to the handlers. All other types of items are
+// Router gives the changes of the table to the handlers. All other types of items are
 // what handlers and commands leave behind.
-func (s *service) router() (*stream.Router, error) {
-	return stream.New(s.table, nil, append(s.handlers(), stream.IgnoreOther())...)
+func (s *Service) Router() (*stream.Router, error) {
+	return stream.New(s.table, nil, append(s.Handlers(), stream.IgnoreOther())...)
 }
 
 // sync brings the read model up to a version of a record.
-func (t tenant) sync(ctx context.Context, r Record) error {
+func (t Tenant) sync(ctx context.Context, r Record) error {
 	version := expression.Name("version")
 	newer := version.AttributeNotExists().Or(version.LessThan(expression.Value(r.Version)))
 	err := t.table.Do(ctx, t.data.PutOps(new(Data{r}))[0].If(newer))

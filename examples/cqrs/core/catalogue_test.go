@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -7,19 +7,20 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 // stock publishes more versions than a step of a rebuild replays: three of each product.
-func stock(t *testing.T, who tenant) (products int) {
+func stock(t *testing.T, who Tenant) (products int) {
 	t.Helper()
 	products = rebuildChunk/2 + 1
 	for version := range int64(3) {
 		check.Together(products, func(i int) {
 			price := float64(100 + 7*int64(i)*version%40)
 			c := Change{Ref: stocked(i), Name: "P", Attributes: map[string]any{"price": price}, Version: version}
-			if _, err := who.publish(t.Context(), c); err != nil {
+			if _, err := who.Publish(t.Context(), c); err != nil {
 				t.Error(err)
 			}
 		})
@@ -27,7 +28,7 @@ func stock(t *testing.T, who tenant) (products int) {
 	return products
 }
 
-func stocked(i int) Ref { return ref("PRODUCT", fmt.Sprintf("P-%03d", i)) }
+func stocked(i int) Ref { return NewRef("PRODUCT", fmt.Sprintf("P-%03d", i)) }
 
 func TestARebuildGivesWhatTheHandlerHasMade(t *testing.T) {
 	t.Parallel()
@@ -35,19 +36,19 @@ func TestARebuildGivesWhatTheHandlerHasMade(t *testing.T) {
 	acme := s.acme()
 	products := stock(t, acme)
 	s.settle(t)
-	live := check.Must(acme.catalogue(t.Context(), 0, ""))(t).Items
+	live := check.Must(acme.Catalogue(t.Context(), 0, ""))(t).Items
 	check.Equal(t, "listings", len(live), products)
 
-	check.Equal(t, "listings that were deleted", check.Must(acme.dropCatalogue(t.Context()))(t), products)
+	check.Equal(t, "listings that were deleted", check.Must(acme.DropCatalogue(t.Context()))(t), products)
 	wrong := live[2]
 	wrong.Lowest, wrong.PriceChanges = 0, 99
 	check.OK(t, s.table.Transact(t.Context(), s.listings.PutOps(&wrong)...)) // made by a mistake
-	check.OK(t, acme.rebuildCatalogue(t.Context(), "rebuild"))
-	check.Is(t, acme.rebuildCatalogue(t.Context(), "rebuild"), table.ErrExists, "an id twice")
+	check.OK(t, acme.RebuildCatalogue(t.Context(), "rebuild"))
+	check.Is(t, acme.RebuildCatalogue(t.Context(), "rebuild"), table.ErrExists, "an id twice")
 	s.settle(t)
-	check.Equal(t, "catalogue", check.Must(acme.catalogue(t.Context(), 0, ""))(t).Items, live)
-	task := check.Must(acme.task(t.Context(), "rebuild"))(t)
-	check.Equal(t, "task", string(task.Status)+" "+progressText(task), fmt.Sprintf("DONE 100 %%: %d of %[1]d done, 0 rejected", 3*products))
+	check.Equal(t, "catalogue", check.Must(acme.Catalogue(t.Context(), 0, ""))(t).Items, live)
+	task := check.Must(acme.Task(t.Context(), "rebuild"))(t)
+	check.Equal(t, "task", string(task.Status)+" "+task.String(), fmt.Sprintf("DONE 100 %%: %d of %[1]d done, 0 rejected", 3*products))
 }
 
 func TestACatalogueIsRebuiltWhileCommandsGoOn(t *testing.T) {
@@ -56,20 +57,20 @@ func TestACatalogueIsRebuiltWhileCommandsGoOn(t *testing.T) {
 	acme := s.acme()
 	products := stock(t, acme)
 	s.settleAs(t, "live")
-	reader := s.reader("live", check.Must(s.router())(t))
-	check.OK(t, beside(t.Context(), reader.Run, func(ctx context.Context) error {
+	reader := s.reader("live", check.Must(s.Router())(t))
+	check.OK(t, program.Beside(t.Context(), reader.Run, func(ctx context.Context) error {
 		var rebuilt atomic.Bool
 		ended := make(chan error, 1)
 		go func() {
 			defer rebuilt.Store(true)
-			if _, err := acme.dropCatalogue(ctx); err != nil {
+			if _, err := acme.DropCatalogue(ctx); err != nil {
 				ended <- err
 				return
 			}
-			err := acme.rebuildCatalogue(ctx, "rebuild")
+			err := acme.RebuildCatalogue(ctx, "rebuild")
 			if err == nil {
-				err = until(ctx, func() (bool, error) {
-					task, err := acme.task(ctx, "rebuild")
+				err = program.Until(ctx, func() (bool, error) {
+					task, err := acme.Task(ctx, "rebuild")
 					return task.Status == Done, err
 				})
 			}
@@ -79,12 +80,12 @@ func TestACatalogueIsRebuiltWhileCommandsGoOn(t *testing.T) {
 		for version := int64(3); version < 13 && !rebuilt.Load(); version++ {
 			for i := range products {
 				c := Change{Ref: stocked(i), Name: "P", Attributes: map[string]any{"price": 90 + version%5}, Version: version}
-				if _, err := acme.publish(ctx, c); err != nil {
+				if _, err := acme.Publish(ctx, c); err != nil {
 					return err
 				}
 			}
-			if err := until(ctx, func() (bool, error) {
-				now, err := acme.get(ctx, stocked(0))
+			if err := program.Until(ctx, func() (bool, error) {
+				now, err := acme.Get(ctx, stocked(0))
 				return now.Version > version, err
 			}); err != nil {
 				return err
@@ -94,7 +95,7 @@ func TestACatalogueIsRebuiltWhileCommandsGoOn(t *testing.T) {
 	}))
 	s.settleAs(t, "live")
 	checkAudit(t, acme)
-	check.Equal(t, "listings", len(check.Must(acme.catalogue(t.Context(), 0, ""))(t).Items), products)
+	check.Equal(t, "listings", len(check.Must(acme.Catalogue(t.Context(), 0, ""))(t).Items), products)
 }
 
 // A rebuild ends at each of its requests, and the change of its task is delivered again.
@@ -103,25 +104,25 @@ func TestARebuildSurvivesItsEndAtEveryRequest(t *testing.T) {
 	s := newSystem(t)
 	acme := s.acme()
 	for _, price := range []float64{40, 45, 42} {
-		version := int64(len(check.Must(acme.versions(t.Context(), lamp, 0, ""))(t).Items))
-		check.Must(acme.publish(t.Context(), priced(version, price)))(t)
+		version := int64(len(check.Must(acme.Versions(t.Context(), lamp, 0, ""))(t).Items))
+		check.Must(acme.Publish(t.Context(), priced(version, price)))(t)
 	}
 	for name, fault := range map[string]tabletest.Fault{"before": tabletest.DropRequest(), "after": tabletest.DropResponse()} {
 		for requests := 0; ; requests++ {
 			id := fmt.Sprintf("%s-%d", name, requests)
-			check.Must(acme.dropCatalogue(t.Context()))(t)
-			check.OK(t, acme.rebuildCatalogue(t.Context(), id))
+			check.Must(acme.DropCatalogue(t.Context()))(t)
+			check.OK(t, acme.RebuildCatalogue(t.Context(), id))
 			var faults tabletest.Faults
 			faults.Next("", append(make([]tabletest.Fault, requests), fault)...)
 			dying := s.through(t, &faults).as(acme.caller)
 			worker, failed := dying, false
-			for task := check.Must(acme.task(t.Context(), id))(t); task.Status != Done; task = check.Must(acme.task(t.Context(), id))(t) {
+			for task := check.Must(acme.Task(t.Context(), id))(t); task.Status != Done; task = check.Must(acme.Task(t.Context(), id))(t) {
 				if err := worker.work(t.Context(), task); err != nil {
 					worker, failed = acme, true
 				}
 				check.OK(t, acme.work(t.Context(), task)) // again, whether it failed or not
 			}
-			check.Equal(t, "versions that were replayed", check.Must(acme.task(t.Context(), id))(t).Done, 3)
+			check.Equal(t, "versions that were replayed", check.Must(acme.Task(t.Context(), id))(t).Done, 3)
 			listing := check.Must(s.listings.Get(t.Context(), listingKey("ACME", "LAMP")))(t)
 			check.Equal(t, "listing", listing, Listing{TenantCode: "ACME", Code: "LAMP", Name: "Lamp", Price: 42, Lowest: 40, PriceChanges: 2, Version: 3})
 			if !failed {

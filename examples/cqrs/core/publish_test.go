@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-var lamp = ref("PRODUCT", "LAMP")
+var lamp = NewRef("PRODUCT", "LAMP")
 
 func priced(version int64, price float64) Change {
 	return Change{Ref: lamp, Name: "Lamp", Attributes: map[string]any{"price": price}, Version: version}
@@ -25,12 +25,12 @@ func TestPublishingLeadsToDataCommandAndHistory(t *testing.T) {
 	ana := s.acme()
 	bob := s.as(Caller{Tenant: "ACME", User: "bob", IP: "198.51.100.9"})
 	created := s.clock.read()
-	first := check.Must(ana.publish(t.Context(), priced(0, 40)))(t)
+	first := check.Must(ana.Publish(t.Context(), priced(0, 40)))(t)
 	updated := created.Add(time.Hour)
 	s.clock.set(updated)
-	second := check.Must(bob.publish(t.Context(), priced(1, 45)))(t)
+	second := check.Must(bob.Publish(t.Context(), priced(1, 45)))(t)
 
-	check.Is(t, check.Err(ana.get(t.Context(), lamp)), table.ErrNotFound, "before the stream")
+	check.Is(t, check.Err(ana.Get(t.Context(), lamp)), table.ErrNotFound, "before the stream")
 	s.settle(t)
 
 	want := Record{
@@ -40,27 +40,27 @@ func TestPublishingLeadsToDataCommandAndHistory(t *testing.T) {
 		UpdatedBy: "ana", UpdatedAt: created, UpdatedIP: "192.0.2.7",
 	}
 	check.Equal(t, "first", first, want)
-	check.Equal(t, "version 1", check.Must(ana.version(t.Context(), lamp, 1))(t), History{Record: want, Seq: 1})
+	check.Equal(t, "version 1", check.Must(ana.Version(t.Context(), lamp, 1))(t), History{Record: want, Seq: 1})
 	want.Version, want.Attributes = 2, map[string]any{"price": 45.0}
 	want.UpdatedBy, want.UpdatedAt, want.UpdatedIP = "bob", updated, "198.51.100.9"
 	check.Equal(t, "second", second, want)
-	check.Equal(t, "version 2", check.Must(ana.version(t.Context(), lamp, 2))(t), History{Record: want, Seq: 2})
-	check.Equal(t, "data", check.Must(ana.get(t.Context(), lamp))(t), want)
-	check.Equal(t, "by id", check.Must(ana.byID(t.Context(), want.ID))(t), want)
-	check.Equal(t, "by code", check.Must(ana.byCode(t.Context(), "LAMP"))(t), []Record{want})
+	check.Equal(t, "version 2", check.Must(ana.Version(t.Context(), lamp, 2))(t), History{Record: want, Seq: 2})
+	check.Equal(t, "data", check.Must(ana.Get(t.Context(), lamp))(t), want)
+	check.Equal(t, "by id", check.Must(ana.ByID(t.Context(), want.ID))(t), want)
+	check.Equal(t, "by code", check.Must(ana.ByCode(t.Context(), "LAMP"))(t), []Record{want})
 
 	want.CreatedBy, want.CreatedAt, want.CreatedIP = "bob", updated, "198.51.100.9"
-	page := check.Must(ana.commandsOf(t.Context(), lamp, 1, ""))(t)
+	page := check.Must(ana.Commands(t.Context(), lamp, 1, ""))(t)
 	check.Equal(t, "newest command", page.Items, []Command{{Record: want, Expected: 1}})
-	check.Is(t, check.Err(ana.version(t.Context(), lamp, 3)), table.ErrNotFound, "version 3")
+	check.Is(t, check.Err(ana.Version(t.Context(), lamp, 3)), table.ErrNotFound, "version 3")
 }
 
 func TestPublishingIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	check.Must(s.acme().publish(t.Context(), priced(0, 40)))(t)
+	check.Must(s.acme().Publish(t.Context(), priced(0, 40)))(t)
 	var faults tabletest.Faults
-	check.Must(s.through(t, &faults).as(s.acme().caller).publish(t.Context(), priced(1, 45)))(t)
+	check.Must(s.through(t, &faults).as(s.acme().caller).Publish(t.Context(), priced(1, 45)))(t)
 	var operations []string
 	for _, r := range faults.Requests() {
 		operations = append(operations, r.Operation)
@@ -90,27 +90,27 @@ func TestStaleCommandsAreConflictsAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	acme := s.acme()
-	check.Must(acme.publish(t.Context(), priced(0, 40)))(t)
-	now := check.Must(acme.publish(t.Context(), priced(1, 45)))(t)
+	check.Must(acme.Publish(t.Context(), priced(0, 40)))(t)
+	now := check.Must(acme.Publish(t.Context(), priced(1, 45)))(t)
 	for _, version := range []int64{0, 1, 3, -1} {
-		_, err := acme.publish(t.Context(), priced(version, 99))
+		_, err := acme.Publish(t.Context(), priced(version, 99))
 		if !errors.Is(err, table.ErrStale) || !errors.Is(err, table.ErrConflict) {
 			t.Errorf("expecting version %d: %v", version, err)
 		}
 	}
-	check.Is(t, check.Err(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "NEW"), Version: 1})), table.ErrStale, "expecting a version of what is not there")
+	check.Is(t, check.Err(acme.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "NEW"), Version: 1})), table.ErrStale, "expecting a version of what is not there")
 	s.settle(t)
-	check.Equal(t, "data", check.Must(acme.get(t.Context(), lamp))(t), now)
+	check.Equal(t, "data", check.Must(acme.Get(t.Context(), lamp))(t), now)
 	check.Equal(t, "history", versionsOf(t, acme, lamp), []int64{2, 1})
 }
 
 // versionsOf returns the sequences of a record's history, newest first, and
 // checks that its commands are the same.
-func versionsOf(t *testing.T, who tenant, r Ref) []int64 {
+func versionsOf(t *testing.T, who Tenant, r Ref) []int64 {
 	t.Helper()
 	var seqs, asked []int64
 	for after := ""; ; {
-		page := check.Must(who.versions(t.Context(), r, 7, after))(t)
+		page := check.Must(who.Versions(t.Context(), r, 7, after))(t)
 		for _, h := range page.Items {
 			seqs = append(seqs, h.Seq)
 		}
@@ -118,7 +118,7 @@ func versionsOf(t *testing.T, who tenant, r Ref) []int64 {
 			break
 		}
 	}
-	page := check.Must(who.commandsOf(t.Context(), r, 0, ""))(t)
+	page := check.Must(who.Commands(t.Context(), r, 0, ""))(t)
 	for _, c := range page.Items {
 		asked = append(asked, c.Version)
 	}
@@ -132,7 +132,7 @@ func TestOfManyWritersAtOneVersionOneWins(t *testing.T) {
 	for version := range int64(3) {
 		var won atomic.Int64
 		check.Together(16, func(i int) {
-			switch _, err := s.acme().publish(t.Context(), priced(version, float64(i))); {
+			switch _, err := s.acme().Publish(t.Context(), priced(version, float64(i))); {
 			case err == nil:
 				won.Add(1)
 			case !errors.Is(err, table.ErrConflict):
@@ -149,7 +149,7 @@ func TestAConflictThatPassesIsNotStale(t *testing.T) {
 	s := newSystem(t)
 	var faults tabletest.Faults
 	faults.Always("TransactWriteItems", tabletest.CancelTransaction("TransactionConflict", "None"))
-	_, err := s.through(t, &faults).as(s.acme().caller).publish(t.Context(), priced(0, 40))
+	_, err := s.through(t, &faults).as(s.acme().caller).Publish(t.Context(), priced(0, 40))
 	if !errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrStale) {
 		t.Errorf("error: %v", err)
 	}

@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -28,9 +28,9 @@ const (
 	Failed  Status = "FAILED"
 )
 
-// Task is work that outlasts a request, and is done by the handler of its changes: TASK#<tenant> / TASK#<id>. Its progress
-// is counted in the transactions that do the work, so it is exactly the work
-// that was done, whenever the process dies.
+// Task is work that outlasts a request, and is done by the handler of its changes:
+// TASK#<tenant> / TASK#<id>. Its progress is counted in the transactions that do the
+// work, so it is exactly the work that was done, whenever the process dies.
 type Task struct {
 	ID         string    `dynamodbav:"taskId"`
 	TenantCode string    `dynamodbav:"tenantCode"`
@@ -62,9 +62,14 @@ func taskKey(tenant, id string) keys.Key {
 	return keys.Key{PK: taskPrefix.PK(tenant), SK: taskPrefix.SK(keys.Str(id))}
 }
 
-var taskEntity = repo.Entity[Task]{
-	Type: "TASK",
-	Key:  func(t Task) keys.Key { return taskKey(t.TenantCode, t.ID) },
+var taskEntity = repo.Entity[Task]{Type: "TASK", Key: Task.Key}
+
+// Key returns the key of the task.
+func (t Task) Key() keys.Key { return taskKey(t.TenantCode, t.ID) }
+
+// String returns the progress of the task.
+func (t Task) String() string {
+	return fmt.Sprintf("%d %%: %d of %d done, %d rejected", t.Percent(), t.Done, t.Total, t.Rejected)
 }
 
 func (t Task) caller() Caller {
@@ -74,7 +79,7 @@ func (t Task) caller() Caller {
 const opTask = "task"
 
 // newTask returns a pending task of so many steps, yet to be stored.
-func (t tenant) newTask(id, name string, total int) Task {
+func (t Tenant) newTask(id, name string, total int) Task {
 	now := t.table.Now().UTC()
 	return Task{
 		ID: id, TenantCode: t.caller.Tenant, Name: name, Status: Pending, Total: total, Left: total,
@@ -84,17 +89,17 @@ func (t tenant) newTask(id, name string, total int) Task {
 
 // createTask stores a pending task. An id that was used before is
 // [table.ErrExists].
-func (t tenant) createTask(ctx context.Context, id, name string, total int) error {
+func (t Tenant) createTask(ctx context.Context, id, name string, total int) error {
 	return t.tasks.Create(ctx, new(t.newTask(id, name, total)))
 }
 
-// task reads a task and its progress.
-func (t tenant) task(ctx context.Context, id string) (Task, error) {
+// Task reads a task and its progress.
+func (t Tenant) Task(ctx context.Context, id string) (Task, error) {
 	return t.tasks.Consistent().Get(ctx, taskKey(t.caller.Tenant, id))
 }
 
-// taskList reads the tenant's tasks.
-func (t tenant) taskList(ctx context.Context) ([]Task, error) {
+// Tasks reads the tenant's tasks.
+func (t Tenant) Tasks(ctx context.Context) ([]Task, error) {
 	q := table.Query{PK: taskPrefix.PK(t.caller.Tenant), Range: taskPrefix.All()}
 	return table.Collect(t.tasks.All(ctx, q))
 }
@@ -102,7 +107,7 @@ func (t tenant) taskList(ctx context.Context) ([]Task, error) {
 // work does the next step of a task. It is the handler of the task's changes, and a
 // step changes the task, so that the stream calls for the next one. No call is longer
 // than a step. A step that was done before is refused by the task.
-func (t tenant) work(ctx context.Context, task Task) (err error) {
+func (t Tenant) work(ctx context.Context, task Task) (err error) {
 	switch {
 	case task.Status == Pending:
 		err = t.beginTask(ctx, task.ID)
@@ -119,7 +124,7 @@ func (t tenant) work(ctx context.Context, task Task) (err error) {
 
 // progress returns the op that counts steps of a running task. It belongs into
 // the transaction that does them.
-func (t tenant) progress(id string, done, rejected int) table.Op {
+func (t Tenant) progress(id string, done, rejected int) table.Op {
 	u := expression.Add(expression.Name("done"), expression.Value(done)).
 		Add(expression.Name("rejected"), expression.Value(rejected)).
 		Add(expression.Name("left"), expression.Value(-done-rejected))
@@ -128,19 +133,19 @@ func (t tenant) progress(id string, done, rejected int) table.Op {
 }
 
 // beginTask lets a pending task run.
-func (t tenant) beginTask(ctx context.Context, id string) error {
+func (t Tenant) beginTask(ctx context.Context, id string) error {
 	return t.turn(ctx, t.step(id, setStatus(Running), Pending))
 }
 
 // finishTask ends a running task of which nothing is left to do.
-func (t tenant) finishTask(ctx context.Context, id string) error {
+func (t Tenant) finishTask(ctx context.Context, id string) error {
 	nothing := expression.Name("left").Equal(expression.Value(0))
 	return t.turn(ctx, t.step(id, setStatus(Done), Running).If(nothing))
 }
 
-// failTask ends a running task before it is done. No work can be counted for it
+// Cancel ends a running task before it is done. No work can be counted for it
 // after that.
-func (t tenant) failTask(ctx context.Context, id, reason string) error {
+func (t Tenant) Cancel(ctx context.Context, id, reason string) error {
 	u := setStatus(Failed).Set(expression.Name("reason"), expression.Value(reason))
 	return t.turn(ctx, t.step(id, u, Running))
 }
@@ -150,7 +155,7 @@ func setStatus(s Status) expression.UpdateBuilder {
 }
 
 // step is an update of a task that is in the given status.
-func (t tenant) step(id string, u expression.UpdateBuilder, while Status) table.Op {
+func (t Tenant) step(id string, u expression.UpdateBuilder, while Status) table.Op {
 	u = u.Set(expression.Name("updatedAt"), expression.Value(t.table.Now().UTC()))
 	return table.Update(taskKey(t.caller.Tenant, id), u).
 		If(expression.Name("status").Equal(expression.Value(while))).WithName(opTask)
@@ -159,7 +164,7 @@ func (t tenant) step(id string, u expression.UpdateBuilder, while Status) table.
 // turn runs a step, and with it the work that it counts, if any. A step by itself
 // is a transaction too: its answer may be lost without its own effect being
 // taken for somebody else's.
-func (t tenant) turn(ctx context.Context, ops ...table.Op) error {
+func (t Tenant) turn(ctx context.Context, ops ...table.Op) error {
 	err := t.table.Transact(ctx, ops...)
 	if failed(err, opTask) {
 		return fmt.Errorf("%w: %w", ErrNotRunning, err)

@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"errors"
@@ -25,8 +25,8 @@ var strange = []string{
 }
 
 // tenants returns the hostile tenants of a system.
-func tenants(s system) []tenant {
-	var all []tenant
+func tenants(s system) []Tenant {
+	var all []Tenant
 	for _, name := range hostile {
 		all = append(all, s.as(Caller{Tenant: name, User: "u", IP: "192.0.2.1"}))
 	}
@@ -41,7 +41,7 @@ func TestNoKeysMeet(t *testing.T) {
 	for _, tenant := range hostile {
 		for _, code := range strange {
 			owner := fmt.Sprintf("%q %q", tenant, code)
-			refs := []Ref{ref("PRODUCT", code), ref("ORDER", "2024", code), ref("DEPT", code), ref("DEPT", "X", code), ref("DEPT", code, "X", "0000000001")}
+			refs := []Ref{NewRef("PRODUCT", code), NewRef("ORDER", "2024", code), NewRef("DEPT", code), NewRef("DEPT", "X", code), NewRef("DEPT", code, "X", "0000000001")}
 			for i, r := range refs {
 				for kind, k := range map[string]keys.Key{
 					"data": dataKey(tenant, r), "command": commands.key(tenant, r, 1), "history": histories.key(tenant, r, 1),
@@ -53,7 +53,7 @@ func TestNoKeysMeet(t *testing.T) {
 			claim(t, whose, taskKey(tenant, code), owner+"task")
 			claim(t, whose, listingKey(tenant, code), owner+"listing")
 			claim(t, whose, counterEntity.Key(counter{TenantCode: tenant, Prefix: code, Year: 2024}), owner+"counter")
-			claim(t, whose, importEntity.Key(Import{TenantCode: tenant, ID: code}), owner+"import")
+			claim(t, whose, Import{TenantCode: tenant, ID: code}.Key(), owner+"import")
 			claim(t, whose, Row{TenantCode: tenant, ImportID: code, Number: 1}.key(rowPrefix), owner+"row")
 			claim(t, codePartitions, codePartition(tenant, code), owner)
 		}
@@ -74,9 +74,9 @@ func TestATenantReadsWhatIsItsOwn(t *testing.T) {
 	codes := []string{"X", "X#Y", "Y", "#"}
 	for _, who := range tenants(s) {
 		for _, code := range codes {
-			check.Must(who.publish(t.Context(), Change{Ref: ref("PRODUCT", code), Name: who.caller.Tenant}))(t)
+			check.Must(who.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", code), Name: who.caller.Tenant}))(t)
 		}
-		order := check.Must(who.placeOrder(t.Context(), who.caller.Tenant, nil))(t)
+		order := check.Must(who.PlaceOrder(t.Context(), who.caller.Tenant, nil))(t)
 		check.Equal(t, "number", order.Code, "ORD-000001")
 		begin(t, who, "X", 1)
 	}
@@ -92,22 +92,22 @@ func TestATenantReadsWhatIsItsOwn(t *testing.T) {
 				}
 			}
 		}
-		listings := check.Must(who.catalogue(t.Context(), 0, ""))(t).Items
+		listings := check.Must(who.Catalogue(t.Context(), 0, ""))(t).Items
 		check.Equal(t, "listings", len(listings), len(codes))
 		for _, l := range listings {
 			if l.TenantCode != who.caller.Tenant || l.Name != who.caller.Tenant {
 				t.Errorf("listing: %q got %q of %q", who.caller.Tenant, l.Code, l.TenantCode)
 			}
 		}
-		own("list", check.Must(who.list(t.Context(), "PRODUCT", 0, ""))(t).Items, len(codes))
-		own("orders", check.Must(who.list(t.Context(), "ORDER", 0, ""))(t).Items, 1)
+		own("list", check.Must(who.List(t.Context(), "PRODUCT", 0, ""))(t).Items, len(codes))
+		own("orders", check.Must(who.List(t.Context(), "ORDER", 0, ""))(t).Items, 1)
 		for _, code := range codes {
-			own("code", check.Must(who.byCode(t.Context(), code))(t), 1)
-			h := check.Must(who.version(t.Context(), ref("PRODUCT", code), 1))(t)
+			own("code", check.Must(who.ByCode(t.Context(), code))(t), 1)
+			h := check.Must(who.Version(t.Context(), NewRef("PRODUCT", code), 1))(t)
 			own("version", []Record{h.Record}, 1)
-			own("history", []Record{check.Must(who.versions(t.Context(), ref("PRODUCT", code), 0, ""))(t).Items[0].Record}, 1)
+			own("history", []Record{check.Must(who.Versions(t.Context(), NewRef("PRODUCT", code), 0, ""))(t).Items[0].Record}, 1)
 		}
-		all := check.Must(who.taskList(t.Context()))(t)
+		all := check.Must(who.Tasks(t.Context()))(t)
 		if len(all) != 1 || all[0].TenantCode != who.caller.Tenant {
 			t.Errorf("tasks of %q: %+v", who.caller.Tenant, all)
 		}
@@ -118,13 +118,13 @@ func TestIdsOfOtherTenantsAreNotFound(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	s := newSystemWith(t, tabletest.Client(t, faults.Install))
-	secret := check.Must(s.as(Caller{Tenant: "ACME#X"}).publish(t.Context(), Change{Ref: ref("PRODUCT", "Y")}))(t)
+	secret := check.Must(s.as(Caller{Tenant: "ACME#X"}).Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "Y")}))(t)
 	s.settle(t)
 	before := len(faults.Requests())
 	unescaped := strings.ReplaceAll(secret.ID, "%23", "#")
 	for _, who := range tenants(s) {
 		for _, id := range []string{secret.ID, unescaped} {
-			got, err := who.byID(t.Context(), id)
+			got, err := who.ByID(t.Context(), id)
 			switch {
 			case who.caller.Tenant == "ACME#X" && id == secret.ID:
 				check.Equal(t, "own", got, secret)
@@ -140,7 +140,7 @@ func TestIdsOfOtherTenantsAreNotFound(t *testing.T) {
 		"", "#", "PRODUCT", "PRODUCT#ACME", "PRODUCT#ACME#", "PRODUCT#ACME##X", "PRODUCT_CMD#ACME#X", "SEQ#ACME#ORD#2024",
 		"TASK#ACME#X", "IMPORT#ACME#X", "PRODUCT#ACME#X%2", "PRODUCT#ACME#X\xff", strings.Repeat("X", 5000),
 	} {
-		if got, err := s.acme().byID(t.Context(), id); !errors.Is(err, table.ErrNotFound) {
+		if got, err := s.acme().ByID(t.Context(), id); !errors.Is(err, table.ErrNotFound) {
 			t.Errorf("%q: %+v, %v", id, got, err)
 		}
 	}
@@ -152,13 +152,13 @@ func TestTokensOfOtherTenantsAreRefused(t *testing.T) {
 	s := newSystemWith(t, tabletest.Client(t, faults.Install))
 	acme := s.acme()
 	for _, code := range []string{"A", "B", "C"} {
-		check.Must(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", code)}))(t)
+		check.Must(acme.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", code)}))(t)
 	}
-	check.Must(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "A"), Version: 1}))(t)
+	check.Must(acme.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "A"), Version: 1}))(t)
 	s.settle(t)
-	list := check.Must(acme.list(t.Context(), "PRODUCT", 1, ""))(t).Next
-	listed := check.Must(acme.catalogue(t.Context(), 1, ""))(t).Next
-	past := check.Must(acme.versions(t.Context(), ref("PRODUCT", "A"), 1, ""))(t).Next
+	list := check.Must(acme.List(t.Context(), "PRODUCT", 1, ""))(t).Next
+	listed := check.Must(acme.Catalogue(t.Context(), 1, ""))(t).Next
+	past := check.Must(acme.Versions(t.Context(), NewRef("PRODUCT", "A"), 1, ""))(t).Next
 	before := len(faults.Requests())
 	refuse := func(what string, err error) {
 		t.Helper()
@@ -168,70 +168,70 @@ func TestTokensOfOtherTenantsAreRefused(t *testing.T) {
 		if who.caller.Tenant == "ACME" {
 			continue
 		}
-		_, err := who.list(t.Context(), "PRODUCT", 1, list)
+		_, err := who.List(t.Context(), "PRODUCT", 1, list)
 		refuse("list", err)
-		_, err = who.catalogue(t.Context(), 1, listed)
+		_, err = who.Catalogue(t.Context(), 1, listed)
 		refuse("catalogue", err)
-		_, err = who.versions(t.Context(), ref("PRODUCT", "A"), 1, past)
+		_, err = who.Versions(t.Context(), NewRef("PRODUCT", "A"), 1, past)
 		refuse("history", err)
 	}
-	_, err := acme.list(t.Context(), "DEPT", 1, list)
+	_, err := acme.List(t.Context(), "DEPT", 1, list)
 	refuse("another type", err)
-	_, err = acme.versions(t.Context(), ref("PRODUCT", "B"), 1, past)
+	_, err = acme.Versions(t.Context(), NewRef("PRODUCT", "B"), 1, past)
 	refuse("another record", err)
-	_, err = acme.commandsOf(t.Context(), ref("PRODUCT", "A"), 1, past)
+	_, err = acme.Commands(t.Context(), NewRef("PRODUCT", "A"), 1, past)
 	refuse("the commands", err)
 	check.Equal(t, "requests", len(faults.Requests())-before, 0)
-	check.Equal(t, "own", codesOf(check.Must(acme.list(t.Context(), "PRODUCT", 1, list))(t).Items), []string{"B"})
+	check.Equal(t, "own", codesOf(check.Must(acme.List(t.Context(), "PRODUCT", 1, list))(t).Items), []string{"B"})
 }
 
 func TestWritesStayWithinTheTenant(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	acme := s.acme()
-	product := check.Must(acme.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "mine"}))(t)
-	check.Must(acme.publish(t.Context(), Change{Ref: ref("DEPT", "X")}))(t)
+	product := check.Must(acme.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "X"), Name: "mine"}))(t)
+	check.Must(acme.Publish(t.Context(), Change{Ref: NewRef("DEPT", "X")}))(t)
 	begin(t, acme, importID, 5)
 	for _, who := range tenants(s) {
 		if who.caller.Tenant == "ACME" {
 			continue
 		}
 		// The version of another tenant's record is no version here.
-		check.Is(t, check.Err(who.publish(t.Context(), Change{Ref: ref("PRODUCT", "X"), Name: "theirs", Version: 1})), table.ErrStale, fmt.Sprintf("%q updates", who.caller.Tenant))
-		check.Is(t, check.Err(who.publish(t.Context(), Change{Ref: ref("DEPT", "X", "TEAM")})), ErrNoParent, fmt.Sprintf("%q finds a parent", who.caller.Tenant))
-		check.Is(t, who.failTask(t.Context(), importID, "sabotage"), ErrNotRunning, fmt.Sprintf("%q ends a task", who.caller.Tenant))
+		check.Is(t, check.Err(who.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "X"), Name: "theirs", Version: 1})), table.ErrStale, fmt.Sprintf("%q updates", who.caller.Tenant))
+		check.Is(t, check.Err(who.Publish(t.Context(), Change{Ref: NewRef("DEPT", "X", "TEAM")})), ErrNoParent, fmt.Sprintf("%q finds a parent", who.caller.Tenant))
+		check.Is(t, who.Cancel(t.Context(), importID, "sabotage"), ErrNotRunning, fmt.Sprintf("%q ends a task", who.caller.Tenant))
 		check.Is(t, s.table.Transact(t.Context(), who.progress(importID, 1, 0)), table.ErrConditionFailed, fmt.Sprintf("%q makes progress", who.caller.Tenant))
-		check.OK(t, who.importRows(t.Context(), importID, []Change{{Ref: ref("PRODUCT", "X"), Name: "theirs"}}))
-		check.OK(t, who.rebuildCatalogue(t.Context(), "rebuild"))
-		check.Must(who.number(t.Context(), orderNumbers))(t)
+		check.OK(t, who.Import(t.Context(), importID, []Change{{Ref: NewRef("PRODUCT", "X"), Name: "theirs"}}))
+		check.OK(t, who.RebuildCatalogue(t.Context(), "rebuild"))
+		check.Must(who.Number(t.Context(), orderNumbers))(t)
 	}
 	s.settle(t)
 	checkAudit(t, tenants(s)...)
-	check.Equal(t, "record", check.Must(acme.get(t.Context(), ref("PRODUCT", "X")))(t), product)
-	task := check.Must(acme.task(t.Context(), importID))(t)
-	check.Equal(t, "task", string(task.Status)+" "+progressText(task), "RUNNING 0 %: 0 of 5 done, 0 rejected")
-	check.Equal(t, "number", check.Must(acme.number(t.Context(), orderNumbers))(t).N, 1)
+	check.Equal(t, "record", check.Must(acme.Get(t.Context(), NewRef("PRODUCT", "X")))(t), product)
+	task := check.Must(acme.Task(t.Context(), importID))(t)
+	check.Equal(t, "task", string(task.Status)+" "+task.String(), "RUNNING 0 %: 0 of 5 done, 0 rejected")
+	check.Equal(t, "number", check.Must(acme.Number(t.Context(), orderNumbers))(t).N, 1)
 }
 
 func TestACallerWithoutATenantGetsNothing(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	nobody := s.as(Caller{User: "u"})
-	_, published := nobody.publish(t.Context(), Change{Ref: ref("PRODUCT", "X")})
-	_, read := nobody.get(t.Context(), ref("PRODUCT", "X"))
-	_, listed := nobody.list(t.Context(), "PRODUCT", 0, "")
-	_, found := nobody.byCode(t.Context(), "X")
-	_, numbered := nobody.number(t.Context(), orderNumbers)
-	imported := nobody.importRows(t.Context(), importID, nil)
-	rebuilt := nobody.rebuildCatalogue(t.Context(), "rebuild")
-	_, listings := nobody.catalogue(t.Context(), 0, "")
-	_, tasks := nobody.taskList(t.Context())
+	_, published := nobody.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "X")})
+	_, read := nobody.Get(t.Context(), NewRef("PRODUCT", "X"))
+	_, listed := nobody.List(t.Context(), "PRODUCT", 0, "")
+	_, found := nobody.ByCode(t.Context(), "X")
+	_, numbered := nobody.Number(t.Context(), orderNumbers)
+	imported := nobody.Import(t.Context(), importID, nil)
+	rebuilt := nobody.RebuildCatalogue(t.Context(), "rebuild")
+	_, listings := nobody.Catalogue(t.Context(), 0, "")
+	_, tasks := nobody.Tasks(t.Context())
 	for i, err := range []error{published, read, listed, found, numbered, imported, rebuilt, listings, tasks} {
 		check.Is(t, err, keys.ErrInvalid, i)
 	}
 	for _, typ := range []string{"", "TASK", "PRODUCT_CMD", "CODE"} {
-		_, listed := s.acme().list(t.Context(), typ, 0, "")
-		_, below := s.acme().below(t.Context(), ref(typ, "X"), 0, "")
+		_, listed := s.acme().List(t.Context(), typ, 0, "")
+		_, below := s.acme().Below(t.Context(), NewRef(typ, "X"), 0, "")
 		if !errors.Is(listed, ErrInvalid) || !errors.Is(below, ErrInvalid) {
 			t.Errorf("type %q: %v, %v", typ, listed, below)
 		}

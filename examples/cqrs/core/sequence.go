@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -53,9 +53,9 @@ var counterEntity = repo.Entity[counter]{
 	},
 }
 
-// number draws the next number of a sequence, with one request. No number is given
+// Number draws the next number of a sequence, with one request. No number is given
 // out twice. One whose response was lost is given to nobody.
-func (t tenant) number(ctx context.Context, s Sequence) (Number, error) {
+func (t Tenant) Number(ctx context.Context, s Sequence) (Number, error) {
 	year := t.table.Now().UTC().Year()
 	c := counter{TenantCode: t.caller.Tenant, Prefix: s.Prefix, Year: year}
 	c, err := t.counters.Upsert(ctx, c, expression.Add(expression.Name("last"), expression.Value(1)))
@@ -68,13 +68,13 @@ func (t tenant) number(ctx context.Context, s Sequence) (Number, error) {
 	return Number{Sequence: s, Year: year, N: c.Last}, nil
 }
 
-// placeOrder publishes a new order under the next number. An order stands below
+// PlaceOrder publishes a new order under the next number. An order stands below
 // its year, since the numbers of each year begin anew.
-func (t tenant) placeOrder(ctx context.Context, name string, attributes map[string]any) (Record, error) {
-	n, err := t.number(ctx, orderNumbers)
+func (t Tenant) PlaceOrder(ctx context.Context, name string, attributes map[string]any) (Record, error) {
+	n, err := t.Number(ctx, orderNumbers)
 	if err != nil {
 		return Record{}, err
 	}
-	r := ref("ORDER", strconv.Itoa(n.Year), n.String())
-	return t.publish(ctx, Change{Ref: r, Name: name, Attributes: attributes})
+	r := NewRef("ORDER", strconv.Itoa(n.Year), n.String())
+	return t.Publish(ctx, Change{Ref: r, Name: name, Attributes: attributes})
 }

@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func catalogue() []Change {
 	source := make([]Change, sourceRows)
 	for i := range source {
 		source[i] = Change{
-			Ref:  ref("PRODUCT", fmt.Sprintf("P-%02d", i+1)),
+			Ref:  NewRef("PRODUCT", fmt.Sprintf("P-%02d", i+1)),
 			Name: "Product", Attributes: map[string]any{"price": i},
 		}
 	}
@@ -36,13 +36,13 @@ func catalogue() []Change {
 }
 
 // deliver gives the changes of an import to the handlers, as often as it is called.
-func deliver(ctx context.Context, who tenant, rows int) error {
+func deliver(ctx context.Context, who Tenant, rows int) error {
 	for n := range rows {
 		if err := who.importRow(ctx, Row{ImportID: importID, TenantCode: who.caller.Tenant, Number: n + 1}); err != nil {
 			return err
 		}
 	}
-	task, err := who.task(ctx, importID)
+	task, err := who.Task(ctx, importID)
 	if err != nil {
 		return err
 	}
@@ -50,8 +50,8 @@ func deliver(ctx context.Context, who tenant, rows int) error {
 }
 
 // importAll stages the rows of a source and delivers their changes.
-func importAll(ctx context.Context, who tenant, source []Change) error {
-	if err := who.importRows(ctx, importID, source); err != nil {
+func importAll(ctx context.Context, who Tenant, source []Change) error {
+	if err := who.Import(ctx, importID, source); err != nil {
 		return err
 	}
 	return deliver(ctx, who, len(source))
@@ -59,11 +59,11 @@ func importAll(ctx context.Context, who tenant, source []Change) error {
 
 // checkImported checks that each row of the catalogue was published once, and
 // that nothing is left in the temporary area but the row that was set aside.
-func checkImported(t *testing.T, who tenant) {
+func checkImported(t *testing.T, who Tenant) {
 	t.Helper()
 	ctx := t.Context()
-	task := check.Must(who.task(ctx, importID))(t)
-	check.Equal(t, "task", string(task.Status)+" "+progressText(task), fmt.Sprintf("DONE 100 %%: %d of %d done, 1 rejected", sourceRows-1, sourceRows))
+	task := check.Must(who.Task(ctx, importID))(t)
+	check.Equal(t, "task", string(task.Status)+" "+task.String(), fmt.Sprintf("DONE 100 %%: %d of %d done, 1 rejected", sourceRows-1, sourceRows))
 	published := check.Must(table.Collect(who.history.All(ctx, table.Query{PK: keys.Prefix("PRODUCT_HIST").PK(who.caller.Tenant)})))(t)
 	var got, want []string
 	for _, h := range published {
@@ -80,7 +80,7 @@ func checkImported(t *testing.T, who tenant) {
 	area := table.Query{PK: importPrefix.PK(who.caller.Tenant, importID), Range: rowPrefix.All()}
 	waiting := check.Must(table.Collect(who.rows.All(ctx, area)))(t)
 	check.Equal(t, "rows left", len(waiting), 0)
-	rejects := check.Must(who.rejected(ctx, importID))(t)
+	rejects := check.Must(who.Rejected(ctx, importID))(t)
 	if len(rejects) != 1 || rejects[0].Number != repeated+1 || rejects[0].Reason != "the record exists already" {
 		t.Errorf("set aside: %+v", rejects)
 	}
@@ -89,19 +89,19 @@ func checkImported(t *testing.T, who tenant) {
 func TestAnImportIsDoneByTheStream(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	check.OK(t, s.acme().importRows(t.Context(), importID, catalogue()))
+	check.OK(t, s.acme().Import(t.Context(), importID, catalogue()))
 	s.settle(t)
 	checkImported(t, s.acme())
 	checkAudit(t, s.acme())
-	check.Equal(t, "products", len(check.Must(s.acme().list(t.Context(), "PRODUCT", 0, ""))(t).Items), sourceRows-1)
-	check.Equal(t, "listings", len(check.Must(s.acme().catalogue(t.Context(), 0, ""))(t).Items), sourceRows-1)
+	check.Equal(t, "products", len(check.Must(s.acme().List(t.Context(), "PRODUCT", 0, ""))(t).Items), sourceRows-1)
+	check.Equal(t, "listings", len(check.Must(s.acme().Catalogue(t.Context(), 0, ""))(t).Items), sourceRows-1)
 
-	check.Is(t, s.acme().importRows(t.Context(), importID, catalogue()[1:]), ErrOtherSource, "other rows")
-	check.OK(t, s.acme().importRows(t.Context(), importID, catalogue())) // done already
-	check.OK(t, s.acme().importRows(t.Context(), "none", nil))
+	check.Is(t, s.acme().Import(t.Context(), importID, catalogue()[1:]), ErrOtherSource, "other rows")
+	check.OK(t, s.acme().Import(t.Context(), importID, catalogue())) // done already
+	check.OK(t, s.acme().Import(t.Context(), "none", nil))
 	s.settle(t)
 	checkImported(t, s.acme())
-	check.Equal(t, "status of an import of nothing", check.Must(s.acme().task(t.Context(), "none"))(t).Status, Done)
+	check.Equal(t, "status of an import of nothing", check.Must(s.acme().Task(t.Context(), "none"))(t).Status, Done)
 }
 
 func TestAnImportSurvivesItsEndAtEveryWrite(t *testing.T) {
@@ -171,15 +171,15 @@ func TestImportedRowsMustBeRight(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	for name, c := range map[string]Change{
-		"type":    {Ref: ref("TASK", "X")},
-		"code":    {Ref: ref("PRODUCT", "")},
-		"version": {Ref: ref("PRODUCT", "X"), Version: 1},
+		"type":    {Ref: NewRef("TASK", "X")},
+		"code":    {Ref: NewRef("PRODUCT", "")},
+		"version": {Ref: NewRef("PRODUCT", "X"), Version: 1},
 	} {
-		if err := s.acme().importRows(t.Context(), importID, append(catalogue(), c)); err == nil {
+		if err := s.acme().Import(t.Context(), importID, append(catalogue(), c)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	check.Is(t, check.Err(s.acme().task(t.Context(), importID)), table.ErrNotFound, "the task")
+	check.Is(t, check.Err(s.acme().Task(t.Context(), importID)), table.ErrNotFound, "the task")
 }
 
 // The rows of a tree are delivered from the last to the first. Parents are published
@@ -189,15 +189,15 @@ func TestAnImportMayHoldATree(t *testing.T) {
 	s := newSystem(t)
 	var source []Change
 	for _, path := range [][]string{{"A"}, {"A", "B"}, {"A", "C"}, {"A", "B", "D"}, {"Z", "ORPHAN"}} {
-		source = append(source, Change{Ref: ref("DEPT", path...)})
+		source = append(source, Change{Ref: NewRef("DEPT", path...)})
 	}
-	check.OK(t, s.acme().importRows(t.Context(), importID, source))
+	check.OK(t, s.acme().Import(t.Context(), importID, source))
 	for n := len(source); n > 0; n-- {
 		check.OK(t, s.acme().importRow(t.Context(), Row{ImportID: importID, TenantCode: "ACME", Number: n}))
 	}
-	task := check.Must(s.acme().task(t.Context(), importID))(t)
-	check.Equal(t, "progress", progressText(task), "100 %: 4 of 5 done, 1 rejected")
-	rejects := check.Must(s.acme().rejected(t.Context(), importID))(t)
+	task := check.Must(s.acme().Task(t.Context(), importID))(t)
+	check.Equal(t, "progress", task.String(), "100 %: 4 of 5 done, 1 rejected")
+	rejects := check.Must(s.acme().Rejected(t.Context(), importID))(t)
 	if len(rejects) != 1 || rejects[0].Reason != "the parent does not exist" {
 		t.Errorf("set aside: %+v", rejects)
 	}
@@ -206,24 +206,24 @@ func TestAnImportMayHoldATree(t *testing.T) {
 func TestARowHasLeftWhenItsHandlerReturns(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	check.OK(t, s.acme().importRows(t.Context(), importID, catalogue()))
+	check.OK(t, s.acme().Import(t.Context(), importID, catalogue()))
 	last := Row{ImportID: importID, TenantCode: "ACME", Number: sourceRows} // delivered first
 	check.OK(t, s.acme().importRow(t.Context(), last))
-	check.Is(t, check.Err(s.rows.Consistent().Get(t.Context(), rowEntity.Key(last))), table.ErrNotFound)
+	check.Is(t, check.Err(s.rows.Consistent().Get(t.Context(), last.Key())), table.ErrNotFound)
 }
 
 func TestAnImportThatWasStoppedStaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	acme := s.acme()
-	check.OK(t, acme.importRows(t.Context(), importID, catalogue()))
+	check.OK(t, acme.Import(t.Context(), importID, catalogue()))
 	check.OK(t, acme.importRow(t.Context(), Row{ImportID: importID, TenantCode: "ACME", Number: 1}))
-	check.OK(t, acme.failTask(t.Context(), importID, "called off"))
+	check.OK(t, acme.Cancel(t.Context(), importID, "called off"))
 	s.settle(t) // no row blocks the stream
-	check.OK(t, acme.importRows(t.Context(), importID, catalogue()))
+	check.OK(t, acme.Import(t.Context(), importID, catalogue()))
 	s.settle(t)
-	check.Equal(t, "status", check.Must(acme.task(t.Context(), importID))(t).Status, Failed)
-	page := check.Must(acme.list(t.Context(), "PRODUCT", 0, ""))(t)
+	check.Equal(t, "status", check.Must(acme.Task(t.Context(), importID))(t).Status, Failed)
+	page := check.Must(acme.List(t.Context(), "PRODUCT", 0, ""))(t)
 	check.Equal(t, "products", len(page.Items), importChunk)
 }
 

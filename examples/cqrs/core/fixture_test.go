@@ -1,9 +1,10 @@
-package main
+package core
 
 import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,10 +19,17 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
+// clock is a time that stands still until it is set.
+type clock struct{ now atomic.Pointer[time.Time] }
+
+func (c *clock) set(t time.Time) { c.now.Store(&t) }
+
+func (c *clock) read() time.Time { return *c.now.Load() }
+
 // system is an application with a table of its own and a clock that is set by
 // the test.
 type system struct {
-	*service
+	*Service
 	client *dynamodb.Client
 	clock  *clock
 	// positions is the table of the readers, whose clock goes on.
@@ -38,21 +46,21 @@ func newSystemWith(t *testing.T, client *dynamodb.Client) system {
 	now := &clock{}
 	now.set(time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC))
 	cursors := check.Must(paginate.New([]paginate.Key{paginate.NewKey()}, nil))(t)
-	tbl := tabletest.NewWith(t, client, schema("any"), &table.Options{Now: now.read, Cursors: cursors})
-	svc := check.Must(newService(tbl))(t)
+	tbl := tabletest.NewWith(t, client, Schema("any"), &table.Options{Now: now.read, Cursors: cursors})
+	svc := check.Must(New(tbl))(t)
 	return system{
-		service: svc, client: client, clock: now,
+		Service: svc, client: client, clock: now,
 		positions: tabletest.New(t, table.Schema{Name: "positions"}, nil),
 	}
 }
 
 // through returns the same application as another process sees it, whose
 // requests meet the faults and are not repeated by the SDK.
-func (s system) through(t *testing.T, faults *tabletest.Faults) *service {
+func (s system) through(t *testing.T, faults *tabletest.Faults) *Service {
 	t.Helper()
 	client := tabletest.Client(t, faults.Install, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 	tbl := check.Must(table.New(client, s.table.Schema(), &table.Options{Now: s.clock.read}))(t)
-	return check.Must(newService(tbl))(t)
+	return check.Must(New(tbl))(t)
 }
 
 // reader returns a reader of the table's stream.
@@ -78,7 +86,7 @@ func (s system) settleAs(t *testing.T, name string) {
 		handlers := s.through(t, &faults)
 		marker := keys.Key{PK: keys.Prefix("MARKER").PK(name), SK: keys.None.SK(keys.Str(rand.Text()))}
 		ctx, cancel := context.WithCancel(t.Context())
-		router := check.Must(stream.New(handlers.table, nil, append(handlers.handlers(), stream.OnOther(
+		router := check.Must(stream.New(handlers.table, nil, append(handlers.Handlers(), stream.OnOther(
 			func(_ context.Context, c stream.Change[table.Item]) error {
 				if c.Key == marker {
 					cancel()
@@ -97,7 +105,7 @@ func (s system) settleAs(t *testing.T, name string) {
 	}
 }
 
-func (s system) acme() tenant {
+func (s system) acme() Tenant {
 	return s.as(Caller{Tenant: "ACME", User: "ana", IP: "192.0.2.7"})
 }
 
@@ -110,10 +118,10 @@ func codesOf(rs []Record) []string {
 }
 
 // checkAudit checks that the read model of tenants is as the history says.
-func checkAudit(t *testing.T, who ...tenant) {
+func checkAudit(t *testing.T, who ...Tenant) {
 	t.Helper()
 	for _, w := range who {
-		if _, ok, err := w.audit(t.Context()); err != nil || !ok {
+		if _, ok, err := w.Audit(t.Context()); err != nil || !ok {
 			t.Errorf("tenant %q: as the history says: %t, error %v", w.caller.Tenant, ok, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"errors"
@@ -25,13 +25,13 @@ func TestProgressAddsUp(t *testing.T) {
 			}
 		}
 	})
-	got := check.Must(acme.task(t.Context(), "t-1"))(t)
-	check.Equal(t, "progress", progressText(got), "100 %: 40 of 40 done, 0 rejected")
+	got := check.Must(acme.Task(t.Context(), "t-1"))(t)
+	check.Equal(t, "progress", got.String(), "100 %: 40 of 40 done, 0 rejected")
 	check.OK(t, acme.finishTask(t.Context(), "t-1"))
-	check.Equal(t, "status", check.Must(acme.task(t.Context(), "t-1"))(t).Status, Done)
+	check.Equal(t, "status", check.Must(acme.Task(t.Context(), "t-1"))(t).Status, Done)
 }
 
-func begin(t *testing.T, who tenant, id string, total int) {
+func begin(t *testing.T, who Tenant, id string, total int) {
 	t.Helper()
 	check.OK(t, errors.Join(who.createTask(t.Context(), id, "test", total), who.beginTask(t.Context(), id)))
 }
@@ -56,14 +56,14 @@ func TestATaskTakesItsStepsInOrder(t *testing.T) {
 	check.OK(t, count(6, 1))
 	refused("more than there is", count(3, 1))
 	refused("finish early", acme.finishTask(ctx, "t"))
-	got := check.Must(acme.task(ctx, "t"))(t)
-	check.Equal(t, "progress", progressText(got), "70 %: 6 of 10 done, 1 rejected")
-	check.OK(t, acme.failTask(ctx, "t", "no disk"))
+	got := check.Must(acme.Task(ctx, "t"))(t)
+	check.Equal(t, "progress", got.String(), "70 %: 6 of 10 done, 1 rejected")
+	check.OK(t, acme.Cancel(ctx, "t", "no disk"))
 	refused("work after the end", count(1, 0))
 	refused("finish after the end", acme.finishTask(ctx, "t"))
-	got = check.Must(acme.task(ctx, "t"))(t)
+	got = check.Must(acme.Task(ctx, "t"))(t)
 	check.Equal(t, "end", string(got.Status)+": "+got.Reason, "FAILED: no disk")
-	all := check.Must(acme.taskList(ctx))(t)
+	all := check.Must(acme.Tasks(ctx))(t)
 	check.Equal(t, "list", all, []Task{got})
 	check.Equal(t, "nothing to do", Task{}.Percent(), 100)
 }

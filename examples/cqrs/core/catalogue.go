@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -29,10 +29,10 @@ const listedType = "PRODUCT"
 
 const cataloguePrefix keys.Prefix = "CATALOGUE"
 
-var listingEntity = repo.Entity[Listing]{
-	Type: "LISTING",
-	Key:  func(l Listing) keys.Key { return listingKey(l.TenantCode, l.Code) },
-}
+var listingEntity = repo.Entity[Listing]{Type: "LISTING", Key: Listing.Key}
+
+// Key returns the key of the listing.
+func (l Listing) Key() keys.Key { return listingKey(l.TenantCode, l.Code) }
 
 func listingKey(tenant, code string) keys.Key {
 	return keys.Key{PK: cataloguePrefix.PK(tenant), SK: cataloguePrefix.SK(keys.Str(code))}
@@ -56,7 +56,7 @@ func (l Listing) after(h History) Listing {
 // holds, or afresh from the first version. It writes on the condition that the listing
 // is still at the version that was read, so it can run at any time, in any number, and
 // whatever is deleted concurrently.
-func (t tenant) project(ctx context.Context, r Ref, afresh bool) error {
+func (t Tenant) project(ctx context.Context, r Ref, afresh bool) error {
 	key := listingKey(t.caller.Tenant, r.Code)
 	return t.table.Retry(ctx, func(ctx context.Context) error {
 		stored, err := t.listings.Consistent().Get(ctx, key)
@@ -81,23 +81,23 @@ func (t tenant) project(ctx context.Context, r Ref, afresh bool) error {
 	})
 }
 
-// catalogue reads a page of the tenant's products and what they have cost.
-func (t tenant) catalogue(ctx context.Context, limit int, after string) (table.Page[Listing], error) {
+// Catalogue reads a page of the tenant's products and what they have cost.
+func (t Tenant) Catalogue(ctx context.Context, limit int, after string) (table.Page[Listing], error) {
 	return t.listings.Query(ctx, table.Query{
 		PK: cataloguePrefix.PK(t.caller.Tenant), Range: cataloguePrefix.All(), Limit: limit, After: after,
 		Scope: t.caller.Tenant,
 	})
 }
 
-// dropCatalogue deletes the tenant's listings and returns their number. The next command
+// DropCatalogue deletes the tenant's listings and returns their number. The next command
 // for a product, or a rebuild, makes its listing again.
-func (t tenant) dropCatalogue(ctx context.Context) (int, error) {
+func (t Tenant) DropCatalogue(ctx context.Context) (int, error) {
 	var ops []table.Op
 	for l, err := range t.listings.Consistent().All(ctx, table.Query{PK: cataloguePrefix.PK(t.caller.Tenant)}) {
 		if err != nil {
 			return 0, err
 		}
-		ops = append(ops, table.Delete(listingEntity.Key(l)))
+		ops = append(ops, table.Delete(l.Key()))
 	}
 	return len(ops), t.table.BatchWrite(ctx, ops...)
 }
@@ -108,17 +108,17 @@ const (
 	rebuildChunk = 25
 )
 
-// rebuildCatalogue has the catalogue made afresh of the history, by a task: for
+// RebuildCatalogue has the catalogue made afresh of the history, by a task: for
 // listings that were lost or made by a mistake, and after a change of [Listing].
 // Commands can go on.
-func (t tenant) rebuildCatalogue(ctx context.Context, id string) error {
+func (t Tenant) RebuildCatalogue(ctx context.Context, id string) error {
 	return t.createTask(ctx, id, rebuildTask, 0)
 }
 
 // rebuildSome replays the next versions of the history, record by record, and moves the
 // task behind them. What there is to do is only known at the end, so Total grows with
 // Done.
-func (t tenant) rebuildSome(ctx context.Context, task Task) error {
+func (t Tenant) rebuildSome(ctx context.Context, task Task) error {
 	page, err := t.history.Query(ctx, table.Query{
 		PK:    histories.prefix(Ref{Type: listedType}).PK(t.caller.Tenant),
 		Range: keys.Range{From: keys.SK(task.Position) + "\x00"}, Limit: rebuildChunk, Consistent: true,
@@ -139,7 +139,7 @@ func (t tenant) rebuildSome(ctx context.Context, task Task) error {
 		}
 	}
 	position := expression.Name("position")
-	u := expression.Set(position, expression.Value(historyEntity.Key(page.Items[n-1]).SK)).
+	u := expression.Set(position, expression.Value(page.Items[n-1].Key().SK)).
 		Add(expression.Name("total"), expression.Value(n)).Add(expression.Name("done"), expression.Value(n))
 	return t.turn(ctx, t.step(task.ID, u, Running).If(position.Equal(expression.Value(task.Position))))
 }

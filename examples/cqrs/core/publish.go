@@ -1,4 +1,4 @@
-package main
+package core
 
 import (
 	"context"
@@ -20,11 +20,11 @@ type Change struct {
 	Version int64 `dynamodbav:"version"`
 }
 
-// publish carries a command out: it creates the command and the history of the next
-// version in one transaction. The key of the history holds the version, so of many
+// Publish carries a command out: it creates the command and the history of the next
+// Version in one transaction. The key of the history holds the version, so of many
 // commands for one version one is carried out. Another version than the record's is
 // [table.ErrStale], and nothing is written. The read model follows by the stream.
-func (t tenant) publish(ctx context.Context, c Change) (Record, error) {
+func (t Tenant) Publish(ctx context.Context, c Change) (Record, error) {
 	old := Record{}
 	if err := c.check(); err != nil {
 		return old, err
@@ -32,7 +32,7 @@ func (t tenant) publish(ctx context.Context, c Change) (Record, error) {
 	if c.Version != 0 {
 		// The record knows who created it. History is never deleted, so the version
 		// still exists when the transaction creates the next one.
-		found, err := t.version(ctx, c.Ref, c.Version)
+		found, err := t.Version(ctx, c.Ref, c.Version)
 		switch {
 		case c.Version < 0, errors.Is(err, table.ErrNotFound):
 			return old, fmt.Errorf("%w: there is no version %d", table.ErrStale, c.Version)
@@ -50,7 +50,7 @@ func (t tenant) publish(ctx context.Context, c Change) (Record, error) {
 
 // publishOps returns the ops of a command, two or three, and the record that
 // they make. old is the zero Record for a new one.
-func (t tenant) publishOps(c Change, old Record) (Record, []table.Op) {
+func (t Tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 	now := t.table.Now().UTC()
 	next := Record{
 		ID: recordID(t.caller.Tenant, c.Ref), Code: c.Code, Name: c.Name, Parents: c.Parents,
@@ -65,7 +65,7 @@ func (t tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 	ops := t.commands.CreateOps(new(Command{Record: asked, Expected: c.Version}))
 	ops = append(ops, t.history.CreateOps(new(History{Record: next, Seq: next.Version}))...)
 	if k, _ := kindOf(c.Type); k.tree && len(c.Parents) > 0 {
-		parent := histories.key(t.caller.Tenant, ref(c.Type, c.Parents...), 1)
+		parent := histories.key(t.caller.Tenant, NewRef(c.Type, c.Parents...), 1)
 		ops = append(ops, table.Check(parent, expression.AttributeExists(expression.Name("version"))).WithName(opParent))
 	}
 	return next, ops

@@ -1,4 +1,11 @@
-package main
+// Package core is a system for many tenants whose data is changed by commands: records
+// with versions and history, sequences, tasks, imports, and a catalogue, in one table.
+// It knows nothing of HTTP.
+//
+// model.go says what is stored and what it is called; [Tenant] is what a caller can do.
+// Everything that follows from a command is done by the handlers of the table's stream:
+// see [Service.Router].
+package core
 
 import (
 	"context"
@@ -17,8 +24,12 @@ var (
 	ErrNoParent = fmt.Errorf("no such parent: %w", table.ErrConditionFailed)
 )
 
-// service is the typed door to the table, for all tenants.
-type service struct {
+// Service is the application, for all tenants. It is safe for concurrent use. Get one
+// from [New].
+type Service struct{ store }
+
+// store has the repositories of the table.
+type store struct {
 	table    *table.Table
 	data     *repo.Repo[Data]
 	listings *repo.Repo[Listing]
@@ -31,9 +42,10 @@ type service struct {
 	rejects  *repo.Repo[Reject]
 }
 
-func newService(t *table.Table) (*service, error) {
-	s := &service{table: t}
-	return s, errors.Join(
+// New returns the application on a table with the keys and indexes of [Schema].
+func New(t *table.Table) (*Service, error) {
+	s := &Service{store{table: t}}
+	if err := errors.Join(
 		bind(t, &s.data, dataEntity),
 		bind(t, &s.listings, listingEntity),
 		bind(t, &s.commands, commandEntity),
@@ -43,7 +55,10 @@ func newService(t *table.Table) (*service, error) {
 		bind(t, &s.imports, importEntity),
 		bind(t, &s.rows, rowEntity),
 		bind(t, &s.rejects, rejectEntity),
-	)
+	); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func bind[T any](t *table.Table, r **repo.Repo[T], e repo.Entity[T]) (err error) {
@@ -54,17 +69,21 @@ func bind[T any](t *table.Table, r **repo.Repo[T], e repo.Entity[T]) (err error)
 // Caller is who asks, as the authenticated request says.
 type Caller struct{ Tenant, User, IP string }
 
-// tenant is the service for one caller. Its methods build every key with the
-// caller's tenant and take none from outside: this is what isolates tenants.
-type tenant struct {
-	*service
+// Tenant is the service for one caller. Its methods build every key with the caller's
+// tenant and take none from outside: this is what isolates tenants. It is safe for
+// concurrent use. Get one from [Service.As].
+type Tenant struct {
+	*store
 	caller Caller
 }
 
-func (s *service) as(c Caller) tenant { return tenant{service: s, caller: c} }
+// As returns the service for a caller.
+func (s *Service) As(c Caller) Tenant { return s.as(c) }
 
-// get reads a record as it stands, a moment after it was published.
-func (t tenant) get(ctx context.Context, r Ref) (Record, error) {
+func (s *store) as(c Caller) Tenant { return Tenant{store: s, caller: c} }
+
+// Get reads a record as it stands, a moment after it was published.
+func (t Tenant) Get(ctx context.Context, r Ref) (Record, error) {
 	if err := r.check(); err != nil {
 		return Record{}, err
 	}
@@ -72,45 +91,45 @@ func (t tenant) get(ctx context.Context, r Ref) (Record, error) {
 	return d.Record, err
 }
 
-// byID reads a record by its id. An id of another tenant is answered like one
+// ByID reads a record by its id. An id of another tenant is answered like one
 // that never was, without a request.
-func (t tenant) byID(ctx context.Context, id string) (Record, error) {
+func (t Tenant) ByID(ctx context.Context, id string) (Record, error) {
 	parts, err := keys.Parse(id)
 	if err != nil || len(parts) < 3 || parts[1] != t.caller.Tenant {
 		return Record{}, fmt.Errorf("id: %w", table.ErrNotFound)
 	}
-	r := ref(parts[0], parts[2:]...)
+	r := NewRef(parts[0], parts[2:]...)
 	if r.check() != nil {
 		return Record{}, fmt.Errorf("id: %w", table.ErrNotFound)
 	}
-	return t.get(ctx, r)
+	return t.Get(ctx, r)
 }
 
-// byCode reads the records with a business code: of any type, below any parent.
+// ByCode reads the records with a business code: of any type, below any parent.
 // It asks the index, so a record is found there a moment after it was published.
-func (t tenant) byCode(ctx context.Context, code string) ([]Record, error) {
+func (t Tenant) ByCode(ctx context.Context, code string) ([]Record, error) {
 	q := table.Query{Index: codeIndex, PK: codePartition(t.caller.Tenant, code)}
 	found, err := table.Collect(t.data.All(ctx, q))
 	return records(found), err
 }
 
-// list reads a page of the records of a type, in the order of their codes.
-func (t tenant) list(ctx context.Context, typ string, limit int, after string) (table.Page[Record], error) {
+// List reads a page of the records of a type, in the order of their codes.
+func (t Tenant) List(ctx context.Context, typ string, limit int, after string) (table.Page[Record], error) {
 	if _, ok := kindOf(typ); !ok {
 		return table.Page[Record]{}, fmt.Errorf("%w: no such type", ErrInvalid)
 	}
 	return t.page(ctx, typ, keys.Prefix(typ).All(), limit, after)
 }
 
-// below reads a page of everything below a record, at any depth.
-func (t tenant) below(ctx context.Context, r Ref, limit int, after string) (table.Page[Record], error) {
+// Below reads a page of everything below a record, at any depth.
+func (t Tenant) Below(ctx context.Context, r Ref, limit int, after string) (table.Page[Record], error) {
 	if _, ok := kindOf(r.Type); !ok {
 		return table.Page[Record]{}, fmt.Errorf("%w: no such type", ErrInvalid)
 	}
 	return t.page(ctx, r.Type, keys.Prefix(r.Type).All(segments(r.path())...), limit, after)
 }
 
-func (t tenant) page(ctx context.Context, typ string, within keys.Range, limit int, after string) (table.Page[Record], error) {
+func (t Tenant) page(ctx context.Context, typ string, within keys.Range, limit int, after string) (table.Page[Record], error) {
 	page, err := t.data.Query(ctx, table.Query{
 		PK: keys.Prefix(typ).PK(t.caller.Tenant), Range: within, Limit: limit, After: after,
 		// The token is bound to the tenant, beside the partition that it is of.
@@ -119,17 +138,17 @@ func (t tenant) page(ctx context.Context, typ string, within keys.Range, limit i
 	return table.Page[Record]{Items: records(page.Items), Next: page.Next, Stats: page.Stats}, err
 }
 
-// version reads a record as it stood at one of its versions. It finds what publish has
+// Version reads a record as it stood at one of its versions. It finds what publish has
 // returned at once.
-func (t tenant) version(ctx context.Context, r Ref, version int64) (History, error) {
+func (t Tenant) Version(ctx context.Context, r Ref, version int64) (History, error) {
 	if err := r.check(); err != nil {
 		return History{}, err
 	}
 	return t.history.Consistent().Get(ctx, histories.key(t.caller.Tenant, r, version))
 }
 
-// versions reads a page of a record's history, newest first.
-func (t tenant) versions(ctx context.Context, r Ref, limit int, after string) (table.Page[History], error) {
+// Versions reads a page of a record's history, newest first.
+func (t Tenant) Versions(ctx context.Context, r Ref, limit int, after string) (table.Page[History], error) {
 	if err := r.check(); err != nil {
 		return table.Page[History]{}, err
 	}
@@ -138,9 +157,9 @@ func (t tenant) versions(ctx context.Context, r Ref, limit int, after string) (t
 	return t.history.Query(ctx, q)
 }
 
-// commandsOf reads a page of the commands that a record was made by, newest
+// Commands reads a page of the commands that a record was made by, newest
 // first.
-func (t tenant) commandsOf(ctx context.Context, r Ref, limit int, after string) (table.Page[Command], error) {
+func (t Tenant) Commands(ctx context.Context, r Ref, limit int, after string) (table.Page[Command], error) {
 	if err := r.check(); err != nil {
 		return table.Page[Command]{}, err
 	}
