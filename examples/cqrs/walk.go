@@ -74,7 +74,7 @@ func newWalk(ctx context.Context, engine *tabletest.Engine, name string, out rep
 		if err != nil {
 			return nil, err
 		}
-		return core.New(t)
+		return core.New(t, nil)
 	}
 	metered := table.Options{Observe: out.Meter.Observe}
 	if w.service, err = open(client, metered); err != nil {

@@ -15,7 +15,7 @@ import (
 func (t Tenant) Audit(ctx context.Context) (records int, ok bool, err error) {
 	listings := map[string]Listing{}
 	ok = true
-	for _, typ := range recordTypes {
+	for _, typ := range t.entities.Types() {
 		newest := map[string]Record{}
 		history := table.Query{PK: histories.prefix(Ref{Type: typ}).PK(t.caller.Tenant)}
 		for h, err := range t.history.Consistent().All(ctx, history) {

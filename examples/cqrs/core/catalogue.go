@@ -24,8 +24,8 @@ type Listing struct {
 	Version      int64   `dynamodbav:"version"` // the last one that it holds
 }
 
-// listedType is the type of the records that have a listing.
-const listedType = "PRODUCT"
+// Records of listedType have a listing, with their attribute listedPrice.
+const listedType, listedPrice = "PRODUCT", "price"
 
 const cataloguePrefix keys.Prefix = "CATALOGUE"
 
@@ -40,7 +40,7 @@ func listingKey(tenant, code string) keys.Key {
 
 // after returns the listing after the next version of its product.
 func (l Listing) after(h History) Listing {
-	price, _ := h.Attributes["price"].(float64)
+	price, _ := h.Attributes[listedPrice].(float64)
 	switch {
 	case l.Version == 0:
 		l.Lowest = price

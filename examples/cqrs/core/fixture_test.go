@@ -47,7 +47,7 @@ func newSystemWith(t *testing.T, client *dynamodb.Client) system {
 	now.set(time.Date(2024, 6, 1, 12, 0, 0, 0, time.UTC))
 	cursors := check.Must(paginate.New([]paginate.Key{paginate.NewKey()}, nil))(t)
 	tbl := tabletest.NewWith(t, client, Schema("any"), &table.Options{Now: now.read, Cursors: cursors})
-	svc := check.Must(New(tbl))(t)
+	svc := check.Must(New(tbl, nil))(t)
 	return system{
 		Service: svc, client: client, clock: now,
 		positions: tabletest.New(t, table.Schema{Name: "positions"}, nil),
@@ -60,7 +60,7 @@ func (s system) through(t *testing.T, faults *tabletest.Faults) *Service {
 	t.Helper()
 	client := tabletest.Client(t, faults.Install, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 	tbl := check.Must(table.New(client, s.table.Schema(), &table.Options{Now: s.clock.read}))(t)
-	return check.Must(New(tbl))(t)
+	return check.Must(New(tbl, nil))(t)
 }
 
 // reader returns a reader of the table's stream.

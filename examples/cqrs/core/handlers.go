@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 )
@@ -45,9 +43,7 @@ func (s *Service) Router() (*stream.Router, error) {
 
 // sync brings the read model up to a version of a record.
 func (t Tenant) sync(ctx context.Context, r Record) error {
-	version := expression.Name("version")
-	newer := version.AttributeNotExists().Or(version.LessThan(expression.Value(r.Version)))
-	err := t.table.Do(ctx, t.data.PutOps(new(Data{r}))[0].If(newer))
+	err := t.table.Do(ctx, t.dataOp(r))
 	if err != nil && !errors.Is(err, table.ErrConditionFailed) {
 		return err
 	}

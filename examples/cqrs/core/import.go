@@ -9,8 +9,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// importChunk is how many rows are published in a transaction: up to four ops
-// each and the task's, and DynamoDB takes 100.
+// importChunk is how many rows are published in a transaction: up to five ops each and
+// the task's, and DynamoDB takes 100.
 const importChunk = 16
 
 // importRow publishes the rows of an import, the first ones first, until the row has

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -22,6 +21,7 @@ const codeIndex = "code-index"
 func Schema(name string) table.Schema {
 	return table.Schema{
 		Name:    name,
+		TTL:     "expiresAt",
 		Indexes: []table.Index{{Name: codeIndex, PK: "codePK", SK: "codeSK"}},
 		Stream:  types.StreamViewTypeNewAndOldImages,
 	}
@@ -50,7 +50,7 @@ type Record struct {
 func (r Record) Ref() Ref { return Ref{Type: r.Type, Parents: r.Parents, Code: r.Code} }
 
 // Data is the record as it stands, the read model:
-// ORDER#<tenant> / ORDER#<year>#<code>. It is made of the history, a moment later.
+// ORDER#<tenant> / ORDER#<year>#<code>. It is made of the history.
 type Data struct{ Record }
 
 // Key returns the key of the data.
@@ -61,6 +61,9 @@ func (d Data) Key() keys.Key { return dataKey(d.TenantCode, d.Ref()) }
 type Command struct {
 	Record
 	Expected int64 `dynamodbav:"expectedVersion"`
+	// Source and RequestID are those of the [Caller].
+	Source    string `dynamodbav:"source,omitempty"`
+	RequestID string `dynamodbav:"requestId,omitempty"`
 }
 
 // Key returns the key of the command.
@@ -104,41 +107,6 @@ func segments(path []string) []keys.Segment {
 		segs[i] = keys.Str(code)
 	}
 	return segs
-}
-
-// A kind is a type of record that tenants may publish. Types come with requests,
-// and only these are let through: a type such as ORDER_CMD would reach into the
-// commands.
-type kind struct {
-	parents int  // how many parents a record has, unless tree
-	tree    bool // any number of parents, which must exist
-}
-
-var recordTypes = []string{"PRODUCT", "ORDER", "DEPT"}
-
-func kindOf(typ string) (kind, bool) {
-	switch typ {
-	case "PRODUCT":
-		return kind{}, true
-	case "ORDER": // below its year
-		return kind{parents: 1}, true
-	case "DEPT":
-		return kind{tree: true}, true
-	}
-	return kind{}, false
-}
-
-// check reports whether the ref can name a record. Empty and overlong codes are
-// found by package keys.
-func (r Ref) check() error {
-	k, ok := kindOf(r.Type)
-	switch {
-	case !ok:
-		return fmt.Errorf("%w: no such type", ErrInvalid)
-	case !k.tree && len(r.Parents) != k.parents:
-		return fmt.Errorf("%w: a %s has %d parents, not %d", ErrInvalid, r.Type, k.parents, len(r.Parents))
-	}
-	return nil
 }
 
 // dataKey is ORDER#<tenant> / ORDER#<code>, and DEPT#<tenant> /
@@ -201,10 +169,19 @@ func (versioned) segment(r Ref) keys.Segment {
 	return keys.Str(string(keys.None.SK(segments(r.path())...)))
 }
 
-var dataEntity = repo.Entity[Data]{
-	Type:    "DATA",
-	Key:     Data.Key,
-	Indexes: repo.Indexes[Data]{codeIndex: func(d Data) keys.Key { return codeKey(d.TenantCode, d.Ref()) }},
+// dataEntity returns how data is stored. Records of types with an index are in
+// code-index.
+func dataEntity(entities Entities) repo.Entity[Data] {
+	return repo.Entity[Data]{
+		Type: "DATA",
+		Key:  Data.Key,
+		Indexes: repo.Indexes[Data]{codeIndex: func(d Data) keys.Key {
+			if !entities[d.Type].Index {
+				return keys.Key{}
+			}
+			return codeKey(d.TenantCode, d.Ref())
+		}},
+	}
 }
 
 var commandEntity = repo.Entity[Command]{

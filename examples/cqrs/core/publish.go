@@ -7,6 +7,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -20,36 +22,73 @@ type Change struct {
 	Version int64 `dynamodbav:"version"`
 }
 
-// Publish carries a command out: it creates the command and the history of the next
-// Version in one transaction. The key of the history holds the version, so of many
-// commands for one version one is carried out. Another version than the record's is
-// [table.ErrStale], and nothing is written. The read model follows by the stream.
+// Publish runs a command: it creates the command and the history of the next version in
+// one transaction. The key of the history holds the version, so of many commands for one
+// version one succeeds. Records of types without Stream are put in the same transaction;
+// the others follow by the stream.
+//
+// A repeated command with the RequestID of an earlier one has its result.
+//
+// Errors:
+//   - [ErrInvalid], if no record can be called so or have such attributes.
+//   - [table.ErrStale], if the record is at another version.
+//   - [ErrNoParent].
+//   - [idempotency.ErrPayloadMismatch], if the RequestID was used for another command.
 func (t Tenant) Publish(ctx context.Context, c Change) (Record, error) {
-	old := Record{}
-	if err := c.check(); err != nil {
-		return old, err
+	return t.once(ctx, c, func(context.Context) (Change, error) { return c, nil })
+}
+
+// once runs the command that change returns. Two requests with the same id must have the
+// same payload; then the second one has the result of the first.
+func (t Tenant) once(ctx context.Context, payload Change, change func(context.Context) (Change, error)) (Record, error) {
+	plan := func(ctx context.Context) (idempotency.Plan[History], error) {
+		next, ops, err := t.plan(ctx, change)
+		h := History{Record: next, Seq: next.Version}
+		return idempotency.Reference(h, h.Key(), ops...), err
 	}
-	if c.Version != 0 {
+	if t.caller.RequestID == "" {
+		next, ops, err := t.plan(ctx, change)
+		if err == nil {
+			err = explain(t.table.Transact(ctx, ops...))
+		}
+		if err != nil {
+			return Record{}, err
+		}
+		return next, nil
+	}
+	result, err := idempotency.Do(ctx, t.requests, idempotency.Request{
+		Scope: string(keys.None.PK(t.caller.Tenant, t.caller.User)), Key: t.caller.RequestID, Payload: payload,
+	}, plan)
+	return result.Value.Record, explain(err)
+}
+
+// plan reads what a command needs to know, and returns its ops and the record that they
+// make.
+func (t Tenant) plan(ctx context.Context, change func(context.Context) (Change, error)) (Record, []table.Op, error) {
+	c, err := change(ctx)
+	if err == nil {
+		c, err = t.entities.prepare(c)
+	}
+	old := Record{}
+	if err == nil && c.Version != 0 {
 		// The record knows who created it. History is never deleted, so the version
 		// still exists when the transaction creates the next one.
-		found, err := t.Version(ctx, c.Ref, c.Version)
-		switch {
-		case c.Version < 0, errors.Is(err, table.ErrNotFound):
-			return old, fmt.Errorf("%w: there is no version %d", table.ErrStale, c.Version)
-		case err != nil:
-			return old, err
+		var found History
+		found, err = t.Version(ctx, c.Ref, c.Version)
+		if c.Version < 0 || errors.Is(err, table.ErrNotFound) {
+			err = fmt.Errorf("%w: there is no version %d", table.ErrStale, c.Version)
 		}
 		old = found.Record
 	}
-	next, ops := t.publishOps(c, old)
-	if err := t.table.Transact(ctx, ops...); err != nil {
-		return Record{}, explain(err)
+	if err != nil {
+		return Record{}, nil, err
 	}
-	return next, nil
+	next, ops := t.publishOps(c, old)
+	return next, ops, nil
 }
 
-// publishOps returns the ops of a command, two or three, and the record that
-// they make. old is the zero Record for a new one.
+// publishOps returns the ops of a command, two to four, and the record that they make.
+// old is the zero Record for a new one.
 func (t Tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 	now := t.table.Now().UTC()
 	next := Record{
@@ -62,13 +101,26 @@ func (t Tenant) publishOps(c Change, old Record) (Record, []table.Op) {
 	if c.Version > 0 {
 		next.CreatedBy, next.CreatedAt, next.CreatedIP = old.CreatedBy, old.CreatedAt, old.CreatedIP
 	}
-	ops := t.commands.CreateOps(new(Command{Record: asked, Expected: c.Version}))
+	ops := t.commands.CreateOps(new(Command{
+		Record: asked, Expected: c.Version, Source: t.caller.Source, RequestID: t.caller.RequestID,
+	}))
 	ops = append(ops, t.history.CreateOps(new(History{Record: next, Seq: next.Version}))...)
-	if k, _ := kindOf(c.Type); k.tree && len(c.Parents) > 0 {
+	entity := t.entities[c.Type]
+	if !entity.Stream {
+		ops = append(ops, t.dataOp(next))
+	}
+	if entity.Tree && len(c.Parents) > 0 {
 		parent := histories.key(t.caller.Tenant, NewRef(c.Type, c.Parents...), 1)
 		ops = append(ops, table.Check(parent, expression.AttributeExists(expression.Name("version"))).WithName(opParent))
 	}
 	return next, ops
+}
+
+// dataOp puts the data, unless a later version is stored.
+func (t Tenant) dataOp(r Record) table.Op {
+	version := expression.Name("version")
+	newer := version.AttributeNotExists().Or(version.LessThan(expression.Value(r.Version)))
+	return t.data.PutOps(new(Data{r}))[0].If(newer)
 }
 
 const opParent = "parent"

@@ -172,6 +172,6 @@ func opened(client *dynamodb.Client, r *tabletest.Run) (Tenant, error) {
 	if err != nil {
 		return Tenant{}, err
 	}
-	s, err := New(tbl)
+	s, err := New(tbl, nil)
 	return s.as(Caller{Tenant: r.ID, User: "ana"}), err
 }

@@ -69,12 +69,13 @@ func (t Tenant) Number(ctx context.Context, s Sequence) (Number, error) {
 }
 
 // PlaceOrder publishes a new order under the next number. An order stands below
-// its year, since the numbers of each year begin anew.
+// its year, since the numbers of each year begin anew. A repeated request gets the order
+// of the first, and leaves out a number.
 func (t Tenant) PlaceOrder(ctx context.Context, name string, attributes map[string]any) (Record, error) {
-	n, err := t.Number(ctx, orderNumbers)
-	if err != nil {
-		return Record{}, err
-	}
-	r := NewRef("ORDER", strconv.Itoa(n.Year), n.String())
-	return t.Publish(ctx, Change{Ref: r, Name: name, Attributes: attributes})
+	order := Change{Ref: Ref{Type: "ORDER"}, Name: name, Attributes: attributes}
+	return t.once(ctx, order, func(ctx context.Context) (Change, error) {
+		n, err := t.Number(ctx, orderNumbers)
+		order.Ref = NewRef("ORDER", strconv.Itoa(n.Year), n.String())
+		return order, err
+	})
 }

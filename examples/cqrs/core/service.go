@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -31,6 +32,8 @@ type Service struct{ store }
 // store has the repositories of the table.
 type store struct {
 	table    *table.Table
+	entities Entities
+	requests *idempotency.Store
 	data     *repo.Repo[Data]
 	listings *repo.Repo[Listing]
 	commands *repo.Repo[Command]
@@ -42,11 +45,22 @@ type store struct {
 	rejects  *repo.Repo[Reject]
 }
 
-// New returns the application on a table with the keys and indexes of [Schema].
-func New(t *table.Table) (*Service, error) {
-	s := &Service{store{table: t}}
+// New returns the application on a table with the keys and indexes of [Schema]. Nil
+// entities are those of entities.json.
+func New(t *table.Table, entities Entities) (*Service, error) {
+	if entities == nil {
+		var err error
+		if entities, err = ParseEntities(declared); err != nil {
+			return nil, err
+		}
+	}
+	requests, err := idempotency.New(t, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{store{table: t, entities: entities, requests: requests}}
 	if err := errors.Join(
-		bind(t, &s.data, dataEntity),
+		bind(t, &s.data, dataEntity(entities)),
 		bind(t, &s.listings, listingEntity),
 		bind(t, &s.commands, commandEntity),
 		bind(t, &s.history, historyEntity),
@@ -67,7 +81,15 @@ func bind[T any](t *table.Table, r **repo.Repo[T], e repo.Entity[T]) (err error)
 }
 
 // Caller is who asks, as the authenticated request says.
-type Caller struct{ Tenant, User, IP string }
+type Caller struct {
+	Tenant, User, IP string
+	// Source says by which way a command came. It is kept in the command.
+	Source string
+	// RequestID identifies a request of the user. It is kept in the command, and a
+	// command that is repeated with it has the result of the first one for 24 hours.
+	// Commands without it are not recognized when they are repeated.
+	RequestID string
+}
 
 // Tenant is the service for one caller. Its methods build every key with the caller's
 // tenant and take none from outside: this is what isolates tenants. It is safe for
@@ -82,9 +104,10 @@ func (s *Service) As(c Caller) Tenant { return s.as(c) }
 
 func (s *store) as(c Caller) Tenant { return Tenant{store: s, caller: c} }
 
-// Get reads a record as it stands, a moment after it was published.
+// Get reads a record as it stands. Records of types with Stream are there a moment after
+// they were published.
 func (t Tenant) Get(ctx context.Context, r Ref) (Record, error) {
-	if err := r.check(); err != nil {
+	if err := t.entities.check(r); err != nil {
 		return Record{}, err
 	}
 	d, err := t.data.Consistent().Get(ctx, dataKey(t.caller.Tenant, r))
@@ -99,13 +122,14 @@ func (t Tenant) ByID(ctx context.Context, id string) (Record, error) {
 		return Record{}, fmt.Errorf("id: %w", table.ErrNotFound)
 	}
 	r := NewRef(parts[0], parts[2:]...)
-	if r.check() != nil {
+	if t.entities.check(r) != nil {
 		return Record{}, fmt.Errorf("id: %w", table.ErrNotFound)
 	}
 	return t.Get(ctx, r)
 }
 
-// ByCode reads the records with a business code: of any type, below any parent.
+// ByCode reads the records with a business code: of any type with an index, below any
+// parent.
 // It asks the index, so a record is found there a moment after it was published.
 func (t Tenant) ByCode(ctx context.Context, code string) ([]Record, error) {
 	q := table.Query{Index: codeIndex, PK: codePartition(t.caller.Tenant, code)}
@@ -115,16 +139,16 @@ func (t Tenant) ByCode(ctx context.Context, code string) ([]Record, error) {
 
 // List reads a page of the records of a type, in the order of their codes.
 func (t Tenant) List(ctx context.Context, typ string, limit int, after string) (table.Page[Record], error) {
-	if _, ok := kindOf(typ); !ok {
-		return table.Page[Record]{}, fmt.Errorf("%w: no such type", ErrInvalid)
+	if _, err := t.entities.of(typ); err != nil {
+		return table.Page[Record]{}, err
 	}
 	return t.page(ctx, typ, keys.Prefix(typ).All(), limit, after)
 }
 
 // Below reads a page of everything below a record, at any depth.
 func (t Tenant) Below(ctx context.Context, r Ref, limit int, after string) (table.Page[Record], error) {
-	if _, ok := kindOf(r.Type); !ok {
-		return table.Page[Record]{}, fmt.Errorf("%w: no such type", ErrInvalid)
+	if _, err := t.entities.of(r.Type); err != nil {
+		return table.Page[Record]{}, err
 	}
 	return t.page(ctx, r.Type, keys.Prefix(r.Type).All(segments(r.path())...), limit, after)
 }
@@ -141,7 +165,7 @@ func (t Tenant) page(ctx context.Context, typ string, within keys.Range, limit i
 // Version reads a record as it stood at one of its versions. It finds what publish has
 // returned at once.
 func (t Tenant) Version(ctx context.Context, r Ref, version int64) (History, error) {
-	if err := r.check(); err != nil {
+	if err := t.entities.check(r); err != nil {
 		return History{}, err
 	}
 	return t.history.Consistent().Get(ctx, histories.key(t.caller.Tenant, r, version))
@@ -149,7 +173,7 @@ func (t Tenant) Version(ctx context.Context, r Ref, version int64) (History, err
 
 // Versions reads a page of a record's history, newest first.
 func (t Tenant) Versions(ctx context.Context, r Ref, limit int, after string) (table.Page[History], error) {
-	if err := r.check(); err != nil {
+	if err := t.entities.check(r); err != nil {
 		return table.Page[History]{}, err
 	}
 	q := histories.query(t.caller.Tenant, r)
@@ -160,7 +184,7 @@ func (t Tenant) Versions(ctx context.Context, r Ref, limit int, after string) (t
 // Commands reads a page of the commands that a record was made by, newest
 // first.
 func (t Tenant) Commands(ctx context.Context, r Ref, limit int, after string) (table.Page[Command], error) {
-	if err := r.check(); err != nil {
+	if err := t.entities.check(r); err != nil {
 		return table.Page[Command]{}, err
 	}
 	q := commands.query(t.caller.Tenant, r)

@@ -40,7 +40,12 @@ type Row struct {
 }
 
 // caller is who has brought the row into the area, and publishes it.
-func (r Row) caller() Caller { return Caller{Tenant: r.TenantCode, User: r.CreatedBy, IP: r.CreatedIP} }
+func (r Row) caller() Caller {
+	return Caller{
+		Tenant: r.TenantCode, User: r.CreatedBy, IP: r.CreatedIP,
+		Source: importTask, RequestID: fmt.Sprintf("%s/%d", r.ImportID, r.Number),
+	}
+}
 
 // Reject is a row that could not be published, and why: REJECT#<number>.
 type Reject struct {
@@ -88,6 +93,10 @@ func (r Row) key(p keys.Prefix) keys.Key {
 // Rows that cannot be published because of what is stored, such as the record
 // itself, are set aside with the reason: see rejected.
 func (t Tenant) Import(ctx context.Context, id string, source []Change) error {
+	source, err := t.checkSource(source)
+	if err != nil {
+		return err
+	}
 	im, err := t.openImport(ctx, id, source)
 	if err != nil {
 		return err
@@ -98,25 +107,26 @@ func (t Tenant) Import(ctx context.Context, id string, source []Change) error {
 // stageChunk is how many rows go into the temporary area in a transaction.
 const stageChunk = 20
 
-// checkSource refuses rows that cannot be right, before anything is written.
-func (t Tenant) checkSource(source []Change) error {
+// checkSource returns the rows as they are published. It refuses those that cannot be
+// right, before anything is written.
+func (t Tenant) checkSource(source []Change) (rows []Change, err error) {
+	rows = make([]Change, len(source))
 	for i, c := range source {
-		err := errors.Join(c.check(), dataKey(t.caller.Tenant, c.Ref).Validate())
+		prepared, err := t.entities.prepare(c)
+		err = errors.Join(err, dataKey(t.caller.Tenant, c.Ref).Validate())
 		if err == nil && c.Version != 0 {
 			err = fmt.Errorf("%w: an import makes new records, not later versions", ErrInvalid)
 		}
 		if err != nil {
-			return fmt.Errorf("row %d: %w", i+1, err)
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
 		}
+		rows[i] = prepared
 	}
-	return nil
+	return rows, nil
 }
 
 // openImport begins an import, or finds the one that was begun before.
 func (t Tenant) openImport(ctx context.Context, id string, source []Change) (Import, error) {
-	if err := t.checkSource(source); err != nil {
-		return Import{}, err
-	}
 	text, err := json.Marshal(source)
 	if err != nil {
 		return Import{}, fmt.Errorf("%w: %w", ErrInvalid, err)
