@@ -19,7 +19,7 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"2025-01-01  ORD-000001  ORDER#ACME    ORDER#2025#ORD-000001",
 		"index code-index, codePK = CODE#ACME#ORD-000001",
 		"DEPT#ACME  DEPT#ENG#BACKEND#STORAGE  STORAGE  version 1",
-		"killed: 20 of 50 rows are in the area",
+		"killed: 20 of 50 rows are in the area, and none is published",
 		"100 %: 49 of 50 done, 1 rejected",
 		"REJECT#000000021  TOOL-008  the record exists already",
 		"TASK#catalogue-2025  import  DONE",

@@ -39,7 +39,7 @@ func (w walk) bulk(ctx context.Context) error {
 		if head, err = table.Get[core.Import](ctx, w.table.Consistent(), head.Key()); err != nil {
 			return err
 		}
-		w.out.Line("    killed: %d of %d rows are in the area, from where the handler publishes them", head.Staged, head.Total)
+		w.out.Line("    killed: %d of %d rows are in the area, and none is published", head.Staged, head.Total)
 	}
 	if err := w.acme.Import(ctx, id, source); err != nil {
 		return err

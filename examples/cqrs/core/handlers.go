@@ -26,12 +26,6 @@ func (s *Service) Handlers() []stream.Handler {
 			}
 			return s.as(c.New.caller()).work(ctx, *c.New)
 		}),
-		stream.On(s.rows, func(ctx context.Context, c stream.Change[Row]) error {
-			if c.Kind != stream.Insert {
-				return nil
-			}
-			return s.as(c.New.caller()).importRow(ctx, *c.New)
-		}),
 	}
 }
 

@@ -13,28 +13,8 @@ import (
 // the task's, and DynamoDB takes 100.
 const importChunk = 16
 
-// importRow publishes the rows of an import, the first ones first, until the row has
-// left the temporary area. Rows have no order in the stream, and one may need a parent
-// that is published by an earlier one: those were staged before it.
-func (t Tenant) importRow(ctx context.Context, row Row) error {
-	for {
-		_, err := t.rows.Consistent().Get(ctx, row.Key())
-		if errors.Is(err, table.ErrNotFound) {
-			return nil
-		}
-		if err == nil {
-			err = t.importSome(ctx, row.ImportID)
-		}
-		switch {
-		case errors.Is(err, ErrNotRunning): // it was called off: the row stays
-			return nil
-		case err != nil:
-			return err
-		}
-	}
-}
-
-// importSome publishes the first rows of the temporary area.
+// importSome publishes the first rows of the temporary area: parents before what was
+// staged below them.
 func (t Tenant) importSome(ctx context.Context, id string) error {
 	page, err := t.rows.Query(ctx, table.Query{
 		PK: importPrefix.PK(t.caller.Tenant, id), Range: rowPrefix.All(), Limit: importChunk, Consistent: true,
@@ -44,7 +24,7 @@ func (t Tenant) importSome(ctx context.Context, id string) error {
 	}
 	err = t.importTogether(ctx, id, page.Items)
 	if err == nil || failed(err, opRow) {
-		return nil // failed(opRow): another process has published some; see what is left
+		return nil // failed(opRow): another process has published some
 	}
 	if !refused(err) {
 		return err

@@ -35,26 +35,12 @@ func catalogue() []Change {
 	return source
 }
 
-// deliver gives the changes of an import to the handlers, as often as it is called.
-func deliver(ctx context.Context, who Tenant, rows int) error {
-	for n := range rows {
-		if err := who.importRow(ctx, Row{ImportID: importID, TenantCode: who.caller.Tenant, Number: n + 1}); err != nil {
-			return err
-		}
-	}
-	task, err := who.Task(ctx, importID)
-	if err != nil {
-		return err
-	}
-	return who.work(ctx, task)
-}
-
-// importAll stages the rows of a source and delivers their changes.
+// importAll stages the rows of a source and does the steps of the task.
 func importAll(ctx context.Context, who Tenant, source []Change) error {
 	if err := who.Import(ctx, importID, source); err != nil {
 		return err
 	}
-	return deliver(ctx, who, len(source))
+	return who.finish(ctx, importID)
 }
 
 // checkImported checks that each row of the catalogue was published once, and
@@ -98,10 +84,10 @@ func TestAnImportIsDoneByTheStream(t *testing.T) {
 
 	check.Is(t, s.acme().Import(t.Context(), importID, catalogue()[1:]), ErrOtherSource, "other rows")
 	check.OK(t, s.acme().Import(t.Context(), importID, catalogue())) // done already
-	check.OK(t, s.acme().Import(t.Context(), "none", nil))
 	s.settle(t)
 	checkImported(t, s.acme())
-	check.Equal(t, "status of an import of nothing", check.Must(s.acme().Task(t.Context(), "none"))(t).Status, Done)
+	check.OK(t, s.acme().RebuildCatalogue(t.Context(), "rebuild"))
+	check.Is(t, s.acme().Import(t.Context(), "rebuild", catalogue()), table.ErrExists, "the id of another task")
 }
 
 func TestAnImportSurvivesItsEndAtEveryWrite(t *testing.T) {
@@ -179,11 +165,10 @@ func TestImportedRowsMustBeRight(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+	check.Is(t, s.acme().Import(t.Context(), importID, nil), ErrInvalid, "without rows")
 	check.Is(t, check.Err(s.acme().Task(t.Context(), importID)), table.ErrNotFound, "the task")
 }
 
-// The rows of a tree are delivered from the last to the first. Parents are published
-// before what is below them.
 func TestAnImportMayHoldATree(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
@@ -191,10 +176,7 @@ func TestAnImportMayHoldATree(t *testing.T) {
 	for _, path := range [][]string{{"A"}, {"A", "B"}, {"A", "C"}, {"A", "B", "D"}, {"Z", "ORPHAN"}} {
 		source = append(source, Change{Ref: NewRef("DEPT", path...)})
 	}
-	check.OK(t, s.acme().Import(t.Context(), importID, source))
-	for n := len(source); n > 0; n-- {
-		check.OK(t, s.acme().importRow(t.Context(), Row{ImportID: importID, TenantCode: "ACME", Number: n}))
-	}
+	check.OK(t, importAll(t.Context(), s.acme(), source))
 	task := check.Must(s.acme().Task(t.Context(), importID))(t)
 	check.Equal(t, "progress", task.String(), "100 %: 4 of 5 done, 1 rejected")
 	rejects := check.Must(s.acme().Rejected(t.Context(), importID))(t)
@@ -203,28 +185,91 @@ func TestAnImportMayHoldATree(t *testing.T) {
 	}
 }
 
-func TestARowHasLeftWhenItsHandlerReturns(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	check.OK(t, s.acme().Import(t.Context(), importID, catalogue()))
-	last := Row{ImportID: importID, TenantCode: "ACME", Number: sourceRows} // delivered first
-	check.OK(t, s.acme().importRow(t.Context(), last))
-	check.Is(t, check.Err(s.rows.Consistent().Get(t.Context(), last.Key())), table.ErrNotFound)
-}
-
-func TestAnImportThatWasStoppedStaysSo(t *testing.T) {
+func TestAnImportThatWasCancelledStaysSo(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	acme := s.acme()
 	check.OK(t, acme.Import(t.Context(), importID, catalogue()))
-	check.OK(t, acme.importRow(t.Context(), Row{ImportID: importID, TenantCode: "ACME", Number: 1}))
+	for range 2 { // it begins, and publishes the first rows
+		check.OK(t, acme.work(t.Context(), check.Must(acme.Task(t.Context(), importID))(t)))
+	}
 	check.OK(t, acme.Cancel(t.Context(), importID, "called off"))
-	s.settle(t) // no row blocks the stream
+	s.settle(t) // it blocks no stream
 	check.OK(t, acme.Import(t.Context(), importID, catalogue()))
 	s.settle(t)
 	check.Equal(t, "status", check.Must(acme.Task(t.Context(), importID))(t).Status, Failed)
 	page := check.Must(acme.List(t.Context(), "PRODUCT", 0, ""))(t)
 	check.Equal(t, "products", len(page.Items), importChunk)
+}
+
+// Nothing is published of an import whose process died before all rows were staged.
+func TestAnImportIsStagedAsAWhole(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	var faults tabletest.Faults
+	faults.Next("", nil, nil) // the head, and the first rows
+	faults.Always("", tabletest.DropRequest())
+	dying := s.through(t, &faults).as(s.acme().caller)
+	if err := dying.Import(t.Context(), importID, catalogue()); err == nil {
+		t.Fatal("the process did not die")
+	}
+	s.settle(t)
+	check.Equal(t, "tasks that were resumed", check.Must(s.Resume(t.Context()))(t), 0)
+	check.Equal(t, "status", check.Must(s.acme().Task(t.Context(), importID))(t).Status, Staging)
+	check.Equal(t, "products", len(check.Must(s.acme().List(t.Context(), "PRODUCT", 0, ""))(t).Items), 0)
+
+	check.OK(t, s.acme().Import(t.Context(), importID, catalogue()))
+	s.settle(t)
+	checkImported(t, s.acme())
+}
+
+// The process that works on imports and a rebuild is killed after some of its requests.
+// No stream is delivered. The next process finds what is left.
+func TestTasksAreResumedAtTheStart(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	for requests := 1; ; requests += 13 {
+		var tenants []Tenant
+		for i := range 2 {
+			who := s.as(Caller{Tenant: fmt.Sprintf("T-%d-%d", requests, i), User: "ana"})
+			check.OK(t, who.Import(t.Context(), importID, catalogue()))
+			tenants = append(tenants, who)
+		}
+		check.OK(t, tenants[0].RebuildCatalogue(t.Context(), "rebuild"))
+		var faults tabletest.Faults
+		faults.Next("", make([]tabletest.Fault, requests)...)
+		ctx, kill := context.WithCancel(t.Context())
+		faults.Always("", func(*http.Request, http.RoundTripper) (*http.Response, error) {
+			kill()
+			return nil, context.Canceled
+		})
+		_, died := s.through(t, &faults).Resume(ctx)
+		kill()
+		left := check.Must(s.Resume(t.Context()))(t)
+		for _, who := range tenants {
+			checkImported(t, who)
+		}
+		check.Equal(t, "rebuild", check.Must(tenants[0].Task(t.Context(), "rebuild"))(t).Status, Done)
+		check.Equal(t, "left after that", check.Must(s.Resume(t.Context()))(t), 0)
+		if died == nil {
+			check.Equal(t, "left", left, 0)
+			return
+		}
+	}
+}
+
+func TestATaskThatCannotGoOnIsAnError(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t)
+	check.OK(t, s.acme().Import(t.Context(), importID, catalogue()[:2]))
+	first := Row{ImportID: importID, TenantCode: "ACME", Number: 1}
+	check.OK(t, s.table.Do(t.Context(), table.Delete(first.Key()))) // by another program
+	other := s.as(Caller{Tenant: "GLOBEX", User: "bob"})
+	check.OK(t, other.Import(t.Context(), importID, catalogue()))
+	found, err := s.Resume(t.Context())
+	check.Equal(t, "tasks", found, 2)
+	check.Is(t, err, ErrStuck)
+	checkImported(t, other)
 }
 
 // stop is a request that says that it was reached, and waits.

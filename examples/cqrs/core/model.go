@@ -14,16 +14,22 @@ import (
 // the tenant as a segment of its partition key. Segments are escaped by package
 // keys, so no tenant and no code can spell the key of another.
 
-const codeIndex = "code-index"
+const (
+	codeIndex = "code-index"
+	openIndex = "open-tasks"
+)
 
 // Schema is the one table of all tenants. Its stream starts whatever follows from a
 // write: see handlers.
 func Schema(name string) table.Schema {
 	return table.Schema{
-		Name:    name,
-		TTL:     "expiresAt",
-		Indexes: []table.Index{{Name: codeIndex, PK: "codePK", SK: "codeSK"}},
-		Stream:  types.StreamViewTypeNewAndOldImages,
+		Name: name,
+		TTL:  "expiresAt",
+		Indexes: []table.Index{
+			{Name: codeIndex, PK: "codePK", SK: "codeSK"},
+			{Name: openIndex, PK: openPK, SK: openSK, Projection: types.ProjectionTypeKeysOnly},
+		},
+		Stream: types.StreamViewTypeNewAndOldImages,
 	}
 }
 

@@ -85,13 +85,20 @@ func (r Row) key(p keys.Prefix) keys.Key {
 	return keys.Key{PK: importPrefix.PK(r.TenantCode, r.ImportID), SK: p.SK(keys.Int(r.Number, rowWidth))}
 }
 
-// Import brings the rows of an import into its temporary area. From there they are
-// published by the handler of the stream, as the task with the import's id. A process
-// that dies can be followed by another one with the same id and rows, and several may do
-// it at the same time: each row is published once.
+// Import brings the rows of an import into its temporary area. When all of them are there,
+// it returns nil, and the task with the import's id publishes them: nothing is published
+// of an import that was not brought in to its end. A process that dies can be followed by
+// another one with the same id and rows, and several may do it at the same time: each row
+// is published once.
 //
 // Rows that cannot be published because of what is stored, such as the record
-// itself, are set aside with the reason: see rejected.
+// itself, are set aside with the reason: see [Tenant.Rejected].
+//
+// Errors:
+//   - [ErrInvalid] and [keys.ErrInvalid], with the number of the row, before anything is
+//     written.
+//   - [ErrOtherSource].
+//   - [table.ErrExists], if another task has the id.
 func (t Tenant) Import(ctx context.Context, id string, source []Change) error {
 	source, err := t.checkSource(source)
 	if err != nil {
@@ -110,6 +117,9 @@ const stageChunk = 20
 // checkSource returns the rows as they are published. It refuses those that cannot be
 // right, before anything is written.
 func (t Tenant) checkSource(source []Change) (rows []Change, err error) {
+	if len(source) == 0 {
+		return nil, fmt.Errorf("%w: an import without rows", ErrInvalid)
+	}
 	rows = make([]Change, len(source))
 	for i, c := range source {
 		prepared, err := t.entities.prepare(c)
@@ -134,12 +144,16 @@ func (t Tenant) openImport(ctx context.Context, id string, source []Change) (Imp
 	sum := sha256.Sum256(text)
 	im := Import{ID: id, TenantCode: t.caller.Tenant, Total: len(source), Digest: hex.EncodeToString(sum[:])}
 	task := t.newTask(id, importTask, len(source))
-	task.Status = Running // the handler of a row can be faster than that of the task
+	task.Status = Staging
 	err = t.table.Transact(ctx, append(t.imports.CreateOps(new(im)), t.tasks.CreateOps(new(task))...)...)
 	if err == nil || !errors.Is(err, table.ErrExists) {
 		return im, err
 	}
+	exists := err
 	found, err := t.imports.Consistent().Get(ctx, im.Key())
+	if errors.Is(err, table.ErrNotFound) {
+		return Import{}, exists // the task of something else
+	}
 	if err != nil {
 		return Import{}, err
 	}
@@ -149,8 +163,8 @@ func (t Tenant) openImport(ctx context.Context, id string, source []Change) (Imp
 	return found, nil
 }
 
-// stage brings the rows that are still missing into the temporary area. Each
-// transaction expects the number of rows that are there and adds to it: a
+// stage brings the rows that are still missing into the temporary area, and starts the
+// task with the last ones. Each transaction expects the number of rows that are there and adds to it: a
 // process that comes too late cannot bring back rows that were published.
 func (t Tenant) stage(ctx context.Context, im Import, source []Change) error {
 	for im.Staged < im.Total {
@@ -165,6 +179,9 @@ func (t Tenant) stage(ctx context.Context, im Import, source []Change) error {
 				ImportID: im.ID, TenantCode: t.caller.Tenant, Number: n + 1, Change: source[n],
 				CreatedBy: t.caller.User, CreatedIP: t.caller.IP,
 			}))...)
+		}
+		if to == im.Total {
+			ops = append(ops, t.step(im.ID, setStatus(Pending), Staging))
 		}
 		err := t.table.Transact(ctx, ops...)
 		switch {

@@ -20,8 +20,10 @@ var ErrNotRunning = fmt.Errorf("task cannot go on: %w", table.ErrConditionFailed
 // Status says how far a task is.
 type Status string
 
-// The ways of a task: Pending, Running, then Done or Failed.
+// The ways of a task: Pending, Running, then Done or Failed. That of an import is Staging
+// first.
 const (
+	Staging Status = "STAGING"
 	Pending Status = "PENDING"
 	Running Status = "RUNNING"
 	Done    Status = "DONE"
@@ -62,7 +64,19 @@ func taskKey(tenant, id string) keys.Key {
 	return keys.Key{PK: taskPrefix.PK(tenant), SK: taskPrefix.SK(keys.Str(id))}
 }
 
-var taskEntity = repo.Entity[Task]{Type: "TASK", Key: Task.Key}
+// The attributes of open-tasks, which holds the tasks of all tenants that have not ended:
+// OPEN / TASK#<tenant>#<id>. The end of a task removes them.
+const openPK, openSK = "openPK", "openSK"
+
+const openTasks keys.PK = "OPEN"
+
+var taskEntity = repo.Entity[Task]{
+	Type: "TASK",
+	Key:  Task.Key,
+	Indexes: repo.Indexes[Task]{openIndex: func(t Task) keys.Key {
+		return keys.Key{PK: openTasks, SK: taskPrefix.SK(keys.Str(t.TenantCode), keys.Str(t.ID))}
+	}},
+}
 
 // Key returns the key of the task.
 func (t Task) Key() keys.Key { return taskKey(t.TenantCode, t.ID) }
@@ -115,6 +129,8 @@ func (t Tenant) work(ctx context.Context, task Task) (err error) {
 		err = t.rebuildSome(ctx, task)
 	case task.Status == Running && task.Left == 0:
 		err = t.finishTask(ctx, task.ID)
+	case task.Status == Running && task.Name == importTask:
+		err = t.importSome(ctx, task.ID)
 	}
 	if errors.Is(err, ErrNotRunning) {
 		return nil
@@ -140,18 +156,22 @@ func (t Tenant) beginTask(ctx context.Context, id string) error {
 // finishTask ends a running task of which nothing is left to do.
 func (t Tenant) finishTask(ctx context.Context, id string) error {
 	nothing := expression.Name("left").Equal(expression.Value(0))
-	return t.turn(ctx, t.step(id, setStatus(Done), Running).If(nothing))
+	return t.turn(ctx, t.step(id, end(Done), Running).If(nothing))
 }
 
 // Cancel ends a running task before it is done. No work can be counted for it
 // after that.
 func (t Tenant) Cancel(ctx context.Context, id, reason string) error {
-	u := setStatus(Failed).Set(expression.Name("reason"), expression.Value(reason))
+	u := end(Failed).Set(expression.Name("reason"), expression.Value(reason))
 	return t.turn(ctx, t.step(id, u, Running))
 }
 
 func setStatus(s Status) expression.UpdateBuilder {
 	return expression.Set(expression.Name("status"), expression.Value(s))
+}
+
+func end(s Status) expression.UpdateBuilder {
+	return setStatus(s).Remove(expression.Name(openPK)).Remove(expression.Name(openSK))
 }
 
 // step is an update of a task that is in the given status.
@@ -170,4 +190,53 @@ func (t Tenant) turn(ctx context.Context, ops ...table.Op) error {
 		return fmt.Errorf("%w: %w", ErrNotRunning, err)
 	}
 	return err
+}
+
+// ErrStuck means that a task has work left, and that a step does not change it.
+var ErrStuck = errors.New("task makes no progress")
+
+// Resume does all tasks that were begun and have not ended, and returns how many it has
+// found. It is for the start of a process: the stream goes on with tasks by itself, but
+// not when it was off for a day, or when its reader has set a change aside. Other
+// processes can work on the same tasks.
+func (s *Service) Resume(ctx context.Context) (found int, err error) {
+	var open []keys.Key
+	for item, err := range table.All[table.Item](ctx, s.table, table.Query{Index: openIndex, PK: openTasks}) {
+		if err != nil {
+			return 0, err
+		}
+		open = append(open, s.table.KeyOf("", item))
+	}
+	tasks, err := s.tasks.Consistent().GetMany(ctx, open)
+	var failures []error
+	for _, task := range tasks {
+		if task.Status == Staging {
+			continue
+		}
+		found++
+		if err := s.as(task.caller()).finish(ctx, task.ID); err != nil {
+			failures = append(failures, fmt.Errorf("task of %s: %w", task.Name, err))
+		}
+	}
+	return found, errors.Join(append(failures, err)...)
+}
+
+// finish does the steps of a task until it ends.
+func (t Tenant) finish(ctx context.Context, id string) error {
+	var before Task
+	for {
+		task, err := t.Task(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case task.Status != Pending && task.Status != Running:
+			return nil
+		case task == before:
+			return ErrStuck
+		}
+		before = task
+		if err := t.table.Retry(ctx, func(ctx context.Context) error { return t.work(ctx, task) }); err != nil {
+			return err
+		}
+	}
 }

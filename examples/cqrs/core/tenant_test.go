@@ -222,7 +222,7 @@ func TestACallerWithoutATenantGetsNothing(t *testing.T) {
 	_, listed := nobody.List(t.Context(), "PRODUCT", 0, "")
 	_, found := nobody.ByCode(t.Context(), "X")
 	_, numbered := nobody.Number(t.Context(), orderNumbers)
-	imported := nobody.Import(t.Context(), importID, nil)
+	imported := nobody.Import(t.Context(), importID, catalogue())
 	rebuilt := nobody.RebuildCatalogue(t.Context(), "rebuild")
 	_, listings := nobody.Catalogue(t.Context(), 0, "")
 	_, tasks := nobody.Tasks(t.Context())

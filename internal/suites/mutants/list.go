@@ -306,14 +306,14 @@ var mutants = []mutant{
 	},
 	{
 		"cqrs: a row is published only while it waits",
-		"examples/cqrs/core/import.go", "table.Delete(rowEntity.Key(row)).If(there).WithName(opRow)",
+		"examples/cqrs/core/import.go", "table.Delete(row.Key()).If(there).WithName(opRow)",
 		"table.Delete(rowEntity.Key(row)).If(there.Or(expression.AttributeNotExists(expression.Name(\"number\")))).WithName(opRow)",
 		imports, "TestScheduleImport",
 	},
 	{
 		"cqrs: rows are staged once",
 		"examples/cqrs/core/staging.go", ".\n\t\t\t\tIf(staged.Equal(expression.Value(from))),", ",",
-		imports, "TestScheduleImport",
+		imports, "TestALateImporter",
 	},
 	{
 		"cqrs: a listing is written at the version that was read",
