@@ -34,6 +34,7 @@ vet: ## Run go vet
 	go vet $(PACKAGES)
 	go vet -tags dynamodblocal ./internal/suites/conformance/...
 	go vet -tags aws ./internal/suites/awsconformance/...
+	go vet -tags postgres ./examples/cqrs/readmodel
 
 .PHONY: platforms
 platforms: ## Vet and build for the other platforms, and test on a 32-bit one
@@ -75,6 +76,10 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each
 .PHONY: conformance
 conformance: ## Run the conformance suite on the default engine and on DynamoDB Local (needs java)
 	go test -count=1 -tags dynamodblocal ./internal/suites/conformance/... ./internal/suites/awsconformance/...
+
+.PHONY: postgres
+postgres: ## Run the tests of the relational read model on PostgreSQL (needs its server)
+	.ci/postgres
 
 .PHONY: lives
 lives: ## Delete and re-create entities 10,000 times while stale writers write (about 4 minutes)

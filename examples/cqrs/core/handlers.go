@@ -3,6 +3,9 @@ package core
 import (
 	"context"
 	"errors"
+	"iter"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
@@ -14,11 +17,8 @@ import (
 // once, without a record for each change as package idempotency has it.
 func (s *Service) Handlers() []stream.Handler {
 	return []stream.Handler{
-		stream.On(s.history, func(ctx context.Context, c stream.Change[History]) error {
-			if c.Kind != stream.Insert {
-				return nil
-			}
-			return s.as(Caller{Tenant: c.New.TenantCode}).sync(ctx, c.New.Record)
+		s.OnVersion(func(ctx context.Context, h History) error {
+			return s.as(Caller{Tenant: h.TenantCode}).sync(ctx, h.Record)
 		}),
 		stream.On(s.tasks, func(ctx context.Context, c stream.Change[Task]) error {
 			if c.New == nil {
@@ -45,4 +45,42 @@ func (t Tenant) sync(ctx context.Context, r Record) error {
 		return nil
 	}
 	return t.project(ctx, r.Ref(), false)
+}
+
+// OnVersion returns a handler that is given each version of each record, of all tenants,
+// at least once and in any order. It is for other stores than the table.
+func (s *Service) OnVersion(do func(context.Context, History) error) stream.Handler {
+	return stream.On(s.history, func(ctx context.Context, c stream.Change[History]) error {
+		if c.Kind != stream.Insert {
+			return nil
+		}
+		return do(ctx, *c.New)
+	})
+}
+
+// replayChunk is how many versions [Service.Replay] reads at once.
+const replayChunk = 1000
+
+// Replay reads all versions of all records, of all tenants, in any order. It is a Scan of
+// the table, for stores that are built anew. The error is yielded once, last, and must be
+// looked at.
+func (s *Service) Replay(ctx context.Context) iter.Seq2[History, error] {
+	return func(yield func(History, error) bool) {
+		ofHistory := expression.Name("entityType").Equal(expression.Value(historyEntity.Type))
+		for scan := (table.Scan{Limit: replayChunk, Filter: ofHistory, Consistent: true}); ; {
+			page, err := table.ScanPage[History](ctx, s.table, scan)
+			if err != nil {
+				yield(History{}, err)
+				return
+			}
+			for _, h := range page.Items {
+				if !yield(h, nil) {
+					return
+				}
+			}
+			if scan.After = page.Next; scan.After == "" {
+				return
+			}
+		}
+	}
 }
