@@ -15,7 +15,7 @@ import (
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
-//go:generate go test . -run ^TestTheREADMEShowsWhatIsStored$ -update
+//go:generate go test . -run ^TestTheREADME -update
 
 func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()

@@ -162,7 +162,9 @@ func (w walk) commands(ctx context.Context) error {
 	w.out.Meter.Take()
 	for i, price := range []int{40, 45, 42} {
 		c := core.Change{Ref: lamp, Name: "Desk lamp", Attributes: map[string]any{"price": price}, Version: first + int64(i)}
-		now, err := w.acme.Publish(ctx, c)
+		caller := ana
+		caller.RequestID = fmt.Sprint("lamp-", c.Version)
+		now, err := w.service.As(caller).Publish(ctx, c)
 		if err != nil {
 			return err
 		}
@@ -175,11 +177,18 @@ func (w walk) commands(ctx context.Context) error {
 	w.out.Line("  the handler of the history puts, a moment later")
 	w.out.Rows(keyRow("data", core.Data{Record: lampOf("ACME")}.Key()), keyRow("listing", core.Listing{TenantCode: "ACME", Code: lamp.Code}.Key()))
 	w.out.Cost("read and write", 3)
-	_, err = w.acme.Publish(ctx, core.Change{Ref: lamp, Name: "Late lamp", Version: first + 1})
-	if !errors.Is(err, table.ErrConflict) {
-		return fmt.Errorf("a stale command was not a conflict: %w", err)
+	caller := ana
+	caller.RequestID = fmt.Sprint("lamp-", first)
+	again, err := w.service.As(caller).Publish(ctx, core.Change{Ref: lamp, Name: "Desk lamp", Attributes: map[string]any{"price": 40}, Version: first})
+	if err != nil {
+		return err
 	}
-	w.out.Line("  one more that expects version %d: %v", first+1, err)
+	w.out.Line("  the first one again, with its request id: version %d at price %v", again.Version, again.Attributes["price"])
+	_, err = w.acme.Publish(ctx, core.Change{Ref: lamp, Name: "Late lamp", Version: first + 1})
+	if !errors.Is(err, table.ErrStale) {
+		return fmt.Errorf("a stale command was not refused: %w", err)
+	}
+	w.out.Line("  one more that expects version %d: %v", first+1, table.ErrStale)
 	w.out.Meter.Take()
 	_, err = w.settled(ctx)
 	return err

@@ -92,6 +92,8 @@ type Identity struct {
 	User string
 	// Groups are the groups of the user pool that the user is in.
 	Groups []string
+	// Tenant is the [TenantClaim], empty if there is none.
+	Tenant string
 }
 
 // In reports whether the user is in one of the groups. Their names are compared
@@ -111,6 +113,7 @@ func (i Identity) In(groups ...string) bool {
 //   - It was issued (iat) before it expires, and at most a minute in the future.
 //   - Its subject (sub) is a user id: 1 to 128 bytes of printable UTF-8.
 //   - Its scopes (scope) include the required one.
+//   - Its tenant (custom:tenant), if it is there, has the form of a user id.
 //
 // Expiry has no leeway for clocks that differ.
 func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
@@ -139,7 +142,11 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	if !slices.Contains(strings.Split(scopes, " "), v.scope) {
 		return Identity{}, fmt.Errorf("auth: %w", ErrScope)
 	}
-	return Identity{User: user, Groups: groupsOf(claims)}, nil
+	tenant, err := tenantOf(claims)
+	if err != nil {
+		return Identity{}, refuse(err)
+	}
+	return Identity{User: user, Groups: groupsOf(claims), Tenant: tenant}, nil
 }
 
 // groupsClaim has the groups of a user who is in some.
@@ -155,6 +162,23 @@ func groupsOf(claims jwt.MapClaims) (groups []string) {
 		groups = append(groups, group)
 	}
 	return groups
+}
+
+// TenantClaim is the claim that names the tenant of a user. A user pool has it in access
+// tokens if a trigger puts it there (pre token generation, event version 2).
+const TenantClaim = "custom:tenant"
+
+// tenantOf returns the tenant of a token, empty if it names none.
+func tenantOf(claims jwt.MapClaims) (string, error) {
+	claim, ok := claims[TenantClaim]
+	if !ok {
+		return "", nil
+	}
+	tenant, _ := claim.(string)
+	if checkUser(tenant) != nil {
+		return "", reason("token has no usable tenant")
+	}
+	return tenant, nil
 }
 
 // checkIssued checks the time at which a token says that it was issued.

@@ -59,6 +59,20 @@ func TestVerifyReturnsTheGroups(t *testing.T) {
 	check.Equal(t, "groups of other claims", got.Groups, nil)
 }
 
+func TestVerifyReturnsTheTenant(t *testing.T) {
+	t.Parallel()
+	v := newPool().verifier(t)
+	for _, tenant := range []string{"ACME", "ACME#X", "Größe 1"} {
+		got := check.Must(v.Verify(t.Context(), with(map[string]any{auth.TenantClaim: tenant})))(t)
+		check.Equal(t, "tenant", got.Tenant, tenant)
+	}
+	got := check.Must(v.Verify(t.Context(), with(map[string]any{"tenant": "ACME", "Custom:Tenant": "ACME"})))(t)
+	check.Equal(t, "tenant of other claims", got.Tenant, "")
+	for _, claim := range []any{"", 1, true, []string{"ACME"}, map[string]any{"name": "ACME"}, "ACME\x00", "ACME\n", strings.Repeat("x", 129)} {
+		check.Is(t, check.Err(v.Verify(t.Context(), with(map[string]any{auth.TenantClaim: claim}))), auth.ErrUnauthorized, claim)
+	}
+}
+
 type refused struct{ name, token, reason string }
 
 // refuses verifies every token with a verifier of its own, which has the keys.

@@ -105,7 +105,7 @@ func NewRef(typ string, path ...string) Ref {
 	return r
 }
 
-func (r Ref) path() []string { return append(append([]string(nil), r.Parents...), r.Code) }
+func (r Ref) Path() []string { return append(append([]string(nil), r.Parents...), r.Code) }
 
 func segments(path []string) []keys.Segment {
 	segs := make([]keys.Segment, len(path))
@@ -119,13 +119,13 @@ func segments(path []string) []keys.Segment {
 // DEPT#<parent>#<child>.
 func dataKey(tenant string, r Ref) keys.Key {
 	p := keys.Prefix(r.Type)
-	return keys.Key{PK: p.PK(tenant), SK: p.SK(segments(r.path())...)}
+	return keys.Key{PK: p.PK(tenant), SK: p.SK(segments(r.Path())...)}
 }
 
 // recordID is the record's id, the same in all its versions and unlike that of
 // any other tenant's: ORDER#<tenant>#<year>#<code>.
 func recordID(tenant string, r Ref) string {
-	return string(keys.Prefix(r.Type).PK(append([]string{tenant}, r.path()...)...))
+	return string(keys.Prefix(r.Type).PK(append([]string{tenant}, r.Path()...)...))
 }
 
 // codeKey is the record's place in the index: CODE#<tenant>#<code>, whatever its
@@ -172,7 +172,7 @@ func (v versioned) since(tenant string, r Ref, version int64) table.Query {
 }
 
 func (versioned) segment(r Ref) keys.Segment {
-	return keys.Str(string(keys.None.SK(segments(r.path())...)))
+	return keys.Str(string(keys.None.SK(segments(r.Path())...)))
 }
 
 // dataEntity returns how data is stored. Records of types with an index are in

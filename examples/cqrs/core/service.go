@@ -150,7 +150,7 @@ func (t Tenant) Below(ctx context.Context, r Ref, limit int, after string) (tabl
 	if _, err := t.entities.of(r.Type); err != nil {
 		return table.Page[Record]{}, err
 	}
-	return t.page(ctx, r.Type, keys.Prefix(r.Type).All(segments(r.path())...), limit, after)
+	return t.page(ctx, r.Type, keys.Prefix(r.Type).All(segments(r.Path())...), limit, after)
 }
 
 func (t Tenant) page(ctx context.Context, typ string, within keys.Range, limit int, after string) (table.Page[Record], error) {

@@ -1,0 +1,106 @@
+// Package api serves the system of package core over HTTP. The tenant of a request is
+// that of its access token, and nothing else in the request can name one.
+//
+// A handler parses a request, calls one method of the caller's [core.Tenant], and writes
+// the response. Errors go to one place, errors.go, that knows their statuses.
+package api
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/cqrs/core"
+	"github.com/singletable/singletable/examples/cqrs/readmodel"
+	"github.com/singletable/singletable/examples/internal/httpapi"
+)
+
+// Authenticator finds out whose a request is. [auth.Verifier] is one, and its errors are
+// those that this package knows.
+type Authenticator interface {
+	Verify(ctx context.Context, token string) (auth.Identity, error)
+	// Ready returns nil if Verify can work.
+	Ready(ctx context.Context) error
+}
+
+// API is the system behind HTTP. Get one from [New].
+type API struct {
+	service *core.Service
+	model   *readmodel.Model
+	auth    Authenticator
+	log     *slog.Logger
+}
+
+// New returns the API of a service and its read model. Requests are logged to log.
+func New(service *core.Service, model *readmodel.Model, auth Authenticator, log *slog.Logger) *API {
+	return &API{service: service, model: model, auth: auth, log: log}
+}
+
+// call is a request of a user of a tenant.
+type call struct {
+	*http.Request
+	w      http.ResponseWriter
+	api    *API
+	tenant core.Tenant
+	// name is the name of the tenant, for the read model.
+	name string
+}
+
+func (c call) ok(v any) error { return httpapi.WriteJSON(c.w, http.StatusOK, v) }
+
+// Handler returns the handler of all endpoints, of health checks, and of further patterns
+// of [http.ServeMux] that need no token. More may be nil.
+func (a *API) Handler(more map[string]httpapi.Endpoint) http.Handler {
+	endpoints := map[string]httpapi.Endpoint{}
+	for pattern, serve := range map[string]func(call) error{
+		"POST /records":           publish,
+		"GET /records":            list,
+		"GET /record":             get,
+		"GET /record/version":     version,
+		"GET /record/versions":    versions,
+		"GET /record/commands":    commands,
+		"POST /orders":            placeOrder,
+		"GET /catalogue":          catalogue,
+		"POST /catalogue/rebuild": rebuild,
+		"POST /imports":           importRows,
+		"GET /imports/rejected":   rejected,
+		"GET /tasks":              tasks,
+		"GET /task":               task,
+		"POST /task/cancel":       cancel,
+		"GET /search":             search,
+		"GET /counts":             counts,
+	} {
+		endpoints[pattern] = a.authenticated(serve)
+	}
+	for pattern, serve := range more {
+		endpoints[pattern] = serve
+	}
+	return httpapi.Server{Log: a.log, Failures: failureOf, Ready: a.auth.Ready}.Handler(endpoints)
+}
+
+// authenticated calls the endpoint as the user and the tenant of the access token.
+func (a *API) authenticated(serve func(call) error) httpapi.Endpoint {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		token, err := httpapi.Bearer(r.Header)
+		if err != nil {
+			return fmt.Errorf("%w: %w", auth.ErrUnauthorized, err)
+		}
+		identity, err := a.auth.Verify(r.Context(), token)
+		if err != nil {
+			return err
+		}
+		if identity.Tenant == "" {
+			return errNoTenant
+		}
+		key, err := httpapi.IdempotencyKey(r.Header)
+		if err != nil {
+			return err
+		}
+		ip, _, _ := net.SplitHostPort(r.RemoteAddr)
+		caller := core.Caller{Tenant: identity.Tenant, User: identity.User, IP: ip, Source: r.Pattern, RequestID: key}
+		return serve(call{Request: r, w: w, api: a, tenant: a.service.As(caller), name: identity.Tenant})
+	}
+}

@@ -1,0 +1,157 @@
+package api_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/cqrs/api"
+	"github.com/singletable/singletable/examples/cqrs/core"
+	"github.com/singletable/singletable/examples/cqrs/readmodel"
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/stream/streamtest"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// issuer is the user pool of all tests.
+var issuer = sync.OnceValues(func() (*auth.Issuer, error) { return auth.NewIssuer(nil) })
+
+// app is the API behind a real server, on a table and a database of its own, next to the
+// readers of the stream.
+type app struct {
+	*httptest.Server
+	log    *check.Log
+	faults *tabletest.Faults
+}
+
+func newApp(t *testing.T) *app {
+	t.Helper()
+	a := &app{log: &check.Log{}, faults: &tabletest.Faults{}}
+	client := tabletest.Client(t)
+	codec := check.Must(paginate.New([]paginate.Key{paginate.NewKey()}, nil))(t)
+	tbl := tabletest.NewWith(t, client, core.Schema("any"), &table.Options{Cursors: codec})
+	behind := check.Must(table.New(tabletest.Client(t, a.faults.Install), tbl.Schema(), &table.Options{Cursors: codec}))(t)
+	service := check.Must(core.New(tbl, nil))(t)
+	db := check.Must(readmodel.Connect(t.Context(), filepath.Join(t.TempDir(), "readmodel.db")))(t)
+	model := check.Must(readmodel.Open(t.Context(), db))(t)
+	check.OK(t, model.Rebuild(t.Context(), "v1", service.Replay(t.Context())))
+
+	ctx, end := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for name, handlers := range map[string][]stream.Handler{"cqrs": service.Handlers(), "readmodel": {service.OnVersion(model.Apply)}} {
+		router := check.Must(stream.New(tbl, nil, append(handlers, stream.IgnoreOther())...))(t)
+		reader := stream.Reader{Name: name, Router: router, Client: streamtest.Client(client), Interval: 5 * time.Millisecond}
+		readers.Go(func() { _ = reader.Run(ctx) }) // the context's error
+	}
+	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
+	log := slog.New(slog.NewJSONHandler(a.log, nil))
+	a.Server = httptest.NewServer(api.New(check.Must(core.New(behind, nil))(t), model, verifier, log).Handler(nil))
+	t.Cleanup(func() {
+		a.Close()
+		end()
+		readers.Wait()
+		check.OK(t, db.Close())
+	})
+	return a
+}
+
+// token returns an access token of a user of a tenant.
+func token(t *testing.T, tenant, user string) string {
+	t.Helper()
+	return signed(t, user, map[string]any{auth.TenantClaim: tenant})
+}
+
+// signed returns an access token with further claims.
+func signed(t *testing.T, user string, more map[string]any) string {
+	t.Helper()
+	i := check.Must(issuer())(t)
+	claims := i.Claims(user)
+	for name, value := range more {
+		claims[name] = value
+	}
+	return check.Must(i.Sign(claims))(t)
+}
+
+// client is a user of a tenant.
+type client struct {
+	app    *app
+	token  string
+	header http.Header
+}
+
+func (a *app) as(t *testing.T, tenant, user string) client {
+	t.Helper()
+	return client{app: a, token: token(t, tenant, user)}
+}
+
+// with returns the client with a further header.
+func (c client) with(name, value string) client {
+	c.header = c.header.Clone()
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	c.header.Set(name, value)
+	return c
+}
+
+// do sends a request and returns the response. A body makes it a POST.
+func (c client) do(t *testing.T, path, body string) (int, string) {
+	t.Helper()
+	method := http.MethodGet
+	if body != "" {
+		method = http.MethodPost
+	}
+	req := check.Must(http.NewRequestWithContext(t.Context(), method, c.app.URL+path, strings.NewReader(body)))(t)
+	for name, values := range c.header {
+		req.Header[name] = values
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp := check.Must(c.app.Client().Do(req))(t)
+	defer resp.Body.Close()
+	return resp.StatusCode, string(check.Must(io.ReadAll(resp.Body))(t))
+}
+
+// is sends a request whose response must have the status, and returns its body.
+func (c client) is(t *testing.T, status int, path, body string) string {
+	t.Helper()
+	got, text := c.do(t, path, body)
+	if got != status {
+		t.Errorf("%s %s: %d %s, want %d", path, body, got, text, status)
+	}
+	return text
+}
+
+// record is a record as clients see it, and all else that a response may be.
+type record struct {
+	ID, Type, Name, Code, Status, CreatedBy string
+	Path                                    []string
+	Version                                 int64
+	Done, Rejected                          int
+	Attributes                              map[string]any
+	Source, RequestID                       string
+	Items                                   []record
+	LastKey                                 string
+	Number, Records, Versions               int
+	Reason                                  string
+	Error                                   struct{ Code, Message string }
+}
+
+func decode(t *testing.T, body string) (r record) {
+	t.Helper()
+	check.OK(t, json.Unmarshal([]byte(body), &r))
+	return r
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/cqrs/api"
+	"github.com/singletable/singletable/examples/cqrs/core"
+	"github.com/singletable/singletable/examples/cqrs/readmodel"
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/program"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/stream/streamtest"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// develop serves the API with a local engine and its own token issuer, which trusts
+// everybody. So only this machine may reach it, and it reaches only this machine.
+func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) (err error) {
+	if err := httpapi.CheckLocal(o.addr, os.Getenv(tabletest.EndpointVariable)); err != nil {
+		return err
+	}
+	engine, err := tabletest.Start(ctx, &tabletest.Options{Path: o.data})
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "cqrs")
+	defer func() { err = errors.Join(err, engine.Close(), os.RemoveAll(dir)) }()
+	if err != nil {
+		return err
+	}
+	if o.database == "" {
+		o.database = filepath.Join(dir, "readmodel.db")
+	}
+	client, schema := engine.Client(), core.Schema(o.table)
+	if err := schema.Ensure(ctx, client); err != nil {
+		return err
+	}
+	cursors, err := paginate.New([]paginate.Key{paginate.NewKey()}, nil)
+	if err != nil {
+		return err
+	}
+	tbl, err := table.New(client, schema, &table.Options{Cursors: cursors, Observe: httpapi.Observe})
+	if err != nil {
+		return err
+	}
+	service, err := core.New(tbl, nil)
+	if err != nil {
+		return err
+	}
+	db, err := readmodel.Connect(ctx, o.database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	model, err := readmodel.Open(ctx, db)
+	if err != nil {
+		return err
+	}
+	handlers, err := service.Router()
+	if err != nil {
+		return err
+	}
+	versions, err := stream.New(tbl, nil, service.OnVersion(model.Apply), stream.IgnoreOther())
+	if err != nil {
+		return err
+	}
+	reader := func(name string, router *stream.Router) func(context.Context) error {
+		return stream.Reader{
+			Name: name, Router: router, Client: streamtest.Client(client), Interval: 50 * time.Millisecond,
+			Progress: func(p stream.Progress) {
+				if p.Err != nil {
+					log.Warn("a change is delivered again", slog.String("reader", name), slog.String("error", p.Err.Error()))
+				}
+			},
+		}.Run
+	}
+	issuer, err := auth.NewIssuer(nil)
+	if err != nil {
+		return err
+	}
+	verifier, err := auth.NewCognito(issuer.Config())
+	if err != nil {
+		return err
+	}
+	handler := api.New(service, model, verifier, log).Handler(map[string]httpapi.Endpoint{
+		"GET /dev/token": func(w http.ResponseWriter, r *http.Request) error {
+			claims := issuer.Claims(r.URL.Query().Get("user"))
+			claims[auth.TenantClaim] = r.URL.Query().Get("tenant")
+			token, err := issuer.Sign(claims)
+			if err == nil {
+				_, err = verifier.Verify(r.Context(), token)
+			}
+			if err != nil {
+				return httpapi.BadRequest("invalid_user", "user and tenant have 1 to 128 bytes of printable UTF-8")
+			}
+			w.Header().Set("Cache-Control", "no-store")
+			fmt.Fprintln(w, token)
+			return nil
+		},
+	})
+	serve := func(ctx context.Context) error {
+		// The database may hold what another table had, so it is built anew.
+		if err := model.Rebuild(ctx, fmt.Sprint("p", time.Now().UnixNano()), service.Replay(ctx)); err != nil {
+			return err
+		}
+		var tasks sync.WaitGroup
+		defer tasks.Wait()
+		tasks.Go(func() {
+			resumed, err := service.Resume(ctx)
+			log.Info("tasks resumed", slog.Int("tasks", resumed), slog.Any("error", err))
+		})
+		return httpapi.Serve(ctx, o.addr, httpapi.Local(handler), log, func(url string) {
+			log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any tenant. Do not expose it.", slog.String("url", url))
+			fmt.Fprintf(stdout, "listening on %s\n", url)
+			fmt.Fprintf(stdout, welcome, url)
+		})
+	}
+	return program.Beside(ctx, reader("cqrs", handlers), func(ctx context.Context) error {
+		return program.Beside(ctx, reader("readmodel", versions), serve)
+	})
+}
+
+// welcome is printed with the address of the server.
+const welcome = `
+A token for user ana of tenant ACME, and some requests:
+
+  TOKEN=$(curl -s '%[1]s/dev/token?tenant=ACME&user=ana')
+  curl -s '%[1]s/records' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: key-1" -d '{"type":"PRODUCT","path":["LAMP"],"name":"Desk lamp","attributes":{"price":40}}'
+  curl -s '%[1]s/records' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: key-2" -d '{"type":"PRODUCT","path":["LAMP"],"name":"Desk lamp","attributes":{"price":45},"version":1}'
+  curl -s '%[1]s/record/version?type=PRODUCT&path=LAMP&version=1' -H "Authorization: Bearer $TOKEN"
+  curl -s '%[1]s/orders' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: key-3" -d '{"name":"A lamp","attributes":{"product":"LAMP"}}'
+  curl -s '%[1]s/imports' -H "Authorization: Bearer $TOKEN" -d '{"id":"imp-1","rows":[{"type":"PRODUCT","path":["DESK"],"name":"Desk"}]}'
+  curl -s '%[1]s/task?id=imp-1' -H "Authorization: Bearer $TOKEN"
+  curl -s '%[1]s/catalogue' -H "Authorization: Bearer $TOKEN"
+  curl -s '%[1]s/search?name=lamp' -H "Authorization: Bearer $TOKEN"
+  curl -s '%[1]s/counts' -H "Authorization: Bearer $TOKEN"
+
+`
