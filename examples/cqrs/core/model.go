@@ -105,6 +105,7 @@ func NewRef(typ string, path ...string) Ref {
 	return r
 }
 
+// Path returns the codes from the top: those of the parents, and its own.
 func (r Ref) Path() []string { return append(append([]string(nil), r.Parents...), r.Code) }
 
 func segments(path []string) []keys.Segment {
