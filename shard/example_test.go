@@ -155,15 +155,22 @@ func ExampleReader_Page() {
 		fmt.Println(len(page.Items), "from", page.Items[0].ID)
 		cost = cost.Add(page.Stats)
 		if page.Next == "" {
+			query.After = page.Prev
 			break
 		}
 		query.After = page.Next
 	}
+	before, err := reader.Page(ctx, query)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("before the last:", len(before.Items), "from", before.Items[0].ID)
 	fmt.Println("requests of a round:", cost.Requests/cost.Rounds <= payments.Shards)
 	// Output:
 	// 20 from pay-49
 	// 20 from pay-29
 	// 5 from pay-9
+	// before the last: 20 from pay-29
 	// requests of a round: true
 }
 

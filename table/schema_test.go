@@ -68,6 +68,16 @@ func ExampleThroughput() {
 	// singletable: table Orders: invalid schema: Indexes[0].ProvisionedThroughput: 5 read and 0 write units, PROVISIONED needs at least 1 of each
 }
 
+// A number for a dashboard, which DynamoDB has counted some hours ago.
+func ExampleSchema_EstimateItems() {
+	ctx := context.Background()
+	t, done := exampleTable(nil)
+	defer done()
+	items, _, err := t.Schema().EstimateItems(ctx, engine().Client(), "")
+	fmt.Println("known to within some hours:", items >= 0, err)
+	// Output: known to within some hours: true <nil>
+}
+
 // The next release wants an index more, and TTL on another attribute. Ensure adds
 // the index when a person has decided about TTL.
 func ExampleSchema_Plan() {
