@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"maps"
 	"reflect"
@@ -36,6 +37,8 @@ type Repo[T any] struct {
 	// parts are those of indexes whose keys have several attributes. They are fields
 	// of T, and left out of an item if they are empty.
 	parts []string
+	// project are the attributes that reads give; all if it is empty.
+	project []string
 	// textKeys means that the table's keys are a string and a string.
 	textKeys bool
 	// reserved are the attributes that the repository writes, whatever T has for
@@ -132,17 +135,91 @@ func (r *Repo[T]) Consistent() *Repo[T] {
 	return &view
 }
 
+// Project returns a view of the repository whose reads give only these attributes of T:
+// smaller responses at the same charge. The values are incomplete as those of a
+// query with a projection, see [Repo.Query]. Writes are not changed. An attribute that
+// T does not have is [table.ErrInvalid] in every read. Entities with upgrades are read
+// whole and cut afterwards.
+func (r *Repo[T]) Project(attributes ...string) *Repo[T] {
+	view := *r
+	view.project = slices.Clone(attributes)
+	return &view
+}
+
+// projected returns how a view reads by key: the table to read T from, or false if
+// items have to be read whole and cut.
+func (r *Repo[T]) projected() (*table.Table, bool, error) {
+	for _, name := range r.project {
+		if r.known && !r.stores(name) {
+			return nil, false, fmt.Errorf("%w: Project: %w", table.ErrInvalid, r.unknown(name))
+		}
+	}
+	if len(r.project) > 0 && r.upgrades() {
+		return r.reads, false, nil
+	}
+	return r.reads.Project(r.project...), true, nil
+}
+
 // Get reads the entity under its key or that of one of its copies. A missing or
 // expired one is [table.ErrNotFound], an item of another type
 // [table.ErrWrongType].
 func (r *Repo[T]) Get(ctx context.Context, key keys.Key) (T, error) {
-	return table.Get[T](ctx, r.reads, key)
+	if len(r.project) == 0 {
+		return table.Get[T](ctx, r.reads, key)
+	}
+	var zero T
+	t, direct, err := r.projected()
+	if err != nil {
+		return zero, r.fail("Get", key, err)
+	}
+	if !direct {
+		item, err := table.Get[table.Item](ctx, t, key)
+		if err != nil {
+			return zero, err
+		}
+		return r.decodePart(item, r.project, true)
+	}
+	v, err := table.Get[T](ctx, t, key)
+	if err == nil {
+		err = r.forget(&v)
+	}
+	if err != nil {
+		return zero, err
+	}
+	return v, nil
 }
 
 // GetMany reads any number of entities and returns them by key. A key whose entity
 // is missing or expired is not in the map. See [table.BatchGet].
 func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, error) {
-	return table.BatchGet[T](ctx, r.reads, ks)
+	if len(r.project) == 0 {
+		return table.BatchGet[T](ctx, r.reads, ks)
+	}
+	t, direct, err := r.projected()
+	if err != nil {
+		return nil, r.fail("GetMany", keys.Key{}, err)
+	}
+	if direct {
+		found, err := table.BatchGet[T](ctx, t, ks)
+		for key, v := range found {
+			if err := r.forget(&v); err != nil {
+				return nil, r.fail("GetMany", key, err)
+			}
+			found[key] = v
+		}
+		return found, err
+	}
+	items, err := table.BatchGet[table.Item](ctx, t, ks)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[keys.Key]T, len(items))
+	for key, item := range items {
+		if found[key], err = r.decodePart(item, r.project, true); err != nil {
+			return nil, r.fail("GetMany", key, err)
+		}
+	}
+	return found, nil
 }
 
 // Query reads one page of a query whose items are all entities of this type.
@@ -158,6 +235,7 @@ func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], erro
 	fail := func(err error) (table.Page[T], error) {
 		return table.Page[T]{}, r.fail("Query", keys.Key{PK: q.PK}, err)
 	}
+	q = r.withProject(q)
 	if err := r.checkQuery(q); err != nil {
 		return fail(err)
 	}
@@ -187,6 +265,7 @@ func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], erro
 // All reads the whole of a query whose items are all entities of this type. The
 // error is yielded once, last, and must be looked at: see [table.All].
 func (r *Repo[T]) All(ctx context.Context, q table.Query) iter.Seq2[T, error] {
+	q = r.withProject(q)
 	if err := r.checkQuery(q); err != nil {
 		return func(yield func(T, error) bool) {
 			var zero T
@@ -218,6 +297,14 @@ func (r *Repo[T]) Count(ctx context.Context, q table.Query) (table.Stats, error)
 		return table.Stats{}, r.fail("Count", keys.Key{PK: q.PK}, err)
 	}
 	return r.reads.Count(ctx, q)
+}
+
+// withProject returns the query with the view's projection, unless it has its own.
+func (r *Repo[T]) withProject(q table.Query) table.Query {
+	if len(q.Project) == 0 {
+		q.Project = r.project
+	}
+	return q
 }
 
 // converted converts the values of a sequence.

@@ -100,6 +100,10 @@ func batchGetChunk[T any](ctx context.Context, t *Table, ks []keys.Key, got func
 	if t.consistent {
 		want.ConsistentRead = aws.Bool(true)
 	}
+	var err error
+	if want.ProjectionExpression, want.ExpressionAttributeNames, err = t.projection(); err != nil {
+		return ks, err
+	}
 	for i, k := range ks {
 		want.Keys[i] = t.keyItem(k)
 	}

@@ -28,7 +28,7 @@ import (
 // If a request fails, the Stats are those of the requests before. The errors are those
 // of [QueryPage].
 func (t *Table) Count(ctx context.Context, q Query) (Stats, error) {
-	q.Project = nil
+	q.Project, t = nil, t.Project()
 	r, err := t.query(q)
 	if err != nil {
 		return Stats{}, t.readError("Count", q.Index, q.PK, err)

@@ -35,8 +35,13 @@ func get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
 	if err := t.checkKey(key); err != nil {
 		return zero, err
 	}
+	in := t.getItemInput(key, t.consistent)
+	var err error
+	if in.ProjectionExpression, in.ExpressionAttributeNames, err = t.projection(); err != nil {
+		return zero, err
+	}
 	rows := newRows(t, itself[T])
-	_, err := receive(ctx, t, &request{operation: "GetItem"}, rows, t.client.GetItem, t.getItemInput(key, t.consistent), getItemUnits,
+	_, err = receive(ctx, t, &request{operation: "GetItem"}, rows, t.client.GetItem, in, getItemUnits,
 		func(out *dynamodb.GetItemOutput) []map[string]types.AttributeValue {
 			return []map[string]types.AttributeValue{out.Item}
 		})
@@ -69,6 +74,28 @@ func (t *Table) getItemInput(key keys.Key, consistent bool) *dynamodb.GetItemInp
 		in.ConsistentRead = aws.Bool(true)
 	}
 	return in
+}
+
+// projection returns the projection of a read by key, nil if the view has none.
+func (t *Table) projection() (*string, map[string]string, error) {
+	if len(t.project) == 0 {
+		return nil, nil, nil
+	}
+	r := reader{t: t, selection: selection{project: t.project}}
+	if err := r.setShape(); err != nil {
+		return nil, nil, err
+	}
+	names := map[string]string{}
+	_, expression, err := r.expressions(names, nil)
+	return expression, names, err
+}
+
+// projectOr returns the attributes that a query asks for, or those of the view.
+func (t *Table) projectOr(attributes []string) []string {
+	if len(attributes) > 0 {
+		return attributes
+	}
+	return t.project
 }
 
 func getItemUnits(out *dynamodb.GetItemOutput) float64 { return capacity(out.ConsumedCapacity) }
@@ -140,6 +167,10 @@ func (t *Table) transactGetInput(ks []keys.Key) (*dynamodb.TransactGetItemsInput
 		return nil, fmt.Errorf("%w: %d keys, a transaction has at most %d", ErrTooLarge, len(ks), maxTransaction)
 	}
 	in := &dynamodb.TransactGetItemsInput{}
+	projection, names, err := t.projection()
+	if err != nil {
+		return nil, err
+	}
 	seen := make(map[keys.Key]int, len(ks))
 	for i, k := range ks {
 		err := t.checkKey(k)
@@ -151,7 +182,7 @@ func (t *Table) transactGetInput(ks []keys.Key) (*dynamodb.TransactGetItemsInput
 		}
 		seen[k] = i
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{
-			Get: &types.Get{TableName: t.name, Key: t.keyItem(k)},
+			Get: &types.Get{TableName: t.name, Key: t.keyItem(k), ProjectionExpression: projection, ExpressionAttributeNames: names},
 		})
 	}
 	return in, nil

@@ -25,6 +25,14 @@ var requests = map[string]func(*testing.T, *table.Table){
 		must(t, get(t.Context(), tbl, user))
 		must(t, get(t.Context(), tbl.Consistent(), user))
 	},
+	"project": func(t *testing.T, tbl *table.Table) {
+		part := tbl.Project("name", "n").OfType("USER")
+		_ = get(t.Context(), part, user)
+		must(t, expect.ErrOf(table.BatchGet[account](t.Context(), tbl.Project("n"), []keys.Key{user, {PK: "A", SK: "B"}})))
+		must(t, expect.ErrOf(table.TransactGet[account](t.Context(), tbl.Project("n"), []keys.Key{user})))
+		must(t, expect.ErrOf(table.QueryPage[account](t.Context(), tbl.Project("n"), table.Query{PK: user.PK})))
+		must(t, expect.ErrOf(table.QueryPage[account](t.Context(), tbl.Project("n"), table.Query{PK: user.PK, Project: []string{"name"}})))
+	},
 	"put": func(t *testing.T, tbl *table.Table) {
 		must(t, tbl.Do(t.Context(), table.Put(user, account{Name: "Ann", N: 2})))
 		must(t, tbl.Do(t.Context(), table.Put(user, nil).If(nIs(2))))

@@ -224,7 +224,7 @@ func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) boo
 func (t *Table) query(q Query) (*reader, error) {
 	r := &reader{t: t, selection: selection{
 		index: q.Index, limit: q.Limit, scope: q.Scope,
-		filter: q.Filter, project: q.Project, consistent: q.Consistent || t.consistent,
+		filter: q.Filter, project: t.projectOr(q.Project), consistent: q.Consistent || t.consistent,
 	}}
 	err := r.setShape()
 	if err == nil {

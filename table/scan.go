@@ -53,7 +53,7 @@ func ScanPage[T any](ctx context.Context, t *Table, s Scan) (Page[T], error) {
 func (t *Table) scan(s Scan) (*reader, error) {
 	r := &reader{t: t, selection: selection{
 		index: s.Index, limit: s.Limit, scope: s.Scope,
-		filter: s.Filter, project: s.Project, consistent: s.Consistent || t.consistent,
+		filter: s.Filter, project: t.projectOr(s.Project), consistent: s.Consistent || t.consistent,
 	}}
 	if err := r.setShape(); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -80,6 +81,7 @@ type Table struct {
 	consistent bool
 	ofType     string
 	upgrade    *Upgrade
+	project    []string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient   bool
 	connections *connections
@@ -159,6 +161,18 @@ func (t *Table) Cursors() *paginate.Codec { return t.options.Cursors }
 func (t *Table) Consistent() *Table {
 	view := *t
 	view.consistent = true
+	return &view
+}
+
+// Project returns a view of the table whose reads give only these attributes of an item,
+// and always its keys, type, expiry and shape: [Get], [BatchGet], [TransactGet], and
+// queries and scans without a Project of their own. Responses are smaller; what
+// DynamoDB charges is the same. Names are top-level attributes. One that cannot be is
+// [ErrInvalid] in every read. Without names the view is whole again. Writes are not
+// changed.
+func (t *Table) Project(attributes ...string) *Table {
+	view := *t
+	view.project = slices.Clone(attributes)
 	return &view
 }
 

@@ -87,6 +87,7 @@ func Run(t *testing.T, h Harness) {
 		"Page":        pageTests(),
 		"Count":       countTests(),
 		"Back":        backTests(),
+		"Project":     projectTests(),
 		"DeleteAll":   deleteAllTests(),
 		"Foreign":     foreignTests(),
 		"Filter":      filterTests(),
