@@ -49,7 +49,7 @@ const deletesAtOnce = 8
 //
 // Items that have expired are not met: DynamoDB deletes them, within days. Backups,
 // exports, streams (for 24 hours) and idempotency records hold data longer; see
-// docs/delete.md for requests of people to be forgotten.
+// docs/delete-data.md for requests of people to be forgotten.
 //
 // Errors: those of [Repo.Query], of [Repo.Delete] and of [Repo.Refresh]. The Deleted is
 // that of the work done until then. Query.Project has no meaning.

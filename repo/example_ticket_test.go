@@ -125,6 +125,22 @@ func ExampleRepo_Count() {
 	// t-0 t-1 of 5, before: false, after: true
 }
 
+// A part of an entity is read for a list. It cannot be put by mistake: it has no
+// version.
+func ExampleRepo_Project() {
+	ctx := context.Background()
+	tickets, engine := openHelpDesk(ctx)
+	defer engine.Close()
+
+	key := keys.Key{PK: keys.Prefix("TENANT").PK("acme"), SK: keys.Prefix("TICKET").SK(keys.Str("t-3"))}
+	t, err := tickets.Project("id", "priority").Get(ctx, key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s, priority %d, tenant %q, version %d\n", t.ID, t.Priority, t.Tenant, t.Version)
+	// Output: t-3, priority 3, tenant "", version 0
+}
+
 // All tickets of a tenant are deleted: first a dry run that says how many there are,
 // then as many as a budget allows, and the rest.
 func ExampleRepo_DeleteAll() {

@@ -30,8 +30,8 @@ func isMismatch(err error) bool {
 	return ok && e.Reason == paginate.Mismatch
 }
 
-// turned opens a cursor of another direction than forward. It returns forward if it is
-// none.
+// turned opens a cursor of another direction than forward. It returns forward for
+// any other.
 func (r *Reader[T]) turned(q Query) (to direction, at position, err error) {
 	for _, to := range []direction{before, fromEnd, fromStart} {
 		if at, err = r.open(q, to); !isMismatch(err) {

@@ -10,7 +10,7 @@ import (
 )
 
 // direction is what a cursor leads to. It is bound into the cursor, whose text stays
-// as long as it was: a cursor of one direction is none of another.
+// as long as it was: it is no cursor of another direction.
 type direction string
 
 const (
@@ -42,8 +42,8 @@ func isMismatch(err error) bool {
 	return ok && e.Reason == paginate.Mismatch
 }
 
-// turned opens a cursor of another direction than forward. It returns forward if it is
-// none.
+// turned opens a cursor of another direction than forward. It returns forward for
+// any other.
 func (t *Table) turned(q Query) (to direction, at Item, err error) {
 	cursor := q.After
 	q.After = ""

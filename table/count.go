@@ -17,7 +17,7 @@ import (
 // count them. DynamoDB reads all of these items and charges for them as a query does;
 // it only sends none of them. Count walks to the end, request by request. With a
 // Limit it stops at that number, which costs no more than to read as many: a Limit of
-// 101 answers whether there are more than a hundred. [Schema.EstimateItems] costs
+// 101 tells whether there are more than a hundred. [Schema.EstimateItems] costs
 // nothing.
 //
 // Items that have expired do not count, nor do those of another type than the view's
