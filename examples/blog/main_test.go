@@ -16,7 +16,7 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"  page 1\n    POST#p1  COMMENT#2024-01-15T14:00:00.000Z#c4  Bob  Thanks\n",
 		"  page 2\n    POST#p1  COMMENT#2024-01-15T11:00:00.000Z#c1  Bob  First!\n  found 4, requests 2, read units",
 		"PUBLISHED  2024-02-17T10:00:00.000Z#p3  Day 3",
-		"USER#bob  GROUP#cooks    member",
+		"USER#bob  GROUP#cooks    Cooks    member  2024-01-16",
 		"cooks has 2 members, bob is in 2 groups",
 		"DRIVE#ana  NODE#archive#work#2024#plan.txt  FILE",
 		"4 nodes read and moved: requests 3",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,7 +54,35 @@ func migration(ctx context.Context, client *dynamodb.Client, s *store.Store, out
 	if err := errors.Join(append(failures, err)...); err != nil {
 		return err
 	}
+	if err := recount(ctx, s, out, acknowledged); err != nil {
+		return err
+	}
 	return audit(ctx, s, out, acknowledged)
+}
+
+// recount counts what the migration has copied: it writes without the store.
+func recount(ctx context.Context, s *store.Store, out report.Report, acknowledged [][]store.Post) error {
+	posts := map[string]bool{}
+	for i := range oldPosts {
+		posts[fmt.Sprintf("old-%d", i)] = true
+	}
+	for _, p := range slices.Concat(acknowledged...) {
+		posts[p.ID] = true
+	}
+	for id := range posts {
+		if err := s.RecountPost(ctx, id); err != nil {
+			return err
+		}
+	}
+	if err := s.RecountUser(ctx, "old-1"); err != nil {
+		return err
+	}
+	n, err := s.PostCount(ctx, "old-1")
+	if err == nil && n != int64(len(posts)) {
+		err = fmt.Errorf("%d posts are counted, and %d were written", n, len(posts))
+	}
+	out.Line("  comments and posts are counted anew")
+	return err
 }
 
 // oldBlog makes the old tables with a blog in them, as an application without

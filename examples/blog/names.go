@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -65,8 +66,8 @@ func names(ctx context.Context, client *dynamodb.Client, s *store.Store, out rep
 	if _, err := s.Rename(ctx, "bob", "Bob"); err != nil { // for the next run
 		return err
 	}
-	err = s.RefreshComments(ctx, "bob")
-	out.Spent(fmt.Sprintf("renaming once more, without the stream, and refreshing %d comments", len(found)))
+	err = errors.Join(s.RefreshComments(ctx, "bob"), s.RefreshMemberships(ctx, "bob"))
+	out.Spent(fmt.Sprintf("renaming once more, without the stream, and refreshing %d comments and 2 memberships", len(found)))
 	return err
 }
 

@@ -60,16 +60,16 @@ func postsAndComments(ctx context.Context, s *store.Store, out report.Report) er
 	out.Cost("read", 4)
 
 	out.Title("3. A post with its newest comments, in one query")
-	out.Line("  table, partition key = %s, backwards: METADATA, then COMMENT#…", store.PostKey("p1").PK)
-	post, comments, err := s.PostWithComments(ctx, "p1", 2)
+	out.Line("  table, partition key = %s, backwards: METADATA, COUNTS, then COMMENT#…", store.PostKey("p1").PK)
+	page, err := s.PostWithComments(ctx, "p1", 2)
 	if err != nil {
 		return err
 	}
-	out.Rows(keyRow(store.PostKey(post.ID), post.Title))
-	for _, c := range comments {
+	out.Rows(keyRow(store.PostKey(page.Post.ID), page.Post.Title, fmt.Sprintf("%d comments", page.CommentCount)))
+	for _, c := range page.Comments {
 		out.Rows(keyRow(store.CommentKey(c), c.Text))
 	}
-	out.Cost("read", 1+len(comments))
+	out.Cost("read", 1+len(page.Comments))
 	return nil
 }
 
@@ -96,17 +96,21 @@ func publishedPosts(ctx context.Context, s *store.Store, out report.Report) erro
 // groups are patterns 5 and 6.
 func groups(ctx context.Context, s *store.Store, out report.Report) error {
 	for _, m := range []store.Membership{
-		{GroupID: "cooks", UserID: "ana", Role: "owner"},
-		{GroupID: "cooks", UserID: "bob", Role: "member"},
-		{GroupID: "runners", UserID: "bob", Role: "owner"},
+		{GroupID: "cooks", UserID: "ana", Role: "owner", JoinedAt: start},
+		{GroupID: "cooks", UserID: "bob", Role: "member", JoinedAt: start.AddDate(0, 0, 1)},
+		{GroupID: "runners", UserID: "bob", Role: "owner", JoinedAt: start.AddDate(0, 0, 2)},
 	} {
 		if err := unlessThere(s.Join(ctx, m)); err != nil {
 			return err
 		}
 	}
 	out.Meter.Take()
-	byGroup := func(m store.Membership) string { return keyRow(store.MemberKey(m), m.Role) }
-	byUser := func(m store.Membership) string { return keyRow(store.MemberOfKey(m), m.Role) }
+	byGroup := func(m store.Membership) string {
+		return keyRow(store.MemberKey(m), m.UserName, m.Role, m.JoinedAt.Format(time.DateOnly))
+	}
+	byUser := func(m store.Membership) string {
+		return keyRow(store.MemberOfKey(m), m.GroupName, m.Role, m.JoinedAt.Format(time.DateOnly))
+	}
 	if err := list(ctx, s.Memberships, out, "5. The members of a group", store.MembersQuery("cooks"), byGroup); err != nil {
 		return err
 	}
@@ -123,6 +127,13 @@ func groups(ctx context.Context, s *store.Store, out report.Report) error {
 	}
 	out.Line("  counts, kept in the transactions of joining and leaving: cooks has %d members, bob is in %d groups", members, in)
 	out.Cost("read", 2)
+	member, err := s.Membership(ctx, "cooks", "bob")
+	if err != nil {
+		return err
+	}
+	_, stranger := s.Membership(ctx, "cooks", "eva")
+	out.Line("  whether bob is a member of cooks: %s; whether eva is: %v", member.Role, stranger)
+	out.Cost("read", 1)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/singletable/singletable/examples/blog/store"
@@ -18,14 +19,15 @@ var start = time.Date(2024, 1, 15, 10, 0, 0, 0, time.UTC)
 func seed(ctx context.Context, s *store.Store, out report.Report) error {
 	out.Title("Sample data")
 	var errs []error
-	for _, u := range []store.User{{ID: "ana", Name: "Ana"}, {ID: "bob", Name: "Bob"}, {ID: "eva", Name: "Eva"}} {
-		errs = append(errs, unlessThere(s.Users.Create(ctx, &u)))
+	for _, name := range []string{"Ana", "Bob", "Eva"} {
+		id := strings.ToLower(name)
+		errs = append(errs, unlessThere(s.AddUser(ctx, store.User{ID: id, Email: id + "@example.com", Name: name, CreatedAt: start})))
 	}
 	for i := range 4 {
-		errs = append(errs, unlessThere(s.Posts.Create(ctx, new(store.Post{
+		errs = append(errs, unlessThere(s.AddPost(ctx, store.Post{
 			ID: fmt.Sprintf("p%d", i+1), AuthorID: "ana", Title: fmt.Sprintf("Day %d", i+1),
 			CreatedAt: start.AddDate(0, 0, i),
-		}))))
+		})))
 	}
 	for i, text := range []string{"First!", "Nice", "I see it differently", "Thanks"} {
 		errs = append(errs, unlessThere(s.AddComment(ctx, store.Comment{
@@ -39,7 +41,7 @@ func seed(ctx context.Context, s *store.Store, out report.Report) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	out.Line("  3 users, 4 posts and 4 comments (2 items each), 2 groups: one table")
+	out.Line("  3 users, 4 posts and 4 comments (2 items each), their counts, 2 groups: one table")
 	out.Spent("written")
 	return nil
 }

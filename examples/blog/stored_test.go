@@ -27,6 +27,6 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	}
 	generated.Part(t, "README.md", "stored", generated.Picture(t, store.Schema("Blog"), generated.Stored(t, tbl), &tablemodel.Options{
 		Partitions: 2, Items: 2,
-		Attributes: []string{"name", "title", "text", "authorName", "role", "members", "groups", "kind", "value", "count"},
+		Attributes: []string{"name", "title", "text", "authorName", "userName", "groupName", "role", "joinedAt", "commentCount", "postCount", "memberCount", "groupCount", "kind", "size", "value", "count"},
 	}))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -74,9 +75,11 @@ func (r *Records[T]) copyOps(v T) ([]table.Op, error) {
 	return append(ops, r.notMarked(v)), nil
 }
 
-// items returns all items that the entity has in the single table.
-func (r *Records[T]) items() []repo.Copy[T] {
-	return append([]repo.Copy[T]{{Key: r.Entity.Key, Indexes: r.Entity.Indexes}}, r.Entity.Copies...)
+// items returns all items that v has in the single table. A copy without a key is left
+// out.
+func (r *Records[T]) items(v T) []repo.Copy[T] {
+	items := append([]repo.Copy[T]{{Key: r.Entity.Key, Indexes: r.Entity.Indexes}}, r.Entity.Copies...)
+	return slices.DeleteFunc(items, func(c repo.Copy[T]) bool { return c.Key(v) == keys.Key{} })
 }
 
 // putOps returns the ops that store v in the single table as it is, with the
@@ -88,7 +91,7 @@ func (r *Records[T]) putOps(v T) ([]table.Op, error) {
 	}
 	fields[r.single.Schema().Type] = &types.AttributeValueMemberS{Value: r.Entity.Type}
 	var ops []table.Op
-	for _, p := range r.items() {
+	for _, p := range r.items(v) {
 		item := maps.Clone(fields)
 		for index, key := range p.Indexes {
 			attributes, err := r.single.IndexKey(index, key(v))
@@ -106,7 +109,7 @@ func (r *Records[T]) putOps(v T) ([]table.Op, error) {
 // version.
 func (r *Records[T]) deleteOps(v T) []table.Op {
 	var ops []table.Op
-	for _, p := range r.items() {
+	for _, p := range r.items(v) {
 		ops = append(ops, table.Delete(p.Key(v)))
 	}
 	return ops

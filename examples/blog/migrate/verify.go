@@ -73,8 +73,8 @@ func (r *Records[T]) verify(ctx context.Context, v T, sum *Verification) error {
 // matches reports whether every item holds v or a newer version. They are
 // read as they were at one moment.
 func (r *Records[T]) matches(ctx context.Context, v T) (bool, error) {
-	places := []keys.Key{r.Entity.Key(v)}
-	for _, c := range r.Entity.Copies {
+	var places []keys.Key
+	for _, c := range r.items(v) {
 		places = append(places, c.Key(v))
 	}
 	found, err := table.TransactGet[T](ctx, r.single.OfType(r.Entity.Type), places)

@@ -2,14 +2,11 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
-	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 )
 
@@ -70,15 +67,17 @@ func CommentsByAuthorQuery(author string) table.Query {
 	return table.Query{PK: keys.User.PK(author), Range: CommentPrefix.All(), Descending: true, Scope: author}
 }
 
-// AddComment stores a comment with the name and the avatar of its author. Author and
-// post must exist; otherwise the error matches [table.ErrNotFound].
+// AddComment stores a comment with the name and the avatar of its author, and counts it.
+// Author and post must exist; otherwise the error matches [table.ErrNotFound].
 func (s *Store) AddComment(ctx context.Context, c Comment) error {
 	author, err := s.Users.Consistent().Get(ctx, UserKey(c.AuthorID))
 	if err != nil {
 		return fmt.Errorf("author: %w", err)
 	}
 	c.copyFrom(author)
-	ops := append(s.Comments.CreateOps(&c), table.Check(PostKey(c.PostID), exists()).WithName("post"))
+	ops := append(s.Comments.CreateOps(&c),
+		count(PostPrefix.PK(c.PostID), commentCount, 1),
+		table.Check(PostKey(c.PostID), exists()).WithName("post"))
 	err = s.Table.Transact(ctx, ops...)
 	if failed(err, "post") {
 		return fmt.Errorf("post: %w", table.ErrNotFound)
@@ -95,80 +94,20 @@ func (c *Comment) copyFrom(author User) {
 	}
 }
 
-// Router returns the consumer of the table's stream that keeps the authors in comments
-// up to date.
-//
-// Every comment ends with the author's last name, in whatever order and however often
-// the changes come. A comment that is committed before the name is found by the refresh
-// of the name, which reads consistently. For a comment that is committed after it, the
-// comment's own change reads the name. And no write replaces a later version by an
-// earlier one.
-func (s *Store) Router() (*stream.Router, error) {
-	return stream.New(s.Table, nil,
-		stream.On(s.Users, func(ctx context.Context, c stream.Change[User]) error {
-			switch {
-			case c.New == nil: // comments keep the name of a deleted author
-				return nil
-			case c.Kind == stream.Modify && !slices.Contains(c.Changed, "name") && !slices.Contains(c.Changed, "avatar"):
-				return nil
-			}
-			return s.RefreshComments(ctx, c.New.ID)
-		}),
-		stream.On(s.Comments, func(ctx context.Context, c stream.Change[Comment]) error {
-			if c.Kind != stream.Insert {
-				return nil
-			}
-			return s.refreshAuthor(ctx, *c.New)
-		}),
-		stream.IgnoreOther(),
-	)
-}
-
-// RefreshComments copies the name and the avatar of a user into all comments of that
-// user that do not have them. It can be called again after an error, and then only
-// reads the comments that are up to date.
-func (s *Store) RefreshComments(ctx context.Context, user string) error {
-	// The present user, not that of the change: a second rename may be there already,
-	// and its own change then writes nothing.
-	author, err := s.Users.Consistent().Get(ctx, UserKey(user))
-	if err != nil {
-		return unlessDeleted(err)
-	}
-	for c, err := range s.Comments.Consistent().All(ctx, CommentsByAuthorQuery(user)) {
+// DeleteComment removes a comment under its key or that of its copy. If there is none,
+// the error matches [table.ErrNotFound].
+func (s *Store) DeleteComment(ctx context.Context, key keys.Key) error {
+	return s.Table.Retry(ctx, func(ctx context.Context) error {
+		c, err := s.Comments.Consistent().Get(ctx, key)
 		if err != nil {
 			return err
 		}
-		if err := s.refresh(ctx, c, author); err != nil {
-			return err
+		err = s.Table.Transact(ctx, append(s.Comments.DeleteOps(c),
+			count(PostPrefix.PK(c.PostID), commentCount, -1),
+			table.Check(PostKey(c.PostID), exists()).WithName("post"))...)
+		if failed(err, "post") { // the counts are gone with the post
+			return s.Table.Transact(ctx, s.Comments.DeleteOps(c)...)
 		}
-	}
-	return nil
-}
-
-// refreshAuthor copies the present name and avatar into one comment.
-func (s *Store) refreshAuthor(ctx context.Context, c Comment) error {
-	author, err := s.Users.Consistent().Get(ctx, UserKey(c.AuthorID))
-	if err != nil {
-		return unlessDeleted(err)
-	}
-	return s.refresh(ctx, c, author)
-}
-
-func (s *Store) refresh(ctx context.Context, c Comment, author User) error {
-	fresh := c
-	if fresh.copyFrom(author); fresh == c {
-		return nil
-	}
-	_, err := s.Comments.Update(ctx, CommentKey(c), func(c *Comment) error {
-		c.copyFrom(author)
-		return nil
+		return err
 	})
-	return unlessDeleted(err)
-}
-
-func unlessDeleted(err error) error {
-	if errors.Is(err, table.ErrNotFound) {
-		return nil
-	}
-	return err
 }

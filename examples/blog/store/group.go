@@ -4,19 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"time"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
 
-// The prefixes of groups and their members, and the sort key of the counts.
+// The prefixes of groups and their members.
 const (
 	GroupPrefix  keys.Prefix = "GROUP"
 	MemberPrefix keys.Prefix = "MEMBER"
-	countsSK     keys.SK     = "COUNTS"
 )
 
 // The reasons why nobody joins or leaves.
@@ -50,8 +48,27 @@ func GroupKey(id string) keys.Key { return keys.Key{PK: GroupPrefix.PK(id), SK: 
 type Membership struct {
 	GroupID string `dynamodbav:"groupId"`
 	UserID  string `dynamodbav:"userId"`
-	Role    string `dynamodbav:"role"`
-	Version int64  `dynamodbav:"version"`
+	// GroupName and UserName are copied, as the names in a [Comment] are. They are
+	// those of GroupVersion and UserVersion.
+	GroupName    string    `dynamodbav:"groupName,omitempty"`
+	GroupVersion int64     `dynamodbav:"groupVersion,omitempty"`
+	UserName     string    `dynamodbav:"userName,omitempty"`
+	UserVersion  int64     `dynamodbav:"userVersion,omitempty"`
+	Role         string    `dynamodbav:"role"`
+	JoinedAt     time.Time `dynamodbav:"joinedAt"`
+	Version      int64     `dynamodbav:"version"`
+}
+
+func (m *Membership) copyUser(u User) {
+	if m.UserVersion <= u.Version {
+		m.UserName, m.UserVersion = u.Name, u.Version
+	}
+}
+
+func (m *Membership) copyGroup(g Group) {
+	if m.GroupVersion <= g.Version {
+		m.GroupName, m.GroupVersion = g.Name, g.Version
+	}
 }
 
 var membershipEntity = repo.Entity[Membership]{
@@ -83,20 +100,34 @@ func GroupsQuery(user string) table.Query {
 	return table.Query{PK: keys.User.PK(user), Range: GroupPrefix.All()}
 }
 
-// The counts are items of their own, so that counting does not meet the versions
-// of the group and of the user.
-func groupCounts(id string) keys.Key { return keys.Key{PK: GroupPrefix.PK(id), SK: countsSK} }
-func userCounts(id string) keys.Key  { return keys.Key{PK: keys.User.PK(id), SK: countsSK} }
+// RenameGroup gives a group another name. The consumer of [Store.Router] brings it into
+// the memberships.
+func (s *Store) RenameGroup(ctx context.Context, id, name string) (Group, error) {
+	return s.Groups.Update(ctx, GroupKey(id), func(g *Group) error {
+		g.Name = name
+		return nil
+	})
+}
 
-// Join makes a user a member. The two items of the membership and the two counts
-// change in one transaction, on the condition that group and user exist, so the
-// counts are right whoever else joins or leaves at the moment.
+// Join makes a user a member, with the names of both. The two items of the membership
+// and the two counts change in one transaction, on the condition that group and user
+// exist, so the counts are right whoever else joins or leaves at the moment.
 func (s *Store) Join(ctx context.Context, m Membership) error {
+	g, err := s.Groups.Consistent().Get(ctx, GroupKey(m.GroupID))
+	if err != nil {
+		return fmt.Errorf("group: %w", err)
+	}
+	u, err := s.Users.Consistent().Get(ctx, UserKey(m.UserID))
+	if err != nil {
+		return fmt.Errorf("user: %w", err)
+	}
+	m.copyGroup(g)
+	m.copyUser(u)
 	ops := append(s.Memberships.CreateOps(&m), countOps(m, 1)...)
 	ops = append(ops,
 		table.Check(GroupKey(m.GroupID), exists()).WithName("group"),
 		table.Check(UserKey(m.UserID), exists()).WithName("user"))
-	err := s.Table.Transact(ctx, ops...)
+	err = s.Table.Transact(ctx, ops...)
 	switch {
 	case failed(err, "group"):
 		return fmt.Errorf("group: %w", table.ErrNotFound)
@@ -106,6 +137,16 @@ func (s *Store) Join(ctx context.Context, m Membership) error {
 		return ErrAlreadyMember
 	}
 	return err
+}
+
+// Membership returns the membership of a user in a group, in one consistent read, or
+// [ErrNotMember].
+func (s *Store) Membership(ctx context.Context, group, user string) (Membership, error) {
+	m, err := s.Memberships.Consistent().Get(ctx, MemberOfKey(Membership{GroupID: group, UserID: user}))
+	if errors.Is(err, table.ErrNotFound) {
+		return m, ErrNotMember
+	}
+	return m, err
 }
 
 // Leave ends a membership, in one transaction with the counts.
@@ -122,22 +163,17 @@ func (s *Store) Leave(ctx context.Context, group, user string) error {
 
 // countOps changes both counts.
 func countOps(m Membership, by int) []table.Op {
-	add := func(attribute string) expression.UpdateBuilder {
-		return expression.Add(expression.Name(attribute), expression.Value(by)).
-			Set(expression.Name("entityType"), expression.Value("COUNTS"))
-	}
-	return []table.Op{
-		table.Update(groupCounts(m.GroupID), add("members")).WithName("members"),
-		table.Update(userCounts(m.UserID), add("groups")).WithName("groups"),
-	}
+	return []table.Op{count(GroupPrefix.PK(m.GroupID), memberCount, by), count(keys.User.PK(m.UserID), groupCount, by)}
 }
 
 // MemberCount returns how many members a group has.
 func (s *Store) MemberCount(ctx context.Context, group string) (int64, error) {
-	return s.number(ctx, groupCounts(group), "members")
+	c, err := s.counts(ctx, GroupPrefix.PK(group))
+	return c.Members, err
 }
 
 // GroupCount returns how many groups a user is in.
 func (s *Store) GroupCount(ctx context.Context, user string) (int64, error) {
-	return s.number(ctx, userCounts(user), "groups")
+	c, err := s.counts(ctx, keys.User.PK(user))
+	return c.Groups, err
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func groupID(m store.Membership) string { return m.GroupID }
@@ -112,4 +114,39 @@ func persist(do func() error) error {
 		err = do()
 	}
 	return err
+}
+
+func TestAMembershipHasTheNamesOfBothSides(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	check.OK(t,
+		s.AddUser(t.Context(), store.User{ID: "ana", Email: "ana@example.com", Name: "Ana"}),
+		s.Groups.Create(t.Context(), &store.Group{ID: "g", Name: "Cooks"}),
+		s.Join(t.Context(), store.Membership{GroupID: "g", UserID: "ana", Role: "owner", JoinedAt: noon}))
+	router := routerOf(t, s)
+	names := func(user, group string) {
+		t.Helper()
+		m := check.Must(s.Membership(t.Context(), "g", "ana"))(t)
+		check.Equal(t, "names and date", fmt.Sprintln(m.UserName, m.GroupName, m.JoinedAt), fmt.Sprintln(user, group, noon))
+		check.Equal(t, "the copies", all(t, s.Memberships, store.MembersQuery("g"), func(m store.Membership) store.Membership { return m }), []store.Membership{m})
+	}
+	names("Ana", "Cooks")
+
+	first, last := rename(t, s, "ana", "Anna"), rename(t, s, "ana", "Annie")
+	check.Deliver(t, router, last)
+	check.Deliver(t, router, first)
+	names("Annie", "Cooks")
+
+	group := check.Must(s.Groups.Get(t.Context(), store.GroupKey("g")))(t)
+	renamed := group
+	renamed.Name = "Chefs"
+	check.Deliver(t, router, check.Must(streamtest.Transact(t.Context(), tabletest.Client(t), s.Table, s.Groups.UpdateOps(group, &renamed)...))(t))
+	names("Annie", "Chefs")
+
+	// A membership whose writer has read the names before the changes.
+	check.OK(t, s.Leave(t.Context(), "g", "ana"))
+	check.Is(t, check.Err(s.Membership(t.Context(), "g", "ana")), store.ErrNotMember)
+	late := store.Membership{GroupID: "g", UserID: "ana", GroupName: "Cooks", GroupVersion: 1, UserName: "Ana", UserVersion: 1, JoinedAt: noon}
+	check.Deliver(t, router, check.Must(streamtest.Transact(t.Context(), tabletest.Client(t), s.Table, s.Memberships.CreateOps(&late)...))(t))
+	names("Annie", "Chefs")
 }

@@ -17,35 +17,6 @@ const (
 	publishedPrefix keys.Prefix = "PUBLISHED"
 )
 
-// User is stored once, as USER#<id> / PROFILE.
-type User struct {
-	ID      string `dynamodbav:"userId"`
-	Name    string `dynamodbav:"name"`
-	Avatar  string `dynamodbav:"avatar,omitempty"` // address of a picture
-	Version int64  `dynamodbav:"version"`
-}
-
-// UserEntity says how users are stored.
-var UserEntity = repo.Entity[User]{
-	Type:    "USER",
-	Key:     func(u User) keys.Key { return UserKey(u.ID) },
-	Version: "version",
-	// Ids are not used again.
-	VersionFromOne: true,
-}
-
-// UserKey is the key of a user's profile.
-func UserKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
-
-// Rename gives a user another name. The consumer of [Store.Router] brings it into the
-// user's comments.
-func (s *Store) Rename(ctx context.Context, id, name string) (User, error) {
-	return s.Users.Update(ctx, UserKey(id), func(u *User) error {
-		u.Name = name
-		return nil
-	})
-}
-
 // Post is stored twice: as POST#<id> / METADATA, to be found by its id together
 // with its comments, and as USER#<author> / POST#<time>#<id>, to be listed with
 // its author. While it is published, the first of them is in the index too.
@@ -105,19 +76,67 @@ func PublishedQuery() table.Query {
 	return table.Query{Index: publishedIndex, PK: publishedPrefix.PK(), Descending: true}
 }
 
-// PostWithComments reads a post and its n newest comments in one query: read
-// backwards, METADATA comes before COMMENT#….
-func (s *Store) PostWithComments(ctx context.Context, id string, n int) (Post, []Comment, error) {
-	q := table.Query{PK: PostPrefix.PK(id), Descending: true, Limit: n + 1}
-	var posts []Post
-	var comments []Comment
-	if err := repo.Collect(ctx, s.Table, q, s.Posts.AppendTo(&posts), s.Comments.AppendTo(&comments)); err != nil {
-		return Post{}, nil, err
+// PostPage is a post as a reader sees it.
+type PostPage struct {
+	Post         Post
+	CommentCount int64
+	// Comments are the newest ones, newest first.
+	Comments []Comment
+}
+
+// PostWithComments reads a post, its count of comments and its n newest comments in one
+// query: read backwards, METADATA and COUNTS come before COMMENT#….
+func (s *Store) PostWithComments(ctx context.Context, id string, n int) (PostPage, error) {
+	q := table.Query{PK: PostPrefix.PK(id), Descending: true, Limit: n + 2}
+	var page PostPage
+	var found []Post
+	var counts []Counts
+	err := repo.Collect(ctx, s.Table, q, s.Posts.AppendTo(&found), s.Counts.AppendTo(&counts), s.Comments.AppendTo(&page.Comments))
+	if err != nil {
+		return PostPage{}, err
 	}
-	if len(posts) == 0 {
-		return Post{}, nil, fmt.Errorf("post: %w", table.ErrNotFound)
+	if len(found) == 0 {
+		return PostPage{}, fmt.Errorf("post: %w", table.ErrNotFound)
 	}
-	return posts[0], comments, nil
+	page.Post = found[0]
+	if len(counts) > 0 {
+		page.CommentCount = counts[0].Comments
+	}
+	page.Comments = page.Comments[:min(n, len(page.Comments))]
+	return page, nil
+}
+
+// AddPost stores a new post and counts it. The author must exist; otherwise the error
+// matches [table.ErrNotFound].
+func (s *Store) AddPost(ctx context.Context, p Post) error {
+	err := s.Table.Transact(ctx, append(s.Posts.CreateOps(&p),
+		count(keys.User.PK(p.AuthorID), postCount, 1),
+		table.Check(UserKey(p.AuthorID), exists()).WithName("author"))...)
+	if failed(err, "author") {
+		return fmt.Errorf("author: %w", table.ErrNotFound)
+	}
+	return err
+}
+
+// DeletePost removes a post with its counts. The consumer of [Store.Router] removes the
+// comments: there may be more than a transaction takes. No comment can be added once the
+// post is gone. If there is no post, the error matches [table.ErrNotFound].
+func (s *Store) DeletePost(ctx context.Context, id string) error {
+	return s.Table.Retry(ctx, func(ctx context.Context) error {
+		p, err := s.Posts.Consistent().Get(ctx, PostKey(id))
+		if err != nil {
+			return err
+		}
+		return s.Table.Transact(ctx, append(s.Posts.DeleteOps(p),
+			table.Delete(countsKey(PostPrefix.PK(id))),
+			count(keys.User.PK(p.AuthorID), postCount, -1))...)
+	})
+}
+
+// PostCount returns how many posts a user has written.
+func (s *Store) PostCount(ctx context.Context, user string) (int64, error) {
+	c, err := s.counts(ctx, keys.User.PK(user))
+	return c.Posts, err
 }
 
 // Publish puts a post into the index of published posts.

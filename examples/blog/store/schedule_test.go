@@ -139,3 +139,70 @@ func (s *Store) checkNames(ctx context.Context, user string) error {
 	}
 	return nil
 }
+
+// Two writers of one post's comments, of which one may count them anew or delete the
+// post. The count is that of the list, and a deleted post has none.
+func TestScheduleCounts(t *testing.T) {
+	t.Parallel()
+	add := func(ctx context.Context, s *Store, id string) error { return s.AddComment(ctx, commentOf(id, "c2")) }
+	remove := func(ctx context.Context, s *Store, id string) error {
+		return s.DeleteComment(ctx, CommentKey(commentOf(id, "c1")))
+	}
+	recount := func(ctx context.Context, s *Store, id string) error { return s.RecountPost(ctx, "p-"+id) }
+	removePost := func(ctx context.Context, s *Store, id string) error { return s.DeletePost(ctx, "p-"+id) }
+	type operation = func(context.Context, *Store, string) error
+	for name, operations := range map[string][]operation{
+		"a comment and a deletion":             {add, remove},
+		"a comment and a recount":              {add, recount},
+		"a deletion and a recount":             {remove, recount},
+		"a comment and a deletion of the post": {add, removePost},
+		"a recount and a deletion of the post": {recount, removePost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tabletest.Explore(t, tabletest.Case{
+				Schema: Schema("Blog"), Limit: *check.Limit,
+				Allow: func(err error) bool { return errors.Is(err, table.ErrNotFound) },
+				Setup: func(ctx context.Context, r *tabletest.Run) error {
+					s, err := storeOf(r, r.Client)
+					if err != nil {
+						return err
+					}
+					uncounted := commentOf(r.ID, "c0")
+					err = errors.Join(
+						s.Users.Create(ctx, &User{ID: r.ID, Name: "Ana"}),
+						s.AddPost(ctx, Post{ID: "p-" + r.ID, AuthorID: r.ID}),
+						s.AddComment(ctx, commentOf(r.ID, "c1")),
+						s.Comments.Create(ctx, &uncounted), s.RecountPost(ctx, "p-"+r.ID))
+					for _, do := range operations {
+						r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+							s, err := storeOf(r, client)
+							if err != nil {
+								return err
+							}
+							return do(ctx, s, r.ID)
+						})
+					}
+					r.Check(func(ctx context.Context, _ []error) error { return s.checkCounts(ctx, r.ID) })
+					return err
+				},
+			})
+		})
+	}
+}
+
+// checkCounts reports a count of a user's post that differs from the list.
+func (s *Store) checkCounts(ctx context.Context, user string) error {
+	page, err := s.PostWithComments(ctx, "p-"+user, 100)
+	if errors.Is(err, table.ErrNotFound) {
+		counts, err := s.counts(ctx, PostPrefix.PK("p-"+user))
+		if err != nil || counts.Changes != 0 {
+			return fmt.Errorf("the deleted post has counts: %v, %w", counts, err)
+		}
+		return nil
+	}
+	if err != nil || page.CommentCount != int64(len(page.Comments)) {
+		return fmt.Errorf("%d comments, and the count is %d, %w", len(page.Comments), page.CommentCount, err)
+	}
+	return nil
+}

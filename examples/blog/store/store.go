@@ -4,13 +4,11 @@
 package store
 
 import (
-	"context"
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
@@ -46,12 +44,13 @@ type Store struct {
 	Memberships *repo.Repo[Membership]
 	Nodes       *repo.Repo[Node]
 	Points      *repo.Repo[Point]
+	Counts      *repo.Repo[Counts]
 }
 
 // New returns the store in a table with the keys and indexes of [Schema].
 func New(t *table.Table) (*Store, error) {
 	s := &Store{Table: t}
-	var errs [7]error
+	var errs [8]error
 	s.Users, errs[0] = repo.New(t, UserEntity)
 	s.Posts, errs[1] = repo.New(t, PostEntity)
 	s.Comments, errs[2] = repo.New(t, CommentEntity)
@@ -59,6 +58,7 @@ func New(t *table.Table) (*Store, error) {
 	s.Memberships, errs[4] = repo.New(t, membershipEntity)
 	s.Nodes, errs[5] = repo.New(t, nodeEntity)
 	s.Points, errs[6] = repo.New(t, pointEntity)
+	s.Counts, errs[7] = repo.New(t, countsEntity)
 	return s, errors.Join(errs[:]...)
 }
 
@@ -70,15 +70,4 @@ func exists() expression.ConditionBuilder { return expression.Name("pk").Attribu
 func failed(err error, name string) bool {
 	op, ok := table.FailedOp(err, name)
 	return ok && errors.Is(op, table.ErrConditionFailed)
-}
-
-// number reads one number attribute of an item, 0 if there is no item or
-// attribute.
-func (s *Store) number(ctx context.Context, key keys.Key, attribute string) (int64, error) {
-	numbers, err := table.Get[map[string]any](ctx, s.Table.Consistent(), key)
-	if err != nil && !errors.Is(err, table.ErrNotFound) {
-		return 0, err
-	}
-	n, _ := numbers[attribute].(float64)
-	return int64(n), nil
 }

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"net/mail"
+	"strings"
+	"time"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// EmailPrefix is the prefix of the items that make e-mail addresses unique.
+const EmailPrefix keys.Prefix = "EMAIL"
+
+// The reasons why an e-mail address is refused.
+var (
+	ErrEmailTaken   = errors.New("another user has this e-mail address")
+	ErrInvalidEmail = errors.New("this is no e-mail address")
+)
+
+// User is stored as USER#<id> / PROFILE and, if there is an e-mail address, as
+// EMAIL#<e-mail> / METADATA. The second item makes the address unique and finds its user.
+type User struct {
+	ID        string    `dynamodbav:"userId"`
+	Email     string    `dynamodbav:"email,omitempty"` // as [Store.AddUser] stores it; empty of users from before
+	Name      string    `dynamodbav:"name"`
+	Avatar    string    `dynamodbav:"avatar,omitempty"` // address of a picture
+	CreatedAt time.Time `dynamodbav:"createdAt,omitempty"`
+	Version   int64     `dynamodbav:"version"`
+}
+
+// UserEntity says how users are stored.
+var UserEntity = repo.Entity[User]{
+	Type:    "USER",
+	Key:     func(u User) keys.Key { return UserKey(u.ID) },
+	Copies:  []repo.Copy[User]{{Name: "by e-mail", Key: func(u User) keys.Key { return EmailKey(u.Email) }}},
+	Version: "version",
+	// Ids are not used again.
+	VersionFromOne: true,
+}
+
+// UserKey is the key of a user's profile.
+func UserKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
+
+// EmailKey is the key of a user by the e-mail address, as it is stored. It is the zero
+// key for no address.
+func EmailKey(email string) keys.Key {
+	if email == "" {
+		return keys.Key{}
+	}
+	return keys.Key{PK: EmailPrefix.PK(email), SK: keys.Metadata}
+}
+
+// AddUser stores a new user. Errors: [ErrInvalidEmail], [ErrEmailTaken], and
+// [table.ErrExists] if the id is in use.
+func (s *Store) AddUser(ctx context.Context, u User) error {
+	var err error
+	if u.Email, err = normalEmail(u.Email); err != nil {
+		return err
+	}
+	return emailTaken(s.Users.Create(ctx, &u))
+}
+
+// ChangeUser changes name, avatar or e-mail address of a user. The consumer of
+// [Store.Router] brings name and avatar into the user's comments and memberships. The
+// former address is free then.
+func (s *Store) ChangeUser(ctx context.Context, id string, change func(*User)) (User, error) {
+	u, err := s.Users.Update(ctx, UserKey(id), func(u *User) (err error) {
+		former := u.Email
+		if change(u); u.Email != former {
+			u.Email, err = normalEmail(u.Email)
+		}
+		return err
+	})
+	return u, emailTaken(err)
+}
+
+// Rename gives a user another name.
+func (s *Store) Rename(ctx context.Context, id, name string) (User, error) {
+	return s.ChangeUser(ctx, id, func(u *User) { u.Name = name })
+}
+
+// normalEmail returns the form in which addresses are stored and compared.
+func normalEmail(email string) (string, error) {
+	email = strings.ToLower(strings.TrimSpace(email))
+	if a, err := mail.ParseAddress(email); err != nil || a.Address != email {
+		return "", ErrInvalidEmail
+	}
+	return email, nil
+}
+
+func emailTaken(err error) error {
+	if op, ok := table.FailedOp(err, "USER by e-mail"); ok && errors.Is(op, table.ErrExists) {
+		return errors.Join(ErrEmailTaken, err)
+	}
+	return err
+}
