@@ -15,6 +15,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/program"
@@ -29,7 +31,7 @@ var blog = program.Program{Name: "blog", Table: "Blog", Show: show}
 func main() { blog.Main() }
 
 // show is the program proper: a table, and one access pattern after the other.
-func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) error {
+func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) (err error) {
 	client, schema := engine.Client(), store.Schema(name)
 	if err := schema.Ensure(ctx, client); err != nil {
 		return err
@@ -38,12 +40,22 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, out report
 	if err != nil {
 		return err
 	}
-	s, err := store.New(tbl)
+	path, err := os.MkdirTemp("", "blog-objects-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(path)) }()
+	objects, err := store.OpenDirectory(path)
+	if err != nil {
+		return err
+	}
+	defer objects.Close()
+	s, err := store.New(tbl, objects)
 	if err != nil {
 		return err
 	}
 	for _, part := range []func(context.Context, *store.Store, report.Report) error{
-		seed, postsAndComments, publishedPosts, groups, folders, metrics, counter,
+		seed, postsAndComments, largeContent, publishedPosts, groups, folders, metrics, counter,
 	} {
 		if err := part(ctx, s, out); err != nil {
 			return err

@@ -41,7 +41,7 @@ func names(ctx context.Context, client *dynamodb.Client, s *store.Store, out rep
 	if err != nil {
 		return err
 	}
-	background, err := store.New(tbl)
+	background, err := store.New(tbl, nil)
 	if err != nil {
 		return err
 	}

@@ -73,6 +73,25 @@ func postsAndComments(ctx context.Context, s *store.Store, out report.Report) er
 	return nil
 }
 
+// largeContent is a text that does not fit into an item.
+func largeContent(ctx context.Context, s *store.Store, out report.Report) error {
+	out.Title("   The text of a post, over %d KB: in an object", store.MaxInline>>10)
+	if err := s.SetPostContent(ctx, "p3", make([]byte, 150<<10)); err != nil {
+		return err
+	}
+	page, err := s.PostWithComments(ctx, "p3", 1)
+	if err != nil {
+		return err
+	}
+	item, err := s.Contents.Get(ctx, store.ContentKey(store.PostKey("p3").PK))
+	if err != nil {
+		return err
+	}
+	out.Line("  %s: the item has %d bytes and the name of an object of %d", store.ContentKey(item.Of), len(item.Data), len(page.Content))
+	out.Spent("writing it and reading it twice")
+	return nil
+}
+
 // publishedPosts is pattern 4.
 func publishedPosts(ctx context.Context, s *store.Store, out report.Report) error {
 	for i, id := range []string{"p1", "p2", "p3"} {
@@ -139,15 +158,14 @@ func groups(ctx context.Context, s *store.Store, out report.Report) error {
 
 // folders are patterns 7 to 9.
 func folders(ctx context.Context, s *store.Store, out report.Report) error {
-	for _, n := range []store.Node{
-		{Path: store.Path{"work"}, Kind: store.Folder},
-		{Path: store.Path{"work", "2024"}, Kind: store.Folder},
-		{Path: store.Path{"work", "2024", "plan.txt"}, Kind: store.File, Content: "…"},
-		{Path: store.Path{"work", "notes.txt"}, Kind: store.File, Content: "…"},
-		{Path: store.Path{"archive"}, Kind: store.Folder},
-	} {
-		n.Drive = "ana"
-		if err := unlessThere(s.MakeNode(ctx, n)); err != nil {
+	year := store.Path{"work", "2024"}
+	for _, p := range []store.Path{{"work"}, year, {"archive"}} {
+		if _, err := s.MakeFolder(ctx, "ana", p); unlessThere(err) != nil {
+			return err
+		}
+	}
+	for i, p := range []store.Path{{"work", "2024", "plan.txt"}, {"work", "2024", "report.txt"}, {"work", "notes.txt"}} {
+		if _, err := s.Upload(ctx, "ana", p, make([]byte, 900>>i), start.AddDate(0, 0, i)); unlessThere(err) != nil {
 			return err
 		}
 	}
@@ -158,6 +176,20 @@ func folders(ctx context.Context, s *store.Store, out report.Report) error {
 		return err
 	}
 	if err := list(ctx, s.Nodes, out, "8. Everything below a folder", store.TreeQuery("ana", work), row); err != nil {
+		return err
+	}
+	folder, err := s.Nodes.Get(ctx, store.NodeKey("ana", year))
+	if err != nil {
+		return err
+	}
+	info := func(f store.FileInfo) string {
+		return keyRow(store.FileKey(f.ID), f.Name, f.Size, f.UploadedAt.Format(time.DateOnly))
+	}
+	out.Meter.Take()
+	if err := list(ctx, s.Files, out, "   The files of a folder, newest first", store.FilesByDateQuery("ana", folder.ID), info); err != nil {
+		return err
+	}
+	if err := list(ctx, s.Files, out, "   The same, largest first", store.FilesBySizeQuery("ana", folder.ID), info); err != nil {
 		return err
 	}
 	out.Title("9. A folder moves with its content, in one transaction")

@@ -27,7 +27,7 @@ func seed(ctx context.Context, s *store.Store, out report.Report) error {
 		errs = append(errs, unlessThere(s.AddPost(ctx, store.Post{
 			ID: fmt.Sprintf("p%d", i+1), AuthorID: "ana", Title: fmt.Sprintf("Day %d", i+1),
 			CreatedAt: start.AddDate(0, 0, i),
-		})))
+		}, fmt.Appendf(nil, "What happened on day %d.", i+1))))
 	}
 	for i, text := range []string{"First!", "Nice", "I see it differently", "Thanks"} {
 		errs = append(errs, unlessThere(s.AddComment(ctx, store.Comment{

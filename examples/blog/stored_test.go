@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"testing"
 
@@ -18,7 +19,9 @@ import (
 func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, store.Schema("any"), nil)
-	s := check.Must(store.New(tbl))(t)
+	s := check.Must(store.New(tbl, nil))(t)
+	ids := 0
+	s.NewID = func() string { ids++; return fmt.Sprintf("id-%d", ids) }
 	out := report.Report{Out: io.Discard, Meter: &report.Meter{}}
 	for _, part := range []func(context.Context, *store.Store, report.Report) error{
 		seed, publishedPosts, groups, folders, metrics, counter,

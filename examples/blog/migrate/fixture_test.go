@@ -43,7 +43,7 @@ func setUp(t *testing.T) *fixture {
 	f.service = check.Must(migrate.NewBlog(elsewhere, old[0], old[1], old[2]))(t)
 	f.Blog = check.Must(migrate.NewBlog(single, old[0], old[1], old[2]))(t)
 	check.OK(t, f.Prepare(t.Context()))
-	f.store = check.Must(store.New(single.Consistent()))(t)
+	f.store = check.Must(store.New(single.Consistent(), nil))(t)
 	return &f
 }
 

@@ -122,7 +122,7 @@ func (m migration) check(ctx context.Context, posts *migrate.Records[store.Post]
 	if err != nil {
 		return err
 	}
-	s, err := store.New(tbl.Consistent())
+	s, err := store.New(tbl.Consistent(), nil)
 	if err != nil {
 		return err
 	}

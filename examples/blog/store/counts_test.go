@@ -22,7 +22,7 @@ func writePost(t *testing.T, s *store.Store, id string) {
 	t.Helper()
 	check.OK(t,
 		s.AddUser(t.Context(), store.User{ID: id, Email: id + "@example.com", Name: "Ana"}),
-		s.AddPost(t.Context(), store.Post{ID: id, AuthorID: id, Title: "A day", CreatedAt: noon}))
+		s.AddPost(t.Context(), store.Post{ID: id, AuthorID: id, Title: "A day", CreatedAt: noon}, nil))
 }
 
 func commentOn(post string, i int) store.Comment {
@@ -77,7 +77,7 @@ func TestPostsAreCountedByManyWriters(t *testing.T) {
 		return store.Post{ID: fmt.Sprint("p", i), AuthorID: "ana", CreatedAt: noon}
 	}
 	check.OK(t, check.Errors(writers, func(i int) error {
-		return persist(func() error { return s.AddPost(t.Context(), post(i)) })
+		return persist(func() error { return s.AddPost(t.Context(), post(i), nil) })
 	})...)
 	check.OK(t, check.Errors(writers/2, func(i int) error {
 		return persist(func() error { return s.DeletePost(t.Context(), post(i).ID) })
@@ -85,8 +85,8 @@ func TestPostsAreCountedByManyWriters(t *testing.T) {
 	check.Equal(t, "posts", check.Must(s.PostCount(t.Context(), "ana"))(t), writers/2)
 	check.Equal(t, "list", len(all(t, s.Posts, store.PostsQuery("ana"), postID)), writers/2)
 
-	check.Is(t, s.AddPost(t.Context(), post(writers-1)), table.ErrExists, "the same post")
-	check.Is(t, s.AddPost(t.Context(), store.Post{ID: "p", AuthorID: "nobody"}), table.ErrNotFound, "a post of nobody")
+	check.Is(t, s.AddPost(t.Context(), post(writers-1), nil), table.ErrExists, "the same post")
+	check.Is(t, s.AddPost(t.Context(), store.Post{ID: "p", AuthorID: "nobody"}, nil), table.ErrNotFound, "a post of nobody")
 	check.Is(t, s.DeletePost(t.Context(), "none"), table.ErrNotFound)
 	check.Equal(t, "posts", check.Must(s.PostCount(t.Context(), "ana"))(t), writers/2)
 }

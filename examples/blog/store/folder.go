@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -52,10 +53,11 @@ type Path []string
 // The version of a folder counts what was put into it too. A move expects the
 // versions that it has read, so nothing is left behind.
 type Node struct {
-	Drive   string `dynamodbav:"drive"`
-	Path    Path   `dynamodbav:"path"`
-	Kind    Kind   `dynamodbav:"kind"`
-	Content string `dynamodbav:"content,omitempty"`
+	Drive string `dynamodbav:"drive"`
+	Path  Path   `dynamodbav:"path"`
+	Kind  Kind   `dynamodbav:"kind"`
+	// ID stays the same when the node moves. The store draws it.
+	ID      string `dynamodbav:"nodeId"`
 	Version int64  `dynamodbav:"version"`
 }
 
@@ -108,27 +110,59 @@ func TreeQuery(drive string, folder Path) table.Query {
 	return table.Query{PK: DrivePrefix.PK(drive), Range: NodePrefix.All(folder.segments()...)}
 }
 
-// MakeNode stores a new folder or file in a folder that exists.
-func (s *Store) MakeNode(ctx context.Context, n Node) error {
-	if len(n.Path) == 0 {
-		return ErrRoot
+// MakeFolder stores a new folder in a folder that exists, and returns it.
+func (s *Store) MakeFolder(ctx context.Context, drive string, p Path) (Node, error) {
+	if len(p) == 0 {
+		return Node{}, ErrRoot
 	}
-	err := s.Table.Transact(ctx, append(s.Nodes.CreateOps(&n), receive(n.Drive, n.Path)...)...)
-	if failed(err, "folder") {
-		return ErrNoFolder
-	}
-	return err
+	n := Node{Drive: drive, Path: p, Kind: Folder, ID: s.NewID()}
+	return n, s.Table.Retry(ctx, func(ctx context.Context) error {
+		_, receive, err := s.receive(ctx, drive, p)
+		if err != nil {
+			return err
+		}
+		return again(s.Table.Transact(ctx, append(s.Nodes.CreateOps(&n), receive...)...))
+	})
 }
 
-// receive counts, in the version of the folder that is to hold the path, that
-// something was put into it. The root is no item and never moved.
-func receive(drive string, p Path) []table.Op {
-	if len(p) == 1 {
-		return nil
+// makeFile stores a file, in all of its items, in one transaction.
+func (s *Store) makeFile(ctx context.Context, n Node, data []byte, at time.Time) (FileInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	// Before an object is stored for a path that cannot be.
+	if _, _, err := s.receive(ctx, n.Drive, n.Path); err != nil {
+		return FileInfo{}, err
 	}
-	op := table.Update(NodeKey(drive, p[:len(p)-1]), expression.Add(expression.Name("version"), expression.Value(1))).
-		If(expression.Name("kind").Equal(expression.Value(Folder)))
-	return []table.Op{op.WithName("folder")}
+	n.ID = s.NewID()
+	c, err := s.newContent(ctx, FilePrefix.PK(n.ID), data)
+	if err != nil {
+		return FileInfo{}, err
+	}
+	f := FileInfo{ID: n.ID, Drive: n.Drive, Name: n.Path[len(n.Path)-1], Size: c.Size, UploadedAt: at}
+	return f, s.Table.Retry(ctx, func(ctx context.Context) error {
+		var ops []table.Op
+		if f.FolderID, ops, err = s.receive(ctx, n.Drive, n.Path); err != nil {
+			return err
+		}
+		ops = append(append(ops, s.Nodes.CreateOps(&n)...), s.Files.CreateOps(&f)...)
+		return again(s.Table.Transact(ctx, append(ops, s.Contents.CreateOps(&c)...)...))
+	})
+}
+
+// receive returns the id of the folder that is to hold the path, and the op that counts
+// in its version that something was put into it. The op fails if another
+// folder has taken the path: see again. The root is no item and never moved.
+func (s *Store) receive(ctx context.Context, drive string, p Path) (string, []table.Op, error) {
+	if len(p) == 1 {
+		return "", nil, nil
+	}
+	folder, err := s.Nodes.Consistent().Get(ctx, NodeKey(drive, p[:len(p)-1]))
+	if errors.Is(err, table.ErrNotFound) || err == nil && folder.Kind != Folder {
+		return "", nil, ErrNoFolder
+	}
+	op := table.Update(NodeKey(drive, folder.Path), expression.Add(expression.Name("version"), expression.Value(1))).
+		If(expression.Name("nodeId").Equal(expression.Value(folder.ID)))
+	return folder.ID, []table.Op{op.WithName("folder")}, err
 }
 
 // Move gives the node at a path another path, and returns how many nodes have
@@ -153,17 +187,21 @@ func (s *Store) Move(ctx context.Context, drive string, from, to Path) (int, err
 		if nodes, err = s.subtree(ctx, drive, from); err != nil {
 			return err
 		}
-		ops := receive(drive, to)
+		folder, ops, err := s.receive(ctx, drive, to)
+		if err != nil {
+			return err
+		}
 		for _, n := range nodes {
 			moved := n
 			moved.Path = slices.Concat(to, n.Path[len(from):])
 			ops = append(append(ops, s.Nodes.DeleteOps(n)...), s.Nodes.CreateOps(&moved)...)
 		}
-		err = s.Table.Transact(ctx, ops...)
-		if failed(err, "folder") && !errors.Is(err, table.ErrConflict) {
-			return ErrNoFolder
+		if nodes[0].Kind == File {
+			err = s.moveFile(ctx, nodes[0], folder, to, ops)
+		} else {
+			err = s.Table.Transact(ctx, ops...)
 		}
-		return err
+		return again(err)
 	})
 	if err != nil {
 		return 0, err
@@ -187,4 +225,13 @@ func (s *Store) subtree(ctx context.Context, drive string, p Path) ([]Node, erro
 		return nil, fmt.Errorf("a folder with more than %d nodes cannot be moved at once: %w", MaxMove, table.ErrTooLarge)
 	}
 	return append([]Node{root}, below...), nil
+}
+
+// again makes of a failure to put something into a folder, because another folder has
+// taken its path since, one that is tried again.
+func again(err error) error {
+	if failed(err, "folder") {
+		return table.ErrConflict
+	}
+	return err
 }

@@ -21,11 +21,11 @@ func pathOf(n store.Node) string { return strings.Join(n.Path, "/") }
 func makeNodes(t *testing.T, s *store.Store, paths ...string) {
 	t.Helper()
 	for _, p := range paths {
-		n := store.Node{Drive: "d", Path: path(strings.TrimSuffix(p, "/")), Kind: store.File}
-		if strings.HasSuffix(p, "/") {
-			n.Kind = store.Folder
+		if folder, ok := strings.CutSuffix(p, "/"); ok {
+			check.OK(t, check.Err(s.MakeFolder(t.Context(), "d", path(folder))))
+		} else {
+			check.OK(t, check.Err(s.Upload(t.Context(), "d", path(p), []byte(p), noon)))
 		}
-		check.OK(t, s.MakeNode(t.Context(), n))
 	}
 }
 
@@ -70,8 +70,8 @@ func TestMovesThatCannotBeChangeNothing(t *testing.T) {
 	} {
 		check.Is(t, check.Err(s.Move(t.Context(), "d", c.from, c.to)), c.want, fmt.Sprintf("%v to %v", c.from, c.to))
 	}
-	check.Is(t, s.MakeNode(t.Context(), store.Node{Drive: "d", Path: path("f/x"), Kind: store.File}), store.ErrNoFolder)
-	check.Is(t, s.MakeNode(t.Context(), store.Node{Drive: "d", Kind: store.Folder}), store.ErrRoot)
+	check.Is(t, check.Err(s.Upload(t.Context(), "d", path("f/x"), nil, noon)), store.ErrNoFolder)
+	check.Is(t, check.Err(s.MakeFolder(t.Context(), "d", nil)), store.ErrRoot)
 	check.Equal(t, "tree", tree(t, s), before)
 }
 
@@ -112,7 +112,7 @@ func TestWhatIsPutIntoAMovingFolderIsNotLeftBehind(t *testing.T) {
 		for i := range 12 {
 			name := fmt.Sprintf("file-%d-%d", worker, i)
 			for _, folder := range []string{"here/box", "there/box"} {
-				err := s.MakeNode(t.Context(), store.Node{Drive: "d", Path: append(path(folder), name), Kind: store.File})
+				_, err := s.Upload(t.Context(), "d", append(path(folder), name), nil, noon)
 				switch {
 				case err == nil:
 					mu.Lock()

@@ -79,19 +79,23 @@ func PublishedQuery() table.Query {
 // PostPage is a post as a reader sees it.
 type PostPage struct {
 	Post         Post
+	Content      []byte // nil if it has none
 	CommentCount int64
 	// Comments are the newest ones, newest first.
 	Comments []Comment
 }
 
-// PostWithComments reads a post, its count of comments and its n newest comments in one
-// query: read backwards, METADATA and COUNTS come before COMMENT#….
+// PostWithComments reads a post, its content, its count of comments and its n newest
+// comments in one query: read backwards, METADATA, COUNTS and CONTENT come before
+// COMMENT#…. Content that is an object takes further reads.
 func (s *Store) PostWithComments(ctx context.Context, id string, n int) (PostPage, error) {
-	q := table.Query{PK: PostPrefix.PK(id), Descending: true, Limit: n + 2}
+	q := table.Query{PK: PostPrefix.PK(id), Descending: true, Limit: n + 3}
 	var page PostPage
 	var found []Post
 	var counts []Counts
-	err := repo.Collect(ctx, s.Table, q, s.Posts.AppendTo(&found), s.Counts.AppendTo(&counts), s.Comments.AppendTo(&page.Comments))
+	var contents []Content
+	err := repo.Collect(ctx, s.Table, q,
+		s.Posts.AppendTo(&found), s.Counts.AppendTo(&counts), s.Contents.AppendTo(&contents), s.Comments.AppendTo(&page.Comments))
 	if err != nil {
 		return PostPage{}, err
 	}
@@ -103,22 +107,38 @@ func (s *Store) PostWithComments(ctx context.Context, id string, n int) (PostPag
 		page.CommentCount = counts[0].Comments
 	}
 	page.Comments = page.Comments[:min(n, len(page.Comments))]
-	return page, nil
+	if len(contents) == 0 {
+		return page, nil
+	}
+	if page.Content = contents[0].Data; contents[0].Object != "" {
+		page.Content, err = s.PostContent(ctx, id)
+	}
+	return page, err
 }
 
-// AddPost stores a new post and counts it. The author must exist; otherwise the error
-// matches [table.ErrNotFound].
-func (s *Store) AddPost(ctx context.Context, p Post) error {
-	err := s.Table.Transact(ctx, append(s.Posts.CreateOps(&p),
+// AddPost stores a new post with its content, and counts it. Empty content is none. The
+// author must exist; otherwise the error matches [table.ErrNotFound].
+func (s *Store) AddPost(ctx context.Context, p Post, content []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	ops := append(s.Posts.CreateOps(&p),
 		count(keys.User.PK(p.AuthorID), postCount, 1),
-		table.Check(UserKey(p.AuthorID), exists()).WithName("author"))...)
+		table.Check(UserKey(p.AuthorID), exists()).WithName("author"))
+	if len(content) > 0 {
+		c, err := s.newContent(ctx, PostPrefix.PK(p.ID), content)
+		if err != nil {
+			return err
+		}
+		ops = append(ops, s.Contents.CreateOps(&c)...)
+	}
+	err := s.Table.Transact(ctx, ops...)
 	if failed(err, "author") {
 		return fmt.Errorf("author: %w", table.ErrNotFound)
 	}
 	return err
 }
 
-// DeletePost removes a post with its counts. The consumer of [Store.Router] removes the
+// DeletePost removes a post with its content and its counts. The consumer of [Store.Router] removes the
 // comments: there may be more than a transaction takes. No comment can be added once the
 // post is gone. If there is no post, the error matches [table.ErrNotFound].
 func (s *Store) DeletePost(ctx context.Context, id string) error {
@@ -129,6 +149,7 @@ func (s *Store) DeletePost(ctx context.Context, id string) error {
 		}
 		return s.Table.Transact(ctx, append(s.Posts.DeleteOps(p),
 			table.Delete(countsKey(PostPrefix.PK(id))),
+			table.Delete(ContentKey(PostPrefix.PK(id))),
 			count(keys.User.PK(p.AuthorID), postCount, -1))...)
 	})
 }

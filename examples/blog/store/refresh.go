@@ -12,7 +12,8 @@ import (
 )
 
 // Router returns the consumer of the table's stream. It keeps the names in comments and
-// memberships up to date, and removes what belonged to a post that is gone.
+// memberships up to date, and removes the comments of a post that is gone and the objects
+// that no content names any more.
 //
 // Every comment ends with the author's last name, in whatever order and however often
 // the changes come. A comment that is committed before the name is found by the refresh
@@ -52,6 +53,7 @@ func (s *Store) Router() (*stream.Router, error) {
 			}
 			return s.deleteComments(ctx, c.Old.ID)
 		}),
+		stream.On(s.Contents, s.deleteObject),
 		stream.IgnoreOther(),
 	)
 }

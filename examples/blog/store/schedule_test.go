@@ -111,7 +111,7 @@ func storeOf(r *tabletest.Run, client *dynamodb.Client) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(tbl)
+	return New(tbl, nil)
 }
 
 // checkNames reports comments of a user without the user's name.
@@ -171,7 +171,7 @@ func TestScheduleCounts(t *testing.T) {
 					uncounted := commentOf(r.ID, "c0")
 					err = errors.Join(
 						s.Users.Create(ctx, &User{ID: r.ID, Name: "Ana"}),
-						s.AddPost(ctx, Post{ID: "p-" + r.ID, AuthorID: r.ID}),
+						s.AddPost(ctx, Post{ID: "p-" + r.ID, AuthorID: r.ID}, nil),
 						s.AddComment(ctx, commentOf(r.ID, "c1")),
 						s.Comments.Create(ctx, &uncounted), s.RecountPost(ctx, "p-"+r.ID))
 					for _, do := range operations {

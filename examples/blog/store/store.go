@@ -4,6 +4,7 @@
 package store
 
 import (
+	"crypto/rand"
 	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -45,12 +46,20 @@ type Store struct {
 	Nodes       *repo.Repo[Node]
 	Points      *repo.Repo[Point]
 	Counts      *repo.Repo[Counts]
+	Files       *repo.Repo[FileInfo]
+	Contents    *repo.Repo[Content]
+	Objects     Objects
+	// NewID draws the ids of folders and files: at random, unless it is replaced before
+	// the first use.
+	NewID func() string
 }
 
-// New returns the store in a table with the keys and indexes of [Schema].
-func New(t *table.Table) (*Store, error) {
-	s := &Store{Table: t}
-	var errs [8]error
+// New returns the store in a table with the keys and indexes of [Schema]. Content of more
+// than [MaxInline] bytes is kept in objects; with nil it is refused. The caller closes
+// what objects has open.
+func New(t *table.Table, objects Objects) (*Store, error) {
+	s := &Store{Table: t, Objects: objects, NewID: rand.Text}
+	var errs [10]error
 	s.Users, errs[0] = repo.New(t, UserEntity)
 	s.Posts, errs[1] = repo.New(t, PostEntity)
 	s.Comments, errs[2] = repo.New(t, CommentEntity)
@@ -59,6 +68,8 @@ func New(t *table.Table) (*Store, error) {
 	s.Nodes, errs[5] = repo.New(t, nodeEntity)
 	s.Points, errs[6] = repo.New(t, pointEntity)
 	s.Counts, errs[7] = repo.New(t, countsEntity)
+	s.Files, errs[8] = repo.New(t, fileEntity)
+	s.Contents, errs[9] = repo.New(t, contentEntity)
 	return s, errors.Join(errs[:]...)
 }
 

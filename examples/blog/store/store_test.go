@@ -23,7 +23,7 @@ func open(t *testing.T) *store.Store {
 
 func openOn(t *testing.T, tbl *table.Table) *store.Store {
 	t.Helper()
-	return check.Must(store.New(tbl))(t)
+	return check.Must(store.New(tbl, nil))(t)
 }
 
 // all reads a query and returns what name makes of its items.
