@@ -1,9 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 )
 
@@ -34,4 +43,54 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 	reads := func(report string) string { return programtest.Between(t, report, "\n1. ", "\n11. ") }
 	check.Equal(t, "the second report", reads(again), reads(first))
 	programtest.Contains(t, again, "was done by an earlier run", "#p1#c1  Robert  of version 6  First!\n  found 5")
+}
+
+// The program serves, stores large content in a directory, and its consumer deletes what
+// is replaced.
+func TestDevServes(t *testing.T) {
+	t.Parallel()
+	name, data := programtest.Table(t, "Blog"), t.TempDir()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var stdout check.Log
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, []string{"-dev", "-addr", "127.0.0.1:0", "-table", name, "-data", data}, &stdout, io.Discard)
+	}()
+	stdout.Wait(t, "listening on ")
+	url := regexp.MustCompile(`http://\S+`).FindString(stdout.String())
+	do := func(method, path, token, body string) string {
+		t.Helper()
+		r := check.Must(http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body)))(t)
+		r.Header.Set("Authorization", "Bearer "+token)
+		response := check.Must(http.DefaultClient.Do(r))(t)
+		defer response.Body.Close()
+		if response.StatusCode >= 300 {
+			t.Fatalf("%s %s: %d", method, path, response.StatusCode)
+		}
+		return string(check.Must(io.ReadAll(response.Body))(t))
+	}
+	token := strings.TrimSpace(do(http.MethodGet, "/dev/token?user=ana", "", ""))
+	do(http.MethodPut, "/me", token, `{"email":"ana@example.com","name":"Ana"}`)
+	post := regexp.MustCompile(`"postId":"(\w+)"`).FindStringSubmatch(do(http.MethodPost, "/posts", token, `{"title":"A day"}`))[1]
+	objects := func() int {
+		return len(check.Must(filepath.Glob(filepath.Join(data, "objects", "*")))(t))
+	}
+	for range 2 {
+		do(http.MethodPut, "/posts/"+post+"/content", token, strings.Repeat("x", 200<<10))
+	}
+	do(http.MethodDelete, "/posts/"+post, token, "")
+	check.OK(t, program.Follow(t.Context(), func(context.Context) (bool, error) { return objects() == 0, nil }))
+	end()
+	check.OK(t, <-ended)
+}
+
+func TestFlagsThatDoNotFitAreErrors(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"", "-dev extra", "-dev -addr 0.0.0.0:0", "-walk -nope", "-dev -addr nowhere"} {
+		err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard)
+		if err == nil || errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
 }

@@ -1,27 +1,28 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestTheREADMEShowsWhatIsStored$ -update
+//go:generate go test . -run ^TestTheREADMEShows -update
 
 func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, store.Schema("any"), nil)
-	s := check.Must(store.New(tbl, nil))(t)
-	ids := 0
-	s.NewID = func() string { ids++; return fmt.Sprintf("id-%d", ids) }
+	s := numbered(check.Must(store.New(tbl, nil))(t))
 	out := report.Report{Out: io.Discard, Meter: &report.Meter{}}
 	for _, part := range []func(context.Context, *store.Store, report.Report) error{
 		seed, publishedPosts, groups, folders, metrics, counter,
@@ -32,4 +33,24 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 		Partitions: 2, Items: 2,
 		Attributes: []string{"name", "title", "text", "authorName", "userName", "groupName", "role", "joinedAt", "commentCount", "postCount", "memberCount", "groupCount", "kind", "size", "value", "count"},
 	}))
+}
+
+// numbered returns a store whose ids are id-1 and so on.
+func numbered(s *store.Store) *store.Store {
+	ids := 0
+	s.NewID = func() string { ids++; return fmt.Sprintf("id-%d", ids) }
+	return s
+}
+
+func TestTheREADMEShowsTheWalk(t *testing.T) {
+	t.Parallel()
+	var text bytes.Buffer
+	out := report.Report{Out: &text, Meter: &report.Meter{}}
+	client := tabletest.Client(t)
+	tbl := tabletest.NewWith(t, client, store.Schema("any"), &table.Options{Observe: out.Meter.Observe})
+	objects := check.Must(store.OpenDirectory(t.TempDir()))(t)
+	defer objects.Close()
+	s := numbered(check.Must(store.New(tbl, objects))(t))
+	check.OK(t, walk(t.Context(), client, s, out))
+	generated.Part(t, "README.md", "walk", "```\n"+strings.TrimSpace(text.String())+"\n```")
 }

@@ -1,0 +1,188 @@
+// Package api serves the blog of package store over HTTP. Every user reads what is
+// published, writes as oneself only, and has a drive of one's own; the members of a group
+// are for its members.
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/table"
+)
+
+const (
+	// maxContent bounds the text of a post and the bytes of a file.
+	maxContent = 10 << 20
+	// maxText bounds names, titles and comments, in bytes.
+	maxText = 10 << 10
+	// defaultLimit and maxLimit are those of a page.
+	defaultLimit, maxLimit = 20, 100
+)
+
+// Authenticator finds out which user sent a request. [auth.Verifier] is one.
+type Authenticator interface {
+	Verify(ctx context.Context, token string) (auth.Identity, error)
+	Ready(ctx context.Context) error
+}
+
+// API is the blog behind HTTP.
+type API struct {
+	Store *store.Store
+	Auth  Authenticator
+	Log   *slog.Logger
+}
+
+// endpoint serves a request of a user.
+type endpoint func(w http.ResponseWriter, r *http.Request, user string) error
+
+// Handler returns the handler of all endpoints, and of further patterns of
+// [http.ServeMux] that need no token. More may be nil.
+func (a *API) Handler(more map[string]http.Handler) http.Handler {
+	endpoints := map[string]httpapi.Endpoint{}
+	for pattern, serve := range a.endpoints() {
+		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
+			token, err := httpapi.Bearer(r.Header)
+			if err != nil {
+				return fmt.Errorf("%w: %w", auth.ErrUnauthorized, err)
+			}
+			identity, err := a.Auth.Verify(r.Context(), token)
+			if err != nil {
+				return err
+			}
+			return serve(w, r, identity.User)
+		}
+	}
+	for pattern, handler := range more {
+		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
+			handler.ServeHTTP(w, r)
+			return nil
+		}
+	}
+	return httpapi.Server{Log: a.Log, Failures: failureOf, Ready: a.Auth.Ready}.Handler(endpoints)
+}
+
+func (a *API) endpoints() map[string]endpoint {
+	return map[string]endpoint{
+		"PUT /me":        a.putUser,
+		"GET /me/posts":  a.listOwnPosts,
+		"GET /me/groups": a.listGroups,
+
+		"POST /posts":                    a.createPost,
+		"GET /posts":                     a.listPublished,
+		"GET /posts/{id}":                a.getPost,
+		"DELETE /posts/{id}":             a.ofAuthor(a.deletePost),
+		"PUT /posts/{id}/content":        a.ofAuthor(a.putContent),
+		"PUT /posts/{id}/publication":    a.ofAuthor(a.publish),
+		"DELETE /posts/{id}/publication": a.ofAuthor(a.unpublish),
+
+		"GET /posts/{id}/comments":              a.listComments,
+		"POST /posts/{id}/comments":             a.createComment,
+		"DELETE /posts/{id}/comments/{comment}": a.deleteComment,
+
+		"POST /groups":                   a.createGroup,
+		"GET /groups/{id}/members":       a.listMembers,
+		"PUT /groups/{id}/membership":    a.join,
+		"DELETE /groups/{id}/membership": a.leave,
+
+		"POST /folders":           a.createFolder,
+		"GET /files":              a.listFiles,
+		"GET /files/{id}":         a.getFile,
+		"PUT /files/{path...}":    a.putFile,
+		"DELETE /files/{path...}": a.deleteFile,
+	}
+}
+
+// failureOf says which error is which status.
+func failureOf(err error) *httpapi.Failure {
+	for _, known := range []struct {
+		err     error
+		failure httpapi.Failure
+	}{
+		{auth.ErrUnauthorized, httpapi.Failure{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "a valid access token is required"}},
+		{auth.ErrScope, httpapi.Failure{Status: http.StatusForbidden, Code: "insufficient_scope", Message: "the access token lacks the scope that this API requires"}},
+		{store.ErrInvalidEmail, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_email", Message: "email must be an e-mail address"}},
+		{store.ErrEmailTaken, httpapi.Failure{Status: http.StatusConflict, Code: "email_taken", Message: "this email is another user's"}},
+		{store.ErrAlreadyMember, httpapi.Failure{Status: http.StatusConflict, Code: "already_member", Message: "you are a member already"}},
+		{store.ErrNotMember, notFound},
+		{store.ErrNoFolder, httpapi.Failure{Status: http.StatusNotFound, Code: "no_folder", Message: "there is no such folder"}},
+		{store.ErrRoot, notFound},
+		{table.ErrNotFound, notFound},
+		{table.ErrExists, httpapi.Failure{Status: http.StatusConflict, Code: "exists", Message: "this exists already"}},
+		{table.ErrTooLarge, httpapi.Failure{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "this is too large"}},
+		{table.ErrInvalid, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid", Message: "an id, a path or lastKey is not valid"}},
+		{auth.ErrUnavailable, unavailable},
+		{context.DeadlineExceeded, unavailable},
+	} {
+		if errors.Is(err, known.err) {
+			return &known.failure
+		}
+	}
+	if table.Classify(err) == table.Transient {
+		return &unavailable
+	}
+	return nil
+}
+
+var (
+	notFound    = httpapi.Failure{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"}
+	unavailable = httpapi.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "try again in a moment"}
+)
+
+// text returns an error unless a field has a length that can be stored.
+func text(name, value string) error {
+	if value == "" || len(value) > maxText {
+		return httpapi.BadRequest("invalid_"+name, "%s must have 1 to %d bytes", name, maxText)
+	}
+	return nil
+}
+
+// content reads a body of any bytes.
+func content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxContent))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, table.ErrTooLarge
+	}
+	if err != nil {
+		return nil, httpapi.BadRequest("invalid_body", "the body could not be read")
+	}
+	return data, nil
+}
+
+// list writes a page of a query.
+func list[T, U any](w http.ResponseWriter, r *http.Request, q table.Query, read func(context.Context, table.Query) (table.Page[T], error), of func(T) U) error {
+	asked, err := httpapi.PageOf(r, defaultLimit)
+	if err != nil {
+		return err
+	}
+	if asked.Limit < 1 || asked.Limit > maxLimit {
+		return httpapi.BadRequest("invalid_limit", "limit must be a whole number from 1 to %d", maxLimit)
+	}
+	q.Limit, q.After = asked.Limit, asked.After
+	page, err := read(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(page.Items, page.Next, of))
+}
+
+func done(w http.ResponseWriter, err error) error {
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
+func newID() string { return strings.ToLower(rand.Text()) }
+
+// now returns the time in the precision that keys have.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/blog/api"
+	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/stream/streamtest"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// sweepEvery is how often the objects are swept.
+const sweepEvery = time.Hour
+
+// develop serves the API with a local engine, a directory for objects, the consumer of
+// the stream, and its own token issuer, which trusts everybody. So only this machine may
+// reach it, and it reaches only this machine.
+func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) (err error) {
+	if err := httpapi.CheckLocal(o.addr, os.Getenv(tabletest.EndpointVariable)); err != nil {
+		return err
+	}
+	issuer, err := auth.NewIssuer(nil)
+	if err != nil {
+		return err
+	}
+	verifier, err := auth.NewCognito(issuer.Config())
+	if err != nil {
+		return err
+	}
+	var engineOptions tabletest.Options
+	if o.data == "" {
+		if o.data, err = os.MkdirTemp("", "blog-"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(o.data)) }()
+	} else {
+		if err := os.MkdirAll(o.data, 0o700); err != nil {
+			return err
+		}
+		engineOptions.Path = filepath.Join(o.data, "table.db")
+	}
+	engine, err := tabletest.Start(ctx, &engineOptions)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	objects, err := store.OpenDirectory(filepath.Join(o.data, "objects"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, objects.Close()) }()
+	s, err := open(ctx, engine.Client(), o.table, objects)
+	if err != nil {
+		return err
+	}
+
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := background(ctx, s, engine.Client(), log); err != nil && ctx.Err() == nil {
+			end(err)
+		}
+	}()
+	defer func() { end(nil); <-ended }()
+	err = httpapi.Serve(ctx, o.addr, httpapi.Local(handler(s, issuer, verifier, log)), log, func(url string) {
+		log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any user. Do not expose it.", slog.String("url", url))
+		fmt.Fprintf(stdout, "listening on %s\n", url)
+		fmt.Fprintf(stdout, welcome, url)
+	})
+	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
+		err = cause
+	}
+	return err
+}
+
+// open returns the store in a table, which is created if it is missing.
+func open(ctx context.Context, client *dynamodb.Client, name string, objects store.Objects) (*store.Store, error) {
+	schema := store.Schema(name)
+	if err := schema.Ensure(ctx, client); err != nil {
+		return nil, err
+	}
+	tbl, err := table.New(client, schema, &table.Options{Observe: httpapi.Observe})
+	if err != nil {
+		return nil, err
+	}
+	return store.New(tbl, objects)
+}
+
+// background reads the stream and sweeps the objects until the context ends.
+func background(ctx context.Context, s *store.Store, client *dynamodb.Client, log *slog.Logger) error {
+	router, err := s.Router()
+	if err != nil {
+		return err
+	}
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	failed := make(chan error, 1)
+	go func() {
+		failed <- stream.Reader{
+			Name: "blog", Router: router, Client: streamtest.Client(client), Interval: 100 * time.Millisecond,
+			Progress: func(p stream.Progress) {
+				if p.Err != nil {
+					log.Error("stream", slog.String("error", p.Err.Error()))
+				}
+			},
+		}.Run(reading)
+	}()
+	for tick := time.NewTicker(sweepEvery); ; {
+		if deleted, err := s.Sweep(ctx, time.Now()); err != nil {
+			log.Error("sweep", slog.String("error", err.Error()))
+		} else if deleted > 0 {
+			log.Info("sweep", slog.Int("deleted", deleted))
+		}
+		select {
+		case err := <-failed:
+			tick.Stop()
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+func handler(s *store.Store, issuer *auth.Issuer, verifier *auth.Verifier, log *slog.Logger) http.Handler {
+	a := &api.API{Store: s, Auth: verifier, Log: log}
+	return a.Handler(map[string]http.Handler{
+		"GET /dev/token": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			token, err := issuer.Token(r.URL.Query().Get("user"))
+			if err != nil {
+				httpapi.Fail(w, http.StatusBadRequest, "invalid_user", err.Error())
+				return
+			}
+			w.Header().Set("Cache-Control", "no-store")
+			fmt.Fprintln(w, token)
+		}),
+	})
+}
+
+// welcome is printed with the address of the server.
+const welcome = `
+A token for user ana, and some requests:
+
+  TOKEN=$(curl -s '%[1]s/dev/token?user=ana')
+  curl -s -X PUT '%[1]s/me' -H "Authorization: Bearer $TOKEN" -d '{"email":"ana@example.com","name":"Ana"}'
+  POST=$(curl -s '%[1]s/posts' -H "Authorization: Bearer $TOKEN" -d '{"title":"A day","content":"Rain."}' | cut -d'"' -f4)
+  head -c 200000 /dev/zero | tr '\0' x | curl -s -X PUT "%[1]s/posts/$POST/content" -H "Authorization: Bearer $TOKEN" --data-binary @-
+  curl -s -X PUT "%[1]s/posts/$POST/publication" -H "Authorization: Bearer $TOKEN"
+  curl -s "%[1]s/posts/$POST/comments" -H "Authorization: Bearer $TOKEN" -d '{"text":"First!"}'
+  curl -s "%[1]s/posts/$POST/comments" -H "Authorization: Bearer $TOKEN"
+  GROUP=$(curl -s '%[1]s/groups' -H "Authorization: Bearer $TOKEN" -d '{"name":"Cooks"}' | cut -d'"' -f4)
+  curl -s "%[1]s/groups/$GROUP/members" -H "Authorization: Bearer $TOKEN"
+  echo soup | curl -s -X PUT '%[1]s/files/recipe.txt' -H "Authorization: Bearer $TOKEN" --data-binary @-
+  curl -s '%[1]s/files?by=size' -H "Authorization: Bearer $TOKEN"
+
+`
