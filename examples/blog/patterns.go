@@ -87,7 +87,7 @@ func largeContent(ctx context.Context, s *store.Store, out report.Report) error 
 	if err != nil {
 		return err
 	}
-	out.Line("  %s: the item has %d bytes and the name of an object of %d", store.ContentKey(item.Of), len(item.Data), len(page.Content))
+	out.Line("  %s %s: the item has %d bytes and the name of an object of %d", item.Of, "CONTENT", len(item.Data), len(page.Content))
 	out.Spent("writing it and reading it twice")
 	return nil
 }
