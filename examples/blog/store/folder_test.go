@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func path(s string) store.Path { return strings.Split(s, "/") }
@@ -135,4 +137,28 @@ func TestWhatIsPutIntoAMovingFolderIsNotLeftBehind(t *testing.T) {
 	slices.Sort(found)
 	check.Equal(t, "files in the box", found, made)
 	check.Equal(t, "nodes", len(tree(t, s)), 3+len(made))
+}
+
+// A writer has read the folder, and another folder takes its path before the write. The
+// file is in the folder that has the path then, by its path and by its list.
+func TestAFileIsListedInTheFolderThatHasThePath(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s := open(t)
+	makeNodes(t, s, "a/")
+	var other store.Node
+	replace := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		check.OK(t, check.Err(s.Move(t.Context(), "d", path("a"), path("former"))))
+		other = check.Must(s.MakeFolder(t.Context(), "d", path("a")))(t)
+		return response, err
+	}
+	// The second read of the folder: the first one is before the content.
+	faults.Next("GetItem", nil, replace)
+	faulty := openOn(t, check.Must(table.New(tabletest.Client(t, faults.Install), s.Table.Schema(), nil))(t))
+	f := check.Must(faulty.Upload(t.Context(), "d", path("a/f"), nil, noon))(t)
+	check.Equal(t, "folder", f.FolderID, other.ID)
+	check.Equal(t, "tree", tree(t, s), []string{"a", "a/f", "former"})
+	listed := all(t, s.Files, store.FilesByDateQuery("d", other.ID), func(f store.FileInfo) string { return f.Name })
+	check.Equal(t, "files", listed, []string{"f"})
 }

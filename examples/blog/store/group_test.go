@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -149,4 +150,23 @@ func TestAMembershipHasTheNamesOfBothSides(t *testing.T) {
 	late := store.Membership{GroupID: "g", UserID: "ana", GroupName: "Cooks", GroupVersion: 1, UserName: "Ana", UserVersion: 1, JoinedAt: noon}
 	check.Deliver(t, router, check.Must(streamtest.Transact(t.Context(), tabletest.Client(t), s.Table, s.Memberships.CreateOps(&late)...))(t))
 	names("Annie", "Chefs")
+}
+
+// A refresh has read the name between two renames and writes after the second one.
+func TestALateRefreshOfAMembershipDoesNotOverwriteALaterName(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s := open(t)
+	check.OK(t,
+		s.AddUser(t.Context(), store.User{ID: "ana", Email: "ana@example.com", Name: "Ana"}),
+		s.Groups.Create(t.Context(), &store.Group{ID: "g", Name: "Cooks"}),
+		s.Join(t.Context(), store.Membership{GroupID: "g", UserID: "ana"}))
+	check.OK(t, check.Err(s.Rename(t.Context(), "ana", "Anna")))
+	faults.Next("Query", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r)
+		check.OK(t, check.Err(s.Rename(t.Context(), "ana", "Ana")), s.RefreshMemberships(t.Context(), "ana"))
+		return response, err
+	})
+	check.OK(t, faultyStore(t, s, &faults).RefreshMemberships(t.Context(), "ana"))
+	check.Equal(t, "name", check.Must(s.Membership(t.Context(), "g", "ana"))(t).UserName, "Ana")
 }
