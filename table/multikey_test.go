@@ -42,8 +42,10 @@ func matches() table.Schema {
 			Name: "byRound",
 			PKs:  []table.Attribute{{Name: "tournament"}, {Name: "region"}},
 			SKs: []table.Attribute{
-				{Name: "round", Type: types.ScalarAttributeTypeN}, {Name: "bracket"},
-				{Name: "seed", Type: types.ScalarAttributeTypeB}, {Name: "minute", Type: types.ScalarAttributeTypeN},
+				{Name: "round", Type: types.ScalarAttributeTypeN},
+				{Name: "bracket"},
+				{Name: "seed", Type: types.ScalarAttributeTypeB},
+				{Name: "minute", Type: types.ScalarAttributeTypeN},
 			},
 		}},
 	}
