@@ -4,7 +4,7 @@ package main
 const (
 	schedules   = "./internal/suites/schedules"
 	conformance = "./internal/suites/conformance"
-	shop        = "./examples/shop"
+	shop        = "./examples/shop/store"
 	approvals   = "./examples/appcore/core"
 	imports     = "./examples/cqrs/core"
 	migration   = "./examples/blog/migrate"
@@ -290,7 +290,7 @@ var mutants = []mutant{
 	},
 	{
 		"shop: an order takes a piece only if there is one",
-		"examples/shop/checkout.go", "\t\tIf(stock.GreaterThanEqual(expression.Value(quantity))).\n", "",
+		"examples/shop/store/checkout.go", "\t\tIf(stock.GreaterThanEqual(expression.Value(quantity))).\n", "",
 		shop, "TestScheduleLastPiece",
 	},
 	{

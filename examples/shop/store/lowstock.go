@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -13,13 +13,13 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// lowStock is the stock below which somebody is notified.
-const lowStock = 3
+// LowStockThreshold is the stock below which somebody is notified.
+const LowStockThreshold = 3
 
 // lowStockLife is how long a notification is kept.
 const lowStockLife = 90 * 24 * time.Hour
 
-// LowStock is a notification that the stock of a product has fallen below [lowStock]. It
+// LowStock is a notification that the stock of a product has fallen below [LowStockThreshold]. It
 // is stored once, as PRODUCT#<product> / LOW_STOCK#<time>#<sequence>, with the time and
 // the sequence number of the change. Its creation is in the stream, and the handler of
 // that sends it: it is an outbox.
@@ -42,22 +42,22 @@ var lowStockEntity = repo.Entity[LowStock]{
 	Version: "revision",
 }
 
-// sendFunc sends a notification. key is its idempotency key: calls with one key are for
+// Send sends a notification. key is its idempotency key: calls with one key are for
 // one notification, and the receiver acts on the first.
-type sendFunc func(ctx context.Context, key string, n LowStock) error
+type Send func(ctx context.Context, key string, n LowStock) error
 
-// sendTo returns a function that sends notifications as lines of text.
-func sendTo(w io.Writer) sendFunc {
+// SendTo returns a function that sends notifications as lines of text.
+func SendTo(w io.Writer) Send {
 	return func(_ context.Context, key string, n LowStock) error {
 		_, err := fmt.Fprintf(w, "  sent: %s is low, %d left; idempotency key %s\n", n.Name, n.Stock, key)
 		return err
 	}
 }
 
-// notifier returns the consumer of the stream that creates notifications of products
+// Notifier returns the consumer of the stream that creates notifications of products
 // whose stock is low and sends them. It is another consumer than the auditor, so that
 // a receiver that is down does not hold up the audit trail.
-func (s *shop) notifier(send sendFunc) (*stream.Router, error) {
+func (s *Shop) Notifier(send Send) (*stream.Router, error) {
 	return stream.New(s.table, nil,
 		stream.On(s.products, s.noticeLowStock),
 		stream.On(s.lowStocks, func(ctx context.Context, c stream.Change[LowStock]) error {
@@ -71,8 +71,8 @@ func (s *shop) notifier(send sendFunc) (*stream.Router, error) {
 
 // noticeLowStock creates a notification when a change takes the stock of a product
 // below the threshold. Sales that follow notify of nothing, until there is more again.
-func (s *shop) noticeLowStock(ctx context.Context, c stream.Change[Product]) error {
-	if c.Kind != stream.Modify || c.Old.Stock < lowStock || c.New.Stock >= lowStock {
+func (s *Shop) noticeLowStock(ctx context.Context, c stream.Change[Product]) error {
+	if c.Kind != stream.Modify || c.Old.Stock < LowStockThreshold || c.New.Stock >= LowStockThreshold {
 		return nil
 	}
 	at := c.At.UTC().Truncate(time.Second)
@@ -89,7 +89,7 @@ func (s *shop) noticeLowStock(ctx context.Context, c stream.Change[Product]) err
 
 // sendOnce sends a notification unless it is marked as sent, and marks it. A process that
 // ends between the two sends it again, with the same key.
-func (s *shop) sendOnce(ctx context.Context, c stream.Change[LowStock], send sendFunc) error {
+func (s *Shop) sendOnce(ctx context.Context, c stream.Change[LowStock], send Send) error {
 	n, err := s.lowStocks.Consistent().Get(ctx, c.Key)
 	switch {
 	case errors.Is(err, table.ErrNotFound): // deleted since
@@ -108,14 +108,14 @@ func (s *shop) sendOnce(ctx context.Context, c stream.Change[LowStock], send sen
 	return err
 }
 
-// lowStocksOf is the query for the notifications of a product, in their order.
-func lowStocksOf(product string) table.Query {
+// LowStocksQuery is the query for the notifications of a product, in their order.
+func LowStocksQuery(product string) table.Query {
 	return table.Query{PK: productPrefix.PK(product), Range: lowPrefix.All()}
 }
 
-// lowStocksByProduct returns a page of the notifications of a product, in their order.
-func (s *shop) lowStocksByProduct(ctx context.Context, product string, limit int, after string) (table.Page[LowStock], error) {
-	q := lowStocksOf(product)
+// LowStocksByProduct returns a page of the notifications of a product, in their order.
+func (s *Shop) LowStocksByProduct(ctx context.Context, product string, limit int, after string) (table.Page[LowStock], error) {
+	q := LowStocksQuery(product)
 	q.Limit, q.After = limit, after
 	return s.lowStocks.Query(ctx, q)
 }

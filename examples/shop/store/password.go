@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"crypto/pbkdf2"

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -36,19 +36,20 @@ type Product struct {
 func (p Product) audited() (id, by string) { return p.ID, p.ChangedBy }
 
 var productEntity = repo.Entity[Product]{
-	Type:    "PRODUCT",
-	Key:     func(p Product) keys.Key { return productKey(p.ID) },
-	Indexes: repo.Indexes[Product]{gsi1: inCategory, gsi2: inNames},
+	Type:    ProductType,
+	Key:     func(p Product) keys.Key { return ProductKey(p.ID) },
+	Indexes: repo.Indexes[Product]{gsi1: InCategoryKey, gsi2: ByNameKey},
 	Version: "version",
 }
 
-func productKey(id string) keys.Key {
+// ProductKey is the key of a product.
+func ProductKey(id string) keys.Key {
 	return keys.Key{PK: productPrefix.PK(id), SK: keys.Metadata}
 }
 
-// inCategory is CATEGORY#<category> / NAME#<name>#<id>: in order of names. The
+// InCategoryKey is CATEGORY#<category> / NAME#<name>#<id>: in order of names. The
 // id tells products of one name apart.
-func inCategory(p Product) keys.Key {
+func InCategoryKey(p Product) keys.Key {
 	if !p.Active {
 		return keys.Key{}
 	}
@@ -58,11 +59,11 @@ func inCategory(p Product) keys.Key {
 	}
 }
 
-// inNames is INITIAL#<first letter> / NAME#<name>#<id>. A query names one
+// ByNameKey is INITIAL#<first letter> / NAME#<name>#<id>. A query names one
 // partition exactly and can look for the beginning of a sort key only: so the
 // name has to be the sort key, and the partition has to follow from any
 // beginning of it, which its first letter does.
-func inNames(p Product) keys.Key {
+func ByNameKey(p Product) keys.Key {
 	if !p.Active {
 		return keys.Key{}
 	}
@@ -84,29 +85,30 @@ func initial(name string) string {
 	return name[:size]
 }
 
+// Errors of the catalogue.
 var (
-	errNoCategory  = errors.New("there is no such category")
-	errEmptySearch = errors.New("a search needs a letter")
+	ErrNoCategory  = errors.New("there is no such category")
+	ErrEmptySearch = errors.New("a search needs a letter")
 )
 
-// addProduct creates a product in a category that must exist. by is who does it.
-func (s *shop) addProduct(ctx context.Context, by string, p Product) error {
+// AddProduct creates a product in a category that must exist. by is who does it.
+func (s *Shop) AddProduct(ctx context.Context, by string, p Product) error {
 	p.ChangedBy = by
 	const check = "category exists"
 	ops := append(s.products.CreateOps(&p),
-		table.Check(categoryKey(p.Category), expression.Name("PK").AttributeExists()).WithName(check))
+		table.Check(CategoryKey(p.Category), expression.Name("PK").AttributeExists()).WithName(check))
 	err := s.table.Transact(ctx, ops...)
 	if op, failed := table.FailedOp(err, check); failed && errors.Is(op, table.ErrConditionFailed) {
-		return fmt.Errorf("%w: %w", errNoCategory, err)
+		return fmt.Errorf("%w: %w", ErrNoCategory, err)
 	}
 	return err
 }
 
-// changeProduct lets change modify a product. Sales that happen meanwhile are
+// ChangeProduct lets change modify a product. Sales that happen meanwhile are
 // not lost: change is then called again, with the product as it is by now. by is who
 // does it.
-func (s *shop) changeProduct(ctx context.Context, by, id string, change func(*Product) error) (Product, error) {
-	return s.products.Update(ctx, productKey(id), func(p *Product) error {
+func (s *Shop) ChangeProduct(ctx context.Context, by, id string, change func(*Product) error) (Product, error) {
+	return s.products.Update(ctx, ProductKey(id), func(p *Product) error {
 		before := *p
 		if err := change(p); err != nil || *p == before {
 			return err
@@ -116,30 +118,30 @@ func (s *shop) changeProduct(ctx context.Context, by, id string, change func(*Pr
 	})
 }
 
-// productByID returns one product, active or not.
-func (s *shop) productByID(ctx context.Context, id string) (Product, error) {
-	return s.products.Get(ctx, productKey(id))
+// ProductByID returns one product, active or not.
+func (s *Shop) ProductByID(ctx context.Context, id string) (Product, error) {
+	return s.products.Get(ctx, ProductKey(id))
 }
 
-// productsOf is the query for the active products of a category, by name.
-func productsOf(category string) table.Query {
+// ProductsQuery is the query for the active products of a category, by name.
+func ProductsQuery(category string) table.Query {
 	return table.Query{Index: gsi1, PK: categoryPrefix.PK(category), Range: namePrefix.All()}
 }
 
-// productsByCategory returns a page of the active products of a category, after
+// ProductsByCategory returns a page of the active products of a category, after
 // the token of the page before.
-func (s *shop) productsByCategory(ctx context.Context, category string, limit int, after string) (table.Page[Product], error) {
-	q := productsOf(category)
+func (s *Shop) ProductsByCategory(ctx context.Context, category string, limit int, after string) (table.Page[Product], error) {
+	q := ProductsQuery(category)
 	q.Limit, q.After = limit, after
 	return s.products.Query(ctx, q)
 }
 
-// productsNamed is the query for the active products whose names begin with
+// NamedQuery is the query for the active products whose names begin with
 // text.
-func productsNamed(text string) (table.Query, error) {
+func NamedQuery(text string) (table.Query, error) {
 	text = normalName(text)
 	if text == "" {
-		return table.Query{}, errEmptySearch
+		return table.Query{}, ErrEmptySearch
 	}
 	return table.Query{
 		Index: gsi2,
@@ -148,10 +150,10 @@ func productsNamed(text string) (table.Query, error) {
 	}, nil
 }
 
-// searchProducts returns a page of the active products whose names begin with
+// SearchProducts returns a page of the active products whose names begin with
 // text.
-func (s *shop) searchProducts(ctx context.Context, text string, limit int, after string) (table.Page[Product], error) {
-	q, err := productsNamed(text)
+func (s *Shop) SearchProducts(ctx context.Context, text string, limit int, after string) (table.Page[Product], error) {
+	q, err := NamedQuery(text)
 	if err != nil {
 		return table.Page[Product]{}, err
 	}

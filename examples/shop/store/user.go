@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -32,25 +32,27 @@ func (u User) audited() (id, by string) { return u.ID, u.ID }
 const byEmail = "by e-mail"
 
 var userEntity = repo.Entity[User]{
-	Type:    "USER",
-	Key:     func(u User) keys.Key { return userKey(u.ID) },
-	Copies:  []repo.Copy[User]{{Name: byEmail, Key: func(u User) keys.Key { return emailKey(u.Email) }}},
+	Type:    UserType,
+	Key:     func(u User) keys.Key { return UserKey(u.ID) },
+	Copies:  []repo.Copy[User]{{Name: byEmail, Key: func(u User) keys.Key { return EmailKey(u.Email) }}},
 	Version: "revision",
 }
 
-func userKey(id string) keys.Key {
+// UserKey is the key of a user.
+func UserKey(id string) keys.Key {
 	return keys.Key{PK: keys.User.PK(id), SK: keys.Profile}
 }
 
-// emailKey expects an e-mail as [normalEmail] returns it.
-func emailKey(email string) keys.Key {
+// EmailKey expects an e-mail as [normalEmail] returns it.
+func EmailKey(email string) keys.Key {
 	return keys.Key{PK: emailPrefix.PK(email), SK: keys.Metadata}
 }
 
+// Errors of users.
 var (
-	errEmailTaken   = errors.New("another user has this e-mail")
-	errInvalidEmail = errors.New("this is no e-mail")
-	errLogin        = errors.New("unknown e-mail or wrong password")
+	ErrEmailTaken   = errors.New("another user has this e-mail")
+	ErrInvalidEmail = errors.New("this is no e-mail")
+	ErrLogin        = errors.New("unknown e-mail or wrong password")
 )
 
 // normalEmail returns the form in which e-mails are stored and compared. One
@@ -59,14 +61,14 @@ func normalEmail(email string) (string, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	address, err := mail.ParseAddress(email)
 	if err != nil || address.Address != email {
-		return "", errInvalidEmail
+		return "", ErrInvalidEmail
 	}
 	return email, nil
 }
 
-// signUp creates a user who logs in with that password. If somebody has the
-// e-mail already, also since a moment ago, it is [errEmailTaken].
-func (s *shop) signUp(ctx context.Context, u User, secret string) (User, error) {
+// SignUp creates a user who logs in with that password. If somebody has the
+// e-mail already, also since a moment ago, it is [ErrEmailTaken].
+func (s *Shop) SignUp(ctx context.Context, u User, secret string) (User, error) {
 	var err error
 	if u.Email, err = normalEmail(u.Email); err != nil {
 		return User{}, err
@@ -80,14 +82,14 @@ func (s *shop) signUp(ctx context.Context, u User, secret string) (User, error) 
 	return u, nil
 }
 
-// logIn returns the user with that e-mail and password. It does not tell which
+// LogIn returns the user with that e-mail and password. It does not tell which
 // of the two is wrong, neither by its answer nor by its time.
-func (s *shop) logIn(ctx context.Context, email, secret string) (User, error) {
+func (s *Shop) LogIn(ctx context.Context, email, secret string) (User, error) {
 	email, err := normalEmail(email)
 	if err != nil {
-		return User{}, errLogin
+		return User{}, ErrLogin
 	}
-	u, err := s.users.Get(ctx, emailKey(email))
+	u, err := s.users.Get(ctx, EmailKey(email))
 	if errors.Is(err, table.ErrNotFound) {
 		u.Password.Rounds = s.rounds // and no hash, which nothing matches
 	} else if err != nil {
@@ -98,19 +100,19 @@ func (s *shop) logIn(ctx context.Context, email, secret string) (User, error) {
 		return User{}, err
 	}
 	if !ok {
-		return User{}, errLogin
+		return User{}, ErrLogin
 	}
 	return u, nil
 }
 
-// changeEmail gives a user another e-mail: the item under the old one is deleted
+// ChangeEmail gives a user another e-mail: the item under the old one is deleted
 // and one under the new one created, in one transaction with the profile.
-func (s *shop) changeEmail(ctx context.Context, userID, email string) (User, error) {
+func (s *Shop) ChangeEmail(ctx context.Context, userID, email string) (User, error) {
 	email, err := normalEmail(email)
 	if err != nil {
 		return User{}, err
 	}
-	u, err := s.users.Update(ctx, userKey(userID), func(u *User) error {
+	u, err := s.users.Update(ctx, UserKey(userID), func(u *User) error {
 		u.Email = email
 		return nil
 	})
@@ -119,8 +121,8 @@ func (s *shop) changeEmail(ctx context.Context, userID, email string) (User, err
 
 // emailTaken returns err, and says so if it is the e-mail that exists already.
 func emailTaken(err error) error {
-	if op, failed := table.FailedOp(err, userEntity.Type+" "+byEmail); failed && errors.Is(op, table.ErrExists) {
-		return fmt.Errorf("%w: %w", errEmailTaken, err)
+	if op, failed := table.FailedOp(err, UserType+" "+byEmail); failed && errors.Is(op, table.ErrExists) {
+		return fmt.Errorf("%w: %w", ErrEmailTaken, err)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"net/http"
@@ -15,21 +15,21 @@ var noon = time.Date(2024, 1, 15, 12, 0, 0, 0, time.UTC)
 
 // open returns an empty shop of the test's own. Trying a password costs nothing
 // there.
-func open(t *testing.T) *shop {
+func open(t *testing.T) *Shop {
 	t.Helper()
-	return on(t, tabletest.New(t, schema("Shop"), nil))
+	return on(t, tabletest.New(t, Schema("Shop"), nil))
 }
 
-func on(t *testing.T, tbl *table.Table) *shop {
+func on(t *testing.T, tbl *table.Table) *Shop {
 	t.Helper()
-	return check.Must(newShop(tbl, 1))(t)
+	return check.Must(New(tbl, 1))(t)
 }
 
 // openFaulty returns an empty shop whose requests meet the faults, and the same
 // shop without them.
-func openFaulty(t *testing.T, faults *tabletest.Faults) (faulty, plain *shop) {
+func openFaulty(t *testing.T, faults *tabletest.Faults) (faulty, plain *Shop) {
 	t.Helper()
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema("Shop"), nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), Schema("Shop"), nil)
 	same := check.Must(table.New(tabletest.Client(t), tbl.Schema(), nil))(t)
 	return on(t, tbl), on(t, same)
 }
@@ -43,18 +43,18 @@ func meanwhile(do func()) tabletest.Fault {
 }
 
 // stock adds active products of the category "things".
-func stock(t *testing.T, s *shop, products ...Product) {
+func stock(t *testing.T, s *Shop, products ...Product) {
 	t.Helper()
-	check.OK(t, program.UnlessThere(s.addCategory(t.Context(), Category{ID: "things", Name: "Things"})))
+	check.OK(t, program.UnlessThere(s.AddCategory(t.Context(), Category{ID: "things", Name: "Things"})))
 	for _, p := range products {
 		p.Category, p.Active = "things", true
-		check.OK(t, s.addProduct(t.Context(), "eva", p))
+		check.OK(t, s.AddProduct(t.Context(), "eva", p))
 	}
 }
 
 // inStock returns how many pieces of a product are left.
-func inStock(t *testing.T, s *shop, id string) int {
+func inStock(t *testing.T, s *Shop, id string) int {
 	t.Helper()
-	p := check.Must(s.products.Consistent().Get(t.Context(), productKey(id)))(t)
+	p := check.Must(s.products.Consistent().Get(t.Context(), ProductKey(id)))(t)
 	return p.Stock
 }

@@ -1,4 +1,4 @@
-package main
+package walk
 
 import (
 	"io"
@@ -7,12 +7,14 @@ import (
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/examples/shop/store"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 	t.Parallel()
-	first, again := programtest.Twice(t, shopping)
+	first, again := programtest.Twice(t, Program)
 	programtest.Contains(t, first,
 		"keys PK and SK, indexes GSI1 and GSI2",
 		"read: PK = EMAIL#ana@example.com, SK = METADATA",
@@ -47,12 +49,19 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"#o-0002  134.00  SHIPPED\n    ORDER#2024-01-16T09:00:00.000Z#o-0001  134.00  SHIPPED\n  found 2, requests 1")
 }
 
+// on walks on a table, without the consumers of the stream.
+func on(t *testing.T, tbl *table.Table) *store.Shop {
+	t.Helper()
+	shop := check.Must(store.New(tbl, 1))(t)
+	w := walk{Shop: shop, Report: report.Report{Out: io.Discard, Meter: &report.Meter{}}, table: tbl}
+	check.OK(t, w.run(t.Context()))
+	return shop
+}
+
 func TestNothingIsScanned(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	s, _ := openFaulty(t, &faults)
-	w := walk{shop: s, Report: report.Report{Out: io.Discard, Meter: &report.Meter{}}}
-	check.OK(t, w.run(t.Context()))
+	on(t, tabletest.NewWith(t, tabletest.Client(t, faults.Install), store.Schema("Shop"), nil))
 	if scans := faults.Requests("Scan"); len(scans) > 0 {
 		t.Errorf("%d scans", len(scans))
 	}

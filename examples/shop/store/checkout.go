@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -13,19 +13,20 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// maxCartLines is how many products an order can have. DynamoDB takes 100 writes
+// MaxProducts is how many products an order can have. DynamoDB takes 100 writes
 // in a transaction: two for the order, three for each product.
-const maxCartLines = (100 - 2) / 3
+const MaxProducts = (100 - 2) / 3
 
+// Errors of a checkout.
 var (
-	errEmptyCart    = errors.New("the cart is empty")
-	errCartTooLarge = fmt.Errorf("an order has at most %d products", maxCartLines)
-	errOutOfStock   = errors.New("out of stock")
-	errPriceChanged = errors.New("the price has changed")
+	ErrEmptyCart    = errors.New("the cart is empty")
+	ErrCartTooLarge = fmt.Errorf("an order has at most %d products", MaxProducts)
+	ErrOutOfStock   = errors.New("out of stock")
+	ErrPriceChanged = errors.New("the price has changed")
 )
 
 // StockError names the products of which there are not enough. It matches
-// [errOutOfStock].
+// [ErrOutOfStock].
 type StockError struct {
 	Short []Shortage
 }
@@ -42,30 +43,30 @@ func (e *StockError) Error() string {
 	for i, s := range e.Short {
 		texts[i] = fmt.Sprintf("%s (%d wanted, %d left)", s.Name, s.Wanted, s.Left)
 	}
-	return errOutOfStock.Error() + ": " + strings.Join(texts, ", ")
+	return ErrOutOfStock.Error() + ": " + strings.Join(texts, ", ")
 }
 
-// Unwrap returns [errOutOfStock].
-func (e *StockError) Unwrap() error { return errOutOfStock }
+// Unwrap returns [ErrOutOfStock].
+func (e *StockError) Unwrap() error { return ErrOutOfStock }
 
-// checkOut turns a user's cart into an order, in one transaction: the order, the
+// CheckOut turns a user's cart into an order, in one transaction: the order, the
 // entry in the user's list, the order's items are created, the cart's lines
 // deleted, and the stock of each product taken down if there is enough of it. If
 // any of that cannot be, nothing happens.
 //
 // A product that has run out is a [*StockError]. A cart or product that changes
-// at that moment is [table.ErrConflict] or [errPriceChanged]: the user should see
+// at that moment is [table.ErrConflict] or [ErrPriceChanged]: the user should see
 // the cart again. An order id that is taken is [table.ErrExists]. After
 // [table.ErrOutcomeUnknown], look for the order under its id.
-func (s *shop) checkOut(ctx context.Context, user, orderID string, at time.Time) (Order, error) {
-	lines, err := table.Collect(s.cartLines.Consistent().All(ctx, cartOf(user)))
+func (s *Shop) CheckOut(ctx context.Context, user, orderID string, at time.Time) (Order, error) {
+	lines, err := table.Collect(s.cartLines.Consistent().All(ctx, CartQuery(user)))
 	switch {
 	case err != nil:
 		return Order{}, err
 	case len(lines) == 0:
-		return Order{}, errEmptyCart
-	case len(lines) > maxCartLines:
-		return Order{}, errCartTooLarge
+		return Order{}, ErrEmptyCart
+	case len(lines) > MaxProducts:
+		return Order{}, ErrCartTooLarge
 	}
 	products, err := s.productsIn(ctx, lines)
 	if err != nil {
@@ -79,8 +80,8 @@ func (s *shop) checkOut(ctx context.Context, user, orderID string, at time.Time)
 }
 
 // orderOps returns an order and the ops of its transaction.
-func (s *shop) orderOps(user, orderID string, at time.Time, lines []CartLine, products []Product) (Order, []table.Op) {
-	order := Order{ID: orderID, UserID: user, PlacedAt: at, Status: placed, Items: len(lines), ChangedBy: user}
+func (s *Shop) orderOps(user, orderID string, at time.Time, lines []CartLine, products []Product) (Order, []table.Op) {
+	order := Order{ID: orderID, UserID: user, PlacedAt: at, Status: Placed, Items: len(lines), ChangedBy: user}
 	var ops []table.Op
 	for i, line := range lines {
 		p := products[i]
@@ -98,10 +99,10 @@ func (s *shop) orderOps(user, orderID string, at time.Time, lines []CartLine, pr
 }
 
 // productsIn returns the products of cart lines, in their order.
-func (s *shop) productsIn(ctx context.Context, lines []CartLine) ([]Product, error) {
+func (s *Shop) productsIn(ctx context.Context, lines []CartLine) ([]Product, error) {
 	wanted := make([]keys.Key, len(lines))
 	for i, line := range lines {
-		wanted[i] = productKey(line.ProductID)
+		wanted[i] = ProductKey(line.ProductID)
 	}
 	found, err := s.products.Consistent().GetMany(ctx, wanted)
 	if err != nil {
@@ -111,7 +112,7 @@ func (s *shop) productsIn(ctx context.Context, lines []CartLine) ([]Product, err
 	for i, line := range lines {
 		product, sold := found[wanted[i]]
 		if !sold {
-			return nil, fmt.Errorf("%w: %s", errNotSold, line.Name)
+			return nil, fmt.Errorf("%w: %s", ErrNotSold, line.Name)
 		}
 		products[i] = product
 	}
@@ -128,7 +129,7 @@ func take(p Product, quantity int, by string) table.Op {
 		Add(stock, expression.Value(-quantity)).
 		Add(version, expression.Value(1)).
 		Set(expression.Name("changedBy"), expression.Value(by))
-	return table.Update(productKey(p.ID), update).
+	return table.Update(ProductKey(p.ID), update).
 		If(stock.GreaterThanEqual(expression.Value(quantity))).
 		If(expression.Name("active").Equal(expression.Value(true))).
 		If(expression.Name("price").Equal(expression.Value(p.Price))).
@@ -137,24 +138,24 @@ func take(p Product, quantity int, by string) table.Op {
 
 // refused tells in the words of the shop why the transaction of an order was
 // refused.
-func (s *shop) refused(ctx context.Context, lines []CartLine, products []Product, err error) error {
+func (s *Shop) refused(ctx context.Context, lines []CartLine, products []Product, err error) error {
 	var short []Shortage
 	var other error
 	for _, op := range failedOps(err) {
 		for i, p := range products {
-			if op.Key != productKey(p.ID) || !errors.Is(op, table.ErrConditionFailed) {
+			if op.Key != ProductKey(p.ID) || !errors.Is(op, table.ErrConditionFailed) {
 				continue
 			}
 			now, readErr := s.asRefused(ctx, op)
 			switch wanted := lines[i].Quantity; {
 			case errors.Is(readErr, table.ErrNotFound) || readErr == nil && !now.Active:
-				other = fmt.Errorf("%w: %s", errNotSold, p.Name)
+				other = fmt.Errorf("%w: %s", ErrNotSold, p.Name)
 			case readErr != nil:
 				return errors.Join(err, readErr)
 			case now.Stock < wanted:
 				short = append(short, Shortage{ProductID: p.ID, Name: p.Name, Wanted: wanted, Left: now.Stock})
 			default:
-				other = fmt.Errorf("%w: %s", errPriceChanged, p.Name)
+				other = fmt.Errorf("%w: %s", ErrPriceChanged, p.Name)
 			}
 		}
 	}
@@ -169,7 +170,7 @@ func (s *shop) refused(ctx context.Context, lines []CartLine, products []Product
 
 // asRefused returns the product that made the condition of an op fail: as the
 // engine returned it, or else as it is now.
-func (s *shop) asRefused(ctx context.Context, op *table.OpError) (Product, error) {
+func (s *Shop) asRefused(ctx context.Context, op *table.OpError) (Product, error) {
 	if op.Stored == nil {
 		return s.products.Consistent().Get(ctx, op.Key)
 	}

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -77,8 +77,8 @@ type audited interface {
 	audited() (id, by string)
 }
 
-// auditor returns the consumer of the stream that writes the audit trail.
-func (s *shop) auditor() (*stream.Router, error) {
+// Auditor returns the consumer of the stream that writes the audit trail.
+func (s *Shop) Auditor() (*stream.Router, error) {
 	return stream.New(s.table, nil,
 		audit(s, s.orders, orderEntity),
 		audit(s, s.products, productEntity),
@@ -87,7 +87,7 @@ func (s *shop) auditor() (*stream.Router, error) {
 }
 
 // audit returns the handler that writes an audit for each change of an entity.
-func audit[T audited](s *shop, r *repo.Repo[T], entity repo.Entity[T]) stream.Handler {
+func audit[T audited](s *Shop, r *repo.Repo[T], entity repo.Entity[T]) stream.Handler {
 	return stream.On(r, func(ctx context.Context, c stream.Change[T]) error {
 		a, err := newAudit(entity, c)
 		if err != nil || len(a.Changed) == 0 {
@@ -158,27 +158,27 @@ func told(all map[string]any, names []string) map[string]any {
 	return some
 }
 
-// auditsOf is the query for the audits of an entity, in the order of the changes.
-func auditsOf(entity, id string) table.Query {
+// AuditsQuery is the query for the audits of an entity, in the order of the changes.
+func AuditsQuery(entity, id string) table.Query {
 	return table.Query{PK: auditPrefix.PK(entity, id), Range: changePrefix.All()}
 }
 
-// auditsByEntity returns a page of the audits of an entity, in the order of the changes.
-func (s *shop) auditsByEntity(ctx context.Context, entity, id string, limit int, after string) (table.Page[Audit], error) {
-	q := auditsOf(entity, id)
+// AuditsByEntity returns a page of the audits of an entity, in the order of the changes.
+func (s *Shop) AuditsByEntity(ctx context.Context, entity, id string, limit int, after string) (table.Page[Audit], error) {
+	q := AuditsQuery(entity, id)
 	q.Limit, q.After = limit, after
 	return s.audits.Query(ctx, q)
 }
 
-// auditsOn is the query for the audits of a day, in UTC.
-func auditsOn(day time.Time) table.Query {
+// DayQuery is the query for the audits of a day, in UTC.
+func DayQuery(day time.Time) table.Query {
 	return table.Query{Index: gsi1, PK: dayPrefix.PK(day.UTC().Format(time.DateOnly)), Range: changePrefix.All()}
 }
 
-// auditsByDay returns a page of the audits of a day, in the order of the seconds.
+// AuditsByDay returns a page of the audits of a day, in the order of the seconds.
 // Changes of one second are in order if they are of one entity.
-func (s *shop) auditsByDay(ctx context.Context, day time.Time, limit int, after string) (table.Page[Audit], error) {
-	q := auditsOn(day)
+func (s *Shop) AuditsByDay(ctx context.Context, day time.Time, limit int, after string) (table.Page[Audit], error) {
+	q := DayQuery(day)
 	q.Limit, q.After = limit, after
 	return s.audits.Query(ctx, q)
 }

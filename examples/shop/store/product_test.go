@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"fmt"
@@ -20,32 +20,32 @@ func TestCategoriesAreListedInOrder(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	want := []Category{{ID: "garden", Name: "Garden"}, {ID: "home", Name: "Home"}}
-	check.OK(t, s.addCategory(t.Context(), want[1]))
-	check.OK(t, s.addCategory(t.Context(), want[0]))
-	got := check.Must(s.listCategories(t.Context()))(t)
+	check.OK(t, s.AddCategory(t.Context(), want[1]))
+	check.OK(t, s.AddCategory(t.Context(), want[0]))
+	got := check.Must(s.Categories(t.Context()))(t)
 	check.Equal(t, "categories", got, want)
-	check.Is(t, s.addCategory(t.Context(), want[0]), table.ErrExists, "the same category again")
-	check.Is(t, s.addProduct(t.Context(), "eva", Product{ID: "p", Name: "Lamp", Category: "kitchen", Active: true}), errNoCategory, "a product without a category")
-	check.Is(t, check.Err(s.productByID(t.Context(), "p")), table.ErrNotFound, "it is there")
+	check.Is(t, s.AddCategory(t.Context(), want[0]), table.ErrExists, "the same category again")
+	check.Is(t, s.AddProduct(t.Context(), "eva", Product{ID: "p", Name: "Lamp", Category: "kitchen", Active: true}), ErrNoCategory, "a product without a category")
+	check.Is(t, check.Err(s.ProductByID(t.Context(), "p")), table.ErrNotFound, "it is there")
 }
 
 func TestInactiveProductsAreInNoIndex(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "p-1", Name: "Lamp"}, Product{ID: "p-2", Name: "Ladder"})
-	check.OK(t, s.addCategory(t.Context(), Category{ID: "things-2", Name: "A longer id"}))
-	check.OK(t, s.addProduct(t.Context(), "eva", Product{ID: "p-3", Name: "Lamb", Category: "things-2", Active: true}))
+	check.OK(t, s.AddCategory(t.Context(), Category{ID: "things-2", Name: "A longer id"}))
+	check.OK(t, s.AddProduct(t.Context(), "eva", Product{ID: "p-3", Name: "Lamb", Category: "things-2", Active: true}))
 	show := func() [2][]string {
 		t.Helper()
-		category := check.Must(s.productsByCategory(t.Context(), "things", 0, ""))(t)
-		search := check.Must(s.searchProducts(t.Context(), "la", 0, ""))(t)
+		category := check.Must(s.ProductsByCategory(t.Context(), "things", 0, ""))(t)
+		search := check.Must(s.SearchProducts(t.Context(), "la", 0, ""))(t)
 		// Nothing was read that is not shown.
 		check.Equal(t, "items were read", category.Stats.Scanned+search.Stats.Scanned, len(category.Items)+len(search.Items))
 		return [2][]string{ids(category.Items), ids(search.Items)}
 	}
 	activate := func(active bool) {
 		t.Helper()
-		check.Must(s.changeProduct(t.Context(), "eva", "p-1", func(p *Product) error {
+		check.Must(s.ChangeProduct(t.Context(), "eva", "p-1", func(p *Product) error {
 			p.Active = active
 			return nil
 		}))(t)
@@ -91,14 +91,14 @@ func TestSearchIsByTheBeginningOfTheName(t *testing.T) {
 		"机":         {"east"},
 		"机 d":       {"east"},
 	} {
-		page := check.Must(s.searchProducts(t.Context(), text, 0, ""))(t)
+		page := check.Must(s.SearchProducts(t.Context(), text, 0, ""))(t)
 		check.Equal(t, fmt.Sprintf("%q", text), ids(page.Items), want)
 		if page.Stats.Scanned != len(want) {
 			t.Errorf("%q: %d items were read for %d", text, page.Stats.Scanned, len(want))
 		}
 	}
 	for _, text := range []string{"", "  "} {
-		check.Is(t, check.Err(s.searchProducts(t.Context(), text, 0, "")), errEmptySearch, text)
+		check.Is(t, check.Err(s.SearchProducts(t.Context(), text, 0, "")), ErrEmptySearch, text)
 	}
 }
 
@@ -106,11 +106,11 @@ func TestAChangeOfAProductLosesNoSale(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Price: 100, Stock: 10})
-	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 3, noon))
+	check.OK(t, s.AddToCart(t.Context(), "ana", "lamp", 3, noon))
 	calls := 0
-	p := check.Must(s.changeProduct(t.Context(), "eva", "lamp", func(p *Product) error {
+	p := check.Must(s.ChangeProduct(t.Context(), "eva", "lamp", func(p *Product) error {
 		if calls++; calls == 1 {
-			check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
+			check.Must(s.CheckOut(t.Context(), "ana", "o-1", noon))(t)
 		}
 		p.Price = 120
 		p.Stock += 5

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -8,15 +8,15 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// The names of the two indexes. Each serves whatever entity puts a key there.
+// The names of the two indexes.
 const (
 	gsi1 = "GSI1" // products of a category; carts that hold a product; audits of a day
 	gsi2 = "GSI2" // products by name
 )
 
-// schema is the one table of the shop. Its key attributes are called PK and SK,
+// Schema is the one table of the shop. Its key attributes are called PK and SK,
 // as in tables that other programs have made.
-func schema(name string) table.Schema {
+func Schema(name string) table.Schema {
 	return table.Schema{
 		Name: name, PK: "PK", SK: "SK", TTL: "expiresAt",
 		// For the audit trail and the notifications.
@@ -27,6 +27,13 @@ func schema(name string) table.Schema {
 		},
 	}
 }
+
+// The types of the entities that are audited, for [Shop.AuditsByEntity].
+const (
+	UserType    = "USER"
+	ProductType = "PRODUCT"
+	OrderType   = "ORDER"
+)
 
 // The prefixes of the keys, beside keys.User.
 const (
@@ -44,9 +51,9 @@ const (
 	lowPrefix        keys.Prefix = "LOW_STOCK"
 )
 
-// shop carries out the access patterns on one table. It is safe for concurrent
-// use.
-type shop struct {
+// Shop runs the access patterns on one table. It is safe for concurrent use. Get one
+// from [New].
+type Shop struct {
 	table      *table.Table
 	users      *repo.Repo[User]
 	categories *repo.Repo[Category]
@@ -60,10 +67,10 @@ type shop struct {
 	rounds int
 }
 
-// newShop returns the shop in a table. For passwords that are secret, take
-// 600,000 rounds or more, so that guesses take time.
-func newShop(t *table.Table, rounds int) (*shop, error) {
-	s := &shop{table: t, rounds: rounds}
+// New returns the shop in a table. rounds is the number of PBKDF2 rounds for new
+// passwords: take [Rounds], and fewer in tests only.
+func New(t *table.Table, rounds int) (*Shop, error) {
+	s := &Shop{table: t, rounds: rounds}
 	var err error
 	if s.users, err = repo.New(t, userEntity); err != nil {
 		return nil, err

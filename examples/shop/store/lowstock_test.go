@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"bytes"
@@ -22,32 +22,32 @@ func (r receiver) send(_ context.Context, key string, _ LowStock) error {
 }
 
 // setStock changes the stock of the lamp and returns the event of it.
-func setStock(t *testing.T, s *shop, stock int) json.RawMessage {
+func setStock(t *testing.T, s *Shop, stock int) json.RawMessage {
 	t.Helper()
 	return changed(t, s, "lamp", func(p *Product) { p.Stock = stock })
 }
 
 // created returns the event of the creation of the only notification of the lamp, which
 // it deletes and creates again.
-func created(t *testing.T, s *shop) json.RawMessage {
+func created(t *testing.T, s *Shop) json.RawMessage {
 	t.Helper()
 	n := notifications(t, s)[0]
 	check.OK(t, s.lowStocks.Delete(t.Context(), lowStockEntity.Key(n)))
 	return event(t, s, s.lowStocks.CreateOps(&n)...)
 }
 
-func notifications(t *testing.T, s *shop) []LowStock {
+func notifications(t *testing.T, s *Shop) []LowStock {
 	t.Helper()
-	return check.Must(table.Collect(s.lowStocks.Consistent().All(t.Context(), lowStocksOf("lamp"))))(t)
+	return check.Must(table.Collect(s.lowStocks.Consistent().All(t.Context(), LowStocksQuery("lamp"))))(t)
 }
 
 func TestOneNotificationForEachFallBelowTheThreshold(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9})
-	router := check.Must(s.notifier(receiver{}.send))(t)
+	router := check.Must(s.Notifier(receiver{}.send))(t)
 	var left []int
-	for _, now := range []int{4, lowStock, lowStock - 1, 0, 1, lowStock, 7, 1, lowStock - 1} {
+	for _, now := range []int{4, LowStockThreshold, LowStockThreshold - 1, 0, 1, LowStockThreshold, 7, 1, LowStockThreshold - 1} {
 		event := setStock(t, s, now)
 		for range 2 {
 			check.Deliver(t, router, event)
@@ -56,7 +56,7 @@ func TestOneNotificationForEachFallBelowTheThreshold(t *testing.T) {
 	for _, n := range notifications(t, s) {
 		left = append(left, n.Stock)
 	}
-	check.Equal(t, "left at each fall", left, []int{lowStock - 1, 1})
+	check.Equal(t, "left at each fall", left, []int{LowStockThreshold - 1, 1})
 	check.Deliver(t, router, changed(t, s, "lamp", func(p *Product) { p.Price++ }))
 	check.Equal(t, "notifications after another price", len(notifications(t, s)), 2)
 }
@@ -64,15 +64,15 @@ func TestOneNotificationForEachFallBelowTheThreshold(t *testing.T) {
 func TestANotificationIsSentOnceAndMarked(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: lowStock})
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: LowStockThreshold})
 	var out bytes.Buffer
 	down := errors.New("the receiver is down")
 	calls := 0
-	router := check.Must(s.notifier(func(ctx context.Context, key string, n LowStock) error {
+	router := check.Must(s.Notifier(func(ctx context.Context, key string, n LowStock) error {
 		if calls++; calls == 1 {
 			return down
 		}
-		return sendTo(&out)(ctx, key, n)
+		return SendTo(&out)(ctx, key, n)
 	}))(t)
 	check.Deliver(t, router, setStock(t, s, 1))
 	event := created(t, s)
@@ -96,13 +96,13 @@ func TestNotificationsSurviveAKillAtEachRequest(t *testing.T) {
 	for name, kill := range map[string]tabletest.Fault{"before": tabletest.DropRequest(), "after": tabletest.DropResponse()} {
 		for passed, handled := 0, false; !handled; passed++ {
 			s := open(t)
-			stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: lowStock})
+			stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: LowStockThreshold})
 			to := receiver{}
-			again := check.Must(s.notifier(to.send))(t)
+			again := check.Must(s.Notifier(to.send))(t)
 			var faults tabletest.Faults
 			faults.Next("", append(make([]tabletest.Fault, passed), kill)...)
 			faults.Always("", tabletest.DropRequest())
-			killed := check.Must(faultyShop(t, s, &faults).notifier(to.send))(t)
+			killed := check.Must(faultyShop(t, s, &faults).Notifier(to.send))(t)
 
 			event := setStock(t, s, 1)
 			response := check.Must(killed.Handle(t.Context(), event))(t)
@@ -127,9 +127,9 @@ func TestNotificationsSurviveAKillAtEachRequest(t *testing.T) {
 func TestADeletedNotificationIsNotSent(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: lowStock})
+	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: LowStockThreshold})
 	to := receiver{}
-	router := check.Must(s.notifier(to.send))(t)
+	router := check.Must(s.Notifier(to.send))(t)
 	check.Deliver(t, router, setStock(t, s, 0))
 	event := created(t, s)
 	check.OK(t, s.lowStocks.Delete(t.Context(), lowStockEntity.Key(notifications(t, s)[0])))

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 )
 
 // quantities returns a cart as quantities by product.
-func quantities(t *testing.T, s *shop, user string) map[string]int {
+func quantities(t *testing.T, s *Shop, user string) map[string]int {
 	t.Helper()
-	lines := check.Must(s.cart(t.Context(), user))(t)
+	lines := check.Must(s.Cart(t.Context(), user))(t)
 	all := map[string]int{}
 	for _, l := range lines {
 		all[l.ProductID] = l.Quantity
@@ -22,12 +22,12 @@ func TestWhatIsNotSoldIsNotInCarts(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp"})
-	check.OK(t, s.addProduct(t.Context(), "eva", Product{ID: "old", Name: "Old lamp", Category: "things"}))
+	check.OK(t, s.AddProduct(t.Context(), "eva", Product{ID: "old", Name: "Old lamp", Category: "things"}))
 	for _, product := range []string{"old", "none"} {
-		check.Is(t, s.addToCart(t.Context(), "ana", product, 1, noon), errNotSold, product)
+		check.Is(t, s.AddToCart(t.Context(), "ana", product, 1, noon), ErrNotSold, product)
 	}
 	for _, quantity := range []int{0, -1} {
-		check.Is(t, s.addToCart(t.Context(), "ana", "lamp", quantity, noon), errQuantity, fmt.Sprintf("quantity %d", quantity))
+		check.Is(t, s.AddToCart(t.Context(), "ana", "lamp", quantity, noon), ErrQuantity, fmt.Sprintf("quantity %d", quantity))
 	}
 	if got := quantities(t, s, "ana"); len(got) > 0 {
 		t.Errorf("the cart: %v", got)
@@ -39,15 +39,15 @@ func TestTheCartsThatHoldAProduct(t *testing.T) {
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9}, Product{ID: "lamp-2", Name: "Lamp"})
 	for _, user := range []string{"ana", "bruno", "carla"} {
-		check.OK(t, s.addToCart(t.Context(), user, "lamp", 1, noon))
+		check.OK(t, s.AddToCart(t.Context(), user, "lamp", 1, noon))
 	}
-	check.OK(t, s.addToCart(t.Context(), "dora", "lamp-2", 1, noon))
+	check.OK(t, s.AddToCart(t.Context(), "dora", "lamp-2", 1, noon))
 	holders := func() []string {
 		t.Helper()
 		var users []string
 		after := ""
 		for {
-			page := check.Must(s.cartsWith(t.Context(), "lamp", 2, after))(t)
+			page := check.Must(s.CartsWith(t.Context(), "lamp", 2, after))(t)
 			for _, l := range page.Items {
 				users = append(users, l.UserID)
 			}
@@ -57,7 +57,7 @@ func TestTheCartsThatHoldAProduct(t *testing.T) {
 		}
 	}
 	check.Equal(t, "carts with lamps", holders(), []string{"ana", "bruno", "carla"})
-	check.OK(t, s.removeFromCart(t.Context(), "ana", "lamp"))
-	check.Must(s.checkOut(t.Context(), "bruno", "o-1", noon))(t)
+	check.OK(t, s.RemoveFromCart(t.Context(), "ana", "lamp"))
+	check.Must(s.CheckOut(t.Context(), "bruno", "o-1", noon))(t)
 	check.Equal(t, "after a removal and an order", holders(), []string{"carla"})
 }

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 func TestLoginIsByEmailAndPassword(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	ana := check.Must(s.signUp(t.Context(), User{ID: "u-ana", Email: " Ana@Example.com ", Name: "Ana", CreatedAt: noon}, "secret"))(t)
+	ana := check.Must(s.SignUp(t.Context(), User{ID: "u-ana", Email: " Ana@Example.com ", Name: "Ana", CreatedAt: noon}, "secret"))(t)
 
-	got := check.Must(s.logIn(t.Context(), "ANA@example.com", "secret"))(t)
+	got := check.Must(s.LogIn(t.Context(), "ANA@example.com", "secret"))(t)
 	check.Equal(t, "the user", got, ana)
 	for name, login := range map[string][2]string{
 		"wrong password": {"ana@example.com", "Secret"},
@@ -23,7 +23,7 @@ func TestLoginIsByEmailAndPassword(t *testing.T) {
 		"no e-mail":      {"", ""},
 		"id for e-mail":  {"u-ana", "secret"},
 	} {
-		if u, err := s.logIn(t.Context(), login[0], login[1]); !errors.Is(err, errLogin) {
+		if u, err := s.LogIn(t.Context(), login[0], login[1]); !errors.Is(err, ErrLogin) {
 			t.Errorf("%s: user %q, error %v", name, u.ID, err)
 		}
 	}
@@ -33,7 +33,7 @@ func TestWhatIsNoEmailIsRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for _, email := range []string{"", "ana", "ana@", "@example.com", "Ana <ana@example.com>", "a@b.c, d@e.f"} {
-		check.Is(t, check.Err(s.signUp(t.Context(), User{ID: "u-ana", Email: email}, "secret")), errInvalidEmail, email)
+		check.Is(t, check.Err(s.SignUp(t.Context(), User{ID: "u-ana", Email: email}, "secret")), ErrInvalidEmail, email)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 	errs := check.Errors(32, func(i int) error {
 		for {
 			u := User{ID: fmt.Sprintf("u-%d", i), Email: "ana@example.com", Name: fmt.Sprint(i)}
-			_, err := s.signUp(t.Context(), u, "secret")
+			_, err := s.SignUp(t.Context(), u, "secret")
 			if !errors.Is(err, table.ErrConflict) {
 				return err
 			}
@@ -56,17 +56,17 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 			winner = fmt.Sprintf("u-%d", i)
 		case err == nil:
 			t.Errorf("%s and u-%d have the same e-mail", winner, i)
-		case !errors.Is(err, errEmailTaken):
+		case !errors.Is(err, ErrEmailTaken):
 			t.Errorf("sign-up %d: %v", i, err)
 		}
 	}
-	got := check.Must(s.logIn(t.Context(), "ana@example.com", "secret"))(t)
+	got := check.Must(s.LogIn(t.Context(), "ana@example.com", "secret"))(t)
 	if got.ID != winner {
 		t.Errorf("%q logs in, %q has signed up", got.ID, winner)
 	}
 	for i := range errs {
 		id := fmt.Sprintf("u-%d", i)
-		if _, err := s.users.Get(t.Context(), userKey(id)); (err == nil) != (id == winner) {
+		if _, err := s.users.Get(t.Context(), UserKey(id)); (err == nil) != (id == winner) {
 			t.Errorf("profile of %s: error %v, winner %s", id, err, winner)
 		}
 	}
@@ -75,9 +75,9 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 func TestAnIDThatIsTakenIsNotAnEmailThatIsTaken(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	check.Must(s.signUp(t.Context(), User{ID: "u-1", Email: "ana@example.com"}, "secret"))(t)
-	_, err := s.signUp(t.Context(), User{ID: "u-1", Email: "bruno@example.com"}, "secret")
-	if !errors.Is(err, table.ErrExists) || errors.Is(err, errEmailTaken) {
+	check.Must(s.SignUp(t.Context(), User{ID: "u-1", Email: "ana@example.com"}, "secret"))(t)
+	_, err := s.SignUp(t.Context(), User{ID: "u-1", Email: "bruno@example.com"}, "secret")
+	if !errors.Is(err, table.ErrExists) || errors.Is(err, ErrEmailTaken) {
 		t.Errorf("error: %v", err)
 	}
 }
@@ -86,13 +86,13 @@ func TestAChangedEmailFreesTheOldOne(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for id, email := range map[string]string{"u-ana": "ana@example.com", "u-bruno": "bruno@example.com"} {
-		check.Must(s.signUp(t.Context(), User{ID: id, Email: email}, "secret"))(t)
+		check.Must(s.SignUp(t.Context(), User{ID: id, Email: email}, "secret"))(t)
 	}
-	check.Is(t, check.Err(s.changeEmail(t.Context(), "u-ana", "Bruno@example.com")), errEmailTaken, "to the e-mail of another user")
-	check.Must(s.changeEmail(t.Context(), "u-ana", "ana@example.org"))(t)
-	check.Is(t, check.Err(s.logIn(t.Context(), "ana@example.com", "secret")), errLogin, "login by the old e-mail")
-	if u, err := s.logIn(t.Context(), "ana@example.org", "secret"); err != nil || u.ID != "u-ana" {
+	check.Is(t, check.Err(s.ChangeEmail(t.Context(), "u-ana", "Bruno@example.com")), ErrEmailTaken, "to the e-mail of another user")
+	check.Must(s.ChangeEmail(t.Context(), "u-ana", "ana@example.org"))(t)
+	check.Is(t, check.Err(s.LogIn(t.Context(), "ana@example.com", "secret")), ErrLogin, "login by the old e-mail")
+	if u, err := s.LogIn(t.Context(), "ana@example.org", "secret"); err != nil || u.ID != "u-ana" {
 		t.Errorf("login by the new e-mail: user %q, error %v", u.ID, err)
 	}
-	check.Must(s.signUp(t.Context(), User{ID: "u-other", Email: "ana@example.com"}, "secret"))(t)
+	check.Must(s.SignUp(t.Context(), User{ID: "u-other", Email: "ana@example.com"}, "secret"))(t)
 }

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -16,22 +16,22 @@ type Status string
 
 // An order goes through these, one after the other.
 const (
-	placed    Status = "PLACED"
-	paid      Status = "PAID"
-	shipped   Status = "SHIPPED"
-	delivered Status = "DELIVERED"
+	Placed    Status = "PLACED"
+	Paid      Status = "PAID"
+	Shipped   Status = "SHIPPED"
+	Delivered Status = "DELIVERED"
 )
 
 // before returns the status that an order has right before this one. It is ""
 // for the first, and for what is no status.
 func (s Status) before() Status {
 	switch s {
-	case paid:
-		return placed
-	case shipped:
-		return paid
-	case delivered:
-		return shipped
+	case Paid:
+		return Placed
+	case Shipped:
+		return Paid
+	case Delivered:
+		return Shipped
 	}
 	return ""
 }
@@ -55,17 +55,19 @@ type Order struct {
 func (o Order) audited() (id, by string) { return o.ID, o.ChangedBy }
 
 var orderEntity = repo.Entity[Order]{
-	Type:    "ORDER",
-	Key:     func(o Order) keys.Key { return orderKey(o.ID) },
-	Copies:  []repo.Copy[Order]{{Name: "by user", Key: orderByUser}},
+	Type:    OrderType,
+	Key:     func(o Order) keys.Key { return OrderKey(o.ID) },
+	Copies:  []repo.Copy[Order]{{Name: "by user", Key: OrderByUserKey}},
 	Version: "revision",
 }
 
-func orderKey(id string) keys.Key {
+// OrderKey is the key of an order.
+func OrderKey(id string) keys.Key {
 	return keys.Key{PK: orderPrefix.PK(id), SK: keys.Metadata}
 }
 
-func orderByUser(o Order) keys.Key {
+// OrderByUserKey is the key of an order in the user's list.
+func OrderByUserKey(o Order) keys.Key {
 	return keys.Key{PK: keys.User.PK(o.UserID), SK: orderPrefix.SK(keys.Time(o.PlacedAt), keys.Str(o.ID))}
 }
 
@@ -82,22 +84,25 @@ type OrderItem struct {
 
 var orderItemEntity = repo.Entity[OrderItem]{
 	Type: "ORDER_ITEM",
-	Key: func(i OrderItem) keys.Key {
-		return keys.Key{PK: orderPrefix.PK(i.OrderID), SK: itemPrefix.SK(keys.Int(i.Number, 3))}
-	},
+	Key:  func(i OrderItem) keys.Key { return OrderItemKey(i.OrderID, i.Number) },
 }
 
-// orderPartition is the query for an order and its items: all that is stored
+// OrderItemKey is the key of an item of an order.
+func OrderItemKey(order string, number int) keys.Key {
+	return keys.Key{PK: orderPrefix.PK(order), SK: itemPrefix.SK(keys.Int(number, 3))}
+}
+
+// OrderQuery is the query for an order and its items: all that is stored
 // under its partition key.
-func orderPartition(id string) table.Query {
+func OrderQuery(id string) table.Query {
 	return table.Query{PK: orderPrefix.PK(id)}
 }
 
-// orderWithItems returns an order and its items, with one query.
-func (s *shop) orderWithItems(ctx context.Context, id string) (Order, []OrderItem, error) {
+// OrderWithItems returns an order and its items, with one query.
+func (s *Shop) OrderWithItems(ctx context.Context, id string) (Order, []OrderItem, error) {
 	var orders []Order
 	var items []OrderItem
-	err := repo.Collect(ctx, s.table, orderPartition(id), s.orders.AppendTo(&orders), s.orderItems.AppendTo(&items))
+	err := repo.Collect(ctx, s.table, OrderQuery(id), s.orders.AppendTo(&orders), s.orderItems.AppendTo(&items))
 	if err != nil {
 		return Order{}, nil, err
 	}
@@ -107,26 +112,28 @@ func (s *shop) orderWithItems(ctx context.Context, id string) (Order, []OrderIte
 	return orders[0], items, nil
 }
 
-func ordersOf(user string) table.Query {
+// OrdersQuery is the query for a user's orders, newest first.
+func OrdersQuery(user string) table.Query {
 	return table.Query{PK: keys.User.PK(user), Range: orderPrefix.All(), Descending: true}
 }
 
-// ordersByUser returns a page of a user's orders, newest first.
-func (s *shop) ordersByUser(ctx context.Context, user string, limit int, after string) (table.Page[Order], error) {
-	q := ordersOf(user)
+// OrdersByUser returns a page of a user's orders, newest first.
+func (s *Shop) OrdersByUser(ctx context.Context, user string, limit int, after string) (table.Page[Order], error) {
+	q := OrdersQuery(user)
 	// A token that another user was given is refused.
 	q.Limit, q.After, q.Scope = limit, after, user
 	return s.orders.Query(ctx, q)
 }
 
-var errStatus = errors.New("an order does not go this way")
+// ErrStatus means that an order does not go from its status to the one asked for.
+var ErrStatus = errors.New("an order does not go this way")
 
-// advance moves an order on to a status, in both of its items. One that is not
-// right before that status is [errStatus]. by is who does it.
-func (s *shop) advance(ctx context.Context, by, id string, to Status) (Order, error) {
-	return s.orders.Update(ctx, orderKey(id), func(o *Order) error {
+// Advance moves an order on to a status, in both of its items. One that is not
+// right before that status is [ErrStatus]. by is who does it.
+func (s *Shop) Advance(ctx context.Context, by, id string, to Status) (Order, error) {
+	return s.orders.Update(ctx, OrderKey(id), func(o *Order) error {
 		if o.Status != to.before() {
-			return fmt.Errorf("%w: from %s to %s", errStatus, o.Status, to)
+			return fmt.Errorf("%w: from %s to %s", ErrStatus, o.Status, to)
 		}
 		o.Status, o.ChangedBy = to, by
 		return nil

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -23,34 +23,34 @@ import (
 )
 
 // openAt returns an empty shop with a clock.
-func openAt(t *testing.T, now func() time.Time) *shop {
+func openAt(t *testing.T, now func() time.Time) *Shop {
 	t.Helper()
-	return on(t, tabletest.New(t, schema("Shop"), &table.Options{Now: now}))
+	return on(t, tabletest.New(t, Schema("Shop"), &table.Options{Now: now}))
 }
 
 // faultyShop returns the same shop by a client that meets the faults and does not retry.
-func faultyShop(t *testing.T, s *shop, faults *tabletest.Faults) *shop {
+func faultyShop(t *testing.T, s *Shop, faults *tabletest.Faults) *Shop {
 	t.Helper()
 	noRetry := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 	return on(t, check.Must(table.New(tabletest.Client(t, faults.Install, noRetry), s.table.Schema(), &table.Options{MaxAttempts: 1}))(t))
 }
 
-func event(t *testing.T, s *shop, ops ...table.Op) json.RawMessage {
+func event(t *testing.T, s *Shop, ops ...table.Op) json.RawMessage {
 	t.Helper()
 	return check.Must(streamtest.Transact(t.Context(), tabletest.Client(t), s.table, ops...))(t)
 }
 
 // changed changes a product and returns the event of it.
-func changed(t *testing.T, s *shop, id string, change func(*Product)) json.RawMessage {
+func changed(t *testing.T, s *Shop, id string, change func(*Product)) json.RawMessage {
 	t.Helper()
-	old := check.Must(s.products.Consistent().Get(t.Context(), productKey(id)))(t)
+	old := check.Must(s.products.Consistent().Get(t.Context(), ProductKey(id)))(t)
 	p := old
 	change(&p)
 	return event(t, s, s.products.UpdateOps(old, &p)...)
 }
 
 // orderedEvent places an order of two products, lamp and bowl, and returns the event of it.
-func orderedEvent(t *testing.T, s *shop, id string) json.RawMessage {
+func orderedEvent(t *testing.T, s *Shop, id string) json.RawMessage {
 	t.Helper()
 	lines := []CartLine{{UserID: "ana", ProductID: "lamp", Name: "Lamp", Quantity: 2}, {UserID: "ana", ProductID: "bowl", Name: "Bowl", Quantity: 1}}
 	for i := range lines {
@@ -61,14 +61,14 @@ func orderedEvent(t *testing.T, s *shop, id string) json.RawMessage {
 	return event(t, s, ops...)
 }
 
-func auditorOf(t *testing.T, s *shop) *stream.Router {
+func auditorOf(t *testing.T, s *Shop) *stream.Router {
 	t.Helper()
-	return check.Must(s.auditor())(t)
+	return check.Must(s.Auditor())(t)
 }
 
-func trail(t *testing.T, s *shop, entity, id string) []Audit {
+func trail(t *testing.T, s *Shop, entity, id string) []Audit {
 	t.Helper()
-	return check.Must(table.Collect(s.audits.Consistent().All(t.Context(), auditsOf(entity, id))))(t)
+	return check.Must(table.Collect(s.audits.Consistent().All(t.Context(), AuditsQuery(entity, id))))(t)
 }
 
 // The records of an order are those of its two items, its lines, the cart and the
@@ -79,9 +79,9 @@ func TestAChangeIsAuditedOnceHoweverOftenItIsDelivered(t *testing.T) {
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Price: 4900, Stock: 3}, Product{ID: "bowl", Name: "Bowl", Price: 900, Stock: 5})
 	router := auditorOf(t, s)
 	batch := orderedEvent(t, s, "o-1")
-	status := check.Must(s.orders.Get(t.Context(), orderKey("o-1")))(t)
+	status := check.Must(s.orders.Get(t.Context(), OrderKey("o-1")))(t)
 	paidOrder := status
-	paidOrder.Status, paidOrder.ChangedBy = paid, "eva"
+	paidOrder.Status, paidOrder.ChangedBy = Paid, "eva"
 	second := event(t, s, s.orders.UpdateOps(status, &paidOrder)...)
 	check.OK(t, check.Errors(4, func(int) error { // at the same time
 		response, err := router.Handle(t.Context(), batch)
@@ -182,8 +182,8 @@ func TestAChangeOfWhoHasChangedAloneIsNotAudited(t *testing.T) {
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 3})
 	check.Deliver(t, auditorOf(t, s), changed(t, s, "lamp", func(p *Product) { p.ChangedBy = "ben" }))
 	check.Equal(t, "audits", trail(t, s, "PRODUCT", "lamp"), []Audit(nil))
-	check.Must(s.changeProduct(t.Context(), "eva", "lamp", func(*Product) error { return nil }))(t)
-	p := check.Must(s.productByID(t.Context(), "lamp"))(t)
+	check.Must(s.ChangeProduct(t.Context(), "eva", "lamp", func(*Product) error { return nil }))(t)
+	p := check.Must(s.ProductByID(t.Context(), "lamp"))(t)
 	check.Equal(t, "who has changed it", p.ChangedBy, "ben")
 }
 
@@ -212,14 +212,14 @@ func TestAuditsAreListedByEntityAndByDayUntilTheyExpire(t *testing.T) {
 		}
 		return all
 	}
-	check.Equal(t, "of the lamp", prices(s.auditsByEntity(t.Context(), "PRODUCT", "lamp", 0, "")), []float64{1, 2, 4})
-	check.Equal(t, "of the first day", prices(s.auditsByDay(t.Context(), noon, 0, "")), []float64{1, 2, 3})
-	check.Equal(t, "of the second day", prices(s.auditsByDay(t.Context(), now, 0, "")), []float64{4})
-	first := check.Must(s.auditsByDay(t.Context(), noon, 2, ""))(t)
-	check.Equal(t, "page 2", prices(s.auditsByDay(t.Context(), noon, 2, first.Next)), []float64{3})
+	check.Equal(t, "of the lamp", prices(s.AuditsByEntity(t.Context(), "PRODUCT", "lamp", 0, "")), []float64{1, 2, 4})
+	check.Equal(t, "of the first day", prices(s.AuditsByDay(t.Context(), noon, 0, "")), []float64{1, 2, 3})
+	check.Equal(t, "of the second day", prices(s.AuditsByDay(t.Context(), now, 0, "")), []float64{4})
+	first := check.Must(s.AuditsByDay(t.Context(), noon, 2, ""))(t)
+	check.Equal(t, "page 2", prices(s.AuditsByDay(t.Context(), noon, 2, first.Next)), []float64{3})
 
 	now = noon.Add(auditLife)
-	check.Equal(t, "after the expiry", prices(s.auditsByEntity(t.Context(), "PRODUCT", "lamp", 0, "")), []float64{4})
+	check.Equal(t, "after the expiry", prices(s.AuditsByEntity(t.Context(), "PRODUCT", "lamp", 0, "")), []float64{4})
 }
 
 // Buyers order while two processes read the stream. The one that has the shard ends in
@@ -233,7 +233,7 @@ func TestTwoReadersOfWhichOneEndsAuditEverythingOnce(t *testing.T) {
 	send := func(context.Context, string, LowStock) error { sent.Add(1); return nil }
 	reader := stream.Reader{Name: "audit", Router: auditorOf(t, s), Client: streamtest.Client(tabletest.Client(t)), Interval: 10 * time.Millisecond}
 	notifier := reader
-	notifier.Name, notifier.Router = "notify", check.Must(s.notifier(send))(t)
+	notifier.Name, notifier.Router = "notify", check.Must(s.Notifier(send))(t)
 
 	ctx, end := context.WithCancelCause(t.Context())
 	errEnd := errors.New("the process ends")
@@ -260,7 +260,8 @@ func TestTwoReadersOfWhichOneEndsAuditEverythingOnce(t *testing.T) {
 				if buying.Load() > 0 {
 					return false, nil
 				}
-				return s.handled(ctx, Order{ID: fmt.Sprintf("o-%d-%d", 2, orders-1), Status: placed}, "lamp")
+				page, err := s.AuditsByEntity(ctx, ProductType, "lamp", 0, "")
+				return len(page.Items) == 1+buyers*orders && sent.Load() > 0, err
 			}, reader, notifier)
 		}
 		defer buying.Add(-1)
@@ -269,9 +270,9 @@ func TestTwoReadersOfWhichOneEndsAuditEverythingOnce(t *testing.T) {
 			if n == orders-1 {
 				<-ended // so that the second reader has something to do
 			}
-			err := s.addToCart(t.Context(), user, "lamp", 1, noon)
+			err := s.AddToCart(t.Context(), user, "lamp", 1, noon)
 			if err == nil {
-				_, err = s.checkOut(t.Context(), user, fmt.Sprintf("o-%d-%d", i, n), noon)
+				_, err = s.CheckOut(t.Context(), user, fmt.Sprintf("o-%d-%d", i, n), noon)
 			}
 			if err != nil {
 				return err

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"errors"
@@ -15,13 +15,13 @@ func TestAnOrderTakesTheCartAndTheStock(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Price: 4900, Stock: 3}, Product{ID: "bowl", Name: "Bowl", Price: 900, Stock: 5})
-	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 3, noon))
-	check.OK(t, s.addToCart(t.Context(), "ana", "bowl", 2, noon))
+	check.OK(t, s.AddToCart(t.Context(), "ana", "lamp", 3, noon))
+	check.OK(t, s.AddToCart(t.Context(), "ana", "bowl", 2, noon))
 
-	placedOrder := check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
-	want := Order{ID: "o-1", UserID: "ana", PlacedAt: noon, Status: placed, Items: 2, Total: 3*4900 + 2*900, ChangedBy: "ana", Revision: placedOrder.Revision}
+	placedOrder := check.Must(s.CheckOut(t.Context(), "ana", "o-1", noon))(t)
+	want := Order{ID: "o-1", UserID: "ana", PlacedAt: noon, Status: Placed, Items: 2, Total: 3*4900 + 2*900, ChangedBy: "ana", Revision: placedOrder.Revision}
 	check.Equal(t, "the order", placedOrder, want)
-	order, items, err := s.orderWithItems(t.Context(), "o-1")
+	order, items, err := s.OrderWithItems(t.Context(), "o-1")
 	check.OK(t, err)
 	check.Equal(t, "the stored order", order, want)
 	wantItems := []OrderItem{
@@ -32,16 +32,16 @@ func TestAnOrderTakesTheCartAndTheStock(t *testing.T) {
 	if lamps, bowls := inStock(t, s, "lamp"), inStock(t, s, "bowl"); lamps != 0 || bowls != 3 {
 		t.Errorf("in stock: %d lamps, %d bowls", lamps, bowls)
 	}
-	check.Is(t, check.Err(s.checkOut(t.Context(), "ana", "o-2", noon)), errEmptyCart, "the same cart again")
+	check.Is(t, check.Err(s.CheckOut(t.Context(), "ana", "o-2", noon)), ErrEmptyCart, "the same cart again")
 }
 
 // nothingWritten checks that an order was refused as a whole.
-func nothingWritten(t *testing.T, s *shop, user, order string, cart map[string]int) {
+func nothingWritten(t *testing.T, s *Shop, user, order string, cart map[string]int) {
 	t.Helper()
-	if _, _, err := s.orderWithItems(t.Context(), order); !errors.Is(err, table.ErrNotFound) {
+	if _, _, err := s.OrderWithItems(t.Context(), order); !errors.Is(err, table.ErrNotFound) {
 		t.Errorf("the order is there: %v", err)
 	}
-	page := check.Must(s.ordersByUser(t.Context(), user, 0, ""))(t)
+	page := check.Must(s.OrdersByUser(t.Context(), user, 0, ""))(t)
 	if len(page.Items) > 0 {
 		t.Errorf("the user's orders: %v", page.Items)
 	}
@@ -58,11 +58,11 @@ func TestTheErrorNamesTheProductsThatRanOut(t *testing.T) {
 	)
 	cart := map[string]int{"lamp": 2, "bowl": 4, "spade": 1}
 	for product, quantity := range cart {
-		check.OK(t, s.addToCart(t.Context(), "ana", product, quantity, noon))
+		check.OK(t, s.AddToCart(t.Context(), "ana", product, quantity, noon))
 	}
-	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
+	_, err := s.CheckOut(t.Context(), "ana", "o-1", noon)
 	short, ok := errors.AsType[*StockError](err)
-	if !ok || !errors.Is(err, errOutOfStock) {
+	if !ok || !errors.Is(err, ErrOutOfStock) {
 		t.Fatalf("error: %v", err)
 	}
 	want := []Shortage{
@@ -82,9 +82,9 @@ func TestAnEngineThatDoesNotReturnTheProductIsAskedForIt(t *testing.T) {
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 1})
-	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 2, noon))
+	check.OK(t, s.AddToCart(t.Context(), "ana", "lamp", 2, noon))
 	faults.Next("TransactWriteItems", tabletest.CancelTransaction("None", "None", "None", "None", "ConditionalCheckFailed"))
-	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
+	_, err := s.CheckOut(t.Context(), "ana", "o-1", noon)
 	short, ok := errors.AsType[*StockError](err)
 	if !ok {
 		t.Fatalf("error: %v", err)
@@ -110,7 +110,7 @@ func TestOf200BuyersOfTheLast50Pieces50Succeed(t *testing.T) {
 
 	errs := check.Errors(buyers, func(i int) error {
 		for {
-			_, err := s.checkOut(t.Context(), user(i), "o-"+user(i), noon)
+			_, err := s.CheckOut(t.Context(), user(i), "o-"+user(i), noon)
 			// An engine that is busy with the others asks to come again.
 			if !errors.Is(err, table.ErrConflict) {
 				return err
@@ -122,10 +122,10 @@ func TestOf200BuyersOfTheLast50Pieces50Succeed(t *testing.T) {
 		switch {
 		case err == nil:
 			bought++
-		case !errors.Is(err, errOutOfStock) || !strings.Contains(err.Error(), "Desk lamp (1 wanted, 0 left)"):
+		case !errors.Is(err, ErrOutOfStock) || !strings.Contains(err.Error(), "Desk lamp (1 wanted, 0 left)"):
 			t.Errorf("buyer %d: %v", i, err)
 		}
-		order, items, missing := s.orderWithItems(t.Context(), "o-"+user(i))
+		order, items, missing := s.OrderWithItems(t.Context(), "o-"+user(i))
 		if (missing == nil) != (err == nil) || err == nil && (order.UserID != user(i) || len(items) != 1) {
 			t.Errorf("buyer %d: checkout %v, order %v with %d items, %v", i, err, order, len(items), missing)
 		}
@@ -133,7 +133,7 @@ func TestOf200BuyersOfTheLast50Pieces50Succeed(t *testing.T) {
 	if left := inStock(t, s, "lamp"); bought != pieces || left != 0 {
 		t.Errorf("%d orders of %d pieces, %d left", bought, pieces, left)
 	}
-	page := check.Must(s.cartsWith(t.Context(), "lamp", buyers, ""))(t)
+	page := check.Must(s.CartsWith(t.Context(), "lamp", buyers, ""))(t)
 	if len(page.Items) != buyers-pieces {
 		t.Errorf("%d carts still hold the lamp, want %d", len(page.Items), buyers-pieces)
 	}
@@ -144,46 +144,46 @@ func TestAnOrderWhoseAnswerIsLostIsPlacedOnce(t *testing.T) {
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 3})
-	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+	check.OK(t, s.AddToCart(t.Context(), "ana", "lamp", 1, noon))
 	faults.Next("TransactWriteItems", tabletest.DropResponse())
-	check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
+	check.Must(s.CheckOut(t.Context(), "ana", "o-1", noon))(t)
 	check.Equal(t, "in stock", inStock(t, s, "lamp"), 2)
 }
 
 func TestAnOrderIsOfWhatWasRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		meanwhile func(*testing.T, *shop)
+		meanwhile func(*testing.T, *Shop)
 		cart      map[string]int
 		want      error
 	}{
-		"more of it in the cart": {func(t *testing.T, s *shop) {
-			check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+		"more of it in the cart": {func(t *testing.T, s *Shop) {
+			check.OK(t, s.AddToCart(t.Context(), "ana", "lamp", 1, noon))
 		}, map[string]int{"lamp": 2}, table.ErrConflict},
-		"none of it in the cart": {func(t *testing.T, s *shop) {
-			check.OK(t, s.removeFromCart(t.Context(), "ana", "lamp"))
+		"none of it in the cart": {func(t *testing.T, s *Shop) {
+			check.OK(t, s.RemoveFromCart(t.Context(), "ana", "lamp"))
 		}, map[string]int{}, table.ErrConflict},
-		"another price": {func(t *testing.T, s *shop) {
-			check.Must(s.changeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Price++; return nil }))(t)
-		}, map[string]int{"lamp": 1}, errPriceChanged},
-		"not sold any more": {func(t *testing.T, s *shop) {
-			check.Must(s.changeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Active = false; return nil }))(t)
-		}, map[string]int{"lamp": 1}, errNotSold},
-		"deleted": {func(t *testing.T, s *shop) {
-			check.OK(t, s.products.Delete(t.Context(), productKey("lamp")))
-		}, map[string]int{"lamp": 1}, errNotSold},
-		"sold out": {func(t *testing.T, s *shop) {
-			check.Must(s.changeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Stock = 0; return nil }))(t)
-		}, map[string]int{"lamp": 1}, errOutOfStock},
+		"another price": {func(t *testing.T, s *Shop) {
+			check.Must(s.ChangeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Price++; return nil }))(t)
+		}, map[string]int{"lamp": 1}, ErrPriceChanged},
+		"not sold any more": {func(t *testing.T, s *Shop) {
+			check.Must(s.ChangeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Active = false; return nil }))(t)
+		}, map[string]int{"lamp": 1}, ErrNotSold},
+		"deleted": {func(t *testing.T, s *Shop) {
+			check.OK(t, s.products.Delete(t.Context(), ProductKey("lamp")))
+		}, map[string]int{"lamp": 1}, ErrNotSold},
+		"sold out": {func(t *testing.T, s *Shop) {
+			check.Must(s.ChangeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Stock = 0; return nil }))(t)
+		}, map[string]int{"lamp": 1}, ErrOutOfStock},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var faults tabletest.Faults
 			s, plain := openFaulty(t, &faults)
 			stock(t, s, Product{ID: "lamp", Name: "Lamp", Price: 100, Stock: 1})
-			check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+			check.OK(t, s.AddToCart(t.Context(), "ana", "lamp", 1, noon))
 			faults.Next("TransactWriteItems", meanwhile(func() { c.meanwhile(t, plain) }))
-			check.Is(t, check.Err(s.checkOut(t.Context(), "ana", "o-1", noon)), c.want)
+			check.Is(t, check.Err(s.CheckOut(t.Context(), "ana", "o-1", noon)), c.want)
 			nothingWritten(t, plain, "ana", "o-1", c.cart)
 		})
 	}
@@ -193,16 +193,16 @@ func TestACartIsOrderedOnce(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 100})
-	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
+	check.OK(t, s.AddToCart(t.Context(), "ana", "lamp", 1, noon))
 	bought := 0
 	for i, err := range check.Errors(8, func(i int) error {
-		_, err := s.checkOut(t.Context(), "ana", fmt.Sprintf("o-%d", i), noon)
+		_, err := s.CheckOut(t.Context(), "ana", fmt.Sprintf("o-%d", i), noon)
 		return err
 	}) {
 		switch {
 		case err == nil:
 			bought++
-		case !errors.Is(err, table.ErrConflict) && !errors.Is(err, errEmptyCart):
+		case !errors.Is(err, table.ErrConflict) && !errors.Is(err, ErrEmptyCart):
 			t.Errorf("checkout %d: %v", i, err)
 		}
 	}
@@ -216,27 +216,27 @@ func TestAnOrderIDIsUsedOnce(t *testing.T) {
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9})
 	for _, user := range []string{"ana", "bruno"} {
-		check.OK(t, s.addToCart(t.Context(), user, "lamp", 1, noon))
+		check.OK(t, s.AddToCart(t.Context(), user, "lamp", 1, noon))
 	}
-	check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
-	check.Is(t, check.Err(s.checkOut(t.Context(), "bruno", "o-1", noon)), table.ErrExists)
+	check.Must(s.CheckOut(t.Context(), "ana", "o-1", noon))(t)
+	check.Is(t, check.Err(s.CheckOut(t.Context(), "bruno", "o-1", noon)), table.ErrExists)
 }
 
 func TestTheLargestOrderIsOneTransaction(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	var products []Product
-	for i := range maxCartLines + 1 {
+	for i := range MaxProducts + 1 {
 		products = append(products, Product{ID: fmt.Sprintf("p-%02d", i), Name: fmt.Sprintf("Part %d", i), Price: 1, Stock: 1})
 	}
 	stock(t, s, products...)
 	for _, p := range products {
-		check.OK(t, s.addToCart(t.Context(), "ana", p.ID, 1, noon))
+		check.OK(t, s.AddToCart(t.Context(), "ana", p.ID, 1, noon))
 	}
-	check.Is(t, check.Err(s.checkOut(t.Context(), "ana", "o-1", noon)), errCartTooLarge, "one product too many")
-	check.OK(t, s.removeFromCart(t.Context(), "ana", "p-00"))
-	o := check.Must(s.checkOut(t.Context(), "ana", "o-1", noon))(t)
-	if o.Items != maxCartLines || o.Total != maxCartLines {
+	check.Is(t, check.Err(s.CheckOut(t.Context(), "ana", "o-1", noon)), ErrCartTooLarge, "one product too many")
+	check.OK(t, s.RemoveFromCart(t.Context(), "ana", "p-00"))
+	o := check.Must(s.CheckOut(t.Context(), "ana", "o-1", noon))(t)
+	if o.Items != MaxProducts || o.Total != MaxProducts {
 		t.Errorf("the order: %+v", o)
 	}
 }
@@ -245,11 +245,11 @@ func TestAProductThatIsGoneFromTheShopCannotBeOrdered(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 9}, Product{ID: "desk", Name: "Desk", Stock: 9})
-	check.OK(t, s.addToCart(t.Context(), "ana", "lamp", 1, noon))
-	check.OK(t, s.addToCart(t.Context(), "ana", "desk", 1, noon))
-	check.OK(t, s.products.Delete(t.Context(), productKey("lamp")))
-	_, err := s.checkOut(t.Context(), "ana", "o-1", noon)
-	if !errors.Is(err, errNotSold) || !strings.Contains(err.Error(), "Lamp") {
+	check.OK(t, s.AddToCart(t.Context(), "ana", "lamp", 1, noon))
+	check.OK(t, s.AddToCart(t.Context(), "ana", "desk", 1, noon))
+	check.OK(t, s.products.Delete(t.Context(), ProductKey("lamp")))
+	_, err := s.CheckOut(t.Context(), "ana", "o-1", noon)
+	if !errors.Is(err, ErrNotSold) || !strings.Contains(err.Error(), "Lamp") {
 		t.Errorf("error: %v", err)
 	}
 	nothingWritten(t, s, "ana", "o-1", map[string]int{"lamp": 1, "desk": 1})

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -25,31 +25,33 @@ type CartLine struct {
 
 var cartLineEntity = repo.Entity[CartLine]{
 	Type: "CART_LINE",
-	Key:  func(l CartLine) keys.Key { return cartLineKey(l.UserID, l.ProductID) },
+	Key:  func(l CartLine) keys.Key { return CartLineKey(l.UserID, l.ProductID) },
 	Indexes: repo.Indexes[CartLine]{gsi1: func(l CartLine) keys.Key {
 		return keys.Key{PK: cartPrefix.PK(l.ProductID), SK: keys.User.SK(keys.Str(l.UserID))}
 	}},
 	Version: "version",
 }
 
-func cartLineKey(user, product string) keys.Key {
+// CartLineKey is the key of a product in a user's cart.
+func CartLineKey(user, product string) keys.Key {
 	return keys.Key{PK: keys.User.PK(user), SK: cartPrefix.SK(keys.Str(product))}
 }
 
+// Errors of carts.
 var (
-	errNotSold  = errors.New("this product is not sold")
-	errQuantity = errors.New("a quantity is at least one")
+	ErrNotSold  = errors.New("this product is not sold")
+	ErrQuantity = errors.New("a quantity is at least one")
 )
 
-// addToCart puts pieces of a product into a user's cart, beside those that are
+// AddToCart puts pieces of a product into a user's cart, beside those that are
 // there. It does not look at the stock, which only an order takes from.
-func (s *shop) addToCart(ctx context.Context, user, product string, quantity int, at time.Time) error {
+func (s *Shop) AddToCart(ctx context.Context, user, product string, quantity int, at time.Time) error {
 	if quantity < 1 {
-		return errQuantity
+		return ErrQuantity
 	}
-	p, err := s.productByID(ctx, product)
+	p, err := s.ProductByID(ctx, product)
 	if errors.Is(err, table.ErrNotFound) || err == nil && !p.Active {
-		return fmt.Errorf("%w: %s", errNotSold, product)
+		return fmt.Errorf("%w: %s", ErrNotSold, product)
 	}
 	if err != nil {
 		return err
@@ -61,7 +63,7 @@ func (s *shop) addToCart(ctx context.Context, user, product string, quantity int
 		if err = s.cartLines.Create(ctx, new(line)); !errors.Is(err, table.ErrExists) {
 			return err
 		}
-		_, err = s.cartLines.Update(ctx, cartLineKey(user, product), func(l *CartLine) error {
+		_, err = s.cartLines.Update(ctx, CartLineKey(user, product), func(l *CartLine) error {
 			l.Quantity += quantity
 			return nil
 		})
@@ -72,28 +74,30 @@ func (s *shop) addToCart(ctx context.Context, user, product string, quantity int
 	return err
 }
 
-// removeFromCart takes a product out of a user's cart. It is no error if it is
+// RemoveFromCart takes a product out of a user's cart. It is no error if it is
 // not there.
-func (s *shop) removeFromCart(ctx context.Context, user, product string) error {
-	return s.cartLines.Delete(ctx, cartLineKey(user, product))
+func (s *Shop) RemoveFromCart(ctx context.Context, user, product string) error {
+	return s.cartLines.Delete(ctx, CartLineKey(user, product))
 }
 
-func cartOf(user string) table.Query {
+// CartQuery is the query for a user's cart.
+func CartQuery(user string) table.Query {
 	return table.Query{PK: keys.User.PK(user), Range: cartPrefix.All()}
 }
 
 // cart returns the lines of a user's cart.
-func (s *shop) cart(ctx context.Context, user string) ([]CartLine, error) {
-	return table.Collect(s.cartLines.All(ctx, cartOf(user)))
+func (s *Shop) Cart(ctx context.Context, user string) ([]CartLine, error) {
+	return table.Collect(s.cartLines.All(ctx, CartQuery(user)))
 }
 
-func cartsWithProduct(product string) table.Query {
+// CartsQuery is the query for the carts that hold a product.
+func CartsQuery(product string) table.Query {
 	return table.Query{Index: gsi1, PK: cartPrefix.PK(product), Range: keys.User.All()}
 }
 
-// cartsWith returns the cart lines, of all users, that hold a product.
-func (s *shop) cartsWith(ctx context.Context, product string, limit int, after string) (table.Page[CartLine], error) {
-	q := cartsWithProduct(product)
+// CartsWith returns the cart lines, of all users, that hold a product.
+func (s *Shop) CartsWith(ctx context.Context, product string, limit int, after string) (table.Page[CartLine], error) {
+	q := CartsQuery(product)
 	q.Limit, q.After = limit, after
 	return s.cartLines.Query(ctx, q)
 }

@@ -1,4 +1,4 @@
-package main
+package store
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 )
 
 // shopOf returns the shop of a run, as the client sees it.
-func shopOf(r *tabletest.Run, client *dynamodb.Client) (*shop, error) {
+func shopOf(r *tabletest.Run, client *dynamodb.Client) (*Shop, error) {
 	tbl, err := table.New(client, r.Schema, nil)
 	if err != nil {
 		return nil, err
 	}
-	return newShop(tbl, 1)
+	return New(tbl, 1)
 }
 
 // Two users order the last piece: one of them gets it, and an order that is refused
@@ -27,8 +27,8 @@ func shopOf(r *tabletest.Run, client *dynamodb.Client) (*shop, error) {
 func TestScheduleLastPiece(t *testing.T) {
 	t.Parallel()
 	tabletest.Explore(t, tabletest.Case{
-		Schema: schema("Shop"), Limit: *check.Limit, Setup: setUpLastPiece,
-		Allow: func(err error) bool { return errors.Is(err, errOutOfStock) },
+		Schema: Schema("Shop"), Limit: *check.Limit, Setup: setUpLastPiece,
+		Allow: func(err error) bool { return errors.Is(err, ErrOutOfStock) },
 	})
 }
 
@@ -41,13 +41,13 @@ func setUpLastPiece(ctx context.Context, r *tabletest.Run) error {
 	users := []string{"ana-" + r.ID, "ben-" + r.ID}
 	err = s.products.Create(ctx, &Product{ID: lamp, Name: "Lamp", Category: r.ID, Price: 100, Stock: 1, Active: true})
 	for _, user := range users {
-		err = errors.Join(err, s.addToCart(ctx, user, lamp, 1, noon))
+		err = errors.Join(err, s.AddToCart(ctx, user, lamp, 1, noon))
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
 			s, err := shopOf(r, client)
 			if err != nil {
 				return err
 			}
-			_, err = s.checkOut(ctx, user, "o-"+user, noon)
+			_, err = s.CheckOut(ctx, user, "o-"+user, noon)
 			return err
 		})
 	}
@@ -65,7 +65,7 @@ func setUpLastPiece(ctx context.Context, r *tabletest.Run) error {
 				return fmt.Errorf("%s: ordered %t, and told %w", user, ordered, errs[i])
 			}
 		}
-		product, err := s.products.Consistent().Get(ctx, productKey(lamp))
+		product, err := s.products.Consistent().Get(ctx, ProductKey(lamp))
 		if err == nil && (product.Stock < 0 || product.Stock+sold != 1) {
 			err = fmt.Errorf("%d orders of one piece, %d left", sold, product.Stock)
 		}
@@ -75,17 +75,17 @@ func setUpLastPiece(ctx context.Context, r *tabletest.Run) error {
 }
 
 // ordered reports whether the user's cart has become an order, as a whole.
-func (s *shop) ordered(ctx context.Context, user string) (bool, error) {
-	_, items, err := s.orderWithItems(ctx, "o-"+user)
+func (s *Shop) ordered(ctx context.Context, user string) (bool, error) {
+	_, items, err := s.OrderWithItems(ctx, "o-"+user)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return false, err
 	}
 	ordered := err == nil
-	list, err := s.ordersByUser(ctx, user, 0, "")
+	list, err := s.OrdersByUser(ctx, user, 0, "")
 	if err != nil {
 		return false, err
 	}
-	cart, err := table.Collect(s.cartLines.Consistent().All(ctx, cartOf(user)))
+	cart, err := table.Collect(s.cartLines.Consistent().All(ctx, CartQuery(user)))
 	if err != nil {
 		return false, err
 	}
@@ -99,8 +99,8 @@ func (s *shop) ordered(ctx context.Context, user string) (bool, error) {
 func TestScheduleUniqueEmail(t *testing.T) {
 	t.Parallel()
 	tabletest.Explore(t, tabletest.Case{
-		Schema: schema("Shop"), Limit: *check.Limit, Setup: setUpUniqueEmail,
-		Allow: func(err error) bool { return errors.Is(err, errEmailTaken) },
+		Schema: Schema("Shop"), Limit: *check.Limit, Setup: setUpUniqueEmail,
+		Allow: func(err error) bool { return errors.Is(err, ErrEmailTaken) },
 	})
 }
 
@@ -111,7 +111,7 @@ func setUpUniqueEmail(ctx context.Context, r *tabletest.Run) error {
 	}
 	mail := func(name string) string { return name + "@" + r.ID + ".example" }
 	ben := User{ID: "ben-" + r.ID, Email: mail("ben")}
-	if _, err := s.signUp(ctx, ben, "secret"); err != nil {
+	if _, err := s.SignUp(ctx, ben, "secret"); err != nil {
 		return err
 	}
 	ana := User{ID: "ana-" + r.ID, Email: mail("shared")}
@@ -120,7 +120,7 @@ func setUpUniqueEmail(ctx context.Context, r *tabletest.Run) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.signUp(ctx, ana, "secret")
+		_, err = s.SignUp(ctx, ana, "secret")
 		return err
 	})
 	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
@@ -128,13 +128,13 @@ func setUpUniqueEmail(ctx context.Context, r *tabletest.Run) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.changeEmail(ctx, ben.ID, mail("shared"))
+		_, err = s.ChangeEmail(ctx, ben.ID, mail("shared"))
 		return err
 	})
 	r.Check(func(ctx context.Context, errs []error) error {
 		var has [2]bool
 		for i, id := range []string{ana.ID, ben.ID} {
-			u, err := s.users.Consistent().Get(ctx, userKey(id))
+			u, err := s.users.Consistent().Get(ctx, UserKey(id))
 			if errors.Is(err, table.ErrNotFound) && id == ana.ID {
 				continue
 			}
@@ -144,7 +144,7 @@ func setUpUniqueEmail(ctx context.Context, r *tabletest.Run) error {
 			has[i] = u.Email == mail("shared")
 			// The item under the e-mail is the user's, and no other is left.
 			for _, email := range []string{mail("ben"), mail("shared")} {
-				found, err := s.users.Consistent().Get(ctx, emailKey(email))
+				found, err := s.users.Consistent().Get(ctx, EmailKey(email))
 				if err != nil && !errors.Is(err, table.ErrNotFound) {
 					return err
 				}

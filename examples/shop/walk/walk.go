@@ -1,4 +1,6 @@
-package main
+// Package walk goes through the access patterns of the shop on sample data. It prints
+// the keys that each pattern uses, what it finds, and what it costs.
+package walk
 
 import (
 	"context"
@@ -6,24 +8,51 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
+
+// Program is the walk. It uses a local DynamoDB engine, or the one that
+// AWS_ENDPOINT_URL_DYNAMODB names.
+var Program = program.Program{Name: "shop", Table: "Shop", Show: show}
+
+func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) error {
+	s := store.Schema(name)
+	tbl, err := program.Open(ctx, engine, s, out)
+	if err != nil {
+		return err
+	}
+	shop, err := store.New(tbl, demo.Rounds)
+	if err != nil {
+		return err
+	}
+	out.Line("keys %s and %s, indexes %s and %s", s.PK, s.SK, s.Indexes[0].Name, s.Indexes[1].Name)
+	w := walk{Shop: shop, Report: out, table: tbl}
+	if err := w.run(ctx); err != nil {
+		return err
+	}
+	return w.follow(ctx, engine.Client())
+}
 
 // walk shows the access patterns, one after the other.
 type walk struct {
-	*shop
+	*store.Shop
 	report.Report
+	table *table.Table
 }
 
 func (w walk) run(ctx context.Context) error {
 	w.Title("Sample data")
-	if err := seed(ctx, w.shop); err != nil {
+	if err := demo.Seed(ctx, w.Shop); err != nil {
 		return err
 	}
 	w.Line("  %d users (2 items each: the profile and the e-mail), %d categories, %d products",
-		len(sampleUsers), len(sampleCategories), len(sampleProducts))
+		len(demo.Users), len(demo.Categories), len(demo.Products))
 	w.spent()
 	for _, step := range []func(context.Context) error{
 		w.login, w.uniqueEmail, w.catalogue, w.category, w.search,
@@ -57,72 +86,72 @@ func (w walk) spent() {
 
 func (w walk) login(ctx context.Context) error {
 	w.Title("1. Login by e-mail")
-	u, err := w.logIn(ctx, "Ana@Example.com", samplePassword)
+	u, err := w.LogIn(ctx, "Ana@Example.com", demo.Password)
 	if err != nil {
 		return err
 	}
-	w.at("read", emailKey(u.Email))
+	w.at("read", store.EmailKey(u.Email))
 	w.Rows(fmt.Sprintf("%s\t%s\t%s", u.ID, u.Name, u.Email))
 	w.Cost("read", 1)
-	_, err = w.logIn(ctx, "ana@example.com", "guessed")
-	if err := expect(err, errLogin); err != nil {
+	_, err = w.LogIn(ctx, "ana@example.com", "guessed")
+	if err := expect(err, store.ErrLogin); err != nil {
 		return err
 	}
-	w.Line("  with another password: %v", errLogin)
+	w.Line("  with another password: %v", store.ErrLogin)
 	w.spent()
 	return nil
 }
 
 func (w walk) uniqueEmail(ctx context.Context) error {
 	w.Title("2. An e-mail belongs to one user")
-	second := User{ID: "u-other", Email: "ana@example.com", Name: "Another Ana", CreatedAt: opening}
-	w.at("create in one transaction", userKey(second.ID))
-	w.at("                      and", emailKey(second.Email))
-	_, err := w.signUp(ctx, second, samplePassword)
-	if err := expect(err, errEmailTaken); err != nil {
+	second := store.User{ID: "u-other", Email: "ana@example.com", Name: "Another Ana", CreatedAt: demo.Opening}
+	w.at("create in one transaction", store.UserKey(second.ID))
+	w.at("                      and", store.EmailKey(second.Email))
+	_, err := w.SignUp(ctx, second, demo.Password)
+	if err := expect(err, store.ErrEmailTaken); err != nil {
 		return err
 	}
-	w.Line("  refused: %v", errEmailTaken)
+	w.Line("  refused: %v", store.ErrEmailTaken)
 	w.spent()
 	return nil
 }
 
 func (w walk) catalogue(ctx context.Context) error {
 	w.Title("3. The categories")
-	w.query(allCategories)
-	categories, err := w.listCategories(ctx)
+	w.query(store.CategoriesQuery)
+	categories, err := w.Categories(ctx)
 	if err != nil {
 		return err
 	}
-	report.Found(w.Report, categories, func(c Category) string { return fmt.Sprintf("%s\t%s", categoryKey(c.ID).SK, c.Name) })
+	report.Found(w.Report, categories, func(c store.Category) string { return fmt.Sprintf("%s\t%s", store.CategoryKey(c.ID).SK, c.Name) })
 	return nil
 }
 
 func (w walk) category(ctx context.Context) error {
 	w.Title("4. The active products of a category")
-	w.query(productsOf("home"))
-	page, err := w.productsByCategory(ctx, "home", 20, "")
+	w.query(store.ProductsQuery("home"))
+	page, err := w.ProductsByCategory(ctx, "home", 20, "")
 	if err != nil {
 		return err
 	}
 	w.Line("  The desktop bin is not active and so has no keys in the index: nothing is read and filtered out.")
-	report.Found(w.Report, page.Items, productRow(inCategory))
+	report.Found(w.Report, page.Items, productRow(store.InCategoryKey))
 	return nil
 }
 
 func (w walk) search(ctx context.Context) error {
 	w.Title("5. Active products whose name begins with Desk, then with desk l")
 	for _, text := range []string{"Desk", "desk l"} {
-		q, err := productsNamed(text)
+		q, err := store.NamedQuery(text)
 		if err != nil {
 			return err
 		}
 		w.query(q)
-		page, err := w.searchProducts(ctx, text, 20, "")
+		page, err := w.SearchProducts(ctx, text, 20, "")
 		if err != nil {
 			return err
 		}
-		report.Found(w.Report, page.Items, productRow(inNames))
+		report.Found(w.Report, page.Items, productRow(store.ByNameKey))
 	}
 	return nil
 }
@@ -140,11 +169,11 @@ func (w walk) fillCarts(ctx context.Context) error {
 		{"u-bruno", "p-lamp", 2},
 		{"u-bruno", "p-knife", 1},
 	} {
-		if err := w.addToCart(ctx, add.user, add.product, add.quantity, opening.Add(time.Hour)); err != nil {
+		if err := w.AddToCart(ctx, add.user, add.product, add.quantity, demo.Opening.Add(time.Hour)); err != nil {
 			return err
 		}
 	}
-	if err := w.removeFromCart(ctx, "u-ana", "p-spade"); err != nil {
+	if err := w.RemoveFromCart(ctx, "u-ana", "p-spade"); err != nil {
 		return err
 	}
 	w.Line("  added six times, removed once")
@@ -153,33 +182,33 @@ func (w walk) fillCarts(ctx context.Context) error {
 }
 
 func (w walk) showCart(ctx context.Context, user string) error {
-	w.query(cartOf(user))
-	lines, err := w.cart(ctx, user)
+	w.query(store.CartQuery(user))
+	lines, err := w.Cart(ctx, user)
 	if err != nil {
 		return err
 	}
-	report.Found(w.Report, lines, func(l CartLine) string {
-		return fmt.Sprintf("%s\t%d\t%s", cartLineKey(l.UserID, l.ProductID).SK, l.Quantity, l.Name)
+	report.Found(w.Report, lines, func(l store.CartLine) string {
+		return fmt.Sprintf("%s\t%d\t%s", store.CartLineKey(l.UserID, l.ProductID).SK, l.Quantity, l.Name)
 	})
 	return nil
 }
 
 func (w walk) whoHasIt(ctx context.Context) error {
 	w.Title("7. Who has the desk lamp in the cart?")
-	w.query(cartsWithProduct("p-lamp"))
-	page, err := w.cartsWith(ctx, "p-lamp", 20, "")
+	w.query(store.CartsQuery("p-lamp"))
+	page, err := w.CartsWith(ctx, "p-lamp", 20, "")
 	if err != nil {
 		return err
 	}
-	report.Found(w.Report, page.Items, func(l CartLine) string { return fmt.Sprintf("%s\t%d\t%s", l.UserID, l.Quantity, l.Name) })
+	report.Found(w.Report, page.Items, func(l store.CartLine) string { return fmt.Sprintf("%s\t%d\t%s", l.UserID, l.Quantity, l.Name) })
 	return nil
 }
 
-func (w walk) query(q table.Query) { w.Query(schema(""), q) }
+func (w walk) query(q table.Query) { w.Query(store.Schema(""), q) }
 
 // productRow prints a product with the key under which it was found.
-func productRow(key func(Product) keys.Key) func(Product) string {
-	return func(p Product) string {
+func productRow(key func(store.Product) keys.Key) func(store.Product) string {
+	return func(p store.Product) string {
 		return fmt.Sprintf("%s\t%s\t%s\t%d in stock", key(p).SK, p.Name, money(p.Price), p.Stock)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package walk
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -23,7 +25,7 @@ func (w walk) follow(ctx context.Context, client *dynamodb.Client) error {
 	if err != nil {
 		return err
 	}
-	background, err := newShop(tbl, w.rounds)
+	background, err := store.New(tbl, demo.Rounds)
 	if err != nil {
 		return err
 	}
@@ -32,18 +34,18 @@ func (w walk) follow(ctx context.Context, client *dynamodb.Client) error {
 		return err
 	}
 	w.Title("13. The stream: an audit trail, and a product that is low in stock")
-	auditor, err := background.auditor()
+	auditor, err := background.Auditor()
 	if err != nil {
 		return err
 	}
-	notifier, err := background.notifier(sendTo(w.Out))
+	notifier, err := background.Notifier(store.SendTo(w.Out))
 	if err != nil {
 		return err
 	}
 	reader := stream.Reader{Name: "audit", Router: auditor, Client: streamtest.Client(client), Interval: 20 * time.Millisecond}
 	other := reader
 	other.Name, other.Router = "notify", notifier
-	handled := func(ctx context.Context) (bool, error) { return background.handled(ctx, o, "p-lamp") }
+	handled := func(ctx context.Context) (bool, error) { return handled(ctx, background, o, "p-lamp") }
 	if err := program.Follow(ctx, handled, reader, other); err != nil {
 		return err
 	}
@@ -55,26 +57,26 @@ func (w walk) follow(ctx context.Context, client *dynamodb.Client) error {
 }
 
 // showAudits shows the audits of an order, of a product and of today.
-func (w walk) showAudits(ctx context.Context, o Order) error {
-	for _, of := range [][2]string{{orderEntity.Type, o.ID}, {productEntity.Type, "p-lamp"}} {
-		w.query(auditsOf(of[0], of[1]))
-		page, err := w.auditsByEntity(ctx, of[0], of[1], 20, "")
+func (w walk) showAudits(ctx context.Context, o store.Order) error {
+	for _, of := range [][2]string{{store.OrderType, o.ID}, {store.ProductType, "p-lamp"}} {
+		w.query(store.AuditsQuery(of[0], of[1]))
+		page, err := w.AuditsByEntity(ctx, of[0], of[1], 20, "")
 		if err != nil {
 			return err
 		}
 		report.Found(w.Report, page.Items, auditRow)
 	}
-	w.query(auditsOn(w.table.Now()))
-	page, err := w.auditsByDay(ctx, w.table.Now(), 5, "")
+	w.query(store.DayQuery(w.table.Now()))
+	page, err := w.AuditsByDay(ctx, w.table.Now(), 5, "")
 	if err != nil {
 		return err
 	}
-	report.Found(w.Report, page.Items, func(a Audit) string { return a.Type + "\t" + a.ID + "\t" + auditRow(a) })
+	report.Found(w.Report, page.Items, func(a store.Audit) string { return a.Type + "\t" + a.ID + "\t" + auditRow(a) })
 	return nil
 }
 
 // auditRow prints an audit: when, what, who, and a value or two.
-func auditRow(a Audit) string {
+func auditRow(a store.Audit) string {
 	var values []string
 	for _, name := range a.Changed {
 		if old, changed := a.Old[name]; changed {
@@ -89,12 +91,12 @@ func auditRow(a Audit) string {
 
 func (w walk) showLowStock(ctx context.Context) error {
 	w.Title("14. The notifications of a product")
-	w.query(lowStocksOf("p-lamp"))
-	page, err := w.lowStocksByProduct(ctx, "p-lamp", 20, "")
+	w.query(store.LowStocksQuery("p-lamp"))
+	page, err := w.LowStocksByProduct(ctx, "p-lamp", 20, "")
 	if err != nil {
 		return err
 	}
-	report.Found(w.Report, page.Items, func(n LowStock) string {
+	report.Found(w.Report, page.Items, func(n store.LowStock) string {
 		return fmt.Sprintf("%s\t%d left\tsent %s", n.Name, n.Stock, n.SentAt.Format(time.TimeOnly))
 	})
 	return nil
@@ -103,43 +105,43 @@ func (w walk) showLowStock(ctx context.Context) error {
 // handled reports whether the audit trail leads to the present order and product, and
 // each fall of the product's stock below the threshold has one notification, which is
 // sent.
-func (s *shop) handled(ctx context.Context, o Order, product string) (bool, error) {
-	orderTrail, err := table.Collect(s.audits.Consistent().All(ctx, auditsOf(orderEntity.Type, o.ID)))
+func handled(ctx context.Context, s *store.Shop, o store.Order, product string) (bool, error) {
+	orderTrail, err := s.AuditsByEntity(ctx, store.OrderType, o.ID, 0, "")
 	if err != nil {
 		return false, err
 	}
-	trail, err := table.Collect(s.audits.Consistent().All(ctx, auditsOf(productEntity.Type, product)))
+	trail, err := s.AuditsByEntity(ctx, store.ProductType, product, 0, "")
 	if err != nil {
 		return false, err
 	}
-	p, err := s.products.Consistent().Get(ctx, productKey(product))
+	p, err := s.ProductByID(ctx, product)
 	if err != nil {
 		return false, err
 	}
-	notifications, err := table.Collect(s.lowStocks.Consistent().All(ctx, lowStocksOf(product)))
+	notifications, err := s.LowStocksByProduct(ctx, product, 0, "")
 	if err != nil {
 		return false, err
 	}
 	falls, sent := 0, 0
-	for _, n := range notifications {
+	for _, n := range notifications.Items {
 		if n.SentAt != nil {
 			sent++
 		}
 	}
 	stock := 0.0
-	for _, a := range trail {
+	for _, a := range trail.Items {
 		if now, changed := a.New["stock"].(float64); changed {
-			if a.Kind == stream.Modify && stock >= lowStock && now < lowStock {
+			if a.Kind == stream.Modify && stock >= store.LowStockThreshold && now < store.LowStockThreshold {
 				falls++
 			}
 			stock = now
 		}
 	}
 	status := ""
-	for _, a := range orderTrail {
+	for _, a := range orderTrail.Items {
 		if now, changed := a.New["status"].(string); changed {
 			status = now
 		}
 	}
-	return status == string(o.Status) && stock == float64(p.Stock) && falls == len(notifications) && falls == sent, nil
+	return status == string(o.Status) && stock == float64(p.Stock) && falls == len(notifications.Items) && falls == sent, nil
 }

@@ -1,0 +1,87 @@
+// Package demo is sample data of the shop, for the walk and for a server on a developer's
+// machine.
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/examples/internal/program"
+	"github.com/singletable/singletable/examples/shop/store"
+	"github.com/singletable/singletable/table"
+)
+
+// The sample data.
+var (
+	// Opening is when the users signed up.
+	Opening = time.Date(2024, 1, 15, 9, 0, 0, 0, time.UTC)
+
+	// Categories, Products and Users are what Seed writes.
+	Categories = []store.Category{
+		{ID: "home", Name: "Home"},
+		{ID: "kitchen", Name: "Kitchen"},
+		{ID: "garden", Name: "Garden"},
+	}
+	Products = []store.Product{
+		{ID: "p-lamp", Name: "Desk lamp", Category: "home", Price: 4900, Stock: 3, Active: true},
+		{ID: "p-desk", Name: "Desk, oak", Category: "home", Price: 39900, Stock: 10, Active: true},
+		{ID: "p-bin", Name: "Desktop bin", Category: "home", Price: 1200, Stock: 5},
+		{ID: "p-organ", Name: "Desktop organizer", Category: "home", Price: 1900, Stock: 40, Active: true},
+		{ID: "p-knife", Name: "Bread knife", Category: "kitchen", Price: 2500, Stock: 12, Active: true},
+		{ID: "p-bowl", Name: "Bowl", Category: "kitchen", Price: 900, Stock: 80, Active: true},
+		{ID: "p-spade", Name: "Spade", Category: "garden", Price: 3100, Stock: 7, Active: true},
+	}
+	Users = []store.User{
+		{ID: "u-ana", Email: "ana@example.com", Name: "Ana", CreatedAt: Opening},
+		{ID: "u-bruno", Email: "bruno@example.com", Name: "Bruno", CreatedAt: Opening},
+	}
+)
+
+const (
+	// Shopkeeper is the id of the user who changes the catalogue.
+	Shopkeeper = "u-shopkeeper"
+	// Password is everybody's, and no secret.
+	Password = "correct horse"
+	// Rounds are few, since the password is no secret.
+	Rounds = 1000
+)
+
+// Seed writes the sample data. On a table that has them from an earlier run it
+// fills the stocks up again and empties the carts.
+func Seed(ctx context.Context, s *store.Shop) error {
+	for _, c := range Categories {
+		if err := program.UnlessThere(s.AddCategory(ctx, c)); err != nil {
+			return err
+		}
+	}
+	for _, p := range Products {
+		err := s.AddProduct(ctx, Shopkeeper, p)
+		if errors.Is(err, table.ErrExists) {
+			_, err = s.ChangeProduct(ctx, Shopkeeper, p.ID, func(old *store.Product) error {
+				p.Version, p.ChangedBy = old.Version, old.ChangedBy
+				*old = p
+				return nil
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("product %s: %w", p.ID, err)
+		}
+	}
+	for _, u := range Users {
+		if _, err := s.SignUp(ctx, u, Password); err != nil && !errors.Is(err, store.ErrEmailTaken) {
+			return err
+		}
+		lines, err := s.Cart(ctx, u.ID)
+		if err != nil {
+			return err
+		}
+		for _, l := range lines {
+			if err := s.RemoveFromCart(ctx, u.ID, l.ProductID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

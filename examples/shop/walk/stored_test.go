@@ -1,0 +1,52 @@
+package walk
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/store"
+	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+//go:generate go test . -run ^TestTheREADMEShowsWhatIsStored$ -update
+
+// sale is the event of Ana's order for the lamps: 3 were there, 1 is left.
+const sale = `{"Records": [{
+	"eventID": "e-1", "eventName": "MODIFY", "eventSource": "aws:dynamodb",
+	"dynamodb": {
+		"ApproximateCreationDateTime": 1705395600, "SequenceNumber": "4200000000001",
+		"StreamViewType": "NEW_AND_OLD_IMAGES",
+		"Keys": {"PK": {"S": "PRODUCT#p-lamp"}, "SK": {"S": "METADATA"}},
+		"OldImage": {
+			"PK": {"S": "PRODUCT#p-lamp"}, "SK": {"S": "METADATA"}, "entityType": {"S": "PRODUCT"},
+			"productId": {"S": "p-lamp"}, "name": {"S": "Desk lamp"}, "stock": {"N": "3"}
+		},
+		"NewImage": {
+			"PK": {"S": "PRODUCT#p-lamp"}, "SK": {"S": "METADATA"}, "entityType": {"S": "PRODUCT"},
+			"productId": {"S": "p-lamp"}, "name": {"S": "Desk lamp"}, "stock": {"N": "1"}, "changedBy": {"S": "u-ana"}
+		}
+	}
+}]}`
+
+func TestTheREADMEShowsWhatIsStored(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, store.Schema("any"), &table.Options{Now: func() time.Time { return demo.Opening }})
+	s := on(t, tbl)
+	for _, consumer := range []func() (*stream.Router, error){
+		s.Auditor,
+		func() (*stream.Router, error) { return s.Notifier(nil) }, // sends nothing: see sale
+	} {
+		check.Deliver(t, check.Must(consumer())(t), json.RawMessage(sale))
+	}
+	generated.Part(t, "../README.md", "stored", generated.Picture(t, store.Schema("Shop"), generated.Stored(t, tbl), &tablemodel.Options{
+		Partitions: 2, Items: 2,
+		Attributes: []string{"name", "email", "price", "stock", "quantity", "total", "status", "kind", "by", "old", "new"},
+	}))
+}
