@@ -20,9 +20,9 @@ var (
 
 	// Categories, Products and Users are what Seed writes.
 	Categories = []store.Category{
-		{ID: "home", Name: "Home"},
-		{ID: "kitchen", Name: "Kitchen"},
-		{ID: "garden", Name: "Garden"},
+		{ID: "home", Name: "Home", Description: "For the rooms you live in."},
+		{ID: "kitchen", Name: "Kitchen", Description: "To cook and to eat."},
+		{ID: "garden", Name: "Garden", Description: "For beds and borders."},
 	}
 	Products = []store.Product{
 		{ID: "p-lamp", Name: "Desk lamp", Category: "home", Price: 4900, Stock: 3, Active: true},

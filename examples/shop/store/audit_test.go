@@ -142,26 +142,26 @@ func TestSecretsAreNotInTheTrail(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	router := auditorOf(t, s)
-	first := User{ID: "ana", Email: "ana@example.com", Name: "Ana", CreatedAt: noon, Password: check.Must(newPassword("secret", 1))(t)}
+	first := User{ID: "ana", Email: "ana@example.com", Name: "Ana", ChangedBy: "ana", CreatedAt: noon, Password: check.Must(newPassword("secret-1", 1))(t)}
 	check.Deliver(t, router, event(t, s, s.users.CreateOps(&first)...))
 	second := first
-	second.Password = check.Must(newPassword("another", 1))(t)
+	second.Password = check.Must(newPassword("another-1", 1))(t)
 	check.Deliver(t, router, event(t, s, s.users.UpdateOps(first, &second)...))
 	gone := event(t, s, s.users.DeleteOps(second)...)
 	check.Deliver(t, router, gone)
 
 	audits := trail(t, s, "USER", "ana")
 	check.Equal(t, "audits", len(audits), 3)
-	all := []string{"createdAt", "email", "name", "password", "userId"}
+	all := []string{"createdAt", "email", "name", "password", "role", "userId"}
 	for i, want := range []struct {
 		kind     stream.Kind
 		by       string
 		changed  []string
 		old, new int
 	}{
-		{stream.Insert, "ana", all, 0, 4},
+		{stream.Insert, "ana", all, 0, 5},
 		{stream.Modify, "ana", []string{"password"}, 0, 0},
-		{stream.Remove, "", all, 4, 0},
+		{stream.Remove, "", all, 5, 0},
 	} {
 		a := audits[i]
 		if a.Kind != want.kind || a.By != want.by || len(a.Old) != want.old || len(a.New) != want.new {

@@ -37,16 +37,19 @@ func CartLineKey(user, product string) keys.Key {
 	return keys.Key{PK: keys.User.PK(user), SK: cartPrefix.SK(keys.Str(product))}
 }
 
+// MaxQuantity is how many pieces of a product a cart can have.
+const MaxQuantity = 10_000
+
 // Errors of carts.
 var (
 	ErrNotSold  = errors.New("this product is not sold")
-	ErrQuantity = errors.New("a quantity is at least one")
+	ErrQuantity = fmt.Errorf("a quantity is 1 to %d", MaxQuantity)
 )
 
 // AddToCart puts pieces of a product into a user's cart, beside those that are
 // there. It does not look at the stock, which only an order takes from.
 func (s *Shop) AddToCart(ctx context.Context, user, product string, quantity int, at time.Time) error {
-	if quantity < 1 {
+	if quantity < 1 || quantity > MaxQuantity {
 		return ErrQuantity
 	}
 	p, err := s.ProductByID(ctx, product)
@@ -64,7 +67,9 @@ func (s *Shop) AddToCart(ctx context.Context, user, product string, quantity int
 			return err
 		}
 		_, err = s.cartLines.Update(ctx, CartLineKey(user, product), func(l *CartLine) error {
-			l.Quantity += quantity
+			if l.Quantity += quantity; l.Quantity > MaxQuantity {
+				return ErrQuantity
+			}
 			return nil
 		})
 		if !errors.Is(err, table.ErrNotFound) {

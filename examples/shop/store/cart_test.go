@@ -26,7 +26,7 @@ func TestWhatIsNotSoldIsNotInCarts(t *testing.T) {
 	for _, product := range []string{"old", "none"} {
 		check.Is(t, s.AddToCart(t.Context(), "ana", product, 1, noon), ErrNotSold, product)
 	}
-	for _, quantity := range []int{0, -1} {
+	for _, quantity := range []int{0, -1, MaxQuantity + 1} {
 		check.Is(t, s.AddToCart(t.Context(), "ana", "lamp", quantity, noon), ErrQuantity, fmt.Sprintf("quantity %d", quantity))
 	}
 	if got := quantities(t, s, "ana"); len(got) > 0 {

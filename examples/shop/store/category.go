@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"regexp"
+	"unicode/utf8"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -11,9 +14,19 @@ import (
 // Category is stored once, as CATEGORIES / CATEGORY#<id>. There are few, so one
 // partition holds them all.
 type Category struct {
-	ID   string `dynamodbav:"categoryId"`
-	Name string `dynamodbav:"name"`
+	// ID is the slug of the category, such as home, which is in its address.
+	ID          string `dynamodbav:"categoryId"`
+	Name        string `dynamodbav:"name"`
+	Description string `dynamodbav:"description,omitempty"`
 }
+
+// maxDescription is the greatest length of a description, in bytes.
+const maxDescription = 1000
+
+var slug = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// ErrCategory means that a category is not valid.
+var ErrCategory = fmt.Errorf("a category has a slug of up to 50 lower-case letters, digits and hyphens, a name of up to 100 characters, and a description of up to %d bytes", maxDescription)
 
 var categoryEntity = repo.Entity[Category]{
 	Type: "CATEGORY",
@@ -27,7 +40,15 @@ func CategoryKey(id string) keys.Key {
 
 // AddCategory creates a category. One that is there already is [table.ErrExists].
 func (s *Shop) AddCategory(ctx context.Context, c Category) error {
+	if len(c.ID) > 50 || !slug.MatchString(c.ID) || !validName(c.Name) || len(c.Description) > maxDescription || !utf8.ValidString(c.Description) {
+		return ErrCategory
+	}
 	return s.categories.Create(ctx, &c)
+}
+
+// CategoryBySlug returns a category. It is [table.ErrNotFound] if there is none.
+func (s *Shop) CategoryBySlug(ctx context.Context, slug string) (Category, error) {
+	return s.categories.Get(ctx, CategoryKey(slug))
 }
 
 // CategoriesQuery is the query for all categories.

@@ -85,11 +85,11 @@ func (s *Shop) orderOps(user, orderID string, at time.Time, lines []CartLine, pr
 	var ops []table.Op
 	for i, line := range lines {
 		p := products[i]
-		order.Total += int64(line.Quantity) * p.Price
 		item := OrderItem{
 			OrderID: orderID, Number: i + 1,
-			ProductID: p.ID, Name: p.Name, Quantity: line.Quantity, Price: p.Price,
+			ProductID: p.ID, Name: p.Name, Quantity: line.Quantity, Price: p.Price, Subtotal: int64(line.Quantity) * p.Price,
 		}
+		order.Total += item.Subtotal
 		ops = append(ops, s.orderItems.CreateOps(new(item))...)
 		ops = append(ops, s.cartLines.DeleteOps(line)...)
 		ops = append(ops, take(p, line.Quantity, user))

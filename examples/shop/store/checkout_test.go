@@ -25,8 +25,8 @@ func TestAnOrderTakesTheCartAndTheStock(t *testing.T) {
 	check.OK(t, err)
 	check.Equal(t, "the stored order", order, want)
 	wantItems := []OrderItem{
-		{OrderID: "o-1", Number: 1, ProductID: "bowl", Name: "Bowl", Quantity: 2, Price: 900},
-		{OrderID: "o-1", Number: 2, ProductID: "lamp", Name: "Lamp", Quantity: 3, Price: 4900},
+		{OrderID: "o-1", Number: 1, ProductID: "bowl", Name: "Bowl", Quantity: 2, Price: 900, Subtotal: 1800},
+		{OrderID: "o-1", Number: 2, ProductID: "lamp", Name: "Lamp", Quantity: 3, Price: 4900, Subtotal: 14700},
 	}
 	check.Equal(t, "the items", items, wantItems)
 	if lamps, bowls := inStock(t, s, "lamp"), inStock(t, s, "bowl"); lamps != 0 || bowls != 3 {

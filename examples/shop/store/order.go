@@ -72,14 +72,15 @@ func OrderByUserKey(o Order) keys.Key {
 }
 
 // OrderItem is stored once, as ORDER#<order> / ITEM#<number>. It keeps the name
-// and the price that the product had.
+// and the price that the product had, so that an order is read without its products.
 type OrderItem struct {
 	OrderID   string `dynamodbav:"orderId"`
 	Number    int    `dynamodbav:"number"` // from 1
 	ProductID string `dynamodbav:"productId"`
 	Name      string `dynamodbav:"name"`
 	Quantity  int    `dynamodbav:"quantity"`
-	Price     int64  `dynamodbav:"price"` // of one piece, in cents
+	Price     int64  `dynamodbav:"price"`    // of one piece, in cents
+	Subtotal  int64  `dynamodbav:"subtotal"` // of the quantity, in cents
 }
 
 var orderItemEntity = repo.Entity[OrderItem]{

@@ -7,6 +7,12 @@ import (
 	"crypto/subtle"
 )
 
+// The bounds of a password, in bytes.
+const (
+	minPassword = 8
+	maxPassword = 128
+)
+
 // password is what is stored of one: enough to recognize it.
 type password struct {
 	Salt   []byte `dynamodbav:"salt"`
@@ -15,6 +21,9 @@ type password struct {
 }
 
 func newPassword(secret string, rounds int) (password, error) {
+	if len(secret) < minPassword || len(secret) > maxPassword {
+		return password{}, ErrPassword
+	}
 	p := password{Salt: make([]byte, 16), Rounds: rounds}
 	_, _ = rand.Read(p.Salt) // it never fails
 	var err error

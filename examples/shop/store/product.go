@@ -11,6 +11,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 )
 
@@ -88,34 +89,64 @@ func initial(name string) string {
 // Errors of the catalogue.
 var (
 	ErrNoCategory  = errors.New("there is no such category")
+	ErrProduct     = fmt.Errorf("a product has a name of up to 100 characters, a price of 0 to %d, and a stock of 0 to %d", MaxPrice, MaxStock)
 	ErrEmptySearch = errors.New("a search needs a letter")
 )
 
-// AddProduct creates a product in a category that must exist. by is who does it.
-func (s *Shop) AddProduct(ctx context.Context, by string, p Product) error {
-	p.ChangedBy = by
-	const check = "category exists"
-	ops := append(s.products.CreateOps(&p),
-		table.Check(CategoryKey(p.Category), expression.Name("PK").AttributeExists()).WithName(check))
-	err := s.table.Transact(ctx, ops...)
-	if op, failed := table.FailedOp(err, check); failed && errors.Is(op, table.ErrConditionFailed) {
+// The greatest price, in cents, and stock of a product. A total of an order stays far
+// below what an int64 holds.
+const (
+	MaxPrice = 1_000_000_000
+	MaxStock = 1_000_000_000
+)
+
+func (p Product) validate() error {
+	if !validName(p.Name) || p.Price < 0 || p.Price > MaxPrice || p.Stock < 0 || p.Stock > MaxStock {
+		return ErrProduct
+	}
+	return nil
+}
+
+const categoryExists = "category exists"
+
+// checkCategory is the condition that a category exists.
+func checkCategory(id string) table.Op {
+	return table.Check(CategoryKey(id), expression.Name("PK").AttributeExists()).WithName(categoryExists)
+}
+
+// noCategory returns err, and says so if it is the category that does not exist.
+func noCategory(err error) error {
+	if op, failed := table.FailedOp(err, categoryExists); failed && errors.Is(op, table.ErrConditionFailed) {
 		return fmt.Errorf("%w: %w", ErrNoCategory, err)
 	}
 	return err
 }
 
+// AddProduct creates a product in a category that must exist. by is who does it.
+func (s *Shop) AddProduct(ctx context.Context, by string, p Product) error {
+	if err := p.validate(); err != nil {
+		return err
+	}
+	p.ChangedBy = by
+	return noCategory(s.table.Transact(ctx, append(s.products.CreateOps(&p), checkCategory(p.Category))...))
+}
+
 // ChangeProduct lets change modify a product. Sales that happen meanwhile are
 // not lost: change is then called again, with the product as it is by now. by is who
-// does it.
+// does it. Another category must exist as well.
 func (s *Shop) ChangeProduct(ctx context.Context, by, id string, change func(*Product) error) (Product, error) {
-	return s.products.Update(ctx, ProductKey(id), func(p *Product) error {
+	p, err := s.products.UpdateWith(ctx, ProductKey(id), func(p *Product) ([]table.Op, error) {
 		before := *p
 		if err := change(p); err != nil || *p == before {
-			return err
+			return nil, err
 		}
 		p.ChangedBy = by
-		return nil
+		if p.Category == before.Category {
+			return nil, p.validate()
+		}
+		return []table.Op{checkCategory(p.Category)}, p.validate()
 	})
+	return p, noCategory(err)
 }
 
 // ProductByID returns one product, active or not.
@@ -134,6 +165,25 @@ func (s *Shop) ProductsByCategory(ctx context.Context, category string, limit in
 	q := ProductsQuery(category)
 	q.Limit, q.After = limit, after
 	return s.products.Query(ctx, q)
+}
+
+// ActiveProducts returns a page of the active products of all categories, by name. It
+// reads the categories, merges their partitions of the index, and so needs no scan. A
+// category that is added between two pages is in the next one.
+func (s *Shop) ActiveProducts(ctx context.Context, limit int, after string) (shard.Page[Product], error) {
+	categories, err := s.Categories(ctx)
+	if err != nil || len(categories) == 0 {
+		return shard.Page[Product]{}, err
+	}
+	index := shard.Index{Index: gsi1, Prefix: categoryPrefix}
+	for _, c := range categories {
+		index.Suffixes = append(index.Suffixes, strings.TrimPrefix(string(categoryPrefix.PK(c.ID)), string(categoryPrefix)))
+	}
+	active, err := shard.New[Product](s.table.OfType(ProductType), index, nil)
+	if err != nil {
+		return shard.Page[Product]{}, err
+	}
+	return active.Page(ctx, shard.Query{Range: namePrefix.All(), Limit: limit, After: after})
 }
 
 // NamedQuery is the query for the active products whose names begin with

@@ -2,10 +2,13 @@ package store
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func ids(products []Product) []string {
@@ -118,5 +121,73 @@ func TestAChangeOfAProductLosesNoSale(t *testing.T) {
 	}))(t)
 	if calls != 2 || p.Stock != 12 || inStock(t, s, "lamp") != 12 {
 		t.Errorf("after %d calls %d in stock, %d stored, want 12", calls, p.Stock, inStock(t, s, "lamp"))
+	}
+}
+
+func TestCategoriesAreFoundBySlug(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	want := Category{ID: "home-and-garden", Name: "Home & garden", Description: "For inside and outside."}
+	check.OK(t, s.AddCategory(t.Context(), want))
+	check.Equal(t, "the category", check.Must(s.CategoryBySlug(t.Context(), want.ID))(t), want)
+	check.Is(t, check.Err(s.CategoryBySlug(t.Context(), "none")), table.ErrNotFound)
+	for _, id := range []string{"", "Home", "home#x", "-home", "home--x", "home ", strings.Repeat("x", 51)} {
+		check.Is(t, s.AddCategory(t.Context(), Category{ID: id, Name: "Home"}), ErrCategory, id)
+	}
+	check.Is(t, s.AddCategory(t.Context(), Category{ID: "home"}), ErrCategory, "no name")
+}
+
+func TestAllActiveProductsAreListedByName(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s, _ := openFaulty(t, &faults)
+	empty := check.Must(s.ActiveProducts(t.Context(), 0, ""))(t)
+	check.Equal(t, "in an empty shop", len(empty.Items), 0)
+	var want []string
+	for i := range 26 {
+		category := Category{ID: fmt.Sprintf("c-%d", i%4), Name: "Category"}
+		check.OK(t, program.UnlessThere(s.AddCategory(t.Context(), category)))
+		p := Product{ID: fmt.Sprintf("p-%02d", i), Name: fmt.Sprintf("%c", 'Z'-rune(i)), Category: category.ID, Active: i%5 != 0}
+		check.OK(t, s.AddProduct(t.Context(), "eva", p))
+		if p.Active {
+			want = append([]string{p.ID}, want...)
+		}
+	}
+	check.OK(t, s.AddCategory(t.Context(), Category{ID: "a-category-without-products", Name: "Empty"}))
+	for _, limit := range []int{1, 3, 100} {
+		var got []string
+		for after, pages := "", 1; ; pages++ {
+			page := check.Must(s.ActiveProducts(t.Context(), limit, after))(t)
+			if got = append(got, ids(page.Items)...); len(page.Items) > limit {
+				t.Errorf("a page of %d products, limit %d", len(page.Items), limit)
+			}
+			if after = page.Next; after == "" {
+				break
+			}
+			if pages == 1 && limit == 3 { // while somebody reads
+				check.OK(t, s.AddCategory(t.Context(), Category{ID: "b-new", Name: "New"}))
+			}
+		}
+		check.Equal(t, fmt.Sprintf("products by %d", limit), got, want)
+	}
+	check.Equal(t, "scans", len(faults.Requests("Scan")), 0)
+}
+
+func TestAProductMovesToCategoriesThatExist(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	stock(t, s, Product{ID: "lamp", Name: "Lamp"})
+	move := func(to string) error {
+		return check.Err(s.ChangeProduct(t.Context(), "eva", "lamp", func(p *Product) error { p.Category = to; return nil }))
+	}
+	check.Is(t, move("none"), ErrNoCategory)
+	check.OK(t, s.AddCategory(t.Context(), Category{ID: "lights", Name: "Lights"}), move("lights"))
+	page := check.Must(s.ProductsByCategory(t.Context(), "lights", 0, ""))(t)
+	check.Equal(t, "products of the new category", ids(page.Items), []string{"lamp"})
+	for name, change := range map[string]func(*Product){
+		"name": func(p *Product) { p.Name = "" }, "price": func(p *Product) { p.Price = -1 }, "stock": func(p *Product) { p.Stock = -1 },
+		"high price": func(p *Product) { p.Price = MaxPrice + 1 },
+	} {
+		check.Is(t, check.Err(s.ChangeProduct(t.Context(), "eva", "lamp", func(p *Product) error { change(p); return nil })), ErrProduct, name)
 	}
 }

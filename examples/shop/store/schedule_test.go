@@ -76,7 +76,7 @@ func setUpLastPiece(ctx context.Context, r *tabletest.Run) error {
 
 // ordered reports whether the user's cart has become an order, as a whole.
 func (s *Shop) ordered(ctx context.Context, user string) (bool, error) {
-	_, items, err := s.OrderWithItems(ctx, "o-"+user)
+	order, items, err := s.OrderWithItems(ctx, "o-"+user)
 	if err != nil && !errors.Is(err, table.ErrNotFound) {
 		return false, err
 	}
@@ -91,6 +91,12 @@ func (s *Shop) ordered(ctx context.Context, user string) (bool, error) {
 	}
 	if ordered != (len(items) == 1) || ordered != (len(list.Items) == 1) || ordered != (len(cart) == 0) {
 		err = fmt.Errorf("%s: ordered %t, %d items, %d in the list, %d lines in the cart", user, ordered, len(items), len(list.Items), len(cart))
+	}
+	for _, i := range items {
+		order.Total -= i.Subtotal
+	}
+	if order.Total != 0 {
+		err = errors.Join(err, fmt.Errorf("%s: the subtotals differ from the total by %d", user, order.Total))
 	}
 	return ordered, err
 }
@@ -110,17 +116,17 @@ func setUpUniqueEmail(ctx context.Context, r *tabletest.Run) error {
 		return err
 	}
 	mail := func(name string) string { return name + "@" + r.ID + ".example" }
-	ben := User{ID: "ben-" + r.ID, Email: mail("ben")}
-	if _, err := s.SignUp(ctx, ben, "secret"); err != nil {
+	ben := User{ID: "ben-" + r.ID, Email: mail("ben"), Name: "Ben"}
+	if _, err := s.SignUp(ctx, ben, "secret-1"); err != nil {
 		return err
 	}
-	ana := User{ID: "ana-" + r.ID, Email: mail("shared")}
+	ana := User{ID: "ana-" + r.ID, Email: mail("shared"), Name: "Ana"}
 	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
 		s, err := shopOf(r, client)
 		if err != nil {
 			return err
 		}
-		_, err = s.SignUp(ctx, ana, "secret")
+		_, err = s.SignUp(ctx, ana, "secret-1")
 		return err
 	})
 	r.Go(func(ctx context.Context, client *dynamodb.Client) error {

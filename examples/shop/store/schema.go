@@ -37,6 +37,8 @@ const (
 
 // The prefixes of the keys, beside keys.User.
 const (
+	loginPrefix      keys.Prefix = "LOGIN"
+	windowPrefix     keys.Prefix = "WINDOW"
 	emailPrefix      keys.Prefix = "EMAIL"
 	categoriesPrefix keys.Prefix = "CATEGORIES"
 	categoryPrefix   keys.Prefix = "CATEGORY"
@@ -56,6 +58,7 @@ const (
 type Shop struct {
 	table      *table.Table
 	users      *repo.Repo[User]
+	attempts   *repo.Repo[attempts]
 	categories *repo.Repo[Category]
 	products   *repo.Repo[Product]
 	cartLines  *repo.Repo[CartLine]
@@ -63,9 +66,12 @@ type Shop struct {
 	orderItems *repo.Repo[OrderItem]
 	audits     *repo.Repo[Audit]
 	lowStocks  *repo.Repo[LowStock]
-	// rounds is how much work it takes to try a password.
+	// rounds is the number of PBKDF2 rounds of new passwords.
 	rounds int
 }
+
+// Rounds is the number of PBKDF2 rounds with SHA-256 that OWASP recommends.
+const Rounds = 600_000
 
 // New returns the shop in a table. rounds is the number of PBKDF2 rounds for new
 // passwords: take [Rounds], and fewer in tests only.
@@ -73,6 +79,9 @@ func New(t *table.Table, rounds int) (*Shop, error) {
 	s := &Shop{table: t, rounds: rounds}
 	var err error
 	if s.users, err = repo.New(t, userEntity); err != nil {
+		return nil, err
+	}
+	if s.attempts, err = repo.New(t, attemptsEntity); err != nil {
 		return nil, err
 	}
 	if s.categories, err = repo.New(t, categoryEntity); err != nil {

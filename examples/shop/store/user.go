@@ -7,10 +7,23 @@ import (
 	"net/mail"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
+)
+
+// Role is what a user may do.
+type Role string
+
+const (
+	// Customer may have a cart and orders. It is the role of all who sign up.
+	Customer Role = "customer"
+	// Admin may see all users and orders, and change the catalogue and the status of
+	// orders. Only [Shop.SetRole] makes one.
+	Admin Role = "admin"
 )
 
 // User is stored twice: as USER#<id> / PROFILE, and as EMAIL#<e-mail> /
@@ -22,12 +35,14 @@ type User struct {
 	Email     string    `dynamodbav:"email"`
 	Name      string    `dynamodbav:"name"`
 	Password  password  `dynamodbav:"password"`
+	Role      Role      `dynamodbav:"role"`
 	CreatedAt time.Time `dynamodbav:"createdAt"`
-	Revision  string    `dynamodbav:"revision"`
+	// ChangedBy made the last change: see [Order].
+	ChangedBy string `dynamodbav:"changedBy"`
+	Revision  string `dynamodbav:"revision"`
 }
 
-// audited implements the interface: users change themselves.
-func (u User) audited() (id, by string) { return u.ID, u.ID }
+func (u User) audited() (id, by string) { return u.ID, u.ChangedBy }
 
 const byEmail = "by e-mail"
 
@@ -52,27 +67,37 @@ func EmailKey(email string) keys.Key {
 var (
 	ErrEmailTaken   = errors.New("another user has this e-mail")
 	ErrInvalidEmail = errors.New("this is no e-mail")
+	ErrPassword     = fmt.Errorf("a password has %d to %d bytes", minPassword, maxPassword)
+	ErrName         = errors.New("a name has 1 to 100 printable characters")
+	ErrRole         = errors.New("there is no such role")
 	ErrLogin        = errors.New("unknown e-mail or wrong password")
 )
+
+// maxEmail is the greatest length of an e-mail, in bytes, by RFC 5321.
+const maxEmail = 254
 
 // normalEmail returns the form in which e-mails are stored and compared. One
 // written in capitals is the same one.
 func normalEmail(email string) (string, error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	address, err := mail.ParseAddress(email)
-	if err != nil || address.Address != email {
+	if err != nil || address.Address != email || len(email) > maxEmail {
 		return "", ErrInvalidEmail
 	}
 	return email, nil
 }
 
-// SignUp creates a user who logs in with that password. If somebody has the
+// SignUp creates a customer who logs in with that password, whatever role u has. If somebody has the
 // e-mail already, also since a moment ago, it is [ErrEmailTaken].
 func (s *Shop) SignUp(ctx context.Context, u User, secret string) (User, error) {
 	var err error
 	if u.Email, err = normalEmail(u.Email); err != nil {
 		return User{}, err
 	}
+	if !validName(u.Name) {
+		return User{}, ErrName
+	}
+	u.Role, u.ChangedBy = Customer, u.ID
 	if u.Password, err = newPassword(secret, s.rounds); err != nil {
 		return User{}, err
 	}
@@ -83,11 +108,15 @@ func (s *Shop) SignUp(ctx context.Context, u User, secret string) (User, error) 
 }
 
 // LogIn returns the user with that e-mail and password. It does not tell which
-// of the two is wrong, neither by its answer nor by its time.
+// of the two is wrong, neither by its answer nor by its time. After [maxAttempts] with
+// an e-mail it is [ErrAttempts] for a while, also with the right password.
 func (s *Shop) LogIn(ctx context.Context, email, secret string) (User, error) {
 	email, err := normalEmail(email)
-	if err != nil {
+	if err != nil || len(secret) > maxPassword {
 		return User{}, ErrLogin
+	}
+	if err := s.countAttempt(ctx, email); err != nil {
+		return User{}, err
 	}
 	u, err := s.users.Get(ctx, EmailKey(email))
 	if errors.Is(err, table.ErrNotFound) {
@@ -105,6 +134,42 @@ func (s *Shop) LogIn(ctx context.Context, email, secret string) (User, error) {
 	return u, nil
 }
 
+// validName reports whether people can read a name.
+func validName(name string) bool {
+	printable := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
+	n := utf8.RuneCountInString(name)
+	return n >= 1 && n <= 100 && strings.TrimSpace(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !printable(r) })
+}
+
+// UserByID returns a user. It is [table.ErrNotFound] if there is none.
+func (s *Shop) UserByID(ctx context.Context, id string) (User, error) {
+	return s.users.Get(ctx, UserKey(id))
+}
+
+// SetRole gives the user with that e-mail a role. by is who does it, for the audit trail.
+func (s *Shop) SetRole(ctx context.Context, by, email string, role Role) (User, error) {
+	if role != Customer && role != Admin {
+		return User{}, ErrRole
+	}
+	email, err := normalEmail(email)
+	if err != nil {
+		return User{}, err
+	}
+	found, err := s.users.Consistent().Get(ctx, EmailKey(email))
+	if err != nil {
+		return User{}, err
+	}
+	return s.users.Update(ctx, UserKey(found.ID), func(u *User) error {
+		if u.Email != email { // changed since
+			return fmt.Errorf("user by e-mail: %w", table.ErrNotFound)
+		}
+		if u.Role != role {
+			u.Role, u.ChangedBy = role, by
+		}
+		return nil
+	})
+}
+
 // ChangeEmail gives a user another e-mail: the item under the old one is deleted
 // and one under the new one created, in one transaction with the profile.
 func (s *Shop) ChangeEmail(ctx context.Context, userID, email string) (User, error) {
@@ -113,7 +178,7 @@ func (s *Shop) ChangeEmail(ctx context.Context, userID, email string) (User, err
 		return User{}, err
 	}
 	u, err := s.users.Update(ctx, UserKey(userID), func(u *User) error {
-		u.Email = email
+		u.Email, u.ChangedBy = email, u.ID
 		return nil
 	})
 	return u, emailTaken(err)

@@ -12,16 +12,16 @@ import (
 func TestLoginIsByEmailAndPassword(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	ana := check.Must(s.SignUp(t.Context(), User{ID: "u-ana", Email: " Ana@Example.com ", Name: "Ana", CreatedAt: noon}, "secret"))(t)
+	ana := check.Must(s.SignUp(t.Context(), User{ID: "u-ana", Email: " Ana@Example.com ", Name: "Ana", CreatedAt: noon}, "secret-1"))(t)
 
-	got := check.Must(s.LogIn(t.Context(), "ANA@example.com", "secret"))(t)
+	got := check.Must(s.LogIn(t.Context(), "ANA@example.com", "secret-1"))(t)
 	check.Equal(t, "the user", got, ana)
 	for name, login := range map[string][2]string{
-		"wrong password": {"ana@example.com", "Secret"},
+		"wrong password": {"ana@example.com", "Secret-1"},
 		"no password":    {"ana@example.com", ""},
-		"unknown e-mail": {"bruno@example.com", "secret"},
+		"unknown e-mail": {"bruno@example.com", "secret-1"},
 		"no e-mail":      {"", ""},
-		"id for e-mail":  {"u-ana", "secret"},
+		"id for e-mail":  {"u-ana", "secret-1"},
 	} {
 		if u, err := s.LogIn(t.Context(), login[0], login[1]); !errors.Is(err, ErrLogin) {
 			t.Errorf("%s: user %q, error %v", name, u.ID, err)
@@ -33,7 +33,7 @@ func TestWhatIsNoEmailIsRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for _, email := range []string{"", "ana", "ana@", "@example.com", "Ana <ana@example.com>", "a@b.c, d@e.f"} {
-		check.Is(t, check.Err(s.SignUp(t.Context(), User{ID: "u-ana", Email: email}, "secret")), ErrInvalidEmail, email)
+		check.Is(t, check.Err(s.SignUp(t.Context(), User{ID: "u-ana", Email: email, Name: "Ana"}, "secret-1")), ErrInvalidEmail, email)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 	errs := check.Errors(32, func(i int) error {
 		for {
 			u := User{ID: fmt.Sprintf("u-%d", i), Email: "ana@example.com", Name: fmt.Sprint(i)}
-			_, err := s.SignUp(t.Context(), u, "secret")
+			_, err := s.SignUp(t.Context(), u, "secret-1")
 			if !errors.Is(err, table.ErrConflict) {
 				return err
 			}
@@ -60,7 +60,7 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 			t.Errorf("sign-up %d: %v", i, err)
 		}
 	}
-	got := check.Must(s.LogIn(t.Context(), "ana@example.com", "secret"))(t)
+	got := check.Must(s.LogIn(t.Context(), "ana@example.com", "secret-1"))(t)
 	if got.ID != winner {
 		t.Errorf("%q logs in, %q has signed up", got.ID, winner)
 	}
@@ -75,8 +75,8 @@ func TestOf32SignUpsWithOneEmailOneSucceeds(t *testing.T) {
 func TestAnIDThatIsTakenIsNotAnEmailThatIsTaken(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	check.Must(s.SignUp(t.Context(), User{ID: "u-1", Email: "ana@example.com"}, "secret"))(t)
-	_, err := s.SignUp(t.Context(), User{ID: "u-1", Email: "bruno@example.com"}, "secret")
+	check.Must(s.SignUp(t.Context(), User{ID: "u-1", Email: "ana@example.com", Name: "Ana"}, "secret-1"))(t)
+	_, err := s.SignUp(t.Context(), User{ID: "u-1", Email: "bruno@example.com", Name: "Bruno"}, "secret-1")
 	if !errors.Is(err, table.ErrExists) || errors.Is(err, ErrEmailTaken) {
 		t.Errorf("error: %v", err)
 	}
@@ -86,13 +86,13 @@ func TestAChangedEmailFreesTheOldOne(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	for id, email := range map[string]string{"u-ana": "ana@example.com", "u-bruno": "bruno@example.com"} {
-		check.Must(s.SignUp(t.Context(), User{ID: id, Email: email}, "secret"))(t)
+		check.Must(s.SignUp(t.Context(), User{ID: id, Email: email, Name: "Ana"}, "secret-1"))(t)
 	}
 	check.Is(t, check.Err(s.ChangeEmail(t.Context(), "u-ana", "Bruno@example.com")), ErrEmailTaken, "to the e-mail of another user")
 	check.Must(s.ChangeEmail(t.Context(), "u-ana", "ana@example.org"))(t)
-	check.Is(t, check.Err(s.LogIn(t.Context(), "ana@example.com", "secret")), ErrLogin, "login by the old e-mail")
-	if u, err := s.LogIn(t.Context(), "ana@example.org", "secret"); err != nil || u.ID != "u-ana" {
+	check.Is(t, check.Err(s.LogIn(t.Context(), "ana@example.com", "secret-1")), ErrLogin, "login by the old e-mail")
+	if u, err := s.LogIn(t.Context(), "ana@example.org", "secret-1"); err != nil || u.ID != "u-ana" {
 		t.Errorf("login by the new e-mail: user %q, error %v", u.ID, err)
 	}
-	check.Must(s.SignUp(t.Context(), User{ID: "u-other", Email: "ana@example.com"}, "secret"))(t)
+	check.Must(s.SignUp(t.Context(), User{ID: "u-other", Email: "ana@example.com", Name: "Ana"}, "secret-1"))(t)
 }

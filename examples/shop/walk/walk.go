@@ -55,7 +55,7 @@ func (w walk) run(ctx context.Context) error {
 		len(demo.Users), len(demo.Categories), len(demo.Products))
 	w.spent()
 	for _, step := range []func(context.Context) error{
-		w.login, w.uniqueEmail, w.catalogue, w.category, w.search,
+		w.login, w.uniqueEmail, w.catalogue, w.category, w.allActive, w.search,
 		w.fillCarts, w.whoHasIt, w.order, w.soldOut, w.orderAndItems, w.status, w.ordersOfUser,
 	} {
 		if err := step(ctx); err != nil {
@@ -85,13 +85,19 @@ func (w walk) spent() {
 }
 
 func (w walk) login(ctx context.Context) error {
-	w.Title("1. Login by e-mail")
+	w.Title("1. Login by e-mail, and a user by id")
 	u, err := w.LogIn(ctx, "Ana@Example.com", demo.Password)
 	if err != nil {
 		return err
 	}
 	w.at("read", store.EmailKey(u.Email))
-	w.Rows(fmt.Sprintf("%s\t%s\t%s", u.ID, u.Name, u.Email))
+	w.Rows(fmt.Sprintf("%s\t%s\t%s\t%s", u.ID, u.Name, u.Email, u.Role))
+	w.Line("  The attempt is counted, then the user is read.")
+	w.spent()
+	w.at("read", store.UserKey(u.ID))
+	if _, err := w.UserByID(ctx, u.ID); err != nil {
+		return err
+	}
 	w.Cost("read", 1)
 	_, err = w.LogIn(ctx, "ana@example.com", "guessed")
 	if err := expect(err, store.ErrLogin); err != nil {
@@ -117,13 +123,22 @@ func (w walk) uniqueEmail(ctx context.Context) error {
 }
 
 func (w walk) catalogue(ctx context.Context) error {
-	w.Title("3. The categories")
+	w.Title("3. The categories, and one by its slug")
 	w.query(store.CategoriesQuery)
 	categories, err := w.Categories(ctx)
 	if err != nil {
 		return err
 	}
-	report.Found(w.Report, categories, func(c store.Category) string { return fmt.Sprintf("%s\t%s", store.CategoryKey(c.ID).SK, c.Name) })
+	row := func(c store.Category) string {
+		return fmt.Sprintf("%s\t%s\t%s", store.CategoryKey(c.ID).SK, c.Name, c.Description)
+	}
+	report.Found(w.Report, categories, row)
+	w.at("read", store.CategoryKey("home"))
+	c, err := w.CategoryBySlug(ctx, "home")
+	if err != nil {
+		return err
+	}
+	report.Found(w.Report, []store.Category{c}, row)
 	return nil
 }
 
@@ -139,8 +154,19 @@ func (w walk) category(ctx context.Context) error {
 	return nil
 }
 
+func (w walk) allActive(ctx context.Context) error {
+	w.Title("5. All active products, for an admin")
+	w.Line("  the categories, then a query like the one above for each, merged by name")
+	page, err := w.ActiveProducts(ctx, 20, "")
+	if err != nil {
+		return err
+	}
+	report.Found(w.Report, page.Items, productRow(store.InCategoryKey))
+	return nil
+}
+
 func (w walk) search(ctx context.Context) error {
-	w.Title("5. Active products whose name begins with Desk, then with desk l")
+	w.Title("6. Active products whose name begins with Desk, then with desk l")
 	for _, text := range []string{"Desk", "desk l"} {
 		q, err := store.NamedQuery(text)
 		if err != nil {
@@ -157,7 +183,7 @@ func (w walk) search(ctx context.Context) error {
 }
 
 func (w walk) fillCarts(ctx context.Context) error {
-	w.Title("6. Carts: add, list, remove")
+	w.Title("7. Carts: add, list, remove")
 	for _, add := range []struct {
 		user, product string
 		quantity      int
@@ -194,7 +220,7 @@ func (w walk) showCart(ctx context.Context, user string) error {
 }
 
 func (w walk) whoHasIt(ctx context.Context) error {
-	w.Title("7. Who has the desk lamp in the cart?")
+	w.Title("8. Who has the desk lamp in the cart?")
 	w.query(store.CartsQuery("p-lamp"))
 	page, err := w.CartsWith(ctx, "p-lamp", 20, "")
 	if err != nil {
