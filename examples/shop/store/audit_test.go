@@ -56,9 +56,7 @@ func orderedEvent(t *testing.T, s *Shop, id string) json.RawMessage {
 	for i := range lines {
 		check.OK(t, s.cartLines.Create(t.Context(), &lines[i]))
 	}
-	products := check.Must(s.productsIn(t.Context(), lines))(t)
-	_, ops := s.orderOps("ana", id, noon, lines, products)
-	return event(t, s, ops...)
+	return event(t, s, check.Must(s.draft(t.Context(), "ana", id, noon))(t).ops...)
 }
 
 func auditorOf(t *testing.T, s *Shop) *stream.Router {

@@ -90,9 +90,10 @@ func CartQuery(user string) table.Query {
 	return table.Query{PK: keys.User.PK(user), Range: cartPrefix.All()}
 }
 
-// cart returns the lines of a user's cart.
+// Cart returns the lines of a user's cart. It reads consistently, since users look at
+// what they have just added.
 func (s *Shop) Cart(ctx context.Context, user string) ([]CartLine, error) {
-	return table.Collect(s.cartLines.All(ctx, CartQuery(user)))
+	return table.Collect(s.cartLines.Consistent().All(ctx, CartQuery(user)))
 }
 
 // CartsQuery is the query for the carts that hold a product.

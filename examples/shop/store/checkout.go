@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,13 +10,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
-// MaxProducts is how many products an order can have. DynamoDB takes 100 writes
-// in a transaction: two for the order, three for each product.
-const MaxProducts = (100 - 2) / 3
+// MaxProducts is how many products an order can have. DynamoDB takes 100 writes in a
+// transaction: two for the order, three for each product, one for the idempotency key.
+const MaxProducts = (100 - 3) / 3
 
 // Errors of a checkout.
 var (
@@ -59,43 +61,82 @@ func (e *StockError) Unwrap() error { return ErrOutOfStock }
 // the cart again. An order id that is taken is [table.ErrExists]. After
 // [table.ErrOutcomeUnknown], look for the order under its id.
 func (s *Shop) CheckOut(ctx context.Context, user, orderID string, at time.Time) (Order, error) {
-	lines, err := table.Collect(s.cartLines.Consistent().All(ctx, CartQuery(user)))
-	switch {
-	case err != nil:
-		return Order{}, err
-	case len(lines) == 0:
-		return Order{}, ErrEmptyCart
-	case len(lines) > MaxProducts:
-		return Order{}, ErrCartTooLarge
-	}
-	products, err := s.productsIn(ctx, lines)
+	d, err := s.draft(ctx, user, orderID, at)
 	if err != nil {
 		return Order{}, err
 	}
-	order, ops := s.orderOps(user, orderID, at, lines, products)
-	if err := s.table.Transact(ctx, ops...); err != nil {
-		return Order{}, s.refused(ctx, lines, products, err)
+	if err := s.table.Transact(ctx, d.ops...); err != nil {
+		return Order{}, s.refused(ctx, d, err)
 	}
-	return order, nil
+	return d.order, nil
 }
 
-// orderOps returns an order and the ops of its transaction.
-func (s *Shop) orderOps(user, orderID string, at time.Time, lines []CartLine, products []Product) (Order, []table.Op) {
-	order := Order{ID: orderID, UserID: user, PlacedAt: at, Status: Placed, Items: len(lines), ChangedBy: user}
-	var ops []table.Op
-	for i, line := range lines {
-		p := products[i]
+// CheckOutOnce is [Shop.CheckOut] once for each idempotency key, with an id and a time
+// of its own. answer makes the response, which is stored together with the order for a
+// day: a retry gets exactly that, with replayed set. Keys of different users never meet.
+// After an error, also [table.ErrOutcomeUnknown], the key can be used again.
+//
+// The function answer is called before anything is written.
+func CheckOutOnce[A any](
+	ctx context.Context, s *Shop, user, key string, answer func(Order, []OrderItem) (A, error),
+) (a A, replayed bool, err error) {
+	var d draft
+	request := idempotency.Request{Scope: "CheckOut:" + user, Key: key}
+	result, err := idempotency.Do(ctx, s.requests, request, func(ctx context.Context) (idempotency.Plan[A], error) {
+		var err error
+		if d, err = s.draft(ctx, user, NewID("o"), s.table.Now().UTC().Truncate(time.Millisecond)); err != nil {
+			return idempotency.Plan[A]{}, err
+		}
+		a, err := answer(d.order, d.items)
+		return idempotency.Snapshot(a, d.ops...), err
+	})
+	if err != nil {
+		return a, false, s.refused(ctx, d, err)
+	}
+	return result.Value, result.Replayed, nil
+}
+
+// NewID returns an id that nobody can guess.
+func NewID(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()) }
+
+// draft is an order that is not placed yet.
+type draft struct {
+	order    Order
+	items    []OrderItem
+	lines    []CartLine
+	products []Product // of the lines
+	ops      []table.Op
+}
+
+// draft reads a user's cart and its products, and returns the order of them.
+func (s *Shop) draft(ctx context.Context, user, orderID string, at time.Time) (d draft, err error) {
+	d.lines, err = table.Collect(s.cartLines.Consistent().All(ctx, CartQuery(user)))
+	switch {
+	case err != nil:
+		return d, err
+	case len(d.lines) == 0:
+		return d, ErrEmptyCart
+	case len(d.lines) > MaxProducts:
+		return d, ErrCartTooLarge
+	}
+	if d.products, err = s.productsIn(ctx, d.lines); err != nil {
+		return d, err
+	}
+	d.order = Order{ID: orderID, UserID: user, PlacedAt: at, Status: Placed, Items: len(d.lines), ChangedBy: user}
+	for i, line := range d.lines {
+		p := d.products[i]
 		item := OrderItem{
 			OrderID: orderID, Number: i + 1,
 			ProductID: p.ID, Name: p.Name, Quantity: line.Quantity, Price: p.Price, Subtotal: int64(line.Quantity) * p.Price,
 		}
-		order.Total += item.Subtotal
-		ops = append(ops, s.orderItems.CreateOps(new(item))...)
-		ops = append(ops, s.cartLines.DeleteOps(line)...)
-		ops = append(ops, take(p, line.Quantity, user))
+		d.order.Total += item.Subtotal
+		d.items = append(d.items, item)
+		d.ops = append(d.ops, s.orderItems.CreateOps(new(item))...)
+		d.ops = append(d.ops, s.cartLines.DeleteOps(line)...)
+		d.ops = append(d.ops, take(p, line.Quantity, user))
 	}
-	ops = append(s.orders.CreateOps(&order), ops...) // which sets the order's revision
-	return order, ops
+	d.ops = append(s.orders.CreateOps(&d.order), d.ops...) // which sets the order's revision
+	return d, nil
 }
 
 // productsIn returns the products of cart lines, in their order.
@@ -138,16 +179,16 @@ func take(p Product, quantity int, by string) table.Op {
 
 // refused tells in the words of the shop why the transaction of an order was
 // refused.
-func (s *Shop) refused(ctx context.Context, lines []CartLine, products []Product, err error) error {
+func (s *Shop) refused(ctx context.Context, d draft, err error) error {
 	var short []Shortage
 	var other error
 	for _, op := range failedOps(err) {
-		for i, p := range products {
+		for i, p := range d.products {
 			if op.Key != ProductKey(p.ID) || !errors.Is(op, table.ErrConditionFailed) {
 				continue
 			}
 			now, readErr := s.asRefused(ctx, op)
-			switch wanted := lines[i].Quantity; {
+			switch wanted := d.lines[i].Quantity; {
 			case errors.Is(readErr, table.ErrNotFound) || readErr == nil && !now.Active:
 				other = fmt.Errorf("%w: %s", ErrNotSold, p.Name)
 			case readErr != nil:

@@ -99,11 +99,12 @@ func OrderQuery(id string) table.Query {
 	return table.Query{PK: orderPrefix.PK(id)}
 }
 
-// OrderWithItems returns an order and its items, with one query.
+// OrderWithItems returns an order and its items, with one query. It reads consistently,
+// since users look at what they have just ordered.
 func (s *Shop) OrderWithItems(ctx context.Context, id string) (Order, []OrderItem, error) {
 	var orders []Order
 	var items []OrderItem
-	err := repo.Collect(ctx, s.table, OrderQuery(id), s.orders.AppendTo(&orders), s.orderItems.AppendTo(&items))
+	err := repo.Collect(ctx, s.table.Consistent(), OrderQuery(id), s.orders.AppendTo(&orders), s.orderItems.AppendTo(&items))
 	if err != nil {
 		return Order{}, nil, err
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -66,6 +67,8 @@ type Shop struct {
 	orderItems *repo.Repo[OrderItem]
 	audits     *repo.Repo[Audit]
 	lowStocks  *repo.Repo[LowStock]
+	// requests remembers which idempotency key has which order.
+	requests *idempotency.Store
 	// rounds is the number of PBKDF2 rounds of new passwords.
 	rounds int
 }
@@ -102,6 +105,9 @@ func New(t *table.Table, rounds int) (*Shop, error) {
 	if s.audits, err = repo.New(t, auditEntity); err != nil {
 		return nil, err
 	}
-	s.lowStocks, err = repo.New(t, lowStockEntity)
+	if s.lowStocks, err = repo.New(t, lowStockEntity); err != nil {
+		return nil, err
+	}
+	s.requests, err = idempotency.New(t, nil)
 	return s, err
 }

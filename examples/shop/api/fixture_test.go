@@ -1,0 +1,118 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/shop/api"
+	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/session"
+	"github.com/singletable/singletable/examples/shop/store"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// The sample users, and one more who is an admin.
+const (
+	ana   = "ana@example.com"
+	bruno = "bruno@example.com"
+	eva   = "eva@example.com"
+)
+
+var key = bytes.Repeat([]byte("k"), session.MinKey)
+
+// app is the API behind a real server, with the sample data, on a table of its own.
+type app struct {
+	*httptest.Server
+	shop   *store.Shop
+	faults *tabletest.Faults
+	tokens map[string]string // by e-mail
+}
+
+func newApp(t *testing.T) *app {
+	t.Helper()
+	a := &app{faults: &tabletest.Faults{}, tokens: map[string]string{}}
+	tbl := tabletest.NewWith(t, tabletest.Client(t, a.faults.Install), store.Schema("Shop"), &table.Options{})
+	a.shop = check.Must(store.New(tbl, 1))(t)
+	check.OK(t, demo.Seed(t.Context(), a.shop))
+	check.Must(a.shop.SignUp(t.Context(), store.User{ID: "u-eva", Email: eva, Name: "Eva"}, demo.Password))(t)
+	check.Must(a.shop.SetRole(t.Context(), "command", eva, store.Admin))(t)
+	sessions := check.Must(session.New(key, time.Now))(t)
+	a.Server = httptest.NewServer(api.New(a.shop, sessions, slog.New(slog.DiscardHandler)).Handler())
+	t.Cleanup(a.Close)
+	for _, email := range []string{ana, bruno, eva} {
+		got := a.do(t, "", "POST", "/sessions", `{"email":"`+email+`","password":"`+demo.Password+`"}`)
+		got.is(t, http.StatusCreated)
+		a.tokens[email] = decode[struct{ Token string }](t, got).Token
+	}
+	return a
+}
+
+// answer is what came back.
+type answer struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// do sends a request with the token of a user, empty for none.
+func (a *app) do(t *testing.T, email, method, path, body string, header ...string) answer {
+	t.Helper()
+	r := check.Must(http.NewRequestWithContext(t.Context(), method, a.URL+path, strings.NewReader(body)))(t)
+	if email != "" {
+		r.Header.Set("Authorization", "Bearer "+a.tokens[email])
+	}
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	resp, err := a.Client().Do(r)
+	if err != nil {
+		t.Error(err) // it may be in a goroutine
+		return answer{}
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return answer{resp.StatusCode, resp.Header, string(text)}
+}
+
+// is fails the test unless the answer has the status and, if it is given, the code.
+func (got answer) is(t *testing.T, status int, code ...string) {
+	t.Helper()
+	if got.Status != status || len(code) > 0 && !strings.Contains(got.Body, `"code":"`+code[0]+`"`) {
+		t.Errorf("%d %s, want %d %s", got.Status, got.Body, status, code)
+	}
+}
+
+func decode[T any](t *testing.T, got answer) (v T) {
+	t.Helper()
+	check.OK(t, json.Unmarshal([]byte(got.Body), &v))
+	return v
+}
+
+// fill puts products into a cart.
+func (a *app) fill(t *testing.T, email string, products ...string) {
+	t.Helper()
+	for _, p := range products {
+		a.do(t, email, "POST", "/cart/items", `{"productId":"`+p+`","quantity":1}`).is(t, http.StatusNoContent)
+	}
+}
+
+// order places an order and returns its path.
+func (a *app) order(t *testing.T, email, key string) string {
+	t.Helper()
+	a.fill(t, email, "p-bowl")
+	got := a.do(t, email, "POST", "/orders", "", "Idempotency-Key", key)
+	got.is(t, http.StatusCreated)
+	return got.Header.Get("Location")
+}

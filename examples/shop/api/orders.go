@@ -1,0 +1,144 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/shop/session"
+	"github.com/singletable/singletable/examples/shop/store"
+	"github.com/singletable/singletable/table"
+)
+
+type cartLine struct {
+	Product  string `json:"productId"`
+	Name     string `json:"name"`
+	Quantity int    `json:"quantity"`
+}
+
+func cartLineOf(l store.CartLine) cartLine { return cartLine{l.ProductID, l.Name, l.Quantity} }
+
+type order struct {
+	ID       string       `json:"orderId"`
+	User     string       `json:"userId"`
+	PlacedAt string       `json:"placedAt"`
+	Status   store.Status `json:"status"`
+	Total    int64        `json:"total"`
+	Items    []orderItem  `json:"items,omitempty"` // not in lists
+}
+
+type orderItem struct {
+	Product  string `json:"productId"`
+	Name     string `json:"name"`
+	Quantity int    `json:"quantity"`
+	Price    int64  `json:"price"`
+	Subtotal int64  `json:"subtotal"`
+}
+
+func orderOf(o store.Order) order {
+	return order{ID: o.ID, User: o.UserID, PlacedAt: httpapi.Clock(o.PlacedAt), Status: o.Status, Total: o.Total}
+}
+
+func wholeOrder(o store.Order, items []store.OrderItem) order {
+	whole := orderOf(o)
+	for _, i := range items {
+		whole.Items = append(whole.Items, orderItem{i.ProductID, i.Name, i.Quantity, i.Price, i.Subtotal})
+	}
+	return whole
+}
+
+func (a *API) cart(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+	lines, err := a.shop.Cart(r.Context(), who.User)
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(lines, "", cartLineOf))
+}
+
+func (a *API) addToCart(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+	var id string
+	var quantity int
+	if err := httpapi.ReadJSON(w, r, map[string]any{"productId": &id, "quantity": &quantity}); err != nil {
+		return err
+	}
+	if err := a.shop.AddToCart(r.Context(), who.User, id, quantity, time.Now().UTC()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) removeFromCart(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+	if err := a.shop.RemoveFromCart(r.Context(), who.User, r.PathValue("id")); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// placed is the response to a checkout as it is kept for a retry, byte for byte.
+type placed struct {
+	Location string `dynamodbav:"location"`
+	Body     []byte `dynamodbav:"body"`
+}
+
+func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+	key, err := httpapi.IdempotencyKey(r.Header)
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		return httpapi.BadRequest("missing_idempotency_key", "an Idempotency-Key is required")
+	}
+	response, replayed, err := store.CheckOutOnce(r.Context(), a.shop, who.User, key, func(o store.Order, items []store.OrderItem) (placed, error) {
+		body, err := httpapi.Encode(wholeOrder(o, items))
+		return placed{"/orders/" + o.ID, body}, err
+	})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Location", response.Location)
+	if replayed {
+		w.Header().Set("Idempotency-Replayed", "true")
+	}
+	httpapi.Write(w, http.StatusCreated, response.Body)
+	return nil
+}
+
+func (a *API) orders(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+	asked, err := pageOf(r)
+	if err != nil {
+		return err
+	}
+	p, err := a.shop.OrdersByUser(r.Context(), who.User, asked.Limit, asked.After)
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(p.Items, p.Next, orderOf))
+}
+
+// order returns an order of the user; to an admin, any order. Another user's order is a
+// 404, so that nobody learns which ids there are.
+func (a *API) order(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+	o, items, err := a.shop.OrderWithItems(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if o.UserID != who.User && who.Role != store.Admin {
+		return table.ErrNotFound
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, wholeOrder(o, items))
+}
+
+// patchOrder moves an order on to its next status.
+func (a *API) patchOrder(w http.ResponseWriter, r *http.Request, who session.Identity) error {
+	var status store.Status
+	if err := httpapi.ReadJSON(w, r, map[string]any{"status": &status}); err != nil {
+		return err
+	}
+	o, err := a.shop.Advance(r.Context(), who.User, r.PathValue("id"), status)
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, orderOf(o))
+}

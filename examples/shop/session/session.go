@@ -1,0 +1,105 @@
+// Package session issues and checks the tokens of users who have logged in. A token is
+// a JSON Web Token with the user's id and role, signed with HMAC-SHA-256 and a key that
+// only the shop has. Nothing is stored: a token is good until it expires, also after the
+// user's role has changed.
+package session
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/singletable/singletable/examples/shop/store"
+)
+
+const (
+	// Life is how long a token is good.
+	Life = time.Hour
+	// MinKey is the least length of a key, in bytes: that of the signature.
+	MinKey = 32
+	// maxToken is the greatest length of a token, in bytes.
+	maxToken = 4 << 10
+
+	issuer = "shop"
+)
+
+// ErrUnauthorized is matched by the error of a token that is not accepted. Its text has
+// the reason and nothing of the token.
+var ErrUnauthorized = errors.New("unauthorized")
+
+// Identity is whom a token was issued to.
+type Identity struct {
+	User string
+	Role store.Role
+}
+
+// Sessions issues and checks tokens. It is safe for concurrent use. Get one from [New].
+type Sessions struct {
+	key    []byte
+	now    func() time.Time
+	parser *jwt.Parser
+}
+
+// New returns the sessions of a key, which must be random and have [MinKey] bytes or
+// more. now is the clock.
+func New(key []byte, now func() time.Time) (*Sessions, error) {
+	if len(key) < MinKey {
+		return nil, fmt.Errorf("session: a key has %d bytes or more", MinKey)
+	}
+	return &Sessions{key: key, now: now, parser: jwt.NewParser(
+		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
+		jwt.WithIssuer(issuer),
+		jwt.WithExpirationRequired(),
+		jwt.WithIssuedAt(),
+		jwt.WithStrictDecoding(),
+		jwt.WithTimeFunc(now),
+	)}, nil
+}
+
+type claims struct {
+	Role store.Role `json:"role"`
+	jwt.RegisteredClaims
+}
+
+// Issue returns a token for a user, and when it expires.
+func (s *Sessions) Issue(u store.User) (token string, expires time.Time, err error) {
+	now := s.now().UTC().Truncate(time.Second)
+	expires = now.Add(Life)
+	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims{u.Role, jwt.RegisteredClaims{
+		Issuer: issuer, Subject: u.ID, ID: rand.Text(),
+		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
+	}}).SignedString(s.key)
+	return token, expires, err
+}
+
+// Verify returns whom a token was issued to. Its error matches [ErrUnauthorized].
+func (s *Sessions) Verify(token string) (Identity, error) {
+	if len(token) > maxToken {
+		return Identity{}, fmt.Errorf("%w: the token is too long", ErrUnauthorized)
+	}
+	var c claims
+	_, err := s.parser.ParseWithClaims(token, &c, func(*jwt.Token) (any, error) { return s.key, nil })
+	if err != nil {
+		return Identity{}, fmt.Errorf("%w: %w", ErrUnauthorized, reason(err))
+	}
+	if c.Subject == "" || c.IssuedAt == nil || c.Role != store.Customer && c.Role != store.Admin {
+		return Identity{}, fmt.Errorf("%w: %w", ErrUnauthorized, jwt.ErrTokenRequiredClaimMissing)
+	}
+	return Identity{User: c.Subject, Role: c.Role}, nil
+}
+
+// reason returns the kind of an error of the parser, whose text may quote the token.
+func reason(err error) error {
+	for _, known := range []error{
+		jwt.ErrTokenMalformed, jwt.ErrTokenSignatureInvalid, jwt.ErrTokenExpired, jwt.ErrTokenUsedBeforeIssued,
+		jwt.ErrTokenInvalidIssuer, jwt.ErrTokenRequiredClaimMissing,
+	} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return jwt.ErrTokenUnverifiable
+}
