@@ -127,7 +127,7 @@ async function showAccount() {
 
 function logOut() {
   stored.clear();
-  for (const id of ["cart", "orders"]) find(id).replaceChildren();
+  for (const list of [find("cart"), find("orders"), find("order").querySelector("tbody")]) list.replaceChildren();
   find("order").hidden = true;
   run(showAccount);
 }
