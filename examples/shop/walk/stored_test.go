@@ -15,7 +15,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestTheREADMEShowsWhatIsStored$ -update
+//go:generate go test . -run ^TestTheREADME -update
 
 // sale is the event of Ana's order for the lamps: 3 were there, 1 is left.
 const sale = `{"Records": [{
