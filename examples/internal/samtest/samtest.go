@@ -179,29 +179,42 @@ func Needed(tb testing.TB, requests []tabletest.Request) []Statement {
 // part is what IAM decides about: a request, or a part of a transaction.
 type part struct{ operation, index, pk string }
 
+// item is a key or an item, whose partition key is called pk or PK.
+type item map[string]struct{ S string }
+
+func (i item) pk() string { return i["pk"].S + i["PK"].S }
+
 func taken(tb testing.TB, r tabletest.Request) []part {
 	tb.Helper()
-	type item map[string]struct{ S string }
 	type keyed struct{ Key, Item item }
 	var body struct {
 		keyed
 		IndexName                 string
 		ExpressionAttributeValues item
 		TransactItems             []map[string]keyed
+		RequestItems              map[string]struct{ Keys []item }
 	}
 	check.OK(tb, json.Unmarshal(r.Body, &body))
 	switch r.Operation {
 	case "Query":
 		return []part{{r.Operation, body.IndexName, body.ExpressionAttributeValues[":pk"].S}}
 	case "GetItem", "UpdateItem", "DeleteItem", "PutItem":
-		return []part{{r.Operation, "", body.Key["pk"].S + body.Item["pk"].S}}
+		return []part{{r.Operation, "", body.Key.pk() + body.Item.pk()}}
+	case "BatchGetItem":
+		var parts []part
+		for _, t := range body.RequestItems {
+			for _, key := range t.Keys {
+				parts = append(parts, part{operation: r.Operation, pk: key.pk()})
+			}
+		}
+		return parts
 	case "DescribeTable", "DescribeTimeToLive":
 		return []part{{operation: r.Operation}}
 	case "TransactWriteItems":
 		var parts []part
 		for _, p := range body.TransactItems {
 			for verb, k := range p {
-				parts = append(parts, part{operation: verb + "Item", pk: k.Item["pk"].S + k.Key["pk"].S})
+				parts = append(parts, part{operation: verb + "Item", pk: k.Item.pk() + k.Key.pk()})
 			}
 		}
 		return parts

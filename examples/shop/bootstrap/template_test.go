@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	awslambda "github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/internal/samtest"
+	"github.com/singletable/singletable/examples/shop/api"
+	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/store"
+	"github.com/singletable/singletable/stream/streamtest"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
+	t.Parallel()
+	samtest.Table(t, samtest.Read(t, "../template.yaml"), store.Schema("Shop"))
+}
+
+// function is a function on a table with the sample data, and the requests that it sends.
+type function struct {
+	awslambda.Handler
+	faults *tabletest.Faults
+	shop   *store.Shop
+	table  *table.Table
+	token  string
+}
+
+func start(t *testing.T, handler string) *function {
+	t.Helper()
+	f := &function{faults: &tabletest.Faults{}, table: tabletest.New(t, store.Schema("any"), nil)}
+	f.shop = check.Must(store.New(f.table, demo.Rounds))(t)
+	check.OK(t, demo.Seed(t.Context(), f.shop))
+	check.Must(f.shop.SetRole(t.Context(), "command", demo.Users[0].Email, store.Admin))(t)
+	getenv := func(name string) string {
+		return map[string]string{"_HANDLER": handler, "SHOP_KEY": base64.StdEncoding.EncodeToString([]byte("0123456789abcdefghijklmnopqrstuv"))}[name]
+	}
+	loaded := check.Must(load(tabletest.Client(t, f.faults.Install), f.table.Schema().Name, getenv, slog.New(slog.DiscardHandler)))(t)
+	f.Handler = awslambda.NewHandler(loaded)
+	return f
+}
+
+// do sends a request to the function, and fails the test unless the status is right.
+func (f *function) do(t *testing.T, method, path, body string, status int) events.APIGatewayV2HTTPResponse {
+	t.Helper()
+	e := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: path, Body: body, Headers: map[string]string{
+		"authorization": "Bearer " + f.token, "idempotency-key": "k", "host": "shop.example",
+	}}
+	e.RawPath, e.RawQueryString, _ = strings.Cut(path, "?")
+	e.RequestContext.HTTP.Method, e.RequestContext.HTTP.Path = method, e.RawPath
+	event := check.Must(json.Marshal(e))(t)
+	var got events.APIGatewayV2HTTPResponse
+	check.OK(t, json.Unmarshal(check.Must(f.Invoke(t.Context(), event))(t), &got))
+	if got.StatusCode != status {
+		t.Fatalf("%s %s: %d %s", method, path, got.StatusCode, got.Body)
+	}
+	return got
+}
+
+// Every endpoint is called: the API has the permissions for that, and no others.
+func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
+	t.Parallel()
+	f := start(t, "api")
+	called := map[string]bool{}
+	call := func(route, path, body string, status int) events.APIGatewayV2HTTPResponse {
+		t.Helper()
+		called[route] = true
+		method, pattern, _ := strings.Cut(route, " ")
+		if path == "" {
+			path = pattern
+		}
+		return f.do(t, method, path, body, status)
+	}
+	call("POST /users", "", `{"email":"carla@example.com","name":"Carla","password":"secret-1"}`, 201)
+	f.do(t, "POST", "/users", `{"email":"carla@example.com","name":"Carla","password":"secret-1"}`, 409)
+	var session struct{ Token string }
+	check.OK(t, json.Unmarshal([]byte(call("POST /sessions", "", fmt.Sprintf(`{"email":%q,"password":%q}`, demo.Users[0].Email, demo.Password), 201).Body), &session))
+	f.token = session.Token
+	f.do(t, "GET", "/", "", 200)
+	call("GET /categories", "", "", 200)
+	call("GET /categories/{slug}", "/categories/home", "", 200)
+	call("GET /categories/{slug}/products", "/categories/home/products", "", 200)
+	call("GET /products", "/products?name=desk", "", 200)
+	call("GET /products/{id}", "/products/p-lamp", "", 200)
+	call("GET /users/{id}", "/users/u-ana", "", 200)
+	for range 2 { // a new line, and one that is there
+		call("POST /cart/items", "", `{"productId":"p-lamp","quantity":1}`, 204)
+	}
+	f.do(t, "POST", "/cart/items", `{"productId":"p-bowl","quantity":1}`, 204)
+	call("DELETE /cart/items/{id}", "/cart/items/p-bowl", "", 204)
+	call("GET /cart", "", "", 200)
+	order := call("POST /orders", "", "", 201).Headers["Location"]
+	f.do(t, "POST", "/orders", "", 201) // again
+	call("GET /orders", "", "", 200)
+	call("GET /orders/{id}", order, "", 200)
+	call("PATCH /admin/orders/{id}", "/admin"+order, `{"status":"PAID"}`, 200)
+	call("GET /admin/products", "", "", 200)
+	call("POST /admin/categories", "", `{"slug":"toys","name":"Toys"}`, 201)
+	call("POST /admin/products", "", `{"name":"Kite","category":"toys","price":1500,"stock":4,"active":true}`, 201)
+	call("PATCH /admin/products/{id}", "/admin/products/p-lamp", `{"price":1400}`, 200)
+	f.do(t, "PATCH", "/admin/products/p-lamp", `{"category":"toys"}`, 200)
+	for _, r := range api.Routes() {
+		if !called[r.Method+" "+r.Path] {
+			t.Errorf("%s %s was not called", r.Method, r.Path)
+		}
+	}
+	samtest.Allows(t, samtest.Functions(t, samtest.Read(t, "../template.yaml"))["api"], samtest.Needed(t, f.faults.Requests())...)
+}
+
+// mapping is what an event source mapping does in the name of a function.
+var mapping = []samtest.Statement{
+	{Effect: "Allow", Action: []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}, Resource: "Table.StreamArn"},
+	{Effect: "Allow", Action: []string{"dynamodb:ListStreams"}, Resource: "${Table.Arn}/stream/*"},
+}
+
+// The consumers are given a sale that takes a stock below the threshold, twice, and the
+// notification of that.
+func TestConsumersMayDoWhatTheyDoAndNoMore(t *testing.T) {
+	t.Parallel()
+	tpl := samtest.Read(t, "../template.yaml")
+	for _, handler := range []string{"audit", "notify"} {
+		f := start(t, handler)
+		sale := table.Update(store.ProductKey("p-lamp"), expression.
+			Add(expression.Name("stock"), expression.Value(-2)).
+			Set(expression.Name("changedBy"), expression.Value("u-ana")))
+		event := check.Must(streamtest.Transact(t.Context(), tabletest.Client(t), f.table, sale))(t)
+		f.handle(t, event)
+		f.handle(t, event)
+		if handler == "notify" {
+			f.handle(t, f.created(t))
+			page := check.Must(f.shop.LowStocksByProduct(t.Context(), "p-lamp", 0, ""))(t)
+			check.Equal(t, "sent", len(page.Items) == 1 && page.Items[0].SentAt != nil, true)
+		} else {
+			page := check.Must(f.shop.AuditsByEntity(t.Context(), store.ProductType, "p-lamp", 0, ""))(t)
+			check.Equal(t, "audits", len(page.Items), 1)
+		}
+		samtest.Allows(t, samtest.Functions(t, tpl)[handler], append(samtest.Needed(t, f.faults.Requests()), mapping...)...)
+	}
+	for name, m := range samtest.Of[struct {
+		Source    string   `yaml:"EventSourceArn"`
+		Responses []string `yaml:"FunctionResponseTypes"`
+		Start     string   `yaml:"StartingPosition"`
+	}](t, tpl, "AWS::Lambda::EventSourceMapping") {
+		check.Equal(t, name, m.Source+" "+strings.Join(m.Responses, ",")+" "+m.Start, "Table.StreamArn ReportBatchItemFailures TRIM_HORIZON")
+	}
+}
+
+// handle gives an event to a consumer, which must handle all of it.
+func (f *function) handle(t *testing.T, event json.RawMessage) {
+	t.Helper()
+	var got struct{ BatchItemFailures []any }
+	check.OK(t, json.Unmarshal(check.Must(f.Invoke(t.Context(), event))(t), &got))
+	check.Equal(t, "failures", len(got.BatchItemFailures), 0)
+}
+
+// created returns the event of the creation of the notification that is stored.
+func (f *function) created(t *testing.T) json.RawMessage {
+	t.Helper()
+	image := map[string]map[string]string{}
+	for _, stored := range generated.Stored(t, f.table) {
+		if kind, ok := stored["entityType"].(*types.AttributeValueMemberS); !ok || kind.Value != "LOW_STOCK" {
+			continue
+		}
+		for name, v := range stored {
+			switch v := v.(type) {
+			case *types.AttributeValueMemberS:
+				image[name] = map[string]string{"S": v.Value}
+			case *types.AttributeValueMemberN:
+				image[name] = map[string]string{"N": v.Value}
+			}
+		}
+	}
+	return check.Must(json.Marshal(map[string]any{"Records": []any{map[string]any{
+		"eventID": "e-2", "eventName": "INSERT", "eventSource": "aws:dynamodb",
+		"dynamodb": map[string]any{
+			"ApproximateCreationDateTime": 1705395601, "SequenceNumber": "4200000000002", "StreamViewType": "NEW_AND_OLD_IMAGES",
+			"Keys": map[string]any{"PK": image["PK"], "SK": image["SK"]}, "NewImage": image,
+		},
+	}}}))(t)
+}
