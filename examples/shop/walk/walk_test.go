@@ -1,12 +1,17 @@
 package walk
 
 import (
+	"bytes"
 	"io"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/examples/shop/demo"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -70,4 +75,14 @@ func TestNothingIsScanned(t *testing.T) {
 	if scans := faults.Requests("Scan"); len(scans) > 0 {
 		t.Errorf("%d scans", len(scans))
 	}
+}
+
+func TestTheREADMEShowsTheWalk(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	meter := &report.Meter{}
+	tbl := tabletest.New(t, store.Schema("Shop"), &table.Options{Observe: meter.Observe, Now: func() time.Time { return demo.Opening }})
+	w := walk{Shop: check.Must(store.New(tbl, 1))(t), Report: report.Report{Out: &out, Meter: meter}, table: tbl}
+	check.OK(t, w.run(t.Context()))
+	generated.Part(t, "../README.md", "walk", "```\n"+strings.TrimSpace(out.String())+"\n```")
 }
