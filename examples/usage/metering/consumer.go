@@ -14,9 +14,9 @@ import (
 // Consumer counts messages. It is safe for concurrent use. Get one from
 // [NewConsumer].
 type Consumer struct {
-	table     *table.Table
-	store     *idempotency.Store
-	retention time.Duration
+	table   *table.Table
+	store   *idempotency.Store
+	options Options
 }
 
 const (
@@ -38,7 +38,7 @@ func NewConsumer(t *table.Table, options *Options) (*Consumer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Consumer{table: t, store: store, retention: time.Duration(o.RetentionDays) * day}, nil
+	return &Consumer{table: t, store: store, options: o}, nil
 }
 
 // Delivery is a message as a queue hands it over, perhaps not for the first
@@ -179,7 +179,7 @@ func (c *Consumer) decode(d Delivery) (Message, error) {
 		return m, err
 	case m.ID == "" && d.ID == "":
 		return m, fmt.Errorf("%w: nothing tells the message from another one", ErrInvalid)
-	case !midnight(m.Hour).Add(c.retention).After(c.table.Now().Truncate(time.Second)):
+	case c.options.expired(m.Hour, c.table.Now()):
 		// Its counters have expired, and DynamoDB may have deleted them.
 		return m, fmt.Errorf("%w: date is longer ago than counters are kept", ErrInvalid)
 	}
@@ -189,7 +189,7 @@ func (c *Consumer) decode(d Delivery) (Message, error) {
 // count writes the counters and the record of the message in one transaction.
 func (c *Consumer) count(ctx context.Context, d Delivery, m Message) Outcome {
 	first, err := idempotency.Exec(ctx, c.store, request(d, m), func(context.Context) ([]table.Op, error) {
-		return m.ops(c.retention), nil
+		return m.ops(time.Duration(c.options.RetentionDays) * day), nil
 	})
 	return outcome(d.ID, first, err)
 }

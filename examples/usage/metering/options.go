@@ -3,6 +3,7 @@ package metering
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/singletable/singletable/table"
 )
@@ -23,6 +24,12 @@ type Options struct {
 	// than RetentionDays: of a longer time, the total would lack what has
 	// expired. Zero means 1,825, or RetentionDays-1 if that is less.
 	RangeDays int
+}
+
+// expired reports whether counters of the hour, or of its day, may have expired.
+func (o Options) expired(hour, now time.Time) bool {
+	kept := time.Duration(o.RetentionDays) * day
+	return !midnight(hour).Add(kept).After(now.Truncate(time.Second))
 }
 
 // resolve returns the options with defaults, or an error that matches

@@ -43,7 +43,7 @@ func DecodeQuestion(text []byte) (Question, error) {
 func (q Question) end() time.Time { return q.To.Add(time.Hour) }
 
 // validate reports everything that is wrong with the question.
-func (q Question) validate(rangeDays int) error {
+func (q Question) validate(o Options, now time.Time) error {
 	var p Problems
 	if q.WorkspaceID != "" || q.UserID == "" {
 		p.identifier("workspaceId", &q.WorkspaceID, true)
@@ -64,8 +64,11 @@ func (q Question) validate(rangeDays int) error {
 	switch span := q.To.Sub(q.From); {
 	case span < 0:
 		p.add("fromDate is after toDate")
-	case span > time.Duration(rangeDays)*day:
-		p.add("fromDate and toDate are more than %d days apart", rangeDays)
+	case span > time.Duration(o.RangeDays)*day:
+		p.add("fromDate and toDate are more than %d days apart", o.RangeDays)
+	case o.expired(q.From, now):
+		// The total would lack what has expired, and look like a good one.
+		p.add("fromDate is longer ago than counters are kept")
 	}
 	return p.err()
 }

@@ -1,6 +1,7 @@
 package metering_test
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"strings"
@@ -102,6 +103,27 @@ func TestWhatIsNoQuestionIsRefused(t *testing.T) {
 		}
 	}
 	check.Equal(t, "requests were sent", len(f.faults.Requests("Query")), sent)
+}
+
+// A total that lacks what has expired looks like a good one.
+func TestATimeThatHasExpiredIsRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	check.Equal(t, "status", f.Count(t.Context(), delivery(t, "m-1", message)).Status, metering.Counted)
+	q := metering.Question{Meter: user, From: ten, To: ten.Add(day)}
+	f.clock.Store(ten.Truncate(day).Add(retention).Unix() - 1)
+	u, err := f.Usage(t.Context(), q)
+	check.OK(t, err)
+	check.Equal(t, "total in the last second", u.Total, message.Count)
+	f.move(time.Second) // the counter of the day has expired
+	for _, ask := range []func(context.Context, metering.Question) (metering.Usage, error){f.Usage, f.Hourly} {
+		u, err = ask(t.Context(), q)
+		if !errors.Is(err, metering.ErrInvalid) || !strings.Contains(err.Error(), "fromDate is longer ago than counters are kept") {
+			t.Errorf("total %d, error %v", u.Total, err)
+		}
+	}
+	q.From = q.From.Add(day)
+	check.OK(t, check.Err(f.Usage(t.Context(), q)))
 }
 
 func TestQuestionsAreRead(t *testing.T) {

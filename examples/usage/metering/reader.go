@@ -13,8 +13,8 @@ import (
 // Reader answers questions. It is safe for concurrent use. Get one from
 // [NewReader].
 type Reader struct {
-	counters  *table.Table
-	rangeDays int
+	counters *table.Table
+	options  Options
 }
 
 // NewReader returns a reader of a table of [Schema]. Options may be nil. The error is
@@ -24,7 +24,7 @@ func NewReader(t *table.Table, options *Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{counters: t.OfType(counterType), rangeDays: o.RangeDays}, nil
+	return &Reader{counters: t.OfType(counterType), options: o}, nil
 }
 
 // Usage is the response to a question.
@@ -53,7 +53,7 @@ type Period struct {
 // Usage answers a question with one query for each [Part] of it, at most three,
 // in parallel. The error of a question that is not valid is of type [Problems].
 func (r *Reader) Usage(ctx context.Context, q Question) (Usage, error) {
-	if err := q.validate(r.rangeDays); err != nil {
+	if err := q.validate(r.options, r.counters.Now()); err != nil {
 		return Usage{}, err
 	}
 	return r.read(ctx, q.Meter, Split(q.From, q.end()))
@@ -62,7 +62,7 @@ func (r *Reader) Usage(ctx context.Context, q Question) (Usage, error) {
 // Hourly answers a question from the counters of hours alone. It is there to
 // measure what those of days save.
 func (r *Reader) Hourly(ctx context.Context, q Question) (Usage, error) {
-	if err := q.validate(r.rangeDays); err != nil {
+	if err := q.validate(r.options, r.counters.Now()); err != nil {
 		return Usage{}, err
 	}
 	return r.read(ctx, q.Meter, []Part{{Hour, q.From.UTC(), q.end().UTC()}})
