@@ -66,7 +66,8 @@ func (q Question) validate(o Options, now time.Time) error {
 		p.add("fromDate is after toDate")
 	case span > time.Duration(o.RangeDays)*day:
 		p.add("fromDate and toDate are more than %d days apart", o.RangeDays)
-	case o.expired(q.From, now):
+	}
+	if o.expired(q.From, now) {
 		// The total would lack what has expired, and look like a good one.
 		p.add("fromDate is longer ago than counters are kept")
 	}
