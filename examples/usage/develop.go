@@ -8,12 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -144,9 +146,11 @@ func consume(ctx context.Context, messages *queue.Queue, count awslambda.Handler
 		for _, f := range failed.BatchItemFailures {
 			delete(left, f.ItemIdentifier)
 		}
-		for id := range left {
-			messages.Delete(id)
-		}
+		messages.Delete(slices.Collect(maps.Keys(left))...)
+		// A program that is killed now does not deliver them again: after enough
+		// restarts they would be dead letters, which a replay counts. The file that
+		// fails here fails at the end as well, and is reported then.
+		_ = messages.Save()
 	}
 }
 

@@ -135,6 +135,27 @@ func TestMessagesAreSentAndAskedForByHand(t *testing.T) {
 	}
 }
 
+// counted is a function that counts every message, and is the last one to be invoked.
+type counted struct{ stop func() }
+
+func (c counted) Invoke(context.Context, []byte) ([]byte, error) {
+	c.stop()
+	return []byte(`{"batchItemFailures":[]}`), nil
+}
+
+// A counted message that a killed program leaves in the file is received again after
+// each start. With enough of them it would be a dead letter, which a replay counts.
+func TestACountedMessageIsNotInTheFile(t *testing.T) {
+	t.Parallel()
+	o := queue.Options{Visibility: time.Minute, MaxReceives: 3, File: filepath.Join(t.TempDir(), "queue.json")}
+	messages := check.Must(queue.Open(o))(t)
+	messages.Send("a", "b")
+	check.OK(t, messages.Save())
+	ctx, cancel := context.WithCancel(t.Context())
+	consume(ctx, messages, counted{cancel})
+	check.Equal(t, "contents", check.Must(queue.Open(o))(t).Contents(), queue.Contents{Dead: []queue.Message{}})
+}
+
 func TestWebPagesAndOtherMachinesAreRefused(t *testing.T) {
 	t.Parallel()
 	if err := (developer{addr: "0.0.0.0:0"}).run(t.Context()); err == nil {
