@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -116,15 +117,34 @@ func decode(members map[string]json.RawMessage, targets map[string]any) error {
 			p.add("unknown member %s", name)
 		case !ok:
 			p.add("unknown member, whose name is no identifier")
-		case json.Unmarshal(members[name], target) != nil:
-			kind := "a string"
-			if _, ok := target.(**int64); ok {
-				kind = "a whole number"
+		default:
+			if number, ok := target.(**int64); ok {
+				if !whole(members[name], number) {
+					p.add("%s is not a whole number", name)
+				}
+			} else if json.Unmarshal(members[name], target) != nil {
+				p.add("%s is not a string", name)
 			}
-			p.add("%s is not %s", name, kind)
 		}
 	}
 	return p.err()
+}
+
+// whole sets the target to a whole number, or to nil for null, and reports whether
+// the text is either. It also takes 3.0 and 3e0: to some producers, all numbers have a
+// fraction.
+func whole(text json.RawMessage, target **int64) bool {
+	var f *float64
+	if json.Unmarshal(text, &f) != nil {
+		return false
+	}
+	if f == nil {
+		return true
+	}
+	n := int64(*f)
+	*target = &n
+	// Greater numbers are not exact.
+	return math.Abs(*f) < 1<<53 && float64(n) == *f
 }
 
 func (w wire) message() (Message, error) {

@@ -23,9 +23,11 @@ func TestMessagesAreRead(t *testing.T) {
 		`{"schemaVersion":1,"workspaceId":"acme","metricId":"m","count":1,"date":"2024-01-15T10"}`: {
 			WorkspaceID: "acme", MetricID: "m", Count: 1, Hour: ten,
 		},
-		`{"workspaceId":"acme","metricId":"no_version","count":1,"date":"2024-01-15T10"}`:             {WorkspaceID: "acme", MetricID: "no_version", Count: 1, Hour: ten},
-		`{"schemaVersion":1.0,"workspaceId":"acme","metricId":"m","count":2,"date":"2024-01-15T10"}`:  {WorkspaceID: "acme", MetricID: "m", Count: 2, Hour: ten},
-		`{"schemaVersion":null,"workspaceId":"acme","metricId":"m","count":3,"date":"2024-01-15T10"}`: {WorkspaceID: "acme", MetricID: "m", Count: 3, Hour: ten},
+		`{"workspaceId":"acme","metricId":"no_version","count":1,"date":"2024-01-15T10"}`:              {WorkspaceID: "acme", MetricID: "no_version", Count: 1, Hour: ten},
+		`{"schemaVersion":1.0,"workspaceId":"acme","metricId":"m","count":2,"date":"2024-01-15T10"}`:   {WorkspaceID: "acme", MetricID: "m", Count: 2, Hour: ten},
+		`{"schemaVersion":1.0,"workspaceId":"acme","metricId":"m","count":5.0,"date":"2024-01-15T10"}`: {WorkspaceID: "acme", MetricID: "m", Count: 5, Hour: ten},
+		`{"workspaceId":"acme","metricId":"m","count":1e3,"date":"2024-01-15T10"}`:                     {WorkspaceID: "acme", MetricID: "m", Count: 1000, Hour: ten},
+		`{"schemaVersion":null,"workspaceId":"acme","metricId":"m","count":3,"date":"2024-01-15T10"}`:  {WorkspaceID: "acme", MetricID: "m", Count: 3, Hour: ten},
 		` {"schemaVersion":1,"workspaceId":"A-z_09","userId":"-","metricId":"_","count":1000000,"date":"2024-02-29T23","messageId":"x"}` + "\n": {
 			ID: "x", WorkspaceID: "A-z_09", UserID: "-", MetricID: "_", Count: 1_000_000, Hour: time.Date(2024, 2, 29, 23, 0, 0, 0, time.UTC),
 		},
