@@ -85,6 +85,7 @@ func refusedPosts() []refusal {
 		{"JSON that ends", post("k", `{"amount":500,"currency":"EUR"`), 400, "invalid_json"},
 		{"no object", post("k", `[500,"EUR"]`), 400, "invalid_json"},
 		{"null", post("k", `null`), 400, "invalid_json"},
+		{"not UTF-8", post("k", "{\"amount\":500,\"currency\":\"EUR\",\"\xff\":1}"), 400, "invalid_json"},
 		{"two objects", post("k", eur+eur), 400, "invalid_json"},
 		{"trailing data", post("k", eur+"x"), 400, "invalid_json"},
 		{"unknown field", post("k", `{"amount":500,"currency":"EUR","status":"COMPLETED"}`), 400, "unknown_field"},

@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/singletable/singletable/table"
 )
 
@@ -36,8 +38,10 @@ func (n NewUser) normal() (NewUser, error) {
 	return n, err
 }
 
+// isText also refuses the character that takes the place of what is not Unicode:
+// different texts would become the same one.
 func isText(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError })
 }
 
 // normalEmail returns an e-mail address as it is stored.
@@ -52,8 +56,12 @@ func normalEmail(email string) (string, error) {
 	return email, nil
 }
 
-// sameEmail returns the form in which e-mail addresses are compared.
-func sameEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+// sameEmail returns the form in which e-mail addresses are compared. A letter with an
+// accent is the same one whether it is written as one character or as two.
+func sameEmail(email string) string {
+	email = norm.NFC.String(strings.TrimSpace(email))
+	return norm.NFC.String(strings.ToLower(email))
+}
 
 // Register adds a user, and reports whether it is new. The same user can be
 // registered again, also after [ErrUnavailable].

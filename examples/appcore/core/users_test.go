@@ -52,6 +52,20 @@ func TestAUserIsRegisteredOnce(t *testing.T) {
 	check.Equal(t, "items", len(items(t, tbl)), 2)
 }
 
+// Unicode has several ways to write one letter.
+func TestAnEmailIsUniqueHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
+	s, tbl, _ := newService(t)
+	register(t, s, "u-1", "ren\u00e9e@example.com", "Renée")
+	register(t, s, "u-2", "\u0130@example.com", "İ")
+	for _, email := range []string{"rene\u0301e@example.com", "RENE\u0301E@example.com", "REN\u00c9E@example.com", "I\u0307@example.com"} {
+		_, _, err := s.Register(t.Context(), core.NewUser{ID: "u-3", Email: email, Name: "Other"})
+		check.Is(t, err, core.ErrEmailTaken, email)
+		check.Is(t, check.Err(s.ChangeEmail(t.Context(), "u-3", email)), core.ErrNotFound)
+	}
+	check.Equal(t, "items", len(items(t, tbl)), 4)
+}
+
 func TestAnInvalidUserIsRefused(t *testing.T) {
 	t.Parallel()
 	s, tbl, _ := newService(t)
@@ -64,15 +78,15 @@ func TestAnInvalidUserIsRefused(t *testing.T) {
 			t.Errorf("%+.100v: error %v, want %s", n, err, code)
 		}
 	}
-	for _, id := range []string{"", "\xff", "a\n", strings.Repeat("x", core.MaxUserID+1)} {
+	for _, id := range []string{"", "\xff", "\ufffd", "a\n", strings.Repeat("x", core.MaxUserID+1)} {
 		refuse("invalid_userId", func(n *core.NewUser) { n.ID = id })
 	}
-	for _, name := range []string{"", "\xff", "a\x00", "\u202eana", strings.Repeat("x", core.MaxName+1)} {
+	for _, name := range []string{"", "\xff", "a\ufffd", "a\x00", "\u202eana", strings.Repeat("x", core.MaxName+1)} {
 		refuse("invalid_name", func(n *core.NewUser) { n.Name = name })
 	}
 	for _, email := range []string{
 		"", " ", "@", "ana", "ana@", "@example.com", "ana@b@example.com", "ana@@example.com", "ana b@example.com",
-		"ana@example.com\x00", "ana\r\n@example.com", "\xff@example.com", "\u202eana@example.com",
+		"ana@example.com\x00", "ana\r\n@example.com", "\xff@example.com", "\ufffd@example.com", "\u202eana@example.com",
 		strings.Repeat("x", core.MaxEmail) + "@example.com", strings.Repeat("x", 64<<10) + "@example.com",
 	} {
 		refuse("invalid_email", func(n *core.NewUser) { n.Email = email })

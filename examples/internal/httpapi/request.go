@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 const (
@@ -127,6 +128,10 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, members map[string]any) er
 	body, err := readBody(w, r)
 	if err != nil {
 		return err
+	}
+	if !utf8.Valid(body) {
+		// The decoder would replace what is not, and make different texts the same one.
+		return BadRequest("invalid_json", "the body must be UTF-8")
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	if err := readObject(decoder, members); err != nil {
