@@ -112,7 +112,9 @@ func (s *Service) former(ctx context.Context, n NewTransaction) (t Transaction, 
 		return t, false, nil
 	}
 	t, err = s.Transaction(ctx, n.User, names.TxID)
-	if err == nil && (t.Amount != n.Amount || t.Currency != n.Currency) {
+	// Without its transaction, the record gives nothing to repeat.
+	other := errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden)
+	if other || err == nil && (t.Amount != n.Amount || t.Currency != n.Currency) {
 		err = ErrPayloadMismatch
 	}
 	return t, true, err

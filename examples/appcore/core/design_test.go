@@ -169,6 +169,19 @@ func TestTheRecordOfTheDesignIsRespected(t *testing.T) {
 	check.Equal(t, "transactions", len(ofType(t, tbl, "TRANSACTION")), 4)
 }
 
+// Such a POST has no transaction to return, and must not create a second one.
+func TestARecordOfTheDesignWithoutItsTransactionIsOfAnotherRequest(t *testing.T) {
+	t.Parallel()
+	s, tbl := newDesigned(t)
+	for _, c := range []struct{ key, user, tx string }{{"gone", "u-123", "tx-gone"}, {"foreign", "u-456", "tx-abc"}} {
+		put(t, tbl, ofDesign(t, strings.NewReplacer("req-uuid-xxxx", c.key, "u-123", c.user, "tx-abc", c.tx).Replace(designRecord)))
+		n := core.NewTransaction{User: c.user, Key: c.key, Amount: 500, Currency: "ARS"}
+		_, _, err := core.CreateTransaction(t.Context(), s, n, func(tx core.Transaction) (string, error) { return tx.ID, nil })
+		check.Is(t, err, core.ErrPayloadMismatch, c.key)
+	}
+	check.Equal(t, "transactions", len(ofType(t, tbl, "TRANSACTION")), 2)
+}
+
 // The design has no item for an e-mail, so that of its user is free until the
 // user is registered again, or refreshed.
 func TestAUserOfTheDesignClaimsTheEmail(t *testing.T) {
