@@ -147,9 +147,9 @@ func consume(ctx context.Context, messages *queue.Queue, count awslambda.Handler
 			delete(left, f.ItemIdentifier)
 		}
 		messages.Delete(slices.Collect(maps.Keys(left))...)
-		// A program that is killed now does not deliver them again: after enough
-		// restarts they would be dead letters, which a replay counts. The file that
-		// fails here fails at the end as well, and is reported then.
+		// What stays in the file is delivered again after a kill, and is known as
+		// counted for some days only. A file that cannot be written is reported at
+		// the end.
 		_ = messages.Save()
 	}
 }
@@ -183,8 +183,8 @@ func handler(messages *queue.Queue, query awslambda.Handler) http.Handler {
 	})
 	handle("GET /queue", func(context.Context, []byte) (any, error) { return messages.Contents(), nil })
 	handle("POST /replay", func(context.Context, []byte) (any, error) {
-		n := messages.Replay()
-		return map[string]int{"replayed": n}, messages.Save()
+		n, err := messages.Replay()
+		return map[string]int{"replayed": n}, err
 	})
 	return local(mux)
 }

@@ -143,8 +143,8 @@ func (c counted) Invoke(context.Context, []byte) ([]byte, error) {
 	return []byte(`{"batchItemFailures":[]}`), nil
 }
 
-// A counted message that a killed program leaves in the file is received again after
-// each start. With enough of them it would be a dead letter, which a replay counts.
+// A counted message that a killed program leaves in the file is received again at the
+// next start, which can be after its record has expired.
 func TestACountedMessageIsNotInTheFile(t *testing.T) {
 	t.Parallel()
 	o := queue.Options{Visibility: time.Minute, MaxReceives: 3, File: filepath.Join(t.TempDir(), "queue.json")}

@@ -53,7 +53,8 @@ type state struct {
 }
 
 // Open returns a queue with the messages of its file, if there is one. All of them
-// are visible.
+// are visible, and those that wait count as never received: a delivery that the end of
+// the program cut off may be one that was counted, which a dead letter must not be.
 func Open(o Options) (*Queue, error) {
 	q := &Queue{options: o, changed: make(chan struct{})}
 	if o.File == "" {
@@ -66,16 +67,26 @@ func Open(o Options) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return q, json.Unmarshal(text, &q.state)
+	if err := json.Unmarshal(text, &q.state); err != nil {
+		return nil, err
+	}
+	for i := range q.state.Waiting {
+		q.state.Waiting[i].Receives = 0
+	}
+	return q, nil
 }
 
 // Save writes the messages to the queue's file, those in flight as well.
 func (q *Queue) Save() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.save()
+}
+
+func (q *Queue) save() error {
 	if q.options.File == "" {
 		return nil
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	text, err := json.Marshal(q.state)
 	if err != nil {
 		return err
@@ -160,8 +171,9 @@ func (q *Queue) Delete(ids ...string) {
 }
 
 // Replay sends the dead letters again, as new messages, and returns how many there
-// were. Like those that SQS moves, they have new ids.
-func (q *Queue) Replay() int {
+// were. Like those that SQS moves, they have new ids. So the queue is saved before they
+// can be received: dead letters left in the file would be counted twice.
+func (q *Queue) Replay() (int, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var bodies []string
@@ -169,7 +181,7 @@ func (q *Queue) Replay() int {
 		bodies = append(bodies, m.Body)
 	}
 	q.state.Dead = nil
-	return len(q.send(bodies))
+	return len(q.send(bodies)), q.save()
 }
 
 // Contents is what a queue holds.

@@ -45,7 +45,7 @@ func TestAMessageIsDeliveredUntilItIsDeleted(t *testing.T) {
 		defer cancel()
 		check.Equal(t, "a third time", len(q.Receive(ctx, 10)), 0)
 		check.Equal(t, "contents", q.Contents(), queue.Contents{Dead: []queue.Message{{ID: ids[2], Body: "c", Receives: 2}}}, cmpopts.IgnoreUnexported(queue.Message{}))
-		check.Equal(t, "replayed", q.Replay(), 1)
+		check.Equal(t, "replayed", check.Must(q.Replay())(t), 1)
 		again := q.Receive(t.Context(), 10)
 		check.Equal(t, "replayed", bodies(again), []string{"c"})
 		if again[0].ID == ids[2] || again[0].Receives != 1 {
@@ -66,6 +66,31 @@ func TestAReceiverIsWokenByASend(t *testing.T) {
 		check.Equal(t, "received", bodies(<-got), []string{"a"})
 		check.Equal(t, "waited", time.Since(start), 0)
 	})
+}
+
+// A program that is killed has perhaps counted what it was delivered. As a dead letter
+// it would be counted again by a replay, under a new id.
+func TestADeliveryThatWasCutOffMakesNoDeadLetter(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "queue.json")
+	q := open(t, file)
+	q.Send("a")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 3 { // one more than are allowed
+		check.Equal(t, "received", bodies(q.Receive(ctx, 1)), []string{"a"})
+		check.OK(t, q.Save())
+		q = open(t, file)
+	}
+	check.Equal(t, "dead letters", len(q.Contents().Dead), 0)
+}
+
+func TestAReplayIsSaved(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "queue.json")
+	check.OK(t, os.WriteFile(file, []byte(`{"dead":[{"messageId":"1","body":"a","receives":2}]}`), 0o600))
+	check.Equal(t, "replayed", check.Must(open(t, file).Replay())(t), 1)
+	check.Equal(t, "contents", open(t, file).Contents(), queue.Contents{Visible: 1, Dead: []queue.Message{}})
 }
 
 func TestAQueueIsSaved(t *testing.T) {
