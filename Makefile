@@ -35,6 +35,7 @@ vet: ## Run go vet
 	go vet -tags dynamodblocal ./internal/suites/conformance/...
 	go vet -tags aws ./internal/suites/awsconformance/...
 	go vet -tags postgres ./examples/cqrs/readmodel
+	go vet -tags chromium ./examples/shop/browser
 
 .PHONY: platforms
 platforms: ## Vet and build for the other platforms, and test on a 32-bit one
