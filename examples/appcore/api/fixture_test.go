@@ -200,6 +200,7 @@ type (
 	page[T any] struct {
 		Items   []T    `json:"items"`
 		LastKey string `json:"lastKey"`
+		PrevKey string `json:"prevKey"`
 	}
 	failure struct {
 		Error struct{ Code, Message string } `json:"error"`

@@ -53,8 +53,14 @@ func listing[T, U any](
 		if err != nil {
 			return err
 		}
-		return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(p.Items, p.Next, of))
+		return httpapi.WriteJSON(w, http.StatusOK, listOf(p, of))
 	}
+}
+
+func listOf[T, U any](p core.Page[T], of func(T) U) httpapi.List[U] {
+	list := httpapi.ListOf(p.Items, p.Next, of)
+	list.PrevKey = p.Prev
+	return list
 }
 
 func (a *API) getTransaction(w http.ResponseWriter, r *http.Request, user string) error {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -59,5 +60,31 @@ func TestALastKeyIsGoodForItsListAndUserOnly(t *testing.T) {
 				got.is(t, want)
 			}
 		}
+	}
+}
+
+// A prevKey leads back over the pages of a list, and is good for its list and user as a
+// lastKey is.
+func TestAPrevKeyLeadsBack(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	for i := range 5 {
+		a.post(t, ana, fmt.Sprint("key-", i), eur).is(t, 201)
+	}
+	for _, path := range []string{"/transactions", global} {
+		read := func(key string) page[transaction] {
+			t.Helper()
+			return decode[page[transaction]](t, a.get(t, ana, path+"?limit=2&lastKey="+url.QueryEscape(key)).Body)
+		}
+		first := decode[page[transaction]](t, a.get(t, ana, path+"?limit=2").Body)
+		second := read(first.LastKey)
+		third := read(second.LastKey)
+		back := read(third.PrevKey)
+		check.Equal(t, path+": the page before the third", back.Items, second.Items)
+		front := read(back.PrevKey)
+		check.Equal(t, path+": the page before the second", front.Items, first.Items)
+		check.Equal(t, path+": the way back from the first", first.PrevKey+front.PrevKey, "")
+		check.Equal(t, path+": the page after the first", read(front.LastKey).Items, second.Items)
+		a.get(t, bruno, "/notifications?lastKey="+url.QueryEscape(third.PrevKey)).is(t, 400)
 	}
 }

@@ -40,7 +40,7 @@ func (a *API) newestTransactions(w http.ResponseWriter, r *http.Request, user st
 		if err != nil {
 			return nil, err
 		}
-		return httpapi.Encode(httpapi.ListOf(p.Items, p.Next, transactionOf))
+		return httpapi.Encode(listOf(p, transactionOf))
 	}
 	if asked.After != "" {
 		body, err := read(r.Context())

@@ -103,10 +103,10 @@ func (l List) validate() error {
 	return nil
 }
 
-// Page is one page of a list. Next is empty on the last one.
+// Page is one page of a list. Next is empty on the last one, Prev on the first.
 type Page[T any] struct {
-	Items []T
-	Next  string
+	Items      []T
+	Next, Prev string
 }
 
 // Transactions lists the transactions of the user, newest first.
@@ -131,7 +131,7 @@ func ofUser[T any](ctx context.Context, r *repo.Repo[T], prefix keys.Prefix, lis
 	if err != nil {
 		return Page[T]{}, translate(err)
 	}
-	return Page[T]{Items: page.Items, Next: page.Next}, nil
+	return Page[T]{Items: page.Items, Next: page.Next, Prev: page.Prev}, nil
 }
 
 // Newest lists the transactions of all users, newest first. A page is the same for
@@ -144,7 +144,7 @@ func (s *Service) Newest(ctx context.Context, l List) (Page[Transaction], error)
 	if err != nil {
 		return Page[Transaction]{}, translate(err)
 	}
-	return Page[Transaction]{Items: page.Items, Next: page.Next}, nil
+	return Page[Transaction]{Items: page.Items, Next: page.Next, Prev: page.Prev}, nil
 }
 
 // timestamp returns the time in the precision that keys have.

@@ -38,10 +38,12 @@ func Fail(w http.ResponseWriter, status int, code, message string) {
 	_ = WriteJSON(w, status, map[string]*Failure{"error": {Code: code, Message: message}}) // two strings can be encoded
 }
 
-// List is one page of a list; LastKey is left out on the last one.
+// List is one page of a list. LastKey is left out on the last one, and PrevKey on the
+// first one and where there is no way back.
 type List[T any] struct {
 	Items   []T    `json:"items"`
 	LastKey string `json:"lastKey,omitempty"`
+	PrevKey string `json:"prevKey,omitempty"`
 }
 
 // ListOf returns a page of items that of converts.
@@ -50,7 +52,7 @@ func ListOf[T, U any](stored []T, next string, of func(T) U) List[U] {
 	for i, v := range stored {
 		items[i] = of(v)
 	}
-	return List[U]{items, next}
+	return List[U]{Items: items, LastKey: next}
 }
 
 // Clock returns a time in UTC as responses have it, always with milliseconds.
