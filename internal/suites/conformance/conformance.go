@@ -47,6 +47,9 @@ type Capabilities struct {
 	// NoContinuousBackups means that the engine does not know the requests about
 	// them, and so has no point-in-time recovery.
 	NoContinuousBackups bool
+	// NoMultiKeys means that the engine has no indexes whose keys have several
+	// attributes.
+	NoMultiKeys bool
 	// Lag bounds how long global indexes and eventually consistent reads may
 	// take to show a write. The suite reads what it has just written, so each of
 	// its writes then waits until these reads show it, and fails the test after
@@ -87,6 +90,7 @@ func Run(t *testing.T, h Harness) {
 		"Page":        pageTests(),
 		"Count":       countTests(),
 		"Back":        backTests(),
+		"MultiKey":    multiKeyTests(),
 		"Project":     projectTests(),
 		"DeleteAll":   deleteAllTests(),
 		"Foreign":     foreignTests(),

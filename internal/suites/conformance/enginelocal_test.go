@@ -38,6 +38,7 @@ func TestDynamoDBLocal(t *testing.T) {
 			WrongTransactionCapacity: true,
 			NoDeletionProtection:     true,
 			NoContinuousBackups:      true,
+			NoMultiKeys:              true,
 		},
 	})
 }
