@@ -50,7 +50,8 @@ func testCount(t *testing.T, h Harness) {
 		walked := expect.Value(table.Collect(table.All[table.Item](t.Context(), tbl, q)))(t)
 		stats := expect.Value(tbl.Count(t.Context(), q))(t)
 		expect.Equal(t, name, stats.Items, len(walked))
-		if wantRequest := name != "empty"; (stats.Requests > 0) != wantRequest || (stats.Capacity > 0) != wantRequest {
+		// An empty partition costs half a unit on AWS, and nothing on one engine.
+		if (stats.Requests > 0) != (name != "empty") || stats.Items > 0 && stats.Capacity <= 0 {
 			t.Errorf("%s took %+v", name, stats)
 		}
 	}
