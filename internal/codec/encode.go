@@ -2,7 +2,6 @@ package codec
 
 import (
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -335,82 +334,4 @@ type Made struct {
 	Item map[string]types.AttributeValue
 	// Err is why there is no item.
 	Err error
-}
-
-// Attributes returns the names of the attributes that values of a type have,
-// sorted. known is false for types that are not structs, and for those that make
-// their attributes themselves.
-func Attributes(t reflect.Type) (names []string, known bool) {
-	p := planOf(t)
-	if p.shape != structure || p.marshaled {
-		return nil, false
-	}
-	for _, f := range p.fields {
-		names = append(names, f.name)
-	}
-	slices.Sort(names)
-	return names, true
-}
-
-// Field returns the index of the struct field that an attribute belongs to, as
-// [reflect.Value.FieldByIndex] takes it. It knows fields that are strings or
-// integers, without options, and not behind a pointer.
-func Field(t reflect.Type, attribute string) (index []int, ok bool) {
-	p := planOf(t)
-	if p.shape != structure || p.marshaled {
-		return nil, false
-	}
-	i, ok := p.byName[attribute]
-	if !ok {
-		return nil, false
-	}
-	f := p.fields[i]
-	switch f.plan.shape {
-	case text, integer, unsigned:
-	default:
-		return nil, false
-	}
-	return f.index, !f.pointed && !f.plan.marshaled && !f.plan.numeric && !f.asText
-}
-
-// FieldKind returns the type of the field that an attribute belongs to, without
-// pointers, and the type of attribute that its values are encoded as. The latter is 0
-// if the type does not say: there is no such field, or it makes its attribute itself.
-func FieldKind(t reflect.Type, attribute string) (field reflect.Type, kind Kind) {
-	p := planOf(t)
-	i, ok := p.byName[attribute]
-	if !ok || p.marshaled {
-		return nil, 0
-	}
-	f := p.fields[i]
-	for p = f.plan; p.shape == pointer && !p.marshaled; {
-		p = p.elem
-	}
-	if p.marshaled {
-		return p.typ, 0
-	}
-	switch p.shape {
-	case text:
-		if p.numeric {
-			return p.typ, N
-		}
-		return p.typ, S
-	case moment:
-		if f.asUnixTime {
-			return p.typ, N
-		}
-		return p.typ, S
-	case integer, unsigned, float:
-		if f.asText {
-			return p.typ, S
-		}
-		return p.typ, N
-	case blob:
-		return p.typ, B
-	case boolean:
-		return p.typ, BOOL
-	case dictionary, structure:
-		return p.typ, M
-	}
-	return p.typ, 0
 }
