@@ -338,8 +338,8 @@ var mutants = []mutant{
 	{
 		"usage: a message is counted with its record",
 		"examples/usage/metering/consumer.go",
-		"idempotency.Exec(ctx, c.store, request(d, m), func(context.Context) ([]table.Op, error) {\n\t\treturn m.ops(c.retention), nil\n\t})",
-		"true, c.table.Transact(ctx, m.ops(c.retention)...)",
+		"idempotency.Exec(ctx, c.store, request(d, m), func(context.Context) ([]table.Op, error) {\n\t\treturn m.ops(time.Duration(c.options.RetentionDays) * day), nil\n\t})",
+		"true, c.table.Transact(ctx, m.ops(time.Duration(c.options.RetentionDays) * day)...)",
 		messages, "TestScheduleMessage",
 	},
 	{
