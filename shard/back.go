@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/singletable/singletable/paginate"
@@ -44,14 +45,14 @@ func (r *Reader[T]) turned(q Query) (to direction, at position, err error) {
 // pageBefore reads a page in reverse and turns it round. It reads one item more than
 // it returns, which tells whether there is a page before.
 func (r *Reader[T]) pageBefore(ctx context.Context, q Query, to direction, at position) (Page[T], error) {
-	limit := cmp.Or(q.Limit, defaultLimit)
+	limit := min(cmp.Or(q.Limit, defaultLimit), math.MaxInt-1)
 	q.After = ""
 	reversed, after := q, &at
 	reversed.Descending = !q.Descending
 	if to == fromEnd {
 		after = nil
 	}
-	rows, page, err := r.mergeFrom(reversed, after).page(ctx, limit+1)
+	rows, page, err := r.mergeFrom(reversed, after).page(ctx, limit+1, limit)
 	if err != nil {
 		return Page[T]{}, err
 	}
@@ -59,8 +60,7 @@ func (r *Reader[T]) pageBefore(ctx context.Context, q Query, to direction, at po
 		if page.Prev, err = r.seal(q, before, rows[limit-1].position); err != nil {
 			return Page[T]{}, err
 		}
-		rows, page.Items = rows[:limit], page.Items[:limit]
-		page.Stats.Items = limit
+		rows = rows[:limit]
 	}
 	slices.Reverse(page.Items)
 	if len(rows) > 0 {

@@ -2,8 +2,11 @@ package shard_test
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
@@ -149,4 +152,35 @@ func TestPagesBackAreTheirOwn(t *testing.T) {
 	}
 	expect.Err(t, expect.ErrOf(table.Collect(r.All(t.Context(), q))), paginate.ErrInvalidCursor)
 	expect.Equal(t, "queries", queries(faults), before)
+}
+
+// A page before is read with one item more, which must be neither an overflow of the
+// greatest limit nor an error of this page.
+func TestPageBeforeReadsOneMore(t *testing.T) {
+	t.Parallel()
+	tbl, index := tabletest.New(t, schema, nil), globalTx(2)
+	seed(t, tbl, index, 5)
+	r := newReader(t, tbl, index, nil)
+	q := shard.Query{Limit: 3}
+	first := expect.Value(r.Page(t.Context(), q))(t)
+	q.After = first.Next
+	q.After = expect.Value(r.Page(t.Context(), q))(t).Prev
+
+	q.Limit = math.MaxInt
+	page := expect.Value(r.Page(t.Context(), q))(t)
+	if got, want := ids(page.Items), ids(first.Items); !slices.Equal(got, want) {
+		t.Errorf("with the greatest limit: %v, want %v", got, want)
+	}
+
+	update := expression.Set(expression.Name("id"), expression.Value([]string{"no text"}))
+	expect.OK(t, tbl.Do(t.Context(), table.Update(put(first.Items[1].ID, keys.Key{}).Key(), update)))
+	q.Limit = 1
+	page = expect.Value(r.Page(t.Context(), q))(t)
+	if got, want := ids(page.Items), ids(first.Items[2:]); !slices.Equal(got, want) {
+		t.Errorf("before it is an item that does not fit: %v, want %v", got, want)
+	}
+	q.After = page.Prev
+	if _, err := r.Page(t.Context(), q); err == nil {
+		t.Error("the page of the item that does not fit: no error")
+	}
 }

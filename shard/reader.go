@@ -203,7 +203,8 @@ func (r *Reader[T]) Page(ctx context.Context, q Query) (Page[T], error) {
 		return Page[T]{}, err
 	}
 	after := m.after
-	rows, page, err := m.page(ctx, cmp.Or(q.Limit, defaultLimit))
+	limit := cmp.Or(q.Limit, defaultLimit)
+	rows, page, err := m.page(ctx, limit, limit)
 	if err != nil {
 		return Page[T]{}, err
 	}
@@ -223,13 +224,14 @@ func (r *Reader[T]) Page(ctx context.Context, q Query) (Page[T], error) {
 	return page, nil
 }
 
-// page reads n rows, and makes a page without cursors of them.
-func (m *merge[T]) page(ctx context.Context, n int) (rows []row[T], page Page[T], err error) {
+// page reads n rows and makes a page without cursors of the first limit of them. An
+// item behind these that cannot be decoded is an error of another page.
+func (m *merge[T]) page(ctx context.Context, n, limit int) (rows []row[T], page Page[T], err error) {
 	if err := m.fill(ctx, n); err != nil {
 		return nil, page, err
 	}
 	rows = m.take(n)
-	for _, row := range rows {
+	for _, row := range rows[:min(limit, len(rows))] {
 		if row.err != nil {
 			return nil, page, row.err
 		}

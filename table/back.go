@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/singletable/singletable/paginate"
@@ -79,18 +80,23 @@ func turnedPage[T any](ctx context.Context, t *Table, q Query, to direction, at 
 	if err != nil {
 		return Page[T]{}, err
 	}
-	return pageBefore[T](ctx, back, r, cmp.Or(q.Limit, defaultLimit), at)
+	return pageBefore[T](ctx, back, r, min(cmp.Or(q.Limit, defaultLimit), math.MaxInt-1), at)
 }
 
 // pageBefore reads a page in reverse, turns it round, and gives it the cursors of r. It
-// reads one item more than it returns, which tells whether there is a page before.
+// reads one item more than it returns, which tells whether there is a page before; an
+// item there that does not fit T is an error of that page.
 func pageBefore[T any](ctx context.Context, back, r *reader, limit int, at Item) (page Page[T], err error) {
 	rows := rowsOf(back, itself[T])
 	rows.marked = limit
-	if err := readRows(ctx, back, rows, limit+1); err != nil {
+	err = readRows(ctx, back, rows, limit+1)
+	more := len(rows.values) > limit
+	if _, unfit := errors.AsType[*itemError](err); unfit && len(rows.values) == limit {
+		more, err = true, nil
+	}
+	if err != nil {
 		return page, err
 	}
-	more := len(rows.values) > limit
 	page.Items, page.Stats = rows.values[:min(len(rows.values), limit)], back.stats
 	page.Stats.Items = len(page.Items)
 	slices.Reverse(page.Items)
