@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -16,7 +20,8 @@ type DeleteOptions struct {
 	DryRun bool
 	// MaxUnits ends the call once it has consumed as many read and write units
 	// together; by default it goes on to the end. It can be exceeded by what the
-	// requests in flight consume.
+	// requests in flight consume. Even if reading takes more, each call deletes an
+	// item if there is one, so that repeated calls come to the end.
 	MaxUnits float64
 }
 
@@ -38,8 +43,9 @@ const deletesAtOnce = 8
 
 // DeleteAll deletes all entities that a query gives, with their copies and unique
 // values, as [Repo.Delete] does: all of a tenant, all of what a person has stored. The
-// items must be of the repository's type; give a Range or an index that says so. An
-// item that is a copy without an entity is deleted too.
+// items must be of the repository's type; give a Range or an index that says so. A copy
+// that its entity does not have, or without an entity, is deleted alone. An item under
+// one of [Entity].FormerKeys or FormerCopies is deleted with its entity.
 //
 // It stops after Query.Limit items of the query, unless that is 0, after
 // DeleteOptions.MaxUnits, and at the first error. What was deleted is no longer there,
@@ -51,8 +57,12 @@ const deletesAtOnce = 8
 // exports, streams (for 24 hours) and idempotency records hold data longer; see
 // docs/delete-data.md for requests of people to be forgotten.
 //
-// Errors: those of [Repo.Query], of [Repo.Delete] and of [Repo.Refresh]. The Deleted is
-// that of the work done until then. Query.Project has no meaning.
+// The query decides when it is read: an entity that leaves it before the entity is
+// deleted, as by a change of what the Filter is about, is deleted all the same.
+//
+// Errors: those of [Repo.Query] and of [Repo.Delete], also for a cursor in Query.After,
+// and [ErrOrphan] for an item to which no key of its entity leads. The Deleted is that
+// of the work done until then. Query.Project has no meaning.
 func (r *Repo[T]) DeleteAll(ctx context.Context, q table.Query, options *DeleteOptions) (Deleted, error) {
 	var o DeleteOptions
 	if options != nil {
@@ -60,10 +70,18 @@ func (r *Repo[T]) DeleteAll(ctx context.Context, q table.Query, options *DeleteO
 	}
 	d := deleting[T]{Repo: r, o: o}
 	q.Project = nil
-	if err := r.checkQuery(q); err != nil {
+	err := r.checkQuery(q)
+	switch {
+	case err != nil:
+	case q.Limit < 0:
+		err = fmt.Errorf("%w: Limit: %d is negative", table.ErrInvalid, q.Limit)
+	case !(o.MaxUnits >= 0): // or NaN
+		err = fmt.Errorf("%w: MaxUnits: %v is negative or no number", table.ErrInvalid, o.MaxUnits)
+	}
+	if err != nil {
 		return Deleted{}, r.fail("DeleteAll", keys.Key{PK: q.PK}, err)
 	}
-	err := d.run(table.WithObserver(ctx, d.observe), q)
+	err = d.run(table.WithObserver(ctx, d.observe), q)
 	return d.deleted, r.deletionError(err)
 }
 
@@ -80,6 +98,8 @@ type deleting[T any] struct {
 	o       DeleteOptions
 	mu      sync.Mutex
 	deleted Deleted
+	// begun means that there was an item, so that units can end the call.
+	begun bool
 }
 
 func (d *deleting[T]) observe(_ context.Context, e table.Event) {
@@ -92,7 +112,7 @@ func (d *deleting[T]) observe(_ context.Context, e table.Event) {
 func (d *deleting[T]) spent() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.o.MaxUnits > 0 && d.deleted.Units >= d.o.MaxUnits
+	return d.begun && d.o.MaxUnits > 0 && d.deleted.Units >= d.o.MaxUnits
 }
 
 func (d *deleting[T]) run(ctx context.Context, q table.Query) error {
@@ -137,6 +157,7 @@ func (d *deleting[T]) page(ctx context.Context, rows []table.Row[T]) (all bool, 
 		if all = !d.spent(); !all || failed(row.Err) {
 			break
 		}
+		d.begun = true
 		group.Go(func() {
 			defer func() { <-slots }()
 			if err := d.delete(ctx, row.Key); err != nil {
@@ -158,8 +179,73 @@ func (d *deleting[T]) delete(ctx context.Context, key keys.Key) error {
 		return nil
 	}
 	err := d.Delete(ctx, key)
-	if errors.Is(err, ErrOrphan) {
-		_, err = d.Refresh(ctx, key)
+	if !errors.Is(err, ErrOrphan) {
+		return err
 	}
-	return err
+	return d.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+		s, err := d.removeOrphan(ctx, key, look)
+		if err != nil {
+			return d.named("DeleteAll", key, err), false
+		}
+		if s == nil {
+			return nil, false
+		}
+		err = d.Repo.run(ctx, s.ops)
+		return err, errors.Is(err, table.ErrConditionFailed) || s.look(err, look) || s.lost(err)
+	})
+}
+
+// removeOrphan returns the ops that delete what [Repo.Delete] does not: an item under a
+// former key, with its entity, or a copy that its entity does not have, alone. It
+// returns nil if the item is missing.
+func (d *deleting[T]) removeOrphan(ctx context.Context, key keys.Key, look looks) (*save[T], error) {
+	item, err := d.peek(ctx, key)
+	if err != nil || item == nil {
+		return nil, err
+	}
+	old, found, err := d.identify(key, item)
+	if err != nil {
+		return nil, err
+	}
+	if found == mainItem {
+		return d.remove(ctx, old, look)
+	}
+	main, err := d.loadMain(ctx, old.keys[0])
+	if errors.Is(err, table.ErrNotFound) {
+		main, err = nil, nil
+		if found != formerItem {
+			main, err = d.formerMain(ctx, key, old)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case main == nil && found == formerItem:
+		old.keys = slices.Clone(old.keys)
+		old.keys[0] = key
+		s, err := d.remove(ctx, old, look)
+		if err == nil {
+			s.ops[0], err = d.unlessWritten(s.ops[0], old)
+		}
+		return s, err
+	case main == nil:
+		none := expression.Name(d.schema.PK).AttributeNotExists()
+		ops, err := d.removeStored(key, old, table.Check(old.keys[0], none).WithName(d.items[0].Name))
+		return &save[T]{Repo: d.Repo, main: len(ops), ops: ops}, err
+	case slices.Contains(main.keys, key):
+		return d.remove(ctx, main, look)
+	}
+	ops, err := d.removeStored(key, old, d.stays(main))
+	if err != nil {
+		return nil, err
+	}
+	here := func(former func(T) keys.Key) bool { return former(main.v) == key }
+	if !slices.ContainsFunc(slices.Concat(d.entity.FormerKeys, d.entity.FormerCopies), here) {
+		return &save[T]{Repo: d.Repo, main: len(ops), ops: ops}, nil
+	}
+	s, err := d.remove(ctx, main, look)
+	if err == nil {
+		s.ops = append(s.ops, ops[0])
+	}
+	return s, err
 }

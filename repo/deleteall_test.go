@@ -1,0 +1,155 @@
+package repo_test
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"testing"
+
+	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+type page struct {
+	ID  string `dynamodbav:"id"`
+	Tag string `dynamodbav:"tag"`
+	Rev string `dynamodbav:"rev"`
+}
+
+func pageKey(p page) keys.Key { return keys.Key{PK: "SITE", SK: keys.SK("PAGE#" + p.ID)} }
+
+func tagKey(p page) keys.Key { return keys.Key{PK: "SITE", SK: keys.SK("TAG#" + p.Tag + "#" + p.ID)} }
+
+// pageEntity has its copies in the partition of its main items.
+func pageEntity() repo.Entity[page] {
+	return repo.Entity[page]{Type: "PAGE", Version: "rev", Key: pageKey, Copies: []repo.Copy[page]{{Key: tagKey}}}
+}
+
+// newPages returns a repository whose table has the pages.
+func newPages(tb testing.TB, tbl *table.Table, pages ...page) *repo.Repo[page] {
+	tb.Helper()
+	r := expect.Value(repo.New(tbl, pageEntity()))(tb)
+	for _, p := range pages {
+		expect.OK(tb, r.Create(tb.Context(), &p))
+	}
+	return r
+}
+
+// itemsLeft returns how many items the table has.
+func itemsLeft(tb testing.TB, tbl *table.Table) int {
+	tb.Helper()
+	return len(expect.Value(table.ScanPage[table.Item](tb.Context(), tbl, table.Scan{Limit: 1000}))(tb).Items)
+}
+
+func TestDeleteAllRefusesNegativeLimits(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	r := newPages(t, tbl, page{ID: "1", Tag: "new"})
+	for _, limit := range []int{-1, math.MinInt} {
+		_, err := r.DeleteAll(t.Context(), table.Query{PK: "SITE", Limit: limit}, nil)
+		expect.Err(t, err, table.ErrInvalid)
+	}
+	for _, units := range []float64{-1, math.NaN()} {
+		_, err := r.DeleteAll(t.Context(), table.Query{PK: "SITE"}, &repo.DeleteOptions{MaxUnits: units})
+		expect.Err(t, err, table.ErrInvalid)
+	}
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 2)
+}
+
+// A call whose units the query consumes has to delete something, or a loop over such
+// calls never ends.
+func TestDeleteAllProgressesWithFewUnits(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	r := newPages(t, tbl, page{ID: "1", Tag: "new"}, page{ID: "2", Tag: "new"}, page{ID: "3", Tag: "new"})
+	for calls := 0; ; calls++ {
+		deleted := expect.Value(r.DeleteAll(t.Context(), table.Query{PK: "SITE"}, &repo.DeleteOptions{MaxUnits: 0.1}))(t)
+		if deleted.Done {
+			break
+		}
+		if calls == 10 {
+			t.Fatalf("not done after %d calls", calls)
+		}
+	}
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
+}
+
+// Another call, or the same one by the entity's other item, deletes an entity between
+// the reads of its copy and of its main item.
+func TestDeleteAllMeetsAnotherDeletion(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	r := newPages(t, tbl, page{ID: "1", Tag: "new"})
+	other := newPages(t, expect.Value(table.New(tabletest.Client(t), tbl.Schema(), nil))(t))
+	faults.Next("GetItem", nil, func(req *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if err := other.Delete(t.Context(), keys.Key{PK: "SITE", SK: "PAGE#1"}); err != nil {
+			return nil, err
+		}
+		return next.RoundTrip(req)
+	})
+	q := table.Query{PK: "SITE", Range: keys.Range{Prefix: "TAG#"}}
+	deleted := expect.Value(r.DeleteAll(t.Context(), q, nil))(t)
+	expect.Equal(t, "done", deleted.Done, true)
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
+}
+
+// A copy that its entity does not have, such as one that a program without this
+// library has left behind, is deleted; the entity stays.
+func TestDeleteAllDeletesStaleCopies(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	r := newPages(t, tbl, page{ID: "1", Tag: "old"})
+	stale := tagKey(page{ID: "1", Tag: "old"})
+	left := expect.Value(table.Get[table.Item](t.Context(), tbl, stale))(t)
+	expect.Value(r.Update(t.Context(), keys.Key{PK: "SITE", SK: "PAGE#1"}, func(p *page) error {
+		p.Tag = "new"
+		return nil
+	}))(t)
+	expect.OK(t, tbl.Do(t.Context(), table.Put(stale, left)))
+
+	q := table.Query{PK: "SITE", Range: keys.Range{Prefix: "TAG#old"}}
+	deleted := expect.Value(r.DeleteAll(t.Context(), q, nil))(t)
+	expect.Equal(t, "deleted", deleted.Items, 1)
+	if _, err := table.Get[table.Item](t.Context(), tbl, stale); !errors.Is(err, table.ErrNotFound) {
+		t.Errorf("the stale copy is still there: %v", err)
+	}
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 2)
+}
+
+// Items under former keys are deleted, and not moved to where the query does not look.
+func TestDeleteAllDeletesItemsUnderFormerKeys(t *testing.T) {
+	t.Parallel()
+	moved := pageEntity()
+	moved.FormerKeys = []func(page) keys.Key{pageKey}
+	moved.FormerCopies = []func(page) keys.Key{tagKey}
+	moved.Key = func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
+	moved.Copies = []repo.Copy[page]{{Key: func(p page) keys.Key { return keys.Key{PK: "TAGS", SK: keys.SK(p.Tag + "#" + p.ID)} }}}
+	pages := []page{{ID: "1", Tag: "new"}, {ID: "2", Tag: "new"}}
+	for _, prefix := range []keys.SK{"", "PAGE#", "TAG#"} {
+		for _, present := range []bool{false, true} {
+			tbl := tabletest.New(t, table.Schema{}, nil)
+			newPages(t, tbl, pages...)
+			r := expect.Value(repo.New(tbl, moved))(t)
+			for _, p := range pages {
+				if present {
+					expect.OK(t, r.Create(t.Context(), &p))
+				}
+			}
+			q := table.Query{PK: "SITE", Range: keys.Range{Prefix: prefix}}
+			deleted := expect.Value(r.DeleteAll(t.Context(), q, nil))(t)
+			expect.Equal(t, "done", deleted.Done, true)
+			if n := expect.Value(tbl.Count(t.Context(), q))(t).Items; n > 0 {
+				t.Errorf("prefix %q, present %v: the query still gives %d items", prefix, present, n)
+			}
+			for _, pk := range []keys.PK{"PAGES", "TAGS"} {
+				if n := expect.Value(tbl.Count(t.Context(), table.Query{PK: pk}))(t).Items; n > 0 {
+					t.Errorf("prefix %q, present %v: %d items in %s", prefix, present, n, pk)
+				}
+			}
+		}
+	}
+}
