@@ -107,10 +107,11 @@ func (r *reader) count(ctx context.Context, limit int) error {
 	return nil
 }
 
-// projects reports whether an index holds an attribute of its items.
+// projects reports whether an index holds an attribute of its items. A local index
+// fetches others for a projection, which a number has none of.
 func (x *Index) projects(attribute string) bool {
-	if x.Local || x.Projection == types.ProjectionTypeAll {
-		return true // a local index fetches it
+	if x.Projection == types.ProjectionTypeAll {
+		return true
 	}
 	partition, sort := x.Keys()
 	return slices.Contains(x.Include, attribute) ||
