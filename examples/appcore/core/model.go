@@ -3,6 +3,7 @@ package core
 import (
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/address"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/shard"
@@ -42,7 +43,7 @@ func emailKey(email string) keys.Key {
 	if email == "" {
 		return keys.Key{}
 	}
-	return keys.Key{PK: emailPrefix.PK(sameEmail(email)), SK: keys.Metadata}
+	return keys.Key{PK: emailPrefix.PK(address.Fold(email)), SK: keys.Metadata}
 }
 
 var userEntity = repo.Entity[User]{

@@ -7,8 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
+	"github.com/singletable/singletable/examples/internal/address"
 	"github.com/singletable/singletable/table"
 )
 
@@ -17,7 +16,7 @@ const (
 	// access tokens.
 	MaxUserID = 128
 	// MaxEmail bounds an e-mail address, in bytes.
-	MaxEmail = 254
+	MaxEmail = address.MaxLen
 	// MaxName bounds the name of a user, in bytes.
 	MaxName = 200
 )
@@ -46,21 +45,11 @@ func isText(s string) bool {
 
 // normalEmail returns an e-mail address as it is stored.
 func normalEmail(email string) (string, error) {
-	valid := utf8.ValidString(email) // ToLower replaces what is not
-	email = sameEmail(email)
-	local, domain, _ := strings.Cut(email, "@")
-	if !valid || len(email) > MaxEmail || !isText(email) || strings.ContainsRune(email, ' ') ||
-		local == "" || domain == "" || strings.ContainsRune(domain, '@') {
+	normal, ok := address.Normal(email)
+	if !ok {
 		return "", invalid("invalid_email", "email must be an address with one @, of at most %d printable bytes", MaxEmail)
 	}
-	return email, nil
-}
-
-// sameEmail returns the form in which e-mail addresses are compared. A letter with an
-// accent is the same one whether it is written as one character or as two.
-func sameEmail(email string) string {
-	email = norm.NFC.String(strings.TrimSpace(email))
-	return norm.NFC.String(strings.ToLower(email))
+	return normal, nil
 }
 
 // Register adds a user, and reports whether it is new. The same user can be
@@ -87,7 +76,7 @@ func (s *Service) Register(ctx context.Context, n NewUser) (_ User, created bool
 		return User{}, false, ErrEmailTaken
 	case err != nil:
 		return User{}, false, translate(err)
-	case sameEmail(stored.Email) != n.Email || stored.Name != n.Name:
+	case address.Fold(stored.Email) != n.Email || stored.Name != n.Name:
 		return User{}, false, ErrUserExists
 	}
 	// A user that another program has stored does not own its e-mail yet.

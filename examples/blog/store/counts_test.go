@@ -195,6 +195,8 @@ func TestAnEmailAddressHasOneUser(t *testing.T) {
 	check.OK(t, s.AddUser(t.Context(), store.User{ID: "eva", Email: "ana@example.com"}))
 	check.Is(t, check.Err(s.ChangeUser(t.Context(), "eva", setEmail("anna@example.com"))), store.ErrEmailTaken)
 	check.Is(t, s.AddUser(t.Context(), store.User{ID: "eva", Email: "eva@example.com"}), table.ErrExists)
+	check.OK(t, s.AddUser(t.Context(), store.User{ID: "rene", Email: "ren\u00e9@example.com"}))
+	check.Is(t, s.AddUser(t.Context(), store.User{ID: "x", Email: "rene\u0301@example.com"}), store.ErrEmailTaken)
 	for _, email := range []string{"", "ana", "ana@", "Ana <ana@example.com>"} {
 		check.Is(t, s.AddUser(t.Context(), store.User{ID: "x", Email: email}), store.ErrInvalidEmail, email)
 	}

@@ -3,10 +3,9 @@ package store
 import (
 	"context"
 	"errors"
-	"net/mail"
-	"strings"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/address"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -83,13 +82,13 @@ func (s *Store) Rename(ctx context.Context, id, name string) (User, error) {
 	return s.ChangeUser(ctx, id, func(u *User) { u.Name = name })
 }
 
-// normalEmail returns the form in which addresses are stored and compared.
+// normalEmail returns the form in which e-mails are stored and compared.
 func normalEmail(email string) (string, error) {
-	email = strings.ToLower(strings.TrimSpace(email))
-	if a, err := mail.ParseAddress(email); err != nil || a.Address != email {
+	normal, ok := address.Normal(email)
+	if !ok {
 		return "", ErrInvalidEmail
 	}
-	return email, nil
+	return normal, nil
 }
 
 func emailTaken(err error) error {

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -76,9 +77,10 @@ func ByNameKey(p Product) keys.Key {
 }
 
 // normalName returns the form in which names are searched: upper and lower case
-// are the same, and so is white space, however much.
+// are the same, so is white space, however much, and so is a letter with an accent,
+// whether it is one character or two.
 func normalName(name string) string {
-	return strings.Join(strings.Fields(strings.ToLower(name)), " ")
+	return norm.NFC.String(strings.Join(strings.Fields(strings.ToLower(name)), " "))
 }
 
 func initial(name string) string {

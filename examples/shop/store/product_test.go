@@ -91,6 +91,7 @@ func TestSearchIsByTheBeginningOfTheName(t *testing.T) {
 		"50%":       {"percent"},
 		"50%2":      nil, // % and what follows is no escape
 		"ö":         {"umlaut"},
+		"o\u0308":   {"umlaut"},
 		"机":         {"east"},
 		"机 d":       {"east"},
 	} {

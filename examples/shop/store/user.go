@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/mail"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/singletable/singletable/examples/internal/address"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -73,18 +73,13 @@ var (
 	ErrLogin        = errors.New("unknown e-mail or wrong password")
 )
 
-// maxEmail is the greatest length of an e-mail, in bytes, by RFC 5321.
-const maxEmail = 254
-
-// normalEmail returns the form in which e-mails are stored and compared. One
-// written in capitals is the same one.
+// normalEmail returns the form in which e-mails are stored and compared.
 func normalEmail(email string) (string, error) {
-	email = strings.ToLower(strings.TrimSpace(email))
-	address, err := mail.ParseAddress(email)
-	if err != nil || address.Address != email || len(email) > maxEmail {
+	normal, ok := address.Normal(email)
+	if !ok {
 		return "", ErrInvalidEmail
 	}
-	return email, nil
+	return normal, nil
 }
 
 // SignUp creates a customer who logs in with that password, whatever role u has. If somebody has the

@@ -96,3 +96,15 @@ func TestAChangedEmailFreesTheOldOne(t *testing.T) {
 	}
 	check.Must(s.SignUp(t.Context(), User{ID: "u-other", Email: "ana@example.com", Name: "Ana"}, "secret-1"))(t)
 }
+
+// A letter with an accent can be one character or two.
+func TestAnEmailIsUniqueHoweverUnicodeWritesIt(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	_, err := s.SignUp(t.Context(), User{ID: "u-1", Email: "ren\u00e9@example.com", Name: "Ren\u00e9"}, "secret-1")
+	check.OK(t, err)
+	_, err = s.SignUp(t.Context(), User{ID: "u-2", Email: "rene\u0301@example.com", Name: "Ren\u00e9"}, "secret-2")
+	check.Is(t, err, ErrEmailTaken)
+	u := check.Must(s.LogIn(t.Context(), "RENE\u0301@example.com", "secret-1"))(t)
+	check.Equal(t, "user", u.ID, "u-1")
+}
