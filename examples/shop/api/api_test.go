@@ -39,7 +39,7 @@ func TestShoppingFromSignUpToDelivery(t *testing.T) {
 	a.fill(t, "carla", "p-lamp", "p-lamp", "p-bowl", "p-spade")
 	a.do(t, "carla", "DELETE", "/cart/items/p-spade", "").is(t, http.StatusNoContent)
 	check.Equal(t, "the cart", a.do(t, "carla", "GET", "/cart", "").Body,
-		`{"items":[{"productId":"p-bowl","name":"Bowl","quantity":1},{"productId":"p-lamp","name":"Desk lamp","quantity":2}]}`+"\n")
+		`{"items":[{"productId":"p-bowl","name":"Bowl","quantity":1,"price":900},{"productId":"p-lamp","name":"Desk lamp","quantity":2,"price":4900}]}`+"\n")
 	placed := a.do(t, "carla", "POST", "/orders", "", "Idempotency-Key", "k")
 	placed.is(t, http.StatusCreated)
 	if want := `"total":10700,"items":[{"productId":"p-bowl","name":"Bowl","quantity":1,"price":900,"subtotal":900},` +
@@ -88,6 +88,28 @@ func TestAnOrderNamesThePieceThatRanOut(t *testing.T) {
 	a.do(t, ana, "DELETE", "/cart/items/p-lamp", "")
 	a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "k").is(t, http.StatusCreated) // the key was not used up
 	a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "k-2").is(t, http.StatusConflict, "empty_cart")
+}
+
+// The total in a request is what the user has seen: the order is at that total, or refused.
+func TestAnOrderIsAtThePriceThatTheUserSaw(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.fill(t, ana, "p-lamp", "p-lamp")
+	a.do(t, eva, "PATCH", "/admin/products/p-lamp", `{"price":5000}`).is(t, http.StatusOK)
+	a.do(t, ana, "POST", "/orders", `{"total":9800}`, "Idempotency-Key", "k").is(t, http.StatusConflict, "price_changed")
+	if got := a.do(t, ana, "GET", "/cart", ""); !strings.Contains(got.Body, `"quantity":2,"price":5000`) {
+		t.Errorf("the cart: %s", got.Body)
+	}
+	a.do(t, ana, "POST", "/orders", `{"total":"x"}`, "Idempotency-Key", "k").is(t, http.StatusBadRequest, "invalid_total")
+	placed := a.do(t, ana, "POST", "/orders", `{"total":10000}`, "Idempotency-Key", "k")
+	placed.is(t, http.StatusCreated)
+	again := a.do(t, ana, "POST", "/orders", `{"total":0}`, "Idempotency-Key", "k") // the cart is empty by now
+	check.Equal(t, "the retry", again.Body, placed.Body)
+	a.fill(t, ana, "p-bowl")
+	a.do(t, eva, "PATCH", "/admin/products/p-bowl", `{"active":false}`).is(t, http.StatusOK)
+	if got := a.do(t, ana, "GET", "/cart", ""); strings.Contains(got.Body, "price") {
+		t.Errorf("what is not sold has a price: %s", got.Body)
+	}
 }
 
 func TestACheckoutWithOneKeyIsOneOrder(t *testing.T) {

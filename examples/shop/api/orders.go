@@ -14,9 +14,8 @@ type cartLine struct {
 	Product  string `json:"productId"`
 	Name     string `json:"name"`
 	Quantity int    `json:"quantity"`
+	Price    *int64 `json:"price,omitempty"` // of one piece; none if it is not sold now
 }
-
-func cartLineOf(l store.CartLine) cartLine { return cartLine{l.ProductID, l.Name, l.Quantity} }
 
 type order struct {
 	ID       string       `json:"orderId"`
@@ -52,7 +51,17 @@ func (a *API) cart(w http.ResponseWriter, r *http.Request, who session.Identity)
 	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(lines, "", cartLineOf))
+	prices, err := a.shop.Prices(r.Context(), lines)
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(lines, "", func(l store.CartLine) cartLine {
+		line := cartLine{Product: l.ProductID, Name: l.Name, Quantity: l.Quantity}
+		if price, sold := prices[l.ProductID]; sold {
+			line.Price = &price
+		}
+		return line
+	}))
 }
 
 func (a *API) addToCart(w http.ResponseWriter, r *http.Request, who session.Identity) error {
@@ -82,6 +91,8 @@ type placed struct {
 	Body     []byte `dynamodbav:"body"`
 }
 
+// checkOut orders what is in the cart. The total in the body, if there is one, is what the
+// user has seen: the transaction orders at no other.
 func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Identity) error {
 	key, err := httpapi.IdempotencyKey(r.Header)
 	if err != nil {
@@ -90,7 +101,16 @@ func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Ident
 	if key == "" {
 		return httpapi.BadRequest("missing_idempotency_key", "an Idempotency-Key is required")
 	}
+	var total *int64
+	if r.ContentLength != 0 {
+		if err := httpapi.ReadJSON(w, r, map[string]any{"total": &total}); err != nil {
+			return err
+		}
+	}
 	response, replayed, err := store.CheckOutOnce(r.Context(), a.shop, who.User, key, func(o store.Order, items []store.OrderItem) (placed, error) {
+		if total != nil && *total != o.Total {
+			return placed{}, store.ErrPriceChanged
+		}
 		body, err := httpapi.Encode(wholeOrder(o, items))
 		return placed{"/orders/" + o.ID, body}, err
 	})

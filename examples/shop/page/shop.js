@@ -78,11 +78,14 @@ async function showProducts(category, lastKey) {
 
 async function showCart() {
   const { items } = await call("GET", "/cart");
-  find("cart").replaceChildren(...items.map((l) => row(l.name, String(l.quantity), button("Remove", async () => {
+  find("cart").replaceChildren(...items.map((l) => row(l.name, String(l.quantity), l.price === undefined ? "not sold" : money(l.price * l.quantity), button("Remove", async () => {
     await call("DELETE", "/cart/items/" + encodeURIComponent(l.productId));
     await showCart();
   }))));
   find("checkout").disabled = items.length === 0;
+  const total = items.reduce((sum, l) => sum + (l.price ?? 0) * l.quantity, 0);
+  find("checkout").dataset.total = total;
+  find("total").textContent = money(total);
 }
 
 // checkOut orders what is in the cart. Until it knows what has become of the order, it
@@ -91,7 +94,7 @@ async function checkOut() {
   const key = stored.getItem("checkout") ?? crypto.randomUUID();
   stored.setItem("checkout", key);
   try {
-    const order = await call("POST", "/orders", undefined, { "Idempotency-Key": key });
+    const order = await call("POST", "/orders", { total: Number(find("checkout").dataset.total) }, { "Idempotency-Key": key });
     stored.removeItem("checkout");
     showOrder(order);
   } catch (e) {

@@ -96,6 +96,23 @@ func (s *Shop) Cart(ctx context.Context, user string) ([]CartLine, error) {
 	return table.Collect(s.cartLines.Consistent().All(ctx, CartQuery(user)))
 }
 
+// Prices returns the prices of the products in cart lines, without those that are not
+// sold now.
+func (s *Shop) Prices(ctx context.Context, lines []CartLine) (map[string]int64, error) {
+	wanted := make([]keys.Key, len(lines))
+	for i, line := range lines {
+		wanted[i] = ProductKey(line.ProductID)
+	}
+	found, err := s.products.Consistent().GetMany(ctx, wanted)
+	prices := make(map[string]int64, len(found))
+	for _, p := range found {
+		if p.Active {
+			prices[p.ID] = p.Price
+		}
+	}
+	return prices, err
+}
+
 // CartsQuery is the query for the carts that hold a product.
 func CartsQuery(product string) table.Query {
 	return table.Query{Index: gsi1, PK: cartPrefix.PK(product), Range: keys.User.All()}
