@@ -120,7 +120,8 @@ func rangeEmpty(t *testing.T, h Harness) {
 	} {
 		q.PK = user.PK
 		page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
-		equal(t, "page", page, table.Page[note]{})
+		equal(t, "page", page, table.Page[note]{Prev: page.Prev})
+		equal(t, "a page before", page.Prev != "", q.After != "")
 		all := expect.Value(table.Collect(table.All[note](t.Context(), tbl, q)))(t)
 		equal(t, "All", len(all), 0)
 	}
