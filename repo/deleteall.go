@@ -51,7 +51,8 @@ const deletesAtOnce = 8
 // DeleteOptions.MaxUnits, and at the first error. What was deleted is no longer there,
 // so another call of the same query continues. Entities that are created or changed in
 // the meantime are deleted if the walk still meets them: a Deleted that is Done, from a
-// call that began after the last write, has left none.
+// call that began after the last write, has left none. Its reads of the table are
+// consistent; an index may show a write only a moment later.
 //
 // Items that have expired are not met: DynamoDB deletes them, within days. Backups,
 // exports, streams (for 24 hours) and idempotency records hold data longer; see
@@ -116,14 +117,17 @@ func (d *deleting[T]) spent() bool {
 }
 
 func (d *deleting[T]) run(ctx context.Context, q table.Query) error {
-	limit := q.Limit
+	limit, reads := q.Limit, d.reads
+	if q.Index == "" {
+		reads = d.consistent // or what was written just now could stay
+	}
 	var start table.Item
 	for {
 		q.Limit = 100
 		if limit > 0 {
 			q.Limit = min(q.Limit, limit-d.deleted.Items)
 		}
-		page, err := table.QueryRows[T](ctx, d.reads, q, start)
+		page, err := table.QueryRows[T](ctx, reads, q, start)
 		if err != nil {
 			return err
 		}
