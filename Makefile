@@ -22,8 +22,8 @@ test: ## Run the tests on a local engine
 	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/...
 
 .PHONY: race
-race: ## Run the tests with the race detector, but for those that measure, explore and soak
-	go test -race $$(go list $(PACKAGES) | grep -v -e /internal/suites/benchmarks -e /internal/suites/soak -e /internal/suites/schedules)
+race: ## Run the tests with the race detector, but for those that measure, explore and soak, and with SQLITE=1 those that compile SQLite, which takes minutes
+	go test -race $$(go list $(PACKAGES) | grep -v -e /internal/suites/benchmarks -e /internal/suites/soak -e /internal/suites/schedules $(if $(SQLITE),,-e '/examples/cqrs$$' -e /examples/cqrs/api -e /examples/cqrs/readmodel))
 
 .PHONY: coverage
 coverage: ## Print what the tests of the metering example cover, and fail below 95 %
