@@ -60,7 +60,8 @@ func (h Harness) multiKeyTable(t *testing.T) *table.Table {
 	tbl := h.newTable(t, shipments)
 	_, err := table.QueryPage[shipment](t.Context(), tbl, table.Query{Index: "byRegion", PKs: []string{"a", "b"}})
 	if refused(err) {
-		return expect.Value(table.New(multikey.New(t, client), tbl.Schema(), options()))(t)
+		// Such an engine shows writes at once, and holds items that should not be there.
+		return expect.Value(table.New(multikey.New(t, h.prompt(t)), tbl.Schema(), options()))(t)
 	}
 	must(t, err)
 	return tbl
