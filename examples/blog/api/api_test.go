@@ -91,8 +91,8 @@ func newWorld(t *testing.T, a *app, users ...string) world {
 	}
 	a.is(t, http.StatusNoContent, ana, "PUT /posts/"+w.post+"/publication", "")
 	w.comment = member(t, a.is(t, http.StatusCreated, ana, "POST /posts/"+w.post+"/comments", `{"text":"First!"}`), "commentId")
-	w.folder = member(t, a.is(t, http.StatusCreated, ana, "POST /folders", `{"path":["work"]}`), "folderId")
-	w.file = member(t, a.is(t, http.StatusCreated, ana, "PUT /files/work/plan.txt", "secret plan"), "fileId")
+	w.folder = member(t, a.is(t, http.StatusCreated, ana, "POST /folders", `{"path":["office"]}`), "folderId")
+	w.file = member(t, a.is(t, http.StatusCreated, ana, "PUT /files/office/plan.txt", "secret plan"), "fileId")
 	return w
 }
 
@@ -127,9 +127,9 @@ func TestTheBlogOverHTTP(t *testing.T) {
 	if files := a.is(t, http.StatusOK, "ana", "GET /files?by=size&folder="+w.folder, ""); !strings.Contains(files, `"name":"plan.txt","size":11`) {
 		t.Error(files)
 	}
-	a.is(t, http.StatusConflict, "ana", "PUT /files/work/plan.txt", "")
+	a.is(t, http.StatusConflict, "ana", "PUT /files/office/plan.txt", "")
 	a.is(t, http.StatusNotFound, "ana", "PUT /files/none/plan.txt", "")
-	a.is(t, http.StatusNoContent, "ana", "DELETE /files/work/plan.txt", "")
+	a.is(t, http.StatusNoContent, "ana", "DELETE /files/office/plan.txt", "")
 	a.is(t, http.StatusConflict, "bob", "PUT /me", `{"email":"U616E61@example.com","name":"Bob"}`)
 	a.is(t, http.StatusNoContent, "ana", "DELETE /posts/"+w.post, "")
 	a.is(t, http.StatusNotFound, "bob", "GET /posts/"+w.post, "")
@@ -140,7 +140,7 @@ func TestTheBlogOverHTTP(t *testing.T) {
 func TestUsersAreIsolated(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
-	strangers := []string{"bob", "ana#WORK", "USER#ana", "ana%23", "ana/work"}
+	strangers := []string{"bob", "ana#OFFICE", "USER#ana", "ana%23", "ana/office"}
 	w := newWorld(t, a, append([]string{"ana"}, strangers...)...)
 	escaped := url.PathEscape("ana#" + w.folder)
 	for _, request := range []string{
@@ -151,7 +151,7 @@ func TestUsersAreIsolated(t *testing.T) {
 		"DELETE /posts/" + w.post + "/comments/" + w.comment, "DELETE /posts/" + w.draft + "/comments/" + w.comment,
 		"GET /groups/" + w.group + "/members", "DELETE /groups/" + w.group + "/membership",
 		"GET /files/" + w.file, "GET /files/" + w.folder, "GET /files/" + escaped,
-		"DELETE /files/work/plan.txt", "DELETE /files/" + w.file,
+		"DELETE /files/office/plan.txt", "DELETE /files/" + w.file,
 		"GET /posts/" + url.PathEscape(w.post+"#METADATA"), "GET /posts/%23",
 	} {
 		body := ""
