@@ -6,7 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
@@ -14,63 +15,35 @@ import (
 	"github.com/singletable/singletable/examples/appcore/setup"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/paginate"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // develop serves the API with a local engine and its own token issuer, which
-// trusts everybody. So only this machine may reach it, and it reaches only this
-// machine.
-func develop(ctx context.Context, o options, with *api.Options, stdout io.Writer, log *slog.Logger) (err error) {
-	if err := httpapi.CheckLocal(o.addr, os.Getenv(tabletest.EndpointVariable)); err != nil {
-		return err
-	}
-	issuer, err := auth.NewIssuer(nil)
+// trusts everybody.
+func develop(ctx context.Context, o options, with *api.Options, stdout io.Writer, log *slog.Logger) error {
+	issuer, verifier, err := auth.NewLocal()
 	if err != nil {
 		return err
 	}
-	verifier, err := auth.NewCognito(issuer.Config())
-	if err != nil {
-		return err
-	}
-	engine, err := tabletest.Start(ctx, &tabletest.Options{Path: o.data})
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closed := engine.Close(); err == nil {
-			err = closed
-		}
-	}()
-	client := engine.Client()
-	if err := core.Schema(o.table).Ensure(ctx, client); err != nil {
-		return err
-	}
-	service, err := setup.Service(client, o.table, paginate.NewKey())
-	if err != nil {
-		return err
-	}
-	if o.demo {
-		if err := service.Demo(ctx); err != nil {
+	return o.Develop(ctx, o.data, core.Schema(o.Table), func(client *dynamodb.Client) error {
+		service, err := setup.Service(client, o.Table, paginate.NewKey())
+		if err != nil {
 			return err
 		}
-	}
-	lists := func(context.Context) (*core.Service, error) { return service, nil }
-	handler := api.New(service, lists, verifier, log, with).Handler(map[string]http.Handler{
-		"GET /.well-known/jwks.json": issuer,
-		"GET /dev/token": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			token, err := issuer.Token(r.URL.Query().Get("user"), r.URL.Query()["group"]...)
-			if err != nil {
-				httpapi.Fail(w, http.StatusBadRequest, "invalid_user", err.Error())
-				return
+		if o.demo {
+			if err := service.Demo(ctx); err != nil {
+				return err
 			}
-			w.Header().Set("Cache-Control", "no-store")
-			fmt.Fprintln(w, token)
-		}),
-	})
-	return httpapi.Serve(ctx, o.addr, httpapi.Local(handler), log, func(url string) {
-		log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any user. Do not expose it.", slog.String("url", url))
-		fmt.Fprintf(stdout, "listening on %s\n", url)
-		fmt.Fprintf(stdout, welcome, url, core.DemoUsers[0])
+		}
+		lists := func(context.Context) (*core.Service, error) { return service, nil }
+		handler := api.New(service, lists, verifier, log, with).Handler(map[string]http.Handler{
+			"GET /.well-known/jwks.json": issuer,
+			"GET /dev/token":             issuer.Tokens(),
+		})
+		return httpapi.Serve(ctx, o.Addr, httpapi.Local(handler), log, func(url string) {
+			log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any user. Do not expose it.", slog.String("url", url))
+			fmt.Fprintf(stdout, "listening on %s\n", url)
+			fmt.Fprintf(stdout, welcome, url, core.DemoUsers[0])
+		})
 	})
 }
 

@@ -17,31 +17,23 @@ import (
 	"github.com/singletable/singletable/examples/blog/api"
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // sweepEvery is how often the objects are swept.
 const sweepEvery = time.Hour
 
 // develop serves the API with a local engine, a directory for objects, the consumer of
-// the stream, and its own token issuer, which trusts everybody. So only this machine may
-// reach it, and it reaches only this machine.
+// the stream, and its own token issuer, which trusts everybody.
 func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) (err error) {
-	if err := httpapi.CheckLocal(o.addr, os.Getenv(tabletest.EndpointVariable)); err != nil {
-		return err
-	}
-	issuer, err := auth.NewIssuer(nil)
+	issuer, verifier, err := auth.NewLocal()
 	if err != nil {
 		return err
 	}
-	verifier, err := auth.NewCognito(issuer.Config())
-	if err != nil {
-		return err
-	}
-	var engineOptions tabletest.Options
+	file := ""
 	if o.data == "" {
 		if o.data, err = os.MkdirTemp("", "blog-"); err != nil {
 			return err
@@ -51,55 +43,32 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 		if err := os.MkdirAll(o.data, 0o700); err != nil {
 			return err
 		}
-		engineOptions.Path = filepath.Join(o.data, "table.db")
+		file = filepath.Join(o.data, "table.db")
 	}
-	engine, err := tabletest.Start(ctx, &engineOptions)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
 	objects, err := store.OpenDirectory(filepath.Join(o.data, "objects"))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, objects.Close()) }()
-	s, err := open(ctx, engine.Client(), o.table, objects)
-	if err != nil {
-		return err
-	}
-
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := background(ctx, s, engine.Client(), log); err != nil && ctx.Err() == nil {
-			end(err)
+	return o.Develop(ctx, file, store.Schema(o.Table), func(client *dynamodb.Client) error {
+		tbl, err := table.New(client, store.Schema(o.Table), &table.Options{Observe: httpapi.Observe})
+		if err != nil {
+			return err
 		}
-	}()
-	defer func() { end(nil); <-ended }()
-	err = httpapi.Serve(ctx, o.addr, httpapi.Local(handler(s, issuer, verifier, log)), log, func(url string) {
-		log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any user. Do not expose it.", slog.String("url", url))
-		fmt.Fprintf(stdout, "listening on %s\n", url)
-		fmt.Fprintf(stdout, welcome, url)
+		s, err := store.New(tbl, objects)
+		if err != nil {
+			return err
+		}
+		a := &api.API{Store: s, Auth: verifier, Log: log}
+		handler := a.Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
+		return program.WithReader(ctx, func(ctx context.Context) error { return background(ctx, s, client, log) }, func(ctx context.Context) error {
+			return httpapi.Serve(ctx, o.Addr, httpapi.Local(handler), log, func(url string) {
+				log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any user. Do not expose it.", slog.String("url", url))
+				fmt.Fprintf(stdout, "listening on %s\n", url)
+				fmt.Fprintf(stdout, welcome, url)
+			})
+		})
 	})
-	if cause := context.Cause(ctx); err == nil && !errors.Is(cause, context.Canceled) {
-		err = cause
-	}
-	return err
-}
-
-// open returns the store in a table, which is created if it is missing.
-func open(ctx context.Context, client *dynamodb.Client, name string, objects store.Objects) (*store.Store, error) {
-	schema := store.Schema(name)
-	if err := schema.Ensure(ctx, client); err != nil {
-		return nil, err
-	}
-	tbl, err := table.New(client, schema, &table.Options{Observe: httpapi.Observe})
-	if err != nil {
-		return nil, err
-	}
-	return store.New(tbl, objects)
 }
 
 // background reads the stream and sweeps the objects until the context ends.
@@ -134,21 +103,6 @@ func background(ctx context.Context, s *store.Store, client *dynamodb.Client, lo
 		case <-tick.C:
 		}
 	}
-}
-
-func handler(s *store.Store, issuer *auth.Issuer, verifier *auth.Verifier, log *slog.Logger) http.Handler {
-	a := &api.API{Store: s, Auth: verifier, Log: log}
-	return a.Handler(map[string]http.Handler{
-		"GET /dev/token": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			token, err := issuer.Token(r.URL.Query().Get("user"))
-			if err != nil {
-				httpapi.Fail(w, http.StatusBadRequest, "invalid_user", err.Error())
-				return
-			}
-			w.Header().Set("Cache-Control", "no-store")
-			fmt.Fprintln(w, token)
-		}),
-	})
 }
 
 // welcome is printed with the address of the server.

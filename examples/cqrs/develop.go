@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/cqrs/api"
 	"github.com/singletable/singletable/examples/cqrs/core"
@@ -22,36 +24,34 @@ import (
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // develop serves the API with a local engine and its own token issuer, which trusts
-// everybody. So only this machine may reach it, and it reaches only this machine.
+// everybody.
 func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) (err error) {
-	if err := httpapi.CheckLocal(o.addr, os.Getenv(tabletest.EndpointVariable)); err != nil {
-		return err
-	}
-	engine, err := tabletest.Start(ctx, &tabletest.Options{Path: o.data})
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "cqrs")
-	defer func() { err = errors.Join(err, engine.Close(), os.RemoveAll(dir)) }()
+	issuer, verifier, err := auth.NewLocal()
 	if err != nil {
 		return err
 	}
 	if o.database == "" {
+		dir, err := os.MkdirTemp("", "cqrs")
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 		o.database = filepath.Join(dir, "readmodel.db")
 	}
-	client, schema := engine.Client(), core.Schema(o.table)
-	if err := schema.Ensure(ctx, client); err != nil {
-		return err
-	}
+	return o.Develop(ctx, o.data, core.Schema(o.Table), func(client *dynamodb.Client) error {
+		return serve(ctx, o, client, issuer, verifier, stdout, log)
+	})
+}
+
+func serve(ctx context.Context, o options, client *dynamodb.Client, issuer *auth.Issuer, verifier *auth.Verifier, stdout io.Writer, log *slog.Logger) (err error) {
 	cursors, err := paginate.New([]paginate.Key{paginate.NewKey()}, nil)
 	if err != nil {
 		return err
 	}
-	tbl, err := table.New(client, schema, &table.Options{Cursors: cursors, Observe: httpapi.Observe})
+	tbl, err := table.New(client, core.Schema(o.Table), &table.Options{Cursors: cursors, Observe: httpapi.Observe})
 	if err != nil {
 		return err
 	}
@@ -86,31 +86,8 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 			},
 		}.Run
 	}
-	issuer, err := auth.NewIssuer(nil)
-	if err != nil {
-		return err
-	}
-	verifier, err := auth.NewCognito(issuer.Config())
-	if err != nil {
-		return err
-	}
-	handler := api.New(service, model, verifier, log).Handler(map[string]httpapi.Endpoint{
-		"GET /dev/token": func(w http.ResponseWriter, r *http.Request) error {
-			claims := issuer.Claims(r.URL.Query().Get("user"))
-			claims[auth.TenantClaim] = r.URL.Query().Get("tenant")
-			token, err := issuer.Sign(claims)
-			if err == nil {
-				_, err = verifier.Verify(r.Context(), token)
-			}
-			if err != nil {
-				return httpapi.BadRequest("invalid_user", "user and tenant have 1 to 128 bytes of printable UTF-8")
-			}
-			w.Header().Set("Cache-Control", "no-store")
-			fmt.Fprintln(w, token)
-			return nil
-		},
-	})
-	serve := func(ctx context.Context) error {
+	handler := api.New(service, model, verifier, log).Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
+	listen := func(ctx context.Context) error {
 		// The database may hold what another table had, so it is built anew.
 		if err := model.Rebuild(ctx, fmt.Sprint("p", time.Now().UnixNano()), service.Replay(ctx)); err != nil {
 			return err
@@ -121,14 +98,14 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 			resumed, err := service.Resume(ctx)
 			log.Info("tasks resumed", slog.Int("tasks", resumed), slog.Any("error", err))
 		})
-		return httpapi.Serve(ctx, o.addr, httpapi.Local(handler), log, func(url string) {
+		return httpapi.Serve(ctx, o.Addr, httpapi.Local(handler), log, func(url string) {
 			log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any tenant. Do not expose it.", slog.String("url", url))
 			fmt.Fprintf(stdout, "listening on %s\n", url)
 			fmt.Fprintf(stdout, welcome, url)
 		})
 	}
-	return program.Beside(ctx, reader("cqrs", handlers), func(ctx context.Context) error {
-		return program.Beside(ctx, reader("readmodel", versions), serve)
+	return program.WithReader(ctx, reader("cqrs", handlers), func(ctx context.Context) error {
+		return program.WithReader(ctx, reader("readmodel", versions), listen)
 	})
 }
 

@@ -13,14 +13,12 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"slices"
 
 	"github.com/singletable/singletable/examples/internal/program"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func main() { program.Service("cqrs", run) }
@@ -30,23 +28,19 @@ var walked = program.Program{Name: "cqrs", Table: "Cqrs", Show: show}
 
 // options are the flags of the server.
 type options struct {
-	addr, table, endpoint, data, database string
+	program.Options
+	data, database string
 }
 
-func parse(args []string, usage io.Writer) (o options, err error) {
+func parse(args []string, usage io.Writer) (options, error) {
+	o := options{Options: program.Options{Table: walked.Table}}
 	flags := flag.NewFlagSet("cqrs", flag.ContinueOnError)
 	flags.SetOutput(usage)
 	dev := flags.Bool("dev", false, "serve on this machine only: a local engine, tokens for anyone, a new cursor key")
 	flags.Bool("walk", false, "walk through the access patterns instead, and end; -table and -endpoint go with it")
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
-	flags.StringVar(&o.table, "table", "Cqrs", "name of the table; created if missing")
-	flags.StringVar(&o.endpoint, "endpoint", "", "DynamoDB `URL`, instead of a local engine")
 	flags.StringVar(&o.data, "data", "", "`file` that keeps the data of the local engine; in memory by default")
-	if err := flags.Parse(args); err != nil {
+	if err := o.Parse(flags, args); err != nil {
 		return o, err
-	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	if !*dev {
 		return o, errors.New("-dev or -walk is needed; a service of your own is assembled as develop.go does it")
@@ -62,12 +56,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
 		return err
-	}
-	if o.endpoint != "" {
-		// The SDK's own variable, which the local engine gives way to as well.
-		if err := os.Setenv(tabletest.EndpointVariable, o.endpoint); err != nil {
-			return err
-		}
 	}
 	o.database = os.Getenv("DATABASE_URL")
 	return develop(ctx, o, stdout, slog.New(slog.NewJSONHandler(stderr, nil)))

@@ -25,7 +25,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	check.OK(t, err)
 	reader.Table = check.Must(table.New(engine.Client(), table.Schema{Name: name + "-positions"}, nil))(t)
 	check.OK(t, reader.Table.Schema().Ensure(t.Context(), engine.Client()))
-	check.OK(t, program.Beside(t.Context(), reader.Run, func(ctx context.Context) error {
+	check.OK(t, program.WithReader(t.Context(), reader.Run, func(ctx context.Context) error {
 		for _, pattern := range []func(context.Context) error{w.commands, w.numbers, w.tree} {
 			if err := pattern(ctx); err != nil {
 				return err

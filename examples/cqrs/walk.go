@@ -53,7 +53,7 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, out report
 	if err != nil {
 		return err
 	}
-	return program.Beside(ctx, reader.Run, w.all)
+	return program.WithReader(ctx, reader.Run, w.all)
 }
 
 func newWalk(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) (walk, stream.Reader, error) {

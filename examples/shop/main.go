@@ -21,28 +21,26 @@ import (
 	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/examples/shop/walk"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func main() { program.Service("shop", run) }
 
 // options are the flags.
 type options struct {
-	walk, dev, serve             bool
-	admin, addr, table, endpoint string
+	program.Options
+	walk, dev, serve bool
+	admin            string
 }
 
-func parse(args []string, usage io.Writer) (o options, err error) {
+func parse(args []string, usage io.Writer) (options, error) {
+	o := options{Options: program.Options{Table: walk.Program.Table}}
 	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
 	flags.SetOutput(usage)
 	flags.BoolVar(&o.walk, "walk", false, "walk through the access patterns on a local engine, and print them; without another mode, this one")
 	flags.BoolVar(&o.dev, "dev", false, "serve for development on this machine only: a local engine, sample data, a new key")
 	flags.BoolVar(&o.serve, "serve", false, "serve a table that is there")
 	flags.StringVar(&o.admin, "admin", "", "make the user with this `e-mail` an admin")
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
-	flags.StringVar(&o.table, "table", "Shop", "name of the table; with -walk and -dev it is created if missing")
-	flags.StringVar(&o.endpoint, "endpoint", "", "DynamoDB `URL`, instead of AWS or a local engine")
-	if err := flags.Parse(args); err != nil {
+	if err := o.Parse(flags, args); err != nil {
 		return o, err
 	}
 	modes := 0
@@ -52,8 +50,6 @@ func parse(args []string, usage io.Writer) (o options, err error) {
 		}
 	}
 	switch {
-	case flags.NArg() > 0:
-		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case modes > 1:
 		return o, errors.New("-walk, -dev, -serve and -admin exclude each other")
 	}
@@ -66,20 +62,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.endpoint != "" {
-		// The SDK's own variable, which the local engine gives way to as well.
-		if err := os.Setenv(tabletest.EndpointVariable, o.endpoint); err != nil {
-			return err
-		}
-	}
 	log := slog.New(slog.NewJSONHandler(stderr, nil))
 	switch {
 	case o.walk:
-		return walk.Program.Run(ctx, []string{"-table", o.table}, stdout)
+		return walk.Program.Run(ctx, []string{"-table", o.Table}, stdout)
 	case o.dev:
 		return develop(ctx, o, stdout, log)
 	}
-	client, name, err := setup.Client(ctx, func(string) string { return o.table })
+	client, name, err := setup.Client(ctx, func(string) string { return o.Table })
 	if err != nil {
 		return err
 	}
@@ -106,5 +96,5 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.Serve(ctx, o.addr, api.Handler(), log, func(url string) { fmt.Fprintf(stdout, "listening on %s\n", url) })
+	return httpapi.Serve(ctx, o.Addr, api.Handler(), log, func(url string) { fmt.Fprintf(stdout, "listening on %s\n", url) })
 }

@@ -15,26 +15,19 @@ func failureOf(err error) *httpapi.Failure {
 	if e, ok := errors.AsType[*core.InvalidError](err); ok {
 		return &httpapi.Failure{Status: http.StatusBadRequest, Code: e.Code, Message: e.Message}
 	}
-	unavailable := httpapi.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "try again in a moment; repeat a POST with the same Idempotency-Key"}
-	for _, known := range []struct {
-		err     error
-		failure httpapi.Failure
-	}{
-		{auth.ErrUnauthorized, httpapi.Failure{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "a valid access token is required"}},
-		{auth.ErrScope, httpapi.Failure{Status: http.StatusForbidden, Code: "insufficient_scope", Message: "the access token lacks the scope that this API requires"}},
-		{errRole, httpapi.Failure{Status: http.StatusForbidden, Code: "insufficient_role", Message: "this is for users in another group"}},
-		{core.ErrForbidden, httpapi.Failure{Status: http.StatusForbidden, Code: "forbidden", Message: "this belongs to another user"}},
-		{core.ErrNotFound, httpapi.Failure{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"}},
-		{core.ErrChanged, httpapi.Failure{Status: http.StatusPreconditionFailed, Code: "changed", Message: "this has changed since you read it; read it again"}},
-		{core.ErrUserExists, httpapi.Failure{Status: http.StatusConflict, Code: "user_exists", Message: "this userId has another email or name"}},
-		{core.ErrEmailTaken, httpapi.Failure{Status: http.StatusConflict, Code: "email_taken", Message: "this email is another user's"}},
-		{core.ErrPayloadMismatch, httpapi.Failure{Status: http.StatusConflict, Code: "idempotency_key_reused", Message: "this Idempotency-Key was used for another request"}},
-		{core.ErrUnavailable, unavailable},
-		{auth.ErrUnavailable, unavailable},
-	} {
-		if errors.Is(err, known.err) {
-			return &known.failure
-		}
-	}
-	return nil
+	return httpapi.FailureOf(err, []httpapi.Known{
+		httpapi.On(auth.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "a valid access token is required"),
+		httpapi.On(auth.ErrScope, http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"),
+		httpapi.On(errRole, http.StatusForbidden, "insufficient_role", "this is for users in another group"),
+		httpapi.On(core.ErrForbidden, http.StatusForbidden, "forbidden", "this belongs to another user"),
+		httpapi.On(core.ErrNotFound, http.StatusNotFound, "not_found", "there is nothing here"),
+		httpapi.On(core.ErrChanged, http.StatusPreconditionFailed, "changed", "this has changed since you read it; read it again"),
+		httpapi.On(core.ErrUserExists, http.StatusConflict, "user_exists", "this userId has another email or name"),
+		httpapi.On(core.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
+		httpapi.On(core.ErrPayloadMismatch, http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"),
+		httpapi.On(core.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
+		httpapi.On(auth.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
+	})
 }
+
+const again = "try again in a moment; repeat a POST with the same Idempotency-Key"

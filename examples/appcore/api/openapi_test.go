@@ -235,7 +235,7 @@ func TestTheDocumentHasEveryErrorCode(t *testing.T) {
 }
 
 // codesOf collects the codes of failures in a file: the first text of a [Failure], of
-// a call of BadRequest or Fail, and of core's invalid.
+// a call of BadRequest, Fail or On, and of core's invalid.
 func codesOf(t *testing.T, name string, into map[string]bool) {
 	t.Helper()
 	file := check.Must(parser.ParseFile(gotoken.NewFileSet(), name, nil, 0))(t)
@@ -268,7 +268,7 @@ func codesOf(t *testing.T, name string, into map[string]bool) {
 				first(n.Elts)
 			}
 		case *ast.CallExpr:
-			if slices.Contains([]string{"BadRequest", "Fail", "invalid"}, nameOf(n.Fun)) {
+			if slices.Contains([]string{"BadRequest", "Fail", "On", "invalid"}, nameOf(n.Fun)) {
 				first(n.Args)
 			}
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/singletable/singletable/examples/internal/httpapi"
 )
 
 // lifetime is that of an access token where a user pool does not say otherwise.
@@ -72,6 +74,16 @@ func publish(id string, key *rsa.PublicKey) ([]byte, error) {
 	return set.JSONPublic(context.Background())
 }
 
+// NewLocal returns an issuer, and a verifier that accepts its tokens.
+func NewLocal() (*Issuer, *Verifier, error) {
+	i, err := NewIssuer(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	v, err := NewCognito(i.Config())
+	return i, v, err
+}
+
 // Config returns the configuration of a [Verifier] that accepts the issuer's
 // tokens. Its HTTPClient asks the issuer for the keys without a network.
 func (i *Issuer) Config() Config { return i.config }
@@ -104,6 +116,30 @@ func (i *Issuer) Claims(user string, groups ...string) map[string]any {
 		claims[groupsClaim] = groups
 	}
 	return claims
+}
+
+// Tokens is a handler that gives a token to anyone, for the user of the query, with its
+// groups and its tenant.
+func (i *Issuer) Tokens() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		user, tenant := query.Get("user"), query.Get("tenant")
+		if checkUser(user) != nil || query.Has("tenant") && checkUser(tenant) != nil {
+			httpapi.Fail(w, http.StatusBadRequest, "invalid_user", fmt.Sprintf("a user and a tenant have 1 to %d bytes of printable UTF-8", maxUser))
+			return
+		}
+		claims := i.Claims(user, query["group"]...)
+		if tenant != "" {
+			claims[TenantClaim] = tenant
+		}
+		token, err := i.Sign(claims)
+		if err != nil {
+			httpapi.Fail(w, http.StatusInternalServerError, "internal", "the token could not be signed")
+			return
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		fmt.Fprintln(w, token)
+	})
 }
 
 // Sign returns a token with the claims, whatever they are: tests make the tokens

@@ -10,11 +10,14 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -37,13 +40,11 @@ func devToken(server string) func(string) (string, error) {
 
 // withServers calls do with the API and with a handler on the SDK alone. Both are
 // in this process, and have tables of their own on one engine of their own.
-func withServers(ctx context.Context, do func(servers ...*server) error) (err error) {
-	engine, err := tabletest.Start(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
-	client := engine.Client()
+func withServers(ctx context.Context, do func(servers ...*server) error) error {
+	return program.WithEngine(ctx, "", func(engine *tabletest.Engine) error { return serve(ctx, engine.Client(), do) })
+}
+
+func serve(ctx context.Context, client *dynamodb.Client, do func(servers ...*server) error) error {
 	for _, name := range []string{"LoadAppCore", "LoadSDK"} {
 		if err := core.Schema(name).Ensure(ctx, client); err != nil {
 			return err
@@ -53,11 +54,7 @@ func withServers(ctx context.Context, do func(servers ...*server) error) (err er
 	if err != nil {
 		return err
 	}
-	issuer, err := auth.NewIssuer(nil)
-	if err != nil {
-		return err
-	}
-	verifier, err := auth.NewCognito(issuer.Config())
+	issuer, verifier, err := auth.NewLocal()
 	if err != nil {
 		return err
 	}

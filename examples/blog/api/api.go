@@ -104,38 +104,31 @@ func (a *API) endpoints() map[string]endpoint {
 
 // failureOf says which error is which status.
 func failureOf(err error) *httpapi.Failure {
-	for _, known := range []struct {
-		err     error
-		failure httpapi.Failure
-	}{
-		{auth.ErrUnauthorized, httpapi.Failure{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "a valid access token is required"}},
-		{auth.ErrScope, httpapi.Failure{Status: http.StatusForbidden, Code: "insufficient_scope", Message: "the access token lacks the scope that this API requires"}},
-		{store.ErrInvalidEmail, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_email", Message: "email must be an e-mail address"}},
-		{store.ErrEmailTaken, httpapi.Failure{Status: http.StatusConflict, Code: "email_taken", Message: "this email is another user's"}},
-		{store.ErrAlreadyMember, httpapi.Failure{Status: http.StatusConflict, Code: "already_member", Message: "you are a member already"}},
-		{store.ErrNotMember, notFound},
-		{store.ErrNoFolder, httpapi.Failure{Status: http.StatusNotFound, Code: "no_folder", Message: "there is no such folder"}},
-		{store.ErrRoot, notFound},
-		{table.ErrNotFound, notFound},
-		{table.ErrExists, httpapi.Failure{Status: http.StatusConflict, Code: "exists", Message: "this exists already"}},
-		{table.ErrTooLarge, httpapi.Failure{Status: http.StatusRequestEntityTooLarge, Code: "too_large", Message: "this is too large"}},
-		{table.ErrInvalid, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid", Message: "an id, a path or lastKey is not valid"}},
-		{auth.ErrUnavailable, unavailable},
-		{context.DeadlineExceeded, unavailable},
-	} {
-		if errors.Is(err, known.err) {
-			return &known.failure
-		}
+	known := httpapi.FailureOf(err, []httpapi.Known{
+		httpapi.On(auth.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "a valid access token is required"),
+		httpapi.On(auth.ErrScope, http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"),
+		httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", "email must be an e-mail address"),
+		httpapi.On(store.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
+		httpapi.On(store.ErrAlreadyMember, http.StatusConflict, "already_member", "you are a member already"),
+		httpapi.On(store.ErrNotMember, http.StatusNotFound, "not_found", nothing),
+		httpapi.On(store.ErrNoFolder, http.StatusNotFound, "no_folder", "there is no such folder"),
+		httpapi.On(store.ErrRoot, http.StatusNotFound, "not_found", nothing),
+		httpapi.On(table.ErrNotFound, http.StatusNotFound, "not_found", nothing),
+		httpapi.On(table.ErrExists, http.StatusConflict, "exists", "this exists already"),
+		httpapi.On(table.ErrTooLarge, http.StatusRequestEntityTooLarge, "too_large", "this is too large"),
+		httpapi.On(table.ErrInvalid, http.StatusBadRequest, "invalid", "an id, a path or lastKey is not valid"),
+		httpapi.On(auth.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
+		httpapi.On(context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable", again),
+	})
+	if known == nil && table.Classify(err) == table.Transient {
+		known = &httpapi.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: again}
 	}
-	if table.Classify(err) == table.Transient {
-		return &unavailable
-	}
-	return nil
+	return known
 }
 
-var (
-	notFound    = httpapi.Failure{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"}
-	unavailable = httpapi.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "try again in a moment"}
+const (
+	nothing = "there is nothing here"
+	again   = "try again in a moment"
 )
 
 // text returns an error unless a field has a length that can be stored.

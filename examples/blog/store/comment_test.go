@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/examples/internal/program"
+	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -262,43 +261,15 @@ func TestTwoReadersOfWhichOneEndsRefreshAllComments(t *testing.T) {
 	}
 	reader := stream.Reader{Name: "names", Router: routerOf(t, s), Client: streamtest.Client(tabletest.Client(t)), Interval: 10 * time.Millisecond}
 
-	ctx, end := context.WithCancelCause(t.Context())
-	errEnd := errors.New("the process ends")
-	begun, ended, records := make(chan struct{}), make(chan struct{}), 0
-	first := reader
-	first.Progress = func(p stream.Progress) {
-		if records == 0 {
-			close(begun)
-		}
-		if records += p.Records; records > 20 {
-			end(errEnd)
-		}
-	}
-	var writers atomic.Int64
-	writers.Store(2 * users)
 	last := fmt.Sprint("name ", rounds)
-	errs := check.Errors(2+2*users, func(i int) error {
-		switch i {
-		case 0:
-			defer close(ended)
-			return first.Run(ctx)
-		case 1:
-			<-begun
-			return program.Follow(t.Context(), func(ctx context.Context) (bool, error) {
-				if writers.Load() > 0 {
-					return false, nil
-				}
-				return haveName(ctx, s, users, last)
-			}, reader)
-		}
-		defer writers.Add(-1)
-		user := fmt.Sprint("u", i/2-1)
+	programtest.Takeover(t, 20, 2*users, func(writer int, ended <-chan struct{}) error {
+		user := fmt.Sprint("u", writer/2)
 		for round := range rounds {
 			if round == rounds-1 {
-				<-ended // so that the second reader has something to do
+				<-ended
 			}
 			var err error
-			if i%2 == 0 {
+			if writer%2 == 0 {
 				_, err = s.Rename(t.Context(), user, fmt.Sprint("name ", round+1))
 			} else {
 				err = s.AddComment(t.Context(), comment(user, round+1))
@@ -308,9 +279,7 @@ func TestTwoReadersOfWhichOneEndsRefreshAllComments(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	check.Is(t, errs[0], errEnd, "the first reader")
-	check.OK(t, errs[1:]...)
+	}, func(ctx context.Context) (bool, error) { return haveName(ctx, s, users, last) }, reader)
 	for i := range users {
 		check.Equal(t, "names", names(t, s, fmt.Sprint("u", i)), times(1+rounds, last))
 	}

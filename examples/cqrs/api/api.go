@@ -53,7 +53,7 @@ func (c call) ok(v any) error { return httpapi.WriteJSON(c.w, http.StatusOK, v) 
 
 // Handler returns the handler of all endpoints, of health checks, and of further patterns
 // of [http.ServeMux] that need no token. More may be nil.
-func (a *API) Handler(more map[string]httpapi.Endpoint) http.Handler {
+func (a *API) Handler(more map[string]http.Handler) http.Handler {
 	endpoints := map[string]httpapi.Endpoint{}
 	for pattern, serve := range map[string]func(call) error{
 		"POST /records":           publish,
@@ -76,7 +76,10 @@ func (a *API) Handler(more map[string]httpapi.Endpoint) http.Handler {
 		endpoints[pattern] = a.authenticated(serve)
 	}
 	for pattern, serve := range more {
-		endpoints[pattern] = serve
+		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
+			serve.ServeHTTP(w, r)
+			return nil
+		}
 	}
 	return httpapi.Server{Log: a.log, Failures: failureOf, Ready: a.auth.Ready}.Handler(endpoints)
 }

@@ -182,12 +182,18 @@ func version(c call) error {
 	return c.record(found.Record, err)
 }
 
-func versions(c call) error {
+// refAndPage returns the record that a list is about, and the page to read of it.
+func refAndPage(c call) (core.Ref, httpapi.Page, error) {
 	ref, err := refOf(c)
 	if err != nil {
-		return err
+		return ref, httpapi.Page{}, err
 	}
 	p, err := page(c)
+	return ref, p, err
+}
+
+func versions(c call) error {
+	ref, p, err := refAndPage(c)
 	if err != nil {
 		return err
 	}
@@ -204,11 +210,7 @@ type command struct {
 }
 
 func commands(c call) error {
-	ref, err := refOf(c)
-	if err != nil {
-		return err
-	}
-	p, err := page(c)
+	ref, p, err := refAndPage(c)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ func TestACatalogueIsRebuiltWhileCommandsGoOn(t *testing.T) {
 	products := stock(t, acme)
 	s.settleAs(t, "live")
 	reader := s.reader("live", check.Must(s.Router())(t))
-	check.OK(t, program.Beside(t.Context(), reader.Run, func(ctx context.Context) error {
+	check.OK(t, program.WithReader(t.Context(), reader.Run, func(ctx context.Context) error {
 		var rebuilt atomic.Bool
 		ended := make(chan error, 1)
 		go func() {

@@ -95,7 +95,7 @@ func followsTheStream(t *testing.T, open func(testing.TB) *sql.DB) {
 			return fmt.Sprint(got) == fmt.Sprint(want), err
 		}
 	}
-	check.OK(t, program.Beside(t.Context(), reader("once").Run, func(ctx context.Context) error {
+	check.OK(t, program.WithReader(t.Context(), reader("once").Run, func(ctx context.Context) error {
 		for n := range int64(3) {
 			c := core.Change{Ref: core.NewRef("PRODUCT", "LAMP"), Name: "Desk lamp", Attributes: map[string]any{"price": 40 + n}, Version: n}
 			if _, err := acme.Publish(ctx, c); err != nil {
@@ -118,7 +118,7 @@ func followsTheStream(t *testing.T, open func(testing.TB) *sql.DB) {
 
 	// Another consumer gets everything again, and the last change behind it.
 	before := dump(t, db)
-	check.OK(t, program.Beside(t.Context(), reader("again").Run, func(ctx context.Context) error {
+	check.OK(t, program.WithReader(t.Context(), reader("again").Run, func(ctx context.Context) error {
 		if _, err := globex.PlaceOrder(ctx, "Bob's last lamp", nil); err != nil {
 			return err
 		}

@@ -7,15 +7,6 @@ import (
 	"time"
 )
 
-// Failure is an error as a client gets to see it.
-type Failure struct {
-	Status  int    `json:"-"`
-	Code    string `json:"code"` // for programs
-	Message string `json:"message"`
-}
-
-func (f *Failure) Error() string { return f.Code + ": " + f.Message }
-
 var (
 	errNoPath = &Failure{http.StatusNotFound, "not_found", "there is nothing here"}
 	// errNoIfMatch means that a change does not say what it is a change of.

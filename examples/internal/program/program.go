@@ -38,7 +38,7 @@ func (p Program) Main() {
 }
 
 // Run runs the program with the arguments of a command line.
-func (p Program) Run(ctx context.Context, args []string, out io.Writer) (err error) {
+func (p Program) Run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(p.Name, flag.ContinueOnError)
 	name := flags.String("table", p.Table, "name of the table; created if missing")
 	endpoint := flags.String("endpoint", "", "DynamoDB `URL` to use instead of a local engine; credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the region from AWS_REGION")
@@ -51,21 +51,12 @@ func (p Program) Run(ctx context.Context, args []string, out io.Writer) (err err
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if *endpoint != "" {
-		if err := os.Setenv(tabletest.EndpointVariable, *endpoint); err != nil {
-			return err
-		}
-	}
-	engine, err := tabletest.Start(ctx, nil)
-	if err != nil {
+	if err := (&Options{Endpoint: *endpoint}).setEndpoint(); err != nil {
 		return err
 	}
-	defer func() {
-		if closed := engine.Close(); err == nil {
-			err = closed
-		}
-	}()
-	return p.Report(ctx, engine, *name, out)
+	return WithEngine(ctx, "", func(engine *tabletest.Engine) error {
+		return p.Report(ctx, engine, *name, out)
+	})
 }
 
 // Open creates a table if it is missing, and returns it. The report has the cost of

@@ -67,3 +67,13 @@ func TestMistakesAreErrors(t *testing.T) {
 	}
 	check.OK(t, greeter.Run(t.Context(), []string{"-help"}, io.Discard))
 }
+
+func TestAnErrorOfTheReaderEndsAServerAndIsTheResult(t *testing.T) {
+	t.Parallel()
+	fails := func(context.Context) error { return errBroken }
+	serves := func(ctx context.Context) error { <-ctx.Done(); return nil } // as a server shuts down
+	check.Is(t, program.WithReader(t.Context(), fails, serves), errBroken, "the result")
+	reads := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	done := func(context.Context) error { return nil }
+	check.OK(t, program.WithReader(t.Context(), reads, done))
+}

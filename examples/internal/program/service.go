@@ -1,6 +1,7 @@
 package program
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -9,6 +10,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 // Service is for the func main of a program that runs until it is told to end: run's
@@ -31,4 +38,58 @@ func Service(name string, run func(ctx context.Context, args []string, stdout, s
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
+}
+
+// Options are the flags that all services have.
+type Options struct {
+	Addr, Table, Endpoint string
+}
+
+// Parse adds the flags to those of the service and parses a command line. It takes no
+// arguments. The endpoint of -endpoint is that of the process from then on.
+func (o *Options) Parse(flags *flag.FlagSet, args []string) error {
+	flags.StringVar(&o.Addr, "addr", "127.0.0.1:8080", "`address` to listen on; port 0 takes a free one")
+	flags.StringVar(&o.Table, "table", o.Table, "name of the table; with -dev it is created if missing")
+	flags.StringVar(&o.Endpoint, "endpoint", "", "DynamoDB `URL`, instead of AWS or a local engine")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	return o.setEndpoint()
+}
+
+// setEndpoint sets the SDK's own variable, which the local engine gives way to as well.
+func (o *Options) setEndpoint() error {
+	if o.Endpoint == "" {
+		return nil
+	}
+	return os.Setenv(tabletest.EndpointVariable, o.Endpoint)
+}
+
+// Develop calls serve with a local engine that has the table. The file keeps its data,
+// in memory if it is empty. A service for development trusts everybody: so only this
+// machine may reach it, and it reaches only this machine.
+func (o Options) Develop(ctx context.Context, file string, schema table.Schema, serve func(*dynamodb.Client) error) error {
+	if err := httpapi.CheckLocal(o.Addr, cmp.Or(o.Endpoint, os.Getenv(tabletest.EndpointVariable))); err != nil {
+		return err
+	}
+	return WithEngine(ctx, file, func(engine *tabletest.Engine) error {
+		if err := schema.Ensure(ctx, engine.Client()); err != nil {
+			return err
+		}
+		return serve(engine.Client())
+	})
+}
+
+// WithEngine calls do with an engine, which is closed then. The file keeps its data, in
+// memory if it is empty.
+func WithEngine(ctx context.Context, file string, do func(*tabletest.Engine) error) (err error) {
+	engine, err := tabletest.Start(ctx, &tabletest.Options{Path: file})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close()) }()
+	return do(engine)
 }

@@ -13,42 +13,38 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// failures are the errors that a client can do something about. The first one that an
-// error matches counts: those of the shop come before the library's general ones. An
-// empty message is the error's own text, which is for clients.
-var failures = []struct {
-	err     error
-	failure httpapi.Failure
-}{
-	{session.ErrUnauthorized, httpapi.Failure{Status: http.StatusUnauthorized, Code: "unauthorized", Message: "log in first"}},
-	{errRole, httpapi.Failure{Status: http.StatusForbidden, Code: "insufficient_role", Message: "this is for admins"}},
+// failures are the errors that a client can do something about. The shop's own come
+// before the library's general ones. Those without a message have a text for clients.
+var failures = []httpapi.Known{
+	httpapi.On(session.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "log in first"),
+	httpapi.On(errRole, http.StatusForbidden, "insufficient_role", "this is for admins"),
 
-	{store.ErrInvalidEmail, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_email"}},
-	{store.ErrPassword, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_password"}},
-	{store.ErrName, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_name"}},
-	{store.ErrEmailTaken, httpapi.Failure{Status: http.StatusConflict, Code: "email_taken"}},
-	{store.ErrLogin, httpapi.Failure{Status: http.StatusUnauthorized, Code: "login_failed"}},
-	{store.ErrAttempts, httpapi.Failure{Status: http.StatusTooManyRequests, Code: "too_many_attempts"}},
+	httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", ""),
+	httpapi.On(store.ErrPassword, http.StatusBadRequest, "invalid_password", ""),
+	httpapi.On(store.ErrName, http.StatusBadRequest, "invalid_name", ""),
+	httpapi.On(store.ErrEmailTaken, http.StatusConflict, "email_taken", ""),
+	httpapi.On(store.ErrLogin, http.StatusUnauthorized, "login_failed", ""),
+	httpapi.On(store.ErrAttempts, http.StatusTooManyRequests, "too_many_attempts", ""),
 
-	{store.ErrCategory, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_category"}},
-	{store.ErrProduct, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_product"}},
-	{store.ErrEmptySearch, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_name"}},
-	{store.ErrNoCategory, httpapi.Failure{Status: http.StatusConflict, Code: "no_category"}},
+	httpapi.On(store.ErrCategory, http.StatusBadRequest, "invalid_category", ""),
+	httpapi.On(store.ErrProduct, http.StatusBadRequest, "invalid_product", ""),
+	httpapi.On(store.ErrEmptySearch, http.StatusBadRequest, "invalid_name", ""),
+	httpapi.On(store.ErrNoCategory, http.StatusConflict, "no_category", ""),
 
-	{store.ErrQuantity, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_quantity"}},
-	{store.ErrNotSold, httpapi.Failure{Status: http.StatusConflict, Code: "not_sold"}},
-	{store.ErrEmptyCart, httpapi.Failure{Status: http.StatusConflict, Code: "empty_cart"}},
-	{store.ErrCartTooLarge, httpapi.Failure{Status: http.StatusConflict, Code: "cart_too_large"}},
-	{store.ErrPriceChanged, httpapi.Failure{Status: http.StatusConflict, Code: "price_changed", Message: "a price has changed; look at the products again"}},
-	{store.ErrStatus, httpapi.Failure{Status: http.StatusConflict, Code: "invalid_status", Message: "an order goes from PLACED to PAID, SHIPPED and DELIVERED"}},
+	httpapi.On(store.ErrQuantity, http.StatusBadRequest, "invalid_quantity", ""),
+	httpapi.On(store.ErrNotSold, http.StatusConflict, "not_sold", ""),
+	httpapi.On(store.ErrEmptyCart, http.StatusConflict, "empty_cart", ""),
+	httpapi.On(store.ErrCartTooLarge, http.StatusConflict, "cart_too_large", ""),
+	httpapi.On(store.ErrPriceChanged, http.StatusConflict, "price_changed", "a price has changed; look at the products again"),
+	httpapi.On(store.ErrStatus, http.StatusConflict, "invalid_status", "an order goes from PLACED to PAID, SHIPPED and DELIVERED"),
 
-	{paginate.ErrInvalidCursor, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_cursor", Message: "lastKey is not one that this list has given out to you; start again without it"}},
-	{idempotency.ErrPayloadMismatch, httpapi.Failure{Status: http.StatusConflict, Code: "idempotency_key_reused", Message: "this Idempotency-Key was used for another request"}},
-	{idempotency.ErrInvalidRequest, httpapi.Failure{Status: http.StatusBadRequest, Code: "invalid_idempotency_key", Message: "the Idempotency-Key is too long or not text"}},
-	{keys.ErrInvalid, httpapi.Failure{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"}},
-	{table.ErrNotFound, httpapi.Failure{Status: http.StatusNotFound, Code: "not_found", Message: "there is nothing here"}},
-	{table.ErrExists, httpapi.Failure{Status: http.StatusConflict, Code: "exists", Message: "this exists already"}},
-	{table.ErrConflict, httpapi.Failure{Status: http.StatusConflict, Code: "conflict", Message: "this was changed at the same time; look at it and try again"}},
+	httpapi.On(paginate.ErrInvalidCursor, http.StatusBadRequest, "invalid_cursor", "lastKey is not one that this list has given out to you; start again without it"),
+	httpapi.On(idempotency.ErrPayloadMismatch, http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"),
+	httpapi.On(idempotency.ErrInvalidRequest, http.StatusBadRequest, "invalid_idempotency_key", "the Idempotency-Key is too long or not text"),
+	httpapi.On(keys.ErrInvalid, http.StatusNotFound, "not_found", "there is nothing here"),
+	httpapi.On(table.ErrNotFound, http.StatusNotFound, "not_found", "there is nothing here"),
+	httpapi.On(table.ErrExists, http.StatusConflict, "exists", "this exists already"),
+	httpapi.On(table.ErrConflict, http.StatusConflict, "conflict", "this was changed at the same time; look at it and try again"),
 }
 
 // failureOf is the one place that says which error is which status. What it does not
@@ -57,14 +53,8 @@ func failureOf(err error) *httpapi.Failure {
 	if short, ok := errors.AsType[*store.StockError](err); ok {
 		return &httpapi.Failure{Status: http.StatusConflict, Code: "out_of_stock", Message: short.Error()}
 	}
-	for _, known := range failures {
-		if errors.Is(err, known.err) {
-			f := known.failure
-			if f.Message == "" {
-				f.Message = known.err.Error()
-			}
-			return &f
-		}
+	if known := httpapi.FailureOf(err, failures); known != nil {
+		return known
 	}
 	if table.Classify(err) == table.Transient {
 		return &httpapi.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "try again in a moment; repeat an order with the same Idempotency-Key"}

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/examples/internal/program"
+	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
@@ -233,53 +233,25 @@ func TestTwoReadersOfWhichOneEndsAuditEverythingOnce(t *testing.T) {
 	notifier := reader
 	notifier.Name, notifier.Router = "notify", check.Must(s.Notifier(send))(t)
 
-	ctx, end := context.WithCancelCause(t.Context())
-	errEnd := errors.New("the process ends")
-	begun, ended, records := make(chan struct{}), make(chan struct{}), 0
-	first := reader
-	first.Progress = func(p stream.Progress) {
-		if records == 0 {
-			close(begun)
-		}
-		if records += p.Records; records > 10 {
-			end(errEnd)
-		}
-	}
-	var buying atomic.Int64
-	buying.Store(buyers)
-	errs := check.Errors(2+buyers, func(i int) error {
-		switch i {
-		case 0:
-			defer close(ended)
-			return first.Run(ctx)
-		case 1:
-			<-begun
-			return program.Follow(t.Context(), func(ctx context.Context) (bool, error) {
-				if buying.Load() > 0 {
-					return false, nil
-				}
-				page, err := s.AuditsByEntity(ctx, ProductType, "lamp", 0, "")
-				return len(page.Items) == 1+buyers*orders && sent.Load() > 0, err
-			}, reader, notifier)
-		}
-		defer buying.Add(-1)
-		user := fmt.Sprint("buyer-", i)
+	programtest.Takeover(t, 10, buyers, func(buyer int, ended <-chan struct{}) error {
+		user := fmt.Sprint("buyer-", buyer)
 		for n := range orders {
 			if n == orders-1 {
-				<-ended // so that the second reader has something to do
+				<-ended
 			}
 			err := s.AddToCart(t.Context(), user, "lamp", 1, noon)
 			if err == nil {
-				_, err = s.CheckOut(t.Context(), user, fmt.Sprintf("o-%d-%d", i, n), noon)
+				_, err = s.CheckOut(t.Context(), user, fmt.Sprintf("o-%d-%d", buyer, n), noon)
 			}
 			if err != nil {
 				return err
 			}
 		}
 		return nil
-	})
-	check.Is(t, errs[0], errEnd, "the first reader")
-	check.OK(t, errs[1:]...)
+	}, func(ctx context.Context) (bool, error) {
+		page, err := s.AuditsByEntity(ctx, ProductType, "lamp", 0, "")
+		return len(page.Items) == 1+buyers*orders && sent.Load() > 0, err
+	}, reader, notifier)
 	audits := trail(t, s, "PRODUCT", "lamp")
 	check.Equal(t, "audits of the lamp", len(audits), 1+buyers*orders)
 	for i, a := range audits {

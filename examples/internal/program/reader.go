@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Beside runs do while reader runs, which ends with it. An error of the reader ends do.
-func Beside(ctx context.Context, reader, do func(context.Context) error) error {
+// WithReader runs do while reader runs, and ends the reader with it. An error of the reader
+// ends do, and is the result.
+func WithReader(ctx context.Context, reader, do func(context.Context) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -17,7 +18,7 @@ func Beside(ctx context.Context, reader, do func(context.Context) error) error {
 	err := do(ctx)
 	end(nil)
 	<-ended
-	if cause := context.Cause(ctx); err != nil && !errors.Is(cause, context.Canceled) {
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
 	}
 	return err
