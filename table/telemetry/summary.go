@@ -55,6 +55,9 @@ type Row struct {
 	// Requests is how many requests were made, Attempts how often they were
 	// sent with the SDK's retries, and Errors how many of them failed.
 	Requests, Attempts, Errors int
+	// Hedges is how many late reads were sent a second time, and HedgesWon how many of
+	// these responded first: see [table.Options].HedgeReads.
+	Hedges, HedgesWon int
 	// ReadUnits and WriteUnits are what the successful ones consumed.
 	ReadUnits, WriteUnits float64
 	// Duration is how long all of them took together, and Slowest the longest.
@@ -83,7 +86,7 @@ func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	read, write := units(e)
 	s.rows[key] = s.rows[key].plus(Row{
 		Pattern: key.pattern, Operation: key.operation, Index: key.index,
-		Requests: 1, Attempts: e.Attempts, Errors: failed,
+		Requests: 1, Attempts: e.Attempts, Errors: failed, Hedges: e.Hedges, HedgesWon: e.HedgesWon,
 		ReadUnits: read, WriteUnits: write,
 		Duration: e.Duration, Slowest: e.Duration,
 	})
@@ -94,6 +97,8 @@ func (r Row) plus(other Row) Row {
 	other.Requests += r.Requests
 	other.Attempts += r.Attempts
 	other.Errors += r.Errors
+	other.Hedges += r.Hedges
+	other.HedgesWon += r.HedgesWon
 	other.ReadUnits += r.ReadUnits
 	other.WriteUnits += r.WriteUnits
 	other.Duration += r.Duration
@@ -121,14 +126,24 @@ func (s *Summary) Rows() []Row {
 func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "pattern\toperation\tindex\trequests\tattempts\terrors\tread units\twrite units\tmean\tslowest")
+	rows := s.Rows()
 	var total Row
-	for _, r := range s.Rows() {
-		r.write(tw)
+	for _, r := range rows {
 		total = total.plus(r)
 	}
 	total.Pattern, total.Operation, total.Index = "total", "", ""
-	total.write(tw)
+	head := "pattern\toperation\tindex\trequests\tattempts\terrors\tread units\twrite units\tmean\tslowest"
+	if total.Hedges > 0 {
+		head += "\thedges\thedges won"
+	}
+	fmt.Fprintln(tw, head)
+	for _, r := range append(rows, total) {
+		r.write(tw)
+		if total.Hedges > 0 {
+			fmt.Fprintf(tw, "\t%d\t%d", r.Hedges, r.HedgesWon)
+		}
+		fmt.Fprintln(tw)
+	}
 	_ = tw.Flush() // to memory
 	s.writeHot(&b)
 	return b.WriteTo(w)
@@ -164,7 +179,7 @@ func (s *Summary) Hottest(n int) []HotKey {
 
 func (r Row) write(w io.Writer) {
 	mean := r.Duration / time.Duration(max(r.Requests, 1))
-	fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%g\t%g\t%v\t%v\n", cmp.Or(r.Pattern, "-"), cmp.Or(r.Operation, "-"), cmp.Or(r.Index, "-"),
+	fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%g\t%g\t%v\t%v", cmp.Or(r.Pattern, "-"), cmp.Or(r.Operation, "-"), cmp.Or(r.Index, "-"),
 		r.Requests, r.Attempts, r.Errors, r.ReadUnits, r.WriteUnits, mean.Round(time.Microsecond), r.Slowest.Round(time.Microsecond))
 }
 
