@@ -52,8 +52,12 @@ type Task struct {
 
 // Percent returns how much of the task is over, from 0 to 100.
 func (t Task) Percent() int {
-	if t.Total == 0 {
+	switch {
+	case t.Total > 0:
+	case t.Status == Done:
 		return 100
+	default:
+		return 0 // how much there is to do is not known yet
 	}
 	return 100 * (t.Total - t.Left) / t.Total
 }

@@ -65,5 +65,6 @@ func TestATaskTakesItsStepsInOrder(t *testing.T) {
 	check.Equal(t, "end", string(got.Status)+": "+got.Reason, "FAILED: no disk")
 	all := check.Must(acme.Tasks(ctx))(t)
 	check.Equal(t, "list", all, []Task{got})
-	check.Equal(t, "nothing to do", Task{}.Percent(), 100)
+	check.Equal(t, "not begun", Task{Status: Pending}.Percent(), 0)
+	check.Equal(t, "nothing to do", Task{Status: Done}.Percent(), 100)
 }
