@@ -41,6 +41,9 @@ type program struct {
 	now            func() time.Time
 	zone           *time.Location
 	patience       time.Duration // with an endpoint
+	// described, if set, is given what -h would print. A command parses first, so
+	// with -h it does nothing else: this is how its flags are known elsewhere.
+	described func(fs *flag.FlagSet, help string)
 }
 
 // command is one subcommand.
@@ -48,6 +51,13 @@ type command struct {
 	name string
 	does string // in the list of commands
 	run  func(*program, context.Context, []string) error
+}
+
+// describe returns the flags and the help of the command.
+func (c command) describe() (fs *flag.FlagSet, help string) {
+	p := program{described: func(f *flag.FlagSet, text string) { fs, help = f, text }}
+	_ = c.run(&p, context.Background(), []string{"-h"}) // It is flag.ErrHelp.
+	return fs, help
 }
 
 func commands() []command {
@@ -127,7 +137,10 @@ func (p *program) parse(fs *flag.FlagSet, help string, args []string) ([]string,
 	var rest []string
 	for {
 		before := len(args)
-		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) && p.described != nil {
+			p.described(fs, help)
+			return nil, err
+		} else if errors.Is(err, flag.ErrHelp) {
 			var defaults strings.Builder
 			fs.SetOutput(&defaults)
 			fs.PrintDefaults()
