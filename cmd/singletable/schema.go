@@ -66,6 +66,26 @@ func (p *program) schema(ctx context.Context, args []string) error {
 // readTable returns the schema of a live table, and what it has and the schema cannot
 // say.
 func readTable(ctx context.Context, client *dynamodb.Client, name string) (schema table.Schema, omitted []string, err error) {
+	schema, omitted, err = readLayout(ctx, client, name)
+	if err != nil {
+		return schema, nil, err
+	}
+	backups, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &name})
+	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "UnknownOperationException" {
+		return schema, append(omitted, "point-in-time recovery, which the endpoint does not have"), nil
+	}
+	if err != nil {
+		return schema, nil, err
+	}
+	if d := backups.ContinuousBackupsDescription; d != nil && d.PointInTimeRecoveryDescription != nil {
+		schema.PointInTimeRecovery = d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
+	}
+	return schema, omitted, nil
+}
+
+// readLayout is readTable without what data commands do not need, and often have no
+// permission for: point-in-time recovery.
+func readLayout(ctx context.Context, client *dynamodb.Client, name string) (schema table.Schema, omitted []string, err error) {
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
 		return schema, nil, err
@@ -84,16 +104,6 @@ func readTable(ctx context.Context, client *dynamodb.Client, name string) (schem
 	if d := ttl.TimeToLiveDescription; d != nil &&
 		(d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
 		schema.TTL = aws.ToString(d.AttributeName)
-	}
-	backups, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &name})
-	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "UnknownOperationException" {
-		return schema, append(omitted, "point-in-time recovery, which the endpoint does not have"), nil
-	}
-	if err != nil {
-		return schema, nil, err
-	}
-	if d := backups.ContinuousBackupsDescription; d != nil && d.PointInTimeRecoveryDescription != nil {
-		schema.PointInTimeRecovery = d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
 	}
 	return schema, omitted, nil
 }
