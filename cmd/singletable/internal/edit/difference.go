@@ -1,0 +1,156 @@
+package edit
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+)
+
+// Difference is one attribute, or one element of a map or list in it, that a plan
+// changes.
+type Difference struct {
+	// Path leads to it, such as address.lines[0]. A name with a dot or bracket in it is
+	// in quotation marks.
+	Path string
+	// Old and New are its values; nil where it is missing.
+	Old, New types.AttributeValue
+}
+
+// differences returns the differences of two items, without those of one attribute if a
+// name is given. Nil is the missing item.
+func differences(before, after table.Item, but string) []Difference {
+	var all []Difference
+	var add func(path string, a, b types.AttributeValue)
+	add = func(path string, a, b types.AttributeValue) {
+		switch {
+		case a != nil && b != nil && equal(a, b):
+			return
+		case a == nil || b == nil:
+			all = append(all, Difference{path, a, b})
+			return
+		}
+		switch a := a.(type) {
+		case *types.AttributeValueMemberM:
+			if b, ok := b.(*types.AttributeValueMemberM); ok && len(a.Value) > 0 && len(b.Value) > 0 {
+				for _, name := range names(a.Value, b.Value) {
+					add(path+"."+step(name), a.Value[name], b.Value[name])
+				}
+				return
+			}
+		case *types.AttributeValueMemberL:
+			if b, ok := b.(*types.AttributeValueMemberL); ok && len(a.Value) > 0 && len(b.Value) > 0 {
+				for i := range max(len(a.Value), len(b.Value)) {
+					add(fmt.Sprintf("%s[%d]", path, i), at(a.Value, i), at(b.Value, i))
+				}
+				return
+			}
+		}
+		all = append(all, Difference{path, a, b})
+	}
+	for _, name := range names(before, after) {
+		if name != but {
+			add(step(name), before[name], after[name])
+		}
+	}
+	return all
+}
+
+// names returns the names of both maps in order.
+func names(a, b map[string]types.AttributeValue) []string {
+	all := slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b)))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func step(name string) string {
+	if name == "" || strings.ContainsAny(name, ".[]\" \n") {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+func at(list []types.AttributeValue, i int) types.AttributeValue {
+	if i < len(list) {
+		return list[i]
+	}
+	return nil
+}
+
+// equal reports whether two values are equal to DynamoDB, to which 1 and 1.0 are, and sets
+// have no order.
+func equal(a, b types.AttributeValue) bool { return bytes.Equal(canonical(a), canonical(b)) }
+
+// seen returns a name of the item: 16 hexadecimal digits.
+func seen(item table.Item) string {
+	if item == nil {
+		return "missing"
+	}
+	hash := sha256.Sum256(canonical(&types.AttributeValueMemberM{Value: item}))
+	return hex.EncodeToString(hash[:8])
+}
+
+// canonical returns a text that is the same for equal values and for no others.
+func canonical(v types.AttributeValue) []byte {
+	text, err := json.Marshal(plain(v))
+	if err != nil {
+		panic(err) // Plain returns nothing that package json refuses.
+	}
+	return text
+}
+
+func plain(v types.AttributeValue) [2]any {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return [2]any{"S", []byte(v.Value)} // Not as text, which package json mends.
+	case *types.AttributeValueMemberN:
+		return [2]any{"N", number(v.Value)}
+	case *types.AttributeValueMemberB:
+		return [2]any{"B", append([]byte{}, v.Value...)} // Nil is as empty.
+	case *types.AttributeValueMemberBOOL:
+		return [2]any{"BOOL", v.Value}
+	case *types.AttributeValueMemberSS:
+		return [2]any{"SS", slices.SortedFunc(slices.Values(v.Value), cmp.Compare[string])}
+	case *types.AttributeValueMemberNS:
+		set := make([]string, len(v.Value))
+		for i, n := range v.Value {
+			set[i] = number(n)
+		}
+		slices.Sort(set)
+		return [2]any{"NS", set}
+	case *types.AttributeValueMemberBS:
+		return [2]any{"BS", slices.SortedFunc(slices.Values(v.Value), bytes.Compare)}
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for i, e := range v.Value {
+			list[i] = plain(e)
+		}
+		return [2]any{"L", list}
+	case *types.AttributeValueMemberM:
+		m := make(map[string]any, len(v.Value))
+		for name, e := range v.Value {
+			m[name] = plain(e)
+		}
+		return [2]any{"M", m}
+	}
+	return [2]any{"NULL", nil}
+}
+
+// number returns the number of an item that was checked, whose magnitude is bounded.
+func number(text string) string {
+	if r, ok := new(big.Rat).SetString(text); ok {
+		return r.String()
+	}
+	return text
+}

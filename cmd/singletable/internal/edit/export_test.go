@@ -1,0 +1,4 @@
+package edit
+
+// Differences is differences for tests.
+var Differences = differences
