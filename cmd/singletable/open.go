@@ -2,10 +2,16 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync/atomic"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -22,21 +28,37 @@ const schemaUsage = "schema `file`, instead of asking DynamoDB for keys, indexes
 //
 // Options may be nil.
 func (p *program) open(ctx context.Context, live live, name, schemaFile string, options *table.Options) (*table.Table, error) {
-	var schema table.Schema
-	var err error
-	if schemaFile != "" {
-		schema, err = p.readSchema(schemaFile, name)
-	} else {
-		schema, err = p.findSchema(ctx, live, name)
-	}
+	schema, err := p.schemaOf(ctx, live, name, schemaFile)
 	if err != nil {
 		return nil, err
 	}
 	return table.New(live.client, schema, options)
 }
 
-// findSchema asks DynamoDB for the schema of a table.
-func (p *program) findSchema(ctx context.Context, live live, name string) (table.Schema, error) {
+// openStored is open for commands that show what is stored. The reads of the table give
+// expired items, too, and the schema knows their TTL attribute.
+func (p *program) openStored(ctx context.Context, live live, name, schemaFile string, options *table.Options) (*table.Table, table.Schema, error) {
+	schema, err := p.schemaOf(ctx, live, name, schemaFile)
+	if err != nil {
+		return nil, schema, err
+	}
+	stored := schema
+	stored.TTL = ""
+	tbl, err := table.New(live.client, stored, options)
+	if err != nil {
+		return nil, schema, err
+	}
+	ttl := schema.TTL
+	schema = tbl.Schema() // It has the defaults.
+	schema.TTL = ttl
+	return tbl, schema, nil
+}
+
+// schemaOf reads the schema of a table from a file, or asks DynamoDB if there is none.
+func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile string) (table.Schema, error) {
+	if schemaFile != "" {
+		return p.readSchema(schemaFile, name)
+	}
 	if err := (table.Schema{Name: name}).Validate(); err != nil {
 		return table.Schema{}, err
 	}
@@ -53,4 +75,63 @@ func (p *program) findSchema(ctx context.Context, live live, name string) (table
 		return table.Schema{}, fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
 	}
 	return schema, nil
+}
+
+// keyOf returns the key of an item from the command line. The errors name no value.
+func keyOf(schema table.Schema, args []string) (keys.Key, error) {
+	pk, err := keyText(schema.PKType, "the partition key", args[0])
+	if err != nil {
+		return keys.Key{}, err
+	}
+	k := keys.Key{PK: keys.PK(pk)}
+	switch {
+	case schema.SimpleKey && len(args) > 1:
+		return k, usageError("the table has no sort key")
+	case schema.SimpleKey:
+		return k, nil
+	case len(args) == 1:
+		return k, usageError("the table has a sort key, " + schema.SK)
+	}
+	sk, err := keyText(schema.SKType, "the sort key", args[1])
+	k.SK = keys.SK(sk)
+	return k, err
+}
+
+// keyText returns the text of a key attribute on the command line as package keys has
+// it: a binary one is base64 on the command line.
+func keyText(kind types.ScalarAttributeType, part, text string) (string, error) {
+	if kind != types.ScalarAttributeTypeB {
+		return text, nil
+	}
+	data, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return "", usageError(part + " is binary, and the argument is not base64")
+	}
+	return string(data), nil
+}
+
+// meter adds up the read units of requests.
+type meter struct{ halves atomic.Int64 }
+
+func (m *meter) observe(_ context.Context, e table.Event) { m.halves.Add(int64(2 * e.Capacity)) }
+
+func (m *meter) units() float64 { return float64(m.halves.Load()) / 2 }
+
+// unitsText returns a number of read units.
+func unitsText(units float64) string { return numbered(units, "read unit") }
+
+// numbered returns a number with its noun.
+func numbered[N int | int64 | float64](n N, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(float64(n), 'f', 1, 64), ".0") + " " + noun + "s"
+}
+
+// failed is advise for the errors of package table: what is invalid was not sent.
+func (p *program) failed(ctx context.Context, err error, permissions string) error {
+	if errors.Is(err, table.ErrInvalid) || errors.Is(err, table.ErrTooLarge) {
+		return err
+	}
+	return p.advise(ctx, err, permissions)
 }

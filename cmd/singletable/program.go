@@ -68,6 +68,10 @@ func commands() []command {
 		{"schema", "print a live table as a schema file", (*program).schema},
 		{"explain", "take a key apart: segments, times, limits, what is wrong with it", (*program).explain},
 		{"cursor", "look into a page token: key, issue time, expiry, position", (*program).cursor},
+		{"get", "print an item", (*program).get},
+		{"query", "print the items of a partition of the table or an index", (*program).query},
+		{"put", "store an item, after a look at the difference", (*program).put},
+		{"delete", "delete an item, after a look at it", (*program).delete},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
 	}
 }
@@ -164,13 +168,16 @@ func (p *program) parse(fs *flag.FlagSet, help string, args []string) ([]string,
 const maxInput = 1 << 20
 
 // readAll reads an input to its end. name is its name for the error.
-func readAll(r io.Reader, name string) (string, error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+func readAll(r io.Reader, name string) (string, error) { return readAtMost(r, name, maxInput) }
+
+// readAtMost is readAll with another bound, in bytes.
+func readAtMost(r io.Reader, name string, most int) (string, error) {
+	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err != nil {
 		return "", err
 	}
-	if len(text) > maxInput {
-		return "", fmt.Errorf("%s: has more than %d bytes", name, maxInput)
+	if len(text) > most {
+		return "", fmt.Errorf("%s: has more than %d bytes", name, most)
 	}
 	return string(text), nil
 }
@@ -199,4 +206,15 @@ func (p *program) printJSON(v any) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
+}
+
+// printJSONLine writes a value as one line of a command's output.
+func (p *program) printJSONLine(v any) error {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	return p.print(b.String())
 }

@@ -26,7 +26,8 @@ func quote(word string) string {
 			plain = false
 		}
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		safe = safe && (letter || strings.ContainsRune("-_./:@%+,", r))
+		// At the beginning of a word, zsh replaces = and the name of a command.
+		safe = safe && (letter || strings.ContainsRune("-_./:@%+,", r) || r == '=' && i > 0)
 	}
 	switch {
 	case safe:

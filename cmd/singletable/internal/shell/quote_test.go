@@ -13,7 +13,8 @@ import (
 func TestQuote(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
-		"-limit":         "-limit",
+		"-limit=3":       "-limit=3",
+		"=ls":            "'=ls'",
 		"":               "''",
 		"USER#ana":       "'USER#ana'",
 		"it's":           `'it'\''s'`,

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/edit"
+	"github.com/singletable/singletable/cmd/singletable/internal/shell"
+	"github.com/singletable/singletable/table"
+)
+
+const putHelp = `Usage: singletable put [flags] TABLE [FILE]
+
+Put stores one item, which it reads from a file or standard input as DynamoDB's JSON:
+what get -json prints, or the attributes alone. Without -yes it writes nothing: it prints
+the difference to what is stored, attribute by attribute, and the command that writes it.
+
+The write succeeds only if the stored item is still the one that was compared. With
+-version, the name of the entity's version attribute, it is conditional on that, and
+stores a new revision (if it is a text) or the next version (if it is a number), so that
+services notice the change. Otherwise it is conditional on all attributes, of which the
+stored item may have 150. -seen, which is part of the printed command, makes sure that
+nothing was changed since the difference was printed. Attributes that are equal are not
+written.
+
+It changes one item and knows no entity. Copies of an entity (repo.Entity.Copies) and
+its unique values are items of their own: change them as well, or write through the
+service.
+
+` + writeHelp + `
+Examples:
+
+  singletable get -json AppCore USER#u-123 PROFILE >user.json   # then edit it
+  singletable put -version revision AppCore user.json
+  singletable put -version revision -seen 60d2c7b71f0ad0cd -yes AppCore user.json
+`
+
+const deleteHelp = `Usage: singletable delete [flags] TABLE PK [SK]
+
+Delete deletes one item. Without -yes it deletes nothing: it prints the item, and the
+command that deletes it.
+
+The item is deleted only if it is still the one that was read: by its version attribute
+with -version, and by all of its attributes otherwise, which may be 150; an attribute
+that another program adds at that moment is not noticed then. -seen, which is part of the
+printed command, makes sure that nothing was changed since the item was printed.
+
+It deletes one item and knows no entity. Copies of an entity (repo.Entity.Copies) and its
+unique values are items of their own: delete them as well, or delete through the service.
+
+` + writeHelp + `
+Examples:
+
+  singletable delete AppCore USER#u-123 PROFILE
+  singletable delete -seen 60d2c7b71f0ad0cd -yes AppCore USER#u-123 PROFILE
+`
+
+const writeHelp = `Keys: a number is written as text (12.5), a binary key as base64.
+
+Exit codes: 0 it was written, or there is nothing to do; 1 nothing was written: -yes is
+missing, or the item was changed in between; 2 no result.
+`
+
+// writing are the permissions of the commands that write an item.
+const writing = "dynamodb:GetItem, PutItem, UpdateItem and DeleteItem on the table"
+
+// writeFlags are the flags of the commands that write one item.
+type writeFlags struct {
+	yes                   *bool
+	seen, version, schema *string
+}
+
+func newWriteFlags(fs *flag.FlagSet) writeFlags {
+	return writeFlags{
+		yes:     fs.Bool("yes", false, "write"),
+		seen:    fs.String("seen", "", "write only if the stored item has this `name`, which the difference was printed with"),
+		version: fs.String("version", "", "`attribute` with the version or revision of the item's entity"),
+		schema:  fs.String("schema", "", schemaUsage),
+	}
+}
+
+// written is the output of put and delete.
+type written struct {
+	Table       string           `json:"table"`
+	Region      string           `json:"region"`
+	Key         map[string]any   `json:"key"`
+	Seen        string           `json:"seen"`
+	Guard       edit.Guard       `json:"guard"`
+	Differences []jsonDifference `json:"differences"`
+	Written     bool             `json:"written"`
+	Changed     bool             `json:"changedInBetween,omitzero"`
+}
+
+type jsonDifference struct {
+	Path string `json:"path"`
+	Old  any    `json:"old,omitempty"`
+	New  any    `json:"new,omitempty"`
+}
+
+func (p *program) put(ctx context.Context, args []string) error {
+	fs, asJSON := flags("put")
+	f := newWriteFlags(fs)
+	rest, err := p.parse(fs, putHelp, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) < 1 || len(rest) > 2 {
+		return usageError("it takes the name of a table and a file with an item")
+	}
+	file := "-"
+	if len(rest) == 2 {
+		file = rest[1]
+	}
+	if file == "-" && *f.schema == "-" {
+		return usageError("the schema and the item cannot both be on standard input")
+	}
+	item, err := p.readItem(file)
+	if err != nil {
+		return err
+	}
+	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *edit.Editor, _ table.Schema) (edit.Plan, error) {
+		return e.Put(ctx, item)
+	})
+}
+
+func (p *program) delete(ctx context.Context, args []string) error {
+	fs, asJSON := flags("delete")
+	f := newWriteFlags(fs)
+	rest, err := p.parse(fs, deleteHelp, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) < 2 || len(rest) > 3 {
+		return usageError("it takes the name of a table and a key")
+	}
+	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *edit.Editor, schema table.Schema) (edit.Plan, error) {
+		key, err := keyOf(schema, rest[1:])
+		if err != nil {
+			return edit.Plan{}, err
+		}
+		return e.Delete(ctx, key)
+	})
+}
+
+// maxItem bounds an item in JSON, in bytes. DynamoDB takes items of 400 KB, of which a
+// byte can be a line with {"NULL": true}.
+const maxItem = 64 << 20
+
+// readItem reads an item from a file or standard input.
+func (p *program) readItem(file string) (table.Item, error) {
+	in := p.stdin
+	if file == "-" {
+		file = standardInput
+	} else {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }() // Nothing was written.
+		in = f
+	}
+	text, err := readAtMost(in, file, maxItem)
+	if err != nil {
+		return nil, err
+	}
+	item, err := dynamojson.Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return item, nil
+}
+
+// write makes a plan, prints it, and applies it if the flags say so. args are the
+// arguments of the command.
+func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, args []string, asJSON bool, plan func(context.Context, *edit.Editor, table.Schema) (edit.Plan, error)) error {
+	live, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	schema, err := p.schemaOf(ctx, live, args[0], *f.schema)
+	if err != nil {
+		return err
+	}
+	tbl, err := table.New(live.client, schema, nil)
+	if err != nil {
+		return err
+	}
+	editor, err := edit.New(live.client, schema, func(table.Item) string { return *f.version })
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
+	defer cancel()
+	made, err := plan(ctx, editor, tbl.Schema())
+	if _, usage := errors.AsType[usageError](err); usage {
+		return err
+	}
+	if err != nil {
+		return p.failed(ctx, err, writing)
+	}
+	key, err := tbl.IndexKey("", made.Key)
+	if err != nil {
+		return err
+	}
+	out := written{
+		Table: schema.Name, Region: live.region, Key: dynamojson.Item(key),
+		Seen: made.Seen, Guard: made.Guard, Differences: []jsonDifference{},
+		Changed: *f.seen != "" && *f.seen != made.Seen,
+	}
+	for _, d := range made.Differences {
+		out.Differences = append(out.Differences, jsonDifference{d.Path, dynamojson.Value(d.Old), dynamojson.Value(d.New)})
+	}
+	if *f.yes && !out.Changed {
+		err := editor.Apply(ctx, made)
+		out.Changed = errors.Is(err, edit.ErrChanged)
+		if err != nil && !out.Changed {
+			return p.failed(ctx, err, writing)
+		}
+		out.Written = err == nil && len(made.Differences) > 0
+	}
+	if asJSON {
+		err = p.printJSON(out)
+	} else {
+		err = p.print(out.text(made, fs.Name()))
+	}
+	switch {
+	case err != nil, out.Written, len(out.Differences) == 0 && !out.Changed:
+		return err
+	case !out.Changed && !asJSON:
+		for _, name := range []string{"revision", "version"} {
+			if made.Guard == edit.ByAll && made.Old[name] != nil {
+				fmt.Fprintf(p.stderr, "The stored item has an attribute %q. If it guards the writes of services, give -version %s:\nelse a service that has read the item overwrites your change.\n", name, name)
+			}
+		}
+		fmt.Fprintln(p.stderr, "To write it: "+toWrite(fs, args, made.Seen))
+	}
+	return errNo
+}
+
+// text returns the plan and what has become of it.
+func (w written) text(plan edit.Plan, name string) string {
+	var b strings.Builder
+	stored := "stored item " + w.Seen
+	if plan.Old == nil {
+		stored = "no item is stored"
+	}
+	fmt.Fprintf(&b, "%s in %s, %s\n", oneLine(w.Table), oneLine(w.Region), stored)
+	rows := make([][]string, len(plan.Differences))
+	for i, d := range plan.Differences {
+		switch {
+		case d.Old == nil:
+			rows[i] = []string{"+ " + d.Path, kindOf(d.New), valueText(d.New, maxValue)}
+		case d.New == nil:
+			rows[i] = []string{"- " + d.Path, kindOf(d.Old), valueText(d.Old, maxValue)}
+		default:
+			before, after := kindOf(d.Old), kindOf(d.New)
+			if before != after {
+				before += " → " + after
+			}
+			rows[i] = []string{"~ " + d.Path, before, valueText(d.Old, maxValue) + " → " + valueText(d.New, maxValue)}
+		}
+	}
+	b.WriteString(columns(rows))
+	switch {
+	case w.Changed:
+		b.WriteString("NOT WRITTEN: the stored item was changed in between. Look at it again.\n")
+	case w.Written && name == "delete":
+		b.WriteString("Deleted.\n")
+	case w.Written && plan.Guard == edit.ByVersion:
+		fmt.Fprintf(&b, "Written, with %s %s.\n", plan.Version, valueText(plan.New[plan.Version], maxValue))
+	case w.Written:
+		b.WriteString("Written.\n")
+	case len(plan.Differences) == 0 && name == "delete":
+		b.WriteString("There is nothing to delete.\n")
+	case len(plan.Differences) == 0:
+		b.WriteString("The item is stored so already.\n")
+	case plan.Guard == edit.ByVersion:
+		fmt.Fprintf(&b, "Nothing was written. The write would be conditional on %s, and store a new one.\n", plan.Version)
+	case plan.Guard == edit.ByAll:
+		b.WriteString("Nothing was written. The write would be conditional on all attributes of the stored item.\n")
+	default:
+		b.WriteString("Nothing was written. The write would be conditional on there being no item.\n")
+	}
+	return b.String()
+}
+
+// toWrite returns the command line that writes.
+func toWrite(fs *flag.FlagSet, args []string, seen string) string {
+	return shell.Quote(slices.Concat(given(fs, "seen", "yes"), []string{"-seen=" + seen, "-yes", "--"}, args)...)
+}

@@ -1,0 +1,411 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/shell"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+)
+
+const queryHelp = `Usage: singletable query [flags] TABLE PK…
+
+Query prints the items of one partition of a table or an index, in the order of their
+sort keys: a line for each with keys, type, and the beginning of its attributes. Items
+that have expired are printed, too, and marked. For an index whose partition key has
+several attributes, give a value for each.
+
+-prefix, -from and -to narrow the sort keys; they are key text as it is stored, such as
+TX#2024-01. -from and -to are included. A number is written as text (12.5), a binary key
+as base64. Put a key that begins with - after --.
+
+A page has 25 items. If there are more, the command for the next page is on standard
+error, ready to paste into bash or zsh; -all prints all pages. Cursors are sealed with
+the keys in CURSOR_KEYS; without the variable they are not sealed, and the sort key of
+the last item can be read in them.
+
+With -json a page is one object, {"items": […], "next": "…", "readUnits": …}, the items
+in DynamoDB's own JSON. With -all and -json each item is a line, {"Item": …}. Read units
+are on standard error otherwise.
+
+Exit codes: 0 the items were printed, if only none, 2 no result.
+
+Examples:
+
+  AWS_PROFILE=prod singletable query -prefix TX#2024-01 -desc AppCore USER#u-123
+  singletable query -index GSI1 -all -json AppCore EMAIL#ana@example.com | jq .Item.pk.S
+`
+
+// querying are the permissions of a command that queries.
+const querying = "dynamodb:Query on the table and its indexes"
+
+// The lines of a page for people.
+const (
+	maxSummary   = 100 // characters of an item's attributes
+	maxAttribute = 40  // characters of one of them
+	pageOfAll    = 100 // items of a page with -all
+)
+
+// partition are the flags of the commands that look at one partition.
+type partition struct {
+	index, prefix, from, to, schema *string
+	sks                             texts
+	consistent                      *bool
+}
+
+// texts is a flag that can be repeated.
+type texts []string
+
+func (t *texts) String() string { return strings.Join(*t, " ") }
+
+func (t *texts) Set(text string) error {
+	*t = append(*t, text)
+	return nil
+}
+
+// partitionFlags adds the flags.
+func partitionFlags(fs *flag.FlagSet) *partition {
+	f := &partition{
+		index:      fs.String("index", "", "`name` of the index; the table itself by default"),
+		prefix:     fs.String("prefix", "", "`text` with which sort keys begin"),
+		from:       fs.String("from", "", "first sort `key`"),
+		to:         fs.String("to", "", "last sort `key`"),
+		schema:     fs.String("schema", "", schemaUsage),
+		consistent: fs.Bool("consistent", false, "read consistently, at twice the read units; not from a global index"),
+	}
+	fs.Var(&f.sks, "sk", "`value` of the sort key; of an index that sorts by several attributes, repeat it for the first ones")
+	return f
+}
+
+// query returns the query of the flags, for the values of the partition key.
+func (f *partition) query(schema table.Schema, pks []string) (table.Query, error) {
+	q := table.Query{Index: *f.index, Consistent: *f.consistent}
+	x := table.Index{PK: schema.PK, PKType: schema.PKType, SK: schema.SK, SKType: schema.SKType}
+	if q.Index != "" {
+		i := slices.IndexFunc(schema.Indexes, func(x table.Index) bool { return x.Name == q.Index })
+		if i < 0 {
+			return q, usageError("the table has no index of the name of -index")
+		}
+		x = schema.Indexes[i]
+	}
+	partitionKeys, sortKeys := x.Keys()
+	if len(pks) != len(partitionKeys) {
+		return q, usageError(fmt.Sprintf("the partition key has %d attributes (%s), and %d values are given", len(partitionKeys), attributeNames(partitionKeys), len(pks)))
+	}
+	if len(f.sks) > len(sortKeys) {
+		return q, usageError(fmt.Sprintf("-sk is given %d times, and the sort key has %d attributes", len(f.sks), len(sortKeys)))
+	}
+	pks, err := keyTexts("a partition key", partitionKeys, pks)
+	if err != nil {
+		return q, err
+	}
+	sks, err := keyTexts("-sk", sortKeys, f.sks)
+	if err != nil {
+		return q, err
+	}
+	if x.PKs == nil {
+		q.PK = keys.PK(pks[0])
+	} else {
+		q.PKs, q.SKs = pks, sks
+		sortKeys, sks = sortKeys[len(sks):], nil
+	}
+	q.Range, err = f.sortKeys(sortKeys, sks)
+	return q, err
+}
+
+// sortKeys returns the range of the flags. sks has at most one value.
+func (f *partition) sortKeys(sortKeys []table.Attribute, sks []string) (keys.Range, error) {
+	var all [3]string
+	for i, flag := range []struct{ name, text string }{{"-prefix", *f.prefix}, {"-from", *f.from}, {"-to", *f.to}} {
+		switch {
+		case flag.text == "":
+			continue
+		case len(sortKeys) == 0:
+			return keys.Range{}, usageError(flag.name + " is given, and there is no sort key that it could be about")
+		case len(sks) > 0:
+			return keys.Range{}, usageError("-sk and " + flag.name + " exclude each other")
+		}
+		var err error
+		if all[i], err = keyText(sortKeys[0].Type, flag.name, flag.text); err != nil {
+			return keys.Range{}, err
+		}
+	}
+	if len(sks) > 0 {
+		return keys.Exactly(keys.SK(sks[0])), nil
+	}
+	return keys.Range{Prefix: keys.SK(all[0]), From: keys.SK(all[1]), To: keys.SK(all[2])}, nil
+}
+
+// keyTexts is keyText for the first attributes of a key.
+func keyTexts(part string, attributes []table.Attribute, texts []string) ([]string, error) {
+	all := make([]string, len(texts))
+	for i, text := range texts {
+		var err error
+		if all[i], err = keyText(attributes[i].Type, part, text); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func attributeNames(attributes []table.Attribute) string {
+	names := make([]string, len(attributes))
+	for i, a := range attributes {
+		names[i] = a.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// queried is the output of query.
+type queried struct {
+	Items     []map[string]any `json:"items"`
+	Next      string           `json:"next,omitempty"`
+	ReadUnits float64          `json:"readUnits"`
+}
+
+// itemLine is a line of the output of query with -all and -json.
+type itemLine struct {
+	Item map[string]any `json:"Item"`
+}
+
+func (p *program) query(ctx context.Context, args []string) error {
+	fs, asJSON := flags("query")
+	f := partitionFlags(fs)
+	descending := fs.Bool("desc", false, "the greatest sort key first")
+	limit := fs.Int("limit", 25, "the `number` of items of a page, at most 1000")
+	after := fs.String("after", "", "`cursor` of the page to continue from")
+	all := fs.Bool("all", false, "print all pages")
+	rest, err := p.parse(fs, queryHelp, args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) < 2:
+		return usageError("it takes the name of a table and a partition key")
+	case *limit < 1 || *limit > 1000:
+		return usageError("-limit must be 1 to 1000")
+	case *all && *limit != 25:
+		return usageError("-all and -limit exclude each other")
+	}
+	live, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	codec, err := p.codec()
+	if err != nil {
+		return err
+	}
+	tbl, schema, err := p.openStored(ctx, live, rest[0], *f.schema, &table.Options{Cursors: codec, Now: p.now})
+	if err != nil {
+		return err
+	}
+	q, err := f.query(schema, rest[1:])
+	if err != nil {
+		return err
+	}
+	q.Descending, q.Limit, q.After = *descending, *limit, *after
+	if *all {
+		q.Limit = pageOfAll
+	}
+	out := printer{p, schema, q.Index, *asJSON, *all}
+	spent := table.Stats{}
+	for {
+		page, err := p.queryPage(ctx, tbl, q)
+		if err != nil {
+			if *all && q.After != "" {
+				fmt.Fprintln(p.stderr, "To continue: "+again(fs, rest, q.After))
+			}
+			return err
+		}
+		spent = spent.Add(page.Stats)
+		q.After = page.Next
+		if err := out.print(page); err != nil {
+			return err
+		}
+		if !*all || q.After == "" {
+			break
+		}
+	}
+	if *asJSON && !*all {
+		return nil // The output has it.
+	}
+	fmt.Fprintf(p.stderr, "%s, %s\n", numbered(spent.Items, "item"), unitsText(spent.Capacity))
+	if q.After != "" {
+		fmt.Fprintln(p.stderr, "The next page: "+again(fs, rest, q.After))
+	}
+	return nil
+}
+
+// queryPage reads one page within the program's patience.
+func (p *program) queryPage(ctx context.Context, tbl *table.Table, q table.Query) (table.Page[table.Item], error) {
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
+	defer cancel()
+	page, err := table.QueryPage[table.Item](ctx, tbl, q)
+	if refused, ok := errors.AsType[*paginate.Error](err); ok {
+		return page, fmt.Errorf("the cursor of -after is refused (%s): it is for another query, too old, or sealed with other keys than those in %s", refused.Reason, keysVariable)
+	}
+	if err != nil {
+		err = p.failed(ctx, err, querying)
+	}
+	return page, err
+}
+
+// codec returns the codec of cursors, which the next process must be able to open.
+func (p *program) codec() (*paginate.Codec, error) {
+	ring, err := p.cursorKeys("")
+	if err != nil {
+		return nil, err
+	}
+	if ring == nil {
+		return paginate.Insecure(), nil
+	}
+	return paginate.New(ring, &paginate.Options{Now: p.now})
+}
+
+// again returns the command line with another cursor.
+func again(fs *flag.FlagSet, args []string, after string) string {
+	return shell.Quote(slices.Concat(given(fs, "after"), []string{"-after=" + after, "--"}, args)...)
+}
+
+// given returns the words of a command line up to its arguments: the command, and the
+// flags that were given but for some.
+func given(fs *flag.FlagSet, but ...string) []string {
+	words := []string{"singletable", fs.Name()}
+	fs.Visit(func(f *flag.Flag) {
+		if slices.Contains(but, f.Name) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if many, ok := f.Value.(*texts); ok {
+			values = *many
+		}
+		for _, text := range values {
+			if is, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && is.IsBoolFlag() && text == "true" {
+				words = append(words, "-"+f.Name)
+			} else {
+				words = append(words, "-"+f.Name+"="+text)
+			}
+		}
+	})
+	return words
+}
+
+// printer prints pages.
+type printer struct {
+	*program
+	schema       table.Schema
+	index        string
+	asJSON, many bool
+}
+
+func (p printer) print(page table.Page[table.Item]) error {
+	switch {
+	case p.asJSON && p.many:
+		for _, item := range page.Items {
+			if err := p.printJSONLine(itemLine{dynamojson.Item(item)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	case p.asJSON:
+		out := queried{Items: []map[string]any{}, Next: page.Next, ReadUnits: page.Stats.Capacity}
+		for _, item := range page.Items {
+			out.Items = append(out.Items, dynamojson.Item(item))
+		}
+		return p.printJSON(out)
+	}
+	names := p.columnNames()
+	rows := [][]string{names}
+	if len(page.Items) == 0 {
+		rows = nil
+	}
+	for _, item := range page.Items {
+		rows = append(rows, p.row(names, item))
+	}
+	return p.program.print(columns(rows))
+}
+
+// columnNames returns the names of the attributes that have a column: those of the key
+// that differ in a partition, which are the sort key of the index and the keys of the
+// table, and the type.
+func (p printer) columnNames() []string {
+	names := []string{p.schema.SK}
+	if i := slices.IndexFunc(p.schema.Indexes, func(x table.Index) bool { return x.Name == p.index }); i >= 0 {
+		_, sort := p.schema.Indexes[i].Keys()
+		names = nil
+		for _, a := range sort {
+			names = append(names, a.Name)
+		}
+		names = append(names, p.schema.PK, p.schema.SK)
+	} else if p.schema.SK == "" {
+		names = []string{p.schema.PK}
+	}
+	var all []string
+	for _, name := range append(names, p.schema.Type) {
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// row returns the cells of an item, with the beginning of its other attributes in the last.
+func (p printer) row(names []string, item table.Item) []string {
+	var row []string
+	for _, name := range names {
+		cell := ""
+		if v := item[name]; v != nil {
+			cell = valueText(v, maxValue)
+		}
+		row = append(row, cell)
+	}
+	summary := ""
+	if at, ok := expiry(p.schema, item); ok && !at.After(p.now()) {
+		summary = "EXPIRED"
+	}
+	known := append(headNames(p.schema), indexNames(p.schema)...)
+	for _, name := range slices.SortedFunc(maps.Keys(item), simpleFirst(item)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		text := strings.TrimPrefix(summary+" "+printable(name)+"="+valueText(item[name], maxAttribute), " ")
+		if len([]rune(text)) > maxSummary {
+			summary += " …"
+			break
+		}
+		summary = text
+	}
+	return append(row, summary)
+}
+
+// simpleFirst orders names of attributes so that those with parts come last.
+func simpleFirst(item table.Item) func(a, b string) int {
+	rank := func(name string) int {
+		switch item[name].(type) {
+		case *types.AttributeValueMemberL, *types.AttributeValueMemberM:
+			return 1
+		}
+		return 0
+	}
+	return func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) }
+}
+
+// indexNames returns the names of the attributes that are made for indexes. Those of an
+// index whose keys have several attributes are data of the item.
+func indexNames(schema table.Schema) []string {
+	var names []string
+	for _, x := range schema.Indexes {
+		names = append(names, x.PK, x.SK)
+	}
+	return names
+}
