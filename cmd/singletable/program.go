@@ -70,6 +70,8 @@ func commands() []command {
 		{"cursor", "look into a page token: key, issue time, expiry, position", (*program).cursor},
 		{"get", "print an item", (*program).get},
 		{"query", "print the items of a partition of the table or an index", (*program).query},
+		{"count", "count the items of a partition, or of a table", (*program).count},
+		{"hot", "find the partitions with the most items, or writes", (*program).hot},
 		{"put", "store an item, after a look at the difference", (*program).put},
 		{"delete", "delete an item, after a look at it", (*program).delete},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/singletable/singletable/table"
+)
+
+const countHelp = `Usage: singletable count [flags] TABLE PK…
+       singletable count [flags] TABLE
+
+Count with a partition key counts the items of one partition of a table or an index, as
+services see them: without those that have expired. DynamoDB reads all of them for it,
+and charges as for a query. The flags for sort keys are those of query.
+
+Without a partition key it prints DynamoDB's own count of the table or an index, which is
+up to about 6 hours old, has expired items that are not deleted yet, and costs nothing.
+-scan counts exactly: it reads the whole table. It says what that costs, and does it
+with -yes.
+
+Exit codes: 0 counted, 1 -scan without -yes: nothing was read, 2 no result.
+
+Examples:
+
+  AWS_PROFILE=prod singletable count -prefix TX#2024-01 AppCore USER#u-123
+  singletable count -json AppCore | jq .items
+  singletable count -scan -yes -index GSI1 AppCore
+`
+
+// scanning are the permissions of a command that scans.
+const scanning = "dynamodb:Scan on the table and its indexes, and dynamodb:DescribeTable on the table"
+
+// counted is the output of count.
+type counted struct {
+	Items int64 `json:"items"`
+	// Exact is false for DynamoDB's own count, which is the only one with Bytes.
+	Exact     bool    `json:"exact"`
+	Bytes     *int64  `json:"bytes,omitempty"`
+	ReadUnits float64 `json:"readUnits"`
+	// ScanUnits is what -scan without -yes would take, by DynamoDB's own count.
+	ScanUnits *float64 `json:"scanReadUnits,omitempty"`
+}
+
+func (p *program) count(ctx context.Context, args []string) error {
+	fs, asJSON := flags("count")
+	f := partitionFlags(fs)
+	scan := fs.Bool("scan", false, "read the whole table to count exactly; needs -yes")
+	yes := fs.Bool("yes", false, "with -scan: read the whole table")
+	rest, err := p.parse(fs, countHelp, args)
+	narrowed := *f.prefix != "" || *f.from != "" || *f.to != "" || len(f.sks) > 0
+	switch {
+	case err != nil:
+		return err
+	case len(rest) == 0:
+		return usageError("it takes the name of a table")
+	case len(rest) > 1 && *scan:
+		return usageError("-scan counts the whole table: give no partition key")
+	case len(rest) == 1 && narrowed:
+		return usageError("sort keys are those of one partition: give a partition key")
+	case *yes && !*scan:
+		return usageError("-yes is for -scan")
+	}
+	live, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	var out counted
+	switch {
+	case len(rest) > 1:
+		out, err = p.countPartition(ctx, live, f, rest)
+	case *scan:
+		out, err = p.countAll(ctx, live, f, rest[0], *yes)
+	default:
+		out, err = p.estimate(ctx, live, *f.index, rest[0])
+	}
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		err = p.printJSON(out)
+	} else {
+		err = p.print(out.text())
+	}
+	if err == nil && out.ScanUnits != nil {
+		err = errNo
+	}
+	return err
+}
+
+func (c counted) text() string {
+	if c.Exact {
+		return fmt.Sprintf("%s, %s\n", numbered(c.Items, "item"), unitsText(c.ReadUnits))
+	}
+	text := fmt.Sprintf("about %s, %s: DynamoDB's own count, up to about 6 hours old\n", numbered(c.Items, "item"), numbered(*c.Bytes, "byte"))
+	if c.ScanUnits != nil {
+		text += c.cost() + " Nothing was read: give -yes to scan.\n"
+	}
+	return text
+}
+
+// cost says what a scan takes.
+func (c counted) cost() string {
+	if *c.ScanUnits == 0 {
+		return "What the scan takes is not known, since DynamoDB has not counted the bytes yet: half a read unit for each 4 KB."
+	}
+	return fmt.Sprintf("The scan takes about %s.", unitsText(*c.ScanUnits))
+}
+
+// countPartition counts the items of a partition. Nothing bounds the time.
+func (p *program) countPartition(ctx context.Context, live live, f *partition, args []string) (counted, error) {
+	tbl, err := p.open(ctx, live, args[0], *f.schema, &table.Options{Now: p.now})
+	if err != nil {
+		return counted{}, err
+	}
+	q, err := f.query(tbl.Schema(), args[1:])
+	if err != nil {
+		return counted{}, err
+	}
+	stats, err := tbl.Count(ctx, q)
+	if err != nil {
+		if stats.Requests > 0 {
+			fmt.Fprintf(p.stderr, "so far: %s, %s\n", numbered(stats.Items, "item"), unitsText(stats.Capacity))
+		}
+		return counted{}, p.failed(ctx, err, querying)
+	}
+	return counted{Items: int64(stats.Items), Exact: true, ReadUnits: stats.Capacity}, nil
+}
+
+// estimate returns DynamoDB's own count of a table, or of an index if its name is not
+// empty.
+func (p *program) estimate(ctx context.Context, live live, index, name string) (counted, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
+	defer cancel()
+	items, bytes, err := (table.Schema{Name: name}).EstimateItems(ctx, live.client, index)
+	if err != nil {
+		return counted{}, p.failed(ctx, err, "dynamodb:DescribeTable on the table")
+	}
+	return counted{Items: items, Bytes: &bytes}, nil
+}
+
+// scanUnits returns about how many read units it takes to scan so many bytes.
+func scanUnits(bytes int64, consistent bool) float64 {
+	units := math.Ceil(float64(bytes)/4096) / 2
+	if consistent {
+		units *= 2
+	}
+	return units
+}
+
+// maxScanPage is how many items of a scan are read at once. A response holds 1 MB.
+const maxScanPage = 10_000
+
+// countAll counts the items of a table or an index by a scan, once the user agrees.
+func (p *program) countAll(ctx context.Context, live live, f *partition, name string, yes bool) (counted, error) {
+	tbl, err := p.open(ctx, live, name, *f.schema, &table.Options{Now: p.now})
+	if err != nil {
+		return counted{}, err
+	}
+	about, err := p.estimate(ctx, live, *f.index, tbl.Schema().Name)
+	if err != nil {
+		return counted{}, err
+	}
+	units := scanUnits(*about.Bytes, *f.consistent)
+	about.ScanUnits = &units
+	if !yes {
+		return about, nil
+	}
+	fmt.Fprint(p.stderr, counted{Items: about.Items, Bytes: about.Bytes}.text()+about.cost()+"\n")
+	out := counted{Exact: true}
+	said := time.Now()
+	for scan := (table.Scan{Index: *f.index, Limit: maxScanPage, Consistent: *f.consistent, Project: []string{tbl.Schema().PK}}); ; {
+		page, err := table.ScanPage[struct{}](ctx, tbl, scan)
+		if err != nil {
+			fmt.Fprintf(p.stderr, "so far: %s, %s\n", numbered(out.Items, "item"), unitsText(out.ReadUnits))
+			return counted{}, p.failed(ctx, err, scanning)
+		}
+		out.Items += int64(len(page.Items))
+		out.ReadUnits += page.Stats.Capacity
+		if scan.After = page.Next; scan.After == "" {
+			return out, nil
+		}
+		if time.Since(said) > 10*time.Second {
+			said = time.Now()
+			fmt.Fprintf(p.stderr, "so far: %s, %s\n", numbered(out.Items, "item"), unitsText(out.ReadUnits))
+		}
+	}
+}
