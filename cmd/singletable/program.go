@@ -75,6 +75,7 @@ func commands() []command {
 		{"put", "store an item, after a look at the difference", (*program).put},
 		{"delete", "delete an item, after a look at it", (*program).delete},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
+		{"completion", "print a script that completes commands and flags in a shell", (*program).completion},
 	}
 }
 
@@ -122,7 +123,7 @@ func overview() string {
 	b.WriteString("singletable looks at tables, keys and page tokens of single-table services.\n\n" +
 		"Usage: singletable COMMAND [flags] [arguments]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-9s %s\n", c.name, c.does)
+		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.does)
 	}
 	b.WriteString("\n\"singletable COMMAND -h\" tells more. Exit codes: 0 yes, 1 no, 2 no answer,\n" +
 		"3 no, and a person has to do something (plan and ensure).\n")
