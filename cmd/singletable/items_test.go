@@ -3,7 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -306,6 +309,9 @@ func TestItemOutputIsPrintable(t *testing.T) {
 		{"query", "-limit", "1", "-json", name, hostile},
 		{"query", "-all", "-json", name, hostile},
 		{"query", "-index", hostile, name, hostile},
+		{"count", name, hostile},
+		{"hot", name},
+		{"hot", "-json", name},
 		{"put", name},
 		{"put", "-json", name},
 		{"delete", name, hostile, hostile},
@@ -316,5 +322,29 @@ func TestItemOutputIsPrintable(t *testing.T) {
 			t.Errorf("%q: %s", args, got.stderr)
 		}
 		clean(t, got)
+	}
+}
+
+// TestItemsWithoutPermission is told which permission is missing.
+func TestItemsWithoutPermission(t *testing.T) {
+	dynamo(t, http.StatusBadRequest, denied)
+	schema := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(schema, []byte(encode(t, appCore())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for permission, args := range map[string][]string{
+		"dynamodb:GetItem on":                {"get", "-schema", schema, "", "secret", "x"},
+		"dynamodb:Query on":                  {"query", "-schema", schema, "", "secret"},
+		"dynamodb:Query on the table and":    {"count", "-schema", schema, "", "secret"},
+		"dynamodb:DescribeTable on":          {"count", "AppCore"},
+		"PutItem, UpdateItem and DeleteItem": {"delete", "-schema", schema, "", "secret", "x"},
+		"or give -schema FILE":               {"get", "AppCore", "secret", "x"},
+		"GetShardIterator and GetRecords":    {"hot", "-stream", "1s", "-schema", schema, ""},
+	} {
+		got := run(t, nil, "", args...)
+		trouble(t, got, "AccessDeniedException", permission)
+		if strings.Contains(got.stderr, "secret") {
+			t.Errorf("%q: the error names a key: %s", args[0], got.stderr)
+		}
 	}
 }

@@ -1,18 +1,24 @@
-// Command singletable looks at tables, keys and page tokens of services that use
-// the library of the same name, changes their tables, and runs the local engine for
-// them.
+// Command singletable looks at tables, items, keys and page tokens of services that
+// use the library of the same name, changes them, and runs the local engine for them.
 //
 //	go run github.com/singletable/singletable/cmd/singletable@latest COMMAND …
 //
 // The commands are
 //
-//	verify    compare a live table with a schema file
-//	plan      list what makes a live table as a schema file says
-//	ensure    create a table, or add indexes and settings
-//	schema    print a live table as a schema file
-//	explain   take a key apart
-//	cursor    look into a page token
-//	engine    run a local DynamoDB engine until Ctrl-C
+//	verify      compare a live table with a schema file
+//	plan        list what makes a live table as a schema file says
+//	ensure      create a table, or add indexes and settings
+//	schema      print a live table as a schema file
+//	explain     take a key apart
+//	cursor      look into a page token
+//	get         print an item
+//	query       print the items of a partition of the table or an index
+//	count       count the items of a partition, or of a table
+//	hot         find the partitions with the most items, or writes
+//	put         store an item, after a look at the difference
+//	delete      delete an item, after a look at it
+//	engine      run a local DynamoDB engine until Ctrl-C
+//	completion  print a script that completes commands and flags in a shell
 //
 // and each has -h for help with examples, and -json for output that programs
 // read. Flags and arguments come in any order.
@@ -20,9 +26,10 @@
 // # Exit codes
 //
 //   - 0: yes: no difference, a valid key, a token that nothing
-//     speaks against, an engine that was ended.
+//     speaks against, items, a write that was made, an engine that was ended.
 //   - 1: no. The reason is on standard output. Of plan and ensure: there are
-//     changes that ensure makes, if it is run, or run again.
+//     changes that ensure makes, if it is run, or run again. Of get: there is no
+//     item. Of put and delete: nothing was written.
 //   - 2: no result: wrong usage, a file that cannot be read, no
 //     connection, no permission. The reason is on standard error.
 //   - 3: no, of plan and ensure: there is a difference that a person has to
@@ -61,7 +68,7 @@
 //
 // # Credentials
 //
-// verify, plan, ensure and schema find region and credentials as the AWS CLI does:
+// All commands that talk to DynamoDB find region and credentials as the AWS CLI does:
 // AWS_PROFILE with SSO, roles and credential processes, the variables AWS_REGION,
 // AWS_ACCESS_KEY_ID and so on, or the machine's role. They need the permissions
 // dynamodb:DescribeTable and dynamodb:DescribeTimeToLive, and
@@ -69,8 +76,14 @@
 // needs all three. ensure needs in addition what it does of dynamodb:CreateTable,
 // UpdateTable, UpdateTimeToLive, UpdateContinuousBackups and TagResource.
 //
+// The commands on items need dynamodb:DescribeTable and dynamodb:DescribeTimeToLive,
+// or a schema file, and what they do: GetItem, Query, Scan, and put and delete
+// GetItem, PutItem, UpdateItem and DeleteItem. hot -stream needs DescribeStream,
+// GetShardIterator and GetRecords on the table's stream.
+//
 // cursor takes the keys of page tokens from the variable CURSOR_KEYS or from a
-// file, never from the command line, which others can see and shells remember.
+// file, never from the command line, which others can see and shells remember. query
+// seals its cursors with those of the variable, and without it not at all.
 package main
 
 import (

@@ -78,14 +78,18 @@ func run(t *testing.T, env map[string]string, stdin string, args ...string) resu
 func runFor(t *testing.T, patience time.Duration, env map[string]string, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	p := program{
-		stdin: strings.NewReader(stdin), stdout: &stdout, stderr: &stderr,
+	code := testProgram(&stdout, &stderr, env, stdin, patience).run(t.Context(), args)
+	return result{stdout: stdout.String(), stderr: stderr.String(), code: code}
+}
+
+// testProgram returns the program under test.
+func testProgram(stdout, stderr io.Writer, env map[string]string, stdin string, patience time.Duration) *program {
+	return &program{
+		stdin: strings.NewReader(stdin), stdout: stdout, stderr: stderr,
 		getenv: func(name string) string { return env[name] },
 		now:    func() time.Time { return now },
 		zone:   time.FixedZone("CET", 3600), patience: patience,
 	}
-	code := p.run(t.Context(), args)
-	return result{stdout: stdout.String(), stderr: stderr.String(), code: code}
 }
 
 // golden compares a result with a file of testdata, which has us-east-1 for the
@@ -169,6 +173,7 @@ func TestUsage(t *testing.T) {
 		{"hot"},
 		{"hot", "-items", "0", "AppCore"},
 		{"hot", "-stream", "1ms", "AppCore"},
+		{"completion", "bash", "zsh"},
 		{"engine", "now"},
 		{"engine", "-port", "65536"},
 		{"engine", "-port", "-1"},
