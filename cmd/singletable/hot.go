@@ -30,7 +30,8 @@ If DynamoDB's own count shows that there must be one, it says so; more -items fi
 With -stream it counts writes instead: what the table's stream gets in that time, by
 partition key. That takes no capacity of the table. It misses no partition, writes that
 change nothing are not in it, and deletes by TTL are left out. A partition takes 1,000
-write units a second. Beside the table's own readers, a stream should have one reader.
+write units a second. A stream takes two readers: run it only where the table has at most
+one.
 
 Neither shows reads. CloudWatch Contributor Insights for DynamoDB counts all requests by
 key, and a service counts its own with package table/telemetry.

@@ -120,7 +120,7 @@ func (p *program) run(ctx context.Context, args []string) int {
 
 func overview() string {
 	var b strings.Builder
-	b.WriteString("singletable looks at tables, keys and page tokens of single-table services.\n\n" +
+	b.WriteString("singletable looks at tables, items, keys and page tokens of single-table services.\n\n" +
 		"Usage: singletable COMMAND [flags] [arguments]\n\n")
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.does)

@@ -39,7 +39,7 @@ With -json a page is one object, {"items": […], "next": "…", "readUnits": �
 in DynamoDB's own JSON. With -all and -json each item is a line, {"Item": …}. Read units
 are on standard error otherwise.
 
-Exit codes: 0 the items were printed, if only none, 2 no result.
+Exit codes: 0 the page was printed, with or without items, 2 no result.
 
 Examples:
 
@@ -278,7 +278,7 @@ func again(fs *flag.FlagSet, args []string, after string) string {
 }
 
 // given returns the words of a command line up to its arguments: the command, and the
-// flags that were given but for some.
+// flags that were given except for some.
 func given(fs *flag.FlagSet, but ...string) []string {
 	words := []string{"singletable", fs.Name()}
 	fs.Visit(func(f *flag.Flag) {

@@ -228,7 +228,7 @@ func (w *writes) shard(ctx context.Context, iterator *string, end time.Time) (ne
 // maxRecords is how many records a response holds. With as many, there are more.
 const maxRecords = 1000
 
-// add counts a record, but for one of a delete by TTL, which takes no capacity.
+// add counts a record, except for one of a delete by TTL, which takes no capacity.
 func (w *writes) add(ctx context.Context, record streamtypes.Record) {
 	if id := record.UserIdentity; record.Dynamodb == nil || id != nil && aws.ToString(id.PrincipalId) == "dynamodb.amazonaws.com" {
 		return

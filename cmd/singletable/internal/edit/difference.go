@@ -60,7 +60,7 @@ func differences(before, after table.Item, but string) []Difference {
 		all = append(all, Difference{path, a, b})
 	}
 	for _, name := range names(before, after) {
-		if name != but {
+		if but == "" || name != but {
 			add(step(name), before[name], after[name])
 		}
 	}
@@ -147,8 +147,12 @@ func plain(v types.AttributeValue) [2]any {
 	return [2]any{"NULL", nil}
 }
 
-// number returns the number of an item that was checked, whose magnitude is bounded.
+// number returns a text that equal numbers have in common. DynamoDB's have exponents of
+// three digits; longer ones would only take memory.
 func number(text string) string {
+	if i := strings.IndexAny(text, "eE"); i >= 0 && len(text)-i > len("e-999") {
+		return text
+	}
 	if r, ok := new(big.Rat).SetString(text); ok {
 		return r.String()
 	}

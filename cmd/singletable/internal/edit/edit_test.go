@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -224,6 +226,56 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
+// TestConcurrentEditors counts in one item. No change of an editor is lost.
+func TestConcurrentEditors(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"", "rev", "count"} {
+		t.Run("guarded by "+version, func(t *testing.T) {
+			t.Parallel()
+			f := setUp(t, version, `{"n":{"N":"0"},"rev":{"S":"R0"},"count":{"N":"0"}}`)
+			var all sync.WaitGroup
+			const editors, changes = 4, 5
+			for range editors {
+				all.Go(func() {
+					for done := 0; done < changes; {
+						now, err := table.Get[table.Item](t.Context(), f.Consistent(), at)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						n, err := strconv.Atoi(now["n"].(*types.AttributeValueMemberN).Value)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						now["n"] = &types.AttributeValueMemberN{Value: strconv.Itoa(n + 1)}
+						plan, err := f.Put(t.Context(), now)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						// The item can have changed before the plan was made. Its user sees that.
+						if len(plan.Differences) != 1 || dynamojson.Value(plan.Differences[0].Old).(map[string]any)["N"] != strconv.Itoa(n) {
+							continue
+						}
+						switch err := f.Apply(t.Context(), plan); {
+						case err == nil:
+							done++
+						case !errors.Is(err, edit.ErrChanged):
+							t.Error(err)
+							return
+						}
+					}
+				})
+			}
+			all.Wait()
+			if !strings.Contains(f.stored(t), fmt.Sprintf("n=map[N:%d]", editors*changes)) {
+				t.Errorf("%d changes led to %s", editors*changes, f.stored(t))
+			}
+		})
+	}
+}
+
 // No condition can exclude an attribute that is not known. A plan leaves it alone.
 func TestAttributeAddedInBetweenStays(t *testing.T) {
 	t.Parallel()
@@ -343,4 +395,26 @@ func TestSeen(t *testing.T) {
 	if name() == first {
 		t.Error("another type has the same name")
 	}
+}
+
+// FuzzDifferences compares arbitrary items. Items without differences are seen as one,
+// and those with differences are not.
+func FuzzDifferences(f *testing.F) {
+	f.Add(`{"a":{"L":[{"N":"1"}]}}`, `{"a":{"L":[{"N":"1.0"},{"M":{}}]}}`)
+	f.Add(`{"a":{"NS":["1","2e1"]}}`, `{"a":{"NS":["20","1.0"]}}`)
+	f.Add(`{"":{"N":"1e99999999"}}`, `{}`)
+	f.Fuzz(func(t *testing.T, a, b string) {
+		before, errA := dynamojson.Decode(a)
+		after, errB := dynamojson.Decode(b)
+		if errA != nil || errB != nil {
+			return
+		}
+		found := edit.Differences(before, after, "")
+		if (len(found) == 0) != (edit.Seen(before) == edit.Seen(after)) {
+			t.Errorf("%v: %s and %s", found, edit.Seen(before), edit.Seen(after))
+		}
+		if back := edit.Differences(after, before, ""); len(back) != len(found) {
+			t.Errorf("%d differences, and %d back", len(found), len(back))
+		}
+	})
 }

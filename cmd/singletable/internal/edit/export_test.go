@@ -1,4 +1,7 @@
 package edit
 
-// Differences is differences for tests.
-var Differences = differences
+// Differences and Seen are differences and seen for tests.
+var (
+	Differences = differences
+	Seen        = seen
+)
