@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -201,5 +202,36 @@ func TestHotStream(t *testing.T) {
 	}
 	if text.code != exitYes || !strings.Contains(text.stdout, "TENANT#big") || !strings.Contains(text.stderr, "Counting the writes of 1s") {
 		t.Errorf("%+v", text)
+	}
+}
+
+// TestCosts says what a look at a large table takes, before it takes it.
+func TestCosts(t *testing.T) {
+	dynamo(t, http.StatusOK, `{
+		"Table": {
+			"TableName": "AppCore", "ItemCount": 2100000, "TableSizeBytes": 1073741824,
+			"KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}],
+			"AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}, {"AttributeName": "sk", "AttributeType": "S"}]
+		}
+	}`)
+	scan := run(t, nil, "", "count", "-scan", "AppCore")
+	if want := "about 2100000 items, 1073741824 bytes: DynamoDB's own count, up to about 6 hours old\n" +
+		"The scan takes about 131072 read units. Nothing was read: give -yes to scan.\n"; scan != (result{stdout: want, code: exitNo}) {
+		t.Errorf("%+v", scan)
+	}
+	var out counted
+	consistent := run(t, nil, "", "count", "-scan", "-consistent", "-json", "AppCore")
+	if err := json.Unmarshal([]byte(consistent.stdout), &out); err != nil || *out.ScanUnits != 262144 || consistent.code != exitNo {
+		t.Errorf("%v: %+v", err, consistent)
+	}
+	// The endpoint has no items in any segment.
+	hot := run(t, nil, "", "hot", "AppCore")
+	for _, s := range []string{"0 items in 0 partitions, from 220 of 42000 random segments", "about 100.0 % of\nthe items are in partitions"} {
+		if !strings.Contains(hot.stdout, s) {
+			t.Errorf("standard output lacks %q: %+v", s, hot)
+		}
+	}
+	if want := "The sample reads about 1000 items of about 2100000, for about 62.5 read units.\n"; hot.stderr != want {
+		t.Errorf("%q", hot.stderr)
 	}
 }

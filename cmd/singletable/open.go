@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -71,10 +72,24 @@ func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile stri
 	for _, line := range omitted {
 		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
 	}
+	schema = layout(schema)
 	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
 		return table.Schema{}, fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
 	}
 	return schema, nil
+}
+
+// layout returns what reads and writes of items need of a schema: not the settings of
+// the table, whose combinations a schema file would have to get right.
+func layout(schema table.Schema) table.Schema {
+	indexes := slices.Clone(schema.Indexes)
+	for i := range indexes {
+		indexes[i].ProvisionedThroughput = table.Throughput{}
+	}
+	return table.Schema{
+		Name: schema.Name, PK: schema.PK, SK: schema.SK, SimpleKey: schema.SimpleKey,
+		PKType: schema.PKType, SKType: schema.SKType, TTL: schema.TTL, Indexes: indexes,
+	}
 }
 
 // keyOf returns the key of an item from the command line. The errors name no value.

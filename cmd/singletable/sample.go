@@ -221,7 +221,7 @@ func (s *sample) margin(kind string) (margin float64, ok bool) {
 // sample lets expect. It is 0 if the difference can be chance.
 func (s *sample) unseen(about int64) float64 {
 	n := float64(len(s.segments))
-	if s.whole() || n < minSegments || s.total.Items == 0 || about == 0 {
+	if s.whole() || n < minSegments || about == 0 {
 		return 0
 	}
 	mean, squares := float64(s.total.Items)/n, 0.0
