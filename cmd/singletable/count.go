@@ -33,8 +33,8 @@ Examples:
 // scanning are the permissions of a command that scans.
 const scanning = "dynamodb:Scan on the table and its indexes, and dynamodb:DescribeTable on the table"
 
-// counted is the output of count.
-type counted struct {
+// itemCount is the output of count.
+type itemCount struct {
 	Items int64 `json:"items"`
 	// Exact is false for DynamoDB's own count, which is the only one with Bytes.
 	Exact     bool    `json:"exact"`
@@ -67,14 +67,14 @@ func (p *program) count(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var out counted
+	var out itemCount
 	switch {
 	case len(rest) > 1:
 		out, err = p.countPartition(ctx, live, f, rest)
 	case *scan:
 		out, err = p.countAll(ctx, live, f, rest[0], *yes)
 	default:
-		out, err = p.estimate(ctx, live, *f.index, rest[0])
+		out, err = p.ownCount(ctx, live, *f.index, rest[0])
 	}
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (p *program) count(ctx context.Context, args []string) error {
 	return err
 }
 
-func (c counted) text() string {
+func (c itemCount) text() string {
 	if c.Exact {
 		return fmt.Sprintf("%s, %s\n", numbered(c.Items, "item"), unitsText(c.ReadUnits))
 	}
@@ -102,7 +102,7 @@ func (c counted) text() string {
 }
 
 // cost says what a scan takes.
-func (c counted) cost() string {
+func (c itemCount) cost() string {
 	if *c.ScanUnits == 0 {
 		return "What the scan takes is not known, since DynamoDB has not counted the bytes yet: half a read unit for each 4 KB."
 	}
@@ -110,35 +110,35 @@ func (c counted) cost() string {
 }
 
 // countPartition counts the items of a partition. Nothing bounds the time.
-func (p *program) countPartition(ctx context.Context, live live, f *partition, args []string) (counted, error) {
+func (p *program) countPartition(ctx context.Context, live live, f *partition, args []string) (itemCount, error) {
 	tbl, err := p.open(ctx, live, args[0], *f.schema, &table.Options{Now: p.now})
 	if err != nil {
-		return counted{}, err
+		return itemCount{}, err
 	}
 	q, err := f.query(tbl.Schema(), args[1:])
 	if err != nil {
-		return counted{}, err
+		return itemCount{}, err
 	}
 	stats, err := tbl.Count(ctx, q)
 	if err != nil {
 		if stats.Requests > 0 {
 			fmt.Fprintf(p.stderr, "so far: %s, %s\n", numbered(stats.Items, "item"), unitsText(stats.Capacity))
 		}
-		return counted{}, p.failed(ctx, err, querying)
+		return itemCount{}, p.failed(ctx, err, querying)
 	}
-	return counted{Items: int64(stats.Items), Exact: true, ReadUnits: stats.Capacity}, nil
+	return itemCount{Items: int64(stats.Items), Exact: true, ReadUnits: stats.Capacity}, nil
 }
 
-// estimate returns DynamoDB's own count of a table, or of an index if its name is not
+// ownCount returns DynamoDB's own count of a table, or of an index if its name is not
 // empty.
-func (p *program) estimate(ctx context.Context, live live, index, name string) (counted, error) {
+func (p *program) ownCount(ctx context.Context, live live, index, name string) (itemCount, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
 	items, bytes, err := (table.Schema{Name: name}).EstimateItems(ctx, live.client, index)
 	if err != nil {
-		return counted{}, p.failed(ctx, err, "dynamodb:DescribeTable on the table")
+		return itemCount{}, p.failed(ctx, err, "dynamodb:DescribeTable on the table")
 	}
-	return counted{Items: items, Bytes: &bytes}, nil
+	return itemCount{Items: items, Bytes: &bytes}, nil
 }
 
 // scanUnits returns about how many read units it takes to scan so many bytes.
@@ -154,28 +154,28 @@ func scanUnits(bytes int64, consistent bool) float64 {
 const maxScanPage = 10_000
 
 // countAll counts the items of a table or an index by a scan, once the user agrees.
-func (p *program) countAll(ctx context.Context, live live, f *partition, name string, yes bool) (counted, error) {
+func (p *program) countAll(ctx context.Context, live live, f *partition, name string, yes bool) (itemCount, error) {
 	tbl, err := p.open(ctx, live, name, *f.schema, &table.Options{Now: p.now})
 	if err != nil {
-		return counted{}, err
+		return itemCount{}, err
 	}
-	about, err := p.estimate(ctx, live, *f.index, tbl.Schema().Name)
+	about, err := p.ownCount(ctx, live, *f.index, tbl.Schema().Name)
 	if err != nil {
-		return counted{}, err
+		return itemCount{}, err
 	}
 	units := scanUnits(*about.Bytes, *f.consistent)
 	about.ScanUnits = &units
 	if !yes {
 		return about, nil
 	}
-	fmt.Fprint(p.stderr, counted{Items: about.Items, Bytes: about.Bytes}.text()+about.cost()+"\n")
-	out := counted{Exact: true}
+	fmt.Fprint(p.stderr, itemCount{Items: about.Items, Bytes: about.Bytes}.text()+about.cost()+"\n")
+	out := itemCount{Exact: true}
 	said := time.Now()
 	for scan := (table.Scan{Index: *f.index, Limit: maxScanPage, Consistent: *f.consistent, Project: []string{tbl.Schema().PK}}); ; {
 		page, err := table.ScanPage[struct{}](ctx, tbl, scan)
 		if err != nil {
 			fmt.Fprintf(p.stderr, "so far: %s, %s\n", numbered(out.Items, "item"), unitsText(out.ReadUnits))
-			return counted{}, p.failed(ctx, err, scanning)
+			return itemCount{}, p.failed(ctx, err, scanning)
 		}
 		out.Items += int64(len(page.Items))
 		out.ReadUnits += page.Stats.Capacity

@@ -119,7 +119,7 @@ func (p *program) hot(ctx context.Context, args []string) error {
 	if *index != "" && !slices.ContainsFunc(schema.Indexes, func(x table.Index) bool { return x.Name == *index }) {
 		return usageError("the table has no index of the name of -index")
 	}
-	about, err := p.estimate(ctx, live, *index, schema.Name)
+	about, err := p.ownCount(ctx, live, *index, schema.Name)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (p *program) hot(ctx context.Context, args []string) error {
 }
 
 // beforeSample says what a sample costs.
-func beforeSample(about counted, items int) string {
+func beforeSample(about itemCount, items int) string {
 	if about.Items == 0 {
 		return fmt.Sprintf("The sample reads up to %s. DynamoDB has not counted the table yet, so the read units are not known.", numbered(items, "item"))
 	}

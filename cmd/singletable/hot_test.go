@@ -19,7 +19,7 @@ import (
 
 func TestCount(t *testing.T) {
 	t.Parallel()
-	tbl := filled(t)
+	tbl := withItems(t)
 	name := tbl.Schema().Name
 	for file, args := range map[string][]string{
 		"partition": {name, "USER#ana"}, // without the session, which has expired
@@ -219,7 +219,7 @@ func TestCosts(t *testing.T) {
 		"The scan takes about 131072 read units. Nothing was read: give -yes to scan.\n"; scan != (result{stdout: want, code: exitNo}) {
 		t.Errorf("%+v", scan)
 	}
-	var out counted
+	var out itemCount
 	consistent := run(t, nil, "", "count", "-scan", "-consistent", "-json", "AppCore")
 	if err := json.Unmarshal([]byte(consistent.stdout), &out); err != nil || *out.ScanUnits != 262144 || consistent.code != exitNo {
 		t.Errorf("%v: %+v", err, consistent)

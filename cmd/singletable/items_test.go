@@ -22,9 +22,9 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// filled returns a table with a user, 30 transactions of theirs, and one item that has
+// withItems returns a table with a user, 30 transactions of theirs, and one item that has
 // expired.
-func filled(t *testing.T) *table.Table {
+func withItems(t *testing.T) *table.Table {
 	t.Helper()
 	tbl := tabletest.New(t, appCore(), nil)
 	var ops []table.Op
@@ -63,7 +63,7 @@ func hide(tbl *table.Table, got result) result {
 
 func TestGet(t *testing.T) {
 	t.Parallel()
-	tbl := filled(t)
+	tbl := withItems(t)
 	name := tbl.Schema().Name
 	for file, args := range map[string][]string{
 		"item":         {name, "USER#ana", "PROFILE"},
@@ -81,7 +81,7 @@ func TestGet(t *testing.T) {
 
 func TestQuery(t *testing.T) {
 	t.Parallel()
-	tbl := filled(t)
+	tbl := withItems(t)
 	name := tbl.Schema().Name
 	for file, args := range map[string][]string{
 		"page":    {"-limit", "3", name, "USER#ana"},
@@ -128,7 +128,7 @@ func sortKeys(t *testing.T, text string) []string {
 // none, with sealed cursors and without.
 func TestQueryPages(t *testing.T) {
 	t.Parallel()
-	tbl := filled(t)
+	tbl := withItems(t)
 	all := sortKeys(t, run(t, nil, "", "query", "-all", tbl.Schema().Name, "USER#ana").stdout)
 	if len(all) != 32 {
 		t.Fatalf("%d items", len(all))
@@ -236,7 +236,7 @@ func TestSeveralKeyAttributes(t *testing.T) {
 // TestPutAndDelete goes the way of an operator: look, edit, look at the difference, write.
 func TestPutAndDelete(t *testing.T) {
 	t.Parallel()
-	tbl := filled(t)
+	tbl := withItems(t)
 	name := tbl.Schema().Name
 	edited := strings.ReplaceAll(run(t, nil, "", "get", "-json", name, "USER#ana", "PROFILE").stdout, "Köln", "Bonn")
 	step := func(file, stdin string, args ...string) result {

@@ -174,8 +174,8 @@ type queried struct {
 	ReadUnits float64          `json:"readUnits"`
 }
 
-// itemLine is a line of the output of query with -all and -json.
-type itemLine struct {
+// jsonLine is a line of the output of query with -all and -json.
+type jsonLine struct {
 	Item map[string]any `json:"Item"`
 }
 
@@ -312,7 +312,7 @@ func (p printer) print(page table.Page[table.Item]) error {
 	switch {
 	case p.asJSON && p.many:
 		for _, item := range page.Items {
-			if err := p.printJSONLine(itemLine{dynamojson.Item(item)}); err != nil {
+			if err := p.printJSONLine(jsonLine{dynamojson.Item(item)}); err != nil {
 				return err
 			}
 		}
