@@ -1,0 +1,425 @@
+package tablemodel
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+)
+
+// Infer returns a model of sample items: the schema as it is, and for each type an
+// entity with the patterns of its keys. The samples are those of a development
+// table or of a test; the more there are, the fewer mistakes. They can be in any
+// order. Items without a type are in no entity.
+//
+// Items of a type are of one pattern if their keys have the same number of segments
+// and the same prefixes. A segment becomes
+//
+//   - a constant, if it is the first of its key and a prefix: upper-case letters, or
+//     any text that samples of several partitions share. Later segments are constant
+//     only if all samples share them, in at least two partitions.
+//   - {name}, if it equals an attribute in all samples: see [Pattern]. Of several
+//     attributes, it is one whose name resembles the prefix, then the shortest.
+//   - {1}, {2} and so on otherwise, as the number of a shard.
+//
+// The main item of an entity is the pattern with keys in indexes, which package repo
+// writes to the main item; then the one whose partition key begins with the type;
+// then the first in the order of keys. Version is the attribute "revision" or
+// "version", if all items have one. Both are guesses: reorder Items and correct
+// Version where they are wrong.
+//
+// A model holds no values but constants. Where identifiers of people look like
+// prefixes, or lack an attribute and occur in several partitions, they are taken for
+// constants: look at the model before you publish it.
+//
+// An invalid schema is [table.ErrInvalid]. An item that lacks a key attribute is
+// [keys.ErrInvalid]. Both are in a [*table.Error].
+func Infer(schema table.Schema, items []table.Item) (Model, error) {
+	l, err := lay("Infer", schema, items)
+	if err != nil {
+		return Model{}, err
+	}
+	byType := map[string][]table.Item{}
+	for _, item := range slices.Concat(l.views[0].partitions...) {
+		if t := l.typeOf(item); t != "" && utf8.ValidString(t) {
+			byType[t] = append(byType[t], item)
+		}
+	}
+	m := Model{Schema: schema}
+	for _, t := range slices.Sorted(maps.Keys(byType)) {
+		m.Entities = append(m.Entities, l.entity(t, byType[t]))
+	}
+	return m, nil
+}
+
+// entity infers the entity of a type from its items, which are in the order of their
+// keys.
+func (l layout) entity(kind string, items []table.Item) Entity {
+	e := Entity{Type: kind, Version: l.version(items)}
+	in := inference{layout: l, kind: kind}
+	base := l.views[0]
+	var forms [][]table.Item
+	position := map[string]int{}
+	prefixes := make([]map[place]bool, len(base.key))
+	for i, k := range base.key {
+		prefixes[i] = in.prefixes(k, items)
+	}
+	for _, item := range items {
+		form := ""
+		for i, k := range base.key {
+			segments, _ := segmentsOf(item[k.name])
+			form += strconv.Itoa(len(segments)) + delimiter
+			if prefixes[i][placeOf(segments)] {
+				form += segments[0]
+			}
+			form += delimiter
+		}
+		n, seen := position[form]
+		if !seen {
+			n = len(forms)
+			position[form] = n
+			forms = append(forms, nil)
+		}
+		forms[n] = append(forms[n], item)
+	}
+	in.alone = len(forms) == 1
+	for _, samples := range forms {
+		var p Pattern
+		counter := 0
+		for i, k := range base.key {
+			text := in.pattern(k, samples, prefixes[i], &counter)
+			if i == 0 {
+				p.PK = text
+			} else {
+				p.SK = text
+			}
+		}
+		p.Indexes = in.indexes(samples)
+		e.Items = append(e.Items, p)
+	}
+	slices.SortStableFunc(e.Items, func(a, b Pattern) int {
+		return cmp.Or(
+			cmp.Compare(len(b.Indexes), len(a.Indexes)),
+			yesFirst(begins(a.PK, kind), begins(b.PK, kind)),
+		)
+	})
+	return e
+}
+
+func yesFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// begins reports whether the first segment of a pattern is the type.
+func begins(pattern, kind string) bool {
+	first, _, _ := strings.Cut(pattern, delimiter)
+	return strings.EqualFold(first, kind)
+}
+
+// version returns the attribute that seems to guard the writes of the items.
+func (l layout) version(items []table.Item) string {
+	for _, name := range []string{"revision", "version"} {
+		if !slices.ContainsFunc(items, func(i table.Item) bool {
+			switch v := i[name].(type) {
+			case *types.AttributeValueMemberN:
+				return !digits(v.Value)
+			case *types.AttributeValueMemberS:
+				// A string called version is more likely that of a document.
+				return name != "revision" || v.Value == ""
+			}
+			return true
+		}) {
+			return name
+		}
+	}
+	return ""
+}
+
+// inference is what is known while an entity is inferred.
+type inference struct {
+	layout
+	kind string
+	// alone means that all items of the entity are of one pattern.
+	alone bool
+}
+
+// place is the first segment of a key that has so many of them.
+type place struct {
+	segments int
+	text     string
+}
+
+func placeOf(segments []string) place {
+	if len(segments) == 0 {
+		return place{}
+	}
+	return place{len(segments), segments[0]}
+}
+
+// mostPrefixes is how many texts can be prefixes in one place of one type. Where
+// there are more, they are identifiers.
+const mostPrefixes = 8
+
+// prefixes returns which of the first segments of a key attribute are prefixes.
+func (in inference) prefixes(k keyAttribute, items []table.Item) map[place]bool {
+	bySize := map[int][]table.Item{}
+	for _, item := range items {
+		if segments, ok := segmentsOf(item[k.name]); ok && k.kind == types.ScalarAttributeTypeS {
+			bySize[len(segments)] = append(bySize[len(segments)], item)
+		}
+	}
+	all := map[place]bool{}
+	for size, samples := range bySize {
+		texts := column0(k, samples)
+		partitions := map[string]map[string]bool{}
+		for i, item := range samples {
+			if partitions[texts[i]] == nil {
+				partitions[texts[i]] = map[string]bool{}
+			}
+			partitions[texts[i]][keyText(item[in.schema.PK])] = true
+		}
+		if in.isAttribute(texts, samples, len(partitions)) {
+			continue
+		}
+		upper, shared := 0, true
+		for text, of := range partitions {
+			switch {
+			case isUpper(text):
+				upper++
+			case !sharable(text) || len(of) < 2:
+				shared = false
+			}
+		}
+		// A whole key that partitions share is a constant only if it is the one.
+		shared = shared && (len(partitions)-upper == 1 || size > 1)
+		for text := range partitions {
+			switch {
+			case text == "":
+				all[place{size, text}] = true
+			case isUpper(text):
+				all[place{size, text}] = upper <= mostPrefixes || text == in.kind
+			default:
+				all[place{size, text}] = shared && len(partitions)-upper <= mostPrefixes
+			}
+		}
+	}
+	return all
+}
+
+// column0 returns the first segments of a key attribute.
+func column0(k keyAttribute, samples []table.Item) []string {
+	texts := make([]string, len(samples))
+	for i, item := range samples {
+		segments, _ := segmentsOf(item[k.name])
+		texts[i] = segments[0]
+	}
+	return texts
+}
+
+// isAttribute reports whether the first segments of a key are the values of an
+// attribute and no prefixes. Samples that all have the same text do not tell.
+func (in inference) isAttribute(texts []string, samples []table.Item, different int) bool {
+	if different == 1 && (texts[0] == in.kind || len(samples) > 1 && isUpper(texts[0])) {
+		return false
+	}
+	_, ok := in.attribute(texts, samples, "", types.ScalarAttributeTypeS, false)
+	return ok
+}
+
+// isUpper reports whether a segment looks like a prefix: letters A to Z, with -
+// and _ between them and at most two digits at the end. Other digits are a sign of
+// an identifier.
+func isUpper(text string) bool {
+	word := strings.TrimRight(text, "0123456789")
+	if len(text)-len(word) > 2 || word == "" || word[0] < 'A' || word[0] > 'Z' {
+		return false
+	}
+	return strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-") == ""
+}
+
+// sharable reports whether a segment can be a constant because samples share it. A
+// number is not: it may be that of a shard. Nor is a time.
+func sharable(text string) bool {
+	return utf8.ValidString(text) && !isTime(text) && (text == "" || !digits(text))
+}
+
+// pattern infers the pattern of a key attribute, which all samples have with the
+// same number of segments. counter counts the segments that are not known.
+func (in inference) pattern(k keyAttribute, samples []table.Item, prefixes map[place]bool, counter *int) string {
+	rows := make([][]string, len(samples))
+	for i, item := range samples {
+		rows[i], _ = segmentsOf(item[k.name])
+	}
+	var parts []string
+	near := ""
+	for i := range rows[0] {
+		texts := make([]string, len(rows))
+		for j, row := range rows {
+			texts[j] = row[i]
+		}
+		s := in.segment(k, i, texts, samples, near, prefixes[placeOf(rows[0])])
+		unknown := !s.constant && s.attribute == ""
+		switch {
+		case unknown && in.alone && k.kind != types.ScalarAttributeTypeS && nameable(k.name):
+			s.attribute = k.name // which no copy has with another value
+		case unknown:
+			*counter++
+		case s.constant:
+			near = s.raw
+		}
+		parts = append(parts, s.String(*counter))
+	}
+	return strings.Join(parts, delimiter)
+}
+
+// segment infers the i-th segment of a key.
+func (in inference) segment(k keyAttribute, i int, texts []string, samples []table.Item, near string, prefix bool) segment {
+	constant := segment{constant: true, raw: texts[0]}
+	same := !slices.ContainsFunc(texts, func(t string) bool { return t != texts[0] })
+	if i == 0 && prefix && same {
+		return constant
+	}
+	if s, ok := in.attribute(texts, samples, near, k.kind, true); ok {
+		return s
+	}
+	if k.kind != types.ScalarAttributeTypeS || i == 0 || !same || !sharable(texts[0]) {
+		return segment{}
+	}
+	first := keyText(samples[0][in.schema.PK])
+	if texts[0] != "" && !slices.ContainsFunc(samples, func(s table.Item) bool { return keyText(s[in.schema.PK]) != first }) {
+		return segment{}
+	}
+	return constant
+}
+
+// indexes infers the keys in indexes of samples that are of one pattern.
+func (in inference) indexes(samples []table.Item) map[string]Pattern {
+	patterns := map[string]Pattern{}
+	for _, v := range in.views[1:] {
+		if v.partition > 1 || len(v.sortKey()) > 1 || len(v.projection.PKs) > 0 {
+			continue
+		}
+		inside := slices.DeleteFunc(slices.Clone(samples), func(item table.Item) bool {
+			return slices.ContainsFunc(v.key, func(k keyAttribute) bool { return !k.in(item) })
+		})
+		if len(inside) == 0 {
+			continue
+		}
+		var p Pattern
+		counter := 0
+		for i, k := range v.key {
+			longest := longest(k, inside)
+			text := in.pattern(k, longest, in.prefixes(k, longest), &counter)
+			if i < v.partition {
+				p.PK = text
+			} else {
+				p.SK = text
+			}
+		}
+		patterns[v.index] = p
+	}
+	if len(patterns) == 0 {
+		return nil
+	}
+	return patterns
+}
+
+// longest returns the samples whose key has the most segments. The first shard of a
+// sharded index has one segment less than the others.
+func longest(k keyAttribute, samples []table.Item) []table.Item {
+	most := 0
+	for _, item := range samples {
+		segments, _ := segmentsOf(item[k.name])
+		most = max(most, len(segments))
+	}
+	return slices.DeleteFunc(slices.Clone(samples), func(item table.Item) bool {
+		segments, _ := segmentsOf(item[k.name])
+		return len(segments) < most
+	})
+}
+
+// attribute returns the attribute that equals the texts in all samples. near is the
+// constant before them. indexKeys allows the key attributes of indexes, if there is
+// no other.
+func (in inference) attribute(texts []string, samples []table.Item, near string, kind types.ScalarAttributeType, indexKeys bool) (segment, bool) {
+	var found []segment
+	for name := range samples[0] {
+		if s, ok := in.equal(name, texts, samples, kind); ok {
+			found = append(found, s)
+		}
+	}
+	isKey := func(s segment) bool { return slices.Contains(in.keyNames, s.attribute) }
+	if !indexKeys {
+		found = slices.DeleteFunc(found, isKey)
+	}
+	if len(found) == 0 {
+		return segment{}, false
+	}
+	near = strings.ToLower(near)
+	resembles := func(s segment) bool { return near != "" && strings.Contains(strings.ToLower(s.attribute), near) }
+	return slices.MinFunc(found, func(a, b segment) int {
+		return cmp.Or(
+			yesFirst(!isKey(a), !isKey(b)),
+			yesFirst(resembles(a), resembles(b)),
+			cmp.Compare(len(a.attribute), len(b.attribute)),
+			cmp.Compare(a.attribute, b.attribute),
+		)
+	}), true
+}
+
+// equal returns the form in which an attribute equals the texts in all samples.
+func (in inference) equal(name string, texts []string, samples []table.Item, kind types.ScalarAttributeType) (segment, bool) {
+	own := []string{in.schema.PK, in.schema.SK, in.schema.Type, in.schema.Shape, in.schema.Shape + "From"}
+	if slices.Contains(own, name) || !nameable(name) {
+		return segment{}, false
+	}
+	forms := []string{formPlain}
+	if kind == types.ScalarAttributeTypeS {
+		// A time that happens to be stored as in a key is one all the same.
+		forms = []string{formTime, formTimeMillis, formPlain}
+		if form := strconv.Itoa(len(texts[0])); width(form) > 0 {
+			forms = append(forms, form)
+		}
+	}
+	for _, form := range forms {
+		s := segment{attribute: name, form: form}
+		equal := true
+		for i, item := range samples {
+			text, missing, err := s.text(item)
+			if err != nil || missing || text != texts[i] || !sameKind(kind, item[name]) {
+				equal = false
+				break
+			}
+		}
+		if equal {
+			return s, true
+		}
+	}
+	return segment{}, false
+}
+
+// sameKind reports whether an attribute can be in a key attribute of a kind. In a
+// string there can be numbers too.
+func sameKind(kind types.ScalarAttributeType, v types.AttributeValue) bool {
+	switch v.(type) {
+	case *types.AttributeValueMemberS:
+		return kind == types.ScalarAttributeTypeS
+	case *types.AttributeValueMemberN:
+		return kind != types.ScalarAttributeTypeB
+	case *types.AttributeValueMemberB:
+		return kind == types.ScalarAttributeTypeB
+	}
+	return false
+}

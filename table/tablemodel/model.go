@@ -1,0 +1,264 @@
+package tablemodel
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// Model is a schema and the entities of its table. As JSON it is a schema file,
+// which the command singletable reads. [Infer] makes one of sample items.
+//
+// It is a plain value: methods do not change it, and it can be shared between
+// goroutines.
+type Model struct {
+	table.Schema
+	// Entities are the types of items.
+	Entities []Entity `json:"entities,omitempty"`
+}
+
+// Entity describes the items of one type.
+type Entity struct {
+	// Type is the value of the schema's type attribute.
+	Type string `json:"type"`
+	// Version is the name of the attribute that guards writes: a number that every
+	// write raises, or a string that every write replaces. Empty means that none is
+	// known.
+	Version string `json:"version,omitempty"`
+	// Items are the patterns of the keys of the main item, then of the copies.
+	Items []Pattern `json:"items"`
+}
+
+// Pattern describes the keys of an item. A key is a row of segments with '#'
+// between them, and each segment of a pattern stands for one:
+//
+//	USER             this text, as it is stored; {{ and }} are braces
+//	{userId}         a string or number attribute, escaped as by keys.Str
+//	{number:4}       a number attribute, padded as by keys.Int of this width
+//	{made:time}      a time as keys.Time writes it, of an attribute with RFC 3339
+//	                 text or seconds since 1970
+//	{made:time-ms}   the same, of a number of milliseconds since 1970
+//	{1}              text that varies and equals no attribute
+//
+// The pattern of a key attribute that is a number or binary is one {name}.
+type Pattern struct {
+	PK string `json:"pk"`
+	// SK is empty in a table or an index without a sort key.
+	SK string `json:"sk,omitempty"`
+	// Indexes are the keys in indexes, by the name of the index. An index that is
+	// missing does not hold the item, or has keys of several attributes.
+	Indexes map[string]Pattern `json:"indexes,omitempty"`
+}
+
+// Validate checks the schema and the entities. It returns a [*table.SchemaError]
+// that lists everything that is wrong and matches [table.ErrInvalid], or nil.
+func (m Model) Validate() error {
+	e := &table.SchemaError{Table: m.Name, Err: table.ErrInvalid}
+	if err := m.Schema.Validate(); err != nil {
+		schema, ok := errors.AsType[*table.SchemaError](err)
+		if !ok {
+			return err
+		}
+		*e = *schema
+	}
+	seen := map[string]bool{}
+	for i, entity := range m.Entities {
+		where := fmt.Sprintf("Entities[%d]", i)
+		bad := func(format string, args ...any) {
+			e.Problems = append(e.Problems, where+fmt.Sprintf(format, args...))
+		}
+		if entity.Type == "" {
+			bad(".Type: is empty")
+		}
+		if seen[entity.Type] {
+			bad(".Type: %q is used twice", entity.Type)
+		}
+		seen[entity.Type] = true
+		if len(entity.Items) == 0 {
+			bad(".Items: is empty, and an entity has a main item")
+		}
+		for j, p := range entity.Items {
+			item := fmt.Sprintf(".Items[%d]", j)
+			for _, problem := range p.problems(m.SimpleKey) {
+				bad("%s%s", item, problem)
+			}
+			for _, index := range slices.Sorted(maps.Keys(p.Indexes)) {
+				at := fmt.Sprintf("%s.Indexes[%q]", item, index)
+				k := slices.IndexFunc(m.Indexes, func(x table.Index) bool { return x.Name == index })
+				if k < 0 {
+					bad("%s: the schema has no such index", at)
+					continue
+				}
+				if len(m.Indexes[k].PKs) > 0 {
+					bad("%s: its keys have several attributes, and no pattern", at)
+					continue
+				}
+				for _, problem := range p.Indexes[index].problems(m.Indexes[k].SK == "") {
+					bad("%s%s", at, problem)
+				}
+				if len(p.Indexes[index].Indexes) > 0 {
+					bad("%s.Indexes: is not empty", at)
+				}
+			}
+		}
+	}
+	if len(e.Problems) == 0 {
+		return nil
+	}
+	return e
+}
+
+// problems lists what is wrong with the texts of a pattern.
+func (p Pattern) problems(noSK bool) []string {
+	var problems []string
+	if _, err := parsePattern(p.PK); err != nil {
+		problems = append(problems, ".PK: "+err.Error())
+	}
+	switch _, err := parsePattern(p.SK); {
+	case noSK && p.SK != "":
+		problems = append(problems, ".SK: is given, and there is no sort key")
+	case !noSK && err != nil:
+		problems = append(problems, ".SK: "+err.Error())
+	}
+	return problems
+}
+
+// Find returns the entity that an item of the table belongs to, and which of its
+// Items the item is: 0 for the main item. It is not ok if the item's type is
+// missing or not in the model, and if its key is like no pattern of the entity.
+//
+// A pattern that the item's attributes confirm goes first. Otherwise constants, and
+// the form of numbers and times, decide: a copy is found although its attributes
+// have drifted from its key.
+func (m Model) Find(item table.Item) (e Entity, n int, ok bool) {
+	pk, sk := keyNames(m.Schema)
+	kind, _ := item[typeName(m.Schema)].(*types.AttributeValueMemberS)
+	if kind == nil {
+		return Entity{}, 0, false
+	}
+	i := slices.IndexFunc(m.Entities, func(e Entity) bool { return e.Type == kind.Value })
+	if i < 0 {
+		return Entity{}, 0, false
+	}
+	best := match{}
+	for j, p := range m.Entities[i].Items {
+		if found := p.match(item, pk, sk); found.better(best) {
+			best, n = found, j
+		}
+	}
+	if !best.ok {
+		return Entity{}, 0, false
+	}
+	return m.Entities[i], n, true
+}
+
+// Keys returns the keys of all Items of an entity, in their order, made of the
+// attributes of one of them. A copy whose key needs an attribute that the item
+// lacks has the zero key: the entity has no such copy, as one that lists users by
+// an optional phone number.
+//
+// An error matches [table.ErrInvalid]. It lists the patterns with a segment that is
+// not known, such as {1}, and the attributes that cannot be in their key or that the
+// main item needs and the item lacks. The keys of the other Items are returned with
+// it; those it lists are zero.
+func (e Entity) Keys(item table.Item) ([]keys.Key, error) {
+	all := make([]keys.Key, len(e.Items))
+	var errs []error
+	for i, p := range e.Items {
+		key, missing, err := p.key(item)
+		if missing != "" && i == 0 {
+			err = fmt.Errorf("attribute %q is missing", missing)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("singletable: Keys of %q: items[%d]: %w: %w", e.Type, i, table.ErrInvalid, err))
+			continue
+		}
+		all[i] = key
+	}
+	return all, errors.Join(errs...)
+}
+
+// key makes the key of the pattern. missing is an attribute that the item lacks.
+func (p Pattern) key(item table.Item) (key keys.Key, missing string, err error) {
+	pk, missing, err := format(p.PK, item)
+	if err != nil || missing != "" {
+		return keys.Key{}, missing, err
+	}
+	key.PK = keys.PK(pk)
+	if p.SK != "" {
+		sk, missing, err := format(p.SK, item)
+		if err != nil || missing != "" {
+			return keys.Key{}, missing, err
+		}
+		key.SK = keys.SK(sk)
+	}
+	return key, "", nil
+}
+
+// match says how well a pattern and an item go together.
+type match struct {
+	ok bool
+	// confirmed means that all attributes are as in the key.
+	confirmed bool
+	// constant and known count the segments of constant text, and those that are
+	// attributes.
+	constant, known int
+}
+
+// better reports whether m is the better match. Of equal ones, the first is taken.
+func (m match) better(than match) bool {
+	switch {
+	case m.ok != than.ok:
+		return m.ok
+	case m.confirmed != than.confirmed:
+		return m.confirmed
+	case m.constant != than.constant:
+		return m.constant > than.constant
+	}
+	return m.known > than.known
+}
+
+// match compares the pattern with the key of an item.
+func (p Pattern) match(item table.Item, pk, sk string) match {
+	m := match{ok: true, confirmed: true}
+	m.part(p.PK, item, pk)
+	switch {
+	case sk == "":
+		m.ok = m.ok && p.SK == ""
+	default:
+		m.part(p.SK, item, sk)
+	}
+	return m
+}
+
+// part compares the pattern of a key attribute.
+func (m *match) part(pattern string, item table.Item, name string) {
+	segments, err := parsePattern(pattern)
+	texts, ok := segmentsOf(item[name])
+	if err != nil || !ok || len(segments) != len(texts) {
+		m.ok = false
+		return
+	}
+	for i, s := range segments {
+		if !s.like(texts[i]) {
+			m.ok = false
+			return
+		}
+		switch {
+		case s.constant:
+			m.constant++
+		case s.attribute != "":
+			m.known++
+			text, missing, err := s.text(item)
+			if err != nil || missing || text != texts[i] {
+				m.confirmed = false
+			}
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package tablemodel
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// segment is a part of a pattern, and stands for the segment of a key.
+type segment struct {
+	// constant means that the segment is raw, as it is stored.
+	constant bool
+	raw      string
+	// attribute is the name of the attribute that the segment is made of; empty if
+	// it is not known.
+	attribute string
+	form      string
+}
+
+// The forms of an attribute in a key. Any other is a width.
+const (
+	formPlain      = ""
+	formTime       = "time"
+	formTimeMillis = "time-ms"
+)
+
+// String returns the segment as it is written in a pattern. number is that of a
+// segment that is not known.
+func (s segment) String(number int) string {
+	switch {
+	case s.constant:
+		return strings.NewReplacer("{", "{{", "}", "}}").Replace(s.raw)
+	case s.attribute == "":
+		return "{" + strconv.Itoa(number) + "}"
+	case s.form != formPlain:
+		return "{" + s.attribute + ":" + s.form + "}"
+	}
+	return "{" + s.attribute + "}"
+}
+
+// parsePattern takes a pattern apart.
+func parsePattern(pattern string) ([]segment, error) {
+	if pattern == "" {
+		return nil, errors.New("is empty")
+	}
+	var segments []segment
+	for text := range strings.SplitSeq(pattern, delimiter) {
+		s, err := parseSegment(text)
+		if err != nil {
+			return nil, err
+		}
+		segments = append(segments, s)
+	}
+	return segments, nil
+}
+
+func parseSegment(text string) (segment, error) {
+	if braces := len(text) - len(strings.TrimLeft(text, "{")); braces%2 == 0 {
+		raw := strings.NewReplacer("{{", "{", "}}", "}").Replace(text)
+		if strings.ContainsAny(strings.NewReplacer("{{", "", "}}", "").Replace(text), "{}") {
+			return segment{}, fmt.Errorf("segment %q has a single brace; text is written with {{ and }}", text)
+		}
+		return segment{constant: true, raw: raw}, nil
+	}
+	name, closed := strings.CutSuffix(text[1:], "}")
+	name, form, formed := strings.Cut(name, ":")
+	switch {
+	case closed && name != "" && !formed && digits(name):
+		return segment{}, nil
+	case !closed || !nameable(name):
+		return segment{}, fmt.Errorf("segment %q is not the name of an attribute in braces", text)
+	case formed && form != formTime && form != formTimeMillis && width(form) == 0:
+		return segment{}, fmt.Errorf("segment %q has a form that is neither a width of 1 to 20 nor time or time-ms", text)
+	}
+	return segment{attribute: name, form: form}, nil
+}
+
+// nameable reports whether a pattern can name the attribute.
+func nameable(name string) bool {
+	return name != "" && utf8.ValidString(name) && !strings.ContainsAny(name, "{}#:") && !digits(name)
+}
+
+// digits reports whether a text is nothing but decimal digits.
+func digits(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// width returns the width that a form names, 0 for another form.
+func width(form string) int {
+	const widest = 20 // of keys.Int
+	n, err := strconv.Atoi(form)
+	if err != nil || n < 1 || n > widest || strconv.Itoa(n) != form {
+		return 0
+	}
+	return n
+}
+
+// like reports whether the segment of a key has the form of s.
+func (s segment) like(text string) bool {
+	switch {
+	case s.constant:
+		return s.raw == text
+	case s.form == formTime || s.form == formTimeMillis:
+		return isTime(text)
+	case s.form != formPlain:
+		return len(text) == width(s.form) && digits(text)
+	}
+	return true
+}
+
+// text returns the segment of a key that is made of the item's attribute. The
+// attribute is missing if it is empty, too.
+func (s segment) text(item table.Item) (text string, missing bool, err error) {
+	wrong := func(is string) (string, bool, error) {
+		return "", false, fmt.Errorf("attribute %q is %s", s.attribute, is)
+	}
+	var of string
+	number := false
+	switch v := item[s.attribute].(type) {
+	case nil, *types.AttributeValueMemberNULL:
+		return "", true, nil
+	case *types.AttributeValueMemberS:
+		of = v.Value
+	case *types.AttributeValueMemberN:
+		of, number = v.Value, true
+	case *types.AttributeValueMemberB:
+		// It is a binary key attribute, which is not escaped.
+		if s.form != formPlain {
+			return wrong("binary")
+		}
+		return string(v.Value), len(v.Value) == 0, nil
+	default:
+		return wrong("no string, number or binary value")
+	}
+	var made keys.Segment
+	switch {
+	case of == "":
+		return "", true, nil
+	case s.form == formPlain:
+		made = keys.Str(of)
+	case s.form == formTime && !number:
+		at, err := time.Parse(time.RFC3339Nano, of)
+		if err != nil {
+			return wrong("not a time of RFC 3339")
+		}
+		made = keys.Time(at)
+	case !number:
+		return wrong("a string and no number")
+	default:
+		made, err = numberSegment(of, s.form)
+		if err != nil {
+			return wrong("not a whole number that fits")
+		}
+	}
+	// Package keys writes what a key cannot hold as text that is not UTF-8.
+	if !utf8.ValidString(made.String()) {
+		return wrong("a value that a key cannot hold")
+	}
+	return made.String(), false, nil
+}
+
+// numberSegment writes a number attribute in a form other than the plain one.
+func numberSegment(of, form string) (keys.Segment, error) {
+	if w := width(form); w > 0 {
+		n, err := strconv.ParseUint(of, 10, 64)
+		return keys.Int(n, w), err
+	}
+	n, err := strconv.ParseInt(of, 10, 64)
+	if form == formTimeMillis {
+		return keys.Time(time.UnixMilli(n)), err
+	}
+	return keys.Time(time.Unix(n, 0)), err
+}
+
+// isTime reports whether a segment is one that keys.Time writes.
+func isTime(text string) bool {
+	_, err := keys.Parts{text}.Time(0)
+	return err == nil
+}
+
+// format makes a key of a pattern and the attributes of an item. missing is an
+// attribute that the item lacks.
+func format(pattern string, item table.Item) (key, missing string, err error) {
+	segments, err := parsePattern(pattern)
+	if err != nil {
+		return "", "", err
+	}
+	texts := make([]string, len(segments))
+	for i, s := range segments {
+		switch {
+		case s.constant:
+			texts[i] = s.raw
+		case s.attribute == "":
+			return "", "", fmt.Errorf("segment %d of a key equals no attribute", i)
+		default:
+			text, lacks, err := s.text(item)
+			if err != nil {
+				return "", "", err
+			}
+			if lacks {
+				return "", s.attribute, nil
+			}
+			texts[i] = text
+		}
+	}
+	return strings.Join(texts, delimiter), "", nil
+}
+
+// segmentsOf returns the segments of a key attribute, as they are stored. A number
+// and a binary value are one segment.
+func segmentsOf(v types.AttributeValue) ([]string, bool) {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return strings.Split(v.Value, delimiter), v.Value != ""
+	case *types.AttributeValueMemberN:
+		return []string{v.Value}, v.Value != ""
+	case *types.AttributeValueMemberB:
+		return []string{string(v.Value)}, len(v.Value) > 0
+	}
+	return nil, false
+}
+
+// keyNames returns the names of the table's key attributes.
+func keyNames(s table.Schema) (pk, sk string) {
+	if s.SimpleKey {
+		return cmp.Or(s.PK, "pk"), ""
+	}
+	return cmp.Or(s.PK, "pk"), cmp.Or(s.SK, "sk")
+}
+
+func typeName(s table.Schema) string { return cmp.Or(s.Type, "entityType") }
