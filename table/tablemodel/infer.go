@@ -308,7 +308,7 @@ func (in inference) segment(k keyAttribute, i int, texts []string, samples []tab
 func (in inference) indexes(samples []table.Item) map[string]Pattern {
 	patterns := map[string]Pattern{}
 	for _, v := range in.views[1:] {
-		if v.partition > 1 || len(v.sortKey()) > 1 || len(v.projection.PKs) > 0 {
+		if len(v.projection.PKs) > 0 {
 			continue
 		}
 		inside := slices.DeleteFunc(slices.Clone(samples), func(item table.Item) bool {
@@ -360,7 +360,9 @@ func (in inference) attribute(texts []string, samples []table.Item, near string,
 			found = append(found, s)
 		}
 	}
-	isKey := func(s segment) bool { return slices.Contains(in.keyNames, s.attribute) }
+	isKey := func(s segment) bool {
+		return slices.ContainsFunc(in.schema.Indexes, func(x table.Index) bool { return s.attribute == x.PK || s.attribute == x.SK })
+	}
 	if !indexKeys {
 		found = slices.DeleteFunc(found, isKey)
 	}
