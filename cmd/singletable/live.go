@@ -41,7 +41,8 @@ const (
 		"and dynamodb:DescribeContinuousBackups for a schema with pointInTimeRecovery"
 	changing = "dynamodb:CreateTable, UpdateTable, DescribeTable, UpdateTimeToLive and DescribeTimeToLive on the table, " +
 		"DescribeContinuousBackups and UpdateContinuousBackups for a schema with pointInTimeRecovery, and TagResource for one with tags"
-	copying = "dynamodb:DescribeTable, dynamodb:DescribeTimeToLive and dynamodb:DescribeContinuousBackups on the table"
+	sampling = "dynamodb:Scan on the table"
+	copying  = "dynamodb:DescribeTable, dynamodb:DescribeTimeToLive and dynamodb:DescribeContinuousBackups on the table"
 )
 
 // advise adds to the error of a request what may help: the permissions that the

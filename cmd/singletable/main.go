@@ -47,24 +47,23 @@
 // # Schema files
 //
 // A schema file holds a table.Schema of the library as JSON, as encoding/json
-// writes it:
+// writes it, or a tablemodel.Model, which has the entities of the table too:
 //
 //	{
 //	  "name": "AppCore",
 //	  "ttl": "expiresAt",
 //	  "indexes": [
 //	    {"name": "GSI1", "pk": "gsi1pk", "sk": "gsi1sk"}
+//	  ],
+//	  "entities": [
+//	    {"type": "USER", "items": [{"pk": "USER#{userId}", "sk": "PROFILE"}]}
 //	  ]
 //	}
 //
-// Members have the names of the fields with a lower-case beginning: name, pk, sk,
-// simpleKey, pkType, skType, type, ttl, indexes, stream, billingMode,
-// provisionedThroughput and warmThroughput (with read and write), tableClass,
-// pointInTimeRecovery, deletionProtection, tags; and in an index name, pk, sk,
-// pkType, skType, local, projection, include, provisionedThroughput,
-// warmThroughput. What is left out has the default of the library. A member of
-// another name is refused, and so is one that is there twice. A file has at most
-// 1 MiB.
+// docs/schema-file.schema.json of the repository, a JSON Schema, lists all members;
+// editors complete and check a file by it. What is left out has the default of the
+// library. A member of another name is refused, and so is one that is there twice. A
+// file has at most 1 MiB. verify, plan and ensure do not look at the entities.
 //
 // # Credentials
 //
@@ -73,7 +72,7 @@
 // AWS_ACCESS_KEY_ID and so on, or the machine's role. They need the permissions
 // dynamodb:DescribeTable and dynamodb:DescribeTimeToLive, and
 // dynamodb:DescribeContinuousBackups for a schema with pointInTimeRecovery; schema
-// needs all three. ensure needs in addition what it does of dynamodb:CreateTable,
+// needs all three, and dynamodb:Scan with -sample. ensure needs in addition what it does of dynamodb:CreateTable,
 // UpdateTable, UpdateTimeToLive, UpdateContinuousBackups and TagResource.
 //
 // The commands on items need dynamodb:DescribeTable and dynamodb:DescribeTimeToLive,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -239,6 +241,43 @@ func TestSchema(t *testing.T) {
 			golden(t, file, got)
 		})
 	}
+}
+
+// TestSchemaWithEntities adds the entities that samples show, and reads no more of them
+// than it was told.
+func TestSchemaWithEntities(t *testing.T) {
+	t.Parallel()
+	schema := appCore()
+	tbl := tabletest.New(t, schema, nil)
+	var ops []table.Op
+	for _, id := range []string{"ana", "bob"} {
+		user := map[string]any{"entityType": "USER", "kind": "person", "userId": id, "email": id + "@example.com", "revision": "r", "expiresAt": 1}
+		mail := maps.Clone(user)
+		user["gsi1pk"], user["gsi1sk"] = "USERS", id
+		ops = append(ops,
+			table.Put(keys.Key{PK: keys.User.PK(id), SK: keys.Profile}, user),
+			table.Put(keys.Key{PK: keys.Prefix("EMAIL").PK(id + "@example.com"), SK: keys.Metadata}, mail))
+	}
+	if err := tbl.BatchWrite(t.Context(), ops...); err != nil {
+		t.Fatal(err)
+	}
+	name := tbl.Schema().Name
+	for file, args := range map[string][]string{
+		"schema-sample": {"-sample", "100"},
+		"schema-type":   {"-sample", "5000000000", "-type", "kind"},
+	} {
+		got := run(t, nil, "", append([]string{"schema", name}, args...)...)
+		if got := run(t, nil, got.stdout, "verify", "-"); got.code != exitYes {
+			t.Errorf("verify: %+v", got)
+		}
+		got.stdout = strings.ReplaceAll(got.stdout, name, "TABLE")
+		golden(t, file, got)
+	}
+	if got := run(t, nil, "", "schema", "-sample", "1", name); !strings.HasSuffix(got.stderr, "read 1 items for 0.5 read units\n") || strings.Count(got.stdout, `"entities"`) != 1 {
+		t.Errorf("one sample: %+v", got)
+	}
+	trouble(t, run(t, nil, "", "schema", "-sample", "-1", name), "-sample is a number of items")
+	trouble(t, run(t, nil, "", "schema", "-type", "pk", "-sample", "1", name), "the TTL, type or shape attribute too")
 }
 
 // TestSchemaOfOtherTables describes tables that local engines do not have.

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
 const schemaHelp = `Usage: singletable schema [flags] TABLE
@@ -20,9 +21,14 @@ Schema prints a live table as a schema file, which verify accepts for it: keys, 
 TTL, stream, billing mode, capacity, table class, deletion protection and point-in-time
 recovery. It changes nothing. It waits 30 seconds for DynamoDB.
 
-DynamoDB does not know which attribute holds an item's type: add "type" if it is not
-entityType. Tags and warm throughput are left out. So is an index that a schema cannot
-have, with a line on standard error.
+DynamoDB does not know which attribute holds an item's type: say so with -type if it
+is not entityType. Tags and warm throughput are left out. So is an index that a schema
+cannot have, with a line on standard error.
+
+With -sample it reads so many items, the first of a Scan, and adds the entities that
+they show: for each type, the patterns of its keys. Standard error tells how many read
+units that took. The patterns hold names of attributes and constant parts of keys. They
+are guesses: look at them before you keep or publish them.
 
 Exit codes: 0 the schema was printed, 2 the table could not be looked at.
 
@@ -30,10 +36,13 @@ Examples:
 
   AWS_PROFILE=prod singletable schema AppCore >schema.json
   singletable schema AppCore | singletable verify -table AppCore-staging -
+  singletable schema -sample 1000 AppCore-staging >schema.json
 `
 
 func (p *program) schema(ctx context.Context, args []string) error {
 	fs, _ := flags("schema") // The output is JSON in any case.
+	sample := fs.Int("sample", 0, "read at most `n` items and add the entities that they show")
+	kind := fs.String("type", "", "`name` of the attribute with an item's type, if it is not entityType")
 	rest, err := p.parse(fs, schemaHelp, args)
 	if err != nil {
 		return err
@@ -41,7 +50,10 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	if len(rest) != 1 {
 		return usageError("it takes the name of one table")
 	}
-	if err := (table.Schema{Name: rest[0]}).Validate(); err != nil {
+	if *sample < 0 {
+		return usageError("-sample is a number of items")
+	}
+	if err := (table.Schema{Name: rest[0], Type: *kind}).Validate(); err != nil {
 		return err
 	}
 	live, err := p.connect(ctx)
@@ -54,13 +66,46 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	if err != nil {
 		return p.advise(ctx, err, copying)
 	}
+	schema.Type = *kind
 	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
 		return fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
 	}
 	for _, line := range omitted {
 		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
 	}
-	return p.printJSON(schema)
+	if *sample == 0 {
+		return p.printJSON(schema)
+	}
+	model, err := p.sampled(ctx, live, schema, *sample)
+	if err != nil {
+		return p.advise(ctx, err, sampling)
+	}
+	return p.printJSON(model)
+}
+
+// sampled returns a model of the first items of a table.
+func (p *program) sampled(ctx context.Context, live live, schema table.Schema, limit int) (tablemodel.Model, error) {
+	reading := schema
+	reading.TTL = "" // Expired items are samples as well, and have been paid for.
+	t, err := table.New(live.client, reading, nil)
+	if err != nil {
+		return tablemodel.Model{}, err
+	}
+	var items []table.Item
+	var stats table.Stats
+	for scan := (table.Scan{Limit: limit}); ; {
+		page, err := table.ScanPage[table.Item](ctx, t, scan)
+		if err != nil {
+			return tablemodel.Model{}, err
+		}
+		items, stats = append(items, page.Items...), stats.Add(page.Stats)
+		scan.After, scan.Limit = page.Next, limit-len(items)
+		if scan.After == "" || scan.Limit <= 0 {
+			break
+		}
+	}
+	fmt.Fprintf(p.stderr, "read %d items for %g read units\n", len(items), stats.Capacity)
+	return tablemodel.Infer(schema, items)
 }
 
 // readTable returns the schema of a live table, and what it has and the schema cannot

@@ -7,38 +7,39 @@ import (
 	"io"
 	"strings"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
-// decodeSchema reads a schema file. It refuses members that a schema does not
+// decodeModel reads a schema file. It refuses members that a schema file does not
 // have or that are there twice, deep nesting, and anything behind the schema. It
-// does not validate the schema.
-func decodeSchema(text string) (table.Schema, error) {
+// does not validate the model.
+func decodeModel(text string) (tablemodel.Model, error) {
 	if err := checkMembers(json.NewDecoder(strings.NewReader(text)), nil); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return table.Schema{}, err
+		return tablemodel.Model{}, err
 	}
-	var schema table.Schema
+	var model tablemodel.Model
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&schema); err != nil {
-		return table.Schema{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	if err := d.Decode(&model); err != nil {
+		return tablemodel.Model{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return table.Schema{}, errors.New("there is more after the schema")
+		return tablemodel.Model{}, errors.New("there is more after the schema")
 	}
-	return schema, nil
+	return model, nil
 }
 
-// maxDepth is how deep objects and arrays of a schema file may be nested. A schema
-// needs four levels.
+// maxDepth is how deep objects and arrays of a schema file may be nested. One with
+// entities needs seven levels.
 const maxDepth = 16
 
 // checkMembers reads one JSON value and refuses an object that has a member
 // twice. Package json takes the last of them, and does not distinguish ttl from
-// TTL. path leads to the value; its parts are joined for an error only.
+// TTL, except in the maps that tags and the indexes of a pattern are. path leads to
+// the value; its parts are joined for an error only.
 func checkMembers(d *json.Decoder, path []string) error {
 	token, err := d.Token()
 	if err != nil {
@@ -63,7 +64,10 @@ func checkMembers(d *json.Decoder, path []string) error {
 			}
 			name, _ := token.(string) // Package json returns nothing else here.
 			member := append(path, "."+name)
-			folded := fold(name)
+			folded := name
+			if n := len(path); n == 0 || path[n-1] != ".tags" && path[n-1] != ".indexes" {
+				folded = fold(name)
+			}
 			if seen[folded] {
 				return fmt.Errorf("%s: is there twice", printable(strings.TrimPrefix(strings.Join(member, ""), ".")))
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
 const verifyHelp = `Usage: singletable verify [flags] SCHEMA.json
@@ -80,9 +81,15 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	return p.printVerified(out, *asJSON)
 }
 
-// readSchema reads a valid schema from a file, under another name unless that is
-// empty.
+// readSchema reads the schema of a valid schema file, under another name unless that
+// is empty.
 func (p *program) readSchema(file, name string) (table.Schema, error) {
+	model, err := p.readModel(file, name)
+	return model.Schema, err
+}
+
+// readModel reads a valid schema file, under another name unless that is empty.
+func (p *program) readModel(file, name string) (tablemodel.Model, error) {
 	var text string
 	var err error
 	if file == "-" {
@@ -92,17 +99,17 @@ func (p *program) readSchema(file, name string) (table.Schema, error) {
 		text, err = readFile(file)
 	}
 	if err != nil {
-		return table.Schema{}, err
+		return tablemodel.Model{}, err
 	}
-	schema, err := decodeSchema(text)
+	model, err := decodeModel(text)
 	if err != nil {
-		return table.Schema{}, fmt.Errorf("%s: %w", file, err)
+		return tablemodel.Model{}, fmt.Errorf("%s: %w", file, err)
 	}
-	schema.Name = cmp.Or(name, schema.Name)
-	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
-		return table.Schema{}, fmt.Errorf("%s: %w\n%s", file, e.Err, strings.Join(e.Problems, "\n"))
+	model.Name = cmp.Or(name, model.Name)
+	if e, invalid := errors.AsType[*table.SchemaError](model.Validate()); invalid {
+		return tablemodel.Model{}, fmt.Errorf("%s: %w\n%s", file, e.Err, strings.Join(e.Problems, "\n"))
 	}
-	return schema, nil
+	return model, nil
 }
 
 func (p *program) printVerified(v verified, asJSON bool) error {

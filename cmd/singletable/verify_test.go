@@ -28,8 +28,8 @@ func appCore() table.Schema {
 	}
 }
 
-// encode returns a schema as a program prints it.
-func encode(t *testing.T, schema table.Schema) string {
+// encode returns a schema or a model as a program prints it.
+func encode(t *testing.T, schema any) string {
 	t.Helper()
 	text, err := json.Marshal(schema)
 	if err != nil {
@@ -188,14 +188,15 @@ func TestVerifyWithoutCredentials(t *testing.T) {
 // again.
 func FuzzSchemaFile(f *testing.F) {
 	f.Add(`{"name": "AppCore", "indexes": [{"name": "GSI1", "pk": "gsi1pk", "include": ["a"]}]}`)
+	f.Add(`{"name": "A", "tags": {"a": "", "A": ""}, "entities": [{"type": "T", "items": [{"pk": "A#{id}", "indexes": {"GSI1": {"pk": "x"}, "gsi1": {"pk": "y"}}}]}]}`)
 	f.Add(`{"name": "A", "name": "B"}`)
 	f.Add(`[[{`)
 	f.Fuzz(func(t *testing.T, text string) {
-		schema, err := decodeSchema(text)
+		schema, err := decodeModel(text)
 		if err != nil {
 			return
 		}
-		again, err := decodeSchema(encode(t, schema))
+		again, err := decodeModel(encode(t, schema))
 		if err != nil {
 			t.Fatal(err)
 		}
