@@ -72,8 +72,9 @@
 // AWS_ACCESS_KEY_ID and so on, or the machine's role. They need the permissions
 // dynamodb:DescribeTable and dynamodb:DescribeTimeToLive, and
 // dynamodb:DescribeContinuousBackups for a schema with pointInTimeRecovery; schema
-// needs all three, and dynamodb:Scan with -sample. ensure needs in addition what it does of dynamodb:CreateTable,
-// UpdateTable, UpdateTimeToLive, UpdateContinuousBackups and TagResource.
+// needs all three, and dynamodb:Scan with -sample. ensure needs in addition what it
+// does of dynamodb:CreateTable, UpdateTable, UpdateTimeToLive,
+// UpdateContinuousBackups and TagResource.
 //
 // The commands on items need dynamodb:DescribeTable and dynamodb:DescribeTimeToLive,
 // or a schema file, and what they do: GetItem, Query, Scan, and put and delete

@@ -10,6 +10,13 @@ import (
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
+// schemaFile is a model in a file.
+type schemaFile struct {
+	tablemodel.Model
+	// JSONSchema is for editors, which find there what the file may hold.
+	JSONSchema string `json:"$schema,omitempty"`
+}
+
 // decodeModel reads a schema file. It refuses members that a schema file does not
 // have or that are there twice, deep nesting, and anything behind the schema. It
 // does not validate the model.
@@ -20,16 +27,16 @@ func decodeModel(text string) (tablemodel.Model, error) {
 		}
 		return tablemodel.Model{}, err
 	}
-	var model tablemodel.Model
+	var file schemaFile
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&model); err != nil {
+	if err := d.Decode(&file); err != nil {
 		return tablemodel.Model{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return tablemodel.Model{}, errors.New("there is more after the schema")
 	}
-	return model, nil
+	return file.Model, nil
 }
 
 // maxDepth is how deep objects and arrays of a schema file may be nested. One with
