@@ -45,17 +45,22 @@ func Infer(schema table.Schema, items []table.Item) (Model, error) {
 	if err != nil {
 		return Model{}, err
 	}
+	return Model{Schema: schema, Entities: l.entities()}, nil
+}
+
+// entities infers the entities, in the order of their types.
+func (l layout) entities() []Entity {
 	byType := map[string][]table.Item{}
 	for _, item := range slices.Concat(l.views[0].partitions...) {
 		if t := l.typeOf(item); t != "" && utf8.ValidString(t) {
 			byType[t] = append(byType[t], item)
 		}
 	}
-	m := Model{Schema: schema}
+	var all []Entity
 	for _, t := range slices.Sorted(maps.Keys(byType)) {
-		m.Entities = append(m.Entities, l.entity(t, byType[t]))
+		all = append(all, l.entity(t, byType[t]))
 	}
-	return m, nil
+	return all
 }
 
 // entity infers the entity of a type from its items, which are in the order of their

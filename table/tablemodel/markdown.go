@@ -35,11 +35,9 @@ func Markdown(schema table.Schema, items []table.Item, options *Options) (string
 	return b.String(), nil
 }
 
-// column is a column of a table: its title, and what it shows of an item.
-type column struct {
-	title string
-	cell  func(table.Item) string
-}
+// column is a column of a table: an attribute, or with an empty name the attributes
+// that have no column.
+type column struct{ name string }
 
 func (l layout) markdown(b *strings.Builder, v view, o Options) {
 	b.WriteString(l.title(v) + "\n\n")
@@ -48,10 +46,14 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 		return
 	}
 	columns := l.columns(v, o)
+	done := columnNames(columns)
 	cells := make([]string, len(columns))
 	line := func() { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
 	for i, c := range columns {
-		cells[i] = c.title
+		cells[i] = othersTitle
+		if c.name != "" {
+			cells[i] = code(c.name)
+		}
 	}
 	line()
 	b.WriteString(strings.Repeat("|---", len(columns)) + "|\n")
@@ -69,8 +71,11 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 				continue
 			}
 			for j, c := range columns {
-				if i == 0 || j >= v.partition {
-					cells[j] = c.cell(r.item)
+				switch {
+				case c.name == "":
+					cells[j] = l.attributes(v, r.item, done, o)
+				case i == 0 || j >= v.partition:
+					cells[j] = l.value(r.item, c.name, o)
 				}
 			}
 			line()
@@ -80,31 +85,36 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 
 // title says what a view is sorted by and what it holds.
 func (l layout) title(v view) string {
-	title := fmt.Sprintf("**Table %s**", code(l.schema.Name))
 	if v.index != "" {
-		title = fmt.Sprintf("**Index %s**", code(v.index))
+		return fmt.Sprintf("**Index %s**, %s", code(v.index), v.describe(code))
 	}
-	title += ", partition key " + join(names(v.partitionKey()), code)
+	return fmt.Sprintf("**Table %s**, %s", code(l.schema.Name), v.describe(code))
+}
+
+// describe says what a view is sorted by and what it holds. quote writes the name of
+// an attribute.
+func (v view) describe(quote func(string) string) string {
+	text := "partition key " + join(names(v.partitionKey()), quote)
 	if len(v.sortKey()) > 0 {
-		title += ", sort key " + join(names(v.sortKey()), code)
+		text += ", sort key " + join(names(v.sortKey()), quote)
 	}
 	switch v.projection.Projection {
 	case types.ProjectionTypeKeysOnly:
-		title += ", holds the keys"
+		text += ", holds the keys"
 	case types.ProjectionTypeInclude:
-		title += ", holds the keys and " + join(v.projection.Include, code)
+		text += ", holds the keys and " + join(v.projection.Include, quote)
 	}
-	return title
+	return text
 }
+
+// othersTitle is the title of the column of other attributes.
+const othersTitle = "other attributes"
 
 // columns returns the columns that have something to show.
 func (l layout) columns(v view, o Options) []column {
-	value := func(name string) column {
-		return column{code(name), func(i table.Item) string { return l.value(i, name, o) }}
-	}
 	var columns []column
 	for _, k := range v.key {
-		columns = append(columns, value(k.name))
+		columns = append(columns, column{k.name})
 	}
 	base := l.views[0]
 	more := []string{l.schema.Type}
@@ -116,17 +126,27 @@ func (l layout) columns(v view, o Options) []column {
 	done := names(v.key)
 	for _, name := range more {
 		if !slices.Contains(done, name) && v.holds(name) && v.has(name) {
-			columns = append(columns, value(name))
+			columns = append(columns, column{name})
 			done = append(done, name)
 		}
 	}
-	others := func(i table.Item) string { return l.attributes(v, i, done, o) }
 	for _, p := range v.partitions {
-		if slices.ContainsFunc(p, func(i table.Item) bool { return others(i) != "" }) {
-			return append(columns, column{"other attributes", others})
+		if slices.ContainsFunc(p, func(i table.Item) bool { shown, _ := l.others(v, i, done, o); return len(shown) > 0 }) {
+			return append(columns, column{})
 		}
 	}
 	return columns
+}
+
+// columnNames returns the attributes that have a column.
+func columnNames(columns []column) []string {
+	var names []string
+	for _, c := range columns {
+		if c.name != "" {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 // has reports whether an item of the view has the attribute.
@@ -148,9 +168,23 @@ func (l layout) value(item table.Item, name string, o Options) string {
 	return code(s)
 }
 
-// attributes returns attributes of an item that have no column. The keys of other
-// indexes are among them only if somebody asked for them.
+// attributes returns attributes of an item that have no column, as a cell.
 func (l layout) attributes(v view, item table.Item, columns []string, o Options) string {
+	shown, more := l.others(v, item, columns, o)
+	var parts []string
+	for _, name := range shown {
+		parts = append(parts, plain(name)+" "+l.value(item, name, o))
+	}
+	if more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// others returns the attributes of an item to show that have no column, and how many
+// there are besides. The keys of other indexes are among them only if somebody asked
+// for them.
+func (l layout) others(v view, item table.Item, columns []string, o Options) (shown []string, more int) {
 	var others []string
 	for name := range item {
 		asked := slices.Contains(v.projection.Include, name) || slices.Contains(o.Attributes, name)
@@ -158,25 +192,17 @@ func (l layout) attributes(v view, item table.Item, columns []string, o Options)
 			others = append(others, name)
 		}
 	}
-	slices.Sort(others)
-	var parts []string
-	add := func(name string) { parts = append(parts, plain(name)+" "+l.value(item, name, o)) }
 	if o.Attributes != nil {
 		for _, name := range o.Attributes {
 			if slices.Contains(others, name) {
-				add(name)
+				shown = append(shown, name)
 			}
 		}
-		return strings.Join(parts, ", ")
+		return shown, 0
 	}
-	for i, name := range others {
-		if i == defaultAttributes {
-			parts = append(parts, fmt.Sprintf("%d more", len(others)-i))
-			break
-		}
-		add(name)
-	}
-	return strings.Join(parts, ", ")
+	slices.Sort(others)
+	shown = others[:min(len(others), defaultAttributes)]
+	return shown, len(others) - len(shown)
 }
 
 // code returns s as code in the cell of a table. White space that Markdown

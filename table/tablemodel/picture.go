@@ -18,6 +18,7 @@ type row struct {
 // were left out.
 type shown struct {
 	rows    []row
+	items   int // of the partition, shown or not
 	leftOut string
 }
 
@@ -42,7 +43,7 @@ func (l layout) pick(v view, o Options) []shown {
 			continue
 		}
 		seen[kind]++
-		picked = append(picked, shown{rows: l.rows(p, o)})
+		picked = append(picked, shown{rows: l.rows(p, o), items: len(p)})
 	}
 	if n := len(v.partitions); n > 0 {
 		flush(v.kind(v.partitions[n-1]))

@@ -32,6 +32,8 @@ func TestPicturesOfATable(t *testing.T) {
 	golden(t, "payments.mermaid", flow)
 	file := expect.Value(tablemodel.Workbench(full, items, nil))(t)
 	golden(t, "payments.workbench.json", string(file))
+	page := expect.Value(tablemodel.HTML(full, items, nil))(t)
+	golden(t, "payments.html", page)
 }
 
 // The same items give the same output, in whatever order they come.
@@ -43,7 +45,8 @@ func TestTheOrderOfItemsDoesNotMatter(t *testing.T) {
 		md := expect.Value(tablemodel.Markdown(full, items, nil))(t)
 		flow := expect.Value(tablemodel.Mermaid(full, items, nil))(t)
 		file := expect.Value(tablemodel.Workbench(full, items, nil))(t)
-		return md + flow + string(file)
+		page := expect.Value(tablemodel.HTML(full, items, nil))(t)
+		return md + flow + string(file) + page
 	}
 	want := print()
 	for seed := range uint64(20) {
@@ -183,7 +186,9 @@ func TestMistakesAreErrors(t *testing.T) {
 		_, markdown := tablemodel.Markdown(tc.schema, tc.items, nil)
 		_, mermaid := tablemodel.Mermaid(tc.schema, tc.items, nil)
 		_, workbench := tablemodel.Workbench(tc.schema, tc.items, nil)
-		for op, err := range map[string]error{"Markdown": markdown, "Mermaid": mermaid, "Workbench": workbench} {
+		_, infer := tablemodel.Infer(tc.schema, tc.items)
+		_, html := tablemodel.HTML(tc.schema, tc.items, nil)
+		for op, err := range map[string]error{"Markdown": markdown, "Mermaid": mermaid, "Workbench": workbench, "Infer": infer, "HTML": html} {
 			e, ok := errors.AsType[*table.Error](err)
 			if !ok || e.Op != op || !errors.Is(err, tc.want) {
 				t.Errorf("%s: %s: got error %v, want a *table.Error that is %v", name, op, err, tc.want)

@@ -279,5 +279,6 @@ func FuzzPictures(f *testing.F) {
 		}
 		text := expect.Value(tablemodel.Workbench(schema, items, &tablemodel.WorkbenchOptions{Name: name, Date: time.Unix(1, 0)}))(t)
 		readModel(t, text)
+		readPage(t, expect.Value(tablemodel.HTML(schema, items, nil))(t))
 	})
 }
