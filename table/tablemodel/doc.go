@@ -4,7 +4,8 @@
 // In a table with many entities nobody sees from the schema alone what is stored
 // where. [Markdown] and [Mermaid] make a picture of a schema and some items, for
 // READMEs and reviews: the items of each partition in the order of their sort
-// keys, once for the table and once for each index, as a query finds them.
+// keys, once for the table and once for each index, as a query finds them. [HTML]
+// makes it one page for a browser, with a colour for each type.
 // [Workbench] writes the same as a data model for AWS's NoSQL Workbench.
 //
 //	items, err := tablemodel.Scan(ctx, tbl, 0)
@@ -17,6 +18,16 @@
 //	tbl := tabletest.New(t, orders.Schema, nil)
 //	fill(t, tbl)
 //	items, err := tablemodel.Scan(t.Context(), tbl, 0)
+//
+// A [Model] says which keys the entities of a table have: USER#{userId} for users,
+// EMAIL#{email} for the copies that make their e-mails unique. It tells what an item
+// is, and computes the keys of the other items of its entity. As JSON it is a schema
+// file for the command singletable and for other tools. [Infer] makes one of sample
+// items:
+//
+//	model, err := tablemodel.Infer(schema, items)
+//	entity, n, ok := model.Find(item)
+//	all, err := entity.Keys(item)
 //
 // [CloudFormation] and [Terraform] write the table itself, from the schema that
 // the program uses, so that the deployed table and the program agree.
@@ -33,5 +44,7 @@
 //
 // # Personal data
 //
-// Pictures show keys and values. Make them of sample data.
+// Pictures show keys and values. Make them of sample data. A model shows constant
+// parts of keys and names of attributes; [Infer] says which parts it takes for
+// constant.
 package tablemodel

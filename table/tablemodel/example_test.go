@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -87,6 +88,26 @@ func ExampleOptions() {
 	// | `USER#ana` | `NOTE#2024-01…` | NOTE | title `Milk` |
 	// |  | … 1 more NOTE |  |  |
 	// | … 1 more of USER#… |  |  |  |
+}
+
+// A page for a browser. What would be markup in it is text.
+func ExampleHTML() {
+	note := table.Item{
+		"pk": &types.AttributeValueMemberS{Value: "USER#ana"}, "sk": &types.AttributeValueMemberS{Value: "NOTE#1"},
+		"entityType": &types.AttributeValueMemberS{Value: "NOTE"}, "text": &types.AttributeValueMemberS{Value: "<b>Milk</b>"},
+	}
+	page, err := tablemodel.HTML(table.Schema{Name: "Notes"}, []table.Item{note}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for line := range strings.Lines(page) {
+		if strings.Contains(line, "<summary>") || strings.Contains(line, "Milk") {
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// <details open="open"><summary><code>USER#ana</code> <span class="soft">1 item</span></summary>
+	// <tr class="typed c0"><td><span class="pair"><code>NOTE#1</code></span> </td><td><span class="type">NOTE</span></td><td><span class="pair">text <code>&lt;b&gt;Milk&lt;/b&gt;</code></span> </td></tr>
 }
 
 // A model for AWS's NoSQL Workbench, with items as sample data.

@@ -23,7 +23,8 @@ import (
 //
 //   - a constant, if it is the first of its key and a prefix: upper-case letters, or
 //     any text that samples of several partitions share. Later segments are constant
-//     only if all samples share them, in at least two partitions.
+//     only if all samples share them, in at least two partitions that differ in more
+//     than a number.
 //   - {name}, if it equals an attribute in all samples: see [Pattern]. Of several
 //     attributes, it is one whose name resembles the prefix, then the shortest.
 //   - {1}, {2} and so on otherwise, as the number of a shard.
@@ -302,11 +303,27 @@ func (in inference) segment(k keyAttribute, i int, texts []string, samples []tab
 	if k.kind != types.ScalarAttributeTypeS || i == 0 || !same || !sharable(texts[0]) {
 		return segment{}
 	}
-	first := keyText(samples[0][in.schema.PK])
-	if texts[0] != "" && !slices.ContainsFunc(samples, func(s table.Item) bool { return keyText(s[in.schema.PK]) != first }) {
+	if texts[0] != "" && !in.isShared(k, texts[0], samples) {
 		return segment{}
 	}
 	return constant
+}
+
+// isShared reports whether samples of at least two partitions have a later segment.
+// Partitions that differ in numbers are one if the segment is no prefix: it may be
+// the identifier of a person whose items are spread over several.
+func (in inference) isShared(k keyAttribute, text string, samples []table.Item) bool {
+	partition := func(item table.Item) string {
+		pk := strings.Split(keyText(item[in.schema.PK]), delimiter)
+		for i, s := range pk {
+			if digits(s) && k.name != in.schema.SK && !isUpper(text) {
+				pk[i] = ""
+			}
+		}
+		return strings.Join(pk, delimiter)
+	}
+	first := partition(samples[0])
+	return slices.ContainsFunc(samples, func(item table.Item) bool { return partition(item) != first })
 }
 
 // indexes infers the keys in indexes of samples that are of one pattern.

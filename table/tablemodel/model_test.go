@@ -108,8 +108,8 @@ func TestInferredPatterns(t *testing.T) {
 			[]string{"GROUP#{1} / {2}"},
 		},
 		"later segments that partitions share": {
-			[]table.Item{sample("A#LOG#1", "x#1#meta"), sample("A#LOG#2", "x#1#meta")},
-			[]string{"A#LOG#{1} / x#{2}#meta"},
+			[]table.Item{sample("A#LOG#b#1", "x#1#meta"), sample("A#LOG#b#2", "x#1#meta")},
+			[]string{"A#LOG#{1}#{2} / x#{3}#meta"},
 		},
 		"prefixes of another program": {
 			[]table.Item{

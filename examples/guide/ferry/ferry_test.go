@@ -124,6 +124,8 @@ func TestTheGuideShowsWhatIsStored(t *testing.T) {
 		Partitions: 2,
 		Attributes: []string{"name", "email", "seatsLeft", "seats", "version", "count", "expiresAt"},
 	}))
+	file := check.Must(ferry.SchemaFile(t.Context(), tbl.Consistent()))(t)
+	generated.Part(t, guide, "model", "```json\n"+string(file)+"\n```")
 }
 
 func TestTheGuideQuotesTheCode(t *testing.T) {

@@ -51,6 +51,23 @@ func Part(tb testing.TB, path, name, text string) {
 	}
 }
 
+// File compares a whole file with text. It fails the test if they differ.
+func File(tb testing.TB, path, text string) {
+	tb.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if diff := cmp.Diff(string(got), text); diff != "" {
+		tb.Errorf("%s is not as it would be made; make docs makes it anew (-file +made):\n%s", path, diff)
+	}
+}
+
 // cut returns what is between the comments of a part, and what is around it, the
 // comments included.
 func cut(file, name string) (before, part, after string, err error) {
