@@ -264,7 +264,7 @@ func TestSchemaWithEntities(t *testing.T) {
 	name := tbl.Schema().Name
 	for file, args := range map[string][]string{
 		"schema-sample": {"-sample", "100"},
-		"schema-type":   {"-sample", "5000000000", "-type", "kind"},
+		"schema-type":   {"-sample", "1000000000", "-type", "kind"},
 	} {
 		got := run(t, nil, "", append([]string{"schema", name}, args...)...)
 		if got := run(t, nil, got.stdout, "verify", "-"); got.code != exitYes {

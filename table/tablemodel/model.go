@@ -228,10 +228,7 @@ func (m match) better(than match) bool {
 func (p Pattern) match(item table.Item, pk, sk string) match {
 	m := match{ok: true, confirmed: true}
 	m.part(p.PK, item, pk)
-	switch {
-	case sk == "":
-		m.ok = m.ok && p.SK == ""
-	default:
+	if sk != "" {
 		m.part(p.SK, item, sk)
 	}
 	return m

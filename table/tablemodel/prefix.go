@@ -1,0 +1,110 @@
+package tablemodel
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+)
+
+// place is the first segment of a key that has so many of them.
+type place struct {
+	segments int
+	text     string
+}
+
+func placeOf(segments []string) place {
+	if len(segments) == 0 {
+		return place{}
+	}
+	return place{len(segments), segments[0]}
+}
+
+// mostPrefixes is how many texts can be prefixes in one place of one type. Where
+// there are more, they are identifiers.
+const mostPrefixes = 8
+
+// prefixes returns which of the first segments of a key attribute are prefixes.
+func (in inference) prefixes(k keyAttribute, items []table.Item) map[place]bool {
+	bySize := map[int][]table.Item{}
+	for _, item := range items {
+		if segments, ok := segmentsOf(item[k.name]); ok && k.kind == types.ScalarAttributeTypeS {
+			bySize[len(segments)] = append(bySize[len(segments)], item)
+		}
+	}
+	all := map[place]bool{}
+	for size, samples := range bySize {
+		texts := firstSegments(k, samples)
+		partitions := map[string]map[string]bool{}
+		for i, item := range samples {
+			if partitions[texts[i]] == nil {
+				partitions[texts[i]] = map[string]bool{}
+			}
+			partitions[texts[i]][keyText(item[in.schema.PK])] = true
+		}
+		if in.isAttribute(texts, samples, len(partitions)) {
+			continue
+		}
+		upper, shared := 0, true
+		for text, of := range partitions {
+			switch {
+			case isUpper(text):
+				upper++
+			case !sharable(text) || len(of) < 2:
+				shared = false
+			}
+		}
+		// A whole key that partitions share is a constant only if it is the one.
+		shared = shared && (len(partitions)-upper == 1 || size > 1)
+		for text := range partitions {
+			switch {
+			case text == "":
+				all[place{size, text}] = true
+			case isUpper(text):
+				all[place{size, text}] = upper <= mostPrefixes || text == in.kind
+			default:
+				all[place{size, text}] = shared && len(partitions)-upper <= mostPrefixes
+			}
+		}
+	}
+	return all
+}
+
+// firstSegments returns the first segments of a key attribute.
+func firstSegments(k keyAttribute, samples []table.Item) []string {
+	texts := make([]string, len(samples))
+	for i, item := range samples {
+		segments, _ := segmentsOf(item[k.name])
+		texts[i] = segments[0]
+	}
+	return texts
+}
+
+// isAttribute reports whether the first segments of a key are the values of an
+// attribute and no prefixes. Samples that all have the same text do not tell.
+func (in inference) isAttribute(texts []string, samples []table.Item, different int) bool {
+	if different == 1 && (texts[0] == in.kind || len(samples) > 1 && isUpper(texts[0])) {
+		return false
+	}
+	_, ok := in.attribute(texts, samples, "", types.ScalarAttributeTypeS, false)
+	return ok
+}
+
+// isUpper reports whether a segment looks like a prefix: letters A to Z, with -
+// and _ between them and at most two digits at the end. Other digits are a sign of
+// an identifier.
+func isUpper(text string) bool {
+	word := strings.TrimRight(text, "0123456789")
+	if len(text)-len(word) > 2 || word == "" || word[0] < 'A' || word[0] > 'Z' {
+		return false
+	}
+	return strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_-") == ""
+}
+
+// sharable reports whether a segment can be a constant because samples share it. A
+// number is not: it may be that of a shard. Nor is a time.
+func sharable(text string) bool {
+	return utf8.ValidString(text) && !isTime(text) && (text == "" || !digits(text))
+}
