@@ -64,6 +64,9 @@ func parsePattern(pattern string) ([]segment, error) {
 }
 
 func parseSegment(text string) (segment, error) {
+	if !strings.ContainsAny(text, "{}") {
+		return segment{constant: true, raw: text}, nil
+	}
 	if braces := len(text) - len(strings.TrimLeft(text, "{")); braces%2 == 0 {
 		raw := strings.NewReplacer("{{", "{", "}}", "}").Replace(text)
 		if strings.ContainsAny(strings.NewReplacer("{{", "", "}}", "").Replace(text), "{}") {
