@@ -95,8 +95,8 @@ func TestInferredPatterns(t *testing.T) {
 			[]string{"USER#{1} / FRIEND#{2}"},
 		},
 		"nor is one in capitals": {
-			[]table.Item{sample("01ARZ3NDEKTSV4RRFFQ69G5FAV", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), sample("USER#ANA", "PROFILE")},
-			[]string{"{1} / {2}", "USER#{1} / PROFILE"},
+			[]table.Item{sample("01ARZ3NDEKTSV4RRFFQ69G5FAV", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), sample("USER#ANA", "PROFILE"), sample("ANA1990#x", "PROFILE")},
+			[]string{"{1} / {2}", "{1}#{2} / PROFILE", "USER#{1} / PROFILE"},
 		},
 		"nor are many": {
 			func() (items []table.Item) {
