@@ -22,8 +22,8 @@ test: ## Run the tests on a local engine
 	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/...
 
 .PHONY: race
-race: ## Run the tests with the race detector, but for those that measure, explore and soak, and with SQLITE=1 those that compile SQLite, which takes minutes
-	go test -race $$(go list $(PACKAGES) | grep -v -e /internal/suites/benchmarks -e /internal/suites/soak -e /internal/suites/schedules $(if $(SQLITE),,-e '/examples/cqrs$$' -e /examples/cqrs/api -e /examples/cqrs/readmodel))
+race: ## Run the tests with the race detector, except for those that measure, explore, soak and need a browser, and with SQLITE=1 those that compile SQLite, which takes minutes
+	go test -race $$(go list $(PACKAGES) | grep -v -e /internal/suites/benchmarks -e /internal/suites/browser -e /internal/suites/soak -e /internal/suites/schedules $(if $(SQLITE),,-e '/examples/cqrs$$' -e /examples/cqrs/api -e /examples/cqrs/readmodel))
 
 .PHONY: coverage
 coverage: ## Print what the tests of the metering example cover, and fail below 95 %
@@ -81,6 +81,14 @@ conformance: ## Run the conformance suite on the default engine and on DynamoDB 
 .PHONY: postgres
 postgres: ## Run the tests of the relational read model on PostgreSQL (needs its server)
 	.ci/postgres
+
+.PHONY: browser
+browser: ## Test the pages of singletable view and of the shop in Chromium (needs chromium)
+	go test -count=1 -tags chromium ./examples/shop/browser ./internal/suites/browser
+
+.PHONY: pictures
+pictures: ## Take the pictures of singletable view for the documentation (needs chromium)
+	go test -count=1 -run '^TestPictures$$' ./internal/suites/browser -update
 
 .PHONY: lives
 lives: ## Delete and re-create entities 10,000 times while stale writers write (about 4 minutes)
