@@ -17,6 +17,7 @@
 //	hot         find the partitions with the most items, or writes
 //	put         store an item, after a look at the difference
 //	delete      delete an item, after a look at it
+//	view        show tables in a browser until Ctrl-C
 //	engine      run a local DynamoDB engine until Ctrl-C
 //	completion  print a script that completes commands and flags in a shell
 //
@@ -26,7 +27,7 @@
 // # Exit codes
 //
 //   - 0: yes: no difference, a valid key, a token that nothing
-//     speaks against, items, a write that was made, an engine that was ended.
+//     speaks against, items, a write that was made, an engine or a view that was ended.
 //   - 1: no. The reason is on standard output. Of plan and ensure: there are
 //     changes that ensure makes, if it is run, or run again. Of get: there is no
 //     item. Of put and delete: nothing was written.
@@ -35,7 +36,7 @@
 //   - 3: no, of plan and ensure: there is a difference that a person has to
 //     resolve. Ensure has changed nothing then.
 //
-// Ctrl-C and SIGTERM end engine with 0. They end the other commands at once, as
+// Ctrl-C and SIGTERM end engine and view with 0. They end the other commands at once, as
 // they end a program that does not handle them.
 //
 // # Output
@@ -72,7 +73,8 @@
 // AWS_ACCESS_KEY_ID and so on, or the machine's role. They need the permissions
 // dynamodb:DescribeTable and dynamodb:DescribeTimeToLive, and
 // dynamodb:DescribeContinuousBackups for a schema with pointInTimeRecovery; schema
-// needs all three, and dynamodb:Scan with -sample. ensure needs in addition what it
+// needs all three, and dynamodb:Scan with -sample. view needs the first two, and
+// dynamodb:Scan, Query, GetItem, BatchGetItem and ListTables. ensure needs in addition what it
 // does of dynamodb:CreateTable, UpdateTable, UpdateTimeToLive,
 // UpdateContinuousBackups and TagResource.
 //

@@ -74,6 +74,7 @@ func commands() []command {
 		{"hot", "find the partitions with the most items, or writes", (*program).hot},
 		{"put", "store an item, after a look at the difference", (*program).put},
 		{"delete", "delete an item, after a look at it", (*program).delete},
+		{"view", "show tables in a browser: entities, partitions, indexes, items, queries", (*program).view},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
 		{"completion", "print a script that completes commands and flags in a shell", (*program).completion},
 	}

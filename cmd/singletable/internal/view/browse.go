@@ -1,0 +1,145 @@
+package view
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/singletable/singletable/table"
+)
+
+// scanned is how many items a page of a scan has.
+const scanned = 50
+
+// partitions are the partitions of some items of a scan.
+type partitions struct {
+	Index      string
+	Title      string
+	Items      int
+	Limit      int
+	Units      float64
+	First      bool // It is the beginning of the scan.
+	Next       string
+	Partitions []partitionRow
+	// Rows are the same items one by one.
+	Rows []row
+	// AsList and AsPartitions lead to the two forms.
+	List                 bool
+	AsList, AsPartitions string
+	Columns              []string
+	Whole                bool
+}
+
+// partitionRow is a partition with its items in the order of their sort keys.
+type partitionRow struct {
+	Keys  []keyPart
+	Href  string
+	Items []row
+	// More is how many of the items are not shown.
+	More int
+}
+
+// itemsOfPartition is how many items of a partition a list of partitions shows.
+const itemsOfPartition = 12
+
+func (s *server) browse(v *visit) (*page, error) {
+	if err := s.openTable(v, false); err != nil {
+		return nil, err
+	}
+	l, err := v.layout(v.FormValue("index"))
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.scan(v, l)
+	if err != nil {
+		return nil, err
+	}
+	return &page{Template: "browse", Title: l.title() + " · " + v.state.schema.Name, Content: p, At: "browse:" + l.Index}, nil
+}
+
+// scan reads a page of a scan of the table or an index: the one of the address, or the
+// first.
+func (s *server) scan(v *visit, l layout) (partitions, error) {
+	st, after := v.state, v.FormValue("after")
+	read, err := table.ScanPage[table.Item](v.ctx, st.table, table.Scan{Index: l.Index, Limit: scanned, After: after})
+	if err != nil {
+		return partitions{}, err
+	}
+	if st.whole(l.Index) {
+		st.learn(read.Items)
+	}
+	name := st.schema.Name
+	p := partitions{
+		Index: l.Index, Title: l.title(), Items: len(read.Items), Limit: scanned, Units: read.Stats.Capacity, First: after == "",
+		List:         v.FormValue("as") == "list",
+		AsList:       address(name, "browse", "index", l.Index, "as", "list", "after", after),
+		AsPartitions: address(name, "browse", "index", l.Index, "after", after),
+		Whole:        st.whole(l.Index),
+	}
+	if read.Next != "" {
+		p.Next = address(name, "browse", "index", l.Index, "as", v.FormValue("as"), "after", read.Next)
+	}
+	if p.List {
+		shown := slices.Concat(l.Partition, l.Sort)
+		for _, a := range shown {
+			p.Columns = append(p.Columns, a.Name)
+		}
+		for _, item := range read.Items {
+			p.Rows = append(p.Rows, st.newRow(l, item, shown, v.now))
+		}
+		return p, nil
+	}
+	p.Partitions = st.partitions(v, l, read.Items)
+	return p, nil
+}
+
+// partitions groups items by partition, in the order of the scan.
+func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRow {
+	type group struct {
+		pks   []string
+		items []table.Item
+	}
+	var groups []*group
+	at := map[string]*group{}
+	for _, item := range items {
+		pks, _ := values(item, l.Partition)
+		id := strings.Join(pks, "\x00")
+		g := at[id]
+		if g == nil {
+			g = &group{pks: pks}
+			at[id] = g
+			groups = append(groups, g)
+		}
+		g.items = append(g.items, item)
+	}
+	var all []partitionRow
+	for _, g := range groups {
+		if len(l.Sort) > 0 {
+			sortItems(l.Sort, g.items)
+		}
+		r := partitionRow{Keys: parts(l.Partition, g.pks, v.now), Href: partitionAddress(s.schema.Name, l.Index, g.pks)}
+		for i, item := range g.items {
+			if i == itemsOfPartition {
+				r.More = len(g.items) - i
+				break
+			}
+			r.Items = append(r.Items, s.newRow(l, item, l.rowKeys(), v.now))
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// sortItems sorts items by their sort keys, as DynamoDB does within a partition.
+func sortItems(by []table.Attribute, items []table.Item) {
+	sort.SliceStable(items, func(i, j int) bool {
+		a, _ := values(items[i], by)
+		b, _ := values(items[j], by)
+		for k := range min(len(a), len(b)) {
+			if c := compare(by[k].Type, a[k], b[k]); c != 0 {
+				return c < 0
+			}
+		}
+		return false
+	})
+}

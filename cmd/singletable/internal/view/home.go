@@ -1,0 +1,38 @@
+package view
+
+import (
+	"net/http"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// home is the list of the tables.
+type home struct {
+	Tables []tab
+	Next   string
+	From   string
+}
+
+// tablesOnPage is how many tables the list has on a page.
+const tablesOnPage = 100
+
+func (s *server) home(v *visit) (*page, error) {
+	if s.options.Table != "" {
+		return &page{Redirect: address(s.options.Table, "")}, nil
+	}
+	in := &dynamodb.ListTablesInput{Limit: aws.Int32(tablesOnPage)}
+	h := home{From: v.FormValue("from")}
+	if h.From != "" {
+		in.ExclusiveStartTableName = &h.From
+	}
+	out, err := s.client.ListTables(v.ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range out.TableNames {
+		h.Tables = append(h.Tables, tab{Name: name, Href: address(name, "")})
+	}
+	h.Next = aws.ToString(out.LastEvaluatedTableName)
+	return &page{Template: "home", Title: "Tables", Content: h, Status: http.StatusOK}, nil
+}

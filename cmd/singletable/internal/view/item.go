@@ -1,0 +1,298 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// item is the page of an item.
+type item struct {
+	Keys       []keyPart
+	Type       chip
+	Expiry     *expiry
+	Bytes      int64
+	Cost       cost
+	Places     []itemPlace
+	Attributes []attribute
+	Copies     *copies
+	JSON       string
+	JSONBytes  int64 // if it is cut
+	JSONHref   string
+}
+
+// itemPlace is the place of an item in the table or an index.
+type itemPlace struct {
+	Title string
+	Keys  []keyPart
+	Href  string // of the partition
+	// Missing are the key attributes that the item lacks: it is not in the index.
+	Missing string
+}
+
+// cost is what reads and writes of an item consume.
+type cost struct {
+	Read, ReadConsistent, ReadTransaction float64
+	Write, WriteTransaction               float64
+	// Indexes is how many indexes hold the item, and so have writes of their own.
+	Indexes int
+}
+
+// The units that DynamoDB counts in. AWS: "DynamoDB read and write operations", Amazon
+// DynamoDB Developer Guide.
+const (
+	readUnit  = 4 << 10
+	writeUnit = 1 << 10
+)
+
+func newCost(size int) cost {
+	read := float64(max(1, (size+readUnit-1)/readUnit))
+	write := float64(max(1, (size+writeUnit-1)/writeUnit))
+	return cost{Read: read / 2, ReadConsistent: read, ReadTransaction: 2 * read, Write: write, WriteTransaction: 2 * write}
+}
+
+// maxJSON is how much of an item's JSON its page has, in bytes.
+const maxJSON = 64 << 10
+
+func (s *server) item(v *visit) (*page, error) {
+	got, err := s.read(v)
+	if err != nil {
+		return nil, err
+	}
+	st := v.state
+	main := st.layouts[0]
+	all := slices.Concat(main.Partition, main.Sort)
+	in, _ := values(got, all)
+	c := item{
+		Keys: parts(all, in, v.now), Type: newChip(st.typeOf(got)), Expiry: expiryOf(got, st.schema.TTL, v.now),
+		Bytes: int64(got.Size()), Cost: newCost(got.Size()), Places: st.places(got, v.now),
+		Attributes: st.attributes(got, func(a types.AttributeValue) value { return newValue(a, longText, v.now) }),
+		JSON:       dynamoJSON(got),
+	}
+	k := st.table.KeyOf("", got)
+	c.JSONHref = address(st.schema.Name, "item.json", "pk", string(k.PK), "sk", string(k.SK))
+	if len(c.JSON) > maxJSON {
+		c.JSONBytes = int64(len(c.JSON))
+		c.JSON = strings.ToValidUTF8(c.JSON[:maxJSON], "") + "…"
+	}
+	for _, p := range c.Places[1:] {
+		if p.Missing == "" {
+			c.Cost.Indexes++
+		}
+	}
+	if c.Copies, err = st.copies(v, got); err != nil {
+		return nil, err
+	}
+	title := strings.Join(stored(c.Keys), " / ") + " · " + st.schema.Name
+	return &page{Template: "item", Title: title, Content: c, At: "browse:"}, nil
+}
+
+// itemJSON is an item as DynamoDB writes it.
+func (s *server) itemJSON(v *visit) (*page, error) {
+	got, err := s.read(v)
+	if err != nil {
+		return nil, err
+	}
+	return &page{Data: []byte(dynamoJSON(got))}, nil
+}
+
+// read reads the item of the address.
+func (s *server) read(v *visit) (table.Item, error) {
+	if err := s.openTable(v, false); err != nil {
+		return nil, err
+	}
+	key := keys.Key{PK: keys.PK(v.FormValue("pk")), SK: keys.SK(v.FormValue("sk"))}
+	got, err := table.Get[table.Item](v.ctx, v.state.table.Consistent(), key)
+	if errors.Is(err, table.ErrNotFound) {
+		return nil, &pageError{http.StatusNotFound, "No such item", "There is no item under this key. It may have been deleted since the list was read."}
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.state.learn([]table.Item{got})
+	return got, nil
+}
+
+// places returns where an item is: in the table, and in each index or why not.
+func (s *state) places(got table.Item, now time.Time) []itemPlace {
+	var all []itemPlace
+	for _, l := range s.layouts {
+		p := itemPlace{Title: l.title()}
+		attributes := slices.Concat(l.Partition, l.Sort)
+		in, ok := values(got, attributes)
+		if !ok {
+			p.Missing = strings.Join(missing(got, attributes), ", ")
+			all = append(all, p)
+			continue
+		}
+		p.Keys = parts(attributes, in, now)
+		p.Href = partitionAddress(s.schema.Name, l.Index, in[:len(l.Partition)])
+		all = append(all, p)
+	}
+	return all
+}
+
+// missing returns the names of the attributes that an item lacks, or has as another
+// type.
+func missing(got table.Item, attributes []table.Attribute) []string {
+	var all []string
+	for _, a := range attributes {
+		if _, ok := values(got, []table.Attribute{a}); !ok {
+			all = append(all, a.Name)
+		}
+	}
+	return all
+}
+
+// copies are the items of an entity next to each other.
+type copies struct {
+	Type    chip
+	Columns []copyColumn
+	Rows    []copyRow
+	// Drift is how many attributes differ that should not, and Missing how many items
+	// there are not.
+	Drift, Missing int
+	// Problem says why the copies could not be found.
+	Problem string
+}
+
+// copyColumn is an item of the entity.
+type copyColumn struct {
+	Title   string
+	Keys    []keyPart
+	Href    string
+	Here    bool // It is the item of the page.
+	Missing bool
+}
+
+// copyRow is an attribute in all items.
+type copyRow struct {
+	Name  text
+	Cells []copyCell
+	// Drift means that the items have different values. Key means that they may, since the
+	// attribute is a key.
+	Drift, Key bool
+}
+
+// copyCell is an attribute of an item.
+type copyCell struct {
+	Value   *value // nil if the item lacks it
+	Differs bool   // from the main item
+	// NoItem means that there is no item to have it.
+	NoItem bool
+}
+
+// copies reads the other items of the entity that an item belongs to. It returns nil if
+// the entity is not known, or has one item.
+func (s *state) copies(v *visit, got table.Item) (*copies, error) {
+	_, model := s.types()
+	e, here, ok := model.Find(got)
+	if !ok || len(e.Items) < 2 {
+		return nil, nil
+	}
+	c := &copies{Type: newChip(e.Type)}
+	ks, err := e.Keys(got)
+	if err != nil {
+		c.Problem = "The attributes of this item do not give the keys of all of the entity's items."
+	}
+	main := s.layouts[0]
+	own := s.table.KeyOf("", got)
+	ask := slices.DeleteFunc(slices.Clone(ks), func(k keys.Key) bool { return k == own || k == keys.Key{} })
+	read, err := table.BatchGet[table.Item](v.ctx, s.table.Consistent(), ask)
+	if err != nil {
+		return nil, fmt.Errorf("copies of the item: %w", err)
+	}
+	var items []table.Item
+	for i, k := range ks {
+		stored := read[k]
+		if i == here {
+			// Its attributes may have drifted from its key.
+			stored, k = got, own
+		}
+		if k == (keys.Key{}) {
+			continue // The entity has no such copy.
+		}
+		column := copyColumn{Title: fmt.Sprintf("copy %d", i), Here: i == here, Missing: stored == nil}
+		if i == 0 {
+			column.Title = "main item"
+		}
+		if column.Missing {
+			c.Missing++
+		}
+		items = append(items, stored)
+		column.Href = address(s.schema.Name, "item", "pk", string(k.PK), "sk", string(k.SK))
+		column.Keys = parts(slices.Concat(main.Partition, main.Sort), []string{string(k.PK), string(k.SK)}, v.now)
+		c.Columns = append(c.Columns, column)
+	}
+	c.compare(s, items, v.now)
+	return c, nil
+}
+
+// compare sets the rows: those that differ first.
+func (c *copies) compare(s *state, items []table.Item, now time.Time) {
+	keyNames := map[string]bool{}
+	for _, l := range s.layouts {
+		for _, a := range slices.Concat(l.Partition, l.Sort) {
+			keyNames[a.Name] = true
+		}
+	}
+	names := map[string]bool{}
+	for _, i := range items {
+		for name := range i {
+			names[name] = true
+		}
+	}
+	first := slices.IndexFunc(items, func(i table.Item) bool { return i != nil })
+	var keyRows, same []copyRow
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		r := copyRow{Name: newText(name, shortText), Key: keyNames[name]}
+		for _, i := range items {
+			cell := copyCell{NoItem: i == nil}
+			if a, ok := i[name]; ok {
+				shown := summary(a, now)
+				cell.Value = &shown
+			}
+			cell.Differs = i != nil && !sameValue(i[name], items[first][name])
+			r.Drift = r.Drift || cell.Differs && !r.Key
+			r.Cells = append(r.Cells, cell)
+		}
+		switch {
+		case r.Drift:
+			c.Drift++
+			c.Rows = append(c.Rows, r)
+		case r.Key:
+			keyRows = append(keyRows, r)
+		default:
+			same = append(same, r)
+		}
+	}
+	c.Rows = slices.Concat(c.Rows, same, keyRows)
+}
+
+// sameValue compares two attributes. Sets have no order.
+func sameValue(a, b types.AttributeValue) bool {
+	return reflect.DeepEqual(ordered(a), ordered(b))
+}
+
+// ordered returns a set with its elements in order, and another value as it is.
+func ordered(v types.AttributeValue) types.AttributeValue {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberSS:
+		return &types.AttributeValueMemberSS{Value: slices.Sorted(slices.Values(v.Value))}
+	case *types.AttributeValueMemberNS:
+		return &types.AttributeValueMemberNS{Value: slices.Sorted(slices.Values(v.Value))}
+	case *types.AttributeValueMemberBS:
+		return &types.AttributeValueMemberBS{Value: slices.SortedFunc(slices.Values(v.Value), slices.Compare)}
+	}
+	return v
+}

@@ -1,0 +1,176 @@
+package view
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// keyPart is the value of one key attribute, taken apart.
+type keyPart struct {
+	// Name is the attribute's name.
+	Name string
+	// Stored is the value as it is stored, readable.
+	Stored string
+	// Segments are those of a string. Another value is one segment.
+	Segments []segment
+	// Bytes is the length of the value if it is cut, 0 otherwise.
+	Bytes int
+}
+
+// segment is one segment of a key, with escapes undone.
+type segment struct {
+	Text   text
+	Prefix bool   // It says what the key names.
+	Stored string // as it is stored, if that differs
+	When   *moment
+}
+
+// longKey is the length in bytes to which keys are cut. It is that of the longest
+// keys that DynamoDB stores.
+const longKey = keys.MaxPK
+
+// newKeyPart takes the value of a key attribute apart. The text of a number is
+// decimal, that of a binary value its bytes.
+func newKeyPart(a table.Attribute, value string, now time.Time) keyPart {
+	p := keyPart{Name: a.Name}
+	switch a.Type {
+	case types.ScalarAttributeTypeB:
+		p.Stored = base64.StdEncoding.EncodeToString([]byte(value))
+		p.Segments = []segment{{Text: newText(p.Stored, longKey)}}
+		return p
+	case types.ScalarAttributeTypeN:
+		p.Stored = value
+		p.Segments = []segment{{Text: newText(value, longKey)}}
+		return p
+	}
+	if len(value) > longKey {
+		p.Bytes = len(value)
+		value = strings.ToValidUTF8(value[:longKey], "")
+	}
+	p.Stored = escaped(value)
+	for i, stored := range strings.Split(value, "#") {
+		p.Segments = append(p.Segments, newSegment(stored, i == 0, now))
+	}
+	return p
+}
+
+func newSegment(stored string, first bool, now time.Time) segment {
+	s := segment{Text: newText(stored, longKey)}
+	parts, err := keys.Parse(stored)
+	if err != nil {
+		s.Prefix = first
+		return s // Another program wrote it, and so it is shown as it is.
+	}
+	if parts[0] != stored {
+		s.Text, s.Stored = newText(parts[0], longKey), escaped(stored)
+	}
+	if t, err := parts.Time(0); err == nil {
+		m := newMoment(t, now)
+		s.When = &m
+	} else if t, err := time.Parse(time.RFC3339, parts[0]); err == nil {
+		m := newMoment(t, now)
+		s.When = &m
+	}
+	s.Prefix = first && s.When == nil
+	return s
+}
+
+// layout is the key attributes of a table or of an index.
+type layout struct {
+	Index           string // "" for the table
+	Partition, Sort []table.Attribute
+	Local           bool
+	composite       bool
+}
+
+// layouts returns those of the table and of its indexes. The schema has all its
+// defaults.
+func layouts(s table.Schema) []layout {
+	main := layout{Partition: []table.Attribute{{Name: s.PK, Type: s.PKType}}}
+	if !s.SimpleKey {
+		main.Sort = []table.Attribute{{Name: s.SK, Type: s.SKType}}
+	}
+	all := []layout{main}
+	for _, x := range s.Indexes {
+		l := layout{Index: x.Name, Local: x.Local, composite: len(x.PKs)+len(x.SKs) > 0}
+		l.Partition, l.Sort = x.Keys()
+		if x.Local {
+			l.Partition = main.Partition
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// values returns the values of the key attributes in an item: text, a decimal number,
+// or bytes. It is not ok if the item lacks one of them, and so is not in the index.
+func values(item table.Item, attributes []table.Attribute) (all []string, ok bool) {
+	for _, a := range attributes {
+		switch v := item[a.Name].(type) {
+		case *types.AttributeValueMemberS:
+			if a.Type != types.ScalarAttributeTypeS {
+				return nil, false
+			}
+			all = append(all, v.Value)
+		case *types.AttributeValueMemberN:
+			if a.Type != types.ScalarAttributeTypeN {
+				return nil, false
+			}
+			all = append(all, v.Value)
+		case *types.AttributeValueMemberB:
+			if a.Type != types.ScalarAttributeTypeB {
+				return nil, false
+			}
+			all = append(all, string(v.Value))
+		default:
+			return nil, false
+		}
+	}
+	return all, true
+}
+
+// parts takes the values of key attributes apart.
+func parts(attributes []table.Attribute, values []string, now time.Time) []keyPart {
+	var all []keyPart
+	for i, a := range attributes {
+		if i < len(values) {
+			all = append(all, newKeyPart(a, values[i], now))
+		}
+	}
+	return all
+}
+
+// address returns the address of a page of the table, with the parameters in pairs of
+// name and value. Empty values are left out.
+func address(table, page string, parameters ...string) string {
+	v := url.Values{}
+	for i := 0; i+1 < len(parameters); i += 2 {
+		if parameters[i+1] != "" {
+			v.Add(parameters[i], parameters[i+1])
+		}
+	}
+	a := "/t/" + url.PathEscape(table)
+	if page != "" {
+		a += "/" + page
+	}
+	if len(v) > 0 {
+		a += "?" + v.Encode()
+	}
+	return a
+}
+
+// partitionAddress returns the address of the page of a partition.
+func partitionAddress(table, index string, pks []string) string {
+	p := []string{"index", index}
+	for _, pk := range pks {
+		p = append(p, "pk", pk)
+	}
+	return address(table, "partition", p...)
+}

@@ -1,0 +1,234 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+// overview is what the first page of a table shows.
+type overview struct {
+	Name    string
+	Facts   []fact
+	Indexes []indexFacts
+	Omitted []string
+	// Types are the types that were seen, and Map their keys.
+	Types []typeFacts
+	Map   keyMap
+	Scan  partitions
+}
+
+// fact is a line about a table.
+type fact struct{ Name, Text, Note string }
+
+// indexFacts are those of the table, which is the first, and its indexes.
+type indexFacts struct {
+	Name, Href      string
+	Partition, Sort string
+	Kind            string
+	Items           string
+	Bytes           string
+}
+
+// typeFacts is a type that was seen.
+type typeFacts struct {
+	Type  chip
+	Items int
+}
+
+// keyMap shows in which partitions of the table and the indexes the items of each type
+// are.
+type keyMap struct {
+	Columns []string
+	Rows    []keyMapRow
+}
+
+// keyMapRow is an item of an entity.
+type keyMapRow struct {
+	Type chip
+	// Copy is the number of the copy, 0 for the main item.
+	Copy  int
+	Cells []keyMapCell
+}
+
+// keyMapCell is the pattern of the keys of an item in the table or an index.
+type keyMapCell struct {
+	PK, SK []patternPart
+	// Attributes says that the keys are attributes of the item anyway.
+	Attributes string
+}
+
+// patternPart is a constant or the name of an attribute in a pattern.
+type patternPart struct {
+	Text      text
+	Attribute bool
+}
+
+// In reports whether the item is in the table or index.
+func (c keyMapCell) In() bool { return c.PK != nil || c.Attributes != "" }
+
+func (s *server) overview(v *visit) (*page, error) {
+	if err := s.openTable(v, true); err != nil {
+		return nil, err
+	}
+	st := v.state
+	main := st.layouts[0]
+	read, err := s.scan(v, main)
+	if err != nil {
+		return nil, err
+	}
+	seen, model := st.types()
+	o := overview{Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Omitted: st.omitted, Scan: read, Map: st.keyMap(model)}
+	for _, k := range seen {
+		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items})
+	}
+	return &page{Template: "overview", Title: st.schema.Name, Content: o, At: "overview"}, nil
+}
+
+// facts returns what DynamoDB and the schema say of the table.
+func (s *state) facts(now time.Time) []fact {
+	d := s.live
+	all := []fact{
+		{"Items", "about " + number(aws.ToInt64(d.ItemCount)), "DynamoDB's own count, up to six hours old"},
+		{"Size", sizeText(aws.ToInt64(d.TableSizeBytes)), "of the same age"},
+		{"Capacity", capacity(s.schema), ""},
+		{"Type attribute", s.schema.Type, ""},
+		{"Expiry", cmp.Or(s.schema.TTL, "none"), ""},
+		{"Stream", cmp.Or(strings.ToLower(strings.ReplaceAll(string(s.schema.Stream), "_", " ")), "off"), ""},
+	}
+	if d.CreationDateTime != nil {
+		m := newMoment(*d.CreationDateTime, now)
+		all = append(all, fact{"Created", m.Full, m.Distance})
+	}
+	if d.TableStatus != types.TableStatusActive {
+		all = append(all, fact{"Status", string(d.TableStatus), ""})
+	}
+	return all
+}
+
+func capacity(s table.Schema) string {
+	if s.BillingMode == types.BillingModeProvisioned {
+		return fmt.Sprintf("%d read and %d write units per second", s.ProvisionedThroughput.Read, s.ProvisionedThroughput.Write)
+	}
+	return "on demand"
+}
+
+// indexes returns the facts about the table and its indexes.
+func (s *state) indexes() []indexFacts {
+	var all []indexFacts
+	for i, l := range s.layouts {
+		f := indexFacts{
+			Name: l.title(), Href: address(s.schema.Name, "browse", "index", l.Index),
+			Partition: names(l.Partition), Sort: names(l.Sort), Kind: "all attributes",
+		}
+		if i == 0 {
+			f.Items, f.Bytes = number(aws.ToInt64(s.live.ItemCount)), sizeText(aws.ToInt64(s.live.TableSizeBytes))
+			all = append(all, f)
+			continue
+		}
+		x := s.schema.Indexes[i-1]
+		switch x.Projection {
+		case types.ProjectionTypeKeysOnly:
+			f.Kind = "keys only"
+		case types.ProjectionTypeInclude:
+			f.Kind = "keys and " + strings.Join(x.Include, ", ")
+		}
+		if x.Local {
+			f.Kind += ", local"
+		}
+		f.count(s.live)
+		all = append(all, f)
+	}
+	return all
+}
+
+// count sets what DynamoDB says of the index.
+func (f *indexFacts) count(d *types.TableDescription) {
+	for _, g := range d.GlobalSecondaryIndexes {
+		if aws.ToString(g.IndexName) == f.Name {
+			f.Items, f.Bytes = number(aws.ToInt64(g.ItemCount)), sizeText(aws.ToInt64(g.IndexSizeBytes))
+			if g.IndexStatus != types.IndexStatusActive {
+				f.Kind += ", " + string(g.IndexStatus)
+			}
+		}
+	}
+	for _, l := range d.LocalSecondaryIndexes {
+		if aws.ToString(l.IndexName) == f.Name {
+			f.Items, f.Bytes = number(aws.ToInt64(l.ItemCount)), sizeText(aws.ToInt64(l.IndexSizeBytes))
+		}
+	}
+}
+
+// names returns the names and types of key attributes.
+func names(attributes []table.Attribute) string {
+	var all []string
+	for _, a := range attributes {
+		name := a.Name
+		if a.Type != types.ScalarAttributeTypeS {
+			name += " (" + string(a.Type) + ")"
+		}
+		all = append(all, name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// keyMap returns the keys of the entities.
+func (s *state) keyMap(m tablemodel.Model) keyMap {
+	var k keyMap
+	for _, l := range s.layouts {
+		k.Columns = append(k.Columns, l.title())
+	}
+	for _, e := range m.Entities {
+		for i, p := range e.Items {
+			r := keyMapRow{Type: newChip(e.Type), Copy: i}
+			for _, l := range s.layouts {
+				r.Cells = append(r.Cells, cell(l, p))
+			}
+			k.Rows = append(k.Rows, r)
+		}
+	}
+	return k
+}
+
+// cell returns the pattern of an item in the table or an index.
+func cell(l layout, p tablemodel.Pattern) keyMapCell {
+	if l.composite {
+		return keyMapCell{Attributes: names(l.Partition) + " / " + names(l.Sort)}
+	}
+	if l.Index != "" {
+		in, ok := p.Indexes[l.Index]
+		if !ok {
+			return keyMapCell{}
+		}
+		if l.Local {
+			in.PK = p.PK
+		}
+		p = in
+	}
+	return keyMapCell{PK: patternParts(p.PK), SK: patternParts(p.SK)}
+}
+
+// patternParts takes a pattern apart at its braces.
+func patternParts(pattern string) []patternPart {
+	var all []patternPart
+	for i, segment := range strings.Split(pattern, "#") {
+		if i > 0 {
+			all = append(all, patternPart{Text: newText("#", shortText)})
+		}
+		attribute := strings.HasPrefix(segment, "{") && !strings.HasPrefix(segment, "{{")
+		if !attribute {
+			segment = strings.NewReplacer("{{", "{", "}}", "}").Replace(segment)
+		}
+		if segment != "" {
+			all = append(all, patternPart{Text: newText(segment, shortText), Attribute: attribute})
+		}
+	}
+	return all
+}

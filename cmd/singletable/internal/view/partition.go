@@ -1,0 +1,143 @@
+package view
+
+import (
+	"cmp"
+	"math/big"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// partition is a page of the items of one partition.
+type partition struct {
+	Index, Title string
+	Keys         []keyPart
+	PKs          []string
+	// Sorted says that there is a sort key, and Text that it is a string and so has
+	// prefixes.
+	Sorted, Text       bool
+	Prefix             string
+	Descending         bool
+	Ascend, Descend    string
+	Action             string
+	SortName           string
+	Columns            []string
+	Rows               []row
+	Items              int
+	Units              float64
+	First, Prev, Next  string
+	Here               string
+	AsQuery, WholeHref string
+	Whole              bool
+}
+
+// itemsOnPage is how many items of a partition a page has.
+const itemsOnPage = 50
+
+func (s *server) partition(v *visit) (*page, error) {
+	if err := s.openTable(v, false); err != nil {
+		return nil, err
+	}
+	st := v.state
+	l, err := v.layout(v.FormValue("index"))
+	if err != nil {
+		return nil, err
+	}
+	pks := v.Form["pk"]
+	if len(pks) != len(l.Partition) {
+		return nil, &pageError{http.StatusBadRequest, "No partition", "The address of a partition has a value for each attribute of the partition key."}
+	}
+	q := l.query(pks)
+	prefix := v.FormValue("prefix")
+	q.Range.Prefix = keys.SK(prefix)
+	q.Descending, q.Limit, q.After = v.FormValue("order") == "desc", itemsOnPage, v.FormValue("after")
+	read, err := table.QueryPage[table.Item](v.ctx, st.table, q)
+	if err != nil {
+		return nil, err
+	}
+	if st.whole(l.Index) {
+		st.learn(read.Items)
+	}
+	to := func(order, prefix, after string) string {
+		p := []string{"index", l.Index, "order", order, "prefix", prefix, "after", after}
+		for _, pk := range pks {
+			p = append(p, "pk", pk)
+		}
+		return address(st.schema.Name, "partition", p...)
+	}
+	order := v.FormValue("order")
+	c := partition{
+		Index: l.Index, Title: l.title(), Keys: parts(l.Partition, pks, v.now), PKs: pks,
+		Sorted: len(l.Sort) > 0, Prefix: prefix, Descending: q.Descending,
+		Ascend: to("", prefix, ""), Descend: to("desc", prefix, ""), Action: address(st.schema.Name, "partition"),
+		Items: len(read.Items), Units: read.Stats.Capacity, WholeHref: to(order, "", ""),
+		Whole: st.whole(l.Index), AsQuery: l.queryAddress(st.schema.Name, pks, prefix),
+	}
+	if c.Sorted {
+		c.SortName, c.Text = l.Sort[0].Name, l.Sort[0].Type != types.ScalarAttributeTypeN
+	}
+	if q.After != "" {
+		c.First = to(order, prefix, "")
+	}
+	if read.Prev != "" {
+		c.Prev = to(order, prefix, read.Prev)
+	}
+	if read.Next != "" {
+		c.Next = to(order, prefix, read.Next)
+	}
+	for _, a := range l.rowKeys() {
+		c.Columns = append(c.Columns, a.Name)
+	}
+	for _, item := range read.Items {
+		c.Rows = append(c.Rows, st.newRow(l, item, l.rowKeys(), v.now))
+	}
+	title := strings.Join(stored(c.Keys), " / ") + " · " + l.title() + " · " + st.schema.Name
+	return &page{Template: "partition", Title: title, Content: c, At: "browse:" + l.Index}, nil
+}
+
+// stored returns the parts of a key as they are stored.
+func stored(parts []keyPart) []string {
+	var all []string
+	for _, p := range parts {
+		all = append(all, p.Stored)
+	}
+	return all
+}
+
+// query returns the query of a partition.
+func (l layout) query(pks []string) table.Query {
+	if l.composite {
+		return table.Query{Index: l.Index, PKs: pks}
+	}
+	return table.Query{Index: l.Index, PK: keys.PK(pks[0])}
+}
+
+// queryAddress returns the address of the form with this query.
+func (l layout) queryAddress(name string, pks []string, prefix string) string {
+	p := []string{"index", l.Index, "sk", prefix}
+	if prefix != "" {
+		p = append(p, "op", "begins")
+	}
+	for _, pk := range pks {
+		p = append(p, "pk", pk)
+	}
+	return address(name, "query", p...)
+}
+
+// compare orders values of a key attribute as DynamoDB does.
+func compare(kind types.ScalarAttributeType, a, b string) int {
+	if kind != types.ScalarAttributeTypeN {
+		return cmp.Compare(a, b)
+	}
+	// A DynamoDB number has 38 digits, which 256 bits hold.
+	x, okX := new(big.Float).SetPrec(256).SetString(a)
+	y, okY := new(big.Float).SetPrec(256).SetString(b)
+	if !okX || !okY {
+		return cmp.Compare(a, b)
+	}
+	return x.Cmp(y)
+}

@@ -1,0 +1,147 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// request is a request that was sent to DynamoDB for a page.
+type request struct {
+	Operation string
+	// JSON is the request as it was sent, and Command does the same in a shell.
+	JSON, Command string
+	// Units are the read units that it consumed.
+	Units float64
+	// Read is true for a Query and a Scan: Count is then how many items it returned, and
+	// Scanned how many it read.
+	Read           bool
+	Count, Scanned int32
+	Duration       time.Duration
+	Failed         bool
+}
+
+// record holds the requests of one page. It is safe for concurrent use.
+type record struct {
+	mu  sync.Mutex
+	all []request
+}
+
+type recordKey struct{}
+
+// recorded returns a context whose requests are added to the record.
+func recorded(ctx context.Context, r *record) context.Context {
+	return context.WithValue(ctx, recordKey{}, r)
+}
+
+func (r *record) add(q request) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, q)
+}
+
+// requests returns those that were sent so far.
+func (r *record) requests() []request {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.all)
+}
+
+// recording returns a client that adds each request to the record of its context.
+func recording(client *dynamodb.Client) *dynamodb.Client {
+	return dynamodb.New(client.Options(), func(o *dynamodb.Options) {
+		o.APIOptions = append(slices.Clone(o.APIOptions), func(stack *middleware.Stack) error {
+			// Behind the step that writes the body, and before the one that retries.
+			return stack.Build.Add(middleware.BuildMiddlewareFunc("ViewRecord", recordRequest), middleware.After)
+		})
+	})
+}
+
+func recordRequest(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (middleware.BuildOutput, middleware.Metadata, error) {
+	r, ok := ctx.Value(recordKey{}).(*record)
+	if !ok {
+		return next.HandleBuild(ctx, in)
+	}
+	q := request{Operation: awsmiddleware.GetOperationName(ctx)}
+	if h, ok := in.Request.(*smithyhttp.Request); ok && h.IsStreamSeekable() {
+		body, err := io.ReadAll(h.GetStream())
+		if err == nil {
+			err = h.RewindStream()
+		}
+		if err != nil {
+			return middleware.BuildOutput{}, middleware.Metadata{}, err
+		}
+		q.JSON, q.Command = shown(q.Operation, body)
+	}
+	began := time.Now()
+	out, metadata, err := next.HandleBuild(ctx, in)
+	q.Duration, q.Failed = time.Since(began), err != nil
+	q.setResult(out.Result)
+	r.add(q)
+	return out, metadata, err
+}
+
+// setResult sets what the output says of the request's cost.
+func (q *request) setResult(output any) {
+	units := func(c *types.ConsumedCapacity) {
+		if c != nil {
+			q.Units += aws.ToFloat64(c.CapacityUnits)
+		}
+	}
+	switch out := output.(type) {
+	case *dynamodb.QueryOutput:
+		units(out.ConsumedCapacity)
+		q.Read, q.Count, q.Scanned = true, out.Count, out.ScannedCount
+	case *dynamodb.ScanOutput:
+		units(out.ConsumedCapacity)
+		q.Read, q.Count, q.Scanned = true, out.Count, out.ScannedCount
+	case *dynamodb.GetItemOutput:
+		units(out.ConsumedCapacity)
+	case *dynamodb.BatchGetItemOutput:
+		for i := range out.ConsumedCapacity {
+			units(&out.ConsumedCapacity[i])
+		}
+	}
+}
+
+// shown returns the body of a request as indented JSON, and as a command of the AWS
+// CLI, quoted for POSIX shells.
+func shown(operation string, body []byte) (indented, command string) {
+	var lines, line bytes.Buffer
+	if json.Indent(&lines, body, "", "  ") != nil || json.Compact(&line, body) != nil {
+		return "", ""
+	}
+	return readable(lines.String()),
+		"aws dynamodb " + kebab(operation) + " --cli-input-json " + quoted(escaped(line.String()))
+}
+
+// quoted returns the text as one word of a POSIX shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// kebab returns the name of an operation as the AWS CLI writes it: BatchGetItem is
+// batch-get-item.
+func kebab(operation string) string {
+	var b strings.Builder
+	for i, r := range operation {
+		if r >= 'A' && r <= 'Z' {
+			if i > 0 {
+				b.WriteByte('-')
+			}
+			r += 'a' - 'A'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,284 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+)
+
+//go:embed assets pages
+var files embed.FS
+
+// asset is a file of the program that pages refer to.
+type asset struct {
+	kind string
+	data []byte
+}
+
+// assets are the files by name, and assetNames the names by file. A name holds a hash
+// of the file, so that browsers may keep it.
+var assets, assetNames = loadAssets()
+
+func loadAssets() (byName map[string]asset, names map[string]string) {
+	byName, names = map[string]asset{}, map[string]string{}
+	for file, kind := range map[string]string{
+		"view.css": "text/css; charset=utf-8", "view.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+	} {
+		data, err := files.ReadFile("assets/" + file)
+		if err != nil {
+			panic(err) // The program was built without it.
+		}
+		sum := sha256.Sum256(data)
+		ext := path.Ext(file)
+		name := strings.TrimSuffix(file, ext) + "-" + hex.EncodeToString(sum[:6]) + ext
+		byName[name], names[file] = asset{kind, data}, "/assets/"+name
+	}
+	return byName, names
+}
+
+func serveAsset(w http.ResponseWriter, r *http.Request) {
+	a, ok := assets[r.PathValue("name")]
+	if !ok {
+		refuse(w, http.StatusNotFound, "There is no such file.")
+		return
+	}
+	w.Header().Set("Content-Type", a.kind)
+	w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+	_, _ = w.Write(a.data) // The browser may be gone.
+}
+
+// templates are the pages by name, each with the layout around it.
+var templates = loadTemplates("home", "overview", "browse", "partition", "item", "query", "cursor", "error")
+
+func loadTemplates(names ...string) map[string]*template.Template {
+	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
+		"asset":  func(file string) string { return assetNames[file] },
+		"units":  units,
+		"bytes":  sizeText,
+		"rows":   newRowTable,
+		"took":   took,
+		"plural": plural,
+	}).ParseFS(files, "pages/layout.html", "pages/parts.html"))
+	all := map[string]*template.Template{}
+	for _, name := range names {
+		t := template.Must(layout.Clone())
+		all[name] = template.Must(t.ParseFS(files, "pages/"+name+".html"))
+	}
+	return all
+}
+
+// page is a response before it is rendered.
+type page struct {
+	// Template is the name of a template, and Content what it shows.
+	Template string
+	Content  any
+	Title    string
+	// Status is 200 if it is zero.
+	Status int
+	// At marks the tab that the page belongs to.
+	At string
+	// Redirect is an address to go to instead.
+	Redirect string
+	// Data is JSON to send instead.
+	Data []byte
+}
+
+// frame is what the layout shows.
+type frame struct {
+	*page
+	Table, Where string
+	Local        bool
+	All          bool // tables are listed
+	Tabs         []tab
+	Requests     []request
+	Units        float64
+	Read         bool
+	Scanned      int32
+	Duration     time.Duration
+}
+
+// tab is a page that the layout links to.
+type tab struct {
+	Name, Href string
+	Here       bool
+}
+
+// visit is a request for a page.
+type visit struct {
+	*http.Request
+	ctx context.Context // with the time limit and the record
+	now time.Time
+	// state is that of the table that the page is about, once it was opened.
+	state *state
+}
+
+// page returns the handler of a page.
+func (s *server) page(show func(*visit) (*page, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Timeout, errTimeout)
+		defer cancel()
+		rec := &record{}
+		v := &visit{Request: r, ctx: recorded(ctx, rec), now: s.options.Now()}
+		p, err := show(v)
+		if err != nil {
+			if r.Context().Err() != nil {
+				return // The browser has gone.
+			}
+			p = s.failure(ctx, err)
+		}
+		if p.Redirect != "" {
+			http.Redirect(w, r, p.Redirect, http.StatusSeeOther)
+			return
+		}
+		if p.Data != nil {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write(p.Data) // The browser may be gone.
+			return
+		}
+		s.render(w, v, p, rec.requests())
+	})
+}
+
+var errTimeout = errors.New("the time limit of a page")
+
+func (s *server) render(w http.ResponseWriter, v *visit, p *page, requests []request) {
+	o := s.client.Options()
+	f := frame{page: p, Where: "AWS " + o.Region, Requests: requests, All: s.options.Table == ""}
+	if o.BaseEndpoint != nil {
+		f.Where, f.Local = escaped(*o.BaseEndpoint), true
+	}
+	for _, q := range requests {
+		f.Units += q.Units
+		f.Duration += q.Duration
+		f.Scanned += q.Scanned
+		f.Read = f.Read || q.Units > 0 || q.Read
+	}
+	if v.state != nil {
+		f.Table = v.state.schema.Name
+		f.Tabs = append(f.Tabs, tab{"Overview", address(f.Table, ""), p.At == "overview"})
+		for _, l := range v.state.layouts {
+			f.Tabs = append(f.Tabs, tab{l.title(), address(f.Table, "browse", "index", l.Index), p.At == "browse:"+l.Index})
+		}
+		f.Tabs = append(f.Tabs, tab{"Query", address(f.Table, "query"), p.At == "query"})
+	}
+	var body bytes.Buffer
+	if err := templates[p.Template].ExecuteTemplate(&body, "layout", f); err != nil {
+		refuse(w, http.StatusInternalServerError, "The page cannot be made: "+err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if p.Status != 0 {
+		w.WriteHeader(p.Status)
+	}
+	_, _ = w.Write(body.Bytes()) // The browser may be gone.
+}
+
+// pageError is an error of the address of a page.
+type pageError struct {
+	status int
+	title  string
+	text   string
+}
+
+func (e *pageError) Error() string { return e.text }
+
+// notFound is the page for all other addresses.
+func notFound(*visit) (*page, error) {
+	return nil, &pageError{http.StatusNotFound, "No such page", "There is no page at this address."}
+}
+
+// failed is the content of the page for an error.
+type failed struct {
+	Title string
+	Text  text
+	Hints []string
+	Retry bool
+}
+
+// failure returns the page for an error.
+func (s *server) failure(ctx context.Context, err error) *page {
+	f := failed{Title: "DynamoDB has not given a result", Retry: true}
+	status := http.StatusBadGateway
+	shown := err.Error()
+	api, _ := errors.AsType[smithy.APIError](err)
+	own, isOwn := errors.AsType[*pageError](err)
+	switch {
+	case isOwn:
+		status, f.Title, f.Retry = own.status, own.title, false
+	case errors.Is(err, paginate.ErrInvalidCursor):
+		status, f.Title, f.Retry = http.StatusBadRequest, "This page has expired", false
+		shown = "The address continues a list, with a position that this process did not seal: singletable view was started again, or the address was changed."
+		f.Hints = append(f.Hints, "Open the list from its beginning.")
+	case errors.Is(err, table.ErrInvalid):
+		status, f.Title, f.Retry = http.StatusBadRequest, "DynamoDB has no such read", false
+	case errors.Is(context.Cause(ctx), errTimeout):
+		status, f.Title = http.StatusGatewayTimeout, "DynamoDB does not respond"
+		f.Hints = append(f.Hints, fmt.Sprintf("The page waited %v, its time limit.", s.options.Timeout))
+	case api != nil && api.ErrorCode() == "ResourceNotFoundException":
+		status, f.Title = http.StatusNotFound, "No such table or index"
+	case api != nil && api.ErrorCode() == "AccessDeniedException":
+		status, f.Title = http.StatusForbidden, "Permission denied"
+		f.Hints = append(f.Hints, "The pages need dynamodb:DescribeTable, DescribeTimeToLive, Scan, Query, GetItem and BatchGetItem, and ListTables for the list of tables.")
+	}
+	if o := s.client.Options(); o.BaseEndpoint != nil && status >= 500 {
+		f.Hints = append(f.Hints, "Requests go to "+escaped(*o.BaseEndpoint)+" and not to AWS.")
+	}
+	f.Text = newText(shown, longText)
+	return &page{Template: "error", Title: f.Title, Content: f, Status: status}
+}
+
+// units returns a number of capacity units, such as 0.5.
+func units(u float64) string { return strconv.FormatFloat(u, 'f', -1, 64) }
+
+// number returns a number with its digits in groups.
+func number(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// plural returns a number with its noun.
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return number(int64(n)) + " " + noun
+}
+
+// sizeText returns a number of bytes.
+func sizeText(n int64) string {
+	switch {
+	case n < 1<<10:
+		return fmt.Sprintf("%d B", n)
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+	case n < 1<<30:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+}
+
+// took returns a duration of a request.
+func took(d time.Duration) string {
+	if d < 10*time.Millisecond {
+		return strconv.FormatFloat(float64(d.Microseconds())/1000, 'f', 1, 64) + " ms"
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+}

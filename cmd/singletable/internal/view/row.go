@@ -1,0 +1,119 @@
+package view
+
+import (
+	"hash/fnv"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+)
+
+// hues is how many colours types have.
+const hues = 12
+
+// chip is the type of an item with its colour.
+type chip struct {
+	Name text
+	Hue  int
+	None bool // The item has no type.
+}
+
+// newChip returns the chip of a type. Its colour depends on the name alone.
+func newChip(name string) chip {
+	if name == "" {
+		return chip{None: true}
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name)) // It never fails.
+	return chip{Name: newText(name, shortText), Hue: int(h.Sum32() % hues)}
+}
+
+// row is an item in a list.
+type row struct {
+	// Keys are the sort key in a list of one partition, or all key attributes of the table
+	// or index that was read.
+	Keys []keyPart
+	// TableKeys are the key in the table, if an index was read.
+	TableKeys []keyPart
+	Href      string
+	Type      chip
+	Expiry    *expiry
+	// First are the attributes that are shown at once, Rest the others.
+	First, Rest []attribute
+	Bytes       int64
+}
+
+// firstAttributes is how many attributes of an item a list shows at once.
+const firstAttributes = 4
+
+// newRow returns an item of the table or of an index.
+func (s *state) newRow(l layout, item table.Item, shown []table.Attribute, now time.Time) row {
+	main := s.layouts[0]
+	r := row{Type: newChip(s.typeOf(item)), Expiry: expiryOf(item, s.schema.TTL, now), Bytes: int64(item.Size())}
+	in, _ := values(item, shown)
+	r.Keys = parts(shown, in, now)
+	if l.Index != "" {
+		all := slices.Concat(main.Partition, main.Sort)
+		at, _ := values(item, all)
+		r.TableKeys = parts(all, at, now)
+	}
+	r.Href = s.itemAddress(item)
+	for _, a := range s.attributes(item, func(v types.AttributeValue) value { return summary(v, now) }) {
+		switch {
+		case a.Key:
+		case len(r.First) < firstAttributes:
+			r.First = append(r.First, a)
+		default:
+			r.Rest = append(r.Rest, a)
+		}
+	}
+	return r
+}
+
+// itemAddress returns the address of the page of an item.
+func (s *state) itemAddress(item table.Item) string {
+	k := s.table.KeyOf("", item)
+	return address(s.schema.Name, "item", "pk", string(k.PK), "sk", string(k.SK))
+}
+
+// attributes returns the attributes of an item in the order of their names.
+func (s *state) attributes(item table.Item, show func(types.AttributeValue) value) []attribute {
+	special := map[string]bool{s.schema.Type: true, s.schema.TTL: true}
+	for _, l := range s.layouts {
+		for _, a := range slices.Concat(l.Partition, l.Sort) {
+			special[a.Name] = true
+		}
+	}
+	var all []attribute
+	for _, name := range slices.Sorted(maps.Keys(item)) {
+		all = append(all, attribute{
+			Name: newText(name, shortText), Value: show(item[name]), Key: special[name],
+			Bytes: table.Item{name: item[name]}.Size(),
+		})
+	}
+	return all
+}
+
+// rowTable is a list of items for a template.
+type rowTable struct {
+	Caption string
+	Columns []string
+	Rows    []row
+	// Indexed means that the rows have a key in the table, too.
+	Indexed bool
+}
+
+func newRowTable(caption string, columns []string, rows []row) rowTable {
+	return rowTable{caption, columns, rows, len(rows) > 0 && rows[0].TableKeys != nil}
+}
+
+// rowKeys returns the key attributes that tell the items of a partition apart.
+func (l layout) rowKeys() []table.Attribute {
+	if len(l.Sort) > 0 {
+		return l.Sort
+	}
+	return l.Partition
+}

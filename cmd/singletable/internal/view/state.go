@@ -1,0 +1,179 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+// tables are the tables that were opened. It is safe for concurrent use.
+type tables struct {
+	mu   sync.Mutex
+	open map[string]*state
+}
+
+// state is what is known of a table. It does not change, apart from what was learned.
+type state struct {
+	schema  table.Schema // with all defaults
+	omitted []string     // what the table has and the schema cannot say
+	layouts []layout
+	live    *types.TableDescription
+	as      time.Time // when it was described
+	// table reads. Its schema has no TTL, so that expired items are shown, and requests
+	// are as they were asked for.
+	table *table.Table
+	given []tablemodel.Entity // of a file
+	seen  *samples
+}
+
+// describedFor is how long a description is used.
+const describedFor = time.Minute
+
+// maxTables bounds the tables whose state is kept.
+const maxTables = 64
+
+// openTable gives the visit the table of its address. fresh asks DynamoDB how it is now.
+func (s *server) openTable(v *visit, fresh bool) error {
+	name := v.PathValue("table")
+	if s.options.Table != "" && name != s.options.Table {
+		return &pageError{http.StatusNotFound, "Another table", "The pages are about one table only. Start singletable view without a table to see all."}
+	}
+	if (table.Schema{Name: name}).Validate() != nil {
+		return &pageError{http.StatusNotFound, "No such table", "A table cannot have this name."}
+	}
+	s.tables.mu.Lock()
+	known := s.tables.open[name]
+	s.tables.mu.Unlock()
+	if known != nil && !fresh && v.now.Sub(known.as) < describedFor {
+		v.state = known
+		return nil
+	}
+	st, err := s.describe(v.ctx, name)
+	if err != nil {
+		return err
+	}
+	st.as, st.seen = v.now, &samples{}
+	s.tables.mu.Lock()
+	defer s.tables.mu.Unlock()
+	if known := s.tables.open[name]; known != nil {
+		st.seen = known.seen
+	} else if len(s.tables.open) >= maxTables {
+		s.tables.open = nil
+	}
+	if s.tables.open == nil {
+		s.tables.open = map[string]*state{}
+	}
+	s.tables.open[name] = st
+	v.state = st
+	return nil
+}
+
+// describe asks DynamoDB what the table is. It consumes no capacity.
+func (s *server) describe(ctx context.Context, name string) (*state, error) {
+	type result struct {
+		attribute string
+		err       error
+	}
+	ttl := make(chan result, 1)
+	go func() {
+		out, err := s.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name})
+		if err != nil || out.TimeToLiveDescription == nil {
+			ttl <- result{err: err}
+			return
+		}
+		d := out.TimeToLiveDescription
+		on := d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling
+		if !on {
+			d.AttributeName = nil
+		}
+		ttl <- result{attribute: aws.ToString(d.AttributeName)}
+	}()
+	out, err := s.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	expires := <-ttl
+	if err == nil {
+		err = expires.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if out.Table == nil {
+		return nil, errors.New("the response describes no table")
+	}
+	schema, omitted, err := s.options.Describe(name, out.Table)
+	if err != nil {
+		return nil, err
+	}
+	schema.TTL = expires.attribute
+	st := &state{live: out.Table}
+	if m := s.options.Model; m != nil && m.Name == name {
+		schema, omitted = merged(m.Schema, schema), nil
+		st.given = m.Entities
+	}
+	reading := schema
+	reading.TTL = ""
+	// A request of the user is one request to DynamoDB, even if a page stays short.
+	st.table, err = table.New(s.client, reading, &table.Options{MaxRounds: 1})
+	if err != nil {
+		return nil, err
+	}
+	st.schema = st.table.Schema()
+	st.schema.TTL = schema.TTL
+	st.omitted, st.layouts = omitted, layouts(st.schema)
+	return st, nil
+}
+
+// merged returns the schema of a file, and the indexes of the live table that it lacks.
+func merged(file, live table.Schema) table.Schema {
+	file.Indexes = slices.Clone(file.Indexes)
+	for _, x := range live.Indexes {
+		if !slices.ContainsFunc(file.Indexes, func(known table.Index) bool { return known.Name == x.Name }) {
+			file.Indexes = append(file.Indexes, x)
+		}
+	}
+	if file.TTL == "" {
+		file.TTL = live.TTL
+	}
+	return file
+}
+
+// layout returns the keys of the index in the address, or of the table.
+func (v *visit) layout(index string) (layout, error) {
+	i := slices.IndexFunc(v.state.layouts, func(l layout) bool { return l.Index == index })
+	if i < 0 {
+		return layout{}, &pageError{http.StatusNotFound, "No such index", "The table has no index of this name."}
+	}
+	return v.state.layouts[i], nil
+}
+
+// title names the table or index.
+func (l layout) title() string {
+	if l.Index == "" {
+		return "Table"
+	}
+	return l.Index
+}
+
+// whole reports whether a read of the table or index gives whole items.
+func (s *state) whole(index string) bool {
+	return !slices.ContainsFunc(s.schema.Indexes, func(x table.Index) bool {
+		return x.Name == index && x.Projection != "" && x.Projection != types.ProjectionTypeAll
+	})
+}
+
+// typeOf returns the type of an item, "" if it has none.
+func (s *state) typeOf(item table.Item) string {
+	if t, ok := item[s.schema.Type].(*types.AttributeValueMemberS); ok {
+		return t.Value
+	}
+	return ""
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/view"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+)
+
+const viewHelp = `Usage: singletable view [flags] [TABLE]
+
+View serves pages on a table, or on all tables, to a browser on this machine until
+Ctrl-C or SIGTERM, and prints their address. The pages show entities by type,
+partitions as rows, each index, items with their size, their cost and the copies of the
+same entity, and queries with the request that was sent. They are read only.
+
+A page reads one page of a Query or Scan, or one item and its copies, and shows what
+that has cost. None reads a whole table.
+
+The address holds a token: who has it can read the tables as you can. The browser
+keeps the token as a cookie until it is closed. The server listens on 127.0.0.1 only.
+A browser also sends this cookie to other servers on 127.0.0.1: do not open those of
+people that you do not trust while the command runs.
+
+With -schema the pages know the entities of a schema file, and the attribute for
+types. Without, they use entityType, and infer the keys of entities from the items
+that were read. The file's table is opened if no other is named.
+
+The page for cursors takes keys from the environment variable CURSOR_KEYS.
+
+It needs the permissions dynamodb:DescribeTable, DescribeTimeToLive, Scan, Query,
+GetItem and BatchGetItem on the table and its indexes, and dynamodb:ListTables if no
+table is named.
+
+Exit codes: 0 it was ended, 2 it could not be started.
+
+Examples:
+
+  AWS_PROFILE=prod singletable view AppCore
+  singletable view -schema schema.json
+  singletable view -port 8123   # all tables
+`
+
+// opened is the output of view.
+type opened struct {
+	Address string `json:"address"`
+}
+
+func (p *program) view(ctx context.Context, args []string) error {
+	fs, asJSON := flags("view")
+	name := fs.String("table", "", "`name` of the only table to show; the argument is the same")
+	file := fs.String("schema", "", "schema `file` with the entities of a table")
+	port := fs.Int("port", 0, "`port` to listen on; a free one by default")
+	rest, err := p.parse(fs, viewHelp, args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(rest) > 1:
+		return usageError(fmt.Sprintf("unexpected argument %q", rest[1]))
+	case len(rest) == 1 && *name != "":
+		return usageError("a table is named twice")
+	case len(rest) == 1:
+		*name = rest[0]
+	}
+	if *port < 0 || *port > 1<<16-1 {
+		return usageError(fmt.Sprintf("-port %d is not 0 to 65535", *port))
+	}
+	options, err := p.viewOptions(*file, *name)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	live, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	options.Client = live.client
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // The server closes it, too.
+	options.Port = listener.Addr().(*net.TCPAddr).Port
+	return p.serve(ctx, listener, options, *asJSON)
+}
+
+// viewOptions returns what the flags say. With neither a file nor a name, all tables are
+// shown.
+func (p *program) viewOptions(file, name string) (view.Options, error) {
+	options := view.Options{Describe: describedSchema, Timeout: p.patience, Now: p.now, Token: view.NewToken()}
+	ring, err := p.cursorKeys("")
+	if err != nil {
+		return options, err
+	}
+	options.Inspect = func(cursor string) view.Cursor {
+		return view.Cursor(inspect(cursor, ring, defaultTTL, p.now()))
+	}
+	if file != "" {
+		schema, err := p.readSchema(file, name)
+		if err != nil {
+			return options, err
+		}
+		options.Model, name = &tablemodel.Model{Schema: schema}, schema.Name
+	}
+	options.Table = name
+	if name != "" {
+		return options, (table.Schema{Name: name}).Validate()
+	}
+	return options, nil
+}
+
+// serve serves the pages until the end of the context.
+func (p *program) serve(ctx context.Context, listener net.Listener, options view.Options, asJSON bool) error {
+	handler, err := view.New(options)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
+		WriteTimeout: options.Timeout + 30*time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	address := url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/", RawQuery: url.Values{"token": {options.Token}}.Encode()}
+	if asJSON {
+		err = p.printJSON(opened{address.String()})
+	} else {
+		fmt.Fprintln(p.stderr, "Until Ctrl-C, a browser on this machine finds the pages at:")
+		err = p.print(address.String() + "\n")
+	}
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
