@@ -66,7 +66,7 @@ func (s *server) scan(v *visit, l layout) (partitions, error) {
 		return partitions{}, err
 	}
 	if st.whole(l.Index) {
-		st.learn(read.Items)
+		st.learnScan(read.Items)
 	}
 	name := st.schema.Name
 	p := partitions{

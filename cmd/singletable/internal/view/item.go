@@ -26,9 +26,12 @@ type item struct {
 	Places     []itemPlace
 	Attributes []attribute
 	Copies     *copies
-	JSON       string
-	JSONBytes  int64 // if it is cut
-	JSONHref   string
+	// Learn is the address of the page with the copies, if too little was read to know
+	// whether there are any.
+	Learn     string
+	JSON      string
+	JSONBytes int64 // if it is cut
+	JSONHref  string
 }
 
 // itemPlace is the place of an item in the table or an index.
@@ -90,8 +93,16 @@ func (s *server) item(v *visit) (*page, error) {
 			c.Cost.Indexes++
 		}
 	}
+	if v.FormValue("learn") != "" && !st.scanned() {
+		if _, err := s.scan(v, main); err != nil {
+			return nil, err
+		}
+	}
 	if c.Copies, err = st.copies(v, got); err != nil {
 		return nil, err
+	}
+	if c.Copies == nil && !c.Type.None && !st.scanned() {
+		c.Learn = address(st.schema.Name, "item", "pk", string(k.PK), "sk", string(k.SK), "learn", "1")
 	}
 	title := strings.Join(stored(c.Keys), " / ") + " · " + st.schema.Name
 	return &page{Template: "item", Title: title, Content: c, At: "browse:"}, nil
@@ -201,8 +212,8 @@ func (s *state) copies(v *visit, got table.Item) (*copies, error) {
 		return nil, nil
 	}
 	c := &copies{Type: newChip(e.Type)}
-	ks, err := e.Keys(got)
-	if err != nil {
+	ks, unknown := e.Keys(got)
+	if unknown != nil {
 		c.Problem = "The attributes of this item do not give the keys of all of the entity's items."
 	}
 	main := s.layouts[0]
@@ -233,6 +244,9 @@ func (s *state) copies(v *visit, got table.Item) (*copies, error) {
 		column.Href = address(s.schema.Name, "item", "pk", string(k.PK), "sk", string(k.SK))
 		column.Keys = parts(slices.Concat(main.Partition, main.Sort), []string{string(k.PK), string(k.SK)}, v.now)
 		c.Columns = append(c.Columns, column)
+	}
+	if len(c.Columns) < 2 && unknown == nil {
+		return nil, nil
 	}
 	c.compare(s, items, v.now)
 	return c, nil

@@ -69,6 +69,7 @@ func loadTemplates(names ...string) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset":  func(file string) string { return assetNames[file] },
 		"units":  units,
+		"spent":  spent,
 		"bytes":  sizeText,
 		"rows":   newRowTable,
 		"took":   took,
@@ -244,6 +245,14 @@ func (s *server) failure(ctx context.Context, err error) *page {
 
 // units returns a number of capacity units, such as 0.5.
 func units(u float64) string { return strconv.FormatFloat(u, 'f', -1, 64) }
+
+// spent returns a number of read units with its noun.
+func spent(u float64) string {
+	if u == 1 {
+		return "1 read unit"
+	}
+	return units(u) + " read units"
+}
 
 // number returns a number with its digits in groups.
 func number(n int64) string {

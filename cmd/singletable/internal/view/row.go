@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"hash/fnv"
 	"maps"
 	"slices"
@@ -61,7 +62,10 @@ func (s *state) newRow(l layout, item table.Item, shown []table.Attribute, now t
 		r.TableKeys = parts(all, at, now)
 	}
 	r.Href = s.itemAddress(item)
-	for _, a := range s.attributes(item, func(v types.AttributeValue) value { return summary(v, now) }) {
+	all := s.attributes(item, func(v types.AttributeValue) value { return summary(v, now) })
+	// A map says less in a line than a name.
+	slices.SortStableFunc(all, func(a, b attribute) int { return cmp.Compare(a.Value.rank(), b.Value.rank()) })
+	for _, a := range all {
 		switch {
 		case a.Key:
 		case len(r.First) < firstAttributes:

@@ -16,6 +16,8 @@ type samples struct {
 	mu    sync.Mutex
 	types map[string]*sampled
 	bytes int
+	// scanned means that a page of a scan was among what was read.
+	scanned bool
 	// model is what was inferred from them, nil if there are more since then.
 	model *tablemodel.Model
 }
@@ -67,6 +69,21 @@ func (s *state) learn(items []table.Item) {
 		s.seen.bytes += size
 		s.seen.model = nil
 	}
+}
+
+// learnScan marks that a scan was read.
+func (s *state) learnScan(items []table.Item) {
+	s.learn(items)
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	s.seen.scanned = true
+}
+
+// scanned reports whether a page of a scan was read.
+func (s *state) scanned() bool {
+	s.seen.mu.Lock()
+	defer s.seen.mu.Unlock()
+	return s.seen.scanned
 }
 
 // known is a type of items that was seen.

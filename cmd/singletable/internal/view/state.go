@@ -121,8 +121,11 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	}
 	reading := schema
 	reading.TTL = ""
-	// A request of the user is one request to DynamoDB, even if a page stays short.
-	st.table, err = table.New(s.client, reading, &table.Options{MaxRounds: 1})
+	st.table, err = table.New(s.client, reading, &table.Options{
+		MaxRounds: 1, // A page is one request, even if it is short then.
+		// With an observer, reads of single items ask for what they consume, too.
+		Observe: func(context.Context, table.Event) {},
+	})
 	if err != nil {
 		return nil, err
 	}

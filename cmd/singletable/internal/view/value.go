@@ -140,6 +140,11 @@ func summary(v types.AttributeValue, now time.Time) value {
 	return short
 }
 
+// rank orders values by how much they say in a line.
+func (v value) rank() int {
+	return slices.Index([]string{"S", "N", "BOOL", "SS", "NS", "L", "M", "NULL", "B", "BS"}, v.Kind)
+}
+
 // attribute is an attribute of an item.
 type attribute struct {
 	Name  text
