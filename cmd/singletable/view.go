@@ -14,7 +14,6 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tablemodel"
 )
 
 const viewHelp = `Usage: singletable view [flags] [TABLE]
@@ -109,11 +108,11 @@ func (p *program) viewOptions(file, name string) (view.Options, error) {
 		return view.Cursor(inspect(cursor, ring, defaultTTL, p.now()))
 	}
 	if file != "" {
-		schema, err := p.readSchema(file, name)
+		model, err := p.readModel(file, name)
 		if err != nil {
 			return options, err
 		}
-		options.Model, name = &tablemodel.Model{Schema: schema}, schema.Name
+		options.Model, name = &model, model.Name
 	}
 	options.Table = name
 	if name != "" {

@@ -117,7 +117,7 @@ func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRo
 		if len(l.Sort) > 0 {
 			sortItems(l.Sort, g.items)
 		}
-		r := partitionRow{Keys: parts(l.Partition, g.pks, v.now), Href: partitionAddress(s.schema.Name, l.Index, g.pks)}
+		r := partitionRow{Keys: parts(l.Partition, g.pks, v.now), Href: s.partitionAddress(l, g.pks)}
 		for i, item := range g.items {
 			if i == itemsOfPartition {
 				r.More = len(g.items) - i

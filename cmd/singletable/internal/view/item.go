@@ -83,7 +83,7 @@ func (s *server) item(v *visit) (*page, error) {
 		JSON:       dynamoJSON(got),
 	}
 	k := st.table.KeyOf("", got)
-	c.JSONHref = address(st.schema.Name, "item.json", "pk", string(k.PK), "sk", string(k.SK))
+	c.JSONHref = st.itemAddress("item.json", k)
 	if len(c.JSON) > maxJSON {
 		c.JSONBytes = int64(len(c.JSON))
 		c.JSON = strings.ToValidUTF8(c.JSON[:maxJSON], "") + "…"
@@ -102,7 +102,7 @@ func (s *server) item(v *visit) (*page, error) {
 		return nil, err
 	}
 	if c.Copies == nil && !c.Type.None && !st.scanned() {
-		c.Learn = address(st.schema.Name, "item", "pk", string(k.PK), "sk", string(k.SK), "learn", "1")
+		c.Learn = st.itemAddress("item", k, "learn", "1")
 	}
 	title := strings.Join(stored(c.Keys), " / ") + " · " + st.schema.Name
 	return &page{Template: "item", Title: title, Content: c, At: "browse:"}, nil
@@ -122,7 +122,12 @@ func (s *server) read(v *visit) (table.Item, error) {
 	if err := s.openTable(v, false); err != nil {
 		return nil, err
 	}
-	key := keys.Key{PK: keys.PK(v.FormValue("pk")), SK: keys.SK(v.FormValue("sk"))}
+	main := v.state.layouts[0]
+	texts, err := fromText(slices.Concat(main.Partition, main.Sort), []string{v.FormValue("pk"), v.FormValue("sk")})
+	if err != nil {
+		return nil, err
+	}
+	key := keys.Key{PK: keys.PK(texts[0]), SK: keys.SK(texts[1])}
 	got, err := table.Get[table.Item](v.ctx, v.state.table.Consistent(), key)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, &pageError{http.StatusNotFound, "No such item", "There is no item under this key. It may have been deleted since the list was read."}
@@ -147,7 +152,7 @@ func (s *state) places(got table.Item, now time.Time) []itemPlace {
 			continue
 		}
 		p.Keys = parts(attributes, in, now)
-		p.Href = partitionAddress(s.schema.Name, l.Index, in[:len(l.Partition)])
+		p.Href = s.partitionAddress(l, in[:len(l.Partition)])
 		all = append(all, p)
 	}
 	return all
@@ -241,7 +246,7 @@ func (s *state) copies(v *visit, got table.Item) (*copies, error) {
 			c.Missing++
 		}
 		items = append(items, stored)
-		column.Href = address(s.schema.Name, "item", "pk", string(k.PK), "sk", string(k.SK))
+		column.Href = s.itemAddress("item", k)
 		column.Keys = parts(slices.Concat(main.Partition, main.Sort), []string{string(k.PK), string(k.SK)}, v.now)
 		c.Columns = append(c.Columns, column)
 	}

@@ -5,8 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/table"
 )
 
@@ -29,7 +28,7 @@ func dynamoJSON(item table.Item) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	if e.Encode(members(item)) != nil {
+	if e.Encode(dynamojson.Item(item)) != nil {
 		return "" // Nothing in it can fail.
 	}
 	return readable(b.String())
@@ -42,43 +41,4 @@ func readable(text string) string {
 		lines[i] = escaped(line)
 	}
 	return strings.Join(lines, "\n")
-}
-
-func members(m map[string]types.AttributeValue) map[string]any {
-	all := make(map[string]any, len(m))
-	for name, v := range m {
-		all[name] = typed(v)
-	}
-	return all
-}
-
-// typed returns a value with its type, for package json.
-func typed(v types.AttributeValue) map[string]any {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return map[string]any{"S": v.Value}
-	case *types.AttributeValueMemberN:
-		return map[string]any{"N": v.Value}
-	case *types.AttributeValueMemberB:
-		return map[string]any{"B": v.Value}
-	case *types.AttributeValueMemberBOOL:
-		return map[string]any{"BOOL": v.Value}
-	case *types.AttributeValueMemberNULL:
-		return map[string]any{"NULL": v.Value}
-	case *types.AttributeValueMemberSS:
-		return map[string]any{"SS": v.Value}
-	case *types.AttributeValueMemberNS:
-		return map[string]any{"NS": v.Value}
-	case *types.AttributeValueMemberBS:
-		return map[string]any{"BS": v.Value}
-	case *types.AttributeValueMemberL:
-		all := make([]any, len(v.Value))
-		for i, e := range v.Value {
-			all[i] = typed(e)
-		}
-		return map[string]any{"L": all}
-	case *types.AttributeValueMemberM:
-		return map[string]any{"M": members(v.Value)}
-	}
-	return nil
 }

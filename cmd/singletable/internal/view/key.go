@@ -2,7 +2,9 @@ package view
 
 import (
 	"encoding/base64"
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -167,10 +169,49 @@ func address(table, page string, parameters ...string) string {
 }
 
 // partitionAddress returns the address of the page of a partition.
-func partitionAddress(table, index string, pks []string) string {
-	p := []string{"index", index}
-	for _, pk := range pks {
-		p = append(p, "pk", pk)
+func (s *state) partitionAddress(l layout, pks []string, parameters ...string) string {
+	return s.keyAddress("partition", l, pks, parameters...)
+}
+
+// keyAddress returns the address of a page about a partition.
+func (s *state) keyAddress(page string, l layout, pks []string, parameters ...string) string {
+	all := append([]string{"index", l.Index}, parameters...)
+	for i, pk := range pks {
+		all = append(all, "pk", toText(l.Partition[i], pk))
 	}
-	return address(table, "partition", p...)
+	return address(s.schema.Name, page, all...)
+}
+
+// itemAddress returns the address of a page about an item.
+func (s *state) itemAddress(page string, k keys.Key, parameters ...string) string {
+	main := s.layouts[0]
+	all := append([]string{"pk", toText(main.Partition[0], string(k.PK))}, parameters...)
+	if len(main.Sort) > 0 {
+		all = append(all, "sk", toText(main.Sort[0], string(k.SK)))
+	}
+	return address(s.schema.Name, page, all...)
+}
+
+// toText returns the value of a key attribute for addresses and forms, which hold no
+// bytes: a binary value is written as base64.
+func toText(a table.Attribute, value string) string {
+	if a.Type == types.ScalarAttributeTypeB {
+		return base64.StdEncoding.EncodeToString([]byte(value))
+	}
+	return value
+}
+
+// fromText returns the values of key attributes in an address or a form.
+func fromText(attributes []table.Attribute, texts []string) ([]string, error) {
+	all := slices.Clone(texts)
+	for i, a := range attributes {
+		if i < len(all) && a.Type == types.ScalarAttributeTypeB {
+			b, err := base64.StdEncoding.DecodeString(all[i])
+			if err != nil {
+				return nil, fmt.Errorf("%w: %s is binary, and the value is not base64", table.ErrInvalid, a.Name)
+			}
+			all[i] = string(b)
+		}
+	}
+	return all, nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -47,9 +48,9 @@ func (s *server) partition(v *visit) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	pks := v.Form["pk"]
-	if len(pks) != len(l.Partition) {
-		return nil, &pageError{http.StatusBadRequest, "No partition", "The address of a partition has a value for each attribute of the partition key."}
+	pks, err := v.pks(l)
+	if err != nil {
+		return nil, err
 	}
 	q := l.query(pks)
 	prefix := v.FormValue("prefix")
@@ -63,22 +64,18 @@ func (s *server) partition(v *visit) (*page, error) {
 		st.learn(read.Items)
 	}
 	to := func(order, prefix, after string) string {
-		p := []string{"index", l.Index, "order", order, "prefix", prefix, "after", after}
-		for _, pk := range pks {
-			p = append(p, "pk", pk)
-		}
-		return address(st.schema.Name, "partition", p...)
+		return st.partitionAddress(l, pks, "order", order, "prefix", prefix, "after", after)
 	}
 	order := v.FormValue("order")
 	c := partition{
-		Index: l.Index, Title: l.title(), Keys: parts(l.Partition, pks, v.now), PKs: pks,
+		Index: l.Index, Title: l.title(), Keys: parts(l.Partition, pks, v.now), PKs: v.Form["pk"],
 		Sorted: len(l.Sort) > 0, Prefix: prefix, Descending: q.Descending,
 		Ascend: to("", prefix, ""), Descend: to("desc", prefix, ""), Action: address(st.schema.Name, "partition"),
 		Items: len(read.Items), Units: read.Stats.Capacity, WholeHref: to(order, "", ""),
-		Whole: st.whole(l.Index), AsQuery: l.queryAddress(st.schema.Name, pks, prefix),
+		Whole: st.whole(l.Index), AsQuery: st.queryAddress(l, pks, prefix),
 	}
 	if c.Sorted {
-		c.SortName, c.Text = l.Sort[0].Name, l.Sort[0].Type != types.ScalarAttributeTypeN
+		c.SortName, c.Text = l.Sort[0].Name, l.Sort[0].Type == types.ScalarAttributeTypeS && survives(v.Form["pk"])
 	}
 	if q.After != "" {
 		c.First = to(order, prefix, "")
@@ -117,15 +114,27 @@ func (l layout) query(pks []string) table.Query {
 }
 
 // queryAddress returns the address of the form with this query.
-func (l layout) queryAddress(name string, pks []string, prefix string) string {
-	p := []string{"index", l.Index, "sk", prefix}
+func (s *state) queryAddress(l layout, pks []string, prefix string) string {
+	op := opAny
 	if prefix != "" {
-		p = append(p, "op", "begins")
+		op = opBegins
 	}
-	for _, pk := range pks {
-		p = append(p, "pk", pk)
+	return s.keyAddress("query", l, pks, "op", op, "sk", prefix)
+}
+
+// pks returns the values of the partition key in the address.
+func (v *visit) pks(l layout) ([]string, error) {
+	given := v.Form["pk"]
+	if len(given) != len(l.Partition) {
+		return nil, &pageError{http.StatusBadRequest, "No partition", "The address of a partition has a value for each attribute of the partition key."}
 	}
-	return address(name, "query", p...)
+	return fromText(l.Partition, given)
+}
+
+// survives reports whether the texts are the same after a form was sent: browsers change
+// line ends and other control characters.
+func survives(texts []string) bool {
+	return !slices.ContainsFunc(texts, func(s string) bool { return escaped(s) != s })
 }
 
 // compare orders values of a key attribute as DynamoDB does.

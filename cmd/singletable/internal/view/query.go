@@ -22,6 +22,7 @@ type queryForm struct {
 	Index      string
 	PKs        []field
 	SKName     string // "" without a sort key
+	SKNote     string
 	Ops        []option
 	SK, SK2    string
 	Descending bool
@@ -37,7 +38,7 @@ type queryForm struct {
 }
 
 // field is an input of the form.
-type field struct{ Name, Value string }
+type field struct{ Name, Value, Note string }
 
 // option is one of several values of an input.
 type option struct {
@@ -91,7 +92,7 @@ func (s *server) query(v *visit) (*page, error) {
 	p := &page{Template: "query", Title: "Query · " + st.schema.Name, At: "query"}
 	given := v.Form["pk"]
 	if len(given) == len(l.Partition) && strings.Join(given, "") != "" {
-		f.Result, err = st.run(v, l, &f, given)
+		f.Result, err = st.run(v, l, &f)
 		switch {
 		case errors.Is(err, paginate.ErrInvalidCursor):
 			return nil, err
@@ -121,7 +122,7 @@ func (s *state) newForm(v *visit, l layout) queryForm {
 		f.Indexes = append(f.Indexes, tab{other.title(), address(name, "query", "index", other.Index), other.Index == l.Index})
 	}
 	for i, a := range l.Partition {
-		in := field{Name: a.Name}
+		in := field{Name: a.Name, Note: inputNote(a)}
 		if given := v.Form["pk"]; i < len(given) {
 			in.Value = given[i]
 		}
@@ -130,7 +131,7 @@ func (s *state) newForm(v *visit, l layout) queryForm {
 	ops := []option{{opAny, "any", false}, {opEquals, "=", false}, {opBegins, "begins with", false},
 		{opBetween, "between", false}, {opFrom, "≥", false}, {opTo, "≤", false}}
 	if len(l.Sort) > 0 {
-		f.SKName = l.Sort[0].Name
+		f.SKName, f.SKNote = l.Sort[0].Name, inputNote(l.Sort[0])
 		if l.Sort[0].Type == types.ScalarAttributeTypeN {
 			ops = append(ops[:2], ops[3:]...)
 		}
@@ -138,6 +139,17 @@ func (s *state) newForm(v *visit, l layout) queryForm {
 	f.Ops = chosen(ops, v.FormValue("op"))
 	f.Kinds = chosen([]option{{kindText, "text", false}, {kindNumber, "number", false}, {kindBoolean, "true or false", false}}, v.FormValue("kind"))
 	return f
+}
+
+// inputNote says how the value of a key attribute is written, unless it is text.
+func inputNote(a table.Attribute) string {
+	switch a.Type {
+	case types.ScalarAttributeTypeN:
+		return "number"
+	case types.ScalarAttributeTypeB:
+		return "base64"
+	}
+	return ""
 }
 
 func chosen(all []option, value string) []option {
@@ -148,10 +160,14 @@ func chosen(all []option, value string) []option {
 }
 
 // run sends the query of the form.
-func (s *state) run(v *visit, l layout, f *queryForm, pks []string) (*queryResult, error) {
+func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
+	pks, err := v.pks(l)
+	if err != nil {
+		return nil, err
+	}
 	q := l.query(pks)
 	q.Descending, q.Limit, q.Consistent, q.After = f.Descending, f.Limit, f.Consistent && !f.Global, v.FormValue("after")
-	if err := f.narrow(&q, v.FormValue("op")); err != nil {
+	if err := f.narrow(&q, l, v.FormValue("op")); err != nil {
 		return nil, err
 	}
 	if err := f.filter(&q, v.FormValue("kind")); err != nil {
@@ -166,7 +182,7 @@ func (s *state) run(v *visit, l layout, f *queryForm, pks []string) (*queryResul
 	}
 	r := &queryResult{
 		Units: read.Stats.Capacity, Count: read.Stats.Items, Scanned: read.Stats.Scanned, Filtered: f.Attribute != "",
-		Whole: s.whole(l.Index), Partition: partitionAddress(s.schema.Name, l.Index, pks),
+		Whole: s.whole(l.Index), Partition: s.partitionAddress(l, pks),
 	}
 	shown := l.rowKeys()
 	for _, a := range shown {
@@ -197,11 +213,15 @@ func (s *state) run(v *visit, l layout, f *queryForm, pks []string) (*queryResul
 }
 
 // narrow gives the query the condition on the sort key.
-func (f *queryForm) narrow(q *table.Query, op string) error {
-	sk, sk2 := keys.SK(f.SK), keys.SK(f.SK2)
+func (f *queryForm) narrow(q *table.Query, l layout, op string) error {
 	if f.SKName == "" || op == opAny {
 		return nil
 	}
+	bounds, err := fromText([]table.Attribute{l.Sort[0], l.Sort[0]}, []string{f.SK, f.SK2})
+	if err != nil {
+		return err
+	}
+	sk, sk2 := keys.SK(bounds[0]), keys.SK(bounds[1])
 	if sk == "" || op == opBetween && sk2 == "" {
 		return fmt.Errorf("%w: the condition on %s needs a value", table.ErrInvalid, f.SKName)
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/shell"
 )
 
 // request is a request that was sent to DynamoDB for a page.
@@ -88,7 +90,9 @@ func recordRequest(ctx context.Context, in middleware.BuildInput, next middlewar
 	began := time.Now()
 	out, metadata, err := next.HandleBuild(ctx, in)
 	q.Duration, q.Failed = time.Since(began), err != nil
-	q.setResult(out.Result)
+	if err == nil {
+		q.setResult(out.Result)
+	}
 	r.add(q)
 	return out, metadata, err
 }
@@ -117,18 +121,15 @@ func (q *request) setResult(output any) {
 }
 
 // shown returns the body of a request as indented JSON, and as a command of the AWS
-// CLI, quoted for POSIX shells.
+// CLI.
 func shown(operation string, body []byte) (indented, command string) {
 	var lines, line bytes.Buffer
 	if json.Indent(&lines, body, "", "  ") != nil || json.Compact(&line, body) != nil {
 		return "", ""
 	}
 	return readable(lines.String()),
-		"aws dynamodb " + kebab(operation) + " --cli-input-json " + quoted(escaped(line.String()))
+		shell.Quote("aws", "dynamodb", kebab(operation), "--cli-input-json", escaped(line.String()))
 }
-
-// quoted returns the text as one word of a POSIX shell.
-func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // kebab returns the name of an operation as the AWS CLI writes it: BatchGetItem is
 // batch-get-item.

@@ -232,6 +232,8 @@ func (s *server) failure(ctx context.Context, err error) *page {
 		f.Hints = append(f.Hints, fmt.Sprintf("The page waited %v, its time limit.", s.options.Timeout))
 	case api != nil && api.ErrorCode() == "ResourceNotFoundException":
 		status, f.Title = http.StatusNotFound, "No such table or index"
+	case api != nil && api.ErrorCode() == "ValidationException":
+		status, f.Title, f.Retry = http.StatusBadRequest, "DynamoDB refuses the read", false
 	case api != nil && api.ErrorCode() == "AccessDeniedException":
 		status, f.Title = http.StatusForbidden, "Permission denied"
 		f.Hints = append(f.Hints, "The pages need dynamodb:DescribeTable, DescribeTimeToLive, Scan, Query, GetItem and BatchGetItem, and ListTables for the list of tables.")

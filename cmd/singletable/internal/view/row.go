@@ -61,7 +61,7 @@ func (s *state) newRow(l layout, item table.Item, shown []table.Attribute, now t
 		at, _ := values(item, all)
 		r.TableKeys = parts(all, at, now)
 	}
-	r.Href = s.itemAddress(item)
+	r.Href = s.itemAddress("item", s.table.KeyOf("", item))
 	all := s.attributes(item, func(v types.AttributeValue) value { return summary(v, now) })
 	// A map says less in a line than a name.
 	slices.SortStableFunc(all, func(a, b attribute) int { return cmp.Compare(a.Value.rank(), b.Value.rank()) })
@@ -75,12 +75,6 @@ func (s *state) newRow(l layout, item table.Item, shown []table.Attribute, now t
 		}
 	}
 	return r
-}
-
-// itemAddress returns the address of the page of an item.
-func (s *state) itemAddress(item table.Item) string {
-	k := s.table.KeyOf("", item)
-	return address(s.schema.Name, "item", "pk", string(k.PK), "sk", string(k.SK))
 }
 
 // attributes returns the attributes of an item in the order of their names.
