@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// browse opens an address in a browser of its own and returns the page.
+func browse(t *testing.T, browser *http.Client, address string) (status int, body string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := browser.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func newBrowser(t *testing.T) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Jar: jar}
+}
+
+func TestView(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, appCore(), nil)
+	name := tbl.Schema().Name
+	file := filepath.Join(t.TempDir(), "schema.json")
+	model := `{"name": "` + name + `", "entities": [{"type": "INVOICE", "items": [{"pk": "INVOICE#{id}", "sk": "METADATA"}]}]}`
+	if err := os.WriteFile(file, []byte(model), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for label, test := range map[string]struct {
+		args   []string
+		signal os.Signal
+		shows  string
+	}{
+		"argument, Ctrl-C": {[]string{name}, os.Interrupt, "<h1>" + name},
+		"flag, SIGTERM":    {[]string{"-table", name}, syscall.SIGTERM, "<h1>" + name},
+		"all tables":       {nil, os.Interrupt, "<h1>Tables"},
+		"schema":           {[]string{"-schema", file}, os.Interrupt, "INVOICE"},
+	} {
+		t.Run(label, func(t *testing.T) {
+			t.Parallel()
+			c := start(t, append([]string{"view"}, test.args...)...)
+			line, err := c.stdout.ReadString('\n')
+			if err != nil {
+				t.Fatalf("%v: %s", err, c.stderr)
+			}
+			address := strings.TrimSpace(line)
+			if !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/\?token=[A-Z2-7]{26}$`).MatchString(address) {
+				t.Errorf("address %s", address)
+			}
+			if status, body := browse(t, newBrowser(t), address); status != http.StatusOK || !strings.Contains(body, test.shows) {
+				t.Errorf("status %d, %q is not in:\n%s", status, test.shows, body)
+			}
+			if code := c.end(t, test.signal); code != exitYes {
+				t.Errorf("exit %d: %s", code, c.stderr)
+			}
+		})
+	}
+}
+
+func TestViewInJSON(t *testing.T) {
+	t.Parallel()
+	c := start(t, "view", "-json")
+	var text strings.Builder
+	for line := ""; line != "}\n"; {
+		var err error
+		if line, err = c.stdout.ReadString('\n'); err != nil {
+			t.Fatalf("%v: %s", err, c.stderr)
+		}
+		text.WriteString(line)
+	}
+	var out opened
+	if err := json.Unmarshal([]byte(text.String()), &out); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(out.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The page for cursors is the command for cursors.
+	browser := newBrowser(t)
+	browse(t, browser, out.Address)
+	_, body := browse(t, browser, "http://"+u.Host+"/cursor?cursor="+pinned)
+	want := run(t, nil, "", "cursor", pinned)
+	for line := range strings.Lines(want.stdout) {
+		if note, ok := strings.CutPrefix(line, "note"); ok && !strings.Contains(body, strings.TrimSpace(note)) {
+			t.Errorf("the page lacks %q:\n%s", strings.TrimSpace(note), body)
+		}
+	}
+	second := start(t, "view", "-port", u.Port())
+	if code := second.wait(t); code != exitTrouble || !strings.Contains(second.stderr.String(), ":"+u.Port()) {
+		t.Errorf("on a taken port: exit %d: %s", code, second.stderr)
+	}
+	c.end(t, os.Interrupt)
+}
+
+func TestViewUsage(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"view", "AppCore", "Other"}, {"view", "-table", "AppCore", "Other"}, {"view", "-port", "65536"}, {"view", "-port", "-1"},
+	} {
+		trouble(t, run(t, nil, "", args...), "singletable view: ", `Run "singletable view -h" for help.`)
+	}
+	trouble(t, run(t, nil, "", "view", "a"), "invalid")
+	trouble(t, run(t, nil, "", "view", "-schema", "missing.json"), "missing.json")
+	trouble(t, run(t, map[string]string{keysVariable: "short"}, "", "view", "AppCore"), keysVariable)
+}
