@@ -21,7 +21,8 @@ const viewHelp = `Usage: singletable view [flags] [TABLE]
 View serves pages on a table, or on all tables, to a browser on this machine until
 Ctrl-C or SIGTERM, and prints their address. The pages show entities by type,
 partitions as rows, each index, items with their size, their cost and the copies of the
-same entity, and queries with the request that was sent. They are read only.
+same entity, and queries with the request that was sent. They are read only, except
+with -write.
 
 A page reads one page of a Query or Scan, or one item and its copies, and shows what
 that has cost. None reads a whole table.
@@ -31,6 +32,12 @@ keeps the token as a cookie until it is closed. The server listens on 127.0.0.1 
 A browser also sends this cookie to other servers on 127.0.0.1: do not open those of
 people that you do not trust while the command runs.
 
+With -write an item can be changed and deleted: the page shows the difference first, and
+writes only if the stored item is still the one that was shown. An item whose entity has
+a version attribute is guarded by it and gets a new one; another is guarded by all of its
+attributes, which may be 150. Copies of an entity and its unique values are items of
+their own, which are not changed along.
+
 With -schema the pages know the entities of a schema file, and the attribute for
 types. Without, they use entityType, and infer the keys of entities from the items
 that were read. The file's table is opened if no other is named.
@@ -39,7 +46,7 @@ The page for cursors takes keys from the environment variable CURSOR_KEYS.
 
 It needs the permissions dynamodb:DescribeTable, DescribeTimeToLive, Scan, Query,
 GetItem and BatchGetItem on the table and its indexes, and dynamodb:ListTables if no
-table is named.
+table is named; with -write also PutItem, UpdateItem and DeleteItem.
 
 Exit codes: 0 it was ended, 2 it could not be started.
 
@@ -59,6 +66,7 @@ func (p *program) view(ctx context.Context, args []string) error {
 	fs, asJSON := flags("view")
 	name := fs.String("table", "", "`name` of the only table to show; the argument is the same")
 	file := fs.String("schema", "", "schema `file` with the entities of a table")
+	write := fs.Bool("write", false, "let the pages change and delete items")
 	port := fs.Int("port", 0, "`port` to listen on; a free one by default")
 	rest, err := p.parse(fs, viewHelp, args)
 	if err != nil {
@@ -86,7 +94,7 @@ func (p *program) view(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	options.Client = live.client
+	options.Client, options.Write = live.client, *write
 	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
 	if err != nil {
 		return err

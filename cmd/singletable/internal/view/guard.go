@@ -24,7 +24,8 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 //   - Without the cookie there is nothing.
 //   - A page of another origin can neither send a request nor frame a page. Other ports
 //     of the machine are other origins, though SameSite admits them.
-//   - Only GET and HEAD exist: nothing here changes a table.
+//   - Requests other than GET and HEAD exist only if items may be changed, and then as forms
+//     of this origin.
 func (s *server) guard(next http.Handler) http.Handler {
 	cookie := "singletable-" + strconv.Itoa(s.options.Port)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,8 +40,10 @@ func (s *server) guard(next http.Handler) http.Handler {
 		switch {
 		case !slices.Contains(hosts(s.options.Port), r.Host):
 			refuse(w, http.StatusForbidden, "This server is for the address that singletable view has printed, and for no other host.")
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		case !slices.Contains([]string{http.MethodGet, http.MethodHead}, r.Method) && !(s.options.Write && r.Method == http.MethodPost):
 			refuse(w, http.StatusForbidden, "The pages are read only.")
+		case r.Method == http.MethodPost && r.Header.Get("Origin") != "http://"+r.Host:
+			refuse(w, http.StatusForbidden, "A page of another origin has sent this form.")
 		case r.URL.Query().Has("token"):
 			s.admit(w, r, cookie)
 		case !s.admitted(r, cookie):

@@ -32,6 +32,8 @@ type item struct {
 	JSON      string
 	JSONBytes int64 // if it is cut
 	JSONHref  string
+	// Edit and Guard are for the forms that change the item, if that is allowed.
+	Edit, Guard string
 }
 
 // itemPlace is the place of an item in the table or an index.
@@ -83,6 +85,9 @@ func (s *server) item(v *visit) (*page, error) {
 		JSON:       dynamoJSON(got),
 	}
 	k := st.table.KeyOf("", got)
+	if s.options.Write {
+		c.Edit, c.Guard = st.itemAddress("edit", k), s.formGuard()
+	}
 	c.JSONHref = st.itemAddress("item.json", k)
 	if len(c.JSON) > maxJSON {
 		c.JSONBytes = int64(len(c.JSON))
@@ -122,12 +127,10 @@ func (s *server) read(v *visit) (table.Item, error) {
 	if err := s.openTable(v, false); err != nil {
 		return nil, err
 	}
-	main := v.state.layouts[0]
-	texts, err := fromText(slices.Concat(main.Partition, main.Sort), []string{v.FormValue("pk"), v.FormValue("sk")})
+	key, err := v.key()
 	if err != nil {
 		return nil, err
 	}
-	key := keys.Key{PK: keys.PK(texts[0]), SK: keys.SK(texts[1])}
 	got, err := table.Get[table.Item](v.ctx, v.state.table.Consistent(), key)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, &pageError{http.StatusNotFound, "No such item", "There is no item under this key. It may have been deleted since the list was read."}
@@ -137,6 +140,17 @@ func (s *server) read(v *visit) (table.Item, error) {
 	}
 	v.state.learn([]table.Item{got})
 	return got, nil
+}
+
+// key returns the key in the address.
+func (v *visit) key() (keys.Key, error) {
+	main := v.state.layouts[0]
+	q := v.URL.Query()
+	texts, err := fromText(slices.Concat(main.Partition, main.Sort), []string{q.Get("pk"), q.Get("sk")})
+	if err != nil {
+		return keys.Key{}, err
+	}
+	return keys.Key{PK: keys.PK(texts[0]), SK: keys.SK(texts[1])}, nil
 }
 
 // places returns where an item is: in the table, and in each index or why not.

@@ -25,8 +25,8 @@ type request struct {
 	Operation string
 	// JSON is the request as it was sent, and Command does the same in a shell.
 	JSON, Command string
-	// Units are the read units that it consumed.
-	Units float64
+	// Units are the read units that it consumed, Written the write units.
+	Units, Written float64
 	// Read is true for a Query and a Scan: Count is then how many items it returned, and
 	// Scanned how many it read.
 	Read           bool
@@ -99,24 +99,31 @@ func recordRequest(ctx context.Context, in middleware.BuildInput, next middlewar
 
 // setResult sets what the output says of the request's cost.
 func (q *request) setResult(output any) {
-	units := func(c *types.ConsumedCapacity) {
-		if c != nil {
-			q.Units += aws.ToFloat64(c.CapacityUnits)
+	of := func(c *types.ConsumedCapacity) float64 {
+		if c == nil {
+			return 0
 		}
+		return aws.ToFloat64(c.CapacityUnits)
 	}
 	switch out := output.(type) {
 	case *dynamodb.QueryOutput:
-		units(out.ConsumedCapacity)
+		q.Units = of(out.ConsumedCapacity)
 		q.Read, q.Count, q.Scanned = true, out.Count, out.ScannedCount
 	case *dynamodb.ScanOutput:
-		units(out.ConsumedCapacity)
+		q.Units = of(out.ConsumedCapacity)
 		q.Read, q.Count, q.Scanned = true, out.Count, out.ScannedCount
 	case *dynamodb.GetItemOutput:
-		units(out.ConsumedCapacity)
+		q.Units = of(out.ConsumedCapacity)
 	case *dynamodb.BatchGetItemOutput:
 		for i := range out.ConsumedCapacity {
-			units(&out.ConsumedCapacity[i])
+			q.Units += of(&out.ConsumedCapacity[i])
 		}
+	case *dynamodb.PutItemOutput:
+		q.Written = of(out.ConsumedCapacity)
+	case *dynamodb.UpdateItemOutput:
+		q.Written = of(out.ConsumedCapacity)
+	case *dynamodb.DeleteItemOutput:
+		q.Written = of(out.ConsumedCapacity)
 	}
 }
 

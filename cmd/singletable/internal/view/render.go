@@ -63,13 +63,14 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 }
 
 // templates are the pages by name, each with the layout around it.
-var templates = loadTemplates("home", "overview", "browse", "partition", "item", "query", "cursor", "error")
+var templates = loadTemplates("home", "overview", "browse", "partition", "item", "query", "cursor", "change", "done", "error")
 
 func loadTemplates(names ...string) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
 		"asset":  func(file string) string { return assetNames[file] },
 		"units":  units,
-		"spent":  spent,
+		"spent":  func(u float64) string { return units(u) + " read " + noun(u) },
+		"wrote":  func(u float64) string { return units(u) + " write " + noun(u) },
 		"bytes":  sizeText,
 		"rows":   newRowTable,
 		"took":   took,
@@ -105,9 +106,11 @@ type frame struct {
 	Table, Where string
 	Local        bool
 	All          bool // tables are listed
+	Write        bool // items may be changed
 	Tabs         []tab
 	Requests     []request
 	Units        float64
+	Written      float64 // write units
 	Read         bool
 	Scanned      int32
 	Duration     time.Duration
@@ -133,6 +136,8 @@ func (s *server) page(show func(*visit) (*page, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeoutCause(r.Context(), s.options.Timeout, errTimeout)
 		defer cancel()
+		// With an observer, requests about single items ask for what they consume, too.
+		ctx = table.WithObserver(ctx, func(context.Context, table.Event) {})
 		rec := &record{}
 		v := &visit{Request: r, ctx: recorded(ctx, rec), now: s.options.Now()}
 		p, err := show(v)
@@ -159,12 +164,13 @@ var errTimeout = errors.New("the time limit of a page")
 
 func (s *server) render(w http.ResponseWriter, v *visit, p *page, requests []request) {
 	o := s.client.Options()
-	f := frame{page: p, Where: "AWS " + o.Region, Requests: requests, All: s.options.Table == ""}
+	f := frame{page: p, Where: "AWS " + o.Region, Requests: requests, All: s.options.Table == "", Write: s.options.Write}
 	if o.BaseEndpoint != nil {
 		f.Where, f.Local = escaped(*o.BaseEndpoint), true
 	}
 	for _, q := range requests {
 		f.Units += q.Units
+		f.Written += q.Written
 		f.Duration += q.Duration
 		f.Scanned += q.Scanned
 		f.Read = f.Read || q.Units > 0 || q.Read
@@ -225,6 +231,9 @@ func (s *server) failure(ctx context.Context, err error) *page {
 		status, f.Title, f.Retry = http.StatusBadRequest, "This page has expired", false
 		shown = "The address continues a list, with a position that this process did not seal: singletable view was started again, or the address was changed."
 		f.Hints = append(f.Hints, "Open the list from its beginning.")
+	case errors.Is(err, table.ErrOutcomeUnknown):
+		f.Title, f.Retry = "Whether it was written is unknown", false
+		f.Hints = append(f.Hints, "The response was lost. Open the item to see how it is stored.")
 	case errors.Is(err, table.ErrInvalid):
 		status, f.Title, f.Retry = http.StatusBadRequest, "DynamoDB has no such read", false
 	case errors.Is(context.Cause(ctx), errTimeout):
@@ -233,10 +242,10 @@ func (s *server) failure(ctx context.Context, err error) *page {
 	case api != nil && api.ErrorCode() == "ResourceNotFoundException":
 		status, f.Title = http.StatusNotFound, "No such table or index"
 	case api != nil && api.ErrorCode() == "ValidationException":
-		status, f.Title, f.Retry = http.StatusBadRequest, "DynamoDB refuses the read", false
+		status, f.Title, f.Retry = http.StatusBadRequest, "DynamoDB refuses the request", false
 	case api != nil && api.ErrorCode() == "AccessDeniedException":
 		status, f.Title = http.StatusForbidden, "Permission denied"
-		f.Hints = append(f.Hints, "The pages need dynamodb:DescribeTable, DescribeTimeToLive, Scan, Query, GetItem and BatchGetItem, and ListTables for the list of tables.")
+		f.Hints = append(f.Hints, "The pages need dynamodb:DescribeTable, DescribeTimeToLive, Scan, Query, GetItem and BatchGetItem, ListTables for the list of tables, and PutItem, UpdateItem and DeleteItem to change items.")
 	}
 	if o := s.client.Options(); o.BaseEndpoint != nil && status >= 500 {
 		f.Hints = append(f.Hints, "Requests go to "+escaped(*o.BaseEndpoint)+" and not to AWS.")
@@ -248,12 +257,11 @@ func (s *server) failure(ctx context.Context, err error) *page {
 // units returns a number of capacity units, such as 0.5.
 func units(u float64) string { return strconv.FormatFloat(u, 'f', -1, 64) }
 
-// spent returns a number of read units with its noun.
-func spent(u float64) string {
+func noun(u float64) string {
 	if u == 1 {
-		return "1 read unit"
+		return "unit"
 	}
-	return units(u) + " read units"
+	return "units"
 }
 
 // number returns a number with its digits in groups.

@@ -121,11 +121,8 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	}
 	reading := schema
 	reading.TTL = ""
-	st.table, err = table.New(s.client, reading, &table.Options{
-		MaxRounds: 1, // A page is one request, even if it is short then.
-		// With an observer, reads of single items ask for what they consume, too.
-		Observe: func(context.Context, table.Event) {},
-	})
+	// A page is one request, even if it is short then.
+	st.table, err = table.New(s.client, reading, &table.Options{MaxRounds: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,8 @@ type Options struct {
 	Describe func(name string, t *types.TableDescription) (table.Schema, []string, error)
 	// Inspect looks into a cursor.
 	Inspect func(cursor string) Cursor
+	// Write allows changes of items.
+	Write bool
 	// Port is the port that the server listens on.
 	Port int
 	// Token is the secret that opens the pages, from [NewToken].
@@ -96,6 +98,10 @@ func New(o Options) (http.Handler, error) {
 		"GET /":                    notFound,
 	} {
 		mux.Handle(pattern, s.page(show))
+	}
+	if o.Write {
+		mux.Handle("GET /t/{table}/edit", s.page(s.edit))
+		mux.Handle("POST /t/{table}/edit", s.page(s.change))
 	}
 	return s.guard(mux), nil
 }

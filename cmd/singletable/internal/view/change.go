@@ -1,0 +1,238 @@
+package view
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/edit"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// change is the page on which an item is edited, or a change of it is confirmed.
+type change struct {
+	Keys   []keyPart
+	Type   chip
+	Action string
+	Back   string
+	// Guard is the token that proves that a form is one of this server.
+	Guard string
+	Text  string // the item in JSON, as it will be stored
+	// Problem is why the text is no such item.
+	Problem string
+	// Review is what the change does, nil on the page with the text.
+	Review *review
+}
+
+// review is a change before it is written.
+type review struct {
+	Delete  bool
+	Seen    string
+	Rows    []reviewRow
+	Guarded string
+	// Changed means that the stored item is not the one of the page before.
+	Changed bool
+	// Copies is how many other items the entity has.
+	Copies int
+}
+
+// reviewRow is a difference.
+type reviewRow struct {
+	Path     text
+	Old, New *value
+}
+
+// done is the page after a change.
+type done struct {
+	Keys    []keyPart
+	Deleted bool
+	Href    string
+}
+
+// maxForm bounds the body of a form, in bytes. An item of 400 KB is at most six times as
+// long in JSON, and that three times as long in a form.
+const maxForm = 8 << 20
+
+// formGuard returns a text that forms send back, and that no other site can know.
+func (s *server) formGuard() string {
+	mac := hmac.New(sha256.New, []byte(s.options.Token))
+	mac.Write([]byte("form"))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// checkForm reads the form of a request and refuses one that is not of this server.
+func (s *server) checkForm(v *visit) error {
+	v.Body = http.MaxBytesReader(nil, v.Body, maxForm)
+	if err := v.ParseForm(); err != nil {
+		return &pageError{http.StatusBadRequest, "The form cannot be read", "It is too long, or was changed."}
+	}
+	if !hmac.Equal([]byte(v.PostForm.Get("guard")), []byte(s.formGuard())) {
+		return &pageError{http.StatusForbidden, "Not a form of this server", "Nothing was written. Open the item again."}
+	}
+	return nil
+}
+
+// edit is the page with the text of an item.
+func (s *server) edit(v *visit) (*page, error) {
+	got, err := s.read(v)
+	if err != nil {
+		return nil, err
+	}
+	c := s.newChange(v, v.state.table.KeyOf("", got))
+	c.Type, c.Text = newChip(v.state.typeOf(got)), dynamoJSON(got)
+	return c.page(http.StatusOK), nil
+}
+
+func (s *server) newChange(v *visit, k keys.Key) *change {
+	st := v.state
+	main := st.layouts[0]
+	return &change{
+		Keys:   parts(slices.Concat(main.Partition, main.Sort), []string{string(k.PK), string(k.SK)}, v.now),
+		Action: st.itemAddress("edit", k), Back: st.itemAddress("item", k), Guard: s.formGuard(),
+	}
+}
+
+func (c *change) page(status int) *page {
+	return &page{Template: "change", Title: "Change " + strings.Join(stored(c.Keys), " / "), Content: c, At: "browse:", Status: status}
+}
+
+// change shows what a form would change, or writes it if that was shown before.
+func (s *server) change(v *visit) (*page, error) {
+	if err := s.checkForm(v); err != nil {
+		return nil, err
+	}
+	if err := s.openTable(v, false); err != nil {
+		return nil, err
+	}
+	key, err := v.key()
+	if err != nil {
+		return nil, err
+	}
+	c := s.newChange(v, key)
+	form := v.PostForm
+	if c.Text = form.Get("text"); form.Get("do") == "back" {
+		return c.page(http.StatusOK), nil
+	}
+	remove := form.Get("do") == "delete"
+	plan, err := s.plan(v, key, c.Text, remove)
+	if errors.Is(err, table.ErrInvalid) || errors.Is(err, table.ErrTooLarge) {
+		c.Problem = escaped(err.Error())
+		return c.page(http.StatusBadRequest), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	seen := form.Get("seen")
+	c.review(v, plan, remove)
+	c.Review.Changed = seen != "" && seen != plan.Seen
+	if seen == "" || c.Review.Changed || len(plan.Differences) == 0 {
+		return c.page(conflict(c.Review.Changed)), nil
+	}
+	err = s.apply(v, plan)
+	if errors.Is(err, edit.ErrChanged) {
+		if plan, err = s.plan(v, key, c.Text, remove); err != nil {
+			return nil, err
+		}
+		c.review(v, plan, remove)
+		c.Review.Changed = true
+		return c.page(http.StatusConflict), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := done{Keys: c.Keys, Deleted: remove, Href: c.Back}
+	if remove {
+		d.Href = v.state.partitionAddress(v.state.layouts[0], []string{string(key.PK)})
+	}
+	return &page{Template: "done", Title: "Written", Content: d, At: "browse:"}, nil
+}
+
+func conflict(changed bool) int {
+	if changed {
+		return http.StatusConflict
+	}
+	return http.StatusOK
+}
+
+// plan plans to store the item in the text under the key, or to delete that item.
+func (s *server) plan(v *visit, key keys.Key, text string, remove bool) (edit.Plan, error) {
+	editor, err := s.editor(v.state)
+	if err != nil {
+		return edit.Plan{}, err
+	}
+	if remove {
+		return editor.Delete(v.ctx, key)
+	}
+	item, err := dynamojson.Decode(text)
+	if err != nil {
+		return edit.Plan{}, fmt.Errorf("%w: %w", table.ErrInvalid, err)
+	}
+	if v.state.table.KeyOf("", item) != key {
+		return edit.Plan{}, fmt.Errorf("%w: the text has another key, and so is another item", table.ErrInvalid)
+	}
+	return editor.Put(v.ctx, item)
+}
+
+// apply writes a plan.
+func (s *server) apply(v *visit, plan edit.Plan) error {
+	editor, err := s.editor(v.state)
+	if err != nil {
+		return err
+	}
+	return editor.Apply(v.ctx, plan)
+}
+
+// editor returns the editor of a table. Items are guarded by the version of their entity.
+func (s *server) editor(st *state) (*edit.Editor, error) {
+	_, model := st.types()
+	return edit.New(s.client, st.schema, func(item table.Item) string {
+		for _, e := range model.Entities {
+			if e.Type == st.typeOf(item) {
+				return e.Version
+			}
+		}
+		return ""
+	})
+}
+
+// review sets what a plan changes.
+func (c *change) review(v *visit, plan edit.Plan, remove bool) {
+	stored := plan.Old
+	if stored == nil {
+		stored = plan.New
+	}
+	c.Type = newChip(v.state.typeOf(stored))
+	r := &review{Delete: remove, Seen: plan.Seen}
+	show := func(a types.AttributeValue) *value {
+		if a == nil {
+			return nil
+		}
+		shown := newValue(a, longText, v.now)
+		return &shown
+	}
+	for _, d := range plan.Differences {
+		r.Rows = append(r.Rows, reviewRow{newText(d.Path, longText), show(d.Old), show(d.New)})
+	}
+	switch plan.Guard {
+	case edit.ByVersion:
+		r.Guarded = "It is written if " + plan.Version + " is still the same, which then changes."
+	case edit.ByMissing:
+		r.Guarded = "No item is stored under this key. It is written if that is still so."
+	default:
+		r.Guarded = "It is written if all attributes are still the same. No attribute is known that counts the writes of this entity."
+	}
+	_, model := v.state.types()
+	if e, _, ok := model.Find(stored); ok {
+		r.Copies = len(e.Items) - 1
+	}
+	c.Review = r
+}
