@@ -40,7 +40,8 @@ their own, which are not changed along.
 
 With -schema the pages know the entities of a schema file, and the attribute for
 types. Without, they use entityType, and infer the keys of entities from the items
-that were read. The file's table is opened if no other is named.
+that were read. The file's table is opened if no other is named. The command schema
+makes such a file; its -sample adds entities.
 
 The page for cursors takes keys from the environment variable CURSOR_KEYS.
 

@@ -2,6 +2,8 @@ package view
 
 import (
 	"encoding/json"
+	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,7 +17,7 @@ const maxSeconds = 253402300799
 // wholeSeconds returns a number of seconds since 1970.
 func wholeSeconds(number string) (int64, bool) {
 	f, err := strconv.ParseFloat(number, 64)
-	if err != nil || f < 0 || f > maxSeconds {
+	if err != nil || math.IsNaN(f) || f < 0 || f > maxSeconds {
 		return 0, false
 	}
 	return int64(f), true
@@ -34,8 +36,14 @@ func dynamoJSON(item table.Item) string {
 	return readable(b.String())
 }
 
-// readable returns JSON of several lines with what is not printable as \uXXXX.
+// scalar is a value with its type, over three lines. A line end is never part of a text
+// in JSON.
+var scalar = regexp.MustCompile(`\{\n\s*("(?:S|N|B|BOOL|NULL)": [^\n]*)\n\s*\}`)
+
+// readable returns indented JSON with what is not printable as \uXXXX, and with values
+// that have no members in one line.
 func readable(text string) string {
+	text = scalar.ReplaceAllString(text, "{$1}")
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		lines[i] = escaped(line)

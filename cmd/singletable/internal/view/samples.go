@@ -2,6 +2,8 @@ package view
 
 import (
 	"cmp"
+	"hash/fnv"
+	"io"
 	"maps"
 	"slices"
 	"sync"
@@ -24,8 +26,8 @@ type samples struct {
 
 // sampled is what was read of one type.
 type sampled struct {
-	// read are the keys of the items that were counted.
-	read  map[string]bool
+	// read are hashes of the keys of the items that were counted.
+	read  map[uint64]bool
 	items []table.Item
 }
 
@@ -52,11 +54,13 @@ func (s *state) learn(items []table.Item) {
 			if len(s.seen.types) == maxSampledTypes {
 				continue
 			}
-			of = &sampled{read: map[string]bool{}}
+			of = &sampled{read: map[uint64]bool{}}
 			s.seen.types[name] = of
 		}
 		k := s.table.KeyOf("", item)
-		id := string(k.PK) + "\x00" + string(k.SK)
+		h := fnv.New64a()
+		_, _ = io.WriteString(h, string(k.PK)+"\x00"+string(k.SK)) // It never fails.
+		id := h.Sum64()
 		if of.read[id] || len(of.read) == maxCounted {
 			continue
 		}
