@@ -75,6 +75,8 @@ func commands() []command {
 		{"put", "store an item, after a look at the difference", (*program).put},
 		{"delete", "delete an item, after a look at it", (*program).delete},
 		{"view", "show tables in a browser: entities, partitions, indexes, items, queries", (*program).view},
+		{"dump", "write all items of a table to a file or standard output", (*program).dump},
+		{"load", "write the items of a file into a table", (*program).load},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
 		{"completion", "print a script that completes commands and flags in a shell", (*program).completion},
 	}

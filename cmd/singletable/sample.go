@@ -54,8 +54,8 @@ const (
 	perSegment = 50
 	// unknownSegments is the number of segments of a table that DynamoDB has not counted.
 	unknownSegments = 20
-	// maxSegments is the most that DynamoDB takes.
-	maxSegments = 1_000_000
+	// mostSegments is the most that DynamoDB takes.
+	mostSegments = 1_000_000
 )
 
 // segmentsFor returns the number of segments of a table with about so many items.
@@ -63,7 +63,7 @@ func segmentsFor(items int64) int {
 	if items == 0 {
 		return unknownSegments
 	}
-	return int(min(max(items/perSegment, 1), maxSegments))
+	return int(min(max(items/perSegment, 1), mostSegments))
 }
 
 // takeSample reads about so many items of a table or an index.

@@ -1,0 +1,358 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/table"
+)
+
+const dumpHelp = `Usage: singletable dump [flags] TABLE
+
+Dump writes all items of a table, one line {"Item":{…}} in DynamoDB's JSON for each.
+That is the form of DynamoDB's own exports to S3: "singletable load", an import from S3
+and the library's backfill.Transfer read it. Attributes are in order of their names.
+Expired items that DynamoDB has not deleted yet are in it, as in an export.
+
+It reads the whole table, and says first what that costs: a read unit for each 8 KB,
+eventually consistent. Above 100,000 read units it needs -yes. DynamoDB's own count and
+size, of which the estimate is made, are up to 6 hours old. Reads are parallel, in
+-segments; with many of them the lines are better mixed, which a later load into a large
+table is faster by. Of a table that is written during the dump, the dump is no
+snapshot: an item that is there all the time is in it once, as it was at some time.
+
+With -o FILE the dump can be continued: after Ctrl-C, a crash or a lost connection run
+the same command again. It continues at most a second before its end, by FILE.state,
+and each item is in FILE once. Without FILE.state, FILE is complete. A FILE that ends
+with .gz is compressed. Only its owner can read it (mode 0600). While it works it says
+on standard error how far it is.
+
+Exit codes: 0 the dump is complete, 2 it is not.
+
+Examples:
+
+  singletable dump AppCore | jq -c 'select(.Item.entityType.S == "USER")'
+  AWS_PROFILE=prod singletable dump -o appcore.jsonl.gz -segments 16 -rate 2000 AppCore
+`
+
+const (
+	// freeEstimate is how many read units a dump may take by the estimate without -yes.
+	freeEstimate = 100_000
+	// maxSegments bounds the memory, of about 10 MB for each.
+	maxSegments = 100
+	// saveEvery is how often a job with a file makes its work survive a crash.
+	saveEvery = time.Second
+	// dumping are the permissions of dump, in the words of an error.
+	dumping = "dynamodb:DescribeTable and dynamodb:Scan on the table"
+)
+
+// dumped is the output of dump.
+type dumped struct {
+	Table     string  `json:"table"`
+	File      string  `json:"file"`
+	Items     int64   `json:"items"`
+	ReadUnits float64 `json:"readUnits"`
+	Seconds   float64 `json:"seconds"` // of this process
+	Continued bool    `json:"continued"`
+}
+
+func (p *program) dump(ctx context.Context, args []string) error {
+	fs, asJSON := flags("dump")
+	file := fs.String("o", "", "`file` to write and to continue; standard output by default")
+	segments := fs.Int("segments", 4, "how many parts of the table to read in parallel")
+	rate := fs.Float64("rate", 0, "read `units` per second to take at most; no bound by default")
+	yes := fs.Bool("yes", false, "read a large table, too")
+	rest, err := p.parse(fs, dumpHelp, args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) != 1:
+		return usageError("it takes the name of one table")
+	case *segments < 1 || *segments > maxSegments:
+		return usageError(fmt.Sprintf("-segments must be 1 to %d", maxSegments))
+	case !(*rate >= 0) || math.IsInf(*rate, 0):
+		return usageError("-rate must be a number of read units")
+	case *asJSON && *file == "":
+		return usageError("-json needs -o: the items are on standard output")
+	}
+	live, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	description, err := p.describe(ctx, live, rest[0], dumping)
+	if err != nil {
+		return err
+	}
+	estimate, err := p.estimate(rest[0], description, *yes)
+	if err != nil {
+		return err
+	}
+	tbl, err := rawTable(live.client, rest[0], description, nil)
+	if err != nil {
+		return err
+	}
+	d := &dump{
+		table: tbl, pace: pace{rate: *rate}, out: p.stdout, progress: p.progress(), expected: estimate,
+		state: dumpState{Table: identity(description), Segments: make([]dumpSegment, *segments)},
+	}
+	var continued bool
+	if *file != "" {
+		if continued, err = d.open(*file, *segments); err != nil {
+			return err
+		}
+	}
+	err = d.run(ctx)
+	d.progress.end()
+	if err == nil {
+		err = d.finish()
+	} else if d.file != nil {
+		err = fmt.Errorf("%w\nRun the same command again to continue", errors.Join(err, d.file.Close()))
+	}
+	if _, request := errors.AsType[*smithy.OperationError](err); request {
+		return p.advise(ctx, err, dumping)
+	}
+	if err != nil {
+		return err
+	}
+	out := dumped{
+		Table: rest[0], File: *file, Items: d.state.Items, ReadUnits: d.state.Units,
+		Seconds: time.Since(d.progress.begun).Seconds(), Continued: continued,
+	}
+	if *asJSON {
+		return p.printJSON(out)
+	}
+	_, err = fmt.Fprintf(p.stderr, "%s items, %s read units, %v\n",
+		grouped(out.Items), grouped(math.Ceil(out.ReadUnits)), time.Since(d.progress.begun).Round(100*time.Millisecond))
+	return err
+}
+
+// describe asks DynamoDB what a table is. permissions are for its error.
+func (p *program) describe(ctx context.Context, live live, name, permissions string) (*types.TableDescription, error) {
+	if err := (table.Schema{Name: name}).Validate(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.patience)
+	defer cancel()
+	out, err := live.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	if err == nil && out.Table == nil {
+		err = errors.New("the response describes no table")
+	}
+	if err != nil {
+		return nil, p.advise(ctx, err, permissions)
+	}
+	return out.Table, nil
+}
+
+// estimate says what a dump takes, and returns how many items it will have.
+func (p *program) estimate(name string, d *types.TableDescription, yes bool) (items int64, err error) {
+	const unit = 8 << 10 // bytes that a read unit is for, eventually consistent
+	items = aws.ToInt64(d.ItemCount)
+	size := aws.ToInt64(d.TableSizeBytes)
+	units := float64(size) / unit
+	fmt.Fprintf(p.stderr, "%s: about %s items and %s MB by DynamoDB's count: %s read units\n",
+		oneLine(name), grouped(items), grouped(math.Ceil(float64(size)/1e6)), grouped(math.Ceil(units)))
+	if units > freeEstimate && !yes {
+		return 0, usageError("it needs -yes for that many read units")
+	}
+	return items, nil
+}
+
+// identity tells a table from another one of its name, in another account or region,
+// or created later.
+func identity(d *types.TableDescription) string {
+	return aws.ToString(d.TableArn) + " " + aws.ToString(d.TableId)
+}
+
+// rawTable returns a table as DynamoDB describes it, without its TTL: expired items are
+// items, too. A request is sent for as long as five minutes while it fails.
+func rawTable(client *dynamodb.Client, name string, d *types.TableDescription, observe table.Observer) (*table.Table, error) {
+	described, _, err := describedSchema(name, d)
+	if err != nil {
+		return nil, err
+	}
+	schema := table.Schema{
+		Name: name, PK: described.PK, SK: described.SK, SimpleKey: described.SimpleKey,
+		PKType: described.PKType, SKType: described.SKType, Indexes: described.Indexes,
+	}
+	return table.New(client, schema, &table.Options{
+		Observe: observe, MaxRounds: 1, MaxAttempts: 300, MaxElapsed: 5 * time.Minute,
+	})
+}
+
+// dump is one run of the command.
+type dump struct {
+	table    *table.Table
+	pace     pace
+	progress *progress
+	expected int64 // items
+
+	mu        sync.Mutex // guards what follows
+	out       io.Writer
+	file      *lines.File // nil for standard output
+	saved     time.Time
+	continued int64 // items that were in the file at the beginning
+	state     dumpState
+	broken    bool // out may have a part of a page
+}
+
+// errBroken ends the other segments when one could not be written.
+var errBroken = errors.New("the output cannot be written")
+
+// dumpState is what a dump continues from.
+type dumpState struct {
+	Table    string        `json:"table"`
+	Segments []dumpSegment `json:"segments"`
+	Items    int64         `json:"items"`
+	Units    float64       `json:"units"`
+}
+
+// dumpSegment is how far a part of the table was read.
+type dumpSegment struct {
+	Start position `json:"start,omitempty"` // the key after which it continues
+	Done  bool     `json:"done,omitempty"`
+}
+
+// position is a key in DynamoDB's JSON.
+type position table.Item
+
+// MarshalJSON returns the key.
+func (p position) MarshalJSON() ([]byte, error) { return lines.AppendItem(nil, table.Item(p)) }
+
+// UnmarshalJSON reads the key.
+func (p *position) UnmarshalJSON(text []byte) error {
+	item, err := lines.ParseItem(text)
+	*p = position(item)
+	return err
+}
+
+var _ json.Unmarshaler = (*position)(nil)
+
+// open opens the file, and goes to where its dump has ended.
+func (d *dump) open(name string, segments int) (continued bool, err error) {
+	begun := d.state
+	d.file, continued, err = lines.Open(name, &d.state)
+	if err != nil {
+		return false, err
+	}
+	d.out, d.continued, d.saved = d.file, d.state.Items, time.Now()
+	switch {
+	case d.state.Table != begun.Table:
+		err = fmt.Errorf("%s is of another table: name another file, or delete both", lines.StateFile(name))
+	case len(d.state.Segments) != segments:
+		err = fmt.Errorf("the dump was begun with -segments %d", len(d.state.Segments))
+	}
+	if err != nil {
+		return false, errors.Join(err, d.file.Close())
+	}
+	return continued, nil
+}
+
+// finish completes the file.
+func (d *dump) finish() error {
+	if d.file == nil {
+		return nil
+	}
+	if err := d.file.Save(d.state); err != nil {
+		return errors.Join(err, d.file.Close())
+	}
+	return d.file.Finish()
+}
+
+// run reads all segments.
+func (d *dump) run(ctx context.Context) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var group sync.WaitGroup
+	for n := range d.state.Segments {
+		group.Go(func() {
+			if err := d.segment(ctx, n); err != nil {
+				stop(err)
+			}
+		})
+	}
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+func (d *dump) segment(ctx context.Context, n int) error {
+	at := d.state.Segments[n] // Only this goroutine writes it.
+	scan := table.Scan{Segment: n, Segments: len(d.state.Segments), Limit: 100}
+	var text []byte
+	for !at.Done {
+		if err := d.pace.wait(ctx); err != nil {
+			return err
+		}
+		page, err := table.ScanRows[table.Item](ctx, d.table, scan, table.Item(at.Start))
+		if err != nil {
+			return err
+		}
+		d.pace.spend(page.Stats.Capacity)
+		text = text[:0]
+		for _, row := range page.Rows {
+			if row.Err != nil {
+				return row.Err
+			}
+			if text, err = lines.Append(text, row.Value); err != nil {
+				return err
+			}
+		}
+		at = dumpSegment{Start: position(page.Next), Done: page.Next == nil}
+		if err := d.add(n, at, page.Stats, text); err != nil {
+			return err
+		}
+		scan.Limit = d.limit(page.Stats)
+	}
+	return nil
+}
+
+// limit returns how many items to read next: as many as a response holds, and with a
+// rate so that the segments take about the units of a second together.
+func (d *dump) limit(s table.Stats) int {
+	const most = 10_000 // A response has 1 MB at most.
+	if d.pace.rate == 0 || s.Scanned == 0 {
+		return most
+	}
+	each := s.Capacity / float64(s.Scanned)
+	return max(1, min(most, int(d.pace.rate/float64(len(d.state.Segments))/max(each, 0.01))))
+}
+
+// add writes a page and moves the segment behind it.
+func (d *dump) add(n int, at dumpSegment, s table.Stats, text []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.broken {
+		return errBroken
+	}
+	// A page that was written in part must not be saved by the next one.
+	if _, err := d.out.Write(text); err != nil {
+		d.broken = true
+		return err
+	}
+	d.state.Segments[n] = at
+	d.state.Items += int64(s.Items)
+	d.state.Units += s.Capacity
+	if d.file != nil && time.Since(d.saved) >= saveEvery {
+		if err := d.file.Save(d.state); err != nil {
+			return err
+		}
+		d.saved = time.Now()
+	}
+	var was, done float64
+	if d.expected > 0 {
+		was, done = float64(d.continued)/float64(d.expected), float64(d.state.Items)/float64(d.expected)
+	}
+	d.progress.show(fmt.Sprintf("%s items, %s read units", grouped(d.state.Items), grouped(d.state.Units)), was, done)
+	return nil
+}

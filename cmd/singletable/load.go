@@ -1,0 +1,374 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"time"
+
+	"github.com/aws/smithy-go"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+const loadHelp = `Usage: singletable load [flags] TABLE [FILE]
+
+Load writes the items of a file into a table that is there: lines {"Item":{…}} in
+DynamoDB's JSON, of "singletable dump" or of DynamoDB's own export to S3, compressed by
+gzip or not. Without a FILE, or with "-", it reads standard input.
+
+The table has to be empty, unless -replace is given: an item is then written over the
+one that has its key. Nothing is deleted. If a key is in the file twice, the later line
+is the item. A write unit is taken for each KB of an item, and for each index that it
+is in; -rate bounds how many in a second. Indexes, TTL and streams see ordinary writes.
+
+Each line is checked before it is written: it must be one item that DynamoDB takes in
+this table, with nothing twice. A line that is not ends the load with its number; the
+lines before it are written. -check checks all lines and writes nothing.
+
+A load of a FILE can be continued: after Ctrl-C, a crash, a lost connection or a line
+that had to be corrected, run the same command again. It continues by FILE.state, if
+the lines that are loaded already are unchanged.
+
+Exit codes: 0 all lines are loaded or, with -check, valid, 1 -check has found a line that
+is not, 2 the load is not complete.
+
+Examples:
+
+  singletable load AppCore appcore.jsonl.gz
+  singletable dump Orders | AWS_PROFILE=staging singletable load -rate 500 Orders-copy
+  aws s3 cp s3://exports/AWSDynamoDB/01234/data/abc.json.gz - | singletable load -check Orders
+`
+
+const (
+	// A group is the lines that are written together. It bounds the memory.
+	groupItems = 1000
+	groupBytes = 8 << 20
+	// loading are the permissions of load, in the words of an error.
+	loading = "dynamodb:DescribeTable, dynamodb:Scan and dynamodb:BatchWriteItem on the table"
+)
+
+// loaded is the output of load. OK is false only with -check.
+type loaded struct {
+	Table      string  `json:"table"`
+	OK         bool    `json:"ok"`
+	Problem    string  `json:"problem,omitempty"`
+	Items      int64   `json:"items"` // of this process
+	WriteUnits float64 `json:"writeUnits"`
+	Seconds    float64 `json:"seconds"`
+	Continued  bool    `json:"continued"`
+}
+
+func (p *program) load(ctx context.Context, args []string) error {
+	set, asJSON := flags("load")
+	replace := set.Bool("replace", false, "write into a table that is not empty, over items with the same keys")
+	check := set.Bool("check", false, "check all lines and write nothing")
+	rate := set.Float64("rate", 0, "write `units` per second to take at most; no bound by default")
+	rest, err := p.parse(set, loadHelp, args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) < 1 || len(rest) > 2:
+		return usageError("it takes the name of a table, and one file")
+	case !(*rate >= 0) || math.IsInf(*rate, 0):
+		return usageError("-rate must be a number of write units")
+	}
+	name, in := "", p.stdin
+	if len(rest) == 2 && rest[1] != "-" {
+		f, err := os.Open(rest[1])
+		if err != nil {
+			return err
+		}
+		defer func() { _ = f.Close() }() // Nothing was written.
+		name, in = rest[1], f
+	}
+	live, err := p.connect(ctx)
+	if err != nil {
+		return err
+	}
+	description, err := p.describe(ctx, live, rest[0], loading)
+	if err != nil {
+		return err
+	}
+	l := &load{name: name, progress: p.progress(), pace: pace{rate: *rate}}
+	if l.table, err = rawTable(live.client, rest[0], description, l.observe); err != nil {
+		return err
+	}
+	if l.reader, err = lines.NewReader(in); err != nil {
+		return err
+	}
+	out := loaded{Table: rest[0], OK: true}
+	if *check {
+		err = l.check()
+		if err != nil {
+			out.OK, out.Problem, err = false, err.Error(), nil
+		}
+	} else if out.Continued, err = l.begin(ctx, identity(description), *replace); err == nil {
+		err = l.run(ctx)
+	}
+	l.progress.end()
+	if _, request := errors.AsType[*smithy.OperationError](err); request {
+		return p.advise(ctx, err, loading)
+	}
+	if err != nil {
+		return err
+	}
+	out.Items, out.WriteUnits, out.Seconds = l.items, l.units, time.Since(l.progress.begun).Seconds()
+	return p.printLoaded(out, *check, *asJSON)
+}
+
+// printLoaded prints the result. Its error is the exit code.
+func (p *program) printLoaded(out loaded, check, asJSON bool) error {
+	var err error
+	switch {
+	case asJSON:
+		err = p.printJSON(out)
+	case !out.OK:
+		err = p.print(oneLine(out.Problem) + "\n")
+	case check:
+		err = p.print(grouped(out.Items) + " items, all valid\n")
+	default:
+		took := time.Duration(out.Seconds * float64(time.Second)).Round(100 * time.Millisecond)
+		err = p.print(fmt.Sprintf("%s items, %s write units, %v\n", grouped(out.Items), grouped(math.Ceil(out.WriteUnits)), took))
+	}
+	if err == nil && !out.OK {
+		err = errNo
+	}
+	return err
+}
+
+// load is one run of the command.
+type load struct {
+	name     string // of the file; "" of standard input
+	table    *table.Table
+	reader   *lines.Reader
+	pace     pace
+	progress *progress
+
+	state loadState
+	saved time.Time
+	items int64
+	units float64 // guarded by the mutex of pace
+}
+
+// loadState is what a load continues from.
+type loadState struct {
+	Table string `json:"loadedTable"`
+	Lines int64  `json:"lines"`
+	Sum   string `json:"sha256"` // of these lines
+}
+
+// observe adds up what requests consume.
+func (l *load) observe(_ context.Context, e table.Event) {
+	if e.Operation != "BatchWriteItem" {
+		return
+	}
+	l.pace.spend(e.Capacity)
+	l.pace.mu.Lock()
+	defer l.pace.mu.Unlock()
+	l.units += e.Capacity
+}
+
+// check reads all lines.
+func (l *load) check() error {
+	for {
+		item, err := l.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case item != nil:
+			l.items++
+		}
+	}
+}
+
+// next returns the next item, which DynamoDB takes.
+func (l *load) next() (table.Item, error) {
+	item, err := l.reader.Next()
+	if err == nil {
+		if err = l.table.CheckItem(item); err != nil {
+			err = fmt.Errorf("line %d: %w", l.reader.Lines(), err)
+		}
+	}
+	return item, err
+}
+
+// begin continues an earlier load, or makes sure that the table is empty.
+func (l *load) begin(ctx context.Context, identity string, replace bool) (continued bool, err error) {
+	if l.name != "" {
+		if continued, err = lines.ReadState(l.name, &l.state); err != nil {
+			return false, err
+		}
+	}
+	if continued {
+		return true, l.resume(identity)
+	}
+	if !replace {
+		page, err := table.ScanRows[table.Item](ctx, l.table.Consistent(), table.Scan{Limit: 1}, nil)
+		if err != nil {
+			return false, err
+		}
+		if len(page.Rows) > 0 {
+			return false, errors.New("the table is not empty; -replace writes over items that have the same keys")
+		}
+	}
+	// It is saved before the first write, after which the table is not empty.
+	l.state = loadState{Table: identity, Sum: l.reader.Sum()}
+	return false, l.save()
+}
+
+// resume goes to where the earlier load has ended.
+func (l *load) resume(identity string) error {
+	state := lines.StateFile(l.name)
+	switch {
+	case l.state.Table == "":
+		return fmt.Errorf("%s is not of a load: is a dump into the file not complete?", state)
+	case l.state.Table != identity:
+		return fmt.Errorf("%s is of a load into another table: delete it to load the file from its beginning", state)
+	}
+	err := l.reader.Skip(l.state.Lines)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if l.reader.Sum() != l.state.Sum {
+		return fmt.Errorf("the lines that are loaded already were changed: delete %s and load with -replace from the beginning", state)
+	}
+	return nil
+}
+
+// group are lines that are written together.
+type group struct {
+	ops   []table.Op
+	items int64
+	to    loadState // after the group
+	err   error     // why there are no more lines; io.EOF at the end
+}
+
+// run writes all lines that are left. While it writes some, it reads the next ones.
+func (l *load) run(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	groups := make(chan group)
+	go func() {
+		defer close(groups)
+		for more := true; more; {
+			g := l.group()
+			more = g.err == nil
+			select {
+			case groups <- g:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	for g := range groups {
+		err := l.write(ctx, g)
+		if err == nil && g.err == nil {
+			continue
+		}
+		if err == nil && errors.Is(g.err, io.EOF) {
+			return l.finish()
+		}
+		if err == nil {
+			err = g.err
+		}
+		return l.failed(err)
+	}
+	return ctx.Err()
+}
+
+// group reads lines. The last one of a key is its item.
+func (l *load) group() (g group) {
+	at := map[keys.Key]int{}
+	size, units := 0, 0
+	full := func() bool {
+		return len(g.ops) == groupItems || size >= groupBytes ||
+			l.pace.rate > 0 && float64(units) >= l.pace.rate // about a second
+	}
+	for !full() {
+		item, err := l.next()
+		if err != nil {
+			g.err = err
+			return g
+		}
+		g.items++
+		size += item.Size()
+		units += 1 + item.Size()/1024
+		key := l.table.KeyOf("", item)
+		if i, twice := at[key]; twice {
+			g.ops[i] = table.Put(key, item)
+		} else {
+			at[key] = len(g.ops)
+			g.ops = append(g.ops, table.Put(key, item))
+		}
+		g.to = loadState{Table: l.state.Table, Lines: l.reader.Lines(), Sum: l.reader.Sum()}
+	}
+	return g
+}
+
+// write writes a group. It can be written again, whatever became of it.
+func (l *load) write(ctx context.Context, g group) error {
+	if len(g.ops) == 0 {
+		return ctx.Err()
+	}
+	if err := l.pace.wait(ctx); err != nil {
+		return err
+	}
+	if err := l.table.BatchWrite(ctx, g.ops...); err != nil {
+		return err
+	}
+	l.state = g.to
+	l.items += g.items
+	l.progress.show(fmt.Sprintf("%s items, line %s, %s write units", grouped(l.items), grouped(l.state.Lines), grouped(l.spent())), 0, 0)
+	if time.Since(l.saved) < saveEvery {
+		return nil
+	}
+	return l.save()
+}
+
+func (l *load) spent() float64 {
+	l.pace.mu.Lock()
+	defer l.pace.mu.Unlock()
+	return l.units
+}
+
+// save makes the position survive a crash. Standard input cannot be continued.
+func (l *load) save() error {
+	if l.name == "" {
+		return nil
+	}
+	l.saved = time.Now()
+	return lines.WriteState(l.name, l.state)
+}
+
+// finish removes the state of a load that is complete.
+func (l *load) finish() error {
+	if l.name == "" {
+		return nil
+	}
+	err := lines.RemoveState(l.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return err
+}
+
+// failed says how to go on after an error.
+func (l *load) failed(err error) error {
+	done := fmt.Sprintf("%d items, up to line %d, are loaded.", l.items, l.state.Lines)
+	if l.name == "" {
+		return fmt.Errorf("%w\n%s", err, done)
+	}
+	if saved := l.save(); saved != nil {
+		return errors.Join(err, saved)
+	}
+	return fmt.Errorf("%w\n%s Run the same command again to continue", err, done)
+}
