@@ -28,6 +28,11 @@ Data is in memory unless -path names a file. One engine at a time may use a file
 what was acknowledged stays in it, however the engine ends. On Unix the file is made
 readable for its owner only (mode 0600).
 
+With -seed it starts with a table to look at: a sample, shop or appcore, which the
+example applications of those names have made; or the items of a FILE, as "singletable
+dump" writes them, with the schema file of their table. A table that is in the file of
+-path already is left alone.
+
 AWS_ENDPOINT_URL_DYNAMODB does not keep it from starting.
 
 Exit codes: 0 it was ended, 2 it could not be started or ended by itself.
@@ -36,6 +41,8 @@ Examples:
 
   singletable engine -port 8000
   singletable engine -path orders.db
+  singletable engine -seed shop
+  singletable engine -seed appcore.jsonl.gz -schema schema.json
   singletable engine >engine.env &   # then: . ./engine.env; go test ./...
 `
 
@@ -44,12 +51,15 @@ type started struct {
 	Endpoint    string            `json:"endpoint"`
 	Path        string            `json:"path,omitempty"`
 	Environment map[string]string `json:"environment"`
+	Seed        *seeded           `json:"seed,omitempty"`
 }
 
 func (p *program) engine(ctx context.Context, args []string) error {
 	fs, asJSON := flags("engine")
 	path := fs.String("path", "", "`file` that keeps the data; in memory by default")
 	port := fs.Int("port", 0, "`port` to listen on; a free one by default")
+	seedName := fs.String("seed", "", "`name` of a sample table to start with, or file of items with -schema")
+	schemaFile := fs.String("schema", "", "schema `file` of the table of -seed")
 	rest, err := p.parse(fs, engineHelp, args)
 	if err != nil {
 		return err
@@ -59,6 +69,16 @@ func (p *program) engine(ctx context.Context, args []string) error {
 	}
 	if *port < 0 || *port > 1<<16-1 {
 		return usageError(fmt.Sprintf("-port %d is not 0 to 65535", *port))
+	}
+	if *schemaFile != "" && *seedName == "" {
+		return usageError("-schema needs -seed")
+	}
+	var seed seeding
+	if *seedName != "" {
+		if seed, err = p.seed(*seedName, *schemaFile); err != nil {
+			return err
+		}
+		defer func() { _ = seed.items.Close() }() // Nothing was written.
 	}
 	// Only this command handles the signals: the others may be blocked in a read.
 	// A second signal ends the process at once.
@@ -78,7 +98,18 @@ func (p *program) engine(ctx context.Context, args []string) error {
 		return err
 	}
 	defer engine.Close()
-	if err := p.printStarted(engine.Endpoint(), *path, *asJSON); err != nil {
+	var table *seeded
+	if *seedName != "" {
+		done, err := seed.into(ctx, engine.Client(), p.progress())
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		table = &done
+	}
+	if err := p.printStarted(engine.Endpoint(), *path, table, *asJSON); err != nil {
 		return err
 	}
 	select {
@@ -89,7 +120,7 @@ func (p *program) engine(ctx context.Context, args []string) error {
 	}
 }
 
-func (p *program) printStarted(endpoint, path string, asJSON bool) error {
+func (p *program) printStarted(endpoint, path string, seed *seeded, asJSON bool) error {
 	variables := [][2]string{
 		{tabletest.EndpointVariable, endpoint},
 		// Most SDKs read the first, boto3 and version 1 of the AWS CLI the second.
@@ -99,7 +130,7 @@ func (p *program) printStarted(endpoint, path string, asJSON bool) error {
 		{"AWS_SECRET_ACCESS_KEY", "local"},
 	}
 	if asJSON {
-		s := started{Endpoint: endpoint, Path: path, Environment: map[string]string{}}
+		s := started{Endpoint: endpoint, Path: path, Environment: map[string]string{}, Seed: seed}
 		for _, v := range variables {
 			s.Environment[v[0]] = v[1]
 		}
@@ -115,5 +146,9 @@ func (p *program) printStarted(endpoint, path string, asJSON bool) error {
 	for _, v := range variables {
 		fmt.Fprintf(&b, "export %s=%s\n", v[0], v[1])
 	}
-	return p.print(b.String())
+	if err := p.print(b.String()); err != nil || seed == nil {
+		return err
+	}
+	_, err := fmt.Fprint(p.stderr, "\n"+seed.text())
+	return err
 }

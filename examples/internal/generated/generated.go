@@ -59,12 +59,17 @@ func File(tb testing.TB, path, text string) {
 			tb.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(path)
+	file, err := os.ReadFile(path)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if diff := cmp.Diff(string(got), text); diff != "" {
-		tb.Errorf("%s is not as it would be made; make docs makes it anew (-file +made):\n%s", path, diff)
+	have, want := strings.Split(string(file), "\n"), strings.Split(text, "\n")
+	for i := range max(len(have), len(want)) {
+		if i >= len(have) || i >= len(want) || have[i] != want[i] {
+			tb.Errorf("%s is not as it would be made, from line %d on; make docs makes it anew (-file +made):\n%s", path, i+1,
+				cmp.Diff(have[min(i, len(have)):min(i+1, len(have))], want[min(i, len(want)):min(i+1, len(want))]))
+			return
+		}
 	}
 }
 

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/seed"
+	"github.com/singletable/singletable/table"
+)
+
+// seeding is a table that engine creates and loads.
+type seeding struct {
+	schema table.Schema
+	items  io.ReadCloser
+}
+
+// seeded is what has become of it.
+type seeded struct {
+	Table string `json:"table"`
+	// Created is false if the table was there, which is then left alone.
+	Created bool  `json:"created"`
+	Items   int64 `json:"items"`
+}
+
+// seed returns the table that -seed names: a sample, or a file with a schema file.
+func (p *program) seed(name, schemaFile string) (seeding, error) {
+	if schemaFile != "" {
+		schema, err := p.readSchema(schemaFile, "")
+		if err != nil {
+			return seeding{}, err
+		}
+		f, err := os.Open(name)
+		return seeding{schema, f}, err
+	}
+	schemaText, items, ok := seed.Open(name)
+	if !ok {
+		return seeding{}, usageError(fmt.Sprintf("-seed: there is no seed %q. Seeds are %s; a file of items needs -schema, too",
+			name, strings.Join(seed.Names(), " and ")))
+	}
+	model, err := decodeModel(schemaText)
+	return seeding{model.Schema, io.NopCloser(strings.NewReader(items))}, err
+}
+
+// into creates the table on an engine and loads it, unless it is there.
+func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *progress) (seeded, error) {
+	out := seeded{Table: s.schema.Name}
+	ask := &dynamodb.DescribeTableInput{TableName: &s.schema.Name}
+	_, err := client.DescribeTable(ctx, ask)
+	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
+		return out, err
+	}
+	if err := s.schema.Ensure(ctx, client); err != nil {
+		return out, err
+	}
+	out.Created = true
+	described, err := client.DescribeTable(ctx, ask)
+	if err != nil {
+		return out, err
+	}
+	l := &load{progress: progress}
+	if l.table, err = rawTable(client, s.schema.Name, described.Table, nil); err != nil {
+		return out, err
+	}
+	if l.reader, err = lines.NewReader(s.items); err != nil {
+		return out, err
+	}
+	err = l.run(ctx)
+	progress.end()
+	out.Items = l.items
+	return out, err
+}
+
+// text says what there is to look at.
+func (s seeded) text() string {
+	what := fmt.Sprintf("Table %s has %s items.", oneLine(s.Table), grouped(s.Items))
+	if !s.Created {
+		what = fmt.Sprintf("Table %s was there already, and stays as it is.", oneLine(s.Table))
+	}
+	return what + " With the variables above:\n\n  singletable view " + oneLine(s.Table) + "\n\n"
+}
