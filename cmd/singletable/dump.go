@@ -34,8 +34,8 @@ table is faster by. Of a table that is written during the dump, the dump is no
 snapshot: an item that is there all the time is in it once, as it was at some time.
 
 With -o FILE the dump can be continued: after Ctrl-C, a crash or a lost connection run
-the same command again. It continues at most a second before its end, by FILE.state,
-and each item is in FILE once. Without FILE.state, FILE is complete. A FILE that ends
+the same command again. It continues about a second before its end, by FILE.state, and
+each item is in FILE once. Without FILE.state, FILE is complete. A FILE that ends
 with .gz is compressed. Only its owner can read it (mode 0600). While it works it says
 on standard error how far it is.
 
@@ -246,7 +246,7 @@ func (d *dump) open(name string, segments int) (continued bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	d.out, d.continued, d.saved = d.file, d.state.Items, time.Now()
+	d.out, d.continued = d.file, d.state.Items
 	switch {
 	case d.state.Table != begun.Table:
 		err = fmt.Errorf("%s is of another table: name another file, or delete both", lines.StateFile(name))
@@ -343,6 +343,7 @@ func (d *dump) add(n int, at dumpSegment, s table.Stats, text []byte) error {
 	d.state.Segments[n] = at
 	d.state.Items += int64(s.Items)
 	d.state.Units += s.Capacity
+	// The first page is saved at once, so that a job that is always killed ends some day.
 	if d.file != nil && time.Since(d.saved) >= saveEvery {
 		if err := d.file.Save(d.state); err != nil {
 			return err

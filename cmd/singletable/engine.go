@@ -149,6 +149,6 @@ func (p *program) printStarted(endpoint, path string, seed *seeded, asJSON bool)
 	if err := p.print(b.String()); err != nil || seed == nil {
 		return err
 	}
-	_, err := fmt.Fprint(p.stderr, "\n"+seed.text())
+	_, err := fmt.Fprint(p.stderr, seed.text())
 	return err
 }

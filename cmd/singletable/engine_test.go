@@ -148,19 +148,7 @@ func TestEngineOnFile(t *testing.T) {
 	schema := appCore()
 	for _, step := range []func(context.Context, table.AdminClient) error{schema.Ensure, schema.Verify} {
 		c := start(t, "engine", "-json", "-path", file)
-		// One line at a time: a decoder would read ahead.
-		var text strings.Builder
-		for line := ""; line != "}\n"; {
-			var err error
-			if line, err = c.stdout.ReadString('\n'); err != nil {
-				t.Fatalf("%v: %s", err, c.stderr)
-			}
-			text.WriteString(line)
-		}
-		var out started
-		if err := json.Unmarshal([]byte(text.String()), &out); err != nil {
-			t.Fatal(err)
-		}
+		out := c.started(t)
 		if out.Path != file || out.Environment[tabletest.EndpointVariable] != out.Endpoint {
 			t.Errorf("%+v", out)
 		}
@@ -176,6 +164,69 @@ func TestEngineOnFile(t *testing.T) {
 			t.Errorf("exit %d: %s", code, c.stderr)
 		}
 	}
+}
+
+// started reads the output of engine -json.
+func (c child) started(t *testing.T) (out started) {
+	t.Helper()
+	// One line at a time: a decoder would read ahead.
+	var text strings.Builder
+	for line := ""; line != "}\n"; {
+		var err error
+		if line, err = c.stdout.ReadString('\n'); err != nil {
+			t.Fatalf("%v: %s", err, c.stderr)
+		}
+		text.WriteString(line)
+	}
+	if err := json.Unmarshal([]byte(text.String()), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestEngineWithASeed(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "shop.db")
+	for i, want := range []seeded{{"Shop", true, 257}, {"Shop", false, 0}} {
+		c := start(t, "engine", "-json", "-path", file, "-seed", "shop")
+		out := c.started(t)
+		if out.Seed == nil || *out.Seed != want {
+			t.Errorf("start %d: %+v", i, out.Seed)
+		}
+		if code := c.end(t, os.Interrupt); code != exitYes {
+			t.Errorf("exit %d: %s", code, c.stderr)
+		}
+	}
+	c := start(t, "engine", "-seed", "appcore")
+	c.environment(t)
+	if code := c.end(t, os.Interrupt); code != exitYes || !strings.Contains(c.stderr.String(), "Table AppCore has 177 items") ||
+		!strings.Contains(c.stderr.String(), "singletable view AppCore\n") {
+		t.Errorf("exit %d: %s", code, c.stderr)
+	}
+}
+
+func TestEngineWithASeedFile(t *testing.T) {
+	t.Parallel()
+	schema := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(schema, []byte(encode(t, appCore())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := start(t, "engine", "-json", "-seed", save(t, itemLine("a", "1")), "-schema", schema)
+	if out := c.started(t); out.Seed == nil || *out.Seed != (seeded{"AppCore", true, 1}) {
+		t.Errorf("%+v", out.Seed)
+	}
+	c.end(t, os.Interrupt)
+	bad := filepath.Join(t.TempDir(), "bad.db")
+	c = start(t, "engine", "-path", bad, "-seed", save(t, itemLine("a", "1")+"bad"), "-schema", schema)
+	if code := c.wait(t); code != exitTrouble || !strings.Contains(c.stderr.String(), "line 2: is not JSON") {
+		t.Errorf("exit %d: %s", code, c.stderr)
+	}
+	// Nothing is left that the next start would leave alone.
+	c = start(t, "engine", "-json", "-path", bad, "-seed", save(t, itemLine("a", "1")), "-schema", schema)
+	if out := c.started(t); out.Seed == nil || !out.Seed.Created {
+		t.Errorf("%+v", out.Seed)
+	}
+	c.end(t, os.Interrupt)
 }
 
 func TestEngineOnATakenPort(t *testing.T) {

@@ -328,9 +328,10 @@ func (l *load) write(ctx context.Context, g group) error {
 	l.state = g.to
 	l.items += g.items
 	l.progress.show(fmt.Sprintf("%s items, line %s, %s write units", grouped(l.items), grouped(l.state.Lines), grouped(l.spent())), 0, 0)
-	if time.Since(l.saved) < saveEvery {
+	if time.Since(l.saved) < saveEvery { // The first group is saved at once.
 		return nil
 	}
+	l.saved = time.Now()
 	return l.save()
 }
 
@@ -345,7 +346,6 @@ func (l *load) save() error {
 	if l.name == "" {
 		return nil
 	}
-	l.saved = time.Now()
 	return lines.WriteState(l.name, l.state)
 }
 
@@ -363,7 +363,7 @@ func (l *load) finish() error {
 
 // failed says how to go on after an error.
 func (l *load) failed(err error) error {
-	done := fmt.Sprintf("%d items, up to line %d, are loaded.", l.items, l.state.Lines)
+	done := fmt.Sprintf("%s items, up to line %s, are loaded.", grouped(l.items), grouped(l.state.Lines))
 	if l.name == "" {
 		return fmt.Errorf("%w\n%s", err, done)
 	}

@@ -18,6 +18,8 @@
 //	put         store an item, after a look at the difference
 //	delete      delete an item, after a look at it
 //	view        show tables in a browser until Ctrl-C
+//	dump        write all items of a table to a file or standard output
+//	load        write the items of a file into a table
 //	engine      run a local DynamoDB engine until Ctrl-C
 //	completion  print a script that completes commands and flags in a shell
 //

@@ -177,6 +177,19 @@ func TestUsage(t *testing.T) {
 		{"engine", "now"},
 		{"engine", "-port", "65536"},
 		{"engine", "-port", "-1"},
+		{"engine", "-seed", "?"},
+		{"engine", "-seed", "items.jsonl"},
+		{"engine", "-schema", "schema.json"},
+		{"dump"},
+		{"dump", "Orders", "Users"},
+		{"dump", "-segments", "0", "Orders"},
+		{"dump", "-segments", "101", "Orders"},
+		{"dump", "-rate", "-1", "Orders"},
+		{"dump", "-rate", "NaN", "Orders"},
+		{"dump", "-json", "Orders"},
+		{"load"},
+		{"load", "Orders", "a.jsonl", "b.jsonl"},
+		{"load", "-rate", "+Inf", "Orders"},
 	} {
 		trouble(t, run(t, nil, "", args...), "singletable "+args[0]+": ", `Run "singletable `+args[0]+` -h" for help.`)
 	}

@@ -52,8 +52,7 @@ func (p *program) seed(name, schemaFile string) (seeding, error) {
 // into creates the table on an engine and loads it, unless it is there.
 func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *progress) (seeded, error) {
 	out := seeded{Table: s.schema.Name}
-	ask := &dynamodb.DescribeTableInput{TableName: &s.schema.Name}
-	_, err := client.DescribeTable(ctx, ask)
+	_, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.schema.Name})
 	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
 		return out, err
 	}
@@ -61,21 +60,30 @@ func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *pr
 		return out, err
 	}
 	out.Created = true
-	described, err := client.DescribeTable(ctx, ask)
+	if out.Items, err = s.load(ctx, client, progress); err != nil {
+		// A part of the items would be left alone by the next start.
+		_, deleted := client.DeleteTable(context.WithoutCancel(ctx), &dynamodb.DeleteTableInput{TableName: &s.schema.Name})
+		err = errors.Join(err, deleted)
+	}
+	return out, err
+}
+
+// load writes the items into the table, and returns how many there are.
+func (s seeding) load(ctx context.Context, client *dynamodb.Client, progress *progress) (int64, error) {
+	described, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.schema.Name})
 	if err != nil {
-		return out, err
+		return 0, err
 	}
 	l := &load{progress: progress}
 	if l.table, err = rawTable(client, s.schema.Name, described.Table, nil); err != nil {
-		return out, err
+		return 0, err
 	}
 	if l.reader, err = lines.NewReader(s.items); err != nil {
-		return out, err
+		return 0, err
 	}
 	err = l.run(ctx)
 	progress.end()
-	out.Items = l.items
-	return out, err
+	return l.items, err
 }
 
 // text says what there is to look at.

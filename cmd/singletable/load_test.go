@@ -1,0 +1,225 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/seed"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// itemLine returns a line of an item whose attribute n is a number.
+func itemLine(sk, n string) string {
+	return fmt.Sprintf(`{"Item":{"n":{"N":%q},"pk":{"S":"USER#1"},"sk":{"S":%q}}}`+"\n", n, sk)
+}
+
+// number returns what the attribute n of an item is, "" without the item.
+func number(t *testing.T, tbl *table.Table, sk string) string {
+	t.Helper()
+	page, err := table.QueryPage[struct {
+		N json.Number `dynamodbav:"n"`
+	}](t.Context(), tbl.Consistent(), table.Query{PK: "USER#1", Range: keys.Exactly(keys.SK(sk))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Items) == 0 {
+		return ""
+	}
+	return page.Items[0].N.String()
+}
+
+func save(t *testing.T, text string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), "items.jsonl")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestDumpAndLoadCopyATable(t *testing.T) {
+	t.Parallel()
+	from, to := filled(t, 600), tabletest.New(t, appCore(), nil)
+	dump := run(t, nil, "", "dump", from.Schema().Name)
+	load := run(t, nil, dump.stdout, "load", "-json", to.Schema().Name)
+	var out loaded
+	if err := json.Unmarshal([]byte(load.stdout), &out); err != nil || load.code != exitYes {
+		t.Fatalf("%v: %+v", err, load)
+	}
+	if !out.OK || out.Items != 600 || out.WriteUnits < 600 {
+		t.Errorf("%+v", out)
+	}
+	again := run(t, nil, "", "dump", to.Schema().Name)
+	if diff := cmp.Diff(sorted(dump.stdout), sorted(again.stdout)); diff != "" {
+		t.Errorf("(-from +to):\n%s", diff)
+	}
+}
+
+func sorted(text string) map[string]int {
+	all := map[string]int{}
+	for line := range strings.Lines(text) {
+		all[line]++
+	}
+	return all
+}
+
+func TestLoadNeedsAnEmptyTable(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, appCore(), nil)
+	name := tbl.Schema().Name
+	file := save(t, itemLine("a", "1")+itemLine("b", "1")+itemLine("a", "2"))
+	if got := run(t, nil, "", "load", name, file); got.code != exitYes || !strings.HasPrefix(got.stdout, "3 items, ") {
+		t.Fatalf("%+v", got)
+	}
+	if a, b := number(t, tbl, "a"), number(t, tbl, "b"); a != "2" || b != "1" {
+		t.Errorf("a is %s, b is %s: the last line of a key is its item", a, b)
+	}
+	trouble(t, run(t, nil, itemLine("a", "3"), "load", name), "the table is not empty", "-replace")
+	if got := run(t, nil, itemLine("a", "3"), "load", "-replace", name, "-"); got.code != exitYes {
+		t.Fatalf("%+v", got)
+	}
+	if a, b := number(t, tbl, "a"), number(t, tbl, "b"); a != "3" || b != "1" {
+		t.Errorf("a is %s, b is %s", a, b)
+	}
+}
+
+func TestLoadChecksLines(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, appCore(), nil)
+	name := tbl.Schema().Name
+	if got := run(t, nil, itemLine("a", "1"), "load", "-check", name); got.code != exitYes || got.stdout != "1 items, all valid\n" {
+		t.Errorf("%+v", got)
+	}
+	if n := number(t, tbl, "a"); n != "" {
+		t.Errorf("-check has written: %s", n)
+	}
+	for bad, says := range map[string]string{
+		`{"Item":{"pk":{"S":"secret"}}}`:                                                                 "line 2: ",
+		`{"Item":{"pk":{"S":"secret"},"sk":{"N":"1"}}}`:                                                  `attribute "sk" is a key of the table and must be of type s`,
+		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"gsi1pk":{"N":"1"}}}`:                               "gsi1pk",
+		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"n":{"N":"` + nines + `"}}}`:                        "38",
+		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"s":{"SS":["x","x"]}}}`:                             "set with duplicates",
+		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"s":{"S":"` + strings.Repeat("x", 410_000) + `"}}}`: "410",
+		`{"Item":{"pk":{"S":"secret"}`:                                                                   "line 2: is not json",
+	} {
+		text := itemLine("a", "1") + bad
+		got := run(t, nil, text, "load", "-check", name)
+		if got.code != exitNo || !strings.HasPrefix(got.stdout, "line 2: ") || got.stderr != "" {
+			t.Errorf("-check: %+v", got)
+		}
+		var out loaded
+		if err := json.Unmarshal([]byte(run(t, nil, text, "load", "-check", "-json", name).stdout), &out); err != nil || out.OK || !strings.HasPrefix(out.Problem, "line 2: ") {
+			t.Errorf("%v: %+v", err, out)
+		}
+		got = run(t, nil, text, "load", "-replace", name)
+		trouble(t, got, "singletable load: line 2: ", "1 items, up to line 1, are loaded.")
+		if !strings.Contains(strings.ToLower(got.stderr), says) || strings.Contains(got.stderr, "secret") {
+			t.Errorf("standard error lacks %q, or quotes the item: %s", says, got.stderr)
+		}
+	}
+}
+
+var nines = strings.Repeat("9", 39)
+
+func TestLoadContinuesAfterABadLine(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, appCore(), nil)
+	name := tbl.Schema().Name
+	var text strings.Builder
+	for n := range 1200 {
+		text.WriteString(itemLine(fmt.Sprintf("%04d", n), "1"))
+	}
+	file := save(t, text.String()+"bad\n")
+	trouble(t, run(t, nil, "", "load", name, file), "line 1201: is not JSON", "1,200 items, up to line 1,200, are loaded. Run the same command again to continue")
+	// A line that is loaded already must stay as it is.
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(itemLine("0000", "2") + text.String())
+	trouble(t, run(t, nil, "", "load", name, file), "were changed", lines.StateFile(file))
+	write(text.String() + itemLine("last", "1"))
+	other := tabletest.New(t, appCore(), nil).Schema().Name
+	trouble(t, run(t, nil, "", "load", other, file), "is of a load into another table")
+	got := run(t, nil, "", "load", "-json", name, file)
+	var out loaded
+	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || !out.Continued || out.Items != 1 {
+		t.Errorf("%v: %+v", err, got)
+	}
+	if _, err := os.Stat(lines.StateFile(file)); err == nil || number(t, tbl, "last") != "1" {
+		t.Errorf("it is not complete: %v", err)
+	}
+}
+
+func TestKilledLoadIsContinued(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, appCore(), nil)
+	name := tbl.Schema().Name
+	var text strings.Builder
+	const items = 1500
+	for n := range items {
+		text.WriteString(itemLine(fmt.Sprintf("%04d", n), "1"))
+	}
+	file := save(t, text.String())
+	kills := 0
+	for ; ; kills++ {
+		c := start(t, "load", "-json", "-rate", "300", name, file)
+		timer := time.AfterFunc(1500*time.Millisecond, func() {
+			if kills < 20 {
+				_ = c.Process.Signal(syscall.SIGKILL)
+			}
+		})
+		out := &strings.Builder{}
+		_, _ = c.stdout.WriteTo(out)
+		code := c.wait(t)
+		timer.Stop()
+		if code == exitYes {
+			break
+		}
+		if c.ProcessState.Exited() {
+			t.Fatalf("exit %d: %s", code, c.stderr)
+		}
+	}
+	stats, err := tbl.Count(t.Context(), table.Query{PK: "USER#1", Consistent: true})
+	if err != nil || stats.Items != items || kills == 0 {
+		t.Errorf("%v, %v, %d kills", stats.Items, err, kills)
+	}
+}
+
+func TestSeedsAreTables(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff([]string{"appcore", "shop"}, seed.Names()); diff != "" {
+		t.Fatal(diff)
+	}
+	for _, name := range seed.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schema, items, ok := seed.Open(name)
+			s, err := decodeSchema(schema)
+			if err != nil || !ok || len(items) > 200<<10 {
+				t.Fatalf("%v, %d bytes", err, len(items))
+			}
+			tbl := tabletest.New(t, s, nil)
+			if got := run(t, nil, items, "load", tbl.Schema().Name); got.code != exitYes {
+				t.Fatalf("%+v", got)
+			}
+			got := run(t, nil, "", "dump", tbl.Schema().Name)
+			if diff := cmp.Diff(sorted(items), sorted(got.stdout)); diff != "" {
+				t.Errorf("(-seed +dump):\n%s", diff)
+			}
+		})
+	}
+}
