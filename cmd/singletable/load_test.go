@@ -208,11 +208,11 @@ func TestSeedsAreTables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			schema, items, ok := seed.Open(name)
-			s, err := decodeSchema(schema)
+			model, err := decodeModel(schema)
 			if err != nil || !ok || len(items) > 200<<10 {
 				t.Fatalf("%v, %d bytes", err, len(items))
 			}
-			tbl := tabletest.New(t, s, nil)
+			tbl := tabletest.New(t, model.Schema, nil)
 			if got := run(t, nil, items, "load", tbl.Schema().Name); got.code != exitYes {
 				t.Fatalf("%+v", got)
 			}
