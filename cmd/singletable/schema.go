@@ -22,8 +22,8 @@ TTL, stream, billing mode, capacity, table class, deletion protection and point-
 recovery. It changes nothing. It waits 30 seconds for DynamoDB.
 
 DynamoDB does not know which attribute holds an item's type: say so with -type if it
-is not entityType. Tags and warm throughput are left out. So is an index that a schema
-cannot have, with a line on standard error.
+is not entityType. Tags and warm throughput are left out. So is an index that is being
+deleted, with a line on standard error.
 
 With -sample it reads so many items, the first of a Scan, and adds the entities that
 they show: for each type, the patterns of its keys. Standard error tells how many read
@@ -161,12 +161,13 @@ func describedSchema(name string, t *types.TableDescription) (schema table.Schem
 			kinds[aws.ToString(d.AttributeName)] = d.AttributeType
 		}
 	}
-	pk, sk, ok := keysOf(t.KeySchema)
-	if !ok {
+	partition, sort := keysOf(t.KeySchema, kinds)
+	if len(partition) != 1 || len(sort) > 1 {
 		return schema, nil, errors.New("the table does not have one partition key and at most one sort key")
 	}
+	pk, sk := partition[0], first(sort)
 	schema = table.Schema{
-		Name: name, PK: pk, SK: sk, SimpleKey: sk == "", PKType: kinds[pk], SKType: kinds[sk],
+		Name: name, PK: pk.Name, SK: sk.Name, SimpleKey: sk.Name == "", PKType: pk.Type, SKType: sk.Type,
 		BillingMode:        types.BillingModeProvisioned, // of a table that never was on demand
 		DeletionProtection: aws.ToBool(t.DeletionProtectionEnabled),
 	}
@@ -183,15 +184,16 @@ func describedSchema(name string, t *types.TableDescription) (schema table.Schem
 	if provisioned {
 		schema.ProvisionedThroughput = throughput(t.ProvisionedThroughput)
 	}
-	add := func(x table.Index, keys []types.KeySchemaElement, p *types.Projection) {
-		pk, sk, ok := keysOf(keys)
-		if !ok {
-			omitted = append(omitted, fmt.Sprintf("index %s, whose key has more attributes than a schema can name", x.Name))
-			return
-		}
-		x.SK, x.SKType = sk, kinds[sk]
-		if !x.Local { // A local index has the partition key of the table.
-			x.PK, x.PKType = pk, kinds[pk]
+	add := func(x table.Index, elements []types.KeySchemaElement, p *types.Projection) {
+		partition, sort := keysOf(elements, kinds)
+		switch {
+		case x.Local: // It has the partition key of the table.
+			x.SK, x.SKType = first(sort).Name, first(sort).Type
+		case len(partition) > 1 || len(sort) > 1:
+			x.PKs, x.SKs = partition, sort
+		default:
+			x.PK, x.PKType = first(partition).Name, first(partition).Type
+			x.SK, x.SKType = first(sort).Name, first(sort).Type
 		}
 		if p != nil && p.ProjectionType != types.ProjectionTypeAll {
 			x.Projection, x.Include = p.ProjectionType, p.NonKeyAttributes
@@ -215,21 +217,26 @@ func describedSchema(name string, t *types.TableDescription) (schema table.Schem
 	return schema, omitted, nil
 }
 
-// keysOf returns the names of the key attributes. It is not ok if there are several
-// partition or sort keys, or none to partition by.
-func keysOf(elements []types.KeySchemaElement) (pk, sk string, ok bool) {
+// keysOf returns the key attributes that are not of the default type with their types.
+func keysOf(elements []types.KeySchemaElement, kinds map[string]types.ScalarAttributeType) (partition, sort []table.Attribute) {
 	for _, e := range elements {
 		name := aws.ToString(e.AttributeName)
-		switch {
-		case e.KeyType == types.KeyTypeHash && pk == "":
-			pk = name
-		case e.KeyType == types.KeyTypeRange && sk == "":
-			sk = name
-		default:
-			return "", "", false
+		a := table.Attribute{Name: name, Type: kinds[name]}
+		if e.KeyType == types.KeyTypeHash {
+			partition = append(partition, a)
+		} else {
+			sort = append(sort, a)
 		}
 	}
-	return pk, sk, pk != ""
+	return partition, sort
+}
+
+// first returns the first attribute, none if there are none.
+func first(all []table.Attribute) table.Attribute {
+	if len(all) == 0 {
+		return table.Attribute{}
+	}
+	return all[0]
 }
 
 // throughput returns the capacity of a table or an index.
