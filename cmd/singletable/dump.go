@@ -320,12 +320,13 @@ func (d *dump) segment(ctx context.Context, n int) error {
 // limit returns how many items to read next: as many as a response holds, and with a
 // rate so that the segments take about the units of a second together.
 func (d *dump) limit(s table.Stats) int {
-	const most = 10_000 // A response has 1 MB at most.
-	if d.pace.rate == 0 || s.Scanned == 0 {
-		return most
+	const most = 10_000
+	units := 140.0 // A response has 1 MB at most, which is 128.
+	if d.pace.rate > 0 {
+		units = min(units, d.pace.rate/float64(len(d.state.Segments)))
 	}
-	each := s.Capacity / float64(s.Scanned)
-	return max(1, min(most, int(d.pace.rate/float64(len(d.state.Segments))/max(each, 0.01))))
+	each := s.Capacity / float64(max(s.Scanned, 1))
+	return max(1, int(min(most, units/max(each, 0.01))))
 }
 
 // add writes a page and moves the segment behind it.
