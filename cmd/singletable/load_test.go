@@ -223,3 +223,39 @@ func TestSeedsAreTables(t *testing.T) {
 		})
 	}
 }
+
+// Keys that are no strings are positions of a dump, too.
+func TestDumpAndLoadOfOtherKeys(t *testing.T) {
+	t.Parallel()
+	for name, schema := range map[string]table.Schema{
+		"binary and number": {Name: "Readings", PK: "device", PKType: "B", SK: "at", SKType: "N"},
+		"simple":            {Name: "Readings", PK: "device", SimpleKey: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var text strings.Builder
+			for n := range 400 {
+				if schema.SimpleKey {
+					fmt.Fprintf(&text, `{"Item":{"device":{"S":"d-%d"},"text":{"S":"%0900d"}}}`+"\n", n, n)
+				} else {
+					fmt.Fprintf(&text, `{"Item":{"at":{"N":"-%d.5"},"device":{"B":"AAE="},"text":{"S":"%0900d"}}}`+"\n", n, n)
+				}
+			}
+			table := tabletest.New(t, schema, nil).Schema().Name
+			if got := run(t, nil, text.String(), "load", table); got.code != exitYes {
+				t.Fatalf("%+v", got)
+			}
+			file := filepath.Join(t.TempDir(), "items.jsonl")
+			if got := run(t, nil, "", "dump", "-o", file, "-rate", "2000", table); got.code != exitYes {
+				t.Fatalf("%+v", got)
+			}
+			dumped, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(sorted(text.String()), sorted(string(dumped))); diff != "" {
+				t.Errorf("(-loaded +dumped):\n%s", diff)
+			}
+		})
+	}
+}
