@@ -43,7 +43,7 @@
   const seen = new Set();
   while (walker.nextNode()) {
     const e = walker.currentNode.parentElement;
-    if (seen.has(e) || !walker.currentNode.textContent.trim() || !e.checkVisibility({ opacityProperty: true })) continue;
+    if (seen.has(e) || e.closest("[aria-hidden=true]") || !walker.currentNode.textContent.trim() || !e.checkVisibility({ opacityProperty: true })) continue;
     seen.add(e);
     const style = getComputedStyle(e);
     const below = background(e);

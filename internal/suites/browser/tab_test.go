@@ -97,7 +97,13 @@ func (b tab) shows(t *testing.T, selector, text string) {
 // waitFor waits until a function of the page returns true.
 func (b tab) waitFor(t *testing.T, what, function string, args ...any) {
 	t.Helper()
-	err := chromedp.Run(b, chromedp.PollFunction(function, nil, chromedp.WithPollingArgs(args...), chromedp.WithPollingTimeout(patience)))
+	poll := func() error {
+		return chromedp.Run(b, chromedp.PollFunction(function, nil, chromedp.WithPollingArgs(args...), chromedp.WithPollingTimeout(patience)))
+	}
+	err := poll()
+	for left := 10; left > 0 && err != nil && strings.Contains(err.Error(), "(-32000)"); left-- {
+		err = poll() // in the page that has come
+	}
 	if err != nil {
 		t.Fatalf("never: %s: %v\n%s", what, err, b.text(t))
 	}
@@ -160,7 +166,7 @@ func (b tab) check(t *testing.T, how string) {
 // pages of each kind, and calls visit on each.
 func (b tab) crawl(t *testing.T, ofKind int, visit func()) int {
 	t.Helper()
-	const links = `[...document.links].map(a => a.href).filter(h => new URL(h).origin === location.origin && !new URL(h).hash)`
+	const links = `[...document.links].map(a => a.href).filter(h => new URL(h).origin === location.origin && !new URL(h).hash && !h.includes(".json"))`
 	seen, kinds := map[string]bool{}, map[string]int{}
 	queue := []string{value[string](t, b, "location.href")}
 	visited := 0
