@@ -40,7 +40,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		switch {
 		case !slices.Contains(hosts(s.options.Port), r.Host):
 			refuse(w, http.StatusForbidden, "This server is for the address that singletable view has printed, and for no other host.")
-		case !slices.Contains([]string{http.MethodGet, http.MethodHead}, r.Method) && !(s.options.Write && r.Method == http.MethodPost):
+		case !s.takes(r.Method):
 			refuse(w, http.StatusForbidden, "The pages are read only.")
 		case r.Method == http.MethodPost && r.Header.Get("Origin") != "http://"+r.Host:
 			refuse(w, http.StatusForbidden, "A page of another origin has sent this form.")
@@ -55,6 +55,11 @@ func (s *server) guard(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// takes reports whether there are requests of this method.
+func (s *server) takes(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || s.options.Write && method == http.MethodPost
 }
 
 // hosts returns the values of the header Host that are this machine's own.

@@ -121,10 +121,10 @@ func summary(v types.AttributeValue, now time.Time) value {
 		return s
 	}
 	short := value{Kind: s.Kind, Count: s.Count}
-	switch {
-	case s.Kind == "M":
+	switch s.Kind {
+	case "M":
 		short.Text = newText(fmt.Sprintf("{%d}", s.Count), shortText)
-	case s.Kind == "L":
+	case "L":
 		short.Text = newText(fmt.Sprintf("[%d]", s.Count), shortText)
 	default:
 		var all []string

@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -415,4 +416,25 @@ func TestErrorsOfDynamoDB(t *testing.T) {
 	s.faults.Next("Query", tabletest.Block(nil))
 	s.get(s.at("/partition", "pk", "USER#ana"), http.StatusGatewayTimeout).id("error").has(t, "DynamoDB does not respond", "300ms")
 	s.get("/t/no-such-table", http.StatusNotFound).id("error").has(t, "No such table or index")
+}
+
+// A schema file tells the entities before anything was read, and the table adds the
+// indexes that the file lacks.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	model := tablemodel.Model{
+		Schema: table.Schema{Name: "", Indexes: shop().Indexes[:1]},
+		Entities: []tablemodel.Entity{{Type: "USER", Version: "revision", Items: []tablemodel.Pattern{
+			{PK: "USER#{userId}", SK: "PROFILE"}, {PK: "EMAIL#{email}", SK: "PROFILE"},
+		}}},
+	}
+	s := filled(t, func(o *view.Options) { o.Model = &model })
+	model.Name = s.name
+	page := s.get(s.at("/item", "pk", "USER#c%23d", "sk", "PROFILE"), http.StatusOK)
+	page.id("copies").has(t, "main item, this item", "EMAIL#c#d@example.com / PROFILE")
+	if got := s.sent(0); !slices.Equal(got, []string{"BatchGetItem", "DescribeTable", "DescribeTimeToLive", "GetItem"}) {
+		t.Errorf("requests: %v", got)
+	}
+	page.id("tabs").has(t, "GSI1", "GSI2")
+	s.get(s.at(""), http.StatusOK).id("map").has(t, "USER#{userId}", "EMAIL#{email}", "STATUS#{status}")
 }
