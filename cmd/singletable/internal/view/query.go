@@ -54,7 +54,7 @@ type queryResult struct {
 	Count, Scanned int
 	Filtered       bool
 	Prev, Next     string
-	Request        *request
+	Request        *sent
 	Whole          bool
 	Partition      string
 }
@@ -194,9 +194,9 @@ func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
 		r.Rows = append(r.Rows, s.newRow(l, item, shown, v.now))
 	}
 	if rec, ok := v.ctx.Value(recordKey{}).(*record); ok {
-		for _, sent := range rec.requests() {
-			if sent.Operation == "Query" {
-				r.Request = &sent
+		for _, q := range rec.requests() {
+			if q.Operation == "Query" {
+				r.Request = &q
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,14 +16,15 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/singletable/singletable/cmd/singletable/internal/shell"
+	"github.com/singletable/singletable/cmd/singletable/internal/request"
 )
 
-// request is a request that was sent to DynamoDB for a page.
-type request struct {
+// sent is a request that was sent to DynamoDB for a page.
+type sent struct {
 	Operation string
-	// JSON is the request as it was sent, and Command does the same in a shell.
-	JSON, Command string
+	// JSON is the request as it was sent. Command does the same in a shell, and Go in a
+	// program; they are empty for an operation that package request does not show.
+	JSON, Command, Go string
 	// Units are the read units that it consumed, Written the write units.
 	Units, Written float64
 	// Read is true for a Query and a Scan: Count is then how many items it returned, and
@@ -38,7 +38,9 @@ type request struct {
 // record holds the requests of one page. It is safe for concurrent use.
 type record struct {
 	mu  sync.Mutex
-	all []request
+	all []sent
+	// flags are for commands that send the requests.
+	flags []string
 }
 
 type recordKey struct{}
@@ -48,14 +50,14 @@ func recorded(ctx context.Context, r *record) context.Context {
 	return context.WithValue(ctx, recordKey{}, r)
 }
 
-func (r *record) add(q request) {
+func (r *record) add(q sent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.all = append(r.all, q)
 }
 
 // requests returns those that were sent so far.
-func (r *record) requests() []request {
+func (r *record) requests() []sent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.all)
@@ -76,7 +78,7 @@ func recordRequest(ctx context.Context, in middleware.BuildInput, next middlewar
 	if !ok {
 		return next.HandleBuild(ctx, in)
 	}
-	q := request{Operation: awsmiddleware.GetOperationName(ctx)}
+	q := sent{Operation: awsmiddleware.GetOperationName(ctx)}
 	if h, ok := in.Request.(*smithyhttp.Request); ok && h.IsStreamSeekable() {
 		body, err := io.ReadAll(h.GetStream())
 		if err == nil {
@@ -85,7 +87,7 @@ func recordRequest(ctx context.Context, in middleware.BuildInput, next middlewar
 		if err != nil {
 			return middleware.BuildOutput{}, middleware.Metadata{}, err
 		}
-		q.JSON, q.Command = shown(q.Operation, body)
+		q.show(body, r.flags)
 	}
 	began := time.Now()
 	out, metadata, err := next.HandleBuild(ctx, in)
@@ -98,7 +100,7 @@ func recordRequest(ctx context.Context, in middleware.BuildInput, next middlewar
 }
 
 // setResult sets what the output says of the request's cost.
-func (q *request) setResult(output any) {
+func (q *sent) setResult(output any) {
 	of := func(c *types.ConsumedCapacity) float64 {
 		if c == nil {
 			return 0
@@ -127,29 +129,29 @@ func (q *request) setResult(output any) {
 	}
 }
 
-// shown returns the body of a request as indented JSON, and as a command of the AWS
-// CLI.
-func shown(operation string, body []byte) (indented, command string) {
-	var lines, line bytes.Buffer
-	if json.Indent(&lines, body, "", "  ") != nil || json.Compact(&line, body) != nil {
-		return "", ""
+// show sets the forms of the request with this body.
+func (q *sent) show(body []byte, flags []string) {
+	var lines bytes.Buffer
+	if json.Indent(&lines, body, "", "  ") == nil {
+		q.JSON = readable(lines.String())
 	}
-	return readable(lines.String()),
-		shell.Quote("aws", "dynamodb", kebab(operation), "--cli-input-json", escaped(line.String()))
+	r, err := request.Parse(q.Operation, body)
+	if err != nil {
+		return
+	}
+	if q.Command, err = r.Command(flags...); err != nil {
+		q.Command = ""
+	}
+	if q.Go, err = r.Go(); err != nil {
+		q.Go = ""
+	}
 }
 
-// kebab returns the name of an operation as the AWS CLI writes it: BatchGetItem is
-// batch-get-item.
-func kebab(operation string) string {
-	var b strings.Builder
-	for i, r := range operation {
-		if r >= 'A' && r <= 'Z' {
-			if i > 0 {
-				b.WriteByte('-')
-			}
-			r += 'a' - 'A'
-		}
-		b.WriteRune(r)
+// commandFlags lead a command of the AWS CLI to where the client sends its requests.
+func commandFlags(o dynamodb.Options) []string {
+	flags := []string{"--region", o.Region}
+	if o.BaseEndpoint != nil {
+		flags = append(flags, "--endpoint-url", *o.BaseEndpoint)
 	}
-	return b.String()
+	return flags
 }

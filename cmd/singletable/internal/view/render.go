@@ -108,7 +108,7 @@ type frame struct {
 	All          bool // tables are listed
 	Write        bool // items may be changed
 	Tabs         []tab
-	Requests     []request
+	Requests     []sent
 	Units        float64
 	Written      float64 // write units
 	Read         bool
@@ -138,7 +138,7 @@ func (s *server) page(show func(*visit) (*page, error)) http.Handler {
 		defer cancel()
 		// With an observer, requests about single items ask for what they consume, too.
 		ctx = table.WithObserver(ctx, func(context.Context, table.Event) {})
-		rec := &record{}
+		rec := &record{flags: commandFlags(s.client.Options())}
 		v := &visit{Request: r, ctx: recorded(ctx, rec), now: s.options.Now()}
 		p, err := show(v)
 		if err != nil {
@@ -162,7 +162,7 @@ func (s *server) page(show func(*visit) (*page, error)) http.Handler {
 
 var errTimeout = errors.New("the time limit of a page")
 
-func (s *server) render(w http.ResponseWriter, v *visit, p *page, requests []request) {
+func (s *server) render(w http.ResponseWriter, v *visit, p *page, requests []sent) {
 	o := s.client.Options()
 	f := frame{page: p, Where: "AWS " + o.Region, Requests: requests, All: s.options.Table == "", Write: s.options.Write}
 	if o.BaseEndpoint != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
 	"github.com/singletable/singletable/keys"
@@ -295,21 +296,32 @@ func TestRequest(t *testing.T) {
 	t.Parallel()
 	s := filled(t, nil)
 	page := s.get(s.at("/query", "pk", "it's", "op", "begins", "sk", "\u202e#"), http.StatusOK)
-	code := page.id("request").all(named("code"))
-	sent := s.faults.Requests("Query")[0]
+	code := map[string]string{}
+	for _, c := range page.id("request").all(named("code")) {
+		code[c.attributes["class"]] = c.text
+	}
 	var want, got any
-	if err := json.Unmarshal(sent.Body, &want); err != nil {
+	if err := json.Unmarshal(s.faults.Requests("Query")[0].Body, &want); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(code[0].text), &got); err != nil {
+	if err := json.Unmarshal([]byte(code["json"]), &got); err != nil {
 		t.Fatal(err)
 	}
-	if fmt.Sprint(want) != fmt.Sprint(got) {
-		t.Errorf("the page shows %v, sent was %v", got, want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the request (-sent +shown):\n%s", diff)
 	}
-	if command := code[1].text; !strings.HasPrefix(command, "aws dynamodb query --cli-input-json '{") ||
-		!strings.Contains(command, `"it'\''s"`) || !strings.Contains(command, `"\u202e#"`) {
-		t.Errorf("command: %s", command)
+	for form, parts := range map[string][]string{
+		"command": {"aws dynamodb query --table-name " + s.name, `it\'s`, "--region ", "--endpoint-url http"},
+		"go":      {"client.Query(ctx, &dynamodb.QueryInput{", `"it's"`, "begins_with(#sk, :prefix)"},
+	} {
+		for _, p := range parts {
+			if !strings.Contains(code[form], p) {
+				t.Errorf("%q is not in the %s:\n%s", p, form, code[form])
+			}
+		}
+		if strings.Contains(code[form], "\u202e") {
+			t.Errorf("the %s has a character that reorders text", form)
+		}
 	}
 }
 
