@@ -18,7 +18,6 @@ type cursorResult struct {
 	Keys       string
 	Issued     *moment
 	Expires    *moment
-	Expired    bool
 	Position   []text
 	Refused    string
 	Notes      []string
@@ -39,7 +38,7 @@ func newCursorResult(c Cursor, v *visit) *cursorResult {
 	}
 	if c.Issued != nil && c.Expires != nil {
 		issued, expires := newMoment(*c.Issued, v.now), newMoment(*c.Expires, v.now)
-		r.Issued, r.Expires, r.Expired = &issued, &expires, !c.Expires.After(v.now)
+		r.Issued, r.Expires = &issued, &expires
 	}
 	for _, p := range c.Position {
 		r.Position = append(r.Position, newText(p, longText))

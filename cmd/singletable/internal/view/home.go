@@ -11,7 +11,6 @@ import (
 type home struct {
 	Tables []tab
 	Next   string
-	From   string
 }
 
 // tablesOnPage is how many tables the list has on a page.
@@ -22,14 +21,14 @@ func (s *server) home(v *visit) (*page, error) {
 		return &page{Redirect: address(s.options.Table, "")}, nil
 	}
 	in := &dynamodb.ListTablesInput{Limit: aws.Int32(tablesOnPage)}
-	h := home{From: v.FormValue("from")}
-	if h.From != "" {
-		in.ExclusiveStartTableName = &h.From
+	if from := v.FormValue("from"); from != "" {
+		in.ExclusiveStartTableName = &from
 	}
 	out, err := s.client.ListTables(v.ctx, in)
 	if err != nil {
 		return nil, err
 	}
+	var h home
 	for _, name := range out.TableNames {
 		h.Tables = append(h.Tables, tab{Name: name, Href: address(name, "")})
 	}

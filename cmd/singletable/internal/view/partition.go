@@ -28,10 +28,7 @@ type partition struct {
 	SortName           string
 	Columns            []string
 	Rows               []row
-	Items              int
-	Units              float64
 	First, Prev, Next  string
-	Here               string
 	AsQuery, WholeHref string
 	Whole              bool
 }
@@ -71,8 +68,8 @@ func (s *server) partition(v *visit) (*page, error) {
 		Index: l.Index, Title: l.title(), Keys: parts(l.Partition, pks, v.now), PKs: v.Form["pk"],
 		Sorted: len(l.Sort) > 0, Prefix: prefix, Descending: q.Descending,
 		Ascend: to("", prefix, ""), Descend: to("desc", prefix, ""), Action: address(st.schema.Name, "partition"),
-		Items: len(read.Items), Units: read.Stats.Capacity, WholeHref: to(order, "", ""),
-		Whole: st.whole(l.Index), AsQuery: st.queryAddress(l, pks, prefix),
+		WholeHref: to(order, "", ""),
+		Whole:     st.whole(l.Index), AsQuery: st.queryAddress(l, pks, prefix),
 	}
 	if c.Sorted {
 		c.SortName, c.Text = l.Sort[0].Name, l.Sort[0].Type == types.ScalarAttributeTypeS && survives(v.Form["pk"])

@@ -56,7 +56,6 @@ type queryResult struct {
 	Prev, Next     string
 	Request        *sent
 	Whole          bool
-	Partition      string
 }
 
 // The conditions on a sort key.
@@ -184,7 +183,7 @@ func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
 	}
 	r := &queryResult{
 		Units: read.Stats.Capacity, Count: read.Stats.Items, Scanned: read.Stats.Scanned, Filtered: f.Attribute != "",
-		Whole: s.whole(l.Index), Partition: s.partitionAddress(l, pks),
+		Whole: s.whole(l.Index),
 	}
 	shown := l.rowKeys()
 	for _, a := range shown {
