@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -123,12 +124,14 @@ func (b tab) open(t *testing.T, address string) {
 	b.do(t, chromedp.Navigate(address))
 }
 
-// press sends keys to what has the focus.
-func (b tab) press(t *testing.T, keys ...string) {
+// press sends a key to what has the focus. A page can keep its text from being typed.
+func (b tab) press(t *testing.T, key string) {
 	t.Helper()
-	for _, k := range keys {
-		b.do(t, chromedp.KeyEvent(k))
+	if strings.Contains("/jk", key) {
+		b.do(t, input.DispatchKeyEvent(input.KeyDown).WithKey(key).WithText(key), input.DispatchKeyEvent(input.KeyUp).WithKey(key))
+		return
 	}
+	b.do(t, chromedp.KeyEvent(key))
 }
 
 // look is how a page is shown.

@@ -80,7 +80,7 @@ func TestWithoutScripts(t *testing.T) {
 		chromedp.Click("#run", chromedp.ByQuery), chromedp.WaitVisible("#result", chromedp.ByQuery))
 	var request string
 	b.do(t, chromedp.Text("#request", &request, chromedp.ByQuery))
-	if !strings.Contains(request, "aws dynamodb query ") {
+	if !strings.Contains(request, "aws dynamodb query --table-name Shop") {
 		t.Errorf("the request does not show a command:\n%s", request)
 	}
 }

@@ -128,7 +128,7 @@ func TestHeaders(t *testing.T) {
 	want := map[string]string{
 		"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; " +
 			"frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
-		"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+		"Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
 		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "no-store",
 	}
 	headers := func(response *http.Response) map[string]string {
