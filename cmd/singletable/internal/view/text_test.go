@@ -117,3 +117,30 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+// A Scan promises no order, so that of a partition is made here.
+func TestSortItems(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[types.ScalarAttributeType][]string{
+		types.ScalarAttributeTypeS: {"-1.5", "10", "1e2", "9"}, types.ScalarAttributeTypeN: {"-1.5", "9", "10", "1e2"},
+	} {
+		var items []table.Item
+		for _, sk := range []string{"9", "10", "1e2", "-1.5"} {
+			var v types.AttributeValue = &types.AttributeValueMemberS{Value: sk}
+			if kind == types.ScalarAttributeTypeN {
+				v = &types.AttributeValueMemberN{Value: sk}
+			}
+			items = append(items, table.Item{"sk": v})
+		}
+		by := []table.Attribute{{Name: "sk", Type: kind}}
+		sortItems(by, items)
+		var got []string
+		for _, item := range items {
+			sk, _ := values(item, by)
+			got = append(got, sk...)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
