@@ -128,8 +128,12 @@ func (s *state) newForm(v *visit, l layout) queryForm {
 		f.PKs = append(f.PKs, in)
 	}
 	ops := []option{
-		{opAny, "any", false}, {opEquals, "=", false}, {opBegins, "begins with", false},
-		{opBetween, "between", false}, {opFrom, "≥", false}, {opTo, "≤", false},
+		{opAny, "any", false},
+		{opEquals, "=", false},
+		{opBegins, "begins with", false},
+		{opBetween, "between", false},
+		{opFrom, "≥", false},
+		{opTo, "≤", false},
 	}
 	if len(l.Sort) > 0 {
 		f.SKName, f.SKNote = l.Sort[0].Name, inputNote(l.Sort[0])
