@@ -61,7 +61,7 @@ func (s *server) browse(v *visit) (*page, error) {
 // first.
 func (s *server) scan(v *visit, l layout) (partitions, error) {
 	st, after := v.state, v.FormValue("after")
-	read, err := table.ScanPage[table.Item](v.ctx, st.table, table.Scan{Index: l.Index, Limit: scanned, After: after})
+	read, err := table.ScanPage[table.Item](v.Context(), st.table, table.Scan{Index: l.Index, Limit: scanned, After: after})
 	if err != nil {
 		return partitions{}, err
 	}

@@ -170,7 +170,7 @@ func (s *server) plan(v *visit, key keys.Key, text string, remove bool) (edit.Pl
 		return edit.Plan{}, err
 	}
 	if remove {
-		return editor.Delete(v.ctx, key)
+		return editor.Delete(v.Context(), key)
 	}
 	item, err := dynamojson.Decode(text)
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *server) plan(v *visit, key keys.Key, text string, remove bool) (edit.Pl
 	if v.state.table.KeyOf("", item) != key {
 		return edit.Plan{}, fmt.Errorf("%w: the text has another key, and so is another item", table.ErrInvalid)
 	}
-	return editor.Put(v.ctx, item)
+	return editor.Put(v.Context(), item)
 }
 
 // apply writes a plan.
@@ -188,7 +188,7 @@ func (s *server) apply(v *visit, plan edit.Plan) error {
 	if err != nil {
 		return err
 	}
-	return editor.Apply(v.ctx, plan)
+	return editor.Apply(v.Context(), plan)
 }
 
 // editor returns the editor of a table. Items are guarded by the version of their entity.

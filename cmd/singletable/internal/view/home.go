@@ -24,7 +24,7 @@ func (s *server) home(v *visit) (*page, error) {
 	if from := v.FormValue("from"); from != "" {
 		in.ExclusiveStartTableName = &from
 	}
-	out, err := s.client.ListTables(v.ctx, in)
+	out, err := s.client.ListTables(v.Context(), in)
 	if err != nil {
 		return nil, err
 	}

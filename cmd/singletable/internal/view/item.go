@@ -131,7 +131,7 @@ func (s *server) read(v *visit) (table.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	got, err := table.Get[table.Item](v.ctx, v.state.table.Consistent(), key)
+	got, err := table.Get[table.Item](v.Context(), v.state.table.Consistent(), key)
 	if errors.Is(err, table.ErrNotFound) {
 		return nil, &pageError{http.StatusNotFound, "No such item", "There is no item under this key. It may have been deleted since the list was read."}
 	}
@@ -238,7 +238,7 @@ func (s *state) copies(v *visit, got table.Item) (*copies, error) {
 	main := s.layouts[0]
 	own := s.table.KeyOf("", got)
 	ask := slices.DeleteFunc(slices.Clone(ks), func(k keys.Key) bool { return k == own || k == keys.Key{} })
-	read, err := table.BatchGet[table.Item](v.ctx, s.table.Consistent(), ask)
+	read, err := table.BatchGet[table.Item](v.Context(), s.table.Consistent(), ask)
 	if err != nil {
 		return nil, fmt.Errorf("copies of the item: %w", err)
 	}

@@ -53,7 +53,7 @@ func (s *server) partition(v *visit) (*page, error) {
 	prefix := v.FormValue("prefix")
 	q.Range.Prefix = keys.SK(prefix)
 	q.Descending, q.Limit, q.After = v.FormValue("order") == "desc", itemsOnPage, v.FormValue("after")
-	read, err := table.QueryPage[table.Item](v.ctx, st.table, q)
+	read, err := table.QueryPage[table.Item](v.Context(), st.table, q)
 	if err != nil {
 		return nil, err
 	}

@@ -178,7 +178,7 @@ func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
 	if err := f.filter(&q, v.FormValue("kind")); err != nil {
 		return nil, err
 	}
-	read, err := table.QueryPage[table.Item](v.ctx, s.table, q)
+	read, err := table.QueryPage[table.Item](v.Context(), s.table, q)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
 	for _, item := range read.Items {
 		r.Rows = append(r.Rows, s.newRow(l, item, shown, v.now))
 	}
-	if rec, ok := v.ctx.Value(recordKey{}).(*record); ok {
+	if rec, ok := v.Context().Value(recordKey{}).(*record); ok {
 		for _, q := range rec.requests() {
 			if q.Operation == "Query" {
 				r.Request = &q

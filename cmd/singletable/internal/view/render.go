@@ -122,10 +122,9 @@ type tab struct {
 	Here       bool
 }
 
-// visit is a request for a page.
+// visit is a request for a page. Its context has the time limit and the record.
 type visit struct {
 	*http.Request
-	ctx context.Context // with the time limit and the record
 	now time.Time
 	// state is that of the table that the page is about, once it was opened.
 	state *state
@@ -139,7 +138,7 @@ func (s *server) page(show func(*visit) (*page, error)) http.Handler {
 		// With an observer, requests about single items ask for what they consume, too.
 		ctx = table.WithObserver(ctx, func(context.Context, table.Event) {})
 		rec := &record{flags: commandFlags(s.client.Options())}
-		v := &visit{Request: r, ctx: recorded(ctx, rec), now: s.options.Now()}
+		v := &visit{Request: r.WithContext(recorded(ctx, rec)), now: s.options.Now()}
 		p, err := show(v)
 		if err != nil {
 			if r.Context().Err() != nil {

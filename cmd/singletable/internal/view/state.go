@@ -58,7 +58,7 @@ func (s *server) openTable(v *visit, fresh bool) error {
 		v.state = known
 		return nil
 	}
-	st, err := s.describe(v.ctx, name)
+	st, err := s.describe(v.Context(), name)
 	if err != nil {
 		return err
 	}
