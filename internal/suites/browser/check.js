@@ -7,7 +7,12 @@
   if (!root.lang) problems.push("the page has no language");
   if (document.querySelectorAll("h1").length !== 1) problems.push("the page has not one h1");
   if (document.querySelectorAll("main").length !== 1) problems.push("the page has not one main");
-  if (root.scrollWidth > window.innerWidth) problems.push(`the page is ${root.scrollWidth} wide on a screen of ${window.innerWidth}`);
+  if (root.scrollWidth > window.innerWidth) {
+    problems.push(`the page is ${root.scrollWidth} wide on a screen of ${window.innerWidth}`);
+    const clipped = (e) => e.parentElement && (getComputedStyle(e.parentElement).overflowX !== "visible" || clipped(e.parentElement));
+    const wide = [...document.querySelectorAll("main *, header *, footer *")].filter((e) => e.getBoundingClientRect().right > window.innerWidth && !clipped(e));
+    for (const e of wide.filter((e) => !wide.some((other) => other !== e && e.contains(other)))) say(e, "too wide");
+  }
   const ids = [...document.querySelectorAll("[id]")].map((e) => e.id);
   for (const id of new Set(ids.filter((id, i) => ids.indexOf(id) !== i))) problems.push(`two elements have the id ${id}`);
   for (const e of document.querySelectorAll("input:not([type=hidden]), select, textarea")) {

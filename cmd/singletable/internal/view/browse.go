@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/singletable/singletable/table"
 )
@@ -91,6 +92,35 @@ func (s *server) scan(v *visit, l layout) (partitions, error) {
 	}
 	p.Partitions = st.partitions(v, l, read.Items)
 	return p, nil
+}
+
+// A sample has so many items of each of so many segments.
+const (
+	segments   = 5
+	perSegment = 20
+)
+
+// sample reads items from several places of the table: a page of an engine that scans in
+// the order of keys can be of one type only. The requests are concurrent.
+func (s *server) sample(v *visit) (items []table.Item, units float64, err error) {
+	st := v.state
+	var pages [segments]table.Page[table.Item]
+	var errs [segments]error
+	var reads sync.WaitGroup
+	for i := range segments {
+		reads.Go(func() {
+			pages[i], errs[i] = table.ScanPage[table.Item](v.Context(), st.table, table.Scan{Segment: i, Segments: segments, Limit: perSegment})
+		})
+	}
+	reads.Wait()
+	for i, p := range pages {
+		if errs[i] != nil {
+			return nil, 0, errs[i]
+		}
+		items, units = append(items, p.Items...), units+p.Stats.Capacity
+	}
+	st.learnScan(items)
+	return items, units, nil
 }
 
 // partitions groups items by partition, in the order of the scan.

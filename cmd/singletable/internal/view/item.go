@@ -99,7 +99,7 @@ func (s *server) item(v *visit) (*page, error) {
 		}
 	}
 	if v.FormValue("learn") != "" && !st.scanned() {
-		if _, err := s.scan(v, main); err != nil {
+		if _, _, err := s.sample(v); err != nil {
 			return nil, err
 		}
 	}

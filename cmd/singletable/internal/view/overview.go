@@ -22,7 +22,11 @@ type overview struct {
 	// Types are the types that were seen, and Map their keys.
 	Types []typeFacts
 	Map   keyMap
-	Scan  partitions
+	// Partitions are those of a sample of so many items, which took so many units.
+	Partitions []partitionRow
+	Items      int
+	Units      float64
+	Browse     string
 }
 
 // fact is a line about a table.
@@ -79,13 +83,13 @@ func (s *server) overview(v *visit) (*page, error) {
 		return nil, err
 	}
 	st := v.state
-	main := st.layouts[0]
-	read, err := s.scan(v, main)
+	items, units, err := s.sample(v)
 	if err != nil {
 		return nil, err
 	}
 	seen, model := st.types()
-	o := overview{Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Omitted: st.omitted, Scan: read, Map: st.keyMap(model)}
+	o := overview{Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Omitted: st.omitted, Map: st.keyMap(model),
+		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: address(st.schema.Name, "browse")}
 	for _, k := range seen {
 		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items})
 	}

@@ -54,21 +54,23 @@ func TestLargeTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := s.get(s.at(""), http.StatusOK)
-	if got, want := s.sent(0), []string{"DescribeTable", "DescribeTimeToLive", "Scan"}; !slices.Equal(got, want) {
+	if got, want := s.sent(0), []string{"DescribeTable", "DescribeTimeToLive", "Scan", "Scan", "Scan", "Scan", "Scan"}; !slices.Equal(got, want) {
 		t.Errorf("requests: %v, want %v", got, want)
 	}
-	var scan struct{ Limit int }
-	if err := json.Unmarshal(s.faults.Requests("Scan")[0].Body, &scan); err != nil || scan.Limit != 50 {
-		t.Errorf("the scan has limit %d: %v", scan.Limit, err)
+	for _, r := range s.faults.Requests("Scan") {
+		var scan struct{ Limit, TotalSegments int }
+		if err := json.Unmarshal(r.Body, &scan); err != nil || scan.Limit != 20 || scan.TotalSegments != 5 {
+			t.Errorf("a scan of %d items of %d segments: %v", scan.Limit, scan.TotalSegments, err)
+		}
 	}
-	page.id("types").has(t, "ORDER 50")
+	page.id("types").has(t, "ORDER 100")
 	next := page.id("next").attributes["href"]
 	before := len(s.faults.Requests())
 	further := s.get(next, http.StatusOK)
 	if got := s.sent(before); !slices.Equal(got, []string{"Scan"}) {
 		t.Errorf("requests of the next page: %v", got)
 	}
-	further.id("lead").has(t, "50 further items")
+	further.id("lead").has(t, "The first 50 items of a Scan")
 }
 
 func TestPartition(t *testing.T) {
