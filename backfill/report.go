@@ -109,7 +109,7 @@ type Progress struct {
 	// second since then.
 	Elapsed time.Duration
 	Rate    float64
-	// Left is an estimate of the time that is left, 0 if there is none yet.
+	// Left is an estimate of the remaining time, 0 while there is no estimate.
 	Left time.Duration
 }
 

@@ -1,10 +1,10 @@
 // Package keys names the items of a single-table design.
 //
 // In one table that holds every entity of an application, an item is found by
-// two strings: the partition key says which group it belongs to, the sort key
-// where it stands in that group. This package writes those strings, so that two
-// different things never get the same name and so that the order of the names
-// is the order of what they stand for.
+// two strings. The partition key names the group that it belongs to, and the
+// sort key its position in that group. This package builds those strings. Two
+// different things never get the same key, and keys sort as the values in them
+// do.
 //
 // # Key
 //

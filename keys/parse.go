@@ -46,7 +46,8 @@ func Parse[K ~string](k K) (Parts, error) {
 	return parts, nil
 }
 
-// Prefix returns the first segment as a prefix, or [None] if there is none.
+// Prefix returns the first segment as a prefix, or [None] if the key has no
+// prefix.
 func (p Parts) Prefix() Prefix {
 	if len(p) == 0 {
 		return None

@@ -64,7 +64,7 @@
 //
 // Errors of [Codec.Seal] are faults of the server and deserve status 500.
 //
-// [Inspect] shows an operator who has the keys what a refused cursor holds; the
+// [Inspect] shows an operator with the keys what a refused cursor holds; the
 // command singletable does it from a shell.
 //
 // # What a cursor protects

@@ -78,8 +78,8 @@ func outOfRange(q Query, sk keys.SK) bool {
 }
 
 // following returns the least sort key that is greater than all that begin with
-// prefix, or a greater one if that would be too long. It is empty if there is
-// none. The order of UTF-8 is that of its code points.
+// prefix, or a greater one if that would be too long. It is empty if no key is
+// greater. The order of UTF-8 is that of its code points.
 func following(prefix keys.SK) keys.SK {
 	const surrogates, afterSurrogates = 0xD800, 0xE000 // not in UTF-8
 	for head := string(prefix); head != ""; {

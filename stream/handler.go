@@ -33,8 +33,7 @@ type on[T any] struct {
 // the record: see [Router]. do must be idempotent, since a change can be delivered
 // more than once: see [Change.Request].
 //
-// do is not called for a change that leaves all attributes of T as they are but for
-// the version.
+// do is not called if no attribute of T other than the version has changed.
 func On[T any](r *repo.Repo[T], do func(ctx context.Context, c Change[T]) error) Handler {
 	return on[T]{repo: r, do: do}
 }

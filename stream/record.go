@@ -215,8 +215,9 @@ func newRecord(arn string, from streamtypes.Record) (*record, error) {
 	return r, r.check(string(from.EventName))
 }
 
-// tableOf returns the name of the table in the ARN of a stream, "" if it is none.
-// AWS: "Resource types defined by Amazon DynamoDB", Service Authorization Reference.
+// tableOf returns the name of the table in the ARN of a stream, "" if it is not
+// one of a stream. AWS: "Resource types defined by Amazon DynamoDB", Service
+// Authorization Reference.
 func tableOf(arn string) string {
 	_, name, _ := strings.Cut(arn, ":table/")
 	name, _, _ = strings.Cut(name, "/")
