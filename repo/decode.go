@@ -46,7 +46,7 @@ func (r *Repo[T]) Changes(before, after T) ([]string, error) {
 	return names, nil
 }
 
-// same reports whether two values are equal but for the order of sets.
+// same reports whether two values are equal except for the order of sets.
 func same(a, b types.AttributeValue) bool {
 	switch a := a.(type) {
 	case *types.AttributeValueMemberSS:

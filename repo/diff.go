@@ -47,11 +47,11 @@ func (d diff) apply(raw codec.Raw) table.Item {
 	return item
 }
 
-// fields returns what changes of the attributes that T's fields encode to, given
-// the item as it is stored and T before and after the change. beside are those of
-// the item's attributes that [Repo.beside] asks for. What the item has beside T's
-// fields stays, also inside maps.
-func (r *Repo[T]) fields(raw codec.Raw, beside table.Item, before, after *T) (diff, error) {
+// fields returns what changes of the attributes that T's fields encode to,
+// given the stored item and T before and after the change. extra are the item's
+// attributes that [Repo.isExtra] reports. Attributes that T does not have stay,
+// also inside maps.
+func (r *Repo[T]) fields(raw codec.Raw, extra table.Item, before, after *T) (diff, error) {
 	changes, err := codec.Compare(before, after)
 	if err != nil {
 		return diff{}, err
@@ -72,7 +72,7 @@ func (r *Repo[T]) fields(raw codec.Raw, beside table.Item, before, after *T) (di
 			set(c.Name, c.Before, c.After)
 		}
 	}
-	for name := range beside {
+	for name := range extra {
 		field, ok := r.respelled(name)
 		if !ok {
 			continue
@@ -92,10 +92,10 @@ func (r *Repo[T]) fields(raw codec.Raw, beside table.Item, before, after *T) (di
 	return d, nil
 }
 
-// beside reports whether an attribute of a stored item matters to a write though
-// no field of T has it: the keys of indexes, the shape, what upgrades remove, and
-// other spellings of T's attributes.
-func (r *Repo[T]) beside(name []byte) bool {
+// isExtra reports whether an attribute of a stored item matters to a write
+// although no field of T has it: the keys of indexes, the shape, what upgrades
+// remove, and other spellings of T's attributes.
+func (r *Repo[T]) isExtra(name []byte) bool {
 	if matters, ok := r.own[string(name)]; ok {
 		return matters
 	}

@@ -25,11 +25,11 @@ type Entity[T any] struct {
 
 	// Key gives the key of the entity's item.
 	Key func(T) keys.Key
-	// Indexes gives the keys under which that item stands in indexes. An index whose
-	// keys have several attributes ([table.Index].PKs) is not among them: an entity is
-	// in it if T has a field for each of the attributes, of its type, and none is
-	// empty. An empty field is left out of the item. Such an entity has no Copies, as
-	// they would be in the index too.
+	// Indexes returns that item's keys in indexes. An index whose keys have several
+	// attributes ([table.Index].PKs) is not among them: an entity is in it if T has
+	// a field for each of the attributes, of its type, and none is empty. An empty
+	// field is left out of the item. Such an entity has no Copies, as they would be
+	// in the index too.
 	Indexes Indexes[T]
 
 	// Copies are further items that hold the whole entity under other keys.
@@ -53,7 +53,7 @@ type Entity[T any] struct {
 	// that is re-created does not meet the versions of the former one.
 	//
 	// A stored item whose attribute is missing, NULL or empty is given one by the
-	// first write, which expects that there is none. An attribute of another type
+	// first write, which expects that it is missing. An attribute of another type
 	// than the field is [table.ErrInvalid].
 	//
 	// In a struct, the field is a plain string or integer, and not behind a pointer.
@@ -93,7 +93,7 @@ type Copy[T any] struct {
 	// Key gives the key of the item. The zero key leaves the copy out, as for a
 	// unique attribute that an entity does not have.
 	Key func(T) keys.Key
-	// Indexes gives the keys under which this item stands in indexes.
+	// Indexes returns this item's keys in indexes.
 	Indexes Indexes[T]
 }
 
@@ -102,8 +102,8 @@ type Copy[T any] struct {
 // item of an entity, or a query of it would return the entity twice.
 type Indexes[T any] map[string]func(T) keys.Key
 
-// errInvalidEntity means that the description of an entity cannot be right, or
-// does not allow the operation. Nothing was sent.
+// errInvalidEntity means that the description of an entity is invalid, or does
+// not allow the operation. Nothing was sent.
 var errInvalidEntity = fmt.Errorf("%w entity", table.ErrInvalid)
 
 // ErrOrphan means that the item under a key is of the right type, and that its

@@ -50,7 +50,7 @@ func decode[T any](item table.Item) (T, error) {
 	return v, nil
 }
 
-// upgraded returns an item as the current shape has it, but for its shape
+// upgraded returns an item in the current shape, except for its shape
 // attributes. The item itself stays as it is.
 func (r *Repo[T]) upgraded(item table.Item) (table.Item, error) {
 	if err := r.shapes.check(item); err != nil {
@@ -110,8 +110,8 @@ func (r *Repo[T]) whole(i int, key keys.Key, v *T, item table.Item, s stamp) cod
 	return codec.Made{Item: item}
 }
 
-// appendOwn appends the attributes that the ith item of v has beside those of its
-// fields, by the same rules as [Repo.whole]: the last one of a name counts.
+// appendOwn appends the attributes of the ith item of v that are not fields, by
+// the rules of [Repo.whole]: the last one of a name counts.
 func (r *Repo[T]) appendOwn(all []codec.Attribute, i int, key keys.Key, v *T, s stamp) ([]codec.Attribute, error) {
 	for index, key := range r.items[i].Indexes {
 		attributes, err := r.table.IndexKey(index, key(*v))

@@ -17,8 +17,8 @@ import (
 // before it can be updated.
 const maxUpserts = 4
 
-// Upsert applies an update to the entity under v's key and returns it as it is
-// stored then; if there is none, or an expired one, it stores v first. It is one
+// Upsert applies an update to the entity under v's key and returns the stored
+// result. If the entity is missing or expired, it stores v first. It is one
 // request for an entity that is there, whatever the number of callers, each of
 // whom gets a value of its own: a counter, the next number of a sequence.
 //

@@ -36,10 +36,10 @@ func (r *Repo[T]) appendCreateOps(ops []table.Op, v *T) []table.Op {
 // none, they are those of [Repo.CreateOps].
 //
 // They set every attribute that v has and remove T's others; attributes that T
-// does not have stay, but for those inside of maps. They move no keys: a copy that
-// is not under the key that v gives makes them fail, and so does one that does not
-// hold the version. [Repo.Put] and [Repo.Update] move keys, and write changes
-// only.
+// does not have stay, except for those inside of maps. They move no keys: a
+// copy that is not under the key that v gives makes them fail, and so does one
+// that does not hold the version. [Repo.Put] and [Repo.Update] move keys, and
+// write changes only.
 //
 // An item of a newer shape makes them [table.ErrNewerShape], also one that admits this
 // program: v does not tell what the newer shape has. Use [Repo.Put] or [Repo.Update].
@@ -144,7 +144,7 @@ func (r *Repo[T]) each(ops []table.Op, v *T, op func(i int, key keys.Key) table.
 }
 
 // put makes the ith item of v, which holds the stamp, or returns the reason why
-// there is none.
+// v does not have it.
 func (r *Repo[T]) put(i int, key keys.Key, v *T, s stamp, err error) any {
 	var fields table.Item
 	if err == nil {

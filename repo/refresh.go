@@ -276,11 +276,11 @@ func (r *Repo[T]) refreshed(old *stored[T]) (s *save[T], fields, d diff, err err
 		return nil, fields, d, err
 	}
 	s = &save[T]{Repo: r, old: old, v: v, next: r.next(old.stamp), keys: old.keys, main: 1, pending: r.pending(old)}
-	if fields, err = r.fields(old.raw, old.beside, &old.v, v); err != nil {
+	if fields, err = r.fields(old.raw, old.extra, &old.v, v); err != nil {
 		return nil, fields, d, err
 	}
 	fields = fields.over(s.pending)
-	d, err = s.withIndexes(0, fields, old.beside, true)
+	d, err = s.withIndexes(0, fields, old.extra, true)
 	s.drifted = !d.empty() || r.counter != unversioned && old.stamp == stamp{}
 	return s, fields, d, err
 }

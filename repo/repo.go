@@ -45,8 +45,8 @@ type Repo[T any] struct {
 	// them: keys, index keys, type and version.
 	reserved map[string]bool
 	// own are the attributes of T, those reserved and those of upgrades. True are
-	// those that matter to a write though T has no field for them: see
-	// [Repo.beside].
+	// those that matter to a write although T has no field for them: see
+	// [Repo.isExtra].
 	own map[string]bool
 	// counter is what the version attribute is, and field the struct field of T
 	// for it, if there is a plain one.

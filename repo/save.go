@@ -19,10 +19,10 @@ type stored[T any] struct {
 	// raw is its main item, v what T has of it.
 	raw codec.Raw
 	v   T
-	// beside are those of the item's attributes that matter and that T does not
-	// have: see [Repo.beside].
-	beside table.Item
-	shape  int
+	// extra are the item's attributes that matter and that T does not have: see
+	// [Repo.isExtra].
+	extra table.Item
+	shape int
 	// item is the main item as it is stored, if it was read as a whole to be
 	// refreshed.
 	item  table.Item
@@ -61,10 +61,10 @@ func (r *Repo[T]) loadMain(ctx context.Context, key keys.Key) (*stored[T], error
 func (r *Repo[T]) storedAs(read codec.Read[T]) (*stored[T], error) {
 	s := &stored[T]{raw: read.Raw, v: read.Value, shape: r.shapes.current}
 	if read.Loose || len(r.indexAttributes) > 0 || len(r.shapes.touched) > 0 {
-		s.beside = s.raw.Attributes(r.beside)
+		s.extra = s.raw.Attributes(r.isExtra)
 	}
 	if read.Loose { // as all items are that were upgraded
-		s.shape = r.shapes.of(s.beside)
+		s.shape = r.shapes.of(s.extra)
 	}
 	s.stamp, s.keys = r.read(&s.v), r.keysOf(&s.v)
 	if read.Loose || r.field == nil {
@@ -127,7 +127,7 @@ func (s *save[T]) reads(look looks, key keys.Key) bool { return look[key] || s.o
 // nothing changes.
 func (r *Repo[T]) save(ctx context.Context, old *stored[T], v *T, look looks) (*save[T], error) {
 	s := &save[T]{Repo: r, old: old, v: v, next: r.next(old.stamp), keys: r.keysOf(v), ops: make([]table.Op, 0, len(r.items))}
-	fields, err := r.fields(old.raw, old.beside, &old.v, v)
+	fields, err := r.fields(old.raw, old.extra, &old.v, v)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (r *Repo[T]) save(ctx context.Context, old *stored[T], v *T, look looks) (*
 
 // pending returns what upgrades have changed of an entity since it was stored.
 func (r *Repo[T]) pending(old *stored[T]) diff {
-	item := old.beside
+	item := old.extra
 	if old.shape < r.shapes.current {
 		item = old.raw.Attributes(nil)
 	}
@@ -171,7 +171,7 @@ func (s *save[T]) moves() bool {
 }
 
 func (s *save[T]) saveMain(fields diff) error {
-	d, err := s.withIndexes(0, fields, s.old.beside, true)
+	d, err := s.withIndexes(0, fields, s.old.extra, true)
 	if err != nil {
 		return err
 	}
@@ -401,7 +401,8 @@ func (r *Repo[T]) peek(ctx context.Context, key keys.Key) (table.Item, error) {
 	return item, err
 }
 
-// copyUnder reads the copy that the entity has under a key, nil if there is none.
+// copyUnder reads the copy that the entity has under a key, nil if it is
+// missing.
 func (s *save[T]) copyUnder(ctx context.Context, key keys.Key) (table.Item, error) {
 	item, err := s.peek(ctx, key)
 	if err != nil || item == nil || !s.isCopy(item) {

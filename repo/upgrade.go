@@ -63,8 +63,8 @@ func Rename(from, to string) Upgrade {
 	}
 }
 
-// Default returns the upgrade that stores a value for an attribute where there is
-// none or a NULL. It is Compatible.
+// Default returns the upgrade that stores a value for an attribute that is
+// missing or NULL. It is Compatible.
 func Default(attribute string, value any) Upgrade {
 	return Upgrade{
 		Writes: []string{attribute}, Compatible: true,
@@ -184,8 +184,8 @@ func number(value types.AttributeValue, otherwise int) int {
 	return otherwise
 }
 
-// upgrade brings an item to the current shape, but for its shape attributes, which
-// stay as they are stored.
+// upgrade brings an item to the current shape, except for its shape attributes,
+// which stay as they are stored.
 func (s *shapes) upgrade(item table.Item, shape int) error {
 	switch {
 	case s.check(item) != nil:
