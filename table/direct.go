@@ -99,7 +99,7 @@ func (d *direct) SerializeRequest(
 	return nil
 }
 
-// DeserializeResponse is called by the SDK for each answer that it gets.
+// The SDK calls DeserializeResponse for each response.
 func (d *direct) DeserializeResponse(
 	ctx context.Context, op *smithy.OperationSchema, registry *smithy.TypeRegistry,
 	response *smithyhttp.Response, out smithy.Deserializable,
@@ -196,8 +196,8 @@ func (l *limited) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// buffers and writers hold the bodies of responses and of requests for use
-// again, but for the rare large ones.
+// buffers and writers hold the bodies of responses and of requests for reuse,
+// except for the rare large ones.
 var (
 	buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 	writers = sync.Pool{New: func() any { return new(codec.Writer) }}
@@ -215,8 +215,8 @@ type split struct {
 	whole bool
 }
 
-// items is an iterator over the numbers of the items. in stands at the item, which
-// has to be read before the next one is asked for.
+// items is an iterator over the numbers of the items. in is at the start of the
+// item, which must be read before the next iteration.
 func (s *split) items(yield func(int) bool) {
 	number := 0
 	item := func(int) bool {
@@ -252,7 +252,7 @@ func (s *split) response(member string, read func() bool) bool {
 	}) && s.in.End()
 }
 
-// object copies an object to left, but for the members that take takes.
+// object copies an object to left, except for the members that take takes.
 func (s *split) object(take func(name []byte) (taken, ok bool)) bool {
 	s.left = append(s.left, '{')
 	ok := s.in.Object(func(name []byte) bool {

@@ -32,12 +32,12 @@ const refusedPause = time.Second
 // Engines accept settings that they do not have.
 const shownTime = 10 * time.Second
 
-// Ensure makes the table exist as the schema says. It creates the table if it is
-// missing. A table that is being deleted is created again as soon as it is gone. In
-// an existing table it turns on TTL, the stream, deletion protection and
-// point-in-time recovery where the schema has them and they are off, and adds the
-// global indexes that are missing, one after the other. It returns when the table
-// and all of these indexes are active, and the table is as [Schema.Verify] wants it.
+// Ensure makes the table exist as the schema says. It creates the table if it
+// is missing. A table that is being deleted is created again as soon as it is
+// gone. In an existing table it turns on the schema's settings that are off:
+// TTL, the stream, deletion protection and point-in-time recovery. It adds
+// missing global indexes one after the other. It returns when the table and
+// these indexes are active, and [Schema.Verify] finds no difference.
 //
 // It drops nothing. If one difference is among [Plan].Manual, such as another view
 // of the stream, Ensure changes nothing and returns [ErrSchemaMismatch].
@@ -188,9 +188,9 @@ func (e *ensuring) request(ctx context.Context, pending []difference) error {
 	return nil
 }
 
-// send sends the request of a difference. It returns an error if waiting does not
-// help. A concurrent process may have been faster, and DynamoDB refuses what is done
-// already, so the first refusal is none.
+// send sends the request of a difference. It returns an error if waiting does
+// not help. A concurrent process may have been faster, and DynamoDB refuses
+// what is done already, so the first refusal is no error.
 func (e *ensuring) send(ctx context.Context, d difference) error {
 	err := d.request(ctx)
 	if err == nil {

@@ -213,8 +213,8 @@ func explain(err error) error {
 }
 
 // kindOf returns the sentinel for an error code of DynamoDB or the code of a
-// cancellation reason, nil if there is none. The codes with the ending
-// "Exception" are those of whole requests.
+// cancellation reason, nil if the code has no sentinel. The codes with the
+// ending "Exception" are those of whole requests.
 func kindOf(code string) error {
 	switch strings.TrimSuffix(code, "Exception") {
 	case "ConditionalCheckFailed":

@@ -56,7 +56,7 @@ func get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
 	return rows.values[0], nil
 }
 
-// stored reads an item as it is stored, expired or not; nil if there is none.
+// stored reads an item as it is stored, expired or not. A missing item is nil.
 func (t *Table) stored(ctx context.Context, key keys.Key, b *budget) (Item, error) {
 	out, err := send(ctx, t, &request{operation: "GetItem", attempts: &attempts{budget: b}}, t.client.GetItem, t.getItemInput(key, true), getItemUnits)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/singletable/singletable/keys"
 )
 
-// guard is what an op requires of the stored item beside its own condition. An
-// expired item counts as missing.
+// guard is what an op requires of the stored item in addition to its own
+// condition. An expired item counts as missing.
 type guard struct {
 	// exists requires a live item, and ofType one of that type unless it is
 	// missing.
@@ -67,7 +67,7 @@ func (o Op) IfRevision(attribute, revision string) Op {
 }
 
 // IfExists returns the op with the condition that there is a live item under
-// its key. If there is none, or an expired one, the op fails with [ErrNotFound].
+// its key. If the item is missing or expired, the op fails with [ErrNotFound].
 func (o Op) IfExists() Op {
 	o.guard.exists = true
 	return o
@@ -112,7 +112,8 @@ func (o Op) WithRevision(attribute, revision string) Op {
 	return o
 }
 
-// successor is what an update makes of a version or revision beside its own changes.
+// successor is the change of a version or revision that an update makes in
+// addition to its own changes.
 type successor struct {
 	verb, attribute string
 	value           types.AttributeValue

@@ -61,7 +61,7 @@ func (h *hedging) late(operation string) (time.Duration, bool) {
 	return h.latencies[operation].late()
 }
 
-// allow takes the token of a hedge, false if there is none.
+// allow takes the token of a hedge. It returns false if none is left.
 func (h *hedging) allow() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -78,7 +78,7 @@ func Update(key keys.Key, update expression.UpdateBuilder) Op {
 	return Op{verb: verbUpdate, key: key, update: update}
 }
 
-// Delete removes the item under the key. It is no error if there is none.
+// Delete removes the item under the key. A missing item is no error.
 func Delete(key keys.Key) Op { return Op{verb: verbDelete, key: key} }
 
 // Check writes nothing: it makes the transaction that it is part of depend on a

@@ -15,9 +15,9 @@ type patch struct {
 	remove []string
 }
 
-// Patch is an [Update] that sets and removes whole attributes, by their names. It
-// needs no expression builder: a dot in a name is a dot, and no part of a path.
-// Like Update it knows no entity, and makes an item where there is none; see
+// Patch is an [Update] that sets and removes whole attributes, by their names.
+// It needs no expression builder: a dot in a name is a dot, and no part of a
+// path. Like Update it knows no entity, and creates a missing item; see
 // [Op.IfExists].
 func Patch(key keys.Key, set Item, remove ...string) Op {
 	return Op{verb: verbUpdate, key: key, value: patch{set, remove}}

@@ -29,9 +29,9 @@ func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
 	return returning[T](ctx, t, "UpdateReturning", op, verbUpdate, types.ReturnValueAllNew)
 }
 
-// DeleteReturning runs a [Delete] op and returns the item as it was. If there is
-// none, it returns [ErrNotFound]. So does an expired item, which is deleted unless
-// a condition such as [Op.IfExists] keeps it.
+// DeleteReturning runs a [Delete] op and returns the item as it was. A missing
+// item is [ErrNotFound]. So is an expired item, which is deleted unless a
+// condition such as [Op.IfExists] keeps it.
 //
 // An item that does not decode into T is an error, and it has been deleted all the
 // same. Take an [Item] as T where the items can be of other writers, or require

@@ -90,8 +90,8 @@ func itself[T any](r *row[T], err error) (T, error) { return r.value, err }
 
 // responseItems are rows of any types.
 type responseItems interface {
-	// decode makes the values of a response. It returns false if there was an item
-	// that is none.
+	// decode makes the values of a response. It returns false if an item could not
+	// be read.
 	decode(response *split) bool
 }
 

@@ -46,10 +46,11 @@ type Options struct {
 	// a budget for each request. [Table.Retry] has one for all that it runs.
 	MaxAttempts int
 	MaxElapsed  time.Duration
-	// HedgeReads sends a read a second time if it is later than 97 % of the recent
-	// reads of its operation and than one and a half times their median, and takes
-	// the first success. That cuts the tail of latencies, most of all for reads that
-	// wait for many requests. Scans and writes are never sent twice for that.
+	// HedgeReads sends a late read a second time and takes the first success. A
+	// read is late if it takes longer than 97 % of the recent reads of its
+	// operation and than one and a half times their median. That cuts the tail of
+	// latencies, most of all for reads that wait for many requests. Scans and
+	// writes are never sent twice for that.
 	//
 	// At most 5 % of the requests are sent twice: one for 20 that have succeeded,
 	// ten at a time. A failed request takes one from that budget, so that none is
@@ -60,12 +61,11 @@ type Options struct {
 	// consumed all the same, and in no [Stats] and [Event]. Clients that do not take
 	// the options of a call, as the DAX client, send nothing twice.
 	HedgeReads bool
-	// SDKDecoding has the SDK decode the items of responses, before
-	// attributevalue makes values of them. A *[dynamodb.Client] is otherwise
-	// asked for the response as it came, and values are made of that, at a third
-	// of the CPU and memory for a page and with the same results; but middleware
-	// of the client that looks at outputs finds no items in them. Other clients
-	// always decode by themselves.
+	// SDKDecoding has the SDK decode the items of responses, before attributevalue
+	// makes values of them. Without it, the table decodes the responses of a
+	// *[dynamodb.Client] itself. The results are the same, at a third of the CPU
+	// and memory for a page. But then the client's middleware finds no items in
+	// outputs. Other clients always decode by themselves.
 	SDKDecoding bool
 }
 

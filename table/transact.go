@@ -271,10 +271,10 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 	return tx
 }
 
-// FailedOp returns the op of that name, given with [Op.WithName], because of which a
-// call failed with err, whether the op ran alone or in a transaction. ok is false
-// if there is none. Look at the op's error before you draw conclusions: it may be
-// throttled as well as a failed condition.
+// FailedOp returns the op of that name, given with [Op.WithName], because of
+// which a call failed with err, whether the op ran alone or in a transaction.
+// ok is false if no such op failed. Look at the op's error before you draw
+// conclusions: it may be throttled as well as a failed condition.
 func FailedOp(err error, name string) (op *OpError, ok bool) {
 	if tx, several := errors.AsType[*TxError](err); several {
 		i := slices.IndexFunc(tx.Failed, func(f *OpError) bool { return f.Name == name })

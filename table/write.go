@@ -221,7 +221,7 @@ func (t *Table) conditionKind(op Op, stored Item) error {
 	return ErrConditionFailed
 }
 
-// versionOf returns the number in an attribute, 0 if there is none.
+// versionOf returns the number in an attribute, 0 if it is missing.
 func versionOf(item Item, attribute string) int64 {
 	n, ok := item[attribute].(*types.AttributeValueMemberN)
 	if !ok {
@@ -234,8 +234,7 @@ func versionOf(item Item, attribute string) int64 {
 	return version
 }
 
-// repeatable reports whether the write leads to the same item when it is carried
-// out twice.
+// repeatable reports whether executing the write twice leads to the same item.
 func (w *write) repeatable() bool {
 	if _, patches := w.op.value.(patch); patches && w.op.next.verb == "" {
 		return true
@@ -243,10 +242,10 @@ func (w *write) repeatable() bool {
 	return repeatable(w.update)
 }
 
-// repeatable reports whether an update expression leads to the same item when
-// it is carried out twice: it assigns constants only, and touches no elements of
-// lists, which move. Its placeholders are numbers, so its text holds no name or
-// value that could deceive.
+// repeatable reports whether executing an update expression twice leads to the
+// same item: it assigns constants only, and touches no elements of lists, which
+// move. Its placeholders are numbers, so its text holds no name or value that
+// could deceive.
 func repeatable(update *string) bool {
 	if update == nil {
 		return true
