@@ -33,8 +33,8 @@
 //     with a line on standard error saying so.
 //
 // The version is pinned, and the copy in the cache is compared with a pinned
-// sha256 before each start: one that differs is never run and is installed anew.
-// A program on PATH is the user's own choice and is not compared.
+// sha256 before each start: one that differs is never run and is installed
+// again. A program on PATH is the user's own choice and is not compared.
 //
 // An engine that was started listens on a port of 127.0.0.1, a free one unless
 // [Options] names it. It accepts any credentials: other programs and users of the

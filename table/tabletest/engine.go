@@ -40,8 +40,7 @@ type Options struct {
 	Port int
 }
 
-// Engine is a DynamoDB engine that answers at an endpoint. It is safe for
-// concurrent use.
+// Engine is a DynamoDB engine at an endpoint. It is safe for concurrent use.
 type Engine struct {
 	endpoint string
 	creds    aws.Credentials
@@ -69,7 +68,7 @@ const maxBackoff = 10 * time.Millisecond
 // every program and user of the machine can use it. ctx bounds the start, not the
 // engine's life.
 //
-// The error matches [ErrNoEngine] if there is none to start, or if nothing
+// The error matches [ErrNoEngine] if no engine can be started, or if nothing
 // responds where the variable points.
 func Start(ctx context.Context, opts *Options) (*Engine, error) {
 	if opts == nil {
@@ -208,7 +207,7 @@ func (e *Engine) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 // gone. The process is killed: what was in memory is lost, and what was
 // acknowledged is in the file of [Options.Path], which a next Start reads. So
 // Close followed by Start is also the test of a crash. Close may be called
-// again. An engine that [EndpointVariable] names is left alone.
+// again. It does not stop an engine that [EndpointVariable] names.
 func (e *Engine) Close() error {
 	if e.process != nil {
 		e.process.Kill()

@@ -56,14 +56,14 @@ func (o *operation) String() string { return string(rune('A' + o.number)) }
 
 // message is a request on its way.
 type message struct {
-	from    *operation
-	request *http.Request
-	body    []byte
-	touches footprint
-	answer  chan answered // holds one
+	from     *operation
+	request  *http.Request
+	body     []byte
+	touches  footprint
+	response chan result // holds one
 }
 
-type answered struct {
+type result struct {
 	response *http.Response
 	err      error
 }
@@ -153,14 +153,14 @@ func (x *execution) move() {
 	}
 }
 
-// hold keeps a request until it is answered.
+// hold keeps a request until it has a response.
 func (x *execution) hold(o *operation, r *http.Request) (*http.Response, error) {
 	body, err := readBody(r)
 	if err != nil {
 		return nil, err
 	}
 	m := &message{
-		from: o, request: r, body: body, answer: make(chan answered, 1),
+		from: o, request: r, body: body, response: make(chan result, 1),
 		touches: footprintOf(operationName(r), body, x.world.schema),
 	}
 	x.mu.Lock()
@@ -175,7 +175,7 @@ func (x *execution) hold(o *operation, r *http.Request) (*http.Response, error) 
 	x.mu.Unlock()
 	x.move()
 	select {
-	case a := <-m.answer:
+	case a := <-m.response:
 		return a.response, a.err
 	case <-r.Context().Done():
 		x.mu.Lock()
@@ -235,7 +235,7 @@ func (x *execution) end() {
 	for _, o := range x.operations {
 		o.cancel()
 		for _, m := range o.waiting {
-			m.answer <- answered{err: errAbandoned}
+			m.response <- result{err: errAbandoned}
 		}
 		o.waiting = nil
 	}
@@ -316,7 +316,7 @@ func (x *execution) take(s step) {
 		x.mu.Lock()
 		o.waiting = slices.Delete(o.waiting, s.nth, s.nth+1)
 		x.mu.Unlock()
-		var a answered
+		var a result
 		if f := faultOf(s.fault); f == nil {
 			a.response, a.err = engine(request)
 		} else {
@@ -329,7 +329,7 @@ func (x *execution) take(s step) {
 				o.cancel()
 			}
 		}
-		m.answer <- a
+		m.response <- a
 	}
 	x.steps = append(x.steps, s)
 	x.sent = append(x.sent, fmt.Sprintf("%s %s -> %s", operationName(request), bytes.TrimSpace(m.body), seen))

@@ -23,8 +23,8 @@ type Case struct {
 	// which [Run].Schema has.
 	Schema table.Schema
 	// Setup prepares one run: it stores what the operations need, under keys that
-	// contain [Run].ID, and calls [Run.Go] and [Run.Check]. It is called for each
-	// schedule anew. An error ends the test.
+	// contain [Run].ID, and calls [Run.Go] and [Run.Check]. It is called once for
+	// each schedule. An error ends the test.
 	Setup func(ctx context.Context, r *Run) error
 	// Allow reports whether an operation may return err although the operations
 	// run one after the other and no request fails. Nil allows no error.

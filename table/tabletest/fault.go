@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// Fault is what happens to a request instead of being carried out. It may carry
-// the request out with next, change it before and the response after. It owns
+// Fault handles a request instead of the engine. It may execute the request
+// with next, change it before that, and change the response after that. It owns
 // the request. Fault functions are called concurrently if requests are.
 type Fault func(r *http.Request, next http.RoundTripper) (*http.Response, error)
 
-// After carries the request out and puts the fault between the engine and the
+// After executes the request and puts the fault between the engine and the
 // caller: After(Status(…)) is an error of a write that has happened, and
-// After(Block(nil)) an answer that never comes.
+// After(Block(nil)) a response that never arrives.
 func After(fault Fault) Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
@@ -54,12 +54,12 @@ func DropRequest() Fault {
 	}
 }
 
-// DropResponse carries the request out and breaks the connection before the
-// answer has arrived. It is After(DropRequest()).
+// DropResponse executes the request and breaks the connection before the
+// response arrives. It is After(DropRequest()).
 func DropResponse() Fault { return After(DropRequest()) }
 
-// Truncate carries the request out and breaks the connection in the middle of
-// the answer.
+// Truncate executes the request and breaks the connection in the middle of the
+// response.
 func Truncate() Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
@@ -75,8 +75,8 @@ func Truncate() Fault {
 	}
 }
 
-// Corrupt carries the request out and answers with text that is no JSON, as a
-// proxy does that has failed behind a status of success.
+// Corrupt executes the request and responds with text that is not JSON, like a
+// failed proxy that returns a status of success.
 func Corrupt() Fault {
 	return After(func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 		return respond(r, http.StatusOK, []byte("<html>Bad gateway")), nil
@@ -96,14 +96,14 @@ func Block(release <-chan struct{}) Fault {
 	}
 }
 
-// Status answers with an error instead of carrying the request out: the HTTP
-// status and the exception's type, such as 500 and InternalServerError.
+// Status returns an error instead of executing the request: the HTTP status and
+// the exception's type, such as 500 and InternalServerError.
 func Status(code int, typ, message string) Fault {
-	return answer(code, map[string]any{"__type": errorType(typ), "message": message})
+	return respondJSON(code, map[string]any{"__type": errorType(typ), "message": message})
 }
 
-// Throttle answers that the table's capacity is used up, for DynamoDB's reasons,
-// such as TableWriteKeyRangeThroughputExceeded, if any are given.
+// Throttle returns the error for exceeded capacity, with DynamoDB's reasons if
+// any are given, such as TableWriteKeyRangeThroughputExceeded.
 func Throttle(reasons ...string) Fault {
 	type reason struct {
 		Reason string `json:"reason"`
@@ -112,16 +112,17 @@ func Throttle(reasons ...string) Fault {
 	for i, r := range reasons {
 		all[i] = reason{r}
 	}
-	return answer(http.StatusBadRequest, map[string]any{
+	return respondJSON(http.StatusBadRequest, map[string]any{
 		"__type":            errorType("ProvisionedThroughputExceededException"),
 		"message":           "The level of configured provisioned throughput for the table was exceeded.",
 		"ThrottlingReasons": all,
 	})
 }
 
-// CancelTransaction answers that the transaction was cancelled, for a reason per
-// operation in it: TransactionConflict, ConditionalCheckFailed, ThrottlingError,
-// ValidationError and so on, and None for an operation that was not at fault.
+// CancelTransaction returns the error for a cancelled transaction, with a
+// reason for each operation in it: TransactionConflict, ConditionalCheckFailed,
+// ThrottlingError, ValidationError and so on, and None for an operation that
+// was not at fault.
 func CancelTransaction(codes ...string) Fault {
 	type reason struct {
 		Code    string
@@ -134,7 +135,7 @@ func CancelTransaction(codes ...string) Fault {
 			reasons[i].Message = "Injected " + code + "."
 		}
 	}
-	return answer(http.StatusBadRequest, map[string]any{
+	return respondJSON(http.StatusBadRequest, map[string]any{
 		"__type":              errorType("TransactionCanceledException"),
 		"Message":             "Transaction cancelled, see the reasons [" + strings.Join(codes, ", ") + "]",
 		"CancellationReasons": reasons,
@@ -144,8 +145,8 @@ func CancelTransaction(codes ...string) Fault {
 // errorType returns the name of an exception on the wire.
 func errorType(typ string) string { return "com.amazonaws.dynamodb.v20120810#" + typ }
 
-// answer returns a fault that answers with a JSON value.
-func answer(code int, value any) Fault {
+// respondJSON returns a fault that responds with a JSON value.
+func respondJSON(code int, value any) Fault {
 	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 		body, err := json.Marshal(value)
 		if err != nil {

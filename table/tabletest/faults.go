@@ -98,7 +98,7 @@ func (f *Faults) Requests(operations ...string) []Request {
 	return out
 }
 
-// MaxInFlight returns the largest number of requests that were under way at the
+// MaxInFlight returns the largest number of requests that were in flight at the
 // same time.
 func (f *Faults) MaxInFlight() int {
 	f.mu.Lock()
@@ -204,7 +204,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// withBody returns a copy of the request with a body that can be read anew.
+// withBody returns a copy of the request with a body that can be read again.
 func withBody(r *http.Request, body []byte) *http.Request {
 	r = r.Clone(r.Context())
 	r.Body = io.NopCloser(bytes.NewReader(body))

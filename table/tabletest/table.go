@@ -37,7 +37,7 @@ func NewWith(tb testing.TB, client *dynamodb.Client, schema table.Schema, opts *
 	if err != nil {
 		tb.Fatalf("tabletest: %v", err)
 	}
-	// Registered first: a creation whose answer is lost leaves a table too.
+	// Registered first: a creation whose response is lost leaves a table too.
 	tb.Cleanup(func() {
 		// The test's own context has ended by now.
 		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{

@@ -13,7 +13,7 @@ import (
 //
 //	got := tabletest.Transcript(faults.Requests(), strings.NewReplacer(tbl.Schema().Name, "Orders"))
 //
-// Requests that were under way at the same time come in any order.
+// Concurrent requests are in any order.
 func Transcript(requests []Request, replacer *strings.Replacer) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Unprocessed carries a BatchWriteItem or BatchGetItem out but for its last n
+// Unprocessed executes a BatchWriteItem or BatchGetItem except for its last n
 // writes or keys, and returns these as UnprocessedItems or UnprocessedKeys.
-// Several tables in a request come in the order of their names. If n is all of
+// Several tables in a request are in the order of their names. If n is all of
 // them or more, the engine sees nothing of the request.
 //
 // The request that is sent has another body than the one that was signed. Local
@@ -25,7 +25,7 @@ func Unprocessed(n int) Fault {
 		if err != nil {
 			return nil, fmt.Errorf("tabletest: Unprocessed: %w", err)
 		}
-		answer, header := map[string]json.RawMessage{}, http.Header{}
+		response, header := map[string]json.RawMessage{}, http.Header{}
 		if b.sent != nil {
 			resp, err := next.RoundTrip(withBody(r, b.sent))
 			if err != nil {
@@ -38,15 +38,15 @@ func Unprocessed(n int) Fault {
 			if resp.StatusCode != http.StatusOK {
 				return respond(r, resp.StatusCode, got), nil
 			}
-			if err := json.Unmarshal(got, &answer); err != nil {
+			if err := json.Unmarshal(got, &response); err != nil {
 				return nil, fmt.Errorf("tabletest: Unprocessed: %w", err)
 			}
 			header = resp.Header
 		}
 		if b.kept != nil {
-			answer[b.member] = b.kept
+			response[b.member] = b.kept
 		}
-		whole, err := json.Marshal(answer)
+		whole, err := json.Marshal(response)
 		if err != nil {
 			return nil, fmt.Errorf("tabletest: Unprocessed: %w", err)
 		}
