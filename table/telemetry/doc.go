@@ -24,8 +24,8 @@
 //	page, err := transactions.Query(ctx, q)
 //
 // [Summary] adds up requests, attempts, errors, read and write units, and time
-// by access pattern, for a test that holds an application to its budget, or for
-// a page that shows where the money goes.
+// by access pattern. A test can hold an application to a budget with it, and a
+// page can show where the money goes.
 //
 // # Hot keys
 //
@@ -51,7 +51,7 @@
 //	aws.dynamodb.table_names        the table, in spans
 //	aws.dynamodb.index_name         the index
 //	aws.dynamodb.consumed_capacity  what was consumed, as JSON, in spans
-//	aws.request_id                  of a failure that DynamoDB has answered
+//	aws.request_id                  of a failure that DynamoDB reported
 //
 // The conventions have no names for these:
 //

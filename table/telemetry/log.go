@@ -13,8 +13,8 @@ import (
 // default [slog.Default]:
 //
 //   - a success at level Debug;
-//   - an answer that the caller has to deal with, such as a failed condition, and
-//     a request that the caller has cancelled, at level Info;
+//   - a response that the caller has to deal with, such as a failed condition,
+//     and a request that the caller has cancelled, at level Info;
 //   - what can go away by itself, such as throttling, at level Warn;
 //   - everything else, such as a missing permission, at level Error.
 //

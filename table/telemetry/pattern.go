@@ -5,9 +5,9 @@ import "context"
 type patternKey struct{}
 
 // WithPattern returns a context whose requests belong to the access pattern of
-// that name, such as "list transactions". The innermost name counts, and the
-// empty one is none. Names become attributes of metrics, so there should be few
-// of them: never put an id into one.
+// that name, such as "list transactions". The innermost name counts. An empty
+// name means no pattern. Names become attributes of metrics, so there should be
+// few of them: never put an id into one.
 func WithPattern(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, patternKey{}, name)
 }

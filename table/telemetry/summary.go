@@ -120,9 +120,9 @@ func (s *Summary) Rows() []Row {
 	})
 }
 
-// WriteTo writes the rows as a table for people to read, with a last line for all
-// of them together, and after it the keys that were throttled or need more than one
-// shard. It implements [io.WriterTo].
+// WriteTo writes the rows as a table for people to read, with a last line for
+// the total. Keys that were throttled or need more than one shard follow. It
+// implements [io.WriterTo].
 func (s *Summary) WriteTo(w io.Writer) (int64, error) {
 	var b bytes.Buffer
 	tw := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

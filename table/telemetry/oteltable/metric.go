@@ -18,13 +18,13 @@ import (
 // buckets are those that the semantic conventions ask for, in seconds.
 var buckets = metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 
-// Metrics returns an observer that measures each request: the histogram
+// Metrics returns an observer that measures each request, by operation, table,
+// index and access pattern. It records the histogram
 // db.client.operation.duration in seconds, and the counters
 // singletable.consumed.read_units, singletable.consumed.write_units and
-// singletable.throttles, all by operation, table, index and access pattern, and the
-// last one by DynamoDB's reason. The provider is by default the
-// global one. The extra attributes, such as semconv.ServerAddress, are added to
-// each measurement.
+// singletable.throttles. Throttles are also by DynamoDB's reason. The provider
+// is by default the global one. The extra attributes, such as
+// semconv.ServerAddress, are added to each measurement.
 //
 // Units that failed requests consume, as writes with failed conditions do, are
 // not known and not counted.

@@ -66,8 +66,8 @@ func spanName(ctx context.Context, e table.Event) string {
 	return e.Operation + " " + e.Table
 }
 
-// consumed returns the JSON of the answer's ConsumedCapacity, as far as it was
-// asked for.
+// consumed returns the JSON of the response's ConsumedCapacity, as far as the
+// request asked for it.
 func consumed(e table.Event) string {
 	text, _ := json.Marshal(struct { // no value of the two fails
 		TableName     string
