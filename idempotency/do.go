@@ -33,16 +33,16 @@ var errUnsettled = fmt.Errorf("%w: the idempotency record comes and goes", table
 // repeated, so it must do nothing but read and draw ids.
 //
 // A repeated request gets the result of the first. If the ops fail, the error
-// is that of [table.Table.Transact], there is no record, and the key can be used
-// again; the record's op is the one after the plan's. An error of plan is
-// returned as it is, unless the request was carried out before. A transaction
-// whose outcome is unknown is sent again, which the record makes safe, within the
-// budget of [table.Table.Retry]: up to 10 requests in a row without a response.
-// When a transaction is cancelled and the response does not hold the record, Do
-// reads the record: one request more, also after the tenth. If that does not
-// settle it, if the context ends, or if nobody can tell whether there is a
-// record, the error matches [table.ErrOutcomeUnknown], and the same request can
-// be repeated.
+// is that of [table.Table.Transact], there is no record, and the key can be
+// used again; the record's op is the one after the plan's. An error of plan is
+// returned as it is, unless the request was executed before. A transaction
+// whose outcome is unknown is sent again, which the record makes safe, within
+// the budget of [table.Table.Retry]: up to 10 requests in a row without a
+// response. When a transaction is cancelled and the response does not hold the
+// record, Do reads the record: one request more, also after the tenth. If that
+// does not settle it, if the context ends, or if nobody can tell whether there
+// is a record, the error matches [table.ErrOutcomeUnknown], and the same
+// request can be repeated.
 func Do[R any](ctx context.Context, s *Store, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
 	return do(ctx, s, opDo, r, plan)
 }
@@ -74,7 +74,7 @@ type call[R any] struct {
 	// anyPayload means that the payload is not compared.
 	anyPayload bool
 	record     table.Item
-	answer     R
+	result     R
 	// takeover is set once an expired record was met.
 	takeover bool
 	// lost is the error of a transaction that may have been committed.
@@ -105,7 +105,7 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 	if c.record, err = s.newRecord(r, c.mark, print); err != nil {
 		return c.fail(err)
 	}
-	if c.answer, err = c.plan.fill(c.record, s.schema); err != nil {
+	if c.result, err = c.plan.fill(c.record, s.schema); err != nil {
 		return c.fail(err)
 	}
 	return c.submit(ctx)
@@ -150,7 +150,7 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 			failed = cmp.Or(c.lost, err)
 			return nil
 		case !c.takeover:
-			// There is none that is live. Its own may have expired since. This is no
+			// There is no live record. The call's own may have expired since. This is no
 			// failure, so it needs no budget.
 			op = table.Create(c.r.key(), c.record).If(c.notOwn())
 			c.takeover = true
@@ -232,7 +232,7 @@ func (c *call[R]) done(ctx context.Context) (Result[R], error) {
 	if c.takeover {
 		c.observe(ctx, Replaced, c.r)
 	}
-	return Result[R]{Value: c.answer}, nil
+	return Result[R]{Value: c.result}, nil
 }
 
 // replay returns the result that a record holds.
