@@ -1,8 +1,8 @@
-// Quickstart shows single-table design at work: it creates the table AppCore,
-// writes users, transactions and notifications into it, and reads them back by
-// the four access patterns of a small payments application, with the keys it
-// uses and what each read costs. Then it repeats a write as a client would that
-// got no answer.
+// Quickstart shows single-table design at work: it creates the table AppCore
+// and writes users, transactions and notifications into it. It reads them back
+// by the four access patterns of a small payments application, and prints the
+// keys and what each read costs. Then it repeats a write, like a client that
+// got no response.
 //
 // Run it from the root of the repository:
 //

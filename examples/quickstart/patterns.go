@@ -14,8 +14,8 @@ import (
 // it asks for, and the reads.
 
 // userTransactions is pattern 1: a user's transactions, newest first, page by
-// page. A service would put page.Next into its answer and take it from the next
-// request.
+// page. A service would put page.Next into its response and take it from the
+// next request.
 func userTransactions(ctx context.Context, r repos, out report.Report, user string) error {
 	q := table.Query{
 		PK:         keys.User.PK(user),

@@ -8,8 +8,8 @@ import (
 	"github.com/singletable/singletable/idempotency"
 )
 
-// retriedCreate is a write that a client repeats because it got no answer: it
-// takes effect once, and both calls get the same answer.
+// retriedCreate is a write that a client repeats because it got no response: it
+// takes effect once, and both calls get the same result.
 func retriedCreate(ctx context.Context, r repos, out report.Report) error {
 	request := idempotency.Request{
 		Scope:   "u-456:CreateTransaction",

@@ -92,7 +92,7 @@ type Identity struct {
 	User string
 	// Groups are the groups of the user pool that the user is in.
 	Groups []string
-	// Tenant is the [TenantClaim], empty if there is none.
+	// Tenant is the [TenantClaim], empty if the token has no such claim.
 	Tenant string
 }
 

@@ -50,16 +50,16 @@ func printable(s string) bool {
 	return true
 }
 
-// CreateTransaction creates a transaction once for each idempotency key. answer
-// makes the response of it. That is stored together with the transaction, so that
-// a retry gets exactly what the first request got, with replayed set, whatever
-// became of the transaction since.
+// CreateTransaction creates a transaction once for each idempotency key.
+// respond makes the response of it. The response is stored together with the
+// transaction. A retry gets exactly that response, with replayed set, even if
+// the transaction has changed since.
 //
 // The function is called before anything is written, also for a request that
 // turns out to be a retry. For a retry of a request to a program of the source
 // design it gets the transaction as it is now.
 func CreateTransaction[A any](
-	ctx context.Context, s *Service, n NewTransaction, answer func(Transaction) (A, error),
+	ctx context.Context, s *Service, n NewTransaction, respond func(Transaction) (A, error),
 ) (a A, replayed bool, err error) {
 	if err := n.validate(); err != nil {
 		return a, false, err
@@ -69,7 +69,7 @@ func CreateTransaction[A any](
 		return a, false, translate(err)
 	}
 	if found {
-		a, err := answer(former)
+		a, err := respond(former)
 		return a, true, err
 	}
 	request := idempotency.Request{Scope: "CreateTransaction:" + n.User, Key: n.Key, Payload: n}
@@ -80,7 +80,7 @@ func CreateTransaction[A any](
 		}
 		t.GlobalPK = t.globalKey().PK
 		ops := s.transactions.CreateOps(&t)
-		a, err := answer(t)
+		a, err := respond(t)
 		plan := idempotency.Snapshot(a, ops...)
 		return plan.With(map[string]string{"txId": t.ID, "userId": t.UserID}), err
 	})

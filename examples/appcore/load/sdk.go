@@ -19,11 +19,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// sdk handles the requests of the load with the SDK alone, and sends DynamoDB the
-// operations of the API. The API is compared with it. It leaves out what an API
-// needs: the token is the user's name, it checks no input, seals no cursor, keeps no
-// page, logs nothing, looks for no record of a former program, and does not see a
-// key that is used for another body.
+// sdk handles the requests of the load with the SDK alone, and sends DynamoDB
+// the operations of the API. The API is compared with it. It leaves out what an
+// API needs: the token is the user's name; it checks no input, seals no cursor,
+// keeps no page and logs nothing; it looks for no record of a former program,
+// and does not notice a key that is used for another body.
 type sdk struct {
 	client *dynamodb.Client
 	table  *string
