@@ -93,7 +93,7 @@ func (a *API) Handler() http.Handler {
 	return httpapi.Server{Log: a.log, Failures: failureOf}.Handler(endpoints)
 }
 
-// errRole means that an endpoint is for admins and the user is none.
+// errRole means that an endpoint is for admins only.
 var errRole = errors.New("insufficient role")
 
 // guarded calls an endpoint if the token of the request gives access to it.

@@ -27,9 +27,9 @@ type Audit struct {
 	// is gone.
 	By string    `dynamodbav:"by,omitempty"`
 	At time.Time `dynamodbav:"at"` // in whole seconds
-	// Changed are the attributes that differ, and Old and New their values, but for
-	// those of [secrets]. A number is a float64 when it is read; the item has it
-	// exactly.
+	// Changed are the attributes that differ. Old and New are their values, except
+	// for those of [secrets]. A number is a float64 when it is read; the item has
+	// it exactly.
 	Changed []string       `dynamodbav:"changed"`
 	Old     map[string]any `dynamodbav:"old,omitempty"`
 	New     map[string]any `dynamodbav:"new,omitempty"`
@@ -73,7 +73,7 @@ func ordered(sequence string) keys.Segment {
 
 // audited is an entity whose changes are audited.
 type audited interface {
-	// audited returns its id, and who has changed it last.
+	// audited returns its id and its last writer.
 	audited() (id, by string)
 }
 

@@ -46,8 +46,8 @@ var (
 	ErrQuantity = fmt.Errorf("a quantity is 1 to %d", MaxQuantity)
 )
 
-// AddToCart puts pieces of a product into a user's cart, beside those that are
-// there. It does not look at the stock, which only an order takes from.
+// AddToCart adds pieces of a product to a user's cart. It does not look at the
+// stock, which only an order takes from.
 func (s *Shop) AddToCart(ctx context.Context, user, product string, quantity int, at time.Time) error {
 	if quantity < 1 || quantity > MaxQuantity {
 		return ErrQuantity

@@ -46,7 +46,7 @@ func (s *Shop) AddCategory(ctx context.Context, c Category) error {
 	return s.categories.Create(ctx, &c)
 }
 
-// CategoryBySlug returns a category. It is [table.ErrNotFound] if there is none.
+// CategoryBySlug returns a category. A missing one is [table.ErrNotFound].
 func (s *Shop) CategoryBySlug(ctx context.Context, slug string) (Category, error) {
 	return s.categories.Get(ctx, CategoryKey(slug))
 }

@@ -71,14 +71,15 @@ func (s *Shop) CheckOut(ctx context.Context, user, orderID string, at time.Time)
 	return d.order, nil
 }
 
-// CheckOutOnce is [Shop.CheckOut] once for each idempotency key, with an id and a time
-// of its own. answer makes the response, which is stored together with the order for a
-// day: a retry gets exactly that, with replayed set. Keys of different users never meet.
-// After an error, also [table.ErrOutcomeUnknown], the key can be used again.
+// CheckOutOnce is [Shop.CheckOut] once for each idempotency key, with an id and
+// a time of its own. respond makes the response, which is stored together with
+// the order for a day. A retry gets exactly that, with replayed set. Keys of
+// different users never meet. After an error, also [table.ErrOutcomeUnknown],
+// the key can be used again.
 //
-// The function answer is called before anything is written.
+// The function respond is called before anything is written.
 func CheckOutOnce[A any](
-	ctx context.Context, s *Shop, user, key string, answer func(Order, []OrderItem) (A, error),
+	ctx context.Context, s *Shop, user, key string, respond func(Order, []OrderItem) (A, error),
 ) (a A, replayed bool, err error) {
 	var d draft
 	request := idempotency.Request{Scope: "CheckOut:" + user, Key: key}
@@ -87,7 +88,7 @@ func CheckOutOnce[A any](
 		if d, err = s.draft(ctx, user, NewID("o"), s.table.Now().UTC().Truncate(time.Millisecond)); err != nil {
 			return idempotency.Plan[A]{}, err
 		}
-		a, err := answer(d.order, d.items)
+		a, err := respond(d.order, d.items)
 		return idempotency.Snapshot(a, d.ops...), err
 	})
 	if err != nil {

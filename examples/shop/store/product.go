@@ -17,7 +17,7 @@ import (
 )
 
 // Product is stored once, as PRODUCT#<id> / METADATA. While it is active, the
-// item stands in both indexes, by category and by name. An inactive one has no
+// item is in both indexes, by category and by name. An inactive one has no
 // index keys, and so is in neither: the indexes are sparse, and what reads them
 // need not filter.
 type Product struct {
@@ -30,8 +30,8 @@ type Product struct {
 	// ChangedBy made the last change: see [Order].
 	ChangedBy string `dynamodbav:"changedBy"`
 	// Version counts all writes, also those of a sale, which takes from Stock
-	// without reading it. So a change that was made of an older product is
-	// noticed, and does not bring back what was sold meanwhile.
+	// without reading it. So a change that is based on an older product is noticed,
+	// and does not bring back sold stock.
 	Version int `dynamodbav:"version"`
 }
 
@@ -124,7 +124,8 @@ func noCategory(err error) error {
 	return err
 }
 
-// AddProduct creates a product in a category that must exist. by is who does it.
+// AddProduct creates a product in a category that must exist. by is the user
+// who does it.
 func (s *Shop) AddProduct(ctx context.Context, by string, p Product) error {
 	if err := p.validate(); err != nil {
 		return err
@@ -133,8 +134,8 @@ func (s *Shop) AddProduct(ctx context.Context, by string, p Product) error {
 	return noCategory(s.table.Transact(ctx, append(s.products.CreateOps(&p), checkCategory(p.Category))...))
 }
 
-// ChangeProduct lets change modify a product. Sales that happen meanwhile are
-// not lost: change is then called again, with the product as it is by now. by is who
+// ChangeProduct lets change modify a product. Concurrent sales are not lost:
+// change is then called again, with the current product. by is the user who
 // does it. Another category must exist as well.
 func (s *Shop) ChangeProduct(ctx context.Context, by, id string, change func(*Product) error) (Product, error) {
 	p, err := s.products.UpdateWith(ctx, ProductKey(id), func(p *Product) ([]table.Op, error) {

@@ -36,7 +36,7 @@ const (
 	OrderType   = "ORDER"
 )
 
-// The prefixes of the keys, beside keys.User.
+// The prefixes of the keys, in addition to keys.User.
 const (
 	loginPrefix      keys.Prefix = "LOGIN"
 	windowPrefix     keys.Prefix = "WINDOW"

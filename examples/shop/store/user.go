@@ -103,8 +103,9 @@ func (s *Shop) SignUp(ctx context.Context, u User, secret string) (User, error) 
 }
 
 // LogIn returns the user with that e-mail and password. It does not tell which
-// of the two is wrong, neither by its answer nor by its time. After [maxAttempts] with
-// an e-mail it is [ErrAttempts] for a while, also with the right password.
+// of the two is wrong, neither by its result nor by its time. After
+// [maxAttempts] with an e-mail it is [ErrAttempts] for a while, also with the
+// right password.
 func (s *Shop) LogIn(ctx context.Context, email, secret string) (User, error) {
 	email, err := normalEmail(email)
 	if err != nil || len(secret) > maxPassword {
@@ -136,12 +137,13 @@ func validName(name string) bool {
 	return n >= 1 && n <= 100 && strings.TrimSpace(name) == name && !strings.ContainsFunc(name, func(r rune) bool { return !printable(r) })
 }
 
-// UserByID returns a user. It is [table.ErrNotFound] if there is none.
+// UserByID returns a user. A missing one is [table.ErrNotFound].
 func (s *Shop) UserByID(ctx context.Context, id string) (User, error) {
 	return s.users.Get(ctx, UserKey(id))
 }
 
-// SetRole gives the user with that e-mail a role. by is who does it, for the audit trail.
+// SetRole gives the user with that e-mail a role. by is the user who does it,
+// for the audit trail.
 func (s *Shop) SetRole(ctx context.Context, by, email string, role Role) (User, error) {
 	if role != Customer && role != Admin {
 		return User{}, ErrRole
