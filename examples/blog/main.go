@@ -5,9 +5,9 @@
 //
 //	go run ./examples/blog -dev
 //
-// It also walks through the classic patterns of single-table design, one after the
-// other, with keys, rows and costs, and migrates a blog from three tables into the
-// single one while writers write:
+// It also walks through the classic patterns of single-table design, one after
+// the other, with keys, rows and costs. And it migrates a blog from three
+// tables into the single one while writers write:
 //
 //	go run ./examples/blog -walk
 //

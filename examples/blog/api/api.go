@@ -1,6 +1,6 @@
-// Package api serves the blog of package store over HTTP. Every user reads what is
-// published, writes as oneself only, and has a drive of one's own; the members of a group
-// are for its members.
+// Package api serves the blog of package store over HTTP. Every user reads what
+// is published, writes only under their own name, and has a drive. Only members
+// of a group can list its members.
 package api
 
 import (

@@ -27,8 +27,8 @@
 //
 // Every write of an entity counts its version up. A copy, whoever makes it, is
 // stored on the condition that the single table has no version at least as new,
-// so copies may be late, repeated and out of order. A deletion leaves a mark
-// in the single table, first of all, and copies check that there is none, so
+// so copies may be late, repeated and out of order. A deletion leaves a mark in
+// the single table, first of all, and copies check that there is no mark, so
 // nothing deleted comes back. For that, ids must not be used again, as those
 // drawn at random are not; and what the keys are made of must not change.
 //

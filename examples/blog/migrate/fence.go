@@ -91,7 +91,8 @@ func (f fences) prepare(ctx context.Context) error {
 	return nil
 }
 
-// advance moves every fence to a phase, but for those that are there or further.
+// advance moves every fence to a phase, except for those that are there or
+// further.
 func (f fences) advance(ctx context.Context, p Phase) error {
 	set := expression.Set(expression.Name(phaseAttribute), expression.Value(p))
 	behind := expression.Name(phaseAttribute).LessThan(expression.Value(p))

@@ -12,16 +12,16 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// The failures of records beside those of package table.
+// The failures of records, in addition to those of package table.
 var (
-	// ErrNotCopied means that a write was carried out in the old table, and
-	// that its copy was not. It must not be repeated: the copy is made later.
+	// ErrNotCopied means that the write to the old table was executed, and its copy
+	// was not. It must not be repeated: the copy is made later.
 	ErrNotCopied = errors.New("written to the old table and not copied yet")
 	// ErrDeleted means that the id was deleted before; ids are not used again.
 	ErrDeleted = errors.New("the id was deleted before")
 )
 
-// attempts bounds how often a write begins anew because of other writes.
+// attempts bounds how often a write begins again because of other writes.
 const attempts = 32
 
 // Kind describes one kind of entity and both of its places.
@@ -123,7 +123,7 @@ func (r *Records[T]) Update(ctx context.Context, at T, change func(*T) error) (v
 	return v, err
 }
 
-// Delete removes an entity. It is no error if there is none.
+// Delete removes an entity. A missing entity is no error.
 func (r *Records[T]) Delete(ctx context.Context, at T) error {
 	return r.inPhase(ctx, at, func(phase Phase) error {
 		if phase == Old {
@@ -151,8 +151,8 @@ func (r *Records[T]) Delete(ctx context.Context, at T) error {
 	})
 }
 
-// inPhase runs a write in the phase that the entity is in, again if that or the
-// entity has changed meanwhile.
+// inPhase runs a write in the phase that the entity is in, again if the phase
+// or the entity has changed concurrently.
 func (r *Records[T]) inPhase(ctx context.Context, at T, write func(Phase) error) error {
 	var err error
 	for range attempts {
@@ -174,7 +174,7 @@ func (r *Records[T]) inPhase(ctx context.Context, at T, write func(Phase) error)
 }
 
 // copyWritten copies what was just written to the old table. If it was deleted
-// meanwhile, that is the error.
+// in between, that is the error.
 func (r *Records[T]) copyWritten(ctx context.Context, v T, phase Phase, deleted error) error {
 	if phase == Old {
 		return nil

@@ -94,8 +94,8 @@ func (c *Comment) copyFrom(author User) {
 	}
 }
 
-// DeleteComment removes a comment under its key or that of its copy. If there is none,
-// the error matches [table.ErrNotFound].
+// DeleteComment removes a comment under its key or that of its copy. If it is
+// missing, the error matches [table.ErrNotFound].
 func (s *Store) DeleteComment(ctx context.Context, key keys.Key) error {
 	return s.Table.Retry(ctx, func(ctx context.Context) error {
 		c, err := s.Comments.Consistent().Get(ctx, key)

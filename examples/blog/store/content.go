@@ -150,10 +150,10 @@ func (s *Store) deleteObject(ctx context.Context, c stream.Change[Content]) erro
 	return s.Objects.Delete(ctx, c.Old.Object)
 }
 
-// Sweep deletes the objects that no item names and that are older than a day, and
-// returns how many. Such objects are left by a writer that ended before it stored the
-// item, or by a consumer that has lost records. What has another name than those of the
-// store is left alone.
+// Sweep deletes the objects that no item names and that are older than a day,
+// and returns how many. Such objects are left by a writer that ended before it
+// stored the item, or by a consumer that has lost records. Objects whose names
+// are not the store's stay.
 func (s *Store) Sweep(ctx context.Context, now time.Time) (int, error) {
 	deleted := 0
 	for o, err := range s.Objects.All(ctx) {

@@ -32,8 +32,9 @@ func shardKey(name string, shard int) keys.Key {
 }
 
 // Count adds n to a counter, for an event. It runs as a transaction, which the
-// SDK can repeat after a lost answer without counting twice. Where the caller
-// repeats as well, put the op beside a record of package idempotency.
+// SDK can repeat after a lost response without counting twice. Where the caller
+// repeats as well, put the op into a transaction with a record of package
+// idempotency.
 func (s *Store) Count(ctx context.Context, name, event string, n int64) error {
 	add := expression.Add(expression.Name("count"), expression.Value(n)).
 		Set(expression.Name("entityType"), expression.Value("COUNTER"))

@@ -66,8 +66,8 @@ func (s *Store) counts(ctx context.Context, of keys.PK) (Counts, error) {
 	return c, err
 }
 
-// RecountPost counts the comments of a post anew. Counts go wrong only by writes that are
-// not the store's, such as those of a migration.
+// RecountPost counts the comments of a post again. Counts go wrong only by
+// writes that are not the store's, such as those of a migration.
 //
 // A recount is right also while others write: it is stored only if nothing was counted
 // since before it began, and is repeated otherwise. If others never pause, the error
@@ -77,14 +77,16 @@ func (s *Store) RecountPost(ctx context.Context, post string) error {
 	return s.recount(ctx, PostKey(post), commentCount, CommentsQuery(post))
 }
 
-// RecountUser counts the posts and the groups of a user anew, as [Store.RecountPost] does.
+// RecountUser counts the posts and the groups of a user again, as
+// [Store.RecountPost] does.
 func (s *Store) RecountUser(ctx context.Context, user string) error {
 	return errors.Join(
 		s.recount(ctx, UserKey(user), postCount, PostsQuery(user)),
 		s.recount(ctx, UserKey(user), groupCount, GroupsQuery(user)))
 }
 
-// RecountGroup counts the members of a group anew, as [Store.RecountPost] does.
+// RecountGroup counts the members of a group again, as [Store.RecountPost]
+// does.
 func (s *Store) RecountGroup(ctx context.Context, group string) error {
 	return s.recount(ctx, GroupKey(group), memberCount, MembersQuery(group))
 }

@@ -17,10 +17,11 @@ const (
 	sizePrefix   keys.Prefix = "SIZE"
 )
 
-// FileInfo is what is known of a file whose [Node] has the same id. It is stored three
-// times: as FILE#<id> / METADATA, to be found by its id wherever it is moved, and in the
-// partition of its folder as FILE#<time>#<id> and SIZE#<size>#<id>, to be listed by date
-// and by size. The folder is named by its id, so a folder that moves writes none of them.
+// FileInfo is what is known of a file whose [Node] has the same id. It is
+// stored three times. FILE#<id> / METADATA finds it by its id wherever it is
+// moved. FILE#<time>#<id> and SIZE#<size>#<id>, in the partition of its folder,
+// list it by date and by size. The folder is named by its id, so a folder that
+// moves writes none of them.
 type FileInfo struct {
 	ID         string    `dynamodbav:"fileId"`
 	Drive      string    `dynamodbav:"drive"`

@@ -43,8 +43,8 @@ func GroupKey(id string) keys.Key { return keys.Key{PK: GroupPrefix.PK(id), SK: 
 
 // Membership is stored twice, so that it can be read from both sides: as
 // GROUP#<group> / MEMBER#<user> and as USER#<user> / GROUP#<group>. An inverted
-// index (sk as partition key, pk as sort key) would give the second as well, but
-// for every item of the table, and it has no consistent reads.
+// index (sk as partition key, pk as sort key) would give the second as well.
+// But it would hold every item of the table, and it has no consistent reads.
 type Membership struct {
 	GroupID string `dynamodbav:"groupId"`
 	UserID  string `dynamodbav:"userId"`
@@ -109,9 +109,10 @@ func (s *Store) RenameGroup(ctx context.Context, id, name string) (Group, error)
 	})
 }
 
-// Join makes a user a member, with the names of both. The two items of the membership
-// and the two counts change in one transaction, on the condition that group and user
-// exist, so the counts are right whoever else joins or leaves at the moment.
+// Join makes a user a member, with the names of both. The two items of the
+// membership and the two counts change in one transaction, on the condition
+// that group and user exist. So the counts are right under concurrent joins and
+// leaves.
 func (s *Store) Join(ctx context.Context, m Membership) error {
 	g, err := s.Groups.Consistent().Get(ctx, GroupKey(m.GroupID))
 	if err != nil {

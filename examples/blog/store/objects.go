@@ -23,7 +23,7 @@ type Objects interface {
 	Put(ctx context.Context, name string, data []byte) error
 	// Get returns an object, or an error that matches [ErrNoObject].
 	Get(ctx context.Context, name string) ([]byte, error)
-	// Delete removes an object. It is no error if there is none.
+	// Delete removes an object. A missing object is no error.
 	Delete(ctx context.Context, name string) error
 	// All lists the names of the objects with the times when they were stored. The error
 	// is yielded once, last.

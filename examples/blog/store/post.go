@@ -116,8 +116,9 @@ func (s *Store) PostWithComments(ctx context.Context, id string, n int) (PostPag
 	return page, err
 }
 
-// AddPost stores a new post with its content, and counts it. Empty content is none. The
-// author must exist; otherwise the error matches [table.ErrNotFound].
+// AddPost stores a new post with its content, and counts it. Empty content is
+// not stored. The author must exist; otherwise the error matches
+// [table.ErrNotFound].
 func (s *Store) AddPost(ctx context.Context, p Post, content []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
