@@ -138,9 +138,9 @@ func consume(ctx context.Context, messages *queue.Queue, count awslambda.Handler
 			continue
 		}
 		event, _ := json.Marshal(e) // of strings it does not fail
-		answer, err := invoke(ctx, count, event)
+		response, err := invoke(ctx, count, event)
 		var failed events.SQSEventResponse
-		if err != nil || json.Unmarshal(answer, &failed) != nil {
+		if err != nil || json.Unmarshal(response, &failed) != nil {
 			continue // which the function has logged
 		}
 		for _, f := range failed.BatchItemFailures {
@@ -164,13 +164,13 @@ func handler(messages *queue.Queue, query awslambda.Handler) http.Handler {
 				http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 				return
 			}
-			answer, err := serve(r.Context(), body)
+			response, err := serve(r.Context(), body)
 			if err != nil {
 				http.Error(w, err.Error(), http.StatusInternalServerError)
 				return
 			}
 			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(answer) // the client has gone
+			_ = json.NewEncoder(w).Encode(response) // the client has gone
 		})
 	}
 	handle("POST /send", func(_ context.Context, body []byte) (any, error) {
@@ -178,8 +178,8 @@ func handler(messages *queue.Queue, query awslambda.Handler) http.Handler {
 		return map[string]string{"messageId": ids[0]}, messages.Save()
 	})
 	handle("POST /ask", func(ctx context.Context, body []byte) (any, error) {
-		answer, err := invoke(ctx, query, body)
-		return json.RawMessage(answer), err
+		response, err := invoke(ctx, query, body)
+		return json.RawMessage(response), err
 	})
 	handle("GET /queue", func(context.Context, []byte) (any, error) { return messages.Contents(), nil })
 	handle("POST /replay", func(context.Context, []byte) (any, error) {

@@ -27,7 +27,7 @@ func deliver(ctx context.Context, a app, out report.Report, batch []delivery) er
 	if err != nil {
 		return err
 	}
-	answer, err := a.function.Invoke(ctx, event)
+	response, err := a.function.Invoke(ctx, event)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func deliver(ctx context.Context, a app, out report.Report, batch []delivery) er
 		rows = append(rows, fmt.Sprintf("%s\t%s", d.id, d.what))
 	}
 	out.Rows(rows...)
-	text, err := json.Marshal(answer)
+	text, err := json.Marshal(response)
 	if err != nil {
 		return err
 	}

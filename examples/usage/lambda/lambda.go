@@ -1,6 +1,5 @@
-// Package lambda is the two AWS Lambda functions of the metering: one counts
-// messages, of an SQS queue or of a direct invocation, the other one answers
-// questions.
+// Package lambda is the two AWS Lambda functions of the metering. One counts
+// messages, of an SQS queue or of a direct invocation. The other returns usage.
 package lambda
 
 import (
@@ -47,8 +46,8 @@ func (c *Consumer) Invoke(ctx context.Context, event json.RawMessage) (any, erro
 	return c.SQS(ctx, e)
 }
 
-// SQS counts the messages of a batch and answers which of them SQS should
-// deliver again. The event source mapping must have the function response type
+// SQS counts the messages of a batch and returns those that SQS should deliver
+// again. The event source mapping must have the function response type
 // ReportBatchItemFailures: without it, SQS deletes the messages of every batch
 // that gets a response.
 func (c *Consumer) SQS(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
@@ -63,17 +62,17 @@ func (c *Consumer) SQS(ctx context.Context, e events.SQSEvent) (events.SQSEventR
 	ctx, cancel := inTime(ctx)
 	defer cancel()
 	// An empty list says that all is done; the field must be there.
-	answer := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
+	response := events.SQSEventResponse{BatchItemFailures: []events.SQSBatchItemFailure{}}
 	for _, o := range c.meters.Batch(ctx, deliveries) {
 		c.tell(ctx, o)
 		if o.Status == metering.Returned {
-			answer.BatchItemFailures = append(answer.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: o.ID})
+			response.BatchItemFailures = append(response.BatchItemFailures, events.SQSBatchItemFailure{ItemIdentifier: o.ID})
 		}
 	}
-	return answer, nil
+	return response, nil
 }
 
-// Answer is what a direct invocation is told.
+// Answer is the response to a direct invocation.
 type Answer struct {
 	Status metering.Status `json:"status"`
 	// Reason says why a message was dropped.
@@ -119,7 +118,7 @@ func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithCancel(ctx)
 }
 
-// Reader is the function that answers.
+// Reader is the function that returns usage.
 type Reader struct{ meters *metering.Reader }
 
 // NewReader returns the function.
@@ -163,7 +162,7 @@ type Problem struct {
 	RequestID string `json:"requestId"`
 }
 
-// Invoke answers a question, with [Usage] or a [Refusal].
+// Invoke returns the [Usage] that a question asks for, or a [Refusal].
 func (r *Reader) Invoke(ctx context.Context, event json.RawMessage) (any, error) {
 	q, err := metering.DecodeQuestion(event)
 	if err != nil {

@@ -52,11 +52,11 @@ func (l logged) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 			panic(p) // Lambda starts a new process
 		}
 	}()
-	answer, err := l.handler.Invoke(ctx, event)
+	response, err := l.handler.Invoke(ctx, event)
 	if err != nil {
 		l.log.ErrorContext(ctx, "invocation failed", slog.Any("error", err))
 	}
-	return answer, err
+	return response, err
 }
 
 // LibraryLog is where package log of the standard library should write to, with

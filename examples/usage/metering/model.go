@@ -1,5 +1,5 @@
 // Package metering counts how often features are used, from messages that a
-// queue delivers at least once, and answers questions about it.
+// queue delivers at least once, and returns the counts.
 //
 // A [Consumer] adds each [Message] to the counters of its hour and its day, of
 // the workspace and of the user. A [Reader] sums counters up over a time.
@@ -65,8 +65,8 @@ type Counter struct {
 	ExpiresAt int64   `dynamodbav:"expiresAt"`
 }
 
-// add returns the op that adds to the counter that begins at a time. It makes
-// the counter if there is none.
+// add returns the op that adds to the counter that begins at a time. It creates
+// a missing counter.
 //
 // The expiry depends on the counter's time and the retention alone. So every
 // message sets the same one, and a late one makes nothing live longer.

@@ -10,8 +10,7 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Reader answers questions. It is safe for concurrent use. Get one from
-// [NewReader].
+// Reader reads usage. It is safe for concurrent use. Get one from [NewReader].
 type Reader struct {
 	counters *table.Table
 	options  Options
@@ -50,8 +49,9 @@ type Period struct {
 	Count int64
 }
 
-// Usage answers a question with one query for each [Part] of it, at most three,
-// in parallel. The error of a question that is not valid is of type [Problems].
+// Usage returns the counts of a question, with one query for each [Part] of it,
+// at most three, in parallel. The error of a question that is not valid is of
+// type [Problems].
 func (r *Reader) Usage(ctx context.Context, q Question) (Usage, error) {
 	if err := q.validate(r.options, r.counters.Now()); err != nil {
 		return Usage{}, err
@@ -59,8 +59,8 @@ func (r *Reader) Usage(ctx context.Context, q Question) (Usage, error) {
 	return r.read(ctx, q.Meter, Split(q.From, q.end()))
 }
 
-// Hourly answers a question from the counters of hours alone. It is there to
-// measure what those of days save.
+// Hourly is like [Reader.Usage], but reads the counters of hours alone. It is
+// there to measure what those of days save.
 func (r *Reader) Hourly(ctx context.Context, q Question) (Usage, error) {
 	if err := q.validate(r.options, r.counters.Now()); err != nil {
 		return Usage{}, err
