@@ -88,7 +88,7 @@ func serve(ctx context.Context, o options, client *dynamodb.Client, issuer *auth
 	}
 	handler := api.New(service, model, verifier, log).Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
 	listen := func(ctx context.Context) error {
-		// The database may hold what another table had, so it is built anew.
+		// The database may hold what another table had, so it is rebuilt.
 		if err := model.Rebuild(ctx, fmt.Sprint("p", time.Now().UnixNano()), service.Replay(ctx)); err != nil {
 			return err
 		}

@@ -32,7 +32,8 @@ var (
 	bob = core.Caller{Tenant: "GLOBEX", User: "bob", IP: "198.51.100.9"}
 )
 
-// walk goes through the access patterns: who asks, and where the results are printed.
+// walk goes through the access patterns. It holds the caller, and where the
+// results are printed.
 type walk struct {
 	service     *core.Service
 	acme, other core.Tenant
@@ -141,8 +142,8 @@ func lampOf(tenant string) core.Record {
 	return core.Record{TenantCode: tenant, Type: "PRODUCT", Code: "LAMP"}
 }
 
-// seen returns the version at which a record stands, 0 if there is none: the
-// table may hold the records of an earlier run.
+// seen returns the current version of a record, 0 if it is missing. The table
+// may hold the records of an earlier run.
 func seen(ctx context.Context, t core.Tenant, r core.Ref) (int64, error) {
 	now, err := t.Get(ctx, r)
 	if errors.Is(err, table.ErrNotFound) {
@@ -227,7 +228,7 @@ func (w walk) list(ctx context.Context) error {
 	return nil
 }
 
-// past is pattern 3: a record as it stood, and who has made it so.
+// past is pattern 3: an earlier version of a record, and its author.
 func (w walk) past(ctx context.Context) error {
 	lamp := core.NewRef("PRODUCT", "LAMP")
 	w.out.Title("3. Any past version, and the history newest first")

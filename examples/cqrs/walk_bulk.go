@@ -85,7 +85,7 @@ func (w walk) isolation(ctx context.Context) error {
 	}
 	_, err = w.other.ByID(ctx, mine.ID)
 	if !errors.Is(err, table.ErrNotFound) {
-		return fmt.Errorf("the id of another tenant was answered: %w", err)
+		return fmt.Errorf("the id of another tenant was accepted: %w", err)
 	}
 	w.out.Line("  the id %s: %v", mine.ID, err)
 	page, err := w.acme.List(ctx, "PRODUCT", 1, "")
@@ -95,14 +95,14 @@ func (w walk) isolation(ctx context.Context) error {
 	w.out.Meter.Take()
 	_, err = w.other.List(ctx, "PRODUCT", 1, page.Next)
 	if !errors.Is(err, paginate.ErrInvalidCursor) {
-		return fmt.Errorf("the token of another tenant was answered: %w", err)
+		return fmt.Errorf("the token of another tenant was accepted: %w", err)
 	}
 	requests, _ := w.out.Meter.Take()
 	w.out.Line("  the token of a page: %v (requests %d)", paginate.ErrInvalidCursor, requests)
 	const name = "ACME#LAMP"
 	hostile, key := w.service.As(core.Caller{Tenant: name}), core.Data{Record: lampOf(name)}.Key()
 	if _, err := hostile.Get(ctx, lamp); !errors.Is(err, table.ErrNotFound) {
-		return fmt.Errorf("a hostile tenant was answered: %w", err)
+		return fmt.Errorf("a hostile tenant was accepted: %w", err)
 	}
 	w.out.Line("  a tenant by the name of %s: asks for %s / %s, which is nobody's", name, key.PK, key.SK)
 	w.out.Meter.Take()

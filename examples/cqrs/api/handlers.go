@@ -132,7 +132,7 @@ func placeOrder(c call) error {
 	return c.record(c.tenant.PlaceOrder(c.Context(), body.Name, body.Attributes))
 }
 
-// list answers with the records of a code, those below a path, or those of a type.
+// list returns the records of a code, those below a path, or those of a type.
 func list(c call) error {
 	q, err := query(c)
 	if err != nil {
@@ -255,7 +255,7 @@ func rebuild(c call) error {
 	return c.accepted(id, err)
 }
 
-// accepted answers with the task that does the rest.
+// accepted returns the task that does the rest.
 func (c call) accepted(id string, err error) error {
 	if err != nil {
 		return err

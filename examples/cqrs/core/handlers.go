@@ -61,9 +61,9 @@ func (s *Service) OnVersion(do func(context.Context, History) error) stream.Hand
 // replayChunk is how many versions [Service.Replay] reads at once.
 const replayChunk = 1000
 
-// Replay reads all versions of all records, of all tenants, in any order. It is a Scan of
-// the table, for stores that are built anew. The error is yielded once, last, and must be
-// looked at.
+// Replay reads all versions of all records, of all tenants, in any order. It is
+// a Scan of the table, for stores that are rebuilt. The error is yielded once,
+// last, and must be looked at.
 func (s *Service) Replay(ctx context.Context) iter.Seq2[History, error] {
 	return func(yield func(History, error) bool) {
 		ofHistory := expression.Name("entityType").Equal(expression.Value(historyEntity.Type))

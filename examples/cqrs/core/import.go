@@ -78,8 +78,8 @@ func (t Tenant) importOne(ctx context.Context, id string, row Row) error {
 	return err
 }
 
-// refused reports whether a transaction was not carried out for a reason that
-// lies in its rows.
+// refused reports whether a transaction failed for a reason that lies in its
+// rows.
 func refused(err error) bool {
 	if errors.Is(err, table.ErrOutcomeUnknown) || errors.Is(err, ErrNotRunning) {
 		return false

@@ -16,8 +16,8 @@ import (
 // ErrUsedUp means that a sequence has no number left that fits its digits.
 var ErrUsedUp = errors.New("sequence is used up")
 
-// Sequence gives numbers such as ORD-000001. Each tenant has its own, and each
-// year begins anew.
+// Sequence gives numbers such as ORD-000001. Each tenant has its own, and
+// begins again each year.
 type Sequence struct {
 	Prefix string
 	Digits int
@@ -69,8 +69,8 @@ func (t Tenant) Number(ctx context.Context, s Sequence) (Number, error) {
 }
 
 // PlaceOrder publishes a new order under the next number. An order stands below
-// its year, since the numbers of each year begin anew. A repeated request gets the order
-// of the first, and leaves out a number.
+// its year, since the numbers begin again each year. A repeated request gets
+// the order of the first, and leaves out a number.
 func (t Tenant) PlaceOrder(ctx context.Context, name string, attributes map[string]any) (Record, error) {
 	order := Change{Ref: Ref{Type: "ORDER"}, Name: name, Attributes: attributes}
 	return t.once(ctx, order, func(ctx context.Context) (Change, error) {

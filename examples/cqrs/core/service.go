@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	// ErrInvalid means that a request cannot be right as it stands.
+	// ErrInvalid means that a request is invalid.
 	ErrInvalid = errors.New("invalid request")
 	// ErrNoParent means that a record was to be put below one that is not there.
 	ErrNoParent = fmt.Errorf("no such parent: %w", table.ErrConditionFailed)
@@ -80,7 +80,7 @@ func bind[T any](t *table.Table, r **repo.Repo[T], e repo.Entity[T]) (err error)
 	return err
 }
 
-// Caller is who asks, as the authenticated request says.
+// Caller identifies the user and the tenant of an authenticated request.
 type Caller struct {
 	Tenant, User, IP string
 	// Source says by which way a command came. It is kept in the command.
@@ -114,8 +114,8 @@ func (t Tenant) Get(ctx context.Context, r Ref) (Record, error) {
 	return d.Record, err
 }
 
-// ByID reads a record by its id. An id of another tenant is answered like one
-// that never was, without a request.
+// ByID reads a record by its id. An id of another tenant is treated as missing,
+// without a request.
 func (t Tenant) ByID(ctx context.Context, id string) (Record, error) {
 	parts, err := keys.Parse(id)
 	if err != nil || len(parts) < 3 || parts[1] != t.caller.Tenant {
@@ -156,7 +156,7 @@ func (t Tenant) Below(ctx context.Context, r Ref, limit int, after string) (tabl
 func (t Tenant) page(ctx context.Context, typ string, within keys.Range, limit int, after string) (table.Page[Record], error) {
 	page, err := t.data.Query(ctx, table.Query{
 		PK: keys.Prefix(typ).PK(t.caller.Tenant), Range: within, Limit: limit, After: after,
-		// The token is bound to the tenant, beside the partition that it is of.
+		// The token is bound to the tenant, in addition to its partition.
 		Scope: t.caller.Tenant,
 	})
 	return table.Page[Record]{Items: records(page.Items), Next: page.Next, Stats: page.Stats}, err

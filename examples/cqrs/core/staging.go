@@ -39,7 +39,7 @@ type Row struct {
 	CreatedIP  string `dynamodbav:"createdIp"`
 }
 
-// caller is who has brought the row into the area, and publishes it.
+// caller brought the row into the area, and publishes it.
 func (r Row) caller() Caller {
 	return Caller{
 		Tenant: r.TenantCode, User: r.CreatedBy, IP: r.CreatedIP,
@@ -114,8 +114,8 @@ func (t Tenant) Import(ctx context.Context, id string, source []Change) error {
 // stageChunk is how many rows go into the temporary area in a transaction.
 const stageChunk = 20
 
-// checkSource returns the rows as they are published. It refuses those that cannot be
-// right, before anything is written.
+// checkSource returns the rows as they are published. It refuses invalid rows
+// before anything is written.
 func (t Tenant) checkSource(source []Change) (rows []Change, err error) {
 	if len(source) == 0 {
 		return nil, fmt.Errorf("%w: an import without rows", ErrInvalid)

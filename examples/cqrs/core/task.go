@@ -185,9 +185,9 @@ func (t Tenant) step(id string, u expression.UpdateBuilder, while Status) table.
 		If(expression.Name("status").Equal(expression.Value(while))).WithName(opTask)
 }
 
-// turn runs a step, and with it the work that it counts, if any. A step by itself
-// is a transaction too: its answer may be lost without its own effect being
-// taken for somebody else's.
+// turn runs a step, and with it the work that it counts, if any. A step by
+// itself is a transaction too: if its response is lost, its own effect is not
+// mistaken for somebody else's.
 func (t Tenant) turn(ctx context.Context, ops ...table.Op) error {
 	err := t.table.Transact(ctx, ops...)
 	if failed(err, opTask) {
