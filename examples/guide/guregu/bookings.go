@@ -57,7 +57,7 @@ func item(b Booking) stored {
 // The ways in which a request can be refused.
 var (
 	ErrExists          = errors.New("the booking exists")
-	ErrConflict        = errors.New("the booking was changed meanwhile")
+	ErrConflict        = errors.New("the booking was changed concurrently")
 	ErrFull            = errors.New("not enough seats")
 	ErrPayloadMismatch = errors.New("the key was used for another request")
 )
@@ -189,7 +189,7 @@ func refused(err error) error {
 	return err
 }
 
-// record is what is kept of a request that was carried out.
+// record is stored for each request that was executed.
 type record struct {
 	PK        string    `dynamo:"pk"`
 	SK        string    `dynamo:"sk"`

@@ -67,7 +67,7 @@ func key(pk string) map[string]types.AttributeValue {
 var (
 	ErrNotFound        = errors.New("no such booking")
 	ErrExists          = errors.New("the booking exists")
-	ErrConflict        = errors.New("the booking was changed meanwhile")
+	ErrConflict        = errors.New("the booking was changed concurrently")
 	ErrFull            = errors.New("not enough seats")
 	ErrPayloadMismatch = errors.New("the key was used for another request")
 )
@@ -258,7 +258,7 @@ func (s *Bookings) refused(err error) error {
 	return err
 }
 
-// record is what is kept of a request that was carried out.
+// record is stored for each request that was executed.
 type record struct {
 	PK        string  `dynamodbav:"pk"`
 	SK        string  `dynamodbav:"sk"`

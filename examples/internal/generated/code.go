@@ -50,7 +50,7 @@ func Code(tb testing.TB, path, root string) int {
 		return count
 	}
 	if !*update {
-		tb.Errorf("%s: it quotes code that is not so; make docs quotes anew (-file +made):\n%s", path, cmp.Diff(string(file), made))
+		tb.Errorf("%s: it quotes code that has changed; make docs updates it (-file +made):\n%s", path, cmp.Diff(string(file), made))
 		return count
 	}
 	if err := os.WriteFile(path, []byte(made), 0o644); err != nil {

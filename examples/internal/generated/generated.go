@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the generated parts of Markdown files anew")
+var update = flag.Bool("update", false, "update the generated parts of Markdown files")
 
 // writing keeps tests that run in parallel from writing one file at once.
 var writing sync.Mutex
@@ -43,7 +43,7 @@ func Part(tb testing.TB, path, name, text string) {
 		return
 	}
 	if !*update {
-		tb.Errorf("%s: the part %q is not as it would be made; make docs makes it anew (-file +made):\n%s", path, name, cmp.Diff(got, want))
+		tb.Errorf("%s: the part %q is stale; make docs updates it (-file +made):\n%s", path, name, cmp.Diff(got, want))
 		return
 	}
 	if err := os.WriteFile(path, []byte(before+want+after), 0o644); err != nil {

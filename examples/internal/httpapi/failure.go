@@ -25,8 +25,8 @@ func On(err error, status int, code, message string) Known {
 	return Known{err, Failure{status, code, cmp.Or(message, err.Error())}}
 }
 
-// FailureOf returns the failure of the first entry whose error err matches, and nil if
-// there is none.
+// FailureOf returns the failure of the first entry whose error err matches, and
+// nil if no entry matches.
 func FailureOf(err error, known []Known) *Failure {
 	for _, k := range known {
 		if errors.Is(err, k.err) {

@@ -26,8 +26,8 @@ func WithReader(ctx context.Context, reader, do func(context.Context) error) err
 
 var errLate = errors.New("the handlers have not come to it within a minute")
 
-// Until asks again until the answer is true, as a client does that waits for what
-// follows from a write.
+// Until asks again until the result is true, like a client that waits for the
+// consequence of a write.
 func Until(ctx context.Context, done func() (bool, error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, errLate)
 	defer cancel()
