@@ -137,9 +137,9 @@ func Text(value types.AttributeValue) string {
 	return ""
 }
 
-// Copy copies the value that from points to, which was decoded, into what to points
-// to, so that a change of one is none of the other. It returns false if it cannot:
-// then the item has to be decoded once more.
+// Copy copies the value that from points to, which was decoded, into what to
+// points to, so that a change of one does not change the other. It returns
+// false if it cannot: then the item has to be decoded once more.
 func Copy(to, from any) bool {
 	dst, src := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
 	p := planOf(src.Type())

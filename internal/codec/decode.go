@@ -216,7 +216,7 @@ func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
 }
 
 // list returns the strings that were collected. Short lists share memory, as
-// strings do, but for the room to append.
+// strings do, except for the room to append.
 func (r *Reader) list() []string {
 	n := len(r.strings)
 	if n == 0 || n > cap(r.lists)-len(r.lists) || r.long {

@@ -1,6 +1,6 @@
-// Package codec turns the JSON of a response into Go values, and Go values into
-// items and the JSON of a request, by the rules of the SDK's attributevalue package and without the
-// attribute values in between.
+// Package codec decodes the JSON of a response into Go values, and encodes Go
+// values as items and as the JSON of a request. It follows the rules of the
+// SDK's attributevalue package, without attribute values in between.
 //
 // # The fast way only ever succeeds
 //

@@ -58,8 +58,8 @@ type itemEncoder struct {
 const (
 	// few is how many attributes are made at a time.
 	few = 4
-	// added is how many attributes an item gets beside those of its value: its
-	// keys and its type.
+	// added is how many attributes an item has in addition to those of its value:
+	// its keys and its type.
 	added = 3
 )
 

@@ -6,7 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Watched is an attribute that a reader of items wants to see beside the value.
+// Watched is an attribute that a reader of items wants in addition to the
+// value.
 type Watched struct {
 	Name string
 	// Kind is the attribute's type, and Text what it holds: text, the digits of
@@ -31,8 +32,8 @@ type Decoder struct {
 // that DynamoDB counts by: what holds the JSON together is left out.
 func (d *Decoder) Size() int { return d.size }
 
-// frame is how many bytes the JSON of an attribute has beside its name and what
-// it holds.
+// frame is how many bytes the JSON of an attribute has in addition to its name
+// and content.
 const frame = len(`"":{"S":""},`)
 
 // NewDecoder returns a decoder for values of a type, which fills watched in with

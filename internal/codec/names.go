@@ -45,7 +45,7 @@ type use struct {
 }
 
 // target is what an attribute is for: the indexes of a field and of a watched
-// attribute, none if there is none.
+// attribute, or none.
 type target struct {
 	kind           Kind
 	field, watched int

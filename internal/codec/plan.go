@@ -75,8 +75,8 @@ var (
 	itemType            = reflect.TypeFor[map[string]types.AttributeValue]()
 )
 
-// numberType is what a string type has if attributevalue takes it for a number,
-// as it does its own Number and that of encoding/json.
+// numberType is what a string type has if attributevalue treats it as a number,
+// such as its own Number and that of encoding/json.
 var numberType = reflect.TypeFor[interface {
 	Float64() (float64, error)
 	Int64() (int64, error)
@@ -100,7 +100,7 @@ func planOf(t reflect.Type) *plan {
 }
 
 // makePlan makes the plan of a type and of those that it is made of. made holds
-// those under way, since types can contain themselves.
+// unfinished plans too, since types can contain themselves.
 func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
 	if known, ok := plans.Load(t); ok {
 		return known.(*plan)

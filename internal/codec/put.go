@@ -88,7 +88,7 @@ func MakePut(v any, set []Attribute, without, watched []string) (put *Put, ok bo
 	return &Put{JSON: bytes.Clone(w.buffer), Size: w.size, Watched: w.seen}, true
 }
 
-// putWriters are kept for use again, but for the rare large ones.
+// putWriters are kept for reuse, except for the rare large ones.
 var putWriters = sync.Pool{New: func() any { return new(putWriter) }}
 
 const maxPut = 64 << 10

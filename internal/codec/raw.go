@@ -49,7 +49,7 @@ type Raw struct {
 	attributes map[string]types.AttributeValue
 }
 
-// RawOf returns an item that is decoded, but for its values.
+// RawOf returns an item whose values are not decoded yet.
 func RawOf(item map[string]types.AttributeValue) Raw { return Raw{attributes: item} }
 
 // RawJSON returns an item of a response that a [Reader] has read.

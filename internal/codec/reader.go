@@ -226,7 +226,7 @@ func (r *Reader) skip() bool {
 		_, _, ok := r.text()
 		return ok
 	}
-	// What is left has no structure; whoever reads it judges it.
+	// What is left has no structure. Its decoder checks it.
 	from := r.pos
 	for r.pos < len(r.data) && strings.IndexByte(",}] \n\r\t", r.data[r.pos]) < 0 {
 		r.pos++

@@ -141,7 +141,7 @@ func unquote(to, b []byte) []byte {
 }
 
 // unescape returns the character of the escape at the beginning of b and the
-// escape's length, 0 if it is none. Half a surrogate pair is U+FFFD.
+// escape's length, 0 if it is invalid. Half a surrogate pair is U+FFFD.
 func unescape(b []byte) (c rune, n int) {
 	if len(b) < 2 {
 		return 0, 0

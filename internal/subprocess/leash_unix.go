@@ -13,9 +13,9 @@ import (
 // has ended, removes the watcher.
 //
 // The watcher leads the group and signals it as a whole, so it never needs a
-// process id that could meanwhile belong to someone else. It starts first, and a
-// child that is being started holds the pipe until it has joined the group:
-// there is no instant at which the child could be left behind.
+// process id, which could belong to another process by then. It starts first,
+// and a child that is being started holds the pipe until it has joined the
+// group: there is no instant at which the child could be left behind.
 func startLeashed(cmd *exec.Cmd) (release func(), err error) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -22,7 +22,7 @@ type Server struct {
 	Says func(port string) string
 	// Port is the port to use. Zero means a free one.
 	Port int
-	// Timeout bounds how long it may take to answer.
+	// Timeout bounds how long it may take to respond.
 	Timeout time.Duration
 }
 
@@ -32,14 +32,15 @@ const (
 	// pollEvery is the time between two looks at a server that is starting.
 	pollEvery = 2 * time.Millisecond
 	// settle is how long a server that does not tell when it listens must stay
-	// alive after the first answer on its port, to be taken for the one that
-	// gave it. One that finds its port taken has ended by then.
+	// alive after the first response on its port. Only then does the response count
+	// as its own. A server that finds its port taken has ended by then.
 	settle = 300 * time.Millisecond
 )
 
-// Run starts the server on its port of 127.0.0.1 and returns when it answers
-// requests, with its base URL. A server on a free port that ends at once, as one
-// does that lost its port to another process, is tried again on another port.
+// Run starts the server on its port of 127.0.0.1 and returns when it responds
+// to requests, with its base URL. A server on a free port that ends at once, as
+// one does that lost its port to another process, is tried again on another
+// port.
 //
 // ctx bounds the start, not the life of the server.
 func (s Server) Run(ctx context.Context) (*Process, string, error) {
@@ -70,10 +71,10 @@ func (s Server) Run(ctx context.Context) (*Process, string, error) {
 	return nil, "", errors.Join(errs...)
 }
 
-// await returns nil when p answers at url.
+// await returns nil when p responds at url.
 func (s Server) await(ctx context.Context, p *Process, url, port string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout,
-		fmt.Errorf("no answer within %v", s.Timeout))
+		fmt.Errorf("no response within %v", s.Timeout))
 	defer cancel()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	tick := time.NewTicker(pollEvery)
@@ -81,11 +82,11 @@ func (s Server) await(ctx context.Context, p *Process, url, port string) error {
 
 	var answered time.Time
 	for {
-		if answered.IsZero() && answers(ctx, client, url) {
+		if answered.IsZero() && responds(ctx, client, url) {
 			answered = time.Now()
 		}
 		if !p.Alive() {
-			return errors.New("it ended before it answered")
+			return errors.New("it ended before it responded")
 		}
 		if !answered.IsZero() && (s.told(p, port) || time.Since(answered) >= settle) {
 			return nil
@@ -99,14 +100,14 @@ func (s Server) await(ctx context.Context, p *Process, url, port string) error {
 	}
 }
 
-// told reports whether p has said that it listens on the port. What answers
-// there is then p itself.
+// told reports whether p has said that it listens on the port. The server there
+// is then p itself.
 func (s Server) told(p *Process, port string) bool {
 	return s.Says != nil && strings.Contains(p.Output(), s.Says(port))
 }
 
-// answers reports whether an HTTP server answers at url, whatever it says.
-func answers(ctx context.Context, client *http.Client, url string) bool {
+// responds reports whether an HTTP server responds at url, with any status.
+func responds(ctx context.Context, client *http.Client, url string) bool {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return false

@@ -211,7 +211,7 @@ func TestRunFails(t *testing.T) {
 		attempts      int32
 	}{
 		{"", "fail", time.Minute, "the reason", 3},
-		{"", "hang", 50 * time.Millisecond, "no answer within 50ms", 1},
+		{"", "hang", 50 * time.Millisecond, "no response within 50ms", 1},
 		{"/missing/program", "", time.Minute, "/missing/program", 1},
 	} {
 		t.Run(tt.mode, func(t *testing.T) {

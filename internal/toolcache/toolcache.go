@@ -47,9 +47,9 @@ func Verify(file, want string) error {
 }
 
 // Install makes dest, a file or a directory, in one step: fill writes into a
-// temporary directory beside it and returns what is to become dest. Any number
-// of processes may install the same at once; what one of them has put in place,
-// the others leave or replace by its equal.
+// temporary directory next to it and returns the path that becomes dest. Any
+// number of processes may install the same at once; what one of them has put in
+// place, the others leave or replace by its equal.
 func Install(dest string, fill func(tmp string) (string, error)) error {
 	parent := filepath.Dir(dest)
 	if err := os.MkdirAll(parent, 0o755); err != nil {

@@ -119,8 +119,9 @@ func (u usage) readPackage(r *repository, p listed) error {
 	return nil
 }
 
-// runnable returns the Examples with output of a file and what stands next to them,
-// but for tests, benchmarks and fuzz targets; nil if there are no such Examples.
+// runnable returns the Examples with output of a file and its other
+// declarations, except for tests, benchmarks and fuzz targets. It returns nil
+// if there are no such Examples.
 func runnable(file *ast.File) []ast.Decl {
 	found, silent := false, []string{}
 	for _, e := range doc.Examples(file) {

@@ -23,8 +23,8 @@ type mod struct {
 
 func (m mod) path() string { return m.file.Module.Mod.Path }
 
-// released reports whether the module gets tags: all modules do, but for the
-// examples and what is internal.
+// released reports whether the module gets tags: all modules do, except for the
+// examples and internal ones.
 func (m mod) released() bool {
 	elems := strings.Split(m.dir, "/")
 	return elems[0] != "examples" && !slices.Contains(elems, "internal")
