@@ -30,8 +30,8 @@ type Meter struct {
 	writes float64
 }
 
-// Install puts the meter into a client. It comes before other options that stand
-// in the way of requests, so that these do not see what it adds.
+// Install puts the meter into a client. It comes before other options that
+// intercept requests, so that these do not see what it adds.
 func (m *Meter) Install(o *dynamodb.Options) {
 	inner := o.HTTPClient
 	o.HTTPClient = doer(func(r *http.Request) (*http.Response, error) {
@@ -86,7 +86,7 @@ func (m *Meter) do(inner dynamodb.HTTPClient, r *http.Request) (*http.Response, 
 	return resp, err
 }
 
-// add takes the consumed capacity from an answer.
+// add takes the consumed capacity from a response.
 func (m *Meter) add(operation string, answer []byte) {
 	type consumed struct{ CapacityUnits float64 }
 	var one struct{ ConsumedCapacity consumed }

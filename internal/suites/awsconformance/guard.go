@@ -78,7 +78,7 @@ func (g *Guard) handle(ctx context.Context, in middleware.InitializeInput, next 
 	}
 	names, ours := tablesOf(in.Parameters)
 	if len(names) == 0 {
-		return refuse(fmt.Errorf("%w: a %T is none of the suite's requests", ErrRefused, in.Parameters))
+		return refuse(fmt.Errorf("%w: a %T is not a request of the suite", ErrRefused, in.Parameters))
 	}
 	for _, name := range names {
 		if err := g.check(name, ours); err != nil {
@@ -118,8 +118,8 @@ func (g *Guard) create(ctx context.Context, in middleware.InitializeInput, next 
 	defer g.creating.Done()
 
 	out, metadata, err = next.HandleInitialize(ctx, in)
-	// Whatever became of the request: what has the run's tag is the run's. An
-	// answer can be lost, and the SDK's next attempt be told that it exists.
+	// Whatever became of the request: what has the run's tag is the run's. A
+	// response can be lost, and the SDK's next attempt be told that it exists.
 	ours := err == nil
 	if !ours {
 		tag, tagErr := tagOf(context.WithoutCancel(ctx), g.client, name)

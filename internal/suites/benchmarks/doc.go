@@ -1,4 +1,4 @@
-// Package benchmarks measures what singletable costs beside the code that it
+// Package benchmarks measures what singletable costs next to the code that it
 // saves writing: the AWS SDK with attributevalue, and github.com/guregu/dynamo.
 // It holds nothing but tests.
 //
@@ -29,10 +29,10 @@
 // has a table of its own for the ratio of the two.
 //
 // All libraries share the SDK's client and the Go type that items become. With
-// on=stub the client's HTTP transport answers from memory what the engine would,
-// which leaves the CPU time and the memory of the client's side. With on=engine
-// a local engine answers; it is another process, so that the wall time is the
-// latency and the CPU time is still the client's.
+// on=stub the client's HTTP transport returns the engine's responses from
+// memory, which leaves the CPU time and the memory of the client's side. With
+// on=engine a local engine responds; it is another process, so that the wall
+// time is the latency and the CPU time is still the client's.
 //
 // cpu-ns/op is the CPU time of the whole process, the garbage collector's
 // included, on whichever core it ran.
@@ -44,8 +44,8 @@
 // old and new images of a kilobyte each, next to aws-lambda-go with attributevalue.
 // StreamReader has a Reader read 1,000 changes from the engine. Neither is in the table.
 //
-// Run them with make bench, which writes the table in the README. It runs all of
-// them several times over, since -count would run every repetition of one library
-// before those of the next, and let noise that comes and goes look like a
-// difference.
+// Run them with make bench, which writes the table in docs/performance.md. It
+// runs all of them several times over. With -count, every repetition of one
+// library would run before those of the next, and passing noise would look like
+// a difference.
 package benchmarks

@@ -65,7 +65,7 @@ func batchWriteThrottled(t *testing.T, h Harness) {
 func batchWriteFailed(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	faults.Always("BatchWriteItem", tabletest.Match(
-		// The request with the first key fails, others are carried out.
+		// The request with the first key fails, others are executed.
 		func(r tabletest.Request) bool { return strings.Contains(string(r.Body), string(txKey(0).SK)) },
 		tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected."),
 	))

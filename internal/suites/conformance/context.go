@@ -87,7 +87,7 @@ func contextEndsAfterWork(t *testing.T, h Harness) {
 			continue
 		}
 		if _, err := table.Get[table.Item](t.Context(), tbl.Consistent(), user); err != nil {
-			t.Errorf("%s: it was not carried out: %v", call, err)
+			t.Errorf("%s: it was not executed: %v", call, err)
 		}
 	}
 }

@@ -89,7 +89,7 @@ type named struct {
 // Name returns the other name.
 func (n named) Name() string { return n.name }
 
-// withFaults returns a new table on the engine and what stands in between. The
+// withFaults returns a new table on the engine, and the faults in between. The
 // SDK's retries are as many as usual, without the usual delays.
 func (h Harness) withFaults(t *testing.T, schema table.Schema, opts *table.Options) (*table.Table, *tabletest.Faults) {
 	t.Helper()

@@ -168,7 +168,8 @@ func slow(d time.Duration, fault tabletest.Fault) tabletest.Fault {
 	}
 }
 
-// failures are the faults that the SDK or the library mends by a retry.
+// failures are the faults from which the SDK or the library recovers by a
+// retry.
 func failures() map[string]tabletest.Fault {
 	return map[string]tabletest.Fault{
 		"dropped response": tabletest.DropResponse(),

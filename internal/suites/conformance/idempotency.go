@@ -31,8 +31,8 @@ func idempotencyTests() tests {
 	}
 }
 
-// payments are the requests of these tests: each adds 1 to the user's number, on
-// no condition, and creates an item under an id that is drawn anew.
+// payments are the requests of these tests: each adds 1 to the user's number,
+// on no condition, and creates an item under a new random id.
 type payments struct {
 	table *table.Table
 	store *idempotency.Store
@@ -62,7 +62,7 @@ func (p *payments) do(ctx context.Context, r idempotency.Request, byReference bo
 	})
 }
 
-// want carries the request out and checks the answer and the effects so far.
+// want executes the request and checks the result and the effects so far.
 func (p *payments) want(t *testing.T, r idempotency.Request, replayed bool, effects int) answer {
 	t.Helper()
 	got := expect.Value(p.do(t.Context(), r, false))(t)
@@ -140,7 +140,7 @@ func idempotentLost(t *testing.T, h Harness) {
 			line.Next("TransactWriteItems", fault, fault)
 			first := p.want(t, payment, false, 1)
 			if again := p.want(t, payment, true, 1); again.Value != first.Value {
-				t.Errorf("%s: the answer was %v, and is %v", name, first, again)
+				t.Errorf("%s: the result was %v, and is %v", name, first, again)
 			}
 		}
 	}

@@ -134,7 +134,7 @@ func (l *lives[T]) made(id, mail string) (v T) {
 	return v
 }
 
-// scene ends a life and has somebody write who has read it.
+// scene ends a life, and then a reader of that life writes.
 func (l *lives[T]) scene(t *testing.T, id, mail string, how int) error {
 	ctx, r, v := t.Context(), l.repo, l.made(id, mail)
 	key := l.entity.Key(v)

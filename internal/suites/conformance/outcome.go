@@ -29,7 +29,7 @@ func outcomeTests() tests {
 	}
 }
 
-// after are the ways in which an answer is lost after the work was done.
+// after are the ways in which a response is lost after the work was done.
 func after() map[string]tabletest.Fault {
 	return map[string]tabletest.Fault{
 		"lost":      tabletest.DropResponse(),
@@ -80,7 +80,7 @@ func lostCreateOverForeign(t *testing.T, h Harness) {
 		must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
 		faults.Next("PutItem", fault)
 		err := tbl.Do(t.Context(), table.Create(user, note{N: 2}))
-		// The first attempt may have been carried out, and its item replaced.
+		// The first attempt may have been executed, and its item replaced.
 		if !errors.Is(err, table.ErrOutcomeUnknown) && !errors.Is(err, table.ErrExists) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -99,7 +99,7 @@ var (
 	}
 )
 
-// raw returns an item as it is stored, nil if there is none.
+// raw returns an item as it is stored, nil if it is missing.
 func raw(t *testing.T, tbl *table.Table, key keys.Key) table.Item {
 	t.Helper()
 	item, err := table.Get[table.Item](t.Context(), tbl.Consistent(), key)

@@ -82,8 +82,8 @@ func refreshes(t *testing.T, h Harness) {
 	must(t, tbl.Transact(ctx, ops...))
 	absent(t, tbl, mailKey("ana@x"))
 
-	// The key of a copy that is another entity's, and a copy that its entity does
-	// not have, are left alone.
+	// Refresh does not change the key of a copy that is another entity's, or a copy
+	// that its entity does not have.
 	createOld(t, tbl)
 	stray := raw(t, tbl, mailKey("ana@x"))
 	patched(t, tbl, accountKey("u-1"), table.Item{"email": str("eva@x")})

@@ -133,7 +133,7 @@ func noChange(t *testing.T, h Harness) {
 	equal(t, "entity after Put", p, got)
 	equal(t, "requests, both of them reads", sent(faults)-before, 2)
 
-	// Ops beside it depend on the entity all the same.
+	// Other ops of the transaction depend on the entity all the same.
 	calls := 0
 	_, err := r.UpdateWith(t.Context(), accountKey("u-1"), func(p *person1) ([]table.Op, error) {
 		if calls++; calls == 1 {

@@ -70,7 +70,7 @@ func lifecycle(t *testing.T, r *repo.Repo[account]) []func() error {
 }
 
 // wantWhole checks that the account's items are there together and equal, or
-// that there is none at all.
+// all missing.
 func wantWhole(t *testing.T, tbl *table.Table, when string) {
 	t.Helper()
 	byID, err := table.Get[account](t.Context(), tbl.Consistent(), accountKey("u-123"))
@@ -129,7 +129,7 @@ func itemsSurviveLostAnswers(t *testing.T, h Harness) {
 	}
 }
 
-// The process dies between two requests: those before were carried out, those
+// The process dies between two requests: those before were executed, those
 // after are not sent.
 func itemsSurviveDeath(t *testing.T, h Harness) {
 	for dies := range 12 {
@@ -211,8 +211,8 @@ func lostUpdate(t *testing.T, h Harness) {
 	}
 }
 
-// A write that failed before it was carried out must not take the equal write
-// of somebody else for its own.
+// A write that failed before its execution must not mistake an equal write of
+// another client for its own.
 func equalUpdates(t *testing.T, h Harness) {
 	single := accountEntity
 	single.Copies = nil

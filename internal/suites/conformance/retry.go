@@ -31,7 +31,7 @@ func retryTests() tests {
 	}
 }
 
-// retryCutOff holds with and without an observer, who has nothing to do with it.
+// retryCutOff holds with and without an observer.
 func retryCutOff(t *testing.T, h Harness) {
 	for name, observe := range map[string]table.Observer{"observed": func(context.Context, table.Event) {}, "not observed": nil} {
 		opts := options()

@@ -210,7 +210,7 @@ func schemaKinds(t *testing.T, h Harness) {
 	equal(t, "indexes", len(out.Table.GlobalSecondaryIndexes)+len(out.Table.LocalSecondaryIndexes), 3)
 }
 
-// problems returns what a schema mismatch lists, nothing if there is none.
+// problems returns what a schema mismatch lists, nothing without a mismatch.
 func problems(t *testing.T, err error) []string {
 	t.Helper()
 	if err == nil {

@@ -64,7 +64,7 @@ func sealedBytes(t *testing.T, h Harness) {
 	equal(t, "downwards", walk(t, tbl, table.Query{PK: "\xff\x00", Descending: true}), span(len(ascending)-1, 0))
 }
 
-// tokenOf returns a token that a table with the codec gives out for a query.
+// tokenOf returns a cursor that a table with the codec issues for a query.
 func tokenOf(t *testing.T, tbl *table.Table, q table.Query) string {
 	t.Helper()
 	page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)

@@ -20,7 +20,7 @@ type newClient = func(testing.TB, ...func(*dynamodb.Options)) *dynamodb.Client
 // settling returns clients whose writes end when reads show them that may lag
 // behind: those of global indexes, and eventually consistent ones. A write that
 // is not shown within the bound fails the test. The reads go by themselves: the
-// test's own client, and what stands in its way, do not notice them.
+// test's own client and its faults do not notice them.
 func settling(client newClient, bound time.Duration) newClient {
 	var tables sync.Map // descriptions by name
 	return func(tb testing.TB, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
@@ -122,7 +122,7 @@ func (s settler) describe(ctx context.Context, name string) *types.TableDescript
 	return out.Table
 }
 
-// inARow is how many reads must agree: each may be answered by another replica.
+// inARow is how many reads must agree: each may be served by another replica.
 const inARow = 3
 
 // settle waits until lagging reads show the item as it is, and no index shows it
@@ -145,7 +145,7 @@ func (s settler) settle(ctx context.Context, p place, before item) {
 			return
 		}
 		<-time.After(10 * time.Millisecond)
-		// Somebody else may have written it meanwhile.
+		// Another client may have written it concurrently.
 		now, err = s.get(ctx, p, true)
 	}
 }

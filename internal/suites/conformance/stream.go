@@ -64,8 +64,9 @@ var (
 	voucherEntity = repo.Entity[voucher]{Type: "VOUCHER", Key: func(v voucher) keys.Key { return couponKey(v.ID) }}
 )
 
-// streamOrder has a handler fail once at each record of a batch. The record and those
-// behind it come again; meanwhile no change of an item overtakes an earlier one.
+// streamOrder has a handler fail once at each record of a batch. The record and
+// those behind it come again; until then, no change of an item overtakes an
+// earlier one.
 func streamOrder(t *testing.T, h Harness) {
 	const items, each = 3, 4
 	client := h.Client(t)
@@ -107,8 +108,8 @@ func streamOrder(t *testing.T, h Harness) {
 	}
 }
 
-// ordered checks that the changes of each coupon come in order, numbered from 1, but
-// for those that are repeated. One call fails.
+// ordered checks that the changes of each coupon come in order, numbered from
+// 1, except for repeated ones. One call fails.
 type ordered struct {
 	mu       sync.Mutex
 	last     map[string]int // the number that was handled last, by coupon

@@ -69,8 +69,9 @@ func (w *streamWriter) consumer(name string, concurrency int, wanted func() (n i
 	}
 }
 
-// streamsAll writes at random and compares the changes that two consumers get with
-// what was written: of one that reads meanwhile, and of one that begins afterwards.
+// streamsAll writes at random and compares the changes that two consumers get
+// with what was written: one that reads concurrently, and one that begins
+// afterwards.
 func streamsAll(t *testing.T, h Harness) {
 	records, seed := cmp.Or(h.Records, 2_000), rand.Uint64()
 	if h.Capabilities.Lag > 0 {

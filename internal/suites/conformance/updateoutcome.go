@@ -28,8 +28,7 @@ func before() table.Item {
 	}
 }
 
-// countingUpdates checks updates that have another effect when they are carried
-// out twice.
+// countingUpdates checks updates that are not idempotent.
 func countingUpdates(t *testing.T, h Harness) {
 	value := expression.Value("v")
 	for what, update := range map[string]expression.UpdateBuilder{

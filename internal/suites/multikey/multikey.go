@@ -20,8 +20,8 @@ import (
 	"github.com/singletable/singletable/internal/codec"
 )
 
-// Client is a client whose queries of such indexes are answered here. Filters and
-// projections of these are ignored.
+// Client is a client whose queries of such indexes are executed here. Filters
+// and projections of these are ignored.
 type Client struct {
 	*dynamodb.Client
 	tb testing.TB
@@ -35,7 +35,7 @@ func New(tb testing.TB, client *dynamodb.Client) Client {
 
 type item = map[string]types.AttributeValue
 
-// Query is that of the engine, but for indexes with several key attributes.
+// Query is that of the engine, except for indexes with several key attributes.
 func (c Client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
 	if in.IndexName == nil {
 		return c.Client.Query(ctx, in, o...)

@@ -5,7 +5,7 @@
 //	go run ./internal/suites/soak -seed 42 -ops 300
 //
 // It ends with status 1 if a promise was broken, and also if one was never
-// tried. See README.md beside this file.
+// tried. See README.md in this folder.
 package main
 
 import (

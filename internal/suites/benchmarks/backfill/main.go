@@ -1,8 +1,9 @@
-// Command backfill measures package backfill next to a scan-and-update loop that is
-// written with the SDK alone, and tries it with programs of former and present shapes
-// that write at the same time, while it and they are killed. It prints a table in
-// Markdown and what the trial has found, and fails if anything was lost. Times are of
-// the client and the local engine together; units are DynamoDB's.
+// Command backfill measures package backfill next to a scan-and-update loop
+// that is written with the SDK alone. It then tries it with programs of former
+// and present shapes that write at the same time, and kills it and them. It
+// prints a table in Markdown and what the trial has found, and fails if
+// anything was lost. Times are of the client and the local engine together;
+// units are DynamoDB's.
 //
 //	go run ./internal/suites/benchmarks/backfill -items 20000
 package main

@@ -226,7 +226,7 @@ func (t *trial) count(hot int, err error) {
 	}
 }
 
-// right reports whether the ith order was read as it should be, but for N.
+// right reports whether the ith order was read as it should be, except for N.
 func right(o order, i int) bool {
 	want := wanted(i)
 	want.N, want.Revision = o.N, o.Revision

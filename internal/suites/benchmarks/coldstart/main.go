@@ -1,8 +1,9 @@
-// Command coldstart measures what the library adds to the start of a program. It
-// builds two programs that make the same calls, one with the library and one with
-// the SDK alone, runs them in turns on the local engine, and prints the median of
-// each figure, its spread and the difference. It then starts the Lambda function of
-// examples/appcore under a stand-in for the Lambda Runtime API.
+// Command coldstart measures what the library adds to the start of a program.
+// It builds two programs that make the same calls, one with the library and one
+// with the SDK alone. It runs them in turns on the local engine, and prints the
+// median of each figure, its spread and the difference. It then starts the
+// Lambda function of examples/appcore under a stand-in for the Lambda Runtime
+// API.
 //
 //	go run ./internal/suites/benchmarks/coldstart -runs 30
 package main

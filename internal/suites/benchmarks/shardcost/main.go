@@ -3,7 +3,7 @@
 // numbers as a table in Markdown.
 //
 //	go run ./internal/suites/benchmarks/shardcost             # draw what was measured
-//	go run ./internal/suites/benchmarks/shardcost -measure    # measure anew, and draw
+//	go run ./internal/suites/benchmarks/shardcost -measure    # measure again, and draw
 //
 // Drawing is deterministic: the same data gives the same picture.
 package main

@@ -256,7 +256,8 @@ func (g *graph) acyclic() error {
 	return nil
 }
 
-// path returns a shortest path along edges of some kinds, nil if there is none.
+// path returns a shortest path along edges of some kinds, nil if no path
+// exists.
 func (g *graph) path(from, to int, kinds []dependency) []edge {
 	came := map[int]edge{}
 	queue := []int{from}

@@ -24,8 +24,9 @@ func Gapless(versions []int64, last int64) error {
 	return nil
 }
 
-// Unique checks that each value is reserved for the one who has it: reserved
-// maps values to those they are reserved for, held those who hold a value to it.
+// Unique checks that each value is reserved for its holder: reserved maps
+// values to the entities that they are reserved for, held maps entities to
+// their values.
 func Unique(reserved, held map[string]string) error {
 	for _, owner := range slices.Sorted(maps.Keys(held)) {
 		if by := reserved[held[owner]]; by != owner {
@@ -34,17 +35,17 @@ func Unique(reserved, held map[string]string) error {
 	}
 	for _, value := range slices.Sorted(maps.Keys(reserved)) {
 		if owner := reserved[value]; held[owner] != value {
-			return fmt.Errorf("%q is reserved for %q, who has %q", value, owner, held[owner])
+			return fmt.Errorf("%q is reserved for %q, which has %q", value, owner, held[owner])
 		}
 	}
 	return nil
 }
 
-// Same checks that all answers are equal.
+// Same checks that all results are equal.
 func Same[T comparable](answers []T) error {
 	for i, a := range answers {
 		if a != answers[0] {
-			return fmt.Errorf("answer %d of %d is %v, the first was %v", i, len(answers), a, answers[0])
+			return fmt.Errorf("result %d of %d is %v, the first was %v", i, len(answers), a, answers[0])
 		}
 	}
 	return nil

@@ -36,7 +36,7 @@ const (
 	EngineKilled   Fault = "engine killed and started again"
 )
 
-// passing are the faults that a client mends by asking again.
+// passing are the faults from which a client recovers by a retry.
 var passing = []Fault{
 	Reset, LostResponse, ErrorBefore, ErrorAfter, Throttled, ReasonThrottled,
 	Conflict, InProgress, Unprocessed, Slow, Truncated, Corrupted,
@@ -48,8 +48,8 @@ var surfacing = []Fault{CancelBefore, CancelDuring, CancelAfter}
 // Faults returns every fault that a script can inject.
 func Faults() []Fault { return slices.Concat(passing, surfacing) }
 
-// Passing reports whether faults are such that nobody but the client may notice
-// them: passing ones, and no more of them than a client mends.
+// Passing reports whether only the client may notice the faults: they are
+// passing, and no more than its retries cover.
 func Passing(met []Fault) bool {
 	const (
 		resends = 3 // attempts of the SDK's retryer for one call
@@ -70,10 +70,10 @@ func Passing(met []Fault) bool {
 	return resent < resends && repeated < repeats
 }
 
-// own reports whether a fault is one that the library mends and not the SDK.
+// own reports whether the library recovers from a fault and the SDK does not.
 func own(k Fault) bool { return k == Conflict || k == ReasonThrottled || k == Unprocessed }
 
-// Own counts the faults that only the library can have mended.
+// Own counts the faults from which only the library can have recovered.
 func Own(met []Fault) int {
 	n := 0
 	for _, k := range met {

@@ -48,9 +48,9 @@ func (s *Script) Begin(ctx context.Context, line []Fault) context.Context {
 }
 
 // End ends the operation. It waits for requests that the operation has left
-// behind, so that what is read afterwards does not change any more, and returns
-// the faults that were met and how many requests there were. What is left of the
-// script is forgotten.
+// behind, so that later reads see the final state. It returns the faults that
+// were met and how many requests there were. What is left of the script is
+// forgotten.
 func (s *Script) End() (met []Fault, sent Sent) {
 	s.flying.Wait()
 	s.mu.Lock()

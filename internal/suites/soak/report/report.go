@@ -70,8 +70,8 @@ func (r *Report) Fault(kind string) {
 	r.faults[kind]++
 }
 
-// Requests counts requests, those among them that the SDK sent again, and faults
-// that the library made good.
+// Requests counts requests, those among them that the SDK sent again, and
+// faults from which the library recovered.
 func (r *Report) Requests(sent, again, mended int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

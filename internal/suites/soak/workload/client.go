@@ -209,9 +209,9 @@ func reserve(v *account, handle string) []table.Op {
 	return ops
 }
 
-// onLock takes a lock, looks at it or lets it go. Alone, not as a transaction, a
-// write whose response was lost is executed again, after what others did
-// meanwhile; there only faults before the engine are let in.
+// onLock takes a lock, looks at it or lets it go. Alone, not as a transaction,
+// a write whose response was lost is executed again, after concurrent writes of
+// others; there only faults before the engine are let in.
 func (a *client) onLock(ctx context.Context) {
 	key, script := a.round.lockKey(), a.faults()
 	run := func(ctx context.Context, op table.Op) error { return a.table.Transact(ctx, op) }
@@ -284,8 +284,8 @@ func (a *client) onRequest(ctx context.Context) {
 	}
 }
 
-// request executes a request once: it counts it and writes a receipt that is
-// named by the one who asks.
+// request executes a request once: it counts it and writes a receipt under the
+// caller's name.
 func (s *round) request(ctx context.Context, store *idempotency.Store, key, by string) (string, error) {
 	r := idempotency.Request{Scope: s.name, Key: key, Payload: key}
 	result, err := idempotency.Do(ctx, store, r, func(context.Context) (idempotency.Plan[string], error) {

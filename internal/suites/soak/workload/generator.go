@@ -98,7 +98,7 @@ func unique(ks []keys.Key) []keys.Key {
 }
 
 // leap is what clocks jump and times to live are multiples of, so that a clock
-// often stands at the very second of an expiry.
+// often shows the very second of an expiry.
 const leap = 10 * time.Minute
 
 // colors are what filters look for.

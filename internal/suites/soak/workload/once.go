@@ -151,7 +151,7 @@ func (w *worker) evict(ctx context.Context, store *idempotency.Store) error {
 }
 
 // records checks after a restart of the engine that it has kept the records of
-// all requests, but for the one that was being evicted, which may be gone.
+// all requests, except for the one that was being evicted, which may be gone.
 func (w *worker) records() {
 	for i := range ownRequests {
 		r := w.request(i, 0)

@@ -28,8 +28,8 @@ type orders struct {
 	Round string
 	Seed  uint64
 	ID    int
-	// Kill is the request over which it dies, from 0, and How is before it is
-	// sent, while it is under way, or after its response.
+	// Kill is the request over which it dies, from 0, and How is before it is sent,
+	// while it is in flight, or after its response.
 	Kill int
 	How  string
 }
@@ -144,7 +144,7 @@ func (w *world) murder(ctx context.Context, exe string, n int) error {
 		return err
 	}
 	// The engine can still be at a request whose sender is dead: what looks
-	// unfinished is looked at again. What is left by halves stays so.
+	// unfinished is looked at again. A partial write stays so.
 	findings, err := s.look(ctx)
 	for range 3 {
 		if err != nil || !broken(findings) {

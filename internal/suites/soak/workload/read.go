@@ -254,9 +254,9 @@ func (w *worker) all() operation {
 }
 
 // scan reads the whole table in parts and keeps what is the worker's own. It is
-// done while nobody writes: dynoxide loses items from a scan that goes on after a
-// key that was deleted meanwhile, and deals out the parts anew when partitions
-// come and go.
+// done while nobody writes: dynoxide loses items from a scan that goes on after
+// a key that was deleted concurrently, and deals out the parts again when
+// partitions come and go.
 func (w *worker) scan(ctx context.Context, segments int) error {
 	own := string(ownPrefix.PK(strconv.Itoa(w.id))) + "#"
 	var have []doc

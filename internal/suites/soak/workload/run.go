@@ -22,7 +22,7 @@ type phase struct {
 	run   func(*world, context.Context, budget) error
 }
 
-// phases are the parts of a run, but for the one that kills the engine.
+// phases are the parts of a run, except for the one that kills the engine.
 var phases = []phase{
 	{"model", .25, (*world).modelPhase},
 	{"collections", .2, (*world).collectionPhase},

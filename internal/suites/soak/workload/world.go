@@ -163,8 +163,8 @@ func (c *clock) jump(d time.Duration)      { c.since.Add(int64(d)) }
 func (c *clock) seconds() int64            { return c.now().Unix() }
 func (c *clock) expired(expiry int64) bool { return expiry >= 1 && expiry <= c.seconds() }
 
-// session is a table behind a script of faults, and beside it the same table
-// without.
+// session is a table behind a script of faults, and the same table without
+// faults.
 type session struct {
 	*world
 	script *nemesis.Script

@@ -155,7 +155,7 @@ func (w *worker) transact() operation {
 	return s
 }
 
-// guard is a check beside other ops.
+// guard is a check in a transaction with other ops.
 func (w *worker) guard(key keys.Key) written {
 	x := written{key: key, item: w.model[key]}
 	condition := expression.Name("n").AttributeExists()
