@@ -52,9 +52,9 @@ func (r *Repo[T]) writeAll(ctx context.Context, op string, each func([]table.Op,
 	return nil
 }
 
-// Put stores v over the entity as it was read, or anew, and sets the version or
-// revision in v. v must be the whole entity: see [Repo.Query] for reads that give
-// less.
+// Put stores v, which is either new or a changed value of the stored entity. It
+// sets the version or revision in v. v must be the whole entity: see
+// [Repo.Query] for reads that give less.
 //
 // With a version or revision, Put reads what is stored, and writes what differs,
 // in all items; attributes that T does not have stay as they are. It expects

@@ -131,7 +131,7 @@ func (s *Shop) OrdersByUser(ctx context.Context, user string, limit int, after s
 var ErrStatus = errors.New("an order does not go this way")
 
 // Advance moves an order on to a status, in both of its items. One that is not
-// right before that status is [ErrStatus]. by is the user who does it.
+// right before that status is [ErrStatus]. by is the acting user.
 func (s *Shop) Advance(ctx context.Context, by, id string, to Status) (Order, error) {
 	return s.orders.Update(ctx, OrderKey(id), func(o *Order) error {
 		if o.Status != to.before() {

@@ -124,8 +124,8 @@ func noCategory(err error) error {
 	return err
 }
 
-// AddProduct creates a product in a category that must exist. by is the user
-// who does it.
+// AddProduct creates a product in a category that must exist. by is the acting
+// user.
 func (s *Shop) AddProduct(ctx context.Context, by string, p Product) error {
 	if err := p.validate(); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (s *Shop) AddProduct(ctx context.Context, by string, p Product) error {
 }
 
 // ChangeProduct lets change modify a product. Concurrent sales are not lost:
-// change is then called again, with the current product. by is the user who
-// does it. Another category must exist as well.
+// change is then called again, with the current product. by is the acting user.
+// Another category must exist as well.
 func (s *Shop) ChangeProduct(ctx context.Context, by, id string, change func(*Product) error) (Product, error) {
 	p, err := s.products.UpdateWith(ctx, ProductKey(id), func(p *Product) ([]table.Op, error) {
 		before := *p

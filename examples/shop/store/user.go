@@ -142,8 +142,8 @@ func (s *Shop) UserByID(ctx context.Context, id string) (User, error) {
 	return s.users.Get(ctx, UserKey(id))
 }
 
-// SetRole gives the user with that e-mail a role. by is the user who does it,
-// for the audit trail.
+// SetRole gives the user with that e-mail a role. by is the acting user, for
+// the audit trail.
 func (s *Shop) SetRole(ctx context.Context, by, email string, role Role) (User, error) {
 	if role != Customer && role != Admin {
 		return User{}, ErrRole

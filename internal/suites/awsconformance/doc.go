@@ -31,7 +31,7 @@
 // under them are tested on the local engine; what only AWS does is assumed from
 // its documentation. In particular: global indexes and eventually consistent
 // reads may lag there, so the suite waits after each write until they show it,
-// and fails after half a minute; and its clock is fixed in the year 2024, so
-// that DynamoDB may delete some of its items for their expiry, though not
-// before TTL is in force, which takes longer than a test.
+// and fails after half a minute. And its clock is fixed in the year 2024. So
+// DynamoDB may delete some of its items for their expiry, though not before TTL
+// is in force, which takes longer than a test.
 package awsconformance
