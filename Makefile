@@ -67,7 +67,7 @@ tidy: ## Tidy go.mod and go.sum of every module
 	.ci/tidy
 
 .PHONY: docs
-docs: ## Make the generated parts of READMEs and guides anew
+docs: ## Update the generated parts of READMEs and guides
 	go generate ./examples/...
 
 .PHONY: fuzz
@@ -142,13 +142,13 @@ release: ## Show that the commit at hand can be tagged (about a minute)
 	go run ./internal/tools/release
 
 .PHONY: bench
-bench: ## Measure repo next to the SDK and its peers, and write the README's table (about 8 minutes)
+bench: ## Measure repo next to the SDK and its peers, and write the table in docs/performance.md (about 8 minutes)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	go test -c -o "$$dir/bench" ./internal/suites/benchmarks && \
 	measure() { "$$dir/bench" -test.run '^$$' -test.bench "^Benchmark(Get|Query|Create|Update|UpdateBoth|TransactPut|Transact|TransactCreate)$$/on=$$1" -test.benchtime "$$2" -test.cpu 1 >>"$$dir/results" || { cat "$$dir/results"; exit 1; }; } && \
 	for i in 1 2 3 4 5 6 7 8; do \
 		measure engine 0.3s; for j in 1 2 3 4 5; do measure stub 0.05s; done; \
-	done && go run ./internal/suites/benchmarks/report -readme README.md <"$$dir/results" && \
+	done && go run ./internal/suites/benchmarks/report -into docs/performance.md <"$$dir/results" && \
 	"$$dir/bench" -test.run '^$$' -test.bench 'Shard|Idempotent' && \
 	go test -run '^$$' -bench . ./paginate
 

@@ -1,9 +1,9 @@
 // Command report reads the output of several runs of the benchmarks and prints
 // tables in Markdown: medians, and their ratios to the raw SDK's.
 //
-//	go run ./internal/suites/benchmarks/report -readme README.md < results
+//	go run ./internal/suites/benchmarks/report -into docs/performance.md < results
 //
-// With -readme it also writes the short table into that file.
+// With -into it also writes the short table into that file.
 package main
 
 import (
@@ -40,15 +40,15 @@ var columns = []struct{ unit, title string }{
 }
 
 func main() {
-	readme := flag.String("readme", "", "`file` to write the short table into")
+	into := flag.String("into", "", "`file` to write the short table into")
 	flag.Parse()
-	if err := report(os.Stdin, os.Stdout, *readme); err != nil {
+	if err := report(os.Stdin, os.Stdout, *into); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func report(in io.Reader, out io.Writer, readme string) error {
+func report(in io.Reader, out io.Writer, into string) error {
 	all, err := parse(in)
 	if err != nil {
 		return err
@@ -65,14 +65,14 @@ func report(in io.Reader, out io.Writer, readme string) error {
 	}
 	fmt.Fprintf(&b, "Medians of %s runs, with the range that holds the median at 95 %%. "+
 		"(~) means that the difference may be noise.\n", all.runs())
-	if _, err := io.WriteString(out, b.String()); err != nil || readme == "" {
+	if _, err := io.WriteString(out, b.String()); err != nil || into == "" {
 		return err
 	}
 	short, err := all.summary()
 	if err != nil {
 		return err
 	}
-	return writeInto(readme, short)
+	return writeInto(into, short)
 }
 
 // table writes the rows and their ratios to those of base.

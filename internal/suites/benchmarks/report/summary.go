@@ -11,7 +11,7 @@ import (
 	"golang.org/x/perf/benchunit"
 )
 
-// figures are the rows of the README's table.
+// figures are the rows of the summary.
 var figures = []struct{ name, on, unit, title string }{
 	{"Query", "stub", "cpu-sec/op", "`Query` of 100 items: CPU"},
 	{"Query", "stub", "B/op", "… bytes"},
@@ -33,7 +33,7 @@ var figures = []struct{ name, on, unit, title string }{
 	{"TransactCreate", "stub", "B/op", "… bytes"},
 }
 
-// peers are its columns; the first is what the others are measured by.
+// peers are the columns of the summary. The others are ratios to the first.
 var peers = []struct{ lib, title string }{
 	{"sdk", "SDK, `attributevalue`"},
 	{"sdk-expression", "… and `expression`"},
@@ -43,7 +43,7 @@ var peers = []struct{ lib, title string }{
 	{"guregu", "guregu/dynamo"},
 }
 
-// summary returns the README's table.
+// summary returns the short table.
 func (s *results) summary() (string, error) {
 	var b strings.Builder
 	b.WriteString("| |")
