@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"time"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -12,79 +11,30 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// Note is a plain Go type. Its tags are those of the SDK's attributevalue
-// package.
-type Note struct {
-	User     string    `dynamodbav:"userId"`
-	At       time.Time `dynamodbav:"createdAt"`
-	Text     string    `dynamodbav:"text"`
-	Revision string    `dynamodbav:"revision"`
-}
-
-const notePrefix keys.Prefix = "NOTE"
-
-// Key says what a note is called: USER#ana / NOTE#2024-01-15T10:05:00.000Z
-func (n Note) Key() keys.Key {
-	return keys.Key{PK: keys.User.PK(n.User), SK: notePrefix.SK(keys.Time(n.At))}
-}
-
 func main() {
-	if err := run(context.Background()); err != nil {
-		log.Fatal(err)
-	}
+	type Note struct{ User, ID, Text, Revision string }
+	key := func(n Note) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Prefix("NOTE").SK(keys.Str(n.ID))} }
+	ctx := context.Background()
+	engine, err := tabletest.Start(ctx, nil) // a local DynamoDB engine
+	check(err)
+	defer engine.Close()
+	schema := table.Schema{Name: "Notes"}
+	check(schema.Ensure(ctx, engine.Client())) // creates the table
+	tbl, err := table.New(engine.Client(), schema, nil)
+	check(err)
+	notes, err := repo.New(tbl, repo.Entity[Note]{Type: "NOTE", Key: key, Version: "Revision"})
+	check(err)
+	note := Note{User: "ana", ID: "n-1", Text: "buy milk"}
+	check(notes.Create(ctx, &note)) // stored under USER#ana / NOTE#n-1
+	note.Text += " and bread"
+	check(notes.Put(ctx, &note)) // table.ErrStale if another program has changed it
+	page, err := notes.Query(ctx, table.Query{PK: keys.User.PK("ana"), Limit: 10})
+	check(err)
+	fmt.Println(len(page.Items), "note:", page.Items[0].Text)
 }
 
-func run(ctx context.Context) error {
-	// A local engine for this program; a service has dynamodb.NewFromConfig(cfg).
-	engine, err := tabletest.Start(ctx, nil)
+func check(err error) {
 	if err != nil {
-		return err
-	}
-	defer engine.Close()
-	client := engine.Client()
-
-	schema := table.Schema{Name: "Notes"}
-	if err := schema.Ensure(ctx, client); err != nil {
-		return err
-	}
-	tbl, err := table.New(client, schema, nil)
-	if err != nil {
-		return err
-	}
-	notes, err := repo.New(tbl, repo.Entity[Note]{Type: "NOTE", Key: Note.Key, Version: "revision"})
-	if err != nil {
-		return err
-	}
-
-	start := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
-	for i, text := range []string{"buy milk", "call Bob", "water plants"} {
-		n := Note{User: "ana", At: start.Add(time.Duration(i) * time.Hour), Text: text}
-		if err := notes.Create(ctx, &n); err != nil {
-			return err
-		}
-	}
-
-	first := Note{User: "ana", At: start}
-	_, err = notes.Update(ctx, first.Key(), func(n *Note) error {
-		n.Text += " and bread"
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-
-	newestFirst := table.Query{PK: keys.User.PK("ana"), Range: notePrefix.All(), Descending: true, Limit: 2}
-	for {
-		page, err := notes.Query(ctx, newestFirst)
-		if err != nil {
-			return err
-		}
-		for _, n := range page.Items {
-			fmt.Println(n.At.Format(time.TimeOnly), n.Text)
-		}
-		if page.Next == "" {
-			return nil
-		}
-		newestFirst.After = page.Next
+		log.Fatal(err)
 	}
 }

@@ -1,20 +1,14 @@
 package main
 
 import (
-	"context"
 	"os"
 	"strings"
 	"testing"
 )
 
 func Example() {
-	if err := run(context.Background()); err != nil {
-		panic(err)
-	}
-	// Output:
-	// 12:05:00 water plants
-	// 11:05:00 call Bob
-	// 10:05:00 buy milk and bread
+	main()
+	// Output: 1 note: buy milk and bread
 }
 
 // The README and the package documentation show this program. They must show it
