@@ -9,17 +9,17 @@
 // # Key
 //
 // A [Key] is a [PK] and an [SK], two plain strings. It can be compared with ==,
-// used as a map key and printed. It hides no state: what is seen is what is
-// stored.
+// used as a map key and printed. It has no hidden state: the two strings are
+// stored as they are.
 //
 //	profile := keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}
 //	// USER#u-123 / PROFILE
 //
 // # Prefix
 //
-// A key is a row of segments with '#' between them. The first is a [Prefix],
-// which says what kind of thing the key names. [User], [Tx], [Notif] and [Ide]
-// are built in; an application declares its own in the same way:
+// A key is a sequence of segments with '#' between them. The first is a
+// [Prefix], which names the kind of thing. [User], [Tx], [Notif] and [Ide] are
+// built in; an application declares its own in the same way:
 //
 //	const Order keys.Prefix = "ORDER"
 //
@@ -34,20 +34,21 @@
 //	keys.Tx.SK(keys.Time(at), keys.Str("tx-abc"))
 //	// TX#2024-01-15T10:05:00.000Z#tx-abc
 //
-// Within a segment every byte up to and including '%' (0x25), and so '#', the
-// space and the control characters too, is written as '%' and two upper-case
-// hexadecimal digits. All other bytes stand for themselves, which leaves ordinary
-// identifiers as they are. Two properties follow, whatever the strings contain:
-// different rows of strings give different keys, and keys sort, byte by byte, as
-// the rows sort. An identifier chosen by a hostile client therefore stays
-// inside its own segment.
+// Within a segment, every byte up to and including '%' (0x25) is written as '%'
+// and two upper-case hexadecimal digits. These bytes include '#', the space and
+// the control characters. All other bytes stay, so ordinary identifiers are
+// stored as they are. Two properties follow, whatever the strings contain:
+// different sequences of strings give different keys, and keys sort, byte by
+// byte, as the sequences sort. An identifier chosen by a hostile client
+// therefore stays inside its own segment.
 //
 // # Range
 //
-// A [Range] says which sort keys of one partition a query wants. The prefix of
-// [Prefix.All] ends with a whole segment, so the items below TX#1 do not include
-// those below TX#10. Time ranges are half-open: they include their first instant
-// and exclude their last. A range of no time at all is empty, and valid.
+// A [Range] selects the sort keys of one partition for a query. The prefix of
+// [Prefix.All] ends with a whole segment, so the items below TX#1 do not
+// include those below TX#10. Time ranges are half-open: they include their
+// first instant and exclude their last. A range that ends when it begins is
+// empty, and valid.
 //
 //	keys.Tx.All()                            // every transaction
 //	keys.Tx.Between(monday, tuesday)         // monday ≤ t < tuesday
@@ -57,11 +58,11 @@
 // # Validity
 //
 // Building a key never fails, and so needs no error handling where keys are
-// declared. An id that is empty, a number or an instant that cannot be written
-// gives a key that is not valid UTF-8. [Key.Validate] finds it and names the
-// cause. So an empty id never becomes the key USER#. Packages that send keys
-// validate them first. The error is an [*Error] and matches [ErrInvalid]; its
-// message never holds the key.
+// declared. An empty id, or a number or an instant that cannot be written,
+// gives a key that is not valid UTF-8. So an empty id never becomes the key
+// USER#. [Key.Validate] finds such a key and names the cause. Packages that
+// send keys validate them first. The error is an [*Error] and matches
+// [ErrInvalid]; its message never holds the key.
 //
 // # Keys of other programs
 //
@@ -71,16 +72,15 @@
 // text as well, such as ElectroDB's $service#entity_.
 //
 // [Parse] takes apart the keys that this package builds, for debugging, streams
-// and migrations. It refuses keys that the builders do not write.
+// and migrations. It refuses keys that this package does not build.
 //
-// All types are plain values: nothing here changes them, and they can be shared
-// between goroutines.
+// All types are plain values, and safe for concurrent use.
 //
 // # Caveats
 //
-// Segments do not record what they were made from: Str("007") and Int(7, 3) are
-// the same segment, and None.SK(Str("TX")) is Tx.SK(). The promises above hold
-// between keys of one shape, so give each shape a prefix of its own.
+// Segments do not record their source: Str("007") and Int(7, 3) are the same
+// segment, and None.SK(Str("TX")) is Tx.SK(). The promises above hold between
+// keys of one shape, so give each shape a prefix of its own.
 //
 // The promises about escapes and order do not cover Raw segments and keys that
 // are written as strings.

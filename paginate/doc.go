@@ -1,24 +1,24 @@
-// Package paginate turns the place where a page of a DynamoDB query ended into
-// a cursor that a client may hold, and back.
+// Package paginate seals the position after a page of a DynamoDB query into a
+// cursor for clients, and opens it again.
 //
-// DynamoDB gives that place as the last evaluated key, a map of the item's
-// keys. Handing it out, even in base64, lets a client read keys that a filter
-// kept from it, and edit them to read another user's partition. A cursor of
-// this package is encrypted and authenticated: it says nothing to the client,
-// and no changed or borrowed cursor is accepted.
+// DynamoDB returns that position as the last evaluated key, a map of the item's
+// keys. A client that gets this map, even in base64, can read keys that a
+// filter hid from it. It can edit them to read another user's partition. A
+// cursor of this package is encrypted and authenticated. A client cannot read
+// it, and a changed cursor, or one of another user, is refused.
 //
 // # Nouns
 //
-// A [Position] is the place: the values of the key attributes that order the
-// query, without the partition key that is queried. A scope is everything that
-// must be the same when the client comes back, as bytes that the server
-// computes again for each request. A cursor is a position sealed for a scope. A
-// [Codec] seals positions and opens cursors with a ring of [Key] values.
+// A [Position] holds the values of the key attributes that order the query,
+// without the queried partition key. A scope is everything that must be the
+// same in the next request, as bytes that the server computes for each request.
+// A cursor is a position sealed for a scope. A [Codec] seals positions and
+// opens cursors with a ring of [Key] values.
 //
 // Package table does all this by itself. It computes the scope from the table,
-// the index, the partition, the prefix of the range, the direction and the scope
-// of the caller. A handler makes the codec, passes the client's cursor on, and
-// handles a refused one.
+// the index, the partition, the prefix of the range, the direction and the
+// scope of the caller. A handler creates the codec, passes the client's cursor
+// on, and handles a refusal.
 //
 // # Keys
 //
@@ -41,7 +41,7 @@
 //
 // # Rotation
 //
-// The first key of the ring seals, all open. To replace key a by key b:
+// The first key of the ring seals. All keys open. To replace key a by key b:
 //
 //  1. Deploy "a,b": every instance can open what b will seal.
 //  2. Deploy "b,a": b seals, and the cursors of a are still good.
@@ -53,10 +53,10 @@
 //
 // # Refusals
 //
-// Whatever is wrong with a cursor, [Codec.Open] returns an error that matches
-// [ErrInvalidCursor]. Respond with status 400 and the error's own text, which is
-// the same for every cause, and let the client start from the first page. Do
-// not start over on its behalf: it would take the first page for the next one.
+// For every refused cursor, [Codec.Open] returns an error that matches
+// [ErrInvalidCursor]. Respond with status 400 and the error's own text, which
+// is the same for every cause, and let the client start from the first page. Do
+// not return the first page instead: the client would treat it as the next one.
 // The cause, for logs and metrics, is the Reason of [*Error]. A rise of
 // [UnknownKey] means that a rotation was too fast; of [NoSharedKey], that an
 // instance has no codec; of [Future], a wrong clock; of [Mismatch] or
@@ -82,10 +82,10 @@
 //
 //   - It is no permission. Authenticate each request, and take the partition
 //     key from the authenticated user.
-//   - It can be used again until it expires, by whoever the scope admits.
+//   - It can be used again until it expires, by everyone whom the scope admits.
 //   - Its length tells roughly how long the keys are, and whether they hold a
 //     timestamp. Its first bytes tell its kind and the id of its key.
-//   - It is a place, not a snapshot: items written or deleted in between are
+//   - It is a position, not a snapshot: items written or deleted in between are
 //     seen or missed as in any query.
 //
 // # Format
