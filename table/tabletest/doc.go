@@ -33,25 +33,25 @@
 //     with a line on standard error saying so.
 //
 // The version is pinned, and the copy in the cache is compared with a pinned
-// sha256 before each start: one that differs is never run and is installed
+// sha256 before each start: a copy that differs is never run, and is installed
 // again. A program on PATH is the user's own choice and is not compared.
 //
 // An engine that was started listens on a port of 127.0.0.1, a free one unless
-// [Options] names it. It accepts any credentials: other programs and users of the
-// machine, and web pages open in a browser on it, can read and change its data.
-// Give it test data only. It keeps its data in memory, or in the file of
-// [Options], which only its owner can read on Unix.
-// On Unix it ends with the process that started it, also when that process panics
-// or is killed. On 64-bit Windows it does too, by code that is compiled by the gate
-// but was never run. On other platforms it ends by [Engine.Close] only. It does not
-// end by Ctrl-C in the terminal, so a program can finish its requests first.
+// [Options] names it. It accepts any credentials: other programs and users of
+// the machine, and web pages open in a browser on it, can read and change its
+// data. Give it test data only. It keeps its data in memory, or in the file of
+// [Options], which only its owner can read on Unix. On Unix it ends with the
+// process that started it, also when that process panics or is killed. So it
+// does on 64-bit Windows, by code that is compiled but was never run. On other
+// platforms it ends by [Engine.Close] only. It does not end by Ctrl-C in the
+// terminal, so a program can finish its requests first.
 //
 // # Faults
 //
-// A local engine is never busy, never in conflict and never out of reach, so
-// nothing in a test shows what a program does then. [Faults] stands between the
-// SDK's client and the engine. It records every request, and does to the next
-// ones of an operation what it was told:
+// A local engine is never busy, never in conflict and never out of reach. So a
+// test does not show how a program handles that. [Faults] is between the SDK's
+// client and the engine. It records every request, and applies faults to the
+// next requests of an operation:
 //
 //	var faults tabletest.Faults
 //	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), orders.Schema, nil)
@@ -59,8 +59,8 @@
 //	// The first attempt is committed, but its response is lost.
 //	faults.Next("TransactWriteItems", tabletest.DropResponse())
 //
-// A [Fault] is a function; those of this package can be told apart by what has
-// become of the request when the caller sees the error:
+// A [Fault] is a function. The faults of this package differ in what has
+// happened to the request when the caller sees the error:
 //
 //	                                   not executed     executed
 //	the connection breaks              DropRequest()    DropResponse()
@@ -72,21 +72,21 @@
 //	no response until the context ends Block(nil)       After(Block(nil))
 //	a part of a batch is left over     Unprocessed(n)
 //
-// The process that dies between two of its requests, here after the third, is a
-// line of three requests that pass before everything fails:
+// For a process that dies between two requests, let three requests pass before
+// everything fails:
 //
 //	faults.Next("", nil, nil, nil)
 //	faults.Always("", tabletest.DropRequest())
 //
-// A client without the SDK's own retries, which tests of such endings often
-// want, has o.Retryer = aws.NopRetryer{}.
+// Tests of such faults often need a client without the SDK's own retries: set
+// o.Retryer = aws.NopRetryer{}.
 //
 // # Schedules
 //
-// Two requests for the last seat of a show, and a response that is lost: [Explore]
-// runs concurrent operations under every order of their requests, and with every
-// fault at every request, on a real engine. It takes some milliseconds to find that
-// two handlers can both read one free seat:
+// [Explore] runs concurrent operations under every order of their requests, and
+// with every fault at every request, on a real engine. An example is two
+// requests for the last seat of a show, and a lost response. It takes some
+// milliseconds to find that two handlers can both read one free seat:
 //
 //	func TestLastSeat(t *testing.T) {
 //		tabletest.Explore(t, tabletest.Case{
@@ -122,14 +122,14 @@
 //	A/2          the second of the requests that A sends concurrently
 //	once         in front: the client does not retry
 //
-// What no schedule has violated is not proved: the engine is not AWS, there are at
-// most two faults, and the operations are few. A bound that is "not all" was only
-// sampled.
+// Without a violation, an invariant is tested, not proved: the engine is not
+// AWS, there are at most two faults, and the operations are few. A bound that
+// is "not all" was only sampled.
 //
 // # Golden requests
 //
-// What was sent shows what results do not, such as a query that has become a
-// scan. [Transcript] makes a text of the requests that [Faults] has recorded, to
+// Requests show what results do not, such as a query that has become a scan.
+// [Transcript] makes a text of the requests that [Faults] has recorded, to
 // compare with a file:
 //
 //	got := tabletest.Transcript(faults.Requests(), strings.NewReplacer(tbl.Schema().Name, "Orders"))
@@ -154,10 +154,10 @@
 //
 // # Caveats
 //
-// A local engine is not AWS. It is consistent at once, also its indexes, deletes
-// no expired items, and counts capacity in its own way. What holds on one engine
-// only, such as the order of index items with equal keys or the wording of
-// errors, is nothing to rely on.
+// A local engine is not AWS. It is consistent at once, also its indexes,
+// deletes no expired items, and counts capacity in its own way. Do not rely on
+// the behavior of one engine, such as the order of index items with equal keys
+// or the wording of errors.
 //
 // DynamoDB Local takes at most ten items in a transaction in its older builds,
 // and needs -sharedDb if clients differ in region or credentials.
@@ -169,6 +169,6 @@
 // engine ends by [Engine.Close] only, which is neither Unix nor 64-bit Windows, it
 // outlives the tests: name a running engine by the variable instead.
 //
-// On Unix processes are watched by /bin/sh, so a container without it can only use
+// On Unix, /bin/sh watches the processes. A container without it can only use
 // an engine that runs already.
 package tabletest

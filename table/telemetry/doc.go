@@ -16,7 +16,7 @@
 //
 // # Access patterns
 //
-// A request says what was asked of DynamoDB, not what for. [WithPattern] gives
+// A request does not tell which access pattern it is for. [WithPattern] gives
 // the context the name of the access pattern, and every observer here tells
 // requests apart by it:
 //
@@ -73,9 +73,8 @@
 //
 // error.type is DynamoDB's own name of the error, such as
 // ConditionalCheckFailedException; "timeout" and "canceled" for the ends of the
-// context; "connection" if DynamoDB could not be reached or the connection broke;
-// "_OTHER" for what is left.
+// context; "connection" if DynamoDB could not be reached or the connection
+// broke; "_OTHER" for all others.
 //
-// Neither keys nor values nor texts of errors, which can quote them, are written
-// anywhere.
+// Keys, values and texts of errors, which can quote them, are never written.
 package telemetry
