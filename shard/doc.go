@@ -1,12 +1,13 @@
 // Package shard spreads one index over several partitions and reads it back in
 // order.
 //
-// An index that collects all items of a system under one partition key, such as
-// all transactions by time, sends every write to one partition. A partition takes
-// at most 1,000 write units a second. An [Index] gives each item one of several
-// partition keys by a hash of its id: GLOBAL_TX and GLOBAL_TX#1 to GLOBAL_TX#15.
-// A [Reader] queries all of them in parallel and merges the results: the newest N
-// items, or pages, or a stream, in the order of their sort keys.
+// An index may collect all items of a system under one partition key, such as
+// all transactions by time. Then every write goes to one partition. A partition
+// takes at most 1,000 write units a second. An [Index] gives each item one of
+// several partition keys by a hash of its id: GLOBAL_TX and GLOBAL_TX#1 to
+// GLOBAL_TX#15. A [Reader] queries all of them in parallel and merges the
+// results: the newest N items, or pages, or a stream, in the order of their
+// sort keys.
 //
 //	index := shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Shards: 16}
 //	reader, err := shard.New[Transaction](tbl, index, nil)
@@ -15,26 +16,25 @@
 // # Change the number of shards
 //
 // To raise it, deploy the new number to all readers first, then to writers.
-// Stored items stay where they are: every shard of the lower number is one of the
-// higher number, also when the lower one is 1. Cursors and walks in progress stay
-// valid. A reader with fewer shards than the writers silently misses the items of
-// the others, so never deploy the writers first.
+// Stored items do not move: every shard of the lower number is also a shard of
+// the higher number, even if the lower number is 1. Cursors and walks in
+// progress stay valid. A reader with fewer shards than the writers silently
+// misses the items of the others, so never deploy the writers first.
 //
 // To lower it, deploy the new number to writers first. Rewrite the items of the
 // higher shards under their new [Index.Key]. Deploy the readers when these shards
 // are empty.
 //
-// An update computes the shard of an item again. [Index.KeyAt] keeps the item in
-// its shard, which is cheaper, and safe for walks in progress: a walk can miss an
-// item that moves between two shards while it reads them.
+// An update computes the shard of an item again. [Index.KeyAt] keeps the item
+// in its shard. That is cheaper, and safe for walks in progress: a walk can
+// miss an item that moves between two shards while it reads them.
 //
 // # Tables of other programs
 //
-// Partition keys of another form are listed in [Index].Suffixes, and another rule
-// for the shard of an id is [Index].ShardFunc. Take care that the list is
-// complete: the items of a partition that is not listed are not found. In
-// particular, a table with GLOBAL_TX#0 needs a list, because shard 0 of
-// [Index].Shards is GLOBAL_TX.
+// List partition keys of another form in [Index].Suffixes. [Index].ShardFunc is
+// another rule for the shard of an id. The list must be complete: items of
+// other partitions are not found. In particular, a table with GLOBAL_TX#0 needs
+// a list, because shard 0 of [Index].Shards is GLOBAL_TX.
 //
 // # Cost
 //
@@ -47,14 +47,15 @@
 // pages, one request to each shard is the minimum; use no more shards than the
 // writes need.
 //
-// A reader learns when some shards have more of the items than others. Only where
-// each shard has its items in blocks of time, it reads two to three times what is
-// needed: the share of a shard then says nothing of its next items.
+// A reader learns when some shards have more of the items than others. There is
+// one exception. If each shard has its items in blocks of time, the share of a
+// shard does not predict its next items. The reader then reads two to three
+// times what is needed.
 //
-// Two situations take further rounds. A sort key that very many items share is
-// read completely before the first of them is returned
-// ([Index].NonUniqueSortKeys), in steps that double. And if the number of copies
-// that [Options].Dedupe drops changes much, shards are asked again.
+// Two situations take further rounds. If very many items share a sort key
+// ([Index].NonUniqueSortKeys), all of them are read before the first is
+// returned, in steps that double. And if the number of copies that
+// [Options].Dedupe drops changes much, shards are asked again.
 //
 // # Cursors
 //
@@ -63,9 +64,9 @@
 // identity. Its size does not depend on the number of shards, and it survives a
 // change of that number.
 //
-// Writes between pages do not disturb a walk. An item that exists from beginning
-// to end comes exactly once. One that is inserted behind the position comes once,
-// one that is inserted before it does not come. With Dedupe this holds for
-// values: one comes exactly once if one of its copies exists from beginning to
-// end, whichever of its other copies come and go.
+// Writes between pages do not disturb a walk. An item that exists during the
+// whole walk is returned exactly once. An item that is inserted behind the
+// position is returned once, and one before it is not returned. With Dedupe
+// this holds for values: a value is returned exactly once if one of its copies
+// exists during the whole walk, even if other copies are created or deleted.
 package shard
