@@ -1,5 +1,5 @@
-// Package backfill changes the items of a live table: it walks the table while
-// programs go on reading and writing it, and brings every item of an entity to the
+// Package backfill changes the items of a live table. It walks the table while
+// programs read and write it, and brings every item of an entity to the
 // entity's present description.
 //
 //	job := backfill.Job{Name: "2026-11 currency index", Table: tbl, Entities: []backfill.Entity{orders, users}}
@@ -7,8 +7,8 @@
 //	report, err = job.Run(ctx)
 //	report, err = job.DryRun(ctx) // verifies: report.Complete()
 //
-// What an item lacks is what [repo.Repo.RefreshOps] says: upgrades of its shape,
-// index keys, copies, a version. Items that lack nothing are read and not written.
+// [repo.Repo.RefreshOps] determines what an item lacks: upgrades of its shape,
+// index keys, copies, a version. Complete items are read and not written.
 //
 // With Source and Map, a job copies the items of another table, of any layout.
 //
@@ -17,14 +17,15 @@
 // Writers win: every write is guarded by the version of the item that was read, or
 // by its attributes. An item that changes in between is read again.
 //
-// Nothing is lost: an item that cannot be brought over, because it does not decode
-// or because another entity has the key of its copy, stays as it is. It is set aside:
-// an item in the table says which one it is and why. See [SetAside].
+// Nothing is lost. Some items cannot be changed, because they do not decode, or
+// because another entity has the key of their copy. Such an item stays as it
+// is, and is set aside: another item in the table names it and the reason. See
+// [SetAside].
 //
-// It continues: the table is walked in segments. Each has an item in the table that
-// holds its position, and a lease. A job that was killed continues there, and several
-// processes share the segments. What was done twice is done once: the second time
-// there is nothing to write.
+// It continues: the table is walked in segments. Each has an item in the table
+// that holds its position, and a lease. A killed job continues there, and
+// several processes share the segments. Repeated work has no effect: the second
+// time there is nothing to write.
 //
 // It is complete when a [Job.DryRun] after it finds nothing to do. That is a proof
 // only if no program writes items of a former description any more: deploy the new
@@ -32,11 +33,11 @@
 //
 // # Costs
 //
-// Reading costs one read unit for 4 KB, since items are read consistently. An entity
-// with copies costs twice as much more for each copy: its main item is compared with
-// the copy, and the copy with its main item. Writing an item costs a write unit for each KB, and
-// twice that for an entity with copies, plus what indexes cost. [Job].ReadUnits and
-// [Job].WriteUnits bound both per second.
+// Reading costs one read unit for 4 KB, since items are read consistently. Each
+// copy of an entity adds two more such reads: the main item is compared with
+// the copy, and the copy with the main item. Writing an item costs a write unit
+// for each KB, and twice that for an entity with copies, plus what indexes
+// cost. [Job].ReadUnits and [Job].WriteUnits bound both per second.
 //
 // # Without a scan
 //

@@ -4,9 +4,9 @@
 // A client that got no response retries its request, and a queue delivers a
 // message again. [Do] writes a record of the request in the same DynamoDB
 // transaction as the request's own writes, on condition that no record exists.
-// So effect and record exist together or not at all. There is no state in
-// progress, no lease, and nothing that gets stuck when a process dies. A write
-// takes one request.
+// So effect and record exist together or not at all. There is no state "in
+// progress", no lease, and no stuck record when a process dies. A write takes
+// one request.
 //
 //	store, err := idempotency.New(tbl, nil)
 //	result, err := idempotency.Do(ctx, store, idempotency.Request{
@@ -18,8 +18,8 @@
 //		return idempotency.Snapshot(tx, transactions.CreateOps(tx)...), nil
 //	})
 //
-// A repeated request gets the result of the first, with Replayed set, whatever
-// ids its own plan has drawn. The same key with another payload is
+// A repeated request gets the result of the first, with Replayed set, even if
+// its own plan has drawn other ids. The same key with another payload is
 // [ErrPayloadMismatch].
 //
 // # What to scope by
@@ -30,9 +30,9 @@
 //
 // # Keys from an HTTP header
 //
-// Refuse a request with two Idempotency-Key headers, or with a comma in one: API
-// Gateway joins repeated headers with a comma, and http.Header.Get returns the
-// first. Either way a retry could come with another key, and run again. The
+// Refuse a request with two Idempotency-Key headers, or with a comma in one:
+// API Gateway joins repeated headers with a comma, and http.Header.Get returns
+// the first. In both cases a retry could have another key, and run again. The
 // example for headers shows the check.
 //
 // IETF: draft-ietf-httpapi-idempotency-key-header. AWS: "Create AWS Lambda proxy
@@ -41,9 +41,9 @@
 // # What to compare
 //
 // A retry that meets the record of another release must have the same payload,
-// or it is [ErrPayloadMismatch]. The JSON of a struct changes when a release adds,
-// renames or removes a field. So choose a payload that lives longer than a type
-// of your program:
+// or it is [ErrPayloadMismatch]. The JSON of a struct changes when a release
+// adds, renames or removes a field. So choose a payload that stays the same
+// when your types change:
 //
 //   - the body as the client sent it, as []byte. Its digits stay as they are too:
 //     json.Unmarshal into an any rounds large integers to float64.
@@ -56,17 +56,17 @@
 // # How long to keep
 //
 // A record is kept for Request.TTL, 24 hours by default: longer than the client
-// goes on repeating, and for a queue longer than it keeps a message. After that
-// the same key is a new request. It is expired from the second ExpiresAt on, for
-// reads and writes alike, by the table's clock and whenever DynamoDB deletes it.
+// retries, and for a queue, longer than it keeps a message. After that the same
+// key is a new request. A record expires at the second ExpiresAt of the table's
+// clock, for reads and writes alike, even if DynamoDB deletes it later.
 //
 // # What to respond
 //
-// Look for these in this order, since the first ones also match what package
-// table calls the same in general.
+// Test for these errors in this order: the first ones also match more general
+// errors of package table.
 //
 //	[ErrInvalidRequest]              400  key missing or too long
-//	[ErrPayloadMismatch]                   422  or 409; the key belongs to another request
+//	[ErrPayloadMismatch]             422  or 409; the key belongs to another request
 //	a failed business condition      409  nothing was recorded, the key can be used again
 //	[ErrResultGone]                  410  or 404; it was done, and the item deleted since
 //	[table.ErrOutcomeUnknown],
@@ -82,6 +82,7 @@
 //
 // # Global tables
 //
-// A transaction holds in the region that carried it out. Where a table has
-// replicas in several regions, send the requests of one scope to one region.
+// A transaction is atomic only in the region that executed it. Where a table
+// has replicas in several regions, send the requests of one scope to one
+// region.
 package idempotency

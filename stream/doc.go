@@ -1,4 +1,4 @@
-// Package stream gives the changes of a table to handlers, as values of the
+// Package stream passes the changes of a table to handlers, as values of the
 // application's types, in order.
 //
 // DynamoDB Streams has a record for each item that a write has changed. A [Router] turns
@@ -21,34 +21,37 @@
 //
 // # What is a change
 //
-// An entity with several copies has one record for each copy and one change, by the
-// record of its main item. Items of an older shape are upgraded. A write that changes
-// nothing but the version, as a backfill makes them, is no change. The items that the
-// library stores for itself are no changes either.
+// An entity with several copies has a record for each copy, but only one
+// change, from the record of its main item. Items of an older shape are
+// upgraded. A write of the version alone, such as by a backfill, is not a
+// change. Nor are writes of the items that the library stores for itself.
 //
-// An entity whose main key changes gives a Remove and an Insert, for two different
-// keys, which may come in any order. A consumer that stores the entity under another
-// key than [Change].Key should store that key, too, and ignore a Remove of another
-// one.
+// If the main key of an entity changes, handlers get a Remove and an Insert for
+// two different keys, in any order. A consumer that stores the entity under a
+// key other than [Change].Key should store that key too, and ignore a Remove of
+// another one.
 //
 // # Order and failures
 //
-// The changes of one item are handled one after the other, in the order in which they
-// were made. Changes of different items have no order, not even those of one
-// transaction. An error of a handler ends the batch: the record is delivered again, and
-// so are all records behind it. Nothing is skipped. A record on which a handler always
-// fails blocks its shard, until the record is set aside: by [Reader].Attempts, or by the
-// attempts and the on-failure destination of Lambda's event source mapping.
+// The changes of one item are handled one after the other, in the order in
+// which they were made. Changes of different items have no order, not even
+// those of one transaction. An error of a handler ends the batch: the record is
+// delivered again, and so are all records behind it. Nothing is skipped. If a
+// handler always fails on a record, the record blocks its shard until it is set
+// aside: by [Reader].Attempts, or by the attempts and the on-failure
+// destination of Lambda's event source mapping.
 //
-// A process that was stopped for longer than its lease, half a minute, does not know it. It
-// ends its present batch while another process reads on. So a handler must not rely on
-// order alone where an old value would do harm: let it compare versions.
+// A process that was stopped for longer than its lease, half a minute, does not
+// notice that. It finishes its batch while another process continues. So where
+// an old value would do harm, a handler must not rely on order alone: let it
+// compare versions.
 //
 // # Effects
 //
-// Every change is delivered at least once. An effect in the table is made once by
-// package idempotency, with [Change.Request]. An effect elsewhere must be idempotent:
-// send [Change].EventID as the idempotency key of the request.
+// Every change is delivered at least once. For an effect in the table, use
+// package idempotency with [Change.Request]: the effect then happens once. An
+// effect elsewhere must be idempotent: send [Change].EventID as the idempotency
+// key of the request.
 //
 // An outbox is an entity for messages. A service creates a message in the transaction of
 // its other writes, and the handler of the message's Insert sends it.
