@@ -19,7 +19,7 @@
 //     Create fails if the item exists, Put replaces it, Update modifies it.
 //   - Entity ([repo.Entity]): how values of a Go type are stored, in one item or
 //     several. A [repo.Repo] reads and writes them.
-//   - Upgrade ([repo.Upgrade]): a function that turns an item of one release
+//   - Upgrade ([repo.Upgrade]): the step that turns an item of one release
 //     into an item of the next. Reads apply it, and a Job ([backfill.Job])
 //     stores the result in a live table.
 //   - Change ([stream.Change]): the old and the new value of an entity that was
@@ -51,7 +51,9 @@
 //
 //	func main() {
 //		type Note struct{ User, ID, Text, Revision string }
-//		key := func(n Note) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Prefix("NOTE").SK(keys.Str(n.ID))} }
+//		key := func(n Note) keys.Key {
+//			return keys.Key{PK: keys.User.PK(n.User), SK: keys.Prefix("NOTE").SK(keys.Str(n.ID))}
+//		}
 //		ctx := context.Background()
 //		engine, err := tabletest.Start(ctx, nil) // a local DynamoDB engine
 //		check(err)

@@ -13,7 +13,9 @@ import (
 
 func main() {
 	type Note struct{ User, ID, Text, Revision string }
-	key := func(n Note) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Prefix("NOTE").SK(keys.Str(n.ID))} }
+	key := func(n Note) keys.Key {
+		return keys.Key{PK: keys.User.PK(n.User), SK: keys.Prefix("NOTE").SK(keys.Str(n.ID))}
+	}
 	ctx := context.Background()
 	engine, err := tabletest.Start(ctx, nil) // a local DynamoDB engine
 	check(err)
