@@ -50,27 +50,25 @@
 //	)
 //
 //	func main() {
-//		type Note struct{ User, ID, Text, Revision string }
-//		key := func(n Note) keys.Key {
-//			return keys.Key{PK: keys.User.PK(n.User), SK: keys.Prefix("NOTE").SK(keys.Str(n.ID))}
-//		}
+//		type Notice struct{ User, ID, Text, Revision string }
+//		key := func(n Notice) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Notif.SK(keys.Str(n.ID))} }
 //		ctx := context.Background()
 //		engine, err := tabletest.Start(ctx, nil) // a local DynamoDB engine
 //		check(err)
 //		defer engine.Close()
-//		schema := table.Schema{Name: "Notes"}
+//		schema := table.Schema{Name: "Notices"}
 //		check(schema.Ensure(ctx, engine.Client())) // creates the table
 //		tbl, err := table.New(engine.Client(), schema, nil)
 //		check(err)
-//		notes, err := repo.New(tbl, repo.Entity[Note]{Type: "NOTE", Key: key, Version: "Revision"})
+//		notices, err := repo.New(tbl, repo.Entity[Notice]{Type: "NOTICE", Key: key, Version: "Revision"})
 //		check(err)
-//		note := Note{User: "ana", ID: "n-1", Text: "buy milk"}
-//		check(notes.Create(ctx, &note)) // stored under USER#ana / NOTE#n-1
-//		note.Text += " and bread"
-//		check(notes.Put(ctx, &note)) // table.ErrStale if another program has changed it
-//		page, err := notes.Query(ctx, table.Query{PK: keys.User.PK("ana"), Limit: 10})
+//		notice := Notice{User: "ana", ID: "n-1", Text: "payment received"}
+//		check(notices.Create(ctx, &notice)) // stored under USER#ana / NOTIF#n-1
+//		notice.Text += " and approved"
+//		check(notices.Put(ctx, &notice)) // table.ErrStale if another program has changed it
+//		page, err := notices.Query(ctx, table.Query{PK: keys.User.PK("ana"), Limit: 10})
 //		check(err)
-//		fmt.Println(len(page.Items), "note:", page.Items[0].Text)
+//		fmt.Println(len(page.Items), "notice:", page.Items[0].Text)
 //	}
 //
 //	func check(err error) {

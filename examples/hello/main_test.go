@@ -8,7 +8,7 @@ import (
 
 func Example() {
 	main()
-	// Output: 1 note: buy milk and bread
+	// Output: 1 notice: payment received and approved
 }
 
 // The README and the package documentation show this program. They must show it
