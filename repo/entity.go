@@ -14,13 +14,13 @@ import (
 )
 
 // Entity describes how values of a Go type are stored in a table. The type
-// itself needs nothing but the struct tags of the SDK's attributevalue package.
+// itself needs only the struct tags of the SDK's attributevalue package.
 //
 // T is a struct or a map. Type and Key are required. The functions must depend on
 // their argument only; they are called from several goroutines at once.
 type Entity[T any] struct {
-	// Type is written into the type attribute of each item, and looked for when
-	// items are read.
+	// Type is written to the type attribute of each item, and compared when items
+	// are read.
 	Type string
 
 	// Key gives the key of the entity's item.
@@ -44,51 +44,51 @@ type Entity[T any] struct {
 	// last write wins, and there can be no Copies.
 	//
 	// If T's field for it is a string, it is a revision: drawn at random for each
-	// write and never repeated, so that it identifies one state of one life of the
-	// entity, also if the entity is deleted and re-created. It can serve as an
-	// HTTP ETag. This is the one to choose.
+	// write and never repeated. So it identifies one state of one life of the
+	// entity, even if the entity is deleted and re-created. It can serve as an HTTP
+	// ETag. Prefer it.
 	//
 	// If the field is an integer, it is a version, which counts the writes. The
 	// first version of an entity is drawn at random below 2^52, so that an entity
 	// that is re-created does not meet the versions of the former one.
 	//
-	// A stored item whose attribute is missing, NULL or empty is given one by the
-	// first write, which expects that it is missing. An attribute of another type
-	// than the field is [table.ErrInvalid].
+	// If the attribute of a stored item is missing, NULL or empty, the first write
+	// expects that and sets it. An attribute of another type than the field is
+	// [table.ErrInvalid].
 	//
 	// In a struct, the field is a plain string or integer, and not behind a pointer.
 	Version string
-	// VersionFromOne makes the first version 1. A stale writer can then take an
-	// entity that was re-created for the one that it has read, if it meets the
-	// same version: overwrite it, or remove the unique value of a copy. It is for
-	// entities whose ids are never used again.
+	// VersionFromOne makes the first version 1. Then a stale writer can mistake a
+	// re-created entity with the same version for the one that it has read, and
+	// overwrite it, or remove the unique value of a copy. Use it only for entities
+	// whose ids are never used again.
 	VersionFromOne bool
 
-	// Upgrades are the history of T, for items that earlier releases have stored.
-	// The first one brings an item from OldestShape to the next shape, and so on:
-	// the current shape is OldestShape plus the number of Upgrades. To change T,
-	// append an upgrade. An entity with upgrades needs a Version.
+	// Upgrades convert items that earlier releases have stored. The first one
+	// brings an item from OldestShape to the next shape, and so on: the current
+	// shape is OldestShape plus the number of Upgrades. To change T, append an
+	// upgrade. An entity with upgrades needs a Version.
 	//
 	// Reads of the entity apply them; the next write that changes the entity stores
 	// the result, under its guard. [Repo.RefreshOps] and package backfill store it
 	// in all items. No write lowers the shape of an item.
 	Upgrades []Upgrade
-	// OldestShape is the shape of the oldest items that are stored; at first 0. Raise
-	// it, and delete the upgrades before it, after a backfill has verified that
-	// there are no older items. An older item is then [ErrOlderShape]. A table's stream
+	// OldestShape is the shape of the oldest stored items; at first 0. Raise it,
+	// and delete the upgrades before it, after a backfill has verified that there
+	// are no older items. An older item is then [ErrOlderShape]. A table's stream
 	// has older images for a day more.
 	OldestShape int
-	// FormerKeys give keys that earlier releases had for the main item. RefreshOps
-	// moves such an item, or deletes it if there is one under the present key.
-	// FormerCopies give keys of copies that earlier releases had, which it deletes.
-	// Reads do not look under these keys.
+	// FormerKeys return the keys of the main item in earlier releases. RefreshOps
+	// moves such an item, or deletes it if an item is stored under the present key.
+	// FormerCopies return the keys of copies in earlier releases. RefreshOps
+	// deletes these copies. Reads do not look under these keys.
 	FormerKeys, FormerCopies []func(T) keys.Key
 }
 
 // Copy is one more item in which an entity is stored.
 type Copy[T any] struct {
-	// Name is what errors call it, after the entity's type: "USER by email";
-	// "copy 1" and so on by default.
+	// Name is the copy's name in errors, after the entity's type: "USER by email".
+	// The default is "copy 1" and so on.
 	Name string
 	// Key gives the key of the item. The zero key leaves the copy out, as for a
 	// unique attribute that an entity does not have.

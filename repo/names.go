@@ -18,22 +18,23 @@ import (
 const maxUpserts = 4
 
 // Upsert applies an update to the entity under v's key and returns the stored
-// result. If the entity is missing or expired, it stores v first. It is one
-// request for an entity that is there, whatever the number of callers, each of
-// whom gets a value of its own: a counter, the next number of a sequence.
+// result. If the entity is missing or expired, it stores v first. For a stored
+// entity it is one request, whatever the number of callers. Each caller gets
+// its own value: of a counter, or the next number of a sequence.
 //
-// It writes the next version or revision, and expects none. An entity with copies
-// or index keys is [table.ErrInvalid], since DynamoDB cannot compute them: use
-// [Repo.Update]. An attribute that T does not have, or that the repository writes
-// itself, is [table.ErrInvalid]. After a lost response, an update that counts is
-// [table.ErrOutcomeUnknown], and so is any update of an entity with an integer
-// version: see [table.UpdateReturning].
+// It writes the next version or revision, and has no condition on the stored
+// one. An entity with copies or index keys is [table.ErrInvalid], since
+// DynamoDB cannot compute these: use [Repo.Update]. So is an attribute that T
+// does not have, or that the repository writes itself. After a lost response,
+// an update that counts is [table.ErrOutcomeUnknown], and so is any update of
+// an entity with an integer version: see [table.UpdateReturning].
 //
 // An item of an older shape is upgraded first, see [Repo.Refresh].
 //
-// The update must leave T readable, and must not change what the key is made of.
-// Upsert cannot check this: the update is applied, and the item is then an error
-// of every read, or an [ErrOrphan] of every other write.
+// After the update, the item must still decode into T, and must have the same
+// key. Upsert cannot check this: the update is applied. If the item does not
+// decode, every later read fails. If its key differs, every other write is
+// [ErrOrphan].
 func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuilder) (T, error) {
 	var zero T
 	key := r.entity.Key(v)

@@ -30,27 +30,27 @@ func (r *Repo[T]) appendCreateOps(ops []table.Op, v *T) []table.Op {
 	})
 }
 
-// PutOps returns the ops that store v over the entity as it was read: one for each
-// item. They expect the version or revision that v was read with, and store
-// the next one, which PutOps sets in v, whether they are run or not. If v has
-// none, they are those of [Repo.CreateOps].
+// PutOps returns the ops that store v: one for each item. They expect the
+// version or revision that v was read with, and store the next one. PutOps sets
+// the next one in v, whether the ops are run or not. If v has no version, the
+// ops are those of [Repo.CreateOps].
 //
 // They set every attribute that v has and remove T's others; attributes that T
-// does not have stay, except for those inside of maps. They move no keys: a
-// copy that is not under the key that v gives makes them fail, and so does one
-// that does not hold the version. [Repo.Put] and [Repo.Update] move keys, and
-// write changes only.
+// does not have stay, except for those inside of maps. They move no keys: they
+// fail if a copy is not stored under its key of v, or does not hold the
+// version. [Repo.Put] and [Repo.Update] move keys, and write changes only.
 //
-// An item of a newer shape makes them [table.ErrNewerShape], also one that admits this
-// program: v does not tell what the newer shape has. Use [Repo.Put] or [Repo.Update].
+// For an item of a newer shape they fail with [table.ErrNewerShape], even if it
+// admits this program: v does not have the attributes of the newer shape. Use
+// [Repo.Put] or [Repo.Update].
 //
 // When the ops are run, it is [table.ErrInvalid]
 //   - if v leaves a copy out, by a zero key: the copy may be stored, and would be
 //     left behind. [Repo.UpdateOps] can tell;
-//   - if T makes its attributes itself, by MarshalDynamoDBAttributeValue: nothing
-//     tells which attributes T does not have.
+//   - if T makes its attributes itself, by MarshalDynamoDBAttributeValue: then
+//     it is unknown which attributes T does not have.
 //
-// Of an entity without a Version, they replace whatever item is there, without a
+// For an entity without a Version, they replace any stored item without a
 // condition, so [table.Table.BatchWrite] takes them.
 func (r *Repo[T]) PutOps(v *T) []table.Op {
 	if v == nil {
@@ -82,9 +82,9 @@ func (r *Repo[T]) replaceOps(v *T, read stamp) []table.Op {
 	})
 }
 
-// UpdateOps is [Repo.PutOps] for a v that has taken the place of old, as it was
-// read: they expect the version or revision of old. Keys that differ between the
-// two are refused, with an error when the ops are run.
+// UpdateOps is [Repo.PutOps] for a v that replaces old, the value that was
+// read. The ops expect the version or revision of old. If a key of v differs
+// from that of old, running the ops returns an error.
 func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op {
 	if r.counter == unversioned {
 		return r.PutOps(v)
@@ -112,13 +112,13 @@ func (r *Repo[T]) refused(reason error) []table.Op {
 }
 
 // DeleteOps returns the ops that remove an entity: one for each item. They
-// expect the version or revision that v was read with, in every item. All
-// other fields of v must be as they were read too: a copy whose key v no longer
-// gives stays behind.
+// expect the version or revision that v was read with, in every item. Do not
+// change other fields of v before: DeleteOps does not find a copy whose key has
+// changed in v.
 //
-// A v without a version, of an entity with copies, is [table.ErrInvalid] when
-// the ops are run: use [Repo.Delete]. Of an entity without a Version, the ops have
-// no condition.
+// If the entity has copies and v has no version, running the ops returns
+// [table.ErrInvalid]: use [Repo.Delete]. For an entity without a Version, the
+// ops have no condition.
 func (r *Repo[T]) DeleteOps(v T) []table.Op {
 	if r.counter == unversioned {
 		return r.each(nil, &v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })

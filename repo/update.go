@@ -9,23 +9,25 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Update changes the entity under its key or that of one of its copies: it reads it
-// consistently, has change modify it, and writes what differs to all items,
-// provided that the entity is still as it was read. Otherwise it starts over, within
-// the budget of [table.Table.Retry], and is [table.ErrConflict] after that. It returns the
-// entity as it is stored. What T does not have, such as attributes of a newer
-// release, stays as it is stored; only a list is written as a whole. If nothing
-// differs, nothing is written.
+// Update changes the entity under its key or that of one of its copies. It reads
+// the entity consistently, has change modify it, and writes the differences to
+// all items, on condition that the entity has not changed since. Otherwise it
+// starts over, within the budget of [table.Table.Retry]. It returns the stored
+// entity. Attributes that T does not have, such as those of a newer release, stay
+// as they are; only a list is written as a whole. Without a difference, nothing
+// is written.
 //
-// change can be called several times and must do nothing but modify its
-// argument; an error of it ends Update, which returns it as it is. An entity
-// without a version is [table.ErrInvalid], since updates would be lost: use
-// [Repo.Upsert] or [table.Update] for changes that DynamoDB can make by itself.
+// change can be called several times, and must only modify its argument. An
+// error of change ends Update, which returns it as it is.
 //
-// After a lost response, an entity with copies is updated once all the same,
-// since that is a transaction. So is one with a revision, unless another writer
-// has changed it since: that is [table.ErrOutcomeUnknown], and so is any lost
-// response for one item with a version.
+// Errors:
+//   - [table.ErrConflict], when the budget is used up.
+//   - [table.ErrInvalid], for an entity without a Version, since updates would
+//     be lost: use [Repo.Upsert] or [table.Update].
+//   - [table.ErrOutcomeUnknown], after a lost response for an entity without
+//     copies, if it has a version, or if another writer has changed its
+//     revision since. In other cases the entity is updated once in spite of a
+//     lost response.
 func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) error) (T, error) {
 	var with func(*T) ([]table.Op, error)
 	if change != nil {
@@ -35,10 +37,10 @@ func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) erro
 }
 
 // UpdateWith is [Repo.Update] together with other writes: change modifies its
-// argument and returns ops, and all of it is one transaction. When another writer
-// has changed the entity in the meantime, change is called again, and returns ops
-// for the entity as it is then. If one of its ops fails, nothing is written. If
-// the entity does not change, the ops are run on condition that it is as read.
+// argument and returns ops, which are part of the transaction. If another writer
+// changes the entity concurrently, change is called again, and returns ops for
+// the new state. If one of its ops fails, nothing is written. If the entity does
+// not change, the ops are run on condition that it is as it was read.
 func (r *Repo[T]) UpdateWith(ctx context.Context, key keys.Key, change func(*T) ([]table.Op, error)) (T, error) {
 	return r.update(ctx, "UpdateWith", key, change)
 }

@@ -21,22 +21,22 @@ import (
 // next write of the entity stores the result. [Rename], [Default], [Drop] and
 // [Convert] make the common ones.
 type Upgrade struct {
-	// Change changes an item of the former shape. Nil changes nothing. It replaces
-	// values and does not modify them, must depend on the item only, and is called
-	// by several goroutines at once. Its error becomes the error of the read, with
-	// [ErrUpgrade] and without its text.
+	// Change changes an item of the former shape. Nil changes nothing. It must
+	// replace values and not modify them, depend on the item only, and be safe for
+	// concurrent use. The read returns its error, with [ErrUpgrade] and without its
+	// text.
 	Change func(table.Item) error
 	// Writes and Removes are the attributes that Change writes and removes. A
 	// change of another attribute is [table.ErrInvalid]. Filters and updates cannot
 	// use these attributes, since stored items may not have them yet, and an index
 	// that does not project all attributes cannot be read. T has a field for each
-	// that the last upgrade of it writes, and none for what it removes.
+	// attribute that the upgrades have written last, and none for removed ones.
 	Writes, Removes []string
 	// Compatible means that a program of the former shape may read and write items
-	// of the new one: what it does not know stays as it is. A program is admitted to
-	// an item if all upgrades since its own shape were Compatible in the program that
-	// wrote the item. For other programs the item is [table.ErrNewerShape], and nothing
-	// is written.
+	// of the new one: attributes that it does not know stay as they are. A program
+	// is admitted to an item if all upgrades since its own shape were Compatible in
+	// the program that wrote the item. For other programs the item is
+	// [table.ErrNewerShape], and nothing is written.
 	Compatible bool
 }
 

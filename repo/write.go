@@ -56,17 +56,20 @@ func (r *Repo[T]) writeAll(ctx context.Context, op string, each func([]table.Op,
 // sets the version or revision in v. v must be the whole entity: see
 // [Repo.Query] for reads that give less.
 //
-// With a version or revision, Put reads what is stored, and writes what differs,
-// in all items; attributes that T does not have stay as they are. It expects
-// the version that v was read with, and none of an entity that is not stored; an
-// entity without a version that is stored is given one. Another version is
-// [table.ErrStale]. A copy whose key has changed is moved, and must not meet
-// another item there, which is [table.ErrExists]. The key of the entity itself
-// cannot change: under another one nothing is stored, which is [table.ErrStale].
-// [Repo.Update] moves it.
+// With a version or revision, Put reads the stored entity and writes the
+// differences, in all items. Attributes that T does not have stay as they are.
+// The stored version must be the one that v was read with; a new entity has
+// none. If the stored entity has no version yet, Put sets one. Put moves a copy
+// whose key has changed. It cannot change the key of the entity itself:
+// [Repo.Update] can.
 //
-// Without a version, Put replaces the whole item. Then, as always, it is
-// [table.ErrWrongType] if the item under the key is of another type.
+// Without a version, Put replaces the whole item.
+//
+// Errors:
+//   - [table.ErrStale]: the stored version is another one, or v has a version and
+//     nothing is stored under its key.
+//   - [table.ErrExists]: another item is stored under the new key of a copy.
+//   - [table.ErrWrongType]: the item under the key is of another type.
 //
 // A lost response is as in [Repo.Update].
 func (r *Repo[T]) Put(ctx context.Context, v *T) error {

@@ -20,10 +20,9 @@ import (
 // [*Error], [*OpError], [*TxError], [*BatchError] and [*SchemaError] carry the
 // details, and the SDK's own error is reachable with [errors.As].
 var (
-	// ErrNotFound means that there is no item under the key, or an expired one.
+	// ErrNotFound means that the item under the key is missing or expired.
 	ErrNotFound = errors.New("item not found")
-	// ErrWrongType means that the item under the key is of another type than
-	// the one asked for.
+	// ErrWrongType means that the item under the key is not of the requested type.
 	ErrWrongType = errors.New("item is of another type")
 	// ErrExists means that a Create found a live item under its key. Nothing
 	// was written.
@@ -43,23 +42,22 @@ var (
 	// ErrThrottled means that DynamoDB refused for lack of capacity, retries
 	// included. Nothing was written by the refused request.
 	ErrThrottled = errors.New("throttled")
-	// ErrTooLarge means that an item, a transaction or the number of its
-	// operations is over a DynamoDB limit. Nothing was written. It is found
-	// before anything is sent, except where an update makes a stored item grow
-	// too large.
+	// ErrTooLarge means that an item, a transaction or the number of its operations
+	// is over a DynamoDB limit. Nothing was written. It is found before anything is
+	// sent, unless an update makes a stored item too large.
 	ErrTooLarge = errors.New("over a size limit")
 	// ErrOutcomeUnknown means that a write may or may not take effect: an attempt
-	// got no response, and may still be on its way. Read to find out, or repeat
-	// the write if doing it twice does no harm.
+	// got no response, and may still be in flight. Read to find out, or repeat the
+	// write if it is idempotent.
 	ErrOutcomeUnknown = errors.New("outcome of the write is unknown")
 	// ErrNewerShape means that a newer program has written the item, in a shape that
 	// does not admit this one: see [Op.IfShape] and package repo. Nothing was written.
 	ErrNewerShape = errors.New("item has a newer shape than this program may touch")
-	// ErrInvalid means that what the caller has given is invalid: a key, a query, a
-	// write, a cursor, a schema, the description of an entity or an index. Every
-	// such error of the module matches it. Nothing was sent.
+	// ErrInvalid means that an argument is invalid: a key, a query, a write, a
+	// cursor, a schema, the description of an entity or an index. Every such error
+	// of the module matches it. Nothing was sent.
 	ErrInvalid = keys.ErrInvalid
-	// ErrSchemaMismatch means that the live table is not as the schema says.
+	// ErrSchemaMismatch means that the live table differs from the schema.
 	ErrSchemaMismatch = errors.New("table differs from its schema")
 )
 

@@ -11,7 +11,7 @@ import (
 	"github.com/singletable/singletable/keys"
 )
 
-// Event tells of one request to DynamoDB, after it has ended.
+// Event describes one request to DynamoDB, after it has ended.
 type Event struct {
 	// Operation is the name of the DynamoDB operation: GetItem, Query, …
 	Operation string

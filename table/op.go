@@ -12,10 +12,9 @@ import (
 	"github.com/singletable/singletable/keys"
 )
 
-// Op is one write: what to do with the item under a key, on which condition. It
-// is a value that can be built once and run by [Table.Do] alone, by
-// [Table.Transact] together with others, and by [Table.BatchWrite] in bulk. It
-// belongs to no table until then.
+// Op is one write of the item under a key, with conditions. It is a value that
+// can be built once. [Table.Do] runs it alone, [Table.Transact] together with
+// others, and [Table.BatchWrite] in bulk. It belongs to no table until then.
 //
 // Running an op checks its values and expressions first, and sends nothing if
 // DynamoDB would refuse them. The error is [ErrInvalid] and names the
@@ -36,8 +35,8 @@ import (
 // AWS: "Quotas in Amazon DynamoDB" and "Supported data types and naming rules in
 // Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 //
-// The zero Op is [ErrInvalid]. An Op can be used from several goroutines as
-// long as nobody changes the value that it was made of.
+// The zero Op is [ErrInvalid]. An Op is safe for concurrent use as long as the
+// value that it was made from does not change.
 type Op struct {
 	verb      string
 	key       keys.Key
@@ -57,23 +56,23 @@ const (
 	verbCheck  = "Check"
 )
 
-// Put stores v under the key and replaces what was there.
+// Put stores v under the key and replaces a stored item.
 //
 // v is a struct or map, or a pointer to one, that becomes attributes by the
 // rules of the SDK's attributevalue package; an [Item]; or nil for an item that
 // has nothing but its key. Key attributes in v are overwritten with the key's.
 func Put(key keys.Key, v any) Op { return Op{verb: verbPut, key: key, value: v} }
 
-// Create is [Put] on the condition that there is no item under the key, or an
-// expired one. Otherwise it fails with [ErrExists].
+// Create is [Put] on the condition that the item under the key is missing or
+// expired. Otherwise it fails with [ErrExists].
 func Create(key keys.Key, v any) Op { return Op{verb: verbCreate, key: key, value: v} }
 
 // Update modifies attributes of one item and knows no entity: it writes no version
 // or revision, no copies and no index keys. Update and Upsert of package repo
 // change some attributes of an entity, and write these too.
 //
-// If there is no item under the key, Update makes one, as DynamoDB does; see
-// [Op.IfExists]. It works on what is stored, expired or not.
+// Update creates a missing item, as DynamoDB does; see [Op.IfExists]. It
+// changes an expired item too.
 func Update(key keys.Key, update expression.UpdateBuilder) Op {
 	return Op{verb: verbUpdate, key: key, update: update}
 }
@@ -81,15 +80,15 @@ func Update(key keys.Key, update expression.UpdateBuilder) Op {
 // Delete removes the item under the key. A missing item is no error.
 func Delete(key keys.Key) Op { return Op{verb: verbDelete, key: key} }
 
-// Check writes nothing: it makes the transaction that it is part of depend on a
-// condition about the item under the key. The zero condition is for a Check of
-// nothing but the version, by [Op.IfVersion].
+// Check writes nothing. Its transaction fails unless the condition holds for
+// the item under the key. The zero condition is for a Check of the version
+// alone, by [Op.IfVersion].
 func Check(key keys.Key, condition expression.ConditionBuilder) Op {
 	return Op{verb: verbCheck, key: key, condition: condition}
 }
 
-// If returns the op with one condition more; all of them must hold. The zero
-// condition always does.
+// If returns the op with one more condition. All conditions must hold. The zero
+// condition always holds.
 func (o Op) If(condition expression.ConditionBuilder) Op {
 	switch {
 	case !condition.IsSet():
@@ -101,7 +100,7 @@ func (o Op) If(condition expression.ConditionBuilder) Op {
 	return o
 }
 
-// WithName returns the op with a name, by which errors speak of it.
+// WithName returns the op with a name for errors.
 func (o Op) WithName(name string) Op {
 	o.name = name
 	return o

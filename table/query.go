@@ -165,7 +165,7 @@ func readPage[T any](ctx context.Context, r *reader, limit int) (page Page[T], e
 		return page, err
 	}
 	page.Items, page.Stats = rows.values, r.stats
-	if page.Next, err = r.token(); err != nil || !walking {
+	if page.Next, err = r.nextCursor(); err != nil || !walking {
 		return page, err
 	}
 	switch {

@@ -300,8 +300,8 @@ func (r *reader) engineLimit(want int) *int32 {
 	return aws.Int32(int32(min(want, most)))
 }
 
-// token returns the cursor of the reader's position, "" at the end.
-func (r *reader) token() (string, error) {
+// nextCursor returns the cursor of the reader's position, "" at the end.
+func (r *reader) nextCursor() (string, error) {
 	// Without a sort key there is one item at most, and no position behind it.
 	if r.done || len(r.position) == 0 {
 		return "", nil

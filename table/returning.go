@@ -14,17 +14,16 @@ import (
 //	c, err := table.UpdateReturning[Counter](ctx, t, table.Update(key,
 //		expression.Add(expression.Name("value"), expression.Value(1))))
 //
-// It costs what [Table.Do] costs. Errors are those of Do. After a lost response,
-// an update that counts, such as an ADD, is not repeated but [ErrOutcomeUnknown]:
-// nobody can tell its own effect from that of another caller. So a sequence has
-// a gap where a response was lost, and no other.
+// It costs what [Table.Do] costs. Errors are those of Do. After a lost
+// response, an update that counts, such as an ADD, is not repeated but
+// [ErrOutcomeUnknown]: its effect cannot be told from that of another caller.
+// So a sequence has gaps only where a response was lost.
 //
-// An item that does not decode into T is an error, and the update has been applied
-// all the same: do not repeat one that counts. Take an [Item] as T where the items
-// can be of other writers, or require the type with [Op.IfType].
+// If the item does not decode into T, that is an error, although the update was
+// applied: do not repeat an update that counts. Use [Item] as T if other
+// programs write the items, or require the type with [Op.IfType].
 //
-// An expired item is updated and returned too; add [Op.IfExists] where it must
-// not be.
+// An expired item is updated and returned too, unless the op has [Op.IfExists].
 func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
 	return returning[T](ctx, t, "UpdateReturning", op, verbUpdate, types.ReturnValueAllNew)
 }
@@ -33,13 +32,13 @@ func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
 // item is [ErrNotFound]. So is an expired item, which is deleted unless a
 // condition such as [Op.IfExists] keeps it.
 //
-// An item that does not decode into T is an error, and it has been deleted all the
-// same. Take an [Item] as T where the items can be of other writers, or require
-// the type with [Op.IfType]: a view made by [Table.OfType] does not check it.
+// If the item does not decode into T, that is an error, although it was
+// deleted. Use [Item] as T if other programs write the items, or require the
+// type with [Op.IfType]: a view made by [Table.OfType] does not check it.
 //
 // It costs what [Table.Do] costs. Other errors are those of Do. After a lost
-// response the delete is not repeated but [ErrOutcomeUnknown], since the item
-// that it has removed is lost with the response.
+// response the delete is not repeated, since the removed item is lost with the
+// response. The error is [ErrOutcomeUnknown].
 func DeleteReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
 	return returning[T](ctx, t, "DeleteReturning", op, verbDelete, types.ReturnValueAllOld)
 }

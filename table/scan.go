@@ -15,7 +15,7 @@ import (
 // service that needs it for a request lacks an index.
 //
 // A large table is scanned in parallel by one goroutine or process for each
-// segment, and each can go on from the token of its last page.
+// segment, and each can continue from the cursor of its last page.
 type Scan struct {
 	// Index is the index to read; the table itself by default.
 	Index string

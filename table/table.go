@@ -94,9 +94,8 @@ type Table struct {
 	takesJSON bool
 }
 
-// New binds a schema to a client. It sends no request: see [Schema.Ensure] and
-// [Schema.Verify] for those who want the live table looked at. The error
-// matches [ErrInvalid].
+// New binds a schema to a client. It sends no request. [Schema.Ensure] and
+// [Schema.Verify] look at the live table. The error matches [ErrInvalid].
 func New(client Client, schema Schema, options *Options) (*Table, error) {
 	if missing(client) {
 		return nil, &Error{Op: "New", Table: schema.Name, Err: errNoClient}
