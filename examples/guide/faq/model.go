@@ -1,0 +1,191 @@
+// Package faq has the code of docs/faq.md: projects, their tasks, and the people who
+// work on them.
+package faq
+
+import (
+	"errors"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Schema is the one table.
+var Schema = table.Schema{
+	Name: "Tracker",
+	TTL:  "expiresAt",
+	Indexes: []table.Index{
+		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
+		byType,
+	},
+}
+
+var byType = table.Index{
+	Name: "byType",
+	PKs:  []table.Attribute{{Name: "entityType"}},
+	SKs:  []table.Attribute{{Name: "createdAt", Type: types.ScalarAttributeTypeN}},
+}
+
+const (
+	project keys.Prefix = "PROJECT"
+	task    keys.Prefix = "TASK"
+	member  keys.Prefix = "MEMBER"
+	session keys.Prefix = "SESSION"
+	email   keys.Prefix = "EMAIL"
+	due     keys.Prefix = "DUE"
+	hits    keys.Prefix = "HITS"
+)
+
+// Project is what tasks belong to.
+type Project struct {
+	ID       string `dynamodbav:"projectId"`
+	Name     string `dynamodbav:"name"`
+	Revision string `dynamodbav:"revision"`
+}
+
+func projectKey(id string) keys.Key { return keys.Key{PK: project.PK(id), SK: keys.Metadata} }
+
+var projectEntity = repo.Entity[Project]{
+	Type: "PROJECT", Version: "revision",
+	Key: func(p Project) keys.Key { return projectKey(p.ID) },
+}
+
+// Task is in the index byType by its fields entityType and createdAt.
+type Task struct {
+	Type      string     `dynamodbav:"entityType"`
+	Project   string     `dynamodbav:"projectId"`
+	ID        string     `dynamodbav:"taskId"`
+	Title     string     `dynamodbav:"title"`
+	Status    Status     `dynamodbav:"status"`
+	Assignee  string     `dynamodbav:"assignee,omitempty"`
+	Place     Place      `dynamodbav:"place"`
+	Tags      []string   `dynamodbav:"tags,stringset,omitempty"`
+	Due       time.Time  `dynamodbav:"due"`
+	CreatedAt time.Time  `dynamodbav:"createdAt,unixtime"`
+	UpdatedAt time.Time  `dynamodbav:"updatedAt"`
+	DeletedAt *time.Time `dynamodbav:"deletedAt,omitempty"`
+	Revision  string     `dynamodbav:"revision"`
+}
+
+// Place is where a task is done.
+type Place struct {
+	City string `dynamodbav:"city,omitempty"`
+	Room string `dynamodbav:"room,omitempty"`
+}
+
+// Status is open or done.
+type Status string
+
+func taskKey(projectID, id string) keys.Key {
+	return keys.Key{PK: project.PK(projectID), SK: task.SK(keys.Str(id))}
+}
+
+// A deleted task has no key in the index, so it is not in it.
+func dueKey(t Task) keys.Key {
+	if t.DeletedAt != nil {
+		return keys.Key{}
+	}
+	return keys.Key{PK: project.PK(t.Project), SK: due.SK(keys.Time(t.Due), keys.Str(t.ID))}
+}
+
+var taskEntity = repo.Entity[Task]{
+	Type: "TASK", Version: "revision",
+	Key:     func(t Task) keys.Key { return taskKey(t.Project, t.ID) },
+	Indexes: repo.Indexes[Task]{"GSI1": dueKey},
+}
+
+// User has an e-mail that no other user has.
+type User struct {
+	ID       string `dynamodbav:"userId"`
+	Email    string `dynamodbav:"email"`
+	Revision string `dynamodbav:"revision"`
+}
+
+func userKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
+
+func emailKey(address string) keys.Key { return keys.Key{PK: email.PK(address), SK: keys.Metadata} }
+
+var userEntity = repo.Entity[User]{
+	Type: "USER", Version: "revision",
+	Key: func(u User) keys.Key { return userKey(u.ID) },
+	Copies: []repo.Copy[User]{
+		{Name: "USER by e-mail", Key: func(u User) keys.Key { return emailKey(u.Email) }},
+	},
+}
+
+// Member is a user of a project.
+type Member struct {
+	Project string `dynamodbav:"projectId"`
+	User    string `dynamodbav:"userId"`
+	Role    string `dynamodbav:"role"`
+}
+
+func memberKey(projectID, userID string) keys.Key {
+	return keys.Key{PK: project.PK(projectID), SK: member.SK(keys.Str(userID))}
+}
+
+var memberEntity = repo.Entity[Member]{
+	Type: "MEMBER",
+	Key:  func(m Member) keys.Key { return memberKey(m.Project, m.User) },
+	Indexes: repo.Indexes[Member]{"GSI1": func(m Member) keys.Key {
+		return keys.Key{PK: keys.User.PK(m.User), SK: project.SK(keys.Str(m.Project))}
+	}},
+}
+
+// Counters are the numbers of a project that change without its other fields.
+type Counters struct {
+	Project  string   `dynamodbav:"projectId"`
+	Last     int64    `dynamodbav:"last"`
+	Budget   int64    `dynamodbav:"budget"`
+	Watchers []string `dynamodbav:"watchers,stringset,omitempty"`
+}
+
+func countersKey(projectID string) keys.Key {
+	return keys.Key{PK: project.PK(projectID), SK: "COUNTERS"}
+}
+
+var countersEntity = repo.Entity[Counters]{
+	Type: "COUNTERS",
+	Key:  func(c Counters) keys.Key { return countersKey(c.Project) },
+}
+
+// Session ends by itself.
+type Session struct {
+	ID        string    `dynamodbav:"sessionId"`
+	User      string    `dynamodbav:"userId"`
+	ExpiresAt time.Time `dynamodbav:"expiresAt,unixtime"`
+}
+
+func sessionKey(id string) keys.Key { return keys.Key{PK: session.PK(id), SK: keys.Metadata} }
+
+var sessionEntity = repo.Entity[Session]{
+	Type: "SESSION",
+	Key:  func(s Session) keys.Key { return sessionKey(s.ID) },
+}
+
+// Tracker is the door to the table. It is safe for concurrent use.
+type Tracker struct {
+	table    *table.Table
+	projects *repo.Repo[Project]
+	tasks    *repo.Repo[Task]
+	users    *repo.Repo[User]
+	members  *repo.Repo[Member]
+	counters *repo.Repo[Counters]
+	sessions *repo.Repo[Session]
+}
+
+// New returns the tracker in a table.
+func New(t *table.Table) (*Tracker, error) {
+	s := &Tracker{table: t}
+	var errs [6]error
+	s.projects, errs[0] = repo.New(t, projectEntity)
+	s.tasks, errs[1] = repo.New(t, taskEntity)
+	s.users, errs[2] = repo.New(t, userEntity)
+	s.members, errs[3] = repo.New(t, memberEntity)
+	s.counters, errs[4] = repo.New(t, countersEntity)
+	s.sessions, errs[5] = repo.New(t, sessionEntity)
+	return s, errors.Join(errs[:]...)
+}
