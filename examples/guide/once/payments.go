@@ -1,0 +1,113 @@
+// Package once has the code of docs/idempotency.md: a payment that is made once,
+// however often it is requested.
+package once
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+)
+
+// Schema is the one table.
+var Schema = table.Schema{Name: "Payments", TTL: "expiresAt"}
+
+// ErrFunds means that an account has not enough money.
+var ErrFunds = errors.New("not enough money")
+
+const (
+	account keys.Prefix = "ACCOUNT"
+	payment keys.Prefix = "PAYMENT"
+)
+
+// Payment takes money from an account.
+type Payment struct {
+	ID      string `json:"id" dynamodbav:"paymentId"`
+	Account string `json:"account" dynamodbav:"account"`
+	Cents   int64  `json:"cents" dynamodbav:"cents"`
+}
+
+func balanceKey(of string) keys.Key { return keys.Key{PK: account.PK(of), SK: "BALANCE"} }
+
+var paymentEntity = repo.Entity[Payment]{
+	Type: "PAYMENT",
+	Key: func(p Payment) keys.Key {
+		return keys.Key{PK: account.PK(p.Account), SK: payment.SK(keys.Str(p.ID))}
+	},
+}
+
+// Payments is the door to the table. It is safe for concurrent use.
+type Payments struct {
+	payments *repo.Repo[Payment]
+	requests *idempotency.Store
+}
+
+// New returns the payments in a table.
+func New(t *table.Table) (*Payments, error) {
+	payments, err := repo.New(t, paymentEntity)
+	if err != nil {
+		return nil, err
+	}
+	requests, err := idempotency.New(t, nil)
+	return &Payments{payments, requests}, err
+}
+
+// Pay makes the payment that body asks for, once for each key of the account's owner.
+func (s *Payments) Pay(ctx context.Context, of, key string, body []byte) (idempotency.Result[Payment], error) {
+	request := idempotency.Request{Scope: of + ":Pay", Key: key, Payload: body}
+	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[Payment], error) {
+		var p Payment
+		if err := json.Unmarshal(body, &p); err != nil {
+			return idempotency.Plan[Payment]{}, err
+		}
+		p.ID, p.Account = rand.Text(), of
+		cents := expression.Name("cents")
+		take := table.Update(balanceKey(of), expression.Add(cents, expression.Value(-p.Cents))).
+			If(cents.GreaterThanEqual(expression.Value(p.Cents))).WithName("balance")
+		return idempotency.Snapshot(p, append(s.payments.CreateOps(&p), take)...), nil
+	})
+	if op, failed := table.FailedOp(err, "balance"); failed && errors.Is(op, table.ErrConditionFailed) {
+		return result, ErrFunds
+	}
+	return result, err
+}
+
+func (s *Payments) post(w http.ResponseWriter, r *http.Request) {
+	given := r.Header.Values("Idempotency-Key")
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64<<10))
+	if err != nil || len(given) != 1 || strings.Contains(given[0], ",") {
+		http.Error(w, "one Idempotency-Key and a body of 64 KB at most", http.StatusBadRequest)
+		return
+	}
+	result, err := s.Pay(r.Context(), r.PathValue("account"), given[0], body)
+	if err != nil {
+		http.Error(w, "no payment", status(err))
+		return
+	}
+	w.WriteHeader(http.StatusCreated) // for a repeated request, too
+	_ = json.NewEncoder(w).Encode(result.Value)
+}
+
+func status(err error) int {
+	switch {
+	case errors.Is(err, idempotency.ErrInvalidRequest):
+		return http.StatusBadRequest
+	case errors.Is(err, idempotency.ErrPayloadMismatch):
+		return http.StatusUnprocessableEntity
+	case errors.Is(err, ErrFunds):
+		return http.StatusConflict
+	case table.Classify(err) == table.Transient:
+		return http.StatusServiceUnavailable // send it again, with the same key
+	}
+	return http.StatusInternalServerError
+}
