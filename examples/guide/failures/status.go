@@ -1,0 +1,41 @@
+// Package failures has the code of docs/errors.md: the HTTP status of an error.
+package failures
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/table"
+)
+
+// The special errors come before the general ones that they match.
+var statuses = []struct {
+	err    error
+	status int
+}{
+	{paginate.ErrInvalidCursor, http.StatusBadRequest},
+	{idempotency.ErrPayloadMismatch, http.StatusUnprocessableEntity},
+	{idempotency.ErrResultGone, http.StatusGone},
+	{table.ErrInvalid, http.StatusBadRequest}, // and idempotency.ErrInvalidRequest
+	{table.ErrTooLarge, http.StatusRequestEntityTooLarge},
+	{table.ErrNotFound, http.StatusNotFound}, // and repo.ErrOrphan
+	{table.ErrWrongType, http.StatusNotFound},
+	{table.ErrExists, http.StatusConflict},
+	{table.ErrStale, http.StatusPreconditionFailed},
+	{table.ErrConditionFailed, http.StatusConflict},
+}
+
+// Status returns the HTTP status of an error.
+func Status(err error) int {
+	for _, known := range statuses {
+		if errors.Is(err, known.err) {
+			return known.status
+		}
+	}
+	if table.Classify(err) == table.Transient {
+		return http.StatusServiceUnavailable // with Retry-After
+	}
+	return http.StatusInternalServerError // log it, and say nothing of it
+}
