@@ -190,8 +190,8 @@ func TestAnEditedProjectIsSavedOnce(t *testing.T) {
 
 func TestOnlyMembersAreAssigned(t *testing.T) {
 	t.Parallel()
-	now := noon
-	s := open(t, &now)
+	var faults tabletest.Faults
+	s := check.Must(New(tabletest.NewWith(t, tabletest.Client(t, faults.Install), Schema, &table.Options{MaxAttempts: 3})))(t)
 	check.OK(t, s.Start(t.Context(), Project{ID: "p"}, "ana", 0))
 	check.Must(s.Invite(t.Context(), []Member{{Project: "p", User: "bob", Role: "guest"}}))(t)
 	plan(t, s, "p", "t", noon)
@@ -199,6 +199,11 @@ func TestOnlyMembersAreAssigned(t *testing.T) {
 	check.Is(t, check.Err(s.Assign(t.Context(), "p", "t", "cleo")), ErrGuest, "no member")
 	v := check.Must(s.Assign(t.Context(), "p", "t", "ana"))(t)
 	check.Equal(t, "assignee", v.Assignee, "ana")
+	faults.Always("TransactWriteItems", tabletest.CancelTransaction("None", "TransactionConflict"))
+	err := check.Err(s.Assign(t.Context(), "p", "t", "bob"))
+	if errors.Is(err, ErrGuest) || !errors.Is(err, table.ErrConflict) {
+		t.Errorf("a conflict is %v", err)
+	}
 }
 
 func TestASessionEnds(t *testing.T) {

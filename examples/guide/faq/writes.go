@@ -155,7 +155,7 @@ func (s *Tracker) Assign(ctx context.Context, projectID, id, userID string) (Tas
 		t.Assignee = userID
 		return []table.Op{noGuest}, nil
 	})
-	if _, refused := table.FailedOp(err, "member"); refused {
+	if op, failed := table.FailedOp(err, "member"); failed && table.Classify(op) == table.Permanent {
 		return t, ErrGuest
 	}
 	return t, err
@@ -177,7 +177,7 @@ func (s *Tracker) Invite(ctx context.Context, invited []Member) ([]keys.Key, err
 	}
 	err := s.table.BatchWrite(ctx, ops...)
 	if batch, ok := errors.AsType[*table.BatchError](err); ok {
-		return batch.Remaining, err // give these to the same call again
+		return batch.Remaining, err // perhaps not stored: invite these again
 	}
 	return nil, err
 }
