@@ -291,6 +291,18 @@ func TestALostAnswerToACreate(t *testing.T) {
 	}
 }
 
+// Another writer of the same ferry is no reason to say that it is full.
+func TestAConflictIsNotAFullFerry(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	client := tabletest.Client(t, faults.Install)
+	tbl := check.Must(table.New(client, ferry(t).Schema(), &table.Options{MaxAttempts: 2}))(t)
+	j := check.Must(ours.New(tbl))(t)
+	faults.Always("TransactWriteItems", tabletest.CancelTransaction("None", "TransactionConflict", "None"))
+	check.Is(t, j.Book(t.Context(), booking("b-1", 0)), table.ErrConflict)
+	check.Is(t, check.Err(j.BookOnce(t.Context(), "key-1", booking("b-1", 0))), table.ErrConflict)
+}
+
 // What one program has stored the others can read, and it is the same.
 func TestProgramsShareATable(t *testing.T) {
 	t.Parallel()

@@ -111,7 +111,7 @@ func (s *Bookings) Cancel(ctx context.Context, id string) error {
 // Book stores a new booking and takes its seats, or neither.
 func (s *Bookings) Book(ctx context.Context, b Booking) error {
 	err := s.table.Transact(ctx, s.ops(b)...)
-	if _, full := table.FailedOp(err, "seats"); full {
+	if op, failed := table.FailedOp(err, "seats"); failed && errors.Is(op, table.ErrConditionFailed) {
 		return ErrFull
 	}
 	return err
@@ -135,7 +135,7 @@ func (s *Bookings) BookOnce(ctx context.Context, key string, b Booking) (Booking
 		made.Version = 1
 		return idempotency.Snapshot(made, s.ops(b)...), nil
 	})
-	if _, full := table.FailedOp(err, "seats"); full {
+	if op, failed := table.FailedOp(err, "seats"); failed && errors.Is(op, table.ErrConditionFailed) {
 		return b, ErrFull
 	}
 	return result.Value, err
