@@ -1,6 +1,4 @@
-// Package index_test checks the links of all Markdown files, and makes the index of the
-// documentation for tools, llms.txt.
-package index_test
+package singletable_test
 
 import (
 	"fmt"
@@ -13,24 +11,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/internal/suites/expect"
 )
 
-const root = "../../.."
-
-// markdown returns the Markdown files of the repository, and llms.txt, by their paths
-// from root.
+// markdown returns the Markdown files of the repository, and llms.txt.
 func markdown(t *testing.T) []string {
 	t.Helper()
 	files := []string{"llms.txt"}
-	check.OK(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	expect.OK(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == "testdata"):
 			return fs.SkipDir
 		case !d.IsDir() && filepath.Ext(path) == ".md":
-			files = append(files, filepath.ToSlash(check.Must(filepath.Rel(root, path))(t)))
+			files = append(files, filepath.ToSlash(path))
 		}
 		return nil
 	}))
@@ -80,15 +75,15 @@ func parse(markdown string) document {
 	return d
 }
 
-const packages = "https://pkg.go.dev/github.com/singletable/singletable"
+const pkgsite = "https://pkg.go.dev/github.com/singletable/singletable"
 
 // broken returns why a link of a file leads nowhere, or "". Links to other sites are not
 // looked at, but for those to our packages.
 func broken(t *testing.T, file, to string, documents map[string]document) string {
 	t.Helper()
-	if path, ours := strings.CutPrefix(to, packages); ours {
+	if path, ours := strings.CutPrefix(to, pkgsite); ours {
 		path, _, _ = strings.Cut(strings.TrimPrefix(path, "/"), "#")
-		if sources, _ := filepath.Glob(filepath.Join(root, path, "*.go")); len(sources) == 0 {
+		if sources, _ := filepath.Glob(filepath.Join(path, "*.go")); len(sources) == 0 {
 			return "there is no such package"
 		}
 		return ""
@@ -104,7 +99,7 @@ func broken(t *testing.T, file, to string, documents map[string]document) string
 	if u.Path != "" {
 		target = filepath.ToSlash(filepath.Join(filepath.Dir(file), u.Path))
 	}
-	if _, err := os.Stat(filepath.Join(root, target)); err != nil || strings.HasPrefix(target, "..") {
+	if _, err := os.Stat(target); err != nil || strings.HasPrefix(target, "..") {
 		return "there is no such file"
 	}
 	if u.Fragment == "" {
@@ -124,7 +119,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	documents := map[string]document{}
 	for _, file := range markdown(t) {
-		documents[file] = parse(string(check.Must(os.ReadFile(filepath.Join(root, file)))(t)))
+		documents[file] = parse(string(expect.Value(os.ReadFile(file))(t)))
 	}
 	count := 0
 	for file, d := range documents {
@@ -146,13 +141,13 @@ func TestABrokenLinkIsFound(t *testing.T) {
 	documents := map[string]document{
 		"README.md": parse("# A `b` & [c](d)\n\n## Same\n\n## Same\n\n```md\n# none\n[x](none.md)\n```\n`[x](none)` <a id=\"here\"></a>"),
 	}
-	check.Equal(t, "links", documents["README.md"].links, []string{"d"})
+	expect.Equal(t, "links", documents["README.md"].links, []string{"d"})
 	for to, want := range map[string]string{
 		"#a-b--c": "", "#same": "", "#same-1": "", "#here": "", "go.mod": "", "docs/": "", "https://example.com/x": "",
-		packages + "/repo#Repo": "", packages: "", packages + "/none": "there is no such package",
+		pkgsite + "/repo#Repo": "", pkgsite: "", pkgsite + "/none": "there is no such package",
 		"#none": "there is no such heading", "#same-2": "there is no such heading",
 		"none.md": "there is no such file", "../README.md": "there is no such file", "go.mod#x": "only a Markdown file has anchors",
 	} {
-		check.Equal(t, to, broken(t, "README.md", to, documents), want)
+		expect.Equal(t, to, broken(t, "README.md", to, documents), want)
 	}
 }
