@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/table"
 )
@@ -220,24 +220,9 @@ type dumpState struct {
 
 // dumpSegment is how far a part of the table was read.
 type dumpSegment struct {
-	Start position `json:"start,omitempty"` // the key after which it continues
-	Done  bool     `json:"done,omitempty"`
+	Start dynamojson.Item `json:"start,omitempty"` // the key after which it continues
+	Done  bool            `json:"done,omitempty"`
 }
-
-// position is a key in DynamoDB's JSON.
-type position table.Item
-
-// MarshalJSON returns the key.
-func (p position) MarshalJSON() ([]byte, error) { return lines.AppendItem(nil, table.Item(p)) }
-
-// UnmarshalJSON reads the key.
-func (p *position) UnmarshalJSON(text []byte) error {
-	item, err := lines.ParseItem(text)
-	*p = position(item)
-	return err
-}
-
-var _ json.Unmarshaler = (*position)(nil)
 
 // open opens the file, and goes to where its dump has ended.
 func (d *dump) open(name string, segments int) (continued bool, err error) {
@@ -308,7 +293,7 @@ func (d *dump) segment(ctx context.Context, n int) error {
 				return err
 			}
 		}
-		at = dumpSegment{Start: position(page.Next), Done: page.Next == nil}
+		at = dumpSegment{Start: dynamojson.Item(page.Next), Done: page.Next == nil}
 		if err := d.add(n, at, page.Stats, text); err != nil {
 			return err
 		}

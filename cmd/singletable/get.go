@@ -44,8 +44,8 @@ const maxValue = 1000
 
 // got is the output of get.
 type got struct {
-	Item      map[string]any `json:"Item"`
-	ReadUnits float64        `json:"readUnits"`
+	Item      dynamojson.Item `json:"Item"`
+	ReadUnits float64         `json:"readUnits"`
 }
 
 func (p *program) get(ctx context.Context, args []string) error {

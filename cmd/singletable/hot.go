@@ -68,7 +68,7 @@ type hotSample struct {
 }
 
 type hotPartition struct {
-	Key map[string]any `json:"key"`
+	Key dynamojson.Item `json:"key"`
 	amount
 	ItemShare float64 `json:"itemShare"`
 	ByteShare float64 `json:"byteShare"`

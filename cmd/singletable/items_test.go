@@ -272,7 +272,7 @@ func TestPutRefuses(t *testing.T) {
 	t.Parallel()
 	name := tabletest.New(t, appCore(), nil).Schema().Name
 	for text, says := range map[string]string{
-		`{`:                                    "standard input: unexpected EOF",
+		`{`:                                    "standard input: is not JSON, or was cut off",
 		`{"pk": {"S": "A"}}`:                   `attribute "sk"`,
 		`{"pk": {"S": "A"}, "sk": {"N": "1"}}`: "sk",
 		`{"pk": {"S": "A"}, "sk": {"S": "B"}, "n": {"N": "NaN"}}`:                                  "n",

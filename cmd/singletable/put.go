@@ -89,7 +89,7 @@ func newWriteFlags(fs *flag.FlagSet) writeFlags {
 type written struct {
 	Table       string           `json:"table"`
 	Region      string           `json:"region"`
-	Key         map[string]any   `json:"key"`
+	Key         dynamojson.Item  `json:"key"`
 	Seen        string           `json:"seen"`
 	Guard       edit.Guard       `json:"guard"`
 	Differences []jsonDifference `json:"differences"`
@@ -98,9 +98,9 @@ type written struct {
 }
 
 type jsonDifference struct {
-	Path string `json:"path"`
-	Old  any    `json:"old,omitempty"`
-	New  any    `json:"new,omitempty"`
+	Path string           `json:"path"`
+	Old  dynamojson.Value `json:"old,omitzero"`
+	New  dynamojson.Value `json:"new,omitzero"`
 }
 
 func (p *program) put(ctx context.Context, args []string) error {
@@ -214,7 +214,7 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 		Changed: *f.seen != "" && *f.seen != made.Seen,
 	}
 	for _, d := range made.Differences {
-		out.Differences = append(out.Differences, jsonDifference{d.Path, dynamojson.Value(d.Old), dynamojson.Value(d.New)})
+		out.Differences = append(out.Differences, jsonDifference{d.Path, dynamojson.Value{AttributeValue: d.Old}, dynamojson.Value{AttributeValue: d.New}})
 	}
 	if *f.yes && !out.Changed {
 		err := editor.Apply(ctx, made)

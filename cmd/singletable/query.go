@@ -169,14 +169,14 @@ func attributeNames(attributes []table.Attribute) string {
 
 // queried is the output of query.
 type queried struct {
-	Items     []map[string]any `json:"items"`
-	Next      string           `json:"next,omitempty"`
-	ReadUnits float64          `json:"readUnits"`
+	Items     []dynamojson.Item `json:"items"`
+	Next      string            `json:"next,omitempty"`
+	ReadUnits float64           `json:"readUnits"`
 }
 
 // jsonLine is a line of the output of query with -all and -json.
 type jsonLine struct {
-	Item map[string]any `json:"Item"`
+	Item dynamojson.Item `json:"Item"`
 }
 
 func (p *program) query(ctx context.Context, args []string) error {
@@ -318,7 +318,7 @@ func (p printer) print(page table.Page[table.Item]) error {
 		}
 		return nil
 	case p.asJSON:
-		out := queried{Items: []map[string]any{}, Next: page.Next, ReadUnits: page.Stats.Capacity}
+		out := queried{Items: []dynamojson.Item{}, Next: page.Next, ReadUnits: page.Stats.Capacity}
 		for _, item := range page.Items {
 			out.Items = append(out.Items, dynamojson.Item(item))
 		}

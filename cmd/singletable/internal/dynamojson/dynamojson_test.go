@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -20,32 +21,92 @@ var values = cmpopts.IgnoreUnexported(
 	types.AttributeValueMemberNS{}, types.AttributeValueMemberBS{}, types.AttributeValueMemberL{}, types.AttributeValueMemberM{},
 )
 
-const everything = `{"b":{"B":"AQI="},"bool":{"BOOL":false},"bs":{"BS":["AQ==","Ag=="]},` +
-	`"l":{"L":[{"N":"1.50"},{"M":{"x":{"S":"<&>"}}}]},"m":{"M":{}},"n":{"N":"-12.5"},` +
-	`"ns":{"NS":["1","2"]},"null":{"NULL":true},"s":{"S":""},"ss":{"SS":["a","b"]}}`
+// every has each type of value, and those values that are easy to lose.
+var every = table.Item{
+	"pk":      &types.AttributeValueMemberS{Value: "a\"\\\x00\x1f\u007f\u2028<é𝄞\ufffd"},
+	"":        &types.AttributeValueMemberS{},
+	"n":       &types.AttributeValueMemberN{Value: "-9.9999999999999999999999999999999999999E+125"},
+	"long":    &types.AttributeValueMemberN{Value: "12345678901234567890123456789012345678"},
+	"b":       &types.AttributeValueMemberB{Value: []byte{0, 255, 10}},
+	"empty":   &types.AttributeValueMemberB{Value: []byte{}},
+	"yes":     &types.AttributeValueMemberBOOL{Value: true},
+	"null":    &types.AttributeValueMemberNULL{Value: true},
+	"ss":      &types.AttributeValueMemberSS{Value: []string{"", "x"}},
+	"ns":      &types.AttributeValueMemberNS{Value: []string{"0.1", "1"}},
+	"bs":      &types.AttributeValueMemberBS{Value: [][]byte{{}, {1}}},
+	"l":       &types.AttributeValueMemberL{Value: []types.AttributeValue{&types.AttributeValueMemberL{Value: []types.AttributeValue{}}}},
+	"m":       &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"é": &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{}}}},
+	"\"q\\\"": &types.AttributeValueMemberBOOL{},
+}
 
-func TestEveryType(t *testing.T) {
+func TestEveryValueComesBack(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{everything, `{"Item":` + everything + `,"readUnits":0.5}`} {
-		item, err := dynamojson.Decode(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(everything, encode(t, item)); diff != "" {
-			t.Error(diff)
+	text, err := dynamojson.Append(nil, every)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := `{"Item":` + string(text) + `}`
+	viaJSON := func(text string) (table.Item, error) {
+		var item dynamojson.Item
+		err := json.Unmarshal([]byte(text), &item)
+		return table.Item(item), err
+	}
+	for name, read := range map[string]func() (table.Item, error){
+		"attributes": func() (table.Item, error) { return dynamojson.Decode(string(text)) },
+		"with more": func() (table.Item, error) {
+			return dynamojson.Decode(`{"a":[{}],"Item":` + string(text) + `,"readUnits":0.5}`)
+		},
+		"a line":       func() (table.Item, error) { return dynamojson.DecodeLine([]byte(line)) },
+		"package json": func() (table.Item, error) { return viaJSON(encode(t, dynamojson.Item(every))) },
+		"the SDK": func() (table.Item, error) {
+			item, err := attributevalue.UnmarshalMapJSON(text)
+			return table.Item(item), err
+		},
+	} {
+		item, err := read()
+		if diff := cmp.Diff(every, item, values); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
 		}
 	}
 }
 
-func encode(t *testing.T, item table.Item) string {
+// encode returns a value as package json writes it.
+func encode(t *testing.T, v any) string {
 	t.Helper()
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(dynamojson.Item(item)); err != nil {
+	if err := e.Encode(v); err != nil {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(b.String())
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	set := &types.AttributeValueMemberSS{Value: []string{"b", "a"}}
+	for want, v := range map[string]any{
+		`{"s":{"SS":["a","b"]},"t":{"S":"<&>\n\t\u000d"}}`: dynamojson.Item{"t": &types.AttributeValueMemberS{Value: "<&>\n\t\r"}, "s": set},
+		`{"SS":["a","b"]}`: dynamojson.Value{AttributeValue: set},
+		`[null,null]`:      []any{dynamojson.Item(nil), dynamojson.Value{}},
+		`{"b":{"B":""},"bs":{"BS":[]},"l":{"L":[]},"m":{"M":{}}}`: dynamojson.Item{ // never null
+			"b": &types.AttributeValueMemberB{}, "bs": &types.AttributeValueMemberBS{},
+			"l": &types.AttributeValueMemberL{}, "m": &types.AttributeValueMemberM{},
+		},
+	} {
+		if got := encode(t, v); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if set.Value[0] != "b" {
+		t.Error("the set was changed")
+	}
+	list := &types.AttributeValueMemberL{Value: []types.AttributeValue{nil, set}}
+	for _, v := range []types.AttributeValue{nil, list, &types.UnknownUnionMember{}} {
+		if text, err := dynamojson.Append(nil, table.Item{"a": v}); err == nil {
+			t.Errorf("a value that is none is %s", text)
+		}
+	}
 }
 
 // An attribute may have the name of the envelope's member.
@@ -61,49 +122,107 @@ func TestAttributeCalledItem(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	t.Parallel()
+	deep := func(begin, end, inner string) string {
+		return strings.Repeat(begin, 100) + inner + strings.Repeat(end, 100)
+	}
 	for text, says := range map[string]string{
-		"":                                   "unexpected EOF",
-		"{":                                  "unexpected EOF",
+		"":                                   "is not JSON, or was cut off",
+		"{":                                  "is not JSON, or was cut off",
+		"x":                                  "is not JSON, or was cut off",
+		`{"a":{"S":"secret"}`:                "is not JSON, or was cut off",
+		`{"a":{"S":"secre`:                   "is not JSON, or was cut off",
+		"{\"a\":{\"S\":\"secret\xff\"}}":     "is not UTF-8",
+		`{"a":{"S":"\ud800"}}`:               "half of a surrogate pair",
+		`{"a":{"S":"\udc00\ud800"}}`:         "half of a surrogate pair",
+		`{"a":{"S":"\ud834x\udd1e"}}`:        "half of a surrogate pair",
 		"[]":                                 "is not an object",
 		"null":                               "is not an object",
+		`[{"a":{"S":"secret"}}]`:             "is not an object",
 		`{"a":"secret"}`:                     "a: is not an object",
 		`{"a":{}}`:                           "a: is not a value with one type",
 		`{"a":{"S":"secret","N":"1"}}`:       "a: is not a value with one type",
+		`{"a":{"S":"secret","S":"secret"}}`:  "a: is not a value with one type",
 		`{"a":{"S":"secret"},"a":{"S":"b"}}`: `member "a" is there twice`,
-		`{"a":{"M":{"b":{"S":"secret"},"b":{"S":"c"}}}}`: `a: member "b" is there twice`,
-		`{"a":{"Q":"secret"}}`:                           "a: has no type of DynamoDB",
-		`{"a":{"N":1}}`:                                  "a: is not a JSON string",
-		`{"a":{"BOOL":"secret"}}`:                        "a: is not a JSON bool",
-		`{"a":{"B":"%secret"}}`:                          "a: is not base64",
-		`{"a":{"L":[{"S":"x"},{"SS":"secret"}]}}`:        "a[1]: is not an array",
-		`{"a":{"S":"x"}} {`:                              "there is more after the item",
-		`{"Item":{"a":{"Q":"secret"}}}`:                  "a: has no type of DynamoDB",
-		`{"a":` + strings.Repeat(`{"M":{"a":`, 1000):     "is nested too deeply",
+		`{"a":{"M":{"b":{"S":"secret"},"b":{"S":"c"}}}}`:     `a: member "b" is there twice`,
+		`{"a":{"Q":"secret"}}`:                               "a: has no type of DynamoDB",
+		`{"a":{"N":1}}`:                                      "a: is not a JSON string",
+		`{"a":{"S":null}}`:                                   "a: is not a JSON string",
+		`{"a":{"BOOL":"secret"}}`:                            "a: is not a JSON bool",
+		`{"a":{"NULL":"true"}}`:                              "a: is not a JSON bool",
+		`{"a":{"B":"%secret"}}`:                              "a: is not base64",
+		`{"a":{"B":"YR=="}}`:                                 "a: is not base64", // bits that are lost
+		`{"a":{"SS":{}}}`:                                    "a: is not an array",
+		`{"a":{"L":["secret"]}}`:                             "a[0]: is not an object",
+		`{"a":{"L":[{"S":"x"},{"SS":"secret"}]}}`:            "a[1]: is not an array",
+		`{"a":{"L":[{"M":{"b":{"Q":"secret"}}}]}}`:           "a[0].b: has no type of DynamoDB",
+		`{"a":{"S":"x"}} {`:                                  "there is more after the item",
+		`{"Item":{"a":{"Q":"secret"}}}`:                      "a: has no type of DynamoDB",
+		`{"Item":{"a":{"S":"x"}},"Item":{}}`:                 `member "Item" is there twice`,
+		`{"a":` + deep(`{"L":[`, `]}`, "") + `}`:             "is nested deeper",
+		`{"a":` + deep(`{"M":{"a":`, `}}`, `{"S":""}`) + `}`: "is nested deeper",
 	} {
-		item, err := dynamojson.Decode(text)
-		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
+		if item, err := dynamojson.Decode(text); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%.60s: %v, %v", text, item, err)
 		}
+		if item, err := dynamojson.DecodeLine([]byte(`{"Item":` + text + `}`)); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("in a line: %.60s: %v, %v", text, item, err)
+		}
+	}
+	if _, err := dynamojson.Decode(`{"a":{"S":"\ud834\udd1e\\ud800"}}`); err != nil {
+		t.Errorf("a pair, and text that looks like half of one: %v", err)
 	}
 }
 
-// FuzzDecode reads arbitrary text. What is read can be written and read again.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	for text, says := range map[string]string{
+		`{"Item":{"a":{"S":"secret"}}`:           "is not JSON, or was cut off",
+		`{"Item":{"a":{"S":"secret"}}} {}`:       "there is more after the item",
+		`{"Item":{"a":{"S":"secret"}},"Line":1}`: `is not {"Item":{…}}`,
+		`{"Line":1,"Item":{"a":{"S":"secret"}}}`: `is not {"Item":{…}}`,
+		`{"Keys":{"a":{"S":"secret"}}}`:          `is not {"Item":{…}}`,
+		`{"a":{"S":"secret"}}`:                   `is not {"Item":{…}}`,
+		`[{"Item":{"a":{"S":"secret"}}}]`:        `is not {"Item":{…}}`,
+		`{}`:                                     `is not {"Item":{…}}`,
+		`{"Item":{"a":{"B":"secret"}}}`:          "a: is not base64",
+	} {
+		if item, err := dynamojson.DecodeLine([]byte(text)); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, %v", text, item, err)
+		}
+	}
+	if item, err := dynamojson.DecodeLine([]byte(` { "Item" : {} } `)); err != nil || item == nil {
+		t.Errorf("spaces: %v", err)
+	}
+}
+
+// FuzzDecode reads arbitrary text. What is read is written in one form, which gives the
+// same item.
 func FuzzDecode(f *testing.F) {
-	f.Add(everything)
-	f.Add(`{"Item":{"a":{"L":[{"NULL":true}]}}}`)
+	text, err := dynamojson.Append(nil, every)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(text))
+	f.Add(`{"Item":{"a":{"L":[{"NULL":true}]},"s":{"S":"\ud834\udd1e"}}}`)
 	f.Add(`{"a":{"S":"x","S":"y"}}`)
-	f.Add(`{"a":{"B":""},"b":{"BS":[]},"c":{"L":[]}}`)
+	f.Add(`{"a":{"B":""},"b":{"BS":[]},"c":{"L":[]},"n":{"N":"x"}}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		item, err := dynamojson.Decode(text)
-		if err != nil {
+		if line, err := dynamojson.DecodeLine([]byte(text)); err == nil {
+			item = line // An attribute can be called Item.
+		}
+		if item == nil {
 			return
 		}
-		first := encode(t, item)
+		if !json.Valid([]byte(text)) {
+			t.Fatalf("%q was read: %v", text, err)
+		}
+		first := encode(t, dynamojson.Item(item))
 		again, err := dynamojson.Decode(first)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(first, encode(t, again)); diff != "" {
+		if diff := cmp.Diff(first, encode(t, dynamojson.Item(again))); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -1,6 +1,7 @@
 package edit_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -85,10 +86,16 @@ func (f fixture) stored(t *testing.T) string {
 	return text(out.Item)
 }
 
+// value returns a value as JSON.
+func value(v types.AttributeValue) string {
+	text, _ := json.Marshal(dynamojson.Value{AttributeValue: v}) // It is one of an item.
+	return string(text)
+}
+
 func text(i table.Item) string {
 	var all []string
 	for _, d := range edit.Differences(nil, i, "") {
-		all = append(all, fmt.Sprint(d.Path, "=", dynamojson.Value(d.New)))
+		all = append(all, d.Path+"="+value(d.New))
 	}
 	return strings.Join(all, " ")
 }
@@ -104,10 +111,10 @@ func TestPutByAllAttributes(t *testing.T) {
 	}
 	var got []string
 	for _, d := range plan.Differences {
-		got = append(got, fmt.Sprint(d.Path, " ", dynamojson.Value(d.Old), " ", dynamojson.Value(d.New)))
+		got = append(got, d.Path+" "+value(d.Old)+" "+value(d.New))
 	}
 	if diff := cmp.Diff([]string{
-		"drop map[BOOL:true] <nil>", "l[1] map[N:2] <nil>", "m.x map[N:1] map[N:2]", `"new.x" <nil> map[SS:[a]]`,
+		`drop {"BOOL":true} null`, `l[1] {"N":"2"} null`, `m.x {"N":"1"} {"N":"2"}`, `"new.x" null {"SS":["a"]}`,
 	}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -117,7 +124,7 @@ func TestPutByAllAttributes(t *testing.T) {
 	if err := f.Apply(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
-	want := `a=map[S:x] l=map[L:[map[N:1]]] m=map[M:map[x:map[N:2] y:map[S:z]]] n=map[N:1] "new.x"=map[SS:[a]]`
+	want := `a={"S":"x"} l={"L":[{"N":"1"}]} m={"M":{"x":{"N":"2"},"y":{"S":"z"}}} n={"N":"1"} "new.x"={"SS":["a"]}`
 	if diff := cmp.Diff(want, f.stored(t)); diff != "" {
 		t.Error(diff)
 	}
@@ -183,14 +190,14 @@ func TestChangedInBetween(t *testing.T) {
 func TestUnchanged(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ version, stored, want string }{
-		"revision": {"rev", `{"rev":{"S":"R1"},"b":{"S":"x"}}`, "a=map[S:mine] rev=map[S:drawn]"},
-		"version":  {"rev", `{"rev":{"N":"7"},"b":{"S":"x"}}`, "a=map[S:mine] rev=map[N:8]"},
-		"all":      {"", `{"rev":{"N":"7"},"b":{"S":"x"}}`, "a=map[S:mine] rev=map[S:given]"},
-		"no rev":   {"rev", `{"b":{"S":"x"}}`, "a=map[S:mine] rev=map[S:given]"},
-		"keys":     {"", `{}`, "a=map[S:mine] rev=map[S:given]"},
-		"missing":  {"", "", "a=map[S:mine] rev=map[S:given]"},
-		"created":  {"rev", "", "a=map[S:mine] rev=map[S:drawn]"},
-		"expired":  {"", `{"expiresAt":{"N":"1"}}`, "a=map[S:mine] rev=map[S:given]"},
+		"revision": {"rev", `{"rev":{"S":"R1"},"b":{"S":"x"}}`, `a={"S":"mine"} rev={"S":"drawn"}`},
+		"version":  {"rev", `{"rev":{"N":"7"},"b":{"S":"x"}}`, `a={"S":"mine"} rev={"N":"8"}`},
+		"all":      {"", `{"rev":{"N":"7"},"b":{"S":"x"}}`, `a={"S":"mine"} rev={"S":"given"}`},
+		"no rev":   {"rev", `{"b":{"S":"x"}}`, `a={"S":"mine"} rev={"S":"given"}`},
+		"keys":     {"", `{}`, `a={"S":"mine"} rev={"S":"given"}`},
+		"missing":  {"", "", `a={"S":"mine"} rev={"S":"given"}`},
+		"created":  {"rev", "", `a={"S":"mine"} rev={"S":"drawn"}`},
+		"expired":  {"", `{"expiresAt":{"N":"1"}}`, `a={"S":"mine"} rev={"S":"given"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -255,7 +262,7 @@ func TestConcurrentEditors(t *testing.T) {
 							return
 						}
 						// The item can have changed before the plan was made. Its user sees that.
-						if len(plan.Differences) != 1 || dynamojson.Value(plan.Differences[0].Old).(map[string]any)["N"] != strconv.Itoa(n) {
+						if len(plan.Differences) != 1 || value(plan.Differences[0].Old) != fmt.Sprintf(`{"N":"%d"}`, n) {
 							continue
 						}
 						switch err := f.Apply(t.Context(), plan); {
@@ -269,7 +276,7 @@ func TestConcurrentEditors(t *testing.T) {
 				})
 			}
 			all.Wait()
-			if !strings.Contains(f.stored(t), fmt.Sprintf("n=map[N:%d]", editors*changes)) {
+			if !strings.Contains(f.stored(t), fmt.Sprintf(`n={"N":"%d"}`, editors*changes)) {
 				t.Errorf("%d changes led to %s", editors*changes, f.stored(t))
 			}
 		})
@@ -290,7 +297,7 @@ func TestAttributeAddedInBetweenStays(t *testing.T) {
 	if err := f.Apply(t.Context(), plan); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("a=map[S:mine] b=map[S:theirs]", f.stored(t)); diff != "" {
+	if diff := cmp.Diff(`a={"S":"mine"} b={"S":"theirs"}`, f.stored(t)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -310,7 +317,7 @@ func TestLostResponse(t *testing.T) {
 		} else if err != nil && !errors.Is(err, table.ErrOutcomeUnknown) {
 			t.Errorf("version %q: %v", version, err)
 		}
-		if !strings.HasPrefix(f.stored(t), "a=map[S:mine]") {
+		if !strings.HasPrefix(f.stored(t), `a={"S":"mine"}`) {
 			t.Errorf("version %q: %s", version, f.stored(t))
 		}
 	}

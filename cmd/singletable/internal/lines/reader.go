@@ -13,12 +13,21 @@ import (
 	"hash"
 	"io"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/table"
 )
 
 // MaxLine is how many bytes a line may have. An item has 400 KB at most. An element of
 // a list that counts one byte, such as {"S":""}, takes nine in JSON with its comma.
 const MaxLine = 8 << 20
+
+// Append appends the line of an item, with its line end.
+//
+// Errors: a value that is none of DynamoDB's types.
+func Append(b []byte, item table.Item) ([]byte, error) {
+	b, err := dynamojson.Append(append(b, `{"Item":`...), item)
+	return append(b, "}\n"...), err
+}
 
 // Reader reads a file line by line. It is used by one goroutine at a time.
 type Reader struct {
@@ -63,7 +72,7 @@ func (r *Reader) Next() (table.Item, error) {
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			continue
 		}
-		item, err := parseLine(text)
+		item, err := dynamojson.DecodeLine(text)
 		if err != nil {
 			if broken := r.scanner.Err(); broken != nil {
 				err = broken // why the line has no end

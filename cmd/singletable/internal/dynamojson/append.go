@@ -1,6 +1,8 @@
-package lines
+package dynamojson
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"maps"
@@ -12,17 +14,11 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Append appends the line of an item, with its line end. Attributes are in order of
-// their names, so that equal items have equal lines.
+// Append appends an item in one line. Names and the members of sets are sorted, so that
+// equal items give equal text.
 //
 // Errors: a value that is none of DynamoDB's types.
 func Append(b []byte, item table.Item) ([]byte, error) {
-	b, err := AppendItem(append(b, `{"Item":`...), item)
-	return append(b, "}\n"...), err
-}
-
-// AppendItem appends an item as an object of attributes in DynamoDB's JSON.
-func AppendItem(b []byte, item table.Item) ([]byte, error) {
 	b = append(b, '{')
 	for i, name := range slices.Sorted(maps.Keys(item)) {
 		if i > 0 {
@@ -51,25 +47,33 @@ func appendValue(b []byte, value types.AttributeValue) ([]byte, error) {
 	case *types.AttributeValueMemberNULL:
 		b = strconv.AppendBool(append(b, `{"NULL":`...), v.Value)
 	case *types.AttributeValueMemberSS:
-		b = appendAll(append(b, `{"SS":`...), v.Value, appendString)
+		b = appendAll(append(b, `{"SS":`...), sorted(v.Value, cmp.Compare), appendString)
 	case *types.AttributeValueMemberNS:
-		b = appendAll(append(b, `{"NS":`...), v.Value, appendString)
+		b = appendAll(append(b, `{"NS":`...), sorted(v.Value, cmp.Compare), appendString)
 	case *types.AttributeValueMemberBS:
-		b = appendAll(append(b, `{"BS":`...), v.Value, appendBinary)
+		b = appendAll(append(b, `{"BS":`...), sorted(v.Value, bytes.Compare), appendBinary)
 	case *types.AttributeValueMemberL:
 		b = appendAll(append(b, `{"L":`...), v.Value, func(b []byte, element types.AttributeValue) []byte {
 			b, failed := appendValue(b, element)
-			if err == nil {
-				err = failed
-			}
+			err = cmp.Or(err, failed)
 			return b
 		})
 	case *types.AttributeValueMemberM:
-		b, err = AppendItem(append(b, `{"M":`...), v.Value)
+		b, err = Append(append(b, `{"M":`...), v.Value)
 	default:
 		return b, fmt.Errorf("a %T is no value of DynamoDB", value)
 	}
 	return append(b, '}'), err
+}
+
+// sorted returns the members of a set in order. It does not change the set.
+func sorted[T any](set []T, compare func(a, b T) int) []T {
+	if slices.IsSortedFunc(set, compare) {
+		return set
+	}
+	set = slices.Clone(set)
+	slices.SortFunc(set, compare)
+	return set
 }
 
 func appendAll[T any](b []byte, all []T, add func([]byte, T) []byte) []byte {
@@ -94,6 +98,10 @@ func appendString(b []byte, text string) []byte {
 		switch c := text[i]; {
 		case c == '"' || c == '\\':
 			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '\t':
+			b = append(b, `\t`...)
 		case c < ' ':
 			b = fmt.Appendf(b, `\u%04x`, c)
 		default:
