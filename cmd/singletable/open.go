@@ -14,6 +14,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
 // finding are the permissions of the commands that ask DynamoDB for the schema.
@@ -79,6 +80,15 @@ func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile stri
 	return schema, nil
 }
 
+// modelOf is schemaOf with the entities that a file has.
+func (p *program) modelOf(ctx context.Context, live live, name, schemaFile string) (tablemodel.Model, error) {
+	if schemaFile != "" {
+		return p.readModel(schemaFile, name)
+	}
+	schema, err := p.schemaOf(ctx, live, name, "")
+	return tablemodel.Model{Schema: schema}, err
+}
+
 // layout returns what reads and writes of items need of a schema: not the settings of
 // the table, whose combinations a schema file would have to get right.
 func layout(schema table.Schema) table.Schema {
@@ -123,6 +133,21 @@ func keyText(kind types.ScalarAttributeType, part, text string) (string, error) 
 		return "", usageError(part + " is binary, and the argument is not base64")
 	}
 	return string(data), nil
+}
+
+// keyArgs returns a key as keyOf reads it from the command line.
+func keyArgs(schema table.Schema, k keys.Key) []string {
+	text := func(kind types.ScalarAttributeType, text string) string {
+		if kind == types.ScalarAttributeTypeB {
+			return base64.StdEncoding.EncodeToString([]byte(text))
+		}
+		return text
+	}
+	args := []string{text(schema.PKType, string(k.PK))}
+	if !schema.SimpleKey {
+		args = append(args, text(schema.SKType, string(k.SK)))
+	}
+	return args
 }
 
 // meter adds up the read units of requests.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -29,9 +30,10 @@ stored item may have 150. -seen, which is part of the printed command, makes sur
 nothing was changed since the difference was printed. Attributes that are equal are not
 written.
 
-It changes one item and knows no entity. Copies of an entity (repo.Entity.Copies) and
-its unique values are items of their own: change them as well, or write through the
-service.
+With a -schema file that has the item's entity, the entity's version attribute is the
+default of -version. Put changes one item: copies of an entity (repo.Entity.Copies) and
+its unique values are items of their own. It lists the copies that such a file has;
+change them as well, or write through the service.
 
 ` + writeHelp + `
 Examples:
@@ -47,12 +49,14 @@ Delete deletes one item. Without -yes it deletes nothing: it prints the item, an
 command that deletes it.
 
 The item is deleted only if it is still the one that was read: by its version attribute
-with -version, and by all of its attributes otherwise, which may be 150; an attribute
+with -version, or with a -schema file that has the version of the item's entity, and by
+all of its attributes otherwise, which may be 150; an attribute
 that another program adds at that moment is not noticed then. -seen, which is part of the
 printed command, makes sure that nothing was changed since the item was printed.
 
-It deletes one item and knows no entity. Copies of an entity (repo.Entity.Copies) and its
-unique values are items of their own: delete them as well, or delete through the service.
+It deletes one item. Copies of an entity (repo.Entity.Copies) and its unique values are
+items of their own: delete them as well, or delete through the service. Delete lists the
+copies that a -schema file has.
 
 ` + writeHelp + `
 Examples:
@@ -93,6 +97,7 @@ type written struct {
 	Seen        string           `json:"seen"`
 	Guard       edit.Guard       `json:"guard"`
 	Differences []jsonDifference `json:"differences"`
+	Others      []other          `json:"others,omitempty"`
 	Written     bool             `json:"written"`
 	Changed     bool             `json:"changedInBetween,omitzero"`
 }
@@ -183,15 +188,18 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 	if err != nil {
 		return err
 	}
-	schema, err := p.schemaOf(ctx, live, args[0], *f.schema)
+	model, err := p.modelOf(ctx, live, args[0], *f.schema)
 	if err != nil {
 		return err
 	}
-	tbl, err := table.New(live.client, schema, nil)
+	tbl, err := table.New(live.client, model.Schema, nil)
 	if err != nil {
 		return err
 	}
-	editor, err := edit.New(live.client, schema, func(table.Item) string { return *f.version })
+	editor, err := edit.New(live.client, model.Schema, func(item table.Item) string {
+		e, _, _ := model.Find(item)
+		return cmp.Or(*f.version, e.Version)
+	})
 	if err != nil {
 		return err
 	}
@@ -209,8 +217,9 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 		return err
 	}
 	out := written{
-		Table: schema.Name, Region: live.region, Key: dynamojson.Item(key),
+		Table: model.Name, Region: live.region, Key: dynamojson.Item(key),
 		Seen: made.Seen, Guard: made.Guard, Differences: []jsonDifference{},
+		Others:  others(model, tbl, made),
 		Changed: *f.seen != "" && *f.seen != made.Seen,
 	}
 	for _, d := range made.Differences {
@@ -267,6 +276,7 @@ func (w written) text(plan edit.Plan, name string) string {
 		}
 	}
 	b.WriteString(columns(rows))
+	b.WriteString(othersText(w.Others))
 	switch {
 	case w.Changed:
 		b.WriteString("NOT WRITTEN: the stored item was changed in between. Look at it again.\n")
@@ -280,6 +290,8 @@ func (w written) text(plan edit.Plan, name string) string {
 		b.WriteString("There is nothing to delete.\n")
 	case len(plan.Differences) == 0:
 		b.WriteString("The item is stored so already.\n")
+	case plan.Guard == edit.ByVersion && name == "delete":
+		fmt.Fprintf(&b, "Nothing was written. The write would be conditional on %s.\n", plan.Version)
 	case plan.Guard == edit.ByVersion:
 		fmt.Fprintf(&b, "Nothing was written. The write would be conditional on %s, and store a new one.\n", plan.Version)
 	case plan.Guard == edit.ByAll:

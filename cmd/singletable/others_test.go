@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/edit"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// withModel returns a table with a user in three items, one of which the model gives no
+// key of, and a schema file with its entities.
+func withModel(t *testing.T) (tbl *table.Table, file string) {
+	t.Helper()
+	tbl = tabletest.New(t, appCore(), nil)
+	for _, key := range []string{`"pk":{"S":"USER#ana"},"sk":{"S":"PROFILE"}`, `"pk":{"S":"EMAIL#ana's@example.com"},"sk":{"S":"METADATA"}`} {
+		item, err := dynamojson.Decode(`{` + key + `,"entityType":{"S":"USER"},"userId":{"S":"ana"},"email":{"S":"ana's@example.com"},"revision":{"S":"R1"},"city":{"S":"Köln"}}`)
+		if err == nil {
+			err = tbl.Do(t.Context(), table.Put(tbl.KeyOf("", item), item))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	model := tablemodel.Model{Schema: appCore(), Entities: []tablemodel.Entity{
+		{Type: "USER", Version: "revision", Items: []tablemodel.Pattern{
+			{PK: "USER#{userId}", SK: "PROFILE"}, {PK: "EMAIL#{email}", SK: "METADATA"},
+			{PK: "PHONE#{phone}", SK: "METADATA"}, {PK: "ALL#{1}", SK: "USER#{userId}"},
+		}},
+	}}
+	file = filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(file, []byte(encode(t, model)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tbl, file
+}
+
+// TestWritesWithEntities knows the version and the copies of an item from a schema file.
+func TestWritesWithEntities(t *testing.T) {
+	t.Parallel()
+	tbl, file := withModel(t)
+	name := tbl.Schema().Name
+	edited := strings.ReplaceAll(run(t, nil, "", "get", "-json", name, "USER#ana", "PROFILE").stdout, "Köln", "Bonn")
+	step := func(golds, stdin string, args ...string) string {
+		t.Helper()
+		got := hide(tbl, run(t, nil, stdin, args...))
+		got.stderr = strings.ReplaceAll(got.stderr, file, "schema.json")
+		if drawn := jsonItem(t, name, "USER#ana", "PROFILE")["revision"]; drawn != "R1" && drawn != "" {
+			got.stdout = strings.ReplaceAll(got.stdout, drawn, "DRAWN")
+		}
+		golden(t, golds, got)
+		return got.stdout
+	}
+	step("put-entity", edited, "put", "-schema", file, name)
+	step("put-entity-written", edited, "put", "-yes", "-schema", file, name)
+	step("put-entity-nothing", run(t, nil, "", "get", "-json", name, "USER#ana", "PROFILE").stdout, "put", "-schema", file, name)
+	step("delete-entity", "", "delete", "-schema", file, name, "EMAIL#ana's@example.com", "METADATA")
+	if city := jsonItem(t, name, "EMAIL#ana's@example.com", "METADATA")["city"]; city != "Köln" {
+		t.Errorf("the copy was changed: %s", city)
+	}
+
+	// -version is what the user says.
+	var out written
+	got := run(t, nil, edited, "put", "-json", "-version", "email", "-schema", file, name)
+	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || out.Guard != edit.ByVersion {
+		t.Errorf("%v: %s", err, got.stdout)
+	}
+	want := []other{
+		{Type: "USER", PK: "EMAIL#ana's@example.com", SK: "METADATA"},
+		{Type: "USER", PK: "ALL#{1}", SK: "USER#{userId}", Pattern: true},
+	}
+	if diff := gocmp.Diff(want, out.Others); diff != "" {
+		t.Errorf("the other items (-want +got):\n%s", diff)
+	}
+	// An item of another type is guarded as before.
+	got = run(t, nil, `{"pk":{"S":"USER#ana"},"sk":{"S":"NOTE"},"entityType":{"S":"NOTE"}}`, "put", "-schema", file, name)
+	if got.code != exitNo || strings.Contains(got.stdout, "Other items") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// jsonItem returns the texts of an item by name.
+func jsonItem(t *testing.T, args ...string) map[string]string {
+	t.Helper()
+	var out struct{ Item map[string]struct{ S string } }
+	got := run(t, nil, "", append([]string{"get", "-json"}, args...)...)
+	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	texts := map[string]string{}
+	for name, v := range out.Item {
+		texts[name] = v.S
+	}
+	return texts
+}
