@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/cmd/singletable/internal/seed"
 	"github.com/singletable/singletable/keys"
@@ -209,8 +210,17 @@ func TestSeedsAreTables(t *testing.T) {
 			t.Parallel()
 			schema, items, ok := seed.Open(name)
 			model, err := decodeModel(schema)
+			if err == nil {
+				err = model.Validate()
+			}
 			if err != nil || !ok || len(items) > 200<<10 {
 				t.Fatalf("%v, %d bytes", err, len(items))
+			}
+			for line := range strings.Lines(items) {
+				item, err := dynamojson.DecodeLine([]byte(line))
+				if _, _, known := model.Find(item); err != nil || !known {
+					t.Fatalf("%v: no entity of the schema file has %s", err, line)
+				}
 			}
 			tbl := tabletest.New(t, model.Schema, nil)
 			if got := run(t, nil, items, "load", tbl.Schema().Name); got.code != exitYes {

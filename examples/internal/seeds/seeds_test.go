@@ -25,6 +25,7 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -205,8 +206,10 @@ func (m *maker) compare(name string, stays func(typ string, expiry time.Time) bo
 		m.t.Errorf("%d items, %d bytes", n, text.Len())
 	}
 	generated.File(m.t, folder+name+".jsonl", text.String())
-	schema := check.Must(json.MarshalIndent(m.schema, "", "  "))(m.t)
-	generated.File(m.t, folder+name+".json", string(schema)+"\n")
+	// "singletable view" knows the entities by it, before it has read anything.
+	model := check.Must(tablemodel.Infer(m.schema, items))(m.t)
+	file := check.Must(json.MarshalIndent(model, "", "  "))(m.t)
+	generated.File(m.t, folder+name+".json", string(file)+"\n")
 }
 
 // pick returns one of the values.
