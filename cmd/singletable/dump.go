@@ -133,8 +133,8 @@ func (p *program) dump(ctx context.Context, args []string) error {
 	if *asJSON {
 		return p.printJSON(out)
 	}
-	_, err = fmt.Fprintf(p.stderr, "%s items, %s read units, %v\n",
-		grouped(out.Items), grouped(math.Ceil(out.ReadUnits)), time.Since(d.progress.begun).Round(100*time.Millisecond))
+	_, err = fmt.Fprintf(p.stderr, "%s, %s, %v\n",
+		quantity(out.Items, "item"), quantity(math.Ceil(out.ReadUnits), "read unit"), time.Since(d.progress.begun).Round(100*time.Millisecond))
 	return err
 }
 
@@ -161,8 +161,8 @@ func (p *program) estimate(name string, d *types.TableDescription, yes bool) (it
 	items = aws.ToInt64(d.ItemCount)
 	size := aws.ToInt64(d.TableSizeBytes)
 	units := float64(size) / unit
-	fmt.Fprintf(p.stderr, "%s: about %s items and %s MB by DynamoDB's count: %s read units\n",
-		oneLine(name), grouped(items), grouped(math.Ceil(float64(size)/1e6)), grouped(math.Ceil(units)))
+	fmt.Fprintf(p.stderr, "%s: about %s and %s MB by DynamoDB's count: %s\n",
+		oneLine(name), quantity(items, "item"), grouped(math.Ceil(float64(size)/1e6)), quantity(math.Ceil(units), "read unit"))
 	if units > freeEstimate && !yes {
 		return 0, usageError("it needs -yes for that many read units")
 	}
@@ -340,6 +340,6 @@ func (d *dump) add(n int, at dumpSegment, s table.Stats, text []byte) error {
 	if d.expected > 0 {
 		was, done = float64(d.continued)/float64(d.expected), float64(d.state.Items)/float64(d.expected)
 	}
-	d.progress.show(fmt.Sprintf("%s items, %s read units", grouped(d.state.Items), grouped(d.state.Units)), was, done)
+	d.progress.show(quantity(d.state.Items, "item")+", "+quantity(d.state.Units, "read unit"), was, done)
 	return nil
 }

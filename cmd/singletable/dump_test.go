@@ -219,9 +219,9 @@ func TestProgress(t *testing.T) {
 	if diff := cmp.Diff("1 item, 99 %\n", out.String()); diff != "" {
 		t.Error(diff)
 	}
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := grouped(n); got != want {
-			t.Errorf("%d: %s", n, got)
+	for n, want := range map[float64]string{0: "0 units", 0.4: "0 units", 1.2: "1 unit", 999: "999 units", 1000: "1,000 units", 1234567: "1,234,567 units"} {
+		if got := quantity(n, "unit"); got != want {
+			t.Errorf("%g: %s", n, got)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/aws/smithy-go"
@@ -132,10 +133,10 @@ func (p *program) printLoaded(out loaded, check, asJSON bool) error {
 	case !out.OK:
 		err = p.print(oneLine(out.Problem) + "\n")
 	case check:
-		err = p.print(grouped(out.Items) + " items, all valid\n")
+		err = p.print(quantity(out.Items, "item") + ", all valid\n")
 	default:
 		took := time.Duration(out.Seconds * float64(time.Second)).Round(100 * time.Millisecond)
-		err = p.print(fmt.Sprintf("%s items, %s write units, %v\n", grouped(out.Items), grouped(math.Ceil(out.WriteUnits)), took))
+		err = p.print(fmt.Sprintf("%s, %s, %v\n", quantity(out.Items, "item"), quantity(math.Ceil(out.WriteUnits), "write unit"), took))
 	}
 	if err == nil && !out.OK {
 		err = errNo
@@ -195,7 +196,9 @@ func (l *load) next() (table.Item, error) {
 	item, err := l.reader.Next()
 	if err == nil {
 		if err = l.table.CheckItem(item); err != nil {
-			err = fmt.Errorf("line %d: %w", l.reader.Lines(), err)
+			// Before its first colon, the library names an operation of a program.
+			_, reason, _ := strings.Cut(err.Error(), ": ")
+			err = fmt.Errorf("line %d: DynamoDB would refuse the item: %s", l.reader.Lines(), reason)
 		}
 	}
 	return item, err
@@ -327,7 +330,7 @@ func (l *load) write(ctx context.Context, g group) error {
 	}
 	l.state = g.to
 	l.items += g.items
-	l.progress.show(fmt.Sprintf("%s items, line %s, %s write units", grouped(l.items), grouped(l.state.Lines), grouped(l.spent())), 0, 0)
+	l.progress.show(fmt.Sprintf("%s, line %s, %s", quantity(l.items, "item"), grouped(l.state.Lines), quantity(l.spent(), "write unit")), 0, 0)
 	if time.Since(l.saved) < saveEvery { // The first group is saved at once.
 		return nil
 	}
@@ -363,7 +366,7 @@ func (l *load) finish() error {
 
 // failed says how to go on after an error.
 func (l *load) failed(err error) error {
-	done := fmt.Sprintf("%s items, up to line %s, are loaded.", grouped(l.items), grouped(l.state.Lines))
+	done := fmt.Sprintf("Loaded: %s, up to line %s.", quantity(l.items, "item"), grouped(l.state.Lines))
 	if l.name == "" {
 		return fmt.Errorf("%w\n%s", err, done)
 	}

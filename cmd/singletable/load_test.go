@@ -99,19 +99,20 @@ func TestLoadChecksLines(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, appCore(), nil)
 	name := tbl.Schema().Name
-	if got := run(t, nil, itemLine("a", "1"), "load", "-check", name); got.code != exitYes || got.stdout != "1 items, all valid\n" {
+	if got := run(t, nil, itemLine("a", "1"), "load", "-check", name); got.code != exitYes || got.stdout != "1 item, all valid\n" {
 		t.Errorf("%+v", got)
 	}
 	if n := number(t, tbl, "a"); n != "" {
 		t.Errorf("-check has written: %s", n)
 	}
 	for bad, says := range map[string]string{
-		`{"Item":{"pk":{"S":"secret"}}}`:                                                                 "line 2: ",
+		`{"Item":{"pk":{"S":""},"sk":{"S":"secret"}}}`:                                                   "line 2: dynamodb would refuse the item: invalid partition key: empty",
+		`{"Item":{"pk":{"S":"secret"},"sk":{"B":"YQ=="}}}`:                                               "line 2: dynamodb would refuse the item: attribute \"sk\" is a key",
 		`{"Item":{"pk":{"S":"secret"},"sk":{"N":"1"}}}`:                                                  `attribute "sk" is a key of the table and must be of type s`,
 		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"gsi1pk":{"N":"1"}}}`:                               "gsi1pk",
 		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"n":{"N":"` + nines + `"}}}`:                        "38",
-		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"s":{"SS":["x","x"]}}}`:                             "set with duplicates",
-		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"s":{"S":"` + strings.Repeat("x", 410_000) + `"}}}`: "410",
+		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"s":{"SS":["x","x"]}}}`:                             "line 2: dynamodb would refuse the item: attribute \"s\" is a set with duplicates",
+		`{"Item":{"pk":{"S":"secret"},"sk":{"S":"a"},"s":{"S":"` + strings.Repeat("x", 410_000) + `"}}}`: "line 2: dynamodb would refuse the item: the item has 410",
 		`{"Item":{"pk":{"S":"secret"}`:                                                                   "line 2: is not json",
 	} {
 		text := itemLine("a", "1") + bad
@@ -124,7 +125,7 @@ func TestLoadChecksLines(t *testing.T) {
 			t.Errorf("%v: %+v", err, out)
 		}
 		got = run(t, nil, text, "load", "-replace", name)
-		trouble(t, got, "singletable load: line 2: ", "1 items, up to line 1, are loaded.")
+		trouble(t, got, "singletable load: line 2: ", "Loaded: 1 item, up to line 1.")
 		if !strings.Contains(strings.ToLower(got.stderr), says) || strings.Contains(got.stderr, "secret") {
 			t.Errorf("standard error lacks %q, or quotes the item: %s", says, got.stderr)
 		}
@@ -142,7 +143,7 @@ func TestLoadContinuesAfterABadLine(t *testing.T) {
 		text.WriteString(itemLine(fmt.Sprintf("%04d", n), "1"))
 	}
 	file := save(t, text.String()+"bad\n")
-	trouble(t, run(t, nil, "", "load", name, file), "line 1201: is not JSON", "1,200 items, up to line 1,200, are loaded. Run the same command again to continue")
+	trouble(t, run(t, nil, "", "load", name, file), "line 1201: is not JSON", "Loaded: 1,200 items, up to line 1,200. Run the same command again to continue")
 	// A line that is loaded already must stay as it is.
 	write := func(text string) {
 		t.Helper()

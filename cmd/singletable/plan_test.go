@@ -273,7 +273,7 @@ func TestSchemaWithEntities(t *testing.T) {
 		got.stdout = strings.ReplaceAll(got.stdout, name, "TABLE")
 		golden(t, file, got)
 	}
-	if got := run(t, nil, "", "schema", "-sample", "1", name); !strings.HasSuffix(got.stderr, "read 1 items for 0.5 read units\n") || strings.Count(got.stdout, `"entities"`) != 1 {
+	if got := run(t, nil, "", "schema", "-sample", "1", name); !strings.HasSuffix(got.stderr, "read 1 item for 0.5 read units\n") || strings.Count(got.stdout, `"entities"`) != 1 {
 		t.Errorf("one sample: %+v", got)
 	}
 	trouble(t, run(t, nil, "", "schema", "-sample", "-1", name), "-sample is a number of items")

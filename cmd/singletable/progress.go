@@ -62,6 +62,15 @@ func (g *progress) end() {
 	}
 }
 
+// quantity returns a number as grouped does, with its noun.
+func quantity[N int | int64 | float64](n N, noun string) string {
+	text := grouped(n)
+	if text != "1" {
+		noun += "s"
+	}
+	return text + " " + noun
+}
+
 // grouped returns a number with commas between thousands.
 func grouped[N int | int64 | float64](n N) string {
 	text := fmt.Sprintf("%.0f", float64(n))

@@ -104,7 +104,7 @@ func (p *program) sampled(ctx context.Context, live live, schema table.Schema, l
 			break
 		}
 	}
-	fmt.Fprintf(p.stderr, "read %d items for %g read units\n", len(items), stats.Capacity)
+	fmt.Fprintf(p.stderr, "read %s for %s\n", numbered(len(items), "item"), unitsText(stats.Capacity))
 	return tablemodel.Infer(schema, items)
 }
 

@@ -88,7 +88,7 @@ func (s seeding) load(ctx context.Context, client *dynamodb.Client, progress *pr
 
 // text says what there is to look at.
 func (s seeded) text() string {
-	what := fmt.Sprintf("Table %s has %s items.", oneLine(s.Table), grouped(s.Items))
+	what := fmt.Sprintf("Table %s has %s.", oneLine(s.Table), quantity(s.Items, "item"))
 	if !s.Created {
 		what = fmt.Sprintf("Table %s was there already, and stays as it is.", oneLine(s.Table))
 	}
