@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -138,8 +141,11 @@ func newExamples(t *testing.T) *examples {
 	schema.Name = tbl.Schema().Name
 	next := schema
 	next.Indexes = append(next.Indexes[:1:1], table.Index{Name: "GSI2", PK: "gsi2pk", Projection: types.ProjectionTypeKeysOnly})
+	t.Cleanup(func() { // what an example has made
+		_, _ = tabletest.Client(t).DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(schema.Name + "-copy")})
+	})
 	dir := t.TempDir()
-	e := &examples{name: schema.Name, file: map[string]string{}}
+	e := &examples{name: schema.Name, file: map[string]string{"appcore.jsonl.gz": filepath.Join(dir, "appcore.jsonl.gz")}}
 	for file, text := range map[string]string{
 		"schema.json": encode(t, schema), "schema-next.json": encode(t, next), "user.json": strings.Replace(user, "Köln", "Bonn", 1),
 	} {
@@ -175,6 +181,7 @@ func (e *examples) run(t *testing.T, line string) string {
 	// These are others each time.
 	text = regexp.MustCompile(`-after=U[\w-]+`).ReplaceAllString(text, "-after=UGsDSK8y0FRYIzIwMjQtMDEtMDgjYpCmY6XvYtmS")
 	text = regexp.MustCompile(`with revision [A-Z2-7]{26}`).ReplaceAllString(text, "with revision MZ4RHPXT2K7CVNW5QJDYL3E6GA")
+	text = regexp.MustCompile(`units, [0-9.]+m?s\n`).ReplaceAllString(text, "units, 100ms\n")
 	text = strings.ReplaceAll(text, os.Getenv("AWS_REGION"), "us-east-1")
 	return "$ " + line + "\n" + text
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -241,4 +242,37 @@ func TestEngineOnATakenPort(t *testing.T) {
 		t.Errorf("exit %d: %s", code, second.stderr)
 	}
 	c.end(t, os.Interrupt)
+}
+
+// TestFirstMinute goes the way of the documentation: an engine with a sample table, and in
+// another terminal the commands that look at it.
+func TestFirstMinute(t *testing.T) {
+	t.Parallel()
+	engine := start(t, "engine", "-seed", "shop")
+	var variables []string
+	for name, value := range engine.environment(t) {
+		variables = append(variables, name+"="+value)
+	}
+	for _, args := range [][]string{{"view", "Shop"}, {"get", "Shop", "USER#u-ana", "PROFILE"}} {
+		c := prepare(t, args...)
+		c.Env = append(c.Env, variables...)
+		c.start(t)
+		line, err := c.stdout.ReadString('\n')
+		if err != nil {
+			t.Fatalf("%v: %s", err, c.stderr)
+		}
+		if args[0] == "get" {
+			if line != "PK          S  USER#u-ana\n" {
+				t.Errorf("%q", line)
+			}
+			continue
+		}
+		if status, body := browse(t, newBrowser(t), strings.TrimSpace(line)); status != http.StatusOK || !strings.Contains(body, "<h1>Shop") {
+			t.Errorf("status %d:\n%s", status, body)
+		}
+		c.end(t, os.Interrupt)
+	}
+	if code := engine.end(t, os.Interrupt); code != exitYes {
+		t.Errorf("exit %d: %s", code, engine.stderr)
+	}
 }
