@@ -32,8 +32,10 @@ func withModel(t *testing.T) (tbl *table.Table, file string) {
 	}
 	model := tablemodel.Model{Schema: appCore(), Entities: []tablemodel.Entity{
 		{Type: "USER", Version: "revision", Items: []tablemodel.Pattern{
-			{PK: "USER#{userId}", SK: "PROFILE"}, {PK: "EMAIL#{email}", SK: "METADATA"},
-			{PK: "PHONE#{phone}", SK: "METADATA"}, {PK: "ALL#{1}", SK: "USER#{userId}"},
+			{PK: "USER#{userId}", SK: "PROFILE"},
+			{PK: "EMAIL#{email}", SK: "METADATA"},
+			{PK: "PHONE#{phone}", SK: "METADATA"},
+			{PK: "ALL#{1}", SK: "USER#{userId}"},
 		}},
 	}}
 	file = filepath.Join(t.TempDir(), "schema.json")
