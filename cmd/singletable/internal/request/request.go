@@ -21,14 +21,16 @@ import (
 
 // inputs are those of the operations that can be shown.
 var inputs = map[string]reflect.Type{
-	"BatchGetItem":  reflect.TypeFor[dynamodb.BatchGetItemInput](),
-	"DeleteItem":    reflect.TypeFor[dynamodb.DeleteItemInput](),
-	"DescribeTable": reflect.TypeFor[dynamodb.DescribeTableInput](),
-	"GetItem":       reflect.TypeFor[dynamodb.GetItemInput](),
-	"ListTables":    reflect.TypeFor[dynamodb.ListTablesInput](),
-	"PutItem":       reflect.TypeFor[dynamodb.PutItemInput](),
-	"Query":         reflect.TypeFor[dynamodb.QueryInput](),
-	"Scan":          reflect.TypeFor[dynamodb.ScanInput](),
+	"BatchGetItem":       reflect.TypeFor[dynamodb.BatchGetItemInput](),
+	"DeleteItem":         reflect.TypeFor[dynamodb.DeleteItemInput](),
+	"DescribeTable":      reflect.TypeFor[dynamodb.DescribeTableInput](),
+	"DescribeTimeToLive": reflect.TypeFor[dynamodb.DescribeTimeToLiveInput](),
+	"GetItem":            reflect.TypeFor[dynamodb.GetItemInput](),
+	"ListTables":         reflect.TypeFor[dynamodb.ListTablesInput](),
+	"PutItem":            reflect.TypeFor[dynamodb.PutItemInput](),
+	"Query":              reflect.TypeFor[dynamodb.QueryInput](),
+	"Scan":               reflect.TypeFor[dynamodb.ScanInput](),
+	"UpdateItem":         reflect.TypeFor[dynamodb.UpdateItemInput](),
 }
 
 // Request is a request, from the body that is sent for it.

@@ -29,7 +29,10 @@ var bodies = []struct{ operation, body string }{
 	{"BatchGetItem", `{"RequestItems":{"Shop":{"Keys":[{"pk":{"S":"P"}},{"pk":{"S":"Q"}}],"ConsistentRead":true}}}`},
 	{"PutItem", `{"TableName":"Shop","Item":{"pk":{"S":"P"}},"ConditionExpression":"attribute_not_exists(pk)"}`},
 	{"DeleteItem", `{"TableName":"Shop","Key":{"pk":{"S":"P"}}}`},
+	{"UpdateItem", `{"TableName":"Shop","Key":{"pk":{"S":"P"}},"UpdateExpression":"SET #0 = :0","ConditionExpression":"#1 = :1",` +
+		`"ExpressionAttributeNames":{"#0":"a","#1":"revision"},"ExpressionAttributeValues":{":0":{"B":"AAH/"},":1":{"S":"R1"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}`},
 	{"DescribeTable", `{"TableName":"Shop"}`},
+	{"DescribeTimeToLive", `{"TableName":"Shop"}`},
 	{"ListTables", `{"Limit":10}`},
 }
 
