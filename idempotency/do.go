@@ -28,21 +28,23 @@ type Result[R any] struct {
 var errUnsettled = fmt.Errorf("%w: the idempotency record comes and goes", table.ErrConflict)
 
 // Do runs a request once. plan returns the ops to write and the result; its ops
-// and the record of the request are one transaction. plan is called at most
-// once, before anything is written and also for a request that turns out to be
-// repeated, so it must do nothing but read and draw ids.
+// and the record of the request are one transaction. plan is called at most once,
+// before anything is written, and also for a repeated request. So it must only
+// read and draw ids. A repeated request gets the result of the first.
 //
-// A repeated request gets the result of the first. If the ops fail, the error
-// is that of [table.Table.Transact], there is no record, and the key can be
-// used again; the record's op is the one after the plan's. An error of plan is
-// returned as it is, unless the request was executed before. A transaction
-// whose outcome is unknown is sent again, which the record makes safe, within
-// the budget of [table.Table.Retry]: up to 10 requests in a row without a
-// response. When a transaction is cancelled and the response does not hold the
-// record, Do reads the record: one request more, also after the tenth. If that
-// does not settle it, if the context ends, or if nobody can tell whether there
-// is a record, the error matches [table.ErrOutcomeUnknown], and the same
-// request can be repeated.
+// If the ops fail, no record is stored, and the key can be used again. A
+// transaction with an unknown outcome is sent again, which the record makes safe,
+// within the budget of [table.Table.Retry]: up to 10 requests in a row without a
+// response. If a transaction is cancelled and the response does not hold the
+// record, Do reads the record: one more request, also after the tenth.
+//
+// Errors:
+//   - The error of plan, as it is, unless the request was executed before.
+//   - The error of [table.Table.Transact], if the ops fail. The record's op is
+//     the one after the plan's.
+//   - [ErrInvalidRequest], [ErrPayloadMismatch] and [ErrResultGone].
+//   - [table.ErrOutcomeUnknown], if the context ends, or if it stays unknown
+//     whether the record exists. Repeat the same request.
 func Do[R any](ctx context.Context, s *Store, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
 	return do(ctx, s, opDo, r, plan)
 }

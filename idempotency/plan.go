@@ -65,9 +65,9 @@ func Reference[R any](result R, key keys.Key, ops ...table.Op) Plan[R] {
 }
 
 // With returns the plan with attributes to keep in the record, such as txId and
-// userId: a struct or map. They are for those who look at the table. Attributes
-// of the record, the type, the expiry, and the keys of the table and of its
-// indexes are [table.ErrInvalid], and so is a second With.
+// userId: a struct or map. They are for people who look at the table.
+// Attributes of the record, the type, the expiry, and the keys of the table and
+// of its indexes are [table.ErrInvalid], and so is a second With.
 func (p Plan[R]) With(attributes any) Plan[R] {
 	p.extra = append(p.extra[:len(p.extra):len(p.extra)], attributes)
 	return p

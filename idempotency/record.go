@@ -17,13 +17,13 @@ import (
 
 // Record is what the table holds of a request.
 type Record struct {
-	// Key is what it is stored under.
+	// Key is the key of the record.
 	Key keys.Key
 	// CreatedAt is when the request ran, in UTC milliseconds; zero if the record
-	// does not say.
+	// does not have it.
 	CreatedAt time.Time
-	// ExpiresAt is from when on the record counts as absent, in whole seconds;
-	// zero if it does not expire.
+	// ExpiresAt is when the record expires, in whole seconds; zero if it does not
+	// expire.
 	ExpiresAt time.Time
 	// Fingerprint is the hash of the payload; empty in records of other
 	// writers.

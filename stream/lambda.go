@@ -8,9 +8,9 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Response is what a function returns to Lambda, in JSON. The event source mapping
-// must have ReportBatchItemFailures; without it Lambda takes every response for
-// success, and the records of a failed batch are lost.
+// Response is what a function returns to Lambda, in JSON. The event source
+// mapping must have ReportBatchItemFailures; without it Lambda treats every
+// response as success, and the records of a failed batch are lost.
 //
 // AWS: "Configuring partial batch response with DynamoDB and Lambda", AWS Lambda
 // Developer Guide.

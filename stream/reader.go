@@ -40,9 +40,9 @@ type Reader struct {
 	// read to its end has to be named.
 	StreamARN string
 
-	// Since is when the first record was made that is handled; earlier ones are read and
-	// passed over. Records have whole seconds. By default all records are handled that the stream still has, which
-	// are those of 24 hours.
+	// Since is the time from which records are handled; earlier ones are read and
+	// passed over. Records have whole seconds. By default all records are handled
+	// that the stream still has, which are those of 24 hours.
 	Since time.Time
 	// Interval is how long to wait after a response without records, a second by
 	// default. It is the latency of an idle stream, and its price: see the package
