@@ -133,6 +133,9 @@ func TestInvalidRequests(t *testing.T) {
 	} {
 		ana.is(t, tt.status, tt.path, tt.body)
 	}
+	if text := ana.is(t, 400, "/records?type=PRODUCT&lastKey=nonsense", ""); !strings.Contains(text, "invalid_last_key") {
+		t.Errorf("a lastKey of no list is %s", text)
+	}
 	ana.with("Idempotency-Key", strings.Repeat("k", 256)).is(t, 400, "/records", lamp)
 	ana.with("Idempotency-Key", "a,b").is(t, 400, "/records", lamp)
 	if strings.Contains(a.log.String(), `"level":"ERROR"`) {

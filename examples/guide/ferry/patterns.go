@@ -95,7 +95,7 @@ func (f *Ferries) Book(ctx context.Context, key string, b Booking) (Booking, err
 		made.Version = 1
 		return idempotency.Snapshot(made, append(f.bookings.CreateOps(new(b)), take)...), nil
 	})
-	if _, full := table.FailedOp(err, "seats"); full {
+	if op, failed := table.FailedOp(err, "seats"); failed && errors.Is(op, table.ErrConditionFailed) {
 		return b, ErrFull
 	}
 	return result.Value, err
