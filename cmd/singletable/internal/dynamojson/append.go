@@ -17,7 +17,7 @@ import (
 // Append appends an item in one line. Names and the members of sets are sorted, so that
 // equal items give equal text.
 //
-// Errors: a value that is none of DynamoDB's types.
+// Errors: a value of a type that DynamoDB does not have.
 func Append(b []byte, item table.Item) ([]byte, error) {
 	b = append(b, '{')
 	for i, name := range slices.Sorted(maps.Keys(item)) {

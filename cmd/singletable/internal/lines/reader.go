@@ -23,7 +23,7 @@ const MaxLine = 8 << 20
 
 // Append appends the line of an item, with its line end.
 //
-// Errors: a value that is none of DynamoDB's types.
+// Errors: a value of a type that DynamoDB does not have.
 func Append(b []byte, item table.Item) ([]byte, error) {
 	b, err := dynamojson.Append(append(b, `{"Item":`...), item)
 	return append(b, "}\n"...), err
