@@ -88,8 +88,10 @@ func (s *server) overview(v *visit) (*page, error) {
 		return nil, err
 	}
 	seen, model := st.types()
-	o := overview{Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Omitted: st.omitted, Map: st.keyMap(model),
-		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: address(st.schema.Name, "browse")}
+	o := overview{
+		Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Omitted: st.omitted, Map: st.keyMap(model),
+		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: address(st.schema.Name, "browse"),
+	}
 	for _, k := range seen {
 		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items})
 	}
