@@ -56,7 +56,7 @@ func (p *program) openStored(ctx context.Context, live live, name, schemaFile st
 	return tbl, schema, nil
 }
 
-// schemaOf reads the schema of a table from a file, or asks DynamoDB if there is none.
+// schemaOf reads the schema of a table from a file, or asks DynamoDB without a file.
 func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile string) (table.Schema, error) {
 	if schemaFile != "" {
 		return p.readSchema(schemaFile, name)

@@ -25,7 +25,7 @@ type seeding struct {
 // seeded is what has become of it.
 type seeded struct {
 	Table string `json:"table"`
-	// Created is false if the table was there, which is then left alone.
+	// Created is false if the table was there, which then stays as it is.
 	Created bool  `json:"created"`
 	Items   int64 `json:"items"`
 }
@@ -61,7 +61,7 @@ func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *pr
 	}
 	out.Created = true
 	if out.Items, err = s.load(ctx, client, progress); err != nil {
-		// A part of the items would be left alone by the next start.
+		// The next start would keep a table with a part of the items.
 		_, deleted := client.DeleteTable(context.WithoutCancel(ctx), &dynamodb.DeleteTableInput{TableName: &s.schema.Name})
 		err = errors.Join(err, deleted)
 	}

@@ -66,7 +66,7 @@ func File(tb testing.TB, path, text string) {
 	have, want := strings.Split(string(file), "\n"), strings.Split(text, "\n")
 	for i := range max(len(have), len(want)) {
 		if i >= len(have) || i >= len(want) || have[i] != want[i] {
-			tb.Errorf("%s is not as it would be made, from line %d on; make docs makes it anew (-file +made):\n%s", path, i+1,
+			tb.Errorf("%s is not as it would be made, from line %d on; make docs updates it (-file +made):\n%s", path, i+1,
 				cmp.Diff(have[min(i, len(have)):min(i+1, len(have))], want[min(i, len(want)):min(i+1, len(want))]))
 			return
 		}

@@ -138,7 +138,7 @@ func (p *parser) line() (table.Item, error) {
 	return item, err
 }
 
-// envelope reads an object with the member Item. The item is nil if there is none.
+// envelope reads an object with the member Item. A missing item is nil.
 func (p *parser) envelope() (item table.Item, err error) {
 	if err := p.delim('{'); err != nil {
 		return nil, err

@@ -71,7 +71,7 @@ const (
 // Plan is one change of one item, with what was stored when it was made.
 type Plan struct {
 	Key keys.Key
-	// Old is the stored item, nil if there is none. New is the item as it will be
+	// Old is the stored item, nil if it is missing. New is the item as it will be
 	// stored, with a new version or revision; nil if it will be deleted.
 	Old, New table.Item
 	// Differences are in the order of their paths, without the version. There are none

@@ -11,7 +11,7 @@ import (
 // StateFile returns the name of the file that says how far a job with a file is.
 func StateFile(name string) string { return name + ".state" }
 
-// ReadState reads the state of a job into v. found is false if there is none.
+// ReadState reads the state of a job into v. found is false if the file is missing.
 func ReadState(name string, v any) (found bool, err error) {
 	text, err := os.ReadFile(StateFile(name))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -69,7 +69,7 @@ func hosts(port int) []string {
 	return []string{fmt.Sprintf("127.0.0.1:%d", port), fmt.Sprintf("[::1]:%d", port), fmt.Sprintf("localhost:%d", port)}
 }
 
-// admit answers a request that has a token in its address.
+// admit handles a request that has a token in its address.
 func (s *server) admit(w http.ResponseWriter, r *http.Request, cookie string) {
 	q := r.URL.Query()
 	if !s.isToken(q.Get("token")) {
@@ -96,7 +96,7 @@ func (s *server) isToken(text string) bool {
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
 }
 
-// refuse answers in plain text.
+// refuse responds in plain text.
 func refuse(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
