@@ -24,9 +24,9 @@ partitions as rows, each index, items with their size, their cost and the copies
 same entity, and queries with the request that was sent. They are read only, except
 with -write.
 
-The first page of a table reads 100 items at most, in five requests. Every other page
-reads one page of a Query or Scan, or one item and its copies. All show what that has
-cost. None reads a whole table.
+The first page of a table reads 100 items at most. Every other page reads one page of a
+Query or Scan, or one item and its copies. All show what that has cost. None reads a
+whole table.
 
 The address holds a token: who has it can read the tables as you can. The browser
 keeps the token as a cookie until it is closed. The server listens on 127.0.0.1 only.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"github.com/singletable/singletable/table"
 )
 
@@ -94,23 +96,32 @@ func (s *server) scan(v *visit, l layout) (partitions, error) {
 	return p, nil
 }
 
-// A sample has so many items of each of so many segments.
+// A sample of a small table has so many items of each of so many segments. A table is
+// small as long as a local engine, which sorts all items for that, does so at once.
 const (
 	segments   = 5
 	perSegment = 20
+	small      = 10_000
 )
 
 // sample reads items from several places of the table: a page of an engine that scans in
-// the order of keys can be of one type only. The requests are concurrent.
+// the order of keys can be of one type only. The requests are concurrent. Of a large
+// table it is the beginning of a scan, whose order on AWS is that of hashes.
 func (s *server) sample(v *visit) (items []table.Item, units float64, err error) {
 	st := v.state
+	parts := make([]table.Scan, 1, segments)
+	parts[0].Limit = segments * perSegment
+	if aws.ToInt64(st.live.ItemCount) < small {
+		parts = parts[:0]
+		for i := range segments {
+			parts = append(parts, table.Scan{Segment: i, Segments: segments, Limit: perSegment})
+		}
+	}
 	var pages [segments]table.Page[table.Item]
 	var errs [segments]error
 	var reads sync.WaitGroup
-	for i := range segments {
-		reads.Go(func() {
-			pages[i], errs[i] = table.ScanPage[table.Item](v.Context(), st.table, table.Scan{Segment: i, Segments: segments, Limit: perSegment})
-		})
+	for i, part := range parts {
+		reads.Go(func() { pages[i], errs[i] = table.ScanPage[table.Item](v.Context(), st.table, part) })
 	}
 	reads.Wait()
 	for i, p := range pages {
