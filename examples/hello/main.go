@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log"
 
@@ -13,8 +14,7 @@ import (
 
 func main() {
 	type Notice struct{ User, ID, Text, Revision string }
-	key := func(n Notice) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Notif.SK(keys.Str(n.ID))} }
-	ctx := context.Background()
+	ctx, key := context.Background(), func(n Notice) keys.Key { return keys.Key{PK: keys.User.PK(n.User), SK: keys.Notif.SK(keys.Str(n.ID))} }
 	engine, err := tabletest.Start(ctx, nil) // a local DynamoDB engine
 	check(err)
 	defer engine.Close()
@@ -24,11 +24,11 @@ func main() {
 	check(err)
 	notices, err := repo.New(tbl, repo.Entity[Notice]{Type: "NOTICE", Key: key, Version: "Revision"})
 	check(err)
-	notice := Notice{User: "ana", ID: "n-1", Text: "payment received"}
-	check(notices.Create(ctx, &notice)) // stored under USER#ana / NOTIF#n-1
+	notice := Notice{User: rand.Text(), ID: "n-1", Text: "payment received"}
+	check(notices.Create(ctx, &notice)) // stored under USER#‹user› / NOTIF#n-1
 	notice.Text += " and approved"
 	check(notices.Put(ctx, &notice)) // table.ErrStale if another program has changed it
-	page, err := notices.Query(ctx, table.Query{PK: keys.User.PK("ana"), Limit: 10})
+	page, err := notices.Query(ctx, table.Query{PK: keys.User.PK(notice.User), Limit: 10})
 	check(err)
 	fmt.Println(len(page.Items), "notice:", page.Items[0].Text)
 }

@@ -1,14 +1,25 @@
 package main
 
 import (
+	"context"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/singletable/singletable/table/tabletest"
 )
 
+// The second run finds the table of the first one if the environment names an engine.
 func Example() {
+	engine, err := tabletest.Start(context.Background(), nil)
+	check(err)
+	defer engine.Close()
+	check(os.Setenv(tabletest.EndpointVariable, engine.Endpoint()))
 	main()
-	// Output: 1 notice: payment received and approved
+	main()
+	// Output:
+	// 1 notice: payment received and approved
+	// 1 notice: payment received and approved
 }
 
 // The README and the package documentation show this program. They must show it
