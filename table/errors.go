@@ -315,14 +315,14 @@ var transientCodes = []string{
 	"InternalServerError", "InternalFailure", "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException",
 }
 
-// withheld replaces the text of an error, which may quote values. The error itself
-// is reachable with errors.As.
+// withheld replaces the text of an error, which may quote values or says nothing more.
+// The error itself is reachable with errors.As.
 type withheld struct {
 	text string
 	err  error
 }
 
-// Error returns the text that quotes no value.
+// Error returns the text that stands for the error's own.
 func (e *withheld) Error() string { return e.text }
 
 // Unwrap returns the error whose text is withheld.

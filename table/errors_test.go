@@ -70,6 +70,19 @@ func failures(t *testing.T) map[string]error {
 }
 
 // One op fails in the same shape alone, in a transaction, and with its item returned.
+// A refusal that the caller expects is told by our own words. The SDK's error, which has
+// the id of the request, is behind it.
+func TestARefusalHasNoTextOfTheSDK(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{Name: "AppCore"}, nil)
+	expect.OK(t, tbl.Do(t.Context(), table.Create(user, nil)))
+	err := tbl.Do(t.Context(), table.Create(user, nil))
+	equal(t, "text", err.Error(), "singletable: Create on table "+tbl.Schema().Name+": item exists already")
+	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); !ok || !errors.Is(err, table.ErrExists) {
+		t.Errorf("%v is not both errors", err)
+	}
+}
+
 func TestAnOpFailsInOneShape(t *testing.T) {
 	t.Parallel()
 	tbl, _ := newTable(t, appCore())

@@ -159,7 +159,9 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 	case tries.unsettled:
 		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
 	}
-	failed := opError(0, w.op, fmt.Errorf("%w: %w", t.conditionKind(w.op, stored), cause))
+	// The sentinel says all that the SDK's text does, which is long and has a request's id.
+	kind := t.conditionKind(w.op, stored)
+	failed := opError(0, w.op, &withheld{kind.Error(), fmt.Errorf("%w: %w", kind, cause)})
 	failed.Stored = stored
 	return nil, failed
 }
