@@ -230,6 +230,38 @@ func TestEngineWithASeedFile(t *testing.T) {
 	c.end(t, os.Interrupt)
 }
 
+// A seed that has not ended, since its process was killed, is not taken for a whole table.
+func TestEngineAfterAKilledSeed(t *testing.T) {
+	t.Parallel()
+	engine, err := tabletest.Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = engine.Close() })
+	schema := appCore()
+	schema.Name = "KilledSeed"
+	into := func(items io.ReadCloser) (seeded, error) {
+		return seeding{schema, items}.into(t.Context(), engine.Client(), &progress{w: io.Discard})
+	}
+	read, write := io.Pipe()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = into(read) // It waits for more items, as a process does before it is killed.
+	}()
+	if _, err := io.WriteString(write, itemLine("a", "1")); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []seeded{{"KilledSeed", true, 1}, {"KilledSeed", false, 0}} {
+		got, err := into(io.NopCloser(strings.NewReader(itemLine("a", "1"))))
+		if err != nil || got != want {
+			t.Errorf("start %d: %+v, %v", i, got, err)
+		}
+	}
+	_ = write.Close()
+	<-ended
+}
+
 func TestEngineOnATakenPort(t *testing.T) {
 	t.Parallel()
 	c := start(t, "engine")

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -49,23 +52,53 @@ func (p *program) seed(name, schemaFile string) (seeding, error) {
 	return seeding{model.Schema, io.NopCloser(strings.NewReader(items))}, err
 }
 
-// into creates the table on an engine and loads it, unless it is there.
+// seedingTag is on a table from its creation until all items are in it.
+const seedingTag = "singletable:seeding"
+
+// into creates the table on an engine and loads it, unless it is there. A table whose
+// load has not ended, since the process was killed, is created again.
 func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *progress) (seeded, error) {
 	out := seeded{Table: s.schema.Name}
-	_, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.schema.Name})
-	if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
+	there, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.schema.Name})
+	if err == nil {
+		partial, err := isPartial(ctx, client, there.Table)
+		if err != nil || !partial {
+			return out, err
+		}
+		if err := s.drop(ctx, client); err != nil {
+			return out, err
+		}
+	} else if _, missing := errors.AsType[*types.ResourceNotFoundException](err); !missing {
 		return out, err
 	}
-	if err := s.schema.Ensure(ctx, client); err != nil {
+	marked := s.schema
+	marked.Tags = maps.Clone(marked.Tags)
+	if marked.Tags == nil {
+		marked.Tags = map[string]string{}
+	}
+	marked.Tags[seedingTag] = "true"
+	if err := marked.Ensure(ctx, client); err != nil {
 		return out, err
 	}
 	out.Created = true
 	if out.Items, err = s.load(ctx, client, progress); err != nil {
-		// The next start would keep a table with a part of the items.
-		_, deleted := client.DeleteTable(context.WithoutCancel(ctx), &dynamodb.DeleteTableInput{TableName: &s.schema.Name})
-		err = errors.Join(err, deleted)
+		err = errors.Join(err, s.drop(context.WithoutCancel(ctx), client))
 	}
 	return out, err
+}
+
+func (s seeding) drop(ctx context.Context, client *dynamodb.Client) error {
+	_, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &s.schema.Name})
+	return err
+}
+
+// isPartial reports whether a seed of a table was begun and has not ended.
+func isPartial(ctx context.Context, client *dynamodb.Client, there *types.TableDescription) (bool, error) {
+	tags, err := client.ListTagsOfResource(ctx, &dynamodb.ListTagsOfResourceInput{ResourceArn: there.TableArn})
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(tags.Tags, func(t types.Tag) bool { return aws.ToString(t.Key) == seedingTag }), nil
 }
 
 // load writes the items into the table, and returns how many there are.
@@ -83,6 +116,12 @@ func (s seeding) load(ctx context.Context, client *dynamodb.Client, progress *pr
 	}
 	err = l.run(ctx)
 	progress.end()
+	if err != nil {
+		return 0, err
+	}
+	_, err = client.UntagResource(ctx, &dynamodb.UntagResourceInput{
+		ResourceArn: described.Table.TableArn, TagKeys: []string{seedingTag},
+	})
 	return l.items, err
 }
 
