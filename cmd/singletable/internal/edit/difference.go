@@ -92,8 +92,8 @@ func at(list []types.AttributeValue, i int) types.AttributeValue {
 // have no order.
 func equal(a, b types.AttributeValue) bool { return bytes.Equal(canonical(a), canonical(b)) }
 
-// seen returns a name of the item: 16 hexadecimal digits.
-func seen(item table.Item) string {
+// Seen returns a name of the item: 16 hexadecimal digits. It is that of Plan.Seen.
+func Seen(item table.Item) string {
 	if item == nil {
 		return "missing"
 	}

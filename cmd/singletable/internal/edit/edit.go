@@ -192,7 +192,7 @@ func (e *Editor) read(ctx context.Context, key keys.Key) (Plan, error) {
 			plan.Guard, plan.Version = ByVersion, name
 		}
 	}
-	plan.Seen = seen(plan.Old)
+	plan.Seen = Seen(plan.Old)
 	return plan, nil
 }
 

@@ -1,7 +1,4 @@
 package edit
 
-// Differences and Seen are differences and seen for tests.
-var (
-	Differences = differences
-	Seen        = seen
-)
+// Differences is differences for tests.
+var Differences = differences

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -27,6 +28,8 @@ type change struct {
 	// Guard is the token that proves that a form is one of this server.
 	Guard string
 	Text  string // the item in JSON, as it will be stored
+	// Opened names the stored item that the text was made from, as [edit.Seen] does.
+	Opened string
 	// Problem is why the text is no such item.
 	Problem string
 	// Review is what the change does, nil on the page with the text.
@@ -88,7 +91,7 @@ func (s *server) edit(v *visit) (*page, error) {
 		return nil, err
 	}
 	c := s.newChange(v, v.state.table.KeyOf("", got))
-	c.Type, c.Text = newChip(v.state.typeOf(got)), dynamoJSON(got)
+	c.Type, c.Text, c.Opened = newChip(v.state.typeOf(got)), dynamoJSON(got), edit.Seen(got)
 	return c.page(http.StatusOK), nil
 }
 
@@ -119,21 +122,31 @@ func (s *server) change(v *visit) (*page, error) {
 	}
 	c := s.newChange(v, key)
 	form := v.PostForm
-	if c.Text = form.Get("text"); form.Get("do") == "back" {
+	seen := form.Get("seen")
+	c.Text, c.Opened = form.Get("text"), cmp.Or(seen, form.Get("opened"))
+	remove := false
+	switch form.Get("do") {
+	case "back":
 		return c.page(http.StatusOK), nil
+	case "delete":
+		remove = true
+	case "put":
+	default:
+		return nil, &pageError{http.StatusBadRequest, "The form cannot be read", "It has no known button."}
 	}
-	remove := form.Get("do") == "delete"
 	plan, err := s.plan(v, key, c.Text, remove)
 	if errors.Is(err, table.ErrInvalid) || errors.Is(err, table.ErrTooLarge) {
+		if remove {
+			return nil, &pageError{http.StatusBadRequest, "The item cannot be deleted here", escaped(err.Error())}
+		}
 		c.Problem = escaped(err.Error())
 		return c.page(http.StatusBadRequest), nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	seen := form.Get("seen")
 	c.review(v, plan, remove)
-	c.Review.Changed = seen != "" && seen != plan.Seen
+	c.Review.Changed = c.Opened != "" && c.Opened != plan.Seen
 	if seen == "" || c.Review.Changed || len(plan.Differences) == 0 {
 		return c.page(conflict(c.Review.Changed)), nil
 	}

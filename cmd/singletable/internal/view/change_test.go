@@ -3,10 +3,12 @@ package view_test
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
 	"github.com/singletable/singletable/keys"
@@ -167,6 +169,51 @@ func TestChangedInBetween(t *testing.T) {
 	if got := values(s.stored(anaKey), "name"); got != "Ana" {
 		t.Errorf("stored: %q", got)
 	}
+}
+
+// A write of another program while the text is edited is shown as such: the text would
+// undo it.
+func TestChangedWhileEdited(t *testing.T) {
+	t.Parallel()
+	s := writable(t)
+	text := func(e element) map[string]string {
+		return map[string]string{"text": strings.Replace(e.id("text").text, "Person 0", "Ana", 1)}
+	}
+	rename := func(name string) {
+		t.Helper()
+		if err := s.table.Do(t.Context(), table.Update(anaKey, expression.Set(expression.Name("email"), expression.Value(name)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit := s.get(s.at("/edit", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK)
+	rename("new@example.com")
+	review := s.submit(edit, "edit", "show", http.StatusConflict, text(edit))
+	review.id("changed").has(t, "has changed since you saw it", "undo what others have changed")
+	review.id("review").has(t, "new@example.com")
+	// After the difference was seen, the same text is a decision.
+	back := s.submit(review, "confirm", "write", http.StatusOK, map[string]string{"do": "back"})
+	again := s.submit(back, "edit", "show", http.StatusOK, text(back))
+	rename("newer@example.com")
+	s.submit(back, "edit", "show", http.StatusConflict, text(back)).id("changed").has(t, "has changed since you saw it")
+	s.submit(again, "confirm", "write", http.StatusConflict, nil)
+	if n := s.writes(); n != 0 {
+		t.Errorf("%d writes", n)
+	}
+}
+
+func TestRefusedDelete(t *testing.T) {
+	t.Parallel()
+	s := writable(t)
+	many := table.Item{}
+	for i := range 151 {
+		many["a"+strconv.Itoa(i)] = &types.AttributeValueMemberBOOL{}
+	}
+	if err := s.table.Do(t.Context(), table.Put(keys.Key{PK: "MANY", SK: "1"}, many)); err != nil {
+		t.Fatal(err)
+	}
+	item := s.get(s.at("/item", "pk", "MANY", "sk", "1"), http.StatusOK)
+	s.submit(item, "delete", "delete", http.StatusBadRequest, nil).id("error").has(t, "cannot be deleted here", "151 attributes")
+	s.submit(item, "delete", "delete", http.StatusBadRequest, map[string]string{"do": "x"}).id("error").has(t, "no known button")
 }
 
 func TestInvalidChange(t *testing.T) {
