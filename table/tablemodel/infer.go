@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -168,6 +169,15 @@ func (in inference) pattern(k keyAttribute, samples []table.Item, prefixes map[p
 	for i, item := range samples {
 		rows[i], _ = segmentsOf(item[k.name])
 	}
+	// They are the same for all segments, of which a key has up to 2,049.
+	exact := sync.OnceValue(func() bool { return in.inPartitions(samples, false) })
+	apartFromNumbers := sync.OnceValue(func() bool { return in.inPartitions(samples, true) })
+	shared := func(text string) bool {
+		if k.name != in.schema.SK && !isUpper(text) {
+			return apartFromNumbers()
+		}
+		return exact()
+	}
 	var parts []string
 	near := ""
 	for i := range rows[0] {
@@ -175,7 +185,7 @@ func (in inference) pattern(k keyAttribute, samples []table.Item, prefixes map[p
 		for j, row := range rows {
 			texts[j] = row[i]
 		}
-		s := in.segment(k, i, texts, samples, near, prefixes[placeOf(rows[0])])
+		s := in.segment(k, i, texts, samples, near, prefixes[placeOf(rows[0])], shared)
 		unknown := !s.constant && s.attribute == ""
 		switch {
 		case unknown && in.alone && k.kind != types.ScalarAttributeTypeS && nameable(k.name):
@@ -190,8 +200,10 @@ func (in inference) pattern(k keyAttribute, samples []table.Item, prefixes map[p
 	return strings.Join(parts, delimiter)
 }
 
-// segment infers the i-th segment of a key.
-func (in inference) segment(k keyAttribute, i int, texts []string, samples []table.Item, near string, prefix bool) segment {
+// segment infers the i-th segment of a key. shared reports whether samples of at least two
+// partitions have a later segment. Partitions that differ in numbers are one if the segment
+// is no prefix: it may be the identifier of a person whose items are spread over several.
+func (in inference) segment(k keyAttribute, i int, texts []string, samples []table.Item, near string, prefix bool, shared func(string) bool) segment {
 	constant := segment{constant: true, raw: texts[0]}
 	same := !slices.ContainsFunc(texts, func(t string) bool { return t != texts[0] })
 	if i == 0 && prefix && same {
@@ -203,20 +215,23 @@ func (in inference) segment(k keyAttribute, i int, texts []string, samples []tab
 	if k.kind != types.ScalarAttributeTypeS || i == 0 || !same || !sharable(texts[0]) {
 		return segment{}
 	}
-	if texts[0] != "" && !in.isShared(k, texts[0], samples) {
+	if texts[0] != "" && !shared(texts[0]) {
 		return segment{}
 	}
 	return constant
 }
 
-// isShared reports whether samples of at least two partitions have a later segment.
-// Partitions that differ in numbers are one if the segment is no prefix: it may be
-// the identifier of a person whose items are spread over several.
-func (in inference) isShared(k keyAttribute, text string, samples []table.Item) bool {
+// inPartitions reports whether samples are of at least two partitions. Partitions that
+// differ in nothing but numbers are one if withoutNumbers.
+func (in inference) inPartitions(samples []table.Item, withoutNumbers bool) bool {
 	partition := func(item table.Item) string {
-		pk := strings.Split(keyText(item[in.schema.PK]), delimiter)
+		text := keyText(item[in.schema.PK])
+		if !withoutNumbers {
+			return text
+		}
+		pk := strings.Split(text, delimiter)
 		for i, s := range pk {
-			if digits(s) && k.name != in.schema.SK && !isUpper(text) {
+			if digits(s) {
 				pk[i] = ""
 			}
 		}

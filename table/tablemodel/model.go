@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -236,9 +237,14 @@ func (p Pattern) match(item table.Item, pk, sk string) match {
 
 // part compares the pattern of a key attribute.
 func (m *match) part(pattern string, item table.Item, name string) {
-	segments, err := parsePattern(pattern)
 	texts, ok := segmentsOf(item[name])
-	if err != nil || !ok || len(segments) != len(texts) {
+	// An entity can have hundreds of patterns: most are ruled out before they are parsed.
+	if !ok || strings.Count(pattern, delimiter) != len(texts)-1 {
+		m.ok = false
+		return
+	}
+	segments, err := parsePattern(pattern)
+	if err != nil {
 		m.ok = false
 		return
 	}

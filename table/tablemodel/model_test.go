@@ -391,3 +391,29 @@ func unknownSegment(pattern string) bool {
 		return len(s) > 2 && s[0] == '{' && s[1] != '{' && strings.Trim(s[1:len(s)-1], "0123456789") == ""
 	})
 }
+
+// Keys of many numbers of segments, which other programs can write, do not make a model
+// of a few items expensive.
+func TestManyPatterns(t *testing.T) {
+	schema := table.Schema{Name: "Patterns"}
+	var items []table.Item
+	for i := range 300 {
+		items = append(items, table.Item{
+			"pk":         &types.AttributeValueMemberS{Value: "P" + strings.Repeat("#x", i)},
+			"sk":         &types.AttributeValueMemberS{Value: strings.Repeat("Y#", i) + strconv.Itoa(i)},
+			"entityType": &types.AttributeValueMemberS{Value: "X"},
+		})
+	}
+	var model tablemodel.Model
+	var err error
+	allocations := testing.AllocsPerRun(1, func() { model, err = tablemodel.Infer(schema, items) })
+	if err != nil || len(model.Entities[0].Items) != len(items) {
+		t.Fatalf("%v, %d entities", err, len(model.Entities))
+	}
+	if perItem := allocations / float64(len(items)); perItem > 2500 {
+		t.Errorf("Infer: %.0f allocations for an item", perItem)
+	}
+	if n := testing.AllocsPerRun(1, func() { model.Find(items[200]) }); n > 1000 {
+		t.Errorf("Find: %.0f allocations", n)
+	}
+}
