@@ -42,6 +42,8 @@ type review struct {
 	Seen    string
 	Rows    []reviewRow
 	Guarded string
+	// Ignored is the version attribute, if the text has another value than is stored.
+	Ignored string
 	// Changed means that the stored item is not the one of the page before.
 	Changed bool
 	// Copies is how many other items the entity has.
@@ -146,6 +148,7 @@ func (s *server) change(v *visit) (*page, error) {
 		return nil, err
 	}
 	c.review(v, plan, remove)
+	c.Review.Ignored = ignored(plan, c.Text)
 	c.Review.Changed = c.Opened != "" && c.Opened != plan.Seen
 	if seen == "" || c.Review.Changed || len(plan.Differences) == 0 {
 		return c.page(conflict(c.Review.Changed)), nil
@@ -167,6 +170,20 @@ func (s *server) change(v *visit) (*page, error) {
 		d.Href = v.state.partitionAddress(v.state.layouts[0], []string{string(key.PK)})
 	}
 	return &page{Template: "done", Title: "Written", Content: d, At: "browse:"}, nil
+}
+
+// ignored returns the version attribute that guards a plan, if the text has another value
+// of it than is stored: the write sets it, whatever the text says.
+func ignored(plan edit.Plan, text string) string {
+	item, err := dynamojson.Decode(text)
+	if err != nil || plan.Guard != edit.ByVersion {
+		return ""
+	}
+	only := func(item table.Item) string { return edit.Seen(table.Item{plan.Version: item[plan.Version]}) }
+	if only(item) == only(plan.Old) {
+		return ""
+	}
+	return plan.Version
 }
 
 func conflict(changed bool) int {

@@ -201,6 +201,24 @@ func TestChangedWhileEdited(t *testing.T) {
 	}
 }
 
+// A version cannot be edited: the page does not call such a text what is stored.
+func TestEditedVersion(t *testing.T) {
+	t.Parallel()
+	s := writable(t)
+	edit := s.get(s.at("/edit", "pk", "USER#ana", "sk", "PROFILE"), http.StatusOK)
+	revision := values(s.stored(anaKey), "revision")
+	for _, text := range []string{
+		strings.Replace(edit.id("text").text, revision, "mine", 1),
+		strings.Replace(edit.id("text").text, `"revision": {"S": "`+revision+`"},`, "", 1),
+	} {
+		review := s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": text})
+		review.id("ignored").has(t, "another value of revision", "is not used")
+	}
+	if same := s.submit(edit, "edit", "show", http.StatusOK, nil).id("ignored"); same.name != "" {
+		t.Errorf("the same text: %s", same.text)
+	}
+}
+
 func TestRefusedDelete(t *testing.T) {
 	t.Parallel()
 	s := writable(t)
