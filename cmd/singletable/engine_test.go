@@ -219,7 +219,8 @@ func TestEngineWithASeedFile(t *testing.T) {
 	c.end(t, os.Interrupt)
 	bad := filepath.Join(t.TempDir(), "bad.db")
 	c = start(t, "engine", "-path", bad, "-seed", save(t, itemLine("a", "1")+"bad"), "-schema", schema)
-	if code := c.wait(t); code != exitTrouble || !strings.Contains(c.stderr.String(), "line 2: is not JSON") {
+	if code := c.wait(t); code != exitTrouble || !strings.Contains(c.stderr.String(), "-seed: table AppCore was not made: line 2: is not JSON") ||
+		strings.Contains(c.stderr.String(), "loaded") {
 		t.Errorf("exit %d: %s", code, c.stderr)
 	}
 	// Nothing is left that the next start would leave alone.

@@ -111,7 +111,9 @@ func (p *program) load(ctx context.Context, args []string) error {
 			out.OK, out.Problem, err = false, err.Error(), nil
 		}
 	} else if out.Continued, err = l.begin(ctx, identity(description), *replace); err == nil {
-		err = l.run(ctx)
+		if err = l.run(ctx); err != nil {
+			err = l.failed(err)
+		}
 	}
 	l.progress.end()
 	if _, request := errors.AsType[*smithy.OperationError](err); request {
@@ -283,7 +285,7 @@ func (l *load) run(ctx context.Context) error {
 		if err == nil {
 			err = g.err
 		}
-		return l.failed(err)
+		return err
 	}
 	return ctx.Err()
 }

@@ -82,7 +82,7 @@ func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *pr
 	}
 	out.Created = true
 	if out.Items, err = s.load(ctx, client, progress); err != nil {
-		err = errors.Join(err, s.drop(context.WithoutCancel(ctx), client))
+		err = errors.Join(fmt.Errorf("-seed: table %s was not made: %w", s.schema.Name, err), s.drop(context.WithoutCancel(ctx), client))
 	}
 	return out, err
 }
