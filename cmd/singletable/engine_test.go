@@ -209,7 +209,9 @@ func TestEngineWithASeed(t *testing.T) {
 func TestEngineWithASeedFile(t *testing.T) {
 	t.Parallel()
 	schema := filepath.Join(t.TempDir(), "schema.json")
-	if err := os.WriteFile(schema, []byte(encode(t, appCore())), 0o600); err != nil {
+	protected := appCore()
+	protected.DeletionProtection = true
+	if err := os.WriteFile(schema, []byte(encode(t, protected)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := start(t, "engine", "-json", "-seed", save(t, itemLine("a", "1")), "-schema", schema)

@@ -87,7 +87,16 @@ func (s seeding) into(ctx context.Context, client *dynamodb.Client, progress *pr
 	return out, err
 }
 
+// drop deletes a part of the table, although its schema may protect the whole.
 func (s seeding) drop(ctx context.Context, client *dynamodb.Client) error {
+	if s.schema.DeletionProtection {
+		_, err := client.UpdateTable(ctx, &dynamodb.UpdateTableInput{
+			TableName: &s.schema.Name, DeletionProtectionEnabled: aws.Bool(false),
+		})
+		if err != nil {
+			return err
+		}
+	}
 	_, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &s.schema.Name})
 	return err
 }
