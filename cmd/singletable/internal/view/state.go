@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
@@ -103,11 +104,11 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	if err == nil {
 		err = expires.err
 	}
-	if err != nil {
-		return nil, err
+	if err == nil && out.Table == nil {
+		err = errors.New("the response describes no table")
 	}
-	if out.Table == nil {
-		return nil, errors.New("the response describes no table")
+	if err != nil {
+		return nil, fmt.Errorf("singletable: table %s: %w", name, err)
 	}
 	schema, omitted, err := s.options.Describe(name, out.Table)
 	if err != nil {

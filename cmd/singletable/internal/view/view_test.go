@@ -309,7 +309,7 @@ func TestErrorsOfDynamoDB(t *testing.T) {
 	s.get(s.at("/partition", "pk", "USER#ana"), http.StatusForbidden).id("error").has(t, "Permission denied", "<b>x</b>", "dynamodb:DescribeTable")
 	s.faults.Next("Query", tabletest.Block(nil))
 	s.get(s.at("/partition", "pk", "USER#ana"), http.StatusGatewayTimeout).id("error").has(t, "DynamoDB does not respond", "300ms")
-	s.get("/t/no-such-table", http.StatusNotFound).id("error").has(t, "No such table or index")
+	s.get("/t/no-such-table", http.StatusNotFound).id("error").has(t, "No such table or index", "table no-such-table: ")
 }
 
 // A schema file tells the entities before anything was read, and the table adds the
