@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -74,13 +75,18 @@ func (p *program) view(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	named := len(rest) == 1
 	switch {
 	case len(rest) > 1:
 		return usageError(fmt.Sprintf("unexpected argument %q", rest[1]))
-	case len(rest) == 1 && *name != "":
+	case named && *name != "":
 		return usageError("a table is named twice")
-	case len(rest) == 1:
+	case named:
 		*name = rest[0]
+	}
+	fs.Visit(func(f *flag.Flag) { named = named || f.Name == "table" })
+	if named && *name == "" {
+		return usageError("the name of the table is empty") // As of an unset variable: not all tables.
 	}
 	if *port < 0 || *port > 1<<16-1 {
 		return usageError(fmt.Sprintf("-port %d is not 0 to 65535", *port))

@@ -123,6 +123,7 @@ func TestViewInJSON(t *testing.T) {
 func TestViewUsage(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
+		{"view", ""}, {"view", "-write", "-table", ""}, // An unset variable does not open all tables.
 		{"view", "AppCore", "Other"}, {"view", "-table", "AppCore", "Other"}, {"view", "-port", "65536"}, {"view", "-port", "-1"},
 	} {
 		trouble(t, run(t, nil, "", args...), "singletable view: ", `Run "singletable view -h" for help.`)
