@@ -206,6 +206,9 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
 	made, err := plan(ctx, editor, tbl.Schema())
+	if err == nil {
+		err = checkVersion(*f.version, tbl.Schema(), made)
+	}
 	if _, usage := errors.AsType[usageError](err); usage {
 		return err
 	}
@@ -220,7 +223,7 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 		Table: model.Name, Region: live.region, Key: dynamojson.Item(key),
 		Seen: made.Seen, Guard: made.Guard, Differences: []jsonDifference{},
 		Others:  others(model, tbl, made),
-		Changed: *f.seen != "" && *f.seen != made.Seen,
+		Changed: *f.seen != "" && *f.seen != made.Seen || *f.seen == "" && *f.yes && made.Stale,
 	}
 	for _, d := range made.Differences {
 		out.Differences = append(out.Differences, jsonDifference{d.Path, dynamojson.Value{AttributeValue: d.Old}, dynamojson.Value{AttributeValue: d.New}})
@@ -246,6 +249,9 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 			if made.Guard == edit.ByAll && made.Old[name] != nil {
 				fmt.Fprintf(p.stderr, "The stored item has an attribute %q. If it guards the writes of services, give -version %s:\nelse a service that has read the item overwrites your change.\n", name, name)
 			}
+		}
+		if made.Stale {
+			fmt.Fprintf(p.stderr, "The file has another %s than the stored item, which was changed since: the write would undo that change.\n", oneLine(made.Version))
 		}
 		fmt.Fprintln(p.stderr, "To write it: "+toWrite(fs, args, made.Seen))
 	}

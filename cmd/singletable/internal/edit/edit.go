@@ -80,6 +80,9 @@ type Plan struct {
 	Guard       Guard
 	// Version is the attribute of the guard ByVersion.
 	Version string
+	// Stale means that the item of a Put has another version than the stored one: it was
+	// read before that was written.
+	Stale bool
 	// Seen names what is stored, for a plan that is made again for an earlier one: equal
 	// items have equal names.
 	Seen string
@@ -121,6 +124,8 @@ func (e *Editor) Put(ctx context.Context, item table.Item) (Plan, error) {
 		plan.New = plan.Old
 		return plan, nil
 	case plan.Guard == ByVersion:
+		version := item[plan.Version]
+		plan.Stale = version != nil && !equal(version, plan.Old[plan.Version])
 		plan.New[plan.Version] = next(plan.Old[plan.Version])
 	}
 	// What the plan does not touch is not written: an attribute that another writer adds
