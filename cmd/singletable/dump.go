@@ -150,7 +150,7 @@ func (p *program) describe(ctx context.Context, live live, name, permissions str
 		err = errors.New("the response describes no table")
 	}
 	if err != nil {
-		return nil, p.advise(ctx, err, permissions)
+		return nil, p.advise(ctx, ofTable(name, err), permissions)
 	}
 	return out.Table, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -75,7 +76,9 @@ func TestGet(t *testing.T) {
 		golden(t, "get-"+file, hide(tbl, run(t, nil, "", append([]string{"get"}, args...)...)))
 	}
 	trouble(t, run(t, nil, "", "get", name, "USER#ana"), "the table has a sort key, sk")
-	trouble(t, run(t, nil, "", "get", "no-such-table", "USER#ana"), "ResourceNotFoundException")
+	trouble(t, run(t, nil, "", "get", "no-such-table", "USER#ana"), "table no-such-table: ", "ResourceNotFoundException", "AWS_REGION")
+	trouble(t, run(t, nil, "", "dump", "no-such-table"), "table no-such-table: ")
+	trouble(t, run(t, nil, "", "schema", "no-such-table"), "table no-such-table: ")
 	trouble(t, run(t, nil, encode(t, table.Schema{Name: "no-such-table"}), "get", "-schema", "-", "no-such-table", "USER#ana", "x"), "ResourceNotFoundException")
 }
 
@@ -283,6 +286,14 @@ func TestPutRefuses(t *testing.T) {
 	}
 	trouble(t, run(t, nil, "", "put", "-schema", "-", name), "cannot both be on standard input")
 	trouble(t, run(t, nil, "", "put", name, "testdata/missing.json"), "testdata/missing.json")
+}
+
+func TestUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	p := program{}
+	if err := p.failed(t.Context(), table.ErrOutcomeUnknown, writing); !errors.Is(err, table.ErrOutcomeUnknown) || !strings.Contains(err.Error(), "look at the item before") {
+		t.Error(err)
+	}
 }
 
 // TestItemOutputIsPrintable shows hostile names and values to a terminal.

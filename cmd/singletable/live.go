@@ -45,6 +45,9 @@ const (
 	copying  = "dynamodb:DescribeTable, dynamodb:DescribeTimeToLive and dynamodb:DescribeContinuousBackups on the table"
 )
 
+// ofTable names the table in the error of a request that describes it.
+func ofTable(name string, err error) error { return fmt.Errorf("table %s: %w", oneLine(name), err) }
+
 // advise adds to the error of a request what may help: the permissions that the
 // command needs, and the variable that leads requests away from AWS. ctx is that of
 // the request, with the program's patience as its deadline.
@@ -55,6 +58,8 @@ func (p *program) advise(ctx context.Context, err error, permissions string) err
 		err = fmt.Errorf("no result within %v: %w", p.patience, err)
 	case api != nil && api.ErrorCode() == "AccessDeniedException":
 		err = fmt.Errorf("%w\nIt needs the permissions %s", err, permissions)
+	case api != nil && api.ErrorCode() == "ResourceNotFoundException":
+		err = fmt.Errorf("%w\nIs the table in another region or account? AWS_REGION and AWS_PROFILE choose them", err)
 	}
 	for _, name := range []string{tabletest.EndpointVariable, "AWS_ENDPOINT_URL"} {
 		if os.Getenv(name) != "" {

@@ -68,7 +68,7 @@ func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile stri
 	defer cancel()
 	schema, omitted, err := readLayout(ctx, live.client, name)
 	if err != nil {
-		return table.Schema{}, p.advise(ctx, err, finding)
+		return table.Schema{}, p.advise(ctx, ofTable(name, err), finding)
 	}
 	for _, line := range omitted {
 		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
@@ -172,6 +172,9 @@ func numbered[N int | int64 | float64](n N, noun string) string {
 func (p *program) failed(ctx context.Context, err error, permissions string) error {
 	if errors.Is(err, table.ErrInvalid) || errors.Is(err, table.ErrTooLarge) {
 		return err
+	}
+	if errors.Is(err, table.ErrOutcomeUnknown) {
+		err = fmt.Errorf("%w\nIt may have been written: look at the item before you write it again", err)
 	}
 	return p.advise(ctx, err, permissions)
 }

@@ -64,7 +64,7 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	defer cancel()
 	schema, omitted, err := readTable(ctx, live.client, rest[0])
 	if err != nil {
-		return p.advise(ctx, err, copying)
+		return p.advise(ctx, ofTable(rest[0], err), copying)
 	}
 	schema.Type = *kind
 	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
