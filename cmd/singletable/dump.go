@@ -28,7 +28,8 @@ Expired items that DynamoDB has not deleted yet are in it, as in an export.
 
 It reads the whole table, and says first what that costs: a read unit for each 8 KB,
 eventually consistent. Above 100,000 read units it needs -yes. DynamoDB's own count and
-size, of which the estimate is made, are up to 6 hours old. Reads are parallel, in
+size, of which the estimate is made, are up to 6 hours old. Of a table that DynamoDB has
+not counted yet it ends without -yes when it has taken so many. Reads are parallel, in
 -segments; with many of them the lines are better mixed, which a later load into a large
 table is faster by. Of a table that is written during the dump, the dump is no
 snapshot: an item that is there all the time is in it once, as it was at some time.
@@ -107,6 +108,9 @@ func (p *program) dump(ctx context.Context, args []string) error {
 		table: tbl, pace: pace{rate: *rate}, out: p.stdout, progress: p.progress(), expected: estimate,
 		state: dumpState{Table: identity(description), Segments: make([]dumpSegment, *segments)},
 	}
+	if estimate == 0 && !*yes {
+		d.most = freeEstimate
+	}
 	var continued bool
 	if *file != "" {
 		if continued, err = d.open(*file, *segments); err != nil {
@@ -160,6 +164,10 @@ func (p *program) estimate(name string, d *types.TableDescription, yes bool) (it
 	const unit = 8 << 10 // bytes that a read unit is for, eventually consistent
 	items = aws.ToInt64(d.ItemCount)
 	size := aws.ToInt64(d.TableSizeBytes)
+	if items == 0 {
+		fmt.Fprintf(p.stderr, "%s: DynamoDB has not counted the table yet, so the read units are not known\n", oneLine(name))
+		return 0, nil
+	}
 	units := float64(size) / unit
 	fmt.Fprintf(p.stderr, "%s: about %s and %s MB by DynamoDB's count: %s\n",
 		oneLine(name), quantity(items, "item"), grouped(math.Ceil(float64(size)/1e6)), quantity(math.Ceil(units), "read unit"))
@@ -196,7 +204,8 @@ type dump struct {
 	table    *table.Table
 	pace     pace
 	progress *progress
-	expected int64 // items
+	expected int64   // items
+	most     float64 // read units that it may take, 0 for no bound
 
 	mu        sync.Mutex // guards what follows
 	out       io.Writer
@@ -320,6 +329,9 @@ func (d *dump) add(n int, at dumpSegment, s table.Stats, text []byte) error {
 	defer d.mu.Unlock()
 	if d.broken {
 		return errBroken
+	}
+	if d.most > 0 && d.state.Units > d.most {
+		return fmt.Errorf("it has taken %s read units: give -yes to take more", grouped(math.Ceil(d.state.Units)))
 	}
 	// A page that was written in part must not be saved by the next one.
 	if _, err := d.out.Write(text); err != nil {

@@ -196,6 +196,23 @@ func TestDumpOfALargeTableAsksFirst(t *testing.T) {
 	trouble(t, run(t, nil, "", "dump", "Orders"), "Orders: about 9,000,000 items and 8,192 MB by DynamoDB's count: 1,000,000 read units", "-yes")
 }
 
+// TestDumpOfATableThatIsNotCounted dumps a table that was filled in the last hours: its
+// count of 0 is no estimate, and must not be a way past -yes.
+func TestDumpOfATableThatIsNotCounted(t *testing.T) {
+	var stderr strings.Builder
+	p := program{stderr: &stderr}
+	if n, err := p.estimate("Orders", &types.TableDescription{}, false); n != 0 || err != nil || !strings.Contains(stderr.String(), "not known") {
+		t.Error(n, err, stderr.String())
+	}
+	d := dump{most: freeEstimate, out: io.Discard, progress: p.progress(), state: dumpState{Segments: make([]dumpSegment, 1)}}
+	page := table.Stats{Items: 1, Capacity: freeEstimate}
+	for i, refused := range []bool{false, false, true} {
+		if err := d.add(0, dumpSegment{}, page, nil); (err != nil) != refused {
+			t.Errorf("page %d: %v", i, err)
+		}
+	}
+}
+
 func TestDumpWithoutPermission(t *testing.T) {
 	dynamo(t, http.StatusBadRequest, denied)
 	trouble(t, run(t, nil, "", "dump", "Orders"), "AccessDeniedException", "dynamodb:Scan")
