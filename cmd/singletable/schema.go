@@ -76,6 +76,11 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	if *sample == 0 {
 		return p.printJSON(schema)
 	}
+	about, err := p.ownCount(ctx, live, "", rest[0])
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(p.stderr, beforeSample(about, *sample))
 	model, err := p.sampled(ctx, live, schema, *sample)
 	if err != nil {
 		return p.advise(ctx, err, sampling)
