@@ -359,3 +359,13 @@ func TestItemsWithoutPermission(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusedCursorIsNotToBeContinued(t *testing.T) {
+	t.Parallel()
+	name := withItems(t).Schema().Name
+	got := run(t, nil, "", "query", "-all", "-after", "x", name, "USER#ana")
+	trouble(t, got, "the cursor of -after is refused")
+	if strings.Contains(got.stderr, "To continue") {
+		t.Error("a command that fails again is printed:", got.stderr)
+	}
+}

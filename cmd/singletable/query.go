@@ -222,7 +222,7 @@ func (p *program) query(ctx context.Context, args []string) error {
 	for {
 		page, err := p.queryPage(ctx, tbl, q)
 		if err != nil {
-			if *all && q.After != "" {
+			if *all && q.After != *after {
 				fmt.Fprintln(p.stderr, "To continue: "+again(fs, rest, q.After))
 			}
 			return err
