@@ -22,7 +22,7 @@ Examples:
 `
 
 func (p *program) completion(_ context.Context, args []string) error {
-	fs, _ := flags("completion") // The output is a script in any case.
+	fs, asJSON := flags("completion")
 	rest, err := p.parse(fs, completionHelp, args)
 	if err != nil {
 		return err
@@ -31,7 +31,11 @@ func (p *program) completion(_ context.Context, args []string) error {
 	if len(rest) != 1 || scripts[rest[0]] == nil {
 		return usageError("it takes the name of a shell: bash, zsh or fish")
 	}
-	return p.print(scripts[rest[0]](completedCommands()))
+	script := scripts[rest[0]](completedCommands())
+	if *asJSON {
+		return p.printJSON(map[string]string{"shell": rest[0], "script": script})
+	}
+	return p.print(script)
 }
 
 // completed is what shells know of a command.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
 	"os/exec"
@@ -137,6 +138,9 @@ func TestCompletionScripts(t *testing.T) {
 		}
 	}
 	trouble(t, run(t, nil, "", "completion"), "bash, zsh or fish")
+	if got := run(t, nil, "", "completion", "-json", "bash"); !json.Valid([]byte(got.stdout)) {
+		t.Errorf("-json printed %.60q", got.stdout)
+	}
 	trouble(t, run(t, nil, "", "completion", "tcsh"), "bash, zsh or fish")
 }
 

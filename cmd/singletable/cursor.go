@@ -195,8 +195,8 @@ func (c cursorInfo) text(now time.Time) string {
 		line("key", "%s (given: %s)", c.KeyID, given)
 	}
 	if c.Issued != nil {
-		line("issued", "%s, %s", c.Issued.Format(time.RFC3339), distance(now.Sub(*c.Issued)))
-		line("expires", "%s, %s, at a lifetime of %v", c.Expires.Format(time.RFC3339), distance(now.Sub(*c.Expires)), c.Expires.Sub(*c.Issued))
+		line("issued", "%s, %s", c.Issued.Format(time.RFC3339), distance(now, *c.Issued))
+		line("expires", "%s, %s, at a lifetime of %v", c.Expires.Format(time.RFC3339), distance(now, *c.Expires), c.Expires.Sub(*c.Issued))
 	}
 	for i, v := range c.Position {
 		name := ""
@@ -215,12 +215,14 @@ func (c cursorInfo) text(now time.Time) string {
 }
 
 // distance says how long ago something was, or how far ahead it is.
-func distance(ago time.Duration) string {
+func distance(now, at time.Time) string {
 	const day = 24 * time.Hour
-	d := ago.Abs().Truncate(time.Second)
-	text := d.String()
-	if d >= 2*day {
-		text = fmt.Sprintf("%d days", d/day)
+	ago := now.Sub(at)
+	text := ago.Abs().Truncate(time.Second).String()
+	if ago.Abs() >= 2*day {
+		// A duration has 292 years at most.
+		seconds := max(now.Unix()-at.Unix(), at.Unix()-now.Unix())
+		text = fmt.Sprintf("%d days", seconds/int64(day/time.Second))
 	}
 	if ago < 0 {
 		return "in " + text

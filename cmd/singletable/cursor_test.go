@@ -146,3 +146,17 @@ func FuzzCursor(f *testing.F) {
 		}
 	})
 }
+
+// TestDistance has times that are further apart than a duration can be.
+func TestDistance(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	for want, at := range map[string]time.Time{
+		"1h30m0s ago": now.Add(-90 * time.Minute), "in 47h0m0s": now.Add(47 * time.Hour), "in 3 days": now.Add(72*time.Hour + time.Minute),
+		"in 365242 days": now.AddDate(1000, 0, 0), "365243 days ago": now.AddDate(-1000, 0, 0),
+	} {
+		if got := distance(now, at); got != want {
+			t.Errorf("%v: %q, want %q", at, got, want)
+		}
+	}
+}

@@ -129,5 +129,5 @@ func expiryText(at, now time.Time) string {
 	if !at.After(now) {
 		verb = "EXPIRED "
 	}
-	return verb + at.Format(time.RFC3339) + ", " + distance(now.Sub(at))
+	return verb + at.Format(time.RFC3339) + ", " + distance(now, at)
 }
