@@ -61,7 +61,11 @@ func Open(name string, v any) (f *File, continued bool, err error) {
 	} else if err := json.Unmarshal(state.Position, v); err != nil {
 		return nil, false, fmt.Errorf("%s: %w", StateFile(name), err)
 	}
-	f.file, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	flags := os.O_RDWR | os.O_CREATE
+	if !found {
+		flags |= os.O_EXCL // Another process can have created it in between.
+	}
+	f.file, err = os.OpenFile(name, flags, 0o600)
 	if err != nil {
 		return nil, false, err
 	}

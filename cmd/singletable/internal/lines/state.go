@@ -33,7 +33,12 @@ func WriteState(name string, v any) error {
 		return err
 	}
 	next := StateFile(name) + ".new"
-	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	// What a crash has left, or another user has placed, is not written through: it can be
+	// a link to another file, or a file that others read.
+	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
