@@ -71,7 +71,7 @@ func TestWritesWithEntities(t *testing.T) {
 
 	// -version is what the user says.
 	var out written
-	got := run(t, nil, edited, "put", "-json", "-version", "email", "-schema", file, name)
+	got := run(t, nil, strings.ReplaceAll(edited, "Bonn", "Berlin"), "put", "-json", "-version", "revision", "-schema", file, name)
 	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || out.Guard != edit.ByVersion {
 		t.Errorf("%v: %s", err, got.stdout)
 	}

@@ -223,10 +223,15 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 		Table: model.Name, Region: live.region, Key: dynamojson.Item(key),
 		Seen: made.Seen, Guard: made.Guard, Differences: []jsonDifference{},
 		Others:  others(model, tbl, made),
-		Changed: *f.seen != "" && *f.seen != made.Seen || *f.seen == "" && *f.yes && made.Stale,
+		Changed: *f.seen != "" && *f.seen != made.Seen,
 	}
 	for _, d := range made.Differences {
 		out.Differences = append(out.Differences, jsonDifference{d.Path, dynamojson.Value{AttributeValue: d.Old}, dynamojson.Value{AttributeValue: d.New}})
+	}
+
+	// With -seen the difference was looked at.
+	if *f.yes && *f.seen == "" && made.Stale {
+		out.Changed = true
 	}
 	if *f.yes && !out.Changed {
 		err := editor.Apply(ctx, made)
