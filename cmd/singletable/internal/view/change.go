@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
 // change is the page on which an item is edited, or a change of it is confirmed.
@@ -222,11 +223,18 @@ func (s *server) apply(v *visit, plan edit.Plan) error {
 }
 
 // editor returns the editor of a table. Items are guarded by the version of their entity.
+// Without a schema file, a number called version can be data of the item, such as that of
+// a document, and is not changed: all attributes are the guard then.
 func (s *server) editor(st *state) (*edit.Editor, error) {
 	_, model := st.types()
 	return edit.New(s.client, st.schema, func(item table.Item) string {
+		kind := st.typeOf(item)
 		for _, e := range model.Entities {
-			if e.Type == st.typeOf(item) {
+			if e.Type != kind {
+				continue
+			}
+			given := slices.ContainsFunc(st.given, func(g tablemodel.Entity) bool { return g.Type == kind })
+			if given || e.Version == "revision" {
 				return e.Version
 			}
 		}
@@ -258,7 +266,7 @@ func (c *change) review(v *visit, plan edit.Plan, remove bool) {
 	case edit.ByMissing:
 		r.Guarded = "No item is stored under this key. It is written if that is still so."
 	default:
-		r.Guarded = "It is written if all attributes are still the same. No attribute is known that counts the writes of this entity."
+		r.Guarded = "It is written if all attributes are still the same. No attribute is known that counts the writes of this entity: a schema file with entities names it."
 	}
 	_, model := v.state.types()
 	if e, _, ok := model.Find(stored); ok {

@@ -201,6 +201,25 @@ func TestChangedWhileEdited(t *testing.T) {
 	}
 }
 
+// Without a schema file, a number called version may be that of a document.
+func TestAVersionThatIsData(t *testing.T) {
+	t.Parallel()
+	s := writable(t)
+	key := keys.Key{PK: "DOC#1", SK: "METADATA"}
+	if err := s.table.Do(t.Context(), table.Put(key, map[string]any{"entityType": "DOC", "version": 2024, "name": "a"})); err != nil {
+		t.Fatal(err)
+	}
+	s.get(s.at(""), http.StatusOK) // it learns the type
+	edit := s.get(s.at("/edit", "pk", "DOC#1", "sk", "METADATA"), http.StatusOK)
+	text := strings.Replace(edit.id("text").text, `"a"`, `"b"`, 1)
+	review := s.submit(edit, "edit", "show", http.StatusOK, map[string]string{"text": text})
+	review.has(t, "if all attributes are still the same")
+	s.submit(review, "confirm", "write", http.StatusOK, nil)
+	if item := s.stored(key); values(item, "version") != "2024" || values(item, "name") != "b" {
+		t.Errorf("stored: %v", item)
+	}
+}
+
 // A version cannot be edited: the page does not call such a text what is stored.
 func TestEditedVersion(t *testing.T) {
 	t.Parallel()
