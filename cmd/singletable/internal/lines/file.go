@@ -46,7 +46,7 @@ func Open(name string, v any) (f *File, continued bool, err error) {
 	}
 	if !found {
 		if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
-			return nil, false, errors.Join(err, fmt.Errorf("%s is there already, and no dump that can be continued", name))
+			return nil, false, errors.Join(err, fmt.Errorf("%s is there already, and complete or not of a dump", name))
 		}
 	}
 	// The state is there before the file, so that a crash leaves no file without one.
