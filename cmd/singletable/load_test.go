@@ -191,6 +191,10 @@ func TestKilledLoadIsContinued(t *testing.T) {
 		if code == exitYes {
 			break
 		}
+		// A load can be killed after its last write, as it ends.
+		if kills > 0 && strings.Contains(c.stderr.String(), "the table is not empty") {
+			break
+		}
 		if c.ProcessState.Exited() {
 			t.Fatalf("exit %d: %s", code, c.stderr)
 		}
