@@ -63,7 +63,7 @@
 //	  ]
 //	}
 //
-// docs/schema-file.schema.json of the repository, a JSON Schema, lists all members;
+// schema-file.schema.json, a JSON Schema in this directory, lists all members;
 // editors complete and check a file by it. What is left out has the default of the
 // library. A member of another name is refused, and so is one that is there twice. A
 // file has at most 1 MiB. verify, plan and ensure do not look at the entities.

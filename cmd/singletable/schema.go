@@ -109,7 +109,7 @@ func (p *program) sampled(ctx context.Context, live live, schema table.Schema, l
 			break
 		}
 	}
-	fmt.Fprintf(p.stderr, "read %s for %s\n", numbered(len(items), "item"), unitsText(stats.Capacity))
+	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity(len(items), "item"), quantity(stats.Capacity, "read unit"))
 	return tablemodel.Infer(schema, items)
 }
 
