@@ -1,3 +1,5 @@
+//go:build unix
+
 package lines
 
 import (
@@ -16,7 +18,7 @@ func TestStateIsNotWrittenThroughALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(other, StateFile(name)+".new"); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	var got int
 	if err := WriteState(name, 7); err != nil {
