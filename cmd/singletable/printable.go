@@ -5,8 +5,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/escape"
 )
 
 // The longest text that is shown whole, and how much is shown of a longer one.
@@ -43,27 +44,8 @@ func oneLine(text string) string {
 type escaper struct{ w io.Writer }
 
 func (e escaper) Write(text []byte) (int, error) {
-	if _, err := io.WriteString(e.w, escape(text)); err != nil {
+	if _, err := io.WriteString(e.w, escape.Text(string(text), "\n\t")); err != nil {
 		return 0, err
 	}
 	return len(text), nil
-}
-
-func escape(text []byte) string {
-	var b strings.Builder
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, text[0])
-		case r == '\n', r == '\t', strconv.IsPrint(r):
-			b.Write(text[:size])
-		default:
-			for _, unit := range utf16.AppendRune(nil, r) {
-				fmt.Fprintf(&b, `\u%04x`, unit)
-			}
-		}
-		text = text[size:]
-	}
-	return b.String()
 }

@@ -46,10 +46,7 @@ type partitionRow struct {
 const itemsOfPartition = 12
 
 func (s *server) browse(v *visit) (*page, error) {
-	if err := s.openTable(v, false); err != nil {
-		return nil, err
-	}
-	l, err := v.layout(v.FormValue("index"))
+	l, err := s.openIndex(v)
 	if err != nil {
 		return nil, err
 	}

@@ -37,14 +37,11 @@ type partition struct {
 const itemsOnPage = 50
 
 func (s *server) partition(v *visit) (*page, error) {
-	if err := s.openTable(v, false); err != nil {
-		return nil, err
-	}
-	st := v.state
-	l, err := v.layout(v.FormValue("index"))
+	l, err := s.openIndex(v)
 	if err != nil {
 		return nil, err
 	}
+	st := v.state
 	pks, err := v.pks(l)
 	if err != nil {
 		return nil, err

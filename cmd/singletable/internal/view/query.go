@@ -79,14 +79,11 @@ const (
 const maxLimit = 200
 
 func (s *server) query(v *visit) (*page, error) {
-	if err := s.openTable(v, false); err != nil {
-		return nil, err
-	}
-	st := v.state
-	l, err := v.layout(v.FormValue("index"))
+	l, err := s.openIndex(v)
 	if err != nil {
 		return nil, err
 	}
+	st := v.state
 	f := st.newForm(v, l)
 	p := &page{Template: "query", Title: "Query · " + st.schema.Name, At: "query"}
 	given := v.Form["pk"]

@@ -147,8 +147,13 @@ func merged(file, live table.Schema) table.Schema {
 	return file
 }
 
-// layout returns the keys of the index in the address, or of the table.
-func (v *visit) layout(index string) (layout, error) {
+// openIndex opens the table, and returns the keys of the index in the address, or of the
+// table.
+func (s *server) openIndex(v *visit) (layout, error) {
+	if err := s.openTable(v, false); err != nil {
+		return layout{}, err
+	}
+	index := v.FormValue("index")
 	i := slices.IndexFunc(v.state.layouts, func(l layout) bool { return l.Index == index })
 	if i < 0 {
 		return layout{}, &pageError{http.StatusNotFound, "No such index", "The table has no index of this name."}

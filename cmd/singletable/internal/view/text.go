@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/escape"
 )
 
 // text is a text of the table in pieces. Templates escape each of them.
@@ -77,27 +78,5 @@ func (t text) String() string {
 	return b.String()
 }
 
-// escaped returns the text with every character that is not printable as \uXXXX, and
-// bytes that are not UTF-8 as \xXX. JSON keeps its value.
-func escaped(s string) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		r, size := utf8.DecodeRuneInString(s)
-		switch {
-		case r == utf8.RuneError && size == 1:
-			fmt.Fprintf(&b, `\x%02x`, s[0])
-		case strconv.IsPrint(r):
-			b.WriteString(s[:size])
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		default:
-			for _, unit := range utf16.AppendRune(nil, r) {
-				fmt.Fprintf(&b, `\u%04x`, unit)
-			}
-		}
-		s = s[size:]
-	}
-	return b.String()
-}
+// escaped returns the text with every character that is not printable escaped.
+func escaped(s string) string { return escape.Text(s, "") }

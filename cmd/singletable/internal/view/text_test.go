@@ -92,15 +92,12 @@ func FuzzJSON(f *testing.F) {
 	f.Add("S", "{\n\"S\": \"x\"\n}")
 	f.Add("\u2028", "\x00\u202e\"}")
 	f.Fuzz(func(t *testing.T, name, text string) {
-		if !utf8.ValidString(name) || !utf8.ValidString(text) || name == "" {
-			t.Skip()
+		if !utf8.ValidString(name) || !utf8.ValidString(text) || name == "" || name == "S" {
+			return // No item has such a text, or the name is that of the other attribute.
 		}
 		item := table.Item{name: &types.AttributeValueMemberM{Value: table.Item{
 			name: &types.AttributeValueMemberS{Value: text}, "S": &types.AttributeValueMemberL{Value: []types.AttributeValue{}},
 		}}}
-		if name == "S" {
-			t.Skip()
-		}
 		written := dynamoJSON(item)
 		if escaped(strings.ReplaceAll(written, "\n", "")) != strings.ReplaceAll(written, "\n", "") || !json.Valid([]byte(written)) {
 			t.Errorf("%q", written)

@@ -1,0 +1,36 @@
+// Package escape writes texts of others so that they cannot act on what shows them.
+package escape
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Text returns the text with every character that is not printable as \n, \t or \uXXXX,
+// and bytes that are not UTF-8 as \xXX. The characters in keep stay as they are. JSON has
+// the same value afterwards.
+func Text(text, keep string) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, text[0])
+		case strconv.IsPrint(r), strings.ContainsRune(keep, r):
+			b.WriteString(text[:size])
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		default:
+			for _, unit := range utf16.AppendRune(nil, r) {
+				fmt.Fprintf(&b, `\u%04x`, unit)
+			}
+		}
+		text = text[size:]
+	}
+	return b.String()
+}
