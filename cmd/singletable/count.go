@@ -92,9 +92,9 @@ func (p *program) count(ctx context.Context, args []string) error {
 
 func (c itemCount) text() string {
 	if c.Exact {
-		return fmt.Sprintf("%s, %s\n", numbered(c.Items, "item"), unitsText(c.ReadUnits))
+		return fmt.Sprintf("%s, %s\n", quantity(c.Items, "item"), quantity(c.ReadUnits, "read unit"))
 	}
-	text := fmt.Sprintf("about %s, %s: DynamoDB's own count, up to about 6 hours old\n", numbered(c.Items, "item"), numbered(*c.Bytes, "byte"))
+	text := fmt.Sprintf("about %s, %s: DynamoDB's own count, up to about 6 hours old\n", quantity(c.Items, "item"), quantity(*c.Bytes, "byte"))
 	if c.ScanUnits != nil {
 		text += c.cost() + " Nothing was read: give -yes to scan.\n"
 	}
@@ -106,7 +106,7 @@ func (c itemCount) cost() string {
 	if *c.ScanUnits == 0 {
 		return "What the scan takes is not known, since DynamoDB has not counted the bytes yet: half a read unit for each 4 KB."
 	}
-	return fmt.Sprintf("The scan takes about %s.", unitsText(*c.ScanUnits))
+	return fmt.Sprintf("The scan takes about %s.", quantity(*c.ScanUnits, "read unit"))
 }
 
 // countPartition counts the items of a partition. Nothing bounds the time.
@@ -122,7 +122,7 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 	stats, err := tbl.Count(ctx, q)
 	if err != nil {
 		if stats.Requests > 0 {
-			fmt.Fprintf(p.stderr, "so far: %s, %s\n", numbered(stats.Items, "item"), unitsText(stats.Capacity))
+			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(stats.Items, "item"), quantity(stats.Capacity, "read unit"))
 		}
 		return itemCount{}, p.failed(ctx, err, querying)
 	}
@@ -174,7 +174,7 @@ func (p *program) countAll(ctx context.Context, live live, f *partition, name st
 	for scan := (table.Scan{Index: *f.index, Limit: maxScanPage, Consistent: *f.consistent, Project: []string{tbl.Schema().PK}}); ; {
 		page, err := table.ScanPage[struct{}](ctx, tbl, scan)
 		if err != nil {
-			fmt.Fprintf(p.stderr, "so far: %s, %s\n", numbered(out.Items, "item"), unitsText(out.ReadUnits))
+			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(out.Items, "item"), quantity(out.ReadUnits, "read unit"))
 			return itemCount{}, p.failed(ctx, err, scanning)
 		}
 		out.Items += int64(len(page.Items))
@@ -184,7 +184,7 @@ func (p *program) countAll(ctx context.Context, live live, f *partition, name st
 		}
 		if time.Since(said) > 10*time.Second {
 			said = time.Now()
-			fmt.Fprintf(p.stderr, "so far: %s, %s\n", numbered(out.Items, "item"), unitsText(out.ReadUnits))
+			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(out.Items, "item"), quantity(out.ReadUnits, "read unit"))
 		}
 	}
 }

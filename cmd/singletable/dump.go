@@ -96,7 +96,7 @@ func (p *program) dump(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	estimate, err := p.estimate(rest[0], description, *yes)
+	items, units, err := p.estimate(rest[0], description, *yes)
 	if err != nil {
 		return err
 	}
@@ -105,10 +105,10 @@ func (p *program) dump(ctx context.Context, args []string) error {
 		return err
 	}
 	d := &dump{
-		table: tbl, pace: pace{rate: *rate}, out: p.stdout, progress: p.progress(), expected: estimate,
+		table: tbl, pace: pace{rate: *rate}, out: p.stdout, progress: p.progress(), expected: items,
 		state: dumpState{Table: identity(description), Segments: make([]dumpSegment, *segments)},
 	}
-	if estimate == 0 && !*yes {
+	if units == 0 && !*yes {
 		d.most = freeEstimate
 	}
 	var continued bool
@@ -159,22 +159,21 @@ func (p *program) describe(ctx context.Context, live live, name, permissions str
 	return out.Table, nil
 }
 
-// estimate says what a dump takes, and returns how many items it will have.
-func (p *program) estimate(name string, d *types.TableDescription, yes bool) (items int64, err error) {
-	const unit = 8 << 10 // bytes that a read unit is for, eventually consistent
-	items = aws.ToInt64(d.ItemCount)
-	size := aws.ToInt64(d.TableSizeBytes)
-	if items == 0 {
+// estimate says what a dump takes, and returns DynamoDB's own count of the items and
+// about how many read units they are, 0 if that is unknown.
+func (p *program) estimate(name string, d *types.TableDescription, yes bool) (items int64, units float64, err error) {
+	items, size := aws.ToInt64(d.ItemCount), aws.ToInt64(d.TableSizeBytes)
+	if items == 0 || size == 0 {
 		fmt.Fprintf(p.stderr, "%s: DynamoDB has not counted the table yet, so the read units are not known\n", oneLine(name))
-		return 0, nil
+		return items, 0, nil
 	}
-	units := float64(size) / unit
+	units = scanUnits(size, false)
 	fmt.Fprintf(p.stderr, "%s: about %s and %s MB by DynamoDB's count: %s\n",
 		oneLine(name), quantity(items, "item"), grouped(math.Ceil(float64(size)/1e6)), quantity(math.Ceil(units), "read unit"))
 	if units > freeEstimate && !yes {
-		return 0, usageError("it needs -yes for that many read units")
+		return 0, 0, usageError("it needs -yes for that many read units")
 	}
-	return items, nil
+	return items, units, nil
 }
 
 // identity tells a table from another one of its name, in another account or region,
@@ -186,15 +185,11 @@ func identity(d *types.TableDescription) string {
 // rawTable returns a table as DynamoDB describes it, without its TTL: expired items are
 // items, too. A request is sent for as long as five minutes while it fails.
 func rawTable(client *dynamodb.Client, name string, d *types.TableDescription, observe table.Observer) (*table.Table, error) {
-	described, _, err := describedSchema(name, d)
+	schema, _, err := describedSchema(name, d)
 	if err != nil {
 		return nil, err
 	}
-	schema := table.Schema{
-		Name: name, PK: described.PK, SK: described.SK, SimpleKey: described.SimpleKey,
-		PKType: described.PKType, SKType: described.SKType, Indexes: described.Indexes,
-	}
-	return table.New(client, schema, &table.Options{
+	return table.New(client, layout(schema), &table.Options{
 		Observe: observe, MaxRounds: 1, MaxAttempts: 300, MaxElapsed: 5 * time.Minute,
 	})
 }

@@ -31,7 +31,7 @@ readable for its owner only (mode 0600).
 With -seed it starts with a table to look at: a sample, shop or appcore, which the
 example applications of those names have made; or the items of a FILE, as "singletable
 dump" writes them, with the schema file of their table. A table that is in the file of
--path already is left alone.
+-path already stays as it is.
 
 AWS_ENDPOINT_URL_DYNAMODB does not keep it from starting.
 

@@ -89,7 +89,7 @@ func (p *program) get(ctx context.Context, args []string) error {
 		err = p.print("There is no item under the key.\n")
 	default:
 		err = p.print(itemText(schema, item, p.now()))
-		fmt.Fprintf(p.stderr, "%d bytes, %s\n", item.Size(), unitsText(m.units()))
+		fmt.Fprintf(p.stderr, "%d bytes, %s\n", item.Size(), quantity(m.units(), "read unit"))
 	}
 	if err == nil && missing {
 		err = errNo

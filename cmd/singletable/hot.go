@@ -126,7 +126,7 @@ func (p *program) hot(ctx context.Context, args []string) error {
 	fmt.Fprintln(p.stderr, beforeSample(about, *items))
 	s, err := takeSample(ctx, tbl, *index, *items, segmentsFor(about.Items))
 	if err != nil {
-		fmt.Fprintf(p.stderr, "so far: %s, %s\n", numbered(s.total.Items, "item"), unitsText(s.readUnits))
+		fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(s.total.Items, "item"), quantity(s.readUnits, "read unit"))
 		return p.failed(ctx, err, scanning)
 	}
 	out := newHotSample(s, about.Items)
@@ -139,14 +139,14 @@ func (p *program) hot(ctx context.Context, args []string) error {
 
 // beforeSample says what a sample costs.
 func beforeSample(about itemCount, items int) string {
-	if about.Items == 0 {
-		return fmt.Sprintf("The sample reads up to %s. DynamoDB has not counted the table yet, so the read units are not known.", numbered(items, "item"))
+	if about.Items == 0 || *about.Bytes == 0 {
+		return fmt.Sprintf("The sample reads up to %s. DynamoDB has not counted the table yet, so the read units are not known.", quantity(items, "item"))
 	}
 	read := min(int64(items), about.Items)
 	bytes := float64(*about.Bytes) / float64(about.Items) * float64(read)
 	// Each request takes half a unit at least.
 	units := max(scanUnits(int64(bytes), false), float64(read/perSegment+1)/2)
-	return fmt.Sprintf("The sample reads about %s of about %d, for about %s.", numbered(read, "item"), about.Items, unitsText(units))
+	return fmt.Sprintf("The sample reads about %s of about %s, for about %s.", quantity(read, "item"), grouped(about.Items), quantity(units, "read unit"))
 }
 
 // newHotSample returns what there is to print of a sample.
@@ -194,8 +194,8 @@ func (h hotSample) text() string {
 	if !h.Whole {
 		part = fmt.Sprintf("from %d of %d random segments", h.Segments, h.OfSegments)
 	}
-	fmt.Fprintf(&b, "%s in %s: %s in %s, %s, %s\n\n", oneLine(h.Table), oneLine(h.Region), numbered(h.Items, "item"),
-		numbered(h.PartitionsIn, "partition"), part, unitsText(h.ReadUnits))
+	fmt.Fprintf(&b, "%s in %s: %s in %s, %s, %s\n\n", oneLine(h.Table), oneLine(h.Region), quantity(h.Items, "item"),
+		quantity(h.PartitionsIn, "partition"), part, quantity(h.ReadUnits, "read unit"))
 	rows := [][]string{{"items", "", "bytes", "", "partition"}}
 	for _, x := range h.Partitions {
 		more := ""

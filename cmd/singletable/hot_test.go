@@ -92,12 +92,12 @@ func TestHotWholeTable(t *testing.T) {
 		t.Errorf("the index's largest partition: %+v", first)
 	}
 	text := run(t, nil, "", "hot", "-items", "5000", name)
-	for _, s := range []string{"1200 items in 401 partitions, the whole of it", "25.0 %", "TENANT#big", "the numbers are exact"} {
+	for _, s := range []string{"1,200 items in 401 partitions, the whole of it", "25.0 %", "TENANT#big", "the numbers are exact"} {
 		if !strings.Contains(text.stdout, s) {
 			t.Errorf("the output lacks %q:\n%s", s, text.stdout)
 		}
 	}
-	if !strings.Contains(text.stderr, "reads about 1200 items of about 1200") {
+	if !strings.Contains(text.stderr, "reads up to 5,000 items. DynamoDB has not counted") {
 		t.Error(text.stderr)
 	}
 }
@@ -214,8 +214,8 @@ func TestCosts(t *testing.T) {
 		}
 	}`)
 	scan := run(t, nil, "", "count", "-scan", "AppCore")
-	if want := "about 2100000 items, 1073741824 bytes: DynamoDB's own count, up to about 6 hours old\n" +
-		"The scan takes about 131072 read units. Nothing was read: give -yes to scan.\n"; scan != (result{stdout: want, code: exitNo}) {
+	if want := "about 2,100,000 items, 1,073,741,824 bytes: DynamoDB's own count, up to about 6 hours old\n" +
+		"The scan takes about 131,072 read units. Nothing was read: give -yes to scan.\n"; scan != (result{stdout: want, code: exitNo}) {
 		t.Errorf("%+v", scan)
 	}
 	var out itemCount
@@ -230,7 +230,7 @@ func TestCosts(t *testing.T) {
 			t.Errorf("standard output lacks %q: %+v", s, hot)
 		}
 	}
-	if want := "The sample reads about 1000 items of about 2100000, for about 62.5 read units.\n"; hot.stderr != want {
+	if want := "The sample reads about 1,000 items of about 2,100,000, for about 62.5 read units.\n"; hot.stderr != want {
 		t.Errorf("%q", hot.stderr)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -156,17 +155,6 @@ type meter struct{ halves atomic.Int64 }
 func (m *meter) observe(_ context.Context, e table.Event) { m.halves.Add(int64(2 * e.Capacity)) }
 
 func (m *meter) units() float64 { return float64(m.halves.Load()) / 2 }
-
-// unitsText returns a number of read units.
-func unitsText(units float64) string { return numbered(units, "read unit") }
-
-// numbered returns a number with its noun.
-func numbered[N int | int64 | float64](n N, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strings.TrimSuffix(strconv.FormatFloat(float64(n), 'f', 1, 64), ".0") + " " + noun + "s"
-}
 
 // failed is advise for the errors of package table: what is invalid was not sent.
 func (p *program) failed(ctx context.Context, err error, permissions string) error {

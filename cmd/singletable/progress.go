@@ -71,15 +71,19 @@ func quantity[N int | int64 | float64](n N, noun string) string {
 	return text + " " + noun
 }
 
-// grouped returns a number with commas between thousands.
+// grouped returns a number with commas between thousands, and one decimal unless that
+// is 0.
 func grouped[N int | int64 | float64](n N) string {
-	text := fmt.Sprintf("%.0f", float64(n))
+	whole, decimal, _ := strings.Cut(fmt.Sprintf("%.1f", float64(n)), ".")
 	var b strings.Builder
-	for i, digit := range text {
-		if i > 0 && (len(text)-i)%3 == 0 {
+	for i, digit := range whole {
+		if i > 0 && (len(whole)-i)%3 == 0 {
 			b.WriteByte(',')
 		}
 		b.WriteRune(digit)
+	}
+	if decimal != "0" {
+		b.WriteString("." + decimal)
 	}
 	return b.String()
 }

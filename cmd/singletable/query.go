@@ -239,7 +239,7 @@ func (p *program) query(ctx context.Context, args []string) error {
 	if *asJSON && !*all {
 		return nil // The output has it.
 	}
-	fmt.Fprintf(p.stderr, "%s, %s\n", numbered(spent.Items, "item"), unitsText(spent.Capacity))
+	fmt.Fprintf(p.stderr, "%s, %s\n", quantity(spent.Items, "item"), quantity(spent.Capacity, "read unit"))
 	if q.After != "" {
 		fmt.Fprintln(p.stderr, "The next page: "+again(fs, rest, q.After))
 	}

@@ -74,7 +74,7 @@ func (h hotStream) text() string {
 		rows = append(rows, []string{text, percent(x.Share), fmt.Sprintf("%.1f", float64(x.Writes)/h.Seconds), printable(x.Key)})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in %s: %s in %gs\n", oneLine(h.Table), oneLine(h.Region), numbered(h.Writes, "write"), h.Seconds)
+	fmt.Fprintf(&b, "%s in %s: %s in %gs\n", oneLine(h.Table), oneLine(h.Region), quantity(h.Writes, "write"), h.Seconds)
 	if len(h.Partitions) > 0 {
 		b.WriteString("\n" + columns(rows))
 	}
