@@ -6,6 +6,7 @@ ACTIONLINT    := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # The modules that go.work joins, and the packages of all of them.
 MODULES  = $(shell go list -m -f '{{.Dir}}')
 PACKAGES := github.com/singletable/singletable/...
+RACE     ?= $(PACKAGES)
 FUZZTIME ?= 10s
 SOAKTIME ?= 5m
 
@@ -22,15 +23,15 @@ test: ## Run the tests on a local engine
 	go test ./... ./cmd/singletable/... ./table/telemetry/oteltable/... ./examples/...
 
 .PHONY: race
-race: ## Run the tests with the race detector, except for those that measure, explore, soak and need a browser, and with SQLITE=1 those that compile SQLite, which takes minutes
-	go test -race $$(go list $(PACKAGES) | grep -v -e /internal/suites/benchmarks -e /internal/suites/browser -e /internal/suites/soak -e /internal/suites/schedules $(if $(SQLITE),,-e '/examples/cqrs$$' -e /examples/cqrs/api -e /examples/cqrs/readmodel))
+race: ## Run the tests of RACE (all modules) with the race detector, except for those that measure, explore, soak and need a browser, and with SQLITE=1 those that compile SQLite, which takes minutes
+	go test -race -vet=off $$(go list $(RACE) | grep -v -e /internal/suites/benchmarks -e /internal/suites/browser -e /internal/suites/soak -e /internal/suites/schedules $(if $(SQLITE),,-e '/examples/cqrs$$' -e /examples/cqrs/api -e /examples/cqrs/readmodel))
 
 .PHONY: coverage
 coverage: ## Print what the tests of the metering example cover, and fail below 95 %
 	.ci/coverage
 
 .PHONY: vet
-vet: ## Run go vet
+vet: ## Run go vet alone
 	go vet $(PACKAGES)
 	go vet -tags dynamodblocal ./internal/suites/conformance/...
 	go vet -tags aws ./internal/suites/awsconformance/...
@@ -38,12 +39,12 @@ vet: ## Run go vet
 	go vet -tags chromium ./examples/shop/browser
 
 .PHONY: platforms
-platforms: ## Vet and build for the other platforms, and test on a 32-bit one
+platforms: ## Vet for the platforms VET and build for BUILD (all others), and test on a 32-bit one
 	.ci/platforms
 
 .PHONY: lint
-lint: ## Check format and style with the pinned linters
-	@for m in $(MODULES); do echo "lint $${m#$(CURDIR)/}"; (cd "$$m" && $(GOLANGCI_LINT) run ./...) || exit 1; done
+lint: ## Check format and style with the pinned linters, and run go vet
+	@for m in $(MODULES); do echo "lint $${m#$(CURDIR)/}"; (cd "$$m" && $(GOLANGCI_LINT) run --build-tags aws,chromium,dynamodblocal,postgres ./...) || exit 1; done
 	$(ACTIONLINT) .github/workflows/*.yml examples/ledger/.github/workflows/*.yml
 
 .PHONY: templates
