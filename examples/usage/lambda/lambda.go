@@ -72,8 +72,8 @@ func (c *Consumer) SQS(ctx context.Context, e events.SQSEvent) (events.SQSEventR
 	return response, nil
 }
 
-// Answer is the response to a direct invocation.
-type Answer struct {
+// Result is the response to a direct invocation.
+type Result struct {
 	Status metering.Status `json:"status"`
 	// Reason says why a message was dropped.
 	Reason string `json:"reason,omitempty"`
@@ -83,7 +83,7 @@ type Answer struct {
 // failed under the same request id, by which it counts once. A caller that
 // waits for the response and repeats by itself has to give a messageId. A
 // message that can never be counted is no error, since Lambda would repeat it.
-func (c *Consumer) Direct(ctx context.Context, message json.RawMessage) (Answer, error) {
+func (c *Consumer) Direct(ctx context.Context, message json.RawMessage) (Result, error) {
 	d := metering.Delivery{Source: "lambda", ID: requestID(ctx), Body: message}
 	ctx, cancel := inTime(ctx)
 	defer cancel()
@@ -91,11 +91,11 @@ func (c *Consumer) Direct(ctx context.Context, message json.RawMessage) (Answer,
 	c.tell(ctx, o)
 	switch o.Status {
 	case metering.Returned:
-		return Answer{}, o.Err
+		return Result{}, o.Err
 	case metering.Dropped:
-		return Answer{Status: o.Status, Reason: o.Err.Error()}, nil
+		return Result{Status: o.Status, Reason: o.Err.Error()}, nil
 	}
-	return Answer{Status: o.Status}, nil
+	return Result{Status: o.Status}, nil
 }
 
 // tell logs what was not counted. Errors hold no identifiers of workspaces and
