@@ -130,7 +130,7 @@ func TestCursorAgreesWithTheCodec(t *testing.T) {
 	}
 }
 
-// FuzzCursor looks into arbitrary text. There is always an answer.
+// FuzzCursor looks into arbitrary text. There is always a result.
 func FuzzCursor(f *testing.F) {
 	f.Add(pinned)
 	f.Add(unsealed)

@@ -37,8 +37,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// FuzzExplain explains arbitrary keys. The answer is that of package keys, is
-// always JSON, and never writes what a terminal would take for a command.
+// FuzzExplain explains arbitrary keys. The result is that of package keys, is
+// always JSON, and never holds what a terminal would take for a command.
 func FuzzExplain(f *testing.F) {
 	f.Add("USER#u-123", "TX#2024-01-15T10:05:00.000Z#tx-abc")
 	f.Add("", "")

@@ -128,7 +128,7 @@ func overview() string {
 	for _, c := range commands() {
 		fmt.Fprintf(&b, "  %-10s %s\n", c.name, c.does)
 	}
-	b.WriteString("\n\"singletable COMMAND -h\" tells more. Exit codes: 0 yes, 1 no, 2 no answer,\n" +
+	b.WriteString("\n\"singletable COMMAND -h\" tells more. Exit codes: 0 yes, 1 no, 2 no result,\n" +
 		"3 no, and a person has to do something (plan and ensure).\n")
 	return b.String()
 }

@@ -113,7 +113,7 @@ func golden(t *testing.T, name string, got result) {
 	}
 }
 
-// trouble fails the test unless the command has said why it has no answer.
+// trouble fails the test unless the command has said why it has no result.
 func trouble(t *testing.T, got result, says ...string) {
 	t.Helper()
 	if got.code != exitTrouble || got.stdout != "" {

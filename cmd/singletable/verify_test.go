@@ -109,8 +109,8 @@ func TestVerifyBadFile(t *testing.T) {
 	}
 }
 
-// dynamo answers every request as AWS would with that status and body, and
-// tells with whose credentials and for which region they were signed.
+// dynamo responds to every request as AWS would with that status and body, and
+// returns with whose credentials and for which region they were signed.
 func dynamo(t *testing.T, status int, body string) (signedFor *string) {
 	t.Helper()
 	signedFor = new(string)
