@@ -258,9 +258,9 @@ func testOnce(t *testing.T, p program) {
 	}
 }
 
-// A create whose first answer is lost is repeated by the SDK, and meets its own
-// item. The guides say what becomes of it.
-func TestALostAnswerToACreate(t *testing.T) {
+// When the first response to a create is lost, the SDK retries it, and the retry
+// meets its own item. The guides describe the outcome.
+func TestALostResponseToACreate(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*dynamodb.Client, string) (job, error){
 		"singletable": func(client *dynamodb.Client, name string) (job, error) {

@@ -78,7 +78,7 @@ func TestMoveUnderFaults(t *testing.T) {
 		want     error
 		ana, bob int64
 	}{
-		"the answer is lost": {
+		"the response is lost": {
 			[]tabletest.Fault{tabletest.DropResponse()},
 			nil, 70, 30,
 		},
@@ -86,7 +86,7 @@ func TestMoveUnderFaults(t *testing.T) {
 			[]tabletest.Fault{tabletest.CancelTransaction("TransactionConflict", "None"), tabletest.Throttle()},
 			nil, 70, 30,
 		},
-		"every answer is lost": {
+		"every response is lost": {
 			[]tabletest.Fault{tabletest.DropResponse(), tabletest.DropResponse(), tabletest.DropResponse()},
 			table.ErrOutcomeUnknown, 70, 30,
 		},

@@ -21,8 +21,8 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"found 3, requests 1, read units",
 		"GSI1PK = GLOBAL_TX and GLOBAL_TX#1 to #3",
 		"found 10, requests ",
-		"would create tx-first: the answer is tx-first, replayed false",
-		"would create tx-second: the answer is tx-first, replayed true",
+		"would create tx-first: the result is tx-first, replayed false",
+		"would create tx-second: the result is tx-first, replayed true",
 	)
 
 	// A second run on the same table finds its rows there.

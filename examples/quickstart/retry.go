@@ -31,7 +31,7 @@ func retriedCreate(ctx context.Context, r repos, out report.Report) error {
 			return err
 		}
 		requests, _ := out.Meter.Take() // DynamoDB reports no units for a refused transaction
-		out.Line("  would create %s: the answer is %s, replayed %t (requests %d)",
+		out.Line("  would create %s: the result is %s, replayed %t (requests %d)",
 			id, result.Value.ID, result.Replayed, requests)
 	}
 	record, err := r.requests.Lookup(ctx, request)

@@ -159,7 +159,7 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, out report
 		return err
 	}
 	for _, pattern := range []func(context.Context, app, report.Report) error{
-		oneMessage, oneBatch, lostAnswer, usageOfATime, usageOfAUser, whatDaysSave,
+		oneMessage, oneBatch, lostResponse, usageOfATime, usageOfAUser, whatDaysSave,
 	} {
 		if err := pattern(ctx, a, out); err != nil {
 			return err

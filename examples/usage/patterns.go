@@ -69,7 +69,7 @@ func counters(ctx context.Context, a app, out report.Report, workspace, user, me
 
 // oneBatch is pattern 2: a batch of which some messages fail.
 func oneBatch(ctx context.Context, a app, out report.Report) error {
-	out.Title("2. A batch answers for each message")
+	out.Title("2. A batch has a result for each message")
 	message := func(workspace string, count int64) string {
 		m := example
 		m.WorkspaceID, m.Count = workspace, count
@@ -92,15 +92,15 @@ func oneBatch(ctx context.Context, a app, out report.Report) error {
 	return deliver(ctx, a, out, batch[4:])
 }
 
-// lostAnswer is pattern 3: a message that was counted, which nobody knows.
-func lostAnswer(ctx context.Context, a app, out report.Report) error {
-	out.Title("3. A lost answer does not count twice")
+// lostResponse is pattern 3: a message was counted, and the response was lost.
+func lostResponse(ctx context.Context, a app, out report.Report) error {
+	out.Title("3. A lost response does not count twice")
 	m := metering.Message{WorkspaceID: "initech", MetricID: "logins", Count: 4, Hour: example.Hour}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	batch := []delivery{{"l-1", "every answer of DynamoDB is lost", string(text)}}
+	batch := []delivery{{"l-1", "every response of DynamoDB is lost", string(text)}}
 	a.faults.Always("TransactWriteItems", tabletest.DropResponse())
 	if err := deliver(ctx, a, out, batch); err != nil {
 		return err

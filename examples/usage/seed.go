@@ -41,7 +41,7 @@ func deliver(ctx context.Context, a app, out report.Report, batch []delivery) er
 		return err
 	}
 	requests, units := out.Meter.Take()
-	out.Line("  answer %s (requests %d, write units %g)", text, requests, units)
+	out.Line("  response %s (requests %d, write units %g)", text, requests, units)
 	return nil
 }
 

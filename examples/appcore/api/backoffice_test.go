@@ -21,7 +21,7 @@ type user struct {
 const anaGarcia = `{"userId":"u-123","email":" Ana.Garcia@Mail.com","name":"Ana García"}`
 
 // office sends a request of a user to an endpoint of the back office.
-func (a *app) office(tb testing.TB, user, method, path, body string) answer {
+func (a *app) office(tb testing.TB, user, method, path, body string) response {
 	tb.Helper()
 	return a.do(tb, request{Method: method, Path: "/backoffice/" + path, User: user, Body: body})
 }
@@ -46,11 +46,11 @@ func TestTheBackOfficeApprovesAnyonesTransactions(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	id := a.create(t, ana, "k")
-	answers := make([]answer, 2)
-	check.Together(len(answers), func(i int) {
-		answers[i] = a.office(t, staff, http.MethodPost, "transactions/"+id+"/approve", "")
+	responses := make([]response, 2)
+	check.Together(len(responses), func(i int) {
+		responses[i] = a.office(t, staff, http.MethodPost, "transactions/"+id+"/approve", "")
 	})
-	for _, got := range append(answers, a.office(t, staff, http.MethodPost, "transactions/"+id+"/approve", "")) {
+	for _, got := range append(responses, a.office(t, staff, http.MethodPost, "transactions/"+id+"/approve", "")) {
 		got.is(t, http.StatusOK)
 		tx := decode[transaction](t, got.Body)
 		check.Equal(t, "approved", []string{tx.ID, tx.User, tx.Status}, []string{id, ana, "COMPLETED"})

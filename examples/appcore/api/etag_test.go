@@ -10,7 +10,7 @@ import (
 )
 
 // patch sends a note for a transaction, with an If-Match unless that is empty.
-func (a *app) patch(tb testing.TB, user, id, ifMatch, body string) answer {
+func (a *app) patch(tb testing.TB, user, id, ifMatch, body string) response {
 	tb.Helper()
 	r := request{Method: http.MethodPatch, Path: "/transactions/" + id, User: user, Body: body}
 	if ifMatch != "" {

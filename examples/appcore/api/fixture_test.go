@@ -93,14 +93,14 @@ type request struct {
 	Header                        http.Header
 }
 
-// answer is what came back.
-type answer struct {
+// response is what came back.
+type response struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
-func (a *app) do(tb testing.TB, r request) answer {
+func (a *app) do(tb testing.TB, r request) response {
 	tb.Helper()
 	req := check.Must(http.NewRequestWithContext(tb.Context(), r.Method, a.URL+r.Path, strings.NewReader(r.Body)))(tb)
 	for name, values := range r.Header {
@@ -115,12 +115,12 @@ func (a *app) do(tb testing.TB, r request) answer {
 	return a.send(tb, req)
 }
 
-func (a *app) send(tb testing.TB, req *http.Request) answer {
+func (a *app) send(tb testing.TB, req *http.Request) response {
 	tb.Helper()
 	resp, err := a.Client().Do(req)
 	if err != nil {
 		tb.Error(err)
-		return answer{}
+		return response{}
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
@@ -131,11 +131,11 @@ func (a *app) send(tb testing.TB, req *http.Request) answer {
 		tb.Errorf("%s %s: X-Content-Type-Options is %q", req.Method, req.URL, sniff)
 	}
 	conforms(tb, req, resp, body)
-	return answer{resp.StatusCode, resp.Header, string(body)}
+	return response{resp.StatusCode, resp.Header, string(body)}
 }
 
 // is fails the test unless the response has the status, and the body if it is given.
-func (got answer) is(tb testing.TB, status int, body ...string) {
+func (got response) is(tb testing.TB, status int, body ...string) {
 	tb.Helper()
 	if got.Status != status || len(body) > 0 && got.Body != body[0] {
 		tb.Errorf("%d %s, want %d %s", got.Status, got.Body, status, body)
@@ -148,12 +148,12 @@ func (a *app) lists(tb testing.TB, user, path string, want int) {
 	check.Equal(tb, "length of "+path, len(decode[page[any]](tb, a.get(tb, user, path).Body).Items), want)
 }
 
-func (a *app) get(tb testing.TB, user, path string) answer {
+func (a *app) get(tb testing.TB, user, path string) response {
 	tb.Helper()
 	return a.do(tb, request{Method: http.MethodGet, Path: path, User: user})
 }
 
-func (a *app) post(tb testing.TB, user, key, body string) answer {
+func (a *app) post(tb testing.TB, user, key, body string) response {
 	tb.Helper()
 	return a.do(tb, request{Method: http.MethodPost, Path: "/transactions", User: user, Key: key, Body: body})
 }
@@ -207,7 +207,7 @@ type (
 	}
 )
 
-// decode reads an answer strictly: a field that clients do not know is a fault.
+// decode reads a response strictly: a field that clients do not know is a fault.
 func decode[T any](tb testing.TB, body string) (v T) {
 	tb.Helper()
 	decoder := json.NewDecoder(strings.NewReader(body))

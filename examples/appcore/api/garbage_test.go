@@ -16,13 +16,13 @@ import (
 )
 
 // raw sends bytes to the server as they are and returns the status of the
-// answer, 0 if there is none. What the server does not even take for a request
+// response, 0 if there is none. What the server does not even take for a request
 // never comes to a handler.
 func (a *app) raw(tb testing.TB, request string) int {
 	tb.Helper()
 	conn := check.Must(net.Dial("tcp", a.Listener.Addr().String()))(tb)
 	defer conn.Close()
-	// What makes the server wait for more has no answer.
+	// A server that waits for more does not respond.
 	check.OK(tb, conn.SetDeadline(time.Now().Add(3*time.Second)))
 	// The server may hang up before it has read all of it.
 	_, _ = io.WriteString(conn, request)
@@ -96,9 +96,8 @@ func FuzzRequestsAreNeverTheServersFault(f *testing.F) {
 	})
 }
 
-// Whatever a body, id, key and cursor are, those that come through are answered
-// by the rules.
-func FuzzValuesAreAnsweredByTheRules(f *testing.F) {
+// Arbitrary bodies, ids and cursors get a response that is documented.
+func FuzzResponsesFollowTheRules(f *testing.F) {
 	a := newApp(f)
 	lastKey := ""
 	for _, key := range []string{"1", "2", "3"} {

@@ -151,16 +151,16 @@ func TestConcurrentRequestsShareOneRead(t *testing.T) {
 	a, _ := newTimed(t)
 	a.create(t, ana, "1")
 	h := hold(a)
-	answers := make([]answer, 100)
+	responses := make([]response, 100)
 	go func() {
 		<-h.arrived
 		// Whoever comes later finds the page. No schedule of the others takes a
 		// second read.
 		close(h.release)
 	}()
-	check.Together(len(answers), func(i int) { answers[i] = a.get(t, ana, global) })
-	for _, got := range answers {
-		got.is(t, http.StatusOK, answers[0].Body)
+	check.Together(len(responses), func(i int) { responses[i] = a.get(t, ana, global) })
+	for _, got := range responses {
+		got.is(t, http.StatusOK, responses[0].Body)
 	}
 	check.Equal(t, "queries", a.queries(), fanOut)
 }
@@ -209,7 +209,7 @@ func TestAClientThatGoesAwayDoesNotFailTheOthers(t *testing.T) {
 		}
 	}()
 	<-h.arrived // the read of the first client is under way
-	second := make(chan answer)
+	second := make(chan response)
 	go func() { second <- a.get(t, bruno, global) }()
 	leave()
 	<-gone

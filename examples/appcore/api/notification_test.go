@@ -9,7 +9,7 @@ import (
 )
 
 // mark sends whether a notification is read.
-func (a *app) mark(tb testing.TB, user, id, body string) answer {
+func (a *app) mark(tb testing.TB, user, id, body string) response {
 	tb.Helper()
 	return a.do(tb, request{Method: http.MethodPatch, Path: "/notifications/" + url.PathEscape(id), User: user, Body: body})
 }

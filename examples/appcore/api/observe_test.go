@@ -128,7 +128,7 @@ func TestAnAbortIsPassedOn(t *testing.T) {
 	handler.ServeHTTP(httptest.NewRecorder(), r)
 }
 
-// A client that does not wait for its answer is no trouble of the server's.
+// A client that does not wait for its response is not an error of the server.
 func TestAClientThatGoesAwayIsNoError(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)

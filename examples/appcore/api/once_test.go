@@ -8,11 +8,11 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// sameAnswer checks that two answers to a POST differ in what they must only.
-func sameAnswer(t *testing.T, first, again answer) {
+// sameResponse checks that the second response to a POST is a replay of the first.
+func sameResponse(t *testing.T, first, again response) {
 	t.Helper()
 	if again.Status != first.Status || again.Body != first.Body {
-		t.Errorf("the second answer is %d %s, the first was %d %s", again.Status, again.Body, first.Status, first.Body)
+		t.Errorf("the second response is %d %s, the first was %d %s", again.Status, again.Body, first.Status, first.Body)
 	}
 	for _, name := range []string{"Location", "Content-Type"} {
 		if f, a := first.Header.Get(name), again.Header.Get(name); f != a {
@@ -29,8 +29,8 @@ func TestARepeatedPostGetsTheSameBytes(t *testing.T) {
 	id := decode[transaction](t, first.Body).ID
 	// Whatever has become of the transaction since.
 	check.Must(a.service.Approve(t.Context(), id))(t)
-	sameAnswer(t, first, a.post(t, ana, "k", eur))
-	sameAnswer(t, first, a.post(t, ana, "k", " {\"currency\": \"EUR\",\n\"amount\": 500} "))
+	sameResponse(t, first, a.post(t, ana, "k", eur))
+	sameResponse(t, first, a.post(t, ana, "k", " {\"currency\": \"EUR\",\n\"amount\": 500} "))
 
 	a.post(t, ana, "k", `{"amount":500,"currency":"USD"}`).is(t, http.StatusConflict)
 	a.lists(t, ana, "/transactions", 1)
@@ -49,26 +49,26 @@ func TestManyPostsWithOneKeyMakeOneTransaction(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	const posts = 64
-	answers := make([]answer, posts)
-	check.Together(posts, func(i int) { answers[i] = a.post(t, ana, "one", eur) })
+	responses := make([]response, posts)
+	check.Together(posts, func(i int) { responses[i] = a.post(t, ana, "one", eur) })
 	made := 0
-	for _, got := range answers {
-		if got.Status != http.StatusCreated || got.Body != answers[0].Body {
-			t.Errorf("%d %s, another was %d %s", got.Status, got.Body, answers[0].Status, answers[0].Body)
+	for _, got := range responses {
+		if got.Status != http.StatusCreated || got.Body != responses[0].Body {
+			t.Errorf("%d %s, another was %d %s", got.Status, got.Body, responses[0].Status, responses[0].Body)
 		}
 		if got.Header.Get("Idempotency-Replayed") == "" {
 			made++
 		}
 	}
 	if made != 1 {
-		t.Errorf("%d answers were not replayed, want 1", made)
+		t.Errorf("%d responses were not replayed, want 1", made)
 	}
 	for _, path := range []string{"/transactions", "/transactions/global"} {
 		a.lists(t, ana, path, 1)
 	}
 }
 
-func TestAPostWhoseAnswerWasLostIsRepeated(t *testing.T) {
+func TestAPostWhoseResponseWasLostIsRepeated(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []tabletest.Fault{tabletest.DropResponse(), tabletest.Truncate(), tabletest.Throttle(), tabletest.DropRequest()} {
 		a := newApp(t)

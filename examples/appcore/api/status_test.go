@@ -327,7 +327,7 @@ func TestTroubleWithDynamoDBHasItsStatus(t *testing.T) {
 				}
 				for _, internal := range []string{"4711", "singletable", "DynamoDB", "arn:", "GSI1", "AppCore"} {
 					if strings.Contains(got.Body, internal) {
-						t.Errorf("%s %s: the answer tells of %s: %s", r.Method, r.Path, internal, got.Body)
+						t.Errorf("%s %s: the response tells of %s: %s", r.Method, r.Path, internal, got.Body)
 					}
 				}
 			}

@@ -45,17 +45,17 @@ func newKey(bits int) *rsa.PrivateKey {
 	return key
 }
 
-// pool is a user pool as seen from outside: an address that answers with keys.
+// pool is a user pool as seen from outside: an address that responds with keys.
 type pool struct {
 	mu      sync.Mutex
 	now     time.Time
-	answer  func(*http.Request) (*http.Response, error)
+	respond func(*http.Request) (*http.Response, error)
 	fetched []string
 }
 
 // newPool returns a pool whose only key is poolKey, called k1.
 func newPool() *pool {
-	return &pool{now: start, answer: serve(keysJSON(jwk("k1", poolKey())))}
+	return &pool{now: start, respond: serve(keysJSON(jwk("k1", poolKey())))}
 }
 
 func (p *pool) config() auth.Config {
@@ -76,15 +76,15 @@ func (p *pool) verifier(tb testing.TB) *auth.Verifier {
 func (p *pool) RoundTrip(r *http.Request) (*http.Response, error) {
 	p.mu.Lock()
 	p.fetched = append(p.fetched, r.Method+" "+r.URL.String())
-	answer := p.answer
+	respond := p.respond
 	p.mu.Unlock()
-	return answer(r)
+	return respond(r)
 }
 
-func (p *pool) set(answer func(*http.Request) (*http.Response, error)) {
+func (p *pool) set(respond func(*http.Request) (*http.Response, error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.answer = answer
+	p.respond = respond
 }
 
 func (p *pool) fetches() int {
@@ -105,7 +105,7 @@ func (p *pool) advance(d time.Duration) {
 	p.now = p.now.Add(d)
 }
 
-// serve answers with a body, in the way of a server without compression.
+// serve responds with a body, as a server without compression does.
 func serve(body string) func(*http.Request) (*http.Response, error) {
 	return serveStatus(http.StatusOK, body)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/check"
 )
 
-func TestAnAnswerThatCannotBeMadeCreatesNothing(t *testing.T) {
+func TestAResponseThatCannotBeMadeCreatesNothing(t *testing.T) {
 	t.Parallel()
 	s, tbl, _ := newService(t)
 	broken := errors.New("broken")

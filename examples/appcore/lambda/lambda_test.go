@@ -50,11 +50,11 @@ func newFunctions(t *testing.T) functions {
 }
 
 // invoke calls a function with an event.
-func (f functions) invoke(t *testing.T, name, event string) (answer events.APIGatewayV2HTTPResponse) {
+func (f functions) invoke(t *testing.T, name, event string) (response events.APIGatewayV2HTTPResponse) {
 	t.Helper()
 	out := check.Must(f.byName[name].Invoke(t.Context(), []byte(f.tokens.Replace(event))))(t)
-	check.OK(t, json.Unmarshal(out, &answer))
-	return answer
+	check.OK(t, json.Unmarshal(out, &response))
+	return response
 }
 
 func event(t *testing.T, name string) string {
@@ -133,7 +133,7 @@ func TestAFunctionServesItsEndpointOnly(t *testing.T) {
 			// /transactions/global has the form of /transactions/{id}.
 			served := name == other || name == "getTransaction" && other == "newestTransactions"
 			if served != (status == http.StatusUnauthorized) {
-				t.Errorf("%s answers the event of %s with %d", name, other, status)
+				t.Errorf("%s responds to the event of %s with %d", name, other, status)
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func TestAnEventBecomesTheRequestItWasMadeOf(t *testing.T) {
 	}
 }
 
-func TestAnAnswerIsHandedBackWhole(t *testing.T) {
+func TestAResponseIsReturnedWhole(t *testing.T) {
 	t.Parallel()
 	f := lambda.New(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Add("Vary", "a")
@@ -218,7 +218,7 @@ func TestAnAnswerIsHandedBackWhole(t *testing.T) {
 		StatusCode: http.StatusTeapot, Headers: map[string]string{"Vary": "a, b"},
 		Cookies: []string{"c=1", "d=2"}, Body: "/w==", IsBase64Encoded: true,
 	}
-	check.Equal(t, "answer", got, want)
+	check.Equal(t, "response", got, want)
 }
 
 // A queue deletes the messages of a call that succeeds, so no call with another

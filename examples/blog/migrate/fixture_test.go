@@ -92,8 +92,8 @@ func post(id string) store.Post {
 	return store.Post{ID: id, AuthorID: "ana", Title: "first", CreatedAt: noon}
 }
 
-// inside returns a fault that carries a request out, and then waits, with its
-// answer or before it, until do has returned.
+// inside returns a fault that runs do either before the request is sent, or after
+// it was executed and before its response is returned.
 func inside(before bool, do func()) tabletest.Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if before {

@@ -108,7 +108,7 @@ func TestACounterCountsEveryEventOnce(t *testing.T) {
 	var faults tabletest.Faults
 	s := openOn(t, tabletest.NewWith(t, tabletest.Client(t, faults.Install), store.Schema("Blog"), nil))
 	var mu sync.Mutex
-	// Some writes are carried out, their answer is lost, and the SDK repeats
+	// Some writes are executed, their response is lost, and the SDK retries
 	// them. Each is hit once at most, so that none runs out of attempts.
 	sent := map[string]bool{}
 	faults.Always("TransactWriteItems", tabletest.Match(func(r tabletest.Request) bool {

@@ -67,7 +67,7 @@ func TestNumbersBeginAnewEachYearForEachTenant(t *testing.T) {
 	check.Equal(t, "of both years", len(found), 2)
 }
 
-func TestALostAnswerDoesNotRepeatANumber(t *testing.T) {
+func TestALostResponseDoesNotRepeatANumber(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	first := check.Must(s.acme().Number(t.Context(), orderNumbers))(t)

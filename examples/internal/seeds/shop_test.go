@@ -121,11 +121,11 @@ func (s *shopSeed) sell() {
 				_, err := s.CheckOut(ctx, user, id, at)
 				return err
 			}
-			answer := func(o store.Order, _ []store.OrderItem) (map[string]any, error) {
+			respond := func(o store.Order, _ []store.OrderItem) (map[string]any, error) {
 				id = o.ID
 				return map[string]any{"orderId": o.ID, "total": o.Total}, nil
 			}
-			_, _, err := store.CheckOutOnce(ctx, s.Shop, user, fmt.Sprintf("checkout-%d", i), answer)
+			_, _, err := store.CheckOutOnce(ctx, s.Shop, user, fmt.Sprintf("checkout-%d", i), respond)
 			return err
 		})
 		way := []store.Status{store.Paid, store.Shipped, store.Delivered}

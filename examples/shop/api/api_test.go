@@ -117,11 +117,11 @@ func TestACheckoutWithOneKeyIsOneOrder(t *testing.T) {
 	a := newApp(t)
 	a.fill(t, ana, "p-bowl")
 	a.fill(t, bruno, "p-bowl")
-	answers := make([]answer, 16)
-	check.Together(len(answers), func(i int) { answers[i] = a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "k") })
+	responses := make([]response, 16)
+	check.Together(len(responses), func(i int) { responses[i] = a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "k") })
 	first := 0
 	location := ""
-	for _, got := range answers {
+	for _, got := range responses {
 		if got.Status == http.StatusConflict && strings.Contains(got.Body, "conflict") {
 			continue
 		}

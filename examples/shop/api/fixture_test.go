@@ -56,15 +56,15 @@ func newApp(t *testing.T) *app {
 	return a
 }
 
-// answer is what came back.
-type answer struct {
+// response is what came back.
+type response struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
 // do sends a request with the token of a user, empty for none.
-func (a *app) do(t *testing.T, email, method, path, body string, header ...string) answer {
+func (a *app) do(t *testing.T, email, method, path, body string, header ...string) response {
 	t.Helper()
 	r := check.Must(http.NewRequestWithContext(t.Context(), method, a.URL+path, strings.NewReader(body)))(t)
 	if email != "" {
@@ -76,25 +76,25 @@ func (a *app) do(t *testing.T, email, method, path, body string, header ...strin
 	resp, err := a.Client().Do(r)
 	if err != nil {
 		t.Error(err) // it may be in a goroutine
-		return answer{}
+		return response{}
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Error(err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(text)}
+	return response{resp.StatusCode, resp.Header, string(text)}
 }
 
-// is fails the test unless the answer has the status and, if it is given, the code.
-func (got answer) is(t *testing.T, status int, code ...string) {
+// is fails the test unless the response has the status and, if it is given, the code.
+func (got response) is(t *testing.T, status int, code ...string) {
 	t.Helper()
 	if got.Status != status || len(code) > 0 && !strings.Contains(got.Body, `"code":"`+code[0]+`"`) {
 		t.Errorf("%d %s, want %d %s", got.Status, got.Body, status, code)
 	}
 }
 
-func decode[T any](t *testing.T, got answer) (v T) {
+func decode[T any](t *testing.T, got response) (v T) {
 	t.Helper()
 	check.OK(t, json.Unmarshal([]byte(got.Body), &v))
 	return v

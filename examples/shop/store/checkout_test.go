@@ -139,7 +139,7 @@ func TestOf200BuyersOfTheLast50Pieces50Succeed(t *testing.T) {
 	}
 }
 
-func TestAnOrderWhoseAnswerIsLostIsPlacedOnce(t *testing.T) {
+func TestAnOrderWhoseResponseIsLostIsPlacedOnce(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	s, _ := openFaulty(t, &faults)

@@ -73,9 +73,9 @@ func TestTheRefusalOfTheDesign(t *testing.T) {
 	f := newFunctions(t)
 	var got, want map[string]map[string]string
 	check.OK(t, json.Unmarshal([]byte(designRefusal), &want))
-	answer := check.Must(f.query.Invoke(requested(t, "abc-123-def"), []byte(strings.Replace(designQuestion, `"metricId": "emails-sent",`, "", 1))))(t)
-	check.OK(t, json.Unmarshal(answer, &got))
+	response := check.Must(f.query.Invoke(requested(t, "abc-123-def"), []byte(strings.Replace(designQuestion, `"metricId": "emails-sent",`, "", 1))))(t)
+	check.OK(t, json.Unmarshal(response, &got))
 	// The words are ours, and name the same member.
 	want["error"]["message"] = "metricId is missing"
-	check.Equal(t, "answer", got, want)
+	check.Equal(t, "response", got, want)
 }

@@ -50,12 +50,12 @@ func event(t *testing.T, name string) string {
 	return string(text)
 }
 
-// invoke calls a function and compares its answer.
+// invoke calls a function and compares its response.
 func invoke(ctx context.Context, t *testing.T, f awslambda.Handler, event, want string) {
 	t.Helper()
 	got, err := f.Invoke(ctx, []byte(event))
 	if err != nil || string(got) != want {
-		t.Errorf("answer %s, want %s; %v", got, want, err)
+		t.Errorf("response %s, want %s; %v", got, want, err)
 	}
 }
 
@@ -76,7 +76,7 @@ func one(total, from, to, by, date string) string {
 		`,"used":[{"date":"` + date + `","count":` + total + `}]}]}`
 }
 
-func TestABatchAnswersWithWhatFailed(t *testing.T) {
+func TestABatchReturnsWhatFailed(t *testing.T) {
 	t.Parallel()
 	f := newFunctions(t)
 	f.faults.Always("TransactWriteItems", tabletest.Match(func(r tabletest.Request) bool {
@@ -102,9 +102,9 @@ func TestABatchAnswersWithWhatFailed(t *testing.T) {
 	invoke(t.Context(), t, f.count, `{"Records":[]}`, none)
 }
 
-// A function that is out of time would fail for the whole batch: it answers
-// while it can.
-func TestABatchIsAnsweredInTime(t *testing.T) {
+// A function that times out fails for the whole batch, so it responds before
+// that.
+func TestABatchReturnsInTime(t *testing.T) {
 	t.Parallel()
 	f := newFunctions(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 900*time.Millisecond)
@@ -143,7 +143,7 @@ func TestADirectInvocationCountsOneMessage(t *testing.T) {
 	invoke(t.Context(), t, f.query, acme, one("8", "2024-01-15T00", "2024-01-15T23", "DAY", "2024-01-15T00"))
 }
 
-func TestAQuestionIsAnswered(t *testing.T) {
+func TestAQuestionReturnsUsage(t *testing.T) {
 	t.Parallel()
 	f := newFunctions(t)
 	for id, date := range map[string]string{"1": "2024-01-13T22", "2": "2024-01-14T07", "3": "2024-01-15T10", "4": "2024-01-15T11"} {
@@ -169,7 +169,7 @@ func TestWhatIsNotForTheFunctionIsAnError(t *testing.T) {
 		}
 	}
 	check.Equal(t, "lines", strings.Count(f.log.String(), `"msg":"invocation failed"`), 3)
-	// A question that DynamoDB does not answer is an error as well.
+	// A question whose query fails is an error as well.
 	f.faults.Always("Query", tabletest.Throttle())
 	got, err := f.query.Invoke(requested(t, "r-1"), []byte(event(t, "question")))
 	if err == nil || !strings.Contains(f.log.String(), `"requestId":"r-1"`) {

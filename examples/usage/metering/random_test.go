@@ -13,8 +13,8 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// unlucky is a network where some requests do not get through, some answers do
-// not come back, and some of those that do are errors.
+// unlucky is a network that loses some requests and some responses, and returns
+// errors for others.
 type unlucky struct {
 	mu     sync.Mutex
 	random *rand.Rand

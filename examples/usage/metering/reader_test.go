@@ -39,7 +39,7 @@ func (f *fixture) fill(t *testing.T, m metering.Meter, counts map[time.Time]int6
 	check.OK(t, f.table.BatchWrite(t.Context(), ops...))
 }
 
-func TestAnswersAreTheSumOfTheHours(t *testing.T) {
+func TestUsageIsTheSumOfTheHours(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	random := rand.New(rand.NewPCG(3, 4))
@@ -73,7 +73,7 @@ func TestPartsAreReadInParallel(t *testing.T) {
 	f.fill(t, workspace, map[time.Time]int64{
 		at("2024-01-13T22"): 1, at("2024-01-13T23"): 2, at("2024-01-14T05"): 4, at("2024-01-14T06"): 8, at("2024-01-15T01"): 16, at("2024-01-15T02"): 32,
 	})
-	// No query is answered before all three are there.
+	// No query gets a response before all three are in flight.
 	var together sync.WaitGroup
 	together.Add(3)
 	f.faults.Always("Query", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -105,7 +105,7 @@ func TestPartsAreReadInParallel(t *testing.T) {
 	}
 }
 
-func TestAPartThatFailsFailsTheAnswer(t *testing.T) {
+func TestAPartThatFailsFailsTheCall(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.faults.Always("Query", tabletest.Match(func(r tabletest.Request) bool {

@@ -40,9 +40,9 @@ func TestTheHandlerNamesTheFunction(t *testing.T) {
 			continue
 		}
 		check.OK(t, err)
-		answer := check.Must(f.Invoke(t.Context(), []byte(`{"Records":[]}`)))(t)
-		if !strings.Contains(string(answer), want) {
-			t.Errorf("%q: %s", handler, answer)
+		response := check.Must(f.Invoke(t.Context(), []byte(`{"Records":[]}`)))(t)
+		if !strings.Contains(string(response), want) {
+			t.Errorf("%q: %s", handler, response)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestARequestThatHangsIsSentAgain(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	event := `{"messageId":"m-1","workspaceId":"acme","metricId":"exports","count":1,"date":"2026-01-15T14"}`
-	check.Equal(t, "answer", string(check.Must(f.Invoke(ctx, []byte(event)))(t)), `{"status":"counted"}`)
+	check.Equal(t, "response", string(check.Must(f.Invoke(ctx, []byte(event)))(t)), `{"status":"counted"}`)
 	if n := hung.Load(); n < 2 {
 		t.Errorf("%d transactions", n)
 	}

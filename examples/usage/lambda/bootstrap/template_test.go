@@ -39,11 +39,11 @@ func TestFunctionsMayDoWhatTheyDoAndNoMore(t *testing.T) {
 			if handler == "count" && i == 2 {
 				faults.Next("TransactWriteItems", tabletest.CancelTransaction("None", "None", "None", "None", "None", "None", "ConditionalCheckFailed"))
 			}
-			answer := check.Must(f.Invoke(ctx, []byte(event)))(t)
+			response := check.Must(f.Invoke(ctx, []byte(event)))(t)
 			var told struct{ Error json.RawMessage }
-			check.OK(t, json.Unmarshal(answer, &told))
+			check.OK(t, json.Unmarshal(response, &told))
 			if told.Error != nil {
-				t.Errorf("%s: %s", handler, answer)
+				t.Errorf("%s: %s", handler, response)
 			}
 		}
 		want := samtest.Needed(t, faults.Requests())
