@@ -80,15 +80,15 @@ func (s Server) await(ctx context.Context, p *Process, url, port string) error {
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()
 
-	var answered time.Time
+	var respondedAt time.Time
 	for {
-		if answered.IsZero() && responds(ctx, client, url) {
-			answered = time.Now()
+		if respondedAt.IsZero() && responds(ctx, client, url) {
+			respondedAt = time.Now()
 		}
 		if !p.Alive() {
 			return errors.New("it ended before it responded")
 		}
-		if !answered.IsZero() && (s.told(p, port) || time.Since(answered) >= settle) {
+		if !respondedAt.IsZero() && (s.told(p, port) || time.Since(respondedAt) >= settle) {
 			return nil
 		}
 		select {

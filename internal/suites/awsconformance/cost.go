@@ -77,24 +77,24 @@ func (m *Meter) do(inner dynamodb.HTTPClient, r *http.Request) (*http.Response, 
 	if err != nil {
 		return nil, err
 	}
-	answer, err := io.ReadAll(resp.Body)
+	response, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
-	resp.Body = io.NopCloser(bytes.NewReader(answer))
+	resp.Body = io.NopCloser(bytes.NewReader(response))
 	if err == nil {
-		m.add(operation, answer)
+		m.add(operation, response)
 	}
 	return resp, err
 }
 
 // add takes the consumed capacity from a response.
-func (m *Meter) add(operation string, answer []byte) {
+func (m *Meter) add(operation string, response []byte) {
 	type consumed struct{ CapacityUnits float64 }
 	var one struct{ ConsumedCapacity consumed }
 	var many struct{ ConsumedCapacity []consumed }
 	units := 0.0
-	if json.Unmarshal(answer, &one) == nil {
+	if json.Unmarshal(response, &one) == nil {
 		units = one.ConsumedCapacity.CapacityUnits
-	} else if json.Unmarshal(answer, &many) == nil {
+	} else if json.Unmarshal(response, &many) == nil {
 		for _, c := range many.ConsumedCapacity {
 			units += c.CapacityUnits
 		}

@@ -21,15 +21,15 @@ import (
 )
 
 // BenchmarkIdempotentCreate carries out requests that create records, each once,
-// and keeps the answer, which is the first record.
+// and stores the result, which is the first record.
 //
 // protocol=claim-complete is how libraries do it that keep their record beside
 // the work: claim the key with a lease, do the work, complete the record with the
-// answer. It takes three requests, and a process that dies in between leaves a
+// result. It takes three requests, and a process that dies in between leaves a
 // claim that blocks the key until the lease ends, with or without the effect.
 // protocol=one-transaction is package idempotency.
 //
-// With net=5ms every answer is that much later, as it is with DynamoDB.
+// With net=5ms every response is that much later, as it is with DynamoDB.
 func BenchmarkIdempotentCreate(b *testing.B) {
 	for _, items := range []int{1, 3} {
 		for _, delay := range []time.Duration{0, 5 * time.Millisecond} {
@@ -56,7 +56,7 @@ func BenchmarkIdempotentCreate(b *testing.B) {
 }
 
 // creator carries out the request with the key once.
-type creator func(ctx context.Context, key string, records []record) (answer record, replayed bool, err error)
+type creator func(ctx context.Context, key string, records []record) (result record, replayed bool, err error)
 
 func benchmarkCreate(b *testing.B, items int, meter *requestMeter, units *float64, create creator) {
 	n := 0
@@ -102,7 +102,7 @@ func (m *requestMeter) install(delay time.Duration) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) { m.next, m.delay, o.HTTPClient = o.HTTPClient, delay, m }
 }
 
-// Do passes a request on and its answer back, later.
+// Do passes a request on and returns its response after the delay.
 func (m *requestMeter) Do(r *http.Request) (*http.Response, error) {
 	m.n++
 	resp, err := m.next.Do(r)
@@ -143,7 +143,7 @@ func openClaims(_ *testing.B, client *dynamodb.Client, name string, units *float
 	return claims{client, &name, units}.create
 }
 
-// lease is how long a claim keeps others away, keep how long the answer is kept.
+// lease is how long a claim keeps others away, keep how long the result is kept.
 const (
 	lease = time.Minute
 	keep  = 24 * time.Hour
@@ -152,8 +152,8 @@ const (
 func (c claims) create(ctx context.Context, key string, records []record) (record, bool, error) {
 	hash := sha256.Sum256([]byte(`{"amount":1}`))
 	id := map[string]types.AttributeValue{"pk": stringValue("IDE#" + user + "#" + key), "sk": stringValue("METADATA")}
-	if answer, done, err := c.claim(ctx, id, hash[:]); done || err != nil {
-		return answer, done, err
+	if result, done, err := c.claim(ctx, id, hash[:]); done || err != nil {
+		return result, done, err
 	}
 	if err := c.work(ctx, records); err != nil {
 		return record{}, false, err // the claim is to be given up here, by a fourth request
@@ -165,8 +165,8 @@ func epoch(at time.Time) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(at.Unix(), 10)}
 }
 
-// claim takes the key, or returns the answer of who had it before.
-func (c claims) claim(ctx context.Context, id map[string]types.AttributeValue, hash []byte) (answer record, done bool, err error) {
+// claim takes the key, or returns the result of the call that had it before.
+func (c claims) claim(ctx context.Context, id map[string]types.AttributeValue, hash []byte) (result record, done bool, err error) {
 	now := time.Now()
 	out, err := c.client.PutItem(ctx, &dynamodb.PutItemInput{
 		TableName: c.table,
@@ -186,15 +186,15 @@ func (c claims) claim(ctx context.Context, id map[string]types.AttributeValue, h
 	})
 	if failed, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		if status, _ := failed.Item["status"].(*types.AttributeValueMemberS); status == nil || status.Value != "COMPLETED" {
-			return answer, false, errors.New("another call is at it")
+			return result, false, errors.New("another call is at it")
 		}
-		err := attributevalue.Unmarshal(failed.Item["result"], &answer)
-		return answer, true, err
+		err := attributevalue.Unmarshal(failed.Item["result"], &result)
+		return result, true, err
 	}
 	if err == nil {
 		*c.units += aws.ToFloat64(out.ConsumedCapacity.CapacityUnits)
 	}
-	return answer, false, err
+	return result, false, err
 }
 
 // work creates the records.
@@ -229,9 +229,9 @@ func (c claims) work(ctx context.Context, records []record) error {
 	return err
 }
 
-// complete keeps the answer.
-func (c claims) complete(ctx context.Context, id map[string]types.AttributeValue, answer record) error {
-	result, err := attributevalue.Marshal(answer)
+// complete stores the result.
+func (c claims) complete(ctx context.Context, id map[string]types.AttributeValue, result record) error {
+	value, err := attributevalue.Marshal(result)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (c claims) complete(ctx context.Context, id map[string]types.AttributeValue
 		UpdateExpression:         aws.String("SET #status = :completed, #result = :result REMOVE leaseUntil"),
 		ExpressionAttributeNames: map[string]string{"#status": "status", "#result": "result"},
 		ExpressionAttributeValues: map[string]types.AttributeValue{
-			":completed": stringValue("COMPLETED"), ":result": result,
+			":completed": stringValue("COMPLETED"), ":result": value,
 		},
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// stubPlace answers from memory. It keeps nothing, so it only sees that a write
+// stubPlace responds from memory. It keeps nothing, so it only sees that a write
 // takes one request; what is in the request of each library, the engine shows.
 func stubPlace(testing.TB) place {
 	s := newStub(schema.Name, nil)

@@ -68,7 +68,7 @@ func paymentTable(b *testing.B, client *dynamodb.Client) *table.Table {
 //
 // A request to a local engine is nothing but CPU time, and 16 of them need that
 // 16 times, whoever sends them: read=parallel-sdk is 16 queries by the SDK alone,
-// the least that there can be. With net=5ms every answer is that much later, as
+// the least that there can be. With net=5ms every response is that much later, as
 // it is with DynamoDB, where the requests wait together.
 func BenchmarkShardLatest10(b *testing.B) {
 	for _, delay := range []time.Duration{0, 5 * time.Millisecond} {

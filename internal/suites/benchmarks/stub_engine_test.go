@@ -17,9 +17,9 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// TestStubAnswersAsTheEngine has every library do every job in both places, and
+// TestStubRespondsAsTheEngine has every library do every job in both places, and
 // compares what came back: the bytes, and what the library made of them.
-func TestStubAnswersAsTheEngine(t *testing.T) {
+func TestStubRespondsAsTheEngine(t *testing.T) {
 	t.Parallel()
 	for _, l := range libraries {
 		t.Run(l.name, func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestStubAnswersAsTheEngine(t *testing.T) {
 			put(t, p.client, p.table, want)
 			must(t, onEngine.update(ctx, want.UserID, want.CreatedAt, want.ID, 8))
 			must(t, onStub.update(ctx, want.UserID, want.CreatedAt, want.ID, 8))
-			if diff := cmp.Diff(engine.answers, stubbed.answers); diff != "" {
-				t.Errorf("the stub answers otherwise than the engine (-engine +stub):\n%s", diff)
+			if diff := cmp.Diff(engine.responses, stubbed.responses); diff != "" {
+				t.Errorf("the responses of the stub differ from the engine's (-engine +stub):\n%s", diff)
 			}
 		})
 	}
@@ -164,10 +164,10 @@ func TestUpdateConditions(t *testing.T) {
 	}
 }
 
-// recorder keeps the answers that go through it.
+// recorder keeps the responses that go through it.
 type recorder struct {
-	next    dynamodb.HTTPClient
-	answers []recorded
+	next      dynamodb.HTTPClient
+	responses []recorded
 }
 
 type recorded struct {
@@ -203,7 +203,7 @@ func (r *recorder) Do(req *http.Request) (*http.Response, error) {
 	if err := json.Unmarshal(body, &a.Body); err != nil {
 		return nil, err
 	}
-	r.answers = append(r.answers, a)
+	r.responses = append(r.responses, a)
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
 }

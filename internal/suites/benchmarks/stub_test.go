@@ -17,19 +17,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// stub is a transport that answers from memory what the engine would to the
-// requests of the benchmarks. It is for one goroutine.
+// stub is a transport that responds from memory to the requests of the benchmarks
+// as the engine would. It is for one goroutine.
 type stub struct {
-	answers map[string]answer // By the operation's name.
+	replies map[string]replies // By the operation's name.
 	buffer  []byte
 	// requests counts the requests by operation.
 	requests map[string]int
 }
 
-// answer is what one operation is answered.
-type answer struct {
+// replies are the responses to one operation.
+type replies struct {
 	plain reply
-	// withCapacity is the answer to a request that asks for its consumed
+	// withCapacity is the response to a request that asks for its consumed
 	// capacity.
 	withCapacity reply
 }
@@ -55,10 +55,10 @@ func newReply(body map[string]any) reply {
 	}
 }
 
-func newAnswer(body map[string]any, capacity any) answer {
+func newReplies(body map[string]any, capacity any) replies {
 	plain := newReply(body)
 	body["ConsumedCapacity"] = capacity
-	return answer{plain: plain, withCapacity: newReply(body)}
+	return replies{plain: plain, withCapacity: newReply(body)}
 }
 
 // newStub returns a stub whose items have the attributes of further, too.
@@ -79,9 +79,9 @@ func newStub(tableName string, further map[string]types.AttributeValue) *stub {
 	return &stub{
 		buffer:   make([]byte, 128<<10),
 		requests: map[string]int{},
-		answers: map[string]answer{
-			"GetItem": newAnswer(map[string]any{"Item": stored(recordAt(0))}, units(0.5)),
-			"Query": newAnswer(map[string]any{
+		replies: map[string]replies{
+			"GetItem": newReplies(map[string]any{"Item": stored(recordAt(0))}, units(0.5)),
+			"Query": newReplies(map[string]any{
 				"Items": items, "Count": pageSize, "ScannedCount": pageSize,
 				"LastEvaluatedKey": map[string]any{
 					"pk": map[string]any{"S": last.PK}, "sk": map[string]any{"S": last.SK},
@@ -98,7 +98,7 @@ var (
 	askCapacity  = []byte(`"ReturnConsumedCapacity":"TOTAL"`)
 )
 
-// Do answers a request.
+// Do responds to a request.
 func (s *stub) Do(r *http.Request) (*http.Response, error) {
 	request, err := s.read(r)
 	if err != nil {
@@ -106,16 +106,16 @@ func (s *stub) Do(r *http.Request) (*http.Response, error) {
 	}
 	operation := strings.TrimPrefix(r.Header.Get("X-Amz-Target"), targetPrefix)
 	s.requests[operation]++
-	a, ok := s.answers[operation]
+	known, ok := s.replies[operation]
 	if !ok {
-		return nil, fmt.Errorf("stub: no answer to %q", operation)
+		return nil, fmt.Errorf("stub: no response to %q", operation)
 	}
-	reply := a.plain
+	reply := known.plain
 	if bytes.Contains(request, askCapacity) {
-		reply = a.withCapacity
+		reply = known.withCapacity
 	}
 	if reply.body == nil {
-		return nil, fmt.Errorf("stub: no answer to %s with consumed capacity", operation)
+		return nil, fmt.Errorf("stub: no response to %s with consumed capacity", operation)
 	}
 	return &http.Response{
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

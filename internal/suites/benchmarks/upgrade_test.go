@@ -82,7 +82,7 @@ var histories = []history{
 	}},
 }
 
-// open returns a repository of records that a stub answers.
+// open returns a repository of records on a stub.
 func (h history) open(tb testing.TB) *repo.Repo[record] {
 	tb.Helper()
 	var further map[string]types.AttributeValue

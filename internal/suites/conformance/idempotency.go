@@ -22,7 +22,7 @@ func idempotencyTests() tests {
 		"a request is one transaction":             idempotentOnce,
 		"concurrent duplicates":                    idempotentConcurrent,
 		"a reused key, other scopes":               idempotentKeys,
-		"a lost answer":                            idempotentLost,
+		"a lost response":                          idempotentLost,
 		"a context that ends":                      idempotentContext,
 		"a failed condition leaves the key usable": idempotentRefused,
 		"an expired record is taken over":          idempotentExpired,
@@ -46,9 +46,9 @@ func newPayments(t *testing.T, tbl *table.Table) *payments {
 	return &payments{table: tbl, store: store}
 }
 
-type answer = idempotency.Result[note]
+type noteResult = idempotency.Result[note]
 
-func (p *payments) do(ctx context.Context, r idempotency.Request, byReference bool) (answer, error) {
+func (p *payments) do(ctx context.Context, r idempotency.Request, byReference bool) (noteResult, error) {
 	return idempotency.Do(ctx, p.store, r, func(context.Context) (idempotency.Plan[note], error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -63,7 +63,7 @@ func (p *payments) do(ctx context.Context, r idempotency.Request, byReference bo
 }
 
 // want executes the request and checks the result and the effects so far.
-func (p *payments) want(t *testing.T, r idempotency.Request, replayed bool, effects int) answer {
+func (p *payments) want(t *testing.T, r idempotency.Request, replayed bool, effects int) noteResult {
 	t.Helper()
 	got := expect.Value(p.do(t.Context(), r, false))(t)
 	equal(t, "replayed", got.Replayed, replayed)
@@ -81,7 +81,7 @@ func idempotentOnce(t *testing.T, h Harness) {
 	same := payment
 	same.Payload = []byte(`{"b":2,"a":1}`)
 	again := p.want(t, same, true, 1)
-	equal(t, "answer", again.Value, first.Value)
+	equal(t, "result", again.Value, first.Value)
 	absent(t, tbl, txKey(2))
 }
 
@@ -89,9 +89,9 @@ func idempotentConcurrent(t *testing.T, h Harness) {
 	const n = 64
 	tbl := h.newTable(t, appCore())
 	p := newPayments(t, tbl)
-	answers := make([]answer, n)
+	results := make([]noteResult, n)
 	var calls sync.WaitGroup
-	for i := range answers {
+	for i := range results {
 		own := expect.Value(table.New(h.Client(t), tbl.Schema(), options()))(t)
 		store := expect.Value(idempotency.New(own, nil))(t)
 		calls.Go(func() {
@@ -102,14 +102,14 @@ func idempotentConcurrent(t *testing.T, h Harness) {
 			if err != nil {
 				t.Error(err)
 			}
-			answers[i] = result
+			results[i] = result
 		})
 	}
 	calls.Wait()
 	fresh := 0
-	for _, a := range answers {
-		equal(t, "answer", a.Value, answers[0].Value)
-		if !a.Replayed {
+	for _, r := range results {
+		equal(t, "result", r.Value, results[0].Value)
+		if !r.Replayed {
 			fresh++
 		}
 	}
@@ -123,7 +123,7 @@ func idempotentKeys(t *testing.T, h Harness) {
 	other := payment
 	other.Payload = []byte(`{"a": 1, "b": 3}`)
 	wantErr(t, expect.ErrOf(p.do(t.Context(), other, false)), idempotency.ErrPayloadMismatch)
-	equal(t, "answer", p.want(t, payment, true, 1).Value, first.Value)
+	equal(t, "result", p.want(t, payment, true, 1).Value, first.Value)
 	other.Scope = "u-456"
 	p.want(t, other, false, 2)
 }
@@ -163,7 +163,7 @@ func idempotentContext(t *testing.T, h Harness) {
 func idempotentRefused(t *testing.T, h Harness) {
 	p := newPayments(t, h.newTable(t, appCore()))
 	must(t, p.table.Do(t.Context(), table.Put(user, note{})))
-	buy := func() (answer, error) {
+	buy := func() (noteResult, error) {
 		return idempotency.Do(t.Context(), p.store, payment, func(context.Context) (idempotency.Plan[note], error) {
 			return idempotency.Snapshot(note{N: 7}, table.Update(user, addN(-1)).If(nIs(1)).WithName("stock")), nil
 		})
@@ -176,7 +176,7 @@ func idempotentRefused(t *testing.T, h Harness) {
 	must(t, p.table.Do(t.Context(), table.Put(user, note{N: 1})))
 	for i := range 2 { // the second fails on the stock too
 		got := expect.Value(buy())(t)
-		equal(t, "answer", got, answer{Value: note{N: 7}, Replayed: i > 0})
+		equal(t, "result", got, noteResult{Value: note{N: 7}, Replayed: i > 0})
 		stored(t, p.table, user, note{N: 0})
 	}
 }
@@ -189,7 +189,7 @@ func idempotentExpired(t *testing.T, h Harness) {
 	r.TTL = time.Minute
 	first := p.want(t, r, false, 1)
 	at = now.Add(time.Minute - 1)
-	equal(t, "answer", p.want(t, r, true, 1).Value, first.Value)
+	equal(t, "result", p.want(t, r, true, 1).Value, first.Value)
 	must(t, expect.ErrOf(p.store.Lookup(t.Context(), r)))
 
 	at = now.Add(time.Minute)
@@ -197,20 +197,20 @@ func idempotentExpired(t *testing.T, h Harness) {
 	second := p.want(t, r, false, 2)
 	record := expect.Value(p.store.Lookup(t.Context(), r))(t)
 	equal(t, "created", record.CreatedAt, at)
-	equal(t, "answer", p.want(t, r, true, 2).Value, second.Value)
+	equal(t, "result", p.want(t, r, true, 2).Value, second.Value)
 }
 
 func idempotentGone(t *testing.T, h Harness) {
 	p := newPayments(t, h.newTable(t, appCore()))
 	first := p.want(t, payment, false, 1)
 	must(t, p.table.Do(t.Context(), table.Delete(txKey(first.Value.N))))
-	equal(t, "answer", p.want(t, payment, true, 1).Value, first.Value)
+	equal(t, "result", p.want(t, payment, true, 1).Value, first.Value)
 
 	r := payment
 	r.Key = "by reference"
 	first = expect.Value(p.do(t.Context(), r, true))(t)
 	again := expect.Value(p.do(t.Context(), r, true))(t)
-	equal(t, "answer", again, answer{Value: first.Value, Replayed: true})
+	equal(t, "result", again, noteResult{Value: first.Value, Replayed: true})
 	must(t, p.table.Do(t.Context(), table.Update(txKey(first.Value.N), setString("id", "changed"))))
 	again = expect.Value(p.do(t.Context(), r, true))(t)
 	equal(t, "the item as it is now", again.Value.ID, "changed")

@@ -15,17 +15,17 @@ import (
 
 func outcomeTests() tests {
 	return tests{
-		"a lost answer is made good by a second request":      lostAnswer,
-		"a Create does not trip over its own work":            lostCreate,
-		"a Create that met an item is never a success":        lostCreateOverForeign,
-		"a conditional Put does not trip over its own work":   lostConditionalPut,
-		"a condition that failed on its own work is unknown":  lostConditional,
-		"a Transact has one effect":                           lostTransact,
-		"when no answer comes the outcome is unknown":         neverAnswered,
-		"without the SDK's retries one lost answer is enough": lostWithoutRetries,
-		"a refusal is not unknown":                            refusals,
-		"a refusal says nothing of a send that is delayed":    delayedSend,
-		"a request that never left is not unknown":            unreachable,
+		"a lost response is settled by a retry":                 lostResponse,
+		"a Create does not trip over its own work":              lostCreate,
+		"a Create that met an item is never a success":          lostCreateOverForeign,
+		"a conditional Put does not trip over its own work":     lostConditionalPut,
+		"a condition that failed on its own work is unknown":    lostConditional,
+		"a Transact has one effect":                             lostTransact,
+		"without a response the outcome is unknown":             neverResponded,
+		"without the SDK's retries one lost response is enough": lostWithoutRetries,
+		"a refusal is not unknown":                              refusals,
+		"a refusal says nothing of a send that is delayed":      delayedSend,
+		"a request that never left is not unknown":              unreachable,
 	}
 }
 
@@ -39,7 +39,7 @@ func after() map[string]tabletest.Fault {
 	}
 }
 
-func lostAnswer(t *testing.T, h Harness) {
+func lostResponse(t *testing.T, h Harness) {
 	for name, fault := range after() {
 		tbl, faults := h.withFaults(t, appCore(), nil)
 		must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
@@ -148,7 +148,7 @@ func everyWrite(t *testing.T, tbl *table.Table) map[string]func() error {
 	}
 }
 
-func neverAnswered(t *testing.T, h Harness) {
+func neverResponded(t *testing.T, h Harness) {
 	for name, fault := range after() {
 		tbl, faults := h.withFaults(t, appCore(), nil)
 		faults.Always("", fault)

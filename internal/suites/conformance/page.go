@@ -14,18 +14,18 @@ import (
 
 func pageTests() tests {
 	return tests{
-		"137 transactions by 25, newest first":      page137,
-		"inserts between pages lose nothing":        pageInserts,
-		"a size equal to the count":                 pageEqualsCount,
-		"the item at the cursor is deleted":         pageDeleted,
-		"another size and projection half-way":      pageResized,
-		"expired items leave pages full":            pageExpired,
-		"expired items cost few requests":           pageMostlyExpired,
-		"without limit":                             pageUnlimited,
-		"statistics add up":                         pageStats,
-		"an item that changes place in the index":   pageMoved,
-		"a throttled or lost answer inside a page":  pageFaults,
-		"every size over every count, on all sides": pageSizes,
+		"137 transactions by 25, newest first":       page137,
+		"inserts between pages lose nothing":         pageInserts,
+		"a size equal to the count":                  pageEqualsCount,
+		"the item at the cursor is deleted":          pageDeleted,
+		"another size and projection half-way":       pageResized,
+		"expired items leave pages full":             pageExpired,
+		"expired items cost few requests":            pageMostlyExpired,
+		"without limit":                              pageUnlimited,
+		"statistics add up":                          pageStats,
+		"an item that changes place in the index":    pageMoved,
+		"a throttled or lost response inside a page": pageFaults,
+		"every size over every count, on all sides":  pageSizes,
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 
 func repoTests() tests {
 	return tests{
-		"items are all there or none when answers are lost":         itemsSurviveLostAnswers,
+		"items are all there or none when responses are lost":       itemsSurviveLostResponses,
 		"items are all there or none when the process dies":         itemsSurviveDeath,
 		"a key that changes moves the copy":                         copiesMove,
 		"no write takes the copy of another entity":                 putsKeepCopies,
 		"concurrent updates of one entity lose nothing":             updatesLoseNothing,
-		"an update whose answer was lost is carried out once":       lostUpdate,
+		"an update whose response was lost is executed once":        lostUpdate,
 		"an equal update of another writer is not taken for one's":  equalUpdates,
 		"a collection is split by type and streamed in key order":   collections,
 		"an item of another entity is refused, not half understood": otherEntities,
@@ -111,7 +111,7 @@ func putsKeepCopies(t *testing.T, h Harness) {
 	wantWhole(t, tbl, "after refused puts")
 }
 
-func itemsSurviveLostAnswers(t *testing.T, h Harness) {
+func itemsSurviveLostResponses(t *testing.T, h Harness) {
 	for name, fault := range after() {
 		for _, times := range []int{1, 3} {
 			tbl, faults := h.withFaults(t, table.Schema{}, nil)

@@ -26,7 +26,7 @@ func retryTests() tests {
 		"a single write that met a transaction":        retryConflict,
 		"a read transaction that met a write":          retryTransactGet,
 		"a condition that fails at the second attempt": retryThenCondition,
-		"a read whose answer breaks off":               retryCutOff,
+		"a read whose response breaks off":             retryCutOff,
 		"an unreadable response":                       retryUnreadable,
 	}
 }

@@ -21,7 +21,7 @@ func schemaTests() tests {
 		"Ensure can be called again":               ensureAgain,
 		"Ensure can be called by many at once":     ensureConcurrent,
 		"Ensure changes all or nothing":            ensureDiffers,
-		"Ensure survives lost answers":             ensureFaults,
+		"Ensure survives lost responses":           ensureFaults,
 		"Verify lists every difference":            verifyDifferences,
 		"Verify of other keys":                     verifyKeys,
 		"Verify of a missing table":                verifyMissing,

@@ -31,7 +31,7 @@ func (r *report) Errorf(format string, args ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
 
-// blind answers the reads of the index as if nothing were in it.
+// blind responds to reads of the index as if it were empty.
 func blind(reads *int, mu *sync.Mutex) tabletest.Fault {
 	return tabletest.After(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		mu.Lock()

@@ -14,12 +14,12 @@ import (
 
 func versionTests() tests {
 	return tests{
-		"decides whether a write is carried out":    versionDecides,
-		"goes together with conditions":             versionAndIf,
-		"a stale write is a conflict, named":        versionInTransaction,
-		"a lost answer is not taken for a conflict": versionLost,
-		"a lost delete is proved by a missing item": versionLostDelete,
-		"is all that a Check needs":                 versionAlone,
+		"decides whether a write is carried out":      versionDecides,
+		"goes together with conditions":               versionAndIf,
+		"a stale write is a conflict, named":          versionInTransaction,
+		"a lost response is not taken for a conflict": versionLost,
+		"a lost delete is proved by a missing item":   versionLostDelete,
+		"is all that a Check needs":                   versionAlone,
 	}
 }
 

@@ -77,8 +77,8 @@ func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletes
 	return result.Value, result.Replayed, err
 }
 
-// answer is what a request has returned.
-type answer struct {
+// requestResult is what a request has returned.
+type requestResult struct {
 	value    effect
 	replayed bool
 	err      error
@@ -100,18 +100,18 @@ func (c requests) setup(ctx context.Context, r *tabletest.Run) error {
 	if c.expired {
 		time.Sleep(time.Hour)
 	}
-	answers := make([]answer, len(c.payloads))
+	results := make([]requestResult, len(c.payloads))
 	for i, payload := range c.payloads {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
 			v, replayed, err := c.send(ctx, client, r, fmt.Sprint(i), payload)
-			answers[i] = answer{v, replayed, err}
+			results[i] = requestResult{v, replayed, err}
 			return err
 		})
 	}
 	if c.borrowed {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error { return c.borrow(ctx, client, r) })
 	}
-	r.Check(func(ctx context.Context, _ []error) error { return c.check(ctx, tbl, r, answers) })
+	r.Check(func(ctx context.Context, _ []error) error { return c.check(ctx, tbl, r, results) })
 	return nil
 }
 
@@ -129,9 +129,9 @@ func (c requests) borrow(ctx context.Context, client *dynamodb.Client, r *tablet
 	return tbl.Transact(ctx, table.Update(stockKey(r.ID), expression.Add(stock, expression.Value(1))))
 }
 
-// check reports what answers and effects contradict each other or the promise of
-// one effect.
-func (c requests) check(ctx context.Context, tbl *table.Table, r *tabletest.Run, answers []answer) error {
+// check returns an error if results and effects contradict each other or the
+// promise of one effect.
+func (c requests) check(ctx context.Context, tbl *table.Table, r *tabletest.Run, results []requestResult) error {
 	exists := func(name string) (bool, error) {
 		_, err := table.Get[effect](ctx, tbl.Consistent(), effectKey(r.ID, name))
 		if errors.Is(err, table.ErrNotFound) {
@@ -140,7 +140,7 @@ func (c requests) check(ctx context.Context, tbl *table.Table, r *tabletest.Run,
 		return err == nil, err
 	}
 	effects := 0
-	for i, a := range answers {
+	for i, got := range results {
 		has, err := exists(fmt.Sprint(i))
 		if err != nil {
 			return err
@@ -149,15 +149,15 @@ func (c requests) check(ctx context.Context, tbl *table.Table, r *tabletest.Run,
 			effects++
 		}
 		switch {
-		case a.err == nil && !a.replayed && !has:
+		case got.err == nil && !got.replayed && !has:
 			return fmt.Errorf("request %d says that it ran, and has no effect", i)
-		case has && (a.err != nil && !errors.Is(a.err, table.ErrOutcomeUnknown) || a.replayed):
-			return fmt.Errorf("request %d has an effect, and returns %+v", i, a)
-		case a.err == nil && a.replayed && !c.exec && !c.replays(i, a.value.Name):
-			return fmt.Errorf("request %d returns the result of another one: %+v", i, a)
-		case a.err == nil && a.replayed && !c.exec:
-			if ok, err := exists(a.value.Name); err != nil || !ok {
-				return fmt.Errorf("request %d returns a result that nobody has stored: %+v (%w)", i, a, err)
+		case has && (got.err != nil && !errors.Is(got.err, table.ErrOutcomeUnknown) || got.replayed):
+			return fmt.Errorf("request %d has an effect, and returns %+v", i, got)
+		case got.err == nil && got.replayed && !c.exec && !c.replays(i, got.value.Name):
+			return fmt.Errorf("request %d returns the result of another one: %+v", i, got)
+		case got.err == nil && got.replayed && !c.exec:
+			if ok, err := exists(got.value.Name); err != nil || !ok {
+				return fmt.Errorf("request %d returns a result that nobody has stored: %+v (%w)", i, got, err)
 			}
 		}
 	}

@@ -42,10 +42,10 @@ func Unique(reserved, held map[string]string) error {
 }
 
 // Same checks that all results are equal.
-func Same[T comparable](answers []T) error {
-	for i, a := range answers {
-		if a != answers[0] {
-			return fmt.Errorf("result %d of %d is %v, the first was %v", i, len(answers), a, answers[0])
+func Same[T comparable](results []T) error {
+	for i, r := range results {
+		if r != results[0] {
+			return fmt.Errorf("result %d of %d is %v, the first was %v", i, len(results), r, results[0])
 		}
 	}
 	return nil

@@ -45,9 +45,9 @@ func TestUnique(t *testing.T) {
 
 func TestSame(t *testing.T) {
 	t.Parallel()
-	found(t, "no answer", checker.Same[string](nil), false)
-	found(t, "equal answers", checker.Same([]string{"a", "a"}), false)
-	found(t, "another answer", checker.Same([]string{"a", "a", "b"}), true)
+	found(t, "no result", checker.Same[string](nil), false)
+	found(t, "equal results", checker.Same([]string{"a", "a"}), false)
+	found(t, "another result", checker.Same([]string{"a", "a", "b"}), true)
 }
 
 func TestCounted(t *testing.T) {

@@ -24,7 +24,7 @@ const (
 	Kept         Promise = "a release keeps what another one has stored"
 	Lives        Promise = "a stale write to a re-created entity is refused"
 	Once         Promise = "a request has at most one effect"
-	Answer       Promise = "a repeated request returns the same result"
+	Result       Promise = "a repeated request returns the same result"
 	Linearizable Promise = "the history of an entity is linearizable"
 	Serializable Promise = "the history of transactions over entities is serializable"
 	Committed    Promise = "a query, an index and a batch read committed items"
@@ -48,7 +48,7 @@ const (
 func All() []Promise {
 	return []Promise{
 		Stored, Refused, Settled, Predicted, Mended, Explained, Observed, Truth, Walk, Token, Expired,
-		Items, Gapless, Counters, Unique, Kept, Lives, Once, Answer, Linearizable, Serializable, Committed, Process, Engine,
+		Items, Gapless, Counters, Unique, Kept, Lives, Once, Result, Linearizable, Serializable, Committed, Process, Engine,
 		Sparse, Slow, Growth, Copies, Ties, Foreign, Class, Bounded, Delivered, Effected, Projected, Leaks,
 	}
 }

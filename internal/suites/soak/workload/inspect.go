@@ -236,7 +236,7 @@ func (i *inspector) requests(ctx context.Context) error {
 		for by := range receipts {
 			results = append(results, strings.ToUpper(by))
 		}
-		i.check(report.Answer, checker.Same(results))
+		i.check(report.Result, checker.Same(results))
 	}
 	return nil
 }

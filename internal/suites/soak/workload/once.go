@@ -73,7 +73,7 @@ func (w *worker) idempotent(store *idempotency.Store) operation {
 			return plan, nil
 		})
 		if err == nil {
-			w.check(report.Answer, sameAnswer(got, idempotency.Result[doc]{Value: expect, Replayed: replayed}))
+			w.check(report.Result, sameResult(got, idempotency.Result[doc]{Value: expect, Replayed: replayed}))
 		}
 		return err
 	}
@@ -88,7 +88,7 @@ func (w *worker) idempotent(store *idempotency.Store) operation {
 	return s
 }
 
-func sameAnswer(have, want idempotency.Result[doc]) error {
+func sameResult(have, want idempotency.Result[doc]) error {
 	if have != want {
 		return fmt.Errorf("result %s, replayed %t; want %s, replayed %t",
 			text(encode(have.Value)), have.Replayed, text(encode(want.Value)), want.Replayed)

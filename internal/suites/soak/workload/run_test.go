@@ -303,7 +303,7 @@ func early(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	})(r, next)
 }
 
-// stale answers a read of a lock with what an earlier one has found.
+// stale responds to a read of a lock with the item that an earlier read found.
 func stale() func(*http.Request, http.RoundTripper) (*http.Response, error) {
 	var old atomic.Pointer[[]byte]
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -335,7 +335,7 @@ func stale() func(*http.Request, http.RoundTripper) (*http.Response, error) {
 	}
 }
 
-// staleOne answers a transaction with one item as an earlier one has found it.
+// staleOne responds to a transaction with one item as an earlier one found it.
 func staleOne() func(*http.Request, http.RoundTripper) (*http.Response, error) {
 	var mu sync.Mutex
 	old := map[string]any{}
