@@ -153,22 +153,22 @@ func TestDecodesDirectly(t *testing.T) {
 	}
 }
 
-// answer is an HTTP client that gives one answer to everything.
-type answer struct {
+// fixedResponse is an HTTP client that gives every request the same response.
+type fixedResponse struct {
 	status int
 	body   []byte
 }
 
-func (a answer) Do(*http.Request) (*http.Response, error) {
+func (f fixedResponse) Do(*http.Request) (*http.Response, error) {
 	return &http.Response{
-		StatusCode: a.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		ContentLength: int64(len(a.body)), Body: io.NopCloser(bytes.NewReader(a.body)),
+		StatusCode: f.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
+		ContentLength: int64(len(f.body)), Body: io.NopCloser(bytes.NewReader(f.body)),
 	}, nil
 }
 
-func (a answer) table(tb testing.TB, ttl string, sdkDecoding bool) *table.Table {
+func (f fixedResponse) table(tb testing.TB, ttl string, sdkDecoding bool) *table.Table {
 	client := dynamodb.New(dynamodb.Options{
-		Region: "eu-west-1", HTTPClient: a, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
+		Region: "eu-west-1", HTTPClient: f, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 		BaseEndpoint: aws.String("http://127.0.0.1:1"), DisableValidateResponseChecksum: true,
 	})
 	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, SDKDecoding: sdkDecoding, MaxAttempts: 1})
@@ -181,7 +181,7 @@ func (a answer) table(tb testing.TB, ttl string, sdkDecoding bool) *table.Table 
 func TestNothingExpires(t *testing.T) {
 	t.Parallel()
 	for _, sdkDecoding := range []bool{false, true} {
-		tbl := answer{200, []byte(`{"Item":{"":{"N":"1"},"n":{"N":"7"}}}`)}.table(t, "", sdkDecoding)
+		tbl := fixedResponse{200, []byte(`{"Item":{"":{"N":"1"},"n":{"N":"7"}}}`)}.table(t, "", sdkDecoding)
 		got := expect.Value(table.Get[account](t.Context(), tbl, user))(t)
 		equal(t, fmt.Sprintf("SDKDecoding %v", sdkDecoding), got, account{N: 7})
 	}
@@ -264,7 +264,7 @@ func TestLargestResponse(t *testing.T) {
 	elements := (400<<10 - 100) / (1 + number.Size() - len("n"))
 	body := `{"Item":{"a":{"L":[` + strings.Repeat(element, elements-1) + strings.TrimSuffix(element, ",") + `]}}}`
 	for _, sdkDecoding := range []bool{false, true} {
-		got := expect.Value(table.Get[table.Item](t.Context(), answer{200, []byte(body)}.table(t, "", sdkDecoding), user))(t)
+		got := expect.Value(table.Get[table.Item](t.Context(), fixedResponse{200, []byte(body)}.table(t, "", sdkDecoding), user))(t)
 		if size := got.Size(); size < 400<<10-200 || size > 400<<10 {
 			t.Errorf("the item has %d bytes", size)
 		}
@@ -317,8 +317,8 @@ func FuzzResponse(f *testing.F) {
 		if status < 200 || status > 599 {
 			return
 		}
-		a := answer{status, body}
-		direct, sdk := a.table(t, "ttl", false), a.table(t, "ttl", true)
+		fixed := fixedResponse{status, body}
+		direct, sdk := fixed.table(t, "ttl", false), fixed.table(t, "ttl", true)
 		if diff := cmp.Diff(readAll[table.Item](t.Context(), sdk), readAll[table.Item](t.Context(), direct), unexported); diff != "" {
 			t.Errorf("items (-SDK +direct):\n%s", diff)
 		}

@@ -77,7 +77,7 @@ func TestEnsureWaitsForTheTable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				_, client, faults := answered(t, schema, noTTL)
+				_, client, faults := faultyTable(t, schema, noTTL)
 				last := len(tt.describe) - 1
 				faults.Next("DescribeTable", tt.describe[:last]...)
 				faults.Always("DescribeTable", tt.describe[last])
@@ -103,7 +103,7 @@ func TestEnsureWaitsUntilTheCallersDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		schema := indexed()
-		_, client, faults := answered(t, schema, noTTL)
+		_, client, faults := faultyTable(t, schema, noTTL)
 		restored := time.Now().Add(time.Hour)
 		faults.Always("DescribeTable", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			status := types.TableStatusCreating
@@ -140,7 +140,7 @@ func TestVerifyOfWhatCannotBeUsed(t *testing.T) {
 		{"ARCHIVED", "ACTIVE", []string{"the table is ARCHIVED"}},
 		{"INACCESSIBLE_ENCRYPTION_CREDENTIALS", "ACTIVE", []string{"the table is INACCESSIBLE_ENCRYPTION_CREDENTIALS"}},
 	} {
-		_, client, faults := answered(t, schema, noTTL)
+		_, client, faults := faultyTable(t, schema, noTTL)
 		faults.Always("DescribeTable", described(t, schema, tt.table, tt.index))
 		err := schema.Verify(t.Context(), client)
 		var got []string
@@ -153,7 +153,7 @@ func TestVerifyOfWhatCannotBeUsed(t *testing.T) {
 		}
 	}
 	// An index that the schema does not name may be one of the next release.
-	_, client, faults := answered(t, schema, noTTL)
+	_, client, faults := faultyTable(t, schema, noTTL)
 	faults.Always("DescribeTable", described(t, schema, "ACTIVE", "CREATING"))
 	schema.Indexes = nil
 	must(t, schema.Verify(t.Context(), client))

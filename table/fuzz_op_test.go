@@ -73,7 +73,7 @@ func FuzzOp(f *testing.F) {
 		case err != nil && sent == 0:
 			t.Errorf("nothing was sent: %v", err)
 		case errors.Is(err, table.ErrOutcomeUnknown):
-			t.Errorf("with an engine that answers: %v", err)
+			t.Errorf("with an engine that responds: %v", err)
 		case err == nil && verb < 2 && attribute != "pk" && attribute != "sk" && attribute != "expiresAt":
 			got := expect.Value(table.Get[table.Item](t.Context(), tbl.Consistent(), key))(t)
 			// The SDK sends what is no UTF-8 as U+FFFD.

@@ -18,9 +18,9 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// answers makes the next n requests meet a response of that status and body,
-// instead of an engine, and those after them an empty one.
-func answers(n int32, status int, kind, body string) tabletest.Fault {
+// cannedTimes responds to the next n requests with that status and body, and to
+// later ones with an empty response. It sends none of them.
+func cannedTimes(n int32, status int, kind, body string) tabletest.Fault {
 	var sent atomic.Int32
 	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 		if sent.Add(1) > n {
@@ -39,9 +39,9 @@ func response(r *http.Request, status int, kind, body string) *http.Response {
 	}
 }
 
-// answered returns a table whose requests are all met with fault. Nothing is
-// sent anywhere, and nothing is tried a second time.
-func answered(tb testing.TB, schema table.Schema, fault tabletest.Fault) (*table.Table, *dynamodb.Client, *tabletest.Faults) {
+// faultyTable returns a table all of whose requests meet the fault. Nothing is
+// sent, and nothing is retried.
+func faultyTable(tb testing.TB, schema table.Schema, fault tabletest.Fault) (*table.Table, *dynamodb.Client, *tabletest.Faults) {
 	tb.Helper()
 	faults := &tabletest.Faults{}
 	for _, operation := range []string{
@@ -51,7 +51,7 @@ func answered(tb testing.TB, schema table.Schema, fault tabletest.Fault) (*table
 		faults.Always(operation, fault)
 	}
 	client := dynamodb.New(dynamodb.Options{
-		BaseEndpoint: aws.String("http://answered.invalid"), Region: "us-east-1",
+		BaseEndpoint: aws.String("http://faulty.invalid"), Region: "us-east-1",
 		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 	}, faults.Install)
 	o := options()

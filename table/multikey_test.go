@@ -316,7 +316,7 @@ func FuzzMultiKey(f *testing.F) {
 // Nothing is sent: few engines can query such an index.
 func TestMultiKeyRequests(t *testing.T) {
 	t.Parallel()
-	tbl, _, faults := answered(t, matches(), answers(0, 0, "", ""))
+	tbl, _, faults := faultyTable(t, matches(), cannedTimes(0, 0, "", ""))
 	pks := []string{"WINTER", "EU"}
 	for _, q := range []table.Query{
 		{PKs: pks},

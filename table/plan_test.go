@@ -145,7 +145,7 @@ func TestEnsureAddsIndexesOneAfterTheOther(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				schema := next()
 				schema.Stream, schema.DeletionProtection = types.StreamViewTypeKeysOnly, true
-				_, client, faults := answered(t, schema, noTTL)
+				_, client, faults := faultyTable(t, schema, noTTL)
 				live := &building{t: t, schema: indexed(), takes: 3 * time.Hour, late: late}
 				faults.Always("DescribeTable", live.describe)
 				faults.Always("UpdateTable", live.update)
@@ -173,7 +173,7 @@ func TestEnsureByManyWhileAnIndexIsBuilt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		schema := next()
-		_, client, faults := answered(t, schema, noTTL)
+		_, client, faults := faultyTable(t, schema, noTTL)
 		live := &building{t: t, schema: indexed(), takes: 2 * time.Minute, late: time.Second}
 		locked := make(chan struct{}, 1)
 		one := func(fault tabletest.Fault) tabletest.Fault {
@@ -201,7 +201,7 @@ func TestEnsureOfALargeIndexWithoutDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		schema := next()
 		schema.Indexes = schema.Indexes[:2]
-		_, client, faults := answered(t, schema, noTTL)
+		_, client, faults := faultyTable(t, schema, noTTL)
 		live := &building{t: t, schema: indexed(), takes: 630 * time.Second}
 		faults.Always("DescribeTable", live.describe)
 		faults.Always("UpdateTable", live.update)
@@ -256,7 +256,7 @@ func TestEnsureRefusals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				schema := next()
 				schema.Indexes = schema.Indexes[:2]
-				_, client, faults := answered(t, schema, noTTL)
+				_, client, faults := faultyTable(t, schema, noTTL)
 				live := &building{t: t, schema: indexed(), takes: 2 * time.Minute}
 				pass := func(fault, instead tabletest.Fault) tabletest.Fault {
 					if fault == nil {
@@ -451,7 +451,7 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, client, faults := answered(t, tt.schema, denied)
+			_, client, faults := faultyTable(t, tt.schema, denied)
 			faults.Always("DescribeTable", liveTable(t, tt.live))
 			faults.Always("DescribeContinuousBackups", recoveryOff)
 			faults.Always("DescribeTimeToLive", noTTL)
@@ -491,7 +491,7 @@ func TestPlanThatCannotBeMade(t *testing.T) {
 	schema := indexed()
 	schema.PointInTimeRecovery = true
 	for _, operation := range []string{"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"} {
-		_, client, faults := answered(t, schema, noTTL)
+		_, client, faults := faultyTable(t, schema, noTTL)
 		faults.Always("DescribeTable", described(t, schema, "ACTIVE", "ACTIVE"))
 		faults.Always("DescribeContinuousBackups", recoveryOn)
 		faults.Always(operation, denied)
@@ -507,7 +507,7 @@ func TestPlanThatCannotBeMade(t *testing.T) {
 func TestPlanAsJSON(t *testing.T) {
 	t.Parallel()
 	schema := indexed()
-	_, client, faults := answered(t, schema, noTTL)
+	_, client, faults := faultyTable(t, schema, noTTL)
 	faults.Always("DescribeTable", liveTable(t, map[string]any{"ItemCount": aws.Int64(1), "TableSizeBytes": 100}))
 	text := string(expect.Value(json.Marshal(expect.Value(schema.Plan(t.Context(), client))(t)))(t))
 	equal(t, "plan", text, `{"table":"Notes","changes":[{"difference":"global index GSI1: is missing",`+
@@ -597,7 +597,7 @@ func FuzzPlan(f *testing.F) {
 		if status < 200 || status > 599 {
 			status = http.StatusOK
 		}
-		_, client, faults := answered(t, schema, canned(int(status), kind, body))
+		_, client, faults := faultyTable(t, schema, canned(int(status), kind, body))
 		plan, err := schema.Plan(t.Context(), client)
 		wellFormed(t, "Plan", err)
 		verified := schema.Verify(t.Context(), client)

@@ -99,7 +99,7 @@ func engineOf(t *testing.T, schema table.Schema) (*dynamodb.Client, *tabletest.F
 		"TableStatus": "ACTIVE", "KeySchema": in.KeySchema, "AttributeDefinitions": in.AttributeDefinitions,
 	}})
 	must(t, err)
-	_, client, faults := answered(t, schema, noTTL)
+	_, client, faults := faultyTable(t, schema, noTTL)
 	faults.Always("DescribeTable", canned(http.StatusOK, "", string(description)))
 	return client, faults
 }
@@ -220,7 +220,7 @@ func TestSettingsAreValidated(t *testing.T) {
 		if !ok || !errors.Is(err, table.ErrInvalid) || !strings.Contains("; "+strings.Join(e.Problems, "; "), says) {
 			t.Errorf("error %v, want %q", err, says)
 		}
-		_, client, faults := answered(t, appCore(), canned(http.StatusOK, "", "{}"))
+		_, client, faults := faultyTable(t, appCore(), canned(http.StatusOK, "", "{}"))
 		for name, err := range map[string]error{"Ensure": schema.Ensure(t.Context(), client), "Verify": schema.Verify(t.Context(), client)} {
 			if !errors.Is(err, table.ErrInvalid) || len(faults.Requests()) > 0 {
 				t.Errorf("%s: %s returns %v after %d requests", says, name, err, len(faults.Requests()))
@@ -266,7 +266,7 @@ func TestSchemaFileWithoutSettings(t *testing.T) {
 func TestSchemaOfATableIsACopy(t *testing.T) {
 	t.Parallel()
 	schema := production()
-	tbl, _, _ := answered(t, schema, canned(http.StatusOK, "", "{}"))
+	tbl, _, _ := faultyTable(t, schema, canned(http.StatusOK, "", "{}"))
 	for _, s := range []table.Schema{schema, tbl.Schema()} {
 		s.Tags["team"], s.Indexes[0].Name = "other", "changed"
 	}

@@ -38,8 +38,8 @@ func ExampleStart() {
 	// Output: true
 }
 
-// The answer to a write is lost. The SDK sends it again, and the caller sees
-// nothing of it; the engine has had the write twice.
+// The response to a write is lost. The SDK sends the write again, and the caller
+// does not notice; the engine has received the write twice.
 func ExampleFaults() {
 	ctx := context.Background()
 	engine, err := tabletest.Start(ctx, nil)

@@ -76,8 +76,8 @@ func values[T any](v T, err error) ([]T, error) {
 // itemText is the item under secret, as the engine sends it.
 const itemText = `{"pk":{"S":"USER#ana.lopez@example.com"},"sk":{"S":"TX#4111-1111-1111-1111"},"n":{"N":"1"}}`
 
-// answerSeeds are answers that are right for some functions and wrong for others.
-var answerSeeds = []struct {
+// responseSeeds are responses that are right for some functions and wrong for others.
+var responseSeeds = []struct {
 	status uint16
 	kind   string
 	body   string
@@ -99,22 +99,22 @@ var answerSeeds = []struct {
 	{302, "", ``},
 }
 
-// FuzzAnswer has every function meet an arbitrary answer of an engine, or of
-// what stands in its place: no panic, no item beside an error, no success
-// without an answer that says so, and a write is refused, carried out, or
-// unknown, as far as the answer tells.
-func FuzzAnswer(f *testing.F) {
-	for _, seed := range answerSeeds {
+// FuzzArbitraryResponse gives every function an arbitrary response of an engine or
+// a proxy. No function panics, returns items with an error, or succeeds without a
+// response that says so. A write that may have been executed is not reported as
+// refused.
+func FuzzArbitraryResponse(f *testing.F) {
+	for _, seed := range responseSeeds {
 		f.Add(seed.status, seed.kind, seed.body)
 	}
 	f.Fuzz(func(t *testing.T, status uint16, kind, body string) {
-		code := 200 + int(status)%400 // those of final answers
+		code := 200 + int(status)%400 // of final responses
 		if status >= 200 && status < 600 {
 			code = int(status)
 		}
 		good := code < 300
 		meet := func() (*table.Table, *dynamodb.Client) {
-			tbl, client, _ := answered(t, appCore(), answers(3, code, kind, body))
+			tbl, client, _ := faultyTable(t, appCore(), cannedTimes(3, code, kind, body))
 			return tbl, client
 		}
 		for name, read := range reading {
@@ -125,7 +125,7 @@ func FuzzAnswer(f *testing.F) {
 				t.Errorf("%s succeeds with status %d", name, code)
 			}
 			if err != nil && !cmp.Equal(0, length(got)) {
-				t.Errorf("%s: %v beside %v", name, got, err)
+				t.Errorf("%s: %v with error %v", name, got, err)
 			}
 		}
 		for name, write := range writing {
@@ -138,7 +138,7 @@ func FuzzAnswer(f *testing.F) {
 			case err == nil && !good:
 				t.Errorf("%s succeeds with status %d", name, code)
 			case err != nil && (good || code >= 500) && !unknown && !cancelled && !errors.Is(err, table.ErrThrottled):
-				t.Errorf("%s with status %d: %v; it may have been carried out", name, code, err)
+				t.Errorf("%s with status %d: %v; it may have been executed", name, code, err)
 			}
 		}
 		_, client := meet()
