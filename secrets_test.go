@@ -200,7 +200,7 @@ func garbled(t *testing.T, schema table.Schema, observe table.Observer) map[stri
 			for _, sdkDecoding := range []bool{false, true} {
 				client := dynamodb.New(dynamodb.Options{
 					Region: "eu-west-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://127.0.0.1:1"),
-					Retryer: retry.AddWithMaxAttempts(retry.NewStandard(), 1), HTTPClient: answer{status, body},
+					Retryer: retry.AddWithMaxAttempts(retry.NewStandard(), 1), HTTPClient: fixedResponse{status, body},
 				})
 				tbl := expect.Value(table.New(client, schema, &table.Options{Observe: observe, SDKDecoding: sdkDecoding, MaxAttempts: 1}))(t)
 				key := keys.Key{PK: "A", SK: "B"}
@@ -215,16 +215,16 @@ func garbled(t *testing.T, schema table.Schema, observe table.Observer) map[stri
 	return all
 }
 
-// answer is an HTTP client that gives one answer to everything.
-type answer struct {
+// fixedResponse is an HTTP client that gives every request the same response.
+type fixedResponse struct {
 	status int
 	body   string
 }
 
-func (a answer) Do(r *http.Request) (*http.Response, error) {
+func (f fixedResponse) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{
-		StatusCode: a.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
-		ContentLength: int64(len(a.body)), Body: io.NopCloser(strings.NewReader(a.body)), Proto: "HTTP/1.1",
+		StatusCode: f.status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: r,
+		ContentLength: int64(len(f.body)), Body: io.NopCloser(strings.NewReader(f.body)), Proto: "HTTP/1.1",
 	}, nil
 }
 

@@ -116,7 +116,7 @@ func paymentKey(p payment) keys.Key {
 // shopSchema is the table of these tests.
 var shopSchema = table.Schema{Name: "Shop", TTL: "expiresAt", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
 
-// unclear answers a write as if its condition had failed on an item that the
+// unclear responds to a write as if its condition had failed on an item that the
 // engine does not return.
 var unclear = tabletest.Status(http.StatusBadRequest, "ConditionalCheckFailedException", "Injected.")
 

@@ -46,7 +46,7 @@ func trouble(r *rand.Rand) tabletest.Fault {
 		cancelled(map[int]string{recordIndex: "TransactionConflict"}),
 		cancelled(map[int]string{orderIndex: "TransactionConflict", recordIndex: "ThrottlingError"}),
 		tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."),
-		answered(poor), answered(firstFailure), answered(withoutOld), answered(poor),
+		changedResponse(poor), changedResponse(firstFailure), changedResponse(withoutOld), changedResponse(poor),
 	}
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		fault := tabletest.Fault(func(r *http.Request, next http.RoundTripper) (*http.Response, error) { return next.RoundTrip(r) })
@@ -62,8 +62,8 @@ func trouble(r *rand.Rand) tabletest.Fault {
 
 // TestChaos has clients repeat the same requests at the same time, over
 // connections and an engine that fail in every way, while goods run out and come
-// back and records expire before. Whatever they are told in between: one effect,
-// one answer, and at most one is told that it was the first.
+// back and records expire before. There is one effect and one result, and at most
+// one call is told that it was the first.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	const rounds, clients, calls = 24, 4, 3
@@ -80,16 +80,16 @@ func TestChaos(t *testing.T) {
 		if round%4 == 0 {
 			s.stock(t, 0)
 		}
-		answers := s.chaos(t, key, r, clients, calls)
+		results := s.chaos(t, key, r, clients, calls)
 		s.stock(t, 1000)
 		last := expect.Value(s.do(t, key))(t)
 		s.wantEffects(t, key, before+1)
 		fresh := 0
-		for _, answer := range append(answers, last) {
-			if !answer.Replayed {
+		for _, result := range append(results, last) {
+			if !result.Replayed {
 				fresh++
 			}
-			expect.Equal(t, key+": answer", answer.Value, last.Value)
+			expect.Equal(t, key+": result", result.Value, last.Value)
 		}
 		if fresh > 1 {
 			t.Errorf("%s: %d calls were told that they are the first", key, fresh)
@@ -100,11 +100,11 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// chaos returns the answers that some of many calls got.
+// chaos returns the results of those calls that succeeded.
 func (s *shop) chaos(t *testing.T, key string, r *rand.Rand, clients, calls int) []idempotency.Result[order] {
 	t.Helper()
 	var mu sync.Mutex
-	var answers []idempotency.Result[order]
+	var results []idempotency.Result[order]
 	var group sync.WaitGroup
 	for i := range clients {
 		var faults tabletest.Faults
@@ -118,7 +118,7 @@ func (s *shop) chaos(t *testing.T, key string, r *rand.Rand, clients, calls int)
 		group.Go(func() {
 			for range calls {
 				mu.Lock()
-				answered := len(answers) > 0
+				known := len(results) > 0
 				mu.Unlock()
 				o := s.newOrder()
 				result, err := idempotency.Do(t.Context(), store, request(key), planned(func() (idempotency.Plan[order], error) {
@@ -128,16 +128,16 @@ func (s *shop) chaos(t *testing.T, key string, r *rand.Rand, clients, calls int)
 				mu.Lock()
 				switch {
 				case err == nil:
-					answers = append(answers, result)
-				case answered && notCarriedOut(err):
-					t.Errorf("%s: after an answer: %v", key, err)
+					results = append(results, result)
+				case known && notCarriedOut(err):
+					t.Errorf("%s: after a result: %v", key, err)
 				}
 				mu.Unlock()
 			}
 		})
 	}
 	group.Wait()
-	return answers
+	return results
 }
 
 // notCarriedOut reports whether an error says that the order cannot be.
@@ -157,6 +157,6 @@ func (s *shop) wantHonest(t *testing.T, o order, result idempotency.Result[order
 		t.Errorf("order %s: written %t, replayed %t, error %v", o.ID, written, result.Replayed, err)
 	}
 	if written && result.Value.ID != o.ID {
-		t.Errorf("order %s: the answer is %s", o.ID, result.Value.ID)
+		t.Errorf("order %s: the result is %s", o.ID, result.Value.ID)
 	}
 }

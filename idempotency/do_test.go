@@ -18,26 +18,26 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// What DynamoDB does not store as it was written must not show in the first
-// answer either.
-func TestAnswersAreEqualWhateverTheType(t *testing.T) {
+// DynamoDB does not store every value as it was written. The first result is
+// nevertheless equal to the replayed one.
+func TestResultsOfEveryTypeAreEqual(t *testing.T) {
 	t.Parallel()
 	type inner struct {
 		Numbers []attributevalue.Number `dynamodbav:"ns,numberset"`
 		Bytes   [][]byte                `dynamodbav:"bs,binaryset"`
 	}
-	answers(t, attributevalue.Number("1.50"))
-	answers(t, attributevalue.Number("-0"))
-	answers(t, attributevalue.Number("12300e-2"))
-	answers(t, attributevalue.Number("1E+125"))
-	answers(t, attributevalue.Number("1e-130"))
-	answers(t, attributevalue.Number("12345678901234567890123456789012345678"))
-	answers(t, map[string]any{"f": 0.1, "big": 1e100, "nil": nil, "l": []any{1, "x", []byte{0}}})
-	answers(t, []string{"b", "a"})
-	answers(t, struct{}{})
-	answers(t, (*order)(nil))
-	answers(t, time.Now())
-	answers(t, struct {
+	sameResults(t, attributevalue.Number("1.50"))
+	sameResults(t, attributevalue.Number("-0"))
+	sameResults(t, attributevalue.Number("12300e-2"))
+	sameResults(t, attributevalue.Number("1E+125"))
+	sameResults(t, attributevalue.Number("1e-130"))
+	sameResults(t, attributevalue.Number("12345678901234567890123456789012345678"))
+	sameResults(t, map[string]any{"f": 0.1, "big": 1e100, "nil": nil, "l": []any{1, "x", []byte{0}}})
+	sameResults(t, []string{"b", "a"})
+	sameResults(t, struct{}{})
+	sameResults(t, (*order)(nil))
+	sameResults(t, time.Now())
+	sameResults(t, struct {
 		At    time.Time      `dynamodbav:"at,unixtime"`
 		Equal cents          `dynamodbav:"cents"`
 		N     any            `dynamodbav:"n"`
@@ -49,10 +49,10 @@ func TestAnswersAreEqualWhateverTheType(t *testing.T) {
 		At: start.In(time.FixedZone("", 3600)), Equal: cents{"1.50"}, N: uint16(7), Set: []json.Number{"2.0", "1"}, Stamp: stamp(start),
 		Any: map[string]any{"m": map[int][]float32{1: {0.1}}, "b": []byte{1}, "p": new("x"), "nil": (*time.Time)(nil)},
 	})
-	answers(t, "plain text")
-	answers(t, []byte{0, 255})
-	answers(t, any(nil))
-	answers(t, []inner{{
+	sameResults(t, "plain text")
+	sameResults(t, []byte{0, 255})
+	sameResults(t, any(nil))
+	sameResults(t, []inner{{
 		Numbers: []attributevalue.Number{"10", "9.0", "1e2", "-1"},
 		Bytes:   [][]byte{{2}, {1, 1}, {1}},
 	}})
@@ -60,8 +60,8 @@ func TestAnswersAreEqualWhateverTheType(t *testing.T) {
 		"ss": &types.AttributeValueMemberSS{Value: []string{"z", "a"}},
 		"n":  &types.AttributeValueMemberN{Value: "007.70"},
 	}
-	answers(t, item)
-	answers(t, table.Item(item))
+	sameResults(t, item)
+	sameResults(t, table.Item(item))
 }
 
 type stamp time.Time
@@ -88,8 +88,8 @@ func (c *cents) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) erro
 	return attributevalue.Unmarshal(value, &c.text)
 }
 
-// answers checks that the first answer is that of a repeated request.
-func answers[R any](t *testing.T, v R) {
+// sameResults checks that the first result is that of a repeated request.
+func sameResults[R any](t *testing.T, v R) {
 	t.Helper()
 	t.Run(fmt.Sprintf("%T", v), func(t *testing.T) {
 		t.Parallel()
@@ -98,7 +98,7 @@ func answers[R any](t *testing.T, v R) {
 		first := expect.Value(idempotency.Do(t.Context(), s.store, request("k"), plan))(t)
 		again := expect.Value(idempotency.Do(t.Context(), s.store, request("k"), plan))(t)
 		expect.Equal(t, "replayed", []bool{first.Replayed, again.Replayed}, []bool{false, true})
-		expect.Equal(t, "answer", texts(again.Value), texts(first.Value))
+		expect.Equal(t, "result", texts(again.Value), texts(first.Value))
 	})
 }
 
@@ -115,7 +115,7 @@ func TestReusedKey(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, promptly)
 			want := s.first(t, "k")
-			s.stock(t, 0) // the order fails as well, and that is not the answer
+			s.stock(t, 0) // the order fails as well, and that is not the result
 			s.faults.Always("TransactWriteItems", engine)
 			_, err := idempotency.Do(t.Context(), s.store, otherPayload("k"), s.snapshot("k"))
 			wantErr(t, err, idempotency.ErrPayloadMismatch)

@@ -10,8 +10,8 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// answered carries the request out and changes the answer.
-func answered(change func(body map[string]any)) tabletest.Fault {
+// changedResponse sends the request and changes its response.
+func changedResponse(change func(body map[string]any)) tabletest.Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
 		if err != nil {
@@ -65,9 +65,9 @@ func poor(body map[string]any) {
 // engines are the ways in which engines tell of a cancelled transaction.
 var engines = map[string]tabletest.Fault{
 	"all told":                   nil,
-	"first failure only":         answered(firstFailure),
-	"no old item":                answered(withoutOld),
-	"first failure, no old item": answered(poor),
+	"first failure only":         changedResponse(firstFailure),
+	"no old item":                changedResponse(withoutOld),
+	"first failure, no old item": changedResponse(poor),
 }
 
 // forgotten sends the transaction as if the engine had forgotten its token.
@@ -103,7 +103,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// status is an answer of an engine that has failed.
+// status is the response of an engine that has failed.
 func status(code int) tabletest.Fault {
 	return tabletest.Status(code, http.StatusText(code), "Injected.")
 }

@@ -26,8 +26,8 @@ type payment struct {
 
 func paymentKey(id string) keys.Key { return keys.Key{PK: keys.Tx.PK(id), SK: keys.Metadata} }
 
-// A client that got no answer repeats its request. The second time a new id is
-// drawn, and the answer is the first one.
+// A client that got no response repeats its request. The second time a new id is
+// drawn, and the result is the first one.
 func ExampleDo() {
 	ctx := context.Background()
 	tbl, closeTable := openTable(ctx, "ExampleDo", nil)

@@ -38,7 +38,7 @@ func TestExpiredRecordIsTakenOver(t *testing.T) {
 			result := expect.Value(s.do(t, "k"))(t)
 			expect.Equal(t, "replayed", result.Replayed, false)
 			if result.Value.ID == old.ID {
-				t.Error("it is the old answer")
+				t.Error("it is the old result")
 			}
 			expect.Equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.Replaced})
 			s.wantEffects(t, "k", 2)
@@ -183,7 +183,7 @@ func TestTimeToKeepBeginsAfterThePlan(t *testing.T) {
 	s.wantRecord(t, "k", true)
 }
 
-// An attempt whose answer was lost can take longer than the record is kept. Its
+// An attempt whose response was lost can take longer than the record is kept. Its
 // record is still this call's own.
 func TestOwnRecordExpiresBeforeItIsMet(t *testing.T) {
 	t.Parallel()
@@ -199,7 +199,7 @@ func TestOwnRecordExpiresBeforeItIsMet(t *testing.T) {
 					s.faults.Next("TransactWriteItems", engine)
 					before = 1
 				}
-				s.faults.Next("TransactWriteItems", both(s.lateAnswer(25*time.Hour), tabletest.DropResponse()))
+				s.faults.Next("TransactWriteItems", both(s.lateResponse(25*time.Hour), tabletest.DropResponse()))
 				s.faults.Always("TransactWriteItems", engine)
 				result, err := s.do(t, "k")
 				// The poorest engine cannot tell whose it is.
@@ -216,8 +216,8 @@ func TestOwnRecordExpiresBeforeItIsMet(t *testing.T) {
 	}
 }
 
-// lateAnswer is a fault that lets time pass.
-func (s *shop) lateAnswer(d time.Duration) tabletest.Fault {
+// lateResponse is a fault that lets time pass.
+func (s *shop) lateResponse(d time.Duration) tabletest.Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		defer s.clock.move(d)
 		return next.RoundTrip(r)

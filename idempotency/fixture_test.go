@@ -36,7 +36,7 @@ type clock struct{ ahead atomic.Int64 }
 func (c *clock) now() time.Time       { return start.Add(time.Duration(c.ahead.Load())) }
 func (c *clock) move(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// order is what requests create, and their answer.
+// order is what requests create, and their result.
 type order struct {
 	ID    string    `dynamodbav:"id"`
 	Goods string    `dynamodbav:"goods"`
@@ -150,8 +150,8 @@ const (
 	opCount
 )
 
-// snapshot plans an order whose answer is kept in the record, reference one whose
-// answer is its item.
+// snapshot plans an order whose result is stored in the record, reference one whose
+// result is its item.
 func (s *shop) snapshot(key string) planner {
 	return func(context.Context) (idempotency.Plan[order], error) {
 		o := s.newOrder()
@@ -202,7 +202,7 @@ func (s *shop) again(t *testing.T, key string, want order) {
 	t.Helper()
 	result := expect.Value(s.do(t, key))(t)
 	expect.Equal(t, "replayed", result.Replayed, true)
-	expect.Equal(t, "answer", result.Value, want)
+	expect.Equal(t, "result", result.Value, want)
 	s.wantEffects(t, key, 1)
 }
 

@@ -130,8 +130,8 @@ func wantKept[R any](t *testing.T, store *idempotency.Store, r idempotency.Reque
 	}
 }
 
-// FuzzForeignRecord has a request meet an arbitrary record under its key: it is
-// answered from the record or is an error, and nothing is carried out.
+// FuzzForeignRecord has a request meet an arbitrary record under its key. The
+// request returns the result in the record or an error, and nothing is written.
 func FuzzForeignRecord(f *testing.F) {
 	const print = `"fingerprint":{"B":"tJU3ZcWRE3IDj9Goj/wtuq2XzWgd4G9m7yGuzFvWosI="}`
 	for _, record := range []string{
@@ -152,7 +152,7 @@ func FuzzForeignRecord(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, record string) {
 		faults := &tabletest.Faults{}
-		answer := func(status int, body string) tabletest.Fault {
+		respond := func(status int, body string) tabletest.Fault {
 			return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 				return &http.Response{
 					StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{},
@@ -160,8 +160,8 @@ func FuzzForeignRecord(f *testing.F) {
 				}, nil
 			}
 		}
-		faults.Always("", answer(http.StatusOK, `{"Item":`+record+`}`))
-		faults.Always("TransactWriteItems", answer(http.StatusBadRequest,
+		faults.Always("", respond(http.StatusOK, `{"Item":`+record+`}`))
+		faults.Always("TransactWriteItems", respond(http.StatusBadRequest,
 			`{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[`+
 				`{"Code":"None"},{"Code":"ConditionalCheckFailed","Item":`+record+`}]}`))
 		client := dynamodb.New(dynamodb.Options{

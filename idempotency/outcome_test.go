@@ -26,7 +26,7 @@ var lost = map[string]tabletest.Fault{
 	"in progress":    tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."),
 }
 
-// Nobody ever answers.
+// No response ever says what happened.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for name, fault := range lost {
@@ -53,9 +53,9 @@ func TestUnknownOutcome(t *testing.T) {
 	}
 }
 
-// After a lost answer no refusal proves that nothing was done: what was lost may
-// be under way.
-func TestRefusedAfterALostAnswer(t *testing.T) {
+// After a lost response, a refusal does not prove that nothing was written: the
+// first attempt may be in flight.
+func TestRefusedAfterALostResponse(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]tabletest.Fault{
 		"throttled":          tabletest.Throttle(),
@@ -93,7 +93,7 @@ func TestRecordThatCannotBeRead(t *testing.T) {
 			} else {
 				s.faults.Next("TransactWriteItems", tabletest.DropResponse())
 			}
-			s.faults.Always("TransactWriteItems", answered(poor))
+			s.faults.Always("TransactWriteItems", changedResponse(poor))
 			s.faults.Always("GetItem", tabletest.Throttle())
 			_, err := s.do(t, "k")
 			wantErr(t, err, table.ErrOutcomeUnknown)

@@ -44,7 +44,7 @@ func TestPlanThatFails(t *testing.T) {
 	wantErr(t, expect.ErrOf(idempotency.Do(t.Context(), s.store, otherPayload("k"), fails)), idempotency.ErrPayloadMismatch)
 	expect.Equal(t, "calls of the plan", calls, 3)
 
-	// It must not be taken for the answer while the record cannot be read.
+	// While the record cannot be read, the error of the plan is not the result.
 	s.faults.Next("GetItem", tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest())
 	_, err = idempotency.Do(t.Context(), s.store, request("k"), fails)
 	wantErr(t, err, table.ErrOutcomeUnknown)

@@ -140,7 +140,7 @@ func TestStoreOfAView(t *testing.T) {
 	s := newShop(t, promptly)
 	s.store = newStore(t, s.table.OfType("ORDER"), nil)
 	want := s.first(t, "k")
-	s.faults.Always("TransactWriteItems", answered(poor))
+	s.faults.Always("TransactWriteItems", changedResponse(poor))
 	s.again(t, "k", want)
 	s.wantRecord(t, "k", true)
 }
@@ -251,7 +251,7 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 		"unreadable": {
 			func(t *testing.T, s *shop) {
 				s.mustDo(t, r)
-				s.faults.Always("TransactWriteItems", answered(poor))
+				s.faults.Always("TransactWriteItems", changedResponse(poor))
 				s.faults.Always("GetItem", tabletest.Throttle())
 			}, r, nil, table.ErrOutcomeUnknown,
 		},

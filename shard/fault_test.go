@@ -50,8 +50,8 @@ func TestFailingLater(t *testing.T) {
 	expect.Equal(t, "requests", queries(faults)-before, 4)
 }
 
-// TestFailureEndsTheOthers has all shards but one never answer: only an end of
-// their requests lets the page return.
+// TestFailureEndsTheOthers gets no response from any shard but one: the page
+// returns only if the other requests are cancelled.
 func TestFailureEndsTheOthers(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
@@ -66,7 +66,7 @@ func TestFailureEndsTheOthers(t *testing.T) {
 	}
 }
 
-// holding never answers.
+// holding never responds.
 type holding struct{}
 
 func (holding) RoundTrip(r *http.Request) (*http.Response, error) {

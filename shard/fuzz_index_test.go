@@ -83,12 +83,12 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// foreignTable returns a table whose next n queries are answered with a body, and
-// those after them with nothing.
+// foreignTable returns a table whose next n queries get a response with a body, and
+// the later ones an empty response.
 func foreignTable(t *testing.T, n int, body string) *table.Table {
 	t.Helper()
 	faults := &tabletest.Faults{}
-	answers := func(body string) tabletest.Fault {
+	respond := func(body string) tabletest.Fault {
 		return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 			return &http.Response{
 				StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{},
@@ -96,8 +96,8 @@ func foreignTable(t *testing.T, n int, body string) *table.Table {
 			}, nil
 		}
 	}
-	faults.Next("Query", slices.Repeat([]tabletest.Fault{answers(body)}, n)...)
-	faults.Always("Query", answers(`{}`))
+	faults.Next("Query", slices.Repeat([]tabletest.Fault{respond(body)}, n)...)
+	faults.Always("Query", respond(`{}`))
 	client := dynamodb.New(dynamodb.Options{
 		BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
 		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
