@@ -171,7 +171,7 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// What is written is read as the same items.
+// The output is a valid input and has the same items.
 func TestTransferOfItsOwnOutput(t *testing.T) {
 	t.Parallel()
 	var first, second bytes.Buffer
@@ -328,8 +328,8 @@ type failingWriter struct{ err error }
 
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
-// An empty file is that of an empty partition.
-func TestTransferOfNothing(t *testing.T) {
+// The export of an empty partition is an empty file.
+func TestTransferOfAnEmptyFile(t *testing.T) {
 	t.Parallel()
 	for _, in := range [][]byte{nil, []byte("\n\r\n"), compressed(t, nil)} {
 		expect.Equal(t, "report", expect.Value(newTransfer(t).Run(bytes.NewReader(in), io.Discard, io.Discard))(t), backfill.TransferReport{})

@@ -32,7 +32,7 @@ func newRand(t *testing.T) *rand.Rand {
 // chance returns a source of its own for one of many goroutines.
 func chance(r *rand.Rand) *rand.Rand { return rand.New(rand.NewPCG(r.Uint64(), r.Uint64())) }
 
-// trouble is a fault drawn anew for every request.
+// trouble draws a fault at random for every request.
 func trouble(r *rand.Rand) tabletest.Fault {
 	var mu sync.Mutex
 	draw := func(n int) int {

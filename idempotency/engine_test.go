@@ -62,9 +62,9 @@ func poor(body map[string]any) {
 	withoutOld(body)
 }
 
-// engines are the ways in which engines tell of a cancelled transaction.
+// engines are the ways in which engines report a cancelled transaction.
 var engines = map[string]tabletest.Fault{
-	"all told":                   nil,
+	"full response":              nil,
 	"first failure only":         changedResponse(firstFailure),
 	"no old item":                changedResponse(withoutOld),
 	"first failure, no old item": changedResponse(poor),

@@ -16,7 +16,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func TestExpiredRecordIsTakenOver(t *testing.T) {
+func TestExpiredRecordIsReplaced(t *testing.T) {
 	t.Parallel()
 	for name, engine := range engines {
 		t.Run(name, func(t *testing.T) {
@@ -54,8 +54,8 @@ func TestExpiredRecordIsTakenOver(t *testing.T) {
 	}
 }
 
-// Whoever asks, a record counts until the same moment.
-func TestMomentOfExpiry(t *testing.T) {
+// The table and the store agree on the time of expiry.
+func TestTimeOfExpiry(t *testing.T) {
 	t.Parallel()
 	now := start.Unix()
 	for expires, live := range map[string]bool{
@@ -90,7 +90,7 @@ func TestMomentOfExpiry(t *testing.T) {
 	}
 }
 
-func TestTimeToKeep(t *testing.T) {
+func TestTTL(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name            string
@@ -98,8 +98,8 @@ func TestTimeToKeep(t *testing.T) {
 		store, own, ttl time.Duration
 	}{
 		{"by default", 0, 0, 0, 24 * time.Hour},
-		{"as the store says", 0, time.Minute, 0, time.Minute},
-		{"as the request says", 0, time.Minute, time.Second, time.Second},
+		{"from the store", 0, time.Minute, 0, time.Minute},
+		{"from the request", 0, time.Minute, time.Second, time.Second},
 		{"at least", 999 * time.Millisecond, time.Minute, time.Second, 2*time.Second - 999*time.Millisecond},
 		{"parts of a second", 0, 0, 1500 * time.Millisecond, 2 * time.Second},
 	} {
@@ -129,13 +129,13 @@ func TestTimeToKeep(t *testing.T) {
 	}
 }
 
-// The longest time to keep ends too.
-func TestLongestTimeToKeep(t *testing.T) {
+// The longest TTL ends too.
+func TestLongestTTL(t *testing.T) {
 	t.Parallel()
 	const longest = time.Duration(math.MaxInt64)
 	last := start.Add(longest)
 	for name, tt := range map[string]struct{ store, own time.Duration }{
-		"as the store says": {longest, 0}, "as the request says": {0, longest},
+		"from the store": {longest, 0}, "from the request": {0, longest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -151,8 +151,8 @@ func TestLongestTimeToKeep(t *testing.T) {
 	}
 }
 
-// A record that counts as one that never expires would be a mistake.
-func TestClockThatCannotBe(t *testing.T) {
+// With such a clock, a record would never expire.
+func TestInvalidClock(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	for _, at := range []time.Time{{}, time.Unix(-100_000, 0), time.Unix(1<<50, 0), time.Unix(math.MaxInt64, 0)} {
@@ -169,7 +169,7 @@ func (s *shop) storeAt(t *testing.T, at time.Time, o *idempotency.Options) *idem
 }
 
 // A plan can take longer than the record is kept.
-func TestTimeToKeepBeginsAfterThePlan(t *testing.T) {
+func TestTTLStartsAfterThePlan(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	r := request("k")
@@ -183,9 +183,9 @@ func TestTimeToKeepBeginsAfterThePlan(t *testing.T) {
 	s.wantRecord(t, "k", true)
 }
 
-// An attempt whose response was lost can take longer than the record is kept. Its
-// record is still this call's own.
-func TestOwnRecordExpiresBeforeItIsMet(t *testing.T) {
+// An attempt whose response was lost can take longer than the TTL of its record. The
+// retry still recognizes the record as its own.
+func TestOwnRecordExpiresBeforeTheRetry(t *testing.T) {
 	t.Parallel()
 	for name, engine := range engines {
 		for _, takeover := range []bool{false, true} {

@@ -177,9 +177,9 @@ func FuzzForeignRecord(f *testing.F) {
 			})
 			switch {
 			case err == nil && (!result.Replayed || result.Value.ID == "mine"):
-				t.Errorf("%s: carried out: %v", record, result)
+				t.Errorf("%s: executed: %v", record, result)
 			case err != nil && (result.Replayed || result.Value.ID != ""):
-				t.Errorf("%s: %v beside %v", record, result, err)
+				t.Errorf("%s: %v with error %v", record, result, err)
 			case err != nil && strings.Contains(err.Error(), r.Key) && !strings.Contains(record, r.Key):
 				t.Errorf("the message holds the key: %v", err)
 			}

@@ -81,9 +81,9 @@ func TestRefusedAfterALostResponse(t *testing.T) {
 
 // The order meets itself, the engine tells of that alone, and the record that
 // would explain it cannot be read.
-func TestRecordThatCannotBeRead(t *testing.T) {
+func TestUnreadableRecord(t *testing.T) {
 	t.Parallel()
-	for name, repeated := range map[string]bool{"own": false, "of a repeated request": true} {
+	for name, repeated := range map[string]bool{"own": false, "of a retry": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, once)
@@ -178,8 +178,9 @@ func TestReasons(t *testing.T) {
 // errOther stands for an error that is none of ours.
 var errOther = errors.New("another error")
 
-// A record that is met every time and never there ends somewhere.
-func TestRecordComesAndGoes(t *testing.T) {
+// The condition says each time that the record exists, and no read finds it. The
+// retries end.
+func TestRecordThatIsNeverFound(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	s.faults.Always("TransactWriteItems", cancelled(map[int]string{recordIndex: "ConditionalCheckFailed"}))

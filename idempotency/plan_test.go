@@ -23,7 +23,7 @@ import (
 )
 
 // A plan that reads can meet the effect of the first request.
-func TestPlanThatFails(t *testing.T) {
+func TestFailingPlan(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	refused := errors.New("the customer has an order already")
@@ -51,8 +51,8 @@ func TestPlanThatFails(t *testing.T) {
 	expect.NotErr(t, err, refused)
 }
 
-// What cannot be right is refused before anything is sent.
-func TestPlansThatCannotBe(t *testing.T) {
+// An invalid plan is refused before anything is sent.
+func TestInvalidPlans(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	good := idempotency.Snapshot[any](nil)
@@ -60,24 +60,24 @@ func TestPlansThatCannotBe(t *testing.T) {
 		plan idempotency.Plan[any]
 		want error
 	}{
-		"a result that is too large":     {idempotency.Snapshot[any](strings.Repeat("x", 400<<10)), table.ErrTooLarge},
-		"attributes that are too large":  {good.With(map[string]string{"x": strings.Repeat("x", 400<<10)}), table.ErrTooLarge},
-		"a result that cannot be stored": {idempotency.Snapshot[any](failing{}), table.ErrInvalid},
-		"no key to refer to":             {idempotency.Reference[any](nil, keys.Key{}), table.ErrInvalid},
-		"a key that cannot be":           {idempotency.Reference[any](nil, keys.Key{PK: keys.Tx.PK("")}), table.ErrInvalid},
-		"attributes that cannot be":      {good.With(failing{}), table.ErrInvalid},
-		"attributes that are none":       {good.With(7), table.ErrInvalid},
-		"an attribute of the record":     {good.With(map[string]string{"createdAt": "x"}), table.ErrInvalid},
-		"a result among the attributes":  {good.With(map[string]string{"resultPK": "x"}), table.ErrInvalid},
-		"a key among the attributes":     {good.With(map[string]string{"pk": "x"}), table.ErrInvalid},
-		"an index key":                   {good.With(map[string]string{"gsi1pk": "x"}), table.ErrInvalid},
-		"an index's sort key":            {good.With(map[string]string{"gsi1sk": "x"}), table.ErrInvalid},
-		"a local index's sort key":       {good.With(map[string]string{"lsi1sk": "x"}), table.ErrInvalid},
-		"the type":                       {good.With(map[string]string{"entityType": "x"}), table.ErrInvalid},
-		"the expiry":                     {good.With(map[string]int{"expiresAt": 1}), table.ErrInvalid},
-		"attributes given twice":         {good.With(map[string]string{"a": "x"}).With(map[string]string{"b": "x"}), table.ErrInvalid},
-		"a reference to no op's item":    {idempotency.Reference[any](nil, orderKey("x"), table.Put(orderKey("y"), nil)), table.ErrInvalid},
-		"a reference to a deleted item":  {idempotency.Reference[any](nil, orderKey("x"), table.Delete(orderKey("x"))), table.ErrInvalid},
+		"a result that is too large":       {idempotency.Snapshot[any](strings.Repeat("x", 400<<10)), table.ErrTooLarge},
+		"attributes that are too large":    {good.With(map[string]string{"x": strings.Repeat("x", 400<<10)}), table.ErrTooLarge},
+		"a result that cannot be stored":   {idempotency.Snapshot[any](failing{}), table.ErrInvalid},
+		"no key to refer to":               {idempotency.Reference[any](nil, keys.Key{}), table.ErrInvalid},
+		"an invalid key":                   {idempotency.Reference[any](nil, keys.Key{PK: keys.Tx.PK("")}), table.ErrInvalid},
+		"attributes that fail to encode":   {good.With(failing{}), table.ErrInvalid},
+		"attributes that are a number":     {good.With(7), table.ErrInvalid},
+		"an attribute of the record":       {good.With(map[string]string{"createdAt": "x"}), table.ErrInvalid},
+		"a result among the attributes":    {good.With(map[string]string{"resultPK": "x"}), table.ErrInvalid},
+		"a key among the attributes":       {good.With(map[string]string{"pk": "x"}), table.ErrInvalid},
+		"an index key":                     {good.With(map[string]string{"gsi1pk": "x"}), table.ErrInvalid},
+		"an index's sort key":              {good.With(map[string]string{"gsi1sk": "x"}), table.ErrInvalid},
+		"a local index's sort key":         {good.With(map[string]string{"lsi1sk": "x"}), table.ErrInvalid},
+		"the type":                         {good.With(map[string]string{"entityType": "x"}), table.ErrInvalid},
+		"the expiry":                       {good.With(map[string]int{"expiresAt": 1}), table.ErrInvalid},
+		"attributes given twice":           {good.With(map[string]string{"a": "x"}).With(map[string]string{"b": "x"}), table.ErrInvalid},
+		"a reference to an unwritten item": {idempotency.Reference[any](nil, orderKey("x"), table.Put(orderKey("y"), nil)), table.ErrInvalid},
+		"a reference to a deleted item":    {idempotency.Reference[any](nil, orderKey("x"), table.Delete(orderKey("x"))), table.ErrInvalid},
 		"a reference to a checked item": {
 			idempotency.Reference[any](nil, orderKey("x"), table.Check(orderKey("x"), expression.Name("pk").AttributeExists())),
 			table.ErrInvalid,
@@ -101,8 +101,8 @@ func TestPlansThatCannotBe(t *testing.T) {
 	}
 }
 
-// The item of a reference is written by the transaction, in whichever way.
-func TestReferencesToWhatThePlanWrites(t *testing.T) {
+// Any op of the transaction can write the item of a reference.
+func TestReferencesToWrittenItems(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	o := order{ID: "o", Goods: "goods", At: start}
@@ -161,8 +161,8 @@ type looselyEqual struct {
 
 func (l looselyEqual) Equal(other looselyEqual) bool { return l.ID == other.ID }
 
-// A repeated request could not get what the first one would have got.
-func TestResultsThatDoNotSurvive(t *testing.T) {
+// A replay could not return the result of the first request.
+func TestResultsThatCannotBeReplayed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	refused(t, s, "result", oneWay{})

@@ -145,7 +145,7 @@ func TestStoreOfAView(t *testing.T) {
 	s.wantRecord(t, "k", true)
 }
 
-func TestStoresThatCannotBe(t *testing.T) {
+func TestInvalidStores(t *testing.T) {
 	t.Parallel()
 	client := tabletest.Client(t)
 	for name, tt := range map[string]struct {
@@ -156,14 +156,14 @@ func TestStoresThatCannotBe(t *testing.T) {
 		"no sort key":      {table.Schema{Name: "Shop", TTL: "expiresAt", SimpleKey: true}, nil},
 		"numbers for keys": {table.Schema{Name: "Shop", TTL: "expiresAt", PKType: types.ScalarAttributeTypeN}, nil},
 		// These are attributes of the record.
-		"a key among the record's":           {table.Schema{Name: "Shop", TTL: "expiresAt", PK: "result"}, nil},
-		"a sort key among the record's":      {table.Schema{Name: "Shop", TTL: "expiresAt", SK: "createdAt"}, nil},
-		"a type among the record's":          {table.Schema{Name: "Shop", TTL: "expiresAt", Type: "attempt"}, nil},
-		"an expiry among the record's":       {table.Schema{Name: "Shop", TTL: "createdAt"}, nil},
-		"an index key among the record's":    {indexed(table.Index{Name: "GSI1", PK: "x", SK: "fingerprint"}), nil},
-		"an index of numbers among the same": {indexed(table.Index{Name: "GSI1", PK: "createdAt", PKType: types.ScalarAttributeTypeN}), nil},
-		"a negative TTL":                     {schema, &idempotency.Options{TTL: -time.Hour}},
-		"a short TTL":                        {schema, &idempotency.Options{TTL: time.Millisecond}},
+		"a key among the record's":        {table.Schema{Name: "Shop", TTL: "expiresAt", PK: "result"}, nil},
+		"a sort key among the record's":   {table.Schema{Name: "Shop", TTL: "expiresAt", SK: "createdAt"}, nil},
+		"a type among the record's":       {table.Schema{Name: "Shop", TTL: "expiresAt", Type: "attempt"}, nil},
+		"an expiry among the record's":    {table.Schema{Name: "Shop", TTL: "createdAt"}, nil},
+		"an index key among the record's": {indexed(table.Index{Name: "GSI1", PK: "x", SK: "fingerprint"}), nil},
+		"a number key among the record's": {indexed(table.Index{Name: "GSI1", PK: "createdAt", PKType: types.ScalarAttributeTypeN}), nil},
+		"a negative TTL":                  {schema, &idempotency.Options{TTL: -time.Hour}},
+		"a short TTL":                     {schema, &idempotency.Options{TTL: time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -182,7 +182,7 @@ func indexed(x table.Index) table.Schema {
 	return table.Schema{Name: "Shop", TTL: "expiresAt", Indexes: []table.Index{x}}
 }
 
-// An index can have the time of creation of all items for a key.
+// The key of an index can be the time at which items were created.
 func TestRecordInAnIndex(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
@@ -194,7 +194,7 @@ func TestRecordInAnIndex(t *testing.T) {
 	expect.Equal(t, "records", len(page.Items), 1)
 }
 
-func TestEventsSayWhatTheyAreAbout(t *testing.T) {
+func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	type tag struct{}
@@ -238,11 +238,11 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 			func(_ *testing.T, s *shop) { s.faults.Always("TransactWriteItems", tabletest.Throttle()) },
 			r, nil, table.ErrThrottled,
 		},
-		"refused":     {func(t *testing.T, s *shop) { s.stock(t, 0) }, r, nil, table.ErrConditionFailed},
-		"reused":      {func(t *testing.T, s *shop) { s.mustDo(t, r) }, other, nil, idempotency.ErrPayloadMismatch},
-		"too long":    {nil, idempotency.Request{Scope: scope, Key: strings.Repeat(key, 50)}, nil, table.ErrInvalid},
-		"not a text":  {nil, idempotency.Request{Scope: scope, Key: key + "\xff"}, nil, table.ErrInvalid},
-		"not a scope": {nil, idempotency.Request{Scope: scope + "\xff", Key: key}, nil, table.ErrInvalid},
+		"refused":            {func(t *testing.T, s *shop) { s.stock(t, 0) }, r, nil, table.ErrConditionFailed},
+		"reused":             {func(t *testing.T, s *shop) { s.mustDo(t, r) }, other, nil, idempotency.ErrPayloadMismatch},
+		"too long":           {nil, idempotency.Request{Scope: scope, Key: strings.Repeat(key, 50)}, nil, table.ErrInvalid},
+		"key is not UTF-8":   {nil, idempotency.Request{Scope: scope, Key: key + "\xff"}, nil, table.ErrInvalid},
+		"scope is not UTF-8": {nil, idempotency.Request{Scope: scope + "\xff", Key: key}, nil, table.ErrInvalid},
 		"same item": {nil, r, func(*shop) planner {
 			return planned(func() (idempotency.Plan[order], error) {
 				return idempotency.Snapshot(order{}, table.Delete(keys.Key{PK: keys.Ide.PK(scope, key), SK: keys.Metadata})), nil
@@ -266,7 +266,7 @@ func TestErrorsHoldNeitherKeyNorScope(t *testing.T) {
 				expect.OK(t, s.table.Do(t.Context(), table.Delete(orderKey(result.Value.ID))))
 			}, r, gone, idempotency.ErrResultGone,
 		},
-		"comes and goes": {
+		"never found": {
 			func(_ *testing.T, s *shop) {
 				s.faults.Always("TransactWriteItems", cancelled(map[int]string{recordIndex: "ConditionalCheckFailed"}))
 			}, r, nil, table.ErrConflict,

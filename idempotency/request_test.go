@@ -18,17 +18,17 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-func TestRequestsThatCannotBe(t *testing.T) {
+func TestInvalidRequests(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
 	for name, r := range map[string]idempotency.Request{
-		"no key":                  {Scope: "s"},
-		"a key that is too long":  {Scope: "s", Key: strings.Repeat("k", 256)},
-		"a scope that is too":     {Scope: strings.Repeat("s", 256), Key: "k"},
-		"a key that is no text":   {Scope: "s", Key: "k\xff"},
-		"a scope that is no text": {Scope: "s\xff", Key: "k"},
-		"a negative time to keep": {Scope: "s", Key: "k", TTL: -time.Hour},
-		"a short time to keep":    {Scope: "s", Key: "k", TTL: time.Second - 1},
+		"no key":                    {Scope: "s"},
+		"a key that is too long":    {Scope: "s", Key: strings.Repeat("k", 256)},
+		"a scope that is too long":  {Scope: strings.Repeat("s", 256), Key: "k"},
+		"a key that is not UTF-8":   {Scope: "s", Key: "k\xff"},
+		"a scope that is not UTF-8": {Scope: "s\xff", Key: "k"},
+		"a negative TTL":            {Scope: "s", Key: "k", TTL: -time.Hour},
+		"a short TTL":               {Scope: "s", Key: "k", TTL: time.Second - 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := map[string]func() error{
@@ -73,8 +73,9 @@ func (c code) MarshalText() ([]byte, error) {
 
 var errRefused = errors.New("secret")
 
-// A payload whose JSON hides what is in it would be equal to another one.
-func TestPayloadsThatCannotBeCompared(t *testing.T) {
+// The JSON of these payloads lacks some of their content, so different payloads could
+// be equal.
+func TestIncomparablePayloads(t *testing.T) {
 	t.Parallel()
 	const secret = "secret\xff"
 	s := newShop(t, promptly)
@@ -82,30 +83,30 @@ func TestPayloadsThatCannotBeCompared(t *testing.T) {
 		payload any
 		where   string // in the message
 	}{
-		"no JSON":                    {make(chan int), "Payload"},
-		"not a number":               {math.NaN(), "Payload"},
-		"a text":                     {secret, "Payload"},
-		"a text behind pointers":     {new(any(new(secret))), "Payload"},
-		"a text in a list":           {[]any{1, []string{"x", secret}}, "Payload[][]"},
-		"a text in a map":            {map[string]any{"secret": secret}, "Payload[]"},
-		"a key of a map":             {map[string]any{"a": map[string]int{secret: 1}}, "Payload[]"},
-		"a field":                    {struct{ Order struct{ Note string } }{struct{ Note string }{secret}}, "Payload.Order.Note"},
-		"an embedded field":          {struct{ base }{base{ID: secret}}, "Payload.base.ID"},
-		"a marshaler's text":         {[]code{{secret}}, "Payload[]"},
-		"a marshaler's text as key":  {map[code]int{{secret}: 1}, "Payload"},
-		"keys with one text":         {map[*code]int{{"x"}: 1, {"x"}: 2}, "Payload"},
-		"a marshaler that fails":     {code{"refused"}, "idempotency_test.code"},
-		"a json.Number that is none": {json.Number("secret"), "Payload"},
-		"a reader":                   {strings.NewReader("secret"), "Payload: *strings.Reader is a reader"},
-		"a reader of nothing":        {&bytes.Buffer{}, "Payload: *bytes.Buffer is a reader"},
-		"a reader's value":           {struct{ Body bytes.Buffer }{}, "Payload.Body"},
-		"a reader in a reader":       {io.LimitReader(strings.NewReader("secret"), 9), "Payload"},
-		"a reader in a field":        {struct{ Body io.Reader }{strings.NewReader("secret")}, "Payload.Body"},
-		"unexported fields":          {struct{ id string }{"secret"}, "Payload.id"},
-		"unexported fields as well":  {&struct{ ID, id string }{"x", "secret"}, "Payload.id"},
-		"an unexported type":         {struct{ error }{errRefused}, "Payload.error"},
-		"an error":                   {[]error{errRefused}, "Payload[].s"},
-		"a big.Int by its value":     {struct{ N big.Int }{*big.NewInt(1)}, "Payload.N.abs"},
+		"no JSON":                   {make(chan int), "Payload"},
+		"not a number":              {math.NaN(), "Payload"},
+		"a text":                    {secret, "Payload"},
+		"a text behind pointers":    {new(any(new(secret))), "Payload"},
+		"a text in a list":          {[]any{1, []string{"x", secret}}, "Payload[][]"},
+		"a text in a map":           {map[string]any{"secret": secret}, "Payload[]"},
+		"a key of a map":            {map[string]any{"a": map[string]int{secret: 1}}, "Payload[]"},
+		"a field":                   {struct{ Order struct{ Note string } }{struct{ Note string }{secret}}, "Payload.Order.Note"},
+		"an embedded field":         {struct{ base }{base{ID: secret}}, "Payload.base.ID"},
+		"a marshaler's text":        {[]code{{secret}}, "Payload[]"},
+		"a marshaler's text as key": {map[code]int{{secret}: 1}, "Payload"},
+		"keys with one text":        {map[*code]int{{"x"}: 1, {"x"}: 2}, "Payload"},
+		"a marshaler that fails":    {code{"refused"}, "idempotency_test.code"},
+		"an invalid json.Number":    {json.Number("secret"), "Payload"},
+		"a reader":                  {strings.NewReader("secret"), "Payload: *strings.Reader is a reader"},
+		"a reader of nothing":       {&bytes.Buffer{}, "Payload: *bytes.Buffer is a reader"},
+		"a reader's value":          {struct{ Body bytes.Buffer }{}, "Payload.Body"},
+		"a reader in a reader":      {io.LimitReader(strings.NewReader("secret"), 9), "Payload"},
+		"a reader in a field":       {struct{ Body io.Reader }{strings.NewReader("secret")}, "Payload.Body"},
+		"unexported fields":         {struct{ id string }{"secret"}, "Payload.id"},
+		"unexported fields as well": {&struct{ ID, id string }{"x", "secret"}, "Payload.id"},
+		"an unexported type":        {struct{ error }{errRefused}, "Payload.error"},
+		"an error":                  {[]error{errRefused}, "Payload[].s"},
+		"a big.Int by its value":    {struct{ N big.Int }{*big.NewInt(1)}, "Payload.N.abs"},
 		"a name embedded twice": {struct {
 			base
 			audit
@@ -148,8 +149,9 @@ type ring struct {
 	N int
 }
 
-// What a tag leaves out does not count, and what is zero hides nothing.
-func TestPayloadsWithoutWhatDoesNotCount(t *testing.T) {
+// Fields that a tag excludes are not compared. Unexported fields are allowed if they
+// are zero.
+func TestPayloadsWithIgnoredFields(t *testing.T) {
 	t.Parallel()
 	type body struct {
 		base
@@ -198,13 +200,13 @@ func TestPayloadsOfTwoReleases(t *testing.T) {
 		before, after any
 		same          bool
 	}{
-		"a field more":                   {decode(&v1{}), decode(&plain{}), false},
-		"a field more with omitzero":     {decode(&v1{}), decode(&omitted{}), true},
-		"a type for the comparison":      {decode(&v1{}), v1{To: "bob", Amount: 250}, true},
-		"the body as it came":            {body(`{"to":"bob","amount":250}`), body(`{"amount":250, "to":"bob"}`), true},
-		"the body, and then the struct":  {body(`{"to":"bob","amount":250}`), decode(&v1{}), true},
-		"a fingerprint of the caller's":  {"v1 bob 250", "v1 bob 250", true},
-		"another fingerprint, by design": {"v1 bob 250", "v2 bob 250", false},
+		"a new field":                       {decode(&v1{}), decode(&plain{}), false},
+		"a new field with omitzero":         {decode(&v1{}), decode(&omitted{}), true},
+		"a type for the comparison":         {decode(&v1{}), v1{To: "bob", Amount: 250}, true},
+		"the raw body":                      {body(`{"to":"bob","amount":250}`), body(`{"amount":250, "to":"bob"}`), true},
+		"the raw body, then the struct":     {body(`{"to":"bob","amount":250}`), decode(&v1{}), true},
+		"the caller's fingerprint":          {"v1 bob 250", "v1 bob 250", true},
+		"another fingerprint of the caller": {"v1 bob 250", "v2 bob 250", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -372,7 +374,7 @@ type bothCases struct {
 	Great int `json:"A"`
 }
 
-// Request.Payload is all that the fingerprint is of.
+// The fingerprint depends on nothing but Request.Payload.
 func TestFingerprintIsOfThePayload(t *testing.T) {
 	t.Parallel()
 	a := expect.Value(idempotency.Request{Payload: 1}.Fingerprint())(t)

@@ -38,10 +38,10 @@ func TestChanges(t *testing.T) {
 		after thing
 		want  []string
 	}{
-		"the order of sets":   {thing{ID: "1", Numbers: []int{2, 1}, Blobs: [][]byte{{2}, {1}}, One: ba, Many: []inner{ba, ab}, Rev: "2"}, nil},
-		"elements of sets":    {thing{ID: "1", Numbers: []int{2}, Blobs: [][]byte{{2}, {3}}, One: inner{[]string{"a"}}, Many: []inner{ba, ab}}, []string{"blobs", "numbers", "one"}},
-		"the order of a list": {thing{ID: "1", Numbers: []int{2, 1}, Blobs: before.Blobs, One: ab, Many: []inner{ba}}, []string{"many"}},
-		"what is there":       {thing{ID: "2", Numbers: before.Numbers, Blobs: before.Blobs, One: ab, Many: before.Many, Note: &x}, []string{"id", "note"}},
+		"the order of sets":             {thing{ID: "1", Numbers: []int{2, 1}, Blobs: [][]byte{{2}, {1}}, One: ba, Many: []inner{ba, ab}, Rev: "2"}, nil},
+		"elements of sets":              {thing{ID: "1", Numbers: []int{2}, Blobs: [][]byte{{2}, {3}}, One: inner{[]string{"a"}}, Many: []inner{ba, ab}}, []string{"blobs", "numbers", "one"}},
+		"the order of a list":           {thing{ID: "1", Numbers: []int{2, 1}, Blobs: before.Blobs, One: ab, Many: []inner{ba}}, []string{"many"}},
+		"a changed and a new attribute": {thing{ID: "2", Numbers: before.Numbers, Blobs: before.Blobs, One: ab, Many: before.Many, Note: &x}, []string{"id", "note"}},
 	} {
 		got, err := r.Changes(before, c.after)
 		if err != nil {

@@ -77,9 +77,9 @@ func TestDeleteAllProgressesWithFewUnits(t *testing.T) {
 	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
 }
 
-// Another call, or the same one by the entity's other item, deletes an entity between
-// the reads of its copy and of its main item.
-func TestDeleteAllMeetsAnotherDeletion(t *testing.T) {
+// Another call, or the same call through another item of the entity, deletes the entity
+// between the reads of its copy and its main item.
+func TestDeleteAllRacesAnotherDeletion(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)

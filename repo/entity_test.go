@@ -10,7 +10,7 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-func TestNewListsEverythingWrongWithAnEntity(t *testing.T) {
+func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 	t.Parallel()
 	tbl, _ := unsent(t)
 	key := func(User) keys.Key { return keys.Key{} }

@@ -77,7 +77,7 @@ func meets[T any](t *testing.T, tbl *table.Table, faults *tabletest.Faults, r *r
 	var zero T
 	v, err := r.Get(t.Context(), key)
 	if err != nil && !cmp.Equal(v, zero) {
-		t.Errorf("Get: %v beside %v", v, err)
+		t.Errorf("Get: %v with error %v", v, err)
 	}
 	readable := err == nil
 
@@ -89,7 +89,7 @@ func meets[T any](t *testing.T, tbl *table.Table, faults *tabletest.Faults, r *r
 	q := table.Query{PK: key.PK}
 	vs := []T{}
 	if err := repo.Collect(t.Context(), tbl, q, r.AppendTo(&vs)); (err != nil) && len(vs) > 0 {
-		t.Errorf("Collect: %v beside %v", vs, err)
+		t.Errorf("Collect: %v with error %v", vs, err)
 	}
 	if err := repo.Collect(t.Context(), tbl, q, r.AppendTo(&vs), repo.IgnoreUnknown()); errors.Is(err, table.ErrWrongType) {
 		t.Errorf("Collect without the others: %v", err)

@@ -20,7 +20,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-var update = flag.Bool("update", false, "write the files of testdata anew")
+var update = flag.Bool("update", false, "rewrite the files of testdata")
 
 // Doc is an entity of ten fields with a revision.
 type Doc struct {

@@ -190,9 +190,9 @@ func TestUpdateIsBounded(t *testing.T) {
 		most  int
 		want  error
 	}{
-		"Update in conflict for good": {conflict, func() error { return expect.ErrOf(txs.Update(t.Context(), txKey("tx-000"), change)) }, 3, table.ErrConflict},
-		"Delete in conflict for good": {conflict, func() error { return txs.Delete(t.Context(), txKey("tx-000")) }, 3, table.ErrConflict},
-		"Update in an outage":         {down, func() error { return expect.ErrOf(txs.Update(t.Context(), txKey("tx-000"), change)) }, 3, table.ErrOutcomeUnknown},
+		"Update in a lasting conflict": {conflict, func() error { return expect.ErrOf(txs.Update(t.Context(), txKey("tx-000"), change)) }, 3, table.ErrConflict},
+		"Delete in a lasting conflict": {conflict, func() error { return txs.Delete(t.Context(), txKey("tx-000")) }, 3, table.ErrConflict},
+		"Update in an outage":          {down, func() error { return expect.ErrOf(txs.Update(t.Context(), txKey("tx-000"), change)) }, 3, table.ErrOutcomeUnknown},
 		"UpdateWith a stale op": {nil, func() error {
 			_, err := txs.UpdateWith(t.Context(), txKey("tx-000"), func(*Tx) ([]table.Op, error) {
 				return users.UpdateOps(User{ID: "u-123", Version: 7}, &User{ID: "u-123"}), nil
@@ -216,9 +216,9 @@ func TestUpdateIsBounded(t *testing.T) {
 	}
 }
 
-// TestExchangedKeysAreExplained swaps the keys of two copies, which would take two
-// ops on one item.
-func TestExchangedKeysAreExplained(t *testing.T) {
+// TestSwappedCopyKeysAreAnError swaps the keys of two copies. That needs two ops on one
+// item, which a transaction cannot have.
+func TestSwappedCopyKeysAreAnError(t *testing.T) {
 	t.Parallel()
 	place := func(part func(Tx) string) repo.Copy[Tx] {
 		return repo.Copy[Tx]{Name: "copy", Key: func(tx Tx) keys.Key { return keys.Key{PK: keys.Prefix("AT").PK(part(tx)), SK: keys.Metadata} }}
@@ -308,7 +308,7 @@ func TestTransactPutStoresAllOrNone(t *testing.T) {
 	}
 }
 
-func TestBadInputSendsNothing(t *testing.T) {
+func TestInvalidInputSendsNothing(t *testing.T) {
 	t.Parallel()
 	tbl, faults := unsent(t)
 	txs := newRepo(t, tbl, txEntity)
@@ -360,8 +360,8 @@ func TestBadInputSendsNothing(t *testing.T) {
 	}
 }
 
-// TestOpsHoldTheValueAsItWas changes a value after ops were made of it.
-func TestOpsHoldTheValueAsItWas(t *testing.T) {
+// TestOpsCopyTheirValue changes a value after CreateOps.
+func TestOpsCopyTheirValue(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, table.Schema{}, nil)
 	docs := expect.Value(repo.New(tbl, docEntity))(t)

@@ -96,8 +96,8 @@ func TestPagesBackUnderChanges(t *testing.T) {
 	}
 }
 
-// TestPagesBackFromNothing steps back from an empty page, and into one.
-func TestPagesBackFromNothing(t *testing.T) {
+// TestPagesBackFromAnEmptyPage steps back from an empty page, and into one.
+func TestPagesBackFromAnEmptyPage(t *testing.T) {
 	t.Parallel()
 	index := globalTx(2)
 	tbl := tabletest.New(t, schema, nil)
@@ -126,8 +126,9 @@ func TestPagesBackFromNothing(t *testing.T) {
 	expect.Equal(t, "items before it", ids(page(empty.Prev).Items), span(0, 1))
 }
 
-// TestPagesBackAreTheirOwn gives the cursor to a page before to other queries.
-func TestPagesBackAreTheirOwn(t *testing.T) {
+// TestPagesBackOfOtherQueriesAreRefused passes the cursor of a previous page to
+// other queries.
+func TestPagesBackOfOtherQueriesAreRefused(t *testing.T) {
 	t.Parallel()
 	index := globalTx(2)
 	tbl, faults := withFaults(t, nil)

@@ -189,9 +189,9 @@ func TestCostOfNeedlessDedupe(t *testing.T) {
 	}
 }
 
-// TestStrides checks that a stream of larger items does not read more and more
-// of them ahead.
-func TestStrides(t *testing.T) {
+// TestReadAheadStaysBounded checks that a stream of larger items does not read
+// more and more of them ahead.
+func TestReadAheadStaysBounded(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
 	index := globalTx(2)

@@ -17,9 +17,9 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// TestOtherOrderOfEqualSortKeys offers the cursor of each way to order items with
-// equal sort keys to the others. The reason says what was changed.
-func TestOtherOrderOfEqualSortKeys(t *testing.T) {
+// TestCursorsOfOtherOrders passes cursors to readers that order items with equal sort
+// keys in another way. The error says what was changed.
+func TestCursorsOfOtherOrders(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
 	seed(t, tbl, globalTx(4), 10)
@@ -62,16 +62,16 @@ func TestMovingBounds(t *testing.T) {
 		before, after keys.Range
 		first, second []string
 	}{
-		"the last seconds":          {false, keys.None.Since(at(10)), keys.None.Since(at(20)), span(59, 50), span(49, 40)},
-		"no lower bound":            {false, keys.None.Since(at(10)), keys.Range{}, span(59, 50), span(49, 40)},
-		"the end moves closer":      {false, keys.None.Since(at(10)), keys.None.Since(at(45)), span(59, 50), span(49, 45)},
-		"the end moves past":        {false, keys.None.Since(at(10)), keys.None.Since(at(55)), span(59, 50), nil},
-		"the beginning moves ahead": {false, keys.None.Until(at(50)), keys.None.Until(at(30)), span(49, 40), span(29, 20)},
-		"the beginning moves back":  {false, keys.None.Until(at(50)), keys.None.Until(at(60)), span(49, 40), span(39, 30)},
-		"a window that opens":       {true, keys.None.Since(at(10)), keys.None.Since(at(12)), span(10, 19), span(20, 29)},
-		"a window that has gone on": {true, keys.None.Since(at(10)), keys.None.Since(at(30)), span(10, 19), span(30, 39)},
-		"both bounds":               {true, keys.None.Between(at(5), at(20)), keys.None.Between(at(10), at(18)), span(5, 14), span(15, 17)},
-		"the item at the position":  {false, keys.None.Since(at(10)), keys.Exactly(sortKey(50)), span(59, 50), nil},
+		"the last seconds":           {false, keys.None.Since(at(10)), keys.None.Since(at(20)), span(59, 50), span(49, 40)},
+		"no lower bound":             {false, keys.None.Since(at(10)), keys.Range{}, span(59, 50), span(49, 40)},
+		"the end moves closer":       {false, keys.None.Since(at(10)), keys.None.Since(at(45)), span(59, 50), span(49, 45)},
+		"the end moves past":         {false, keys.None.Since(at(10)), keys.None.Since(at(55)), span(59, 50), nil},
+		"the beginning moves ahead":  {false, keys.None.Until(at(50)), keys.None.Until(at(30)), span(49, 40), span(29, 20)},
+		"the beginning moves back":   {false, keys.None.Until(at(50)), keys.None.Until(at(60)), span(49, 40), span(39, 30)},
+		"a window that opens":        {true, keys.None.Since(at(10)), keys.None.Since(at(12)), span(10, 19), span(20, 29)},
+		"a window that has moved on": {true, keys.None.Since(at(10)), keys.None.Since(at(30)), span(10, 19), span(30, 39)},
+		"both bounds":                {true, keys.None.Between(at(5), at(20)), keys.None.Between(at(10), at(18)), span(5, 14), span(15, 17)},
+		"the item at the position":   {false, keys.None.Since(at(10)), keys.Exactly(sortKey(50)), span(59, 50), nil},
 	} {
 		q := shard.Query{Limit: 10, Descending: !tt.oldestFirst, Range: tt.before}
 		page := expect.Value(r.Page(t.Context(), q))(t)

@@ -18,9 +18,9 @@ func ofShard(pk string) func(tabletest.Request) bool {
 	return func(r tabletest.Request) bool { return strings.Contains(string(r.Body), `"`+pk+`"`) }
 }
 
-// TestFailingLater has a shard fail in the second round, and in the middle of a
-// stream.
-func TestFailingLater(t *testing.T) {
+// TestFailuresInLaterRounds has a shard fail in the second round, and in the middle
+// of a stream.
+func TestFailuresInLaterRounds(t *testing.T) {
 	t.Parallel()
 	tbl, faults := withFaults(t, nil)
 	index := globalTx(2)

@@ -83,8 +83,8 @@ func FuzzIndex(f *testing.F) {
 	})
 }
 
-// foreignTable returns a table whose next n queries get a response with a body, and
-// the later ones an empty response.
+// foreignTable returns a table whose next n queries get a response with a body. Later
+// queries get an empty response.
 func foreignTable(t *testing.T, n int, body string) *table.Table {
 	t.Helper()
 	faults := &tabletest.Faults{}
@@ -106,8 +106,8 @@ func foreignTable(t *testing.T, n int, body string) *table.Table {
 }
 
 // FuzzForeignItems has a reader meet arbitrary items of other writers in all of
-// its shards. Pages are no longer than their limit, and there is none beside an
-// error.
+// its shards. Pages are no longer than their limit, and an error comes without
+// a page.
 func FuzzForeignItems(f *testing.F) {
 	for _, items := range []string{
 		``,
@@ -135,7 +135,7 @@ func FuzzForeignItems(f *testing.F) {
 		page, err := r.Page(t.Context(), q)
 		switch {
 		case err != nil && (page.Items != nil || page.Next != ""):
-			t.Errorf("%v beside %v", page, err)
+			t.Errorf("%v with error %v", page, err)
 		case len(page.Items) > q.Limit:
 			t.Errorf("%d items, the limit is %d", len(page.Items), q.Limit)
 		case page.Next != "" && len(page.Items) > 0 && page.Items[len(page.Items)-1].GSI1SK != "":
@@ -144,13 +144,13 @@ func FuzzForeignItems(f *testing.F) {
 			q.After = page.Next
 			_, err := r.Page(t.Context(), q)
 			if _, inside := errors.AsType[*shard.Error](err); errors.Is(err, paginate.ErrInvalidCursor) && !inside {
-				t.Errorf("its own token: %v", err)
+				t.Errorf("its own cursor: %v", err)
 			}
 		}
 		ended := false
 		for v, err := range r.All(t.Context(), shard.Query{Descending: true}) {
 			if ended || err != nil && v != (tx{}) {
-				t.Errorf("%v beside or after the error %v", v, err)
+				t.Errorf("%v with or after the error %v", v, err)
 			}
 			ended = err != nil
 		}

@@ -43,8 +43,8 @@ func TestShard(t *testing.T) {
 	}
 }
 
-// TestShardSpreads checks that ordinary ids fill all shards alike.
-func TestShardSpreads(t *testing.T) {
+// TestShardsFillEvenly checks that ordinary ids fill all shards alike.
+func TestShardsFillEvenly(t *testing.T) {
 	t.Parallel()
 	rnd := rand.New(rand.NewPCG(1, 2))
 	hex := func(i int) string { return fmt.Sprintf("%016x", uint64(i)*0x9e3779b97f4a7c15) }
@@ -196,8 +196,9 @@ func TestKeyAt(t *testing.T) {
 	}
 }
 
-// TestKeyOfNoShard checks that an item cannot be written where no reader looks.
-func TestKeyOfNoShard(t *testing.T) {
+// TestKeyOfAMissingShard checks that no item is written to a shard that no reader
+// reads.
+func TestKeyOfAMissingShard(t *testing.T) {
 	t.Parallel()
 	tbl := expect.Value(table.New(tabletest.Client(t), schema, nil))(t)
 	by := func(x shard.Index, number int) shard.Index {

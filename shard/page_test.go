@@ -62,9 +62,9 @@ func TestOneShard(t *testing.T) {
 	}
 }
 
-// TestMovedInBetween has an item move from one shard to another between the two
-// requests, so that both return it.
-func TestMovedInBetween(t *testing.T) {
+// TestItemMovesBetweenRequests has an item move from one shard to another between
+// the two requests, so that both return it.
+func TestItemMovesBetweenRequests(t *testing.T) {
 	t.Parallel()
 	index := globalTx(2)
 	for _, ties := range []bool{false, true} {

@@ -103,9 +103,9 @@ func TestUndeclaredTiesInDedupe(t *testing.T) {
 	}
 }
 
-// TestATieThatArrivesLate inserts an item under the sort key of the position.
-// Nothing is lost by it, but the index is not what it is said to be.
-func TestATieThatArrivesLate(t *testing.T) {
+// TestATieIsInsertedLater inserts an item under the sort key of the position.
+// No item is lost, but the index declares its sort keys as unique.
+func TestATieIsInsertedLater(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	seed(t, tbl, globalTx(4), 20)

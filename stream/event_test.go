@@ -102,7 +102,7 @@ func TestEventOfEveryType(t *testing.T) {
 	})
 }
 
-func TestEventsThatAreRefused(t *testing.T) {
+func TestInvalidEvents(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema, nil)
 	name := tbl.Schema().Name

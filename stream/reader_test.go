@@ -119,7 +119,7 @@ func TestReaderContinues(t *testing.T) {
 	equal(t, "changes", len(l.all()), 18)
 }
 
-func TestReaderTriesAgain(t *testing.T) {
+func TestReaderRetries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.writeNotes(t, 0, 4)
@@ -148,8 +148,8 @@ func TestReaderTriesAgain(t *testing.T) {
 	}
 }
 
-// TestReaderIsStopped ends a reader at every change and begins another one.
-func TestReaderIsStopped(t *testing.T) {
+// TestReaderIsRestarted stops a reader at every change and starts another one.
+func TestReaderIsRestarted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.writeNotes(t, 0, 3)
@@ -228,9 +228,9 @@ func TestReaderTakesOver(t *testing.T) {
 	inOrder(t, l.all(), 3, 4)
 }
 
-// TestReaderFreesItsShard ends the context of a reader while a position is being stored:
-// it is stored, and the response is lost. The lease is free all the same.
-func TestReaderFreesItsShard(t *testing.T) {
+// TestReaderReleasesItsLease ends the context of a reader while it stores a position,
+// and drops the response. The lease is released nevertheless.
+func TestReaderReleasesItsLease(t *testing.T) {
 	t.Parallel()
 	w, faults := faultyWorld(t)
 	w.writeNotes(t, 0, 1)

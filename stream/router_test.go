@@ -381,7 +381,7 @@ func TestHandleEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestRequestIsOneForEachEffect(t *testing.T) {
+func TestRequestRunsEachEffectOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	store, err := idempotency.New(w.table, nil)

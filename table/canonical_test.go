@@ -112,7 +112,7 @@ func TestSameItem(t *testing.T) {
 		a, b types.AttributeValue
 		same bool
 	}{
-		{"numbers written otherwise", num("1.50"), num("15E-1"), true},
+		{"equal numbers in two notations", num("1.50"), num("15E-1"), true},
 		{"other numbers", num("9007199254740993"), num("9007199254740992"), false},
 		{"a number and a text", num("1"), str("1"), false},
 		{"a text and bytes", str("1"), bin("1"), false},
@@ -121,9 +121,9 @@ func TestSameItem(t *testing.T) {
 		{"sets of numbers", numbers("1", "20"), numbers("2e1", "1.0"), true},
 		{"a set and a list", set("a"), list(str("a")), false},
 		{"lists in another order", list(str("a"), str("b")), list(str("b"), str("a")), false},
-		{"lists nested otherwise", list(list(str("a")), str("b")), list(list(str("a"), str("b"))), false},
+		{"lists of another nesting", list(list(str("a")), str("b")), list(list(str("a"), str("b"))), false},
 		{"maps", mapOf(map[string]types.AttributeValue{"a": num("1.0"), "b": num("2")}), mapOf(map[string]types.AttributeValue{"b": num("2"), "a": num("1")}), true},
-		{"a name less", mapOf(map[string]types.AttributeValue{"a": num("1")}), mapOf(nil), false},
+		{"a missing attribute", mapOf(map[string]types.AttributeValue{"a": num("1")}), mapOf(nil), false},
 		{"true and false", &types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberBOOL{}, false},
 		{"nulls", &types.AttributeValueMemberNULL{Value: true}, &types.AttributeValueMemberNULL{Value: true}, true},
 		{"empty bytes", &types.AttributeValueMemberB{}, bin(""), true},

@@ -195,9 +195,9 @@ func (f *forwarding) Do(r *http.Request) (*http.Response, error) {
 	return f.HTTPClient.Do(r)
 }
 
-// TestConnectionsOfOthers shows that HTTP clients which are not the SDK's default
-// are used as they are.
-func TestConnectionsOfOthers(t *testing.T) {
+// TestOtherHTTPClientsStayUnchanged shows that the table does not change HTTP
+// clients other than the SDK's default.
+func TestOtherHTTPClientsStayUnchanged(t *testing.T) {
 	t.Parallel()
 	plain := tabletest.New(t, appCore(), options())
 	server := newTLSServer(t, tabletest.Client(t))

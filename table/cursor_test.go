@@ -15,9 +15,9 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// TestTokensOfEarlierReleases fails when cursors that clients hold would stop
+// TestCursorsOfEarlierReleases fails when cursors that clients hold would stop
 // opening because their scope is computed in another way.
-func TestTokensOfEarlierReleases(t *testing.T) {
+func TestCursorsOfEarlierReleases(t *testing.T) {
 	t.Parallel()
 	ring := expect.Value(paginate.ParseKeys("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="))(t)
 	opts := options()

@@ -60,19 +60,19 @@ func TestEnsureWaitsForTheTable(t *testing.T) {
 		want     error  // nil for success
 		says     string // in the error
 	}{
-		"there":                         {[]tabletest.Fault{as("ACTIVE")}, nil, 0, nil, ""},
-		"created":                       {[]tabletest.Fault{gone, as("CREATING"), as("ACTIVE")}, nil, 1, nil, ""},
-		"created by another process":    {[]tabletest.Fault{gone, as("CREATING"), as("ACTIVE")}, []tabletest.Fault{inUse}, 1, nil, ""},
-		"shown late":                    {[]tabletest.Fault{gone, gone, as("CREATING"), as("ACTIVE")}, []tabletest.Fault{empty, inUse}, 2, nil, ""},
-		"updated":                       {[]tabletest.Fault{as("UPDATING"), as("ACTIVE")}, nil, 0, nil, ""},
-		"deleted":                       {[]tabletest.Fault{as("DELETING"), as("DELETING"), gone, as("CREATING"), as("ACTIVE")}, nil, 1, nil, ""},
-		"deleted while it was awaited":  {[]tabletest.Fault{gone, as("CREATING"), as("DELETING"), gone, as("ACTIVE")}, nil, 2, nil, ""},
-		"not created":                   {[]tabletest.Fault{gone}, []tabletest.Fault{denied}, 1, nil, "AccessDeniedException"},
-		"created for ever":              {[]tabletest.Fault{gone, as("CREATING")}, nil, 1, context.DeadlineExceeded, "the table is CREATING"},
-		"deleted for ever":              {[]tabletest.Fault{as("DELETING")}, nil, 0, context.DeadlineExceeded, "the table is DELETING"},
-		"archived":                      {[]tabletest.Fault{as("ARCHIVED")}, nil, 0, table.ErrSchemaMismatch, "the table is ARCHIVED"},
-		"encrypted with a revoked key":  {[]tabletest.Fault{as("INACCESSIBLE_ENCRYPTION_CREDENTIALS")}, nil, 0, table.ErrSchemaMismatch, "ENCRYPTION"},
-		"described without description": {[]tabletest.Fault{empty}, nil, 0, nil, "describes no table"},
+		"there":                        {[]tabletest.Fault{as("ACTIVE")}, nil, 0, nil, ""},
+		"created":                      {[]tabletest.Fault{gone, as("CREATING"), as("ACTIVE")}, nil, 1, nil, ""},
+		"created by another process":   {[]tabletest.Fault{gone, as("CREATING"), as("ACTIVE")}, []tabletest.Fault{inUse}, 1, nil, ""},
+		"visible late":                 {[]tabletest.Fault{gone, gone, as("CREATING"), as("ACTIVE")}, []tabletest.Fault{empty, inUse}, 2, nil, ""},
+		"updated":                      {[]tabletest.Fault{as("UPDATING"), as("ACTIVE")}, nil, 0, nil, ""},
+		"deleted":                      {[]tabletest.Fault{as("DELETING"), as("DELETING"), gone, as("CREATING"), as("ACTIVE")}, nil, 1, nil, ""},
+		"deleted while Ensure waits":   {[]tabletest.Fault{gone, as("CREATING"), as("DELETING"), gone, as("ACTIVE")}, nil, 2, nil, ""},
+		"not created":                  {[]tabletest.Fault{gone}, []tabletest.Fault{denied}, 1, nil, "AccessDeniedException"},
+		"stays CREATING":               {[]tabletest.Fault{gone, as("CREATING")}, nil, 1, context.DeadlineExceeded, "the table is CREATING"},
+		"stays DELETING":               {[]tabletest.Fault{as("DELETING")}, nil, 0, context.DeadlineExceeded, "the table is DELETING"},
+		"archived":                     {[]tabletest.Fault{as("ARCHIVED")}, nil, 0, table.ErrSchemaMismatch, "the table is ARCHIVED"},
+		"encrypted with a revoked key": {[]tabletest.Fault{as("INACCESSIBLE_ENCRYPTION_CREDENTIALS")}, nil, 0, table.ErrSchemaMismatch, "ENCRYPTION"},
+		"an empty description":         {[]tabletest.Fault{empty}, nil, 0, nil, "describes no table"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -118,9 +118,9 @@ func TestEnsureWaitsUntilTheCallersDeadline(t *testing.T) {
 	})
 }
 
-// A table or an index that cannot be used is not as the schema says: `singletable
+// A table or an index that cannot be used does not match the schema: `singletable
 // verify` guards deployments.
-func TestVerifyOfWhatCannotBeUsed(t *testing.T) {
+func TestVerifyOfUnusableTables(t *testing.T) {
 	t.Parallel()
 	schema := indexed()
 	for _, tt := range []struct {

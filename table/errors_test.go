@@ -69,9 +69,8 @@ func failures(t *testing.T) map[string]error {
 	return all
 }
 
-// One op fails in the same shape alone, in a transaction, and with its item returned.
-// A refusal that the caller expects is told by our own words. The SDK's error, which has
-// the id of the request, is behind it.
+// An expected refusal has a text of the library. It wraps the SDK's error, which has
+// the id of the request.
 func TestARefusalHasNoTextOfTheSDK(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, table.Schema{Name: "AppCore"}, nil)
@@ -83,7 +82,8 @@ func TestARefusalHasNoTextOfTheSDK(t *testing.T) {
 	}
 }
 
-func TestAnOpFailsInOneShape(t *testing.T) {
+// An op returns the same error alone, in a transaction, and with its item returned.
+func TestEveryCallReturnsTheSameOpError(t *testing.T) {
 	t.Parallel()
 	tbl, _ := newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(user, account{N: 1})))
@@ -199,7 +199,7 @@ func TestClassify(t *testing.T) {
 		"deadline":                      {context.DeadlineExceeded, table.Transient},
 		"cancelled":                     {context.Canceled, table.Transient},
 		"wrapped":                       {fmt.Errorf("x: %w", &table.Error{Err: &table.OpError{Err: table.ErrExists}}), table.Permanent},
-		"unknown beside a refusal":      {fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, &types.ConditionalCheckFailedException{}), table.Transient},
+		"unknown and a refusal":         {fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, &types.ConditionalCheckFailedException{}), table.Transient},
 		"SDK, server in general":        {api("Whatever", smithy.FaultServer), table.Transient},
 		"SDK, unavailable":              {api("ServiceUnavailable", smithy.FaultUnknown), table.Transient},
 		"SDK, validation":               {api("ValidationException", smithy.FaultClient), table.Unclassified},
@@ -208,7 +208,7 @@ func TestClassify(t *testing.T) {
 		"SDK, unknown credentials":      {api("UnrecognizedClientException", smithy.FaultClient), table.Unclassified},
 		"SDK, throttled":                {api("ThrottlingException", smithy.FaultClient), table.Transient},
 		"SDK, cancelled for a conflict": {cancelled("None", "TransactionConflict"), table.Transient},
-		"SDK, cancelled for a mistake":  {cancelled("ValidationError", "TransactionConflict"), table.Unclassified},
+		"SDK, cancelled by validation":  {cancelled("ValidationError", "TransactionConflict"), table.Unclassified},
 		"SDK, cancelled by a condition": {cancelled("None", "ConditionalCheckFailed"), table.Permanent},
 		"SDK, cancelled by a condition and a conflict": {cancelled("TransactionConflict", "ConditionalCheckFailed"), table.Permanent},
 		"SDK, cancelled for lack of capacity":          {cancelled("ThrottlingError", "ProvisionedThroughputExceeded"), table.Transient},

@@ -16,7 +16,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-var update = flag.Bool("update", false, "write the files of testdata anew")
+var update = flag.Bool("update", false, "rewrite the files of testdata")
 
 // requests are calls whose requests are compared with files, by the files' names.
 var requests = map[string]func(*testing.T, *table.Table){

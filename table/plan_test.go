@@ -169,7 +169,7 @@ func TestEnsureAddsIndexesOneAfterTheOther(t *testing.T) {
 }
 
 // Three processes, each with the responses of the same table.
-func TestEnsureByManyWhileAnIndexIsBuilt(t *testing.T) {
+func TestConcurrentEnsureWhileAnIndexIsBuilt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		schema := next()
@@ -243,13 +243,13 @@ func TestEnsureRefusals(t *testing.T) {
 		says     string
 		takes    time.Duration
 	}{
-		"for ever":                      {nil, []tabletest.Fault{limit}, 300, context.DeadlineExceeded, "global index GSI2: is missing: context deadline exceeded", 5 * time.Minute},
-		"denied":                        {nil, []tabletest.Fault{denied}, 2, nil, "global index GSI2: is missing: operation error DynamoDB: UpdateTable", time.Second},
-		"first, by a faster process":    {nil, []tabletest.Fault{invalid, nil}, 2, nil, "", 2 * time.Minute},
-		"accepted and never shown":      {nil, []tabletest.Fault{ok}, 1, table.ErrSchemaMismatch, "global index GSI2: is missing", 10 * time.Second},
-		"the first look fails":          {[]tabletest.Fault{broken}, nil, 0, nil, "ServiceUnavailable", 0},
-		"a later look fails":            {[]tabletest.Fault{nil, broken, broken}, nil, 1, nil, "", 2 * time.Minute},
-		"a later look is not permitted": {[]tabletest.Fault{nil, denied}, nil, 1, nil, "AccessDenied", 0},
+		"until the deadline":             {nil, []tabletest.Fault{limit}, 300, context.DeadlineExceeded, "global index GSI2: is missing: context deadline exceeded", 5 * time.Minute},
+		"denied":                         {nil, []tabletest.Fault{denied}, 2, nil, "global index GSI2: is missing: operation error DynamoDB: UpdateTable", time.Second},
+		"added first by another process": {nil, []tabletest.Fault{invalid, nil}, 2, nil, "", 2 * time.Minute},
+		"accepted, never visible":        {nil, []tabletest.Fault{ok}, 1, table.ErrSchemaMismatch, "global index GSI2: is missing", 10 * time.Second},
+		"the first description fails":    {[]tabletest.Fault{broken}, nil, 0, nil, "ServiceUnavailable", 0},
+		"a later description fails":      {[]tabletest.Fault{nil, broken, broken}, nil, 1, nil, "", 2 * time.Minute},
+		"a later description is denied":  {[]tabletest.Fault{nil, denied}, nil, 1, nil, "AccessDenied", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -358,7 +358,7 @@ func TestPlan(t *testing.T) {
 			schema: gsi1, live: fields{"ItemCount": 0, "TableSizeBytes": 0},
 			change: "global index GSI1: is missing; add it, for a write unit for each KB of each item: how many is not known",
 		},
-		"a missing index of senseless counts": {
+		"a missing index with invalid counts": {
 			schema: gsi1, live: fields{"ItemCount": int64(math.MaxInt64), "TableSizeBytes": int64(math.MaxInt64)},
 			change: "global index GSI1: is missing; add it, for a write unit for each KB of each item: how many is not known",
 		},
@@ -485,8 +485,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Errors of requests are those of Verify.
-func TestPlanThatCannotBeMade(t *testing.T) {
+// An error of a request is no difference of the schema.
+func TestPlanReturnsRequestErrors(t *testing.T) {
 	t.Parallel()
 	schema := indexed()
 	schema.PointInTimeRecovery = true

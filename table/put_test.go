@@ -81,9 +81,9 @@ func (l looking) TransactWriteItems(
 	return l.Client.TransactWriteItems(ctx, in, o...)
 }
 
-// TestPutsAreWrittenAlike shows that requests are the same whoever writes them, and
-// that others who look at the inputs of a client find the items in them.
-func TestPutsAreWrittenAlike(t *testing.T) {
+// TestPutsAreEqualForEveryClient shows that every client sends the same requests,
+// and that wrappers and middleware find the items in the inputs.
+func TestPutsAreEqualForEveryClient(t *testing.T) {
 	t.Parallel()
 	own, _ := newTable(t, appCore())
 	schema := own.Schema()
@@ -246,8 +246,8 @@ func TestPutAfterALostResponse(t *testing.T) {
 	equal(t, "stored", expect.Value(table.Get[account](t.Context(), tbl.Consistent(), user))(t), account{Name: "Ann", N: 7})
 }
 
-// TestAnOpIsRunByManyAtOnce runs one op from several goroutines.
-func TestAnOpIsRunByManyAtOnce(t *testing.T) {
+// TestConcurrentUseOfAnOp runs one op from several goroutines.
+func TestConcurrentUseOfAnOp(t *testing.T) {
 	t.Parallel()
 	own, _ := newTable(t, appCore())
 	wrapped := expect.Value(table.New(struct{ table.Client }{tabletest.Client(t)}, own.Schema(), nil))(t)

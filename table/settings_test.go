@@ -115,10 +115,10 @@ func TestEnsureWaitsForBackups(t *testing.T) {
 		updates          int
 		want             error
 	}{
-		"at once":    {[]tabletest.Fault{recoveryOff, recoveryOn}, []tabletest.Fault{recoveryOn}, time.Hour, 1, nil},
-		"after some": {[]tabletest.Fault{recoveryOff, recoveryOff, recoveryOff, recoveryOn}, []tabletest.Fault{unavailable, unavailable, recoveryOn}, time.Hour, 3, nil},
-		"never":      {nil, slices.Repeat([]tabletest.Fault{unavailable}, 10), 3500 * time.Millisecond, 4, context.DeadlineExceeded},
-		"denied":     {nil, []tabletest.Fault{denied, denied}, time.Hour, 2, nil},
+		"immediately":   {[]tabletest.Fault{recoveryOff, recoveryOn}, []tabletest.Fault{recoveryOn}, time.Hour, 1, nil},
+		"after retries": {[]tabletest.Fault{recoveryOff, recoveryOff, recoveryOff, recoveryOn}, []tabletest.Fault{unavailable, unavailable, recoveryOn}, time.Hour, 3, nil},
+		"never":         {nil, slices.Repeat([]tabletest.Fault{unavailable}, 10), 3500 * time.Millisecond, 4, context.DeadlineExceeded},
+		"denied":        {nil, []tabletest.Fault{denied, denied}, time.Hour, 2, nil},
 		"a concurrent process was faster": {
 			[]tabletest.Fault{recoveryOff, recoveryOn}, []tabletest.Fault{denied}, time.Hour, 1, nil,
 		},

@@ -16,7 +16,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-var update = flag.Bool("update", false, "write the files of testdata anew")
+var update = flag.Bool("update", false, "rewrite the files of testdata")
 
 // golden compares with a file of testdata.
 func golden(t *testing.T, name, got string) {

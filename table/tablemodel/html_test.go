@@ -58,7 +58,7 @@ func readPage(t *testing.T, page string) string {
 	return text.String()
 }
 
-func TestAPageIsCompleteInItself(t *testing.T) {
+func TestAPageIsSelfContained(t *testing.T) {
 	t.Parallel()
 	tbl, _ := stored(t)
 	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)

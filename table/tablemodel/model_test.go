@@ -94,11 +94,11 @@ func TestInferredPatterns(t *testing.T) {
 			[]table.Item{sample("USER#ana", "FRIEND#bob"), sample("USER#ana", "FRIEND#cleo")},
 			[]string{"USER#{1} / FRIEND#{2}"},
 		},
-		"nor is one in capitals": {
+		"an identifier in capitals is no constant": {
 			[]table.Item{sample("01ARZ3NDEKTSV4RRFFQ69G5FAV", "01ARZ3NDEKTSV4RRFFQ69G5FAV"), sample("USER#ANA", "PROFILE"), sample("ANA1990#x", "PROFILE")},
 			[]string{"{1} / {2}", "{1}#{2} / PROFILE", "USER#{1} / PROFILE"},
 		},
-		"nor are many": {
+		"one of many values is no constant": {
 			func() (items []table.Item) {
 				for _, c := range "ABCDEFGHIJKL" {
 					items = append(items, sample("GROUP#1", "MEMBER-"+string(c)))
@@ -119,7 +119,7 @@ func TestInferredPatterns(t *testing.T) {
 			},
 			[]string{"#META#{1} / A##B", "$app#{1} / {2}", "user#{1} / {2}"},
 		},
-		"values are told from prefixes by their attribute": {
+		"an attribute tells values from prefixes": {
 			[]table.Item{sample("EUR", "RATE", "currency", "EUR"), sample("USD", "RATE", "currency", "USD")},
 			[]string{"{currency} / RATE"},
 		},
@@ -220,7 +220,7 @@ var users = tablemodel.Model{
 	}}},
 }
 
-func TestAnItemIsFoundAlthoughItHasDrifted(t *testing.T) {
+func TestDriftedItemsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		item table.Item

@@ -81,8 +81,8 @@ func TestPicturesOfSeveralKeyAttributes(t *testing.T) {
 	}
 }
 
-// Numbers are in the order of numbers, binary values in the order of bytes.
-func TestKeysOfOtherTypesAreInTheirOrder(t *testing.T) {
+// Numbers are in numeric order, binary values in the order of their bytes.
+func TestNumbersAndBytesAreInKeyOrder(t *testing.T) {
 	t.Parallel()
 	var items []table.Item
 	for _, at := range []string{"10", "9", "-1.5", "1E2", "9007199254740993", "9007199254740992"} {
@@ -105,9 +105,9 @@ func TestKeysOfOtherTypesAreInTheirOrder(t *testing.T) {
 	golden(t, "numbers.workbench.json", string(file))
 }
 
-// Values that would end a cell, a label or a line do not, and none becomes a
-// mention, a reference, a link or markup.
-func TestHostileValuesStayInTheirPlace(t *testing.T) {
+// No value ends a cell, a label or a line, or becomes a mention, a reference, a link
+// or markup.
+func TestHostileValuesAreEscaped(t *testing.T) {
 	t.Parallel()
 	var items []table.Item
 	for _, v := range []string{
@@ -157,7 +157,7 @@ func TestPicturesOfATableWithoutSortKeys(t *testing.T) {
 	golden(t, "simple.mermaid", flow)
 }
 
-func TestPicturesOfNothing(t *testing.T) {
+func TestPicturesOfAnEmptyTable(t *testing.T) {
 	t.Parallel()
 	md := expect.Value(tablemodel.Markdown(full, nil, nil))(t)
 	golden(t, "empty.md", md)
@@ -165,7 +165,7 @@ func TestPicturesOfNothing(t *testing.T) {
 	golden(t, "empty.mermaid", flow)
 }
 
-func TestMistakesAreErrors(t *testing.T) {
+func TestInvalidInputIsAnError(t *testing.T) {
 	t.Parallel()
 	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
 	bad := table.Schema{Name: "no spaces"}
@@ -201,7 +201,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	}
 }
 
-func TestScanReadsUpToABound(t *testing.T) {
+func TestScanIsBounded(t *testing.T) {
 	t.Parallel()
 	tbl, ops := stored(t)
 	for max, want := range map[int]int{0: len(ops), 3: 3, len(ops): len(ops), 100: len(ops)} {

@@ -83,7 +83,7 @@ func compareRequests(t *testing.T, what string, want, got *dynamodb.CreateTableI
 	}
 }
 
-func TestTheCloudFormationTableIsTheSchemas(t *testing.T) {
+func TestTheCloudFormationTableMatchesTheSchema(t *testing.T) {
 	t.Parallel()
 	for name, schema := range schemas {
 		want := expect.Value(schema.CreateTableInput())(t)
@@ -152,7 +152,7 @@ func TestNoTemplateWithADynamicReference(t *testing.T) {
 }
 
 // The Terraform configuration says the same as the schema.
-func TestTheTerraformTableIsTheSchemas(t *testing.T) {
+func TestTheTerraformTableMatchesTheSchema(t *testing.T) {
 	t.Parallel()
 	for name, schema := range schemas {
 		text := expect.Value(tablemodel.Terraform(schema))(t)
@@ -276,7 +276,7 @@ func (tt terraformTable) schema() table.Schema {
 	return s
 }
 
-func TestABadSchemaHasNoTemplate(t *testing.T) {
+func TestAnInvalidSchemaHasNoTemplate(t *testing.T) {
 	t.Parallel()
 	bad := table.Schema{Name: "no spaces"}
 	_, cfn := tablemodel.CloudFormation(bad)

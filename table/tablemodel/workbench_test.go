@@ -173,7 +173,7 @@ func readModel(t *testing.T, text []byte) map[string]any {
 	return m["DataModel"].([]any)[0].(map[string]any)
 }
 
-func TestTheWorkbenchModelIsOfThePublishedForm(t *testing.T) {
+func TestTheWorkbenchModelHasThePublishedFormat(t *testing.T) {
 	t.Parallel()
 	tbl, ops := stored(t)
 	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)

@@ -53,7 +53,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-func TestStartManyAtOnce(t *testing.T) {
+func TestConcurrentStart(t *testing.T) {
 	t.Setenv(tabletest.EndpointVariable, "")
 	var wg sync.WaitGroup
 	endpoints := make([]string, 8)
@@ -236,7 +236,7 @@ func TestStartUsesTheVariable(t *testing.T) {
 	}
 }
 
-func TestStartRefusesABadVariable(t *testing.T) {
+func TestStartRefusesAnInvalidVariable(t *testing.T) {
 	for _, value := range []string{"localhost:8000", "8000", "http://", "ftp://user:secret@127.0.0.1", "://", "http://user:secret@["} {
 		t.Setenv(tabletest.EndpointVariable, value)
 		_, err := tabletest.Start(t.Context(), nil)

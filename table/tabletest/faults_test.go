@@ -40,15 +40,15 @@ func TestFaultOfAWrite(t *testing.T) {
 		written bool
 	}{
 		{"nothing", nil, isNil, true},
-		{"drop", tabletest.DropRequest(), isA[*net.OpError], false},
-		{"lose response", tabletest.DropResponse(), isA[*net.OpError], true},
+		{"drop request", tabletest.DropRequest(), isA[*net.OpError], false},
+		{"drop response", tabletest.DropResponse(), isA[*net.OpError], true},
 		{"truncate", tabletest.Truncate(), is(io.ErrUnexpectedEOF), true},
-		{"garble", tabletest.Corrupt(), isA[*smithy.DeserializationError], true},
+		{"corrupt", tabletest.Corrupt(), isA[*smithy.DeserializationError], true},
 		{"status", internal, isA[*types.InternalServerError], false},
 		{"after status", tabletest.After(internal), isA[*types.InternalServerError], true},
 		{"throttle", tabletest.Throttle(), isA[*types.ProvisionedThroughputExceededException], false},
-		{"hold, released", tabletest.Block(released), isNil, true},
-		{"after hold, released", tabletest.After(tabletest.Block(released)), isNil, true},
+		{"block, released", tabletest.Block(released), isNil, true},
+		{"after block, released", tabletest.After(tabletest.Block(released)), isNil, true},
 		{"unprocessed", tabletest.Unprocessed(1), isAny, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -106,10 +106,10 @@ func startAndClose(t *testing.T) string {
 	return stderr.String()
 }
 
-// TestInstallAtOnce starts as many processes as go test may, on a machine whose
+// TestConcurrentInstall starts as many processes as go test may, on a machine whose
 // cache is empty. Their npm clients wait for each other, so that all of them
 // install and none finds the engine of another.
-func TestInstallAtOnce(t *testing.T) {
+func TestConcurrentInstall(t *testing.T) {
 	const processes = 6
 	engine := realEngine(t)
 	bin, cache := emptyMachine(t)

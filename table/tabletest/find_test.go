@@ -7,7 +7,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func TestHowToOfEachPlatform(t *testing.T) {
+func TestInstallTextOfEachPlatform(t *testing.T) {
 	t.Parallel()
 	for platform, want := range map[string]string{
 		"linux/amd64":   "@dynoxide/linux-x64@1.2.1",

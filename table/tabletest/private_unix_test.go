@@ -45,9 +45,9 @@ func modes(t *testing.T, dir string) map[string]fs.FileMode {
 	return all
 }
 
-// TestPathThatIsNoFile: what is not a regular file keeps its mode, and is not
+// TestPathIsNotARegularFile: what is not a regular file keeps its mode, and is not
 // opened. An open pipe would block.
-func TestPathThatIsNoFile(t *testing.T) {
+func TestPathIsNotARegularFile(t *testing.T) {
 	t.Setenv(tabletest.EndpointVariable, "")
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	expect.OK(t, syscall.Mkfifo(pipe, 0o644))

@@ -111,7 +111,7 @@ func TestUnprocessedOfSeveralTables(t *testing.T) {
 	expect.Equal(t, "unprocessed", got, map[string]int{a: 1, b: 2})
 }
 
-func TestUnprocessedPassesAnErrorOn(t *testing.T) {
+func TestUnprocessedReturnsErrorsUnchanged(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install, noRetries)

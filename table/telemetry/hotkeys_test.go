@@ -102,8 +102,8 @@ func TestHotKeyOf(t *testing.T) {
 	}
 }
 
-// TestHotKeysOfOthers has keys that would break a table or a terminal.
-func TestHotKeysOfOthers(t *testing.T) {
+// TestHotKeysAreQuoted has keys that would break a table or a terminal.
+func TestHotKeysAreQuoted(t *testing.T) {
 	t.Parallel()
 	s := telemetry.Summary{PlainKeys: true}
 	s.Observe(t.Context(), put("A\n\x1b[31m\tB", 5000))

@@ -126,7 +126,7 @@ func TestLogsOfFailures(t *testing.T) {
 	}
 }
 
-func TestLogsBelowTheLevelAreNotMade(t *testing.T) {
+func TestLogsBelowTheLevelAreDropped(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	f := open(t, telemetry.Logs(slog.New(slog.NewTextHandler(&out, nil))), 3)

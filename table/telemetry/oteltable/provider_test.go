@@ -66,7 +66,7 @@ func (m brokenMeter) Float64Counter(name string, options ...metric.Float64Counte
 	return m.Meter.Float64Counter(name, options...)
 }
 
-func TestMetersThatCannotBeMade(t *testing.T) {
+func TestMeterErrors(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"db.client.operation.duration", "singletable.consumed.read_units", "singletable.consumed.write_units",
