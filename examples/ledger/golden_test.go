@@ -13,7 +13,7 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestRequests compares the requests of each access pattern with a file, so that
 // a change of what is sent shows in a review.

@@ -37,7 +37,7 @@ func TestANumberIsOneRequestAndGivenOutOnce(t *testing.T) {
 	}
 }
 
-func TestNumbersBeginAnewEachYearForEachTenant(t *testing.T) {
+func TestNumbersRestartEachYearForEachTenant(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	globex := s.as(Caller{Tenant: "GLOBEX", User: "gil"})

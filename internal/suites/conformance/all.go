@@ -18,7 +18,7 @@ import (
 func allTests() tests {
 	return tests{
 		"sends requests as it is ranged over":          allLazy,
-		"ranging again starts anew":                    allAgain,
+		"ranging again starts over":                    allAgain,
 		"a limit asks for no more":                     allLimit,
 		"an error comes once and last":                 allError,
 		"a bad query is an error without a request":    allInvalid,
