@@ -102,7 +102,7 @@
 // The head and the scope are authenticated with the rest. Each value takes its
 // length and one or two bytes more; a timestamp such as
 // 2024-01-15T10:05:00.000Z within a string takes seven bytes, not 24. So the
-// position TX#2024-01-15T10:05:00.000Z#tx-abc seals to 74 characters, and no
-// cursor is longer than 8,192. Positions have one encoding, and every other is
-// refused.
+// position TX#2024-01-15T10:05:00.000Z#tx-abc seals to 74 characters, as the
+// example of [Codec] prints. No cursor is longer than 8,192 characters. Positions
+// have one encoding, and every other is refused.
 package paginate

@@ -66,8 +66,10 @@
 // Per minute and with the default Interval, a [Reader] without records sends 60 GetRecords
 // requests for each shard that it reads, and 6 writes of its lease. Each process sends
 // 6 DescribeStream requests, 12 queries, 3 reads and 3 writes. The writes are in the stream,
-// too: each can cost one more GetRecords. A batch of records costs a GetRecords and one
-// write of a kilobyte. Lambda's requests to a stream are free.
+// too: each can cost one more GetRecords. The test "an idle minute costs what the
+// documentation says" of the conformance suite (make conformance) counts them. A batch of
+// records costs a GetRecords and one write of a kilobyte. Lambda's requests to a stream
+// are free.
 //
 // AWS: "Change data capture for DynamoDB Streams" and "DynamoDB Streams and AWS Lambda
 // triggers", Amazon DynamoDB Developer Guide.

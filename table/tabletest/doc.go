@@ -85,8 +85,8 @@
 //
 // [Explore] runs concurrent operations under every order of their requests, and
 // with every fault at every request, on a real engine. An example is two
-// requests for the last seat of a show, and a lost response. It takes some
-// milliseconds to find that two handlers can both read one free seat:
+// requests for the last seat of a show, and a lost response. It finds that two
+// handlers can both read one free seat:
 //
 //	func TestLastSeat(t *testing.T) {
 //		tabletest.Explore(t, tabletest.Case{
