@@ -117,6 +117,9 @@
 //     shard spreads it over several.
 //   - DynamoDB allows 100 items in a transaction, and every copy counts.
 //
+// AWS: "Best practices for designing and using partition keys effectively in
+// DynamoDB" and "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
+//
 // # When not to use this
 //
 // Do not use it if the access patterns are not known yet, or need joins or ad

@@ -57,6 +57,9 @@
 // returned, in steps that double. And if the number of copies that
 // [Options].Dedupe drops changes much, shards are asked again.
 //
+// AWS: "Best practices for designing and using partition keys effectively in
+// DynamoDB", Amazon DynamoDB Developer Guide.
+//
 // # Cursors
 //
 // The cursor of a page holds the sort key of its last item. With

@@ -34,6 +34,9 @@
 // [Summary.Hottest] names the hottest keys by their hash, with the number of shards
 // that their peak needs, and [table.Event].Throttles has DynamoDB's reasons.
 //
+// AWS: "Best practices for designing and using partition keys effectively in
+// DynamoDB", Amazon DynamoDB Developer Guide.
+//
 // An exporter to any other system is a function that calls [Describe].
 //
 // # Names
