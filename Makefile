@@ -130,6 +130,10 @@ guards: ## Remove each guard and fix, and show the test that fails without it (l
 mutants: ## Change each operator of PKG (keys), and list the changes that no test sees; FILE, TESTS, RUN (minutes)
 	PKG='$(or $(PKG),keys)' FILE='$(FILE)' TESTS='$(TESTS)' RUN='$(RUN)' .ci/mutants
 
+.PHONY: changed
+changed: ## Do the same with the lines changed since BASE (HEAD~1), for MUTANTTIME (2m) a package
+	.ci/changed
+
 .PHONY: spec
 spec: ## Simulate the specifications in docs/spec, and their broken variants (needs npm)
 	.ci/spec

@@ -83,8 +83,9 @@ func (r *Repo[T]) replaceOps(v *T, read stamp) []table.Op {
 }
 
 // UpdateOps is [Repo.PutOps] for a v that replaces old, the value that was
-// read. The ops expect the version or revision of old. If a key of v differs
-// from that of old, running the ops returns an error.
+// read. The ops expect the version or revision of old. If the key of v or of a copy
+// differs from that of old, running the ops returns an error; keys of indexes may
+// change.
 func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op {
 	if r.counter == unversioned {
 		return r.PutOps(v)
