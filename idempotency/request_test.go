@@ -71,6 +71,16 @@ func (c code) MarshalText() ([]byte, error) {
 	return []byte(c.text), nil
 }
 
+// letter and letterPointer write themselves as text, so that package json does not
+// take a slice of them for bytes.
+type letter byte
+
+func (l letter) MarshalText() ([]byte, error) { return []byte{byte(l)}, nil }
+
+type letterPointer byte
+
+func (l *letterPointer) MarshalText() ([]byte, error) { return []byte{byte(*l)}, nil }
+
 var errRefused = errors.New("secret")
 
 // The JSON of these payloads lacks some of their content, so different payloads could
@@ -93,6 +103,8 @@ func TestIncomparablePayloads(t *testing.T) {
 		"a field":                   {struct{ Order struct{ Note string } }{struct{ Note string }{secret}}, "Payload.Order.Note"},
 		"an embedded field":         {struct{ base }{base{ID: secret}}, "Payload.base.ID"},
 		"a marshaler's text":        {[]code{{secret}}, "Payload[]"},
+		"bytes that are text":       {[]letter{'x', 0xff}, "Payload[]"},
+		"bytes of a pointer's text": {[]letterPointer{'x', 0xff}, "Payload[]"},
 		"a marshaler's text as key": {map[code]int{{secret}: 1}, "Payload"},
 		"keys with one text":        {map[*code]int{{"x"}: 1, {"x"}: 2}, "Payload"},
 		"a marshaler that fails":    {code{"refused"}, "idempotency_test.code"},
@@ -111,6 +123,10 @@ func TestIncomparablePayloads(t *testing.T) {
 			base
 			audit
 		}{audit: audit{ID: "secret"}}, "Payload.audit.ID"},
+		"the first of a name embedded twice": {struct {
+			base
+			audit
+		}{base: base{ID: "secret"}}, "Payload.base.ID"},
 		"a name that is shadowed": {struct {
 			owner
 			Name string
@@ -291,6 +307,11 @@ func TestFingerprint(t *testing.T) {
 		{[]byte(`{"a":"x","b":"1"}`)},
 		{[]byte(`{"A":"x","b":1}`)},
 		{[]byte(`{"a":"x"}`)},
+		{[]byte(`{"N":1}`), &struct{ N big.Int }{*big.NewInt(1)}},
+		{[]byte(`{"ID":"x"}`), struct {
+			ID    string
+			Other string `json:"ID"`
+		}{Other: "x"}},
 		{[]byte(`[1,2]`), []int{1, 2}},
 		{[]byte(`[2,1]`)},
 		{[]byte(`[[1],2]`)},
