@@ -152,15 +152,15 @@ func loneSurrogate(text []byte) bool {
 	return false
 }
 
-// escaped returns the character of a \u escape at the beginning of text, -1 if
-// text does not begin with one.
+// escaped returns the character of a \u escape at the beginning of text,
+// [utf8.RuneError] if text does not begin with one.
 func escaped(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
-		return -1
+		return utf8.RuneError
 	}
 	r, err := strconv.ParseUint(string(text[2:6]), 16, 16)
 	if err != nil {
-		return -1
+		return utf8.RuneError
 	}
 	return rune(r)
 }

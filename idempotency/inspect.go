@@ -206,7 +206,7 @@ func appendMembers(all []member, t reflect.Type, index []int, path string, aroun
 // if it does not.
 func marshaler(v reflect.Value) any {
 	candidates := []reflect.Value{v}
-	if v.Kind() != reflect.Pointer && v.CanAddr() {
+	if v.CanAddr() {
 		candidates = []reflect.Value{v.Addr(), v}
 	}
 	for _, kind := range []reflect.Type{reflect.TypeFor[json.Marshaler](), reflect.TypeFor[encoding.TextMarshaler]()} {
