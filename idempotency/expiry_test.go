@@ -155,9 +155,17 @@ func TestLongestTTL(t *testing.T) {
 func TestInvalidClock(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
-	for _, at := range []time.Time{{}, time.Unix(-100_000, 0), time.Unix(1<<50, 0), time.Unix(math.MaxInt64, 0)} {
+	const day = 24 * 60 * 60 // the TTL
+	for _, at := range []time.Time{
+		{}, time.Unix(-100_000, 0), time.Unix(-day, 0), time.Unix(1<<50-day, 0), time.Unix(1<<50, 0), time.Unix(math.MaxInt64, 0),
+	} {
 		wantErr(t, expect.ErrOf(idempotency.Do(t.Context(), s.storeAt(t, at, nil), request("k"), s.snapshot("k"))), table.ErrInvalid)
 		s.wantEffects(t, "k", 0)
+	}
+	// These are the first and the last second in which a record can expire.
+	for i, at := range []time.Time{time.Unix(1-day, 0), time.Unix(1<<50-1-day, 0)} {
+		expect.OK(t, expect.ErrOf(idempotency.Do(t.Context(), s.storeAt(t, at, nil), request("k"), s.snapshot("k"))))
+		s.wantEffects(t, "k", i+1)
 	}
 }
 

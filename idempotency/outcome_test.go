@@ -79,6 +79,15 @@ func TestRefusedAfterALostResponse(t *testing.T) {
 	}
 }
 
+// A transient refusal after a lost response is retried, since a later response can
+// settle the outcome.
+func TestThrottledAfterALostResponse(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, once)
+	s.faults.Next("TransactWriteItems", tabletest.DropResponse(), tabletest.Throttle())
+	s.first(t, "k")
+}
+
 // The order meets itself, the engine tells of that alone, and the record that
 // would explain it cannot be read.
 func TestUnreadableRecord(t *testing.T) {
@@ -105,6 +114,20 @@ func TestUnreadableRecord(t *testing.T) {
 			s.wantEffects(t, "k", 1)
 		})
 	}
+}
+
+// The context ends while a response arrives that settles nothing. The error says both.
+func TestContextEndsOverAnUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, once)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("the client has hung up")
+	failure := status(http.StatusInternalServerError)
+	s.faults.Next("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		defer cancel(gone)
+		return failure(r, next)
+	})
+	wantErr(t, expect.ErrOf(idempotency.Do(ctx, s.store, request("k"), s.snapshot("k"))), table.ErrOutcomeUnknown, gone)
 }
 
 // The context ends after the first of two requests that replace an expired record.

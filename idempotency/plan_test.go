@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -99,6 +100,18 @@ func TestInvalidPlans(t *testing.T) {
 			expect.Equal(t, "requests", n, 0)
 		})
 	}
+}
+
+// With the op of the record, 99 ops are as many as a transaction takes.
+func TestPlanWithTheMostOps(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	all := make([]table.Op, 99)
+	for i := range all {
+		all[i] = table.Create(orderKey(strconv.Itoa(i)), nil)
+	}
+	first := expect.Value(idempotency.Exec(t.Context(), s.store, request("k"), func(context.Context) ([]table.Op, error) { return all, nil }))(t)
+	expect.Equal(t, "first", first, true)
 }
 
 // Any op of the transaction can write the item of a reference.

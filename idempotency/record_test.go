@@ -75,6 +75,8 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 				return idempotency.Do(t.Context(), s.store, appCoreRequest, s.snapshot("k"))
 			}
 			wantErr(t, expect.ErrOf(do()), table.ErrInvalid)
+			_, err := idempotency.Exec(t.Context(), s.store, appCoreRequest, func(context.Context) ([]table.Op, error) { return nil, nil })
+			wantErr(t, err, table.ErrInvalid)
 			s.wantEffects(t, "k", 1)
 
 			s.store = newStore(t, s.table, &idempotency.Options{Legacy: appCoreOrder, Observe: s.observe})
@@ -97,7 +99,7 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 
 			// What looks like a result in it is another writer's too.
 			expect.OK(t, s.table.Do(t.Context(), table.Put(appCoreKey, table.Item{"result": str("x"), "resultPK": str("x"), "fingerprint": str("x")})))
-			_, err := do()
+			_, err = do()
 			wantErr(t, err, errNoTx)
 			if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Key != appCoreKey {
 				t.Errorf("error %v", err)
