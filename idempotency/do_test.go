@@ -33,6 +33,7 @@ func TestResultsOfEveryTypeAreEqual(t *testing.T) {
 	sameResults(t, attributevalue.Number("1e-130"))
 	sameResults(t, attributevalue.Number("12345678901234567890123456789012345678"))
 	sameResults(t, map[string]any{"f": 0.1, "big": 1e100, "nil": nil, "l": []any{1, "x", []byte{0}}})
+	sameResults(t, []any{[]string(nil), map[string]int(nil), json.Number("1.50"), color("red"), switched(true)})
 	sameResults(t, []string{"b", "a"})
 	sameResults(t, struct{}{})
 	sameResults(t, (*order)(nil))
@@ -53,7 +54,7 @@ func TestResultsOfEveryTypeAreEqual(t *testing.T) {
 	sameResults(t, []byte{0, 255})
 	sameResults(t, any(nil))
 	sameResults(t, []inner{{
-		Numbers: []attributevalue.Number{"10", "9.0", "1e2", "-1"},
+		Numbers: []attributevalue.Number{"10", "9.0", "1e2", "-1", "0.5e1"},
 		Bytes:   [][]byte{{2}, {1, 1}, {1}},
 	}})
 	item := map[string]types.AttributeValue{
@@ -63,6 +64,12 @@ func TestResultsOfEveryTypeAreEqual(t *testing.T) {
 	sameResults(t, item)
 	sameResults(t, table.Item(item))
 }
+
+// color and switched read back as string and bool from an interface.
+type (
+	color    string
+	switched bool
+)
 
 type stamp time.Time
 

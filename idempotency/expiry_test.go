@@ -90,6 +90,17 @@ func TestTimeOfExpiry(t *testing.T) {
 	}
 }
 
+// Another writer's record can hold a time that no clock reaches.
+func TestTimeBeyondEveryClock(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	for at, want := range map[int64]time.Time{1<<50 - 1: time.Unix(1<<50-1, 0).UTC(), 1 << 50: {}} {
+		expect.OK(t, s.table.Do(t.Context(), table.Put(recordKey("k"), table.Item{"expiresAt": seconds(time.Unix(at, 0))})))
+		record := expect.Value(s.store.Lookup(t.Context(), request("k")))(t)
+		expect.Equal(t, "expires", record.ExpiresAt, want)
+	}
+}
+
 func TestTTL(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -99,6 +110,7 @@ func TestTTL(t *testing.T) {
 	}{
 		{"by default", 0, 0, 0, 24 * time.Hour},
 		{"from the store", 0, time.Minute, 0, time.Minute},
+		{"the shortest of a store", 0, time.Second, 0, time.Second},
 		{"from the request", 0, time.Minute, time.Second, time.Second},
 		{"at least", 999 * time.Millisecond, time.Minute, time.Second, 2*time.Second - 999*time.Millisecond},
 		{"parts of a second", 0, 0, 1500 * time.Millisecond, 2 * time.Second},
