@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -34,6 +36,7 @@ func TestResultsOfEveryTypeAreEqual(t *testing.T) {
 	sameResults(t, attributevalue.Number("12345678901234567890123456789012345678"))
 	sameResults(t, map[string]any{"f": 0.1, "big": 1e100, "nil": nil, "l": []any{1, "x", []byte{0}}})
 	sameResults(t, []any{[]string(nil), map[string]int(nil), json.Number("1.50"), color("red"), switched(true)})
+	sameResults(t, []any{[][]byte{}, labels{}}) // both are stored as NULL
 	sameResults(t, []string{"b", "a"})
 	sameResults(t, struct{}{})
 	sameResults(t, (*order)(nil))
@@ -70,6 +73,16 @@ type (
 	color    string
 	switched bool
 )
+
+// labels are stored as a set, which cannot be empty.
+type labels map[string]bool
+
+func (l labels) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	if len(l) == 0 {
+		return &types.AttributeValueMemberNULL{Value: true}, nil
+	}
+	return &types.AttributeValueMemberSS{Value: slices.Sorted(maps.Keys(l))}, nil
+}
 
 type stamp time.Time
 
