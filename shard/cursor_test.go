@@ -70,6 +70,7 @@ func TestMovingBounds(t *testing.T) {
 		"the beginning moves back":   {false, keys.None.Until(at(50)), keys.None.Until(at(60)), span(49, 40), span(39, 30)},
 		"a window that opens":        {true, keys.None.Since(at(10)), keys.None.Since(at(12)), span(10, 19), span(20, 29)},
 		"a window that has moved on": {true, keys.None.Since(at(10)), keys.None.Since(at(30)), span(10, 19), span(30, 39)},
+		"the end is the position":    {true, keys.None.Since(at(0)), keys.Range{From: sortKey(0), To: sortKey(9)}, span(0, 9), nil},
 		"both bounds":                {true, keys.None.Between(at(5), at(20)), keys.None.Between(at(10), at(18)), span(5, 14), span(15, 17)},
 		"the item at the position":   {false, keys.None.Since(at(10)), keys.Exactly(sortKey(50)), span(59, 50), nil},
 	} {
@@ -124,6 +125,7 @@ func TestFollowing(t *testing.T) {
 		"\uFFFF":                     "\U00010000",
 		"a\U0010FFFF":                "b",
 		"a\U0010FFFF\U0010FFFF":      "b",
+		"\U0010FFFE":                 "\U0010FFFF",
 		"\U0010FFFF":                 "",
 		keys.SK(long + "a"):          keys.SK(long + "b"),
 		keys.SK(long + "\x7f"):       keys.SK(long[1:] + "y"),
@@ -150,6 +152,34 @@ func TestCursorSize(t *testing.T) {
 	t.Logf("%d characters", len(page.Next))
 	last := expect.Value(newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, After: page.Next, Descending: true}))(t)
 	expect.Equal(t, "items", ids(last.Items), []string{"tx-abc"})
+}
+
+// A cursor holds a sort key of any length.
+func TestCursorOfTheLongestSortKey(t *testing.T) {
+	t.Parallel()
+	tbl, _ := withFaults(t, nil)
+	index := globalTx(2)
+	longest := func(last string) keys.SK { return keys.SK(strings.Repeat("x", keys.MaxSK-1) + last) }
+	write(t, tbl, put("tx-a", index.Key("tx-a", longest("a"))), put("tx-b", index.Key("tx-b", longest("b"))))
+	r := newReader(t, tbl, index, nil)
+	page := expect.Value(r.Page(t.Context(), shard.Query{Limit: 1}))(t)
+	page = expect.Value(r.Page(t.Context(), shard.Query{Limit: 1, After: page.Next}))(t)
+	expect.Equal(t, "items", ids(page.Items), []string{"tx-b"})
+}
+
+// A cursor of an index with a Prefix does not depend on its Suffixes.
+func TestCursorAfterOneMoreSuffix(t *testing.T) {
+	t.Parallel()
+	tbl, _ := withFaults(t, nil)
+	byRegion := func(suffixes ...string) shard.Index {
+		return shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX", Suffixes: suffixes}
+	}
+	index := byRegion("#eu", "#us")
+	write(t, tbl, put("tx-a", keys.Key{PK: "GLOBAL_TX#eu", SK: "1"}), put("tx-b", keys.Key{PK: "GLOBAL_TX#us", SK: "2"}))
+	page := expect.Value(newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1}))(t)
+	index = byRegion("#ap", "#eu", "#us")
+	page = expect.Value(newReader(t, tbl, index, nil).Page(t.Context(), shard.Query{Limit: 1, After: page.Next}))(t)
+	expect.Equal(t, "items", ids(page.Items), []string{"tx-b"})
 }
 
 // TestCursorsOfEarlierReleases fails when cursors in clients' hands would stop

@@ -43,6 +43,11 @@ func TestShard(t *testing.T) {
 	}
 }
 
+func TestShardOfNoShards(t *testing.T) {
+	t.Parallel()
+	expect.Equal(t, "shard", shard.Index{Index: "GSI1", Prefix: "GLOBAL_TX"}.Shard("tx-abc"), -1)
+}
+
 // TestShardsFillEvenly checks that ordinary ids fill all shards alike.
 func TestShardsFillEvenly(t *testing.T) {
 	t.Parallel()
