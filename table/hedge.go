@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,10 +105,16 @@ type result struct {
 	hedge    bool
 	// success means a response in full, with a status of success.
 	success bool
+	// unwound means that the HTTP client has ended its goroutine: by a panic with
+	// this value, or by [runtime.Goexit] if it is nil.
+	unwound  bool
+	panicked any
 }
 
 // Do sends a request, and once more if it is late. It returns the first success,
 // or else what came of the first request. No request is in flight when it returns.
+// If the HTTP client panics, so does Do: only its own goroutine is one that the
+// caller can recover in.
 func (c *hedgedClient) Do(r *http.Request) (*http.Response, error) {
 	body, err := takeBody(r)
 	if err != nil {
@@ -117,15 +124,24 @@ func (c *hedgedClient) Do(r *http.Request) (*http.Response, error) {
 	results, inFlight := make(chan result, 2), 0
 	defer func() {
 		cancel()
-		for range inFlight {
-			<-results
+		if inFlight > 0 { // one, since the other one is why Do returns
+			(<-results).unwind()
 		}
 	}()
 	send := func(ctx context.Context, hedge bool) {
 		again := r.Clone(ctx)
 		again.Body = io.NopCloser(bytes.NewReader(body))
 		inFlight++
-		go func() { results <- c.receive(again, hedge) }()
+		go func() {
+			got := result{unwound: true}
+			defer func() {
+				if got.unwound {
+					got.panicked = recover()
+				}
+				results <- got
+			}()
+			got = c.receive(again, hedge)
+		}()
 	}
 	first := connection{made: make(chan struct{}, 1)}
 	start, late := time.Now(), c.timer()
@@ -145,6 +161,7 @@ func (c *hedgedClient) Do(r *http.Request) (*http.Response, error) {
 			}
 		case got := <-results:
 			inFlight--
+			got.unwind()
 			switch {
 			case got.success:
 				c.succeeded(c.r.operation, time.Since(start))
@@ -162,6 +179,16 @@ func (c *hedgedClient) Do(r *http.Request) (*http.Response, error) {
 				return refused.response, refused.err
 			}
 		}
+	}
+}
+
+// unwind ends the caller's goroutine as the HTTP client has ended its own.
+func (r result) unwind() {
+	switch {
+	case r.panicked != nil:
+		panic(r.panicked)
+	case r.unwound:
+		runtime.Goexit()
 	}
 }
 
@@ -220,7 +247,7 @@ func (t *timer) off() {
 func (c *hedgedClient) receive(r *http.Request, hedge bool) result {
 	response, err := c.next.Do(r)
 	if err != nil || response == nil {
-		return result{response, err, hedge, false}
+		return result{response: response, err: err, hedge: hedge}
 	}
 	var body bytes.Buffer
 	body.Grow(int(min(max(response.ContentLength, 0), maxBuffer)) + bytes.MinRead)
@@ -230,7 +257,8 @@ func (c *hedgedClient) receive(r *http.Request, hedge bool) result {
 	if err != nil {
 		response.Body = io.NopCloser(io.MultiReader(&body, cutOff{err}))
 	}
-	return result{response, nil, hedge, err == nil && response.StatusCode >= 200 && response.StatusCode < 300}
+	success := err == nil && response.StatusCode >= 200 && response.StatusCode < 300
+	return result{response: response, hedge: hedge, success: success}
 }
 
 // cutOff is the end of a body that cannot be read any further.

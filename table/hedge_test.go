@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -163,6 +164,59 @@ func TestHedgeOutage(t *testing.T) {
 					t.Errorf("%d hedges", n.hedges)
 				}
 				expect.Equal(t, "requests", len(n.sent), n.attempts+n.hedges)
+			})
+		})
+	}
+}
+
+// TestHedgePanic shows that a panic of the HTTP client reaches the caller, and does
+// not end the process.
+func TestHedgePanic(t *testing.T) {
+	t.Parallel()
+	type response struct {
+		after time.Duration
+		fault tabletest.Fault
+	}
+	const ms = time.Millisecond
+	failing := func(*http.Request, http.RoundTripper) (*http.Response, error) { panic("injected") }
+	exiting := func(*http.Request, http.RoundTripper) (*http.Response, error) { runtime.Goexit(); return nil, nil }
+	cancelled := func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		<-r.Context().Done()
+		panic("injected")
+	}
+	for name, tt := range map[string]struct {
+		first, hedge response
+		hedges       int
+		want         any
+	}{
+		"before a hedge":       {response{1 * ms, failing}, response{}, 0, "injected"},
+		"of the first request": {response{50 * ms, failing}, response{time.Hour, empty}, 1, "injected"},
+		"of the hedge":         {response{time.Hour, empty}, response{1 * ms, failing}, 1, "injected"},
+		"when it is cancelled": {response{0, cancelled}, response{1 * ms, empty}, 1, "injected"},
+		"exit":                 {response{50 * ms, exiting}, response{time.Hour, empty}, 1, nil},
+		"exit of the hedge":    {response{time.Hour, empty}, response{1 * ms, exiting}, 1, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hedged(t, func(t *testing.T, n *network, get func()) {
+				n.next = func() (time.Duration, tabletest.Fault) { return 5 * ms, empty }
+				readTimes(1000, get)
+				n.sent = nil
+				n.next = func() (time.Duration, tabletest.Fault) {
+					if len(n.sent) == 1 {
+						return tt.first.after, tt.first.fault
+					}
+					return tt.hedge.after, tt.hedge.fault
+				}
+				returned, recovered := false, make(chan any)
+				go func() {
+					defer func() { recovered <- recover() }()
+					get()
+					returned = true
+				}()
+				expect.Equal(t, "recovered", <-recovered, tt.want)
+				expect.Equal(t, "returned", returned, false)
+				expect.Equal(t, "requests", len(n.sent), 1+tt.hedges)
 			})
 		})
 	}
