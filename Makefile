@@ -72,7 +72,7 @@ docs: ## Update the generated parts of READMEs and guides
 	go generate ./examples/...
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME (10s) each
+fuzz: ## Run every fuzz target of FUZZ (all modules) for FUZZTIME (10s) each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 .PHONY: conformance
