@@ -42,6 +42,10 @@ type use struct {
 	target
 	// begin is its JSON up to what it holds: "name":{"S":
 	begin string
+	// last is the text of a field as the last item has it. Items of one partition
+	// have much in common. It is empty once misses items in a row had another text.
+	last   string
+	misses int
 }
 
 // target is what an attribute is for: the indexes of a field and of a watched
@@ -53,30 +57,36 @@ type target struct {
 
 const none = -1
 
-// maxUses bounds how long it takes to find an attribute among those that were met.
-const maxUses = 128
+const (
+	// maxUses bounds how long it takes to find an attribute among those that were
+	// met.
+	maxUses = 128
+	// maxMisses is how often a text may differ from that of the item before, until
+	// it is not compared any more.
+	maxMisses = 3
+)
 
 // next reads how an attribute begins that was not expected.
-func (n *names) next(r *Reader, first bool) (t target, more, ok bool) {
+func (n *names) next(r *Reader, first bool) (u use, more, ok bool) {
 	if more, ok = r.more(first); !more || !ok {
-		return target{}, more, ok
+		return use{}, more, ok
 	}
 	from := r.pos
 	name, ok := r.name()
 	if !ok {
-		return target{}, true, false
+		return use{}, true, false
 	}
-	t = n.find(name)
-	t.kind = r.kind()
-	if n.again && t.kind != 0 && len(n.uses) < maxUses {
+	u.target = n.find(name)
+	u.kind = r.kind()
+	if n.again && u.kind != 0 && len(n.uses) < maxUses {
 		if n.uses == nil {
 			n.uses, n.heads = make([]use, 0, n.count), make([]uint64, 0, n.count)
 		}
-		begin := string(r.data[from:r.pos])
-		n.uses = append(n.uses, use{target: t, begin: begin})
-		n.heads = append(n.heads, binary.LittleEndian.Uint64([]byte(begin)))
+		u.begin = string(r.data[from:r.pos])
+		n.uses = append(n.uses, u)
+		n.heads = append(n.heads, binary.LittleEndian.Uint64([]byte(u.begin)))
 	}
-	return t, true, true
+	return u, true, true
 }
 
 // expected moves behind the beginning of the next attribute, if it was met, and
@@ -125,22 +135,23 @@ func (n *names) structure(r *Reader, v reflect.Value) verdict {
 	}
 	verdict, following := fits, 0
 	for i := 0; ; i++ {
-		var t target
+		var u *use
 		if at := n.expected(r, following, i == 0); at != none {
-			t, following = n.uses[at].target, at+1
+			u, following = &n.uses[at], at+1
 		} else {
-			var more, ok bool
-			if t, more, ok = n.next(r, i == 0); !ok {
+			met, more, ok := n.next(r, i == 0)
+			if !ok {
 				return broken
 			} else if !more {
 				n.count, n.again = i, true
 				return verdict
 			}
+			u = &met
 		}
-		if verdict == fits && n.line(r, t, v) {
+		if verdict == fits && n.line(r, u, v) {
 			continue
 		}
-		if verdict = n.attribute(r, t, v, verdict); verdict == broken || !r.is('}') {
+		if verdict = n.attribute(r, u.target, v, verdict); verdict == broken || !r.is('}') {
 			return broken
 		}
 	}
@@ -148,31 +159,51 @@ func (n *names) structure(r *Reader, v reflect.Value) verdict {
 
 // line reads what a string or number holds, and its end, if it is as plain as most
 // are. Otherwise it reads nothing.
-func (n *names) line(r *Reader, t target, v reflect.Value) bool {
-	if t.kind != S && t.kind != N {
+func (n *names) line(r *Reader, u *use, v reflect.Value) bool {
+	if u.kind != S && u.kind != N {
 		return false
 	}
 	from := r.pos
-	b, ok := r.plain()
-	if !ok {
-		return false
+	var to *string
+	if u.kind == S && u.field != none && n.places != nil {
+		to = n.places[u.field].text
+	}
+	b, same := r.same(u.last)
+	if !same {
+		var ok bool
+		if b, ok = r.plain(); !ok {
+			return false
+		}
 	}
 	switch {
-	case t.field == none:
-	case t.kind == S && n.places != nil && n.places[t.field].text != nil:
-		*n.places[t.field].text = r.keep(b, true)
+	case u.field == none:
+	case to != nil && same:
+		*to, u.misses = u.last, 0
+	case to != nil:
+		*to = r.keep(b, true)
+		u.remember(*to)
 	default:
-		f := &n.plan.fields[t.field]
-		if f.asText || f.plan.plain(r, t.kind, b, n.place(t.field, v)) != fits {
+		f := &n.plan.fields[u.field]
+		if f.asText || f.plan.plain(r, u.kind, b, n.place(u.field, v)) != fits {
 			r.pos = from
 			return false
 		}
 	}
-	if t.watched != none {
-		w := &n.watched[t.watched]
-		w.Kind, w.Text = t.kind, b
+	if u.watched != none {
+		w := &n.watched[u.watched]
+		w.Kind, w.Text = u.kind, b
 	}
 	return true
+}
+
+// remember says what text the item has that is read.
+func (u *use) remember(s string) {
+	switch u.misses++; {
+	case u.misses <= maxMisses:
+		u.last = s
+	case u.last != "":
+		u.last = ""
+	}
 }
 
 // attribute reads what an attribute holds into what it is for: into no field of v

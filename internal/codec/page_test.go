@@ -122,7 +122,7 @@ func ordinary(n int) []string {
 	return append(key(n),
 		fmt.Sprintf(`"id":{"S":"tx-%06d"}`, n), `"userId":{"S":"u-123"}`, fmt.Sprintf(`"amount":{"N":"%d"}`, 100_000+n), `"status":{"S":"open"}`,
 		fmt.Sprintf(`"createdAt":{"S":"2024-01-15T10:%02d:00Z"}`, n%60), `"tags":{"L":[{"S":"groceries"},{"S":"card"},{"S":"weekly"}]}`,
-		`"note":{"S":"`+strings.Repeat("paid at the market, ", 14)+`"}`, fmt.Sprintf(`"revision":{"S":"R%025d"}`, n))
+		fmt.Sprintf(`"note":{"S":"%d: %s"}`, n, strings.Repeat("paid at the market, ", 14)), fmt.Sprintf(`"revision":{"S":"R%025d"}`, n))
 }
 
 func address(n int) []string {
