@@ -62,14 +62,14 @@ func (t *Table) turned(q Query) (to direction, at Item, err error) {
 }
 
 // turnedPage reads the page that such a cursor leads to.
-func turnedPage[T any](ctx context.Context, t *Table, q Query, to direction, at Item) (Page[T], error) {
+func (t *Table) turnedPage(ctx context.Context, q Query, rows *rows, to direction, at Item) (page, error) {
 	q.After = ""
 	r, err := t.query(q)
 	if err != nil {
-		return Page[T]{}, err
+		return page{}, err
 	}
 	if to == fromStart {
-		return readPage[T](ctx, r, q.Limit)
+		return r.page(ctx, rows, q.Limit)
 	}
 	reversed := q
 	reversed.Descending = !q.Descending
@@ -78,43 +78,42 @@ func turnedPage[T any](ctx context.Context, t *Table, q Query, to direction, at 
 		err = back.resumeQuery(reversed, at)
 	}
 	if err != nil {
-		return Page[T]{}, err
+		return page{}, err
 	}
-	return pageBefore[T](ctx, back, r, min(cmp.Or(q.Limit, defaultLimit), math.MaxInt-1), at)
+	return r.pageBefore(ctx, back, rows, min(cmp.Or(q.Limit, defaultLimit), math.MaxInt-1), at)
 }
 
-// pageBefore reads a page in reverse, turns it round, and gives it the cursors of r. It
-// reads one item more than it returns, which tells whether there is a page before; an
-// item there that does not fit T is an error of that page.
-func pageBefore[T any](ctx context.Context, back, r *reader, limit int, at Item) (page Page[T], err error) {
-	rows := rowsOf(back, itself[T])
+// pageBefore reads a page of back, which goes the other way, and gives it the cursors
+// of r. It reads one item more than the page has, which tells whether there is a page
+// before; an item there that does not fit T is an error of that page.
+func (r *reader) pageBefore(ctx context.Context, back *reader, rows *rows, limit int, at Item) (p page, err error) {
 	rows.marked = limit
-	err = readRows(ctx, back, rows, limit+1)
-	more := len(rows.values) > limit
-	if _, unfit := errors.AsType[*itemError](err); unfit && len(rows.values) == limit {
+	err = back.read(ctx, rows, limit+1)
+	more := rows.count > limit
+	if _, unfit := errors.AsType[*itemError](err); unfit && rows.count == limit {
 		more, err = true, nil
 	}
 	if err != nil {
-		return page, err
+		return p, err
 	}
-	page.Items, page.Stats = rows.values[:min(len(rows.values), limit)], back.stats
-	page.Stats.Items = len(page.Items)
-	slices.Reverse(page.Items)
+	rows.cut(min(rows.count, limit))
+	p.stats, p.reversed = back.stats, true
+	p.stats.Items = rows.count
 
 	switch {
 	case rows.first != nil:
-		page.Next, err = r.seal(rows.first)
+		p.next, err = r.seal(rows.first)
 	case back.done:
-		page.Next, err = r.sealTo(fromStart, at)
+		p.next, err = r.sealTo(fromStart, at)
 	default:
-		page.Next, err = r.seal(back.start) // all that was read in between is left out
+		p.next, err = r.seal(back.start) // all that was read in between is left out
 	}
 	switch {
 	case err != nil:
 	case more:
-		page.Prev, err = r.sealTo(before, rows.mark)
+		p.prev, err = r.sealTo(before, rows.mark)
 	case !back.done:
-		page.Prev, err = r.sealTo(before, back.start)
+		p.prev, err = r.sealTo(before, back.start)
 	}
-	return page, err
+	return p, err
 }

@@ -47,19 +47,25 @@ func (e *BatchError) Unwrap() error { return e.Err }
 // times in a row without progress, 80 times in all, for 30 seconds. Then the
 // error holds a [*BatchError], and no items are returned.
 func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
-	found, err := batchGet[T](ctx, t, ks)
+	found := make(map[keys.Key]T, len(ks))
+	err := t.batchGet(ctx, ks, func() (*rows, func(int, keys.Key)) {
+		items := newItems[T]()
+		return &items.rows, func(i int, key keys.Key) { found[key] = items.all[i] }
+	})
 	if err != nil {
 		return nil, &Error{Op: "BatchGet", Name: t.ofType, Table: t.schema.Name, Err: explain(err)}
 	}
 	return found, nil
 }
 
-func batchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
-	found, first := make(map[keys.Key]T, len(ks)), make(map[keys.Key]int, len(ks))
+// batchGet reads items. chunk returns rows for a chunk of them, and what is to be
+// called for each of these, one at a time.
+func (t *Table) batchGet(ctx context.Context, ks []keys.Key, chunk func() (*rows, func(i int, key keys.Key))) error {
+	first := make(map[keys.Key]int, len(ks))
 	unique := make([]keys.Key, 0, len(ks))
 	for i, k := range ks {
 		if err := t.checkKey(k); err != nil {
-			return nil, &OpError{Op: "Get", Index: i, Key: k, Err: err}
+			return &OpError{Op: "Get", Index: i, Key: k, Err: err}
 		}
 		if _, twice := first[k]; !twice {
 			first[k] = i
@@ -68,34 +74,34 @@ func batchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key
 	}
 	var mu sync.Mutex
 	var refused *OpError // the first one in the order of ks
-	err := inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, chunk []keys.Key) ([]keys.Key, error) {
-		return batchGetChunk(ctx, t, chunk, func(got []keyed[T]) {
+	err := inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, ks []keys.Key) ([]keys.Key, error) {
+		rows, found := chunk()
+		return t.batchGetChunk(ctx, ks, rows, func(got []keyed) {
 			mu.Lock()
 			defer mu.Unlock()
-			for _, g := range got {
+			for n, g := range got {
 				if i := first[g.key]; g.err != nil && (refused == nil || i < refused.Index) {
 					refused = &OpError{Op: "Get", Index: i, Key: g.key, Err: g.err}
 				}
-				found[g.key] = g.value
+				found(n, g.key)
 			}
 		})
 	})
 	if err == nil && refused != nil {
 		err = refused
 	}
-	return found, err
+	return err
 }
 
-// keyed is the item under a key, or why it is no T.
-type keyed[T any] struct {
-	key   keys.Key
-	value T
-	err   error
+// keyed is the key of an item that was read, and why the item is no T.
+type keyed struct {
+	key keys.Key
+	err error
 }
 
 // batchGetChunk reads up to 100 different keys and returns those that it could
-// not read.
-func batchGetChunk[T any](ctx context.Context, t *Table, ks []keys.Key, got func([]keyed[T])) ([]keys.Key, error) {
+// not read. got is given the keys of rows after each response.
+func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, rows *rows, got func([]keyed)) ([]keys.Key, error) {
 	want := types.KeysAndAttributes{Keys: make([]map[string]types.AttributeValue, len(ks))}
 	if t.consistent {
 		want.ConsistentRead = aws.Bool(true)
@@ -107,9 +113,12 @@ func batchGetChunk[T any](ctx context.Context, t *Table, ks []keys.Key, got func
 	for i, k := range ks {
 		want.Keys[i] = t.keyItem(k)
 	}
-	rows := newRows(t, func(r *row[T], err error) (keyed[T], error) {
-		return keyed[T]{t.KeyOf("", r.position()), r.value, err}, nil
-	}, t.shapes[""].keys...)
+	var read []keyed
+	rows.of(t, t.shapes[""].keys...)
+	rows.met = func(r *row, err error) error {
+		read = append(read[:rows.count], keyed{t.KeyOf("", r.position()), err})
+		return nil
+	}
 	for b := t.budget(ctx); ; {
 		in := &dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{t.schema.Name: want},
@@ -122,7 +131,7 @@ func batchGetChunk[T any](ctx context.Context, t *Table, ks []keys.Key, got func
 		if err != nil {
 			return t.keysOf(want.Keys), err
 		}
-		got(rows.values)
+		got(read[:rows.count])
 		before := len(want.Keys)
 		want.Keys = out.UnprocessedKeys[t.schema.Name].Keys
 		if len(want.Keys) == 0 {

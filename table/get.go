@@ -23,37 +23,38 @@ import (
 // It costs one read unit for each 4 KB, half of that unless the table is
 // [Table.Consistent].
 func Get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
-	v, err := get[T](ctx, t, key)
-	if err != nil {
-		return v, &Error{Op: "Get", Name: t.ofType, Table: t.schema.Name, Key: key, Err: explain(err)}
+	items := newItems[T]()
+	if err := t.get(ctx, key, &items.rows); err != nil {
+		var zero T
+		return zero, &Error{Op: "Get", Name: t.ofType, Table: t.schema.Name, Key: key, Err: explain(err)}
 	}
-	return v, nil
+	return items.all[0], nil
 }
 
-func get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
-	var zero T
+// get reads an item, which is then the only one of rows.
+func (t *Table) get(ctx context.Context, key keys.Key, rows *rows) error {
 	if err := t.checkKey(key); err != nil {
-		return zero, err
+		return err
 	}
 	in := t.getItemInput(key, t.consistent)
 	var err error
 	if in.ProjectionExpression, in.ExpressionAttributeNames, err = t.projection(); err != nil {
-		return zero, err
+		return err
 	}
-	rows := newRows(t, itself[T])
+	rows.of(t)
 	_, err = receive(ctx, t, &request{operation: "GetItem"}, rows, t.client.GetItem, in, getItemUnits,
 		func(out *dynamodb.GetItemOutput) []map[string]types.AttributeValue {
 			return []map[string]types.AttributeValue{out.Item}
 		})
 	switch {
 	case err != nil:
-		return zero, err
+		return err
 	case rows.err != nil:
-		return zero, rows.err
-	case len(rows.values) == 0:
-		return zero, ErrNotFound
+		return rows.err
+	case rows.count == 0:
+		return ErrNotFound
 	}
-	return rows.values[0], nil
+	return nil
 }
 
 // stored reads an item as it is stored, expired or not. A missing item is nil.
@@ -112,27 +113,32 @@ const maxTransaction = 100
 // or for lack of capacity, it is sent again within the budget of a call, see
 // [Options].MaxAttempts: up to 10 times.
 func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
-	found, err := transactGet[T](ctx, t, ks)
+	items := newItems[T]()
+	numbers, err := t.transactGet(ctx, ks, &items.rows)
 	if err != nil {
 		return nil, &Error{Op: "TransactGet", Name: t.ofType, Table: t.schema.Name, Err: explain(err)}
+	}
+	found := make(map[keys.Key]T, len(ks))
+	for i, number := range numbers {
+		found[ks[number]] = items.all[i]
 	}
 	return found, nil
 }
 
-func transactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
-	found := make(map[keys.Key]T, len(ks))
+// transactGet reads items, and returns for each of rows which key it is under.
+func (t *Table) transactGet(ctx context.Context, ks []keys.Key, rows *rows) (numbers []int, err error) {
 	if len(ks) == 0 {
-		return found, nil
+		return nil, nil
 	}
 	in, err := t.transactGetInput(ks)
 	if err != nil {
 		return nil, err
 	}
-	type numbered struct {
-		number int
-		value  T
+	rows.of(t)
+	rows.met = func(r *row, err error) error {
+		numbers = append(numbers[:rows.count], r.number)
+		return err
 	}
-	rows := newRows(t, func(r *row[T], err error) (numbered, error) { return numbered{r.number, r.value}, err })
 	for tries := t.attempts(ctx); ; {
 		out, err := receive(ctx, t, &request{operation: "TransactGetItems", attempts: tries}, rows, t.client.TransactGetItems, in,
 			func(out *dynamodb.TransactGetItemsOutput) float64 { return capacities(out.ConsumedCapacity) }, transactGetItems)
@@ -156,10 +162,7 @@ func transactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.
 	if rows.err != nil {
 		return nil, &OpError{Op: "Get", Index: rows.last, Key: ks[rows.last], Err: rows.err}
 	}
-	for _, r := range rows.values {
-		found[ks[r.number]] = r.value
-	}
-	return found, nil
+	return numbers[:rows.count], nil
 }
 
 func (t *Table) transactGetInput(ks []keys.Key) (*dynamodb.TransactGetItemsInput, error) {

@@ -104,7 +104,7 @@ type request struct {
 	attempts *attempts
 	// items are those of the response, if the request is one that reads; decoded
 	// is set once they were made of the response itself.
-	items   responseItems
+	items   *rows
 	decoded bool
 	// written is nil if nobody needs to know more of a write.
 	written *written

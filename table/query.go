@@ -98,14 +98,25 @@ type Page[T any] struct {
 // An invalid query is [ErrInvalid] or [keys.ErrInvalid], a cursor that is not
 // one of this query's is [paginate.ErrInvalidCursor]; neither sends anything.
 func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
-	page, err := queryPage[T](ctx, t, q)
+	items := newItems[T]()
+	p, err := t.queryPage(ctx, q, &items.rows)
 	if err != nil {
 		return Page[T]{}, t.readError("QueryPage", q.Index, q.PK, err)
 	}
-	return page, nil
+	if p.reversed {
+		slices.Reverse(items.all)
+	}
+	return Page[T]{Items: items.all, Next: p.next, Prev: p.prev, Stats: p.stats}, nil
 }
 
-func queryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
+// page is a page of the values that rows have, in reverse if reversed is set.
+type page struct {
+	next, prev string
+	stats      Stats
+	reversed   bool
+}
+
+func (t *Table) queryPage(ctx context.Context, q Query, rows *rows) (page, error) {
 	r, err := t.query(q)
 	if isMismatch(err) {
 		to, at, turnedErr := t.turned(q)
@@ -113,13 +124,13 @@ func queryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 		case turnedErr != nil:
 			err = turnedErr
 		case to != forward:
-			return turnedPage[T](ctx, t, q, to, at)
+			return t.turnedPage(ctx, q, rows, to, at)
 		}
 	}
 	if err != nil {
-		return Page[T]{}, err
+		return page{}, err
 	}
-	return readPage[T](ctx, r, q.Limit)
+	return r.page(ctx, rows, q.Limit)
 }
 
 // All reads a query from beginning to end, request by request as it is ranged
@@ -131,7 +142,9 @@ func queryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
 // the start. Each request has the budget of a call, see [Options].MaxAttempts.
 func All[T any](ctx context.Context, t *Table, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		if err := all(ctx, t, q, yield); err != nil {
+		items := newItems[T]()
+		err := t.all(ctx, q, &items.rows, func(i int) bool { return yield(items.all[i], nil) })
+		if err != nil {
 			var zero T
 			yield(zero, t.readError("All", q.Index, q.PK, err))
 		}
@@ -154,57 +167,58 @@ func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 // defaultLimit is the Limit of a page that gives none.
 const defaultLimit = 100
 
-// readPage reads a page of at most limit items.
-func readPage[T any](ctx context.Context, r *reader, limit int) (page Page[T], err error) {
-	rows := rowsOf(r, itself[T])
+// page reads a page of at most limit items.
+func (r *reader) page(ctx context.Context, rows *rows, limit int) (p page, err error) {
 	walking := r.query != nil && r.after != nil
 	if walking {
 		rows.marked = 1
 	}
-	if err := readRows(ctx, r, rows, limit); err != nil {
-		return page, err
+	if err := r.read(ctx, rows, limit); err != nil {
+		return p, err
 	}
-	page.Items, page.Stats = rows.values, r.stats
-	if page.Next, err = r.nextCursor(); err != nil || !walking {
-		return page, err
+	p.stats = r.stats
+	if p.next, err = r.nextCursor(); err != nil || !walking {
+		return p, err
 	}
 	switch {
 	case rows.first != nil:
-		page.Prev, err = r.sealTo(before, rows.first)
+		p.prev, err = r.sealTo(before, rows.first)
 	case r.done:
-		page.Prev, err = r.sealTo(fromEnd, r.after)
+		p.prev, err = r.sealTo(fromEnd, r.after)
 	default:
-		page.Prev, err = r.sealTo(before, r.start)
+		p.prev, err = r.sealTo(before, r.start)
 	}
-	return page, err
+	return p, err
 }
 
-// readRows is readPage for rows of any values.
-func readRows[T, V any](ctx context.Context, r *reader, rows *rows[T, V], limit int) error {
+// read reads the rows of a page of at most limit items.
+func (r *reader) read(ctx context.Context, rows *rows, limit int) error {
+	rows.of(r.t, r.keys...)
 	limit = cmp.Or(limit, defaultLimit)
-	for !r.done && len(rows.values) < limit && r.stats.Requests < r.t.options.MaxRounds {
-		if err := next(ctx, r, rows, limit-len(rows.values)); err != nil {
+	for !r.done && rows.count < limit && r.stats.Requests < r.t.options.MaxRounds {
+		if err := r.next(ctx, rows, limit-rows.count); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// all returns nil when the data or the limit ended or yield wanted no more.
-func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) bool) error {
+// all gives yield the number of each of the values that rows have then. It returns nil
+// when the data or the limit ended or yield wanted no more.
+func (t *Table) all(ctx context.Context, q Query, rows *rows, yield func(i int) bool) error {
 	r, err := t.query(q)
 	if err != nil {
 		return err
 	}
-	rows := rowsOf(r, itself[T])
+	rows.of(r.t, r.keys...)
 	for left := q.Limit; !r.done; {
-		rows.values = rows.values[:0]
-		failed := next(ctx, r, rows, left)
-		for _, v := range rows.values {
+		rows.cut(0)
+		failed := r.next(ctx, rows, left)
+		for i := range rows.count {
 			if err := ended(ctx); err != nil {
 				return err
 			}
-			if !yield(v, nil) {
+			if !yield(i) {
 				return nil
 			}
 		}
@@ -212,7 +226,7 @@ func all[T any](ctx context.Context, t *Table, q Query, yield func(T, error) boo
 			return failed
 		}
 		if q.Limit > 0 {
-			if left -= len(rows.values); left == 0 {
+			if left -= rows.count; left == 0 {
 				return nil
 			}
 		}

@@ -225,16 +225,16 @@ const growth = 4
 // next sends one request, whose values are added to those of rows: at most
 // limit, unless that is 0. An item that is no value is the error that is returned,
 // after the values before it.
-func next[T, V any](ctx context.Context, r *reader, rows *rows[T, V], limit int) error {
-	rows.kept, rows.limit = len(rows.values), limit
+func (r *reader) next(ctx context.Context, rows *rows, limit int) error {
+	rows.kept, rows.limit = rows.count, limit
 	r.asked = r.engineLimit(limit)
-	b, err := fetch(ctx, r, rows)
+	b, err := r.fetch(ctx, rows)
 	if err != nil {
-		rows.values = rows.values[:rows.kept]
+		rows.cut(rows.kept)
 		return err
 	}
 	r.stats.Requests++
-	r.stats.Items += len(rows.values) - rows.kept
+	r.stats.Items += rows.count - rows.kept
 	r.stats.Scanned += int(b.scanned)
 	r.stats.Capacity += b.capacity
 	r.stats.Hedges += int(b.hedges.sent)
@@ -253,7 +253,7 @@ func next[T, V any](ctx context.Context, r *reader, rows *rows[T, V], limit int)
 }
 
 // fetch sends one request.
-func fetch[T, V any](ctx context.Context, r *reader, rows *rows[T, V]) (batch, error) {
+func (r *reader) fetch(ctx context.Context, rows *rows) (batch, error) {
 	if in := r.scan; in != nil {
 		in.ExclusiveStartKey, in.Limit = r.start, r.asked
 		out, err := receive(ctx, r.t, &request{operation: "Scan", index: r.index}, rows, r.t.client.Scan, in,
@@ -273,11 +273,6 @@ func fetch[T, V any](ctx context.Context, r *reader, rows *rows[T, V]) (batch, e
 		return batch{}, err
 	}
 	return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity), sent.hedges}, nil
-}
-
-// rowsOf returns the rows of a reader.
-func rowsOf[T, V any](r *reader, value func(r *row[T], err error) (V, error)) *rows[T, V] {
-	return newRows(r.t, value, r.keys...)
 }
 
 // engineLimit says how many items to have DynamoDB look at. After the first

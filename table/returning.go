@@ -25,7 +25,11 @@ import (
 //
 // An expired item is updated and returned too, unless the op has [Op.IfExists].
 func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
-	return returning[T](ctx, t, "UpdateReturning", op, verbUpdate, types.ReturnValueAllNew)
+	var v, zero T
+	if err := t.returning(ctx, "UpdateReturning", op, verbUpdate, types.ReturnValueAllNew, &v); err != nil {
+		return zero, err
+	}
+	return v, nil
 }
 
 // DeleteReturning runs a [Delete] op and returns the item as it was. A missing
@@ -40,37 +44,33 @@ func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
 // response the delete is not repeated, since the removed item is lost with the
 // response. The error is [ErrOutcomeUnknown].
 func DeleteReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
-	return returning[T](ctx, t, "DeleteReturning", op, verbDelete, types.ReturnValueAllOld)
+	var v, zero T
+	if err := t.returning(ctx, "DeleteReturning", op, verbDelete, types.ReturnValueAllOld, &v); err != nil {
+		return zero, err
+	}
+	return v, nil
 }
 
-func returning[T any](ctx context.Context, t *Table, operation string, op Op, verb string, values types.ReturnValue) (v T, err error) {
+// returning runs an op and decodes the item that DynamoDB returns into v.
+func (t *Table) returning(ctx context.Context, operation string, op Op, verb string, values types.ReturnValue, v any) (err error) {
 	defer func() {
 		if err != nil {
 			err = t.opFailed(operation, op, err)
 		}
 	}()
 	if op.verb != verb {
-		return v, fmt.Errorf("%w: %s takes ops of %s only", errInvalidOp, operation, verb)
+		return fmt.Errorf("%w: %s takes ops of %s only", errInvalidOp, operation, verb)
 	}
 	w, err := t.prepare(op)
 	if err != nil {
-		return v, err
+		return err
 	}
 	item, err := t.write(ctx, w, values)
 	if err != nil {
-		return v, err
+		return err
 	}
 	if verb == verbDelete && (len(item) == 0 || t.expired(watched(item, t.schema.TTL), t.Now())) {
-		return v, ErrNotFound
+		return ErrNotFound
 	}
-	return decoded[T](item)
-}
-
-// decoded makes a value of an item.
-func decoded[T any](item Item) (T, error) {
-	var v, zero T
-	if err := item.Decode(&v); err != nil {
-		return zero, err
-	}
-	return v, nil
+	return item.Decode(v)
 }

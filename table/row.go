@@ -44,25 +44,26 @@ type RowPage[T any] struct {
 //
 // A scan or a start that is not valid is [ErrInvalid]. Then no request is sent.
 func ScanRows[T any](ctx context.Context, t *Table, s Scan, start Item) (RowPage[T], error) {
-	page, err := scanRows[T](ctx, t, s, start)
+	rows := newRows[T]()
+	p, err := t.scanRows(ctx, s, start, &rows.rows)
 	if err != nil {
 		return RowPage[T]{}, t.readError("ScanRows", s.Index, "", err)
 	}
-	return page, nil
+	return RowPage[T]{Rows: rows.all, Next: p.next, Stats: p.stats}, nil
 }
 
-func scanRows[T any](ctx context.Context, t *Table, s Scan, start Item) (page RowPage[T], err error) {
+func (t *Table) scanRows(ctx context.Context, s Scan, start Item, rows *rows) (p rowPage, err error) {
 	if s.After != "" {
-		return page, invalid("After", "is a cursor; rows continue from a start")
+		return p, invalid("After", "is a cursor; rows continue from a start")
 	}
 	r, err := t.scan(s)
 	if err == nil {
 		err = r.startAt(start)
 	}
 	if err != nil {
-		return page, err
+		return p, err
 	}
-	return rowPage[T](ctx, r, "ScanRows", "", s.Limit)
+	return r.rowPage(ctx, rows, "ScanRows", "", s.Limit)
 }
 
 // QueryRows reads one page of a query as [QueryPage] does, from a raw position
@@ -80,29 +81,43 @@ func scanRows[T any](ctx context.Context, t *Table, s Scan, start Item) (page Ro
 // A query or a start that is not valid is [ErrInvalid] or [keys.ErrInvalid].
 // Then no request is sent.
 func QueryRows[T any](ctx context.Context, t *Table, q Query, start Item) (RowPage[T], error) {
-	page, err := queryRows[T](ctx, t, q, start)
+	rows := newRows[T]()
+	p, err := t.queryRows(ctx, q, start, &rows.rows)
 	if err != nil {
 		return RowPage[T]{}, t.readError("QueryRows", q.Index, q.PK, err)
 	}
-	return page, nil
+	return RowPage[T]{Rows: rows.all, Next: p.next, Stats: p.stats}, nil
 }
 
-func queryRows[T any](ctx context.Context, t *Table, q Query, start Item) (page RowPage[T], err error) {
+func (t *Table) queryRows(ctx context.Context, q Query, start Item, rows *rows) (p rowPage, err error) {
 	if q.After != "" {
-		return page, invalid("After", "is a cursor; rows continue from a start")
+		return p, invalid("After", "is a cursor; rows continue from a start")
 	}
 	r, err := t.query(q)
 	if err == nil {
 		err = r.startInQuery(q, start)
 	}
 	if err != nil {
-		return page, err
+		return p, err
 	}
-	return rowPage[T](ctx, r, "QueryRows", q.PK, q.Limit)
+	return r.rowPage(ctx, rows, "QueryRows", q.PK, q.Limit)
+}
+
+// newRows returns values that are rows.
+func newRows[T any]() *values[T, Row[T]] {
+	return newValues(func(latest *T, r *row) Row[T] {
+		return Row[T]{Value: *latest, Key: r.at.key, IndexKey: r.at.indexKey, Size: r.size(), Err: r.err}
+	})
+}
+
+// rowPage is a page of rows, without these.
+type rowPage struct {
+	next  Item
+	stats Stats
 }
 
 // rowPage reads the rows of one page: of the partition pk, or of a scan.
-func rowPage[T any](ctx context.Context, r *reader, op string, pk keys.PK, limit int) (page RowPage[T], err error) {
+func (r *reader) rowPage(ctx context.Context, rows *rows, op string, pk keys.PK, limit int) (p rowPage, err error) {
 	t := r.t
 	inTable, sortName := pk, ""
 	if len(r.sort) > 0 {
@@ -111,26 +126,26 @@ func rowPage[T any](ctx context.Context, r *reader, op string, pk keys.PK, limit
 	if r.partition[0].Name != t.schema.PK || r.composite {
 		inTable = ""
 	}
-	rows := rowsOf(r, func(latest *row[T], err error) (Row[T], error) {
-		at := itemKeys{key: latest.keyOf(inTable, t.schema.PK, t.schema.SK)}
+	rows.met = func(latest *row, err error) error {
+		latest.at, latest.err = itemKeys{key: latest.keyOf(inTable, t.schema.PK, t.schema.SK)}, nil
 		if r.index != "" && !r.composite {
-			at.indexKey = latest.keyOf(pk, r.partition[0].Name, sortName)
+			latest.at.indexKey = latest.keyOf(pk, r.partition[0].Name, sortName)
 		}
 		if err != nil {
-			err = t.readError(op, r.index, "", &itemError{at, err})
+			latest.err = t.readError(op, r.index, "", &itemError{latest.at, err})
 		}
-		return Row[T]{Value: latest.value, Key: at.key, IndexKey: at.indexKey, Size: latest.size(), Err: err}, nil
-	})
-	err = readRows(ctx, r, rows, limit)
-	page.Rows, page.Stats = rows.values, r.stats
-	if !r.done {
-		page.Next = r.start
+		return nil
 	}
-	return page, err
+	err = r.read(ctx, rows, limit)
+	p.stats = r.stats
+	if !r.done {
+		p.next = r.start
+	}
+	return p, err
 }
 
 // keyOf returns a key of the item. partition is that of a query, "" for a scan.
-func (r *row[T]) keyOf(partition keys.PK, pkName, skName string) keys.Key {
+func (r *row) keyOf(partition keys.PK, pkName, skName string) keys.Key {
 	if partition == "" {
 		_, pk := r.text(pkName)
 		partition = keys.PK(pk)

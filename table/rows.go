@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 	"time"
 
@@ -14,14 +13,15 @@ import (
 	"github.com/singletable/singletable/internal/codec"
 )
 
-// rows are the items of a response as the values that a call wants of them: Vs,
-// each made of a T. It is the one place where items become Go values: those of a
-// *dynamodb.Client come as JSON and are decoded straight from it, those of other
-// clients as attribute values.
-type rows[T, V any] struct {
-	// values are those of the live items, in the order of the response.
-	values []V
-	// kept is how many values are those of earlier responses, and come before.
+// rows reads the items of responses. It is the one place where items become Go
+// values: those of a *dynamodb.Client come as JSON and are decoded straight from it,
+// those of other clients as attribute values.
+type rows struct {
+	// list takes the live items, in the order of the responses, and count is how many
+	// it has.
+	list  list
+	count int
+	// kept is how many of them are those of earlier responses, and come before.
 	kept int
 	// limit is how many values a response is to give at most; 0 means all.
 	limit int
@@ -40,19 +40,22 @@ type rows[T, V any] struct {
 	first, mark Item
 	marked      int
 
-	latest row[T]
-	value  func(r *row[T], err error) (V, error)
-	now    time.Time
+	latest row
+	// met is told of each live item, and why it is no T, before its value is added.
+	// An error ends the reading. Nil returns what it is given.
+	met func(r *row, err error) error
+	now time.Time
 	// expected is about how many items the response has.
 	expected int
 }
 
 // row is the latest item of a response.
-type row[T any] struct {
+type row struct {
 	t *Table
 	// number is its place in the response.
 	number int
-	value  T
+	// value is the variable that it is read into.
+	value reflect.Value
 	// watched is what else is known of it: its type, its expiry, and its key
 	// attributes, whose names are key.
 	watched []codec.Watched
@@ -60,6 +63,9 @@ type row[T any] struct {
 	decoder *codec.Decoder
 	// read is the item itself if the client has read it.
 	read Item
+	// at and err are the keys and the Err of a [Row].
+	at  itemKeys
+	err error
 }
 
 // The attributes that are watched before those of the key.
@@ -69,36 +75,25 @@ const (
 	watchedShape // if the view upgrades
 )
 
-// newRows returns the rows of responses with the key attributes. value makes the
-// value of an item, also of one that err says is no T; its error ends the reading.
-func newRows[T, V any](t *Table, value func(r *row[T], err error) (V, error), key ...Attribute) *rows[T, V] {
-	r := &row[T]{t: t, watched: make([]codec.Watched, 0, 6), key: make([]string, 0, len(key))}
-	r.watch(t.schema.Type)
-	r.watch(t.schema.TTL)
+// of sets the table that the responses are of, and the key attributes.
+func (r *rows) of(t *Table, key ...Attribute) {
+	l := &r.latest
+	l.t, l.watched, l.key = t, make([]codec.Watched, 0, 6), make([]string, 0, len(key))
+	l.watch(t.schema.Type)
+	l.watch(t.schema.TTL)
 	if t.upgrade != nil {
-		r.watch(t.schema.Shape)
+		l.watch(t.schema.Shape)
 	}
 	for _, a := range key {
-		r.key = append(r.key, a.Name)
-		r.watch(a.Name)
+		l.key = append(l.key, a.Name)
+		l.watch(a.Name)
 	}
-	return &rows[T, V]{latest: *r, value: value}
-}
-
-// itself returns the value of an item.
-func itself[T any](r *row[T], err error) (T, error) { return r.value, err }
-
-// responseItems are rows of any types.
-type responseItems interface {
-	// decode makes the values of a response. It returns false if an item could not
-	// be read.
-	decode(response *split) bool
 }
 
 // receive makes one call that reads. items returns the items in the output: none
 // if they were decoded from the response.
-func receive[T, V, In, Out any](
-	ctx context.Context, t *Table, r *request, into *rows[T, V],
+func receive[In, Out any](
+	ctx context.Context, t *Table, r *request, into *rows,
 	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
 	units func(*Out) float64, items func(*Out) []map[string]types.AttributeValue,
 ) (*Out, error) {
@@ -113,22 +108,31 @@ func receive[T, V, In, Out any](
 // mostExpected bounds the memory that is set aside for items not seen yet.
 const mostExpected = 1000
 
+// cut drops all values but the first n.
+func (r *rows) cut(n int) {
+	r.list.cut(n)
+	r.count = n
+}
+
 // reset makes ready for a response, which is another one for the same request if
 // the SDK tries again after a response broke off.
-func (r *rows[T, V]) reset() {
-	r.values, r.items, r.full, r.err = r.values[:r.kept], 0, false, nil
+func (r *rows) reset() {
+	r.cut(r.kept)
+	r.items, r.full, r.err = 0, false, nil
 	r.now = r.latest.t.Now()
 	if r.kept == 0 {
 		r.first = nil
 	}
 }
 
-func (r *rows[T, V]) decode(response *split) bool {
+// decode makes the values of a response. It returns false if an item could not be
+// read.
+func (r *rows) decode(response *split) bool {
 	r.reset()
 	in := response.in
 	l := &r.latest
 	if l.decoder == nil {
-		l.decoder = codec.NewDecoder(reflect.TypeFor[T](), l.watched)
+		l.decoder = codec.NewDecoder(l.value.Type(), l.watched)
 	}
 	for i := range response.items {
 		r.items++
@@ -138,9 +142,10 @@ func (r *rows[T, V]) decode(response *split) bool {
 			}
 			continue
 		}
-		l.number, l.value, l.read = i, *new(T), nil
+		l.number, l.read = i, nil
+		l.value.SetZero()
 		from := in.Pos()
-		refusal, ok := l.decoder.Decode(in, reflect.ValueOf(&l.value).Elem())
+		refusal, ok := l.decoder.Decode(in, l.value)
 		if !ok {
 			return false
 		}
@@ -154,7 +159,7 @@ func (r *rows[T, V]) decode(response *split) bool {
 }
 
 // convert makes the values of items that the client has read.
-func (r *rows[T, V]) convert(items []map[string]types.AttributeValue) {
+func (r *rows) convert(items []map[string]types.AttributeValue) {
 	r.reset()
 	r.expected = len(items)
 	l := &r.latest
@@ -167,14 +172,15 @@ func (r *rows[T, V]) convert(items []map[string]types.AttributeValue) {
 		for i := range l.watched {
 			l.watched[i] = watched(item, l.watched[i].Name)
 		}
-		l.number, l.value, l.read = i, *new(T), item
-		r.add(item.Decode(&l.value), nil)
+		l.number, l.read = i, item
+		l.value.SetZero()
+		r.add(item.Decode(l.value.Addr().Interface()), nil)
 	}
 }
 
 // add adds the value of the latest item, unless it has expired. refusal is why
 // the item is no T, if it is not. json is the item, unless the client has read it.
-func (r *rows[T, V]) add(refusal error, json []byte) {
+func (r *rows) add(refusal error, json []byte) {
 	l := &r.latest
 	if l.t.expired(l.watched[watchedTTL], r.now) {
 		return
@@ -195,28 +201,31 @@ func (r *rows[T, V]) add(refusal error, json []byte) {
 		}
 	}
 	if err != nil {
-		l.value = *new(T) // not a partial value
+		l.value.SetZero() // not a partial value
 	}
-	value, err := r.value(l, err)
+	if r.count == r.kept {
+		r.list.grow(r.expected)
+	}
+	if r.met != nil {
+		err = r.met(l, err)
+	}
 	if err == nil {
-		if len(r.values) == r.kept {
-			r.values = slices.Grow(r.values, r.expected)
-		}
-		r.values = append(r.values, value)
-		if r.marked > 0 && len(r.values) == 1 {
+		r.list.add()
+		r.count++
+		if r.marked > 0 && r.count == 1 {
 			r.first = l.position()
 		}
-		if len(r.values) == r.marked {
+		if r.count == r.marked {
 			r.mark = l.position()
 		}
 	}
-	if r.err = err; err != nil || len(r.values)-r.kept == r.limit {
+	if r.err = err; err != nil || r.count-r.kept == r.limit {
 		r.full, r.last, r.position = true, l.number, l.position()
 	}
 }
 
 // wrongType returns why an item is not of the type that the view is for.
-func (r *row[T]) wrongType() error {
+func (r *row) wrongType() error {
 	if r.t.ofType == "" {
 		return nil
 	}
@@ -231,7 +240,7 @@ func (r *row[T]) wrongType() error {
 }
 
 // shape returns the shape of the item, 0 if the view does not upgrade.
-func (r *row[T]) shape() (int, error) {
+func (r *row) shape() (int, error) {
 	if r.t.upgrade == nil || r.watched[watchedShape].Kind == 0 {
 		return 0, nil
 	}
@@ -244,7 +253,7 @@ func (r *row[T]) shape() (int, error) {
 }
 
 // upgrade makes the value of an item that has another shape than the view.
-func (r *row[T]) upgrade(shape int, json []byte) (Item, error) {
+func (r *row) upgrade(shape int, json []byte) (Item, error) {
 	raw := codec.RawOf(r.read)
 	if r.read == nil {
 		raw = codec.RawJSON(json)
@@ -253,11 +262,11 @@ func (r *row[T]) upgrade(shape int, json []byte) (Item, error) {
 	if err := r.t.upgrade.Change(item, shape); err != nil {
 		return nil, err
 	}
-	r.value = *new(T)
-	return item, item.Decode(&r.value)
+	r.value.SetZero()
+	return item, item.Decode(r.value.Addr().Interface())
 }
 
-func (r *row[T]) watch(name string) {
+func (r *row) watch(name string) {
 	for i := range r.watched {
 		if r.watched[i].Name == name {
 			return
@@ -267,7 +276,7 @@ func (r *row[T]) watch(name string) {
 }
 
 // text returns what an attribute holds that is watched.
-func (r *row[T]) text(name string) (codec.Kind, string) {
+func (r *row) text(name string) (codec.Kind, string) {
 	for i := range r.watched {
 		if w := &r.watched[i]; w.Name == name {
 			return w.Kind, string(w.Text)
@@ -277,7 +286,7 @@ func (r *row[T]) text(name string) (codec.Kind, string) {
 }
 
 // size returns the number of bytes of the item.
-func (r *row[T]) size() int {
+func (r *row) size() int {
 	if r.read != nil {
 		return r.read.Size()
 	}
@@ -285,7 +294,7 @@ func (r *row[T]) size() int {
 }
 
 // position returns the item's key attributes.
-func (r *row[T]) position() Item {
+func (r *row) position() Item {
 	position := make(Item, len(r.key))
 	for _, name := range r.key {
 		switch kind, text := r.text(name); kind {

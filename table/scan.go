@@ -38,15 +38,20 @@ const maxSegments = 1_000_000
 
 // ScanPage reads one page of a scan, in the manner of [QueryPage].
 func ScanPage[T any](ctx context.Context, t *Table, s Scan) (Page[T], error) {
-	var page Page[T]
-	r, err := t.scan(s)
-	if err == nil {
-		page, err = readPage[T](ctx, r, s.Limit)
-	}
+	items := newItems[T]()
+	p, err := t.scanPage(ctx, s, &items.rows)
 	if err != nil {
 		return Page[T]{}, t.readError("ScanPage", s.Index, "", err)
 	}
-	return page, nil
+	return Page[T]{Items: items.all, Next: p.next, Stats: p.stats}, nil
+}
+
+func (t *Table) scanPage(ctx context.Context, s Scan, rows *rows) (page, error) {
+	r, err := t.scan(s)
+	if err != nil {
+		return page{}, err
+	}
+	return r.page(ctx, rows, s.Limit)
 }
 
 // scan returns a reader that stands where the scan begins.

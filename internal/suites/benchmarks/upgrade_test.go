@@ -58,8 +58,9 @@ func TestUpgradeAllocations(t *testing.T) {
 	}
 	t.Logf("allocations of Get and Query: %v", measured)
 	for name, of := range measured {
-		// The SDK allocates a little more in some calls than in others.
-		if none := measured["none"]; of[0] > none[0]+0.5 || of[1] > none[1]+0.5 {
+		// The SDK allocates a little more in some calls than in others. And a page's
+		// items have one attribute more, their shape, which the decoder remembers.
+		if none := measured["none"]; of[0] > none[0]+0.5 || of[1] > none[1]+1.5 {
 			t.Errorf("history %s: %v allocations, and %v without", name, of, none)
 		}
 	}
