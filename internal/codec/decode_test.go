@@ -234,6 +234,39 @@ func TestDecodeDoesNotAlias(t *testing.T) {
 	}
 }
 
+// Texts that items have in common are taken from the item before. What differs in its
+// beginning, its end, its kind or its escapes is another text.
+func TestDecodeRepeatedText(t *testing.T) {
+	t.Parallel()
+	type named string
+	type record struct {
+		A, B string
+		N    named
+		P    *string
+		T    time.Time
+		Any  any
+	}
+	const plain = `{"A":{"S":"open"},"B":{"S":"same in all"},"N":{"S":"x"},"P":{"S":"p"},"T":{"S":"2024-01-15T10:00:00Z"},"Any":{"S":"any"},"watched":{"S":"w"}}`
+	with := func(oldNew ...string) string { return strings.NewReplacer(oldNew...).Replace(plain) }
+	items := []string{
+		plain, plain, plain,
+		with("open", "opened"), with("open", "ope"), with("open", ""), with(`"open"`, `"ope\u006e"`), with(`"open"`, `"open\n"`),
+		plain, plain,
+		with(`{"S":"open"}`, `{"N":"1"}`), with(`{"S":"open"}`, `{"NULL":true}`), plain,
+		with(`{"S":"open"}`, `{ "S" : "open" }`), with(`"open"}`, `"open" }`), plain,
+		with("w", "other"), with(`,"watched":{"S":"w"}`, ""), plain,
+		`{"B":{"S":"same in all"},"A":{"S":"same in all"}}`, plain,
+	}
+	for i := range 10 { // more than are compared
+		items = append(items, with("open", fmt.Sprint("open", i)))
+	}
+	items = append(items, items[len(items)-1], plain, plain)
+	for cut := range items {
+		checkDecode(t, reflect.TypeFor[record](), []string{"watched", "A"}, items[cut:]...)
+		checkDecode(t, reflect.TypeFor[struct{ B string }](), []string{"A"}, items[cut:]...)
+	}
+}
+
 // A refusal is the item's own: the attributes behind it are seen, and so are the
 // items behind it.
 func TestDecodeGoesOnAfterRefusal(t *testing.T) {

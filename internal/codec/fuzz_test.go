@@ -46,6 +46,9 @@ func FuzzDecode(f *testing.F) {
 		var items []string
 		for range 1 + s.below(4) {
 			items = append(items, s.item(typ, 4))
+			if s.rarely(3) { // the decoder remembers what the last ones were
+				items = append(items, items[len(items)-1], items[0])
+			}
 		}
 		var watched []string
 		for _, name := range []string{"A", "a", "ID", "name", "unknown"} {
