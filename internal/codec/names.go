@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 )
 
 // names remembers what the attributes of the items of one response are for.
@@ -30,11 +31,13 @@ type names struct {
 	folded bool
 }
 
-// place is a field of a value that items are read into, also as a string if it is
-// one.
+// place is a field of a value that items are read into, also as a pointer if it is a
+// string, a time or a list of strings.
 type place struct {
 	reflect.Value
-	text *string
+	text   *string
+	moment *time.Time
+	list   *[]string
 }
 
 // use is what an attribute of a kind is for.
@@ -165,8 +168,9 @@ func (n *names) line(r *Reader, u *use, v reflect.Value) bool {
 	}
 	from := r.pos
 	var to *string
+	var at *time.Time
 	if u.kind == S && u.field != none && n.places != nil {
-		to = n.places[u.field].text
+		to, at = n.places[u.field].text, n.places[u.field].moment
 	}
 	b, same := r.same(u.last)
 	if !same {
@@ -182,6 +186,12 @@ func (n *names) line(r *Reader, u *use, v reflect.Value) bool {
 	case to != nil:
 		*to = r.keep(b, true)
 		u.remember(*to)
+	case at != nil:
+		var ok bool
+		if *at, ok = parseTime(S, b); !ok {
+			r.pos = from
+			return false
+		}
 	default:
 		f := &n.plan.fields[u.field]
 		if f.asText || f.plan.plain(r, u.kind, b, n.place(u.field, v)) != fits {
@@ -220,6 +230,10 @@ func (n *names) attribute(r *Reader, t target, v reflect.Value, before verdict) 
 		r.pos = from
 	}
 	if t.field != none && before == fits {
+		if n.places != nil && n.places[t.field].list != nil && (t.kind == L || t.kind == SS) && r.texts(t.kind, n.places[t.field].list) == fits {
+			return fits
+		}
+		r.pos, r.depth = from, depth
 		if verdict := n.plan.fields[t.field].decode(r, t.kind, n.place(t.field, v)); verdict != refused {
 			return verdict
 		}
@@ -239,9 +253,19 @@ func (n *names) place(field int, v reflect.Value) reflect.Value {
 	f := &n.plan.fields[field]
 	v = f.at(v)
 	if n.places != nil && !f.pointed { // the next item has another struct there
-		n.places[field].Value = v
-		if f.plan.shape == text && !f.asText {
-			n.places[field].text = v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
+		p := &n.places[field]
+		p.Value = v
+		switch f.plan.shape {
+		case text:
+			if !f.asText {
+				p.text = v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
+			}
+		case moment:
+			if !f.asText {
+				p.moment = v.Addr().Interface().(*time.Time)
+			}
+		case texts:
+			p.list = v.Addr().Interface().(*[]string)
 		}
 	}
 	return v
