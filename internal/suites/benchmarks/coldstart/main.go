@@ -1,9 +1,9 @@
 // Command coldstart measures what the library adds to the start of a program.
 // It builds two programs that make the same calls, one with the library and one
 // with the SDK alone. It runs them in turns on the local engine, and prints the
-// median of each figure, its spread and the difference. It then starts the
-// Lambda function of examples/appcore under a stand-in for the Lambda Runtime
-// API.
+// median of each figure, its spread and the difference. It then builds the former
+// with more entity types, and starts the Lambda function of examples/appcore under a
+// stand-in for the Lambda Runtime API.
 //
 //	go run ./internal/suites/benchmarks/coldstart -runs 30
 package main
@@ -73,6 +73,9 @@ func measure(ctx context.Context, runs int) (err error) {
 		}
 	}
 	compare(os.Stdout, library, sdk)
+	if err := entities(ctx, dir); err != nil {
+		return err
+	}
 	return lambda(ctx, dir, runs)
 }
 
@@ -103,12 +106,19 @@ func build(ctx context.Context, dir, name string) (*program, error) {
 	return p, nil
 }
 
-func compile(ctx context.Context, path, of string) error {
-	out, err := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w", "-o", path, of).CombinedOutput()
+func compile(ctx context.Context, path, of string, flags ...string) error {
+	args := slices.Concat([]string{"build", "-ldflags=-s -w", "-o", path}, flags, []string{of})
+	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build %s: %w\n%s", of, err, out)
 	}
 	return nil
+}
+
+// directory returns where a program's files are.
+func directory(ctx context.Context, name string) (string, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", module+"/internal/suites/benchmarks/coldstart/"+name).Output()
+	return strings.TrimSpace(string(out)), err
 }
 
 // run runs the program once.

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// entityCount is how many entity types program library gets in addition to its own.
+const entityCount = 10
+
+// entity is Go code with one more entity type, and a repository that it is written and
+// read by.
+const entity = `
+type entity%[1]d struct {
+	Owner, ID, Field%[1]d, Revision string
+	Total                           int64
+	At                              time.Time
+}
+
+func (e entity%[1]d) key() keys.Key {
+	return keys.Key{PK: keys.User.PK(e.Owner), SK: keys.Tx.SK(keys.Time(e.At), keys.Str(e.ID))}
+}
+
+func use%[1]d(ctx context.Context, t *table.Table) error {
+	r, err := repo.New(t, repo.Entity[entity%[1]d]{Type: "Entity%[1]d", Key: entity%[1]d.key, Version: "Revision"})
+	if err != nil {
+		return err
+	}
+	var e entity%[1]d
+	err = errors.Join(err, r.Create(ctx, &e), r.Put(ctx, &e), r.Delete(ctx, e.key()))
+	_, failed := r.Get(ctx, e.key())
+	err = errors.Join(err, failed)
+	_, failed = r.Query(ctx, table.Query{PK: e.key().PK})
+	err = errors.Join(err, failed)
+	_, failed = r.Update(ctx, e.key(), func(e *entity%[1]d) error { return nil })
+	return errors.Join(err, failed)
+}
+`
+
+// entities measures what each further entity type of a program costs.
+func entities(ctx context.Context, dir string) error {
+	without, took, err := withEntities(ctx, dir, 0)
+	if err != nil {
+		return err
+	}
+	with, tookMore, err := withEntities(ctx, dir, entityCount)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nEach further entity type: %d KB of the stripped binary, %.2f s of its build\n",
+		(with-without)>>10/entityCount, (tookMore-took).Seconds()/entityCount)
+	return nil
+}
+
+// withEntities builds program library with n more entity types, and returns the
+// binary's size and how long the build took.
+func withEntities(ctx context.Context, dir string, n int) (bytes int64, took time.Duration, err error) {
+	var code, uses strings.Builder
+	for i := range n {
+		fmt.Fprintf(&code, entity, i)
+		fmt.Fprintf(&uses, "use%d, ", i)
+	}
+	file := fmt.Sprintf("package main // built at %d, and not cached\n\n", time.Now().UnixNano()) +
+		"import (\n\t\"context\"\n\t\"errors\"\n\t\"os\"\n\t\"time\"\n\n" +
+		"\t\"" + module + "/keys\"\n\t\"" + module + "/repo\"\n\t\"" + module + "/table\"\n)\n\n" +
+		"var _, _, _, _, _ = errors.Join, os.Args, time.Now, keys.Str, repo.ErrOrphan\n\n" +
+		"func init() {\n\tif len(os.Args) < 100 {\n\t\treturn\n\t}\n" +
+		"\tfor _, use := range []func(context.Context, *table.Table) error{" + uses.String() + "} {\n" +
+		"\t\tif err := use(context.Background(), nil); err != nil {\n\t\t\tpanic(err)\n\t\t}\n\t}\n}\n" + code.String()
+	source := filepath.Join(dir, "entities.go")
+	if err := os.WriteFile(source, []byte(file), 0o600); err != nil {
+		return 0, 0, err
+	}
+	own, err := directory(ctx, "library")
+	if err != nil {
+		return 0, 0, err
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {filepath.Join(own, "entities.go"): source}})
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := os.WriteFile(source+".json", overlay, 0o600); err != nil {
+		return 0, 0, err
+	}
+	path := filepath.Join(dir, "entities")
+	begun := time.Now()
+	if err := compile(ctx, path, module+"/internal/suites/benchmarks/coldstart/library", "-overlay="+source+".json"); err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(begun)
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	return info.Size(), took, nil
+}
