@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 
 	"github.com/singletable/singletable/internal/codec"
@@ -13,36 +14,51 @@ import (
 // Member is one of the types that a partition holds: a [*Repo], what
 // [Repo.AppendTo] returns, or [IgnoreUnknown].
 type Member interface {
-	// member returns the type that it is for, "" for all that are left.
-	member() string
-	// decode makes a value of an item, or of a part of one: the attributes of
-	// project, unless there are none. It is nil if the item is to be skipped.
-	decode(item table.Item, project []string, part bool) (any, error)
-	// keep is given each value of [Collect] after the last one was read.
-	keep(any)
-	// missing reports a nil repository or slice.
-	missing() bool
-	// check reports why the member cannot read a query.
-	check(table.Query) error
-	// upgrades reports whether it needs whole items.
-	upgrades() bool
+	// member is nil for a nil repository or slice.
+	member() *member
 }
 
-func (r *Repo[T]) member() string { return r.entity.Type }
+// member is a Member of any type.
+type member struct {
+	*core // nil for all types that are left
+	// keep is given each value of [Collect] after the last one was read, unless it
+	// is nil.
+	keep func(any)
+}
 
-func (r *Repo[T]) decode(item table.Item, project []string, part bool) (any, error) {
-	item, err := r.upgraded(item)
-	if err != nil {
-		return nil, err
+func (m *member) member() *member { return m }
+
+func (r *Repo[T]) member() *member {
+	if r == nil {
+		return nil
 	}
-	return r.decodePart(item, project, part)
+	return &member{core: &r.core}
 }
 
-// decodePart makes a value of an item of the current shape. If it is a part of one,
+// AppendTo says where [Collect] is to append the entities of this type.
+func (r *Repo[T]) AppendTo(slice *[]T) Member {
+	if r == nil || slice == nil {
+		return (*member)(nil)
+	}
+	return &member{core: &r.core, keep: func(v any) { *slice = append(*slice, *v.(*T)) }}
+}
+
+// IgnoreUnknown lets [Collect] and [Stream] pass over items of types that no other
+// member is for. Without it they are [table.ErrWrongType].
+func IgnoreUnknown() Member { return &member{} }
+
+// typeName returns the type that the member is for, "" for all that are left.
+func (m *member) typeName() string {
+	if m.core == nil {
+		return ""
+	}
+	return m.entity.Type
+}
+
+// decodePart makes v a value of an item of the current shape. If it is a part of one,
 // the value has no version, and only the attributes of project, unless there are
 // none.
-func (r *Repo[T]) decodePart(item table.Item, project []string, part bool) (T, error) {
-	var v T
+func (c *core) decodePart(v any, item table.Item, project []string, part bool) error {
 	if len(project) > 0 {
 		whole := item
 		item = table.Item{}
@@ -52,49 +68,14 @@ func (r *Repo[T]) decodePart(item table.Item, project []string, part bool) (T, e
 			}
 		}
 	}
-	err := item.Decode(&v)
+	err := item.Decode(v)
 	if err == nil && part {
-		err = r.forget(&v)
+		err = c.forget(v)
 	}
-	return v, err
+	return err
 }
 
-func (r *Repo[T]) keep(any)      {}
-func (r *Repo[T]) missing() bool { return r == nil }
-
-func (r *Repo[T]) check(q table.Query) error {
-	if len(r.shapes.upgrades) == 0 {
-		return nil
-	}
-	return r.checkQuery(q)
-}
-
-func (r *Repo[T]) upgrades() bool { return len(r.shapes.upgrades) > 0 }
-
-// into is a Repo with a slice to append to.
-type into[T any] struct {
-	*Repo[T]
-	slice *[]T
-}
-
-func (i into[T]) keep(v any)    { *i.slice = append(*i.slice, v.(T)) }
-func (i into[T]) missing() bool { return i.Repo == nil || i.slice == nil }
-
-// AppendTo says where [Collect] is to append the entities of this type.
-func (r *Repo[T]) AppendTo(slice *[]T) Member { return into[T]{Repo: r, slice: slice} }
-
-type ignoreUnknown struct{}
-
-func (ignoreUnknown) member() string                                 { return "" }
-func (ignoreUnknown) decode(table.Item, []string, bool) (any, error) { return nil, nil }
-func (ignoreUnknown) keep(any)                                       {}
-func (ignoreUnknown) missing() bool                                  { return false }
-func (ignoreUnknown) check(table.Query) error                        { return nil }
-func (ignoreUnknown) upgrades() bool                                 { return false }
-
-// IgnoreUnknown lets [Collect] and [Stream] pass over items of types that no other
-// member is for. Without it they are [table.ErrWrongType].
-func IgnoreUnknown() Member { return ignoreUnknown{} }
+func (c *core) upgrades() bool { return len(c.shapes.upgrades) > 0 }
 
 // Collect reads a query whose items are of several types and appends each to
 // the slice of its type:
@@ -104,11 +85,11 @@ func IgnoreUnknown() Member { return ignoreUnknown{} }
 // After an error the slices are as they were.
 func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Member) error {
 	type kept struct {
-		by Member
+		by *member
 		v  any
 	}
 	var all []kept
-	err := each(ctx, t, "Collect", q, members, func(m Member, v any) bool {
+	err := each(ctx, t, "Collect", q, members, func(m *member, v any) bool {
 		all = append(all, kept{m, v})
 		return true
 	})
@@ -116,7 +97,9 @@ func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Memb
 		return err
 	}
 	for _, k := range all {
-		k.by.keep(k.v)
+		if k.by.keep != nil {
+			k.by.keep(k.v)
+		}
 	}
 	return nil
 }
@@ -137,7 +120,9 @@ func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Memb
 // The error is yielded once, last, and must be looked at.
 func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Member) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
-		if err := each(ctx, t, "Stream", q, members, func(_ Member, v any) bool { return yield(v, nil) }); err != nil {
+		if err := each(ctx, t, "Stream", q, members, func(_ *member, v any) bool {
+			return yield(reflect.ValueOf(v).Elem().Interface(), nil)
+		}); err != nil {
 			yield(nil, err)
 		}
 	}
@@ -145,7 +130,7 @@ func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Membe
 
 // each gives every item of a query to its member and the value to do, until do
 // returns false.
-func each(ctx context.Context, t *table.Table, op string, q table.Query, members []Member, do func(Member, any) bool) error {
+func each(ctx context.Context, t *table.Table, op string, q table.Query, members []Member, do func(*member, any) bool) error {
 	fail := func(item table.Item, err error) error {
 		e := &table.Error{Op: op, Table: t.Schema().Name, Index: q.Index, Key: t.KeyOf("", item), Err: err}
 		if q.Index != "" {
@@ -153,23 +138,31 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		}
 		return e
 	}
-	byType := make(map[string]Member, len(members))
-	for i, m := range members {
-		if m == nil || m.missing() {
+	byType, upgrades := make(map[string]*member, len(members)), false
+	for i, each := range members {
+		var m *member
+		if each != nil {
+			m = each.member()
+		}
+		if m == nil {
 			return fail(nil, fmt.Errorf("%w: member %d is nil, or goes into a nil slice", table.ErrInvalid, i))
 		}
-		if _, twice := byType[m.member()]; twice {
-			return fail(nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalid, m.member()))
+		name := m.typeName()
+		if _, twice := byType[name]; twice {
+			return fail(nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalid, name))
 		}
-		if err := m.check(q); err != nil {
-			return fail(nil, err)
+		byType[name] = m
+		if m.core != nil && m.upgrades() {
+			upgrades = true
+			if err := m.checkQuery(q); err != nil {
+				return fail(nil, err)
+			}
 		}
-		byType[m.member()] = m
 	}
 	attribute, part := t.Schema().Type, incomplete(t.Schema(), q)
 	project := q.Project
 	switch {
-	case slices.ContainsFunc(members, Member.upgrades):
+	case upgrades:
 		q.Project = nil
 	case len(project) > 0:
 		q.Project = append(slices.Clone(project), t.Schema().Shape, t.Schema().Shape+shapeFrom)
@@ -186,11 +179,18 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		if !known {
 			return fail(item, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
 		}
-		v, err := m.decode(item, project, part)
+		if m.core == nil {
+			continue
+		}
+		v := m.entity.zero()
+		upgraded, err := m.upgraded(item)
+		if err == nil {
+			err = m.decodePart(v, upgraded, project, part)
+		}
 		if err != nil {
 			return fail(item, fmt.Errorf("item of type %q: %w", name, err))
 		}
-		if v != nil && !do(m, v) {
+		if !do(m, v) {
 			return nil
 		}
 	}

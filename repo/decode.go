@@ -20,26 +20,30 @@ import (
 //   - [ErrOrphan], if no key of the entity leads to the item.
 //   - The error of attributevalue, if the item does not fit T.
 func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {
-	key := r.table.KeyOf("", item)
-	found, kind, err := r.identify(key, item)
+	key := r.core.table.KeyOf("", item)
+	found, kind, err := r.core.identify(key, item)
 	if err != nil {
-		return v, false, r.fail("Decode", key, err)
+		return v, false, r.core.fail("Decode", key, err)
 	}
-	return found.v, kind == mainItem || kind == formerItem, nil
+	return *found.v.(*T), kind == mainItem || kind == formerItem, nil
 }
 
 // Changes returns the names of the attributes in which two values of the entity
 // differ, in order. The version, which every write changes, is not one of them. Sets
 // are equal if they have the same elements.
 func (r *Repo[T]) Changes(before, after T) ([]string, error) {
-	changes, err := codec.Compare(&before, &after)
+	return r.core.changes(&before, &after)
+}
+
+func (c *core) changes(before, after any) ([]string, error) {
+	changes, err := codec.Compare(before, after)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, c := range changes {
-		if c.Name != r.entity.Version && !same(c.Before, c.After) {
-			names = append(names, c.Name)
+	for _, change := range changes {
+		if change.Name != c.entity.Version && !same(change.Before, change.After) {
+			names = append(names, change.Name)
 		}
 	}
 	slices.Sort(names)

@@ -65,13 +65,17 @@ const deletesAtOnce = 8
 // and [ErrOrphan] for an item to which no key of its entity leads. The Deleted is that
 // of the work done until then. Query.Project has no meaning.
 func (r *Repo[T]) DeleteAll(ctx context.Context, q table.Query, options *DeleteOptions) (Deleted, error) {
+	return r.core.deleteAll(ctx, q, options)
+}
+
+func (c *core) deleteAll(ctx context.Context, q table.Query, options *DeleteOptions) (Deleted, error) {
 	var o DeleteOptions
 	if options != nil {
 		o = *options
 	}
-	d := deleting[T]{Repo: r, o: o}
+	d := deleting{core: c, o: o}
 	q.Project = nil
-	err := r.checkQuery(q)
+	err := c.checkQuery(q)
 	switch {
 	case err != nil:
 	case q.Limit < 0:
@@ -80,22 +84,22 @@ func (r *Repo[T]) DeleteAll(ctx context.Context, q table.Query, options *DeleteO
 		err = fmt.Errorf("%w: MaxUnits: %v is negative or no number", table.ErrInvalid, o.MaxUnits)
 	}
 	if err != nil {
-		return Deleted{}, r.fail("DeleteAll", keys.Key{PK: q.PK}, err)
+		return Deleted{}, c.fail("DeleteAll", keys.Key{PK: q.PK}, err)
 	}
 	err = d.run(table.WithObserver(ctx, d.observe), q)
-	return d.deleted, r.deletionError(err)
+	return d.deleted, c.deletionError(err)
 }
 
-func (r *Repo[T]) deletionError(err error) error {
+func (c *core) deletionError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return r.named("DeleteAll", keys.Key{}, err)
+	return c.named("DeleteAll", keys.Key{}, err)
 }
 
 // deleting is one call of DeleteAll.
-type deleting[T any] struct {
-	*Repo[T]
+type deleting struct {
+	*core
 	o       DeleteOptions
 	mu      sync.Mutex
 	deleted Deleted
@@ -103,20 +107,20 @@ type deleting[T any] struct {
 	begun bool
 }
 
-func (d *deleting[T]) observe(_ context.Context, e table.Event) {
+func (d *deleting) observe(_ context.Context, e table.Event) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.deleted.Requests += e.Attempts
 	d.deleted.Units += e.Capacity
 }
 
-func (d *deleting[T]) spent() bool {
+func (d *deleting) spent() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.begun && d.o.MaxUnits > 0 && d.deleted.Units >= d.o.MaxUnits
 }
 
-func (d *deleting[T]) run(ctx context.Context, q table.Query) error {
+func (d *deleting) run(ctx context.Context, q table.Query) error {
 	limit, reads := q.Limit, d.reads
 	if q.Index == "" {
 		reads = d.consistent // or what was written just now could stay
@@ -127,7 +131,7 @@ func (d *deleting[T]) run(ctx context.Context, q table.Query) error {
 		if limit > 0 {
 			q.Limit = min(q.Limit, limit-d.deleted.Items)
 		}
-		page, err := table.QueryRows[T](ctx, reads, q, start)
+		page, err := d.entity.rows(ctx, reads, q, start)
 		if err != nil {
 			return err
 		}
@@ -146,7 +150,7 @@ func (d *deleting[T]) run(ctx context.Context, q table.Query) error {
 
 // page deletes what a page holds. It returns false if units have run out before. After
 // an error it finishes what is in flight.
-func (d *deleting[T]) page(ctx context.Context, rows []table.Row[T]) (all bool, err error) {
+func (d *deleting) page(ctx context.Context, rows []table.Row[struct{}]) (all bool, err error) {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, deletesAtOnce)
 	failed := func(cause error) bool {
@@ -178,11 +182,11 @@ func (d *deleting[T]) page(ctx context.Context, rows []table.Row[T]) (all bool, 
 }
 
 // delete deletes the entity that has an item under a key, or the item if it has none.
-func (d *deleting[T]) delete(ctx context.Context, key keys.Key) error {
+func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 	if d.o.DryRun {
 		return nil
 	}
-	err := d.Delete(ctx, key)
+	err := d.core.delete(ctx, key)
 	if !errors.Is(err, ErrOrphan) {
 		return err
 	}
@@ -194,7 +198,7 @@ func (d *deleting[T]) delete(ctx context.Context, key keys.Key) error {
 		if s == nil {
 			return nil, false
 		}
-		err = d.Repo.run(ctx, s.ops)
+		err = d.core.run(ctx, s.ops)
 		return err, errors.Is(err, table.ErrConditionFailed) || s.look(err, look) || s.lost(err)
 	})
 }
@@ -202,7 +206,7 @@ func (d *deleting[T]) delete(ctx context.Context, key keys.Key) error {
 // removeOrphan returns the ops that delete what [Repo.Delete] does not: an item under a
 // former key, with its entity, or a copy that its entity does not have, alone. It
 // returns nil if the item is missing.
-func (d *deleting[T]) removeOrphan(ctx context.Context, key keys.Key, look looks) (*save[T], error) {
+func (d *deleting) removeOrphan(ctx context.Context, key keys.Key, look looks) (*save, error) {
 	item, err := d.peek(ctx, key)
 	if err != nil || item == nil {
 		return nil, err
@@ -235,7 +239,7 @@ func (d *deleting[T]) removeOrphan(ctx context.Context, key keys.Key, look looks
 	case main == nil:
 		none := expression.Name(d.schema.PK).AttributeNotExists()
 		ops, err := d.removeStored(key, old, table.Check(old.keys[0], none).WithName(d.items[0].Name))
-		return &save[T]{Repo: d.Repo, main: len(ops), ops: ops}, err
+		return &save{core: d.core, main: len(ops), ops: ops}, err
 	case slices.Contains(main.keys, key):
 		return d.remove(ctx, main, look)
 	}
@@ -243,9 +247,9 @@ func (d *deleting[T]) removeOrphan(ctx context.Context, key keys.Key, look looks
 	if err != nil {
 		return nil, err
 	}
-	here := func(former func(T) keys.Key) bool { return former(main.v) == key }
+	here := func(former keyFunc) bool { return former(main.v) == key }
 	if !slices.ContainsFunc(slices.Concat(d.entity.FormerKeys, d.entity.FormerCopies), here) {
-		return &save[T]{Repo: d.Repo, main: len(ops), ops: ops}, nil
+		return &save{core: d.core, main: len(ops), ops: ops}, nil
 	}
 	s, err := d.remove(ctx, main, look)
 	if err == nil {

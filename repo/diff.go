@@ -49,9 +49,9 @@ func (d diff) apply(raw codec.Raw) table.Item {
 
 // fields returns what changes of the attributes that T's fields encode to,
 // given the stored item and T before and after the change. extra are the item's
-// attributes that [Repo.isExtra] reports. Attributes that T does not have stay,
+// attributes that [core.isExtra] reports. Attributes that T does not have stay,
 // also inside maps.
-func (r *Repo[T]) fields(raw codec.Raw, extra table.Item, before, after *T) (diff, error) {
+func (c *core) fields(raw codec.Raw, extra table.Item, before, after any) (diff, error) {
 	changes, err := codec.Compare(before, after)
 	if err != nil {
 		return diff{}, err
@@ -63,25 +63,25 @@ func (r *Repo[T]) fields(raw codec.Raw, extra table.Item, before, after *T) (dif
 		}
 		d.set[name] = after
 	}
-	for _, c := range changes {
-		switch {
-		case r.reserved[c.Name]:
-		case c.After == nil, r.isEmptyPart(c.Name, c.After):
-			d.remove = append(d.remove, c.Name)
+	for _, change := range changes {
+		switch name := change.Name; {
+		case c.reserved[name]:
+		case change.After == nil, c.isEmptyPart(name, change.After):
+			d.remove = append(d.remove, name)
 		default:
-			set(c.Name, c.Before, c.After)
+			set(name, change.Before, change.After)
 		}
 	}
 	for name := range extra {
-		field, ok := r.respelled(name)
+		field, ok := c.respelled(name)
 		if !ok {
 			continue
 		}
 		d.remove = append(d.remove, name)
-		if _, changed := d.set[field]; changed || r.reserved[field] {
+		if _, changed := d.set[field]; changed || c.reserved[field] {
 			continue
 		}
-		all, err := r.encode(after)
+		all, err := c.encode(after)
 		if err != nil {
 			return diff{}, err
 		}
@@ -95,21 +95,21 @@ func (r *Repo[T]) fields(raw codec.Raw, extra table.Item, before, after *T) (dif
 // isExtra reports whether an attribute of a stored item matters to a write
 // although no field of T has it: the keys of indexes, the shape, what upgrades
 // remove, and other spellings of T's attributes.
-func (r *Repo[T]) isExtra(name []byte) bool {
-	if matters, ok := r.own[string(name)]; ok {
+func (c *core) isExtra(name []byte) bool {
+	if matters, ok := c.own[string(name)]; ok {
 		return matters
 	}
-	_, ok := r.respelled(string(name))
+	_, ok := c.respelled(string(name))
 	return ok
 }
 
 // respelled returns the attribute of T that a stored attribute is read into
 // although its name differs in case.
-func (r *Repo[T]) respelled(name string) (field string, ok bool) {
-	if _, own := r.own[name]; own {
+func (c *core) respelled(name string) (field string, ok bool) {
+	if _, own := c.own[name]; own {
 		return "", false
 	}
-	for _, field := range r.attributes {
+	for _, field := range c.attributes {
 		if len(field) == len(name) && strings.EqualFold(field, name) {
 			return field, true
 		}

@@ -2,13 +2,8 @@ package repo
 
 import (
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -127,105 +122,3 @@ func (e *EntityError) Error() string {
 
 // Unwrap returns [table.ErrInvalid].
 func (e *EntityError) Unwrap() error { return errInvalidEntity }
-
-// items returns all items of the entity, the one under Key first.
-func (e Entity[T]) items() []Copy[T] {
-	all := []Copy[T]{{Name: e.Type, Key: e.Key, Indexes: maps.Clone(e.Indexes)}}
-	for i, c := range e.Copies {
-		if c.Name == "" {
-			c.Name = "copy " + strconv.Itoa(i+1)
-		}
-		c.Name, c.Indexes = e.Type+" "+c.Name, maps.Clone(c.Indexes)
-		all = append(all, c)
-	}
-	return all
-}
-
-// validate reports everything that is wrong with the description.
-func (e Entity[T]) validate(schema table.Schema) error {
-	var problems []string
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-
-	if e.Type == "" {
-		bad("Type: is empty")
-	}
-	if t := reflect.TypeFor[T](); t.Kind() != reflect.Struct && t.Kind() != reflect.Map {
-		bad("%v is no struct or map", t)
-	}
-	owner := map[string]string{}
-	for i, p := range e.items() {
-		field := "Key"
-		if i > 0 {
-			field = fmt.Sprintf("Copies[%d].Key", i-1)
-		}
-		if p.Key == nil {
-			bad("%s: is nil", field)
-		}
-		for _, index := range slices.Sorted(maps.Keys(p.Indexes)) {
-			switch first, twice := owner[index]; {
-			case twice:
-				bad("Indexes: %q is on %s and on %s, and a query of it would return the entity twice", index, first, p.Name)
-			case !slices.ContainsFunc(schema.Indexes, func(x table.Index) bool { return x.Name == index }):
-				bad("Indexes: the schema has no index %q", index)
-			case slices.ContainsFunc(schema.Indexes, func(x table.Index) bool { return x.Name == index && several(x) }):
-				bad("Indexes: the keys of %q have several attributes, which are fields of %v and need no function", index, reflect.TypeFor[T]())
-			case p.Indexes[index] == nil:
-				bad("Indexes[%q]: is nil", index)
-			}
-			owner[index] = p.Name
-		}
-	}
-	switch e.Version {
-	case "":
-		if len(e.Copies) > 0 {
-			bad("Copies: need a Version, or they would drift apart")
-		}
-	case schema.PK, schema.SK, schema.Type, schema.TTL:
-		bad("Version: attribute %q has another use in the schema", e.Version)
-	default:
-		if _, problem := probeVersion[T](e.Version, e.VersionFromOne); problem != "" {
-			bad("%s", problem)
-		}
-	}
-	names, known := codec.Attributes(reflect.TypeFor[T]())
-	problems = append(problems, e.upgradeProblems(schema, names, known)...)
-	problems = append(problems, e.partProblems(schema, names)...)
-	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key func(T) keys.Key) bool { return key == nil }) {
-		bad("FormerKeys, FormerCopies: one is nil")
-	}
-	if len(e.FormerKeys)+len(e.FormerCopies) > 0 && e.Version == "" {
-		bad("FormerKeys, FormerCopies: need a Version")
-	}
-	if len(e.Copies) > 0 {
-		for _, attribute := range e.indexAttributes(schema) {
-			if slices.Contains(names, attribute) {
-				bad("Indexes: %q is a key of an index and a field of %v too, which the other items would not hold",
-					attribute, reflect.TypeFor[T]())
-			}
-		}
-	}
-	if len(problems) > 0 {
-		return &EntityError{Type: e.Type, Problems: problems}
-	}
-	return nil
-}
-
-// indexAttributes returns the key attributes of the indexes that the entity
-// declares.
-func (e Entity[T]) indexAttributes(schema table.Schema) []string {
-	var names []string
-	for _, x := range schema.Indexes {
-		for _, p := range e.items() {
-			if _, declared := p.Indexes[x.Name]; !declared {
-				continue
-			}
-			for _, name := range []string{x.PK, x.SK} {
-				// A local index has the table's partition key.
-				if name != "" && name != schema.PK && name != schema.SK && !slices.Contains(names, name) {
-					names = append(names, name)
-				}
-			}
-		}
-	}
-	return names
-}

@@ -36,41 +36,44 @@ const maxUpserts = 4
 // decode, every later read fails. If its key differs, every other write is
 // [ErrOrphan].
 func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuilder) (T, error) {
-	var zero T
-	key := r.entity.Key(v)
-	if len(r.items) > 1 || len(r.indexAttributes) > 0 {
-		return zero, r.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, r.entity.Type))
+	return value[T](r.core.upsert(ctx, &v, update))
+}
+
+func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilder) (any, error) {
+	key := c.entity.Key(v)
+	if len(c.items) > 1 || len(c.indexAttributes) > 0 {
+		return nil, c.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, c.entity.Type))
 	}
 	built, err := expression.NewBuilder().WithUpdate(update).Build()
 	if err == nil {
-		err = r.checkNames(*built.Update(), built.Names(), func(name string) bool { return r.reserved[name] })
+		err = c.checkNames(*built.Update(), built.Names(), func(name string) bool { return c.reserved[name] })
 	}
 	if err != nil {
-		return zero, r.fail("Upsert", key, fmt.Errorf("%w: update: %w", table.ErrInvalid, err))
+		return nil, c.fail("Upsert", key, fmt.Errorf("%w: update: %w", table.ErrInvalid, err))
 	}
-	op := table.Update(key, update).IfExists().IfType(r.entity.Type).IfAdmits(r.shapes.current).WithName(r.entity.Type)
-	if r.shapes.current > 0 {
-		op = op.If(r.shapes.notOlder())
+	op := table.Update(key, update).IfExists().IfType(c.entity.Type).IfAdmits(c.shapes.current).WithName(c.entity.Type)
+	if c.shapes.current > 0 {
+		op = op.If(c.shapes.notOlder())
 	}
 	for attempt := 1; ; attempt++ {
-		switch r.counter {
+		switch c.counter {
 		case versioned:
-			op = op.WithNextVersion(r.entity.Version)
+			op = op.WithNextVersion(c.entity.Version)
 		case revised:
-			op = op.WithRevision(r.entity.Version, r.next(stamp{}).revision)
+			op = op.WithRevision(c.entity.Version, c.next(stamp{}).revision)
 		}
-		updated, err := table.UpdateReturning[T](ctx, r.table, op)
+		updated, err := c.entity.update(ctx, c.table, op)
 		if errors.Is(err, table.ErrConditionFailed) && attempt < maxUpserts {
-			if _, err := r.Refresh(ctx, key); err != nil {
-				return zero, err
+			if _, err := c.refreshStored(ctx, key); err != nil {
+				return nil, err
 			}
 			continue
 		}
 		if !errors.Is(err, table.ErrNotFound) || attempt == maxUpserts {
 			return updated, err
 		}
-		if err := r.Create(ctx, new(v)); err != nil && !errors.Is(err, table.ErrExists) {
-			return zero, err
+		if err := c.create(ctx, v); err != nil && !errors.Is(err, table.ErrExists) {
+			return nil, err
 		}
 	}
 }
@@ -79,16 +82,16 @@ func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuild
 // filter on a misspelled one returns nothing, without an error. It also reports
 // what would miss items that are not upgraded yet: a filter on an attribute of an
 // upgrade, and an index that does not hold whole items.
-func (r *Repo[T]) checkQuery(q table.Query) error {
-	if r.known {
+func (c *core) checkQuery(q table.Query) error {
+	if c.known {
 		for _, name := range q.Project {
-			if !r.stores(name) {
-				return fmt.Errorf("%w: Project: %w", table.ErrInvalid, r.unknown(name))
+			if !c.stores(name) {
+				return fmt.Errorf("%w: Project: %w", table.ErrInvalid, c.unknown(name))
 			}
 		}
 	}
-	if x, partial := partialIndex(r.schema, q.Index); partial && len(r.shapes.upgrades) > 0 {
-		return fmt.Errorf("%w: index %q does not project all attributes, and the upgrades of %q need them", table.ErrInvalid, x.Name, r.entity.Type)
+	if x, partial := partialIndex(c.schema, q.Index); partial && len(c.shapes.upgrades) > 0 {
+		return fmt.Errorf("%w: index %q does not project all attributes, and the upgrades of %q need them", table.ErrInvalid, x.Name, c.entity.Type)
 	}
 	if !q.Filter.IsSet() {
 		return nil
@@ -97,7 +100,7 @@ func (r *Repo[T]) checkQuery(q table.Query) error {
 	if err != nil {
 		return nil // as package table will say
 	}
-	if err := r.checkNames(*built.Filter(), built.Names(), nil); err != nil {
+	if err := c.checkNames(*built.Filter(), built.Names(), nil); err != nil {
 		return fmt.Errorf("%w: Filter: %w", table.ErrInvalid, err)
 	}
 	return nil
@@ -105,31 +108,30 @@ func (r *Repo[T]) checkQuery(q table.Query) error {
 
 // checkNames reports the first attribute of an expression that items of the
 // entity do not have, or that is refused.
-func (r *Repo[T]) checkNames(text string, names map[string]string, refused func(string) bool) error {
+func (c *core) checkNames(text string, names map[string]string, refused func(string) bool) error {
 	for _, placeholder := range slices.Sorted(maps.Keys(names)) {
 		name := names[placeholder]
 		switch {
 		case !topLevel(text, placeholder):
 		case refused != nil && refused(name):
 			return fmt.Errorf("attribute %q is written by the repository", name)
-		case r.shapes.touches(name):
+		case c.shapes.touches(name):
 			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet; raise OldestShape after a backfill", name)
-		case r.known && !r.stores(name):
-			return r.unknown(name)
+		case c.known && !c.stores(name):
+			return c.unknown(name)
 		}
 	}
 	return nil
 }
 
 // stores reports whether items of the entity can have an attribute.
-func (r *Repo[T]) stores(name string) bool {
-	_, field := slices.BinarySearch(r.attributes, name)
-	return field || r.reserved[name] || name == r.schema.TTL
+func (c *core) stores(name string) bool {
+	_, field := slices.BinarySearch(c.attributes, name)
+	return field || c.reserved[name] || name == c.schema.TTL
 }
 
-func (r *Repo[T]) unknown(name string) error {
-	var v T
-	return fmt.Errorf("%T has no attribute %q; package table takes any", v, name)
+func (c *core) unknown(name string) error {
+	return fmt.Errorf("%v has no attribute %q; package table takes any", c.entity.typ, name)
 }
 
 // topLevel reports whether a placeholder stands for an attribute of an item, and

@@ -15,18 +15,17 @@ import (
 // CreateOps returns the ops that store a new entity: one for each item, each
 // on the condition that there is no live item under its key. It sets in v the
 // version or revision that they store, whether they are run or not.
-func (r *Repo[T]) CreateOps(v *T) []table.Op {
-	if v == nil {
-		return r.refused(errNilValue)
-	}
-	return r.appendCreateOps(nil, v)
-}
+func (r *Repo[T]) CreateOps(v *T) []table.Op { return r.core.createOps(nil, v) }
 
-func (r *Repo[T]) appendCreateOps(ops []table.Op, v *T) []table.Op {
-	next := r.next(stamp{})
-	err := r.write(v, next)
-	return r.each(ops, v, func(i int, key keys.Key) table.Op {
-		return table.Create(key, r.put(i, key, v, next, err))
+// createOps appends the ops of [Repo.CreateOps].
+func (c *core) createOps(ops []table.Op, v any) []table.Op {
+	if isNil(v) {
+		return c.refused(errNilValue)
+	}
+	next := c.next(stamp{})
+	err := c.write(v, next)
+	return c.each(ops, v, func(i int, key keys.Key) table.Op {
+		return table.Create(key, c.put(i, key, v, next, err))
 	})
 }
 
@@ -52,33 +51,36 @@ func (r *Repo[T]) appendCreateOps(ops []table.Op, v *T) []table.Op {
 //
 // For an entity without a Version, they replace any stored item without a
 // condition, so [table.Table.BatchWrite] takes them.
-func (r *Repo[T]) PutOps(v *T) []table.Op {
-	if v == nil {
-		return r.refused(errNilValue)
+func (r *Repo[T]) PutOps(v *T) []table.Op { return r.core.putOps(nil, v) }
+
+// putOps appends the ops of [Repo.PutOps].
+func (c *core) putOps(ops []table.Op, v any) []table.Op {
+	if isNil(v) {
+		return c.refused(errNilValue)
 	}
-	if r.counter == unversioned {
-		return r.each(nil, v, func(i int, key keys.Key) table.Op {
-			return table.Put(key, r.put(i, key, v, stamp{}, nil))
+	if c.counter == unversioned {
+		return c.each(ops, v, func(i int, key keys.Key) table.Op {
+			return table.Put(key, c.put(i, key, v, stamp{}, nil))
 		})
 	}
-	read := r.read(v)
+	read := c.read(v)
 	if read == (stamp{}) {
-		return r.CreateOps(v)
+		return c.createOps(ops, v)
 	}
-	for _, p := range r.items[1:] {
-		if p.Key(*v) == (keys.Key{}) {
-			return r.refused(fmt.Errorf("PutOps cannot tell whether there is a %s to remove; use UpdateOps, Put or Update", p.Name))
+	for _, p := range c.items[1:] {
+		if p.Key(v) == (keys.Key{}) {
+			return append(ops, c.refused(fmt.Errorf("PutOps cannot tell whether there is a %s to remove; use UpdateOps, Put or Update", p.Name))...)
 		}
 	}
-	return r.replaceOps(v, read)
+	return c.replaceOps(ops, v, read)
 }
 
-// replaceOps returns the ops that store v over the entity with a stamp.
-func (r *Repo[T]) replaceOps(v *T, read stamp) []table.Op {
-	next := r.next(read)
-	fields, err := r.stamped(v, next)
-	return r.each(nil, v, func(i int, key keys.Key) table.Op {
-		return r.guard(r.replace(i, key, v, fields, next, err), read).IfExists()
+// replaceOps appends the ops that store v over the entity with a stamp.
+func (c *core) replaceOps(ops []table.Op, v any, read stamp) []table.Op {
+	next := c.next(read)
+	fields, err := c.stamped(v, next)
+	return c.each(ops, v, func(i int, key keys.Key) table.Op {
+		return c.guard(c.replace(i, key, v, fields, next, err), read).IfExists()
 	})
 }
 
@@ -86,30 +88,32 @@ func (r *Repo[T]) replaceOps(v *T, read stamp) []table.Op {
 // read. The ops expect the version or revision of old. If the key of v or of a copy
 // differs from that of old, running the ops returns an error; keys of indexes may
 // change.
-func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op {
-	if r.counter == unversioned {
-		return r.PutOps(v)
+func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op { return r.core.updateOps(&old, v) }
+
+func (c *core) updateOps(old, v any) []table.Op {
+	if c.counter == unversioned {
+		return c.putOps(nil, v)
 	}
-	if v == nil {
-		return r.refused(errNilValue)
+	if isNil(v) {
+		return c.refused(errNilValue)
 	}
-	for _, p := range r.items {
-		if p.Key(old) != p.Key(*v) {
-			return r.refused(fmt.Errorf("the key of %s changes; Update and Put move keys", p.Name))
+	for _, p := range c.items {
+		if p.Key(old) != p.Key(v) {
+			return c.refused(fmt.Errorf("the key of %s changes; Update and Put move keys", p.Name))
 		}
 	}
-	read := r.read(&old)
+	read := c.read(old)
 	if read == (stamp{}) {
-		return r.CreateOps(v)
+		return c.createOps(nil, v)
 	}
-	return r.replaceOps(v, read)
+	return c.replaceOps(nil, v, read)
 }
 
 var errNilValue = errors.New("the value is nil")
 
 // refused returns an op that fails with a reason when it is run.
-func (r *Repo[T]) refused(reason error) []table.Op {
-	return []table.Op{table.Put(keys.Key{}, codec.Made{Err: reason}).WithName(r.entity.Type)}
+func (c *core) refused(reason error) []table.Op {
+	return []table.Op{table.Put(keys.Key{}, codec.Made{Err: reason}).WithName(c.entity.Type)}
 }
 
 // DeleteOps returns the ops that remove an entity: one for each item. They
@@ -120,24 +124,26 @@ func (r *Repo[T]) refused(reason error) []table.Op {
 // If the entity has copies and v has no version, running the ops returns
 // [table.ErrInvalid]: use [Repo.Delete]. For an entity without a Version, the
 // ops have no condition.
-func (r *Repo[T]) DeleteOps(v T) []table.Op {
-	if r.counter == unversioned {
-		return r.each(nil, &v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
+func (r *Repo[T]) DeleteOps(v T) []table.Op { return r.core.deleteOps(&v) }
+
+func (c *core) deleteOps(v any) []table.Op {
+	if c.counter == unversioned {
+		return c.each(nil, v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
 	}
-	read := r.read(&v)
-	if read == (stamp{}) && len(r.items) > 1 {
-		return r.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
+	read := c.read(v)
+	if read == (stamp{}) && len(c.items) > 1 {
+		return c.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
-	return r.each(nil, &v, func(_ int, key keys.Key) table.Op {
-		return r.guard(table.Delete(key), read).IfAdmits(r.shapes.current)
+	return c.each(nil, v, func(_ int, key keys.Key) table.Op {
+		return c.guard(table.Delete(key), read).IfAdmits(c.shapes.current)
 	})
 }
 
 // each appends an op for each item that v has.
-func (r *Repo[T]) each(ops []table.Op, v *T, op func(i int, key keys.Key) table.Op) []table.Op {
-	ops = slices.Grow(ops, len(r.items))
-	for i, p := range r.items {
-		if key := p.Key(*v); i == 0 || key != (keys.Key{}) {
+func (c *core) each(ops []table.Op, v any, op func(i int, key keys.Key) table.Op) []table.Op {
+	ops = slices.Grow(ops, len(c.items))
+	for i, p := range c.items {
+		if key := p.Key(v); i == 0 || key != (keys.Key{}) {
 			ops = append(ops, op(i, key).WithName(p.Name))
 		}
 	}
@@ -146,82 +152,82 @@ func (r *Repo[T]) each(ops []table.Op, v *T, op func(i int, key keys.Key) table.
 
 // put makes the ith item of v, which holds the stamp, or returns the reason why
 // v does not have it.
-func (r *Repo[T]) put(i int, key keys.Key, v *T, s stamp, err error) any {
+func (c *core) put(i int, key keys.Key, v any, s stamp, err error) any {
 	var fields table.Item
 	if err == nil {
 		var own [10]codec.Attribute
 		// A map may have a shape of its own.
-		if set, err := r.appendOwn(own[:0], i, key, v, s); err == nil && (r.known || r.shapes.current == 0) {
-			if put, ok := codec.MakePut(v, set, r.indexAttributes, r.indexKeyNames); ok && !r.hasEmptyPart(put) {
+		if set, err := c.appendOwn(own[:0], i, key, v, s); err == nil && (c.known || c.shapes.current == 0) {
+			if put, ok := codec.MakePut(v, set, c.indexAttributes, c.indexKeyNames); ok && !c.hasEmptyPart(put) {
 				return put
 			}
 		}
-		fields, err = r.encode(v)
+		fields, err = c.encode(v)
 	}
 	if err != nil {
 		return codec.Made{Err: err}
 	}
-	return r.whole(i, key, v, fields, s)
+	return c.whole(i, key, v, fields, s)
 }
 
 // stamped sets a stamp in v and returns v's encoding.
-func (r *Repo[T]) stamped(v *T, next stamp) (table.Item, error) {
-	if err := r.write(v, next); err != nil {
+func (c *core) stamped(v any, next stamp) (table.Item, error) {
+	if err := c.write(v, next); err != nil {
 		return nil, err
 	}
-	return r.encode(v)
+	return c.encode(v)
 }
 
-// made is [Repo.whole] of v's encoding, or the reason why there is no item. The
+// made is [core.whole] of v's encoding, or the reason why there is no item. The
 // main item takes the encoding itself; copies are made of that.
-func (r *Repo[T]) made(i int, key keys.Key, v *T, fields table.Item, next stamp, err error) codec.Made {
+func (c *core) made(i int, key keys.Key, v any, fields table.Item, next stamp, err error) codec.Made {
 	if err != nil {
 		return codec.Made{Err: err}
 	}
 	if i > 0 {
 		fields = maps.Clone(fields)
 	}
-	return r.whole(i, key, v, fields, next)
+	return c.whole(i, key, v, fields, next)
 }
 
 // replace returns the op that sets all that v has in an item that is not known.
-func (r *Repo[T]) replace(i int, key keys.Key, v *T, fields table.Item, next stamp, err error) table.Op {
-	made := r.made(i, key, v, fields, next, err)
+func (c *core) replace(i int, key keys.Key, v any, fields table.Item, next stamp, err error) table.Op {
+	made := c.made(i, key, v, fields, next, err)
 	switch {
 	case made.Err != nil:
 		return table.Put(key, made)
-	case !r.known && reflect.TypeFor[T]().Kind() != reflect.Map:
-		return table.Put(key, codec.Made{Err: fmt.Errorf("a %T makes its attributes itself, so the others are not known; use Put or Update", *v)})
-	case !r.known:
+	case !c.known && c.entity.typ.Kind() != reflect.Map:
+		return table.Put(key, codec.Made{Err: fmt.Errorf("a %v makes its attributes itself, so the others are not known; use Put or Update", c.entity.typ)})
+	case !c.known:
 		return table.Put(key, made)
 	}
 	d := diff{set: table.Item{}}
 	for name, value := range made.Item {
-		if name != r.schema.PK && name != r.schema.SK {
+		if name != c.schema.PK && name != c.schema.SK {
 			d.set[name] = value
 		}
 	}
-	for _, name := range r.attributes {
-		if _, has := made.Item[name]; !has && !r.reserved[name] {
+	for _, name := range c.attributes {
+		if _, has := made.Item[name]; !has && !c.reserved[name] {
 			d.remove = append(d.remove, name)
 		}
 	}
-	for name, gone := range r.shapes.touched {
+	for name, gone := range c.shapes.touched {
 		if gone {
 			d.remove = append(d.remove, name)
 		}
 	}
-	for _, name := range r.indexAttributes {
-		if _, has := made.Item[name]; !has && r.declares(i, name) {
+	for _, name := range c.indexAttributes {
+		if _, has := made.Item[name]; !has && c.declares(i, name) {
 			d.remove = append(d.remove, name)
 		}
 	}
 	if d.tooLong() {
-		return table.Put(key, codec.Made{Err: fmt.Errorf("a %T has too many attributes for an update; use Put or Update", *v)})
+		return table.Put(key, codec.Made{Err: fmt.Errorf("a %v has too many attributes for an update; use Put or Update", c.entity.typ)})
 	}
-	if _, has := made.Item[r.shapes.from]; !has && r.shapes.current > 0 {
-		d.remove = append(d.remove, r.shapes.from)
+	if _, has := made.Item[c.shapes.from]; !has && c.shapes.current > 0 {
+		d.remove = append(d.remove, c.shapes.from)
 	}
 	// v may have been read from an item of a newer shape.
-	return table.Patch(key, d.set, d.remove...).IfShape(r.shapes.current)
+	return table.Patch(key, d.set, d.remove...).IfShape(c.shapes.current)
 }

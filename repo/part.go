@@ -17,7 +17,7 @@ import (
 func several(x table.Index) bool { return len(x.PKs) > 0 }
 
 // partProblems reports fields of T that are keys of an index and cannot be.
-func (e Entity[T]) partProblems(schema table.Schema, fields []string) []string {
+func (e *description) partProblems(schema table.Schema, fields []string) []string {
 	var problems []string
 	for _, x := range schema.Indexes {
 		partition, sort := x.Keys()
@@ -27,10 +27,10 @@ func (e Entity[T]) partProblems(schema table.Schema, fields []string) []string {
 			continue
 		}
 		if len(e.Copies) > 0 {
-			problems = append(problems, fmt.Sprintf("Copies: %v has all key attributes of index %q, and a query of it would return the copies too", reflect.TypeFor[T](), x.Name))
+			problems = append(problems, fmt.Sprintf("Copies: %v has all key attributes of index %q, and a query of it would return the copies too", e.typ, x.Name))
 		}
 		for _, a := range parts {
-			if problem := checkPart[T](a); problem != "" {
+			if problem := checkPart(e.typ, a); problem != "" {
 				problems = append(problems, fmt.Sprintf("index %q: attribute %q: %s", x.Name, a.Name, problem))
 			}
 		}
@@ -39,8 +39,8 @@ func (e Entity[T]) partProblems(schema table.Schema, fields []string) []string {
 }
 
 // checkPart says why the field of T cannot be a key attribute, "" if it can.
-func checkPart[T any](a table.Attribute) string {
-	f, kind := codec.FieldKind(reflect.TypeFor[T](), a.Name)
+func checkPart(t reflect.Type, a table.Attribute) string {
+	f, kind := codec.FieldKind(t, a.Name)
 	want := map[types.ScalarAttributeType]codec.Kind{
 		types.ScalarAttributeTypeS: codec.S, types.ScalarAttributeTypeN: codec.N, types.ScalarAttributeTypeB: codec.B,
 	}[a.Type]
@@ -57,8 +57,8 @@ func checkPart[T any](a table.Attribute) string {
 // isEmptyPart reports whether an attribute is a key of an index with several
 // attributes, and has a value that such a key cannot have: the item is not in the
 // index, so the attribute is left out.
-func (r *Repo[T]) isEmptyPart(name string, value types.AttributeValue) bool {
-	if !slices.Contains(r.parts, name) {
+func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
+	if !slices.Contains(c.parts, name) {
 		return false
 	}
 	switch v := value.(type) {
@@ -73,8 +73,8 @@ func (r *Repo[T]) isEmptyPart(name string, value types.AttributeValue) bool {
 }
 
 // hasEmptyPart is isEmptyPart for the attributes of an item in JSON.
-func (r *Repo[T]) hasEmptyPart(put *codec.Put) bool {
+func (c *core) hasEmptyPart(put *codec.Put) bool {
 	return slices.ContainsFunc(put.Watched, func(a codec.Attribute) bool {
-		return a.Text == "" && slices.Contains(r.parts, a.Name)
+		return a.Text == "" && slices.Contains(c.parts, a.Name)
 	})
 }

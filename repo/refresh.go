@@ -20,39 +20,43 @@ import (
 // was written. If another writer changes the entity concurrently, Refresh starts
 // over, within the budget of [table.Table.Retry].
 func (r *Repo[T]) Refresh(ctx context.Context, key keys.Key) (changed bool, err error) {
-	err = r.attempts(ctx, func(ctx context.Context, _ looks) (error, bool) {
-		ops, err := r.refreshKey(ctx, key)
+	return r.core.refreshStored(ctx, key)
+}
+
+func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, err error) {
+	err = c.attempts(ctx, func(ctx context.Context, _ looks) (error, bool) {
+		ops, err := c.refreshKey(ctx, key)
 		if err != nil {
-			return r.named("Refresh", key, err), false
+			return c.named("Refresh", key, err), false
 		}
 		if changed = len(ops) > 0; !changed {
 			return nil, false
 		}
-		err = r.run(ctx, ops)
-		return err, errors.Is(err, table.ErrConditionFailed) || (&save[T]{main: len(ops)}).lost(err)
+		err = c.run(ctx, ops)
+		return err, errors.Is(err, table.ErrConditionFailed) || (&save{main: len(ops)}).lost(err)
 	})
 	return changed && err == nil, err
 }
 
 // refreshKey returns the ops for what is stored under a key, or for the main item of
 // the copy there.
-func (r *Repo[T]) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, error) {
-	item, err := r.peek(ctx, key)
+func (c *core) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, error) {
+	item, err := c.peek(ctx, key)
 	if err == nil && item == nil {
 		err = table.ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkType(item); err != nil {
+	if err := c.checkType(item); err != nil {
 		return nil, err
 	}
-	v, err := r.decodeStored(item)
+	v, err := c.decodeStored(item)
 	if err != nil {
 		return nil, err
 	}
-	if main := r.entity.Key(v); main != key {
-		above, err := r.peek(ctx, main)
+	if main := c.entity.Key(v); main != key {
+		above, err := c.peek(ctx, main)
 		if err != nil {
 			return nil, err
 		}
@@ -60,15 +64,7 @@ func (r *Repo[T]) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, err
 			key, item = main, above
 		}
 	}
-	return r.refreshOps(ctx, key, item)
-}
-
-// Type returns the entity's type, "" of a nil repository.
-func (r *Repo[T]) Type() string {
-	if r == nil {
-		return ""
-	}
-	return r.entity.Type
+	return c.refreshOps(ctx, key, item)
 }
 
 // RefreshOps returns the ops that bring a stored item of the entity to its present
@@ -95,28 +91,28 @@ func (r *Repo[T]) Type() string {
 //   - [table.ErrTooLarge], if T has too many attributes to guard an item that has
 //     no version.
 func (r *Repo[T]) RefreshOps(ctx context.Context, item table.Item) ([]table.Op, error) {
-	key := r.table.KeyOf("", item)
-	ops, err := r.refreshOps(ctx, key, item)
+	key := r.core.table.KeyOf("", item)
+	ops, err := r.core.refreshOps(ctx, key, item)
 	if err != nil {
-		return nil, r.fail("RefreshOps", key, err)
+		return nil, r.core.fail("RefreshOps", key, err)
 	}
 	return ops, nil
 }
 
-func (r *Repo[T]) refreshOps(ctx context.Context, key keys.Key, item table.Item) ([]table.Op, error) {
-	old, found, err := r.identify(key, item)
+func (c *core) refreshOps(ctx context.Context, key keys.Key, item table.Item) ([]table.Op, error) {
+	old, found, err := c.identify(key, item)
 	if err != nil {
 		return nil, err
 	}
 	switch found {
 	case copyItem:
-		return r.refreshCopy(ctx, key, old)
+		return c.refreshCopy(ctx, key, old)
 	case formerItem:
-		return r.refreshFormer(ctx, key, old)
+		return c.refreshFormer(ctx, key, old)
 	case formerCopy:
-		return r.refreshFormerCopy(ctx, key, old)
+		return c.refreshFormerCopy(ctx, key, old)
 	}
-	s, err := r.refresh(ctx, old)
+	s, err := c.refresh(ctx, old)
 	if err != nil {
 		return nil, err
 	}
@@ -139,20 +135,20 @@ func (r *Repo[T]) refreshOps(ctx context.Context, key keys.Key, item table.Item)
 // Errors: those of [Repo.RefreshOps]. The items are for the caller to check, with
 // [table.Table.CheckItem], and whether another item has one of the keys.
 func (r *Repo[T]) RefreshItems(item table.Item) ([]table.Item, error) {
-	key := r.table.KeyOf("", item)
-	items, err := r.refreshItems(key, item)
+	key := r.core.table.KeyOf("", item)
+	items, err := r.core.refreshItems(key, item)
 	if err != nil {
-		return nil, r.fail("RefreshItems", key, err)
+		return nil, r.core.fail("RefreshItems", key, err)
 	}
 	return items, nil
 }
 
-func (r *Repo[T]) refreshItems(key keys.Key, item table.Item) ([]table.Item, error) {
-	old, found, err := r.identify(key, item)
+func (c *core) refreshItems(key keys.Key, item table.Item) ([]table.Item, error) {
+	old, found, err := c.identify(key, item)
 	if err != nil || found == copyItem || found == formerCopy {
 		return nil, err
 	}
-	s, fields, _, err := r.refreshed(old)
+	s, fields, _, err := c.refreshed(old)
 	if err != nil {
 		return nil, err
 	}
@@ -167,11 +163,11 @@ func (r *Repo[T]) refreshItems(key keys.Key, item table.Item) ([]table.Item, err
 		}
 		attributes := fields.apply(old.raw)
 		if i > 0 {
-			maps.DeleteFunc(attributes, r.onlyMain)
+			maps.DeleteFunc(attributes, c.onlyMain)
 		}
-		made := r.whole(i, key, s.v, attributes, next)
+		made := c.whole(i, key, s.v, attributes, next)
 		if made.Err != nil {
-			return nil, fmt.Errorf("%s: %w", r.items[i].Name, made.Err)
+			return nil, fmt.Errorf("%s: %w", c.items[i].Name, made.Err)
 		}
 		items = append(items, made.Item)
 	}
@@ -181,69 +177,15 @@ func (r *Repo[T]) refreshItems(key keys.Key, item table.Item) ([]table.Item, err
 // onlyMain reports whether an attribute is a key of an index, which another release
 // has given the main item. T does not have it, so copies must not: a query of the
 // index would return the entity twice.
-func (r *Repo[T]) onlyMain(name string, _ types.AttributeValue) bool {
-	_, own := r.own[name]
-	return r.known && !own && slices.Contains(r.indexKeyNames, name)
-}
-
-// itemKind is what a stored item is to its entity.
-type itemKind int
-
-const (
-	mainItem itemKind = iota
-	copyItem
-	formerItem
-	formerCopy
-)
-
-// identify returns the entity of a stored item as the item has it, and what the item
-// is to it.
-func (r *Repo[T]) identify(key keys.Key, item table.Item) (*stored[T], itemKind, error) {
-	if err := r.checkType(item); err != nil {
-		return nil, 0, err
-	}
-	if err := r.checkStamp(item); err != nil {
-		return nil, 0, err
-	}
-	old, err := r.storedItem(item)
-	if err != nil {
-		return nil, 0, err
-	}
-	here := func(former func(T) keys.Key) bool { return former(old.v) == key }
-	switch {
-	case old.keys[0] == key:
-		return old, mainItem, nil
-	case key != (keys.Key{}) && slices.Contains(old.keys[1:], key):
-		return old, copyItem, nil
-	case slices.ContainsFunc(r.entity.FormerKeys, here):
-		return old, formerItem, nil
-	case slices.ContainsFunc(r.entity.FormerCopies, here):
-		return old, formerCopy, nil
-	}
-	return nil, 0, fmt.Errorf("%w: it gives another key, and neither a copy nor a former key", ErrOrphan)
-}
-
-// storedItem returns an item that was read by another program than loadMain.
-func (r *Repo[T]) storedItem(item table.Item) (*stored[T], error) {
-	upgraded, err := r.upgraded(item)
-	if err != nil {
-		return nil, err
-	}
-	var read codec.Read[T]
-	if err := upgraded.Decode(&read); err != nil {
-		return nil, err
-	}
-	s, err := r.storedAs(read)
-	if err == nil {
-		s.item = item
-	}
-	return s, err
+func (c *core) onlyMain(name string, _ types.AttributeValue) bool {
+	_, own := c.own[name]
+	return c.known && !own && slices.Contains(c.indexKeyNames, name)
 }
 
 // refresh returns the ops that write an entity as it is, with all of its copies;
 // none if nothing differs.
-func (r *Repo[T]) refresh(ctx context.Context, old *stored[T]) (*save[T], error) {
-	s, fields, d, err := r.refreshed(old)
+func (c *core) refresh(ctx context.Context, old *stored) (*save, error) {
+	s, fields, d, err := c.refreshed(old)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +193,7 @@ func (r *Repo[T]) refresh(ctx context.Context, old *stored[T]) (*save[T], error)
 	if err != nil {
 		return nil, err
 	}
-	if op, err = r.unlessWritten(op, old); err != nil {
+	if op, err = c.unlessWritten(op, old); err != nil {
 		return nil, err
 	}
 	s.ops = append(s.ops, op)
@@ -270,18 +212,18 @@ func (r *Repo[T]) refresh(ctx context.Context, old *stored[T]) (*save[T], error)
 
 // refreshed begins the refresh of an entity. It returns what changes of the main item:
 // of its fields alone, and with its index keys.
-func (r *Repo[T]) refreshed(old *stored[T]) (s *save[T], fields, d diff, err error) {
-	v, err := old.copied()
+func (c *core) refreshed(old *stored) (s *save, fields, d diff, err error) {
+	v, err := c.copied(old)
 	if err != nil {
 		return nil, fields, d, err
 	}
-	s = &save[T]{Repo: r, old: old, v: v, next: r.next(old.stamp), keys: old.keys, main: 1, pending: r.pending(old)}
-	if fields, err = r.fields(old.raw, old.extra, &old.v, v); err != nil {
+	s = &save{core: c, old: old, v: v, next: c.next(old.stamp), keys: old.keys, main: 1, pending: c.pending(old)}
+	if fields, err = c.fields(old.raw, old.extra, old.v, v); err != nil {
 		return nil, fields, d, err
 	}
 	fields = fields.over(s.pending)
 	d, err = s.withIndexes(0, fields, old.extra, true)
-	s.drifted = !d.empty() || r.counter != unversioned && old.stamp == stamp{}
+	s.drifted = !d.empty() || c.counter != unversioned && old.stamp == stamp{}
 	return s, fields, d, err
 }
 
@@ -292,18 +234,18 @@ const maxGuarded = 140
 
 // unlessWritten guards the op of an item that has no version by the attributes that
 // were read.
-func (r *Repo[T]) unlessWritten(op table.Op, read *stored[T]) (table.Op, error) {
+func (c *core) unlessWritten(op table.Op, read *stored) (table.Op, error) {
 	if read.stamp != (stamp{}) {
 		return op, nil
 	}
 	names := map[string]bool{}
-	for _, name := range r.attributes {
+	for _, name := range c.attributes {
 		names[name] = true
 	}
 	for name := range read.item {
 		names[name] = true
 	}
-	for _, name := range []string{r.schema.PK, r.schema.SK, r.schema.Type, r.entity.Version} {
+	for _, name := range []string{c.schema.PK, c.schema.SK, c.schema.Type, c.entity.Version} {
 		delete(names, name)
 	}
 	if len(names) > maxGuarded {
@@ -320,44 +262,44 @@ func (r *Repo[T]) unlessWritten(op table.Op, read *stored[T]) (table.Op, error) 
 }
 
 // refreshCopy returns the ops for a copy: none if its main item has it.
-func (r *Repo[T]) refreshCopy(ctx context.Context, key keys.Key, copied *stored[T]) ([]table.Op, error) {
-	item, err := r.peek(ctx, copied.keys[0])
+func (c *core) refreshCopy(ctx context.Context, key keys.Key, copied *stored) ([]table.Op, error) {
+	item, err := c.peek(ctx, copied.keys[0])
 	switch {
 	case err != nil:
 		return nil, err
 	case item == nil:
-		main, err := r.formerMain(ctx, key, copied)
+		main, err := c.formerMain(ctx, key, copied)
 		if err != nil || main != nil {
 			return nil, err // its ops are about the copy, too
 		}
-		none := expression.Name(r.schema.PK).AttributeNotExists()
-		return r.removeStored(key, copied, table.Check(copied.keys[0], none).WithName(r.items[0].Name))
+		none := expression.Name(c.schema.PK).AttributeNotExists()
+		return c.removeStored(key, copied, table.Check(copied.keys[0], none).WithName(c.items[0].Name))
 	}
-	if err := r.checkType(item); err != nil {
+	if err := c.checkType(item); err != nil {
 		return nil, fmt.Errorf("%w: the item under its main key: %w", ErrOrphan, err)
 	}
-	main, err := r.decodeStored(item)
-	if err == nil && !slices.Contains(r.keysOf(&main), key) {
+	main, err := c.decodeStored(item)
+	if err == nil && !slices.Contains(c.keysOf(main), key) {
 		return nil, fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan)
 	}
 	return nil, nil // an error is the main item's
 }
 
 // formerMain returns the main item of a copy, if it is still under a former key.
-func (r *Repo[T]) formerMain(ctx context.Context, key keys.Key, copied *stored[T]) (*stored[T], error) {
-	for _, former := range r.entity.FormerKeys {
+func (c *core) formerMain(ctx context.Context, key keys.Key, copied *stored) (*stored, error) {
+	for _, former := range c.entity.FormerKeys {
 		at := former(copied.v)
 		if at == key {
 			return nil, fmt.Errorf("%w: its key is a former one of the main item, too", ErrOrphan)
 		}
-		item, err := r.peek(ctx, at)
+		item, err := c.peek(ctx, at)
 		if err != nil {
 			return nil, err
 		}
-		if item == nil || r.checkType(item) != nil {
+		if item == nil || c.checkType(item) != nil {
 			continue
 		}
-		main, err := r.storedItem(item)
+		main, err := c.storedItem(item)
 		if err == nil {
 			main.keys = slices.Clone(main.keys)
 			main.keys[0] = at
@@ -368,22 +310,22 @@ func (r *Repo[T]) formerMain(ctx context.Context, key keys.Key, copied *stored[T
 }
 
 // refreshFormer returns the ops for an item under a former key.
-func (r *Repo[T]) refreshFormer(ctx context.Context, key keys.Key, former *stored[T]) ([]table.Op, error) {
-	main, err := r.loadMain(ctx, former.keys[0])
+func (c *core) refreshFormer(ctx context.Context, key keys.Key, former *stored) ([]table.Op, error) {
+	main, err := c.loadMain(ctx, former.keys[0])
 	switch {
 	case errors.Is(err, table.ErrNotFound):
-		return r.moveFormer(ctx, key, former)
+		return c.moveFormer(ctx, key, former)
 	case err != nil:
 		return nil, err
-	case !slices.ContainsFunc(r.entity.FormerKeys, func(former func(T) keys.Key) bool { return former(main.v) == key }):
+	case !slices.ContainsFunc(c.entity.FormerKeys, func(former keyFunc) bool { return former(main.v) == key }):
 		return nil, fmt.Errorf("%w: its present key is another entity's", table.ErrExists)
 	}
-	return r.removeStored(key, former, r.stays(main))
+	return c.removeStored(key, former, c.stays(main))
 }
 
 // moveFormer returns the ops that move an item from a former key to its present one.
-func (r *Repo[T]) moveFormer(ctx context.Context, key keys.Key, former *stored[T]) ([]table.Op, error) {
-	v, err := former.copied()
+func (c *core) moveFormer(ctx context.Context, key keys.Key, former *stored) ([]table.Op, error) {
+	v, err := c.copied(former)
 	if err != nil {
 		return nil, err
 	}
@@ -394,9 +336,9 @@ func (r *Repo[T]) moveFormer(ctx context.Context, key keys.Key, former *stored[T
 	for _, copied := range old.keys[1:] {
 		look[copied] = true
 	}
-	s, err := r.save(ctx, &old, v, look)
+	s, err := c.save(ctx, &old, v, look)
 	if err == nil {
-		s.ops[0], err = r.unlessWritten(s.ops[0], former)
+		s.ops[0], err = c.unlessWritten(s.ops[0], former)
 	}
 	if err != nil {
 		return nil, err
@@ -406,10 +348,10 @@ func (r *Repo[T]) moveFormer(ctx context.Context, key keys.Key, former *stored[T
 
 // refreshFormerCopy returns the ops that delete a copy which the entity no longer
 // has.
-func (r *Repo[T]) refreshFormerCopy(ctx context.Context, key keys.Key, copied *stored[T]) ([]table.Op, error) {
-	main, err := r.loadMain(ctx, copied.keys[0])
+func (c *core) refreshFormerCopy(ctx context.Context, key keys.Key, copied *stored) ([]table.Op, error) {
+	main, err := c.loadMain(ctx, copied.keys[0])
 	if errors.Is(err, table.ErrNotFound) {
-		main, err = r.formerMain(ctx, key, copied)
+		main, err = c.formerMain(ctx, key, copied)
 	}
 	if err != nil {
 		return nil, err
@@ -417,20 +359,20 @@ func (r *Repo[T]) refreshFormerCopy(ctx context.Context, key keys.Key, copied *s
 	if main == nil {
 		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
 	}
-	return r.removeStored(key, copied, r.stays(main))
+	return c.removeStored(key, copied, c.stays(main))
 }
 
 // stays returns the op that makes a transaction depend on a main item.
-func (r *Repo[T]) stays(main *stored[T]) table.Op {
-	exists := expression.Name(r.schema.PK).AttributeExists()
-	return r.guard(table.Check(main.keys[0], exists), main.stamp).IfExists().WithName(r.items[0].Name)
+func (c *core) stays(main *stored) table.Op {
+	exists := expression.Name(c.schema.PK).AttributeExists()
+	return c.guard(table.Check(main.keys[0], exists), main.stamp).IfExists().WithName(c.items[0].Name)
 }
 
 // removeStored returns the ops that delete an item as it was read, together with
 // another one.
-func (r *Repo[T]) removeStored(key keys.Key, s *stored[T], with table.Op) ([]table.Op, error) {
-	op := r.guard(table.Delete(key), s.stamp).IfExists().WithName(r.entity.Type)
-	op, err := r.unlessWritten(op, s)
+func (c *core) removeStored(key keys.Key, s *stored, with table.Op) ([]table.Op, error) {
+	op := c.guard(table.Delete(key), s.stamp).IfExists().WithName(c.entity.Type)
+	op, err := c.unlessWritten(op, s)
 	if err != nil {
 		return nil, err
 	}
@@ -438,9 +380,9 @@ func (r *Repo[T]) removeStored(key keys.Key, s *stored[T], with table.Op) ([]tab
 }
 
 // checkType reports an item of another type.
-func (r *Repo[T]) checkType(item table.Item) error {
-	if name := codec.Text(item[r.schema.Type]); name != r.entity.Type {
-		return fmt.Errorf("%w: want %q, have %q", table.ErrWrongType, r.entity.Type, name)
+func (c *core) checkType(item table.Item) error {
+	if name := codec.Text(item[c.schema.Type]); name != c.entity.Type {
+		return fmt.Errorf("%w: want %q, have %q", table.ErrWrongType, c.entity.Type, name)
 	}
 	return nil
 }

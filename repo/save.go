@@ -2,10 +2,8 @@ package repo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
@@ -14,93 +12,11 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// stored is an entity as it was read for a write.
-type stored[T any] struct {
-	// raw is its main item, v what T has of it.
-	raw codec.Raw
-	v   T
-	// extra are the item's attributes that matter and that T does not have: see
-	// [Repo.isExtra].
-	extra table.Item
-	shape int
-	// item is the main item as it is stored, if it was read as a whole to be
-	// refreshed.
-	item  table.Item
-	stamp stamp
-	// keys are those of the items, the main one first.
-	keys []keys.Key
-}
-
-// load reads an entity consistently, under its key or that of one of its copies. A
-// copy is not trusted: it leads to the main item.
-func (r *Repo[T]) load(ctx context.Context, key keys.Key) (*stored[T], error) {
-	s, err := r.loadMain(ctx, key)
-	if err != nil || s.keys[0] == key {
-		return s, err
-	}
-	s, err = r.loadMain(ctx, s.keys[0])
-	if errors.Is(err, table.ErrNotFound) {
-		return s, fmt.Errorf("%w: its main item is missing", ErrOrphan)
-	}
-	if err == nil && !slices.Contains(s.keys, key) {
-		err = fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan)
-	}
-	return s, err
-}
-
-// loadMain reads the item under a key as a main item.
-func (r *Repo[T]) loadMain(ctx context.Context, key keys.Key) (*stored[T], error) {
-	read, err := table.Get[codec.Read[T]](ctx, r.consistent, key)
-	if err != nil {
-		return nil, err
-	}
-	return r.storedAs(read)
-}
-
-// storedAs returns what was read of a main item.
-func (r *Repo[T]) storedAs(read codec.Read[T]) (*stored[T], error) {
-	s := &stored[T]{raw: read.Raw, v: read.Value, shape: r.shapes.current}
-	if read.Loose || len(r.indexAttributes) > 0 || len(r.shapes.touched) > 0 {
-		s.extra = s.raw.Attributes(r.isExtra)
-	}
-	if read.Loose { // as all items are that were upgraded
-		s.shape = r.shapes.of(s.extra)
-	}
-	s.stamp, s.keys = r.read(&s.v), r.keysOf(&s.v)
-	if read.Loose || r.field == nil {
-		// The field may not hold what the attribute does.
-		own := s.raw.Attributes(func(name []byte) bool { return string(name) == r.entity.Version })
-		if err := r.checkStamp(own); err != nil {
-			return nil, err
-		}
-		s.stamp = r.stampOf(own)
-	}
-	return s, nil
-}
-
-// copied returns what T has of the item, to be changed.
-func (s *stored[T]) copied() (*T, error) {
-	v := new(T)
-	if codec.Copy(v, &s.v) {
-		return v, nil
-	}
-	v = new(T)
-	return v, s.raw.Decode(v)
-}
-
-func (r *Repo[T]) keysOf(v *T) []keys.Key {
-	all := make([]keys.Key, len(r.items))
-	for i, p := range r.items {
-		all[i] = p.Key(*v)
-	}
-	return all
-}
-
 // save is one attempt to write v over what is stored.
-type save[T any] struct {
-	*Repo[T]
-	old  *stored[T]
-	v    *T
+type save struct {
+	*core
+	old  *stored
+	v    any // to be stored
 	next stamp
 	keys []keys.Key // those of v
 	ops  []table.Op
@@ -121,17 +37,17 @@ type looks map[keys.Key]bool
 
 // reads reports whether a copy is to be read before it is written. Without a
 // revision of the main item, a condition cannot tell whose the copy is.
-func (s *save[T]) reads(look looks, key keys.Key) bool { return look[key] || s.old.stamp == (stamp{}) }
+func (s *save) reads(look looks, key keys.Key) bool { return look[key] || s.old.stamp == (stamp{}) }
 
 // save returns the ops that write v over what is stored. There are none if
 // nothing changes.
-func (r *Repo[T]) save(ctx context.Context, old *stored[T], v *T, look looks) (*save[T], error) {
-	s := &save[T]{Repo: r, old: old, v: v, next: r.next(old.stamp), keys: r.keysOf(v), ops: make([]table.Op, 0, len(r.items))}
-	fields, err := r.fields(old.raw, old.extra, &old.v, v)
+func (c *core) save(ctx context.Context, old *stored, v any, look looks) (*save, error) {
+	s := &save{core: c, old: old, v: v, next: c.next(old.stamp), keys: c.keysOf(v), ops: make([]table.Op, 0, len(c.items))}
+	fields, err := c.fields(old.raw, old.extra, old.v, v)
 	if err != nil {
 		return nil, err
 	}
-	s.pending = r.pending(old)
+	s.pending = c.pending(old)
 	if err := s.saveMain(fields); err != nil {
 		return nil, err
 	}
@@ -140,7 +56,7 @@ func (r *Repo[T]) save(ctx context.Context, old *stored[T], v *T, look looks) (*
 		return s, nil
 	}
 	fields = fields.over(s.pending)
-	for i := range r.items[1:] {
+	for i := range c.items[1:] {
 		if err := s.saveCopy(ctx, i+1, fields, look); err != nil {
 			return nil, err
 		}
@@ -152,16 +68,16 @@ func (r *Repo[T]) save(ctx context.Context, old *stored[T], v *T, look looks) (*
 }
 
 // pending returns what upgrades have changed of an entity since it was stored.
-func (r *Repo[T]) pending(old *stored[T]) diff {
+func (c *core) pending(old *stored) diff {
 	item := old.extra
-	if old.shape < r.shapes.current {
+	if old.shape < c.shapes.current {
 		item = old.raw.Attributes(nil)
 	}
-	return r.shapes.pending(item, old.shape)
+	return c.shapes.pending(item, old.shape)
 }
 
 // moves reports whether the key of a copy changes.
-func (s *save[T]) moves() bool {
+func (s *save) moves() bool {
 	for i, k := range s.keys {
 		if k != s.old.keys[i] {
 			return true
@@ -170,7 +86,7 @@ func (s *save[T]) moves() bool {
 	return false
 }
 
-func (s *save[T]) saveMain(fields diff) error {
+func (s *save) saveMain(fields diff) error {
 	d, err := s.withIndexes(0, fields, s.old.extra, true)
 	if err != nil {
 		return err
@@ -198,30 +114,30 @@ func (s *save[T]) saveMain(fields diff) error {
 
 // result returns the entity as it is stored after the ops were run. It uses up
 // what was stored before.
-func (s *save[T]) result() (T, error) {
+func (s *save) result() (any, error) {
 	switch {
 	case s.item != nil:
-		return decode[T](s.item)
+		return s.entity.decode(codec.RawOf(s.item))
 	case s.main == 0 || s.changes.empty():
 		return s.old.v, nil
 	}
 	assigned := s.known
 	for name, value := range s.changes.set {
-		assigned = assigned && codec.Assign(&s.old.v, name, value)
+		assigned = assigned && codec.Assign(s.old.v, name, value)
 	}
 	for _, name := range s.changes.remove {
 		_, respelled := s.respelled(name)
-		assigned = assigned && !respelled && codec.Assign(&s.old.v, name, nil)
+		assigned = assigned && !respelled && codec.Assign(s.old.v, name, nil)
 	}
 	if assigned {
 		return s.old.v, nil
 	}
-	return decode[T](s.changes.apply(s.old.raw))
+	return s.entity.decode(codec.RawOf(s.changes.apply(s.old.raw)))
 }
 
 // withIndexes adds to the changes of an item those of its index keys. An item
 // that was not read is given all that the item declares.
-func (s *save[T]) withIndexes(i int, fields diff, item table.Item, read bool) (diff, error) {
+func (s *save) withIndexes(i int, fields diff, item table.Item, read bool) (diff, error) {
 	if len(s.indexAttributes) == 0 {
 		return fields, nil
 	}
@@ -259,7 +175,7 @@ func (d diff) tooLong() bool {
 // patch returns the op that makes a change to the ith item,
 // which holds the stamp held. If it is too long for an update, it is the item as a
 // whole, which is returned too.
-func (s *save[T]) patch(i int, d diff, raw codec.Raw, held stamp) (table.Op, table.Item, error) {
+func (s *save) patch(i int, d diff, raw codec.Raw, held stamp) (table.Op, table.Item, error) {
 	key, name := s.keys[i], s.items[i].Name
 	if s.counter != unversioned {
 		d.set[s.entity.Version] = s.next.value()
@@ -271,149 +187,9 @@ func (s *save[T]) patch(i int, d diff, raw codec.Raw, held stamp) (table.Op, tab
 	return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), nil, nil
 }
 
-// saveCopy adds the ops for one copy. A copy under the same key is changed on
-// condition that it holds the main item's revision, without being read. One that
-// moves is read, since it takes its other attributes along.
-func (s *save[T]) saveCopy(ctx context.Context, i int, fields diff, look looks) error {
-	from, to := s.old.keys[i], s.keys[i]
-	name := s.items[i].Name
-	none := keys.Key{}
-	if from == to && !s.reads(look, to) {
-		if to == none {
-			return nil
-		}
-		d, err := s.withIndexes(i, fields, nil, false)
-		if err != nil {
-			return err
-		}
-		if !d.tooLong() {
-			op, _, err := s.patch(i, d, codec.Raw{}, s.old.stamp)
-			s.ops = append(s.ops, op)
-			return err
-		}
-	}
-	var rest table.Item // of the copy under the old key
-	if from != to && from != none {
-		if to == none && !s.reads(look, from) {
-			s.ops = append(s.ops, s.guard(table.Delete(from), s.old.stamp).WithName(name))
-			return nil
-		}
-		item, err := s.copyUnder(ctx, from)
-		if err != nil {
-			return err
-		}
-		if item != nil {
-			s.ops = append(s.ops, s.guard(table.Delete(from), s.stampOf(item)).WithName(name+" (old key)"))
-			rest = item
-		}
-	}
-	if to == none {
-		return nil
-	}
-	if from == to || look[to] {
-		item, err := s.peek(ctx, to)
-		if err != nil {
-			return err
-		}
-		if item != nil {
-			return s.bring(i, item)
-		}
-	}
-	var attributes table.Item
-	var err error
-	if rest == nil {
-		attributes, err = s.encode(s.v)
-	} else {
-		var d diff
-		d, err = s.change(rest)
-		attributes = d.apply(codec.RawOf(rest))
-	}
-	if err != nil {
-		return err
-	}
-	s.drifted = true
-	s.ops = append(s.ops, table.Create(to, s.whole(i, to, s.v, attributes, s.next)).WithName(name))
-	return nil
-}
-
-// bring adds the op that brings the item under a copy's key to v. An item of
-// another entity is not touched.
-func (s *save[T]) bring(i int, item table.Item) error {
-	if _, err := s.upgraded(item); errors.Is(err, table.ErrNewerShape) {
-		return err // it was the entity's when its main item was read
-	}
-	if !s.isCopy(item) {
-		return &table.Error{
-			Op: "Update", Name: s.items[i].Name, Table: s.schema.Name, Key: s.keys[i],
-			Err: fmt.Errorf("%w: the key of the copy is another entity's", table.ErrExists),
-		}
-	}
-	d, err := s.change(item)
-	if err == nil {
-		d, err = s.withIndexes(i, d, item, true)
-	}
-	if err != nil {
-		return err
-	}
-	s.drifted = s.drifted || !d.empty() || s.stampOf(item) != s.old.stamp
-	op, _, err := s.patch(i, d, codec.RawOf(item), s.stampOf(item))
-	s.ops = append(s.ops, op)
-	return err
-}
-
-// change returns what the fields of v, and upgrades, change of an item that was
-// read.
-func (s *save[T]) change(item table.Item) (diff, error) {
-	item, err := s.upgraded(item)
-	if err != nil {
-		return diff{}, err
-	}
-	held, err := decode[T](item)
-	if err != nil {
-		return diff{}, err
-	}
-	d, err := s.fields(codec.RawOf(item), item, &held, s.v)
-	return d.over(s.shapes.pending(item, s.shapes.of(item))), err
-}
-
-// isCopy reports whether an item is a copy of the entity that is stored.
-func (s *save[T]) isCopy(item table.Item) bool {
-	moved := len(s.keys) > 0 && s.old.keys[0] != s.keys[0] // the item may hold v already
-	return s.belongs(item, s.old.keys[0]) || moved && s.belongs(item, s.keys[0])
-}
-
-// belongs reports whether an item is one of the entity whose main key is given.
-func (r *Repo[T]) belongs(item table.Item, main keys.Key) bool {
-	if r.checkType(item) != nil {
-		return false
-	}
-	v, err := r.decodeStored(item)
-	return err == nil && r.entity.Key(v) == main
-}
-
-// peek reads what is stored under a key, of whatever type; nil if that is
-// nothing.
-func (r *Repo[T]) peek(ctx context.Context, key keys.Key) (table.Item, error) {
-	item, err := table.Get[table.Item](ctx, r.table.OfType("").Consistent(), key)
-	if errors.Is(err, table.ErrNotFound) {
-		return nil, nil
-	}
-	return item, err
-}
-
-// copyUnder reads the copy that the entity has under a key, nil if it is
-// missing.
-func (s *save[T]) copyUnder(ctx context.Context, key keys.Key) (table.Item, error) {
-	item, err := s.peek(ctx, key)
-	if err != nil || item == nil || !s.isCopy(item) {
-		return nil, err
-	}
-	return item, nil
-}
-
 // checkExchange reports two ops about one item, as when two copies exchange
 // their keys.
-func (s *save[T]) checkExchange() error {
+func (s *save) checkExchange() error {
 	first := make(map[keys.Key]string, len(s.ops))
 	for _, op := range s.ops {
 		if other, twice := first[op.Key()]; twice {
@@ -427,6 +203,6 @@ func (s *save[T]) checkExchange() error {
 
 // unchanged returns the op that makes a transaction depend on the entity being
 // as it was read.
-func (s *save[T]) unchanged() table.Op {
+func (s *save) unchanged() table.Op {
 	return s.guard(table.Check(s.old.keys[0], expression.ConditionBuilder{}), s.old.stamp).IfExists().WithName(s.items[0].Name)
 }

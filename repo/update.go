@@ -29,11 +29,11 @@ import (
 //     revision since. In other cases the entity is updated once in spite of a
 //     lost response.
 func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) error) (T, error) {
-	var with func(*T) ([]table.Op, error)
+	var with func(any) ([]table.Op, error)
 	if change != nil {
-		with = func(v *T) ([]table.Op, error) { return nil, change(v) }
+		with = func(v any) ([]table.Op, error) { return nil, change(v.(*T)) }
 	}
-	return r.update(ctx, "Update", key, with)
+	return value[T](r.core.update(ctx, "Update", key, with))
 }
 
 // UpdateWith is [Repo.Update] together with other writes: change modifies its
@@ -42,60 +42,60 @@ func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) erro
 // the new state. If one of its ops fails, nothing is written. If the entity does
 // not change, the ops are run on condition that it is as it was read.
 func (r *Repo[T]) UpdateWith(ctx context.Context, key keys.Key, change func(*T) ([]table.Op, error)) (T, error) {
-	return r.update(ctx, "UpdateWith", key, change)
+	var with func(any) ([]table.Op, error)
+	if change != nil {
+		with = func(v any) ([]table.Op, error) { return change(v.(*T)) }
+	}
+	return value[T](r.core.update(ctx, "UpdateWith", key, with))
 }
 
-func (r *Repo[T]) update(ctx context.Context, op string, key keys.Key, change func(*T) ([]table.Op, error)) (v T, err error) {
-	if r.counter == unversioned {
-		return v, r.fail(op, key, fmt.Errorf("%w: %q needs a Version for this, or writes could be lost", errInvalidEntity, r.entity.Type))
+func (c *core) update(ctx context.Context, op string, key keys.Key, change func(any) ([]table.Op, error)) (v any, err error) {
+	if c.counter == unversioned {
+		return v, c.fail(op, key, fmt.Errorf("%w: %q needs a Version for this, or writes could be lost", errInvalidEntity, c.entity.Type))
 	}
 	if change == nil {
-		return v, r.fail(op, key, fmt.Errorf("%w: the change is nil", table.ErrInvalid))
+		return v, c.fail(op, key, fmt.Errorf("%w: the change is nil", table.ErrInvalid))
 	}
-	err = r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
-		old, err := r.load(ctx, key)
+	err = c.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+		old, err := c.load(ctx, key)
 		if err != nil {
-			return r.named(op, key, err), false
+			return c.named(op, key, err), false
 		}
-		changed, err := old.copied()
+		changed, err := c.copied(old)
 		if err != nil {
-			return r.named(op, key, err), false
+			return c.named(op, key, err), false
 		}
 		with, err := change(changed)
 		if err != nil {
 			return err, false
 		}
-		s, err := r.save(ctx, old, changed, look)
+		s, err := c.save(ctx, old, changed, look)
 		if err != nil {
-			return r.named(op, key, err), false
+			return c.named(op, key, err), false
 		}
 		if v, err = s.result(); err != nil {
-			return r.named(op, key, err), false
+			return c.named(op, key, err), false
 		}
 		ops := s.ops
 		if len(ops) == 0 && len(with) > 0 {
 			ops, s.main = []table.Op{s.unchanged()}, 1
 		}
 		if len(ops) > 0 {
-			if err := r.run(ctx, append(ops[:len(ops):len(ops)], with...)); err != nil {
+			if err := c.run(ctx, append(ops[:len(ops):len(ops)], with...)); err != nil {
 				return err, s.look(err, look) || s.lost(err)
 			}
 		}
 		return nil, false
 	})
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	return v, nil
+	return v, err
 }
 
 // named gives an error of this package the operation that it ended.
-func (r *Repo[T]) named(op string, key keys.Key, err error) error {
+func (c *core) named(op string, key keys.Key, err error) error {
 	if _, ok := errors.AsType[*table.Error](err); ok {
 		return err
 	}
-	return r.fail(op, key, err)
+	return c.fail(op, key, err)
 }
 
 // Delete removes the entity under its key or that of one of its copies, with all of
@@ -105,23 +105,25 @@ func (r *Repo[T]) named(op string, key keys.Key, err error) error {
 //
 // An entity with a version is read first. If another writer changes it in the
 // meantime, Delete starts over, within the budget of [table.Table.Retry].
-func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
-	if r.counter == unversioned {
-		return r.table.Do(ctx, table.Delete(key).IfType(r.entity.Type).IfAdmits(0).WithName(r.entity.Type))
+func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error { return r.core.delete(ctx, key) }
+
+func (c *core) delete(ctx context.Context, key keys.Key) error {
+	if c.counter == unversioned {
+		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).IfAdmits(0).WithName(c.entity.Type))
 	}
-	return r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
-		old, err := r.load(ctx, key)
+	return c.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+		old, err := c.load(ctx, key)
 		if errors.Is(err, table.ErrNotFound) && !errors.Is(err, ErrOrphan) {
 			return nil, false
 		}
 		if err != nil {
-			return r.named("Delete", key, err), false
+			return c.named("Delete", key, err), false
 		}
-		s, err := r.remove(ctx, old, look)
+		s, err := c.remove(ctx, old, look)
 		if err != nil {
 			return err, false
 		}
-		if err := r.run(ctx, s.ops); err != nil {
+		if err := c.run(ctx, s.ops); err != nil {
 			return err, s.look(err, look) || s.lost(err)
 		}
 		return nil, false
@@ -129,8 +131,8 @@ func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error {
 }
 
 // remove returns the ops that remove an entity that is stored.
-func (r *Repo[T]) remove(ctx context.Context, old *stored[T], look looks) (*save[T], error) {
-	s := &save[T]{Repo: r, old: old, main: 1}
+func (c *core) remove(ctx context.Context, old *stored, look looks) (*save, error) {
+	s := &save{core: c, old: old, main: 1}
 	for i, key := range old.keys {
 		held := old.stamp
 		if key == (keys.Key{}) {
@@ -144,16 +146,16 @@ func (r *Repo[T]) remove(ctx context.Context, old *stored[T], look looks) (*save
 			if item == nil {
 				continue
 			}
-			held = r.stampOf(item)
+			held = c.stampOf(item)
 		}
-		s.ops = append(s.ops, r.guard(table.Delete(key), held).WithName(r.items[i].Name))
+		s.ops = append(s.ops, c.guard(table.Delete(key), held).WithName(c.items[i].Name))
 	}
 	return s, nil
 }
 
 // look takes note of the copies that made a write fail and were not read, and
 // reports whether the write is to be made again with them read.
-func (s *save[T]) look(err error, look looks) bool {
+func (s *save) look(err error, look looks) bool {
 	tx, ok := errors.AsType[*table.TxError](err)
 	if !ok {
 		return false
@@ -174,7 +176,7 @@ func (s *save[T]) look(err error, look looks) bool {
 
 // lost reports whether a write failed since the entity is no longer as it was
 // read, or for a conflict that may pass.
-func (s *save[T]) lost(err error) bool {
+func (s *save) lost(err error) bool {
 	if errors.Is(err, table.ErrOutcomeUnknown) {
 		return false
 	}
@@ -191,19 +193,19 @@ func (s *save[T]) lost(err error) bool {
 }
 
 // run writes ops, as a transaction if there are several.
-func (r *Repo[T]) run(ctx context.Context, ops []table.Op) error {
+func (c *core) run(ctx context.Context, ops []table.Op) error {
 	if len(ops) == 1 {
-		return r.table.Do(ctx, ops[0])
+		return c.table.Do(ctx, ops[0])
 	}
-	return r.table.Transact(ctx, ops...)
+	return c.table.Transact(ctx, ops...)
 }
 
 // attempts makes a write, and makes it again as long as it asks for that, within
 // the budget of [table.Table.Retry]. look is kept from one attempt to the next.
-func (r *Repo[T]) attempts(ctx context.Context, write func(ctx context.Context, look looks) (err error, again bool)) error {
+func (c *core) attempts(ctx context.Context, write func(ctx context.Context, look looks) (err error, again bool)) error {
 	look := looks{}
 	var failed error // not to be retried
-	err := r.table.Retry(ctx, func(ctx context.Context) error {
+	err := c.table.Retry(ctx, func(ctx context.Context) error {
 		err, again := write(ctx, look)
 		switch {
 		case err == nil || !again:

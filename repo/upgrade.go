@@ -300,7 +300,7 @@ func (s *shapes) stamp(item table.Item) {
 }
 
 // problems returns what is wrong with an entity's upgrades.
-func (e Entity[T]) upgradeProblems(schema table.Schema, attributes []string, known bool) []string {
+func (e *description) upgradeProblems(schema table.Schema, attributes []string, known bool) []string {
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if e.OldestShape < 0 {

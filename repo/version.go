@@ -38,13 +38,13 @@ const (
 const maxFirst = 1 << 52
 
 // next returns the stamp of the write that comes after s.
-func (r *Repo[T]) next(s stamp) stamp {
+func (c *core) next(s stamp) stamp {
 	switch {
-	case r.counter == revised:
+	case c.counter == revised:
 		return stamp{revision: rand.Text()}
-	case r.counter == unversioned:
+	case c.counter == unversioned:
 		return stamp{}
-	case s.version == 0 && !r.entity.VersionFromOne:
+	case s.version == 0 && !c.entity.VersionFromOne:
 		return stamp{version: 1 + mathrand.Int64N(maxFirst-1)}
 	}
 	return stamp{version: s.version + 1}
@@ -59,14 +59,14 @@ func (s stamp) value() types.AttributeValue {
 }
 
 // stampOf reads the stamp of a stored item.
-func (r *Repo[T]) stampOf(item table.Item) stamp {
-	switch v := item[r.entity.Version].(type) {
+func (c *core) stampOf(item table.Item) stamp {
+	switch v := item[c.entity.Version].(type) {
 	case *types.AttributeValueMemberS:
-		if r.counter == revised {
+		if c.counter == revised {
 			return stamp{revision: v.Value}
 		}
 	case *types.AttributeValueMemberN:
-		if n, err := strconv.ParseInt(v.Value, 10, 64); err == nil && r.counter == versioned {
+		if n, err := strconv.ParseInt(v.Value, 10, 64); err == nil && c.counter == versioned {
 			return stamp{version: n}
 		}
 	}
@@ -74,32 +74,32 @@ func (r *Repo[T]) stampOf(item table.Item) stamp {
 }
 
 // checkStamp reports a version attribute that no write of the entity can meet.
-func (r *Repo[T]) checkStamp(item table.Item) error {
-	value, stored := item[r.entity.Version]
+func (c *core) checkStamp(item table.Item) error {
+	value, stored := item[c.entity.Version]
 	_, null := value.(*types.AttributeValueMemberNULL)
 	_, text := value.(*types.AttributeValueMemberS)
 	_, number := value.(*types.AttributeValueMemberN)
-	if !stored || null || text && r.counter == revised || number && r.counter == versioned {
+	if !stored || null || text && c.counter == revised || number && c.counter == versioned {
 		return nil
 	}
 	return fmt.Errorf("%w: %q: attribute %q of the stored item has another type than the field for it",
-		errInvalidEntity, r.entity.Type, r.entity.Version)
+		errInvalidEntity, c.entity.Type, c.entity.Version)
 }
 
 // read returns the stamp that v was read with. A value that cannot be encoded has
 // none; its ops fail when they are run.
-func (r *Repo[T]) read(v *T) stamp {
-	if r.counter == unversioned {
+func (c *core) read(v any) stamp {
+	if c.counter == unversioned {
 		return stamp{}
 	}
-	if r.field == nil {
+	if c.field == nil {
 		item, err := encode(v)
 		if err != nil {
 			return stamp{}
 		}
-		return r.stampOf(item)
+		return c.stampOf(item)
 	}
-	switch f := reflect.ValueOf(v).Elem().FieldByIndex(r.field); {
+	switch f := reflect.ValueOf(v).Elem().FieldByIndex(c.field); {
 	case f.Kind() == reflect.String:
 		return stamp{revision: f.String()}
 	case f.CanInt():
@@ -110,14 +110,14 @@ func (r *Repo[T]) read(v *T) stamp {
 }
 
 // write stores a stamp in the field of v that the version attribute belongs to.
-func (r *Repo[T]) write(v *T, s stamp) error {
-	if r.counter == unversioned {
+func (c *core) write(v any, s stamp) error {
+	if c.counter == unversioned {
 		return nil
 	}
-	if r.field == nil {
-		return setAttribute(v, r.entity.Version, s.value())
+	if c.field == nil {
+		return setAttribute(v, c.entity.Version, s.value())
 	}
-	switch f := reflect.ValueOf(v).Elem().FieldByIndex(r.field); {
+	switch f := reflect.ValueOf(v).Elem().FieldByIndex(c.field); {
 	case f.Kind() == reflect.String:
 		f.SetString(s.revision)
 	case f.CanInt():
@@ -129,11 +129,11 @@ func (r *Repo[T]) write(v *T, s stamp) error {
 }
 
 // forget removes the stamp of a value that was not read as a whole.
-func (r *Repo[T]) forget(v *T) error {
-	if r.counter == unversioned || r.field != nil {
-		return r.write(v, stamp{})
+func (c *core) forget(v any) error {
+	if c.counter == unversioned || c.field != nil {
+		return c.write(v, stamp{})
 	}
-	return setAttribute(v, r.entity.Version, &types.AttributeValueMemberNULL{Value: true})
+	return setAttribute(v, c.entity.Version, &types.AttributeValueMemberNULL{Value: true})
 }
 
 // incomplete reports whether a query gives parts of items.
@@ -154,7 +154,7 @@ func partialIndex(schema table.Schema, name string) (x table.Index, partial bool
 
 // setAttribute stores an attribute in a v that has no field for it: a map, or a
 // type that makes its attributes itself. A map of another variable stays as it is.
-func setAttribute[T any](v *T, name string, value types.AttributeValue) error {
+func setAttribute(v any, name string, value types.AttributeValue) error {
 	if m := reflect.ValueOf(v).Elem(); m.Kind() == reflect.Map {
 		own := reflect.MakeMapWithSize(m.Type(), m.Len()+1)
 		for _, key := range m.MapKeys() {
@@ -179,57 +179,57 @@ var unmarshaler = reflect.TypeFor[attributevalue.Unmarshaler]()
 
 // guard makes the op expect a stamp, and an item of the entity's type where there
 // is one.
-func (r *Repo[T]) guard(op table.Op, s stamp) table.Op {
-	op = op.IfType(r.entity.Type)
-	switch r.counter {
+func (c *core) guard(op table.Op, s stamp) table.Op {
+	op = op.IfType(c.entity.Type)
+	switch c.counter {
 	case versioned:
-		return op.IfVersion(r.entity.Version, s.version)
+		return op.IfVersion(c.entity.Version, s.version)
 	case revised:
-		return op.IfRevision(r.entity.Version, s.revision)
+		return op.IfRevision(c.entity.Version, s.revision)
 	}
 	return op
 }
 
 // probeVersion tries whether a version attribute finds its way into T and back.
 // It returns what T has for it, or why it does not do.
-func probeVersion[T any](attribute string, fromOne bool) (counter, string) {
+func probeVersion(t reflect.Type, attribute string, fromOne bool) (counter, string) {
 	const widest = 1<<53 - 1
-	none := fmt.Sprintf("Version: %v has no string or integer field for attribute %q", reflect.TypeFor[T](), attribute)
-	if _, known := codec.Attributes(reflect.TypeFor[T]()); known && versionField[T](attribute) == nil {
+	none := fmt.Sprintf("Version: %v has no string or integer field for attribute %q", t, attribute)
+	if _, known := codec.Attributes(t); known && versionField(t, attribute) == nil {
 		return unversioned, none
 	}
-	if survives[T](attribute, stamp{revision: "probe"}) {
+	if survives(t, attribute, stamp{revision: "probe"}) {
 		if fromOne {
 			return revised, "VersionFromOne: goes with an integer version, and the field is a string"
 		}
 		return revised, ""
 	}
 	switch {
-	case survives[T](attribute, stamp{version: widest}):
+	case survives(t, attribute, stamp{version: widest}):
 		return versioned, ""
-	case !survives[T](attribute, stamp{version: 7}):
+	case !survives(t, attribute, stamp{version: 7}):
 		return unversioned, none
 	case fromOne:
 		return versioned, ""
 	}
 	return versioned, fmt.Sprintf("Version: the field of %v for attribute %q does not hold 2^53-1; make it an int64 or a string, or set VersionFromOne",
-		reflect.TypeFor[T](), attribute)
+		t, attribute)
 }
 
 // survives reports whether T keeps a stamp that is decoded into it.
-func survives[T any](attribute string, s stamp) bool {
-	var v T
-	if err := (table.Item{attribute: s.value()}).Decode(&v); err != nil {
+func survives(t reflect.Type, attribute string, s stamp) bool {
+	v := reflect.New(t).Interface()
+	if err := (table.Item{attribute: s.value()}).Decode(v); err != nil {
 		return false
 	}
-	item, err := encode(&v)
+	item, err := encode(v)
 	return err == nil && codec.Equal(item[attribute], s.value())
 }
 
 // versionField returns the struct field of T that an attribute belongs to, nil
 // if T is no struct or its field takes more than setting.
-func versionField[T any](attribute string) []int {
-	index, plain := codec.Field(reflect.TypeFor[T](), attribute)
+func versionField(t reflect.Type, attribute string) []int {
+	index, plain := codec.Field(t, attribute)
 	if !plain {
 		return nil
 	}

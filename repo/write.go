@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -12,43 +13,56 @@ import (
 // Create stores a new entity with all its items, and sets its version or
 // revision in v. If there is a live item under one of their keys, nothing is
 // written, v is as it was, and the error matches [table.ErrExists].
-func (r *Repo[T]) Create(ctx context.Context, v *T) error { return r.create(ctx, "Create", v) }
+func (r *Repo[T]) Create(ctx context.Context, v *T) error { return r.core.create(ctx, v) }
 
 // TransactCreate creates several entities, all or none, and sets the version or
 // revision of each. Together they may have 100 items.
 func (r *Repo[T]) TransactCreate(ctx context.Context, vs ...*T) error {
-	return r.create(ctx, "TransactCreate", vs...)
+	return writeAll(ctx, &r.core, "TransactCreate", r.core.createOps, vs)
 }
 
 // TransactPut stores several entities, all or none, by the ops of [Repo.PutOps],
 // and sets the version or revision of each. One that has another version than the
 // stored one makes all fail with [table.ErrStale]. Together they may have 100 items.
 func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
-	return r.writeAll(ctx, "TransactPut", func(ops []table.Op, v *T) []table.Op { return append(ops, r.PutOps(v)...) }, vs)
-}
-
-func (r *Repo[T]) create(ctx context.Context, op string, vs ...*T) error {
-	return r.writeAll(ctx, op, r.appendCreateOps, vs)
+	return writeAll(ctx, &r.core, "TransactPut", r.core.putOps, vs)
 }
 
 // writeAll runs the ops of copies of the values, which replace the values if they
 // succeed. each appends the ops of a value.
-func (r *Repo[T]) writeAll(ctx context.Context, op string, each func([]table.Op, *T) []table.Op, vs []*T) error {
+func writeAll[T any](ctx context.Context, c *core, op string, each func([]table.Op, any) []table.Op, vs []*T) error {
 	made := make([]T, len(vs))
-	ops := make([]table.Op, 0, len(vs)*len(r.items))
+	ops := make([]table.Op, 0, len(vs)*len(c.items))
 	for i, v := range vs {
 		if v == nil {
-			return r.fail(op, keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
+			return c.nilValue(op, i)
 		}
 		made[i] = *v
 		ops = each(ops, &made[i])
 	}
-	if err := r.run(ctx, ops); err != nil {
+	if err := c.run(ctx, ops); err != nil {
 		return err
 	}
 	for i, v := range vs {
 		*v = made[i]
 	}
+	return nil
+}
+
+func (c *core) nilValue(op string, i int) error {
+	return c.fail(op, keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
+}
+
+// create is writeAll for one value.
+func (c *core) create(ctx context.Context, v any) error {
+	if isNil(v) {
+		return c.nilValue("Create", 0)
+	}
+	made := copyOf(v)
+	if err := c.run(ctx, c.createOps(nil, made)); err != nil {
+		return err
+	}
+	assign(v, made)
 	return nil
 }
 
@@ -72,41 +86,55 @@ func (r *Repo[T]) writeAll(ctx context.Context, op string, each func([]table.Op,
 //   - [table.ErrWrongType]: the item under the key is of another type.
 //
 // A lost response is as in [Repo.Update].
-func (r *Repo[T]) Put(ctx context.Context, v *T) error {
-	if v == nil {
-		return r.fail("Put", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
+func (r *Repo[T]) Put(ctx context.Context, v *T) error { return r.core.putChanges(ctx, v) }
+
+func (c *core) putChanges(ctx context.Context, v any) error {
+	if isNil(v) {
+		return c.fail("Put", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
 	}
-	if r.counter == unversioned {
-		return r.table.Do(ctx, r.PutOps(v)[0].IfType(r.entity.Type).IfShape(0))
+	if c.counter == unversioned {
+		return c.table.Do(ctx, c.putOps(nil, v)[0].IfType(c.entity.Type).IfShape(0))
 	}
-	key, read := r.entity.Key(*v), r.read(v)
-	return r.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
-		old, err := r.loadMain(ctx, key)
+	key, read := c.entity.Key(v), c.read(v)
+	return c.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+		old, err := c.loadMain(ctx, key)
 		switch {
 		case errors.Is(err, table.ErrNotFound) && read == stamp{}:
-			return r.Create(ctx, v), false
+			return c.create(ctx, v), false
 		case errors.Is(err, table.ErrNotFound):
-			return r.fail("Put", key, fmt.Errorf("%w: nothing is stored under its key; it was deleted, or its key has changed", table.ErrStale)), false
+			return c.fail("Put", key, fmt.Errorf("%w: nothing is stored under its key; it was deleted, or its key has changed", table.ErrStale)), false
 		case err != nil:
-			return r.named("Put", key, err), false
+			return c.named("Put", key, err), false
 		case old.stamp != read:
-			return r.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
+			return c.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
 		}
-		s, err := r.save(ctx, old, v, look)
+		s, err := c.save(ctx, old, v, look)
 		if err != nil {
-			return r.named("Put", key, err), false
+			return c.named("Put", key, err), false
 		}
 		if len(s.ops) == 0 {
 			return nil, false
 		}
-		written := *v
-		if err := r.write(&written, s.next); err != nil {
-			return r.fail("Put", key, err), false
+		written := copyOf(v)
+		if err := c.write(written, s.next); err != nil {
+			return c.fail("Put", key, err), false
 		}
-		if err := r.run(ctx, s.ops); err != nil {
+		if err := c.run(ctx, s.ops); err != nil {
 			return err, s.look(err, look)
 		}
-		*v = written
+		assign(v, written)
 		return nil, false
 	})
 }
+
+func isNil(v any) bool { return reflect.ValueOf(v).IsNil() }
+
+// copyOf returns a pointer to a copy of what v points to.
+func copyOf(v any) any {
+	made := reflect.New(reflect.TypeOf(v).Elem())
+	made.Elem().Set(reflect.ValueOf(v).Elem())
+	return made.Interface()
+}
+
+// assign sets what v points to.
+func assign(v, to any) { reflect.ValueOf(v).Elem().Set(reflect.ValueOf(to).Elem()) }

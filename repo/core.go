@@ -1,0 +1,153 @@
+package repo
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// core is what a [Repo] holds and does, whatever T is: so it is compiled once, and
+// not again for each T. A value is given to it, and returned, as a *T in an any.
+type core struct {
+	table      *table.Table // as given
+	reads      *table.Table // refuses items of other types
+	consistent *table.Table // is reads, read consistently
+	schema     table.Schema
+	typeValue  types.AttributeValue // of all items; nobody changes it
+	entity     description
+	items      []Copy[any]
+	// attributes are the names of those that T's fields have, sorted; known is
+	// false if T makes its attributes itself.
+	attributes []string
+	known      bool
+	// indexAttributes are the key attributes of the indexes that the entity
+	// declares. They are written on the item that declares them only.
+	indexAttributes []string
+	// indexKeyNames are the key attributes of all indexes of the table.
+	indexKeyNames []string
+	// parts are those of indexes whose keys have several attributes. They are fields
+	// of T, and left out of an item if they are empty.
+	parts []string
+	// project are the attributes that reads give; all if it is empty.
+	project []string
+	// textKeys means that the table's keys are a string and a string.
+	textKeys bool
+	// reserved are the attributes that the repository writes, whatever T has for
+	// them: keys, index keys, type and version.
+	reserved map[string]bool
+	// own are the attributes of T, those reserved and those of upgrades. True are
+	// those that matter to a write although T has no field for them: see
+	// [core.isExtra].
+	own map[string]bool
+	// counter is what the version attribute is, and field the struct field of T
+	// for it, if there is a plain one.
+	counter counter
+	field   []int
+	shapes  shapes
+}
+
+// init makes the core of a new repository.
+func (c *core) init(t *table.Table, entity description) error {
+	if t == nil {
+		return &EntityError{Type: entity.Type, Problems: []string{"the table is nil"}}
+	}
+	schema := t.Schema()
+	if err := entity.validate(schema); err != nil {
+		return err
+	}
+	*c = core{
+		table: t, schema: schema,
+		typeValue: &types.AttributeValueMemberS{Value: entity.Type},
+		entity:    entity, items: entity.items(),
+	}
+	c.shapes = newShapes(schema, entity.OldestShape, entity.Upgrades)
+	c.reads = t.OfType(entity.Type).WithUpgrade(table.Upgrade{
+		Shape: c.shapes.current, Change: c.shapes.upgrade, Attributes: slices.Sorted(maps.Keys(c.shapes.touched)),
+	})
+	c.consistent = c.reads.Consistent()
+	c.attributes, c.known = codec.Attributes(entity.typ)
+	if entity.Version != "" {
+		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)
+		c.field = versionField(entity.typ, entity.Version)
+	}
+	for _, x := range schema.Indexes {
+		partition, sort := x.Keys()
+		for _, a := range slices.Concat(partition, sort) {
+			c.indexKeyNames = append(c.indexKeyNames, a.Name)
+			if several(x) && a.Name != schema.Type {
+				c.parts = append(c.parts, a.Name)
+			}
+		}
+	}
+	c.textKeys = schema.SK != "" && schema.PKType == types.ScalarAttributeTypeS && schema.SKType == types.ScalarAttributeTypeS
+	c.indexAttributes = entity.indexAttributes(schema)
+	c.reserved = map[string]bool{
+		schema.PK: true, schema.SK: true, schema.Type: true, entity.Version: true,
+		c.shapes.attribute: true, c.shapes.from: true,
+	}
+	c.own = map[string]bool{
+		schema.PK: false, schema.SK: false, schema.Type: false, entity.Version: false,
+		c.shapes.attribute: true, c.shapes.from: true,
+	}
+	for name, gone := range c.shapes.touched {
+		c.own[name] = gone
+	}
+	for _, name := range c.attributes {
+		c.own[name] = false
+	}
+	for _, name := range c.indexAttributes {
+		c.reserved[name], c.own[name] = true, true
+	}
+	return nil
+}
+
+// declares reports whether an attribute is a key of an index that the ith
+// item declares.
+func (c *core) declares(i int, attribute string) bool {
+	for _, x := range c.schema.Indexes {
+		if _, declared := c.items[i].Indexes[x.Name]; declared && (attribute == x.PK || attribute == x.SK) {
+			return true
+		}
+	}
+	return false
+}
+
+// projected returns how a view reads by key: the table to read T from, or false if
+// items have to be read whole and cut.
+func (c *core) projected() (*table.Table, bool, error) {
+	for _, name := range c.project {
+		if c.known && !c.stores(name) {
+			return nil, false, fmt.Errorf("%w: Project: %w", table.ErrInvalid, c.unknown(name))
+		}
+	}
+	if len(c.project) > 0 && c.upgrades() {
+		return c.reads, false, nil
+	}
+	return c.reads.Project(c.project...), true, nil
+}
+
+// prepare checks a query and gives it the view's projection, unless it has its own.
+// If cut has attributes, items have to be read whole and cut to these.
+func (c *core) prepare(op string, q table.Query) (prepared table.Query, cut []string, err error) {
+	if len(q.Project) == 0 {
+		q.Project = c.project
+	}
+	if err := c.checkQuery(q); err != nil {
+		return q, nil, c.fail(op, keys.Key{PK: q.PK}, err)
+	}
+	if c.upgrades() {
+		cut, q.Project = q.Project, nil
+	}
+	return q, cut, nil
+}
+
+// fail returns the error of an operation on the entity under a key.
+func (c *core) fail(op string, key keys.Key, err error) error {
+	return &table.Error{Op: op, Name: c.entity.Type, Table: c.schema.Name, Key: key, Err: err}
+}
