@@ -20,7 +20,7 @@ type Member interface {
 
 // member is a Member of any type.
 type member struct {
-	*core // nil for all types that are left
+	*core // an empty one for all types that are left
 	// keep is given each value of [Collect] after the last one was read, unless it
 	// is nil.
 	keep func(any)
@@ -45,34 +45,30 @@ func (r *Repo[T]) AppendTo(slice *[]T) Member {
 
 // IgnoreUnknown lets [Collect] and [Stream] pass over items of types that no other
 // member is for. Without it they are [table.ErrWrongType].
-func IgnoreUnknown() Member { return &member{} }
+func IgnoreUnknown() Member { return &member{core: new(core)} }
 
-// typeName returns the type that the member is for, "" for all that are left.
-func (m *member) typeName() string {
-	if m.core == nil {
-		return ""
-	}
-	return m.entity.Type
-}
-
-// decodePart makes v a value of an item of the current shape. If it is a part of one,
-// the value has no version, and only the attributes of project, unless there are
-// none.
+// decodePart makes v a value of an item of the current shape; v stays as it was read
+// if the item is nil. If it is a part of one, the value has no version, and only the
+// attributes of project, unless there are none.
 func (c *core) decodePart(v any, item table.Item, project []string, part bool) error {
-	if len(project) > 0 {
-		whole := item
-		item = table.Item{}
-		for _, name := range project {
-			if value, ok := whole[name]; ok {
-				item[name] = value
+	if item != nil {
+		if len(project) > 0 {
+			whole := item
+			item = make(table.Item, len(project))
+			for _, name := range project {
+				if value, ok := whole[name]; ok {
+					item[name] = value
+				}
 			}
 		}
+		if err := item.Decode(v); err != nil {
+			return err
+		}
 	}
-	err := item.Decode(v)
-	if err == nil && part {
-		err = c.forget(v)
+	if !part {
+		return nil
 	}
-	return err
+	return c.forget(v)
 }
 
 func (c *core) upgrades() bool { return len(c.shapes.upgrades) > 0 }
@@ -147,12 +143,12 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		if m == nil {
 			return fail(nil, fmt.Errorf("%w: member %d is nil, or goes into a nil slice", table.ErrInvalid, i))
 		}
-		name := m.typeName()
+		name := m.entity.Type
 		if _, twice := byType[name]; twice {
 			return fail(nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalid, name))
 		}
 		byType[name] = m
-		if m.core != nil && m.upgrades() {
+		if m.upgrades() {
 			upgrades = true
 			if err := m.checkQuery(q); err != nil {
 				return fail(nil, err)
@@ -179,7 +175,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		if !known {
 			return fail(item, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
 		}
-		if m.core == nil {
+		if m.entity.Type == "" {
 			continue
 		}
 		v := m.entity.zero()

@@ -118,18 +118,18 @@ func (c *core) declares(i int, attribute string) bool {
 	return false
 }
 
-// projected returns how a view reads by key: the table to read T from, or false if
-// items have to be read whole and cut.
-func (c *core) projected() (*table.Table, bool, error) {
+// projected returns how a view with a projection reads by key: the table to read T
+// from, or whole if items have to be read whole and cut.
+func (c *core) projected() (t *table.Table, whole bool, err error) {
 	for _, name := range c.project {
 		if c.known && !c.stores(name) {
 			return nil, false, fmt.Errorf("%w: Project: %w", table.ErrInvalid, c.unknown(name))
 		}
 	}
-	if len(c.project) > 0 && c.upgrades() {
-		return c.reads, false, nil
+	if c.upgrades() {
+		return c.reads, true, nil
 	}
-	return c.reads.Project(c.project...), true, nil
+	return c.reads.Project(c.project...), false, nil
 }
 
 // prepare checks a query and gives it the view's projection, unless it has its own.

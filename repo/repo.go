@@ -63,22 +63,21 @@ func (r *Repo[T]) Get(ctx context.Context, key keys.Key) (T, error) {
 	if len(c.project) == 0 {
 		return table.Get[T](ctx, c.reads, key)
 	}
-	t, direct, err := c.projected()
+	t, whole, err := c.projected()
 	if err != nil {
 		return *new(T), c.fail("Get", key, err)
 	}
-	v := new(T)
-	if direct {
-		if *v, err = table.Get[T](ctx, t, key); err == nil {
-			err = c.forget(v)
-		}
+	var v T
+	var item table.Item
+	if whole {
+		item, err = table.Get[table.Item](ctx, t, key)
 	} else {
-		var item table.Item
-		if item, err = table.Get[table.Item](ctx, t, key); err == nil {
-			err = c.decodePart(v, item, c.project, true)
-		}
+		v, err = table.Get[T](ctx, t, key)
 	}
-	return value[T](v, err)
+	if err == nil {
+		err = c.decodePart(&v, item, c.project, true)
+	}
+	return value[T](&v, err)
 }
 
 // GetMany reads any number of entities and returns them by key. A key whose entity
@@ -88,33 +87,27 @@ func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, e
 	if len(c.project) == 0 {
 		return table.BatchGet[T](ctx, c.reads, ks)
 	}
-	t, direct, err := c.projected()
+	t, whole, err := c.projected()
 	if err != nil {
 		return nil, c.fail("GetMany", keys.Key{}, err)
 	}
-	if direct {
-		found, err := table.BatchGet[T](ctx, t, ks)
-		for key, v := range found {
-			if err := c.forget(&v); err != nil {
-				return nil, c.fail("GetMany", key, err)
-			}
-			found[key] = v
+	var found map[keys.Key]T
+	var items map[keys.Key]table.Item
+	if !whole {
+		found, err = table.BatchGet[T](ctx, t, ks)
+	} else if items, err = table.BatchGet[table.Item](ctx, t, ks); err == nil {
+		found = make(map[keys.Key]T, len(items))
+		for key := range items {
+			found[key] = *new(T)
 		}
-		return found, err
 	}
-	items, err := table.BatchGet[table.Item](ctx, t, ks)
-	if err != nil {
-		return nil, err
-	}
-	found := make(map[keys.Key]T, len(items))
-	for key, item := range items {
-		var v T
-		if err := c.decodePart(&v, item, c.project, true); err != nil {
+	for key, v := range found {
+		if err := c.decodePart(&v, items[key], c.project, true); err != nil {
 			return nil, c.fail("GetMany", key, err)
 		}
 		found[key] = v
 	}
-	return found, nil
+	return found, err
 }
 
 // Query reads one page of a query whose items are all entities of this type.
@@ -132,25 +125,29 @@ func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], erro
 	if err != nil {
 		return table.Page[T]{}, err
 	}
-	if len(cut) > 0 {
-		items, err := table.QueryPage[table.Item](ctx, c.reads, q)
-		page := table.Page[T]{Next: items.Next, Prev: items.Prev, Stats: items.Stats, Items: make([]T, len(items.Items))}
-		for i, item := range items.Items {
-			if err := c.decodePart(&page.Items[i], item, cut, true); err != nil {
-				return table.Page[T]{}, c.fail("Query", keys.Key{PK: q.PK}, err)
-			}
+	var page table.Page[T]
+	var items table.Page[table.Item]
+	if len(cut) == 0 {
+		page, err = table.QueryPage[T](ctx, c.reads, q)
+		if err != nil || !incomplete(c.schema, q) {
+			return page, err
 		}
-		return page, err
+	} else {
+		if items, err = table.QueryPage[table.Item](ctx, c.reads, q); err != nil {
+			return page, err
+		}
+		page = table.Page[T]{Next: items.Next, Prev: items.Prev, Stats: items.Stats, Items: make([]T, len(items.Items))}
 	}
-	page, err := table.QueryPage[T](ctx, c.reads, q)
-	if err == nil && incomplete(c.schema, q) {
-		for i := range page.Items {
-			if err := c.forget(&page.Items[i]); err != nil {
-				return table.Page[T]{}, c.fail("Query", keys.Key{PK: q.PK}, err)
-			}
+	for i := range page.Items {
+		var item table.Item
+		if len(cut) > 0 {
+			item = items.Items[i]
+		}
+		if err := c.decodePart(&page.Items[i], item, cut, true); err != nil {
+			return table.Page[T]{}, c.fail("Query", keys.Key{PK: q.PK}, err)
 		}
 	}
-	return page, err
+	return page, nil
 }
 
 // All reads the whole of a query whose items are all entities of this type. The
@@ -158,21 +155,41 @@ func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], erro
 func (r *Repo[T]) All(ctx context.Context, q table.Query) iter.Seq2[T, error] {
 	c := &r.core
 	q, cut, err := c.prepare("All", q)
-	switch {
-	case err != nil:
-		return func(yield func(T, error) bool) { yield(*new(T), err) }
-	case len(cut) > 0:
-		return converted(table.All[table.Item](ctx, c.reads, q), func(item table.Item) (v T, err error) {
-			err = c.decodePart(&v, item, cut, true)
-			return v, err
-		})
-	case incomplete(c.schema, q):
-		return converted(table.All[T](ctx, c.reads, q), func(v T) (T, error) {
-			err := c.forget(&v)
-			return v, err
-		})
+	if err == nil && len(cut) == 0 && !incomplete(c.schema, q) {
+		return table.All[T](ctx, c.reads, q)
 	}
-	return table.All[T](ctx, c.reads, q)
+	return allParts[T](ctx, c, q, cut, err)
+}
+
+// allParts reads parts of entities: those that a query gives, or that are cut from
+// items. An error of the query is yielded.
+func allParts[T any](ctx context.Context, c *core, q table.Query, cut []string, failed error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		if failed != nil {
+			yield(*new(T), failed)
+			return
+		}
+		if len(cut) == 0 {
+			for v, err := range table.All[T](ctx, c.reads, q) {
+				if err == nil {
+					err = c.forget(&v)
+				}
+				if !yield(v, err) || err != nil {
+					return
+				}
+			}
+			return
+		}
+		for item, err := range table.All[table.Item](ctx, c.reads, q) {
+			var v T
+			if err == nil {
+				err = c.decodePart(&v, item, cut, true)
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Count returns how many items of this type a query gives, as Stats.Items, and what
@@ -187,21 +204,6 @@ func (c *core) count(ctx context.Context, q table.Query) (table.Stats, error) {
 		return table.Stats{}, c.fail("Count", keys.Key{PK: q.PK}, err)
 	}
 	return c.reads.Count(ctx, q)
-}
-
-// converted converts the values of a sequence.
-func converted[A, B any](all iter.Seq2[A, error], convert func(A) (B, error)) iter.Seq2[B, error] {
-	return func(yield func(B, error) bool) {
-		for a, err := range all {
-			var b B
-			if err == nil {
-				b, err = convert(a)
-			}
-			if !yield(b, err) || err != nil {
-				return
-			}
-		}
-	}
 }
 
 // value returns what v points to, the zero T if there is an error.

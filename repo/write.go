@@ -13,7 +13,9 @@ import (
 // Create stores a new entity with all its items, and sets its version or
 // revision in v. If there is a live item under one of their keys, nothing is
 // written, v is as it was, and the error matches [table.ErrExists].
-func (r *Repo[T]) Create(ctx context.Context, v *T) error { return r.core.create(ctx, v) }
+func (r *Repo[T]) Create(ctx context.Context, v *T) error {
+	return writeAll(ctx, &r.core, "Create", r.core.createOps, []*T{v})
+}
 
 // TransactCreate creates several entities, all or none, and sets the version or
 // revision of each. Together they may have 100 items.
@@ -35,7 +37,7 @@ func writeAll[T any](ctx context.Context, c *core, op string, each func([]table.
 	ops := make([]table.Op, 0, len(vs)*len(c.items))
 	for i, v := range vs {
 		if v == nil {
-			return c.nilValue(op, i)
+			return c.fail(op, keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
 		}
 		made[i] = *v
 		ops = each(ops, &made[i])
@@ -49,21 +51,14 @@ func writeAll[T any](ctx context.Context, c *core, op string, each func([]table.
 	return nil
 }
 
-func (c *core) nilValue(op string, i int) error {
-	return c.fail(op, keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
-}
-
-// create is writeAll for one value.
+// create is [Repo.Create] of a value that is not nil.
 func (c *core) create(ctx context.Context, v any) error {
-	if isNil(v) {
-		return c.nilValue("Create", 0)
-	}
 	made := copyOf(v)
-	if err := c.run(ctx, c.createOps(nil, made)); err != nil {
-		return err
+	err := c.run(ctx, c.createOps(nil, made))
+	if err == nil {
+		assign(v, made)
 	}
-	assign(v, made)
-	return nil
+	return err
 }
 
 // Put stores v, which is either new or a changed value of the stored entity. It
@@ -131,9 +126,9 @@ func isNil(v any) bool { return reflect.ValueOf(v).IsNil() }
 
 // copyOf returns a pointer to a copy of what v points to.
 func copyOf(v any) any {
-	made := reflect.New(reflect.TypeOf(v).Elem())
-	made.Elem().Set(reflect.ValueOf(v).Elem())
-	return made.Interface()
+	made := reflect.New(reflect.TypeOf(v).Elem()).Interface()
+	assign(made, v)
+	return made
 }
 
 // assign sets what v points to.
