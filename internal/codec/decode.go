@@ -73,7 +73,7 @@ func (p *plan) content(r *Reader, k Kind, v reflect.Value, o options) verdict {
 		return p.elem.content(r, k, v.Elem(), o)
 	case texts:
 		if k == L || k == SS {
-			return r.texts(k, v.Addr().Interface().(*[]string))
+			return p.texts(r, k, v)
 		}
 	case slice:
 		if k == L || k == SS || k == NS || k == BS {
@@ -181,47 +181,38 @@ func (p *plan) number(b []byte, v reflect.Value) verdict {
 	return fits
 }
 
-// texts reads a list or set of strings.
-func (r *Reader) texts(k Kind, to *[]string) verdict {
+// texts reads a list or set of strings into a []string.
+func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
+	verdict := fits
 	r.strings, r.long = r.strings[:0], false
-	if !r.open('[') {
+	ok := r.Array(func(int) bool {
+		if k == L {
+			switch r.kind() {
+			case S, N:
+			case NULL:
+				_, ok := r.bool()
+				r.strings = append(r.strings, "")
+				return ok && r.is('}')
+			default:
+				verdict = misfit
+				return false
+			}
+		}
+		if k == L {
+			if b, ok := r.plain(); ok {
+				r.strings = append(r.strings, r.keep(b, true))
+				return true
+			}
+		}
+		s, ok := r.string()
+		r.strings = append(r.strings, s)
+		return ok && (k != L || r.is('}'))
+	})
+	if verdict == fits && !ok {
 		return broken
 	}
-	for first := true; ; first = false {
-		more, ok := r.element(first)
-		if !ok {
-			return broken
-		}
-		if !more {
-			*to = r.list()
-			return fits
-		}
-		if verdict := r.listed(k); verdict != fits {
-			return verdict
-		}
-	}
-}
-
-// listed reads an element of such a list, which L or SS says, and collects it.
-func (r *Reader) listed(k Kind) verdict {
-	if k == L {
-		switch r.kind() {
-		case S, N:
-		case NULL:
-			_, ok := r.bool()
-			r.strings = append(r.strings, "")
-			return judge(ok && r.is('}'))
-		default:
-			return misfit
-		}
-		if b, ok := r.plain(); ok {
-			r.strings = append(r.strings, r.keep(b, true))
-			return fits
-		}
-	}
-	s, ok := r.string()
-	r.strings = append(r.strings, s)
-	return judge(ok && (k != L || r.is('}')))
+	*v.Addr().Interface().(*[]string) = r.list()
+	return verdict
 }
 
 // list returns the strings that were collected. Short lists share memory, as

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
 // names remembers what the attributes of the items of one response are for.
@@ -31,13 +30,11 @@ type names struct {
 	folded bool
 }
 
-// place is a field of a value that items are read into, also as a pointer if it is a
-// string, a time or a list of strings.
+// place is a field of a value that items are read into, also as a string if it is
+// one.
 type place struct {
 	reflect.Value
-	text   *string
-	moment *time.Time
-	list   *[]string
+	text *string
 }
 
 // use is what an attribute of a kind is for.
@@ -45,10 +42,6 @@ type use struct {
 	target
 	// begin is its JSON up to what it holds: "name":{"S":
 	begin string
-	// last is the text of a field as the last item has it. Items of one partition
-	// have much in common. It is empty once misses items in a row had another text.
-	last   string
-	misses int
 }
 
 // target is what an attribute is for: the indexes of a field and of a watched
@@ -60,36 +53,30 @@ type target struct {
 
 const none = -1
 
-const (
-	// maxUses bounds how long it takes to find an attribute among those that were
-	// met.
-	maxUses = 128
-	// maxMisses is how often a text may differ from that of the item before, until
-	// it is not compared any more.
-	maxMisses = 3
-)
+// maxUses bounds how long it takes to find an attribute among those that were met.
+const maxUses = 128
 
 // next reads how an attribute begins that was not expected.
-func (n *names) next(r *Reader, first bool) (u use, more, ok bool) {
+func (n *names) next(r *Reader, first bool) (t target, more, ok bool) {
 	if more, ok = r.more(first); !more || !ok {
-		return use{}, more, ok
+		return target{}, more, ok
 	}
 	from := r.pos
 	name, ok := r.name()
 	if !ok {
-		return use{}, true, false
+		return target{}, true, false
 	}
-	u.target = n.find(name)
-	u.kind = r.kind()
-	if n.again && u.kind != 0 && len(n.uses) < maxUses {
+	t = n.find(name)
+	t.kind = r.kind()
+	if n.again && t.kind != 0 && len(n.uses) < maxUses {
 		if n.uses == nil {
 			n.uses, n.heads = make([]use, 0, n.count), make([]uint64, 0, n.count)
 		}
-		u.begin = string(r.data[from:r.pos])
-		n.uses = append(n.uses, u)
-		n.heads = append(n.heads, binary.LittleEndian.Uint64([]byte(u.begin)))
+		begin := string(r.data[from:r.pos])
+		n.uses = append(n.uses, use{target: t, begin: begin})
+		n.heads = append(n.heads, binary.LittleEndian.Uint64([]byte(begin)))
 	}
-	return u, true, true
+	return t, true, true
 }
 
 // expected moves behind the beginning of the next attribute, if it was met, and
@@ -138,23 +125,22 @@ func (n *names) structure(r *Reader, v reflect.Value) verdict {
 	}
 	verdict, following := fits, 0
 	for i := 0; ; i++ {
-		var u *use
+		var t target
 		if at := n.expected(r, following, i == 0); at != none {
-			u, following = &n.uses[at], at+1
+			t, following = n.uses[at].target, at+1
 		} else {
-			met, more, ok := n.next(r, i == 0)
-			if !ok {
+			var more, ok bool
+			if t, more, ok = n.next(r, i == 0); !ok {
 				return broken
 			} else if !more {
 				n.count, n.again = i, true
 				return verdict
 			}
-			u = &met
 		}
-		if verdict == fits && n.line(r, u, v) {
+		if verdict == fits && n.line(r, t, v) {
 			continue
 		}
-		if verdict = n.attribute(r, u.target, v, verdict); verdict == broken || !r.is('}') {
+		if verdict = n.attribute(r, t, v, verdict); verdict == broken || !r.is('}') {
 			return broken
 		}
 	}
@@ -162,58 +148,31 @@ func (n *names) structure(r *Reader, v reflect.Value) verdict {
 
 // line reads what a string or number holds, and its end, if it is as plain as most
 // are. Otherwise it reads nothing.
-func (n *names) line(r *Reader, u *use, v reflect.Value) bool {
-	if u.kind != S && u.kind != N {
+func (n *names) line(r *Reader, t target, v reflect.Value) bool {
+	if t.kind != S && t.kind != N {
 		return false
 	}
 	from := r.pos
-	var to *string
-	var at *time.Time
-	if u.kind == S && u.field != none && n.places != nil {
-		to, at = n.places[u.field].text, n.places[u.field].moment
-	}
-	b, same := r.same(u.last)
-	if !same {
-		var ok bool
-		if b, ok = r.plain(); !ok {
-			return false
-		}
+	b, ok := r.plain()
+	if !ok {
+		return false
 	}
 	switch {
-	case u.field == none:
-	case to != nil && same:
-		*to, u.misses = u.last, 0
-	case to != nil:
-		*to = r.keep(b, true)
-		u.remember(*to)
-	case at != nil:
-		var ok bool
-		if *at, ok = parseTime(S, b); !ok {
-			r.pos = from
-			return false
-		}
+	case t.field == none:
+	case t.kind == S && n.places != nil && n.places[t.field].text != nil:
+		*n.places[t.field].text = r.keep(b, true)
 	default:
-		f := &n.plan.fields[u.field]
-		if f.asText || f.plan.plain(r, u.kind, b, n.place(u.field, v)) != fits {
+		f := &n.plan.fields[t.field]
+		if f.asText || f.plan.plain(r, t.kind, b, n.place(t.field, v)) != fits {
 			r.pos = from
 			return false
 		}
 	}
-	if u.watched != none {
-		w := &n.watched[u.watched]
-		w.Kind, w.Text = u.kind, b
+	if t.watched != none {
+		w := &n.watched[t.watched]
+		w.Kind, w.Text = t.kind, b
 	}
 	return true
-}
-
-// remember says what text the item has that is read.
-func (u *use) remember(s string) {
-	switch u.misses++; {
-	case u.misses <= maxMisses:
-		u.last = s
-	case u.last != "":
-		u.last = ""
-	}
 }
 
 // attribute reads what an attribute holds into what it is for: into no field of v
@@ -230,10 +189,6 @@ func (n *names) attribute(r *Reader, t target, v reflect.Value, before verdict) 
 		r.pos = from
 	}
 	if t.field != none && before == fits {
-		if n.places != nil && n.places[t.field].list != nil && (t.kind == L || t.kind == SS) && r.texts(t.kind, n.places[t.field].list) == fits {
-			return fits
-		}
-		r.pos, r.depth = from, depth
 		if verdict := n.plan.fields[t.field].decode(r, t.kind, n.place(t.field, v)); verdict != refused {
 			return verdict
 		}
@@ -253,19 +208,9 @@ func (n *names) place(field int, v reflect.Value) reflect.Value {
 	f := &n.plan.fields[field]
 	v = f.at(v)
 	if n.places != nil && !f.pointed { // the next item has another struct there
-		p := &n.places[field]
-		p.Value = v
-		switch f.plan.shape {
-		case text:
-			if !f.asText {
-				p.text = v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
-			}
-		case moment:
-			if !f.asText {
-				p.moment = v.Addr().Interface().(*time.Time)
-			}
-		case texts:
-			p.list = v.Addr().Interface().(*[]string)
+		n.places[field].Value = v
+		if f.plan.shape == text && !f.asText {
+			n.places[field].text = v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
 		}
 	}
 	return v

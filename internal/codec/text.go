@@ -81,17 +81,6 @@ func (r *Reader) plain() (b []byte, ok bool) {
 	return data[from:to], true
 }
 
-// same reads a string and the end of the attribute value that it is in, as plain
-// does, if it is a certain one, which is not empty. Otherwise it reads nothing.
-func (r *Reader) same(s string) (b []byte, ok bool) {
-	rest, n := r.data[r.pos:], len(s)
-	if n == 0 || len(rest) < n+3 || rest[0] != '"' || rest[n+1] != '"' || rest[n+2] != '}' || string(rest[1:n+1]) != s {
-		return nil, false
-	}
-	r.pos += n + 3
-	return rest[1 : n+1], true
-}
-
 // string reads a string.
 func (r *Reader) string() (s string, ok bool) {
 	b, plain, ok := r.text()
