@@ -171,3 +171,14 @@ func TestStatsAdd(t *testing.T) {
 	two := shard.Stats{Stats: table.Stats{Items: 2, Scanned: 4, Requests: 6, Capacity: 1}, Rounds: 8}
 	expect.Equal(t, "sum", one.Add(one), two)
 }
+
+// The least that Latest takes is one item.
+func TestLatestOne(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema, nil)
+	seed(t, tbl, globalTx(2), 3)
+	r := newReader(t, tbl, globalTx(2), nil)
+	expect.Equal(t, "latest", ids(expect.Value(r.Latest(t.Context(), 1))(t)), span(2, 2))
+	_, err := r.Latest(t.Context(), 0)
+	expect.Err(t, err, table.ErrInvalid)
+}
