@@ -140,13 +140,13 @@ var mutants = []mutant{
 	},
 	{
 		"Delete expects the revision that it has read",
-		"repo/update.go", "s.ops = append(s.ops, r.guard(table.Delete(key), held).WithName(r.items[i].Name))",
-		"_ = held\n\t\ts.ops = append(s.ops, table.Delete(key).WithName(r.items[i].Name))",
+		"repo/update.go", "s.ops = append(s.ops, c.guard(table.Delete(key), held).WithName(c.items[i].Name))",
+		"_ = held\n\t\ts.ops = append(s.ops, table.Delete(key).WithName(c.items[i].Name))",
 		schedules, "TestRepo/copies/Update_that_moves,_Delete",
 	},
 	{
 		"DeleteOps expect the revision that was read",
-		"repo/ops.go", "return r.guard(table.Delete(key), read)", "return table.Delete(key)",
+		"repo/ops.go", "return c.guard(table.Delete(key), read)", "return table.Delete(key)",
 		schedules, "TestRepo/copies/DeleteOps,_Delete_and_Create",
 	},
 	{
@@ -216,8 +216,8 @@ var mutants = []mutant{
 	},
 	{
 		"a page continues until it is full",
-		"table/query.go", "for !r.done && len(rows.values) < limit && r.stats.Requests < r.t.options.MaxRounds {",
-		"if !r.done && len(rows.values) < limit && r.stats.Requests < r.t.options.MaxRounds {",
+		"table/query.go", "for !r.done && rows.count < limit && r.stats.Requests < r.t.options.MaxRounds {",
+		"if !r.done && rows.count < limit && r.stats.Requests < r.t.options.MaxRounds {",
 		conformance, "TestDefaultEngine/^(Page|Filter)$",
 	},
 	{
