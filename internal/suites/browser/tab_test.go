@@ -64,7 +64,7 @@ func (b tab) do(t *testing.T, actions ...chromedp.Action) {
 	t.Helper()
 	for _, a := range actions {
 		ended := make(chan error, 1)
-		go func() { ended <- chromedp.Run(b, a) }()
+		go func() { ended <- again(func() error { return chromedp.Run(b, a) }) }()
 		select {
 		case err := <-ended:
 			if err != nil {
@@ -74,6 +74,16 @@ func (b tab) do(t *testing.T, actions ...chromedp.Action) {
 			t.Fatalf("a step has not ended in %v, at %s", patience, b.text(t))
 		}
 	}
+}
+
+// again does a step again if its page or element is gone: the next page has come
+// between looking for the element and the step, which was not done.
+func again(step func() error) error {
+	err := step()
+	for left := 10; left > 0 && err != nil && strings.Contains(err.Error(), "(-32000)"); left-- {
+		err = step()
+	}
+	return err
 }
 
 // text returns what the page shows.
@@ -98,13 +108,9 @@ func (b tab) shows(t *testing.T, selector, text string) {
 // waitFor waits until a function of the page returns true.
 func (b tab) waitFor(t *testing.T, what, function string, args ...any) {
 	t.Helper()
-	poll := func() error {
+	err := again(func() error {
 		return chromedp.Run(b, chromedp.PollFunction(function, nil, chromedp.WithPollingArgs(args...), chromedp.WithPollingTimeout(patience)))
-	}
-	err := poll()
-	for left := 10; left > 0 && err != nil && strings.Contains(err.Error(), "(-32000)"); left-- {
-		err = poll() // in the page that has come
-	}
+	})
 	if err != nil {
 		t.Fatalf("never: %s: %v\n%s", what, err, b.text(t))
 	}
