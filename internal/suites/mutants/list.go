@@ -211,7 +211,7 @@ var mutants = []mutant{
 	},
 	{
 		"a walk continues after a response without items",
-		"table/query.go", "\t\tif failed != nil {\n", "\t\tif failed != nil || len(rows.values) == 0 {\n",
+		"table/query.go", "\t\tif failed != nil {\n", "\t\tif failed != nil || rows.count == 0 {\n",
 		conformance, "TestDefaultEngine/^Sparse$",
 	},
 	{
