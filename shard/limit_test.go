@@ -117,6 +117,15 @@ func TestLimits(t *testing.T) {
 				"0: 12, 1: 12, 2: 12; rounds: 1",
 			},
 		},
+		"one is hot, each item twice": {
+			shards: 3, note: large, twice: true, options: dedupe, place: func(i int) int { return min(i%9, 2) }, limit: 20,
+			want: [pages]string{
+				"0: 20, 1: 20, 2: 20 16; rounds: 2",
+				"0: 20, 1: 20, 2: 20 20; rounds: 2",
+				"0: 19, 1: 19, 2: 21 18; rounds: 2",
+				"0: 19, 1: 19, 2: 21 14; rounds: 2",
+			},
+		},
 		"no item twice": {
 			shards: 3, note: large, options: dedupe, place: roundRobin(3), limit: 10,
 			want: [pages]string{

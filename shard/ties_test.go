@@ -148,3 +148,26 @@ func TestUndecodableRows(t *testing.T) {
 		}
 	}
 }
+
+// TestUndecodableCopy checks that a copy that cannot be decoded is not taken for that
+// of the value at which the page before has ended.
+func TestUndecodableCopy(t *testing.T) {
+	t.Parallel()
+	tbl, index := tabletest.New(t, schema, nil), globalTx(2)
+	seed(t, tbl, index, 4)
+	key := index.Key(id(2), sortKey(2))
+	copied := keys.Key{PK: keys.User.PK("u-123"), SK: keys.Tx.SK(keys.Str(id(2)))}
+	expect.OK(t, tbl.Do(t.Context(), table.Put(copied, table.Item{
+		"id": attribute(id(2)), "note": &types.AttributeValueMemberBOOL{Value: true},
+		"GSI1PK": attribute(string(key.PK)), "GSI1SK": attribute(string(key.SK)),
+	})))
+	r := newReader(t, tbl, index, &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }})
+	q := shard.Query{Limit: 2, Descending: true}
+	page := expect.Value(r.Page(t.Context(), q))(t)
+	expect.Equal(t, "items", ids(page.Items), span(3, 2))
+	q.After = page.Next
+	_, err := r.Page(t.Context(), q)
+	if refused, ok := errors.AsType[*table.Error](err); !ok || refused.Key != copied {
+		t.Errorf("%v", err)
+	}
+}
