@@ -4,10 +4,13 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
@@ -43,6 +46,24 @@ func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 			repo.Entity[User]{Type: "USER", Key: key, Version: "expiresAt"},
 			[]string{`Version: attribute "expiresAt" has another use in the schema`},
 		},
+		"former keys without a version": {
+			repo.Entity[User]{Type: "USER", Key: key, FormerKeys: []func(User) keys.Key{key}},
+			[]string{"FormerKeys, FormerCopies: need a Version"},
+		},
+		"former copies without a version": {
+			repo.Entity[User]{Type: "USER", Key: key, FormerCopies: []func(User) keys.Key{key}},
+			[]string{"FormerKeys, FormerCopies: need a Version"},
+		},
+		"upgrades without a change": {
+			repo.Entity[User]{Type: "USER", Key: key, Version: "version", VersionFromOne: true, Upgrades: []repo.Upgrade{
+				{}, {Writes: []string{"name"}}, {Removes: []string{"nick"}}, {Writes: []string{"name"}, Removes: []string{"nick"}},
+			}},
+			[]string{
+				"Upgrades[1]: lists attributes and has no Change",
+				"Upgrades[2]: lists attributes and has no Change",
+				"Upgrades[3]: lists attributes and has no Change",
+			},
+		},
 		"version without a field": {
 			repo.Entity[User]{Type: "USER", Key: key, Version: "rev"},
 			[]string{`Version: repo_test.User has no string or integer field for attribute "rev"`},
@@ -71,5 +92,64 @@ func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 	}
 	if _, err := repo.New(tbl, repo.Entity[string]{Type: "TEXT", Key: func(string) keys.Key { return keys.Key{} }, Version: "v"}); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("a version in a string: %v", err)
+	}
+}
+
+func TestCopiesHaveNamesByDefault(t *testing.T) {
+	t.Parallel()
+	tbl, _ := unsent(t)
+	e := pageEntity()
+	e.Copies = append(e.Copies, repo.Copy[page]{Name: "by tag", Key: tagKey}, repo.Copy[page]{Key: tagKey})
+	var names []string
+	for _, op := range newRepo(t, tbl, e).CreateOps(&page{ID: "1", Tag: "new"}) {
+		names = append(names, op.Name())
+	}
+	expect.Equal(t, "names", names, []string{"PAGE", "PAGE copy 1", "PAGE by tag", "PAGE copy 3"})
+}
+
+// The first version of an entity is drawn from 1 to 2^52-1.
+func TestFirstVersions(t *testing.T) {
+	t.Parallel()
+	tbl, _ := unsent(t)
+	e := userEntity
+	e.VersionFromOne = false
+	users := newRepo(t, tbl, e)
+	for range 100 {
+		u := User{ID: "u-1"}
+		users.CreateOps(&u)
+		if u.Version < 1 || u.Version >= 1<<52 {
+			t.Fatalf("version %d", u.Version)
+		}
+	}
+}
+
+// Tables have keys of all types.
+func TestKeysOfAllTypes(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		schema table.Schema
+		key    keys.Key
+	}{
+		"text":        {table.Schema{}, keys.Key{PK: "D#1", SK: "D"}},
+		"number":      {table.Schema{PKType: types.ScalarAttributeTypeN}, keys.Key{PK: "1", SK: "D"}},
+		"sort number": {table.Schema{SKType: types.ScalarAttributeTypeN}, keys.Key{PK: "D#1", SK: "7"}},
+		"simple":      {table.Schema{SimpleKey: true}, keys.Key{PK: "D#1"}},
+		"simple, with a type for the sort key": {
+			table.Schema{SimpleKey: true, SKType: types.ScalarAttributeTypeS}, keys.Key{PK: "D#1"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := docEntity
+			e.Key = func(Doc) keys.Key { return tt.key }
+			docs := newRepo(t, tabletest.New(t, tt.schema, nil), e)
+			d := Doc{ID: "d-1", Title: "first"}
+			expect.OK(t, docs.Create(t.Context(), &d))
+			expect.Equal(t, "created", expect.Value(docs.Consistent().Get(t.Context(), tt.key))(t), d)
+			d.Title = "second"
+			expect.OK(t, docs.TransactPut(t.Context(), &d))
+			expect.Equal(t, "put", expect.Value(docs.Consistent().Get(t.Context(), tt.key))(t), d)
+			expect.OK(t, docs.Delete(t.Context(), tt.key))
+		})
 	}
 }

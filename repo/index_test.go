@@ -40,5 +40,24 @@ func TestUpdateOpsChangesIndexKeys(t *testing.T) {
 			page := expect.Value(orders.Query(t.Context(), table.Query{Index: "GSI1", PK: byState(s)}))(t)
 			expect.Equal(t, "orders in state "+s+" after "+state, len(page.Items), want)
 		}
+		item := expect.Value(table.Get[table.Item](t.Context(), tbl, keys.Key{PK: keys.Prefix("ORDER").PK(o.ID), SK: keys.Metadata}))(t)
+		_, pk := item["GSI1PK"]
+		_, sk := item["GSI1SK"]
+		expect.Equal(t, "stored index keys after "+state, [2]bool{pk, sk}, [2]bool{state != "", state != ""})
 	}
+}
+
+// A copy gets the keys of an index that was declared after it was stored.
+func TestRefreshGivesCopiesTheirIndexKeys(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{Name: "Pages", Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}, nil)
+	p := page{ID: "1", Tag: "new"}
+	newPages(t, tbl, p)
+	e := pageEntity()
+	e.Copies[0].Indexes = repo.Indexes[page]{"GSI1": tagKey}
+	pages := newRepo(t, tbl, e)
+	expect.Equal(t, "changed", expect.Value(pages.Refresh(t.Context(), pageKey(p)))(t), true)
+	found := expect.Value(pages.Query(t.Context(), table.Query{Index: "GSI1", PK: "SITE"}))(t)
+	expect.Equal(t, "entities in the index", len(found.Items), 1)
+	expect.Equal(t, "changed again", expect.Value(pages.Refresh(t.Context(), pageKey(p)))(t), false)
 }

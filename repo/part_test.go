@@ -106,3 +106,36 @@ func testParts[T any](t *testing.T, tbl *table.Table, v T, fields func(T) (id, e
 		t.Errorf("a whole index gives %+v", page.Items)
 	}
 }
+
+// A map keeps its version attribute without a value, and gets none if the entity has
+// no version.
+func TestPartsOfMapsHaveNoVersion(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	for version, want := range map[string]map[string]any{"": {}, "rev": {"rev": nil}} {
+		key := keys.Key{PK: "MAP", SK: keys.SK("MAP#" + version)}
+		maps := newRepo(t, tbl, repo.Entity[map[string]any]{
+			Type: "MAP" + version, Version: version, Key: func(map[string]any) keys.Key { return key },
+		})
+		expect.OK(t, maps.Create(t.Context(), &map[string]any{"id": "1", "text": "long"}))
+		part := expect.Value(maps.Project("id").Get(t.Context(), key))(t)
+		for _, name := range []string{"pk", "sk", "entityType", "id"} {
+			delete(part, name)
+		}
+		expect.Equal(t, "other attributes of a part with version "+version, part, want)
+	}
+}
+
+// A map or a struct without a field for it could hide a version of another type.
+func TestVersionOfAnotherTypeInAMap(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	key := keys.Key{PK: "MAP", SK: "MAP"}
+	maps := newRepo(t, tbl, repo.Entity[map[string]any]{Type: "MAP", Version: "rev", Key: func(map[string]any) keys.Key { return key }})
+	expect.OK(t, tbl.Do(t.Context(), table.Put(key, map[string]any{"entityType": "MAP", "rev": 7})))
+	_, err := maps.Update(t.Context(), key, func(m *map[string]any) error {
+		(*m)["id"] = "1"
+		return nil
+	})
+	expect.Err(t, err, table.ErrInvalid)
+}
