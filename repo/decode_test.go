@@ -14,7 +14,8 @@ import (
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	type inner struct {
-		Set []string `dynamodbav:"set,stringset"`
+		Set  []string `dynamodbav:"set,stringset"`
+		Name string   `dynamodbav:"name"`
 	}
 	type thing struct {
 		ID      string   `dynamodbav:"id"`
@@ -32,14 +33,14 @@ func TestChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ab, ba, x := inner{[]string{"a", "b"}}, inner{[]string{"b", "a"}}, "x"
+	ab, ba, x := inner{[]string{"a", "b"}, "ab"}, inner{[]string{"b", "a"}, "ab"}, "x"
 	before := thing{ID: "1", Numbers: []int{1, 2}, Blobs: [][]byte{{1}, {2}}, One: ab, Many: []inner{ab, ba}, Rev: "1"}
 	for what, c := range map[string]struct {
 		after thing
 		want  []string
 	}{
 		"the order of sets":             {thing{ID: "1", Numbers: []int{2, 1}, Blobs: [][]byte{{2}, {1}}, One: ba, Many: []inner{ba, ab}, Rev: "2"}, nil},
-		"elements of sets":              {thing{ID: "1", Numbers: []int{2}, Blobs: [][]byte{{2}, {3}}, One: inner{[]string{"a"}}, Many: []inner{ba, ab}}, []string{"blobs", "numbers", "one"}},
+		"elements of sets":              {thing{ID: "1", Numbers: []int{2}, Blobs: [][]byte{{2}, {3}}, One: inner{[]string{"a"}, "ab"}, Many: []inner{ba, ab}}, []string{"blobs", "numbers", "one"}},
 		"the order of a list":           {thing{ID: "1", Numbers: []int{2, 1}, Blobs: before.Blobs, One: ab, Many: []inner{ba}}, []string{"many"}},
 		"a changed and a new attribute": {thing{ID: "2", Numbers: before.Numbers, Blobs: before.Blobs, One: ab, Many: before.Many, Note: &x}, []string{"id", "note"}},
 	} {

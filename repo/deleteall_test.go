@@ -2,8 +2,11 @@ package repo_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/singletable/singletable/internal/suites/expect"
@@ -152,4 +155,66 @@ func TestDeleteAllDeletesItemsUnderFormerKeys(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A query of a table is read consistently, one of an index cannot be.
+func TestDeleteAllOfAnIndex(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{Indexes: []table.Index{{Name: "byTag", PK: "tagPK", SK: "tagSK"}}}, nil)
+	e := pageEntity()
+	e.Copies, e.Indexes = nil, repo.Indexes[page]{"byTag": tagKey}
+	r := newRepo(t, tbl, e)
+	for name, consistent := range map[string]bool{"": true, "byTag": false} {
+		expect.OK(t, r.Create(t.Context(), &page{ID: "1", Tag: "new"}))
+		before := len(faults.Requests("Query"))
+		deleted := expect.Value(r.DeleteAll(t.Context(), table.Query{Index: name, PK: "SITE"}, nil))(t)
+		expect.Equal(t, "deleted", deleted.Items, 1)
+		for _, q := range faults.Requests("Query")[before:] {
+			expect.Equal(t, "consistent with index "+name, strings.Contains(string(q.Body), `"ConsistentRead":true`), consistent)
+			expect.Equal(t, "items in a request", strings.Contains(string(q.Body), `"Limit":100`), true)
+		}
+	}
+}
+
+// Limit and MaxUnits hold beyond a page of 100 items, and to the unit.
+func TestDeleteAllLimits(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	e := pageEntity()
+	e.Copies = nil
+	r := newRepo(t, tbl, e)
+	const all = 103
+	for i := range all {
+		expect.OK(t, tbl.Do(t.Context(), r.CreateOps(&page{ID: strconv.Itoa(i)})[0]))
+	}
+	count := func(limit int, units float64) repo.Deleted {
+		t.Helper()
+		q := table.Query{PK: "SITE", Limit: limit}
+		return expect.Value(r.DeleteAll(t.Context(), q, &repo.DeleteOptions{DryRun: true, MaxUnits: units}))(t)
+	}
+	for limit, want := range map[int]int{0: all, 1: 1, 100: 100, 101: 101, all + 1: all} {
+		got := count(limit, 0)
+		expect.Equal(t, fmt.Sprintf("items with limit %d", limit), got.Items, want)
+		expect.Equal(t, fmt.Sprintf("done with limit %d", limit), got.Done, want == all)
+	}
+	units := count(2, 0).Units
+	expect.Equal(t, "items with just the units of the query", count(2, units).Items, 1)
+	expect.Equal(t, "items with more units than the query takes", count(2, units+0.5).Items, 2)
+}
+
+// A former copy is removed while its main item is still under a former key.
+func TestRefreshOfAFormerCopyBeforeItsMainItem(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	p := page{ID: "1", Tag: "new"}
+	newPages(t, tbl, p)
+	moved := pageEntity()
+	moved.FormerKeys, moved.FormerCopies = []func(page) keys.Key{pageKey}, []func(page) keys.Key{tagKey}
+	moved.Key = func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
+	moved.Copies = nil
+	ops := expect.Value(newRepo(t, tbl, moved).RefreshOps(t.Context(), storedItem(t, tbl, tagKey(p))))(t)
+	expect.OK(t, tbl.Transact(t.Context(), ops...))
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 1)
+	storedItem(t, tbl, pageKey(p))
 }

@@ -84,6 +84,21 @@ func TestRequests(t *testing.T) {
 			_, err := r.Upsert(ctx, Doc{ID: "d-1"}, expression.Add(expression.Name("pages"), expression.Value(1)))
 			return err
 		}},
+		"put": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
+			d, err := r.Get(ctx, docKey)
+			if err != nil {
+				return err
+			}
+			return r.TransactPut(ctx, &d)
+		}},
+		"getprojected": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
+			_, err := r.Project("title", "pages").Get(ctx, docKey)
+			return err
+		}},
+		"updatenothing": {docEntity, func(ctx context.Context, r *repo.Repo[Doc]) error {
+			_, err := r.Update(ctx, docKey, func(*Doc) error { return nil })
+			return err
+		}},
 		"deletewithcopy": {titled(), func(ctx context.Context, r *repo.Repo[Doc]) error { return r.Delete(ctx, docKey) }},
 	} {
 		t.Run(name, func(t *testing.T) {

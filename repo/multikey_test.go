@@ -118,6 +118,34 @@ func TestMultiKeyEntity(t *testing.T) {
 	expect.Equal(t, "closed tickets", len(ids("closed")), 1+len("PutPutOpsCreate"))
 }
 
+// An item whose key attributes are all empty is stored without them.
+func TestMultiKeyEntityOutsideOfItsIndex(t *testing.T) {
+	t.Parallel()
+	type seat struct {
+		ID     string `dynamodbav:"id"`
+		Tenant string `dynamodbav:"tenant"`
+		Status string `dynamodbav:"status"`
+	}
+	schema := table.Schema{Name: "Seats", Indexes: []table.Index{
+		{Name: "byStatus", PKs: []table.Attribute{{Name: "tenant"}}, SKs: []table.Attribute{{Name: "status"}}},
+		{Name: "byID", PK: "idPK", SK: "idSK"},
+	}}
+	client := tabletest.Client(t)
+	schema = tabletest.NewWith(t, client, schema, nil).Schema()
+	tbl := expect.Value(table.New(multikey.New(t, client), schema, nil))(t)
+	key := func(s seat) keys.Key { return keys.Key{PK: keys.Prefix("SEAT").PK(s.ID), SK: keys.Metadata} }
+	// The other index is given by a function.
+	seats := expect.Value(repo.New(tbl, repo.Entity[seat]{Type: "SEAT", Key: key, Indexes: repo.Indexes[seat]{"byID": key}}))(t)
+	s := seat{ID: "s-1"}
+	expect.OK(t, seats.Create(t.Context(), &s))
+	item := expect.Value(table.Get[table.Item](t.Context(), tbl, key(s)))(t)
+	for _, name := range []string{"tenant", "status"} {
+		if value, has := item[name]; has {
+			t.Errorf("%s is stored: %v", name, value)
+		}
+	}
+}
+
 // TestMultiKeyEntityRefusals describes entities that DynamoDB would refuse to index,
 // or that an index would have twice.
 func TestMultiKeyEntityRefusals(t *testing.T) {

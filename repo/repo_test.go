@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
@@ -371,4 +372,185 @@ func TestOpsCopyTheirValue(t *testing.T) {
 	expect.OK(t, tbl.Transact(t.Context(), ops...))
 	got := expect.Value(docs.Consistent().Get(t.Context(), docKey))(t)
 	expect.Equal(t, "stored", got, Doc{ID: "d-1", Tags: []string{"before"}, Revision: d.Revision})
+}
+
+// An attribute whose name differs in case from a field's is read into the field. A
+// write stores it under the name of the field, also if the write is about another one.
+func TestUpdateKeepsAnAttributeInAnotherCase(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	docs := newRepo(t, tbl, docEntity)
+	expect.OK(t, docs.Create(t.Context(), &Doc{ID: "d-1"}))
+	item := storedItem(t, tbl, docKey)
+	delete(item, "title")
+	item["Title"] = &types.AttributeValueMemberS{Value: "as it was"}
+	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, item)))
+	expect.Value(docs.Update(t.Context(), docKey, func(d *Doc) error { d.Pages++; return nil }))(t)
+	item = storedItem(t, tbl, docKey)
+	if s, ok := item["title"].(*types.AttributeValueMemberS); !ok || s.Value != "as it was" || item["Title"] != nil {
+		t.Errorf("stored: title %v, Title %v", item["title"], item["Title"])
+	}
+}
+
+// A large change is an update as long as its expression cannot be too long.
+func TestLargeChangesAreUpdates(t *testing.T) {
+	t.Parallel()
+	key := keys.Key{PK: "MAP", SK: "MAP"}
+	for removed, want := range map[int]string{5: "UpdateItem", 6: "PutItem"} {
+		var faults tabletest.Faults
+		tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+		maps := newRepo(t, tbl, repo.Entity[map[string]any]{Type: "MAP", Version: "rev", Key: func(map[string]any) keys.Key { return key }})
+		v := map[string]any{}
+		for i := range removed {
+			v[fmt.Sprintf("removed%d", i)] = i
+		}
+		expect.OK(t, maps.Create(t.Context(), &v))
+		expect.Value(maps.Update(t.Context(), key, func(v *map[string]any) error {
+			for i := range removed {
+				delete(*v, fmt.Sprintf("removed%d", i))
+			}
+			for i := range 269 { // and the revision
+				(*v)[fmt.Sprintf("set%d", i)] = i
+			}
+			return nil
+		}))(t)
+		sent := faults.Requests()
+		expect.Equal(t, fmt.Sprintf("write that removes %d", removed), sent[len(sent)-1].Operation, want)
+	}
+}
+
+// An op of the caller that fails ends UpdateWith, since the entity has not changed.
+func TestUpdateWithAFailingOpEnds(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	docs := newRepo(t, tbl, docEntity)
+	expect.OK(t, docs.Create(t.Context(), &Doc{ID: "d-1"}))
+	calls := 0
+	_, err := docs.UpdateWith(t.Context(), docKey, func(d *Doc) ([]table.Op, error) {
+		calls++
+		d.Pages++
+		missing := keys.Key{PK: "NONE", SK: "NONE"}
+		return []table.Op{table.Patch(missing, table.Item{"n": number(1)}).IfExists()}, nil
+	})
+	expect.Err(t, err, table.ErrNotFound)
+	expect.Equal(t, "calls", calls, 1)
+}
+
+// A copy whose key another entity has is refused at once.
+func TestUpdateToATakenKeyIsSentOnce(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	e := pageEntity()
+	e.Copies[0].Key = func(p page) keys.Key { return keys.Key{PK: "TAG", SK: keys.SK(p.Tag)} }
+	pages := newRepo(t, tbl, e)
+	expect.OK(t, pages.TransactCreate(t.Context(), &page{ID: "1", Tag: "one"}, &page{ID: "2", Tag: "two"}))
+	before := len(faults.Requests("TransactWriteItems"))
+	_, err := pages.Update(t.Context(), pageKey(page{ID: "1"}), func(p *page) error { p.Tag = "two"; return nil })
+	expect.Err(t, err, table.ErrExists)
+	expect.Equal(t, "transactions", len(faults.Requests("TransactWriteItems"))-before, 1)
+}
+
+// An item that has no version yet can be deleted if the entity has no copies.
+func TestDeleteOpsWithoutAVersion(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	docs := newRepo(t, tbl, docEntity)
+	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "DOC", "docId": "d-1"})))
+	expect.OK(t, tbl.Transact(t.Context(), docs.DeleteOps(expect.Value(docs.Get(t.Context(), docKey))(t))...))
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
+}
+
+// TestPutOpsOfAMapWithCopies stores a map under three keys.
+func TestPutOpsOfAMapWithCopies(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	at := func(sk keys.SK) func(map[string]any) keys.Key {
+		return func(map[string]any) keys.Key { return keys.Key{PK: "MAP", SK: sk} }
+	}
+	maps := newRepo(t, tbl, repo.Entity[map[string]any]{
+		Type: "MAP", Version: "rev", Key: at("1"), Copies: []repo.Copy[map[string]any]{{Key: at("2")}, {Key: at("3")}},
+	})
+	v := map[string]any{"text": "first"}
+	expect.OK(t, maps.Create(t.Context(), &v))
+	v["text"] = "second"
+	expect.OK(t, tbl.Transact(t.Context(), maps.PutOps(&v)...))
+	for _, sk := range []keys.SK{"1", "2", "3"} {
+		item := storedItem(t, tbl, keys.Key{PK: "MAP", SK: sk})
+		if s, ok := item["text"].(*types.AttributeValueMemberS); !ok || s.Value != "second" {
+			t.Errorf("%s: %v", sk, item)
+		}
+	}
+}
+
+// ownMap gives away its own map when it is encoded.
+type ownMap struct{ attributes table.Item }
+
+func (m *ownMap) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return &types.AttributeValueMemberM{Value: m.attributes}, nil
+}
+
+func (m *ownMap) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) error {
+	m.attributes = table.Item{}
+	if of, ok := value.(*types.AttributeValueMemberM); ok {
+		m.attributes = of.Value
+	}
+	return nil
+}
+
+func TestWritesLeaveTheMapOfAValueAlone(t *testing.T) {
+	t.Parallel()
+	tbl, _ := unsent(t)
+	for _, version := range []string{"", "rev"} {
+		owns := newRepo(t, tbl, repo.Entity[ownMap]{Type: "OWN", Version: version, Key: func(ownMap) keys.Key { return docKey }})
+		v := ownMap{table.Item{"n": number(1)}}
+		owns.CreateOps(&v)
+		owns.PutOps(&v)
+		for name := range v.attributes {
+			if name != "n" && name != version {
+				t.Errorf("with version %q the value has got %s", version, name)
+			}
+		}
+	}
+}
+
+// A filter can name members of any attribute, also with more than ten names.
+func TestFiltersOfManyNames(t *testing.T) {
+	t.Parallel()
+	docs := newRepo(t, tabletest.New(t, table.Schema{}, nil), docEntity)
+	path := func(from, to int) string {
+		path := "place"
+		for i := from; i <= to; i++ {
+			path += fmt.Sprintf(".member%d", i)
+		}
+		return path
+	}
+	one := expression.Value(1)
+	// The names are #0.#1…#9, #10, #0.#11…#18 and #19.
+	members := expression.Name(path(1, 9)).Equal(one).And(expression.Name("pages").Equal(one),
+		expression.Name(path(11, 18)).Equal(one), expression.Name("draft").Equal(one))
+	expect.Value(docs.Query(t.Context(), table.Query{PK: docKey.PK, Filter: members}))(t)
+	for _, name := range []string{"member1", "pagse"} {
+		_, err := docs.Query(t.Context(), table.Query{PK: docKey.PK, Filter: members.And(expression.Name(name).Equal(one))})
+		expect.Err(t, err, table.ErrInvalid)
+	}
+}
+
+// Parts of entities come to the end, whether the engine cuts them or the repository.
+func TestAllGivesEveryPart(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	for _, upgrades := range [][]repo.Upgrade{nil, {repo.Drop("fax")}} {
+		e := pageEntity()
+		e.Copies, e.Upgrades = nil, upgrades
+		pages := newRepo(t, tbl, e)
+		var want []page
+		for i := range 3 {
+			want = append(want, page{ID: fmt.Sprint(i)})
+			expect.OK(t, pages.Put(t.Context(), &page{ID: fmt.Sprint(i), Tag: "new"}))
+		}
+		got := expect.Value(table.Collect(pages.Project("id").All(t.Context(), table.Query{PK: "SITE"})))(t)
+		expect.Equal(t, "parts", got, want)
+		expect.Value(pages.DeleteAll(t.Context(), table.Query{PK: "SITE"}, nil))(t)
+	}
 }
