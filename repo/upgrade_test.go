@@ -124,7 +124,7 @@ func TestCreateKeepsTheShapeOfAMap(t *testing.T) {
 	maps := newRepo(t, tbl, repo.Entity[map[string]any]{
 		Type: "MAP", Version: "rev", Key: func(map[string]any) keys.Key { return key }, Upgrades: []repo.Upgrade{repo.Drop("fax")},
 	})
-	expect.OK(t, maps.Create(t.Context(), &map[string]any{"id": "1", "entityShape": 5, "entityShapeFrom": 1}))
+	expect.OK(t, maps.Create(t.Context(), &map[string]any{"entityShape": 5, "entityShapeFrom": 1}))
 	expect.Equal(t, "shapes", shapes(storedItem(t, tbl, key)), [2]string{"5", "1"})
 }
 
@@ -199,4 +199,24 @@ func TestRefreshGuardsManyAttributes(t *testing.T) {
 	expect.OK(t, tbl.Do(t.Context(), table.Put(key, item)))
 	_, err := maps.RefreshOps(t.Context(), storedItem(t, tbl, key))
 	expect.Err(t, err, table.ErrTooLarge)
+}
+
+// An item under a former key that has no version is moved as it was read, or not at all.
+func TestRefreshOfAFormerItemWithoutAVersion(t *testing.T) {
+	t.Parallel()
+	moved := pageEntity()
+	moved.FormerKeys, moved.Copies = []func(page) keys.Key{pageKey}, nil
+	moved.Key = func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
+	p := page{ID: "1"}
+	for _, changed := range []bool{false, true} {
+		tbl := tabletest.New(t, table.Schema{}, nil)
+		expect.OK(t, tbl.Do(t.Context(), table.Put(pageKey(p), map[string]any{"entityType": "PAGE", "id": "1"})))
+		ops := expect.Value(newRepo(t, tbl, moved).RefreshOps(t.Context(), storedItem(t, tbl, pageKey(p))))(t)
+		if changed {
+			expect.OK(t, tbl.Do(t.Context(), table.Patch(pageKey(p), table.Item{"tag": number(1)})))
+		}
+		if err := tbl.Transact(t.Context(), ops...); (err != nil) != changed {
+			t.Errorf("changed %v: %v", changed, err)
+		}
+	}
 }
