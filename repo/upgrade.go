@@ -194,8 +194,6 @@ func (s *shapes) upgrade(item table.Item, shape int) error {
 		return fmt.Errorf("%w: %d, and this program knows %d", table.ErrNewerShape, shape, s.current)
 	case shape < s.oldest:
 		return fmt.Errorf("%w: %d, and the oldest is %d", ErrOlderShape, shape, s.oldest)
-	case shape >= s.current:
-		return nil
 	}
 	for at := shape; at < s.current; at++ {
 		u := &s.upgrades[at-s.oldest]
