@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/internal/suites/expect"
@@ -47,4 +48,36 @@ func TestPageBefore(t *testing.T) {
 	if _, err := table.QueryPage[numbered](t.Context(), tbl, q); err == nil {
 		t.Error("the page of the item that does not fit: no error")
 	}
+}
+
+// A page behind a filter takes several requests. Its cursors are those of its first
+// and last items, of whichever request.
+func TestPagesOfSeveralRequests(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	for i := range 11 {
+		key := keys.Key{PK: "NUMBERS", SK: keys.SK(fmt.Sprintf("N#%02d", i))}
+		expect.OK(t, tbl.Do(t.Context(), table.Put(key, numbered{i})))
+	}
+	read := func(what, after string, want ...numbered) table.Page[numbered] {
+		t.Helper()
+		page := expect.Value(table.QueryPage[numbered](t.Context(), tbl, table.Query{
+			PK: "NUMBERS", Limit: 2, After: after,
+			Filter: expression.Name("n").In(expression.Value(0), expression.Value(1), expression.Value(2), expression.Value(9), expression.Value(10)),
+		}))(t)
+		expect.Equal(t, what, page.Items, want)
+		return page
+	}
+	first := read("first page", "", numbered{0}, numbered{1})
+	second := read("second page", first.Next, numbered{2}, numbered{9})
+	if second.Stats.Requests < 2 {
+		t.Errorf("the second page took %d request", second.Stats.Requests)
+	}
+	read("page before the second", second.Prev, numbered{0}, numbered{1})
+	third := read("third page", second.Next, numbered{10})
+	second = read("page before the third", third.Prev, numbered{2}, numbered{9})
+	if second.Stats.Requests < 2 {
+		t.Errorf("the page before the third took %d request", second.Stats.Requests)
+	}
+	read("page after that", second.Next, numbered{10})
 }

@@ -8,12 +8,14 @@ import (
 	"io"
 	"net/http"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
@@ -184,6 +186,32 @@ func TestNothingExpires(t *testing.T) {
 		tbl := fixedResponse{200, []byte(`{"Item":{"":{"N":"1"},"n":{"N":"7"}}}`)}.table(t, "", sdkDecoding)
 		got := expect.Value(table.Get[account](t.Context(), tbl, user))(t)
 		equal(t, fmt.Sprintf("SDKDecoding %v", sdkDecoding), got, account{N: 7})
+	}
+}
+
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	tbl := fixedResponse{}.table(t, "ttl", false)
+	second := func(after int64) string { return strconv.FormatInt(now.Unix()+after, 10) }
+	for name, tt := range map[string]struct {
+		ttl  types.AttributeValue
+		want bool
+	}{
+		"missing":                  {nil, false},
+		"0":                        {num("0"), false},
+		"less than 1":              {num("0.999"), false},
+		"1":                        {num("1"), true},
+		"negative":                 {num("-1"), false},
+		"this second":              {num(second(0)), true},
+		"within this second":       {num(second(0) + ".5"), false},
+		"the next second":          {num(second(1)), false},
+		"text":                     {str("1"), false},
+		"bytes":                    {bin("1"), false},
+		"a number that is not one": {num("soon"), false},
+	} {
+		if got := tbl.Expired(table.Item{"ttl": tt.ttl}, now); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

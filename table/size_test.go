@@ -113,3 +113,15 @@ func TestLargestItem(t *testing.T) {
 		})
 	}
 }
+
+func TestLongNamesAreShortened(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	whole := strings.Repeat("x", 256)
+	for name, want := range map[string]string{whole: whole, whole + "y": whole + "…", whole[:255] + "é": whole[:255] + "…"} {
+		err := tbl.Do(t.Context(), table.Put(user, table.Item{name: nil}))
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("attribute %q is nil", want)) {
+			t.Errorf("a name of %d bytes: %v", len(name), err)
+		}
+	}
+}
