@@ -3,6 +3,7 @@ package table_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,6 +115,76 @@ func TestForgedPositions(t *testing.T) {
 		}
 		if sent := len(faults.Requests("Query")) - before; (sent == 0) != (tt.want != "") {
 			t.Errorf("%s: %d requests", name, sent)
+		}
+	}
+}
+
+// TestStartsOfRows continues at positions in the range of a query and next to it,
+// whose order is that of numbers.
+func TestStartsOfRows(t *testing.T) {
+	t.Parallel()
+	tbl, faults := newTable(t, table.Schema{SKType: types.ScalarAttributeTypeN})
+	for _, sk := range []keys.SK{"8", "9", "10", "11", "12"} {
+		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "A", SK: sk}, nil)))
+	}
+	for _, tt := range []struct {
+		in    keys.Range
+		start string
+		want  []keys.SK // nil if the start is refused
+	}{
+		{keys.Range{From: "9", To: "11"}, "8", nil},
+		{keys.Range{From: "9", To: "11"}, "9", []keys.SK{"10", "11"}},
+		{keys.Range{From: "9", To: "11"}, "10", []keys.SK{"11"}},
+		{keys.Range{From: "9", To: "11"}, "11", []keys.SK{}},
+		{keys.Range{From: "9", To: "11"}, "12", nil},
+		{keys.Range{From: "9"}, "8", nil},
+		{keys.Range{From: "9"}, "9", []keys.SK{"10", "11", "12"}},
+		{keys.Range{From: "9"}, "100", []keys.SK{}},
+		{keys.Range{To: "11"}, "-7", []keys.SK{"8", "9", "10", "11"}},
+		{keys.Range{To: "11"}, "11", []keys.SK{}},
+		{keys.Range{To: "11"}, "12", nil},
+		{keys.Range{}, "10", []keys.SK{"11", "12"}},
+	} {
+		before := len(faults.Requests("Query"))
+		page, err := table.QueryRows[account](t.Context(), tbl, table.Query{PK: "A", Range: tt.in}, table.Item{"pk": str("A"), "sk": num(tt.start)})
+		got := make([]keys.SK, 0)
+		for _, row := range page.Rows {
+			got = append(got, row.Key.SK)
+		}
+		switch sent := len(faults.Requests("Query")) - before; {
+		case tt.want == nil && (!errors.Is(err, table.ErrInvalid) || sent > 0):
+			t.Errorf("start %s in %v: %v after %d requests", tt.start, tt.in, err, sent)
+		case tt.want != nil && (err != nil || !slices.Equal(got, tt.want)):
+			t.Errorf("start %s in %v: %v, %v; want %v", tt.start, tt.in, got, err, tt.want)
+		}
+	}
+	if err := second(table.QueryRows[account](t.Context(), tbl, table.Query{PK: "A", After: "x"}, nil)); !errors.Is(err, table.ErrInvalid) {
+		t.Errorf("a query with a cursor: %v", err)
+	}
+	if err := second(table.ScanRows[account](t.Context(), tbl, table.Scan{After: "x"}, nil)); !errors.Is(err, table.ErrInvalid) {
+		t.Errorf("a scan with a cursor: %v", err)
+	}
+	equal(t, "rows of a scan", len(expect.Value(table.ScanRows[account](t.Context(), tbl, table.Scan{}, nil))(t).Rows), 5)
+}
+
+// TestRowsWithoutSortKey reads rows of a table and of an index that have no sort key.
+func TestRowsWithoutSortKey(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, table.Schema{SimpleKey: true, Indexes: []table.Index{{Name: "byName", PK: "name"}}})
+	must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "A"}, account{Name: "Ann"})))
+	for index, q := range map[string]table.Query{"": {PK: "A"}, "byName": {Index: "byName", PK: "Ann"}} {
+		for what, page := range map[string]table.RowPage[account]{
+			"query": expect.Value(table.QueryRows[account](t.Context(), tbl, q, nil))(t),
+			"scan":  expect.Value(table.ScanRows[account](t.Context(), tbl, table.Scan{Index: index}, nil))(t),
+		} {
+			want := []keys.Key{{PK: "A"}, {}}
+			if index != "" {
+				want[1] = keys.Key{PK: "Ann"}
+			}
+			if len(page.Rows) != 1 {
+				t.Fatalf("%s of index %q: %d rows", what, index, len(page.Rows))
+			}
+			equal(t, what+" of index "+index, []keys.Key{page.Rows[0].Key, page.Rows[0].IndexKey}, want)
 		}
 	}
 }

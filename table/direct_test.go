@@ -189,6 +189,25 @@ func TestNothingExpires(t *testing.T) {
 	}
 }
 
+// TestShapesOfItems reads items whose shape is a number, and is none.
+func TestShapesOfItems(t *testing.T) {
+	t.Parallel()
+	for shape, want := range map[string]int{`{"N":"0"}`: 0, `{"N":"2"}`: 2, `{"N":"-1"}`: -1, `{"N":"1.5"}`: -1, `{"S":"2"}`: -1} {
+		for _, sdkDecoding := range []bool{false, true} {
+			response := fixedResponse{200, []byte(`{"Item":{"n":{"N":"7"},"entityShape":` + shape + `}}`)}
+			got := -1
+			view := response.table(t, "", sdkDecoding).WithUpgrade(table.Upgrade{Shape: 1, Change: func(_ table.Item, shape int) error {
+				got = shape
+				return nil
+			}})
+			_, err := table.Get[account](t.Context(), view, user)
+			if got != want || (err != nil) != (want < 0) {
+				t.Errorf("%s: shape %d, %v; want %d", shape, got, err, want)
+			}
+		}
+	}
+}
+
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	tbl := fixedResponse{}.table(t, "ttl", false)

@@ -187,6 +187,15 @@ func TestKeysOfOtherTypesAreRefused(t *testing.T) {
 	if n := len(onItems(faults)) + len(onItems(alone)); n > 0 {
 		t.Errorf("%d requests were sent", n)
 	}
+
+	binary, _ := newTable(t, table.Schema{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB})
+	longest := keys.Key{PK: keys.PK(strings.Repeat("\xff", keys.MaxPK)), SK: keys.SK(strings.Repeat("\xff", keys.MaxSK))}
+	must(t, binary.Do(t.Context(), table.Put(longest, nil)))
+	for _, k := range []keys.Key{{PK: longest.PK + "x", SK: "x"}, {PK: "x", SK: longest.SK + "x"}} {
+		if err := get(t.Context(), binary, k); !errors.Is(err, keys.ErrInvalid) {
+			t.Errorf("binary keys of %d and %d bytes: %v", len(k.PK), len(k.SK), err)
+		}
+	}
 }
 
 func TestOpsAreRefused(t *testing.T) {

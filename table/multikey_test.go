@@ -182,6 +182,18 @@ func TestMultiKeyRefusals(t *testing.T) {
 	equal(t, "key in the index", tbl.KeyOf("byRound", table.Item{"tournament": str("x")}), keys.Key{})
 }
 
+// TestMultiKeyWithoutSortKey shows that an index whose partition has several
+// attributes, and that has no sort key, has no range.
+func TestMultiKeyWithoutSortKey(t *testing.T) {
+	t.Parallel()
+	schema := table.Schema{Name: "Matches", Indexes: []table.Index{{Name: "byRegion", PKs: []table.Attribute{{Name: "tournament"}, {Name: "region"}}}}}
+	tbl := expect.Value(table.New(tabletest.Client(t), schema, nil))(t)
+	_, err := table.QueryPage[match](t.Context(), tbl, table.Query{Index: "byRegion", PKs: []string{"WINTER", "EU"}, Range: keys.Range{From: "1"}})
+	if expect.Err(t, err, table.ErrInvalid); err == nil || !strings.Contains(err.Error(), "Range: there is no sort key") {
+		t.Error(err)
+	}
+}
+
 // TestMultiKeyCursors gives the cursor of one query to others.
 func TestMultiKeyCursors(t *testing.T) {
 	t.Parallel()

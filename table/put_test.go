@@ -3,6 +3,7 @@ package table_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -229,6 +230,36 @@ func TestIndexKeysInStructsAreChecked(t *testing.T) {
 	}
 	if n := len(onItems(faults)); n > 0 {
 		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// TestLongestIndexKeys puts the longest keys of indexes, and longer ones. What is a
+// partition key of one index and a sort key of another has the lower limit.
+func TestLongestIndexKeys(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, table.Schema{Indexes: []table.Index{
+		{Name: "first", PK: "both", SK: "sort"}, {Name: "second", PK: "partition", SK: "both"},
+	}})
+	for attribute, tt := range map[string]struct {
+		limit int
+		rule  string
+	}{
+		"partition": {keys.MaxPK, "is a key of index second and cannot have more than 2048 bytes"},
+		"sort":      {keys.MaxSK, "is a key of index first and cannot have more than 1024 bytes"},
+		"both":      {keys.MaxSK, "is a key of index second and cannot have more than 1024 bytes"},
+	} {
+		put := func(n int) error {
+			text := strings.Repeat("x", n)
+			item := tbl.Do(t.Context(), table.Put(user, table.Item{attribute: str(text)}))
+			expect.Equal(t, "error for a map", fmt.Sprint(tbl.Do(t.Context(), table.Put(user, map[string]string{attribute: text}))), fmt.Sprint(item))
+			return item
+		}
+		must(t, put(tt.limit))
+		for _, n := range []int{tt.limit + 1, keys.MaxPK + 1} {
+			if err := put(n); !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), tt.rule) {
+				t.Errorf("%s of %d bytes: %v", attribute, n, err)
+			}
+		}
 	}
 }
 

@@ -276,6 +276,31 @@ func TestRetry(t *testing.T) {
 	}
 }
 
+// TestDelays shows that the bound of the delays doubles from 25 milliseconds to a second.
+func TestDelays(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	outage(t, tabletest.Throttle(), &table.Options{MaxElapsed: time.Hour}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		longest := make([]time.Duration, 9)
+		for range 200 {
+			var last time.Time
+			runs := 0
+			_ = tbl.Retry(t.Context(), func(context.Context) error {
+				if runs > 0 {
+					longest[runs-1] = max(longest[runs-1], time.Since(last))
+				}
+				runs, last = runs+1, time.Now()
+				return table.ErrConflict
+			})
+		}
+		for i, bound := range []time.Duration{25 * ms, 50 * ms, 100 * ms, 200 * ms, 400 * ms, 800 * ms, time.Second, time.Second, time.Second} {
+			if longest[i] > bound || longest[i] < bound*3/4 {
+				t.Errorf("delay %d: the longest of 200 is %v, want up to %v", i+1, longest[i], bound)
+			}
+		}
+	})
+}
+
 // TestRetryEnds shows that the end of the context ends a wait, and is told.
 func TestRetryEnds(t *testing.T) {
 	t.Parallel()
