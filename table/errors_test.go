@@ -353,3 +353,32 @@ func TestRepeatable(t *testing.T) {
 		t.Error("no update is not repeatable")
 	}
 }
+
+// TestStaleItemsOfShapes shows which part of a guard an item fails whose version is
+// another one: its shape only if that is newer.
+func TestStaleItemsOfShapes(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	stale := table.Delete(user).IfVersion("version", 7)
+	for name, tt := range map[string]struct {
+		shape, from string
+		op          table.Op
+		want        error
+	}{
+		"of the shape":                 {"2", "", stale.IfShape(2), table.ErrStale},
+		"of a newer shape":             {"3", "2", stale.IfShape(2), table.ErrNewerShape},
+		"of a newer shape that admits": {"3", "2", stale.IfAdmits(2), table.ErrStale},
+		"of one that does not":         {"3", "3", stale.IfAdmits(2), table.ErrNewerShape},
+	} {
+		item := table.Item{"version": num("3"), "entityShape": num(tt.shape)}
+		if tt.from != "" {
+			item["entityShapeFrom"] = num(tt.from)
+		}
+		must(t, tbl.Do(t.Context(), table.Put(user, item)))
+		for call, err := range map[string]error{"Do": tbl.Do(t.Context(), tt.op), "Transact": tbl.Transact(t.Context(), tt.op)} {
+			if !errors.Is(err, tt.want) {
+				t.Errorf("%s, %s: %v", name, call, err)
+			}
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -122,6 +123,72 @@ func TestLongNamesAreShortened(t *testing.T) {
 		err := tbl.Do(t.Context(), table.Put(user, table.Item{name: nil}))
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("attribute %q is nil", want)) {
 			t.Errorf("a name of %d bytes: %v", len(name), err)
+		}
+	}
+}
+
+// TestDeepestValues nests lists and maps as deep as DynamoDB stores them, and deeper.
+func TestDeepestValues(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	for name, tt := range map[string]struct {
+		wrap  func(types.AttributeValue) types.AttributeValue
+		bytes int
+	}{
+		"list": {func(v types.AttributeValue) types.AttributeValue { return list(v) }, 3 + 1},
+		"map": {func(v types.AttributeValue) types.AttributeValue {
+			return mapOf(map[string]types.AttributeValue{"a": v})
+		}, 3 + 1 + 1},
+	} {
+		value := str("x")
+		for range 31 {
+			value = tt.wrap(value)
+		}
+		equal(t, "size of a "+name, table.Item{"a": value}.Size(), 1+31*tt.bytes+1)
+		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"a": value})))
+		err := tbl.Do(t.Context(), table.Put(user, table.Item{"a": tt.wrap(value)}))
+		if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "is nested more than 32 levels deep") {
+			t.Errorf("%s of 33 levels: %v", name, err)
+		}
+	}
+}
+
+func TestLongestName(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	name := strings.Repeat("x", 65535)
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{name: num("0")})))
+	must(t, tbl.Do(t.Context(), table.Delete(user).IfVersion(name, 0)))
+	for what, op := range map[string]table.Op{
+		"put":     table.Put(user, table.Item{name + "x": str("x")}),
+		"version": table.Delete(user).IfVersion(name+"x", 0),
+	} {
+		if err := tbl.Do(t.Context(), op); !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestLargestTransaction runs as many ops, and as many bytes, as DynamoDB takes.
+func TestLargestTransaction(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	puts := func(n, bytes int) []table.Op {
+		ops := make([]table.Op, n)
+		for i := range ops {
+			key := keys.Key{PK: "A", SK: keys.SK(fmt.Sprintf("%03d", i))}
+			item := table.Item{"pk": str(string(key.PK)), "sk": str(string(key.SK)), "x": str("")}
+			size := bytes / (n - i)
+			bytes -= size
+			ops[i] = table.Put(key, table.Item{"x": str(strings.Repeat("x", size-item.Size()))})
+		}
+		return ops
+	}
+	must(t, tbl.Transact(t.Context(), puts(100, 4096)...))
+	must(t, tbl.Transact(t.Context(), puts(11, 4<<20)...))
+	for _, ops := range [][]table.Op{puts(101, 4096), puts(11, 4<<20+1)} {
+		if err := tbl.Transact(t.Context(), ops...); !errors.Is(err, table.ErrTooLarge) {
+			t.Errorf("%d ops: %v", len(ops), err)
 		}
 	}
 }
