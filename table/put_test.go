@@ -263,6 +263,24 @@ func TestLongestIndexKeys(t *testing.T) {
 	}
 }
 
+func TestIndexKey(t *testing.T) {
+	t.Parallel()
+	schema := table.Schema{Name: "Games", Indexes: []table.Index{{Name: "both", PK: "a", SK: "b"}, {Name: "one", PK: "c"}}}
+	tbl := expect.Value(table.New(tabletest.Client(t), schema, nil))(t)
+	for index, want := range map[string]table.Item{
+		"":     {"pk": str("P"), "sk": str("S")},
+		"both": {"a": str("P"), "b": str("S")},
+		"one":  {"c": str("P")},
+	} {
+		got := expect.Value(tbl.IndexKey(index, keys.Key{PK: "P", SK: "S"}))(t)
+		equal(t, "names and values in "+index, fmt.Sprint(got.Size(), tbl.KeyOf(index, got)), fmt.Sprint(want.Size(), tbl.KeyOf(index, want)))
+		equal(t, "attributes in "+index, len(got), len(want))
+		if index != "" {
+			equal(t, "attributes of no key", len(expect.Value(tbl.IndexKey(index, keys.Key{}))(t)), 0)
+		}
+	}
+}
+
 // TestPutAfterALostResponse shows that an item that was written in one pass is
 // recognized, and sent again as it was.
 func TestPutAfterALostResponse(t *testing.T) {
