@@ -382,3 +382,14 @@ func TestStaleItemsOfShapes(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstVersionOfAnExistingItem shows what is said of an item that has to exist
+// without a version.
+func TestFirstVersionOfAnExistingItem(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	op := table.Delete(user).IfExists().IfVersion("version", 0)
+	expect.Err(t, tbl.Do(t.Context(), op), table.ErrNotFound)
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
+	expect.Err(t, tbl.Do(t.Context(), op), table.ErrStale)
+}

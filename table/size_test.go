@@ -192,3 +192,14 @@ func TestLargestTransaction(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstFaultIsNamed(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	for range 10 { // since the order of a map is random
+		err := tbl.Do(t.Context(), table.Put(user, table.Item{"b": num("x"), "a": num("x"), "c": num("x")}))
+		if err == nil || !strings.Contains(err.Error(), `attribute "a" is not a decimal number`) {
+			t.Fatal(err)
+		}
+	}
+}
