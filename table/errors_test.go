@@ -393,3 +393,18 @@ func TestFirstVersionOfAnExistingItem(t *testing.T) {
 	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
 	expect.Err(t, tbl.Do(t.Context(), op), table.ErrStale)
 }
+
+// TestGuardsOfATypeAndMore shows which part of a guard an item fails.
+func TestGuardsOfATypeAndMore(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	version, revision := table.Delete(user).IfType("A").IfVersion("version", 7), table.Delete(user).IfType("A").IfRevision("revision", "x")
+	expect.Err(t, tbl.Do(t.Context(), version), table.ErrStale)
+	expect.Err(t, tbl.Do(t.Context(), revision), table.ErrStale)
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"entityType": str("A"), "version": num("3"), "revision": str("y")})))
+	expect.Err(t, tbl.Do(t.Context(), version), table.ErrStale)
+	expect.Err(t, tbl.Do(t.Context(), revision), table.ErrStale)
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"entityType": str("B"), "version": num("7"), "revision": str("x")})))
+	expect.Err(t, tbl.Do(t.Context(), version), table.ErrWrongType)
+	expect.Err(t, tbl.Do(t.Context(), revision), table.ErrWrongType)
+}
