@@ -41,7 +41,7 @@ func ParseNumber(s string) (d Number, ok bool) {
 		d.negative = mantissa[0] == '-'
 		mantissa = mantissa[1:]
 	}
-	point, first, last, before := len(mantissa), -1, -1, 0
+	point, first, last := len(mantissa), -1, 0
 	for i := range len(mantissa) {
 		switch c := mantissa[i]; {
 		case c == '.' && point == len(mantissa):
@@ -65,7 +65,8 @@ func ParseNumber(s string) (d Number, ok bool) {
 	if first < point && point < last {
 		d.digits--
 	}
-	if before = point - first; before < 0 {
+	before := point - first
+	if before < 0 {
 		before++ // the point stands between
 	}
 	d.exponent += before

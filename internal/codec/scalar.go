@@ -46,7 +46,7 @@ func parseTime(k Kind, b []byte) (t time.Time, ok bool) {
 func parseUTC(b []byte) (t time.Time, ok bool) {
 	const layout = "2006-01-02T15:04:05"
 	n := len(b) - 1
-	if n < len(layout) || n == len(layout)+1 || n > len(layout)+10 || b[n] != 'Z' {
+	if n < len(layout) || n > len(layout)+10 || b[n] != 'Z' {
 		return time.Time{}, false
 	}
 	if b[4] != '-' || b[7] != '-' || b[10] != 'T' || b[13] != ':' || b[16] != ':' {

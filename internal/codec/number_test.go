@@ -1,0 +1,121 @@
+package codec_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/singletable/singletable/internal/codec"
+)
+
+// The same number has one plain and one canonical text, and one size, however it is
+// written.
+func TestNumber(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		texts            []string
+		plain, canonical string
+		size             int
+	}{
+		{[]string{"0", "-0", "+0", "000", "0.000", ".0", "0.", "0e5", "0e-1000", "0e1000"}, "0", "0", 1},
+		{[]string{"1", "+1", "01", "1.", "1.0", "1e0", "0.1e1", "10e-1", "1E+0", ".01e2"}, "1", "1e1", 2},
+		{[]string{"-1", "-1.00", "-0.1e1"}, "-1", "-1e1", 3},
+		{[]string{"9", "9.0"}, "9", "9e1", 2},
+		{[]string{"10", "1e1", "10.0"}, "10", "1e2", 2},
+		{[]string{"12", "1.2e1", "0012.00"}, "12", "12e2", 2},
+		{[]string{"100", "1e2"}, "100", "1e3", 2},
+		{[]string{"123", "1.23e2"}, "123", "123e3", 3},
+		{[]string{"1234", "12.34e2"}, "1234", "1234e4", 3},
+		{[]string{"1.5", "01.50", "15e-1"}, "1.5", "15e1", 3},
+		{[]string{"12.34", "1234e-2", "0.1234e2"}, "12.34", "1234e2", 3},
+		{[]string{"10.01", "1001e-2"}, "10.01", "1001e2", 3},
+		{[]string{"0.1", ".1", "1e-1", "0.100"}, "0.1", "1e0", 2},
+		{[]string{"0.01", "1e-2"}, "0.01", "1e-1", 2},
+		{[]string{"0.12", "12e-2"}, "0.12", "12e0", 2},
+		{[]string{"-0.012", "-12e-3"}, "-0.012", "-12e-1", 4},
+	} {
+		for _, text := range c.texts {
+			d, ok := codec.ParseNumber(text)
+			if !ok || !d.InRange() || d.Size() != c.size {
+				t.Errorf("%s: %v, in range %v, size %d, want %d", text, ok, d.InRange(), d.Size(), c.size)
+			}
+			if plain := codec.PlainNumber(text); plain != c.plain {
+				t.Errorf("%s: plain %s, want %s", text, plain, c.plain)
+			}
+			if canonical := codec.CanonicalNumber(text); canonical != c.canonical {
+				t.Errorf("%s: canonical %s, want %s", text, canonical, c.canonical)
+			}
+			for _, other := range c.texts {
+				if codec.CompareNumbers(text, other) != 0 {
+					t.Errorf("%s differs from %s", text, other)
+				}
+			}
+		}
+	}
+}
+
+// What is no number stays as it is, and is neither stored nor parsed.
+func TestNumberInvalid(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", " ", ".", "-", "+", "-.", "+-1", "1-", "1..2", "1.2.3", "1x", "/", "1/", ":", "1:", "1 ", " 1", "e", "e1", "1e", "1e+", "1e1.5", "1e1e1", "-e1", ".e1",
+		"1e2147483648", "1e-2147483649", "NaN", "Infinity", "0x1", "1_0",
+	} {
+		if _, ok := codec.ParseNumber(text); ok || codec.StorableNumber(text) {
+			t.Errorf("%q is a number", text)
+		}
+		if plain, canonical := codec.PlainNumber(text), codec.CanonicalNumber(text); plain != text || canonical != text {
+			t.Errorf("%q is %q and %q", text, plain, canonical)
+		}
+	}
+}
+
+// The limits of digits and magnitude are DynamoDB's, whatever the notation.
+func TestNumberRange(t *testing.T) {
+	t.Parallel()
+	nines := func(n int) string { return strings.Repeat("9", n) }
+	for text, storable := range map[string]bool{
+		nines(38): true, nines(39): false, "-" + nines(38): true, "-" + nines(39): false,
+		nines(38) + "000": true, "0.000" + nines(38): true, "0.000" + nines(39): false,
+		nines(20) + "." + nines(18): true, nines(20) + "." + nines(19): false, nines(38) + ".0": true, "1" + strings.Repeat("0", 36) + "1": true, "1" + strings.Repeat("0", 37) + "1": false,
+		"1e-130": true, "1e-131": false, "0.1e-129": true, "0.1e-130": false, "10e-131": true, "-1e-130": true, "-1e-131": false,
+		"9.99e125": true, "9.99e126": false, "1e125": true, "1e126": false, "0.1e126": true, "10e124": true, "10e125": false, "-1e126": false,
+		"1e2147483647": false, "1e-2147483648": false, "0e2147483647": true,
+	} {
+		if got := codec.StorableNumber(text); got != storable {
+			t.Errorf("%s is stored: %v", text, got)
+		}
+		if plain := codec.PlainNumber(text); !storable && plain != text {
+			t.Errorf("%s becomes %s", text, plain)
+		}
+	}
+	if got, want := codec.PlainNumber("1e125"), "1"+strings.Repeat("0", 125); got != want {
+		t.Errorf("1e125 is %s", got)
+	}
+	if got, want := codec.PlainNumber("-1e-130"), "-0."+strings.Repeat("0", 129)+"1"; got != want {
+		t.Errorf("-1e-130 is %s", got)
+	}
+}
+
+// Each number is less than all that come after it.
+func TestCompareNumbers(t *testing.T) {
+	t.Parallel()
+	ascending := []string{
+		"-1e125", "-1235", "-1234", "-123.5", "-123.45", "-123.4", "-99", "-12", "-10", "-9", "-1.5", "-1.25", "-1", "-0.2", "-0.12", "-0.1", "-0.02", "-1e-130",
+		"0", "1e-130", "0.02", "0.1", "0.12", "0.123", "0.2", "1", "1.2", "1.23", "1.234", "1.24", "1.3", "9", "10", "10.5", "11", "12", "12.3", "99", "100", "120", "123",
+		"123.4", "123.45", "123.5", "1234", "1235", "9007199254740992", "9007199254740993", "1e125",
+	}
+	for i, a := range ascending {
+		for j, b := range ascending {
+			want := 0
+			switch {
+			case i < j:
+				want = -1
+			case i > j:
+				want = 1
+			}
+			if got := codec.CompareNumbers(a, b); got != want {
+				t.Errorf("%s and %s: %d, want %d", a, b, got, want)
+			}
+		}
+	}
+}
