@@ -70,6 +70,43 @@ func TestRaw(t *testing.T) {
 	}
 }
 
+// The items of a page are read each from its own place, and share nothing with the
+// response.
+func TestReadPage(t *testing.T) {
+	t.Parallel()
+	long := `{"Text":{"S":"` + strings.Repeat("x", 5000) + `"},"none":{"S":"?"}}`
+	items := []string{sampleItem, `{"Text":{"S":"b"},"Texts":{"L":[{"S":"c"},{"S":"d\u0065"}]}}`, long, `{"tExt":{"S":"x"}}`, `{ "Text" : {"S":"last"} }`}
+	body := []byte("[" + strings.Join(items, ",") + "]")
+	r := codec.NewReader(body)
+	d := codec.NewDecoder(reflect.TypeFor[codec.Read[sample]](), nil)
+	var got []codec.Read[sample]
+	if !r.Array(func(int) bool {
+		var v codec.Read[sample]
+		refusal, ok := d.Decode(r, reflect.ValueOf(&v).Elem())
+		got = append(got, v)
+		return refusal == nil && ok
+	}) || len(got) != len(items) {
+		t.Fatalf("%d items", len(got))
+	}
+	clear(body)
+	for i, item := range items {
+		want, _, _ := decode[sample](item)
+		attributes, err := sdkItem(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got[i].Value, exactly); diff != "" {
+			t.Errorf("item %d (-want +got):\n%s", i, diff)
+		}
+		if diff := cmp.Diff(attributes, got[i].Raw.Attributes(nil), exactly); diff != "" {
+			t.Errorf("item %d (-want +got):\n%s", i, diff)
+		}
+		if got[i].Loose != (i >= 3) { // a decoder remembers another spelling
+			t.Errorf("item %d is loose: %v", i, got[i].Loose)
+		}
+	}
+}
+
 // keeper keeps the attribute that it is decoded from.
 type keeper struct{ kept types.AttributeValue }
 

@@ -124,6 +124,7 @@ func TestReaderMalformed(t *testing.T) {
 		`{"X":"x"}`, `{"":"x"}`, `{"s":"x"}`, `{"SSS":["x"]}`, `{"B":"*"}`, `{"B":"AQ"}`, `{"B":1}`, `{"BOOL":"true"}`, `{"BOOL":tru}`, `{"BOOL":1}`, `{"NULL":null}`,
 		`{"NULL":"true"}`, `{"L":{}}`, `{"L":[1]}`, `{"L":[,]}`, `{"L":[{"S":"x"},]}`, `{"L":[{"S":"x"}{"S":"y"}]}`, `{"L":[null]}`, `{"M":[]}`, `{"M":{"x"}}`,
 		`{"M":{"x":{"S":"y"},}}`, `{"M":{x:{"S":"y"}}}`, `{"SS":["a",1]}`, `{"SS":["a" "b"]}`, `{"SS":"a"}`, `{"NS":[1]}`, `{"BS":["*"]}`, `{"S":"x"}}`, `{"S":"x"]`, `{"BOOL":truex}`,
+		`{"S":x"}`, `{"N":1"}`, `{"L":[{"S":x"}]}`, `{"S":"\}`, `{"S":"seven..}"]`, `{"S":"seven..}",}`, `{"L":[{"S":"seven..}"]]}`,
 	} {
 		for _, name := range []string{"Text", "Number", "Bytes", "Texts", "List", "Any", "At", "Map", "Tree", "Raw"} {
 			body := `{"` + name + `":` + attribute + `}`
