@@ -124,6 +124,7 @@ func TestReaderMalformed(t *testing.T) {
 		`{"X":"x"}`, `{"":"x"}`, `{"s":"x"}`, `{"SSS":["x"]}`, `{"B":"*"}`, `{"B":"AQ"}`, `{"B":1}`, `{"BOOL":"true"}`, `{"BOOL":tru}`, `{"BOOL":1}`, `{"NULL":null}`,
 		`{"NULL":"true"}`, `{"L":{}}`, `{"L":[1]}`, `{"L":[,]}`, `{"L":[{"S":"x"},]}`, `{"L":[{"S":"x"}{"S":"y"}]}`, `{"L":[null]}`, `{"M":[]}`, `{"M":{"x"}}`,
 		`{"M":{"x":{"S":"y"},}}`, `{"M":{x:{"S":"y"}}}`, `{"SS":["a",1]}`, `{"SS":["a" "b"]}`, `{"SS":"a"}`, `{"NS":[1]}`, `{"BS":["*"]}`, `{"S":"x"}}`, `{"S":"x"]`, `{"BOOL":truex}`,
+		`["S":"x"}`, `{"Sx:"x"}`, `{"SSx:["x"]}`, `{"BOOLx:true}`, `{xS":"x"}`,
 		`{"S":x"}`, `{"N":1"}`, `{"L":[{"S":x"}]}`, `{"S":"\}`, `{"S":"seven..}"]`, `{"S":"seven..}",}`, `{"L":[{"S":"seven..}"]]}`,
 	} {
 		for _, name := range []string{"Text", "Number", "Bytes", "Texts", "List", "Any", "At", "Map", "Tree", "Raw"} {
@@ -158,7 +159,7 @@ func nested(levels int) string {
 // what comes after a deep attribute is read as what comes after a shallow one.
 func TestReaderDepth(t *testing.T) {
 	t.Parallel()
-	for _, levels := range []int{0, 1, 32} {
+	for _, levels := range []int{0, 1, 32, 99} {
 		if levels > 0 && !accepts(nested(levels)) {
 			t.Errorf("%d levels are not accepted", levels)
 		}
@@ -321,9 +322,43 @@ func TestReaderParts(t *testing.T) {
 	if diff := cmp.Diff(want, got); !ok || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", ok, diff)
 	}
+	for _, good := range []string{`[1,2.5,true,null]`, `{"a":1,"b":[false,-1],"c":{}}`, `1`, `-1.5e+3`} {
+		for _, end := range []string{"", ",", "]", "}", " "} {
+			if raw, ok := codec.NewReader([]byte(good + end)).Skip(); !ok || string(raw) != good {
+				t.Errorf("skipped %q of %q: %v", raw, good+end, ok)
+			}
+		}
+	}
 	for _, bad := range []string{`tru`, `01`, `1.`, `nul`, `"`, `[1`, `[1 2]`, `{"a":1,}`, `{"a" 1}`, `{1:1}`, ``, `,`, `-`, `[,]`} {
 		if raw, ok := codec.NewReader([]byte(bad)).Skip(); ok {
 			t.Errorf("skipped %q as %q", bad, raw)
 		}
+	}
+}
+
+// An item that has an attribute twice, at any depth, is not unique, and the items
+// behind it are.
+func TestReaderItem(t *testing.T) {
+	t.Parallel()
+	for body, unique := range map[string]bool{
+		`{}`: true, `{"a":{"S":"x"}}`: true, `{"a":{"S":"x"},"b":{"M":{"a":{"S":"y"}}}}`: true, `{"a":{"S":"x"},"A":{"S":"y"}}`: true,
+		`{"a":{"S":"x"},"a":{"N":"1"}}`: false, `{"a":{"S":"x"},"b":{"M":{"c":{"S":"y"},"c":{"S":"y"}}}}`: false,
+		`{"a":{"L":[{"M":{"c":{"S":"y"},"\u0063":{"S":"z"}}},{"M":{}}]},"b":{"S":"x"}}`: false,
+	} {
+		want, err := sdkItem(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := codec.NewReader([]byte(body + `{"last":{"BOOL":true}}`))
+		got, is, ok := r.Item()
+		if diff := cmp.Diff(want, got, exactly); !ok || is != unique || diff != "" {
+			t.Errorf("%s: unique %v, %v (-want +got):\n%s", body, is, ok, diff)
+		}
+		if got, is, ok := r.Item(); !ok || !is || len(got) != 1 || !r.End() {
+			t.Errorf("behind %s: %v, unique %v, %v", body, got, is, ok)
+		}
+	}
+	if _, _, ok := codec.NewReader([]byte(`{"a":{"S":"x"}`)).Item(); ok {
+		t.Error("half an item is read")
 	}
 }

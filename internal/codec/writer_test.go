@@ -251,3 +251,70 @@ func TestWriterComplete(t *testing.T) {
 		}
 	}
 }
+
+// Items take the place of the maps of puts, in their order, as long as nobody has put
+// attributes there.
+func TestWriterItems(t *testing.T) {
+	t.Parallel()
+	name := "t"
+	put := func(text string) *codec.Put {
+		made, ok := codec.MakePut(item{"a": &types.AttributeValueMemberS{Value: text}}, nil, nil, nil)
+		if !ok {
+			t.Fatal(text)
+		}
+		return made
+	}
+	other := item{"b": &types.AttributeValueMemberN{Value: "1"}}
+	nothing, _ := codec.MakePut(nil, nil, nil, nil)
+	for name, c := range map[string]struct {
+		sent []codec.Sent
+		in   smithy.Serializable
+		want string
+	}{
+		"a put":      {[]codec.Sent{{Put: put("x"), Attributes: item{}}}, &dynamodb.PutItemInput{Item: item{}, TableName: &name}, `{"Item":{"a":{"S":"x"}},"TableName":"t"}`},
+		"none":       {nil, &dynamodb.PutItemInput{Item: item{}}, `{"Item":{}}`},
+		"no item":    {[]codec.Sent{{Put: put("x")}}, &dynamodb.GetItemInput{Key: item{}}, `{"Key":{}}`},
+		"an empty":   {[]codec.Sent{{Put: nothing, Attributes: item{}}}, &dynamodb.PutItemInput{Item: item{}}, `{"Item":{}}`},
+		"attributes": {[]codec.Sent{{Attributes: other}}, &dynamodb.PutItemInput{Item: other}, `{"Item":{"b":{"N":"1"}}}`},
+		"changed":    {[]codec.Sent{{Put: put("x"), Attributes: other}}, &dynamodb.PutItemInput{Item: other}, `{"Item":{"b":{"N":"1"}}}`},
+		"several": {
+			[]codec.Sent{{Put: put("x")}, {Attributes: other}, {Put: put("y")}},
+			&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
+				{Put: &types.Put{Item: item{}, TableName: &name}}, {Delete: &types.Delete{Key: other, TableName: &name}},
+				{Put: &types.Put{Item: other, TableName: &name}}, {Put: &types.Put{Item: item{}, TableName: &name}}, {Put: &types.Put{Item: item{}, TableName: &name}},
+			}},
+			`{"TransactItems":[{"Put":{"Item":{"a":{"S":"x"}},"TableName":"t"}},{"Delete":{"Key":{"b":{"N":"1"}},"TableName":"t"}},` +
+				`{"Put":{"Item":{"b":{"N":"1"}},"TableName":"t"}},{"Put":{"Item":{"a":{"S":"y"}},"TableName":"t"}},{"Put":{"Item":{},"TableName":"t"}}]}`,
+		},
+	} {
+		var w codec.Writer
+		w.Items(c.sent)
+		c.in.Serialize(&w)
+		got, err := parse(w.Bytes())
+		want, err2 := parse([]byte(c.want))
+		if !w.Complete() || err != nil || err2 != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %s (%v, %v), want %s", name, w.Bytes(), err, err2, c.want)
+		}
+		w.Reset()
+		if (&dynamodb.PutItemInput{Item: item{}}).Serialize(&w); string(w.Bytes()) != `{"Item":{}}` {
+			t.Errorf("%s: after a reset: %s", name, w.Bytes())
+		}
+	}
+}
+
+// What is in the map of a put wins over the Put, and is left as it is.
+func TestSentDecode(t *testing.T) {
+	t.Parallel()
+	want := item{"a": &types.AttributeValueMemberS{Value: "x"}}
+	put, _ := codec.MakePut(want, nil, nil, nil)
+	sent := codec.Sent{Put: put, Attributes: item{}}
+	if sent.Decode(); !reflect.DeepEqual(sent.Attributes, want) {
+		t.Errorf("%v", sent.Attributes)
+	}
+	other := item{"b": &types.AttributeValueMemberBOOL{Value: true}}
+	for _, sent := range []codec.Sent{{Put: put, Attributes: other}, {Attributes: other}} {
+		if sent.Decode(); len(other) != 1 {
+			t.Errorf("%v", other)
+		}
+	}
+}
