@@ -107,6 +107,28 @@ func TestReadPage(t *testing.T) {
 	}
 }
 
+// A read is loose if a text is a number, also when the decoder knows the value and its
+// attributes from the items before.
+func TestReadLoose(t *testing.T) {
+	t.Parallel()
+	const plain, number = `{"Text":{"S":"x"},"Number":{"N":"1"}}`, `{"Text":{"N":"2"},"Number":{"N":"1"}}`
+	for before := range 5 {
+		r := codec.NewReader([]byte("[" + strings.Repeat(plain+",", before) + number + "]"))
+		d := codec.NewDecoder(reflect.TypeFor[codec.Read[sample]](), nil)
+		var v codec.Read[sample]
+		if !r.Array(func(i int) bool {
+			v = codec.Read[sample]{}
+			refusal, ok := d.Decode(r, reflect.ValueOf(&v).Elem())
+			if want := i == before; v.Loose != want {
+				t.Errorf("item %d behind %d is loose: %v", i, before, v.Loose)
+			}
+			return refusal == nil && ok
+		}) || v.Value.Text != "2" || v.Value.Number != 1 {
+			t.Errorf("behind %d: %+v", before, v.Value)
+		}
+	}
+}
+
 // keeper keeps the attribute that it is decoded from.
 type keeper struct{ kept types.AttributeValue }
 
