@@ -106,10 +106,7 @@ func (d *Decoder) value(r *Reader, v reflect.Value) (refusal error, ok bool) { /
 // other reads an item into what is no struct.
 func (d *Decoder) other(r *Reader, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
 	from, depth := r.pos, r.depth
-	verdict := misfit
-	if d.plan.shape != item {
-		verdict = d.plan.content(r, M, v, options{})
-	}
+	verdict := d.plan.content(r, M, v, options{})
 	switch verdict {
 	case fits:
 		return nil, true

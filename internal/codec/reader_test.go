@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/table"
 )
 
 // sample is what most tests here read.
@@ -360,5 +361,37 @@ func TestReaderItem(t *testing.T) {
 	}
 	if _, _, ok := codec.NewReader([]byte(`{"a":{"S":"x"}`)).Item(); ok {
 		t.Error("half an item is read")
+	}
+}
+
+// The size of an item of texts is the one that DynamoDB counts, to the byte that is
+// left of the frame, wherever the item stands.
+func TestDecoderSize(t *testing.T) {
+	t.Parallel()
+	var items []string
+	for n := range 12 {
+		var attributes []string
+		for i := range n {
+			attributes = append(attributes, fmt.Sprintf(`"name%d":{"S":%q}`, i, strings.Repeat("x", 10*i)))
+		}
+		items = append(items, "{"+strings.Join(attributes, ",")+"}")
+	}
+	body := "[" + strings.Join(items, ",") + "]"
+	for _, typ := range []reflect.Type{reflect.TypeFor[struct{ Name1, Name5 string }](), reflect.TypeFor[map[string]string](), reflect.TypeFor[codec.Read[struct{ Name2 string }]]()} {
+		r := codec.NewReader([]byte(body))
+		d := codec.NewDecoder(typ, []codec.Watched{{Name: "name3"}})
+		if !r.Array(func(i int) bool {
+			refusal, ok := d.Decode(r, reflect.New(typ).Elem())
+			m, err := sdkItem(items[i])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if size := table.Item(m).Size(); d.Size() < size || d.Size() > size+2 {
+				t.Errorf("%v: %d attributes have %d bytes, want %d", typ, i, d.Size(), size)
+			}
+			return refusal == nil && ok
+		}) {
+			t.Errorf("%v: stopped at %d", typ, r.Pos())
+		}
 	}
 }

@@ -194,11 +194,13 @@ func TestWriterText(t *testing.T) {
 			if offset == 0 && c >= 0x80 {
 				letter = string(rune(0x2000 + c)) // line separators among them
 			}
-			text := strings.Repeat("x", offset) + letter + strings.Repeat("y", 8-offset)
-			w.Reset()
-			checkWriter(t, &w, &dynamodb.PutItemInput{TableName: &text, Item: item{text: &types.AttributeValueMemberS{Value: text}}})
-			if valid := utf8.ValidString(text); w.Complete() != valid {
-				t.Errorf("%q is written: %v", text, w.Complete())
+			before := strings.Repeat("x", offset) + letter
+			for _, text := range []string{before, before + strings.Repeat("y", 8-offset)} {
+				w.Reset()
+				checkWriter(t, &w, &dynamodb.PutItemInput{TableName: &text, Item: item{text: &types.AttributeValueMemberS{Value: text}}})
+				if valid := utf8.ValidString(text); w.Complete() != valid {
+					t.Errorf("%q is written: %v", text, w.Complete())
+				}
 			}
 		}
 	}
