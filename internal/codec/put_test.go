@@ -199,12 +199,22 @@ func TestMakePut(t *testing.T) {
 	loop := &chain{}
 	loop.Next = loop
 	for name, v := range map[string]any{
-		"nil": nil, "a struct": aRecord, "a pointer": &aRecord, "a zero struct": plainRecord{}, "an item": nested(31), "32 levels": nested(32), "an empty item": item{},
+		"nil": nil, "a struct": aRecord, "a pointer": &aRecord, "a zero struct": plainRecord{}, "an item": nested(31), "32 levels": nested(32), "bytes": item{"b": &types.AttributeValueMemberB{Value: []byte{1}}},
+		"lists next to each other": item{"v": &types.AttributeValueMemberL{Value: slices.Repeat([]types.AttributeValue{nested(20)["v"]}, 40)}}, "an empty item": item{},
 		"a name of 65,535 bytes": item{strings.Repeat("n", 1<<16-1): &types.AttributeValueMemberBOOL{}},
 		"38 digits":              item{"n": &types.AttributeValueMemberN{Value: strings.Repeat("9", 38)}},
 	} {
 		if !checkPut(t, v, key) {
 			t.Errorf("%s is not written", name)
+		}
+	}
+	for _, v := range contents() { // written or not, as a field
+		if v != nil {
+			holder := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "F", Type: reflect.TypeOf(v)}}))
+			holder.Elem().Field(0).Set(reflect.ValueOf(v))
+			if _, err := codec.Encode(holder.Interface()); err == nil {
+				checkPut(t, holder.Interface(), key)
+			}
 		}
 	}
 	for name, v := range map[string]any{
