@@ -199,7 +199,7 @@ func TestMakePut(t *testing.T) {
 	loop := &chain{}
 	loop.Next = loop
 	for name, v := range map[string]any{
-		"nil": nil, "a struct": aRecord, "a pointer": &aRecord, "a zero struct": plainRecord{}, "an item": nested(31), "32 levels": nested(32), "bytes": item{"b": &types.AttributeValueMemberB{Value: []byte{1}}},
+		"nil": nil, "a struct": aRecord, "a pointer": &aRecord, "a zero struct": plainRecord{}, "an item": nested(31), "32 levels": nested(32), "bytes": item{"bytes": &types.AttributeValueMemberB{Value: []byte{1}}},
 		"lists next to each other": item{"v": &types.AttributeValueMemberL{Value: slices.Repeat([]types.AttributeValue{nested(20)["v"]}, 40)}}, "an empty item": item{},
 		"a name of 65,535 bytes": item{strings.Repeat("n", 1<<16-1): &types.AttributeValueMemberBOOL{}},
 		"38 digits":              item{"n": &types.AttributeValueMemberN{Value: strings.Repeat("9", 38)}},
