@@ -322,3 +322,65 @@ func folds(m item, name string) bool {
 	}
 	return false
 }
+
+func TestEqual(t *testing.T) {
+	t.Parallel()
+	values := func() []types.AttributeValue {
+		return []types.AttributeValue{
+			nil, &types.AttributeValueMemberS{Value: "a"}, &types.AttributeValueMemberS{Value: "1"}, &types.AttributeValueMemberN{Value: "1"}, &types.AttributeValueMemberN{Value: "2"},
+			&types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberBOOL{}, &types.AttributeValueMemberNULL{Value: true},
+			&types.AttributeValueMemberB{Value: []byte("a")}, &types.AttributeValueMemberB{Value: []byte("b")}, &types.AttributeValueMemberSS{Value: []string{"a"}},
+		}
+	}
+	for i, a := range values() {
+		for j, b := range values() {
+			if codec.Equal(a, b) != (i == j) {
+				t.Errorf("%s and %s: %v", text(a), text(b), i != j)
+			}
+		}
+	}
+}
+
+// A list that is nil and one that is empty are different attributes.
+func TestCompareEmptyList(t *testing.T) {
+	t.Parallel()
+	none, empty := sample{}, sample{Texts: []string{}}
+	for _, pair := range [][2]*sample{{&none, &empty}, {&empty, &none}} {
+		changes, err := codec.Compare(pair[0], pair[1])
+		if err != nil || len(changes) != 1 || changes[0].Name != "Texts" {
+			t.Errorf("%v, %v", changes, err)
+		}
+	}
+	if changes, err := codec.Compare(&empty, &sample{Texts: []string{}}); err != nil || len(changes) != 0 {
+		t.Errorf("%v, %v", changes, err)
+	}
+}
+
+// An attribute is assigned if it belongs to a field that can be reached, and fits.
+func TestAssign(t *testing.T) {
+	t.Parallel()
+	type holder struct {
+		sample
+		*Base
+	}
+	for _, c := range []struct {
+		name  string
+		value types.AttributeValue
+		ok    bool
+	}{
+		{"Text", &types.AttributeValueMemberS{Value: "x"}, true},
+		{"Text", nil, true},
+		{"Text", &types.AttributeValueMemberBOOL{}, false},
+		{"Number", &types.AttributeValueMemberN{Value: "7"}, true},
+		{"Number", &types.AttributeValueMemberN{Value: "1e99"}, false},
+		{"unknown", &types.AttributeValueMemberS{Value: "x"}, true},
+		{"ID", &types.AttributeValueMemberS{Value: "x"}, false},
+	} {
+		if ok := codec.Assign(&holder{}, c.name, c.value); ok != c.ok {
+			t.Errorf("%s: %v", c.name, ok)
+		}
+	}
+	if codec.Assign(&map[string]string{}, "a", nil) {
+		t.Error("a map is assigned to")
+	}
+}
