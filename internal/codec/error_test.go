@@ -22,6 +22,7 @@ type faulty struct {
 	Array    [2]int
 	Loud     *loud
 	LongName map[string]int
+	AsText   int `dynamodbav:",string"`
 }
 
 // An error names the innermost attribute that does not fit, the first by name, and
@@ -45,6 +46,8 @@ func TestDecodeErrors(t *testing.T) {
 		`{"A":{"BS":["AQ=="]}}`:                            `attribute "A": a binary set does not decode into int`,
 		`{"Map":{"N":"1"}}`:                                `attribute "Map": a number does not decode into map[string]int`,
 		`{"B":{"S":"x"},"A":{"M":{}},"0":{"S":"x"}}`:       `attribute "A": a map does not decode into int`,
+		`{"A":{"N":"1"},"B":{"S":"x"}}`:                    `attribute "B": a string does not decode into int`,
+		`{"AsText":{"S":"7"},"B":{"S":"x"}}`:               `attribute "B": a string does not decode into int`,
 		`{"Texts":{"L":[{"S":"a"},{"M":{}}]}}`:             `attribute "Texts[1]": a map does not decode into string`,
 		`{"List":{"L":[{"M":{"A":{"N":"1"}}},{"S":"x"}]}}`: `attribute "List[1]": a string does not decode into codec_test.faulty`,
 		`{"List":{"L":[{"M":{"Map":{"M":{"a":{"N":"1"},"b":{"S":"x"}}}}}]}}`: `attribute "List[0].Map.b": a string does not decode into int`,
