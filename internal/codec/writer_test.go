@@ -282,8 +282,11 @@ func TestWriterItems(t *testing.T) {
 		"several": {
 			[]codec.Sent{{Put: put("x")}, {Attributes: other}, {Put: put("y")}},
 			&dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-				{Put: &types.Put{Item: item{}, TableName: &name}}, {Delete: &types.Delete{Key: other, TableName: &name}},
-				{Put: &types.Put{Item: other, TableName: &name}}, {Put: &types.Put{Item: item{}, TableName: &name}}, {Put: &types.Put{Item: item{}, TableName: &name}},
+				{Put: &types.Put{Item: item{}, TableName: &name}},
+				{Delete: &types.Delete{Key: other, TableName: &name}},
+				{Put: &types.Put{Item: other, TableName: &name}},
+				{Put: &types.Put{Item: item{}, TableName: &name}},
+				{Put: &types.Put{Item: item{}, TableName: &name}},
 			}},
 			`{"TransactItems":[{"Put":{"Item":{"a":{"S":"x"}},"TableName":"t"}},{"Delete":{"Key":{"b":{"N":"1"}},"TableName":"t"}},` +
 				`{"Put":{"Item":{"b":{"N":"1"}},"TableName":"t"}},{"Put":{"Item":{"a":{"S":"y"}},"TableName":"t"}},{"Put":{"Item":{},"TableName":"t"}}]}`,
