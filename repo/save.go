@@ -26,8 +26,9 @@ type save struct {
 	main    int
 	changes diff
 	item    table.Item
-	// drifted means that a copy was missing or did not hold v, and pending is what upgrades have changed of the main item since it was stored. It
-	// is written with the first other change.
+	// drifted means that a copy was missing or did not hold v, and pending is what
+	// upgrades have changed of the main item since it was stored. It is written with
+	// the first other change.
 	drifted bool
 	pending diff
 }

@@ -43,9 +43,10 @@
 // recent reads. Then it asks those shards again that may hold more of them. In
 // make shardcost, a page of 100 items of 1 KB over 16 shards takes 20 read units
 // instead of 200, in two rounds. A page there takes 1 to 2.1 rounds on average,
-// and a page of 10 items at most 1.4. No page takes more than three. The picture
-// cost.svg in this directory has all its figures. For small pages, one request to
-// each shard is the minimum; use no more shards than the writes need.
+// and a page of 10 items at most 1.4. If sort keys are unique, and without Dedupe,
+// no page takes more than three. The picture cost.svg in this directory has all its
+// figures. For small pages, one request to each shard is the minimum; use no more
+// shards than the writes need.
 //
 // A reader learns when some shards have more of the items than others. There is
 // one exception. If each shard has its items in blocks of time, the share of a

@@ -22,7 +22,7 @@ const event = `{"version":"2.0","rawPath":"/transactions/tx-1","requestContext":
 // for the first event, and from the event to the response.
 func lambda(ctx context.Context, dir string, runs int) error {
 	path := filepath.Join(dir, "bootstrap")
-	if err := compile(ctx, path, module+"/examples/appcore/lambda/bootstrap"); err != nil {
+	if _, err := compile(ctx, path, module+"/examples/appcore/lambda/bootstrap"); err != nil {
 		return err
 	}
 	var ready, first []float64

@@ -95,24 +95,23 @@ const (
 
 func build(ctx context.Context, dir, name string) (*program, error) {
 	p := &program{name: name, path: filepath.Join(dir, name), figures: map[string][]float64{}}
-	if err := compile(ctx, p.path, module+"/internal/suites/benchmarks/coldstart/"+name); err != nil {
-		return nil, err
-	}
-	info, err := os.Stat(p.path)
-	if err != nil {
-		return nil, err
-	}
-	p.bytes = info.Size()
-	return p, nil
+	var err error
+	p.bytes, err = compile(ctx, p.path, module+"/internal/suites/benchmarks/coldstart/"+name)
+	return p, err
 }
 
-func compile(ctx context.Context, path, of string, flags ...string) error {
+// compile builds a program, and returns the size of the binary.
+func compile(ctx context.Context, path, of string, flags ...string) (bytes int64, err error) {
 	args := slices.Concat([]string{"build", "-ldflags=-s -w", "-o", path}, flags, []string{of})
 	out, err := exec.CommandContext(ctx, "go", args...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("go build %s: %w\n%s", of, err, out)
+		return 0, fmt.Errorf("go build %s: %w\n%s", of, err, out)
 	}
-	return nil
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // directory returns where a program's files are.
