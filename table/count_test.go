@@ -1,6 +1,7 @@
 package table_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -27,4 +28,21 @@ func TestCountOfAnIndexWithoutTheType(t *testing.T) {
 		stats := expect.Value(tbl.OfType("GAME").Count(t.Context(), table.Query{Index: index, PK: "LIST"}))(t)
 		expect.Equal(t, "items of the "+index+" index", stats.Items, 3)
 	}
+}
+
+// The items of an index by type are counted without a condition for the type, which
+// DynamoDB refuses for a key.
+func TestCountOfAnIndexByType(t *testing.T) {
+	t.Parallel()
+	schema := matches()
+	schema.Indexes = []table.Index{{Name: "byType", PKs: []table.Attribute{{Name: "entityType"}}}}
+	tbl, _, faults := faultyTable(t, schema, cannedTimes(1, 200, "", `{"Count":3,"ScannedCount":3}`))
+	q := table.Query{Index: "byType", PKs: []string{"MATCH"}}
+	stats := expect.Value(tbl.OfType("MATCH").Count(t.Context(), q))(t)
+	expect.Equal(t, "items", stats.Items, 3)
+	if body := string(faults.Requests()[0].Body); strings.Contains(body, "FilterExpression") {
+		t.Errorf("the request has a filter: %s", body)
+	}
+	_, err := tbl.OfType("PLAYER").Count(t.Context(), q)
+	expect.Err(t, err, table.ErrInvalid)
 }

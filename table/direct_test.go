@@ -359,6 +359,8 @@ func FuzzResponse(f *testing.F) {
 	} {
 		f.Add(200, []byte(body))
 	}
+	f.Add(200, []byte(`{"Count":3,"Items":[{"pk":{"S":"p"},"sk":{"S":"1"}},{"pk":{"S":"p"},"sk":{"S":"2"}},{"pk":{"S":"p"},"sk":{"S":"3"}}],"ScannedCount":3}`))
+	f.Add(300, []byte(`{"Item":{"n":{"N":"1"}}}`))
 	f.Add(400, []byte(`{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"none"}`))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		if status < 200 || status > 599 {
@@ -371,4 +373,19 @@ func FuzzResponse(f *testing.F) {
 		}
 		expect.Equal(t, "maps", readAll[map[string]any](t.Context(), direct), readAll[map[string]any](t.Context(), sdk))
 	})
+}
+
+// DynamoDB returns the items of a batch in any order. The error is about the first
+// key of those whose items cannot be read.
+func TestBatchGetNamesTheFirstOfTheKeys(t *testing.T) {
+	t.Parallel()
+	item := func(sk string) string { return `{"pk":{"S":"USER#1"},"sk":{"S":"` + sk + `"},"n":{"S":"no number"}}` }
+	ks := []keys.Key{{PK: "USER#1", SK: "A"}, {PK: "USER#1", SK: "B"}, {PK: "USER#1", SK: "C"}}
+	for _, order := range [][]string{{"A", "B", "C"}, {"C", "B", "A"}, {"B", "C", "A"}} {
+		response := fixedResponse{http.StatusOK, []byte(`{"Responses":{"Anything":[` + item(order[0]) + "," + item(order[1]) + "," + item(order[2]) + `]}}`)}
+		err := second(table.BatchGet[account](t.Context(), response.table(t, "", false), ks))
+		if failed, ok := errors.AsType[*table.OpError](err); !ok || failed.Index != 0 || failed.Key != ks[0] {
+			t.Errorf("%v: %v", order, err)
+		}
+	}
 }

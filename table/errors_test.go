@@ -82,6 +82,24 @@ func TestARefusalHasNoTextOfTheSDK(t *testing.T) {
 	}
 }
 
+// The SDK quotes what it cannot read, which may be an item.
+func TestUnreadableResponsesAreNotQuoted(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		`{"Item":"u-123"}`, `{"Item":{"a":{"NULL":"u-123"}}}`, `{"Item":{"a":{"S":{"b":"u-123"}}}}`, `{"ConsumedCapacity":{"CapacityUnits":"u-123"}}`,
+	} {
+		for _, sdkDecoding := range []bool{false, true} {
+			err := get(t.Context(), fixedResponse{http.StatusOK, []byte(body)}.table(t, "", sdkDecoding), user)
+			if err == nil || !strings.Contains(err.Error(), "the response cannot be read") || strings.Contains(err.Error(), "u-123") {
+				t.Errorf("%s: %v", body, err)
+			}
+			if _, ok := errors.AsType[*smithy.DeserializationError](err); !ok {
+				t.Errorf("%s: the SDK's error is not in %v", body, err)
+			}
+		}
+	}
+}
+
 // An op returns the same error alone, in a transaction, and with its item returned.
 func TestEveryCallReturnsTheSameOpError(t *testing.T) {
 	t.Parallel()
@@ -175,6 +193,10 @@ func TestClassify(t *testing.T) {
 	api := func(code string, fault smithy.ErrorFault) error {
 		return &smithy.OperationError{ServiceID: "DynamoDB", OperationName: "PutItem", Err: &smithy.GenericAPIError{Code: code, Fault: fault}}
 	}
+	status := func(code int) error {
+		response := &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: code}}, Err: &smithy.GenericAPIError{Code: "Whatever"}}
+		return &smithy.OperationError{ServiceID: "DynamoDB", OperationName: "PutItem", Err: response}
+	}
 	for name, tt := range map[string]struct {
 		err  error
 		want table.Class
@@ -217,6 +239,9 @@ func TestClassify(t *testing.T) {
 		"stale and in conflict":                        {errors.Join(table.ErrConflict, table.ErrStale), table.Permanent},
 		"throttled and too large":                      {errors.Join(table.ErrThrottled, table.ErrTooLarge), table.Permanent},
 		"gave up, stale":                               {gaveUp(t), table.Transient},
+		"a status of 500":                              {status(500), table.Transient},
+		"a status of 501":                              {status(501), table.Transient},
+		"a status of 499":                              {status(499), table.Unclassified},
 		"unreadable":                                   {&smithy.DeserializationError{Err: io.ErrUnexpectedEOF}, table.Transient},
 	} {
 		if got := table.Classify(tt.err); got != tt.want {

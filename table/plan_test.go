@@ -228,6 +228,23 @@ func TestEnsureOfALargeIndexWithoutDeadline(t *testing.T) {
 	})
 }
 
+// The error names the index that another process builds, not the one that waits for it.
+func TestEnsureWaitsForAnotherIndex(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		schema := next()
+		_, client, faults := faultyTable(t, schema, noTTL)
+		live := &building{t: t, schema: indexed(), adding: &schema.Indexes[2], began: time.Now(), takes: time.Hour}
+		faults.Always("DescribeTable", live.describe)
+		faults.Always("UpdateTable", live.update)
+		err := schema.Ensure(t.Context(), client)
+		e, ok := errors.AsType[*table.Error](err)
+		if !ok || e.Index != "GSI3" || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "index GSI3: global index GSI3: is CREATING, backfilling") {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
 // What waits for an index that another release builds names that index's end.
 func TestEnsureRefusals(t *testing.T) {
 	t.Parallel()
@@ -243,7 +260,7 @@ func TestEnsureRefusals(t *testing.T) {
 		says     string
 		takes    time.Duration
 	}{
-		"until the deadline":             {nil, []tabletest.Fault{limit}, 300, context.DeadlineExceeded, "global index GSI2: is missing: context deadline exceeded", 5 * time.Minute},
+		"until the deadline":             {nil, []tabletest.Fault{limit}, 300, context.DeadlineExceeded, "global index GSI2: is missing: context deadline exceeded: operation error DynamoDB: UpdateTable", 5 * time.Minute},
 		"denied":                         {nil, []tabletest.Fault{denied}, 2, nil, "global index GSI2: is missing: operation error DynamoDB: UpdateTable", time.Second},
 		"added first by another process": {nil, []tabletest.Fault{invalid, nil}, 2, nil, "", 2 * time.Minute},
 		"accepted, never visible":        {nil, []tabletest.Fault{ok}, 1, table.ErrSchemaMismatch, "global index GSI2: is missing", 10 * time.Second},

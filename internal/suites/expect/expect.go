@@ -38,9 +38,13 @@ func Equal[T any](tb testing.TB, what string, got, want T) {
 	}
 }
 
-// Err fails the test if err does not match all of want.
+// Err fails the test if err is nil, or does not match all of want.
 func Err(tb testing.TB, err error, want ...error) {
 	tb.Helper()
+	if err == nil {
+		tb.Errorf("no error; want one %v", want)
+		return
+	}
 	for _, w := range want {
 		if !errors.Is(err, w) {
 			tb.Errorf("error %v; want %v", err, w)
