@@ -1,8 +1,11 @@
 package table_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -48,6 +51,40 @@ func TestPageBefore(t *testing.T) {
 	if _, err := table.QueryPage[numbered](t.Context(), tbl, q); err == nil {
 		t.Error("the page of the item that does not fit: no error")
 	}
+}
+
+// TestRequestedItems shows how many items the requests of a page ask for: as many as
+// it lacks, for each of which a filter has left out others, and at most four times as
+// many as the request before.
+func TestRequestedItems(t *testing.T) {
+	t.Parallel()
+	_, client, faults := faultyTable(t, appCore(), cannedTimes(0, 0, "", ""))
+	n := 0
+	respond := func(scanned, found int, more string) {
+		var items []string
+		for range found {
+			n++
+			items = append(items, fmt.Sprintf(`{"pk":{"S":"NUMBERS"},"sk":{"S":"N#%02d"},"n":{"N":"%d"}}`, n, n))
+		}
+		faults.Next("Query", canned(http.StatusOK, "", fmt.Sprintf(`{"Count":%d,"ScannedCount":%d,"Items":[%s]%s}`, found, scanned, strings.Join(items, ","), more)))
+	}
+	const more = `,"LastEvaluatedKey":{"pk":{"S":"NUMBERS"},"sk":{"S":"N#x"}}`
+	respond(10, 0, more)
+	respond(40, 5, more) // then 5 of 50
+	respond(50, 3, more) // then 8 of 100
+	respond(25, 2, "")
+	tbl := expect.Value(table.New(client, appCore(), nil))(t)
+	q := table.Query{PK: "NUMBERS", Limit: 10, Filter: expression.Name("n").GreaterThan(expression.Value(0))}
+	page := expect.Value(table.QueryPage[numbered](t.Context(), tbl, q))(t)
+	var asked []int
+	for _, r := range faults.Requests("Query") {
+		var in struct{ Limit int }
+		expect.OK(t, json.Unmarshal(r.Body, &in))
+		asked = append(asked, in.Limit)
+	}
+	expect.Equal(t, "asked for", asked, []int{10, 40, 50, 25})
+	expect.Equal(t, "items", len(page.Items), 10)
+	expect.Equal(t, "cursor after the last item", page.Next, "")
 }
 
 // A page behind a filter takes several requests. Its cursors are those of its first

@@ -161,8 +161,14 @@ func TestStartsOfRows(t *testing.T) {
 	if err := second(table.QueryRows[account](t.Context(), tbl, table.Query{PK: "A", After: "x"}, nil)); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("a query with a cursor: %v", err)
 	}
-	if err := second(table.ScanRows[account](t.Context(), tbl, table.Scan{After: "x"}, nil)); !errors.Is(err, table.ErrInvalid) {
-		t.Errorf("a scan with a cursor: %v", err)
+	for _, bad := range []table.Scan{{After: "x"}, {Segment: 2, Segments: 2}, {Segments: 1_000_001}} {
+		expect.Err(t, second(table.ScanRows[account](t.Context(), tbl, bad, nil)), table.ErrInvalid)
+	}
+	stub, _, faults := faultyTable(t, appCore(), cannedTimes(0, 0, "", "")) // engines differ in how many segments they take
+	start := table.Item{"pk": str("A"), "sk": str("B")}
+	must(t, second(table.ScanRows[account](t.Context(), stub, table.Scan{Segments: 1_000_000}, start)))
+	if body := string(faults.Requests("Scan")[0].Body); !strings.Contains(body, `"ExclusiveStartKey":{"pk":{"S":"A"}`) {
+		t.Errorf("the start is not in %s", body)
 	}
 	equal(t, "rows of a scan", len(expect.Value(table.ScanRows[account](t.Context(), tbl, table.Scan{}, nil))(t).Rows), 5)
 }

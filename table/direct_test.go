@@ -208,6 +208,24 @@ func TestShapesOfItems(t *testing.T) {
 	}
 }
 
+// An item that an upgrade lets expire is missing.
+func TestUpgradeLetsExpire(t *testing.T) {
+	t.Parallel()
+	for _, sdkDecoding := range []bool{false, true} {
+		for ttl, want := range map[string]error{"1": table.ErrNotFound, "0": nil} {
+			view := fixedResponse{200, []byte(`{"Item":{"n":{"N":"7"}}}`)}.table(t, "ttl", sdkDecoding).WithUpgrade(table.Upgrade{
+				Shape: 1, Attributes: []string{"ttl"}, Change: func(item table.Item, _ int) error {
+					item["ttl"] = num(ttl)
+					return nil
+				},
+			})
+			if _, err := table.Get[account](t.Context(), view, user); !errors.Is(err, want) {
+				t.Errorf("TTL %s, SDKDecoding %v: %v", ttl, sdkDecoding, err)
+			}
+		}
+	}
+}
+
 func TestExpired(t *testing.T) {
 	t.Parallel()
 	tbl := fixedResponse{}.table(t, "ttl", false)

@@ -105,8 +105,21 @@ func TestSchemaValidate(t *testing.T) {
 			t.Errorf("%s: CreateTableInput: %v", field, err)
 		}
 	}
-	if err := appCore().Validate(); err != nil {
+	expiry := func(kind types.ScalarAttributeType) table.Schema {
+		return index(table.Index{Name: "GSI1", PKs: []table.Attribute{{Name: "x"}}, SKs: []table.Attribute{{Name: "expiresAt", Type: kind}}})
+	}
+	if err := expiry("S").Validate(); err == nil || !strings.Contains(err.Error(), "is the TTL attribute, a number, and not S") {
 		t.Error(err)
+	}
+	four := []table.Attribute{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}
+	longest := with(sixLocal)
+	longest.Name, longest.PK, longest.Indexes = strings.Repeat("n", 255), strings.Repeat("ä", 255), longest.Indexes[:5]
+	for name, schema := range map[string]table.Schema{
+		"appCore": appCore(), "an expiry in a key": expiry("N"), "longest": longest, "four attributes": index(table.Index{Name: "GSI1", PKs: four}),
+	} {
+		if err := schema.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 	err := table.Schema{Name: "a", PK: "x", SK: "x", PKType: "Z"}.Validate()
 	if e, ok := errors.AsType[*table.SchemaError](err); !ok || len(e.Problems) < 3 {

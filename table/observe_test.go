@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/internal/suites/expect"
@@ -83,6 +84,18 @@ func TestEventsOfPartitions(t *testing.T) {
 	}
 }
 
+// The partition key of an index with several attributes has them all.
+func TestEventsOfMultiKeyPartitions(t *testing.T) {
+	t.Parallel()
+	_, client, _ := faultyTable(t, matches(), cannedTimes(0, 0, "", ""))
+	schema := matches()
+	schema.Indexes[0].PKs = append(schema.Indexes[0].PKs, table.Attribute{Name: "season", Type: types.ScalarAttributeTypeN})
+	var got []keys.PK
+	tbl := expect.Value(table.New(client, schema, &table.Options{Observe: func(_ context.Context, e table.Event) { got = e.Partitions }}))(t)
+	expect.OK(t, expect.ErrOf(table.QueryPage[match](t.Context(), tbl, table.Query{Index: "byRound", PKs: []string{"WINTER", "EU", "7"}})))
+	expect.Equal(t, "partitions", got, []keys.PK{"WINTER#EU#7"})
+}
+
 // wrapper is a client that is not the SDK's.
 type wrapper struct {
 	table.Client
@@ -102,7 +115,8 @@ func TestOtherClients(t *testing.T) {
 	t.Parallel()
 	client := tabletest.Client(t)
 	schema := tabletest.NewWith(t, client, appCore(), nil).Schema()
-	for err, want := range map[error]error{io.ErrUnexpectedEOF: table.ErrOutcomeUnknown, nil: nil} {
+	throttled := &types.ProvisionedThroughputExceededException{ThrottlingReasons: []types.ThrottlingReason{{Reason: aws.String("Hot")}}}
+	for err, want := range map[error]error{io.ErrUnexpectedEOF: table.ErrOutcomeUnknown, throttled: table.ErrThrottled, nil: nil} {
 		var events []table.Event
 		tbl, failure := table.New(wrapper{client, err}, schema, &table.Options{
 			Observe: func(_ context.Context, e table.Event) { events = append(events, e) },
@@ -113,6 +127,10 @@ func TestOtherClients(t *testing.T) {
 		}
 		if len(events) != 1 || events[0].Attempts != 1 {
 			t.Errorf("events %+v", events)
+			continue
+		}
+		if got := len(events[0].Throttles) == 1; got != (want == table.ErrThrottled) {
+			t.Errorf("%v: throttles %+v", err, events[0].Throttles)
 		}
 	}
 }
@@ -132,6 +150,7 @@ func TestOutcomeOfOtherClients(t *testing.T) {
 
 func TestStatsAdd(t *testing.T) {
 	t.Parallel()
-	got := table.Stats{Items: 1, Scanned: 2, Requests: 3, Capacity: 0.5}.Add(table.Stats{Items: 10, Scanned: 20, Requests: 30, Capacity: 4})
-	expect.Equal(t, "sum", got, table.Stats{Items: 11, Scanned: 22, Requests: 33, Capacity: 4.5})
+	got := table.Stats{Items: 1, Scanned: 2, Requests: 3, Capacity: 0.5, Hedges: 4, HedgesWon: 5}.
+		Add(table.Stats{Items: 10, Scanned: 20, Requests: 30, Capacity: 4, Hedges: 40, HedgesWon: 50})
+	expect.Equal(t, "sum", got, table.Stats{Items: 11, Scanned: 22, Requests: 33, Capacity: 4.5, Hedges: 44, HedgesWon: 55})
 }

@@ -265,6 +265,9 @@ func TestRetry(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 			equal(t, name+": runs", runs, tt.runs)
+			if ran := fmt.Sprintf("gave up after %d runs", tt.runs); err != nil && strings.Contains(err.Error(), "gave up") && !strings.Contains(err.Error(), ran) {
+				t.Errorf("%s: %v", name, err)
+			}
 			if took := time.Since(start); tt.options == nil && took > 45*time.Second {
 				t.Errorf("%s: %v", name, took)
 			}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -203,6 +204,7 @@ func TestSettingsAreValidated(t *testing.T) {
 		`Tags: the key "" is not`:             func(s *table.Schema) { s.Tags = map[string]string{"": "x"} },
 		`Tags: the key "a;b" is not`:          func(s *table.Schema) { s.Tags = map[string]string{"a;b": "x"} },
 		`Tags: the key "\xff" is not`:         func(s *table.Schema) { s.Tags = map[string]string{"\xff": "x"} },
+		`Tags: the key "aws:" begins`:         func(s *table.Schema) { s.Tags = map[string]string{"aws:": "x"} },
 		`Tags: the key "AWS:name" begins`:     func(s *table.Schema) { s.Tags = map[string]string{"AWS:name": "x"} },
 		"Tags: the key \"kkk":                 func(s *table.Schema) { s.Tags = map[string]string{strings.Repeat("k", 129): "x"} },
 		`Tags["team"]: is not at most 256`:    func(s *table.Schema) { s.Tags["team"] = strings.Repeat("v", 257) },
@@ -229,7 +231,10 @@ func TestSettingsAreValidated(t *testing.T) {
 	}
 	must(t, production().Validate())
 	limits := production()
-	limits.Tags = map[string]string{strings.Repeat("ä", 128): strings.Repeat("日", 256), "a b+c-d=e_f.g:h/i@j": ""}
+	limits.Tags = map[string]string{strings.Repeat("ä", 128): strings.Repeat("日", 256), "a b+c-d=e_f.g:h/i@j": "", "k": ""}
+	for c := range 47 {
+		limits.Tags[fmt.Sprint("tag", c)] = ""
+	}
 	must(t, limits.Validate())
 }
 
