@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -151,15 +152,7 @@ const (
 // indexes take hours, and come last.
 func inOrder(all []difference) []difference {
 	all = slices.Clone(all)
-	slices.SortStableFunc(all, func(a, b difference) int {
-		switch {
-		case a.index == "" && b.index != "":
-			return -1
-		case a.index != "" && b.index == "":
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b difference) int { return cmp.Compare(min(len(a.index), 1), min(len(b.index), 1)) })
 	return all
 }
 
