@@ -21,8 +21,8 @@ type network struct {
 	next func() (time.Duration, tabletest.Fault)
 	// sent are the times at which requests were sent.
 	sent []time.Time
-	// attempts and hedges are the sums of what was observed.
-	attempts, hedges int
+	// attempts, hedges and won are the sums of what was observed.
+	attempts, hedges, won int
 }
 
 func (n *network) fault(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -52,6 +52,7 @@ func (n *network) observe(_ context.Context, e table.Event) {
 	defer n.mu.Unlock()
 	n.attempts += e.Attempts
 	n.hedges += e.Hedges
+	n.won += e.HedgesWon
 }
 
 var empty = respond(http.StatusOK, "{}")
@@ -123,8 +124,8 @@ func TestHedgeTail(t *testing.T) {
 		if late > all/1000 {
 			t.Errorf("%d of %d reads are late", late, all)
 		}
-		if n.hedges < all/200 || n.hedges > all/20 || len(n.sent) != all+n.hedges {
-			t.Errorf("%d hedges and %d requests of %d reads", n.hedges, len(n.sent), all)
+		if n.hedges < all/200 || n.hedges > all/20 || len(n.sent) != all+n.hedges || n.won < all/200 || n.won > n.hedges {
+			t.Errorf("%d hedges, of which %d won, and %d requests of %d reads", n.hedges, n.won, len(n.sent), all)
 		}
 	})
 }
