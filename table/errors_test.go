@@ -419,6 +419,37 @@ func TestFirstVersionOfAnExistingItem(t *testing.T) {
 	expect.Err(t, tbl.Do(t.Context(), op), table.ErrStale)
 }
 
+
+// A guard and a condition fail for reasons of their own.
+func TestGuardsWithAConditionOfTheCaller(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"n": num("1"), "version": num("3"), "revision": str("y")})))
+	for guard, op := range map[string]func(current bool) table.Op{
+		"version": func(current bool) table.Op {
+			return table.Delete(user).IfVersion("version", map[bool]int64{true: 3, false: 2}[current])
+		},
+		"revision": func(current bool) table.Op {
+			return table.Delete(user).IfRevision("revision", map[bool]string{true: "y", false: "x"}[current])
+		},
+	} {
+		for _, tt := range []struct {
+			current bool
+			n       int
+			want    error
+		}{{false, 1, table.ErrStale}, {false, 2, table.ErrStale}, {true, 2, table.ErrConditionFailed}, {true, 1, nil}} {
+			err := tbl.Do(t.Context(), op(tt.current).If(nIs(tt.n)))
+			if !errors.Is(err, tt.want) || tt.want == table.ErrConditionFailed && errors.Is(err, table.ErrStale) {
+				t.Errorf("%s, current %v, n %d: %v", guard, tt.current, tt.n, err)
+			}
+			if err == nil {
+				must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"n": num("1"), "version": num("3"), "revision": str("y")})))
+			}
+		}
+	}
+}
+
+
 // TestGuardsOfATypeAndMore shows which part of a guard an item fails.
 func TestGuardsOfATypeAndMore(t *testing.T) {
 	t.Parallel()
