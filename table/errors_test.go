@@ -419,7 +419,6 @@ func TestFirstVersionOfAnExistingItem(t *testing.T) {
 	expect.Err(t, tbl.Do(t.Context(), op), table.ErrStale)
 }
 
-
 // A guard and a condition fail for reasons of their own.
 func TestGuardsWithAConditionOfTheCaller(t *testing.T) {
 	t.Parallel()
@@ -448,7 +447,6 @@ func TestGuardsWithAConditionOfTheCaller(t *testing.T) {
 		}
 	}
 }
-
 
 // TestGuardsOfATypeAndMore shows which part of a guard an item fails.
 func TestGuardsOfATypeAndMore(t *testing.T) {
