@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptrace"
 	"runtime"
 	"sync"
 	"testing"
@@ -19,6 +20,8 @@ import (
 type network struct {
 	mu   sync.Mutex
 	next func() (time.Duration, tabletest.Fault)
+	// connect is how long a request waits for a new connection; 0 means none is new.
+	connect time.Duration
 	// sent are the times at which requests were sent.
 	sent []time.Time
 	// attempts, hedges and won are the sums of what was observed.
@@ -26,6 +29,11 @@ type network struct {
 }
 
 func (n *network) fault(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && n.connect > 0 {
+		trace.GetConn("")
+		time.Sleep(n.connect)
+		trace.GotConn(httptrace.GotConnInfo{})
+	}
 	n.mu.Lock()
 	n.sent = append(n.sent, time.Now())
 	d, fault := n.next()
@@ -99,6 +107,28 @@ func TestHedgeDelay(t *testing.T) {
 				t.Errorf("%v: hedged after %v", unit, d)
 			}
 		}
+	})
+}
+
+// TestHedgeAfterConnection shows that the wait for a connection is not part of a
+// read's time, and that a read which is late after it is hedged.
+func TestHedgeAfterConnection(t *testing.T) {
+	t.Parallel()
+	hedged(t, func(t *testing.T, n *network, get func()) {
+		const read = 10 * time.Millisecond
+		n.next = func() (time.Duration, tabletest.Fault) { return read, empty }
+		readTimes(100, get)
+		n.connect = time.Second
+		readTimes(10, get)
+		equal(t, "hedges of reads that waited for a connection", n.hedges, 0)
+		n.sent, n.next = nil, func() (time.Duration, tabletest.Fault) {
+			if len(n.sent) == 1 {
+				return time.Hour, empty
+			}
+			return 0, empty
+		}
+		readTimes(1, get)
+		equal(t, "hedges of one that is late then", n.hedges, 1)
 	})
 }
 
