@@ -180,11 +180,11 @@ func (w *write) isStored(stored Item) bool {
 // written returns the value that the write gives an attribute, nil if that is
 // not known.
 func (w *write) written(attribute string) types.AttributeValue {
-	if p, ok := w.op.value.(patch); ok {
-		return p.set[attribute]
-	}
 	if w.op.next.attribute == attribute {
 		return w.op.next.value
+	}
+	if p, ok := w.op.value.(patch); ok {
+		return p.set[attribute]
 	}
 	return w.whole()[attribute]
 }
