@@ -24,6 +24,7 @@ import (
 //     significant digits, or a magnitude outside 1e-130 to 9.99e125;
 //   - empty sets, and sets with duplicates: 1 and 1.0 are the same number;
 //   - values nested more than 32 levels deep, and a NULL that is false;
+//   - values that are nil, also the bytes of a binary; empty bytes are stored;
 //   - names that are empty or longer than 64 KB, and text that is not UTF-8;
 //   - attributes that are keys of the schema's indexes, if they are of another
 //     type, empty or too long;

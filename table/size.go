@@ -131,7 +131,7 @@ func measure(value types.AttributeValue, level int) (size int, f *fault) {
 		}
 	case *types.AttributeValueMemberB:
 		if v != nil {
-			return len(v.Value), nil
+			return measureBytes(v.Value)
 		}
 	case *types.AttributeValueMemberBOOL:
 		if v != nil {
@@ -218,7 +218,13 @@ func measureText(s string) (size int, f *fault) {
 	return len(s), nil
 }
 
-func measureBytes(b []byte) (size int, f *fault) { return len(b), nil }
+// measureBytes refuses nil, which the SDK sends as null. Empty bytes are a value.
+func measureBytes(b []byte) (size int, f *fault) {
+	if b == nil {
+		return 0, broken(ruleNil)
+	}
+	return len(b), nil
+}
 
 func measureNumber(s string) (size int, f *fault) {
 	d, ok := codec.ParseNumber(s)
