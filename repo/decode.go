@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -16,6 +17,7 @@ import (
 // false for a copy, former or present. The expiry is not looked at.
 //
 // Errors:
+//   - [table.ErrInvalid], if a value in the item is nil.
 //   - [table.ErrWrongType], [table.ErrNewerShape], [ErrOlderShape] and [ErrUpgrade].
 //   - [ErrOrphan], if no key of the entity leads to the item.
 //   - The error of attributevalue, if the item does not fit T.
@@ -30,15 +32,16 @@ func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {
 
 // Changes returns the names of the attributes in which two values of the entity
 // differ, in order. The version, which every write changes, is not one of them. Sets
-// are equal if they have the same elements.
+// are equal if they have the same elements. A value that does not encode is
+// [table.ErrInvalid].
 func (r *Repo[T]) Changes(before, after T) ([]string, error) {
 	return r.core.changes(&before, &after)
 }
 
 func (c *core) changes(before, after any) ([]string, error) {
-	changes, err := codec.Compare(before, after)
+	changes, err := compare(before, after)
 	if err != nil {
-		return nil, err
+		return nil, c.fail("Changes", keys.Key{}, err)
 	}
 	var names []string
 	for _, change := range changes {

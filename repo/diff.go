@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -52,7 +53,7 @@ func (d diff) apply(raw codec.Raw) table.Item {
 // attributes that [core.isExtra] reports. Attributes that T does not have stay,
 // also inside maps.
 func (c *core) fields(raw codec.Raw, extra table.Item, before, after any) (diff, error) {
-	changes, err := codec.Compare(before, after)
+	changes, err := compare(before, after)
 	if err != nil {
 		return diff{}, err
 	}
@@ -90,6 +91,15 @@ func (c *core) fields(raw codec.Raw, extra table.Item, before, after any) (diff,
 		}
 	}
 	return d, nil
+}
+
+// compare is [codec.Compare]. A value that does not encode is invalid.
+func compare(before, after any) ([]codec.Change, error) {
+	changes, err := codec.Compare(before, after)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", table.ErrInvalid, err)
+	}
+	return changes, nil
 }
 
 // isExtra reports whether an attribute of a stored item matters to a write

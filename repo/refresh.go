@@ -85,6 +85,7 @@ func (c *core) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, error)
 // An item without a version is guarded by all attributes that T has.
 //
 // Errors, after which nothing is to be written:
+//   - [table.ErrInvalid], if a value in the item is nil.
 //   - [table.ErrWrongType], [table.ErrNewerShape] and [ErrOlderShape].
 //   - [ErrOrphan], if no key of the entity leads to the item.
 //   - [table.ErrExists], if the present key, or that of a copy, is another entity's.

@@ -103,6 +103,9 @@ const (
 // identify returns the entity of a stored item as the item has it, and what the item
 // is to it.
 func (c *core) identify(key keys.Key, item table.Item) (*stored, itemKind, error) {
+	if path, is := codec.NilIn(item); is {
+		return nil, 0, fmt.Errorf("%w: attribute %q is nil", table.ErrInvalid, path)
+	}
 	if err := c.checkType(item); err != nil {
 		return nil, 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -223,11 +222,11 @@ func (u *Upgrade) apply(item table.Item) (err error) {
 		return &changeError{err}
 	}
 	for name, value := range item {
-		if before[name] == value {
+		if was, is := before[name]; is && was == value {
 			continue
 		}
-		if v := reflect.ValueOf(value); value == nil || v.Kind() == reflect.Pointer && v.IsNil() {
-			return fmt.Errorf("%w: it sets attribute %q to nil", errInvalidEntity, name)
+		if path, is := codec.Nil(value); is {
+			return fmt.Errorf("%w: it sets attribute %q to nil", errInvalidEntity, name+path)
 		}
 		if !slices.Contains(u.Writes, name) {
 			return fmt.Errorf("%w: it writes attribute %q, which Writes does not list", errInvalidEntity, name)

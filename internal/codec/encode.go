@@ -32,7 +32,7 @@ func encode(v any) (types.AttributeValue, error) {
 		value = value.Elem()
 	}
 	if !value.IsValid() {
-		return encodeForeign(v)
+		return noNil(encodeForeign(v))
 	}
 	switch p := planOf(value.Type()); {
 	case p.shape == structure, p.shape == dictionary && !value.IsNil():
@@ -44,7 +44,7 @@ func encode(v any) (types.AttributeValue, error) {
 			return attribute, err
 		}
 	}
-	return encodeForeign(v)
+	return noNil(encodeForeign(v))
 }
 
 // itemEncoder makes the attributes of one item. Strings and numbers are made
@@ -325,7 +325,7 @@ func (f *field) take(v reflect.Value) (types.AttributeValue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return made.(*types.AttributeValueMemberM).Value[aloneName], nil
+	return noNil(made.(*types.AttributeValueMemberM).Value[aloneName], nil)
 }
 
 // Made is an item that was made for one op. The op takes it as it is, and adds
