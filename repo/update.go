@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -90,12 +91,15 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 	return v, err
 }
 
-// named gives an error of this package the operation that it ended.
+// named gives an error the operation that it ended, of which a read of table's may be a
+// part.
 func (c *core) named(op string, key keys.Key, err error) error {
-	if _, ok := errors.AsType[*table.Error](err); ok {
-		return err
+	e, ok := err.(*table.Error) //nolint:errorlint // one further in may be the caller's
+	if !ok {
+		return c.fail(op, key, err)
 	}
-	return c.fail(op, key, err)
+	e.Op, e.Name = op, cmp.Or(e.Name, c.entity.Type)
+	return e
 }
 
 // Delete removes the entity under its key or that of one of its copies, with all of
@@ -121,7 +125,7 @@ func (c *core) delete(ctx context.Context, key keys.Key) error {
 		}
 		s, err := c.remove(ctx, old, look)
 		if err != nil {
-			return err, false
+			return c.named("Delete", key, err), false
 		}
 		if err := c.run(ctx, s.ops); err != nil {
 			return err, s.look(err, look) || s.lost(err)
