@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -240,6 +240,9 @@ func Forget(ctx context.Context, t *table.Table, job string) error {
 	return t.BatchWrite(ctx, ops...)
 }
 
+// errGone ends the other walkers if one panics or ends its goroutine.
+var errGone = errors.New("a walker did not return")
+
 // segments calls walk for each segment, for Concurrency at once, until one fails.
 func (w *walk) segments(ctx context.Context, walk func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -255,18 +258,25 @@ func (w *walk) segments(ctx context.Context, walk func(context.Context, int) err
 			}
 		}
 	}()
-	var group sync.WaitGroup
+	var walkers group.Group
 	for range w.Concurrency {
-		group.Go(func() {
+		walkers.Go(func() {
+			err := errGone
+			defer func() {
+				if err != nil {
+					cancel(err)
+				}
+			}()
 			for n := range next {
 				if err := walk(ctx, n); err != nil {
 					cancel(fmt.Errorf("segment %d: %w", n, err))
-					return
+					break
 				}
 			}
+			err = nil
 		})
 	}
-	group.Wait()
+	walkers.Wait()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -151,7 +152,7 @@ func (d *deleting) run(ctx context.Context, q table.Query) error {
 // page deletes what a page holds. It returns false if units have run out before. After
 // an error it finishes what is in flight.
 func (d *deleting) page(ctx context.Context, rows []table.Row[struct{}]) (all bool, err error) {
-	var group sync.WaitGroup
+	var deletions group.Group
 	slots := make(chan struct{}, deletesAtOnce)
 	failed := func(cause error) bool {
 		d.mu.Lock()
@@ -162,11 +163,11 @@ func (d *deleting) page(ctx context.Context, rows []table.Row[struct{}]) (all bo
 	all = true
 	for _, row := range rows {
 		slots <- struct{}{}
-		if all = !d.spent(); !all || failed(row.Err) {
+		if all = !d.spent(); !all || failed(row.Err) || deletions.Unwound() {
 			break
 		}
 		d.begun = true
-		group.Go(func() {
+		deletions.Go(func() {
 			defer func() { <-slots }()
 			if err := d.delete(ctx, row.Key); err != nil {
 				failed(err)
@@ -177,7 +178,7 @@ func (d *deleting) page(ctx context.Context, rows []table.Row[struct{}]) (all bo
 			d.deleted.Items++
 		})
 	}
-	group.Wait()
+	deletions.Wait()
 	return all, err
 }
 

@@ -247,3 +247,15 @@ func TestRefreshOfAFormerCopyBeforeItsMainItem(t *testing.T) {
 	expect.Equal(t, "items left", itemsLeft(t, tbl), 1)
 	storedItem(t, tbl, pageKey(p))
 }
+
+func TestDeleteAllUnwindsItsCaller(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	newPages(t, tbl, page{ID: "1"}, page{ID: "2"})
+	expect.Unwinds(t, "DeleteAll", func(unwind func()) {
+		e := pageEntity()
+		e.Key = func(p page) keys.Key { unwind(); return pageKey(p) }
+		r := expect.Value(repo.New(tbl, e))(t)
+		_, _ = r.DeleteAll(t.Context(), table.Query{PK: "SITE", Range: keys.Prefix("PAGE").All()}, nil)
+	})
+}

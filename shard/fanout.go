@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/table"
 )
 
@@ -13,7 +14,7 @@ func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.RowPage[T], err
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
-		group sync.WaitGroup
+		all   group.Group
 		mu    sync.Mutex
 		first error
 	)
@@ -21,7 +22,10 @@ func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.RowPage[T], err
 	slots := make(chan struct{}, m.r.o.Concurrency)
 	for i, a := range asks {
 		slots <- struct{}{}
-		group.Go(func() {
+		if all.Unwound() {
+			break
+		}
+		all.Go(func() {
 			defer func() { <-slots }()
 			page, err := m.readShard(ctx, a)
 			pages[i] = page
@@ -36,7 +40,7 @@ func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.RowPage[T], err
 			cancel()
 		})
 	}
-	group.Wait()
+	all.Wait()
 	return pages, first
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -97,4 +98,15 @@ func TestConcurrency(t *testing.T) {
 			t.Errorf("%d requests in flight, want %d", n, want)
 		}
 	}
+}
+
+// TestPagesUnwindTheirCaller lets an observer panic in a goroutine of the library.
+func TestPagesUnwindTheirCaller(t *testing.T) {
+	t.Parallel()
+	tbl, _ := withFaults(t, nil)
+	r := newReader(t, tbl, globalTx(8), nil)
+	expect.Unwinds(t, "Page", func(unwind func()) {
+		ctx := table.WithObserver(t.Context(), func(context.Context, table.Event) { unwind() })
+		_, _ = r.Page(ctx, shard.Query{Limit: 10})
+	})
 }

@@ -12,6 +12,7 @@ import (
 
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -22,7 +23,7 @@ type consumer struct {
 	Reader
 	owner     string
 	partition keys.PK
-	group     sync.WaitGroup
+	shards    group.Group
 	end       context.CancelCauseFunc
 	// changed is told when a shard was left or has ended.
 	changed chan struct{}
@@ -244,18 +245,21 @@ func (c *consumer) start(ctx context.Context, shard string, h *lease.Held[positi
 	c.mu.Lock()
 	c.reading[shard] = r
 	c.mu.Unlock()
-	c.group.Go(func() {
-		err := c.shard(ctx, h, r.leave)
-		c.mu.Lock()
-		delete(c.reading, shard)
-		c.mu.Unlock()
-		if err != nil && !errors.Is(err, lease.ErrHeld) {
-			c.end(fmt.Errorf("shard %s: %w", shard, err))
-		}
-		select {
-		case c.changed <- struct{}{}:
-		default:
-		}
+	c.shards.Go(func() {
+		err := errGone
+		defer func() {
+			c.mu.Lock()
+			delete(c.reading, shard)
+			c.mu.Unlock()
+			if err != nil && !errors.Is(err, lease.ErrHeld) {
+				c.end(fmt.Errorf("shard %s: %w", shard, err))
+			}
+			select {
+			case c.changed <- struct{}{}:
+			default:
+			}
+		}()
+		err = c.shard(ctx, h, r.leave)
 	})
 }
 

@@ -166,7 +166,7 @@ func (r Reader) run(ctx context.Context) error {
 	c := newConsumer(r, cancel, last)
 	err := c.loop(ctx)
 	cancel(err)
-	c.group.Wait()
+	c.shards.Wait()
 	c.leave()
 	return err
 }

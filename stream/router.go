@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -21,7 +21,8 @@ import (
 // The changes of one item are handled in their order, one after the other. The first
 // failure ends a batch: later records of other items may have been handled already,
 // and are delivered again with the rest. No record is skipped, and no record overtakes
-// an earlier one of the same item. A panic of a handler is not recovered.
+// an earlier one of the same item. A panic of a handler reaches
+// the caller of [Router.Handle] or [Reader.Run].
 type Router struct {
 	table    *table.Table
 	schema   table.Schema
@@ -158,7 +159,7 @@ func (r *Router) run(ctx context.Context, records []*record) (done int, err erro
 // parallel calls one for each record, after it was called for the earlier records of
 // the same item.
 func (r *Router) parallel(records []*record, failed *atomic.Int64, one func(int)) {
-	var group sync.WaitGroup
+	handled := group.Group{KeepExits: true} // a failure says so
 	slots := make(chan struct{}, r.options.Concurrency)
 	latest := map[keys.Key]chan struct{}{}
 	for i, rec := range records {
@@ -168,7 +169,7 @@ func (r *Router) parallel(records []*record, failed *atomic.Int64, one func(int)
 		before, done := latest[rec.key], make(chan struct{})
 		latest[rec.key] = done
 		slots <- struct{}{}
-		group.Go(func() {
+		handled.Go(func() {
 			defer func() { <-slots }()
 			defer close(done)
 			if before != nil {
@@ -177,7 +178,7 @@ func (r *Router) parallel(records []*record, failed *atomic.Int64, one func(int)
 			one(i)
 		})
 	}
-	group.Wait()
+	handled.Wait()
 }
 
 // record gives a record to its handlers.

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/stream"
@@ -427,5 +428,29 @@ func TestNewRefuses(t *testing.T) {
 	}
 	if _, err := stream.New(w.table, &stream.Options{Concurrency: -1}, stream.IgnoreOther()); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("negative concurrency: %v", err)
+	}
+}
+
+func TestPanicOfAHandlerReachesTheCaller(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	event := w.busyEvent(t)
+	panics := func(context.Context, stream.Change[Note]) error { panic("injected") }
+	for _, concurrency := range []int{1, 4} {
+		r := newRouter(t, w.table, &stream.Options{Concurrency: concurrency}, stream.On(w.notes, panics), stream.IgnoreOther())
+		reader := stream.Reader{Name: fmt.Sprint("notes", concurrency), Router: r, Client: streamtest.Client(w.client), Interval: 5 * time.Millisecond}
+		for name, call := range map[string]func() error{
+			"Handle": func() error { return expect.ErrOf(r.Handle(t.Context(), event)) },
+			"Run":    func() error { return reader.Run(t.Context()) },
+		} {
+			func() {
+				defer func() {
+					if p := recover(); p != "injected" {
+						t.Errorf("%s with Concurrency %d: panic with %v", name, concurrency, p)
+					}
+				}()
+				t.Errorf("%s with Concurrency %d: %v", name, concurrency, call())
+			}()
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/internal/lease"
 )
 
@@ -222,18 +223,20 @@ func (s *shardReader) try(ctx context.Context, records []*record) (done int, fai
 		}
 	}
 	handled := make(chan struct{})
-	go func() {
+	router := group.Group{KeepExits: true} // they are errGone
+	router.Go(func() {
 		defer close(handled)
 		passed := done
 		done, failure = 0, errGone
 		n, failed := s.Router.run(ctx, records[passed:])
 		done, failure = passed+n, failed
-	}()
+	})
 	timer := time.NewTicker(leaseLife / 3)
 	defer timer.Stop()
 	for {
 		select {
 		case <-handled:
+			router.Wait()
 			return done, failure, err
 		case <-timer.C:
 			if err == nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -167,13 +168,13 @@ func inChunks(ctx context.Context, ks []keys.Key, size int, do func(context.Cont
 	var (
 		mu     sync.Mutex
 		failed BatchError
-		group  sync.WaitGroup
+		all    group.Group
 	)
 	slots := make(chan struct{}, batchParallel)
 	for chunk := range slices.Chunk(ks, size) {
 		slots <- struct{}{}
 		mu.Lock()
-		stop := failed.Err != nil
+		stop := failed.Err != nil || all.Unwound()
 		if stop {
 			failed.Remaining = append(failed.Remaining, chunk...)
 		}
@@ -182,7 +183,7 @@ func inChunks(ctx context.Context, ks []keys.Key, size int, do func(context.Cont
 			<-slots
 			continue
 		}
-		group.Go(func() {
+		all.Go(func() {
 			defer func() { <-slots }()
 			remaining, err := do(ctx, chunk)
 			if err == nil {
@@ -194,7 +195,7 @@ func inChunks(ctx context.Context, ks []keys.Key, size int, do func(context.Cont
 			failed.Err = join(failed.Err, explain(err))
 		})
 	}
-	group.Wait()
+	all.Wait()
 	if failed.Err == nil {
 		return nil
 	}

@@ -154,3 +154,19 @@ func TestStatsAdd(t *testing.T) {
 		Add(table.Stats{Items: 10, Scanned: 20, Requests: 30, Capacity: 4, Hedges: 40, HedgesWon: 50})
 	expect.Equal(t, "sum", got, table.Stats{Items: 11, Scanned: 22, Requests: 33, Capacity: 4.5, Hedges: 44, HedgesWon: 55})
 }
+
+// TestBatchesUnwindTheirCaller lets an observer panic in a goroutine of the library.
+func TestBatchesUnwindTheirCaller(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	for name, call := range map[string]func(context.Context) error{
+		"BatchGet": func(ctx context.Context) error {
+			return expect.ErrOf(table.BatchGet[account](ctx, tbl, []keys.Key{user}))
+		},
+		"BatchWrite": func(ctx context.Context) error { return tbl.BatchWrite(ctx, table.Put(user, nil)) },
+	} {
+		expect.Unwinds(t, name, func(unwind func()) {
+			_ = call(table.WithObserver(t.Context(), func(context.Context, table.Event) { unwind() }))
+		})
+	}
+}

@@ -3,6 +3,7 @@ package expect
 
 import (
 	"errors"
+	"runtime"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,6 +59,27 @@ func NotErr(tb testing.TB, err error, targets ...error) {
 	for _, target := range targets {
 		if errors.Is(err, target) {
 			tb.Errorf("error %v; it must not be %v", err, target)
+		}
+	}
+}
+
+// Unwinds fails the test unless a call ends its goroutine as the function does that the
+// call is given: by a panic, and by [runtime.Goexit].
+func Unwinds(tb testing.TB, what string, call func(unwind func())) {
+	tb.Helper()
+	for _, want := range []any{"injected", nil} {
+		unwind := func() { panic(want) }
+		if want == nil {
+			unwind = runtime.Goexit
+		}
+		panicked, returned := make(chan any), false
+		go func() {
+			defer func() { panicked <- recover() }()
+			call(unwind)
+			returned = true
+		}()
+		if got := <-panicked; got != want || returned {
+			tb.Errorf("%s: panic with %v, returned %v; want a panic with %v", what, got, returned, want)
 		}
 	}
 }
