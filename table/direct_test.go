@@ -235,6 +235,9 @@ func TestExpired(t *testing.T) {
 		want bool
 	}{
 		"missing":                  {nil, false},
+		"a nil number":             {(*types.AttributeValueMemberN)(nil), false},
+		"a nil text":               {(*types.AttributeValueMemberS)(nil), false},
+		"nil bytes":                {(*types.AttributeValueMemberB)(nil), false},
 		"0":                        {num("0"), false},
 		"less than 1":              {num("0.999"), false},
 		"1":                        {num("1"), true},

@@ -313,11 +313,17 @@ func (r *row) position() Item {
 func watched(item Item, name string) codec.Watched {
 	switch v := item[name].(type) {
 	case *types.AttributeValueMemberS:
-		return codec.Watched{Name: name, Kind: codec.S, Text: []byte(v.Value)}
+		if v != nil {
+			return codec.Watched{Name: name, Kind: codec.S, Text: []byte(v.Value)}
+		}
 	case *types.AttributeValueMemberN:
-		return codec.Watched{Name: name, Kind: codec.N, Text: []byte(v.Value)}
+		if v != nil {
+			return codec.Watched{Name: name, Kind: codec.N, Text: []byte(v.Value)}
+		}
 	case *types.AttributeValueMemberB:
-		return codec.Watched{Name: name, Kind: codec.B, Text: v.Value}
+		if v != nil {
+			return codec.Watched{Name: name, Kind: codec.B, Text: v.Value}
+		}
 	}
 	return codec.Watched{Name: name}
 }
