@@ -15,13 +15,15 @@ import (
 // core is what a [Repo] holds and does, whatever T is: so it is compiled once, and
 // not again for each T. A value is given to it, and returned, as a *T in an any.
 type core struct {
-	table      *table.Table // as given
-	reads      *table.Table // refuses items of other types
-	consistent *table.Table // is reads, read consistently
-	schema     table.Schema
-	typeValue  types.AttributeValue // of all items; nobody changes it
-	entity     description
-	items      []Copy[any]
+	table *table.Table // as given
+	// reads refuses items of other types, and upgrades those of former shapes.
+	// consistent does so too, reads consistently, and leaves shape attributes as they
+	// are stored: writes need these.
+	reads, consistent *table.Table
+	schema            table.Schema
+	typeValue         types.AttributeValue // of all items; nobody changes it
+	entity            description
+	items             []Copy[any]
 	// attributes are the names of those that T's fields have, sorted; known is
 	// false if T makes its attributes itself.
 	attributes []string
@@ -67,10 +69,10 @@ func (c *core) init(t *table.Table, entity description) error {
 		entity:    entity, items: entity.items(),
 	}
 	c.shapes = newShapes(schema, entity.OldestShape, entity.Upgrades)
-	c.reads = t.OfType(entity.Type).WithUpgrade(table.Upgrade{
-		Shape: c.shapes.current, Change: c.shapes.upgrade, Attributes: slices.Sorted(maps.Keys(c.shapes.touched)),
-	})
-	c.consistent = c.reads.Consistent()
+	u := table.Upgrade{Shape: c.shapes.current, Change: c.shapes.upgrade, Attributes: slices.Sorted(maps.Keys(c.shapes.touched))}
+	c.consistent = t.OfType(entity.Type).WithUpgrade(u).Consistent()
+	u.Change = c.shapes.present
+	c.reads = t.OfType(entity.Type).WithUpgrade(u)
 	c.attributes, c.known = codec.Attributes(entity.typ)
 	if entity.Version != "" {
 		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)

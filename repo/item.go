@@ -101,7 +101,6 @@ func (c *core) whole(i int, key keys.Key, v any, item table.Item, s stamp) codec
 	}
 	item[c.schema.Type] = c.typeValue
 	if c.shapes.of(item) < c.shapes.current {
-		delete(item, c.shapes.from)
 		c.shapes.stamp(item)
 	}
 	if c.counter != unversioned && c.stampOf(item) != s {

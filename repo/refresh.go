@@ -72,7 +72,8 @@ func (c *core) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, error)
 // guarded against concurrent writes. There are none if the item is as described.
 // Package backfill runs them for a whole table.
 //
-// item is an item as it is stored, read consistently:
+// item is an item as it is stored, read consistently, and not through [Repo.View]: of an
+// item that the view has upgraded, the ops do not store the upgrades.
 //   - The main item: the ops write what differs in it and in its copies, which
 //     RefreshOps reads. A missing copy is created.
 //   - A copy: there are no ops, since those of its main item are about it, too. If
@@ -129,6 +130,9 @@ func (c *core) refreshOps(ctx context.Context, key keys.Key, item table.Item) ([
 //   - An item under one of [Entity].FormerKeys: the same, under the present key.
 //   - A copy, or an item under one of [Entity].FormerCopies: there are no items. The
 //     main item gives the copies.
+//
+// An item that [Repo.View] has upgraded counts as one of the current shape: the upgrades
+// alone are no change of it.
 //
 // A copy has all attributes of the main item, except for the keys of indexes. An
 // attribute that only a stored copy has is lost.

@@ -34,6 +34,10 @@ func (r *Repo[T]) Type() string {
 // View returns the table as the repository reads it: items of other types are
 // [table.ErrWrongType], and those of former shapes are upgraded. It is for readers
 // that take a table, such as shard.New. [table.Table.OfType] ends both.
+//
+// A [table.Item] that it has upgraded has the current shape in its shape attribute, so
+// that nothing upgrades it again. It is not the item as it is stored: do not give it to
+// [Repo.RefreshOps].
 func (r *Repo[T]) View() *table.Table { return r.core.reads }
 
 // Consistent returns a view of the repository whose reads are strongly

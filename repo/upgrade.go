@@ -163,7 +163,7 @@ func newShapes(schema table.Schema, oldest int, upgrades []Upgrade) shapes {
 	return s
 }
 
-// of returns the shape of an item that a view has read, or that was checked.
+// of returns the shape of an item that core.consistent has read, or that was checked.
 func (s *shapes) of(item table.Item) int { return number(item[s.attribute], 0) }
 
 // check reports a shape attribute that is not the number of a shape.
@@ -201,6 +201,16 @@ func (s *shapes) upgrade(item table.Item, shape int) error {
 		}
 	}
 	return nil
+}
+
+// present is upgrade for the readers of a view. It changes the shape attributes too, so
+// that nothing upgrades the item again.
+func (s *shapes) present(item table.Item, shape int) error {
+	err := s.upgrade(item, shape)
+	if err == nil && shape < s.current {
+		s.stamp(item)
+	}
+	return err
 }
 
 // apply runs Change.
@@ -290,6 +300,7 @@ func (s *shapes) stamp(item table.Item) {
 	if s.current == 0 {
 		return
 	}
+	delete(item, s.from)
 	item[s.attribute] = &types.AttributeValueMemberN{Value: strconv.Itoa(s.current)}
 	if s.admits < s.current {
 		item[s.from] = &types.AttributeValueMemberN{Value: strconv.Itoa(s.admits)}

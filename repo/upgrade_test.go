@@ -59,6 +59,43 @@ func TestUpdateRemovesADroppedAttributeAgain(t *testing.T) {
 	}
 }
 
+// An item that a view has upgraded is not upgraded again, whatever it is given to. It
+// admits the programs that the current shape admits.
+func TestViewUpgradesOnce(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	double := repo.Convert("pages", "pages", func(n int) (int, error) { return 2 * n, nil })
+	former := newRepo(t, tbl, docWith(0, repo.Default("author", "none")))
+	d := Doc{ID: "d-1", Pages: 5}
+	expect.OK(t, former.Create(t.Context(), &d))
+	docs := newRepo(t, tbl, docWith(0, repo.Default("author", "none"), double))
+	d.Pages = 10
+
+	var collected []Doc
+	q := table.Query{PK: docKey.PK}
+	expect.OK(t, repo.Collect(t.Context(), docs.View(), q, docs.AppendTo(&collected)))
+	expect.Equal(t, "Collect", collected, []Doc{d})
+	for v, err := range repo.Stream(t.Context(), docs.View(), q, docs) {
+		expect.OK(t, err)
+		expect.Equal(t, "Stream", v, any(d))
+	}
+	item := storedItem(t, docs.View(), docKey)
+	expect.Equal(t, "shapes", shapes(item), [2]string{"2", ""})
+	decoded, _, err := docs.Decode(item)
+	expect.OK(t, err)
+	expect.Equal(t, "Decode", decoded, d)
+	var refreshed Doc
+	expect.OK(t, expect.Value(docs.RefreshItems(item))(t)[0].Decode(&refreshed))
+	expect.Equal(t, "RefreshItems", refreshed, d)
+
+	// The stored item is still of the former shape, and writes know that.
+	expect.Equal(t, "changed", expect.Value(docs.Refresh(t.Context(), docKey))(t), true)
+	expect.Equal(t, "refreshed", expect.Value(docs.Get(t.Context(), docKey))(t).Pages, 10)
+
+	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, item)))
+	expect.Equal(t, "put as it was read", expect.Value(docs.Get(t.Context(), docKey))(t), d)
+}
+
 // An upgrade without attributes raises the shape all the same.
 func TestUpgradeWithoutAttributes(t *testing.T) {
 	t.Parallel()

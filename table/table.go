@@ -191,8 +191,9 @@ type Upgrade struct {
 	// [Schema].Shape, 0 where it is missing.
 	Shape int
 	// Change is given every item of another shape, before it becomes a value. It
-	// changes the item; its error is the error of the item. It is called by several
-	// goroutines at once.
+	// changes the item, and with it the number of its shape, or the next reader that
+	// is given the item would change it again. Its error is the error of the item. It is
+	// called by several goroutines at once.
 	Change func(item Item, shape int) error
 	// Attributes are those that Change can touch. A filter on one of them, and an index
 	// that does not project all attributes, are [ErrInvalid], since they would miss
