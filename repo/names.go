@@ -72,7 +72,7 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 		if !errors.Is(err, table.ErrNotFound) || attempt == maxUpserts {
 			return updated, err
 		}
-		if err := c.create(ctx, v); err != nil && !errors.Is(err, table.ErrExists) {
+		if err := c.run(ctx, c.createOps(nil, v, c.entity.zero())); err != nil && !errors.Is(err, table.ErrExists) {
 			return nil, err
 		}
 	}

@@ -15,17 +15,21 @@ import (
 // CreateOps returns the ops that store a new entity: one for each item, each
 // on the condition that there is no live item under its key. It sets in v the
 // version or revision that they store, whether they are run or not.
-func (r *Repo[T]) CreateOps(v *T) []table.Op { return r.core.createOps(nil, v) }
+func (r *Repo[T]) CreateOps(v *T) []table.Op { return r.core.createOps(nil, v, v) }
 
-// createOps appends the ops of [Repo.CreateOps].
-func (c *core) createOps(ops []table.Op, v any) []table.Op {
+// createOps appends the ops of [Repo.CreateOps]. It sets the stamp in made, which
+// becomes the value of v, and may be v.
+func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 	if isNil(v) {
 		return c.refused(errNilValue)
 	}
 	next := c.next(stamp{})
-	err := c.write(v, next)
-	return c.each(ops, v, func(i int, key keys.Key) table.Op {
-		return table.Create(key, c.put(i, key, v, next, err))
+	err := c.write(made, v, next)
+	if err != nil {
+		made = v
+	}
+	return c.each(ops, made, func(i int, key keys.Key) table.Op {
+		return table.Create(key, c.put(i, key, made, next, err))
 	})
 }
 
@@ -51,10 +55,10 @@ func (c *core) createOps(ops []table.Op, v any) []table.Op {
 //
 // For an entity without a Version, they replace any stored item without a
 // condition, so [table.Table.BatchWrite] takes them.
-func (r *Repo[T]) PutOps(v *T) []table.Op { return r.core.putOps(nil, v) }
+func (r *Repo[T]) PutOps(v *T) []table.Op { return r.core.putOps(nil, v, v) }
 
-// putOps appends the ops of [Repo.PutOps].
-func (c *core) putOps(ops []table.Op, v any) []table.Op {
+// putOps appends the ops of [Repo.PutOps]. made is as in createOps.
+func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 	if isNil(v) {
 		return c.refused(errNilValue)
 	}
@@ -65,22 +69,30 @@ func (c *core) putOps(ops []table.Op, v any) []table.Op {
 	}
 	read := c.read(v)
 	if read == (stamp{}) {
-		return c.createOps(ops, v)
+		return c.createOps(ops, v, made)
 	}
 	for _, p := range c.items[1:] {
 		if p.Key(v) == (keys.Key{}) {
 			return append(ops, c.refused(fmt.Errorf("PutOps cannot tell whether there is a %s to remove; use UpdateOps, Put or Update", p.Name))...)
 		}
 	}
-	return c.replaceOps(ops, v, read)
+	return c.replaceOps(ops, v, made, read)
 }
 
-// replaceOps appends the ops that store v over the entity with a stamp.
-func (c *core) replaceOps(ops []table.Op, v any, read stamp) []table.Op {
+// replaceOps appends the ops that store v over the entity with a stamp. made is as in
+// createOps.
+func (c *core) replaceOps(ops []table.Op, v, made any, read stamp) []table.Op {
 	next := c.next(read)
-	fields, err := c.stamped(v, next)
-	return c.each(ops, v, func(i int, key keys.Key) table.Op {
-		return c.guard(c.replace(i, key, v, fields, next, err), read).IfExists()
+	var fields table.Item
+	err := c.write(made, v, next)
+	if err == nil {
+		fields, err = c.encode(made)
+	}
+	if err != nil {
+		made = v
+	}
+	return c.each(ops, made, func(i int, key keys.Key) table.Op {
+		return c.guard(c.replace(i, key, made, fields, next, err), read).IfExists()
 	})
 }
 
@@ -92,7 +104,7 @@ func (r *Repo[T]) UpdateOps(old T, v *T) []table.Op { return r.core.updateOps(&o
 
 func (c *core) updateOps(old, v any) []table.Op {
 	if c.counter == unversioned {
-		return c.putOps(nil, v)
+		return c.putOps(nil, v, v)
 	}
 	if isNil(v) {
 		return c.refused(errNilValue)
@@ -104,9 +116,9 @@ func (c *core) updateOps(old, v any) []table.Op {
 	}
 	read := c.read(old)
 	if read == (stamp{}) {
-		return c.createOps(nil, v)
+		return c.createOps(nil, v, v)
 	}
-	return c.replaceOps(nil, v, read)
+	return c.replaceOps(nil, v, v, read)
 }
 
 var errNilValue = errors.New("the value is nil")
@@ -168,14 +180,6 @@ func (c *core) put(i int, key keys.Key, v any, s stamp, err error) any {
 		return codec.Made{Err: err}
 	}
 	return c.whole(i, key, v, fields, s)
-}
-
-// stamped sets a stamp in v and returns v's encoding.
-func (c *core) stamped(v any, next stamp) (table.Item, error) {
-	if err := c.write(v, next); err != nil {
-		return nil, err
-	}
-	return c.encode(v)
 }
 
 // made is [core.whole] of v's encoding, or the reason why there is no item. The

@@ -109,15 +109,17 @@ func (c *core) read(v any) stamp {
 	}
 }
 
-// write stores a stamp in the field of v that the version attribute belongs to.
-func (c *core) write(v any, s stamp) error {
+// write makes what to points to the value of v with a stamp. v stays as it is, unless
+// to is v.
+func (c *core) write(to, v any, s stamp) error {
+	if c.field == nil && c.counter != unversioned {
+		return setAttribute(to, v, c.entity.Version, s.value())
+	}
+	assign(to, v)
 	if c.counter == unversioned {
 		return nil
 	}
-	if c.field == nil {
-		return setAttribute(v, c.entity.Version, s.value())
-	}
-	switch f := reflect.ValueOf(v).Elem().FieldByIndex(c.field); {
+	switch f := reflect.ValueOf(to).Elem().FieldByIndex(c.field); {
 	case f.Kind() == reflect.String:
 		f.SetString(s.revision)
 	case f.CanInt():
@@ -128,12 +130,27 @@ func (c *core) write(v any, s stamp) error {
 	return nil
 }
 
+// keep gives v what a write has stored: what made points to, which [core.write] has
+// made of v.
+func (c *core) keep(v, made any) {
+	switch {
+	case c.counter == unversioned:
+		return
+	case c.field == nil && c.entity.typ.Kind() != reflect.Map:
+		// Its methods have made it of attributes, and v may hold more than these.
+		if item, err := encode(made); err == nil && item.Decode(v) == nil {
+			return
+		}
+	}
+	assign(v, made)
+}
+
 // forget removes the stamp of a value that was not read as a whole.
 func (c *core) forget(v any) error {
 	if c.counter == unversioned || c.field != nil {
-		return c.write(v, stamp{})
+		return c.write(v, v, stamp{})
 	}
-	return setAttribute(v, c.entity.Version, &types.AttributeValueMemberNULL{Value: true})
+	return setAttribute(v, v, c.entity.Version, &types.AttributeValueMemberNULL{Value: true})
 }
 
 // incomplete reports whether a query gives parts of items.
@@ -152,17 +169,21 @@ func partialIndex(schema table.Schema, name string) (x table.Index, partial bool
 	return x, false
 }
 
-// setAttribute stores an attribute in a v that has no field for it: a map, or a
-// type that makes its attributes itself. A map of another variable stays as it is.
-func setAttribute(v any, name string, value types.AttributeValue) error {
+// setAttribute makes what to points to the value of v with an attribute that v has no
+// field for: v is a map, or of a type that makes its attributes itself. A map of another
+// variable stays as it is, and so does all that v points to, unless to is v.
+func setAttribute(to, v any, name string, value types.AttributeValue) error {
 	if m := reflect.ValueOf(v).Elem(); m.Kind() == reflect.Map {
 		own := reflect.MakeMapWithSize(m.Type(), m.Len()+1)
 		for _, key := range m.MapKeys() {
 			own.SetMapIndex(key, m.MapIndex(key))
 		}
-		m.Set(own)
-		if !m.Type().Implements(unmarshaler) && !m.Addr().Type().Implements(unmarshaler) {
-			return table.Item{name: value}.Decode(v)
+		plain := !m.Type().Implements(unmarshaler) && !m.Addr().Type().Implements(unmarshaler)
+		if plain || to == v {
+			reflect.ValueOf(to).Elem().Set(own)
+		}
+		if plain {
+			return table.Item{name: value}.Decode(to)
 		}
 	}
 	// An UnmarshalDynamoDBAttributeValue may take what it is given for the whole.
@@ -172,7 +193,7 @@ func setAttribute(v any, name string, value types.AttributeValue) error {
 	}
 	item = maps.Clone(item)
 	item[name] = value
-	return item.Decode(v)
+	return item.Decode(to)
 }
 
 var unmarshaler = reflect.TypeFor[attributevalue.Unmarshaler]()

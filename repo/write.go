@@ -30,33 +30,32 @@ func (r *Repo[T]) TransactPut(ctx context.Context, vs ...*T) error {
 	return writeAll(ctx, &r.core, "TransactPut", r.core.putOps, vs)
 }
 
-// writeAll runs the ops of copies of the values, which replace the values if they
-// succeed. each appends the ops of a value.
-func writeAll[T any](ctx context.Context, c *core, op string, each func([]table.Op, any) []table.Op, vs []*T) error {
+// writeAll runs the ops of several values, which get their stamps if they succeed. each
+// appends the ops of a value, and makes another one with its stamp.
+func writeAll[T any](ctx context.Context, c *core, op string, each func(ops []table.Op, v, made any) []table.Op, vs []*T) error {
 	made := make([]T, len(vs))
 	ops := make([]table.Op, 0, len(vs)*len(c.items))
 	for i, v := range vs {
 		if v == nil {
 			return c.fail(op, keys.Key{}, fmt.Errorf("%w: value %d is nil", table.ErrInvalid, i))
 		}
-		made[i] = *v
-		ops = each(ops, &made[i])
+		ops = each(ops, v, &made[i])
 	}
 	if err := c.run(ctx, ops); err != nil {
 		return err
 	}
 	for i, v := range vs {
-		*v = made[i]
+		c.keep(v, &made[i])
 	}
 	return nil
 }
 
 // create is [Repo.Create] of a value that is not nil.
 func (c *core) create(ctx context.Context, v any) error {
-	made := copyOf(v)
-	err := c.run(ctx, c.createOps(nil, made))
+	made := c.entity.zero()
+	err := c.run(ctx, c.createOps(nil, v, made))
 	if err == nil {
-		assign(v, made)
+		c.keep(v, made)
 	}
 	return err
 }
@@ -88,7 +87,7 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 		return c.fail("Put", keys.Key{}, fmt.Errorf("%w: %w", table.ErrInvalid, errNilValue))
 	}
 	if c.counter == unversioned {
-		return c.table.Do(ctx, c.putOps(nil, v)[0].IfType(c.entity.Type).IfShape(0))
+		return c.table.Do(ctx, c.putOps(nil, v, v)[0].IfType(c.entity.Type).IfShape(0))
 	}
 	key, read := c.entity.Key(v), c.read(v)
 	return c.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
@@ -110,26 +109,19 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 		if len(s.ops) == 0 {
 			return nil, false
 		}
-		written := copyOf(v)
-		if err := c.write(written, s.next); err != nil {
+		written := c.entity.zero()
+		if err := c.write(written, v, s.next); err != nil {
 			return c.fail("Put", key, err), false
 		}
 		if err := c.run(ctx, s.ops); err != nil {
 			return err, s.look(err, look)
 		}
-		assign(v, written)
+		c.keep(v, written)
 		return nil, false
 	})
 }
 
 func isNil(v any) bool { return reflect.ValueOf(v).IsNil() }
-
-// copyOf returns a pointer to a copy of what v points to.
-func copyOf(v any) any {
-	made := reflect.New(reflect.TypeOf(v).Elem()).Interface()
-	assign(made, v)
-	return made
-}
 
 // assign sets what v points to.
 func assign(v, to any) { reflect.ValueOf(v).Elem().Set(reflect.ValueOf(to).Elem()) }
