@@ -48,9 +48,10 @@ type core struct {
 	// [core.isExtra].
 	own map[string]bool
 	// counter is what the version attribute is, and field the struct field of T
-	// for it, if there is a plain one.
+	// for it, if there is a plain one. widest is the greatest version that it holds.
 	counter counter
 	field   []int
+	widest  int64
 	shapes  shapes
 }
 
@@ -78,6 +79,7 @@ func (c *core) init(t *table.Table, entity description) error {
 		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)
 		c.field = versionField(entity.typ, entity.Version)
 	}
+	c.widest = widestVersion(entity.typ, c.field)
 	for _, x := range schema.Indexes {
 		partition, sort := x.Keys()
 		for _, a := range slices.Concat(partition, sort) {

@@ -55,14 +55,15 @@ type Entity[T any] struct {
 	//
 	// If the attribute of a stored item is missing, NULL or empty, the first write
 	// expects that and sets it. An attribute of another type than the field is
-	// [table.ErrInvalid].
+	// [table.ErrInvalid], and so is a version of 2^63 or more.
 	//
 	// In a struct, the field is a plain string or integer, and not behind a pointer.
 	Version string
 	// VersionFromOne makes the first version 1. Then a stale writer can mistake a
 	// re-created entity with the same version for the one that it has read, and
 	// overwrite it, or remove the unique value of a copy. Use it only for entities
-	// whose ids are never used again.
+	// whose ids are never used again. The field can then be a narrow integer, such as a
+	// uint8. A write whose version it does not hold is [table.ErrInvalid].
 	VersionFromOne bool
 
 	// Upgrades convert items that earlier releases have stored. The first one

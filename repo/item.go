@@ -103,6 +103,9 @@ func (c *core) whole(i int, key keys.Key, v any, item table.Item, s stamp) codec
 	if c.shapes.of(item) < c.shapes.current {
 		c.shapes.stamp(item)
 	}
+	if err := c.fits(s); err != nil {
+		return codec.Made{Err: err}
+	}
 	if c.counter != unversioned && c.stampOf(item) != s {
 		item[c.entity.Version] = s.value()
 	}

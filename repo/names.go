@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -55,6 +56,10 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 	if c.shapes.current > 0 {
 		op = op.If(c.shapes.notOlder())
 	}
+	if c.counter == versioned && c.widest < math.MaxInt64 {
+		version := expression.NameNoDotSplit(c.entity.Version)
+		op = op.If(version.AttributeNotExists().Or(version.LessThan(expression.Value(c.widest))))
+	}
 	for attempt := 1; ; attempt++ {
 		switch c.counter {
 		case versioned:
@@ -64,6 +69,11 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 		}
 		updated, err := c.entity.update(ctx, c.table, op)
 		if errors.Is(err, table.ErrConditionFailed) && attempt < maxUpserts {
+			if failed, ok := errors.AsType[*table.OpError](err); ok {
+				if err := c.fits(c.next(c.stampOf(failed.Stored))); err != nil {
+					return nil, c.fail("Upsert", key, err)
+				}
+			}
 			if _, err := c.refreshStored(ctx, key); err != nil {
 				return nil, err
 			}

@@ -180,6 +180,9 @@ func (d diff) tooLong() bool {
 func (s *save) patch(i int, d diff, raw codec.Raw, held stamp) (table.Op, table.Item, error) {
 	key, name := s.keys[i], s.items[i].Name
 	if s.counter != unversioned {
+		if err := s.fits(s.next); err != nil {
+			return table.Op{}, nil, err
+		}
 		d.set[s.entity.Version] = s.next.value()
 	}
 	if d.tooLong() {

@@ -64,8 +64,8 @@ func (c *core) complete(s *stored, loose bool) error {
 		s.shape = c.shapes.of(s.extra)
 	}
 	s.stamp, s.keys = c.read(s.v), c.keysOf(s.v)
-	if loose || c.field == nil {
-		// The field may not hold what the attribute does.
+	if loose || c.field == nil || s.stamp.version < 0 {
+		// The field, or the stamp, may not hold what the attribute does.
 		own := s.raw.Attributes(func(name []byte) bool { return string(name) == c.entity.Version })
 		s.stamp = c.stampOf(own)
 		return c.checkStamp(own)

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"maps"
+	"math"
 	mathrand "math/rand/v2"
 	"reflect"
 	"strconv"
@@ -50,6 +51,28 @@ func (c *core) next(s stamp) stamp {
 	return stamp{version: s.version + 1}
 }
 
+// fits reports the version of a write that the field of T does not hold.
+func (c *core) fits(s stamp) error {
+	if s.version > c.widest || s.version == math.MinInt64 { // which comes after the greatest one
+		return fmt.Errorf("%w: %q: the field for attribute %q does not hold the next version", errInvalidEntity, c.entity.Type, c.entity.Version)
+	}
+	return nil
+}
+
+// widestVersion returns the greatest version that a field of a struct holds.
+func widestVersion(t reflect.Type, field []int) int64 {
+	if field == nil {
+		return math.MaxInt64
+	}
+	switch f := t.FieldByIndex(field).Type; f.Kind() {
+	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int:
+		return 1<<(f.Bits()-1) - 1
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		return 1<<f.Bits() - 1
+	}
+	return math.MaxInt64
+}
+
 // value returns the stamp as it is stored.
 func (s stamp) value() types.AttributeValue {
 	if s.revision != "" {
@@ -78,9 +101,16 @@ func (c *core) checkStamp(item table.Item) error {
 	value, stored := item[c.entity.Version]
 	_, null := value.(*types.AttributeValueMemberNULL)
 	_, text := value.(*types.AttributeValueMemberS)
-	_, number := value.(*types.AttributeValueMemberN)
-	if !stored || null || text && c.counter == revised || number && c.counter == versioned {
+	number, numeric := value.(*types.AttributeValueMemberN)
+	switch {
+	case !stored, null, text && c.counter == revised:
 		return nil
+	case numeric && c.counter == versioned:
+		if _, err := strconv.ParseInt(number.Value, 10, 64); err == nil {
+			return nil
+		}
+		return fmt.Errorf("%w: %q: attribute %q of the stored item is no integer below 2^63",
+			errInvalidEntity, c.entity.Type, c.entity.Version)
 	}
 	return fmt.Errorf("%w: %q: attribute %q of the stored item has another type than the field for it",
 		errInvalidEntity, c.entity.Type, c.entity.Version)
@@ -105,13 +135,16 @@ func (c *core) read(v any) stamp {
 	case f.CanInt():
 		return stamp{version: f.Int()}
 	default:
-		return stamp{version: int64(f.Uint())}
+		return stamp{version: int64(f.Uint())} // negative from 2^63 on
 	}
 }
 
 // write makes what to points to the value of v with a stamp. v stays as it is, unless
 // to is v.
 func (c *core) write(to, v any, s stamp) error {
+	if err := c.fits(s); err != nil {
+		return err
+	}
 	if c.field == nil && c.counter != unversioned {
 		return setAttribute(to, v, c.entity.Version, s.value())
 	}

@@ -14,6 +14,71 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
+// numbered is an entity whose field holds few versions.
+type numbered struct {
+	N       int   `dynamodbav:"n"`
+	Version uint8 `dynamodbav:"version"`
+}
+
+// No write stores a version that the field does not hold.
+func TestVersionsEndWithTheField(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	e := repo.Entity[numbered]{Type: "NUMBERED", Version: "version", VersionFromOne: true, Key: func(numbered) keys.Key { return docKey }}
+	all := newRepo(t, tbl, e)
+	e.Upgrades = []repo.Upgrade{repo.Drop("fax")}
+	upgraded := newRepo(t, tbl, e)
+	add := expression.Add(expression.Name("n"), expression.Value(1))
+	for name, write := range map[string]func(v *numbered) error{
+		"Put":         func(v *numbered) error { return all.Put(t.Context(), v) },
+		"TransactPut": func(v *numbered) error { return all.TransactPut(t.Context(), v) },
+		"Update": func(*numbered) error {
+			return expect.ErrOf(all.Update(t.Context(), docKey, func(v *numbered) error { v.N++; return nil }))
+		},
+		"Upsert":  func(v *numbered) error { return expect.ErrOf(all.Upsert(t.Context(), *v, add)) },
+		"Refresh": func(*numbered) error { return expect.ErrOf(upgraded.Refresh(t.Context(), docKey)) },
+		"RefreshItems": func(*numbered) error {
+			return expect.ErrOf(upgraded.RefreshItems(storedItem(t, tbl, docKey)))
+		},
+	} {
+		for version, fits := range map[int]bool{254: true, 255: false} {
+			expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "NUMBERED", "n": 1, "version": version})))
+			stored := numbered{N: 1, Version: uint8(version)}
+			v := stored
+			v.N++
+			err := write(&v)
+			if fits {
+				expect.OK(t, err)
+				continue
+			}
+			expect.Err(t, err, table.ErrInvalid)
+			expect.Equal(t, name+": the value", v, numbered{N: 2, Version: 255})
+			expect.Equal(t, name+": the entity", expect.Value(all.Consistent().Get(t.Context(), docKey))(t), stored)
+		}
+	}
+}
+
+// Versions are integers below 2^63, also where the field holds more.
+func TestGreatestVersion(t *testing.T) {
+	t.Parallel()
+	type wide struct {
+		N       int    `dynamodbav:"n"`
+		Version uint64 `dynamodbav:"version"`
+	}
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	wides := newRepo(t, tbl, repo.Entity[wide]{Type: "WIDE", Version: "version", Key: func(wide) keys.Key { return docKey }})
+	for version, deletes := range map[uint64]bool{1<<63 - 1: true, 1 << 63: false, 1<<64 - 1: false} {
+		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "WIDE", "version": version})))
+		_, err := wides.Update(t.Context(), docKey, func(w *wide) error { w.N++; return nil })
+		expect.Err(t, err, table.ErrInvalid)
+		if err := wides.Delete(t.Context(), docKey); !deletes {
+			expect.Err(t, err, table.ErrInvalid)
+		} else {
+			expect.OK(t, err)
+		}
+	}
+}
+
 // boxed is an entity that makes its attributes of what it points to. The seal is not
 // stored.
 type boxed struct {
