@@ -14,7 +14,7 @@ import (
 // Member is one of the types that a partition holds: a [*Repo], what
 // [Repo.AppendTo] returns, or [IgnoreUnknown].
 type Member interface {
-	// member is nil for a nil repository or slice.
+	// member is nil for a repository that is not of [New], and for a nil slice.
 	member() *member
 }
 
@@ -29,7 +29,7 @@ type member struct {
 func (m *member) member() *member { return m }
 
 func (r *Repo[T]) member() *member {
-	if r == nil {
+	if r == nil || r.core.table == nil {
 		return nil
 	}
 	return &member{core: &r.core}
@@ -37,7 +37,7 @@ func (r *Repo[T]) member() *member {
 
 // AppendTo says where [Collect] is to append the entities of this type.
 func (r *Repo[T]) AppendTo(slice *[]T) Member {
-	if r == nil || slice == nil {
+	if r.member() == nil || slice == nil {
 		return (*member)(nil)
 	}
 	return &member{core: &r.core, keep: func(v any) { *slice = append(*slice, *v.(*T)) }}
@@ -141,7 +141,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 			m = each.member()
 		}
 		if m == nil {
-			return fail(nil, fmt.Errorf("%w: member %d is nil, or goes into a nil slice", table.ErrInvalid, i))
+			return fail(nil, fmt.Errorf("%w: member %d is no repository of New, or goes into a nil slice", table.ErrInvalid, i))
 		}
 		name := m.entity.Type
 		if _, twice := byType[name]; twice {

@@ -346,6 +346,7 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 		"UpdateOps of nil":                 {run(txs.UpdateOps(newTx(0), nil)), table.ErrInvalid},
 		"Update without a change":          {updateNil, table.ErrInvalid},
 		"UpdateWith without a change":      {updateWithNil, table.ErrInvalid},
+		"Collect by a zero repository":     {repo.Collect(t.Context(), tbl, user, new(repo.Repo[Tx])), table.ErrInvalid},
 		"Collect into a nil slice":         {repo.Collect(t.Context(), tbl, user, txs.AppendTo(nil)), table.ErrInvalid},
 		"Collect of a nil repository":      {repo.Collect(t.Context(), tbl, user, (*repo.Repo[Tx])(nil)), table.ErrInvalid},
 		"Collect with one type twice":      {repo.Collect(t.Context(), tbl, user, txs.AppendTo(&[]Tx{}), txs), table.ErrInvalid},
