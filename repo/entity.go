@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -17,7 +19,10 @@ import (
 // Entity describes how values of a Go type are stored in a table. The type
 // itself needs only the struct tags of the SDK's attributevalue package.
 //
-// T is a struct or a map. Type and Key are required. The functions must depend on
+// T is a struct or a map that reads can set. They cannot set an embedded pointer to an
+// unexported struct. The element type of a map must take every attribute of an item, also
+// those that the repository writes. A [table.Item] is refused: package table reads and
+// writes items. Type and Key are required. The functions must depend on
 // their argument only; they are called from several goroutines at once.
 type Entity[T any] struct {
 	// Type is written to the type attribute of each item, and compared when items
@@ -235,8 +240,8 @@ func (e *description) validate(schema table.Schema) error {
 	if e.Type == "" {
 		bad("Type: is empty")
 	}
-	if k := e.typ.Kind(); k != reflect.Struct && k != reflect.Map {
-		bad("%v is no struct or map", e.typ)
+	if problem := e.typeProblem(schema); problem != "" {
+		bad("%s", problem)
 	}
 	owner := map[string]string{}
 	for i, p := range e.items() {
@@ -266,9 +271,12 @@ func (e *description) validate(schema table.Schema) error {
 		if len(e.Copies) > 0 {
 			bad("Copies: need a Version, or they would drift apart")
 		}
-	case schema.PK, schema.SK, schema.Type, schema.TTL:
+	case schema.PK, schema.SK, schema.Type, schema.TTL, schema.Shape, schema.Shape + shapeFrom:
 		bad("Version: attribute %q has another use in the schema", e.Version)
 	default:
+		if slices.Contains(e.indexAttributes(schema), e.Version) {
+			bad("Version: attribute %q is a key of an index that the entity declares", e.Version)
+		}
 		if _, problem := probeVersion(e.typ, e.Version, e.VersionFromOne); problem != "" {
 			bad("%s", problem)
 		}
@@ -294,6 +302,26 @@ func (e *description) validate(schema table.Schema) error {
 		return &EntityError{Type: e.Type, Problems: problems}
 	}
 	return nil
+}
+
+// typeProblem says why stored items cannot be read as T, "" if they can.
+func (e *description) typeProblem(schema table.Schema) string {
+	k, itself := e.typ.Kind(), func(method reflect.Type) bool { return reflect.PointerTo(e.typ).Implements(method) }
+	switch {
+	case k != reflect.Struct && k != reflect.Map:
+		return fmt.Sprintf("%v is no struct or map", e.typ)
+	case itself(unmarshaler):
+		return ""
+	case e.typ.ConvertibleTo(reflect.TypeFor[table.Item]()) && !itself(marshaler):
+		return fmt.Sprintf("%v holds attribute values, which package table reads and writes", e.typ)
+	case !codec.Settable(e.typ):
+		return fmt.Sprintf("%v has an attribute in an embedded type that is not exported, which no read can set", e.typ)
+	}
+	every := table.Item{schema.Type: &types.AttributeValueMemberS{Value: e.Type}}
+	if err := every.Decode(e.zero()); err != nil {
+		return fmt.Sprintf("no item can be read as a %v: %v", e.typ, err)
+	}
+	return ""
 }
 
 // indexAttributes returns the key attributes of the indexes that the entity

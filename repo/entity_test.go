@@ -46,6 +46,10 @@ func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 			repo.Entity[User]{Type: "USER", Key: key, Version: "expiresAt"},
 			[]string{`Version: attribute "expiresAt" has another use in the schema`},
 		},
+		"version that is the shape": {
+			repo.Entity[User]{Type: "USER", Key: key, Version: "entityShapeFrom"},
+			[]string{`Version: attribute "entityShapeFrom" has another use in the schema`},
+		},
 		"former keys without a version": {
 			repo.Entity[User]{Type: "USER", Key: key, FormerKeys: []func(User) keys.Key{key}},
 			[]string{"FormerKeys, FormerCopies: need a Version"},
@@ -92,6 +96,60 @@ func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 	}
 	if _, err := repo.New(tbl, repo.Entity[string]{Type: "TEXT", Key: func(string) keys.Key { return keys.Key{} }, Version: "v"}); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("a version in a string: %v", err)
+	}
+}
+
+// typeErr returns the error of New for an entity of a type.
+func typeErr[T any](tbl *table.Table) error {
+	return expect.ErrOf(repo.New(tbl, repo.Entity[T]{Type: "T", Key: func(T) keys.Key { return docKey }}))
+}
+
+type embedded struct{ Title string }
+
+// An entity is of a type that its items can be read as.
+func TestTypesOfEntities(t *testing.T) {
+	t.Parallel()
+	tbl, _ := unsent(t)
+	for name, test := range map[string]struct {
+		err error
+		ok  bool
+	}{
+		"map of any":            {typeErr[map[string]any](tbl), true},
+		"map of strings":        {typeErr[map[string]string](tbl), true},
+		"map of bytes":          {typeErr[map[string][]byte](tbl), false},
+		"map of integers":       {typeErr[map[string]int](tbl), false},
+		"map of channels":       {typeErr[map[string]chan int](tbl), false},
+		"map with integer keys": {typeErr[map[int]any](tbl), false},
+		"item":                  {typeErr[table.Item](tbl), false},
+		"map of values":         {typeErr[map[string]types.AttributeValue](tbl), false},
+		"embedded":              {typeErr[struct{ embedded }](tbl), true},
+		"embedded pointer":      {typeErr[struct{ *embedded }](tbl), false},
+		"its own decoding":      {typeErr[boxed](tbl), true},
+		"type as a number": {
+			typeErr[struct {
+				Type int `dynamodbav:"entityType"`
+			}](tbl),
+			false,
+		},
+	} {
+		if ok := test.err == nil; ok != test.ok || !ok && !errors.Is(test.err, table.ErrInvalid) {
+			t.Errorf("%s: %v", name, test.err)
+		}
+	}
+}
+
+// A version is no key of an index, which would be written over it.
+func TestVersionIsNoIndexKey(t *testing.T) {
+	t.Parallel()
+	tbl, _ := unsent(t)
+	for _, declared := range []bool{false, true} {
+		e := repo.Entity[map[string]any]{Type: "MAP", Version: schema.Indexes[0].SK, Key: func(map[string]any) keys.Key { return docKey }}
+		if declared {
+			e.Indexes = repo.Indexes[map[string]any]{schema.Indexes[0].Name: e.Key}
+		}
+		if err := expect.ErrOf(repo.New(tbl, e)); errors.Is(err, table.ErrInvalid) != declared {
+			t.Errorf("declared %v: %v", declared, err)
+		}
 	}
 }
 

@@ -229,7 +229,10 @@ func setAttribute(to, v any, name string, value types.AttributeValue) error {
 	return item.Decode(to)
 }
 
-var unmarshaler = reflect.TypeFor[attributevalue.Unmarshaler]()
+var (
+	unmarshaler = reflect.TypeFor[attributevalue.Unmarshaler]()
+	marshaler   = reflect.TypeFor[attributevalue.Marshaler]()
+)
 
 // guard makes the op expect a stamp, and an item of the entity's type where there
 // is one.
