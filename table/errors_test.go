@@ -438,7 +438,7 @@ func TestGuardsWithAConditionOfTheCaller(t *testing.T) {
 			want    error
 		}{{false, 1, table.ErrStale}, {false, 2, table.ErrStale}, {true, 2, table.ErrConditionFailed}, {true, 1, nil}} {
 			err := tbl.Do(t.Context(), op(tt.current).If(nIs(tt.n)))
-			if !errors.Is(err, tt.want) || tt.want == table.ErrConditionFailed && errors.Is(err, table.ErrStale) {
+			if !errors.Is(err, tt.want) || errors.Is(tt.want, table.ErrConditionFailed) && errors.Is(err, table.ErrStale) {
 				t.Errorf("%s, current %v, n %d: %v", guard, tt.current, tt.n, err)
 			}
 			if err == nil {

@@ -129,7 +129,7 @@ func TestOtherClients(t *testing.T) {
 			t.Errorf("events %+v", events)
 			continue
 		}
-		if got := len(events[0].Throttles) == 1; got != (want == table.ErrThrottled) {
+		if got := len(events[0].Throttles) == 1; got != errors.Is(want, table.ErrThrottled) {
 			t.Errorf("%v: throttles %+v", err, events[0].Throttles)
 		}
 	}

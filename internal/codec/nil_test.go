@@ -22,10 +22,14 @@ func TestNil(t *testing.T) {
 		path  string
 		is    bool
 	}{
-		{nil, "", true}, {none, "", true}, {text, "", false}, {&types.AttributeValueMemberM{}, "", false},
+		{nil, "", true},
+		{none, "", true},
+		{text, "", false},
+		{&types.AttributeValueMemberM{}, "", false},
 		{list(text, none), "[1]", true},
 		{list(&types.AttributeValueMemberM{Value: item{"a": text, "b": list(nil)}}), "[0].b[0]", true},
-		{endless["m"], "", false}, {lists, "", false},
+		{endless["m"], "", false},
+		{lists, "", false},
 	} {
 		if path, is := codec.Nil(c.value); path != c.path || is != c.is {
 			t.Errorf("%#v: %q, %v", c.value, path, is)
