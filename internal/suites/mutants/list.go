@@ -131,7 +131,7 @@ var mutants = []mutant{
 	{
 		"an item of another entity is not overwritten by a copy",
 		"repo/save.go", "\tif !s.isCopy(item) {\n", "\tif false {\n",
-		conformance, "TestDefaultEngine/^(Release|Life|Repo)$",
+		conformance, "TestDefaultEngine/^Adoption$",
 	},
 	{
 		"Put refuses a stale value",
