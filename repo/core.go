@@ -64,6 +64,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	if err := entity.validate(schema); err != nil {
 		return err
 	}
+	t = t.Project() // writes need items as a whole
 	*c = core{
 		table: t, schema: schema,
 		typeValue: &types.AttributeValueMemberS{Value: entity.Type},

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -56,9 +55,8 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 	if c.shapes.current > 0 {
 		op = op.If(c.shapes.notOlder())
 	}
-	if c.counter == versioned && c.widest < math.MaxInt64 {
-		version := expression.NameNoDotSplit(c.entity.Version)
-		op = op.If(version.AttributeNotExists().Or(version.LessThan(expression.Value(c.widest))))
+	if c.counter == versioned {
+		op = op.If(c.counts())
 	}
 	for attempt := 1; ; attempt++ {
 		switch c.counter {
@@ -86,6 +84,17 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 			return nil, err
 		}
 	}
+}
+
+// counts is the condition that 1 can be added to the version of a stored item. One
+// without a version is refreshed first, which draws the version, unless it is to be 1.
+func (c *core) counts() expression.ConditionBuilder {
+	version := expression.NameNoDotSplit(c.entity.Version)
+	below := version.LessThan(expression.Value(c.widest)) // no NULL or text is
+	if c.entity.VersionFromOne {
+		return version.AttributeNotExists().Or(below)
+	}
+	return below
 }
 
 // checkQuery reports attributes in a filter or projection that T does not have: a

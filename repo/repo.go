@@ -14,7 +14,8 @@ import (
 type Repo[T any] struct{ core core }
 
 // New returns a repository for an entity. A description that is invalid is
-// an [*EntityError] that lists everything that is wrong.
+// an [*EntityError] that lists everything that is wrong. A projection of t
+// ([table.Table.Project]) has no meaning: see [Repo.Project].
 func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 	r := new(Repo[T])
 	if err := r.core.init(t, describe(entity)); err != nil {

@@ -242,8 +242,9 @@ func (s *save) saveCopy(ctx context.Context, i int, fields diff, look looks) err
 	}
 	var attributes table.Item
 	var err error
-	if rest == nil {
-		attributes, err = s.encode(s.v)
+	if rest == nil { // a new copy has all that the main item has
+		attributes = fields.apply(s.old.raw)
+		maps.DeleteFunc(attributes, s.onlyMain)
 	} else {
 		var d diff
 		d, err = s.change(rest)

@@ -97,6 +97,37 @@ func TestViewUpgradesOnce(t *testing.T) {
 }
 
 // An upgrade without attributes raises the shape all the same.
+// A projection of a view reads what its upgrades need.
+func TestViewProjectsWhatUpgradesNeed(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	docs := newRepo(t, tbl, docWith(0, repo.Rename("writer", "author"), repo.Default("pages", 7)))
+	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": docs.Type(), "id": "d-1", "writer": "Ann", "pages": 3})))
+	want := Doc{Author: "Ann", Pages: 3}
+	view := docs.View().Project("author")
+	expect.Equal(t, "Get", expect.Value(table.Get[Doc](t.Context(), view, docKey))(t), want)
+	for name, page := range map[string]table.Page[Doc]{
+		"QueryPage":          expect.Value(table.QueryPage[Doc](t.Context(), view, table.Query{PK: docKey.PK}))(t),
+		"QueryPage, Project": expect.Value(table.QueryPage[Doc](t.Context(), docs.View(), table.Query{PK: docKey.PK, Project: []string{"author"}}))(t),
+		"ScanPage":           expect.Value(table.ScanPage[Doc](t.Context(), docs.View(), table.Scan{Project: []string{"author"}}))(t),
+	} {
+		expect.Equal(t, name, page.Items, []Doc{want})
+	}
+}
+
+// A repository of a projected table reads and writes items as a whole.
+func TestRepositoryOfAProjection(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	docs := newRepo(t, tbl.Project("id", "author"), docWith(0))
+	d := Doc{ID: "d-1", Author: "Ann", Pages: 3}
+	expect.OK(t, docs.Create(t.Context(), &d))
+	expect.Equal(t, "read", expect.Value(docs.Get(t.Context(), docKey))(t), d)
+	d.Pages = 0
+	expect.OK(t, docs.Put(t.Context(), &d))
+	expect.Equal(t, "written", expect.Value(docs.Get(t.Context(), docKey))(t), d)
+}
+
 func TestUpgradeWithoutAttributes(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, table.Schema{}, nil)

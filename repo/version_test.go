@@ -58,6 +58,54 @@ func TestVersionsEndWithTheField(t *testing.T) {
 	}
 }
 
+// Upsert takes an entity that has no version as other writes do.
+func TestUpsertOfAnEntityWithoutAVersion(t *testing.T) {
+	t.Parallel()
+	type counted struct {
+		N       int   `dynamodbav:"n"`
+		Version int64 `dynamodbav:"version"`
+	}
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	e := repo.Entity[counted]{Type: "COUNTED", Version: "version", Key: func(counted) keys.Key { return docKey }}
+	drawn := newRepo(t, tbl, e)
+	e.VersionFromOne = true
+	fromOne := newRepo(t, tbl, e)
+	add := expression.Add(expression.Name("n"), expression.Value(1))
+	for name, version := range map[string]types.AttributeValue{"missing": nil, "NULL": &types.AttributeValueMemberNULL{Value: true}} {
+		for first, r := range map[bool]*repo.Repo[counted]{true: fromOne, false: drawn} {
+			item := table.Item{"entityType": &types.AttributeValueMemberS{Value: "COUNTED"}, "n": &types.AttributeValueMemberN{Value: "1"}}
+			if version != nil {
+				item["version"] = version
+			}
+			expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, item)))
+			v, err := r.Upsert(t.Context(), counted{}, add)
+			expect.OK(t, err)
+			if v.N != 2 || (v.Version <= 2) != first {
+				t.Errorf("%s, from one %v: %+v", name, first, v)
+			}
+		}
+	}
+}
+
+// small is numbered with a signed field.
+type small struct {
+	N       int  `dynamodbav:"n"`
+	Version int8 `dynamodbav:"version"`
+}
+
+func TestSignedVersionsEndWithTheField(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	r := newRepo(t, tbl, repo.Entity[small]{Type: "SMALL", Version: "version", VersionFromOne: true, Key: func(small) keys.Key { return docKey }})
+	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "SMALL", "version": 126})))
+	v := small{N: 1, Version: 126}
+	expect.OK(t, r.Put(t.Context(), &v))
+	expect.Equal(t, "the greatest version", v, small{N: 1, Version: 127})
+	v.N = 2
+	expect.Err(t, r.Put(t.Context(), &v), table.ErrInvalid)
+	expect.Equal(t, "the entity", expect.Value(r.Consistent().Get(t.Context(), docKey))(t), small{N: 1, Version: 127})
+}
+
 // Versions are integers below 2^63, also where the field holds more.
 func TestGreatestVersion(t *testing.T) {
 	t.Parallel()
@@ -69,6 +117,7 @@ func TestGreatestVersion(t *testing.T) {
 	wides := newRepo(t, tbl, repo.Entity[wide]{Type: "WIDE", Version: "version", Key: func(wide) keys.Key { return docKey }})
 	for version, deletes := range map[uint64]bool{1<<63 - 1: true, 1 << 63: false, 1<<64 - 1: false} {
 		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "WIDE", "version": version})))
+		expect.Err(t, expect.ErrOf(wides.Upsert(t.Context(), wide{}, expression.Add(expression.Name("n"), expression.Value(1)))), table.ErrInvalid)
 		_, err := wides.Update(t.Context(), docKey, func(w *wide) error { w.N++; return nil })
 		expect.Err(t, err, table.ErrInvalid)
 		if err := wides.Delete(t.Context(), docKey); !deletes {

@@ -163,7 +163,7 @@ func (r *reader) projection() ([]string, error) {
 	partial := indexed && !x.Local && x.Projection != types.ProjectionTypeAll
 	own := []string{r.t.schema.Type, r.t.schema.TTL}
 	if r.t.upgrade != nil {
-		own = append(own, r.t.schema.Shape, r.t.schema.Shape+shapeFrom)
+		own = append(append(own, r.t.schema.Shape, r.t.schema.Shape+shapeFrom), r.t.upgrade.Attributes...)
 	}
 	for _, name := range own {
 		if name != "" && (!partial || slices.Contains(x.Include, name)) {

@@ -197,7 +197,7 @@ type Upgrade struct {
 	Change func(item Item, shape int) error
 	// Attributes are those that Change can touch. A filter on one of them, and an index
 	// that does not project all attributes, are [ErrInvalid], since they would miss
-	// items or misread them.
+	// items or misread them. A projection reads them too, so values have them.
 	Attributes []string
 }
 
