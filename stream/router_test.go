@@ -433,9 +433,10 @@ func TestNewRefuses(t *testing.T) {
 
 func TestPanicOfAHandlerReachesTheCaller(t *testing.T) {
 	t.Parallel()
+	cause := errors.New("injected")
 	w := newWorld(t)
 	event := w.busyEvent(t)
-	panics := func(context.Context, stream.Change[Note]) error { panic("injected") }
+	panics := func(context.Context, stream.Change[Note]) error { panic(cause) }
 	for _, concurrency := range []int{1, 4} {
 		r := newRouter(t, w.table, &stream.Options{Concurrency: concurrency}, stream.On(w.notes, panics), stream.IgnoreOther())
 		reader := stream.Reader{Name: fmt.Sprint("notes", concurrency), Router: r, Client: streamtest.Client(w.client), Interval: 5 * time.Millisecond}
@@ -445,8 +446,8 @@ func TestPanicOfAHandlerReachesTheCaller(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					if p := recover(); p != "injected" {
-						t.Errorf("%s with Concurrency %d: panic with %v", name, concurrency, p)
+					if err, _ := recover().(error); !errors.Is(err, cause) {
+						t.Errorf("%s with Concurrency %d: panic with %v", name, concurrency, err)
 					}
 				}()
 				t.Errorf("%s with Concurrency %d: %v", name, concurrency, call())

@@ -4,7 +4,9 @@
 package group
 
 import (
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 )
 
@@ -18,7 +20,24 @@ type Group struct {
 	wait     sync.WaitGroup
 	mu       sync.Mutex
 	unwound  bool
-	panicked any // the first value, nil for a Goexit
+	panicked *Panic // the first one, nil for a Goexit
+}
+
+// Panic is what [Group.Wait] panics with. The stack is that of the goroutine that has
+// panicked: the one of Wait says nothing of the function that did.
+type Panic struct {
+	// Value is what the function has panicked with.
+	Value any
+	Stack []byte
+}
+
+// Error returns the value and the stack.
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
+
+// Unwrap returns the value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
 }
 
 // Go calls f in a goroutine of its own.
@@ -37,16 +56,21 @@ func (g *Group) Go(f func()) {
 	}()
 }
 
-func (g *Group) keep(panicked any) {
-	if panicked == nil && g.KeepExits {
+func (g *Group) keep(value any) {
+	if value == nil && g.KeepExits {
 		return
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.unwound = true
-	if g.panicked == nil {
-		g.panicked = panicked
+	if g.panicked != nil || value == nil {
+		return
 	}
+	inner, ok := value.(*Panic) // of a group in this one
+	if !ok {
+		inner = &Panic{value, debug.Stack()}
+	}
+	g.panicked = inner
 }
 
 // Unwound reports whether a function has panicked or ended its goroutine, so that no
@@ -57,7 +81,7 @@ func (g *Group) Unwound() bool {
 	return g.unwound
 }
 
-// Wait waits for all functions. If one has panicked, Wait panics with its value. If one
+// Wait waits for all functions. If one has panicked, Wait panics with a [*Panic]. If one
 // has ended its goroutine, as by testing.T.FailNow, so does Wait.
 func (g *Group) Wait() {
 	g.wait.Wait()

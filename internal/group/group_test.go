@@ -1,7 +1,10 @@
 package group_test
 
 import (
+	"errors"
+	"io"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -14,7 +17,12 @@ func ended(f func()) (panicked any, returned bool) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		defer func() { panicked = recover() }()
+		defer func() {
+			panicked = recover()
+			if p, ok := panicked.(*group.Panic); ok {
+				panicked = p.Value
+			}
+		}()
 		f()
 		returned = true
 	}()
@@ -70,3 +78,24 @@ func TestPanicAndGoexit(t *testing.T) {
 		}
 	}
 }
+
+// The stack of a panic is that of the function, also through several groups.
+func TestPanicTellsWhere(t *testing.T) {
+	t.Parallel()
+	var outer group.Group
+	outer.Go(func() {
+		var inner group.Group
+		inner.Go(func() { failing() })
+		inner.Wait()
+	})
+	defer func() {
+		err, ok := recover().(error)
+		if !ok || !errors.Is(err, io.EOF) || strings.Count(err.Error(), "group_test.failing") != 1 {
+			t.Errorf("panic with %v", err)
+		}
+	}()
+	outer.Wait()
+}
+
+//go:noinline
+func failing() { panic(io.EOF) }

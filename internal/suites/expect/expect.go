@@ -67,7 +67,7 @@ func NotErr(tb testing.TB, err error, targets ...error) {
 // call is given: by a panic, and by [runtime.Goexit].
 func Unwinds(tb testing.TB, what string, call func(unwind func())) {
 	tb.Helper()
-	for _, want := range []any{"injected", nil} {
+	for _, want := range []error{errors.New("injected"), nil} {
 		unwind := func() { panic(want) }
 		if want == nil {
 			unwind = runtime.Goexit
@@ -78,7 +78,8 @@ func Unwinds(tb testing.TB, what string, call func(unwind func())) {
 			call(unwind)
 			returned = true
 		}()
-		if got := <-panicked; got != want || returned {
+		got := <-panicked
+		if err, _ := got.(error); !errors.Is(err, want) || (got == nil) != (want == nil) || returned {
 			tb.Errorf("%s: panic with %v, returned %v; want a panic with %v", what, got, returned, want)
 		}
 	}
