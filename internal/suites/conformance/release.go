@@ -33,9 +33,15 @@ func releaseTests() tests {
 // newCopiesAreWhole has a release create, restore and move copies of entities of a newer
 // one, which reads and writes them by these copies.
 func newCopiesAreWhole(t *testing.T, h Harness) {
-	type older struct{ ID, Mail, Revision string }
+	type older struct {
+		ID       string
+		Mail     string `dynamodbav:",omitempty"`
+		Revision string
+	}
 	type newer struct {
-		ID, Mail, Color, Revision string
+		ID              string
+		Mail            string `dynamodbav:",omitempty"`
+		Color, Revision string
 	}
 	copyKey := func(mail string) keys.Key {
 		if mail == "" {
