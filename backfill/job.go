@@ -261,10 +261,10 @@ func (w *walk) segments(ctx context.Context, walk func(context.Context, int) err
 	var walkers group.Group
 	for range w.Concurrency {
 		walkers.Go(func() {
-			err := errGone
+			returned := false
 			defer func() {
-				if err != nil {
-					cancel(err)
+				if !returned {
+					cancel(errGone)
 				}
 			}()
 			for n := range next {
@@ -273,7 +273,7 @@ func (w *walk) segments(ctx context.Context, walk func(context.Context, int) err
 					break
 				}
 			}
-			err = nil
+			returned = true
 		})
 	}
 	walkers.Wait()

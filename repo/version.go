@@ -64,11 +64,11 @@ func widestVersion(t reflect.Type, field []int) int64 {
 	if field == nil {
 		return math.MaxInt64
 	}
-	switch f := t.FieldByIndex(field).Type; f.Kind() {
-	case reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int:
-		return 1<<(f.Bits()-1) - 1
-	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
-		return 1<<f.Bits() - 1
+	switch f := t.FieldByIndex(field).Type; {
+	case reflect.Zero(f).CanInt():
+		return math.MaxInt64 >> (64 - f.Bits())
+	case reflect.Zero(f).CanUint():
+		return math.MaxInt64 >> max(63-f.Bits(), 0)
 	}
 	return math.MaxInt64
 }

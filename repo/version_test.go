@@ -14,11 +14,13 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// numbered is an entity whose field holds few versions.
-type numbered struct {
-	N       int   `dynamodbav:"n"`
-	Version uint8 `dynamodbav:"version"`
+// narrow is an entity whose field holds few versions.
+type narrow[V int8 | uint8] struct {
+	N       int `dynamodbav:"n"`
+	Version V   `dynamodbav:"version"`
 }
+
+type numbered = narrow[uint8]
 
 // No write stores a version that the field does not hold.
 func TestVersionsEndWithTheField(t *testing.T) {
@@ -87,14 +89,9 @@ func TestUpsertOfAnEntityWithoutAVersion(t *testing.T) {
 	}
 }
 
-// small is numbered with a signed field.
-type small struct {
-	N       int  `dynamodbav:"n"`
-	Version int8 `dynamodbav:"version"`
-}
-
 func TestSignedVersionsEndWithTheField(t *testing.T) {
 	t.Parallel()
+	type small = narrow[int8]
 	tbl := tabletest.New(t, table.Schema{}, nil)
 	r := newRepo(t, tbl, repo.Entity[small]{Type: "SMALL", Version: "version", VersionFromOne: true, Key: func(small) keys.Key { return docKey }})
 	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "SMALL", "version": 126})))
