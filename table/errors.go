@@ -281,6 +281,9 @@ func Classify(err error) Class {
 	if err == nil {
 		return Unclassified
 	}
+	if unexplained, ok := errors.AsType[*unexplainedError](err); ok {
+		return Classify(unexplained.read)
+	}
 	err = explain(err) // it may be the SDK's own, as that of an Event is
 	is := func(target error) bool { return errors.Is(err, target) }
 	cancelled, _ := errors.AsType[*types.TransactionCanceledException](err)
@@ -314,6 +317,16 @@ var transientCodes = []string{
 	"ExpiredTokenException", "ExpiredToken", "RequestExpired", "RequestTimeTooSkewed",
 	"InternalServerError", "InternalFailure", "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException",
 }
+
+// unexplainedError is a failed condition of several possible reasons, after which the
+// item could not be read. It has the class of the read: nobody knows more.
+type unexplainedError struct{ cause, read error }
+
+func (e *unexplainedError) Error() string {
+	return fmt.Sprintf("%v, and the item that tells why cannot be read: %v", ErrConditionFailed, e.read)
+}
+
+func (e *unexplainedError) Unwrap() []error { return []error{ErrConditionFailed, e.cause, e.read} }
 
 // withheld replaces the text of an error, which may quote values or says nothing more.
 // The error itself is reachable with errors.As.

@@ -3,7 +3,6 @@ package table
 import (
 	"fmt"
 	"maps"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -66,7 +65,9 @@ func Put(key keys.Key, v any) Op { return Op{verb: verbPut, key: key, value: v} 
 
 // Create is [Put] on the condition that the item under the key is missing or
 // expired. Otherwise it fails with [ErrExists].
-func Create(key keys.Key, v any) Op { return Op{verb: verbCreate, key: key, value: v} }
+func Create(key keys.Key, v any) Op {
+	return Op{verb: verbCreate, key: key, value: v, guard: guard{missing: true}}
+}
 
 // Update modifies attributes of one item and knows no entity: it writes no version
 // or revision, no copies and no index keys. Update and Upsert of package repo
@@ -158,13 +159,8 @@ func (t *Table) prepare(op Op) (write, error) {
 			return w, err
 		}
 	}
-	if op.verb == verbCreate {
-		t.requireAbsent(&w)
-	}
-	if op.guard != (guard{}) {
-		if err := t.requireGuard(&w); err != nil {
-			return w, err
-		}
+	if err := t.require(&w); err != nil {
+		return w, err
 	}
 	if op.verb == verbUpdate || op.condition.IsSet() {
 		return w, t.checkExpressions(&w)
@@ -308,38 +304,16 @@ func (t *Table) checkExpressions(w *write) error {
 	return nil
 }
 
-// requireAbsent adds the condition of [Create].
-func (t *Table) requireAbsent(w *write) {
-	if t.schema.PK == defaultPK {
+// partition returns the placeholder of the table's partition key, which every item
+// has.
+func (w *write) partition(s *Schema) string {
+	if s.PK == defaultPK {
 		// It is no reserved word. Without a placeholder the request is smaller
 		// and takes no map.
-		t.require(w, "attribute_not_exists("+defaultPK+")", orExpired)
-		return
+		return defaultPK
 	}
-	w.name("#pk", t.schema.PK)
-	t.require(w, "attribute_not_exists(#pk)", orExpired)
-}
-
-// An expired item counts as absent, which makes a condition true or false.
-const (
-	orExpired     = " OR #ttl BETWEEN :one AND :now"
-	unlessExpired = " AND NOT #ttl BETWEEN :one AND :now"
-)
-
-// require adds a condition to those that the write has, and what it is for an
-// expired item, by the same rule as [Table.expired]. Its placeholders are words,
-// those of the expression package numbers, so they never meet.
-func (t *Table) require(w *write, condition, expired string) {
-	if t.schema.TTL != "" {
-		condition += expired
-		w.name("#ttl", t.schema.TTL)
-		w.value(":one", &types.AttributeValueMemberN{Value: "1"})
-		w.value(":now", &types.AttributeValueMemberN{Value: strconv.FormatInt(t.Now().Unix(), 10)})
-	}
-	if w.condition != nil {
-		condition = "(" + condition + ") AND (" + *w.condition + ")"
-	}
-	w.condition = &condition
+	w.name("#pk", s.PK)
+	return "#pk"
 }
 
 func (w *write) name(placeholder, attribute string) {

@@ -1,11 +1,14 @@
 package table_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -82,8 +85,8 @@ func TestOutcomeAfterARefusal(t *testing.T) {
 		},
 		"Update with a condition": {
 			table.Update(key, n).If(nIs(9)),
-			[]outcome{{table.ErrOutcomeUnknown, true, own}},
-			[]outcome{{table.ErrConditionFailed, true, own}},
+			[]outcome{{table.ErrOutcomeUnknown, false, own}},
+			[]outcome{{table.ErrConditionFailed, false, own}},
 		},
 		"Delete with a revision": {
 			table.Delete(key).IfRevision("rev", "before"),
@@ -98,7 +101,12 @@ func TestOutcomeAfterARefusal(t *testing.T) {
 		"Update of what exists": {
 			table.Update(key, n).IfExists().IfRevision("rev", "own"),
 			nil,
-			[]outcome{{table.ErrStale, true, others}, {table.ErrStale, true, nobody}},
+			[]outcome{{table.ErrStale, false, others}, {table.ErrStale, false, nobody}},
+		},
+		"Update of a type and a revision": {
+			table.Update(key, n).IfType("user").IfRevision("rev", ""),
+			nil,
+			[]outcome{{table.ErrWrongType, true, others}, {table.ErrConflict, true, nobody}},
 		},
 	} {
 		for lost, outcomes := range map[bool][]outcome{true: tt.lost, false: tt.settled} {
@@ -131,6 +139,64 @@ func TestOutcomeAfterARefusal(t *testing.T) {
 					})
 				}
 			}
+		}
+	}
+}
+
+// TestReasonThatCannotBeRead shows that a failed condition of several possible reasons
+// has the error and the class of the read that was to tell which it is. One that has a
+// single reason needs no read, and one that DynamoDB explains by the item neither.
+func TestReasonThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	key := keys.Key{PK: "A", SK: "B"}
+	n := expression.Set(expression.Name("n"), expression.Value(1))
+	refusal := canned(http.StatusBadRequest, "ConditionalCheckFailedException", `{"message":"Injected."}`)
+	reads := map[string]struct {
+		fault tabletest.Fault
+		is    error
+		class table.Class
+	}{
+		"throttled":  {tabletest.Throttle(), table.ErrThrottled, table.Transient},
+		"500":        {tabletest.Status(http.StatusInternalServerError, "InternalServerError", ""), nil, table.Transient},
+		"broken":     {tabletest.DropRequest(), nil, table.Transient},
+		"unreadable": {canned(http.StatusOK, "", "<html>"), nil, table.Transient},
+		"ended":      {tabletest.Block(nil), context.DeadlineExceeded, table.Transient},
+		"denied":     {tabletest.Status(http.StatusBadRequest, "AccessDeniedException", ""), nil, table.Unclassified},
+	}
+	for name, write := range map[string]struct {
+		op      table.Op
+		several bool
+	}{
+		"Create":                {table.Create(key, nil), false},
+		"Create, condition":     {table.Create(key, nil).If(nIs(1)), true},
+		"Put, type":             {table.Put(key, nil).IfType("user"), false},
+		"Put, type, revision":   {table.Put(key, nil).IfType("user").IfRevision("rev", "a"), true},
+		"Patch, type, version":  {table.Patch(key, table.Item{"n": num("1")}).IfType("user").IfVersion("v", 7), true},
+		"Update, condition":     {table.Update(key, n).If(nIs(1)), false},
+		"Update, exists":        {table.Update(key, n).IfExists(), false},
+		"Update, version":       {table.Update(key, n).IfExists().IfVersion("v", 7), false},
+		"Update, shape, exists": {table.Update(key, n).IfExists().IfShape(2), true},
+		"Delete, condition":     {table.Delete(key).IfExists().If(nIs(1)), true},
+		"Delete, type, admits":  {table.Delete(key).IfType("user").IfAdmits(2), true},
+	} {
+		for fault, read := range reads {
+			outage(t, refusal, nil, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+				defer cancel()
+				faults.Always("GetItem", read.fault)
+				err := tbl.Do(ctx, write.op)
+				failed, _ := errors.AsType[*types.ConditionalCheckFailedException](err)
+				switch {
+				case !write.several:
+					if len(faults.Requests("GetItem")) > 0 || table.Classify(err) != table.Permanent {
+						t.Errorf("%s, %s: %v, %v", name, fault, err, table.Classify(err))
+					}
+				case !errors.Is(err, table.ErrConditionFailed), failed == nil, read.is != nil && !errors.Is(err, read.is):
+					t.Errorf("%s, %s: %v", name, fault, err)
+				case table.Classify(err) != read.class:
+					t.Errorf("%s, %s: %v is %v", name, fault, err, table.Classify(err))
+				}
+			})
 		}
 	}
 }

@@ -71,8 +71,8 @@ func (e *spentError) Unwrap() error { return e.err }
 // or revision.
 type staleError struct {
 	key      keys.Key
-	version  versionGuard
-	revision revisionGuard
+	version  hasVersion
+	revision hasRevision
 }
 
 func (e *staleError) Error() string { return ErrStale.Error() }

@@ -253,10 +253,10 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 		if i >= len(writes) || code == "" || code == reasonNone {
 			continue
 		}
-		op := writes[i].op
+		op := &writes[i].op
 		kind := kindOf(code)
 		if code == reasonConditionFailed {
-			kind = t.conditionKind(op, r.Item)
+			kind = t.reason(op, r.Item)
 		}
 		switch message := aws.ToString(r.Message); {
 		case outgrown(code, message):
@@ -264,7 +264,7 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 		case kind == nil:
 			kind = fmt.Errorf("%s: %s", code, message)
 		}
-		failed := opError(i, op, kind)
+		failed := opError(i, *op, kind)
 		failed.Stored = r.Item
 		tx.Failed = append(tx.Failed, failed)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -18,7 +17,10 @@ import (
 // DynamoDB has it as part of one only.
 //
 // A failed condition is [ErrConditionFailed], and [ErrExists] for a [Create]
-// that met an item. An item over 400 KB is [ErrTooLarge], and other invalid
+// that met an item. If the op has several conditions and DynamoDB does not return the
+// item, Do reads it to tell which one failed. If that read fails, the error matches
+// ErrConditionFailed and the read's error, and has the class of the latter. If the item
+// satisfies all conditions by then, another write came in between: [ErrConflict]. An item over 400 KB is [ErrTooLarge], and other invalid
 // input is [ErrInvalid] or [keys.ErrInvalid]; these send nothing, except an
 // update that makes a stored item grow over 400 KB.
 //
@@ -139,14 +141,14 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, stored Item, cause error) (Item, error) {
 	wrote := w.op.verb == verbPut || w.op.verb == verbCreate || w.op.guard.revision.set
 	deletes := w.op.verb == verbDelete && w.op.guard.identifies() && !w.op.condition.IsSet()
-	if stored == nil && (tries.unsettled && (wrote || deletes) || w.op.condition.IsSet() || w.op.guard.severalCauses()) {
+	if stored == nil && (tries.unsettled && (wrote || deletes) || len(w.op.reasons(nil, &t.schema)) > 1) {
 		// Some engines do not return the item that tells which it is.
 		item, err := t.stored(ctx, w.op.key, tries.budget)
-		if err != nil {
-			if tries.unsettled {
-				return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, join(cause, err))
-			}
-			return nil, cause
+		switch {
+		case err != nil && tries.unsettled:
+			return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, join(cause, err))
+		case err != nil:
+			return nil, opError(0, w.op, &unexplainedError{cause, explain(err)})
 		}
 		stored = item
 	}
@@ -160,7 +162,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
 	}
 	// The sentinel says all that the SDK's text does, which is long and has a request's id.
-	kind := t.conditionKind(w.op, stored)
+	kind := t.reason(&w.op, stored)
 	failed := opError(0, w.op, &withheld{kind.Error(), fmt.Errorf("%w: %w", kind, cause)})
 	failed.Stored = stored
 	return nil, failed
@@ -193,47 +195,6 @@ func (w *write) written(attribute string) types.AttributeValue {
 func (w *write) whole() Item {
 	w.item.Decode()
 	return w.item.Attributes
-}
-
-// conditionKind tells which of an op's conditions failed on the stored item.
-func (t *Table) conditionKind(op Op, stored Item) error {
-	if t.expired(watched(stored, t.schema.TTL), t.Now()) {
-		stored = nil
-	}
-	if op.verb == verbCreate && (stored != nil || !op.condition.IsSet() && op.guard == (guard{})) {
-		return ErrExists
-	}
-	if err := op.guard.failure(op.key, stored, &t.schema); err != nil {
-		return err
-	}
-	if op.condition.IsSet() {
-		return ErrConditionFailed
-	}
-	// The item satisfies the guard by now, or its version is of another type.
-	switch g := op.guard; {
-	case g.version.set || g.revision.set:
-		return g.stale(op.key)
-	case g.exists:
-		return ErrNotFound
-	case g.ofType != "":
-		return ErrWrongType
-	case g.shape.set:
-		return ErrNewerShape
-	}
-	return ErrConditionFailed
-}
-
-// versionOf returns the number in an attribute, 0 if it is missing.
-func versionOf(item Item, attribute string) int64 {
-	n, ok := item[attribute].(*types.AttributeValueMemberN)
-	if !ok {
-		return 0
-	}
-	version, err := strconv.ParseInt(n.Value, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return version
 }
 
 // repeatable reports whether executing the write twice leads to the same item.

@@ -77,22 +77,22 @@ var mutants = []mutant{
 	},
 	{
 		"a write expects the version",
-		"table/guard.go", "return \"#version = :version\"\n", "return \"#version = :version OR #version <> :version\"\n",
+		"table/requirement.go", "return \"#version = :version\"\n", "return \"#version = :version OR #version <> :version\"\n",
 		schedules, "TestRepo/version/Put,_Put",
 	},
 	{
 		"a write expects the revision",
-		"table/guard.go", "return \"#revision = :revision\"\n", "return \"#revision = :revision OR #revision <> :revision\"\n",
+		"table/requirement.go", "return \"#revision = :revision\"\n", "return \"#revision = :revision OR #revision <> :revision\"\n",
 		schedules, "TestRepo/revision/Put,_Put",
 	},
 	{
 		"a create expects no item",
-		"table/op.go", "\tif op.verb == verbCreate {\n", "\tif false {\n",
+		"table/requirement.go", `return "attribute_not_exists(" + w.partition(s) + ")"`, `return "attribute_exists(" + w.partition(s) + ") OR attribute_not_exists(" + w.partition(s) + ")"`,
 		schedules, "TestRepo/copies/nobody:_Create,_Create$",
 	},
 	{
 		"an expired item is no reason to refuse a create",
-		"table/op.go", `orExpired     = " OR #ttl BETWEEN :one AND :now"`, `orExpired     = " OR #ttl BETWEEN :now AND :one"`,
+		"table/guard.go", `orExpired     = " OR #ttl BETWEEN :one AND :now"`, `orExpired     = " OR #ttl BETWEEN :now AND :one"`,
 		schedules, "TestIdempotency/Do,_expired$",
 	},
 	{
@@ -295,7 +295,7 @@ var mutants = []mutant{
 	},
 	{
 		"shop: an e-mail is created, not put",
-		"table/op.go", "\tif op.verb == verbCreate {\n", "\tif false {\n",
+		"table/requirement.go", `return "attribute_not_exists(" + w.partition(s) + ")"`, `return "attribute_exists(" + w.partition(s) + ") OR attribute_not_exists(" + w.partition(s) + ")"`,
 		shop, "TestScheduleUniqueEmail",
 	},
 	{

@@ -1,0 +1,134 @@
+package table
+
+import (
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+)
+
+// A requirement is one thing that an op requires of the stored item. An expired item
+// counts as missing, and a missing one is nil. DynamoDB checks the clause, which adds
+// its placeholders to the write. holds is the same rule for an item that DynamoDB
+// returned or that was read afterwards: it tells why a write failed.
+
+// isMissing requires that there is no item. It is what a [Create] is.
+type isMissing bool
+
+func (isMissing) clause(w *write, s *Schema) string {
+	return "attribute_not_exists(" + w.partition(s) + ")"
+}
+
+func (isMissing) holds(stored Item) bool { return stored == nil }
+
+// exists requires an item.
+type exists bool
+
+func (exists) clause(w *write, s *Schema) string {
+	return "attribute_exists(" + w.partition(s) + ")"
+}
+
+func (exists) holds(stored Item) bool { return stored != nil }
+
+// hasType requires that an item is of a type, if there is one. Unless another
+// requirement needs a live item, a missing one must satisfy its clause.
+type hasType string
+
+func (r hasType) clause(w *write, s *Schema, live bool) string {
+	w.name("#type", s.Type)
+	w.value(":type", &types.AttributeValueMemberS{Value: string(r)})
+	if live {
+		return "#type = :type"
+	}
+	return "attribute_not_exists(" + w.partition(s) + ") OR #type = :type"
+}
+
+func (r hasType) holds(stored Item, s *Schema) bool {
+	return stored == nil || codec.Text(stored[s.Type]) == string(r)
+}
+
+// hasShape requires that an item has no newer shape; with admits, than one that
+// admits programs of this one.
+type hasShape struct {
+	set, admits bool
+	most        int
+}
+
+func (r hasShape) clause(w *write, s *Schema) string {
+	w.name("#shape", s.Shape)
+	w.value(":shape", &types.AttributeValueMemberN{Value: strconv.Itoa(r.most)})
+	clause := "attribute_not_exists(#shape) OR #shape <= :shape"
+	if r.admits {
+		w.name("#from", s.Shape+shapeFrom)
+		clause += " OR #from <= :shape"
+	}
+	return clause
+}
+
+func (r hasShape) holds(stored Item, s *Schema) bool {
+	shape := stored[s.Shape]
+	return shape == nil || r.isAtMost(shape) || r.admits && r.isAtMost(stored[s.Shape+shapeFrom])
+}
+
+func (r hasShape) isAtMost(shape types.AttributeValue) bool {
+	n, ok := shape.(*types.AttributeValueMemberN)
+	return ok && codec.CompareNumbers(n.Value, strconv.Itoa(r.most)) <= 0
+}
+
+// hasVersion requires that a number attribute has a value. One that is missing or
+// NULL has the value 0.
+type hasVersion struct {
+	set       bool
+	attribute string
+	want      int64
+}
+
+func (r hasVersion) clause(w *write) string {
+	w.name("#version", r.attribute)
+	w.value(":version", &types.AttributeValueMemberN{Value: strconv.FormatInt(r.want, 10)})
+	if r.want == 0 {
+		w.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
+		return "attribute_not_exists(#version) OR attribute_type(#version, :null) OR #version = :version"
+	}
+	return "#version = :version"
+}
+
+func (r hasVersion) holds(stored Item) bool {
+	switch version := stored[r.attribute].(type) {
+	case nil, *types.AttributeValueMemberNULL:
+		return r.want == 0
+	case *types.AttributeValueMemberN:
+		return codec.CompareNumbers(version.Value, strconv.FormatInt(r.want, 10)) == 0
+	}
+	return false
+}
+
+// hasRevision requires that a string attribute has a value. One that is missing or
+// NULL has the value "".
+type hasRevision struct {
+	set             bool
+	attribute, want string
+}
+
+func (r hasRevision) clause(w *write) string {
+	w.name("#revision", r.attribute)
+	if r.want == "" {
+		w.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
+		// Only the empty string is less. Some engines take no empty values.
+		w.value(":revision", &types.AttributeValueMemberS{Value: "\x00"})
+		return "attribute_not_exists(#revision) OR attribute_type(#revision, :null) OR #revision < :revision"
+	}
+	w.value(":revision", &types.AttributeValueMemberS{Value: r.want})
+	return "#revision = :revision"
+}
+
+func (r hasRevision) holds(stored Item) bool {
+	switch revision := stored[r.attribute].(type) {
+	case nil, *types.AttributeValueMemberNULL:
+		return r.want == ""
+	case *types.AttributeValueMemberS:
+		return revision.Value == r.want
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package table
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// WithNextVersion returns the op, an [Update], with 1 added to the number in that
+// attribute, which is 0 where it is missing.
+func (o Op) WithNextVersion(attribute string) Op {
+	o.next = successor{verb: "ADD", attribute: attribute, value: &types.AttributeValueMemberN{Value: "1"}}
+	return o
+}
+
+// WithRevision returns the op, an [Update], with that attribute set to revision,
+// which is drawn for this write alone, as by [crypto/rand.Text].
+func (o Op) WithRevision(attribute, revision string) Op {
+	o.next = successor{verb: "SET", attribute: attribute, value: &types.AttributeValueMemberS{Value: revision}}
+	return o
+}
+
+// successor is the change of a version or revision that an update makes in
+// addition to its own changes.
+type successor struct {
+	verb, attribute string
+	value           types.AttributeValue
+}
+
+// addNext adds to the update expression. The expression package writes each verb
+// on a line of its own.
+func (w *write) addNext(n successor) error {
+	switch {
+	case w.update == nil:
+		return fmt.Errorf("%w: a %s has no next version or revision", errInvalidOp, w.op.verb)
+	case n.attribute == "":
+		return fmt.Errorf("%w: a next version or revision without an attribute", errInvalidOp)
+	}
+	w.name("#next", n.attribute)
+	w.value(":next", n.value)
+	part := "#next :next"
+	if n.verb == "SET" {
+		part = "#next = :next"
+	}
+	lines := strings.Split(strings.TrimSuffix(*w.update, "\n"), "\n")
+	for i, line := range lines {
+		if strings.HasPrefix(line, n.verb+" ") {
+			lines[i] += ", " + part
+			part = ""
+		}
+	}
+	if part != "" {
+		lines = append(lines, n.verb+" "+part)
+	}
+	text := strings.Join(lines, "\n")
+	w.update = &text
+	return nil
+}
