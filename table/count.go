@@ -101,8 +101,8 @@ func (r *reader) count(ctx context.Context, limit int) error {
 	}
 	r.stats.Scanned += int(out.ScannedCount)
 	r.stats.Capacity += capacity(out.ConsumedCapacity)
-	r.stats.Hedges += int(sent.hedges.sent)
-	r.stats.HedgesWon += int(sent.hedges.won)
+	r.stats.Hedges += int(sent.hedge.Sent)
+	r.stats.HedgesWon += int(sent.hedge.Won)
 	r.start, r.done = out.LastEvaluatedKey, len(out.LastEvaluatedKey) == 0
 	return nil
 }

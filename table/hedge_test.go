@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -243,7 +244,13 @@ func TestHedgePanic(t *testing.T) {
 				}
 				returned, recovered := false, make(chan any)
 				go func() {
-					defer func() { recovered <- recover() }()
+					defer func() {
+						value := recover()
+						if p, ok := value.(*group.Panic); ok { // with the stack of the HTTP client's goroutine
+							value = p.Value
+						}
+						recovered <- value
+					}()
 					get()
 					returned = true
 				}()

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -108,7 +109,7 @@ type request struct {
 	decoded bool
 	// written is nil if nobody needs to know more of a write.
 	written *written
-	hedges  hedges
+	hedge   hedge.Call
 }
 
 // written is what the input of a write does not tell.
@@ -155,8 +156,8 @@ func send[In, Out any](
 	if !t.takesJSON {
 		r.decodeItems()
 	}
-	t.connections.begin()
-	defer t.connections.end()
+	t.pool.Begin()
+	defer t.pool.End()
 	own, _ := ctx.Value(observerKey{}).(Observer)
 	if t.options.Observe == nil && own == nil {
 		out, err := call(ctx, in, t.callOptions(r))
@@ -175,7 +176,7 @@ func send[In, Out any](
 	event.Duration = time.Since(start)
 	err = withEnd(ctx, withholdResponse(err))
 	event.Err, event.Attempts = err, int(r.attempts.errors-before)
-	event.Hedges, event.HedgesWon = int(r.hedges.sent), int(r.hedges.won)
+	event.Hedges, event.HedgesWon = int(r.hedge.Sent), int(r.hedge.Won)
 	if err != nil && !r.attempts.watching {
 		event.Throttles = throttles(err)
 	}
@@ -219,8 +220,11 @@ func wantCapacity(in any) {
 func (t *Table) callOptions(r *request) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) {
 		t.direct(o, r)
-		t.connections.choose(o)
-		t.hedging.install(o, r)
+		o.HTTPClient = t.pool.Choose(o.HTTPClient)
+		if t.hedges != nil {
+			r.hedge = hedge.Call{Operation: r.operation, MaxResponse: maxResponse(r.operation), Failed: r.attempts.haveFailed}
+			o.HTTPClient = t.hedges.Client(o.HTTPClient, &r.hedge)
+		}
 		r.attempts.watch(o)
 	}
 }

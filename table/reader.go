@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -61,7 +62,7 @@ type batch struct {
 	last     Item // to go on from, empty at the end
 	scanned  int32
 	capacity float64
-	hedges   hedges
+	hedges   hedge.Counts
 }
 
 // setShape sets the shape of the selection, and checks the two.
@@ -237,8 +238,8 @@ func (r *reader) next(ctx context.Context, rows *rows, limit int) error {
 	r.stats.Items += rows.count - rows.kept
 	r.stats.Scanned += int(b.scanned)
 	r.stats.Capacity += b.capacity
-	r.stats.Hedges += int(b.hedges.sent)
-	r.stats.HedgesWon += int(b.hedges.won)
+	r.stats.Hedges += int(b.hedges.Sent)
+	r.stats.HedgesWon += int(b.hedges.Won)
 	r.start, r.done = b.last, len(b.last) == 0
 	if rows.err != nil {
 		return &itemError{r.keysOf(rows.position), rows.err}
@@ -262,7 +263,7 @@ func (r *reader) fetch(ctx context.Context, rows *rows) (batch, error) {
 		if err != nil {
 			return batch{}, err
 		}
-		return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity), hedges{}}, nil
+		return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity), hedge.Counts{}}, nil
 	}
 	in, sent := r.query, &request{operation: "Query", index: r.index}
 	in.ExclusiveStartKey, in.Limit = r.start, r.asked
@@ -272,7 +273,7 @@ func (r *reader) fetch(ctx context.Context, rows *rows) (batch, error) {
 	if err != nil {
 		return batch{}, err
 	}
-	return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity), sent.hedges}, nil
+	return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity), sent.hedge.Counts}, nil
 }
 
 // engineLimit says how many items to have DynamoDB look at. After the first

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -83,12 +84,12 @@ type Table struct {
 	upgrade    *Upgrade
 	project    []string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
-	ownClient   bool
-	connections *connections
-	hedging     *hedging
-	shapes      map[string]shape // by the name of the index
-	indexKeys   []indexKey
-	indexNames  []string // of indexKeys
+	ownClient  bool
+	pool       *hedge.Pool
+	hedges     *hedge.Budget    // nil if reads are not hedged
+	shapes     map[string]shape // by the name of the index
+	indexKeys  []indexKey
+	indexNames []string // of indexKeys
 	// takesJSON means that requests can hold items in JSON: nobody else looks at
 	// the inputs of the client.
 	takesJSON bool
@@ -133,8 +134,15 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 	sdk, own := client.(*dynamodb.Client)
 	t := &Table{
 		client: client, schema: schema, name: aws.String(schema.Name), options: o,
-		ownClient: own, connections: newConnections(client), hedging: newHedging(o.HedgeReads),
+		ownClient: own, pool: &hedge.Pool{},
 		shapes: schema.shapes(), indexKeys: schema.indexKeys(),
+	}
+	if own {
+		t.pool = hedge.NewPool(sdk.Options().HTTPClient)
+	}
+	if o.HedgeReads {
+		// A scan is never hedged: it reads pages of 1 MB, and nobody waits for a single one.
+		t.hedges = hedge.New("GetItem", "BatchGetItem", "TransactGetItems", "Query")
 	}
 	for _, k := range t.indexKeys {
 		t.indexNames = append(t.indexNames, k.name)

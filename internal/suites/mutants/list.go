@@ -265,17 +265,17 @@ var mutants = []mutant{
 	},
 	{
 		"a hedge costs a token",
-		"table/hedge.go", "\tif h.parts < partsOfToken {\n", "\tif false {\n",
+		"internal/hedge/hedge.go", "\tif b.parts < partsOfToken {\n", "\tif false {\n",
 		"./table", "TestHedge",
 	},
 	{
 		"a request that failed is not hedged",
-		"table/hedge.go", "if !known || c.r.attempts.failures() > 0 {", "if !known {",
+		"internal/hedge/hedge.go", "if !known || c.call.Failed() {", "if !known {",
 		conformance, "TestDefaultEngine/^Hedge$",
 	},
 	{
 		"writes are not hedged",
-		"table/hedge.go", "\"GetItem\": {}, ", "\"GetItem\": {}, \"PutItem\": {}, \"UpdateItem\": {}, ",
+		"table/table.go", "hedge.New(\"GetItem\", ", "hedge.New(\"GetItem\", \"PutItem\", \"UpdateItem\", ",
 		conformance, "TestDefaultEngine/^Hedge$",
 	},
 	{

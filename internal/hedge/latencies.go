@@ -1,4 +1,4 @@
-package table
+package hedge
 
 import (
 	"math/bits"

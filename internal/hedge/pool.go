@@ -1,0 +1,65 @@
+package hedge
+
+import (
+	"cmp"
+	"net/http"
+	"sync/atomic"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+)
+
+// Pool chooses the pool of connections for the requests of a caller. The SDK's
+// default client keeps ten idle connections for each host: with more requests in
+// flight, the others open a connection each, and close it again.
+//
+// A caller whose requests outgrow that pool gets one of its own. Until then it
+// shares the client's, so that many small callers of one client have one pool.
+// It is safe for concurrent use.
+type Pool struct {
+	// own is the larger pool, nil if the client is not to be changed.
+	own      *awshttp.BuildableClient
+	inFlight atomic.Int64
+	outgrown atomic.Bool
+}
+
+const (
+	// smallPool is the number of idle connections that the SDK's default keeps.
+	smallPool = 10
+	// maxIdle bounds the idle connections of a larger pool. A pool holds no more than
+	// there were requests in flight, and closes a connection after the SDK's 90
+	// seconds without a request.
+	maxIdle = 1000
+)
+
+// NewPool looks at an HTTP client of the SDK's. It is copied with all its settings if
+// it is the SDK's own and still has the default limit, and otherwise left as it is.
+func NewPool(client Client) *Pool {
+	small, ok := client.(*awshttp.BuildableClient)
+	if !ok || small == nil || small.GetTransport().MaxIdleConnsPerHost != smallPool {
+		return &Pool{}
+	}
+	return &Pool{own: small.WithTransportOptions(func(t *http.Transport) {
+		if t.MaxIdleConns == awshttp.DefaultHTTPTransportMaxIdleConns {
+			t.MaxIdleConns = maxIdle
+		}
+		t.MaxIdleConnsPerHost = cmp.Or(t.MaxIdleConns, maxIdle)
+	})}
+}
+
+// Begin counts a request that is about to be sent. Each is followed by End.
+func (p *Pool) Begin() {
+	if p.inFlight.Add(1) > smallPool && p.own != nil {
+		p.outgrown.Store(true)
+	}
+}
+
+// End counts a request that has ended.
+func (p *Pool) End() { p.inFlight.Add(-1) }
+
+// Choose returns the HTTP client for a call that would use client.
+func (p *Pool) Choose(client Client) Client {
+	if p.outgrown.Load() {
+		return p.own
+	}
+	return client
+}
