@@ -21,19 +21,49 @@ const (
 	timeSize   = 4    // whole seconds since 1970, good until 2106
 )
 
-// The first byte of a cursor holds its format in the high six bits, which are
-// also the cursor's first character, and its kind in the low two.
+// The first byte of a cursor is its head. The high six bits, which are also the cursor's
+// first character, hold the format, in a small letter if the cursor leads to what comes
+// before its position. The low two hold the kind, and whether it leads there from the
+// edge of the query.
 const (
-	kindBits = 2
-	kindMask = 1<<kindBits - 1
+	formatSealed   = ('S' - 'A') << 2 // by a ring that services share
+	formatProcess  = ('P' - 'A') << 2 // by the key of one process
+	formatInsecure = ('U' - 'A') << 2
 
-	formatSealed   = ('S' - 'A') << kindBits // by a ring that services share
-	formatProcess  = ('P' - 'A') << kindBits // by the key of one process
-	formatInsecure = ('U' - 'A') << kindBits
+	smallLetter = 26 << 2 // from a capital
 
 	kindPage      = 0
 	kindWatermark = 1
+	kindMask      = 1
+
+	fromEdge = 2
 )
+
+// head is the first byte of a cursor, taken apart.
+type head struct {
+	format, kind     byte
+	before, fromEdge bool
+}
+
+// readHead returns a format that no codec has if none writes the byte.
+func readHead(first byte) head {
+	h := head{format: first &^ (kindMask | fromEdge), kind: first & kindMask, fromEdge: first&fromEdge != 0}
+	if h.before = h.format >= smallLetter; h.before {
+		h.format -= smallLetter
+	}
+	return h
+}
+
+func (h head) byte() byte {
+	first := h.format | h.kind
+	if h.before {
+		first += smallLetter
+	}
+	if h.fromEdge {
+		first |= fromEdge
+	}
+	return first
+}
 
 // encoding refuses stray bits in the last character. It would still skip line
 // breaks; decodeCursor refuses them.
@@ -126,7 +156,8 @@ func (c *Codec) Watermarks() *Codec {
 // client comes back, usually a hash over the query and the caller's identity. It
 // is not stored in the cursor.
 //
-// A position that has no values, that holds a value no key attribute can have,
+// The cursor holds the whole position, whose way need not be in the scope. A position
+// that has no values, that holds a value no key attribute can have,
 // or whose cursor would be longer than 8,192 characters is [keys.ErrInvalid]. Any
 // position of an index's sort key and a table's two keys fits.
 func (c *Codec) Seal(p Position, scope []byte) (string, error) {
@@ -144,20 +175,20 @@ func (c *Codec) Seal(p Position, scope []byte) (string, error) {
 
 	id, aead := c.ring[0].id, c.ring[0].aead()
 	size := 1 + len(id) + timeSize + aead.Overhead()
-	for _, v := range p {
+	for _, v := range p.Values {
 		size += len(v.Data) + binary.MaxVarintLen32
 	}
 	raw := make([]byte, 0, size)
-	raw = append(raw, c.format|c.kind)
+	raw = append(raw, head{c.format, c.kind, p.Before, p.FromEdge}.byte())
 	raw = append(raw, id...)
-	head := len(raw)
+	open := len(raw)
 	raw = binary.BigEndian.AppendUint32(raw, uint32(issued))
-	raw = appendPosition(raw, p)
+	raw = appendValues(raw, p.Values)
 	if encoding.EncodedLen(len(raw)+aead.Overhead()) > maxCursor {
 		return "", refusePosition(-1, "the cursor would be longer than 8,192 characters")
 	}
 
-	raw = aead.Seal(raw[:head], nil, raw[head:], bound(raw[:head], scope, 0))
+	raw = aead.Seal(raw[:open], nil, raw[open:], bound(raw[:open], scope, 0))
 	return encoding.EncodeToString(raw), nil
 }
 
@@ -167,53 +198,51 @@ func (c *Codec) Seal(p Position, scope []byte) (string, error) {
 func (c *Codec) Open(cursor string, scope []byte) (Position, error) {
 	c = c.orProcess()
 	if len(c.ring) == 0 {
-		return nil, errNoCodec
+		return Position{}, errNoCodec
 	}
 	raw, err := decodeCursor(cursor)
 	if err != nil {
-		return nil, err
+		return Position{}, err
 	}
-	format, kind := raw[0]&^kindMask, raw[0]&kindMask
+	h := readHead(raw[0])
 	switch {
-	case kind > kindWatermark:
-		return nil, refuse(UnknownVersion)
-	case format == c.format:
-	case format == formatProcess, format == formatSealed && c.format == formatProcess:
-		return nil, refuse(NoSharedKey)
+	case h.format == c.format:
+	case h.format == formatProcess, h.format == formatSealed && c.format == formatProcess:
+		return Position{}, refuse(NoSharedKey)
 	default:
-		return nil, refuse(UnknownVersion)
+		return Position{}, refuse(UnknownVersion)
 	}
-	head := 1 + len(c.ring[0].id)
-	if len(raw) < head+c.ring[0].aead().Overhead()+timeSize {
-		return nil, refuse(Malformed)
+	open := 1 + len(c.ring[0].id)
+	if len(raw) < open+c.ring[0].aead().Overhead()+timeSize {
+		return Position{}, refuse(Malformed)
 	}
-	key := c.find(raw[1:head])
+	key := c.find(raw[1:open])
 	switch {
 	case key == nil && c.format == formatProcess:
-		return nil, refuse(NoSharedKey)
+		return Position{}, refuse(NoSharedKey)
 	case key == nil:
-		return nil, refuse(UnknownKey)
+		return Position{}, refuse(UnknownKey)
 	}
-	if kind != c.kind {
-		return nil, refuse(Mismatch)
+	if h.kind != c.kind {
+		return Position{}, refuse(Mismatch)
 	}
 
-	text := raw[head:]
-	data := bound(raw[:head], scope, len(text))
+	text := raw[open:]
+	data := bound(raw[:open], scope, len(text))
 	plain, err := key.aead().Open(data[len(data):], nil, text, data)
 	if err != nil {
-		return nil, refuse(Mismatch)
+		return Position{}, refuse(Mismatch)
 	}
 	if reason := c.checkAge(plain[:timeSize]); reason != "" {
-		return nil, refuse(reason)
+		return Position{}, refuse(reason)
 	}
-	p, ok := decodePosition(plain[timeSize:])
+	values, ok := decodeValues(plain[timeSize:])
 	// A position has one encoding: what is not encoded back to the same bytes
 	// was not written by this package. The ciphertext is no longer needed.
-	if !ok || !bytes.Equal(appendPosition(text[:0], p), plain[timeSize:]) {
-		return nil, refuse(Malformed)
+	if !ok || !bytes.Equal(appendValues(text[:0], values), plain[timeSize:]) {
+		return Position{}, refuse(Malformed)
 	}
-	return p, nil
+	return Position{Values: values, Before: h.before, FromEdge: h.fromEdge}, nil
 }
 
 // process is the codec that a nil *Codec stands for.
@@ -267,10 +296,10 @@ func (c *Codec) checkAge(issued []byte) Reason {
 	return ""
 }
 
-// bound returns the additional data of a cursor: its head, whose length the
+// bound returns the additional data of a cursor: what is open of it, whose length the
 // format fixes, and the scope. It leaves room for more bytes behind.
-func bound(head, scope []byte, room int) []byte {
-	b := make([]byte, 0, len(head)+len(scope)+room)
-	b = append(b, head...)
+func bound(open, scope []byte, room int) []byte {
+	b := make([]byte, 0, len(open)+len(scope)+room)
+	b = append(b, open...)
 	return append(b, scope...)
 }

@@ -16,9 +16,15 @@ import (
 
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	str := func(s string) paginate.Position { return paginate.Position{{Kind: paginate.String, Data: s}} }
-	num := func(s string) paginate.Position { return paginate.Position{{Kind: paginate.Number, Data: s}} }
-	bin := func(s string) paginate.Position { return paginate.Position{{Kind: paginate.Binary, Data: s}} }
+	str := func(s string) paginate.Position {
+		return paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: s}}}
+	}
+	num := func(s string) paginate.Position {
+		return paginate.Position{Values: []paginate.Value{{Kind: paginate.Number, Data: s}}}
+	}
+	bin := func(s string) paginate.Position {
+		return paginate.Position{Values: []paginate.Value{{Kind: paginate.Binary, Data: s}}}
+	}
 	const stamp = "2024-01-15T10:05:00.000Z"
 	tests := map[string]paginate.Position{
 		"transaction":                txPosition,
@@ -56,8 +62,8 @@ func TestRoundTrip(t *testing.T) {
 		"microseconds":               str("2024-01-15T10:05:00.000000Z"),
 		"lower case":                 str("2024-01-15t10:05:00.000z"),
 		"shape without digits":       str("abcd-ef-ghTij:kl:mn.opqZ"),
-		"three kinds":                {{Kind: 'N', Data: "-7"}, {Kind: 'B', Data: "\xff"}, {Kind: 'S', Data: "x"}},
-		"multi-attribute index keys": {{'S', "a"}, {'N', "1"}, {'S', "b"}, {'B', "c"}, {'S', "d"}, {'S', "e"}, {'N', "2"}},
+		"three kinds":                {Values: []paginate.Value{{Kind: 'N', Data: "-7"}, {Kind: 'B', Data: "\xff"}, {Kind: 'S', Data: "x"}}},
+		"multi-attribute index keys": {Values: []paginate.Value{{'S', "a"}, {'N', "1"}, {'S', "b"}, {'B', "c"}, {'S', "d"}, {'S', "e"}, {'N', "2"}}},
 	}
 	for format, c := range codecs(t) {
 		for name, p := range tests {
@@ -77,7 +83,7 @@ func TestEveryChangeIsRefused(t *testing.T) {
 			t.Parallel()
 			cursor := seal(t, c, indexPosition, scope)
 			refused := func(changed, how string, at int) {
-				if p, err := c.Open(changed, scope); p != nil || !errors.Is(err, paginate.ErrInvalidCursor) {
+				if p, err := c.Open(changed, scope); p.Values != nil || !errors.Is(err, paginate.ErrInvalidCursor) {
 					t.Fatalf("%s at %d: Open = %v, %v", how, at, p, err)
 				}
 			}
@@ -114,7 +120,7 @@ func TestGarbageIsRefused(t *testing.T) {
 					b[i] = byte(random.Uint32())
 				}
 				for _, text := range []string{string(b), base64.RawURLEncoding.EncodeToString(b)} {
-					if p, err := c.Open(text, scope); p != nil || !errors.Is(err, paginate.ErrInvalidCursor) {
+					if p, err := c.Open(text, scope); p.Values != nil || !errors.Is(err, paginate.ErrInvalidCursor) {
 						t.Fatalf("%s: Open(%q) = %v, %v", format, text, p, err)
 					}
 				}
@@ -184,13 +190,13 @@ func TestSealedAndUnsealedDoNotMix(t *testing.T) {
 func TestSealedTokenHidesThePosition(t *testing.T) {
 	t.Parallel()
 	c := newCodec(t, nil)
-	secret := paginate.Position{
+	secret := paginate.Position{Values: []paginate.Value{
 		{Kind: paginate.String, Data: "hidden-by-a-filter"},
 		{Kind: paginate.Number, Data: "9007199254740993"},
-	}
+	}}
 	cursor := seal(t, c, secret, scope)
 	raw := expect.Value(base64.RawURLEncoding.DecodeString(cursor))(t)
-	for _, v := range secret {
+	for _, v := range secret.Values {
 		for i := 0; i+4 <= len(v.Data); i++ {
 			if part := v.Data[i : i+4]; strings.Contains(string(raw), part) || strings.Contains(cursor, part) {
 				t.Errorf("the cursor contains %q", part)
@@ -242,7 +248,7 @@ func TestUnusableCodecs(t *testing.T) {
 		if got, err := c.Seal(txPosition, scope); got != "" || err == nil {
 			t.Errorf("Seal = %q, %v", got, err)
 		}
-		if p, err := c.Open(cursor, scope); p != nil || err == nil || errors.Is(err, paginate.ErrInvalidCursor) {
+		if p, err := c.Open(cursor, scope); p.Values != nil || err == nil || errors.Is(err, paginate.ErrInvalidCursor) {
 			t.Errorf("Open = %v, %v; want an error that does not blame the client", p, err)
 		}
 	}

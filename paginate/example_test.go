@@ -42,7 +42,7 @@ func ExampleOptions() {
 	if err != nil {
 		panic(err)
 	}
-	cursor, err := codec.Seal(paginate.Position{{Kind: paginate.String, Data: "METADATA"}}, []byte("alice"))
+	cursor, err := codec.Seal(paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: "METADATA"}}}, []byte("alice"))
 	if err != nil {
 		panic(err)
 	}
@@ -72,7 +72,7 @@ func ExampleOptions() {
 func ExampleCodec() {
 	codec := ring(january)
 
-	last := paginate.Position{{Kind: paginate.String, Data: "TX#2024-01-15T10:05:00.000Z#tx-abc"}}
+	last := paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: "TX#2024-01-15T10:05:00.000Z#tx-abc"}}}
 	cursor, err := codec.Seal(last, []byte("alice's transactions"))
 	if err != nil {
 		fmt.Println(err)
@@ -81,7 +81,7 @@ func ExampleCodec() {
 	fmt.Println(len(cursor), "characters")
 
 	position, err := codec.Open(cursor, []byte("alice's transactions"))
-	fmt.Println(position[0].Data, err)
+	fmt.Println(position.Values[0].Data, err)
 
 	_, err = codec.Open(cursor, []byte("bob's transactions"))
 	fmt.Println(err)
@@ -118,7 +118,7 @@ func ExampleNew_rotation() {
 		ring(february + "," + january),
 		ring(february),
 	}
-	last := paginate.Position{{Kind: paginate.Number, Data: "9007199254740993"}}
+	last := paginate.Position{Values: []paginate.Value{{Kind: paginate.Number, Data: "9007199254740993"}}}
 	first, err := deployments[0].Seal(last, nil)
 	if err != nil {
 		fmt.Println(err)
@@ -130,7 +130,7 @@ func ExampleNew_rotation() {
 			fmt.Println("deployment", i, "refuses:", e.Reason)
 			continue
 		}
-		fmt.Println("deployment", i, "opens:", position[0].Data)
+		fmt.Println("deployment", i, "opens:", position.Values[0].Data)
 	}
 	// Output:
 	// deployment 0 opens: 9007199254740993
@@ -145,14 +145,14 @@ func ExampleCodec_Watermarks() {
 	pages := ring(january)
 	marks := pages.Watermarks()
 
-	mark := paginate.Position{{Kind: paginate.String, Data: "2024-01-15T10:05:00.000Z#tx-abc"}}
+	mark := paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: "2024-01-15T10:05:00.000Z#tx-abc"}}}
 	cursor, err := marks.Seal(mark, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	position, err := marks.Open(cursor, nil)
-	fmt.Println(position[0].Data, err)
+	fmt.Println(position.Values[0].Data, err)
 
 	_, err = pages.Open(cursor, nil)
 	fmt.Println(err)
@@ -164,7 +164,7 @@ func ExampleCodec_Watermarks() {
 // A test that must read positions needs no key. Its cursors are not secret, and a
 // codec with keys refuses them.
 func ExampleInsecure() {
-	cursor, err := paginate.Insecure().Seal(paginate.Position{{Kind: paginate.String, Data: "METADATA"}}, nil)
+	cursor, err := paginate.Insecure().Seal(paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: "METADATA"}}}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -172,7 +172,7 @@ func ExampleInsecure() {
 	fmt.Println(cursor[:1])
 
 	position, err := paginate.Insecure().Open(cursor, nil)
-	fmt.Println(position[0].Data, err)
+	fmt.Println(position.Values[0].Data, err)
 
 	_, err = ring(january).Open(cursor, nil)
 	fmt.Println(err)

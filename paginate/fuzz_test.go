@@ -77,10 +77,11 @@ func FuzzSealOpen(f *testing.F) {
 	f.Add("1969-12-31T23:59:59.999Z", "00", []byte(nil), []byte("\x00"), true)
 
 	f.Fuzz(func(t *testing.T, str, num string, bin, scope []byte, all bool) {
-		p := paginate.Position{{Kind: paginate.String, Data: str}}
+		p := paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: str}}}
 		if all {
-			p = append(
-				p,
+			p.Before, p.FromEdge = len(str)%2 > 0, len(str)%3 > 0
+			p.Values = append(
+				p.Values,
 				paginate.Value{Kind: paginate.Number, Data: num},
 				paginate.Value{Kind: paginate.Binary, Data: string(bin)},
 			)
@@ -91,12 +92,12 @@ func FuzzSealOpen(f *testing.F) {
 			small := len(str)+len(num)+len(bin) < 6000
 			if err != nil {
 				if !errors.Is(err, keys.ErrInvalid) || valid && small {
-					t.Fatalf("Seal(%q): %v", p, err)
+					t.Fatalf("Seal(%v): %v", p, err)
 				}
 				continue
 			}
 			if !valid {
-				t.Fatalf("Seal(%q) is not refused", p)
+				t.Fatalf("Seal(%v) is not refused", p)
 			}
 			if len(cursor) > 8192 {
 				t.Fatalf("a cursor of %d characters", len(cursor))

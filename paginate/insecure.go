@@ -16,8 +16,8 @@ import (
 // that were damaged, belong to another scope or are older than 72 hours by the
 // system's clock are refused, as sealed ones are.
 //
-// Unsealed cursors begin with U, sealed ones with S or P, and neither codec opens
-// the other's. A service uses [New].
+// Unsealed cursors begin with U or u, sealed ones with S, s, P or p, and neither codec
+// opens the other's. A service uses [New].
 func Insecure() *Codec {
 	return &Codec{
 		format: formatInsecure,

@@ -17,6 +17,8 @@ type Inspection struct {
 	Sealed bool
 	// Watermark is true for the cursors of [Codec.Watermarks].
 	Watermark bool
+	// Before and FromEdge are those of the [Position].
+	Before, FromEdge bool
 	// KeyID is the id of the key that sealed the cursor; see [Key.ID]. It is empty
 	// for an unsealed cursor.
 	KeyID string
@@ -48,12 +50,14 @@ func Inspect(cursor string, keys []Key) (Inspection, error) {
 	if err != nil {
 		return Inspection{}, err
 	}
-	format, kind, body := raw[0]&^kindMask, raw[0]&kindMask, raw[1:]
-	known := format == formatSealed || format == formatProcess || format == formatInsecure
-	if !known || kind > kindWatermark {
+	h, body := readHead(raw[0]), raw[1:]
+	if h.format != formatSealed && h.format != formatProcess && h.format != formatInsecure {
 		return Inspection{}, refuse(UnknownVersion)
 	}
-	in := Inspection{Sealed: format != formatInsecure, Watermark: kind == kindWatermark}
+	in := Inspection{
+		Sealed: h.format != formatInsecure, Watermark: h.kind == kindWatermark,
+		Before: h.before, FromEdge: h.fromEdge,
+	}
 	if !in.Sealed {
 		if len(body) < timeSize+checksumSize {
 			return Inspection{}, refuse(Malformed)
@@ -64,7 +68,7 @@ func Inspect(cursor string, keys []Key) (Inspection, error) {
 		return Inspection{}, refuse(Malformed)
 	}
 	in.KeyID = hex.EncodeToString(body[:idSize])
-	if format == formatProcess {
+	if h.format == formatProcess {
 		return in, refuse(NoSharedKey)
 	}
 	for _, k := range keys {
@@ -81,12 +85,12 @@ func Inspect(cursor string, keys []Key) (Inspection, error) {
 
 // read adds what a cursor holds inside: the time of its issue and a position.
 func (in Inspection) read(text []byte) (Inspection, error) {
-	p, ok := decodePosition(text[timeSize:])
-	if !ok || !bytes.Equal(appendPosition(nil, p), text[timeSize:]) {
+	values, ok := decodeValues(text[timeSize:])
+	if !ok || !bytes.Equal(appendValues(nil, values), text[timeSize:]) {
 		return in, refuse(Malformed)
 	}
 	in.Issued = time.Unix(int64(binary.BigEndian.Uint32(text)), 0).UTC()
-	for _, v := range p {
+	for _, v := range values {
 		data := v.Data
 		if v.Kind != Number {
 			data = strconv.Quote(data)

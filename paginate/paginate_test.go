@@ -11,22 +11,22 @@ import (
 
 // The positions of the AppCore example.
 var (
-	txPosition = paginate.Position{ // of a user's transactions
+	txPosition = paginate.Position{Values: []paginate.Value{ // of a user's transactions
 		{Kind: paginate.String, Data: "TX#2024-01-15T10:05:00.000Z#tx-abc"},
-	}
-	indexPosition = paginate.Position{ // of the same item on GSI1
+	}}
+	indexPosition = paginate.Position{Values: []paginate.Value{ // of the same item on GSI1
 		{Kind: paginate.String, Data: "2024-01-15T10:05:00.000Z"},
 		{Kind: paginate.String, Data: "USER#u-123"},
 		{Kind: paginate.String, Data: "TX#2024-01-15T10:05:00.000Z#tx-abc"},
-	}
-	metadataPosition = paginate.Position{ // of the transaction under its own id, on GSI1
+	}}
+	metadataPosition = paginate.Position{Values: []paginate.Value{ // of the transaction under its own id, on GSI1
 		{Kind: paginate.String, Data: "2024-01-15T10:05:00.000Z#tx-abc"},
 		{Kind: paginate.String, Data: "TX#tx-abc"},
 		{Kind: paginate.String, Data: "METADATA"},
-	}
-	watermark = paginate.Position{
+	}}
+	watermark = paginate.Position{Values: []paginate.Value{
 		{Kind: paginate.String, Data: "2024-01-15T10:05:00.000Z#tx-abc"},
-	}
+	}}
 )
 
 var (
@@ -59,7 +59,7 @@ func checkOpens(tb testing.TB, c *paginate.Codec, cursor string, scope []byte, w
 func checkRefused(tb testing.TB, c *paginate.Codec, cursor string, scope []byte, want paginate.Reason) {
 	tb.Helper()
 	p, err := c.Open(cursor, scope)
-	if p != nil || !errors.Is(err, paginate.ErrInvalidCursor) || reasonOf(err) != want {
+	if p.Values != nil || !errors.Is(err, paginate.ErrInvalidCursor) || reasonOf(err) != want {
 		tb.Errorf("Open = %v, %v with reason %q; want ErrInvalidCursor with reason %q", p, err, reasonOf(err), want)
 	}
 }

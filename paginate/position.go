@@ -25,19 +25,28 @@ type Value struct {
 	Data string
 }
 
-// Position is a place in a query: the values of the key attributes that order
-// it, in the order of the schema. For a table that is the sort key; for an
-// index, the index's sort key and then the table's keys. It never holds the
-// partition key that is being queried: the server knows that one.
-type Position []Value
+// Position is a place in a query, and which way a cursor leads from there: by default
+// to the items after it.
+type Position struct {
+	// Values are those of the key attributes that order the query, in the order of the
+	// schema. For a table that is the sort key; for an index, the index's sort key and
+	// then the table's keys. The partition key that is being queried is never among
+	// them: the server knows that one.
+	Values []Value
+	// Before means that the cursor leads to the items before the place.
+	Before bool
+	// FromEdge means that there was nothing on the other side of the place. So the
+	// cursor leads to the first items of the query, or with Before to the last ones.
+	FromEdge bool
+}
 
 // validate finds the first value that cannot be a key attribute.
 func (p Position) validate() error {
-	if len(p) == 0 {
+	if len(p.Values) == 0 {
 		// An empty position would open as "start again", silently.
 		return refusePosition(-1, "no values")
 	}
-	for i, v := range p {
+	for i, v := range p.Values {
 		if rule := v.fault(); rule != "" {
 			return refusePosition(i, rule)
 		}
@@ -76,9 +85,9 @@ const (
 	tagMask = 1<<tagBits - 1
 )
 
-// appendPosition appends the one encoding of a valid position.
-func appendPosition(b []byte, p Position) []byte {
-	for _, v := range p {
+// appendValues appends the one encoding of valid values.
+func appendValues(b []byte, values []Value) []byte {
+	for _, v := range values {
 		b = appendValue(b, v)
 	}
 	return b
@@ -104,19 +113,19 @@ func appendValue(b []byte, v Value) []byte {
 	return append(b, v.Data...)
 }
 
-// decodePosition reads what appendPosition wrote and reports whether it could.
-// It is lenient where two encodings have one meaning: the caller encodes the
-// result again and compares.
-func decodePosition(b []byte) (Position, bool) {
-	p := make(Position, 0, 3) // An index's sort key and the table's two.
+// decodeValues reads what appendValues wrote and reports whether it could. It is lenient
+// where two encodings have one meaning: the caller encodes the result again and
+// compares.
+func decodeValues(b []byte) ([]Value, bool) {
+	values := make([]Value, 0, 3) // An index's sort key and the table's two.
 	for len(b) > 0 {
 		v, rest, ok := cutValue(b)
 		if !ok {
 			return nil, false
 		}
-		p, b = append(p, v), rest
+		values, b = append(values, v), rest
 	}
-	return p, p.validate() == nil
+	return values, Position{Values: values}.validate() == nil
 }
 
 func cutValue(b []byte) (v Value, rest []byte, ok bool) {

@@ -14,11 +14,11 @@ import (
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	pages := newCodec(t, nil)
-	longest := paginate.Position{ // The most that an index and its table allow.
+	longest := paginate.Position{Values: []paginate.Value{ // The most that an index and its table allow.
 		{Kind: paginate.String, Data: strings.Repeat("i", 1024)},
 		{Kind: paginate.String, Data: strings.Repeat("p", 2048)},
 		{Kind: paginate.String, Data: strings.Repeat("s", 1024)},
-	}
+	}}
 	tests := map[string]struct {
 		codec    *paginate.Codec
 		position paginate.Position
@@ -52,24 +52,23 @@ func TestSealRefusesImpossiblePositions(t *testing.T) {
 		value    int
 		rule     string
 	}{
-		"nil":              {nil, -1, "no values"},
 		"empty":            {paginate.Position{}, -1, "no values"},
-		"no kind":          {paginate.Position{{}}, 0, "unknown kind"},
-		"unknown kind":     {paginate.Position{ok, {Kind: 'M', Data: "x"}}, 1, "unknown kind"},
-		"invalid UTF-8":    {paginate.Position{{Kind: paginate.String, Data: "a\xff"}}, 0, "not valid UTF-8"},
-		"no digits":        {paginate.Position{number("")}, 0, "not a decimal number"},
-		"sign alone":       {paginate.Position{number("-")}, 0, "not a decimal number"},
-		"plus":             {paginate.Position{number("+1")}, 0, "not a decimal number"},
-		"no integer part":  {paginate.Position{number(".5")}, 0, "not a decimal number"},
-		"no fraction part": {paginate.Position{number("1.")}, 0, "not a decimal number"},
-		"empty exponent":   {paginate.Position{number("1e")}, 0, "not a decimal number"},
-		"signed exponent":  {paginate.Position{number("1E+")}, 0, "not a decimal number"},
-		"space":            {paginate.Position{number(" 1")}, 0, "not a decimal number"},
-		"hexadecimal":      {paginate.Position{number("0x10")}, 0, "not a decimal number"},
-		"infinity":         {paginate.Position{number("Infinity")}, 0, "not a decimal number"},
-		"other digits":     {paginate.Position{ok, ok, number("١٢")}, 2, "not a decimal number"},
+		"no kind":          {paginate.Position{Values: []paginate.Value{{}}}, 0, "unknown kind"},
+		"unknown kind":     {paginate.Position{Values: []paginate.Value{ok, {Kind: 'M', Data: "x"}}}, 1, "unknown kind"},
+		"invalid UTF-8":    {paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: "a\xff"}}}, 0, "not valid UTF-8"},
+		"no digits":        {paginate.Position{Values: []paginate.Value{number("")}}, 0, "not a decimal number"},
+		"sign alone":       {paginate.Position{Values: []paginate.Value{number("-")}}, 0, "not a decimal number"},
+		"plus":             {paginate.Position{Values: []paginate.Value{number("+1")}}, 0, "not a decimal number"},
+		"no integer part":  {paginate.Position{Values: []paginate.Value{number(".5")}}, 0, "not a decimal number"},
+		"no fraction part": {paginate.Position{Values: []paginate.Value{number("1.")}}, 0, "not a decimal number"},
+		"empty exponent":   {paginate.Position{Values: []paginate.Value{number("1e")}}, 0, "not a decimal number"},
+		"signed exponent":  {paginate.Position{Values: []paginate.Value{number("1E+")}}, 0, "not a decimal number"},
+		"space":            {paginate.Position{Values: []paginate.Value{number(" 1")}}, 0, "not a decimal number"},
+		"hexadecimal":      {paginate.Position{Values: []paginate.Value{number("0x10")}}, 0, "not a decimal number"},
+		"infinity":         {paginate.Position{Values: []paginate.Value{number("Infinity")}}, 0, "not a decimal number"},
+		"other digits":     {paginate.Position{Values: []paginate.Value{ok, ok, number("١٢")}}, 2, "not a decimal number"},
 		"too long": {
-			paginate.Position{{Kind: paginate.Binary, Data: strings.Repeat("x", 6200)}},
+			paginate.Position{Values: []paginate.Value{{Kind: paginate.Binary, Data: strings.Repeat("x", 6200)}}},
 			-1, "the cursor would be longer than 8,192 characters",
 		},
 	}
@@ -95,7 +94,7 @@ func TestSealRefusesImpossiblePositions(t *testing.T) {
 
 func TestPositionErrorKeepsDataOut(t *testing.T) {
 	t.Parallel()
-	_, err := paginate.Insecure().Seal(paginate.Position{{Kind: paginate.Number, Data: "secret"}}, nil)
+	_, err := paginate.Insecure().Seal(paginate.Position{Values: []paginate.Value{{Kind: paginate.Number, Data: "secret"}}}, nil)
 	if got, want := err.Error(), "paginate: invalid position: value 0: not a decimal number"; got != want {
 		t.Errorf("error %q, want %q", got, want)
 	}
@@ -108,7 +107,7 @@ func TestLengthLimit(t *testing.T) {
 	for format, c := range codecs(t) {
 		longest := 0
 		for size := 6000; size <= 6200; size++ {
-			p := paginate.Position{{Kind: paginate.Binary, Data: strings.Repeat("x", size)}}
+			p := paginate.Position{Values: []paginate.Value{{Kind: paginate.Binary, Data: strings.Repeat("x", size)}}}
 			cursor, err := c.Seal(p, scope)
 			if err != nil {
 				break

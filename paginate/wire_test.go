@@ -46,6 +46,8 @@ const (
 	firstPage      = ('S' - 'A') << 2
 	firstWatermark = firstPage | 1
 	firstProcess   = ('P' - 'A') << 2
+	// What is added to them for another way.
+	before, fromEdge = 26 << 2, 2
 )
 
 func codecA(tb testing.TB) *paginate.Codec {
@@ -58,12 +60,12 @@ const wire = "\x20METADATA" + // 8<<2 | string
 	"\x0e\x00\xff\x00" + // 3<<2 | binary
 	"\x2b\x03\x01\x8d\x0c\x94\xe0\xe0TX##tx-abc" // 10<<2 | stamped, at 3, milliseconds
 
-var wirePosition = paginate.Position{
+var wirePosition = paginate.Position{Values: []paginate.Value{
 	{Kind: paginate.String, Data: "METADATA"},
 	{Kind: paginate.Number, Data: "9007199254740993"},
 	{Kind: paginate.Binary, Data: "\x00\xff\x00"},
 	{Kind: paginate.String, Data: "TX#2024-01-15T10:05:00.000Z#tx-abc"},
-}
+}}
 
 // TestFormatIsStable fails when cursors in clients' hands would stop opening.
 func TestFormatIsStable(t *testing.T) {
@@ -72,9 +74,18 @@ func TestFormatIsStable(t *testing.T) {
 	checkOpens(t, c, forge(t, firstPage, issuedAt(epoch, wire), scope), scope, wirePosition)
 	checkOpens(t, c.Watermarks(), forge(t, firstWatermark, issuedAt(epoch, wire), scope), scope, wirePosition)
 	checkOpens(t, c, pinnedToken, scope, wirePosition)
+	for way, want := range map[byte]paginate.Position{
+		before:            {Values: wirePosition.Values, Before: true},
+		fromEdge:          {Values: wirePosition.Values, FromEdge: true},
+		before + fromEdge: {Values: wirePosition.Values, Before: true, FromEdge: true},
+	} {
+		checkOpens(t, c, forge(t, firstPage+way, issuedAt(epoch, wire), scope), scope, want)
+		checkOpens(t, c.Watermarks(), forge(t, firstWatermark+way, issuedAt(epoch, wire), scope), scope, want)
+		checkOpens(t, c, seal(t, c, want, scope), scope, want)
+	}
 
 	checkOpens(t, paginate.Insecure(), forgeUnsealed(issuedAt(time.Now(), wire), scope), scope, wirePosition)
-	first := paginate.Position{{Kind: paginate.String, Data: "1970-01-01T00:00:00.000Z"}}
+	first := paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: "1970-01-01T00:00:00.000Z"}}}
 	checkOpens(t, paginate.Insecure(), forgeUnsealed(issuedAt(time.Now(), "\x03\x00\x00\x00\x00\x00\x00\x00"), scope), scope, first)
 
 	// The other direction: what Seal writes is what the description says.
@@ -136,12 +147,12 @@ func TestUnknownFirstBytes(t *testing.T) {
 	c := codecA(t)
 	for first := range 256 {
 		want := paginate.UnknownVersion
-		switch first {
-		case firstPage:
+		switch first &^ fromEdge {
+		case firstPage, firstPage + before:
 			continue
-		case firstProcess, firstProcess | 1:
+		case firstProcess, firstProcess | 1, firstProcess + before, firstProcess + before | 1:
 			want = paginate.NoSharedKey
-		case firstWatermark:
+		case firstWatermark, firstWatermark + before:
 			want = paginate.Mismatch
 		}
 		checkRefused(t, c, forge(t, byte(first), issuedAt(epoch, wire), scope), scope, want)

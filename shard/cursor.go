@@ -10,26 +10,21 @@ import (
 	"github.com/singletable/singletable/paginate"
 )
 
-// merge returns a read of all shards that has sent nothing yet. There are no
-// shards to read if nothing of the range is left.
-func (r *Reader[T]) merge(q Query) (*merge[T], error) {
+// start checks a query and opens its cursor. after is nil without one.
+func (r *Reader[T]) start(q Query) (after *position, at paginate.Position, err error) {
 	if q.Limit < 0 {
-		return nil, r.invalid("Limit", "is negative")
+		return nil, at, r.invalid("Limit", "is negative")
 	}
-	if err := q.Range.Validate(); err != nil {
-		return nil, err
+	if err := q.Range.Validate(); err != nil || q.After == "" {
+		return nil, at, err
 	}
-	if q.After == "" {
-		return r.mergeFrom(q, nil), nil
-	}
-	after, err := r.open(q, forward)
-	if err != nil {
-		return nil, err
-	}
-	return r.mergeFrom(q, &after), nil
+	p, at, err := r.open(q)
+	return &p, at, err
 }
 
-// mergeFrom is merge from a position on.
+// mergeFrom returns a read of all shards from a position on, or from the start of the
+// query. It has sent nothing yet. There are no shards to read if nothing of the range is
+// left.
 func (r *Reader[T]) mergeFrom(q Query, after *position) *merge[T] {
 	m := &merge[T]{r: r, q: q, after: after}
 	if m.bounds = remaining(q, m.after); m.bounds.Empty() {
@@ -96,9 +91,9 @@ func following(prefix keys.SK) keys.SK {
 }
 
 // scope returns what a cursor is bound to: what decides which walk it belongs
-// to, and its direction. The bounds of the range, the page size and the number of
-// shards may change between pages.
-func (r *Reader[T]) scope(q Query, to direction) []byte {
+// to. The bounds of the range, the page size and the number of shards may change between
+// pages.
+func (r *Reader[T]) scope(q Query) []byte {
 	order := "newest"
 	if !q.Descending {
 		order = "oldest"
@@ -108,13 +103,9 @@ func (r *Reader[T]) scope(q Query, to direction) []byte {
 		prefix = string(r.shards[0])
 	}
 	h := sha256.New()
-	fields := []string{
+	for _, f := range []string{
 		"singletable shard 2", r.table.Schema().Name, r.index.Index, r.sk, prefix, q.Scope, order, string(q.Range.Prefix),
-	}
-	if to != forward {
-		fields = append(fields, string(to))
-	}
-	for _, f := range fields {
+	} {
 		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(f))))
 		h.Write([]byte(f))
 	}
@@ -126,39 +117,41 @@ func (r *Reader[T]) scope(q Query, to direction) []byte {
 // was switched between the pages.
 const otherTies paginate.Reason = "other NonUniqueSortKeys or Dedupe"
 
-// seal makes the cursor of a position for a direction.
-func (r *Reader[T]) seal(q Query, to direction, p position) (string, error) {
-	at := paginate.Position{{Kind: paginate.String, Data: string(p.sk)}}
+// seal makes the cursor of a position.
+func (r *Reader[T]) seal(q Query, p position, at paginate.Position) (string, error) {
+	at.Values = []paginate.Value{{Kind: paginate.String, Data: string(p.sk)}}
 	switch r.ties {
 	case byIdentity:
-		at = append(at, paginate.Value{Kind: paginate.Binary, Data: p.id})
+		at.Values = append(at.Values, paginate.Value{Kind: paginate.Binary, Data: p.id})
 	case byTableKey:
 		// Table keys of other types than strings order as their text does, which
 		// is as good as any order here.
-		at = append(at,
+		at.Values = append(at.Values,
 			paginate.Value{Kind: paginate.Binary, Data: string(p.key.PK)},
 			paginate.Value{Kind: paginate.Binary, Data: string(p.key.SK)})
 	}
-	return r.table.Cursors().Watermarks().Seal(at, r.scope(q, to))
+	return r.table.Cursors().Watermarks().Seal(at, r.scope(q))
 }
 
-func (r *Reader[T]) open(q Query, to direction) (position, error) {
-	at, err := r.table.Cursors().Watermarks().Open(q.After, r.scope(q, to))
+// open returns the position of the query's cursor.
+func (r *Reader[T]) open(q Query) (p position, at paginate.Position, err error) {
+	at, err = r.table.Cursors().Watermarks().Open(q.After, r.scope(q))
 	if err != nil {
-		return position{}, err
+		return p, at, err
 	}
-	p := position{sk: keys.SK(at[0].Data)}
+	first := at.Values[0]
+	p.sk = keys.SK(first.Data)
 	switch {
-	case len(at) != 1+int(r.ties):
-		return position{}, &paginate.Error{Reason: otherTies}
-	case at[0].Kind != paginate.String || p.sk == "" || len(p.sk) > keys.MaxSK:
-		return position{}, &paginate.Error{Reason: paginate.Malformed} // forged; it was not sealed
+	case len(at.Values) != 1+int(r.ties):
+		return p, at, &paginate.Error{Reason: otherTies}
+	case first.Kind != paginate.String || p.sk == "" || len(p.sk) > keys.MaxSK:
+		return p, at, &paginate.Error{Reason: paginate.Malformed} // forged; it was not sealed
 	case outOfRange(q, p.sk):
-		return position{}, &paginate.Error{Reason: paginate.OutOfRange}
+		return p, at, &paginate.Error{Reason: paginate.OutOfRange}
 	case r.ties == byIdentity:
-		p.id = at[1].Data
+		p.id = at.Values[1].Data
 	case r.ties == byTableKey:
-		p.key = keys.Key{PK: keys.PK(at[1].Data), SK: keys.SK(at[2].Data)}
+		p.key = keys.Key{PK: keys.PK(at.Values[1].Data), SK: keys.SK(at.Values[2].Data)}
 	}
-	return p, nil
+	return p, at, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 )
 
@@ -187,36 +188,30 @@ func (r *Reader[T]) Latest(ctx context.Context, n int) ([]T, error) {
 // NonUniqueSortKeys was changed, or Dedupe together with it. Then no request is
 // sent.
 func (r *Reader[T]) Page(ctx context.Context, q Query) (Page[T], error) {
-	m, err := r.merge(q)
-	if isMismatch(err) {
-		to, at, turnedErr := r.turned(q)
-		switch {
-		case turnedErr != nil:
-			err = turnedErr
-		case to == fromStart:
-			m, err = r.mergeFrom(q, nil), nil
-		case to != forward:
-			return r.pageBefore(ctx, q, to, at)
-		}
-	}
-	if err != nil {
+	after, at, err := r.start(q)
+	switch {
+	case err != nil:
 		return Page[T]{}, err
+	case at.Before:
+		return r.pageBefore(ctx, q, *after, at.FromEdge)
+	case at.FromEdge:
+		after = nil
 	}
-	after := m.after
+	m := r.mergeFrom(q, after)
 	limit := cmp.Or(q.Limit, defaultLimit)
 	rows, page, err := m.page(ctx, limit, limit)
 	if err != nil {
 		return Page[T]{}, err
 	}
 	if !m.ended() {
-		page.Next, err = r.seal(q, forward, *m.after)
+		page.Next, err = r.seal(q, *m.after, paginate.Position{})
 	}
 	switch {
 	case err != nil || after == nil:
 	case len(rows) > 0:
-		page.Prev, err = r.seal(q, before, rows[0].position)
+		page.Prev, err = r.seal(q, rows[0].position, paginate.Position{Before: true})
 	default:
-		page.Prev, err = r.seal(q, fromEnd, *after)
+		page.Prev, err = r.seal(q, *after, paginate.Position{Before: true, FromEdge: true})
 	}
 	if err != nil {
 		return Page[T]{}, err
@@ -268,10 +263,14 @@ func (r *Reader[T]) All(ctx context.Context, q Query) iter.Seq2[T, error] {
 
 // all returns nil when the data or the limit ended or yield wanted no more.
 func (r *Reader[T]) all(ctx context.Context, q Query, yield func(T, error) bool) error {
-	m, err := r.merge(q)
+	after, at, err := r.start(q)
+	if err == nil && (at.Before || at.FromEdge) {
+		err = &paginate.Error{Reason: paginate.Mismatch}
+	}
 	if err != nil {
 		return err
 	}
+	m := r.mergeFrom(q, after)
 	stride := firstStride
 	for left := q.Limit; ; {
 		n := stride

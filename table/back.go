@@ -5,77 +5,20 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/singletable/singletable/paginate"
 )
 
-// direction is what a cursor leads to. It is bound into the cursor, whose text stays
-// as long as it was: it is no cursor of another direction.
-type direction string
-
-const (
-	// forward leads to the items after the position.
-	forward direction = ""
-	// before leads to the items before the position.
-	before direction = "before"
-	// fromEnd leads to the last items of the query. It is the Prev of an empty page,
-	// after whose position there was nothing.
-	fromEnd direction = "end"
-	// fromStart leads to the first page. It is the Next of an empty page, before whose
-	// position there was nothing.
-	fromStart direction = "start"
-)
-
-// sealTo makes the cursor of a position for a direction.
-func (r *reader) sealTo(to direction, at Item) (string, error) {
-	if to == forward || len(r.position) == 0 {
-		return r.seal(at)
-	}
-	other := *r
-	other.bound = append(slices.Clone(r.bound), string(to))
-	return other.seal(at)
-}
-
-// isMismatch reports whether a cursor is not one of the query's, of a direction.
-func isMismatch(err error) bool {
-	e, ok := errors.AsType[*paginate.Error](err)
-	return ok && e.Reason == paginate.Mismatch
-}
-
-// turned opens a cursor of another direction than forward. It returns forward for
-// any other.
-func (t *Table) turned(q Query) (to direction, at Item, err error) {
-	cursor := q.After
-	q.After = ""
-	for _, to := range []direction{before, fromEnd, fromStart} {
-		r, err := t.query(q)
-		if err != nil {
-			return to, nil, err
-		}
-		r.bound = append(r.bound, string(to))
-		if at, err = r.open(cursor); !isMismatch(err) {
-			return to, at, err
-		}
-	}
-	return forward, nil, nil
-}
-
-// turnedPage reads the page that such a cursor leads to.
-func (t *Table) turnedPage(ctx context.Context, q Query, rows *rows, to direction, at Item) (page, error) {
-	q.After = ""
-	r, err := t.query(q)
-	if err != nil {
-		return page{}, err
-	}
-	if to == fromStart {
+// turnedPage reads the page that a cursor leads to, which does not lead to what comes
+// after its position.
+func (r *reader) turnedPage(ctx context.Context, q Query, rows *rows, at Item, position paginate.Position) (page, error) {
+	if !position.Before {
 		return r.page(ctx, rows, q.Limit)
 	}
-	reversed := q
-	reversed.Descending = !q.Descending
-	back, err := t.query(reversed)
-	if err == nil && to == before {
-		err = back.resumeQuery(reversed, at)
+	q.Descending = !q.Descending
+	back, err := r.t.query(q)
+	if err == nil && !position.FromEdge {
+		err = back.resumeQuery(q, at)
 	}
 	if err != nil {
 		return page{}, err
@@ -102,18 +45,18 @@ func (r *reader) pageBefore(ctx context.Context, back *reader, rows *rows, limit
 
 	switch {
 	case rows.first != nil:
-		p.next, err = r.seal(rows.first)
+		p.next, err = r.seal(rows.first, paginate.Position{})
 	case back.done:
-		p.next, err = r.sealTo(fromStart, at)
+		p.next, err = r.seal(at, paginate.Position{FromEdge: true})
 	default:
-		p.next, err = r.seal(back.start) // all that was read in between is left out
+		p.next, err = r.seal(back.start, paginate.Position{}) // all that was read in between is left out
 	}
 	switch {
 	case err != nil:
 	case more:
-		p.prev, err = r.sealTo(before, rows.mark)
+		p.prev, err = r.seal(rows.mark, paginate.Position{Before: true})
 	case !back.done:
-		p.prev, err = r.sealTo(before, back.start)
+		p.prev, err = r.seal(back.start, paginate.Position{Before: true})
 	}
 	return p, err
 }

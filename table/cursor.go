@@ -15,38 +15,48 @@ import (
 	"github.com/singletable/singletable/paginate"
 )
 
-// seal makes the cursor of a position, which is given as a start key.
-func (r *reader) seal(start Item) (string, error) {
-	position := make(paginate.Position, len(r.position))
+// seal makes the cursor of a position, whose values are given as a start key.
+func (r *reader) seal(start Item, position paginate.Position) (string, error) {
+	position.Values = make([]paginate.Value, len(r.position))
 	for i, a := range r.position {
 		kind, text := keyText(start[a.Name])
 		if kind != a.Type {
 			return "", fmt.Errorf("the item at the end of the page lacks key attribute %q", a.Name)
 		}
-		position[i] = paginate.Value{Kind: paginate.Kind(kind[0]), Data: text}
+		position.Values[i] = paginate.Value{Kind: paginate.Kind(kind[0]), Data: text}
 	}
 	return r.t.options.Cursors.Seal(position, r.cursorScope())
 }
 
-// open makes a start key of a cursor. The position may have been forged if the
-// codec does not seal, so all that DynamoDB would refuse in it is refused here.
-func (r *reader) open(cursor string) (Item, error) {
-	position, err := r.t.options.Cursors.Open(cursor, r.cursorScope())
+// open returns the position of a cursor, with its values as a start key. They may have
+// been forged if the codec does not seal, so all that DynamoDB would refuse in them is
+// refused here.
+func (r *reader) open(cursor string) (start Item, position paginate.Position, err error) {
+	position, err = r.t.options.Cursors.Open(cursor, r.cursorScope())
 	if err != nil {
-		return nil, err
+		return nil, position, err
 	}
-	if len(position) != len(r.position) {
-		return nil, &paginate.Error{Reason: paginate.Malformed}
+	if len(position.Values) != len(r.position) {
+		return nil, position, &paginate.Error{Reason: paginate.Malformed}
 	}
-	start := make(Item, len(position)+len(r.fixed))
+	start = make(Item, len(r.position)+len(r.fixed))
 	for i, a := range r.position {
-		v := position[i]
+		v := position.Values[i]
 		if types.ScalarAttributeType(v.Kind) != a.Type || !r.holds(a, v.Data) {
-			return nil, &paginate.Error{Reason: paginate.Malformed}
+			return nil, position, &paginate.Error{Reason: paginate.Malformed}
 		}
 		start[a.Name] = keyValue(a.Type, v.Data)
 	}
-	return start, nil
+	return start, position, nil
+}
+
+// openNext is open for a cursor that must lead to what comes after its position.
+func (r *reader) openNext(cursor string) (Item, error) {
+	start, position, err := r.open(cursor)
+	if err == nil && (position.Before || position.FromEdge) {
+		err = &paginate.Error{Reason: paginate.Mismatch}
+	}
+	return start, err
 }
 
 // holds reports whether the key attribute of a stored item can have the value.

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
 )
 
 // Query asks for the items of one partition of the table or of an index, in the
@@ -117,17 +118,23 @@ type page struct {
 }
 
 func (t *Table) queryPage(ctx context.Context, q Query, rows *rows) (page, error) {
+	cursor := q.After
+	q.After = ""
 	r, err := t.query(q)
-	if isMismatch(err) {
-		to, at, turnedErr := t.turned(q)
-		switch {
-		case turnedErr != nil:
-			err = turnedErr
-		case to != forward:
-			return t.turnedPage(ctx, q, rows, to, at)
-		}
-	}
 	if err != nil {
+		return page{}, err
+	}
+	if cursor == "" {
+		return r.page(ctx, rows, q.Limit)
+	}
+	at, position, err := r.open(cursor)
+	if err != nil {
+		return page{}, err
+	}
+	if position.Before || position.FromEdge {
+		return r.turnedPage(ctx, q, rows, at, position)
+	}
+	if err := r.resumeQuery(q, at); err != nil {
 		return page{}, err
 	}
 	return r.page(ctx, rows, q.Limit)
@@ -182,11 +189,11 @@ func (r *reader) page(ctx context.Context, rows *rows, limit int) (p page, err e
 	}
 	switch {
 	case rows.first != nil:
-		p.prev, err = r.sealTo(before, rows.first)
+		p.prev, err = r.seal(rows.first, paginate.Position{Before: true})
 	case r.done:
-		p.prev, err = r.sealTo(fromEnd, r.after)
+		p.prev, err = r.seal(r.after, paginate.Position{Before: true, FromEdge: true})
 	default:
-		p.prev, err = r.sealTo(before, r.start)
+		p.prev, err = r.seal(r.start, paginate.Position{Before: true})
 	}
 	return p, err
 }
@@ -266,7 +273,7 @@ func (t *Table) query(q Query) (*reader, error) {
 	if q.After == "" {
 		return r, nil
 	}
-	at, err := r.open(q.After)
+	at, err := r.openNext(q.After)
 	if err == nil {
 		err = r.resumeQuery(q, at)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
 )
 
 // selection is what a [Query] and a [Scan] have in common.
@@ -302,5 +303,5 @@ func (r *reader) nextCursor() (string, error) {
 	if r.done || len(r.position) == 0 {
 		return "", nil
 	}
-	return r.seal(r.start)
+	return r.seal(r.start, paginate.Position{})
 }

@@ -69,7 +69,7 @@ func (t *Table) scan(s Scan) (*reader, error) {
 	}
 	r.bound = []string{"scan", strconv.Itoa(s.Segment), strconv.Itoa(s.Segments)}
 	if s.After != "" {
-		r.start, err = r.open(s.After)
+		r.start, err = r.openNext(s.After)
 	}
 	return r, err
 }

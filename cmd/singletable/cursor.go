@@ -143,6 +143,14 @@ func inspect(cursor string, ring []paginate.Key, ttl time.Duration, now time.Tim
 	if in.Watermark {
 		info.Kind = "watermark"
 	}
+	switch {
+	case in.Before && in.FromEdge:
+		info.Notes = append(info.Notes, "it leads to the last items of the query")
+	case in.FromEdge:
+		info.Notes = append(info.Notes, "it leads to the first items of the query")
+	case in.Before:
+		info.Notes = append(info.Notes, "it leads to what comes before the position")
+	}
 	info.Position = in.Values
 	switch {
 	case info.Refused == string(paginate.NoSharedKey):

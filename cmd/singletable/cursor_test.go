@@ -107,7 +107,7 @@ func TestCursorAgreesWithTheCodec(t *testing.T) {
 		72*time.Hour - time.Second: "", 72 * time.Hour: paginate.Expired,
 	}
 	for _, age := range slices.Sorted(maps.Keys(ages)) {
-		token, err := at(now.Add(-age)).Seal(paginate.Position{{Kind: paginate.String, Data: "x"}}, nil)
+		token, err := at(now.Add(-age)).Seal(paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: "x"}}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func TestHostileText(t *testing.T) {
 	if err := os.WriteFile(schema, []byte(`{"`+hostile+"\": 1}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	position := paginate.Position{{Kind: paginate.String, Data: hostile}}
+	position := paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: hostile}}}
 	cursor, err := paginate.Insecure().Seal(position, nil)
 	if err != nil {
 		t.Fatal(err)
