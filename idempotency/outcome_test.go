@@ -23,7 +23,6 @@ var lost = map[string]tabletest.Fault{
 	"cut off after":  tabletest.Truncate(),
 	"500 after":      tabletest.After(status(http.StatusInternalServerError)),
 	"503 after":      tabletest.After(status(http.StatusServiceUnavailable)),
-	"in progress":    tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."),
 }
 
 // No response ever says what happened.
@@ -51,6 +50,15 @@ func TestUnknownOutcome(t *testing.T) {
 			s.wantEffects(t, "k", 1)
 		})
 	}
+}
+
+// The response is lost while DynamoDB still works on the transaction.
+func TestInProgress(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	s.faults.Next("TransactWriteItems", tabletest.DropResponse(), tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."))
+	s.first(t, "k")
+	s.wantEffects(t, "k", 1)
 }
 
 // After a lost response, a refusal does not prove that nothing was written: the

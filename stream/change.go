@@ -19,8 +19,11 @@ const (
 	Modify Kind = "modify"
 	// Remove means that a program has deleted the entity. There is no New.
 	Remove Kind = "remove"
-	// Expire means that DynamoDB has deleted the entity after its expiry, or a program has.
-	// There is no New. An entity that expires and is created again before its deletion gives
+	// Expire means that the entity was deleted after its expiry, by DynamoDB or by a program.
+	// The record of a deletion by DynamoDB says so only in the Region where it was made. In
+	// the other Regions of a global table it is as that of a program, and the expiry of the
+	// old image tells. AWS: "Working with expired items and time to live (TTL)", Amazon
+	// DynamoDB Developer Guide. There is no New. An entity that expires and is created again before its deletion gives
 	// an Insert without an Expire.
 	Expire Kind = "expire"
 )

@@ -91,6 +91,9 @@ func (r *watchedRetryer) IsErrorRetryable(err error) bool {
 			return false
 		}
 	}
+	if isInProgress(err) {
+		return false // Table.transact has delays of its own
+	}
 	// The SDK does not repeat requests whose response cannot be read.
 	return (r.RetryerV2.IsErrorRetryable(err) || garbled(err)) && a.fail(false)
 }
@@ -115,7 +118,7 @@ func settled(err error) bool {
 	var operation *smithy.OperationError
 	api, status := response(err)
 	switch {
-	case api != nil && api.ErrorCode() == codeInProgress:
+	case isInProgress(err):
 		return false // an earlier attempt may still take effect
 	case status != 0:
 		// A refusal settles it, a failure and an unreadable success do not. Nor
@@ -147,6 +150,12 @@ func response(err error) (api smithy.APIError, status int) {
 		status = r.HTTPStatusCode()
 	}
 	return api, status
+}
+
+// isInProgress reports whether DynamoDB still works on the transaction.
+func isInProgress(err error) bool {
+	api, _ := response(err)
+	return api != nil && api.ErrorCode() == codeInProgress
 }
 
 const (

@@ -49,6 +49,9 @@
 //	                                   80 requests that do only a part of them
 //	Retry, with all that it runs       10 failures, 80 runs that met newer versions, 30 s
 //
+// A transaction that DynamoDB says is in progress is sent again for 5 seconds, which
+// does not count: see [Table.Transact].
+//
 // Delays are random and grow to a second at most. The end of the context ends
 // every wait; the error then matches the context's error and its cause.
 //

@@ -83,7 +83,7 @@ func Update(key keys.Key, update expression.UpdateBuilder) Op {
 func Delete(key keys.Key) Op { return Op{verb: verbDelete, key: key} }
 
 // Check writes nothing. Its transaction fails unless the condition holds for
-// the item under the key. The zero condition is for a Check of the version
+// the item under the key. It costs two write units for each KB of the item. The zero condition is for a Check of the version
 // alone, by [Op.IfVersion].
 func Check(key keys.Key, condition expression.ConditionBuilder) Op {
 	return Op{verb: verbCheck, key: key, condition: condition}

@@ -27,7 +27,12 @@ import (
 // spent, and every other error of do at once, [ErrOutcomeUnknown] among them:
 // do could take effect twice. If the context ends during a wait, the error
 // matches the context's too. do must not keep its context.
+//
+// A nil do is [ErrInvalid].
 func (t *Table) Retry(ctx context.Context, do func(context.Context) error) error {
+	if do == nil {
+		return &Error{Op: "Retry", Table: t.schema.Name, Err: fmt.Errorf("%w: the function is nil", errInvalidOp)}
+	}
 	b, ok := ctx.Value(budgetKey{}).(*budget)
 	if !ok {
 		b = &budget{}
@@ -128,8 +133,11 @@ func (b *budget) fail(progress bool) bool {
 func (b *budget) left() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.barren < b.most && b.failed < maxPartial*b.most && time.Now().Before(b.until)
+	return b.barren < b.most && b.failed < maxPartial*b.most && b.inTime()
 }
+
+// inTime reports whether a retry may begin now.
+func (b *budget) inTime() bool { return time.Now().Before(b.until) }
 
 func (b *budget) failures() int {
 	b.mu.Lock()
@@ -147,7 +155,12 @@ const (
 // wait waits before the next retry. It returns an error if the context ends.
 func (b *budget) wait(ctx context.Context) error {
 	span := min(firstDelay<<min(max(b.failures()-1, 0), 10), maxDelay)
-	timer := time.NewTimer(b.cut(rand.N(span) + 1))
+	return pause(ctx, b.cut(rand.N(span)+1))
+}
+
+// pause waits. It returns an error if the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

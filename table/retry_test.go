@@ -118,18 +118,14 @@ func everyCall(tbl *table.Table) map[string]func(context.Context) error {
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]tabletest.Fault{
-		"500":         tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."),
-		"HTML":        respond(http.StatusBadGateway, "<html>Bad gateway"),
-		"throttled":   tabletest.Throttle(),
-		"dropped":     tabletest.DropRequest(),
-		"conflict":    tabletest.CancelTransaction("TransactionConflict"),
-		"one write":   tabletest.Status(http.StatusBadRequest, "TransactionConflictException", "Injected."),
-		"in progress": tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."),
-		"empty":       respond(http.StatusOK, ""),
-		"slow": func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			time.Sleep(9 * time.Second)
-			return tabletest.CancelTransaction("TransactionConflict")(r, next)
-		},
+		"500":       tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."),
+		"HTML":      respond(http.StatusBadGateway, "<html>Bad gateway"),
+		"throttled": tabletest.Throttle(),
+		"dropped":   tabletest.DropRequest(),
+		"conflict":  tabletest.CancelTransaction("TransactionConflict"),
+		"one write": tabletest.Status(http.StatusBadRequest, "TransactionConflictException", "Injected."),
+		"empty":     respond(http.StatusOK, ""),
+		"slow":      slow(9*time.Second, tabletest.CancelTransaction("TransactionConflict")),
 	} {
 		for _, most := range []int{0, 1, 2} {
 			outage(t, fault, &table.Options{MaxAttempts: most}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
@@ -155,6 +151,89 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestTransactionInProgress shows that a transaction which DynamoDB still works on is sent
+// again with its token until more than 5 seconds have passed, whatever MaxAttempts is.
+func TestTransactionInProgress(t *testing.T) {
+	t.Parallel()
+	start := time.Time{}
+	busyUntil := func(end time.Duration) tabletest.Fault {
+		return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if time.Since(start) < end {
+				return tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected.")(r, next)
+			}
+			return respond(http.StatusOK, "{}")(r, next)
+		}
+	}
+	for name, tt := range map[string]struct {
+		fault   tabletest.Fault
+		options table.Options
+		timeout time.Duration
+		want    error
+		// least and most are the bounds of the time of the call.
+		least, most time.Duration
+	}{
+		"soon done":              {busyUntil(100 * time.Millisecond), table.Options{}, time.Hour, nil, 0, time.Second},
+		"done by the last":       {busyUntil(5 * time.Second), table.Options{MaxAttempts: 1}, time.Hour, nil, 5 * time.Second, 5501 * time.Millisecond},
+		"never done":             {busyUntil(time.Hour), table.Options{}, time.Hour, table.ErrOutcomeUnknown, 5 * time.Second, 5501 * time.Millisecond},
+		"MaxElapsed":             {busyUntil(time.Hour), table.Options{MaxElapsed: 2 * time.Second}, time.Hour, table.ErrOutcomeUnknown, 0, 2 * time.Second},
+		"the context ends":       {busyUntil(time.Hour), table.Options{}, time.Second, context.DeadlineExceeded, time.Second, time.Second},
+		"a slow response before": {slow(6*time.Second, busyUntil(7*time.Second)), table.Options{}, time.Hour, nil, 12 * time.Second, 13 * time.Second},
+	} {
+		outage(t, tt.fault, &tt.options, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+			start = time.Now()
+			ctx, cancel := context.WithTimeout(t.Context(), tt.timeout)
+			defer cancel()
+			err := tbl.Transact(ctx, table.Put(user, nil))
+			if !errors.Is(err, tt.want) || err != nil && !errors.Is(err, table.ErrOutcomeUnknown) {
+				t.Errorf("%s: %v, want %v", name, err, tt.want)
+			}
+			if took := time.Since(start); took < tt.least || took > tt.most {
+				t.Errorf("%s: took %v", name, took)
+			}
+			all := map[string]int{}
+			for _, r := range faults.Requests() {
+				var in struct{ ClientRequestToken string }
+				must(t, json.Unmarshal(r.Body, &in))
+				all[in.ClientRequestToken]++
+			}
+			for _, n := range all {
+				if len(all) != 1 || n < 2 || n > 6 {
+					t.Errorf("%s: requests by token: %v", name, all)
+				}
+			}
+		})
+	}
+}
+
+// TestRetryRules shows that a request which fails is sent as often as the SDK's rules say:
+// docs/network.md has the numbers of the old rules and the new ones.
+func TestRetryRules(t *testing.T) {
+	t.Parallel()
+	want := dynamodb.New(dynamodb.Options{}).Options().Retryer.MaxAttempts()
+	if want != 3 && want != 4 {
+		t.Errorf("the SDK makes %d attempts, and docs/network.md says 3 or 4", want)
+	}
+	for name, fault := range map[string]tabletest.Fault{
+		"500":       tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected."),
+		"throttled": tabletest.Throttle(),
+	} {
+		outage(t, fault, nil, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+			if err := get(t.Context(), tbl, user); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+			equal(t, name+": attempts", len(faults.Requests()), want)
+		})
+	}
+}
+
+// slow lets a fault take a time.
+func slow(d time.Duration, fault tabletest.Fault) tabletest.Fault {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		time.Sleep(d)
+		return fault(r, next)
+	}
+}
+
 // TestMaxElapsed shows that no retry begins after it.
 func TestMaxElapsed(t *testing.T) {
 	t.Parallel()
@@ -163,11 +242,7 @@ func TestMaxElapsed(t *testing.T) {
 		"by the table":  tabletest.CancelTransaction("TransactionConflict"),
 		"of some kinds": unprocessed(func(n int) int { return n }),
 	} {
-		slow := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			time.Sleep(time.Second)
-			return fault(r, next)
-		}
-		outage(t, slow, &table.Options{MaxElapsed: 1500 * time.Millisecond}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+		outage(t, slow(time.Second, fault), &table.Options{MaxElapsed: 1500 * time.Millisecond}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 			for call, run := range everyCall(tbl) {
 				before, start := len(faults.Requests()), time.Now()
 				_ = run(t.Context())
@@ -323,6 +398,12 @@ func TestRetryEnds(t *testing.T) {
 			t.Errorf("%q is %v", err, table.Classify(err))
 		}
 	})
+}
+
+func TestRetryOfNothing(t *testing.T) {
+	t.Parallel()
+	tbl, _ := newTable(t, appCore())
+	expect.Err(t, tbl.Retry(t.Context(), nil), table.ErrInvalid)
 }
 
 // TestRetryOfAnUnknownOutcome shows that a conflict is not retried whose write may

@@ -56,6 +56,12 @@ func (e *TxError) Unwrap() []error {
 // first, within the budget of a call, see [Options].MaxAttempts: up to 10 times,
 // the SDK's retries included.
 //
+// A transaction that DynamoDB still works on, as after a lost response, is sent again
+// until DynamoDB has finished it. That does not count toward MaxAttempts. The last of
+// these attempts begins more than 5 seconds after DynamoDB said so first, since it makes
+// DynamoDB finish what it has left. AWS: TransactionInProgressException,
+// TransactWriteItems, Amazon DynamoDB API Reference.
+//
 // After a lost response the SDK sends the transaction again. It takes effect once
 // at most, since all attempts have one ClientRequestToken. The error is
 // [ErrOutcomeUnknown] if no attempt gets a response, and also if a later attempt
@@ -144,12 +150,19 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 		in.TransactItems[i] = t.transactItem(w)
 	}
 	written := t.written(writes...)
+	var progress recovery
 	for tries := t.attempts(ctx); ; {
 		r := &request{operation: "TransactWriteItems", attempts: tries, written: written}
 		_, err := send(ctx, t, r, t.client.TransactWriteItems, in,
 			func(out *dynamodb.TransactWriteItemsOutput) float64 { return capacities(out.ConsumedCapacity) })
 		if err == nil {
 			return nil
+		}
+		if isInProgress(err) && progress.again(tries.budget) {
+			if ended := progress.wait(ctx, tries.budget); ended != nil {
+				return tries.outcome(join(ended, err))
+			}
+			continue
 		}
 		cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 )
@@ -16,9 +17,9 @@ var statuses = []struct {
 	status int
 }{
 	{paginate.ErrInvalidCursor, http.StatusBadRequest},
+	{idempotency.ErrInvalidRequest, http.StatusBadRequest},
 	{idempotency.ErrPayloadMismatch, http.StatusUnprocessableEntity},
 	{idempotency.ErrResultGone, http.StatusGone},
-	{table.ErrInvalid, http.StatusBadRequest}, // and idempotency.ErrInvalidRequest
 	{table.ErrTooLarge, http.StatusRequestEntityTooLarge},
 	{table.ErrNotFound, http.StatusNotFound}, // and repo.ErrOrphan
 	{table.ErrWrongType, http.StatusNotFound},
@@ -34,8 +35,11 @@ func Status(err error) int {
 			return known.status
 		}
 	}
+	if _, ok := errors.AsType[*keys.Error](err); ok {
+		return http.StatusBadRequest // an id that the client has sent
+	}
 	if table.Classify(err) == table.Transient {
 		return http.StatusServiceUnavailable // with Retry-After
 	}
-	return http.StatusInternalServerError // log it, and say nothing of it
+	return http.StatusInternalServerError // also table.ErrInvalid: log it, and say nothing of it
 }

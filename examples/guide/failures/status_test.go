@@ -75,6 +75,7 @@ func TestTheStatusesAreThePages(t *testing.T) {
 		check.Equal(t, name, fmt.Sprint(Status(fmt.Errorf("wrapped: %w", err))), of[name])
 	}
 	check.Equal(t, "the end of the context", Status(context.DeadlineExceeded), http.StatusServiceUnavailable)
+	check.Equal(t, "an id that cannot be in a key", Status(keys.Key{PK: keys.User.PK("")}.Validate()), http.StatusBadRequest)
 	check.Equal(t, "an unknown error", Status(errors.New("no permission")), http.StatusInternalServerError)
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -216,7 +217,9 @@ func retryTokens(t *testing.T, h Harness) {
 }
 
 func retryInProgress(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
+	opts := options()
+	opts.MaxElapsed = time.Second
+	tbl, faults := h.withFaults(t, appCore(), opts)
 	busy := tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected.")
 	faults.Next("TransactWriteItems", tabletest.DropResponse(), busy)
 	must(t, tbl.Transact(t.Context(), table.Update(user, addN(1))))
