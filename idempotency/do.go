@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 
@@ -51,9 +52,9 @@ func Do[R any](ctx context.Context, s *Store, r Request, plan func(context.Conte
 
 // Exec runs ops once for a message that may be delivered several times, and
 // reports whether this was the first time. Use the message's id as Key and the
-// consumer's name as Scope. A nil Payload is not compared: the message is a
-// duplicate, whatever payload the record was made with. Exec reads no result, so
-// a record that [Do] has made tells a duplicate too.
+// consumer's name as Scope. Payloads are compared if the message and the record have
+// one: without, the message is a duplicate. Exec reads no result, so a record that [Do]
+// has made tells a duplicate too, and so does one of another writer.
 func Exec(ctx context.Context, s *Store, r Request, plan func(context.Context) ([]table.Op, error)) (first bool, err error) {
 	result, err := do(ctx, s, opExec, r, func(ctx context.Context) (Plan[struct{}], error) {
 		ops, err := plan(ctx)
@@ -71,12 +72,10 @@ type call[R any] struct {
 	r    Request
 	plan Plan[R]
 	// mark tells this call's own record from that of a repeated request.
-	mark  string
-	print []byte
-	// anyPayload means that the payload is not compared.
-	anyPayload bool
-	record     table.Item
-	result     R
+	mark   string
+	print  []byte
+	record table.Item
+	result R
 	// takeover is set once an expired record was met.
 	takeover bool
 	// lost is the error of a transaction that may have been committed.
@@ -84,7 +83,7 @@ type call[R any] struct {
 }
 
 func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
-	c := &call[R]{Store: s, op: op, r: r, mark: rand.Text(), anyPayload: op == opExec && r.Payload == nil}
+	c := &call[R]{Store: s, op: op, r: r, mark: rand.Text()}
 	if err := r.validate(); err != nil {
 		return c.fail(err)
 	}
@@ -243,7 +242,7 @@ func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error
 		return c.done(ctx)
 	}
 	record := c.Store.record(item)
-	if !c.anyPayload && len(record.Fingerprint) > 0 && !bytes.Equal(record.Fingerprint, c.print) {
+	if !c.samePayload(record) {
 		c.observe(ctx, PayloadMismatch, c.r)
 		return c.fail(ErrPayloadMismatch)
 	}
@@ -255,9 +254,21 @@ func (c *call[R]) replay(ctx context.Context, item table.Item) (Result[R], error
 	return Result[R]{Value: v, Replayed: true}, nil
 }
 
+// samePayload reports whether a record was made with the payload of this call. That of
+// another writer is not known, and [Exec] compares only what both have.
+func (c *call[R]) samePayload(record Record) bool {
+	if len(record.Fingerprint) == 0 || bytes.Equal(record.Fingerprint, c.print) {
+		return true
+	}
+	return c.op == opExec && (c.r.Payload == nil || bytes.Equal(record.Fingerprint, withoutPayload[:]))
+}
+
+// withoutPayload is the fingerprint of a request that has no payload.
+var withoutPayload = sha256.Sum256([]byte("json null"))
+
 // stored returns the result that a record holds or refers to.
 func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
-	if c.op == opExec && len(record.Fingerprint) > 0 {
+	if c.op == opExec && (len(record.Fingerprint) > 0 || c.o.Legacy != nil) {
 		return v, nil // it wants no result, of whatever type or gone
 	}
 	value, snapshot := record.Item[resultValue]

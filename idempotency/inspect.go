@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -27,8 +28,9 @@ type member struct {
 	name   string // in JSON
 	path   string // in Go
 	tagged bool
-	// hidden means that package json leaves the field out, and no tag says so.
-	hidden bool
+	// hidden means that package json leaves the field out, and no tag says so; omitzero,
+	// that it does so if the field calls itself zero.
+	hidden, omitzero bool
 }
 
 // inspect checks a value that package json has encoded already. Its error names
@@ -122,7 +124,7 @@ func (x *inspector) inspectStruct(v reflect.Value, path string) error {
 		field, err := v.FieldByIndexErr(m.index)
 		switch {
 		case err != nil: // behind an embedded pointer that is nil
-		case m.hidden && !field.IsZero():
+		case (m.hidden || m.omitzero && callsItselfZero(field)) && !field.IsZero():
 			return fmt.Errorf("%s.%s: the field is set, and its JSON leaves it out; tag it `json:\"-\"` if it does not count", path, m.path)
 		case !m.hidden:
 			if err := x.inspect(field, path+"."+m.path); err != nil {
@@ -131,6 +133,26 @@ func (x *inspector) inspectStruct(v reflect.Value, path string) error {
 		}
 	}
 	return nil
+}
+
+// callsItselfZero reports whether package json takes a value for zero by its IsZero
+// method. The zero times of two zones are one instant.
+func callsItselfZero(v reflect.Value) bool {
+	type zeroer interface{ IsZero() bool }
+	switch {
+	case !v.CanInterface() || v.Type() == reflect.TypeFor[time.Time]():
+		return false
+	case v.Type().Implements(reflect.TypeFor[zeroer]()):
+		if kind := v.Kind(); (kind == reflect.Pointer || kind == reflect.Interface) && v.IsNil() {
+			return true
+		}
+		return v.Interface().(zeroer).IsZero()
+	case reflect.PointerTo(v.Type()).Implements(reflect.TypeFor[zeroer]()):
+		p := reflect.New(v.Type())
+		p.Elem().Set(v)
+		return p.Interface().(zeroer).IsZero()
+	}
+	return false
 }
 
 // membersOf returns the fields of a struct, without those that a tag leaves out.
@@ -181,7 +203,8 @@ func appendMembers(all []member, t reflect.Type, index []int, path string, aroun
 			continue
 		}
 		m := member{index: append(index[:len(index):len(index)], i), path: path + f.Name}
-		m.name, _, _ = strings.Cut(tag, ",")
+		name, options, _ := strings.Cut(tag, ",")
+		m.name, m.omitzero = name, slices.Contains(strings.Split(options, ","), "omitzero")
 		m.tagged = m.name != ""
 		inner := f.Type
 		if inner.Kind() == reflect.Pointer && inner.Name() == "" {

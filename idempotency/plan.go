@@ -55,7 +55,8 @@ func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
 
 // Reference plans ops, up to 99, and a result that is an item of the table. The
 // record keeps the item's key. A repeated request gets the item as it is by
-// then, and [ErrResultGone] if it was deleted.
+// then, and [ErrResultGone] if it was deleted. A result that storing would change is
+// refused, as by [Snapshot].
 //
 // One of ops must be a Put, Create or Update of that key, which is otherwise
 // [table.ErrInvalid]: an item that the transaction does not write may never
@@ -95,19 +96,19 @@ func (p Plan[R]) fill(record table.Item, schema table.Schema) (R, error) {
 	if err := p.fillExtra(record, schema); err != nil {
 		return none, fmt.Errorf("%w: With: %w", errInvalidPlan, err)
 	}
-	if p.reference != nil {
+	value, err := encode(p.result)
+	if err != nil {
+		return none, fmt.Errorf("%w: %w", errInvalidPlan, quiet("result: it cannot be stored", err))
+	}
+	if p.reference == nil {
+		record[resultValue] = value
+	} else {
 		if err := p.checkReference(); err != nil {
 			return none, fmt.Errorf("%w: Reference: %w", errInvalidPlan, err)
 		}
 		record[resultPK] = &types.AttributeValueMemberS{Value: string(p.reference.PK)}
 		record[resultSK] = &types.AttributeValueMemberS{Value: string(p.reference.SK)}
-		return p.result, nil
 	}
-	value, err := encode(p.result)
-	if err != nil {
-		return none, fmt.Errorf("%w: %w", errInvalidPlan, quiet("result: it cannot be stored", err))
-	}
-	record[resultValue] = value
 	result, err := decode[R](value)
 	if err != nil {
 		return none, fmt.Errorf("%w: %w", errInvalidPlan, quiet("result: it cannot be read back", err))

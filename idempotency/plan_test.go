@@ -223,17 +223,18 @@ func TestResultsThatCannotBeReplayed(t *testing.T) {
 // that says where it does not survive.
 func refused[R any](t *testing.T, s *shop, where string, v R) {
 	t.Helper()
-	n := s.sent(func() {
-		_, err := idempotency.Do(t.Context(), s.store, request("k"), planned(func() (idempotency.Plan[R], error) {
-			return idempotency.Snapshot(v, table.Put(orderKey("o"), nil)), nil
-		}))
-		wantErr(t, err, table.ErrInvalid)
-		if err != nil && (!strings.Contains(err.Error(), ": "+where+" ") && !strings.Contains(err.Error(), ": "+where+":") ||
-			strings.Contains(err.Error(), "secret")) {
-			t.Errorf("%T: error %v; want %q", v, err, where)
-		}
-	})
-	expect.Equal(t, "requests", n, 0)
+	op := table.Put(orderKey("o"), nil)
+	for _, plan := range []idempotency.Plan[R]{idempotency.Snapshot(v, op), idempotency.Reference(v, orderKey("o"), op)} {
+		n := s.sent(func() {
+			_, err := idempotency.Do(t.Context(), s.store, request("k"), planned(func() (idempotency.Plan[R], error) { return plan, nil }))
+			wantErr(t, err, table.ErrInvalid)
+			if err != nil && (!strings.Contains(err.Error(), ": "+where+" ") && !strings.Contains(err.Error(), ": "+where+":") ||
+				strings.Contains(err.Error(), "secret")) {
+				t.Errorf("%T: error %v; want %q", v, err, where)
+			}
+		})
+		expect.Equal(t, "requests", n, 0)
+	}
 }
 
 type failing struct{}

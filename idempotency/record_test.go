@@ -96,6 +96,9 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 
 			expect.OK(t, s.table.Do(t.Context(), table.Delete(orderKey(o.ID))))
 			wantErr(t, expect.ErrOf(do()), idempotency.ErrResultGone)
+			first, err := idempotency.Exec(t.Context(), s.store, appCoreRequest, func(context.Context) ([]table.Op, error) { return nil, nil })
+			expect.OK(t, err)
+			expect.Equal(t, "first", first, false)
 
 			// What looks like a result in it is another writer's too.
 			expect.OK(t, s.table.Do(t.Context(), table.Put(appCoreKey, table.Item{"result": str("x"), "resultPK": str("x"), "fingerprint": str("x")})))
@@ -140,11 +143,22 @@ func TestLookupAndDelete(t *testing.T) {
 func TestStoreOfAView(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
-	s.store = newStore(t, s.table.OfType("ORDER"), nil)
-	want := s.first(t, "k")
-	s.faults.Always("TransactWriteItems", changedResponse(poor))
-	s.again(t, "k", want)
-	s.wantRecord(t, "k", true)
+	for key, view := range map[string]*table.Table{"type": s.table.OfType("ORDER"), "projection": s.table.Project("id")} {
+		s.store = newStore(t, view, nil)
+		s.faults.Always("TransactWriteItems", nil)
+		want := s.first(t, key)
+		s.faults.Always("TransactWriteItems", changedResponse(poor))
+		s.again(t, key, want)
+		s.wantRecord(t, key, true)
+	}
+	s.faults.Always("TransactWriteItems", nil)
+	o := s.newOrder()
+	for range 2 {
+		result := expect.Value(idempotency.Do(t.Context(), s.store, request("reference"), planned(func() (idempotency.Plan[order], error) {
+			return idempotency.Reference(o, orderKey(o.ID), table.Create(orderKey(o.ID), o)), nil
+		})))(t)
+		expect.Equal(t, "goods", result.Value.Goods, o.Goods)
+	}
 }
 
 func TestInvalidStores(t *testing.T) {

@@ -139,6 +139,15 @@ func TestIncomparablePayloads(t *testing.T) {
 			*base
 			audit
 		}{audit: audit{ID: "secret"}}, "Payload.audit.ID"},
+		"a field that calls itself zero": {struct {
+			Amount money `json:",omitzero"`
+		}{money{0, "secret"}}, "Payload.Amount"},
+		"a field whose pointer calls itself zero": {struct {
+			Note text `json:"note,omitempty,omitzero"`
+		}{"secret"}, "Payload.Note"},
+		"a pointer that calls itself zero": {struct {
+			Amount *money `json:",omitzero"`
+		}{&money{0, "secret"}}, "Payload.Amount"},
 		"a type that embeds itself": {&ring{ring: &ring{}}, "Payload.ring"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -160,6 +169,19 @@ func TestIncomparablePayloads(t *testing.T) {
 	wantErr(t, expect.ErrOf(idempotency.Request{Payload: code{"refused"}}.Fingerprint()), errRefused)
 }
 
+// money calls itself zero whatever the currency is.
+type money struct {
+	Amount   int
+	Currency string
+}
+
+func (m money) IsZero() bool { return m.Amount == 0 }
+
+// text calls itself zero, by its pointer.
+type text string
+
+func (t *text) IsZero() bool { return true }
+
 type ring struct {
 	*ring
 	N int
@@ -174,6 +196,8 @@ func TestPayloadsWithIgnoredFields(t *testing.T) {
 		*audit
 		N     int       `json:"n"`
 		At    time.Time `json:"at"`
+		Until time.Time `json:"until,omitzero"`
+		Price *money    `json:"price,omitzero"`
 		cache string    `json:"-"`
 		Trace any       `json:"-"`
 		lock  sync.Mutex
@@ -182,6 +206,8 @@ func TestPayloadsWithIgnoredFields(t *testing.T) {
 	at := time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC)
 	one, two := body{N: 1, At: at, cache: "x", Trace: make(chan int)}, body{N: 1, At: at, cache: "y"}
 	expect.Equal(t, "fingerprint", fingerprintOf(t, &one), fingerprintOf(t, []byte(`{"n":1,"at":"2024-01-15T10:05:00Z"}`)))
+	expect.Equal(t, "fingerprint", fingerprintOf(t, &two), fingerprintOf(t, &one))
+	two.Until = time.Time{}.Local()
 	expect.Equal(t, "fingerprint", fingerprintOf(t, &two), fingerprintOf(t, &one))
 	two.N++
 	if fingerprintOf(t, &two) == fingerprintOf(t, &one) {

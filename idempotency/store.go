@@ -113,7 +113,8 @@ type Store struct {
 }
 
 // New returns a store of records in a table, whose schema must have a TTL
-// attribute. Its clock is the table's.
+// attribute. Its clock is the table's. Records and results are read whole: a projection
+// of the table, by [table.Table.Project], does not count.
 func New(t *table.Table, options *Options) (*Store, error) {
 	if t == nil {
 		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: the table is nil", errInvalidStore)}
@@ -125,6 +126,7 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	if o.TTL == 0 {
 		o.TTL = defaultTTL
 	}
+	t = t.Project()
 	schema := t.Schema()
 	switch {
 	case schema.SimpleKey || schema.PKType != types.ScalarAttributeTypeS || schema.SKType != types.ScalarAttributeTypeS:

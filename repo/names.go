@@ -77,7 +77,8 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 			}
 			continue
 		}
-		if !errors.Is(err, table.ErrNotFound) || attempt == maxUpserts {
+		// A conflict is a creation that came in between.
+		if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrConflict) || attempt == maxUpserts {
 			return updated, err
 		}
 		if err := c.run(ctx, c.createOps(nil, v, c.entity.zero())); err != nil && !errors.Is(err, table.ErrExists) {
