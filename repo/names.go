@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/table"
 )
@@ -77,8 +78,9 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 			}
 			continue
 		}
-		// A conflict is a creation that came in between.
-		if !errors.Is(err, table.ErrNotFound) && !errors.Is(err, table.ErrConflict) || attempt == maxUpserts {
+		_, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+		raced := refused && errors.Is(err, table.ErrConflict) // with another creation
+		if !errors.Is(err, table.ErrNotFound) && !raced || attempt == maxUpserts {
 			return updated, err
 		}
 		if err := c.run(ctx, c.createOps(nil, v, c.entity.zero())); err != nil && !errors.Is(err, table.ErrExists) {
