@@ -1,6 +1,7 @@
 package shard_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -66,6 +67,65 @@ func TestPagesBack(t *testing.T) {
 							append([][]string{}, back...), append([][]string{}, there[:len(there)-1]...))
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestPagesInAMovedWindow compares an index of one shard with a query of that partition:
+// both read the same pages, by the cursors of another window.
+func TestPagesInAMovedWindow(t *testing.T) {
+	t.Parallel()
+	type result struct {
+		Items  []string
+		Prev   bool
+		Reason paginate.Reason
+	}
+	index := globalTx(1)
+	tbl := tabletest.New(t, schema, nil)
+	seed(t, tbl, index, 20)
+	r := newReader(t, tbl, index, nil)
+	window := func(from, to int) keys.Range { return keys.Range{From: sortKey(from), To: sortKey(to)} }
+	reason := func(err error) paginate.Reason {
+		if e, ok := errors.AsType[*paginate.Error](err); ok {
+			return e.Reason
+		}
+		expect.OK(t, err)
+		return ""
+	}
+	page := func(in keys.Range, descending bool, after string) (shard.Page[tx], result) {
+		p, err := r.Page(t.Context(), shard.Query{Range: in, Descending: descending, Limit: 4, After: after})
+		return p, result{ids(p.Items), p.Prev != "", reason(err)}
+	}
+	query := func(in keys.Range, descending bool, after string) (table.Page[tx], result) {
+		p, err := table.QueryPage[tx](t.Context(), tbl, table.Query{
+			Index: "GSI1", PK: "GLOBAL_TX", Range: in, Descending: descending, Limit: 4, After: after,
+		})
+		return p, result{ids(p.Items), p.Prev != "", reason(err)}
+	}
+	for _, descending := range []bool{false, true} {
+		before := window(4, 15)
+		first, _ := page(before, descending, "")
+		second, _ := page(before, descending, first.Next)
+		firstOf, _ := query(before, descending, "")
+		secondOf, _ := query(before, descending, firstOf.Next)
+		for _, now := range []keys.Range{
+			before, window(0, 19), window(6, 15), window(9, 19), window(13, 19), window(4, 13), window(0, 9), window(0, 5),
+		} {
+			for name, cursors := range map[string][2]string{
+				"Next of the first page": {first.Next, firstOf.Next}, "Next of the second page": {second.Next, secondOf.Next},
+				"Prev of the second page": {second.Prev, secondOf.Prev},
+			} {
+				p, got := page(now, descending, cursors[0])
+				o, want := query(now, descending, cursors[1])
+				what := fmt.Sprintf("%s, descending %v, %v", name, descending, now)
+				expect.Equal(t, what, got, want)
+				if got.Reason != "" || p.Prev == "" || o.Prev == "" {
+					continue
+				}
+				_, got = page(now, descending, p.Prev)
+				_, want = query(now, descending, o.Prev)
+				expect.Equal(t, what+", and back", got.Items, want.Items)
 			}
 		}
 	}

@@ -61,15 +61,15 @@ func remaining(q Query, after *position) keys.Range {
 
 // outOfRange reports whether a position belongs to another range than the
 // query's, by the rule of [table.Query]: it lacks what all sort keys of the range
-// begin with, or is above the range, which clocks do not move down.
-func outOfRange(q Query, sk keys.SK) bool {
-	r := q.Range
+// begin with, or is above the range, which clocks do not move down, and there is nothing
+// to read in the direction of the read.
+func outOfRange(r keys.Range, descending bool, sk keys.SK) bool {
 	n := 0
 	for n < min(len(r.From), len(r.To)) && r.From[n] == r.To[n] {
 		n++
 	}
 	shared := r.From[:strings.LastIndexByte(string(r.From[:n]), '#')+1]
-	return !strings.HasPrefix(string(sk), string(r.Prefix+shared)) || !q.Descending && r.To != "" && sk > r.To
+	return !strings.HasPrefix(string(sk), string(r.Prefix+shared)) || !descending && r.To != "" && sk > r.To
 }
 
 // following returns the least sort key that is greater than all that begin with
@@ -146,7 +146,7 @@ func (r *Reader[T]) open(q Query) (p position, at paginate.Position, err error) 
 		return p, at, &paginate.Error{Reason: otherTies}
 	case first.Kind != paginate.String || p.sk == "" || len(p.sk) > keys.MaxSK:
 		return p, at, &paginate.Error{Reason: paginate.Malformed} // forged; it was not sealed
-	case outOfRange(q, p.sk):
+	case !at.FromEdge && outOfRange(q.Range, q.Descending != at.Before, p.sk):
 		return p, at, &paginate.Error{Reason: paginate.OutOfRange}
 	case r.ties == byIdentity:
 		p.id = at.Values[1].Data

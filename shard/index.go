@@ -186,9 +186,13 @@ func (x Index) Key(id string, sk keys.SK) keys.Key {
 // Otherwise it is [Index.Key]: if stored is empty, or the partition key of another
 // access pattern in the same index of the table, where no reader of this one looks.
 //
-// A partition key is of this index if it is the Prefix, or the Prefix and whatever
-// a shard can add to it, now or with more shards. Without a Prefix it must be one
-// of Suffixes.
+// A partition key is of this index if it is the Prefix, or the Prefix, # and a number of
+// 1 to 255, without zeros before it: that of a shard, now or with more shards. With
+// Suffixes it must be that of one of them. So a program that does not know a suffix yet
+// moves an item from there to a shard that it knows, where every reader finds it.
+//
+// KeyAt cannot tell another access pattern whose partition keys have this form, such as
+// a pattern with the same Prefix and numbers for ids. Give each pattern its own Prefix.
 //
 // An entity gets the stored key from a field for the index's partition key
 // attribute:
@@ -207,16 +211,16 @@ func (x Index) KeyAt(stored keys.PK, id string, sk keys.SK) keys.Key {
 // owns reports whether a stored partition key is one of this index's, of any
 // number of shards.
 func (x Index) owns(stored keys.PK) bool {
-	if x.Prefix == keys.None {
-		return stored != "" && slices.Contains(x.Suffixes, string(stored))
-	}
-	prefix := x.Prefix.PK()
-	suffix, ok := strings.CutPrefix(string(stored), string(prefix))
+	suffix, ok := strings.CutPrefix(string(stored), string(x.Prefix.PK()))
 	switch {
-	case !ok || suffix == "":
-		return ok
-	case len(x.Suffixes) == 0:
-		return suffix[0] == '#'
+	case !ok || stored == "":
+		return false
+	case len(x.Suffixes) > 0:
+		return slices.Contains(x.Suffixes, suffix)
+	case suffix == "":
+		return true
 	}
-	return !glued(prefix, suffix)
+	number, ok := strings.CutPrefix(suffix, "#")
+	n, err := strconv.Atoi(number)
+	return ok && err == nil && n > 0 && n < maxShards && number == strconv.Itoa(n)
 }

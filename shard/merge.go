@@ -223,7 +223,7 @@ func (m *merge[T]) add(asks []ask, pages []table.RowPage[T]) error {
 			row := row[T]{position{sk: read.IndexKey.SK, key: read.Key}, s.number, read.Value, read.Err}
 			s.saw(row.sk)
 			if r.o.Dedupe != nil && row.err == nil {
-				row.id = r.o.Dedupe(row.value)
+				row.id = cmp.Or(r.o.Dedupe(row.value), noIdentity+string(row.key.PK)+noIdentity+string(row.key.SK))
 			}
 			wanted, err := m.wants(row)
 			if err != nil {
@@ -248,6 +248,10 @@ func (m *merge[T]) add(asks []ask, pages []table.RowPage[T]) error {
 	}
 	return nil
 }
+
+// noIdentity begins the identity of an item that has none: its table key, with which
+// cursors tell it from others of its sort key.
+const noIdentity = "\x00"
 
 // saw records where the shard was read to.
 func (s *source) saw(sk keys.SK) {

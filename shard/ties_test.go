@@ -103,6 +103,39 @@ func TestUndeclaredTiesInDedupe(t *testing.T) {
 	}
 }
 
+// TestEmptyIdentities has items share a sort key, some with an identity and some without
+// one: no item without one is taken for another.
+func TestEmptyIdentities(t *testing.T) {
+	t.Parallel()
+	index := globalTx(3)
+	index.NonUniqueSortKeys = true
+	tbl := tabletest.New(t, schema, nil)
+	all := map[string]int{}
+	for i := range 12 {
+		write(t, tbl, put(id(i), index.Key(id(i), keys.None.SK(keys.Time(noon)))))
+		all[id(i)] = 1
+	}
+	r := newReader(t, tbl, index, &shard.Options[tx]{Dedupe: func(v tx) string {
+		if v.ID < id(6) {
+			return v.ID
+		}
+		return ""
+	}})
+	for limit := 1; limit <= 12; limit++ {
+		got := map[string]int{}
+		for q := (shard.Query{Limit: limit}); ; {
+			page := expect.Value(r.Page(t.Context(), q))(t)
+			for _, v := range page.Items {
+				got[v.ID]++
+			}
+			if q.After = page.Next; q.After == "" {
+				break
+			}
+		}
+		expect.Equal(t, "items", got, all)
+	}
+}
+
 // TestATieIsInsertedLater inserts an item under the sort key of the position.
 // No item is lost, but the index declares its sort keys as unique.
 func TestATieIsInsertedLater(t *testing.T) {
