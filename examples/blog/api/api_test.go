@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/examples/blog/api"
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -223,4 +224,19 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		a.is(t, c.status, "ana", c.request, c.body)
 	}
 	a.is(t, http.StatusNotFound, "nobody", "POST /posts", `{"title":"x"}`)
+}
+
+// A refused request leaves nothing in the table, whatever part of it was right.
+func TestARefusedGroupIsNotStored(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.is(t, http.StatusNotFound, "nobody", "POST /groups", `{"name":"Cooks"}`)
+	check.Equal(t, "items", len(generated.Stored(t, a.store.Table)), 0)
+	a.is(t, http.StatusOK, "nobody", "PUT /me", `{"email":"nobody@example.com","name":"Nobody"}`)
+	group := member(t, a.is(t, http.StatusCreated, "nobody", "POST /groups", `{"name":"Cooks"}`), "groupId")
+	check.Equal(t, "members", check.Must(a.store.MemberCount(t.Context(), group))(t), 1)
+	check.Equal(t, "groups", check.Must(a.store.GroupCount(t.Context(), "nobody"))(t), 1)
+	if groups := a.is(t, http.StatusOK, "nobody", "GET /me/groups", ""); !strings.Contains(groups, `"groupName":"Cooks","userId":"nobody","userName":"Nobody","role":"owner"`) {
+		t.Error(groups)
+	}
 }

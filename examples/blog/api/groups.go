@@ -25,8 +25,7 @@ func (a *API) listGroups(w http.ResponseWriter, r *http.Request, user string) er
 	return list(w, r, store.GroupsQuery(user), a.Store.Memberships.Query, membershipOf)
 }
 
-// createGroup stores a group with its first member. A group whose creator did not get to
-// join is in nobody's list.
+// createGroup stores a group with its first member.
 func (a *API) createGroup(w http.ResponseWriter, r *http.Request, user string) error {
 	g := store.Group{ID: newID()}
 	if err := httpapi.ReadJSON(w, r, map[string]any{"name": &g.Name}); err != nil {
@@ -35,10 +34,7 @@ func (a *API) createGroup(w http.ResponseWriter, r *http.Request, user string) e
 	if err := text("name", g.Name); err != nil {
 		return err
 	}
-	if err := a.Store.Groups.Create(r.Context(), &g); err != nil {
-		return err
-	}
-	if err := a.Store.Join(r.Context(), store.Membership{GroupID: g.ID, UserID: user, Role: "owner", JoinedAt: now()}); err != nil {
+	if err := a.Store.OpenGroup(r.Context(), g, store.Membership{UserID: user, Role: "owner", JoinedAt: now()}); err != nil {
 		return err
 	}
 	return httpapi.WriteJSON(w, http.StatusCreated, map[string]string{"groupId": g.ID, "name": g.Name})
