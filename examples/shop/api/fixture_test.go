@@ -45,7 +45,7 @@ func newApp(t *testing.T) *app {
 	check.OK(t, demo.Seed(t.Context(), a.shop))
 	check.Must(a.shop.SignUp(t.Context(), store.User{ID: "u-eva", Email: eva, Name: "Eva"}, demo.Password))(t)
 	check.Must(a.shop.SetRole(t.Context(), "command", eva, store.Admin))(t)
-	sessions := check.Must(session.New(key, time.Now))(t)
+	sessions := check.Must(session.New([][]byte{key}, time.Now))(t)
 	a.Server = httptest.NewServer(api.New(a.shop, sessions, slog.New(slog.DiscardHandler)).Handler())
 	t.Cleanup(a.Close)
 	for _, email := range []string{ana, bruno, eva} {
