@@ -26,17 +26,19 @@ type app struct {
 	*httptest.Server
 	store  *store.Store
 	issuer *auth.Issuer
+	faults *tabletest.Faults
 }
 
 func newApp(t *testing.T) *app {
 	t.Helper()
 	objects := check.Must(store.OpenDirectory(filepath.Join(t.TempDir(), "objects")))(t)
-	s := check.Must(store.New(tabletest.New(t, store.Schema("Blog"), nil), objects))(t)
+	faults := &tabletest.Faults{}
+	s := check.Must(store.New(tabletest.NewWith(t, tabletest.Client(t, faults.Install), store.Schema("Blog"), nil), objects))(t)
 	issuer := check.Must(auth.NewIssuer(nil))(t)
 	a := &api.API{Store: s, Auth: check.Must(auth.NewCognito(issuer.Config()))(t), Log: slog.New(slog.DiscardHandler)}
 	server := httptest.NewServer(a.Handler(nil))
 	t.Cleanup(func() { server.Close(); _ = objects.Close() })
-	return &app{server, s, issuer}
+	return &app{server, s, issuer, faults}
 }
 
 // do sends "METHOD /path" of a user and returns the response's status and body.
@@ -211,6 +213,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{http.StatusBadRequest, "PUT /me", `{"email":"ana@example.com","name":"Ana","avatar":"javascript:alert(1)"}`},
 		{http.StatusBadRequest, "POST /posts", `{"title":""}`},
 		{http.StatusBadRequest, "POST /posts", `{"title":"x","authorId":"bob"}`},
+		{http.StatusBadRequest, "PUT /posts/" + w.post + "/content", "\xff"},
 		{http.StatusBadRequest, "POST /posts/" + w.post + "/comments", `{"text":"` + strings.Repeat("x", 11<<10) + `"}`},
 		{http.StatusBadRequest, "GET /posts?limit=1000", ""},
 		{http.StatusBadRequest, "GET /posts?limit=x", ""},
