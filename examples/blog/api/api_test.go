@@ -221,6 +221,8 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{http.StatusBadRequest, "PUT /files/" + strings.Repeat("x", 2000), "x"},
 		{http.StatusNotFound, "POST /folders", `{"path":[]}`},
 		{http.StatusBadRequest, "POST /folders", `{"path":[""]}`},
+		{http.StatusBadRequest, "POST /folders", `{"path":["office/private"]}`}, // which no address of a file names
+		{http.StatusBadRequest, "POST /folders", `{"path":["office",".."]}`},
 		{http.StatusRequestEntityTooLarge, "PUT /files/large", string(bytes.Repeat([]byte("x"), 10<<20+1))},
 		{http.StatusMethodNotAllowed, "PATCH /posts", ""},
 	} {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/singletable/singletable/examples/blog/store"
@@ -75,6 +76,10 @@ func (a *API) createFolder(w http.ResponseWriter, r *http.Request, user string) 
 	var path store.Path
 	if err := httpapi.ReadJSON(w, r, map[string]any{"path": &path}); err != nil {
 		return err
+	}
+	// The addresses of files have names between slashes, and no dots alone.
+	if slices.ContainsFunc(path, func(name string) bool { return strings.Contains(name, "/") || name == "." || name == ".." }) {
+		return httpapi.BadRequest("invalid_path", "a name must not be . or .. or have a slash")
 	}
 	n, err := a.Store.MakeFolder(r.Context(), user, path)
 	if err != nil {

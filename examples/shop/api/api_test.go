@@ -288,6 +288,7 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 		{eva, "POST /admin/categories", `{"slug":"No","name":"No"}`, 400, "invalid_category"},
 		{eva, "POST /admin/products", `{"name":"Kite","category":"none","price":1}`, 409, "no_category"},
 		{eva, "POST /admin/products", `{"name":"Kite","category":"home","price":-1}`, 400, "invalid_product"},
+		{eva, "POST /admin/products", `{"name":"Kite","category":"home","active":true}`, 400, "invalid_product"}, // not for nothing
 		{eva, "PATCH /admin/products/none", `{"price":1}`, 404, "not_found"},
 		{eva, "PATCH /admin/orders/none", `{"status":"PAID"}`, 404, "not_found"},
 	} {
