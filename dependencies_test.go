@@ -221,9 +221,11 @@ func TestImportingCostsNothing(t *testing.T) {
 }
 
 // TestToolsArePinned shows that the tools of the Makefile and of the gate have exact
-// versions, and that the workflow's actions are named by commit.
+// versions. The actions of all workflows, including the one that users copy, are named by
+// commit, each by the same one.
 func TestToolsArePinned(t *testing.T) {
 	t.Parallel()
+	versions := map[string]string{}
 	for _, tt := range []struct {
 		files        string
 		uses, pinned *regexp.Regexp
@@ -232,6 +234,7 @@ func TestToolsArePinned(t *testing.T) {
 		{"Makefile", regexp.MustCompile(`go run (\S+\.\S+/\S+)`), regexp.MustCompile(`@v[0-9]+\.[0-9]+\.[0-9]+$`), 2},
 		{".ci/*", regexp.MustCompile(`go run (\S+\.\S+/[^\s}]+)`), regexp.MustCompile(`@v[0-9]+\.[0-9]+\.[0-9]+$`), 1},
 		{".github/workflows/*.yml", regexp.MustCompile(`uses: (\S+)`), regexp.MustCompile(`@[0-9a-f]{40}$`), 2},
+		{"examples/*/.github/workflows/*.yml", regexp.MustCompile(`uses: (\S+)`), regexp.MustCompile(`@[0-9a-f]{40}$`), 3},
 	} {
 		names, err := filepath.Glob(tt.files)
 		if err != nil {
@@ -247,6 +250,13 @@ func TestToolsArePinned(t *testing.T) {
 				found++
 				if path := string(use[1]); !strings.HasPrefix(path, "./") && !tt.pinned.MatchString(path) {
 					t.Errorf("%s: %s is not pinned", name, path)
+				}
+				tool, version, _ := strings.Cut(string(use[1]), "@")
+				if versions[tool] == "" {
+					versions[tool] = version
+				}
+				if versions[tool] != version {
+					t.Errorf("%s: %s is pinned to %s, and elsewhere to %s", name, tool, version, versions[tool])
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func TestTheReportShowsKeysRowsAndCosts(t *testing.T) {
 		"sk from 2024-01-15T12:00:00.000 to",
 		"the total, 20 more than before",
 		"table, pk = USER#bob and sk begins with COMMENT#, backwards",
-		"USER#bob  COMMENT#2024-01-15T15:00:00.000Z#p2#c5  Robert  of version 3  Between two names\n",
+		"USER#bob  COMMENT#2024-01-15T15:00:00.000Z#p3#c5  Robert  of version 3  Between two names\n",
 		"USER#bob  COMMENT#2024-01-15T11:00:00.000Z#p1#c1  Robert  of version 3  First!\n  found 5, requests 1",
 		"interrupted; started again",
 		"of their writes 0 are missing",

@@ -26,7 +26,7 @@ func names(ctx context.Context, client *dynamodb.Client, s *store.Store, out rep
 		return err
 	}
 	err := unlessThere(s.AddComment(ctx, store.Comment{
-		ID: "c5", PostID: "p2", AuthorID: "bob", Text: "Between two names", CreatedAt: start.Add(5 * time.Hour),
+		ID: "c5", PostID: "p3", AuthorID: "bob", Text: "Between two names", CreatedAt: start.Add(5 * time.Hour),
 	}))
 	if err != nil {
 		return err

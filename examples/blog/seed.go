@@ -23,10 +23,11 @@ func seed(ctx context.Context, s *store.Store, out report.Report) error {
 		id := strings.ToLower(name)
 		errs = append(errs, unlessThere(s.AddUser(ctx, store.User{ID: id, Email: id + "@example.com", Name: name, CreatedAt: start})))
 	}
-	for i := range 4 {
+	published := start // of the first post, which has comments
+	for i, at := range []*time.Time{&published, nil, nil, nil} {
 		errs = append(errs, unlessThere(s.AddPost(ctx, store.Post{
 			ID: fmt.Sprintf("p%d", i+1), AuthorID: "ana", Title: fmt.Sprintf("Day %d", i+1),
-			CreatedAt: start.AddDate(0, 0, i),
+			CreatedAt: start.AddDate(0, 0, i), PublishedAt: at,
 		}, fmt.Appendf(nil, "What happened on day %d.", i+1))))
 	}
 	for i, text := range []string{"First!", "Nice", "I see it differently", "Thanks"} {

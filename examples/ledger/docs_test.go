@@ -74,7 +74,7 @@ func TestTheWorkflow(t *testing.T) {
 	}
 	var commands, cached []string
 	for _, s := range job.Steps {
-		if (s.Uses == "") == (s.Run == "") || s.Uses != "" && !regexp.MustCompile(`^actions/[a-z-]+@v\d+$`).MatchString(s.Uses) {
+		if (s.Uses == "") == (s.Run == "") || s.Uses != "" && !regexp.MustCompile(`^actions/[a-z-]+@[0-9a-f]{40}$`).MatchString(s.Uses) {
 			t.Errorf("a step that does not do one thing: %+v", s)
 		}
 		if s.Run != "" {

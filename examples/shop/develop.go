@@ -22,7 +22,8 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 	return o.Develop(ctx, "", store.Schema(o.Table), func(client *dynamodb.Client) error {
 		key := make([]byte, session.MinKey)
 		_, _ = rand.Read(key) // it never fails
-		shop, err := setup.Shop(client, o.Table, key, demo.Rounds)
+		keys := setup.Keys{key}
+		shop, err := setup.Shop(client, o.Table, keys, demo.Rounds)
 		if err != nil {
 			return err
 		}
@@ -32,7 +33,7 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 		if _, err := shop.SetRole(ctx, demo.Shopkeeper, demo.Users[0].Email, store.Admin); err != nil {
 			return err
 		}
-		api, err := setup.API(shop, key, log)
+		api, err := setup.API(shop, keys, log)
 		if err != nil {
 			return err
 		}

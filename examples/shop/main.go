@@ -84,15 +84,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 		return err
 	}
-	key, err := setup.Key(os.Getenv)
+	keys, err := setup.ParseKeys(os.Getenv(setup.KeyVariable))
 	if err != nil {
-		return fmt.Errorf("%w (-dev does without)", err)
+		return fmt.Errorf("%s: %w (-dev does without)", setup.KeyVariable, err)
 	}
-	shop, err := setup.Shop(client, name, key, store.Rounds)
+	shop, err := setup.Shop(client, name, keys, store.Rounds)
 	if err != nil {
 		return err
 	}
-	api, err := setup.API(shop, key, log)
+	api, err := setup.API(shop, keys, log)
 	if err != nil {
 		return err
 	}

@@ -36,8 +36,9 @@ func TestMistakesAreErrors(t *testing.T) {
 			t.Errorf("%s: no error", args)
 		}
 	}
-	for _, key := range []string{"", "short", "c2hvcnQ=", "not base64 but quite long, more than enough of it"} {
-		if _, err := setup.Key(func(string) string { return key }); err == nil || key != "" && strings.Contains(err.Error(), key) {
+	const good = "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo="
+	for _, key := range []string{"", "short", "c2hvcnQ=", "not base64 but quite long, more than enough of it", good + ",", good + ",c2hvcnQ="} {
+		if _, err := setup.ParseKeys(key); err == nil || key != "" && strings.Contains(err.Error(), key) {
 			t.Errorf("key %q: %v", key, err)
 		}
 	}

@@ -12,11 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
-
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/appcore/secret"
 	"github.com/singletable/singletable/examples/appcore/setup"
 	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
 	"github.com/singletable/singletable/examples/internal/check"
@@ -35,9 +33,9 @@ type deployment struct {
 	log   bytes.Buffer
 }
 
-func deploy(t *testing.T, secret string) *deployment {
+func deploy(t *testing.T, text string) *deployment {
 	t.Helper()
-	d := &deployment{store: secretstest.New("appcore/cursor-keys", secret), now: time.Now()}
+	d := &deployment{store: secretstest.New("appcore/cursor-keys", text), now: time.Now()}
 	t.Cleanup(d.store.Close)
 	client := tabletest.Client(t)
 	name := tabletest.NewWith(t, client, core.Schema("any"), nil).Schema().Name
@@ -48,14 +46,8 @@ func deploy(t *testing.T, secret string) *deployment {
 			t.Fatal(err)
 		}
 	}
-	secrets := secretsmanager.New(secretsmanager.Options{
-		Region: "eu-west-1", BaseEndpoint: &d.store.URL, Retryer: aws.NopRetryer{},
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
-		}),
-	})
 	build := func(keys []paginate.Key) (*core.Service, error) { return setup.Service(client, name, keys...) }
-	d.lists = setup.Lists(secrets, "appcore/cursor-keys", build, &setup.ListsOptions{
+	d.lists = setup.Lists(d.store.Client(), "appcore/cursor-keys", build, &secret.Options{
 		Now: func() time.Time { return d.now },
 		Log: slog.New(slog.NewTextHandler(&d.log, nil)),
 	})
@@ -115,7 +107,7 @@ func TestCursorKeysAreRotatedWithoutADeployment(t *testing.T) {
 	} {
 		d.store.Set(step.secret)
 		reads := d.store.Reads()
-		d.now = d.now.Add(setup.KeysTTL - 1)
+		d.now = d.now.Add(secret.TTL - 1)
 		d.next(t, cursor)
 		if got := d.store.Reads(); got != reads {
 			t.Fatalf("%d reads before the TTL", got-reads)
@@ -137,7 +129,7 @@ func TestAWithdrawnCursorKeyOpensNothing(t *testing.T) {
 	d := deploy(t, before)
 	cursor := d.next(t, "")
 	d.store.Set(after)
-	d.now = d.now.Add(setup.KeysTTL)
+	d.now = d.now.Add(secret.TTL)
 	_, err := d.page(t.Context(), cursor)
 	if e, ok := errors.AsType[*core.InvalidError](err); !ok || e.Code != "invalid_cursor" {
 		t.Errorf("error %v, want an invalid cursor", err)
@@ -162,9 +154,9 @@ func TestKeysAtHandServeWhileTheSecretCannotBeRead(t *testing.T) {
 			d := deploy(t, key)
 			cursor := d.next(t, "")
 			c.breaks(d.store)
-			d.now = d.now.Add(setup.KeysLimit - 1)
+			d.now = d.now.Add(secret.Limit - 1)
 			d.next(t, cursor)
-			if text := d.log.String(); !strings.Contains(text, "cursor keys could not be read") || strings.Contains(text, "hunter2") || strings.Contains(text, key) {
+			if text := d.log.String(); !strings.Contains(text, "secret could not be read") || strings.Contains(text, "hunter2") || strings.Contains(text, key) {
 				t.Errorf("log: %s", text)
 			}
 			d.now = d.now.Add(1)

@@ -14,6 +14,7 @@ import (
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/appcore/secret"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
@@ -60,8 +61,8 @@ func Production(
 	if err != nil {
 		return App{}, err
 	}
-	secret := getenv(CursorKeysSecret)
-	if secret == "" {
+	keysSecret := getenv(CursorKeysSecret)
+	if keysSecret == "" {
 		return App{}, fmt.Errorf("without a secret there are no cursor keys: not set: %s", CursorKeysSecret)
 	}
 	aws, err := config.LoadDefaultConfig(ctx)
@@ -73,8 +74,8 @@ func Production(
 	if err != nil {
 		return App{}, err
 	}
-	lists := Lists(secretsmanager.NewFromConfig(aws), secret, func(keys []paginate.Key) (*core.Service, error) {
+	lists := Lists(secretsmanager.NewFromConfig(aws), keysSecret, func(keys []paginate.Key) (*core.Service, error) {
 		return Service(client, tableName, keys...)
-	}, &ListsOptions{Log: log})
+	}, &secret.Options{Log: log})
 	return App{API: api.New(service, lists, verifier, log, options), Lists: lists, Client: client}, nil
 }

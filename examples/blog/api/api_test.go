@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/examples/blog/api"
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -25,17 +26,19 @@ type app struct {
 	*httptest.Server
 	store  *store.Store
 	issuer *auth.Issuer
+	faults *tabletest.Faults
 }
 
 func newApp(t *testing.T) *app {
 	t.Helper()
 	objects := check.Must(store.OpenDirectory(filepath.Join(t.TempDir(), "objects")))(t)
-	s := check.Must(store.New(tabletest.New(t, store.Schema("Blog"), nil), objects))(t)
+	faults := &tabletest.Faults{}
+	s := check.Must(store.New(tabletest.NewWith(t, tabletest.Client(t, faults.Install), store.Schema("Blog"), nil), objects))(t)
 	issuer := check.Must(auth.NewIssuer(nil))(t)
 	a := &api.API{Store: s, Auth: check.Must(auth.NewCognito(issuer.Config()))(t), Log: slog.New(slog.DiscardHandler)}
 	server := httptest.NewServer(a.Handler(nil))
 	t.Cleanup(func() { server.Close(); _ = objects.Close() })
-	return &app{server, s, issuer}
+	return &app{server, s, issuer, faults}
 }
 
 // do sends "METHOD /path" of a user and returns the response's status and body.
@@ -210,6 +213,7 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{http.StatusBadRequest, "PUT /me", `{"email":"ana@example.com","name":"Ana","avatar":"javascript:alert(1)"}`},
 		{http.StatusBadRequest, "POST /posts", `{"title":""}`},
 		{http.StatusBadRequest, "POST /posts", `{"title":"x","authorId":"bob"}`},
+		{http.StatusBadRequest, "PUT /posts/" + w.post + "/content", "\xff"},
 		{http.StatusBadRequest, "POST /posts/" + w.post + "/comments", `{"text":"` + strings.Repeat("x", 11<<10) + `"}`},
 		{http.StatusBadRequest, "GET /posts?limit=1000", ""},
 		{http.StatusBadRequest, "GET /posts?limit=x", ""},
@@ -217,10 +221,27 @@ func TestBadRequestsAreRefused(t *testing.T) {
 		{http.StatusBadRequest, "PUT /files/" + strings.Repeat("x", 2000), "x"},
 		{http.StatusNotFound, "POST /folders", `{"path":[]}`},
 		{http.StatusBadRequest, "POST /folders", `{"path":[""]}`},
+		{http.StatusBadRequest, "POST /folders", `{"path":["office/private"]}`}, // which no address of a file names
+		{http.StatusBadRequest, "POST /folders", `{"path":["office",".."]}`},
 		{http.StatusRequestEntityTooLarge, "PUT /files/large", string(bytes.Repeat([]byte("x"), 10<<20+1))},
 		{http.StatusMethodNotAllowed, "PATCH /posts", ""},
 	} {
 		a.is(t, c.status, "ana", c.request, c.body)
 	}
 	a.is(t, http.StatusNotFound, "nobody", "POST /posts", `{"title":"x"}`)
+}
+
+// A refused request leaves nothing in the table, whatever part of it was right.
+func TestARefusedGroupIsNotStored(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.is(t, http.StatusNotFound, "nobody", "POST /groups", `{"name":"Cooks"}`)
+	check.Equal(t, "items", len(generated.Stored(t, a.store.Table)), 0)
+	a.is(t, http.StatusOK, "nobody", "PUT /me", `{"email":"nobody@example.com","name":"Nobody"}`)
+	group := member(t, a.is(t, http.StatusCreated, "nobody", "POST /groups", `{"name":"Cooks"}`), "groupId")
+	check.Equal(t, "members", check.Must(a.store.MemberCount(t.Context(), group))(t), 1)
+	check.Equal(t, "groups", check.Must(a.store.GroupCount(t.Context(), "nobody"))(t), 1)
+	if groups := a.is(t, http.StatusOK, "nobody", "GET /me/groups", ""); !strings.Contains(groups, `"groupName":"Cooks","userId":"nobody","userName":"Nobody","role":"owner"`) {
+		t.Error(groups)
+	}
 }

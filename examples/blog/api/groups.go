@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/singletable/singletable/examples/blog/store"
@@ -25,8 +26,7 @@ func (a *API) listGroups(w http.ResponseWriter, r *http.Request, user string) er
 	return list(w, r, store.GroupsQuery(user), a.Store.Memberships.Query, membershipOf)
 }
 
-// createGroup stores a group with its first member. A group whose creator did not get to
-// join is in nobody's list.
+// createGroup stores a group with its first member.
 func (a *API) createGroup(w http.ResponseWriter, r *http.Request, user string) error {
 	g := store.Group{ID: newID()}
 	if err := httpapi.ReadJSON(w, r, map[string]any{"name": &g.Name}); err != nil {
@@ -35,10 +35,7 @@ func (a *API) createGroup(w http.ResponseWriter, r *http.Request, user string) e
 	if err := text("name", g.Name); err != nil {
 		return err
 	}
-	if err := a.Store.Groups.Create(r.Context(), &g); err != nil {
-		return err
-	}
-	if err := a.Store.Join(r.Context(), store.Membership{GroupID: g.ID, UserID: user, Role: "owner", JoinedAt: now()}); err != nil {
+	if err := a.Store.OpenGroup(r.Context(), g, store.Membership{UserID: user, Role: "owner", JoinedAt: now()}); err != nil {
 		return err
 	}
 	return httpapi.WriteJSON(w, http.StatusCreated, map[string]string{"groupId": g.ID, "name": g.Name})
@@ -79,6 +76,10 @@ func (a *API) createFolder(w http.ResponseWriter, r *http.Request, user string) 
 	var path store.Path
 	if err := httpapi.ReadJSON(w, r, map[string]any{"path": &path}); err != nil {
 		return err
+	}
+	// The addresses of files have names between slashes, and no dots alone.
+	if slices.ContainsFunc(path, func(name string) bool { return strings.Contains(name, "/") || name == "." || name == ".." }) {
+		return httpapi.BadRequest("invalid_path", "a name must not be . or .. or have a slash")
 	}
 	n, err := a.Store.MakeFolder(r.Context(), user, path)
 	if err != nil {

@@ -2,10 +2,10 @@ package api
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/httpapi"
@@ -70,11 +70,7 @@ func (a *API) putUser(w http.ResponseWriter, r *http.Request, id string) error {
 	if len(u.Avatar) > 0 && !strings.HasPrefix(u.Avatar, "https://") || len(u.Avatar) > maxText {
 		return httpapi.BadRequest("invalid_avatar", "avatar must be an address that begins with https://")
 	}
-	stored, err := a.Store.ChangeUser(r.Context(), id, func(s *store.User) { s.Email, s.Name, s.Avatar = u.Email, u.Name, u.Avatar })
-	if errors.Is(err, table.ErrNotFound) {
-		err = a.Store.AddUser(r.Context(), u)
-		stored = u
-	}
+	stored, err := a.Store.PutUser(r.Context(), u)
 	if err != nil {
 		return err
 	}
@@ -155,6 +151,9 @@ func (a *API) putContent(w http.ResponseWriter, r *http.Request, id string) erro
 	data, err := content(w, r)
 	if err != nil {
 		return err
+	}
+	if !utf8.Valid(data) { // it is returned as JSON
+		return httpapi.BadRequest("invalid_content", "the content must be UTF-8")
 	}
 	return done(w, a.Store.SetPostContent(r.Context(), id, data))
 }

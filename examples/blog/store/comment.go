@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -68,16 +70,19 @@ func CommentsByAuthorQuery(author string) table.Query {
 }
 
 // AddComment stores a comment with the name and the avatar of its author, and counts it.
-// Author and post must exist; otherwise the error matches [table.ErrNotFound].
+// The author must exist, and the post be published or the author's own; otherwise the
+// error matches [table.ErrNotFound].
 func (s *Store) AddComment(ctx context.Context, c Comment) error {
 	author, err := s.Users.Consistent().Get(ctx, UserKey(c.AuthorID))
 	if err != nil {
 		return fmt.Errorf("author: %w", err)
 	}
 	c.copyFrom(author)
+	visible := expression.Name("publishedAt").AttributeExists().
+		Or(expression.Name("authorId").Equal(expression.Value(c.AuthorID)))
 	ops := append(s.Comments.CreateOps(&c),
 		count(PostPrefix.PK(c.PostID), commentCount, 1),
-		table.Check(PostKey(c.PostID), exists()).WithName("post"))
+		table.Check(PostKey(c.PostID), visible).WithName("post"))
 	err = s.Table.Transact(ctx, ops...)
 	if failed(err, "post") {
 		return fmt.Errorf("post: %w", table.ErrNotFound)

@@ -39,7 +39,7 @@ func routerOf(t *testing.T, s *store.Store) *stream.Router {
 func writeComments(t *testing.T, s *store.Store, user string, n int) {
 	t.Helper()
 	check.OK(t, s.Users.Create(t.Context(), &store.User{ID: user, Name: "Ana"}))
-	check.OK(t, s.Posts.Create(t.Context(), &store.Post{ID: "p-" + user, AuthorID: "bob", Title: "A day", CreatedAt: noon}))
+	check.OK(t, s.Posts.Create(t.Context(), &store.Post{ID: "p-" + user, AuthorID: "bob", Title: "A day", CreatedAt: noon, PublishedAt: &noon}))
 	for i := range n {
 		check.OK(t, s.AddComment(t.Context(), comment(user, i)))
 	}
@@ -82,7 +82,7 @@ func TestACommentHasTheNameAndTheAvatarOfItsAuthor(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	check.OK(t, s.Users.Create(t.Context(), &store.User{ID: "ana", Name: "Ana", Avatar: "https://example.com/ana.png"}))
-	check.OK(t, s.Posts.Create(t.Context(), &store.Post{ID: "p-ana", AuthorID: "bob", CreatedAt: noon}))
+	check.OK(t, s.Posts.Create(t.Context(), &store.Post{ID: "p-ana", AuthorID: "bob", CreatedAt: noon, PublishedAt: &noon}))
 	check.OK(t, s.AddComment(t.Context(), comment("ana", 0)))
 	comments := func() []store.Comment {
 		return check.Must(s.PostWithComments(t.Context(), "p-ana", 1))(t).Comments

@@ -109,6 +109,14 @@ func (s *Store) RenameGroup(ctx context.Context, id, name string) (Group, error)
 	})
 }
 
+// OpenGroup stores a new group with its first member, in one transaction. The user must
+// exist; otherwise nothing is stored, and the error matches [table.ErrNotFound].
+func (s *Store) OpenGroup(ctx context.Context, g Group, m Membership) error {
+	create := s.Groups.CreateOps(&g) // which sets the group's version
+	m.GroupID = g.ID
+	return s.join(ctx, g, m, create...)
+}
+
 // Join makes a user a member, with the names of both. The two items of the
 // membership and the two counts change in one transaction, on the condition
 // that group and user exist. So the counts are right under concurrent joins and
@@ -118,6 +126,18 @@ func (s *Store) Join(ctx context.Context, m Membership) error {
 	if err != nil {
 		return fmt.Errorf("group: %w", err)
 	}
+	err = s.join(ctx, g, m, table.Check(GroupKey(m.GroupID), exists()).WithName("group"))
+	switch {
+	case failed(err, "group"):
+		return fmt.Errorf("group: %w", table.ErrNotFound)
+	case errors.Is(err, table.ErrExists):
+		return ErrAlreadyMember
+	}
+	return err
+}
+
+// join creates a membership, in one transaction with the ops of its group.
+func (s *Store) join(ctx context.Context, g Group, m Membership, group ...table.Op) error {
 	u, err := s.Users.Consistent().Get(ctx, UserKey(m.UserID))
 	if err != nil {
 		return fmt.Errorf("user: %w", err)
@@ -125,17 +145,10 @@ func (s *Store) Join(ctx context.Context, m Membership) error {
 	m.copyGroup(g)
 	m.copyUser(u)
 	ops := append(s.Memberships.CreateOps(&m), countOps(m, 1)...)
-	ops = append(ops,
-		table.Check(GroupKey(m.GroupID), exists()).WithName("group"),
-		table.Check(UserKey(m.UserID), exists()).WithName("user"))
+	ops = append(append(ops, group...), table.Check(UserKey(m.UserID), exists()).WithName("user"))
 	err = s.Table.Transact(ctx, ops...)
-	switch {
-	case failed(err, "group"):
-		return fmt.Errorf("group: %w", table.ErrNotFound)
-	case failed(err, "user"):
+	if failed(err, "user") {
 		return fmt.Errorf("user: %w", table.ErrNotFound)
-	case errors.Is(err, table.ErrExists):
-		return ErrAlreadyMember
 	}
 	return err
 }

@@ -161,10 +161,13 @@ func (s *Store) PostCount(ctx context.Context, user string) (int64, error) {
 	return c.Posts, err
 }
 
-// Publish puts a post into the index of published posts.
+// Publish puts a post into the index of published posts. One that is there keeps its
+// place.
 func (s *Store) Publish(ctx context.Context, id string, at time.Time) (Post, error) {
 	return s.Posts.Update(ctx, PostKey(id), func(p *Post) error {
-		p.PublishedAt = &at
+		if p.PublishedAt == nil {
+			p.PublishedAt = &at
+		}
 		return nil
 	})
 }

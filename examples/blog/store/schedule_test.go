@@ -78,7 +78,7 @@ func setUpNames(ctx context.Context, r *tabletest.Run, changes ...change) error 
 	}
 	err = errors.Join(
 		s.Users.Create(ctx, &User{ID: r.ID, Name: "Ana"}),
-		s.Posts.Create(ctx, &Post{ID: "p-" + r.ID, AuthorID: "bob"}),
+		s.Posts.Create(ctx, &Post{ID: "p-" + r.ID, AuthorID: "bob", PublishedAt: new(time.Time)}),
 		s.AddComment(ctx, commentOf(r.ID, "c1")))
 	for _, c := range changes {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {

@@ -63,6 +63,31 @@ func (s *Store) AddUser(ctx context.Context, u User) error {
 	return emailTaken(s.Users.Create(ctx, &u))
 }
 
+// PutUser stores a new user, or gives name, avatar and e-mail address to the one with the
+// id. It can be repeated, also at the same time. Errors: [ErrInvalidEmail], [ErrEmailTaken].
+func (s *Store) PutUser(ctx context.Context, u User) (User, error) {
+	change := func() (User, error) {
+		return s.ChangeUser(ctx, u.ID, func(stored *User) { stored.Email, stored.Name, stored.Avatar = u.Email, u.Name, u.Avatar })
+	}
+	stored, err := change()
+	if !errors.Is(err, table.ErrNotFound) {
+		return stored, err
+	}
+	if u.Email, err = normalEmail(u.Email); err != nil {
+		return User{}, err
+	}
+	err = emailTaken(s.Users.Create(ctx, &u))
+	if !errors.Is(err, table.ErrExists) {
+		return u, err
+	}
+	// The address is another user's, or another request has just stored this user.
+	stored, changed := change()
+	if errors.Is(changed, table.ErrNotFound) {
+		return User{}, err
+	}
+	return stored, changed
+}
+
 // ChangeUser changes name, avatar or e-mail address of a user. The consumer of
 // [Store.Router] brings name and avatar into the user's comments and memberships. The
 // former address is free then.

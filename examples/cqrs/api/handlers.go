@@ -10,6 +10,7 @@ import (
 
 	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/strictjson"
 	"github.com/singletable/singletable/table"
 )
 
@@ -63,12 +64,20 @@ func (a *attributes) UnmarshalJSON(text []byte) error {
 
 // change is a command as clients send it.
 type change struct {
-	Type       string     `json:"type"`
-	Path       []string   `json:"path"`
-	Name       string     `json:"name"`
-	Attributes attributes `json:"attributes"`
-	Version    int64      `json:"version"`
+	Type       string
+	Path       []string
+	Name       string
+	Attributes attributes
+	Version    int64
 }
+
+// members are the fields by their names in JSON.
+func (c *change) members() map[string]any {
+	return map[string]any{"type": &c.Type, "path": &c.Path, "name": &c.Name, "attributes": &c.Attributes, "version": &c.Version}
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *change) UnmarshalJSON(text []byte) error { return strictjson.Object(text, c.members()) }
 
 func (c change) core() core.Change {
 	return core.Change{Ref: core.NewRef(c.Type, c.Path...), Name: c.Name, Attributes: c.Attributes, Version: c.Version}
@@ -116,9 +125,7 @@ func pageOf[T, U any](c call, p table.Page[T], err error, of func(T) U) error {
 
 func publish(c call) error {
 	var body change
-	if err := httpapi.ReadJSON(c.w, c.Request, map[string]any{
-		"type": &body.Type, "path": &body.Path, "name": &body.Name, "attributes": &body.Attributes, "version": &body.Version,
-	}); err != nil {
+	if err := httpapi.ReadJSON(c.w, c.Request, body.members()); err != nil {
 		return err
 	}
 	return c.record(c.tenant.Publish(c.Context(), body.core()))

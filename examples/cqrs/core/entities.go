@@ -1,17 +1,18 @@
 package core
 
 import (
-	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"reflect"
 	"regexp"
 	"slices"
+
+	"github.com/singletable/singletable/examples/internal/strictjson"
 )
 
 // Entity declares a type of records that tenants may publish. Types come with requests,
@@ -19,21 +20,29 @@ import (
 // commands.
 type Entity struct {
 	// Type begins the keys of the records: upper case letters and digits.
-	Type string `json:"type"`
+	Type string
 	// Parents is how many parents a record has. They are part of its key and need not
 	// exist.
-	Parents int `json:"parents"`
+	Parents int
 	// Tree means that a record has any number of parents, which are records of the same
 	// type and must exist.
-	Tree bool `json:"tree"`
+	Tree bool
 	// Attributes are the names and kinds of the attributes that a record can have. None
 	// of them is required.
-	Attributes map[string]Kind `json:"attributes"`
+	Attributes map[string]Kind
 	// Index means that records are found by their code.
-	Index bool `json:"index"`
+	Index bool
 	// Stream means that the data follows from the stream, a moment after the command.
 	// Otherwise it is written in the transaction of the command.
-	Stream bool `json:"stream"`
+	Stream bool
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (e *Entity) UnmarshalJSON(text []byte) error {
+	return strictjson.Object(text, map[string]any{
+		"type": &e.Type, "parents": &e.Parents, "tree": &e.Tree,
+		"attributes": &e.Attributes, "index": &e.Index, "stream": &e.Stream,
+	})
 }
 
 // Kind is the kind of an attribute: string, number or bool. Numbers are stored as
@@ -62,13 +71,8 @@ var reserved = []string{"BACKFILL", "CATALOGUE", "IDE", "IMPORT", "SEQ", "STREAM
 // matches [ErrInvalid] and lists all problems.
 func ParseEntities(file []byte) (Entities, error) {
 	var list []Entity
-	decoder := json.NewDecoder(bytes.NewReader(file))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&list); err != nil {
+	if err := cmp.Or(strictjson.Check(file), json.Unmarshal(file, &list)); err != nil {
 		return nil, fmt.Errorf("%w: entities: %w", ErrInvalid, err)
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%w: entities: more than one JSON value", ErrInvalid)
 	}
 	all := Entities{}
 	var problems []error

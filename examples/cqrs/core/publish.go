@@ -35,6 +35,9 @@ type Change struct {
 //   - [ErrNoParent].
 //   - [idempotency.ErrPayloadMismatch], if the RequestID was used for another command.
 func (t Tenant) Publish(ctx context.Context, c Change) (Record, error) {
+	if err := t.entities.check(c.Ref); err != nil {
+		return Record{}, err // also if the RequestID is that of another command
+	}
 	return t.once(ctx, c, func(context.Context) (Change, error) { return c, nil })
 }
 

@@ -64,6 +64,9 @@ func TestARepeatedOrderIsOneOrder(t *testing.T) {
 	s.settle(t)
 	check.Equal(t, "orders", len(check.Must(s.acme().List(t.Context(), "ORDER", 0, ""))(t).Items), 1)
 	check.Is(t, check.Err(request(s, "ana", "r-1").PlaceOrder(t.Context(), "desk", nil)), idempotency.ErrPayloadMismatch)
+	// An order without a number is no command, whatever the request was.
+	numberless := Change{Ref: Ref{Type: "ORDER"}, Name: "lamp", Attributes: map[string]any{"product": "LAMP"}}
+	check.Is(t, check.Err(request(s, "ana", "r-1").Publish(t.Context(), numberless)), ErrInvalid)
 }
 
 // The client loses the response of each of the requests, and repeats the command.

@@ -246,6 +246,18 @@ func TestAMissingKeyIs400(t *testing.T) {
 	}
 }
 
+func TestABodyThatIsNoPaymentIs400(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	for _, body := range []string{"", "null", "[]", `{"cents": "4"}`, `{}`, `{"cents": 0}`, `{"cents": -400}`, `{"cents": 4, "account": "bob"}`, pay4 + pay4} {
+		if status, _ := s.post("k", body); status != http.StatusBadRequest {
+			t.Errorf("%s is %d", body, status)
+		}
+	}
+	payments, cents := s.stored()
+	check.Equal(t, "payments and cents", []int64{int64(payments), cents}, []int64{0, 10_00})
+}
+
 // No order of the requests of two duplicates, and no fault at one of them, makes two
 // payments, or gives two results.
 func TestDuplicatesUnderEverySchedule(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/examples/internal/strictjson"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -22,8 +23,11 @@ import (
 // Schema is the one table.
 var Schema = table.Schema{Name: "Payments", TTL: "expiresAt"}
 
-// ErrFunds means that an account has not enough money.
-var ErrFunds = errors.New("not enough money")
+// The reasons why there is no payment.
+var (
+	ErrBody  = errors.New("a payment has cents, and more than 0")
+	ErrFunds = errors.New("not enough money")
+)
 
 const (
 	account keys.Prefix = "ACCOUNT"
@@ -67,8 +71,8 @@ func (s *Payments) Pay(ctx context.Context, of, key string, body []byte) (idempo
 	request := idempotency.Request{Scope: of + ":Pay", Key: key, Payload: body}
 	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[Payment], error) {
 		var p Payment
-		if err := json.Unmarshal(body, &p); err != nil {
-			return idempotency.Plan[Payment]{}, err
+		if err := strictjson.Object(body, map[string]any{"cents": &p.Cents}); err != nil || p.Cents < 1 {
+			return idempotency.Plan[Payment]{}, ErrBody
 		}
 		p.ID, p.Account = rand.Text(), of
 		cents := expression.Name("cents")
@@ -100,7 +104,7 @@ func (s *Payments) post(w http.ResponseWriter, r *http.Request) {
 
 func status(err error) int {
 	switch {
-	case errors.Is(err, idempotency.ErrInvalidRequest):
+	case errors.Is(err, idempotency.ErrInvalidRequest), errors.Is(err, ErrBody):
 		return http.StatusBadRequest
 	case errors.Is(err, idempotency.ErrPayloadMismatch):
 		return http.StatusUnprocessableEntity

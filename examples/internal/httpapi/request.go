@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"github.com/singletable/singletable/examples/internal/strictjson"
 )
 
 const (
@@ -121,58 +120,24 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// ReadJSON reads the body of a request: a JSON object with the members that are
-// named, each once, and nothing else. That is stricter than package json, which
-// takes Amount for amount and the last of several.
+// ReadJSON reads the body of a request: a JSON object with the members that are named,
+// each once, and nothing else. See [strictjson.Object].
 func ReadJSON(w http.ResponseWriter, r *http.Request, members map[string]any) error {
 	body, err := readBody(w, r)
 	if err != nil {
 		return err
 	}
-	if !utf8.Valid(body) {
-		// The decoder would replace what is not, and make different texts the same one.
-		return BadRequest("invalid_json", "the body must be UTF-8")
+	err = strictjson.Object(body, members)
+	wrong, _ := errors.AsType[*strictjson.MemberError](err)
+	switch {
+	case err == nil:
+		return nil
+	case wrong != nil:
+		return BadRequest("invalid_"+wrong.Name, "the field %s has the wrong type or is out of range", wrong.Name)
+	case errors.Is(err, strictjson.ErrUnknown):
+		return BadRequest("unknown_field", "the body has a field that is not known")
+	case errors.Is(err, strictjson.ErrDuplicate):
+		return BadRequest("duplicate_field", "the body has a field twice")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	if err := readObject(decoder, members); err != nil {
-		if _, known := errors.AsType[*Failure](err); known {
-			return err
-		}
-		return BadRequest("invalid_json", "the body must be one JSON object")
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return BadRequest("invalid_json", "the body must be one JSON object and nothing after it")
-	}
-	return nil
-}
-
-func readObject(decoder *json.Decoder, members map[string]any) error {
-	if token, err := decoder.Token(); err != nil || token != json.Delim('{') {
-		return errors.New("no object")
-	}
-	seen := map[string]bool{}
-	for decoder.More() {
-		token, err := decoder.Token()
-		if err != nil {
-			return err
-		}
-		name, _ := token.(string)
-		member, known := members[name]
-		switch {
-		case !known:
-			return BadRequest("unknown_field", "the body has a field that is not known")
-		case seen[name]:
-			return BadRequest("duplicate_field", "the field %s is there twice", name)
-		}
-		seen[name] = true
-		err = decoder.Decode(member)
-		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong {
-			return BadRequest("invalid_"+name, "the field %s has the wrong type or is out of range", name)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	_, err := decoder.Token()
-	return err
+	return BadRequest("invalid_json", "the body must be one JSON object in UTF-8, and nothing after it")
 }

@@ -125,7 +125,9 @@ func (s *shopSeed) sell() {
 				id = o.ID
 				return map[string]any{"orderId": o.ID, "total": o.Total}, nil
 			}
-			_, _, err := store.CheckOutOnce(ctx, s.Shop, user, fmt.Sprintf("checkout-%d", i), respond)
+			lines := check.Must(s.Cart(ctx, user))(s.t)
+			cart := store.CartRevision(lines, check.Must(s.Prices(ctx, lines))(s.t))
+			_, _, err := store.CheckOutOnce(ctx, s.Shop, user, fmt.Sprintf("checkout-%d", i), cart, respond)
 			return err
 		})
 		way := []store.Status{store.Paid, store.Shipped, store.Delivered}

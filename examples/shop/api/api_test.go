@@ -38,9 +38,11 @@ func TestShoppingFromSignUpToDelivery(t *testing.T) {
 
 	a.fill(t, "carla", "p-lamp", "p-lamp", "p-bowl", "p-spade")
 	a.do(t, "carla", "DELETE", "/cart/items/p-spade", "").is(t, http.StatusNoContent)
-	check.Equal(t, "the cart", a.do(t, "carla", "GET", "/cart", "").Body,
-		`{"items":[{"productId":"p-bowl","name":"Bowl","quantity":1,"price":900},{"productId":"p-lamp","name":"Desk lamp","quantity":2,"price":4900}]}`+"\n")
-	placed := a.do(t, "carla", "POST", "/orders", "", "Idempotency-Key", "k")
+	if got := a.do(t, "carla", "GET", "/cart", ""); !strings.HasPrefix(got.Body,
+		`{"items":[{"productId":"p-bowl","name":"Bowl","quantity":1,"price":900},{"productId":"p-lamp","name":"Desk lamp","quantity":2,"price":4900}],"cartRevision":"`) {
+		t.Errorf("the cart: %s", got.Body)
+	}
+	placed := a.checkOut(t, "carla", "k", a.cart(t, "carla"))
 	placed.is(t, http.StatusCreated)
 	if want := `"total":10700,"items":[{"productId":"p-bowl","name":"Bowl","quantity":1,"price":900,"subtotal":900},` +
 		`{"productId":"p-lamp","name":"Desk lamp","quantity":2,"price":4900,"subtotal":9800}]}`; !strings.Contains(placed.Body, want) {
@@ -80,36 +82,65 @@ func TestAnOrderNamesThePieceThatRanOut(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	a.fill(t, ana, "p-lamp", "p-lamp", "p-lamp", "p-lamp", "p-bowl")
-	got := a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "k")
+	got := a.checkOut(t, ana, "k", a.cart(t, ana))
 	got.is(t, http.StatusConflict, "out_of_stock")
 	if !strings.Contains(got.Body, "Desk lamp (4 wanted, 3 left)") {
 		t.Error(got.Body)
 	}
 	a.do(t, ana, "DELETE", "/cart/items/p-lamp", "")
-	a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "k").is(t, http.StatusCreated) // the key was not used up
-	a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "k-2").is(t, http.StatusConflict, "empty_cart")
+	a.checkOut(t, ana, "k", a.cart(t, ana)).is(t, http.StatusCreated) // the key was not used up
+	a.checkOut(t, ana, "k-2", a.cart(t, ana)).is(t, http.StatusConflict, "empty_cart")
 }
 
-// The total in a request is what the user has seen: the order is at that total, or refused.
-func TestAnOrderIsAtThePriceThatTheUserSaw(t *testing.T) {
+// The revision in a request is that of the cart which the user has seen: the order is of
+// that one, or refused.
+func TestAnOrderIsOfTheCartThatTheUserSaw(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	a.fill(t, ana, "p-lamp", "p-lamp")
+	seen := a.cart(t, ana)
 	a.do(t, eva, "PATCH", "/admin/products/p-lamp", `{"price":5000}`).is(t, http.StatusOK)
-	a.do(t, ana, "POST", "/orders", `{"total":9800}`, "Idempotency-Key", "k").is(t, http.StatusConflict, "price_changed")
+	a.checkOut(t, ana, "k", seen).is(t, http.StatusConflict, "cart_changed")
 	if got := a.do(t, ana, "GET", "/cart", ""); !strings.Contains(got.Body, `"quantity":2,"price":5000`) {
 		t.Errorf("the cart: %s", got.Body)
 	}
-	a.do(t, ana, "POST", "/orders", `{"total":"x"}`, "Idempotency-Key", "k").is(t, http.StatusBadRequest, "invalid_total")
-	placed := a.do(t, ana, "POST", "/orders", `{"total":10000}`, "Idempotency-Key", "k")
-	placed.is(t, http.StatusCreated)
-	again := a.do(t, ana, "POST", "/orders", `{"total":0}`, "Idempotency-Key", "k") // the cart is empty by now
-	check.Equal(t, "the retry", again.Body, placed.Body)
+	seen = a.cart(t, ana)
+	a.fill(t, ana, "p-bowl") // in another tab
+	a.checkOut(t, ana, "k", seen).is(t, http.StatusConflict, "cart_changed")
+	a.do(t, ana, "DELETE", "/cart/items/p-bowl", "").is(t, http.StatusNoContent)
+	for _, body := range []string{"", `{}`, `{"cartRevision":null}`, `{"cartRevision":""}`, `{"cartRevision":1}`, `{"total":10000}`} {
+		a.checkOut(t, ana, "k", body).is(t, http.StatusBadRequest)
+	}
+	a.checkOut(t, ana, "k", seen).is(t, http.StatusCreated) // it is the same cart again
 	a.fill(t, ana, "p-bowl")
+	seen = a.cart(t, ana)
 	a.do(t, eva, "PATCH", "/admin/products/p-bowl", `{"active":false}`).is(t, http.StatusOK)
+	a.checkOut(t, ana, "k-2", seen).is(t, http.StatusConflict, "cart_changed")
 	if got := a.do(t, ana, "GET", "/cart", ""); strings.Contains(got.Body, "price") {
 		t.Errorf("what is not sold has a price: %s", got.Body)
 	}
+	a.checkOut(t, ana, "k-2", a.cart(t, ana)).is(t, http.StatusConflict, "not_sold")
+}
+
+func TestAKeyIsForOneCart(t *testing.T) {
+	t.Parallel()
+	a := newApp(t)
+	a.fill(t, ana, "p-bowl")
+	cart := a.cart(t, ana)
+	placed := a.checkOut(t, ana, "k", cart)
+	placed.is(t, http.StatusCreated)
+	// The same product at the same price, and still another cart.
+	a.fill(t, ana, "p-bowl")
+	a.checkOut(t, ana, "k", a.cart(t, ana)).is(t, http.StatusConflict, "idempotency_key_reused")
+	again := a.checkOut(t, ana, "k", cart)
+	again.is(t, http.StatusCreated)
+	check.Equal(t, "the retry", again.Body, placed.Body)
+	check.Equal(t, "replayed", again.Header.Get("Idempotency-Replayed"), "true")
+	if got := a.do(t, ana, "GET", "/cart", ""); !strings.Contains(got.Body, "p-bowl") {
+		t.Errorf("the other cart: %s", got.Body)
+	}
+	list := decode[struct{ Items []any }](t, a.do(t, ana, "GET", "/orders", ""))
+	check.Equal(t, "orders", len(list.Items), 1)
 }
 
 func TestACheckoutWithOneKeyIsOneOrder(t *testing.T) {
@@ -118,7 +149,8 @@ func TestACheckoutWithOneKeyIsOneOrder(t *testing.T) {
 	a.fill(t, ana, "p-bowl")
 	a.fill(t, bruno, "p-bowl")
 	responses := make([]response, 16)
-	check.Together(len(responses), func(i int) { responses[i] = a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "k") })
+	cart := a.cart(t, ana)
+	check.Together(len(responses), func(i int) { responses[i] = a.checkOut(t, ana, "k", cart) })
 	first := 0
 	location := ""
 	for _, got := range responses {
@@ -135,19 +167,20 @@ func TestACheckoutWithOneKeyIsOneOrder(t *testing.T) {
 		}
 	}
 	check.Equal(t, "orders that were not replayed", first, 1)
-	mine := a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "k")
+	mine := a.checkOut(t, ana, "k", cart)
 	check.Equal(t, "the order again", mine.Header.Get("Location"), location)
-	theirs := a.do(t, bruno, "POST", "/orders", "", "Idempotency-Key", "k") // the key of another user is another one
+	theirs := a.checkOut(t, bruno, "k", a.cart(t, bruno)) // the key of another user is another one
 	theirs.is(t, http.StatusCreated)
 	if theirs.Header.Get("Location") == location {
 		t.Error("two users have one order")
 	}
 	// A response that was lost, for longer than the program repeats by itself.
 	a.fill(t, ana, "p-spade")
+	cart = a.cart(t, ana)
 	a.faults.Always("TransactWriteItems", tabletest.DropResponse())
-	a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "lost").is(t, http.StatusServiceUnavailable, "unavailable")
+	a.checkOut(t, ana, "lost", cart).is(t, http.StatusServiceUnavailable, "unavailable")
 	a.faults.Always("TransactWriteItems", nil)
-	a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", "lost").is(t, http.StatusCreated)
+	a.checkOut(t, ana, "lost", cart).is(t, http.StatusCreated)
 	list := decode[struct{ Items []any }](t, a.do(t, ana, "GET", "/orders", ""))
 	check.Equal(t, "orders", len(list.Items), 2)
 }
@@ -204,7 +237,7 @@ func TestUsersDoNotSeeEachOther(t *testing.T) {
 		got := a.do(t, bruno, "GET", path, "")
 		got.is(t, http.StatusNotFound, "not_found")
 	}
-	if got := a.do(t, bruno, "GET", "/cart", ""); got.Body != `{"items":[]}`+"\n" {
+	if got := a.do(t, bruno, "GET", "/cart", ""); !strings.HasPrefix(got.Body, `{"items":[],`) {
 		t.Errorf("bruno's cart: %s", got.Body)
 	}
 	a.do(t, bruno, "DELETE", "/cart/items/p-spade", "").is(t, http.StatusNoContent)
@@ -255,6 +288,7 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 		{eva, "POST /admin/categories", `{"slug":"No","name":"No"}`, 400, "invalid_category"},
 		{eva, "POST /admin/products", `{"name":"Kite","category":"none","price":1}`, 409, "no_category"},
 		{eva, "POST /admin/products", `{"name":"Kite","category":"home","price":-1}`, 400, "invalid_product"},
+		{eva, "POST /admin/products", `{"name":"Kite","category":"home","active":true}`, 400, "invalid_product"}, // not for nothing
 		{eva, "PATCH /admin/products/none", `{"price":1}`, 404, "not_found"},
 		{eva, "PATCH /admin/orders/none", `{"status":"PAID"}`, 404, "not_found"},
 	} {
@@ -263,7 +297,7 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 			a.do(t, c.user, method, path, c.body).is(t, c.status, c.code)
 		})
 	}
-	a.do(t, ana, "POST", "/orders", "", "Idempotency-Key", strings.Repeat("x", 3000)).is(t, 400, "invalid_idempotency_key")
+	a.checkOut(t, ana, strings.Repeat("x", 3000), a.cart(t, ana)).is(t, 400, "invalid_idempotency_key")
 	for range 12 {
 		a.do(t, "", "POST", "/sessions", `{"email":"many@example.com","password":"guessed-1"}`)
 	}

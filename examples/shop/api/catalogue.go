@@ -110,7 +110,7 @@ func (a *API) activeProducts(w http.ResponseWriter, r *http.Request, _ session.I
 }
 
 func (a *API) addProduct(w http.ResponseWriter, r *http.Request, who session.Identity) error {
-	p := store.Product{ID: store.NewID("p")}
+	p := store.Product{ID: store.NewID("p"), Price: -1} // which is refused: a price must be given
 	err := httpapi.ReadJSON(w, r, map[string]any{
 		"name": &p.Name, "category": &p.Category, "price": &p.Price, "stock": &p.Stock, "active": &p.Active,
 	})

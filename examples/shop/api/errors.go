@@ -36,10 +36,11 @@ var failures = []httpapi.Known{
 	httpapi.On(store.ErrEmptyCart, http.StatusConflict, "empty_cart", ""),
 	httpapi.On(store.ErrCartTooLarge, http.StatusConflict, "cart_too_large", ""),
 	httpapi.On(store.ErrPriceChanged, http.StatusConflict, "price_changed", "a price has changed; look at the products again"),
+	httpapi.On(store.ErrCartChanged, http.StatusConflict, "cart_changed", "the cart or a price in it has changed; look at it again"),
 	httpapi.On(store.ErrStatus, http.StatusConflict, "invalid_status", "an order goes from PLACED to PAID, SHIPPED and DELIVERED"),
 
 	httpapi.On(paginate.ErrInvalidCursor, http.StatusBadRequest, "invalid_cursor", "lastKey is not one that this list has given out to you; start again without it"),
-	httpapi.On(idempotency.ErrPayloadMismatch, http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"),
+	httpapi.On(idempotency.ErrPayloadMismatch, http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another cart"),
 	httpapi.On(idempotency.ErrInvalidRequest, http.StatusBadRequest, "invalid_idempotency_key", "the Idempotency-Key is too long or not text"),
 	httpapi.On(keys.ErrInvalid, http.StatusNotFound, "not_found", "there is nothing here"),
 	httpapi.On(table.ErrNotFound, http.StatusNotFound, "not_found", "there is nothing here"),

@@ -45,7 +45,7 @@ func newApp(t *testing.T) *app {
 	check.OK(t, demo.Seed(t.Context(), a.shop))
 	check.Must(a.shop.SignUp(t.Context(), store.User{ID: "u-eva", Email: eva, Name: "Eva"}, demo.Password))(t)
 	check.Must(a.shop.SetRole(t.Context(), "command", eva, store.Admin))(t)
-	sessions := check.Must(session.New(key, time.Now))(t)
+	sessions := check.Must(session.New([][]byte{key}, time.Now))(t)
 	a.Server = httptest.NewServer(api.New(a.shop, sessions, slog.New(slog.DiscardHandler)).Handler())
 	t.Cleanup(a.Close)
 	for _, email := range []string{ana, bruno, eva} {
@@ -108,11 +108,24 @@ func (a *app) fill(t *testing.T, email string, products ...string) {
 	}
 }
 
+// cart returns the body of a request that orders the cart as it is.
+func (a *app) cart(t *testing.T, email string) string {
+	t.Helper()
+	cart := decode[struct{ CartRevision string }](t, a.do(t, email, "GET", "/cart", ""))
+	return `{"cartRevision":"` + cart.CartRevision + `"}`
+}
+
+// checkOut sends a request that orders a cart.
+func (a *app) checkOut(t *testing.T, email, key, cart string) response {
+	t.Helper()
+	return a.do(t, email, "POST", "/orders", cart, "Idempotency-Key", key)
+}
+
 // order places an order and returns its path.
 func (a *app) order(t *testing.T, email, key string) string {
 	t.Helper()
 	a.fill(t, email, "p-bowl")
-	got := a.do(t, email, "POST", "/orders", "", "Idempotency-Key", key)
+	got := a.checkOut(t, email, key, a.cart(t, email))
 	got.is(t, http.StatusCreated)
 	return got.Header.Get("Location")
 }

@@ -17,6 +17,11 @@ type cartLine struct {
 	Price    *int64 `json:"price,omitempty"` // of one piece; none if it is not sold now
 }
 
+type cart struct {
+	httpapi.List[cartLine]
+	Revision string `json:"cartRevision"`
+}
+
 type order struct {
 	ID       string       `json:"orderId"`
 	User     string       `json:"userId"`
@@ -55,13 +60,14 @@ func (a *API) cart(w http.ResponseWriter, r *http.Request, who session.Identity)
 	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(lines, "", func(l store.CartLine) cartLine {
+	items := httpapi.ListOf(lines, "", func(l store.CartLine) cartLine {
 		line := cartLine{Product: l.ProductID, Name: l.Name, Quantity: l.Quantity}
 		if price, sold := prices[l.ProductID]; sold {
 			line.Price = &price
 		}
 		return line
-	}))
+	})
+	return httpapi.WriteJSON(w, http.StatusOK, cart{items, store.CartRevision(lines, prices)})
 }
 
 func (a *API) addToCart(w http.ResponseWriter, r *http.Request, who session.Identity) error {
@@ -91,8 +97,7 @@ type placed struct {
 	Body     []byte `dynamodbav:"body"`
 }
 
-// checkOut orders what is in the cart. The total in the body, if there is one, is what the
-// user has seen: the transaction orders at no other.
+// checkOut orders the cart whose revision is in the body, which is what the user has seen.
 func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Identity) error {
 	key, err := httpapi.IdempotencyKey(r.Header)
 	if err != nil {
@@ -101,16 +106,14 @@ func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Ident
 	if key == "" {
 		return httpapi.BadRequest("missing_idempotency_key", "an Idempotency-Key is required")
 	}
-	var total *int64
-	if r.ContentLength != 0 {
-		if err := httpapi.ReadJSON(w, r, map[string]any{"total": &total}); err != nil {
-			return err
-		}
+	var revision string
+	if err := httpapi.ReadJSON(w, r, map[string]any{"cartRevision": &revision}); err != nil {
+		return err
 	}
-	response, replayed, err := store.CheckOutOnce(r.Context(), a.shop, who.User, key, func(o store.Order, items []store.OrderItem) (placed, error) {
-		if total != nil && *total != o.Total {
-			return placed{}, store.ErrPriceChanged
-		}
+	if revision == "" {
+		return httpapi.BadRequest("invalid_cartRevision", "the cartRevision that GET /cart has returned is required")
+	}
+	response, replayed, err := store.CheckOutOnce(r.Context(), a.shop, who.User, key, revision, func(o store.Order, items []store.OrderItem) (placed, error) {
 		body, err := httpapi.Encode(wholeOrder(o, items))
 		return placed{"/orders/" + o.ID, body}, err
 	})

@@ -12,8 +12,10 @@ import (
 
 	awslambda "github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/singletable/singletable/examples/appcore/lambda"
+	"github.com/singletable/singletable/examples/appcore/secret"
 	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/stream"
@@ -21,35 +23,36 @@ import (
 
 func main() {
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	client, name, err := setup.Client(context.Background(), os.Getenv)
+	ctx := context.Background()
+	client, name, err := setup.Client(ctx, os.Getenv)
+	var secrets *secretsmanager.Client
 	if err == nil {
-		var function any
-		if function, err = load(client, name, os.Getenv, log); err == nil {
-			awslambda.Start(function)
-			return
-		}
+		secrets, err = setup.Secrets(ctx)
 	}
-	log.Error("the function does not start", slog.Any("error", err))
-	os.Exit(1)
+	var function any
+	if err == nil {
+		function, err = load(ctx, client, name, secrets, os.Getenv, log)
+	}
+	if err != nil {
+		log.Error("the function does not start", slog.Any("error", err))
+		os.Exit(1)
+	}
+	awslambda.Start(function)
 }
 
-// load returns the function that the environment names, for aws-lambda-go.
-func load(client *dynamodb.Client, name string, getenv func(string) string, log *slog.Logger) (any, error) {
+// load returns the function that the environment names, for aws-lambda-go. Only the API
+// reads the secret.
+func load(
+	ctx context.Context, client *dynamodb.Client, name string, secrets *secretsmanager.Client,
+	getenv func(string) string, log *slog.Logger,
+) (any, error) {
 	switch handler := getenv("_HANDLER"); handler {
 	case "api":
-		key, err := setup.Key(getenv)
+		api, err := setup.Handler(ctx, client, name, secrets, getenv(setup.KeySecret), secret.Options{Log: log})
 		if err != nil {
 			return nil, err
 		}
-		shop, err := setup.Shop(client, name, key, store.Rounds)
-		if err != nil {
-			return nil, err
-		}
-		api, err := setup.API(shop, key, log)
-		if err != nil {
-			return nil, err
-		}
-		return lambda.New(api.Handler()), nil
+		return lambda.New(api), nil
 	case "audit", "notify":
 		shop, err := setup.Shop(client, name, nil, store.Rounds)
 		if err != nil {

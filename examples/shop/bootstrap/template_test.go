@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -13,11 +12,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/samtest"
 	"github.com/singletable/singletable/examples/shop/api"
 	"github.com/singletable/singletable/examples/shop/demo"
+	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -32,22 +33,26 @@ func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 // function is a function on a table with the sample data, and the requests that it sends.
 type function struct {
 	awslambda.Handler
-	faults *tabletest.Faults
-	shop   *store.Shop
-	table  *table.Table
-	token  string
+	faults  *tabletest.Faults
+	secrets *secretstest.Store
+	shop    *store.Shop
+	table   *table.Table
+	token   string
 }
 
 func start(t *testing.T, handler string) *function {
 	t.Helper()
 	f := &function{faults: &tabletest.Faults{}, table: tabletest.New(t, store.Schema("any"), nil)}
+	f.secrets = secretstest.New("shop-key", "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=\n")
+	t.Cleanup(f.secrets.Close)
 	f.shop = check.Must(store.New(f.table, demo.Rounds))(t)
 	check.OK(t, demo.Seed(t.Context(), f.shop))
 	check.Must(f.shop.SetRole(t.Context(), "command", demo.Users[0].Email, store.Admin))(t)
 	getenv := func(name string) string {
-		return map[string]string{"_HANDLER": handler, "SHOP_KEY": base64.StdEncoding.EncodeToString([]byte("0123456789abcdefghijklmnopqrstuv"))}[name]
+		return map[string]string{"_HANDLER": handler, setup.KeySecret: "shop-key"}[name]
 	}
-	loaded := check.Must(load(tabletest.Client(t, f.faults.Install), f.table.Schema().Name, getenv, slog.New(slog.DiscardHandler)))(t)
+	client := tabletest.Client(t, f.faults.Install)
+	loaded := check.Must(load(t.Context(), client, f.table.Schema().Name, f.secrets.Client(), getenv, slog.New(slog.DiscardHandler)))(t)
 	f.Handler = awslambda.NewHandler(loaded)
 	return f
 }
@@ -100,9 +105,11 @@ func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
 	}
 	f.do(t, "POST", "/cart/items", `{"productId":"p-bowl","quantity":1}`, 204)
 	call("DELETE /cart/items/{id}", "/cart/items/p-bowl", "", 204)
-	call("GET /cart", "", "", 200)
-	order := call("POST /orders", "", "", 201).Headers["Location"]
-	f.do(t, "POST", "/orders", "", 201) // again
+	var cart struct{ CartRevision string }
+	check.OK(t, json.Unmarshal([]byte(call("GET /cart", "", "", 200).Body), &cart))
+	checkout := fmt.Sprintf(`{"cartRevision":%q}`, cart.CartRevision)
+	order := call("POST /orders", "", checkout, 201).Headers["Location"]
+	f.do(t, "POST", "/orders", checkout, 201) // again
 	call("GET /orders", "", "", 200)
 	call("GET /orders/{id}", order, "", 200)
 	call("PATCH /admin/orders/{id}", "/admin"+order, `{"status":"PAID"}`, 200)
@@ -116,7 +123,35 @@ func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
 			t.Errorf("%s %s was not called", r.Method, r.Path)
 		}
 	}
-	samtest.Allows(t, samtest.Functions(t, samtest.Read(t, "../template.yaml"))["api"], samtest.Needed(t, f.faults.Requests())...)
+	needed := append(samtest.Needed(t, f.faults.Requests()),
+		samtest.Statement{Effect: "Allow", Action: []string{"secretsmanager:GetSecretValue"}, Resource: "KeySecretArn"})
+	samtest.Allows(t, samtest.Functions(t, samtest.Read(t, "../template.yaml"))["api"], needed...)
+}
+
+// The key of the secret would be readable in a setting of a function, and stale after a
+// rotation.
+func TestTheTemplateHoldsNoSecretAndWatchesTheAPI(t *testing.T) {
+	t.Parallel()
+	tpl := samtest.Read(t, "../template.yaml")
+	functions := samtest.Functions(t, tpl)
+	for handler, f := range functions {
+		for name, value := range f.Environment.Variables {
+			if strings.Contains(value, "{{resolve:") {
+				t.Errorf("%s: %s holds a secret itself", handler, name)
+			}
+		}
+		check.Equal(t, handler+" knows the secret", f.Environment.Variables[setup.KeySecret], map[string]string{"api": "KeySecretArn"}[handler])
+	}
+	alarms := samtest.Of[struct {
+		Namespace  string `yaml:"Namespace"`
+		Metric     string `yaml:"MetricName"`
+		Dimensions []struct {
+			Name  string `yaml:"Name"`
+			Value string `yaml:"Value"`
+		} `yaml:"Dimensions"`
+	}](t, tpl, "AWS::CloudWatch::Alarm")
+	a := alarms["ServerErrors"]
+	check.Equal(t, "alarm", fmt.Sprint(a.Namespace, " ", a.Metric, " ", a.Dimensions), "AWS/ApiGateway 5xx [{ApiId HttpApi}]")
 }
 
 // mapping is what an event source mapping does in the name of a function.
@@ -146,6 +181,7 @@ func TestConsumersMayDoWhatTheyDoAndNoMore(t *testing.T) {
 			page := check.Must(f.shop.AuditsByEntity(t.Context(), store.ProductType, "p-lamp", 0, ""))(t)
 			check.Equal(t, "audits", len(page.Items), 1)
 		}
+		check.Equal(t, handler+" reads the secret", f.secrets.Reads(), 0)
 		samtest.Allows(t, samtest.Functions(t, tpl)[handler], append(samtest.Needed(t, f.faults.Requests()), mapping...)...)
 	}
 	for name, m := range samtest.Of[struct {

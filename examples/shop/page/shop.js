@@ -77,24 +77,25 @@ async function showProducts(category, lastKey) {
 }
 
 async function showCart() {
-  const { items } = await call("GET", "/cart");
+  const { items, cartRevision } = await call("GET", "/cart");
   find("cart").replaceChildren(...items.map((l) => row(l.name, String(l.quantity), l.price === undefined ? "not sold" : money(l.price * l.quantity), button("Remove", async () => {
     await call("DELETE", "/cart/items/" + encodeURIComponent(l.productId));
     await showCart();
   }))));
   find("checkout").disabled = items.length === 0;
   const total = items.reduce((sum, l) => sum + (l.price ?? 0) * l.quantity, 0);
-  find("checkout").dataset.total = total;
+  find("checkout").dataset.revision = cartRevision;
   find("total").textContent = money(total);
 }
 
-// checkOut orders what is in the cart. Until it knows what has become of the order, it
-// repeats the request with the same key, so that there is one order.
+// checkOut orders the cart as it is shown. Until it knows what has become of the order, it
+// repeats the same request with the same key, so that there is one order.
 async function checkOut() {
-  const key = stored.getItem("checkout") ?? crypto.randomUUID();
-  stored.setItem("checkout", key);
+  const request = stored.getItem("checkout") ?? JSON.stringify([crypto.randomUUID(), find("checkout").dataset.revision]);
+  stored.setItem("checkout", request);
+  const [key, cartRevision] = JSON.parse(request);
   try {
-    const order = await call("POST", "/orders", { total: Number(find("checkout").dataset.total) }, { "Idempotency-Key": key });
+    const order = await call("POST", "/orders", { cartRevision }, { "Idempotency-Key": key });
     stored.removeItem("checkout");
     showOrder(order);
   } catch (e) {

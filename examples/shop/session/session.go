@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -38,18 +39,18 @@ type Identity struct {
 
 // Sessions issues and checks tokens. It is safe for concurrent use. Get one from [New].
 type Sessions struct {
-	key    []byte
+	keys   [][]byte
 	now    func() time.Time
 	parser *jwt.Parser
 }
 
-// New returns the sessions of a key, which must be random and have [MinKey] bytes or
-// more. now is the clock.
-func New(key []byte, now func() time.Time) (*Sessions, error) {
-	if len(key) < MinKey {
+// New returns the sessions of keys, which must be random and have [MinKey] bytes or
+// more. The first one signs, all of them are accepted. now is the clock.
+func New(keys [][]byte, now func() time.Time) (*Sessions, error) {
+	if len(keys) == 0 || slices.ContainsFunc(keys, func(key []byte) bool { return len(key) < MinKey }) {
 		return nil, fmt.Errorf("session: a key has %d bytes or more", MinKey)
 	}
-	return &Sessions{key: key, now: now, parser: jwt.NewParser(
+	return &Sessions{keys: keys, now: now, parser: jwt.NewParser(
 		jwt.WithValidMethods([]string{jwt.SigningMethodHS256.Alg()}),
 		jwt.WithIssuer(issuer),
 		jwt.WithExpirationRequired(),
@@ -71,7 +72,7 @@ func (s *Sessions) Issue(u store.User) (token string, expires time.Time, err err
 	token, err = jwt.NewWithClaims(jwt.SigningMethodHS256, claims{u.Role, jwt.RegisteredClaims{
 		Issuer: issuer, Subject: u.ID, ID: rand.Text(),
 		IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
-	}}).SignedString(s.key)
+	}}).SignedString(s.keys[0])
 	return token, expires, err
 }
 
@@ -81,7 +82,13 @@ func (s *Sessions) Verify(token string) (Identity, error) {
 		return Identity{}, fmt.Errorf("%w: the token is too long", ErrUnauthorized)
 	}
 	var c claims
-	_, err := s.parser.ParseWithClaims(token, &c, func(*jwt.Token) (any, error) { return s.key, nil })
+	_, err := s.parser.ParseWithClaims(token, &c, func(*jwt.Token) (any, error) {
+		var accepted jwt.VerificationKeySet
+		for _, key := range s.keys {
+			accepted.Keys = append(accepted.Keys, key)
+		}
+		return accepted, nil
+	})
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: %w", ErrUnauthorized, reason(err))
 	}

@@ -21,7 +21,7 @@ var (
 
 func at(t *testing.T, key []byte, now time.Time) *session.Sessions {
 	t.Helper()
-	return check.Must(session.New(key, func() time.Time { return now }))(t)
+	return check.Must(session.New([][]byte{key}, func() time.Time { return now }))(t)
 }
 
 func TestATokenIsGoodUntilItExpires(t *testing.T) {
@@ -33,8 +33,10 @@ func TestATokenIsGoodUntilItExpires(t *testing.T) {
 	check.Equal(t, "identity", got, session.Identity{User: "u-ana", Role: store.Customer})
 	check.Is(t, check.Err(at(t, key, expires).Verify(token)), session.ErrUnauthorized, "expired")
 	check.Is(t, check.Err(at(t, key, noon.Add(-time.Hour)).Verify(token)), session.ErrUnauthorized, "issued in the future")
-	if check.Err(session.New(key[1:], time.Now)) == nil {
-		t.Error("a short key: no error")
+	for _, keys := range [][][]byte{nil, {key[1:]}, {key, key[1:]}} {
+		if check.Err(session.New(keys, time.Now)) == nil {
+			t.Errorf("%d keys, none or a short one: no error", len(keys))
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -22,29 +23,41 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// KeyVariable names the environment variable with the secret of the shop: the standard
-// base64 of 32 random bytes or more, as openssl rand -base64 32 prints it.
+// KeyVariable names the environment variable with the keys of the server, see [ParseKeys].
 const KeyVariable = "SHOP_KEY"
 
-// Key returns the secret of the shop from the environment. Its errors never quote it.
-func Key(getenv func(string) string) ([]byte, error) {
-	key, err := base64.StdEncoding.DecodeString(getenv(KeyVariable))
-	if err != nil || len(key) < session.MinKey {
-		return nil, fmt.Errorf("%s has to be the base64 of %d random bytes, as openssl rand -base64 32 prints it", KeyVariable, session.MinKey)
+// Keys are the keys of a shop. Those of sessions and of cursors are derived from them. The
+// first one signs and seals, all of them are accepted.
+type Keys [][]byte
+
+// ParseKeys reads keys, with commas between. Each is the standard base64 of 32 random bytes
+// or more, as openssl rand -base64 32 prints it. Its errors never quote the text.
+func ParseKeys(text string) (Keys, error) {
+	var keys Keys
+	for part := range strings.SplitSeq(text, ",") {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(part))
+		if err != nil || len(key) < session.MinKey {
+			return nil, fmt.Errorf("a key has to be the base64 of %d random bytes, as openssl rand -base64 32 prints it", session.MinKey)
+		}
+		keys = append(keys, key)
 	}
-	return key, nil
+	return keys, nil
 }
 
 // Shop returns the shop on a table. What its requests cost is logged with the HTTP
-// requests that they are for. key seals cursors; nil draws one for the process.
-func Shop(client table.Client, name string, key []byte, rounds int) (*store.Shop, error) {
+// requests that they are for. keys seal cursors; nil draws one for the process.
+func Shop(client table.Client, name string, keys Keys, rounds int) (*store.Shop, error) {
 	options := table.Options{Observe: httpapi.Observe}
-	if key != nil {
-		secret, err := derived(key, "cursors")
+	if keys != nil {
+		secrets, err := keys.derived("cursors")
 		if err != nil {
 			return nil, err
 		}
-		ring, err := paginate.ParseKeys(base64.StdEncoding.EncodeToString(secret))
+		var texts []string
+		for _, secret := range secrets {
+			texts = append(texts, base64.StdEncoding.EncodeToString(secret))
+		}
+		ring, err := paginate.ParseKeys(strings.Join(texts, ","))
 		if err != nil {
 			return nil, err
 		}
@@ -59,22 +72,29 @@ func Shop(client table.Client, name string, key []byte, rounds int) (*store.Shop
 	return store.New(tbl, rounds)
 }
 
-// API returns the API of a shop whose tokens are signed with a key made of key.
-func API(shop *store.Shop, key []byte, log *slog.Logger) (*api.API, error) {
-	secret, err := derived(key, "sessions")
+// API returns the API of a shop whose tokens are signed with keys made of keys.
+func API(shop *store.Shop, keys Keys, log *slog.Logger) (*api.API, error) {
+	secrets, err := keys.derived("sessions")
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := session.New(secret, time.Now)
+	sessions, err := session.New(secrets, time.Now)
 	if err != nil {
 		return nil, err
 	}
 	return api.New(shop, sessions, log), nil
 }
 
-// derived returns a key for one purpose, from which no other one follows.
-func derived(key []byte, purpose string) ([]byte, error) {
-	return hkdf.Key(sha256.New, key, nil, "shop: "+purpose, session.MinKey)
+// derived returns the keys for one purpose, from which no other ones follow.
+func (keys Keys) derived(purpose string) ([][]byte, error) {
+	secrets := make([][]byte, len(keys))
+	for i, key := range keys {
+		var err error
+		if secrets[i], err = hkdf.Key(sha256.New, key, nil, "shop: "+purpose, session.MinKey); err != nil {
+			return nil, err
+		}
+	}
+	return secrets, nil
 }
 
 // Client returns a client of DynamoDB on AWS, by the settings of the environment, and

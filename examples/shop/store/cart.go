@@ -2,8 +2,12 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"time"
 
 	"github.com/singletable/singletable/keys"
@@ -104,13 +108,29 @@ func (s *Shop) Prices(ctx context.Context, lines []CartLine) (map[string]int64, 
 		wanted[i] = ProductKey(line.ProductID)
 	}
 	found, err := s.products.Consistent().GetMany(ctx, wanted)
-	prices := make(map[string]int64, len(found))
-	for _, p := range found {
+	return pricesOf(maps.Values(found)), err
+}
+
+func pricesOf(products iter.Seq[Product]) map[string]int64 {
+	prices := map[string]int64{}
+	for p := range products {
 		if p.Active {
 			prices[p.ID] = p.Price
 		}
 	}
-	return prices, err
+	return prices
+}
+
+// CartRevision returns a text that differs if a cart differs: in a product, in its
+// quantity or price, or in the time at which it was added. So a cart that is filled again
+// is another one. prices are those of [Shop.Prices].
+func CartRevision(lines []CartLine, prices map[string]int64) string {
+	sum := sha256.New()
+	for _, l := range lines {
+		price, sold := prices[l.ProductID]
+		fmt.Fprintf(sum, "%q %d %d %d %t\n", l.ProductID, l.Quantity, l.AddedAt.UnixNano(), price, sold)
+	}
+	return base64.RawURLEncoding.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // CartsQuery is the query for the carts that hold a product.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ var (
 	ErrCartTooLarge = fmt.Errorf("an order has at most %d products", MaxProducts)
 	ErrOutOfStock   = errors.New("out of stock")
 	ErrPriceChanged = errors.New("the price has changed")
+	ErrCartChanged  = errors.New("the cart or a price in it has changed")
 )
 
 // StockError names the products of which there are not enough. It matches
@@ -72,21 +74,26 @@ func (s *Shop) CheckOut(ctx context.Context, user, orderID string, at time.Time)
 }
 
 // CheckOutOnce is [Shop.CheckOut] once for each idempotency key, with an id and
-// a time of its own. respond makes the response, which is stored together with
+// a time of its own. It orders the cart of that revision, see [CartRevision]: another one
+// is [ErrCartChanged]. respond makes the response, which is stored together with
 // the order for a day. A retry gets exactly that, with replayed set. Keys of
-// different users never meet. After an error, also [table.ErrOutcomeUnknown],
+// different users never meet. A key that was used for another cart is
+// [idempotency.ErrPayloadMismatch]. After an error, also [table.ErrOutcomeUnknown],
 // the key can be used again.
 //
 // The function respond is called before anything is written.
 func CheckOutOnce[A any](
-	ctx context.Context, s *Shop, user, key string, respond func(Order, []OrderItem) (A, error),
+	ctx context.Context, s *Shop, user, key, cart string, respond func(Order, []OrderItem) (A, error),
 ) (a A, replayed bool, err error) {
 	var d draft
-	request := idempotency.Request{Scope: "CheckOut:" + user, Key: key}
+	request := idempotency.Request{Scope: "CheckOut:" + user, Key: key, Payload: cart}
 	result, err := idempotency.Do(ctx, s.requests, request, func(ctx context.Context) (idempotency.Plan[A], error) {
 		var err error
 		if d, err = s.draft(ctx, user, NewID("o"), s.table.Now().UTC().Truncate(time.Millisecond)); err != nil {
 			return idempotency.Plan[A]{}, err
+		}
+		if CartRevision(d.lines, pricesOf(slices.Values(d.products))) != cart {
+			return idempotency.Plan[A]{}, ErrCartChanged
 		}
 		a, err := respond(d.order, d.items)
 		return idempotency.Snapshot(a, d.ops...), err

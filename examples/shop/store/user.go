@@ -103,7 +103,8 @@ func (s *Shop) SignUp(ctx context.Context, u User, secret string) (User, error) 
 }
 
 // LogIn returns the user with that e-mail and password. It does not tell which
-// of the two is wrong, neither by its result nor by its time. After
+// of the two is wrong, neither by its result nor by its time. It reads consistently,
+// since users log in when they have just signed up. After
 // [maxAttempts] with an e-mail it is [ErrAttempts] for a while, also with the
 // right password.
 func (s *Shop) LogIn(ctx context.Context, email, secret string) (User, error) {
@@ -114,7 +115,7 @@ func (s *Shop) LogIn(ctx context.Context, email, secret string) (User, error) {
 	if err := s.countAttempt(ctx, email); err != nil {
 		return User{}, err
 	}
-	u, err := s.users.Get(ctx, EmailKey(email))
+	u, err := s.users.Consistent().Get(ctx, EmailKey(email))
 	if errors.Is(err, table.ErrNotFound) {
 		u.Password.Rounds = s.rounds // and no hash, which nothing matches
 	} else if err != nil {

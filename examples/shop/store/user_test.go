@@ -1,12 +1,14 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func TestLoginIsByEmailAndPassword(t *testing.T) {
@@ -25,6 +27,20 @@ func TestLoginIsByEmailAndPassword(t *testing.T) {
 	} {
 		if u, err := s.LogIn(t.Context(), login[0], login[1]); !errors.Is(err, ErrLogin) {
 			t.Errorf("%s: user %q, error %v", name, u.ID, err)
+		}
+	}
+}
+
+// A read that lags would refuse who has just signed up, and accept a former e-mail.
+func TestALoginSeesWhatWasWrittenBefore(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	s, _ := openFaulty(t, &faults)
+	check.Must(s.SignUp(t.Context(), User{ID: "ana", Email: "ana@example.com", Name: "Ana"}, "correct horse"))(t)
+	check.Must(s.LogIn(t.Context(), "ana@example.com", "correct horse"))(t)
+	for _, read := range faults.Requests("GetItem") {
+		if !bytes.Contains(read.Body, []byte(`"ConsistentRead":true`)) {
+			t.Errorf("a read that may lag: %s", read.Body)
 		}
 	}
 }

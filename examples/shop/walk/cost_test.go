@@ -86,7 +86,10 @@ func TestTheREADMEShowsWhatPatternsCost(t *testing.T) {
 		{"the cart", func() error { return check.Err(s.Cart(ctx, "u-ana")) }},
 		{"remove from the cart", func() error { return s.RemoveFromCart(ctx, "u-ana", "p-spade") }},
 		{"order 2 products, with an idempotency key", func() error {
-			_, _, err := store.CheckOutOnce(ctx, s, "u-ana", "k", func(o store.Order, _ []store.OrderItem) (string, error) { return o.ID, nil })
+			lines := check.Must(s.Cart(ctx, "u-ana"))(t)
+			cart := store.CartRevision(lines, check.Must(s.Prices(ctx, lines))(t))
+			spent = units{}
+			_, _, err := store.CheckOutOnce(ctx, s, "u-ana", "k", cart, func(o store.Order, _ []store.OrderItem) (string, error) { return o.ID, nil })
 			return err
 		}},
 		{"20 orders of a user", func() error { p, err := s.OrdersByUser(ctx, "u-ana", 20, ""); return found(len(p.Items), err) }},

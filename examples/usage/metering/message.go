@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/singletable/singletable/examples/internal/strictjson"
 	"github.com/singletable/singletable/table"
 )
 
@@ -66,7 +67,8 @@ type wire struct {
 // 1. Of the text an error repeats only the names of unknown members.
 //
 // A member that no message has is refused: a mistyped userId would otherwise
-// count for the workspace alone, and nobody would notice.
+// count for the workspace alone, and nobody would notice. So is a member that is
+// there twice.
 //
 // Errors:
 //   - [ErrVersion]: a message of a later version.
@@ -97,10 +99,13 @@ func Decode(text []byte) (Message, error) {
 	return w.message()
 }
 
-// object returns the members of a JSON object.
+// object returns the members of a JSON object, each of which is there once.
 func object(text []byte) (map[string]json.RawMessage, error) {
 	var members map[string]json.RawMessage
-	if json.Unmarshal(text, &members) != nil || members == nil {
+	switch err := strictjson.Check(text); {
+	case errors.Is(err, strictjson.ErrDuplicate):
+		return nil, Problems{"a member is there twice"}
+	case err != nil || json.Unmarshal(text, &members) != nil || members == nil:
 		return nil, Problems{"it is not one JSON object"}
 	}
 	return members, nil

@@ -69,6 +69,8 @@ func TestWhatIsNoMessageIsRefused(t *testing.T) {
 	refused := map[string][]string{
 		"":                       {"", "null", "[]", `"x"`, "{", with("count", 1) + "{}", "\xff"},
 		"unknown member userID2": {with("userID2", "x")},
+		"unknown member COUNT":   {with("COUNT", 1)},
+		"twice":                  {`{"count":1,` + with("count", 2)[1:], `{"\u0063ount":1,` + with("count", 2)[1:]},
 	}
 	for _, name := range []string{"workspaceId", "userId", "metricId", "messageId"} {
 		for _, id := range []any{"", "a b", "a#b", "a/b", "é", "a.b", "a\n", strings.Repeat("x", 129), 7, []string{"a"}} {

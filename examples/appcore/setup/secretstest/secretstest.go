@@ -2,10 +2,14 @@
 package secretstest
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 )
 
 // EndpointVariable is the AWS SDK's own variable for the address of Secrets
@@ -29,6 +33,16 @@ func New(id, text string) *Store {
 	s := &Store{id: id, text: text}
 	s.Server = httptest.NewServer(s)
 	return s
+}
+
+// Client returns a client of the store, which repeats nothing.
+func (s *Store) Client() *secretsmanager.Client {
+	return secretsmanager.New(secretsmanager.Options{
+		Region: "eu-west-1", BaseEndpoint: &s.URL, Retryer: aws.NopRetryer{},
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local"}, nil
+		}),
+	})
 }
 
 // Set changes the secret.
