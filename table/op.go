@@ -1,6 +1,7 @@
 package table
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -138,7 +139,10 @@ func (t *Table) prepare(op Op) (write, error) {
 		return w, fmt.Errorf("%w: it is the zero Op", errInvalidOp)
 	}
 	made, _ := op.value.(codec.Made)
-	if made.Err != nil {
+	switch {
+	case errors.Is(made.Err, ErrStale):
+		return w, made.Err // a part of an item, which is valid and must not be written
+	case made.Err != nil:
 		return w, fmt.Errorf("%w: %w", errInvalidOp, made.Err)
 	}
 	if err := t.checkKey(op.key); err != nil {
