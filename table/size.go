@@ -24,8 +24,13 @@ const (
 )
 
 // Size returns the size of the item in bytes as DynamoDB counts it: the UTF-8
-// bytes of the attribute names and the sizes of the values. Where AWS says
-// "approximately" (numbers), it returns what the service is seen to count.
+// bytes of the attribute names and the sizes of the values.
+//
+// AWS gives the size of a number approximately. Size counts it as DynamoDB Local does:
+// one byte, one for two significant digits, paired from the decimal point on, and
+// one for a minus sign, 21 bytes at most. Public measurements of the service
+// agree. They do not cover numbers such as 120 and 0.012, whose two digits are in two
+// pairs: the service may count one byte less for these.
 //
 // AWS: "DynamoDB item sizes and formats", Amazon DynamoDB Developer Guide.
 func (i Item) Size() int {

@@ -86,8 +86,11 @@ func StorableNumber(number string) bool {
 	return ok && d.InRange()
 }
 
+// maxNumberSize is the maximum size of a number in bytes.
+const maxNumberSize = 21
+
 // Size counts one byte for the exponent, one for two significant digits, which
-// are paired from the decimal point on, and one for a minus sign.
+// are paired from the decimal point on, and one for a minus sign. It is 21 at most.
 func (d Number) Size() int {
 	if d.digits == 0 {
 		return 1
@@ -100,7 +103,7 @@ func (d Number) Size() int {
 	if d.negative {
 		size++
 	}
-	return size
+	return min(size, maxNumberSize)
 }
 
 // sign returns -1, 0 or 1.

@@ -53,6 +53,28 @@ func TestNumber(t *testing.T) {
 	}
 }
 
+// TestNumberSize has the sizes that were measured on DynamoDB in eu-west-2 in August
+// 2026, by items of exactly 400 KB, and some that only DynamoDB Local shows.
+func TestNumberSize(t *testing.T) {
+	t.Parallel()
+	const digits37 = "2345678901234567890123456789012345678"
+	for text, want := range map[string]int{
+		"0": 1, "-0": 1, "1": 2, "12": 2, "15": 2, "123": 3, "1234": 3, "12345": 4, "123456": 4, "1234567": 5,
+		"123456789": 6, "1234567891": 6, "123456789123": 7, "1234567890123456789": 11, "1" + digits37: 20,
+		"0042": 2, "100": 2, "1010": 3, "0.0000001": 2, "0.15": 2, "1E125": 2, "1E-100": 2,
+		"1.5": 3, "1.200": 3, "1.234": 4, "3.14159": 5, "100.5": 4,
+		"-42": 3, "-12345": 5, "-1E125": 3, "-0.15": 3,
+
+		// The service was not measured with these.
+		"120": 3, "12000": 3, "1200": 2, "-120": 4, "0.012": 3, "0.0012": 2, "-0.012": 4,
+		"-1" + digits37: 21, "1." + digits37: 21, "-1." + digits37: 21,
+	} {
+		if d, ok := codec.ParseNumber(text); !ok || d.Size() != want {
+			t.Errorf("%s: %d bytes, want %d", text, d.Size(), want)
+		}
+	}
+}
+
 // What is no number stays as it is, and is neither stored nor parsed.
 func TestNumberInvalid(t *testing.T) {
 	t.Parallel()
