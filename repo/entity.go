@@ -35,7 +35,8 @@ type Entity[T any] struct {
 	// attributes ([table.Index].PKs) is not among them: an entity is in it if T has
 	// a field for each of the attributes, of its type, and none is empty. An empty
 	// field is left out of the item. Such an entity has no Copies, as they would be
-	// in the index too.
+	// in the index too. The same is true if T has a field for the PK and the SK of an
+	// index that is not in Indexes.
 	Indexes Indexes[T]
 
 	// Copies are further items that hold the whole entity under other keys.

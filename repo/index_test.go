@@ -1,7 +1,11 @@
 package repo_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
@@ -60,4 +64,102 @@ func TestRefreshGivesCopiesTheirIndexKeys(t *testing.T) {
 	found := expect.Value(pages.Query(t.Context(), table.Query{Index: "GSI1", PK: "SITE"}))(t)
 	expect.Equal(t, "entities in the index", len(found.Items), 1)
 	expect.Equal(t, "changed again", expect.Value(pages.Refresh(t.Context(), pageKey(p)))(t), false)
+}
+
+// TestCopiesInAnIndexOfFields checks that no index has an entity and its copies in one
+// partition.
+func TestCopiesInAnIndexOfFields(t *testing.T) {
+	t.Parallel()
+	type member struct {
+		ID       string `dynamodbav:"id"`
+		Status   string `dynamodbav:"status,omitempty"`
+		Email    string `dynamodbav:"email,omitempty"`
+		Revision string `dynamodbav:"revision"`
+	}
+	client := tabletest.Client(t)
+	key := func(m member) keys.Key { return keys.Key{PK: keys.User.PK(m.ID), SK: keys.Metadata} }
+	mail := repo.Copy[member]{Name: "e-mail", Key: func(m member) keys.Key {
+		return keys.Key{PK: keys.Prefix("EMAIL").PK(m.Email), SK: keys.Metadata}
+	}}
+	names := func(all ...string) (attributes []table.Attribute) {
+		for _, name := range all {
+			attributes = append(attributes, table.Attribute{Name: name})
+		}
+		return attributes
+	}
+	for name, tt := range map[string]struct {
+		index   table.Index
+		refused bool
+	}{
+		"partition and sort key are fields": {table.Index{PK: "status", SK: "email"}, true},
+		"the partition key is a field":      {table.Index{PK: "status"}, true},
+		"sorted by a key of the table":      {table.Index{PK: "status", SK: "pk"}, true},
+		"keys only":                         {table.Index{PK: "status", SK: "id", Projection: types.ProjectionTypeKeysOnly}, true},
+		"several attributes":                {table.Index{PKs: names("status"), SKs: names("email")}, true},
+		"type and a field":                  {table.Index{PKs: names("entityType"), SKs: names("status")}, true},
+		"several, and a key of the table":   {table.Index{PKs: names("entityType", "status"), SKs: names("sk")}, true},
+
+		"no field for the sort key":        {table.Index{PK: "status", SK: "GSI1SK"}, false},
+		"no field for the partition key":   {table.Index{PK: "GSI1PK", SK: "status"}, false},
+		"no field for one of several":      {table.Index{PKs: names("status"), SKs: names("GSI1SK")}, false},
+		"the table's partition key":        {table.Index{Local: true, SK: "status"}, false},
+		"the table's keys, inverted":       {table.Index{PK: "sk", SK: "pk"}, false},
+		"the table's sort key and a field": {table.Index{PK: "sk", SK: "status"}, false},
+	} {
+		tt.index.Name = "index"
+		tbl, err := table.New(client, table.Schema{Name: "Members", Indexes: []table.Index{tt.index}}, nil)
+		expect.OK(t, err)
+		entity := repo.Entity[member]{Type: "MEMBER", Key: key, Version: "revision"}
+		if _, err := repo.New(tbl, entity); err != nil {
+			t.Errorf("%s, without copies: %v", name, err)
+		}
+		entity.Copies = []repo.Copy[member]{mail}
+		_, err = repo.New(tbl, entity)
+		if _, ok := errors.AsType[*repo.EntityError](err); ok != tt.refused || ok && !strings.Contains(err.Error(), `has all key attributes of index "index"`) {
+			t.Errorf("%s: %v, refused %v", name, err, tt.refused)
+		}
+
+		// What a type has is not known if it makes its attributes itself.
+		_, err = repo.New(tbl, repo.Entity[map[string]string]{
+			Type: "MEMBER", Version: "revision", Key: func(map[string]string) keys.Key { return keys.Key{} },
+			Copies: []repo.Copy[map[string]string]{{Key: func(map[string]string) keys.Key { return keys.Key{} }}},
+		})
+		expect.OK(t, err)
+	}
+}
+
+// An index that the entity gives by a function has the item that declares it, and its
+// attributes are no fields.
+func TestCopiesNextToADeclaredIndex(t *testing.T) {
+	t.Parallel()
+	type member struct {
+		ID       string `dynamodbav:"id"`
+		Status   string `dynamodbav:"status"`
+		Revision string `dynamodbav:"revision"`
+	}
+	client := tabletest.Client(t)
+	key := func(m member) keys.Key { return keys.Key{PK: keys.User.PK(m.ID), SK: keys.Metadata} }
+	entity := repo.Entity[member]{
+		Type: "MEMBER", Key: key, Version: "revision",
+		Copies: []repo.Copy[member]{{Key: key}}, Indexes: repo.Indexes[member]{"GSI1": key},
+	}
+	for _, tt := range []struct {
+		pk, sk string
+		want   []string
+	}{
+		{"GSI1PK", "GSI1SK", nil},
+		{"GSI1PK", "sk", nil},
+		{"status", "id", []string{
+			`Indexes: "status" is a key of an index and a field of repo_test.member too, which the other items would not hold`,
+			`Indexes: "id" is a key of an index and a field of repo_test.member too, which the other items would not hold`,
+		}},
+	} {
+		schema := table.Schema{Name: "Members", Indexes: []table.Index{{Name: "GSI1", PK: tt.pk, SK: tt.sk}}}
+		_, err := repo.New(expect.Value(table.New(client, schema, nil))(t), entity)
+		var problems []string
+		if e, ok := errors.AsType[*repo.EntityError](err); ok {
+			problems = e.Problems
+		}
+		expect.Equal(t, tt.pk+" and "+tt.sk, problems, tt.want)
+	}
 }

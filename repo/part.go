@@ -16,18 +16,25 @@ import (
 // function makes.
 func several(x table.Index) bool { return len(x.PKs) > 0 }
 
-// partProblems reports fields of T that are keys of an index and cannot be.
+// partProblems reports fields of T that are keys of an index and cannot be. An index
+// has all items of the entity if T, or every item, has all of its key attributes.
 func (e *description) partProblems(schema table.Schema, fields []string) []string {
 	var problems []string
+	tableKey := func(a table.Attribute) bool { return a.Name == schema.PK || a.Name == schema.SK }
+	inAll := func(a table.Attribute) bool { return tableKey(a) || a.Name == schema.Type }
+	lacks := func(a table.Attribute) bool { return !slices.Contains(fields, a.Name) }
 	for _, x := range schema.Indexes {
 		partition, sort := x.Keys()
-		parts := slices.DeleteFunc(slices.Concat(partition, sort), func(a table.Attribute) bool { return a.Name == schema.Type })
-		lacks := func(a table.Attribute) bool { return !slices.Contains(fields, a.Name) }
-		if !several(x) || slices.ContainsFunc(parts, lacks) {
+		parts := slices.DeleteFunc(slices.Concat(partition, sort), inAll)
+		if slices.ContainsFunc(parts, lacks) || !several(x) && e.declares(x.Name) {
 			continue
 		}
-		if len(e.Copies) > 0 {
+		// By a key of the table, each item is where its own key says.
+		if len(e.Copies) > 0 && !slices.ContainsFunc(partition, tableKey) {
 			problems = append(problems, fmt.Sprintf("Copies: %v has all key attributes of index %q, and a query of it would return the copies too", e.typ, x.Name))
+		}
+		if !several(x) {
+			continue
 		}
 		for _, a := range parts {
 			if problem := checkPart(e.typ, a); problem != "" {
@@ -36,6 +43,15 @@ func (e *description) partProblems(schema table.Schema, fields []string) []strin
 		}
 	}
 	return problems
+}
+
+// declares reports whether an item of the entity gives its keys in an index by a
+// function.
+func (e *description) declares(index string) bool {
+	return slices.ContainsFunc(e.items(), func(item Copy[any]) bool {
+		_, declared := item.Indexes[index]
+		return declared
+	})
 }
 
 // checkPart says why the field of T cannot be a key attribute, "" if it can.
