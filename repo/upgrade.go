@@ -36,6 +36,11 @@ type Upgrade struct {
 	// is admitted to an item if all upgrades since its own shape were Compatible in
 	// the program that wrote the item. For other programs the item is
 	// [table.ErrNewerShape], and nothing is written.
+	//
+	// Change does not run again on an item that an admitted program writes later. So
+	// what Change has computed from an attribute that such a program writes can be
+	// stale. Read that attribute until no such program runs, and let a later upgrade
+	// compute the other one again: see docs/change-your-table.md.
 	Compatible bool
 }
 

@@ -56,6 +56,12 @@ func record(name, id, seq, images string) string {
     }`, id, name, images, seq)
 }
 
+// withARN returns a record with another value, as JSON, of eventSourceARN.
+func withARN(record, value string) string {
+	at := strings.LastIndex(record, `"eventSourceARN"`)
+	return record[:at] + `"eventSourceARN": ` + value + "}"
+}
+
 const fullImage = `{
   "pk": {"S": "R#1"}, "sk": {"S": "METADATA"}, "entityType": {"S": "READING"},
   "id": {"S": "1"}, "value": {"N": "-1.5E+2"}, "raw": {"B": "AAEqQQ\u003d\u003d"}, "ok": {"BOOL": true}, "gone": {"NULL": true},
@@ -118,6 +124,13 @@ func TestInvalidEvents(t *testing.T) {
 		"no records":            json.RawMessage(`{"detail": {}}`),
 		"another form":          json.RawMessage(`{"Records": [7]}`),
 		"another table":         envelope("other", good),
+		"no stream":             envelope(name, strings.Replace(good, "eventSourceARN", "other", 1)),
+		"a stream of null":      envelope(name, withARN(good, "null")),
+		"an empty stream":       envelope(name, withARN(good, `""`)),
+		"no ARN":                envelope(name, withARN(good, `"TABLE"`)),
+		"a table":               envelope(name, withARN(good, `"arn:aws:dynamodb:eu-west-1:123456789012:table/TABLE"`)),
+		"an index":              envelope(name, withARN(good, `"arn:aws:dynamodb:eu-west-1:123456789012:table/TABLE/index/GSI1"`)),
+		"a stream without time": envelope(name, withARN(good, `"arn:aws:dynamodb:eu-west-1:123456789012:table/TABLE/stream/"`)),
 		"another source":        envelope(name, strings.Replace(good, "aws:dynamodb", "aws:sqs", 1)),
 		"keys only":             envelope(name, strings.Replace(record("INSERT", "e", "1", ""), "NEW_AND_OLD_IMAGES", "KEYS_ONLY", 1)),
 		"new image only":        envelope(name, strings.Replace(good, "NEW_AND_OLD_IMAGES", "NEW_IMAGE", 1)),
@@ -131,6 +144,7 @@ func TestInvalidEvents(t *testing.T) {
 		"an invalid value":      envelope(name, strings.Replace(good, `{"BOOL": true}`, `{"BOOL": "yes"}`, 1)),
 		"one of two":            envelope(name, good, record("REMOVE", "e2", "2", "")),
 	} {
+		called = false
 		response, err := r.Handle(t.Context(), event)
 		if !errors.Is(err, table.ErrInvalid) || len(response.BatchItemFailures) > 0 || called {
 			t.Errorf("%s: %v, %v, called %t", what, response, err, called)

@@ -43,7 +43,8 @@ type ItemFailure struct {
 // was not handled is in the response.
 //
 // Errors: [table.ErrInvalid], before any handler is called, if the event is not that of
-// a stream of the router's table or lacks images. Lambda then delivers the event again.
+// a stream of the router's table, or a record lacks images or the ARN of the stream.
+// Lambda then delivers the event again.
 func (r *Router) Handle(ctx context.Context, event json.RawMessage) (Response, error) {
 	response := Response{BatchItemFailures: []ItemFailure{}}
 	records, err := parseEvent(event)
@@ -61,10 +62,14 @@ func (r *Router) Handle(ctx context.Context, event json.RawMessage) (Response, e
 	return response, nil
 }
 
-// identify sets the keys of records and reports those of another table.
+// identify sets the keys of records and reports those of another table, or of none.
 func (r *Router) identify(records []*record) error {
 	for i, rec := range records {
-		if name := tableOf(rec.arn); name != "" && name != r.schema.Name {
+		name := tableOf(rec.arn)
+		if name == "" { // Change.Request takes the scope of an effect from it
+			return fmt.Errorf("%w: record %d does not have the ARN of a stream", errEvent, i)
+		}
+		if name != r.schema.Name {
 			return fmt.Errorf("%w: record %d is of table %s", errEvent, i, name)
 		}
 		rec.key = r.table.KeyOf("", rec.keys)

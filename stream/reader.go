@@ -101,7 +101,7 @@ func (r Reader) withDefaults() (Reader, error) {
 	} else {
 		r.Table = cmp.Or(r.Table, r.Router.table)
 		if name := tableOf(r.StreamARN); r.StreamARN != "" && name != r.Router.schema.Name {
-			bad("StreamARN: is of table %q", name)
+			bad("StreamARN: is not that of a stream of table %s", r.Router.schema.Name)
 		}
 	}
 	if r.Table != nil {

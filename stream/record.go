@@ -57,7 +57,9 @@ func parseEvent(event []byte) ([]*record, error) {
 			if err != nil {
 				problem = fmt.Errorf("record %d: %w", i, err)
 			}
-			records = append(records, r)
+			if ok {
+				records = append(records, r)
+			}
 			return ok && err == nil
 		})
 	})
@@ -220,6 +222,9 @@ func newRecord(arn string, from streamtypes.Record) (*record, error) {
 // Authorization Reference.
 func tableOf(arn string) string {
 	_, name, _ := strings.Cut(arn, ":table/")
-	name, _, _ = strings.Cut(name, "/")
+	name, label, _ := strings.Cut(name, "/stream/")
+	if label == "" {
+		return ""
+	}
 	return name
 }

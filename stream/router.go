@@ -144,7 +144,7 @@ func (r *Router) run(ctx context.Context, records []*record) (done int, err erro
 	}
 	if r.options.Concurrency == 1 {
 		for i := range records {
-			one(i)
+			group.Call(func() { one(i) })
 		}
 	} else {
 		r.parallel(records, &failed, one)

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -446,7 +447,8 @@ func TestPanicOfAHandlerReachesTheCaller(t *testing.T) {
 		} {
 			func() {
 				defer func() {
-					if err, _ := recover().(error); !errors.Is(err, cause) {
+					err, _ := recover().(*group.Panic)
+					if err == nil || !errors.Is(err, cause) || !strings.Contains(string(err.Stack), "TestPanicOfAHandler") {
 						t.Errorf("%s with Concurrency %d: panic with %v", name, concurrency, err)
 					}
 				}()

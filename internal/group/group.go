@@ -23,8 +23,8 @@ type Group struct {
 	panicked *Panic // the first one, nil for a Goexit
 }
 
-// Panic is what [Group.Wait] panics with. The stack is that of the goroutine that has
-// panicked: the one of Wait says nothing of the function that did.
+// Panic is what [Group.Wait] and [Call] panic with. The stack is that of the goroutine that
+// has panicked: the one of Wait says nothing of the function that did.
 type Panic struct {
 	// Value is what the function has panicked with.
 	Value any
@@ -66,11 +66,27 @@ func (g *Group) keep(value any) {
 	if g.panicked != nil || value == nil {
 		return
 	}
-	inner, ok := value.(*Panic) // of a group in this one
-	if !ok {
-		inner = &Panic{value, debug.Stack()}
+	g.panicked = panicOf(value)
+}
+
+// panicOf returns what was recovered with the stack of the goroutine, which is that of
+// the function that has panicked.
+func panicOf(value any) *Panic {
+	if inner, ok := value.(*Panic); ok { // of a group in this one
+		return inner
 	}
-	g.panicked = inner
+	return &Panic{value, debug.Stack()}
+}
+
+// Call calls f in the caller's goroutine. If f panics, Call panics with a [*Panic], as
+// [Group.Wait] does.
+func Call(f func()) {
+	defer func() {
+		if value := recover(); value != nil {
+			panic(panicOf(value))
+		}
+	}()
+	f()
 }
 
 // Unwound reports whether a function has panicked or ended its goroutine, so that no

@@ -82,19 +82,41 @@ func TestPanicAndGoexit(t *testing.T) {
 // The stack of a panic is that of the function, also through several groups.
 func TestPanicTellsWhere(t *testing.T) {
 	t.Parallel()
-	var outer group.Group
-	outer.Go(func() {
-		var inner group.Group
-		inner.Go(func() { failing() })
-		inner.Wait()
-	})
-	defer func() {
-		err, ok := recover().(error)
-		if !ok || !errors.Is(err, io.EOF) || strings.Count(err.Error(), "group_test.failing") != 1 {
-			t.Errorf("panic with %v", err)
+	inGroup := func(f func()) func() {
+		return func() {
+			var g group.Group
+			g.Go(f)
+			g.Wait()
 		}
-	}()
-	outer.Wait()
+	}
+	called := func() { group.Call(failing) }
+	for name, f := range map[string]func(){
+		"group": inGroup(failing), "group in a group": inGroup(inGroup(failing)),
+		"call": called, "call in a group": inGroup(called), "group in a call": func() { group.Call(inGroup(failing)) },
+	} {
+		func() {
+			defer func() {
+				err, ok := recover().(*group.Panic)
+				if !ok || !errors.Is(err, io.EOF) || strings.Count(err.Error(), "group_test.failing") != 1 {
+					t.Errorf("%s: panic with %v", name, err)
+				}
+			}()
+			f()
+		}()
+	}
+}
+
+// Call lets a function return, and end its goroutine.
+func TestCall(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		f        func()
+		returned bool
+	}{"return": {func() {}, true}, "Goexit": {runtime.Goexit, false}} {
+		if panicked, returned := ended(func() { group.Call(c.f) }); panicked != nil || returned != c.returned {
+			t.Errorf("%s: panic %v, returned %v", name, panicked, returned)
+		}
+	}
 }
 
 //go:noinline

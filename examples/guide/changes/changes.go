@@ -3,8 +3,8 @@
 package changes
 
 import (
-	"cmp"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -60,20 +60,25 @@ var withChannel = repo.Entity[OrderChannel]{
 
 // OrderBoth has the name twice.
 type OrderBoth struct {
-	ID       string `dynamodbav:"orderId"`
-	Customer string `dynamodbav:"customer"`
-	Name     string `dynamodbav:"name"`
-	Title    string `dynamodbav:"title"`
-	Total    string `dynamodbav:"total"`
-	Status   string `dynamodbav:"status"`
-	Revision string `dynamodbav:"revision"`
+	ID       string  `dynamodbav:"orderId"`
+	Customer string  `dynamodbav:"customer"`
+	Name     *string `dynamodbav:"name,omitempty"` // nil if the next release has written the order
+	Title    string  `dynamodbav:"title"`
+	Total    string  `dynamodbav:"total"`
+	Status   string  `dynamodbav:"status"`
+	Revision string  `dynamodbav:"revision"`
 }
 
 // Called returns the name, also of an order that the next release has written.
-func (o OrderBoth) Called() string { return cmp.Or(o.Name, o.Title) }
+func (o OrderBoth) Called() string {
+	if o.Name == nil {
+		return o.Title
+	}
+	return *o.Name
+}
 
 // Call sets the name in both places.
-func (o *OrderBoth) Call(name string) { o.Name, o.Title = name, name }
+func (o *OrderBoth) Call(name string) { o.Name, o.Title = &name, name }
 
 var withBoth = repo.Entity[OrderBoth]{
 	Type: "ORDER", Version: "revision",
@@ -81,11 +86,17 @@ var withBoth = repo.Entity[OrderBoth]{
 	Upgrades: []repo.Upgrade{copyName(true)},
 }
 
-// copyName gives an order both names.
+// copyName gives an order both names. Of items that the next release has written, some
+// have the new one only: filters on either are refused.
 func copyName(compatible bool) repo.Upgrade {
 	return repo.Upgrade{
-		Writes: []string{"title"}, Compatible: compatible,
-		Change: func(item table.Item) error { item["title"] = item["name"]; return nil },
+		Writes: []string{"name", "title"}, Compatible: compatible,
+		Change: func(item table.Item) error {
+			if name, ok := item["name"]; ok {
+				item["title"] = name
+			}
+			return nil
+		},
 	}
 }
 
@@ -102,13 +113,14 @@ type OrderTitle struct {
 var withTitle = repo.Entity[OrderTitle]{
 	Type: "ORDER", Version: "revision",
 	Key:      func(o OrderTitle) keys.Key { return Key(o.ID) },
-	Upgrades: []repo.Upgrade{copyName(false), removeName()},
+	Upgrades: []repo.Upgrade{copyName(false), moveName()},
 }
 
-// removeName leaves the new name.
-func removeName() repo.Upgrade {
-	u := repo.Drop("name")
-	u.Compatible = true // with the release that reads both
+// moveName derives the new name once more, since the first release may have written the
+// old one after copyName, and leaves the new one.
+func moveName() repo.Upgrade {
+	u := repo.Rename("name", "title")
+	u.Compatible = true // with the release that has both
 	return u
 }
 
@@ -134,6 +146,66 @@ func cents(total string) (int64, error) {
 		return 0, errors.New("not a number with two decimals")
 	}
 	return strconv.ParseInt(whole+part, 10, 64)
+}
+
+// OrderTotals has the total in both types.
+type OrderTotals struct {
+	ID       string `dynamodbav:"orderId"`
+	Customer string `dynamodbav:"customer"`
+	Name     string `dynamodbav:"name"`
+	Total    string `dynamodbav:"total"`
+	Cents    int64  `dynamodbav:"cents"`
+	Status   string `dynamodbav:"status"`
+	Revision string `dynamodbav:"revision"`
+}
+
+// Amount returns the total, also of an order that the next release has written.
+func (o OrderTotals) Amount() (int64, error) {
+	if o.Total == "" {
+		return o.Cents, nil
+	}
+	return cents(o.Total)
+}
+
+// Charge sets the total in both places.
+func (o *OrderTotals) Charge(amount int64) {
+	o.Total, o.Cents = fmt.Sprintf("%d.%02d", amount/100, amount%100), amount
+}
+
+var withTotals = repo.Entity[OrderTotals]{
+	Type: "ORDER", Version: "revision",
+	Key:      func(o OrderTotals) keys.Key { return Key(o.ID) },
+	Upgrades: []repo.Upgrade{copyTotal(true)},
+}
+
+// copyTotal gives an order both totals.
+func copyTotal(compatible bool) repo.Upgrade {
+	return repo.Upgrade{
+		Writes: []string{"total", "cents"}, Compatible: compatible,
+		Change: func(item table.Item) error {
+			total, ok := item["total"].(*types.AttributeValueMemberS)
+			if !ok {
+				return nil
+			}
+			n, err := cents(total.Value)
+			item["cents"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
+			return err
+		},
+	}
+}
+
+// withCentsAlone is the release after withTotals.
+var withCentsAlone = repo.Entity[OrderCents]{
+	Type: "ORDER", Version: "revision",
+	Key:      func(o OrderCents) keys.Key { return Key(o.ID) },
+	Upgrades: []repo.Upgrade{copyTotal(false), moveTotal()},
+}
+
+// moveTotal converts the total once more and leaves the new one, as moveName does.
+func moveTotal() repo.Upgrade {
+	u := repo.Convert("total", "cents", cents)
+	u.Compatible = true // with the release that has both
+	return u
 }
 
 // withStatus lists orders by status.

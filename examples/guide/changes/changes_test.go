@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/backfill"
@@ -105,6 +106,20 @@ func TestAttributeRenamed(t *testing.T) {
 		if item := raw(t, tbl, i); item["name"] != nil || item["title"] == nil {
 			t.Errorf("order %d: %v", i, item)
 		}
+	}
+	// The upgrades can go.
+	later := withTitle
+	later.OldestShape, later.Upgrades = 2, nil
+	check.Equal(t, "title", check.Must(release(t, tbl, later).Get(t.Context(), Key("o-1")))(t).Title, "end")
+}
+
+// Of the items that the next release has written, some have one of the two names only.
+func TestReleaseWithBothNamesRefusesFilters(t *testing.T) {
+	t.Parallel()
+	both := release(t, tabletest.New(t, Schema, nil), withBoth)
+	for _, name := range []string{"name", "title"} {
+		q := table.Query{PK: Key("o-1").PK, Filter: expression.Name(name).Equal(expression.Value("order"))}
+		check.Is(t, check.Err(both.Query(t.Context(), q)), table.ErrInvalid, name)
 	}
 }
 
