@@ -260,6 +260,8 @@ func (f *queryForm) filter(q *table.Query, kind string) error {
 		}
 		value = &types.AttributeValueMemberBOOL{Value: b}
 	}
-	q.Filter = expression.NameNoDotSplit(f.Attribute).Equal(expression.Value(value))
+	// [expression.Key] takes the whole name. [expression.NameNoDotSplit] reads a[0] as an
+	// element of a list.
+	q.Filter = expression.Equal(expression.Key(f.Attribute), expression.Value(value))
 	return nil
 }
