@@ -25,6 +25,7 @@ type tables struct {
 
 // state is what is known of a table. It does not change, apart from what was learned.
 type state struct {
+	root    root
 	schema  table.Schema // with all defaults
 	omitted []string     // what the table has and the schema cannot say
 	layouts []layout
@@ -115,7 +116,7 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 		return nil, err
 	}
 	schema.TTL = expires.attribute
-	st := &state{live: out.Table}
+	st := &state{root: s.root, live: out.Table}
 	if m := s.options.Model; m != nil && m.Name == name {
 		schema, omitted = merged(m.Schema, schema), nil
 		st.given = m.Entities
