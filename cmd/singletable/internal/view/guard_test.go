@@ -77,8 +77,10 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	o := view.Options{
 		Client: tabletest.Client(t), Token: view.NewToken(), Prefix: view.NewToken(),
-		Describe: func(string, *types.TableDescription) (table.Schema, []string, error) { return table.Schema{}, nil, nil },
-		Inspect:  func(string) view.Cursor { return view.Cursor{} },
+		Describe: func(string, *types.TableDescription, string, string) (table.Schema, []string, error) {
+			return table.Schema{}, nil, nil
+		},
+		Inspect: func(string) view.Cursor { return view.Cursor{} },
 	}
 	if _, err := view.New(o); err != nil {
 		t.Fatal(err)

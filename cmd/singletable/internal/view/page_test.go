@@ -47,9 +47,9 @@ func serve(t *testing.T, schema table.Schema, change func(*view.Options)) *site 
 	s.port = server.Listener.Addr().(*net.TCPAddr).Port
 	o := view.Options{
 		Client: tabletest.Client(t, s.faults.Install), Port: s.port, Token: s.token, Prefix: s.root[1:], Now: clock,
-		Describe: func(name string, d *types.TableDescription) (table.Schema, []string, error) {
+		Describe: func(name string, _ *types.TableDescription, _, ttl string) (table.Schema, []string, error) {
 			described := schema
-			described.Name = name
+			described.Name, described.TTL = name, ttl
 			return described, nil, nil
 		},
 		Inspect: func(cursor string) view.Cursor {

@@ -111,15 +111,17 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("singletable: table %s: %w", name, err)
 	}
-	schema, omitted, err := s.options.Describe(name, out.Table)
+	m := s.options.Model
+	if m == nil || m.Name != name {
+		m = &tablemodel.Model{}
+	}
+	schema, omitted, err := s.options.Describe(name, out.Table, m.Type, expires.attribute)
 	if err != nil {
 		return nil, err
 	}
-	schema.TTL = expires.attribute
-	st := &state{root: s.root, live: out.Table}
-	if m := s.options.Model; m != nil && m.Name == name {
+	st := &state{root: s.root, live: out.Table, given: m.Entities}
+	if m.Name != "" {
 		schema, omitted = merged(m.Schema, schema), nil
-		st.given = m.Entities
 	}
 	reading := schema
 	reading.TTL = ""

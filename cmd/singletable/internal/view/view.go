@@ -31,8 +31,9 @@ type Options struct {
 	// other table has the schema that Describe returns.
 	Model *tablemodel.Model
 	// Describe returns the schema of a table that DynamoDB describes so, and what the
-	// table has and a schema cannot say.
-	Describe func(name string, t *types.TableDescription) (table.Schema, []string, error)
+	// table has and a schema cannot say. kind is the attribute with an item's type, "" for
+	// the default, and ttl that with its expiry, "" for none.
+	Describe func(name string, t *types.TableDescription, kind, ttl string) (table.Schema, []string, error)
 	// Inspect looks into a cursor.
 	Inspect func(cursor string) Cursor
 	// Write allows changes of items.
