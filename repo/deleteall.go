@@ -8,8 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/internal/group"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -238,7 +237,7 @@ func (d *deleting) removeOrphan(ctx context.Context, key keys.Key, look looks) (
 		}
 		return s, err
 	case main == nil:
-		none := expression.Name(d.schema.PK).AttributeNotExists()
+		none := codec.Name(d.schema.PK).AttributeNotExists()
 		ops, err := d.removeStored(key, old, table.Check(old.keys[0], none).WithName(d.items[0].Name))
 		return &save{core: d.core, main: len(ops), ops: ops}, err
 	case slices.Contains(main.keys, key):

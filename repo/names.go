@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -95,7 +96,7 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 // counts is the condition that 1 can be added to the version of a stored item. One
 // without a version is refreshed first, which draws the version, unless it is to be 1.
 func (c *core) counts() expression.ConditionBuilder {
-	version := expression.NameNoDotSplit(c.entity.Version)
+	version := codec.Name(c.entity.Version)
 	below := version.LessThan(expression.Value(c.widest)) // no NULL or text is
 	if c.entity.VersionFromOne {
 		return version.AttributeNotExists().Or(below)

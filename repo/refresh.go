@@ -257,9 +257,9 @@ func (c *core) unlessWritten(op table.Op, read *stored) (table.Op, error) {
 		return op, fmt.Errorf("%w: %d attributes, a condition compares %d", table.ErrTooLarge, len(names), maxGuarded)
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		same := expression.NameNoDotSplit(name).AttributeNotExists()
+		same := codec.Name(name).AttributeNotExists()
 		if value, has := read.item[name]; has {
-			same = expression.NameNoDotSplit(name).Equal(expression.Value(value))
+			same = codec.Name(name).Equal(expression.Value(value))
 		}
 		op = op.If(same)
 	}
@@ -277,7 +277,7 @@ func (c *core) refreshCopy(ctx context.Context, key keys.Key, copied *stored) ([
 		if err != nil || main != nil {
 			return nil, err // its ops are about the copy, too
 		}
-		none := expression.Name(c.schema.PK).AttributeNotExists()
+		none := codec.Name(c.schema.PK).AttributeNotExists()
 		return c.removeStored(key, copied, table.Check(copied.keys[0], none).WithName(c.items[0].Name))
 	}
 	if err := c.checkType(item); err != nil {
@@ -369,7 +369,7 @@ func (c *core) refreshFormerCopy(ctx context.Context, key keys.Key, copied *stor
 
 // stays returns the op that makes a transaction depend on a main item.
 func (c *core) stays(main *stored) table.Op {
-	exists := expression.Name(c.schema.PK).AttributeExists()
+	exists := codec.Name(c.schema.PK).AttributeExists()
 	return c.guard(table.Check(main.keys[0], exists), main.stamp).IfExists().WithName(c.items[0].Name)
 }
 

@@ -297,7 +297,7 @@ func (s *shapes) touches(name string) bool {
 
 // notOlder is the condition that an item has the current shape or a newer one.
 func (s *shapes) notOlder() expression.ConditionBuilder {
-	return expression.Name(s.attribute).GreaterThanEqual(expression.Value(s.current))
+	return codec.Name(s.attribute).GreaterThanEqual(expression.Value(s.current))
 }
 
 // stamp sets the shape attributes of an item that the program writes.

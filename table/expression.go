@@ -36,6 +36,7 @@ func build(builder expression.Builder) (built expression.Expression, err error) 
 	if err != nil && !errors.As(err, &unset) && !errors.As(err, &invalid) {
 		err = &withheld{"a value does not encode", err}
 	}
+	codec.PlainNames(built.Names())
 	return built, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/singletable/singletable/table"
@@ -119,7 +120,11 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 	if err != nil {
 		return itemCount{}, err
 	}
-	stats, err := tbl.Count(ctx, q)
+	count := tbl.Count
+	if slices.ContainsFunc(tbl.Schema().Indexes, func(x table.Index) bool { return x.Name == q.Index && hasKey(x, tbl.Schema().TTL) }) {
+		count = func(ctx context.Context, q table.Query) (table.Stats, error) { return countKeys(ctx, tbl, q) }
+	}
+	stats, err := count(ctx, q)
 	if err != nil {
 		if stats.Requests > 0 {
 			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(stats.Items, "item"), quantity(stats.Capacity, "read unit"))
@@ -127,6 +132,26 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 		return itemCount{}, p.failed(ctx, err, querying)
 	}
 	return itemCount{Items: int64(stats.Items), Exact: true, ReadUnits: stats.Capacity}, nil
+}
+
+// hasKey reports whether an attribute is a key of an index.
+func hasKey(x table.Index, name string) bool {
+	partition, sort := x.Keys()
+	return slices.ContainsFunc(slices.Concat(partition, sort), func(a table.Attribute) bool { return a.Name == name })
+}
+
+// countKeys counts by reading keys. An index with the TTL attribute as a key needs it:
+// DynamoDB takes no filter on keys, which would leave out expired items.
+func countKeys(ctx context.Context, tbl *table.Table, q table.Query) (stats table.Stats, err error) {
+	q.Limit, q.Project = maxScanPage, []string{tbl.Schema().PK}
+	for more := true; more; more = q.After != "" {
+		page, err := table.QueryPage[struct{}](ctx, tbl, q)
+		if err != nil {
+			return stats, err
+		}
+		stats, q.After = stats.Add(page.Stats), page.Next
+	}
+	return stats, nil
 }
 
 // ownCount returns DynamoDB's own count of a table, or of an index if its name is not

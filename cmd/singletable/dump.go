@@ -185,7 +185,7 @@ func identity(d *types.TableDescription) string {
 // rawTable returns a table as DynamoDB describes it, without its TTL: expired items are
 // items, too. A request is sent for as long as five minutes while it fails.
 func rawTable(client *dynamodb.Client, name string, d *types.TableDescription, observe table.Observer) (*table.Table, error) {
-	schema, _, err := describedSchema(name, d)
+	schema, _, err := describedSchema(name, d, "", "")
 	if err != nil {
 		return nil, err
 	}

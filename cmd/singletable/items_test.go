@@ -303,8 +303,7 @@ func TestItemOutputIsPrintable(t *testing.T) {
 	name := tbl.Schema().Name
 	v := &types.AttributeValueMemberS{Value: hostile}
 	key := keys.Key{PK: keys.PK(hostile), SK: keys.SK(hostile)}
-	attribute := strings.ReplaceAll(hostile, "]", "") // An item is not guarded by a name with brackets.
-	item := table.Item{attribute: v, "entityType": v, "m": &types.AttributeValueMemberM{Value: table.Item{hostile: v}}, "ss": &types.AttributeValueMemberSS{Value: []string{hostile}}}
+	item := table.Item{hostile: v, "entityType": v, "m": &types.AttributeValueMemberM{Value: table.Item{hostile: v}}, "ss": &types.AttributeValueMemberSS{Value: []string{hostile}}}
 	for _, key := range []keys.Key{key, {PK: keys.PK(hostile), SK: "x"}} {
 		if err := tbl.Do(t.Context(), table.Put(key, item)); err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	schema, omitted, err := readLayout(ctx, live.client, name)
+	schema, omitted, err := readLayout(ctx, live.client, name, "")
 	if err != nil {
 		return table.Schema{}, p.advise(ctx, ofTable(name, err), finding)
 	}
@@ -97,7 +97,7 @@ func layout(schema table.Schema) table.Schema {
 	}
 	return table.Schema{
 		Name: schema.Name, PK: schema.PK, SK: schema.SK, SimpleKey: schema.SimpleKey,
-		PKType: schema.PKType, SKType: schema.SKType, TTL: schema.TTL, Indexes: indexes,
+		PKType: schema.PKType, SKType: schema.SKType, Type: schema.Type, Shape: schema.Shape, TTL: schema.TTL, Indexes: indexes,
 	}
 }
 

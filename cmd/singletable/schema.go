@@ -22,8 +22,9 @@ TTL, stream, billing mode, capacity, table class, deletion protection and point-
 recovery. It changes nothing. It waits 30 seconds for DynamoDB.
 
 DynamoDB does not know which attribute holds an item's type: say so with -type if it
-is not entityType. Tags and warm throughput are left out. So is an index that is being
-deleted, with a line on standard error.
+is not entityType. Tags and warm throughput are left out. With a line on standard error,
+so are an index that is being deleted, a local index sorted by type or expiry, and types
+or TTL whose attribute is a key that a schema does not allow.
 
 With -sample it reads so many items, the first of a Scan, and adds the entities that
 they show: for each type, the patterns of its keys. Standard error tells how many read
@@ -62,11 +63,10 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	schema, omitted, err := readTable(ctx, live.client, rest[0])
+	schema, omitted, err := readTable(ctx, live.client, rest[0], *kind)
 	if err != nil {
 		return p.advise(ctx, ofTable(rest[0], err), copying)
 	}
-	schema.Type = *kind
 	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
 		return fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
 	}
@@ -114,9 +114,9 @@ func (p *program) sampled(ctx context.Context, live live, schema table.Schema, l
 }
 
 // readTable returns the schema of a live table, and what it has and the schema cannot
-// say.
-func readTable(ctx context.Context, client *dynamodb.Client, name string) (schema table.Schema, omitted []string, err error) {
-	schema, omitted, err = readLayout(ctx, client, name)
+// say. kind is the attribute with an item's type, "" for the default.
+func readTable(ctx context.Context, client *dynamodb.Client, name, kind string) (schema table.Schema, omitted []string, err error) {
+	schema, omitted, err = readLayout(ctx, client, name, kind)
 	if err != nil {
 		return schema, nil, err
 	}
@@ -135,7 +135,7 @@ func readTable(ctx context.Context, client *dynamodb.Client, name string) (schem
 
 // readLayout is readTable without what data commands do not need, and often have no
 // permission for: point-in-time recovery.
-func readLayout(ctx context.Context, client *dynamodb.Client, name string) (schema table.Schema, omitted []string, err error) {
+func readLayout(ctx context.Context, client *dynamodb.Client, name, kind string) (schema table.Schema, omitted []string, err error) {
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
 		return schema, nil, err
@@ -143,111 +143,14 @@ func readLayout(ctx context.Context, client *dynamodb.Client, name string) (sche
 	if out.Table == nil {
 		return schema, nil, errors.New("the response describes no table")
 	}
-	schema, omitted, err = describedSchema(name, out.Table)
-	if err != nil {
-		return schema, nil, err
-	}
 	ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name})
 	if err != nil {
 		return schema, nil, err
 	}
+	expires := ""
 	if d := ttl.TimeToLiveDescription; d != nil &&
 		(d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
-		schema.TTL = aws.ToString(d.AttributeName)
+		expires = aws.ToString(d.AttributeName)
 	}
-	return schema, omitted, nil
-}
-
-// describedSchema returns what the description of a table says.
-func describedSchema(name string, t *types.TableDescription) (schema table.Schema, omitted []string, err error) {
-	kinds := map[string]types.ScalarAttributeType{}
-	for _, d := range t.AttributeDefinitions {
-		if d.AttributeType != types.ScalarAttributeTypeS { // the default
-			kinds[aws.ToString(d.AttributeName)] = d.AttributeType
-		}
-	}
-	partition, sort := keysOf(t.KeySchema, kinds)
-	if len(partition) != 1 || len(sort) > 1 {
-		return schema, nil, errors.New("the table does not have one partition key and at most one sort key")
-	}
-	pk, sk := partition[0], first(sort)
-	schema = table.Schema{
-		Name: name, PK: pk.Name, SK: sk.Name, SimpleKey: sk.Name == "", PKType: pk.Type, SKType: sk.Type,
-		BillingMode:        types.BillingModeProvisioned, // of a table that never was on demand
-		DeletionProtection: aws.ToBool(t.DeletionProtectionEnabled),
-	}
-	if spec := t.StreamSpecification; spec != nil && aws.ToBool(spec.StreamEnabled) {
-		schema.Stream = spec.StreamViewType
-	}
-	if t.BillingModeSummary != nil {
-		schema.BillingMode = t.BillingModeSummary.BillingMode
-	}
-	if t.TableClassSummary != nil {
-		schema.TableClass = t.TableClassSummary.TableClass
-	}
-	provisioned := schema.BillingMode == types.BillingModeProvisioned
-	if provisioned {
-		schema.ProvisionedThroughput = throughput(t.ProvisionedThroughput)
-	}
-	add := func(x table.Index, elements []types.KeySchemaElement, p *types.Projection) {
-		partition, sort := keysOf(elements, kinds)
-		switch {
-		case x.Local: // It has the partition key of the table.
-			x.SK, x.SKType = first(sort).Name, first(sort).Type
-		case len(partition) > 1 || len(sort) > 1:
-			x.PKs, x.SKs = partition, sort
-		default:
-			x.PK, x.PKType = first(partition).Name, first(partition).Type
-			x.SK, x.SKType = first(sort).Name, first(sort).Type
-		}
-		if p != nil && p.ProjectionType != types.ProjectionTypeAll {
-			x.Projection, x.Include = p.ProjectionType, p.NonKeyAttributes
-		}
-		schema.Indexes = append(schema.Indexes, x)
-	}
-	for _, g := range t.GlobalSecondaryIndexes {
-		x := table.Index{Name: aws.ToString(g.IndexName)}
-		if g.IndexStatus == types.IndexStatusDeleting {
-			omitted = append(omitted, fmt.Sprintf("index %s, which is DELETING", x.Name))
-			continue
-		}
-		if provisioned {
-			x.ProvisionedThroughput = throughput(g.ProvisionedThroughput)
-		}
-		add(x, g.KeySchema, g.Projection)
-	}
-	for _, l := range t.LocalSecondaryIndexes {
-		add(table.Index{Name: aws.ToString(l.IndexName), Local: true}, l.KeySchema, l.Projection)
-	}
-	return schema, omitted, nil
-}
-
-// keysOf returns the key attributes that are not of the default type with their types.
-func keysOf(elements []types.KeySchemaElement, kinds map[string]types.ScalarAttributeType) (partition, sort []table.Attribute) {
-	for _, e := range elements {
-		name := aws.ToString(e.AttributeName)
-		a := table.Attribute{Name: name, Type: kinds[name]}
-		if e.KeyType == types.KeyTypeHash {
-			partition = append(partition, a)
-		} else {
-			sort = append(sort, a)
-		}
-	}
-	return partition, sort
-}
-
-// first returns the first attribute, none if there are none.
-func first(all []table.Attribute) table.Attribute {
-	if len(all) == 0 {
-		return table.Attribute{}
-	}
-	return all[0]
-}
-
-// throughput returns the capacity of a table or an index.
-func throughput(p *types.ProvisionedThroughputDescription) table.Throughput {
-	if p == nil {
-		return table.Throughput{}
-	}
-	return table.Throughput{Read: aws.ToInt64(p.ReadCapacityUnits), Write: aws.ToInt64(p.WriteCapacityUnits)}
+	return describedSchema(name, out.Table, kind, expires)
 }

@@ -31,8 +31,8 @@ whole table.
 
 The address holds a token: who has it can read the tables as you can. The browser
 keeps the token as a cookie until it is closed. The server listens on 127.0.0.1 only.
-A browser also sends this cookie to other servers on 127.0.0.1: do not open those of
-people that you do not trust while the command runs.
+Each run has a random path of its own, and the cookie is for that path: the browser
+sends it to no other server of this machine.
 
 With -write an item can be changed and deleted: the page shows the difference first, and
 writes only if the stored item is still the one that was shown. An item whose entity has
@@ -115,7 +115,7 @@ func (p *program) view(ctx context.Context, args []string) error {
 // viewOptions returns what the flags say. With neither a file nor a name, all tables are
 // shown.
 func (p *program) viewOptions(file, name string) (view.Options, error) {
-	options := view.Options{Describe: describedSchema, Timeout: p.patience, Now: p.now, Token: view.NewToken()}
+	options := view.Options{Describe: describedSchema, Timeout: p.patience, Now: p.now, Token: view.NewToken(), Prefix: view.NewToken()}
 	ring, err := p.cursorKeys("")
 	if err != nil {
 		return options, err
@@ -147,7 +147,7 @@ func (p *program) serve(ctx context.Context, listener net.Listener, options view
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second,
 		WriteTimeout: options.Timeout + 30*time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
-	address := url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/", RawQuery: url.Values{"token": {options.Token}}.Encode()}
+	address := url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/" + options.Prefix + "/", RawQuery: url.Values{"token": {options.Token}}.Encode()}
 	if asJSON {
 		err = p.printJSON(opened{address.String()})
 	} else {

@@ -71,7 +71,7 @@ func TestView(t *testing.T) {
 				t.Fatalf("%v: %s", err, c.stderr)
 			}
 			address := strings.TrimSpace(line)
-			if !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/\?token=[A-Z2-7]{26}$`).MatchString(address) {
+			if !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/\?token=[A-Z2-7]{26}$`).MatchString(address) {
 				t.Errorf("address %s", address)
 			}
 			if status, body := browse(t, newBrowser(t), address); status != http.StatusOK || !strings.Contains(body, test.shows) {
@@ -106,7 +106,7 @@ func TestViewInJSON(t *testing.T) {
 	// The page for cursors is the command for cursors.
 	browser := newBrowser(t)
 	browse(t, browser, out.Address)
-	_, body := browse(t, browser, "http://"+u.Host+"/cursor?cursor="+pinned)
+	_, body := browse(t, browser, "http://"+u.Host+u.Path+"cursor?cursor="+pinned)
 	want := run(t, nil, "", "cursor", pinned)
 	for line := range strings.Lines(want.stdout) {
 		if note, ok := strings.CutPrefix(line, "note"); ok && !strings.Contains(body, strings.TrimSpace(note)) {

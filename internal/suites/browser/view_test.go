@@ -124,7 +124,7 @@ func TestHostileItems(t *testing.T) {
 func quote(text string) string { return `"` + strings.ReplaceAll(text, `"`, `\"`) + `"` }
 
 // A page of another origin on this machine gets nothing, though a browser sends the
-// cookie along.
+// cookie along. Its server does not get the cookie.
 func TestOtherOrigins(t *testing.T) {
 	e := startEngine(t, "shop")
 	b := openTab(t)
@@ -132,7 +132,10 @@ func TestOtherOrigins(t *testing.T) {
 	b.shows(t, "h1", "Shop")
 	inside := value[string](t, b, "location.href")
 
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if all := r.Header.Values("Cookie"); len(all) > 0 {
+			t.Errorf("another server of the machine gets the cookies %q", all)
+		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprint(w, `<!doctype html><link rel="icon" href="data:,"><title>other</title>`)
 	}))

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"math"
 	"testing"
 	"time"
 
@@ -22,6 +23,8 @@ func nameTests() tests {
 		"conditions of writes": pathlikeWrites,
 		"reads":                pathlikeReads,
 		"entities":             pathlikeEntities,
+		"upserts":              pathlikeUpserts,
+		"refreshed entities":   pathlikeRefreshes,
 		"a sharded index":      pathlikeShards,
 		"requests":             pathlikeRequests,
 	}
@@ -29,7 +32,7 @@ func nameTests() tests {
 
 func pathlike() table.Schema {
 	return table.Schema{
-		PK: "p.k[0]", SK: "s.k[0]", Type: "type.name[0]", TTL: "expires.at[0]",
+		PK: "p.k[0]", SK: "s.k[0]", Type: "type.name[0]", Shape: "shape.of[0]", TTL: "expires.at[0]",
 		Indexes: []table.Index{
 			{Name: "GSI1", PK: "g.pk[0]", SK: "g.sk[0]"},
 			{Name: "LSI1", SK: "l.sk[0]", Local: true},
@@ -121,6 +124,79 @@ func pathlikeEntities(t *testing.T, h Harness) {
 	wantErr(t, expect.ErrOf(r.Get(t.Context(), accountKey("b"))), table.ErrWrongType)
 	must(t, tbl.Do(t.Context(), table.Put(accountKey("b"), thing{Type: "OTHER", ExpiresAt: now.Unix()})))
 	must(t, r.Create(t.Context(), new(thing{ID: "b"})))
+}
+
+// pathlikeUpserts adds to a counter that is stored in an older shape, without a version,
+// and with the greatest one.
+func pathlikeUpserts(t *testing.T, h Harness) {
+	tbl := h.newTable(t, pathlike())
+	r := newRepo(t, tbl, repo.Entity[thing]{
+		Type: "THING", Version: thingVersion, VersionFromOne: true,
+		Key:      func(v thing) keys.Key { return accountKey(v.ID) },
+		Upgrades: []repo.Upgrade{{Writes: []string{"l.sk[0]"}, Change: func(item table.Item) error { item["l.sk[0]"] = str("x"); return nil }}},
+	})
+	for id, stored := range map[string]thing{
+		"older":   {Type: "THING", ID: "older", N: 1, Version: 3},
+		"missing": {Type: "THING", ID: "missing", N: 1},
+	} {
+		must(t, tbl.Do(t.Context(), table.Put(accountKey(id), stored)))
+		for want := 2; want < 4; want++ {
+			v := expect.Value(r.Upsert(t.Context(), thing{ID: id}, addN(1)))(t)
+			equal(t, id, v.N, want)
+			equal(t, id+": upgraded", v.LSI1SK, "x")
+		}
+	}
+	full := thing{Type: "THING", ID: "full", Version: math.MaxInt64}
+	must(t, tbl.Do(t.Context(), table.Put(accountKey("full"), full)))
+	if _, err := r.Upsert(t.Context(), thing{ID: "full"}, addN(1)); err == nil {
+		t.Error("a version is greater than its type holds")
+	}
+}
+
+func pathlikeRefreshes(t *testing.T, h Harness) {
+	tbl := h.newTable(t, pathlike())
+	copied := func(v thing) keys.Key { return mailKey(v.ID) }
+	e := repo.Entity[thing]{
+		Type: "THING", Version: thingVersion, Key: func(v thing) keys.Key { return accountKey(v.ID) },
+		Copies: []repo.Copy[thing]{{Key: copied}},
+	}
+	r := newRepo(t, tbl, e)
+	refresh := func(r *repo.Repo[thing], key keys.Key) []table.Op {
+		t.Helper()
+		return expect.Value(r.RefreshOps(t.Context(), expect.Value(table.Get[table.Item](t.Context(), tbl.Consistent(), key))(t)))(t)
+	}
+
+	// A copy is deleted only while its main item is missing.
+	for id, back := range map[string]bool{"missing": false, "back": true} {
+		must(t, r.Create(t.Context(), new(thing{ID: id})))
+		main := expect.Value(table.Get[table.Item](t.Context(), tbl.Consistent(), accountKey(id)))(t)
+		must(t, tbl.Do(t.Context(), table.Delete(accountKey(id))))
+		ops := refresh(r, mailKey(id))
+		if back {
+			must(t, tbl.Do(t.Context(), table.Put(accountKey(id), main)))
+		}
+		equal(t, id+": deleted", tbl.Transact(t.Context(), ops...) == nil, !back)
+	}
+
+	// A former copy is deleted while there is a main item.
+	must(t, r.Create(t.Context(), new(thing{ID: "former"})))
+	former := e
+	former.Copies, former.FormerCopies = nil, []func(thing) keys.Key{copied}
+	must(t, tbl.Transact(t.Context(), refresh(newRepo(t, tbl, former), mailKey("former"))...))
+	wantErr(t, expect.ErrOf(table.Get[thing](t.Context(), tbl.Consistent(), mailKey("former"))), table.ErrNotFound)
+
+	// An item without a version is guarded by its attributes, also by those that it lacks.
+	for name, change := range map[string]table.Item{
+		"unchanged": nil, "changed": {"i.d[0]": str("other")}, "added": {"g.pk[0]": str("x")},
+	} {
+		key := accountKey(name)
+		must(t, tbl.Do(t.Context(), table.Put(key, thing{Type: "THING", ID: name, N: 1})))
+		ops := refresh(r, key)
+		if change != nil {
+			must(t, tbl.Do(t.Context(), table.Patch(key, change)))
+		}
+		equal(t, name+": refreshed", tbl.Transact(t.Context(), ops...) == nil, change == nil)
+	}
 }
 
 func pathlikeShards(t *testing.T, h Harness) {

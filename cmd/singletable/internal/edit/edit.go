@@ -17,7 +17,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -99,7 +98,7 @@ type Plan struct {
 //   - [table.ErrInvalid], [table.ErrTooLarge] and keys.ErrInvalid, if DynamoDB would refuse
 //     the item. Nothing was sent.
 //   - table.ErrInvalid for a stored item that cannot be guarded, since it has more than
-//     [MaxCompared] attributes, or one with brackets in its name, and no version.
+//     [MaxCompared] attributes and no version.
 //   - those of [table.Get] but [table.ErrNotFound].
 func (e *Editor) Put(ctx context.Context, item table.Item) (Plan, error) {
 	if err := e.table.CheckItem(item); err != nil {
@@ -232,11 +231,9 @@ func (e *Editor) guarded(op table.Op, plan Plan) (table.Op, error) {
 	var all []expression.ConditionBuilder
 	for _, name := range slices.Sorted(maps.Keys(plan.Old)) {
 		if name != schema.PK && name != schema.SK { // The item under the key has these.
-			if strings.ContainsAny(name, "[]") {
-				// Package expression would compare an element of a list of another name.
-				return op, fmt.Errorf("the stored item has no known version, and a condition cannot compare its attribute %q, whose name has brackets: %w", name, table.ErrInvalid)
-			}
-			all = append(all, expression.NameNoDotSplit(name).Equal(expression.Value(plan.Old[name])))
+			// [expression.Key] takes the whole name. [expression.NameNoDotSplit] reads a[0]
+			// as an element of a list.
+			all = append(all, expression.Equal(expression.Key(name), expression.Value(plan.Old[name])))
 		}
 	}
 	switch {

@@ -72,12 +72,12 @@ func (s *server) scan(v *visit, l layout) (partitions, error) {
 	p := partitions{
 		Index: l.Index, Title: l.title(), Items: len(read.Items), Limit: scanned, Units: read.Stats.Capacity, First: after == "",
 		List:         v.FormValue("as") == "list",
-		AsList:       address(name, "browse", "index", l.Index, "as", "list", "after", after),
-		AsPartitions: address(name, "browse", "index", l.Index, "after", after),
+		AsList:       st.root.address(name, "browse", "index", l.Index, "as", "list", "after", after),
+		AsPartitions: st.root.address(name, "browse", "index", l.Index, "after", after),
 		Whole:        st.whole(l.Index),
 	}
 	if read.Next != "" {
-		p.Next = address(name, "browse", "index", l.Index, "as", v.FormValue("as"), "after", read.Next)
+		p.Next = st.root.address(name, "browse", "index", l.Index, "as", v.FormValue("as"), "after", read.Next)
 	}
 	if p.List {
 		shown := slices.Concat(l.Partition, l.Sort)

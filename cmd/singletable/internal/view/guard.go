@@ -20,8 +20,10 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 //
 //   - The host has to be one of the loopback addresses with the port. Otherwise a page of
 //     another site whose name resolves to 127.0.0.1 could read the tables.
-//   - The token in the address becomes a cookie and leaves the address.
-//   - Without the cookie there is nothing.
+//   - The token in the address becomes a cookie and leaves the address. A browser sends a
+//     cookie of 127.0.0.1 to all of its ports, so the cookie is for the root only. No
+//     other server learns the root: no page links to another site or sends a referrer.
+//   - Without the cookie, or outside of the root, there is nothing.
 //   - A page of another origin can neither send a request nor frame a page. Other ports
 //     of the machine are other origins, though SameSite admits them.
 //   - Requests other than GET and HEAD exist only if items may be changed, and then as forms
@@ -46,11 +48,12 @@ func (s *server) guard(next http.Handler) http.Handler {
 			refuse(w, http.StatusForbidden, "The pages are read only.")
 		case r.Method == http.MethodPost && r.Header.Get("Origin") != "http://"+r.Host:
 			refuse(w, http.StatusForbidden, "A page of another origin has sent this form.")
+		case !strings.HasPrefix(r.URL.Path, string(s.root)+"/"):
+			refuse(w, http.StatusUnauthorized, unopened)
 		case r.URL.Query().Has("token"):
 			s.admit(w, r, cookie)
 		case !s.admitted(r, cookie):
-			refuse(w, http.StatusUnauthorized, "Open the address that singletable view has printed: it holds the token.\n"+
-				"If a link has led here from it, press Enter in the address bar.")
+			refuse(w, http.StatusUnauthorized, unopened)
 		case !slices.Contains([]string{"", "none", "same-origin"}, r.Header.Get("Sec-Fetch-Site")):
 			refuse(w, http.StatusForbidden, "A page of another origin has sent this request.")
 		default:
@@ -58,6 +61,10 @@ func (s *server) guard(next http.Handler) http.Handler {
 		}
 	})
 }
+
+// unopened says why a request without the cookie, or outside of its path, gets nothing.
+const unopened = "Open the address that singletable view has printed: it holds the token.\n" +
+	"If a link has led here from it, press Enter in the address bar."
 
 // takes reports whether there are requests of this method.
 func (s *server) takes(method string) bool {
@@ -77,11 +84,11 @@ func (s *server) admit(w http.ResponseWriter, r *http.Request, cookie string) {
 		return
 	}
 	http.SetCookie(w, &http.Cookie{
-		Name: cookie, Value: s.options.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: cookie, Value: s.options.Token, Path: string(s.root) + "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	q.Del("token")
-	// The path alone, as //host would lead elsewhere.
-	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/\\"), RawQuery: q.Encode()}
+	// The path alone begins with the root, so it leads to no other host.
+	to := url.URL{Path: r.URL.Path, RawQuery: q.Encode()}
 	w.Header().Set("Location", to.RequestURI())
 	w.WriteHeader(http.StatusSeeOther)
 }

@@ -3,10 +3,12 @@ package view_test
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
@@ -40,10 +42,10 @@ func TestToken(t *testing.T) {
 	once := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	s.browser = once
 	for address, want := range map[string]string{
-		"/?token=" + s.token:                      "/",
-		"/t/Shop/query?pk=a%26b&token=" + s.token: "/t/Shop/query?pk=a%26b",
-		"//evil.example/x?token=" + s.token:       "/evil.example/x",
-		"/%5Cevil.example?token=" + s.token:       "/evil.example",
+		"/?token=" + s.token:                      s.root + "/",
+		"/t/Shop/query?pk=a%26b&token=" + s.token: s.root + "/t/Shop/query?pk=a%26b",
+		"//evil.example/x?token=" + s.token:       s.root + "//evil.example/x",
+		"/%5Cevil.example?token=" + s.token:       s.root + "/%5Cevil.example",
 	} {
 		response, _ := s.fetch(s.request(http.MethodGet, address))
 		if got := response.Header.Get("Location"); response.StatusCode != http.StatusSeeOther || got != want {
@@ -55,7 +57,7 @@ func TestToken(t *testing.T) {
 		}
 		c := cookies[0]
 		if c.Name != fmt.Sprint("singletable-", s.port) || c.Value != s.token || !c.HttpOnly || c.SameSite != http.SameSiteStrictMode ||
-			c.Path != "/" || c.Domain != "" || !c.Expires.IsZero() || c.MaxAge != 0 {
+			c.Path != s.root+"/" || c.Domain != "" || !c.Expires.IsZero() || c.MaxAge != 0 {
 			t.Errorf("cookie %q", c)
 		}
 	}
@@ -69,8 +71,64 @@ func TestToken(t *testing.T) {
 			t.Errorf("cookie %q: status %d", token, response.StatusCode)
 		}
 	}
-	if _, err := view.New(view.Options{Client: tabletest.Client(t), Token: "short"}); err == nil {
+}
+
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	o := view.Options{
+		Client: tabletest.Client(t), Token: view.NewToken(), Prefix: view.NewToken(),
+		Describe: func(string, *types.TableDescription, string, string) (table.Schema, []string, error) {
+			return table.Schema{}, nil, nil
+		},
+		Inspect: func(string) view.Cursor { return view.Cursor{} },
+	}
+	if _, err := view.New(o); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"", "SHORT", view.NewToken()[1:], "/" + view.NewToken(), view.NewToken() + "/x", view.NewToken() + "{a}"} {
+		without := o
+		without.Prefix = bad
+		if _, err := view.New(without); err == nil {
+			t.Errorf("the prefix %q is taken", bad)
+		}
+	}
+	o.Token = "SHORT"
+	if _, err := view.New(o); err == nil {
 		t.Error("a short token is taken")
+	}
+}
+
+// TestOtherServers visits other servers of the machine with the browser. They do not get
+// its cookie, since they do not know its path.
+func TestOtherServers(t *testing.T) {
+	t.Parallel()
+	s := filled(t, nil)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if all := r.Header.Values("Cookie"); len(all) > 0 {
+			t.Errorf("%s gets the cookies %q", r.URL, all)
+		}
+	}))
+	t.Cleanup(other.Close)
+	for _, path := range []string{"/", "/cursor", s.at(""), s.at("/item", "pk", "USER#ana", "sk", "PROFILE"), s.root} {
+		r := s.request(http.MethodGet, "/")
+		var err error
+		if r.URL, err = r.URL.Parse(other.URL + path); err != nil {
+			t.Fatal(err)
+		}
+		r.Host = ""
+		s.fetch(r)
+	}
+	// What is not under the path is not there, not even for the browser with the token.
+	for _, path := range []string{"/", "/cursor", s.at(""), "/?token=" + s.token, s.root, "/x" + s.root + "/cursor"} {
+		r := s.request(http.MethodGet, "/")
+		var err error
+		if r.URL, err = r.URL.Parse(s.url + path); err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(&http.Cookie{Name: fmt.Sprint("singletable-", s.port), Value: s.token})
+		if response, _ := s.fetch(r); response.StatusCode != http.StatusUnauthorized || len(response.Cookies()) > 0 {
+			t.Errorf("%s: status %d, cookies %v", path, response.StatusCode, response.Cookies())
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ const tablesOnPage = 100
 
 func (s *server) home(v *visit) (*page, error) {
 	if s.options.Table != "" {
-		return &page{Redirect: address(s.options.Table, "")}, nil
+		return &page{Redirect: s.root.address(s.options.Table, "")}, nil
 	}
 	in := &dynamodb.ListTablesInput{Limit: aws.Int32(tablesOnPage)}
 	if from := v.FormValue("from"); from != "" {
@@ -30,7 +30,7 @@ func (s *server) home(v *visit) (*page, error) {
 	}
 	var h home
 	for _, name := range out.TableNames {
-		h.Tables = append(h.Tables, tab{Name: name, Href: address(name, "")})
+		h.Tables = append(h.Tables, tab{Name: name, Href: s.root.address(name, "")})
 	}
 	h.Next = aws.ToString(out.LastEvaluatedTableName)
 	return &page{Template: "home", Title: "Tables", Content: h, Status: http.StatusOK}, nil

@@ -149,16 +149,19 @@ func parts(attributes []table.Attribute, values []string, now time.Time) []keyPa
 	return all
 }
 
+// root is the path under which all pages are, such as "/ABC".
+type root string
+
 // address returns the address of a page of the table, with the parameters in pairs of
 // name and value. Empty values are left out.
-func address(table, page string, parameters ...string) string {
+func (r root) address(table, page string, parameters ...string) string {
 	v := url.Values{}
 	for i := 0; i+1 < len(parameters); i += 2 {
 		if parameters[i+1] != "" {
 			v.Add(parameters[i], parameters[i+1])
 		}
 	}
-	a := "/t/" + url.PathEscape(table)
+	a := string(r) + "/t/" + url.PathEscape(table)
 	if page != "" {
 		a += "/" + page
 	}
@@ -179,7 +182,7 @@ func (s *state) keyAddress(page string, l layout, pks []string, parameters ...st
 	for i, pk := range pks {
 		all = append(all, "pk", toText(l.Partition[i], pk))
 	}
-	return address(s.schema.Name, page, all...)
+	return s.root.address(s.schema.Name, page, all...)
 }
 
 // itemAddress returns the address of a page about an item.
@@ -189,7 +192,7 @@ func (s *state) itemAddress(page string, k keys.Key, parameters ...string) strin
 	if len(main.Sort) > 0 {
 		all = append(all, "sk", toText(main.Sort[0], string(k.SK)))
 	}
-	return address(s.schema.Name, page, all...)
+	return s.root.address(s.schema.Name, page, all...)
 }
 
 // toText returns the value of a key attribute for addresses and forms, which hold no

@@ -90,7 +90,7 @@ func (s *server) overview(v *visit) (*page, error) {
 	seen, model := st.types()
 	o := overview{
 		Name: st.schema.Name, Facts: st.facts(v.now), Indexes: st.indexes(), Omitted: st.omitted, Map: st.keyMap(model),
-		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: address(st.schema.Name, "browse"),
+		Partitions: st.partitions(v, st.layouts[0], items), Items: len(items), Units: units, Browse: st.root.address(st.schema.Name, "browse"),
 	}
 	for _, k := range seen {
 		o.Types = append(o.Types, typeFacts{newChip(k.Type), k.Items})
@@ -131,7 +131,7 @@ func (s *state) indexes() []indexFacts {
 	var all []indexFacts
 	for i, l := range s.layouts {
 		f := indexFacts{
-			Name: l.title(), Href: address(s.schema.Name, "browse", "index", l.Index),
+			Name: l.title(), Href: s.root.address(s.schema.Name, "browse", "index", l.Index),
 			Partition: names(l.Partition), Sort: names(l.Sort), Kind: "all attributes",
 		}
 		if i == 0 {

@@ -64,7 +64,7 @@ func (s *server) partition(v *visit) (*page, error) {
 	c := partition{
 		Index: l.Index, Title: l.title(), Keys: parts(l.Partition, pks, v.now), PKs: v.Form["pk"],
 		Sorted: len(l.Sort) > 0, Prefix: prefix, Descending: q.Descending,
-		Ascend: to("", prefix, ""), Descend: to("desc", prefix, ""), Action: address(st.schema.Name, "partition"),
+		Ascend: to("", prefix, ""), Descend: to("desc", prefix, ""), Action: st.root.address(st.schema.Name, "partition"),
 		WholeHref: to(order, "", ""),
 		Whole:     st.whole(l.Index), AsQuery: st.queryAddress(l, pks, prefix),
 	}

@@ -106,7 +106,7 @@ func (s *server) query(v *visit) (*page, error) {
 func (s *state) newForm(v *visit, l layout) queryForm {
 	name := s.schema.Name
 	f := queryForm{
-		Action: address(name, "query"), Index: l.Index, SK: v.FormValue("sk"), SK2: v.FormValue("sk2"),
+		Action: s.root.address(name, "query"), Index: l.Index, SK: v.FormValue("sk"), SK2: v.FormValue("sk2"),
 		Descending: v.FormValue("order") == "desc", Consistent: v.FormValue("consistent") != "",
 		Global: l.Index != "" && !l.Local, Attribute: v.FormValue("attribute"), Equals: v.FormValue("equals"),
 	}
@@ -115,7 +115,7 @@ func (s *state) newForm(v *visit, l layout) queryForm {
 		f.Limit = itemsOnPage
 	}
 	for _, other := range s.layouts {
-		f.Indexes = append(f.Indexes, tab{other.title(), address(name, "query", "index", other.Index), other.Index == l.Index})
+		f.Indexes = append(f.Indexes, tab{other.title(), s.root.address(name, "query", "index", other.Index), other.Index == l.Index})
 	}
 	for i, a := range l.Partition {
 		in := field{Name: a.Name, Note: inputNote(a)}
@@ -260,6 +260,8 @@ func (f *queryForm) filter(q *table.Query, kind string) error {
 		}
 		value = &types.AttributeValueMemberBOOL{Value: b}
 	}
-	q.Filter = expression.NameNoDotSplit(f.Attribute).Equal(expression.Value(value))
+	// [expression.Key] takes the whole name. [expression.NameNoDotSplit] reads a[0] as an
+	// element of a list.
+	q.Filter = expression.Equal(expression.Key(f.Attribute), expression.Value(value))
 	return nil
 }

@@ -46,7 +46,7 @@ func loadAssets() (byName map[string]asset, names map[string]string) {
 		sum := sha256.Sum256(data)
 		ext := path.Ext(file)
 		name := strings.TrimSuffix(file, ext) + "-" + hex.EncodeToString(sum[:6]) + ext
-		byName[name], names[file] = asset{kind, data}, "/assets/"+name
+		byName[name], names[file] = asset{kind, data}, name
 	}
 	return byName, names
 }
@@ -62,12 +62,12 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(a.data) // The browser may be gone.
 }
 
-// templates are the pages by name, each with the layout around it.
-var templates = loadTemplates("home", "overview", "browse", "partition", "item", "query", "cursor", "change", "done", "error")
-
-func loadTemplates(names ...string) map[string]*template.Template {
+// loadTemplates returns the pages by name, each with the layout around it. Their links
+// lead to pages under the root.
+func loadTemplates(under root) map[string]*template.Template {
 	layout := template.Must(template.New("layout").Funcs(template.FuncMap{
-		"asset":  func(file string) string { return assetNames[file] },
+		"at":     func(path string) string { return string(under) + path },
+		"asset":  func(file string) string { return string(under) + "/assets/" + assetNames[file] },
 		"units":  units,
 		"spent":  func(u float64) string { return units(u) + " read " + noun(u) },
 		"wrote":  func(u float64) string { return units(u) + " write " + noun(u) },
@@ -77,7 +77,7 @@ func loadTemplates(names ...string) map[string]*template.Template {
 		"plural": plural,
 	}).ParseFS(files, "pages/layout.html", "pages/parts.html"))
 	all := map[string]*template.Template{}
-	for _, name := range names {
+	for _, name := range []string{"home", "overview", "browse", "partition", "item", "query", "cursor", "change", "done", "error"} {
 		t := template.Must(layout.Clone())
 		all[name] = template.Must(t.ParseFS(files, "pages/"+name+".html"))
 	}
@@ -176,14 +176,14 @@ func (s *server) render(w http.ResponseWriter, v *visit, p *page, requests []sen
 	}
 	if v.state != nil {
 		f.Table = v.state.schema.Name
-		f.Tabs = append(f.Tabs, tab{"Overview", address(f.Table, ""), p.At == "overview"})
+		f.Tabs = append(f.Tabs, tab{"Overview", s.root.address(f.Table, ""), p.At == "overview"})
 		for _, l := range v.state.layouts {
-			f.Tabs = append(f.Tabs, tab{l.title(), address(f.Table, "browse", "index", l.Index), p.At == "browse:"+l.Index})
+			f.Tabs = append(f.Tabs, tab{l.title(), s.root.address(f.Table, "browse", "index", l.Index), p.At == "browse:"+l.Index})
 		}
-		f.Tabs = append(f.Tabs, tab{"Query", address(f.Table, "query"), p.At == "query"})
+		f.Tabs = append(f.Tabs, tab{"Query", s.root.address(f.Table, "query"), p.At == "query"})
 	}
 	var body bytes.Buffer
-	if err := templates[p.Template].ExecuteTemplate(&body, "layout", f); err != nil {
+	if err := s.templates[p.Template].ExecuteTemplate(&body, "layout", f); err != nil {
 		refuse(w, http.StatusInternalServerError, "The page cannot be made: "+err.Error())
 		return
 	}

@@ -25,6 +25,7 @@ type tables struct {
 
 // state is what is known of a table. It does not change, apart from what was learned.
 type state struct {
+	root    root
 	schema  table.Schema // with all defaults
 	omitted []string     // what the table has and the schema cannot say
 	layouts []layout
@@ -110,15 +111,17 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	if err != nil {
 		return nil, fmt.Errorf("singletable: table %s: %w", name, err)
 	}
-	schema, omitted, err := s.options.Describe(name, out.Table)
+	m := s.options.Model
+	if m == nil || m.Name != name {
+		m = &tablemodel.Model{}
+	}
+	schema, omitted, err := s.options.Describe(name, out.Table, m.Type, expires.attribute)
 	if err != nil {
 		return nil, err
 	}
-	schema.TTL = expires.attribute
-	st := &state{live: out.Table}
-	if m := s.options.Model; m != nil && m.Name == name {
+	st := &state{root: s.root, live: out.Table, given: m.Entities}
+	if m.Name != "" {
 		schema, omitted = merged(m.Schema, schema), nil
-		st.given = m.Entities
 	}
 	reading := schema
 	reading.TTL = ""

@@ -9,7 +9,9 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"html/template"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -29,16 +31,18 @@ type Options struct {
 	// other table has the schema that Describe returns.
 	Model *tablemodel.Model
 	// Describe returns the schema of a table that DynamoDB describes so, and what the
-	// table has and a schema cannot say.
-	Describe func(name string, t *types.TableDescription) (table.Schema, []string, error)
+	// table has and a schema cannot say. kind is the attribute with an item's type, "" for
+	// the default, and ttl that with its expiry, "" for none.
+	Describe func(name string, t *types.TableDescription, kind, ttl string) (table.Schema, []string, error)
 	// Inspect looks into a cursor.
 	Inspect func(cursor string) Cursor
 	// Write allows changes of items.
 	Write bool
 	// Port is the port that the server listens on.
 	Port int
-	// Token is the secret that opens the pages, from [NewToken].
-	Token string
+	// Token is the secret that opens the pages, and Prefix the first segment of their
+	// paths. Each is from [NewToken].
+	Token, Prefix string
 	// Timeout bounds the requests of a page together; 30 seconds if it is zero.
 	Timeout time.Duration
 	// Now is the clock; [time.Now] if it is nil.
@@ -62,46 +66,56 @@ type Cursor struct {
 // NewToken returns a secret of 130 random bits.
 func NewToken() string { return rand.Text() }
 
+// prefix is what NewToken returns. In the path of a page and of a cookie, it needs no
+// escapes.
+var prefix = regexp.MustCompile(`^[A-Z2-7]{26,}$`)
+
 // server serves the pages. It is safe for concurrent use.
 type server struct {
 	options Options
 	client  *dynamodb.Client // records
 	tables  tables
+	// root is the path of the browser's cookie. Another server of the machine that does
+	// not know it cannot make a browser send the cookie there.
+	root      root
+	templates map[string]*template.Template
 }
 
-// New returns a handler of the pages. It refuses requests that do not come from a
-// browser which has opened the address with the token, and those that are for another
-// host than the loopback addresses with the port.
+// New returns a handler of the pages, whose start is at "/" + Prefix + "/". It refuses
+// requests that do not come from a browser which has opened that address with the token,
+// and those that are for another host than the loopback addresses with the port.
 func New(o Options) (http.Handler, error) {
 	if o.Client == nil || o.Describe == nil || o.Inspect == nil {
 		return nil, errors.New("view: Client, Describe and Inspect are required")
 	}
-	if len(o.Token) < len(NewToken()) {
-		return nil, errors.New("view: the token is too short for a secret")
+	if len(o.Token) < len(NewToken()) || !prefix.MatchString(o.Prefix) {
+		return nil, errors.New("view: Token and Prefix are no secrets from NewToken")
 	}
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &server{options: o, client: recording(o.Client)}
+	at := root("/" + o.Prefix)
+	s := &server{options: o, client: recording(o.Client), root: at, templates: loadTemplates(at)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /assets/{name}", serveAsset)
-	for pattern, show := range map[string]func(*visit) (*page, error){
-		"GET /{$}":                 s.home,
-		"GET /cursor":              s.cursor,
-		"GET /t/{table}":           s.overview,
-		"GET /t/{table}/browse":    s.browse,
-		"GET /t/{table}/partition": s.partition,
-		"GET /t/{table}/item":      s.item,
-		"GET /t/{table}/item.json": s.itemJSON,
-		"GET /t/{table}/query":     s.query,
-		"GET /":                    notFound,
+	handle := func(method, path string, h http.Handler) { mux.Handle(method+" "+string(at)+path, h) }
+	handle("GET", "/assets/{name}", http.HandlerFunc(serveAsset))
+	for path, show := range map[string]func(*visit) (*page, error){
+		"/{$}":                 s.home,
+		"/cursor":              s.cursor,
+		"/t/{table}":           s.overview,
+		"/t/{table}/browse":    s.browse,
+		"/t/{table}/partition": s.partition,
+		"/t/{table}/item":      s.item,
+		"/t/{table}/item.json": s.itemJSON,
+		"/t/{table}/query":     s.query,
+		"/":                    notFound,
 	} {
-		mux.Handle(pattern, s.page(show))
+		handle("GET", path, s.page(show))
 	}
 	if o.Write {
-		mux.Handle("GET /t/{table}/edit", s.page(s.edit))
-		mux.Handle("POST /t/{table}/edit", s.page(s.change))
+		handle("GET", "/t/{table}/edit", s.page(s.edit))
+		handle("POST", "/t/{table}/edit", s.page(s.change))
 	}
 	return s.guard(mux), nil
 }

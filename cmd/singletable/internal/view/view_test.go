@@ -235,7 +235,7 @@ func TestTables(t *testing.T) {
 	one := filled(t, nil)
 	only := serve(t, shop(), func(o *view.Options) { o.Table = one.name }).open()
 	response, _ := only.fetch(only.request(http.MethodGet, "/"))
-	if got := response.Request.URL.Path; got != "/t/"+one.name {
+	if got := response.Request.URL.Path; got != only.root+"/t/"+one.name {
 		t.Errorf("the start is %s", got)
 	}
 	only.get("/t/"+s.name, http.StatusNotFound).id("error").has(t, "Another table")
