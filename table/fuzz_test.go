@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -55,7 +56,7 @@ func faultyTable(tb testing.TB, schema table.Schema, fault tabletest.Fault) (*ta
 		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 	}, faults.Install)
 	o := options()
-	o.MaxAttempts, o.MaxRounds = 1, 2
+	o.MaxAttempts, o.MaxRounds, o.MaxElapsed = 1, 2, 50*time.Millisecond
 	tbl := expect.Value(table.New(client, schema, o))(tb)
 	return tbl, client, faults
 }

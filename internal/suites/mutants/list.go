@@ -191,7 +191,7 @@ var mutants = []mutant{
 	},
 	{
 		"a payload is compared",
-		"idempotency/do.go", "!bytes.Equal(record.Fingerprint, c.print)", "bytes.Equal(nil, c.print)",
+		"idempotency/do.go", "len(record.Fingerprint) == 0 || bytes.Equal", "true || bytes.Equal",
 		schedules, "TestIdempotency/Do,_two_payloads$",
 	},
 	{
@@ -285,7 +285,7 @@ var mutants = []mutant{
 	},
 	{
 		"retries are bounded",
-		"table/retry.go", "return b.barren < b.most && b.failed < maxPartial*b.most && time.Now().Before(b.until)", "return time.Now().Before(b.until)",
+		"table/retry.go", "return b.barren < b.most && b.failed < maxPartial*b.most && b.inTime()", "return b.inTime()",
 		"./table", "TestBudget",
 	},
 	{
