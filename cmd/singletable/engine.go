@@ -20,9 +20,10 @@ environment variables that lead the AWS SDKs, the AWS CLI and this library's tes
 to it. The engine is the one of the library's tests: dynoxide from PATH, from the
 cache, or installed into the cache once with npm.
 
-It listens on 127.0.0.1 only, and accepts any credentials there: every program and
-user of this machine, and every web page open in a browser on it, can read and
-change its data. Give it test data only.
+It listens on this machine only, and accepts any credentials: every program and user of
+the machine can read and change its data. So can a web page in a browser on it that
+finds the engine. Without -port, its address is a random one of 127.0.0.0/8 if the
+system has these, as Linux has, and a page cannot try them all. Give it test data only.
 
 Data is in memory unless -path names a file. One engine at a time may use a file;
 what was acknowledged stays in it, however the engine ends. On Unix the file is made
@@ -57,7 +58,7 @@ type started struct {
 func (p *program) engine(ctx context.Context, args []string) error {
 	fs, asJSON := flags("engine")
 	path := fs.String("path", "", "`file` that keeps the data; in memory by default")
-	port := fs.Int("port", 0, "`port` to listen on; a free one by default")
+	port := fs.Int("port", 0, "`port` of 127.0.0.1 to listen on; by default a free one, of a random address")
 	seedName := fs.String("seed", "", "`name` of a sample table to start with, or file of items with -schema")
 	schemaFile := fs.String("schema", "", "schema `file` of the table of -seed")
 	rest, err := p.parse(fs, engineHelp, args)

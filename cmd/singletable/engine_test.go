@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -267,16 +268,16 @@ func TestEngineAfterAKilledSeed(t *testing.T) {
 
 func TestEngineOnATakenPort(t *testing.T) {
 	t.Parallel()
-	c := start(t, "engine")
-	u, err := url.Parse(c.environment(t)[tabletest.EndpointVariable])
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second := start(t, "engine", "-port", u.Port())
-	if code := second.wait(t); code != exitTrouble || !strings.Contains(second.stderr.String(), "port "+u.Port()) {
-		t.Errorf("exit %d: %s", code, second.stderr)
+	defer func() { _ = taken.Close() }()
+	port := strconv.Itoa(taken.Addr().(*net.TCPAddr).Port)
+	c := start(t, "engine", "-port", port)
+	if code := c.wait(t); code != exitTrouble || !strings.Contains(c.stderr.String(), "port "+port) {
+		t.Errorf("exit %d: %s", code, c.stderr)
 	}
-	c.end(t, os.Interrupt)
 }
 
 // TestFirstMinute goes the way of the documentation: an engine with a sample table, and in

@@ -1,6 +1,7 @@
 package subprocess
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ type Server struct {
 	// Says returns the text by which the server tells that it listens on a
 	// port. Nil means that it does not tell.
 	Says func(port string) string
+	// Host is the address of this machine on which it listens; 127.0.0.1 if empty.
+	Host string
 	// Port is the port to use. Zero means a free one.
 	Port int
 	// Timeout bounds how long it may take to respond.
@@ -37,13 +40,14 @@ const (
 	settle = 300 * time.Millisecond
 )
 
-// Run starts the server on its port of 127.0.0.1 and returns when it responds
+// Run starts the server on its address and port and returns when it responds
 // to requests, with its base URL. A server on a free port that ends at once, as
 // one does that lost its port to another process, is tried again on another
 // port.
 //
 // ctx bounds the start, not the life of the server.
 func (s Server) Run(ctx context.Context) (*Process, string, error) {
+	s.Host = cmp.Or(s.Host, "127.0.0.1")
 	var errs []error
 	for range attempts {
 		port, err := s.port()
@@ -54,7 +58,7 @@ func (s Server) Run(ctx context.Context) (*Process, string, error) {
 		if err != nil {
 			return nil, "", err
 		}
-		url := "http://127.0.0.1:" + port
+		url := "http://" + net.JoinHostPort(s.Host, port)
 		if err = s.await(ctx, p, url, port); err == nil {
 			return p, url, nil
 		}
@@ -120,13 +124,13 @@ func responds(ctx context.Context, client *http.Client, url string) bool {
 	return true
 }
 
-// port returns the port to try: one of 127.0.0.1 that was free a moment ago,
+// port returns the port to try: one of its address that was free a moment ago,
 // unless the server has a port.
 func (s Server) port() (string, error) {
 	if s.Port != 0 {
 		return strconv.Itoa(s.Port), nil
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", net.JoinHostPort(s.Host, "0"))
 	if err != nil {
 		return "", err
 	}

@@ -36,15 +36,18 @@
 // sha256 before each start: a copy that differs is never run, and is installed
 // again. A program on PATH is the user's own choice and is not compared.
 //
-// An engine that was started listens on a port of 127.0.0.1, a free one unless
-// [Options] names it. It accepts any credentials: other programs and users of
-// the machine, and web pages open in a browser on it, can read and change its
-// data. Give it test data only. It keeps its data in memory, or in the file of
-// [Options], which only its owner can read on Unix. On Unix it ends with the
-// process that started it, also when that process panics or is killed. So it
-// does on 64-bit Windows, by code that is compiled but was never run. On other
-// platforms it ends by [Engine.Close] only. It does not end by Ctrl-C in the
-// terminal, so a program can finish its requests first.
+// An engine that was started listens on this machine only, on a free port of a
+// random address of 127.0.0.0/8, or on the port of 127.0.0.1 that [Options] names.
+// It accepts any credentials: other programs and users of the machine, and web
+// pages in a browser on it that find the engine, can read and change its data.
+// Give it test data only. SECURITY.md says what is known of the pinned version.
+//
+// The engine keeps its data in memory, or in the file of [Options], which only its
+// owner can read on Unix. On Unix it ends with the process that started it, also
+// when that process panics or is killed. So it does on 64-bit Windows, by code
+// that is compiled but was never run. On other platforms it ends by [Engine.Close]
+// only. It does not end by Ctrl-C in the terminal, so a program can finish its
+// requests first.
 //
 // # Faults
 //

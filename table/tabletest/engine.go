@@ -3,8 +3,10 @@ package tabletest
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -35,8 +37,10 @@ type Options struct {
 	// -shm and -journal. Empty means in memory. The path has no effect on an engine
 	// that [EndpointVariable] names.
 	Path string
-	// Port is the port of 127.0.0.1 to listen on. Zero means a free one. It is of
-	// no effect on an engine that [EndpointVariable] names.
+	// Port is the port of 127.0.0.1 to listen on. Zero means a free one, of a random
+	// address of 127.0.0.0/8 if the system has these, as Linux has. A web page can try
+	// all ports of one address, but not all addresses. Port is of no effect on an engine
+	// that [EndpointVariable] names.
 	Port int
 }
 
@@ -64,9 +68,8 @@ const maxBackoff = 10 * time.Millisecond
 
 // Start returns an engine: the one that [EndpointVariable] names, or else one
 // that it starts. The package documentation says where it comes from, and when it
-// ends besides by [Engine.Close]. A started engine listens on 127.0.0.1 only, where
-// every program and user of the machine can use it. ctx bounds the start, not the
-// engine's life.
+// ends besides by [Engine.Close]. A started engine listens on this machine only, where
+// every program and user can use it. ctx bounds the start, not the engine's life.
 //
 // The error matches [ErrNoEngine] if no engine can be started, or if nothing
 // responds where the variable points.
@@ -130,12 +133,17 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 		}
 		path = []string{"--db-path", abs}
 	}
+	host := "127.0.0.1"
+	if opts.Port == 0 {
+		host = hiddenAddress()
+	}
 	server := subprocess.Server{
 		Program: program,
 		Args: func(port string) []string {
-			return append([]string{"--host", "127.0.0.1", "--port", port}, path...)
+			return append([]string{"--host", host, "--port", port}, path...)
 		},
-		Says:    func(port string) string { return "listening on http://127.0.0.1:" + port },
+		Says:    func(port string) string { return "listening on http://" + host + ":" + port },
+		Host:    host,
 		Port:    opts.Port,
 		Timeout: startTimeout,
 	}
@@ -144,6 +152,20 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// hiddenAddress returns a random address of 127.0.0.0/8 on which a program can listen,
+// 127.0.0.1 if the system has no other.
+func hiddenAddress() string {
+	var b [3]byte
+	_, _ = rand.Read(b[:]) // It never fails.
+	ip := net.IPv4(127, b[0], b[1], 1+b[2]%254)
+	l, err := net.ListenTCP("tcp", &net.TCPAddr{IP: ip})
+	if err != nil {
+		return "127.0.0.1"
+	}
+	_ = l.Close()
+	return ip.String()
 }
 
 // responds returns nil if an HTTP server responds at u, whatever it says. Without

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,11 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table/tabletest"
@@ -68,6 +74,44 @@ test "$1 $2" = "install --prefix"
 case "$*" in *' @dynoxide/linux-x64@1.2.1 '*) ;; *) exit 1 ;; esac
 mkdir -p "$3/node_modules/@dynoxide/linux-x64"
 cp '`+file+`' "$3/node_modules/@dynoxide/linux-x64/dynoxide"`)
+}
+
+// TestAddresses has engines listen where a web page does not find them. A page can try all
+// ports of 127.0.0.1, and not all of 127.0.0.0/8, which Linux has.
+func TestAddresses(t *testing.T) {
+	t.Setenv(tabletest.EndpointVariable, "")
+	seen := map[string]bool{"127.0.0.1": true}
+	for range 2 {
+		engine := expect.Value(tabletest.Start(t.Context(), nil))(t)
+		t.Cleanup(func() { _ = engine.Close() })
+		u := expect.Value(url.Parse(engine.Endpoint()))(t)
+		if seen[u.Hostname()] {
+			t.Errorf("the endpoint %s has the address of another engine, or 127.0.0.1", u)
+		}
+		seen[u.Hostname()] = true
+	}
+}
+
+// TestAdvisory ends the pinned engine with one request, as SECURITY.md says.
+func TestAdvisory(t *testing.T) {
+	program := realEngine(t)
+	if out := expect.Value(exec.CommandContext(t.Context(), program, "--version").Output())(t); !strings.Contains(string(out), "1.2.1") {
+		return // It is the user's own choice on PATH.
+	}
+	bin, _ := emptyMachine(t)
+	expect.OK(t, os.Symlink(program, filepath.Join(bin, "dynoxide")))
+	engine := expect.Value(tabletest.Start(t.Context(), nil))(t)
+	t.Cleanup(func() { _ = engine.Close() })
+	client := engine.Client(func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
+	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+		TableName:        aws.String("Missing"),
+		Key:              map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "x"}},
+		UpdateExpression: aws.String("REMOVE €"),
+	})
+	if refused, ok := errors.AsType[smithy.APIError](err); ok {
+		t.Fatalf("the engine refuses the request: %v. It is fixed: delete this test, and GHSA-gwhp-7jch-7xj6 from SECURITY.md", refused)
+	}
+	<-engine.Done()
 }
 
 func TestInstall(t *testing.T) {
