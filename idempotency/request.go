@@ -33,7 +33,8 @@ type Request struct {
 	//
 	// A value is [ErrInvalidRequest] if its JSON hides a difference: a string
 	// that is not UTF-8, an [io.Reader], or a struct field that is not zero and
-	// that package json leaves out, also by omitzero and an IsZero method of its own. To leave a field out of the comparison, tag
+	// that package json leaves out. Also refused is a field that omitzero leaves out by
+	// an IsZero method of its own. To leave a field out of the comparison, tag
 	// it `json:"-"`.
 	//
 	// See the package documentation for payloads of two releases.

@@ -59,10 +59,10 @@ func remaining(q Query, after *position) keys.Range {
 	return r
 }
 
-// outOfRange reports whether a position belongs to another range than the
-// query's, by the rule of [table.Query]: it lacks what all sort keys of the range
-// begin with, or is above the range, which clocks do not move down, and there is nothing
-// to read in the direction of the read.
+// outOfRange reports whether a position belongs to another range than the one that is
+// read, by the rule of [table.Query]: it lacks what all sort keys of the range begin
+// with. Or it is above the range, of which nothing is left to read in this direction:
+// clocks do not move a range down.
 func outOfRange(r keys.Range, descending bool, sk keys.SK) bool {
 	n := 0
 	for n < min(len(r.From), len(r.To)) && r.From[n] == r.To[n] {
