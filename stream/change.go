@@ -65,7 +65,13 @@ const effectTTL = 48 * time.Hour
 //
 // consumer is a name that no other consumer of the stream has. It may have about 150
 // bytes. Add a suffix to Key for several effects of one change.
+//
+// Package idempotency refuses the request, with [idempotency.ErrInvalidRequest], if
+// consumer is empty, or if c has no EventID or no Stream: no router gives such a change.
 func (c Change[T]) Request(consumer string) idempotency.Request {
 	_, name, _ := strings.Cut(c.Stream, ":table/")
+	if consumer == "" || c.EventID == "" || name == "" {
+		return idempotency.Request{TTL: -1} // refused, also with a suffix of Key
+	}
 	return idempotency.Request{Scope: consumer + " " + name, Key: c.EventID + " " + string(c.Kind), TTL: effectTTL}
 }

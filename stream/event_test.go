@@ -135,6 +135,8 @@ func TestInvalidEvents(t *testing.T) {
 		"keys only":             envelope(name, strings.Replace(record("INSERT", "e", "1", ""), "NEW_AND_OLD_IMAGES", "KEYS_ONLY", 1)),
 		"new image only":        envelope(name, strings.Replace(good, "NEW_AND_OLD_IMAGES", "NEW_IMAGE", 1)),
 		"no old image":          envelope(name, record("MODIFY", "e", "1", `"NewImage": `+fullImage+`,`)),
+		"an old image of none":  envelope(name, record("INSERT", "e", "1", `"NewImage": `+fullImage+`, "OldImage": `+fullImage+`,`)),
+		"a new image of none":   envelope(name, record("REMOVE", "e", "1", `"NewImage": `+fullImage+`, "OldImage": `+fullImage+`,`)),
 		"no image":              envelope(name, record("REMOVE", "e", "1", "")),
 		"unknown name":          envelope(name, record("TRUNCATE", "e", "1", `"NewImage": `+fullImage+`,`)),
 		"no sequence":           envelope(name, record("INSERT", "e", "", `"NewImage": `+fullImage+`,`)),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/repo"
@@ -41,11 +42,14 @@ func On[T any](r *repo.Repo[T], do func(ctx context.Context, c Change[T]) error)
 func (h on[T]) handles() string { return h.repo.Type() }
 
 func (h on[T]) problem(schema table.Schema) string {
-	switch {
-	case h.repo == nil || h.do == nil:
-		return "its repository or its function is nil"
-	case h.repo.View().Schema().Name != schema.Name:
+	if h.repo.Type() == "" || h.do == nil {
+		return "its repository or its function is nil, or the repository is not one of repo.New"
+	}
+	switch of := h.repo.View().Schema(); {
+	case of.Name != schema.Name:
 		return "its repository is of another table"
+	case of.PK != schema.PK || of.SK != schema.SK || of.Type != schema.Type:
+		return "its repository has other names for the attributes of keys or type"
 	}
 	return ""
 }
@@ -111,7 +115,7 @@ type other struct {
 // handler is for, and those of an entity that no key of the entity leads to. Without it
 // or [IgnoreOther] such an item is an error, [table.ErrWrongType] or [repo.ErrOrphan],
 // and its record is delivered again. do is called for every record, also if nothing has
-// changed; Changed is nil.
+// changed; Changed is nil. do may change the maps of c, but not the values in them.
 func OnOther(do func(ctx context.Context, c Change[table.Item]) error) Handler { return other{do} }
 
 // IgnoreOther returns a handler that passes over the items of [OnOther].
@@ -130,6 +134,7 @@ func (h other) problem(table.Schema) string {
 
 func (h other) handle(ctx context.Context, t *table.Table, r *record, old, new table.Item) (orphans [2]table.Item, err error) {
 	c := newChange[table.Item](r)
+	old, new = maps.Clone(old), maps.Clone(new) // a Reader gives the record again after a failure
 	if old != nil {
 		c.Old = &old
 	}

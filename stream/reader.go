@@ -96,15 +96,17 @@ func (r Reader) withDefaults() (Reader, error) {
 	if r.Client == nil {
 		bad("Client: is nil")
 	}
-	if r.Router == nil {
-		bad("Router: is nil")
+	if r.Router == nil || r.Router.table == nil {
+		bad("Router: is not one of New")
 	} else {
 		r.Table = cmp.Or(r.Table, r.Router.table)
 		if name := tableOf(r.StreamARN); r.StreamARN != "" && name != r.Router.schema.Name {
 			bad("StreamARN: is not that of a stream of table %s", r.Router.schema.Name)
 		}
 	}
-	if r.Table != nil {
+	if r.Table != nil && !made(r.Table) {
+		bad("Table: is not one of table.New")
+	} else if r.Table != nil {
 		r.Table = r.Table.OfType("")
 		if s := r.Table.Schema(); s.SimpleKey || s.PKType != types.ScalarAttributeTypeS || s.SKType != types.ScalarAttributeTypeS {
 			bad("Table: %s has not two keys that are strings", s.Name)

@@ -400,6 +400,26 @@ func TestReaderHandlerEndsItsGoroutine(t *testing.T) {
 	runUntil(t, r, func() bool { return len(l.all()) == 6 })
 }
 
+// A handler may take an attribute out of an item, and is given it again after its failure.
+func TestReaderGivesTheWholeItemAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var l log
+	router := newRouter(t, w.table, nil, stream.OnOther(func(_ context.Context, c stream.Change[table.Item]) error {
+		l.add("%t", (*c.New)["text"] != nil)
+		delete(*c.New, "text")
+		if len(l.all()) < 3 {
+			return errors.New("no")
+		}
+		return nil
+	}))
+	must(t, w.notes.Put(t.Context(), &Note{User: "1", Text: "x"}))
+	r := w.notesReader(t, &l, nil)
+	r.Router = router
+	runUntil(t, r, func() bool { return len(l.all()) == 3 })
+	equal(t, "with the attribute", l.all(), []string{"true", "true", "true"})
+}
+
 func TestReaderRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -407,12 +427,17 @@ func TestReaderRefuses(t *testing.T) {
 	good := w.notesReader(t, &l, nil)
 	numeric := table.Schema{Name: "numeric", SKType: types.ScalarAttributeTypeN}
 	for name, change := range map[string]func(*stream.Reader){
-		"no name":           func(r *stream.Reader) { r.Name = "" },
-		"a long name":       func(r *stream.Reader) { r.Name = string(make([]byte, 201)) },
-		"no router":         func(r *stream.Reader) { r.Router = nil },
-		"no client":         func(r *stream.Reader) { r.Client = nil },
-		"another table":     func(r *stream.Reader) { r.StreamARN = "arn:aws:dynamodb:us-east-1:1:table/x/stream/y" },
-		"no ARN":            func(r *stream.Reader) { r.StreamARN = "x" },
+		"no name":       func(r *stream.Reader) { r.Name = "" },
+		"a long name":   func(r *stream.Reader) { r.Name = string(make([]byte, 201)) },
+		"no router":     func(r *stream.Reader) { r.Router = nil },
+		"a zero router": func(r *stream.Reader) { r.Router = new(stream.Router) },
+		"a zero table":  func(r *stream.Reader) { r.Table = new(table.Table) },
+		"no client":     func(r *stream.Reader) { r.Client = nil },
+		"another table": func(r *stream.Reader) { r.StreamARN = "arn:aws:dynamodb:us-east-1:1:table/x/stream/y" },
+		"no ARN":        func(r *stream.Reader) { r.StreamARN = "x" },
+		"the ARN of a table": func(r *stream.Reader) {
+			r.StreamARN = "arn:aws:dynamodb:us-east-1:1:table/" + w.table.Schema().Name
+		},
 		"negative Interval": func(r *stream.Reader) { r.Interval = -1 },
 		"negative Attempts": func(r *stream.Reader) { r.Attempts = -1 },
 		"numeric keys":      func(r *stream.Reader) { r.Table = tabletest.New(t, numeric, nil) },

@@ -112,8 +112,9 @@ func parseRecord(in *codec.Reader) (r *record, problem error, ok bool) { //nolin
 	return r, r.check(name), true
 }
 
-// check reports what a record lacks.
+// check reports what a record lacks, or has and cannot have.
 func (r *record) check(name string) error {
+	inserts, removes := name == string(streamtypes.OperationTypeInsert), name == string(streamtypes.OperationTypeRemove)
 	want := ""
 	switch {
 	case r.view != "" && r.view != string(streamtypes.StreamViewTypeNewAndOldImages):
@@ -122,12 +123,10 @@ func (r *record) check(name string) error {
 		want = "a sequence number and an event ID"
 	case len(r.keys) == 0:
 		want = "keys"
-	case name == string(streamtypes.OperationTypeInsert) && r.new == nil,
-		name == string(streamtypes.OperationTypeModify) && (r.new == nil || r.old == nil),
-		name == string(streamtypes.OperationTypeRemove) && r.old == nil:
-		want = "the images of " + name + ": the view of the stream must be NEW_AND_OLD_IMAGES"
-	case name != string(streamtypes.OperationTypeInsert) && name != string(streamtypes.OperationTypeModify) && name != string(streamtypes.OperationTypeRemove):
+	case !inserts && !removes && name != string(streamtypes.OperationTypeModify):
 		return fmt.Errorf("%w: its event name is %q", errEvent, name)
+	case (r.old == nil) != inserts || (r.new == nil) != removes:
+		want = "the images of " + name + ": the view of the stream must be NEW_AND_OLD_IMAGES"
 	default:
 		return nil
 	}

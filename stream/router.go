@@ -47,8 +47,9 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 	if options != nil {
 		r.options = *options
 	}
-	if t == nil {
-		bad("the table is nil")
+	if !made(t) {
+		t = nil
+		bad("the table is not one of table.New")
 	} else {
 		r.table, r.schema = t.OfType(""), t.Schema()
 	}
@@ -82,6 +83,9 @@ func New(t *table.Table, options *Options, handlers ...Handler) (*Router, error)
 	}
 	return r, nil
 }
+
+// made reports whether a table is one of [table.New].
+func made(t *table.Table) bool { return t != nil && t.Schema().Name != "" }
 
 // own reports whether an image is of an item that the library stores for itself, of
 // packages idempotency, backfill and stream; or whether there is no image. Such an item is

@@ -405,27 +405,54 @@ func TestRequestRunsEachEffectOnce(t *testing.T) {
 	equal(t, "count", got, count{N: 20})
 }
 
+// A change that no stream has given names no effect: two of them would have the same name.
+func TestRequestOfNoRecordIsRefused(t *testing.T) {
+	t.Parallel()
+	const arn = "arn:aws:dynamodb:eu-west-1:1:table/T/stream/2026-01-01T00:00:00.000"
+	store := must1(idempotency.New(tabletest.New(t, schema, nil), nil))(t)
+	for name, r := range map[string]idempotency.Request{
+		"no event":    stream.Change[Note]{Kind: stream.Insert, Stream: arn}.Request("counter"),
+		"no stream":   stream.Change[Note]{Kind: stream.Insert, EventID: "e"}.Request("counter"),
+		"no consumer": stream.Change[Note]{Kind: stream.Insert, EventID: "e", Stream: arn}.Request(""),
+	} {
+		for _, suffix := range []string{"", " one of several"} {
+			r.Key += suffix
+			_, err := idempotency.Exec(t.Context(), store, r, func(context.Context) ([]table.Op, error) { return nil, nil })
+			if !errors.Is(err, idempotency.ErrInvalidRequest) {
+				t.Errorf("%s, with the suffix %q: %v", name, suffix, err)
+			}
+		}
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	elsewhere := newRepo(t, tabletest.New(t, schema, nil), noteEntity)
+	kinds := w.table.Schema()
+	kinds.Type = "kind"
+	otherType := newRepo(t, must1(table.New(w.client, kinds, nil))(t), noteEntity)
 	do := func(context.Context, stream.Change[Note]) error { return nil }
 	for name, handlers := range map[string][]stream.Handler{
 		"none":          {},
 		"nil":           {nil},
+		"zero repo":     {stream.On(new(repo.Repo[Note]), do)},
 		"nil repo":      {stream.On[Note](nil, do)},
 		"nil function":  {stream.On(w.notes, nil)},
 		"nil other":     {stream.OnOther(nil)},
 		"twice":         {stream.On(w.notes, do), stream.On(w.notes, do)},
 		"other twice":   {stream.IgnoreOther(), stream.IgnoreOther()},
 		"another table": {stream.On(elsewhere, do)},
+		"another type":  {stream.On(otherType, do), stream.IgnoreOther()},
 	} {
 		if _, err := stream.New(w.table, nil, handlers...); !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := stream.New(nil, nil, stream.IgnoreOther()); !errors.Is(err, table.ErrInvalid) {
-		t.Errorf("nil table: %v", err)
+	for _, tbl := range []*table.Table{nil, new(table.Table)} {
+		if _, err := stream.New(tbl, nil, stream.On(w.notes, do)); !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("table %v: %v", tbl, err)
+		}
 	}
 	if _, err := stream.New(w.table, &stream.Options{Concurrency: -1}, stream.IgnoreOther()); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("negative concurrency: %v", err)

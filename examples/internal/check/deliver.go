@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/table"
 )
 
 // Deliver gives an event to a router as Lambda does: after a failure again, from the
@@ -22,6 +23,11 @@ func Deliver(tb testing.TB, router *stream.Router, event json.RawMessage) int {
 		}
 		event = rest(tb, event, response.BatchItemFailures[0].ItemIdentifier)
 	}
+}
+
+// StreamOf returns the ARN of a stream of a table, for events that a test makes itself.
+func StreamOf(t *table.Table) string {
+	return "arn:aws:dynamodb:eu-west-1:123456789012:table/" + t.Schema().Name + "/stream/2024-01-16T00:00:00.000"
 }
 
 // rest returns the event that begins with a record.

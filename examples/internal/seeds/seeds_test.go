@@ -159,7 +159,8 @@ func (m *maker) deliver(k keys.Key, before, after table.Item) {
 		change["OldImage"] = m.json(before)
 	}
 	event := map[string]any{"Records": []any{map[string]any{
-		"eventID": fmt.Sprintf("%032x", m.sequence), "eventName": name, "eventSource": "aws:dynamodb", "dynamodb": change,
+		"eventID": fmt.Sprintf("%032x", m.sequence), "eventName": name, "eventSource": "aws:dynamodb",
+		"eventSourceARN": check.StreamOf(m.table), "dynamodb": change,
 	}}}
 	for _, c := range m.consumers {
 		check.Deliver(m.t, c, check.Must(json.Marshal(event))(m.t))

@@ -219,7 +219,7 @@ func (f *function) created(t *testing.T) json.RawMessage {
 		}
 	}
 	return check.Must(json.Marshal(map[string]any{"Records": []any{map[string]any{
-		"eventID": "e-2", "eventName": "INSERT", "eventSource": "aws:dynamodb",
+		"eventID": "e-2", "eventName": "INSERT", "eventSource": "aws:dynamodb", "eventSourceARN": check.StreamOf(f.table),
 		"dynamodb": map[string]any{
 			"ApproximateCreationDateTime": 1705395601, "SequenceNumber": "4200000000002", "StreamViewType": "NEW_AND_OLD_IMAGES",
 			"Keys": map[string]any{"PK": image["PK"], "SK": image["SK"]}, "NewImage": image,

@@ -2,6 +2,7 @@ package walk
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 
 // sale is the event of Ana's order for the lamps: 3 were there, 1 is left.
 const sale = `{"Records": [{
-	"eventID": "e-1", "eventName": "MODIFY", "eventSource": "aws:dynamodb",
+	"eventID": "e-1", "eventName": "MODIFY", "eventSource": "aws:dynamodb", "eventSourceARN": "STREAM",
 	"dynamodb": {
 		"ApproximateCreationDateTime": 1705395600, "SequenceNumber": "4200000000001",
 		"StreamViewType": "NEW_AND_OLD_IMAGES",
@@ -43,7 +44,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 		s.Auditor,
 		func() (*stream.Router, error) { return s.Notifier(nil) }, // sends nothing: see sale
 	} {
-		check.Deliver(t, check.Must(consumer())(t), json.RawMessage(sale))
+		check.Deliver(t, check.Must(consumer())(t), json.RawMessage(strings.Replace(sale, "STREAM", check.StreamOf(tbl), 1)))
 	}
 	schema, items := store.Schema("Shop"), generated.Stored(t, tbl)
 	options := &tablemodel.Options{
