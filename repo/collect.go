@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -47,6 +46,30 @@ func (r *Repo[T]) AppendTo(slice *[]T) Member {
 // IgnoreUnknown lets [Collect] and [Stream] pass over items of types that no other
 // member is for. Without it they are [table.ErrWrongType].
 func IgnoreUnknown() Member { return &member{core: new(core)} }
+
+// decodePart makes v a value of an item of the current shape; v stays as it was read
+// if the item is nil. If it is a part of one, the value has no version, and only the
+// attributes of project, unless there are none.
+func (c *core) decodePart(v any, item table.Item, project []string, part bool) error {
+	if item != nil {
+		if len(project) > 0 {
+			whole := item
+			item = make(table.Item, len(project))
+			for _, name := range project {
+				if value, ok := whole[name]; ok {
+					item[name] = value
+				}
+			}
+		}
+		if err := item.Decode(v); err != nil {
+			return err
+		}
+	}
+	if !part {
+		return nil
+	}
+	return c.forget(v)
+}
 
 func (c *core) upgrades() bool { return len(c.shapes.upgrades) > 0 }
 
@@ -111,9 +134,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		}
 		return e
 	}
-	byType := make(map[string]*member, len(members))
-	var project, upgraded []string
-	part := false
+	byType, upgrades := make(map[string]*member, len(members)), false
 	for i, each := range members {
 		var m *member
 		if each != nil {
@@ -128,21 +149,20 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		}
 		byType[name] = m
 		if m.upgrades() {
-			upgraded = slices.AppendSeq(upgraded, maps.Keys(m.shapes.touched))
+			upgrades = true
 			if err := m.checkQuery(q); err != nil {
 				return fail(nil, err)
 			}
 		}
 	}
-	attribute := t.Schema().Type
-	t = t.WithUpgrade(table.Upgrade{
-		Attributes: upgraded,
-		Change:     func(table.Item, int) error { return nil }, // each member has its own
-		Part: func(_ any, asked []string) error {
-			part, project = true, asked
-			return nil
-		},
-	})
+	attribute, part := t.Schema().Type, incomplete(t.Schema(), q)
+	project := q.Project
+	switch {
+	case upgrades:
+		q.Project = nil
+	case len(project) > 0:
+		q.Project = append(slices.Clone(project), t.Schema().Shape, t.Schema().Shape+shapeFrom)
+	}
 	for item, err := range table.All[table.Item](ctx, t, q) {
 		if err != nil {
 			return err
@@ -159,12 +179,9 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 			continue
 		}
 		v := m.entity.zero()
-		present, err := m.upgraded(item)
+		upgraded, err := m.upgraded(item)
 		if err == nil {
-			err = present.Decode(v)
-		}
-		if err == nil && part {
-			err = m.part(v, project)
+			err = m.decodePart(v, upgraded, project, part)
 		}
 		if err != nil {
 			return fail(item, fmt.Errorf("item of type %q: %w", name, err))

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -72,7 +73,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	c.shapes = newShapes(schema, entity.OldestShape, entity.Upgrades)
 	u := table.Upgrade{Shape: c.shapes.current, Change: c.shapes.upgrade, Attributes: slices.Sorted(maps.Keys(c.shapes.touched))}
 	c.consistent = t.OfType(entity.Type).WithUpgrade(u).Consistent()
-	u.Change, u.Part = c.shapes.present, c.part
+	u.Change = c.shapes.present
 	c.reads = t.OfType(entity.Type).WithUpgrade(u)
 	c.attributes, c.known = codec.Attributes(entity.typ)
 	if entity.Version != "" {
@@ -122,15 +123,33 @@ func (c *core) declares(i int, attribute string) bool {
 	return false
 }
 
-// checkRead reports what is wrong with the view's projection and with a query.
-func (c *core) checkRead(op string, key keys.Key, q table.Query) error {
+// projected returns how a view with a projection reads by key: the table to read T
+// from, or whole if items have to be read whole and cut.
+func (c *core) projected() (t *table.Table, whole bool, err error) {
+	for _, name := range c.project {
+		if c.known && !c.stores(name) {
+			return nil, false, fmt.Errorf("%w: Project: %w", table.ErrInvalid, c.unknown(name))
+		}
+	}
+	if c.upgrades() {
+		return c.reads, true, nil
+	}
+	return c.reads.Project(c.project...), false, nil
+}
+
+// prepare checks a query and gives it the view's projection, unless it has its own.
+// If cut has attributes, items have to be read whole and cut to these.
+func (c *core) prepare(op string, q table.Query) (prepared table.Query, cut []string, err error) {
 	if len(q.Project) == 0 {
 		q.Project = c.project
 	}
 	if err := c.checkQuery(q); err != nil {
-		return c.fail(op, key, err)
+		return q, nil, c.fail(op, keys.Key{PK: q.PK}, err)
 	}
-	return nil
+	if c.upgrades() {
+		cut, q.Project = q.Project, nil
+	}
+	return q, cut, nil
 }
 
 // fail returns the error of an operation on the entity under a key.

@@ -13,7 +13,7 @@ import (
 
 // Decode makes an entity of an item that was read elsewhere, such as an image in a
 // stream or a line of an export, by the rules of reads: an item of an older shape is
-// upgraded. The item must be whole, since Decode cannot tell. main is true for the item under [Entity].Key or one of FormerKeys, and
+// upgraded. main is true for the item under [Entity].Key or one of FormerKeys, and
 // false for a copy, former or present. The expiry is not looked at.
 //
 // Errors:

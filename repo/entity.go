@@ -48,7 +48,7 @@ type Entity[T any] struct {
 	// Version is the name of the attribute that guards the writes of an entity. A
 	// write expects the value that the entity was read with, and stores another
 	// one; a write of a stale value is [table.ErrStale]. Empty means no guard: the
-	// last write wins, also that of a part of an item, and there can be no Copies.
+	// last write wins, and there can be no Copies.
 	//
 	// If T's field for it is a string, it is a revision: drawn at random for each
 	// write and never repeated. So it identifies one state of one life of the
@@ -62,13 +62,6 @@ type Entity[T any] struct {
 	// If the attribute of a stored item is missing, NULL or empty, the first write
 	// expects that and sets it. An attribute of another type than the field is
 	// [table.ErrInvalid], and so is a version of 2^63 or more.
-	//
-	// A value that is a part of its item has a reserved one: the revision "part", the
-	// version -1, or the greatest version of an unsigned field. No item has it, and every
-	// write of such a value is [table.ErrStale]. A value is a part if it was read with a
-	// projection, or from an index that does not project all attributes, in whatever way.
-	// Do not make an ETag of it. If you set the version of such a value, it counts as
-	// whole, and a write removes what was not read.
 	//
 	// In a struct, the field is a plain string or integer, and not behind a pointer.
 	Version string

@@ -2,7 +2,6 @@ package repo_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"strconv"
@@ -138,12 +137,8 @@ func ExampleRepo_Project() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("%s, priority %d, tenant %q\n", t.ID, t.Priority, t.Tenant)
-	err = tickets.Put(ctx, &t)
-	fmt.Println("a write of it is refused:", errors.Is(err, table.ErrStale))
-	// Output:
-	// t-3, priority 3, tenant ""
-	// a write of it is refused: true
+	fmt.Printf("%s, priority %d, tenant %q, version %d\n", t.ID, t.Priority, t.Tenant, t.Version)
+	// Output: t-3, priority 3, tenant "", version 0
 }
 
 // All tickets of a tenant are deleted: first a dry run that says how many there are,

@@ -46,9 +46,6 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 	if len(c.items) > 1 || len(c.indexAttributes) > 0 {
 		return nil, c.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, c.entity.Type))
 	}
-	if err := c.checkWhole(v); err != nil {
-		return nil, c.fail("Upsert", key, err)
-	}
 	built, err := expression.NewBuilder().WithUpdate(update).Build()
 	if err == nil {
 		err = c.checkNames(*built.Update(), built.Names(), func(name string) bool { return c.reserved[name] })

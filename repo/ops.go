@@ -20,8 +20,8 @@ func (r *Repo[T]) CreateOps(v *T) []table.Op { return r.core.createOps(nil, v, v
 // createOps appends the ops of [Repo.CreateOps]. It sets the stamp in made, which
 // becomes the value of v, and may be v.
 func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
-	if err := c.checkGiven(v); err != nil {
-		return append(ops, c.refused(err)...)
+	if isNil(v) {
+		return c.refused(errNilValue)
 	}
 	next := c.next(stamp{})
 	err := c.write(made, v, next)
@@ -59,8 +59,8 @@ func (r *Repo[T]) PutOps(v *T) []table.Op { return r.core.putOps(nil, v, v) }
 
 // putOps appends the ops of [Repo.PutOps]. made is as in createOps.
 func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
-	if err := c.checkGiven(v); err != nil {
-		return append(ops, c.refused(err)...)
+	if isNil(v) {
+		return c.refused(errNilValue)
 	}
 	if c.counter == unversioned {
 		return c.each(ops, v, func(i int, key keys.Key) table.Op {
@@ -106,11 +106,8 @@ func (c *core) updateOps(old, v any) []table.Op {
 	if c.counter == unversioned {
 		return c.putOps(nil, v, v)
 	}
-	if err := c.checkGiven(v); err != nil {
-		return c.refused(err)
-	}
-	if err := c.checkWhole(old); err != nil {
-		return c.refused(err)
+	if isNil(v) {
+		return c.refused(errNilValue)
 	}
 	for _, p := range c.items {
 		if p.Key(old) != p.Key(v) {
@@ -125,14 +122,6 @@ func (c *core) updateOps(old, v any) []table.Op {
 }
 
 var errNilValue = errors.New("the value is nil")
-
-// checkGiven refuses a value that cannot be written.
-func (c *core) checkGiven(v any) error {
-	if isNil(v) {
-		return errNilValue
-	}
-	return c.checkWhole(v)
-}
 
 // refused returns an op that fails with a reason when it is run.
 func (c *core) refused(reason error) []table.Op {
@@ -152,9 +141,6 @@ func (r *Repo[T]) DeleteOps(v T) []table.Op { return r.core.deleteOps(&v) }
 func (c *core) deleteOps(v any) []table.Op {
 	if c.counter == unversioned {
 		return c.each(nil, v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
-	}
-	if err := c.checkWhole(v); err != nil {
-		return c.refused(err)
 	}
 	read := c.read(v)
 	if read == (stamp{}) && len(c.items) > 1 {

@@ -1,200 +1,129 @@
 package repo_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
-	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// Entities of every kind of version.
-type (
-	counted struct {
-		ID      string `dynamodbav:"id"`
-		Email   string `dynamodbav:"email"`
-		Text    string `dynamodbav:"text"`
-		Version int64  `dynamodbav:"version,omitempty"`
-	}
-	small struct {
-		ID      string `dynamodbav:"id"`
-		Email   string `dynamodbav:"email"`
-		Text    string `dynamodbav:"text"`
-		Version int8   `dynamodbav:"version,omitempty"`
-	}
-	unsigned struct {
-		ID      string `dynamodbav:"id"`
-		Email   string `dynamodbav:"email"`
-		Text    string `dynamodbav:"text"`
-		Version uint16 `dynamodbav:"version,omitempty"`
-	}
-	revised struct {
-		ID      string `dynamodbav:"id"`
-		Email   string `dynamodbav:"email"`
-		Text    string `dynamodbav:"text"`
-		Version string `dynamodbav:"version,omitempty"`
-	}
-	mapped map[string]any
-)
+type counted struct {
+	ID      string `dynamodbav:"id"`
+	Email   string `dynamodbav:"email"`
+	Version int64  `dynamodbav:"version"`
+}
 
-// TestPartsCannotBeWritten reads parts of an entity in every way, and gives them to every
-// write: what was not read would be taken for empty and removed. The entity has a version,
-// or none yet.
-func TestPartsCannotBeWritten(t *testing.T) {
+type revised struct {
+	ID      string `dynamodbav:"id"`
+	Email   string `dynamodbav:"email"`
+	Version string `dynamodbav:"version"`
+}
+
+// A value that was read in part cannot be written: what was not read would be
+// taken for empty and removed.
+func TestPartsOfEntitiesCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	testParts(t, "counted", func(id, email string) counted { return counted{ID: id, Email: email, Text: "long"} }, func(v counted) (string, string) { return v.ID, v.Email })
-	testParts(t, "small", func(id, email string) small { return small{ID: id, Email: email, Text: "long"} }, func(v small) (string, string) { return v.ID, v.Email })
-	testParts(t, "unsigned", func(id, email string) unsigned { return unsigned{ID: id, Email: email, Text: "long"} }, func(v unsigned) (string, string) { return v.ID, v.Email })
-	testParts(t, "revised", func(id, email string) revised { return revised{ID: id, Email: email, Text: "long"} }, func(v revised) (string, string) { return v.ID, v.Email })
-	testParts(t, "mapped", func(id, email string) mapped { return mapped{"id": id, "email": email, "text": "long"} }, func(v mapped) (string, string) {
-		id, _ := v["id"].(string)
-		email, _ := v["email"].(string)
-		return id, email
+	tbl := tabletest.New(t, table.Schema{Indexes: []table.Index{
+		{Name: "part", PK: "partPK", SK: "partSK", Projection: types.ProjectionTypeInclude, Include: []string{"entityType", "id", "version"}},
+		{Name: "whole", PK: "wholePK", SK: "wholeSK"},
+	}}, nil)
+	t.Run("version", func(t *testing.T) {
+		t.Parallel()
+		testParts(t, tbl, counted{ID: "1", Email: "ann@example.com"}, func(v counted) (string, string) { return v.ID, v.Email },
+			func(v counted) string { return fmt.Sprint(v.Version) }, "0")
+	})
+	t.Run("revision", func(t *testing.T) {
+		t.Parallel()
+		testParts(t, tbl, revised{ID: "2", Email: "bob@example.com"}, func(v revised) (string, string) { return v.ID, v.Email },
+			func(v revised) string { return v.Version }, "")
 	})
 }
 
-var partSchema = table.Schema{Indexes: []table.Index{
-	{Name: "part", PK: "partPK", SK: "partSK", Projection: types.ProjectionTypeInclude, Include: []string{"entityType", "id", "email", "version"}},
-	{Name: "keys", PK: "keysPK", SK: "keysSK", Projection: types.ProjectionTypeInclude, Include: []string{"entityType", "id", "email"}},
-}}
-
-func testParts[T any](t *testing.T, typ string, value func(id, email string) T, fields func(T) (id, email string)) {
+func testParts[T any](t *testing.T, tbl *table.Table, v T, fields func(T) (id, email string), version func(T) string, none string) {
 	key := func(v T) keys.Key {
 		id, _ := fields(v)
 		return keys.Key{PK: keys.Prefix("M").PK(id), SK: "M"}
 	}
-	byEmail := func(v T) keys.Key {
-		_, email := fields(v)
-		return keys.Key{PK: keys.Prefix("MAIL").PK(email), SK: "MAIL"}
-	}
-	for name, upgrades := range map[string][]repo.Upgrade{"": nil, ", upgraded": {repo.Default("text", "none")}} {
-		for _, adopted := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s%s, adopted %v", typ, name, adopted), func(t *testing.T) {
-				t.Parallel()
-				tbl := tabletest.New(t, partSchema, nil)
-				e := repo.Entity[T]{
-					Type: typ, Key: key, Version: "version", VersionFromOne: typ == "small" || typ == "unsigned", Upgrades: upgrades,
-					Indexes: repo.Indexes[T]{"part": key, "keys": key}, Copies: []repo.Copy[T]{{Name: "e-mail", Key: byEmail}},
+	members, err := repo.New(tbl, repo.Entity[T]{
+		Type: "M" + none, Key: key, Version: "version",
+		Indexes: repo.Indexes[T]{"part": key, "whole": key},
+		Copies: []repo.Copy[T]{{Name: "e-mail", Key: func(v T) keys.Key {
+			_, email := fields(v)
+			return keys.Key{PK: keys.Prefix("MAIL").PK(email), SK: "MAIL"}
+		}}},
+	})
+	expect.OK(t, err)
+	expect.OK(t, members.Create(t.Context(), &v))
+	for name, q := range map[string]table.Query{
+		"projection":    {PK: key(v).PK, Project: []string{"id", "version"}},
+		"partial index": {PK: key(v).PK, Index: "part"},
+	} {
+		for how, read := range map[string]func(context.Context) (T, error){
+			"Query": func(ctx context.Context) (part T, err error) {
+				page, err := members.Query(ctx, q)
+				return page.Items[0], err
+			},
+			"All": func(ctx context.Context) (part T, err error) {
+				all, err := table.Collect(members.All(ctx, q))
+				return all[0], err
+			},
+			"Collect": func(ctx context.Context) (part T, err error) {
+				var all []T
+				err = repo.Collect(ctx, tbl, q, members.AppendTo(&all))
+				return all[0], err
+			},
+		} {
+			part := expect.Value(read(t.Context()))(t)
+			id, email := fields(part)
+			if wantID, _ := fields(v); id != wantID || email != "" || version(part) != none {
+				t.Errorf("%s of a %s: %+v", how, name, part)
+			}
+			for write, err := range map[string]error{
+				"UpdateOps": tbl.Transact(t.Context(), members.UpdateOps(part, new(part))...),
+				"DeleteOps": tbl.Transact(t.Context(), members.DeleteOps(part)...),
+			} {
+				if err == nil {
+					t.Errorf("%s of a %s: %s succeeds", how, name, write)
 				}
-				all := newRepo(t, tbl, e)
-				v := value("1", "ann@example.com")
-				expect.OK(t, all.Create(t.Context(), &v))
-				for _, k := range []keys.Key{key(v), byEmail(v)} {
-					if adopted {
-						expect.OK(t, tbl.Do(t.Context(), table.Patch(k, nil, "version")))
-					}
-				}
-				before := expect.Value(table.BatchGet[map[string]any](t.Context(), tbl, []keys.Key{key(v), byEmail(v)}))(t)
-				read := 0
-				for how, part := range partsOf(t, tbl, all, key(v), len(upgrades) == 0) {
-					for i, part := range part {
-						read++
-						for write, err := range writesOf(t, tbl, all, part, v) {
-							expect.Err(t, err, table.ErrStale)
-							expect.NotErr(t, err, table.ErrInvalid)
-							expect.Equal(t, fmt.Sprintf("after %s of %s %d", write, how, i),
-								expect.Value(table.BatchGet[map[string]any](t.Context(), tbl, []keys.Key{key(v), byEmail(v)}))(t), before)
-						}
-					}
-				}
-				if read < 12 {
-					t.Errorf("%d parts were read", read)
-				}
-			})
-		}
-	}
-}
-
-// partsOf reads a part of an entity in every way there is.
-func partsOf[T any](t *testing.T, tbl *table.Table, all *repo.Repo[T], key keys.Key, partialIndexes bool) map[string][]T {
-	ctx := t.Context()
-	names := []string{"id", "email", "version"}
-	read := map[string][]T{}
-	add := func(how string, vs ...T) {
-		if len(vs) == 0 {
-			t.Errorf("%s gives nothing", how)
-		}
-		read[how] = append(read[how], vs...)
-	}
-	projected, view := all.Project(names...), all.View().Project(names...)
-	add("Get", expect.Value(projected.Get(ctx, key))(t))
-	add("GetMany", slices.Collect(maps.Values(expect.Value(projected.GetMany(ctx, []keys.Key{key}))(t)))...)
-	add("Get of a view", expect.Value(table.Get[T](ctx, view, key))(t))
-	add("BatchGet of a view", slices.Collect(maps.Values(expect.Value(table.BatchGet[T](ctx, view, []keys.Key{key}))(t)))...)
-	add("TransactGet of a view", slices.Collect(maps.Values(expect.Value(table.TransactGet[T](ctx, view, []keys.Key{key}))(t)))...)
-	add("ScanPage of a view", expect.Value(table.ScanPage[T](ctx, all.View(), table.Scan{Project: names, Filter: expression.Name("sk").Equal(expression.Value("M"))}))(t).Items...)
-	queries := map[string]table.Query{"projection": {PK: key.PK, Project: names}}
-	if partialIndexes {
-		queries["partial index"] = table.Query{Index: "part", PK: key.PK}
-		queries["partial index without the version"] = table.Query{Index: "keys", PK: key.PK}
-	}
-	for name, q := range queries {
-		add("Query, "+name, expect.Value(all.Query(ctx, q))(t).Items...)
-		add("All, "+name, expect.Value(table.Collect(all.All(ctx, q)))(t)...)
-		add("QueryPage of a view, "+name, expect.Value(table.QueryPage[T](ctx, all.View(), q))(t).Items...)
-		for how, on := range map[string]*table.Table{"": tbl, " of its view": all.View()} {
-			var vs []T
-			expect.OK(t, repo.Collect(ctx, on, q, all.AppendTo(&vs)))
-			add("Collect"+how+", "+name, vs...)
-			for v, err := range repo.Stream(ctx, on, q, all) {
-				expect.OK(t, err)
-				add("Stream"+how+", "+name, v.(T))
+			}
+			if err := members.Put(t.Context(), &part); !errors.Is(err, table.ErrStale) {
+				t.Errorf("%s of a %s: Put: %v", how, name, err)
 			}
 		}
-		if q.Index != "" {
-			reader := expect.Value(shard.New[T](all.View(), shard.Index{Index: q.Index, Prefix: "M", Suffixes: []string{"#1"}}, nil))(t)
-			add("shards, "+name, expect.Value(reader.Latest(ctx, 1))(t)...)
-		}
 	}
-	whole := table.Query{PK: key.PK}
-	for how, on := range map[string]*table.Table{"a projected table": tbl.Project(names...), "a projected view": view} {
-		var vs []T
-		expect.OK(t, repo.Collect(ctx, on, whole, all.AppendTo(&vs)))
-		add("Collect of "+how, vs...)
-		for v, err := range repo.Stream(ctx, on, whole, all) {
-			expect.OK(t, err)
-			add("Stream of "+how, v.(T))
-		}
-	}
-	return read
-}
-
-// writesOf gives a part to every write. whole is the whole value.
-func writesOf[T any](t *testing.T, tbl *table.Table, all *repo.Repo[T], part, whole T) map[string]error {
-	ctx, v := t.Context(), func() *T { return new(part) }
-	run := func(ops []table.Op) error { return tbl.Transact(ctx, ops...) }
-	return map[string]error{
-		"Create":            all.Create(ctx, v()),
-		"TransactCreate":    all.TransactCreate(ctx, v()),
-		"Put":               all.Put(ctx, v()),
-		"TransactPut":       all.TransactPut(ctx, v()),
-		"CreateOps":         run(all.CreateOps(v())),
-		"PutOps":            run(all.PutOps(v())),
-		"UpdateOps":         run(all.UpdateOps(whole, v())),
-		"UpdateOps, former": run(all.UpdateOps(part, new(whole))),
-		"DeleteOps":         run(all.DeleteOps(part)),
+	stored := expect.Value(members.Consistent().Get(t.Context(), key(v)))(t)
+	expect.Equal(t, "stored", stored, v)
+	page := expect.Value(members.Query(t.Context(), table.Query{PK: key(v).PK, Index: "whole"}))(t)
+	if len(page.Items) != 1 || version(page.Items[0]) == none {
+		t.Errorf("a whole index gives %+v", page.Items)
 	}
 }
 
-// A value whose version the caller sets counts as whole, as one that an If-Match names.
-func TestAVersionThatIsSetMakesAPartWhole(t *testing.T) {
+// A map keeps its version attribute without a value, and gets none if the entity has
+// no version.
+func TestPartsOfMapsHaveNoVersion(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, partSchema, nil)
-	all := newRepo(t, tbl, repo.Entity[revised]{Type: "revised", Version: "version", Key: func(v revised) keys.Key { return keys.Key{PK: keys.Prefix("M").PK(v.ID), SK: "M"} }})
-	v := revised{ID: "1", Text: "long"}
-	expect.OK(t, all.Create(t.Context(), &v))
-	part := expect.Value(all.Project("id").Get(t.Context(), keys.Key{PK: "M#1", SK: "M"}))(t)
-	part.Version = v.Version
-	expect.OK(t, all.Put(t.Context(), &part))
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	for version, want := range map[string]map[string]any{"": {}, "rev": {"rev": nil}} {
+		key := keys.Key{PK: "MAP", SK: keys.SK("MAP#" + version)}
+		maps := newRepo(t, tbl, repo.Entity[map[string]any]{
+			Type: "MAP" + version, Version: version, Key: func(map[string]any) keys.Key { return key },
+		})
+		expect.OK(t, maps.Create(t.Context(), &map[string]any{"id": "1", "text": "long"}))
+		part := expect.Value(maps.Project("id").Get(t.Context(), key))(t)
+		for _, name := range []string{"pk", "sk", "entityType", "id"} {
+			delete(part, name)
+		}
+		expect.Equal(t, "other attributes of a part with version "+version, part, want)
+	}
 }
 
 // A map or a struct without a field for it could hide a version of another type.

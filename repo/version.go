@@ -68,7 +68,7 @@ func widestVersion(t reflect.Type, field []int) int64 {
 	case reflect.Zero(f).CanInt():
 		return math.MaxInt64 >> (64 - f.Bits())
 	case reflect.Zero(f).CanUint():
-		return math.MaxInt64>>max(63-f.Bits(), 0) - 1 // see core.partStamp
+		return math.MaxInt64 >> max(63-f.Bits(), 0)
 	}
 	return math.MaxInt64
 }
@@ -142,7 +142,7 @@ func (c *core) read(v any) stamp {
 // write makes what to points to the value of v with a stamp. v stays as it is, unless
 // to is v.
 func (c *core) write(to, v any, s stamp) error {
-	if err := c.fits(s); err != nil && s != c.partStamp() {
+	if err := c.fits(s); err != nil {
 		return err
 	}
 	if c.field == nil && c.counter != unversioned {
@@ -178,67 +178,18 @@ func (c *core) keep(v, made any) {
 	assign(v, made)
 }
 
-// part gives a value that was read as a part of its item the stamp of one. project is the
-// projection that it was read with.
-func (c *core) part(v any, project []string) error {
-	if reflect.TypeOf(v).Elem() != c.entity.typ {
-		return nil // an item, or a value of another type that a view is read as
-	}
-	if len(project) > 0 && c.upgrades() { // which are made of whole items
-		if err := c.cut(v, project); err != nil {
-			return err
-		}
-	}
-	s := c.partStamp()
+// forget removes the stamp of a value that was not read as a whole.
+func (c *core) forget(v any) error {
 	if c.counter == unversioned || c.field != nil {
-		return c.write(v, v, s)
+		return c.write(v, v, stamp{})
 	}
-	return setAttribute(v, v, c.entity.Version, s.value())
+	return setAttribute(v, v, c.entity.Version, &types.AttributeValueMemberNULL{Value: true})
 }
 
-// cut leaves a value the attributes of a projection.
-func (c *core) cut(v any, project []string) error {
-	item, err := c.encode(v)
-	if err != nil {
-		return err
-	}
-	cut := make(table.Item, len(project))
-	for _, name := range project {
-		if value, has := item[name]; has {
-			cut[name] = value
-		}
-	}
-	reflect.ValueOf(v).Elem().SetZero()
-	return cut.Decode(v)
-}
-
-// partStamp is the stamp of a value that is a part of its item: one that no item has. An
-// unsigned field has no negative version, so its greatest one is kept for that.
-func (c *core) partStamp() stamp {
-	switch {
-	case c.counter == revised:
-		return stamp{revision: partRevision}
-	case c.counter == versioned && c.field != nil && reflect.Zero(c.entity.typ.FieldByIndex(c.field).Type).CanUint():
-		return stamp{version: c.widest + 1}
-	case c.counter == versioned:
-		return stamp{version: partVersion}
-	}
-	return stamp{}
-}
-
-const (
-	partRevision = "part"
-	partVersion  = -1
-)
-
-// checkWhole refuses a value that is a part of its item: a write would take for empty
-// what was not read.
-func (c *core) checkWhole(v any) error {
-	if s := c.partStamp(); s != (stamp{}) && c.read(v) == s {
-		return fmt.Errorf("%w: the value of %q is a part of its item, read with a projection or from an index that does not hold whole items",
-			table.ErrStale, c.entity.Type)
-	}
-	return nil
+// incomplete reports whether a query gives parts of items.
+func incomplete(schema table.Schema, q table.Query) bool {
+	_, partial := partialIndex(schema, q.Index)
+	return len(q.Project) > 0 || partial
 }
 
 // partialIndex returns the index of that name, if it does not hold whole items.

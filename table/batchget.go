@@ -115,7 +115,7 @@ func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, rows *rows, go
 		want.Keys[i] = t.keyItem(k)
 	}
 	var read []keyed
-	rows.of(t, "", t.project, t.shapes[""].keys...)
+	rows.of(t, t.shapes[""].keys...)
 	rows.met = func(r *row, err error) error {
 		read = append(read[:rows.count], keyed{t.KeyOf("", r.position()), err})
 		return nil

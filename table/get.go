@@ -41,7 +41,7 @@ func (t *Table) get(ctx context.Context, key keys.Key, rows *rows) error {
 	if in.ProjectionExpression, in.ExpressionAttributeNames, err = t.projection(); err != nil {
 		return err
 	}
-	rows.of(t, "", t.project)
+	rows.of(t)
 	_, err = receive(ctx, t, &request{operation: "GetItem"}, rows, t.client.GetItem, in, getItemUnits,
 		func(out *dynamodb.GetItemOutput) []map[string]types.AttributeValue {
 			return []map[string]types.AttributeValue{out.Item}
@@ -88,9 +88,6 @@ func (t *Table) projection() (*string, map[string]string, error) {
 	}
 	names := map[string]string{}
 	_, expression, err := r.expressions(names, nil)
-	if expression == nil {
-		names = nil
-	}
 	return expression, names, err
 }
 
@@ -137,7 +134,7 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, rows *rows) (num
 	if err != nil {
 		return nil, err
 	}
-	rows.of(t, "", t.project)
+	rows.of(t)
 	rows.met = func(r *row, err error) error {
 		numbers = append(numbers[:rows.count], r.number)
 		return err

@@ -165,12 +165,6 @@ func (s *Schema) index(name string) (*Index, bool) {
 	return &s.Indexes[i], true
 }
 
-// holdsParts reports whether the index of that name does not hold whole items.
-func (s *Schema) holdsParts(name string) bool {
-	x, indexed := s.index(name)
-	return indexed && x.Projection != types.ProjectionTypeAll
-}
-
 func keySchema(x Index) []types.KeySchemaElement {
 	var elements []types.KeySchemaElement
 	partition, sort := x.Keys()

@@ -1,7 +1,6 @@
 package table
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 
@@ -139,10 +138,7 @@ func (t *Table) prepare(op Op) (write, error) {
 		return w, fmt.Errorf("%w: it is the zero Op", errInvalidOp)
 	}
 	made, _ := op.value.(codec.Made)
-	switch {
-	case errors.Is(made.Err, ErrStale):
-		return w, made.Err // a part of an item, which is valid and must not be written
-	case made.Err != nil:
+	if made.Err != nil {
 		return w, fmt.Errorf("%w: %w", errInvalidOp, made.Err)
 	}
 	if err := t.checkKey(op.key); err != nil {

@@ -119,8 +119,8 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 		return filter, nil, nil
 	}
 	attributes, err := r.projection()
-	if err != nil || r.t.upgrade != nil && len(r.t.upgrade.Attributes) > 0 {
-		return filter, nil, err // upgrades need whole items
+	if err != nil {
+		return nil, nil, err
 	}
 	for i, name := range attributes {
 		placeholder := "#p" + strconv.Itoa(i)
@@ -165,7 +165,7 @@ func (r *reader) projection() ([]string, error) {
 	partial := indexed && !x.Local && x.Projection != types.ProjectionTypeAll
 	own := []string{r.t.schema.Type, r.t.schema.TTL}
 	if r.t.upgrade != nil {
-		own = append(own, r.t.schema.Shape, r.t.schema.Shape+shapeFrom)
+		own = append(append(own, r.t.schema.Shape, r.t.schema.Shape+shapeFrom), r.t.upgrade.Attributes...)
 	}
 	for _, name := range own {
 		if name != "" && (!partial || slices.Contains(x.Include, name)) {

@@ -44,11 +44,7 @@ type rows struct {
 	// met is told of each live item, and why it is no T, before its value is added.
 	// An error ends the reading. Nil returns what it is given.
 	met func(r *row, err error) error
-	// part is given each value of a part of an item, and project, what was asked for.
-	// It is nil for values of whole items.
-	part    func(v any, project []string) error
-	project []string
-	now     time.Time
+	now time.Time
 	// expected is about how many items the response has.
 	expected int
 }
@@ -79,13 +75,9 @@ const (
 	watchedShape // if the view upgrades
 )
 
-// of sets the table that the responses are of, what is read of the items of an index,
-// and the key attributes.
-func (r *rows) of(t *Table, index string, project []string, key ...Attribute) {
+// of sets the table that the responses are of, and the key attributes.
+func (r *rows) of(t *Table, key ...Attribute) {
 	l := &r.latest
-	if len(project) > 0 || t.schema.holdsParts(index) {
-		r.part, r.project = t.part, project
-	}
 	l.t, l.watched, l.key = t, make([]codec.Watched, 0, 6), make([]string, 0, len(key))
 	l.watch(t.schema.Type)
 	l.watch(t.schema.TTL)
@@ -206,9 +198,6 @@ func (r *rows) add(refusal error, json []byte) {
 			}
 		default:
 			err = refusal
-		}
-		if err == nil && r.part != nil {
-			err = r.part(l.value.Addr().Interface(), r.project)
 		}
 	}
 	if err != nil {

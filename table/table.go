@@ -82,7 +82,6 @@ type Table struct {
 	consistent bool
 	ofType     string
 	upgrade    *Upgrade
-	part       func(v any, project []string) error // of the Upgrade
 	project    []string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient  bool
@@ -189,7 +188,7 @@ func (t *Table) Project(attributes ...string) *Table {
 // changed.
 func (t *Table) OfType(name string) *Table {
 	view := *t
-	view.ofType, view.upgrade, view.part = name, nil, nil
+	view.ofType, view.upgrade = name, nil
 	return &view
 }
 
@@ -206,19 +205,14 @@ type Upgrade struct {
 	Change func(item Item, shape int) error
 	// Attributes are those that Change can touch. A filter on one of them, and an index
 	// that does not project all attributes, are [ErrInvalid], since they would miss
-	// items or misread them. If there are any, a projection reads whole items.
+	// items or misread them. A projection reads them too, so values have them.
 	Attributes []string
-	// Part, unless it is nil, is given a pointer to each value that was asked for as a
-	// part of its item: with a projection, or from an index that does not project all
-	// attributes. project is the projection. Its error is the error of the item. It is
-	// called by several goroutines at once.
-	Part func(v any, project []string) error
 }
 
 // WithUpgrade returns a view of the table whose reads upgrade items of other shapes.
 // [Table.OfType] ends it. It is for the upgrades of package repo: see repo.Repo.View.
 func (t *Table) WithUpgrade(u Upgrade) *Table {
 	view := *t
-	view.upgrade, view.part = &u, u.Part
+	view.upgrade = &u
 	return &view
 }
