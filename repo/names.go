@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/table"
 )
@@ -43,6 +44,9 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 	key := c.entity.Key(v)
 	if len(c.items) > 1 || len(c.indexAttributes) > 0 {
 		return nil, c.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, c.entity.Type))
+	}
+	if err := c.checkWhole(v); err != nil {
+		return nil, c.fail("Upsert", key, err)
 	}
 	built, err := expression.NewBuilder().WithUpdate(update).Build()
 	if err == nil {
@@ -123,6 +127,16 @@ func (c *core) checkQuery(q table.Query) error {
 		return fmt.Errorf("%w: Filter: %w", table.ErrInvalid, err)
 	}
 	return nil
+}
+
+// partialIndex returns the index of that name, if it does not hold whole items.
+func partialIndex(schema table.Schema, name string) (x table.Index, partial bool) {
+	for _, x := range schema.Indexes {
+		if x.Name == name {
+			return x, x.Projection != types.ProjectionTypeAll
+		}
+	}
+	return x, false
 }
 
 // checkNames reports the first attribute of an expression that items of the

@@ -561,7 +561,7 @@ func TestAllGivesEveryPart(t *testing.T) {
 		pages := newRepo(t, tbl, e)
 		var want []page
 		for i := range 3 {
-			want = append(want, page{ID: fmt.Sprint(i)})
+			want = append(want, page{ID: fmt.Sprint(i), Rev: "part of an item"})
 			expect.OK(t, pages.Put(t.Context(), &page{ID: fmt.Sprint(i), Tag: "new"}))
 		}
 		got := expect.Value(table.Collect(pages.Project("id").All(t.Context(), table.Query{PK: "SITE"})))(t)

@@ -70,6 +70,9 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 		if err != nil {
 			return err, false
 		}
+		if err := c.checkWhole(changed); err != nil {
+			return c.fail(op, key, err), false
+		}
 		s, err := c.save(ctx, old, changed, look)
 		if err != nil {
 			return c.named(op, key, err), false

@@ -96,14 +96,13 @@ func TestViewUpgradesOnce(t *testing.T) {
 	expect.Equal(t, "put as it was read", expect.Value(docs.Get(t.Context(), docKey))(t), d)
 }
 
-// An upgrade without attributes raises the shape all the same.
-// A projection of a view reads what its upgrades need.
-func TestViewProjectsWhatUpgradesNeed(t *testing.T) {
+// A view with a projection upgrades whole items, and cuts them afterwards.
+func TestViewCutsWhatUpgradesHaveMade(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, table.Schema{}, nil)
 	docs := newRepo(t, tbl, docWith(0, repo.Rename("writer", "author"), repo.Default("pages", 7)))
 	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": docs.Type(), "id": "d-1", "writer": "Ann", "pages": 3})))
-	want := Doc{Author: "Ann", Pages: 3}
+	want := Doc{Author: "Ann", Revision: "part of an item"}
 	view := docs.View().Project("author")
 	expect.Equal(t, "Get", expect.Value(table.Get[Doc](t.Context(), view, docKey))(t), want)
 	for name, page := range map[string]table.Page[Doc]{
