@@ -94,11 +94,11 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 // without a version is refreshed first, which draws the version, unless it is to be 1.
 func (c *core) counts() expression.ConditionBuilder {
 	version := expression.NameNoDotSplit(c.entity.Version)
-	below := version.LessThan(expression.Value(c.widest)) // no NULL or text is
+	within := version.Between(expression.Value(0), expression.Value(c.widest-1)) // no NULL or text is
 	if c.entity.VersionFromOne {
-		return version.AttributeNotExists().Or(below)
+		return version.AttributeNotExists().Or(within)
 	}
-	return below
+	return within
 }
 
 // checkQuery reports attributes in a filter or projection that T does not have: a

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -115,6 +116,16 @@ func (c *core) checkStamp(item table.Item) error {
 	}
 	return fmt.Errorf("%w: %q: attribute %q of the stored item has another type than the field for it",
 		errInvalidEntity, c.entity.Type, c.entity.Version)
+}
+
+// unmet returns the error of reading an item for a write. One of the version attribute,
+// which the field does not hold, is as in checkStamp.
+func (c *core) unmet(err error) error {
+	misfit, ok := errors.AsType[*codec.Error](err)
+	if !ok || c.counter == unversioned || misfit.Path != c.entity.Version {
+		return err
+	}
+	return fmt.Errorf("%w: %q: %w", errInvalidEntity, c.entity.Type, misfit)
 }
 
 // read returns the stamp that v was read with. A value that cannot be encoded has

@@ -1,9 +1,11 @@
 package repo_test
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -123,6 +125,34 @@ func TestGreatestVersion(t *testing.T) {
 		} else {
 			expect.OK(t, err)
 		}
+	}
+}
+
+// A version that no int64 holds is refused by name, before anything is written.
+func TestVersionsBeyondTheField(t *testing.T) {
+	t.Parallel()
+	type counted struct {
+		N       int   `dynamodbav:"n"`
+		Version int64 `dynamodbav:"version"`
+	}
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	r := newRepo(t, tbl, repo.Entity[counted]{Type: "COUNTED", Version: "version", Key: func(counted) keys.Key { return docKey }})
+	for name, version := range map[string]any{"2^63": uint64(1 << 63), "2^64": attributevalue.Number("18446744073709551616"), "negative": -7, "a text": "7"} {
+		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "COUNTED", "version": version})))
+		item := storedItem(t, tbl, docKey)
+		for call, err := range map[string]error{
+			"Update":     expect.ErrOf(r.Update(t.Context(), docKey, func(v *counted) error { v.N++; return nil })),
+			"Put":        r.Put(t.Context(), &counted{Version: 7}),
+			"Delete":     r.Delete(t.Context(), docKey),
+			"Upsert":     expect.ErrOf(r.Upsert(t.Context(), counted{}, expression.Add(expression.Name("n"), expression.Value(1)))),
+			"Refresh":    expect.ErrOf(r.Refresh(t.Context(), docKey)),
+			"RefreshOps": expect.ErrOf(r.RefreshOps(t.Context(), item)),
+		} {
+			if !errors.Is(err, table.ErrInvalid) || table.Classify(err) != table.Permanent {
+				t.Errorf("%s, %s: %v (%v)", name, call, err, table.Classify(err))
+			}
+		}
+		expect.Equal(t, name+": stored", storedItem(t, tbl, docKey)["n"], nil)
 	}
 }
 
