@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -127,6 +128,34 @@ func TestRepositoryOfAProjection(t *testing.T) {
 	expect.Equal(t, "written", expect.Value(docs.Get(t.Context(), docKey))(t), d)
 }
 
+// An upgrade does not write the expiry: conditions and counts know the stored one only.
+func TestUpgradesDoNotWriteTheExpiry(t *testing.T) {
+	t.Parallel()
+	type session struct {
+		ID, Rev   string
+		Until     string
+		ExpiresAt int64 `dynamodbav:"expiresAt"`
+	}
+	tbl := tabletest.New(t, table.Schema{TTL: "expiresAt"}, nil)
+	for name, refused := range map[string]struct {
+		upgrade repo.Upgrade
+		want    bool
+	}{
+		"Convert": {repo.Convert("until", "expiresAt", func(string) (int64, error) { return 1, nil }), true},
+		"Default": {repo.Default("expiresAt", 1), true},
+		"none":    {repo.Upgrade{}, false},
+	} {
+		err := expect.ErrOf(repo.New(tbl, repo.Entity[session]{
+			Type: "SESSION", Version: "Rev", Key: func(s session) keys.Key { return keys.Key{PK: keys.PK(s.ID), SK: "S"} },
+			Upgrades: []repo.Upgrade{refused.upgrade},
+		}))
+		if errors.Is(err, table.ErrInvalid) != refused.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An upgrade without attributes raises the shape all the same.
 func TestUpgradeWithoutAttributes(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, table.Schema{}, nil)
