@@ -326,6 +326,7 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 	run := func(ops []table.Op) error { return tbl.Transact(t.Context(), ops...) }
 	user := table.Query{PK: keys.User.PK("u-123")}
 	_, streamNil := table.Collect(repo.Stream(t.Context(), tbl, user, nil))
+	_, streamNoTable := table.Collect(repo.Stream(t.Context(), nil, user, txs))
 	for name, test := range map[string]struct{ err, want error }{
 		"Create with an empty id":          {txs.Create(t.Context(), new(Tx{})), keys.ErrInvalid},
 		"Create with a bad index key":      {newRepo(t, tbl, badIndex).Create(t.Context(), new(newTx(0))), keys.ErrInvalid},
@@ -351,6 +352,11 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 		"Collect of a nil repository":      {repo.Collect(t.Context(), tbl, user, (*repo.Repo[Tx])(nil)), table.ErrInvalid},
 		"Collect with one type twice":      {repo.Collect(t.Context(), tbl, user, txs.AppendTo(&[]Tx{}), txs), table.ErrInvalid},
 		"Stream of a nil member":           {streamNil, table.ErrInvalid},
+		"Stream of a nil table":            {streamNoTable, table.ErrInvalid},
+		"Collect of a nil table":           {repo.Collect(t.Context(), nil, user, txs), table.ErrInvalid},
+		"Collect of a zero table":          {repo.Collect(t.Context(), new(table.Table), user, txs), table.ErrInvalid},
+		"New of a nil table":               {expect.ErrOf(repo.New(nil, txEntity)), table.ErrInvalid},
+		"New of a zero table":              {expect.ErrOf(repo.New(new(table.Table), txEntity)), table.ErrInvalid},
 		"Create of a year beyond the keys": {txs.Create(t.Context(), new(Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)})), keys.ErrInvalid},
 	} {
 		if !errors.Is(test.err, test.want) {

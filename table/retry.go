@@ -28,6 +28,9 @@ import (
 // do could take effect twice. If the context ends during a wait, the error
 // matches the context's too. do must not keep its context.
 func (t *Table) Retry(ctx context.Context, do func(context.Context) error) error {
+	if do == nil {
+		return &Error{Op: "Retry", Table: t.schema.Name, Err: fmt.Errorf("%w: the function is nil", errInvalidOp)}
+	}
 	b, ok := ctx.Value(budgetKey{}).(*budget)
 	if !ok {
 		b = &budget{}
