@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 
 	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
@@ -46,32 +45,6 @@ func (r *Repo[T]) AppendTo(slice *[]T) Member {
 // IgnoreUnknown lets [Collect] and [Stream] pass over items of types that no other
 // member is for. Without it they are [table.ErrWrongType].
 func IgnoreUnknown() Member { return &member{core: new(core)} }
-
-// decodePart makes v a value of an item of the current shape; v stays as it was read
-// if the item is nil. If it is a part of one, the value has no version, and only the
-// attributes of project, unless there are none.
-func (c *core) decodePart(v any, item table.Item, project []string, part bool) error {
-	if item != nil {
-		if len(project) > 0 {
-			whole := item
-			item = make(table.Item, len(project))
-			for _, name := range project {
-				if value, ok := whole[name]; ok {
-					item[name] = value
-				}
-			}
-		}
-		if err := item.Decode(v); err != nil {
-			return err
-		}
-	}
-	if !part {
-		return nil
-	}
-	return c.forget(v)
-}
-
-func (c *core) upgrades() bool { return len(c.shapes.upgrades) > 0 }
 
 // Collect reads a query whose items are of several types and appends each to
 // the slice of its type:
@@ -127,6 +100,9 @@ func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Membe
 // each gives every item of a query to its member and the value to do, until do
 // returns false.
 func each(ctx context.Context, t *table.Table, op string, q table.Query, members []Member, do func(*member, any) bool) error {
+	if isZero(t) {
+		return &table.Error{Op: op, Err: fmt.Errorf("%w: %w", table.ErrInvalid, errNoTable)}
+	}
 	fail := func(item table.Item, err error) error {
 		e := &table.Error{Op: op, Table: t.Schema().Name, Index: q.Index, Key: t.KeyOf("", item), Err: err}
 		if q.Index != "" {
@@ -134,37 +110,22 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		}
 		return e
 	}
-	byType, upgrades := make(map[string]*member, len(members)), false
-	for i, each := range members {
-		var m *member
-		if each != nil {
-			m = each.member()
-		}
-		if m == nil {
-			return fail(nil, fmt.Errorf("%w: member %d is no repository of New, or goes into a nil slice", table.ErrInvalid, i))
-		}
-		name := m.entity.Type
-		if _, twice := byType[name]; twice {
-			return fail(nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalid, name))
-		}
-		byType[name] = m
-		if m.upgrades() {
-			upgrades = true
-			if err := m.checkQuery(q); err != nil {
-				return fail(nil, err)
-			}
+	byType, err := byTypes(members, q)
+	if err != nil {
+		return fail(nil, err)
+	}
+	var views []codec.View
+	for name, m := range byType {
+		if name != "" {
+			views = append(views, m.view)
 		}
 	}
-	attribute, part := t.Schema().Type, incomplete(t.Schema(), q)
-	project := q.Project
-	switch {
-	case upgrades:
-		q.Project = nil
-	case len(project) > 0:
-		q.Project = append(slices.Clone(project), t.Schema().Shape, t.Schema().Shape+shapeFrom)
-	}
-	for item, err := range table.All[table.Item](ctx, t, q) {
+	attribute := t.Schema().Type
+	for item, err := range table.All[table.Item](ctx, t.WithUpgrade(views...), q) {
 		if err != nil {
+			if e, ok := err.(*table.Error); ok { //nolint:errorlint // it is All's own
+				e.Op = op
+			}
 			return err
 		}
 		name := codec.Text(item[attribute])
@@ -179,11 +140,7 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 			continue
 		}
 		v := m.entity.zero()
-		upgraded, err := m.upgraded(item)
-		if err == nil {
-			err = m.decodePart(v, upgraded, project, part)
-		}
-		if err != nil {
+		if err := item.Decode(v); err != nil {
 			return fail(item, fmt.Errorf("item of type %q: %w", name, err))
 		}
 		if !do(m, v) {
@@ -191,4 +148,29 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 		}
 	}
 	return nil
+}
+
+// byTypes returns the members by the types that they are for.
+func byTypes(members []Member, q table.Query) (map[string]*member, error) {
+	all := make(map[string]*member, len(members))
+	for i, each := range members {
+		var m *member
+		if each != nil {
+			m = each.member()
+		}
+		if m == nil {
+			return nil, fmt.Errorf("%w: member %d is no repository of New, or goes into a nil slice", table.ErrInvalid, i)
+		}
+		name := m.entity.Type
+		if _, twice := all[name]; twice {
+			return nil, fmt.Errorf("%w: two members for type %q", table.ErrInvalid, name)
+		}
+		all[name] = m
+		if len(m.shapes.upgrades) > 0 {
+			if err := m.checkQuery(q); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
 }

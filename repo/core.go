@@ -1,7 +1,7 @@
 package repo
 
 import (
-	"fmt"
+	"errors"
 	"maps"
 	"slices"
 
@@ -20,10 +20,12 @@ type core struct {
 	// consistent does so too, reads consistently, and leaves shape attributes as they
 	// are stored: writes need these.
 	reads, consistent *table.Table
-	schema            table.Schema
-	typeValue         types.AttributeValue // of all items; nobody changes it
-	entity            description
-	items             []Copy[any]
+	// view is what reads does with the items.
+	view      codec.View
+	schema    table.Schema
+	typeValue types.AttributeValue // of all items; nobody changes it
+	entity    description
+	items     []Copy[any]
 	// attributes are the names of those that T's fields have, sorted; known is
 	// false if T makes its attributes itself.
 	attributes []string
@@ -38,6 +40,8 @@ type core struct {
 	parts []string
 	// project are the attributes that reads give; all if it is empty.
 	project []string
+	// part is what the version attribute of a value holds that was read in part.
+	part types.AttributeValue
 	// textKeys means that the table's keys are a string and a string.
 	textKeys bool
 	// reserved are the attributes that the repository writes, whatever T has for
@@ -57,8 +61,8 @@ type core struct {
 
 // init makes the core of a new repository.
 func (c *core) init(t *table.Table, entity description) error {
-	if t == nil {
-		return &EntityError{Type: entity.Type, Problems: []string{"the table is nil"}}
+	if isZero(t) {
+		return &EntityError{Type: entity.Type, Problems: []string{errNoTable.Error()}}
 	}
 	schema := t.Schema()
 	if err := entity.validate(schema); err != nil {
@@ -71,14 +75,11 @@ func (c *core) init(t *table.Table, entity description) error {
 		entity:    entity, items: entity.items(),
 	}
 	c.shapes = newShapes(schema, entity.OldestShape, entity.Upgrades)
-	u := table.Upgrade{Shape: c.shapes.current, Change: c.shapes.upgrade, Attributes: slices.Sorted(maps.Keys(c.shapes.touched))}
-	c.consistent = t.OfType(entity.Type).WithUpgrade(u).Consistent()
-	u.Change = c.shapes.present
-	c.reads = t.OfType(entity.Type).WithUpgrade(u)
 	c.attributes, c.known = codec.Attributes(entity.typ)
 	if entity.Version != "" {
 		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)
 		c.field = versionField(entity.typ, entity.Version)
+		c.part = partStamp(entity.typ, entity.Version, c.counter)
 	}
 	c.widest = widestVersion(entity.typ, c.field)
 	for _, x := range schema.Indexes {
@@ -109,7 +110,26 @@ func (c *core) init(t *table.Table, entity description) error {
 	for _, name := range c.indexAttributes {
 		c.reserved[name], c.own[name] = true, true
 	}
+	c.setViews(t.OfType(entity.Type))
 	return nil
+}
+
+var errNoTable = errors.New("the table is none of table.New")
+
+func isZero(t *table.Table) bool { return t == nil || t.Schema().Name == "" }
+
+// setViews sets how the items of t are read.
+func (c *core) setViews(t *table.Table) {
+	c.view = codec.View{
+		Type: c.entity.Type, Shape: c.shapes.current, Attributes: slices.Sorted(maps.Keys(c.shapes.touched)),
+		Change: func(item map[string]types.AttributeValue, shape int) error { return c.shapes.upgrade(item, shape) },
+	}
+	c.consistent = t.WithUpgrade(c.view).Consistent()
+	c.view.Change = func(item map[string]types.AttributeValue, shape int) error { return c.shapes.present(item, shape) }
+	if c.counter != unversioned {
+		c.view.Part = c.mark
+	}
+	c.reads = t.WithUpgrade(c.view)
 }
 
 // declares reports whether an attribute is a key of an index that the ith
@@ -123,33 +143,15 @@ func (c *core) declares(i int, attribute string) bool {
 	return false
 }
 
-// projected returns how a view with a projection reads by key: the table to read T
-// from, or whole if items have to be read whole and cut.
-func (c *core) projected() (t *table.Table, whole bool, err error) {
-	for _, name := range c.project {
-		if c.known && !c.stores(name) {
-			return nil, false, fmt.Errorf("%w: Project: %w", table.ErrInvalid, c.unknown(name))
-		}
-	}
-	if c.upgrades() {
-		return c.reads, true, nil
-	}
-	return c.reads.Project(c.project...), false, nil
-}
-
-// prepare checks a query and gives it the view's projection, unless it has its own.
-// If cut has attributes, items have to be read whole and cut to these.
-func (c *core) prepare(op string, q table.Query) (prepared table.Query, cut []string, err error) {
+// checked reports what is wrong with the projection of the view, or with a query.
+func (c *core) checked(op string, key keys.Key, q table.Query) error {
 	if len(q.Project) == 0 {
 		q.Project = c.project
 	}
 	if err := c.checkQuery(q); err != nil {
-		return q, nil, c.fail(op, keys.Key{PK: q.PK}, err)
+		return c.fail(op, key, err)
 	}
-	if c.upgrades() {
-		cut, q.Project = q.Project, nil
-	}
-	return q, cut, nil
+	return nil
 }
 
 // fail returns the error of an operation on the entity under a key.

@@ -22,10 +22,18 @@ import (
 //   - [ErrOrphan], if no key of the entity leads to the item.
 //   - The error of attributevalue, if the item does not fit T.
 func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {
-	key := r.core.table.KeyOf("", item)
-	found, kind, err := r.core.identify(key, item)
+	c := &r.core
+	key, part := c.table.KeyOf("", item), c.isPartOf(item)
+	if part { // which is no version of a stored item
+		item = maps.Clone(item)
+		delete(item, c.entity.Version)
+	}
+	found, kind, err := c.identify(key, item)
+	if err == nil && part {
+		err = c.mark(found.v)
+	}
 	if err != nil {
-		return v, false, r.core.fail("Decode", key, err)
+		return v, false, c.fail("Decode", key, err)
 	}
 	return *found.v.(*T), kind == mainItem || kind == formerItem, nil
 }

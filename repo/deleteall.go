@@ -121,7 +121,7 @@ func (d *deleting) spent() bool {
 }
 
 func (d *deleting) run(ctx context.Context, q table.Query) error {
-	limit, reads := q.Limit, d.reads
+	limit, reads := q.Limit, d.reads.Project()
 	if q.Index == "" {
 		reads = d.consistent // or what was written just now could stay
 	}

@@ -2,6 +2,7 @@ package repo_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"strconv"
@@ -125,8 +126,8 @@ func ExampleRepo_Count() {
 	// t-0 t-1 of 5, before: false, after: true
 }
 
-// A part of an entity is read for a list. It cannot be put by mistake: it has no
-// version.
+// A part of an entity is read for a list. It cannot be put by mistake: that would remove
+// the rest.
 func ExampleRepo_Project() {
 	ctx := context.Background()
 	tickets, engine := openHelpDesk(ctx)
@@ -138,7 +139,10 @@ func ExampleRepo_Project() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%s, priority %d, tenant %q, version %d\n", t.ID, t.Priority, t.Tenant, t.Version)
-	// Output: t-3, priority 3, tenant "", version 0
+	fmt.Println("stale:", errors.Is(tickets.Put(ctx, &t), table.ErrStale))
+	// Output:
+	// t-3, priority 3, tenant "", version -1
+	// stale: true
 }
 
 // All tickets of a tenant are deleted: first a dry run that says how many there are,

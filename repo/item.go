@@ -71,7 +71,8 @@ func (c *core) decodeStored(item table.Item) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.entity.decode(codec.RawOf(item))
+	v, err := c.entity.decode(codec.RawOf(item))
+	return v, c.unmet(err)
 }
 
 // indexKeys adds the attributes that put an item of v into the indexes that the

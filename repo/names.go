@@ -46,6 +46,9 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 	if len(c.items) > 1 || len(c.indexAttributes) > 0 {
 		return nil, c.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, c.entity.Type))
 	}
+	if err := c.checkWhole(v); err != nil {
+		return nil, c.fail("Upsert", key, err)
+	}
 	built, err := expression.NewBuilder().WithUpdate(update).Build()
 	if err == nil {
 		err = c.checkNames(*built.Update(), built.Names(), func(name string) bool { return c.reserved[name] })
@@ -94,11 +97,11 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 // without a version is refreshed first, which draws the version, unless it is to be 1.
 func (c *core) counts() expression.ConditionBuilder {
 	version := codec.Name(c.entity.Version)
-	below := version.LessThan(expression.Value(c.widest)) // no NULL or text is
+	within := version.Between(expression.Value(0), expression.Value(c.widest-1)) // no NULL or text is
 	if c.entity.VersionFromOne {
-		return version.AttributeNotExists().Or(below)
+		return version.AttributeNotExists().Or(within)
 	}
-	return below
+	return within
 }
 
 // checkQuery reports attributes in a filter or projection that T does not have: a
@@ -127,6 +130,16 @@ func (c *core) checkQuery(q table.Query) error {
 		return fmt.Errorf("%w: Filter: %w", table.ErrInvalid, err)
 	}
 	return nil
+}
+
+// partialIndex returns the index of that name, if it does not hold whole items.
+func partialIndex(schema table.Schema, name string) (x table.Index, partial bool) {
+	for _, x := range schema.Indexes {
+		if x.Name == name {
+			return x, x.Projection != types.ProjectionTypeAll
+		}
+	}
+	return x, false
 }
 
 // checkNames reports the first attribute of an expression that items of the

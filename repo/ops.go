@@ -23,6 +23,9 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 	if isNil(v) {
 		return c.refused(errNilValue)
 	}
+	if c.isPart(v) {
+		return c.refused(errPart)
+	}
 	next := c.next(stamp{})
 	err := c.write(made, v, next)
 	if err != nil {
@@ -67,6 +70,9 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 			return table.Put(key, c.put(i, key, v, stamp{}, nil))
 		})
 	}
+	if c.isPart(v) {
+		return c.refused(errPart)
+	}
 	read := c.read(v)
 	if read == (stamp{}) {
 		return c.createOps(ops, v, made)
@@ -109,6 +115,9 @@ func (c *core) updateOps(old, v any) []table.Op {
 	if isNil(v) {
 		return c.refused(errNilValue)
 	}
+	if c.isPart(old) || c.isPart(v) {
+		return c.refused(errPart)
+	}
 	for _, p := range c.items {
 		if p.Key(old) != p.Key(v) {
 			return c.refused(fmt.Errorf("the key of %s changes; Update and Put move keys", p.Name))
@@ -141,6 +150,9 @@ func (r *Repo[T]) DeleteOps(v T) []table.Op { return r.core.deleteOps(&v) }
 func (c *core) deleteOps(v any) []table.Op {
 	if c.counter == unversioned {
 		return c.each(nil, v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
+	}
+	if c.isPart(v) {
+		return c.refused(errPart)
 	}
 	read := c.read(v)
 	if read == (stamp{}) && len(c.items) > 1 {

@@ -94,6 +94,9 @@ func (c *core) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, error)
 //     no version.
 func (r *Repo[T]) RefreshOps(ctx context.Context, item table.Item) ([]table.Op, error) {
 	key := r.core.table.KeyOf("", item)
+	if r.core.isPartOf(item) {
+		return nil, r.core.fail("RefreshOps", key, fmt.Errorf("%w: %w", table.ErrInvalid, errPart))
+	}
 	ops, err := r.core.refreshOps(ctx, key, item)
 	if err != nil {
 		return nil, r.core.fail("RefreshOps", key, err)
@@ -141,6 +144,9 @@ func (c *core) refreshOps(ctx context.Context, key keys.Key, item table.Item) ([
 // [table.Table.CheckItem], and whether another item has one of the keys.
 func (r *Repo[T]) RefreshItems(item table.Item) ([]table.Item, error) {
 	key := r.core.table.KeyOf("", item)
+	if r.core.isPartOf(item) {
+		return nil, r.core.fail("RefreshItems", key, fmt.Errorf("%w: %w", table.ErrInvalid, errPart))
+	}
 	items, err := r.core.refreshItems(key, item)
 	if err != nil {
 		return nil, r.core.fail("RefreshItems", key, err)

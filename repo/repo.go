@@ -57,6 +57,7 @@ func (r *Repo[T]) Consistent() *Repo[T] {
 func (r *Repo[T]) Project(attributes ...string) *Repo[T] {
 	view := *r
 	view.core.project = slices.Clone(attributes)
+	view.core.reads = r.core.reads.Project(attributes...)
 	return &view
 }
 
@@ -64,55 +65,19 @@ func (r *Repo[T]) Project(attributes ...string) *Repo[T] {
 // expired one is [table.ErrNotFound], an item of another type
 // [table.ErrWrongType].
 func (r *Repo[T]) Get(ctx context.Context, key keys.Key) (T, error) {
-	c := &r.core
-	if len(c.project) == 0 {
-		return table.Get[T](ctx, c.reads, key)
+	if err := r.core.checked("Get", key, table.Query{}); err != nil {
+		return *new(T), err
 	}
-	t, whole, err := c.projected()
-	if err != nil {
-		return *new(T), c.fail("Get", key, err)
-	}
-	var v T
-	var item table.Item
-	if whole {
-		item, err = table.Get[table.Item](ctx, t, key)
-	} else {
-		v, err = table.Get[T](ctx, t, key)
-	}
-	if err == nil {
-		err = c.decodePart(&v, item, c.project, true)
-	}
-	return value[T](&v, err)
+	return table.Get[T](ctx, r.core.reads, key)
 }
 
 // GetMany reads any number of entities and returns them by key. A key whose entity
 // is missing or expired is not in the map. See [table.BatchGet].
 func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, error) {
-	c := &r.core
-	if len(c.project) == 0 {
-		return table.BatchGet[T](ctx, c.reads, ks)
+	if err := r.core.checked("GetMany", keys.Key{}, table.Query{}); err != nil {
+		return nil, err
 	}
-	t, whole, err := c.projected()
-	if err != nil {
-		return nil, c.fail("GetMany", keys.Key{}, err)
-	}
-	var found map[keys.Key]T
-	var items map[keys.Key]table.Item
-	if !whole {
-		found, err = table.BatchGet[T](ctx, t, ks)
-	} else if items, err = table.BatchGet[table.Item](ctx, t, ks); err == nil {
-		found = make(map[keys.Key]T, len(items))
-		for key := range items {
-			found[key] = *new(T)
-		}
-	}
-	for key, v := range found {
-		if err := c.decodePart(&v, items[key], c.project, true); err != nil {
-			return nil, c.fail("GetMany", key, err)
-		}
-		found[key] = v
-	}
-	return found, err
+	return table.BatchGet[T](ctx, r.core.reads, ks)
 }
 
 // Query reads one page of a query whose items are all entities of this type.
@@ -125,76 +90,19 @@ func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, e
 // what was not read. [Repo.Update] reads the whole entity first. An entity without
 // Version has no such protection.
 func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], error) {
-	c := &r.core
-	q, cut, err := c.prepare("Query", q)
-	if err != nil {
+	if err := r.core.checked("Query", keys.Key{PK: q.PK}, q); err != nil {
 		return table.Page[T]{}, err
 	}
-	var page table.Page[T]
-	var items table.Page[table.Item]
-	if len(cut) == 0 {
-		page, err = table.QueryPage[T](ctx, c.reads, q)
-		if err != nil || !incomplete(c.schema, q) {
-			return page, err
-		}
-	} else {
-		if items, err = table.QueryPage[table.Item](ctx, c.reads, q); err != nil {
-			return page, err
-		}
-		page = table.Page[T]{Next: items.Next, Prev: items.Prev, Stats: items.Stats, Items: make([]T, len(items.Items))}
-	}
-	for i := range page.Items {
-		var item table.Item
-		if len(cut) > 0 {
-			item = items.Items[i]
-		}
-		if err := c.decodePart(&page.Items[i], item, cut, true); err != nil {
-			return table.Page[T]{}, c.fail("Query", keys.Key{PK: q.PK}, err)
-		}
-	}
-	return page, nil
+	return table.QueryPage[T](ctx, r.core.reads, q)
 }
 
 // All reads the whole of a query whose items are all entities of this type. The
 // error is yielded once, last, and must be looked at: see [table.All].
 func (r *Repo[T]) All(ctx context.Context, q table.Query) iter.Seq2[T, error] {
-	c := &r.core
-	q, cut, err := c.prepare("All", q)
-	if err == nil && len(cut) == 0 && !incomplete(c.schema, q) {
-		return table.All[T](ctx, c.reads, q)
+	if err := r.core.checked("All", keys.Key{PK: q.PK}, q); err != nil {
+		return func(yield func(T, error) bool) { yield(*new(T), err) }
 	}
-	return allParts[T](ctx, c, q, cut, err)
-}
-
-// allParts reads parts of entities: those that a query gives, or that are cut from
-// items. An error of the query is yielded.
-func allParts[T any](ctx context.Context, c *core, q table.Query, cut []string, failed error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		if failed != nil {
-			yield(*new(T), failed)
-			return
-		}
-		if len(cut) == 0 {
-			for v, err := range table.All[T](ctx, c.reads, q) {
-				if err == nil {
-					err = c.forget(&v)
-				}
-				if !yield(v, err) || err != nil {
-					return
-				}
-			}
-			return
-		}
-		for item, err := range table.All[table.Item](ctx, c.reads, q) {
-			var v T
-			if err == nil {
-				err = c.decodePart(&v, item, cut, true)
-			}
-			if !yield(v, err) || err != nil {
-				return
-			}
-		}
-	}
+	return table.All[T](ctx, r.core.reads, q)
 }
 
 // Count returns how many items of this type a query gives, as Stats.Items, and what

@@ -49,7 +49,7 @@ func (c *core) load(ctx context.Context, key keys.Key) (*stored, error) {
 func (c *core) loadMain(ctx context.Context, key keys.Key) (*stored, error) {
 	s, loose, err := c.entity.load(ctx, c.consistent, key)
 	if err != nil {
-		return nil, err
+		return nil, c.unmet(err)
 	}
 	return s, c.complete(s, loose)
 }
@@ -138,7 +138,7 @@ func (c *core) storedItem(item table.Item) (*stored, error) {
 	}
 	s := &stored{raw: codec.RawOf(upgraded), item: item}
 	if s.v, err = c.entity.decode(s.raw); err != nil {
-		return nil, err
+		return nil, c.unmet(err)
 	}
 	return s, c.complete(s, true)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -42,6 +43,10 @@ func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) erro
 // changes the entity concurrently, change is called again, and returns ops for
 // the new state. If one of its ops fails, nothing is written. If the entity does
 // not change, the ops are run on condition that it is as it was read.
+//
+// After an op that is [table.ErrStale], change is called again, too: it can read what
+// the op is about, consistently. If an op of the next call is stale over the same stored
+// item, UpdateWith returns the error.
 func (r *Repo[T]) UpdateWith(ctx context.Context, key keys.Key, change func(*T) ([]table.Op, error)) (T, error) {
 	var with func(any) ([]table.Op, error)
 	if change != nil {
@@ -57,6 +62,7 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 	if change == nil {
 		return v, c.fail(op, key, fmt.Errorf("%w: the change is nil", table.ErrInvalid))
 	}
+	var met map[keys.Key]table.Item
 	err = c.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
 		old, err := c.load(ctx, key)
 		if err != nil {
@@ -69,6 +75,9 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 		with, err := change(changed)
 		if err != nil {
 			return err, false
+		}
+		if err := c.checkWhole(changed); err != nil {
+			return c.fail(op, key, err), false
 		}
 		s, err := c.save(ctx, old, changed, look)
 		if err != nil {
@@ -83,7 +92,10 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 		}
 		if len(ops) > 0 {
 			if err := c.run(ctx, append(ops[:len(ops):len(ops)], with...)); err != nil {
-				return err, s.look(err, look) || s.lost(err)
+				before := met
+				met = staleOver(err, len(ops))
+				futile := len(met) > 0 && reflect.DeepEqual(met, before)
+				return err, !futile && (s.look(err, look) || s.lost(err))
 			}
 		}
 		return nil, false
@@ -194,6 +206,26 @@ func (s *save) lost(err error) bool {
 		}
 	}
 	return false
+}
+
+// staleOver returns what was stored where the ops of the caller were stale: those behind
+// the first own ones. Nil means that own ones failed too, so that the caller is given
+// another entity the next time.
+func staleOver(err error, own int) map[keys.Key]table.Item {
+	tx, ok := errors.AsType[*table.TxError](err)
+	if !ok {
+		return nil
+	}
+	met := map[keys.Key]table.Item{}
+	for _, f := range tx.Failed {
+		switch {
+		case f.Index < own:
+			return nil
+		case errors.Is(f, table.ErrStale):
+			met[f.Key] = f.Stored
+		}
+	}
+	return met
 }
 
 // run writes ops, as a transaction if there are several.

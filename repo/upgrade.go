@@ -328,6 +328,9 @@ func (e *description) upgradeProblems(schema table.Schema, attributes []string, 
 		if u.Change == nil && len(u.Writes)+len(u.Removes) > 0 {
 			bad("Upgrades[%d]: lists attributes and has no Change", i)
 		}
+		if schema.TTL != "" && slices.Contains(u.Writes, schema.TTL) {
+			bad("Upgrades[%d]: attribute %q is the expiry, and conditions and counts know the stored one only; write it with Update", i, schema.TTL)
+		}
 		for _, name := range slices.Concat(u.Writes, u.Removes) {
 			switch {
 			case name == "":

@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"testing"
@@ -96,14 +97,13 @@ func TestViewUpgradesOnce(t *testing.T) {
 	expect.Equal(t, "put as it was read", expect.Value(docs.Get(t.Context(), docKey))(t), d)
 }
 
-// An upgrade without attributes raises the shape all the same.
-// A projection of a view reads what its upgrades need.
-func TestViewProjectsWhatUpgradesNeed(t *testing.T) {
+// A view with a projection upgrades whole items, and cuts them afterwards.
+func TestViewCutsWhatUpgradesHaveMade(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, table.Schema{}, nil)
 	docs := newRepo(t, tbl, docWith(0, repo.Rename("writer", "author"), repo.Default("pages", 7)))
 	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": docs.Type(), "id": "d-1", "writer": "Ann", "pages": 3})))
-	want := Doc{Author: "Ann", Pages: 3}
+	want := Doc{Author: "Ann", Revision: "part of an item"}
 	view := docs.View().Project("author")
 	expect.Equal(t, "Get", expect.Value(table.Get[Doc](t.Context(), view, docKey))(t), want)
 	for name, page := range map[string]table.Page[Doc]{
@@ -128,6 +128,34 @@ func TestRepositoryOfAProjection(t *testing.T) {
 	expect.Equal(t, "written", expect.Value(docs.Get(t.Context(), docKey))(t), d)
 }
 
+// An upgrade does not write the expiry: conditions and counts know the stored one only.
+func TestUpgradesDoNotWriteTheExpiry(t *testing.T) {
+	t.Parallel()
+	type session struct {
+		ID, Rev   string
+		Until     string
+		ExpiresAt int64 `dynamodbav:"expiresAt"`
+	}
+	tbl := tabletest.New(t, table.Schema{TTL: "expiresAt"}, nil)
+	for name, refused := range map[string]struct {
+		upgrade repo.Upgrade
+		want    bool
+	}{
+		"Convert": {repo.Convert("until", "expiresAt", func(string) (int64, error) { return 1, nil }), true},
+		"Default": {repo.Default("expiresAt", 1), true},
+		"none":    {repo.Upgrade{}, false},
+	} {
+		err := expect.ErrOf(repo.New(tbl, repo.Entity[session]{
+			Type: "SESSION", Version: "Rev", Key: func(s session) keys.Key { return keys.Key{PK: keys.PK(s.ID), SK: "S"} },
+			Upgrades: []repo.Upgrade{refused.upgrade},
+		}))
+		if errors.Is(err, table.ErrInvalid) != refused.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// An upgrade without attributes raises the shape all the same.
 func TestUpgradeWithoutAttributes(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, table.Schema{}, nil)

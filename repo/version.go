@@ -2,6 +2,7 @@ package repo
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -59,7 +60,8 @@ func (c *core) fits(s stamp) error {
 	return nil
 }
 
-// widestVersion returns the greatest version that a field of a struct holds.
+// widestVersion returns the greatest version that a field of a struct holds. The greatest
+// number of an unsigned one is that of parts.
 func widestVersion(t reflect.Type, field []int) int64 {
 	if field == nil {
 		return math.MaxInt64
@@ -67,8 +69,8 @@ func widestVersion(t reflect.Type, field []int) int64 {
 	switch f := t.FieldByIndex(field).Type; {
 	case reflect.Zero(f).CanInt():
 		return math.MaxInt64 >> (64 - f.Bits())
-	case reflect.Zero(f).CanUint():
-		return math.MaxInt64 >> max(63-f.Bits(), 0)
+	case reflect.Zero(f).CanUint() && f.Bits() < 64:
+		return 1<<f.Bits() - 2
 	}
 	return math.MaxInt64
 }
@@ -106,14 +108,24 @@ func (c *core) checkStamp(item table.Item) error {
 	case !stored, null, text && c.counter == revised:
 		return nil
 	case numeric && c.counter == versioned:
-		if _, err := strconv.ParseInt(number.Value, 10, 64); err == nil {
+		if n, err := strconv.ParseInt(number.Value, 10, 64); err == nil && n >= 0 {
 			return nil
 		}
-		return fmt.Errorf("%w: %q: attribute %q of the stored item is no integer below 2^63",
+		return fmt.Errorf("%w: %q: attribute %q of the stored item is no integer from 0 to 2^63-1",
 			errInvalidEntity, c.entity.Type, c.entity.Version)
 	}
 	return fmt.Errorf("%w: %q: attribute %q of the stored item has another type than the field for it",
 		errInvalidEntity, c.entity.Type, c.entity.Version)
+}
+
+// unmet returns the error of reading an item for a write. One of the version attribute,
+// which the field does not hold, is as in checkStamp.
+func (c *core) unmet(err error) error {
+	misfit, ok := errors.AsType[*codec.Error](err)
+	if !ok || c.counter == unversioned || misfit.Path != c.entity.Version {
+		return err
+	}
+	return fmt.Errorf("%w: %q: %w", errInvalidEntity, c.entity.Type, misfit)
 }
 
 // read returns the stamp that v was read with. A value that cannot be encoded has
@@ -176,30 +188,6 @@ func (c *core) keep(v, made any) {
 		}
 	}
 	assign(v, made)
-}
-
-// forget removes the stamp of a value that was not read as a whole.
-func (c *core) forget(v any) error {
-	if c.counter == unversioned || c.field != nil {
-		return c.write(v, v, stamp{})
-	}
-	return setAttribute(v, v, c.entity.Version, &types.AttributeValueMemberNULL{Value: true})
-}
-
-// incomplete reports whether a query gives parts of items.
-func incomplete(schema table.Schema, q table.Query) bool {
-	_, partial := partialIndex(schema, q.Index)
-	return len(q.Project) > 0 || partial
-}
-
-// partialIndex returns the index of that name, if it does not hold whole items.
-func partialIndex(schema table.Schema, name string) (x table.Index, partial bool) {
-	for _, x := range schema.Indexes {
-		if x.Name == name {
-			return x, x.Projection != types.ProjectionTypeAll
-		}
-	}
-	return x, false
 }
 
 // setAttribute makes what to points to the value of v with an attribute that v has no
@@ -274,13 +262,15 @@ func probeVersion(t reflect.Type, attribute string, fromOne bool) (counter, stri
 }
 
 // survives reports whether T keeps a stamp that is decoded into it.
-func survives(t reflect.Type, attribute string, s stamp) bool {
+func survives(t reflect.Type, attribute string, s stamp) bool { return keeps(t, attribute, s.value()) }
+
+func keeps(t reflect.Type, attribute string, value types.AttributeValue) bool {
 	v := reflect.New(t).Interface()
-	if err := (table.Item{attribute: s.value()}).Decode(v); err != nil {
+	if err := (table.Item{attribute: value}).Decode(v); err != nil {
 		return false
 	}
 	item, err := encode(v)
-	return err == nil && codec.Equal(item[attribute], s.value())
+	return err == nil && codec.Equal(item[attribute], value)
 }
 
 // versionField returns the struct field of T that an attribute belongs to, nil

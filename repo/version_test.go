@@ -1,9 +1,11 @@
 package repo_test
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -22,7 +24,8 @@ type narrow[V int8 | uint8] struct {
 
 type numbered = narrow[uint8]
 
-// No write stores a version that the field does not hold.
+// No write stores a version that the field does not hold, or the greatest number of an
+// unsigned field, which is the version of parts of items.
 func TestVersionsEndWithTheField(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, table.Schema{}, nil)
@@ -43,7 +46,7 @@ func TestVersionsEndWithTheField(t *testing.T) {
 			return expect.ErrOf(upgraded.RefreshItems(storedItem(t, tbl, docKey)))
 		},
 	} {
-		for version, fits := range map[int]bool{254: true, 255: false} {
+		for version, fits := range map[int]bool{253: true, 254: false} {
 			expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "NUMBERED", "n": 1, "version": version})))
 			stored := numbered{N: 1, Version: uint8(version)}
 			v := stored
@@ -54,7 +57,7 @@ func TestVersionsEndWithTheField(t *testing.T) {
 				continue
 			}
 			expect.Err(t, err, table.ErrInvalid)
-			expect.Equal(t, name+": the value", v, numbered{N: 2, Version: 255})
+			expect.Equal(t, name+": the value", v, numbered{N: 2, Version: 254})
 			expect.Equal(t, name+": the entity", expect.Value(all.Consistent().Get(t.Context(), docKey))(t), stored)
 		}
 	}
@@ -122,6 +125,34 @@ func TestGreatestVersion(t *testing.T) {
 		} else {
 			expect.OK(t, err)
 		}
+	}
+}
+
+// A version that no int64 holds is refused by name, before anything is written.
+func TestVersionsBeyondTheField(t *testing.T) {
+	t.Parallel()
+	type counted struct {
+		N       int   `dynamodbav:"n"`
+		Version int64 `dynamodbav:"version"`
+	}
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	r := newRepo(t, tbl, repo.Entity[counted]{Type: "COUNTED", Version: "version", Key: func(counted) keys.Key { return docKey }})
+	for name, version := range map[string]any{"2^63": uint64(1 << 63), "2^64": attributevalue.Number("18446744073709551616"), "negative": -7, "a text": "7"} {
+		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "COUNTED", "version": version})))
+		item := storedItem(t, tbl, docKey)
+		for call, err := range map[string]error{
+			"Update":     expect.ErrOf(r.Update(t.Context(), docKey, func(v *counted) error { v.N++; return nil })),
+			"Put":        r.Put(t.Context(), &counted{Version: 7}),
+			"Delete":     r.Delete(t.Context(), docKey),
+			"Upsert":     expect.ErrOf(r.Upsert(t.Context(), counted{}, expression.Add(expression.Name("n"), expression.Value(1)))),
+			"Refresh":    expect.ErrOf(r.Refresh(t.Context(), docKey)),
+			"RefreshOps": expect.ErrOf(r.RefreshOps(t.Context(), item)),
+		} {
+			if !errors.Is(err, table.ErrInvalid) || table.Classify(err) != table.Permanent {
+				t.Errorf("%s, %s: %v (%v)", name, call, err, table.Classify(err))
+			}
+		}
+		expect.Equal(t, name+": stored", storedItem(t, tbl, docKey)["n"], nil)
 	}
 }
 
@@ -197,4 +228,18 @@ func TestFailedWritesLeaveTheValue(t *testing.T) {
 		}
 		expect.OK(t, boxes.Delete(t.Context(), docKey))
 	}
+}
+
+// A map or a struct without a field for it could hide a version of another type.
+func TestVersionOfAnotherTypeInAMap(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	key := keys.Key{PK: "MAP", SK: "MAP"}
+	maps := newRepo(t, tbl, repo.Entity[map[string]any]{Type: "MAP", Version: "rev", Key: func(map[string]any) keys.Key { return key }})
+	expect.OK(t, tbl.Do(t.Context(), table.Put(key, map[string]any{"entityType": "MAP", "rev": 7})))
+	_, err := maps.Update(t.Context(), key, func(m *map[string]any) error {
+		(*m)["id"] = "1"
+		return nil
+	})
+	expect.Err(t, err, table.ErrInvalid)
 }

@@ -90,6 +90,9 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 		return c.table.Do(ctx, c.putOps(nil, v, v)[0].IfType(c.entity.Type).IfShape(0))
 	}
 	key, read := c.entity.Key(v), c.read(v)
+	if err := c.checkWhole(v); err != nil {
+		return c.fail("Put", key, err)
+	}
 	return c.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
 		old, err := c.loadMain(ctx, key)
 		switch {

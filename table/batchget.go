@@ -107,15 +107,16 @@ func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, rows *rows, go
 	if t.consistent {
 		want.ConsistentRead = aws.Bool(true)
 	}
-	var err error
-	if want.ProjectionExpression, want.ExpressionAttributeNames, err = t.projection(); err != nil {
+	p, err := t.projection()
+	if err != nil {
 		return ks, err
 	}
+	want.ProjectionExpression, want.ExpressionAttributeNames = p.expression, p.names
 	for i, k := range ks {
 		want.Keys[i] = t.keyItem(k)
 	}
 	var read []keyed
-	rows.of(t, t.shapes[""].keys...)
+	rows.of(t, p.share, t.shapes[""].keys...)
 	rows.met = func(r *row, err error) error {
 		read = append(read[:rows.count], keyed{t.KeyOf("", r.position()), err})
 		return nil

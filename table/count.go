@@ -58,8 +58,8 @@ func (r *reader) countOnly() error {
 	}
 	x, indexed := s.index(r.index)
 	if s.TTL != "" && (!indexed || x.projects(s.TTL)) {
-		if key(s.TTL) || r.t.upgrade != nil && slices.Contains(r.t.upgrade.Attributes, s.TTL) {
-			return invalid("Index", "expired items cannot be left out: %q is a key of the query, or of an upgrade", s.TTL)
+		if key(s.TTL) {
+			return invalid("Index", "expired items cannot be left out: %q is a key of the query", s.TTL)
 		}
 		conditions = append(conditions, "NOT #ttl BETWEEN :one AND :now")
 		in.ExpressionAttributeNames["#ttl"] = s.TTL

@@ -20,6 +20,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -194,33 +195,15 @@ func TestShapesOfItems(t *testing.T) {
 	t.Parallel()
 	for shape, want := range map[string]int{`{"N":"0"}`: 0, `{"N":"2"}`: 2, `{"N":"-1"}`: -1, `{"N":"1.5"}`: -1, `{"S":"2"}`: -1} {
 		for _, sdkDecoding := range []bool{false, true} {
-			response := fixedResponse{200, []byte(`{"Item":{"n":{"N":"7"},"entityShape":` + shape + `}}`)}
+			response := fixedResponse{200, []byte(`{"Item":{"n":{"N":"7"},"entityType":{"S":"A"},"entityShape":` + shape + `}}`)}
 			got := -1
-			view := response.table(t, "", sdkDecoding).WithUpgrade(table.Upgrade{Shape: 1, Change: func(_ table.Item, shape int) error {
+			view := response.table(t, "", sdkDecoding).WithUpgrade(codec.View{Type: "A", Shape: 1, Change: func(_ map[string]types.AttributeValue, shape int) error {
 				got = shape
 				return nil
 			}})
 			_, err := table.Get[account](t.Context(), view, user)
 			if got != want || (err != nil) != (want < 0) {
 				t.Errorf("%s: shape %d, %v; want %d", shape, got, err, want)
-			}
-		}
-	}
-}
-
-// An item that an upgrade lets expire is missing.
-func TestUpgradeLetsExpire(t *testing.T) {
-	t.Parallel()
-	for _, sdkDecoding := range []bool{false, true} {
-		for ttl, want := range map[string]error{"1": table.ErrNotFound, "0": nil} {
-			view := fixedResponse{200, []byte(`{"Item":{"n":{"N":"7"}}}`)}.table(t, "ttl", sdkDecoding).WithUpgrade(table.Upgrade{
-				Shape: 1, Attributes: []string{"ttl"}, Change: func(item table.Item, _ int) error {
-					item["ttl"] = num(ttl)
-					return nil
-				},
-			})
-			if _, err := table.Get[account](t.Context(), view, user); !errors.Is(err, want) {
-				t.Errorf("TTL %s, SDKDecoding %v: %v", ttl, sdkDecoding, err)
 			}
 		}
 	}

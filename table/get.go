@@ -37,11 +37,12 @@ func (t *Table) get(ctx context.Context, key keys.Key, rows *rows) error {
 		return err
 	}
 	in := t.getItemInput(key, t.consistent)
-	var err error
-	if in.ProjectionExpression, in.ExpressionAttributeNames, err = t.projection(); err != nil {
+	p, err := t.projection()
+	if err != nil {
 		return err
 	}
-	rows.of(t)
+	in.ProjectionExpression, in.ExpressionAttributeNames = p.expression, p.names
+	rows.of(t, p.share)
 	_, err = receive(ctx, t, &request{operation: "GetItem"}, rows, t.client.GetItem, in, getItemUnits,
 		func(out *dynamodb.GetItemOutput) []map[string]types.AttributeValue {
 			return []map[string]types.AttributeValue{out.Item}
@@ -77,18 +78,28 @@ func (t *Table) getItemInput(key keys.Key, consistent bool) *dynamodb.GetItemInp
 	return in
 }
 
-// projection returns the projection of a read by key, nil if the view has none.
-func (t *Table) projection() (*string, map[string]string, error) {
+// projection is what reads by key ask for: all if it has no expression.
+type projection struct {
+	expression *string
+	names      map[string]string
+	share
+}
+
+// projection returns the projection of a read by key.
+func (t *Table) projection() (p projection, err error) {
 	if len(t.project) == 0 {
-		return nil, nil, nil
+		return p, nil
 	}
 	r := reader{t: t, selection: selection{project: t.project}}
 	if err := r.setShape(); err != nil {
-		return nil, nil, err
+		return p, err
 	}
 	names := map[string]string{}
-	_, expression, err := r.expressions(names, nil)
-	return expression, names, err
+	_, p.expression, err = r.expressions(names, nil)
+	if p.share = r.share; p.expression != nil {
+		p.names = names
+	}
+	return p, err
 }
 
 // projectOr returns the attributes that a query asks for, or those of the view.
@@ -130,11 +141,15 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, rows *rows) (num
 	if len(ks) == 0 {
 		return nil, nil
 	}
-	in, err := t.transactGetInput(ks)
+	p, err := t.projection()
 	if err != nil {
 		return nil, err
 	}
-	rows.of(t)
+	in, err := t.transactGetInput(ks, p)
+	if err != nil {
+		return nil, err
+	}
+	rows.of(t, p.share)
 	rows.met = func(r *row, err error) error {
 		numbers = append(numbers[:rows.count], r.number)
 		return err
@@ -165,15 +180,11 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, rows *rows) (num
 	return numbers[:rows.count], nil
 }
 
-func (t *Table) transactGetInput(ks []keys.Key) (*dynamodb.TransactGetItemsInput, error) {
+func (t *Table) transactGetInput(ks []keys.Key, p projection) (*dynamodb.TransactGetItemsInput, error) {
 	if len(ks) > maxTransaction {
 		return nil, fmt.Errorf("%w: %d keys, a transaction has at most %d", ErrTooLarge, len(ks), maxTransaction)
 	}
 	in := &dynamodb.TransactGetItemsInput{}
-	projection, names, err := t.projection()
-	if err != nil {
-		return nil, err
-	}
 	seen := make(map[keys.Key]int, len(ks))
 	for i, k := range ks {
 		err := t.checkKey(k)
@@ -185,7 +196,7 @@ func (t *Table) transactGetInput(ks []keys.Key) (*dynamodb.TransactGetItemsInput
 		}
 		seen[k] = i
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{
-			Get: &types.Get{TableName: t.name, Key: t.keyItem(k), ProjectionExpression: projection, ExpressionAttributeNames: names},
+			Get: &types.Get{TableName: t.name, Key: t.keyItem(k), ProjectionExpression: p.expression, ExpressionAttributeNames: p.names},
 		})
 	}
 	return in, nil

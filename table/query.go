@@ -200,7 +200,7 @@ func (r *reader) page(ctx context.Context, rows *rows, limit int) (p page, err e
 
 // read reads the rows of a page of at most limit items.
 func (r *reader) read(ctx context.Context, rows *rows, limit int) error {
-	rows.of(r.t, r.keys...)
+	rows.of(r.t, r.share, r.keys...)
 	limit = cmp.Or(limit, defaultLimit)
 	for !r.done && rows.count < limit && r.stats.Requests < r.t.options.MaxRounds {
 		if err := r.next(ctx, rows, limit-rows.count); err != nil {
@@ -217,7 +217,7 @@ func (t *Table) all(ctx context.Context, q Query, rows *rows, yield func(i int) 
 	if err != nil {
 		return err
 	}
-	rows.of(r.t, r.keys...)
+	rows.of(r.t, r.share, r.keys...)
 	for left := q.Limit; !r.done; {
 		rows.cut(0)
 		failed := r.next(ctx, rows, left)

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
@@ -29,11 +30,22 @@ type selection struct {
 	consistent bool
 }
 
+// share says how much a read gives of an item.
+type share struct {
+	// part means that it may be less than all of it, and shapeless that its shape is
+	// not known.
+	part, shapeless bool
+	// keep are the attributes that are kept of an item that is read as a whole, to be
+	// upgraded first; all if it is nil.
+	keep []string
+}
+
 // reader walks a query or scan request by request.
 type reader struct {
 	t *Table
 	selection
 	shape
+	share
 	// position are the key attributes in a cursor, whose values tell where to go on.
 	position []Attribute
 	// fixed are the key attributes that have one value in all items of a query, and
@@ -80,16 +92,12 @@ func (r *reader) setShape() error {
 	if indexed && !x.Local && r.consistent {
 		return invalid("Consistent", "the global index %q has no consistent reads", r.index)
 	}
-	if u := r.t.upgrade; indexed && u != nil && x.Projection != types.ProjectionTypeAll {
-		if len(u.Attributes) > 0 {
-			return invalid("Index", "%q does not project all attributes, and the upgrades of %q need them", r.index, r.t.ofType)
-		}
-		if !slices.Contains(x.Include, r.t.schema.Shape) { // no item tells its shape
-			view := *r.t
-			view.upgrade = nil
-			r.t = &view
-		}
+	partial := indexed && x.Projection != types.ProjectionTypeAll
+	if partial && r.t.upgrades() {
+		return invalid("Index", "%q does not project all attributes, and upgrades need them", r.index)
 	}
+	r.part = partial || len(r.project) > 0
+	r.shapeless = partial && !slices.Contains(x.Include, r.t.schema.Shape)
 	return nil
 }
 
@@ -122,6 +130,10 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 	if err != nil {
 		return nil, nil, err
 	}
+	if r.t.upgrades() {
+		r.keep = attributes
+		return filter, nil, nil
+	}
 	for i, name := range attributes {
 		placeholder := "#p" + strconv.Itoa(i)
 		names[placeholder] = name
@@ -143,7 +155,7 @@ func (r *reader) checkFilter(text string, names map[string]string) error {
 		name, ok := names[head]
 		switch {
 		case !ok:
-		case r.t.upgrade != nil && slices.Contains(r.t.upgrade.Attributes, name):
+		case slices.ContainsFunc(r.t.views, func(v codec.View) bool { return slices.Contains(v.Attributes, name) }):
 			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet", name)
 		case r.fixed != nil && slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a Attribute) bool { return a.Name == name }):
 			return fmt.Errorf("attribute %q is a key of the query, which DynamoDB takes in the Range only", name)
@@ -164,8 +176,8 @@ func (r *reader) projection() ([]string, error) {
 	x, indexed := r.t.schema.index(r.index)
 	partial := indexed && !x.Local && x.Projection != types.ProjectionTypeAll
 	own := []string{r.t.schema.Type, r.t.schema.TTL}
-	if r.t.upgrade != nil {
-		own = append(append(own, r.t.schema.Shape, r.t.schema.Shape+shapeFrom), r.t.upgrade.Attributes...)
+	if len(r.t.views) > 0 {
+		own = append(own, r.t.schema.Shape, r.t.schema.Shape+shapeFrom)
 	}
 	for _, name := range own {
 		if name != "" && (!partial || slices.Contains(x.Include, name)) {

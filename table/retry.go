@@ -46,6 +46,9 @@ func (t *Table) Retry(ctx context.Context, do func(context.Context) error) error
 		if !errors.Is(err, ErrConflict) || errors.Is(err, ErrOutcomeUnknown) {
 			return err
 		}
+		if errors.Is(err, ErrInvalid) { // a part of an item: nothing was sent
+			return err
+		}
 		stale, ok := errors.AsType[*staleError](err)
 		progress := ok && last != nil && *stale != *last
 		last = stale

@@ -419,3 +419,10 @@ func TestRetryOfAnUnknownOutcome(t *testing.T) {
 	expect.Err(t, err, table.ErrOutcomeUnknown)
 	expect.Equal(t, "runs", runs, 1)
 }
+
+// Retry of nothing is refused.
+func TestRetryOfNil(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, table.Schema{}, nil)
+	expect.Err(t, tbl.Retry(t.Context(), nil), table.ErrInvalid)
+}

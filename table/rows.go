@@ -3,7 +3,9 @@ package table
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -45,6 +47,8 @@ type rows struct {
 	// An error ends the reading. Nil returns what it is given.
 	met func(r *row, err error) error
 	now time.Time
+	// share is how much of an item its value is made of.
+	share share
 	// expected is about how many items the response has.
 	expected int
 }
@@ -72,16 +76,18 @@ type row struct {
 const (
 	watchedType = iota
 	watchedTTL
-	watchedShape // if the view upgrades
+	watchedShape // if there are views
 )
 
-// of sets the table that the responses are of, and the key attributes.
-func (r *rows) of(t *Table, key ...Attribute) {
+// of sets the table that the responses are of, how much they give of an item, and the
+// key attributes.
+func (r *rows) of(t *Table, share share, key ...Attribute) {
 	l := &r.latest
+	r.share = share
 	l.t, l.watched, l.key = t, make([]codec.Watched, 0, 6), make([]string, 0, len(key))
 	l.watch(t.schema.Type)
 	l.watch(t.schema.TTL)
-	if t.upgrade != nil {
+	if len(t.views) > 0 {
 		l.watch(t.schema.Shape)
 	}
 	for _, a := range key {
@@ -187,18 +193,7 @@ func (r *rows) add(refusal error, json []byte) {
 	}
 	err := l.wrongType()
 	if err == nil {
-		var shape int
-		switch shape, err = l.shape(); {
-		case err != nil:
-		case l.t.upgrade != nil && shape != l.t.upgrade.Shape:
-			var upgraded Item
-			upgraded, err = l.upgrade(shape, json)
-			if err == nil && l.t.expired(watched(upgraded, l.t.schema.TTL), r.now) {
-				return
-			}
-		default:
-			err = refusal
-		}
+		err = l.finish(refusal, r.share, json)
 	}
 	if err != nil {
 		l.value.SetZero() // not a partial value
@@ -239,12 +234,46 @@ func (r *row) wrongType() error {
 	return fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, r.t.ofType, shortened(string(have)), r.t.schema.Type)
 }
 
-// shape returns the shape of the item, 0 if the view does not upgrade.
+// finish makes the value what the view of its type says: one of the present shape, and
+// marked if it is a part. refusal is why the item is no T, if it is not.
+func (r *row) finish(refusal error, share share, json []byte) error {
+	view := r.view()
+	if view == nil {
+		return refusal
+	}
+	shape, err := view.Shape, error(nil)
+	if !share.shapeless {
+		shape, err = r.shape()
+	}
+	switch {
+	case err != nil:
+		return r.named(err)
+	case shape != view.Shape || share.keep != nil:
+		refusal = r.remake(view, shape, share.keep, json)
+	}
+	if refusal == nil && share.part && view.Part != nil {
+		refusal = view.Part(r.value.Addr().Interface())
+	}
+	return refusal
+}
+
+// view returns the view of the item's type, nil if there is none.
+func (r *row) view() *codec.View {
+	w := r.watched[watchedType]
+	for i := range r.t.views {
+		if v := &r.t.views[i]; w.Kind == codec.S && v.Type == string(w.Text) {
+			return v
+		}
+	}
+	return nil
+}
+
+// shape returns the shape of the item.
 func (r *row) shape() (int, error) {
-	if r.t.upgrade == nil || r.watched[watchedShape].Kind == 0 {
+	w := r.watched[watchedShape]
+	if w.Kind == 0 {
 		return 0, nil
 	}
-	w := r.watched[watchedShape]
 	n, err := strconv.Atoi(string(w.Text))
 	if w.Kind != codec.N || err != nil || n < 0 {
 		return 0, fmt.Errorf("attribute %q is not the number of a shape", r.t.schema.Shape)
@@ -252,18 +281,32 @@ func (r *row) shape() (int, error) {
 	return n, nil
 }
 
-// upgrade makes the value of an item that has another shape than the view.
-func (r *row) upgrade(shape int, json []byte) (Item, error) {
+// remake makes the value of the whole item: upgraded if it has another shape than the
+// view, and then cut to what is to be kept.
+func (r *row) remake(view *codec.View, shape int, keep []string, json []byte) error {
 	raw := codec.RawOf(r.read)
 	if r.read == nil {
 		raw = codec.RawJSON(json)
 	}
 	item := Item(raw.Attributes(nil))
-	if err := r.t.upgrade.Change(item, shape); err != nil {
-		return nil, err
+	if shape != view.Shape {
+		if err := view.Change(item, shape); err != nil {
+			return r.named(err)
+		}
+	}
+	if keep != nil {
+		maps.DeleteFunc(item, func(name string, _ types.AttributeValue) bool { return !slices.Contains(keep, name) })
 	}
 	r.value.SetZero()
-	return item, item.Decode(r.value.Addr().Interface())
+	return item.Decode(r.value.Addr().Interface())
+}
+
+// named gives an error the type of the item, unless the view is for one type.
+func (r *row) named(err error) error {
+	if r.t.ofType != "" {
+		return err
+	}
+	return fmt.Errorf("item of type %q: %w", shortened(string(r.watched[watchedType].Text)), err)
 }
 
 func (r *row) watch(name string) {

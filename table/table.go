@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/paginate"
 )
@@ -81,7 +82,7 @@ type Table struct {
 	options    Options
 	consistent bool
 	ofType     string
-	upgrade    *Upgrade
+	views      []codec.View // at most one of each type
 	project    []string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient  bool
@@ -177,6 +178,10 @@ func (t *Table) Consistent() *Table {
 // DynamoDB charges is the same. Names are top-level attributes. One that cannot be is
 // [ErrInvalid] in every read. Without names the view is whole again. Writes are not
 // changed.
+//
+// A value that was read in part is no value to write: a [Put] of it removes the
+// attributes that were not read. Reads by package repo mark it, and writes by package
+// repo refuse it. Reads and writes of this package do neither.
 func (t *Table) Project(attributes ...string) *Table {
 	view := *t
 	view.project = slices.Clone(attributes)
@@ -188,31 +193,20 @@ func (t *Table) Project(attributes ...string) *Table {
 // changed.
 func (t *Table) OfType(name string) *Table {
 	view := *t
-	view.ofType, view.upgrade = name, nil
+	view.ofType, view.views = name, nil
 	return &view
 }
 
-// Upgrade brings items of one type to the shape that a program knows. See
-// [Table.WithUpgrade].
-type Upgrade struct {
-	// Shape is the shape that the program knows: the number in the attribute
-	// [Schema].Shape, 0 where it is missing.
-	Shape int
-	// Change is given every item of another shape, before it becomes a value. It
-	// changes the item, and with it the number of its shape, or the next reader that
-	// is given the item would change it again. Its error is the error of the item. It is
-	// called by several goroutines at once.
-	Change func(item Item, shape int) error
-	// Attributes are those that Change can touch. A filter on one of them, and an index
-	// that does not project all attributes, are [ErrInvalid], since they would miss
-	// items or misread them. A projection reads them too, so values have them.
-	Attributes []string
-}
-
-// WithUpgrade returns a view of the table whose reads upgrade items of other shapes.
-// [Table.OfType] ends it. It is for the upgrades of package repo: see repo.Repo.View.
-func (t *Table) WithUpgrade(u Upgrade) *Table {
+// WithUpgrade returns a view of the table whose reads upgrade the items of some types,
+// and mark values that are parts of items. [Table.OfType] ends it. It is for package
+// repo alone: see repo.Repo.View.
+func (t *Table) WithUpgrade(views ...codec.View) *Table {
 	view := *t
-	view.upgrade = &u
+	view.views = views
 	return &view
+}
+
+// upgrades reports whether a read changes items, which takes them as a whole.
+func (t *Table) upgrades() bool {
+	return slices.ContainsFunc(t.views, func(v codec.View) bool { return len(v.Attributes) > 0 })
 }

@@ -44,7 +44,7 @@ func projectEntities(t *testing.T, h Harness) {
 	must(t, r.Create(t.Context(), &account{ID: "u-1", Name: "ana", N: 3}))
 	key := accountKey("u-1")
 	part := r.Project("n", "id")
-	want := account{ID: "u-1", N: 3}
+	want := account{ID: "u-1", N: 3, Version: -1}
 	v := expect.Value(part.Get(t.Context(), key))(t)
 	equal(t, "Get", v, want)
 	equal(t, "GetMany", expect.Value(part.GetMany(t.Context(), []keys.Key{key}))(t), map[keys.Key]account{key: want})
@@ -88,7 +88,7 @@ func projectUpgraded(t *testing.T, h Harness) {
 		Type: "R", Key: func(renamed) keys.Key { return user }, Version: "version",
 		Upgrades: []repo.Upgrade{repo.Rename("name", "title")},
 	}).Project("title")
-	want := renamed{Title: "old"}
+	want := renamed{Title: "old", V: -1}
 	equal(t, "Get", expect.Value(r.Get(t.Context(), user))(t), want)
 	equal(t, "GetMany", expect.Value(r.GetMany(t.Context(), []keys.Key{user}))(t), map[keys.Key]renamed{user: want})
 	equal(t, "Query", expect.Value(r.Query(t.Context(), table.Query{PK: user.PK}))(t).Items, []renamed{want})

@@ -233,9 +233,14 @@ var mutants = []mutant{
 		"./repo", "TestRequests",
 	},
 	{
-		"a value that was read in part has no version",
-		"repo/version.go", "return len(q.Project) > 0 || partial", "return false && partial",
-		"./repo", "TestParts",
+		"a value that was read in part is marked",
+		"table/reader.go", "r.part = partial || len(r.project) > 0", "r.part = false && partial",
+		"./repo", "TestPartsOfItems",
+	},
+	{
+		"a value that was read in part is not written",
+		"repo/whole.go", "return f.String() == partRevision", "return false",
+		"./repo", "TestPartsOfItems",
 	},
 	{
 		"equal sort keys that an index does not declare are an error",
