@@ -22,8 +22,10 @@ import (
 // T is a struct or a map that reads can set. They cannot set an embedded pointer to an
 // unexported struct. The element type of a map must take every attribute of an item, also
 // those that the repository writes. A [table.Item] is refused: package table reads and
-// writes items. Type and Key are required. The functions must depend on
-// their argument only; they are called from several goroutines at once.
+// writes items. A field for the table's TTL attribute is stored as a number of seconds:
+// an integer, or a time.Time with the tag option unixtime. Type and Key are required.
+// The functions must depend on their argument only; they are called from several
+// goroutines at once.
 type Entity[T any] struct {
 	// Type is written to the type attribute of each item, and compared when items
 	// are read.
@@ -244,6 +246,52 @@ func (e *description) validate(schema table.Schema) error {
 	if problem := e.typeProblem(schema); problem != "" {
 		bad("%s", problem)
 	}
+	problems = append(problems, e.itemProblems(schema)...)
+	switch e.Version {
+	case "":
+		if len(e.Copies) > 0 {
+			bad("Copies: need a Version, or they would drift apart")
+		}
+	case schema.PK, schema.SK, schema.Type, schema.TTL, schema.Shape, schema.Shape + shapeFrom:
+		bad("Version: attribute %q has another use in the schema", e.Version)
+	default:
+		if slices.Contains(e.indexAttributes(schema), e.Version) {
+			bad("Version: attribute %q is a key of an index that the entity declares", e.Version)
+		}
+		if _, problem := probeVersion(e.typ, e.Version, e.VersionFromOne); problem != "" {
+			bad("%s", problem)
+		}
+	}
+	names, known := codec.Attributes(e.typ)
+	problems = append(problems, e.upgradeProblems(schema, names, known)...)
+	problems = append(problems, e.partProblems(schema, names)...)
+	if problem := e.ttlProblem(schema); problem != "" {
+		bad("%s", problem)
+	}
+	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key keyFunc) bool { return key == nil }) {
+		bad("FormerKeys, FormerCopies: one is nil")
+	}
+	if len(e.FormerKeys)+len(e.FormerCopies) > 0 && e.Version == "" {
+		bad("FormerKeys, FormerCopies: need a Version")
+	}
+	if len(e.Copies) > 0 {
+		for _, attribute := range e.indexAttributes(schema) {
+			if slices.Contains(names, attribute) {
+				bad("Indexes: %q is a key of an index and a field of %v too, which the other items would not hold",
+					attribute, e.typ)
+			}
+		}
+	}
+	if len(problems) > 0 {
+		return &EntityError{Type: e.Type, Problems: problems}
+	}
+	return nil
+}
+
+// itemProblems reports items without a key, and indexes that cannot be theirs.
+func (e *description) itemProblems(schema table.Schema) []string {
+	var problems []string
+	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	owner := map[string]string{}
 	for i, p := range e.items() {
 		field := "Key"
@@ -267,42 +315,7 @@ func (e *description) validate(schema table.Schema) error {
 			owner[index] = p.Name
 		}
 	}
-	switch e.Version {
-	case "":
-		if len(e.Copies) > 0 {
-			bad("Copies: need a Version, or they would drift apart")
-		}
-	case schema.PK, schema.SK, schema.Type, schema.TTL, schema.Shape, schema.Shape + shapeFrom:
-		bad("Version: attribute %q has another use in the schema", e.Version)
-	default:
-		if slices.Contains(e.indexAttributes(schema), e.Version) {
-			bad("Version: attribute %q is a key of an index that the entity declares", e.Version)
-		}
-		if _, problem := probeVersion(e.typ, e.Version, e.VersionFromOne); problem != "" {
-			bad("%s", problem)
-		}
-	}
-	names, known := codec.Attributes(e.typ)
-	problems = append(problems, e.upgradeProblems(schema, names, known)...)
-	problems = append(problems, e.partProblems(schema, names)...)
-	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key keyFunc) bool { return key == nil }) {
-		bad("FormerKeys, FormerCopies: one is nil")
-	}
-	if len(e.FormerKeys)+len(e.FormerCopies) > 0 && e.Version == "" {
-		bad("FormerKeys, FormerCopies: need a Version")
-	}
-	if len(e.Copies) > 0 {
-		for _, attribute := range e.indexAttributes(schema) {
-			if slices.Contains(names, attribute) {
-				bad("Indexes: %q is a key of an index and a field of %v too, which the other items would not hold",
-					attribute, e.typ)
-			}
-		}
-	}
-	if len(problems) > 0 {
-		return &EntityError{Type: e.Type, Problems: problems}
-	}
-	return nil
+	return problems
 }
 
 // typeProblem says why stored items cannot be read as T, "" if they can.

@@ -54,6 +54,20 @@ func (e *description) declares(index string) bool {
 	})
 }
 
+// ttlProblem says why items of the entity would never expire, "" if they can. DynamoDB
+// takes no notice of an expiry that is not a number. AWS: "Using time to live (TTL) in
+// DynamoDB", Amazon DynamoDB Developer Guide.
+func (e *description) ttlProblem(schema table.Schema) string {
+	f, kind := codec.FieldKind(e.typ, schema.TTL)
+	switch {
+	case kind == 0 || kind == codec.N:
+		return ""
+	case kind == codec.S && isTime(f):
+		return fmt.Sprintf("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", schema.TTL, f)
+	}
+	return fmt.Sprintf("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", schema.TTL, f)
+}
+
 // checkPart says why the field of T cannot be a key attribute, "" if it can.
 func checkPart(t reflect.Type, a table.Attribute) string {
 	f, kind := codec.FieldKind(t, a.Name)
@@ -64,11 +78,14 @@ func checkPart(t reflect.Type, a table.Attribute) string {
 	case kind == 0: // the field makes its value itself
 	case kind != want:
 		return fmt.Sprintf("a %v is not of type %s, which the index has", f, a.Type)
-	case f == reflect.TypeFor[time.Time]() && kind == codec.S:
-		return "a time.Time is a text of varying length, which is not in order of time; use the tag option unixtime, or a string"
+	case isTime(f) && kind == codec.S:
+		return fmt.Sprintf("a %v is a text of varying length, which is not in order of time; use the tag option unixtime, or a string", f)
 	}
 	return ""
 }
+
+// isTime reports whether attributevalue encodes the type as it does a time.Time.
+func isTime(t reflect.Type) bool { return t.ConvertibleTo(reflect.TypeFor[time.Time]()) }
 
 // isEmptyPart reports whether an attribute is a key of an index with several
 // attributes, and has a value that such a key cannot have: the item is not in the

@@ -42,7 +42,8 @@ type Schema struct {
 	// its end, the oldest shape whose programs may read and write the item.
 	Shape string `json:"shape,omitzero"`
 	// TTL is the name of the attribute that holds an item's expiry as a number
-	// of seconds since 1970 UTC. Empty means that items do not expire.
+	// of seconds since 1970 UTC. Empty means that items do not expire. An item with
+	// an expiry of another type does not expire either, for DynamoDB and for reads.
 	TTL string `json:"ttl,omitzero"`
 
 	// Indexes are the secondary indexes that the application uses. The live

@@ -52,8 +52,9 @@ func Field(t reflect.Type, attribute string) (index []int, ok bool) {
 }
 
 // FieldKind returns the type of the field that an attribute belongs to, without
-// pointers, and the type of attribute that its values are encoded as. The latter is 0
-// if the type does not say: there is no such field, or it makes its attribute itself.
+// pointers, and the type of attribute that its values are encoded as, which is L for
+// sets too. The latter is 0 if the type does not say: there is no such field, or it
+// makes its attribute itself.
 func FieldKind(t reflect.Type, attribute string) (field reflect.Type, kind Kind) {
 	p := planOf(t)
 	i, ok := p.byName[attribute]
@@ -69,12 +70,7 @@ func FieldKind(t reflect.Type, attribute string) (field reflect.Type, kind Kind)
 	}
 	switch p.shape {
 	case text:
-		if p.numeric {
-			return p.typ, N
-		}
-		return p.typ, S
-	case moment:
-		if f.asUnixTime {
+		if p.numeric && !f.asText {
 			return p.typ, N
 		}
 		return p.typ, S
@@ -89,6 +85,26 @@ func FieldKind(t reflect.Type, attribute string) (field reflect.Type, kind Kind)
 		return p.typ, BOOL
 	case dictionary, structure:
 		return p.typ, M
+	case slice, texts:
+		return p.typ, L
+	case moment, foreign:
+		return p.typ, kindOfOthers(p.typ, f.options)
 	}
 	return p.typ, 0
+}
+
+// kindOfOthers is the kind of times, and of types that only attributevalue encodes.
+func kindOfOthers(t reflect.Type, o options) Kind {
+	list := t.Kind() == reflect.Array || t.Kind() == reflect.Slice
+	switch {
+	case t.ConvertibleTo(timeType) && o.asUnixTime:
+		return N
+	case t.ConvertibleTo(timeType):
+		return S
+	case list && t.Elem().Kind() == reflect.Uint8:
+		return B
+	case list:
+		return L
+	}
+	return 0
 }

@@ -81,7 +81,7 @@ func TestFieldKind(t *testing.T) {
 		"Float": {reflect.TypeFor[float64](), codec.N}, "AsText": {reflect.TypeFor[int](), codec.S}, "number": {reflect.TypeFor[attributevalue.Number](), codec.N},
 		"At": {reflect.TypeFor[time.Time](), codec.S}, "Expires": {reflect.TypeFor[time.Time](), codec.N}, "Bytes": {reflect.TypeFor[[]byte](), codec.B},
 		"Bool": {reflect.TypeFor[bool](), codec.BOOL}, "Map": {reflect.TypeFor[map[string]int](), codec.M}, "Struct": {reflect.TypeFor[Base](), codec.M},
-		"List": {reflect.TypeFor[[]string](), 0}, "Any": {reflect.TypeFor[any](), 0}, "Loud": {reflect.TypeFor[*loud](), 0}, "Shout": {reflect.TypeFor[shout](), 0},
+		"List": {reflect.TypeFor[[]string](), codec.L}, "Any": {reflect.TypeFor[any](), 0}, "Loud": {reflect.TypeFor[*loud](), 0}, "Shout": {reflect.TypeFor[shout](), 0},
 		"ID": {reflect.TypeFor[string](), codec.S}, "Text": {}, "none": {},
 	} {
 		if field, kind := codec.FieldKind(reflect.TypeFor[described](), name); field != want.field || kind != want.kind {

@@ -1,0 +1,119 @@
+package repo_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+type (
+	lasting[E any] struct {
+		Until E `dynamodbav:"expiresAt,omitempty"`
+	}
+	lastingUnix[E any] struct {
+		Until E `dynamodbav:"expiresAt,unixtime"`
+	}
+	lastingText[E any] struct {
+		Until E `dynamodbav:"expiresAt,string"`
+	}
+	// Life and livesOn have the field in an embedded struct.
+	Life struct {
+		Lasting
+		Name string `dynamodbav:"name"`
+	}
+	Lasting struct {
+		Until time.Time `dynamodbav:"expiresAt"`
+	}
+	livesOn struct{ *Life }
+	// hides has a field of its own for what the embedded struct has too.
+	hides struct {
+		Life
+		Until int64 `dynamodbav:"expiresAt"`
+	}
+	// inside has an attribute of that name, which is not the item's.
+	inside struct {
+		Life Life `dynamodbav:"life"`
+	}
+	moment  time.Time
+	seconds int64
+	// readsItself reads its attribute itself, and does not write it.
+	readsItself struct{ unix int64 }
+)
+
+func (*readsItself) UnmarshalDynamoDBAttributeValue(types.AttributeValue) error { return nil }
+
+// TestTypesOfTheTTLAttribute describes entities whose items DynamoDB would never
+// expire: it takes numbers only.
+func TestTypesOfTheTTLAttribute(t *testing.T) {
+	t.Parallel()
+	tbl := expect.Value(table.New(tabletest.Client(t), schema, nil))(t)
+	const unixtime = "is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime"
+	never := func(typ string) string { return typ + " is not of type N, and DynamoDB expires by a number of seconds" }
+	for name, tt := range map[string]struct{ got, want string }{
+		"time":                   {ttlProblem[lasting[time.Time]](t, tbl), "a time.Time " + unixtime},
+		"pointer to a time":      {ttlProblem[lasting[*time.Time]](t, tbl), "a time.Time " + unixtime},
+		"named time":             {ttlProblem[lasting[moment]](t, tbl), "a repo_test.moment " + unixtime},
+		"embedded":               {ttlProblem[Life](t, tbl), "a time.Time " + unixtime},
+		"embedded by a pointer":  {ttlProblem[livesOn](t, tbl), "a time.Time " + unixtime},
+		"string":                 {ttlProblem[lasting[string]](t, tbl), never("a string")},
+		"pointer to a string":    {ttlProblem[lasting[*string]](t, tbl), never("a string")},
+		"bytes":                  {ttlProblem[lasting[[]byte]](t, tbl), never("a []uint8")},
+		"array of bytes":         {ttlProblem[lasting[[8]byte]](t, tbl), never("a [8]uint8")},
+		"bool":                   {ttlProblem[lasting[bool]](t, tbl), never("a bool")},
+		"struct":                 {ttlProblem[lasting[Lasting]](t, tbl), never("a repo_test.Lasting")},
+		"map":                    {ttlProblem[lasting[map[string]int64]](t, tbl), never("a map[string]int64")},
+		"list":                   {ttlProblem[lasting[[]int64]](t, tbl), never("a []int64")},
+		"list of strings":        {ttlProblem[lasting[[]string]](t, tbl), never("a []string")},
+		"list of fixed length":   {ttlProblem[lasting[[1]int64]](t, tbl), never("a [1]int64")},
+		"integer as text":        {ttlProblem[lastingText[int64]](t, tbl), never("a int64")},
+		"number as text":         {ttlProblem[lastingText[attributevalue.Number]](t, tbl), never("a attributevalue.Number")},
+		"unixtime of an integer": {ttlProblem[lastingUnix[int64]](t, tbl), ""},
+
+		"unixtime":              {ttlProblem[lastingUnix[time.Time]](t, tbl), ""},
+		"unixtime of a pointer": {ttlProblem[lastingUnix[*time.Time]](t, tbl), ""},
+		"unixtime, named":       {ttlProblem[lastingUnix[moment]](t, tbl), ""},
+		"UnixTime":              {ttlProblem[lasting[attributevalue.UnixTime]](t, tbl), ""},
+		"integer":               {ttlProblem[lasting[int64]](t, tbl), ""},
+		"pointer to an integer": {ttlProblem[lasting[*uint32]](t, tbl), ""},
+		"named integer":         {ttlProblem[lasting[seconds]](t, tbl), ""},
+		"float":                 {ttlProblem[lasting[float64]](t, tbl), ""},
+		"number":                {ttlProblem[lasting[attributevalue.Number]](t, tbl), ""},
+		"its own attribute":     {ttlProblem[lasting[selfMade]](t, tbl), ""},
+		"reads itself":          {ttlProblem[lasting[readsItself]](t, tbl), ""},
+		"anything":              {ttlProblem[lasting[any]](t, tbl), ""},
+		"hidden":                {ttlProblem[hides](t, tbl), ""},
+		"not the item's":        {ttlProblem[inside](t, tbl), ""},
+		"no field":              {ttlProblem[revised](t, tbl), ""},
+		"a map":                 {ttlProblem[map[string]any](t, tbl), ""},
+	} {
+		if tt.want != "" {
+			tt.want = `TTL: attribute "expiresAt": ` + tt.want
+		}
+		expect.Equal(t, name, tt.got, tt.want)
+	}
+	bare := expect.Value(table.New(tabletest.Client(t), table.Schema{Name: "Lasting"}, nil))(t)
+	expect.Equal(t, "table without TTL", ttlProblem[Life](t, bare), "")
+}
+
+// ttlProblem returns the only problem of an entity of the type, "" if it has none.
+func ttlProblem[T any](t *testing.T, tbl *table.Table) string {
+	t.Helper()
+	_, err := repo.New(tbl, repo.Entity[T]{Type: "T", Key: func(T) keys.Key { return keys.Key{} }})
+	e, ok := errors.AsType[*repo.EntityError](err)
+	if !ok {
+		expect.OK(t, err)
+		return ""
+	}
+	expect.Err(t, err, table.ErrInvalid)
+	expect.Equal(t, "problems", len(e.Problems), 1)
+	return e.Problems[0]
+}
