@@ -51,6 +51,9 @@ func IgnoreUnknown() Member { return &member{core: new(core)} }
 //
 //	err := repo.Collect(ctx, tbl, q, users.AppendTo(&us), transactions.AppendTo(&txs))
 //
+// With a projection of the query or of t, or from an index that does not project all
+// attributes, the values are parts of items: see [Repo.Project].
+//
 // After an error the slices are as they were.
 func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Member) error {
 	type kept struct {
@@ -86,7 +89,8 @@ func Collect(ctx context.Context, t *table.Table, q table.Query, members ...Memb
 //		}
 //	}
 //
-// The error is yielded once, last, and must be looked at.
+// The error is yielded once, last, and must be looked at. Parts of items are as in
+// [Collect].
 func Stream(ctx context.Context, t *table.Table, q table.Query, members ...Member) iter.Seq2[any, error] {
 	return func(yield func(any, error) bool) {
 		if err := each(ctx, t, "Stream", q, members, func(_ *member, v any) bool {

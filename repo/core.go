@@ -114,7 +114,7 @@ func (c *core) init(t *table.Table, entity description) error {
 	return nil
 }
 
-var errNoTable = errors.New("the table is none of table.New")
+var errNoTable = errors.New("the table was not made by table.New")
 
 func isZero(t *table.Table) bool { return t == nil || t.Schema().Name == "" }
 

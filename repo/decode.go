@@ -16,6 +16,9 @@ import (
 // upgraded. main is true for the item under [Entity].Key or one of FormerKeys, and
 // false for a copy, former or present. The expiry is not looked at.
 //
+// item is whole. Decode cannot tell a part of an item, unless [Repo.View] has read it: the
+// value of any other part can be written, and that removes the rest.
+//
 // Errors:
 //   - [table.ErrInvalid], if a value in the item is nil.
 //   - [table.ErrWrongType], [table.ErrNewerShape], [ErrOlderShape] and [ErrUpgrade].

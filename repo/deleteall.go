@@ -30,7 +30,8 @@ type Deleted struct {
 	// Items is how many items of the query were deleted, each with the other items of
 	// its entity; in a dry run, how many there are.
 	Items int
-	// Done means that nothing is left.
+	// Done means that the call came to the end of the query: nothing is left. In a dry
+	// run, Items is then how many there are in all.
 	Done bool
 	// Requests is how many requests were sent, and Units what they consumed in read
 	// and write units.

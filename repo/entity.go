@@ -63,7 +63,15 @@ type Entity[T any] struct {
 	//
 	// If the attribute of a stored item is missing, NULL or empty, the first write
 	// expects that and sets it. An attribute of another type than the field is
-	// [table.ErrInvalid], and so is a version of 2^63 or more.
+	// [table.ErrInvalid] for every write, and so is a version below 0, or of 2^63 or more.
+	// A read that cannot decode it returns the error of attributevalue.
+	//
+	// A value that was read in part has a reserved stamp instead, which no item has: the
+	// revision "part of an item", or the version -1, in an unsigned field its greatest
+	// number. It was read with a projection, or from an index that does not project all
+	// attributes. Every write of the value is [table.ErrStale], since it would remove
+	// what was not read. Do not give the stamp out, as in an ETag. A value whose version
+	// the caller sets, as from an If-Match, counts as whole.
 	//
 	// In a struct, the field is a plain string or integer, and not behind a pointer.
 	Version string
@@ -71,7 +79,8 @@ type Entity[T any] struct {
 	// re-created entity with the same version for the one that it has read, and
 	// overwrite it, or remove the unique value of a copy. Use it only for entities
 	// whose ids are never used again. The field can then be a narrow integer, such as a
-	// uint8. A write whose version it does not hold is [table.ErrInvalid].
+	// uint8. A write whose version it does not hold is [table.ErrInvalid]. The greatest
+	// number of an unsigned field is no version.
 	VersionFromOne bool
 
 	// Upgrades convert items that earlier releases have stored. The first one

@@ -72,8 +72,8 @@ func (c *core) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, error)
 // guarded against concurrent writes. There are none if the item is as described.
 // Package backfill runs them for a whole table.
 //
-// item is an item as it is stored, read consistently, and not through [Repo.View]: of an
-// item that the view has upgraded, the ops do not store the upgrades.
+// item is a whole item as it is stored, read consistently, and not through [Repo.View]: of
+// an item that the view has upgraded, the ops do not store the upgrades.
 //   - The main item: the ops write what differs in it and in its copies, which
 //     RefreshOps reads. A missing copy is created.
 //   - A copy: there are no ops, since those of its main item are about it, too. If
@@ -87,6 +87,7 @@ func (c *core) refreshKey(ctx context.Context, key keys.Key) ([]table.Op, error)
 //
 // Errors, after which nothing is to be written:
 //   - [table.ErrInvalid], if a value in the item is nil.
+//   - [table.ErrStale], if a view of the repository has read the item in part.
 //   - [table.ErrWrongType], [table.ErrNewerShape] and [ErrOlderShape].
 //   - [ErrOrphan], if no key of the entity leads to the item.
 //   - [table.ErrExists], if the present key, or that of a copy, is another entity's.

@@ -16,6 +16,9 @@ type Repo[T any] struct{ core core }
 // New returns a repository for an entity. A description that is invalid is
 // an [*EntityError] that lists everything that is wrong. A projection of t
 // ([table.Table.Project]) has no meaning: see [Repo.Project].
+//
+// Without [Entity].Version, nothing tells a value that was read in part from a whole
+// one, and a write of it removes what was not read.
 func New[T any](t *table.Table, entity Entity[T]) (*Repo[T], error) {
 	r := new(Repo[T])
 	if err := r.core.init(t, describe(entity)); err != nil {
@@ -39,6 +42,10 @@ func (r *Repo[T]) Type() string {
 // A [table.Item] that it has upgraded has the current shape in its shape attribute, so
 // that nothing upgrades it again. It is not the item as it is stored: do not give it to
 // [Repo.RefreshOps].
+//
+// Whatever it reads in part, for a projection or from an index that does not project all
+// attributes, has the reserved stamp in the attribute [Entity].Version. That includes
+// items and values of other types.
 func (r *Repo[T]) View() *table.Table { return r.core.reads }
 
 // Consistent returns a view of the repository whose reads are strongly
@@ -50,10 +57,13 @@ func (r *Repo[T]) Consistent() *Repo[T] {
 }
 
 // Project returns a view of the repository whose reads give only these attributes of T:
-// smaller responses at the same charge. The values are incomplete as those of a
-// query with a projection, see [Repo.Query]. Writes are not changed. An attribute that
-// T does not have is [table.ErrInvalid] in every read. Entities with upgrades are read
-// whole and cut afterwards.
+// smaller responses at the same charge. [Repo.View] of it does so, too. [Collect] and
+// [Stream] read by the table and the query that they are given. Writes are not changed. An
+// attribute that T does not have is [table.ErrInvalid] in every read. Entities with
+// upgrades are read whole and cut afterwards.
+//
+// The values are parts of items. A write of one is [table.ErrStale], as [Entity].Version
+// says. For an entity without Version it is not, and removes what was not read.
 func (r *Repo[T]) Project(attributes ...string) *Repo[T] {
 	view := *r
 	view.core.project = slices.Clone(attributes)
@@ -85,10 +95,8 @@ func (r *Repo[T]) GetMany(ctx context.Context, ks []keys.Key) (map[keys.Key]T, e
 // several types.
 //
 // With Query.Project, or from an index that does not project all attributes, the
-// values are incomplete, here and in the other reads of queries. They have no
-// version, so that a write of one is [table.ErrStale] and does not take for empty
-// what was not read. [Repo.Update] reads the whole entity first. An entity without
-// Version has no such protection.
+// values are parts of items, here and in the other reads of queries: see
+// [Repo.Project]. [Repo.Update] reads the whole entity first.
 func (r *Repo[T]) Query(ctx context.Context, q table.Query) (table.Page[T], error) {
 	if err := r.core.checked("Query", keys.Key{PK: q.PK}, q); err != nil {
 		return table.Page[T]{}, err

@@ -92,7 +92,7 @@ func TestTypesOfTheTTLAttribute(t *testing.T) {
 		"anything":              {ttlProblem[lasting[any]](t, tbl), ""},
 		"hidden":                {ttlProblem[hides](t, tbl), ""},
 		"not the item's":        {ttlProblem[inside](t, tbl), ""},
-		"no field":              {ttlProblem[revised](t, tbl), ""},
+		"no field":              {ttlProblem[struct{ ID string }](t, tbl), ""},
 		"a map":                 {ttlProblem[map[string]any](t, tbl), ""},
 	} {
 		if tt.want != "" {

@@ -29,7 +29,8 @@ type Upgrade struct {
 	// change of another attribute is [table.ErrInvalid]. Filters and updates cannot
 	// use these attributes, since stored items may not have them yet, and an index
 	// that does not project all attributes cannot be read. T has a field for each
-	// attribute that the upgrades have written last, and none for removed ones.
+	// attribute that the upgrades have written last, and none for removed ones. Writes
+	// cannot have [table.Schema].TTL: conditions and counts know the stored expiry only.
 	Writes, Removes []string
 	// Compatible means that a program of the former shape may read and write items
 	// of the new one: attributes that it does not know stay as they are. A program

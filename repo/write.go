@@ -12,7 +12,8 @@ import (
 
 // Create stores a new entity with all its items, and sets its version or
 // revision in v. If there is a live item under one of their keys, nothing is
-// written, v is as it was, and the error matches [table.ErrExists].
+// written, v is as it was, and the error matches [table.ErrExists]. A v that was read in
+// part is [table.ErrStale], as in all writes of a value: see [Entity].Version.
 func (r *Repo[T]) Create(ctx context.Context, v *T) error {
 	return writeAll(ctx, &r.core, "Create", r.core.createOps, []*T{v})
 }
@@ -62,7 +63,7 @@ func (c *core) create(ctx context.Context, v any) error {
 
 // Put stores v, which is either new or a changed value of the stored entity. It
 // sets the version or revision in v. v must be the whole entity: see
-// [Repo.Query] for reads that give less.
+// [Repo.Project] for reads that give less.
 //
 // With a version or revision, Put reads the stored entity and writes the
 // differences, in all items. Attributes that T does not have stay as they are.
@@ -75,7 +76,7 @@ func (c *core) create(ctx context.Context, v any) error {
 //
 // Errors:
 //   - [table.ErrStale]: the stored version is another one, or v has a version and
-//     nothing is stored under its key.
+//     nothing is stored under its key; or v was read in part.
 //   - [table.ErrExists]: another item is stored under the new key of a copy.
 //   - [table.ErrWrongType]: the item under the key is of another type.
 //

@@ -37,7 +37,8 @@ var (
 	// ErrStale means that an item is at another version than a write expected:
 	// see [Op.IfVersion]. It matches ErrConflict too, but does not pass as other
 	// conflicts do: the same write never succeeds, and a new one must be made
-	// from what is stored now.
+	// from what is stored now. Package repo returns it, with ErrInvalid, for a value
+	// that was read in part.
 	ErrStale = fmt.Errorf("stale version: %w", ErrConflict)
 	// ErrThrottled means that DynamoDB refused for lack of capacity, retries
 	// included. Nothing was written by the refused request.

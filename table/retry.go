@@ -24,8 +24,9 @@ import (
 //
 // Retries wait for random, growing times of at most a second. Within do, Retry
 // adds no budget of its own. It returns the last error when the budget is
-// spent, and every other error of do at once, [ErrOutcomeUnknown] among them:
-// do could take effect twice. If the context ends during a wait, the error
+// spent, and every other error of do at once: [ErrOutcomeUnknown], since do could
+// take effect twice, and [ErrInvalid], since another run would not help, as of a value
+// that package repo has read in part. A nil do is [ErrInvalid]. If the context ends during a wait, the error
 // matches the context's too. do must not keep its context.
 //
 // A nil do is [ErrInvalid].

@@ -257,7 +257,7 @@ func (r *row) finish(refusal error, share share, json []byte) error {
 	return refusal
 }
 
-// view returns the view of the item's type, nil if there is none.
+// view returns the view of the item's type, nil without one.
 func (r *row) view() *codec.View {
 	w := r.watched[watchedType]
 	for i := range r.t.views {

@@ -17,7 +17,8 @@ func (o Op) WithNextVersion(attribute string) Op {
 }
 
 // WithRevision returns the op, an [Update], with that attribute set to revision,
-// which is drawn for this write alone, as by [crypto/rand.Text].
+// which is drawn for this write alone, as by [crypto/rand.Text]. An empty one is
+// [ErrInvalid].
 func (o Op) WithRevision(attribute, revision string) Op {
 	o.next = successor{verb: "SET", attribute: attribute, value: &types.AttributeValueMemberS{Value: revision}}
 	return o

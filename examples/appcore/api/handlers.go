@@ -95,9 +95,7 @@ func (a *API) patchTransaction(w http.ResponseWriter, r *http.Request, user stri
 // writeTransaction writes a transaction with its ETag. One that another program has
 // created has none until it is changed.
 func writeTransaction(w http.ResponseWriter, t core.Transaction) error {
-	if t.Revision != "" {
-		w.Header().Set("ETag", httpapi.ETag(t.Revision))
-	}
+	httpapi.SetETag(w.Header(), t.Revision)
 	return httpapi.WriteJSON(w, http.StatusOK, transactionOf(t))
 }
 

@@ -112,7 +112,7 @@ var userEntity = repo.Entity[User]{
 	Type: "USER", Version: "revision",
 	Key: func(u User) keys.Key { return userKey(u.ID) },
 	Copies: []repo.Copy[User]{
-		{Name: "USER by e-mail", Key: func(u User) keys.Key { return emailKey(u.Email) }},
+		{Name: "by e-mail", Key: func(u User) keys.Key { return emailKey(u.Email) }},
 	},
 }
 

@@ -51,8 +51,13 @@ func IdempotencyKey(h http.Header) (string, error) {
 	return key, nil
 }
 
-// ETag returns the ETag of a revision.
-func ETag(revision string) string { return `"` + revision + `"` }
+// SetETag sets the ETag of a revision. An item without a revision has none, nor has a value that was read in part: its
+// revision has spaces, which no ETag can hold.
+func SetETag(h http.Header, revision string) {
+	if revision != "" && !strings.Contains(revision, " ") {
+		h.Set("ETag", `"`+revision+`"`)
+	}
+}
 
 // IfMatch returns the revision in the If-Match of a request, empty for "*". An
 // ETag that is not of this API, such as a weak one, matches no revision.
