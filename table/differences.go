@@ -51,6 +51,7 @@ func (i *inspector) globalDifferences() []difference {
 	var all []difference
 	wantTypes, haveTypes := typesOf(i.want.AttributeDefinitions), typesOf(i.have.AttributeDefinitions)
 	live := map[string]layout{}
+	n := len(i.have.GlobalSecondaryIndexes)
 	for _, x := range i.have.GlobalSecondaryIndexes {
 		live[aws.ToString(x.IndexName)] = layout{keysText(x.KeySchema, haveTypes), projectionText(x.Projection), statusText(x)}
 	}
@@ -59,7 +60,8 @@ func (i *inspector) globalDifferences() []difference {
 		h, ok := live[name]
 		delete(live, name)
 		if !ok {
-			all = append(all, i.missingIndex(x))
+			n++
+			all = append(all, i.missingIndex(x, n))
 			continue
 		}
 		action := "wait until it is ACTIVE"
@@ -118,8 +120,9 @@ func unknownIndexes(kind string, live map[string]layout) []difference {
 	return all
 }
 
-// missingIndex is the difference of a global index that the live table lacks.
-func (i *inspector) missingIndex(x types.GlobalSecondaryIndex) difference {
+// missingIndex is the difference of a global index that the live table lacks, and that
+// makes n of them.
+func (i *inspector) missingIndex(x types.GlobalSecondaryIndex, n int) difference {
 	name := *x.IndexName
 	d := difference{Change: Change{Difference: "global index " + name + ": is missing"}, index: name}
 	if slices.ContainsFunc(i.have.LocalSecondaryIndexes, func(l types.LocalSecondaryIndexDescription) bool {
@@ -144,6 +147,7 @@ func (i *inspector) missingIndex(x types.GlobalSecondaryIndex) difference {
 		return d
 	}
 	d.Action, d.WriteUnits = additionText(i.have)
+	d.Action, d.beyond = underQuota(n, d.Action), n > defaultGlobalIndexes
 	d.update, d.request = true, i.updateTable(&dynamodb.UpdateTableInput{
 		AttributeDefinitions: attributes,
 		GlobalSecondaryIndexUpdates: []types.GlobalSecondaryIndexUpdate{{Create: &types.CreateGlobalSecondaryIndexAction{
@@ -152,6 +156,14 @@ func (i *inspector) missingIndex(x types.GlobalSecondaryIndex) difference {
 		}}},
 	})
 	return d
+}
+
+// underQuota is what makes n global indexes. The quota of an account is not known here.
+func underQuota(n int, action string) string {
+	if n <= defaultGlobalIndexes {
+		return action
+	}
+	return fmt.Sprintf("ask AWS for a quota of %d global indexes for each table (%d by default), and %s", n, defaultGlobalIndexes, action)
 }
 
 // additionText says what adding an index to the table takes. Each item in the index

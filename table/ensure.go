@@ -200,15 +200,19 @@ func (e *ensuring) send(ctx context.Context, d difference) error {
 	}
 	before := e.refused[d.Difference]
 	e.refused[d.Difference] = err
-	if passes(err) || d.missing == nil && (before == nil || passes(before)) {
+	if d.passes(err) || d.missing == nil && (before == nil || d.passes(before)) {
 		return nil
 	}
 	return &Error{Op: "Ensure", Table: e.schema.Name, Index: d.index, Err: fmt.Errorf("%s: %w", d.Difference, err)}
 }
 
 // passes reports whether DynamoDB accepts a refused request later: another change is
-// in progress, or it prepares the backups of a new table.
-func passes(err error) bool {
+// in progress, or it prepares the backups of a new table. It refuses an index beyond
+// the quota as one that has to wait.
+func (d difference) passes(err error) bool {
+	if limit := (*types.LimitExceededException)(nil); d.beyond && errors.As(err, &limit) {
+		return false
+	}
 	preparing := (*types.ContinuousBackupsUnavailableException)(nil)
 	return Classify(err) == Transient || errors.As(err, &preparing)
 }

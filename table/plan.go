@@ -49,6 +49,10 @@ func (c Change) String() string { return c.Difference + "; " + c.Action }
 // difference. It changes nothing. Nothing in a plan drops an index, an item or a
 // record of a stream.
 //
+// A table has at most 20 global indexes, unless AWS has raised the quota of the
+// account. Plan cannot see the quota. The action of an index beyond 20 says that it
+// needs a higher one; [Schema.Ensure] tries, and returns DynamoDB's refusal.
+//
 // Errors:
 //   - [ErrInvalid], before any request.
 //   - [*Error] with the SDK's error, if a request fails.
@@ -132,6 +136,9 @@ type difference struct {
 	index string
 	// missing is the SDK's error if the table does not exist.
 	missing error
+	// beyond means that the table would have more global indexes than it can have by
+	// default.
+	beyond bool
 	// request makes the change. It is nil if DynamoDB makes it already.
 	request func(context.Context) error
 	// update means that the request is an UpdateTable, of which DynamoDB accepts
@@ -176,7 +183,8 @@ func (i *inspector) look(ctx context.Context) ([]difference, error) {
 	if gone := (*types.ResourceNotFoundException)(nil); errors.As(err, &gone) {
 		i.have, i.ttl, i.recovery = nil, false, false
 		return []difference{{
-			Change: Change{Difference: "the table does not exist", Action: "create it"}, missing: err, request: i.create,
+			Change:  Change{Difference: "the table does not exist", Action: underQuota(len(i.want.GlobalSecondaryIndexes), "create it")},
+			missing: err, request: i.create,
 		}}, nil
 	}
 	if err != nil {

@@ -108,6 +108,11 @@ const maxAttributeName = 255
 // Reference.
 const maxLocalIndexes = 5
 
+// defaultGlobalIndexes is how many global indexes a table can have by default. AWS
+// raises this quota on request, so more of them are no error. AWS: "Quotas in Amazon
+// DynamoDB", Amazon DynamoDB Developer Guide.
+const defaultGlobalIndexes = 20
+
 func attributeName(s string) bool {
 	return utf8.ValidString(s) && utf8.RuneCountInString(s) <= maxAttributeName
 }
