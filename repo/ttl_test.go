@@ -46,7 +46,7 @@ type (
 	moment  time.Time
 	seconds int64
 	// readsItself reads its attribute itself, and does not write it.
-	readsItself struct{ unix int64 }
+	readsItself struct{}
 )
 
 func (*readsItself) UnmarshalDynamoDBAttributeValue(types.AttributeValue) error { return nil }

@@ -311,7 +311,7 @@ func waysToWrite[T any](tbl *table.Table, sheets *repo.Repo[T]) map[string]func(
 			runs := 0
 			err := tbl.Retry(ctx, func(ctx context.Context) error { runs++; return sheets.Put(ctx, v) })
 			if runs > 1 {
-				return fmt.Errorf("%d runs: %v", runs, err)
+				return fmt.Errorf("%d runs: %w", runs, err)
 			}
 			return err
 		},
