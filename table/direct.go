@@ -71,6 +71,9 @@ func (d *direct) SerializeRequest(
 	if d.off {
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
+	if d.r.body != nil && len(*d.r.body) > 0 {
+		return post(sent, op, *d.r.body)
+	}
 	w := writers.Get().(*codec.Writer)
 	defer func() {
 		if cap(w.Bytes()) <= maxBuffer {
@@ -86,8 +89,17 @@ func (d *direct) SerializeRequest(
 		d.r.decodeItems()
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
+	body := bytes.Clone(w.Bytes())
+	if d.r.body != nil {
+		*d.r.body = body
+	}
+	return post(sent, op, body)
+}
+
+// post makes sent the request of an operation.
+func post(sent *smithyhttp.Request, op *smithy.OperationSchema, body []byte) error {
 	// It copies the request, so the header comes after it.
-	full, err := sent.SetStream(bytes.NewReader(bytes.Clone(w.Bytes())))
+	full, err := sent.SetStream(bytes.NewReader(body))
 	if err != nil {
 		return err
 	}

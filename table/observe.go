@@ -109,7 +109,11 @@ type request struct {
 	decoded bool
 	// written is nil if nobody needs to know more of a write.
 	written *written
-	hedge   hedge.Call
+	// body, if set, is what the call sends, "" before its first request. Later ones are
+	// the same to the byte: maps have no order, and to DynamoDB Local a transaction of
+	// another order is not the one of the token.
+	body  *[]byte
+	hedge hedge.Call
 }
 
 // written is what the input of a write does not tell.

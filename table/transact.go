@@ -151,8 +151,9 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 	}
 	written := t.written(writes...)
 	var progress recovery
+	var body []byte
 	for tries := t.attempts(ctx); ; {
-		r := &request{operation: "TransactWriteItems", attempts: tries, written: written}
+		r := &request{operation: "TransactWriteItems", attempts: tries, written: written, body: &body}
 		_, err := send(ctx, t, r, t.client.TransactWriteItems, in,
 			func(out *dynamodb.TransactWriteItemsOutput) float64 { return capacities(out.ConsumedCapacity) })
 		if err == nil {
