@@ -152,6 +152,7 @@ func TestStoreOfAView(t *testing.T) {
 		s.wantRecord(t, key, true)
 	}
 	s.faults.Always("TransactWriteItems", nil)
+	s.store = newStore(t, s.table.Project("id"), nil)
 	o := s.newOrder()
 	for range 2 {
 		result := expect.Value(idempotency.Do(t.Context(), s.store, request("reference"), planned(func() (idempotency.Plan[order], error) {
