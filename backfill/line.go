@@ -138,7 +138,7 @@ func newLineWriter(out io.Writer) *json.Encoder {
 
 // storedLine is a line for an import, and asideLine one that was set aside.
 type (
-	storedLine struct{ Item any }
+	storedLine struct{ Item json.RawMessage }
 	asideLine  struct {
 		Line   int64
 		Reason string

@@ -284,7 +284,7 @@ func write(out *json.Encoder, c converted, l line) error {
 		return out.Encode(storedLine{l.json})
 	}
 	for _, item := range c.items {
-		if err := out.Encode(storedLine{codec.JSONOf(item)}); err != nil {
+		if err := out.Encode(storedLine{codec.JSON(item)}); err != nil {
 			return err
 		}
 	}

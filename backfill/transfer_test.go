@@ -181,7 +181,8 @@ func TestTransferOfItsOwnOutput(t *testing.T) {
 	expect.Equal(t, "items", linesOf(t, second.Bytes()), linesOf(t, first.Bytes()))
 }
 
-// All types of attributes go through RefreshItems and Map unchanged.
+// All types of attributes go through RefreshItems and Map unchanged, but that sets come
+// out in order.
 func TestTransferKeepsAllTypes(t *testing.T) {
 	t.Parallel()
 	types := strings.SplitN(string(export(t)), "\n", 2)[0]

@@ -129,18 +129,18 @@ func TestSameItem(t *testing.T) {
 		{"empty bytes", &types.AttributeValueMemberB{}, bin(""), true},
 	} {
 		for _, pair := range [][2]types.AttributeValue{{tt.a, tt.b}, {tt.b, tt.a}} {
-			if got := table.SameItem(table.Item{"x": pair[0]}, table.Item{"x": pair[1]}); got != tt.same {
+			if got := codec.SameItem(table.Item{"x": pair[0]}, table.Item{"x": pair[1]}); got != tt.same {
 				t.Errorf("%s: %v", tt.name, got)
 			}
 		}
-		if !table.SameItem(table.Item{"x": tt.a}, table.Item{"x": tt.a}) {
+		if !codec.SameItem(table.Item{"x": tt.a}, table.Item{"x": tt.a}) {
 			t.Errorf("%s: not the same as itself", tt.name)
 		}
 	}
-	if table.SameItem(table.Item{"x": num("1")}, table.Item{"y": num("1")}) || table.SameItem(nil, table.Item{"x": num("1")}) {
+	if codec.SameItem(table.Item{"x": num("1")}, table.Item{"y": num("1")}) || codec.SameItem(nil, table.Item{"x": num("1")}) {
 		t.Error("another attribute is the same")
 	}
-	if !table.SameItem(nil, table.Item{}) {
+	if !codec.SameItem(nil, table.Item{}) {
 		t.Error("nothing is not nothing")
 	}
 }

@@ -2,7 +2,6 @@ package table
 
 // For tests.
 var (
-	SameItem   = sameItem
 	KeyText    = keyText
 	Repeatable = repeatable
 )

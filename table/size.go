@@ -120,57 +120,31 @@ func measure(value types.AttributeValue, level int) (size int, f *fault) {
 	if level > maxLevels {
 		return 0, broken(ruleLevels)
 	}
-	switch v := value.(type) {
-	case nil:
-		return 0, broken(ruleNil)
-	case *types.AttributeValueMemberS:
-		if v != nil {
-			if !utf8.ValidString(v.Value) {
-				return len(v.Value), broken(ruleUTF8)
-			}
-			return len(v.Value), nil
-		}
-	case *types.AttributeValueMemberN:
-		if v != nil {
-			return measureNumber(v.Value)
-		}
-	case *types.AttributeValueMemberB:
-		if v != nil {
-			return measureBytes(v.Value)
-		}
-	case *types.AttributeValueMemberBOOL:
-		if v != nil {
-			return 1, nil
-		}
-	case *types.AttributeValueMemberNULL:
-		switch {
-		case v == nil:
-		case !v.Value:
+	switch p := codec.PartsOf(value); p.Kind {
+	case codec.S:
+		return measureText(p.Text)
+	case codec.N:
+		return measureNumber(p.Text)
+	case codec.B:
+		return measureBytes(p.Bytes)
+	case codec.BOOL:
+		return 1, nil
+	case codec.NULL:
+		if !p.Bool {
 			return 1, broken(ruleNull)
-		default:
-			return 1, nil
 		}
-	case *types.AttributeValueMemberSS:
-		if v != nil {
-			return measureSet(v.Value, measureText, strings.Compare)
-		}
-	case *types.AttributeValueMemberNS:
-		if v != nil {
-			return measureSet(v.Value, measureNumber, codec.CompareNumbers)
-		}
-	case *types.AttributeValueMemberBS:
-		if v != nil {
-			return measureSet(v.Value, measureBytes, bytes.Compare)
-		}
-	case *types.AttributeValueMemberL:
-		if v != nil {
-			return measureList(v.Value, level)
-		}
-	case *types.AttributeValueMemberM:
-		if v != nil {
-			return measureMap(v.Value, level)
-		}
-	default:
+		return 1, nil
+	case codec.SS:
+		return measureSet(p.Texts, measureText, strings.Compare)
+	case codec.NS:
+		return measureSet(p.Texts, measureNumber, codec.CompareNumbers)
+	case codec.BS:
+		return measureSet(p.Blobs, measureBytes, bytes.Compare)
+	case codec.L:
+		return measureList(p.List, level)
+	case codec.M:
+		return measureMap(p.Map, level)
+	case codec.Unknown:
 		return 0, broken(ruleUnknown)
 	}
 	return 0, broken(ruleNil)

@@ -176,7 +176,7 @@ func (w *write) isStored(stored Item) bool {
 		own := codec.Text(w.written(attribute))
 		return own != "" && own == codec.Text(stored[attribute])
 	}
-	return w.item.Attributes != nil && !w.op.guard.version.set && sameItem(stored, w.whole())
+	return w.item.Attributes != nil && !w.op.guard.version.set && codec.SameItem(stored, w.whole())
 }
 
 // written returns the value that the write gives an attribute, nil if that is

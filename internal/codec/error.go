@@ -105,7 +105,7 @@ func (p *plan) located(value types.AttributeValue, err error) *Error {
 			return inner.located(v.Value[i], err).in(at(i))
 		}
 	}
-	return &Error{Problem: fmt.Sprintf("%s does not decode into %v", described(value), p.typ), Err: err}
+	return &Error{Problem: fmt.Sprintf("%s does not decode into %v", PartsOf(value).Kind.words(), p.typ), Err: err}
 }
 
 // member returns the plan for an element of a map, nil if the type ignores it.
@@ -141,31 +141,4 @@ func (p *plan) field(name string) *field {
 		return nil
 	}
 	return &p.fields[i]
-}
-
-// described returns the type of an attribute value in words.
-func described(value types.AttributeValue) string {
-	switch value.(type) {
-	case *types.AttributeValueMemberS:
-		return "a string"
-	case *types.AttributeValueMemberN:
-		return "a number"
-	case *types.AttributeValueMemberB:
-		return "a binary"
-	case *types.AttributeValueMemberBOOL:
-		return "a boolean"
-	case *types.AttributeValueMemberNULL:
-		return "a null"
-	case *types.AttributeValueMemberM:
-		return "a map"
-	case *types.AttributeValueMemberL:
-		return "a list"
-	case *types.AttributeValueMemberSS:
-		return "a string set"
-	case *types.AttributeValueMemberNS:
-		return "a number set"
-	case *types.AttributeValueMemberBS:
-		return "a binary set"
-	}
-	return "a value"
 }

@@ -1,46 +1,75 @@
 package codec
 
-import "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
 
-// JSONOf returns valid attributes as DynamoDB's JSON has them, for package json.
-func JSONOf(attributes map[string]types.AttributeValue) map[string]any {
-	m := make(map[string]any, len(attributes))
-	for name, value := range attributes {
-		m[name] = jsonOf(value)
-	}
-	return m
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// JSON returns a valid item as DynamoDB's JSON has it. Names and the elements of sets are
+// sorted, so that equal items give equal text.
+func JSON(item map[string]types.AttributeValue) json.RawMessage {
+	text, _ := AppendJSON(nil, item) // it is valid
+	return text
 }
 
-func jsonOf(value types.AttributeValue) any {
-	switch v := value.(type) {
-	case *types.AttributeValueMemberS:
-		return map[string]string{"S": v.Value}
-	case *types.AttributeValueMemberN:
-		return map[string]string{"N": v.Value}
-	case *types.AttributeValueMemberB:
-		return map[string][]byte{"B": append([]byte{}, v.Value...)} // nil would be null
-	case *types.AttributeValueMemberBOOL:
-		return map[string]bool{"BOOL": v.Value}
-	case *types.AttributeValueMemberNULL:
-		return map[string]bool{"NULL": v.Value}
-	case *types.AttributeValueMemberSS:
-		return map[string][]string{"SS": v.Value}
-	case *types.AttributeValueMemberNS:
-		return map[string][]string{"NS": v.Value}
-	case *types.AttributeValueMemberBS:
-		set := make([][]byte, len(v.Value))
-		for i, b := range v.Value {
-			set[i] = append([]byte{}, b...)
+// AppendJSON is [JSON] for any item. It returns an error for a value that DynamoDB does
+// not have.
+func AppendJSON(b []byte, item map[string]types.AttributeValue) (text []byte, err error) {
+	b = append(b, '{')
+	for i, name := range SortedNames(item) {
+		if i > 0 {
+			b = append(b, ',')
 		}
-		return map[string][][]byte{"BS": set}
-	case *types.AttributeValueMemberL:
-		list := make([]any, len(v.Value))
-		for i, element := range v.Value {
-			list[i] = jsonOf(element)
+		b, _ = appendText(b, name)
+		if b, err = AppendValueJSON(append(b, ':'), item[name]); err != nil {
+			return b, fmt.Errorf("attribute %q: %w", name, err)
 		}
-		return map[string][]any{"L": list}
-	case *types.AttributeValueMemberM:
-		return map[string]any{"M": JSONOf(v.Value)}
 	}
-	return nil
+	return append(b, '}'), nil
+}
+
+// AppendValueJSON is [AppendJSON] for a value.
+func AppendValueJSON(b []byte, value types.AttributeValue) (text []byte, err error) {
+	p := PartsOf(value).sorted()
+	b = append(append(append(b, `{"`...), p.Kind.String()...), `":`...)
+	switch p.Kind {
+	case S, N:
+		b, _ = appendText(b, p.Text)
+	case B:
+		b = appendBinary(b, p.Bytes)
+	case BOOL, NULL:
+		b = strconv.AppendBool(b, p.Bool)
+	case SS, NS:
+		b, err = appendElements(b, p.Texts, func(b []byte, s string) ([]byte, error) { b, _ = appendText(b, s); return b, nil })
+	case BS:
+		b, err = appendElements(b, p.Blobs, func(b, e []byte) ([]byte, error) { return appendBinary(b, e), nil })
+	case L:
+		b, err = appendElements(b, p.List, AppendValueJSON)
+	case M:
+		b, err = AppendJSON(b, p.Map)
+	default:
+		err = fmt.Errorf("a %T is no value of DynamoDB", value)
+	}
+	return append(b, '}'), err
+}
+
+func appendElements[E any](b []byte, all []E, add func([]byte, E) ([]byte, error)) (text []byte, err error) {
+	b = append(b, '[')
+	for i, e := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = add(b, e); err != nil {
+			return b, err
+		}
+	}
+	return append(b, ']'), nil
+}
+
+func appendBinary(b, value []byte) []byte {
+	return append(base64.StdEncoding.AppendEncode(append(b, '"'), value), '"')
 }

@@ -2,7 +2,6 @@ package codec
 
 import (
 	"errors"
-	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -20,23 +19,20 @@ func NilIn(item map[string]types.AttributeValue) (path string, is bool) { return
 
 // nilBelow does not visit deeper values than DynamoDB stores: it must come to an end.
 func nilBelow(value types.AttributeValue, level int) (path string, is bool) {
-	if v := reflect.ValueOf(value); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	p := PartsOf(value)
+	if p.Kind == 0 {
 		return "", true
 	}
 	if level > maxLevels {
 		return "", false
 	}
-	switch v := value.(type) {
-	case *types.AttributeValueMemberL:
-		for i, e := range v.Value {
-			if path, is := nilBelow(e, level+1); is {
-				return at(i) + path, true
-			}
+	for i, e := range p.List {
+		if path, is := nilBelow(e, level+1); is {
+			return at(i) + path, true
 		}
-	case *types.AttributeValueMemberM:
-		if path, is := nilElement(v.Value, level+1); is {
-			return "." + path, true
-		}
+	}
+	if path, is := nilElement(p.Map, level+1); is {
+		return "." + path, true
 	}
 	return "", false
 }

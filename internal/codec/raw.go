@@ -3,7 +3,6 @@ package codec
 import (
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -100,47 +99,4 @@ func (r Raw) Attributes(wanted func(name []byte) bool) map[string]types.Attribut
 		return ok
 	})
 	return found
-}
-
-// cloned returns a copy of an item that shares no memory with it.
-func cloned(item map[string]types.AttributeValue) map[string]types.AttributeValue {
-	c := make(map[string]types.AttributeValue, len(item))
-	for name, value := range item {
-		c[name] = clonedValue(value)
-	}
-	return c
-}
-
-func clonedValue(value types.AttributeValue) types.AttributeValue {
-	switch v := value.(type) {
-	case *types.AttributeValueMemberS:
-		return &types.AttributeValueMemberS{Value: v.Value}
-	case *types.AttributeValueMemberN:
-		return &types.AttributeValueMemberN{Value: v.Value}
-	case *types.AttributeValueMemberB:
-		return &types.AttributeValueMemberB{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberBOOL:
-		return &types.AttributeValueMemberBOOL{Value: v.Value}
-	case *types.AttributeValueMemberNULL:
-		return &types.AttributeValueMemberNULL{Value: v.Value}
-	case *types.AttributeValueMemberSS:
-		return &types.AttributeValueMemberSS{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberNS:
-		return &types.AttributeValueMemberNS{Value: slices.Clone(v.Value)}
-	case *types.AttributeValueMemberBS:
-		c := slices.Clone(v.Value)
-		for i, b := range c {
-			c[i] = slices.Clone(b)
-		}
-		return &types.AttributeValueMemberBS{Value: c}
-	case *types.AttributeValueMemberL:
-		l := make([]types.AttributeValue, len(v.Value))
-		for i, e := range v.Value {
-			l[i] = clonedValue(e)
-		}
-		return &types.AttributeValueMemberL{Value: l}
-	case *types.AttributeValueMemberM:
-		return &types.AttributeValueMemberM{Value: cloned(v.Value)}
-	}
-	return value
 }

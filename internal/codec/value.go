@@ -19,6 +19,8 @@ const (
 	SS
 	NS
 	BS
+	// Unknown is a type that DynamoDB does not have.
+	Unknown
 )
 
 // kind reads the beginning of an attribute value up to what it holds: {"S":

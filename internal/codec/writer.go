@@ -77,25 +77,35 @@ func (w *Writer) close(c byte) {
 
 // text writes a string.
 func (w *Writer) text(s string) {
-	from := len(w.buffer) + 1
-	w.buffer = append(append(append(w.buffer, '"'), s...), '"')
-	if plain(w.buffer[from : from+len(s)]) {
-		return
+	var ok bool
+	w.buffer, ok = appendText(w.buffer, s)
+	w.strange = w.strange || !ok
+}
+
+// appendText appends a string. It is not ok if s is not UTF-8.
+func appendText(b []byte, s string) (to []byte, ok bool) {
+	from := len(b) + 1
+	b = append(append(append(b, '"'), s...), '"')
+	if plain(b[from : from+len(s)]) {
+		return b, true
 	}
-	w.strange = w.strange || !utf8.ValidString(s)
-	w.buffer = w.buffer[:from]
+	b = b[:from]
 	for i := range len(s) {
 		switch c := s[i]; {
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '\t':
+			b = append(b, `\t`...)
 		case c < 0x20:
 			const hex = "0123456789abcdef"
-			w.buffer = append(w.buffer, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xF])
 		case c == '"', c == '\\':
-			w.buffer = append(w.buffer, '\\', c)
+			b = append(b, '\\', c)
 		default:
-			w.buffer = append(w.buffer, c)
+			b = append(b, c)
 		}
 	}
-	w.buffer = append(w.buffer, '"')
+	return append(b, '"'), utf8.ValidString(s)
 }
 
 // plain reports whether a string is all ASCII and needs no escapes.

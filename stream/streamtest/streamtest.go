@@ -96,8 +96,8 @@ type identity struct {
 
 type images struct {
 	ApproximateCreationDateTime int64
-	Keys                        map[string]any
-	NewImage, OldImage          map[string]any `json:",omitempty"`
+	Keys                        json.RawMessage
+	NewImage, OldImage          json.RawMessage `json:",omitempty"`
 	SequenceNumber              string
 	SizeBytes                   int
 	StreamViewType              types.StreamViewType
@@ -137,15 +137,15 @@ func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.K
 			EventID: rand.Text(), EventVersion: "1.1", EventSource: "aws:dynamodb", AWSRegion: "us-east-1", UserIdentity: by,
 			EventSourceARN: fmt.Sprintf("arn:aws:dynamodb:us-east-1:000000000000:table/%s/stream/1970-01-01T00:00:00.000", schema.Name),
 			Change: images{
-				ApproximateCreationDateTime: now.Unix(), Keys: codec.JSONOf(item), StreamViewType: types.StreamViewTypeNewAndOldImages,
+				ApproximateCreationDateTime: now.Unix(), Keys: codec.JSON(item), StreamViewType: types.StreamViewTypeNewAndOldImages,
 				SequenceNumber: strconv.FormatInt(time.Now().UnixNano()+int64(i), 10), SizeBytes: old.Size() + new.Size(),
 			},
 		}
 		if old != nil {
-			r.Change.OldImage = codec.JSONOf(old)
+			r.Change.OldImage = codec.JSON(old)
 		}
 		if new != nil {
-			r.Change.NewImage = codec.JSONOf(new)
+			r.Change.NewImage = codec.JSON(new)
 		}
 		switch {
 		case old == nil:

@@ -2,11 +2,13 @@ package tablemodel
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -75,7 +77,7 @@ type modelTable struct {
 	NonKeyAttributes       []modelAttribute
 	TableFacets            []modelFacet
 	GlobalSecondaryIndexes []modelIndex
-	TableData              []map[string]any
+	TableData              []json.RawMessage
 	DataAccess             modelAccess
 	BillingMode            types.BillingMode
 	// Nil unless the mode is PROVISIONED.
@@ -123,7 +125,7 @@ type modelAttribute struct{ AttributeName, AttributeType string }
 type modelFacet struct {
 	FacetName         string
 	KeyAttributeAlias modelAlias
-	TableData         []map[string]any
+	TableData         []json.RawMessage
 	NonKeyAttributes  []string
 	DataAccess        modelAccess
 }
@@ -156,7 +158,7 @@ func (l layout) modelTable() modelTable {
 		NonKeyAttributes:       l.modelAttributes(),
 		TableFacets:            []modelFacet{},
 		GlobalSecondaryIndexes: []modelIndex{},
-		TableData:              []map[string]any{},
+		TableData:              []json.RawMessage{},
 		BillingMode:            cmp.Or(l.schema.BillingMode, types.BillingModePayPerRequest),
 	}
 	if t.BillingMode == types.BillingModeProvisioned {
@@ -175,7 +177,7 @@ func (l layout) modelTable() modelTable {
 	all := slices.Concat(base.partitions...)
 	if !slices.ContainsFunc(all, func(i table.Item) bool { return l.typeOf(i) != "" }) {
 		for _, item := range all {
-			t.TableData = append(t.TableData, jsonItem(item))
+			t.TableData = append(t.TableData, codec.JSON(item))
 		}
 		return t
 	}
@@ -196,7 +198,7 @@ func (l layout) modelTable() modelTable {
 
 // add puts an item into the facet.
 func (f *modelFacet) add(item table.Item, key []keyAttribute) {
-	f.TableData = append(f.TableData, jsonItem(item))
+	f.TableData = append(f.TableData, codec.JSON(item))
 	for name := range item {
 		if !slices.Contains(names(key), name) && !slices.Contains(f.NonKeyAttributes, name) {
 			f.NonKeyAttributes = append(f.NonKeyAttributes, name)
@@ -225,9 +227,7 @@ func (l layout) modelAttributes() []modelAttribute {
 	add(l.schema.TTL, string(types.ScalarAttributeTypeN))
 	for _, item := range slices.Concat(l.views[0].partitions...) {
 		for name, v := range item {
-			for kind := range jsonValue(v) {
-				add(name, kind)
-			}
+			add(name, codec.PartsOf(v).Kind.String())
 		}
 	}
 	attributes := []modelAttribute{}

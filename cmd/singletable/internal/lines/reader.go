@@ -14,6 +14,7 @@ import (
 	"io"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -25,7 +26,7 @@ const MaxLine = 8 << 20
 //
 // Errors: a value of a type that DynamoDB does not have.
 func Append(b []byte, item table.Item) ([]byte, error) {
-	b, err := dynamojson.Append(append(b, `{"Item":`...), item)
+	b, err := codec.AppendJSON(append(b, `{"Item":`...), item)
 	return append(b, "}\n"...), err
 }
 
