@@ -36,7 +36,8 @@ var errUnsettled = fmt.Errorf("%w: the idempotency record comes and goes", table
 // If the ops fail, no record is stored, and the key can be used again. A
 // transaction with an unknown outcome is sent again, which the record makes safe,
 // within the budget of [table.Table.Retry]: up to 10 requests in a row without a
-// response. If a transaction is cancelled and the response does not hold the
+// response. One that DynamoDB says is in progress is waited for as by
+// [table.Table.Transact], and then sent anew until [table.Options].MaxElapsed ends. If a transaction is cancelled and the response does not hold the
 // record, Do reads the record: one more request, also after the tenth.
 //
 // Errors:
@@ -54,12 +55,18 @@ func Do[R any](ctx context.Context, s *Store, r Request, plan func(context.Conte
 // reports whether this was the first time. Use the message's id as Key and the
 // consumer's name as Scope. Payloads are compared if the message and the record have
 // one: without, the message is a duplicate. Exec reads no result, so a record that [Do]
-// has made tells a duplicate too, and so does one of another writer.
+// has made tells a duplicate too, and so does one of another writer with
+// [Options].Legacy. Exec keeps no result either: Do with the same key is
+// [table.ErrInvalid].
 func Exec(ctx context.Context, s *Store, r Request, plan func(context.Context) ([]table.Op, error)) (first bool, err error) {
-	result, err := do(ctx, s, opExec, r, func(ctx context.Context) (Plan[struct{}], error) {
-		ops, err := plan(ctx)
-		return Snapshot(struct{}{}, ops...), err
-	})
+	var planned func(context.Context) (Plan[struct{}], error)
+	if plan != nil {
+		planned = func(ctx context.Context) (Plan[struct{}], error) {
+			ops, err := plan(ctx)
+			return Plan[struct{}]{ops: ops, none: true}, err
+		}
+	}
+	result, err := do(ctx, s, opExec, r, planned)
 	return err == nil && !result.Replayed, err
 }
 
@@ -84,8 +91,14 @@ type call[R any] struct {
 
 func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
 	c := &call[R]{Store: s, op: op, r: r, mark: rand.Text()}
+	if s == nil || s.table == nil {
+		return c.fail(fmt.Errorf("%w: the store was not made by New", errInvalidStore))
+	}
 	if err := r.validate(); err != nil {
 		return c.fail(err)
+	}
+	if plan == nil {
+		return c.fail(fmt.Errorf("%w: it is nil", errInvalidPlan))
 	}
 	print, err := r.Fingerprint()
 	if err != nil {
@@ -295,6 +308,9 @@ func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
 func (c *call[R]) reference(record Record) (keys.Key, error) {
 	if len(record.Fingerprint) > 0 {
 		pk, sk := codec.Text(record.Item[resultPK]), codec.Text(record.Item[resultSK])
+		if pk == "" && sk == "" {
+			return keys.Key{}, fmt.Errorf("%w: the record has no result, as one that Exec made", errInvalidStore)
+		}
 		return keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}, nil
 	}
 	if c.o.Legacy == nil {

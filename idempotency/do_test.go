@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,6 +190,19 @@ func TestExec(t *testing.T) {
 	_, err = idempotency.Exec(t.Context(), s.store, message, count)
 	wantErr(t, err, idempotency.ErrPayloadMismatch)
 	if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Op != "Exec" {
+		t.Errorf("error %v", err)
+	}
+	// There is no result for Do.
+	_, err = idempotency.Do(t.Context(), s.store, message, planned(func() (idempotency.Plan[string], error) {
+		return idempotency.Snapshot("x"), nil
+	}))
+	wantErr(t, err, idempotency.ErrPayloadMismatch)
+	message.Payload = "one"
+	_, err = idempotency.Do(t.Context(), s.store, message, planned(func() (idempotency.Plan[string], error) {
+		return idempotency.Snapshot("x"), nil
+	}))
+	wantErr(t, err, table.ErrInvalid)
+	if err == nil || !strings.Contains(err.Error(), "the record has no result") {
 		t.Errorf("error %v", err)
 	}
 	// A record that Do has made tells a duplicate too, whatever became of its result.

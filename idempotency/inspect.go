@@ -1,6 +1,7 @@
 package idempotency
 
 import (
+	"bytes"
 	"cmp"
 	"encoding"
 	"encoding/json"
@@ -48,10 +49,13 @@ func (x *inspector) inspect(v reflect.Value, path string) error {
 	case json.Marshaler:
 		text, err := m.MarshalJSON()
 		x.asWritten = x.asWritten || err == nil && ambiguous(text)
-		return nil
+		return inspectPromoted(v, path)
 	case encoding.TextMarshaler:
 		text, _ := m.MarshalText() // which has succeeded already
-		return checkText(string(text), path)
+		if err := checkText(string(text), path); err != nil {
+			return err
+		}
+		return inspectPromoted(v, path)
 	}
 	if isReader(v.Type()) {
 		return fmt.Errorf("%s: %v is a reader, read it and take the bytes", path, v.Type())
@@ -133,6 +137,49 @@ func (x *inspector) inspectStruct(v reflect.Value, path string) error {
 		}
 	}
 	return nil
+}
+
+// inspectPromoted checks a value that writes itself, maybe by the method of an embedded
+// field: that leaves out what the other fields hold. A field does not count if the JSON
+// is the same without it.
+func inspectPromoted(v reflect.Value, path string) error {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct || !embedsMarshaler(v.Type()) {
+		return nil
+	}
+	whole := reflect.New(v.Type())
+	whole.Elem().Set(v)
+	text, err := json.Marshal(whole.Interface())
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		if err != nil || f.Anonymous || !f.IsExported() || f.Tag.Get("json") == "-" || v.Field(i).IsZero() {
+			continue
+		}
+		without := reflect.New(v.Type())
+		without.Elem().Set(v)
+		without.Elem().Field(i).SetZero()
+		if less, err := json.Marshal(without.Interface()); err == nil && bytes.Equal(less, text) {
+			return fmt.Errorf("%s.%s: the field is set, and the JSON of an embedded field leaves it out; "+
+				"tag it `json:\"-\"` if it does not count", path, f.Name)
+		}
+	}
+	return nil
+}
+
+// embedsMarshaler reports whether a struct has an embedded field that writes itself.
+func embedsMarshaler(t reflect.Type) bool {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Anonymous && (writesItself(f.Type) || writesItself(reflect.PointerTo(f.Type))) {
+			return true
+		}
+	}
+	return false
+}
+
+func writesItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 // callsItselfZero reports whether package json takes a value for zero by its IsZero

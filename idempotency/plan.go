@@ -18,6 +18,8 @@ type Plan[R any] struct {
 	ops       []table.Op
 	result    R
 	reference *keys.Key
+	// none means that there is no result.
+	none bool
 	// extra holds what With was given.
 	extra []any
 }
@@ -39,6 +41,10 @@ const maxOps = 99
 //
 // Return a type made for the response, or give the type its own marshaling.
 //
+// A snapshot is as the release that ran the request made it. The upgrades of package
+// repo do not apply: a later release with another R gets what decodes into it, and an
+// attribute that was renamed is empty. Do not write a snapshot as an entity.
+//
 // Some differences do not count. The first request then gets the result in the
 // form that a repeated request gets:
 //
@@ -57,6 +63,10 @@ func Snapshot[R any](result R, ops ...table.Op) Plan[R] {
 // record keeps the item's key. A repeated request gets the item as it is by
 // then, and [ErrResultGone] if it was deleted. A result that storing would change is
 // refused, as by [Snapshot].
+//
+// The item is read as the table that was given to [New] reads. For an entity of package
+// repo that has upgrades, make a store of its View: other tables do not upgrade what an
+// earlier release has stored.
 //
 // One of ops must be a Put, Create or Update of that key, which is otherwise
 // [table.ErrInvalid]: an item that the transaction does not write may never
@@ -95,6 +105,9 @@ func (p Plan[R]) fill(record table.Item, schema table.Schema) (R, error) {
 	var none R
 	if err := p.fillExtra(record, schema); err != nil {
 		return none, fmt.Errorf("%w: With: %w", errInvalidPlan, err)
+	}
+	if p.none {
+		return none, nil
 	}
 	value, err := encode(p.result)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -160,6 +161,26 @@ func TestStoreOfAView(t *testing.T) {
 		})))(t)
 		expect.Equal(t, "goods", result.Value.Goods, o.Goods)
 	}
+}
+
+// A store of an entity's view reads references as the entity, and upgrades them.
+func TestReferenceToAnOlderShape(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	type first struct{ ID, Name, Revision string }
+	type second struct{ ID, Title, Revision string }
+	old := expect.Value(repo.New(s.table, repo.Entity[first]{Type: "BOOK", Version: "Revision", Key: func(b first) keys.Key { return orderKey(b.ID) }}))(t)
+	book := first{ID: "b-1", Name: "Emma"}
+	expect.Value(idempotency.Do(t.Context(), s.store, request("book"), planned(func() (idempotency.Plan[first], error) {
+		return idempotency.Reference(book, orderKey("b-1"), old.CreateOps(&book)...), nil
+	})))(t)
+	present := expect.Value(repo.New(s.table, repo.Entity[second]{
+		Type: "BOOK", Version: "Revision", Key: func(b second) keys.Key { return orderKey(b.ID) }, Upgrades: []repo.Upgrade{repo.Rename("Name", "Title")},
+	}))(t)
+	again := expect.Value(idempotency.Do(t.Context(), newStore(t, present.View(), nil), request("book"), planned(func() (idempotency.Plan[second], error) {
+		return idempotency.Reference(second{}, orderKey("b-1"), table.Put(orderKey("b-1"), second{})), nil
+	})))(t)
+	expect.Equal(t, "title", again.Value.Title, "Emma")
 }
 
 func TestInvalidStores(t *testing.T) {

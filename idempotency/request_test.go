@@ -85,6 +85,19 @@ var errRefused = errors.New("secret")
 
 // The JSON of these payloads lacks some of their content, so different payloads could
 // be equal.
+// What cannot be done without is refused before a request.
+func TestMissingArguments(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, promptly)
+	plan := planned(func() (idempotency.Plan[int], error) { return idempotency.Snapshot(1), nil })
+	expect.Equal(t, "requests", s.sent(func() {
+		wantErr(t, expect.ErrOf(idempotency.Do[int](t.Context(), s.store, request("k"), nil)), table.ErrInvalid)
+		wantErr(t, expect.ErrOf(idempotency.Exec(t.Context(), s.store, request("k"), nil)), table.ErrInvalid)
+		wantErr(t, expect.ErrOf(idempotency.Do(t.Context(), nil, request("k"), plan)), table.ErrInvalid)
+		wantErr(t, expect.ErrOf(idempotency.Do(t.Context(), &idempotency.Store{}, request("k"), plan)), table.ErrInvalid)
+	}), 0)
+}
+
 func TestIncomparablePayloads(t *testing.T) {
 	t.Parallel()
 	const secret = "secret\xff"
@@ -113,6 +126,14 @@ func TestIncomparablePayloads(t *testing.T) {
 		"a reader of nothing":       {&bytes.Buffer{}, "Payload: *bytes.Buffer is a reader"},
 		"a reader's value":          {struct{ Body bytes.Buffer }{}, "Payload.Body"},
 		"a reader in a reader":      {io.LimitReader(strings.NewReader("secret"), 9), "Payload"},
+		"an embedded time": {struct {
+			time.Time
+			Amount int
+		}{time.Unix(0, 0), 5}, "Payload.Amount"},
+		"embedded JSON": {&struct {
+			json.RawMessage
+			Amount int
+		}{json.RawMessage("1"), 5}, "Payload.Amount"},
 		"a reader in a field":       {struct{ Body io.Reader }{strings.NewReader("secret")}, "Payload.Body"},
 		"unexported fields":         {struct{ id string }{"secret"}, "Payload.id"},
 		"unexported fields as well": {&struct{ ID, id string }{"x", "secret"}, "Payload.id"},
@@ -209,6 +230,12 @@ func TestPayloadsWithIgnoredFields(t *testing.T) {
 	expect.Equal(t, "fingerprint", fingerprintOf(t, &two), fingerprintOf(t, &one))
 	two.Until = time.Time{}.Local()
 	expect.Equal(t, "fingerprint", fingerprintOf(t, &two), fingerprintOf(t, &one))
+	type due struct {
+		time.Time
+		Trace any `json:"-"`
+		N     int
+	}
+	expect.Equal(t, "fingerprint", fingerprintOf(t, due{at, 1, 0}), fingerprintOf(t, due{at, 2, 0}))
 	two.N++
 	if fingerprintOf(t, &two) == fingerprintOf(t, &one) {
 		t.Error("different payloads have one fingerprint")

@@ -114,7 +114,8 @@ type Store struct {
 
 // New returns a store of records in a table, whose schema must have a TTL
 // attribute. Its clock is the table's. Records and results are read whole: a projection
-// of the table, by [table.Table.Project], does not count.
+// of the table, by [table.Table.Project], does not count. With the View of a repo.Repo,
+// results that are references are read as its entities, and upgraded.
 func New(t *table.Table, options *Options) (*Store, error) {
 	if t == nil {
 		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: the table is nil", errInvalidStore)}

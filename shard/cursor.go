@@ -112,11 +112,6 @@ func (r *Reader[T]) scope(q Query) []byte {
 	return h.Sum(nil)
 }
 
-// otherTies is the reason to refuse a cursor of a reader that orders items with
-// equal sort keys in another way: NonUniqueSortKeys, or Dedupe together with it,
-// was switched between the pages.
-const otherTies paginate.Reason = "other NonUniqueSortKeys or Dedupe"
-
 // seal makes the cursor of a position.
 func (r *Reader[T]) seal(q Query, p position, at paginate.Position) (string, error) {
 	at.Values = []paginate.Value{{Kind: paginate.String, Data: string(p.sk)}}
@@ -143,7 +138,8 @@ func (r *Reader[T]) open(q Query) (p position, at paginate.Position, err error) 
 	p.sk = keys.SK(first.Data)
 	switch {
 	case len(at.Values) != 1+int(r.ties):
-		return p, at, &paginate.Error{Reason: otherTies}
+		// NonUniqueSortKeys, or Dedupe together with it, was switched between the pages.
+		return p, at, &paginate.Error{Reason: paginate.Mismatch}
 	case first.Kind != paginate.String || p.sk == "" || len(p.sk) > keys.MaxSK:
 		return p, at, &paginate.Error{Reason: paginate.Malformed} // forged; it was not sealed
 	case !at.FromEdge && outOfRange(q.Range, q.Descending != at.Before, p.sk):

@@ -223,7 +223,7 @@ func (m *merge[T]) add(asks []ask, pages []table.RowPage[T]) error {
 			row := row[T]{position{sk: read.IndexKey.SK, key: read.Key}, s.number, read.Value, read.Err}
 			s.saw(row.sk)
 			if r.o.Dedupe != nil && row.err == nil {
-				row.id = cmp.Or(r.o.Dedupe(row.value), noIdentity+string(row.key.PK)+noIdentity+string(row.key.SK))
+				row.id, row.err = r.identity(row)
 			}
 			wanted, err := m.wants(row)
 			if err != nil {
@@ -252,6 +252,18 @@ func (m *merge[T]) add(asks []ask, pages []table.RowPage[T]) error {
 // noIdentity begins the identity of an item that has none: its table key, with which
 // cursors tell it from others of its sort key.
 const noIdentity = "\x00"
+
+// maxIdentity is the greatest size of an identity, which has room in a cursor.
+const maxIdentity = 4096
+
+// identity returns what Dedupe makes of a row.
+func (r *Reader[T]) identity(row row[T]) (string, error) {
+	id := r.o.Dedupe(row.value)
+	if len(id) > maxIdentity {
+		return "", r.invalid("Dedupe", fmt.Sprintf("an identity has %d bytes, %d are the most", len(id), maxIdentity))
+	}
+	return cmp.Or(id, noIdentity+string(row.key.PK)+noIdentity+string(row.key.SK)), nil
+}
 
 // saw records where the shard was read to.
 func (s *source) saw(sk keys.SK) {

@@ -22,7 +22,8 @@ type Options[T any] struct {
 	// Dedupe returns the identity of a value. It is for indexes that hold a value
 	// more than once, as when another writer puts the index keys on both copies
 	// of an entity. Each value is then returned once. Its copies must have the
-	// same sort key. An identity has at most 4,096 bytes. An item with an empty
+	// same sort key; which of them is returned can differ between the two directions.
+	// An identity of more than 4,096 bytes is [table.ErrInvalid]. An item with an empty
 	// identity is like no other. By default every item is returned.
 	Dedupe func(T) string
 }

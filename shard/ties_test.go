@@ -103,6 +103,21 @@ func TestUndeclaredTiesInDedupe(t *testing.T) {
 	}
 }
 
+// TestLongIdentity has one that no cursor has room for.
+func TestLongIdentity(t *testing.T) {
+	t.Parallel()
+	tbl, _ := withFaults(t, nil)
+	seed(t, tbl, globalTx(2), 3)
+	for size, want := range map[int]error{4096: nil, 4097: table.ErrInvalid} {
+		index := globalTx(2)
+		index.NonUniqueSortKeys = true
+		r := newReader(t, tbl, index, &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID + strings.Repeat("x", size-len(v.ID)) }})
+		if err := expect.ErrOf(r.Page(t.Context(), shard.Query{Limit: 1})); !errors.Is(err, want) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
 // TestEmptyIdentities has items share a sort key, some with an identity and some without
 // one: no item without one is taken for another.
 func TestEmptyIdentities(t *testing.T) {

@@ -44,7 +44,8 @@ func (o Op) IfRevision(attribute, revision string) Op {
 }
 
 // IfExists returns the op with the condition that there is a live item under
-// its key. If the item is missing or expired, the op fails with [ErrNotFound].
+// its key. If the item is missing or expired, the op fails with [ErrNotFound]; together
+// with [Op.IfVersion] or [Op.IfRevision] of an item that was there, with [ErrStale].
 func (o Op) IfExists() Op {
 	o.guard.exists = true
 	return o
