@@ -48,61 +48,70 @@ func (e *BatchError) Unwrap() error { return e.Err }
 // times in a row without progress, 80 times in all, for 30 seconds. Then the
 // error holds a [*BatchError], and no items are returned.
 func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
-	found := make(map[keys.Key]T, len(ks))
-	err := t.batchGet(ctx, ks, func() (*rows, func(int, keys.Key)) {
-		items := newItems[T]()
-		return &items.rows, func(i int, key keys.Key) { found[key] = items.all[i] }
-	})
+	chunks, err := t.batchGet(ctx, ks, func() *items { return into(new([]T)) })
 	if err != nil {
 		return nil, &Error{Op: "BatchGet", Name: t.ofType, Table: t.schema.Name, Err: explain(err)}
+	}
+	found := make(map[keys.Key]T, len(ks))
+	for _, chunk := range chunks {
+		for i, v := range valuesOf[T](chunk) {
+			found[chunk.places[i].at.key] = v
+		}
 	}
 	return found, nil
 }
 
-// batchGet reads items. chunk returns rows for a chunk of them, and what is to be
-// called for each of these, one at a time.
-func (t *Table) batchGet(ctx context.Context, ks []keys.Key, chunk func() (*rows, func(i int, key keys.Key))) error {
+// batchGet reads items, in chunks of which each is made by chunk.
+func (t *Table) batchGet(ctx context.Context, ks []keys.Key, chunk func() *items) ([]*items, error) {
 	first := make(map[keys.Key]int, len(ks))
 	unique := make([]keys.Key, 0, len(ks))
 	for i, k := range ks {
 		if err := t.checkKey(k); err != nil {
-			return &OpError{Op: "Get", Index: i, Key: k, Err: err}
+			return nil, &OpError{Op: "Get", Index: i, Key: k, Err: err}
 		}
 		if _, twice := first[k]; !twice {
 			first[k] = i
 			unique = append(unique, k)
 		}
 	}
-	var mu sync.Mutex
-	var refused *OpError // the first one in the order of ks
+	var (
+		mu     sync.Mutex
+		chunks []*items
+	)
 	err := inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, ks []keys.Key) ([]keys.Key, error) {
-		rows, found := chunk()
-		return t.batchGetChunk(ctx, ks, rows, func(got []keyed) {
-			mu.Lock()
-			defer mu.Unlock()
-			for n, g := range got {
-				if i := first[g.key]; g.err != nil && (refused == nil || i < refused.Index) {
-					refused = &OpError{Op: "Get", Index: i, Key: g.key, Err: g.err}
-				}
-				found(n, g.key)
-			}
-		})
+		items := chunk()
+		remaining, err := t.batchGetChunk(ctx, ks, items)
+		mu.Lock()
+		defer mu.Unlock()
+		chunks = append(chunks, items)
+		return remaining, err
 	})
-	if err == nil && refused != nil {
-		err = refused
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return chunks, firstRefused(chunks, first)
 }
 
-// keyed is the key of an item that was read, and why the item is no T.
-type keyed struct {
-	key keys.Key
-	err error
+// firstRefused returns the error of the item that is no value and whose key is the
+// first one of a call, nil if there is none. numbers has the number of each key.
+func firstRefused(chunks []*items, numbers map[keys.Key]int) error {
+	var refused *OpError
+	for _, chunk := range chunks {
+		for _, p := range chunk.places {
+			if i := numbers[p.at.key]; p.err != nil && (refused == nil || i < refused.Index) {
+				refused = &OpError{Op: "Get", Index: i, Key: p.at.key, Err: p.err}
+			}
+		}
+	}
+	if refused == nil {
+		return nil
+	}
+	return refused
 }
 
 // batchGetChunk reads up to 100 different keys and returns those that it could
-// not read. got is given the keys of rows after each response.
-func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, rows *rows, got func([]keyed)) ([]keys.Key, error) {
+// not read.
+func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, items *items) ([]keys.Key, error) {
 	want := types.KeysAndAttributes{Keys: make([]map[string]types.AttributeValue, len(ks))}
 	if t.consistent {
 		want.ConsistentRead = aws.Bool(true)
@@ -112,28 +121,18 @@ func (t *Table) batchGetChunk(ctx context.Context, ks []keys.Key, rows *rows, go
 		return ks, err
 	}
 	want.ProjectionExpression, want.ExpressionAttributeNames = p.expression, p.names
+	items.of(t, p.share).in("").placed = true
 	for i, k := range ks {
 		want.Keys[i] = t.keyItem(k)
-	}
-	var read []keyed
-	rows.of(t, p.share, t.shapes[""].keys...)
-	rows.met = func(r *row, err error) error {
-		read = append(read[:rows.count], keyed{t.KeyOf("", r.position()), err})
-		return nil
 	}
 	for b := t.budget(ctx); ; {
 		in := &dynamodb.BatchGetItemInput{
 			RequestItems: map[string]types.KeysAndAttributes{t.schema.Name: want},
 		}
-		out, err := receive(ctx, t, &request{operation: "BatchGetItem", attempts: &attempts{budget: b}}, rows, t.client.BatchGetItem, in,
-			func(out *dynamodb.BatchGetItemOutput) float64 { return capacities(out.ConsumedCapacity) },
-			func(out *dynamodb.BatchGetItemOutput) []map[string]types.AttributeValue {
-				return out.Responses[t.schema.Name]
-			})
+		out, err := send(ctx, t, &request{operation: "BatchGetItem", attempts: &attempts{budget: b}, items: items}, t.client.BatchGetItem, in)
 		if err != nil {
 			return t.keysOf(want.Keys), err
 		}
-		got(read[:rows.count])
 		before := len(want.Keys)
 		want.Keys = out.UnprocessedKeys[t.schema.Name].Keys
 		if len(want.Keys) == 0 {

@@ -66,8 +66,7 @@ func (t *Table) batchWriteChunk(ctx context.Context, want []types.WriteRequest) 
 			RequestItems: map[string][]types.WriteRequest{t.schema.Name: want},
 		}
 		tries := &attempts{budget: b}
-		out, err := send(ctx, t, &request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in,
-			func(out *dynamodb.BatchWriteItemOutput) float64 { return capacities(out.ConsumedCapacity) })
+		out, err := send(ctx, t, &request{operation: "BatchWriteItem", attempts: tries}, t.client.BatchWriteItem, in)
 		if err != nil {
 			return t.writtenKeys(want), tries.outcome(err)
 		}

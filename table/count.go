@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
@@ -83,27 +82,15 @@ func (r *reader) countOnly() error {
 
 // count sends one request.
 func (r *reader) count(ctx context.Context, limit int) error {
-	in, sent := r.query, &request{operation: "Query", index: r.index}
-	in.ExclusiveStartKey = r.start
-	if limit > 0 {
-		r.asked = r.engineLimit(limit - r.stats.Items)
-		in.Limit = r.asked
-	}
-	out, err := send(ctx, r.t, sent, r.t.client.Query, in,
-		func(out *dynamodb.QueryOutput) float64 { return capacity(out.ConsumedCapacity) })
+	r.asked = r.engineLimit(limit - r.stats.Items)
+	cost, last, err := r.fetch(ctx, into(new([]Item)).of(r.t, share{})) // which stays empty
 	if err != nil {
 		return err
 	}
-	r.stats.Requests++
-	r.stats.Items += int(out.Count)
+	r.stats, r.start, r.done = r.stats.Add(cost), last, len(last) == 0
 	if limit > 0 {
 		r.stats.Items = min(r.stats.Items, limit) // it may have asked for more, to get past a filter
 	}
-	r.stats.Scanned += int(out.ScannedCount)
-	r.stats.Capacity += capacity(out.ConsumedCapacity)
-	r.stats.Hedges += int(sent.hedge.Sent)
-	r.stats.HedgesWon += int(sent.hedge.Won)
-	r.start, r.done = out.LastEvaluatedKey, len(out.LastEvaluatedKey) == 0
 	return nil
 }
 

@@ -17,29 +17,31 @@ import (
 	"github.com/singletable/singletable/internal/codec"
 )
 
-// direct is a protocol of the SDK that writes requests, with the items of puts in
-// JSON, and takes the items out of responses. What is left of a response, errors, and what is not as expected,
-// is for the client's own protocol. So is everything if it is off, except that
-// an empty response is refused.
+// direct is a protocol of the SDK's client. It writes requests, with the items of puts
+// in JSON, and reads the responses that have items. Errors, other responses, and what is
+// not as expected are for the client's own protocol. It refuses a response that is too
+// large or empty, whoever reads it.
 type direct struct {
 	smithyhttp.ClientProtocol
-	r    *request
-	off  bool
-	body limited
+	r *request
+	// writes and reads mean that it does so itself.
+	writes, reads bool
+	body          limited
 }
 
 // protocol is the only one whose responses direct can read. AWS: "AWS JSON 1.0
 // protocol", Smithy documentation.
 var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
 
-// direct sets the protocol of a call of the SDK's client. It is off for wrappers:
-// they may want to see the items.
+// direct sets the protocol of a call of the SDK's client. Nothing is written or read here
+// for a wrapper, which may want to see the items.
 func (t *Table) direct(o *dynamodb.Options, r *request) {
 	if o.Protocol == nil || o.Protocol.ID() != protocol {
 		r.decodeItems()
 		return
 	}
-	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, off: t.options.SDKDecoding || !t.ownClient}
+	own := t.ownClient && !t.options.SDKDecoding
+	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, writes: own, reads: own}
 }
 
 // observed reports whether a client has middleware or interceptors of others, who
@@ -68,7 +70,7 @@ func (r *request) decodeItems() {
 func (d *direct) SerializeRequest(
 	ctx context.Context, op *smithy.OperationSchema, in smithy.Serializable, sent *smithyhttp.Request,
 ) error {
-	if d.off {
+	if !d.writes {
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
 	if d.r.body != nil && len(*d.r.body) > 0 {
@@ -117,38 +119,34 @@ func (d *direct) DeserializeResponse(
 	response *smithyhttp.Response, out smithy.Deserializable,
 ) error {
 	d.r.decoded = false
-	d.body = limited{response.Body, maxResponse(op.ID().Name)}
-	response.Body = &d.body // which stays: the SDK drains the body before it closes it
-	if response.StatusCode < 200 || response.StatusCode >= 300 {
-		return d.read(ctx, op, registry, response, out)
-	}
-	body := buffers.Get().(*bytes.Buffer)
+	buffer := buffers.Get().(*bytes.Buffer)
 	defer func() {
-		if body.Cap() <= maxBuffer {
-			body.Reset()
-			buffers.Put(body)
+		if buffer.Cap() <= maxBuffer {
+			buffer.Reset()
+			buffers.Put(buffer)
 		}
 	}()
-	if _, err := body.ReadFrom(response.Body); err != nil {
+	d.body = limited{response.Body, maxResponse(op.ID().Name)}
+	response.Body = &d.body // which stays: the SDK drains the body before it closes it
+	if _, err := buffer.ReadFrom(response.Body); err != nil {
 		return &smithy.DeserializationError{Err: err}
 	}
-	left := body.Bytes()
-	if len(left) == 0 {
+	body, good := buffer.Bytes(), response.StatusCode >= 200 && response.StatusCode < 300
+	switch {
+	case good && len(body) == 0:
 		// DynamoDB always sends an object. To the SDK, nothing is an item not
 		// found or a write that succeeded.
 		return &smithy.DeserializationError{Err: io.ErrUnexpectedEOF}
-	}
-	if !d.off && d.r.items != nil {
-		s := split{operation: op.ID().Name, in: codec.NewReader(left)}
-		if d.r.items.decode(&s) && s.whole {
-			left, d.r.decoded = s.left, true
+	case good && d.reads && d.r.items != nil:
+		d.r.items.begin(d.r.before)
+		if d.r.decoded = d.r.items.readResponse(body, out); d.r.decoded {
+			return nil
 		}
-	}
-	if !d.off && string(left) == "{}" {
+	case good && d.writes && string(body) == "{}":
 		return nil // as of most writes: there is nothing to read
 	}
-	response.Body = io.NopCloser(bytes.NewReader(left))
-	defer func() { response.Body = &d.body }()
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	defer func() { response.Body = &d.body }() // the buffer is used again
 	return d.read(ctx, op, registry, response, out)
 }
 
@@ -216,92 +214,3 @@ var (
 )
 
 const maxBuffer = 1 << 20
-
-// split takes the response of an operation apart: into its items, and left, the
-// response without them. whole is set if it is what DynamoDB sends.
-type split struct {
-	operation string
-
-	in    *codec.Reader
-	left  []byte
-	whole bool
-}
-
-// items is an iterator over the numbers of the items. in is at the start of the
-// item, which must be read before the next iteration.
-func (s *split) items(yield func(int) bool) {
-	number := 0
-	item := func(int) bool {
-		number++
-		return yield(number - 1)
-	}
-	list := func() bool { return s.in.Array(item) }
-	switch s.operation {
-	case "GetItem":
-		s.whole = s.response("Item", func() bool { return yield(0) })
-	case "Query", "Scan":
-		s.whole = s.response("Items", list)
-	case "BatchGetItem":
-		// The lists are of one table, as the request was.
-		s.whole = s.response("Responses", func() bool { return s.in.Object(func([]byte) bool { return list() }) })
-	case "TransactGetItems":
-		s.whole = s.response("Responses", func() bool { return s.results(yield) })
-	}
-}
-
-// response reads a response of which read reads the member with the items.
-func (s *split) response(member string, read func() bool) bool {
-	met := false
-	return s.object(func(name []byte) (taken, ok bool) {
-		if string(name) != member {
-			return false, true
-		}
-		if met {
-			return true, false
-		}
-		met = true
-		return true, read()
-	}) && s.in.End()
-}
-
-// object copies an object to left, except for the members that take takes.
-func (s *split) object(take func(name []byte) (taken, ok bool)) bool {
-	s.left = append(s.left, '{')
-	ok := s.in.Object(func(name []byte) bool {
-		taken, ok := take(name)
-		if taken || !ok {
-			return ok
-		}
-		raw, ok := s.in.Skip()
-		s.member(name)
-		s.left = append(s.left, raw...)
-		return ok && !bytes.ContainsAny(name, `"\\`)
-	})
-	s.left = append(s.left, '}')
-	return ok
-}
-
-// member begins a member of an object.
-func (s *split) member(name []byte) {
-	if s.left[len(s.left)-1] != '{' {
-		s.left = append(s.left, ',')
-	}
-	s.left = append(append(append(s.left, '"'), name...), `":`...)
-}
-
-// results reads the results of a transaction, of which each has an item or not,
-// and leaves as many that have none.
-func (s *split) results(item func(int) bool) bool {
-	s.member([]byte("Responses"))
-	s.left = append(s.left, '[')
-	ok := s.in.Array(func(i int) bool {
-		if i > 0 {
-			s.left = append(s.left, ',')
-		}
-		return s.object(func(name []byte) (taken, ok bool) {
-			return string(name) == "Item", string(name) != "Item" || item(i)
-		})
-	})
-	s.left = append(s.left, ']')
-	return ok
-}

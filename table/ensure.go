@@ -278,6 +278,6 @@ func (i *inspector) turnRecoveryOn(ctx context.Context) error {
 // read as those about items are: up to a size, never empty, and without a panic.
 func bounded(o *dynamodb.Options) {
 	if o.Protocol != nil && o.Protocol.ID() == protocol {
-		o.Protocol = &direct{ClientProtocol: o.Protocol, r: &request{}, off: true}
+		o.Protocol = &direct{ClientProtocol: o.Protocol, r: &request{}}
 	}
 }

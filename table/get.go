@@ -23,16 +23,16 @@ import (
 // It costs one read unit for each 4 KB, half of that unless the table is
 // [Table.Consistent].
 func Get[T any](ctx context.Context, t *Table, key keys.Key) (T, error) {
-	items := newItems[T]()
-	if err := t.get(ctx, key, &items.rows); err != nil {
+	var found []T
+	if err := t.get(ctx, key, into(&found)); err != nil {
 		var zero T
 		return zero, &Error{Op: "Get", Name: t.ofType, Table: t.schema.Name, Key: key, Err: explain(err)}
 	}
-	return items.all[0], nil
+	return found[0], nil
 }
 
-// get reads an item, which is then the only one of rows.
-func (t *Table) get(ctx context.Context, key keys.Key, rows *rows) error {
+// get reads an item, which is then the only one of items.
+func (t *Table) get(ctx context.Context, key keys.Key, items *items) error {
 	if err := t.checkKey(key); err != nil {
 		return err
 	}
@@ -42,17 +42,13 @@ func (t *Table) get(ctx context.Context, key keys.Key, rows *rows) error {
 		return err
 	}
 	in.ProjectionExpression, in.ExpressionAttributeNames = p.expression, p.names
-	rows.of(t, p.share)
-	_, err = receive(ctx, t, &request{operation: "GetItem"}, rows, t.client.GetItem, in, getItemUnits,
-		func(out *dynamodb.GetItemOutput) []map[string]types.AttributeValue {
-			return []map[string]types.AttributeValue{out.Item}
-		})
+	_, err = send(ctx, t, &request{operation: "GetItem", items: items.of(t, p.share)}, t.client.GetItem, in)
 	switch {
 	case err != nil:
 		return err
-	case rows.err != nil:
-		return rows.err
-	case rows.count == 0:
+	case items.err != nil:
+		return items.err
+	case items.count() == 0:
 		return ErrNotFound
 	}
 	return nil
@@ -60,11 +56,20 @@ func (t *Table) get(ctx context.Context, key keys.Key, rows *rows) error {
 
 // stored reads an item as it is stored, expired or not. A missing item is nil.
 func (t *Table) stored(ctx context.Context, key keys.Key, b *budget) (Item, error) {
-	out, err := send(ctx, t, &request{operation: "GetItem", attempts: &attempts{budget: b}}, t.client.GetItem, t.getItemInput(key, true), getItemUnits)
-	if err != nil {
+	var found []Item
+	r := &request{operation: "GetItem", attempts: &attempts{budget: b}, items: into(&found).of(t.unfiltered(), share{})}
+	if _, err := send(ctx, t, r, t.client.GetItem, t.getItemInput(key, true)); err != nil || len(found) == 0 {
 		return nil, err
 	}
-	return out.Item, nil
+	return found[0], nil
+}
+
+// unfiltered returns a view whose reads give items of every type, as they are stored,
+// expired or not.
+func (t *Table) unfiltered() *Table {
+	view := *t
+	view.ofType, view.views, view.schema.TTL = "", nil, ""
+	return &view
 }
 
 func (t *Table) getItemInput(key keys.Key, consistent bool) *dynamodb.GetItemInput {
@@ -110,8 +115,6 @@ func (t *Table) projectOr(attributes []string) []string {
 	return t.project
 }
 
-func getItemUnits(out *dynamodb.GetItemOutput) float64 { return capacity(out.ConsumedCapacity) }
-
 // maxTransaction is how many items one transaction may touch. AWS: "Service,
 // account, and table quotas", Amazon DynamoDB Developer Guide.
 const maxTransaction = 100
@@ -124,20 +127,20 @@ const maxTransaction = 100
 // or for lack of capacity, it is sent again within the budget of a call, see
 // [Options].MaxAttempts: up to 10 times.
 func TransactGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
-	items := newItems[T]()
-	numbers, err := t.transactGet(ctx, ks, &items.rows)
+	var values []T
+	places, err := t.transactGet(ctx, ks, into(&values))
 	if err != nil {
 		return nil, &Error{Op: "TransactGet", Name: t.ofType, Table: t.schema.Name, Err: explain(err)}
 	}
 	found := make(map[keys.Key]T, len(ks))
-	for i, number := range numbers {
-		found[ks[number]] = items.all[i]
+	for i, p := range places {
+		found[ks[p.number]] = values[i]
 	}
 	return found, nil
 }
 
-// transactGet reads items, and returns for each of rows which key it is under.
-func (t *Table) transactGet(ctx context.Context, ks []keys.Key, rows *rows) (numbers []int, err error) {
+// transactGet reads items, and returns the place of each: the number of its key.
+func (t *Table) transactGet(ctx context.Context, ks []keys.Key, items *items) ([]place, error) {
 	if len(ks) == 0 {
 		return nil, nil
 	}
@@ -149,14 +152,9 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, rows *rows) (num
 	if err != nil {
 		return nil, err
 	}
-	rows.of(t, p.share)
-	rows.met = func(r *row, err error) error {
-		numbers = append(numbers[:rows.count], r.number)
-		return err
-	}
+	items.of(t, p.share).placed = true
 	for tries := t.attempts(ctx); ; {
-		out, err := receive(ctx, t, &request{operation: "TransactGetItems", attempts: tries}, rows, t.client.TransactGetItems, in,
-			func(out *dynamodb.TransactGetItemsOutput) float64 { return capacities(out.ConsumedCapacity) }, transactGetItems)
+		out, err := send(ctx, t, &request{operation: "TransactGetItems", attempts: tries, items: items}, t.client.TransactGetItems, in)
 		if err == nil {
 			if len(out.Responses) != len(ks) {
 				return nil, &smithy.DeserializationError{Err: fmt.Errorf("%d responses to %d reads", len(out.Responses), len(ks))}
@@ -174,10 +172,12 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, rows *rows) (num
 			return nil, join(ended, reasonsError(cancelled, err))
 		}
 	}
-	if rows.err != nil {
-		return nil, &OpError{Op: "Get", Index: rows.last, Key: ks[rows.last], Err: rows.err}
+	for _, p := range items.places {
+		if p.err != nil {
+			return nil, &OpError{Op: "Get", Index: p.number, Key: ks[p.number], Err: p.err}
+		}
 	}
-	return numbers[:rows.count], nil
+	return items.places, nil
 }
 
 func (t *Table) transactGetInput(ks []keys.Key, p projection) (*dynamodb.TransactGetItemsInput, error) {
@@ -200,14 +200,6 @@ func (t *Table) transactGetInput(ks []keys.Key, p projection) (*dynamodb.Transac
 		})
 	}
 	return in, nil
-}
-
-func transactGetItems(out *dynamodb.TransactGetItemsOutput) []map[string]types.AttributeValue {
-	items := make([]map[string]types.AttributeValue, len(out.Responses))
-	for i, r := range out.Responses {
-		items[i] = r.Item
-	}
-	return items
 }
 
 // reasonsError puts the sentinels of all reasons before the SDK's error.

@@ -73,3 +73,22 @@ func cloned(item Item) Item {
 	maps.Copy(c, item)
 	return c
 }
+
+// watched returns what is watched of an item's attribute.
+func watched(item Item, name string) codec.Watched {
+	switch v := item[name].(type) {
+	case *types.AttributeValueMemberS:
+		if v != nil {
+			return codec.Watched{Name: name, Kind: codec.S, Text: []byte(v.Value)}
+		}
+	case *types.AttributeValueMemberN:
+		if v != nil {
+			return codec.Watched{Name: name, Kind: codec.N, Text: []byte(v.Value)}
+		}
+	case *types.AttributeValueMemberB:
+		if v != nil {
+			return codec.Watched{Name: name, Kind: codec.B, Text: v.Value}
+		}
+	}
+	return codec.Watched{Name: name}
+}

@@ -103,10 +103,6 @@ type request struct {
 	// attempts is given by writes, whose outcome depends on what happened to
 	// earlier attempts; reads need them to be repeated when a response breaks off.
 	attempts *attempts
-	// items are those of the response, if the request is one that reads; decoded
-	// is set once they were made of the response itself.
-	items   *rows
-	decoded bool
 	// written is nil if nobody needs to know more of a write.
 	written *written
 	// body, if set, is what the call sends, "" before its first request. Later ones are
@@ -114,6 +110,13 @@ type request struct {
 	// another order is not the one of the token.
 	body  *[]byte
 	hedge hedge.Call
+
+	// items takes the items of the response, nil if none is wanted. It had before of
+	// them before the request.
+	items  *items
+	before int
+	// decoded is set once the response was read here, and not by the client.
+	decoded bool
 }
 
 // written is what the input of a write does not tell.
@@ -147,12 +150,11 @@ func (t *Table) written(writes ...write) *written {
 	return r
 }
 
-// send makes one call of the client and reports it to the observer. units
-// takes the consumed capacity from the output.
+// send makes one call of the client, gives the items of its response to those of the
+// request, and reports it to the observer.
 func send[In, Out any](
 	ctx context.Context, t *Table, r *request,
 	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
-	units func(*Out) float64,
 ) (*Out, error) {
 	if r.attempts == nil {
 		r.attempts = t.attempts(ctx)
@@ -160,12 +162,15 @@ func send[In, Out any](
 	if !t.takesJSON {
 		r.decodeItems()
 	}
+	if r.items != nil {
+		r.before = r.items.count()
+	}
 	t.pool.Begin()
 	defer t.pool.End()
 	own, _ := ctx.Value(observerKey{}).(Observer)
 	if t.options.Observe == nil && own == nil {
 		out, err := call(ctx, in, t.callOptions(r))
-		return out, withEnd(ctx, withholdResponse(err))
+		return out, r.finish(ctx, out, err)
 	}
 	wantCapacity(in)
 	event := Event{
@@ -178,7 +183,7 @@ func send[In, Out any](
 	before, start := r.attempts.errors, time.Now()
 	out, err := call(ctx, in, t.callOptions(r))
 	event.Duration = time.Since(start)
-	err = withEnd(ctx, withholdResponse(err))
+	err = r.finish(ctx, out, err)
 	event.Err, event.Attempts = err, int(r.attempts.errors-before)
 	event.Hedges, event.HedgesWon = int(r.hedge.Sent), int(r.hedge.Won)
 	if err != nil && !r.attempts.watching {
@@ -186,7 +191,7 @@ func send[In, Out any](
 	}
 	if err == nil {
 		event.Attempts++
-		event.Capacity = units(out)
+		event.Capacity = capacityOf(out)
 	}
 	event.Attempts = max(event.Attempts, 1)
 	for _, observe := range []Observer{t.options.Observe, own} {
@@ -195,6 +200,19 @@ func send[In, Out any](
 		}
 	}
 	return out, err
+}
+
+// finish returns the error of a call that has ended. Without one, it takes the items of
+// the output, unless they were read from the response.
+func (r *request) finish(ctx context.Context, out any, err error) error {
+	switch {
+	case err != nil:
+		return withEnd(ctx, withholdResponse(err))
+	case r.items != nil && !r.decoded:
+		r.items.begin(r.before)
+		r.items.takeOutput(out)
+	}
+	return nil
 }
 
 // wantCapacity makes a request ask for what it consumes.
@@ -252,19 +270,4 @@ func batchSize(in any) int {
 		n = len(in.TransactItems)
 	}
 	return n
-}
-
-func capacity(consumed *types.ConsumedCapacity) float64 {
-	if consumed == nil || consumed.CapacityUnits == nil {
-		return 0
-	}
-	return *consumed.CapacityUnits
-}
-
-func capacities(consumed []types.ConsumedCapacity) float64 {
-	sum := 0.0
-	for i := range consumed {
-		sum += capacity(&consumed[i])
-	}
-	return sum
 }

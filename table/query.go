@@ -100,25 +100,25 @@ type Page[T any] struct {
 // An invalid query is [ErrInvalid] or [keys.ErrInvalid], a cursor that is not
 // one of this query's is [paginate.ErrInvalidCursor]; neither sends anything.
 func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
-	items := newItems[T]()
-	p, err := t.queryPage(ctx, q, &items.rows)
+	var items []T
+	p, err := t.queryPage(ctx, q, into(&items))
 	if err != nil {
 		return Page[T]{}, t.readError("QueryPage", q.Index, q.PK, err)
 	}
 	if p.reversed {
-		slices.Reverse(items.all)
+		slices.Reverse(items)
 	}
-	return Page[T]{Items: items.all, Next: p.next, Prev: p.prev, Stats: p.stats}, nil
+	return Page[T]{Items: items, Next: p.next, Prev: p.prev, Stats: p.stats}, nil
 }
 
-// page is a page of the values that rows have, in reverse if reversed is set.
+// page is a page of items, in reverse if reversed is set, without these.
 type page struct {
 	next, prev string
 	stats      Stats
 	reversed   bool
 }
 
-func (t *Table) queryPage(ctx context.Context, q Query, rows *rows) (page, error) {
+func (t *Table) queryPage(ctx context.Context, q Query, items *items) (page, error) {
 	cursor := q.After
 	q.After = ""
 	r, err := t.query(q)
@@ -126,19 +126,19 @@ func (t *Table) queryPage(ctx context.Context, q Query, rows *rows) (page, error
 		return page{}, err
 	}
 	if cursor == "" {
-		return r.page(ctx, rows, q.Limit)
+		return r.page(ctx, items, q.Limit)
 	}
 	at, position, err := r.open(cursor)
 	if err != nil {
 		return page{}, err
 	}
 	if position.Before || position.FromEdge {
-		return r.turnedPage(ctx, q, rows, at, position)
+		return r.turnedPage(ctx, q, items, at, position)
 	}
 	if err := r.resumeQuery(q, at); err != nil {
 		return page{}, err
 	}
-	return r.page(ctx, rows, q.Limit)
+	return r.page(ctx, items, q.Limit)
 }
 
 // All reads a query from beginning to end, request by request as it is ranged
@@ -150,8 +150,8 @@ func (t *Table) queryPage(ctx context.Context, q Query, rows *rows) (page, error
 // the start. Each request has the budget of a call, see [Options].MaxAttempts.
 func All[T any](ctx context.Context, t *Table, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		items := newItems[T]()
-		err := t.all(ctx, q, &items.rows, func(i int) bool { return yield(items.all[i], nil) })
+		var items []T
+		err := t.all(ctx, q, into(&items), func(i int) bool { return yield(items[i], nil) })
 		if err != nil {
 			var zero T
 			yield(zero, t.readError("All", q.Index, q.PK, err))
@@ -176,12 +176,12 @@ func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 const defaultLimit = 100
 
 // page reads a page of at most limit items.
-func (r *reader) page(ctx context.Context, rows *rows, limit int) (p page, err error) {
+func (r *reader) page(ctx context.Context, items *items, limit int) (p page, err error) {
 	walking := r.query != nil && r.after != nil
 	if walking {
-		rows.marked = 1
+		items.noted = map[int]Item{1: nil}
 	}
-	if err := r.read(ctx, rows, limit); err != nil {
+	if err := r.read(ctx, items, limit); err != nil {
 		return p, err
 	}
 	p.stats = r.stats
@@ -189,8 +189,8 @@ func (r *reader) page(ctx context.Context, rows *rows, limit int) (p page, err e
 		return p, err
 	}
 	switch {
-	case rows.first != nil:
-		p.prev, err = r.seal(rows.first, paginate.Position{Before: true})
+	case items.noted[1] != nil:
+		p.prev, err = r.seal(items.noted[1], paginate.Position{Before: true})
 	case r.done:
 		p.prev, err = r.seal(r.after, paginate.Position{Before: true, FromEdge: true})
 	default:
@@ -199,30 +199,34 @@ func (r *reader) page(ctx context.Context, rows *rows, limit int) (p page, err e
 	return p, err
 }
 
-// read reads the rows of a page of at most limit items.
-func (r *reader) read(ctx context.Context, rows *rows, limit int) error {
-	rows.of(r.t, r.share, r.keys...)
+// read reads a page of at most limit items.
+func (r *reader) read(ctx context.Context, items *items, limit int) error {
+	items.of(r.t, r.share).in(r.index)
 	limit = cmp.Or(limit, defaultLimit)
-	for !r.done && rows.count < limit && r.stats.Requests < r.t.options.MaxRounds {
-		if err := r.next(ctx, rows, limit-rows.count); err != nil {
+	for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {
+		if err := r.next(ctx, items, limit); err != nil {
 			return err
 		}
+	}
+	if items.count() == 0 {
+		items.values.SetZero() // there may be room for some that have expired
 	}
 	return nil
 }
 
-// all gives yield the number of each of the values that rows have then. It returns nil
-// when the data or the limit ended or yield wanted no more.
-func (t *Table) all(ctx context.Context, q Query, rows *rows, yield func(i int) bool) error {
+// all reads response by response, and gives yield the number of each of the items that
+// are those of one. It returns nil when the data or the limit ended or yield wanted no
+// more.
+func (t *Table) all(ctx context.Context, q Query, items *items, yield func(i int) bool) error {
 	r, err := t.query(q)
 	if err != nil {
 		return err
 	}
-	rows.of(r.t, r.share, r.keys...)
+	items.of(r.t, r.share).in(r.index)
 	for left := q.Limit; !r.done; {
-		rows.cut(0)
-		failed := r.next(ctx, rows, left)
-		for i := range rows.count {
+		items.begin(0)
+		failed := r.next(ctx, items, left)
+		for i := range items.count() {
 			if err := ended(ctx); err != nil {
 				return err
 			}
@@ -234,7 +238,7 @@ func (t *Table) all(ctx context.Context, q Query, rows *rows, yield func(i int) 
 			return failed
 		}
 		if q.Limit > 0 {
-			if left -= rows.count; left == 0 {
+			if left -= items.count(); left == 0 {
 				return nil
 			}
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/codec"
-	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 )
@@ -68,14 +67,6 @@ type reader struct {
 	// from next and drop the expired ones.
 	stats Stats
 	done  bool
-}
-
-// batch is the response to one request, without its items.
-type batch struct {
-	last     Item // to go on from, empty at the end
-	scanned  int32
-	capacity float64
-	hedges   hedge.Counts
 }
 
 // setShape sets the shape of the selection, and checks the two.
@@ -236,57 +227,52 @@ func (t *Table) readError(op, index string, pk keys.PK, err error) error {
 // growth bounds how much more a request asks for than the one before it.
 const growth = 4
 
-// next sends one request, whose values are added to those of rows: at most
-// limit, unless that is 0. An item that is no value is the error that is returned,
-// after the values before it.
-func (r *reader) next(ctx context.Context, rows *rows, limit int) error {
-	rows.kept, rows.limit = rows.count, limit
-	r.asked = r.engineLimit(limit)
-	b, err := r.fetch(ctx, rows)
+// next sends one request, whose values are added to items, up to limit of them unless
+// that is 0. An item that is no value is the error that is returned, after the values
+// before it.
+func (r *reader) next(ctx context.Context, items *items, limit int) error {
+	before := items.count()
+	items.limit, r.asked = limit, r.engineLimit(limit-before)
+	cost, last, err := r.fetch(ctx, items)
 	if err != nil {
-		rows.cut(rows.kept)
+		items.begin(before)
 		return err
 	}
-	r.stats.Requests++
-	r.stats.Items += rows.count - rows.kept
-	r.stats.Scanned += int(b.scanned)
-	r.stats.Capacity += b.capacity
-	r.stats.Hedges += int(b.hedges.Sent)
-	r.stats.HedgesWon += int(b.hedges.Won)
-	r.start, r.done = b.last, len(b.last) == 0
-	if rows.err != nil {
-		return &itemError{r.keysOf(rows.position), rows.err}
+	cost.Items = items.count() - before
+	r.stats, r.start, r.done = r.stats.Add(cost), last, len(last) == 0
+	if items.err != nil {
+		return &itemError{r.keysOf(items.position), items.err}
 	}
 	// After the limit, the next page reads the filtered items again. So the cursor
 	// of a full page holds the key of an item that was returned. That of a short
 	// one may hold a filtered item's: sealing hides it.
-	if rows.full && (rows.last < rows.items-1 || !r.done) {
-		r.start, r.done = rows.position, false
+	if items.full() && (items.more || !r.done) {
+		r.start, r.done = items.position, false
 	}
 	return nil
 }
 
-// fetch sends one request.
-func (r *reader) fetch(ctx context.Context, rows *rows) (batch, error) {
+// fetch sends one request. It returns what that cost, with the number that DynamoDB
+// counts as its Items, and where to go on from, empty at the end.
+func (r *reader) fetch(ctx context.Context, items *items) (cost Stats, last Item, err error) {
 	if in := r.scan; in != nil {
 		in.ExclusiveStartKey, in.Limit = r.start, r.asked
-		out, err := receive(ctx, r.t, &request{operation: "Scan", index: r.index}, rows, r.t.client.Scan, in,
-			func(out *dynamodb.ScanOutput) float64 { return capacity(out.ConsumedCapacity) },
-			func(out *dynamodb.ScanOutput) []map[string]types.AttributeValue { return out.Items })
+		out, err := send(ctx, r.t, &request{operation: "Scan", index: r.index, items: items}, r.t.client.Scan, in)
 		if err != nil {
-			return batch{}, err
+			return cost, nil, err
 		}
-		return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity), hedge.Counts{}}, nil
+		cost = Stats{Items: int(out.Count), Scanned: int(out.ScannedCount), Requests: 1, Capacity: capacity(out.ConsumedCapacity)}
+		return cost, out.LastEvaluatedKey, nil
 	}
-	in, sent := r.query, &request{operation: "Query", index: r.index}
+	in, sent := r.query, &request{operation: "Query", index: r.index, items: items}
 	in.ExclusiveStartKey, in.Limit = r.start, r.asked
-	out, err := receive(ctx, r.t, sent, rows, r.t.client.Query, in,
-		func(out *dynamodb.QueryOutput) float64 { return capacity(out.ConsumedCapacity) },
-		func(out *dynamodb.QueryOutput) []map[string]types.AttributeValue { return out.Items })
+	out, err := send(ctx, r.t, sent, r.t.client.Query, in)
 	if err != nil {
-		return batch{}, err
+		return cost, nil, err
 	}
-	return batch{out.LastEvaluatedKey, out.ScannedCount, capacity(out.ConsumedCapacity), sent.hedge.Counts}, nil
+	cost = Stats{Items: int(out.Count), Scanned: int(out.ScannedCount), Requests: 1, Capacity: capacity(out.ConsumedCapacity)}
+	cost.Hedges, cost.HedgesWon = int(sent.hedge.Sent), int(sent.hedge.Won)
+	return cost, out.LastEvaluatedKey, nil
 }
 
 // engineLimit says how many items to have DynamoDB look at. After the first

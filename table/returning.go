@@ -25,11 +25,13 @@ import (
 //
 // An expired item is updated and returned too, unless the op has [Op.IfExists].
 func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
-	var v, zero T
-	if err := t.returning(ctx, "UpdateReturning", op, verbUpdate, types.ReturnValueAllNew, &v); err != nil {
+	var stored []T
+	items := into(&stored).of(t.unfiltered(), share{})
+	if err := t.returning(ctx, "UpdateReturning", op, verbUpdate, types.ReturnValueAllNew, items); err != nil {
+		var zero T
 		return zero, err
 	}
-	return v, nil
+	return stored[0], nil
 }
 
 // DeleteReturning runs a [Delete] op and returns the item as it was. A missing
@@ -44,15 +46,18 @@ func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
 // response the delete is not repeated, since the removed item is lost with the
 // response. The error is [ErrOutcomeUnknown].
 func DeleteReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
-	var v, zero T
-	if err := t.returning(ctx, "DeleteReturning", op, verbDelete, types.ReturnValueAllOld, &v); err != nil {
+	var deleted []T
+	items := into(&deleted).of(t.OfType(""), share{}) // which still leaves out an expired one
+	if err := t.returning(ctx, "DeleteReturning", op, verbDelete, types.ReturnValueAllOld, items); err != nil {
+		var zero T
 		return zero, err
 	}
-	return v, nil
+	return deleted[0], nil
 }
 
-// returning runs an op and decodes the item that DynamoDB returns into v.
-func (t *Table) returning(ctx context.Context, operation string, op Op, verb string, values types.ReturnValue, v any) (err error) {
+// returning runs an op. The item that DynamoDB returns is then the only one of items, if
+// there is one.
+func (t *Table) returning(ctx context.Context, operation string, op Op, verb string, values types.ReturnValue, items *items) (err error) {
 	defer func() {
 		if err != nil {
 			err = t.opFailed(operation, op, err)
@@ -65,12 +70,16 @@ func (t *Table) returning(ctx context.Context, operation string, op Op, verb str
 	if err != nil {
 		return err
 	}
-	item, err := t.write(ctx, w, values)
-	if err != nil {
+	err = t.write(ctx, w, values, items)
+	switch {
+	case err != nil:
 		return err
-	}
-	if verb == verbDelete && (len(item) == 0 || t.expired(watched(item, t.schema.TTL), t.Now())) {
+	case items.err != nil:
+		return items.err
+	case items.count() == 0 && verb == verbUpdate:
+		return fmt.Errorf("%w: the response has no item", ErrOutcomeUnknown)
+	case items.count() == 0:
 		return ErrNotFound
 	}
-	return item.Decode(v)
+	return nil
 }

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/singletable/singletable/keys"
@@ -44,15 +45,15 @@ type RowPage[T any] struct {
 //
 // A scan or a start that is not valid is [ErrInvalid]. Then no request is sent.
 func ScanRows[T any](ctx context.Context, t *Table, s Scan, start Item) (RowPage[T], error) {
-	rows := newRows[T]()
-	p, err := t.scanRows(ctx, s, start, &rows.rows)
+	var values []T
+	p, err := t.scanRows(ctx, s, start, into(&values))
 	if err != nil {
 		return RowPage[T]{}, t.readError("ScanRows", s.Index, "", err)
 	}
-	return RowPage[T]{Rows: rows.all, Next: p.next, Stats: p.stats}, nil
+	return RowPage[T]{Rows: rowsOf(values, p.places), Next: p.next, Stats: p.stats}, nil
 }
 
-func (t *Table) scanRows(ctx context.Context, s Scan, start Item, rows *rows) (p rowPage, err error) {
+func (t *Table) scanRows(ctx context.Context, s Scan, start Item, items *items) (p rowPage, err error) {
 	if s.After != "" {
 		return p, invalid("After", "is a cursor; rows continue from a start")
 	}
@@ -63,7 +64,7 @@ func (t *Table) scanRows(ctx context.Context, s Scan, start Item, rows *rows) (p
 	if err != nil {
 		return p, err
 	}
-	return r.rowPage(ctx, rows, "ScanRows", "", s.Limit)
+	return r.rowPage(ctx, items, "ScanRows", s.Limit)
 }
 
 // QueryRows reads one page of a query as [QueryPage] does, from a raw position
@@ -81,15 +82,15 @@ func (t *Table) scanRows(ctx context.Context, s Scan, start Item, rows *rows) (p
 // A query or a start that is not valid is [ErrInvalid] or [keys.ErrInvalid].
 // Then no request is sent.
 func QueryRows[T any](ctx context.Context, t *Table, q Query, start Item) (RowPage[T], error) {
-	rows := newRows[T]()
-	p, err := t.queryRows(ctx, q, start, &rows.rows)
+	var values []T
+	p, err := t.queryRows(ctx, q, start, into(&values))
 	if err != nil {
 		return RowPage[T]{}, t.readError("QueryRows", q.Index, q.PK, err)
 	}
-	return RowPage[T]{Rows: rows.all, Next: p.next, Stats: p.stats}, nil
+	return RowPage[T]{Rows: rowsOf(values, p.places), Next: p.next, Stats: p.stats}, nil
 }
 
-func (t *Table) queryRows(ctx context.Context, q Query, start Item, rows *rows) (p rowPage, err error) {
+func (t *Table) queryRows(ctx context.Context, q Query, start Item, items *items) (p rowPage, err error) {
 	if q.After != "" {
 		return p, invalid("After", "is a cursor; rows continue from a start")
 	}
@@ -100,58 +101,39 @@ func (t *Table) queryRows(ctx context.Context, q Query, start Item, rows *rows) 
 	if err != nil {
 		return p, err
 	}
-	return r.rowPage(ctx, rows, "QueryRows", q.PK, q.Limit)
+	return r.rowPage(ctx, items, "QueryRows", q.Limit)
 }
 
-// newRows returns values that are rows.
-func newRows[T any]() *values[T, Row[T]] {
-	return newValues(func(latest *T, r *row) Row[T] {
-		return Row[T]{Value: *latest, Key: r.at.key, IndexKey: r.at.indexKey, Size: r.size(), Err: r.err}
-	})
+// rowsOf returns the rows of values with their places.
+func rowsOf[T any](values []T, places []place) []Row[T] {
+	rows := slices.Grow([]Row[T](nil), len(values))
+	for i, p := range places {
+		rows = append(rows, Row[T]{Value: values[i], Key: p.at.key, IndexKey: p.at.indexKey, Size: p.size, Err: p.err})
+	}
+	return rows
 }
 
-// rowPage is a page of rows, without these.
+// rowPage is a page of rows, without their values.
 type rowPage struct {
-	next  Item
-	stats Stats
+	places []place
+	next   Item
+	stats  Stats
 }
 
-// rowPage reads the rows of one page: of the partition pk, or of a scan.
-func (r *reader) rowPage(ctx context.Context, rows *rows, op string, pk keys.PK, limit int) (p rowPage, err error) {
-	t := r.t
-	inTable, sortName := pk, ""
-	if len(r.sort) > 0 {
-		sortName = r.sort[0].Name
-	}
-	if r.partition[0].Name != t.schema.PK || r.composite {
-		inTable = ""
-	}
-	rows.met = func(latest *row, err error) error {
-		latest.at, latest.err = itemKeys{key: latest.keyOf(inTable, t.schema.PK, t.schema.SK)}, nil
-		if r.index != "" && !r.composite {
-			latest.at.indexKey = latest.keyOf(pk, r.partition[0].Name, sortName)
+// rowPage reads the rows of one page of op.
+func (r *reader) rowPage(ctx context.Context, items *items, op string, limit int) (p rowPage, err error) {
+	items.placed = true
+	err = r.read(ctx, items, limit)
+	for i, place := range items.places {
+		if place.err != nil {
+			items.places[i].err = r.t.readError(op, r.index, "", &itemError{place.at, place.err})
 		}
-		if err != nil {
-			latest.err = t.readError(op, r.index, "", &itemError{latest.at, err})
-		}
-		return nil
 	}
-	err = r.read(ctx, rows, limit)
-	p.stats = r.stats
+	p.places, p.stats = items.places, r.stats
 	if !r.done {
 		p.next = r.start
 	}
 	return p, err
-}
-
-// keyOf returns a key of the item. partition is that of a query, "" for a scan.
-func (r *row) keyOf(partition keys.PK, pkName, skName string) keys.Key {
-	if partition == "" {
-		_, pk := r.text(pkName)
-		partition = keys.PK(pk)
-	}
-	_, sk := r.text(skName)
-	return keys.Key{PK: partition, SK: keys.SK(sk)}
 }
 
 // startAt puts the reader at a raw position.

@@ -38,20 +38,20 @@ const maxSegments = 1_000_000
 
 // ScanPage reads one page of a scan, in the manner of [QueryPage].
 func ScanPage[T any](ctx context.Context, t *Table, s Scan) (Page[T], error) {
-	items := newItems[T]()
-	p, err := t.scanPage(ctx, s, &items.rows)
+	var items []T
+	p, err := t.scanPage(ctx, s, into(&items))
 	if err != nil {
 		return Page[T]{}, t.readError("ScanPage", s.Index, "", err)
 	}
-	return Page[T]{Items: items.all, Next: p.next, Stats: p.stats}, nil
+	return Page[T]{Items: items, Next: p.next, Stats: p.stats}, nil
 }
 
-func (t *Table) scanPage(ctx context.Context, s Scan, rows *rows) (page, error) {
+func (t *Table) scanPage(ctx context.Context, s Scan, items *items) (page, error) {
 	r, err := t.scan(s)
 	if err != nil {
 		return page{}, err
 	}
-	return r.page(ctx, rows, s.Limit)
+	return r.page(ctx, items, s.Limit)
 }
 
 // scan returns a reader that stands where the scan begins.

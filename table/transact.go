@@ -154,8 +154,7 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 	var body []byte
 	for tries := t.attempts(ctx); ; {
 		r := &request{operation: "TransactWriteItems", attempts: tries, written: written, body: &body}
-		_, err := send(ctx, t, r, t.client.TransactWriteItems, in,
-			func(out *dynamodb.TransactWriteItemsOutput) float64 { return capacities(out.ConsumedCapacity) })
+		_, err := send(ctx, t, r, t.client.TransactWriteItems, in)
 		if err == nil {
 			return nil
 		}

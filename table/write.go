@@ -64,75 +64,75 @@ func (t *Table) do(ctx context.Context, op Op) error {
 	if op.verb == verbCheck {
 		return t.transact(ctx, []write{w})
 	}
-	_, err = t.write(ctx, w, "")
-	return err
+	return t.write(ctx, w, "", nil)
 }
 
-// write sends a single write until it is known what came of it. It returns the
-// attributes that were asked for.
-func (t *Table) write(ctx context.Context, w write, returned types.ReturnValue) (Item, error) {
+// write sends a single write until it is known what came of it. The item that was
+// asked for is the only one of items, if there is one.
+func (t *Table) write(ctx context.Context, w write, returned types.ReturnValue, items *items) error {
 	if err := ended(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	tries := t.attempts(ctx)
 	// An old item is gone after the first attempt.
 	tries.once = !w.repeatable() || returned == types.ReturnValueAllOld
 	for {
-		item, err := t.send(ctx, w, tries, returned)
+		err := t.send(ctx, w, tries, returned, items)
 		conflict, failed := (*types.TransactionConflictException)(nil), (*types.ConditionalCheckFailedException)(nil)
 		switch {
 		case err == nil:
-			return item, nil
+			return nil
 		case errors.As(err, &conflict) && tries.fail(false):
 			if ended := tries.wait(ctx); ended != nil {
-				return nil, tries.outcome(join(ended, err))
+				return tries.outcome(join(ended, err))
 			}
 		case errors.As(err, &failed):
-			return t.conditionFailed(ctx, w, tries, failed.Item, err)
+			stored, err := t.conditionFailed(ctx, w, tries, failed.Item, err)
+			if err == nil && items != nil {
+				items.begin(0)
+				items.takeItem(stored, 0, 0)
+			}
+			return err
 		default:
-			return nil, tries.outcome(err)
+			return tries.outcome(err)
 		}
 	}
 }
 
 // send sends the request of a single write.
-func (t *Table) send(ctx context.Context, w write, tries *attempts, returned types.ReturnValue) (Item, error) {
+func (t *Table) send(ctx context.Context, w write, tries *attempts, returned types.ReturnValue, items *items) (err error) {
 	old := types.ReturnValuesOnConditionCheckFailure("")
 	if w.condition != nil {
 		old = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
+	r := &request{attempts: tries, written: t.written(w), items: items}
 	switch w.op.verb {
 	case verbUpdate:
-		out, err := send(ctx, t, &request{operation: "UpdateItem", attempts: tries, written: t.written(w)}, t.client.UpdateItem, &dynamodb.UpdateItemInput{
+		r.operation = "UpdateItem"
+		_, err = send(ctx, t, r, t.client.UpdateItem, &dynamodb.UpdateItemInput{
 			TableName: t.name, Key: w.key,
 			UpdateExpression: w.update, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnValues:                        returned,
 			ReturnValuesOnConditionCheckFailure: old,
-		}, func(out *dynamodb.UpdateItemOutput) float64 { return capacity(out.ConsumedCapacity) })
-		if err != nil {
-			return nil, err
-		}
-		return out.Attributes, nil
+		})
 	case verbDelete:
-		out, err := send(ctx, t, &request{operation: "DeleteItem", attempts: tries, written: t.written(w)}, t.client.DeleteItem, &dynamodb.DeleteItemInput{
+		r.operation = "DeleteItem"
+		_, err = send(ctx, t, r, t.client.DeleteItem, &dynamodb.DeleteItemInput{
 			TableName: t.name, Key: w.key, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnValues:                        returned,
 			ReturnValuesOnConditionCheckFailure: old,
-		}, func(out *dynamodb.DeleteItemOutput) float64 { return capacity(out.ConsumedCapacity) })
-		if err != nil {
-			return nil, err
-		}
-		return out.Attributes, nil
+		})
+	default:
+		r.operation = "PutItem"
+		_, err = send(ctx, t, r, t.client.PutItem, &dynamodb.PutItemInput{
+			TableName: t.name, Item: w.item.Attributes, ConditionExpression: w.condition,
+			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
+			ReturnValuesOnConditionCheckFailure: old,
+		})
 	}
-	r := &request{operation: "PutItem", attempts: tries, written: t.written(w)}
-	_, err := send(ctx, t, r, t.client.PutItem, &dynamodb.PutItemInput{
-		TableName: t.name, Item: w.item.Attributes, ConditionExpression: w.condition,
-		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
-		ReturnValuesOnConditionCheckFailure: old,
-	}, func(out *dynamodb.PutItemOutput) float64 { return capacity(out.ConsumedCapacity) })
-	return nil, err
+	return err
 }
 
 // conditionFailed says what a failed condition means. stored is the item that

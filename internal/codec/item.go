@@ -23,14 +23,24 @@ type Watched struct {
 type Decoder struct {
 	plan  *plan
 	names names
-	size  int
+	// length is that of the JSON of the item that was read last.
+	length int
 	// reads means that it makes values of a [Read].
 	reads bool
 }
 
 // Size returns about how many bytes the item that was read last has, by the rule
 // that DynamoDB counts by: what holds the JSON together is left out.
-func (d *Decoder) Size() int { return d.size }
+func (d *Decoder) Size() int { return max(1, d.length-frame*d.names.count) }
+
+// Left returns about how many items are left in a response: as many as there is room
+// for if each has the length of the one that was read last. It is 0 before the first.
+func (d *Decoder) Left(r *Reader) int {
+	if d.length == 0 {
+		return 0
+	}
+	return r.Rest() / d.length
+}
 
 // frame is how many bytes the JSON of an attribute has in addition to its name
 // and content.
@@ -61,7 +71,7 @@ func (d *Decoder) Decode(r *Reader, v reflect.Value) (refusal error, ok bool) { 
 	} else {
 		refusal, ok = d.value(r, v)
 	}
-	d.size = max(1, r.pos-from-frame*d.names.count)
+	d.length = r.pos - from
 	return refusal, ok
 }
 

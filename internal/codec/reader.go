@@ -1,15 +1,20 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // Reader reads the JSON of one response. It knows what DynamoDB sends, and no
-// more than that: its methods report false for whatever else they meet, valid
-// JSON or not, and what is read then has to be given to the SDK. After that a
-// Reader is of no use.
+// more than that. Whatever else it meets is strange, valid JSON or not: methods that
+// read part of an item report false, and the others remember it until [Reader.Whole]
+// is asked. Then the whole response has to be given to the SDK.
 //
 // It is used by one goroutine. What it returns as bytes points into the
 // response, what it returns as a string does not.
@@ -42,6 +47,8 @@ type Reader struct {
 	names map[*plan]*names
 	// err is why attributevalue refused a value.
 	err error
+	// strange is set once something was met that DynamoDB does not send.
+	strange bool
 }
 
 // NewReader returns a Reader of a response's body.
@@ -101,6 +108,82 @@ func (r *Reader) is(c byte) bool {
 		return true
 	}
 	return false
+}
+
+// Members is an iterator over the names of an object's members, whose values the loop
+// reads. No name may come twice: it is for the SDK to say which one counts.
+func (r *Reader) Members(yield func(name []byte) bool) {
+	var room [8][]byte
+	met := room[:0]
+	twice := func(name []byte) bool {
+		return slices.ContainsFunc(met, func(other []byte) bool { return bytes.Equal(name, other) })
+	}
+	more := r.Check(r.open('{'))
+	for more {
+		var ok bool
+		if more, ok = r.more(len(met) == 0); !r.Check(ok) || !more {
+			return
+		}
+		name, ok := r.name()
+		if !r.Check(ok && !twice(name)) {
+			return
+		}
+		met = append(met, name)
+		more = yield(name) && !r.strange
+	}
+}
+
+// Elements is an iterator over the numbers of an array's elements, which the loop
+// reads.
+func (r *Reader) Elements(yield func(i int) bool) {
+	more := r.Check(r.open('['))
+	for i := 0; more; i++ {
+		var ok bool
+		if more, ok = r.element(i == 0); !r.Check(ok) || !more {
+			return
+		}
+		more = yield(i) && !r.strange
+	}
+}
+
+// Check marks the response as strange if ok is false. What is read of it after that
+// means nothing. It returns whether the response is as expected so far.
+func (r *Reader) Check(ok bool) bool {
+	r.strange = r.strange || !ok
+	return !r.strange
+}
+
+// Whole reports whether the response was read to its end, and nothing in it is strange.
+func (r *Reader) Whole() bool { return !r.strange && r.End() }
+
+// Int32 reads a whole number, which is one in JSON too.
+func (r *Reader) Int32() int32 {
+	raw, ok := r.Skip()
+	n, err := strconv.ParseInt(string(raw), 10, 32)
+	r.Check(ok && err == nil)
+	return int32(n)
+}
+
+// Float64 reads a number that is one in JSON too.
+func (r *Reader) Float64() float64 {
+	raw, ok := r.Skip()
+	n, err := strconv.ParseFloat(string(raw), 64)
+	r.Check(ok && err == nil)
+	return n
+}
+
+// String reads a string.
+func (r *Reader) String() string {
+	s, ok := r.string()
+	r.Check(ok)
+	return s
+}
+
+// Attributes reads an item, or a key, as it is.
+func (r *Reader) Attributes() map[string]types.AttributeValue {
+	m, ok := r.item()
+	r.Check(ok)
+	return m
 }
 
 // Object reads an object and gives do the name of each member, in the order in
@@ -210,6 +293,7 @@ func (r *Reader) Skip() (raw []byte, ok bool) {
 	r.space()
 	from := r.pos
 	ok = r.skip()
+	r.Check(ok)
 	return r.data[from:r.pos], ok
 }
 

@@ -211,13 +211,13 @@ var mutants = []mutant{
 	},
 	{
 		"a walk continues after a response without items",
-		"table/query.go", "\t\tif failed != nil {\n", "\t\tif failed != nil || rows.count == 0 {\n",
+		"table/query.go", "\t\tif failed != nil {\n", "\t\tif failed != nil || items.count() == 0 {\n",
 		conformance, "TestDefaultEngine/^Sparse$",
 	},
 	{
 		"a page continues until it is full",
-		"table/query.go", "for !r.done && rows.count < limit && r.stats.Requests < r.t.options.MaxRounds {",
-		"if !r.done && rows.count < limit && r.stats.Requests < r.t.options.MaxRounds {",
+		"table/query.go", "for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {",
+		"if !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {",
 		conformance, "TestDefaultEngine/^(Page|Filter)$",
 	},
 	{

@@ -1,0 +1,389 @@
+package table
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/keys"
+)
+
+// items makes the values of a read: one for each live item of its responses, in their
+// order. It is the one place where stored items become Go values. An item comes as
+// JSON, or as attribute values from a client that has read the response itself.
+type items struct {
+	// t is the view that says which items are live, and of which type and shape they
+	// are, and share how much the read gives of an item. index is what is read, and key
+	// the key attributes that a position has.
+	t     *Table
+	share share
+	index string
+	key   []Attribute
+	// values is the slice that they are appended to. limit is the length at which it is
+	// full; 0 means never.
+	values reflect.Value
+	limit  int
+	// places, if placed is set, has the place of each of the values. Then an item that
+	// is no value has a place, too, and the zero value.
+	placed bool
+	places []place
+	// noted are the positions of some of the values, by their number from 1.
+	noted map[int]Item
+
+	// err is why the item that was read last is no value. None was read after it.
+	err error
+	// position is that of the item that was read last, once values is full or there is
+	// an err. more is set if the response has items after it.
+	position Item
+	more     bool
+	// now is the time of the response.
+	now time.Time
+
+	// number is the place in its response of the item that was read last, and watched
+	// are its type, expiry, shape and key attributes.
+	number  int
+	watched []codec.Watched
+	decoder *codec.Decoder
+	// json is that item in the response; read is it if the client has read it.
+	json []byte
+	read Item
+}
+
+// place says where an item was found.
+type place struct {
+	// number is its place in the response, and size its bytes.
+	number, size int
+	at           itemKeys
+	// err is why it is no value.
+	err error
+}
+
+// The attributes that are watched before those of the key.
+const (
+	watchedType = iota
+	watchedTTL
+	watchedShape // if there are views
+)
+
+// into returns items whose values are appended to a slice.
+func into[T any](values *[]T) *items { return &items{values: reflect.ValueOf(values).Elem()} }
+
+// valuesOf returns the values of items that are Ts.
+func valuesOf[T any](s *items) []T { return *s.values.Addr().Interface().(*[]T) }
+
+// of sets the view that reads the items, and how much it reads of each, and returns them.
+func (s *items) of(t *Table, share share) *items {
+	s.t, s.share, s.decoder, s.watched = t, share, nil, make([]codec.Watched, 0, 6)
+	s.watch(t.schema.Type)
+	s.watch(t.schema.TTL)
+	if len(t.views) > 0 {
+		s.watch(t.schema.Shape)
+	}
+	return s
+}
+
+// in sets what is read: the table, or an index of it. Then items have positions.
+func (s *items) in(index string) *items {
+	s.index, s.key = index, s.t.shapes[index].keys
+	for _, a := range s.key {
+		s.watch(a.Name)
+	}
+	return s
+}
+
+func (s *items) watch(name string) {
+	if !slices.ContainsFunc(s.watched, func(w codec.Watched) bool { return w.Name == name }) {
+		s.watched = append(s.watched, codec.Watched{Name: name})
+	}
+}
+
+// count returns how many values there are.
+func (s *items) count() int { return s.values.Len() }
+
+// full reports whether no further item is read.
+func (s *items) full() bool { return s.err != nil || s.limit > 0 && s.count() >= s.limit }
+
+// begin makes ready for a response. It drops all values but the first n: the SDK sends
+// a request again whose response broke off.
+func (s *items) begin(n int) {
+	s.values.SetLen(n)
+	s.places = s.places[:min(n, len(s.places))]
+	s.err, s.position, s.more, s.now = nil, nil, false, s.t.Now()
+	for number := range s.noted {
+		if number > n {
+			s.noted[number] = nil
+		}
+	}
+}
+
+// readItems reads the list of items that is next in a response.
+func (s *items) readItems(in *codec.Reader) {
+	for i := range in.Elements {
+		s.readItem(in, i)
+	}
+}
+
+// readItem reads the item that is next in a response.
+func (s *items) readItem(in *codec.Reader, number int) {
+	if s.full() {
+		s.more = true
+		in.Check(in.IgnoreItem())
+		return
+	}
+	if s.decoder == nil {
+		s.decoder = codec.NewDecoder(s.values.Type().Elem(), s.watched)
+	}
+	value, from := s.add(s.decoder.Left(in)), in.Pos()
+	refusal, ok := s.decoder.Decode(in, value)
+	if !in.Check(ok) {
+		return
+	}
+	s.number, s.json, s.read = number, in.Since(from), nil
+	s.settle(value, refusal)
+}
+
+// takeItems takes items that the client has read.
+func (s *items) takeItems(all []map[string]types.AttributeValue) {
+	for i, item := range all {
+		s.takeItem(item, i, len(all)-i-1)
+	}
+}
+
+// takeItem takes an item that the client has read, before as many others as left. Nil
+// is none.
+func (s *items) takeItem(item Item, number, left int) {
+	if item == nil {
+		return
+	}
+	if s.full() {
+		s.more = true
+		return
+	}
+	for i := range s.watched {
+		s.watched[i] = watched(item, s.watched[i].Name)
+	}
+	s.number, s.json, s.read = number, nil, item
+	value := s.add(left)
+	s.settle(value, item.Decode(value.Addr().Interface()))
+}
+
+// mostLeft bounds the memory that is set aside for items not seen yet.
+const mostLeft = 1000
+
+// add adds a zero value, and returns it. If there is no room it makes some for as many
+// values more as left.
+func (s *items) add(left int) reflect.Value {
+	n := s.count()
+	if n == s.values.Cap() {
+		s.values.Grow(1 + min(left, mostLeft))
+	}
+	s.values.SetLen(n + 1)
+	value := s.values.Index(n)
+	value.SetZero()
+	return value
+}
+
+// settle decides about the item that was read last, whose value is the last one:
+// whether it stays, and whether to read on. refusal is why the item does not fit.
+func (s *items) settle(value reflect.Value, refusal error) {
+	live, err := s.check(value, refusal)
+	if !live || err != nil {
+		value.SetZero() // not a partial one
+	}
+	n := s.count()
+	switch {
+	case live && s.placed:
+		s.places = append(s.places, place{number: s.number, size: s.size(), at: s.keys(), err: err})
+	case live && err == nil:
+		if _, wanted := s.noted[n]; wanted {
+			s.noted[n] = s.at()
+		}
+	default:
+		s.err = err
+		s.values.SetLen(n - 1)
+	}
+	if s.full() {
+		s.position = s.at()
+	}
+}
+
+// check reports whether the item that was read last has not expired, and why it is no
+// value: it is of another type, its upgrade fails, or it does not fit, which refusal
+// says.
+func (s *items) check(value reflect.Value, refusal error) (live bool, err error) {
+	if s.t.expired(s.watched[watchedTTL], s.now) {
+		return false, nil
+	}
+	if err := s.wrongType(); err != nil {
+		return true, err
+	}
+	if view := s.view(); view != nil {
+		refusal = s.finish(value, refusal, view)
+	}
+	return true, refusal
+}
+
+// wrongType returns why the item is not of the view's type.
+func (s *items) wrongType() error {
+	if s.t.ofType == "" {
+		return nil
+	}
+	var have []byte
+	if w := s.watched[watchedType]; w.Kind == codec.S {
+		have = w.Text
+	}
+	if string(have) == s.t.ofType {
+		return nil
+	}
+	return fmt.Errorf("%w: want %q, have %q in attribute %q", ErrWrongType, s.t.ofType, shortened(string(have)), s.t.schema.Type)
+}
+
+// view returns the view of the item's type, nil without one.
+func (s *items) view() *codec.View {
+	w := s.watched[watchedType]
+	for i := range s.t.views {
+		if v := &s.t.views[i]; w.Kind == codec.S && v.Type == string(w.Text) {
+			return v
+		}
+	}
+	return nil
+}
+
+// finish makes the value what the view says: one of the present shape, and marked if it
+// is a part. refusal is why the item does not fit.
+func (s *items) finish(value reflect.Value, refusal error, view *codec.View) error {
+	shape, err := view.Shape, error(nil)
+	if !s.share.shapeless {
+		shape, err = s.shape()
+	}
+	switch {
+	case err != nil:
+		return s.named(err)
+	case shape != view.Shape || s.share.keep != nil:
+		refusal = s.remake(value, view, shape)
+	}
+	if refusal == nil && s.share.part && view.Part != nil {
+		refusal = view.Part(value.Addr().Interface())
+	}
+	return refusal
+}
+
+// shape returns the number of the item's shape.
+func (s *items) shape() (int, error) {
+	w := s.watched[watchedShape]
+	if w.Kind == 0 {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(string(w.Text))
+	if w.Kind != codec.N || err != nil || n < 0 {
+		return 0, fmt.Errorf("attribute %q is not the number of a shape", s.t.schema.Shape)
+	}
+	return n, nil
+}
+
+// remake makes the value of the whole item: upgraded if it has another shape than the
+// view, and then cut to what is to be kept.
+func (s *items) remake(value reflect.Value, view *codec.View, shape int) error {
+	item := s.attributes()
+	if shape != view.Shape {
+		if err := view.Change(item, shape); err != nil {
+			return s.named(err)
+		}
+	}
+	if keep := s.share.keep; keep != nil {
+		maps.DeleteFunc(item, func(name string, _ types.AttributeValue) bool { return !slices.Contains(keep, name) })
+	}
+	value.SetZero()
+	return item.Decode(value.Addr().Interface())
+}
+
+// named gives an error the type of the item, unless the view is for one type.
+func (s *items) named(err error) error {
+	if s.t.ofType != "" {
+		return err
+	}
+	return fmt.Errorf("item of type %q: %w", shortened(string(s.watched[watchedType].Text)), err)
+}
+
+// attributes returns those of the item, in a map to change.
+func (s *items) attributes() Item {
+	if s.read != nil {
+		return codec.RawOf(s.read).Attributes(nil)
+	}
+	return codec.RawJSON(s.json).Attributes(nil)
+}
+
+// size returns about how many bytes the item has.
+func (s *items) size() int {
+	if s.read != nil {
+		return s.read.Size()
+	}
+	return s.decoder.Size()
+}
+
+// at returns the item's position: its key attributes.
+func (s *items) at() Item {
+	position := make(Item, len(s.key))
+	for _, a := range s.key {
+		switch kind, text := s.text(a.Name); kind {
+		case codec.S:
+			position[a.Name] = keyValue(types.ScalarAttributeTypeS, text)
+		case codec.N:
+			position[a.Name] = keyValue(types.ScalarAttributeTypeN, text)
+		case codec.B:
+			position[a.Name] = keyValue(types.ScalarAttributeTypeB, text)
+		}
+	}
+	return position
+}
+
+// keys returns the item's keys, as far as it has a position.
+func (s *items) keys() (at itemKeys) {
+	at.key = s.keyUnder(s.t.schema.PK, s.t.schema.SK)
+	if x, ok := s.t.schema.index(s.index); ok {
+		at.indexKey = s.keyUnder(x.PK, x.SK)
+	}
+	return at
+}
+
+// keyUnder returns the key in the attributes of these names.
+func (s *items) keyUnder(pk, sk string) keys.Key {
+	_, partition := s.text(pk)
+	_, sort := s.text(sk)
+	return keys.Key{PK: keys.PK(partition), SK: keys.SK(sort)}
+}
+
+// text returns what an attribute of the item holds that is watched.
+func (s *items) text(name string) (codec.Kind, string) {
+	for i := range s.watched {
+		if w := &s.watched[i]; w.Name == name && name != "" {
+			return w.Kind, string(w.Text)
+		}
+	}
+	return 0, ""
+}
+
+// expired reports whether an item's time has come, given its expiry. Like
+// DynamoDB it takes only numbers for one. Less than 1 means that the item does
+// not expire: DynamoDB does not delete items whose time is more than five years
+// ago, so that a field left at its zero value keeps an item.
+//
+// AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
+func (t *Table) expired(expiry codec.Watched, now time.Time) bool {
+	if t.schema.TTL == "" || expiry.Kind != codec.N {
+		return false
+	}
+	seconds, err := strconv.ParseFloat(string(expiry.Text), 64)
+	return err == nil && seconds >= 1 && seconds <= float64(now.Unix())
+}
+
+// Expired reports whether an item had expired at a time, as reads see it.
+func (t *Table) Expired(item Item, at time.Time) bool {
+	return t.expired(watched(item, t.schema.TTL), at)
+}

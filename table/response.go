@@ -1,0 +1,263 @@
+package table
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
+)
+
+// readResponse reads a response from its first byte to its last: items become values,
+// and out, which is the output of the SDK's client, gets the rest. It returns false, and
+// leaves out as it is, for a response that is not as DynamoDB sends it.
+func (s *items) readResponse(body []byte, out any) bool {
+	in := codec.NewReader(body)
+	switch out := out.(type) {
+	case *dynamodb.GetItemOutput:
+		return keep(out, s.getItem(in), in)
+	case *dynamodb.BatchGetItemOutput:
+		return keep(out, s.batchGetItem(in), in)
+	case *dynamodb.TransactGetItemsOutput:
+		return keep(out, s.transactGetItems(in), in)
+	case *dynamodb.QueryOutput:
+		return keep(out, s.query(in), in)
+	case *dynamodb.ScanOutput:
+		return keep(out, s.scan(in), in)
+	case *dynamodb.UpdateItemOutput:
+		return keep(out, s.updateItem(in), in)
+	case *dynamodb.DeleteItemOutput:
+		return keep(out, s.deleteItem(in), in)
+	}
+	return false
+}
+
+// keep sets out to the output that was read, if that was all of the response.
+func keep[Out any](out *Out, read Out, in *codec.Reader) bool {
+	whole := in.Whole()
+	if whole {
+		*out = read
+	}
+	return whole
+}
+
+func (s *items) getItem(in *codec.Reader) (out dynamodb.GetItemOutput) {
+	for name := range in.Members {
+		switch string(name) {
+		case "Item":
+			s.readItem(in, 0)
+		case "ConsumedCapacity":
+			out.ConsumedCapacity = consumed(in)
+		default:
+			in.Skip()
+		}
+	}
+	return out
+}
+
+func (s *items) batchGetItem(in *codec.Reader) (out dynamodb.BatchGetItemOutput) {
+	for name := range in.Members {
+		switch string(name) {
+		case "Responses":
+			for table := range in.Members {
+				in.Check(string(table) == s.t.schema.Name) // which is the one that was asked for
+				s.readItems(in)
+			}
+		case "UnprocessedKeys":
+			out.UnprocessedKeys = map[string]types.KeysAndAttributes{}
+			for table := range in.Members {
+				out.UnprocessedKeys[string(table)] = unprocessed(in)
+			}
+		case "ConsumedCapacity":
+			out.ConsumedCapacity = consumedEach(in)
+		default:
+			in.Skip()
+		}
+	}
+	return out
+}
+
+// transactGetItems reads results of which each has an item or not.
+func (s *items) transactGetItems(in *codec.Reader) (out dynamodb.TransactGetItemsOutput) {
+	for name := range in.Members {
+		switch string(name) {
+		case "Responses":
+			for i := range in.Elements {
+				s.result(in, i)
+				out.Responses = append(out.Responses, types.ItemResponse{})
+			}
+		case "ConsumedCapacity":
+			out.ConsumedCapacity = consumedEach(in)
+		default:
+			in.Skip()
+		}
+	}
+	return out
+}
+
+func (s *items) result(in *codec.Reader, number int) {
+	for name := range in.Members {
+		if string(name) == "Item" {
+			s.readItem(in, number)
+		} else {
+			in.Skip()
+		}
+	}
+}
+
+func (s *items) query(in *codec.Reader) (out dynamodb.QueryOutput) {
+	for name := range in.Members {
+		switch string(name) {
+		case "Items":
+			s.readItems(in)
+		case "Count":
+			out.Count = in.Int32()
+		case "ScannedCount":
+			out.ScannedCount = in.Int32()
+		case "LastEvaluatedKey":
+			out.LastEvaluatedKey = in.Attributes()
+		case "ConsumedCapacity":
+			out.ConsumedCapacity = consumed(in)
+		default:
+			in.Skip()
+		}
+	}
+	return out
+}
+
+// scan reads what a query's response has, too.
+func (s *items) scan(in *codec.Reader) dynamodb.ScanOutput {
+	read := s.query(in)
+	return dynamodb.ScanOutput{
+		Count: read.Count, ScannedCount: read.ScannedCount,
+		LastEvaluatedKey: read.LastEvaluatedKey, ConsumedCapacity: read.ConsumedCapacity,
+	}
+}
+
+func (s *items) updateItem(in *codec.Reader) (out dynamodb.UpdateItemOutput) {
+	out.ConsumedCapacity = s.returned(in)
+	return out
+}
+
+func (s *items) deleteItem(in *codec.Reader) (out dynamodb.DeleteItemOutput) {
+	out.ConsumedCapacity = s.returned(in)
+	return out
+}
+
+// returned reads the response to a write that returns an item.
+func (s *items) returned(in *codec.Reader) (capacity *types.ConsumedCapacity) {
+	for name := range in.Members {
+		switch string(name) {
+		case "Attributes":
+			s.readItem(in, 0)
+		case "ConsumedCapacity":
+			capacity = consumed(in)
+		default:
+			in.Skip()
+		}
+	}
+	return capacity
+}
+
+// unprocessed reads the keys of a table that a batch left out.
+func unprocessed(in *codec.Reader) (left types.KeysAndAttributes) {
+	for name := range in.Members {
+		if string(name) != "Keys" {
+			in.Skip() // it is as in the request
+			continue
+		}
+		for range in.Elements {
+			left.Keys = append(left.Keys, in.Attributes())
+		}
+	}
+	return left
+}
+
+// consumed reads what a table has consumed.
+func consumed(in *codec.Reader) *types.ConsumedCapacity {
+	c := &types.ConsumedCapacity{}
+	for name := range in.Members {
+		switch string(name) {
+		case "TableName":
+			c.TableName = new(in.String())
+		case "CapacityUnits":
+			c.CapacityUnits = new(in.Float64())
+		case "ReadCapacityUnits":
+			c.ReadCapacityUnits = new(in.Float64())
+		default:
+			in.Skip()
+		}
+	}
+	return c
+}
+
+// consumedEach reads what each of several tables has consumed.
+func consumedEach(in *codec.Reader) (all []types.ConsumedCapacity) {
+	for range in.Elements {
+		all = append(all, *consumed(in))
+	}
+	return all
+}
+
+// takeOutput takes the items of an output, whose client has read the response itself.
+func (s *items) takeOutput(out any) {
+	switch out := out.(type) {
+	case *dynamodb.GetItemOutput:
+		s.takeItem(out.Item, 0, 0)
+	case *dynamodb.BatchGetItemOutput:
+		s.takeItems(out.Responses[s.t.schema.Name])
+	case *dynamodb.TransactGetItemsOutput:
+		for i, result := range out.Responses {
+			s.takeItem(result.Item, i, len(out.Responses)-i-1)
+		}
+	case *dynamodb.QueryOutput:
+		s.takeItems(out.Items)
+	case *dynamodb.ScanOutput:
+		s.takeItems(out.Items)
+	case *dynamodb.UpdateItemOutput:
+		s.takeItem(out.Attributes, 0, 0)
+	case *dynamodb.DeleteItemOutput:
+		s.takeItem(out.Attributes, 0, 0)
+	}
+}
+
+// capacityOf returns what an output says that its request consumed.
+func capacityOf(out any) float64 {
+	switch out := out.(type) {
+	case *dynamodb.GetItemOutput:
+		return capacity(out.ConsumedCapacity)
+	case *dynamodb.BatchGetItemOutput:
+		return capacities(out.ConsumedCapacity)
+	case *dynamodb.TransactGetItemsOutput:
+		return capacities(out.ConsumedCapacity)
+	case *dynamodb.QueryOutput:
+		return capacity(out.ConsumedCapacity)
+	case *dynamodb.ScanOutput:
+		return capacity(out.ConsumedCapacity)
+	case *dynamodb.PutItemOutput:
+		return capacity(out.ConsumedCapacity)
+	case *dynamodb.UpdateItemOutput:
+		return capacity(out.ConsumedCapacity)
+	case *dynamodb.DeleteItemOutput:
+		return capacity(out.ConsumedCapacity)
+	case *dynamodb.BatchWriteItemOutput:
+		return capacities(out.ConsumedCapacity)
+	case *dynamodb.TransactWriteItemsOutput:
+		return capacities(out.ConsumedCapacity)
+	}
+	return 0
+}
+
+func capacity(consumed *types.ConsumedCapacity) float64 {
+	if consumed == nil || consumed.CapacityUnits == nil {
+		return 0
+	}
+	return *consumed.CapacityUnits
+}
+
+func capacities(consumed []types.ConsumedCapacity) float64 {
+	sum := 0.0
+	for i := range consumed {
+		sum += capacity(&consumed[i])
+	}
+	return sum
+}
