@@ -120,6 +120,8 @@ func settled(err error) bool {
 	switch {
 	case isInProgress(err):
 		return false // an earlier attempt may still take effect
+	case errors.Is(err, errDamaged):
+		return false // it may have said that
 	case status != 0:
 		// A refusal settles it, a failure and an unreadable success do not. Nor
 		// does the timeout of a proxy.

@@ -20,7 +20,7 @@ import (
 // direct is a protocol of the SDK's client. It writes requests, with the items of puts
 // in JSON, and reads the responses that have items. Errors, other responses, and what is
 // not as expected are for the client's own protocol. It refuses a response that is too
-// large or empty, whoever reads it.
+// large, empty or damaged, whoever reads it.
 type direct struct {
 	smithyhttp.ClientProtocol
 	r *request
@@ -127,8 +127,7 @@ func (d *direct) DeserializeResponse(
 		}
 	}()
 	d.body = limited{response.Body, maxResponse(op.ID().Name)}
-	response.Body = &d.body // which stays: the SDK drains the body before it closes it
-	if _, err := buffer.ReadFrom(response.Body); err != nil {
+	if err := d.receive(buffer, response); err != nil {
 		return &smithy.DeserializationError{Err: err}
 	}
 	body, good := buffer.Bytes(), response.StatusCode >= 200 && response.StatusCode < 300
@@ -146,8 +145,27 @@ func (d *direct) DeserializeResponse(
 		return nil // as of most writes: there is nothing to read
 	}
 	response.Body = io.NopCloser(bytes.NewReader(body))
-	defer func() { response.Body = &d.body }() // the buffer is used again
+	defer func() { response.Body = empty{} }() // the buffer is used again
 	return d.read(ctx, op, registry, response, out)
+}
+
+// errDamaged is the error of a response that is not as it was sent.
+var errDamaged = errors.New("the response was damaged on its way")
+
+// receive reads the body of a response, and closes it. The SDK compares the checksum
+// with the bytes that were received, before they are decompressed, unless the client has
+// DisableValidateResponseChecksum. It says what came of it when the body is closed, and
+// only logs that. Without a checksum it compares as well, with 0.
+func (d *direct) receive(to *bytes.Buffer, response *smithyhttp.Response) error {
+	response.Body = &d.body // for the SDK, which closes it after an error
+	if _, err := to.ReadFrom(response.Body); err != nil {
+		return err
+	}
+	response.Body = empty{}
+	if err := d.body.Close(); err != nil && response.Header.Get("X-Amz-Crc32") != "" {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return nil
 }
 
 // read lets the client's own protocol read a response. There are malformed ones
@@ -205,6 +223,13 @@ func (l *limited) Read(p []byte) (n int, err error) {
 	}
 	return n, err
 }
+
+// empty is a body that was read and closed.
+type empty struct{}
+
+func (empty) Read([]byte) (int, error) { return 0, io.EOF }
+
+func (empty) Close() error { return nil }
 
 // buffers and writers hold the bodies of responses and of requests for reuse,
 // except for the rare large ones.

@@ -353,7 +353,7 @@ func withholdResponse(err error) error {
 	switch {
 	case !errors.As(err, &unread) || unread.Err == nil:
 		return err
-	case errors.Is(unread.Err, io.ErrUnexpectedEOF), errors.Is(unread.Err, errResponseSize), errors.As(unread.Err, &network),
+	case errors.Is(unread.Err, io.ErrUnexpectedEOF), errors.Is(unread.Err, errResponseSize), errors.Is(unread.Err, errDamaged), errors.As(unread.Err, &network),
 		errors.Is(unread.Err, context.Canceled), errors.Is(unread.Err, context.DeadlineExceeded):
 		return err
 	}

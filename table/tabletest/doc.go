@@ -69,6 +69,7 @@
 //	the connection breaks              DropRequest()    DropResponse()
 //	… in the middle of the response                     Truncate()
 //	an unreadable response                              Corrupt()
+//	a damaged response                                  BadChecksum()
 //	an error response                  Status(…)        After(Status(…))
 //	throttled                          Throttle()       After(Throttle())
 //	a cancelled transaction            CancelTransaction(…)

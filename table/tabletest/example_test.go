@@ -95,6 +95,9 @@ func ExampleFault() {
 	faults.Always("", tabletest.Corrupt())
 	fmt.Println("an unreadable response:", errors.Is(tbl.Do(ctx, hit), table.ErrOutcomeUnknown))
 
+	faults.Always("", tabletest.BadChecksum())
+	fmt.Println("a damaged response:", errors.Is(tbl.Do(ctx, hit), table.ErrOutcomeUnknown))
+
 	faults.Always("", tabletest.CancelTransaction("TransactionConflict", "None"))
 	profile := table.Put(keys.Key{PK: "USER#ana", SK: keys.Profile}, nil)
 	fmt.Println("another transaction:", errors.Is(tbl.Transact(ctx, hit, profile), table.ErrConflict))
@@ -106,6 +109,7 @@ func ExampleFault() {
 	fmt.Println("no response:", errors.Is(err, context.DeadlineExceeded))
 	// Output:
 	// an unreadable response: true
+	// a damaged response: true
 	// another transaction: true
 	// no response: true
 }

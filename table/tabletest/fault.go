@@ -2,11 +2,14 @@ package tabletest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -81,6 +84,47 @@ func Corrupt() Fault {
 	return After(func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 		return respond(r, http.StatusOK, []byte("<html>Bad gateway")), nil
 	})
+}
+
+// BadChecksum executes the request, and gives the response a checksum that is not its
+// own, as if a byte of it had changed on its way. The response is compressed if the
+// client takes it so.
+func BadChecksum() Fault {
+	return After(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		body, err := readResponse(resp)
+		if err != nil {
+			return nil, err
+		}
+		header := resp.Header.Clone()
+		if r.Header.Get("Accept-Encoding") == "gzip" && header.Get("Content-Encoding") == "" {
+			if body, err = compressed(body); err != nil {
+				return nil, err
+			}
+			header.Set("Content-Encoding", "gzip")
+		}
+		header.Set("Content-Length", strconv.Itoa(len(body)))
+		header.Set("X-Amz-Crc32", strconv.FormatUint(uint64(^crc32.ChecksumIEEE(body)), 10))
+		damaged := respond(r, resp.StatusCode, body)
+		damaged.Header = header
+		return damaged, nil
+	})
+}
+
+// compressed returns a response's body as a client gets it that takes gzip.
+func compressed(body []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write(body); err != nil {
+		return nil, fmt.Errorf("tabletest: compress the response: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("tabletest: compress the response: %w", err)
+	}
+	return b.Bytes(), nil
 }
 
 // Block keeps the request back until release is closed, or until the request's

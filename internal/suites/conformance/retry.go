@@ -102,6 +102,7 @@ func retryUnreadable(t *testing.T, h Harness) {
 		"200 in HTML":     {html(200, "<html>Sign in"), true},
 		"200, cut off":    {html(200, `{"Item": {"n": {"N": "1"`), true},
 		"garbled":         {tabletest.Corrupt(), true},
+		"damaged":         {tabletest.BadChecksum(), true},
 		"truncated":       {tabletest.Truncate(), true},
 		"connection lost": {tabletest.DropRequest(), true},
 	} {
