@@ -70,15 +70,31 @@ func (t *Table) batchWriteChunk(ctx context.Context, want []types.WriteRequest) 
 		if err != nil {
 			return t.writtenKeys(want), tries.outcome(err)
 		}
-		before := len(want)
-		want = out.UnprocessedItems[t.schema.Name]
-		if len(want) == 0 {
+		left := out.UnprocessedItems[t.schema.Name]
+		if len(left) == 0 {
 			return nil, nil
 		}
+		before := len(want)
+		want = t.sameWrites(want, left)
 		if err := b.unprocessed(ctx, before, len(want)); err != nil {
 			return t.writtenKeys(want), err
 		}
 	}
+}
+
+// sameWrites returns those of the writes that were left unprocessed. They are as they
+// were before middleware changed them, which would change them again.
+func (t *Table) sameWrites(sent, left []types.WriteRequest) []types.WriteRequest {
+	byKey := make(map[keys.Key]types.WriteRequest, len(sent))
+	for i, k := range t.writtenKeys(sent) {
+		byKey[k] = sent[i]
+	}
+	for i, k := range t.writtenKeys(left) {
+		if own, ok := byKey[k]; ok {
+			left[i] = own
+		}
+	}
+	return left
 }
 
 func (t *Table) writtenKeys(requests []types.WriteRequest) []keys.Key {

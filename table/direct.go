@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -34,26 +33,15 @@ type direct struct {
 var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
 
 // direct sets the protocol of a call of the SDK's client. Nothing is written or read here
-// for a wrapper, which may want to see the items.
+// for a wrapper, which may want to see the items, and nothing is read for middleware that
+// may change them.
 func (t *Table) direct(o *dynamodb.Options, r *request) {
 	if o.Protocol == nil || o.Protocol.ID() != protocol {
 		r.decodeItems()
 		return
 	}
 	own := t.ownClient && !t.options.SDKDecoding
-	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, writes: own, reads: own}
-}
-
-// observed reports whether a client has middleware or interceptors of others, who
-// may look at inputs, or change them.
-func observed(o dynamodb.Options) bool {
-	all := reflect.ValueOf(o.Interceptors)
-	for i := range all.NumField() {
-		if f := all.Field(i); f.Kind() != reflect.Slice || f.Len() > 0 {
-			return true
-		}
-	}
-	return len(o.APIOptions) > 0
+	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, writes: own, reads: own && !t.rewritten}
 }
 
 // decodeItems makes attributes of the items, for others to write.

@@ -139,7 +139,8 @@ func TestDecodesDirectly(t *testing.T) {
 				options table.Options
 				seen    int64
 			}{
-				{"directly", false, table.Options{}, 0},
+				{"directly", false, table.Options{ReadOnlyMiddleware: true}, 0},
+				{"middleware", false, table.Options{}, 10},
 				{"SDKDecoding", false, table.Options{SDKDecoding: true}, 10},
 				{"wrapper", true, table.Options{}, 10},
 			} {
@@ -175,7 +176,7 @@ func (f fixedResponse) table(tb testing.TB, ttl string, sdkDecoding bool, settin
 		Region: "eu-west-1", HTTPClient: f, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 		BaseEndpoint: aws.String("http://127.0.0.1:1"), DisableValidateResponseChecksum: true,
 	}, settings...)
-	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, SDKDecoding: sdkDecoding, MaxAttempts: 1})
+	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, SDKDecoding: sdkDecoding, ReadOnlyMiddleware: true, MaxAttempts: 1})
 	must(tb, err)
 	return tbl
 }

@@ -219,8 +219,9 @@ func ExampleOptions_hedgeReads() {
 	// Output: 5 items, 0 hedges, 0 of them faster
 }
 
-// Middleware of the client that looks at items needs the SDK to decode them.
-// Values are the same either way.
+// Middleware of the client finds the items in outputs, and may change them. If it does
+// neither, say so: then reads are as fast as without middleware. Values are the same
+// either way.
 func ExampleOptions_middleware() {
 	seen := 0
 	client := engine().Client(func(o *dynamodb.Options) {
@@ -237,8 +238,8 @@ func ExampleOptions_middleware() {
 	})
 	stored, done := exampleTable(nil)
 	defer done()
-	for _, sdk := range []bool{false, true} {
-		t, err := table.New(client, stored.Schema(), &table.Options{SDKDecoding: sdk})
+	for _, readOnly := range []bool{false, true} {
+		t, err := table.New(client, stored.Schema(), &table.Options{ReadOnlyMiddleware: readOnly})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -246,8 +247,8 @@ func ExampleOptions_middleware() {
 		fmt.Println(tx.ID, err, "attributes seen:", seen)
 	}
 	// Output:
-	// tx-0 <nil> attributes seen: 0
 	// tx-0 <nil> attributes seen: 5
+	// tx-0 <nil> attributes seen: 0
 }
 
 // A scan reads the whole table. Each segment can be read by a goroutine or

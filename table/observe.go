@@ -162,6 +162,9 @@ func send[In, Out any](
 	if !t.takesJSON {
 		r.decodeItems()
 	}
+	if t.rewritten {
+		in = copied(in)
+	}
 	if r.items != nil {
 		r.before = r.items.count()
 	}

@@ -341,7 +341,8 @@ type OpError struct {
 	Name string
 	// Key is the key of its item. It is not part of the message.
 	Key keys.Key
-	// Stored is the item that made a condition fail, where the engine returned it.
+	// Stored is the item that made a condition fail, where the engine returned it and
+	// no middleware has to decrypt it: see [Options].ReadOnlyMiddleware.
 	Stored Item
 	// Err is the cause; never nil.
 	Err error

@@ -66,9 +66,18 @@ type Options struct {
 	// SDKDecoding has the SDK decode the items of responses, before attributevalue
 	// makes values of them. Without it, the table decodes the responses of a
 	// *[dynamodb.Client] itself. The results are the same, at a third of the CPU
-	// and memory for a page. But then the client's middleware finds no items in
-	// outputs. Other clients always decode by themselves.
+	// and memory for a page. Other clients always decode by themselves, and so does one
+	// with middleware: see ReadOnlyMiddleware.
 	SDKDecoding bool
+	// ReadOnlyMiddleware says that the client's middleware and interceptors change no
+	// attribute values, as those of OpenTelemetry. Then the table decodes the responses
+	// itself, and outputs have no items.
+	//
+	// Without it, the table takes middleware for one that may encrypt: it decodes the
+	// items that the middleware leaves in outputs, and gives it a copy of every input.
+	// Then [OpError].Stored has only items that were read, since DynamoDB returns others
+	// in errors, which are not decrypted. docs/performance.md has what that costs.
+	ReadOnlyMiddleware bool
 }
 
 const defaultMaxRounds = 10
@@ -94,6 +103,8 @@ type Table struct {
 	// takesJSON means that requests can hold items in JSON: nobody else looks at
 	// the inputs of the client.
 	takesJSON bool
+	// rewritten means that middleware of the client may change inputs and outputs.
+	rewritten bool
 }
 
 // New binds a schema to a client. It sends no request. [Schema.Ensure] and
@@ -148,7 +159,10 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 	for _, k := range t.indexKeys {
 		t.indexNames = append(t.indexNames, k.name)
 	}
-	t.takesJSON = own && !o.SDKDecoding && !observed(sdk.Options())
+	if own {
+		seen := observed(sdk.Options())
+		t.takesJSON, t.rewritten = !seen && !o.SDKDecoding, seen && !o.ReadOnlyMiddleware
+	}
 	return t, nil
 }
 

@@ -278,7 +278,9 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 			kind = fmt.Errorf("%s: %s", code, message)
 		}
 		failed := opError(i, *op, kind)
-		failed.Stored = r.Item
+		if !t.rewritten {
+			failed.Stored = r.Item
+		}
 		tx.Failed = append(tx.Failed, failed)
 	}
 	return tx

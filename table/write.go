@@ -138,10 +138,18 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 // conditionFailed says what a failed condition means. stored is the item that
 // made it fail, if the engine returned it. Without an error, the write was
 // applied, and the item is the one stored.
+//
+// Middleware does not decrypt the items of errors. DynamoDB has compared such an item
+// with the condition, so it tells the reason. It proves nothing about what was written,
+// and the caller does not get it.
 func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, stored Item, cause error) (Item, error) {
 	wrote := w.op.verb == verbPut || w.op.verb == verbCreate || w.op.guard.revision.set
 	deletes := w.op.verb == verbDelete && w.op.guard.identifies() && !w.op.condition.IsSet()
-	if stored == nil && (tries.unsettled && (wrote || deletes) || len(w.op.reasons(nil, &t.schema)) > 1) {
+	var shown Item
+	if !t.rewritten {
+		shown = stored
+	}
+	if shown == nil && tries.unsettled && (wrote || deletes) || stored == nil && len(w.op.reasons(nil, &t.schema)) > 1 {
 		// Some engines do not return the item that tells which it is.
 		item, err := t.stored(ctx, w.op.key, tries.budget)
 		switch {
@@ -150,7 +158,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 		case err != nil:
 			return nil, opError(0, w.op, &unexplainedError{cause, explain(err)})
 		}
-		stored = item
+		stored, shown = item, item
 	}
 	switch {
 	case tries.unsettled && deletes && stored == nil:
@@ -164,7 +172,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 	// The sentinel says all that the SDK's text does, which is long and has a request's id.
 	kind := t.reason(&w.op, stored)
 	failed := opError(0, w.op, &withheld{kind.Error(), fmt.Errorf("%w: %w", kind, cause)})
-	failed.Stored = stored
+	failed.Stored = shown
 	return nil, failed
 }
 
