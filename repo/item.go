@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -111,47 +110,6 @@ func (c *core) whole(i int, key keys.Key, v any, item table.Item, s stamp) codec
 		item[c.entity.Version] = s.value()
 	}
 	return codec.Made{Item: item}
-}
-
-// appendOwn appends the attributes of the ith item of v that are not fields, by
-// the rules of [core.whole]: the last one of a name counts.
-func (c *core) appendOwn(all []codec.Attribute, i int, key keys.Key, v any, s stamp) ([]codec.Attribute, error) {
-	for index, key := range c.items[i].Indexes {
-		attributes, err := c.table.IndexKey(index, key(v))
-		if err != nil {
-			return nil, err
-		}
-		for name, value := range attributes {
-			all = append(all, codec.AttributeOf(name, value))
-		}
-	}
-	if c.textKeys {
-		all = append(all,
-			codec.Attribute{Name: c.schema.PK, Kind: codec.S, Text: string(key.PK)},
-			codec.Attribute{Name: c.schema.SK, Kind: codec.S, Text: string(key.SK)})
-	} else {
-		attributes, err := c.table.IndexKey("", key)
-		if err != nil {
-			return nil, err
-		}
-		for name, value := range attributes {
-			all = append(all, codec.AttributeOf(name, value))
-		}
-	}
-	all = append(all, codec.Attribute{Name: c.schema.Type, Kind: codec.S, Text: c.entity.Type})
-	if s := &c.shapes; s.current > 0 {
-		all = append(all, codec.Attribute{Name: s.attribute, Kind: codec.N, Text: strconv.Itoa(s.current)})
-		if s.admits < s.current {
-			all = append(all, codec.Attribute{Name: s.from, Kind: codec.N, Text: strconv.Itoa(s.admits)})
-		}
-	}
-	switch c.counter {
-	case versioned:
-		all = append(all, codec.Attribute{Name: c.entity.Version, Kind: codec.N, Text: strconv.FormatInt(s.version, 10)})
-	case revised:
-		all = append(all, codec.Attribute{Name: c.entity.Version, Kind: codec.S, Text: s.revision})
-	}
-	return all, nil
 }
 
 // setKey sets the key attributes of an item, so that its op has nothing to add.

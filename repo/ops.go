@@ -179,13 +179,6 @@ func (c *core) each(ops []table.Op, v any, op func(i int, key keys.Key) table.Op
 func (c *core) put(i int, key keys.Key, v any, s stamp, err error) any {
 	var fields table.Item
 	if err == nil {
-		var own [10]codec.Attribute
-		// A map may have a shape of its own, and takes the other way.
-		if set, err := c.appendOwn(own[:0], i, key, v, s); err == nil && c.known {
-			if put, ok := codec.MakePut(v, set, c.indexAttributes, c.indexKeyNames); ok && !c.hasEmptyPart(put) {
-				return put
-			}
-		}
 		fields, err = c.encode(v)
 	}
 	if err != nil {

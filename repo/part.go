@@ -104,10 +104,3 @@ func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
 	}
 	return false
 }
-
-// hasEmptyPart is isEmptyPart for the attributes of an item in JSON.
-func (c *core) hasEmptyPart(put *codec.Put) bool {
-	return slices.ContainsFunc(put.Watched, func(a codec.Attribute) bool {
-		return a.Text == "" && slices.Contains(c.parts, a.Name)
-	})
-}

@@ -30,7 +30,7 @@ func (t *Table) batchWrite(ctx context.Context, ops []Op) error {
 	requests := make(map[keys.Key]types.WriteRequest, len(ops))
 	ks := make([]keys.Key, len(ops))
 	for i, op := range ops {
-		w, err := t.prepare(op)
+		w, err := t.prepare(&ops[i])
 		if err != nil {
 			return opError(i, op, err)
 		}
@@ -41,7 +41,7 @@ func (t *Table) batchWrite(ctx context.Context, ops []Op) error {
 		case w.condition != nil:
 			return opError(i, op, fmt.Errorf("%w: a batch takes no conditions", errInvalidOp))
 		case op.verb == verbPut:
-			requests[op.key] = types.WriteRequest{PutRequest: &types.PutRequest{Item: w.whole()}}
+			requests[op.key] = types.WriteRequest{PutRequest: &types.PutRequest{Item: w.item}}
 		case op.verb == verbDelete:
 			requests[op.key] = types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.key}}
 		default:

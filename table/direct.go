@@ -16,8 +16,8 @@ import (
 	"github.com/singletable/singletable/internal/codec"
 )
 
-// direct is a protocol of the SDK's client. It writes requests, with the items of puts
-// in JSON, and reads the responses that have items. Errors, other responses, and what is
+// direct is a protocol of the SDK's client. It writes requests, and reads the responses
+// that have items. Errors, other responses, and what is
 // not as expected are for the client's own protocol. It refuses a response that is too
 // large, empty or damaged, whoever reads it.
 type direct struct {
@@ -37,21 +37,10 @@ var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
 // may change them.
 func (t *Table) direct(o *dynamodb.Options, r *request) {
 	if o.Protocol == nil || o.Protocol.ID() != protocol {
-		r.decodeItems()
 		return
 	}
 	own := t.ownClient && !t.options.SDKDecoding
 	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, writes: own, reads: own && !t.rewritten}
-}
-
-// decodeItems makes attributes of the items, for others to write.
-func (r *request) decodeItems() {
-	if r.written == nil {
-		return
-	}
-	for _, item := range r.written.items {
-		item.Decode()
-	}
 }
 
 // SerializeRequest is called by the SDK for each call.
@@ -71,12 +60,8 @@ func (d *direct) SerializeRequest(
 			writers.Put(w)
 		}
 	}()
-	if d.r.written != nil {
-		w.Items(d.r.written.items)
-	}
 	in.Serialize(w)
 	if !w.Complete() {
-		d.r.decodeItems()
 		return d.ClientProtocol.SerializeRequest(ctx, op, in, sent)
 	}
 	body := bytes.Clone(w.Bytes())

@@ -81,15 +81,6 @@ func (t *Table) keyItem(k keys.Key) Item {
 	return item
 }
 
-// appendKey appends the attributes that a key is stored in.
-func (t *Table) appendKey(all []codec.Attribute, k keys.Key) []codec.Attribute {
-	all = append(all, codec.Attribute{Name: t.schema.PK, Kind: kindOfKey(t.schema.PKType), Text: string(k.PK)})
-	if t.schema.SK != "" {
-		all = append(all, codec.Attribute{Name: t.schema.SK, Kind: kindOfKey(t.schema.SKType), Text: string(k.SK)})
-	}
-	return all
-}
-
 func kindOfKey(t types.ScalarAttributeType) codec.Kind {
 	switch t {
 	case types.ScalarAttributeTypeN:
@@ -254,18 +245,6 @@ func (t *Table) checkIndexKeys(item Item) *fault {
 	for _, k := range t.indexKeys {
 		if value, there := item[k.name]; there {
 			if f := k.fault(value); f != nil {
-				return f.in(k.name)
-			}
-		}
-	}
-	return nil
-}
-
-// checkWatched is checkIndexKeys for an item in JSON.
-func (t *Table) checkWatched(seen []codec.Attribute) *fault {
-	for _, k := range t.indexKeys {
-		if i := slices.IndexFunc(seen, func(a codec.Attribute) bool { return a.Name == k.name }); i >= 0 {
-			if f := k.textFault(seen[i].Kind, seen[i].Text); f != nil {
 				return f.in(k.name)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/keys"
 )
@@ -103,8 +102,8 @@ type request struct {
 	// attempts is given by writes, whose outcome depends on what happened to
 	// earlier attempts; reads need them to be repeated when a response breaks off.
 	attempts *attempts
-	// written is nil if nobody needs to know more of a write.
-	written *written
+	// partitions are those of a write, if there is an observer.
+	partitions []keys.PK
 	// body, if set, is what the call sends, "" before its first request. Later ones are
 	// the same to the byte: maps have no order, and to DynamoDB Local a transaction of
 	// another order is not the one of the token.
@@ -119,35 +118,16 @@ type request struct {
 	decoded bool
 }
 
-// written is what the input of a write does not tell.
-type written struct {
-	// items are those that it stores as a whole, in their order.
-	items []codec.Sent
-	// partitions are those of all items, if there is an observer.
-	partitions []keys.PK
-}
-
-// written returns what is to be known of a request with these writes.
-func (t *Table) written(writes ...write) *written {
-	var r *written
-	for i := range writes {
-		if item := writes[i].item; item.Attributes != nil {
-			if r == nil {
-				r = &written{items: make([]codec.Sent, 0, len(writes)-i)}
-			}
-			r.items = append(r.items, item)
-		}
-	}
+// partitionsOf returns the partition keys of writes, if there is an observer.
+func (t *Table) partitionsOf(writes ...write) []keys.PK {
 	if t.options.Observe == nil {
-		return r
+		return nil
 	}
-	if r == nil {
-		r = &written{}
-	}
+	all := make([]keys.PK, len(writes))
 	for i := range writes {
-		r.partitions = append(r.partitions, writes[i].op.key.PK)
+		all[i] = writes[i].op.key.PK
 	}
-	return r
+	return all
 }
 
 // send makes one call of the client, gives the items of its response to those of the
@@ -158,9 +138,6 @@ func send[In, Out any](
 ) (*Out, error) {
 	if r.attempts == nil {
 		r.attempts = t.attempts(ctx)
-	}
-	if !t.takesJSON {
-		r.decodeItems()
 	}
 	if t.rewritten {
 		in = copied(in)
@@ -179,8 +156,8 @@ func send[In, Out any](
 	event := Event{
 		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in), Partitions: t.partitions(in),
 	}
-	if r.written != nil {
-		event.Partitions = r.written.partitions
+	if r.partitions != nil {
+		event.Partitions = r.partitions
 	}
 	r.attempts.observe = func(err error) { event.Throttles = append(event.Throttles, throttles(err)...) }
 	before, start := r.attempts.errors, time.Now()

@@ -120,10 +120,10 @@ func (o Op) Key() keys.Key { return o.key }
 
 // write is an op made ready for one table.
 type write struct {
-	op   Op
-	key  Item       // key attributes; Put and Create have them in item
-	item codec.Sent // the whole item, of Put and Create
-	size int        // bytes of the item; of an Update, the least that it can have
+	op   *Op
+	key  Item // key attributes; Put and Create have them in item
+	item Item // the whole item, of Put and Create
+	size int  // bytes of the item; of an Update, the least that it can have
 	// The expressions, as the API has them. Nil means none.
 	condition *string
 	update    *string
@@ -132,7 +132,7 @@ type write struct {
 }
 
 // prepare checks the op and makes it ready.
-func (t *Table) prepare(op Op) (write, error) {
+func (t *Table) prepare(op *Op) (write, error) {
 	w := write{op: op}
 	if op.verb == "" {
 		return w, fmt.Errorf("%w: it is the zero Op", errInvalidOp)
@@ -209,28 +209,18 @@ func (t *Table) CheckItem(item Item) error {
 }
 
 func (t *Table) encodeItem(w *write) (*fault, error) {
-	put, made := w.op.value.(*codec.Put)
-	_, attributes := w.op.value.(codec.Made)
-	if !made && !attributes {
-		var key [2]codec.Attribute
-		put, made = codec.MakePut(unnamed(w.op.value), t.appendKey(key[:0], w.op.key), nil, t.indexNames)
-	}
-	if made {
-		w.item, w.size = codec.Sent{Put: put, Attributes: Item{}}, put.Size
-		return t.checkWatched(put.Watched), nil
-	}
 	item, err := encode(w.op.value)
 	if err != nil {
 		return nil, err
 	}
-	if !attributes {
+	if _, made := w.op.value.(codec.Made); !made { // which has its key
 		t.setKey(item, w.op.key)
 	}
 	size, f := item.measure()
 	if f == nil {
 		f = t.checkIndexKeys(item)
 	}
-	w.item, w.size = codec.Sent{Attributes: item}, size
+	w.item, w.size = item, size
 	return f, nil
 }
 

@@ -66,7 +66,7 @@ func (t *Table) returning(ctx context.Context, operation string, op Op, verb str
 	if op.verb != verb {
 		return fmt.Errorf("%w: %s takes ops of %s only", errInvalidOp, operation, verb)
 	}
-	w, err := t.prepare(op)
+	w, err := t.prepare(&op)
 	if err != nil {
 		return err
 	}

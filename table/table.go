@@ -94,15 +94,11 @@ type Table struct {
 	views      []codec.View // at most one of each type
 	project    []string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
-	ownClient  bool
-	pool       *hedge.Pool
-	hedges     *hedge.Budget    // nil if reads are not hedged
-	shapes     map[string]shape // by the name of the index
-	indexKeys  []indexKey
-	indexNames []string // of indexKeys
-	// takesJSON means that requests can hold items in JSON: nobody else looks at
-	// the inputs of the client.
-	takesJSON bool
+	ownClient bool
+	pool      *hedge.Pool
+	hedges    *hedge.Budget    // nil if reads are not hedged
+	shapes    map[string]shape // by the name of the index
+	indexKeys []indexKey
 	// rewritten means that middleware of the client may change inputs and outputs.
 	rewritten bool
 }
@@ -156,13 +152,7 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 		// A scan is never hedged: it reads pages of 1 MB, and nobody waits for a single one.
 		t.hedges = hedge.New("GetItem", "BatchGetItem", "TransactGetItems", "Query")
 	}
-	for _, k := range t.indexKeys {
-		t.indexNames = append(t.indexNames, k.name)
-	}
-	if own {
-		seen := observed(sdk.Options())
-		t.takesJSON, t.rewritten = !seen && !o.SDKDecoding, seen && !o.ReadOnlyMiddleware
-	}
+	t.rewritten = own && observed(sdk.Options()) && !o.ReadOnlyMiddleware
 	return t, nil
 }
 

@@ -120,7 +120,7 @@ func (t *Table) prepareAll(ops []Op) ([]write, error) {
 	first := make(map[keys.Key]int, len(ops))
 	total := 0
 	for i, op := range ops {
-		w, err := t.prepare(op)
+		w, err := t.prepare(&ops[i])
 		if err != nil {
 			return nil, opError(i, op, err)
 		}
@@ -149,11 +149,11 @@ func (t *Table) transact(ctx context.Context, writes []write) error {
 	for i, w := range writes {
 		in.TransactItems[i] = t.transactItem(w)
 	}
-	written := t.written(writes...)
+	partitions := t.partitionsOf(writes...)
 	var progress recovery
 	var body []byte
 	for tries := t.attempts(ctx); ; {
-		r := &request{operation: "TransactWriteItems", attempts: tries, written: written, body: &body}
+		r := &request{operation: "TransactWriteItems", attempts: tries, partitions: partitions, body: &body}
 		_, err := send(ctx, t, r, t.client.TransactWriteItems, in)
 		if err == nil {
 			return nil
@@ -216,7 +216,7 @@ func (t *Table) transactItem(w write) types.TransactWriteItem {
 		}}
 	}
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName: t.name, Item: w.item.Attributes, ConditionExpression: w.condition,
+		TableName: t.name, Item: w.item, ConditionExpression: w.condition,
 		ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 		ReturnValuesOnConditionCheckFailure: old,
 	}}
@@ -266,7 +266,7 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 		if i >= len(writes) || code == "" || code == reasonNone {
 			continue
 		}
-		op := &writes[i].op
+		op := writes[i].op
 		kind := kindOf(code)
 		if code == reasonConditionFailed {
 			kind = t.reason(op, r.Item)

@@ -57,7 +57,7 @@ func (t *Table) opFailed(call string, op Op, err error) error {
 }
 
 func (t *Table) do(ctx context.Context, op Op) error {
-	w, err := t.prepare(op)
+	w, err := t.prepare(&op)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 	if w.condition != nil {
 		old = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	r := &request{attempts: tries, written: t.written(w), items: items}
+	r := &request{attempts: tries, partitions: t.partitionsOf(w), items: items}
 	switch w.op.verb {
 	case verbUpdate:
 		r.operation = "UpdateItem"
@@ -127,7 +127,7 @@ func (t *Table) send(ctx context.Context, w write, tries *attempts, returned typ
 	default:
 		r.operation = "PutItem"
 		_, err = send(ctx, t, r, t.client.PutItem, &dynamodb.PutItemInput{
-			TableName: t.name, Item: w.item.Attributes, ConditionExpression: w.condition,
+			TableName: t.name, Item: w.item, ConditionExpression: w.condition,
 			ExpressionAttributeNames: w.names, ExpressionAttributeValues: w.values,
 			ReturnValuesOnConditionCheckFailure: old,
 		})
@@ -156,7 +156,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 		case err != nil && tries.unsettled:
 			return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, join(cause, err))
 		case err != nil:
-			return nil, opError(0, w.op, &unexplainedError{cause, explain(err)})
+			return nil, opError(0, *w.op, &unexplainedError{cause, explain(err)})
 		}
 		stored, shown = item, item
 	}
@@ -170,8 +170,8 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 		return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, cause)
 	}
 	// The sentinel says all that the SDK's text does, which is long and has a request's id.
-	kind := t.reason(&w.op, stored)
-	failed := opError(0, w.op, &withheld{kind.Error(), fmt.Errorf("%w: %w", kind, cause)})
+	kind := t.reason(w.op, stored)
+	failed := opError(0, *w.op, &withheld{kind.Error(), fmt.Errorf("%w: %w", kind, cause)})
 	failed.Stored = shown
 	return nil, failed
 }
@@ -184,7 +184,7 @@ func (w *write) isStored(stored Item) bool {
 		own := codec.Text(w.written(attribute))
 		return own != "" && own == codec.Text(stored[attribute])
 	}
-	return w.item.Attributes != nil && !w.op.guard.version.set && codec.SameItem(stored, w.whole())
+	return w.item != nil && !w.op.guard.version.set && codec.SameItem(stored, w.item)
 }
 
 // written returns the value that the write gives an attribute, nil if that is
@@ -196,13 +196,7 @@ func (w *write) written(attribute string) types.AttributeValue {
 	if p, ok := w.op.value.(patch); ok {
 		return p.set[attribute]
 	}
-	return w.whole()[attribute]
-}
-
-// whole returns the item of a Put or Create, nil for others.
-func (w *write) whole() Item {
-	w.item.Decode()
-	return w.item.Attributes
+	return w.item[attribute]
 }
 
 // repeatable reports whether executing the write twice leads to the same item.

@@ -1,6 +1,6 @@
-// Package codec decodes the JSON of a response into Go values, and encodes Go
-// values as items and as the JSON of a request. It follows the rules of the
-// SDK's attributevalue package, without attribute values in between.
+// Package codec decodes the JSON of a response into Go values, without attribute
+// values in between, and encodes Go values as items. It follows the rules of the SDK's
+// attributevalue package.
 //
 // # The fast way only ever succeeds
 //
@@ -19,11 +19,7 @@
 // because their names differ in case only, the last one counts; which one does
 // with attributevalue is chance.
 //
-// # Puts
-//
-// [MakePut] writes the item of a Go value as JSON in one pass, and counts its size.
-// A [Writer] inserts that into a request. What may be invalid is not written: then
-// the item is made by [Encode] and checked, and the error names the attribute.
+// A [Writer] writes the JSON of a request. What it does not know is for the SDK to write.
 //
 // [Number] is how DynamoDB sees a number, which no Go type is.
 //

@@ -23,17 +23,12 @@ type Writer struct {
 	// it has names.
 	named   []bool
 	strange bool
-	// items take the place of the members named Item, one by one.
-	items []Sent
 }
 
 var _ smithy.ShapeSerializer = (*Writer)(nil)
 
 // Reset forgets what was written.
 func (w *Writer) Reset() { *w = Writer{buffer: w.buffer[:0], named: w.named[:0]} }
-
-// Items sets the items of the puts in what is written, in their order.
-func (w *Writer) Items(items []Sent) { w.items = items }
 
 // Bytes returns what was written, until Reset.
 func (w *Writer) Bytes() []byte { return w.buffer }
@@ -165,12 +160,6 @@ func (w *Writer) CloseList() { w.close(']') }
 // WriteMap opens a map.
 func (w *Writer) WriteMap(s *smithy.Schema) {
 	w.open(s, '{')
-	if len(w.items) > 0 && s.MemberName() == "Item" {
-		if json := w.items[0].json(); json != nil {
-			w.buffer = append(w.buffer, json[1:len(json)-1]...)
-		}
-		w.items = w.items[1:]
-	}
 }
 
 // WriteKey writes the name of what comes next in a map.

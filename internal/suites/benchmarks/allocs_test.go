@@ -33,7 +33,7 @@ func TestAllocations(t *testing.T) {
 			}, 0.37,
 		},
 		"Create": {
-			func(ctx context.Context, lib library) error { return lib.create(ctx, r) }, 0.91,
+			func(ctx context.Context, lib library) error { return lib.create(ctx, r) }, 0.92,
 		},
 		"Update": {
 			func(ctx context.Context, lib library) error {
@@ -46,13 +46,13 @@ func TestAllocations(t *testing.T) {
 			}, 1.02,
 		},
 		"TransactCreate": {
-			func(ctx context.Context, lib library) error { return lib.transactCreate(ctx, all) }, 0.54,
+			func(ctx context.Context, lib library) error { return lib.transactCreate(ctx, all) }, 0.56,
 		},
 		"TransactPut": {
 			func(ctx context.Context, lib library) error { return lib.transactPut(ctx, all[:3]) }, 0.87,
 		},
 		"Transact": {
-			func(ctx context.Context, lib library) error { return lib.pay(ctx, recordAt(1), r) }, 0.97,
+			func(ctx context.Context, lib library) error { return lib.pay(ctx, recordAt(1), r) }, 0.99,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

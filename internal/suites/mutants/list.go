@@ -56,8 +56,8 @@ var mutants = []mutant{
 	},
 	{
 		"a version proves nothing",
-		"table/write.go", "return w.item.Attributes != nil && !w.op.guard.version.set && codec.SameItem(stored, w.whole())",
-		"return w.op.guard.version.set || w.item.Attributes != nil && codec.SameItem(stored, w.whole())",
+		"table/write.go", "return w.item != nil && !w.op.guard.version.set && codec.SameItem(stored, w.item)",
+		"return w.op.guard.version.set || w.item != nil && codec.SameItem(stored, w.item)",
 		schedules, "TestRepo/version/Update,_Update$",
 	},
 	{
