@@ -289,6 +289,31 @@ var mutants = []mutant{
 		conformance, "TestDefaultEngine/^Retry$",
 	},
 	{
+		"a response with a wrong checksum is not read",
+		"table/direct.go", `if err := d.body.Close(); err != nil && response.Header`, `if err := d.body.Close(); false && response.Header`,
+		"./table", "TestDamagedReads",
+	},
+	{
+		"a response with a wrong checksum settles nothing",
+		"table/attempts.go", "return false // it may have said that", "return true",
+		"./table", "TestDamagedWrites",
+	},
+	{
+		"values are those that middleware leaves in outputs",
+		"table/direct.go", "reads: own && !t.rewritten}", "reads: own}",
+		"./table", "TestReadsThroughMiddleware",
+	},
+	{
+		"middleware is given a copy of the input",
+		"table/observe.go", "in = copied(in)", "_ = copied(in)",
+		"./table", "TestWritesThroughMiddleware",
+	},
+	{
+		"unprocessed writes are sent again as they were before middleware",
+		"table/batchwrite.go", "want = t.sameWrites(want, left)", "want = left",
+		"./table", "TestWritesThroughMiddleware",
+	},
+	{
 		"retries are bounded",
 		"table/retry.go", "return b.barren < b.most && b.failed < maxPartial*b.most && b.inTime()", "return b.inTime()",
 		"./table", "TestBudget",
