@@ -36,7 +36,7 @@ var mutants = []mutant{
 	{
 		"all attempts of a transaction have one token",
 		"table/transact.go", "for tries := t.attempts(ctx); ; {\n\t\tr := &request{operation: \"TransactWriteItems\"",
-		"for tries := t.attempts(ctx); ; {\n\t\tin.ClientRequestToken = aws.String(rand.Text())\n\t\tr := &request{operation: \"TransactWriteItems\"",
+		"for tries := t.attempts(ctx); ; {\n\t\tin.ClientRequestToken, body = aws.String(rand.Text()), nil\n\t\tr := &request{operation: \"TransactWriteItems\"",
 		schedules, "TestTransact",
 	},
 	{
