@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/internal/suites/expect"
@@ -197,14 +198,15 @@ func garbled(t *testing.T, schema table.Schema, observe table.Observer) map[stri
 		"base64":              `{"Item":{"v":{"B":"` + secretText + `"}},"Items":[{"v":{"B":"` + secretText + `"}}]}`,
 	} {
 		for _, status := range []int{http.StatusOK, http.StatusBadRequest, http.StatusInternalServerError} {
-			for _, sdkDecoding := range []bool{false, true} {
+			for _, bySDK := range []bool{false, true} {
 				client := dynamodb.New(dynamodb.Options{
 					Region: "eu-west-1", Credentials: aws.AnonymousCredentials{}, BaseEndpoint: aws.String("http://127.0.0.1:1"),
 					Retryer: retry.AddWithMaxAttempts(retry.NewStandard(), 1), HTTPClient: fixedResponse{status, body},
+					APIOptions: []func(*middleware.Stack) error{func(*middleware.Stack) error { return nil }},
 				})
-				tbl := expect.Value(table.New(client, schema, &table.Options{Observe: observe, SDKDecoding: sdkDecoding, MaxAttempts: 1}))(t)
+				tbl := expect.Value(table.New(client, schema, &table.Options{Observe: observe, ReadOnlyMiddleware: !bySDK, MaxAttempts: 1}))(t)
 				key := keys.Key{PK: "A", SK: "B"}
-				at := fmt.Sprint(name, " ", status, " ", sdkDecoding)
+				at := fmt.Sprint(name, " ", status, " ", bySDK)
 				all[at+": Get"] = second(table.Get[table.Item](t.Context(), tbl, key))
 				all[at+": Query"] = second(table.QueryPage[table.Item](t.Context(), tbl, table.Query{PK: "A"}))
 				all[at+": Put"] = tbl.Do(t.Context(), table.Put(key, nil))

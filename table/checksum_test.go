@@ -31,10 +31,10 @@ func TestDamagedReads(t *testing.T) {
 	}
 	for how, read := range reads(ks) {
 		for _, gzip := range []bool{false, true} {
-			for _, sdkDecoding := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s/gzip=%t/SDKDecoding=%t", how, gzip, sdkDecoding), func(t *testing.T) {
+			for _, bySDK := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/gzip=%t/bySDK=%t", how, gzip, bySDK), func(t *testing.T) {
 					t.Parallel()
-					tbl, faults := damagedTable(t, own.Schema(), table.Options{SDKDecoding: sdkDecoding, MaxAttempts: 2}, gzip)
+					tbl, faults := damagedTable(t, own.Schema(), table.Options{ReadOnlyMiddleware: !bySDK, MaxAttempts: 2}, gzip)
 					faults.Next("", tabletest.BadChecksum())
 					got := expect.Value(read(t.Context(), tbl))(t)
 					equal(t, "values", got, want)
@@ -55,7 +55,7 @@ func TestDamagedReads(t *testing.T) {
 func damagedTable(t *testing.T, schema table.Schema, o table.Options, gzip bool) (*table.Table, *tabletest.Faults) {
 	t.Helper()
 	var faults tabletest.Faults
-	client := tabletest.Client(t, faults.Install, func(o *dynamodb.Options) {
+	client := tabletest.Client(t, faults.Install, idle, func(o *dynamodb.Options) {
 		o.EnableAcceptEncodingGzip = gzip
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
@@ -124,7 +124,7 @@ func TestDamagedWrites(t *testing.T) {
 				t.Parallel()
 				own, _ := newTable(t, appCore())
 				must(t, own.Do(t.Context(), table.Put(key, account{N: 1})))
-				tbl, faults := damagedTable(t, own.Schema(), table.Options{}, gzip)
+				tbl, faults := damagedTable(t, own.Schema(), table.Options{ReadOnlyMiddleware: true}, gzip)
 				faults.Next("", tabletest.BadChecksum())
 				err := tt.call(t.Context(), tbl)
 				if errors.Is(err, table.ErrOutcomeUnknown) != tt.unknown || (err == nil) == tt.unknown {

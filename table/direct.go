@@ -39,7 +39,7 @@ func (t *Table) direct(o *dynamodb.Options, r *request) {
 	if o.Protocol == nil || o.Protocol.ID() != protocol {
 		return
 	}
-	own := t.ownClient && !t.options.SDKDecoding
+	own := t.ownClient
 	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, writes: own, reads: own && !t.rewritten}
 }
 

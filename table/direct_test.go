@@ -141,7 +141,6 @@ func TestDecodesDirectly(t *testing.T) {
 			}{
 				{"directly", false, table.Options{ReadOnlyMiddleware: true}, 0},
 				{"middleware", false, table.Options{}, 10},
-				{"SDKDecoding", false, table.Options{SDKDecoding: true}, 10},
 				{"wrapper", true, table.Options{}, 10},
 			} {
 				var seen itemsSeen
@@ -171,14 +170,19 @@ func (f fixedResponse) Do(*http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (f fixedResponse) table(tb testing.TB, ttl string, sdkDecoding bool, settings ...func(*dynamodb.Options)) *table.Table {
+func (f fixedResponse) table(tb testing.TB, ttl string, bySDK bool, settings ...func(*dynamodb.Options)) *table.Table {
 	client := dynamodb.New(dynamodb.Options{
 		Region: "eu-west-1", HTTPClient: f, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 		BaseEndpoint: aws.String("http://127.0.0.1:1"), DisableValidateResponseChecksum: true,
-	}, settings...)
-	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, SDKDecoding: sdkDecoding, ReadOnlyMiddleware: true, MaxAttempts: 1})
+	}, append(settings, idle)...)
+	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, ReadOnlyMiddleware: !bySDK, MaxAttempts: 1})
 	must(tb, err)
 	return tbl
+}
+
+// idle installs middleware that does nothing, which the table does not know of it.
+func idle(o *dynamodb.Options) {
+	o.APIOptions = append(o.APIOptions, func(*middleware.Stack) error { return nil })
 }
 
 // outputs remembers what the middleware of a client sees of responses.
@@ -288,11 +292,11 @@ func TestOutputsOfReads(t *testing.T) {
 // An update whose response has no item has happened all the same.
 func TestUpdateReturnsNoItem(t *testing.T) {
 	t.Parallel()
-	for _, sdkDecoding := range []bool{false, true} {
-		tbl := fixedResponse{http.StatusOK, []byte(`{}`)}.table(t, "", sdkDecoding)
+	for _, bySDK := range []bool{false, true} {
+		tbl := fixedResponse{http.StatusOK, []byte(`{}`)}.table(t, "", bySDK)
 		got, err := table.UpdateReturning[account](t.Context(), tbl, table.Update(user, setN(1)))
 		if !errors.Is(err, table.ErrOutcomeUnknown) || got != (account{}) {
-			t.Errorf("SDKDecoding %v: %v, %v", sdkDecoding, got, err)
+			t.Errorf("by the SDK %v: %v, %v", bySDK, got, err)
 		}
 	}
 }
@@ -301,10 +305,10 @@ func TestUpdateReturnsNoItem(t *testing.T) {
 // expiry, not even in an attribute without a name, which some engines store.
 func TestNothingExpires(t *testing.T) {
 	t.Parallel()
-	for _, sdkDecoding := range []bool{false, true} {
-		tbl := fixedResponse{200, []byte(`{"Item":{"":{"N":"1"},"n":{"N":"7"}}}`)}.table(t, "", sdkDecoding)
+	for _, bySDK := range []bool{false, true} {
+		tbl := fixedResponse{200, []byte(`{"Item":{"":{"N":"1"},"n":{"N":"7"}}}`)}.table(t, "", bySDK)
 		got := expect.Value(table.Get[account](t.Context(), tbl, user))(t)
-		equal(t, fmt.Sprintf("SDKDecoding %v", sdkDecoding), got, account{N: 7})
+		equal(t, fmt.Sprintf("by the SDK %v", bySDK), got, account{N: 7})
 	}
 }
 
@@ -312,10 +316,10 @@ func TestNothingExpires(t *testing.T) {
 func TestShapesOfItems(t *testing.T) {
 	t.Parallel()
 	for shape, want := range map[string]int{`{"N":"0"}`: 0, `{"N":"2"}`: 2, `{"N":"-1"}`: -1, `{"N":"1.5"}`: -1, `{"S":"2"}`: -1} {
-		for _, sdkDecoding := range []bool{false, true} {
+		for _, bySDK := range []bool{false, true} {
 			response := fixedResponse{200, []byte(`{"Item":{"n":{"N":"7"},"entityType":{"S":"A"},"entityShape":` + shape + `}}`)}
 			got := -1
-			view := response.table(t, "", sdkDecoding).WithUpgrade(codec.View{Type: "A", Shape: 1, Change: func(_ map[string]types.AttributeValue, shape int) error {
+			view := response.table(t, "", bySDK).WithUpgrade(codec.View{Type: "A", Shape: 1, Change: func(_ map[string]types.AttributeValue, shape int) error {
 				got = shape
 				return nil
 			}})
@@ -406,19 +410,19 @@ func TestEndlessResponse(t *testing.T) {
 		}, page, false},
 	} {
 		for _, status := range []int{http.StatusOK, http.StatusInternalServerError} {
-			for _, sdkDecoding := range []bool{false, true} {
+			for _, bySDK := range []bool{false, true} {
 				e := &endless{status: status}
 				client := dynamodb.New(dynamodb.Options{
 					Region: "eu-west-1", HTTPClient: e, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 					BaseEndpoint: aws.String("http://127.0.0.1:1"),
-				})
-				tbl := expect.Value(table.New(client, appCore(), &table.Options{SDKDecoding: sdkDecoding}))(t)
+				}, idle)
+				tbl := expect.Value(table.New(client, appCore(), &table.Options{ReadOnlyMiddleware: !bySDK}))(t)
 				err := tt.call(t.Context(), tbl, client)
 				if _, unread := errors.AsType[*smithy.DeserializationError](err); !unread || errors.Is(err, table.ErrOutcomeUnknown) != tt.unknown {
-					t.Errorf("%s, status %d, SDKDecoding %v: %v", name, status, sdkDecoding, err)
+					t.Errorf("%s, status %d, by the SDK %v: %v", name, status, bySDK, err)
 				}
 				if n := e.read.Load(); n > tt.most {
-					t.Errorf("%s, status %d, SDKDecoding %v: %d bytes were read", name, status, sdkDecoding, n)
+					t.Errorf("%s, status %d, by the SDK %v: %d bytes were read", name, status, bySDK, n)
 				}
 			}
 		}
@@ -432,8 +436,8 @@ func TestLargestResponse(t *testing.T) {
 	number := table.Item{"n": num("1e-130")}
 	elements := (400<<10 - 100) / (1 + number.Size() - len("n"))
 	body := `{"Item":{"a":{"L":[` + strings.Repeat(element, elements-1) + strings.TrimSuffix(element, ",") + `]}}}`
-	for _, sdkDecoding := range []bool{false, true} {
-		got := expect.Value(table.Get[table.Item](t.Context(), fixedResponse{200, []byte(body)}.table(t, "", sdkDecoding), user))(t)
+	for _, bySDK := range []bool{false, true} {
+		got := expect.Value(table.Get[table.Item](t.Context(), fixedResponse{200, []byte(body)}.table(t, "", bySDK), user))(t)
 		if size := got.Size(); size < 400<<10-200 || size > 400<<10 {
 			t.Errorf("the item has %d bytes", size)
 		}

@@ -21,10 +21,9 @@
 // Items become Go values, and Go values items, by the rules of the SDK's
 // attributevalue package: its tags, its Marshaler and Unmarshaler. For a
 // *[dynamodb.Client], the table reads and writes the JSON of the requests
-// itself, in a fraction of the time. Other clients, those with
-// [Options].SDKDecoding, and reads through middleware of the client take and return
-// attribute values: see [Options].ReadOnlyMiddleware. There is no other difference
-// between the two.
+// itself, in a fraction of the time. Other clients, and reads through middleware of the
+// client, take and return attribute values: see [Options].ReadOnlyMiddleware. There is
+// no other difference between the two.
 //
 // # Errors
 //

@@ -88,8 +88,8 @@ func TestUnreadableResponsesAreNotQuoted(t *testing.T) {
 	for _, body := range []string{
 		`{"Item":"u-123"}`, `{"Item":{"a":{"NULL":"u-123"}}}`, `{"Item":{"a":{"S":{"b":"u-123"}}}}`, `{"ConsumedCapacity":{"CapacityUnits":"u-123"}}`,
 	} {
-		for _, sdkDecoding := range []bool{false, true} {
-			err := get(t.Context(), fixedResponse{http.StatusOK, []byte(body)}.table(t, "", sdkDecoding), user)
+		for _, bySDK := range []bool{false, true} {
+			err := get(t.Context(), fixedResponse{http.StatusOK, []byte(body)}.table(t, "", bySDK), user)
 			if err == nil || !strings.Contains(err.Error(), "the response cannot be read") || strings.Contains(err.Error(), "u-123") {
 				t.Errorf("%s: %v", body, err)
 			}

@@ -59,14 +59,6 @@ func encode(v any) (Item, error) {
 	return m.Value, nil
 }
 
-// unnamed returns v, an Item by the name of its type.
-func unnamed(v any) any {
-	if item, ok := v.(Item); ok {
-		return map[string]types.AttributeValue(item)
-	}
-	return v
-}
-
 // cloned returns a copy of the item with room for its keys and type.
 func cloned(item Item) Item {
 	c := make(Item, len(item)+3)

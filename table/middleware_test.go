@@ -201,7 +201,9 @@ func TestReadsThroughMiddleware(t *testing.T) {
 				p, err := table.QueryPage[account](ctx, tbl, query)
 				return one(p.Items, err)
 			},
-			"All":       func(ctx context.Context) (account, error) { return one(table.Collect(table.All[account](ctx, tbl, query))) },
+			"All": func(ctx context.Context) (account, error) {
+				return one(table.Collect(table.All[account](ctx, tbl, query)))
+			},
 			"QueryRows": func(ctx context.Context) (account, error) { return row(table.QueryRows[account](ctx, tbl, query, nil)) },
 			"ScanPage": func(ctx context.Context) (account, error) {
 				p, err := table.ScanPage[account](ctx, tbl, table.Scan{})

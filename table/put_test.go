@@ -102,9 +102,6 @@ func TestPutsAreEqualForEveryClient(t *testing.T) {
 		client  func(*inputItems, *tabletest.Faults) table.Client
 	}{
 		{"directly", false, table.Options{}, func(_ *inputItems, f *tabletest.Faults) table.Client { return tabletest.Client(t, f.Install) }},
-		{"SDKDecoding", false, table.Options{SDKDecoding: true}, func(_ *inputItems, f *tabletest.Faults) table.Client {
-			return tabletest.Client(t, f.Install)
-		}},
 		{"wrapper", true, table.Options{}, func(i *inputItems, f *tabletest.Faults) table.Client {
 			return looking{tabletest.Client(t, f.Install), i}
 		}},

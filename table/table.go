@@ -63,15 +63,10 @@ type Options struct {
 	// consumed all the same, and in no [Stats] and [Event]. Clients that do not take
 	// the options of a call, as the DAX client, send nothing twice.
 	HedgeReads bool
-	// SDKDecoding has the SDK decode the items of responses, before attributevalue
-	// makes values of them. Without it, the table decodes the responses of a
-	// *[dynamodb.Client] itself. The results are the same, at a third of the CPU
-	// and memory for a page. Other clients always decode by themselves, and so does one
-	// with middleware: see ReadOnlyMiddleware.
-	SDKDecoding bool
 	// ReadOnlyMiddleware says that the client's middleware and interceptors change no
 	// attribute values, as those of OpenTelemetry. Then the table decodes the responses
-	// itself, and outputs have no items.
+	// itself, as those of a *[dynamodb.Client] without middleware, and outputs have no
+	// items. The results are the same, at a third of the CPU and memory for a page.
 	//
 	// Without it, the table takes middleware for one that may encrypt: it decodes the
 	// items that the middleware leaves in outputs, and gives it a copy of every input.

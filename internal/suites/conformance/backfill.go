@@ -282,7 +282,6 @@ func backfillBudget(t *testing.T, h Harness) {
 	var x outside
 	client := h.prompt(t, promptRetries, x.install(t))
 	opts := options()
-	opts.SDKDecoding = h.SDKDecoding
 	tbl := expect.Value(table.New(client, plain.Schema(), opts))(t)
 	r := newRepo(t, tbl, e)
 	for _, tt := range []struct {

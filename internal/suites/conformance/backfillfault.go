@@ -42,7 +42,7 @@ func backfillKilled(t *testing.T, h Harness) {
 		tbl := h.newTableWith(t, h.Client(t, promptRetries), appCore(), opts)
 		seedCustomers(t, tbl, customers)
 		faults := &tabletest.Faults{}
-		opts.MaxAttempts, opts.SDKDecoding = 1, h.SDKDecoding
+		opts.MaxAttempts = 1
 		dying := expect.Value(table.New(h.Client(t, promptRetries, faults.Install), tbl.Schema(), opts))(t)
 		var kill killed
 		kill.left.Store(int64(after))

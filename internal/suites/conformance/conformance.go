@@ -18,8 +18,9 @@ type Harness struct {
 	TablePrefix string
 	// Capabilities say where the engine is less than the service.
 	Capabilities Capabilities
-	// SDKDecoding is that of [table.Options].
-	SDKDecoding bool
+	// Rewritten means that the clients have middleware that may encrypt, so that errors
+	// of transactions hold no items: see [table.Options].ReadOnlyMiddleware.
+	Rewritten bool
 	// Lives is how often entities are deleted and re-created under the eyes of
 	// stale writers; 250 by default.
 	Lives int

@@ -75,9 +75,7 @@ func (h Harness) newTable(t *testing.T, schema table.Schema) *table.Table {
 // newTableWith returns a new table that the client reaches.
 func (h Harness) newTableWith(t *testing.T, client *dynamodb.Client, schema table.Schema, opts *table.Options) *table.Table {
 	t.Helper()
-	changed := *opts
-	changed.SDKDecoding = h.SDKDecoding
-	return tabletest.NewWith(named{t, h.TablePrefix + t.Name()}, client, schema, &changed)
+	return tabletest.NewWith(named{t, h.TablePrefix + t.Name()}, client, schema, opts)
 }
 
 // named is a test under another name, which tables are called after.

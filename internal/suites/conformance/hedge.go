@@ -100,7 +100,7 @@ func (h Harness) inBubble(t *testing.T, test func(*testing.T, hedged)) {
 	// The wait after writes would send requests from inside of the bubble.
 	client := h.prompt(t, promptRetries, x.install(t), d.faults.Install)
 	opts := options()
-	opts.SDKDecoding, opts.HedgeReads, opts.Observe = h.SDKDecoding, true, d.events.observe
+	opts.HedgeReads, opts.Observe = true, d.events.observe
 	var err error
 	d.Table, err = table.New(client, plain.Schema(), opts)
 	expect.OK(t, err)

@@ -108,7 +108,7 @@ func retryUnreadable(t *testing.T, h Harness) {
 	} {
 		// Each has a client of its own, since the SDK limits the retries of one.
 		var faults tabletest.Faults
-		tbl := expect.Value(table.New(h.Client(t, promptRetries, faults.Install), schema, &table.Options{SDKDecoding: h.SDKDecoding}))(t)
+		tbl := expect.Value(table.New(h.Client(t, promptRetries, faults.Install), schema, nil))(t)
 		for call, run := range calls(tbl) {
 			if call == "Check" || call == "Create" {
 				continue // a Check writes nothing, but cannot know; a Create meets its own work

@@ -220,7 +220,7 @@ func newStreamProcess(t *testing.T, h Harness, schema table.Schema, clock func()
 	var x outside
 	p.client = h.prompt(t, promptRetries, x.install(t), p.faults.Install)
 	opts := options()
-	opts.SDKDecoding, opts.Now = h.SDKDecoding, clock
+	opts.Now = clock
 	p.table = expect.Value(table.New(p.client, schema, opts))(t)
 	return p
 }

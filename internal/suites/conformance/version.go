@@ -128,7 +128,7 @@ func versionInTransaction(t *testing.T, h Harness) {
 	wantErr(t, err, table.ErrStale)
 	wantErr(t, err, table.ErrConflict)
 	tx, ok := errors.AsType[*table.TxError](err)
-	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Name != "user" || tx.Failed[0].Stored["version"] == nil {
+	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Name != "user" || (tx.Failed[0].Stored["version"] == nil) != h.Rewritten {
 		t.Errorf("error %v", err)
 	}
 	// It does not pass by itself: the same op would fail again.
