@@ -4,6 +4,9 @@ import (
 	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/codec"
 )
 
 // observed reports whether a client has middleware or interceptors of others, who
@@ -26,18 +29,19 @@ func copied[In any](in *In) *In {
 
 func deepCopy(v reflect.Value) reflect.Value {
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface, reflect.Map, reflect.Slice:
+	case reflect.Pointer, reflect.Map, reflect.Slice:
 		if v.IsNil() {
 			return v
 		}
+	}
+	if item, ok := v.Interface().(map[string]types.AttributeValue); ok {
+		return reflect.ValueOf(codec.Cloned(item))
 	}
 	c := reflect.New(v.Type()).Elem()
 	switch v.Kind() {
 	case reflect.Pointer:
 		c.Set(reflect.New(v.Type().Elem()))
 		c.Elem().Set(deepCopy(v.Elem()))
-	case reflect.Interface:
-		c.Set(deepCopy(v.Elem()))
 	case reflect.Map:
 		c.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
 		for each := v.MapRange(); each.Next(); {

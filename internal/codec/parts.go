@@ -131,8 +131,8 @@ func rebuiltItem(item map[string]types.AttributeValue, edit func(Parts) Parts) m
 	return m
 }
 
-// cloned returns a copy of an item that shares no memory with it.
-func cloned(item map[string]types.AttributeValue) map[string]types.AttributeValue {
+// Cloned returns a copy of an item that shares no memory with it.
+func Cloned(item map[string]types.AttributeValue) map[string]types.AttributeValue {
 	return rebuiltItem(item, Parts.clone)
 }
 

@@ -58,7 +58,7 @@ func RawJSON(json []byte) Raw { return Raw{json: string(json)} }
 // after an error.
 func (r Raw) Decode(v any) error {
 	if r.json == "" {
-		return Decode(&types.AttributeValueMemberM{Value: cloned(r.attributes)}, v)
+		return Decode(&types.AttributeValueMemberM{Value: Cloned(r.attributes)}, v)
 	}
 	to := reflect.ValueOf(v).Elem()
 	refusal, ok := NewDecoder(to.Type(), nil).Decode(NewReader([]byte(r.json)), to)

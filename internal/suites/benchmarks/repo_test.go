@@ -20,6 +20,10 @@ type repos struct {
 }
 
 func openRepo(client *dynamodb.Client, tableName string) library {
+	return openReposOf(newTable(client, tableName, nil))
+}
+
+func openReposOf(t *table.Table) library {
 	entity := repo.Entity[record]{
 		Type:    recordType,
 		Key:     func(r record) keys.Key { return txKey(r.UserID, r.CreatedAt, r.ID) },
@@ -27,7 +31,6 @@ func openRepo(client *dynamodb.Client, tableName string) library {
 	}
 	both := entity
 	both.Copies = []repo.Copy[record]{{Name: "by id", Key: func(r record) keys.Key { return copyKey(r.ID) }}}
-	t := newTable(client, tableName)
 	l := repos{table: t}
 	plain := entity
 	plain.Version = ""

@@ -74,7 +74,7 @@ var streamRecords = repo.Entity[record]{
 }
 
 func routerHandler(tb testing.TB) eventHandler {
-	tbl := newTable(newStub(schema.Name, nil).client(), schema.Name)
+	tbl := newTable(newStub(schema.Name, nil).client(), schema.Name, nil)
 	r, err := repo.New(tbl, streamRecords)
 	must(tb, err)
 	var do func(before, after record) error

@@ -19,14 +19,14 @@ import (
 type tableAlone struct{ table, records, consistent *table.Table }
 
 func openTable(client *dynamodb.Client, tableName string) library {
-	t := newTable(client, tableName)
+	t := newTable(client, tableName, nil)
 	return tableAlone{t, t.OfType(recordType), t.OfType(recordType).Consistent()}
 }
 
-func newTable(client *dynamodb.Client, tableName string) *table.Table {
+func newTable(client *dynamodb.Client, tableName string, o *table.Options) *table.Table {
 	s := schema
 	s.Name = tableName
-	t, err := table.New(client, s, nil)
+	t, err := table.New(client, s, o)
 	if err != nil {
 		panic(err)
 	}
