@@ -21,8 +21,9 @@ import (
 // The changes of one item are handled in their order, one after the other. The first
 // failure ends a batch: later records of other items may have been handled already,
 // and are delivered again with the rest. No record is skipped, and no record overtakes
-// an earlier one of the same item. A panic of a handler reaches the caller of
-// [Router.Handle] or [Reader.Run], as an error that has the stack of the handler.
+// an earlier one of the same item. A panic of a handler becomes one of the goroutine that
+// has called [Router.Handle] or [Reader.Run]. Its value is an error that has the stack of
+// the handler.
 type Router struct {
 	table    *table.Table
 	schema   table.Schema

@@ -14,6 +14,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 // TestExpressionErrors shows where an error says that a value of an expression is
@@ -180,4 +181,8 @@ func TestCheckItem(t *testing.T) {
 		}
 	}
 	equal(t, "requests", len(onItems(faults)), 0)
+	simple := expect.Value(table.New(tabletest.Client(t), table.Schema{Name: "Simple", PK: "id", SimpleKey: true}, nil))(t)
+	if err := simple.CheckItem(table.Item{"id": str("A"), "": str("x")}); err == nil || !strings.Contains(err.Error(), "has an empty name") {
+		t.Errorf("an attribute without a name: %v", err)
+	}
 }

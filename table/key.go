@@ -145,9 +145,13 @@ func (t *Table) KeyOf(index string, item Item) keys.Key {
 			names = [2]string{x.PK, x.SK}
 		}
 	}
-	_, pk := keyText(item[names[0]])
-	_, sk := keyText(item[names[1]])
-	return keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}
+	var texts [2]string
+	for i, name := range names {
+		if name != "" { // which an invalid item can have
+			_, texts[i] = keyText(item[name])
+		}
+	}
+	return keys.Key{PK: keys.PK(texts[0]), SK: keys.SK(texts[1])}
 }
 
 func keyValue(kind types.ScalarAttributeType, text string) types.AttributeValue {

@@ -40,7 +40,8 @@ each item is in FILE once. Without FILE.state, FILE is complete. A FILE that end
 with .gz is compressed. Only its owner can read it (mode 0600). While it works it says
 on standard error how far it is.
 
-Exit codes: 0 the dump is complete, 2 it is not.
+Exit codes: 0 the dump is complete, 2 it is not. A signal ends it as any program; run it
+again to continue.
 
 Examples:
 

@@ -38,7 +38,8 @@ that had to be corrected, run the same command again. It continues by FILE.state
 the lines that are loaded already are unchanged.
 
 Exit codes: 0 all lines are loaded or, with -check, valid, 1 -check has found a line that
-is not, 2 the load is not complete.
+is not, 2 the load is not complete. A signal ends it as any program; run it again to
+continue.
 
 Examples:
 
