@@ -37,7 +37,7 @@ var errUnsettled = fmt.Errorf("%w: the idempotency record comes and goes", table
 // transaction with an unknown outcome is sent again, which the record makes safe,
 // within the budget of [table.Table.Retry]: up to 10 requests in a row without a
 // response. One that DynamoDB says is in progress is waited for as by
-// [table.Table.Transact], and then sent anew until [table.Options].MaxElapsed ends. If a transaction is cancelled and the response does not hold the
+// [table.Table.Transact], and then sent again until [table.Options].MaxElapsed ends. If a transaction is cancelled and the response does not hold the
 // record, Do reads the record: one more request, also after the tenth.
 //
 // Errors:

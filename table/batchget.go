@@ -93,7 +93,7 @@ func (t *Table) batchGet(ctx context.Context, ks []keys.Key, chunk func() *items
 }
 
 // firstRefused returns the error of the item that is no value and whose key is the
-// first one of a call, nil if there is none. numbers has the number of each key.
+// first one of a call, or nil. numbers has the number of each key.
 func firstRefused(chunks []*items, numbers map[keys.Key]int) error {
 	var refused *OpError
 	for _, chunk := range chunks {

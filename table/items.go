@@ -156,7 +156,7 @@ func (s *items) takeItems(all []map[string]types.AttributeValue) {
 }
 
 // takeItem takes an item that the client has read, before as many others as left. Nil
-// is none.
+// is no item.
 func (s *items) takeItem(item Item, number, left int) {
 	if item == nil {
 		return

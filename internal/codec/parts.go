@@ -10,8 +10,7 @@ import (
 )
 
 // Parts is an attribute value taken apart: its type, and what a value of that type has.
-// Whoever goes over attribute values takes them apart by [PartsOf], which alone knows
-// the types of the SDK.
+// [PartsOf] alone knows the types of the SDK. All other code uses the parts.
 type Parts struct {
 	// Kind is 0 for nil, also for a pointer that is nil, and [Unknown] for a type that
 	// DynamoDB does not have.
