@@ -18,8 +18,8 @@ import (
 
 // direct is a protocol of the SDK's client. It writes requests, and reads the responses
 // that have items. Errors, other responses, and what is not as expected are for the
-// client's own protocol. It refuses a response that is too
-// large, empty or damaged, also one that the client reads.
+// client's own protocol. It refuses a response that is too large, empty or damaged, also
+// one that the client reads.
 type direct struct {
 	smithyhttp.ClientProtocol
 	r *request
