@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -113,7 +112,7 @@ func itemText(schema table.Schema, item table.Item, now time.Time) string {
 		if at, ok := expiry(schema, item); ok && name == schema.TTL {
 			text += "  " + expiryText(at, now)
 		}
-		rows[i] = []string{printable(name), codec.PartsOf(item[name]).Kind.String(), text}
+		rows[i] = []string{printable(name), kindOf(item[name]), text}
 	}
 	return columns(rows)
 }

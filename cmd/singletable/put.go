@@ -13,7 +13,6 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -276,11 +275,11 @@ func (w written) text(plan edit.Plan, name string) string {
 	for i, d := range plan.Differences {
 		switch {
 		case d.Old == nil:
-			rows[i] = []string{"+ " + d.Path, codec.PartsOf(d.New).Kind.String(), valueText(d.New, maxValue)}
+			rows[i] = []string{"+ " + d.Path, kindOf(d.New), valueText(d.New, maxValue)}
 		case d.New == nil:
-			rows[i] = []string{"- " + d.Path, codec.PartsOf(d.Old).Kind.String(), valueText(d.Old, maxValue)}
+			rows[i] = []string{"- " + d.Path, kindOf(d.Old), valueText(d.Old, maxValue)}
 		default:
-			before, after := codec.PartsOf(d.Old).Kind.String(), codec.PartsOf(d.New).Kind.String()
+			before, after := kindOf(d.Old), kindOf(d.New)
 			if before != after {
 				before += " → " + after
 			}

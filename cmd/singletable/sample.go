@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/table"
 )
 
@@ -124,7 +124,8 @@ func (s *sample) read(ctx context.Context, tbl *table.Table, index string, segme
 
 // keyID returns a text that is the same for equal keys.
 func keyID(key table.Item) string {
-	return string(codec.JSON(key))
+	text, _ := dynamojson.Append(nil, key) // DynamoDB's values have no error.
+	return string(text)
 }
 
 // partitionAttributes returns the names of the attributes that are the partition key.

@@ -13,25 +13,51 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
+
+// kindOf returns the type of a value by its letters in DynamoDB.
+func kindOf(v types.AttributeValue) string {
+	switch v.(type) {
+	case *types.AttributeValueMemberS:
+		return "S"
+	case *types.AttributeValueMemberN:
+		return "N"
+	case *types.AttributeValueMemberB:
+		return "B"
+	case *types.AttributeValueMemberBOOL:
+		return "BOOL"
+	case *types.AttributeValueMemberNULL:
+		return "NULL"
+	case *types.AttributeValueMemberSS:
+		return "SS"
+	case *types.AttributeValueMemberNS:
+		return "NS"
+	case *types.AttributeValueMemberBS:
+		return "BS"
+	case *types.AttributeValueMemberL:
+		return "L"
+	case *types.AttributeValueMemberM:
+		return "M"
+	}
+	return "?"
+}
 
 // valueText returns a value in one line for people: a text as printable shows it, a
 // binary as base64, and what has parts as JSON. It has at most so many characters and
 // an ellipsis.
 func valueText(v types.AttributeValue, most int) string {
-	switch p := codec.PartsOf(v); p.Kind {
-	case codec.S:
-		text, cut := shortened(p.Text, most)
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		text, cut := shortened(v.Value, most)
 		if quoted := strconv.Quote(text); len(quoted) != len(text)+2 || strings.TrimSpace(text) != text || text == "" {
 			text = quoted
 		}
 		return text + cut
-	case codec.N:
-		return p.Text
-	case codec.B:
-		text, cut := shortened(base64.StdEncoding.EncodeToString(p.Bytes), most)
+	case *types.AttributeValueMemberN:
+		return v.Value
+	case *types.AttributeValueMemberB:
+		text, cut := shortened(base64.StdEncoding.EncodeToString(v.Value), most)
 		return text + cut
 	}
 	var b strings.Builder
@@ -55,35 +81,35 @@ func shortened(text string, most int) (begin, cut string) {
 
 // plainValue returns a value as ordinary JSON has it. Numbers keep their digits.
 func plainValue(v types.AttributeValue) any {
-	switch p := codec.PartsOf(v); p.Kind {
-	case codec.S:
-		return p.Text
-	case codec.N:
-		return json.Number(p.Text)
-	case codec.B:
-		return p.Bytes
-	case codec.BOOL:
-		return p.Bool
-	case codec.SS:
-		return slices.Sorted(slices.Values(p.Texts))
-	case codec.NS:
-		set := make([]json.Number, len(p.Texts))
-		for i, n := range p.Texts {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return v.Value
+	case *types.AttributeValueMemberN:
+		return json.Number(v.Value)
+	case *types.AttributeValueMemberB:
+		return v.Value
+	case *types.AttributeValueMemberBOOL:
+		return v.Value
+	case *types.AttributeValueMemberSS:
+		return slices.Sorted(slices.Values(v.Value))
+	case *types.AttributeValueMemberNS:
+		set := make([]json.Number, len(v.Value))
+		for i, n := range v.Value {
 			set[i] = json.Number(n)
 		}
 		slices.Sort(set)
 		return set
-	case codec.BS:
-		return slices.SortedFunc(slices.Values(p.Blobs), bytes.Compare)
-	case codec.L:
-		list := make([]any, len(p.List))
-		for i, e := range p.List {
+	case *types.AttributeValueMemberBS:
+		return slices.SortedFunc(slices.Values(v.Value), bytes.Compare)
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for i, e := range v.Value {
 			list[i] = plainValue(e)
 		}
 		return list
-	case codec.M:
-		m := make(map[string]any, len(p.Map))
-		for name, e := range p.Map {
+	case *types.AttributeValueMemberM:
+		m := make(map[string]any, len(v.Value))
+		for name, e := range v.Value {
 			m[name] = plainValue(e)
 		}
 		return m

@@ -15,9 +15,9 @@ func SameItem(a, b map[string]types.AttributeValue) bool {
 	return bytes.Equal(appendCanonicalItem(nil, a), appendCanonicalItem(nil, b))
 }
 
-// AppendCanonical appends a form of the value that is the same for two values exactly if
+// appendCanonical appends a form of the value that is the same for two values exactly if
 // they are equal to DynamoDB: every part is preceded by its type and length.
-func AppendCanonical(b []byte, value types.AttributeValue) []byte {
+func appendCanonical(b []byte, value types.AttributeValue) []byte {
 	p := PartsOf(value)
 	b = append(b, byte(p.Kind))
 	switch p.Kind {
@@ -38,7 +38,7 @@ func AppendCanonical(b []byte, value types.AttributeValue) []byte {
 	case L:
 		b = binary.AppendUvarint(b, uint64(len(p.List)))
 		for _, e := range p.List {
-			b = AppendCanonical(b, e)
+			b = appendCanonical(b, e)
 		}
 	case M:
 		b = appendCanonicalItem(b, p.Map)
@@ -49,7 +49,7 @@ func AppendCanonical(b []byte, value types.AttributeValue) []byte {
 func appendCanonicalItem(b []byte, item map[string]types.AttributeValue) []byte {
 	b = binary.AppendUvarint(b, uint64(len(item)))
 	for _, name := range SortedNames(item) {
-		b = AppendCanonical(appendPart(b, name), item[name])
+		b = appendCanonical(appendPart(b, name), item[name])
 	}
 	return b
 }

@@ -3,7 +3,6 @@ package codec
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -11,63 +10,55 @@ import (
 
 // JSON returns a valid item as DynamoDB's JSON has it. Names and the elements of sets are
 // sorted, so that equal items give equal text.
-func JSON(item map[string]types.AttributeValue) json.RawMessage {
-	text, _ := AppendJSON(nil, item) // it is valid
-	return text
-}
+func JSON(item map[string]types.AttributeValue) json.RawMessage { return appendItem(nil, item) }
 
-// AppendJSON is [JSON] for any item. It returns an error for a value that DynamoDB does
-// not have.
-func AppendJSON(b []byte, item map[string]types.AttributeValue) (text []byte, err error) {
+func appendItem(b []byte, item map[string]types.AttributeValue) []byte {
 	b = append(b, '{')
 	for i, name := range SortedNames(item) {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b, _ = appendText(b, name)
-		if b, err = AppendValueJSON(append(b, ':'), item[name]); err != nil {
-			return b, fmt.Errorf("attribute %q: %w", name, err)
-		}
+		b = appendValue(append(appendString(b, name), ':'), item[name])
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
-// AppendValueJSON is [AppendJSON] for a value.
-func AppendValueJSON(b []byte, value types.AttributeValue) (text []byte, err error) {
+func appendValue(b []byte, value types.AttributeValue) []byte {
 	p := PartsOf(value).sorted()
 	b = append(append(append(b, `{"`...), p.Kind.String()...), `":`...)
 	switch p.Kind {
 	case S, N:
-		b, _ = appendText(b, p.Text)
+		b = appendString(b, p.Text)
 	case B:
 		b = appendBinary(b, p.Bytes)
 	case BOOL, NULL:
 		b = strconv.AppendBool(b, p.Bool)
 	case SS, NS:
-		b, err = appendElements(b, p.Texts, func(b []byte, s string) ([]byte, error) { b, _ = appendText(b, s); return b, nil })
+		b = appendElements(b, p.Texts, appendString)
 	case BS:
-		b, err = appendElements(b, p.Blobs, func(b, e []byte) ([]byte, error) { return appendBinary(b, e), nil })
+		b = appendElements(b, p.Blobs, appendBinary)
 	case L:
-		b, err = appendElements(b, p.List, AppendValueJSON)
+		b = appendElements(b, p.List, appendValue)
 	case M:
-		b, err = AppendJSON(b, p.Map)
-	default:
-		err = fmt.Errorf("a %T is no value of DynamoDB", value)
+		b = appendItem(b, p.Map)
 	}
-	return append(b, '}'), err
+	return append(b, '}')
 }
 
-func appendElements[E any](b []byte, all []E, add func([]byte, E) ([]byte, error)) (text []byte, err error) {
+func appendElements[E any](b []byte, all []E, add func([]byte, E) []byte) []byte {
 	b = append(b, '[')
 	for i, e := range all {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, err = add(b, e); err != nil {
-			return b, err
-		}
+		b = add(b, e)
 	}
-	return append(b, ']'), nil
+	return append(b, ']')
+}
+
+func appendString(b []byte, s string) []byte {
+	b, _ = appendText(b, s) // it is UTF-8
+	return b
 }
 
 func appendBinary(b, value []byte) []byte {

@@ -201,6 +201,3 @@ func (k Kind) names() [2]string {
 		Unknown: {"?", "a value"},
 	}[k]
 }
-
-// IsSet reports whether the type is a set.
-func (k Kind) IsSet() bool { return k == SS || k == NS || k == BS }

@@ -8,19 +8,18 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
 // Item is an item that package json reads and writes in this form. It is null for nil.
 type Item table.Item
 
-// MarshalJSON returns the attributes with sorted names.
+// MarshalJSON returns what [Append] appends.
 func (i Item) MarshalJSON() ([]byte, error) {
 	if i == nil {
 		return []byte("null"), nil
 	}
-	return codec.AppendJSON(nil, i)
+	return Append(nil, table.Item(i))
 }
 
 // UnmarshalJSON reads attributes. Its errors are those of [Decode].
@@ -38,7 +37,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	if v.AttributeValue == nil {
 		return []byte("null"), nil
 	}
-	return codec.AppendValueJSON(nil, v.AttributeValue)
+	return appendValue(nil, v.AttributeValue)
 }
 
 var (

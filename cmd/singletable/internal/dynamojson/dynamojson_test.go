@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -42,7 +41,7 @@ var every = table.Item{
 
 func TestEveryValueComesBack(t *testing.T) {
 	t.Parallel()
-	text, err := codec.AppendJSON(nil, every)
+	text, err := dynamojson.Append(nil, every)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +103,7 @@ func TestText(t *testing.T) {
 	}
 	list := &types.AttributeValueMemberL{Value: []types.AttributeValue{nil, set}}
 	for _, v := range []types.AttributeValue{nil, list, &types.UnknownUnionMember{}} {
-		if text, err := codec.AppendJSON(nil, table.Item{"a": v}); err == nil {
+		if text, err := dynamojson.Append(nil, table.Item{"a": v}); err == nil {
 			t.Errorf("a value that is none is %s", text)
 		}
 	}
@@ -199,7 +198,7 @@ func TestLines(t *testing.T) {
 // FuzzDecode reads arbitrary text. What is read is written in one form, which gives the
 // same item.
 func FuzzDecode(f *testing.F) {
-	text, err := codec.AppendJSON(nil, every)
+	text, err := dynamojson.Append(nil, every)
 	if err != nil {
 		f.Fatal(err)
 	}

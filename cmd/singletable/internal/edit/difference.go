@@ -2,17 +2,19 @@ package edit
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -39,19 +41,23 @@ func differences(before, after table.Item, but string) []Difference {
 			all = append(all, Difference{path, a, b})
 			return
 		}
-		before, after := codec.PartsOf(a), codec.PartsOf(b)
-		switch {
-		case len(before.Map) > 0 && len(after.Map) > 0:
-			for _, name := range names(before.Map, after.Map) {
-				add(path+"."+step(name), before.Map[name], after.Map[name])
+		switch a := a.(type) {
+		case *types.AttributeValueMemberM:
+			if b, ok := b.(*types.AttributeValueMemberM); ok && len(a.Value) > 0 && len(b.Value) > 0 {
+				for _, name := range names(a.Value, b.Value) {
+					add(path+"."+step(name), a.Value[name], b.Value[name])
+				}
+				return
 			}
-		case len(before.List) > 0 && len(after.List) > 0:
-			for i := range max(len(before.List), len(after.List)) {
-				add(fmt.Sprintf("%s[%d]", path, i), at(before.List, i), at(after.List, i))
+		case *types.AttributeValueMemberL:
+			if b, ok := b.(*types.AttributeValueMemberL); ok && len(a.Value) > 0 && len(b.Value) > 0 {
+				for i := range max(len(a.Value), len(b.Value)) {
+					add(fmt.Sprintf("%s[%d]", path, i), at(a.Value, i), at(b.Value, i))
+				}
+				return
 			}
-		default:
-			all = append(all, Difference{path, a, b})
 		}
+		all = append(all, Difference{path, a, b})
 	}
 	for _, name := range names(before, after) {
 		if but == "" || name != but {
@@ -84,15 +90,71 @@ func at(list []types.AttributeValue, i int) types.AttributeValue {
 
 // equal reports whether two values are equal to DynamoDB, to which 1 and 1.0 are, and sets
 // have no order.
-func equal(a, b types.AttributeValue) bool {
-	return bytes.Equal(codec.AppendCanonical(nil, a), codec.AppendCanonical(nil, b))
-}
+func equal(a, b types.AttributeValue) bool { return bytes.Equal(canonical(a), canonical(b)) }
 
 // Seen returns a name of the item: 16 hexadecimal digits. It is that of Plan.Seen.
 func Seen(item table.Item) string {
 	if item == nil {
 		return "missing"
 	}
-	hash := sha256.Sum256(codec.AppendCanonical(nil, &types.AttributeValueMemberM{Value: item}))
+	hash := sha256.Sum256(canonical(&types.AttributeValueMemberM{Value: item}))
 	return hex.EncodeToString(hash[:8])
+}
+
+// canonical returns a text that is the same for equal values and for no others.
+func canonical(v types.AttributeValue) []byte {
+	text, err := json.Marshal(plain(v))
+	if err != nil {
+		panic(err) // Plain returns nothing that package json refuses.
+	}
+	return text
+}
+
+func plain(v types.AttributeValue) [2]any {
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		return [2]any{"S", []byte(v.Value)} // Not as text, which package json mends.
+	case *types.AttributeValueMemberN:
+		return [2]any{"N", number(v.Value)}
+	case *types.AttributeValueMemberB:
+		return [2]any{"B", append([]byte{}, v.Value...)} // Nil is as empty.
+	case *types.AttributeValueMemberBOOL:
+		return [2]any{"BOOL", v.Value}
+	case *types.AttributeValueMemberSS:
+		return [2]any{"SS", slices.SortedFunc(slices.Values(v.Value), cmp.Compare[string])}
+	case *types.AttributeValueMemberNS:
+		set := make([]string, len(v.Value))
+		for i, n := range v.Value {
+			set[i] = number(n)
+		}
+		slices.Sort(set)
+		return [2]any{"NS", set}
+	case *types.AttributeValueMemberBS:
+		return [2]any{"BS", slices.SortedFunc(slices.Values(v.Value), bytes.Compare)}
+	case *types.AttributeValueMemberL:
+		list := make([]any, len(v.Value))
+		for i, e := range v.Value {
+			list[i] = plain(e)
+		}
+		return [2]any{"L", list}
+	case *types.AttributeValueMemberM:
+		m := make(map[string]any, len(v.Value))
+		for name, e := range v.Value {
+			m[name] = plain(e)
+		}
+		return [2]any{"M", m}
+	}
+	return [2]any{"NULL", nil}
+}
+
+// number returns a text that equal numbers have in common. DynamoDB's have exponents of
+// three digits; longer ones would only take memory.
+func number(text string) string {
+	if i := strings.IndexAny(text, "eE"); i >= 0 && len(text)-i > len("e-999") {
+		return text
+	}
+	if r, ok := new(big.Rat).SetString(text); ok {
+		return r.String()
+	}
+	return text
 }

@@ -14,7 +14,6 @@ import (
 	"io"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -26,7 +25,7 @@ const MaxLine = 8 << 20
 //
 // Errors: a value of a type that DynamoDB does not have.
 func Append(b []byte, item table.Item) ([]byte, error) {
-	b, err := codec.AppendJSON(append(b, `{"Item":`...), item)
+	b, err := dynamojson.Append(append(b, `{"Item":`...), item)
 	return append(b, "}\n"...), err
 }
 

@@ -3,13 +3,13 @@ package view
 import (
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/table"
 )
 
@@ -43,53 +43,54 @@ func newValue(v types.AttributeValue, limit int, now time.Time) value {
 }
 
 func build(v types.AttributeValue, limit int, left *int, now time.Time) value {
-	p := codec.PartsOf(v)
-	made := value{Kind: p.Kind.String()}
-	switch p.Kind {
-	case codec.S:
-		made.Text = newText(p.Text, limit)
+	switch v := v.(type) {
+	case *types.AttributeValueMemberS:
+		s := value{Kind: "S", Text: newText(v.Value, limit)}
 		// Everything that is longer is no time.
-		if len(p.Text) <= len(time.RFC3339Nano) {
-			if t, err := time.Parse(time.RFC3339, p.Text); err == nil {
+		if len(v.Value) <= len(time.RFC3339Nano) {
+			if t, err := time.Parse(time.RFC3339, v.Value); err == nil {
 				m := newMoment(t, now)
-				made.When = &m
+				s.When = &m
 			}
 		}
-	case codec.N:
-		made.Text = newText(p.Text, limit)
-	case codec.B:
-		made.Text = binary(p.Bytes, limit)
-	case codec.BOOL:
-		made.Text = newText(fmt.Sprint(p.Bool), limit)
-	case codec.NULL:
-		made.Text = newText("null", limit)
-	case codec.SS, codec.NS:
-		return buildSet(made.Kind, p.Texts, left, func(s string) text { return newText(s, limit) })
-	case codec.BS:
-		return buildSet(made.Kind, p.Blobs, left, func(b []byte) text { return binary(b, limit) })
-	case codec.L:
-		made.Count, made.Nested = len(p.List), true
-		for i, e := range p.List {
+		return s
+	case *types.AttributeValueMemberN:
+		return value{Kind: "N", Text: newText(v.Value, limit)}
+	case *types.AttributeValueMemberB:
+		return value{Kind: "B", Text: binary(v.Value, limit)}
+	case *types.AttributeValueMemberBOOL:
+		return value{Kind: "BOOL", Text: newText(fmt.Sprint(v.Value), limit)}
+	case *types.AttributeValueMemberNULL:
+		return value{Kind: "NULL", Text: newText("null", limit)}
+	case *types.AttributeValueMemberSS:
+		return buildSet("SS", v.Value, limit, left, func(s string) text { return newText(s, limit) })
+	case *types.AttributeValueMemberNS:
+		return buildSet("NS", v.Value, limit, left, func(s string) text { return newText(s, limit) })
+	case *types.AttributeValueMemberBS:
+		return buildSet("BS", v.Value, limit, left, func(b []byte) text { return binary(b, limit) })
+	case *types.AttributeValueMemberL:
+		l := value{Kind: "L", Count: len(v.Value), Nested: true}
+		for i, e := range v.Value {
 			if *left--; *left < 0 {
 				break
 			}
-			made.Members = append(made.Members, member{newText(fmt.Sprint(i), limit), build(e, limit, left, now)})
+			l.Members = append(l.Members, member{newText(fmt.Sprint(i), limit), build(e, limit, left, now)})
 		}
-	case codec.M:
-		made.Count, made.Nested = len(p.Map), true
-		for _, name := range codec.SortedNames(p.Map) {
+		return l
+	case *types.AttributeValueMemberM:
+		m := value{Kind: "M", Count: len(v.Value), Nested: true}
+		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
 			if *left--; *left < 0 {
 				break
 			}
-			made.Members = append(made.Members, member{newText(name, shortText), build(p.Map[name], limit, left, now)})
+			m.Members = append(m.Members, member{newText(name, shortText), build(v.Value[name], limit, left, now)})
 		}
-	default:
-		made.Text = newText("a type that this program does not know", limit)
+		return m
 	}
-	return made
+	return value{Kind: "?", Text: newText("a type that this program does not know", limit)}
 }
 
-func buildSet[T any](kind string, all []T, left *int, show func(T) text) value {
+func buildSet[T any](kind string, all []T, limit int, left *int, show func(T) text) value {
 	s := value{Kind: kind, Count: len(all)}
 	for _, e := range all {
 		if *left--; *left < 0 {
