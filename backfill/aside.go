@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -57,15 +57,15 @@ func SetAside(ctx context.Context, t *table.Table, job string) iter.Seq2[Aside, 
 	}
 }
 
-func (w *walk) setAside(ctx context.Context, item table.Item, reason error) error {
-	key := w.Source.KeyOf("", item)
+func (w *walk) setAside(ctx context.Context, attributes table.Item, reason error) error {
+	key := w.Source.KeyOf("", attributes)
 	digest := sha256.New()
 	digest.Write([]byte(key.PK))
 	digest.Write([]byte{0})
 	digest.Write([]byte(key.SK))
 	at := keys.Key{PK: prefix.PK(w.Name), SK: asidePrefix.SK(keys.Str(hex.EncodeToString(digest.Sum(nil))))}
 	a := aside{
-		PK: []byte(key.PK), Type: codec.Text(item[w.Source.Schema().Type]),
+		PK: []byte(key.PK), Type: item.Text(attributes[w.Source.Schema().Type]),
 		Reason: reason.Error(), At: w.Table.Now().UnixMilli(),
 	}
 	if key.SK != "" { // not every engine stores an empty value

@@ -236,5 +236,5 @@ func ExampleTransfer() {
 	// true 1 1 0 0 1 2 0 0 0
 	// {"Item":{"entityShape":{"N":"1"},"entityType":{"S":"ORDER"},"orderId":{"S":"o-1"},"pk":{"S":"ORDER#o-1"},"price":{"S":"12.50"},
 	// {"Item":{"pk":{"S":"RATE#EUR"},"sk":{"S":"METADATA"}}}
-	// {"Line":2,"Reason":"singletable: RefreshItems \"ORDER\" on table Shop2: upgrade from shape 0, which writes [\"price\"] and removes [\"total\"]: its Change has failed with a *codec.Error"
+	// {"Line":2,"Reason":"singletable: RefreshItems \"ORDER\" on table Shop2: upgrade from shape 0, which writes [\"price\"] and removes [\"total\"]: its Change has failed with a *item.Error"
 }

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -92,7 +92,7 @@ const (
 func parseLine(text []byte) (line, error) {
 	var read line
 	var problem string
-	in := codec.NewReader(text)
+	in := item.NewReader(text)
 	ok := in.Object(func(name []byte) (ok bool) {
 		switch string(name) {
 		case memberItem:

@@ -9,7 +9,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -207,7 +207,7 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 	if !l.unique {
 		return c, counts, fmt.Errorf("%w: an attribute is there twice", errLine)
 	}
-	name := codec.Text(l.item[t.Table.Schema().Type])
+	name := item.Text(l.item[t.Table.Schema().Type])
 	if name == itemType {
 		counts.Dropped = 1
 		return c, counts, nil
@@ -283,8 +283,8 @@ func write(out *json.Encoder, c converted, l line) error {
 	if c.same {
 		return out.Encode(storedLine{l.json})
 	}
-	for _, item := range c.items {
-		if err := out.Encode(storedLine{codec.JSON(item)}); err != nil {
+	for _, attributes := range c.items {
+		if err := out.Encode(storedLine{item.JSON(attributes)}); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/lease"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -148,7 +148,7 @@ func (w *walk) segment(ctx context.Context, n int, at *position, save func(conte
 			if row.Err != nil {
 				return row.Err
 			}
-			if w.Map == nil && codec.Text(row.Value[w.Table.Schema().Type]) == itemType {
+			if w.Map == nil && item.Text(row.Value[w.Table.Schema().Type]) == itemType {
 				continue // the job's own
 			}
 			at.Counts.Scanned++
@@ -193,10 +193,10 @@ func (w *walk) spend(m *meter, c *Counts) {
 const maxTries = 10
 
 // item brings one item over.
-func (w *walk) item(ctx context.Context, item table.Item, c *Counts) error {
+func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error {
 	bring := w.Map
 	if bring == nil {
-		entity, ok := w.entities[codec.Text(item[w.Table.Schema().Type])]
+		entity, ok := w.entities[item.Text(attributes[w.Table.Schema().Type])]
 		if !ok {
 			return nil
 		}
@@ -213,7 +213,7 @@ func (w *walk) item(ctx context.Context, item table.Item, c *Counts) error {
 			if err := errors.Join(w.reads.wait(ctx), w.writes.wait(ctx)); err != nil {
 				return err
 			}
-			found, err = w.try(observed, item, bring, c)
+			found, err = w.try(observed, attributes, bring, c)
 			return err
 		})
 		switch {
@@ -221,7 +221,7 @@ func (w *walk) item(ctx context.Context, item table.Item, c *Counts) error {
 			c.count(found)
 			return nil
 		case err == nil:
-			item, err = w.again(observed, item)
+			attributes, err = w.again(observed, attributes)
 			if errors.Is(err, table.ErrNotFound) {
 				c.Current++ // it was deleted
 				return nil
@@ -241,7 +241,7 @@ func (w *walk) item(ctx context.Context, item table.Item, c *Counts) error {
 	if !w.write {
 		return nil
 	}
-	return persist(ctx, func() error { return w.setAside(observed, item, reason) })
+	return persist(ctx, func() error { return w.setAside(observed, attributes, reason) })
 }
 
 var errBusy = errors.New("other programs write it all the time")

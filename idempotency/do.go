@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -202,7 +202,9 @@ func metRecord(tx *table.TxError, index int) (old table.Item, met bool) {
 
 // own reports whether a record is this call's, of an attempt whose response was
 // lost.
-func (c *call[R]) own(item table.Item) bool { return codec.Text(item[attemptMark]) == c.mark }
+func (c *call[R]) own(attributes table.Item) bool {
+	return item.Text(attributes[attemptMark]) == c.mark
+}
 
 // noRecord is the condition that there is no record, expired or not. The item
 // under a key holds that key, and a missing item is not equal to anything.
@@ -307,7 +309,7 @@ func (c *call[R]) stored(ctx context.Context, record Record) (v R, err error) {
 // reference returns the key of the item that a record refers to.
 func (c *call[R]) reference(record Record) (keys.Key, error) {
 	if len(record.Fingerprint) > 0 {
-		pk, sk := codec.Text(record.Item[resultPK]), codec.Text(record.Item[resultSK])
+		pk, sk := item.Text(record.Item[resultPK]), item.Text(record.Item[resultSK])
 		if pk == "" && sk == "" {
 			return keys.Key{}, fmt.Errorf("%w: the record has no result, as one that Exec made", errInvalidStore)
 		}

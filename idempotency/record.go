@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -60,22 +60,22 @@ func (s *Store) newRecord(r Request, mark string, print [sha256.Size]byte) (tabl
 
 // record reads a record as it is stored. What is missing or of another type
 // stays zero, since other writers make records too.
-func (s *Store) record(item table.Item) Record {
+func (s *Store) record(attributes table.Item) Record {
 	r := Record{
-		Key:  keys.Key{PK: keys.PK(codec.Text(item[s.schema.PK])), SK: keys.SK(codec.Text(item[s.schema.SK]))},
-		Item: item,
+		Key:  keys.Key{PK: keys.PK(item.Text(attributes[s.schema.PK])), SK: keys.SK(item.Text(attributes[s.schema.SK]))},
+		Item: attributes,
 	}
-	if at, err := time.Parse(time.RFC3339Nano, codec.Text(item[createdAt])); err == nil {
+	if at, err := time.Parse(time.RFC3339Nano, item.Text(attributes[createdAt])); err == nil {
 		r.CreatedAt = at.UTC()
 	}
-	if n, ok := item[s.schema.TTL].(*types.AttributeValueMemberN); ok {
+	if n, ok := attributes[s.schema.TTL].(*types.AttributeValueMemberN); ok {
 		// As package table has it: it expires with the first whole second that
 		// is not before, and not at all if that is less than 1.
 		if seconds, err := strconv.ParseFloat(n.Value, 64); err == nil && seconds >= 1 && seconds < maxSeconds {
 			r.ExpiresAt = time.Unix(int64(math.Ceil(seconds)), 0).UTC()
 		}
 	}
-	if b, ok := item[fingerprint].(*types.AttributeValueMemberB); ok {
+	if b, ok := attributes[fingerprint].(*types.AttributeValueMemberB); ok {
 		r.Fingerprint = b.Value
 	}
 	return r

@@ -3,7 +3,7 @@ package idempotency
 import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -16,7 +16,7 @@ func encode(v any) (types.AttributeValue, error) {
 	case map[string]types.AttributeValue:
 		return &types.AttributeValueMemberM{Value: item}, nil
 	}
-	return codec.Encode(v)
+	return item.Encode(v)
 }
 
 // isItem reports whether a value is of a type that holds attributes.
@@ -32,11 +32,11 @@ func isItem[R any](v R) bool {
 // the same, so that the two are equal to the byte.
 func decode[R any](value types.AttributeValue) (R, error) {
 	var v R
-	value = codec.AsStored(value)
+	value = item.AsStored(value)
 	if m, ok := value.(*types.AttributeValueMemberM); ok {
 		err := table.Item(m.Value).Decode(&v)
 		return v, err
 	}
-	err := codec.Decode(value, &v)
+	err := item.Decode(value, &v)
 	return v, err
 }

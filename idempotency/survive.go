@@ -15,7 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // lost returns the path of what differs between a value and the value that is
@@ -53,7 +53,7 @@ func lost(given, back reflect.Value, path string) string {
 		return pathIf(!given.IsNil(), path) // they are not stored
 	case reflect.String:
 		if isNumber(given) {
-			return pathIf(codec.PlainNumber(given.String()) != codec.PlainNumber(back.String()), path)
+			return pathIf(item.PlainNumber(given.String()) != item.PlainNumber(back.String()), path)
 		}
 	}
 	return pathIf(!given.Equal(back), path)
@@ -132,7 +132,7 @@ func setText(element reflect.Value) string {
 	case element.Kind() == reflect.Slice && element.Type().Elem().Kind() == reflect.Uint8:
 		return string(element.Bytes())
 	case element.Kind() == reflect.String && isNumber(element):
-		return codec.PlainNumber(element.String())
+		return item.PlainNumber(element.String())
 	}
 	return cmp.Or(numberText(element), element.String())
 }
@@ -196,7 +196,7 @@ func lostInside(given, back reflect.Value, path string) string {
 	switch given.Kind() {
 	case reflect.String:
 		if isNumber(given) {
-			return pathIf(back.Kind() != reflect.Float64 || codec.PlainNumber(given.String()) != codec.PlainNumber(numberText(back)), path)
+			return pathIf(back.Kind() != reflect.Float64 || item.PlainNumber(given.String()) != item.PlainNumber(numberText(back)), path)
 		}
 		return pathIf(back.Kind() != reflect.String || given.String() != back.String(), path)
 	case reflect.Bool:

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"reflect"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -107,10 +107,10 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 	if isZero(t) {
 		return &table.Error{Op: op, Err: fmt.Errorf("%w: %w", table.ErrInvalid, errNoTable)}
 	}
-	fail := func(item table.Item, err error) error {
-		e := &table.Error{Op: op, Table: t.Schema().Name, Index: q.Index, Key: t.KeyOf("", item), Err: err}
+	fail := func(attributes table.Item, err error) error {
+		e := &table.Error{Op: op, Table: t.Schema().Name, Index: q.Index, Key: t.KeyOf("", attributes), Err: err}
 		if q.Index != "" {
-			e.IndexKey = t.KeyOf(q.Index, item)
+			e.IndexKey = t.KeyOf(q.Index, attributes)
 		}
 		return e
 	}
@@ -118,34 +118,34 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 	if err != nil {
 		return fail(nil, err)
 	}
-	var views []codec.View
+	var views []item.View
 	for name, m := range byType {
 		if name != "" {
 			views = append(views, m.view)
 		}
 	}
 	attribute := t.Schema().Type
-	for item, err := range table.All[table.Item](ctx, t.WithUpgrade(views...), q) {
+	for attributes, err := range table.All[table.Item](ctx, t.WithUpgrade(views...), q) {
 		if err != nil {
 			if e, ok := err.(*table.Error); ok { //nolint:errorlint // it is All's own
 				e.Op = op
 			}
 			return err
 		}
-		name := codec.Text(item[attribute])
+		name := item.Text(attributes[attribute])
 		m, known := byType[name]
 		if !known {
 			m, known = byType[""]
 		}
 		if !known {
-			return fail(item, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
+			return fail(attributes, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
 		}
 		if m.entity.Type == "" {
 			continue
 		}
 		v := m.entity.zero()
-		if err := item.Decode(v); err != nil {
-			return fail(item, fmt.Errorf("item of type %q: %w", name, err))
+		if err := attributes.Decode(v); err != nil {
+			return fail(attributes, fmt.Errorf("item of type %q: %w", name, err))
 		}
 		if !do(m, v) {
 			return nil

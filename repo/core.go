@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -21,7 +21,7 @@ type core struct {
 	// are stored: writes need these.
 	reads, consistent *table.Table
 	// view is what reads does with the items.
-	view      codec.View
+	view      item.View
 	schema    table.Schema
 	typeValue types.AttributeValue // of all items; nobody changes it
 	entity    description
@@ -75,7 +75,7 @@ func (c *core) init(t *table.Table, entity description) error {
 		entity:    entity, items: entity.items(),
 	}
 	c.shapes = newShapes(schema, entity.OldestShape, entity.Upgrades)
-	c.attributes, c.known = codec.Attributes(entity.typ)
+	c.attributes, c.known = item.Attributes(entity.typ)
 	if entity.Version != "" {
 		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)
 		c.field = versionField(entity.typ, entity.Version)
@@ -120,7 +120,7 @@ func isZero(t *table.Table) bool { return t == nil || t.Schema().Name == "" }
 
 // setViews sets how the items of t are read.
 func (c *core) setViews(t *table.Table) {
-	c.view = codec.View{
+	c.view = item.View{
 		Type: c.entity.Type, Shape: c.shapes.current, Attributes: slices.Sorted(maps.Keys(c.shapes.touched)),
 		Change: func(item map[string]types.AttributeValue, shape int) error { return c.shapes.upgrade(item, shape) },
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -83,7 +83,7 @@ func same(a, b types.AttributeValue) bool {
 		b, ok := b.(*types.AttributeValueMemberM)
 		return ok && maps.EqualFunc(a.Value, b.Value, same)
 	}
-	return a != nil && b != nil && codec.Equal(a, b)
+	return a != nil && b != nil && item.Equal(a, b)
 }
 
 func sameElements(a, b []string) bool {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/internal/group"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -208,11 +208,11 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 // former key, with its entity, or a copy that its entity does not have, alone. It
 // returns nil if the item is missing.
 func (d *deleting) removeOrphan(ctx context.Context, key keys.Key, look looks) (*save, error) {
-	item, err := d.peek(ctx, key)
-	if err != nil || item == nil {
+	attributes, err := d.peek(ctx, key)
+	if err != nil || attributes == nil {
 		return nil, err
 	}
-	old, found, err := d.identify(key, item)
+	old, found, err := d.identify(key, attributes)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (d *deleting) removeOrphan(ctx context.Context, key keys.Key, look looks) (
 		}
 		return s, err
 	case main == nil:
-		none := codec.Name(d.schema.PK).AttributeNotExists()
+		none := item.Name(d.schema.PK).AttributeNotExists()
 		ops, err := d.removeStored(key, old, table.Check(old.keys[0], none).WithName(d.items[0].Name))
 		return &save{core: d.core, main: len(ops), ops: ops}, err
 	case slices.Contains(main.keys, key):

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -39,7 +39,7 @@ func (d diff) over(under diff) diff {
 }
 
 // apply returns the item as it is after the write.
-func (d diff) apply(raw codec.Raw) table.Item {
+func (d diff) apply(raw item.Raw) table.Item {
 	item := raw.Attributes(nil)
 	maps.Copy(item, d.set)
 	for _, name := range d.remove {
@@ -52,7 +52,7 @@ func (d diff) apply(raw codec.Raw) table.Item {
 // given the stored item and T before and after the change. extra are the item's
 // attributes that [core.isExtra] reports. Attributes that T does not have stay,
 // also inside maps.
-func (c *core) fields(raw codec.Raw, extra table.Item, before, after any) (diff, error) {
+func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (diff, error) {
 	changes, err := compare(before, after)
 	if err != nil {
 		return diff{}, err
@@ -93,9 +93,9 @@ func (c *core) fields(raw codec.Raw, extra table.Item, before, after any) (diff,
 	return d, nil
 }
 
-// compare is [codec.Compare]. A value that does not encode is invalid.
-func compare(before, after any) ([]codec.Change, error) {
-	changes, err := codec.Compare(before, after)
+// compare is [item.Compare]. A value that does not encode is invalid.
+func compare(before, after any) ([]item.Change, error) {
+	changes, err := item.Compare(before, after)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", table.ErrInvalid, err)
 	}
@@ -152,7 +152,7 @@ func merge(stored, before, after types.AttributeValue) types.AttributeValue {
 		}
 	}
 	for name, value := range to.Value {
-		if _, is := merged[name]; is && codec.Equal(from.Value[name], value) {
+		if _, is := merged[name]; is && item.Equal(from.Value[name], value) {
 			continue
 		}
 		merged[name] = merge(merged[name], from.Value[name], value)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -152,7 +152,7 @@ type description struct {
 	Entity[any]
 	typ reflect.Type // T
 	// load is [table.Get] of a T and the item that it was made of. loose is that of
-	// [codec.Read].
+	// [item.Read].
 	load func(context.Context, *table.Table, keys.Key) (s *stored, loose bool, err error)
 	// update is [table.UpdateReturning] of a pointer to a T.
 	update func(context.Context, *table.Table, table.Op) (any, error)
@@ -205,7 +205,7 @@ func indexesOf[T any](indexes Indexes[T]) Indexes[any] {
 func (e *description) zero() any { return reflect.New(e.typ).Interface() }
 
 func load[T any](ctx context.Context, t *table.Table, key keys.Key) (s *stored, loose bool, err error) {
-	read, err := table.Get[codec.Read[T]](ctx, t, key)
+	read, err := table.Get[item.Read[T]](ctx, t, key)
 	if err != nil {
 		return nil, false, err
 	}
@@ -271,7 +271,7 @@ func (e *description) validate(schema table.Schema) error {
 			bad("%s", problem)
 		}
 	}
-	names, known := codec.Attributes(e.typ)
+	names, known := item.Attributes(e.typ)
 	problems = append(problems, e.upgradeProblems(schema, names, known)...)
 	problems = append(problems, e.partProblems(schema, names)...)
 	if problem := e.ttlProblem(schema); problem != "" {
@@ -337,7 +337,7 @@ func (e *description) typeProblem(schema table.Schema) string {
 		return ""
 	case e.typ.ConvertibleTo(reflect.TypeFor[table.Item]()) && !itself(marshaler):
 		return fmt.Sprintf("%v holds attribute values, which package table reads and writes", e.typ)
-	case !codec.Settable(e.typ):
+	case !item.Settable(e.typ):
 		return fmt.Sprintf("%v has an attribute in an embedded type that is not exported, which no read can set", e.typ)
 	}
 	every := table.Item{schema.Type: &types.AttributeValueMemberS{Value: e.Type}}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -30,7 +30,7 @@ func (c *core) encode(v any) (table.Item, error) {
 }
 
 func encode(v any) (table.Item, error) {
-	value, err := codec.Encode(v) // a pointer: its methods can have pointer receivers
+	value, err := item.Encode(v) // a pointer: its methods can have pointer receivers
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func encode(v any) (table.Item, error) {
 }
 
 // decode makes a value of an item, which it shares no memory with.
-func (e *description) decode(raw codec.Raw) (any, error) {
+func (e *description) decode(raw item.Raw) (any, error) {
 	v := e.zero()
 	if err := raw.Decode(v); err != nil {
 		return nil, err
@@ -52,25 +52,25 @@ func (e *description) decode(raw codec.Raw) (any, error) {
 
 // upgraded returns an item in the current shape, except for its shape
 // attributes. The item itself stays as it is.
-func (c *core) upgraded(item table.Item) (table.Item, error) {
-	if err := c.shapes.check(item); err != nil {
+func (c *core) upgraded(attributes table.Item) (table.Item, error) {
+	if err := c.shapes.check(attributes); err != nil {
 		return nil, err
 	}
-	shape := c.shapes.of(item)
+	shape := c.shapes.of(attributes)
 	if shape == c.shapes.current {
-		return item, nil
+		return attributes, nil
 	}
-	item = codec.RawOf(item).Attributes(nil)
-	return item, c.shapes.upgrade(item, shape)
+	attributes = item.RawOf(attributes).Attributes(nil)
+	return attributes, c.shapes.upgrade(attributes, shape)
 }
 
 // decodeStored makes a value of an item that was read as it is stored.
-func (c *core) decodeStored(item table.Item) (any, error) {
-	item, err := c.upgraded(item)
+func (c *core) decodeStored(attributes table.Item) (any, error) {
+	attributes, err := c.upgraded(attributes)
 	if err != nil {
 		return nil, err
 	}
-	v, err := c.entity.decode(codec.RawOf(item))
+	v, err := c.entity.decode(item.RawOf(attributes))
 	return v, c.unmet(err)
 }
 
@@ -89,27 +89,27 @@ func (c *core) indexKeys(item table.Item, i int, v any) error {
 
 // whole makes the ith item of v of its other attributes: v's
 // encoding, or those of a stored item. They become the item.
-func (c *core) whole(i int, key keys.Key, v any, item table.Item, s stamp) codec.Made {
+func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp) item.Made {
 	for _, name := range c.indexAttributes {
-		delete(item, name)
+		delete(attributes, name)
 	}
-	if err := c.indexKeys(item, i, v); err != nil {
-		return codec.Made{Err: err}
+	if err := c.indexKeys(attributes, i, v); err != nil {
+		return item.Made{Err: err}
 	}
-	if err := c.setKey(item, key); err != nil {
-		return codec.Made{Err: err}
+	if err := c.setKey(attributes, key); err != nil {
+		return item.Made{Err: err}
 	}
-	item[c.schema.Type] = c.typeValue
-	if c.shapes.of(item) < c.shapes.current {
-		c.shapes.stamp(item)
+	attributes[c.schema.Type] = c.typeValue
+	if c.shapes.of(attributes) < c.shapes.current {
+		c.shapes.stamp(attributes)
 	}
 	if err := c.fits(s); err != nil {
-		return codec.Made{Err: err}
+		return item.Made{Err: err}
 	}
-	if c.counter != unversioned && c.stampOf(item) != s {
-		item[c.entity.Version] = s.value()
+	if c.counter != unversioned && c.stampOf(attributes) != s {
+		attributes[c.entity.Version] = s.value()
 	}
-	return codec.Made{Item: item}
+	return item.Made{Item: attributes}
 }
 
 // setKey sets the key attributes of an item, so that its op has nothing to add.

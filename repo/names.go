@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -96,7 +96,7 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 // counts is the condition that 1 can be added to the version of a stored item. One
 // without a version is refreshed first, which draws the version, unless it is to be 1.
 func (c *core) counts() expression.ConditionBuilder {
-	version := codec.Name(c.entity.Version)
+	version := item.Name(c.entity.Version)
 	within := version.Between(expression.Value(0), expression.Value(c.widest-1)) // no NULL or text is
 	if c.entity.VersionFromOne {
 		return version.AttributeNotExists().Or(within)

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -134,7 +134,7 @@ var errNilValue = errors.New("the value is nil")
 
 // refused returns an op that fails with a reason when it is run.
 func (c *core) refused(reason error) []table.Op {
-	return []table.Op{table.Put(keys.Key{}, codec.Made{Err: reason}).WithName(c.entity.Type)}
+	return []table.Op{table.Put(keys.Key{}, item.Made{Err: reason}).WithName(c.entity.Type)}
 }
 
 // DeleteOps returns the ops that remove an entity: one for each item. They
@@ -182,16 +182,16 @@ func (c *core) put(i int, key keys.Key, v any, s stamp, err error) any {
 		fields, err = c.encode(v)
 	}
 	if err != nil {
-		return codec.Made{Err: err}
+		return item.Made{Err: err}
 	}
 	return c.whole(i, key, v, fields, s)
 }
 
 // made is [core.whole] of v's encoding, or the reason why there is no item. The
 // main item takes the encoding itself; copies are made of that.
-func (c *core) made(i int, key keys.Key, v any, fields table.Item, next stamp, err error) codec.Made {
+func (c *core) made(i int, key keys.Key, v any, fields table.Item, next stamp, err error) item.Made {
 	if err != nil {
-		return codec.Made{Err: err}
+		return item.Made{Err: err}
 	}
 	if i > 0 {
 		fields = maps.Clone(fields)
@@ -206,7 +206,7 @@ func (c *core) replace(i int, key keys.Key, v any, fields table.Item, next stamp
 	case made.Err != nil:
 		return table.Put(key, made)
 	case !c.known && c.entity.typ.Kind() != reflect.Map:
-		return table.Put(key, codec.Made{Err: fmt.Errorf("a %v makes its attributes itself, so the others are not known; use Put or Update", c.entity.typ)})
+		return table.Put(key, item.Made{Err: fmt.Errorf("a %v makes its attributes itself, so the others are not known; use Put or Update", c.entity.typ)})
 	case !c.known:
 		return table.Put(key, made)
 	}
@@ -232,7 +232,7 @@ func (c *core) replace(i int, key keys.Key, v any, fields table.Item, next stamp
 		}
 	}
 	if d.tooLong() {
-		return table.Put(key, codec.Made{Err: fmt.Errorf("a %v has too many attributes for an update; use Put or Update", c.entity.typ)})
+		return table.Put(key, item.Made{Err: fmt.Errorf("a %v has too many attributes for an update; use Put or Update", c.entity.typ)})
 	}
 	if _, has := made.Item[c.shapes.from]; !has && c.shapes.current > 0 {
 		d.remove = append(d.remove, c.shapes.from)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -58,11 +58,11 @@ func (e *description) declares(index string) bool {
 // takes no notice of an expiry that is not a number. AWS: "Using time to live (TTL) in
 // DynamoDB", Amazon DynamoDB Developer Guide.
 func (e *description) ttlProblem(schema table.Schema) string {
-	f, kind := codec.FieldKind(e.typ, schema.TTL)
+	f, kind := item.FieldKind(e.typ, schema.TTL)
 	switch {
-	case kind == 0 || kind == codec.N:
+	case kind == 0 || kind == item.N:
 		return ""
-	case kind == codec.S && isTime(f):
+	case kind == item.S && isTime(f):
 		return fmt.Sprintf("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", schema.TTL, f)
 	}
 	return fmt.Sprintf("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", schema.TTL, f)
@@ -70,15 +70,15 @@ func (e *description) ttlProblem(schema table.Schema) string {
 
 // checkPart says why the field of T cannot be a key attribute, "" if it can.
 func checkPart(t reflect.Type, a table.Attribute) string {
-	f, kind := codec.FieldKind(t, a.Name)
-	want := map[types.ScalarAttributeType]codec.Kind{
-		types.ScalarAttributeTypeS: codec.S, types.ScalarAttributeTypeN: codec.N, types.ScalarAttributeTypeB: codec.B,
+	f, kind := item.FieldKind(t, a.Name)
+	want := map[types.ScalarAttributeType]item.Kind{
+		types.ScalarAttributeTypeS: item.S, types.ScalarAttributeTypeN: item.N, types.ScalarAttributeTypeB: item.B,
 	}[a.Type]
 	switch {
 	case kind == 0: // the field makes its value itself
 	case kind != want:
 		return fmt.Sprintf("a %v is not of type %s, which the index has", f, a.Type)
-	case isTime(f) && kind == codec.S:
+	case isTime(f) && kind == item.S:
 		return fmt.Sprintf("a %v is a text of varying length, which is not in order of time; use the tag option unixtime, or a string", f)
 	}
 	return ""

@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -264,9 +264,9 @@ func (c *core) unlessWritten(op table.Op, read *stored) (table.Op, error) {
 		return op, fmt.Errorf("%w: %d attributes, a condition compares %d", table.ErrTooLarge, len(names), maxGuarded)
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		same := codec.Name(name).AttributeNotExists()
+		same := item.Name(name).AttributeNotExists()
 		if value, has := read.item[name]; has {
-			same = codec.Name(name).Equal(expression.Value(value))
+			same = item.Name(name).Equal(expression.Value(value))
 		}
 		op = op.If(same)
 	}
@@ -275,22 +275,22 @@ func (c *core) unlessWritten(op table.Op, read *stored) (table.Op, error) {
 
 // refreshCopy returns the ops for a copy: none if its main item has it.
 func (c *core) refreshCopy(ctx context.Context, key keys.Key, copied *stored) ([]table.Op, error) {
-	item, err := c.peek(ctx, copied.keys[0])
+	attributes, err := c.peek(ctx, copied.keys[0])
 	switch {
 	case err != nil:
 		return nil, err
-	case item == nil:
+	case attributes == nil:
 		main, err := c.formerMain(ctx, key, copied)
 		if err != nil || main != nil {
 			return nil, err // its ops are about the copy, too
 		}
-		none := codec.Name(c.schema.PK).AttributeNotExists()
+		none := item.Name(c.schema.PK).AttributeNotExists()
 		return c.removeStored(key, copied, table.Check(copied.keys[0], none).WithName(c.items[0].Name))
 	}
-	if err := c.checkType(item); err != nil {
+	if err := c.checkType(attributes); err != nil {
 		return nil, fmt.Errorf("%w: the item under its main key: %w", ErrOrphan, err)
 	}
-	main, err := c.decodeStored(item)
+	main, err := c.decodeStored(attributes)
 	if err == nil && !slices.Contains(c.keysOf(main), key) {
 		return nil, fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan)
 	}
@@ -376,7 +376,7 @@ func (c *core) refreshFormerCopy(ctx context.Context, key keys.Key, copied *stor
 
 // stays returns the op that makes a transaction depend on a main item.
 func (c *core) stays(main *stored) table.Op {
-	exists := codec.Name(c.schema.PK).AttributeExists()
+	exists := item.Name(c.schema.PK).AttributeExists()
 	return c.guard(table.Check(main.keys[0], exists), main.stamp).IfExists().WithName(c.items[0].Name)
 }
 
@@ -392,8 +392,8 @@ func (c *core) removeStored(key keys.Key, s *stored, with table.Op) ([]table.Op,
 }
 
 // checkType reports an item of another type.
-func (c *core) checkType(item table.Item) error {
-	if name := codec.Text(item[c.schema.Type]); name != c.entity.Type {
+func (c *core) checkType(attributes table.Item) error {
+	if name := item.Text(attributes[c.schema.Type]); name != c.entity.Type {
 		return fmt.Errorf("%w: want %q, have %q", table.ErrWrongType, c.entity.Type, name)
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -119,27 +119,27 @@ func (s *save) saveMain(fields diff) error {
 func (s *save) result() (any, error) {
 	switch {
 	case s.item != nil:
-		return s.entity.decode(codec.RawOf(s.item))
+		return s.entity.decode(item.RawOf(s.item))
 	case s.main == 0 || s.changes.empty():
 		return s.old.v, nil
 	}
 	assigned := s.known
 	for name, value := range s.changes.set {
-		assigned = assigned && codec.Assign(s.old.v, name, value)
+		assigned = assigned && item.Assign(s.old.v, name, value)
 	}
 	for _, name := range s.changes.remove {
 		_, respelled := s.respelled(name)
-		assigned = assigned && !respelled && codec.Assign(s.old.v, name, nil)
+		assigned = assigned && !respelled && item.Assign(s.old.v, name, nil)
 	}
 	if assigned {
 		return s.old.v, nil
 	}
-	return s.entity.decode(codec.RawOf(s.changes.apply(s.old.raw)))
+	return s.entity.decode(item.RawOf(s.changes.apply(s.old.raw)))
 }
 
 // withIndexes adds to the changes of an item those of its index keys. An item
 // that was not read is given all that the item declares.
-func (s *save) withIndexes(i int, fields diff, item table.Item, read bool) (diff, error) {
+func (s *save) withIndexes(i int, fields diff, attributes table.Item, read bool) (diff, error) {
 	if len(s.indexAttributes) == 0 {
 		return fields, nil
 	}
@@ -150,9 +150,9 @@ func (s *save) withIndexes(i int, fields diff, item table.Item, read bool) (diff
 	d := diff{set: maps.Clone(fields.set), remove: fields.remove[:len(fields.remove):len(fields.remove)]}
 	for _, name := range s.indexAttributes {
 		want, has := indexed[name]
-		is, stored := item[name]
+		is, stored := attributes[name]
 		switch {
-		case has && (!read || !codec.Equal(is, want)):
+		case has && (!read || !item.Equal(is, want)):
 			d.set[name] = want
 		case !has && (stored || !read && s.declares(i, name)):
 			d.remove = append(d.remove, name)
@@ -177,7 +177,7 @@ func (d diff) tooLong() bool {
 // patch returns the op that makes a change to the ith item,
 // which holds the stamp held. If it is too long for an update, it is the item as a
 // whole, which is returned too.
-func (s *save) patch(i int, d diff, raw codec.Raw, held stamp) (table.Op, table.Item, error) {
+func (s *save) patch(i int, d diff, raw item.Raw, held stamp) (table.Op, table.Item, error) {
 	key, name := s.keys[i], s.items[i].Name
 	if s.counter != unversioned {
 		if err := s.fits(s.next); err != nil {
@@ -208,7 +208,7 @@ func (s *save) saveCopy(ctx context.Context, i int, fields diff, look looks) err
 			return err
 		}
 		if !d.tooLong() {
-			op, _, err := s.patch(i, d, codec.Raw{}, s.old.stamp)
+			op, _, err := s.patch(i, d, item.Raw{}, s.old.stamp)
 			s.ops = append(s.ops, op)
 			return err
 		}
@@ -248,7 +248,7 @@ func (s *save) saveCopy(ctx context.Context, i int, fields diff, look looks) err
 	} else {
 		var d diff
 		d, err = s.change(rest)
-		attributes = d.apply(codec.RawOf(rest))
+		attributes = d.apply(item.RawOf(rest))
 	}
 	if err != nil {
 		return err
@@ -260,43 +260,43 @@ func (s *save) saveCopy(ctx context.Context, i int, fields diff, look looks) err
 
 // bring adds the op that brings the item under a copy's key to v. An item of
 // another entity is not touched.
-func (s *save) bring(i int, item table.Item) error {
-	if _, err := s.upgraded(item); errors.Is(err, table.ErrNewerShape) {
+func (s *save) bring(i int, attributes table.Item) error {
+	if _, err := s.upgraded(attributes); errors.Is(err, table.ErrNewerShape) {
 		return err // it was the entity's when its main item was read
 	}
-	if !s.isCopy(item) {
+	if !s.isCopy(attributes) {
 		return &table.Error{
 			Op: "Update", Name: s.items[i].Name, Table: s.schema.Name, Key: s.keys[i],
 			Err: fmt.Errorf("%w: the key of the copy is another entity's", table.ErrExists),
 		}
 	}
-	d, err := s.change(item)
+	d, err := s.change(attributes)
 	if err == nil {
-		d, err = s.withIndexes(i, d, item, true)
+		d, err = s.withIndexes(i, d, attributes, true)
 	}
 	if err != nil {
 		return err
 	}
-	s.drifted = s.drifted || !d.empty() || s.stampOf(item) != s.old.stamp
-	op, _, err := s.patch(i, d, codec.RawOf(item), s.stampOf(item))
+	s.drifted = s.drifted || !d.empty() || s.stampOf(attributes) != s.old.stamp
+	op, _, err := s.patch(i, d, item.RawOf(attributes), s.stampOf(attributes))
 	s.ops = append(s.ops, op)
 	return err
 }
 
 // change returns what the fields of v, and upgrades, change of an item that was
 // read.
-func (s *save) change(item table.Item) (diff, error) {
-	item, err := s.upgraded(item)
+func (s *save) change(attributes table.Item) (diff, error) {
+	attributes, err := s.upgraded(attributes)
 	if err != nil {
 		return diff{}, err
 	}
-	raw := codec.RawOf(item)
+	raw := item.RawOf(attributes)
 	held, err := s.entity.decode(raw)
 	if err != nil {
 		return diff{}, err
 	}
-	d, err := s.fields(raw, item, held, s.v)
-	return d.over(s.shapes.pending(item, s.shapes.of(item))), err
+	d, err := s.fields(raw, attributes, held, s.v)
+	return d.over(s.shapes.pending(attributes, s.shapes.of(attributes))), err
 }
 
 // isCopy reports whether an item is a copy of the entity that is stored.

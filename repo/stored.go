@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -14,7 +14,7 @@ import (
 // stored is an entity as it was read for a write.
 type stored struct {
 	// raw is its main item, v points to what T has of it.
-	raw codec.Raw
+	raw item.Raw
 	v   any
 	// extra are the item's attributes that matter and that T does not have: see
 	// [core.isExtra].
@@ -76,7 +76,7 @@ func (c *core) complete(s *stored, loose bool) error {
 // copied returns what T has of the item, to be changed.
 func (c *core) copied(s *stored) (any, error) {
 	v := c.entity.zero()
-	if codec.Copy(v, s.v) {
+	if item.Copy(v, s.v) {
 		return v, nil
 	}
 	return c.entity.decode(s.raw)
@@ -102,17 +102,17 @@ const (
 
 // identify returns the entity of a stored item as the item has it, and what the item
 // is to it.
-func (c *core) identify(key keys.Key, item table.Item) (*stored, itemKind, error) {
-	if path, is := codec.NilIn(item); is {
+func (c *core) identify(key keys.Key, attributes table.Item) (*stored, itemKind, error) {
+	if path, is := item.NilIn(attributes); is {
 		return nil, 0, fmt.Errorf("%w: attribute %q is nil", table.ErrInvalid, path)
 	}
-	if err := c.checkType(item); err != nil {
+	if err := c.checkType(attributes); err != nil {
 		return nil, 0, err
 	}
-	if err := c.checkStamp(item); err != nil {
+	if err := c.checkStamp(attributes); err != nil {
 		return nil, 0, err
 	}
-	old, err := c.storedItem(item)
+	old, err := c.storedItem(attributes)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -131,12 +131,12 @@ func (c *core) identify(key keys.Key, item table.Item) (*stored, itemKind, error
 }
 
 // storedItem returns an item that was read by another program than loadMain.
-func (c *core) storedItem(item table.Item) (*stored, error) {
-	upgraded, err := c.upgraded(item)
+func (c *core) storedItem(attributes table.Item) (*stored, error) {
+	upgraded, err := c.upgraded(attributes)
 	if err != nil {
 		return nil, err
 	}
-	s := &stored{raw: codec.RawOf(upgraded), item: item}
+	s := &stored{raw: item.RawOf(upgraded), item: attributes}
 	if s.v, err = c.entity.decode(s.raw); err != nil {
 		return nil, c.unmet(err)
 	}

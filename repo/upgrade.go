@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -73,12 +73,12 @@ func Rename(from, to string) Upgrade {
 func Default(attribute string, value any) Upgrade {
 	return Upgrade{
 		Writes: []string{attribute}, Compatible: true,
-		Change: func(item table.Item) error {
-			if _, null := item[attribute].(*types.AttributeValueMemberNULL); item[attribute] != nil && !null {
+		Change: func(attributes table.Item) error {
+			if _, null := attributes[attribute].(*types.AttributeValueMemberNULL); attributes[attribute] != nil && !null {
 				return nil
 			}
-			encoded, err := codec.Encode(value)
-			item[attribute] = encoded
+			encoded, err := item.Encode(value)
+			attributes[attribute] = encoded
 			return err
 		},
 	}
@@ -106,25 +106,25 @@ func Convert[From, To any](from, to string, convert func(From) (To, error)) Upgr
 	if from != to {
 		u.Removes = []string{from}
 	}
-	u.Change = func(item table.Item) error {
-		value, ok := item[from]
+	u.Change = func(attributes table.Item) error {
+		value, ok := attributes[from]
 		if !ok {
 			return nil
 		}
 		var old From
-		if err := codec.Decode(value, &old); err != nil {
+		if err := item.Decode(value, &old); err != nil {
 			return err
 		}
 		converted, err := convert(old)
 		if err != nil {
 			return err
 		}
-		encoded, err := codec.Encode(converted)
+		encoded, err := item.Encode(converted)
 		if err != nil {
 			return err
 		}
-		delete(item, from)
-		item[to] = encoded
+		delete(attributes, from)
+		attributes[to] = encoded
 		return nil
 	}
 	return u
@@ -220,28 +220,28 @@ func (s *shapes) present(item table.Item, shape int) error {
 }
 
 // apply runs Change.
-func (u *Upgrade) apply(item table.Item) (err error) {
+func (u *Upgrade) apply(attributes table.Item) (err error) {
 	if u.Change == nil {
 		return nil
 	}
-	before := maps.Clone(item)
+	before := maps.Clone(attributes)
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
 		case runtime.Error:
-			err = fmt.Errorf("%w: %w", codec.ErrPanic, p)
+			err = fmt.Errorf("%w: %w", item.ErrPanic, p)
 		default: // may hold what the item holds
-			err = fmt.Errorf("%w with a %T", codec.ErrPanic, p)
+			err = fmt.Errorf("%w with a %T", item.ErrPanic, p)
 		}
 	}()
-	if err := u.Change(item); err != nil {
+	if err := u.Change(attributes); err != nil {
 		return &changeError{err}
 	}
-	for name, value := range item {
+	for name, value := range attributes {
 		if was, is := before[name]; is && was == value {
 			continue
 		}
-		if path, is := codec.Nil(value); is {
+		if path, is := item.Nil(value); is {
 			return fmt.Errorf("%w: it sets attribute %q to nil", errInvalidEntity, name+path)
 		}
 		if !slices.Contains(u.Writes, name) {
@@ -249,7 +249,7 @@ func (u *Upgrade) apply(item table.Item) (err error) {
 		}
 	}
 	for name := range before {
-		if _, kept := item[name]; !kept && !slices.Contains(u.Removes, name) && !slices.Contains(u.Writes, name) {
+		if _, kept := attributes[name]; !kept && !slices.Contains(u.Removes, name) && !slices.Contains(u.Writes, name) {
 			return fmt.Errorf("%w: it removes attribute %q, which Removes does not list", errInvalidEntity, name)
 		}
 	}
@@ -298,7 +298,7 @@ func (s *shapes) touches(name string) bool {
 
 // notOlder is the condition that an item has the current shape or a newer one.
 func (s *shapes) notOlder() expression.ConditionBuilder {
-	return codec.Name(s.attribute).GreaterThanEqual(expression.Value(s.current))
+	return item.Name(s.attribute).GreaterThanEqual(expression.Value(s.current))
 }
 
 // stamp sets the shape attributes of an item that the program writes.

@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -121,7 +121,7 @@ func (c *core) checkStamp(item table.Item) error {
 // unmet returns the error of reading an item for a write. One of the version attribute,
 // which the field does not hold, is as in checkStamp.
 func (c *core) unmet(err error) error {
-	misfit, ok := errors.AsType[*codec.Error](err)
+	misfit, ok := errors.AsType[*item.Error](err)
 	if !ok || c.counter == unversioned || misfit.Path != c.entity.Version {
 		return err
 	}
@@ -240,7 +240,7 @@ func (c *core) guard(op table.Op, s stamp) table.Op {
 func probeVersion(t reflect.Type, attribute string, fromOne bool) (counter, string) {
 	const widest = 1<<53 - 1
 	none := fmt.Sprintf("Version: %v has no string or integer field for attribute %q", t, attribute)
-	if _, known := codec.Attributes(t); known && versionField(t, attribute) == nil {
+	if _, known := item.Attributes(t); known && versionField(t, attribute) == nil {
 		return unversioned, none
 	}
 	if survives(t, attribute, stamp{revision: "probe"}) {
@@ -269,14 +269,14 @@ func keeps(t reflect.Type, attribute string, value types.AttributeValue) bool {
 	if err := (table.Item{attribute: value}).Decode(v); err != nil {
 		return false
 	}
-	item, err := encode(v)
-	return err == nil && codec.Equal(item[attribute], value)
+	attributes, err := encode(v)
+	return err == nil && item.Equal(attributes[attribute], value)
 }
 
 // versionField returns the struct field of T that an attribute belongs to, nil
 // if T is no struct or its field takes more than setting.
 func versionField(t reflect.Type, attribute string) []int {
-	index, plain := codec.Field(t, attribute)
+	index, plain := item.Field(t, attribute)
 	if !plain {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -50,7 +50,7 @@ func (c *core) mark(v any) error {
 		(*v)[name] = c.part
 		return nil
 	}
-	if codec.Assign(v, name, c.part) {
+	if item.Assign(v, name, c.part) {
 		return nil
 	}
 	if err := setAttribute(v, v, name, c.part); err != nil {
@@ -79,8 +79,8 @@ func (c *core) isPart(v any) bool {
 }
 
 // isPartOf reports whether an item is marked.
-func (c *core) isPartOf(item table.Item) bool {
-	return c.counter != unversioned && item[c.entity.Version] != nil && codec.Equal(item[c.entity.Version], c.part)
+func (c *core) isPartOf(attributes table.Item) bool {
+	return c.counter != unversioned && attributes[c.entity.Version] != nil && item.Equal(attributes[c.entity.Version], c.part)
 }
 
 // errPart is why a write refuses a part.

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -45,11 +45,11 @@ func (s *shardReader) setAside(ctx context.Context, r *record, reason error) err
 	text := strings.ToValidUTF8(reason.Error(), "\uFFFD")
 	text = strings.ToValidUTF8(text[:min(len(text), maxReason)], "") // it may be cut within a character
 	a := aside{
-		PK: []byte(r.key.PK), SK: []byte(r.key.SK), Type: codec.Text(r.new[s.Router.schema.Type]), Sequence: r.sequence, EventID: r.id,
+		PK: []byte(r.key.PK), SK: []byte(r.key.SK), Type: item.Text(r.new[s.Router.schema.Type]), Sequence: r.sequence, EventID: r.id,
 		Reason: text, At: s.Table.Now().UnixMilli(),
 	}
 	if a.Type == "" {
-		a.Type = codec.Text(r.old[s.Router.schema.Type])
+		a.Type = item.Text(r.old[s.Router.schema.Type])
 	}
 	item, err := attributevalue.MarshalMap(a)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
@@ -149,9 +149,9 @@ func (h other) handle(ctx context.Context, t *table.Table, r *record, old, new t
 type refuse struct{ other }
 
 func (refuse) handle(_ context.Context, t *table.Table, _ *record, old, new table.Item) (orphans [2]table.Item, err error) {
-	item := old
+	attributes := old
 	if new != nil {
-		item = new
+		attributes = new
 	}
-	return orphans, fmt.Errorf("%w: no handler for type %q", table.ErrWrongType, codec.Text(item[t.Schema().Type]))
+	return orphans, fmt.Errorf("%w: no handler for type %q", table.ErrWrongType, item.Text(attributes[t.Schema().Type]))
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/internal/group"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
@@ -97,7 +97,7 @@ func (r *Router) own(rec *record, image table.Item) bool {
 	}
 	var partitions keys.Prefix
 	marks := []string{"leaseRevision", "itemPK"} // a lease, or what was set aside
-	switch codec.Text(image[r.schema.Type]) {
+	switch item.Text(image[r.schema.Type]) {
 	case "IDEMPOTENCY":
 		partitions, marks = keys.Ide, []string{"fingerprint"}
 	case "BACKFILL":
@@ -189,7 +189,7 @@ func (r *Router) parallel(records []*record, failed *atomic.Int64, one func(int)
 // record gives a record to its handlers.
 func (r *Router) record(ctx context.Context, rec *record) error {
 	old, new := rec.old, rec.new
-	oldType, newType := codec.Text(old[r.schema.Type]), codec.Text(new[r.schema.Type])
+	oldType, newType := item.Text(old[r.schema.Type]), item.Text(new[r.schema.Type])
 	if r.own(rec, old) {
 		old = nil
 	}
@@ -237,7 +237,7 @@ func (r *Router) fail(op string, rec *record, err error) error {
 		if image == nil {
 			image = rec.old
 		}
-		e.Name, e.Key = codec.Text(image[r.schema.Type]), rec.key
+		e.Name, e.Key = item.Text(image[r.schema.Type]), rec.key
 		e.Err = fmt.Errorf("record %s: %w", rec.sequence, err)
 	}
 	return e

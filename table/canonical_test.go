@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -50,13 +50,13 @@ func FuzzNumbers(f *testing.F) {
 		f.Add(pair[0], pair[1])
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		sameText := codec.CanonicalNumber(a) == codec.CanonicalNumber(b)
+		sameText := item.CanonicalNumber(a) == item.CanonicalNumber(b)
 		for _, s := range []string{a, b} {
 			if size := (table.Item{"": num(s)}).Size(); size < 1 || size > 3+len(s) {
 				t.Errorf("size of %q: %d", s, size)
 			}
 			// The longest are 38 digits behind 129 zeros.
-			if plain := codec.PlainNumber(s); len(plain) > max(len(s), len("-0.")+129+38) {
+			if plain := item.PlainNumber(s); len(plain) > max(len(s), len("-0.")+129+38) {
 				t.Errorf("%q became a text of %d bytes", s, len(plain))
 			}
 		}
@@ -68,17 +68,17 @@ func FuzzNumbers(f *testing.F) {
 		if want := ra.Cmp(rb) == 0; sameText != want {
 			t.Errorf("%q and %q: equal %v, want %v", a, b, sameText, want)
 		}
-		if got, want := codec.CompareNumbers(a, b), ra.Cmp(rb); got != want {
+		if got, want := item.CompareNumbers(a, b), ra.Cmp(rb); got != want {
 			t.Errorf("compare %q with %q: %d, want %d", a, b, got, want)
 		}
-		if canonical, ok := rational(decimal(codec.CanonicalNumber(a))); ok && canonical.Cmp(ra) != 0 {
-			t.Errorf("%q became %s", a, codec.CanonicalNumber(a))
+		if canonical, ok := rational(decimal(item.CanonicalNumber(a))); ok && canonical.Cmp(ra) != 0 {
+			t.Errorf("%q became %s", a, item.CanonicalNumber(a))
 		}
-		if !codec.StorableNumber(a) {
+		if !item.StorableNumber(a) {
 			return
 		}
 		digits, _ := ra.FloatPrec()
-		if got, want := codec.PlainNumber(a), ra.FloatString(digits); got != want {
+		if got, want := item.PlainNumber(a), ra.FloatString(digits); got != want {
 			t.Errorf("%q became %q, want %q", a, got, want)
 		}
 	})
@@ -129,18 +129,18 @@ func TestSameItem(t *testing.T) {
 		{"empty bytes", &types.AttributeValueMemberB{}, bin(""), true},
 	} {
 		for _, pair := range [][2]types.AttributeValue{{tt.a, tt.b}, {tt.b, tt.a}} {
-			if got := codec.SameItem(table.Item{"x": pair[0]}, table.Item{"x": pair[1]}); got != tt.same {
+			if got := item.SameItem(table.Item{"x": pair[0]}, table.Item{"x": pair[1]}); got != tt.same {
 				t.Errorf("%s: %v", tt.name, got)
 			}
 		}
-		if !codec.SameItem(table.Item{"x": tt.a}, table.Item{"x": tt.a}) {
+		if !item.SameItem(table.Item{"x": tt.a}, table.Item{"x": tt.a}) {
 			t.Errorf("%s: not the same as itself", tt.name)
 		}
 	}
-	if codec.SameItem(table.Item{"x": num("1")}, table.Item{"y": num("1")}) || codec.SameItem(nil, table.Item{"x": num("1")}) {
+	if item.SameItem(table.Item{"x": num("1")}, table.Item{"y": num("1")}) || item.SameItem(nil, table.Item{"x": num("1")}) {
 		t.Error("another attribute is the same")
 	}
-	if !codec.SameItem(nil, table.Item{}) {
+	if !item.SameItem(nil, table.Item{}) {
 		t.Error("nothing is not nothing")
 	}
 }

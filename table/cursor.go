@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 )
@@ -62,7 +62,7 @@ func (r *reader) openNext(cursor string) (Item, error) {
 // holds reports whether the key attribute of a stored item can have the value.
 func (r *reader) holds(a Attribute, text string) bool {
 	if a.Type == types.ScalarAttributeTypeN {
-		return codec.StorableNumber(text)
+		return item.StorableNumber(text)
 	}
 	limit := keys.MaxSK
 	if !slices.Contains(r.sort, a) && (slices.Contains(r.partition, a) || a.Name == r.t.schema.PK) {

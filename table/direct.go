@@ -13,7 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // direct is a protocol of the SDK's client. It writes requests, and reads the responses
@@ -53,7 +53,7 @@ func (d *direct) SerializeRequest(
 	if d.r.body != nil && len(*d.r.body) > 0 {
 		return post(sent, op, *d.r.body)
 	}
-	w := writers.Get().(*codec.Writer)
+	w := writers.Get().(*item.Writer)
 	defer func() {
 		if cap(w.Bytes()) <= maxBuffer {
 			w.Reset()
@@ -208,7 +208,7 @@ func (empty) Close() error { return nil }
 // except for the rare large ones.
 var (
 	buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-	writers = sync.Pool{New: func() any { return new(codec.Writer) }}
+	writers = sync.Pool{New: func() any { return new(item.Writer) }}
 )
 
 const maxBuffer = 1 << 20

@@ -21,7 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -319,7 +319,7 @@ func TestShapesOfItems(t *testing.T) {
 		for _, bySDK := range []bool{false, true} {
 			response := fixedResponse{200, []byte(`{"Item":{"n":{"N":"7"},"entityType":{"S":"A"},"entityShape":` + shape + `}}`)}
 			got := -1
-			view := response.table(t, "", bySDK).WithUpgrade(codec.View{Type: "A", Shape: 1, Change: func(_ map[string]types.AttributeValue, shape int) error {
+			view := response.table(t, "", bySDK).WithUpgrade(item.View{Type: "A", Shape: 1, Change: func(_ map[string]types.AttributeValue, shape int) error {
 				got = shape
 				return nil
 			}})

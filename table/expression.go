@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // Limits of expressions. AWS: "Quotas in Amazon DynamoDB" and "Comparison
@@ -36,7 +36,7 @@ func build(builder expression.Builder) (built expression.Expression, err error) 
 	if err != nil && !errors.As(err, &unset) && !errors.As(err, &invalid) {
 		err = &withheld{"a value does not encode", err}
 	}
-	codec.PlainNames(built.Names())
+	item.PlainNames(built.Names())
 	return built, err
 }
 
@@ -205,7 +205,7 @@ func (f formula) checkBetween(i int) error {
 	other, to := keyText(high)
 	reversed := from > to
 	if kind == types.ScalarAttributeTypeN {
-		reversed = codec.CompareNumbers(from, to) > 0
+		reversed = item.CompareNumbers(from, to) > 0
 	}
 	switch {
 	case kind == "" || other == "":

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
@@ -77,7 +77,7 @@ func FuzzQuery(f *testing.F) {
 		page, err := table.QueryPage[table.Item](t.Context(), tbl, q)
 		empty := q.Range.Empty()
 		if q.Index == "number" && from != "" && to != "" {
-			empty = codec.CompareNumbers(from, to) > 0
+			empty = item.CompareNumbers(from, to) > 0
 		}
 		settledBeforeSending(t, "QueryPage", empty, err, faults)
 		if after != "" && err == nil {

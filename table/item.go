@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // Item is an item as it is stored: all attributes, the keys among them. Use it
@@ -26,10 +26,10 @@ func (i Item) Decode(v any) error {
 		*raw = i
 		return nil
 	}
-	if err, ok := codec.DecodeItem(i, v); ok {
+	if err, ok := item.DecodeItem(i, v); ok {
 		return err
 	}
-	return codec.Decode(&types.AttributeValueMemberM{Value: i}, v)
+	return item.Decode(&types.AttributeValueMemberM{Value: i}, v)
 }
 
 // encode makes an item of a value. The item is a map of its own that the caller
@@ -38,14 +38,14 @@ func encode(v any) (Item, error) {
 	switch v := v.(type) {
 	case nil:
 		return Item{}, nil
-	case codec.Made:
+	case item.Made:
 		return v.Item, v.Err
 	case Item:
 		return cloned(v), nil
 	case map[string]types.AttributeValue:
 		return cloned(v), nil
 	}
-	value, err := codec.Encode(v)
+	value, err := item.Encode(v)
 	if err != nil {
 		return nil, err
 	}
@@ -67,20 +67,20 @@ func cloned(item Item) Item {
 }
 
 // watched returns what is watched of an item's attribute.
-func watched(item Item, name string) codec.Watched {
-	switch v := item[name].(type) {
+func watched(attributes Item, name string) item.Watched {
+	switch v := attributes[name].(type) {
 	case *types.AttributeValueMemberS:
 		if v != nil {
-			return codec.Watched{Name: name, Kind: codec.S, Text: []byte(v.Value)}
+			return item.Watched{Name: name, Kind: item.S, Text: []byte(v.Value)}
 		}
 	case *types.AttributeValueMemberN:
 		if v != nil {
-			return codec.Watched{Name: name, Kind: codec.N, Text: []byte(v.Value)}
+			return item.Watched{Name: name, Kind: item.N, Text: []byte(v.Value)}
 		}
 	case *types.AttributeValueMemberB:
 		if v != nil {
-			return codec.Watched{Name: name, Kind: codec.B, Text: v.Value}
+			return item.Watched{Name: name, Kind: item.B, Text: v.Value}
 		}
 	}
-	return codec.Watched{Name: name}
+	return item.Watched{Name: name}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -48,8 +48,8 @@ type items struct {
 	// number is the place in its response of the item that was read last, and watched
 	// are its type, expiry, shape and key attributes.
 	number  int
-	watched []codec.Watched
-	decoder *codec.Decoder
+	watched []item.Watched
+	decoder *item.Decoder
 	// json is that item in the response; read is it if the client has read it.
 	json []byte
 	read Item
@@ -79,7 +79,7 @@ func valuesOf[T any](s *items) []T { return *s.values.Addr().Interface().(*[]T) 
 
 // of sets the view that reads the items, and how much it reads of each, and returns them.
 func (s *items) of(t *Table, share share) *items {
-	s.t, s.share, s.decoder, s.watched = t, share, nil, make([]codec.Watched, 0, 6)
+	s.t, s.share, s.decoder, s.watched = t, share, nil, make([]item.Watched, 0, 6)
 	s.watch(t.schema.Type)
 	s.watch(t.schema.TTL)
 	if len(t.views) > 0 {
@@ -98,8 +98,8 @@ func (s *items) in(index string) *items {
 }
 
 func (s *items) watch(name string) {
-	if !slices.ContainsFunc(s.watched, func(w codec.Watched) bool { return w.Name == name }) {
-		s.watched = append(s.watched, codec.Watched{Name: name})
+	if !slices.ContainsFunc(s.watched, func(w item.Watched) bool { return w.Name == name }) {
+		s.watched = append(s.watched, item.Watched{Name: name})
 	}
 }
 
@@ -123,21 +123,21 @@ func (s *items) begin(n int) {
 }
 
 // readItems reads the list of items that is next in a response.
-func (s *items) readItems(in *codec.Reader) {
+func (s *items) readItems(in *item.Reader) {
 	for i := range in.Elements {
 		s.readItem(in, i)
 	}
 }
 
 // readItem reads the item that is next in a response.
-func (s *items) readItem(in *codec.Reader, number int) {
+func (s *items) readItem(in *item.Reader, number int) {
 	if s.full() {
 		s.more = true
 		in.Check(in.IgnoreItem())
 		return
 	}
 	if s.decoder == nil {
-		s.decoder = codec.NewDecoder(s.values.Type().Elem(), s.watched)
+		s.decoder = item.NewDecoder(s.values.Type().Elem(), s.watched)
 	}
 	value, from := s.add(s.decoder.Left(in)), in.Pos()
 	refusal, ok := s.decoder.Decode(in, value)
@@ -235,7 +235,7 @@ func (s *items) wrongType() error {
 		return nil
 	}
 	var have []byte
-	if w := s.watched[watchedType]; w.Kind == codec.S {
+	if w := s.watched[watchedType]; w.Kind == item.S {
 		have = w.Text
 	}
 	if string(have) == s.t.ofType {
@@ -245,10 +245,10 @@ func (s *items) wrongType() error {
 }
 
 // view returns the view of the item's type, nil without one.
-func (s *items) view() *codec.View {
+func (s *items) view() *item.View {
 	w := s.watched[watchedType]
 	for i := range s.t.views {
-		if v := &s.t.views[i]; w.Kind == codec.S && v.Type == string(w.Text) {
+		if v := &s.t.views[i]; w.Kind == item.S && v.Type == string(w.Text) {
 			return v
 		}
 	}
@@ -257,7 +257,7 @@ func (s *items) view() *codec.View {
 
 // finish makes the value what the view says: one of the present shape, and marked if it
 // is a part. refusal is why the item does not fit.
-func (s *items) finish(value reflect.Value, refusal error, view *codec.View) error {
+func (s *items) finish(value reflect.Value, refusal error, view *item.View) error {
 	shape, err := view.Shape, error(nil)
 	if !s.share.shapeless {
 		shape, err = s.shape()
@@ -281,7 +281,7 @@ func (s *items) shape() (int, error) {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(string(w.Text))
-	if w.Kind != codec.N || err != nil || n < 0 {
+	if w.Kind != item.N || err != nil || n < 0 {
 		return 0, fmt.Errorf("attribute %q is not the number of a shape", s.t.schema.Shape)
 	}
 	return n, nil
@@ -289,7 +289,7 @@ func (s *items) shape() (int, error) {
 
 // remake makes the value of the whole item: upgraded if it has another shape than the
 // view, and then cut to what is to be kept.
-func (s *items) remake(value reflect.Value, view *codec.View, shape int) error {
+func (s *items) remake(value reflect.Value, view *item.View, shape int) error {
 	item := s.attributes()
 	if shape != view.Shape {
 		if err := view.Change(item, shape); err != nil {
@@ -314,9 +314,9 @@ func (s *items) named(err error) error {
 // attributes returns those of the item, in a map to change.
 func (s *items) attributes() Item {
 	if s.read != nil {
-		return codec.RawOf(s.read).Attributes(nil)
+		return item.RawOf(s.read).Attributes(nil)
 	}
-	return codec.RawJSON(s.json).Attributes(nil)
+	return item.RawJSON(s.json).Attributes(nil)
 }
 
 // size returns about how many bytes the item has.
@@ -332,11 +332,11 @@ func (s *items) at() Item {
 	position := make(Item, len(s.key))
 	for _, a := range s.key {
 		switch kind, text := s.text(a.Name); kind {
-		case codec.S:
+		case item.S:
 			position[a.Name] = keyValue(types.ScalarAttributeTypeS, text)
-		case codec.N:
+		case item.N:
 			position[a.Name] = keyValue(types.ScalarAttributeTypeN, text)
-		case codec.B:
+		case item.B:
 			position[a.Name] = keyValue(types.ScalarAttributeTypeB, text)
 		}
 	}
@@ -360,7 +360,7 @@ func (s *items) keyUnder(pk, sk string) keys.Key {
 }
 
 // text returns what an attribute of the item holds that is watched.
-func (s *items) text(name string) (codec.Kind, string) {
+func (s *items) text(name string) (item.Kind, string) {
 	for i := range s.watched {
 		if w := &s.watched[i]; w.Name == name && name != "" {
 			return w.Kind, string(w.Text)
@@ -375,8 +375,8 @@ func (s *items) text(name string) (codec.Kind, string) {
 // ago, so that a field left at its zero value keeps an item.
 //
 // AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
-func (t *Table) expired(expiry codec.Watched, now time.Time) bool {
-	if t.schema.TTL == "" || expiry.Kind != codec.N {
+func (t *Table) expired(expiry item.Watched, now time.Time) bool {
+	if t.schema.TTL == "" || expiry.Kind != item.N {
 		return false
 	}
 	seconds, err := strconv.ParseFloat(string(expiry.Text), 64)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -45,8 +45,8 @@ func checkSK(kind types.ScalarAttributeType, sk keys.SK) error {
 // plain reports whether a number is written as DynamoDB returns it, so that two
 // keys are equal exactly if they are equal to DynamoDB.
 func plain(number string) bool {
-	_, ok := codec.ParseNumber(number)
-	return ok && codec.PlainNumber(number) == number
+	_, ok := item.ParseNumber(number)
+	return ok && item.PlainNumber(number) == number
 }
 
 // checkPlain checks a key attribute that is not a string.
@@ -60,7 +60,7 @@ func checkPlain(kind types.ScalarAttributeType, part, text string, limit int) er
 		return &keys.Error{Part: part, Rule: "is not UTF-8", Value: text}
 	case kind == types.ScalarAttributeTypeN && !plain(text):
 		return &keys.Error{Part: part, Rule: "is not a plain decimal number without needless zeros", Value: text}
-	case kind == types.ScalarAttributeTypeN && !codec.StorableNumber(text):
+	case kind == types.ScalarAttributeTypeN && !item.StorableNumber(text):
 		return &keys.Error{Part: part, Rule: "is a number of more than 38 digits, or of a magnitude outside 1e-130 to 1e126", Value: text}
 	}
 	return nil
@@ -71,7 +71,7 @@ func compareKeys(kind types.ScalarAttributeType, a, b keys.SK) int {
 	if kind != types.ScalarAttributeTypeN {
 		return cmp.Compare(a, b)
 	}
-	return codec.CompareNumbers(string(a), string(b))
+	return item.CompareNumbers(string(a), string(b))
 }
 
 // keyItem returns a key as the attributes it is stored in.
@@ -81,14 +81,14 @@ func (t *Table) keyItem(k keys.Key) Item {
 	return item
 }
 
-func kindOfKey(t types.ScalarAttributeType) codec.Kind {
+func kindOfKey(t types.ScalarAttributeType) item.Kind {
 	switch t {
 	case types.ScalarAttributeTypeN:
-		return codec.N
+		return item.N
 	case types.ScalarAttributeTypeB:
-		return codec.B
+		return item.B
 	}
-	return codec.S
+	return item.S
 }
 
 // setKey writes the key attributes.
@@ -228,13 +228,13 @@ func (k indexKey) fault(value types.AttributeValue) *fault {
 }
 
 // textFault is fault for the text of a value of that type.
-func (k indexKey) textFault(kind codec.Kind, text string) *fault {
+func (k indexKey) textFault(kind item.Kind, text string) *fault {
 	switch {
 	case kind != kindOfKey(k.kind):
 		return k.mistyped()
 	case text == "":
 		return broken(fmt.Sprintf("is a key of index %s and cannot be empty", k.index))
-	case kind != codec.N && len(text) > k.limit:
+	case kind != item.N && len(text) > k.limit:
 		return broken(fmt.Sprintf("is a key of index %s and cannot have more than %d bytes", k.index, k.limit))
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // observed reports whether a client has middleware or interceptors of others, who
@@ -34,8 +34,8 @@ func deepCopy(v reflect.Value) reflect.Value {
 			return v
 		}
 	}
-	if item, ok := v.Interface().(map[string]types.AttributeValue); ok {
-		return reflect.ValueOf(codec.Cloned(item))
+	if attributes, ok := v.Interface().(map[string]types.AttributeValue); ok {
+		return reflect.ValueOf(item.Cloned(attributes))
 	}
 	c := reflect.New(v.Type()).Elem()
 	switch v.Kind() {

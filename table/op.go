@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 )
 
@@ -63,7 +63,7 @@ const (
 // has nothing but its key. Key attributes in v are overwritten with the key's.
 func Put(key keys.Key, v any) Op { return Op{verb: verbPut, key: key, value: v} }
 
-// Create is [Put] on the condition that the item under the key is missing or
+// Create is [Put] on the condition that the x under the key is missing or
 // expired. Otherwise it fails with [ErrExists].
 func Create(key keys.Key, v any) Op {
 	return Op{verb: verbCreate, key: key, value: v, guard: guard{missing: true}}
@@ -137,7 +137,7 @@ func (t *Table) prepare(op *Op) (write, error) {
 	if op.verb == "" {
 		return w, fmt.Errorf("%w: it is the zero Op", errInvalidOp)
 	}
-	made, _ := op.value.(codec.Made)
+	made, _ := op.value.(item.Made)
 	if made.Err != nil {
 		return w, fmt.Errorf("%w: %w", errInvalidOp, made.Err)
 	}
@@ -209,18 +209,18 @@ func (t *Table) CheckItem(item Item) error {
 }
 
 func (t *Table) encodeItem(w *write) (*fault, error) {
-	item, err := encode(w.op.value)
+	attributes, err := encode(w.op.value)
 	if err != nil {
 		return nil, err
 	}
-	if _, made := w.op.value.(codec.Made); !made { // which has its key
-		t.setKey(item, w.op.key)
+	if _, made := w.op.value.(item.Made); !made { // which has its key
+		t.setKey(attributes, w.op.key)
 	}
-	size, f := item.measure()
+	size, f := attributes.measure()
 	if f == nil {
-		f = t.checkIndexKeys(item)
+		f = t.checkIndexKeys(attributes)
 	}
-	w.item, w.size = item, size
+	w.item, w.size = attributes, size
 	return f, nil
 }
 

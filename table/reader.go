@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 )
@@ -146,7 +146,7 @@ func (r *reader) checkFilter(text string, names map[string]string) error {
 		name, ok := names[head]
 		switch {
 		case !ok:
-		case slices.ContainsFunc(r.t.views, func(v codec.View) bool { return slices.Contains(v.Attributes, name) }):
+		case slices.ContainsFunc(r.t.views, func(v item.View) bool { return slices.Contains(v.Attributes, name) }):
 			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet", name)
 		case r.fixed != nil && slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a Attribute) bool { return a.Name == name }):
 			return fmt.Errorf("attribute %q is a key of the query, which DynamoDB takes in the Range only", name)

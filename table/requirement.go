@@ -5,7 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // A requirement is one thing that an op requires of the stored item. An expired item
@@ -45,7 +45,7 @@ func (r hasType) clause(w *write, s *Schema, live bool) string {
 }
 
 func (r hasType) holds(stored Item, s *Schema) bool {
-	return stored == nil || codec.Text(stored[s.Type]) == string(r)
+	return stored == nil || item.Text(stored[s.Type]) == string(r)
 }
 
 // hasShape requires that an item has no newer shape; with admits, than one that
@@ -73,7 +73,7 @@ func (r hasShape) holds(stored Item, s *Schema) bool {
 
 func (r hasShape) isAtMost(shape types.AttributeValue) bool {
 	n, ok := shape.(*types.AttributeValueMemberN)
-	return ok && codec.CompareNumbers(n.Value, strconv.Itoa(r.most)) <= 0
+	return ok && item.CompareNumbers(n.Value, strconv.Itoa(r.most)) <= 0
 }
 
 // hasVersion requires that a number attribute has a value. One that is missing or
@@ -99,7 +99,7 @@ func (r hasVersion) holds(stored Item) bool {
 	case nil, *types.AttributeValueMemberNULL:
 		return r.want == 0
 	case *types.AttributeValueMemberN:
-		return codec.CompareNumbers(version.Value, strconv.FormatInt(r.want, 10)) == 0
+		return item.CompareNumbers(version.Value, strconv.FormatInt(r.want, 10)) == 0
 	}
 	return false
 }

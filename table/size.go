@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // Limits in bytes, and of levels. AWS: "Quotas in Amazon DynamoDB" and
@@ -120,31 +120,31 @@ func measure(value types.AttributeValue, level int) (size int, f *fault) {
 	if level > maxLevels {
 		return 0, broken(ruleLevels)
 	}
-	switch p := codec.PartsOf(value); p.Kind {
-	case codec.S:
+	switch p := item.PartsOf(value); p.Kind {
+	case item.S:
 		return measureText(p.Text)
-	case codec.N:
+	case item.N:
 		return measureNumber(p.Text)
-	case codec.B:
+	case item.B:
 		return measureBytes(p.Bytes)
-	case codec.BOOL:
+	case item.BOOL:
 		return 1, nil
-	case codec.NULL:
+	case item.NULL:
 		if !p.Bool {
 			return 1, broken(ruleNull)
 		}
 		return 1, nil
-	case codec.SS:
+	case item.SS:
 		return measureSet(p.Texts, measureText, strings.Compare)
-	case codec.NS:
-		return measureSet(p.Texts, measureNumber, codec.CompareNumbers)
-	case codec.BS:
+	case item.NS:
+		return measureSet(p.Texts, measureNumber, item.CompareNumbers)
+	case item.BS:
 		return measureSet(p.Blobs, measureBytes, bytes.Compare)
-	case codec.L:
+	case item.L:
 		return measureList(p.List, level)
-	case codec.M:
+	case item.M:
 		return measureMap(p.Map, level)
-	case codec.Unknown:
+	case item.Unknown:
 		return 0, broken(ruleUnknown)
 	}
 	return 0, broken(ruleNil)
@@ -206,7 +206,7 @@ func measureBytes(b []byte) (size int, f *fault) {
 }
 
 func measureNumber(s string) (size int, f *fault) {
-	d, ok := codec.ParseNumber(s)
+	d, ok := item.ParseNumber(s)
 	switch {
 	case !ok:
 		return 1, broken(ruleNumber)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // WithNextVersion returns the op, an [Update], with 1 added to the number in that
@@ -39,7 +39,7 @@ func (w *write) addNext(n successor) error {
 		return fmt.Errorf("%w: a %s has no next version or revision", errInvalidOp, w.op.verb)
 	case n.attribute == "":
 		return fmt.Errorf("%w: a next version or revision without an attribute", errInvalidOp)
-	case n.verb == "SET" && codec.Text(n.value) == "":
+	case n.verb == "SET" && item.Text(n.value) == "":
 		return fmt.Errorf("%w: WithRevision: the revision for attribute %q is empty", errInvalidOp, n.attribute)
 	}
 	w.name("#next", n.attribute)

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/singletable/singletable/internal/codec"
 	"github.com/singletable/singletable/internal/hedge"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -86,7 +86,7 @@ type Table struct {
 	options    Options
 	consistent bool
 	ofType     string
-	views      []codec.View // at most one of each type
+	views      []item.View // at most one of each type
 	project    []string
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient bool
@@ -199,7 +199,7 @@ func (t *Table) OfType(name string) *Table {
 // WithUpgrade returns a view of the table whose reads upgrade the items of some types,
 // and mark values that are parts of items. [Table.OfType] ends it. It is for package
 // repo alone: see repo.Repo.View.
-func (t *Table) WithUpgrade(views ...codec.View) *Table {
+func (t *Table) WithUpgrade(views ...item.View) *Table {
 	view := *t
 	view.views = views
 	return &view
@@ -207,5 +207,5 @@ func (t *Table) WithUpgrade(views ...codec.View) *Table {
 
 // upgrades reports whether a read changes items, which takes them as a whole.
 func (t *Table) upgrades() bool {
-	return slices.ContainsFunc(t.views, func(v codec.View) bool { return len(v.Attributes) > 0 })
+	return slices.ContainsFunc(t.views, func(v item.View) bool { return len(v.Attributes) > 0 })
 }

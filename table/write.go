@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // Do runs one op by itself. A [Check] costs as much as a transaction, because
@@ -181,10 +181,10 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 // item. A revision is drawn for one write.
 func (w *write) isStored(stored Item) bool {
 	if attribute := w.op.guard.revision.attribute; attribute != "" {
-		own := codec.Text(w.written(attribute))
-		return own != "" && own == codec.Text(stored[attribute])
+		own := item.Text(w.written(attribute))
+		return own != "" && own == item.Text(stored[attribute])
 	}
-	return w.item != nil && !w.op.guard.version.set && codec.SameItem(stored, w.item)
+	return w.item != nil && !w.op.guard.version.set && item.SameItem(stored, w.item)
 }
 
 // written returns the value that the write gives an attribute, nil if that is

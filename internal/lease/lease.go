@@ -16,7 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -175,7 +175,7 @@ func (h *Held[S]) write(ctx context.Context, op func(table.Item) table.Op) error
 	next := record[S]{
 		Owner: h.lease.Owner, Until: h.lease.Table.Now().Add(h.lease.Life).UnixMilli(), Revision: rand.Text(), State: h.State,
 	}
-	value, err := codec.Encode(&next)
+	value, err := item.Encode(&next)
 	if err != nil {
 		return err
 	}

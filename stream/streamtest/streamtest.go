@@ -24,7 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -126,10 +126,10 @@ func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.K
 	made := lambdaEvent{Records: []lambdaRecord{}}
 	for i, key := range ks {
 		old, new := before[key], after[key]
-		if maps.EqualFunc(old, new, codec.Equal) {
+		if maps.EqualFunc(old, new, item.Equal) {
 			continue
 		}
-		item, err := t.IndexKey("", key)
+		attributes, err := t.IndexKey("", key)
 		if err != nil {
 			return nil, err
 		}
@@ -137,15 +137,15 @@ func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.K
 			EventID: rand.Text(), EventVersion: "1.1", EventSource: "aws:dynamodb", AWSRegion: "us-east-1", UserIdentity: by,
 			EventSourceARN: fmt.Sprintf("arn:aws:dynamodb:us-east-1:000000000000:table/%s/stream/1970-01-01T00:00:00.000", schema.Name),
 			Change: images{
-				ApproximateCreationDateTime: now.Unix(), Keys: codec.JSON(item), StreamViewType: types.StreamViewTypeNewAndOldImages,
+				ApproximateCreationDateTime: now.Unix(), Keys: item.JSON(attributes), StreamViewType: types.StreamViewTypeNewAndOldImages,
 				SequenceNumber: strconv.FormatInt(time.Now().UnixNano()+int64(i), 10), SizeBytes: old.Size() + new.Size(),
 			},
 		}
 		if old != nil {
-			r.Change.OldImage = codec.JSON(old)
+			r.Change.OldImage = item.JSON(old)
 		}
 		if new != nil {
-			r.Change.NewImage = codec.JSON(new)
+			r.Change.NewImage = item.JSON(new)
 		}
 		switch {
 		case old == nil:

@@ -12,7 +12,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // numberPrecision is enough bits for the 38 digits of a DynamoDB number.
@@ -29,22 +29,22 @@ func number(text string) *big.Float {
 
 // text returns a value as people read it.
 func text(v types.AttributeValue) string {
-	switch p := codec.PartsOf(v); p.Kind {
-	case codec.S, codec.N:
+	switch p := item.PartsOf(v); p.Kind {
+	case item.S, item.N:
 		return p.Text
-	case codec.B:
+	case item.B:
 		return fmt.Sprintf("0x%x", p.Bytes)
-	case codec.BOOL:
+	case item.BOOL:
 		return strconv.FormatBool(p.Bool)
-	case codec.NULL:
+	case item.NULL:
 		return "null"
-	case codec.L:
+	case item.L:
 		return "[" + join(p.List, text) + "]"
-	case codec.M:
-		return "{" + join(codec.SortedNames(p.Map), func(name string) string { return name + ": " + text(p.Map[name]) }) + "}"
-	case codec.SS, codec.NS:
+	case item.M:
+		return "{" + join(item.SortedNames(p.Map), func(name string) string { return name + ": " + text(p.Map[name]) }) + "}"
+	case item.SS, item.NS:
 		return "{" + strings.Join(slices.Sorted(slices.Values(p.Texts)), ", ") + "}"
-	case codec.BS:
+	case item.BS:
 		return "{" + join(slices.SortedFunc(slices.Values(p.Blobs), bytes.Compare), func(b []byte) string { return fmt.Sprintf("0x%x", b) }) + "}"
 	default:
 		return "?"

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
 
@@ -176,13 +176,13 @@ func (l layout) modelTable() modelTable {
 	}
 	all := slices.Concat(base.partitions...)
 	if !slices.ContainsFunc(all, func(i table.Item) bool { return l.typeOf(i) != "" }) {
-		for _, item := range all {
-			t.TableData = append(t.TableData, codec.JSON(item))
+		for _, attributes := range all {
+			t.TableData = append(t.TableData, item.JSON(attributes))
 		}
 		return t
 	}
-	for _, item := range all {
-		name := cmp.Or(l.typeOf(item), "untyped")
+	for _, attributes := range all {
+		name := cmp.Or(l.typeOf(attributes), "untyped")
 		i := slices.IndexFunc(t.TableFacets, func(f modelFacet) bool { return f.FacetName == name })
 		if i < 0 {
 			i = len(t.TableFacets)
@@ -190,16 +190,16 @@ func (l layout) modelTable() modelTable {
 				FacetName: name, KeyAttributeAlias: modelAliasOf(base.key), NonKeyAttributes: []string{},
 			})
 		}
-		t.TableFacets[i].add(item, base.key)
+		t.TableFacets[i].add(attributes, base.key)
 	}
 	slices.SortFunc(t.TableFacets, func(a, b modelFacet) int { return cmp.Compare(a.FacetName, b.FacetName) })
 	return t
 }
 
 // add puts an item into the facet.
-func (f *modelFacet) add(item table.Item, key []keyAttribute) {
-	f.TableData = append(f.TableData, codec.JSON(item))
-	for name := range item {
+func (f *modelFacet) add(attributes table.Item, key []keyAttribute) {
+	f.TableData = append(f.TableData, item.JSON(attributes))
+	for name := range attributes {
 		if !slices.Contains(names(key), name) && !slices.Contains(f.NonKeyAttributes, name) {
 			f.NonKeyAttributes = append(f.NonKeyAttributes, name)
 		}
@@ -225,9 +225,9 @@ func (l layout) modelAttributes() []modelAttribute {
 	}
 	add(l.schema.Type, string(types.ScalarAttributeTypeS))
 	add(l.schema.TTL, string(types.ScalarAttributeTypeN))
-	for _, item := range slices.Concat(l.views[0].partitions...) {
-		for name, v := range item {
-			add(name, codec.PartsOf(v).Kind.String())
+	for _, attributes := range slices.Concat(l.views[0].partitions...) {
+		for name, v := range attributes {
+			add(name, item.PartsOf(v).Kind.String())
 		}
 	}
 	attributes := []modelAttribute{}

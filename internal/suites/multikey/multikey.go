@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/internal/codec"
+	"github.com/singletable/singletable/internal/item"
 )
 
 // Client is a client whose queries of such indexes are executed here. Filters
@@ -33,7 +33,7 @@ func New(tb testing.TB, client *dynamodb.Client) Client {
 	return Client{client, tb}
 }
 
-type item = map[string]types.AttributeValue
+type attributes = map[string]types.AttributeValue
 
 // Query is that of the engine, except for indexes with several key attributes.
 func (c Client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
@@ -155,7 +155,7 @@ type query struct {
 }
 
 func (q query) run(ctx context.Context, client *dynamodb.Client) (*dynamodb.QueryOutput, error) {
-	var all []item
+	var all []attributes
 	scan := &dynamodb.ScanInput{TableName: q.in.TableName, IndexName: q.in.IndexName}
 	for more := true; more; {
 		out, err := client.Scan(ctx, scan)
@@ -175,7 +175,7 @@ func (q query) run(ctx context.Context, client *dynamodb.Client) (*dynamodb.Quer
 	if !aws.ToBool(q.in.ScanIndexForward) && q.in.ScanIndexForward != nil {
 		sign = -1
 	}
-	slices.SortFunc(all, func(a, b item) int { return sign * q.compare(a, b) })
+	slices.SortFunc(all, func(a, b attributes) int { return sign * q.compare(a, b) })
 	if start := q.in.ExclusiveStartKey; start != nil {
 		if len(start) != len(q.key(start)) || len(start) != q.size() {
 			return nil, fmt.Errorf("the start key has other attributes than the key: %d", len(start))
@@ -183,7 +183,7 @@ func (q query) run(ctx context.Context, client *dynamodb.Client) (*dynamodb.Quer
 		if !q.matches(start) {
 			return nil, errors.New("the start key is outside of the query")
 		}
-		all = slices.DeleteFunc(all, func(i item) bool { return sign*q.compare(i, start) <= 0 })
+		all = slices.DeleteFunc(all, func(i attributes) bool { return sign*q.compare(i, start) <= 0 })
 	}
 	out := &dynamodb.QueryOutput{ConsumedCapacity: &types.ConsumedCapacity{CapacityUnits: aws.Float64(0.5)}}
 	if limit := int(aws.ToInt32(q.in.Limit)); limit > 0 && len(all) >= limit {
@@ -200,8 +200,8 @@ func (q query) size() int {
 }
 
 // key returns the key attributes of an item in the index and the table.
-func (q query) key(i item) item {
-	key := item{}
+func (q query) key(i attributes) attributes {
+	key := attributes{}
 	for _, name := range slices.Concat(q.partition, q.order) {
 		if v, ok := i[name]; ok {
 			key[name] = v
@@ -210,7 +210,7 @@ func (q query) key(i item) item {
 	return key
 }
 
-func (q query) compare(a, b item) int {
+func (q query) compare(a, b attributes) int {
 	for _, name := range q.order {
 		if c := compare(a[name], b[name]); c != 0 {
 			return c
@@ -219,7 +219,7 @@ func (q query) compare(a, b item) int {
 	return 0
 }
 
-func (q query) matches(i item) bool {
+func (q query) matches(i attributes) bool {
 	for _, c := range q.conditions {
 		v := i[c.name]
 		var holds bool
@@ -251,7 +251,7 @@ func compare(a, b types.AttributeValue) int {
 		}
 	case *types.AttributeValueMemberN:
 		if b, ok := b.(*types.AttributeValueMemberN); ok {
-			return codec.CompareNumbers(codec.PlainNumber(a.Value), codec.PlainNumber(b.Value))
+			return item.CompareNumbers(item.PlainNumber(a.Value), item.PlainNumber(b.Value))
 		}
 	case *types.AttributeValueMemberB:
 		if b, ok := b.(*types.AttributeValueMemberB); ok {

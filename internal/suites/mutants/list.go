@@ -51,13 +51,13 @@ var mutants = []mutant{
 	},
 	{
 		"only the own revision proves that a write was applied",
-		"table/write.go", `return own != "" && own == codec.Text(stored[attribute])`, `return own != ""`,
+		"table/write.go", `return own != "" && own == item.Text(stored[attribute])`, `return own != ""`,
 		schedules, "TestRepo/revision/Put,_Put",
 	},
 	{
 		"a version proves nothing",
-		"table/write.go", "return w.item != nil && !w.op.guard.version.set && codec.SameItem(stored, w.item)",
-		"return w.op.guard.version.set || w.item != nil && codec.SameItem(stored, w.item)",
+		"table/write.go", "return w.item != nil && !w.op.guard.version.set && item.SameItem(stored, w.item)",
+		"return w.op.guard.version.set || w.item != nil && item.SameItem(stored, w.item)",
 		schedules, "TestRepo/version/Update,_Update$",
 	},
 	{
@@ -130,7 +130,7 @@ var mutants = []mutant{
 	},
 	{
 		"an item of another entity is not overwritten by a copy",
-		"repo/save.go", "\tif !s.isCopy(item) {\n", "\tif false {\n",
+		"repo/save.go", "\tif !s.isCopy(attributes) {\n", "\tif false {\n",
 		conformance, "TestDefaultEngine/^Adoption$",
 	},
 	{
@@ -186,7 +186,7 @@ var mutants = []mutant{
 	},
 	{
 		"a request tells its own record from another's",
-		"idempotency/do.go", "return codec.Text(item[attemptMark]) == c.mark", "return codec.Text(item[attemptMark]) == c.mark+\"x\"",
+		"idempotency/do.go", "return item.Text(attributes[attemptMark]) == c.mark", "return item.Text(attributes[attemptMark]) == c.mark+\"x\"",
 		schedules, "TestIdempotency/Do,_fresh$",
 	},
 	{

@@ -1,0 +1,110 @@
+package item
+
+import (
+	"reflect"
+	"slices"
+)
+
+// Attributes returns the names of the attributes that values of a type have,
+// sorted. known is false for types that are not structs, and for those that make
+// their attributes themselves.
+func Attributes(t reflect.Type) (names []string, known bool) {
+	p := planOf(t)
+	if p.shape != structure || p.marshaled {
+		return nil, false
+	}
+	for _, f := range p.fields {
+		names = append(names, f.name)
+	}
+	slices.Sort(names)
+	return names, true
+}
+
+// Settable reports whether each attribute of a type can be decoded. Reflection cannot
+// set a field behind an embedded pointer to an unexported struct.
+func Settable(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct || implements(t, unmarshalerType) {
+		return true
+	}
+	_, settable := fieldsOf(t)
+	return settable
+}
+
+// Field returns the index of the struct field that an attribute belongs to, as
+// [reflect.Value.FieldByIndex] takes it. It knows fields that are strings or
+// integers, without options, and not behind a pointer.
+func Field(t reflect.Type, attribute string) (index []int, ok bool) {
+	p := planOf(t)
+	if p.shape != structure || p.marshaled {
+		return nil, false
+	}
+	i, ok := p.byName[attribute]
+	if !ok {
+		return nil, false
+	}
+	f := p.fields[i]
+	switch f.plan.shape {
+	case text, integer, unsigned:
+	default:
+		return nil, false
+	}
+	return f.index, !f.pointed && !f.plan.marshaled && !f.plan.numeric && !f.asText
+}
+
+// FieldKind returns the type of the field that an attribute belongs to, without
+// pointers, and the type of attribute that its values are encoded as, which is L for
+// sets too. The latter is 0 if the type does not say: there is no such field, or it
+// makes its attribute itself.
+func FieldKind(t reflect.Type, attribute string) (field reflect.Type, kind Kind) {
+	p := planOf(t)
+	i, ok := p.byName[attribute]
+	if !ok || p.marshaled {
+		return nil, 0
+	}
+	f := p.fields[i]
+	for p = f.plan; p.shape == pointer && !p.marshaled; {
+		p = p.elem
+	}
+	if p.marshaled {
+		return p.typ, 0
+	}
+	switch p.shape {
+	case text:
+		if p.numeric && !f.asText {
+			return p.typ, N
+		}
+		return p.typ, S
+	case integer, unsigned, float:
+		if f.asText {
+			return p.typ, S
+		}
+		return p.typ, N
+	case blob:
+		return p.typ, B
+	case boolean:
+		return p.typ, BOOL
+	case dictionary, structure:
+		return p.typ, M
+	case slice, texts:
+		return p.typ, L
+	case moment, foreign:
+		return p.typ, kindOfOthers(p.typ, f.options)
+	}
+	return p.typ, 0
+}
+
+// kindOfOthers is the kind of times, and of types that only attributevalue encodes.
+func kindOfOthers(t reflect.Type, o options) Kind {
+	list := t.Kind() == reflect.Array || t.Kind() == reflect.Slice
+	switch {
+	case t.ConvertibleTo(timeType) && o.asUnixTime:
+		return N
+	case t.ConvertibleTo(timeType):
+		return S
+	case list && t.Elem().Kind() == reflect.Uint8:
+		return B
+	case list:
+		return L
+	}
+	return 0
+}

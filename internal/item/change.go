@@ -1,0 +1,206 @@
+package item
+
+import (
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Change is an attribute that two values of a type encode differently. A value is
+// nil if the attribute is left out. Before can be nil, too, if it is a text, a
+// number or a boolean.
+type Change struct {
+	Name          string
+	Before, After types.AttributeValue
+}
+
+// Compare returns what differs between the attributes of the values that before
+// and after point to, which are of one type, as [Encode] of the pointers makes them. Only what
+// can differ is encoded.
+func Compare(before, after any) ([]Change, error) {
+	a, b := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
+	p := planOf(a.Type())
+	if p.shape != structure || p.marshaled {
+		return compareWhole(before, after)
+	}
+	e := itemEncoder{level: 1}
+	var changes []Change
+	for i := range p.fields {
+		f := &p.fields[i]
+		was, wasThere := f.in(a)
+		is, isThere := f.in(b)
+		if wasThere && isThere && f.plan.same(was, is) || !wasThere && !isThere {
+			continue
+		}
+		c := Change{Name: f.name}
+		var err error
+		simple := f.plan.simple() && wasThere && isThere
+		if !simple {
+			c.Before, err = e.field(f, a)
+		}
+		if err == nil {
+			c.After, err = e.field(f, b)
+		}
+		if err != nil {
+			return nil, rooted(a.Type(), err)
+		}
+		if simple || !Equal(c.Before, c.After) {
+			changes = append(changes, c)
+		}
+	}
+	return changes, nil
+}
+
+// compareWhole is Compare for values that make their attributes themselves.
+func compareWhole(before, after any) ([]Change, error) {
+	var items [2]map[string]types.AttributeValue
+	for i, v := range []any{before, after} {
+		value, err := Encode(v)
+		if err != nil {
+			return nil, err
+		}
+		if m, ok := value.(*types.AttributeValueMemberM); ok {
+			items[i] = m.Value
+		}
+	}
+	names := maps.Clone(items[0])
+	if names == nil {
+		names = map[string]types.AttributeValue{}
+	}
+	maps.Copy(names, items[1])
+	var changes []Change
+	for name := range names {
+		if c := (Change{name, items[0][name], items[1][name]}); !Equal(c.Before, c.After) {
+			changes = append(changes, c)
+		}
+	}
+	return changes, nil
+}
+
+// simple reports whether different values encode differently.
+func (p *plan) simple() bool {
+	switch p.shape {
+	case text, boolean, integer, unsigned, float:
+		return !p.marshaled && !p.numeric
+	}
+	return false
+}
+
+// same reports that two values are so much alike that they encode equally. Most of
+// those that do not are found out by encoding them.
+func (p *plan) same(a, b reflect.Value) bool {
+	switch p.shape {
+	case text:
+		return a.String() == b.String()
+	case boolean:
+		return a.Bool() == b.Bool()
+	case integer:
+		return a.Int() == b.Int()
+	case unsigned:
+		return a.Uint() == b.Uint()
+	case float:
+		return math.Float64bits(a.Float()) == math.Float64bits(b.Float())
+	case moment:
+		return *a.Addr().Interface().(*time.Time) == *b.Addr().Interface().(*time.Time) //nolint:staticcheck // the text that is stored depends on the zone too
+	case texts:
+		return a.IsNil() == b.IsNil() && slices.Equal(*a.Addr().Interface().(*[]string), *b.Addr().Interface().(*[]string))
+	}
+	return false
+}
+
+// Equal reports whether two values of one encoder are the same. Nil is equal to
+// nil only.
+func Equal(a, b types.AttributeValue) bool {
+	switch a := a.(type) {
+	case *types.AttributeValueMemberS:
+		b, ok := b.(*types.AttributeValueMemberS)
+		return ok && a.Value == b.Value
+	case *types.AttributeValueMemberN:
+		b, ok := b.(*types.AttributeValueMemberN)
+		return ok && a.Value == b.Value
+	case *types.AttributeValueMemberBOOL:
+		b, ok := b.(*types.AttributeValueMemberBOOL)
+		return ok && a.Value == b.Value
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// Text returns the text of a value, "" if it is no text.
+func Text(value types.AttributeValue) string {
+	if s, ok := value.(*types.AttributeValueMemberS); ok {
+		return s.Value
+	}
+	return ""
+}
+
+// Copy copies the value that from points to, which was decoded, into what to
+// points to, so that a change of one does not change the other. It returns
+// false if it cannot: then the item has to be decoded once more.
+func Copy(to, from any) bool {
+	dst, src := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
+	p := planOf(src.Type())
+	dst.Set(src)
+	return p.separate(dst)
+}
+
+// separate gives a value that was copied memory of its own.
+func (p *plan) separate(v reflect.Value) bool {
+	switch p.shape {
+	case text, boolean, integer, unsigned, float, moment:
+		return true
+	case blob:
+		v.SetBytes(slices.Clone(v.Bytes()))
+		return true
+	case texts:
+		own := v.Addr().Interface().(*[]string)
+		*own = slices.Clone(*own)
+		return true
+	case structure:
+		for i := range p.fields {
+			f := &p.fields[i]
+			if f.pointed || !f.plan.simple() && !f.plan.separate(f.at(v)) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// Assign makes the value that v points to as if an attribute of the item that it
+// was decoded from had another value; nil for none. It returns false if it cannot:
+// then the item has to be decoded once more.
+func Assign(v any, name string, value types.AttributeValue) bool {
+	to := reflect.ValueOf(v).Elem()
+	p := planOf(to.Type())
+	if p.shape != structure {
+		return false
+	}
+	f := p.field(name)
+	if f == nil || f.pointed {
+		return f == nil
+	}
+	at := f.at(to)
+	at.SetZero()
+	switch value := value.(type) {
+	case nil:
+		return true
+	case *types.AttributeValueMemberS:
+		if f.plan.shape == text && !f.asText {
+			at.SetString(value.Value)
+			return true
+		}
+	case *types.AttributeValueMemberN:
+		switch f.plan.shape {
+		case integer, unsigned, float:
+			if f.plan.number([]byte(value.Value), at) == fits {
+				return true
+			}
+		}
+	}
+	return f.give(value, at) == nil
+}

@@ -1,0 +1,386 @@
+package item_test
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/internal/item"
+)
+
+// rawOf reads an item without decoding it.
+func rawOf(tb testing.TB, json string) item.Raw {
+	tb.Helper()
+	read, refusal, ok := decode[item.Read[struct{}]](json)
+	if !ok || refusal != nil {
+		tb.Fatalf("%s: %v, %v", json, refusal, ok)
+	}
+	return read.Raw
+}
+
+// A raw item gives the attributes and values that it does when it is decoded at
+// once, from JSON and from attributes, as often as it is asked for them.
+func TestRaw(t *testing.T) {
+	t.Parallel()
+	want, err := sdkItem(sampleItem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted, refusal, ok := decode[sample](sampleItem)
+	if refusal != nil || !ok {
+		t.Fatal(refusal, ok)
+	}
+	for name, raw := range map[string]item.Raw{"json": rawOf(t, sampleItem), "attributes": item.RawOf(want)} {
+		for range 2 {
+			all := raw.Attributes(nil)
+			if diff := cmp.Diff(want, all, exactly); diff != "" {
+				t.Errorf("%s: attributes (-want +got):\n%s", name, diff)
+			}
+			clear(all)
+			var v sample
+			if err := raw.Decode(&v); err != nil || !cmp.Equal(wanted, v, exactly) {
+				t.Errorf("%s: %+v, %v", name, v, err)
+			}
+		}
+		one := raw.Attributes(func(name []byte) bool { return string(name) == "Text" })
+		if diff := cmp.Diff(attributes{"Text": want["Text"]}, one, exactly); diff != "" {
+			t.Errorf("%s: one attribute (-want +got):\n%s", name, diff)
+		}
+		if err := raw.Decode(new(struct{ Text chan int })); err == nil {
+			t.Errorf("%s: a text decodes into a channel", name)
+		}
+	}
+	read, refusal, ok := decode[item.Read[sample]](sampleItem)
+	if refusal != nil || !ok || !cmp.Equal(wanted, read.Value, exactly) || read.Loose {
+		t.Errorf("read: %+v, %v, %v", read.Value, refusal, ok)
+	}
+	long := `{"Text":{"S":"` + strings.Repeat("x", 5000) + `"}}`
+	if read, refusal, ok := decode[item.Read[sample]](long); refusal != nil || !ok || len(read.Value.Text) != 5000 {
+		t.Errorf("read of a long item: %v, %v", refusal, ok)
+	}
+	read, _, _ = decode[item.Read[sample]](`{"tExt":{"S":"x"}}`)
+	if !read.Loose || read.Value.Text != "x" {
+		t.Errorf("read of another spelling: %+v", read)
+	}
+}
+
+// The items of a page are read each from its own place, and share nothing with the
+// response.
+func TestReadPage(t *testing.T) {
+	t.Parallel()
+	long := `{"Text":{"S":"` + strings.Repeat("x", 5000) + `"},"none":{"S":"?"}}`
+	items := []string{sampleItem, `{"Text":{"S":"b"},"Texts":{"L":[{"S":"c"},{"S":"d\u0065"}]}}`, long, `{"tExt":{"S":"x"}}`, `{ "Text" : {"S":"last"} }`}
+	body := []byte("[" + strings.Join(items, ",") + "]")
+	r := item.NewReader(body)
+	d := item.NewDecoder(reflect.TypeFor[item.Read[sample]](), nil)
+	var got []item.Read[sample]
+	if !r.Array(func(int) bool {
+		var v item.Read[sample]
+		refusal, ok := d.Decode(r, reflect.ValueOf(&v).Elem())
+		got = append(got, v)
+		return refusal == nil && ok
+	}) || len(got) != len(items) {
+		t.Fatalf("%d items", len(got))
+	}
+	clear(body)
+	for i, item := range items {
+		want, _, _ := decode[sample](item)
+		attributes, err := sdkItem(item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got[i].Value, exactly); diff != "" {
+			t.Errorf("item %d (-want +got):\n%s", i, diff)
+		}
+		if diff := cmp.Diff(attributes, got[i].Raw.Attributes(nil), exactly); diff != "" {
+			t.Errorf("item %d (-want +got):\n%s", i, diff)
+		}
+		if got[i].Loose != (i >= 3) { // a decoder remembers another spelling
+			t.Errorf("item %d is loose: %v", i, got[i].Loose)
+		}
+	}
+}
+
+// A read is loose if a text is a number, also when the decoder knows the value and its
+// attributes from the items before.
+func TestReadLoose(t *testing.T) {
+	t.Parallel()
+	const plain, number = `{"Text":{"S":"x"},"Number":{"N":"1"}}`, `{"Text":{"N":"2"},"Number":{"N":"1"}}`
+	for before := range 5 {
+		r := item.NewReader([]byte("[" + strings.Repeat(plain+",", before) + number + "]"))
+		d := item.NewDecoder(reflect.TypeFor[item.Read[sample]](), nil)
+		var v item.Read[sample]
+		if !r.Array(func(i int) bool {
+			v = item.Read[sample]{}
+			refusal, ok := d.Decode(r, reflect.ValueOf(&v).Elem())
+			if want := i == before; v.Loose != want {
+				t.Errorf("item %d behind %d is loose: %v", i, before, v.Loose)
+			}
+			return refusal == nil && ok
+		}) || v.Value.Text != "2" || v.Value.Number != 1 {
+			t.Errorf("behind %d: %+v", before, v.Value)
+		}
+	}
+}
+
+// keeper keeps the attribute that it is decoded from.
+type keeper struct{ kept types.AttributeValue }
+
+// UnmarshalDynamoDBAttributeValue implements [attributevalue.Unmarshaler].
+func (k *keeper) UnmarshalDynamoDBAttributeValue(v types.AttributeValue) error {
+	k.kept = v
+	return nil
+}
+
+// What a value of an item shares with the item is not shared by another one.
+func TestRawValuesShareNothing(t *testing.T) {
+	t.Parallel()
+	type holder struct{ V keeper }
+	m := attributes{"V": &types.AttributeValueMemberL{Value: []types.AttributeValue{
+		&types.AttributeValueMemberM{Value: attributes{"a": &types.AttributeValueMemberBS{Value: [][]byte{{1}}}}},
+		&types.AttributeValueMemberSS{Value: []string{"x"}}, &types.AttributeValueMemberNS{Value: []string{"1"}},
+		&types.AttributeValueMemberN{Value: "1"}, &types.AttributeValueMemberS{Value: "s"},
+		&types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberNULL{Value: true},
+		&types.AttributeValueMemberB{Value: []byte{1}},
+	}}}
+	raw := item.RawOf(m)
+	var first, second holder
+	if err := raw.Decode(&first); err != nil {
+		t.Fatal(err)
+	}
+	list := first.V.kept.(*types.AttributeValueMemberL).Value
+	list[0].(*types.AttributeValueMemberM).Value["a"].(*types.AttributeValueMemberBS).Value[0][0] = 2
+	list[1].(*types.AttributeValueMemberSS).Value[0] = "y"
+	list[2].(*types.AttributeValueMemberNS).Value[0] = "2"
+	list[7].(*types.AttributeValueMemberB).Value[0] = 2
+	clear(list)
+	if err := raw.Decode(&second); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(m, attributes{"V": second.V.kept}, exactly); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// FuzzChange makes two values of a type, and compares what is found out about
+// their attributes one by one with what the items say as a whole.
+func FuzzChange(f *testing.F) {
+	seeds(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := source(data)
+		typ := s.fuzzType()
+		raws := [2]item.Raw{rawOf(t, s.item(typ, 4)), rawOf(t, s.item(typ, 4))}
+		var vs [2]reflect.Value
+		for i, raw := range raws {
+			vs[i] = reflect.New(typ)
+			if raw.Decode(vs[i].Interface()) != nil {
+				return
+			}
+		}
+		checkCopy(t, raws[0], vs[0])
+		checkCompare(t, vs[0], vs[1])
+		checkCompare(t, vs[0], vs[0])
+		checkAssign(t, raws[0], raws[1], vs[0])
+	})
+}
+
+func checkCopy(t *testing.T, raw item.Raw, v reflect.Value) {
+	t.Helper()
+	own := reflect.New(v.Type().Elem())
+	if !item.Copy(own.Interface(), v.Interface()) {
+		return
+	}
+	if !cmp.Equal(v.Interface(), own.Interface(), exactly) {
+		t.Errorf("copy of %+v: %+v", v.Elem(), own.Elem())
+	}
+	scramble(own.Elem())
+	again := reflect.New(v.Type().Elem())
+	if err := raw.Decode(again.Interface()); err != nil || !cmp.Equal(again.Interface(), v.Interface(), exactly) {
+		t.Errorf("a change of the copy is one of the value: %v\n%s", err, cmp.Diff(again.Interface(), v.Interface(), exactly))
+	}
+}
+
+// scramble changes the elements of all slices.
+func scramble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				scramble(v.Field(i))
+			}
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			v.Index(i).SetZero()
+		}
+	}
+}
+
+func checkCompare(t *testing.T, a, b reflect.Value) {
+	t.Helper()
+	before, err := item.Encode(a.Interface())
+	after, err2 := item.Encode(b.Interface())
+	from, ok := before.(*types.AttributeValueMemberM)
+	to, ok2 := after.(*types.AttributeValueMemberM)
+	if err != nil || err2 != nil || !ok || !ok2 {
+		return
+	}
+	changes, err := item.Compare(a.Interface(), b.Interface())
+	if err != nil {
+		t.Errorf("%v: %v", a.Type(), err)
+	}
+	got, want := map[string]string{}, map[string]string{}
+	for _, c := range changes {
+		before := c.Before
+		switch v := from.Value[c.Name].(type) {
+		case *types.AttributeValueMemberS, *types.AttributeValueMemberN, *types.AttributeValueMemberBOOL, *types.AttributeValueMemberNULL:
+			if before == nil {
+				before = v
+			}
+		}
+		got[c.Name] = fmt.Sprint(text(before), text(c.After))
+	}
+	for _, items := range [][2]attributes{{from.Value, to.Value}, {to.Value, from.Value}} {
+		for name := range items[0] {
+			if was, is := text(from.Value[name]), text(to.Value[name]); was != is {
+				want[name] = fmt.Sprint(was, is)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes of %v (-want +got):\n%s", a.Type(), diff)
+	}
+}
+
+// text writes a value down, so that NaN is equal to itself.
+func text(v types.AttributeValue) string {
+	switch v := v.(type) {
+	case nil:
+		return "none"
+	case *types.AttributeValueMemberL:
+		var parts []string
+		for _, e := range v.Value {
+			parts = append(parts, text(e))
+		}
+		return fmt.Sprintf("L%q", parts)
+	case *types.AttributeValueMemberM:
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
+			parts = append(parts, name, text(v.Value[name]))
+		}
+		return fmt.Sprintf("M%q", parts)
+	}
+	return fmt.Sprintf("%T%v", v, reflect.ValueOf(v).Elem().Field(0))
+}
+
+func checkAssign(t *testing.T, raw, other item.Raw, v reflect.Value) {
+	t.Helper()
+	stored := raw.Attributes(nil)
+	changes := other.Attributes(nil)
+	for name := range stored {
+		if changes[name] == nil {
+			changes[name] = nil
+		}
+	}
+	for name, value := range changes {
+		changed := maps.Clone(stored)
+		delete(changed, name)
+		if folds(changed, name) {
+			continue // which of them counts is chance
+		}
+		if value != nil {
+			changed[name] = value
+		}
+		want, got := reflect.New(v.Type().Elem()), reflect.New(v.Type().Elem())
+		if raw.Decode(got.Interface()) != nil || !item.Assign(got.Interface(), name, value) {
+			continue
+		}
+		if err := item.Decode(&types.AttributeValueMemberM{Value: changed}, want.Interface()); err != nil {
+			t.Errorf("%v with %q: assigned, and does not decode: %v", v.Type(), name, err)
+		}
+		if !cmp.Equal(want.Interface(), got.Interface(), exactly) {
+			t.Errorf("%v with %q (-decoded +assigned):\n%s", v.Type(), name, cmp.Diff(want.Interface(), got.Interface(), exactly))
+		}
+	}
+}
+
+// folds reports whether two names differ in case only.
+func folds(m attributes, name string) bool {
+	names := append(slices.Collect(maps.Keys(m)), name)
+	for i, a := range names {
+		for _, b := range names[:i] {
+			if strings.EqualFold(a, b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestEqual(t *testing.T) {
+	t.Parallel()
+	values := func() []types.AttributeValue {
+		return []types.AttributeValue{
+			nil, &types.AttributeValueMemberS{Value: "a"}, &types.AttributeValueMemberS{Value: "1"}, &types.AttributeValueMemberN{Value: "1"}, &types.AttributeValueMemberN{Value: "2"},
+			&types.AttributeValueMemberBOOL{Value: true}, &types.AttributeValueMemberBOOL{}, &types.AttributeValueMemberNULL{Value: true},
+			&types.AttributeValueMemberB{Value: []byte("a")}, &types.AttributeValueMemberB{Value: []byte("b")}, &types.AttributeValueMemberSS{Value: []string{"a"}},
+		}
+	}
+	for i, a := range values() {
+		for j, b := range values() {
+			if item.Equal(a, b) != (i == j) {
+				t.Errorf("%s and %s: %v", text(a), text(b), i != j)
+			}
+		}
+	}
+}
+
+// A list that is nil and one that is empty are different attributes.
+func TestCompareEmptyList(t *testing.T) {
+	t.Parallel()
+	none, empty := sample{}, sample{Texts: []string{}}
+	for _, pair := range [][2]*sample{{&none, &empty}, {&empty, &none}} {
+		changes, err := item.Compare(pair[0], pair[1])
+		if err != nil || len(changes) != 1 || changes[0].Name != "Texts" {
+			t.Errorf("%v, %v", changes, err)
+		}
+	}
+	if changes, err := item.Compare(&empty, &sample{Texts: []string{}}); err != nil || len(changes) != 0 {
+		t.Errorf("%v, %v", changes, err)
+	}
+}
+
+// An attribute is assigned if it belongs to a field that can be reached, and fits.
+func TestAssign(t *testing.T) {
+	t.Parallel()
+	type holder struct {
+		sample
+		*Base
+	}
+	for _, c := range []struct {
+		name  string
+		value types.AttributeValue
+		ok    bool
+	}{
+		{"Text", &types.AttributeValueMemberS{Value: "x"}, true},
+		{"Text", nil, true},
+		{"Text", &types.AttributeValueMemberBOOL{}, false},
+		{"Number", &types.AttributeValueMemberN{Value: "7"}, true},
+		{"Number", &types.AttributeValueMemberN{Value: "1e99"}, false},
+		{"unknown", &types.AttributeValueMemberS{Value: "x"}, true},
+		{"ID", &types.AttributeValueMemberS{Value: "x"}, false},
+	} {
+		if ok := item.Assign(&holder{}, c.name, c.value); ok != c.ok {
+			t.Errorf("%s: %v", c.name, ok)
+		}
+	}
+	if item.Assign(&map[string]string{}, "a", nil) {
+		t.Error("a map is assigned to")
+	}
+}

@@ -1,0 +1,316 @@
+package item
+
+import (
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// verdict is how reading a value ended. Whatever it is, the value may be half
+// filled unless it fits.
+type verdict byte
+
+const (
+	fits verdict = iota
+	// misfit means that it is for attributevalue to say what becomes of the
+	// attribute.
+	misfit
+	// broken means that it is for the SDK to say what the response means.
+	broken
+	// refused means that attributevalue has refused an attribute: Reader.err.
+	refused
+)
+
+// judge returns fits for what was read as it should be.
+func judge(ok bool) verdict {
+	if ok {
+		return fits
+	}
+	return broken
+}
+
+// decode reads an attribute value into v, which must be zero. It returns misfit
+// anywhere behind the value's beginning.
+func (p *plan) decode(r *Reader, v reflect.Value, o options) verdict {
+	if verdict := p.content(r, r.kind(), v, o); verdict != fits {
+		return verdict
+	}
+	return judge(r.is('}'))
+}
+
+// content reads what an attribute value of a kind holds.
+func (p *plan) content(r *Reader, k Kind, v reflect.Value, o options) verdict {
+	switch k {
+	case 0:
+		return broken
+	case S, N:
+		return p.scalar(r, k, v, o)
+	case NULL:
+		_, ok := r.bool()
+		if p.shape == foreign {
+			return misfit
+		}
+		v.SetZero()
+		return judge(ok)
+	}
+	switch p.shape {
+	case boolean:
+		if k == BOOL {
+			b, ok := r.bool()
+			v.SetBool(b)
+			return judge(ok)
+		}
+	case blob:
+		if k == B {
+			b, ok := r.binary()
+			v.SetBytes(b)
+			return judge(ok)
+		}
+	case pointer:
+		v.Set(reflect.New(p.typ.Elem()))
+		return p.elem.content(r, k, v.Elem(), o)
+	case texts:
+		if k == L || k == SS {
+			return p.texts(r, k, v)
+		}
+	case slice:
+		if k == L || k == SS || k == NS || k == BS {
+			return p.slice(r, k, v)
+		}
+	case structure:
+		if k == M {
+			return r.namesOf(p).structure(r, v)
+		}
+	case dictionary:
+		if k == M {
+			return p.dictionary(r, v)
+		}
+	case anything:
+		return p.anything(r, k, v)
+	}
+	return misfit
+}
+
+// scalar reads what a string or number holds, also as an element of a set.
+func (p *plan) scalar(r *Reader, k Kind, v reflect.Value, o options) verdict {
+	switch p.shape {
+	case pointer:
+		v.Set(reflect.New(p.typ.Elem()))
+		return p.elem.scalar(r, k, v.Elem(), o)
+	case text:
+		if o.asText {
+			return misfit
+		}
+		r.loose = r.loose || k == N
+		s, ok := r.string()
+		v.SetString(s)
+		return judge(ok)
+	case anything:
+		if o.asText {
+			return misfit
+		}
+		return p.anything(r, k, v)
+	case moment:
+		if o.asText {
+			return misfit
+		}
+		b, ok := r.number()
+		if !ok {
+			return misfit // it may be text with escapes
+		}
+		return p.plain(r, k, b, v)
+	case integer, unsigned, float:
+		if k == S && !o.asText {
+			return misfit
+		}
+		b, ok := r.number()
+		if !ok {
+			return misfit // as above
+		}
+		return p.plain(r, N, b, v)
+	}
+	return misfit
+}
+
+// plain stores what a string or number without escapes holds.
+func (p *plan) plain(r *Reader, k Kind, b []byte, v reflect.Value) verdict {
+	switch p.shape {
+	case text:
+		r.loose = r.loose || k == N
+		v.SetString(r.keep(b, true))
+		return fits
+	case moment:
+		t, ok := parseTime(k, b)
+		if !ok {
+			return misfit
+		}
+		*v.Addr().Interface().(*time.Time) = t
+		return fits
+	}
+	if k != N {
+		return misfit
+	}
+	return p.number(b, v)
+}
+
+func (p *plan) number(b []byte, v reflect.Value) verdict {
+	switch p.shape {
+	case integer:
+		i, ok := parseInt(b)
+		if !ok || v.OverflowInt(i) {
+			return misfit
+		}
+		v.SetInt(i)
+	case unsigned:
+		u, err := strconv.ParseUint(string(b), 10, 64)
+		if err != nil || v.OverflowUint(u) {
+			return misfit
+		}
+		v.SetUint(u)
+	case float:
+		f, err := strconv.ParseFloat(string(b), 64)
+		if err != nil || v.OverflowFloat(f) {
+			return misfit
+		}
+		v.SetFloat(f)
+	default:
+		return misfit
+	}
+	return fits
+}
+
+// texts reads a list or set of strings into a []string.
+func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
+	verdict := fits
+	r.strings, r.long = r.strings[:0], false
+	ok := r.Array(func(int) bool {
+		if k == L {
+			switch r.kind() {
+			case S, N:
+			case NULL:
+				_, ok := r.bool()
+				r.strings = append(r.strings, "")
+				return ok && r.is('}')
+			default:
+				verdict = misfit
+				return false
+			}
+		}
+		if k == L {
+			if b, ok := r.plain(); ok {
+				r.strings = append(r.strings, r.keep(b, true))
+				return true
+			}
+		}
+		s, ok := r.string()
+		r.strings = append(r.strings, s)
+		return ok && (k != L || r.is('}'))
+	})
+	if verdict == fits && !ok {
+		return broken
+	}
+	*v.Addr().Interface().(*[]string) = r.list()
+	return verdict
+}
+
+// list returns the strings that were collected. Short lists share memory, as
+// strings do, except for the room to append.
+func (r *Reader) list() []string {
+	n := len(r.strings)
+	if n == 0 || n > cap(r.lists)-len(r.lists) || r.long {
+		size := min(listSize, r.Rest()/bytesPerList)
+		if n == 0 || n > size/4 || r.long {
+			return append(make([]string, 0, n), r.strings...)
+		}
+		r.lists = make([]string, 0, size)
+	}
+	from, to := len(r.lists), len(r.lists)+n
+	r.lists = append(r.lists, r.strings...)
+	return r.lists[from:to:to]
+}
+
+// slice reads a list or set.
+func (p *plan) slice(r *Reader, k Kind, v reflect.Value) verdict {
+	verdict := fits
+	v.Set(reflect.MakeSlice(p.typ, 0, 0))
+	ok := r.Array(func(i int) bool {
+		v.Grow(1)
+		v.SetLen(i + 1)
+		switch elem := v.Index(i); k {
+		case L:
+			verdict = p.elem.decode(r, elem, options{})
+		case SS:
+			verdict = p.elem.scalar(r, S, elem, options{})
+		case NS:
+			verdict = p.elem.scalar(r, N, elem, options{})
+		case BS:
+			verdict = p.elem.content(r, B, elem, options{})
+		}
+		return verdict == fits
+	})
+	if verdict != fits {
+		return verdict
+	}
+	return judge(ok)
+}
+
+// dictionary reads a map into a Go map.
+func (p *plan) dictionary(r *Reader, v reflect.Value) verdict {
+	verdict := fits
+	v.Set(reflect.MakeMap(p.typ))
+	ok := r.Object(func(name []byte) bool {
+		key := reflect.New(p.typ.Key()).Elem()
+		key.SetString(string(name))
+		elem := reflect.New(p.typ.Elem()).Elem()
+		verdict = p.elem.decode(r, elem, options{})
+		v.SetMapIndex(key, elem)
+		return verdict == fits
+	})
+	if verdict != fits {
+		return verdict
+	}
+	return judge(ok)
+}
+
+// anything reads into an empty interface what attributevalue would put there.
+func (p *plan) anything(r *Reader, k Kind, v reflect.Value) verdict {
+	if k == M {
+		m := map[string]any{}
+		verdict := planOf(reflect.TypeFor[map[string]any]()).dictionary(r, reflect.ValueOf(&m).Elem())
+		v.Set(reflect.ValueOf(m))
+		return verdict
+	}
+	if k == L {
+		var l []any
+		verdict := planOf(reflect.TypeFor[[]any]()).slice(r, k, reflect.ValueOf(&l).Elem())
+		v.Set(reflect.ValueOf(l))
+		return verdict
+	}
+	value, ok := r.content(k)
+	if !ok {
+		return broken
+	}
+	switch value := value.(type) {
+	case *types.AttributeValueMemberS:
+		v.Set(reflect.ValueOf(value.Value))
+	case *types.AttributeValueMemberBOOL:
+		v.Set(reflect.ValueOf(value.Value))
+	case *types.AttributeValueMemberB:
+		v.Set(reflect.ValueOf(value.Value))
+	case *types.AttributeValueMemberSS:
+		v.Set(reflect.ValueOf(value.Value))
+	case *types.AttributeValueMemberBS:
+		v.Set(reflect.ValueOf(value.Value))
+	case *types.AttributeValueMemberN:
+		f, err := strconv.ParseFloat(value.Value, 64)
+		if err != nil {
+			return misfit
+		}
+		v.Set(reflect.ValueOf(f))
+	default:
+		return misfit
+	}
+	return fits
+}

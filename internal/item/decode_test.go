@@ -1,0 +1,282 @@
+package item_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/internal/item"
+)
+
+// values are attributes of every type, plain and odd.
+var values = []string{
+	`{"S":"text"}`, `{"S":""}`, `{"S":"12"}`, `{"S":"-7"}`, `{"S":"true"}`, `{"S":"a\"\\\/\b\f\n\r\t\u0041\ud83d\ude00\ud83d"}`,
+	`{"S":"2024-02-29T12:00:00Z"}`, `{"S":"2024-02-29T12:00:00.123456789+02:00"}`, `{"S":"2024-02-30T12:00:00Z"}`,
+	`{"S":"` + strings.Repeat("long ", 100) + `"}`, `{"S":"žluťoučký"}`,
+	`{"N":"0"}`, `{"N":"12"}`, `{"N":"-12"}`, `{"N":"127"}`, `{"N":"128"}`, `{"N":"-129"}`, `{"N":"255"}`, `{"N":"256"}`,
+	`{"N":"65536"}`, `{"N":"4294967296"}`, `{"N":"9223372036854775807"}`, `{"N":"9223372036854775808"}`,
+	`{"N":"18446744073709551615"}`, `{"N":"18446744073709551616"}`, `{"N":"1.5"}`, `{"N":"-1.5"}`, `{"N":"1E3"}`,
+	`{"N":"9.9999999999999999999999999999999999999E125"}`, `{"N":"1E-130"}`, `{"N":"12345678901234567890123456789012345678"}`,
+	`{"N":"1E400"}`, `{"N":"16777217"}`, `{"N":"1700000000"}`, `{"N":"NaN"}`, `{"N":"0x10"}`, `{"N":""}`, `{"N":"+1"}`,
+	`{"B":""}`, `{"B":"AQID"}`, `{"B":"AQIDBA=="}`, `{"BOOL":true}`, `{"BOOL":false}`, `{"NULL":true}`, `{"NULL":false}`,
+	`{"SS":["a","b"]}`, `{"SS":[]}`, `{"SS":["1","2","3"]}`, `{"NS":["1","-2","3.5"]}`, `{"NS":["1","2"]}`, `{"NS":[]}`, `{"NS":["x"]}`,
+	`{"BS":["AQID","BA=="]}`, `{"BS":[]}`,
+	`{"L":[]}`, `{"L":[{"S":"a"},{"S":"b"},{"S":"c"}]}`, `{"L":[{"N":"1"},{"N":"2"}]}`, `{"L":[{"S":"a"},{"NULL":true},{"N":"3"}]}`,
+	`{"L":[{"B":"AQ=="},{"B":""}]}`, `{"L":[{"BOOL":true},{"L":[{"M":{"x":{"S":"y"}}}]}]}`, `{"L":[{"L":[]},{"L":[{"L":[]}]}]}`,
+	`{"L":[{"M":{"ID":{"S":"1"},"name":{"S":"n"}}},{"M":{}},{"NULL":true}]}`, `{"L":[{"NULL":true}]}`, `{"L":[{"NS":["1"]}]}`,
+	`{"M":{}}`, `{"M":{"ID":{"S":"1"},"name":{"S":"n"},"At":{"N":"5"}}}`, `{"M":{"a":{"S":"1"},"b":{"S":"2"}}}`,
+	`{"M":{"id":{"S":"1"},"NAME":{"S":"n"},"At":{"S":"x"}}}`, `{"M":{"1":{"S":"1"},"2":{"S":"2"}}}`, `{"M":{"true":{"N":"1"}}}`,
+	`{"M":{"a-b":{"N":"1"}}}`, `{"M":{"a":{"NULL":true},"b":{"M":{"c":{"L":[]}}}}}`, `{"M":{"a":{"NS":["1","2"]},"b":{"SS":["x"]},"c":{"BS":[""]}}}`,
+	`{"M":{"Value":{"N":"1"},"Children":{"L":[{"M":{"Value":{"N":"2"},"Parent":{"M":{"Value":{"N":"3"}}}}}]},"Any":{"M":{"x":{"N":"1"}}}}}`,
+	`{"M":{"a":{"BOOL":true},"ID":{"BOOL":true}}}`, `{"M":{"":{"S":"no name"}}}`, `{"M":{"a\u0062":{"S":"1"}}}`,
+}
+
+// tags are those whose options matter when decoding, and some that do not.
+var tags = []string{"", ",string", ",unixtime", ",string,unixtime", ",omitempty,nullempty,omitemptyelem,stringset", ",unknown, string"}
+
+// Every kind of field with every kind of attribute, by every tag.
+func TestDecodeField(t *testing.T) {
+	t.Parallel()
+	all := reflect.TypeFor[everything]()
+	for i := range all.NumField() {
+		f := all.Field(i)
+		t.Run(f.Name, func(t *testing.T) {
+			t.Parallel()
+			for _, tag := range tags {
+				shape := reflect.StructOf([]reflect.StructField{
+					{Name: "A", Type: reflect.TypeFor[string]()},
+					{Name: "F", Type: f.Type, Tag: reflect.StructTag(fmt.Sprintf("dynamodbav:%q", tag))},
+					{Name: "Z", Type: reflect.TypeFor[int]()},
+				})
+				for _, value := range values {
+					items := []string{`{"A":{"S":"a"},"F":` + value + `,"Z":{"N":"1"}}`}
+					if tag == "" {
+						items = append(items, `{"Z":{"N":"2"},"F":`+value+`,"u":{"S":"unknown"},"A":{"N":"1"}}`)
+					}
+					checkDecode(t, shape, []string{"F", "A"}, items...)
+				}
+			}
+		})
+	}
+}
+
+// Every type with every map as the item.
+func TestDecodeItem(t *testing.T) {
+	t.Parallel()
+	whole := append([]reflect.Type{
+		reflect.TypeFor[*Base](), reflect.TypeFor[**Base](), reflect.TypeFor[map[string]string](), reflect.TypeFor[map[string]any](),
+		reflect.TypeFor[attributes](), reflect.TypeFor[*loud](), reflect.TypeFor[map[string]Base](), reflect.TypeFor[map[string]loud](),
+		reflect.TypeFor[*bag](), reflect.TypeFor[map[string][]string](), reflect.TypeFor[map[string]map[string]int](),
+	}, pool...)
+	items := []string{
+		`{"ID":{"S":"1"},"Name":{"S":"n"},"name":{"S":"m"},"Extra":{"N":"4"},"At":{"S":"2024-02-29T12:00:00Z"}}`,
+		`{"base":{"M":{"ID":{"S":"1"}}},"Base":{"M":{"ID":{"S":"2"}}},"h":{"M":{"Inside":{"S":"i"}}},"Own":{"S":"o"}}`,
+		`{"Own":{"S":"o"},"Inside":{"S":"i"},"N":{"N":"1"}}`, `{"Own":{"S":"o"}}`, `{"Inside":{"NULL":true}}`,
+		`{"secret":{"S":"s"}}`, `{"Public":{"S":"p"}}`, `{"Stringer":{"S":"s"}}`, `{"UnixTime":{"N":"1"}}`, `{"Time":{"N":"1"}}`,
+		`{"x":{"S":"x"},"C":{"S":"c"},"X":{"S":"X"},"B":{"S":"b"}}`, `{"V":{"S":"v"},"Loop":{"M":{"V":{"S":"w"}}}}`,
+		`{"Name":{"S":"N"}}`, `{"NAME":{"S":"folded"}}`, `{"iD":{"S":"folded"}}`, `{"ID":{"N":"5"}}`, `{"ID":{"BOOL":true}}`,
+		`{"ID":{"BOOL":true},"At":{"BOOL":true}}`, `{"At":{"L":[]},"name":{"S":"after"}}`,
+	}
+	for _, value := range values {
+		if m, ok := strings.CutPrefix(value, `{"M":`); ok {
+			items = append(items, strings.TrimSuffix(m, "}"))
+		}
+	}
+	for _, typ := range whole {
+		t.Run(typ.String(), func(t *testing.T) {
+			t.Parallel()
+			checkDecode(t, typ, nil, items...)
+			checkDecode(t, typ, []string{"ID", "name", "x"}, items...)
+		})
+	}
+}
+
+func TestDecodeNames(t *testing.T) {
+	t.Parallel()
+	type fields struct {
+		Plain   string
+		PLAIN2  string `dynamodbav:"plain2"`
+		Dash    string `dynamodbav:"-"`
+		DashToo string `dynamodbav:"-,"`
+		Comma   string `dynamodbav:",omitempty"`
+		Dotted  string `dynamodbav:"a.b c\"d"`
+		Sharp   string `dynamodbav:"straße"`
+		Kelvin  string `dynamodbav:"kelvin"`
+		JSON    string `json:"other"`
+		private string //nolint:unused // it must be left alone
+	}
+	type folds struct {
+		First  string `dynamodbav:"NAME"`
+		Second string `dynamodbav:"name"`
+		Third  string `dynamodbav:"Name"`
+	}
+	for name, typ := range map[string]reflect.Type{"fields": reflect.TypeFor[fields](), "folds": reflect.TypeFor[folds]()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, attribute := range []string{
+				"Plain", "plain", "PLAIN", "PLAIN2", "plain2", "Dash", "-", "DashToo", "Comma", "comma", `a.b c\"d`, "A.B C\\\"D",
+				"straße", "STRAẞE", "STRASSE", "kelvin", "\u212aelvin", `\u006belvin`, "JSON", "other", "private", "NAME", "name", "Name", "nAME", "",
+			} {
+				checkDecode(t, typ, []string{"plain", "name"}, `{"`+attribute+`":{"S":"v"}}`, `{"zzz":{"N":"1"},"`+attribute+`":{"S":"v"}}`)
+			}
+		})
+	}
+}
+
+// An attribute with the exact name wins over what folds to it, wherever it is.
+func TestDecodeExactNameFirst(t *testing.T) {
+	t.Parallel()
+	type folds struct {
+		Lower string `dynamodbav:"name"`
+		Upper string `dynamodbav:"NAME"`
+	}
+	checkDecode(t, reflect.TypeFor[folds](), []string{"NAME"},
+		`{"name":{"S":"l"},"NAME":{"S":"u"}}`, `{"NAME":{"S":"u"},"name":{"S":"l"}}`, `{"NAME":{"S":"u"}}`)
+}
+
+// Options keep their meaning on the embedded struct's own fields, and what is
+// given to attributevalue gets them as well.
+func TestDecodeOptions(t *testing.T) {
+	t.Parallel()
+	type Inner struct {
+		Text  *int                     `dynamodbav:"text,string"`
+		Texts []int                    `dynamodbav:",string"`
+		Unix  time.Time                `dynamodbav:",unixtime"`
+		PUnix **time.Time              `dynamodbav:",unixtime"`
+		Named instant                  `dynamodbav:"named,unixtime"`
+		Any   any                      `dynamodbav:",string"`
+		Pany  *any                     `dynamodbav:",string"`
+		Num   attributevalue.Number    `dynamodbav:",string"`
+		JSON  *json.Number             `dynamodbav:",string"`
+		Loud  loud                     `dynamodbav:",string"`
+		Map   map[string]time.Duration `dynamodbav:",string"`
+	}
+	type outer struct {
+		*Inner
+		Own Inner
+	}
+	for _, value := range values {
+		var item []string
+		for _, name := range []string{"text", "Texts", "Unix", "PUnix", "named", "Any", "Pany", "Num", "JSON", "Loud", "Map"} {
+			checkDecode(t, reflect.TypeFor[outer](), nil, `{"`+name+`":`+value+`}`, `{"Own":{"M":{"`+name+`":`+value+`}}}`)
+			item = append(item, `"`+name+`":`+value)
+		}
+		checkDecode(t, reflect.TypeFor[Inner](), []string{"Any"}, `{`+strings.Join(item, ",")+`}`)
+	}
+}
+
+// The parts of an anonymous struct's methods that attributevalue does not see
+// are not seen here either.
+func TestDecodeAnonymousStructs(t *testing.T) {
+	t.Parallel()
+	type shapes struct {
+		Value struct{ attributevalue.UnixTime }
+		Ptr   *struct{ attributevalue.UnixTime }
+		List  []struct{ loud }
+		Loud  struct {
+			loud
+			Own string
+		} `dynamodbav:",omitempty"`
+		Deep struct{ In struct{ *loud } }
+	}
+	for _, value := range values {
+		for _, name := range []string{"Value", "Ptr", "List", "Loud", "Deep"} {
+			checkDecode(t, reflect.TypeFor[shapes](), nil, `{"`+name+`":`+value+`}`, `{"Deep":{"M":{"In":`+value+`}}}`, `{"List":{"L":[`+value+`]}}`)
+		}
+	}
+}
+
+// What is decoded stays as it is when the response's memory is used again.
+func TestDecodeDoesNotAlias(t *testing.T) {
+	t.Parallel()
+	check := func(typ reflect.Type) {
+		body := []byte(`{"a":` + sampleItem + `,"long":{"Text":{"S":"` + strings.Repeat("long ", 200) + `"},"Esc":{"S":"\u0041` + strings.Repeat("b", 300) + `"}}}`)
+		r := item.NewReader(body)
+		d := item.NewDecoder(typ, []item.Watched{{Name: "Text"}, {Name: "Bytes"}})
+		var got, want []reflect.Value
+		r.Object(func([]byte) bool {
+			from := r.Pos()
+			v := reflect.New(typ).Elem()
+			if refusal, ok := d.Decode(r, v); refusal != nil || !ok {
+				t.Errorf("%v: %v, %v", typ, refusal, ok)
+			}
+			m, err := sdkItem(string(body[from:r.Pos()]))
+			if err != nil {
+				t.Error(err)
+			}
+			got, want = append(got, v), append(want, reflect.ValueOf(theirDecode(typ, m).value))
+			return true
+		})
+		for i := range body {
+			body[i] = '#'
+		}
+		if len(got) != 2 {
+			t.Fatalf("%v: %d items", typ, len(got))
+		}
+		for i := range got {
+			if diff := cmp.Diff(want[i].Interface(), got[i].Interface(), exactly); diff != "" {
+				t.Errorf("%v (-theirs +ours):\n%s", typ, diff)
+			}
+		}
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[struct {
+		sample
+		Esc any
+		Raw map[string]int
+	}](), reflect.TypeFor[any](), reflect.TypeFor[attributes](), reflect.TypeFor[attrs]()} {
+		check(typ)
+	}
+}
+
+// Texts that items have in common are taken from the item before. What differs in its
+// beginning, its end, its kind or its escapes is another text.
+func TestDecodeRepeatedText(t *testing.T) {
+	t.Parallel()
+	type named string
+	type record struct {
+		A, B string
+		N    named
+		P    *string
+		T    time.Time
+		Any  any
+	}
+	const plain = `{"A":{"S":"open"},"B":{"S":"same in all"},"N":{"S":"x"},"P":{"S":"p"},"T":{"S":"2024-01-15T10:00:00Z"},"Any":{"S":"any"},"watched":{"S":"w"}}`
+	with := func(oldNew ...string) string { return strings.NewReplacer(oldNew...).Replace(plain) }
+	items := []string{
+		plain, plain, plain,
+		with("open", "opened"), with("open", "ope"), with("open", ""), with(`"open"`, `"ope\u006e"`), with(`"open"`, `"open\n"`),
+		plain, plain,
+		with(`{"S":"open"}`, `{"N":"1"}`), with(`{"S":"open"}`, `{"NULL":true}`), plain,
+		with(`{"S":"open"}`, `{ "S" : "open" }`), with(`"open"}`, `"open" }`), plain,
+		with("w", "other"), with(`,"watched":{"S":"w"}`, ""), plain,
+		`{"B":{"S":"same in all"},"A":{"S":"same in all"}}`, plain,
+	}
+	for i := range 10 { // more than are compared
+		items = append(items, with("open", fmt.Sprint("open", i)))
+	}
+	items = append(items, items[len(items)-1], plain, plain)
+	for cut := range items {
+		checkDecode(t, reflect.TypeFor[record](), []string{"watched", "A"}, items[cut:]...)
+		checkDecode(t, reflect.TypeFor[struct{ B string }](), []string{"A"}, items[cut:]...)
+	}
+}
+
+// A refusal is the item's own: the attributes behind it are seen, and so are the
+// items behind it.
+func TestDecodeGoesOnAfterRefusal(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[sample](), reflect.TypeFor[*sample](), reflect.TypeFor[map[string]sample](), reflect.TypeFor[map[string]int](),
+		reflect.TypeFor[map[string]loud](), reflect.TypeFor[map[string][]loud](), reflect.TypeFor[everything](), reflect.TypeFor[loud](),
+	} {
+		checkDecode(t, typ, []string{"Text", "z"},
+			`{"Number":{"S":"no"},"Text":{"S":"seen"},"List":{"L":[{"M":{"Number":{"BOOL":true}}}]},"z":{"N":"1"}}`, `{"Text":{"S":"next"}}`,
+			`{"List":{"L":[{"M":{"Tree":{"M":{"At":{"S":"no"},"Text":{"S":"x"}}}}}]},"z":{"B":"AQ=="}}`, `{"z":{"SS":["1"]}}`, `{"Loud":{"BOOL":true},"z":{"S":"s"}}`)
+	}
+}

@@ -1,0 +1,31 @@
+// Package item decodes the JSON of a response into Go values, without attribute
+// values in between, and encodes Go values as items. It follows the rules of the SDK's
+// attributevalue package.
+//
+// # The fast way only ever succeeds
+//
+// There are two things that this package does not decide:
+//
+//   - What an item means to a Go type is for attributevalue to say. A [plan] of
+//     a type knows the plain cases. A field that it does not know, or whose
+//     attribute does not fit, is given to attributevalue, whose result or error
+//     it gets.
+//   - What a response means is for the SDK to say. A [Reader] knows what
+//     DynamoDB sends. A response that surprises it is given to the SDK as a
+//     whole.
+//
+// So no error comes from here, and nothing is accepted that the SDK and
+// attributevalue would not accept. Of two attributes that are for one field,
+// because their names differ in case only, the last one counts; which one does
+// with attributevalue is chance.
+//
+// A [Writer] writes the JSON of a request. What it does not know is for the SDK to write.
+//
+// [Number] is how DynamoDB sees a number, which no Go type is.
+//
+// # Changes
+//
+// A write reads an item once, as a [Read]: a value and the item that it was made
+// of, from which more values and single attributes can be made. [Compare] then says
+// which attributes a change of the value changes, and encodes no others.
+package item

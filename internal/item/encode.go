@@ -1,0 +1,337 @@
+package item
+
+import (
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Encode makes an attribute value of a Go value, as attributevalue's Encode
+// does. The attributes of a struct share memory. Its error is an [Error].
+func Encode(v any) (types.AttributeValue, error) {
+	attribute, err := encode(v)
+	if err != nil {
+		return nil, rooted(reflect.TypeOf(v), err)
+	}
+	return attribute, nil
+}
+
+// rooted returns the error of a value of type t that does not encode.
+func rooted(t reflect.Type, err error) *Error {
+	e := notEncoded("", t, err)
+	e.Path = strings.TrimPrefix(e.Path, ".")
+	return e
+}
+
+func encode(v any) (types.AttributeValue, error) {
+	value := reflect.ValueOf(v)
+	if value.Kind() == reflect.Pointer {
+		value = value.Elem()
+	}
+	if !value.IsValid() {
+		return noNil(encodeForeign(v))
+	}
+	switch p := planOf(value.Type()); {
+	case p.shape == structure, p.shape == dictionary && !value.IsNil():
+		e := itemEncoder{
+			texts:   make([]types.AttributeValueMemberS, 0, p.strings),
+			numbers: make([]types.AttributeValueMemberN, 0, p.numbers),
+		}
+		if attribute, done, err := e.value(p, value, options{}); done || err != nil {
+			return attribute, err
+		}
+	}
+	return noNil(encodeForeign(v))
+}
+
+// itemEncoder makes the attributes of one item. Strings and numbers are made
+// several at a time.
+type itemEncoder struct {
+	texts   []types.AttributeValueMemberS
+	numbers []types.AttributeValueMemberN
+	level   int // of the map or list that is being made, from 1
+}
+
+const (
+	// few is how many attributes are made at a time.
+	few = 4
+	// added is how many attributes an item has in addition to those of its value:
+	// its keys and its type.
+	added = 3
+)
+
+func (e *itemEncoder) text(s string) types.AttributeValue {
+	if len(e.texts) == cap(e.texts) {
+		e.texts = make([]types.AttributeValueMemberS, 0, few)
+	}
+	e.texts = append(e.texts, types.AttributeValueMemberS{Value: s})
+	return &e.texts[len(e.texts)-1]
+}
+
+// number makes a number, or the text of one.
+func (e *itemEncoder) number(n string, o options) types.AttributeValue {
+	if o.asText {
+		return e.text(n)
+	}
+	if len(e.numbers) == cap(e.numbers) {
+		e.numbers = make([]types.AttributeValueMemberN, 0, few)
+	}
+	e.numbers = append(e.numbers, types.AttributeValueMemberN{Value: n})
+	return &e.numbers[len(e.numbers)-1]
+}
+
+// structure makes a map of a struct.
+func (e *itemEncoder) structure(p *plan, v reflect.Value) (types.AttributeValue, error) {
+	if err := e.enter(); err != nil {
+		return nil, err
+	}
+	defer e.leave()
+	m := make(map[string]types.AttributeValue, len(p.fields)+added)
+	for i := range p.fields {
+		f := &p.fields[i]
+		attribute, err := e.field(f, v)
+		if err != nil {
+			return nil, err
+		}
+		if attribute != nil {
+			m[f.name] = attribute
+		}
+	}
+	return &types.AttributeValueMemberM{Value: m}, nil
+}
+
+// field makes an attribute of a field of v, nil if it is left out.
+func (e *itemEncoder) field(f *field, v reflect.Value) (types.AttributeValue, error) {
+	value, there := f.in(v)
+	if !there {
+		return nil, nil
+	}
+	attribute, done, err := e.value(f.plan, value, f.options)
+	if !done && err == nil {
+		attribute, err = f.take(value)
+	}
+	if err != nil {
+		return nil, notEncoded("."+f.name, f.plan.typ, err)
+	}
+	return attribute, nil
+}
+
+// value makes an attribute of a value, nil if it is left out. done is false if
+// attributevalue has to do it.
+func (e *itemEncoder) value(p *plan, v reflect.Value, o options) (attribute types.AttributeValue, done bool, err error) {
+	switch p.outcome(v, o) {
+	case leftOut:
+		return nil, true, nil
+	case null:
+		return &types.AttributeValueMemberNULL{Value: true}, true, nil
+	case forOthers:
+		return nil, false, nil
+	}
+	return e.content(p, v, o)
+}
+
+// outcome is what becomes of a value: its content is encoded, or one of the others.
+type outcome byte
+
+const (
+	encoded outcome = iota
+	leftOut
+	null
+	forOthers // attributevalue decides
+)
+
+// outcome returns what becomes of a value with the options of its field.
+func (p *plan) outcome(v reflect.Value, o options) outcome {
+	switch p.shape {
+	case foreign, item:
+		return forOthers
+	case structure, moment:
+		return encoded
+	}
+	switch {
+	case !empty(p.shape, v):
+		return encoded
+	case o.omitEmpty && !o.nullEmpty:
+		return leftOut
+	case o.omitEmpty:
+		return forOthers
+	case o.nullEmpty || nullable(p.shape):
+		return null
+	}
+	return encoded
+}
+
+// empty reports whether a value is what omitempty and nullempty are about.
+func empty(s shape, v reflect.Value) bool {
+	switch s {
+	case blob, texts, slice, dictionary, pointer, anything:
+		return v.IsNil()
+	}
+	return v.IsZero()
+}
+
+// nullable reports whether the empty value of a shape is null by itself.
+func nullable(s shape) bool {
+	switch s {
+	case blob, texts, slice, dictionary, pointer, anything:
+		return true
+	}
+	return false
+}
+
+// special reports whether the content of a value is for attributevalue.
+func (p *plan) special(o options) bool {
+	return p.marshaled || o.asSet || o.omitEmptyElem || o.nullEmptyElem
+}
+
+// content makes an attribute of a value, whether it is empty or not.
+func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute types.AttributeValue, done bool, err error) {
+	if p.special(o) {
+		return nil, false, nil
+	}
+	switch p.shape {
+	case text:
+		if p.numeric {
+			return nil, false, nil
+		}
+		return e.text(v.String()), true, nil
+	case boolean:
+		return &types.AttributeValueMemberBOOL{Value: v.Bool()}, true, nil
+	case integer:
+		return e.number(strconv.FormatInt(v.Int(), 10), o), true, nil
+	case unsigned:
+		return e.number(strconv.FormatUint(v.Uint(), 10), o), true, nil
+	case float:
+		return e.number(strconv.FormatFloat(v.Float(), 'f', -1, p.typ.Bits()), o), true, nil
+	case moment:
+		t := v.Interface().(time.Time)
+		if o.asUnixTime {
+			return e.number(strconv.FormatInt(t.Unix(), 10), options{}), true, nil
+		}
+		return e.text(t.Format(time.RFC3339Nano)), true, nil
+	case blob:
+		return &types.AttributeValueMemberB{Value: append([]byte{}, v.Bytes()...)}, true, nil
+	case pointer:
+		if p.elem.shape == pointer || p.elem.shape == anything {
+			return nil, false, nil
+		}
+		return e.content(p.elem, v.Elem(), o)
+	case anything:
+		p := planOf(v.Elem().Type())
+		if p.shape == pointer {
+			return nil, false, nil
+		}
+		return e.content(p, v.Elem(), o)
+	case texts, slice:
+		return e.list(p, v)
+	case dictionary:
+		return e.dictionary(p, v)
+	case structure:
+		m, err := e.structure(p, v)
+		return m, true, err
+	}
+	return nil, false, nil
+}
+
+func (e *itemEncoder) list(p *plan, v reflect.Value) (attribute types.AttributeValue, done bool, err error) {
+	if p.typ == bytesListType {
+		return nil, false, nil // a set
+	}
+	if err := e.enter(); err != nil {
+		return nil, false, err
+	}
+	defer e.leave()
+	elem := planOf(p.typ.Elem())
+	l := make([]types.AttributeValue, 0, v.Len())
+	for i := range v.Len() {
+		attribute, done, err := e.value(elem, v.Index(i), options{})
+		if err != nil {
+			return nil, false, notEncoded(at(i), elem.typ, err)
+		}
+		if !done {
+			return nil, false, nil
+		}
+		l = append(l, attribute)
+	}
+	return &types.AttributeValueMemberL{Value: l}, true, nil
+}
+
+func (e *itemEncoder) dictionary(p *plan, v reflect.Value) (attribute types.AttributeValue, done bool, err error) {
+	if p.typ.Key().NumMethod() > 0 {
+		return nil, false, nil // it may have a String method
+	}
+	if err := e.enter(); err != nil {
+		return nil, false, err
+	}
+	defer e.leave()
+	m := make(map[string]types.AttributeValue, v.Len())
+	for each := v.MapRange(); each.Next(); {
+		name := each.Key().String()
+		if name == "" {
+			return nil, false, nil
+		}
+		attribute, done, err := e.value(p.elem, each.Value(), options{})
+		if err != nil {
+			return nil, false, notEncoded("."+name, p.elem.typ, err)
+		}
+		if !done {
+			return nil, false, nil
+		}
+		m[name] = attribute
+	}
+	return &types.AttributeValueMemberM{Value: m}, true, nil
+}
+
+// enter begins a map or list.
+func (e *itemEncoder) enter() error {
+	if e.level > maxLevels {
+		return &Error{Problem: errLevels.Error(), Err: errLevels}
+	}
+	e.level++
+	return nil
+}
+
+func (e *itemEncoder) leave() { e.level-- }
+
+// in returns the field of a struct, of which v is one; false if an embedded
+// struct on the way to it is nil.
+func (f *field) in(v reflect.Value) (reflect.Value, bool) {
+	for i, x := range f.index {
+		if i > 0 && v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				return v, false
+			}
+			v = v.Elem()
+		}
+		v = v.Field(x)
+	}
+	return v, true
+}
+
+// take lets attributevalue make an attribute of the field v, nil if it is left
+// out.
+func (f *field) take(v reflect.Value) (types.AttributeValue, error) {
+	alone := reflect.New(f.alone)
+	alone.Elem().Field(0).Set(v)
+	in := alone.Interface()
+	if !v.CanAddr() {
+		// Methods of pointers do not count then.
+		in = alone.Elem().Interface()
+	}
+	made, err := encodeForeign(in)
+	if err != nil {
+		return nil, err
+	}
+	return noNil(made.(*types.AttributeValueMemberM).Value[aloneName], nil)
+}
+
+// Made is an item that was made for one op. The op takes it as it is, and adds
+// nothing that is not in it.
+type Made struct {
+	Item map[string]types.AttributeValue
+	// Err is why there is no item.
+	Err error
+}

@@ -1,0 +1,144 @@
+package item
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Error names the attribute and the Go type that do not fit. Its text quotes no
+// value. The text of the error that it wraps may: it comes from attributevalue or
+// from a method of the type.
+type Error struct {
+	// Path leads to the attribute, as in items[3].price. It is empty for the
+	// item itself.
+	Path string
+	// Problem is what is wrong: "a number does not decode into int8".
+	Problem string
+	// Err is the cause; never nil.
+	Err error
+}
+
+// Error returns the path and the problem.
+func (e *Error) Error() string {
+	const most = 256
+	path := e.Path
+	if len(path) > most {
+		path = strings.ToValidUTF8(path[:most], "") + "…"
+	}
+	text := e.Problem
+	if path != "" {
+		text = fmt.Sprintf("attribute %q: %s", path, text)
+	}
+	if errors.Is(e.Err, ErrPanic) {
+		text += " (panic)"
+	}
+	return text
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// in returns the error of an attribute in the one that step leads to.
+func (e *Error) in(step string) *Error {
+	e.Path = step + e.Path
+	return e
+}
+
+func at(i int) string { return "[" + strconv.Itoa(i) + "]" }
+
+// notEncoded returns the error of a value that does not encode. step leads to its
+// attribute.
+func notEncoded(step string, t reflect.Type, err error) *Error {
+	if e, ok := err.(*Error); ok { //nolint:errorlint // only one of ours is on its way up
+		return e.in(step)
+	}
+	return &Error{Path: step, Problem: fmt.Sprintf("%v does not encode", t), Err: err}
+}
+
+// maxLevels is how deep DynamoDB nests values. The limit also ends the encoding
+// of a Go value that contains itself.
+const maxLevels = 32
+
+var errLevels = errors.New("nested more than 32 levels deep")
+
+// notDecoded returns the error of an item that does not decode into the plan's
+// type. Its cause is err, or for a struct that of the first field.
+func (p *plan) notDecoded(item map[string]types.AttributeValue, err error) *Error {
+	if p.shape == structure {
+		for _, name := range slices.Sorted(maps.Keys(item)) {
+			if f := p.field(name); f != nil {
+				if err := f.give(item[name], reflect.New(f.plan.typ).Elem()); err != nil {
+					return f.plan.located(item[name], err).in(name)
+				}
+			}
+		}
+	}
+	e := p.located(&types.AttributeValueMemberM{Value: item}, err)
+	e.Path = strings.TrimPrefix(e.Path, ".")
+	return e
+}
+
+// located returns the error of an attribute value that does not decode into the
+// plan's type. It decodes the parts of the value again to find the innermost one
+// that fails.
+func (p *plan) located(value types.AttributeValue, err error) *Error {
+	switch v := value.(type) {
+	case *types.AttributeValueMemberM:
+		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
+			if inner := p.member(name); inner != nil && inner.refuses(v.Value[name]) {
+				return inner.located(v.Value[name], err).in("." + name)
+			}
+		}
+	case *types.AttributeValueMemberL:
+		if p.shape != slice && p.shape != texts {
+			break
+		}
+		inner := planOf(p.typ.Elem())
+		if i := slices.IndexFunc(v.Value, inner.refuses); i >= 0 {
+			return inner.located(v.Value[i], err).in(at(i))
+		}
+	}
+	return &Error{Problem: fmt.Sprintf("%s does not decode into %v", PartsOf(value).Kind.words(), p.typ), Err: err}
+}
+
+// member returns the plan for an element of a map, nil if the type ignores it.
+func (p *plan) member(name string) *plan {
+	switch p.shape {
+	case structure:
+		if f := p.field(name); f != nil {
+			return f.plan
+		}
+	case dictionary:
+		return p.elem
+	case pointer:
+		if p.elem.shape != pointer {
+			return p.elem.member(name)
+		}
+	}
+	return nil
+}
+
+// refuses reports whether an attribute value does not decode into the plan's
+// type.
+func (p *plan) refuses(value types.AttributeValue) bool {
+	return decodeForeign(value, reflect.New(p.typ).Interface()) != nil
+}
+
+// field returns the struct field of an attribute, nil if there is not one.
+func (p *plan) field(name string) *field {
+	if i, ok := p.byName[name]; ok {
+		return &p.fields[i]
+	}
+	i := slices.IndexFunc(p.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
+	if i < 0 {
+		return nil
+	}
+	return &p.fields[i]
+}

@@ -1,0 +1,59 @@
+package item
+
+import (
+	"errors"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// errNil means that a Marshaler gave a nil where a value has to be.
+var errNil = errors.New("the value is nil")
+
+// Nil reports whether an attribute value, or one inside it, is nil or a pointer that is
+// nil: no response has such a value, and no request may. path leads to it, "" to the
+// value itself.
+func Nil(value types.AttributeValue) (path string, is bool) { return nilBelow(value, 0) }
+
+// NilIn is [Nil] for an item.
+func NilIn(item map[string]types.AttributeValue) (path string, is bool) { return nilElement(item, 0) }
+
+// nilBelow does not visit deeper values than DynamoDB stores: it must come to an end.
+func nilBelow(value types.AttributeValue, level int) (path string, is bool) {
+	p := PartsOf(value)
+	if p.Kind == 0 {
+		return "", true
+	}
+	if level > maxLevels {
+		return "", false
+	}
+	for i, e := range p.List {
+		if path, is := nilBelow(e, level+1); is {
+			return at(i) + path, true
+		}
+	}
+	if path, is := nilElement(p.Map, level+1); is {
+		return "." + path, true
+	}
+	return "", false
+}
+
+func nilElement(m map[string]types.AttributeValue, level int) (path string, is bool) {
+	for name, e := range m {
+		if path, is := nilBelow(e, level); is {
+			return name + path, true
+		}
+	}
+	return "", false
+}
+
+// noNil returns what attributevalue has encoded, or an error if a Marshaler gave a nil
+// for a part of it. A value that is nil itself is left out.
+func noNil(value types.AttributeValue, err error) (types.AttributeValue, error) {
+	if value == nil || err != nil {
+		return nil, err
+	}
+	if path, is := Nil(value); is {
+		return nil, &Error{Path: path, Problem: errNil.Error(), Err: errNil}
+	}
+	return value, nil
+}

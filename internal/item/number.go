@@ -1,0 +1,196 @@
+package item
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// Limits of numbers. AWS: "Supported data types and naming rules in Amazon
+// DynamoDB", Amazon DynamoDB Developer Guide: up to 38 digits, and a magnitude
+// from 1e-130 to 9.99…e125.
+const (
+	maxDigits   = 38
+	minExponent = -129 // 1e-130 is 0.1e-129
+	maxExponent = 126
+)
+
+// Number is a number as DynamoDB sees it: 0.digits times ten to the power of
+// exponent. It shares the memory of the text that it was parsed from.
+type Number struct {
+	negative bool
+	// text reads from the first digit that is not zero to the last one. It may
+	// hold the decimal point. It is empty for zero.
+	text     string
+	digits   int // those of text
+	exponent int
+}
+
+// ParseNumber parses the numbers that DynamoDB accepts, whatever their size: a
+// sign, digits with at most one point, and an exponent.
+func ParseNumber(s string) (d Number, ok bool) {
+	mantissa := s
+	if e := strings.IndexAny(s, "eE"); e >= 0 {
+		exponent, err := strconv.ParseInt(s[e+1:], 10, 32)
+		if err != nil {
+			return Number{}, false
+		}
+		mantissa, d.exponent = s[:e], int(exponent)
+	}
+	if mantissa != "" && (mantissa[0] == '-' || mantissa[0] == '+') {
+		d.negative = mantissa[0] == '-'
+		mantissa = mantissa[1:]
+	}
+	point, first, last := len(mantissa), -1, 0
+	for i := range len(mantissa) {
+		switch c := mantissa[i]; {
+		case c == '.' && point == len(mantissa):
+			point = i
+		case c < '0' || c > '9':
+			return Number{}, false
+		case c != '0':
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	if digits := len(mantissa) - 1; point == len(mantissa) && digits < 0 || point < len(mantissa) && digits == 0 {
+		return Number{}, false // nothing, or a point alone
+	}
+	if first < 0 {
+		return Number{}, true
+	}
+	d.text, d.digits = mantissa[first:last+1], last+1-first
+	if first < point && point < last {
+		d.digits--
+	}
+	before := point - first
+	if before < 0 {
+		before++ // the point stands between
+	}
+	d.exponent += before
+	return d, true
+}
+
+// InRange reports whether DynamoDB can store the number. It stores zero,
+// whatever its exponent.
+func (d Number) InRange() bool {
+	return d.digits == 0 || d.digits <= maxDigits && d.exponent >= minExponent && d.exponent <= maxExponent
+}
+
+// StorableNumber reports whether a number is within DynamoDB's precision and
+// range.
+func StorableNumber(number string) bool {
+	d, ok := ParseNumber(number)
+	return ok && d.InRange()
+}
+
+// maxNumberSize is the maximum size of a number in bytes.
+const maxNumberSize = 21
+
+// Size counts one byte for the exponent, one for two significant digits, which
+// are paired from the decimal point on, and one for a minus sign. It is 21 at most.
+func (d Number) Size() int {
+	if d.digits == 0 {
+		return 1
+	}
+	n := d.digits
+	if d.exponent%2 != 0 {
+		n++ // the first digit stands alone in its pair
+	}
+	size := 1 + (n+1)/2
+	if d.negative {
+		size++
+	}
+	return min(size, maxNumberSize)
+}
+
+// sign returns -1, 0 or 1.
+func (d Number) sign() int {
+	switch {
+	case d.digits == 0:
+		return 0
+	case d.negative:
+		return -1
+	}
+	return 1
+}
+
+// compare returns -1, 0 or 1.
+func (d Number) compare(e Number) int {
+	if sign := d.sign(); sign != e.sign() || sign == 0 {
+		return cmp.Compare(sign, e.sign())
+	}
+	magnitude := cmp.Compare(d.exponent, e.exponent)
+	// Digits begin with one that is not zero: they compare like text.
+	for a, b := d.text, e.text; magnitude == 0 && (a != "" || b != ""); {
+		a, b = strings.TrimPrefix(a, "."), strings.TrimPrefix(b, ".")
+		if a == "" || b == "" {
+			magnitude = cmp.Compare(len(a), len(b))
+			break
+		}
+		magnitude = cmp.Compare(a[0], b[0])
+		a, b = a[1:], b[1:]
+	}
+	return d.sign() * magnitude
+}
+
+// canonical writes the number's significant digits and its exponent.
+func (d Number) canonical() string {
+	if d.digits == 0 {
+		return "0"
+	}
+	text := strings.Replace(d.text, ".", "", 1) + "e" + strconv.Itoa(d.exponent)
+	if d.negative {
+		return "-" + text
+	}
+	return text
+}
+
+// plain writes the number without exponent and needless zeros, as DynamoDB
+// returns it.
+func (d Number) plain() string {
+	if d.digits == 0 {
+		return "0"
+	}
+	text, sign := strings.Replace(d.text, ".", "", 1), ""
+	if d.negative {
+		sign = "-"
+	}
+	switch {
+	case d.exponent <= 0:
+		text = "0." + strings.Repeat("0", -d.exponent) + text
+	case d.exponent >= d.digits:
+		text += strings.Repeat("0", d.exponent-d.digits)
+	default:
+		text = text[:d.exponent] + "." + text[d.exponent:]
+	}
+	return sign + text
+}
+
+// PlainNumber writes a number that DynamoDB stores as DynamoDB returns it: without
+// exponent and needless zeros. Other text stays as it is, also a number that
+// would take megabytes, such as 1e1000000.
+func PlainNumber(s string) string {
+	if d, ok := ParseNumber(s); ok && d.InRange() {
+		return d.plain()
+	}
+	return s
+}
+
+// CanonicalNumber writes a number so that equal numbers have one text. Other
+// text stays as it is.
+func CanonicalNumber(s string) string {
+	if d, ok := ParseNumber(s); ok {
+		return d.canonical()
+	}
+	return s
+}
+
+// CompareNumbers compares two numbers.
+func CompareNumbers(a, b string) int {
+	first, _ := ParseNumber(a)
+	second, _ := ParseNumber(b)
+	return first.compare(second)
+}

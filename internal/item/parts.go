@@ -1,0 +1,203 @@
+package item
+
+import (
+	"bytes"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Parts is an attribute value taken apart: its type, and what a value of that type has.
+// [PartsOf] alone knows the types of the SDK. All other code uses the parts.
+type Parts struct {
+	// Kind is 0 for nil, also for a pointer that is nil, and [Unknown] for a type that
+	// DynamoDB does not have.
+	Kind  Kind
+	Text  string                          // of S and N
+	Bytes []byte                          // of B
+	Bool  bool                            // of BOOL and NULL
+	Texts []string                        // of SS and NS
+	Blobs [][]byte                        // of BS
+	List  []types.AttributeValue          // of L
+	Map   map[string]types.AttributeValue // of M
+}
+
+// PartsOf takes an attribute value apart. It copies nothing.
+func PartsOf(value types.AttributeValue) (p Parts) {
+	switch v := value.(type) {
+	case nil:
+	case *types.AttributeValueMemberS:
+		if v != nil {
+			p.Kind, p.Text = S, v.Value
+		}
+	case *types.AttributeValueMemberN:
+		if v != nil {
+			p.Kind, p.Text = N, v.Value
+		}
+	case *types.AttributeValueMemberB:
+		if v != nil {
+			p.Kind, p.Bytes = B, v.Value
+		}
+	case *types.AttributeValueMemberBOOL:
+		if v != nil {
+			p.Kind, p.Bool = BOOL, v.Value
+		}
+	case *types.AttributeValueMemberNULL:
+		if v != nil {
+			p.Kind, p.Bool = NULL, v.Value
+		}
+	case *types.AttributeValueMemberM:
+		if v != nil {
+			p.Kind, p.Map = M, v.Value
+		}
+	case *types.AttributeValueMemberL:
+		if v != nil {
+			p.Kind, p.List = L, v.Value
+		}
+	case *types.AttributeValueMemberSS:
+		if v != nil {
+			p.Kind, p.Texts = SS, v.Value
+		}
+	case *types.AttributeValueMemberNS:
+		if v != nil {
+			p.Kind, p.Texts = NS, v.Value
+		}
+	case *types.AttributeValueMemberBS:
+		if v != nil {
+			p.Kind, p.Blobs = BS, v.Value
+		}
+	default:
+		p.Kind = Unknown
+	}
+	return p
+}
+
+// Value puts the parts together; nil for a Kind that has no value.
+func (p Parts) Value() types.AttributeValue {
+	switch p.Kind {
+	case S:
+		return &types.AttributeValueMemberS{Value: p.Text}
+	case N:
+		return &types.AttributeValueMemberN{Value: p.Text}
+	case B:
+		return &types.AttributeValueMemberB{Value: p.Bytes}
+	case BOOL:
+		return &types.AttributeValueMemberBOOL{Value: p.Bool}
+	case NULL:
+		return &types.AttributeValueMemberNULL{Value: p.Bool}
+	case M:
+		return &types.AttributeValueMemberM{Value: p.Map}
+	case L:
+		return &types.AttributeValueMemberL{Value: p.List}
+	case SS:
+		return &types.AttributeValueMemberSS{Value: p.Texts}
+	case NS:
+		return &types.AttributeValueMemberNS{Value: p.Texts}
+	case BS:
+		return &types.AttributeValueMemberBS{Value: p.Blobs}
+	}
+	return nil
+}
+
+// rebuilt returns a value with lists, maps and pointers of its own. edit changes the
+// parts of each value in it that is no list and no map.
+func rebuilt(value types.AttributeValue, edit func(Parts) Parts) types.AttributeValue {
+	p := PartsOf(value)
+	switch p.Kind {
+	case 0, Unknown:
+		return value
+	case L:
+		list := make([]types.AttributeValue, len(p.List))
+		for i, e := range p.List {
+			list[i] = rebuilt(e, edit)
+		}
+		p.List = list
+	case M:
+		p.Map = rebuiltItem(p.Map, edit)
+	default:
+		p = edit(p)
+	}
+	return p.Value()
+}
+
+func rebuiltItem(item map[string]types.AttributeValue, edit func(Parts) Parts) map[string]types.AttributeValue {
+	m := make(map[string]types.AttributeValue, len(item))
+	for name, e := range item {
+		m[name] = rebuilt(e, edit)
+	}
+	return m
+}
+
+// Cloned returns a copy of an item that shares no memory with it.
+func Cloned(item map[string]types.AttributeValue) map[string]types.AttributeValue {
+	return rebuiltItem(item, Parts.clone)
+}
+
+func clonedValue(value types.AttributeValue) types.AttributeValue {
+	return rebuilt(value, Parts.clone)
+}
+
+func (p Parts) clone() Parts {
+	p.Bytes, p.Texts, p.Blobs = slices.Clone(p.Bytes), slices.Clone(p.Texts), slices.Clone(p.Blobs)
+	for i, b := range p.Blobs {
+		p.Blobs[i] = slices.Clone(b)
+	}
+	return p
+}
+
+// AsStored returns a value in a form that is the same before and after it was stored:
+// DynamoDB returns numbers and sets otherwise than they were written.
+func AsStored(value types.AttributeValue) types.AttributeValue {
+	return rebuilt(value, func(p Parts) Parts {
+		switch p.Kind {
+		case N:
+			p.Text = PlainNumber(p.Text)
+		case NS:
+			p.Texts = slices.Collect(mapped(p.Texts, PlainNumber))
+		}
+		return p.sorted()
+	})
+}
+
+func mapped[E any](all []E, to func(E) string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, e := range all {
+			if !yield(to(e)) {
+				return
+			}
+		}
+	}
+}
+
+// sorted gives a set an order, since DynamoDB keeps none. It does not change the set
+// that the parts were taken from.
+func (p Parts) sorted() Parts {
+	if !slices.IsSorted(p.Texts) {
+		p.Texts = slices.Sorted(slices.Values(p.Texts))
+	}
+	if !slices.IsSortedFunc(p.Blobs, bytes.Compare) {
+		p.Blobs = slices.SortedFunc(slices.Values(p.Blobs), bytes.Compare)
+	}
+	return p
+}
+
+// SortedNames returns the names of a map in order.
+func SortedNames(m map[string]types.AttributeValue) []string { return slices.Sorted(maps.Keys(m)) }
+
+// String returns DynamoDB's name of the type: BOOL.
+func (k Kind) String() string { return k.names()[0] }
+
+// words returns the name of the type for people: a boolean.
+func (k Kind) words() string { return k.names()[1] }
+
+func (k Kind) names() [2]string {
+	return [...][2]string{
+		{"?", "a value"},
+		S: {"S", "a string"}, N: {"N", "a number"}, B: {"B", "a binary"},
+		BOOL: {"BOOL", "a boolean"}, NULL: {"NULL", "a null"}, M: {"M", "a map"}, L: {"L", "a list"},
+		SS: {"SS", "a string set"}, NS: {"NS", "a number set"}, BS: {"BS", "a binary set"},
+		Unknown: {"?", "a value"},
+	}[k]
+}

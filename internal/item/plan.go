@@ -1,0 +1,194 @@
+package item
+
+import (
+	"encoding"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// plan says how the values of a Go type are made of attributes, and attributes
+// of them. It never changes once it is made.
+type plan struct {
+	typ   reflect.Type
+	shape shape
+	// elem is the plan of what a pointer points to and of the elements of a
+	// slice or map.
+	elem *plan
+	// fields are those of a struct, in the order of their indexes.
+	fields []field
+	byName map[string]int
+	// strings and numbers are how many of the fields are such as attributes.
+	strings, numbers int
+	// marshaled means that values make their own attributes, and numeric that
+	// strings are numbers.
+	marshaled, numeric bool
+}
+
+// shape is what a plan can do without attributevalue.
+type shape byte
+
+const (
+	// foreign is everything else: attributevalue does it.
+	foreign shape = iota
+	text
+	boolean
+	integer
+	unsigned
+	float
+	blob
+	moment
+	pointer
+	slice
+	texts
+	dictionary
+	structure
+	anything
+	item
+)
+
+// field is a field of a struct that has an attribute.
+type field struct {
+	name  string
+	index []int
+	// pointed means that it is in an embedded struct behind a pointer.
+	pointed bool
+	plan    *plan
+	options
+	// alone is a struct type with this field and its tag only, through which
+	// attributevalue is given the field's value and options.
+	alone reflect.Type
+}
+
+var (
+	unmarshalerType     = reflect.TypeFor[attributevalue.Unmarshaler]()
+	marshalerType       = reflect.TypeFor[attributevalue.Marshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
+	timeType            = reflect.TypeFor[time.Time]()
+	bytesType           = reflect.TypeFor[[]byte]()
+	textsType           = reflect.TypeFor[[]string]()
+	bytesListType       = reflect.TypeFor[[][]byte]()
+	itemType            = reflect.TypeFor[map[string]types.AttributeValue]()
+)
+
+// numberType is what a string type has if attributevalue treats it as a number,
+// such as its own Number and that of encoding/json.
+var numberType = reflect.TypeFor[interface {
+	Float64() (float64, error)
+	Int64() (int64, error)
+	String() string
+}]()
+
+// plans are kept for good: a program has so many types and no more.
+var plans sync.Map // of reflect.Type to *plan
+
+// planOf returns the plan of a type.
+func planOf(t reflect.Type) *plan {
+	if known, ok := plans.Load(t); ok {
+		return known.(*plan)
+	}
+	made := map[reflect.Type]*plan{}
+	p := makePlan(t, made)
+	for t, p := range made {
+		plans.LoadOrStore(t, p)
+	}
+	return p
+}
+
+// makePlan makes the plan of a type and of those that it is made of. made holds
+// unfinished plans too, since types can contain themselves.
+func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
+	if known, ok := plans.Load(t); ok {
+		return known.(*plan)
+	}
+	if p, ok := made[t]; ok {
+		return p
+	}
+	p := &plan{typ: t}
+	made[t] = p
+	p.marshaled = implements(t, marshalerType)
+	p.numeric = t.Implements(numberType)
+	if implements(t, unmarshalerType) {
+		return p
+	}
+	p.shape = shapeOf(t)
+	switch p.shape {
+	case pointer, slice, dictionary:
+		p.elem = makePlan(t.Elem(), made)
+	case structure:
+		fields, settable := fieldsOf(t)
+		if !settable {
+			p.shape = foreign
+			break
+		}
+		p.byName = make(map[string]int, len(fields))
+		for i := range fields {
+			f := &fields[i]
+			f.plan = makePlan(f.alone.Field(0).Type, made)
+			p.byName[f.name] = i
+			switch f.plan.shape {
+			case text, moment:
+				p.strings++
+			case integer, unsigned, float:
+				p.numbers++
+			}
+		}
+		p.fields = fields
+	}
+	return p
+}
+
+// implements reports whether values of the type or pointers to them have the
+// interface's methods.
+func implements(t, interfaceType reflect.Type) bool {
+	return t.Implements(interfaceType) || reflect.PointerTo(t).Implements(interfaceType)
+}
+
+func shapeOf(t reflect.Type) shape {
+	switch t.Kind() {
+	case reflect.String:
+		return text
+	case reflect.Bool:
+		return boolean
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return integer
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return unsigned
+	case reflect.Float32, reflect.Float64:
+		return float
+	case reflect.Pointer:
+		return pointer
+	case reflect.Struct:
+		if t == timeType {
+			return moment
+		}
+		if !t.ConvertibleTo(timeType) {
+			return structure
+		}
+	case reflect.Slice:
+		switch {
+		case t == bytesType:
+			return blob
+		case t == textsType:
+			return texts
+		case t.Elem().Kind() != reflect.Uint8:
+			return slice
+		}
+	case reflect.Map:
+		switch k := t.Key(); {
+		case t.ConvertibleTo(itemType):
+			return item
+		case k.Kind() == reflect.String && !implements(k, textUnmarshalerType) && !implements(k, textMarshalerType):
+			return dictionary
+		}
+	case reflect.Interface:
+		if t.NumMethod() == 0 {
+			return anything
+		}
+	}
+	return foreign
+}

@@ -1,0 +1,186 @@
+package item
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Kind is the type of an attribute, 0 for an attribute that is not there.
+type Kind byte
+
+// The types of attributes.
+const (
+	S Kind = iota + 1
+	N
+	B
+	BOOL
+	NULL
+	M
+	L
+	SS
+	NS
+	BS
+	// Unknown is a type that DynamoDB does not have.
+	Unknown
+)
+
+// kind reads the beginning of an attribute value up to what it holds: {"S":
+func (r *Reader) kind() Kind {
+	// Without white space, as it is always sent, it can be told by where the
+	// quotes are.
+	if d := r.data[r.pos:]; len(d) >= 8 && d[0] == '{' && d[1] == '"' {
+		switch {
+		case d[3] == '"' && d[4] == ':':
+			r.pos += 5
+			return kindOf(d[2:3])
+		case d[4] == '"' && d[5] == ':':
+			r.pos += 6
+			return kindOf(d[2:4])
+		case d[6] == '"' && d[7] == ':':
+			r.pos += 8
+			return kindOf(d[2:6])
+		}
+	}
+	if !r.is('{') {
+		return 0
+	}
+	name, _, ok := r.text()
+	if !ok || !r.is(':') {
+		return 0
+	}
+	return kindOf(name)
+}
+
+func kindOf(name []byte) Kind {
+	switch string(name) {
+	case "S":
+		return S
+	case "N":
+		return N
+	case "B":
+		return B
+	case "BOOL":
+		return BOOL
+	case "NULL":
+		return NULL
+	case "M":
+		return M
+	case "L":
+		return L
+	case "SS":
+		return SS
+	case "NS":
+		return NS
+	case "BS":
+		return BS
+	}
+	return 0
+}
+
+// value reads an attribute value.
+func (r *Reader) value() (types.AttributeValue, bool) {
+	v, ok := r.content(r.kind())
+	return v, ok && r.is('}')
+}
+
+// content reads what an attribute value of a kind holds.
+func (r *Reader) content(k Kind) (v types.AttributeValue, ok bool) {
+	switch k {
+	case S:
+		s, ok := r.string()
+		return &types.AttributeValueMemberS{Value: s}, ok
+	case N:
+		s, ok := r.string()
+		return &types.AttributeValueMemberN{Value: s}, ok
+	case B:
+		b, ok := r.binary()
+		return &types.AttributeValueMemberB{Value: b}, ok
+	case BOOL:
+		b, ok := r.bool()
+		return &types.AttributeValueMemberBOOL{Value: b}, ok
+	case NULL:
+		b, ok := r.bool()
+		return &types.AttributeValueMemberNULL{Value: b}, ok
+	case M:
+		m, ok := r.item()
+		return &types.AttributeValueMemberM{Value: m}, ok
+	case L:
+		l := []types.AttributeValue{}
+		ok = r.Array(func(int) bool {
+			v, ok := r.value()
+			l = append(l, v)
+			return ok
+		})
+		return &types.AttributeValueMemberL{Value: l}, ok
+	case SS:
+		ss, ok := elements(r, r.string)
+		return &types.AttributeValueMemberSS{Value: ss}, ok
+	case NS:
+		ns, ok := elements(r, r.string)
+		return &types.AttributeValueMemberNS{Value: ns}, ok
+	case BS:
+		bs, ok := elements(r, r.binary)
+		return &types.AttributeValueMemberBS{Value: bs}, ok
+	}
+	return nil, false
+}
+
+// item reads the attributes of an item or of a map.
+func (r *Reader) item() (map[string]types.AttributeValue, bool) {
+	m, n := map[string]types.AttributeValue{}, 0
+	ok := r.Object(func(name []byte) bool {
+		v, ok := r.value()
+		m[string(name)] = v
+		n++
+		return ok
+	})
+	r.repeats = r.repeats || n != len(m)
+	return m, ok
+}
+
+// Item reads an item whose JSON need not come from DynamoDB. unique is false if it,
+// or a map in it, has an attribute twice; the last one counts.
+func (r *Reader) Item() (item map[string]types.AttributeValue, unique, ok bool) {
+	r.repeats = false
+	item, ok = r.item()
+	return item, !r.repeats, ok
+}
+
+// elements reads the elements of a set.
+func elements[E any](r *Reader, read func() (E, bool)) ([]E, bool) {
+	set := []E{}
+	ok := r.Array(func(int) bool {
+		e, ok := read()
+		set = append(set, e)
+		return ok
+	})
+	return set, ok
+}
+
+// IgnoreItem reads an item that nobody wants. It has to be one all the same.
+func (r *Reader) IgnoreItem() bool {
+	return r.Object(func([]byte) bool { return r.ignore() })
+}
+
+// ignore reads an attribute value that nobody wants.
+func (r *Reader) ignore() bool { return r.ignoreContent(r.kind()) && r.is('}') }
+
+// ignoreContent reads what such a value of a kind holds.
+func (r *Reader) ignoreContent(k Kind) (ok bool) {
+	switch k {
+	case S, N:
+		_, _, ok = r.text()
+	case B:
+		_, ok = r.binary()
+	case BOOL, NULL:
+		_, ok = r.bool()
+	case M:
+		ok = r.Object(func([]byte) bool { return r.ignore() })
+	case L:
+		ok = r.Array(func(int) bool { return r.ignore() })
+	case SS, NS:
+		ok = r.Array(func(int) bool { _, _, ok := r.text(); return ok })
+	case BS:
+		ok = r.Array(func(int) bool { _, ok := r.binary(); return ok })
+	}
+	return ok
+}
