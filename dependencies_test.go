@@ -33,7 +33,7 @@ import (
 const module = "github.com/singletable/singletable"
 
 // library are the packages that run in a service. The others are for tests.
-var library = []string{"./backfill", "./idempotency", "./keys", "./paginate", "./repo", "./shard", "./stream", "./table", "./table/telemetry"}
+var library = []string{"./backfill", "./idempotency", "./keys", "./paginate", "./repo", "./schema", "./shard", "./stream", "./table", "./table/telemetry"}
 
 // atStart is the number of goroutines after all packages were initialized.
 var atStart int

@@ -11,7 +11,7 @@
 //
 //   - Key ([keys.Key]): the partition key and the sort key of an item, built
 //     from prefixes: USER#u-123 / TX#2024-01-15T10:05:00.000Z#tx-abc.
-//   - Schema ([table.Schema]): the name, keys, indexes and settings of a table.
+//   - Schema ([schema.Table]): the name, keys, indexes and settings of a table.
 //     It is a value, declared once. Ensure creates the table.
 //   - Table ([table.Table]): a schema bound to a client. Reads are functions of
 //     package table with the Go type as type argument.
@@ -46,6 +46,7 @@
 //
 //		"github.com/singletable/singletable/keys"
 //		"github.com/singletable/singletable/repo"
+//		"github.com/singletable/singletable/schema"
 //		"github.com/singletable/singletable/table"
 //		"github.com/singletable/singletable/table/tabletest"
 //	)
@@ -56,9 +57,9 @@
 //		engine, err := tabletest.Start(ctx, nil) // a local DynamoDB engine
 //		check(err)
 //		defer engine.Close()
-//		schema := table.Schema{Name: "Notices"}
-//		check(schema.Ensure(ctx, engine.Client())) // creates the table
-//		tbl, err := table.New(engine.Client(), schema, nil)
+//		spec := schema.Table{Name: "Notices"}
+//		check(spec.Ensure(ctx, engine.Client())) // creates the table
+//		tbl, err := table.New(engine.Client(), spec, nil)
 //		check(err)
 //		notices, err := repo.New(tbl, repo.Entity[Notice]{Type: "NOTICE", Key: key, Version: "Revision"})
 //		check(err)

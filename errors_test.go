@@ -15,6 +15,7 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 )
@@ -37,7 +38,7 @@ var sentinels = map[string]error{
 	"table.ErrInvalid":               table.ErrInvalid,
 	"table.ErrNotFound":              table.ErrNotFound,
 	"table.ErrOutcomeUnknown":        table.ErrOutcomeUnknown,
-	"table.ErrSchemaMismatch":        table.ErrSchemaMismatch,
+	"schema.ErrMismatch":        schema.ErrMismatch,
 	"table.ErrStale":                 table.ErrStale,
 	"table.ErrThrottled":             table.ErrThrottled,
 	"table.ErrTooLarge":              table.ErrTooLarge,

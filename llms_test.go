@@ -1,7 +1,6 @@
 package singletable_test
 
 import (
-	"flag"
 	"fmt"
 	"go/doc"
 	"go/parser"
@@ -21,8 +20,6 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 )
 
-var update = flag.Bool("update", false, "write the generated parts of llms.txt")
-
 // writing keeps the tests, which are parallel, from writing the file at once.
 var writing sync.Mutex
 
@@ -39,7 +36,7 @@ func inLLMs(t *testing.T, name, text string) {
 	case !found || !ended:
 		t.Errorf("llms.txt has no part %q", name)
 	case part == text:
-	case *update:
+	case *expect.Update:
 		expect.OK(t, os.WriteFile("llms.txt", []byte(before+begin+text+end+after), 0o644))
 	default:
 		t.Errorf("llms.txt is stale; go test -run TestTheIndex . -update writes it (-file +made):\n%s", cmp.Diff(part, text))

@@ -27,6 +27,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -187,7 +188,7 @@ func reads[T any](ctx context.Context, tbl *table.Table, key keys.Key) []error {
 }
 
 // garbled are errors of responses that cannot be read.
-func garbled(t *testing.T, schema table.Schema, observe table.Observer) map[string]error {
+func garbled(t *testing.T, spec schema.Table, observe table.Observer) map[string]error {
 	t.Helper()
 	all := map[string]error{}
 	for name, body := range map[string]string{
@@ -204,7 +205,7 @@ func garbled(t *testing.T, schema table.Schema, observe table.Observer) map[stri
 					Retryer: retry.AddWithMaxAttempts(retry.NewStandard(), 1), HTTPClient: fixedResponse{status, body},
 					APIOptions: []func(*middleware.Stack) error{func(*middleware.Stack) error { return nil }},
 				})
-				tbl := expect.Value(table.New(client, schema, &table.Options{Observe: observe, ReadOnlyMiddleware: !bySDK, MaxAttempts: 1}))(t)
+				tbl := expect.Value(table.New(client, spec, &table.Options{Observe: observe, ReadOnlyMiddleware: !bySDK, MaxAttempts: 1}))(t)
 				key := keys.Key{PK: "A", SK: "B"}
 				at := fmt.Sprint(name, " ", status, " ", bySDK)
 				all[at+": Get"] = second(table.Get[table.Item](t.Context(), tbl, key))

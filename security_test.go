@@ -22,6 +22,7 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
@@ -114,7 +115,7 @@ func paymentKey(p payment) keys.Key {
 }
 
 // shopSchema is the table of these tests.
-var shopSchema = table.Schema{Name: "Shop", TTL: "expiresAt", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+var shopSchema = schema.Table{Name: "Shop", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
 
 // unclear responds to a write as if its condition had failed on an item that the
 // engine does not return.
@@ -304,29 +305,29 @@ func TestPolicies(t *testing.T) {
 	t.Run("Ensure and Verify", func(t *testing.T) {
 		t.Parallel()
 		ensure, verify := &tabletest.Faults{}, &tabletest.Faults{}
-		schema := shopSchema
-		schema.Name = tabletest.New(t, schema, nil).Schema().Name // A name that is cleaned up.
-		expect.OK(t, expect.ErrOf(tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &schema.Name})))
-		schema.PointInTimeRecovery, schema.Tags = true, map[string]string{"team": "shop"}
+		spec := shopSchema
+		spec.Name = tabletest.New(t, spec, nil).Schema().Name // A name that is cleaned up.
+		expect.OK(t, expect.ErrOf(tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &spec.Name})))
+		spec.PointInTimeRecovery, spec.Tags = true, map[string]string{"team": "shop"}
 		ensure.Next("DescribeContinuousBackups", recovery("DISABLED"))
 		ensure.Always("DescribeContinuousBackups", recovery("ENABLED"))
 		ensure.Always("UpdateContinuousBackups", recovery("ENABLED"))
 		verify.Always("DescribeContinuousBackups", recovery("ENABLED"))
 		client := tabletest.Client(t, ensure.Install)
-		expect.OK(t, schema.Ensure(t.Context(), client))
-		schema.Indexes = append(schema.Indexes[:1:1], table.Index{Name: "GSI2", PK: "gsi2pk"})
-		expect.OK(t, schema.Ensure(t.Context(), client))
+		expect.OK(t, spec.Ensure(t.Context(), client))
+		spec.Indexes = append(spec.Indexes[:1:1], schema.Index{Name: "GSI2", PK: "gsi2pk"})
+		expect.OK(t, spec.Ensure(t.Context(), client))
 		compare(t, "Deployment with `Ensure`", ensure.Requests())
 		client = tabletest.Client(t, verify.Install)
-		expect.OK(t, schema.Verify(t.Context(), client))
-		expect.OK(t, expect.ErrOf(schema.Plan(t.Context(), client)))
+		expect.OK(t, spec.Verify(t.Context(), client))
+		expect.OK(t, expect.ErrOf(spec.Plan(t.Context(), client)))
 		compare(t, "Health checks with `Verify`", verify.Requests())
 	})
 	t.Run("streams", func(t *testing.T) {
 		t.Parallel()
-		schema := shopSchema
-		schema.Stream = types.StreamViewTypeNewAndOldImages
-		plain := tabletest.New(t, schema, nil)
+		spec := shopSchema
+		spec.Stream = types.StreamViewTypeNewAndOldImages
+		plain := tabletest.New(t, spec, nil)
 		faults := &tabletest.Faults{}
 		client := tabletest.Client(t, faults.Install)
 		tbl := expect.Value(table.New(client, plain.Schema(), nil))(t)

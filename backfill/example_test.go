@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -34,11 +35,11 @@ func openShop(ctx context.Context) (*table.Table, *tabletest.Engine) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	schema := table.Schema{Name: "Shop", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
-	if err := schema.Ensure(ctx, engine.Client()); err != nil {
+	spec := schema.Table{Name: "Shop", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}
-	tbl, err := table.New(engine.Client(), schema, nil)
+	tbl, err := table.New(engine.Client(), spec, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -145,11 +146,11 @@ func ExampleJob_Run_fromAnotherTable() {
 	ctx := context.Background()
 	tbl, engine := openShop(ctx)
 	defer engine.Close()
-	schema := table.Schema{Name: "Users", PK: "id", PKType: "N", SimpleKey: true}
-	if err := schema.Ensure(ctx, engine.Client()); err != nil {
+	spec := schema.Table{Name: "Users", PK: "id", PKType: "N", SimpleKey: true}
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}
-	old, err := table.New(engine.Client(), schema, nil)
+	old, err := table.New(engine.Client(), spec, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func ExampleTransfer() {
 		Revision string `dynamodbav:"revision"`
 	}
 	// No request is sent, so a client without credentials will do.
-	tbl, err := table.New(dynamodb.New(dynamodb.Options{Region: "eu-central-1"}), table.Schema{Name: "Shop2"}, nil)
+	tbl, err := table.New(dynamodb.New(dynamodb.Options{Region: "eu-central-1"}), schema.Table{Name: "Shop2"}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

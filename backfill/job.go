@@ -91,8 +91,8 @@ func (j Job) withDefaults() (Job, error) {
 	}
 	if j.Table == nil {
 		bad("Table: is nil")
-	} else if schema := j.Table.Schema(); schema.SimpleKey || schema.PKType != types.ScalarAttributeTypeS || schema.SKType != types.ScalarAttributeTypeS {
-		bad("Table: %s has not two keys that are strings", schema.Name)
+	} else if spec := j.Table.Schema(); spec.SimpleKey || spec.PKType != types.ScalarAttributeTypeS || spec.SKType != types.ScalarAttributeTypeS {
+		bad("Table: %s has not two keys that are strings", spec.Name)
 	}
 	switch mapped := j.Map != nil; {
 	case mapped && len(j.Entities) > 0:

@@ -6,14 +6,14 @@ import (
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/repo"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 // TestJobUnwindsItsCaller lets Progress panic in a goroutine of the library.
 func TestJobUnwindsItsCaller(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}, nil)
+	tbl := tabletest.New(t, schema.Table{Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}, nil)
 	members := expect.Value(repo.New(tbl, memberEntity))(t)
 	calls := 0
 	expect.Unwinds(t, "DryRun", func(unwind func()) {

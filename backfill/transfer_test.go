@@ -20,6 +20,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -57,10 +58,10 @@ var memberEntity = repo.Entity[member]{
 // newTransfer returns a transfer of members to a table that nobody reaches.
 func newTransfer(tb testing.TB) *backfill.Transfer {
 	tb.Helper()
-	schema := table.Schema{Name: "Members", TTL: "expiresAt", Indexes: []table.Index{
+	spec := schema.Table{Name: "Members", TTL: "expiresAt", Indexes: []schema.Index{
 		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}, {Name: "GSI2", PK: "gsi2pk"},
 	}}
-	tbl := expect.Value(table.New(dynamodb.New(dynamodb.Options{Region: "us-east-1"}), schema, nil))(tb)
+	tbl := expect.Value(table.New(dynamodb.New(dynamodb.Options{Region: "us-east-1"}), spec, nil))(tb)
 	return &backfill.Transfer{Table: tbl, Entities: []backfill.Entity{expect.Value(repo.New(tbl, memberEntity))(tb)}}
 }
 

@@ -363,7 +363,7 @@ func openTable(ctx context.Context, name string, options *table.Options) (*table
 		log.Fatal(err)
 	}
 	client := engine.Client()
-	own := schema
+	own := spec
 	own.Name = name
 	tbl, err := table.New(client, own, options)
 	if err == nil {

@@ -18,11 +18,12 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-var schema = table.Schema{Name: "Shop", TTL: "expiresAt", Indexes: []table.Index{
+var spec = schema.Table{Name: "Shop", TTL: "expiresAt", Indexes: []schema.Index{
 	{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 	{Name: "LSI1", SK: "lsi1sk", Local: true},
 }}
@@ -73,7 +74,7 @@ func newShop(t *testing.T, retries func(*dynamodb.Options)) *shop {
 	t.Helper()
 	s := &shop{faults: &tabletest.Faults{}, clock: &clock{}}
 	client := tabletest.Client(t, retries, s.faults.Install)
-	s.table = tabletest.NewWith(t, client, schema, &table.Options{Now: s.clock.now, MaxAttempts: 5})
+	s.table = tabletest.NewWith(t, client, spec, &table.Options{Now: s.clock.now, MaxAttempts: 5})
 	s.store = newStore(t, s.table, &idempotency.Options{Observe: s.observe})
 	s.stock(t, 1000)
 	return s

@@ -36,7 +36,7 @@ func FuzzRequest(f *testing.F) {
 	f.Add(strings.Repeat("#", 255), strings.Repeat("\x00", 255), strings.Repeat("#", 254), strings.Repeat("\x00", 255))
 	f.Add("u-1", "k", "k", "u-1")
 	f.Add("é日🙂", "METADATA", "é日", "🙂METADATA")
-	stored := tabletest.New(f, schema, nil).Schema()
+	stored := tabletest.New(f, spec, nil).Schema()
 	f.Fuzz(func(t *testing.T, scope1, key1, scope2, key2 string) {
 		faults := &tabletest.Faults{}
 		tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), stored, nil))(t)
@@ -83,7 +83,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Add([]byte("\xff"), int64(math.MinInt64), uint64(1<<53+1), math.NaN())
 	f.Add([]byte(`1e21`), int64(-1<<53-1), uint64(0), 1e21)
 	f.Add([]byte(nil), int64(0), uint64(0), math.Inf(1))
-	stored := tabletest.New(f, schema, nil)
+	stored := tabletest.New(f, spec, nil)
 	store := expect.Value(idempotency.New(stored, nil))(f)
 	type results struct {
 		Given, N, U, X any
@@ -168,7 +168,7 @@ func FuzzForeignRecord(f *testing.F) {
 			BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
 			Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 		}, faults.Install)
-		tbl := expect.Value(table.New(client, schema, nil))(t)
+		tbl := expect.Value(table.New(client, spec, nil))(t)
 		for _, foreign := range []func(table.Item) (keys.Key, error){nil, appCoreOrder} {
 			store := newStore(t, tbl, &idempotency.Options{Legacy: foreign})
 			r := idempotency.Request{Scope: "shop", Key: "ana.lopez@example.com"}

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -101,9 +102,9 @@ var ownNames = []string{createdAt, fingerprint, attemptMark, resultValue, result
 
 // fill adds what the plan keeps to a record, and returns the result as a repeated
 // request gets it.
-func (p Plan[R]) fill(record table.Item, schema table.Schema) (R, error) {
+func (p Plan[R]) fill(record table.Item, spec schema.Table) (R, error) {
 	var none R
-	if err := p.fillExtra(record, schema); err != nil {
+	if err := p.fillExtra(record, spec); err != nil {
 		return none, fmt.Errorf("%w: With: %w", errInvalidPlan, err)
 	}
 	if p.none {
@@ -136,7 +137,7 @@ func (p Plan[R]) fill(record table.Item, schema table.Schema) (R, error) {
 }
 
 // fillExtra adds what With was given.
-func (p Plan[R]) fillExtra(record table.Item, schema table.Schema) error {
+func (p Plan[R]) fillExtra(record table.Item, spec schema.Table) error {
 	switch {
 	case len(p.extra) > 1:
 		return errors.New("it is given twice")
@@ -151,7 +152,7 @@ func (p Plan[R]) fillExtra(record table.Item, schema table.Schema) error {
 	if !ok {
 		return fmt.Errorf("a %T is no struct or map with values", p.extra[0])
 	}
-	taken := append(keyNames(schema), schema.Type, schema.TTL)
+	taken := append(keyNames(spec), spec.Type, spec.TTL)
 	for name, value := range attributes.Value {
 		switch {
 		case slices.Contains(ownNames, name):
@@ -165,9 +166,9 @@ func (p Plan[R]) fillExtra(record table.Item, schema table.Schema) error {
 }
 
 // keyNames returns the key attributes of a table and of its indexes.
-func keyNames(schema table.Schema) []string {
-	names := []string{schema.PK, schema.SK}
-	for _, x := range schema.Indexes {
+func keyNames(spec schema.Table) []string {
+	names := []string{spec.PK, spec.SK}
+	for _, x := range spec.Indexes {
 		partition, sort := x.Keys()
 		for _, a := range slices.Concat(partition, sort) {
 			names = append(names, a.Name)

@@ -14,6 +14,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -187,21 +188,21 @@ func TestInvalidStores(t *testing.T) {
 	t.Parallel()
 	client := tabletest.Client(t)
 	for name, tt := range map[string]struct {
-		schema  table.Schema
+		schema  schema.Table
 		options *idempotency.Options
 	}{
-		"no TTL attribute": {table.Schema{Name: "Shop"}, nil},
-		"no sort key":      {table.Schema{Name: "Shop", TTL: "expiresAt", SimpleKey: true}, nil},
-		"numbers for keys": {table.Schema{Name: "Shop", TTL: "expiresAt", PKType: types.ScalarAttributeTypeN}, nil},
+		"no TTL attribute": {schema.Table{Name: "Shop"}, nil},
+		"no sort key":      {schema.Table{Name: "Shop", TTL: "expiresAt", SimpleKey: true}, nil},
+		"numbers for keys": {schema.Table{Name: "Shop", TTL: "expiresAt", PKType: types.ScalarAttributeTypeN}, nil},
 		// These are attributes of the record.
-		"a key among the record's":        {table.Schema{Name: "Shop", TTL: "expiresAt", PK: "result"}, nil},
-		"a sort key among the record's":   {table.Schema{Name: "Shop", TTL: "expiresAt", SK: "createdAt"}, nil},
-		"a type among the record's":       {table.Schema{Name: "Shop", TTL: "expiresAt", Type: "attempt"}, nil},
-		"an expiry among the record's":    {table.Schema{Name: "Shop", TTL: "createdAt"}, nil},
-		"an index key among the record's": {indexed(table.Index{Name: "GSI1", PK: "x", SK: "fingerprint"}), nil},
-		"a number key among the record's": {indexed(table.Index{Name: "GSI1", PK: "createdAt", PKType: types.ScalarAttributeTypeN}), nil},
-		"a negative TTL":                  {schema, &idempotency.Options{TTL: -time.Hour}},
-		"a short TTL":                     {schema, &idempotency.Options{TTL: time.Millisecond}},
+		"a key among the record's":        {schema.Table{Name: "Shop", TTL: "expiresAt", PK: "result"}, nil},
+		"a sort key among the record's":   {schema.Table{Name: "Shop", TTL: "expiresAt", SK: "createdAt"}, nil},
+		"a type among the record's":       {schema.Table{Name: "Shop", TTL: "expiresAt", Type: "attempt"}, nil},
+		"an expiry among the record's":    {schema.Table{Name: "Shop", TTL: "createdAt"}, nil},
+		"an index key among the record's": {indexed(schema.Index{Name: "GSI1", PK: "x", SK: "fingerprint"}), nil},
+		"a number key among the record's": {indexed(schema.Index{Name: "GSI1", PK: "createdAt", PKType: types.ScalarAttributeTypeN}), nil},
+		"a negative TTL":                  {spec, &idempotency.Options{TTL: -time.Hour}},
+		"a short TTL":                     {spec, &idempotency.Options{TTL: time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -216,15 +217,15 @@ func TestInvalidStores(t *testing.T) {
 	wantErr(t, expect.ErrOf(idempotency.New(nil, nil)), table.ErrInvalid)
 }
 
-func indexed(x table.Index) table.Schema {
-	return table.Schema{Name: "Shop", TTL: "expiresAt", Indexes: []table.Index{x}}
+func indexed(x schema.Index) schema.Table {
+	return schema.Table{Name: "Shop", TTL: "expiresAt", Indexes: []schema.Index{x}}
 }
 
 // The key of an index can be the time at which items were created.
 func TestRecordInAnIndex(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, promptly)
-	s.table = tabletest.New(t, indexed(table.Index{Name: "GSI1", PK: "createdAt"}), &table.Options{Now: s.clock.now})
+	s.table = tabletest.New(t, indexed(schema.Index{Name: "GSI1", PK: "createdAt"}), &table.Options{Now: s.clock.now})
 	s.store = newStore(t, s.table, nil)
 	s.stock(t, 1)
 	s.first(t, "k")

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -108,7 +109,7 @@ type Store struct {
 	table *table.Table
 	// records is where records are read: consistently, and of whatever type.
 	records *table.Table
-	schema  table.Schema
+	schema  schema.Table
 	o       Options
 }
 
@@ -128,28 +129,28 @@ func New(t *table.Table, options *Options) (*Store, error) {
 		o.TTL = defaultTTL
 	}
 	t = t.Project()
-	schema := t.Schema()
+	spec := t.Schema()
 	switch {
-	case schema.SimpleKey || schema.PKType != types.ScalarAttributeTypeS || schema.SKType != types.ScalarAttributeTypeS:
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has not two keys that are strings", errInvalidStore, schema.Name)}
-	case schema.TTL == "":
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has no TTL attribute, records would stay for ever", errInvalidStore, schema.Name)}
+	case spec.SimpleKey || spec.PKType != types.ScalarAttributeTypeS || spec.SKType != types.ScalarAttributeTypeS:
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has not two keys that are strings", errInvalidStore, spec.Name)}
+	case spec.TTL == "":
+		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has no TTL attribute, records would stay for ever", errInvalidStore, spec.Name)}
 	case o.TTL < time.Second:
 		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: Options.TTL %v is under a second", errInvalidStore, o.TTL)}
 	}
-	if err := checkNames(schema); err != nil {
+	if err := checkNames(spec); err != nil {
 		return nil, &Error{Op: "New", Err: err}
 	}
-	return &Store{table: t, records: t.OfType("").Consistent(), schema: schema, o: o}, nil
+	return &Store{table: t, records: t.OfType("").Consistent(), schema: spec, o: o}, nil
 }
 
 // checkNames refuses a table whose own attributes would overwrite those of a
 // record.
-func checkNames(schema table.Schema) error {
-	for _, name := range append(keyNames(schema), schema.Type, schema.TTL) {
-		if slices.Contains(ownNames, name) && !indexesTime(schema, name) {
+func checkNames(spec schema.Table) error {
+	for _, name := range append(keyNames(spec), spec.Type, spec.TTL) {
+		if slices.Contains(ownNames, name) && !indexesTime(spec, name) {
 			return fmt.Errorf("%w: table %s has the record's attribute %q for its type, its expiry or a key",
-				errInvalidStore, schema.Name, name)
+				errInvalidStore, spec.Name, name)
 		}
 	}
 	return nil
@@ -157,15 +158,15 @@ func checkNames(schema table.Schema) error {
 
 // indexesTime reports whether an attribute is a record's time of creation, which
 // an index may have for a key.
-func indexesTime(schema table.Schema, name string) bool {
-	own := []string{schema.PK, schema.SK, schema.Type, schema.TTL}
-	other := func(x table.Index) bool {
+func indexesTime(spec schema.Table, name string) bool {
+	own := []string{spec.PK, spec.SK, spec.Type, spec.TTL}
+	other := func(x schema.Index) bool {
 		partition, sort := x.Keys()
-		return slices.ContainsFunc(slices.Concat(partition, sort), func(a table.Attribute) bool {
+		return slices.ContainsFunc(slices.Concat(partition, sort), func(a schema.Attribute) bool {
 			return a.Name == name && a.Type != types.ScalarAttributeTypeS
 		})
 	}
-	return name == createdAt && !slices.Contains(own, name) && !slices.ContainsFunc(schema.Indexes, other)
+	return name == createdAt && !slices.Contains(own, name) && !slices.ContainsFunc(spec.Indexes, other)
 }
 
 func (s *Store) observe(ctx context.Context, kind EventKind, r Request) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -22,7 +23,7 @@ type core struct {
 	reads, consistent *table.Table
 	// view is what reads does with the items.
 	view      item.View
-	schema    table.Schema
+	schema    schema.Table
 	typeValue types.AttributeValue // of all items; nobody changes it
 	entity    description
 	items     []Copy[any]
@@ -64,17 +65,17 @@ func (c *core) init(t *table.Table, entity description) error {
 	if isZero(t) {
 		return &EntityError{Type: entity.Type, Problems: []string{errNoTable.Error()}}
 	}
-	schema := t.Schema()
-	if err := entity.validate(schema); err != nil {
+	spec := t.Schema()
+	if err := entity.validate(spec); err != nil {
 		return err
 	}
 	t = t.Project() // writes need items as a whole
 	*c = core{
-		table: t, schema: schema,
+		table: t, schema: spec,
 		typeValue: &types.AttributeValueMemberS{Value: entity.Type},
 		entity:    entity, items: entity.items(),
 	}
-	c.shapes = newShapes(schema, entity.OldestShape, entity.Upgrades)
+	c.shapes = newShapes(spec, entity.OldestShape, entity.Upgrades)
 	c.attributes, c.known = item.Attributes(entity.typ)
 	if entity.Version != "" {
 		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)
@@ -82,23 +83,23 @@ func (c *core) init(t *table.Table, entity description) error {
 		c.part = partStamp(entity.typ, entity.Version, c.counter)
 	}
 	c.widest = widestVersion(entity.typ, c.field)
-	for _, x := range schema.Indexes {
+	for _, x := range spec.Indexes {
 		partition, sort := x.Keys()
 		for _, a := range slices.Concat(partition, sort) {
 			c.indexKeyNames = append(c.indexKeyNames, a.Name)
-			if several(x) && a.Name != schema.Type {
+			if several(x) && a.Name != spec.Type {
 				c.parts = append(c.parts, a.Name)
 			}
 		}
 	}
-	c.textKeys = schema.SK != "" && schema.PKType == types.ScalarAttributeTypeS && schema.SKType == types.ScalarAttributeTypeS
-	c.indexAttributes = entity.indexAttributes(schema)
+	c.textKeys = spec.SK != "" && spec.PKType == types.ScalarAttributeTypeS && spec.SKType == types.ScalarAttributeTypeS
+	c.indexAttributes = entity.indexAttributes(spec)
 	c.reserved = map[string]bool{
-		schema.PK: true, schema.SK: true, schema.Type: true, entity.Version: true,
+		spec.PK: true, spec.SK: true, spec.Type: true, entity.Version: true,
 		c.shapes.attribute: true, c.shapes.from: true,
 	}
 	c.own = map[string]bool{
-		schema.PK: false, schema.SK: false, schema.Type: false, entity.Version: false,
+		spec.PK: false, spec.SK: false, spec.Type: false, entity.Version: false,
 		c.shapes.attribute: true, c.shapes.from: true,
 	}
 	for name, gone := range c.shapes.touched {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -26,7 +26,7 @@ func TestChanges(t *testing.T) {
 		Note    *string  `dynamodbav:"note,omitempty"`
 		Rev     string   `dynamodbav:"rev"`
 	}
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	r, err := repo.New(tbl, repo.Entity[thing]{
 		Type: "THING", Version: "rev", Key: func(v thing) keys.Key { return keys.Key{PK: keys.Prefix("T").PK(v.ID), SK: keys.Metadata} },
 	})

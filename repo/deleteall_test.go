@@ -12,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -49,7 +50,7 @@ func itemsLeft(tb testing.TB, tbl *table.Table) int {
 
 func TestDeleteAllRefusesNegativeLimits(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	r := newPages(t, tbl, page{ID: "1", Tag: "new"})
 	for _, limit := range []int{-1, math.MinInt} {
 		_, err := r.DeleteAll(t.Context(), table.Query{PK: "SITE", Limit: limit}, nil)
@@ -66,7 +67,7 @@ func TestDeleteAllRefusesNegativeLimits(t *testing.T) {
 // calls never ends.
 func TestDeleteAllProgressesWithFewUnits(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	r := newPages(t, tbl, page{ID: "1", Tag: "new"}, page{ID: "2", Tag: "new"}, page{ID: "3", Tag: "new"})
 	for calls := 0; ; calls++ {
 		deleted := expect.Value(r.DeleteAll(t.Context(), table.Query{PK: "SITE"}, &repo.DeleteOptions{MaxUnits: 0.1}))(t)
@@ -85,7 +86,7 @@ func TestDeleteAllProgressesWithFewUnits(t *testing.T) {
 func TestDeleteAllRacesAnotherDeletion(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 	r := newPages(t, tbl, page{ID: "1", Tag: "new"})
 	other := newPages(t, expect.Value(table.New(tabletest.Client(t), tbl.Schema(), nil))(t))
 	faults.Next("GetItem", nil, func(req *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -106,7 +107,7 @@ func TestDeleteAllDeletesStaleCopies(t *testing.T) {
 	t.Parallel()
 	elsewhere := func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
 	for name, former := range map[string][]func(page) keys.Key{"none": nil, "another key": {elsewhere}} {
-		tbl := tabletest.New(t, table.Schema{}, nil)
+		tbl := tabletest.New(t, schema.Table{}, nil)
 		newPages(t, tbl, page{ID: "1", Tag: "old"})
 		e := pageEntity()
 		e.FormerKeys = former
@@ -134,7 +135,7 @@ func TestDeleteAllDeletesStaleCopies(t *testing.T) {
 func TestDeleteAllOfAFormerItemThatChanges(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 	moved := pageEntity()
 	moved.FormerKeys, moved.Copies = []func(page) keys.Key{pageKey}, nil
 	moved.Key = func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
@@ -163,7 +164,7 @@ func TestDeleteAllDeletesItemsUnderFormerKeys(t *testing.T) {
 	pages := []page{{ID: "1", Tag: "new"}, {ID: "2", Tag: "new"}}
 	for _, prefix := range []keys.SK{"", "PAGE#", "TAG#"} {
 		for _, present := range []bool{false, true} {
-			tbl := tabletest.New(t, table.Schema{}, nil)
+			tbl := tabletest.New(t, schema.Table{}, nil)
 			newPages(t, tbl, pages...)
 			r := expect.Value(repo.New(tbl, moved))(t)
 			for _, p := range pages {
@@ -190,7 +191,7 @@ func TestDeleteAllDeletesItemsUnderFormerKeys(t *testing.T) {
 func TestDeleteAllOfAnIndex(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{Indexes: []table.Index{{Name: "byTag", PK: "tagPK", SK: "tagSK"}}}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{Indexes: []schema.Index{{Name: "byTag", PK: "tagPK", SK: "tagSK"}}}, nil)
 	e := pageEntity()
 	e.Copies, e.Indexes = nil, repo.Indexes[page]{"byTag": tagKey}
 	r := newRepo(t, tbl, e)
@@ -209,7 +210,7 @@ func TestDeleteAllOfAnIndex(t *testing.T) {
 // Limit and MaxUnits hold beyond a page of 100 items, and to the unit.
 func TestDeleteAllLimits(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	e := pageEntity()
 	e.Copies = nil
 	r := newRepo(t, tbl, e)
@@ -235,7 +236,7 @@ func TestDeleteAllLimits(t *testing.T) {
 // A former copy is removed while its main item is still under a former key.
 func TestRefreshOfAFormerCopyBeforeItsMainItem(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	p := page{ID: "1", Tag: "new"}
 	newPages(t, tbl, p)
 	moved := pageEntity()
@@ -250,7 +251,7 @@ func TestRefreshOfAFormerCopyBeforeItsMainItem(t *testing.T) {
 
 func TestDeleteAllUnwindsItsCaller(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	newPages(t, tbl, page{ID: "1"}, page{ID: "2"})
 	expect.Unwinds(t, "DeleteAll", func(unwind func()) {
 		e := pageEntity()

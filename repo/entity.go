@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -34,7 +35,7 @@ type Entity[T any] struct {
 	// Key gives the key of the entity's item.
 	Key func(T) keys.Key
 	// Indexes returns that item's keys in indexes. An index whose keys have several
-	// attributes ([table.Index].PKs) is not among them: an entity is in it if T has
+	// attributes ([schema.Index].PKs) is not among them: an entity is in it if T has
 	// a field for each of the attributes, of its type, and none is empty. An empty
 	// field is left out of the item. Such an entity has no Copies, as they would be
 	// in the index too. The same is true if T has a field for the PK and the SK of an
@@ -245,26 +246,26 @@ func (e *description) items() []Copy[any] {
 }
 
 // validate reports everything that is wrong with the description.
-func (e *description) validate(schema table.Schema) error {
+func (e *description) validate(spec schema.Table) error {
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 
 	if e.Type == "" {
 		bad("Type: is empty")
 	}
-	if problem := e.typeProblem(schema); problem != "" {
+	if problem := e.typeProblem(spec); problem != "" {
 		bad("%s", problem)
 	}
-	problems = append(problems, e.itemProblems(schema)...)
+	problems = append(problems, e.itemProblems(spec)...)
 	switch e.Version {
 	case "":
 		if len(e.Copies) > 0 {
 			bad("Copies: need a Version, or they would drift apart")
 		}
-	case schema.PK, schema.SK, schema.Type, schema.TTL, schema.Shape, schema.Shape + shapeFrom:
+	case spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom():
 		bad("Version: attribute %q has another use in the schema", e.Version)
 	default:
-		if slices.Contains(e.indexAttributes(schema), e.Version) {
+		if slices.Contains(e.indexAttributes(spec), e.Version) {
 			bad("Version: attribute %q is a key of an index that the entity declares", e.Version)
 		}
 		if _, problem := probeVersion(e.typ, e.Version, e.VersionFromOne); problem != "" {
@@ -272,9 +273,9 @@ func (e *description) validate(schema table.Schema) error {
 		}
 	}
 	names, known := item.Attributes(e.typ)
-	problems = append(problems, e.upgradeProblems(schema, names, known)...)
-	problems = append(problems, e.partProblems(schema, names)...)
-	if problem := e.ttlProblem(schema); problem != "" {
+	problems = append(problems, e.upgradeProblems(spec, names, known)...)
+	problems = append(problems, e.partProblems(spec, names)...)
+	if problem := e.ttlProblem(spec); problem != "" {
 		bad("%s", problem)
 	}
 	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key keyFunc) bool { return key == nil }) {
@@ -284,7 +285,7 @@ func (e *description) validate(schema table.Schema) error {
 		bad("FormerKeys, FormerCopies: need a Version")
 	}
 	if len(e.Copies) > 0 {
-		for _, attribute := range e.indexAttributes(schema) {
+		for _, attribute := range e.indexAttributes(spec) {
 			if slices.Contains(names, attribute) {
 				bad("Indexes: %q is a key of an index and a field of %v too, which the other items would not hold",
 					attribute, e.typ)
@@ -298,7 +299,7 @@ func (e *description) validate(schema table.Schema) error {
 }
 
 // itemProblems reports items without a key, and indexes that cannot be theirs.
-func (e *description) itemProblems(schema table.Schema) []string {
+func (e *description) itemProblems(spec schema.Table) []string {
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	owner := map[string]string{}
@@ -314,9 +315,9 @@ func (e *description) itemProblems(schema table.Schema) []string {
 			switch first, twice := owner[index]; {
 			case twice:
 				bad("Indexes: %q is on %s and on %s, and a query of it would return the entity twice", index, first, p.Name)
-			case !slices.ContainsFunc(schema.Indexes, func(x table.Index) bool { return x.Name == index }):
+			case !slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == index }):
 				bad("Indexes: the schema has no index %q", index)
-			case slices.ContainsFunc(schema.Indexes, func(x table.Index) bool { return x.Name == index && several(x) }):
+			case slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == index && several(x) }):
 				bad("Indexes: the keys of %q have several attributes, which are fields of %v and need no function", index, e.typ)
 			case p.Indexes[index] == nil:
 				bad("Indexes[%q]: is nil", index)
@@ -328,7 +329,7 @@ func (e *description) itemProblems(schema table.Schema) []string {
 }
 
 // typeProblem says why stored items cannot be read as T, "" if they can.
-func (e *description) typeProblem(schema table.Schema) string {
+func (e *description) typeProblem(spec schema.Table) string {
 	k, itself := e.typ.Kind(), func(method reflect.Type) bool { return reflect.PointerTo(e.typ).Implements(method) }
 	switch {
 	case k != reflect.Struct && k != reflect.Map:
@@ -340,7 +341,7 @@ func (e *description) typeProblem(schema table.Schema) string {
 	case !item.Settable(e.typ):
 		return fmt.Sprintf("%v has an attribute in an embedded type that is not exported, which no read can set", e.typ)
 	}
-	every := table.Item{schema.Type: &types.AttributeValueMemberS{Value: e.Type}}
+	every := table.Item{spec.Type: &types.AttributeValueMemberS{Value: e.Type}}
 	if err := every.Decode(e.zero()); err != nil {
 		return fmt.Sprintf("no item can be read as a %v: %v", e.typ, err)
 	}
@@ -349,16 +350,16 @@ func (e *description) typeProblem(schema table.Schema) string {
 
 // indexAttributes returns the key attributes of the indexes that the entity
 // declares.
-func (e *description) indexAttributes(schema table.Schema) []string {
+func (e *description) indexAttributes(spec schema.Table) []string {
 	var names []string
-	for _, x := range schema.Indexes {
+	for _, x := range spec.Indexes {
 		for _, p := range e.items() {
 			if _, declared := p.Indexes[x.Name]; !declared {
 				continue
 			}
 			for _, name := range []string{x.PK, x.SK} {
 				// A local index has the table's partition key.
-				if name != "" && name != schema.PK && name != schema.SK && !slices.Contains(names, name) {
+				if name != "" && name != spec.PK && name != spec.SK && !slices.Contains(names, name) {
 					names = append(names, name)
 				}
 			}

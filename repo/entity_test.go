@@ -9,6 +9,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -143,9 +144,9 @@ func TestVersionIsNoIndexKey(t *testing.T) {
 	t.Parallel()
 	tbl, _ := unsent(t)
 	for _, declared := range []bool{false, true} {
-		e := repo.Entity[map[string]any]{Type: "MAP", Version: schema.Indexes[0].SK, Key: func(map[string]any) keys.Key { return docKey }}
+		e := repo.Entity[map[string]any]{Type: "MAP", Version: spec.Indexes[0].SK, Key: func(map[string]any) keys.Key { return docKey }}
 		if declared {
-			e.Indexes = repo.Indexes[map[string]any]{schema.Indexes[0].Name: e.Key}
+			e.Indexes = repo.Indexes[map[string]any]{spec.Indexes[0].Name: e.Key}
 		}
 		if err := expect.ErrOf(repo.New(tbl, e)); errors.Is(err, table.ErrInvalid) != declared {
 			t.Errorf("declared %v: %v", declared, err)
@@ -185,15 +186,15 @@ func TestFirstVersions(t *testing.T) {
 func TestKeysOfAllTypes(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		schema table.Schema
+		schema schema.Table
 		key    keys.Key
 	}{
-		"text":        {table.Schema{}, keys.Key{PK: "D#1", SK: "D"}},
-		"number":      {table.Schema{PKType: types.ScalarAttributeTypeN}, keys.Key{PK: "1", SK: "D"}},
-		"sort number": {table.Schema{SKType: types.ScalarAttributeTypeN}, keys.Key{PK: "D#1", SK: "7"}},
-		"simple":      {table.Schema{SimpleKey: true}, keys.Key{PK: "D#1"}},
+		"text":        {schema.Table{}, keys.Key{PK: "D#1", SK: "D"}},
+		"number":      {schema.Table{PKType: types.ScalarAttributeTypeN}, keys.Key{PK: "1", SK: "D"}},
+		"sort number": {schema.Table{SKType: types.ScalarAttributeTypeN}, keys.Key{PK: "D#1", SK: "7"}},
+		"simple":      {schema.Table{SimpleKey: true}, keys.Key{PK: "D#1"}},
 		"simple, with a type for the sort key": {
-			table.Schema{SimpleKey: true, SKType: types.ScalarAttributeTypeS}, keys.Key{PK: "D#1"},
+			schema.Table{SimpleKey: true, SKType: types.ScalarAttributeTypeS}, keys.Key{PK: "D#1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

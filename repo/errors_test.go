@@ -7,6 +7,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -15,7 +16,7 @@ import (
 func TestErrorsNameTheMethod(t *testing.T) {
 	t.Parallel()
 	faults := new(tabletest.Faults)
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 	p := page{ID: "1", Tag: "new"}
 	r := newPages(t, tbl, p)
 	p = expect.Value(r.Get(t.Context(), pageKey(p)))(t)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -71,9 +72,9 @@ func openShop(ctx context.Context) (s shop) {
 	var err error
 	s.engine, err = tabletest.Start(ctx, nil)
 	must(err)
-	schema := table.Schema{Name: "Shop-" + time.Now().Format("150405.000000000")}
-	must(schema.Ensure(ctx, s.engine.Client()))
-	s.table, err = table.New(s.engine.Client(), schema, nil)
+	spec := schema.Table{Name: "Shop-" + time.Now().Format("150405.000000000")}
+	must(spec.Ensure(ctx, s.engine.Client()))
+	s.table, err = table.New(s.engine.Client(), spec, nil)
 	must(err)
 	s.customers, err = repo.New(s.table, customerEntity)
 	must(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -25,12 +26,12 @@ type Ticket struct {
 	Version  int64     `dynamodbav:"version"`
 }
 
-var helpDesk = table.Schema{
+var helpDesk = schema.Table{
 	Name: "HelpDesk",
-	Indexes: []table.Index{{
+	Indexes: []schema.Index{{
 		Name: "byPriority",
-		PKs:  []table.Attribute{{Name: "tenant"}},
-		SKs:  []table.Attribute{{Name: "priority", Type: types.ScalarAttributeTypeN}},
+		PKs:  []schema.Attribute{{Name: "tenant"}},
+		SKs:  []schema.Attribute{{Name: "priority", Type: types.ScalarAttributeTypeN}},
 	}},
 }
 

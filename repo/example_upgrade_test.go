@@ -14,6 +14,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -43,11 +44,11 @@ func openClub(ctx context.Context) (*table.Table, *tabletest.Engine) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	schema := table.Schema{Name: "Club"}
-	if err := schema.Ensure(ctx, engine.Client()); err != nil {
+	spec := schema.Table{Name: "Club"}
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}
-	tbl, err := table.New(engine.Client(), schema, nil)
+	tbl, err := table.New(engine.Client(), spec, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

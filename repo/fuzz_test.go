@@ -42,7 +42,7 @@ func foreign(tb testing.TB, item string) (*table.Table, *tabletest.Faults) {
 		BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
 		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 	}, faults.Install)
-	tbl := expect.Value(table.New(client, schema, nil))(tb)
+	tbl := expect.Value(table.New(client, spec, nil))(tb)
 	return tbl, faults
 }
 
@@ -118,7 +118,7 @@ func FuzzEntity(f *testing.F) {
 	f.Add("\xff", "u", int64(253402300800), int64(0), "x", "y")
 	f.Add(strings.Repeat("x", 1100), "%23", int64(1)<<40, int64(0), "PENDING", "")
 	f.Add("é日🙂", strings.Repeat("x", 990), int64(-1), int64(5), "PENDING", "PENDING")
-	stored := tabletest.New(f, schema, nil).Schema()
+	stored := tabletest.New(f, spec, nil).Schema()
 	f.Fuzz(func(t *testing.T, id, user string, seconds, nanoseconds int64, status, next string) {
 		faults := &tabletest.Faults{}
 		tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), stored, nil))(t)

@@ -2,9 +2,6 @@ package repo_test
 
 import (
 	"context"
-	"flag"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,8 +16,6 @@ import (
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
-
-var update = flag.Bool("update", false, "rewrite the files of testdata")
 
 // Doc is an entity of ten fields with a revision.
 type Doc struct {
@@ -104,7 +99,7 @@ func TestRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var faults tabletest.Faults
-			tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, &table.Options{Now: func() time.Time { return start }})
+			tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, &table.Options{Now: func() time.Time { return start }})
 			r := newRepo(t, tbl, tt.entity)
 			d := Doc{ID: "d-1", Title: "first", Author: "ana", Tags: []string{"a"}}
 			expect.OK(t, r.Create(t.Context(), &d))
@@ -120,12 +115,7 @@ func TestRequests(t *testing.T) {
 			expect.OK(t, tt.call(t.Context(), r))
 			got := tabletest.Transcript(faults.Requests()[skip:], strings.NewReplacer(tbl.Schema().Name, "AppCore", d.Revision, "READ"))
 			got = drawn.ReplaceAllString(got, `"NEXT"`)
-			file := filepath.Join("testdata", name+".json")
-			if *update {
-				expect.OK(t, os.WriteFile(file, []byte(got), 0o644))
-			}
-			want := expect.Value(os.ReadFile(file))(t)
-			expect.Equal(t, "requests", got, string(want))
+			expect.Golden(t, name+".json", got)
 		})
 	}
 }

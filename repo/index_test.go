@@ -10,6 +10,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -18,7 +19,7 @@ import (
 func TestUpdateOpsChangesIndexKeys(t *testing.T) {
 	t.Parallel()
 	type order struct{ ID, State, Revision string }
-	tbl := tabletest.New(t, table.Schema{Name: "Orders", Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}, nil)
+	tbl := tabletest.New(t, schema.Table{Name: "Orders", Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}, nil)
 	byState := func(state string) keys.PK { return keys.Prefix("STATE").PK(state) }
 	orders := expect.Value(repo.New(tbl, repo.Entity[order]{
 		Type: "ORDER", Version: "Revision",
@@ -54,7 +55,7 @@ func TestUpdateOpsChangesIndexKeys(t *testing.T) {
 // A copy gets the keys of an index that was declared after it was stored.
 func TestRefreshGivesCopiesTheirIndexKeys(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{Name: "Pages", Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}, nil)
+	tbl := tabletest.New(t, schema.Table{Name: "Pages", Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}, nil)
 	p := page{ID: "1", Tag: "new"}
 	newPages(t, tbl, p)
 	e := pageEntity()
@@ -81,33 +82,33 @@ func TestCopiesInAnIndexOfFields(t *testing.T) {
 	mail := repo.Copy[member]{Name: "e-mail", Key: func(m member) keys.Key {
 		return keys.Key{PK: keys.Prefix("EMAIL").PK(m.Email), SK: keys.Metadata}
 	}}
-	names := func(all ...string) (attributes []table.Attribute) {
+	names := func(all ...string) (attributes []schema.Attribute) {
 		for _, name := range all {
-			attributes = append(attributes, table.Attribute{Name: name})
+			attributes = append(attributes, schema.Attribute{Name: name})
 		}
 		return attributes
 	}
 	for name, tt := range map[string]struct {
-		index   table.Index
+		index   schema.Index
 		refused bool
 	}{
-		"partition and sort key are fields": {table.Index{PK: "status", SK: "email"}, true},
-		"the partition key is a field":      {table.Index{PK: "status"}, true},
-		"sorted by a key of the table":      {table.Index{PK: "status", SK: "pk"}, true},
-		"keys only":                         {table.Index{PK: "status", SK: "id", Projection: types.ProjectionTypeKeysOnly}, true},
-		"several attributes":                {table.Index{PKs: names("status"), SKs: names("email")}, true},
-		"type and a field":                  {table.Index{PKs: names("entityType"), SKs: names("status")}, true},
-		"several, and a key of the table":   {table.Index{PKs: names("entityType", "status"), SKs: names("sk")}, true},
+		"partition and sort key are fields": {schema.Index{PK: "status", SK: "email"}, true},
+		"the partition key is a field":      {schema.Index{PK: "status"}, true},
+		"sorted by a key of the table":      {schema.Index{PK: "status", SK: "pk"}, true},
+		"keys only":                         {schema.Index{PK: "status", SK: "id", Projection: types.ProjectionTypeKeysOnly}, true},
+		"several attributes":                {schema.Index{PKs: names("status"), SKs: names("email")}, true},
+		"type and a field":                  {schema.Index{PKs: names("entityType"), SKs: names("status")}, true},
+		"several, and a key of the table":   {schema.Index{PKs: names("entityType", "status"), SKs: names("sk")}, true},
 
-		"no field for the sort key":        {table.Index{PK: "status", SK: "GSI1SK"}, false},
-		"no field for the partition key":   {table.Index{PK: "GSI1PK", SK: "status"}, false},
-		"no field for one of several":      {table.Index{PKs: names("status"), SKs: names("GSI1SK")}, false},
-		"the table's partition key":        {table.Index{Local: true, SK: "status"}, false},
-		"the table's keys, inverted":       {table.Index{PK: "sk", SK: "pk"}, false},
-		"the table's sort key and a field": {table.Index{PK: "sk", SK: "status"}, false},
+		"no field for the sort key":        {schema.Index{PK: "status", SK: "GSI1SK"}, false},
+		"no field for the partition key":   {schema.Index{PK: "GSI1PK", SK: "status"}, false},
+		"no field for one of several":      {schema.Index{PKs: names("status"), SKs: names("GSI1SK")}, false},
+		"the table's partition key":        {schema.Index{Local: true, SK: "status"}, false},
+		"the table's keys, inverted":       {schema.Index{PK: "sk", SK: "pk"}, false},
+		"the table's sort key and a field": {schema.Index{PK: "sk", SK: "status"}, false},
 	} {
 		tt.index.Name = "index"
-		tbl, err := table.New(client, table.Schema{Name: "Members", Indexes: []table.Index{tt.index}}, nil)
+		tbl, err := table.New(client, schema.Table{Name: "Members", Indexes: []schema.Index{tt.index}}, nil)
 		expect.OK(t, err)
 		entity := repo.Entity[member]{Type: "MEMBER", Key: key, Version: "revision"}
 		if _, err := repo.New(tbl, entity); err != nil {
@@ -154,8 +155,8 @@ func TestCopiesNextToADeclaredIndex(t *testing.T) {
 			`Indexes: "id" is a key of an index and a field of repo_test.member too, which the other items would not hold`,
 		}},
 	} {
-		schema := table.Schema{Name: "Members", Indexes: []table.Index{{Name: "GSI1", PK: tt.pk, SK: tt.sk}}}
-		_, err := repo.New(expect.Value(table.New(client, schema, nil))(t), entity)
+		spec := schema.Table{Name: "Members", Indexes: []schema.Index{{Name: "GSI1", PK: tt.pk, SK: tt.sk}}}
+		_, err := repo.New(expect.Value(table.New(client, spec, nil))(t), entity)
 		var problems []string
 		if e, ok := errors.AsType[*repo.EntityError](err); ok {
 			problems = e.Problems

@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/multikey"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -33,23 +34,23 @@ func ticketKey(t ticket) keys.Key {
 	return keys.Key{PK: keys.Prefix("TICKET").PK(t.ID), SK: keys.Metadata}
 }
 
-var ticketSchema = table.Schema{Name: "Tickets", Indexes: []table.Index{
+var ticketSchema = schema.Table{Name: "Tickets", Indexes: []schema.Index{
 	{
 		Name: "byStatus",
-		PKs:  []table.Attribute{{Name: "entityType"}, {Name: "tenant"}, {Name: "status"}},
-		SKs:  []table.Attribute{{Name: "priority", Type: types.ScalarAttributeTypeN}, {Name: "opened", Type: types.ScalarAttributeTypeN}},
+		PKs:  []schema.Attribute{{Name: "entityType"}, {Name: "tenant"}, {Name: "status"}},
+		SKs:  []schema.Attribute{{Name: "priority", Type: types.ScalarAttributeTypeN}, {Name: "opened", Type: types.ScalarAttributeTypeN}},
 	},
 	{
-		Name: "byDigest", PKs: []table.Attribute{{Name: "tenant"}, {Name: "digest", Type: types.ScalarAttributeTypeB}},
-		SKs: []table.Attribute{{Name: "priority", Type: types.ScalarAttributeTypeN}}, // the engine wants one
+		Name: "byDigest", PKs: []schema.Attribute{{Name: "tenant"}, {Name: "digest", Type: types.ScalarAttributeTypeB}},
+		SKs: []schema.Attribute{{Name: "priority", Type: types.ScalarAttributeTypeN}}, // the engine wants one
 	},
 }}
 
 func newTickets(t *testing.T) (*repo.Repo[ticket], *table.Table) {
 	t.Helper()
 	client := tabletest.Client(t)
-	schema := tabletest.NewWith(t, client, ticketSchema, nil).Schema()
-	tbl := expect.Value(table.New(multikey.New(t, client), schema, nil))(t)
+	spec := tabletest.NewWith(t, client, ticketSchema, nil).Schema()
+	tbl := expect.Value(table.New(multikey.New(t, client), spec, nil))(t)
 	return expect.Value(repo.New(tbl, repo.Entity[ticket]{Type: "TICKET", Key: ticketKey, Version: "version"}))(t), tbl
 }
 
@@ -126,13 +127,13 @@ func TestMultiKeyEntityOutsideOfItsIndex(t *testing.T) {
 		Tenant string `dynamodbav:"tenant"`
 		Status string `dynamodbav:"status"`
 	}
-	schema := table.Schema{Name: "Seats", Indexes: []table.Index{
-		{Name: "byStatus", PKs: []table.Attribute{{Name: "tenant"}}, SKs: []table.Attribute{{Name: "status"}}},
+	spec := schema.Table{Name: "Seats", Indexes: []schema.Index{
+		{Name: "byStatus", PKs: []schema.Attribute{{Name: "tenant"}}, SKs: []schema.Attribute{{Name: "status"}}},
 		{Name: "byID", PK: "idPK", SK: "idSK"},
 	}}
 	client := tabletest.Client(t)
-	schema = tabletest.NewWith(t, client, schema, nil).Schema()
-	tbl := expect.Value(table.New(multikey.New(t, client), schema, nil))(t)
+	spec = tabletest.NewWith(t, client, spec, nil).Schema()
+	tbl := expect.Value(table.New(multikey.New(t, client), spec, nil))(t)
 	key := func(s seat) keys.Key { return keys.Key{PK: keys.Prefix("SEAT").PK(s.ID), SK: keys.Metadata} }
 	// The other index is given by a function.
 	seats := expect.Value(repo.New(tbl, repo.Entity[seat]{Type: "SEAT", Key: key, Indexes: repo.Indexes[seat]{"byID": key}}))(t)
@@ -163,7 +164,7 @@ func TestMultiKeyEntityRefusals(t *testing.T) {
 	says(t, err, `attribute "tenant": a int is not of type S`, `attribute "status": a []uint8 is not of type S`,
 		`attribute "priority": a string is not of type N`, `attribute "opened": a time.Time is not of type N`)
 
-	days := table.Schema{Name: "Days", Indexes: []table.Index{{Name: "byDay", PKs: []table.Attribute{{Name: "tenant"}}, SKs: []table.Attribute{{Name: "opened"}}}}}
+	days := schema.Table{Name: "Days", Indexes: []schema.Index{{Name: "byDay", PKs: []schema.Attribute{{Name: "tenant"}}, SKs: []schema.Attribute{{Name: "opened"}}}}}
 	type day struct {
 		Tenant string     `dynamodbav:"tenant"`
 		Opened *time.Time `dynamodbav:"opened"`

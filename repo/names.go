@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -133,8 +134,8 @@ func (c *core) checkQuery(q table.Query) error {
 }
 
 // partialIndex returns the index of that name, if it does not hold whole items.
-func partialIndex(schema table.Schema, name string) (x table.Index, partial bool) {
-	for _, x := range schema.Indexes {
+func partialIndex(spec schema.Table, name string) (x schema.Index, partial bool) {
+	for _, x := range spec.Indexes {
 		if x.Name == name {
 			return x, x.Projection != types.ProjectionTypeAll
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -33,7 +34,7 @@ func TestANilOfAMarshalerIsRefused(t *testing.T) {
 		ID, Rev string
 		State   state
 	}
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	key := keys.Key{PK: "JOB", SK: "1"}
 	good := expect.Value(repo.New(tbl, repo.Entity[job]{Type: "JOB", Version: "Rev", Key: func(job) keys.Key { return key }}))(t)
 	odd := expect.Value(repo.New(tbl, repo.Entity[oddJob]{Type: "JOB", Version: "Rev", Key: func(oddJob) keys.Key { return key }}))(t)
@@ -65,7 +66,7 @@ func TestANilOfAMarshalerIsRefused(t *testing.T) {
 
 func TestItemsWithANilAreRefused(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	r := newPages(t, tbl, page{ID: "1", Tag: "new"})
 	stored := storedItem(t, tbl, pageKey(page{ID: "1"}))
 	none := (*types.AttributeValueMemberN)(nil)
@@ -90,7 +91,7 @@ func TestItemsWithANilAreRefused(t *testing.T) {
 
 func TestUpgradesSetNoNil(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	expect.OK(t, newRepo(t, tbl, docWith(0)).Create(t.Context(), &Doc{ID: "d-1"}))
 	expect.OK(t, tbl.Do(t.Context(), table.Patch(docKey, nil, "title")))
 	for what, value := range map[string]types.AttributeValue{

@@ -9,21 +9,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 // several reports whether the keys of an index have several attributes, which no
 // function makes.
-func several(x table.Index) bool { return len(x.PKs) > 0 }
+func several(x schema.Index) bool { return len(x.PKs) > 0 }
 
 // partProblems reports fields of T that are keys of an index and cannot be. An index
 // has all items of the entity if T, or every item, has all of its key attributes.
-func (e *description) partProblems(schema table.Schema, fields []string) []string {
+func (e *description) partProblems(spec schema.Table, fields []string) []string {
 	var problems []string
-	tableKey := func(a table.Attribute) bool { return a.Name == schema.PK || a.Name == schema.SK }
-	inAll := func(a table.Attribute) bool { return tableKey(a) || a.Name == schema.Type }
-	lacks := func(a table.Attribute) bool { return !slices.Contains(fields, a.Name) }
-	for _, x := range schema.Indexes {
+	tableKey := func(a schema.Attribute) bool { return a.Name == spec.PK || a.Name == spec.SK }
+	inAll := func(a schema.Attribute) bool { return tableKey(a) || a.Name == spec.Type }
+	lacks := func(a schema.Attribute) bool { return !slices.Contains(fields, a.Name) }
+	for _, x := range spec.Indexes {
 		partition, sort := x.Keys()
 		parts := slices.DeleteFunc(slices.Concat(partition, sort), inAll)
 		if slices.ContainsFunc(parts, lacks) || !several(x) && e.declares(x.Name) {
@@ -57,19 +57,19 @@ func (e *description) declares(index string) bool {
 // ttlProblem says why items of the entity would never expire, "" if they can. DynamoDB
 // takes no notice of an expiry that is not a number. AWS: "Using time to live (TTL) in
 // DynamoDB", Amazon DynamoDB Developer Guide.
-func (e *description) ttlProblem(schema table.Schema) string {
-	f, kind := item.FieldKind(e.typ, schema.TTL)
+func (e *description) ttlProblem(spec schema.Table) string {
+	f, kind := item.FieldKind(e.typ, spec.TTL)
 	switch {
 	case kind == 0 || kind == item.N:
 		return ""
 	case kind == item.S && isTime(f):
-		return fmt.Sprintf("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", schema.TTL, f)
+		return fmt.Sprintf("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", spec.TTL, f)
 	}
-	return fmt.Sprintf("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", schema.TTL, f)
+	return fmt.Sprintf("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", spec.TTL, f)
 }
 
 // checkPart says why the field of T cannot be a key attribute, "" if it can.
-func checkPart(t reflect.Type, a table.Attribute) string {
+func checkPart(t reflect.Type, a schema.Attribute) string {
 	f, kind := item.FieldKind(t, a.Name)
 	want := map[types.ScalarAttributeType]item.Kind{
 		types.ScalarAttributeTypeS: item.S, types.ScalarAttributeTypeN: item.N, types.ScalarAttributeTypeB: item.B,

@@ -16,6 +16,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -23,10 +24,10 @@ import (
 // The domain of the tests: users, and transactions that are stored under their
 // user and under their id.
 
-var schema = table.Schema{
+var spec = schema.Table{
 	Name: "AppCore",
 	TTL:  "expiresAt",
-	Indexes: []table.Index{
+	Indexes: []schema.Index{
 		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: "GSI2", PK: "GSI2PK"},
 	},
@@ -111,7 +112,7 @@ func items(tb testing.TB, t *table.Table, tx Tx) (byID, byUser table.Item) {
 
 func TestAnErrorOfTheChangeEndsUpdate(t *testing.T) {
 	t.Parallel()
-	users := newRepo(t, tabletest.New(t, schema, nil), userEntity)
+	users := newRepo(t, tabletest.New(t, spec, nil), userEntity)
 	expect.OK(t, users.Create(t.Context(), new(User{ID: "u-123", Name: "as it was"})))
 	refused := errors.New("refused")
 	_, err := users.Update(t.Context(), userKey("u-123"), func(u *User) error {
@@ -128,7 +129,7 @@ func TestAnErrorOfTheChangeEndsUpdate(t *testing.T) {
 
 func TestUpdateWithWritesAllOrNothing(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
 	u := User{ID: "u-123"}
 	expect.OK(t, users.Create(t.Context(), &u))
@@ -149,7 +150,7 @@ func TestUpdateWithWritesAllOrNothing(t *testing.T) {
 func TestUpdateEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, nil)
 	users := newRepo(t, tbl, userEntity)
 	expect.OK(t, users.Create(t.Context(), new(User{ID: "u-123"})))
 	gone := errors.New("the client has gone")
@@ -178,7 +179,7 @@ func TestUpdateEndsWithTheContext(t *testing.T) {
 func TestUpdateIsBounded(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, &table.Options{MaxAttempts: 3})
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, &table.Options{MaxAttempts: 3})
 	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
 	expect.OK(t, users.Create(t.Context(), new(User{ID: "u-123"})))
 	expect.OK(t, txs.Create(t.Context(), new(newTx(0))))
@@ -230,7 +231,7 @@ func TestSwappedCopyKeysAreAnError(t *testing.T) {
 	}
 	entity.Copies[1].Name = "other copy"
 	var faults tabletest.Faults
-	txs := newRepo(t, tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, nil), entity)
+	txs := newRepo(t, tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, nil), entity)
 	expect.OK(t, txs.Create(t.Context(), new(newTx(0))))
 	before := len(faults.Requests("TransactWriteItems"))
 	_, err := txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
@@ -247,7 +248,7 @@ func TestSwappedCopyKeysAreAnError(t *testing.T) {
 
 func TestOpsOfSeveralEntitiesMakeOneTransaction(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
 	expect.OK(t, users.Create(t.Context(), new(User{ID: "u-123"})))
 
@@ -277,12 +278,12 @@ func unsent(t *testing.T) (*table.Table, *tabletest.Faults) {
 	t.Helper()
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
-	return expect.Value(table.New(client, schema, nil))(t), &faults
+	return expect.Value(table.New(client, spec, nil))(t), &faults
 }
 
 func TestTransactPutStoresAllOrNone(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	txs := newRepo(t, tbl, txEntity)
 	stored, fresh := newTx(0), newTx(1)
 	expect.OK(t, txs.Create(t.Context(), &stored))
@@ -371,7 +372,7 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 // TestOpsCopyTheirValue changes a value after CreateOps.
 func TestOpsCopyTheirValue(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	docs := expect.Value(repo.New(tbl, docEntity))(t)
 	d := Doc{ID: "d-1", Tags: []string{"before"}}
 	ops := docs.CreateOps(&d)
@@ -385,7 +386,7 @@ func TestOpsCopyTheirValue(t *testing.T) {
 // write stores it under the name of the field, also if the write is about another one.
 func TestUpdateKeepsAnAttributeInAnotherCase(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	docs := newRepo(t, tbl, docEntity)
 	expect.OK(t, docs.Create(t.Context(), &Doc{ID: "d-1"}))
 	item := storedItem(t, tbl, docKey)
@@ -405,7 +406,7 @@ func TestLargeChangesAreUpdates(t *testing.T) {
 	key := keys.Key{PK: "MAP", SK: "MAP"}
 	for removed, want := range map[int]string{5: "UpdateItem", 6: "PutItem"} {
 		var faults tabletest.Faults
-		tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+		tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 		maps := newRepo(t, tbl, repo.Entity[map[string]any]{Type: "MAP", Version: "rev", Key: func(map[string]any) keys.Key { return key }})
 		v := map[string]any{}
 		for i := range removed {
@@ -429,7 +430,7 @@ func TestLargeChangesAreUpdates(t *testing.T) {
 // An op of the caller that fails ends UpdateWith, since the entity has not changed.
 func TestUpdateWithAFailingOpEnds(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	docs := newRepo(t, tbl, docEntity)
 	expect.OK(t, docs.Create(t.Context(), &Doc{ID: "d-1"}))
 	calls := 0
@@ -456,7 +457,7 @@ func TestUpdateWithAStaleOp(t *testing.T) {
 		"former value and a race":    {false, true, 3, table.ErrStale},
 		"value that the change read": {true, false, 2, nil},
 	} {
-		tbl := tabletest.New(t, table.Schema{}, nil)
+		tbl := tabletest.New(t, schema.Table{}, nil)
 		docs := newRepo(t, tbl, docEntity)
 		other := Doc{ID: "d-2"}
 		expect.OK(t, docs.Create(t.Context(), &Doc{ID: "d-1"}))
@@ -492,7 +493,7 @@ func TestUpdateWithAStaleOp(t *testing.T) {
 func TestUpdateToATakenKeyIsSentOnce(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 	e := pageEntity()
 	e.Copies[0].Key = func(p page) keys.Key { return keys.Key{PK: "TAG", SK: keys.SK(p.Tag)} }
 	pages := newRepo(t, tbl, e)
@@ -507,7 +508,7 @@ func TestUpdateToATakenKeyIsSentOnce(t *testing.T) {
 func TestDeletionsWithoutAVersion(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 	docs := newRepo(t, tbl, docEntity)
 	for name, remove := range map[string]func() error{
 		"DeleteOps": func() error {
@@ -530,7 +531,7 @@ func TestDeletionsWithoutAVersion(t *testing.T) {
 // TestPutOpsOfAMapWithCopies stores a map under three keys.
 func TestPutOpsOfAMapWithCopies(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	at := func(sk keys.SK) func(map[string]any) keys.Key {
 		return func(map[string]any) keys.Key { return keys.Key{PK: "MAP", SK: sk} }
 	}
@@ -583,7 +584,7 @@ func TestWritesLeaveTheMapOfAValueAlone(t *testing.T) {
 // A filter can name members of any attribute, also with more than ten names.
 func TestFiltersOfManyNames(t *testing.T) {
 	t.Parallel()
-	docs := newRepo(t, tabletest.New(t, table.Schema{}, nil), docEntity)
+	docs := newRepo(t, tabletest.New(t, schema.Table{}, nil), docEntity)
 	path := func(from, to int) string {
 		path := "place"
 		for i := from; i <= to; i++ {
@@ -605,7 +606,7 @@ func TestFiltersOfManyNames(t *testing.T) {
 // Parts of entities come to the end, whether the engine cuts them or the repository.
 func TestAllGivesEveryPart(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	for _, upgrades := range [][]repo.Upgrade{nil, {repo.Drop("fax")}} {
 		e := pageEntity()
 		e.Copies, e.Upgrades = nil, upgrades

@@ -11,6 +11,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -55,7 +56,7 @@ func (*readsItself) UnmarshalDynamoDBAttributeValue(types.AttributeValue) error 
 // expire: it takes numbers only.
 func TestTypesOfTheTTLAttribute(t *testing.T) {
 	t.Parallel()
-	tbl := expect.Value(table.New(tabletest.Client(t), schema, nil))(t)
+	tbl := expect.Value(table.New(tabletest.Client(t), spec, nil))(t)
 	const unixtime = "is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime"
 	never := func(typ string) string { return typ + " is not of type N, and DynamoDB expires by a number of seconds" }
 	for name, tt := range map[string]struct{ got, want string }{
@@ -100,7 +101,7 @@ func TestTypesOfTheTTLAttribute(t *testing.T) {
 		}
 		expect.Equal(t, name, tt.got, tt.want)
 	}
-	bare := expect.Value(table.New(tabletest.Client(t), table.Schema{Name: "Lasting"}, nil))(t)
+	bare := expect.Value(table.New(tabletest.Client(t), schema.Table{Name: "Lasting"}, nil))(t)
 	expect.Equal(t, "table without TTL", ttlProblem[Life](t, bare), "")
 }
 

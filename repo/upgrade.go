@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -30,7 +31,7 @@ type Upgrade struct {
 	// use these attributes, since stored items may not have them yet, and an index
 	// that does not project all attributes cannot be read. T has a field for each
 	// attribute that the upgrades have written last, and none for removed ones. Writes
-	// cannot have [table.Schema].TTL: conditions and counts know the stored expiry only.
+	// cannot have [schema.Table].TTL: conditions and counts know the stored expiry only.
 	Writes, Removes []string
 	// Compatible means that a program of the former shape may read and write items
 	// of the new one: attributes that it does not know stay as they are. A program
@@ -144,13 +145,9 @@ type shapes struct {
 	touched map[string]bool
 }
 
-// shapeFrom is what the name of [table.Schema].Shape has at its end for the
-// attribute with the oldest shape admitted.
-const shapeFrom = "From"
-
-func newShapes(schema table.Schema, oldest int, upgrades []Upgrade) shapes {
+func newShapes(spec schema.Table, oldest int, upgrades []Upgrade) shapes {
 	s := shapes{
-		attribute: schema.Shape, from: schema.Shape + shapeFrom,
+		attribute: spec.Shape, from: spec.ShapeFrom(),
 		current: oldest + len(upgrades), oldest: oldest, upgrades: slices.Clone(upgrades),
 		touched: map[string]bool{},
 	}
@@ -314,7 +311,7 @@ func (s *shapes) stamp(item table.Item) {
 }
 
 // problems returns what is wrong with an entity's upgrades.
-func (e *description) upgradeProblems(schema table.Schema, attributes []string, known bool) []string {
+func (e *description) upgradeProblems(spec schema.Table, attributes []string, known bool) []string {
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	if e.OldestShape < 0 {
@@ -323,14 +320,14 @@ func (e *description) upgradeProblems(schema table.Schema, attributes []string, 
 	if (len(e.Upgrades) > 0 || e.OldestShape > 0) && e.Version == "" {
 		bad("Upgrades: need a Version, or an old program could overwrite what a new one has written")
 	}
-	reserved := []string{schema.PK, schema.SK, schema.Type, e.Version, schema.Shape, schema.Shape + shapeFrom}
-	reserved = append(reserved, e.indexAttributes(schema)...)
+	reserved := []string{spec.PK, spec.SK, spec.Type, e.Version, spec.Shape, spec.ShapeFrom()}
+	reserved = append(reserved, e.indexAttributes(spec)...)
 	for i, u := range e.Upgrades {
 		if u.Change == nil && len(u.Writes)+len(u.Removes) > 0 {
 			bad("Upgrades[%d]: lists attributes and has no Change", i)
 		}
-		if schema.TTL != "" && slices.Contains(u.Writes, schema.TTL) {
-			bad("Upgrades[%d]: attribute %q is the expiry, and conditions and counts know the stored one only; write it with Update", i, schema.TTL)
+		if spec.TTL != "" && slices.Contains(u.Writes, spec.TTL) {
+			bad("Upgrades[%d]: attribute %q is the expiry, and conditions and counts know the stored one only; write it with Update", i, spec.TTL)
 		}
 		for _, name := range slices.Concat(u.Writes, u.Removes) {
 			switch {
@@ -344,7 +341,7 @@ func (e *description) upgradeProblems(schema table.Schema, attributes []string, 
 	if !known {
 		return problems
 	}
-	s := newShapes(schema, e.OldestShape, e.Upgrades)
+	s := newShapes(spec, e.OldestShape, e.Upgrades)
 	for _, name := range slices.Sorted(maps.Keys(s.touched)) {
 		_, has := slices.BinarySearch(attributes, name)
 		switch gone := s.touched[name]; {
@@ -354,7 +351,7 @@ func (e *description) upgradeProblems(schema table.Schema, attributes []string, 
 			bad("Upgrades: write attribute %q, for which T has no field", name)
 		}
 	}
-	for _, name := range []string{schema.Shape, schema.Shape + shapeFrom} {
+	for _, name := range []string{spec.Shape, spec.ShapeFrom()} {
 		if _, has := slices.BinarySearch(attributes, name); has {
 			bad("T has a field for attribute %q, which holds an item's shape; see Schema.Shape", name)
 		}

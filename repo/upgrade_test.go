@@ -12,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -50,7 +51,7 @@ func compatible(u repo.Upgrade) repo.Upgrade {
 // A program of the former shape that is admitted can store a dropped attribute again.
 func TestUpdateRemovesADroppedAttributeAgain(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	docs := newRepo(t, tbl, docWith(0, compatible(repo.Drop("fax"))))
 	expect.OK(t, docs.Create(t.Context(), &Doc{ID: "d-1"}))
 	expect.OK(t, tbl.Do(t.Context(), table.Patch(docKey, table.Item{"fax": number(1)})))
@@ -64,7 +65,7 @@ func TestUpdateRemovesADroppedAttributeAgain(t *testing.T) {
 // admits the programs that the current shape admits.
 func TestViewUpgradesOnce(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	double := repo.Convert("pages", "pages", func(n int) (int, error) { return 2 * n, nil })
 	former := newRepo(t, tbl, docWith(0, repo.Default("author", "none")))
 	d := Doc{ID: "d-1", Pages: 5}
@@ -100,7 +101,7 @@ func TestViewUpgradesOnce(t *testing.T) {
 // A view with a projection upgrades whole items, and cuts them afterwards.
 func TestViewCutsWhatUpgradesHaveMade(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	docs := newRepo(t, tbl, docWith(0, repo.Rename("writer", "author"), repo.Default("pages", 7)))
 	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": docs.Type(), "id": "d-1", "writer": "Ann", "pages": 3})))
 	want := Doc{Author: "Ann", Revision: "part of an item"}
@@ -118,7 +119,7 @@ func TestViewCutsWhatUpgradesHaveMade(t *testing.T) {
 // A repository of a projected table reads and writes items as a whole.
 func TestRepositoryOfAProjection(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	docs := newRepo(t, tbl.Project("id", "author"), docWith(0))
 	d := Doc{ID: "d-1", Author: "Ann", Pages: 3}
 	expect.OK(t, docs.Create(t.Context(), &d))
@@ -136,7 +137,7 @@ func TestUpgradesDoNotWriteTheExpiry(t *testing.T) {
 		Until     string
 		ExpiresAt int64 `dynamodbav:"expiresAt"`
 	}
-	tbl := tabletest.New(t, table.Schema{TTL: "expiresAt"}, nil)
+	tbl := tabletest.New(t, schema.Table{TTL: "expiresAt"}, nil)
 	for name, refused := range map[string]struct {
 		upgrade repo.Upgrade
 		want    bool
@@ -158,7 +159,7 @@ func TestUpgradesDoNotWriteTheExpiry(t *testing.T) {
 // An upgrade without attributes raises the shape all the same.
 func TestUpgradeWithoutAttributes(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	expect.OK(t, newRepo(t, tbl, docEntity).Create(t.Context(), &Doc{ID: "d-1"}))
 	docs := newRepo(t, tbl, docWith(0, repo.Upgrade{}))
 	for _, want := range []bool{true, false} {
@@ -170,7 +171,7 @@ func TestUpgradeWithoutAttributes(t *testing.T) {
 // Upgrades begin with OldestShape, and an item may say that its shape is 0.
 func TestUpgradesFromTheOldestShape(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	expect.OK(t, newRepo(t, tbl, docEntity).Create(t.Context(), &Doc{ID: "d-1"}))
 	set := func(name string) repo.Upgrade {
 		return repo.Upgrade{Writes: []string{name}, Change: func(item table.Item) error {
@@ -198,7 +199,7 @@ func TestWritesOfAnIncompatibleShapeAdmitNoOlder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tbl := tabletest.New(t, table.Schema{}, nil)
+			tbl := tabletest.New(t, schema.Table{}, nil)
 			admits := repo.Default("title", "none")
 			d := Doc{ID: "d-1"}
 			expect.OK(t, newRepo(t, tbl, docWith(0, admits)).Create(t.Context(), &d))
@@ -215,7 +216,7 @@ func TestWritesOfAnIncompatibleShapeAdmitNoOlder(t *testing.T) {
 // A map can hold the shape that it was read with, and storing it does not lower that.
 func TestCreateKeepsTheShapeOfAMap(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	key := keys.Key{PK: "MAP", SK: "MAP"}
 	maps := newRepo(t, tbl, repo.Entity[map[string]any]{
 		Type: "MAP", Version: "rev", Key: func(map[string]any) keys.Key { return key }, Upgrades: []repo.Upgrade{repo.Drop("fax")},
@@ -228,7 +229,7 @@ func TestCreateKeepsTheShapeOfAMap(t *testing.T) {
 func TestUpsertIsBounded(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 	docs := newRepo(t, tbl, docWith(0, repo.Drop("fax")))
 	more := expression.Add(expression.Name("pages"), expression.Value(1))
 	refused := tabletest.Status(http.StatusBadRequest, "ConditionalCheckFailedException", "The conditional request failed")
@@ -250,7 +251,7 @@ func TestUpsertIsBounded(t *testing.T) {
 // The copies of an entity that it leaves out are no items.
 func TestRefreshItemsLeavesOutCopies(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	e := pageEntity()
 	e.Copies[0].Key = func(p page) keys.Key {
 		if p.Tag == "" {
@@ -270,7 +271,7 @@ func TestRefreshItemsLeavesOutCopies(t *testing.T) {
 // An entity without a version has nothing to refresh.
 func TestRefreshWithoutAVersion(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	e := docEntity
 	e.Version = ""
 	docs := newRepo(t, tbl, e)
@@ -281,7 +282,7 @@ func TestRefreshWithoutAVersion(t *testing.T) {
 // An item without a version is guarded by its attributes, 140 at most.
 func TestRefreshGuardsManyAttributes(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	key := keys.Key{PK: "MAP", SK: "MAP"}
 	maps := newRepo(t, tbl, repo.Entity[map[string]any]{Type: "MAP", Version: "rev", Key: func(map[string]any) keys.Key { return key }})
 	item := map[string]any{"entityType": "MAP"}
@@ -305,7 +306,7 @@ func TestRefreshOfAFormerItemWithoutAVersion(t *testing.T) {
 	moved.Key = func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
 	p := page{ID: "1"}
 	for _, changed := range []bool{false, true} {
-		tbl := tabletest.New(t, table.Schema{}, nil)
+		tbl := tabletest.New(t, schema.Table{}, nil)
 		expect.OK(t, tbl.Do(t.Context(), table.Put(pageKey(p), map[string]any{"entityType": "PAGE", "id": "1"})))
 		ops := expect.Value(newRepo(t, tbl, moved).RefreshOps(t.Context(), storedItem(t, tbl, pageKey(p))))(t)
 		if changed {

@@ -12,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -28,7 +29,7 @@ type numbered = narrow[uint8]
 // unsigned field, which is the version of parts of items.
 func TestVersionsEndWithTheField(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	e := repo.Entity[numbered]{Type: "NUMBERED", Version: "version", VersionFromOne: true, Key: func(numbered) keys.Key { return docKey }}
 	all := newRepo(t, tbl, e)
 	e.Upgrades = []repo.Upgrade{repo.Drop("fax")}
@@ -70,7 +71,7 @@ func TestUpsertOfAnEntityWithoutAVersion(t *testing.T) {
 		N       int   `dynamodbav:"n"`
 		Version int64 `dynamodbav:"version"`
 	}
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	e := repo.Entity[counted]{Type: "COUNTED", Version: "version", Key: func(counted) keys.Key { return docKey }}
 	drawn := newRepo(t, tbl, e)
 	e.VersionFromOne = true
@@ -95,7 +96,7 @@ func TestUpsertOfAnEntityWithoutAVersion(t *testing.T) {
 func TestSignedVersionsEndWithTheField(t *testing.T) {
 	t.Parallel()
 	type small = narrow[int8]
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	r := newRepo(t, tbl, repo.Entity[small]{Type: "SMALL", Version: "version", VersionFromOne: true, Key: func(small) keys.Key { return docKey }})
 	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "SMALL", "version": 126})))
 	v := small{N: 1, Version: 126}
@@ -113,7 +114,7 @@ func TestGreatestVersion(t *testing.T) {
 		N       int    `dynamodbav:"n"`
 		Version uint64 `dynamodbav:"version"`
 	}
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	wides := newRepo(t, tbl, repo.Entity[wide]{Type: "WIDE", Version: "version", Key: func(wide) keys.Key { return docKey }})
 	for version, deletes := range map[uint64]bool{1<<63 - 1: true, 1 << 63: false, 1<<64 - 1: false} {
 		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "WIDE", "version": version})))
@@ -135,7 +136,7 @@ func TestVersionsBeyondTheField(t *testing.T) {
 		N       int   `dynamodbav:"n"`
 		Version int64 `dynamodbav:"version"`
 	}
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	r := newRepo(t, tbl, repo.Entity[counted]{Type: "COUNTED", Version: "version", Key: func(counted) keys.Key { return docKey }})
 	for name, version := range map[string]any{"2^63": uint64(1 << 63), "2^64": attributevalue.Number("18446744073709551616"), "negative": -7, "a text": "7"} {
 		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "COUNTED", "version": version})))
@@ -194,7 +195,7 @@ func (b *boxed) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) erro
 func TestFailedWritesLeaveTheValue(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 	boxes := newRepo(t, tbl, repo.Entity[boxed]{Type: "BOX", Version: "revision", Key: func(boxed) keys.Key { return docKey }})
 	refuse := func(response tabletest.Fault) {
 		for _, op := range []string{"PutItem", "UpdateItem", "TransactWriteItems"} {
@@ -233,7 +234,7 @@ func TestFailedWritesLeaveTheValue(t *testing.T) {
 // A map or a struct without a field for it could hide a version of another type.
 func TestVersionOfAnotherTypeInAMap(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	key := keys.Key{PK: "MAP", SK: "MAP"}
 	maps := newRepo(t, tbl, repo.Entity[map[string]any]{Type: "MAP", Version: "rev", Key: func(map[string]any) keys.Key { return key }})
 	expect.OK(t, tbl.Do(t.Context(), table.Put(key, map[string]any{"entityType": "MAP", "rev": 7})))

@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -82,7 +83,7 @@ func TestPartsOfItemsAreNotWritten(t *testing.T) {
 // is none.
 func TestStampsOfParts(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	expect.OK(t, tbl.Do(t.Context(), table.Put(sheetKey, map[string]any{"entityType": "SHEET", "id": "1", "text": "long"})))
 	revision, signed := &types.AttributeValueMemberS{Value: "part of an item"}, &types.AttributeValueMemberN{Value: "-1"}
 	for _, tt := range []struct {
@@ -134,7 +135,7 @@ func testParts[T any, P withFields[T]](t *testing.T, name string, version any, f
 		for stored, rev := range map[string]any{"with a version": version, "without": nil, "with NULL": (*string)(nil)} {
 			t.Run(what+" "+stored, func(t *testing.T) {
 				t.Parallel()
-				tbl := tabletest.New(t, table.Schema{Indexes: []table.Index{
+				tbl := tabletest.New(t, schema.Table{Indexes: []schema.Index{
 					{Name: "part", PK: "listPK", SK: "listSK", Projection: types.ProjectionTypeInclude, Include: append([]string{"entityType"}, cut...)},
 					{Name: "bare", PK: "listPK", SK: "listSK", Projection: types.ProjectionTypeInclude, Include: []string{"entityType", "id", "title"}},
 					{Name: "all", PK: "listPK", SK: "listSK"},

@@ -19,7 +19,7 @@ func TestSlowConsumer(t *testing.T) {
 		now := noon
 		codec, err := paginate.New([]paginate.Key{paginate.NewKey()}, &paginate.Options{TTL: time.Minute, Now: func() time.Time { return now }})
 		expect.OK(t, err)
-		tbl := tabletest.New(t, schema, &table.Options{Cursors: codec})
+		tbl := tabletest.New(t, spec, &table.Options{Cursors: codec})
 		for _, shards := range []int{1, 4} {
 			seed(t, tbl, globalTx(shards), 400)
 			r := newReader(t, tbl, globalTx(shards), nil)

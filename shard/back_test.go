@@ -48,7 +48,7 @@ func TestPagesBack(t *testing.T) {
 			index := globalTx(shards)
 			tied := index
 			tied.NonUniqueSortKeys = true
-			unique, ties := tabletest.New(t, schema, nil), tabletest.New(t, schema, nil)
+			unique, ties := tabletest.New(t, spec, nil), tabletest.New(t, spec, nil)
 			seed(t, unique, index, n)
 			var ops []table.Op
 			for i := range n {
@@ -82,7 +82,7 @@ func TestPagesInAMovedWindow(t *testing.T) {
 		Reason paginate.Reason
 	}
 	index := globalTx(1)
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	seed(t, tbl, index, 20)
 	r := newReader(t, tbl, index, nil)
 	window := func(from, to int) keys.Range { return keys.Range{From: sortKey(from), To: sortKey(to)} }
@@ -136,7 +136,7 @@ func TestPagesBackUnderChanges(t *testing.T) {
 	t.Parallel()
 	for _, descending := range []bool{true, false} {
 		index := globalTx(3)
-		tbl := tabletest.New(t, schema, nil)
+		tbl := tabletest.New(t, spec, nil)
 		seed(t, tbl, index, 40)
 		at := 0
 		there, back := thereAndBack(t, newReader(t, tbl, index, nil), shard.Query{Limit: 4, Descending: descending}, func() {
@@ -160,7 +160,7 @@ func TestPagesBackUnderChanges(t *testing.T) {
 func TestPagesBackFromAnEmptyPage(t *testing.T) {
 	t.Parallel()
 	index := globalTx(2)
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	seed(t, tbl, index, 6)
 	r := newReader(t, tbl, index, nil)
 	page := func(after string) shard.Page[tx] {
@@ -219,7 +219,7 @@ func TestPagesBackOfOtherQueriesAreRefused(t *testing.T) {
 // greatest limit nor an error of this page.
 func TestPageBeforeReadsOneMore(t *testing.T) {
 	t.Parallel()
-	tbl, index := tabletest.New(t, schema, nil), globalTx(2)
+	tbl, index := tabletest.New(t, spec, nil), globalTx(2)
 	seed(t, tbl, index, 5)
 	r := newReader(t, tbl, index, nil)
 	q := shard.Query{Limit: 3}

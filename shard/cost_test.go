@@ -45,7 +45,7 @@ func TestCost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tbl := tabletest.New(t, schema, nil)
+			tbl := tabletest.New(t, spec, nil)
 			index, place := globalTx(tt.shards), tt.place(tt.shards)
 			shardOf := make(map[string]int, items)
 			var ops []table.Op
@@ -116,7 +116,7 @@ func zipf(shards int) func(int) int {
 func TestCostOfAll(t *testing.T) {
 	t.Parallel()
 	const items, shards = 800, 8
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	index := globalTx(shards)
 	seedKilobytes(t, tbl, index, items)
 	capacity := 0.0
@@ -147,7 +147,7 @@ func TestCostOfAll(t *testing.T) {
 // take no more rounds than others.
 func TestCostOfDedupe(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	index := globalTx(16)
 	var ops []table.Op
 	for i := range 600 {
@@ -173,7 +173,7 @@ func TestCostOfDedupe(t *testing.T) {
 // twice.
 func TestCostOfNeedlessDedupe(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	seedKilobytes(t, tbl, globalTx(16), 1200)
 	scanned := func(o *shard.Options[tx]) (n int) {
 		r := newReader(t, tbl, globalTx(16), o)

@@ -189,7 +189,7 @@ func TestCursorsOfEarlierReleases(t *testing.T) {
 	ring := expect.Value(paginate.ParseKeys("UJdLfcdaVtscrZUutZjwC8XDpElAe190T3ipbjovgSA="))(t)
 	codec := expect.Value(paginate.New(ring, &paginate.Options{Now: func() time.Time { return noon }}))(t)
 	// There is no such table: a cursor that opens leads to a request that fails.
-	missing := schema
+	missing := spec
 	missing.Name = "no-such-table"
 	tbl := expect.Value(table.New(tabletest.Client(t), missing, &table.Options{Cursors: codec}))(t)
 	dedupe := &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }}

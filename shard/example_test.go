@@ -36,7 +36,7 @@ var engine = sync.OnceValue(func() *tabletest.Engine {
 
 // newTable returns a new table of its own for an example.
 func newTable(ctx context.Context) *table.Table {
-	s := schema
+	s := spec
 	s.Name = "Example-" + rand.Text()
 	client := engine().Client()
 	if err := s.Ensure(ctx, client); err != nil {

@@ -36,7 +36,7 @@ func FuzzIndex(f *testing.F) {
 	f.Add("GSI1", "T", 2, "", "c", "x", byte(3))
 	f.Add("GSI1", strings.Repeat("T", 2047), 2, "", "c", strings.Repeat("x", 1025), byte(0))
 	f.Add("GSI1", "T", math.MaxInt, strings.Repeat("#a,", 300), "c", "x", byte(0))
-	tbl := tabletest.New(f, schema, nil)
+	tbl := tabletest.New(f, spec, nil)
 	f.Fuzz(func(t *testing.T, name, prefix string, shards int, suffixes, id, sk string, how byte) {
 		x := shard.Index{Index: name, Prefix: keys.Prefix(prefix), Shards: shards}
 		if how&1 != 0 {
@@ -102,7 +102,7 @@ func foreignTable(t *testing.T, n int, body string) *table.Table {
 		BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
 		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 	}, faults.Install)
-	return expect.Value(table.New(client, schema, nil))(t)
+	return expect.Value(table.New(client, spec, nil))(t)
 }
 
 // FuzzForeignItems has a reader meet arbitrary items of other writers in all of

@@ -102,7 +102,7 @@ func TestHedgedLatest(t *testing.T) {
 	n := &replayed{responses: map[string][]byte{}}
 	var faults tabletest.Faults
 	faults.Always("Query", n.record)
-	recorded := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, nil)
+	recorded := tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, nil)
 	seed(t, recorded, globalTx(shards), 200)
 	want := make([][]tx, pages) // the reader learns sizes and shares, so its requests differ
 	for i, r := 0, newReader(t, recorded, globalTx(shards), nil); i < len(want); i++ {

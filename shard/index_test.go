@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -213,7 +214,7 @@ func TestKeyAt(t *testing.T) {
 // reads.
 func TestKeyOfAMissingShard(t *testing.T) {
 	t.Parallel()
-	tbl := expect.Value(table.New(tabletest.Client(t), schema, nil))(t)
+	tbl := expect.Value(table.New(tabletest.Client(t), spec, nil))(t)
 	by := func(x shard.Index, number int) shard.Index {
 		x.ShardFunc = func(string) int { return number }
 		return x
@@ -295,11 +296,11 @@ func TestValidate(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
-	s := schema
+	s := spec
 	s.Indexes = append(s.Indexes[:1:1],
-		table.Index{Name: "numbers", PK: "npk", SK: "nsk", SKType: "N"},
-		table.Index{Name: "binaries", PK: "bpk", PKType: "B", SK: "bsk"},
-		table.Index{Name: "unordered", PK: "upk"})
+		schema.Index{Name: "numbers", PK: "npk", SK: "nsk", SKType: "N"},
+		schema.Index{Name: "binaries", PK: "bpk", PKType: "B", SK: "bsk"},
+		schema.Index{Name: "unordered", PK: "upk"})
 	tbl := expect.Value(table.New(tabletest.Client(t), s, nil))(t)
 	for name, tt := range map[string]struct {
 		tbl     *table.Table

@@ -30,7 +30,7 @@ func TestManyTies(t *testing.T) {
 	t.Parallel()
 	index := globalTx(2)
 	index.NonUniqueSortKeys = true
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	var ops []table.Op
 	for i := range 1500 {
 		ops = append(ops, put(id(i), index.Key(id(i), keys.None.SK(keys.Time(noon)))))
@@ -47,7 +47,7 @@ func TestManyTies(t *testing.T) {
 // item at the position is read again, and one behind the last because of ties.
 func TestOneShard(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	for _, ties := range []bool{false, true} {
 		index := globalTx(1)
 		index.NonUniqueSortKeys = ties
@@ -92,7 +92,7 @@ func putTwice(id string, key keys.Key) []table.Op {
 // the keys that follow them.
 func TestPrefixEnd(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	for i, sk := range []keys.SK{"TX#1", "TX#2", "TX#2\U0010FFFF", "TX#2\U0010FFFFa", "TX#3", "TX#\uD7FFa", "TX#\uE000", "TX$"} {
 		write(t, tbl, put(id(i), globalTx(4).Key(id(i), sk)))
 	}

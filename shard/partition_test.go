@@ -35,7 +35,7 @@ func TestPartitionsOfOtherPrograms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tbl := tabletest.New(t, schema, nil)
+			tbl := tabletest.New(t, spec, nil)
 			var ops []table.Op
 			for i := range 60 {
 				ops = append(ops, put(id(i), keys.Key{PK: tt.partitions[i%len(tt.partitions)], SK: sortKey(i)}))
@@ -57,7 +57,7 @@ func TestPartitionsOfOtherPrograms(t *testing.T) {
 // such as those with an empty segment.
 func TestSortKeysOfOtherPrograms(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	for i, sk := range []keys.SK{"\x00", " ", "#", "##", "#x", "A#", "A##", "A##B", "A#B#", "B", "\uFFFF", "\U0010FFFF"} {
 		write(t, tbl, put(id(i), globalTx(3).Key(id(i), sk)))
 	}

@@ -26,7 +26,7 @@ var (
 // names its seed; repeat it with -shard.seed=N -shard.rounds=1.
 func TestRandom(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	for i := range *rounds {
 		seed := *firstSeed + uint64(i)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {

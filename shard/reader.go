@@ -160,15 +160,15 @@ func New[T any](t *table.Table, index Index, options *Options[T]) (*Reader[T], e
 	if o.Dedupe != nil {
 		r.copies.Store(guessedCopies)
 	}
-	schema := t.Schema()
-	for _, x := range schema.Indexes {
+	spec := t.Schema()
+	for _, x := range spec.Indexes {
 		if x.Name == index.Index && x.SKType == types.ScalarAttributeTypeS && x.PKType == types.ScalarAttributeTypeS {
 			r.sk = x.SK
 		}
 	}
 	if r.sk == "" {
 		return nil, fmt.Errorf("singletable: %w: table %s has no index %q with a partition key and a sort key of strings",
-			errInvalidIndex, schema.Name, index.Index)
+			errInvalidIndex, spec.Name, index.Index)
 	}
 	return r, nil
 }

@@ -14,13 +14,14 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 // schema is the table of all tests. The index's keys are in GSI1PK and GSI1SK.
-var schema = table.Schema{Name: "AppCore", Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}
+var spec = schema.Table{Name: "AppCore", Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}
 
 // noon is when the first transaction was made.
 var noon = time.Date(2024, time.January, 15, 12, 0, 0, 0, time.UTC)
@@ -96,7 +97,7 @@ func withFaults(tb testing.TB, options *table.Options) (*table.Table, *tabletest
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return time.Millisecond, nil })
 		})
 	}
-	return tabletest.NewWith(tb, tabletest.Client(tb, prompt, faults.Install), schema, options), faults
+	return tabletest.NewWith(tb, tabletest.Client(tb, prompt, faults.Install), spec, options), faults
 }
 
 // queries is how many requests were sent for shards.
@@ -175,7 +176,7 @@ func TestStatsAdd(t *testing.T) {
 // The least that Latest takes is one item.
 func TestLatestOne(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	seed(t, tbl, globalTx(2), 3)
 	r := newReader(t, tbl, globalTx(2), nil)
 	expect.Equal(t, "latest", ids(expect.Value(r.Latest(t.Context(), 1))(t)), span(2, 2))

@@ -26,7 +26,7 @@ func TestUndeclaredTies(t *testing.T) {
 				t.Parallel()
 				reported := 0
 				for _, first := range []int{2, 5, 9} {
-					tbl := tabletest.New(t, schema, nil)
+					tbl := tabletest.New(t, spec, nil)
 					var ops []table.Op
 					want := map[string]bool{}
 					for i := range 24 {
@@ -90,7 +90,7 @@ func walkOver(t *testing.T, tbl *table.Table, index shard.Index, q shard.Query) 
 // copies of one value may.
 func TestUndeclaredTiesInDedupe(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	for i := range 4 {
 		write(t, tbl, put(id(i), globalTx(4).Key(id(i), keys.None.SK(keys.Time(noon)))))
 	}
@@ -124,7 +124,7 @@ func TestEmptyIdentities(t *testing.T) {
 	t.Parallel()
 	index := globalTx(3)
 	index.NonUniqueSortKeys = true
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	all := map[string]int{}
 	for i := range 12 {
 		write(t, tbl, put(id(i), index.Key(id(i), keys.None.SK(keys.Time(noon)))))
@@ -155,7 +155,7 @@ func TestEmptyIdentities(t *testing.T) {
 // No item is lost, but the index declares its sort keys as unique.
 func TestATieIsInsertedLater(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	seed(t, tbl, globalTx(4), 20)
 	r := newReader(t, tbl, globalTx(4), nil)
 	page := expect.Value(r.Page(t.Context(), shard.Query{Limit: 5, Descending: true}))(t)
@@ -174,7 +174,7 @@ func TestUndecodableRows(t *testing.T) {
 		for _, nonUnique := range []bool{false, true} {
 			index := globalTx(2)
 			index.NonUniqueSortKeys = nonUnique
-			tbl := tabletest.New(t, schema, nil)
+			tbl := tabletest.New(t, spec, nil)
 			seed(t, tbl, index, 20)
 			key := index.Key(id(7), sortKey(7))
 			expect.OK(t, tbl.Do(t.Context(), table.Put(txKey(7), table.Item{
@@ -201,7 +201,7 @@ func TestUndecodableRows(t *testing.T) {
 // of the value at which the page before has ended.
 func TestUndecodableCopy(t *testing.T) {
 	t.Parallel()
-	tbl, index := tabletest.New(t, schema, nil), globalTx(2)
+	tbl, index := tabletest.New(t, spec, nil), globalTx(2)
 	seed(t, tbl, index, 4)
 	key := index.Key(id(2), sortKey(2))
 	copied := keys.Key{PK: keys.User.PK("u-123"), SK: keys.Tx.SK(keys.Str(id(2)))}

@@ -16,7 +16,7 @@
 //		stream.IgnoreOther(),
 //	)
 //
-// The table needs a stream with both images: set table.Schema.Stream to
+// The table needs a stream with both images: set schema.Table.Stream to
 // NEW_AND_OLD_IMAGES.
 //
 // # What is a change

@@ -75,7 +75,7 @@ func envelope(table string, records ...string) json.RawMessage {
 
 func TestEventOfEveryType(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	name := tbl.Schema().Name
 	var got []stream.Change[Reading]
 	r := newRouter(t, tbl, nil, stream.On(newRepo(t, tbl, readingEntity), func(_ context.Context, c stream.Change[Reading]) error {
@@ -110,7 +110,7 @@ func TestEventOfEveryType(t *testing.T) {
 
 func TestInvalidEvents(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	name := tbl.Schema().Name
 	called := false
 	r := newRouter(t, tbl, nil, stream.OnOther(func(context.Context, stream.Change[table.Item]) error {
@@ -157,7 +157,7 @@ func TestInvalidEvents(t *testing.T) {
 // FuzzHandle gives arbitrary bytes to a router: no panic, and either an error or a
 // response.
 func FuzzHandle(f *testing.F) {
-	tbl := tabletest.New(f, schema, nil)
+	tbl := tabletest.New(f, spec, nil)
 	name := tbl.Schema().Name
 	readings, err := repo.New(tbl, readingEntity)
 	if err != nil {
@@ -194,7 +194,7 @@ func TestResponseJSON(t *testing.T) {
 
 func TestEventFilterWithoutEntities(t *testing.T) {
 	t.Parallel()
-	r := newRouter(t, tabletest.New(t, schema, nil), nil, stream.IgnoreOther())
+	r := newRouter(t, tabletest.New(t, spec, nil), nil, stream.IgnoreOther())
 	equal(t, "filter", string(r.EventFilter()), `{"Filters":[]}`)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -53,9 +54,9 @@ func openShop(ctx context.Context) shop {
 	engine, err := tabletest.Start(ctx, nil)
 	check(err)
 	s := shop{engine: engine, client: engine.Client()}
-	schema := table.Schema{Name: "Shop", TTL: "expiresAt", Stream: types.StreamViewTypeNewAndOldImages}
-	check(schema.Ensure(ctx, s.client))
-	s.table, err = table.New(s.client, schema, nil)
+	spec := schema.Table{Name: "Shop", TTL: "expiresAt", Stream: types.StreamViewTypeNewAndOldImages}
+	check(spec.Ensure(ctx, s.client))
+	s.table, err = table.New(s.client, spec, nil)
 	check(err)
 	s.orders, err = repo.New(s.table, repo.Entity[Order]{
 		Type: "ORDER", Version: "revision",
@@ -288,7 +289,7 @@ func ExampleReader() {
 	check(shop.orders.Create(ctx, &Order{ID: "o-1", Customer: "ana"}))
 
 	// Positions can be in a table of their own, which has no stream.
-	positions := table.Schema{Name: "Positions"}
+	positions := schema.Table{Name: "Positions"}
 	check(positions.Ensure(ctx, shop.client))
 	elsewhere, err := table.New(shop.client, positions, nil)
 	check(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -34,7 +35,7 @@ type Note struct {
 	Text string `dynamodbav:"text"`
 }
 
-var schema = table.Schema{Name: "stream", TTL: "ends", Stream: types.StreamViewTypeNewAndOldImages}
+var spec = schema.Table{Name: "stream", TTL: "ends", Stream: types.StreamViewTypeNewAndOldImages}
 
 func userKey(id string) keys.Key { return keys.Key{PK: keys.User.PK(id), SK: keys.Profile} }
 
@@ -69,7 +70,7 @@ type world struct {
 func newWorld(t *testing.T) world {
 	t.Helper()
 	client := tabletest.Client(t)
-	tbl := tabletest.NewWith(t, client, schema, nil)
+	tbl := tabletest.NewWith(t, client, spec, nil)
 	return world{client, tbl, newRepo(t, tbl, userEntity), newRepo(t, tbl, noteEntity)}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -17,7 +18,7 @@ type Handler interface {
 	// handles returns the type, "" for all others.
 	handles() string
 	// problem returns what is wrong with the handler, for a table.
-	problem(table.Schema) string
+	problem(schema.Table) string
 	// handle is given the images of a record that are of the type. One of them can be
 	// nil. It returns those that are no item of the entity.
 	handle(ctx context.Context, t *table.Table, r *record, old, new table.Item) (orphans [2]table.Item, err error)
@@ -41,14 +42,14 @@ func On[T any](r *repo.Repo[T], do func(ctx context.Context, c Change[T]) error)
 
 func (h on[T]) handles() string { return h.repo.Type() }
 
-func (h on[T]) problem(schema table.Schema) string {
+func (h on[T]) problem(spec schema.Table) string {
 	if h.repo.Type() == "" || h.do == nil {
 		return "its repository or its function is nil, or the repository is not one of repo.New"
 	}
 	switch of := h.repo.View().Schema(); {
-	case of.Name != schema.Name:
+	case of.Name != spec.Name:
 		return "its repository is of another table"
-	case of.PK != schema.PK || of.SK != schema.SK || of.Type != schema.Type:
+	case of.PK != spec.PK || of.SK != spec.SK || of.Type != spec.Type:
 		return "its repository has other names for the attributes of keys or type"
 	}
 	return ""
@@ -125,7 +126,7 @@ func IgnoreOther() Handler {
 
 func (other) handles() string { return "" }
 
-func (h other) problem(table.Schema) string {
+func (h other) problem(schema.Table) string {
 	if h.do == nil {
 		return "its function is nil"
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -28,7 +29,7 @@ func faultyWorld(t *testing.T) (world, *tabletest.Faults) {
 	t.Helper()
 	faults := &tabletest.Faults{}
 	client := tabletest.Client(t, faults.Install)
-	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
+	w := world{client: client, table: tabletest.NewWith(t, client, spec, nil)}
 	w.notes = newRepo(t, w.table, noteEntity)
 	return w, faults
 }
@@ -198,7 +199,7 @@ func TestReaderTakesOver(t *testing.T) {
 	t.Parallel()
 	m := &mortal{}
 	client := tabletest.Client(t)
-	w := world{client: client, table: tabletest.NewWith(t, client, schema, nil)}
+	w := world{client: client, table: tabletest.NewWith(t, client, spec, nil)}
 	w.notes = newRepo(t, w.table, noteEntity)
 	w.writeNotes(t, 0, 2)
 
@@ -425,7 +426,7 @@ func TestReaderRefuses(t *testing.T) {
 	w := newWorld(t)
 	var l log
 	good := w.notesReader(t, &l, nil)
-	numeric := table.Schema{Name: "numeric", SKType: types.ScalarAttributeTypeN}
+	numeric := schema.Table{Name: "numeric", SKType: types.ScalarAttributeTypeN}
 	for name, change := range map[string]func(*stream.Reader){
 		"no name":       func(r *stream.Reader) { r.Name = "" },
 		"a long name":   func(r *stream.Reader) { r.Name = string(make([]byte, 201)) },
@@ -450,7 +451,7 @@ func TestReaderRefuses(t *testing.T) {
 	}
 
 	for view, want := range map[types.StreamViewType]error{"": table.ErrNotFound, types.StreamViewTypeKeysOnly: table.ErrInvalid} {
-		s := schema
+		s := spec
 		s.Stream = view
 		tbl := tabletest.NewWith(t, w.client, s, nil)
 		other := world{client: w.client, table: tbl, notes: newRepo(t, tbl, noteEntity)}

@@ -12,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -26,7 +27,7 @@ import (
 // the handler.
 type Router struct {
 	table    *table.Table
-	schema   table.Schema
+	schema   schema.Table
 	options  Options
 	handlers map[string]Handler
 	types    []string

@@ -409,7 +409,7 @@ func TestRequestRunsEachEffectOnce(t *testing.T) {
 func TestRequestOfNoRecordIsRefused(t *testing.T) {
 	t.Parallel()
 	const arn = "arn:aws:dynamodb:eu-west-1:1:table/T/stream/2026-01-01T00:00:00.000"
-	store := must1(idempotency.New(tabletest.New(t, schema, nil), nil))(t)
+	store := must1(idempotency.New(tabletest.New(t, spec, nil), nil))(t)
 	for name, r := range map[string]idempotency.Request{
 		"no event":    stream.Change[Note]{Kind: stream.Insert, Stream: arn}.Request("counter"),
 		"no stream":   stream.Change[Note]{Kind: stream.Insert, EventID: "e"}.Request("counter"),
@@ -428,7 +428,7 @@ func TestRequestOfNoRecordIsRefused(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	elsewhere := newRepo(t, tabletest.New(t, schema, nil), noteEntity)
+	elsewhere := newRepo(t, tabletest.New(t, spec, nil), noteEntity)
 	kinds := w.table.Schema()
 	kinds.Type = "kind"
 	otherType := newRepo(t, must1(table.New(w.client, kinds, nil))(t), noteEntity)

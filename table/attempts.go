@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/singletable/singletable/internal/response"
 )
 
 // attempts watches the attempts that the SDK makes for one request, and bounds
@@ -95,7 +97,7 @@ func (r *watchedRetryer) IsErrorRetryable(err error) bool {
 		return false // Table.transact has delays of its own
 	}
 	// The SDK does not repeat requests whose response cannot be read.
-	return (r.RetryerV2.IsErrorRetryable(err) || garbled(err)) && a.fail(false)
+	return (r.RetryerV2.IsErrorRetryable(err) || response.Garbled(err)) && a.fail(false)
 }
 
 // RetryDelay is the client's, within the budget's time.
@@ -116,16 +118,16 @@ func (r plainRetryer) GetAttemptToken(context.Context) (func(error) error, error
 func settled(err error) bool {
 	var connection *net.OpError
 	var operation *smithy.OperationError
-	api, status := response(err)
+	api, status := response.Of(err)
 	switch {
 	case isInProgress(err):
 		return false // an earlier attempt may still take effect
-	case errors.Is(err, errDamaged):
+	case errors.Is(err, response.ErrDamaged):
 		return false // it may have said that
 	case status != 0:
 		// A refusal settles it, a failure and an unreadable success do not. Nor
 		// does the timeout of a proxy.
-		return status >= 300 && status < 500 && status != statusRequestTimeout
+		return status >= 300 && status < 500 && status != response.StatusRequestTimeout
 	case api != nil:
 		return api.ErrorFault() == smithy.FaultClient
 	case errors.As(err, &connection) && connection.Op == "dial":
@@ -142,42 +144,14 @@ func settled(err error) bool {
 	return operation != nil
 }
 
-// response returns the error that DynamoDB responded with, nil if it cannot be
-// read, and the HTTP status of the response, 0 without one.
-func response(err error) (api smithy.APIError, status int) {
-	if errors.As(err, &api) && api.ErrorCode() == codeUnreadable {
-		api = nil
-	}
-	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
-		status = r.HTTPStatusCode()
-	}
-	return api, status
-}
-
 // isInProgress reports whether DynamoDB still works on the transaction.
 func isInProgress(err error) bool {
-	api, _ := response(err)
-	return api != nil && api.ErrorCode() == codeInProgress
+	api, _ := response.Of(err)
+	return api != nil && api.ErrorCode() == response.CodeInProgress
 }
-
-const (
-	codeInProgress = "TransactionInProgressException"
-	// codeUnreadable is what the SDK calls an error without a code.
-	codeUnreadable = "UnknownError"
-
-	statusRequestTimeout  = 408
-	statusTooManyRequests = 429
-)
 
 // responded reports whether err is DynamoDB's own response.
 func responded(err error) bool {
-	api, _ := response(err)
+	api, _ := response.Of(err)
 	return api != nil
-}
-
-// garbled reports whether there was a response that cannot be read, as those of
-// proxies, or one that ended early.
-func garbled(err error) bool {
-	api, status := response(err)
-	return api == nil && (status != 0 || errors.As(err, new(*smithy.DeserializationError)))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -25,7 +26,7 @@ type numbered struct {
 // greatest limit nor an error of this page.
 func TestPageBefore(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	at := func(i int) keys.Key { return keys.Key{PK: "NUMBERS", SK: keys.SK(fmt.Sprintf("N#%d", i))} }
 	for i := range 5 {
 		expect.OK(t, tbl.Do(t.Context(), table.Put(at(i), numbered{i})))
@@ -91,7 +92,7 @@ func TestRequestedItems(t *testing.T) {
 // and last items, of whichever request.
 func TestPagesOfSeveralRequests(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	for i := range 11 {
 		key := keys.Key{PK: "NUMBERS", SK: keys.SK(fmt.Sprintf("N#%02d", i))}
 		expect.OK(t, tbl.Do(t.Context(), table.Put(key, numbered{i})))

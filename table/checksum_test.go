@@ -15,6 +15,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -52,7 +53,7 @@ func TestDamagedReads(t *testing.T) {
 }
 
 // damagedTable returns a table whose client retries at once.
-func damagedTable(t *testing.T, schema table.Schema, o table.Options, gzip bool) (*table.Table, *tabletest.Faults) {
+func damagedTable(t *testing.T, spec schema.Table, o table.Options, gzip bool) (*table.Table, *tabletest.Faults) {
 	t.Helper()
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install, idle, func(o *dynamodb.Options) {
@@ -61,7 +62,7 @@ func damagedTable(t *testing.T, schema table.Schema, o table.Options, gzip bool)
 			o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
 		})
 	})
-	return expect.Value(table.New(client, schema, &o))(t), &faults
+	return expect.Value(table.New(client, spec, &o))(t), &faults
 }
 
 // A write whose response was damaged may have taken effect. That also holds for one

@@ -2,21 +2,21 @@ package table
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/schema"
 )
 
 // Count returns how many items a query gives, as Stats.Items, and what it took to
 // count them. DynamoDB reads all of these items and charges for them as a query does;
 // it only sends none of them. Count walks to the end, request by request. With a
 // Limit it stops at that number, which costs no more than to read as many: a Limit of
-// 101 tells whether there are more than a hundred. [Schema.EstimateItems] costs
+// 101 tells whether there are more than a hundred. [schema.Table.EstimateItems] costs
 // nothing.
 //
 // Items that have expired do not count, nor do those of another type than the view's
@@ -53,10 +53,9 @@ func (r *reader) countOnly() error {
 		conditions = append(conditions, "("+*in.FilterExpression+")")
 	}
 	key := func(name string) bool {
-		return slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a Attribute) bool { return a.Name == name })
+		return slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a schema.Attribute) bool { return a.Name == name })
 	}
-	x, indexed := s.index(r.index)
-	if s.TTL != "" && (!indexed || x.projects(s.TTL)) {
+	if s.TTL != "" && r.has(s.TTL) {
 		if key(s.TTL) {
 			return invalid("Index", "expired items cannot be left out: %q is a key of the query", s.TTL)
 		}
@@ -66,7 +65,7 @@ func (r *reader) countOnly() error {
 		in.ExpressionAttributeValues[":now"] = keyValue(types.ScalarAttributeTypeN, strconv.FormatInt(r.t.Now().Unix(), 10))
 	}
 	fixed := func(k fixedKey) bool { return k.Name == s.Type && k.text == r.t.ofType }
-	if r.t.ofType != "" && (!indexed || x.projects(s.Type)) && !slices.ContainsFunc(r.fixed, fixed) {
+	if r.t.ofType != "" && r.has(s.Type) && !slices.ContainsFunc(r.fixed, fixed) {
 		if key(s.Type) {
 			return invalid("PKs, SKs", "%q is a key of the query, and must be %q", s.Type, r.t.ofType)
 		}
@@ -92,57 +91,4 @@ func (r *reader) count(ctx context.Context, limit int) error {
 		r.stats.Items = min(r.stats.Items, limit) // it may have asked for more, to get past a filter
 	}
 	return nil
-}
-
-// projects reports whether an index holds an attribute of its items. A local index
-// fetches others for a projection, which a number has none of.
-func (x *Index) projects(attribute string) bool {
-	if x.Projection == types.ProjectionTypeAll {
-		return true
-	}
-	partition, sort := x.Keys()
-	return slices.Contains(x.Include, attribute) ||
-		slices.ContainsFunc(slices.Concat(partition, sort), func(a Attribute) bool { return a.Name == attribute })
-}
-
-// EstimateItems returns about how many items and bytes the table has, or an index if
-// the name is not empty, by one DescribeTable that consumes no capacity. DynamoDB
-// counts every six hours or so, and items that have expired until it deletes them: a
-// new table has 0. [Table.Count] is exact.
-//
-// AWS: TableDescription, ItemCount, Amazon DynamoDB API Reference.
-//
-// Errors: [ErrInvalid], [ErrNotFound] if there is no such table or index, and
-// [*Error] with the SDK's.
-func (s Schema) EstimateItems(ctx context.Context, client AdminClient, index string) (items, bytes int64, err error) {
-	fail := func(err error) (int64, int64, error) {
-		return 0, 0, &Error{Op: "EstimateItems", Table: s.Name, Index: index, Err: err}
-	}
-	if err := s.Validate(); err != nil {
-		return 0, 0, err
-	}
-	if missing(client) {
-		return fail(errNoClient)
-	}
-	have, err := liveTable(ctx, client, aws.String(s.Name))
-	if gone := (*types.ResourceNotFoundException)(nil); errors.As(err, &gone) {
-		err = fmt.Errorf("%w: %w", ErrNotFound, err)
-	}
-	if err != nil {
-		return fail(err)
-	}
-	if index == "" {
-		return aws.ToInt64(have.ItemCount), aws.ToInt64(have.TableSizeBytes), nil
-	}
-	for _, x := range have.GlobalSecondaryIndexes {
-		if aws.ToString(x.IndexName) == index {
-			return aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes), nil
-		}
-	}
-	for _, x := range have.LocalSecondaryIndexes {
-		if aws.ToString(x.IndexName) == index {
-			return aws.ToInt64(x.ItemCount), aws.ToInt64(x.IndexSizeBytes), nil
-		}
-	}
-	return fail(ErrNotFound)
 }

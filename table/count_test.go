@@ -8,6 +8,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -16,7 +17,7 @@ import (
 // items, not none.
 func TestCountOfAnIndexWithoutTheType(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{TTL: "ttl", Indexes: []table.Index{
+	tbl := tabletest.New(t, schema.Table{TTL: "ttl", Indexes: []schema.Index{
 		{Name: "local", SK: "rank", Local: true, Projection: types.ProjectionTypeKeysOnly},
 		{Name: "global", PK: "list", SK: "rank", Projection: types.ProjectionTypeKeysOnly},
 	}}, nil)
@@ -34,9 +35,9 @@ func TestCountOfAnIndexWithoutTheType(t *testing.T) {
 // DynamoDB refuses for a key.
 func TestCountOfAnIndexByType(t *testing.T) {
 	t.Parallel()
-	schema := matches()
-	schema.Indexes = []table.Index{{Name: "byType", PKs: []table.Attribute{{Name: "entityType"}}}}
-	tbl, _, faults := faultyTable(t, schema, cannedTimes(1, 200, "", `{"Count":3,"ScannedCount":3}`))
+	spec := matches()
+	spec.Indexes = []schema.Index{{Name: "byType", PKs: []schema.Attribute{{Name: "entityType"}}}}
+	tbl, _, faults := faultyTable(t, spec, cannedTimes(1, 200, "", `{"Count":3,"ScannedCount":3}`))
 	q := table.Query{Index: "byType", PKs: []string{"MATCH"}}
 	stats := expect.Value(tbl.OfType("MATCH").Count(t.Context(), q))(t)
 	expect.Equal(t, "items", stats.Items, 3)

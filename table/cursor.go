@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 )
 
 // seal makes the cursor of a position, whose values are given as a start key.
@@ -60,7 +61,7 @@ func (r *reader) openNext(cursor string) (Item, error) {
 }
 
 // holds reports whether the key attribute of a stored item can have the value.
-func (r *reader) holds(a Attribute, text string) bool {
+func (r *reader) holds(a schema.Attribute, text string) bool {
 	if a.Type == types.ScalarAttributeTypeN {
 		return item.StorableNumber(text)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -25,8 +26,8 @@ func TestCursorsOfEarlierReleases(t *testing.T) {
 	opts.Cursors = expect.Value(paginate.New(ring, &paginate.Options{Now: opts.Now}))(t)
 	text := func(s string) any { return map[string]any{"S": s} }
 	// There is no such table: a cursor that opens leads to a request that fails.
-	schema := appCore()
-	schema.Name = "no-such-table"
+	spec := appCore()
+	spec.Name = "no-such-table"
 	for name, tt := range map[string]struct {
 		query  table.Query
 		cursor string
@@ -51,7 +52,7 @@ func TestCursorsOfEarlierReleases(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var faults tabletest.Faults
-			tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), schema, opts))(t)
+			tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), spec, opts))(t)
 			tt.query.After = tt.cursor
 			_, err := table.QueryPage[account](t.Context(), tbl, tt.query)
 			if _, sent := errors.AsType[*types.ResourceNotFoundException](err); !sent {
@@ -71,8 +72,8 @@ func TestForgedPositions(t *testing.T) {
 	faults := &tabletest.Faults{}
 	opts := options()
 	opts.Cursors = paginate.Insecure()
-	schema := querySchema()
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema, opts)
+	spec := querySchema()
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, opts)
 	s := func(text string) paginate.Value { return paginate.Value{Kind: paginate.String, Data: text} }
 	n := func(text string) paginate.Value { return paginate.Value{Kind: paginate.Number, Data: text} }
 	b := func(text string) paginate.Value { return paginate.Value{Kind: paginate.Binary, Data: text} }
@@ -123,7 +124,7 @@ func TestForgedPositions(t *testing.T) {
 // whose order is that of numbers.
 func TestStartsOfRows(t *testing.T) {
 	t.Parallel()
-	tbl, faults := newTable(t, table.Schema{SKType: types.ScalarAttributeTypeN})
+	tbl, faults := newTable(t, schema.Table{SKType: types.ScalarAttributeTypeN})
 	for _, sk := range []keys.SK{"8", "9", "10", "11", "12"} {
 		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "A", SK: sk}, nil)))
 	}
@@ -176,7 +177,7 @@ func TestStartsOfRows(t *testing.T) {
 // TestRowsWithoutSortKey reads rows of a table and of an index that have no sort key.
 func TestRowsWithoutSortKey(t *testing.T) {
 	t.Parallel()
-	tbl, _ := newTable(t, table.Schema{SimpleKey: true, Indexes: []table.Index{{Name: "byName", PK: "name"}}})
+	tbl, _ := newTable(t, schema.Table{SimpleKey: true, Indexes: []schema.Index{{Name: "byName", PK: "name"}}})
 	must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "A"}, account{Name: "Ann"})))
 	for index, q := range map[string]table.Query{"": {PK: "A"}, "byName": {Index: "byName", PK: "Ann"}} {
 		for what, page := range map[string]table.RowPage[account]{

@@ -24,6 +24,7 @@ import (
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -123,7 +124,7 @@ func inOrder(found map[keys.Key]account, ks []keys.Key) (values []account) {
 func TestDecodesDirectly(t *testing.T) {
 	t.Parallel()
 	own, _ := newTable(t, appCore())
-	schema := own.Schema()
+	spec := own.Schema()
 	ks, want := make([]keys.Key, 10), make([]int, 10)
 	for i := range ks {
 		ks[i] = keys.Key{PK: "USER#1", SK: keys.SK(fmt.Sprintf("ACCOUNT#%d", i))}
@@ -148,7 +149,7 @@ func TestDecodesDirectly(t *testing.T) {
 				if c.wrapped {
 					client = struct{ table.Client }{client}
 				}
-				tbl := expect.Value(table.New(client, schema, &c.options))(t)
+				tbl := expect.Value(table.New(client, spec, &c.options))(t)
 				got := expect.Value(read(t.Context(), tbl))(t)
 				equal(t, c.name+": values", got, want)
 				equal(t, c.name+": items that the client's middleware saw", seen.n.Load(), c.seen)
@@ -175,7 +176,7 @@ func (f fixedResponse) table(tb testing.TB, ttl string, bySDK bool, settings ...
 		Region: "eu-west-1", HTTPClient: f, Retryer: aws.NopRetryer{}, Credentials: aws.AnonymousCredentials{},
 		BaseEndpoint: aws.String("http://127.0.0.1:1"), DisableValidateResponseChecksum: true,
 	}, append(settings, idle)...)
-	tbl, err := table.New(client, table.Schema{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, ReadOnlyMiddleware: !bySDK, MaxAttempts: 1})
+	tbl, err := table.New(client, schema.Table{Name: "Anything", TTL: ttl}, &table.Options{Now: options().Now, ReadOnlyMiddleware: !bySDK, MaxAttempts: 1})
 	must(tb, err)
 	return tbl
 }

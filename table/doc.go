@@ -1,9 +1,9 @@
 // Package table reads and writes one Amazon DynamoDB table.
 //
-// A [Schema] describes the table: its name, key attributes, indexes, and the
+// A [schema.Table] describes the table: its name, key attributes, indexes, and the
 // attributes for an item's type and expiry. It is a value, declared once.
-// [Schema.Ensure] creates the table and adds the indexes of a later schema.
-// [Schema.Plan] reports what Ensure would do, and [Schema.Verify] compares the
+// [schema.Table.Ensure] creates the table and adds the indexes of a later schema.
+// [schema.Table.Plan] reports what Ensure would do, and [schema.Table.Verify] compares the
 // schema with the live table. A [Table] binds the schema to a client.
 //
 // Reads are functions with the Go type to decode into as type argument: [Get],

@@ -11,13 +11,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/singletable/singletable/internal/response"
 	"github.com/singletable/singletable/keys"
 )
 
 // The kinds of failure. Test for them with [errors.Is]; the typed errors
-// [*Error], [*OpError], [*TxError], [*BatchError] and [*SchemaError] carry the
+// [*Error], [*OpError], [*TxError] and [*BatchError] carry the
 // details, and the SDK's own error is reachable with [errors.As].
 var (
 	// ErrNotFound means that the item under the key is missing or expired.
@@ -58,18 +58,15 @@ var (
 	// cursor, a schema, the description of an entity or an index. Every such error
 	// of the module matches it. Nothing was sent.
 	ErrInvalid = keys.ErrInvalid
-	// ErrSchemaMismatch means that the live table differs from the schema.
-	ErrSchemaMismatch = errors.New("table differs from its schema")
 )
 
 // The kinds of invalid input.
 var (
-	errInvalidQuery  = fmt.Errorf("%w query", ErrInvalid)
-	errInvalidOp     = fmt.Errorf("%w operation", ErrInvalid)
-	errInvalidSchema = fmt.Errorf("%w schema", ErrInvalid)
+	errInvalidQuery = fmt.Errorf("%w query", ErrInvalid)
+	errInvalidOp    = fmt.Errorf("%w operation", ErrInvalid)
 )
 
-var errNoClient = fmt.Errorf("%w: the client is nil", errInvalidSchema)
+var errNoClient = fmt.Errorf("%w table: the client is nil", ErrInvalid)
 
 // Error is what the functions of this package return when they fail: which
 // operation on which table, and why. Err holds one of the sentinels above where
@@ -119,31 +116,6 @@ func (e *Error) cause() error {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
-
-// SchemaError lists what is wrong with a schema, or where a live table differs
-// from it.
-type SchemaError struct {
-	Table    string
-	Problems []string
-	// Err is [ErrInvalid] or [ErrSchemaMismatch], with the SDK's error if
-	// there is one.
-	Err error
-}
-
-func schemaError(table string, err error, problems []string) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	return &SchemaError{Table: table, Problems: problems, Err: err}
-}
-
-// Error lists all problems in one line.
-func (e *SchemaError) Error() string {
-	return fmt.Sprintf("singletable: table %s: %v: %s", e.Table, e.Err, strings.Join(e.Problems, "; "))
-}
-
-// Unwrap returns Err.
-func (e *SchemaError) Unwrap() error { return e.Err }
 
 // joinedError is several errors in one line.
 type joinedError struct{ errs []error }
@@ -195,14 +167,14 @@ func explain(err error) error {
 	if errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrExists) {
 		return err
 	}
-	api, status := response(err)
+	api, status := response.Of(err)
 	var kind error
 	switch {
 	case api != nil && outgrown(api.ErrorCode(), api.ErrorMessage()):
 		kind = ErrTooLarge
 	case api != nil:
 		kind = kindOf(api.ErrorCode())
-	case status == statusTooManyRequests:
+	case status == response.StatusTooManyRequests:
 		kind = ErrThrottled
 	}
 	if kind != nil && !errors.Is(err, kind) {
@@ -215,13 +187,14 @@ func explain(err error) error {
 // cancellation reason, nil if the code has no sentinel. The codes with the
 // ending "Exception" are those of whole requests.
 func kindOf(code string) error {
+	if response.Throttled(code) {
+		return ErrThrottled
+	}
 	switch strings.TrimSuffix(code, "Exception") {
 	case "ConditionalCheckFailed":
 		return ErrConditionFailed
 	case "TransactionConflict", "ReplicatedWriteConflict":
 		return ErrConflict
-	case "ProvisionedThroughputExceeded", "Throttling", "ThrottlingError", "RequestLimitExceeded", "TooManyRequests":
-		return ErrThrottled
 	case "ItemCollectionSizeLimitExceeded":
 		return ErrTooLarge
 	}
@@ -293,30 +266,10 @@ func Classify(err error) Class {
 		return Transient
 	case slices.ContainsFunc(permanent, is), cancelled != nil && hasReason(cancelled, permanent...):
 		return Permanent
-	case is(ErrConflict), is(ErrThrottled), is(context.DeadlineExceeded), is(context.Canceled):
-		return Transient
-	case cancelled != nil && passing(cancelled), garbled(err), errors.As(err, new(*smithyhttp.RequestSendError)):
-		return Transient
-	}
-	api, status := response(err)
-	switch {
-	case status >= 500, status == statusRequestTimeout, status == statusTooManyRequests:
-		return Transient
-	case api == nil:
-		return Unclassified
-	case api.ErrorFault() == smithy.FaultServer, slices.Contains(transientCodes, api.ErrorCode()):
+	case is(ErrConflict), is(ErrThrottled), cancelled != nil && passing(cancelled), response.Passes(err):
 		return Transient
 	}
 	return Unclassified
-}
-
-// transientCodes are the codes of further refusals that pass: a transaction or a
-// change of the table in progress, credentials that the SDK renews, a
-// clock that it corrects, and the API's own words for a failure.
-var transientCodes = []string{
-	codeInProgress, "LimitExceededException", "ResourceInUseException", "TableInUseException",
-	"ExpiredTokenException", "ExpiredToken", "RequestExpired", "RequestTimeTooSkewed",
-	"InternalServerError", "InternalFailure", "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException",
 }
 
 // unexplainedError is a failed condition of several possible reasons, after which the
@@ -353,7 +306,7 @@ func withholdResponse(err error) error {
 	switch {
 	case !errors.As(err, &unread) || unread.Err == nil:
 		return err
-	case errors.Is(unread.Err, io.ErrUnexpectedEOF), errors.Is(unread.Err, errResponseSize), errors.Is(unread.Err, errDamaged), errors.As(unread.Err, &network),
+	case errors.Is(unread.Err, io.ErrUnexpectedEOF), errors.Is(unread.Err, response.ErrSize), errors.Is(unread.Err, response.ErrDamaged), errors.As(unread.Err, &network),
 		errors.Is(unread.Err, context.Canceled), errors.Is(unread.Err, context.DeadlineExceeded):
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -35,7 +36,7 @@ func TestErrorTexts(t *testing.T) {
 		`transaction cancelled: op 1 (Update "balance"): condition failed; op 2 (Put): conflict with another write`: &table.TxError{Failed: []*table.OpError{op, {Op: "Put", Index: 2, Err: table.ErrConflict}}, Err: io.EOF},
 		"transaction cancelled: EOF":                                                                                &table.TxError{Err: io.EOF},
 		"2 keys remain: throttled":                                                                                  &table.BatchError{Remaining: []keys.Key{user, user}, Err: table.ErrThrottled},
-		"singletable: table AppCore: invalid: a; b":                                                                 &table.SchemaError{Table: "AppCore", Problems: []string{"a", "b"}, Err: table.ErrInvalid},
+		"singletable: table AppCore: invalid: a; b":                                                                 &schema.Error{Table: "AppCore", Problems: []string{"a", "b"}, Err: table.ErrInvalid},
 	} {
 		equal(t, "text", err.Error(), want)
 	}
@@ -73,7 +74,7 @@ func failures(t *testing.T) map[string]error {
 // the id of the request.
 func TestARefusalHasNoTextOfTheSDK(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{Name: "AppCore"}, nil)
+	tbl := tabletest.New(t, schema.Table{Name: "AppCore"}, nil)
 	expect.OK(t, tbl.Do(t.Context(), table.Create(user, nil)))
 	err := tbl.Do(t.Context(), table.Create(user, nil))
 	equal(t, "text", err.Error(), "singletable: Create on table "+tbl.Schema().Name+": item exists already")
@@ -213,7 +214,7 @@ func TestClassify(t *testing.T) {
 		"schema":                        {table.ErrInvalid, table.Permanent},
 		"key":                           {keys.ErrInvalid, table.Permanent},
 		"cursor":                        {paginate.ErrInvalidCursor, table.Permanent},
-		"mismatch":                      {table.ErrSchemaMismatch, table.Unclassified},
+		"mismatch":                      {schema.ErrMismatch, table.Unclassified},
 		"conflict":                      {table.ErrConflict, table.Transient},
 		"stale":                         {table.ErrStale, table.Permanent},
 		"throttled":                     {table.ErrThrottled, table.Transient},

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -20,11 +21,11 @@ func openCounters(ctx context.Context) (*table.Table, *tabletest.Engine) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	schema := table.Schema{Name: "Counters"}
-	if err := schema.Ensure(ctx, engine.Client()); err != nil {
+	spec := schema.Table{Name: "Counters"}
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}
-	t, err := table.New(engine.Client(), schema, nil)
+	t, err := table.New(engine.Client(), spec, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

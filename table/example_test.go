@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -49,17 +50,17 @@ var engine = sync.OnceValue(func() *tabletest.Engine {
 })
 
 // exampleSchema returns a schema under a new table name.
-func exampleSchema() table.Schema {
-	return table.Schema{
+func exampleSchema() schema.Table {
+	return schema.Table{
 		Name:    "Example-" + rand.Text(),
 		TTL:     "expiresAt",
-		Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 	}
 }
 
 // drop removes a table.
-func drop(schema table.Schema) {
-	if _, err := engine().Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &schema.Name}); err != nil {
+func drop(spec schema.Table) {
+	if _, err := engine().Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &spec.Name}); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -67,11 +68,11 @@ func drop(schema table.Schema) {
 // exampleTable returns a new table on a local engine that holds five
 // transactions of a user, and what removes it.
 func exampleTable(options *table.Options) (*table.Table, func()) {
-	ctx, schema, client := context.Background(), exampleSchema(), engine().Client()
-	if err := schema.Ensure(ctx, client); err != nil {
+	ctx, spec, client := context.Background(), exampleSchema(), engine().Client()
+	if err := spec.Ensure(ctx, client); err != nil {
 		log.Fatal(err)
 	}
-	t, err := table.New(client, schema, options)
+	t, err := table.New(client, spec, options)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -83,7 +84,7 @@ func exampleTable(options *table.Options) (*table.Table, func()) {
 	if err := t.BatchWrite(ctx, ops...); err != nil {
 		log.Fatal(err)
 	}
-	return t, func() { drop(schema) }
+	return t, func() { drop(spec) }
 }
 
 // A table is created, an item written and read.
@@ -91,18 +92,18 @@ func Example() {
 	ctx := context.Background()
 	client := engine().Client() // or dynamodb.NewFromConfig(cfg)
 
-	schema := table.Schema{
+	spec := schema.Table{
 		Name: "Example-" + rand.Text(),
 		TTL:  "expiresAt",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 		},
 	}
-	defer drop(schema)
-	if err := schema.Ensure(ctx, client); err != nil {
+	defer drop(spec)
+	if err := spec.Ensure(ctx, client); err != nil {
 		log.Fatal(err)
 	}
-	t, err := table.New(client, schema, nil)
+	t, err := table.New(client, spec, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

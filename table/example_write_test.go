@@ -153,13 +153,13 @@ func ExampleTable_BatchWrite() {
 // to its next run.
 func ExampleBatchError() {
 	var faults tabletest.Faults
-	schema := exampleSchema()
-	defer drop(schema)
+	spec := exampleSchema()
+	defer drop(spec)
 	ctx, client := context.Background(), engine().Client(faults.Install)
-	if err := schema.Ensure(ctx, client); err != nil {
+	if err := spec.Ensure(ctx, client); err != nil {
 		log.Fatal(err)
 	}
-	t, err := table.New(client, schema, &table.Options{MaxAttempts: 2, MaxElapsed: 5 * time.Second})
+	t, err := table.New(client, spec, &table.Options{MaxAttempts: 2, MaxElapsed: 5 * time.Second})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -220,22 +220,6 @@ func ExampleClassify() {
 		fmt.Println("try it again:", class)
 	}
 	// Output: to the dead-letter queue: permanent
-}
-
-func ExampleSchema_Verify() {
-	schema := exampleSchema()
-	defer drop(schema)
-	ctx, client := context.Background(), engine().Client()
-	if err := schema.Ensure(ctx, client); err != nil {
-		log.Fatal(err)
-	}
-
-	schema.Indexes = append(schema.Indexes, table.Index{Name: "GSI2", PK: "gsi2pk"})
-	err := schema.Verify(ctx, client)
-	if differs, ok := errors.AsType[*table.SchemaError](err); ok {
-		fmt.Println(differs.Table == schema.Name, differs.Problems)
-	}
-	// Output: true [global index GSI2: is missing]
 }
 
 // An op is found by its name in the error of a transaction.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -51,9 +52,9 @@ func TestExpressionErrors(t *testing.T) {
 // not all engines do.
 func TestLargestExpressions(t *testing.T) {
 	t.Parallel()
-	schema := appCore()
-	schema.Indexes = append(schema.Indexes, table.Index{Name: "ranks", PK: "game", SK: "rank", SKType: types.ScalarAttributeTypeN})
-	tbl, _, _ := faultyTable(t, schema, cannedTimes(0, 0, "", ""))
+	spec := appCore()
+	spec.Indexes = append(spec.Indexes, schema.Index{Name: "ranks", PK: "game", SK: "rank", SKType: types.ScalarAttributeTypeN})
+	tbl, _, _ := faultyTable(t, spec, cannedTimes(0, 0, "", ""))
 	name := expression.Name("v")
 	in := func(n int) table.Op {
 		all := make([]expression.OperandBuilder, n)
@@ -181,7 +182,7 @@ func TestCheckItem(t *testing.T) {
 		}
 	}
 	equal(t, "requests", len(onItems(faults)), 0)
-	simple := expect.Value(table.New(tabletest.Client(t), table.Schema{Name: "Simple", PK: "id", SimpleKey: true}, nil))(t)
+	simple := expect.Value(table.New(tabletest.Client(t), schema.Table{Name: "Simple", PK: "id", SimpleKey: true}, nil))(t)
 	if err := simple.CheckItem(table.Item{"id": str("A"), "": str("x")}); err == nil || !strings.Contains(err.Error(), "has an empty name") {
 		t.Errorf("an attribute without a name: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -135,11 +136,11 @@ func FuzzValue(f *testing.F) {
 			f.Add([]byte{choice, 1, kind, 0, choice % 4, 1, choice, choice / 2, choice, 5, choice})
 		}
 	}
-	schema := appCore()
-	schema.TTL = ""
-	schema.Indexes = append(schema.Indexes, table.Index{Name: "GSI2", PK: "n", PKType: types.ScalarAttributeTypeN, SK: "b", SKType: types.ScalarAttributeTypeB})
+	spec := appCore()
+	spec.TTL = ""
+	spec.Indexes = append(spec.Indexes, schema.Index{Name: "GSI2", PK: "n", PKType: types.ScalarAttributeTypeN, SK: "b", SKType: types.ScalarAttributeTypeB})
 	client := tabletest.Client(f)
-	tbl := tabletest.NewWith(f, client, schema, options())
+	tbl := tabletest.NewWith(f, client, spec, options())
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := choices(data)
 		item := table.Item{"pk": str(string(secret.PK)), "sk": str(string(secret.SK))}

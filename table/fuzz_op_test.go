@@ -11,6 +11,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -30,18 +31,18 @@ func verbsOf(key keys.Key, item table.Item, attribute, value string) []table.Op 
 // cannot be right is refused before it is sent, and what was written is read
 // back.
 func FuzzOp(f *testing.F) {
-	for i, text := range nasty {
-		next := nasty[(i+1)%len(nasty)]
+	for i, text := range expect.Nasty {
+		next := expect.Nasty[(i+1)%len(expect.Nasty)]
 		f.Add(byte(i), "USER#u-1", "PROFILE", text, next, 1, int64(i))
 		f.Add(byte(i)|0xF0, text, next, "name", text, 1, int64(-i))
 	}
 	f.Add(byte(0), "A", "A", "name", strings.Repeat("x", 400), 1<<10-1, int64(0)) // a little less than an item can have
 	f.Add(byte(8), "A", "A", "name", strings.Repeat("x", 400), 1<<10, int64(0))
 	f.Add(byte(1), "A", "A", "pk", "x", 1, int64(0))
-	schema := appCore()
-	schema.Name = tabletest.New(f, schema, options()).Schema().Name
+	spec := appCore()
+	spec.Name = tabletest.New(f, spec, options()).Schema().Name
 	f.Fuzz(func(t *testing.T, how byte, pk, sk, attribute, value string, times int, version int64) {
-		tbl, faults := onEngine(t, schema)
+		tbl, faults := onEngine(t, spec)
 		key := keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}
 		value = strings.Repeat(value, min(max(times, 1), 1+500_000/max(len(value), 1)))
 		item := table.Item{attribute: str(value)}
@@ -89,10 +90,10 @@ func FuzzOp(f *testing.F) {
 }
 
 // keySchemas are tables whose keys are of every type.
-func keySchemas() []table.Schema {
+func keySchemas() []schema.Table {
 	const n, b = types.ScalarAttributeTypeN, types.ScalarAttributeTypeB
-	index := []table.Index{{Name: "mixed", PK: "ipk", PKType: n, SK: "isk", SKType: b}, {Name: "plain", PK: "x"}}
-	return []table.Schema{
+	index := []schema.Index{{Name: "mixed", PK: "ipk", PKType: n, SK: "isk", SKType: b}, {Name: "plain", PK: "x"}}
+	return []schema.Table{
 		{PKType: n, SKType: n, Indexes: index},
 		{PKType: b, SKType: n, Indexes: index},
 		{PKType: n, SKType: b, Indexes: index},
@@ -104,7 +105,7 @@ func keySchemas() []table.Schema {
 // FuzzKey uses arbitrary keys of every type. A key is refused before it is sent,
 // or names one item, that every function finds.
 func FuzzKey(f *testing.F) {
-	for i, text := range nasty {
+	for i, text := range expect.Nasty {
 		f.Add(byte(i), text, "1")
 		f.Add(byte(i), "1", text)
 		f.Add(byte(i), text, text)

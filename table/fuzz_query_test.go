@@ -13,22 +13,17 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// nasty are texts that are no good as one thing or another.
-var nasty = []string{
-	"", "a", "#", "TX#", "TX#%23", "%2", "\x00", "\xff", "é日🙂", "a.b[0]", ":v", "#n", " ", "USER#u-123",
-	"12345678901234567890123456789012345678901", "-0.5", "1e3", strings.Repeat("x", 1025), strings.Repeat("9", 300),
-}
-
-func querySchema() table.Schema {
-	schema := appCore()
-	schema.Indexes = append(schema.Indexes,
-		table.Index{Name: "number", PK: "x", PKType: types.ScalarAttributeTypeN, SK: "n", SKType: types.ScalarAttributeTypeN},
-		table.Index{Name: "binary", PK: "y", PKType: types.ScalarAttributeTypeB, SK: "b", SKType: types.ScalarAttributeTypeB})
-	return schema
+func querySchema() schema.Table {
+	spec := appCore()
+	spec.Indexes = append(spec.Indexes,
+		schema.Index{Name: "number", PK: "x", PKType: types.ScalarAttributeTypeN, SK: "n", SKType: types.ScalarAttributeTypeN},
+		schema.Index{Name: "binary", PK: "y", PKType: types.ScalarAttributeTypeB, SK: "b", SKType: types.ScalarAttributeTypeB})
+	return spec
 }
 
 // settledBeforeSending checks that a read was either refused or empty, and then
@@ -50,19 +45,19 @@ func settledBeforeSending(t *testing.T, what string, empty bool, err error, faul
 // FuzzQuery sends arbitrary queries. Invalid ones are refused before they are
 // sent; the engine accepts all others, and finds what the range contains.
 func FuzzQuery(f *testing.F) {
-	for i, text := range nasty {
-		next := nasty[(i+1)%len(nasty)]
+	for i, text := range expect.Nasty {
+		next := expect.Nasty[(i+1)%len(expect.Nasty)]
 		f.Add(byte(i), "USER#u-123", text, "", "", "TX#1", 1, "", text, text, next)
 		f.Add(byte(i), text, "", text, next, next, i-1, text, "", "n", "")
 		f.Add(byte(i)|0x80, "1", "", "-1", text, "", 0, "", "alice", text, text)
 	}
 	f.Add(byte(0), "A", "", "TX#1", "TX#2", "TX#10", 0, "", "", "", "")
 	f.Add(byte(0), "A", "TX#", "", "", "TX#10", 0, "", "", "", "")
-	schema := querySchema()
-	schema.Name = tabletest.New(f, schema, options()).Schema().Name
+	spec := querySchema()
+	spec.Name = tabletest.New(f, spec, options()).Schema().Name
 	indexes := []string{"", "GSI1", "LSI1", "number", "binary", "missing"}
 	f.Fuzz(func(t *testing.T, how byte, pk, prefix, from, to, sk string, limit int, after, scope, attribute, project string) {
-		tbl, faults := onEngine(t, schema)
+		tbl, faults := onEngine(t, spec)
 		q := table.Query{
 			Index: indexes[int(how&0xF)%len(indexes)], PK: keys.PK(pk),
 			Range:      keys.Range{Prefix: keys.SK(prefix), From: keys.SK(from), To: keys.SK(to)},
@@ -105,16 +100,16 @@ func hasPrefixFold(s, prefix string) bool {
 
 // FuzzScan is FuzzQuery for scans.
 func FuzzScan(f *testing.F) {
-	for i, text := range nasty {
+	for i, text := range expect.Nasty {
 		f.Add(byte(i), i-2, i-1, i-3, text, text, text)
 	}
 	f.Add(byte(0), 999_999, 1_000_000, 1, "", "", "")
 	f.Add(byte(0), 1_000_000, 1_000_001, 1, "", "", "")
-	schema := querySchema()
-	schema.Name = tabletest.New(f, schema, options()).Schema().Name
+	spec := querySchema()
+	spec.Name = tabletest.New(f, spec, options()).Schema().Name
 	indexes := []string{"", "GSI1", "LSI1", "number", "missing"}
 	f.Fuzz(func(t *testing.T, how byte, segment, segments, limit int, after, attribute, project string) {
-		tbl, faults := onEngine(t, schema)
+		tbl, faults := onEngine(t, spec)
 		s := table.Scan{
 			Index: indexes[int(how&0xF)%len(indexes)], Segment: segment, Segments: segments,
 			Limit: limit, After: after, Consistent: how&0x20 != 0,
@@ -138,10 +133,10 @@ func FuzzCursor(f *testing.F) {
 	f.Add("A", "", "ab", "c", true, "A", "", "a", "bc", true)
 	f.Add("A", "TX#", "", "", true, "A", "TX#A#", "", "", true)
 	f.Add("A", "TX#", "\x00\xff", "a", true, "A", "TX#", "\xfe", "", false)
-	schema := appCore()
-	schema.Name = tabletest.New(f, schema, options()).Schema().Name
+	spec := appCore()
+	spec.Name = tabletest.New(f, spec, options()).Schema().Name
 	f.Fuzz(func(t *testing.T, pk1, prefix1, scope1, filter1 string, reverse1 bool, pk2, prefix2, scope2, filter2 string, reverse2 bool) {
-		tbl, faults := onEngine(t, schema)
+		tbl, faults := onEngine(t, spec)
 		query := func(pk, prefix, scope, filter string, reverse bool) table.Query {
 			return table.Query{
 				PK: keys.PK(pk), Range: keys.Range{Prefix: keys.SK(prefix)}, Scope: scope, Descending: reverse, Limit: 1,

@@ -2,7 +2,6 @@ package table_test
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -25,39 +25,32 @@ func cannedTimes(n int32, status int, kind, body string) tabletest.Fault {
 	var sent atomic.Int32
 	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 		if sent.Add(1) > n {
-			return response(r, http.StatusOK, "", "{}"), nil
+			return expect.Response(r, http.StatusOK, "", "{}"), nil
 		}
-		return response(r, status, kind, body), nil
+		return expect.Response(r, status, kind, body), nil
 	}
 }
 
-func response(r *http.Request, status int, kind, body string) *http.Response {
-	return &http.Response{
-		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Errortype": {kind}},
-		Body:          io.NopCloser(strings.NewReader(body)),
-		ContentLength: int64(len(body)),
+// canned responds without sending the request.
+func canned(status int, kind, body string) tabletest.Fault {
+	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return expect.Response(r, status, kind, body), nil
 	}
 }
 
 // faultyTable returns a table all of whose requests meet the fault. Nothing is
 // sent, and nothing is retried.
-func faultyTable(tb testing.TB, schema table.Schema, fault tabletest.Fault) (*table.Table, *dynamodb.Client, *tabletest.Faults) {
+func faultyTable(tb testing.TB, spec schema.Table, fault tabletest.Fault) (*table.Table, *dynamodb.Client, *tabletest.Faults) {
 	tb.Helper()
 	faults := &tabletest.Faults{}
-	for _, operation := range []string{
-		"", "CreateTable", "DescribeTable", "UpdateTable", "DescribeTimeToLive", "UpdateTimeToLive",
-		"DescribeContinuousBackups", "UpdateContinuousBackups",
-	} {
-		faults.Always(operation, fault)
-	}
+	faults.Always("", fault)
 	client := dynamodb.New(dynamodb.Options{
 		BaseEndpoint: aws.String("http://faulty.invalid"), Region: "us-east-1",
 		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
 	}, faults.Install)
 	o := options()
 	o.MaxAttempts, o.MaxRounds, o.MaxElapsed = 1, 2, 50*time.Millisecond
-	tbl := expect.Value(table.New(client, schema, o))(tb)
+	tbl := expect.Value(table.New(client, spec, o))(tb)
 	return tbl, client, faults
 }
 
@@ -69,8 +62,8 @@ func wellFormed(t *testing.T, what string, err error, secrets ...string) {
 		return
 	}
 	ours, typed := errors.AsType[*table.Error](err)
-	_, schema := errors.AsType[*table.SchemaError](err)
-	if !schema && (!typed || ours.Op == "" || ours.Err == nil) {
+	_, described := errors.AsType[*schema.Error](err)
+	if !described && (!typed || ours.Op == "" || ours.Err == nil) {
 		t.Errorf("%s: %v (%T) is not of this package", what, err, err)
 	}
 	for _, secret := range secrets {
@@ -103,9 +96,9 @@ func refusedByEngine(err error) bool {
 }
 
 // onEngine returns the same table with what stands in between, for one run.
-func onEngine(tb testing.TB, schema table.Schema) (*table.Table, *tabletest.Faults) {
+func onEngine(tb testing.TB, spec schema.Table) (*table.Table, *tabletest.Faults) {
 	tb.Helper()
 	faults := &tabletest.Faults{}
-	tbl := expect.Value(table.New(tabletest.Client(tb, faults.Install), schema, options()))(tb)
+	tbl := expect.Value(table.New(tabletest.Client(tb, faults.Install), spec, options()))(tb)
 	return tbl, faults
 }

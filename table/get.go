@@ -96,7 +96,7 @@ func (t *Table) projection() (p projection, err error) {
 		return p, nil
 	}
 	r := reader{t: t, selection: selection{project: t.project}}
-	if err := r.setShape(); err != nil {
+	if err := r.setLayout(); err != nil {
 		return p, err
 	}
 	names := map[string]string{}

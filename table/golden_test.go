@@ -1,10 +1,6 @@
 package table_test
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -16,11 +12,8 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-var update = flag.Bool("update", false, "rewrite the files of testdata")
-
 // requests are calls whose requests are compared with files, by the files' names.
 var requests = map[string]func(*testing.T, *table.Table){
-	"ensure": func(*testing.T, *table.Table) {}, // It was called when the table was made.
 	"get": func(t *testing.T, tbl *table.Table) {
 		must(t, get(t.Context(), tbl, user))
 		must(t, get(t.Context(), tbl.Consistent(), user))
@@ -126,33 +119,15 @@ func TestRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tbl, faults := newTable(t, appCore())
-			skip := 0
-			if name != "ensure" {
-				must(t, tbl.Do(t.Context(), table.Put(user, table.Item{
-					"n": num("1"), "name": str("Ann"), "gsi1pk": str("GLOBAL"), "gsi1sk": str("TX#1"),
-				})))
-				must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "B", SK: "B"}, table.Item{
-					"n": num("1"), "name": str("Abe"), "gsi1pk": str("GLOBAL"), "gsi1sk": str("TX#2"),
-				})))
-				skip = len(faults.Requests())
-			}
+			must(t, tbl.Do(t.Context(), table.Put(user, table.Item{
+				"n": num("1"), "name": str("Ann"), "gsi1pk": str("GLOBAL"), "gsi1sk": str("TX#1"),
+			})))
+			must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "B", SK: "B"}, table.Item{
+				"n": num("1"), "name": str("Abe"), "gsi1pk": str("GLOBAL"), "gsi1sk": str("TX#2"),
+			})))
+			skip := len(faults.Requests())
 			call(t, tbl)
-			// A table is described as often as it takes until it is ready.
-			sent := slices.DeleteFunc(faults.Requests()[skip:], func(r tabletest.Request) bool {
-				return strings.HasPrefix(r.Operation, "Describe")
-			})
-			golden(t, name, tabletest.Transcript(sent, strings.NewReplacer(tbl.Schema().Name, "AppCore")))
+			expect.Golden(t, name+".json", tabletest.Transcript(faults.Requests()[skip:], strings.NewReplacer(tbl.Schema().Name, "AppCore")))
 		})
 	}
-}
-
-// golden compares requests with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	file := filepath.Join("testdata", name+".json")
-	if *update {
-		must(t, os.WriteFile(file, []byte(got), 0o644))
-	}
-	want := expect.Value(os.ReadFile(file))(t)
-	expect.Equal(t, "requests", got, string(want))
 }

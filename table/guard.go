@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/schema"
 )
 
 // guard is what an op requires of the stored item in addition to its own
@@ -61,7 +63,7 @@ func (o Op) IfType(name string) Op {
 }
 
 // IfShape returns the op with the condition that the item under its key has no newer
-// shape, by the attribute [Schema].Shape, than the given one. A missing item
+// shape, by the attribute [schema.Table].Shape, than the given one. A missing item
 // satisfies it. Otherwise the op fails with [ErrNewerShape]. It is for a program that
 // would overwrite what a newer shape has.
 func (o Op) IfShape(most int) Op {
@@ -173,7 +175,7 @@ type reason struct {
 
 // reasons returns what a failed condition of the op can be, and which it is for a
 // stored item, which is nil if it is missing or expired.
-func (o *Op) reasons(stored Item, s *Schema) []reason {
+func (o *Op) reasons(stored Item, s *schema.Table) []reason {
 	g, all := &o.guard, make([]reason, 0, 7)
 	if g.missing {
 		all = append(all, reason{ErrExists, g.missing.holds(stored)})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -20,13 +21,13 @@ func TestNewRefuses(t *testing.T) {
 	client := dynamodb.New(dynamodb.Options{})
 	for name, tt := range map[string]struct {
 		client  table.Client
-		schema  table.Schema
+		schema  schema.Table
 		options *table.Options
 		says    string
 	}{
 		"nil client":       {nil, appCore(), nil, "the client is nil"},
 		"typed nil client": {(*dynamodb.Client)(nil), appCore(), nil, "the client is nil"},
-		"bad schema":       {client, table.Schema{}, nil, "Name"},
+		"bad schema":       {client, schema.Table{}, nil, "Name"},
 		"MaxRounds":        {client, appCore(), &table.Options{MaxRounds: -1}, "Options.MaxRounds: -1"},
 		"MaxAttempts":      {client, appCore(), &table.Options{MaxAttempts: -1}, "Options.MaxAttempts: -1"},
 		"zero codec":       {client, appCore(), &table.Options{Cursors: &paginate.Codec{}}, "Options.Cursors"},
@@ -40,7 +41,7 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, table.Classify(err))
 		}
 	}
-	for name, nothing := range map[string]table.AdminClient{"nil": nil, "typed nil": (*dynamodb.Client)(nil)} {
+	for name, nothing := range map[string]schema.Client{"nil": nil, "typed nil": (*dynamodb.Client)(nil)} {
 		for _, err := range []error{
 			appCore().Ensure(t.Context(), nothing), appCore().Verify(t.Context(), nothing),
 		} {
@@ -48,88 +49,6 @@ func TestNewRefuses(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-	}
-}
-
-func TestSchemaValidate(t *testing.T) {
-	t.Parallel()
-	with := func(change func(*table.Schema)) table.Schema {
-		s := appCore()
-		change(&s)
-		return s
-	}
-	index := func(x table.Index) table.Schema {
-		return with(func(s *table.Schema) { s.Indexes = []table.Index{x} })
-	}
-	for field, schema := range map[string]table.Schema{
-		"Name: \"\"":                {},
-		"Name: \"ab\"":              with(func(s *table.Schema) { s.Name = "ab" }),
-		"Name: \"a b\"":             with(func(s *table.Schema) { s.Name = "a b" }),
-		"SK: \"pk\"":                with(func(s *table.Schema) { s.SK = "pk" }),
-		"SimpleKey":                 with(func(s *table.Schema) { s.SimpleKey, s.SK, s.Indexes = true, "x", nil }),
-		"key attribute \"pk\"":      with(func(s *table.Schema) { s.PKType = "BOOL" }),
-		"key attribute \"sk\"":      with(func(s *table.Schema) { s.SKType = "SS" }),
-		"key attribute \"x\"":       index(table.Index{Name: "GSI1", PK: "x", PKType: "L"}),
-		"key attribute \"y\": is":   with(twoTypes),
-		"of at most 255 characters": with(func(s *table.Schema) { s.SK = strings.Repeat("x", 256) }),
-		"key attribute \"\\xff\"":   with(func(s *table.Schema) { s.PK = "\xff" }),
-		"TTL: \"\\xff\"":            with(func(s *table.Schema) { s.TTL = "\xff" }),
-		"TTL: \"entityType\"":       with(func(s *table.Schema) { s.TTL = "entityType" }),
-		"Shape: \"entityType\"":     with(func(s *table.Schema) { s.Shape = "entityType" }),
-		"Shape: \"\\xff\"":          with(func(s *table.Schema) { s.Shape = "\xff" }),
-		"the TTL, type or shape":    with(func(s *table.Schema) { s.TTL = "sk" }),
-		"Indexes[0].Name: \"\"":     index(table.Index{PK: "x"}),
-		"Indexes[0].Name: \"a/b\"":  index(table.Index{Name: "a/b", PK: "x"}),
-		"Indexes[1].Name: \"GSI\" is used twice": with(func(s *table.Schema) {
-			s.Indexes = []table.Index{{Name: "GSI", PK: "x"}, {Name: "GSI", PK: "y"}}
-		}),
-		"Indexes[0].PK: is empty":   index(table.Index{Name: "GSI1"}),
-		"Indexes[0].SK: \"x\"":      index(table.Index{Name: "GSI1", PK: "x", SK: "x"}),
-		"Indexes[0].PK: a local":    index(table.Index{Name: "LSI1", PK: "x", SK: "y", Local: true}),
-		"Indexes[0].SK: is empty":   index(table.Index{Name: "LSI1", Local: true}),
-		"Indexes[0].Projection":     index(table.Index{Name: "GSI1", PK: "x", Projection: "SOME"}),
-		"Indexes[0].Include":        index(table.Index{Name: "GSI1", PK: "x", Include: []string{"a"}}),
-		"Indexes[0].Include: ":      index(table.Index{Name: "GSI1", PK: "x", Projection: types.ProjectionTypeInclude}),
-		"Indexes[0].Local: a table": {Name: "abc", SimpleKey: true, Indexes: []table.Index{{Name: "LSI1", SK: "x", Local: true}}},
-	} {
-		err := schema.Validate()
-		e, ok := errors.AsType[*table.SchemaError](err)
-		if !ok || !errors.Is(err, table.ErrInvalid) || e.Table != schema.Name {
-			t.Errorf("%s: %v", field, err)
-			continue
-		}
-		if !strings.Contains(strings.Join(e.Problems, "; "), field) || !strings.Contains(err.Error(), field) {
-			t.Errorf("%s: %v", field, err)
-		}
-		if _, err := schema.CreateTableInput(); !errors.Is(err, table.ErrInvalid) {
-			t.Errorf("%s: CreateTableInput: %v", field, err)
-		}
-	}
-	expiry := func(kind types.ScalarAttributeType) table.Schema {
-		return index(table.Index{Name: "GSI1", PKs: []table.Attribute{{Name: "x"}}, SKs: []table.Attribute{{Name: "expiresAt", Type: kind}}})
-	}
-	if err := expiry("S").Validate(); err == nil || !strings.Contains(err.Error(), "is the TTL attribute, a number, and not S") {
-		t.Error(err)
-	}
-	four := []table.Attribute{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}
-	longest := with(sixLocal)
-	longest.Name, longest.PK, longest.Indexes = strings.Repeat("n", 255), strings.Repeat("ä", 255), longest.Indexes[:5]
-	for name, schema := range map[string]table.Schema{
-		"appCore": appCore(), "an expiry in a key": expiry("N"), "longest": longest, "four attributes": index(table.Index{Name: "GSI1", PKs: four}),
-	} {
-		if err := schema.Validate(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	err := table.Schema{Name: "a", PK: "x", SK: "x", PKType: "Z"}.Validate()
-	if e, ok := errors.AsType[*table.SchemaError](err); !ok || len(e.Problems) < 3 {
-		t.Errorf("not everything is listed: %v", err)
-	}
-}
-
-func twoTypes(s *table.Schema) {
-	s.Indexes = []table.Index{
-		{Name: "GSI1", PK: "y"}, {Name: "GSI2", PK: "y", PKType: types.ScalarAttributeTypeN},
 	}
 }
 
@@ -178,7 +97,7 @@ func second[A any](_ A, err error) error { return err }
 
 func TestKeysOfOtherTypesAreRefused(t *testing.T) {
 	t.Parallel()
-	numbers, faults := newTable(t, table.Schema{PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeB})
+	numbers, faults := newTable(t, schema.Table{PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeB})
 	for _, pk := range []keys.PK{
 		"", "a", "01", "1.0", "+1", "-0", ".5", "1e3", "0.", "1,5", " 1", "--1", "0x1", "٣",
 		keys.PK(strings.Repeat("1", 39)), keys.PK("1" + strings.Repeat("0", 126)), keys.PK("0." + strings.Repeat("0", 130) + "1"),
@@ -193,7 +112,7 @@ func TestKeysOfOtherTypesAreRefused(t *testing.T) {
 	if err := get(t.Context(), numbers, keys.Key{PK: "1"}); !errors.Is(err, keys.ErrInvalid) {
 		t.Errorf("empty binary key: %v", err)
 	}
-	simple, alone := newTable(t, table.Schema{SimpleKey: true})
+	simple, alone := newTable(t, schema.Table{SimpleKey: true})
 	if err := get(t.Context(), simple, user); !errors.Is(err, keys.ErrInvalid) {
 		t.Errorf("sort key on a table without: %v", err)
 	}
@@ -201,7 +120,7 @@ func TestKeysOfOtherTypesAreRefused(t *testing.T) {
 		t.Errorf("%d requests were sent", n)
 	}
 
-	binary, _ := newTable(t, table.Schema{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB})
+	binary, _ := newTable(t, schema.Table{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB})
 	longest := keys.Key{PK: keys.PK(strings.Repeat("\xff", keys.MaxPK)), SK: keys.SK(strings.Repeat("\xff", keys.MaxSK))}
 	must(t, binary.Do(t.Context(), table.Put(longest, nil)))
 	for _, k := range []keys.Key{{PK: longest.PK + "x", SK: "x"}, {PK: "x", SK: longest.SK + "x"}} {
@@ -357,12 +276,12 @@ func TestTransactionsAreRefused(t *testing.T) {
 
 func TestQueriesAreRefused(t *testing.T) {
 	t.Parallel()
-	schema := appCore()
-	schema.Indexes = append(schema.Indexes,
-		table.Index{Name: "plain", PK: "x"},
-		table.Index{Name: "number", PK: "x", SK: "n", SKType: types.ScalarAttributeTypeN},
-		table.Index{Name: "binary", PK: "x", SK: "b", SKType: types.ScalarAttributeTypeB})
-	tbl, faults := newTable(t, schema)
+	spec := appCore()
+	spec.Indexes = append(spec.Indexes,
+		schema.Index{Name: "plain", PK: "x"},
+		schema.Index{Name: "number", PK: "x", SK: "n", SKType: types.ScalarAttributeTypeN},
+		schema.Index{Name: "binary", PK: "x", SK: "b", SKType: types.ScalarAttributeTypeB})
+	tbl, faults := newTable(t, spec)
 	for name, tt := range map[string]struct {
 		q    table.Query
 		want error

@@ -12,6 +12,7 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 )
 
 // items makes the values of a read: one for each live item of its responses, in their
@@ -24,7 +25,7 @@ type items struct {
 	t     *Table
 	share share
 	index string
-	key   []Attribute
+	key   []schema.Attribute
 	// values is the slice that they are appended to. limit is the length at which it is
 	// full; 0 means never.
 	values reflect.Value
@@ -90,7 +91,7 @@ func (s *items) of(t *Table, share share) *items {
 
 // in sets what is read: the table, or an index of it. Then items have positions.
 func (s *items) in(index string) *items {
-	s.index, s.key = index, s.t.shapes[index].keys
+	s.index, s.key = index, s.t.layouts[index].keys
 	for _, a := range s.key {
 		s.watch(a.Name)
 	}
@@ -346,8 +347,8 @@ func (s *items) at() Item {
 // keys returns the item's keys, as far as it has a position.
 func (s *items) keys() (at itemKeys) {
 	at.key = s.keyUnder(s.t.schema.PK, s.t.schema.SK)
-	if x, ok := s.t.schema.index(s.index); ok {
-		at.indexKey = s.keyUnder(x.PK, x.SK)
+	if s.index != "" {
+		at.indexKey = s.keyUnder(s.t.layouts[s.index].names())
 	}
 	return at
 }

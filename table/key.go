@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 )
 
 // checkKey reports why a key cannot be one of this table's.
@@ -110,16 +109,16 @@ func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
 		}
 		return t.keyItem(k), nil
 	}
-	x, ok := t.schema.index(index)
-	if !ok {
-		return nil, fmt.Errorf("%w: no index %q", errInvalidSchema, index)
-	}
-	if x.composite() {
-		return nil, fmt.Errorf("%w: the keys of index %q have several attributes, which items have by themselves", errInvalidSchema, index)
-	}
-	if k == (keys.Key{}) {
+	l, ok := t.layouts[index]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%w index: the schema has no %q", ErrInvalid, index)
+	case l.composite:
+		return nil, fmt.Errorf("%w index: the keys of %q have several attributes, which items have by themselves", ErrInvalid, index)
+	case k == keys.Key{}:
 		return nil, nil
 	}
+	x := l.secondary
 	if err := checkPK(x.PKType, k.PK); err != nil {
 		return nil, fmt.Errorf("index %s: %w", index, err)
 	}
@@ -138,15 +137,9 @@ func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
 // the name is not empty. Parts that the item does not have are empty, as is the
 // key in an index that the schema lacks, or whose keys have several attributes.
 func (t *Table) KeyOf(index string, item Item) keys.Key {
-	names := [2]string{t.schema.PK, t.schema.SK}
-	if index != "" {
-		names = [2]string{}
-		if x, ok := t.schema.index(index); ok {
-			names = [2]string{x.PK, x.SK}
-		}
-	}
+	pk, sk := t.layouts[index].names()
 	var texts [2]string
-	for i, name := range names {
+	for i, name := range [2]string{pk, sk} {
 		if name != "" { // which an invalid item can have
 			_, texts[i] = keyText(item[name])
 		}
@@ -193,10 +186,10 @@ type indexKey struct {
 	index string // one of the indexes, for messages
 }
 
-// indexKeys returns the key attributes of all indexes.
-func (s *Schema) indexKeys() []indexKey {
+// indexKeysOf returns the key attributes of all indexes.
+func indexKeysOf(spec *schema.Table) []indexKey {
 	var all []indexKey
-	add := func(a Attribute, limit int, index string) {
+	add := func(a schema.Attribute, limit int, index string) {
 		k := indexKey{a.Name, a.Type, limit, index}
 		i := slices.IndexFunc(all, func(other indexKey) bool { return other.name == k.name })
 		switch {
@@ -206,7 +199,7 @@ func (s *Schema) indexKeys() []indexKey {
 			all[i] = k
 		}
 	}
-	for _, x := range s.Indexes {
+	for _, x := range spec.Indexes {
 		partition, sort := x.Keys()
 		for _, a := range partition {
 			add(a, keys.MaxPK, x.Name)
@@ -254,127 +247,4 @@ func (t *Table) checkIndexKeys(item Item) *fault {
 		}
 	}
 	return nil
-}
-
-// shape is what the keys of a table or index look like.
-type shape struct {
-	partition, sort []Attribute
-	// keys are the attributes that say where an item stands: partition key, sort key,
-	// then the table's own key.
-	keys []Attribute
-	// composite means that the keys have several attributes, which are not built by
-	// package keys.
-	composite bool
-}
-
-// shapes returns what the keys of each index look like, and under "" those of the
-// table.
-func (s *Schema) shapes() map[string]shape {
-	own := Index{PK: s.PK, PKType: s.PKType, SK: s.SK, SKType: s.SKType}
-	partition, sort := own.Keys()
-	all := map[string]shape{"": {partition: partition, sort: sort, keys: slices.Concat(partition, sort)}}
-	for _, x := range s.Indexes {
-		of := shape{composite: x.composite()}
-		of.partition, of.sort = x.Keys()
-		for _, a := range slices.Concat(of.partition, of.sort, all[""].keys) {
-			if !slices.Contains(of.keys, a) {
-				of.keys = append(of.keys, a)
-			}
-		}
-		all[x.Name] = of
-	}
-	return all
-}
-
-// fixedKey is a key attribute that has one value in all items of a query.
-type fixedKey struct {
-	Attribute
-	text string
-}
-
-// value returns the value as DynamoDB has it.
-func (k fixedKey) value() types.AttributeValue { return keyValue(k.Type, k.text) }
-
-// fix returns the key attributes that have one value in all items of a query, and the
-// one that its range is about; without a name if all are given.
-func (s shape) fix(q Query) (fixed []fixedKey, ranged Attribute, err error) {
-	if len(s.sort) > 0 {
-		ranged = s.sort[0]
-	}
-	if !s.composite {
-		if len(q.PKs)+len(q.SKs) > 0 {
-			return nil, ranged, invalid("PKs", "are for an index whose keys have several attributes; use PK and Range")
-		}
-		return []fixedKey{{s.partition[0], string(q.PK)}}, ranged, checkPK(s.partition[0].Type, q.PK)
-	}
-	switch {
-	case q.PK != "":
-		return nil, ranged, invalid("PK", "is given, and the keys of index %q have several attributes; use PKs", q.Index)
-	case len(q.PKs) != len(s.partition):
-		return nil, ranged, invalid("PKs", "%d values are given, and the partition of index %q needs one for each of %s", len(q.PKs), q.Index, attributeNames(s.partition))
-	case len(q.SKs) > len(s.sort):
-		return nil, ranged, invalid("SKs", "%d values are given, and index %q sorts by %s", len(q.SKs), q.Index, attributeNames(s.sort))
-	}
-	add := func(field string, limit int, attributes []Attribute, texts []string) error {
-		for i, text := range texts {
-			if err := checkPlain(attributes[i].Type, "value", text, limit); err != nil {
-				return invalid(field, "%d, of attribute %q: %w", i, attributes[i].Name, err)
-			}
-			fixed = append(fixed, fixedKey{attributes[i], text})
-		}
-		return nil
-	}
-	if err := add("PKs", keys.MaxPK, s.partition, q.PKs); err != nil {
-		return nil, ranged, err
-	}
-	if ranged = (Attribute{}); len(q.SKs) < len(s.sort) {
-		ranged = s.sort[len(q.SKs)]
-	}
-	return fixed, ranged, add("SKs", keys.MaxSK, s.sort, q.SKs)
-}
-
-func attributeNames(attributes []Attribute) string {
-	names := make([]string, len(attributes))
-	for i, a := range attributes {
-		names[i] = strconv.Quote(a.Name)
-	}
-	return strings.Join(names, ", ")
-}
-
-// checkRange reports why a range cannot be one of an attribute's values.
-func (s shape) checkRange(a Attribute, r keys.Range) error {
-	switch {
-	case r == keys.Range{}:
-		return nil
-	case a.Name == "" && s.composite && len(s.sort) > 0:
-		return invalid("Range", "all sort key attributes have a value in SKs")
-	case a.Name == "":
-		return invalid("Range", "there is no sort key")
-	case a.Type == types.ScalarAttributeTypeS && !s.composite:
-		return r.Validate()
-	case a.Type == types.ScalarAttributeTypeN && r.Prefix != "":
-		return invalid("Range", "a number has no prefix")
-	}
-	for _, sk := range []keys.SK{r.Prefix, r.From, r.To} {
-		if sk == "" {
-			continue
-		}
-		if err := checkPlain(a.Type, "sort key", string(sk), keys.MaxSK); err != nil {
-			return invalid("Range", "%w", err)
-		}
-	}
-	if r.Prefix != "" && (r.From != "" || r.To != "") {
-		return invalid("Range", "a prefix together with bounds")
-	}
-	return nil
-}
-
-// nothing reports whether no value of an attribute can lie in a valid range. Numbers
-// are compared as numbers.
-func (a Attribute) nothing(r keys.Range) bool {
-	return r.From != "" && r.To != "" && compareKeys(a.Type, r.From, r.To) > 0
-}
-
-func invalid(field, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %w", errInvalidQuery, field, fmt.Errorf(format, args...))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/multikey"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -35,13 +36,13 @@ type match struct {
 func (m match) key() keys.Key { return keys.Key{PK: "MATCH#" + keys.PK(m.ID), SK: keys.Metadata} }
 
 // matches is a schema whose index has two partition and four sort key attributes.
-func matches() table.Schema {
-	return table.Schema{
+func matches() schema.Table {
+	return schema.Table{
 		Name: "Matches",
-		Indexes: []table.Index{{
+		Indexes: []schema.Index{{
 			Name: "byRound",
-			PKs:  []table.Attribute{{Name: "tournament"}, {Name: "region"}},
-			SKs: []table.Attribute{
+			PKs:  []schema.Attribute{{Name: "tournament"}, {Name: "region"}},
+			SKs: []schema.Attribute{
 				{Name: "round", Type: types.ScalarAttributeTypeN},
 				{Name: "bracket"},
 				{Name: "seed", Type: types.ScalarAttributeTypeB},
@@ -186,8 +187,8 @@ func TestMultiKeyRefusals(t *testing.T) {
 // attributes, and that has no sort key, has no range.
 func TestMultiKeyWithoutSortKey(t *testing.T) {
 	t.Parallel()
-	schema := table.Schema{Name: "Matches", Indexes: []table.Index{{Name: "byRegion", PKs: []table.Attribute{{Name: "tournament"}, {Name: "region"}}}}}
-	tbl := expect.Value(table.New(tabletest.Client(t), schema, nil))(t)
+	spec := schema.Table{Name: "Matches", Indexes: []schema.Index{{Name: "byRegion", PKs: []schema.Attribute{{Name: "tournament"}, {Name: "region"}}}}}
+	tbl := expect.Value(table.New(tabletest.Client(t), spec, nil))(t)
 	_, err := table.QueryPage[match](t.Context(), tbl, table.Query{Index: "byRegion", PKs: []string{"WINTER", "EU"}, Range: keys.Range{From: "1"}})
 	if expect.Err(t, err, table.ErrInvalid); err == nil || !strings.Contains(err.Error(), "Range: there is no sort key") {
 		t.Error(err)
@@ -258,35 +259,35 @@ func TestMultiKeyWrites(t *testing.T) {
 func TestMultiKeyLayouts(t *testing.T) {
 	t.Parallel()
 	tbl, _ := newMatches(t)
-	client, schema := tabletest.Client(t), tbl.Schema()
-	must(t, schema.Verify(t.Context(), client))
-	swapped := schema
-	swapped.Indexes = slices.Clone(schema.Indexes)
-	swapped.Indexes[0].PKs = []table.Attribute{{Name: "region"}, {Name: "tournament"}}
-	expect.Err(t, swapped.Verify(t.Context(), client), table.ErrSchemaMismatch)
+	client, spec := tabletest.Client(t), tbl.Schema()
+	must(t, spec.Verify(t.Context(), client))
+	swapped := spec
+	swapped.Indexes = slices.Clone(spec.Indexes)
+	swapped.Indexes[0].PKs = []schema.Attribute{{Name: "region"}, {Name: "tournament"}}
+	expect.Err(t, swapped.Verify(t.Context(), client), schema.ErrMismatch)
 
-	more := schema
-	more.Indexes = append(slices.Clone(schema.Indexes), table.Index{
-		Name: "byType", PKs: []table.Attribute{{Name: "entityType"}}, SKs: []table.Attribute{{Name: "minute", Type: types.ScalarAttributeTypeN}},
+	more := spec
+	more.Indexes = append(slices.Clone(spec.Indexes), schema.Index{
+		Name: "byType", PKs: []schema.Attribute{{Name: "entityType"}}, SKs: []schema.Attribute{{Name: "minute", Type: types.ScalarAttributeTypeN}},
 	}) // The engine adds no index with more than two key attributes.
 	must(t, more.Ensure(t.Context(), client))
 	must(t, more.Verify(t.Context(), client))
 
-	for problem, x := range map[string]table.Index{
-		"PKs: 0 attributes are not 1 to 4":              {SKs: []table.Attribute{{Name: "a"}}},
-		"PKs: 5 attributes are not 1 to 4":              {PKs: []table.Attribute{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}},
-		"SKs: 5 attributes are more than 4":             {PKs: []table.Attribute{{Name: "f"}}, SKs: []table.Attribute{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}},
-		"PKs: take the place of PK and SK":              {PK: "a", PKs: []table.Attribute{{Name: "b"}}},
-		"SKs[0].Name: \"a\" is in the index's keys":     {PKs: []table.Attribute{{Name: "a"}}, SKs: []table.Attribute{{Name: "a"}}},
-		"PKs[1].Name: is empty":                         {PKs: []table.Attribute{{Name: "a"}, {}}},
-		"Local: a local index has one sort key":         {PKs: []table.Attribute{{Name: "a"}}, Local: true},
-		"key attribute \"a\": type \"BOOL\"":            {PKs: []table.Attribute{{Name: "a", Type: "BOOL"}}},
-		"key attribute \"entityType\": is the type":     {PKs: []table.Attribute{{Name: "entityType", Type: types.ScalarAttributeTypeN}}},
-		"key attribute \"entityShape\": is the TTL":     {PKs: []table.Attribute{{Name: "entityShape"}}},
-		"key attribute \"pk\": is S in one place and N": {PKs: []table.Attribute{{Name: "pk", Type: types.ScalarAttributeTypeN}}},
+	for problem, x := range map[string]schema.Index{
+		"PKs: 0 attributes are not 1 to 4":              {SKs: []schema.Attribute{{Name: "a"}}},
+		"PKs: 5 attributes are not 1 to 4":              {PKs: []schema.Attribute{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}},
+		"SKs: 5 attributes are more than 4":             {PKs: []schema.Attribute{{Name: "f"}}, SKs: []schema.Attribute{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}, {Name: "e"}}},
+		"PKs: take the place of PK and SK":              {PK: "a", PKs: []schema.Attribute{{Name: "b"}}},
+		"SKs[0].Name: \"a\" is in the index's keys":     {PKs: []schema.Attribute{{Name: "a"}}, SKs: []schema.Attribute{{Name: "a"}}},
+		"PKs[1].Name: is empty":                         {PKs: []schema.Attribute{{Name: "a"}, {}}},
+		"Local: a local index has one sort key":         {PKs: []schema.Attribute{{Name: "a"}}, Local: true},
+		"key attribute \"a\": type \"BOOL\"":            {PKs: []schema.Attribute{{Name: "a", Type: "BOOL"}}},
+		"key attribute \"entityType\": is the type":     {PKs: []schema.Attribute{{Name: "entityType", Type: types.ScalarAttributeTypeN}}},
+		"key attribute \"entityShape\": is the TTL":     {PKs: []schema.Attribute{{Name: "entityShape"}}},
+		"key attribute \"pk\": is S in one place and N": {PKs: []schema.Attribute{{Name: "pk", Type: types.ScalarAttributeTypeN}}},
 	} {
 		x.Name = "byAny"
-		bad := table.Schema{Name: "Matches", Indexes: []table.Index{x}}
+		bad := schema.Table{Name: "Matches", Indexes: []schema.Index{x}}
 		err := bad.Validate()
 		if err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%v, want %q", err, problem)
@@ -297,8 +298,8 @@ func TestMultiKeyLayouts(t *testing.T) {
 // FuzzMultiKey sends arbitrary queries: they are refused before they are sent, or
 // DynamoDB's rules allow them.
 func FuzzMultiKey(f *testing.F) {
-	for i, text := range nasty {
-		next := nasty[(i+1)%len(nasty)]
+	for i, text := range expect.Nasty {
+		next := expect.Nasty[(i+1)%len(expect.Nasty)]
 		f.Add(byte(i), text, next, text, next, "", text, "")
 		f.Add(byte(i)|0x40, "WINTER", "EU", "1", text, text, "", "")
 		f.Add(byte(i)|0x20, "WINTER", "EU", "1", "a", "", text, next)
@@ -342,7 +343,7 @@ func TestMultiKeyRequests(t *testing.T) {
 		q.Index = "byRound"
 		must(t, expect.ErrOf(table.QueryPage[match](t.Context(), tbl, q)))
 	}
-	golden(t, "multikey", tabletest.Transcript(faults.Requests(), strings.NewReplacer()))
+	expect.Golden(t, "multikey.json", tabletest.Transcript(faults.Requests(), strings.NewReplacer()))
 
 	in := expect.Value(matches().CreateTableInput())(t)
 	var layout []string

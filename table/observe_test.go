@@ -14,6 +14,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -88,10 +89,10 @@ func TestEventsOfPartitions(t *testing.T) {
 func TestEventsOfMultiKeyPartitions(t *testing.T) {
 	t.Parallel()
 	_, client, _ := faultyTable(t, matches(), cannedTimes(0, 0, "", ""))
-	schema := matches()
-	schema.Indexes[0].PKs = append(schema.Indexes[0].PKs, table.Attribute{Name: "season", Type: types.ScalarAttributeTypeN})
+	spec := matches()
+	spec.Indexes[0].PKs = append(spec.Indexes[0].PKs, schema.Attribute{Name: "season", Type: types.ScalarAttributeTypeN})
 	var got []keys.PK
-	tbl := expect.Value(table.New(client, schema, &table.Options{Observe: func(_ context.Context, e table.Event) { got = e.Partitions }}))(t)
+	tbl := expect.Value(table.New(client, spec, &table.Options{Observe: func(_ context.Context, e table.Event) { got = e.Partitions }}))(t)
 	expect.OK(t, expect.ErrOf(table.QueryPage[match](t.Context(), tbl, table.Query{Index: "byRound", PKs: []string{"WINTER", "EU", "7"}})))
 	expect.Equal(t, "partitions", got, []keys.PK{"WINTER#EU#7"})
 }
@@ -114,11 +115,11 @@ func (w wrapper) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...fu
 func TestOtherClients(t *testing.T) {
 	t.Parallel()
 	client := tabletest.Client(t)
-	schema := tabletest.NewWith(t, client, appCore(), nil).Schema()
+	spec := tabletest.NewWith(t, client, appCore(), nil).Schema()
 	throttled := &types.ProvisionedThroughputExceededException{ThrottlingReasons: []types.ThrottlingReason{{Reason: aws.String("Hot")}}}
 	for err, want := range map[error]error{io.ErrUnexpectedEOF: table.ErrOutcomeUnknown, throttled: table.ErrThrottled, nil: nil} {
 		var events []table.Event
-		tbl, failure := table.New(wrapper{client, err}, schema, &table.Options{
+		tbl, failure := table.New(wrapper{client, err}, spec, &table.Options{
 			Observe: func(_ context.Context, e table.Event) { events = append(events, e) },
 		})
 		expect.OK(t, failure)
@@ -139,9 +140,9 @@ func TestOtherClients(t *testing.T) {
 func TestOutcomeOfOtherClients(t *testing.T) {
 	t.Parallel()
 	client := tabletest.Client(t)
-	schema := tabletest.NewWith(t, client, appCore(), nil).Schema()
+	spec := tabletest.NewWith(t, client, appCore(), nil).Schema()
 	for fault, unknown := range map[smithy.ErrorFault]bool{smithy.FaultClient: false, smithy.FaultServer: true} {
-		tbl := expect.Value(table.New(wrapper{client, &smithy.GenericAPIError{Code: "Any", Fault: fault}}, schema, nil))(t)
+		tbl := expect.Value(table.New(wrapper{client, &smithy.GenericAPIError{Code: "Any", Fault: fault}}, spec, nil))(t)
 		if err := tbl.Do(t.Context(), table.Put(user, nil)); err == nil || errors.Is(err, table.ErrOutcomeUnknown) != unknown {
 			t.Errorf("fault of the %v: %v", fault, err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 )
 
 // Op is one write of the item under a key, with conditions. It is a value that
@@ -193,7 +194,7 @@ func refusedItem(f *fault, size int) error {
 //
 // Errors: [ErrInvalid], [ErrTooLarge], and [keys.ErrInvalid] for the key.
 func (t *Table) CheckItem(item Item) error {
-	for _, a := range t.shapes[""].keys {
+	for _, a := range t.layouts[""].keys {
 		if kind, _ := keyText(item[a.Name]); kind != a.Type {
 			return fmt.Errorf("%w: attribute %q is a key of the table and must be of type %s", errInvalidOp, a.Name, a.Type)
 		}
@@ -296,11 +297,11 @@ func (t *Table) checkExpressions(w *write) error {
 
 // partition returns the placeholder of the table's partition key, which every item
 // has.
-func (w *write) partition(s *Schema) string {
-	if s.PK == defaultPK {
+func (w *write) partition(s *schema.Table) string {
+	if s.PK == "pk" {
 		// It is no reserved word. Without a placeholder the request is smaller
 		// and takes no map.
-		return defaultPK
+		return s.PK
 	}
 	w.name("#pk", s.PK)
 	return "#pk"

@@ -25,7 +25,7 @@ func (t *Table) partitions(in any) []keys.PK {
 		add(in.Key)
 	case *dynamodb.QueryInput:
 		_, pk := keyText(in.ExpressionAttributeValues[":pk"])
-		for i := 1; i < len(t.shapes[aws.ToString(in.IndexName)].partition); i++ {
+		for i := 1; i < len(t.layouts[aws.ToString(in.IndexName)].partition); i++ {
 			_, text := keyText(in.ExpressionAttributeValues[":k"+strconv.Itoa(i)])
 			pk += "#" + text
 		}

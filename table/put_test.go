@@ -16,6 +16,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -86,7 +87,7 @@ func (l looking) TransactWriteItems(
 func TestPutsAreEqualForEveryClient(t *testing.T) {
 	t.Parallel()
 	own, _ := newTable(t, appCore())
-	schema := own.Schema()
+	spec := own.Schema()
 	sets := table.Item{"set": &types.AttributeValueMemberSS{Value: []string{"a", "b"}}} // not written in one pass
 	write := func(tbl *table.Table) {
 		must(t, tbl.Do(t.Context(), table.Put(user, account{Name: "Ann", N: 1})))
@@ -117,7 +118,7 @@ func TestPutsAreEqualForEveryClient(t *testing.T) {
 	} {
 		var inputs inputItems
 		var faults tabletest.Faults
-		write(expect.Value(table.New(c.client(&inputs, &faults), schema, &c.options))(t))
+		write(expect.Value(table.New(c.client(&inputs, &faults), spec, &c.options))(t))
 		got := tabletest.Transcript(faults.Requests(), nil)
 		if want == "" {
 			want = got
@@ -230,7 +231,7 @@ func TestIndexKeysInStructsAreChecked(t *testing.T) {
 // partition key of one index and a sort key of another has the lower limit.
 func TestLongestIndexKeys(t *testing.T) {
 	t.Parallel()
-	tbl, _ := newTable(t, table.Schema{Indexes: []table.Index{
+	tbl, _ := newTable(t, schema.Table{Indexes: []schema.Index{
 		{Name: "first", PK: "both", SK: "sort"}, {Name: "second", PK: "partition", SK: "both"},
 	}})
 	for attribute, tt := range map[string]struct {
@@ -258,8 +259,8 @@ func TestLongestIndexKeys(t *testing.T) {
 
 func TestIndexKey(t *testing.T) {
 	t.Parallel()
-	schema := table.Schema{Name: "Games", Indexes: []table.Index{{Name: "both", PK: "a", SK: "b"}, {Name: "one", PK: "c"}}}
-	tbl := expect.Value(table.New(tabletest.Client(t), schema, nil))(t)
+	spec := schema.Table{Name: "Games", Indexes: []schema.Index{{Name: "both", PK: "a", SK: "b"}, {Name: "one", PK: "c"}}}
+	tbl := expect.Value(table.New(tabletest.Client(t), spec, nil))(t)
 	for index, want := range map[string]table.Item{
 		"":     {"pk": str("P"), "sk": str("S")},
 		"both": {"a": str("P"), "b": str("S")},

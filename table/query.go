@@ -14,6 +14,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 )
 
 // Query asks for the items of one partition of the table or of an index, in the
@@ -44,7 +45,7 @@ type Query struct {
 	// PK is the partition key: of the index if there is one.
 	PK keys.PK
 	// PKs and SKs are for an index whose keys have several attributes, see
-	// [Index].PKs. PKs has a value for each attribute of the partition. SKs has values
+	// [schema.Index].PKs. PKs has a value for each attribute of the partition. SKs has values
 	// for the first sort key attributes, or none; the items have exactly these. The
 	// Range is then about the next sort key attribute. A number is written as plain
 	// decimal text (12.5), a binary value as its bytes.
@@ -252,7 +253,7 @@ func (t *Table) query(q Query) (*reader, error) {
 		index: q.Index, limit: q.Limit, scope: q.Scope,
 		filter: q.Filter, project: t.projectOr(q.Project), consistent: q.Consistent || t.consistent,
 	}}
-	err := r.setShape()
+	err := r.setLayout()
 	if err == nil {
 		r.fixed, r.ranged, err = r.fix(q)
 	}
@@ -267,11 +268,11 @@ func (t *Table) query(q Query) (*reader, error) {
 		r.bound = append(r.bound, k.text)
 	}
 	// What the query gives is never part of a position.
-	r.position = slices.DeleteFunc(slices.Clone(r.position), func(a Attribute) bool {
+	r.position = slices.DeleteFunc(slices.Clone(r.position), func(a schema.Attribute) bool {
 		return slices.ContainsFunc(r.fixed, func(k fixedKey) bool { return k.Attribute == a })
 	})
 	r.bound = append(r.bound, strconv.FormatBool(q.Descending), string(q.Range.Prefix))
-	r.done = r.ranged.nothing(q.Range)
+	r.done = isEmpty(r.ranged, q.Range)
 	if r.query, err = r.queryInput(q); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 )
 
 // selection is what a [Query] and a [Scan] have in common.
@@ -43,14 +44,14 @@ type share struct {
 type reader struct {
 	t *Table
 	selection
-	shape
+	layout
 	share
 	// position are the key attributes in a cursor, whose values tell where to go on.
-	position []Attribute
+	position []schema.Attribute
 	// fixed are the key attributes that have one value in all items of a query, and
 	// ranged is the sort key attribute that its range is about.
 	fixed  []fixedKey
-	ranged Attribute
+	ranged schema.Attribute
 	// bound is what cursors are bound to in addition to index, scope and shape.
 	bound []string
 	// query or scan is the request.
@@ -69,26 +70,24 @@ type reader struct {
 	done  bool
 }
 
-// setShape sets the shape of the selection, and checks the two.
-func (r *reader) setShape() error {
+// setLayout sets the layout of the selection, and checks the two.
+func (r *reader) setLayout() error {
 	var ok bool
-	if r.shape, ok = r.t.shapes[r.index]; !ok {
+	if r.layout, ok = r.t.layouts[r.index]; !ok {
 		return invalid("Index", "the schema has no index %q", r.index)
 	}
 	r.position = r.keys
 	if r.limit < 0 {
 		return invalid("Limit", "%d is negative", r.limit)
 	}
-	x, indexed := r.t.schema.index(r.index)
-	if indexed && !x.Local && r.consistent {
+	if r.global() && r.consistent {
 		return invalid("Consistent", "the global index %q has no consistent reads", r.index)
 	}
-	partial := indexed && x.Projection != types.ProjectionTypeAll
-	if partial && r.t.upgrades() {
+	if r.partial() && r.t.upgrades() {
 		return invalid("Index", "%q does not project all attributes, and upgrades need them", r.index)
 	}
-	r.part = partial || len(r.project) > 0
-	r.shapeless = partial && !slices.Contains(x.Include, r.t.schema.Shape)
+	r.part = r.partial() || len(r.project) > 0
+	r.shapeless = r.partial() && !r.includes(r.t.schema.Shape)
 	return nil
 }
 
@@ -148,7 +147,7 @@ func (r *reader) checkFilter(text string, names map[string]string) error {
 		case !ok:
 		case slices.ContainsFunc(r.t.views, func(v item.View) bool { return slices.Contains(v.Attributes, name) }):
 			return fmt.Errorf("attribute %q is of an upgrade, which stored items may not have yet", name)
-		case r.fixed != nil && slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a Attribute) bool { return a.Name == name }):
+		case r.fixed != nil && slices.ContainsFunc(slices.Concat(r.partition, r.sort), func(a schema.Attribute) bool { return a.Name == name }):
 			return fmt.Errorf("attribute %q is a key of the query, which DynamoDB takes in the Range only", name)
 		}
 	}
@@ -164,14 +163,13 @@ func (r *reader) projection() ([]string, error) {
 	}
 	// A global index refuses to be asked for what it does not hold; local ones
 	// fetch it from the table.
-	x, indexed := r.t.schema.index(r.index)
-	partial := indexed && !x.Local && x.Projection != types.ProjectionTypeAll
+	partial := r.global() && r.partial()
 	own := []string{r.t.schema.Type, r.t.schema.TTL}
 	if len(r.t.views) > 0 {
-		own = append(own, r.t.schema.Shape, r.t.schema.Shape+shapeFrom)
+		own = append(own, r.t.schema.Shape, r.t.schema.ShapeFrom())
 	}
 	for _, name := range own {
-		if name != "" && (!partial || slices.Contains(x.Include, name)) {
+		if name != "" && (!partial || r.includes(name)) {
 			names = append(names, name)
 		}
 	}
@@ -179,7 +177,7 @@ func (r *reader) projection() ([]string, error) {
 		switch {
 		case nameFault(name) != nil:
 			return nil, invalid("Project", "%w", nameFault(name).in(name).err())
-		case partial && !slices.Contains(x.Include, name) && !slices.Contains(names, name):
+		case partial && !r.includes(name) && !slices.Contains(names, name):
 			return nil, invalid("Project", "the index %q does not hold %q", r.index, name)
 		}
 		names = append(names, name)

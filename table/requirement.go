@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/schema"
 )
 
 // A requirement is one thing that an op requires of the stored item. An expired item
@@ -16,7 +17,7 @@ import (
 // isMissing requires that there is no item. It is what a [Create] is.
 type isMissing bool
 
-func (isMissing) clause(w *write, s *Schema) string {
+func (isMissing) clause(w *write, s *schema.Table) string {
 	return "attribute_not_exists(" + w.partition(s) + ")"
 }
 
@@ -25,7 +26,7 @@ func (isMissing) holds(stored Item) bool { return stored == nil }
 // exists requires an item.
 type exists bool
 
-func (exists) clause(w *write, s *Schema) string {
+func (exists) clause(w *write, s *schema.Table) string {
 	return "attribute_exists(" + w.partition(s) + ")"
 }
 
@@ -35,7 +36,7 @@ func (exists) holds(stored Item) bool { return stored != nil }
 // requirement needs a live item, a missing one must satisfy its clause.
 type hasType string
 
-func (r hasType) clause(w *write, s *Schema, live bool) string {
+func (r hasType) clause(w *write, s *schema.Table, live bool) string {
 	w.name("#type", s.Type)
 	w.value(":type", &types.AttributeValueMemberS{Value: string(r)})
 	if live {
@@ -44,7 +45,7 @@ func (r hasType) clause(w *write, s *Schema, live bool) string {
 	return "attribute_not_exists(" + w.partition(s) + ") OR #type = :type"
 }
 
-func (r hasType) holds(stored Item, s *Schema) bool {
+func (r hasType) holds(stored Item, s *schema.Table) bool {
 	return stored == nil || item.Text(stored[s.Type]) == string(r)
 }
 
@@ -55,20 +56,20 @@ type hasShape struct {
 	most        int
 }
 
-func (r hasShape) clause(w *write, s *Schema) string {
+func (r hasShape) clause(w *write, s *schema.Table) string {
 	w.name("#shape", s.Shape)
 	w.value(":shape", &types.AttributeValueMemberN{Value: strconv.Itoa(r.most)})
 	clause := "attribute_not_exists(#shape) OR #shape <= :shape"
 	if r.admits {
-		w.name("#from", s.Shape+shapeFrom)
+		w.name("#from", s.ShapeFrom())
 		clause += " OR #from <= :shape"
 	}
 	return clause
 }
 
-func (r hasShape) holds(stored Item, s *Schema) bool {
+func (r hasShape) holds(stored Item, s *schema.Table) bool {
 	shape := stored[s.Shape]
-	return shape == nil || r.isAtMost(shape) || r.admits && r.isAtMost(stored[s.Shape+shapeFrom])
+	return shape == nil || r.isAtMost(shape) || r.admits && r.isAtMost(stored[s.ShapeFrom()])
 }
 
 func (r hasShape) isAtMost(shape types.AttributeValue) bool {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -421,6 +422,6 @@ func TestRetryOfAnUnknownOutcome(t *testing.T) {
 // Retry of nothing is refused.
 func TestRetryOfNil(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, table.Schema{}, nil)
+	tbl := tabletest.New(t, schema.Table{}, nil)
 	expect.Err(t, tbl.Retry(t.Context(), nil), table.ErrInvalid)
 }

@@ -3,7 +3,6 @@ package table
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/singletable/singletable/keys"
 )
@@ -165,15 +164,8 @@ func (r *reader) startInQuery(q Query, start Item) error {
 			return invalid("start", "is in another partition than the query")
 		}
 	}
-	if _, sk := keyText(start[r.ranged.Name]); !r.ranged.in(q.Range, keys.SK(sk)) {
+	if _, sk := keyText(start[r.ranged.Name]); !inRange(r.ranged, q.Range, keys.SK(sk)) {
 		return invalid("start", "is outside the query's range")
 	}
 	return nil
-}
-
-// in reports whether a value of the attribute lies in a valid range.
-func (a Attribute) in(r keys.Range, sk keys.SK) bool {
-	return strings.HasPrefix(string(sk), string(r.Prefix)) &&
-		(r.From == "" || compareKeys(a.Type, r.From, sk) <= 0) &&
-		(r.To == "" || compareKeys(a.Type, sk, r.To) <= 0)
 }

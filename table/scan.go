@@ -60,7 +60,7 @@ func (t *Table) scan(s Scan) (*reader, error) {
 		index: s.Index, limit: s.Limit, scope: s.Scope,
 		filter: s.Filter, project: t.projectOr(s.Project), consistent: s.Consistent || t.consistent,
 	}}
-	if err := r.setShape(); err != nil {
+	if err := r.setLayout(); err != nil {
 		return nil, err
 	}
 	var err error

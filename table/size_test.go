@@ -13,6 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -82,7 +83,7 @@ func TestMeasuringAllocatesNothing(t *testing.T) {
 func TestLargestItem(t *testing.T) {
 	t.Parallel()
 	client := tabletest.Client(t)
-	name := tabletest.NewWith(t, client, table.Schema{}, nil).Schema().Name
+	name := tabletest.NewWith(t, client, schema.Table{}, nil).Schema().Name
 	for _, tt := range sizes {
 		if strings.HasPrefix(tt.name, "empty text") {
 			continue // Not every engine takes it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,6 +14,7 @@ import (
 	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 )
 
 // Options adjust a [Table]. Nil and every zero value mean the default.
@@ -81,7 +83,7 @@ const defaultMaxRounds = 10
 // use. Get one from [New].
 type Table struct {
 	client     Client
-	schema     Schema
+	schema     schema.Table
 	name       *string
 	options    Options
 	consistent bool
@@ -91,20 +93,20 @@ type Table struct {
 	// ownClient means that the client is the SDK's and nobody's wrapper.
 	ownClient bool
 	pool      *hedge.Pool
-	hedges    *hedge.Budget    // nil if reads are not hedged
-	shapes    map[string]shape // by the name of the index
+	hedges    *hedge.Budget     // nil if reads are not hedged
+	layouts   map[string]layout // by the name of the index
 	indexKeys []indexKey
 	// rewritten means that middleware of the client may change inputs and outputs.
 	rewritten bool
 }
 
-// New binds a schema to a client. It sends no request. [Schema.Ensure] and
-// [Schema.Verify] look at the live table. The error matches [ErrInvalid].
-func New(client Client, schema Schema, options *Options) (*Table, error) {
+// New binds a schema to a client. It sends no request. [schema.Table.Ensure] and
+// [schema.Table.Verify] look at the live table. The error matches [ErrInvalid].
+func New(client Client, spec schema.Table, options *Options) (*Table, error) {
 	if missing(client) {
-		return nil, &Error{Op: "New", Table: schema.Name, Err: errNoClient}
+		return nil, &Error{Op: "New", Table: spec.Name, Err: errNoClient}
 	}
-	if err := schema.Validate(); err != nil {
+	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
 	var o Options
@@ -131,14 +133,14 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 		problems = append(problems, fmt.Sprintf("Options.MaxElapsed: %v is negative", o.MaxElapsed))
 	}
 	if len(problems) > 0 {
-		return nil, schemaError(schema.Name, errInvalidSchema, problems)
+		return nil, &Error{Op: "New", Table: spec.Name, Err: fmt.Errorf("%w table: %s", ErrInvalid, strings.Join(problems, "; "))}
 	}
-	schema = schema.withDefaults()
+	spec = spec.WithDefaults()
 	sdk, own := client.(*dynamodb.Client)
 	t := &Table{
-		client: client, schema: schema, name: aws.String(schema.Name), options: o,
+		client: client, schema: spec, name: aws.String(spec.Name), options: o,
 		ownClient: own, pool: &hedge.Pool{},
-		shapes: schema.shapes(), indexKeys: schema.indexKeys(),
+		layouts: layoutsOf(&spec), indexKeys: indexKeysOf(&spec),
 	}
 	if own {
 		t.pool = hedge.NewPool(sdk.Options().HTTPClient)
@@ -152,7 +154,7 @@ func New(client Client, schema Schema, options *Options) (*Table, error) {
 }
 
 // Schema returns the table's schema with every default filled in.
-func (t *Table) Schema() Schema { return t.schema.withDefaults() }
+func (t *Table) Schema() schema.Table { return t.schema.WithDefaults() }
 
 // Now returns the time by the table's clock.
 func (t *Table) Now() time.Time { return t.options.Now() }

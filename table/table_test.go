@@ -2,6 +2,7 @@ package table_test
 
 import (
 	"context"
+	"net/http"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -27,11 +29,11 @@ type account struct {
 	N    int    `dynamodbav:"n"`
 }
 
-func appCore() table.Schema {
-	return table.Schema{
+func appCore() schema.Table {
+	return schema.Table{
 		Name: "AppCore",
 		TTL:  "expiresAt",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 			{Name: "LSI1", SK: "lsi1sk", Local: true},
 		},
@@ -43,10 +45,10 @@ func options() *table.Options {
 }
 
 // newTable returns a new table on the engine, and what stands in between.
-func newTable(tb testing.TB, schema table.Schema) (*table.Table, *tabletest.Faults) {
+func newTable(tb testing.TB, spec schema.Table) (*table.Table, *tabletest.Faults) {
 	tb.Helper()
 	faults := &tabletest.Faults{}
-	return tabletest.NewWith(tb, tabletest.Client(tb, faults.Install), schema, options()), faults
+	return tabletest.NewWith(tb, tabletest.Client(tb, faults.Install), spec, options()), faults
 }
 
 // onItems returns the requests about items.
@@ -80,4 +82,21 @@ func setN(n int) expression.UpdateBuilder {
 func get(ctx context.Context, t *table.Table, key keys.Key) error {
 	_, err := table.Get[account](ctx, t, key)
 	return err
+}
+
+// The schema of a table is a copy, its indexes and tags included.
+func TestSchemaOfATableIsACopy(t *testing.T) {
+	t.Parallel()
+	made := func() schema.Table {
+		return schema.Table{Name: "Notes", Tags: map[string]string{"team": "core"}, Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk"}}}
+	}
+	spec := made()
+	tbl, _, _ := faultyTable(t, spec, canned(http.StatusOK, "", "{}"))
+	for _, s := range []schema.Table{spec, tbl.Schema()} {
+		s.Tags["team"], s.Indexes[0].Name = "other", "changed"
+	}
+	got := tbl.Schema()
+	equal(t, "tags", got.Tags, made().Tags)
+	equal(t, "index and defaults", []string{got.Indexes[0].Name, got.PK, got.SK, got.Type}, []string{"GSI1", "pk", "sk", "entityType"})
+	equal(t, "time", tbl.Now(), now)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -121,7 +122,7 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 		return itemCount{}, err
 	}
 	count := tbl.Count
-	if slices.ContainsFunc(tbl.Schema().Indexes, func(x table.Index) bool { return x.Name == q.Index && hasKey(x, tbl.Schema().TTL) }) {
+	if slices.ContainsFunc(tbl.Schema().Indexes, func(x schema.Index) bool { return x.Name == q.Index && hasKey(x, tbl.Schema().TTL) }) {
 		count = func(ctx context.Context, q table.Query) (table.Stats, error) { return countKeys(ctx, tbl, q) }
 	}
 	stats, err := count(ctx, q)
@@ -135,9 +136,9 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 }
 
 // hasKey reports whether an attribute is a key of an index.
-func hasKey(x table.Index, name string) bool {
+func hasKey(x schema.Index, name string) bool {
 	partition, sort := x.Keys()
-	return slices.ContainsFunc(slices.Concat(partition, sort), func(a table.Attribute) bool { return a.Name == name })
+	return slices.ContainsFunc(slices.Concat(partition, sort), func(a schema.Attribute) bool { return a.Name == name })
 }
 
 // countKeys counts by reading keys. An index with the TTL attribute as a key needs it:
@@ -159,7 +160,7 @@ func countKeys(ctx context.Context, tbl *table.Table, q table.Query) (stats tabl
 func (p *program) ownCount(ctx context.Context, live live, index, name string) (itemCount, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	items, bytes, err := (table.Schema{Name: name}).EstimateItems(ctx, live.client, index)
+	items, bytes, err := (schema.Table{Name: name}).EstimateItems(ctx, live.client, index)
 	if err != nil {
 		return itemCount{}, p.failed(ctx, err, "dynamodb:DescribeTable on the table")
 	}

@@ -9,70 +9,70 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 // describedSchema returns the schema of a table as DynamoDB describes it, and what the
 // table has and a schema cannot say. kind is the attribute with an item's type, "" for the
 // default, and ttl that with its expiry, "" for none.
-func describedSchema(name string, t *types.TableDescription, kind, ttl string) (schema table.Schema, omitted []string, err error) {
+func describedSchema(name string, t *types.TableDescription, kind, ttl string) (spec schema.Table, omitted []string, err error) {
 	kinds := map[string]types.ScalarAttributeType{}
 	for _, d := range t.AttributeDefinitions {
 		kinds[aws.ToString(d.AttributeName)] = d.AttributeType
 	}
 	partition, sort := keysOf(t.KeySchema, kinds)
 	if len(partition) != 1 || len(sort) > 1 {
-		return schema, nil, errors.New("the table does not have one partition key and at most one sort key")
+		return spec, nil, errors.New("the table does not have one partition key and at most one sort key")
 	}
 	pk, sk := partition[0], first(sort)
-	schema = table.Schema{
+	spec = schema.Table{
 		Name: name, PK: pk.Name, SK: sk.Name, SimpleKey: sk.Name == "", PKType: pk.Type, SKType: sk.Type, Type: kind, TTL: ttl,
 		BillingMode:        types.BillingModeProvisioned, // of a table that never was on demand
 		DeletionProtection: aws.ToBool(t.DeletionProtectionEnabled),
 	}
-	omitted = keepApart(&schema, kinds)
-	if spec := t.StreamSpecification; spec != nil && aws.ToBool(spec.StreamEnabled) {
-		schema.Stream = spec.StreamViewType
+	omitted = keepApart(&spec, kinds)
+	if stream := t.StreamSpecification; stream != nil && aws.ToBool(stream.StreamEnabled) {
+		spec.Stream = stream.StreamViewType
 	}
 	if t.BillingModeSummary != nil {
-		schema.BillingMode = t.BillingModeSummary.BillingMode
+		spec.BillingMode = t.BillingModeSummary.BillingMode
 	}
 	if t.TableClassSummary != nil {
-		schema.TableClass = t.TableClassSummary.TableClass
+		spec.TableClass = t.TableClassSummary.TableClass
 	}
-	provisioned := schema.BillingMode == types.BillingModeProvisioned
+	provisioned := spec.BillingMode == types.BillingModeProvisioned
 	if provisioned {
-		schema.ProvisionedThroughput = throughput(t.ProvisionedThroughput)
+		spec.ProvisionedThroughput = throughput(t.ProvisionedThroughput)
 	}
 	for _, g := range t.GlobalSecondaryIndexes {
 		if g.IndexStatus == types.IndexStatusDeleting {
 			omitted = append(omitted, fmt.Sprintf("index %s, which is DELETING", aws.ToString(g.IndexName)))
 			continue
 		}
-		x := describedIndex(schema, aws.ToString(g.IndexName), g.KeySchema, kinds, g.Projection)
+		x := describedIndex(spec, aws.ToString(g.IndexName), g.KeySchema, kinds, g.Projection)
 		if provisioned {
 			x.ProvisionedThroughput = throughput(g.ProvisionedThroughput)
 		}
-		schema.Indexes = append(schema.Indexes, x)
+		spec.Indexes = append(spec.Indexes, x)
 	}
 	for _, l := range t.LocalSecondaryIndexes {
-		x := describedIndex(schema, aws.ToString(l.IndexName), l.KeySchema, kinds, l.Projection)
+		x := describedIndex(spec, aws.ToString(l.IndexName), l.KeySchema, kinds, l.Projection)
 		if x.PKs != nil {
 			omitted = append(omitted, fmt.Sprintf("index %s, a local one sorted by the attribute of types or by that of the TTL", x.Name))
 			continue
 		}
 		x.Local, x.PK, x.PKType = true, "", "" // It has the partition key of the table.
-		schema.Indexes = append(schema.Indexes, x)
+		spec.Indexes = append(spec.Indexes, x)
 	}
-	return schema, omitted, nil
+	return spec, omitted, nil
 }
 
 // describedIndex returns a global index of a schema. Its keys are PKs and SKs if they have
 // several attributes, or one that items have by themselves: the type or the expiry.
-func describedIndex(s table.Schema, name string, elements []types.KeySchemaElement, kinds map[string]types.ScalarAttributeType, p *types.Projection) table.Index {
-	x := table.Index{Name: name}
+func describedIndex(s schema.Table, name string, elements []types.KeySchemaElement, kinds map[string]types.ScalarAttributeType, p *types.Projection) schema.Index {
+	x := schema.Index{Name: name}
 	partition, sort := keysOf(elements, kinds)
-	own := func(a table.Attribute) bool { return a.Name == cmp.Or(s.Type, defaultType) || a.Name == s.TTL }
+	own := func(a schema.Attribute) bool { return a.Name == cmp.Or(s.Type, defaultType) || a.Name == s.TTL }
 	if len(partition) > 1 || len(sort) > 1 || slices.ContainsFunc(slices.Concat(partition, sort), own) {
 		x.PKs, x.SKs = partition, sort
 	} else {
@@ -94,7 +94,7 @@ const (
 // keepApart gives the attributes for types, shapes and expiry other names, or none, if
 // they are keys of the table that they cannot be. kinds are the types of all key
 // attributes. It returns what the schema cannot say then.
-func keepApart(s *table.Schema, kinds map[string]types.ScalarAttributeType) (omitted []string) {
+func keepApart(s *schema.Table, kinds map[string]types.ScalarAttributeType) (omitted []string) {
 	cannotBe := func(name string, want types.ScalarAttributeType) bool {
 		kind, isKey := kinds[name]
 		return name == s.PK || name == s.SK || isKey && kind != want
@@ -120,10 +120,10 @@ func keepApart(s *table.Schema, kinds map[string]types.ScalarAttributeType) (omi
 }
 
 // keysOf returns key attributes with their types, except for the default type.
-func keysOf(elements []types.KeySchemaElement, kinds map[string]types.ScalarAttributeType) (partition, sort []table.Attribute) {
+func keysOf(elements []types.KeySchemaElement, kinds map[string]types.ScalarAttributeType) (partition, sort []schema.Attribute) {
 	for _, e := range elements {
 		name := aws.ToString(e.AttributeName)
-		a := table.Attribute{Name: name}
+		a := schema.Attribute{Name: name}
 		if kinds[name] != types.ScalarAttributeTypeS {
 			a.Type = kinds[name]
 		}
@@ -137,17 +137,17 @@ func keysOf(elements []types.KeySchemaElement, kinds map[string]types.ScalarAttr
 }
 
 // first returns the first attribute, none if there are none.
-func first(all []table.Attribute) table.Attribute {
+func first(all []schema.Attribute) schema.Attribute {
 	if len(all) == 0 {
-		return table.Attribute{}
+		return schema.Attribute{}
 	}
 	return all[0]
 }
 
 // throughput returns the capacity of a table or an index.
-func throughput(p *types.ProvisionedThroughputDescription) table.Throughput {
+func throughput(p *types.ProvisionedThroughputDescription) schema.Throughput {
 	if p == nil {
-		return table.Throughput{}
+		return schema.Throughput{}
 	}
-	return table.Throughput{Read: aws.ToInt64(p.ReadCapacityUnits), Write: aws.ToInt64(p.WriteCapacityUnits)}
+	return schema.Throughput{Read: aws.ToInt64(p.ReadCapacityUnits), Write: aws.ToInt64(p.WriteCapacityUnits)}
 }

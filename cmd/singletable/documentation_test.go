@@ -19,6 +19,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -112,8 +113,8 @@ type examples struct {
 
 func newExamples(t *testing.T) *examples {
 	t.Helper()
-	schema := table.Schema{Name: "AppCore", TTL: "expiresAt", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
-	tbl := tabletest.New(t, schema, nil)
+	spec := schema.Table{Name: "AppCore", TTL: "expiresAt", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+	tbl := tabletest.New(t, spec, nil)
 	user := `{
 		"pk": {"S": "USER#u-123"}, "sk": {"S": "PROFILE"}, "entityType": {"S": "USER"}, "revision": {"S": "UVDJ2WTN3V4QZ7SRLB5EXK6OYA"},
 		"email": {"S": "ana@example.com"}, "address": {"M": {"city": {"S": "Köln"}, "zip": {"S": "50667"}}},
@@ -135,16 +136,16 @@ func newExamples(t *testing.T) *examples {
 	add(keys.Key{PK: "USER#u-123", SK: "SESSION#5f1c"}, `{"entityType": {"S": "SESSION"}, "expiresAt": {"N": "1705312800"}}`)
 	add(keys.Key{PK: "USER#u-777", SK: "PROFILE"}, `{"entityType": {"S": "USER"}, "email": {"S": "bob@example.com"}}`)
 
-	schema.Name = tbl.Schema().Name
-	next := schema
-	next.Indexes = append(next.Indexes[:1:1], table.Index{Name: "GSI2", PK: "gsi2pk", Projection: types.ProjectionTypeKeysOnly})
+	spec.Name = tbl.Schema().Name
+	next := spec
+	next.Indexes = append(next.Indexes[:1:1], schema.Index{Name: "GSI2", PK: "gsi2pk", Projection: types.ProjectionTypeKeysOnly})
 	t.Cleanup(func() { // what an example has made
-		_, _ = tabletest.Client(t).DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(schema.Name + "-copy")})
+		_, _ = tabletest.Client(t).DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: aws.String(spec.Name + "-copy")})
 	})
 	dir := t.TempDir()
-	e := &examples{name: schema.Name, file: map[string]string{"appcore.jsonl.gz": filepath.Join(dir, "appcore.jsonl.gz")}}
+	e := &examples{name: spec.Name, file: map[string]string{"appcore.jsonl.gz": filepath.Join(dir, "appcore.jsonl.gz")}}
 	for file, text := range map[string]string{
-		"schema.json": encode(t, schema), "schema-next.json": encode(t, next), "user.json": strings.Replace(user, "Köln", "Bonn", 1),
+		"schema.json": encode(t, spec), "schema-next.json": encode(t, next), "user.json": strings.Replace(user, "Köln", "Bonn", 1),
 	} {
 		e.file[file] = filepath.Join(dir, file)
 		if err := os.WriteFile(e.file[file], []byte(text), 0o600); err != nil {

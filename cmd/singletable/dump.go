@@ -16,6 +16,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -145,7 +146,7 @@ func (p *program) dump(ctx context.Context, args []string) error {
 
 // describe asks DynamoDB what a table is. permissions are for its error.
 func (p *program) describe(ctx context.Context, live live, name, permissions string) (*types.TableDescription, error) {
-	if err := (table.Schema{Name: name}).Validate(); err != nil {
+	if err := (schema.Table{Name: name}).Validate(); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
@@ -186,11 +187,11 @@ func identity(d *types.TableDescription) string {
 // rawTable returns a table as DynamoDB describes it, without its TTL: expired items are
 // items, too. A request is sent for as long as five minutes while it fails.
 func rawTable(client *dynamodb.Client, name string, d *types.TableDescription, observe table.Observer) (*table.Table, error) {
-	schema, _, err := describedSchema(name, d, "", "")
+	spec, _, err := describedSchema(name, d, "", "")
 	if err != nil {
 		return nil, err
 	}
-	return table.New(client, layout(schema), &table.Options{
+	return table.New(client, layout(spec), &table.Options{
 		Observe: observe, MaxRounds: 1, MaxAttempts: 300, MaxElapsed: 5 * time.Minute,
 	})
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -204,21 +205,21 @@ func TestDumpOfALargeTableAsksFirst(t *testing.T) {
 // A table that is not on demand has capacity in the descriptions of its indexes.
 func TestDumpAndLoadWithProvisionedCapacity(t *testing.T) {
 	t.Parallel()
-	schema := tabletest.New(t, appCore(), nil).Schema()
+	spec := tabletest.New(t, appCore(), nil).Schema()
 	client := tabletest.Client(t)
-	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &schema.Name}); err != nil {
+	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &spec.Name}); err != nil {
 		t.Fatal(err)
 	}
-	capacity := table.Throughput{Read: 5, Write: 5}
-	schema.BillingMode, schema.ProvisionedThroughput, schema.Indexes[0].ProvisionedThroughput = types.BillingModeProvisioned, capacity, capacity
-	if err := schema.Ensure(t.Context(), client); err != nil {
+	capacity := schema.Throughput{Read: 5, Write: 5}
+	spec.BillingMode, spec.ProvisionedThroughput, spec.Indexes[0].ProvisionedThroughput = types.BillingModeProvisioned, capacity, capacity
+	if err := spec.Ensure(t.Context(), client); err != nil {
 		t.Fatal(err)
 	}
 	item := itemLine("1", "1")
-	if got := run(t, nil, item, "load", schema.Name); got.code != exitYes {
+	if got := run(t, nil, item, "load", spec.Name); got.code != exitYes {
 		t.Fatalf("%+v", got)
 	}
-	if got := run(t, nil, "", "dump", schema.Name); got.code != exitYes || got.stdout != item {
+	if got := run(t, nil, "", "dump", spec.Name); got.code != exitYes || got.stdout != item {
 		t.Errorf("%+v", got)
 	}
 }

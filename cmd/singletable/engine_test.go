@@ -20,7 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -147,8 +147,8 @@ func TestEngine(t *testing.T) {
 func TestEngineOnFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "orders.db")
-	schema := appCore()
-	for _, step := range []func(context.Context, table.AdminClient) error{schema.Ensure, schema.Verify} {
+	spec := appCore()
+	for _, step := range []func(context.Context, schema.Client) error{spec.Ensure, spec.Verify} {
 		c := start(t, "engine", "-json", "-path", file)
 		out := c.started(t)
 		if out.Path != file || out.Environment[tabletest.EndpointVariable] != out.Endpoint {
@@ -209,25 +209,25 @@ func TestEngineWithASeed(t *testing.T) {
 
 func TestEngineWithASeedFile(t *testing.T) {
 	t.Parallel()
-	schema := filepath.Join(t.TempDir(), "schema.json")
+	spec := filepath.Join(t.TempDir(), "schema.json")
 	protected := appCore()
 	protected.DeletionProtection = true
-	if err := os.WriteFile(schema, []byte(encode(t, protected)), 0o600); err != nil {
+	if err := os.WriteFile(spec, []byte(encode(t, protected)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := start(t, "engine", "-json", "-seed", save(t, itemLine("a", "1")), "-schema", schema)
+	c := start(t, "engine", "-json", "-seed", save(t, itemLine("a", "1")), "-schema", spec)
 	if out := c.started(t); out.Seed == nil || *out.Seed != (seeded{"AppCore", true, 1}) {
 		t.Errorf("%+v", out.Seed)
 	}
 	c.end(t, os.Interrupt)
 	bad := filepath.Join(t.TempDir(), "bad.db")
-	c = start(t, "engine", "-path", bad, "-seed", save(t, itemLine("a", "1")+"bad"), "-schema", schema)
+	c = start(t, "engine", "-path", bad, "-seed", save(t, itemLine("a", "1")+"bad"), "-schema", spec)
 	if code := c.wait(t); code != exitTrouble || !strings.Contains(c.stderr.String(), "-seed: table AppCore was not made: line 2: is not JSON") ||
 		strings.Contains(c.stderr.String(), "loaded") {
 		t.Errorf("exit %d: %s", code, c.stderr)
 	}
 	// Nothing is left that the next start would leave alone.
-	c = start(t, "engine", "-json", "-path", bad, "-seed", save(t, itemLine("a", "1")), "-schema", schema)
+	c = start(t, "engine", "-json", "-path", bad, "-seed", save(t, itemLine("a", "1")), "-schema", spec)
 	if out := c.started(t); out.Seed == nil || !out.Seed.Created {
 		t.Errorf("%+v", out.Seed)
 	}
@@ -242,10 +242,10 @@ func TestEngineAfterAKilledSeed(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = engine.Close() })
-	schema := appCore()
-	schema.Name = "KilledSeed"
+	spec := appCore()
+	spec.Name = "KilledSeed"
 	into := func(items io.ReadCloser) (seeded, error) {
-		return seeding{schema, items}.into(t.Context(), engine.Client(), &progress{w: io.Discard})
+		return seeding{spec, items}.into(t.Context(), engine.Client(), &progress{w: io.Discard})
 	}
 	read, write := io.Pipe()
 	ended := make(chan struct{})

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 const ensureHelp = `Usage: singletable ensure [flags] SCHEMA.json
@@ -51,7 +51,7 @@ func (p *program) ensure(ctx context.Context, args []string) error {
 	case *wait < time.Second:
 		return usageError("-wait must be at least 1s")
 	}
-	schema, err := p.readSchema(rest[0], *name)
+	spec, err := p.readSchema(rest[0], *name)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (p *program) ensure(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := p.makePlan(ctx, schema, live)
+	out, err := p.makePlan(ctx, spec, live)
 	if err != nil {
 		return err
 	}
@@ -71,12 +71,12 @@ func (p *program) ensure(ctx context.Context, args []string) error {
 	}
 	limited, cancel := context.WithTimeout(ctx, *wait)
 	defer cancel()
-	err = schema.Ensure(limited, &watched{AdminClient: live.client, w: p.stderr})
-	if err != nil && limited.Err() == nil && !errors.Is(err, table.ErrSchemaMismatch) {
+	err = spec.Ensure(limited, &watched{Client: live.client, w: p.stderr})
+	if err != nil && limited.Err() == nil && !errors.Is(err, schema.ErrMismatch) {
 		return p.advise(limited, err, changing)
 	}
 	// What is left after a wait that was too short is the result, too.
-	if out, err = p.makePlan(ctx, schema, live); err != nil {
+	if out, err = p.makePlan(ctx, spec, live); err != nil {
 		return err
 	}
 	return p.printPlanned(out, *asJSON)
@@ -85,14 +85,14 @@ func (p *program) ensure(ctx context.Context, args []string) error {
 // watched is a client that prints the status of a table and its indexes whenever a
 // response has another one.
 type watched struct {
-	table.AdminClient
+	schema.Client
 	w    io.Writer
 	last string
 }
 
 // DescribeTable sends the request and prints what it tells.
 func (c *watched) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, options ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
-	out, err := c.AdminClient.DescribeTable(ctx, in, options...)
+	out, err := c.Client.DescribeTable(ctx, in, options...)
 	if err == nil && out.Table != nil {
 		if text := statuses(out.Table); text != c.last {
 			c.last = text

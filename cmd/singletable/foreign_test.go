@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
@@ -93,7 +94,7 @@ func example(kind types.ScalarAttributeType) (v types.AttributeValue, text strin
 func (f foreign) create(t *testing.T) (name string) {
 	t.Helper()
 	client := tabletest.Client(t)
-	name = tabletest.New(t, table.Schema{}, nil).Schema().Name // It is cleaned up.
+	name = tabletest.New(t, schema.Table{}, nil).Schema().Name // It is cleaned up.
 	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +207,7 @@ func TestForeignTables(t *testing.T) {
 				var err error
 				model, err = decodeModel(file)
 				if err == nil {
-					_, err = table.New(tabletest.Client(t), model.Schema, nil)
+					_, err = table.New(tabletest.Client(t), model.Table, nil)
 				}
 				if err == nil {
 					err = model.Validate()
@@ -262,11 +263,11 @@ func TestForeignTables(t *testing.T) {
 			f.view(t, key, name)
 			// The indexes of the live table are added to those of a file.
 			model.Indexes = nil
-			schema := filepath.Join(dir, "schema.json")
-			if err := os.WriteFile(schema, []byte(encode(t, model.Schema)), 0o600); err != nil {
+			spec := filepath.Join(dir, "schema.json")
+			if err := os.WriteFile(spec, []byte(encode(t, model.Table)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			f.view(t, key, "-schema", schema, name)
+			f.view(t, key, "-schema", spec, name)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -63,11 +64,11 @@ func (p *program) get(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	tbl, schema, err := p.openStored(ctx, live, rest[0], *schemaFile, nil)
+	tbl, spec, err := p.openStored(ctx, live, rest[0], *schemaFile, nil)
 	if err != nil {
 		return err
 	}
-	key, err := keyOf(schema, rest[1:])
+	key, err := keyOf(spec, rest[1:])
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (p *program) get(ctx context.Context, args []string) error {
 	case missing:
 		err = p.print("There is no item under the key.\n")
 	default:
-		err = p.print(itemText(schema, item, p.now()))
+		err = p.print(itemText(spec, item, p.now()))
 		fmt.Fprintf(p.stderr, "%d bytes, %s\n", item.Size(), quantity(m.units(), "read unit"))
 	}
 	if err == nil && missing {
@@ -99,8 +100,8 @@ func (p *program) get(ctx context.Context, args []string) error {
 
 // itemText returns an item in lines of name, type and value: keys, type and expiry come
 // first, then the other attributes by name.
-func itemText(schema table.Schema, item table.Item, now time.Time) string {
-	names := slices.DeleteFunc(headNames(schema), func(name string) bool { return item[name] == nil })
+func itemText(spec schema.Table, item table.Item, now time.Time) string {
+	names := slices.DeleteFunc(headNames(spec), func(name string) bool { return item[name] == nil })
 	for _, name := range slices.Sorted(maps.Keys(item)) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -109,7 +110,7 @@ func itemText(schema table.Schema, item table.Item, now time.Time) string {
 	rows := make([][]string, len(names))
 	for i, name := range names {
 		text := valueText(item[name], maxValue)
-		if at, ok := expiry(schema, item); ok && name == schema.TTL {
+		if at, ok := expiry(spec, item); ok && name == spec.TTL {
 			text += "  " + expiryText(at, now)
 		}
 		rows[i] = []string{printable(name), kindOf(item[name]), text}
@@ -119,8 +120,8 @@ func itemText(schema table.Schema, item table.Item, now time.Time) string {
 
 // headNames returns the names of the table's keys, and of the attributes for type and
 // expiry.
-func headNames(schema table.Schema) []string {
-	return slices.DeleteFunc([]string{schema.PK, schema.SK, schema.Type, schema.TTL}, func(name string) bool { return name == "" })
+func headNames(spec schema.Table) []string {
+	return slices.DeleteFunc([]string{spec.PK, spec.SK, spec.Type, spec.TTL}, func(name string) bool { return name == "" })
 }
 
 // expiryText says when an item expires or has expired.

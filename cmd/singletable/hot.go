@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -109,17 +110,17 @@ func (p *program) hot(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	tbl, schema, err := p.openStored(ctx, live, rest[0], *schemaFile, nil)
+	tbl, spec, err := p.openStored(ctx, live, rest[0], *schemaFile, nil)
 	if err != nil {
 		return err
 	}
 	if *period > 0 {
-		return p.hotWrites(ctx, live, schema, *period, *asJSON)
+		return p.hotWrites(ctx, live, spec, *period, *asJSON)
 	}
-	if *index != "" && !slices.ContainsFunc(schema.Indexes, func(x table.Index) bool { return x.Name == *index }) {
+	if *index != "" && !slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == *index }) {
 		return usageError("the table has no index of the name of -index")
 	}
-	about, err := p.ownCount(ctx, live, *index, schema.Name)
+	about, err := p.ownCount(ctx, live, *index, spec.Name)
 	if err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (p *program) hot(ctx context.Context, args []string) error {
 		return p.failed(ctx, err, scanning)
 	}
 	out := newHotSample(s, about.Items)
-	out.Table, out.Region = schema.Name, live.region
+	out.Table, out.Region = spec.Name, live.region
 	if *asJSON {
 		return p.printJSON(out)
 	}

@@ -41,9 +41,9 @@ func TestCount(t *testing.T) {
 // skewed returns a table of 1,200 items, of which a fourth is in one partition.
 func skewed(t *testing.T) *table.Table {
 	t.Helper()
-	schema := appCore()
-	schema.Stream = types.StreamViewTypeKeysOnly
-	tbl := tabletest.New(t, schema, nil)
+	spec := appCore()
+	spec.Stream = types.StreamViewTypeKeysOnly
+	tbl := tabletest.New(t, spec, nil)
 	var ops []table.Op
 	for i := range 1200 {
 		key, kind := keys.Key{PK: keys.User.PK(fmt.Sprint(i / 3)), SK: keys.SK(fmt.Sprint(i % 3))}, "USER"

@@ -19,6 +19,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -79,7 +80,7 @@ func TestGet(t *testing.T) {
 	trouble(t, run(t, nil, "", "get", "no-such-table", "USER#ana"), "table no-such-table: ", "ResourceNotFoundException", "AWS_REGION")
 	trouble(t, run(t, nil, "", "dump", "no-such-table"), "table no-such-table: ")
 	trouble(t, run(t, nil, "", "schema", "no-such-table"), "table no-such-table: ")
-	trouble(t, run(t, nil, encode(t, table.Schema{Name: "no-such-table"}), "get", "-schema", "-", "no-such-table", "USER#ana", "x"), "ResourceNotFoundException")
+	trouble(t, run(t, nil, encode(t, schema.Table{Name: "no-such-table"}), "get", "-schema", "-", "no-such-table", "USER#ana", "x"), "ResourceNotFoundException")
 }
 
 func TestQuery(t *testing.T) {
@@ -175,7 +176,7 @@ func words(t *testing.T, line string) []string {
 // index whose keys have several attributes.
 func TestOtherKeys(t *testing.T) {
 	t.Parallel()
-	numbers := tabletest.New(t, table.Schema{Name: "Numbers", PKType: "N", SKType: "B"}, nil)
+	numbers := tabletest.New(t, schema.Table{Name: "Numbers", PKType: "N", SKType: "B"}, nil)
 	if err := numbers.Do(t.Context(), table.Put(keys.Key{PK: "12.5", SK: "\x01\xff"}, nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func TestOtherKeys(t *testing.T) {
 		t.Errorf("an error names a key: %s", got.stderr)
 	}
 
-	simple := tabletest.New(t, table.Schema{Name: "Simple", SimpleKey: true}, nil)
+	simple := tabletest.New(t, schema.Table{Name: "Simple", SimpleKey: true}, nil)
 	if err := simple.Do(t.Context(), table.Put(keys.Key{PK: "-a"}, nil)); err != nil {
 		t.Fatal(err)
 	}
@@ -206,9 +207,9 @@ func TestOtherKeys(t *testing.T) {
 // attributes. Not every local engine has such indexes.
 func TestSeveralKeyAttributes(t *testing.T) {
 	t.Parallel()
-	schema := table.Schema{Name: "Multi", Indexes: []table.Index{{
-		Name: "byTenant", PKs: []table.Attribute{{Name: "tenant"}, {Name: "data", Type: "B"}},
-		SKs: []table.Attribute{{Name: "region"}, {Name: "city"}},
+	spec := schema.Table{Name: "Multi", Indexes: []schema.Index{{
+		Name: "byTenant", PKs: []schema.Attribute{{Name: "tenant"}, {Name: "data", Type: "B"}},
+		SKs: []schema.Attribute{{Name: "region"}, {Name: "city"}},
 	}}}
 	parse := func(args ...string) (table.Query, error) {
 		fs, _ := flags("query")
@@ -216,7 +217,7 @@ func TestSeveralKeyAttributes(t *testing.T) {
 		if err := fs.Parse(args); err != nil {
 			t.Fatal(err)
 		}
-		return f.query(schema, fs.Args())
+		return f.query(spec, fs.Args())
 	}
 	q, err := parse("-index", "byTenant", "-sk", "NW", "-prefix", "K", "acme", "Af8=")
 	if diff := gocmp.Diff(table.Query{
@@ -339,18 +340,18 @@ func TestItemOutputIsPrintable(t *testing.T) {
 // TestItemsWithoutPermission is told which permission is missing.
 func TestItemsWithoutPermission(t *testing.T) {
 	dynamo(t, http.StatusBadRequest, denied)
-	schema := filepath.Join(t.TempDir(), "schema.json")
-	if err := os.WriteFile(schema, []byte(encode(t, appCore())), 0o600); err != nil {
+	spec := filepath.Join(t.TempDir(), "schema.json")
+	if err := os.WriteFile(spec, []byte(encode(t, appCore())), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for permission, args := range map[string][]string{
-		"dynamodb:GetItem on":                {"get", "-schema", schema, "", "secret", "x"},
-		"dynamodb:Query on":                  {"query", "-schema", schema, "", "secret"},
-		"dynamodb:Query on the table and":    {"count", "-schema", schema, "", "secret"},
+		"dynamodb:GetItem on":                {"get", "-schema", spec, "", "secret", "x"},
+		"dynamodb:Query on":                  {"query", "-schema", spec, "", "secret"},
+		"dynamodb:Query on the table and":    {"count", "-schema", spec, "", "secret"},
 		"dynamodb:DescribeTable on":          {"count", "AppCore"},
-		"PutItem, UpdateItem and DeleteItem": {"delete", "-schema", schema, "", "secret", "x"},
+		"PutItem, UpdateItem and DeleteItem": {"delete", "-schema", spec, "", "secret", "x"},
 		"or give -schema FILE":               {"get", "AppCore", "secret", "x"},
-		"GetShardIterator and GetRecords":    {"hot", "-stream", "1s", "-schema", schema, ""},
+		"GetShardIterator and GetRecords":    {"hot", "-stream", "1s", "-schema", spec, ""},
 	} {
 		got := run(t, nil, "", args...)
 		trouble(t, got, "AccessDeniedException", permission)

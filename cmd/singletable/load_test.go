@@ -16,6 +16,7 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/cmd/singletable/internal/seed"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -213,8 +214,8 @@ func TestSeedsAreTables(t *testing.T) {
 	for _, name := range seed.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			schema, items, ok := seed.Open(name)
-			model, err := decodeModel(schema)
+			spec, items, ok := seed.Open(name)
+			model, err := decodeModel(spec)
 			if err == nil {
 				err = model.Validate()
 			}
@@ -227,7 +228,7 @@ func TestSeedsAreTables(t *testing.T) {
 					t.Fatalf("%v: no entity of the schema file has %s", err, line)
 				}
 			}
-			tbl := tabletest.New(t, model.Schema, nil)
+			tbl := tabletest.New(t, model.Table, nil)
 			if got := run(t, nil, items, "load", tbl.Schema().Name); got.code != exitYes {
 				t.Fatalf("%+v", got)
 			}
@@ -242,7 +243,7 @@ func TestSeedsAreTables(t *testing.T) {
 // Keys that are no strings are positions of a dump, too.
 func TestDumpAndLoadOfOtherKeys(t *testing.T) {
 	t.Parallel()
-	for name, schema := range map[string]table.Schema{
+	for name, spec := range map[string]schema.Table{
 		"binary and number": {Name: "Readings", PK: "device", PKType: "B", SK: "at", SKType: "N"},
 		"simple":            {Name: "Readings", PK: "device", SimpleKey: true},
 	} {
@@ -250,13 +251,13 @@ func TestDumpAndLoadOfOtherKeys(t *testing.T) {
 			t.Parallel()
 			var text strings.Builder
 			for n := range 400 {
-				if schema.SimpleKey {
+				if spec.SimpleKey {
 					fmt.Fprintf(&text, `{"Item":{"device":{"S":"d-%d"},"text":{"S":"%0900d"}}}`+"\n", n, n)
 				} else {
 					fmt.Fprintf(&text, `{"Item":{"at":{"N":"-%d.5"},"device":{"B":"AAE="},"text":{"S":"%0900d"}}}`+"\n", n, n)
 				}
 			}
-			table := tabletest.New(t, schema, nil).Schema().Name
+			table := tabletest.New(t, spec, nil).Schema().Name
 			if got := run(t, nil, text.String(), "load", table); got.code != exitYes {
 				t.Fatalf("%+v", got)
 			}

@@ -49,7 +49,7 @@
 //
 // # Schema files
 //
-// A schema file holds a table.Schema of the library as JSON, as encoding/json
+// A schema file holds a schema.Table of the library as JSON, as encoding/json
 // writes it, or a tablemodel.Model, which has the entities of the table too:
 //
 //	{

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -29,54 +30,54 @@ const schemaUsage = "schema `file`, instead of asking DynamoDB for keys, indexes
 //
 // Options may be nil.
 func (p *program) open(ctx context.Context, live live, name, schemaFile string, options *table.Options) (*table.Table, error) {
-	schema, err := p.schemaOf(ctx, live, name, schemaFile)
+	spec, err := p.schemaOf(ctx, live, name, schemaFile)
 	if err != nil {
 		return nil, err
 	}
-	return table.New(live.client, schema, options)
+	return table.New(live.client, spec, options)
 }
 
 // openStored is open for commands that show what is stored. The reads of the table give
 // expired items, too, and the schema knows their TTL attribute.
-func (p *program) openStored(ctx context.Context, live live, name, schemaFile string, options *table.Options) (*table.Table, table.Schema, error) {
-	schema, err := p.schemaOf(ctx, live, name, schemaFile)
+func (p *program) openStored(ctx context.Context, live live, name, schemaFile string, options *table.Options) (*table.Table, schema.Table, error) {
+	spec, err := p.schemaOf(ctx, live, name, schemaFile)
 	if err != nil {
-		return nil, schema, err
+		return nil, spec, err
 	}
-	stored := schema
+	stored := spec
 	stored.TTL = ""
 	tbl, err := table.New(live.client, stored, options)
 	if err != nil {
-		return nil, schema, err
+		return nil, spec, err
 	}
-	ttl := schema.TTL
-	schema = tbl.Schema() // It has the defaults.
-	schema.TTL = ttl
-	return tbl, schema, nil
+	ttl := spec.TTL
+	spec = tbl.Schema() // It has the defaults.
+	spec.TTL = ttl
+	return tbl, spec, nil
 }
 
 // schemaOf reads the schema of a table from a file, or asks DynamoDB without a file.
-func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile string) (table.Schema, error) {
+func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile string) (schema.Table, error) {
 	if schemaFile != "" {
 		return p.readSchema(schemaFile, name)
 	}
-	if err := (table.Schema{Name: name}).Validate(); err != nil {
-		return table.Schema{}, err
+	if err := (schema.Table{Name: name}).Validate(); err != nil {
+		return schema.Table{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	schema, omitted, err := readLayout(ctx, live.client, name, "")
+	spec, omitted, err := readLayout(ctx, live.client, name, "")
 	if err != nil {
-		return table.Schema{}, p.advise(ctx, ofTable(name, err), finding)
+		return schema.Table{}, p.advise(ctx, ofTable(name, err), finding)
 	}
 	for _, line := range omitted {
 		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
 	}
-	schema = layout(schema)
-	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
-		return table.Schema{}, fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
+	spec = layout(spec)
+	if e, invalid := errors.AsType[*schema.Error](spec.Validate()); invalid {
+		return schema.Table{}, fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
 	}
-	return schema, nil
+	return spec, nil
 }
 
 // modelOf is schemaOf with the entities that a file has.
@@ -84,39 +85,39 @@ func (p *program) modelOf(ctx context.Context, live live, name, schemaFile strin
 	if schemaFile != "" {
 		return p.readModel(schemaFile, name)
 	}
-	schema, err := p.schemaOf(ctx, live, name, "")
-	return tablemodel.Model{Schema: schema}, err
+	spec, err := p.schemaOf(ctx, live, name, "")
+	return tablemodel.Model{Table: spec}, err
 }
 
 // layout returns what reads and writes of items need of a schema: not the settings of
 // the table, whose combinations a schema file would have to get right.
-func layout(schema table.Schema) table.Schema {
-	indexes := slices.Clone(schema.Indexes)
+func layout(spec schema.Table) schema.Table {
+	indexes := slices.Clone(spec.Indexes)
 	for i := range indexes {
-		indexes[i].ProvisionedThroughput = table.Throughput{}
+		indexes[i].ProvisionedThroughput = schema.Throughput{}
 	}
-	return table.Schema{
-		Name: schema.Name, PK: schema.PK, SK: schema.SK, SimpleKey: schema.SimpleKey,
-		PKType: schema.PKType, SKType: schema.SKType, Type: schema.Type, Shape: schema.Shape, TTL: schema.TTL, Indexes: indexes,
+	return schema.Table{
+		Name: spec.Name, PK: spec.PK, SK: spec.SK, SimpleKey: spec.SimpleKey,
+		PKType: spec.PKType, SKType: spec.SKType, Type: spec.Type, Shape: spec.Shape, TTL: spec.TTL, Indexes: indexes,
 	}
 }
 
 // keyOf returns the key of an item from the command line. The errors name no value.
-func keyOf(schema table.Schema, args []string) (keys.Key, error) {
-	pk, err := keyText(schema.PKType, "the partition key", args[0])
+func keyOf(spec schema.Table, args []string) (keys.Key, error) {
+	pk, err := keyText(spec.PKType, "the partition key", args[0])
 	if err != nil {
 		return keys.Key{}, err
 	}
 	k := keys.Key{PK: keys.PK(pk)}
 	switch {
-	case schema.SimpleKey && len(args) > 1:
+	case spec.SimpleKey && len(args) > 1:
 		return k, usageError("the table has no sort key")
-	case schema.SimpleKey:
+	case spec.SimpleKey:
 		return k, nil
 	case len(args) == 1:
-		return k, usageError("the table has a sort key, " + schema.SK)
+		return k, usageError("the table has a sort key, " + spec.SK)
 	}
-	sk, err := keyText(schema.SKType, "the sort key", args[1])
+	sk, err := keyText(spec.SKType, "the sort key", args[1])
 	k.SK = keys.SK(sk)
 	return k, err
 }
@@ -135,16 +136,16 @@ func keyText(kind types.ScalarAttributeType, part, text string) (string, error) 
 }
 
 // keyArgs returns a key as keyOf reads it from the command line.
-func keyArgs(schema table.Schema, k keys.Key) []string {
+func keyArgs(spec schema.Table, k keys.Key) []string {
 	text := func(kind types.ScalarAttributeType, text string) string {
 		if kind == types.ScalarAttributeTypeB {
 			return base64.StdEncoding.EncodeToString([]byte(text))
 		}
 		return text
 	}
-	args := []string{text(schema.PKType, string(k.PK))}
-	if !schema.SimpleKey {
-		args = append(args, text(schema.SKType, string(k.SK)))
+	args := []string{text(spec.PKType, string(k.PK))}
+	if !spec.SimpleKey {
+		args = append(args, text(spec.SKType, string(k.SK)))
 	}
 	return args
 }

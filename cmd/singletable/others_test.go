@@ -30,7 +30,7 @@ func withModel(t *testing.T) (tbl *table.Table, file string) {
 			t.Fatal(err)
 		}
 	}
-	model := tablemodel.Model{Schema: appCore(), Entities: []tablemodel.Entity{
+	model := tablemodel.Model{Table: appCore(), Entities: []tablemodel.Entity{
 		{Type: "USER", Version: "revision", Items: []tablemodel.Pattern{
 			{PK: "USER#{userId}", SK: "PROFILE"},
 			{PK: "EMAIL#{email}", SK: "METADATA"},

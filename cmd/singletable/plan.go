@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 const planHelp = `Usage: singletable plan [flags] SCHEMA.json
@@ -31,12 +31,12 @@ Examples:
 
 // planned is the output of plan and ensure.
 type planned struct {
-	Table   string         `json:"table"`
-	Region  string         `json:"region"`
-	OK      bool           `json:"ok"`
-	Changes []table.Change `json:"changes"`
-	Manual  []table.Change `json:"manual"`
-	Notes   []table.Change `json:"notes"`
+	Table   string          `json:"table"`
+	Region  string          `json:"region"`
+	OK      bool            `json:"ok"`
+	Changes []schema.Change `json:"changes"`
+	Manual  []schema.Change `json:"manual"`
+	Notes   []schema.Change `json:"notes"`
 }
 
 func (p *program) plan(ctx context.Context, args []string) error {
@@ -49,7 +49,7 @@ func (p *program) plan(ctx context.Context, args []string) error {
 	if len(rest) != 1 {
 		return usageError("it takes one schema file")
 	}
-	schema, err := p.readSchema(rest[0], *name)
+	spec, err := p.readSchema(rest[0], *name)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (p *program) plan(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	out, err := p.makePlan(ctx, schema, live)
+	out, err := p.makePlan(ctx, spec, live)
 	if err != nil {
 		return err
 	}
@@ -65,10 +65,10 @@ func (p *program) plan(ctx context.Context, args []string) error {
 }
 
 // makePlan looks at the live table for as long as the program's patience lasts.
-func (p *program) makePlan(ctx context.Context, schema table.Schema, live live) (planned, error) {
+func (p *program) makePlan(ctx context.Context, spec schema.Table, live live) (planned, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	plan, err := schema.Plan(ctx, live.client)
+	plan, err := spec.Plan(ctx, live.client)
 	if err != nil {
 		return planned{}, p.advise(ctx, err, looking)
 	}
@@ -109,7 +109,7 @@ func (out planned) text() string {
 	}
 	for _, list := range []struct {
 		heading string
-		changes []table.Change
+		changes []schema.Change
 	}{{"A person has to resolve these differences:", out.Manual}, {changes, out.Changes}, {"Notes:", out.Notes}} {
 		if len(list.changes) > 0 {
 			b.WriteString(list.heading + "\n")

@@ -18,16 +18,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 // nextRelease is the schema of appCore's next release, but for what a person has to do.
-func nextRelease(name string) table.Schema {
+func nextRelease(name string) schema.Table {
 	s := appCore()
 	s.Name = name
 	s.Stream = types.StreamViewTypeNewImage
-	s.Indexes = []table.Index{{Name: "GSI2", PK: "gsi2pk"}, {Name: "GSI3", PK: "gsi3pk"}}
+	s.Indexes = []schema.Index{{Name: "GSI2", PK: "gsi2pk"}, {Name: "GSI3", PK: "gsi3pk"}}
 	return s
 }
 
@@ -48,7 +49,7 @@ func indexes(t *testing.T, name string) []string {
 func TestPlanThenEnsure(t *testing.T) {
 	t.Parallel()
 	name := tabletest.New(t, appCore(), nil).Schema().Name
-	schema := encode(t, nextRelease(name))
+	spec := encode(t, nextRelease(name))
 	manual := nextRelease(name)
 	manual.TTL = "ttl"
 	for _, step := range []struct {
@@ -58,12 +59,12 @@ func TestPlanThenEnsure(t *testing.T) {
 		{"plan-manual", encode(t, manual), []string{"plan"}},
 		{"plan-json-manual", encode(t, manual), []string{"plan", "-json"}},
 		{"ensure-manual", encode(t, manual), []string{"ensure"}},
-		{"plan-changes", schema, []string{"plan"}},
-		{"plan-json-changes", schema, []string{"plan", "-json"}},
-		{"ensure-changes", schema, []string{"ensure"}},
-		{"plan-nothing", schema, []string{"plan"}},
-		{"plan-json-nothing", schema, []string{"plan", "-json"}},
-		{"ensure-json-nothing", schema, []string{"ensure", "-json"}},
+		{"plan-changes", spec, []string{"plan"}},
+		{"plan-json-changes", spec, []string{"plan", "-json"}},
+		{"ensure-changes", spec, []string{"ensure"}},
+		{"plan-nothing", spec, []string{"plan"}},
+		{"plan-json-nothing", spec, []string{"plan", "-json"}},
+		{"ensure-json-nothing", spec, []string{"ensure", "-json"}},
 	} {
 		got := run(t, nil, step.schema, append(step.args, "-")...)
 		got.stdout = strings.ReplaceAll(got.stdout, name, "TABLE")
@@ -76,19 +77,19 @@ func TestPlanThenEnsure(t *testing.T) {
 
 func TestEnsureCreatesATable(t *testing.T) {
 	t.Parallel()
-	schema := tabletest.New(t, appCore(), nil).Schema() // Its name is cleaned up.
-	_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &schema.Name})
+	spec := tabletest.New(t, appCore(), nil).Schema() // Its name is cleaned up.
+	_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &spec.Name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := encode(t, schema)
+	file := encode(t, spec)
 	for command, want := range map[string]int{"plan": exitNo, "verify": exitNo} {
 		if got := run(t, nil, file, command, "-"); got.code != want || !strings.Contains(got.stdout, "the table does not exist") {
 			t.Errorf("%s before: %+v", command, got)
 		}
 	}
 	got := run(t, nil, file, "ensure", "-")
-	if got.code != exitYes || got.stdout != schema.Name+" in "+os.Getenv("AWS_REGION")+" is as the schema says.\n" ||
+	if got.code != exitYes || got.stdout != spec.Name+" in "+os.Getenv("AWS_REGION")+" is as the schema says.\n" ||
 		!strings.HasPrefix(got.stderr, "the table does not exist; create it\n") {
 		t.Errorf("ensure: %+v", got)
 	}
@@ -102,8 +103,8 @@ func TestEnsureCreatesATable(t *testing.T) {
 func TestEnsureKilled(t *testing.T) {
 	t.Parallel()
 	name := tabletest.New(t, appCore(), nil).Schema().Name
-	schema := nextRelease(name)
-	schema.Stream = ""
+	spec := nextRelease(name)
+	spec.Stream = ""
 	engine, err := url.Parse(os.Getenv(tabletest.EndpointVariable))
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +127,7 @@ func TestEnsureKilled(t *testing.T) {
 
 	c := prepare(t, "ensure", "-")
 	c.Env = append(c.Env, tabletest.EndpointVariable+"="+proxy.URL)
-	c.Stdin = strings.NewReader(encode(t, schema))
+	c.Stdin = strings.NewReader(encode(t, spec))
 	c.start(t)
 	select {
 	case <-second:
@@ -137,7 +138,7 @@ func TestEnsureKilled(t *testing.T) {
 	if diff := cmp.Diff([]string{"GSI1", "GSI2"}, indexes(t, name)); diff != "" {
 		t.Errorf("indexes (-want +got):\n%s", diff)
 	}
-	got := run(t, nil, encode(t, schema), "ensure", "-")
+	got := run(t, nil, encode(t, spec), "ensure", "-")
 	if got.code != exitYes || !strings.HasPrefix(got.stderr, "global index GSI3: is missing; ") {
 		t.Errorf("the next run: %+v", got)
 	}
@@ -202,11 +203,11 @@ func TestEnsureWithoutPermissionToChange(t *testing.T) {
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	number, bytes := types.ScalarAttributeTypeN, types.ScalarAttributeTypeB
-	for file, schema := range map[string]table.Schema{
+	for file, spec := range map[string]schema.Table{
 		"schema-plain": appCore(),
 		"schema-kinds": {
 			Name: "Kinds", PK: "id", PKType: number, SK: "at", SKType: bytes, TTL: "ttl", Stream: types.StreamViewTypeKeysOnly,
-			Indexes: []table.Index{
+			Indexes: []schema.Index{
 				{Name: "GSI1", PK: "at", PKType: bytes, SK: "id", SKType: number},
 				{Name: "GSI2", PK: "x", Projection: types.ProjectionTypeKeysOnly},
 				{Name: "LSI1", SK: "score", SKType: number, Local: true, Projection: types.ProjectionTypeInclude, Include: []string{"y"}},
@@ -214,20 +215,20 @@ func TestSchema(t *testing.T) {
 		},
 		"schema-simple": {
 			Name: "Simple", SimpleKey: true, BillingMode: types.BillingModeProvisioned,
-			ProvisionedThroughput: table.Throughput{Read: 2, Write: 1},
-			Indexes:               []table.Index{{Name: "GSI1", PK: "x", ProvisionedThroughput: table.Throughput{Read: 1, Write: 2}}},
+			ProvisionedThroughput: schema.Throughput{Read: 2, Write: 1},
+			Indexes:               []schema.Index{{Name: "GSI1", PK: "x", ProvisionedThroughput: schema.Throughput{Read: 1, Write: 2}}},
 		},
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 			// tabletest leaves the capacity of production out, and drops the table in the end.
-			name := tabletest.New(t, schema, nil).Schema().Name
+			name := tabletest.New(t, spec, nil).Schema().Name
 			_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name})
 			if err != nil {
 				t.Fatal(err)
 			}
-			schema.Name = name
-			if err := schema.Ensure(t.Context(), tabletest.Client(t)); err != nil {
+			spec.Name = name
+			if err := spec.Ensure(t.Context(), tabletest.Client(t)); err != nil {
 				t.Fatal(err)
 			}
 			got := run(t, nil, "", "schema", name)
@@ -247,8 +248,8 @@ func TestSchema(t *testing.T) {
 // than it was told.
 func TestSchemaWithEntities(t *testing.T) {
 	t.Parallel()
-	schema := appCore()
-	tbl := tabletest.New(t, schema, nil)
+	spec := appCore()
+	tbl := tabletest.New(t, spec, nil)
 	var ops []table.Op
 	for _, id := range []string{"ana", "bob"} {
 		user := map[string]any{"entityType": "USER", "kind": "person", "userId": id, "email": id + "@example.com", "revision": "r", "expiresAt": 1}

@@ -44,8 +44,8 @@ func clean(t *testing.T, got result) {
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	schema := filepath.Join(dir, hostile+".json")
-	if err := os.WriteFile(schema, []byte(`{"`+hostile+"\": 1}"), 0o600); err != nil {
+	spec := filepath.Join(dir, hostile+".json")
+	if err := os.WriteFile(spec, []byte(`{"`+hostile+"\": 1}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	position := paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: hostile}}}
@@ -71,9 +71,9 @@ func TestHostileText(t *testing.T) {
 		{"", []string{"cursor", "-json", cursor}},
 		{"", []string{"cursor", "-ttl", hostile, "x"}},
 		{"", []string{"cursor", "-keys", hostile, "x"}},
-		{"", []string{"cursor", "-keys", schema, "x"}},
+		{"", []string{"cursor", "-keys", spec, "x"}},
 		{"", []string{"verify", hostile}},
-		{"", []string{"verify", schema}},
+		{"", []string{"verify", spec}},
 		{hostile, []string{"verify", "-"}},
 		{`{` + string(quoted) + `: 1}`, []string{"verify", "-"}},
 		{`{` + string(quoted) + `: 1, ` + string(quoted) + `: 1}`, []string{"verify", "-"}},
@@ -182,9 +182,9 @@ func FuzzVerify(f *testing.F) {
 	f.Add(`{"name": "a"}`, hostile)
 	f.Add(`{"ſk": 1, "sk": 2}`, "")
 	f.Add(strings.Repeat("[", 20), "AppCore")
-	f.Fuzz(func(t *testing.T, schema, name string) {
+	f.Fuzz(func(t *testing.T, spec, name string) {
 		var stdout, stderr strings.Builder
-		p := program{stdin: strings.NewReader(schema), stdout: &stdout, stderr: &stderr}
+		p := program{stdin: strings.NewReader(spec), stdout: &stdout, stderr: &stderr}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // Nothing is sent for a valid schema.
 		code := p.run(ctx, []string{"verify", "-table=" + name, "-"})

@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -129,7 +130,7 @@ func (p *program) put(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *edit.Editor, _ table.Schema) (edit.Plan, error) {
+	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *edit.Editor, _ schema.Table) (edit.Plan, error) {
 		return e.Put(ctx, item)
 	})
 }
@@ -144,8 +145,8 @@ func (p *program) delete(ctx context.Context, args []string) error {
 	if len(rest) < 2 || len(rest) > 3 {
 		return usageError("it takes the name of a table and a key")
 	}
-	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *edit.Editor, schema table.Schema) (edit.Plan, error) {
-		key, err := keyOf(schema, rest[1:])
+	return p.write(ctx, fs, f, rest, *asJSON, func(ctx context.Context, e *edit.Editor, spec schema.Table) (edit.Plan, error) {
+		key, err := keyOf(spec, rest[1:])
 		if err != nil {
 			return edit.Plan{}, err
 		}
@@ -183,7 +184,7 @@ func (p *program) readItem(file string) (table.Item, error) {
 
 // write makes a plan, prints it, and applies it if the flags say so. args are the
 // arguments of the command.
-func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, args []string, asJSON bool, plan func(context.Context, *edit.Editor, table.Schema) (edit.Plan, error)) error {
+func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, args []string, asJSON bool, plan func(context.Context, *edit.Editor, schema.Table) (edit.Plan, error)) error {
 	live, err := p.connect(ctx)
 	if err != nil {
 		return err
@@ -192,11 +193,11 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 	if err != nil {
 		return err
 	}
-	tbl, err := table.New(live.client, model.Schema, nil)
+	tbl, err := table.New(live.client, model.Table, nil)
 	if err != nil {
 		return err
 	}
-	editor, err := edit.New(live.client, model.Schema, func(item table.Item) string {
+	editor, err := edit.New(live.client, model.Table, func(item table.Item) string {
 		e, _, _ := model.Find(item)
 		return cmp.Or(*f.version, e.Version)
 	})

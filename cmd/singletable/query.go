@@ -16,6 +16,7 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -89,15 +90,15 @@ func partitionFlags(fs *flag.FlagSet) *partition {
 }
 
 // query returns the query of the flags, for the values of the partition key.
-func (f *partition) query(schema table.Schema, pks []string) (table.Query, error) {
+func (f *partition) query(spec schema.Table, pks []string) (table.Query, error) {
 	q := table.Query{Index: *f.index, Consistent: *f.consistent}
-	x := table.Index{PK: schema.PK, PKType: schema.PKType, SK: schema.SK, SKType: schema.SKType}
+	x := schema.Index{PK: spec.PK, PKType: spec.PKType, SK: spec.SK, SKType: spec.SKType}
 	if q.Index != "" {
-		i := slices.IndexFunc(schema.Indexes, func(x table.Index) bool { return x.Name == q.Index })
+		i := slices.IndexFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == q.Index })
 		if i < 0 {
 			return q, usageError("the table has no index of the name of -index")
 		}
-		x = schema.Indexes[i]
+		x = spec.Indexes[i]
 	}
 	partitionKeys, sortKeys := x.Keys()
 	if len(pks) != len(partitionKeys) {
@@ -125,7 +126,7 @@ func (f *partition) query(schema table.Schema, pks []string) (table.Query, error
 }
 
 // sortKeys returns the range of the flags. sks has at most one value.
-func (f *partition) sortKeys(sortKeys []table.Attribute, sks []string) (keys.Range, error) {
+func (f *partition) sortKeys(sortKeys []schema.Attribute, sks []string) (keys.Range, error) {
 	var all [3]string
 	for i, flag := range []struct{ name, text string }{{"-prefix", *f.prefix}, {"-from", *f.from}, {"-to", *f.to}} {
 		switch {
@@ -148,7 +149,7 @@ func (f *partition) sortKeys(sortKeys []table.Attribute, sks []string) (keys.Ran
 }
 
 // keyTexts is keyText for the first attributes of a key.
-func keyTexts(part string, attributes []table.Attribute, texts []string) ([]string, error) {
+func keyTexts(part string, attributes []schema.Attribute, texts []string) ([]string, error) {
 	all := make([]string, len(texts))
 	for i, text := range texts {
 		var err error
@@ -159,7 +160,7 @@ func keyTexts(part string, attributes []table.Attribute, texts []string) ([]stri
 	return all, nil
 }
 
-func attributeNames(attributes []table.Attribute) string {
+func attributeNames(attributes []schema.Attribute) string {
 	names := make([]string, len(attributes))
 	for i, a := range attributes {
 		names[i] = a.Name
@@ -205,11 +206,11 @@ func (p *program) query(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	tbl, schema, err := p.openStored(ctx, live, rest[0], *f.schema, &table.Options{Cursors: codec, Now: p.now})
+	tbl, spec, err := p.openStored(ctx, live, rest[0], *f.schema, &table.Options{Cursors: codec, Now: p.now})
 	if err != nil {
 		return err
 	}
-	q, err := f.query(schema, rest[1:])
+	q, err := f.query(spec, rest[1:])
 	if err != nil {
 		return err
 	}
@@ -217,7 +218,7 @@ func (p *program) query(ctx context.Context, args []string) error {
 	if *all {
 		q.Limit = pageOfAll
 	}
-	out := printer{p, schema, q.Index, *asJSON, *all}
+	out := printer{p, spec, q.Index, *asJSON, *all}
 	spent := table.Stats{}
 	for {
 		page, err := p.queryPage(ctx, tbl, q)
@@ -303,7 +304,7 @@ func given(fs *flag.FlagSet, but ...string) []string {
 // printer prints pages.
 type printer struct {
 	*program
-	schema       table.Schema
+	schema       schema.Table
 	index        string
 	asJSON, many bool
 }
@@ -340,7 +341,7 @@ func (p printer) print(page table.Page[table.Item]) error {
 // table, and the type.
 func (p printer) columnNames() []string {
 	names := []string{p.schema.SK}
-	if i := slices.IndexFunc(p.schema.Indexes, func(x table.Index) bool { return x.Name == p.index }); i >= 0 {
+	if i := slices.IndexFunc(p.schema.Indexes, func(x schema.Index) bool { return x.Name == p.index }); i >= 0 {
 		_, sort := p.schema.Indexes[i].Keys()
 		names = nil
 		for _, a := range sort {
@@ -402,9 +403,9 @@ func simpleFirst(item table.Item) func(a, b string) int {
 
 // indexNames returns the names of the attributes that are made for indexes. Those of an
 // index whose keys have several attributes are data of the item.
-func indexNames(schema table.Schema) []string {
+func indexNames(spec schema.Table) []string {
 	var names []string
-	for _, x := range schema.Indexes {
+	for _, x := range spec.Indexes {
 		names = append(names, x.PK, x.SK)
 	}
 	return names

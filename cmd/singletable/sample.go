@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -93,8 +94,8 @@ func takeSample(ctx context.Context, tbl *table.Table, index string, items, segm
 
 // read reads at most so many items of a segment.
 func (s *sample) read(ctx context.Context, tbl *table.Table, index string, segment *segmentSample, most int) error {
-	schema := tbl.Schema()
-	names := partitionAttributes(schema, index)
+	spec := tbl.Schema()
+	names := partitionAttributes(spec, index)
 	page, err := table.ScanPage[table.Item](ctx, tbl, table.Scan{
 		Index: index, Segment: segment.number, Segments: s.of, Limit: min(most, maxScanPage), After: segment.after,
 	})
@@ -107,7 +108,7 @@ func (s *sample) read(ctx context.Context, tbl *table.Table, index string, segme
 		one := amount{1, item.Size()}
 		s.total = s.total.add(one)
 		segment.amount = segment.add(one)
-		kind := typeOf(schema, item)
+		kind := typeOf(spec, item)
 		segment.types[kind] = segment.types[kind].add(one)
 		key := table.Item{}
 		for _, name := range names {
@@ -129,8 +130,8 @@ func keyID(key table.Item) string {
 }
 
 // partitionAttributes returns the names of the attributes that are the partition key.
-func partitionAttributes(schema table.Schema, index string) []string {
-	for _, x := range schema.Indexes {
+func partitionAttributes(spec schema.Table, index string) []string {
+	for _, x := range spec.Indexes {
 		if x.Name == index && !x.Local {
 			var names []string
 			attributes, _ := x.Keys()
@@ -140,12 +141,12 @@ func partitionAttributes(schema table.Schema, index string) []string {
 			return names
 		}
 	}
-	return []string{schema.PK}
+	return []string{spec.PK}
 }
 
 // typeOf returns the type of an item, "" if it has none.
-func typeOf(schema table.Schema, item table.Item) string {
-	if v, ok := item[schema.Type].(*types.AttributeValueMemberS); ok {
+func typeOf(spec schema.Table, item table.Item) string {
+	if v, ok := item[spec.Type].(*types.AttributeValueMemberS); ok {
 		return v.Value
 	}
 	return ""

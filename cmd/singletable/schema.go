@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -54,7 +55,7 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	if *sample < 0 {
 		return usageError("-sample is a number of items")
 	}
-	if err := (table.Schema{Name: rest[0], Type: *kind}).Validate(); err != nil {
+	if err := (schema.Table{Name: rest[0], Type: *kind}).Validate(); err != nil {
 		return err
 	}
 	live, err := p.connect(ctx)
@@ -63,25 +64,25 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	schema, omitted, err := readTable(ctx, live.client, rest[0], *kind)
+	spec, omitted, err := readTable(ctx, live.client, rest[0], *kind)
 	if err != nil {
 		return p.advise(ctx, ofTable(rest[0], err), copying)
 	}
-	if e, invalid := errors.AsType[*table.SchemaError](schema.Validate()); invalid {
+	if e, invalid := errors.AsType[*schema.Error](spec.Validate()); invalid {
 		return fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
 	}
 	for _, line := range omitted {
 		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
 	}
 	if *sample == 0 {
-		return p.printJSON(schema)
+		return p.printJSON(spec)
 	}
 	about, err := p.ownCount(ctx, live, "", rest[0])
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(p.stderr, beforeSample(about, *sample))
-	model, err := p.sampled(ctx, live, schema, *sample)
+	model, err := p.sampled(ctx, live, spec, *sample)
 	if err != nil {
 		return p.advise(ctx, err, sampling)
 	}
@@ -89,8 +90,8 @@ func (p *program) schema(ctx context.Context, args []string) error {
 }
 
 // sampled returns a model of the first items of a table.
-func (p *program) sampled(ctx context.Context, live live, schema table.Schema, limit int) (tablemodel.Model, error) {
-	reading := schema
+func (p *program) sampled(ctx context.Context, live live, spec schema.Table, limit int) (tablemodel.Model, error) {
+	reading := spec
 	reading.TTL = "" // Expired items are samples as well, and have been paid for.
 	t, err := table.New(live.client, reading, nil)
 	if err != nil {
@@ -110,42 +111,42 @@ func (p *program) sampled(ctx context.Context, live live, schema table.Schema, l
 		}
 	}
 	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity(len(items), "item"), quantity(stats.Capacity, "read unit"))
-	return tablemodel.Infer(schema, items)
+	return tablemodel.Infer(spec, items)
 }
 
 // readTable returns the schema of a live table, and what it has and the schema cannot
 // say. kind is the attribute with an item's type, "" for the default.
-func readTable(ctx context.Context, client *dynamodb.Client, name, kind string) (schema table.Schema, omitted []string, err error) {
-	schema, omitted, err = readLayout(ctx, client, name, kind)
+func readTable(ctx context.Context, client *dynamodb.Client, name, kind string) (spec schema.Table, omitted []string, err error) {
+	spec, omitted, err = readLayout(ctx, client, name, kind)
 	if err != nil {
-		return schema, nil, err
+		return spec, nil, err
 	}
 	backups, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &name})
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "UnknownOperationException" {
-		return schema, append(omitted, "point-in-time recovery, which the endpoint does not have"), nil
+		return spec, append(omitted, "point-in-time recovery, which the endpoint does not have"), nil
 	}
 	if err != nil {
-		return schema, nil, err
+		return spec, nil, err
 	}
 	if d := backups.ContinuousBackupsDescription; d != nil && d.PointInTimeRecoveryDescription != nil {
-		schema.PointInTimeRecovery = d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
+		spec.PointInTimeRecovery = d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
 	}
-	return schema, omitted, nil
+	return spec, omitted, nil
 }
 
 // readLayout is readTable without what data commands do not need, and often have no
 // permission for: point-in-time recovery.
-func readLayout(ctx context.Context, client *dynamodb.Client, name, kind string) (schema table.Schema, omitted []string, err error) {
+func readLayout(ctx context.Context, client *dynamodb.Client, name, kind string) (spec schema.Table, omitted []string, err error) {
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
 	if err != nil {
-		return schema, nil, err
+		return spec, nil, err
 	}
 	if out.Table == nil {
-		return schema, nil, errors.New("the response describes no table")
+		return spec, nil, errors.New("the response describes no table")
 	}
 	ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name})
 	if err != nil {
-		return schema, nil, err
+		return spec, nil, err
 	}
 	expires := ""
 	if d := ttl.TimeToLiveDescription; d != nil &&

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -24,7 +25,7 @@ const published = "schema-file.schema.json"
 // check returns what the published JSON Schema says of a text.
 func check(t *testing.T, text string) error {
 	t.Helper()
-	schema, err := jsonschema.NewCompiler().Compile(published)
+	spec, err := jsonschema.NewCompiler().Compile(published)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,19 +33,19 @@ func check(t *testing.T, text string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return schema.Validate(v)
+	return spec.Validate(v)
 }
 
 // everything is a model that uses every member.
 func everything() tablemodel.Model {
-	some := table.Throughput{Read: 1, Write: 2}
+	some := schema.Throughput{Read: 1, Write: 2}
 	pattern := tablemodel.Pattern{PK: "{{A}}#{n:20}#{at:time}", SK: "#{at:time-ms}#{1}##ü"}
 	return tablemodel.Model{
-		Schema: table.Schema{
+		Table: schema.Table{
 			Name: "Every-thing_1.0", PK: "PK", SK: "SK", PKType: "S", SKType: "B", Type: "kind", Shape: "shape", TTL: "ttl",
-			Indexes: []table.Index{
+			Indexes: []schema.Index{
 				{Name: "GSI1", PK: "a", SK: "b", PKType: "N", SKType: "S", Projection: "INCLUDE", Include: []string{"x"}, ProvisionedThroughput: some, WarmThroughput: some},
-				{Name: "GSI2", PKs: []table.Attribute{{Name: "c"}, {Name: "d", Type: "N"}}, SKs: []table.Attribute{{Name: "e"}}, ProvisionedThroughput: some},
+				{Name: "GSI2", PKs: []schema.Attribute{{Name: "c"}, {Name: "d", Type: "N"}}, SKs: []schema.Attribute{{Name: "e"}}, ProvisionedThroughput: some},
 				{Name: "LSI", SK: "f", Local: true, Projection: "KEYS_ONLY"},
 			},
 			Stream: "KEYS_ONLY", BillingMode: "PROVISIONED", ProvisionedThroughput: some, WarmThroughput: some, TableClass: "STANDARD",
@@ -62,7 +63,7 @@ func TestTheJSONSchemaAndTheCommandAgree(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"everything": encode(t, everything()),
-		"simple":     encode(t, table.Schema{Name: "Simple", SimpleKey: true}),
+		"simple":     encode(t, schema.Table{Name: "Simple", SimpleKey: true}),
 		"editor":     `{"$schema": "https://example.com", "name": "AppCore"}`,
 	}
 	infer(t, files)
@@ -161,7 +162,7 @@ func TestTheJSONSchemaHasAllMembers(t *testing.T) {
 		Required   []string
 		Additional *bool `json:"additionalProperties"`
 	}
-	var schema struct {
+	var spec struct {
 		object
 		Defs map[string]object `json:"$defs"`
 	}
@@ -169,20 +170,20 @@ func TestTheJSONSchemaHasAllMembers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text, &schema); err != nil {
+	if err := json.Unmarshal(text, &spec); err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
 		object object
 		of     reflect.Type
 	}{
-		"file":         {schema.object, reflect.TypeFor[schemaFile]()},
-		"throughput":   {schema.Defs["throughput"], reflect.TypeFor[table.Throughput]()},
-		"attribute":    {schema.Defs["attribute"], reflect.TypeFor[table.Attribute]()},
-		"index":        {schema.Defs["index"], reflect.TypeFor[table.Index]()},
-		"entity":       {schema.Defs["entity"], reflect.TypeFor[tablemodel.Entity]()},
-		"pattern":      {schema.Defs["pattern"], reflect.TypeFor[tablemodel.Pattern]()},
-		"indexPattern": {schema.Defs["indexPattern"], reflect.TypeFor[tablemodel.Pattern]()},
+		"file":         {spec.object, reflect.TypeFor[schemaFile]()},
+		"throughput":   {spec.Defs["throughput"], reflect.TypeFor[schema.Throughput]()},
+		"attribute":    {spec.Defs["attribute"], reflect.TypeFor[schema.Attribute]()},
+		"index":        {spec.Defs["index"], reflect.TypeFor[schema.Index]()},
+		"entity":       {spec.Defs["entity"], reflect.TypeFor[tablemodel.Entity]()},
+		"pattern":      {spec.Defs["pattern"], reflect.TypeFor[tablemodel.Pattern]()},
+		"indexPattern": {spec.Defs["indexPattern"], reflect.TypeFor[tablemodel.Pattern]()},
 	} {
 		var members, required []string
 		for _, f := range reflect.VisibleFields(tt.of) {
@@ -213,15 +214,15 @@ func TestTheJSONSchemaHasAllMembers(t *testing.T) {
 			t.Errorf("%s: allows other members", name)
 		}
 	}
-	if got := len(schema.Defs); got != 10 {
+	if got := len(spec.Defs); got != 10 {
 		t.Errorf("%d definitions, of which the test knows 10", got)
 	}
 	for name, tt := range map[string]struct{ want, got []string }{
-		"keyType":     {values(types.ScalarAttributeType("").Values()), schema.Defs["keyType"].Enum},
-		"stream":      {values(types.StreamViewType("").Values()), schema.Properties["stream"].Enum},
-		"billingMode": {values(types.BillingMode("").Values()), schema.Properties["billingMode"].Enum},
-		"tableClass":  {values(types.TableClass("").Values()), schema.Properties["tableClass"].Enum},
-		"projection":  {values(types.ProjectionType("").Values()), schema.Defs["index"].Properties["projection"].Enum},
+		"keyType":     {values(types.ScalarAttributeType("").Values()), spec.Defs["keyType"].Enum},
+		"stream":      {values(types.StreamViewType("").Values()), spec.Properties["stream"].Enum},
+		"billingMode": {values(types.BillingMode("").Values()), spec.Properties["billingMode"].Enum},
+		"tableClass":  {values(types.TableClass("").Values()), spec.Properties["tableClass"].Enum},
+		"projection":  {values(types.ProjectionType("").Values()), spec.Defs["index"].Properties["projection"].Enum},
 	} {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
 			t.Errorf("%s (-SDK +JSON Schema):\n%s", name, diff)

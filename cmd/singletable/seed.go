@@ -16,12 +16,12 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/cmd/singletable/internal/seed"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 // seeding is a table that engine creates and loads.
 type seeding struct {
-	schema table.Schema
+	schema schema.Table
 	items  io.ReadCloser
 }
 
@@ -36,12 +36,12 @@ type seeded struct {
 // seed returns the table that -seed names: a sample, or a file with a schema file.
 func (p *program) seed(name, schemaFile string) (seeding, error) {
 	if schemaFile != "" {
-		schema, err := p.readSchema(schemaFile, "")
+		spec, err := p.readSchema(schemaFile, "")
 		if err != nil {
 			return seeding{}, err
 		}
 		f, err := os.Open(name)
-		return seeding{schema, f}, err
+		return seeding{spec, f}, err
 	}
 	schemaText, items, ok := seed.Open(name)
 	if !ok {
@@ -49,7 +49,7 @@ func (p *program) seed(name, schemaFile string) (seeding, error) {
 			name, strings.Join(seed.Names(), " and ")))
 	}
 	model, err := decodeModel(schemaText)
-	return seeding{model.Schema, io.NopCloser(strings.NewReader(items))}, err
+	return seeding{model.Table, io.NopCloser(strings.NewReader(items))}, err
 }
 
 // seedingTag is on a table from its creation until all items are in it.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -118,9 +119,9 @@ func plainValue(v types.AttributeValue) any {
 }
 
 // expiry returns when an item expires. It is not ok if the item does not.
-func expiry(schema table.Schema, item table.Item) (at time.Time, ok bool) {
-	n, isNumber := item[schema.TTL].(*types.AttributeValueMemberN)
-	if !isNumber || schema.TTL == "" {
+func expiry(spec schema.Table, item table.Item) (at time.Time, ok bool) {
+	n, isNumber := item[spec.TTL].(*types.AttributeValueMemberN)
+	if !isNumber || spec.TTL == "" {
 		return at, false
 	}
 	seconds, err := strconv.ParseInt(n.Value, 10, 64)

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
@@ -21,7 +21,7 @@ changes nothing; "singletable plan" says what resolves each. Indexes that the sc
 does not name are no difference. "-" reads the schema from standard input. It waits 30
 seconds for DynamoDB.
 
-The file holds a table.Schema as encoding/json writes it. "singletable schema" prints
+The file holds a schema.Table as encoding/json writes it. "singletable schema" prints
 that of a live table, and a program prints its own:
 
   json.NewEncoder(os.Stdout).Encode(schema)
@@ -57,7 +57,7 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	if len(rest) != 1 {
 		return usageError("it takes one schema file")
 	}
-	schema, err := p.readSchema(rest[0], *name)
+	spec, err := p.readSchema(rest[0], *name)
 	if err != nil {
 		return err
 	}
@@ -68,12 +68,12 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	// Not for the credentials, for which a program may ask the user.
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	out := verified{Table: schema.Name, Region: live.region, Differences: []string{}}
-	switch err := schema.Verify(ctx, live.client); {
+	out := verified{Table: spec.Name, Region: live.region, Differences: []string{}}
+	switch err := spec.Verify(ctx, live.client); {
 	case err == nil:
 		out.OK = true
-	case errors.Is(err, table.ErrSchemaMismatch):
-		e, _ := errors.AsType[*table.SchemaError](err)
+	case errors.Is(err, schema.ErrMismatch):
+		e, _ := errors.AsType[*schema.Error](err)
 		out.Differences = e.Problems
 	default:
 		return p.advise(ctx, err, looking)
@@ -83,9 +83,9 @@ func (p *program) verify(ctx context.Context, args []string) error {
 
 // readSchema reads the schema of a valid schema file, under another name unless that
 // is empty.
-func (p *program) readSchema(file, name string) (table.Schema, error) {
+func (p *program) readSchema(file, name string) (schema.Table, error) {
 	model, err := p.readModel(file, name)
-	return model.Schema, err
+	return model.Table, err
 }
 
 // readModel reads a valid schema file, under another name unless that is empty.
@@ -106,7 +106,7 @@ func (p *program) readModel(file, name string) (tablemodel.Model, error) {
 		return tablemodel.Model{}, fmt.Errorf("%s: %w", file, err)
 	}
 	model.Name = cmp.Or(name, model.Name)
-	if e, invalid := errors.AsType[*table.SchemaError](model.Validate()); invalid {
+	if e, invalid := errors.AsType[*schema.Error](model.Validate()); invalid {
 		return tablemodel.Model{}, fmt.Errorf("%s: %w\n%s", file, e.Err, strings.Join(e.Problems, "\n"))
 	}
 	return model, nil

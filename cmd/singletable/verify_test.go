@@ -17,21 +17,21 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func appCore() table.Schema {
-	return table.Schema{
+func appCore() schema.Table {
+	return schema.Table{
 		Name: "AppCore", TTL: "expiresAt",
-		Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 	}
 }
 
 // encode returns a schema or a model as a program prints it.
-func encode(t *testing.T, schema any) string {
+func encode(t *testing.T, spec any) string {
 	t.Helper()
-	text, err := json.Marshal(schema)
+	text, err := json.Marshal(spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,11 +45,11 @@ func TestVerify(t *testing.T) {
 	differs.TTL = ""
 	differs.Indexes = append(
 		differs.Indexes,
-		table.Index{Name: "GSI2", PK: "gsi2pk", Projection: types.ProjectionTypeKeysOnly},
-		table.Index{Name: "LSI1", SK: "at", Local: true},
+		schema.Index{Name: "GSI2", PK: "gsi2pk", Projection: types.ProjectionTypeKeysOnly},
+		schema.Index{Name: "LSI1", SK: "at", Local: true},
 	)
 	for file, tt := range map[string]struct {
-		schema table.Schema
+		schema schema.Table
 		args   []string
 	}{
 		"same":         {appCore(), nil},
@@ -59,11 +59,11 @@ func TestVerify(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			schema := filepath.Join(t.TempDir(), "schema.json")
-			if err := os.WriteFile(schema, []byte(encode(t, tt.schema)), 0o600); err != nil {
+			spec := filepath.Join(t.TempDir(), "schema.json")
+			if err := os.WriteFile(spec, []byte(encode(t, tt.schema)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			args := append([]string{"verify", "-table", name, schema}, tt.args...)
+			args := append([]string{"verify", "-table", name, spec}, tt.args...)
 			got := run(t, nil, "", args...)
 			got.stdout = strings.ReplaceAll(got.stdout, name, "TABLE")
 			golden(t, "verify-"+file, got)
@@ -192,15 +192,15 @@ func FuzzSchemaFile(f *testing.F) {
 	f.Add(`{"name": "A", "name": "B"}`)
 	f.Add(`[[{`)
 	f.Fuzz(func(t *testing.T, text string) {
-		schema, err := decodeModel(text)
+		spec, err := decodeModel(text)
 		if err != nil {
 			return
 		}
-		again, err := decodeModel(encode(t, schema))
+		again, err := decodeModel(encode(t, spec))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(encode(t, schema), encode(t, again)); diff != "" {
+		if diff := cmp.Diff(encode(t, spec), encode(t, again)); diff != "" {
 			t.Error(diff)
 		}
 	})

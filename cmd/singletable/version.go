@@ -7,20 +7,20 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 // checkVersion returns an error if the attribute of -version cannot be the version of the
 // stored item. A write that is conditional on another attribute overwrites changes of
 // others, and would replace a text by a new revision.
-func checkVersion(name string, schema table.Schema, plan edit.Plan) error {
+func checkVersion(name string, spec schema.Table, plan edit.Plan) error {
 	if name == "" || plan.Old == nil {
 		return nil
 	}
-	key := name == schema.PK || name == schema.SK
-	for _, index := range schema.Indexes {
+	key := name == spec.PK || name == spec.SK
+	for _, index := range spec.Indexes {
 		pk, sk := index.Keys()
-		key = key || slices.ContainsFunc(slices.Concat(pk, sk), func(a table.Attribute) bool { return a.Name == name })
+		key = key || slices.ContainsFunc(slices.Concat(pk, sk), func(a schema.Attribute) bool { return a.Name == name })
 	}
 	switch text, _ := plan.Old[name].(*types.AttributeValueMemberS); {
 	case key:

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 const viewHelp = `Usage: singletable view [flags] [TABLE]
@@ -132,7 +132,7 @@ func (p *program) viewOptions(file, name string) (view.Options, error) {
 	}
 	options.Table = name
 	if name != "" {
-		return options, (table.Schema{Name: name}).Validate()
+		return options, (schema.Table{Name: name}).Validate()
 	}
 	return options, nil
 }

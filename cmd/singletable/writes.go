@@ -17,6 +17,7 @@ import (
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
 )
@@ -42,8 +43,8 @@ type hotWrites struct {
 }
 
 // hotWrites prints the partition keys with the most writes in a period.
-func (p *program) hotWrites(ctx context.Context, live live, schema table.Schema, period time.Duration, asJSON bool) error {
-	w := &writes{schema: schema, client: streamsOf(live.client), seen: map[string]bool{}, summary: telemetry.Summary{PlainKeys: true}}
+func (p *program) hotWrites(ctx context.Context, live live, spec schema.Table, period time.Duration, asJSON bool) error {
+	w := &writes{schema: spec, client: streamsOf(live.client), seen: map[string]bool{}, summary: telemetry.Summary{PlainKeys: true}}
 	if err := w.begin(ctx, live.client, p.patience); err != nil {
 		if noStream, ok := errors.AsType[noStreamError](err); ok {
 			return noStream
@@ -54,7 +55,7 @@ func (p *program) hotWrites(ctx context.Context, live live, schema table.Schema,
 	if err := w.follow(ctx, period); err != nil {
 		return p.advise(ctx, err, followingStream)
 	}
-	out := hotStream{Table: schema.Name, Region: live.region, Seconds: period.Seconds(), Writes: w.count.Load(), Partitions: []hotWrites{}}
+	out := hotStream{Table: spec.Name, Region: live.region, Seconds: period.Seconds(), Writes: w.count.Load(), Partitions: []hotWrites{}}
 	for _, k := range w.summary.Hottest(listed) {
 		out.Partitions = append(out.Partitions, hotWrites{string(k.Key), k.Requests, k.Over, float64(k.Requests) / float64(out.Writes)})
 	}
@@ -104,7 +105,7 @@ func streamsOf(client *dynamodb.Client) *dynamodbstreams.Client {
 
 // writes counts the writes of a table by partition key.
 type writes struct {
-	schema  table.Schema
+	schema  schema.Table
 	client  *dynamodbstreams.Client
 	stream  *string
 	open    []*string // iterators of the shards that begin found

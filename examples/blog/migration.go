@@ -15,6 +15,7 @@ import (
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -90,12 +91,12 @@ func recount(ctx context.Context, s *store.Store, out report.Report, acknowledge
 func oldBlog(ctx context.Context, client *dynamodb.Client, s *store.Store) (*migrate.Blog, error) {
 	users, posts, comments := migrate.OldSchemas(s.Table.Schema().Name)
 	var old [3]*table.Table
-	for i, schema := range []table.Schema{users, posts, comments} {
-		if err := schema.Ensure(ctx, client); err != nil {
+	for i, spec := range []schema.Table{users, posts, comments} {
+		if err := spec.Ensure(ctx, client); err != nil {
 			return nil, err
 		}
 		var err error
-		if old[i], err = table.New(client, schema, nil); err != nil {
+		if old[i], err = table.New(client, spec, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -19,11 +19,11 @@ var blog = program.Program{Name: "blog", Table: "Blog", Show: show}
 
 // show is the walk: a table, and one access pattern after the other.
 func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) (err error) {
-	client, schema := engine.Client(), store.Schema(name)
-	if err := schema.Ensure(ctx, client); err != nil {
+	client, spec := engine.Client(), store.Schema(name)
+	if err := spec.Ensure(ctx, client); err != nil {
 		return err
 	}
-	tbl, err := table.New(client, schema, &table.Options{Observe: out.Meter.Observe})
+	tbl, err := table.New(client, spec, &table.Options{Observe: out.Meter.Observe})
 	if err != nil {
 		return err
 	}

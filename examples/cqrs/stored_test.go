@@ -11,6 +11,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -23,7 +24,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	name := programtest.Table(t, "Cqrs")
 	w, reader, err := newWalk(t.Context(), engine, name, report.Report{Out: io.Discard, Meter: &report.Meter{}})
 	check.OK(t, err)
-	reader.Table = check.Must(table.New(engine.Client(), table.Schema{Name: name + "-positions"}, nil))(t)
+	reader.Table = check.Must(table.New(engine.Client(), schema.Table{Name: name + "-positions"}, nil))(t)
 	check.OK(t, reader.Table.Schema().Ensure(t.Context(), engine.Client()))
 	check.OK(t, program.WithReader(t.Context(), reader.Run, func(ctx context.Context) error {
 		for _, pattern := range []func(context.Context) error{w.commands, w.numbers, w.tree} {

@@ -58,8 +58,8 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, out report
 }
 
 func newWalk(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) (walk, stream.Reader, error) {
-	client, schema := engine.Client(), core.Schema(name)
-	if err := schema.Ensure(ctx, client); err != nil {
+	client, spec := engine.Client(), core.Schema(name)
+	if err := spec.Ensure(ctx, client); err != nil {
 		return walk{}, stream.Reader{}, err
 	}
 	w := walk{clock: &clock{}, out: out}
@@ -71,7 +71,7 @@ func newWalk(ctx context.Context, engine *tabletest.Engine, name string, out rep
 	}
 	open := func(client table.Client, options table.Options) (*core.Service, error) {
 		options.Now, options.Cursors = w.clock.read, cursors
-		t, err := table.New(client, schema, &options)
+		t, err := table.New(client, spec, &options)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +84,7 @@ func newWalk(ctx context.Context, engine *tabletest.Engine, name string, out rep
 	if w.quiet, err = open(client, table.Options{}); err != nil {
 		return w, stream.Reader{}, err
 	}
-	if w.table, err = table.New(client, schema, nil); err != nil {
+	if w.table, err = table.New(client, spec, nil); err != nil {
 		return w, stream.Reader{}, err
 	}
 	w.acme, w.other = w.service.As(ana), w.service.As(bob)

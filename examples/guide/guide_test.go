@@ -264,9 +264,9 @@ func TestALostResponseToACreate(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*dynamodb.Client, string) (job, error){
 		"singletable": func(client *dynamodb.Client, name string) (job, error) {
-			schema := ours.Schema
-			schema.Name = name
-			tbl, err := table.New(client, schema, nil)
+			spec := ours.Schema
+			spec.Name = name
+			tbl, err := table.New(client, spec, nil)
 			if err != nil {
 				return nil, err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -18,9 +19,9 @@ func main() {
 	engine, err := tabletest.Start(ctx, nil) // a local DynamoDB engine
 	check(err)
 	defer engine.Close()
-	schema := table.Schema{Name: "Notices"}
-	check(schema.Ensure(ctx, engine.Client())) // creates the table
-	tbl, err := table.New(engine.Client(), schema, nil)
+	spec := schema.Table{Name: "Notices"}
+	check(spec.Ensure(ctx, engine.Client())) // creates the table
+	tbl, err := table.New(engine.Client(), spec, nil)
 	check(err)
 	notices, err := repo.New(tbl, repo.Entity[Notice]{Type: "NOTICE", Key: key, Version: "Revision"})
 	check(err)

@@ -11,12 +11,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
 )
 
 // Schema is the table of the ledger.
-var Schema = table.Schema{Name: "Ledger"}
+var Schema = schema.Table{Name: "Ledger"}
 
 var (
 	// ErrNoAccount means that there is no account of that name.

@@ -27,7 +27,7 @@ func main() { quickstart.Main() }
 // show is the program proper: a table, data, the four access patterns, and a write
 // that is repeated.
 func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) error {
-	tbl, err := program.Open(ctx, engine, schema(name), out)
+	tbl, err := program.Open(ctx, engine, spec(name), out)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 )
@@ -15,11 +16,11 @@ import (
 
 // schema is the one table of the application. Every attribute that is not a key
 // is left to the items.
-func schema(name string) table.Schema {
-	return table.Schema{
+func spec(name string) schema.Table {
+	return schema.Table{
 		Name:    name,
 		TTL:     "expiresAt",
-		Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 	}
 }
 

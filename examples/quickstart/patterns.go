@@ -62,7 +62,7 @@ func transactionByID(ctx context.Context, r repos, out report.Report, id string)
 func userNotifications(ctx context.Context, r repos, out report.Report, user string) error {
 	q := table.Query{PK: keys.User.PK(user), Range: keys.Notif.All(), Descending: true}
 	out.Title("3. A user's notifications, newest first")
-	out.Query(schema(""), q)
+	out.Query(spec(""), q)
 	notifications, err := table.Collect(r.notifications.All(ctx, q))
 	if err != nil {
 		return err

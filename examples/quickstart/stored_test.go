@@ -15,10 +15,10 @@ import (
 
 func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
-	tbl := tabletest.New(t, schema("any"), nil)
+	tbl := tabletest.New(t, spec("any"), nil)
 	r := check.Must(newRepos(tbl))(t)
 	check.OK(t, seed(t.Context(), r))
-	generated.Part(t, "README.md", "stored", generated.Picture(t, schema("AppCore"), generated.Stored(t, tbl), &tablemodel.Options{
+	generated.Part(t, "README.md", "stored", generated.Picture(t, spec("AppCore"), generated.Stored(t, tbl), &tablemodel.Options{
 		Items: 2, Attributes: []string{"name", "amount", "currency", "status", "text"},
 	}))
 }

@@ -105,11 +105,11 @@ func (d developer) run(ctx context.Context) (err error) {
 
 // functions returns the two functions on a table that is created if it is missing.
 func (d developer) functions(ctx context.Context, engine *tabletest.Engine) (count, query awslambda.Handler, err error) {
-	schema := metering.Schema(d.table)
-	if err := schema.Ensure(ctx, engine.Client()); err != nil {
+	spec := metering.Schema(d.table)
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		return nil, nil, err
 	}
-	tbl, err := table.New(engine.Client(), schema, nil)
+	tbl, err := table.New(engine.Client(), spec, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -40,6 +40,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/report"
 	"github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -121,7 +122,7 @@ type app struct {
 	faults   *tabletest.Faults
 }
 
-func newApp(engine *tabletest.Engine, s table.Schema, options *table.Options, log *slog.Logger) (a app, err error) {
+func newApp(engine *tabletest.Engine, s schema.Table, options *table.Options, log *slog.Logger) (a app, err error) {
 	if a.table, err = table.New(engine.Client(), s, options); err != nil {
 		return a, err
 	}

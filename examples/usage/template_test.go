@@ -12,7 +12,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/samtest"
 	"github.com/singletable/singletable/examples/usage/metering"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
@@ -148,9 +148,9 @@ func TestTheDiagramIsTheTemplates(t *testing.T) {
 // Without the template, singletable ensure makes the same table of it.
 func TestTheSchemaFileIsTheSchema(t *testing.T) {
 	t.Parallel()
-	var schema table.Schema
-	check.OK(t, json.Unmarshal(check.Must(os.ReadFile("schema.json"))(t), &schema))
+	var spec schema.Table
+	check.OK(t, json.Unmarshal(check.Must(os.ReadFile("schema.json"))(t), &spec))
 	want := metering.Schema("usage-dev")
 	want.PointInTimeRecovery = true
-	check.Equal(t, "schema", schema, want)
+	check.Equal(t, "schema", spec, want)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -24,9 +25,9 @@ func Example() {
 	check(err)
 	defer engine.Close()
 	client := engine.Client()
-	schema := table.Schema{Name: "Sessions"}
-	check(schema.Ensure(ctx, client))
-	tbl, err := table.New(client, schema, nil)
+	spec := schema.Table{Name: "Sessions"}
+	check(spec.Ensure(ctx, client))
+	tbl, err := table.New(client, spec, nil)
 	check(err)
 	key := func(s Session) keys.Key { return keys.Key{PK: keys.Prefix("SESSION").PK(s.ID), SK: keys.Metadata} }
 	sessions, err := repo.New(tbl, repo.Entity[Session]{Type: "SESSION", Key: key})

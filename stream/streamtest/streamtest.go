@@ -105,10 +105,10 @@ type images struct {
 
 // event runs a write of items and returns its event.
 func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.Key, by *identity, write func() error) (json.RawMessage, error) {
-	schema := t.Schema()
+	spec := t.Schema()
 	now := t.Now()
-	schema.TTL = "" // so that expired items are read, too
-	t, err := table.New(client, schema, nil)
+	spec.TTL = "" // so that expired items are read, too
+	t, err := table.New(client, spec, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.K
 		}
 		r := lambdaRecord{
 			EventID: rand.Text(), EventVersion: "1.1", EventSource: "aws:dynamodb", AWSRegion: "us-east-1", UserIdentity: by,
-			EventSourceARN: fmt.Sprintf("arn:aws:dynamodb:us-east-1:000000000000:table/%s/stream/1970-01-01T00:00:00.000", schema.Name),
+			EventSourceARN: fmt.Sprintf("arn:aws:dynamodb:us-east-1:000000000000:table/%s/stream/1970-01-01T00:00:00.000", spec.Name),
 			Change: images{
 				ApproximateCreationDateTime: now.Unix(), Keys: item.JSON(attributes), StreamViewType: types.StreamViewTypeNewAndOldImages,
 				SequenceNumber: strconv.FormatInt(time.Now().UnixNano()+int64(i), 10), SizeBytes: old.Size() + new.Size(),

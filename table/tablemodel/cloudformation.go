@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -18,15 +19,15 @@ import (
 // A schema that is invalid is a [*table.Error] that matches
 // [table.ErrInvalid]. So is one with a name or tag that holds "{{resolve:",
 // which CloudFormation would replace by a parameter or a secret of the account.
-func CloudFormation(schema table.Schema) ([]byte, error) {
-	in, err := schema.CreateTableInput()
+func CloudFormation(spec schema.Table) ([]byte, error) {
+	in, err := spec.CreateTableInput()
 	if err != nil {
-		return nil, &table.Error{Op: "CloudFormation", Table: schema.Name, Err: err}
+		return nil, &table.Error{Op: "CloudFormation", Table: spec.Name, Err: err}
 	}
 	t := cfnTable{
 		TableName: *in.TableName, BillingMode: in.BillingMode, TableClass: in.TableClass, KeySchema: cfnKeys(in.KeySchema),
 		ProvisionedThroughput: cfnProvisionedOf(in.ProvisionedThroughput), WarmThroughput: cfnWarmOf(in.WarmThroughput),
-		DeletionProtectionEnabled: schema.DeletionProtection,
+		DeletionProtectionEnabled: spec.DeletionProtection,
 	}
 	for _, a := range in.AttributeDefinitions {
 		t.AttributeDefinitions = append(t.AttributeDefinitions, cfnAttribute{*a.AttributeName, a.AttributeType})
@@ -39,20 +40,20 @@ func CloudFormation(schema table.Schema) ([]byte, error) {
 	for _, x := range in.LocalSecondaryIndexes {
 		t.LocalSecondaryIndexes = append(t.LocalSecondaryIndexes, cfnIndexOf(x.IndexName, x.KeySchema, x.Projection))
 	}
-	if schema.TTL != "" {
-		t.TimeToLiveSpecification = &cfnTTL{schema.TTL, true}
+	if spec.TTL != "" {
+		t.TimeToLiveSpecification = &cfnTTL{spec.TTL, true}
 	}
 	if in.StreamSpecification != nil {
 		t.StreamSpecification = &cfnStream{in.StreamSpecification.StreamViewType}
 	}
-	if schema.PointInTimeRecovery {
+	if spec.PointInTimeRecovery {
 		t.PointInTimeRecoverySpecification = &cfnRecovery{true}
 	}
 	for _, tag := range in.Tags {
 		t.Tags = append(t.Tags, cfnTag{*tag.Key, *tag.Value})
 	}
 	resource := cfnResource{Type: "AWS::DynamoDB::Table", Properties: t}
-	if schema.DeletionProtection {
+	if spec.DeletionProtection {
 		resource.DeletionPolicy, resource.UpdateReplacePolicy = "Retain", "Retain"
 	}
 	template, err := document(cfnTemplate{
@@ -63,7 +64,7 @@ func CloudFormation(schema table.Schema) ([]byte, error) {
 		err = errDynamicReference
 	}
 	if err != nil {
-		return nil, &table.Error{Op: "CloudFormation", Table: schema.Name, Err: err}
+		return nil, &table.Error{Op: "CloudFormation", Table: spec.Name, Err: err}
 	}
 	return template, nil
 }
@@ -141,16 +142,16 @@ type cfnRecovery struct{ PointInTimeRecoveryEnabled bool }
 
 type cfnTag struct{ Key, Value string }
 
-func cfnKeys(schema []types.KeySchemaElement) []cfnKey {
-	keys := make([]cfnKey, len(schema))
-	for i, e := range schema {
+func cfnKeys(spec []types.KeySchemaElement) []cfnKey {
+	keys := make([]cfnKey, len(spec))
+	for i, e := range spec {
 		keys[i] = cfnKey{*e.AttributeName, e.KeyType}
 	}
 	return keys
 }
 
-func cfnIndexOf(name *string, schema []types.KeySchemaElement, p *types.Projection) cfnIndex {
-	return cfnIndex{IndexName: *name, KeySchema: cfnKeys(schema), Projection: modelProjection{p.ProjectionType, p.NonKeyAttributes}}
+func cfnIndexOf(name *string, spec []types.KeySchemaElement, p *types.Projection) cfnIndex {
+	return cfnIndex{IndexName: *name, KeySchema: cfnKeys(spec), Projection: modelProjection{p.ProjectionType, p.NonKeyAttributes}}
 }
 
 func cfnProvisionedOf(p *types.ProvisionedThroughput) *cfnProvisioned {

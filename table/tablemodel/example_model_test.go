@@ -7,6 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -26,7 +27,7 @@ func ExampleInfer() {
 			})
 		}
 	}
-	model, err := tablemodel.Infer(table.Schema{Name: "AppCore"}, users)
+	model, err := tablemodel.Infer(schema.Table{Name: "AppCore"}, users)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func ExampleInfer() {
 // An item that was found somewhere leads to the other items of its entity.
 func ExampleModel_Find() {
 	model := tablemodel.Model{
-		Schema: table.Schema{Name: "AppCore"},
+		Table: schema.Table{Name: "AppCore"},
 		Entities: []tablemodel.Entity{{Type: "USER", Version: "version", Items: []tablemodel.Pattern{
 			{PK: "USER#{userId}", SK: "PROFILE"},
 			{PK: "EMAIL#{email}", SK: "METADATA"},

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
@@ -23,11 +24,11 @@ func ExampleMarkdown() {
 		log.Fatal(err)
 	}
 	defer engine.Close()
-	schema := table.Schema{Name: "ExampleMarkdown"}
-	if err := schema.Ensure(ctx, engine.Client()); err != nil {
+	spec := schema.Table{Name: "ExampleMarkdown"}
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		log.Fatal(err)
 	}
-	tbl, err := table.New(engine.Client(), schema, nil)
+	tbl, err := table.New(engine.Client(), spec, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func ExampleMarkdown() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	picture, err := tablemodel.Markdown(schema, items, nil)
+	picture, err := tablemodel.Markdown(spec, items, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func ExampleOptions() {
 			})
 		}
 	}
-	picture, err := tablemodel.Markdown(table.Schema{Name: "Notes"}, items, &tablemodel.Options{
+	picture, err := tablemodel.Markdown(schema.Table{Name: "Notes"}, items, &tablemodel.Options{
 		Attributes: []string{"title"}, Partitions: 1, Items: 1, Length: 12,
 	})
 	if err != nil {
@@ -96,7 +97,7 @@ func ExampleHTML() {
 		"pk": &types.AttributeValueMemberS{Value: "USER#ana"}, "sk": &types.AttributeValueMemberS{Value: "NOTE#1"},
 		"entityType": &types.AttributeValueMemberS{Value: "NOTE"}, "text": &types.AttributeValueMemberS{Value: "<b>Milk</b>"},
 	}
-	page, err := tablemodel.HTML(table.Schema{Name: "Notes"}, []table.Item{note}, nil)
+	page, err := tablemodel.HTML(schema.Table{Name: "Notes"}, []table.Item{note}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func ExampleWorkbench() {
 		"pk": &types.AttributeValueMemberS{Value: "USER#ana"}, "sk": &types.AttributeValueMemberS{Value: "NOTE#1"},
 		"entityType": &types.AttributeValueMemberS{Value: "NOTE"},
 	}
-	file, err := tablemodel.Workbench(table.Schema{Name: "Notes"}, []table.Item{note}, &tablemodel.WorkbenchOptions{
+	file, err := tablemodel.Workbench(schema.Table{Name: "Notes"}, []table.Item{note}, &tablemodel.WorkbenchOptions{
 		Name: "Notes of 2024", Author: "ana", Description: "What the app stores.",
 		Date: time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC),
 	})
@@ -136,7 +137,7 @@ func ExampleWorkbench() {
 
 // The template has the table as its one resource.
 func ExampleCloudFormation() {
-	template, err := tablemodel.CloudFormation(table.Schema{Name: "Notes", SimpleKey: true, TTL: "expiresAt"})
+	template, err := tablemodel.CloudFormation(schema.Table{Name: "Notes", SimpleKey: true, TTL: "expiresAt"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -173,7 +174,7 @@ func ExampleCloudFormation() {
 }
 
 func ExampleTerraform() {
-	config, err := tablemodel.Terraform(table.Schema{Name: "Notes", TTL: "expiresAt"})
+	config, err := tablemodel.Terraform(schema.Table{Name: "Notes", TTL: "expiresAt"})
 	if err != nil {
 		log.Fatal(err)
 	}

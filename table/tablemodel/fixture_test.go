@@ -1,10 +1,7 @@
 package tablemodel_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -12,65 +9,53 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-var update = flag.Bool("update", false, "rewrite the files of testdata")
-
-// golden compares with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		expect.OK(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	want := expect.Value(os.ReadFile(path))(t)
-	expect.Equal(t, path+" differs; see go test ./table/tablemodel -update", got, string(want))
-}
-
 // schemas are schemas that use everything there is.
-var schemas = map[string]table.Schema{
+var schemas = map[string]schema.Table{
 	"small":  {Name: "Notes"},
 	"simple": {Name: "Flags", PK: "id", SimpleKey: true, TTL: "until"},
 	"full":   full,
 	"numbers": {
 		Name: "Readings", PK: "sensor", SK: "at", PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeN,
-		Type: "kind", Indexes: []table.Index{{Name: "by-value", PK: "value", PKType: types.ScalarAttributeTypeN}},
+		Type: "kind", Indexes: []schema.Index{{Name: "by-value", PK: "value", PKType: types.ScalarAttributeTypeN}},
 	},
 	"several": {
-		Name: "Matches", Indexes: []table.Index{{
-			Name: "byRound", PKs: []table.Attribute{{Name: "tournament"}, {Name: "region"}},
-			SKs: []table.Attribute{{Name: "round", Type: types.ScalarAttributeTypeN}, {Name: "bracket"}},
+		Name: "Matches", Indexes: []schema.Index{{
+			Name: "byRound", PKs: []schema.Attribute{{Name: "tournament"}, {Name: "region"}},
+			SKs: []schema.Attribute{{Name: "round", Type: types.ScalarAttributeTypeN}, {Name: "bracket"}},
 		}},
 	},
 	"production": {
 		Name: "Orders", TTL: "expiresAt",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{
 				Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk",
-				ProvisionedThroughput: table.Throughput{Read: 7, Write: 8}, WarmThroughput: table.Throughput{Write: 5000},
+				ProvisionedThroughput: schema.Throughput{Read: 7, Write: 8}, WarmThroughput: schema.Throughput{Write: 5000},
 			},
 			{Name: "LSI1", SK: "lsi1sk", Local: true},
 		},
 		Stream: types.StreamViewTypeNewAndOldImages, BillingMode: types.BillingModeProvisioned,
-		ProvisionedThroughput: table.Throughput{Read: 5, Write: 6}, WarmThroughput: table.Throughput{Read: 13000, Write: 5000},
+		ProvisionedThroughput: schema.Throughput{Read: 5, Write: 6}, WarmThroughput: schema.Throughput{Read: 13000, Write: 5000},
 		TableClass: types.TableClassStandardInfrequentAccess, PointInTimeRecovery: true, DeletionProtection: true,
 		Tags: map[string]string{"team": "payments", "cost-center": ""},
 	},
 	// Names that Terraform would take for templates.
 	"templates": {
 		Name: "Templates", PK: "${a}", SK: "$${b}", TTL: `${file("secret")}`,
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "%{ if true }", SK: "%%{", Projection: types.ProjectionTypeInclude, Include: []string{"$%{c}${", "$", "100%", "//"}},
 			{Name: "LSI1", SK: "$$$${d}", Local: true},
 		},
 	},
 }
 
-var full = table.Schema{
+var full = schema.Table{
 	Name: "Payments", PK: "PK", SK: "SK", TTL: "expiresAt",
-	Indexes: []table.Index{
+	Indexes: []schema.Index{
 		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: "inverted", PK: "SK", SK: "PK", Projection: types.ProjectionTypeKeysOnly},
 		{Name: "by-status", PK: "status", Projection: types.ProjectionTypeInclude, Include: []string{"amount", "entityType"}},

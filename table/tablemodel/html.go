@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -16,14 +17,14 @@ import (
 // entities that [Infer] finds and with a colour for each type. The page is complete in
 // itself: it has no scripts and refers to nothing outside. It follows the light or
 // dark mode of the reader, and can be printed.
-func HTML(schema table.Schema, items []table.Item, options *Options) (string, error) {
-	l, err := lay("HTML", schema, items)
+func HTML(spec schema.Table, items []table.Item, options *Options) (string, error) {
+	l, err := lay("HTML", spec, items)
 	if err != nil {
 		return "", err
 	}
 	var b strings.Builder
 	if err := pageTemplate().Execute(&b, l.page(options.withDefaults())); err != nil {
-		return "", &table.Error{Op: "HTML", Table: schema.Name, Err: err}
+		return "", &table.Error{Op: "HTML", Table: spec.Name, Err: err}
 	}
 	return b.String(), nil
 }

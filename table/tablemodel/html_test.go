@@ -88,8 +88,8 @@ func TestAPageIsSelfContained(t *testing.T) {
 
 func TestPagesOfOtherTables(t *testing.T) {
 	t.Parallel()
-	for name, schema := range schemas {
-		text := readPage(t, expect.Value(tablemodel.HTML(schema, nil, nil))(t))
+	for name, spec := range schemas {
+		text := readPage(t, expect.Value(tablemodel.HTML(spec, nil, nil))(t))
 		if !strings.Contains(text, "No items.") || strings.Contains(text, "Entities") {
 			t.Errorf("%s: a page of nothing:\n%s", name, text)
 		}
@@ -146,5 +146,5 @@ func TestHostileValuesAreTextOnAPage(t *testing.T) {
 			t.Errorf("the page lacks %q:\n%s", v, text)
 		}
 	}
-	golden(t, "hostile.html", page)
+	expect.Golden(t, "hostile.html", page)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -42,12 +43,12 @@ import (
 //
 // An invalid schema is [table.ErrInvalid]. An item that lacks a key attribute is
 // [keys.ErrInvalid]. Both are in a [*table.Error].
-func Infer(schema table.Schema, items []table.Item) (Model, error) {
-	l, err := lay("Infer", schema, items)
+func Infer(spec schema.Table, items []table.Item) (Model, error) {
+	l, err := lay("Infer", spec, items)
 	if err != nil {
 		return Model{}, err
 	}
-	return Model{Schema: schema, Entities: l.entities()}, nil
+	return Model{Table: spec, Entities: l.entities()}, nil
 }
 
 // entities infers the entities, in the order of their types.
@@ -298,7 +299,7 @@ func (in inference) attribute(texts []string, samples []table.Item, near string,
 		}
 	}
 	isKey := func(s segment) bool {
-		return slices.ContainsFunc(in.schema.Indexes, func(x table.Index) bool { return s.attribute == x.PK || s.attribute == x.SK })
+		return slices.ContainsFunc(in.schema.Indexes, func(x schema.Index) bool { return s.attribute == x.PK || s.attribute == x.SK })
 	}
 	if !indexKeys {
 		found = slices.DeleteFunc(found, isKey)

@@ -9,13 +9,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // layout is a schema with its defaults, and what the items of a table look like
 // in the table and in its indexes.
 type layout struct {
-	schema table.Schema
+	schema schema.Table
 	// views are the table, then its indexes in the order of the schema.
 	views []view
 	// keyNames are the key attributes of the table and of all indexes.
@@ -31,7 +32,7 @@ type view struct {
 	partition int // how many
 	// holds tells whether the view has an attribute of its items.
 	holds      func(name string) bool
-	projection table.Index
+	projection schema.Index
 	partitions []partition
 }
 
@@ -44,20 +45,20 @@ type keyAttribute struct {
 type partition []table.Item
 
 // lay lays items out by a schema. op is the caller's name, for errors.
-func lay(op string, schema table.Schema, items []table.Item) (layout, error) {
+func lay(op string, spec schema.Table, items []table.Item) (layout, error) {
 	// A table fills in the defaults. It is not used, so it needs no client.
-	t, err := table.New(struct{ table.Client }{}, schema, nil)
+	t, err := table.New(struct{ table.Client }{}, spec, nil)
 	if err != nil {
-		return layout{}, &table.Error{Op: op, Table: schema.Name, Err: err}
+		return layout{}, &table.Error{Op: op, Table: spec.Name, Err: err}
 	}
 	l := layout{schema: t.Schema()}
-	own := keyOf(table.Index{PK: l.schema.PK, PKType: l.schema.PKType, SK: l.schema.SK, SKType: l.schema.SKType})
+	own := keyOf(schema.Index{PK: l.schema.PK, PKType: l.schema.PKType, SK: l.schema.SK, SKType: l.schema.SKType})
 	base := own.key
 	for i, item := range items {
 		for _, k := range base {
 			if !k.in(item) {
 				err := fmt.Errorf("items[%d]: attribute %q is no key of type %s: %w", i, k.name, k.kind, keys.ErrInvalid)
-				return layout{}, &table.Error{Op: op, Table: schema.Name, Err: err}
+				return layout{}, &table.Error{Op: op, Table: spec.Name, Err: err}
 			}
 		}
 	}
@@ -78,7 +79,7 @@ func lay(op string, schema table.Schema, items []table.Item) (layout, error) {
 }
 
 // keyOf returns a view with the keys of an index.
-func keyOf(x table.Index) view {
+func keyOf(x schema.Index) view {
 	partition, sort := x.Keys()
 	v := view{partition: len(partition)}
 	for _, a := range slices.Concat(partition, sort) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -20,8 +21,8 @@ import (
 // The columns are the keys, the keys in indexes, the type, and in one column
 // some of the other attributes: see [Options]. A partition key is shown once,
 // next to the first item of its partition.
-func Markdown(schema table.Schema, items []table.Item, options *Options) (string, error) {
-	l, err := lay("Markdown", schema, items)
+func Markdown(spec schema.Table, items []table.Item, options *Options) (string, error) {
+	l, err := lay("Markdown", spec, items)
 	if err != nil {
 		return "", err
 	}

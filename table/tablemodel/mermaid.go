@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -13,8 +14,8 @@ import (
 // box for each partition of the table and of the indexes, with its items in the
 // order of their sort keys. An arrow leads from an item's place in the table to its
 // place in an index. It shows keys and types; Options.Attributes has no effect.
-func Mermaid(schema table.Schema, items []table.Item, options *Options) (string, error) {
-	l, err := lay("Mermaid", schema, items)
+func Mermaid(spec schema.Table, items []table.Item, options *Options) (string, error) {
+	l, err := lay("Mermaid", spec, items)
 	if err != nil {
 		return "", err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -19,7 +20,7 @@ import (
 // It is a plain value: methods do not change it, and it can be shared between
 // goroutines.
 type Model struct {
-	table.Schema
+	schema.Table
 	// Entities are the types of items.
 	Entities []Entity `json:"entities,omitempty"`
 }
@@ -57,16 +58,16 @@ type Pattern struct {
 	Indexes map[string]Pattern `json:"indexes,omitempty"`
 }
 
-// Validate checks the schema and the entities. It returns a [*table.SchemaError]
+// Validate checks the schema and the entities. It returns a [*schema.Error]
 // that lists everything that is wrong and matches [table.ErrInvalid], or nil.
 func (m Model) Validate() error {
-	e := &table.SchemaError{Table: m.Name, Err: table.ErrInvalid}
-	if err := m.Schema.Validate(); err != nil {
-		schema, ok := errors.AsType[*table.SchemaError](err)
+	e := &schema.Error{Table: m.Name, Err: table.ErrInvalid}
+	if err := m.Table.Validate(); err != nil {
+		spec, ok := errors.AsType[*schema.Error](err)
 		if !ok {
 			return err
 		}
-		*e = *schema
+		*e = *spec
 	}
 	seen := map[string]bool{}
 	for i, entity := range m.Entities {
@@ -91,7 +92,7 @@ func (m Model) Validate() error {
 			}
 			for _, index := range slices.Sorted(maps.Keys(p.Indexes)) {
 				at := fmt.Sprintf("%s.Indexes[%q]", item, index)
-				k := slices.IndexFunc(m.Indexes, func(x table.Index) bool { return x.Name == index })
+				k := slices.IndexFunc(m.Indexes, func(x schema.Index) bool { return x.Name == index })
 				if k < 0 {
 					bad("%s: the schema has no such index", at)
 					continue
@@ -138,8 +139,8 @@ func (p Pattern) problems(noSK bool) []string {
 // the form of numbers and times, decide: a copy is found although its attributes
 // have drifted from its key.
 func (m Model) Find(item table.Item) (e Entity, n int, ok bool) {
-	pk, sk := keyNames(m.Schema)
-	kind, _ := item[typeName(m.Schema)].(*types.AttributeValueMemberS)
+	pk, sk := keyNames(m.Table)
+	kind, _ := item[typeName(m.Table)].(*types.AttributeValueMemberS)
 	if kind == nil {
 		return Entity{}, 0, false
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -33,10 +34,10 @@ func sample(pk, sk string, attributes ...string) table.Item {
 	return item
 }
 
-var indexed = table.Schema{Name: "Samples", Indexes: []table.Index{
+var indexed = schema.Table{Name: "Samples", Indexes: []schema.Index{
 	{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 	{Name: "by-status", PK: "status"},
-	{Name: "several", PKs: []table.Attribute{{Name: "a"}, {Name: "b"}}},
+	{Name: "several", PKs: []schema.Attribute{{Name: "a"}, {Name: "b"}}},
 }}
 
 // patterns returns the patterns of the entity T as "pk / sk", and those of its
@@ -203,7 +204,7 @@ func TestAModelSurvivesJSON(t *testing.T) {
 	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
 	m := expect.Value(tablemodel.Infer(full, items))(t)
 	text := expect.Value(json.MarshalIndent(m, "", "  "))(t)
-	golden(t, "payments.model.json", string(text)+"\n")
+	expect.Golden(t, "payments.model.json", string(text)+"\n")
 	var again tablemodel.Model
 	expect.OK(t, json.Unmarshal(text, &again))
 	if diff := cmp.Diff(m, again); diff != "" {
@@ -212,7 +213,7 @@ func TestAModelSurvivesJSON(t *testing.T) {
 }
 
 var users = tablemodel.Model{
-	Schema: table.Schema{Name: "Samples"},
+	Table: schema.Table{Name: "Samples"},
 	Entities: []tablemodel.Entity{{Type: "T", Items: []tablemodel.Pattern{
 		{PK: "USER#{id}", SK: "PROFILE"},
 		{PK: "EMAIL#{email}", SK: "METADATA"},
@@ -245,7 +246,7 @@ func TestDriftedItemsAreFound(t *testing.T) {
 		}
 	}
 	// The attributes decide between patterns that a key is like.
-	twice := tablemodel.Model{Schema: users.Schema, Entities: []tablemodel.Entity{{Type: "T", Items: []tablemodel.Pattern{
+	twice := tablemodel.Model{Table: users.Table, Entities: []tablemodel.Entity{{Type: "T", Items: []tablemodel.Pattern{
 		{PK: "{1}", SK: "{2}"}, {PK: "{b}", SK: "{a}"}, {PK: "{a}", SK: "{b}"}, {PK: "ALL", SK: "{a}"},
 	}}}}
 	for n, item := range []table.Item{
@@ -321,14 +322,14 @@ func TestInvalidModels(t *testing.T) {
 		`Entities[0].Items[0].Indexes["by-status"].SK: is given, and there is no`:   of(tablemodel.Pattern{PK: "A", SK: "B", Indexes: map[string]tablemodel.Pattern{"by-status": {PK: "A", SK: "B"}}}),
 		`Entities[0].Items[0].Indexes["by-status"].Indexes: is not empty`:           of(tablemodel.Pattern{PK: "A", SK: "B", Indexes: map[string]tablemodel.Pattern{"by-status": {PK: "A", Indexes: map[string]tablemodel.Pattern{"x": {}}}}}),
 	} {
-		err := tablemodel.Model{Schema: indexed, Entities: entities}.Validate()
-		e, ok := errors.AsType[*table.SchemaError](err)
+		err := tablemodel.Model{Table: indexed, Entities: entities}.Validate()
+		e, ok := errors.AsType[*schema.Error](err)
 		if !ok || !errors.Is(err, table.ErrInvalid) || e.Table != "Samples" || !strings.Contains(strings.Join(e.Problems, "\n"), says) {
 			t.Errorf("error %v, want %q", err, says)
 		}
 	}
 	err := tablemodel.Model{Entities: []tablemodel.Entity{{}}}.Validate()
-	if e, ok := errors.AsType[*table.SchemaError](err); !ok || len(e.Problems) != 3 {
+	if e, ok := errors.AsType[*schema.Error](err); !ok || len(e.Problems) != 3 {
 		t.Errorf("an invalid schema with invalid entities: %v", err)
 	}
 }
@@ -395,7 +396,7 @@ func unknownSegment(pattern string) bool {
 // Keys of many numbers of segments, which other programs can write, do not make a model
 // of a few items expensive.
 func TestManyPatterns(t *testing.T) {
-	schema := table.Schema{Name: "Patterns"}
+	spec := schema.Table{Name: "Patterns"}
 	var items []table.Item
 	for i := range 300 {
 		items = append(items, table.Item{
@@ -406,7 +407,7 @@ func TestManyPatterns(t *testing.T) {
 	}
 	var model tablemodel.Model
 	var err error
-	allocations := testing.AllocsPerRun(1, func() { model, err = tablemodel.Infer(schema, items) })
+	allocations := testing.AllocsPerRun(1, func() { model, err = tablemodel.Infer(spec, items) })
 	if err != nil || len(model.Entities[0].Items) != len(items) {
 		t.Fatalf("%v, %d entities", err, len(model.Entities))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -231,11 +232,11 @@ func segmentsOf(v types.AttributeValue) ([]string, bool) {
 }
 
 // keyNames returns the names of the table's key attributes.
-func keyNames(s table.Schema) (pk, sk string) {
+func keyNames(s schema.Table) (pk, sk string) {
 	if s.SimpleKey {
 		return cmp.Or(s.PK, "pk"), ""
 	}
 	return cmp.Or(s.PK, "pk"), cmp.Or(s.SK, "sk")
 }
 
-func typeName(s table.Schema) string { return cmp.Or(s.Type, "entityType") }
+func typeName(s schema.Table) string { return cmp.Or(s.Type, "entityType") }

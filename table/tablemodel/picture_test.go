@@ -12,6 +12,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -22,18 +23,18 @@ func TestPicturesOfATable(t *testing.T) {
 	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
 
 	md := expect.Value(tablemodel.Markdown(full, items, nil))(t)
-	golden(t, "payments.md", md)
+	expect.Golden(t, "payments.md", md)
 	all, err := tablemodel.Markdown(full, items, &tablemodel.Options{
 		Attributes: []string{"amount", "nowhere", "text"}, Partitions: -1, Items: -1, Length: -1,
 	})
 	expect.OK(t, err)
-	golden(t, "payments-all.md", all)
+	expect.Golden(t, "payments-all.md", all)
 	flow := expect.Value(tablemodel.Mermaid(full, items, &tablemodel.Options{Items: 2}))(t)
-	golden(t, "payments.mermaid", flow)
+	expect.Golden(t, "payments.mermaid", flow)
 	file := expect.Value(tablemodel.Workbench(full, items, nil))(t)
-	golden(t, "payments.workbench.json", string(file))
+	expect.Golden(t, "payments.workbench.json", string(file))
 	page := expect.Value(tablemodel.HTML(full, items, nil))(t)
-	golden(t, "payments.html", page)
+	expect.Golden(t, "payments.html", page)
 }
 
 // The same items give the same output, in whatever order they come.
@@ -73,10 +74,10 @@ func TestPicturesOfSeveralKeyAttributes(t *testing.T) {
 		}
 		items = append(items, item)
 	}
-	schema := schemas["several"]
-	golden(t, "several.md", expect.Value(tablemodel.Markdown(schema, items, nil))(t))
-	golden(t, "several.mermaid", expect.Value(tablemodel.Mermaid(schema, items, nil))(t))
-	if file := expect.Value(tablemodel.Workbench(schema, items, nil))(t); strings.Contains(string(file), "byRound") {
+	spec := schemas["several"]
+	expect.Golden(t, "several.md", expect.Value(tablemodel.Markdown(spec, items, nil))(t))
+	expect.Golden(t, "several.mermaid", expect.Value(tablemodel.Mermaid(spec, items, nil))(t))
+	if file := expect.Value(tablemodel.Workbench(spec, items, nil))(t); strings.Contains(string(file), "byRound") {
 		t.Error("a model has an index that it cannot describe")
 	}
 }
@@ -98,11 +99,11 @@ func TestNumbersAndBytesAreInKeyOrder(t *testing.T) {
 		"value":  &types.AttributeValueMemberS{Value: "not a number, so not in the index"},
 	})
 	md := expect.Value(tablemodel.Markdown(schemas["numbers"], items, &tablemodel.Options{Items: -1}))(t)
-	golden(t, "numbers.md", md)
+	expect.Golden(t, "numbers.md", md)
 	flow := expect.Value(tablemodel.Mermaid(schemas["numbers"], items, nil))(t)
-	golden(t, "numbers.mermaid", flow)
+	expect.Golden(t, "numbers.mermaid", flow)
 	file := expect.Value(tablemodel.Workbench(schemas["numbers"], items, nil))(t)
-	golden(t, "numbers.workbench.json", string(file))
+	expect.Golden(t, "numbers.workbench.json", string(file))
 }
 
 // No value ends a cell, a label or a line, or becomes a mention, a reference, a link
@@ -121,12 +122,12 @@ func TestHostileValuesAreEscaped(t *testing.T) {
 		})
 	}
 	md := expect.Value(tablemodel.Markdown(schemas["small"], items, nil))(t)
-	golden(t, "hostile.md", md)
+	expect.Golden(t, "hostile.md", md)
 	if active := active(md); active != "" {
 		t.Errorf("%q outside of code in\n%s", active, md)
 	}
 	flow := expect.Value(tablemodel.Mermaid(schemas["small"], items, nil))(t)
-	golden(t, "hostile.mermaid", flow)
+	expect.Golden(t, "hostile.mermaid", flow)
 	if strings.ContainsAny(strings.TrimPrefix(flow, "%%{init"), "@$~!`\u202e\u2066\u2028") || strings.Contains(flow, "://") ||
 		strings.Contains(flow, "WWW.") || strings.Contains(flow, "fa:fa") {
 		t.Errorf("markup in\n%s", flow)
@@ -152,25 +153,25 @@ func TestPicturesOfATableWithoutSortKeys(t *testing.T) {
 		items = append(items, table.Item{"id": stringValue(id)})
 	}
 	md := expect.Value(tablemodel.Markdown(schemas["simple"], items, nil))(t)
-	golden(t, "simple.md", md)
+	expect.Golden(t, "simple.md", md)
 	flow := expect.Value(tablemodel.Mermaid(schemas["simple"], items, nil))(t)
-	golden(t, "simple.mermaid", flow)
+	expect.Golden(t, "simple.mermaid", flow)
 }
 
 func TestPicturesOfAnEmptyTable(t *testing.T) {
 	t.Parallel()
 	md := expect.Value(tablemodel.Markdown(full, nil, nil))(t)
-	golden(t, "empty.md", md)
+	expect.Golden(t, "empty.md", md)
 	flow := expect.Value(tablemodel.Mermaid(full, nil, nil))(t)
-	golden(t, "empty.mermaid", flow)
+	expect.Golden(t, "empty.mermaid", flow)
 }
 
 func TestInvalidInputIsAnError(t *testing.T) {
 	t.Parallel()
 	s := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
-	bad := table.Schema{Name: "no spaces"}
+	bad := schema.Table{Name: "no spaces"}
 	for name, tc := range map[string]struct {
-		schema table.Schema
+		schema schema.Table
 		items  []table.Item
 		want   error
 		says   string

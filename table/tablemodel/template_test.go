@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
@@ -21,11 +22,11 @@ import (
 
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	for name, schema := range schemas {
-		cfn := expect.Value(tablemodel.CloudFormation(schema))(t)
-		golden(t, name+".cloudformation.json", string(cfn))
-		tf := expect.Value(tablemodel.Terraform(schema))(t)
-		golden(t, name+".tf.json", string(tf))
+	for name, spec := range schemas {
+		cfn := expect.Value(tablemodel.CloudFormation(spec))(t)
+		expect.Golden(t, name+".cloudformation.json", string(cfn))
+		tf := expect.Value(tablemodel.Terraform(spec))(t)
+		expect.Golden(t, name+".tf.json", string(tf))
 	}
 }
 
@@ -51,9 +52,9 @@ func decode(t *testing.T, text []byte, v any) {
 	expect.OK(t, d.Decode(v))
 }
 
-func readTemplate(t *testing.T, schema table.Schema) resource {
+func readTemplate(t *testing.T, spec schema.Table) resource {
 	t.Helper()
-	text := expect.Value(tablemodel.CloudFormation(schema))(t)
+	text := expect.Value(tablemodel.CloudFormation(spec))(t)
 	var template struct {
 		AWSTemplateFormatVersion string
 		Resources                struct{ Table resource }
@@ -85,22 +86,22 @@ func compareRequests(t *testing.T, what string, want, got *dynamodb.CreateTableI
 
 func TestTheCloudFormationTableMatchesTheSchema(t *testing.T) {
 	t.Parallel()
-	for name, schema := range schemas {
-		want := expect.Value(schema.CreateTableInput())(t)
-		got := readTemplate(t, schema)
+	for name, design := range schemas {
+		want := expect.Value(design.CreateTableInput())(t)
+		got := readTemplate(t, design)
 		compareRequests(t, name, want, &got.Properties.CreateTableInput)
 		ttl := ""
 		if spec := got.Properties.TimeToLiveSpecification; spec != nil && *spec.Enabled {
 			ttl = *spec.AttributeName
 		}
-		if ttl != schema.TTL {
-			t.Errorf("%s: TTL %q, want %q", name, ttl, schema.TTL)
+		if ttl != design.TTL {
+			t.Errorf("%s: TTL %q, want %q", name, ttl, design.TTL)
 		}
 		recovery := got.Properties.PointInTimeRecoverySpecification
-		if on := recovery != nil && *recovery.PointInTimeRecoveryEnabled; on != schema.PointInTimeRecovery {
+		if on := recovery != nil && *recovery.PointInTimeRecoveryEnabled; on != design.PointInTimeRecovery {
 			t.Errorf("%s: point-in-time recovery %t", name, on)
 		}
-		policy := map[bool]string{true: "Retain"}[schema.DeletionProtection]
+		policy := map[bool]string{true: "Retain"}[design.DeletionProtection]
 		if got.DeletionPolicy != policy || got.UpdateReplacePolicy != policy {
 			t.Errorf("%s: policies %q and %q, want %q", name, got.DeletionPolicy, got.UpdateReplacePolicy, policy)
 		}
@@ -110,27 +111,27 @@ func TestTheCloudFormationTableMatchesTheSchema(t *testing.T) {
 // The table that the template makes is the one that the schema asks for.
 func TestATableOfTheTemplateIsVerified(t *testing.T) {
 	t.Parallel()
-	for name, schema := range schemas {
+	for name, spec := range schemas {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := tabletest.Client(t)
-			schema.DeletionProtection, schema.PointInTimeRecovery = false, false // It must be possible to drop.
-			schema.Name = tabletest.New(t, schema, nil).Schema().Name            // A name that is cleaned up.
-			_, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(schema.Name)})
+			spec.DeletionProtection, spec.PointInTimeRecovery = false, false // It must be possible to drop.
+			spec.Name = tabletest.New(t, spec, nil).Schema().Name            // A name that is cleaned up.
+			_, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(spec.Name)})
 			expect.OK(t, err)
-			if err := schema.Verify(t.Context(), client); !errors.Is(err, table.ErrSchemaMismatch) {
+			if err := spec.Verify(t.Context(), client); !errors.Is(err, schema.ErrMismatch) {
 				t.Fatalf("without a table, Verify returns %v", err)
 			}
 
-			made := readTemplate(t, schema).Properties
+			made := readTemplate(t, spec).Properties
 			expect.OK(t, expect.ErrOf(client.CreateTable(t.Context(), &made.CreateTableInput)))
 			if made.TimeToLiveSpecification != nil {
 				_, err = client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
-					TableName: &schema.Name, TimeToLiveSpecification: made.TimeToLiveSpecification,
+					TableName: &spec.Name, TimeToLiveSpecification: made.TimeToLiveSpecification,
 				})
 				expect.OK(t, err)
 			}
-			expect.OK(t, schema.Verify(t.Context(), client))
+			expect.OK(t, spec.Verify(t.Context(), client))
 		})
 	}
 }
@@ -139,12 +140,12 @@ func TestATableOfTheTemplateIsVerified(t *testing.T) {
 func TestNoTemplateWithADynamicReference(t *testing.T) {
 	t.Parallel()
 	const secret = "{{resolve:secretsmanager:prod}}"
-	for name, schema := range map[string]table.Schema{
+	for name, spec := range map[string]schema.Table{
 		"TTL":     {Name: "Notes", TTL: secret},
 		"key":     {Name: "Notes", PK: "x" + secret},
-		"include": {Name: "Notes", Indexes: []table.Index{{Name: "GSI1", PK: "x", Projection: types.ProjectionTypeInclude, Include: []string{secret}}}},
+		"include": {Name: "Notes", Indexes: []schema.Index{{Name: "GSI1", PK: "x", Projection: types.ProjectionTypeInclude, Include: []string{secret}}}},
 	} {
-		_, err := tablemodel.CloudFormation(schema)
+		_, err := tablemodel.CloudFormation(spec)
 		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "CloudFormation" || !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("%s: got error %v, want a *table.Error that is %v", name, err, table.ErrInvalid)
 		}
@@ -154,8 +155,8 @@ func TestNoTemplateWithADynamicReference(t *testing.T) {
 // The Terraform configuration says the same as the schema.
 func TestTheTerraformTableMatchesTheSchema(t *testing.T) {
 	t.Parallel()
-	for name, schema := range schemas {
-		text := expect.Value(tablemodel.Terraform(schema))(t)
+	for name, spec := range schemas {
+		text := expect.Value(tablemodel.Terraform(spec))(t)
 		var config struct {
 			Resource struct {
 				Tables struct {
@@ -166,13 +167,13 @@ func TestTheTerraformTableMatchesTheSchema(t *testing.T) {
 		decode(t, evaluate(t, text), &config)
 		tt := config.Resource.Tables.Table
 		got := expect.Value(tt.schema().CreateTableInput())(t)
-		want := expect.Value(schema.CreateTableInput())(t)
+		want := expect.Value(spec.CreateTableInput())(t)
 		compareRequests(t, name, want, got)
-		if tt.TTL.Name != schema.TTL || tt.TTL.Enabled != (schema.TTL != "") {
-			t.Errorf("%s: TTL %+v, want %q", name, tt.TTL, schema.TTL)
+		if tt.TTL.Name != spec.TTL || tt.TTL.Enabled != (spec.TTL != "") {
+			t.Errorf("%s: TTL %+v, want %q", name, tt.TTL, spec.TTL)
 		}
-		if tt.Stream != (schema.Stream != "") || tt.Recovery.Enabled != schema.PointInTimeRecovery ||
-			tt.Protected != schema.DeletionProtection || tt.Lifecycle.PreventDestroy != schema.DeletionProtection {
+		if tt.Stream != (spec.Stream != "") || tt.Recovery.Enabled != spec.PointInTimeRecovery ||
+			tt.Protected != spec.DeletionProtection || tt.Lifecycle.PreventDestroy != spec.DeletionProtection {
 			t.Errorf("%s: stream, backups or protection: %+v", name, tt)
 		}
 	}
@@ -242,32 +243,32 @@ type terraformIndex struct {
 	terraformThroughput
 }
 
-func (tt terraformTable) schema() table.Schema {
+func (tt terraformTable) schema() schema.Table {
 	kinds := map[string]types.ScalarAttributeType{}
 	for _, a := range tt.Attributes {
 		kinds[a.Name] = a.Type
 	}
-	s := table.Schema{
+	s := schema.Table{
 		Name: tt.Name, PK: tt.HashKey, SK: tt.RangeKey, SimpleKey: tt.RangeKey == "",
 		PKType: kinds[tt.HashKey], SKType: kinds[tt.RangeKey], BillingMode: tt.Billing, TableClass: tt.Class,
-		ProvisionedThroughput: table.Throughput{Read: tt.Read, Write: tt.Write}, WarmThroughput: table.Throughput(tt.Warm),
+		ProvisionedThroughput: schema.Throughput{Read: tt.Read, Write: tt.Write}, WarmThroughput: schema.Throughput(tt.Warm),
 		Stream: tt.View, DeletionProtection: tt.Protected, PointInTimeRecovery: tt.Recovery.Enabled, Tags: tt.Tags,
 	}
 	add := func(indexes []terraformIndex, local bool) {
 		for _, x := range indexes {
-			var pks, sks []table.Attribute
+			var pks, sks []schema.Attribute
 			for _, k := range x.Keys {
-				if a := (table.Attribute{Name: k.Name, Type: kinds[k.Name]}); k.Type == types.KeyTypeHash {
+				if a := (schema.Attribute{Name: k.Name, Type: kinds[k.Name]}); k.Type == types.KeyTypeHash {
 					pks = append(pks, a)
 				} else {
 					sks = append(sks, a)
 				}
 			}
-			s.Indexes = append(s.Indexes, table.Index{
+			s.Indexes = append(s.Indexes, schema.Index{
 				PKs: pks, SKs: sks,
 				Name: x.Name, PK: x.HashKey, SK: x.RangeKey, PKType: kinds[x.HashKey], SKType: kinds[x.RangeKey],
 				Projection: x.Projection, Include: x.Include, Local: local,
-				ProvisionedThroughput: table.Throughput{Read: x.Read, Write: x.Write}, WarmThroughput: table.Throughput(x.Warm),
+				ProvisionedThroughput: schema.Throughput{Read: x.Read, Write: x.Write}, WarmThroughput: schema.Throughput(x.Warm),
 			})
 		}
 	}
@@ -278,7 +279,7 @@ func (tt terraformTable) schema() table.Schema {
 
 func TestAnInvalidSchemaHasNoTemplate(t *testing.T) {
 	t.Parallel()
-	bad := table.Schema{Name: "no spaces"}
+	bad := schema.Table{Name: "no spaces"}
 	_, cfn := tablemodel.CloudFormation(bad)
 	_, tf := tablemodel.Terraform(bad)
 	for name, err := range map[string]error{"CloudFormation": cfn, "Terraform": tf} {

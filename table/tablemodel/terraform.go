@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -22,10 +23,10 @@ import (
 //
 // A schema that is invalid is a [*table.Error] that matches
 // [table.ErrInvalid].
-func Terraform(schema table.Schema) ([]byte, error) {
-	in, err := schema.CreateTableInput()
+func Terraform(spec schema.Table) ([]byte, error) {
+	in, err := spec.CreateTableInput()
 	if err != nil {
-		return nil, &table.Error{Op: "Terraform", Table: schema.Name, Err: err}
+		return nil, &table.Error{Op: "Terraform", Table: spec.Name, Err: err}
 	}
 	t := tfTable{
 		Name: *in.TableName, BillingMode: in.BillingMode, TableClass: in.TableClass,
@@ -45,16 +46,16 @@ func Terraform(schema table.Schema) ([]byte, error) {
 		index.HashKey = "" // It is the table's.
 		t.LocalSecondaryIndex = append(t.LocalSecondaryIndex, index)
 	}
-	if schema.TTL != "" {
-		t.TTL = &tfTTL{literal(schema.TTL), true}
+	if spec.TTL != "" {
+		t.TTL = &tfTTL{literal(spec.TTL), true}
 	}
 	if in.StreamSpecification != nil {
 		t.StreamEnabled, t.StreamViewType = true, in.StreamSpecification.StreamViewType
 	}
-	if schema.PointInTimeRecovery {
+	if spec.PointInTimeRecovery {
 		t.PointInTimeRecovery = &tfRecovery{true}
 	}
-	if schema.DeletionProtection {
+	if spec.DeletionProtection {
 		t.DeletionProtectionEnabled, t.Lifecycle = true, &tfLifecycle{true}
 	}
 	for _, tag := range in.Tags {
@@ -137,28 +138,28 @@ type tfLifecycle struct {
 }
 
 // several reports whether a key of an index has several attributes.
-func several(schema []types.KeySchemaElement) bool {
-	return len(schema) > 2 || len(schema) == 2 && schema[1].KeyType == types.KeyTypeHash
+func several(spec []types.KeySchemaElement) bool {
+	return len(spec) > 2 || len(spec) == 2 && spec[1].KeyType == types.KeyTypeHash
 }
 
 // tfKeys returns the names of the partition key and of the sort key, which may
 // be empty.
-func tfKeys(schema []types.KeySchemaElement) (hash, sort string) {
-	hash = literal(aws.ToString(schema[0].AttributeName))
-	if len(schema) > 1 {
-		sort = literal(aws.ToString(schema[1].AttributeName))
+func tfKeys(spec []types.KeySchemaElement) (hash, sort string) {
+	hash = literal(aws.ToString(spec[0].AttributeName))
+	if len(spec) > 1 {
+		sort = literal(aws.ToString(spec[1].AttributeName))
 	}
 	return hash, sort
 }
 
-func tfIndexOf(name *string, schema []types.KeySchemaElement, p *types.Projection) tfIndex {
+func tfIndexOf(name *string, spec []types.KeySchemaElement, p *types.Projection) tfIndex {
 	x := tfIndex{Name: *name, ProjectionType: p.ProjectionType}
-	if several(schema) {
-		for _, e := range schema {
+	if several(spec) {
+		for _, e := range spec {
 			x.KeySchema = append(x.KeySchema, tfKey{literal(*e.AttributeName), e.KeyType})
 		}
 	} else {
-		x.HashKey, x.RangeKey = tfKeys(schema)
+		x.HashKey, x.RangeKey = tfKeys(spec)
 	}
 	for _, attribute := range p.NonKeyAttributes {
 		x.NonKeyAttributes = append(x.NonKeyAttributes, literal(attribute))

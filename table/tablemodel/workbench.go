@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -33,8 +34,8 @@ type WorkbenchOptions struct {
 //
 // The form is that of version 3.0 of models that AWS has published, and tests
 // compare it with these. It was not opened in the program.
-func Workbench(schema table.Schema, items []table.Item, options *WorkbenchOptions) ([]byte, error) {
-	l, err := lay("Workbench", schema, items)
+func Workbench(spec schema.Table, items []table.Item, options *WorkbenchOptions) ([]byte, error) {
+	l, err := lay("Workbench", spec, items)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +106,7 @@ const (
 	scalingTarget = 70
 )
 
-func modelCapacityOf(t table.Throughput) *modelCapacity {
+func modelCapacityOf(t schema.Throughput) *modelCapacity {
 	c := modelCapacity{ProvisionedThroughput: cfnProvisioned{t.Read, t.Write}}
 	for scaling, units := range map[*modelScaling]int64{&c.AutoScalingRead: t.Read, &c.AutoScalingWrite: t.Write} {
 		scaling.ScalableTargetRequest.MinCapacity, scaling.ScalableTargetRequest.MaxCapacity = units, units

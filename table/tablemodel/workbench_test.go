@@ -216,10 +216,10 @@ func TestTheWorkbenchModelHasThePublishedFormat(t *testing.T) {
 // Published models with the mode PROVISIONED have the capacity, and others do not.
 func TestTheCapacityOfAModel(t *testing.T) {
 	t.Parallel()
-	for name, schema := range schemas {
-		text := expect.Value(tablemodel.Workbench(schema, nil, nil))(t)
+	for name, spec := range schemas {
+		text := expect.Value(tablemodel.Workbench(spec, nil, nil))(t)
 		model := readModel(t, text)
-		provisioned := schema.BillingMode == types.BillingModeProvisioned
+		provisioned := spec.BillingMode == types.BillingModeProvisioned
 		if got := model["BillingMode"] == "PROVISIONED"; got != provisioned {
 			t.Errorf("%s: billing mode %v", name, model["BillingMode"])
 		}
@@ -228,13 +228,13 @@ func TestTheCapacityOfAModel(t *testing.T) {
 		}
 	}
 	text := expect.Value(tablemodel.Workbench(schemas["production"], nil, nil))(t)
-	golden(t, "production.workbench.json", string(text))
+	expect.Golden(t, "production.workbench.json", string(text))
 }
 
 func TestAModelWithoutTypesHasNoFacets(t *testing.T) {
 	t.Parallel()
-	for name, schema := range schemas {
-		text := expect.Value(tablemodel.Workbench(schema, nil, nil))(t)
+	for name, spec := range schemas {
+		text := expect.Value(tablemodel.Workbench(spec, nil, nil))(t)
 		if facets := readModel(t, text)["TableFacets"].([]any); len(facets) > 0 {
 			t.Errorf("%s: %d facets of no items", name, len(facets))
 		}
@@ -259,8 +259,8 @@ func FuzzPictures(f *testing.F) {
 			return table.Item{"pk": stringValue(v), "sk": stringValue(sk), "entityType": stringValue(typ), name: stringValue(value)}
 		}
 		items := []table.Item{key(pk), key("USER#b")}
-		schema := schemas["small"]
-		md, err := tablemodel.Markdown(schema, items, nil)
+		spec := schemas["small"]
+		md, err := tablemodel.Markdown(spec, items, nil)
 		if err != nil {
 			return // a key is empty, or name is the name of a key and value is
 		}
@@ -273,12 +273,12 @@ func FuzzPictures(f *testing.F) {
 		if active := active(md); active != "" {
 			t.Errorf("%q outside of code in\n%s", active, md)
 		}
-		flow := expect.Value(tablemodel.Mermaid(schema, items, nil))(t)
+		flow := expect.Value(tablemodel.Mermaid(spec, items, nil))(t)
 		if boxes := mermaidBoxes(flow); boxes < 1 || boxes > 2 {
 			t.Errorf("%d boxes for two partitions:\n%s", boxes, flow)
 		}
-		text := expect.Value(tablemodel.Workbench(schema, items, &tablemodel.WorkbenchOptions{Name: name, Date: time.Unix(1, 0)}))(t)
+		text := expect.Value(tablemodel.Workbench(spec, items, &tablemodel.WorkbenchOptions{Name: name, Date: time.Unix(1, 0)}))(t)
 		readModel(t, text)
-		readPage(t, expect.Value(tablemodel.HTML(schema, items, nil))(t))
+		readPage(t, expect.Value(tablemodel.HTML(spec, items, nil))(t))
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -81,12 +82,12 @@ func ExampleFault() {
 	}
 	defer engine.Close()
 	var faults tabletest.Faults
-	client, schema := engine.Client(faults.Install), table.Schema{Name: "ExampleFault-" + rand.Text()}
-	if err := schema.Ensure(ctx, client); err != nil {
+	client, spec := engine.Client(faults.Install), schema.Table{Name: "ExampleFault-" + rand.Text()}
+	if err := spec.Ensure(ctx, client); err != nil {
 		log.Fatal(err)
 	}
-	defer dropExampleTable(client, schema.Name)
-	tbl, err := table.New(client, schema, &table.Options{MaxAttempts: 1})
+	defer dropExampleTable(client, spec.Name)
+	tbl, err := table.New(client, spec, &table.Options{MaxAttempts: 1})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -21,7 +22,7 @@ import (
 type Case struct {
 	// Schema is the schema of the table. Explore creates it under another name,
 	// which [Run].Schema has.
-	Schema table.Schema
+	Schema schema.Table
 	// Setup prepares one run: it stores what the operations need, under keys that
 	// contain [Run].ID, and calls [Run.Go] and [Run.Check]. It is called once for
 	// each schedule. An error ends the test.
@@ -47,7 +48,7 @@ type Run struct {
 	// Client is for Setup and the invariant. Its requests pass at once.
 	Client *dynamodb.Client
 	// Schema is the case's, with the name of the table.
-	Schema table.Schema
+	Schema schema.Table
 
 	operations []func(context.Context, *dynamodb.Client) error
 	invariant  func(ctx context.Context, errs []error) error

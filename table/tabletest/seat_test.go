@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -23,7 +24,7 @@ type Show struct {
 
 var errSoldOut = errors.New("sold out")
 
-var showSchema = table.Schema{Name: "Shows"}
+var showSchema = schema.Table{Name: "Shows"}
 
 func showKey(id string) keys.Key { return keys.Key{PK: keys.PK("SHOW#" + id), SK: keys.Metadata} }
 

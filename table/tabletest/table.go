@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -22,18 +23,18 @@ import (
 // The table is not protected against deletion and has no backups, whatever the
 // schema says. It is billed by request, is of the standard class, and has no
 // warm throughput and no tags.
-func New(tb testing.TB, schema table.Schema, opts *table.Options) *table.Table {
+func New(tb testing.TB, spec schema.Table, opts *table.Options) *table.Table {
 	tb.Helper()
-	return NewWith(tb, Client(tb), schema, opts)
+	return NewWith(tb, Client(tb), spec, opts)
 }
 
 // NewWith is [New] with a client of the caller's: one with [Faults], or of
 // another engine.
-func NewWith(tb testing.TB, client *dynamodb.Client, schema table.Schema, opts *table.Options) *table.Table {
+func NewWith(tb testing.TB, client *dynamodb.Client, spec schema.Table, opts *table.Options) *table.Table {
 	tb.Helper()
-	schema = disposable(schema)
-	schema.Name = tableName(tb.Name())
-	t, err := table.New(client, schema, opts)
+	spec = disposable(spec)
+	spec.Name = tableName(tb.Name())
+	t, err := table.New(client, spec, opts)
 	if err != nil {
 		tb.Fatalf("tabletest: %v", err)
 	}
@@ -41,13 +42,13 @@ func NewWith(tb testing.TB, client *dynamodb.Client, schema table.Schema, opts *
 	tb.Cleanup(func() {
 		// The test's own context has ended by now.
 		_, err := client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{
-			TableName: aws.String(schema.Name),
+			TableName: aws.String(spec.Name),
 		})
 		if _, gone := errors.AsType[*types.ResourceNotFoundException](err); err != nil && !gone {
-			tb.Errorf("tabletest: the table %s is left behind: %v", schema.Name, err)
+			tb.Errorf("tabletest: the table %s is left behind: %v", spec.Name, err)
 		}
 	})
-	if err := schema.Ensure(tb.Context(), client); err != nil {
+	if err := spec.Ensure(tb.Context(), client); err != nil {
 		tb.Fatalf("tabletest: %v", err)
 	}
 	return t
@@ -55,13 +56,13 @@ func NewWith(tb testing.TB, client *dynamodb.Client, schema table.Schema, opts *
 
 // disposable returns the schema without the settings of a production table: a
 // test's table must be free to create on any engine, and possible to delete.
-func disposable(s table.Schema) table.Schema {
+func disposable(s schema.Table) schema.Table {
 	s.DeletionProtection, s.PointInTimeRecovery = false, false
 	s.BillingMode, s.TableClass, s.Tags = "", "", nil
-	s.ProvisionedThroughput, s.WarmThroughput = table.Throughput{}, table.Throughput{}
+	s.ProvisionedThroughput, s.WarmThroughput = schema.Throughput{}, schema.Throughput{}
 	s.Indexes = slices.Clone(s.Indexes)
 	for i := range s.Indexes {
-		s.Indexes[i].ProvisionedThroughput, s.Indexes[i].WarmThroughput = table.Throughput{}, table.Throughput{}
+		s.Indexes[i].ProvisionedThroughput, s.Indexes[i].WarmThroughput = schema.Throughput{}, schema.Throughput{}
 	}
 	return s
 }

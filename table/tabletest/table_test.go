@@ -10,23 +10,23 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/suites/expect"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 func TestNew(t *testing.T) {
 	t.Parallel()
 	client := tabletest.Client(t)
-	schema := table.Schema{
+	spec := schema.Table{
 		Name: "Orders",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 		},
 	}
 	names := map[string]bool{}
 	t.Run("lives", func(t *testing.T) {
 		for range 2 {
-			tbl := tabletest.New(t, schema, nil)
+			tbl := tabletest.New(t, spec, nil)
 			name := tbl.Schema().Name
 			names[name] = true
 			out := expect.Value(client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}))(t)
@@ -44,7 +44,7 @@ func TestNew(t *testing.T) {
 			t.Errorf("%s after its test: %v", name, err)
 		}
 	}
-	if schema.Name != "Orders" {
+	if spec.Name != "Orders" {
 		t.Error("the caller's schema has changed")
 	}
 }
@@ -53,21 +53,21 @@ func TestNew(t *testing.T) {
 // and needs nothing that local engines do not have.
 func TestNewOfAProductionSchema(t *testing.T) {
 	t.Parallel()
-	one := table.Throughput{Read: 1, Write: 1}
-	schema := table.Schema{
+	one := schema.Throughput{Read: 1, Write: 1}
+	spec := schema.Table{
 		Name: "Orders", Stream: types.StreamViewTypeKeysOnly, BillingMode: types.BillingModeProvisioned,
 		ProvisionedThroughput: one, WarmThroughput: one, TableClass: types.TableClassStandardInfrequentAccess,
 		PointInTimeRecovery: true, DeletionProtection: true, Tags: map[string]string{"team": "payments"},
-		Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", ProvisionedThroughput: one, WarmThroughput: one}},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", ProvisionedThroughput: one, WarmThroughput: one}},
 	}
-	want := schema.Indexes[0]
+	want := spec.Indexes[0]
 	client := tabletest.Client(t)
 	var name string
 	t.Run("lives", func(t *testing.T) {
-		name = tabletest.New(t, schema, nil).Schema().Name
+		name = tabletest.New(t, spec, nil).Schema().Name
 		out := expect.Value(client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &name}))(t)
-		if s := out.Table.StreamSpecification; s == nil || s.StreamViewType != schema.Stream {
-			t.Errorf("stream %+v, want %s", s, schema.Stream)
+		if s := out.Table.StreamSpecification; s == nil || s.StreamViewType != spec.Stream {
+			t.Errorf("stream %+v, want %s", s, spec.Stream)
 		}
 		if b := out.Table.BillingModeSummary; b == nil || b.BillingMode != types.BillingModePayPerRequest {
 			t.Errorf("billing mode %+v, want %s", b, types.BillingModePayPerRequest)
@@ -77,14 +77,14 @@ func TestNewOfAProductionSchema(t *testing.T) {
 	if _, gone := errors.AsType[*types.ResourceNotFoundException](err); !gone {
 		t.Errorf("%s after its test: %v", name, err)
 	}
-	expect.Equal(t, "the caller's schema has changed", schema.Indexes[0], want)
+	expect.Equal(t, "the caller's schema has changed", spec.Indexes[0], want)
 }
 
 func TestNewWith(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	faults.Always("", tabletest.DropRequest()) // Not of the table's creation.
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), table.Schema{}, nil)
+	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
 	if got := len(faults.Requests("CreateTable")); got != 1 {
 		t.Errorf("%d requests of CreateTable to %s, want 1", got, tbl.Schema().Name)
 	}

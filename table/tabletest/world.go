@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -23,7 +24,7 @@ import (
 // are sent by whoever calls RoundTrip: a goroutine of an HTTP client would keep a
 // bubble open.
 type world struct {
-	schema table.Schema
+	schema schema.Table
 	// runs is the number of runs so far.
 	runs int
 
@@ -39,8 +40,8 @@ type world struct {
 // replaced: dynoxide gets slower by each.
 const maxTransactions = 2000
 
-func newWorld(t *testing.T, schema table.Schema) (*world, error) {
-	named, err := table.New(&dynamodb.Client{}, disposable(schema), nil)
+func newWorld(t *testing.T, spec schema.Table) (*world, error) {
+	named, err := table.New(&dynamodb.Client{}, disposable(spec), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -167,14 +168,14 @@ func overlap(a, b []string) bool {
 type itemRequest struct{ Key, Item map[string]json.RawMessage }
 
 // footprintOf returns the footprint of a request on the table of the schema.
-func footprintOf(operation string, body []byte, schema table.Schema) footprint {
+func footprintOf(operation string, body []byte, spec schema.Table) footprint {
 	var f footprint
 	key := func(r itemRequest) string {
 		all := r.Key
 		if all == nil {
 			all = r.Item
 		}
-		return string(all[schema.PK]) + string(all[schema.SK])
+		return string(all[spec.PK]) + string(all[spec.SK])
 	}
 	var one itemRequest
 	var several struct{ TransactItems []map[string]itemRequest }

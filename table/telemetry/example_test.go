@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 	"github.com/singletable/singletable/table/telemetry"
@@ -38,16 +39,16 @@ func exampleTable(observe table.Observer) (tbl *table.Table, drop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	client, schema := engine.Client(), table.Schema{Name: "Example-" + rand.Text()}
-	if err := schema.Ensure(ctx, client); err != nil {
+	client, spec := engine.Client(), schema.Table{Name: "Example-" + rand.Text()}
+	if err := spec.Ensure(ctx, client); err != nil {
 		log.Fatal(err)
 	}
-	tbl, err = table.New(client, schema, &table.Options{Observe: observe})
+	tbl, err = table.New(client, spec, &table.Options{Observe: observe})
 	if err != nil {
 		log.Fatal(err)
 	}
 	return tbl, func() {
-		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &schema.Name}); err != nil {
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &spec.Name}); err != nil {
 			log.Print(err)
 		}
 		engine.Close()

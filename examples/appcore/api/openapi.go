@@ -197,9 +197,9 @@ func (d openAPI) operations() (all []pageOperation) {
 				if r.Ref != "" {
 					r = d.Components.Responses[r.name()]
 				}
-				schema := r.Content["application/json"].Schema
-				s := pageResponse{Status: status, Description: r.Description, Schema: schema.name()}
-				for _, part := range schema.AllOf {
+				spec := r.Content["application/json"].Schema
+				s := pageResponse{Status: status, Description: r.Description, Schema: spec.name()}
+				for _, part := range spec.AllOf {
 					s.Codes = append(s.Codes, part.Properties.Error.Properties.Code.Enum...)
 				}
 				shown.Responses = append(shown.Responses, s)

@@ -6,17 +6,17 @@ import (
 	"github.com/singletable/singletable/examples/internal/address"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
-	"github.com/singletable/singletable/table"
 )
 
 // Schema is the one table of the application. Items expire by expiresAt, which
 // only the records of idempotent requests have.
-func Schema(name string) table.Schema {
-	return table.Schema{
+func Schema(name string) schema.Table {
+	return schema.Table{
 		Name:    name,
 		TTL:     "expiresAt",
-		Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 	}
 }
 

@@ -6,15 +6,16 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // OldSchemas are the tables that the blog was kept in before: one for each kind,
 // with the ids as keys, without types and mostly without versions.
-func OldSchemas(name string) (users, posts, comments table.Schema) {
-	users = table.Schema{Name: name + "-Users", PK: "userId", SimpleKey: true}
-	posts = table.Schema{Name: name + "-Posts", PK: "postId", SimpleKey: true}
-	comments = table.Schema{Name: name + "-Comments", PK: "postId", SK: "commentId"}
+func OldSchemas(name string) (users, posts, comments schema.Table) {
+	users = schema.Table{Name: name + "-Users", PK: "userId", SimpleKey: true}
+	posts = schema.Table{Name: name + "-Posts", PK: "postId", SimpleKey: true}
+	comments = schema.Table{Name: name + "-Comments", PK: "postId", SK: "commentId"}
 	return users, posts, comments
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/singletable/singletable/examples/blog/migrate"
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -36,8 +37,8 @@ func setUp(t *testing.T) *fixture {
 	single := tabletest.NewWith(t, singleClient, store.Schema("Blog"), nil)
 	users, posts, comments := migrate.OldSchemas("Blog")
 	var old [3]*table.Table
-	for i, schema := range []table.Schema{users, posts, comments} {
-		old[i] = tabletest.NewWith(t, oldClient, schema, nil)
+	for i, spec := range []schema.Table{users, posts, comments} {
+		old[i] = tabletest.NewWith(t, oldClient, spec, nil)
 	}
 	elsewhere := check.Must(table.New(tabletest.Client(t, f.lossy.Install), single.Schema(), nil))(t)
 	f.service = check.Must(migrate.NewBlog(elsewhere, old[0], old[1], old[2]))(t)

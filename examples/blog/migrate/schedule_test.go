@@ -69,12 +69,12 @@ type migration struct {
 
 // postsOf returns the posts of a run on their way from a table of its own.
 func postsOf(client *dynamodb.Client, r *tabletest.Run) (*migrate.Records[store.Post], error) {
-	_, schema, _ := migrate.OldSchemas(r.Schema.Name + r.ID)
+	_, spec, _ := migrate.OldSchemas(r.Schema.Name + r.ID)
 	single, err := table.New(client, r.Schema, nil)
 	if err != nil {
 		return nil, err
 	}
-	old, err := table.New(client, schema, nil)
+	old, err := table.New(client, spec, nil)
 	if err != nil {
 		return nil, err
 	}

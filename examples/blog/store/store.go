@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -22,13 +23,13 @@ const (
 )
 
 // Schema is the one table of the blog.
-func Schema(name string) table.Schema {
-	return table.Schema{
+func Schema(name string) schema.Table {
+	return schema.Table{
 		Name: name,
 		TTL:  "expiresAt",
 		// For [Store.Router].
 		Stream: types.StreamViewTypeNewAndOldImages,
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: publishedIndex, PK: "publishedPK", SK: "publishedSK"},
 			{Name: childrenIndex, PK: "parentPK", SK: "parentSK"},
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -50,7 +51,7 @@ func newSystemWith(t *testing.T, client *dynamodb.Client) system {
 	svc := check.Must(New(tbl, nil))(t)
 	return system{
 		Service: svc, client: client, clock: now,
-		positions: tabletest.New(t, table.Schema{Name: "positions"}, nil),
+		positions: tabletest.New(t, schema.Table{Name: "positions"}, nil),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -21,11 +22,11 @@ const (
 
 // Schema is the one table of all tenants. Its stream starts whatever follows from a
 // write: see handlers.
-func Schema(name string) table.Schema {
-	return table.Schema{
+func Schema(name string) schema.Table {
+	return schema.Table{
 		Name: name,
 		TTL:  "expiresAt",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: codeIndex, PK: "codePK", SK: "codeSK"},
 			{Name: openIndex, PK: openPK, SK: openSK, Projection: types.ProjectionTypeKeysOnly},
 		},

@@ -28,16 +28,16 @@ func TestPostgreSQL(t *testing.T) {
 	suite(t, func(tb testing.TB) *sql.DB {
 		tb.Helper()
 		admin := check.Must(readmodel.Connect(tb.Context(), base.String()))(tb)
-		schema := "test_" + strings.ToLower(rand.Text())
-		check.Must(admin.ExecContext(tb.Context(), "CREATE SCHEMA "+schema))(tb)
+		spec := "test_" + strings.ToLower(rand.Text())
+		check.Must(admin.ExecContext(tb.Context(), "CREATE SCHEMA "+spec))(tb)
 		own := *base
 		query := own.Query()
-		query.Set("search_path", schema)
+		query.Set("search_path", spec)
 		own.RawQuery = query.Encode()
 		db := check.Must(readmodel.Connect(tb.Context(), own.String()))(tb)
 		tb.Cleanup(func() {
 			check.OK(tb, db.Close())
-			_, err := admin.ExecContext(context.Background(), "DROP SCHEMA "+schema+" CASCADE")
+			_, err := admin.ExecContext(context.Background(), "DROP SCHEMA "+spec+" CASCADE")
 			check.OK(tb, err, admin.Close())
 		})
 		return db

@@ -19,6 +19,7 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -28,9 +29,9 @@ import (
 
 const page = "../../../docs/security.md"
 
-var schema = table.Schema{
+var spec = schema.Table{
 	Name: "Access", TTL: "expiresAt",
-	Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+	Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 }
 
 type user struct {
@@ -157,7 +158,7 @@ func actions(t *testing.T, entity repo.Entity[user], run func(env) error) []stri
 	t.Helper()
 	needed := map[string]bool{}
 	for i, scenario := range scenarios {
-		plain := tabletest.New(t, schema, nil)
+		plain := tabletest.New(t, spec, nil)
 		users := check.Must(repo.New(plain, entity))(t)
 		check.OK(t, users.Create(t.Context(), &user{ID: "u-1", Email: "one"}))
 		var faults tabletest.Faults

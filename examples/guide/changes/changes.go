@@ -12,14 +12,15 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // Schema is the table of the first release.
-var Schema = table.Schema{Name: "Shop"}
+var Schema = schema.Table{Name: "Shop"}
 
 // WithIndex is the table of the releases that list orders by status.
-var WithIndex = table.Schema{Name: "Shop", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
+var WithIndex = schema.Table{Name: "Shop", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}}}
 
 const order keys.Prefix = "ORDER"
 

@@ -12,14 +12,15 @@ import (
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 // open returns a table with ten orders of the first release, and its repository.
-func open(t *testing.T, schema table.Schema) (*table.Table, *repo.Repo[Order1]) {
+func open(t *testing.T, spec schema.Table) (*table.Table, *repo.Repo[Order1]) {
 	t.Helper()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	orders := release(t, tbl, first)
 	for i := range 10 {
 		o := Order1{ID: id(i), Customer: fmt.Sprint("c-", i%3), Name: "order", Total: "12.50", Status: "open"}
@@ -149,13 +150,13 @@ func TestTypeChanged(t *testing.T) {
 func TestIndexAdded(t *testing.T) {
 	t.Parallel()
 	tbl, old := open(t, Schema)
-	schema := WithIndex
-	schema.Name = tbl.Schema().Name
+	spec := WithIndex
+	spec.Name = tbl.Schema().Name
 	client := tabletest.Client(t)
-	plan := check.Must(schema.Plan(t.Context(), client))(t)
+	plan := check.Must(spec.Plan(t.Context(), client))(t)
 	check.Equal(t, "changes", len(plan.Changes), 1)
-	check.OK(t, schema.Ensure(t.Context(), client))
-	tbl = check.Must(table.New(client, schema, nil))(t)
+	check.OK(t, spec.Ensure(t.Context(), client))
+	tbl = check.Must(table.New(client, spec, nil))(t)
 	orders := release(t, tbl, withStatus)
 	check.Must(old.Update(t.Context(), Key("o-1"), func(o *Order1) error { o.Status = "paid"; return nil }))(t)
 	backfilled(t, tbl, orders)
@@ -231,9 +232,9 @@ func TestIndexDropped(t *testing.T) {
 	tbl, _ := open(t, WithIndex)
 	backfilled(t, tbl, release(t, tbl, withStatus))
 	// No release queries the index any more.
-	schema := Schema
-	schema.Name = tbl.Schema().Name
-	tbl = check.Must(table.New(tabletest.Client(t), schema, nil))(t)
+	spec := Schema
+	spec.Name = tbl.Schema().Name
+	tbl = check.Must(table.New(tabletest.Client(t), spec, nil))(t)
 	orders := release(t, tbl, withoutStatus)
 	check.Equal(t, "changed", backfilled(t, tbl, orders).Changed, 10)
 	for i := range 10 {
@@ -242,5 +243,5 @@ func TestIndexDropped(t *testing.T) {
 		}
 	}
 	// The index can be deleted by hand now; Verify does not mind it.
-	check.OK(t, schema.Verify(t.Context(), tabletest.Client(t)))
+	check.OK(t, spec.Verify(t.Context(), tabletest.Client(t)))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -28,9 +29,9 @@ import (
 
 const page = "../../../docs/costs.md"
 
-var schema = table.Schema{
+var spec = schema.Table{
 	Name: "Costs", TTL: "expiresAt",
-	Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+	Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 }
 
 // doc is stored in an item of nearly 1 KB.
@@ -250,7 +251,7 @@ func TestThePageShowsWhatOperationsCost(t *testing.T) {
 
 func measure(t *testing.T, r row) (requests string, read, write float64) {
 	t.Helper()
-	tbl := tabletest.New(t, schema, nil)
+	tbl := tabletest.New(t, spec, nil)
 	d := check.Must(repo.New(tbl, r.entity()))(t)
 	for i := range 100 {
 		v := newDoc(i)

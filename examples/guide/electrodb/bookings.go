@@ -7,14 +7,15 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // Schema is the table.
-var Schema = table.Schema{
+var Schema = schema.Table{
 	Name:    "Bookings",
 	Type:    "__edb_e__",
-	Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+	Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 }
 
 // Booking is a number of seats on a ferry.

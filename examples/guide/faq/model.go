@@ -10,23 +10,24 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // Schema is the one table.
-var Schema = table.Schema{
+var Schema = schema.Table{
 	Name: "Tracker",
 	TTL:  "expiresAt",
-	Indexes: []table.Index{
+	Indexes: []schema.Index{
 		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 		byType,
 	},
 }
 
-var byType = table.Index{
+var byType = schema.Index{
 	Name: "byType",
-	PKs:  []table.Attribute{{Name: "entityType"}},
-	SKs:  []table.Attribute{{Name: "createdAt", Type: types.ScalarAttributeTypeN}},
+	PKs:  []schema.Attribute{{Name: "entityType"}},
+	SKs:  []schema.Attribute{{Name: "createdAt", Type: types.ScalarAttributeTypeN}},
 }
 
 const (

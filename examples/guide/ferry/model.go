@@ -9,15 +9,15 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
-	"github.com/singletable/singletable/table"
 )
 
 // Schema is the one table.
-var Schema = table.Schema{
+var Schema = schema.Table{
 	Name: "Ferries",
 	TTL:  "expiresAt",
-	Indexes: []table.Index{
+	Indexes: []schema.Index{
 		{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: "GSI2", PK: "GSI2PK", SK: "GSI2SK"},
 	},

@@ -17,11 +17,12 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // Schema is the one table.
-var Schema = table.Schema{Name: "Payments", TTL: "expiresAt"}
+var Schema = schema.Table{Name: "Payments", TTL: "expiresAt"}
 
 // The reasons why there is no payment.
 var (

@@ -9,13 +9,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"
 )
 
 // Open returns the table of a schema, which a deployment has created. The
 // environment has the settings of the AWS SDK, and CURSOR_KEYS. No request is sent.
-func Open(ctx context.Context, schema table.Schema) (*table.Table, error) {
+func Open(ctx context.Context, spec schema.Table) (*table.Table, error) {
 	cfg, err := config.LoadDefaultConfig(ctx) // region and credentials
 	if err != nil {
 		return nil, err
@@ -28,5 +29,5 @@ func Open(ctx context.Context, schema table.Schema) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	return table.New(dynamodb.NewFromConfig(cfg), schema, &table.Options{Cursors: cursors, Observe: telemetry.Logs(nil)})
+	return table.New(dynamodb.NewFromConfig(cfg), spec, &table.Options{Cursors: cursors, Observe: telemetry.Logs(nil)})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/singletable/singletable/examples/guide/production"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -38,16 +39,16 @@ func onEngine(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	schema := table.Schema{Name: "Notes"}
-	check.OK(t, schema.Ensure(t.Context(), engine.Client()))
+	spec := schema.Table{Name: "Notes"}
+	check.OK(t, spec.Ensure(t.Context(), engine.Client()))
 }
 
 // A cursor that one instance has issued is valid for another one.
 func TestOpen(t *testing.T) {
 	onEngine(t)
-	schema := table.Schema{Name: "Notes"}
-	one := check.Must(production.Open(t.Context(), schema))(t)
-	another := check.Must(production.Open(t.Context(), schema))(t)
+	spec := schema.Table{Name: "Notes"}
+	one := check.Must(production.Open(t.Context(), spec))(t)
+	another := check.Must(production.Open(t.Context(), spec))(t)
 	user := keys.User.PK("ana")
 	for _, id := range []string{"1", "2"} {
 		check.OK(t, one.Do(t.Context(), table.Create(keys.Key{PK: user, SK: keys.Prefix("NOTE").SK(keys.Str(id))}, table.Item{})))
@@ -61,7 +62,7 @@ func TestOpen(t *testing.T) {
 func TestOpenRefusesKeysOfCursors(t *testing.T) {
 	for name, ring := range map[string]string{"forgotten": "", "not random": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="} {
 		t.Setenv("CURSOR_KEYS", ring)
-		if _, err := production.Open(t.Context(), table.Schema{Name: "Notes"}); err == nil {
+		if _, err := production.Open(t.Context(), schema.Table{Name: "Notes"}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

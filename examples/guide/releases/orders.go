@@ -5,11 +5,11 @@ package releases
 import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 // Schema is the table of both releases. The first one does not use the index.
-var Schema = table.Schema{Name: "Orders", Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}
+var Schema = schema.Table{Name: "Orders", Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}
 
 const order keys.Prefix = "ORDER"
 

@@ -9,11 +9,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // Schema is the one table.
-var Schema = table.Schema{Name: "Shows"}
+var Schema = schema.Table{Name: "Shows"}
 
 // ErrSoldOut means that a show has no free seats.
 var ErrSoldOut = errors.New("sold out")

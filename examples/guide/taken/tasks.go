@@ -8,13 +8,14 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // Schema has OneTable's attribute for the type.
-var Schema = table.Schema{
+var Schema = schema.Table{
 	Name: "Tracker", Type: "_type",
-	Indexes: []table.Index{{Name: "gs1", PK: "gs1pk", SK: "gs1sk"}},
+	Indexes: []schema.Index{{Name: "gs1", PK: "gs1pk", SK: "gs1sk"}},
 }
 
 // Task has the properties of the model. A time in a key is text of one width, so that it

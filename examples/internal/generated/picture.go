@@ -3,6 +3,7 @@ package generated
 import (
 	"testing"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -10,16 +11,16 @@ import (
 // Picture returns what a table holds, in Markdown: tables, and a diagram if the
 // schema has indexes. The schema is the example's own, whose name the table of a
 // test does not have.
-func Picture(tb testing.TB, schema table.Schema, items []table.Item, options *tablemodel.Options) string {
+func Picture(tb testing.TB, spec schema.Table, items []table.Item, options *tablemodel.Options) string {
 	tb.Helper()
-	picture, err := tablemodel.Markdown(schema, items, options)
+	picture, err := tablemodel.Markdown(spec, items, options)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if len(schema.Indexes) == 0 {
+	if len(spec.Indexes) == 0 {
 		return picture
 	}
-	diagram, err := tablemodel.Mermaid(schema, items, options)
+	diagram, err := tablemodel.Mermaid(spec, items, options)
 	if err != nil {
 		tb.Fatal(err)
 	}

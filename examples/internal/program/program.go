@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/singletable/singletable/examples/internal/report"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -61,12 +62,12 @@ func (p Program) Run(ctx context.Context, args []string, out io.Writer) error {
 
 // Open creates a table if it is missing, and returns it. The report has the cost of
 // its requests.
-func Open(ctx context.Context, engine *tabletest.Engine, schema table.Schema, out report.Report) (*table.Table, error) {
+func Open(ctx context.Context, engine *tabletest.Engine, spec schema.Table, out report.Report) (*table.Table, error) {
 	client := engine.Client()
-	if err := schema.Ensure(ctx, client); err != nil {
+	if err := spec.Ensure(ctx, client); err != nil {
 		return nil, err
 	}
-	return table.New(client, schema, &table.Options{Observe: out.Meter.Observe})
+	return table.New(client, spec, &table.Options{Observe: out.Meter.Observe})
 }
 
 // UnlessThere passes over the error of sample data that an earlier run has written.

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -71,12 +71,12 @@ func (o *Options) setEndpoint() error {
 // Develop calls serve with a local engine that has the table. The file keeps its data,
 // in memory if it is empty. A service for development trusts everybody: so only this
 // machine may reach it, and it reaches only this machine.
-func (o Options) Develop(ctx context.Context, file string, schema table.Schema, serve func(*dynamodb.Client) error) error {
+func (o Options) Develop(ctx context.Context, file string, spec schema.Table, serve func(*dynamodb.Client) error) error {
 	if err := httpapi.CheckLocal(o.Addr, cmp.Or(o.Endpoint, os.Getenv(tabletest.EndpointVariable))); err != nil {
 		return err
 	}
 	return WithEngine(ctx, file, func(engine *tabletest.Engine) error {
-		if err := schema.Ensure(ctx, engine.Client()); err != nil {
+		if err := spec.Ensure(ctx, engine.Client()); err != nil {
 			return err
 		}
 		return serve(engine.Client())

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -67,7 +68,7 @@ func (r Report) Rows(lines ...string) {
 }
 
 // Query prints what a query asks a table for, by the names of the keys.
-func (r Report) Query(s table.Schema, q table.Query) {
+func (r Report) Query(s schema.Table, q table.Query) {
 	where, pk, sk := "table", cmp.Or(s.PK, "pk"), cmp.Or(s.SK, "sk")
 	for _, x := range s.Indexes {
 		if x.Name == q.Index {

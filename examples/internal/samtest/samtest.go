@@ -16,7 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -113,10 +113,10 @@ func Functions(tb testing.TB, t Template) map[string]Function {
 // Table fails the test unless the resource Table has every property that the schema
 // asks for, encryption and point-in-time recovery, and no other. Its name is the
 // template's choice.
-func Table(tb testing.TB, t Template, schema table.Schema) {
+func Table(tb testing.TB, t Template, spec schema.Table) {
 	tb.Helper()
 	const typ = "AWS::DynamoDB::Table"
-	made := parse(tb, check.Must(tablemodel.CloudFormation(schema))(tb)) // JSON is YAML
+	made := parse(tb, check.Must(tablemodel.CloudFormation(spec))(tb)) // JSON is YAML
 	have, want := Of[map[string]any](tb, t, typ)["Table"], Of[map[string]any](tb, made, typ)["Table"]
 	want["TableName"] = have["TableName"]
 	want["PointInTimeRecoverySpecification"] = map[string]any{"PointInTimeRecoveryEnabled": true}

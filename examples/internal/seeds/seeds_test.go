@@ -23,6 +23,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -43,7 +44,7 @@ var begun = time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
 type maker struct {
 	t      *testing.T
 	table  *table.Table
-	schema table.Schema // with the example's own name
+	schema schema.Table // with the example's own name
 	now    time.Time
 	rand   *rand.Rand
 
@@ -54,10 +55,10 @@ type maker struct {
 	sequence  int
 }
 
-func newMaker(t *testing.T, schema table.Schema) *maker {
+func newMaker(t *testing.T, spec schema.Table) *maker {
 	t.Helper()
-	m := &maker{t: t, schema: schema, now: begun, rand: rand.New(rand.NewPCG(1, 2)), before: map[keys.Key]table.Item{}}
-	m.table = tabletest.NewWith(t, tabletest.Client(t, ownTokens), schema, &table.Options{Now: func() time.Time { return m.now }})
+	m := &maker{t: t, schema: spec, now: begun, rand: rand.New(rand.NewPCG(1, 2)), before: map[keys.Key]table.Item{}}
+	m.table = tabletest.NewWith(t, tabletest.Client(t, ownTokens), spec, &table.Options{Now: func() time.Time { return m.now }})
 	without := m.table.Schema()
 	without.TTL = ""
 	m.raw = check.Must(table.New(tabletest.Client(t), without, nil))(t)

@@ -39,8 +39,8 @@ func open(t *testing.T) tab {
 	if err != nil {
 		t.Fatalf("%v: install it with apt-get install -y --no-install-recommends chromium", err)
 	}
-	schema := store.Schema("Shop")
-	tbl := tabletest.New(t, schema, nil)
+	spec := store.Schema("Shop")
+	tbl := tabletest.New(t, spec, nil)
 	keys := setup.Keys{bytes.Repeat([]byte("k"), session.MinKey)}
 	shop := check.Must(setup.Shop(tabletest.Client(t), tbl.Schema().Name, keys, 1))(t)
 	check.OK(t, demo.Seed(t.Context(), shop),

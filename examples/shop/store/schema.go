@@ -6,6 +6,7 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -17,12 +18,12 @@ const (
 
 // Schema is the one table of the shop. Its key attributes are called PK and SK,
 // as in tables that other programs have made.
-func Schema(name string) table.Schema {
-	return table.Schema{
+func Schema(name string) schema.Table {
+	return schema.Table{
 		Name: name, PK: "PK", SK: "SK", TTL: "expiresAt",
 		// For the audit trail and the notifications.
 		Stream: types.StreamViewTypeNewAndOldImages,
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: gsi1, PK: "GSI1PK", SK: "GSI1SK"},
 			{Name: gsi2, PK: "GSI2PK", SK: "GSI2SK"},
 		},

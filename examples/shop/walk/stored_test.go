@@ -46,15 +46,15 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	} {
 		check.Deliver(t, check.Must(consumer())(t), json.RawMessage(strings.Replace(sale, "STREAM", check.StreamOf(tbl), 1)))
 	}
-	schema, items := store.Schema("Shop"), generated.Stored(t, tbl)
+	spec, items := store.Schema("Shop"), generated.Stored(t, tbl)
 	options := &tablemodel.Options{
 		Partitions: 2, Items: 2,
 		Attributes: []string{"name", "email", "price", "stock", "quantity", "total", "status", "kind", "by", "old", "new"},
 	}
-	generated.Part(t, "../README.md", "stored", generated.Picture(t, schema, items, options))
+	generated.Part(t, "../README.md", "stored", generated.Picture(t, spec, items, options))
 
 	options.Partitions, options.Items = -1, -1
-	page := check.Must(tablemodel.HTML(schema, items, options))(t)
+	page := check.Must(tablemodel.HTML(spec, items, options))(t)
 	generated.File(t, "../table.html", page)
 	if limit := 200_000; len(page) > limit {
 		t.Errorf("the page has %d bytes, want at most %d", len(page), limit)

@@ -11,13 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 // Schema is the table: counters, and the records of the messages that were
 // counted.
-func Schema(name string) table.Schema {
-	return table.Schema{Name: name, TTL: "expiresAt"}
+func Schema(name string) schema.Table {
+	return schema.Table{Name: name, TTL: "expiresAt"}
 }
 
 const (

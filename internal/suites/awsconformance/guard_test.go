@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/awsconformance"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -69,8 +70,8 @@ func everyRequest(t *testing.T, client *dynamodb.Client, name string) map[string
 	ctx, n := t.Context(), aws.String(name)
 	key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "A"}}
 	second := func(_ any, err error) error { return err }
-	schema := table.Schema{Name: name, TTL: "ttl"}
-	tbl := expect.Value(table.New(client, schema, nil))(t)
+	spec := schema.Table{Name: name, TTL: "ttl"}
+	tbl := expect.Value(table.New(client, spec, nil))(t)
 	k := keys.Key{PK: "A", SK: "A"}
 	one := table.Put(k, nil)
 	_, batch := table.BatchGet[table.Item](ctx, tbl, []keys.Key{k})
@@ -113,9 +114,9 @@ func TestOtherTablesAreLeftAlone(t *testing.T) {
 			}
 		}
 	}
-	schema := table.Schema{Name: "refuse-production"}
+	spec := schema.Table{Name: "refuse-production"}
 	for call, err := range map[string]error{
-		"Ensure": schema.Ensure(t.Context(), client), "Verify": schema.Verify(t.Context(), client),
+		"Ensure": spec.Ensure(t.Context(), client), "Verify": spec.Verify(t.Context(), client),
 	} {
 		if !errors.Is(err, awsconformance.ErrRefused) {
 			t.Errorf("%s: %v", call, err)
@@ -132,11 +133,11 @@ func TestTablesOfTheRun(t *testing.T) {
 	t.Parallel()
 	g := newGuard(t, "made")
 	client, faults := guarded(t, g)
-	lost := table.Schema{Name: g.TablePrefix() + "lost", TTL: "ttl"}
+	lost := schema.Table{Name: g.TablePrefix() + "lost", TTL: "ttl"}
 	faults.Next("CreateTable", tabletest.DropResponse())
 	expect.OK(t, lost.Ensure(t.Context(), client))
 
-	foreign := table.Schema{Name: g.TablePrefix() + "foreign"}
+	foreign := schema.Table{Name: g.TablePrefix() + "foreign"}
 	expect.OK(t, foreign.Ensure(t.Context(), tabletest.Client(t)))
 	expect.OK(t, foreign.Verify(t.Context(), client))
 	in := expect.Value(foreign.CreateTableInput())(t)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/awsconformance"
 	"github.com/singletable/singletable/internal/suites/expect"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -24,20 +24,20 @@ func TestLeftovers(t *testing.T) {
 		g := newGuard(t, "killed")
 		client, _ := guarded(t, g)
 		for _, name := range []string{"one", "two-2"} {
-			schema := table.Schema{Name: g.TablePrefix() + name, DeletionProtection: name == "one"}
-			expect.OK(t, schema.Ensure(t.Context(), client))
-			want = append(want, schema.Name)
+			spec := schema.Table{Name: g.TablePrefix() + name, DeletionProtection: name == "one"}
+			expect.OK(t, spec.Ensure(t.Context(), client))
+			want = append(want, spec.Name)
 		}
 	}
 	slices.Sort(want)
 	longer := newGuard(t, "killed-other")
 	client, _ := guarded(t, longer)
-	expect.OK(t, table.Schema{Name: longer.TablePrefix() + "x"}.Ensure(t.Context(), client))
+	expect.OK(t, schema.Table{Name: longer.TablePrefix() + "x"}.Ensure(t.Context(), client))
 	strangers := []string{"killed-abcdefgh-untagged", "killed-tagged-otherwise", "killed", "killedx-abcdefgh-tagged", longer.TablePrefix() + "x"}
 	for name, tag := range map[string]string{
 		strangers[0]: "", strangers[1]: "killed-abcdefgh-", strangers[2]: "killed-", strangers[3]: "killed-abcdefgh-",
 	} {
-		in := expect.Value(table.Schema{Name: name}.CreateTableInput())(t)
+		in := expect.Value(schema.Table{Name: name}.CreateTableInput())(t)
 		if tag != "" {
 			in.Tags = []types.Tag{{Key: aws.String("singletable-conformance"), Value: aws.String(tag)}}
 		}

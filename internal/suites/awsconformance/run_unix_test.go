@@ -10,7 +10,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/awsconformance"
 	"github.com/singletable/singletable/internal/suites/expect"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -45,7 +45,7 @@ func TestProtect(t *testing.T) {
 			client, _ := guarded(t, g)
 			var said bytes.Buffer
 			code := g.Protect(&said, func() int {
-				expect.OK(t, table.Schema{Name: g.TablePrefix() + "x"}.Ensure(t.Context(), client))
+				expect.OK(t, schema.Table{Name: g.TablePrefix() + "x"}.Ensure(t.Context(), client))
 				return tt.run()
 			})
 			if code != tt.code || !strings.Contains(said.String(), tt.says) || tt.says == "" && said.Len() > 0 {

@@ -12,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/conformance"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -51,7 +52,7 @@ func TestMeter(t *testing.T) {
 	t.Parallel()
 	var meter awsconformance.Meter
 	client := tabletest.Client(t, meter.Install)
-	tbl := tabletest.NewWith(t, client, table.Schema{}, nil)
+	tbl := tabletest.NewWith(t, client, schema.Table{}, nil)
 	key := keys.Key{PK: "A", SK: "A"}
 	expect.OK(t, tbl.Do(t.Context(), table.Put(key, map[string]string{"x": strings.Repeat("x", 1500)})))     // 2 write units
 	expect.OK(t, tbl.Transact(t.Context(), table.Put(keys.Key{PK: "B", SK: "B"}, nil)))                      // 2 write units

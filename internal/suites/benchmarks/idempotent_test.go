@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -45,8 +46,8 @@ func BenchmarkIdempotentCreate(b *testing.B) {
 						var meter requestMeter
 						client := tabletest.Client(b, meter.install(delay))
 						units := 0.0
-						schema := table.Schema{TTL: "expiresAt"}
-						tbl := tabletest.New(b, schema, nil)
+						spec := schema.Table{TTL: "expiresAt"}
+						tbl := tabletest.New(b, spec, nil)
 						benchmarkCreate(b, items, &meter, &units, protocol.open(b, client, tbl.Schema().Name, &units))
 					})
 				}
@@ -113,7 +114,7 @@ func (m *requestMeter) Do(r *http.Request) (*http.Response, error) {
 }
 
 func openIdempotency(b *testing.B, client *dynamodb.Client, name string, units *float64) creator {
-	tbl, err := table.New(client, table.Schema{Name: name, TTL: "expiresAt"}, &table.Options{
+	tbl, err := table.New(client, schema.Table{Name: name, TTL: "expiresAt"}, &table.Options{
 		Observe: func(_ context.Context, e table.Event) { *units += e.Capacity },
 	})
 	must(b, err)

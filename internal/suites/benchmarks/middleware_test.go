@@ -18,12 +18,12 @@ func BenchmarkMiddleware(b *testing.B) {
 		name string
 		open func(*dynamodb.Client) library
 	}{
-		{"none", func(c *dynamodb.Client) library { return openRepo(c, schema.Name) }},
+		{"none", func(c *dynamodb.Client) library { return openRepo(c, spec.Name) }},
 		{"read-only", func(c *dynamodb.Client) library {
-			return openReposOf(newTable(idle(c), schema.Name, &table.Options{ReadOnlyMiddleware: true}))
+			return openReposOf(newTable(idle(c), spec.Name, &table.Options{ReadOnlyMiddleware: true}))
 		}},
-		{"unknown", func(c *dynamodb.Client) library { return openReposOf(newTable(idle(c), schema.Name, nil)) }},
-		{"sdk", func(c *dynamodb.Client) library { return openSDK(idle(c), schema.Name) }},
+		{"unknown", func(c *dynamodb.Client) library { return openReposOf(newTable(idle(c), spec.Name, nil)) }},
+		{"sdk", func(c *dynamodb.Client) library { return openSDK(idle(c), spec.Name) }},
 	} {
 		lib := c.open(stubPlace(b).client)
 		for _, op := range []struct {

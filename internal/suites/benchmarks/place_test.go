@@ -14,8 +14,8 @@ import (
 // stubPlace responds from memory. It keeps nothing, so it only sees that a write
 // takes one request; what is in the request of each library, the engine shows.
 func stubPlace(testing.TB) place {
-	s := newStub(schema.Name, nil)
-	return place{client: s.client(), table: schema.Name, mustWrite: func(tb testing.TB, operation string, _ []record, op func() error) {
+	s := newStub(spec.Name, nil)
+	return place{client: s.client(), table: spec.Name, mustWrite: func(tb testing.TB, operation string, _ []record, op func() error) {
 		tb.Helper()
 		before := s.requests[operation]
 		must(tb, op())
@@ -28,7 +28,7 @@ func stubPlace(testing.TB) place {
 func enginePlace(tb testing.TB) place {
 	tb.Helper()
 	client := tabletest.Client(tb)
-	name := tabletest.New(tb, schema, nil).Schema().Name
+	name := tabletest.New(tb, spec, nil).Schema().Name
 	put(tb, client, name, copied(recordAt(0)))
 	for n := range records {
 		put(tb, client, name, recordAt(n))

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 // record is the item of all benchmarks. It holds its own key, since the SDK and
@@ -36,7 +36,7 @@ const (
 	recordType = "Transaction"
 )
 
-var schema = table.Schema{Name: "Benchmarks"}
+var spec = schema.Table{Name: "Benchmarks"}
 
 var started = time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC)
 

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -46,8 +47,8 @@ type payment struct {
 // paymentTable returns a table with 3,200 payments in each index.
 func paymentTable(b *testing.B, client *dynamodb.Client) *table.Table {
 	b.Helper()
-	tbl := tabletest.NewWith(b, client, table.Schema{
-		Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+	tbl := tabletest.NewWith(b, client, schema.Table{
+		Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 	}, nil)
 	var ops []table.Op
 	for i := range 3200 {

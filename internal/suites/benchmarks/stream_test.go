@@ -16,6 +16,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -74,7 +75,7 @@ var streamRecords = repo.Entity[record]{
 }
 
 func routerHandler(tb testing.TB) eventHandler {
-	tbl := newTable(newStub(schema.Name, nil).client(), schema.Name, nil)
+	tbl := newTable(newStub(spec.Name, nil).client(), spec.Name, nil)
 	r, err := repo.New(tbl, streamRecords)
 	must(tb, err)
 	var do func(before, after record) error
@@ -190,7 +191,7 @@ func streamEvent(tb testing.TB) []byte {
 		before, after := streamed(n)
 		e.Records = append(e.Records, events.DynamoDBEventRecord{
 			EventID: fmt.Sprintf("%032x", n), EventName: "MODIFY", EventSource: "aws:dynamodb", EventVersion: "1.1", AWSRegion: "us-east-1",
-			EventSourceArn: "arn:aws:dynamodb:us-east-1:123456789012:table/" + schema.Name + "/stream/2024-01-15T10:05:00.000",
+			EventSourceArn: "arn:aws:dynamodb:us-east-1:123456789012:table/" + spec.Name + "/stream/2024-01-15T10:05:00.000",
 			Change: events.DynamoDBStreamRecord{
 				ApproximateCreationDateTime: events.SecondsEpochTime{Time: after.CreatedAt},
 				Keys:                        map[string]events.DynamoDBAttributeValue{"pk": events.NewStringAttribute(after.PK), "sk": events.NewStringAttribute(after.SK)},
@@ -225,7 +226,7 @@ func mustBeWhole(tb testing.TB, handle eventHandler, event []byte) {
 func BenchmarkStreamReader(b *testing.B) {
 	const changes = 1000
 	client := tabletest.Client(b)
-	tbl := tabletest.NewWith(b, client, table.Schema{Stream: types.StreamViewTypeNewAndOldImages}, nil)
+	tbl := tabletest.NewWith(b, client, schema.Table{Stream: types.StreamViewTypeNewAndOldImages}, nil)
 	r, err := repo.New(tbl, streamRecords)
 	must(b, err)
 	var ops []table.Op

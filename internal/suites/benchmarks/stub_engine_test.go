@@ -65,7 +65,7 @@ func TestRepoSendsWhatTableDoes(t *testing.T) {
 	t.Parallel()
 	transcript := func(open func(*dynamodb.Client, string) library) string {
 		var faults tabletest.Faults
-		lib, ctx, r := open(newStub(schema.Name, nil).client(faults.Install), schema.Name), t.Context(), unkeyed(0)
+		lib, ctx, r := open(newStub(spec.Name, nil).client(faults.Install), spec.Name), t.Context(), unkeyed(0)
 		_, err := lib.get(ctx, r.UserID, r.CreatedAt, r.ID)
 		must(t, err)
 		_, _, err = lib.page(ctx, user)

@@ -24,7 +24,7 @@ func openTable(client *dynamodb.Client, tableName string) library {
 }
 
 func newTable(client *dynamodb.Client, tableName string, o *table.Options) *table.Table {
-	s := schema
+	s := spec
 	s.Name = tableName
 	t, err := table.New(client, s, o)
 	if err != nil {

@@ -91,7 +91,7 @@ func (h history) open(tb testing.TB) *repo.Repo[record] {
 		attribute = "entityShape"
 	}
 	further := map[string]types.AttributeValue{attribute: &types.AttributeValueMemberN{Value: cmp.Or(h.shape, "3")}}
-	r, err := repo.New(newTable(newStub(schema.Name, further).client(), schema.Name, nil), repo.Entity[record]{
+	r, err := repo.New(newTable(newStub(spec.Name, further).client(), spec.Name, nil), repo.Entity[record]{
 		Type: recordType, Version: "revision", OldestShape: h.oldest, Upgrades: h.upgrades,
 		Key: func(r record) keys.Key { return txKey(r.UserID, r.CreatedAt, r.ID) },
 	})

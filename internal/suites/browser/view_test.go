@@ -2,7 +2,6 @@ package browser_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,9 +14,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-)
 
-var update = flag.Bool("update", false, "write the pictures of docs/images")
+	"github.com/singletable/singletable/internal/suites/expect"
+)
 
 // A newcomer's first minute: an engine with a seed, a view, and a picture of the table.
 // All pages can be read by everybody, in light and dark and on a narrow screen.
@@ -202,7 +201,7 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%s: a picture of %d bytes", picture.name, len(image))
 		}
 		file := filepath.FromSlash("../../../docs/images/" + picture.name + ".png")
-		if *update {
+		if *expect.Update {
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				t.Fatal(err)
 			}

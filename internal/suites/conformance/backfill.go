@@ -18,6 +18,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -232,8 +233,8 @@ func customerJobOf(t *testing.T, tbl *table.Table, segments int) backfill.Job {
 }
 
 func backfillMapped(t *testing.T, h Harness) {
-	schema := table.Schema{PK: "id", SimpleKey: true, PKType: "N"}
-	source, target := h.newTable(t, schema), h.newTable(t, appCore())
+	spec := schema.Table{PK: "id", SimpleKey: true, PKType: "N"}
+	source, target := h.newTable(t, spec), h.newTable(t, appCore())
 	for i := range 10 {
 		must(t, source.Do(t.Context(), table.Put(keys.Key{PK: keys.PK(fmt.Sprint(i))}, table.Item{"n": num(fmt.Sprint(i * i)), "v": num("1")})))
 	}
@@ -311,7 +312,7 @@ func backfillInvalid(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	r := newRepo(t, tbl, customerEntity)
 	entities := []backfill.Entity{r}
-	number := h.newTable(t, table.Schema{PK: "id", SimpleKey: true})
+	number := h.newTable(t, schema.Table{PK: "id", SimpleKey: true})
 	before := sent(faults)
 	for name, job := range map[string]backfill.Job{
 		"no name":        {Table: tbl, Entities: entities},

@@ -15,6 +15,7 @@ import (
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -85,7 +86,7 @@ func backfillContinued(t *testing.T, h Harness) {
 		if kind == "S" {
 			source = h.newTable(t, appCore())
 		} else {
-			source = h.newTable(t, table.Schema{PKType: kind, SKType: kind})
+			source = h.newTable(t, schema.Table{PKType: kind, SKType: kind})
 		}
 		ops := make([]table.Op, items)
 		for i := range ops {
@@ -142,7 +143,7 @@ func backfillSlow(t *testing.T, h Harness) {
 	opts := options()
 	opts.Now = func() time.Time { return now.Add(time.Duration(clock.Load())) }
 	tbl := h.newTableWith(t, h.Client(t, promptRetries), appCore(), opts)
-	source := h.newTable(t, table.Schema{PK: "id", SimpleKey: true})
+	source := h.newTable(t, schema.Table{PK: "id", SimpleKey: true})
 	for i := range 12 {
 		must(t, source.Do(t.Context(), table.Put(keys.Key{PK: keys.PK(fmt.Sprint("i", i))}, nil)))
 	}
@@ -213,7 +214,7 @@ func backfillSkew(t *testing.T, h Harness) {
 }
 
 func backfillFailingMap(t *testing.T, h Harness) {
-	source, target := h.newTable(t, table.Schema{PK: "id", SimpleKey: true}), h.newTable(t, appCore())
+	source, target := h.newTable(t, schema.Table{PK: "id", SimpleKey: true}), h.newTable(t, appCore())
 	for _, id := range []string{"ana", "eva", "ida", "err", "panic", "busy"} {
 		must(t, source.Do(t.Context(), table.Put(keys.Key{PK: keys.PK(id)}, nil)))
 	}

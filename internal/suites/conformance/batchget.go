@@ -12,6 +12,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -137,7 +138,7 @@ func batchGetNone(t *testing.T, h Harness) {
 // batchGetNumbers also shows that a number comes back in the one way to write it
 // as a key.
 func batchGetNumbers(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeN})
+	tbl := h.newTable(t, schema.Table{PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeN})
 	var ks []keys.Key
 	var ops []table.Op
 	for i, n := range []string{
@@ -159,7 +160,7 @@ func batchGetNumbers(t *testing.T, h Harness) {
 }
 
 func batchGetBinary(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB})
+	tbl := h.newTable(t, schema.Table{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB})
 	var ks []keys.Key
 	var ops []table.Op
 	for i, b := range []string{"\x00", "\xff\x00\xff", "text", "a##b"} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -97,20 +98,20 @@ func testCountMegabytes(t *testing.T, h Harness) {
 // testEstimate asks for estimates: DynamoDB's own count, which may be hours old.
 func testEstimate(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
-	schema := tbl.Schema()
+	spec := tbl.Schema()
 	expect.OK(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "A#1", SK: "B"}, nil)))
-	for _, index := range []string{"", schema.Indexes[0].Name} {
-		items, bytes, err := schema.EstimateItems(t.Context(), h.Client(t), index)
+	for _, index := range []string{"", spec.Indexes[0].Name} {
+		items, bytes, err := spec.EstimateItems(t.Context(), h.Client(t), index)
 		expect.OK(t, err)
 		if items < 0 || items > 1 || bytes < 0 {
 			t.Errorf("%q has %d items of %d bytes", index, items, bytes)
 		}
 	}
-	_, _, err := schema.EstimateItems(t.Context(), h.Client(t), "missing")
+	_, _, err := spec.EstimateItems(t.Context(), h.Client(t), "missing")
 	expect.Err(t, err, table.ErrNotFound)
-	schema.Name += "-missing"
-	_, _, err = schema.EstimateItems(t.Context(), h.Client(t), "")
+	spec.Name += "-missing"
+	_, _, err = spec.EstimateItems(t.Context(), h.Client(t), "")
 	expect.Err(t, err, table.ErrNotFound)
-	_, _, err = table.Schema{}.EstimateItems(t.Context(), h.Client(t), "")
+	_, _, err = schema.Table{}.EstimateItems(t.Context(), h.Client(t), "")
 	expect.Err(t, err, table.ErrInvalid)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -135,9 +136,9 @@ func cursorPartition(t *testing.T, h Harness) {
 }
 
 func cursorRenamed(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{
+	tbl := h.newTable(t, schema.Table{
 		PK: "PK", SK: "SK",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "inverted", PK: "SK", SK: "PK"},
 			{Name: "samePartition", PK: "PK", SK: "gsi1sk"},
 		},
@@ -167,7 +168,7 @@ func cursorAll(t *testing.T, h Harness) {
 }
 
 func cursorNumbers(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, table.Schema{PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeN}, nil)
+	tbl, faults := h.withFaults(t, schema.Table{PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeN}, nil)
 	for i, sk := range []keys.SK{"1", "2", "3"} {
 		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "1", SK: sk}, note{N: i})))
 		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "2", SK: sk}, note{N: 10 + i})))
@@ -258,9 +259,9 @@ func cursorOutside(t *testing.T, h Harness) {
 		types.ScalarAttributeTypeN: {"-10", "-9", "2", "10", "11.5"},
 		types.ScalarAttributeTypeB: {"\x00", "\x00\xff", "#", "\x80#", "\xff"},
 	} {
-		tbl, faults := h.withFaults(t, table.Schema{
+		tbl, faults := h.withFaults(t, schema.Table{
 			SKType:  kind,
-			Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "rank", SKType: kind}},
+			Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "rank", SKType: kind}},
 		}, opts)
 		for i, sk := range inOrder {
 			item := table.Item{"n": num(string(rune('0' + i))), "gsi1pk": str("P"), "rank": keyValue(kind, sk)}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -29,10 +30,10 @@ import (
 var now = time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC)
 
 // appCore is the table of most tests.
-func appCore() table.Schema {
-	return table.Schema{
+func appCore() schema.Table {
+	return schema.Table{
 		TTL: "expiresAt",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 			{Name: "LSI1", SK: "lsi1sk", Local: true},
 		},
@@ -67,15 +68,15 @@ func options() *table.Options {
 }
 
 // newTable returns a new table on the engine.
-func (h Harness) newTable(t *testing.T, schema table.Schema) *table.Table {
+func (h Harness) newTable(t *testing.T, spec schema.Table) *table.Table {
 	t.Helper()
-	return h.newTableWith(t, h.Client(t), schema, options())
+	return h.newTableWith(t, h.Client(t), spec, options())
 }
 
 // newTableWith returns a new table that the client reaches.
-func (h Harness) newTableWith(t *testing.T, client *dynamodb.Client, schema table.Schema, opts *table.Options) *table.Table {
+func (h Harness) newTableWith(t *testing.T, client *dynamodb.Client, spec schema.Table, opts *table.Options) *table.Table {
 	t.Helper()
-	return tabletest.NewWith(named{t, h.TablePrefix + t.Name()}, client, schema, opts)
+	return tabletest.NewWith(named{t, h.TablePrefix + t.Name()}, client, spec, opts)
 }
 
 // named is a test under another name, which tables are called after.
@@ -89,13 +90,13 @@ func (n named) Name() string { return n.name }
 
 // withFaults returns a new table on the engine, and the faults in between. The
 // SDK's retries are as many as usual, without the usual delays.
-func (h Harness) withFaults(t *testing.T, schema table.Schema, opts *table.Options) (*table.Table, *tabletest.Faults) {
+func (h Harness) withFaults(t *testing.T, spec schema.Table, opts *table.Options) (*table.Table, *tabletest.Faults) {
 	t.Helper()
 	if opts == nil {
 		opts = options()
 	}
 	faults := &tabletest.Faults{}
-	return h.newTableWith(t, h.Client(t, promptRetries, faults.Install), schema, opts), faults
+	return h.newTableWith(t, h.Client(t, promptRetries, faults.Install), spec, opts), faults
 }
 
 func promptRetries(o *dynamodb.Options) {

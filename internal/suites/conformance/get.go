@@ -9,6 +9,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -91,7 +92,7 @@ func getValues(t *testing.T, h Harness) {
 }
 
 func getSimpleKey(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{SimpleKey: true})
+	tbl := h.newTable(t, schema.Table{SimpleKey: true})
 	key := keys.Key{PK: keys.User.PK("u-1")}
 	must(t, tbl.Do(t.Context(), table.Create(key, note{N: 1})))
 	wantErr(t, tbl.Do(t.Context(), table.Create(key, note{N: 2})), table.ErrExists)
@@ -107,9 +108,9 @@ func getSimpleKey(t *testing.T, h Harness) {
 }
 
 func getRenamed(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{
+	tbl := h.newTable(t, schema.Table{
 		PK: "hash", SK: "range", TTL: "ttl", Type: "_t", // The first two are reserved in expressions.
-		Indexes: []table.Index{{Name: "inverted", PK: "range", SK: "hash"}},
+		Indexes: []schema.Index{{Name: "inverted", PK: "range", SK: "hash"}},
 	})
 	must(t, tbl.Do(t.Context(), table.Create(user, table.Item{"_t": str("user"), "ttl": num("1705313101"), "n": num("7")})))
 	got := expect.Value(table.Get[table.Item](t.Context(), tbl.OfType("user"), user))(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/internal/suites/multikey"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -33,10 +34,10 @@ type shipment struct {
 
 func (s shipment) key() keys.Key { return keys.Key{PK: "SHIPMENT#" + keys.PK(s.ID), SK: keys.Metadata} }
 
-var shipments = table.Schema{Indexes: []table.Index{{
+var shipments = schema.Table{Indexes: []schema.Index{{
 	Name: "byRegion",
-	PKs:  []table.Attribute{{Name: "tenant"}, {Name: "region"}},
-	SKs:  []table.Attribute{{Name: "year", Type: types.ScalarAttributeTypeN}, {Name: "carrier"}},
+	PKs:  []schema.Attribute{{Name: "tenant"}, {Name: "region"}},
+	SKs:  []schema.Attribute{{Name: "year", Type: types.ScalarAttributeTypeN}, {Name: "carrier"}},
 }}}
 
 // multiKeyTable returns a table whose index has keys of several attributes. An engine

@@ -12,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 )
@@ -30,10 +31,10 @@ func nameTests() tests {
 	}
 }
 
-func pathlike() table.Schema {
-	return table.Schema{
+func pathlike() schema.Table {
+	return schema.Table{
 		PK: "p.k[0]", SK: "s.k[0]", Type: "type.name[0]", Shape: "shape.of[0]", TTL: "expires.at[0]",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "g.pk[0]", SK: "g.sk[0]"},
 			{Name: "LSI1", SK: "l.sk[0]", Local: true},
 		},

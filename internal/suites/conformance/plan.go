@@ -16,6 +16,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -32,14 +33,14 @@ func planTests() tests {
 }
 
 // formerRelease and nextRelease are two releases of a schema.
-func formerRelease() table.Schema {
-	return table.Schema{Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}, {Name: "OLD", PK: "gsi1sk"}}}
+func formerRelease() schema.Table {
+	return schema.Table{Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}, {Name: "OLD", PK: "gsi1sk"}}}
 }
 
-func nextRelease(live table.Schema) table.Schema {
+func nextRelease(live schema.Table) schema.Table {
 	s := live
 	s.TTL, s.Stream = "expiresAt", types.StreamViewTypeKeysOnly
-	s.Indexes = []table.Index{
+	s.Indexes = []schema.Index{
 		{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk", SKType: types.ScalarAttributeTypeN, Projection: types.ProjectionTypeInclude, Include: []string{"n"}},
 		live.Indexes[0],
 		{Name: "GSI3", PK: "gsi2pk", SK: "gsi1pk", Projection: types.ProjectionTypeKeysOnly},
@@ -48,7 +49,7 @@ func nextRelease(live table.Schema) table.Schema {
 }
 
 // live creates the table of the former release.
-func (h Harness) live(t *testing.T, client *dynamodb.Client) table.Schema {
+func (h Harness) live(t *testing.T, client *dynamodb.Client) schema.Table {
 	t.Helper()
 	live := h.named(t, client, formerRelease())
 	must(t, live.Ensure(t.Context(), client))
@@ -69,12 +70,12 @@ func indexesOf(t *testing.T, client *dynamodb.Client, name string) []string {
 
 // ensured checks that the live table is as the schema says, that it has kept the index
 // that the schema does not name, and that nothing is left to do.
-func ensured(t *testing.T, client *dynamodb.Client, schema table.Schema) {
+func ensured(t *testing.T, client *dynamodb.Client, spec schema.Table) {
 	t.Helper()
-	must(t, schema.Verify(t.Context(), client))
-	plan := expect.Value(schema.Plan(t.Context(), client))(t)
+	must(t, spec.Verify(t.Context(), client))
+	plan := expect.Value(spec.Plan(t.Context(), client))(t)
 	equal(t, "what is left", []int{len(plan.Changes), len(plan.Manual), len(plan.Notes)}, []int{0, 0, 1})
-	equal(t, "indexes", indexesOf(t, client, schema.Name), []string{"GSI1", "GSI2", "GSI3", "OLD"})
+	equal(t, "indexes", indexesOf(t, client, spec.Name), []string{"GSI1", "GSI2", "GSI3", "OLD"})
 }
 
 func planThenEnsure(t *testing.T, h Harness) {
@@ -82,16 +83,16 @@ func planThenEnsure(t *testing.T, h Harness) {
 	client := h.Client(t, faults.Install)
 	missing := h.named(t, client, formerRelease())
 	plan := expect.Value(missing.Plan(t.Context(), client))(t)
-	equal(t, "plan", plan, table.Plan{
-		Table: missing.Name, Changes: []table.Change{{Difference: "the table does not exist", Action: "create it"}},
-		Manual: []table.Change{}, Notes: []table.Change{},
+	equal(t, "plan", plan, schema.Plan{
+		Table: missing.Name, Changes: []schema.Change{{Difference: "the table does not exist", Action: "create it"}},
+		Manual: []schema.Change{}, Notes: []schema.Change{},
 	})
 	equal(t, "writes", len(faults.Requests("CreateTable", "UpdateTable", "UpdateTimeToLive")), 0)
 	must(t, missing.Ensure(t.Context(), client))
 	live := missing
 
-	schema := nextRelease(live)
-	plan = expect.Value(schema.Plan(t.Context(), client))(t)
+	spec := nextRelease(live)
+	plan = expect.Value(spec.Plan(t.Context(), client))(t)
 	var differences []string
 	for _, c := range slices.Concat(plan.Changes, plan.Notes) {
 		differences = append(differences, c.Difference)
@@ -104,17 +105,17 @@ func planThenEnsure(t *testing.T, h Harness) {
 		"global index OLD: is not in the schema",
 	})
 	equal(t, "manual", len(plan.Manual), 0)
-	equal(t, "problems", problems(t, schema.Verify(t.Context(), client)), []string{
+	equal(t, "problems", problems(t, spec.Verify(t.Context(), client)), []string{
 		"global index GSI2: is missing",
 		"global index GSI3: is missing",
 		"Stream: is off, the schema wants KEYS_ONLY",
 		`TTL: is off, the schema wants on "expiresAt"`,
 	})
-	must(t, schema.Ensure(t.Context(), client))
-	ensured(t, client, schema)
+	must(t, spec.Ensure(t.Context(), client))
+	ensured(t, client, spec)
 
 	sent := len(faults.Requests("UpdateTable", "UpdateTimeToLive"))
-	must(t, schema.Ensure(t.Context(), client))
+	must(t, spec.Ensure(t.Context(), client))
 	equal(t, "further writes", len(faults.Requests("UpdateTable", "UpdateTimeToLive"))-sent, 0)
 }
 
@@ -130,8 +131,8 @@ func indexUnderWrites(t *testing.T, h Harness) {
 	const stored, writers = 2000, 4
 	client := h.Client(t)
 	live := h.live(t, client)
-	schema := nextRelease(live)
-	tbl := expect.Value(table.New(client, schema, options()))(t)
+	spec := nextRelease(live)
+	tbl := expect.Value(table.New(client, spec, options()))(t)
 	item := func(writer, n int) table.Op {
 		// The key of the first item of all is like that of the last one.
 		key := keys.Key{PK: keys.User.PK(fmt.Sprint(writer)), SK: keys.Tx.SK(keys.Str(fmt.Sprint(n)))}
@@ -142,7 +143,7 @@ func indexUnderWrites(t *testing.T, h Harness) {
 		ops = append(ops, item(writers, n))
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
-	wantErr(t, schema.Verify(t.Context(), client), table.ErrSchemaMismatch)
+	wantErr(t, spec.Verify(t.Context(), client), schema.ErrMismatch)
 
 	// Each writer has written before the index is there, and writes once after that.
 	var written [writers]int
@@ -172,11 +173,11 @@ func indexUnderWrites(t *testing.T, h Harness) {
 		})
 	}
 	started.Wait()
-	err := schema.Ensure(t.Context(), client)
+	err := spec.Ensure(t.Context(), client)
 	active.Store(true)
 	group.Wait()
 	must(t, err)
-	ensured(t, client, schema)
+	ensured(t, client, spec)
 
 	for w, want := range append(written[:], stored-1) {
 		h.inIndex(t, tbl, keys.PK(fmt.Sprint("w", w)), want+1)
@@ -207,31 +208,31 @@ func (h Harness) inIndex(t *testing.T, tbl *table.Table, pk keys.PK, n int) {
 
 func indexesConcurrently(t *testing.T, h Harness) {
 	client := h.Client(t)
-	schema := nextRelease(h.live(t, client))
+	spec := nextRelease(h.live(t, client))
 	var group sync.WaitGroup
 	for range 6 {
 		client := h.Client(t)
 		group.Go(func() {
-			if err := schema.Ensure(t.Context(), client); err != nil {
+			if err := spec.Ensure(t.Context(), client); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	ensured(t, client, schema)
+	ensured(t, client, spec)
 }
 
 // DynamoDB refuses a second index while it builds one, with either of two errors.
 func indexWhileAnotherIsBuilt(t *testing.T, h Harness) {
 	var faults tabletest.Faults
 	client := h.Client(t, promptRetries, faults.Install)
-	schema := nextRelease(h.live(t, client))
-	schema.Stream, schema.TTL = "", ""
+	spec := nextRelease(h.live(t, client))
+	spec.Stream, spec.TTL = "", ""
 	limit := tabletest.Status(http.StatusBadRequest, "LimitExceededException", "Injected.")
 	inUse := tabletest.Status(http.StatusBadRequest, "ResourceInUseException", "Injected.")
 	faults.Next("UpdateTable", limit, limit, limit, limit, inUse)
-	must(t, schema.Ensure(t.Context(), client))
-	ensured(t, client, schema)
+	must(t, spec.Ensure(t.Context(), client))
+	ensured(t, client, spec)
 	if sent := len(faults.Requests("UpdateTable")); sent < 7 {
 		t.Errorf("%d requests, 5 were refused and 2 indexes are there", sent)
 	}
@@ -241,29 +242,29 @@ func indexWhileAnotherIsBuilt(t *testing.T, h Harness) {
 func indexAfterKill(t *testing.T, h Harness) {
 	var faults tabletest.Faults
 	client := h.Client(t, faults.Install)
-	schema := nextRelease(h.live(t, client))
-	schema.Stream, schema.TTL = "", ""
+	spec := nextRelease(h.live(t, client))
+	spec.Stream, spec.TTL = "", ""
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	faults.Next("UpdateTable", nil, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		kill()
 		return tabletest.DropRequest()(r, next)
 	})
-	wantErr(t, schema.Ensure(ctx, client), context.Canceled)
-	equal(t, "problems", problems(t, schema.Verify(t.Context(), client)), []string{"global index GSI3: is missing"})
-	equal(t, "indexes", indexesOf(t, client, schema.Name), []string{"GSI1", "GSI2", "OLD"})
-	must(t, schema.Ensure(t.Context(), client))
-	ensured(t, client, schema)
+	wantErr(t, spec.Ensure(ctx, client), context.Canceled)
+	equal(t, "problems", problems(t, spec.Verify(t.Context(), client)), []string{"global index GSI3: is missing"})
+	equal(t, "indexes", indexesOf(t, client, spec.Name), []string{"GSI1", "GSI2", "OLD"})
+	must(t, spec.Ensure(t.Context(), client))
+	ensured(t, client, spec)
 }
 
 func indexFaults(t *testing.T, h Harness) {
 	var faults tabletest.Faults
 	client := h.Client(t, promptRetries, faults.Install)
-	schema := nextRelease(h.live(t, client))
+	spec := nextRelease(h.live(t, client))
 	faults.Next("UpdateTable", tabletest.DropResponse(), tabletest.DropResponse(), tabletest.DropRequest())
 	faults.Next("UpdateTimeToLive", tabletest.DropResponse())
 	// More failures than the SDK repeats, at the third look.
 	faults.Next("DescribeTable", nil, nil, tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest())
-	must(t, schema.Ensure(t.Context(), client))
-	ensured(t, client, schema)
+	must(t, spec.Ensure(t.Context(), client))
+	ensured(t, client, spec)
 }

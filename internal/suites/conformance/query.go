@@ -11,6 +11,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -166,12 +167,12 @@ func queryProject(t *testing.T, h Harness) {
 }
 
 func queryKeysOnly(t *testing.T, h Harness) {
-	schema := appCore()
-	schema.Indexes = []table.Index{
+	spec := appCore()
+	spec.Indexes = []schema.Index{
 		{Name: "keys", PK: "gsi1pk", SK: "gsi1sk", Projection: types.ProjectionTypeKeysOnly},
 		{Name: "some", PK: "gsi1pk", Projection: types.ProjectionTypeInclude, Include: []string{"n", "expiresAt"}},
 	}
-	tbl := h.newTable(t, schema)
+	tbl := h.newTable(t, spec)
 	seedIndexed(t, tbl, 5)
 	all := expect.Value(table.Collect(table.All[table.Item](t.Context(), tbl, table.Query{Index: "keys", PK: "GLOBAL_TX"})))(t)
 	equal(t, "items", len(all), 5)
@@ -192,9 +193,9 @@ func queryKeysOnly(t *testing.T, h Harness) {
 }
 
 func queryNumbers(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{
+	tbl := h.newTable(t, schema.Table{
 		SKType:  types.ScalarAttributeTypeN,
-		Indexes: []table.Index{{Name: "byScore", PK: "gsi1pk", SK: "score", SKType: types.ScalarAttributeTypeN}},
+		Indexes: []schema.Index{{Name: "byScore", PK: "gsi1pk", SK: "score", SKType: types.ScalarAttributeTypeN}},
 	})
 	inOrder := []string{
 		"-100000000000000000000000", "-2.5", "-1", "0", "0.000000000000000000001", "0.5", "1", "2", "9", "10", "9007199254740993",
@@ -225,7 +226,7 @@ func queryNumbers(t *testing.T, h Harness) {
 }
 
 func queryBinary(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{SKType: types.ScalarAttributeTypeB})
+	tbl := h.newTable(t, schema.Table{SKType: types.ScalarAttributeTypeB})
 	inOrder := []string{"\x00", "\x00\x00", "\x00\xff", "a", "ab", "b", "\xff", "\xff\xff"}
 	var ops []table.Op
 	for i, b := range inOrder {

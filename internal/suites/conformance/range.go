@@ -10,6 +10,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -99,11 +100,11 @@ func rangeBare(t *testing.T, h Harness) {
 
 // rangeEmpty reads ranges that hold no key: they give nothing, which is no error.
 func rangeEmpty(t *testing.T, h Harness) {
-	schema := appCore()
-	schema.Indexes = append(schema.Indexes,
-		table.Index{Name: "number", PK: "gsi1pk", SK: "score", SKType: types.ScalarAttributeTypeN},
-		table.Index{Name: "binary", PK: "gsi1pk", SK: "bytes", SKType: types.ScalarAttributeTypeB})
-	tbl, faults := h.withFaults(t, schema, nil)
+	spec := appCore()
+	spec.Indexes = append(spec.Indexes,
+		schema.Index{Name: "number", PK: "gsi1pk", SK: "score", SKType: types.ScalarAttributeTypeN},
+		schema.Index{Name: "binary", PK: "gsi1pk", SK: "bytes", SKType: types.ScalarAttributeTypeB})
+	tbl, faults := h.withFaults(t, spec, nil)
 	seed(t, tbl, 3)
 	window := table.Query{PK: user.PK, Range: keys.Tx.Since(now), Limit: 1}
 	next := tokenOf(t, tbl, window)

@@ -11,6 +11,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -94,7 +95,7 @@ func wantWhole(t *testing.T, tbl *table.Table, when string) {
 
 // The copy under a name makes the name unique, however an account is written.
 func putsKeepCopies(t *testing.T, h Harness) {
-	tbl, _ := h.withFaults(t, table.Schema{}, nil)
+	tbl, _ := h.withFaults(t, schema.Table{}, nil)
 	r := newRepo(t, tbl, accountEntity)
 	must(t, r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
 	must(t, r.Put(t.Context(), new(account{ID: "u-456", Name: "bob"})))
@@ -114,7 +115,7 @@ func putsKeepCopies(t *testing.T, h Harness) {
 func itemsSurviveLostResponses(t *testing.T, h Harness) {
 	for name, fault := range after() {
 		for _, times := range []int{1, 3} {
-			tbl, faults := h.withFaults(t, table.Schema{}, nil)
+			tbl, faults := h.withFaults(t, schema.Table{}, nil)
 			for i, step := range lifecycle(t, newRepo(t, tbl, accountEntity)) {
 				for range times {
 					faults.Next("TransactWriteItems", fault)
@@ -133,8 +134,8 @@ func itemsSurviveLostResponses(t *testing.T, h Harness) {
 // after are not sent.
 func itemsSurviveDeath(t *testing.T, h Harness) {
 	for dies := range 12 {
-		schema := table.Schema{}
-		tbl, faults := h.withFaults(t, schema, nil)
+		spec := schema.Table{}
+		tbl, faults := h.withFaults(t, spec, nil)
 		faults.Next("", make([]tabletest.Fault, dies)...)
 		faults.Always("", tabletest.DropRequest())
 		for _, step := range lifecycle(t, newRepo(t, tbl, accountEntity)) {
@@ -148,7 +149,7 @@ func itemsSurviveDeath(t *testing.T, h Harness) {
 }
 
 func copiesMove(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{})
+	tbl := h.newTable(t, schema.Table{})
 	r := newRepo(t, tbl, accountEntity)
 	must(t, r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
 	must(t, r.Create(t.Context(), new(account{ID: "u-456", Name: "bob"})))
@@ -169,7 +170,7 @@ func updatesLoseNothing(t *testing.T, h Harness) {
 	single := accountEntity
 	single.Copies = nil
 	for _, e := range []repo.Entity[account]{accountEntity, single} {
-		r := newRepo(t, h.newTable(t, table.Schema{}), e)
+		r := newRepo(t, h.newTable(t, schema.Table{}), e)
 		must(t, r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
 		var group sync.WaitGroup
 		errs := make([]error, writers)
@@ -194,7 +195,7 @@ func lostUpdate(t *testing.T, h Harness) {
 	single.Copies = nil
 	for name, fault := range after() {
 		for _, e := range []repo.Entity[account]{accountEntity, single} {
-			tbl, faults := h.withFaults(t, table.Schema{}, nil)
+			tbl, faults := h.withFaults(t, schema.Table{}, nil)
 			r := newRepo(t, tbl, e)
 			must(t, r.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))
 			faults.Next("UpdateItem", fault)
@@ -216,7 +217,7 @@ func lostUpdate(t *testing.T, h Harness) {
 func equalUpdates(t *testing.T, h Harness) {
 	single := accountEntity
 	single.Copies = nil
-	tbl, faults := h.withFaults(t, table.Schema{}, nil)
+	tbl, faults := h.withFaults(t, schema.Table{}, nil)
 	r, others := newRepo(t, tbl, single), newRepo(t, h.sameTable(t, tbl), single)
 	must(t, r.Create(t.Context(), new(account{ID: "u-123"})))
 	increment := func(a *account) error { a.N++; return nil }
@@ -246,7 +247,7 @@ func entryEntity(typ string, p keys.Prefix) repo.Entity[entry] {
 }
 
 func collections(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{})
+	tbl := h.newTable(t, schema.Table{})
 	users := newRepo(t, tbl, repo.Entity[account]{Type: "USER", Key: func(a account) keys.Key { return accountKey(a.ID) }})
 	txs, notifs := newRepo(t, tbl, entryEntity("TX", keys.Tx)), newRepo(t, tbl, entryEntity("NOTIF", keys.Notif))
 	must(t, users.Create(t.Context(), new(account{ID: "u-123"})))
@@ -292,7 +293,7 @@ func collections(t *testing.T, h Harness) {
 }
 
 func otherEntities(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{})
+	tbl := h.newTable(t, schema.Table{})
 	accounts := newRepo(t, tbl, accountEntity)
 	users := newRepo(t, tbl, repo.Entity[account]{Type: "USER", Key: accountEntity.Key, Version: "version", VersionFromOne: true})
 	must(t, accounts.Create(t.Context(), new(account{ID: "u-123", Name: "ana"})))

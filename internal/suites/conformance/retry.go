@@ -80,7 +80,7 @@ func html(status int, body string) tabletest.Fault {
 // retryUnreadable checks what a response that is not DynamoDB's means to reads
 // and to writes.
 func retryUnreadable(t *testing.T, h Harness) {
-	schema := h.newTable(t, appCore()).Schema()
+	spec := h.newTable(t, appCore()).Schema()
 	for name, tt := range map[string]struct {
 		fault tabletest.Fault
 		// unknown means that a write may have taken effect.
@@ -108,7 +108,7 @@ func retryUnreadable(t *testing.T, h Harness) {
 	} {
 		// Each has a client of its own, since the SDK limits the retries of one.
 		var faults tabletest.Faults
-		tbl := expect.Value(table.New(h.Client(t, promptRetries, faults.Install), schema, nil))(t)
+		tbl := expect.Value(table.New(h.Client(t, promptRetries, faults.Install), spec, nil))(t)
 		for call, run := range calls(tbl) {
 			if call == "Check" || call == "Create" {
 				continue // a Check writes nothing, but cannot know; a Create meets its own work

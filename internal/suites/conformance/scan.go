@@ -10,6 +10,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -80,7 +81,7 @@ func scanIndex(t *testing.T, h Harness) {
 }
 
 func scanSimpleKey(t *testing.T, h Harness) {
-	tbl := h.newTable(t, table.Schema{SimpleKey: true, PK: "id", PKType: types.ScalarAttributeTypeN})
+	tbl := h.newTable(t, schema.Table{SimpleKey: true, PK: "id", PKType: types.ScalarAttributeTypeN})
 	for i := range 20 {
 		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: keys.PK(fmt.Sprint(i))}, note{N: i})))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -37,16 +38,16 @@ func schemaTests() tests {
 
 // named returns the schema under a table name of its own, which is dropped at
 // the end of the test.
-func (h Harness) named(t *testing.T, client *dynamodb.Client, schema table.Schema) table.Schema {
+func (h Harness) named(t *testing.T, client *dynamodb.Client, spec schema.Table) schema.Table {
 	t.Helper()
-	schema.Name = h.TablePrefix + strings.Map(func(r rune) rune {
+	spec.Name = h.TablePrefix + strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
 		}
 		return '-'
 	}, t.Name())
-	h.dropped(t, client, schema.Name)
-	return schema
+	h.dropped(t, client, spec.Name)
+	return spec
 }
 
 // dropped drops a table at the end of the test.
@@ -62,65 +63,65 @@ func (h Harness) dropped(t *testing.T, client *dynamodb.Client, name string) {
 
 func ensureAgain(t *testing.T, h Harness) {
 	client := h.Client(t)
-	schema := h.named(t, client, appCore())
+	spec := h.named(t, client, appCore())
 	for range 2 {
-		must(t, schema.Ensure(t.Context(), client))
-		must(t, schema.Verify(t.Context(), client))
-		tbl := expect.Value(table.New(client, schema, options()))(t)
+		must(t, spec.Ensure(t.Context(), client))
+		must(t, spec.Verify(t.Context(), client))
+		tbl := expect.Value(table.New(client, spec, options()))(t)
 		must(t, tbl.Do(t.Context(), table.Update(user, addN(1))))
 	}
-	tbl := expect.Value(table.New(client, schema, options()))(t)
+	tbl := expect.Value(table.New(client, spec, options()))(t)
 	stored(t, tbl, user, note{N: 2})
 }
 
 func ensureConcurrent(t *testing.T, h Harness) {
-	schema := h.named(t, h.Client(t), appCore())
+	spec := h.named(t, h.Client(t), appCore())
 	var wg sync.WaitGroup
 	for range 8 {
 		client := h.Client(t)
 		wg.Go(func() {
-			if err := schema.Ensure(t.Context(), client); err != nil {
+			if err := spec.Ensure(t.Context(), client); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	must(t, schema.Verify(t.Context(), h.Client(t)))
+	must(t, spec.Verify(t.Context(), h.Client(t)))
 }
 
 func ensureDiffers(t *testing.T, h Harness) {
 	client := h.Client(t)
-	schema := h.named(t, client, appCore())
-	must(t, schema.Ensure(t.Context(), client))
-	changed := schema
+	spec := h.named(t, client, appCore())
+	must(t, spec.Ensure(t.Context(), client))
+	changed := spec
 	changed.TTL = "ttl"
-	changed.Indexes = append(changed.Indexes[:1:1], table.Index{Name: "GSI2", PK: "gsi2pk"})
+	changed.Indexes = append(changed.Indexes[:1:1], schema.Index{Name: "GSI2", PK: "gsi2pk"})
 	err := changed.Ensure(t.Context(), client)
-	wantErr(t, err, table.ErrSchemaMismatch)
-	if e, ok := errors.AsType[*table.SchemaError](err); !ok || len(e.Problems) != 2 {
+	wantErr(t, err, schema.ErrMismatch)
+	if e, ok := errors.AsType[*schema.Error](err); !ok || len(e.Problems) != 2 {
 		t.Errorf("error %v", err)
 	}
-	must(t, schema.Verify(t.Context(), client))
+	must(t, spec.Verify(t.Context(), client))
 	plan := expect.Value(changed.Plan(t.Context(), client))(t)
 	equal(t, "plan", []int{len(plan.Changes), len(plan.Manual), len(plan.Notes)}, []int{1, 1, 1})
-	equal(t, "indexes", indexesOf(t, client, schema.Name), []string{"GSI1"})
+	equal(t, "indexes", indexesOf(t, client, spec.Name), []string{"GSI1"})
 }
 
 func ensureFaults(t *testing.T, h Harness) {
 	var faults tabletest.Faults
 	client := h.Client(t, promptRetries, faults.Install)
-	schema := h.named(t, client, appCore())
+	spec := h.named(t, client, appCore())
 	faults.Next("CreateTable", tabletest.DropResponse())
 	faults.Next("UpdateTimeToLive", tabletest.DropResponse())
 	faults.Next("DescribeTable", nil, tabletest.DropRequest())
-	must(t, schema.Ensure(t.Context(), client))
+	must(t, spec.Ensure(t.Context(), client))
 }
 
 func verifyDifferences(t *testing.T, h Harness) {
 	client := h.Client(t)
 	live := h.named(t, client, appCore())
 	live.TTL = ""
-	live.Indexes = []table.Index{
+	live.Indexes = []schema.Index{
 		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk", Projection: types.ProjectionTypeKeysOnly},
 		{Name: "GSI3", PK: "gsi3pk", Projection: types.ProjectionTypeInclude, Include: []string{"b", "a"}},
 	}
@@ -129,14 +130,14 @@ func verifyDifferences(t *testing.T, h Harness) {
 
 	want := live
 	want.TTL = "expiresAt"
-	want.Indexes = []table.Index{
+	want.Indexes = []schema.Index{
 		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 		{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk"},
 		{Name: "GSI3", PK: "gsi3pk", Projection: types.ProjectionTypeInclude, Include: []string{"a", "b"}},
 	}
 	err := want.Verify(t.Context(), client)
-	wantErr(t, err, table.ErrSchemaMismatch)
-	e, ok := errors.AsType[*table.SchemaError](err)
+	wantErr(t, err, schema.ErrMismatch)
+	e, ok := errors.AsType[*schema.Error](err)
 	if !ok {
 		t.Fatalf("error %v", err)
 	}
@@ -150,13 +151,13 @@ func verifyDifferences(t *testing.T, h Harness) {
 
 func verifyKeys(t *testing.T, h Harness) {
 	client := h.Client(t)
-	live := h.named(t, client, table.Schema{
-		SKType: types.ScalarAttributeTypeN, Indexes: []table.Index{{Name: "LSI1", SK: "at", Local: true}},
+	live := h.named(t, client, schema.Table{
+		SKType: types.ScalarAttributeTypeN, Indexes: []schema.Index{{Name: "LSI1", SK: "at", Local: true}},
 	})
 	must(t, live.Ensure(t.Context(), client))
-	want := table.Schema{Name: live.Name, PK: "PK", Indexes: []table.Index{{Name: "LSI1", PK: "pk", SK: "at"}}}
+	want := schema.Table{Name: live.Name, PK: "PK", Indexes: []schema.Index{{Name: "LSI1", PK: "pk", SK: "at"}}}
 	err := want.Verify(t.Context(), client)
-	e, ok := errors.AsType[*table.SchemaError](err)
+	e, ok := errors.AsType[*schema.Error](err)
 	if !ok || len(e.Problems) != 2 ||
 		!strings.HasPrefix(e.Problems[0], "keys: ") || e.Problems[1] != "global index LSI1: is missing" {
 		t.Errorf("error %v", err)
@@ -164,14 +165,14 @@ func verifyKeys(t *testing.T, h Harness) {
 }
 
 func verifyMissing(t *testing.T, h Harness) {
-	schema := appCore()
-	schema.Name = h.TablePrefix + "no-such-table"
-	err := schema.Verify(t.Context(), h.Client(t))
-	wantErr(t, err, table.ErrSchemaMismatch)
+	spec := appCore()
+	spec.Name = h.TablePrefix + "no-such-table"
+	err := spec.Verify(t.Context(), h.Client(t))
+	wantErr(t, err, schema.ErrMismatch)
 	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); !ok {
 		t.Errorf("the SDK's error is not reachable from %v", err)
 	}
-	tbl := expect.Value(table.New(h.Client(t), schema, nil))(t)
+	tbl := expect.Value(table.New(h.Client(t), spec, nil))(t)
 	_, err = table.Get[note](t.Context(), tbl, user)
 	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); !ok || errors.Is(err, table.ErrNotFound) {
 		t.Errorf("Get: %v; a missing table is not a missing item", err)
@@ -193,20 +194,20 @@ func verifyMore(t *testing.T, h Harness) {
 func schemaKinds(t *testing.T, h Harness) {
 	client := h.Client(t)
 	number, bytes := types.ScalarAttributeTypeN, types.ScalarAttributeTypeB
-	schema := h.named(t, client, table.Schema{
+	spec := h.named(t, client, schema.Table{
 		PK: "id", PKType: number, SK: "at", SKType: bytes, TTL: "ttl", Type: "kind",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "a.b-c_d", PK: "at", PKType: bytes, SK: "id", SKType: number},
 			{Name: "simple", PK: "x", Projection: types.ProjectionTypeKeysOnly},
 			{Name: "local", SK: "score", SKType: number, Local: true, Projection: types.ProjectionTypeInclude, Include: []string{"y"}},
 		},
 	})
-	must(t, schema.Ensure(t.Context(), client))
-	must(t, schema.Verify(t.Context(), client))
-	in := expect.Value(schema.CreateTableInput())(t)
+	must(t, spec.Ensure(t.Context(), client))
+	must(t, spec.Verify(t.Context(), client))
+	in := expect.Value(spec.CreateTableInput())(t)
 	equal(t, "attributes", len(in.AttributeDefinitions), 4)
 	equal(t, "billing", in.BillingMode, types.BillingModePayPerRequest)
-	out := expect.Value(client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(schema.Name)}))(t)
+	out := expect.Value(client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(spec.Name)}))(t)
 	equal(t, "indexes", len(out.Table.GlobalSecondaryIndexes)+len(out.Table.LocalSecondaryIndexes), 3)
 }
 
@@ -216,8 +217,8 @@ func problems(t *testing.T, err error) []string {
 	if err == nil {
 		return nil
 	}
-	wantErr(t, err, table.ErrSchemaMismatch)
-	e, ok := errors.AsType[*table.SchemaError](err)
+	wantErr(t, err, schema.ErrMismatch)
+	e, ok := errors.AsType[*schema.Error](err)
 	if !ok {
 		t.Fatalf("error %v", err)
 	}
@@ -226,11 +227,11 @@ func problems(t *testing.T, err error) []string {
 
 func schemaStream(t *testing.T, h Harness) {
 	client := h.Client(t)
-	live := h.named(t, client, table.Schema{Stream: types.StreamViewTypeNewAndOldImages})
+	live := h.named(t, client, schema.Table{Stream: types.StreamViewTypeNewAndOldImages})
 	for range 2 {
 		must(t, live.Ensure(t.Context(), client))
 	}
-	must(t, table.Schema{Name: live.Name}.Verify(t.Context(), client)) // A stream that is not managed.
+	must(t, schema.Table{Name: live.Name}.Verify(t.Context(), client)) // A stream that is not managed.
 	other := live
 	other.Stream = types.StreamViewTypeKeysOnly
 	want := []string{"Stream: is NEW_AND_OLD_IMAGES, the schema wants KEYS_ONLY"}
@@ -238,7 +239,7 @@ func schemaStream(t *testing.T, h Harness) {
 	equal(t, "problems", problems(t, other.Ensure(t.Context(), client)), want)
 	must(t, live.Verify(t.Context(), client))
 
-	without := h.named(t, client, table.Schema{})
+	without := h.named(t, client, schema.Table{})
 	without.Name += "-without"
 	h.dropped(t, client, without.Name)
 	must(t, without.Ensure(t.Context(), client))
@@ -250,9 +251,9 @@ func schemaStream(t *testing.T, h Harness) {
 
 func schemaProvisioned(t *testing.T, h Harness) {
 	client := h.Client(t)
-	provisioned := h.named(t, client, table.Schema{
-		BillingMode: types.BillingModeProvisioned, ProvisionedThroughput: table.Throughput{Read: 2, Write: 1},
-		Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", ProvisionedThroughput: table.Throughput{Read: 1, Write: 2}}},
+	provisioned := h.named(t, client, schema.Table{
+		BillingMode: types.BillingModeProvisioned, ProvisionedThroughput: schema.Throughput{Read: 2, Write: 1},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", ProvisionedThroughput: schema.Throughput{Read: 1, Write: 2}}},
 	})
 	must(t, provisioned.Ensure(t.Context(), client))
 	out := expect.Value(client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &provisioned.Name}))(t)
@@ -264,10 +265,10 @@ func schemaProvisioned(t *testing.T, h Harness) {
 
 	// Auto scaling changes the units: they are not compared.
 	scaled := provisioned
-	scaled.ProvisionedThroughput = table.Throughput{Read: 100, Write: 100}
+	scaled.ProvisionedThroughput = schema.Throughput{Read: 100, Write: 100}
 	must(t, scaled.Verify(t.Context(), client))
-	onDemand := table.Schema{
-		Name: provisioned.Name, Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk"}},
+	onDemand := schema.Table{
+		Name: provisioned.Name, Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk"}},
 	}
 	must(t, onDemand.Verify(t.Context(), client))
 	onDemand.BillingMode = types.BillingModePayPerRequest
@@ -285,7 +286,7 @@ func schemaProvisioned(t *testing.T, h Harness) {
 
 func schemaProtected(t *testing.T, h Harness) {
 	client := h.Client(t)
-	plain := h.named(t, client, table.Schema{})
+	plain := h.named(t, client, schema.Table{})
 	protected := plain
 	protected.DeletionProtection = true
 	unprotect := &dynamodb.UpdateTableInput{TableName: &plain.Name, DeletionProtectionEnabled: aws.Bool(false)}
@@ -323,38 +324,38 @@ func wantErrText(t *testing.T, err error, says string) {
 
 func schemaRecovery(t *testing.T, h Harness) {
 	client := h.Client(t)
-	schema := h.named(t, client, table.Schema{PointInTimeRecovery: true})
+	spec := h.named(t, client, schema.Table{PointInTimeRecovery: true})
 	for range 2 {
-		err := schema.Ensure(t.Context(), client)
+		err := spec.Ensure(t.Context(), client)
 		if !h.Capabilities.NoContinuousBackups {
 			must(t, err)
 			continue
 		}
 		// What the engine does not have does not count as set.
-		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Ensure" || errors.Is(err, table.ErrSchemaMismatch) {
+		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Ensure" || errors.Is(err, schema.ErrMismatch) {
 			t.Errorf("error %v, want that of the request", err)
 		}
 	}
 	if !h.Capabilities.NoContinuousBackups {
-		must(t, schema.Verify(t.Context(), client))
+		must(t, spec.Verify(t.Context(), client))
 	}
-	schema.PointInTimeRecovery = false
-	must(t, schema.Verify(t.Context(), client))
+	spec.PointInTimeRecovery = false
+	must(t, spec.Verify(t.Context(), client))
 }
 
 func schemaInvalid(t *testing.T, h Harness) {
 	var faults tabletest.Faults
 	client := h.Client(t, faults.Install)
-	for name, schema := range map[string]table.Schema{
+	for name, spec := range map[string]schema.Table{
 		"no name":           {},
-		"local and simple":  {Name: "abc", SimpleKey: true, Indexes: []table.Index{{Name: "LSI1", SK: "x", Local: true}}},
-		"index without key": {Name: "abc", Indexes: []table.Index{{Name: "GSI1"}}},
+		"local and simple":  {Name: "abc", SimpleKey: true, Indexes: []schema.Index{{Name: "LSI1", SK: "x", Local: true}}},
+		"index without key": {Name: "abc", Indexes: []schema.Index{{Name: "GSI1"}}},
 	} {
 		for call, err := range map[string]error{
-			"Ensure":   schema.Ensure(t.Context(), client),
-			"Verify":   schema.Verify(t.Context(), client),
-			"Plan":     expect.ErrOf(schema.Plan(t.Context(), client)),
-			"Validate": schema.Validate(),
+			"Ensure":   spec.Ensure(t.Context(), client),
+			"Verify":   spec.Verify(t.Context(), client),
+			"Plan":     expect.ErrOf(spec.Plan(t.Context(), client)),
+			"Validate": spec.Validate(),
 		} {
 			if !errors.Is(err, table.ErrInvalid) {
 				t.Errorf("%s, %s: %v", name, call, err)

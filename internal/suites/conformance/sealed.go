@@ -10,6 +10,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -31,11 +32,11 @@ func walk(t *testing.T, tbl *table.Table, q table.Query) []int {
 }
 
 func sealedNumbers(t *testing.T, h Harness) {
-	schema := table.Schema{
+	spec := schema.Table{
 		PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeN,
-		Indexes: []table.Index{{Name: "GSI1", PK: "group", SK: "rank", SKType: types.ScalarAttributeTypeN}},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "group", SK: "rank", SKType: types.ScalarAttributeTypeN}},
 	}
-	tbl, _ := h.withFaults(t, schema, sealedOptions(t))
+	tbl, _ := h.withFaults(t, spec, sealedOptions(t))
 	ascending := []keys.SK{
 		"-99999999999999999999999999999999999999", "-9007199254740993", "-1.5", "0",
 		"0.00000000000000000000000000000000000001", "9007199254740992", "9007199254740993",
@@ -54,8 +55,8 @@ func sealedNumbers(t *testing.T, h Harness) {
 }
 
 func sealedBytes(t *testing.T, h Harness) {
-	schema := table.Schema{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB}
-	tbl, _ := h.withFaults(t, schema, sealedOptions(t))
+	spec := schema.Table{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB}
+	tbl, _ := h.withFaults(t, spec, sealedOptions(t))
 	ascending := []keys.SK{"\x00", "\x00\x00", "\x00\xff", "METADATA", "\x80", "\xff\x00\xff"}
 	for i, sk := range ascending {
 		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "\xff\x00", SK: sk}, note{N: i})))

@@ -230,9 +230,9 @@ func agrees(part, whole item) bool {
 }
 
 // keyOf returns those attributes that are the key by a key schema.
-func keyOf(schema []types.KeySchemaElement, attributes item) item {
+func keyOf(spec []types.KeySchemaElement, attributes item) item {
 	key := item{}
-	for _, element := range schema {
+	for _, element := range spec {
 		name := aws.ToString(element.AttributeName)
 		if value, ok := attributes[name]; ok {
 			key[name] = value

@@ -13,6 +13,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/conformance"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -55,7 +56,7 @@ func blind(reads *int, mu *sync.Mutex) tabletest.Fault {
 // shows it, and that a test fails if the index never does.
 func TestWritesSettle(t *testing.T) {
 	t.Parallel()
-	schema := table.Schema{Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk"}}}
+	spec := schema.Table{Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk"}}}
 	for name, tt := range map[string]struct {
 		blind int
 		bound time.Duration
@@ -75,7 +76,7 @@ func TestWritesSettle(t *testing.T) {
 			client := conformance.Settling(func(tb testing.TB, optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 				return tabletest.Client(tb, append(optFns, index.Install)...)
 			}, tt.bound)
-			tbl := tabletest.NewWith(t, client(tb), schema, nil)
+			tbl := tabletest.NewWith(t, client(tb), spec, nil)
 			key := keys.Key{PK: "A", SK: "A"}
 			expect.OK(t, tbl.Do(t.Context(), table.Put(key, map[string]string{"gsi1pk": "G"})))
 			if failed := len(tb.errors) > 0; failed != tt.fails {

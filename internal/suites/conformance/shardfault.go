@@ -11,6 +11,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -91,11 +92,11 @@ func shardCancelled(t *testing.T, h Harness) {
 
 func shardCursors(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
-	schema := tbl.Schema()
-	schema.Indexes = append(schema.Indexes, table.Index{Name: "GSI2", PK: "gsi1pk", SK: "gsi1sk"})
-	twin := expect.Value(table.New(h.Client(t, faults.Install), schema, options()))(t)
-	schema.Name = "Another"
-	elsewhere := expect.Value(table.New(h.Client(t, faults.Install), schema, options()))(t)
+	spec := tbl.Schema()
+	spec.Indexes = append(spec.Indexes, schema.Index{Name: "GSI2", PK: "gsi1pk", SK: "gsi1sk"})
+	twin := expect.Value(table.New(h.Client(t, faults.Install), spec, options()))(t)
+	spec.Name = "Another"
+	elsewhere := expect.Value(table.New(h.Client(t, faults.Install), spec, options()))(t)
 	index := global(1)
 	spreadTx(t, tbl, index, 0, 9)
 	mine := shard.Query{Limit: 2, Scope: "alice", Range: keys.None.Since(txTime(1)), Descending: true}

@@ -21,6 +21,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -37,7 +38,7 @@ func streamTests() tests {
 }
 
 // streamed is the table of these tests.
-func streamed() table.Schema {
+func streamed() schema.Table {
 	s := appCore()
 	s.Stream = types.StreamViewTypeNewAndOldImages
 	return s
@@ -212,7 +213,7 @@ type streamProcess struct {
 	table  *table.Table
 }
 
-func newStreamProcess(t *testing.T, h Harness, schema table.Schema, clock func() time.Time, requests int) *streamProcess {
+func newStreamProcess(t *testing.T, h Harness, spec schema.Table, clock func() time.Time, requests int) *streamProcess {
 	t.Helper()
 	p := &streamProcess{faults: &tabletest.Faults{}}
 	p.kill.left.Store(int64(requests))
@@ -221,7 +222,7 @@ func newStreamProcess(t *testing.T, h Harness, schema table.Schema, clock func()
 	p.client = h.prompt(t, promptRetries, x.install(t), p.faults.Install)
 	opts := options()
 	opts.Now = clock
-	p.table = expect.Value(table.New(p.client, schema, opts))(t)
+	p.table = expect.Value(table.New(p.client, spec, opts))(t)
 	return p
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -43,9 +44,9 @@ func shapeFilters(t *testing.T, h Harness) {
 	q := table.Query{PK: "P", Filter: expression.Name("email").Equal(expression.Value("x"))}
 	must(t, expect.ErrOf(r.Query(t.Context(), q)))
 
-	schema := appCore()
-	schema.Indexes = append(schema.Indexes, table.Index{Name: "KEYS", PK: "kpk", Projection: "INCLUDE", Include: []string{"entityType"}})
-	partial := newRepo(t, h.newTable(t, schema), customerEntity)
+	spec := appCore()
+	spec.Indexes = append(spec.Indexes, schema.Index{Name: "KEYS", PK: "kpk", Projection: "INCLUDE", Include: []string{"entityType"}})
+	partial := newRepo(t, h.newTable(t, spec), customerEntity)
 	wantErr(t, expect.ErrOf(partial.Query(t.Context(), table.Query{Index: "KEYS", PK: "P"})), table.ErrInvalid)
 
 	// Once the upgrades are gone, filters are as always.
@@ -121,9 +122,9 @@ func shapeUpserts(t *testing.T, h Harness) {
 }
 
 func shapeViews(t *testing.T, h Harness) {
-	schema := appCore()
-	schema.Indexes = append(schema.Indexes, table.Index{Name: "KEYS", PK: "kpk", Projection: "INCLUDE", Include: []string{"entityType"}})
-	tbl := h.newTable(t, schema)
+	spec := appCore()
+	spec.Indexes = append(spec.Indexes, schema.Index{Name: "KEYS", PK: "kpk", Projection: "INCLUDE", Include: []string{"entityType"}})
+	tbl := h.newTable(t, spec)
 	createOld(t, tbl)
 	patched(t, tbl, accountKey("u-1"), table.Item{"kpk": str("K")})
 	view := newRepo(t, tbl, customerEntity).View()

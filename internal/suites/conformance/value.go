@@ -13,6 +13,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -244,11 +245,11 @@ func valuesRefused(t *testing.T, h Harness) {
 
 func indexKeysRefused(t *testing.T, h Harness) {
 	client := h.Client(t)
-	schema := appCore()
-	schema.Indexes = append(schema.Indexes, table.Index{
+	spec := appCore()
+	spec.Indexes = append(spec.Indexes, schema.Index{
 		Name: "GSI2", PK: "number", PKType: types.ScalarAttributeTypeN, SK: "binary", SKType: types.ScalarAttributeTypeB,
 	})
-	tbl, faults := h.withFaults(t, schema, nil)
+	tbl, faults := h.withFaults(t, spec, nil)
 	binary := func(n int) types.AttributeValue { return &types.AttributeValueMemberB{Value: make([]byte, n)} }
 	for _, tt := range []struct {
 		name, attribute string

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -105,7 +106,7 @@ func check(t *testing.T, h Harness) {
 func opReused(t *testing.T, h Harness) {
 	count := table.Update(user, addN(1)).WithName("count")
 	guarded := count.If(nIs(2))
-	a, b := h.newTable(t, appCore()), h.newTable(t, table.Schema{PK: "PK", SK: "SK"})
+	a, b := h.newTable(t, appCore()), h.newTable(t, schema.Table{PK: "PK", SK: "SK"})
 	for range 2 {
 		must(t, a.Do(t.Context(), count))
 		must(t, b.Transact(t.Context(), count))

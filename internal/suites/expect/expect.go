@@ -3,7 +3,13 @@ package expect
 
 import (
 	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -83,4 +89,34 @@ func Unwinds(tb testing.TB, what string, call func(unwind func())) {
 			tb.Errorf("%s: panic with %v, returned %v; want a panic with %v", what, got, returned, want)
 		}
 	}
+}
+
+// Response returns a response of DynamoDB with that status, kind of error and body.
+func Response(r *http.Request, status int, kind, body string) *http.Response {
+	return &http.Response{
+		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header:        http.Header{"Content-Type": {"application/x-amz-json-1.0"}, "X-Amzn-Errortype": {kind}},
+		Body:          io.NopCloser(strings.NewReader(body)),
+		ContentLength: int64(len(body)),
+	}
+}
+
+// Nasty are texts that are no good as one thing or another, as seeds of fuzz targets.
+var Nasty = []string{
+	"", "a", "#", "TX#", "TX#%23", "%2", "\x00", "\xff", "é日🙂", "a.b[0]", ":v", "#n", " ", "USER#u-123",
+	"12345678901234567890123456789012345678901", "-0.5", "1e3", strings.Repeat("x", 1025), strings.Repeat("9", 300),
+}
+
+// Update is the flag -update: a test writes what it otherwise compares with.
+var Update = flag.Bool("update", false, "write the files that tests compare with")
+
+// Golden compares a text with a file of testdata. With the flag -update, it writes the
+// file instead.
+func Golden(tb testing.TB, file, got string) {
+	tb.Helper()
+	path := filepath.Join("testdata", file)
+	if *Update {
+		OK(tb, os.WriteFile(path, []byte(got), 0o644))
+	}
+	Equal(tb, path+", which -update writes", got, string(Value(os.ReadFile(path))(tb)))
 }

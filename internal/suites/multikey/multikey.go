@@ -64,13 +64,13 @@ func (c Client) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*d
 }
 
 // names returns the table's key attributes.
-func names(schema []types.KeySchemaElement, sort []string) []string {
-	partition, _ := split(schema)
+func names(spec []types.KeySchemaElement, sort []string) []string {
+	partition, _ := split(spec)
 	return slices.Concat(partition, sort)
 }
 
-func split(schema []types.KeySchemaElement) (partition, sort []string) {
-	for _, e := range schema {
+func split(spec []types.KeySchemaElement) (partition, sort []string) {
+	for _, e := range spec {
 		if e.KeyType == types.KeyTypeHash {
 			partition = append(partition, *e.AttributeName)
 		} else {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -24,7 +25,7 @@ var limit = flag.Int("limit", 6, "how many schedules to run in order, and how ma
 
 var faults = flag.Int("faults", 2, "how many faults a schedule has at most")
 
-var schema = table.Schema{Name: "Schedules", TTL: "expiresAt"}
+var spec = schema.Table{Name: "Schedules", TTL: "expiresAt"}
 
 // person is an entity that has all kinds of guards. A repository uses one.
 type person struct {
@@ -219,7 +220,7 @@ type history struct {
 // explain what they have returned and what is stored.
 func (h history) explore(t *testing.T) {
 	t.Helper()
-	tabletest.Explore(t, tabletest.Case{Schema: schema, Faults: *faults, Limit: *limit, Allow: semantic, Setup: h.setup, Replay: h.replay})
+	tabletest.Explore(t, tabletest.Case{Schema: spec, Faults: *faults, Limit: *limit, Allow: semantic, Setup: h.setup, Replay: h.replay})
 }
 
 // semantic reports whether an error is a refusal that a sequential run can give.

@@ -143,7 +143,7 @@ func TestKnownSchedules(t *testing.T) {
 // has there stays.
 func TestForeignCopy(t *testing.T) {
 	t.Parallel()
-	tabletest.Explore(t, tabletest.Case{Schema: schema, Limit: *limit, Allow: semantic, Setup: func(ctx context.Context, r *tabletest.Run) error {
+	tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Allow: semantic, Setup: func(ctx context.Context, r *tabletest.Run) error {
 		h := guarded("copies", "")
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
 			a, err := h.open(client, r)

@@ -62,7 +62,7 @@ func TestSequence(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s/stored=%t", name, stored), func(t *testing.T) {
 				t.Parallel()
-				tabletest.Explore(t, tabletest.Case{Schema: schema, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
+				tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
 					return setUpSequence(ctx, r, draw, stored)
 				}})
 			})
@@ -126,7 +126,7 @@ func setUpSequence(ctx context.Context, r *tabletest.Run, draw func(context.Cont
 // although nothing guards it but its token.
 func TestTransact(t *testing.T) {
 	t.Parallel()
-	tabletest.Explore(t, tabletest.Case{Schema: schema, Limit: *limit, Setup: func(_ context.Context, r *tabletest.Run) error {
+	tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(_ context.Context, r *tabletest.Run) error {
 		x, y := counterKey(r.ID+"x"), counterKey(r.ID+"y")
 		for range 2 {
 			r.Go(func(ctx context.Context, client *dynamodb.Client) error {
@@ -195,7 +195,7 @@ func TestReleases(t *testing.T) {
 	for _, copied := range []bool{false, true} {
 		t.Run(fmt.Sprintf("copied=%t", copied), func(t *testing.T) {
 			t.Parallel()
-			tabletest.Explore(t, tabletest.Case{Schema: schema, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
+			tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
 				return setUpReleases(ctx, r, copied)
 			}})
 		})
@@ -272,7 +272,7 @@ func TestUpdateWith(t *testing.T) {
 	for _, attempts := range []int{0, 1} {
 		t.Run(fmt.Sprintf("attempts=%d", attempts), func(t *testing.T) {
 			t.Parallel()
-			tabletest.Explore(t, tabletest.Case{Schema: schema, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
+			tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
 				return setUpUpdateWith(ctx, r, table.Options{MaxAttempts: attempts})
 			}})
 		})

@@ -14,6 +14,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 	"github.com/singletable/singletable/table/telemetry"
@@ -34,16 +35,16 @@ func exampleTable(observe table.Observer) (tbl *table.Table, drop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	client, schema := engine.Client(), table.Schema{Name: "Example-" + rand.Text()}
-	if err := schema.Ensure(ctx, client); err != nil {
+	client, spec := engine.Client(), schema.Table{Name: "Example-" + rand.Text()}
+	if err := spec.Ensure(ctx, client); err != nil {
 		log.Fatal(err)
 	}
-	tbl, err = table.New(client, schema, &table.Options{Observe: observe})
+	tbl, err = table.New(client, spec, &table.Options{Observe: observe})
 	if err != nil {
 		log.Fatal(err)
 	}
 	return tbl, func() {
-		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &schema.Name}); err != nil {
+		if _, err := client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &spec.Name}); err != nil {
 			log.Print(err)
 		}
 		engine.Close()

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -46,9 +47,9 @@ type Editor struct {
 // of a stored item's entity, and "" if that is unknown; nil means that it always is.
 //
 // Errors: [table.ErrInvalid] for the schema.
-func New(client table.Client, schema table.Schema, version func(table.Item) string) (*Editor, error) {
-	schema.TTL = ""
-	tbl, err := table.New(client, schema, nil)
+func New(client table.Client, spec schema.Table, version func(table.Item) string) (*Editor, error) {
+	spec.TTL = ""
+	tbl, err := table.New(client, spec, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -227,10 +228,10 @@ func (e *Editor) guarded(op table.Op, plan Plan) (table.Op, error) {
 			return op.IfVersion(plan.Version, n), err
 		}
 	}
-	schema := e.table.Schema()
+	spec := e.table.Schema()
 	var all []expression.ConditionBuilder
 	for _, name := range slices.Sorted(maps.Keys(plan.Old)) {
-		if name != schema.PK && name != schema.SK { // The item under the key has these.
+		if name != spec.PK && name != spec.SK { // The item under the key has these.
 			// [expression.Key] takes the whole name. [expression.NameNoDotSplit] reads a[0]
 			// as an element of a list.
 			all = append(all, expression.Equal(expression.Key(name), expression.Value(plan.Old[name])))

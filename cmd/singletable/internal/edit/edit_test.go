@@ -19,6 +19,7 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -46,8 +47,8 @@ var at = keys.Key{PK: "USER#ana", SK: "PROFILE"}
 func setUp(t *testing.T, version, stored string) fixture {
 	t.Helper()
 	f := fixture{faults: &tabletest.Faults{}}
-	schema := table.Schema{Name: "AppCore", TTL: "expiresAt"}
-	f.Table = tabletest.New(t, schema, nil)
+	spec := schema.Table{Name: "AppCore", TTL: "expiresAt"}
+	f.Table = tabletest.New(t, spec, nil)
 	client := tabletest.Client(t, f.faults.Install)
 	var err error
 	f.Editor, err = edit.New(client, f.Schema(), func(table.Item) string { return version })

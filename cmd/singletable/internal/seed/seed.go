@@ -23,7 +23,7 @@ func Names() []string {
 
 // Open returns a sample table: its schema as a schema file, and its items as lines. ok
 // is false if no seed has that name.
-func Open(name string) (schema, items string, ok bool) {
+func Open(name string) (spec, items string, ok bool) {
 	s, err := files.ReadFile(name + ".json")
 	if err != nil {
 		return "", "", false

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -169,7 +170,7 @@ func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRo
 }
 
 // sortItems sorts items by their sort keys, as DynamoDB does within a partition.
-func sortItems(by []table.Attribute, items []table.Item) {
+func sortItems(by []schema.Attribute, items []table.Item) {
 	sort.SliceStable(items, func(i, j int) bool {
 		a, _ := values(items[i], by)
 		b, _ := values(items[j], by)

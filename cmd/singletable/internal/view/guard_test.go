@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -77,8 +78,8 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	o := view.Options{
 		Client: tabletest.Client(t), Token: view.NewToken(), Prefix: view.NewToken(),
-		Describe: func(string, *types.TableDescription, string, string) (table.Schema, []string, error) {
-			return table.Schema{}, nil, nil
+		Describe: func(string, *types.TableDescription, string, string) (schema.Table, []string, error) {
+			return schema.Table{}, nil, nil
 		},
 		Inspect: func(string) view.Cursor { return view.Cursor{} },
 	}

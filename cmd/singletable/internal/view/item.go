@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -174,10 +175,10 @@ func (s *state) places(got table.Item, now time.Time) []itemPlace {
 
 // missing returns the names of the attributes that an item lacks, or has as another
 // type.
-func missing(got table.Item, attributes []table.Attribute) []string {
+func missing(got table.Item, attributes []schema.Attribute) []string {
 	var all []string
 	for _, a := range attributes {
-		if _, ok := values(got, []table.Attribute{a}); !ok {
+		if _, ok := values(got, []schema.Attribute{a}); !ok {
 			all = append(all, a.Name)
 		}
 	}

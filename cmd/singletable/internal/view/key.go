@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -40,7 +41,7 @@ const longKey = keys.MaxPK
 
 // newKeyPart takes the value of a key attribute apart. The text of a number is
 // decimal, that of a binary value its bytes.
-func newKeyPart(a table.Attribute, value string, now time.Time) keyPart {
+func newKeyPart(a schema.Attribute, value string, now time.Time) keyPart {
 	p := keyPart{Name: a.Name}
 	switch a.Type {
 	case types.ScalarAttributeTypeB:
@@ -87,17 +88,17 @@ func newSegment(stored string, first bool, now time.Time) segment {
 // layout is the key attributes of a table or of an index.
 type layout struct {
 	Index           string // "" for the table
-	Partition, Sort []table.Attribute
+	Partition, Sort []schema.Attribute
 	Local           bool
 	composite       bool
 }
 
 // layouts returns those of the table and of its indexes. The schema has all its
 // defaults.
-func layouts(s table.Schema) []layout {
-	main := layout{Partition: []table.Attribute{{Name: s.PK, Type: s.PKType}}}
+func layouts(s schema.Table) []layout {
+	main := layout{Partition: []schema.Attribute{{Name: s.PK, Type: s.PKType}}}
 	if !s.SimpleKey {
-		main.Sort = []table.Attribute{{Name: s.SK, Type: s.SKType}}
+		main.Sort = []schema.Attribute{{Name: s.SK, Type: s.SKType}}
 	}
 	all := []layout{main}
 	for _, x := range s.Indexes {
@@ -113,7 +114,7 @@ func layouts(s table.Schema) []layout {
 
 // values returns the values of the key attributes in an item: text, a decimal number,
 // or bytes. It is not ok if the item lacks one of them, and so is not in the index.
-func values(item table.Item, attributes []table.Attribute) (all []string, ok bool) {
+func values(item table.Item, attributes []schema.Attribute) (all []string, ok bool) {
 	for _, a := range attributes {
 		switch v := item[a.Name].(type) {
 		case *types.AttributeValueMemberS:
@@ -139,7 +140,7 @@ func values(item table.Item, attributes []table.Attribute) (all []string, ok boo
 }
 
 // parts takes the values of key attributes apart.
-func parts(attributes []table.Attribute, values []string, now time.Time) []keyPart {
+func parts(attributes []schema.Attribute, values []string, now time.Time) []keyPart {
 	var all []keyPart
 	for i, a := range attributes {
 		if i < len(values) {
@@ -197,7 +198,7 @@ func (s *state) itemAddress(page string, k keys.Key, parameters ...string) strin
 
 // toText returns the value of a key attribute for addresses and forms, which hold no
 // bytes: a binary value is written as base64.
-func toText(a table.Attribute, value string) string {
+func toText(a schema.Attribute, value string) string {
 	if a.Type == types.ScalarAttributeTypeB {
 		return base64.StdEncoding.EncodeToString([]byte(value))
 	}
@@ -205,7 +206,7 @@ func toText(a table.Attribute, value string) string {
 }
 
 // fromText returns the values of key attributes in an address or a form.
-func fromText(attributes []table.Attribute, texts []string) ([]string, error) {
+func fromText(attributes []schema.Attribute, texts []string) ([]string, error) {
 	all := slices.Clone(texts)
 	for i, a := range attributes {
 		if i < len(all) && a.Type == types.ScalarAttributeTypeB {

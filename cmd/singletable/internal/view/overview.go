@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
@@ -119,7 +119,7 @@ func (s *state) facts(now time.Time) []fact {
 	return all
 }
 
-func capacity(s table.Schema) string {
+func capacity(s schema.Table) string {
 	if s.BillingMode == types.BillingModeProvisioned {
 		return fmt.Sprintf("%d read and %d write units per second", s.ProvisionedThroughput.Read, s.ProvisionedThroughput.Write)
 	}
@@ -173,7 +173,7 @@ func (f *indexFacts) count(d *types.TableDescription) {
 }
 
 // names returns the names and types of key attributes.
-func names(attributes []table.Attribute) string {
+func names(attributes []schema.Attribute) string {
 	var all []string
 	for _, a := range attributes {
 		name := a.Name

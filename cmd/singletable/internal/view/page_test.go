@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -34,21 +35,21 @@ type site struct {
 	faults  *tabletest.Faults
 	// name and schema are those of its table.
 	name   string
-	schema table.Schema
+	schema schema.Table
 	table  *table.Table
 }
 
 // serve serves an empty table with the schema. change may be nil.
-func serve(t *testing.T, schema table.Schema, change func(*view.Options)) *site {
+func serve(t *testing.T, spec schema.Table, change func(*view.Options)) *site {
 	t.Helper()
-	tbl := tabletest.New(t, schema, &table.Options{Now: clock})
+	tbl := tabletest.New(t, spec, &table.Options{Now: clock})
 	s := &site{t: t, token: view.NewToken(), root: "/" + view.NewToken(), faults: &tabletest.Faults{}, name: tbl.Schema().Name, schema: tbl.Schema(), table: tbl}
 	server := httptest.NewUnstartedServer(nil)
 	s.port = server.Listener.Addr().(*net.TCPAddr).Port
 	o := view.Options{
 		Client: tabletest.Client(t, s.faults.Install), Port: s.port, Token: s.token, Prefix: s.root[1:], Now: clock,
-		Describe: func(name string, _ *types.TableDescription, _, ttl string) (table.Schema, []string, error) {
-			described := schema
+		Describe: func(name string, _ *types.TableDescription, _, ttl string) (schema.Table, []string, error) {
+			described := spec
 			described.Name, described.TTL = name, ttl
 			return described, nil, nil
 		},

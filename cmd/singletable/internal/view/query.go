@@ -12,6 +12,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -144,7 +145,7 @@ func (s *state) newForm(v *visit, l layout) queryForm {
 }
 
 // inputNote says how the value of a key attribute is written, unless it is text.
-func inputNote(a table.Attribute) string {
+func inputNote(a schema.Attribute) string {
 	switch a.Type {
 	case types.ScalarAttributeTypeN:
 		return "number"
@@ -219,7 +220,7 @@ func (f *queryForm) narrow(q *table.Query, l layout, op string) error {
 	if f.SKName == "" || op == opAny {
 		return nil
 	}
-	bounds, err := fromText([]table.Attribute{l.Sort[0], l.Sort[0]}, []string{f.SK, f.SK2})
+	bounds, err := fromText([]schema.Attribute{l.Sort[0], l.Sort[0]}, []string{f.SK, f.SK2})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -51,7 +52,7 @@ type row struct {
 const firstAttributes = 4
 
 // newRow returns an item of the table or of an index.
-func (s *state) newRow(l layout, item table.Item, shown []table.Attribute, now time.Time) row {
+func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, now time.Time) row {
 	main := s.layouts[0]
 	r := row{Type: newChip(s.typeOf(item)), Expiry: expiryOf(item, s.schema.TTL, now), Bytes: int64(item.Size())}
 	in, _ := values(item, shown)
@@ -109,7 +110,7 @@ func newRowTable(caption string, columns []string, rows []row) rowTable {
 }
 
 // rowKeys returns the key attributes that tell the items of a partition apart.
-func (l layout) rowKeys() []table.Attribute {
+func (l layout) rowKeys() []schema.Attribute {
 	if len(l.Sort) > 0 {
 		return l.Sort
 	}

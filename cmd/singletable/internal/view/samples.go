@@ -113,7 +113,7 @@ func (s *state) types() (seen []known, m tablemodel.Model) {
 		inferred, err := tablemodel.Infer(s.schema, items)
 		if err != nil {
 			// There is no model of items that it does not take; the pages do without.
-			inferred = tablemodel.Model{Schema: s.schema}
+			inferred = tablemodel.Model{Table: s.schema}
 		}
 		entities := slices.Clone(s.given)
 		for _, e := range inferred.Entities {

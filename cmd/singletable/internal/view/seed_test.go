@@ -9,6 +9,7 @@ import (
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -23,10 +24,10 @@ const (
 )
 
 // shop is the schema of the tests' table.
-func shop() table.Schema {
-	return table.Schema{
+func shop() schema.Table {
+	return schema.Table{
 		Name: "Shop", TTL: "expiresAt",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
 			{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk", Projection: "KEYS_ONLY"},
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -26,7 +27,7 @@ type tables struct {
 // state is what is known of a table. It does not change, apart from what was learned.
 type state struct {
 	root    root
-	schema  table.Schema // with all defaults
+	schema  schema.Table // with all defaults
 	omitted []string     // what the table has and the schema cannot say
 	layouts []layout
 	live    *types.TableDescription
@@ -50,7 +51,7 @@ func (s *server) openTable(v *visit, fresh bool) error {
 	if s.options.Table != "" && name != s.options.Table {
 		return &pageError{http.StatusNotFound, "Another table", "The pages are about one table only. Start singletable view without a table to see all."}
 	}
-	if (table.Schema{Name: name}).Validate() != nil {
+	if (schema.Table{Name: name}).Validate() != nil {
 		return &pageError{http.StatusNotFound, "No such table", "A table cannot have this name."}
 	}
 	s.tables.mu.Lock()
@@ -115,15 +116,15 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 	if m == nil || m.Name != name {
 		m = &tablemodel.Model{}
 	}
-	schema, omitted, err := s.options.Describe(name, out.Table, m.Type, expires.attribute)
+	spec, omitted, err := s.options.Describe(name, out.Table, m.Type, expires.attribute)
 	if err != nil {
 		return nil, err
 	}
 	st := &state{root: s.root, live: out.Table, given: m.Entities}
 	if m.Name != "" {
-		schema, omitted = merged(m.Schema, schema), nil
+		spec, omitted = merged(m.Table, spec), nil
 	}
-	reading := schema
+	reading := spec
 	reading.TTL = ""
 	// A page is one request, even if it is short then.
 	st.table, err = table.New(s.client, reading, &table.Options{MaxRounds: 1})
@@ -131,16 +132,16 @@ func (s *server) describe(ctx context.Context, name string) (*state, error) {
 		return nil, err
 	}
 	st.schema = st.table.Schema()
-	st.schema.TTL = schema.TTL
+	st.schema.TTL = spec.TTL
 	st.omitted, st.layouts = omitted, layouts(st.schema)
 	return st, nil
 }
 
 // merged returns the schema of a file, and the indexes of the live table that it lacks.
-func merged(file, live table.Schema) table.Schema {
+func merged(file, live schema.Table) schema.Table {
 	file.Indexes = slices.Clone(file.Indexes)
 	for _, x := range live.Indexes {
-		if !slices.ContainsFunc(file.Indexes, func(known table.Index) bool { return known.Name == x.Name }) {
+		if !slices.ContainsFunc(file.Indexes, func(known schema.Index) bool { return known.Name == x.Name }) {
 			file.Indexes = append(file.Indexes, x)
 		}
 	}
@@ -174,7 +175,7 @@ func (l layout) title() string {
 
 // whole reports whether a read of the table or index gives whole items.
 func (s *state) whole(index string) bool {
-	return !slices.ContainsFunc(s.schema.Indexes, func(x table.Index) bool {
+	return !slices.ContainsFunc(s.schema.Indexes, func(x schema.Index) bool {
 		return x.Name == index && x.Projection != "" && x.Projection != types.ProjectionTypeAll
 	})
 }

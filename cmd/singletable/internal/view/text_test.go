@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -129,7 +130,7 @@ func TestSortItems(t *testing.T) {
 			}
 			items = append(items, table.Item{"sk": v})
 		}
-		by := []table.Attribute{{Name: "sk", Type: kind}}
+		by := []schema.Attribute{{Name: "sk", Type: kind}}
 		sortItems(by, items)
 		var got []string
 		for _, item := range items {

@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
@@ -33,7 +33,7 @@ type Options struct {
 	// Describe returns the schema of a table that DynamoDB describes so, and what the
 	// table has and a schema cannot say. kind is the attribute with an item's type, "" for
 	// the default, and ttl that with its expiry, "" for none.
-	Describe func(name string, t *types.TableDescription, kind, ttl string) (table.Schema, []string, error)
+	Describe func(name string, t *types.TableDescription, kind, ttl string) (schema.Table, []string, error)
 	// Inspect looks into a cursor.
 	Inspect func(cursor string) Cursor
 	// Write allows changes of items.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
@@ -261,14 +262,14 @@ func TestCursor(t *testing.T) {
 // keys have several attributes.
 func TestKinds(t *testing.T) {
 	t.Parallel()
-	schema := table.Schema{
+	spec := schema.Table{
 		Name: "Kinds", PKType: "B", SKType: "N",
-		Indexes: []table.Index{
+		Indexes: []schema.Index{
 			{Name: "ByNumber", PK: "n", PKType: "N"},
-			{Name: "Several", PKs: []table.Attribute{{Name: "a"}, {Name: "b", Type: "N"}}, SKs: []table.Attribute{{Name: "c"}}},
+			{Name: "Several", PKs: []schema.Attribute{{Name: "a"}, {Name: "b", Type: "N"}}, SKs: []schema.Attribute{{Name: "c"}}},
 		},
 	}
-	s := serve(t, schema, nil).open()
+	s := serve(t, spec, nil).open()
 	number := func(n string) types.AttributeValue { return &types.AttributeValueMemberN{Value: n} }
 	for _, sk := range []string{"10", "9", "-1.5"} {
 		s.put(table.Item{
@@ -317,7 +318,7 @@ func TestErrorsOfDynamoDB(t *testing.T) {
 func TestModel(t *testing.T) {
 	t.Parallel()
 	model := tablemodel.Model{
-		Schema: table.Schema{Name: "", Indexes: shop().Indexes[:1]},
+		Table: schema.Table{Name: "", Indexes: shop().Indexes[:1]},
 		Entities: []tablemodel.Entity{{Type: "USER", Version: "revision", Items: []tablemodel.Pattern{
 			{PK: "USER#{userId}", SK: "PROFILE"}, {PK: "EMAIL#{email}", SK: "PROFILE"},
 		}}},

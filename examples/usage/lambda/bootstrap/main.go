@@ -80,11 +80,11 @@ func configure(getenv func(string) string) (configuration, error) {
 }
 
 func open(ctx context.Context, client *dynamodb.Client, c configuration, log *slog.Logger) (awslambda.Handler, error) {
-	schema := metering.Schema(c.table)
-	if err := schema.Verify(ctx, client); err != nil {
+	spec := metering.Schema(c.table)
+	if err := spec.Verify(ctx, client); err != nil {
 		return nil, err
 	}
-	tbl, err := table.New(client, schema, nil)
+	tbl, err := table.New(client, spec, nil)
 	if err != nil {
 		return nil, err
 	}

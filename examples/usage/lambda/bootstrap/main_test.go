@@ -23,6 +23,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -50,9 +51,9 @@ func TestTheHandlerNamesTheFunction(t *testing.T) {
 func TestAFunctionWithoutItsTableDoesNotStart(t *testing.T) {
 	t.Parallel()
 	client := tabletest.Client(t)
-	other := tabletest.NewWith(t, client, table.Schema{Name: "any", PK: "PK", SK: "SK", TTL: "expiresAt"}, nil)
+	other := tabletest.NewWith(t, client, schema.Table{Name: "any", PK: "PK", SK: "SK", TTL: "expiresAt"}, nil)
 	_, err := open(t.Context(), client, configuration{table: other.Schema().Name, handler: "count"}, slog.New(slog.DiscardHandler))
-	if !errors.Is(err, table.ErrSchemaMismatch) {
+	if !errors.Is(err, schema.ErrMismatch) {
 		t.Error(err)
 	}
 }

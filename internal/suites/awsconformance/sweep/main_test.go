@@ -6,7 +6,7 @@ import (
 
 	"github.com/singletable/singletable/internal/suites/awsconformance"
 	"github.com/singletable/singletable/internal/suites/expect"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -15,12 +15,12 @@ func TestSweep(t *testing.T) {
 	t.Parallel()
 	plain := tabletest.Client(t)
 	g := expect.Value(awsconformance.NewGuard(plain, "sweep"))(t)
-	schema := table.Schema{Name: g.TablePrefix() + "x"}
-	expect.OK(t, schema.Ensure(t.Context(), tabletest.Client(t, g.Install)))
+	spec := schema.Table{Name: g.TablePrefix() + "x"}
+	expect.OK(t, spec.Ensure(t.Context(), tabletest.Client(t, g.Install)))
 	for _, tt := range []struct{ confirm, says string }{
 		{"", "1 tables of runs with the prefix sweep; none was deleted"},
 		{"no", "1 tables of runs with the prefix sweep; none was deleted"},
-		{"yes", schema.Name + "\n1 tables deleted"},
+		{"yes", spec.Name + "\n1 tables deleted"},
 		{"yes", "0 tables of runs with the prefix sweep; none was deleted"},
 	} {
 		var said strings.Builder

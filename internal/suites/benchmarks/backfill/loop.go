@@ -10,14 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 // loop is what a program does with the SDK alone: it scans in segments and updates each
 // item on the condition that its revision is the one that was read. It has no progress
 // and does not read an item again that has changed.
-func loop(ctx context.Context, engine *tabletest.Engine, schema table.Schema) (units, error) {
+func loop(ctx context.Context, engine *tabletest.Engine, spec schema.Table) (units, error) {
 	client := engine.Client()
 	next := make(chan int)
 	go func() {
@@ -33,7 +33,7 @@ func loop(ctx context.Context, engine *tabletest.Engine, schema table.Schema) (u
 	for range concurrency {
 		group.Go(func() {
 			for n := range next {
-				u, err := loopSegment(ctx, client, schema.Name, n)
+				u, err := loopSegment(ctx, client, spec.Name, n)
 				mu.Lock()
 				sum.read += u.read
 				sum.written += u.written

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/backfill"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -70,7 +71,7 @@ func run(ctx context.Context, items, rounds int, seed uint64) error {
 
 // way brings the orders of a table to the present shape and returns what it
 // consumed.
-type way func(ctx context.Context, engine *tabletest.Engine, schema table.Schema) (units, error)
+type way func(ctx context.Context, engine *tabletest.Engine, spec schema.Table) (units, error)
 
 type units struct{ read, written float64 }
 
@@ -84,7 +85,7 @@ const (
 )
 
 // library is package backfill.
-func library(ctx context.Context, engine *tabletest.Engine, schema table.Schema) (units, error) {
+func library(ctx context.Context, engine *tabletest.Engine, spec schema.Table) (units, error) {
 	var mu sync.Mutex
 	var u units
 	// The requests for the progress of the job are counted, too.
@@ -98,7 +99,7 @@ func library(ctx context.Context, engine *tabletest.Engine, schema table.Schema)
 			u.written += e.Capacity
 		}
 	}
-	tbl, err := table.New(engine.Client(), schema, &table.Options{Observe: observe})
+	tbl, err := table.New(engine.Client(), spec, &table.Options{Observe: observe})
 	if err != nil {
 		return u, err
 	}
@@ -119,14 +120,14 @@ func newJob(tbl *table.Table) (backfill.Job, error) {
 
 // measure prints what a way takes on a new table.
 func measure(ctx context.Context, engine *tabletest.Engine, name string, items int, do way) error {
-	schema, floor, err := fill(ctx, engine, items)
+	spec, floor, err := fill(ctx, engine, items)
 	if err != nil {
 		return err
 	}
-	defer drop(ctx, engine, schema)
+	defer drop(ctx, engine, spec)
 	peak := watchHeap()
 	begun := time.Now()
-	u, err := do(ctx, engine, schema)
+	u, err := do(ctx, engine, spec)
 	took := time.Since(begun)
 	most := peak()
 	if err != nil {
@@ -134,12 +135,12 @@ func measure(ctx context.Context, engine *tabletest.Engine, name string, items i
 	}
 	fmt.Printf("| %d | %s | %.0f | %.0f | %.0f | %.3f | %.1f |\n", items, name,
 		float64(items)/took.Seconds(), u.read, u.written, u.written/floor, float64(most)/(1<<20))
-	return verified(ctx, engine, schema, items)
+	return verified(ctx, engine, spec, items)
 }
 
 // verified proves with a dry run that the table is complete.
-func verified(ctx context.Context, engine *tabletest.Engine, schema table.Schema, items int) error {
-	tbl, err := table.New(engine.Client(), schema, nil)
+func verified(ctx context.Context, engine *tabletest.Engine, spec schema.Table, items int) error {
+	tbl, err := table.New(engine.Client(), spec, nil)
 	if err != nil {
 		return err
 	}
@@ -185,15 +186,15 @@ var tables int
 
 // fill returns a new table with orders, a third of each shape, and the least number of
 // write units that change those which are not of the present one.
-func fill(ctx context.Context, engine *tabletest.Engine, items int) (schema table.Schema, floor float64, err error) {
+func fill(ctx context.Context, engine *tabletest.Engine, items int) (spec schema.Table, floor float64, err error) {
 	tables++
-	schema = table.Schema{Name: fmt.Sprint("orders-", tables)}
-	if err := schema.Ensure(ctx, engine.Client()); err != nil {
-		return schema, 0, err
+	spec = schema.Table{Name: fmt.Sprint("orders-", tables)}
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
+		return spec, 0, err
 	}
-	tbl, err := table.New(engine.Client(), schema, nil)
+	tbl, err := table.New(engine.Client(), spec, nil)
 	if err != nil {
-		return schema, 0, err
+		return spec, 0, err
 	}
 	const step = 5000
 	for from := 0; from < items; from += step {
@@ -206,14 +207,14 @@ func fill(ctx context.Context, engine *tabletest.Engine, items int) (schema tabl
 			ops = append(ops, table.Put(orderKey(orderID(i)), item))
 		}
 		if err := tbl.BatchWrite(ctx, ops...); err != nil {
-			return schema, 0, err
+			return spec, 0, err
 		}
 	}
-	return schema, floor, nil
+	return spec, floor, nil
 }
 
-func drop(ctx context.Context, engine *tabletest.Engine, schema table.Schema) {
-	_, err := engine.Client().DeleteTable(context.WithoutCancel(ctx), &dynamodb.DeleteTableInput{TableName: aws.String(schema.Name)})
+func drop(ctx context.Context, engine *tabletest.Engine, spec schema.Table) {
+	_, err := engine.Client().DeleteTable(context.WithoutCancel(ctx), &dynamodb.DeleteTableInput{TableName: aws.String(spec.Name)})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "backfill: the table stays:", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/backfill"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -30,7 +31,7 @@ const (
 // trial runs a job with concurrent writers, all of which are killed now and then.
 type trial struct {
 	engine *tabletest.Engine
-	schema table.Schema
+	schema schema.Table
 	items  int
 	seed   uint64
 
@@ -45,12 +46,12 @@ type trial struct {
 }
 
 func try(ctx context.Context, engine *tabletest.Engine, items int, seed uint64) error {
-	schema, _, err := fill(ctx, engine, items)
+	spec, _, err := fill(ctx, engine, items)
 	if err != nil {
 		return err
 	}
-	defer drop(ctx, engine, schema)
-	t := &trial{engine: engine, schema: schema, items: items, seed: seed}
+	defer drop(ctx, engine, spec)
+	t := &trial{engine: engine, schema: spec, items: items, seed: seed}
 	peak := watchHeap()
 	begun := time.Now()
 	err = t.run(ctx)
@@ -69,7 +70,7 @@ func try(ctx context.Context, engine *tabletest.Engine, items int, seed uint64) 
 		err = errors.New("the trial has failed")
 	}
 	if err == nil {
-		err = verified(ctx, engine, schema, items)
+		err = verified(ctx, engine, spec, items)
 	}
 	if err == nil {
 		fmt.Println("complete by a dry run")

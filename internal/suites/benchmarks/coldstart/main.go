@@ -25,7 +25,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/internal/suites/benchmarks/coldstart/local"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -53,8 +53,8 @@ func measure(ctx context.Context, runs int) (err error) {
 		return err
 	}
 	defer engine.Close()
-	schema := table.Schema{Name: "coldstart", PK: "PK", SK: "SK"}
-	if err := schema.Ensure(ctx, engine.Client()); err != nil {
+	spec := schema.Table{Name: "coldstart", PK: "PK", SK: "SK"}
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		return err
 	}
 	library, err := build(ctx, dir, "library")
@@ -67,7 +67,7 @@ func measure(ctx context.Context, runs int) (err error) {
 	}
 	for i := range runs {
 		for _, p := range []*program{library, sdk} {
-			if err := p.run(ctx, engine.Endpoint(), schema.Name, strconv.Itoa(i)+p.name); err != nil {
+			if err := p.run(ctx, engine.Endpoint(), spec.Name, strconv.Itoa(i)+p.name); err != nil {
 				return err
 			}
 		}

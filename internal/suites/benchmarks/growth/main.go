@@ -21,6 +21,7 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -101,11 +102,11 @@ var (
 )
 
 func newTable(ctx context.Context, engine *tabletest.Engine, n int) (*table.Table, error) {
-	schema := table.Schema{Name: fmt.Sprint("growth-", n), Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}
-	if err := schema.Ensure(ctx, engine.Client()); err != nil {
+	spec := schema.Table{Name: fmt.Sprint("growth-", n), Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}}}
+	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		return nil, err
 	}
-	return table.New(engine.Client(), schema, &table.Options{Observe: count})
+	return table.New(engine.Client(), spec, &table.Options{Observe: count})
 }
 
 // cost is what the requests of the operation at hand have consumed.

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -46,16 +47,16 @@ func run(ctx context.Context, rounds, pages int) error {
 		return err
 	}
 	defer engine.Close()
-	schema := table.Schema{
+	spec := schema.Table{
 		Name:    fmt.Sprintf("network-%d", time.Now().UnixNano()),
-		Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 	}
-	if err := fill(ctx, engine, schema); err != nil {
+	if err := fill(ctx, engine, spec); err != nil {
 		return err
 	}
 	s := newServer(engine)
 	defer s.Close()
-	m := &measurement{server: s, schema: schema, rounds: rounds, pages: pages}
+	m := &measurement{server: s, schema: spec, rounds: rounds, pages: pages}
 	for _, measure := range []func(context.Context) error{m.connections, m.fanOut, m.tail, m.outage} {
 		if err := measure(ctx); err != nil {
 			return err
@@ -70,12 +71,12 @@ type payment struct {
 	Note string `dynamodbav:"note"`
 }
 
-func fill(ctx context.Context, engine *tabletest.Engine, schema table.Schema) error {
+func fill(ctx context.Context, engine *tabletest.Engine, spec schema.Table) error {
 	client := engine.Client()
-	if err := schema.Ensure(ctx, client); err != nil {
+	if err := spec.Ensure(ctx, client); err != nil {
 		return err
 	}
-	tbl, err := table.New(client, schema, nil)
+	tbl, err := table.New(client, spec, nil)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func fill(ctx context.Context, engine *tabletest.Engine, schema table.Schema) er
 // measurement is what all measurements have in common.
 type measurement struct {
 	*server
-	schema        table.Schema
+	schema        schema.Table
 	rounds, pages int
 }
 

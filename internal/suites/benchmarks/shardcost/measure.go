@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -37,15 +38,15 @@ func measure(ctx context.Context) ([]cost, error) {
 	}
 	defer engine.Close()
 	client := engine.Client()
-	schema := table.Schema{
+	spec := schema.Table{
 		Name:    fmt.Sprintf("shardcost-%d", time.Now().UnixNano()),
-		Indexes: []table.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "GSI1PK", SK: "GSI1SK"}},
 	}
-	if err := schema.Ensure(ctx, client); err != nil {
+	if err := spec.Ensure(ctx, client); err != nil {
 		return nil, err
 	}
-	defer func() { _, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &schema.Name}) }()
-	tbl, err := table.New(client, schema, nil)
+	defer func() { _, _ = client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &spec.Name}) }()
+	tbl, err := table.New(client, spec, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/internal/suites/soak/nemesis"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -28,7 +29,7 @@ var key = keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}
 // same table without the script.
 func newTable(t *testing.T, s *nemesis.Script) (broken, calm *table.Table) {
 	t.Helper()
-	calm = tabletest.New(t, table.Schema{}, nil)
+	calm = tabletest.New(t, schema.Table{}, nil)
 	var faults tabletest.Faults
 	faults.Always("", s.RoundTrip)
 	client := tabletest.Client(t, faults.Install, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })

@@ -263,7 +263,7 @@ func (w *worker) scan(ctx context.Context, segments int) error {
 	for segment := range segments {
 		scan := table.Scan{
 			Segment: segment, Segments: segments, Limit: 1 + w.r.IntN(200), Scope: w.by,
-			Filter: expression.NameNoDotSplit(schema.PK).BeginsWith(own),
+			Filter: expression.NameNoDotSplit(spec.PK).BeginsWith(own),
 		}
 		for {
 			page, err := turn(ctx, w, "ScanPage", func(ctx context.Context) (table.Page[doc], error) {

@@ -62,7 +62,7 @@ func placedWithNick(n nicked) state {
 	}
 	index := nickKey(n.Nick)
 	keys := encode(doc{ShardPK: index.PK, ShardSK: index.SK})
-	for _, name := range []string{schema.Indexes[1].PK, schema.Indexes[1].SK} {
+	for _, name := range []string{spec.Indexes[1].PK, spec.Indexes[1].SK} {
 		s[memberKey(n.ID)][name] = keys[name]
 	}
 	return s

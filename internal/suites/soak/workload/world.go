@@ -23,6 +23,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/soak/nemesis"
 	"github.com/singletable/singletable/internal/suites/soak/report"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -62,10 +63,10 @@ const (
 	shardIndex = "GSI2"
 )
 
-var schema = table.Schema{
+var spec = schema.Table{
 	// Each name looks like a path to a part of an attribute.
 	PK: "p.k", SK: "s.k[0]", TTL: "expires.at", Stream: types.StreamViewTypeNewAndOldImages,
-	Indexes: []table.Index{
+	Indexes: []schema.Index{
 		{Name: listIndex, PK: "GSI1PK", SK: "GSI1SK"},
 		{Name: shardIndex, PK: "GSI2PK", SK: "GSI2SK"},
 	},
@@ -75,7 +76,7 @@ var schema = table.Schema{
 type world struct {
 	Config
 	report *report.Report
-	schema table.Schema
+	schema schema.Table
 	cursor paginate.Key
 
 	// plant is a fault of the consumers; empty for none.
@@ -92,7 +93,7 @@ type world struct {
 
 // newWorld returns a world of a table that need not exist yet.
 func newWorld(c Config, name string, engine *tabletest.Engine, r *report.Report) *world {
-	w := &world{Config: c, report: r, schema: schema, cursor: paginate.NewKey()}
+	w := &world{Config: c, report: r, schema: spec, cursor: paginate.NewKey()}
 	w.schema.Name = name
 	w.engine.Store(engine)
 	dialer := &net.Dialer{}
@@ -258,7 +259,7 @@ func bounded(name string, met []nemesis.Fault) error {
 // itemKey returns the attributes of a key.
 func itemKey(pk, sk string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{
-		schema.PK: &types.AttributeValueMemberS{Value: pk},
-		schema.SK: &types.AttributeValueMemberS{Value: sk},
+		spec.PK: &types.AttributeValueMemberS{Value: pk},
+		spec.SK: &types.AttributeValueMemberS{Value: sk},
 	}
 }

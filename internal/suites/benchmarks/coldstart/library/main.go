@@ -10,6 +10,7 @@ import (
 	"github.com/singletable/singletable/internal/suites/benchmarks/coldstart/local"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -25,7 +26,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	tbl, err := table.New(local.Client(), table.Schema{Name: os.Getenv(local.Table), PK: "PK", SK: "SK"}, nil)
+	tbl, err := table.New(local.Client(), schema.Table{Name: os.Getenv(local.Table), PK: "PK", SK: "SK"}, nil)
 	if err != nil {
 		return err
 	}

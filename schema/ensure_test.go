@@ -1,7 +1,8 @@
-package table_test
+package schema_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -10,10 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/suites/expect"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -26,14 +28,14 @@ var (
 )
 
 // indexed is a schema with a global index.
-func indexed() table.Schema {
-	return table.Schema{Name: "Notes", Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk"}}}
+func indexed() schema.Table {
+	return schema.Table{Name: "Notes", Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk"}}}
 }
 
 // described responds as a table of the schema with these statuses.
-func described(t *testing.T, schema table.Schema, status types.TableStatus, index types.IndexStatus) tabletest.Fault {
+func described(t *testing.T, spec schema.Table, status types.TableStatus, index types.IndexStatus) tabletest.Fault {
 	t.Helper()
-	in := expect.Value(schema.CreateTableInput())(t)
+	in := expect.Value(spec.CreateTableInput())(t)
 	var indexes []map[string]any
 	for _, x := range in.GlobalSecondaryIndexes {
 		indexes = append(indexes, map[string]any{
@@ -48,11 +50,27 @@ func described(t *testing.T, schema table.Schema, status types.TableStatus, inde
 	return canned(http.StatusOK, "", string(description))
 }
 
+// TestEnsureRequests compares the requests with testdata. A table is described as often
+// as it takes until it is ready.
+func TestEnsureRequests(t *testing.T) {
+	t.Parallel()
+	faults := &tabletest.Faults{}
+	client := tabletest.Client(t, faults.Install)
+	spec := appCore()
+	spec.Name += "-" + rand.Text()
+	t.Cleanup(func() {
+		must(t, expect.ErrOf(client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &spec.Name})))
+	})
+	must(t, spec.Ensure(t.Context(), client))
+	sent := faults.Requests("CreateTable", "UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups")
+	expect.Golden(t, "ensure.json", tabletest.Transcript(sent, strings.NewReplacer(spec.Name, "AppCore")))
+}
+
 func TestEnsureWaitsForTheTable(t *testing.T) {
 	t.Parallel()
-	schema := indexed()
+	spec := indexed()
 	empty := canned(http.StatusOK, "", "{}")
-	as := func(status types.TableStatus) tabletest.Fault { return described(t, schema, status, "ACTIVE") }
+	as := func(status types.TableStatus) tabletest.Fault { return described(t, spec, status, "ACTIVE") }
 	for name, tt := range map[string]struct {
 		describe []tabletest.Fault // the last one from then on
 		create   []tabletest.Fault
@@ -70,20 +88,20 @@ func TestEnsureWaitsForTheTable(t *testing.T) {
 		"not created":                  {[]tabletest.Fault{gone}, []tabletest.Fault{denied}, 1, nil, "AccessDeniedException"},
 		"stays CREATING":               {[]tabletest.Fault{gone, as("CREATING")}, nil, 1, context.DeadlineExceeded, "the table is CREATING"},
 		"stays DELETING":               {[]tabletest.Fault{as("DELETING")}, nil, 0, context.DeadlineExceeded, "the table is DELETING"},
-		"archived":                     {[]tabletest.Fault{as("ARCHIVED")}, nil, 0, table.ErrSchemaMismatch, "the table is ARCHIVED"},
-		"encrypted with a revoked key": {[]tabletest.Fault{as("INACCESSIBLE_ENCRYPTION_CREDENTIALS")}, nil, 0, table.ErrSchemaMismatch, "ENCRYPTION"},
+		"archived":                     {[]tabletest.Fault{as("ARCHIVED")}, nil, 0, schema.ErrMismatch, "the table is ARCHIVED"},
+		"encrypted with a revoked key": {[]tabletest.Fault{as("INACCESSIBLE_ENCRYPTION_CREDENTIALS")}, nil, 0, schema.ErrMismatch, "ENCRYPTION"},
 		"an empty description":         {[]tabletest.Fault{empty}, nil, 0, nil, "describes no table"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				_, client, faults := faultyTable(t, schema, noTTL)
+				client, faults := faulty(noTTL)
 				last := len(tt.describe) - 1
 				faults.Next("DescribeTable", tt.describe[:last]...)
 				faults.Always("DescribeTable", tt.describe[last])
 				faults.Next("CreateTable", tt.create...)
 				start := time.Now()
-				err := schema.Ensure(t.Context(), client)
+				err := spec.Ensure(t.Context(), client)
 				if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) || tt.want != nil && !errors.Is(err, tt.want) {
 					t.Errorf("error %v, want %q, %v", err, tt.says, tt.want)
 				}
@@ -102,19 +120,19 @@ func TestEnsureWaitsForTheTable(t *testing.T) {
 func TestEnsureWaitsUntilTheCallersDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		schema := indexed()
-		_, client, faults := faultyTable(t, schema, noTTL)
+		spec := indexed()
+		client, faults := faulty(noTTL)
 		restored := time.Now().Add(time.Hour)
 		faults.Always("DescribeTable", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			status := types.TableStatusCreating
 			if !time.Now().Before(restored) {
 				status = types.TableStatusActive
 			}
-			return described(t, schema, status, "ACTIVE")(r, next)
+			return described(t, spec, status, "ACTIVE")(r, next)
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 		defer cancel()
-		must(t, schema.Ensure(ctx, client))
+		must(t, spec.Ensure(ctx, client))
 	})
 }
 
@@ -122,7 +140,7 @@ func TestEnsureWaitsUntilTheCallersDeadline(t *testing.T) {
 // verify` guards deployments.
 func TestVerifyOfUnusableTables(t *testing.T) {
 	t.Parallel()
-	schema := indexed()
+	spec := indexed()
 	for _, tt := range []struct {
 		table types.TableStatus
 		index types.IndexStatus
@@ -140,21 +158,21 @@ func TestVerifyOfUnusableTables(t *testing.T) {
 		{"ARCHIVED", "ACTIVE", []string{"the table is ARCHIVED"}},
 		{"INACCESSIBLE_ENCRYPTION_CREDENTIALS", "ACTIVE", []string{"the table is INACCESSIBLE_ENCRYPTION_CREDENTIALS"}},
 	} {
-		_, client, faults := faultyTable(t, schema, noTTL)
-		faults.Always("DescribeTable", described(t, schema, tt.table, tt.index))
-		err := schema.Verify(t.Context(), client)
+		client, faults := faulty(noTTL)
+		faults.Always("DescribeTable", described(t, spec, tt.table, tt.index))
+		err := spec.Verify(t.Context(), client)
 		var got []string
-		if e, ok := errors.AsType[*table.SchemaError](err); ok {
+		if e, ok := errors.AsType[*schema.Error](err); ok {
 			got = e.Problems
 		}
 		equal(t, string(tt.table)+" and "+string(tt.index), got, tt.want)
-		if (err == nil) != (tt.want == nil) || err != nil && !errors.Is(err, table.ErrSchemaMismatch) {
+		if (err == nil) != (tt.want == nil) || err != nil && !errors.Is(err, schema.ErrMismatch) {
 			t.Errorf("%s and %s: error %v", tt.table, tt.index, err)
 		}
 	}
 	// An index that the schema does not name may be one of the next release.
-	_, client, faults := faultyTable(t, schema, noTTL)
-	faults.Always("DescribeTable", described(t, schema, "ACTIVE", "CREATING"))
-	schema.Indexes = nil
-	must(t, schema.Verify(t.Context(), client))
+	client, faults := faulty(noTTL)
+	faults.Always("DescribeTable", described(t, spec, "ACTIVE", "CREATING"))
+	spec.Indexes = nil
+	must(t, spec.Verify(t.Context(), client))
 }

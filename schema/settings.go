@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"fmt"
@@ -29,13 +29,13 @@ func tagText(s string) bool {
 }
 
 // settingsProblems lists what is wrong with how the table is to be operated.
-func (s Schema) settingsProblems() []string {
+func (t Table) settingsProblems() []string {
 	var problems []string
-	problems = oneOf(problems, "Stream", s.Stream, s.Stream.Values())
-	problems = oneOf(problems, "BillingMode", s.BillingMode, s.BillingMode.Values())
-	problems = oneOf(problems, "TableClass", s.TableClass, s.TableClass.Values())
-	problems = append(problems, throughputProblems("", s.BillingMode, s.ProvisionedThroughput, s.WarmThroughput)...)
-	return append(problems, s.tagProblems()...)
+	problems = oneOf(problems, "Stream", t.Stream, t.Stream.Values())
+	problems = oneOf(problems, "BillingMode", t.BillingMode, t.BillingMode.Values())
+	problems = oneOf(problems, "TableClass", t.TableClass, t.TableClass.Values())
+	problems = append(problems, throughputProblems("", t.BillingMode, t.ProvisionedThroughput, t.WarmThroughput)...)
+	return append(problems, t.tagProblems()...)
 }
 
 // settingsProblems lists what is wrong with how the index is to be operated in a
@@ -78,13 +78,13 @@ func oneOf[T ~string](problems []string, field string, value T, values []T) []st
 	return append(problems, fmt.Sprintf("%s: %q is not one of %q", field, string(value), values))
 }
 
-func (s Schema) tagProblems() []string {
+func (t Table) tagProblems() []string {
 	var problems []string
-	if len(s.Tags) > maxTags {
-		problems = append(problems, fmt.Sprintf("Tags: are %d, DynamoDB allows %d", len(s.Tags), maxTags))
+	if len(t.Tags) > maxTags {
+		problems = append(problems, fmt.Sprintf("Tags: are %d, DynamoDB allows %d", len(t.Tags), maxTags))
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.Tags)) {
-		value := s.Tags[key]
+	for _, key := range slices.Sorted(maps.Keys(t.Tags)) {
+		value := t.Tags[key]
 		if n := utf8.RuneCountInString(key); n < 1 || n > maxTagKey || !tagText(key) {
 			problems = append(problems, fmt.Sprintf("Tags: the key %q is not 1 to %d letters, digits, spaces and _.:/=+-@", key, maxTagKey))
 		}

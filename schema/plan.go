@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"cmp"
@@ -10,14 +10,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/response"
 )
 
 // Plan says what makes a live table as its schema says. Get one from
-// [Schema.Plan]. If Changes and Manual are empty, [Schema.Verify] succeeds.
+// [Table.Plan]. If Changes and Manual are empty, [Table.Verify] succeeds.
 type Plan struct {
 	// Table is the table's name.
 	Table string `json:"table"`
-	// Changes are what [Schema.Ensure] does, in its order. A change that DynamoDB
+	// Changes are what [Table.Ensure] does, in its order. A change that DynamoDB
 	// makes already, such as an index that is being created, is among them.
 	Changes []Change `json:"changes"`
 	// Manual are the differences that a person has to resolve. Ensure changes
@@ -30,7 +32,7 @@ type Plan struct {
 
 // Change is one difference between a schema and a live table.
 type Change struct {
-	// Difference is the difference in the words of [Schema.Verify].
+	// Difference is the difference in the words of [Table.Verify].
 	Difference string `json:"difference"`
 	// Action is what resolves it. If a person has to do it, it says why Ensure
 	// does not.
@@ -51,12 +53,12 @@ func (c Change) String() string { return c.Difference + "; " + c.Action }
 //
 // A table has at most 20 global indexes, unless AWS has raised the quota of the
 // account. Plan cannot see the quota. The action of an index beyond 20 says that it
-// needs a higher one; [Schema.Ensure] tries, and returns DynamoDB's refusal.
+// needs a higher one; [Table.Ensure] tries, and returns DynamoDB's refusal.
 //
 // Errors:
-//   - [ErrInvalid], before any request.
+//   - [keys.ErrInvalid], before any request.
 //   - [*Error] with the SDK's error, if a request fails.
-func (s Schema) Plan(ctx context.Context, client AdminClient) (Plan, error) {
+func (s Table) Plan(ctx context.Context, client Client) (Plan, error) {
 	all, err := s.inspect(ctx, client, "Plan")
 	if err != nil {
 		return Plan{}, err
@@ -82,23 +84,23 @@ func (s Schema) Plan(ctx context.Context, client AdminClient) (Plan, error) {
 // inaccessible encryption key is a difference. So is an index that is being created,
 // filled or deleted: queries of it fail. Indexes that the schema does not name are
 // not a difference. Neither are throughput, table class and tags, which operators
-// change at any time. [Schema.Plan] says what resolves each difference.
+// change at any time. [Table.Plan] says what resolves each difference.
 //
 // Errors:
-//   - [ErrInvalid], before any request.
-//   - [ErrSchemaMismatch], as a [*SchemaError] that lists every difference.
+//   - [keys.ErrInvalid], before any request.
+//   - [ErrMismatch], as a [*Error] that lists every difference.
 //   - [*Error] with the SDK's error, if a request fails.
-func (s Schema) Verify(ctx context.Context, client AdminClient) error {
-	all, err := s.inspect(ctx, client, "Verify")
+func (t Table) Verify(ctx context.Context, client Client) error {
+	all, err := t.inspect(ctx, client, "Verify")
 	if err != nil {
 		return err
 	}
-	return mismatch(s.Name, all)
+	return mismatch(t.Name, all)
 }
 
 // mismatch returns the error that lists the differences, nil if there are none.
 func mismatch(name string, all []difference) error {
-	err := ErrSchemaMismatch
+	err := ErrMismatch
 	var problems []string
 	for _, d := range all {
 		if d.kind == noted {
@@ -109,21 +111,21 @@ func mismatch(name string, all []difference) error {
 		}
 		problems = append(problems, d.Difference)
 	}
-	return schemaError(name, err, problems)
+	return listed(name, err, problems)
 }
 
 // inspect returns the differences for an operation that changes nothing.
-func (s Schema) inspect(ctx context.Context, client AdminClient, op string) ([]difference, error) {
-	want, err := s.CreateTableInput()
+func (t Table) inspect(ctx context.Context, client Client, op string) ([]difference, error) {
+	want, err := t.CreateTableInput()
 	if err != nil {
 		return nil, err
 	}
 	if missing(client) {
-		return nil, &Error{Op: op, Table: s.Name, Err: errNoClient}
+		return nil, &Error{Op: op, Table: t.Name, Err: errNoClient}
 	}
-	all, err := (&inspector{schema: s, client: client, want: want}).look(ctx)
+	all, err := (&inspector{schema: t, client: client, want: want}).look(ctx)
 	if err != nil {
-		return nil, &Error{Op: op, Table: s.Name, Err: err}
+		return nil, &Error{Op: op, Table: t.Name, Err: err}
 	}
 	return all, nil
 }
@@ -165,8 +167,8 @@ func inOrder(all []difference) []difference {
 
 // inspector compares a schema with a live table.
 type inspector struct {
-	schema Schema
-	client AdminClient
+	schema Table
+	client Client
 	want   *dynamodb.CreateTableInput // of the schema
 
 	// have is the table as the last look has seen it; nil if it was missing.
@@ -224,8 +226,8 @@ func unusable(status types.TableStatus) (difference, bool) {
 }
 
 // liveTable describes the table.
-func liveTable(ctx context.Context, client AdminClient, name *string) (*types.TableDescription, error) {
-	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: name}, bounded)
+func liveTable(ctx context.Context, client Client, name *string) (*types.TableDescription, error) {
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: name}, response.Limit)
 	if err != nil {
 		return nil, err
 	}
@@ -280,8 +282,8 @@ func (i *inspector) recoveryDifferences(ctx context.Context) ([]difference, erro
 }
 
 // liveRecovery reports whether point-in-time recovery is on.
-func liveRecovery(ctx context.Context, client AdminClient, name string) (bool, error) {
-	out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(name)}, bounded)
+func liveRecovery(ctx context.Context, client Client, name string) (bool, error) {
+	out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(name)}, response.Limit)
 	if err != nil {
 		return false, err
 	}
@@ -294,8 +296,8 @@ func liveRecovery(ctx context.Context, client AdminClient, name string) (bool, e
 }
 
 // liveTTL returns the table's TTL attribute, "" if TTL is off.
-func liveTTL(ctx context.Context, client AdminClient, name string) (string, error) {
-	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)}, bounded)
+func liveTTL(ctx context.Context, client Client, name string) (string, error) {
+	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: aws.String(name)}, response.Limit)
 	if err != nil {
 		return "", err
 	}

@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"context"
@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/response"
 )
 
 // stillTime is how long Ensure waits while nothing changes, when the context has no
@@ -37,34 +39,34 @@ const shownTime = 10 * time.Second
 // gone. In an existing table it turns on the schema's settings that are off:
 // TTL, the stream, deletion protection and point-in-time recovery. It adds
 // missing global indexes one after the other. It returns when the table and
-// these indexes are active, and [Schema.Verify] finds no difference.
+// these indexes are active, and [Table.Verify] finds no difference.
 //
 // It drops nothing. If one difference is among [Plan].Manual, such as another view
-// of the stream, Ensure changes nothing and returns [ErrSchemaMismatch].
+// of the stream, Ensure changes nothing and returns [ErrMismatch].
 //
 // An index costs write units, and takes minutes to hours on a large table:
-// [Schema.Plan] says how many units. Ensure waits until the deadline of the context.
+// [Table.Plan] says how many units. Ensure waits until the deadline of the context.
 // Without a deadline it waits until nothing has changed for 5 minutes. The error
 // then names the index and its status, and DynamoDB goes on; call Ensure again
 // to continue to wait. Several processes may call it concurrently. To show progress,
 // give it a client that looks at the responses of DescribeTable.
 //
 // Errors:
-//   - [ErrInvalid], before any request.
-//   - [ErrSchemaMismatch], as a [*SchemaError] that lists every difference.
+//   - [keys.ErrInvalid], before any request.
+//   - [ErrMismatch], as a [*Error] that lists every difference.
 //   - [*Error] with the end of the context or of the 5 minutes,
 //     [context.DeadlineExceeded], and the last status.
 //   - [*Error] with the SDK's error, if a request fails.
-func (s Schema) Ensure(ctx context.Context, client AdminClient) error {
-	want, err := s.CreateTableInput()
+func (t Table) Ensure(ctx context.Context, client Client) error {
+	want, err := t.CreateTableInput()
 	if err != nil {
 		return err
 	}
 	if missing(client) {
-		return &Error{Op: "Ensure", Table: s.Name, Err: errNoClient}
+		return &Error{Op: "Ensure", Table: t.Name, Err: errNoClient}
 	}
 	e := ensuring{
-		inspector: inspector{schema: s, client: client, want: want},
+		inspector: inspector{schema: t, client: client, want: want},
 		accepted:  map[string]time.Time{}, refused: map[string]error{},
 	}
 	return e.run(ctx)
@@ -106,7 +108,7 @@ func (e *ensuring) run(ctx context.Context) error {
 			}
 			pending = inOrder(all)
 			err = e.request(ctx, pending)
-		case pending != nil && ctx.Err() == nil && Classify(err) == Transient:
+		case pending != nil && ctx.Err() == nil && response.Passes(err):
 			err = nil // An index takes hours: one failed look in between is none.
 		}
 		if err == nil {
@@ -214,13 +216,13 @@ func (d difference) passes(err error) bool {
 		return false
 	}
 	preparing := (*types.ContinuousBackupsUnavailableException)(nil)
-	return Classify(err) == Transient || errors.As(err, &preparing)
+	return response.Passes(err) || errors.As(err, &preparing)
 }
 
 // failure returns the error of a call that ends without success. It says what the
 // call was waiting for.
 func (e *ensuring) failure(ctx context.Context, pending []difference, err error) error {
-	if errors.Is(err, ErrSchemaMismatch) || errors.As(err, new(*Error)) {
+	if errors.Is(err, ErrMismatch) || errors.As(err, new(*Error)) {
 		return err
 	}
 	out := &Error{Op: "Ensure", Table: e.schema.Name, Err: err}
@@ -241,7 +243,7 @@ func (e *ensuring) failure(ctx context.Context, pending []difference, err error)
 
 // create sends the request for the table.
 func (i *inspector) create(ctx context.Context) error {
-	_, err := i.client.CreateTable(ctx, i.want, bounded)
+	_, err := i.client.CreateTable(ctx, i.want, response.Limit)
 	return err
 }
 
@@ -249,7 +251,7 @@ func (i *inspector) create(ctx context.Context) error {
 func (i *inspector) updateTable(in *dynamodb.UpdateTableInput) func(context.Context) error {
 	in.TableName = i.want.TableName
 	return func(ctx context.Context) error {
-		_, err := i.client.UpdateTable(ctx, in, bounded)
+		_, err := i.client.UpdateTable(ctx, in, response.Limit)
 		return err
 	}
 }
@@ -260,7 +262,7 @@ func (i *inspector) turnTTLOn(ctx context.Context) error {
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{
 			AttributeName: aws.String(i.schema.TTL), Enabled: aws.Bool(true),
 		},
-	}, bounded)
+	}, response.Limit)
 	return err
 }
 
@@ -270,14 +272,6 @@ func (i *inspector) turnRecoveryOn(ctx context.Context) error {
 		PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
 			PointInTimeRecoveryEnabled: aws.Bool(true),
 		},
-	}, bounded)
+	}, response.Limit)
 	return err
-}
-
-// bounded is an option of the requests about the table itself. Their responses are
-// read as those about items are: up to a size, never empty, and without a panic.
-func bounded(o *dynamodb.Options) {
-	if o.Protocol != nil && o.Protocol.ID() == protocol {
-		o.Protocol = &direct{ClientProtocol: o.Protocol, r: &request{}}
-	}
 }

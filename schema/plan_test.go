@@ -1,4 +1,4 @@
-package table_test
+package schema_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -24,9 +25,9 @@ import (
 // time to add an index. It is described by the responses that DynamoDB gives.
 type building struct {
 	t      *testing.T
-	schema table.Schema // of what there is
+	schema schema.Table // of what there is
 	// adding is the index that is being added, if any.
-	adding *table.Index
+	adding *schema.Index
 	began  time.Time
 	takes  time.Duration
 	// late is how long an accepted index, and a setting that is changed, is not shown.
@@ -85,7 +86,7 @@ func (b *building) describe(r *http.Request, _ http.RoundTripper) (*http.Respons
 	}
 	description["AttributeDefinitions"], description["GlobalSecondaryIndexes"] = in.AttributeDefinitions, indexes
 	body := expect.Value(json.Marshal(map[string]any{"Table": description}))(b.t)
-	return response(r, http.StatusOK, "", string(body)), nil
+	return expect.Response(r, http.StatusOK, "", string(body)), nil
 }
 
 // update accepts one index at a time, and settings while none is allocated.
@@ -120,19 +121,19 @@ func (b *building) update(r *http.Request, _ http.RoundTripper) (*http.Response,
 		changes++
 	}
 	for _, x := range in.GlobalSecondaryIndexUpdates {
-		b.adding = &table.Index{Name: x.Create.IndexName, PK: x.Create.KeySchema[0].AttributeName, Projection: x.Create.Projection.ProjectionType}
+		b.adding = &schema.Index{Name: x.Create.IndexName, PK: x.Create.KeySchema[0].AttributeName, Projection: x.Create.Projection.ProjectionType}
 		b.began = time.Now()
 	}
 	if changes != 1 {
 		b.t.Errorf("a request with %d changes", changes)
 	}
-	return response(r, http.StatusOK, "", "{}"), nil
+	return expect.Response(r, http.StatusOK, "", "{}"), nil
 }
 
 // next is what schemas of a table with GSI1 want next.
-func next() table.Schema {
+func next() schema.Table {
 	s := indexed()
-	s.Indexes = append(s.Indexes, table.Index{Name: "GSI2", PK: "gsi2pk"}, table.Index{Name: "GSI3", PK: "gsi3pk"})
+	s.Indexes = append(s.Indexes, schema.Index{Name: "GSI2", PK: "gsi2pk"}, schema.Index{Name: "GSI3", PK: "gsi3pk"})
 	return s
 }
 
@@ -143,16 +144,16 @@ func TestEnsureAddsIndexesOneAfterTheOther(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				schema := next()
-				schema.Stream, schema.DeletionProtection = types.StreamViewTypeKeysOnly, true
-				_, client, faults := faultyTable(t, schema, noTTL)
+				spec := next()
+				spec.Stream, spec.DeletionProtection = types.StreamViewTypeKeysOnly, true
+				client, faults := faulty(noTTL)
 				live := &building{t: t, schema: indexed(), takes: 3 * time.Hour, late: late}
 				faults.Always("DescribeTable", live.describe)
 				faults.Always("UpdateTable", live.update)
 				ctx, cancel := context.WithTimeout(t.Context(), 7*time.Hour)
 				defer cancel()
 				start := time.Now()
-				must(t, schema.Ensure(ctx, client))
+				must(t, spec.Ensure(ctx, client))
 				if took := time.Since(start); took < 6*time.Hour || took > 6*time.Hour+2*time.Minute {
 					t.Errorf("it took %v", took)
 				}
@@ -172,8 +173,8 @@ func TestEnsureAddsIndexesOneAfterTheOther(t *testing.T) {
 func TestConcurrentEnsureWhileAnIndexIsBuilt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		schema := next()
-		_, client, faults := faultyTable(t, schema, noTTL)
+		spec := next()
+		client, faults := faulty(noTTL)
 		live := &building{t: t, schema: indexed(), takes: 2 * time.Minute, late: time.Second}
 		locked := make(chan struct{}, 1)
 		one := func(fault tabletest.Fault) tabletest.Fault {
@@ -187,7 +188,7 @@ func TestConcurrentEnsureWhileAnIndexIsBuilt(t *testing.T) {
 		faults.Always("UpdateTable", one(live.update))
 		results := make(chan error)
 		for range 3 {
-			go func() { results <- schema.Ensure(t.Context(), client) }()
+			go func() { results <- spec.Ensure(t.Context(), client) }()
 		}
 		for range 3 {
 			must(t, <-results)
@@ -199,15 +200,15 @@ func TestConcurrentEnsureWhileAnIndexIsBuilt(t *testing.T) {
 func TestEnsureOfALargeIndexWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		schema := next()
-		schema.Indexes = schema.Indexes[:2]
-		_, client, faults := faultyTable(t, schema, noTTL)
+		spec := next()
+		spec.Indexes = spec.Indexes[:2]
+		client, faults := faulty(noTTL)
 		live := &building{t: t, schema: indexed(), takes: 630 * time.Second}
 		faults.Always("DescribeTable", live.describe)
 		faults.Always("UpdateTable", live.update)
 		start := time.Now()
 		for calls := 1; ; calls++ {
-			err := schema.Ensure(t.Context(), client)
+			err := spec.Ensure(t.Context(), client)
 			if err == nil {
 				equal(t, "calls", calls, 2) // The 5 minutes begin again when the index is filled.
 				break
@@ -216,7 +217,7 @@ func TestEnsureOfALargeIndexWithoutDeadline(t *testing.T) {
 				!strings.Contains(err.Error(), "index GSI2: global index GSI2: is CREATING, backfilling: ") {
 				t.Fatalf("error %v", err)
 			}
-			if e, ok := errors.AsType[*table.Error](err); !ok || e.Index != "GSI2" {
+			if e, ok := errors.AsType[*schema.Error](err); !ok || e.Index != "GSI2" {
 				t.Errorf("error %v names no index", err)
 			}
 			wellFormed(t, "Ensure", err)
@@ -232,13 +233,13 @@ func TestEnsureOfALargeIndexWithoutDeadline(t *testing.T) {
 func TestEnsureWaitsForAnotherIndex(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		schema := next()
-		_, client, faults := faultyTable(t, schema, noTTL)
-		live := &building{t: t, schema: indexed(), adding: &schema.Indexes[2], began: time.Now(), takes: time.Hour}
+		spec := next()
+		client, faults := faulty(noTTL)
+		live := &building{t: t, schema: indexed(), adding: &spec.Indexes[2], began: time.Now(), takes: time.Hour}
 		faults.Always("DescribeTable", live.describe)
 		faults.Always("UpdateTable", live.update)
-		err := schema.Ensure(t.Context(), client)
-		e, ok := errors.AsType[*table.Error](err)
+		err := spec.Ensure(t.Context(), client)
+		e, ok := errors.AsType[*schema.Error](err)
 		if !ok || e.Index != "GSI3" || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "index GSI3: global index GSI3: is CREATING, backfilling") {
 			t.Errorf("error %v", err)
 		}
@@ -263,7 +264,7 @@ func TestEnsureRefusals(t *testing.T) {
 		"until the deadline":             {nil, []tabletest.Fault{limit}, 300, context.DeadlineExceeded, "global index GSI2: is missing: context deadline exceeded: operation error DynamoDB: UpdateTable", 5 * time.Minute},
 		"denied":                         {nil, []tabletest.Fault{denied}, 2, nil, "global index GSI2: is missing: operation error DynamoDB: UpdateTable", time.Second},
 		"added first by another process": {nil, []tabletest.Fault{invalid, nil}, 2, nil, "", 2 * time.Minute},
-		"accepted, never visible":        {nil, []tabletest.Fault{ok}, 1, table.ErrSchemaMismatch, "global index GSI2: is missing", 10 * time.Second},
+		"accepted, never visible":        {nil, []tabletest.Fault{ok}, 1, schema.ErrMismatch, "global index GSI2: is missing", 10 * time.Second},
 		"the first description fails":    {[]tabletest.Fault{broken}, nil, 0, nil, "ServiceUnavailable", 0},
 		"a later description fails":      {[]tabletest.Fault{nil, broken, broken}, nil, 1, nil, "", 2 * time.Minute},
 		"a later description is denied":  {[]tabletest.Fault{nil, denied}, nil, 1, nil, "AccessDenied", 0},
@@ -271,9 +272,9 @@ func TestEnsureRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				schema := next()
-				schema.Indexes = schema.Indexes[:2]
-				_, client, faults := faultyTable(t, schema, noTTL)
+				spec := next()
+				spec.Indexes = spec.Indexes[:2]
+				client, faults := faulty(noTTL)
 				live := &building{t: t, schema: indexed(), takes: 2 * time.Minute}
 				pass := func(fault, instead tabletest.Fault) tabletest.Fault {
 					if fault == nil {
@@ -295,7 +296,7 @@ func TestEnsureRefusals(t *testing.T) {
 					faults.Always("UpdateTable", pass(tt.update[n-1], live.update))
 				}
 				start := time.Now()
-				err := schema.Ensure(t.Context(), client)
+				err := spec.Ensure(t.Context(), client)
 				if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) || tt.want != nil && !errors.Is(err, tt.want) {
 					t.Errorf("error %v, want %q, %v", err, tt.says, tt.want)
 				}
@@ -353,13 +354,13 @@ func TestPlan(t *testing.T) {
 	with := func(indexes ...any) fields {
 		return fields{"GlobalSecondaryIndexes": indexes, "AttributeDefinitions": types3}
 	}
-	plain := table.Schema{Name: "Notes"}
+	plain := schema.Table{Name: "Notes"}
 	gsi1 := indexed()
 	onlyKeys := indexed()
 	onlyKeys.Indexes[0].Projection = types.ProjectionTypeKeysOnly
 	ttlOn := canned(http.StatusOK, "", `{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLING","AttributeName":"expires"}}`)
 	for name, tt := range map[string]struct {
-		schema table.Schema
+		schema schema.Table
 		live   fields
 		ttl    tabletest.Fault
 		change string // what Ensure does
@@ -417,36 +418,36 @@ func TestPlan(t *testing.T) {
 			manual: "global index GSI1: projects ALL, the schema wants KEYS_ONLY; add an index under another name",
 		},
 		"a missing local index": {
-			schema: table.Schema{Name: "Notes", Indexes: []table.Index{{Name: "LSI1", SK: "at", Local: true}}}, live: fields{},
+			schema: schema.Table{Name: "Notes", Indexes: []schema.Index{{Name: "LSI1", SK: "at", Local: true}}}, live: fields{},
 			manual: "local index LSI1: is missing; use a global index",
 		},
 		"other keys": {
-			schema: table.Schema{Name: "Notes", PK: "id"}, live: fields{},
+			schema: schema.Table{Name: "Notes", PK: "id"}, live: fields{},
 			manual: "keys: are HASH pk (S) and RANGE sk (S), the schema wants HASH id (S) and RANGE sk (S); create a table under another name",
 		},
 		"no stream": {
-			schema: table.Schema{Name: "Notes", Stream: "KEYS_ONLY"}, live: fields{},
+			schema: schema.Table{Name: "Notes", Stream: "KEYS_ONLY"}, live: fields{},
 			change: "Stream: is off, the schema wants KEYS_ONLY; turn it on",
 		},
 		"another view": {
-			schema: table.Schema{Name: "Notes", Stream: "KEYS_ONLY"},
+			schema: schema.Table{Name: "Notes", Stream: "KEYS_ONLY"},
 			live:   fields{"StreamSpecification": fields{"StreamEnabled": true, "StreamViewType": "NEW_IMAGE"}},
 			manual: "Stream: is NEW_IMAGE, the schema wants KEYS_ONLY; turn it off when every consumer has read it",
 		},
 		"another billing mode": {
-			schema: table.Schema{Name: "Notes", BillingMode: "PAY_PER_REQUEST"}, live: fields{"BillingModeSummary": nil},
+			schema: schema.Table{Name: "Notes", BillingMode: "PAY_PER_REQUEST"}, live: fields{"BillingModeSummary": nil},
 			manual: "BillingMode: is PROVISIONED, the schema wants PAY_PER_REQUEST; change it",
 		},
 		"no protection": {
-			schema: table.Schema{Name: "Notes", DeletionProtection: true}, live: fields{},
+			schema: schema.Table{Name: "Notes", DeletionProtection: true}, live: fields{},
 			change: "DeletionProtection: is off, the schema wants it on; turn it on",
 		},
 		"no backups": {
-			schema: table.Schema{Name: "Notes", PointInTimeRecovery: true}, live: fields{},
+			schema: schema.Table{Name: "Notes", PointInTimeRecovery: true}, live: fields{},
 			change: "PointInTimeRecovery: is off, the schema wants it on; turn it on",
 		},
 		"no TTL": {
-			schema: table.Schema{Name: "Notes", TTL: "ttl"}, live: fields{},
+			schema: schema.Table{Name: "Notes", TTL: "ttl"}, live: fields{},
 			change: `TTL: is off, the schema wants on "ttl"; turn it on`,
 		},
 		"TTL that the schema lacks": {
@@ -454,7 +455,7 @@ func TestPlan(t *testing.T) {
 			manual: `TTL: is on "expires", the schema wants off; name the attribute in the schema, or turn TTL off`,
 		},
 		"TTL on another attribute": {
-			schema: table.Schema{Name: "Notes", TTL: "ttl"}, live: fields{}, ttl: ttlOn,
+			schema: schema.Table{Name: "Notes", TTL: "ttl"}, live: fields{}, ttl: ttlOn,
 			manual: `TTL: is on "expires", the schema wants on "ttl"; turn TTL off, and let Ensure turn it on`,
 		},
 		"a table that is being created": {schema: gsi1, live: fields{"TableStatus": "CREATING"}, change: "the table is CREATING; wait"},
@@ -468,7 +469,7 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, client, faults := faultyTable(t, tt.schema, denied)
+			client, faults := faulty(denied)
 			faults.Always("DescribeTable", liveTable(t, tt.live))
 			faults.Always("DescribeContinuousBackups", recoveryOff)
 			faults.Always("DescribeTimeToLive", noTTL)
@@ -477,7 +478,7 @@ func TestPlan(t *testing.T) {
 			}
 			plan := expect.Value(tt.schema.Plan(t.Context(), client))(t)
 			for what, list := range map[string]struct {
-				changes []table.Change
+				changes []schema.Change
 				want    string
 			}{"changes": {plan.Changes, tt.change}, "manual": {plan.Manual, tt.manual}, "notes": {plan.Notes, tt.note}} {
 				if want := min(len(list.want), 1); len(list.changes) != want || want == 1 && !strings.HasPrefix(list.changes[0].String(), list.want) {
@@ -493,7 +494,7 @@ func TestPlan(t *testing.T) {
 			err := tt.schema.Verify(t.Context(), client)
 			equal(t, "as the schema says", err == nil, tt.change == "" && tt.manual == "")
 			if tt.manual != "" {
-				if err := tt.schema.Ensure(t.Context(), client); !errors.Is(err, table.ErrSchemaMismatch) {
+				if err := tt.schema.Ensure(t.Context(), client); !errors.Is(err, schema.ErrMismatch) {
 					t.Errorf("Ensure: %v", err)
 				}
 			}
@@ -505,15 +506,15 @@ func TestPlan(t *testing.T) {
 // An error of a request is no difference of the schema.
 func TestPlanReturnsRequestErrors(t *testing.T) {
 	t.Parallel()
-	schema := indexed()
-	schema.PointInTimeRecovery = true
+	spec := indexed()
+	spec.PointInTimeRecovery = true
 	for _, operation := range []string{"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"} {
-		_, client, faults := faultyTable(t, schema, noTTL)
-		faults.Always("DescribeTable", described(t, schema, "ACTIVE", "ACTIVE"))
+		client, faults := faulty(noTTL)
+		faults.Always("DescribeTable", described(t, spec, "ACTIVE", "ACTIVE"))
 		faults.Always("DescribeContinuousBackups", recoveryOn)
 		faults.Always(operation, denied)
-		_, err := schema.Plan(t.Context(), client)
-		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Plan" || errors.Is(err, table.ErrSchemaMismatch) {
+		_, err := spec.Plan(t.Context(), client)
+		if e, ok := errors.AsType[*schema.Error](err); !ok || e.Op != "Plan" || errors.Is(err, schema.ErrMismatch) {
 			t.Errorf("%s: %v", operation, err)
 		}
 		wellFormed(t, "Plan", err)
@@ -523,31 +524,31 @@ func TestPlanReturnsRequestErrors(t *testing.T) {
 // A pipeline reads a plan as JSON. Lists without elements are empty, not null.
 func TestPlanAsJSON(t *testing.T) {
 	t.Parallel()
-	schema := indexed()
-	_, client, faults := faultyTable(t, schema, noTTL)
+	spec := indexed()
+	client, faults := faulty(noTTL)
 	faults.Always("DescribeTable", liveTable(t, map[string]any{"ItemCount": aws.Int64(1), "TableSizeBytes": 100}))
-	text := string(expect.Value(json.Marshal(expect.Value(schema.Plan(t.Context(), client))(t)))(t))
+	text := string(expect.Value(json.Marshal(expect.Value(spec.Plan(t.Context(), client))(t)))(t))
 	equal(t, "plan", text, `{"table":"Notes","changes":[{"difference":"global index GSI1: is missing",`+
 		`"action":"add it, for at most 1 write units by DynamoDB's count of items (1) and bytes (100), which is up to about 6 hours old",`+
 		`"writeUnits":1}],"manual":[],"notes":[]}`)
 }
 
 // randomSchema returns one of many schemas of a table.
-func randomSchema(r *rand.Rand, name string) table.Schema {
+func randomSchema(r *rand.Rand, name string) schema.Table {
 	pick := func(values ...string) string { return values[r.IntN(len(values))] }
-	s := table.Schema{
+	s := schema.Table{
 		Name: name, TTL: pick("", "ttl", "expires"), Stream: types.StreamViewType(pick("", "", "KEYS_ONLY", "NEW_IMAGE")),
 	}
 	for _, index := range []string{"GSI1", "GSI2", "GSI3"} {
 		if r.IntN(2) == 0 {
-			s.Indexes = append(s.Indexes, table.Index{
+			s.Indexes = append(s.Indexes, schema.Index{
 				Name: index, PK: strings.ToLower(index) + "pk", SK: pick("", "at"),
 				Projection: types.ProjectionType(pick("", "", "KEYS_ONLY")),
 			})
 		}
 	}
 	if r.IntN(4) == 0 {
-		s.Indexes = append(s.Indexes, table.Index{Name: "LSI1", SK: "at", Local: true})
+		s.Indexes = append(s.Indexes, schema.Index{Name: "LSI1", SK: "at", Local: true})
 	}
 	return s
 }
@@ -572,7 +573,7 @@ func TestEnsureFromAnySchemaToAny(t *testing.T) {
 		switch {
 		case len(plan.Manual) > 0:
 			outcomes["refused"]++
-			if !errors.Is(err, table.ErrSchemaMismatch) || writes() != sent {
+			if !errors.Is(err, schema.ErrMismatch) || writes() != sent {
 				t.Errorf("%+v to %+v: error %v after %d writes, plan %v", before, after, err, writes()-sent, plan)
 			}
 			must(t, before.Verify(t.Context(), client))
@@ -609,18 +610,18 @@ func FuzzPlan(f *testing.F) {
 		f.Add(uint16(http.StatusBadRequest), "ResourceNotFoundException", body)
 	}
 	f.Fuzz(func(t *testing.T, status uint16, kind, body string) {
-		schema := indexed()
-		schema.TTL, schema.Stream, schema.PointInTimeRecovery, schema.DeletionProtection = "ttl", types.StreamViewTypeKeysOnly, true, true
+		spec := indexed()
+		spec.TTL, spec.Stream, spec.PointInTimeRecovery, spec.DeletionProtection = "ttl", types.StreamViewTypeKeysOnly, true, true
 		if status < 200 || status > 599 {
 			status = http.StatusOK
 		}
-		_, client, faults := faultyTable(t, schema, canned(int(status), kind, body))
-		plan, err := schema.Plan(t.Context(), client)
+		client, faults := faulty(canned(int(status), kind, body))
+		plan, err := spec.Plan(t.Context(), client)
 		wellFormed(t, "Plan", err)
-		verified := schema.Verify(t.Context(), client)
+		verified := spec.Verify(t.Context(), client)
 		wellFormed(t, "Verify", verified)
 		differs := len(plan.Changes)+len(plan.Manual) > 0
-		if mismatch := errors.Is(verified, table.ErrSchemaMismatch); mismatch != differs || (err != nil) != (verified != nil && !mismatch) {
+		if mismatch := errors.Is(verified, schema.ErrMismatch); mismatch != differs || (err != nil) != (verified != nil && !mismatch) {
 			t.Errorf("Plan: %v, %v\nVerify: %v", plan, err, verified)
 		}
 		equal(t, "writes", len(faults.Requests("CreateTable", "UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups")), 0)

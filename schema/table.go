@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"cmp"
@@ -13,12 +13,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Schema says how one physical table is laid out. It is a value, declared once,
+// Table says how one physical table is laid out. It is a value, declared once,
 // next to the application's key functions. Only Name has no default.
 //
 // It can be written and read as JSON, in a file for tools that are not this
 // program, and loses nothing on the way.
-type Schema struct {
+type Table struct {
 	// Name is the table's name.
 	Name string `json:"name"`
 
@@ -52,7 +52,7 @@ type Schema struct {
 
 	// The fields below say how the table is operated. Zero means that the schema
 	// does not manage the setting: a new table gets the default of DynamoDB,
-	// except for BillingMode, and [Schema.Verify] does not look at it.
+	// except for BillingMode, and [Table.Verify] does not look at it.
 
 	// Stream is the view of the table's stream of changes, such as
 	// NEW_AND_OLD_IMAGES. The stream is on if Stream is set.
@@ -95,8 +95,6 @@ const (
 	defaultType = "entityType"
 
 	defaultShape = "entityShape"
-	// shapeFrom ends the name of the attribute with the oldest shape admitted.
-	shapeFrom = "From"
 )
 
 // maxAttributeName is the maximum length, in characters, of the names of key
@@ -120,29 +118,29 @@ func attributeName(s string) bool {
 // tableName reports whether a table or index can have the name. AWS: "Naming
 // rules", Amazon DynamoDB Developer Guide.
 func tableName(s string) bool {
-	allowed := func(c rune) bool { return c < utf8.RuneSelf && isWord(byte(c)) || c == '.' || c == '-' }
-	return len(s) >= 3 && len(s) <= 255 && !strings.ContainsFunc(s, func(c rune) bool { return !allowed(c) })
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+	return len(s) >= 3 && len(s) <= 255 && strings.Trim(s, allowed) == ""
 }
 
-// withDefaults returns a copy of s in which no name, type or projection is left
-// to a default.
-func (s Schema) withDefaults() Schema {
-	s.PK = cmp.Or(s.PK, defaultPK)
-	s.PKType = cmp.Or(s.PKType, types.ScalarAttributeTypeS)
-	if !s.SimpleKey {
-		s.SK = cmp.Or(s.SK, defaultSK)
-		s.SKType = cmp.Or(s.SKType, types.ScalarAttributeTypeS)
+// WithDefaults returns a copy of the schema in which no name, type or projection is
+// left to a default.
+func (t Table) WithDefaults() Table {
+	t.PK = cmp.Or(t.PK, defaultPK)
+	t.PKType = cmp.Or(t.PKType, types.ScalarAttributeTypeS)
+	if !t.SimpleKey {
+		t.SK = cmp.Or(t.SK, defaultSK)
+		t.SKType = cmp.Or(t.SKType, types.ScalarAttributeTypeS)
 	}
-	s.Type = cmp.Or(s.Type, defaultType)
-	s.Shape = cmp.Or(s.Shape, defaultShape)
-	s.Tags = maps.Clone(s.Tags)
-	s.Indexes = slices.Clone(s.Indexes)
-	for i := range s.Indexes {
-		x := &s.Indexes[i]
+	t.Type = cmp.Or(t.Type, defaultType)
+	t.Shape = cmp.Or(t.Shape, defaultShape)
+	t.Tags = maps.Clone(t.Tags)
+	t.Indexes = slices.Clone(t.Indexes)
+	for i := range t.Indexes {
+		x := &t.Indexes[i]
 		x.Include = slices.Clone(x.Include)
 		if x.Local {
-			x.PK = cmp.Or(x.PK, s.PK)
-			x.PKType = cmp.Or(x.PKType, s.PKType)
+			x.PK = cmp.Or(x.PK, t.PK)
+			x.PKType = cmp.Or(x.PKType, t.PKType)
 		}
 		x.PKs, x.SKs = withTypes(x.PKs), withTypes(x.SKs)
 		if x.PK != "" {
@@ -153,42 +151,46 @@ func (s Schema) withDefaults() Schema {
 		}
 		x.Projection = cmp.Or(x.Projection, types.ProjectionTypeAll)
 	}
-	return s
+	return t
 }
 
+// ShapeFrom returns the name of the attribute that holds the oldest shape whose programs
+// may read and write an item: Shape with "From" at its end.
+func (t Table) ShapeFrom() string { return cmp.Or(t.Shape, defaultShape) + "From" }
+
 // Validate checks the schema by itself, without a request. It returns a
-// [*SchemaError] that lists everything that is wrong and matches
-// [ErrInvalid], or nil.
-func (s Schema) Validate() error {
-	s = s.withDefaults()
+// [*Error] that lists everything that is wrong and matches
+// [keys.ErrInvalid], or nil.
+func (t Table) Validate() error {
+	t = t.WithDefaults()
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 
-	if !tableName(s.Name) {
-		bad("Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", s.Name)
+	if !tableName(t.Name) {
+		bad("Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", t.Name)
 	}
-	if s.SimpleKey && s.SK != "" {
-		bad("SimpleKey: is set, and so is SK %q", s.SK)
+	if t.SimpleKey && t.SK != "" {
+		bad("SimpleKey: is set, and so is SK %q", t.SK)
 	}
-	if s.PK == s.SK {
-		bad("SK: %q is the partition key's attribute already", s.SK)
+	if t.PK == t.SK {
+		bad("SK: %q is the partition key't attribute already", t.SK)
 	}
-	if s.TTL == s.Type {
-		bad("TTL: %q is the type attribute already", s.TTL)
+	if t.TTL == t.Type {
+		bad("TTL: %q is the type attribute already", t.TTL)
 	}
-	if !attributeName(s.TTL) {
-		bad("TTL: %q is not UTF-8 of at most %d characters", s.TTL, maxAttributeName)
+	if !attributeName(t.TTL) {
+		bad("TTL: %q is not UTF-8 of at most %d characters", t.TTL, maxAttributeName)
 	}
-	if s.Shape == s.Type || s.Shape == s.TTL {
-		bad("Shape: %q is the TTL or type attribute already", s.Shape)
+	if t.Shape == t.Type || t.Shape == t.TTL {
+		bad("Shape: %q is the TTL or type attribute already", t.Shape)
 	}
-	if !attributeName(s.Shape) {
-		bad("Shape: %q is not UTF-8 of at most %d characters", s.Shape, maxAttributeName)
+	if !attributeName(t.Shape) {
+		bad("Shape: %q is not UTF-8 of at most %d characters", t.Shape, maxAttributeName)
 	}
-	problems = append(problems, s.settingsProblems()...)
+	problems = append(problems, t.settingsProblems()...)
 	seen := map[string]bool{}
 	local := 0
-	for i, x := range s.Indexes {
+	for i, x := range t.Indexes {
 		if x.Local {
 			local++
 		}
@@ -200,19 +202,19 @@ func (s Schema) Validate() error {
 			bad("%s.Name: %q is used twice", where, x.Name)
 		}
 		seen[x.Name] = true
-		problems = append(problems, x.problems(where, s)...)
+		problems = append(problems, x.problems(where, t)...)
 	}
 	if local > maxLocalIndexes {
 		bad("Indexes: %d are local, DynamoDB allows %d", local, maxLocalIndexes)
 	}
-	_, clashes := s.attributeTypes()
+	_, clashes := t.attributeTypes()
 	problems = append(problems, clashes...)
-	return schemaError(s.Name, errInvalidSchema, problems)
+	return listed(t.Name, errInvalid, problems)
 }
 
 // attributeTypes returns the type of every key attribute of s, and what is
 // wrong with them: a type that a key cannot have, one attribute with two types.
-func (s Schema) attributeTypes() (map[string]types.ScalarAttributeType, []string) {
+func (t Table) attributeTypes() (map[string]types.ScalarAttributeType, []string) {
 	all := map[string]types.ScalarAttributeType{}
 	var problems []string
 	add := func(name string, kind types.ScalarAttributeType) {
@@ -231,61 +233,61 @@ func (s Schema) attributeTypes() (map[string]types.ScalarAttributeType, []string
 		all[name] = kind
 	}
 	own := func(name string) {
-		if name != "" && (name == s.TTL || name == s.Type || name == s.Shape) {
+		if name != "" && (name == t.TTL || name == t.Type || name == t.Shape) {
 			problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL, type or shape attribute too", name))
 		}
 	}
-	add(s.PK, s.PKType)
-	add(s.SK, s.SKType)
-	own(s.PK)
-	own(s.SK)
-	for _, x := range s.Indexes {
+	add(t.PK, t.PKType)
+	add(t.SK, t.SKType)
+	own(t.PK)
+	own(t.SK)
+	for _, x := range t.Indexes {
 		partition, sort := x.Keys()
 		for _, a := range slices.Concat(partition, sort) {
 			add(a.Name, a.Type)
 			// A key of several attributes is made of those that items have anyway.
-			if !x.composite() || a.Name == s.Shape {
+			if !x.composite() || a.Name == t.Shape {
 				own(a.Name)
 			}
 		}
 	}
-	if kind := all[s.Type]; kind != "" && kind != types.ScalarAttributeTypeS {
-		problems = append(problems, fmt.Sprintf("key attribute %q: is the type attribute, a string, and not %s", s.Type, kind))
+	if kind := all[t.Type]; kind != "" && kind != types.ScalarAttributeTypeS {
+		problems = append(problems, fmt.Sprintf("key attribute %q: is the type attribute, a string, and not %s", t.Type, kind))
 	}
-	if kind := all[s.TTL]; kind != "" && kind != types.ScalarAttributeTypeN {
-		problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL attribute, a number, and not %s", s.TTL, kind))
+	if kind := all[t.TTL]; kind != "" && kind != types.ScalarAttributeTypeN {
+		problems = append(problems, fmt.Sprintf("key attribute %q: is the TTL attribute, a number, and not %s", t.TTL, kind))
 	}
 	return all, problems
 }
 
 // CreateTableInput returns the request that creates the table, with everything
 // that the schema says except TTL and point-in-time recovery. AWS has requests
-// of their own for these: see [Schema.Ensure].
+// of their own for these: see [Table.Ensure].
 //
-// The error matches [ErrInvalid].
-func (s Schema) CreateTableInput() (*dynamodb.CreateTableInput, error) {
-	if err := s.Validate(); err != nil {
+// The error matches [keys.ErrInvalid].
+func (t Table) CreateTableInput() (*dynamodb.CreateTableInput, error) {
+	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	s = s.withDefaults()
+	t = t.WithDefaults()
 	in := &dynamodb.CreateTableInput{
-		TableName:             aws.String(s.Name),
-		KeySchema:             keySchema(Index{PK: s.PK, SK: s.SK}),
-		BillingMode:           cmp.Or(s.BillingMode, types.BillingModePayPerRequest),
-		ProvisionedThroughput: s.ProvisionedThroughput.provisioned(),
-		WarmThroughput:        s.WarmThroughput.warm(),
-		TableClass:            s.TableClass,
+		TableName:             aws.String(t.Name),
+		KeySchema:             keySchema(Index{PK: t.PK, SK: t.SK}),
+		BillingMode:           cmp.Or(t.BillingMode, types.BillingModePayPerRequest),
+		ProvisionedThroughput: t.ProvisionedThroughput.provisioned(),
+		WarmThroughput:        t.WarmThroughput.warm(),
+		TableClass:            t.TableClass,
 	}
-	if s.Stream != "" {
-		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: s.Stream}
+	if t.Stream != "" {
+		in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: t.Stream}
 	}
-	if s.DeletionProtection {
+	if t.DeletionProtection {
 		in.DeletionProtectionEnabled = aws.Bool(true)
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.Tags)) {
-		in.Tags = append(in.Tags, types.Tag{Key: aws.String(key), Value: aws.String(s.Tags[key])})
+	for _, key := range slices.Sorted(maps.Keys(t.Tags)) {
+		in.Tags = append(in.Tags, types.Tag{Key: aws.String(key), Value: aws.String(t.Tags[key])})
 	}
-	attributes, _ := s.attributeTypes()
+	attributes, _ := t.attributeTypes()
 	for name, kind := range attributes {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{
 			AttributeName: aws.String(name), AttributeType: kind,
@@ -294,7 +296,7 @@ func (s Schema) CreateTableInput() (*dynamodb.CreateTableInput, error) {
 	slices.SortFunc(in.AttributeDefinitions, func(a, b types.AttributeDefinition) int {
 		return cmp.Compare(*a.AttributeName, *b.AttributeName)
 	})
-	for _, x := range s.Indexes {
+	for _, x := range t.Indexes {
 		projection := &types.Projection{ProjectionType: x.Projection, NonKeyAttributes: x.Include}
 		if x.Local {
 			in.LocalSecondaryIndexes = append(in.LocalSecondaryIndexes, types.LocalSecondaryIndex{

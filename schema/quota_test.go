@@ -1,4 +1,4 @@
-package table_test
+package schema_test
 
 import (
 	"errors"
@@ -12,14 +12,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/suites/expect"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 )
 
 // manyIndexes is a schema with n global indexes.
-func manyIndexes(n int) table.Schema {
-	s := table.Schema{Name: "Notes"}
+func manyIndexes(n int) schema.Table {
+	s := schema.Table{Name: "Notes"}
 	for i := range n {
-		s.Indexes = append(s.Indexes, table.Index{Name: fmt.Sprintf("GSI%d", i+1), PK: fmt.Sprintf("gsi%dpk", i+1)})
+		s.Indexes = append(s.Indexes, schema.Index{Name: fmt.Sprintf("GSI%d", i+1), PK: fmt.Sprintf("gsi%dpk", i+1)})
 	}
 	return s
 }
@@ -39,13 +39,13 @@ func TestPlanOfManyIndexes(t *testing.T) {
 		"two more than the default": {20, 22, []string{"21", "22"}},
 		"as the schema says":        {21, 21, nil},
 	} {
-		schema := manyIndexes(tt.want)
-		_, client, faults := faultyTable(t, schema, noTTL)
+		spec := manyIndexes(tt.want)
+		client, faults := faulty(noTTL)
 		faults.Always("DescribeTable", canned(http.StatusBadRequest, "ResourceNotFoundException", `{"message":"Injected."}`))
 		if tt.live >= 0 {
 			faults.Always("DescribeTable", (&building{t: t, schema: manyIndexes(tt.live)}).describe)
 		}
-		plan := expect.Value(schema.Plan(t.Context(), client))(t)
+		plan := expect.Value(spec.Plan(t.Context(), client))(t)
 		equal(t, name+": manual", len(plan.Manual), 0)
 		equal(t, name+": changes", len(plan.Changes), len(tt.quotas))
 		for i, c := range plan.Changes {
@@ -65,13 +65,13 @@ func TestPlanOfManyIndexes(t *testing.T) {
 func TestEnsureBeyondTheQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		schema := manyIndexes(21)
-		_, client, faults := faultyTable(t, schema, noTTL)
+		spec := manyIndexes(21)
+		client, faults := faulty(noTTL)
 		faults.Always("DescribeTable", (&building{t: t, schema: manyIndexes(20)}).describe)
 		faults.Always("UpdateTable", canned(http.StatusBadRequest, "LimitExceededException", `{"message":"Injected."}`))
 		start := time.Now()
-		err := schema.Ensure(t.Context(), client)
-		e, ok := errors.AsType[*table.Error](err)
+		err := spec.Ensure(t.Context(), client)
+		e, ok := errors.AsType[*schema.Error](err)
 		if limit := (*types.LimitExceededException)(nil); !ok || e.Index != "GSI21" || !errors.As(err, &limit) {
 			t.Errorf("%v", err)
 		}
@@ -86,13 +86,13 @@ func TestEnsureBeyondTheQuota(t *testing.T) {
 func TestEnsureWithAHigherQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		schema := manyIndexes(21)
-		_, client, faults := faultyTable(t, schema, noTTL)
+		spec := manyIndexes(21)
+		client, faults := faulty(noTTL)
 		live := &building{t: t, schema: manyIndexes(20), takes: time.Minute}
 		// Another process begins an index just before.
 		faults.Next("UpdateTable", canned(http.StatusBadRequest, "LimitExceededException", `{"message":"Injected."}`))
 		faults.Always("DescribeTable", live.describe)
 		faults.Always("UpdateTable", live.update)
-		must(t, schema.Ensure(t.Context(), client))
+		must(t, spec.Ensure(t.Context(), client))
 	})
 }

@@ -1,4 +1,4 @@
-package table_test
+package schema_test
 
 import (
 	"context"
@@ -13,18 +13,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/suites/expect"
-	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 // The schema of an application as a file, which `singletable verify` reads.
-func ExampleSchema_json() {
-	schema := table.Schema{
+func ExampleTable_json() {
+	spec := schema.Table{
 		Name:    "AppCore",
 		TTL:     "expiresAt",
-		Indexes: []table.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
+		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"}},
 	}
-	file, err := json.MarshalIndent(schema, "", "  ")
+	file, err := json.MarshalIndent(spec, "", "  ")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -46,51 +46,53 @@ func ExampleSchema_json() {
 // A table with provisioned capacity, a stream and protection. Ensure makes it so,
 // and package tablemodel writes the same into a template.
 func ExampleThroughput() {
-	schema := table.Schema{
+	spec := schema.Table{
 		Name:                  "Orders",
 		Stream:                types.StreamViewTypeNewAndOldImages,
 		BillingMode:           types.BillingModeProvisioned,
-		ProvisionedThroughput: table.Throughput{Read: 20, Write: 10},
+		ProvisionedThroughput: schema.Throughput{Read: 20, Write: 10},
 		PointInTimeRecovery:   true,
 		DeletionProtection:    true,
-		Indexes: []table.Index{{
+		Indexes: []schema.Index{{
 			Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk",
-			ProvisionedThroughput: table.Throughput{Read: 5, Write: 10},
+			ProvisionedThroughput: schema.Throughput{Read: 5, Write: 10},
 		}},
 	}
-	fmt.Println(schema.Validate())
+	fmt.Println(spec.Validate())
 
 	// Each part must have capacity.
-	schema.Indexes[0].ProvisionedThroughput.Write = 0
-	fmt.Println(schema.Validate())
+	spec.Indexes[0].ProvisionedThroughput.Write = 0
+	fmt.Println(spec.Validate())
 	// Output:
 	// <nil>
 	// singletable: table Orders: invalid schema: Indexes[0].ProvisionedThroughput: 5 read and 0 write units, PROVISIONED needs at least 1 of each
 }
 
 // A number for a dashboard, which DynamoDB has counted some hours ago.
-func ExampleSchema_EstimateItems() {
-	ctx := context.Background()
-	t, done := exampleTable(nil)
-	defer done()
-	items, _, err := t.Schema().EstimateItems(ctx, engine().Client(), "")
+func ExampleTable_EstimateItems() {
+	ctx, client, notes := context.Background(), engine().Client(), exampleSchema()
+	if err := notes.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+	defer drop(notes)
+	items, _, err := notes.EstimateItems(ctx, client, "")
 	fmt.Println("known to within some hours:", items >= 0, err)
 	// Output: known to within some hours: true <nil>
 }
 
 // The next release wants an index more, and TTL on another attribute. Ensure adds
 // the index when a person has decided about TTL.
-func ExampleSchema_Plan() {
+func ExampleTable_Plan() {
 	ctx, client := context.Background(), engine().Client()
-	schema := exampleSchema()
-	if err := schema.Ensure(ctx, client); err != nil {
+	spec := exampleSchema()
+	if err := spec.Ensure(ctx, client); err != nil {
 		log.Fatal(err)
 	}
-	defer drop(schema)
+	defer drop(spec)
 
-	next := schema
+	next := spec
 	next.TTL = "expires"
-	next.Indexes = append(next.Indexes, table.Index{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk"})
+	next.Indexes = append(next.Indexes, schema.Index{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk"})
 	plan, err := next.Plan(ctx, client)
 	if err != nil {
 		log.Fatal(err)
@@ -102,9 +104,9 @@ func ExampleSchema_Plan() {
 	for _, c := range plan.Manual {
 		fmt.Printf("a person: %s\n%.12s …\n", c.Difference, c.Action)
 	}
-	fmt.Println(errors.Is(next.Ensure(ctx, client), table.ErrSchemaMismatch))
+	fmt.Println(errors.Is(next.Ensure(ctx, client), schema.ErrMismatch))
 
-	next.TTL = schema.TTL
+	next.TTL = spec.TTL
 	fmt.Println(next.Ensure(ctx, client), next.Verify(ctx, client))
 	// Output:
 	// Ensure: global index GSI2: is missing 0
@@ -112,6 +114,33 @@ func ExampleSchema_Plan() {
 	// turn TTL off …
 	// true
 	// <nil> <nil>
+}
+
+func ExampleTable_Verify() {
+	spec := exampleSchema()
+	defer drop(spec)
+	ctx, client := context.Background(), engine().Client()
+	if err := spec.Ensure(ctx, client); err != nil {
+		log.Fatal(err)
+	}
+
+	spec.Indexes = append(spec.Indexes, schema.Index{Name: "GSI2", PK: "gsi2pk"})
+	err := spec.Verify(ctx, client)
+	if differs, ok := errors.AsType[*schema.Error](err); ok {
+		fmt.Println(differs.Table == spec.Name, differs.Problems)
+	}
+	// Output: true [global index GSI2: is missing]
+}
+
+// The error of an operation says which one, and for which index.
+func ExampleError() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := exampleSchema().Ensure(ctx, engine().Client())
+	if e, ok := errors.AsType[*schema.Error](err); ok {
+		fmt.Println(e.Op, e.Index == "", errors.Is(e, context.Canceled))
+	}
+	// Output: Ensure true true
 }
 
 // full sets every field of v to something other than zero.
@@ -140,18 +169,18 @@ func full(t *testing.T, v reflect.Value) {
 
 func TestSchemaAsJSON(t *testing.T) {
 	t.Parallel()
-	var everything table.Schema
+	var everything schema.Table
 	full(t, reflect.ValueOf(&everything).Elem())
-	for name, schema := range map[string]table.Schema{
+	for name, spec := range map[string]schema.Table{
 		"zero":      {},
 		"AppCore":   appCore(),
 		"all there": everything,
 		"simple":    {Name: "Sessions", SimpleKey: true, PKType: types.ScalarAttributeTypeN},
 	} {
-		file := expect.Value(json.Marshal(schema))(t)
-		var back table.Schema
+		file := expect.Value(json.Marshal(spec))(t)
+		var back schema.Table
 		must(t, json.Unmarshal(file, &back))
-		expect.Equal(t, name+": changed by JSON", back, schema)
+		expect.Equal(t, name+": changed by JSON", back, spec)
 	}
 }
 
@@ -162,9 +191,9 @@ func TestVerifyOfUndescribedTables(t *testing.T) {
 		for _, body := range []string{"", "{}"} {
 			var faults tabletest.Faults
 			client := tabletest.Client(t, faults.Install)
-			schema := tabletest.NewWith(t, client, appCore(), nil).Schema()
+			spec := tabletest.NewWith(t, client, appCore(), nil).Schema()
 			faults.Always(operation, canned(http.StatusOK, "", body))
-			if err := schema.Verify(t.Context(), client); err == nil || errors.Is(err, table.ErrSchemaMismatch) {
+			if err := spec.Verify(t.Context(), client); err == nil || errors.Is(err, schema.ErrMismatch) {
 				t.Errorf("%s %q: %v", operation, body, err)
 			}
 		}

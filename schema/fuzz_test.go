@@ -1,4 +1,4 @@
-package table_test
+package schema_test
 
 import (
 	"errors"
@@ -9,6 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -16,8 +19,8 @@ import (
 // FuzzSchema describes arbitrary tables. What is refused is refused alike
 // everywhere; everything else is a table on the engine.
 func FuzzSchema(f *testing.F) {
-	for i, text := range nasty {
-		next := nasty[(i+1)%len(nasty)]
+	for i, text := range expect.Nasty {
+		next := expect.Nasty[(i+1)%len(expect.Nasty)]
 		f.Add("Table", text, next, "S", "N", "", "GSI1", "x", text, "B", byte(i))
 		f.Add(text, "", "", text, "", text, text, text, "", "", byte(i))
 	}
@@ -30,10 +33,10 @@ func FuzzSchema(f *testing.F) {
 	client := tabletest.Client(f)
 	projections := []types.ProjectionType{"", types.ProjectionTypeAll, types.ProjectionTypeKeysOnly, types.ProjectionTypeInclude}
 	f.Fuzz(func(t *testing.T, name, pk, sk, pkType, skType, ttl, index, indexPK, indexSK, indexType string, how byte) {
-		s := table.Schema{
+		s := schema.Table{
 			Name: name, PK: pk, SK: sk, SimpleKey: how&2 != 0, TTL: ttl,
 			PKType: types.ScalarAttributeType(pkType), SKType: types.ScalarAttributeType(skType),
-			Indexes: []table.Index{{
+			Indexes: []schema.Index{{
 				Name: index, PK: indexPK, SK: indexSK, PKType: types.ScalarAttributeType(indexType),
 				Local: how&1 != 0, Projection: projections[how>>2&3],
 			}},
@@ -42,8 +45,8 @@ func FuzzSchema(f *testing.F) {
 			s.Indexes[0].Include = []string{"name"}
 		}
 		if how&0x20 != 0 {
-			s.BillingMode, s.ProvisionedThroughput = types.BillingModeProvisioned, table.Throughput{Read: int64(how), Write: 1}
-			s.Indexes[0].ProvisionedThroughput = table.Throughput{Read: 1, Write: int64(how)}
+			s.BillingMode, s.ProvisionedThroughput = types.BillingModeProvisioned, schema.Throughput{Read: int64(how), Write: 1}
+			s.Indexes[0].ProvisionedThroughput = schema.Throughput{Read: 1, Write: int64(how)}
 		}
 		if how&0x40 != 0 {
 			s.Stream = types.StreamViewTypeNewImage
@@ -59,7 +62,7 @@ func FuzzSchema(f *testing.F) {
 		}
 		if err != nil {
 			wellFormed(t, "Validate", err)
-			if e, ok := errors.AsType[*table.SchemaError](err); !ok || !errors.Is(err, table.ErrInvalid) || len(e.Problems) == 0 {
+			if e, ok := errors.AsType[*schema.Error](err); !ok || !errors.Is(err, keys.ErrInvalid) || len(e.Problems) == 0 {
 				t.Errorf("%v (%T)", err, err)
 			}
 			return

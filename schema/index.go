@@ -1,4 +1,4 @@
-package table
+package schema
 
 import (
 	"cmp"
@@ -34,13 +34,13 @@ type Index struct {
 	Local bool `json:"local,omitzero"`
 	// Projection says which attributes the index holds; all by default. Reads of
 	// an index that does not hold the TTL attribute return expired items, and
-	// views made by [Table.OfType] cannot use one without the type attribute.
+	// views made by [table.Table.OfType] cannot use one without the type attribute.
 	Projection types.ProjectionType `json:"projection,omitzero"`
 	// Include names the attributes that an INCLUDE projection holds in addition
 	// to the keys.
 	Include []string `json:"include,omitempty"`
 	// ProvisionedThroughput and WarmThroughput are those of a global index. See
-	// the fields of [Schema] of the same names.
+	// the fields of [Table] of the same names.
 	ProvisionedThroughput Throughput `json:"provisionedThroughput,omitzero"`
 	WarmThroughput        Throughput `json:"warmThroughput,omitzero"`
 }
@@ -53,7 +53,7 @@ type Attribute struct {
 }
 
 // Keys returns the index's key attributes in their order, whether they are given by
-// PK and SK or by PKs and SKs. In the schema of a table, [Table.Schema], no type is
+// PK and SK or by PKs and SKs. In the schema of a table, [table.Table.Schema], no type is
 // left to a default.
 func (x Index) Keys() (partition, sort []Attribute) {
 	if x.composite() {
@@ -85,7 +85,7 @@ func withTypes(attributes []Attribute) []Attribute {
 }
 
 // problems lists what is wrong with x as an index of s.
-func (x Index) problems(where string, s Schema) []string {
+func (x Index) problems(where string, t Table) []string {
 	var problems []string
 	bad := func(format string, args ...any) {
 		problems = append(problems, where+fmt.Sprintf(format, args...))
@@ -96,12 +96,12 @@ func (x Index) problems(where string, s Schema) []string {
 		bad(".PK: is empty, and an index needs a partition key attribute")
 	}
 	if x.PK != "" && x.PK == x.SK {
-		bad(".SK: %q is the index's partition key attribute already", x.SK)
+		bad(".SK: %q is the index't partition key attribute already", x.SK)
 	}
-	if x.Local && !x.composite() && x.PK != s.PK {
-		bad(".PK: a local index has the table's partition key %q, not %q", s.PK, x.PK)
+	if x.Local && !x.composite() && x.PK != t.PK {
+		bad(".PK: a local index has the table't partition key %q, not %q", t.PK, x.PK)
 	}
-	if x.Local && s.SimpleKey {
+	if x.Local && t.SimpleKey {
 		bad(".Local: a table without sort key has no local indexes")
 	}
 	if x.Local && !x.composite() && x.SK == "" {
@@ -118,7 +118,7 @@ func (x Index) problems(where string, s Schema) []string {
 			bad(".Include[%d]: %q is not UTF-8 of 1 to %d characters", i, name, maxAttributeName)
 		}
 	}
-	return append(problems, x.settingsProblems(where, s.BillingMode)...)
+	return append(problems, x.settingsProblems(where, t.BillingMode)...)
 }
 
 // attributeProblems lists what is wrong with PKs and SKs.
@@ -157,12 +157,12 @@ func (x Index) attributeProblems(where string) []string {
 }
 
 // index returns the index of that name.
-func (s *Schema) index(name string) (*Index, bool) {
-	i := slices.IndexFunc(s.Indexes, func(x Index) bool { return x.Name == name })
+func (t *Table) index(name string) (*Index, bool) {
+	i := slices.IndexFunc(t.Indexes, func(x Index) bool { return x.Name == name })
 	if i < 0 {
 		return nil, false
 	}
-	return &s.Indexes[i], true
+	return &t.Indexes[i], true
 }
 
 func keySchema(x Index) []types.KeySchemaElement {

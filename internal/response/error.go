@@ -1,0 +1,81 @@
+package response
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// Of returns the error that DynamoDB responded with, nil if it cannot be read, and the
+// HTTP status of the response, 0 without one.
+func Of(err error) (api smithy.APIError, status int) {
+	if errors.As(err, &api) && api.ErrorCode() == codeUnreadable {
+		api = nil
+	}
+	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
+		status = r.HTTPStatusCode()
+	}
+	return api, status
+}
+
+// codeUnreadable is what the SDK calls an error without a code.
+const codeUnreadable = "UnknownError"
+
+// HTTP status codes, also of proxies.
+const (
+	StatusRequestTimeout  = 408
+	StatusTooManyRequests = 429
+)
+
+// CodeInProgress is the code of a refusal while DynamoDB still works on the same
+// transaction.
+const CodeInProgress = "TransactionInProgressException"
+
+// Garbled reports whether there was a response that cannot be read, as those of
+// proxies, or one that ended early.
+func Garbled(err error) bool {
+	api, status := Of(err)
+	return api == nil && (status != 0 || errors.As(err, new(*smithy.DeserializationError)))
+}
+
+// Passes reports whether the same request can succeed later, as after the end of a
+// context, a 5xx, 408 or 429, a response that cannot be read, a broken connection, or a
+// change of the table in progress.
+func Passes(err error) bool {
+	api, status := Of(err)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return true
+	case Garbled(err), errors.As(err, new(*smithyhttp.RequestSendError)):
+		return true
+	case status >= 500, status == StatusRequestTimeout, status == StatusTooManyRequests:
+		return true
+	case api == nil:
+		return false
+	}
+	return api.ErrorFault() == smithy.FaultServer || Throttled(api.ErrorCode()) || slices.Contains(passing, api.ErrorCode())
+}
+
+// Throttled reports whether the code of an error, or of a reason why a transaction was
+// cancelled, says that capacity is missing. The codes of whole requests end in
+// "Exception".
+func Throttled(code string) bool {
+	switch strings.TrimSuffix(code, "Exception") {
+	case "ProvisionedThroughputExceeded", "Throttling", "ThrottlingError", "RequestLimitExceeded", "TooManyRequests":
+		return true
+	}
+	return false
+}
+
+// passing are the codes of refusals that pass: a transaction or a change of the table in
+// progress, credentials that the SDK renews, a clock that it corrects,
+// and the API's own words for a failure.
+var passing = []string{
+	CodeInProgress, "LimitExceededException", "ResourceInUseException", "TableInUseException",
+	"ExpiredTokenException", "ExpiredToken", "RequestExpired", "RequestTimeTooSkewed",
+	"InternalServerError", "InternalFailure", "ServiceUnavailable", "RequestTimeout", "RequestTimeoutException",
+}

@@ -1,0 +1,149 @@
+package response
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+)
+
+// protocol is the only one whose responses are known here. AWS: "AWS JSON 1.0
+// protocol", Smithy documentation.
+var protocol = smithy.ShapeID{Namespace: "aws.protocols", Name: "awsJson1_0"}
+
+// Known reports whether the protocol of a client is known here.
+func Known(p smithyhttp.ClientProtocol) bool { return p != nil && p.ID() == protocol }
+
+// Limit is an option of a request whose response has no items.
+func Limit(o *dynamodb.Options) {
+	if Known(o.Protocol) {
+		o.Protocol = limiting{o.Protocol}
+	}
+}
+
+// limiting is a client's protocol that refuses responses as [Receive] does.
+type limiting struct{ smithyhttp.ClientProtocol }
+
+// The SDK calls DeserializeResponse for each response.
+func (l limiting) DeserializeResponse(
+	ctx context.Context, op *smithy.OperationSchema, registry *smithy.TypeRegistry,
+	response *smithyhttp.Response, out smithy.Deserializable,
+) error {
+	body, err := Receive(response, Max(0))
+	if err != nil {
+		return err
+	}
+	defer body.Release()
+	return body.Read(ctx, l.ClientProtocol, op, registry, response, out)
+}
+
+// Max returns the greatest size of a response with items of so many bytes: the greatest
+// number of bytes in JSON for one of theirs. The number 1e-130 counts 2 bytes, and takes
+// 135 in a set, since it is written in full.
+func Max(items int) int64 {
+	const inJSON, others = 68, 1 << 20
+	return others + inJSON*int64(items)
+}
+
+var (
+	// ErrDamaged is the error of a response that is not as it was sent.
+	ErrDamaged = errors.New("the response was damaged on its way")
+	// ErrSize is the error of a response that DynamoDB cannot send.
+	ErrSize = errors.New("the response is larger than DynamoDB can send")
+)
+
+// Body is the body of a response. Its memory is used again after Release.
+type Body struct{ buffer *bytes.Buffer }
+
+// Receive reads and closes the body of a response, which has at most so many bytes.
+//
+// The SDK compares the checksum with the bytes that were received, before they are
+// decompressed, unless the client has DisableValidateResponseChecksum. It says what came
+// of it when the body is closed, and only logs that. Without a checksum it compares as
+// well, with 0.
+func Receive(response *smithyhttp.Response, most int64) (Body, error) {
+	body := Body{buffers.Get().(*bytes.Buffer)}
+	received := &limited{response.Body, most}
+	response.Body = received // for the SDK, which closes it after an error
+	if _, err := body.buffer.ReadFrom(received); err != nil {
+		body.Release()
+		return Body{}, &smithy.DeserializationError{Err: err}
+	}
+	response.Body = empty{}
+	err := received.Close()
+	switch {
+	case err != nil && response.Header.Get("X-Amz-Crc32") != "":
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	case body.buffer.Len() == 0 && Good(response):
+		// DynamoDB always sends an object. To the SDK, nothing is an item not
+		// found or a write that succeeded.
+		err = io.ErrUnexpectedEOF
+	default:
+		return body, nil
+	}
+	body.Release()
+	return Body{}, &smithy.DeserializationError{Err: err}
+}
+
+// Good reports whether a response is that of a success.
+func Good(response *smithyhttp.Response) bool {
+	return response.StatusCode >= 200 && response.StatusCode < 300
+}
+
+// Bytes returns the body.
+func (b Body) Bytes() []byte { return b.buffer.Bytes() }
+
+// Release gives the memory of the body back, except for that of the rare large ones.
+func (b Body) Release() {
+	const most = 1 << 20
+	if b.buffer.Cap() <= most {
+		b.buffer.Reset()
+		buffers.Put(b.buffer)
+	}
+}
+
+// Read lets the client's own protocol read the response. There are malformed ones
+// over which it panics; to a caller these are as others that cannot be read.
+func (b Body) Read(
+	ctx context.Context, own smithyhttp.ClientProtocol, op *smithy.OperationSchema, registry *smithy.TypeRegistry,
+	response *smithyhttp.Response, out smithy.Deserializable,
+) (err error) {
+	response.Body = io.NopCloser(bytes.NewReader(b.Bytes()))
+	defer func() {
+		response.Body = empty{} // the memory is used again
+		if p := recover(); p != nil {
+			err = &smithy.DeserializationError{Err: fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	return own.DeserializeResponse(ctx, op, registry, response, out)
+}
+
+// limited is the body of a response. Reading more than left bytes fails.
+type limited struct {
+	io.ReadCloser
+	left int64
+}
+
+// Read reads from the body.
+func (l *limited) Read(p []byte) (n int, err error) {
+	n, err = l.ReadCloser.Read(p[:min(int64(len(p)), l.left+1)])
+	if l.left -= int64(n); l.left < 0 {
+		return 0, ErrSize
+	}
+	return n, err
+}
+
+// empty is a body that was read and closed.
+type empty struct{}
+
+func (empty) Read([]byte) (int, error) { return 0, io.EOF }
+
+func (empty) Close() error { return nil }
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}

@@ -1,0 +1,79 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/singletable/singletable/keys"
+)
+
+// ErrMismatch means that the live table differs from the schema.
+var ErrMismatch = errors.New("table differs from its schema")
+
+var (
+	errInvalid  = fmt.Errorf("%w schema", keys.ErrInvalid)
+	errNoClient = fmt.Errorf("%w: the client is nil", errInvalid)
+)
+
+// Error is what the functions of this package return when they fail. It lists what is
+// wrong with a schema, or where a live table differs from it; or it says which operation
+// has failed.
+type Error struct {
+	// Op is the operation: Plan, Verify, Ensure or EstimateItems. It is empty if
+	// Problems are listed.
+	Op string
+	// Table and Index are where it happened; Index is empty for the table.
+	Table, Index string
+	// Problems are all that was found, each with the field or the index.
+	Problems []string
+	// Err is the cause; never nil. With Problems it matches [keys.ErrInvalid] or
+	// [ErrMismatch], and the SDK's error if there is one.
+	Err error
+}
+
+// listed returns the error of all problems, nil if there are none.
+func listed(table string, err error, problems []string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &Error{Table: table, Problems: problems, Err: err}
+}
+
+// Error describes the failure in one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("singletable: ")
+	if e.Op != "" {
+		b.WriteString(e.Op + " on ")
+	}
+	b.WriteString("table " + e.Table)
+	if e.Index != "" {
+		b.WriteString(", index " + e.Index)
+	}
+	// The SDK joins some errors line by line.
+	b.WriteString(": " + strings.ReplaceAll(e.Err.Error(), "\n", "; "))
+	if len(e.Problems) > 0 {
+		b.WriteString(": " + strings.Join(e.Problems, "; "))
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// LogValue returns the error as a group: op, table, index, error.
+func (e *Error) LogValue() slog.Value {
+	var all []slog.Attr
+	for _, a := range []slog.Attr{slog.String("op", e.Op), slog.String("table", e.Table), slog.String("index", e.Index)} {
+		if a.Value.String() != "" {
+			all = append(all, a)
+		}
+	}
+	text := e.Err.Error()
+	if len(e.Problems) > 0 {
+		text += ": " + strings.Join(e.Problems, "; ")
+	}
+	return slog.GroupValue(append(all, slog.String("error", text))...)
+}
