@@ -388,3 +388,16 @@ func (t *Table) expired(expiry item.Watched, now time.Time) bool {
 func (t *Table) Expired(item Item, at time.Time) bool {
 	return t.expired(watched(item, t.schema.TTL), at)
 }
+
+// itemKeys are an item's keys in the table, and in the index that it was read from.
+type itemKeys struct{ key, indexKey keys.Key }
+
+// share says how much a read gives of an item.
+type share struct {
+	// part means that it may be less than all of it, and shapeless that its shape is
+	// not known.
+	part, shapeless bool
+	// keep are the attributes that are kept of an item that is read as a whole, to be
+	// upgraded first; all if it is nil.
+	keep []string
+}

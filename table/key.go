@@ -13,20 +13,6 @@ import (
 	"github.com/singletable/singletable/schema"
 )
 
-// checkKey reports why a key cannot be one of this table's.
-func (t *Table) checkKey(k keys.Key) error {
-	if err := checkPK(t.schema.PKType, k.PK); err != nil {
-		return err
-	}
-	if t.schema.SK == "" {
-		if k.SK != "" {
-			return &keys.Error{Part: "sort key", Rule: "is given, and the table has none", Value: string(k.SK)}
-		}
-		return nil
-	}
-	return checkSK(t.schema.SKType, k.SK)
-}
-
 func checkPK(kind types.ScalarAttributeType, pk keys.PK) error {
 	if kind == types.ScalarAttributeTypeS {
 		return pk.Validate()
@@ -73,13 +59,6 @@ func compareKeys(kind types.ScalarAttributeType, a, b keys.SK) int {
 	return item.CompareNumbers(string(a), string(b))
 }
 
-// keyItem returns a key as the attributes it is stored in.
-func (t *Table) keyItem(k keys.Key) Item {
-	item := make(Item, 2)
-	t.setKey(item, k)
-	return item
-}
-
 func kindOfKey(t types.ScalarAttributeType) item.Kind {
 	switch t {
 	case types.ScalarAttributeTypeN:
@@ -88,63 +67,6 @@ func kindOfKey(t types.ScalarAttributeType) item.Kind {
 		return item.B
 	}
 	return item.S
-}
-
-// setKey writes the key attributes.
-func (t *Table) setKey(item Item, k keys.Key) {
-	item[t.schema.PK] = keyValue(t.schema.PKType, string(k.PK))
-	if t.schema.SK != "" {
-		item[t.schema.SK] = keyValue(t.schema.SKType, string(k.SK))
-	}
-}
-
-// IndexKey returns the attributes that put an item into an index under a key;
-// into the table itself if the index is "". The zero key gives none: the item is not in the index. An index that the
-// schema lacks is [ErrInvalid], a key that cannot be one of the index's is
-// [keys.ErrInvalid].
-func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
-	if index == "" {
-		if err := t.checkKey(k); err != nil {
-			return nil, err
-		}
-		return t.keyItem(k), nil
-	}
-	l, ok := t.layouts[index]
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("%w index: the schema has no %q", ErrInvalid, index)
-	case l.composite:
-		return nil, fmt.Errorf("%w index: the keys of %q have several attributes, which items have by themselves", ErrInvalid, index)
-	case k == keys.Key{}:
-		return nil, nil
-	}
-	x := l.secondary
-	if err := checkPK(x.PKType, k.PK); err != nil {
-		return nil, fmt.Errorf("index %s: %w", index, err)
-	}
-	item := Item{x.PK: keyValue(x.PKType, string(k.PK))}
-	if x.SK == "" {
-		return item, nil
-	}
-	if err := checkSK(x.SKType, k.SK); err != nil {
-		return nil, fmt.Errorf("index %s: %w", index, err)
-	}
-	item[x.SK] = keyValue(x.SKType, string(k.SK))
-	return item, nil
-}
-
-// KeyOf returns the key that an item is stored under, or its key in an index if
-// the name is not empty. Parts that the item does not have are empty, as is the
-// key in an index that the schema lacks, or whose keys have several attributes.
-func (t *Table) KeyOf(index string, item Item) keys.Key {
-	pk, sk := t.layouts[index].names()
-	var texts [2]string
-	for i, name := range [2]string{pk, sk} {
-		if name != "" { // which an invalid item can have
-			_, texts[i] = keyText(item[name])
-		}
-	}
-	return keys.Key{PK: keys.PK(texts[0]), SK: keys.SK(texts[1])}
 }
 
 func keyValue(kind types.ScalarAttributeType, text string) types.AttributeValue {
@@ -235,16 +157,4 @@ func (k indexKey) textFault(kind item.Kind, text string) *fault {
 
 func (k indexKey) mistyped() *fault {
 	return broken(fmt.Sprintf("is a key of index %s and must be of type %s", k.index, k.kind))
-}
-
-// checkIndexKeys returns the first fault of the item's index keys.
-func (t *Table) checkIndexKeys(item Item) *fault {
-	for _, k := range t.indexKeys {
-		if value, there := item[k.name]; there {
-			if f := k.fault(value); f != nil {
-				return f.in(k.name)
-			}
-		}
-	}
-	return nil
 }

@@ -1,19 +1,13 @@
 package table
 
 import (
-	"cmp"
-	"context"
-	"iter"
-	"slices"
 	"strconv"
+	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
 )
 
@@ -74,275 +68,89 @@ type Query struct {
 	Consistent bool
 }
 
-// Page is one page of a query.
-type Page[T any] struct {
-	// Items are in the order of the query.
-	Items []T
-	// Next is the cursor for [Query].After that gives the next page. It is empty
-	// exactly when DynamoDB says that there is nothing more. DynamoDB stops at
-	// a limit without looking further, so the last page can be empty.
-	Next string
-	// Prev is the cursor for [Query].After that gives the page before: the Limit
-	// items before the first one of this page, in the order of the query. Only
-	// [QueryPage] takes it. It is empty for the first page and for scans.
-	//
-	// A walk back gives the same pages as the walk forward if no item was added or
-	// removed. Otherwise it gives each item at most once, and all that have stayed.
-	Prev string
-	// Stats is what the page cost.
-	Stats Stats
-}
-
-// QueryPage reads one page of a query. It continues until the page is full or the
-// data ends, in at most Options.MaxRounds requests: a page that is short or empty
-// for that reason has a Next. Each request has the budget of a call, see
-// [Options].MaxAttempts.
-//
-// An invalid query is [ErrInvalid] or [keys.ErrInvalid], a cursor that is not
-// one of this query's is [paginate.ErrInvalidCursor]; neither sends anything.
-func QueryPage[T any](ctx context.Context, t *Table, q Query) (Page[T], error) {
-	var items []T
-	p, err := t.queryPage(ctx, q, into(&items))
-	if err != nil {
-		return Page[T]{}, t.readError("QueryPage", q.Index, q.PK, err)
+// fix returns the key attributes that have one value in all items of a query, and the
+// one that its range is about; without a name if all are given.
+func (l layout) fix(q Query) (fixed []fixedKey, ranged schema.Attribute, err error) {
+	if len(l.sort) > 0 {
+		ranged = l.sort[0]
 	}
-	if p.reversed {
-		slices.Reverse(items)
-	}
-	return Page[T]{Items: items, Next: p.next, Prev: p.prev, Stats: p.stats}, nil
-}
-
-// page is a page of items, in reverse if reversed is set, without these.
-type page struct {
-	next, prev string
-	stats      Stats
-	reversed   bool
-}
-
-func (t *Table) queryPage(ctx context.Context, q Query, items *items) (page, error) {
-	cursor := q.After
-	q.After = ""
-	r, err := t.query(q)
-	if err != nil {
-		return page{}, err
-	}
-	if cursor == "" {
-		return r.page(ctx, items, q.Limit)
-	}
-	at, position, err := r.open(cursor)
-	if err != nil {
-		return page{}, err
-	}
-	if position.Before || position.FromEdge {
-		return r.turnedPage(ctx, q, items, at, position)
-	}
-	if err := r.resumeQuery(q, at); err != nil {
-		return page{}, err
-	}
-	return r.page(ctx, items, q.Limit)
-}
-
-// All reads a query from beginning to end, request by request as it is ranged
-// over, Query.Limit items at most.
-//
-// An error is yielded once, last, with a zero item. A loop that ignores it cannot
-// tell a failure from the end of the data: bind it, or use [Collect].
-// Breaking off sends no further request. Ranging a second time reads again from
-// the start. Each request has the budget of a call, see [Options].MaxAttempts.
-func All[T any](ctx context.Context, t *Table, q Query) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var items []T
-		err := t.all(ctx, q, into(&items), func(i int) bool { return yield(items[i], nil) })
-		if err != nil {
-			var zero T
-			yield(zero, t.readError("All", q.Index, q.PK, err))
+	if !l.composite {
+		if len(q.PKs)+len(q.SKs) > 0 {
+			return nil, ranged, invalid("PKs", "are for an index whose keys have several attributes; use PK and Range")
 		}
-	}
-}
-
-// Collect returns the items of a sequence such as that of [All] as a slice, or
-// its error and no items.
-func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
-	var items []T
-	for v, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, v)
-	}
-	return items, nil
-}
-
-// defaultLimit is the Limit of a page that gives none.
-const defaultLimit = 100
-
-// page reads a page of at most limit items.
-func (r *reader) page(ctx context.Context, items *items, limit int) (p page, err error) {
-	walking := r.query != nil && r.after != nil
-	if walking {
-		items.noted = map[int]Item{1: nil}
-	}
-	if err := r.read(ctx, items, limit); err != nil {
-		return p, err
-	}
-	p.stats = r.stats
-	if p.next, err = r.nextCursor(); err != nil || !walking {
-		return p, err
+		return []fixedKey{{l.partition[0], string(q.PK)}}, ranged, checkPK(l.partition[0].Type, q.PK)
 	}
 	switch {
-	case items.noted[1] != nil:
-		p.prev, err = r.seal(items.noted[1], paginate.Position{Before: true})
-	case r.done:
-		p.prev, err = r.seal(r.after, paginate.Position{Before: true, FromEdge: true})
-	default:
-		p.prev, err = r.seal(r.start, paginate.Position{Before: true})
+	case q.PK != "":
+		return nil, ranged, invalid("PK", "is given, and the keys of index %q have several attributes; use PKs", q.Index)
+	case len(q.PKs) != len(l.partition):
+		return nil, ranged, invalid("PKs", "%d values are given, and the partition of index %q needs one for each of %s", len(q.PKs), q.Index, attributeNames(l.partition))
+	case len(q.SKs) > len(l.sort):
+		return nil, ranged, invalid("SKs", "%d values are given, and index %q sorts by %s", len(q.SKs), q.Index, attributeNames(l.sort))
 	}
-	return p, err
+	add := func(field string, limit int, attributes []schema.Attribute, texts []string) error {
+		for i, text := range texts {
+			if err := checkPlain(attributes[i].Type, "value", text, limit); err != nil {
+				return invalid(field, "%d, of attribute %q: %w", i, attributes[i].Name, err)
+			}
+			fixed = append(fixed, fixedKey{attributes[i], text})
+		}
+		return nil
+	}
+	if err := add("PKs", keys.MaxPK, l.partition, q.PKs); err != nil {
+		return nil, ranged, err
+	}
+	if ranged = (schema.Attribute{}); len(q.SKs) < len(l.sort) {
+		ranged = l.sort[len(q.SKs)]
+	}
+	return fixed, ranged, add("SKs", keys.MaxSK, l.sort, q.SKs)
 }
 
-// read reads a page of at most limit items.
-func (r *reader) read(ctx context.Context, items *items, limit int) error {
-	items.of(r.t, r.share).in(r.index)
-	limit = cmp.Or(limit, defaultLimit)
-	for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {
-		if err := r.next(ctx, items, limit); err != nil {
-			return err
+// checkRange reports why a range cannot be one of an attribute's values.
+func (l layout) checkRange(a schema.Attribute, r keys.Range) error {
+	switch {
+	case r == keys.Range{}:
+		return nil
+	case a.Name == "" && l.composite && len(l.sort) > 0:
+		return invalid("Range", "all sort key attributes have a value in SKs")
+	case a.Name == "":
+		return invalid("Range", "there is no sort key")
+	case a.Type == types.ScalarAttributeTypeS && !l.composite:
+		return r.Validate()
+	case a.Type == types.ScalarAttributeTypeN && r.Prefix != "":
+		return invalid("Range", "a number has no prefix")
+	}
+	for _, sk := range []keys.SK{r.Prefix, r.From, r.To} {
+		if sk == "" {
+			continue
+		}
+		if err := checkPlain(a.Type, "sort key", string(sk), keys.MaxSK); err != nil {
+			return invalid("Range", "%w", err)
 		}
 	}
-	if items.count() == 0 {
-		items.values.SetZero() // there may be room for some that have expired
+	if r.Prefix != "" && (r.From != "" || r.To != "") {
+		return invalid("Range", "a prefix together with bounds")
 	}
 	return nil
 }
 
-// all reads response by response, and gives yield the number of each of the items that
-// are those of one. It returns nil when the data or the limit ended or yield wanted no
-// more.
-func (t *Table) all(ctx context.Context, q Query, items *items, yield func(i int) bool) error {
-	r, err := t.query(q)
-	if err != nil {
-		return err
-	}
-	items.of(r.t, r.share).in(r.index)
-	for left := q.Limit; !r.done; {
-		items.begin(0)
-		failed := r.next(ctx, items, left)
-		for i := range items.count() {
-			if err := ended(ctx); err != nil {
-				return err
-			}
-			if !yield(i) {
-				return nil
-			}
-		}
-		if failed != nil {
-			return failed
-		}
-		if q.Limit > 0 {
-			if left -= items.count(); left == 0 {
-				return nil
-			}
-		}
-	}
-	return nil
+// inRange reports whether a value of the attribute lies in a valid range.
+func inRange(a schema.Attribute, r keys.Range, sk keys.SK) bool {
+	return strings.HasPrefix(string(sk), string(r.Prefix)) &&
+		(r.From == "" || compareKeys(a.Type, r.From, sk) <= 0) &&
+		(r.To == "" || compareKeys(a.Type, sk, r.To) <= 0)
 }
 
-// query returns a reader that stands where the query begins.
-func (t *Table) query(q Query) (*reader, error) {
-	r := &reader{t: t, selection: selection{
-		index: q.Index, limit: q.Limit, scope: q.Scope,
-		filter: q.Filter, project: t.projectOr(q.Project), consistent: q.Consistent || t.consistent,
-	}}
-	err := r.setLayout()
-	if err == nil {
-		r.fixed, r.ranged, err = r.fix(q)
-	}
-	if err == nil {
-		err = r.checkRange(r.ranged, q.Range)
-	}
-	if err != nil {
-		return nil, err
-	}
-	r.bound = []string{"query"}
-	for _, k := range r.fixed {
-		r.bound = append(r.bound, k.text)
-	}
-	// What the query gives is never part of a position.
-	r.position = slices.DeleteFunc(slices.Clone(r.position), func(a schema.Attribute) bool {
-		return slices.ContainsFunc(r.fixed, func(k fixedKey) bool { return k.Attribute == a })
-	})
-	r.bound = append(r.bound, strconv.FormatBool(q.Descending), string(q.Range.Prefix))
-	r.done = isEmpty(r.ranged, q.Range)
-	if r.query, err = r.queryInput(q); err != nil {
-		return nil, err
-	}
-	if q.After == "" {
-		return r, nil
-	}
-	at, err := r.openNext(q.After)
-	if err == nil {
-		err = r.resumeQuery(q, at)
-	}
-	return r, err
+// isEmpty reports whether no value of an attribute can lie in a valid range. Numbers
+// are compared as numbers.
+func isEmpty(a schema.Attribute, r keys.Range) bool {
+	return r.From != "" && r.To != "" && compareKeys(a.Type, r.From, r.To) > 0
 }
 
-// queryInput builds the request. Names and values of ours have words for
-// placeholders, those of the expression package numbers, so they never meet.
-func (r *reader) queryInput(q Query) (*dynamodb.QueryInput, error) {
-	in := &dynamodb.QueryInput{
-		TableName:                 r.t.name,
-		ExpressionAttributeNames:  map[string]string{},
-		ExpressionAttributeValues: map[string]types.AttributeValue{},
-		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+func attributeNames(attributes []schema.Attribute) string {
+	names := make([]string, len(attributes))
+	for i, a := range attributes {
+		names[i] = strconv.Quote(a.Name)
 	}
-	condition := ""
-	for i, k := range r.fixed {
-		name, and := "pk", ""
-		if i > 0 {
-			name, and = "k"+strconv.Itoa(i), " AND "
-		}
-		condition += and + "#" + name + " = :" + name
-		in.ExpressionAttributeNames["#"+name], in.ExpressionAttributeValues[":"+name] = k.Name, k.value()
-	}
-	if q.Range != (keys.Range{}) {
-		in.ExpressionAttributeNames["#sk"] = r.ranged.Name
-		condition += " AND " + rangeCondition(q.Range, func(placeholder string, sk keys.SK) {
-			in.ExpressionAttributeValues[placeholder] = keyValue(r.ranged.Type, string(sk))
-		})
-	}
-	in.KeyConditionExpression = aws.String(condition)
-	if q.Index != "" {
-		in.IndexName = aws.String(q.Index)
-	}
-	if q.Descending {
-		in.ScanIndexForward = aws.Bool(false)
-	}
-	if r.consistent {
-		in.ConsistentRead = aws.Bool(true)
-	}
-	var err error
-	in.FilterExpression, in.ProjectionExpression, err = r.expressions(in.ExpressionAttributeNames, in.ExpressionAttributeValues)
-	return in, err
-}
-
-// rangeCondition writes a range as a condition on #sk and gives its bounds to
-// bind.
-func rangeCondition(r keys.Range, bind func(placeholder string, sk keys.SK)) string {
-	switch {
-	case r.Prefix != "":
-		bind(":prefix", r.Prefix)
-		return "begins_with(#sk, :prefix)"
-	case r.From == r.To:
-		bind(":from", r.From)
-		return "#sk = :from"
-	case r.To == "":
-		bind(":from", r.From)
-		return "#sk >= :from"
-	case r.From == "":
-		bind(":to", r.To)
-		return "#sk <= :to"
-	}
-	bind(":from", r.From)
-	bind(":to", r.To)
-	return "#sk BETWEEN :from AND :to"
+	return strings.Join(names, ", ")
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
 )
 
@@ -28,16 +27,6 @@ type selection struct {
 	filter     expression.ConditionBuilder
 	project    []string
 	consistent bool
-}
-
-// share says how much a read gives of an item.
-type share struct {
-	// part means that it may be less than all of it, and shapeless that its shape is
-	// not known.
-	part, shapeless bool
-	// keep are the attributes that are kept of an item that is read as a whole, to be
-	// upgraded first; all if it is nil.
-	keep []string
 }
 
 // reader walks a query or scan request by request.
@@ -192,9 +181,6 @@ type itemError struct {
 	err error
 }
 
-// itemKeys are an item's keys in the table, and in the index that it was read from.
-type itemKeys struct{ key, indexKey keys.Key }
-
 func (e *itemError) Error() string { return e.err.Error() }
 
 func (e *itemError) Unwrap() error { return e.err }
@@ -291,13 +277,4 @@ func (r *reader) engineLimit(want int) *int32 {
 		want = max(want, int(min(expected, float64(last*growth))))
 	}
 	return aws.Int32(int32(min(want, most)))
-}
-
-// nextCursor returns the cursor of the reader's position, "" at the end.
-func (r *reader) nextCursor() (string, error) {
-	// Without a sort key there is one item at most, and no position behind it.
-	if r.done || len(r.position) == 0 {
-		return "", nil
-	}
-	return r.seal(r.start, paginate.Position{})
 }

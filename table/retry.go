@@ -65,17 +65,6 @@ func (t *Table) Retry(ctx context.Context, do func(context.Context) error) error
 	}
 }
 
-// spentError is the error of the last run of [Table.Retry]. The same call may
-// succeed later, whatever that run failed with.
-type spentError struct {
-	runs int
-	err  error
-}
-
-func (e *spentError) Error() string { return fmt.Sprintf("%v (gave up after %d runs)", e.err, e.runs) }
-
-func (e *spentError) Unwrap() error { return e.err }
-
 // staleError is an [ErrStale] that says which item was expected at which version
 // or revision.
 type staleError struct {
@@ -98,13 +87,6 @@ type budget struct {
 }
 
 type budgetKey struct{}
-
-const (
-	defaultMaxAttempts = 10
-	defaultMaxElapsed  = 30 * time.Second
-	// maxPartial is how many times MaxAttempts there may be failures in all.
-	maxPartial = 8
-)
 
 func (b *budget) start(o Options) {
 	b.most, b.until = o.MaxAttempts, time.Now().Add(o.MaxElapsed)
@@ -148,6 +130,9 @@ func (b *budget) failures() int {
 	defer b.mu.Unlock()
 	return b.failed
 }
+
+// maxPartial is how many times MaxAttempts there may be failures in all.
+const maxPartial = 8
 
 // Backoff before retries: full jitter over an exponentially growing span. AWS:
 // "Exponential Backoff And Jitter", AWS Architecture Blog.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/singletable/singletable/internal/hedge"
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
 )
@@ -77,7 +78,11 @@ type Options struct {
 	ReadOnlyMiddleware bool
 }
 
-const defaultMaxRounds = 10
+const (
+	defaultMaxRounds   = 10
+	defaultMaxAttempts = 10
+	defaultMaxElapsed  = 30 * time.Second
+)
 
 // Table is one physical table, bound to a client. It is safe for concurrent
 // use. Get one from [New].
@@ -210,4 +215,94 @@ func (t *Table) WithUpgrade(views ...item.View) *Table {
 // upgrades reports whether a read changes items, which takes them as a whole.
 func (t *Table) upgrades() bool {
 	return slices.ContainsFunc(t.views, func(v item.View) bool { return len(v.Attributes) > 0 })
+}
+
+// checkKey reports why a key cannot be one of this table's.
+func (t *Table) checkKey(k keys.Key) error {
+	if err := checkPK(t.schema.PKType, k.PK); err != nil {
+		return err
+	}
+	if t.schema.SK == "" {
+		if k.SK != "" {
+			return &keys.Error{Part: "sort key", Rule: "is given, and the table has none", Value: string(k.SK)}
+		}
+		return nil
+	}
+	return checkSK(t.schema.SKType, k.SK)
+}
+
+// keyItem returns a key as the attributes it is stored in.
+func (t *Table) keyItem(k keys.Key) Item {
+	item := make(Item, 2)
+	t.setKey(item, k)
+	return item
+}
+
+// setKey writes the key attributes.
+func (t *Table) setKey(item Item, k keys.Key) {
+	item[t.schema.PK] = keyValue(t.schema.PKType, string(k.PK))
+	if t.schema.SK != "" {
+		item[t.schema.SK] = keyValue(t.schema.SKType, string(k.SK))
+	}
+}
+
+// IndexKey returns the attributes that put an item into an index under a key;
+// into the table itself if the index is "". The zero key gives none: the item is not in the index. An index that the
+// schema lacks is [ErrInvalid], a key that cannot be one of the index's is
+// [keys.ErrInvalid].
+func (t *Table) IndexKey(index string, k keys.Key) (Item, error) {
+	if index == "" {
+		if err := t.checkKey(k); err != nil {
+			return nil, err
+		}
+		return t.keyItem(k), nil
+	}
+	l, ok := t.layouts[index]
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("%w index: the schema has no %q", ErrInvalid, index)
+	case l.composite:
+		return nil, fmt.Errorf("%w index: the keys of %q have several attributes, which items have by themselves", ErrInvalid, index)
+	case k == keys.Key{}:
+		return nil, nil
+	}
+	x := l.secondary
+	if err := checkPK(x.PKType, k.PK); err != nil {
+		return nil, fmt.Errorf("index %s: %w", index, err)
+	}
+	item := Item{x.PK: keyValue(x.PKType, string(k.PK))}
+	if x.SK == "" {
+		return item, nil
+	}
+	if err := checkSK(x.SKType, k.SK); err != nil {
+		return nil, fmt.Errorf("index %s: %w", index, err)
+	}
+	item[x.SK] = keyValue(x.SKType, string(k.SK))
+	return item, nil
+}
+
+// KeyOf returns the key that an item is stored under, or its key in an index if
+// the name is not empty. Parts that the item does not have are empty, as is the
+// key in an index that the schema lacks, or whose keys have several attributes.
+func (t *Table) KeyOf(index string, item Item) keys.Key {
+	pk, sk := t.layouts[index].names()
+	var texts [2]string
+	for i, name := range [2]string{pk, sk} {
+		if name != "" { // which an invalid item can have
+			_, texts[i] = keyText(item[name])
+		}
+	}
+	return keys.Key{PK: keys.PK(texts[0]), SK: keys.SK(texts[1])}
+}
+
+// checkIndexKeys returns the first fault of the item's index keys.
+func (t *Table) checkIndexKeys(item Item) *fault {
+	for _, k := range t.indexKeys {
+		if value, there := item[k.name]; there {
+			if f := k.fault(value); f != nil {
+				return f.in(k.name)
+			}
+		}
+	}
+	return nil
 }

@@ -211,12 +211,12 @@ var mutants = []mutant{
 	},
 	{
 		"a walk continues after a response without items",
-		"table/query.go", "\t\tif failed != nil {\n", "\t\tif failed != nil || items.count() == 0 {\n",
+		"table/walk.go", "\t\tif failed != nil {\n", "\t\tif failed != nil || items.count() == 0 {\n",
 		conformance, "TestDefaultEngine/^Sparse$",
 	},
 	{
 		"a page continues until it is full",
-		"table/query.go", "for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {",
+		"table/walk.go", "for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {",
 		"if !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {",
 		conformance, "TestDefaultEngine/^(Page|Filter)$",
 	},
@@ -234,7 +234,7 @@ var mutants = []mutant{
 	},
 	{
 		"a value that was read in part is marked",
-		"table/reader.go", "r.part = partial || len(r.project) > 0", "r.part = false && partial",
+		"table/reader.go", "r.part = r.partial() || len(r.project) > 0", "r.part = false",
 		"./repo", "TestPartsOfItems",
 	},
 	{
@@ -290,7 +290,7 @@ var mutants = []mutant{
 	},
 	{
 		"a response with a wrong checksum is not read",
-		"table/direct.go", `if err := d.body.Close(); err != nil && response.Header`, `if err := d.body.Close(); false && response.Header`,
+		"internal/response/receive.go", `case err != nil && response.Header`, `case false && response.Header`,
 		"./table", "TestDamagedReads",
 	},
 	{
@@ -305,7 +305,7 @@ var mutants = []mutant{
 	},
 	{
 		"middleware is given a copy of the input",
-		"table/observe.go", "in = copied(in)", "_ = copied(in)",
+		"table/send.go", "in = copied(in)", "_ = copied(in)",
 		"./table", "TestWritesThroughMiddleware",
 	},
 	{

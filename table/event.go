@@ -1,0 +1,95 @@
+package table
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+)
+
+// Event describes one request to DynamoDB, after it has ended.
+type Event struct {
+	// Operation is the name of the DynamoDB operation: GetItem, Query, …
+	Operation string
+	// Table and Index are what it was sent to; Index is empty for the table.
+	Table, Index string
+	// Batch is how many keys or writes it carried: of a batch and a transaction,
+	// 0 for the other operations.
+	Batch int
+	// Duration is how long it took, the SDK's own retries included.
+	Duration time.Duration
+	// Capacity is what it consumed, in read or write units.
+	Capacity float64
+	// Attempts is how often the SDK sent it. It is 1 for clients that do not
+	// use the SDK's retryer.
+	Attempts int
+	// Hedges is how many of them were late and sent a second time, and HedgesWon
+	// how often the second one was the first to get a response. See
+	// [Options].HedgeReads. Capacity is without the others', which is unknown.
+	Hedges, HedgesWon int
+	// Partitions are the partition keys that it was about, those of the index in a
+	// query of one: one for each item of a batch or transaction, none for a scan.
+	// They can be personal data, so LogValue does not have them.
+	Partitions []keys.PK
+	// Throttles says why attempts were refused for lack of capacity, those that the
+	// SDK has repeated with success among them. A Reason with KeyRange, such as
+	// TableWriteKeyRangeThroughputExceeded, means that a partition key is too hot.
+	// It is the code of the error where DynamoDB gives no reason. AWS: "Diagnosing
+	// throttling", Amazon DynamoDB Developer Guide.
+	Throttles []types.ThrottlingReason
+	// Err is the error, nil after success. [Classify] gives its class.
+	Err error
+}
+
+// Observer receives events, for logs, metrics and traces. The context is the
+// one of the operation.
+type Observer func(context.Context, Event)
+
+type observerKey struct{}
+
+// WithObserver returns a context whose requests are reported to observe, too: to
+// find out what one call consumes, or all calls of one HTTP request. Observers of
+// outer contexts and [Options].Observe are called as well. observe is called by
+// several goroutines at once where the calls are. Nil is no observer.
+func WithObserver(ctx context.Context, observe Observer) context.Context {
+	if observe == nil {
+		return ctx
+	}
+	if outer, ok := ctx.Value(observerKey{}).(Observer); ok {
+		inner := observe
+		observe = func(ctx context.Context, e Event) {
+			inner(ctx, e)
+			outer(ctx, e)
+		}
+	}
+	return context.WithValue(ctx, observerKey{}, observe)
+}
+
+// Stats says what a read cost.
+type Stats struct {
+	// Items is how many items the caller got.
+	Items int
+	// Scanned is how many items DynamoDB looked at, before filters. It is what
+	// the read units are for.
+	Scanned int
+	// Requests is how many requests were sent, without the SDK's own retries.
+	Requests int
+	// Capacity is what they consumed, in read units.
+	Capacity float64
+	// Hedges and HedgesWon are as in [Event]. They are not among the Requests.
+	Hedges, HedgesWon int
+}
+
+// Add returns the sum of the two, as for a walk over several pages.
+func (s Stats) Add(other Stats) Stats {
+	return Stats{
+		Items:     s.Items + other.Items,
+		Scanned:   s.Scanned + other.Scanned,
+		Requests:  s.Requests + other.Requests,
+		Capacity:  s.Capacity + other.Capacity,
+		Hedges:    s.Hedges + other.Hedges,
+		HedgesWon: s.HedgesWon + other.HedgesWon,
+	}
+}

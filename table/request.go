@@ -1,0 +1,55 @@
+package table
+
+import (
+	"context"
+
+	"github.com/singletable/singletable/internal/hedge"
+	"github.com/singletable/singletable/keys"
+)
+
+// request is what the library knows about one request in addition to its input.
+type request struct {
+	operation, index string
+	// attempts is given by writes, whose outcome depends on what happened to
+	// earlier attempts; reads need them to be repeated when a response breaks off.
+	attempts *attempts
+	// partitions are those of a write, if there is an observer.
+	partitions []keys.PK
+	// body, if set, is what the call sends, "" before its first request. Later ones are
+	// the same to the byte: maps have no order, and to DynamoDB Local a transaction of
+	// another order is not the one of the token.
+	body  *[]byte
+	hedge hedge.Call
+
+	// items takes the items of the response, nil if none is wanted. It had before of
+	// them before the request.
+	items  *items
+	before int
+	// decoded is set once the response was read here, and not by the client.
+	decoded bool
+}
+
+// partitionsOf returns the partition keys of writes, if there is an observer.
+func (t *Table) partitionsOf(writes ...write) []keys.PK {
+	if t.options.Observe == nil {
+		return nil
+	}
+	all := make([]keys.PK, len(writes))
+	for i := range writes {
+		all[i] = writes[i].op.key.PK
+	}
+	return all
+}
+
+// finish returns the error of a call that has ended. Without one, it takes the items of
+// the output, unless they were read from the response.
+func (r *request) finish(ctx context.Context, out any, err error) error {
+	switch {
+	case err != nil:
+		return withEnd(ctx, withholdResponse(err))
+	case r.items != nil && !r.decoded:
+		r.items.begin(r.before)
+		r.items.takeOutput(out)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package table
+
+import (
+	"context"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/hedge"
+)
+
+// send makes one call of the client, gives the items of its response to those of the
+// request, and reports it to the observer.
+func send[In, Out any](
+	ctx context.Context, t *Table, r *request,
+	call func(context.Context, *In, ...func(*dynamodb.Options)) (*Out, error), in *In,
+) (*Out, error) {
+	if r.attempts == nil {
+		r.attempts = t.attempts(ctx)
+	}
+	if t.rewritten {
+		in = copied(in)
+	}
+	if r.items != nil {
+		r.before = r.items.count()
+	}
+	t.pool.Begin()
+	defer t.pool.End()
+	own, _ := ctx.Value(observerKey{}).(Observer)
+	if t.options.Observe == nil && own == nil {
+		out, err := call(ctx, in, t.callOptions(r))
+		return out, r.finish(ctx, out, err)
+	}
+	wantCapacity(in)
+	event := Event{
+		Operation: r.operation, Table: t.schema.Name, Index: r.index, Batch: batchSize(in), Partitions: t.partitions(in),
+	}
+	if r.partitions != nil {
+		event.Partitions = r.partitions
+	}
+	r.attempts.observe = func(err error) { event.Throttles = append(event.Throttles, throttles(err)...) }
+	before, start := r.attempts.errors, time.Now()
+	out, err := call(ctx, in, t.callOptions(r))
+	event.Duration = time.Since(start)
+	err = r.finish(ctx, out, err)
+	event.Err, event.Attempts = err, int(r.attempts.errors-before)
+	event.Hedges, event.HedgesWon = int(r.hedge.Sent), int(r.hedge.Won)
+	if err != nil && !r.attempts.watching {
+		event.Throttles = throttles(err)
+	}
+	if err == nil {
+		event.Attempts++
+		event.Capacity = capacityOf(out)
+	}
+	event.Attempts = max(event.Attempts, 1)
+	for _, observe := range []Observer{t.options.Observe, own} {
+		if observe != nil {
+			observe(ctx, event)
+		}
+	}
+	return out, err
+}
+
+// wantCapacity makes a request ask for what it consumes.
+func wantCapacity(in any) {
+	const total = types.ReturnConsumedCapacityTotal
+	switch in := in.(type) {
+	case *dynamodb.GetItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.BatchGetItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.TransactGetItemsInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.PutItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.UpdateItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.DeleteItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.BatchWriteItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.TransactWriteItemsInput:
+		in.ReturnConsumedCapacity = total
+	}
+}
+
+// callOptions returns the options of one call of the SDK's client.
+func (t *Table) callOptions(r *request) func(*dynamodb.Options) {
+	return func(o *dynamodb.Options) {
+		t.direct(o, r)
+		o.HTTPClient = t.pool.Choose(o.HTTPClient)
+		if t.hedges != nil {
+			r.hedge = hedge.Call{Operation: r.operation, MaxResponse: maxResponse(r.operation), Failed: r.attempts.haveFailed}
+			o.HTTPClient = t.hedges.Client(o.HTTPClient, &r.hedge)
+		}
+		r.attempts.watch(o)
+	}
+}
+
+// batchSize returns how many keys or writes a batch or transaction carries, 0 for
+// other requests.
+func batchSize(in any) int {
+	n := 0
+	switch in := in.(type) {
+	case *dynamodb.BatchGetItemInput:
+		for _, request := range in.RequestItems {
+			n += len(request.Keys)
+		}
+	case *dynamodb.BatchWriteItemInput:
+		for _, writes := range in.RequestItems {
+			n += len(writes)
+		}
+	case *dynamodb.TransactGetItemsInput:
+		n = len(in.TransactItems)
+	case *dynamodb.TransactWriteItemsInput:
+		n = len(in.TransactItems)
+	}
+	return n
+}

@@ -1,0 +1,197 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/schema"
+)
+
+// query returns a reader that stands where the query begins.
+func (t *Table) query(q Query) (*reader, error) {
+	r := &reader{t: t, selection: selection{
+		index: q.Index, limit: q.Limit, scope: q.Scope,
+		filter: q.Filter, project: t.projectOr(q.Project), consistent: q.Consistent || t.consistent,
+	}}
+	err := r.setLayout()
+	if err == nil {
+		r.fixed, r.ranged, err = r.fix(q)
+	}
+	if err == nil {
+		err = r.checkRange(r.ranged, q.Range)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.bound = []string{"query"}
+	for _, k := range r.fixed {
+		r.bound = append(r.bound, k.text)
+	}
+	// What the query gives is never part of a position.
+	r.position = slices.DeleteFunc(slices.Clone(r.position), func(a schema.Attribute) bool {
+		return slices.ContainsFunc(r.fixed, func(k fixedKey) bool { return k.Attribute == a })
+	})
+	r.bound = append(r.bound, strconv.FormatBool(q.Descending), string(q.Range.Prefix))
+	r.done = isEmpty(r.ranged, q.Range)
+	if r.query, err = r.queryInput(q); err != nil {
+		return nil, err
+	}
+	if q.After == "" {
+		return r, nil
+	}
+	at, err := r.openNext(q.After)
+	if err == nil {
+		err = r.resumeQuery(q, at)
+	}
+	return r, err
+}
+
+// queryInput builds the request. Names and values of ours have words for
+// placeholders, those of the expression package numbers, so they never meet.
+func (r *reader) queryInput(q Query) (*dynamodb.QueryInput, error) {
+	in := &dynamodb.QueryInput{
+		TableName:                 r.t.name,
+		ExpressionAttributeNames:  map[string]string{},
+		ExpressionAttributeValues: map[string]types.AttributeValue{},
+		ReturnConsumedCapacity:    types.ReturnConsumedCapacityTotal,
+	}
+	condition := ""
+	for i, k := range r.fixed {
+		name, and := "pk", ""
+		if i > 0 {
+			name, and = "k"+strconv.Itoa(i), " AND "
+		}
+		condition += and + "#" + name + " = :" + name
+		in.ExpressionAttributeNames["#"+name], in.ExpressionAttributeValues[":"+name] = k.Name, k.value()
+	}
+	if q.Range != (keys.Range{}) {
+		in.ExpressionAttributeNames["#sk"] = r.ranged.Name
+		condition += " AND " + rangeCondition(q.Range, func(placeholder string, sk keys.SK) {
+			in.ExpressionAttributeValues[placeholder] = keyValue(r.ranged.Type, string(sk))
+		})
+	}
+	in.KeyConditionExpression = aws.String(condition)
+	if q.Index != "" {
+		in.IndexName = aws.String(q.Index)
+	}
+	if q.Descending {
+		in.ScanIndexForward = aws.Bool(false)
+	}
+	if r.consistent {
+		in.ConsistentRead = aws.Bool(true)
+	}
+	var err error
+	in.FilterExpression, in.ProjectionExpression, err = r.expressions(in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	return in, err
+}
+
+// rangeCondition writes a range as a condition on #sk and gives its bounds to
+// bind.
+func rangeCondition(r keys.Range, bind func(placeholder string, sk keys.SK)) string {
+	switch {
+	case r.Prefix != "":
+		bind(":prefix", r.Prefix)
+		return "begins_with(#sk, :prefix)"
+	case r.From == r.To:
+		bind(":from", r.From)
+		return "#sk = :from"
+	case r.To == "":
+		bind(":from", r.From)
+		return "#sk >= :from"
+	case r.From == "":
+		bind(":to", r.To)
+		return "#sk <= :to"
+	}
+	bind(":from", r.From)
+	bind(":to", r.To)
+	return "#sk BETWEEN :from AND :to"
+}
+
+// page is a page of items, in reverse if reversed is set, without these.
+type page struct {
+	next, prev string
+	stats      Stats
+	reversed   bool
+}
+
+// defaultLimit is the Limit of a page that gives none.
+const defaultLimit = 100
+
+// page reads a page of at most limit items.
+func (r *reader) page(ctx context.Context, items *items, limit int) (p page, err error) {
+	walking := r.query != nil && r.after != nil
+	if walking {
+		items.noted = map[int]Item{1: nil}
+	}
+	if err := r.read(ctx, items, limit); err != nil {
+		return p, err
+	}
+	p.stats = r.stats
+	if p.next, err = r.nextCursor(); err != nil || !walking {
+		return p, err
+	}
+	switch {
+	case items.noted[1] != nil:
+		p.prev, err = r.seal(items.noted[1], paginate.Position{Before: true})
+	case r.done:
+		p.prev, err = r.seal(r.after, paginate.Position{Before: true, FromEdge: true})
+	default:
+		p.prev, err = r.seal(r.start, paginate.Position{Before: true})
+	}
+	return p, err
+}
+
+// read reads a page of at most limit items.
+func (r *reader) read(ctx context.Context, items *items, limit int) error {
+	items.of(r.t, r.share).in(r.index)
+	limit = cmp.Or(limit, defaultLimit)
+	for !r.done && items.count() < limit && r.stats.Requests < r.t.options.MaxRounds {
+		if err := r.next(ctx, items, limit); err != nil {
+			return err
+		}
+	}
+	if items.count() == 0 {
+		items.values.SetZero() // there may be room for some that have expired
+	}
+	return nil
+}
+
+// all reads response by response, and gives yield the number of each of the items that
+// are those of one. It returns nil when the data or the limit ended or yield wanted no
+// more.
+func (t *Table) all(ctx context.Context, q Query, items *items, yield func(i int) bool) error {
+	r, err := t.query(q)
+	if err != nil {
+		return err
+	}
+	items.of(r.t, r.share).in(r.index)
+	for left := q.Limit; !r.done; {
+		items.begin(0)
+		failed := r.next(ctx, items, left)
+		for i := range items.count() {
+			if err := ended(ctx); err != nil {
+				return err
+			}
+			if !yield(i) {
+				return nil
+			}
+		}
+		if failed != nil {
+			return failed
+		}
+		if q.Limit > 0 {
+			if left -= items.count(); left == 0 {
+				return nil
+			}
+		}
+	}
+	return nil
+}
