@@ -42,9 +42,9 @@ func Garbled(err error) bool {
 	return api == nil && (status != 0 || errors.As(err, new(*smithy.DeserializationError)))
 }
 
-// Passes reports whether the same request can succeed later, as after the end of a
-// context, a 5xx, 408 or 429, a response that cannot be read, a broken connection, or a
-// change of the table in progress.
+// Passes reports whether the same request can succeed later: after the end of a context,
+// a 5xx, 408 or 429, a response that cannot be read, or a broken connection. A change of
+// the table in progress passes, too.
 func Passes(err error) bool {
 	api, status := Of(err)
 	switch {
