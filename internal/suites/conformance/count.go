@@ -108,10 +108,10 @@ func testEstimate(t *testing.T, h Harness) {
 		}
 	}
 	_, _, err := spec.EstimateItems(t.Context(), h.Client(t), "missing")
-	expect.Err(t, err, table.ErrNotFound)
+	expect.Err(t, err, schema.ErrMismatch)
 	spec.Name += "-missing"
 	_, _, err = spec.EstimateItems(t.Context(), h.Client(t), "")
-	expect.Err(t, err, table.ErrNotFound)
+	expect.Err(t, err, schema.ErrMismatch)
 	_, _, err = schema.Table{}.EstimateItems(t.Context(), h.Client(t), "")
 	expect.Err(t, err, table.ErrInvalid)
 }

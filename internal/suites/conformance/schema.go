@@ -332,7 +332,7 @@ func schemaRecovery(t *testing.T, h Harness) {
 			continue
 		}
 		// What the engine does not have does not count as set.
-		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Ensure" || errors.Is(err, schema.ErrMismatch) {
+		if e, ok := errors.AsType[*schema.Error](err); !ok || e.Op != "Ensure" || errors.Is(err, schema.ErrMismatch) {
 			t.Errorf("error %v, want that of the request", err)
 		}
 	}
