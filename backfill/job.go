@@ -178,7 +178,7 @@ func (j Job) Run(ctx context.Context) (Report, error) {
 	}
 	w := newWalk(j, true)
 	err = w.segments(ctx, w.held)
-	report, failed := w.stored(context.WithoutCancel(ctx))
+	report, failed := w.overall(context.WithoutCancel(ctx))
 	if err = cmp.Or(err, failed); err != nil {
 		return report, j.fail("Run", err)
 	}

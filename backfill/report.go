@@ -162,8 +162,8 @@ func (r *Report) add(at position) {
 	}
 }
 
-// stored returns the report of all processes.
-func (w *walk) stored(ctx context.Context) (Report, error) {
+// overall returns the report of all processes.
+func (w *walk) overall(ctx context.Context) (Report, error) {
 	r := Report{Segments: w.Segments}
 	for n := range w.Segments {
 		at, _, err := lease.Read[position](ctx, w.lease(n, ""))

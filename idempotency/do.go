@@ -24,9 +24,9 @@ type Result[R any] struct {
 	Replayed bool
 }
 
-// errUnsettled means that the transaction has to be sent again: its outcome is
+// errMoving means that the transaction has to be sent again: its outcome is
 // unknown, or its record has come and gone.
-var errUnsettled = fmt.Errorf("%w: the idempotency record comes and goes", table.ErrConflict)
+var errMoving = fmt.Errorf("%w: the idempotency record comes and goes", table.ErrConflict)
 
 // Do runs a request once. plan returns the ops to write and the result; its ops
 // and the record of the request are one transaction. plan is called at most once,
@@ -85,8 +85,8 @@ type call[R any] struct {
 	result R
 	// takeover is set once an expired record was met.
 	takeover bool
-	// lost is the error of a transaction that may have been committed.
-	lost error
+	// unknown is the error of a transaction that may have been committed.
+	unknown error
 }
 
 func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(context.Context) (Plan[R], error)) (Result[R], error) {
@@ -156,12 +156,12 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 		}
 		switch {
 		case errors.Is(err, table.ErrOutcomeUnknown):
-			c.lost = err
-		case !met && c.lost != nil && table.Classify(err) == table.Transient:
+			c.unknown = err
+		case !met && c.unknown != nil && table.Classify(err) == table.Transient:
 			// The next one may tell.
 		case !met:
 			// A lost attempt can still take effect, whatever became of this one.
-			failed = cmp.Or(c.lost, err)
+			failed = cmp.Or(c.unknown, err)
 			return nil
 		case !c.takeover:
 			// There is no live record. The call's own may have expired since. This is no
@@ -170,16 +170,16 @@ func (c *call[R]) submit(ctx context.Context) (result Result[R], err error) {
 			c.takeover = true
 			return send(ctx)
 		}
-		return errUnsettled
+		return errMoving
 	}
 	err = c.table.Retry(ctx, send)
 	switch {
 	case failed != nil:
 		return Result[R]{}, failed
-	case err != nil && c.lost != nil && ctx.Err() != nil:
-		return Result[R]{}, fmt.Errorf("%w: %w", c.lost, context.Cause(ctx))
-	case err != nil && c.lost != nil:
-		return Result[R]{}, c.lost
+	case err != nil && c.unknown != nil && ctx.Err() != nil:
+		return Result[R]{}, fmt.Errorf("%w: %w", c.unknown, context.Cause(ctx))
+	case err != nil && c.unknown != nil:
+		return Result[R]{}, c.unknown
 	case err != nil:
 		return c.fail(err)
 	}

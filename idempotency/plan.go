@@ -130,7 +130,7 @@ func (p Plan[R]) fill(record table.Item, spec schema.Table) (R, error) {
 	if isItem(p.result) {
 		return result, nil
 	}
-	if path := lost(reflect.ValueOf(&p.result).Elem(), reflect.ValueOf(&result).Elem(), "result"); path != "" {
+	if path := differs(reflect.ValueOf(&p.result).Elem(), reflect.ValueOf(&result).Elem(), "result"); path != "" {
 		return none, fmt.Errorf("%w: %s would read back as another value", errInvalidPlan, path)
 	}
 	return result, nil

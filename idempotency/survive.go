@@ -18,13 +18,13 @@ import (
 	"github.com/singletable/singletable/internal/item"
 )
 
-// lost returns the path of what differs between a value and the value that is
+// differs returns the path of what differs between a value and the value that is
 // read back after it was stored; "" if nothing does.
 //
 // Structs are compared field by field, unexported fields included. Nil and empty
 // are equal, since attributevalue stores some empty values as NULL. Infinities
 // and NaN are never equal: DynamoDB has no such numbers.
-func lost(given, back reflect.Value, path string) string {
+func differs(given, back reflect.Value, path string) string {
 	if own, ok := ownEqual(given, back); ok {
 		return pathIf(!own, path)
 	}
@@ -33,20 +33,20 @@ func lost(given, back reflect.Value, path string) string {
 		if given.IsNil() || back.IsNil() {
 			return pathIf(given.IsNil() != back.IsNil(), path)
 		}
-		return lost(given.Elem(), back.Elem(), path)
+		return differs(given.Elem(), back.Elem(), path)
 	case reflect.Interface:
-		return lostInside(given.Elem(), back.Elem(), path)
+		return insideDiffers(given.Elem(), back.Elem(), path)
 	case reflect.Struct:
-		return lostField(given, back, path)
+		return fieldDiffers(given, back, path)
 	case reflect.Slice:
 		if given.Type().Elem().Kind() == reflect.Uint8 {
 			return pathIf(!bytes.Equal(given.Bytes(), back.Bytes()), path)
 		}
-		return lostElement(given, back, path, lost)
+		return elementDiffers(given, back, path, differs)
 	case reflect.Array:
-		return lostElement(given, back, path, lost)
+		return elementDiffers(given, back, path, differs)
 	case reflect.Map:
-		return lostEntry(given, back, path, func(key reflect.Value) reflect.Value { return key }, lost)
+		return entryDiffers(given, back, path, func(key reflect.Value) reflect.Value { return key }, differs)
 	case reflect.Float32, reflect.Float64:
 		return pathIf(given.Float() != back.Float() || math.IsInf(given.Float(), 0), path)
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
@@ -89,7 +89,7 @@ func ownEqual(a, b reflect.Value) (equal, ok bool) {
 	return method.Func.Call([]reflect.Value{a, b})[0].Bool(), true
 }
 
-func lostField(given, back reflect.Value, path string) string {
+func fieldDiffers(given, back reflect.Value, path string) string {
 	for i := range given.NumField() {
 		f := given.Type().Field(i)
 		if f.Name == "_" {
@@ -99,7 +99,7 @@ func lostField(given, back reflect.Value, path string) string {
 		if f.IsExported() && a.Kind() == reflect.Slice && isSet(f) {
 			a, b = sorted(a), sorted(b)
 		}
-		if p := lost(a, b, path+"."+f.Name); p != "" {
+		if p := differs(a, b, path+"."+f.Name); p != "" {
 			return p
 		}
 	}
@@ -137,10 +137,10 @@ func setText(element reflect.Value) string {
 	return cmp.Or(numberText(element), element.String())
 }
 
-// compareFunc is lost, or lostInside.
+// compareFunc is differs, or insideDiffers.
 type compareFunc func(given, back reflect.Value, path string) string
 
-func lostElement(given, back reflect.Value, path string, compare compareFunc) string {
+func elementDiffers(given, back reflect.Value, path string, compare compareFunc) string {
 	if given.Len() != back.Len() {
 		return path
 	}
@@ -152,8 +152,8 @@ func lostElement(given, back reflect.Value, path string, compare compareFunc) st
 	return ""
 }
 
-// lostEntry compares maps. stored returns the key that a key has become.
-func lostEntry(given, back reflect.Value, path string, stored func(reflect.Value) reflect.Value, compare compareFunc) string {
+// entryDiffers compares maps. stored returns the key that a key has become.
+func entryDiffers(given, back reflect.Value, path string, stored func(reflect.Value) reflect.Value, compare compareFunc) string {
 	if given.Len() != back.Len() {
 		return path
 	}
@@ -169,10 +169,10 @@ func lostEntry(given, back reflect.Value, path string, stored func(reflect.Value
 	return ""
 }
 
-// lostInside compares the values that interfaces hold. attributevalue gives back
+// insideDiffers compares the values that interfaces hold. attributevalue gives back
 // numbers as float64, lists as []any and maps as map[string]any. These are equal
 // to the value given if they have the same JSON.
-func lostInside(given, back reflect.Value, path string) string {
+func insideDiffers(given, back reflect.Value, path string) string {
 	for given.Kind() == reflect.Pointer || given.Kind() == reflect.Interface {
 		if !given.IsNil() && isOwn(given) {
 			break
@@ -189,7 +189,7 @@ func lostInside(given, back reflect.Value, path string) string {
 		empty := given.Kind() == reflect.Slice || given.Kind() == reflect.Map
 		return pathIf(!empty || given.Len() > 0, path)
 	case given.Type() == back.Type():
-		return lost(given, back, path)
+		return differs(given, back, path)
 	case isOwn(given):
 		return path
 	}
@@ -205,11 +205,11 @@ func lostInside(given, back reflect.Value, path string) string {
 		// Package json writes an array of bytes as a list, and a slice as base64.
 		sameJSON := given.Kind() == reflect.Slice || back.Type() != reflect.TypeFor[[]byte]()
 		if back.Kind() == reflect.Slice && sameJSON {
-			return lostElement(given, back, path, lostInside)
+			return elementDiffers(given, back, path, insideDiffers)
 		}
 	case reflect.Map:
 		if key := given.Type().Key(); back.Kind() == reflect.Map && !key.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
-			return lostEntry(given, back, path, func(key reflect.Value) reflect.Value { return reflect.ValueOf(fmt.Sprint(key)) }, lostInside)
+			return entryDiffers(given, back, path, func(key reflect.Value) reflect.Value { return reflect.ValueOf(fmt.Sprint(key)) }, insideDiffers)
 		}
 	default:
 		text := numberText(given)

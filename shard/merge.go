@@ -125,7 +125,7 @@ func (m *merge[T]) asks(n, round int) []ask {
 	var asks []ask
 	have := counts(m.rows, len(m.shards))
 	for _, s := range m.shards {
-		if !s.done && !m.settled(s, n) {
+		if !s.done && !m.final(s, n) {
 			asks = append(asks, ask{s, m.limit(s, n, round, have[s.number])})
 		}
 	}
@@ -141,10 +141,10 @@ func counts[T any](rows []row[T], shards int) []int {
 	return have
 }
 
-// settled reports whether the shard was read beyond the n-th row. Up to it, it may
+// final reports whether the shard was read beyond the n-th row. Up to it, it may
 // have another item with the same sort key: one that comes before that row, or
 // shows that sort keys are not unique.
-func (m *merge[T]) settled(s *source, n int) bool {
+func (m *merge[T]) final(s *source, n int) bool {
 	return s.read && len(m.rows) >= n && m.beyond(s.last, m.rows[n-1].sk)
 }
 
@@ -161,7 +161,7 @@ const mostWanted = 1 << 30
 // number that the shard can have, so there is no fourth round.
 func (m *merge[T]) limit(s *source, n, round, have int) int {
 	before := m.upTo(s)
-	want := min(n, mostWanted) - before + 1 // one behind the n-th row, for settled
+	want := min(n, mostWanted) - before + 1 // one behind the n-th row, for final
 	if m.after != nil && !s.read && m.r.ties != impossible {
 		want++ // the item at the position comes again
 	}

@@ -36,10 +36,10 @@ type consumer struct {
 	members map[string]member
 	// begun is what the consumer found when it began; nil until it is known.
 	begun *start
-	// seen is what was seen of the leases of others, and lost the shards whose loss was
+	// seen is what was seen of the leases of others, and trimmed the shards whose loss was
 	// reported.
-	seen map[string]*lease.Seen
-	lost map[string]bool
+	seen    map[string]*lease.Seen
+	trimmed map[string]bool
 
 	mu      sync.Mutex
 	reading map[string]*reading
@@ -50,7 +50,7 @@ type consumer struct {
 func newConsumer(r Reader, end context.CancelCauseFunc, last context.Context) *consumer { //nolint:revive // it is a field
 	return &consumer{
 		Reader: r, last: last, owner: rand.Text(), partition: partition(r.Name, r.StreamARN), end: end,
-		reading: map[string]*reading{}, seen: map[string]*lease.Seen{}, members: map[string]member{}, lost: map[string]bool{},
+		reading: map[string]*reading{}, seen: map[string]*lease.Seen{}, members: map[string]member{}, trimmed: map[string]bool{},
 		changed: make(chan struct{}, 1),
 	}
 }
@@ -306,7 +306,7 @@ func (c *consumer) leave() {
 // checkLoss reports shards that the stream has deleted before they were read to their
 // end.
 func (c *consumer) checkLoss(ctx context.Context, l *lineage) error {
-	unread, unknown := l.lost(c.begun.Roots)
+	unread, unknown := l.trimmed(c.begun.Roots)
 	all := slices.Concat(unread, unknown)
 	if len(all) == 0 {
 		return nil
@@ -315,8 +315,8 @@ func (c *consumer) checkLoss(ctx context.Context, l *lineage) error {
 		return fmt.Errorf("%w: shards %s", ErrTrimmed, strings.Join(all, ", "))
 	}
 	for _, shard := range all {
-		if !c.lost[shard] {
-			c.lost[shard] = true
+		if !c.trimmed[shard] {
+			c.trimmed[shard] = true
 			c.progress(Progress{Shard: shard, Err: ErrTrimmed})
 		}
 	}

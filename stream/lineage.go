@@ -58,10 +58,10 @@ func (l *lineage) orphans() []string {
 	})
 }
 
-// lost returns the shards that the stream has deleted before they were read to their
+// trimmed returns the shards that the stream has deleted before they were read to their
 // end, and those that have such a parent of which nothing is known. roots are the
 // orphans of when the consumer began.
-func (l *lineage) lost(roots []string) (unread, unknown []string) {
+func (l *lineage) trimmed(roots []string) (unread, unknown []string) {
 	for shard, p := range l.positions {
 		if !p.Done && !l.listed(shard) {
 			unread = append(unread, shard)
