@@ -196,12 +196,12 @@ var mutants = []mutant{
 	},
 	{
 		"a lost attempt is remembered",
-		"idempotency/do.go", "\t\t\tc.lost = err\n", "\t\t\tc.lost = nil\n",
+		"idempotency/do.go", "\t\t\tc.unknown = err\n", "\t\t\tc.unknown = nil\n",
 		schedules, "TestIdempotency/Do,_(fresh|the_last)",
 	},
 	{
 		"a refusal after a lost attempt is unknown",
-		"idempotency/do.go", "failed = cmp.Or(c.lost, err)", "failed = cmp.Or(err, c.lost)",
+		"idempotency/do.go", "failed = cmp.Or(c.unknown, err)", "failed = cmp.Or(err, c.unknown)",
 		schedules, "TestKnownRefusal",
 	},
 	{
