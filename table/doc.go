@@ -85,4 +85,8 @@
 // and two in a transaction. A query pays for the items that DynamoDB reads,
 // before the filter. [Stats] and [Options].Observe report the costs; package
 // telemetry adds them up by access pattern.
+//
+// # Reading the code
+//
+// In this order a file uses only what an earlier one declares: errors.go, size.go, x.go
 package table

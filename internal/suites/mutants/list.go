@@ -265,7 +265,7 @@ var mutants = []mutant{
 	},
 	{
 		"a write over an expired record needs one attempt",
-		"idempotency/do.go", "\t\t\treturn send(ctx)\n", "\t\t\treturn errUnsettled\n",
+		"idempotency/do.go", "\t\t\treturn send(ctx)\n", "\t\t\treturn errMoving\n",
 		schedules, "TestIdempotency/Do,_expired,_one_attempt$",
 	},
 	{
