@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/internal/item"
@@ -19,35 +18,6 @@ import (
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
-
-// start is a key after which a segment continues. attributevalue would make a map of
-// each of its values.
-type start table.Item
-
-// MarshalDynamoDBAttributeValue stores the key as it is.
-func (s start) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
-	if s == nil {
-		return &types.AttributeValueMemberNULL{Value: true}, nil
-	}
-	return &types.AttributeValueMemberM{Value: s}, nil
-}
-
-// UnmarshalDynamoDBAttributeValue reads the key.
-func (s *start) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) error {
-	if m, ok := value.(*types.AttributeValueMemberM); ok {
-		*s = m.Value
-	}
-	return nil
-}
-
-// position is how far a segment has come, as it is stored in its lease.
-type position struct {
-	Segments int `dynamodbav:"segments"`
-	// Start is the key after which the segment continues.
-	Start  start  `dynamodbav:"start"`
-	Done   bool   `dynamodbav:"done"`
-	Counts Counts `dynamodbav:"counts"`
-}
 
 // walk is one call of Run or DryRun.
 type walk struct {
@@ -111,73 +81,6 @@ func (w *walk) held(ctx context.Context, n int) error {
 			return err
 		}
 	}
-}
-
-// segment walks a segment from a position. save stores the position after each page.
-func (w *walk) segment(ctx context.Context, n int, at *position, save func(context.Context) error) error {
-	w.mu.Lock()
-	w.before[n] = at.Counts.Scanned
-	w.mu.Unlock()
-	limit := pageSize
-	if w.ReadUnits > 0 {
-		limit = min(limit, 25) // until it is known what items cost
-	}
-	saved := w.Table.Now()
-	checkpoint := func() error {
-		saved = w.Table.Now()
-		return persist(ctx, func() error { return save(ctx) })
-	}
-	for !at.Done {
-		var spent meter
-		observed := table.WithObserver(ctx, spent.observe)
-		var page table.RowPage[table.Item]
-		err := persist(ctx, func() (err error) {
-			if err := w.reads.wait(ctx); err != nil {
-				return err
-			}
-			s := table.Scan{Segment: n, Segments: w.Segments, Limit: limit, Consistent: true}
-			page, err = table.ScanRows[table.Item](observed, w.Source, s, table.Item(at.Start))
-			return err
-		})
-		w.spend(&spent, &at.Counts)
-		if err != nil {
-			return err
-		}
-		limit = w.nextLimit(page)
-		for _, row := range page.Rows {
-			if row.Err != nil {
-				return row.Err
-			}
-			if w.Map == nil && item.Text(row.Value[w.Table.Schema().Type]) == itemType {
-				continue // the job's own
-			}
-			at.Counts.Scanned++
-			if err := w.item(ctx, row.Value, &at.Counts); err != nil {
-				return err
-			}
-			if w.Table.Now().Sub(saved) > leaseLife/3 {
-				if err := checkpoint(); err != nil { // a slow page keeps the lease
-					return err
-				}
-			}
-		}
-		at.Start, at.Done = start(page.Next), page.Next == nil
-		if err := checkpoint(); err != nil {
-			return err
-		}
-		w.progress(n, *at)
-	}
-	return nil
-}
-
-// nextLimit returns how many items to read next, so that all pages in flight take
-// about the budget of a second.
-func (w *walk) nextLimit(page table.RowPage[table.Item]) int {
-	if w.ReadUnits == 0 || page.Stats.Scanned == 0 {
-		return pageSize
-	}
-	each := page.Stats.Capacity / float64(page.Stats.Scanned)
-	return max(1, min(pageSize, int(w.ReadUnits/float64(w.Concurrency)/max(each, 0.01))))
 }
 
 // spend charges the budgets with what was consumed.

@@ -152,9 +152,6 @@ func (e *EntityError) Unwrap() error { return errInvalidEntity }
 type description struct {
 	Entity[any]
 	typ reflect.Type // T
-	// load is [table.Get] of a T and the item that it was made of. loose is that of
-	// [item.Read].
-	load func(context.Context, *table.Table, keys.Key) (s *stored, loose bool, err error)
 	// update is [table.UpdateReturning] of a pointer to a T.
 	update func(context.Context, *table.Table, table.Op) (any, error)
 	// rows is [table.QueryRows] for the keys and errors of the rows.
@@ -166,7 +163,7 @@ type keyFunc = func(any) keys.Key
 
 // describe returns the description of an entity.
 func describe[T any](e Entity[T]) description {
-	d := description{typ: reflect.TypeFor[T](), load: load[T], update: update[T], rows: rows[T]}
+	d := description{typ: reflect.TypeFor[T](), update: update[T], rows: rows[T]}
 	d.Entity = Entity[any]{
 		Type: e.Type, Key: ofPointer(e.Key), Indexes: indexesOf(e.Indexes),
 		Version: e.Version, VersionFromOne: e.VersionFromOne,
@@ -204,19 +201,6 @@ func indexesOf[T any](indexes Indexes[T]) Indexes[any] {
 
 // zero returns a pointer to a new T.
 func (e *description) zero() any { return reflect.New(e.typ).Interface() }
-
-func load[T any](ctx context.Context, t *table.Table, key keys.Key) (s *stored, loose bool, err error) {
-	read, err := table.Get[item.Read[T]](ctx, t, key)
-	if err != nil {
-		return nil, false, err
-	}
-	both := &struct { // in one allocation
-		stored stored
-		v      T
-	}{stored{raw: read.Raw}, read.Value}
-	both.stored.v = &both.v
-	return &both.stored, read.Loose, nil
-}
 
 func update[T any](ctx context.Context, t *table.Table, op table.Op) (any, error) {
 	v, err := table.UpdateReturning[T](ctx, t, op)

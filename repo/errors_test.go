@@ -5,6 +5,9 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
@@ -45,3 +48,42 @@ func TestErrorsNameTheMethod(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsOfMisfits writes an entity by the key of a copy. Its main item, which is read
+// directly or by the SDK, does not decode.
+func TestErrorsOfMisfits(t *testing.T) {
+	t.Parallel()
+	for _, directly := range []bool{true, false} {
+		client := tabletest.Client(t, new(tabletest.Faults).Install)
+		tbl := tabletest.NewWith(t, client, schema.Table{}, &table.Options{ReadOnlyMiddleware: directly})
+		p := page{ID: "1", Tag: "new"}
+		r := newPages(t, tbl, p)
+		for _, m := range []struct {
+			attribute string
+			named     keys.Key
+			kind      error
+		}{
+			{"tag", pageKey(p), nil},
+			{"rev", tagKey(p), table.ErrInvalid},
+		} {
+			stored := expect.Value(table.Get[table.Item](t.Context(), tbl, pageKey(p)))(t)
+			list := table.Item{m.attribute: &types.AttributeValueMemberSS{Value: []string{"x"}}}
+			expect.OK(t, tbl.Do(t.Context(), table.Patch(pageKey(p), list)))
+			for op, call := range map[string]func() error{
+				"Update": func() error { return expect.ErrOf(r.Update(t.Context(), tagKey(p), nop)) },
+				"Delete": func() error { return r.Delete(t.Context(), tagKey(p)) },
+			} {
+				err := call()
+				e, ok := errors.AsType[*table.Error](err)
+				misfit, _ := errors.AsType[*item.Error](err)
+				if !ok || e.Op != op || e.Name != "PAGE" || e.Table != tbl.Schema().Name || e.Key != m.named ||
+					misfit == nil || misfit.Path != m.attribute || m.kind != nil && !errors.Is(err, m.kind) {
+					t.Errorf("%s with %q, directly: %v: %v", op, m.attribute, directly, err)
+				}
+			}
+			expect.OK(t, tbl.Do(t.Context(), table.Put(pageKey(p), stored)))
+		}
+	}
+}
+
+func nop(*page) error { return nil }

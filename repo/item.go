@@ -44,7 +44,7 @@ func encode(v any) (table.Item, error) {
 // decode makes a value of an item, which it shares no memory with.
 func (e *description) decode(raw item.Raw) (any, error) {
 	v := e.zero()
-	if err := raw.Decode(v); err != nil {
+	if _, err := raw.Decode(v); err != nil {
 		return nil, err
 	}
 	return v, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -44,18 +45,46 @@ func (r *Repo[T]) Upsert(ctx context.Context, v T, update expression.UpdateBuild
 
 func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilder) (any, error) {
 	key := c.entity.Key(v)
+	op, err := c.upsertOp(key, v, update)
+	if err != nil {
+		return nil, c.fail("Upsert", key, err)
+	}
+	for attempt := 1; ; attempt++ {
+		updated, err := c.entity.update(ctx, c.table, c.withNext(op))
+		if err == nil || attempt == maxUpserts {
+			return updated, err
+		}
+		switch {
+		case errors.Is(err, table.ErrConditionFailed):
+			err = c.admit(ctx, key, err)
+		case errors.Is(err, table.ErrNotFound), racesCreation(err):
+			err = c.run(ctx, c.createOps(nil, v, c.entity.zero()))
+			if errors.Is(err, table.ErrExists) {
+				err = nil
+			}
+		default:
+			return updated, err
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// upsertOp returns the op that applies an update to a stored entity.
+func (c *core) upsertOp(key keys.Key, v any, update expression.UpdateBuilder) (table.Op, error) {
 	if len(c.items) > 1 || len(c.indexAttributes) > 0 {
-		return nil, c.fail("Upsert", key, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, c.entity.Type))
+		return table.Op{}, fmt.Errorf("%w: %q has copies or index keys; use Update", errInvalidEntity, c.entity.Type)
 	}
 	if err := c.checkWhole(v); err != nil {
-		return nil, c.fail("Upsert", key, err)
+		return table.Op{}, err
 	}
 	built, err := expression.NewBuilder().WithUpdate(update).Build()
 	if err == nil {
 		err = c.checkNames(*built.Update(), built.Names(), func(name string) bool { return c.reserved[name] })
 	}
 	if err != nil {
-		return nil, c.fail("Upsert", key, fmt.Errorf("%w: update: %w", table.ErrInvalid, err))
+		return table.Op{}, fmt.Errorf("%w: update: %w", table.ErrInvalid, err)
 	}
 	op := table.Update(key, update).IfExists().IfType(c.entity.Type).IfAdmits(c.shapes.current).WithName(c.entity.Type)
 	if c.shapes.current > 0 {
@@ -64,34 +93,37 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 	if c.counter == versioned {
 		op = op.If(c.counts())
 	}
-	for attempt := 1; ; attempt++ {
-		switch c.counter {
-		case versioned:
-			op = op.WithNextVersion(c.entity.Version)
-		case revised:
-			op = op.WithRevision(c.entity.Version, c.next(stamp{}).revision)
-		}
-		updated, err := c.entity.update(ctx, c.table, op)
-		if errors.Is(err, table.ErrConditionFailed) && attempt < maxUpserts {
-			if failed, ok := errors.AsType[*table.OpError](err); ok {
-				if err := c.fits(c.next(c.stampOf(failed.Stored))); err != nil {
-					return nil, c.fail("Upsert", key, err)
-				}
-			}
-			if _, err := c.refreshStored(ctx, key); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		_, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
-		raced := refused && errors.Is(err, table.ErrConflict) // with another creation
-		if !errors.Is(err, table.ErrNotFound) && !raced || attempt == maxUpserts {
-			return updated, err
-		}
-		if err := c.run(ctx, c.createOps(nil, v, c.entity.zero())); err != nil && !errors.Is(err, table.ErrExists) {
-			return nil, err
+	return op, nil
+}
+
+// withNext returns an op that stores the next version too, or another revision.
+func (c *core) withNext(op table.Op) table.Op {
+	switch c.counter {
+	case versioned:
+		return op.WithNextVersion(c.entity.Version)
+	case revised:
+		return op.WithRevision(c.entity.Version, c.next(stamp{}).revision)
+	}
+	return op
+}
+
+// admit refreshes a stored item whose shape or version the op of an upsert did not
+// admit, unless no write of it can succeed.
+func (c *core) admit(ctx context.Context, key keys.Key, refusal error) error {
+	if failed, ok := errors.AsType[*table.OpError](refusal); ok {
+		if err := c.fits(c.next(c.stampOf(failed.Stored))); err != nil {
+			return c.fail("Upsert", key, err)
 		}
 	}
+	_, err := c.refreshStored(ctx, key)
+	return err
+}
+
+// racesCreation reports whether the conditions of an update have failed and hold by
+// now: another writer has created the item in between.
+func racesCreation(err error) bool {
+	_, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	return refused && errors.Is(err, table.ErrConflict)
 }
 
 // counts is the condition that 1 can be added to the version of a stored item. One

@@ -209,12 +209,15 @@ func (c *core) refresh(ctx context.Context, old *stored) (*save, error) {
 		return nil, err
 	}
 	s.ops = append(s.ops, op)
-	look := looks{}
-	for i, key := range s.keys[1:] {
-		look[key] = true
-		if err := s.saveCopy(ctx, i+1, fields, look); err != nil {
+	for i, key := range s.keys {
+		if i == 0 || key == (keys.Key{}) {
+			continue
+		}
+		op, drifted, err := s.restoreCopy(ctx, i, fields, nil)
+		if err != nil {
 			return nil, err
 		}
+		s.ops, s.drifted = append(s.ops, op), s.drifted || drifted
 	}
 	if !s.drifted {
 		s.ops = nil

@@ -26,11 +26,11 @@ type save struct {
 	main    int
 	changes diff
 	item    table.Item
-	// drifted means that a copy was missing or did not hold v, and pending is what
-	// upgrades have changed of the main item since it was stored. It is written with
-	// the first other change.
-	drifted bool
+	// pending is what upgrades have changed of the main item since it was stored. It is
+	// written with the first other change.
 	pending diff
+	// drifted means that a refresh has something to write.
+	drifted bool
 }
 
 // looks are the keys of copies that are to be read before they are written,
@@ -59,9 +59,11 @@ func (c *core) save(ctx context.Context, old *stored, v any, look looks) (*save,
 	}
 	fields = fields.over(s.pending)
 	for i := range c.items[1:] {
-		if err := s.saveCopy(ctx, i+1, fields, look); err != nil {
+		ops, err := s.saveCopy(ctx, i+1, fields, look)
+		if err != nil {
 			return nil, err
 		}
+		s.ops = append(s.ops, ops...)
 	}
 	if moves {
 		err = s.checkExchange()
@@ -192,80 +194,99 @@ func (s *save) patch(i int, d diff, raw item.Raw, held stamp) (table.Op, table.I
 	return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), nil, nil
 }
 
-// saveCopy adds the ops for one copy. A copy under the same key is changed on
-// condition that it holds the main item's revision, without being read. One that
-// moves is read, since it takes its other attributes along.
-func (s *save) saveCopy(ctx context.Context, i int, fields diff, look looks) error {
+// saveCopy returns the ops for one copy. One that stays under its key is changed on
+// condition that it holds the main item's revision, without being read.
+func (s *save) saveCopy(ctx context.Context, i int, fields diff, look looks) ([]table.Op, error) {
 	from, to := s.old.keys[i], s.keys[i]
-	name := s.items[i].Name
-	none := keys.Key{}
-	if from == to && !s.reads(look, to) {
-		if to == none {
-			return nil
-		}
+	switch {
+	case from != to:
+		return s.moveCopy(ctx, i, fields, look)
+	case to == keys.Key{}:
+		return nil, nil
+	}
+	if !s.reads(look, to) {
 		d, err := s.withIndexes(i, fields, nil, false)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !d.tooLong() {
 			op, _, err := s.patch(i, d, item.Raw{}, s.old.stamp)
-			s.ops = append(s.ops, op)
-			return err
+			return []table.Op{op}, err
 		}
 	}
-	var rest table.Item // of the copy under the old key
-	if from != to && from != none {
-		if to == none && !s.reads(look, from) {
-			s.ops = append(s.ops, s.guard(table.Delete(from), s.old.stamp).WithName(name))
-			return nil
-		}
-		item, err := s.copyUnder(ctx, from)
-		if err != nil {
-			return err
-		}
-		if item != nil {
-			s.ops = append(s.ops, s.guard(table.Delete(from), s.stampOf(item)).WithName(name+" (old key)"))
-			rest = item
-		}
+	op, _, err := s.restoreCopy(ctx, i, fields, nil)
+	return []table.Op{op}, err
+}
+
+// moveCopy returns the ops for a copy whose key changes. It is read under its old key,
+// since it takes its other attributes along, unless it only goes.
+func (s *save) moveCopy(ctx context.Context, i int, fields diff, look looks) ([]table.Op, error) {
+	from, to, none := s.old.keys[i], s.keys[i], keys.Key{}
+	name := s.items[i].Name
+	if to == none && !s.reads(look, from) {
+		return []table.Op{s.guard(table.Delete(from), s.old.stamp).WithName(name)}, nil
+	}
+	var ops []table.Op
+	item, err := s.copyUnder(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	if item != nil {
+		ops = append(ops, s.guard(table.Delete(from), s.stampOf(item)).WithName(name+" (old key)"))
 	}
 	if to == none {
-		return nil
+		return ops, nil
 	}
-	if from == to || look[to] {
-		item, err := s.peek(ctx, to)
-		if err != nil {
-			return err
-		}
-		if item != nil {
-			return s.bring(i, item)
-		}
+	var op table.Op
+	if look[to] {
+		op, _, err = s.restoreCopy(ctx, i, fields, item)
+	} else {
+		op, err = s.createCopy(i, fields, item)
 	}
+	return append(ops, op), err
+}
+
+// restoreCopy returns the op for a copy that has to be read under its present key, and
+// whether it has drifted: it is missing, or does not hold v. If it is missing, it is
+// created from moved, see createCopy.
+func (s *save) restoreCopy(ctx context.Context, i int, fields diff, moved table.Item) (op table.Op, drifted bool, err error) {
+	item, err := s.peek(ctx, s.keys[i])
+	switch {
+	case err != nil:
+		return op, false, err
+	case item != nil:
+		return s.bring(i, item)
+	}
+	op, err = s.createCopy(i, fields, moved)
+	return op, true, err
+}
+
+// createCopy returns the op that creates a copy. It has what moved has, the item under
+// the copy's old key; without one, all that the main item has.
+func (s *save) createCopy(i int, fields diff, moved table.Item) (table.Op, error) {
 	var attributes table.Item
-	var err error
-	if rest == nil { // a new copy has all that the main item has
+	if moved == nil {
 		attributes = fields.apply(s.old.raw)
 		maps.DeleteFunc(attributes, s.onlyMain)
 	} else {
-		var d diff
-		d, err = s.change(rest)
-		attributes = d.apply(item.RawOf(rest))
+		d, err := s.change(moved)
+		if err != nil {
+			return table.Op{}, err
+		}
+		attributes = d.apply(item.RawOf(moved))
 	}
-	if err != nil {
-		return err
-	}
-	s.drifted = true
-	s.ops = append(s.ops, table.Create(to, s.whole(i, to, s.v, attributes, s.next)).WithName(name))
-	return nil
+	to, name := s.keys[i], s.items[i].Name
+	return table.Create(to, s.whole(i, to, s.v, attributes, s.next)).WithName(name), nil
 }
 
-// bring adds the op that brings the item under a copy's key to v. An item of
-// another entity is not touched.
-func (s *save) bring(i int, attributes table.Item) error {
+// bring returns the op that brings the item under a copy's key to v, and whether it
+// has drifted. An item of another entity is not touched.
+func (s *save) bring(i int, attributes table.Item) (op table.Op, drifted bool, err error) {
 	if _, err := s.upgraded(attributes); errors.Is(err, table.ErrNewerShape) {
-		return err // it was the entity's when its main item was read
+		return op, false, err // it was the entity's when its main item was read
 	}
 	if !s.isCopy(attributes) {
-		return &table.Error{
+		return op, false, &table.Error{
 			Op: "Update", Name: s.items[i].Name, Table: s.schema.Name, Key: s.keys[i],
 			Err: fmt.Errorf("%w: the key of the copy is another entity's", table.ErrExists),
 		}
@@ -275,12 +296,12 @@ func (s *save) bring(i int, attributes table.Item) error {
 		d, err = s.withIndexes(i, d, attributes, true)
 	}
 	if err != nil {
-		return err
+		return op, false, err
 	}
-	s.drifted = s.drifted || !d.empty() || s.stampOf(attributes) != s.old.stamp
-	op, _, err := s.patch(i, d, item.RawOf(attributes), s.stampOf(attributes))
-	s.ops = append(s.ops, op)
-	return err
+	held := s.stampOf(attributes)
+	drifted = !d.empty() || held != s.old.stamp
+	op, _, err = s.patch(i, d, item.RawOf(attributes), held)
+	return op, drifted, err
 }
 
 // change returns what the fields of v, and upgrades, change of an item that was
@@ -324,9 +345,12 @@ func (c *core) peek(ctx context.Context, key keys.Key) (table.Item, error) {
 	return item, err
 }
 
-// copyUnder reads the copy that the entity has under a key, nil if it is
-// missing.
+// copyUnder reads the copy that the entity has under a key, nil if it is missing. The
+// zero key has none.
 func (s *save) copyUnder(ctx context.Context, key keys.Key) (table.Item, error) {
+	if key == (keys.Key{}) {
+		return nil, nil
+	}
 	item, err := s.peek(ctx, key)
 	if err != nil || item == nil || !s.isCopy(item) {
 		return nil, err

@@ -47,9 +47,14 @@ func (c *core) load(ctx context.Context, key keys.Key) (*stored, error) {
 
 // loadMain reads the item under a key as a main item.
 func (c *core) loadMain(ctx context.Context, key keys.Key) (*stored, error) {
-	s, loose, err := c.entity.load(ctx, c.consistent, key)
+	raw, err := table.Get[item.Raw](ctx, c.consistent, key)
 	if err != nil {
 		return nil, c.unmet(err)
+	}
+	s := &stored{raw: raw, v: c.entity.zero()}
+	loose, err := raw.Decode(s.v)
+	if err != nil {
+		return nil, c.unmet(c.fail("Get", key, err))
 	}
 	return s, c.complete(s, loose)
 }

@@ -42,6 +42,7 @@ func (c *consumer) shard(ctx context.Context, h *lease.Held[position], leave cha
 	return err
 }
 
+// read handles the records of the shard until its end, or until it is left.
 func (s *shardReader) read(ctx context.Context) error {
 	if s.held.State.Done { // by another process, since the look
 		return nil
@@ -50,39 +51,49 @@ func (s *shardReader) read(ctx context.Context) error {
 		return err
 	}
 	for s.iterator != nil {
-		select {
-		case <-s.leave:
+		if s.left() {
 			return nil
-		default:
 		}
 		records, err := s.next(ctx)
 		if err != nil {
 			return err
 		}
-		if time.Since(s.saved) > leaseLife/3 { // the response was late: is the shard still held?
-			if err := s.save(ctx); err != nil {
-				return err
-			}
+		if err := s.renew(ctx); err != nil { // the response was late: is the shard still held?
+			return err
 		}
 		if err := s.handle(ctx, records); err != nil {
 			return err
 		}
 		if len(records) == 0 {
-			s.held.State.Tip = s.Table.Now().UnixMilli()
-		}
-		if len(records) == 0 && s.iterator != nil {
-			if err := lease.Wait(ctx, s.Interval); err != nil {
+			if err := s.idle(ctx); err != nil {
 				return err
 			}
 		}
-		if time.Since(s.saved) > leaseLife/3 {
-			if err := s.save(ctx); err != nil {
-				return err
-			}
+		if err := s.renew(ctx); err != nil {
+			return err
 		}
 	}
 	s.held.State.Done, s.held.State.Tip = true, s.Table.Now().UnixMilli()
 	return nil // the release stores it
+}
+
+// left reports whether the shard is to be left to another process.
+func (s *shardReader) left() bool {
+	select {
+	case <-s.leave:
+		return true
+	default:
+		return false
+	}
+}
+
+// idle notes that the shard has no record by now, and waits for the next ones.
+func (s *shardReader) idle(ctx context.Context) error {
+	s.held.State.Tip = s.Table.Now().UnixMilli()
+	if s.iterator == nil {
+		return nil
+	}
+	return lease.Wait(ctx, s.Interval)
 }
 
 // retention is how long a stream keeps records. AWS: "Change data capture for DynamoDB
@@ -270,10 +281,15 @@ func (s *shardReader) pause(ctx context.Context, d time.Duration) error {
 	if err := lease.Wait(ctx, d); err != nil {
 		return err
 	}
-	if time.Since(s.saved) > leaseLife/3 {
-		return s.save(ctx)
+	return s.renew(ctx)
+}
+
+// renew keeps the lease, once a third of its life is over.
+func (s *shardReader) renew(ctx context.Context) error {
+	if time.Since(s.saved) <= leaseLife/3 {
+		return nil
 	}
-	return nil
+	return s.save(ctx)
 }
 
 // save stores the position.

@@ -25,9 +25,9 @@ func (i Item) Decode(v any) error {
 	case *map[string]types.AttributeValue:
 		*raw = i
 		return nil
-	}
-	if err, ok := item.DecodeItem(i, v); ok {
-		return err
+	case *item.Raw:
+		*raw = item.RawOf(i)
+		return nil
 	}
 	return item.Decode(&types.AttributeValueMemberM{Value: i}, v)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -71,51 +72,56 @@ type dumped struct {
 	Continued bool    `json:"continued"`
 }
 
-func (p *program) dump(ctx context.Context, args []string) error {
-	fs, asJSON := flags("dump")
-	file := fs.String("o", "", "`file` to write and to continue; standard output by default")
-	segments := fs.Int("segments", 4, "how many parts of the table to read in parallel")
-	rate := fs.Float64("rate", 0, "read `units` per second to take at most; no bound by default")
-	yes := fs.Bool("yes", false, "read a large table, too")
-	rest, err := p.parse(fs, dumpHelp, args)
+// dumpFlags are the flags of dump.
+type dumpFlags struct {
+	file     *string
+	segments *int
+	rate     *float64
+	yes      *bool
+}
+
+func newDumpFlags(fs *flag.FlagSet) dumpFlags {
+	return dumpFlags{
+		file:     fs.String("o", "", "`file` to write and to continue; standard output by default"),
+		segments: fs.Int("segments", 4, "how many parts of the table to read in parallel"),
+		rate:     fs.Float64("rate", 0, "read `units` per second to take at most; no bound by default"),
+		yes:      fs.Bool("yes", false, "read a large table, too"),
+	}
+}
+
+// check refuses values that the flags cannot have.
+func (f dumpFlags) check(asJSON bool) error {
 	switch {
-	case err != nil:
-		return err
-	case len(rest) != 1:
-		return usageError("it takes the name of one table")
-	case *segments < 1 || *segments > maxSegments:
+	case *f.segments < 1 || *f.segments > maxSegments:
 		return usageError(fmt.Sprintf("-segments must be 1 to %d", maxSegments))
-	case !(*rate >= 0) || math.IsInf(*rate, 0):
+	case !(*f.rate >= 0) || math.IsInf(*f.rate, 0):
 		return usageError("-rate must be a number of read units")
-	case *asJSON && *file == "":
+	case asJSON && *f.file == "":
 		return usageError("-json needs -o: the items are on standard output")
 	}
-	live, err := p.connect(ctx)
+	return nil
+}
+
+func (p *program) dump(ctx context.Context, args []string) error {
+	fs, asJSON := flags("dump")
+	f := newDumpFlags(fs)
+	rest, err := p.parse(fs, dumpHelp, args)
 	if err != nil {
 		return err
 	}
-	description, err := p.describe(ctx, live, rest[0], dumping)
+	if len(rest) != 1 {
+		return usageError("it takes the name of one table")
+	}
+	if err := f.check(*asJSON); err != nil {
+		return err
+	}
+	d, err := p.newDump(ctx, rest[0], f)
 	if err != nil {
 		return err
 	}
-	items, units, err := p.estimate(rest[0], description, *yes)
-	if err != nil {
-		return err
-	}
-	tbl, err := rawTable(live.client, rest[0], description, nil)
-	if err != nil {
-		return err
-	}
-	d := &dump{
-		table: tbl, pace: pace{rate: *rate}, out: p.stdout, progress: p.progress(), expected: items,
-		state: dumpState{Table: identity(description), Segments: make([]dumpSegment, *segments)},
-	}
-	if units == 0 && !*yes {
-		d.most = freeEstimate
-	}
-	var continued bool
-	if *file != "" {
-		if continued, err = d.open(*file, *segments); err != nil {
+	out := dumped{Table: rest[0], File: *f.file}
+	if out.File != "" {
+		if out.Continued, err = d.open(out.File, *f.segments); err != nil {
 			return err
 		}
 	}
@@ -132,16 +138,42 @@ func (p *program) dump(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	out := dumped{
-		Table: rest[0], File: *file, Items: d.state.Items, ReadUnits: d.state.Units,
-		Seconds: time.Since(d.progress.begun).Seconds(), Continued: continued,
-	}
+	out.Items, out.ReadUnits, out.Seconds = d.state.Items, d.state.Units, time.Since(d.progress.begun).Seconds()
 	if *asJSON {
 		return p.printJSON(out)
 	}
-	_, err = fmt.Fprintf(p.stderr, "%s, %s, %v\n",
-		quantity(out.Items, "item"), quantity(math.Ceil(out.ReadUnits), "read unit"), time.Since(d.progress.begun).Round(100*time.Millisecond))
+	took := time.Duration(out.Seconds * float64(time.Second)).Round(100 * time.Millisecond)
+	_, err = fmt.Fprintf(p.stderr, "%s, %s, %v\n", quantity(out.Items, "item"), quantity(math.Ceil(out.ReadUnits), "read unit"), took)
 	return err
+}
+
+// newDump returns a dump of a table to standard output, which has not begun. It says
+// first what the dump takes.
+func (p *program) newDump(ctx context.Context, name string, f dumpFlags) (*dump, error) {
+	live, err := p.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	description, err := p.describe(ctx, live, name, dumping)
+	if err != nil {
+		return nil, err
+	}
+	items, units, err := p.estimate(name, description, *f.yes)
+	if err != nil {
+		return nil, err
+	}
+	tbl, err := rawTable(live.client, name, description, nil)
+	if err != nil {
+		return nil, err
+	}
+	d := &dump{
+		table: tbl, pace: pace{rate: *f.rate}, out: p.stdout, progress: p.progress(), expected: items,
+		state: dumpState{Table: identity(description), Segments: make([]dumpSegment, *f.segments)},
+	}
+	if units == 0 && !*f.yes {
+		d.most = freeEstimate
+	}
+	return d, nil
 }
 
 // describe asks DynamoDB what a table is. permissions are for its error.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -55,12 +56,35 @@ type started struct {
 	Seed        *seeded           `json:"seed,omitempty"`
 }
 
+// engineFlags are the flags of engine.
+type engineFlags struct {
+	path, seed, schema *string
+	port               *int
+}
+
+func newEngineFlags(fs *flag.FlagSet) engineFlags {
+	return engineFlags{
+		path:   fs.String("path", "", "`file` that keeps the data; in memory by default"),
+		port:   fs.Int("port", 0, "`port` of 127.0.0.1 to listen on; by default a free one, of a random address"),
+		seed:   fs.String("seed", "", "`name` of a sample table to start with, or file of items with -schema"),
+		schema: fs.String("schema", "", "schema `file` of the table of -seed"),
+	}
+}
+
+// check refuses values that the flags cannot have.
+func (f engineFlags) check() error {
+	switch {
+	case *f.port < 0 || *f.port > 1<<16-1:
+		return usageError(fmt.Sprintf("-port %d is not 0 to 65535", *f.port))
+	case *f.schema != "" && *f.seed == "":
+		return usageError("-schema needs -seed")
+	}
+	return nil
+}
+
 func (p *program) engine(ctx context.Context, args []string) error {
 	fs, asJSON := flags("engine")
-	path := fs.String("path", "", "`file` that keeps the data; in memory by default")
-	port := fs.Int("port", 0, "`port` of 127.0.0.1 to listen on; by default a free one, of a random address")
-	seedName := fs.String("seed", "", "`name` of a sample table to start with, or file of items with -schema")
-	schemaFile := fs.String("schema", "", "schema `file` of the table of -seed")
+	f := newEngineFlags(fs)
 	rest, err := p.parse(fs, engineHelp, args)
 	if err != nil {
 		return err
@@ -68,18 +92,17 @@ func (p *program) engine(ctx context.Context, args []string) error {
 	if len(rest) > 0 {
 		return usageError(fmt.Sprintf("unexpected argument %q", rest[0]))
 	}
-	if *port < 0 || *port > 1<<16-1 {
-		return usageError(fmt.Sprintf("-port %d is not 0 to 65535", *port))
+	if err := f.check(); err != nil {
+		return err
 	}
-	if *schemaFile != "" && *seedName == "" {
-		return usageError("-schema needs -seed")
-	}
-	var seed seeding
-	if *seedName != "" {
-		if seed, err = p.seed(*seedName, *schemaFile); err != nil {
+	var seed *seeding
+	if *f.seed != "" {
+		read, err := p.seed(*f.seed, *f.schema)
+		if err != nil {
 			return err
 		}
-		defer func() { _ = seed.items.Close() }() // Nothing was written.
+		defer func() { _ = read.items.Close() }() // Nothing was written.
+		seed = &read
 	}
 	// Only this command handles the signals: the others may be blocked in a read.
 	// A second signal ends the process at once.
@@ -91,7 +114,12 @@ func (p *program) engine(ctx context.Context, args []string) error {
 	if err := os.Unsetenv(tabletest.EndpointVariable); err != nil {
 		return err
 	}
-	engine, err := tabletest.Start(ctx, &tabletest.Options{Path: *path, Port: *port})
+	return p.runEngine(ctx, tabletest.Options{Path: *f.path, Port: *f.port}, seed, *asJSON)
+}
+
+// runEngine runs an engine until the context or the engine ends.
+func (p *program) runEngine(ctx context.Context, opts tabletest.Options, seed *seeding, asJSON bool) error {
+	engine, err := tabletest.Start(ctx, &opts)
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil
@@ -100,7 +128,7 @@ func (p *program) engine(ctx context.Context, args []string) error {
 	}
 	defer engine.Close()
 	var table *seeded
-	if *seedName != "" {
+	if seed != nil {
 		done, err := seed.into(ctx, engine.Client(), p.progress())
 		if ctx.Err() != nil {
 			return nil
@@ -110,7 +138,7 @@ func (p *program) engine(ctx context.Context, args []string) error {
 		}
 		table = &done
 	}
-	if err := p.printStarted(engine.Endpoint(), *path, table, *asJSON); err != nil {
+	if err := p.printStarted(engine.Endpoint(), opts.Path, table, asJSON); err != nil {
 		return err
 	}
 	select {

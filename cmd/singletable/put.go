@@ -15,6 +15,7 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tablemodel"
 )
 
 const putHelp = `Usage: singletable put [flags] TABLE [FILE]
@@ -185,30 +186,15 @@ func (p *program) readItem(file string) (table.Item, error) {
 // write makes a plan, prints it, and applies it if the flags say so. args are the
 // arguments of the command.
 func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, args []string, asJSON bool, plan func(context.Context, *edit.Editor, schema.Table) (edit.Plan, error)) error {
-	live, err := p.connect(ctx)
-	if err != nil {
-		return err
-	}
-	model, err := p.modelOf(ctx, live, args[0], *f.schema)
-	if err != nil {
-		return err
-	}
-	tbl, err := table.New(live.client, model.Table, nil)
-	if err != nil {
-		return err
-	}
-	editor, err := edit.New(live.client, model.Table, func(item table.Item) string {
-		e, _, _ := model.Find(item)
-		return cmp.Or(*f.version, e.Version)
-	})
+	e, err := p.openEditing(ctx, args[0], f)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	made, err := plan(ctx, editor, tbl.Schema())
+	made, err := plan(ctx, e.editor, e.table.Schema())
 	if err == nil {
-		err = checkVersion(*f.version, tbl.Schema(), made)
+		err = checkVersion(*f.version, e.table.Schema(), made)
 	}
 	if _, usage := errors.AsType[usageError](err); usage {
 		return err
@@ -216,26 +202,13 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 	if err != nil {
 		return p.failed(ctx, err, writing)
 	}
-	key, err := tbl.IndexKey("", made.Key)
+	out, err := e.output(made)
 	if err != nil {
 		return err
 	}
-	out := written{
-		Table: model.Name, Region: live.region, Key: dynamojson.Item(key),
-		Seen: made.Seen, Guard: made.Guard, Differences: []jsonDifference{},
-		Others:  others(model, tbl, made),
-		Changed: *f.seen != "" && *f.seen != made.Seen,
-	}
-	for _, d := range made.Differences {
-		out.Differences = append(out.Differences, jsonDifference{d.Path, dynamojson.Value{AttributeValue: d.Old}, dynamojson.Value{AttributeValue: d.New}})
-	}
-
-	// With -seen the difference was looked at.
-	if *f.yes && *f.seen == "" && made.Stale {
-		out.Changed = true
-	}
+	out.Changed = f.changed(made)
 	if *f.yes && !out.Changed {
-		err := editor.Apply(ctx, made)
+		err := e.editor.Apply(ctx, made)
 		out.Changed = errors.Is(err, edit.ErrChanged)
 		if err != nil && !out.Changed {
 			return p.failed(ctx, err, writing)
@@ -251,17 +224,76 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 	case err != nil, out.Written, len(out.Differences) == 0 && !out.Changed:
 		return err
 	case !out.Changed && !asJSON:
-		for _, name := range []string{"revision", "version"} {
-			if made.Guard == edit.ByAll && made.Old[name] != nil {
-				fmt.Fprintf(p.stderr, "The stored item has an attribute %q. If it guards the writes of services, give -version %s:\nelse a service that has read the item overwrites your change.\n", name, name)
-			}
-		}
-		if made.Stale {
-			fmt.Fprintf(p.stderr, "The file has another %s than the stored item, which was changed since: the write would undo that change.\n", oneLine(made.Version))
-		}
-		fmt.Fprintln(p.stderr, "To write it: "+toWrite(fs, args, made.Seen))
+		p.adviseWrite(made, toWrite(fs, args, made.Seen))
 	}
 	return errNo
+}
+
+// changed reports whether the stored item is no longer the one that the user has looked
+// at: the one that -seen names or, without it, the one that the file was made of.
+func (f writeFlags) changed(plan edit.Plan) bool {
+	if *f.seen != "" {
+		return *f.seen != plan.Seen
+	}
+	return *f.yes && plan.Stale
+}
+
+// adviseWrite says on standard error what to look at before the command that writes.
+func (p *program) adviseWrite(plan edit.Plan, command string) {
+	for _, name := range []string{"revision", "version"} {
+		if plan.Guard == edit.ByAll && plan.Old[name] != nil {
+			fmt.Fprintf(p.stderr, "The stored item has an attribute %q. If it guards the writes of services, give -version %s:\nelse a service that has read the item overwrites your change.\n", name, name)
+		}
+	}
+	if plan.Stale {
+		fmt.Fprintf(p.stderr, "The file has another %s than the stored item, which was changed since: the write would undo that change.\n", oneLine(plan.Version))
+	}
+	fmt.Fprintln(p.stderr, "To write it: "+command)
+}
+
+// editing is the table that put and delete write an item of.
+type editing struct {
+	region string
+	model  tablemodel.Model
+	table  *table.Table
+	editor *edit.Editor
+}
+
+// openEditing opens a table for put and delete.
+func (p *program) openEditing(ctx context.Context, name string, f writeFlags) (e editing, err error) {
+	live, err := p.connect(ctx)
+	if err != nil {
+		return e, err
+	}
+	e.region = live.region
+	if e.model, err = p.modelOf(ctx, live, name, *f.schema); err != nil {
+		return e, err
+	}
+	if e.table, err = table.New(live.client, e.model.Schema, nil); err != nil {
+		return e, err
+	}
+	e.editor, err = edit.New(live.client, e.model.Schema, func(item table.Item) string {
+		entity, _, _ := e.model.Find(item)
+		return cmp.Or(*f.version, entity.Version)
+	})
+	return e, err
+}
+
+// output returns the output for a plan that was not applied yet.
+func (e editing) output(plan edit.Plan) (written, error) {
+	key, err := e.table.IndexKey("", plan.Key)
+	if err != nil {
+		return written{}, err
+	}
+	out := written{
+		Table: e.model.Name, Region: e.region, Key: dynamojson.Item(key),
+		Seen: plan.Seen, Guard: plan.Guard, Differences: []jsonDifference{},
+		Others: others(e.model, e.table, plan),
+	}
+	for _, d := range plan.Differences {
+		out.Differences = append(out.Differences, jsonDifference{d.Path, dynamojson.Value{AttributeValue: d.Old}, dynamojson.Value{AttributeValue: d.New}})
+	}
+	return out, nil
 }
 
 // text returns the plan and what has become of it.

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
@@ -55,7 +51,8 @@ const querying = "dynamodb:Query on the table and its indexes"
 const (
 	maxSummary   = 100 // characters of an item's attributes
 	maxAttribute = 40  // characters of one of them
-	pageOfAll    = 100 // items of a page with -all
+	usualLimit   = 25  // items of a page
+	pageOfAll    = 100 // the same with -all
 )
 
 // partition are the flags of the commands that look at one partition.
@@ -180,23 +177,57 @@ type jsonLine struct {
 	Item dynamojson.Item `json:"Item"`
 }
 
+// queryFlags are the flags of query.
+type queryFlags struct {
+	*partition
+	descending, all *bool
+	limit           *int
+	after           *string
+}
+
+func newQueryFlags(fs *flag.FlagSet) queryFlags {
+	return queryFlags{
+		partition:  partitionFlags(fs),
+		descending: fs.Bool("desc", false, "the greatest sort key first"),
+		limit:      fs.Int("limit", usualLimit, "the `number` of items of a page, at most 1000"),
+		after:      fs.String("after", "", "`cursor` of the page to continue from"),
+		all:        fs.Bool("all", false, "print all pages"),
+	}
+}
+
+// check refuses values that the flags cannot have.
+func (f queryFlags) check() error {
+	switch {
+	case *f.limit < 1 || *f.limit > 1000:
+		return usageError("-limit must be 1 to 1000")
+	case *f.all && *f.limit != usualLimit:
+		return usageError("-all and -limit exclude each other")
+	}
+	return nil
+}
+
+// query returns the query of the flags.
+func (f queryFlags) query(spec schema.Table, pks []string) (table.Query, error) {
+	q, err := f.partition.query(spec, pks)
+	q.Descending, q.Limit, q.After = *f.descending, *f.limit, *f.after
+	if *f.all {
+		q.Limit = pageOfAll
+	}
+	return q, err
+}
+
 func (p *program) query(ctx context.Context, args []string) error {
 	fs, asJSON := flags("query")
-	f := partitionFlags(fs)
-	descending := fs.Bool("desc", false, "the greatest sort key first")
-	limit := fs.Int("limit", 25, "the `number` of items of a page, at most 1000")
-	after := fs.String("after", "", "`cursor` of the page to continue from")
-	all := fs.Bool("all", false, "print all pages")
+	f := newQueryFlags(fs)
 	rest, err := p.parse(fs, queryHelp, args)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case len(rest) < 2:
+	}
+	if len(rest) < 2 {
 		return usageError("it takes the name of a table and a partition key")
-	case *limit < 1 || *limit > 1000:
-		return usageError("-limit must be 1 to 1000")
-	case *all && *limit != 25:
-		return usageError("-all and -limit exclude each other")
+	}
+	if err := f.check(); err != nil {
+		return err
 	}
 	live, err := p.connect(ctx)
 	if err != nil {
@@ -214,16 +245,12 @@ func (p *program) query(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	q.Descending, q.Limit, q.After = *descending, *limit, *after
-	if *all {
-		q.Limit = pageOfAll
-	}
-	out := printer{p, spec, q.Index, *asJSON, *all}
+	out := printer{p, spec, q.Index, *asJSON, *f.all}
 	spent := table.Stats{}
 	for {
 		page, err := p.queryPage(ctx, tbl, q)
 		if err != nil {
-			if *all && q.After != *after {
+			if *f.all && q.After != *f.after {
 				fmt.Fprintln(p.stderr, "To continue: "+again(fs, rest, q.After))
 			}
 			return err
@@ -233,11 +260,11 @@ func (p *program) query(ctx context.Context, args []string) error {
 		if err := out.print(page); err != nil {
 			return err
 		}
-		if !*all || q.After == "" {
+		if !*f.all || q.After == "" {
 			break
 		}
 	}
-	if *asJSON && !*all {
+	if *asJSON && !*f.all {
 		return nil // The output has it.
 	}
 	fmt.Fprintf(p.stderr, "%s, %s\n", quantity(spent.Items, "item"), quantity(spent.Capacity, "read unit"))
@@ -299,114 +326,4 @@ func given(fs *flag.FlagSet, but ...string) []string {
 		}
 	})
 	return words
-}
-
-// printer prints pages.
-type printer struct {
-	*program
-	schema       schema.Table
-	index        string
-	asJSON, many bool
-}
-
-func (p printer) print(page table.Page[table.Item]) error {
-	switch {
-	case p.asJSON && p.many:
-		for _, item := range page.Items {
-			if err := p.printJSONLine(jsonLine{dynamojson.Item(item)}); err != nil {
-				return err
-			}
-		}
-		return nil
-	case p.asJSON:
-		out := queried{Items: []dynamojson.Item{}, Next: page.Next, ReadUnits: page.Stats.Capacity}
-		for _, item := range page.Items {
-			out.Items = append(out.Items, dynamojson.Item(item))
-		}
-		return p.printJSON(out)
-	}
-	names := p.columnNames()
-	rows := [][]string{names}
-	if len(page.Items) == 0 {
-		rows = nil
-	}
-	for _, item := range page.Items {
-		rows = append(rows, p.row(names, item))
-	}
-	return p.program.print(columns(rows))
-}
-
-// columnNames returns the names of the attributes that have a column: those of the key
-// that differ in a partition, which are the sort key of the index and the keys of the
-// table, and the type.
-func (p printer) columnNames() []string {
-	names := []string{p.schema.SK}
-	if i := slices.IndexFunc(p.schema.Indexes, func(x schema.Index) bool { return x.Name == p.index }); i >= 0 {
-		_, sort := p.schema.Indexes[i].Keys()
-		names = nil
-		for _, a := range sort {
-			names = append(names, a.Name)
-		}
-		names = append(names, p.schema.PK, p.schema.SK)
-	} else if p.schema.SK == "" {
-		names = []string{p.schema.PK}
-	}
-	var all []string
-	for _, name := range append(names, p.schema.Type) {
-		if name != "" && !slices.Contains(all, name) {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
-// row returns the cells of an item, with the beginning of its other attributes in the last.
-func (p printer) row(names []string, item table.Item) []string {
-	var row []string
-	for _, name := range names {
-		cell := ""
-		if v := item[name]; v != nil {
-			cell = valueText(v, maxValue)
-		}
-		row = append(row, cell)
-	}
-	summary := ""
-	if at, ok := expiry(p.schema, item); ok && !at.After(p.now()) {
-		summary = "EXPIRED"
-	}
-	known := append(headNames(p.schema), indexNames(p.schema)...)
-	for _, name := range slices.SortedFunc(maps.Keys(item), simpleFirst(item)) {
-		if slices.Contains(known, name) {
-			continue
-		}
-		text := strings.TrimPrefix(summary+" "+printable(name)+"="+valueText(item[name], maxAttribute), " ")
-		if len([]rune(text)) > maxSummary {
-			summary += " …"
-			break
-		}
-		summary = text
-	}
-	return append(row, summary)
-}
-
-// simpleFirst orders names of attributes so that those with parts come last.
-func simpleFirst(item table.Item) func(a, b string) int {
-	rank := func(name string) int {
-		switch item[name].(type) {
-		case *types.AttributeValueMemberL, *types.AttributeValueMemberM:
-			return 1
-		}
-		return 0
-	}
-	return func(a, b string) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a, b)) }
-}
-
-// indexNames returns the names of the attributes that are made for indexes. Those of an
-// index whose keys have several attributes are data of the item.
-func indexNames(spec schema.Table) []string {
-	var names []string
-	for _, x := range spec.Indexes {
-		names = append(names, x.PK, x.SK)
-	}
-	return names
 }

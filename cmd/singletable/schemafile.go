@@ -44,9 +44,7 @@ func decodeModel(text string) (tablemodel.Model, error) {
 const maxDepth = 16
 
 // checkMembers reads one JSON value and refuses an object that has a member
-// twice. Package json takes the last of them, and does not distinguish ttl from
-// TTL, except in the maps that tags and the indexes of a pattern are. path leads to
-// the value; its parts are joined for an error only.
+// twice. path leads to the value; its parts are joined for an error only.
 func checkMembers(d *json.Decoder, path []string) error {
 	token, err := d.Token()
 	if err != nil {
@@ -57,37 +55,54 @@ func checkMembers(d *json.Decoder, path []string) error {
 	}
 	switch token {
 	case json.Delim('['):
-		for i := 0; d.More(); i++ {
-			if err := checkMembers(d, append(path, fmt.Sprintf("[%d]", i))); err != nil {
-				return err
-			}
-		}
+		err = checkElements(d, path)
 	case json.Delim('{'):
-		seen := map[string]bool{}
-		for d.More() {
-			token, err := d.Token()
-			if err != nil {
-				return err
-			}
-			name, _ := token.(string) // Package json returns nothing else here.
-			member := append(path, "."+name)
-			folded := name
-			if n := len(path); n == 0 || path[n-1] != ".tags" && path[n-1] != ".indexes" {
-				folded = fold(name)
-			}
-			if seen[folded] {
-				return fmt.Errorf("%s: is there twice", printable(strings.TrimPrefix(strings.Join(member, ""), ".")))
-			}
-			seen[folded] = true
-			if err := checkMembers(d, member); err != nil {
-				return err
-			}
-		}
+		err = checkObject(d, path)
 	default:
 		return nil
 	}
+	if err != nil {
+		return err
+	}
 	_, err = d.Token() // The closing bracket.
 	return err
+}
+
+// checkElements checks the elements of an array.
+func checkElements(d *json.Decoder, path []string) error {
+	for i := 0; d.More(); i++ {
+		if err := checkMembers(d, append(path, fmt.Sprintf("[%d]", i))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkObject checks the members of an object. Package json takes the last of two, and
+// does not distinguish ttl from TTL, except in the maps that tags and the indexes of a
+// pattern are.
+func checkObject(d *json.Decoder, path []string) error {
+	distinct := len(path) > 0 && (path[len(path)-1] == ".tags" || path[len(path)-1] == ".indexes")
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := token.(string) // Package json returns nothing else here.
+		member := append(path, "."+name)
+		if !distinct {
+			name = fold(name)
+		}
+		if seen[name] {
+			return fmt.Errorf("%s: is there twice", printable(strings.TrimPrefix(strings.Join(member, ""), ".")))
+		}
+		seen[name] = true
+		if err := checkMembers(d, member); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fold returns the same text for names that package json does not distinguish.

@@ -140,7 +140,7 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	var sent group.Group
-	results, inFlight := make(chan result, 2), 0
+	results, inFlight := make(chan result, 2), 1
 	defer func() {
 		cancel()
 		sent.Wait()
@@ -148,12 +148,7 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 	send := func(ctx context.Context, hedge bool) {
 		again := r.Clone(ctx)
 		again.Body = io.NopCloser(bytes.NewReader(body))
-		inFlight++
-		sent.Go(func() {
-			got := result{unwound: true}
-			defer func() { results <- got }()
-			got = c.receive(again, hedge)
-		})
+		sent.Go(func() { c.deliver(again, hedge, results) })
 	}
 	first := connection{made: make(chan struct{}, 1)}
 	start, late := time.Now(), c.timer()
@@ -169,29 +164,39 @@ func (c *client) Do(r *http.Request) (*http.Response, error) {
 			if !first.awaited.Load() && c.allow() {
 				late.off()
 				c.call.Sent++
+				inFlight++
 				send(ctx, true)
 			}
 		case got := <-results:
 			inFlight--
-			switch {
-			case got.unwound:
+			if got.unwound {
 				return nil, nil // to nobody: the group ends this goroutine
-			case got.success:
-				c.succeeded(c.call.Operation, time.Since(start))
-				if got.hedge {
-					c.call.Won++
-				}
-				return got.response, got.err
-			case ctx.Err() == nil:
-				c.failed()
 			}
-			if !got.hedge {
+			c.learn(ctx, got, time.Since(start))
+			switch {
+			case got.success:
+				return got.response, got.err
+			case !got.hedge:
 				refused = got
 			}
 			if inFlight == 0 {
 				return refused.response, refused.err
 			}
 		}
+	}
+}
+
+// learn changes the budget by what came of a request. One that the caller has ended
+// tells nothing.
+func (c *client) learn(ctx context.Context, got result, after time.Duration) {
+	switch {
+	case got.success:
+		c.succeeded(c.call.Operation, after)
+		if got.hedge {
+			c.call.Won++
+		}
+	case ctx.Err() == nil:
+		c.failed()
 	}
 }
 
@@ -242,6 +247,13 @@ func (t *timer) restart() {
 func (t *timer) off() {
 	t.Stop()
 	t.C = nil
+}
+
+// deliver sends a request and delivers what came of it, also if the HTTP client panics.
+func (c *client) deliver(r *http.Request, hedge bool, to chan<- result) {
+	got := result{unwound: true}
+	defer func() { to <- got }()
+	got = c.receive(r, hedge)
 }
 
 // receive sends a request and reads its response, and one byte more than the greatest

@@ -1,6 +1,7 @@
 package item_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -17,11 +18,11 @@ import (
 // rawOf reads an item without decoding it.
 func rawOf(tb testing.TB, json string) item.Raw {
 	tb.Helper()
-	read, refusal, ok := decode[item.Read[struct{}]](json)
+	raw, refusal, ok := decode[item.Raw](json)
 	if !ok || refusal != nil {
 		tb.Fatalf("%s: %v, %v", json, refusal, ok)
 	}
-	return read.Raw
+	return raw
 }
 
 // A raw item gives the attributes and values that it does when it is decoded at
@@ -44,7 +45,7 @@ func TestRaw(t *testing.T) {
 			}
 			clear(all)
 			var v sample
-			if err := raw.Decode(&v); err != nil || !cmp.Equal(wanted, v, exactly) {
+			if _, err := raw.Decode(&v); err != nil || !cmp.Equal(wanted, v, exactly) {
 				t.Errorf("%s: %+v, %v", name, v, err)
 			}
 		}
@@ -52,38 +53,31 @@ func TestRaw(t *testing.T) {
 		if diff := cmp.Diff(attributes{"Text": want["Text"]}, one, exactly); diff != "" {
 			t.Errorf("%s: one attribute (-want +got):\n%s", name, diff)
 		}
-		if err := raw.Decode(new(struct{ Text chan int })); err == nil {
-			t.Errorf("%s: a text decodes into a channel", name)
+		var misfit *item.Error
+		if _, err := raw.Decode(new(struct{ Text chan int })); !errors.As(err, &misfit) || misfit.Path != "Text" {
+			t.Errorf("%s: a text decodes into a channel: %v", name, err)
 		}
-	}
-	read, refusal, ok := decode[item.Read[sample]](sampleItem)
-	if refusal != nil || !ok || !cmp.Equal(wanted, read.Value, exactly) || read.Loose {
-		t.Errorf("read: %+v, %v, %v", read.Value, refusal, ok)
-	}
-	long := `{"Text":{"S":"` + strings.Repeat("x", 5000) + `"}}`
-	if read, refusal, ok := decode[item.Read[sample]](long); refusal != nil || !ok || len(read.Value.Text) != 5000 {
-		t.Errorf("read of a long item: %v, %v", refusal, ok)
-	}
-	read, _, _ = decode[item.Read[sample]](`{"tExt":{"S":"x"}}`)
-	if !read.Loose || read.Value.Text != "x" {
-		t.Errorf("read of another spelling: %+v", read)
 	}
 }
 
-// The items of a page are read each from its own place, and share nothing with the
-// response.
-func TestReadPage(t *testing.T) {
+// The items of a page are read each from its own place, with what is watched of them,
+// and share nothing with the response.
+func TestRawPage(t *testing.T) {
 	t.Parallel()
 	long := `{"Text":{"S":"` + strings.Repeat("x", 5000) + `"},"none":{"S":"?"}}`
 	items := []string{sampleItem, `{"Text":{"S":"b"},"Texts":{"L":[{"S":"c"},{"S":"d\u0065"}]}}`, long, `{"tExt":{"S":"x"}}`, `{ "Text" : {"S":"last"} }`}
 	body := []byte("[" + strings.Join(items, ",") + "]")
-	r := item.NewReader(body)
-	d := item.NewDecoder(reflect.TypeFor[item.Read[sample]](), nil)
-	var got []item.Read[sample]
-	if !r.Array(func(int) bool {
-		var v item.Read[sample]
-		refusal, ok := d.Decode(r, reflect.ValueOf(&v).Elem())
-		got = append(got, v)
+	r, watched := item.NewReader(body), []item.Watched{{Name: "Text"}}
+	d := item.NewDecoder(reflect.TypeFor[item.Raw](), watched)
+	var got []item.Raw
+	if !r.Array(func(i int) bool {
+		var raw item.Raw
+		refusal, ok := d.Decode(r, reflect.ValueOf(&raw).Elem())
+		got = append(got, raw)
+		attributes, err := sdkItem(items[i])
+		if diff := cmp.Diff(watchedIn(attributes, "Text"), watched[0]); diff != "" || err != nil {
+			t.Errorf("watched of item %d (-want +got):\n%s%v", i, diff, err)
+		}
 		return refusal == nil && ok
 	}) || len(got) != len(items) {
 		t.Fatalf("%d items", len(got))
@@ -95,36 +89,47 @@ func TestReadPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want, got[i].Value, exactly); diff != "" {
-			t.Errorf("item %d (-want +got):\n%s", i, diff)
+		var v sample
+		if _, err := got[i].Decode(&v); err != nil || !cmp.Equal(want, v, exactly) {
+			t.Errorf("item %d: %v (-want +got):\n%s", i, err, cmp.Diff(want, v, exactly))
 		}
-		if diff := cmp.Diff(attributes, got[i].Raw.Attributes(nil), exactly); diff != "" {
+		if diff := cmp.Diff(attributes, got[i].Attributes(nil), exactly); diff != "" {
 			t.Errorf("item %d (-want +got):\n%s", i, diff)
-		}
-		if got[i].Loose != (i >= 3) { // a decoder remembers another spelling
-			t.Errorf("item %d is loose: %v", i, got[i].Loose)
 		}
 	}
 }
 
-// A read is loose if a text is a number, also when the decoder knows the value and its
-// attributes from the items before.
-func TestReadLoose(t *testing.T) {
+// A value is loose if a name is spelled differently, if a text is a number, and if
+// nobody knows, as with attributes.
+func TestRawLoose(t *testing.T) {
 	t.Parallel()
-	const plain, number = `{"Text":{"S":"x"},"Number":{"N":"1"}}`, `{"Text":{"N":"2"},"Number":{"N":"1"}}`
-	for before := range 5 {
-		r := item.NewReader([]byte("[" + strings.Repeat(plain+",", before) + number + "]"))
-		d := item.NewDecoder(reflect.TypeFor[item.Read[sample]](), nil)
-		var v item.Read[sample]
-		if !r.Array(func(i int) bool {
-			v = item.Read[sample]{}
-			refusal, ok := d.Decode(r, reflect.ValueOf(&v).Elem())
-			if want := i == before; v.Loose != want {
-				t.Errorf("item %d behind %d is loose: %v", i, before, v.Loose)
-			}
-			return refusal == nil && ok
-		}) || v.Value.Text != "2" || v.Value.Number != 1 {
-			t.Errorf("behind %d: %+v", before, v.Value)
+	for name, test := range map[string]struct {
+		raw   item.Raw
+		loose bool
+	}{
+		"as it is":         {raw: rawOf(t, sampleItem)},
+		"unknown":          {raw: rawOf(t, `{"other":{"N":"1"},"Text":{"S":"x"}}`)},
+		"another spelling": {raw: rawOf(t, `{"tExt":{"S":"x"}}`), loose: true},
+		"a number":         {raw: rawOf(t, `{"Number":{"N":"1"},"Text":{"N":"2"}}`), loose: true},
+		"a number within":  {raw: rawOf(t, `{"Tree":{"M":{"Text":{"N":"2"}}}}`), loose: true},
+		"a number, spaced": {raw: rawOf(t, `{"Text":{"N":"2" }}`), loose: true},
+		"attributes":       {raw: item.RawOf(attributes{"Text": &types.AttributeValueMemberS{Value: "x"}}), loose: true},
+	} {
+		if loose, err := test.raw.Decode(new(sample)); err != nil || loose != test.loose {
+			t.Errorf("%s: %v, %v", name, loose, err)
+		}
+	}
+}
+
+// A raw item of a response has been checked to its end.
+func TestRawMalformed(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{``, `null`, `[]`, `{"Text":{"S":"x"}`, `{"Text":{"X":"x"}}`, `{"Text":{"S":"x"},}`, `{"a":{"B":"*"}}`, `{"a":{"L":[1]}}`} {
+		if _, _, ok := decode[item.Raw](body); ok {
+			t.Errorf("accepted: %s", body)
+		}
+		if _, _, ok := decode[item.Raw](body, item.Watched{Name: "Text"}); ok {
+			t.Errorf("accepted: %s", body)
 		}
 	}
 }
@@ -151,7 +156,7 @@ func TestRawValuesShareNothing(t *testing.T) {
 	}}}
 	raw := item.RawOf(m)
 	var first, second holder
-	if err := raw.Decode(&first); err != nil {
+	if _, err := raw.Decode(&first); err != nil {
 		t.Fatal(err)
 	}
 	list := first.V.kept.(*types.AttributeValueMemberL).Value
@@ -160,7 +165,7 @@ func TestRawValuesShareNothing(t *testing.T) {
 	list[2].(*types.AttributeValueMemberNS).Value[0] = "2"
 	list[7].(*types.AttributeValueMemberB).Value[0] = 2
 	clear(list)
-	if err := raw.Decode(&second); err != nil {
+	if _, err := raw.Decode(&second); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(m, attributes{"V": second.V.kept}, exactly); diff != "" {
@@ -179,7 +184,7 @@ func FuzzChange(f *testing.F) {
 		var vs [2]reflect.Value
 		for i, raw := range raws {
 			vs[i] = reflect.New(typ)
-			if raw.Decode(vs[i].Interface()) != nil {
+			if _, err := raw.Decode(vs[i].Interface()); err != nil {
 				return
 			}
 		}
@@ -201,7 +206,7 @@ func checkCopy(t *testing.T, raw item.Raw, v reflect.Value) {
 	}
 	scramble(own.Elem())
 	again := reflect.New(v.Type().Elem())
-	if err := raw.Decode(again.Interface()); err != nil || !cmp.Equal(again.Interface(), v.Interface(), exactly) {
+	if _, err := raw.Decode(again.Interface()); err != nil || !cmp.Equal(again.Interface(), v.Interface(), exactly) {
 		t.Errorf("a change of the copy is one of the value: %v\n%s", err, cmp.Diff(again.Interface(), v.Interface(), exactly))
 	}
 }
@@ -298,7 +303,7 @@ func checkAssign(t *testing.T, raw, other item.Raw, v reflect.Value) {
 			changed[name] = value
 		}
 		want, got := reflect.New(v.Type().Elem()), reflect.New(v.Type().Elem())
-		if raw.Decode(got.Interface()) != nil || !item.Assign(got.Interface(), name, value) {
+		if _, err := raw.Decode(got.Interface()); err != nil || !item.Assign(got.Interface(), name, value) {
 			continue
 		}
 		if err := item.Decode(&types.AttributeValueMemberM{Value: changed}, want.Interface()); err != nil {

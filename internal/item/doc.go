@@ -25,7 +25,7 @@
 //
 // # Changes
 //
-// A write reads an item once, as a [Read]: a value and the item that it was made
-// of, from which more values and single attributes can be made. [Compare] then says
-// which attributes a change of the value changes, and encodes no others.
+// A write reads an item as a [Raw], which is not decoded. Values and single attributes
+// are made of it. [Compare] then says which attributes a change of the value changes,
+// and encodes no others.
 package item

@@ -25,8 +25,6 @@ type Decoder struct {
 	names names
 	// length is that of the JSON of the item that was read last.
 	length int
-	// reads means that it makes values of a [Read].
-	reads bool
 }
 
 // Size returns about how many bytes the item that was read last has, by the rule
@@ -49,12 +47,8 @@ const frame = len(`"":{"S":""},`)
 // NewDecoder returns a decoder for values of a type, which fills watched in with
 // each item. No two of watched may have the same name.
 func NewDecoder(t reflect.Type, watched []Watched) *Decoder {
-	read, reads := reflect.Zero(reflect.PointerTo(t)).Interface().(reading)
-	if reads {
-		t = read.valueType()
-	}
 	p := planOf(t)
-	return &Decoder{plan: p, names: names{plan: p, watched: watched}, reads: reads}
+	return &Decoder{plan: p, names: names{plan: p, watched: watched}}
 }
 
 // Decode reads an item into v, which must be settable and zero. It returns what
@@ -66,35 +60,16 @@ func (d *Decoder) Decode(r *Reader, v reflect.Value) (refusal error, ok bool) { 
 		w.Kind, w.Text = 0, nil
 	}
 	from := r.pos
-	if d.reads {
-		refusal, ok = d.read(r, v)
-	} else {
-		refusal, ok = d.value(r, v)
-	}
+	refusal, ok = d.value(r, v)
 	d.length = r.pos - from
-	return refusal, ok
-}
-
-// read reads an item into v, which is a [Read].
-func (d *Decoder) read(r *Reader, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
-	from := r.pos
-	value, raw, loose := v.Addr().Interface().(reading).parts()
-	if r.Rest() <= maxShared {
-		r.shared, r.sharedAt = string(r.data[from:]), from
-	}
-	refusal, ok = d.value(r, reflect.ValueOf(value).Elem())
-	if raw.json = r.shared; raw.json == "" {
-		raw.json = string(r.data[from:])
-	}
-	raw.json, *loose = raw.json[:r.pos-from], d.names.folded || r.loose
-	r.shared = ""
 	return refusal, ok
 }
 
 // value reads an item into v.
 func (d *Decoder) value(r *Reader, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
 	from := r.pos
-	if d.plan.shape == structure {
+	switch d.plan.shape {
+	case structure:
 		d.names.into(v)
 		switch d.names.structure(r, v) {
 		case fits:
@@ -103,6 +78,10 @@ func (d *Decoder) value(r *Reader, v reflect.Value) (refusal error, ok bool) { /
 			return d.refusal(r, from), true
 		}
 		return nil, false
+	case undecoded:
+		ok = d.watch(r)
+		*v.Addr().Interface().(*Raw) = RawJSON(r.Since(from))
+		return nil, ok
 	}
 	if len(d.names.watched) > 0 {
 		if !d.watch(r) {

@@ -48,6 +48,7 @@ const (
 	structure
 	anything
 	item
+	undecoded
 )
 
 // field is a field of a struct that has an attribute.
@@ -73,6 +74,7 @@ var (
 	textsType           = reflect.TypeFor[[]string]()
 	bytesListType       = reflect.TypeFor[[][]byte]()
 	itemType            = reflect.TypeFor[map[string]types.AttributeValue]()
+	rawType             = reflect.TypeFor[Raw]()
 )
 
 // numberType is what a string type has if attributevalue treats it as a number,
@@ -163,10 +165,12 @@ func shapeOf(t reflect.Type) shape {
 	case reflect.Pointer:
 		return pointer
 	case reflect.Struct:
-		if t == timeType {
+		switch {
+		case t == timeType:
 			return moment
-		}
-		if !t.ConvertibleTo(timeType) {
+		case t == rawType:
+			return undecoded
+		case !t.ConvertibleTo(timeType):
 			return structure
 		}
 	case reflect.Slice:

@@ -27,12 +27,6 @@ type Reader struct {
 	chunk strings.Builder
 	// unquoted is where strings with escapes are made.
 	unquoted []byte
-	// shared is what there is from sharedAt on. Strings are parts of it, if it is
-	// not empty.
-	shared   string
-	sharedAt int
-	// textAt is where the text begins that was read last.
-	textAt int
 	// loose is set when a number is read as text.
 	loose bool
 	// repeats is set when a map has an element twice.
@@ -63,8 +57,6 @@ const (
 	ownMemory    = 1024
 	listSize     = 32
 	bytesPerList = 512
-	// maxShared is up to which length strings are parts of the response.
-	maxShared = 4 << 10
 	// maxDepth is well above the 32 levels that DynamoDB allows. AWS: "Service,
 	// account, and table quotas", Amazon DynamoDB Developer Guide.
 	maxDepth = 100

@@ -377,7 +377,7 @@ func TestDecoderSize(t *testing.T) {
 		items = append(items, "{"+strings.Join(attributes, ",")+"}")
 	}
 	body := "[" + strings.Join(items, ",") + "]"
-	for _, typ := range []reflect.Type{reflect.TypeFor[struct{ Name1, Name5 string }](), reflect.TypeFor[map[string]string](), reflect.TypeFor[item.Read[struct{ Name2 string }]]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[struct{ Name1, Name5 string }](), reflect.TypeFor[map[string]string](), reflect.TypeFor[item.Raw]()} {
 		r := item.NewReader([]byte(body))
 		d := item.NewDecoder(typ, []item.Watched{{Name: "name3"}})
 		if !r.Array(func(i int) bool {

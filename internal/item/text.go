@@ -55,7 +55,7 @@ func (r *Reader) text() (b []byte, plain, ok bool) {
 	if i == len(r.data) || r.data[i] != '"' {
 		return nil, false, false
 	}
-	b, r.textAt = r.data[r.pos:i], r.pos
+	b = r.data[r.pos:i]
 	r.pos = i + 1
 	return b, plain, true
 }
@@ -77,7 +77,7 @@ func (r *Reader) plain() (b []byte, ok bool) {
 	if len(data)-to < 2 || data[to] != '"' || data[to+1] != '}' {
 		return nil, false
 	}
-	r.textAt, r.pos = from, to+2
+	r.pos = to + 2
 	return data[from:to], true
 }
 
@@ -92,13 +92,9 @@ func (r *Reader) string() (s string, ok bool) {
 
 // keep returns the string of the text that was read last.
 func (r *Reader) keep(b []byte, plain bool) string {
-	switch {
-	case !plain:
+	if !plain {
 		r.unquoted = unquote(r.unquoted[:0], b)
 		b = r.unquoted
-	case r.shared != "":
-		from := r.textAt - r.sharedAt
-		return r.shared[from : from+len(b)]
 	}
 	if len(b) >= ownMemory {
 		r.long = true
@@ -107,8 +103,8 @@ func (r *Reader) keep(b []byte, plain bool) string {
 	if r.chunk.Cap()-r.chunk.Len() < len(b) {
 		// The builder that held the last strings is theirs from now on.
 		r.chunk, r.lists = strings.Builder{}, nil
-		// Names and frames are half of what is left, or more.
-		r.chunk.Grow(max(len(b), min(chunkSize, r.Rest()/2)))
+		// Names and frames are a third of what is left, or more.
+		r.chunk.Grow(max(len(b), min(chunkSize, r.Rest()*2/3)))
 	}
 	from := r.chunk.Len()
 	r.chunk.Write(b)

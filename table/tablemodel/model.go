@@ -63,57 +63,75 @@ type Pattern struct {
 func (m Model) Validate() error {
 	e := &schema.Error{Table: m.Name, Err: table.ErrInvalid}
 	if err := m.Table.Validate(); err != nil {
-		spec, ok := errors.AsType[*schema.Error](err)
+		listed, ok := errors.AsType[*schema.Error](err)
 		if !ok {
 			return err
 		}
-		*e = *spec
+		*e = *listed
 	}
 	seen := map[string]bool{}
 	for i, entity := range m.Entities {
-		where := fmt.Sprintf("Entities[%d]", i)
-		bad := func(format string, args ...any) {
-			e.Problems = append(e.Problems, where+fmt.Sprintf(format, args...))
-		}
-		if entity.Type == "" {
-			bad(".Type: is empty")
-		}
+		at := fmt.Sprintf("Entities[%d]", i)
 		if seen[entity.Type] {
-			bad(".Type: %q is used twice", entity.Type)
+			e.Problems = append(e.Problems, fmt.Sprintf("%s.Type: %q is used twice", at, entity.Type))
 		}
 		seen[entity.Type] = true
-		if len(entity.Items) == 0 {
-			bad(".Items: is empty, and an entity has a main item")
-		}
-		for j, p := range entity.Items {
-			item := fmt.Sprintf(".Items[%d]", j)
-			for _, problem := range p.problems(m.SimpleKey) {
-				bad("%s%s", item, problem)
-			}
-			for _, index := range slices.Sorted(maps.Keys(p.Indexes)) {
-				at := fmt.Sprintf("%s.Indexes[%q]", item, index)
-				k := slices.IndexFunc(m.Indexes, func(x schema.Index) bool { return x.Name == index })
-				if k < 0 {
-					bad("%s: the schema has no such index", at)
-					continue
-				}
-				if len(m.Indexes[k].PKs) > 0 {
-					bad("%s: its keys have several attributes, and no pattern", at)
-					continue
-				}
-				for _, problem := range p.Indexes[index].problems(m.Indexes[k].SK == "") {
-					bad("%s%s", at, problem)
-				}
-				if len(p.Indexes[index].Indexes) > 0 {
-					bad("%s.Indexes: is not empty", at)
-				}
-			}
-		}
+		e.Problems = append(e.Problems, under(at, m.entityProblems(entity))...)
 	}
 	if len(e.Problems) == 0 {
 		return nil
 	}
 	return e
+}
+
+// under returns problems behind the path of what they are about.
+func under(path string, problems []string) []string {
+	all := make([]string, len(problems))
+	for i, problem := range problems {
+		all[i] = path + problem
+	}
+	return all
+}
+
+// entityProblems lists what is wrong with an entity by itself.
+func (m Model) entityProblems(e Entity) []string {
+	var problems []string
+	if e.Type == "" {
+		problems = append(problems, ".Type: is empty")
+	}
+	if len(e.Items) == 0 {
+		problems = append(problems, ".Items: is empty, and an entity has a main item")
+	}
+	for i, p := range e.Items {
+		problems = append(problems, under(fmt.Sprintf(".Items[%d]", i), m.itemProblems(p))...)
+	}
+	return problems
+}
+
+// itemProblems lists what is wrong with the pattern of an item.
+func (m Model) itemProblems(p Pattern) []string {
+	problems := p.problems(m.SimpleKey)
+	for _, index := range slices.Sorted(maps.Keys(p.Indexes)) {
+		at := fmt.Sprintf(".Indexes[%q]", index)
+		problems = append(problems, under(at, m.indexProblems(index, p.Indexes[index]))...)
+	}
+	return problems
+}
+
+// indexProblems lists what is wrong with the pattern of an item in an index.
+func (m Model) indexProblems(name string, p Pattern) []string {
+	i := slices.IndexFunc(m.Indexes, func(x schema.Index) bool { return x.Name == name })
+	if i < 0 {
+		return []string{": the schema has no such index"}
+	}
+	if len(m.Indexes[i].PKs) > 0 {
+		return []string{": its keys have several attributes, and no pattern"}
+	}
+	problems := p.problems(m.Indexes[i].SK == "")
+	if len(p.Indexes) > 0 {
+		problems = append(problems, ".Indexes: is not empty")
+	}
+	return problems
 }
 
 // problems lists what is wrong with the texts of a pattern.

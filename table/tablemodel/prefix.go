@@ -28,45 +28,66 @@ const mostPrefixes = 8
 
 // prefixes returns which of the first segments of a key attribute are prefixes.
 func (in inference) prefixes(k keyAttribute, items []table.Item) map[place]bool {
-	bySize := map[int][]table.Item{}
-	for _, item := range items {
-		if segments, ok := segmentsOf(item[k.name]); ok && k.kind == types.ScalarAttributeTypeS {
-			bySize[len(segments)] = append(bySize[len(segments)], item)
-		}
-	}
 	all := map[place]bool{}
-	for size, samples := range bySize {
+	for segments, samples := range bySegments(k, items) {
 		texts := firstSegments(k, samples)
-		partitions := map[string]map[string]bool{}
-		for i, item := range samples {
-			if partitions[texts[i]] == nil {
-				partitions[texts[i]] = map[string]bool{}
-			}
-			partitions[texts[i]][keyText(item[in.schema.PK])] = true
-		}
+		partitions := in.partitionsOf(texts, samples)
 		if in.isAttribute(texts, samples, len(partitions)) {
 			continue
 		}
-		upper, shared := 0, true
-		for text, of := range partitions {
-			switch {
-			case isUpper(text):
-				upper++
-			case !sharable(text) || len(of) < 2:
-				shared = false
-			}
+		for text, is := range in.prefixesAmong(partitions, segments) {
+			all[place{segments, text}] = is
 		}
-		// A whole key that partitions share is a constant only if it is the one.
-		shared = shared && (len(partitions)-upper == 1 || size > 1)
-		for text := range partitions {
-			switch {
-			case text == "":
-				all[place{size, text}] = true
-			case isUpper(text):
-				all[place{size, text}] = upper <= mostPrefixes || text == in.kind
-			default:
-				all[place{size, text}] = shared && len(partitions)-upper <= mostPrefixes
-			}
+	}
+	return all
+}
+
+// bySegments groups items by how many segments a key attribute has.
+func bySegments(k keyAttribute, items []table.Item) map[int][]table.Item {
+	groups := map[int][]table.Item{}
+	for _, item := range items {
+		if segments, ok := segmentsOf(item[k.name]); ok && k.kind == types.ScalarAttributeTypeS {
+			groups[len(segments)] = append(groups[len(segments)], item)
+		}
+	}
+	return groups
+}
+
+// partitionsOf returns, for each text, the partition keys of the samples that it is of.
+func (in inference) partitionsOf(texts []string, samples []table.Item) map[string]map[string]bool {
+	partitions := map[string]map[string]bool{}
+	for i, item := range samples {
+		if partitions[texts[i]] == nil {
+			partitions[texts[i]] = map[string]bool{}
+		}
+		partitions[texts[i]][keyText(item[in.schema.PK])] = true
+	}
+	return partitions
+}
+
+// prefixesAmong reports for each first segment of keys whether it is a prefix, given
+// the partitions that it is found in. The keys have so many segments.
+func (in inference) prefixesAmong(partitions map[string]map[string]bool, segments int) map[string]bool {
+	upper, shared := 0, true
+	for text, of := range partitions {
+		switch {
+		case isUpper(text):
+			upper++
+		case !sharable(text) || len(of) < 2:
+			shared = false
+		}
+	}
+	// A whole key that partitions share is a constant only if it is the one.
+	shared = shared && (len(partitions)-upper == 1 || segments > 1)
+	all := make(map[string]bool, len(partitions))
+	for text := range partitions {
+		switch {
+		case text == "":
+			all[text] = true
+		case isUpper(text):
+			all[text] = upper <= mostPrefixes || text == in.kind
+		default:
+			all[text] = shared && len(partitions)-upper <= mostPrefixes
 		}
 	}
 	return all

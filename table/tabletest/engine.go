@@ -93,43 +93,64 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 			t.MaxIdleConnsPerHost = t.MaxIdleConns
 		}),
 	}
+	var err error
 	if named := os.Getenv(EndpointVariable); named != "" {
-		u, err := url.Parse(named)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			// The value can hold a password.
-			return nil, fmt.Errorf("%s is not the URL of an engine, such as http://127.0.0.1:8000", EndpointVariable)
-		}
-		if err := e.responds(ctx, u); err != nil {
-			return nil, fmt.Errorf("%w: nothing responds at %s=%s: %w; start the engine there, or unset the variable to have one started",
-				ErrNoEngine, EndpointVariable, u.Redacted(), err)
-		}
-		e.endpoint = named
-		if id := os.Getenv("AWS_ACCESS_KEY_ID"); id != "" {
-			e.creds = aws.Credentials{
-				AccessKeyID:     id,
-				SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
-				SessionToken:    os.Getenv("AWS_SESSION_TOKEN"),
-				Source:          "environment",
-			}
-		}
-		return e, nil
+		e.endpoint, err = named, e.probe(ctx, named)
+		e.creds = credentialsOr(e.creds)
+	} else {
+		e.process, e.endpoint, err = run(ctx, opts)
 	}
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
 
+// probe returns nil if something responds at the endpoint that the environment names.
+func (e *Engine) probe(ctx context.Context, named string) error {
+	u, err := url.Parse(named)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		// The value can hold a password.
+		return fmt.Errorf("%s is not the URL of an engine, such as http://127.0.0.1:8000", EndpointVariable)
+	}
+	if err := e.responds(ctx, u); err != nil {
+		return fmt.Errorf("%w: nothing responds at %s=%s: %w; start the engine there, or unset the variable to have one started",
+			ErrNoEngine, EndpointVariable, u.Redacted(), err)
+	}
+	return nil
+}
+
+// credentialsOr returns the credentials of the environment, or else these.
+func credentialsOr(local aws.Credentials) aws.Credentials {
+	id := os.Getenv("AWS_ACCESS_KEY_ID")
+	if id == "" {
+		return local
+	}
+	return aws.Credentials{
+		AccessKeyID:     id,
+		SecretAccessKey: os.Getenv("AWS_SECRET_ACCESS_KEY"),
+		SessionToken:    os.Getenv("AWS_SESSION_TOKEN"),
+		Source:          "environment",
+	}
+}
+
+// run starts an installed engine, and returns its process and endpoint.
+func run(ctx context.Context, opts Options) (*subprocess.Process, string, error) {
 	if opts.Port < 0 || opts.Port > maxPort {
-		return nil, fmt.Errorf("Options.Port: %d is not 0 to %d", opts.Port, maxPort)
+		return nil, "", fmt.Errorf("Options.Port: %d is not 0 to %d", opts.Port, maxPort)
 	}
 	program, err := find(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	var path []string
 	if opts.Path != "" {
 		abs, err := filepath.Abs(opts.Path)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if err := makePrivate(abs); err != nil {
-			return nil, fmt.Errorf("Options.Path: %w", err)
+			return nil, "", fmt.Errorf("Options.Path: %w", err)
 		}
 		path = []string{"--db-path", abs}
 	}
@@ -147,11 +168,7 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 		Port:    opts.Port,
 		Timeout: startTimeout,
 	}
-	e.process, e.endpoint, err = server.Run(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
+	return server.Run(ctx)
 }
 
 // hiddenAddress returns a random address of 127.0.0.0/8 on which a program can listen,

@@ -32,37 +32,45 @@ type Difference struct {
 // name is given. Nil is the missing item.
 func differences(before, after table.Item, but string) []Difference {
 	var all []Difference
-	var add func(path string, a, b types.AttributeValue)
-	add = func(path string, a, b types.AttributeValue) {
-		switch {
-		case a != nil && b != nil && equal(a, b):
-			return
-		case a == nil || b == nil:
-			all = append(all, Difference{path, a, b})
-			return
-		}
-		switch a := a.(type) {
-		case *types.AttributeValueMemberM:
-			if b, ok := b.(*types.AttributeValueMemberM); ok && len(a.Value) > 0 && len(b.Value) > 0 {
-				for _, name := range names(a.Value, b.Value) {
-					add(path+"."+step(name), a.Value[name], b.Value[name])
-				}
-				return
-			}
-		case *types.AttributeValueMemberL:
-			if b, ok := b.(*types.AttributeValueMemberL); ok && len(a.Value) > 0 && len(b.Value) > 0 {
-				for i := range max(len(a.Value), len(b.Value)) {
-					add(fmt.Sprintf("%s[%d]", path, i), at(a.Value, i), at(b.Value, i))
-				}
-				return
-			}
-		}
-		all = append(all, Difference{path, a, b})
-	}
 	for _, name := range names(before, after) {
 		if but == "" || name != but {
-			add(step(name), before[name], after[name])
+			all = append(all, valueDifferences(step(name), before[name], after[name])...)
 		}
+	}
+	return all
+}
+
+// valueDifferences returns the differences of two values: those of their elements, if
+// both are maps or lists with some.
+func valueDifferences(path string, before, after types.AttributeValue) []Difference {
+	if before != nil && after != nil && equal(before, after) {
+		return nil
+	}
+	switch b := before.(type) {
+	case *types.AttributeValueMemberM:
+		if a, ok := after.(*types.AttributeValueMemberM); ok && len(b.Value) > 0 && len(a.Value) > 0 {
+			return memberDifferences(path, b.Value, a.Value)
+		}
+	case *types.AttributeValueMemberL:
+		if a, ok := after.(*types.AttributeValueMemberL); ok && len(b.Value) > 0 && len(a.Value) > 0 {
+			return elementDifferences(path, b.Value, a.Value)
+		}
+	}
+	return []Difference{{path, before, after}}
+}
+
+func memberDifferences(path string, before, after map[string]types.AttributeValue) []Difference {
+	var all []Difference
+	for _, name := range names(before, after) {
+		all = append(all, valueDifferences(path+"."+step(name), before[name], after[name])...)
+	}
+	return all
+}
+
+func elementDifferences(path string, before, after []types.AttributeValue) []Difference {
+	var all []Difference
+	for i := range max(len(before), len(after)) {
+		all = append(all, valueDifferences(fmt.Sprintf("%s[%d]", path, i), at(before, i), at(after, i))...)
 	}
 	return all
 }
