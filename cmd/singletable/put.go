@@ -269,10 +269,10 @@ func (p *program) openEditing(ctx context.Context, name string, f writeFlags) (e
 	if e.model, err = p.modelOf(ctx, live, name, *f.schema); err != nil {
 		return e, err
 	}
-	if e.table, err = table.New(live.client, e.model.Schema, nil); err != nil {
+	if e.table, err = table.New(live.client, e.model.Table, nil); err != nil {
 		return e, err
 	}
-	e.editor, err = edit.New(live.client, e.model.Schema, func(item table.Item) string {
+	e.editor, err = edit.New(live.client, e.model.Table, func(item table.Item) string {
 		entity, _, _ := e.model.Find(item)
 		return cmp.Or(*f.version, entity.Version)
 	})
