@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/internal/response"
@@ -250,4 +252,70 @@ func (e *spentError) Unwrap() error { return e.err }
 
 func invalid(field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %w", errInvalidQuery, field, fmt.Errorf(format, args...))
+}
+
+// OpError says which operation an error is about, of one that runs alone as of
+// several.
+type OpError struct {
+	// Op is what it does: Put, Create, Update, Delete, Check, Get.
+	Op string
+	// Index is its place among the operations of the call, from 0; 0 if it runs alone.
+	Index int
+	// Name is the name given with [Op.WithName]; often empty.
+	Name string
+	// Key is the key of its item. It is not part of the message.
+	Key keys.Key
+	// Stored is the item that made a condition fail, where the engine returned it and
+	// no middleware has to decrypt it: see [Options].ReadOnlyMiddleware.
+	Stored Item
+	// Err is the cause; never nil.
+	Err error
+}
+
+// Error names the operation and the cause, without key values.
+func (e *OpError) Error() string {
+	if e.Name == "" {
+		return fmt.Sprintf("op %d (%s): %v", e.Index, e.Op, e.Err)
+	}
+	return fmt.Sprintf("op %d (%s %q): %v", e.Index, e.Op, e.Name, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// The codes of cancellation reasons that are not failures of an operation by
+// itself. AWS: TransactWriteItems, Amazon DynamoDB API Reference.
+const (
+	reasonNone            = "None"
+	reasonConditionFailed = "ConditionalCheckFailed"
+)
+
+// passing reports whether a cancelled transaction may succeed as it is: all its
+// reasons are conflicts and lack of capacity.
+func passing(cancelled *types.TransactionCanceledException) bool {
+	return onlyFor(cancelled, ErrConflict, ErrThrottled)
+}
+
+// onlyFor reports whether all reasons of a cancelled transaction are of these
+// kinds.
+func onlyFor(cancelled *types.TransactionCanceledException, kinds ...error) bool {
+	found := false
+	for _, r := range cancelled.CancellationReasons {
+		code := aws.ToString(r.Code)
+		if code == "" || code == reasonNone {
+			continue
+		}
+		if !slices.Contains(kinds, kindOf(code)) {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// hasReason reports whether one of the reasons is of these kinds.
+func hasReason(cancelled *types.TransactionCanceledException, kinds ...error) bool {
+	return slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
+		return slices.Contains(kinds, kindOf(aws.ToString(r.Code)))
+	})
 }

@@ -115,10 +115,6 @@ func (t *Table) projectOr(attributes []string) []string {
 	return t.project
 }
 
-// maxTransaction is how many items one transaction may touch. AWS: "Service,
-// account, and table quotas", Amazon DynamoDB Developer Guide.
-const maxTransaction = 100
-
 // TransactGet reads up to 100 items as they were at one moment, at twice the
 // read units of a consistent read, and returns them by key. A key whose item is
 // missing or expired is not in the map. The same key may not be given twice.

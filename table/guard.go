@@ -11,17 +11,6 @@ import (
 	"github.com/singletable/singletable/schema"
 )
 
-// guard is what an op requires of the stored item in addition to its own
-// condition.
-type guard struct {
-	missing  isMissing
-	exists   exists
-	ofType   hasType
-	shape    hasShape
-	version  hasVersion
-	revision hasRevision
-}
-
 // IfVersion returns the op with the condition that the number in that attribute
 // of the stored item is version. A missing item, an attribute that is missing or
 // NULL, and an expired item have version 0. If the item has another version, the op fails
@@ -122,22 +111,22 @@ func (t *Table) require(w *write) error {
 	}
 	clauses := make([]string, 0, 6)
 	if g.missing {
-		clauses = append(clauses, g.missing.clause(w, &t.schema))
+		clauses = append(clauses, g.missing.clause(&w.bindings, &t.schema))
 	}
 	if bool(g.exists) && !g.identifies() {
-		clauses = append(clauses, g.exists.clause(w, &t.schema))
+		clauses = append(clauses, g.exists.clause(&w.bindings, &t.schema))
 	}
 	if g.ofType != "" {
-		clauses = append(clauses, g.ofType.clause(w, &t.schema, g.needsLive()))
+		clauses = append(clauses, g.ofType.clause(&w.bindings, &t.schema, g.needsLive()))
 	}
 	if g.shape.set {
-		clauses = append(clauses, g.shape.clause(w, &t.schema))
+		clauses = append(clauses, g.shape.clause(&w.bindings, &t.schema))
 	}
 	if g.version.set {
-		clauses = append(clauses, g.version.clause(w))
+		clauses = append(clauses, g.version.clause(&w.bindings))
 	}
 	if g.revision.set {
-		clauses = append(clauses, g.revision.clause(w))
+		clauses = append(clauses, g.revision.clause(&w.bindings))
 	}
 	condition := clauses[0]
 	if len(clauses) > 1 {

@@ -9,16 +9,48 @@ import (
 	"github.com/singletable/singletable/schema"
 )
 
+// bindings are what the placeholders in the expressions of a write stand for.
+type bindings struct {
+	names  map[string]string
+	values map[string]types.AttributeValue
+}
+
+// partition returns the placeholder of the table's partition key, which every item
+// has.
+func (b *bindings) partition(s *schema.Table) string {
+	if s.PK == "pk" {
+		// It is no reserved word. Without a placeholder the request is smaller
+		// and takes no map.
+		return s.PK
+	}
+	b.name("#pk", s.PK)
+	return "#pk"
+}
+
+func (b *bindings) name(placeholder, attribute string) {
+	if b.names == nil {
+		b.names = make(map[string]string, 2)
+	}
+	b.names[placeholder] = attribute
+}
+
+func (b *bindings) value(placeholder string, value types.AttributeValue) {
+	if b.values == nil {
+		b.values = make(map[string]types.AttributeValue, 2)
+	}
+	b.values[placeholder] = value
+}
+
 // A requirement is one thing that an op requires of the stored item. An expired item
 // counts as missing, and a missing one is nil. DynamoDB checks the clause, which adds
-// its placeholders to the write. holds is the same rule for an item that DynamoDB
+// its placeholders to the bindings. holds is the same rule for an item that DynamoDB
 // returned or that was read afterwards: it tells why a write failed.
 
 // isMissing requires that there is no item. It is what a [Create] is.
 type isMissing bool
 
-func (isMissing) clause(w *write, s *schema.Table) string {
-	return "attribute_not_exists(" + w.partition(s) + ")"
+func (isMissing) clause(b *bindings, s *schema.Table) string {
+	return "attribute_not_exists(" + b.partition(s) + ")"
 }
 
 func (isMissing) holds(stored Item) bool { return stored == nil }
@@ -26,8 +58,8 @@ func (isMissing) holds(stored Item) bool { return stored == nil }
 // exists requires an item.
 type exists bool
 
-func (exists) clause(w *write, s *schema.Table) string {
-	return "attribute_exists(" + w.partition(s) + ")"
+func (exists) clause(b *bindings, s *schema.Table) string {
+	return "attribute_exists(" + b.partition(s) + ")"
 }
 
 func (exists) holds(stored Item) bool { return stored != nil }
@@ -36,13 +68,13 @@ func (exists) holds(stored Item) bool { return stored != nil }
 // requirement needs a live item, a missing one must satisfy its clause.
 type hasType string
 
-func (r hasType) clause(w *write, s *schema.Table, live bool) string {
-	w.name("#type", s.Type)
-	w.value(":type", &types.AttributeValueMemberS{Value: string(r)})
+func (r hasType) clause(b *bindings, s *schema.Table, live bool) string {
+	b.name("#type", s.Type)
+	b.value(":type", &types.AttributeValueMemberS{Value: string(r)})
 	if live {
 		return "#type = :type"
 	}
-	return "attribute_not_exists(" + w.partition(s) + ") OR #type = :type"
+	return "attribute_not_exists(" + b.partition(s) + ") OR #type = :type"
 }
 
 func (r hasType) holds(stored Item, s *schema.Table) bool {
@@ -56,12 +88,12 @@ type hasShape struct {
 	most        int
 }
 
-func (r hasShape) clause(w *write, s *schema.Table) string {
-	w.name("#shape", s.Shape)
-	w.value(":shape", &types.AttributeValueMemberN{Value: strconv.Itoa(r.most)})
+func (r hasShape) clause(b *bindings, s *schema.Table) string {
+	b.name("#shape", s.Shape)
+	b.value(":shape", &types.AttributeValueMemberN{Value: strconv.Itoa(r.most)})
 	clause := "attribute_not_exists(#shape) OR #shape <= :shape"
 	if r.admits {
-		w.name("#from", s.ShapeFrom())
+		b.name("#from", s.ShapeFrom())
 		clause += " OR #from <= :shape"
 	}
 	return clause
@@ -85,11 +117,11 @@ type hasVersion struct {
 	want      int64
 }
 
-func (r hasVersion) clause(w *write) string {
-	w.name("#version", r.attribute)
-	w.value(":version", &types.AttributeValueMemberN{Value: strconv.FormatInt(r.want, 10)})
+func (r hasVersion) clause(b *bindings) string {
+	b.name("#version", r.attribute)
+	b.value(":version", &types.AttributeValueMemberN{Value: strconv.FormatInt(r.want, 10)})
 	if r.want == 0 {
-		w.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
+		b.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
 		return "attribute_not_exists(#version) OR attribute_type(#version, :null) OR #version = :version"
 	}
 	return "#version = :version"
@@ -112,15 +144,15 @@ type hasRevision struct {
 	attribute, want string
 }
 
-func (r hasRevision) clause(w *write) string {
-	w.name("#revision", r.attribute)
+func (r hasRevision) clause(b *bindings) string {
+	b.name("#revision", r.attribute)
 	if r.want == "" {
-		w.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
+		b.value(":null", &types.AttributeValueMemberS{Value: "NULL"})
 		// Only the empty string is less. Some engines take no empty values.
-		w.value(":revision", &types.AttributeValueMemberS{Value: "\x00"})
+		b.value(":revision", &types.AttributeValueMemberS{Value: "\x00"})
 		return "attribute_not_exists(#revision) OR attribute_type(#revision, :null) OR #revision < :revision"
 	}
-	w.value(":revision", &types.AttributeValueMemberS{Value: r.want})
+	b.value(":revision", &types.AttributeValueMemberS{Value: r.want})
 	return "#revision = :revision"
 }
 
@@ -132,4 +164,15 @@ func (r hasRevision) holds(stored Item) bool {
 		return revision.Value == r.want
 	}
 	return false
+}
+
+// guard is what an op requires of the stored item in addition to its own
+// condition.
+type guard struct {
+	missing  isMissing
+	exists   exists
+	ofType   hasType
+	shape    hasShape
+	version  hasVersion
+	revision hasRevision
 }

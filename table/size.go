@@ -265,3 +265,7 @@ func outgrown(code, message string) bool {
 	return (code == "ValidationException" || code == "ValidationError") &&
 		strings.Contains(message, "Item size") && strings.Contains(message, "exceeded the maximum allowed size")
 }
+
+// maxTransaction is how many items one transaction may touch. AWS: "Service,
+// account, and table quotas", Amazon DynamoDB Developer Guide.
+const maxTransaction = 100

@@ -24,13 +24,6 @@ func (o Op) WithRevision(attribute, revision string) Op {
 	return o
 }
 
-// successor is the change of a version or revision that an update makes in
-// addition to its own changes.
-type successor struct {
-	verb, attribute string
-	value           types.AttributeValue
-}
-
 // addNext adds to the update expression. The expression package writes each verb
 // on a line of its own.
 func (w *write) addNext(n successor) error {

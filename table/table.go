@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -305,4 +306,23 @@ func (t *Table) checkIndexKeys(item Item) *fault {
 		}
 	}
 	return nil
+}
+
+// expired reports whether an item's time has come, given its expiry. Like
+// DynamoDB it takes only numbers for one. Less than 1 means that the item does
+// not expire: DynamoDB does not delete items whose time is more than five years
+// ago, so that a field left at its zero value keeps an item.
+//
+// AWS: "Using time to live (TTL) in DynamoDB", Amazon DynamoDB Developer Guide.
+func (t *Table) expired(expiry item.Watched, now time.Time) bool {
+	if t.schema.TTL == "" || expiry.Kind != item.N {
+		return false
+	}
+	seconds, err := strconv.ParseFloat(string(expiry.Text), 64)
+	return err == nil && seconds >= 1 && seconds <= float64(now.Unix())
+}
+
+// Expired reports whether an item had expired at a time, as reads see it.
+func (t *Table) Expired(item Item, at time.Time) bool {
+	return t.expired(watched(item, t.schema.TTL), at)
 }

@@ -222,43 +222,6 @@ func (t *Table) transactItem(w write) types.TransactWriteItem {
 	}}
 }
 
-// The codes of cancellation reasons that are not failures of an operation by
-// itself. AWS: TransactWriteItems, Amazon DynamoDB API Reference.
-const (
-	reasonNone            = "None"
-	reasonConditionFailed = "ConditionalCheckFailed"
-)
-
-// passing reports whether a cancelled transaction may succeed as it is: all its
-// reasons are conflicts and lack of capacity.
-func passing(cancelled *types.TransactionCanceledException) bool {
-	return onlyFor(cancelled, ErrConflict, ErrThrottled)
-}
-
-// onlyFor reports whether all reasons of a cancelled transaction are of these
-// kinds.
-func onlyFor(cancelled *types.TransactionCanceledException, kinds ...error) bool {
-	found := false
-	for _, r := range cancelled.CancellationReasons {
-		code := aws.ToString(r.Code)
-		if code == "" || code == reasonNone {
-			continue
-		}
-		if !slices.Contains(kinds, kindOf(code)) {
-			return false
-		}
-		found = true
-	}
-	return found
-}
-
-// hasReason reports whether one of the reasons is of these kinds.
-func hasReason(cancelled *types.TransactionCanceledException, kinds ...error) bool {
-	return slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
-		return slices.Contains(kinds, kindOf(aws.ToString(r.Code)))
-	})
-}
-
 func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledException, err error) error {
 	tx := &TxError{Err: err}
 	for i, r := range cancelled.CancellationReasons {

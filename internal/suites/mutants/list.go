@@ -87,7 +87,7 @@ var mutants = []mutant{
 	},
 	{
 		"a create expects no item",
-		"table/requirement.go", `return "attribute_not_exists(" + w.partition(s) + ")"`, `return "attribute_exists(" + w.partition(s) + ") OR attribute_not_exists(" + w.partition(s) + ")"`,
+		"table/requirement.go", `return "attribute_not_exists(" + b.partition(s) + ")"`, `return "attribute_exists(" + b.partition(s) + ") OR attribute_not_exists(" + b.partition(s) + ")"`,
 		schedules, "TestRepo/copies/nobody:_Create,_Create$",
 	},
 	{
@@ -285,7 +285,7 @@ var mutants = []mutant{
 	},
 	{
 		"a throttled transaction is repeated",
-		"table/transact.go", "return onlyFor(cancelled, ErrConflict, ErrThrottled)", "return onlyFor(cancelled, ErrConflict)",
+		"table/errors.go", "return onlyFor(cancelled, ErrConflict, ErrThrottled)", "return onlyFor(cancelled, ErrConflict)",
 		conformance, "TestDefaultEngine/^Retry$",
 	},
 	{
@@ -325,7 +325,7 @@ var mutants = []mutant{
 	},
 	{
 		"shop: an e-mail is created, not put",
-		"table/requirement.go", `return "attribute_not_exists(" + w.partition(s) + ")"`, `return "attribute_exists(" + w.partition(s) + ") OR attribute_not_exists(" + w.partition(s) + ")"`,
+		"table/requirement.go", `return "attribute_not_exists(" + b.partition(s) + ")"`, `return "attribute_exists(" + b.partition(s) + ") OR attribute_not_exists(" + b.partition(s) + ")"`,
 		shop, "TestScheduleUniqueEmail",
 	},
 	{
