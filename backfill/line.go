@@ -92,7 +92,7 @@ const (
 func parseLine(text []byte) (line, error) {
 	var read line
 	var problem string
-	in := item.NewReader(text)
+	in := item.NewParser(text)
 	ok := in.Object(func(name []byte) (ok bool) {
 		switch string(name) {
 		case memberItem:

@@ -200,7 +200,7 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 			return nil, false
 		}
 		err = d.core.run(ctx, s.ops)
-		return err, errors.Is(err, table.ErrConditionFailed) || s.look(err, look) || s.lost(err)
+		return err, errors.Is(err, table.ErrConditionFailed) || s.look(err, look) || s.overtaken(err)
 	})
 }
 

@@ -33,7 +33,7 @@ func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, e
 			return nil, false
 		}
 		err = c.run(ctx, ops)
-		return err, errors.Is(err, table.ErrConditionFailed) || (&save{main: len(ops)}).lost(err)
+		return err, errors.Is(err, table.ErrConditionFailed) || (&save{main: len(ops)}).overtaken(err)
 	})
 	return changed && err == nil, err
 }

@@ -95,7 +95,7 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 				before := met
 				met = staleOver(err, len(ops))
 				futile := len(met) > 0 && reflect.DeepEqual(met, before)
-				return err, !futile && (s.look(err, look) || s.lost(err))
+				return err, !futile && (s.look(err, look) || s.overtaken(err))
 			}
 		}
 		return nil, false
@@ -140,7 +140,7 @@ func (c *core) delete(ctx context.Context, key keys.Key) error {
 			return c.named("Delete", key, err), false
 		}
 		if err := c.run(ctx, s.ops); err != nil {
-			return err, s.look(err, look) || s.lost(err)
+			return err, s.look(err, look) || s.overtaken(err)
 		}
 		return nil, false
 	})
@@ -190,9 +190,9 @@ func (s *save) look(err error, look looks) bool {
 	return again
 }
 
-// lost reports whether a write failed since the entity is no longer as it was
+// overtaken reports whether a write failed since the entity is no longer as it was
 // read, or for a conflict that may pass.
-func (s *save) lost(err error) bool {
+func (s *save) overtaken(err error) bool {
 	if errors.Is(err, table.ErrOutcomeUnknown) {
 		return false
 	}

@@ -45,7 +45,7 @@ func parseEvent(event []byte) ([]*record, error) {
 	var records []*record
 	var problem error
 	found := false
-	in := item.NewReader(event)
+	in := item.NewParser(event)
 	ok := in.Object(func(name []byte) bool {
 		if string(name) != "Records" {
 			_, ok := in.Skip()
@@ -78,7 +78,7 @@ func parseEvent(event []byte) ([]*record, error) {
 }
 
 // parseRecord reads a record. It returns false if the JSON is not that of a record.
-func parseRecord(in *item.Reader) (r *record, problem error, ok bool) { //nolint:revive // the error is the record's, ok is the JSON's
+func parseRecord(in *item.Parser) (r *record, problem error, ok bool) { //nolint:revive // the error is the record's, ok is the JSON's
 	r = &record{}
 	var source, name string
 	images := false
@@ -133,7 +133,7 @@ func (r *record) check(name string) error {
 	return fmt.Errorf("%w: it does not have %s", errEvent, want)
 }
 
-func (r *record) parseIdentity(in *item.Reader) bool {
+func (r *record) parseIdentity(in *item.Parser) bool {
 	raw, ok := in.Skip()
 	if !ok || string(raw) == "null" {
 		return ok
@@ -144,7 +144,7 @@ func (r *record) parseIdentity(in *item.Reader) bool {
 	return ok
 }
 
-func (r *record) parseImages(in *item.Reader) bool {
+func (r *record) parseImages(in *item.Parser) bool {
 	return in.Object(func(member []byte) (ok bool) {
 		switch string(member) {
 		case "Keys":
@@ -173,18 +173,18 @@ func (r *record) parseImages(in *item.Reader) bool {
 }
 
 // text reads a string, or null.
-func text(in *item.Reader, into *string) bool {
+func text(in *item.Parser, into *string) bool {
 	raw, ok := in.Skip()
 	return ok && json.Unmarshal(raw, into) == nil
 }
 
 // image reads an item, or null.
-func image(in *item.Reader, into *table.Item) bool {
+func image(in *item.Parser, into *table.Item) bool {
 	raw, ok := in.Skip()
 	if !ok || bytes.Equal(raw, []byte("null")) {
 		return ok
 	}
-	item, _, ok := item.NewReader(raw).Item()
+	item, _, ok := item.NewParser(raw).Item()
 	*into = item
 	return ok
 }

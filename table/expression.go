@@ -311,9 +311,9 @@ func (f formula) assignments() []assignment {
 	return all
 }
 
-// stored returns the values that the clause stores for certain, whatever the item
+// assigned returns the values that the clause stores for certain, whatever the item
 // has.
-func (f formula) stored(a assignment) (values []types.AttributeValue) {
+func (f formula) assigned(a assignment) (values []types.AttributeValue) {
 	switch {
 	case a.action == "ADD", a.action == "SET" && len(a.operand) == 1:
 	case a.action == "SET" && a.operand[0] == "list_append":
@@ -338,7 +338,7 @@ func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
 		if attribute == t.schema.PK || attribute == t.schema.SK {
 			return 0, errKeyUpdated(attribute)
 		}
-		values := f.stored(a)
+		values := f.assigned(a)
 		if !nested && len(values) > 0 {
 			size += len(attribute)
 			if fault := t.indexFault(attribute, a, values[0]); fault != nil {

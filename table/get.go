@@ -54,8 +54,8 @@ func (t *Table) get(ctx context.Context, key keys.Key, items *items) error {
 	return nil
 }
 
-// stored reads an item as it is stored, expired or not. A missing item is nil.
-func (t *Table) stored(ctx context.Context, key keys.Key, b *budget) (Item, error) {
+// readStored reads an item as it is stored, expired or not. A missing item is nil.
+func (t *Table) readStored(ctx context.Context, key keys.Key, b *budget) (Item, error) {
 	var found []Item
 	r := &request{operation: "GetItem", attempts: &attempts{budget: b}, items: into(&found).of(t.unfiltered(), share{})}
 	if _, err := send(ctx, t, r, t.client.GetItem, t.getItemInput(key, true)); err != nil || len(found) == 0 {

@@ -124,14 +124,14 @@ func (s *items) begin(n int) {
 }
 
 // readItems reads the list of items that is next in a response.
-func (s *items) readItems(in *item.Reader) {
+func (s *items) readItems(in *item.Parser) {
 	for i := range in.Elements {
 		s.readItem(in, i)
 	}
 }
 
 // readItem reads the item that is next in a response.
-func (s *items) readItem(in *item.Reader, number int) {
+func (s *items) readItem(in *item.Parser, number int) {
 	if s.full() {
 		s.more = true
 		in.Check(in.IgnoreItem())

@@ -11,7 +11,7 @@ import (
 // and out, which is the output of the SDK's client, gets the rest. It returns false, and
 // leaves out as it is, for a response that is not as DynamoDB sends it.
 func (s *items) readResponse(body []byte, out any) bool {
-	in := item.NewReader(body)
+	in := item.NewParser(body)
 	switch out := out.(type) {
 	case *dynamodb.GetItemOutput:
 		return keep(out, s.getItem(in), in)
@@ -32,7 +32,7 @@ func (s *items) readResponse(body []byte, out any) bool {
 }
 
 // keep sets out to the output that was read, if that was all of the response.
-func keep[Out any](out *Out, read Out, in *item.Reader) bool {
+func keep[Out any](out *Out, read Out, in *item.Parser) bool {
 	whole := in.Whole()
 	if whole {
 		*out = read
@@ -40,7 +40,7 @@ func keep[Out any](out *Out, read Out, in *item.Reader) bool {
 	return whole
 }
 
-func (s *items) getItem(in *item.Reader) (out dynamodb.GetItemOutput) {
+func (s *items) getItem(in *item.Parser) (out dynamodb.GetItemOutput) {
 	for name := range in.Members {
 		switch string(name) {
 		case "Item":
@@ -54,7 +54,7 @@ func (s *items) getItem(in *item.Reader) (out dynamodb.GetItemOutput) {
 	return out
 }
 
-func (s *items) batchGetItem(in *item.Reader) (out dynamodb.BatchGetItemOutput) {
+func (s *items) batchGetItem(in *item.Parser) (out dynamodb.BatchGetItemOutput) {
 	for name := range in.Members {
 		switch string(name) {
 		case "Responses":
@@ -77,7 +77,7 @@ func (s *items) batchGetItem(in *item.Reader) (out dynamodb.BatchGetItemOutput) 
 }
 
 // transactGetItems reads results of which each has an item or not.
-func (s *items) transactGetItems(in *item.Reader) (out dynamodb.TransactGetItemsOutput) {
+func (s *items) transactGetItems(in *item.Parser) (out dynamodb.TransactGetItemsOutput) {
 	for name := range in.Members {
 		switch string(name) {
 		case "Responses":
@@ -94,7 +94,7 @@ func (s *items) transactGetItems(in *item.Reader) (out dynamodb.TransactGetItems
 	return out
 }
 
-func (s *items) result(in *item.Reader, number int) {
+func (s *items) result(in *item.Parser, number int) {
 	for name := range in.Members {
 		if string(name) == "Item" {
 			s.readItem(in, number)
@@ -104,7 +104,7 @@ func (s *items) result(in *item.Reader, number int) {
 	}
 }
 
-func (s *items) query(in *item.Reader) (out dynamodb.QueryOutput) {
+func (s *items) query(in *item.Parser) (out dynamodb.QueryOutput) {
 	for name := range in.Members {
 		switch string(name) {
 		case "Items":
@@ -125,7 +125,7 @@ func (s *items) query(in *item.Reader) (out dynamodb.QueryOutput) {
 }
 
 // scan reads what a query's response has, too.
-func (s *items) scan(in *item.Reader) dynamodb.ScanOutput {
+func (s *items) scan(in *item.Parser) dynamodb.ScanOutput {
 	read := s.query(in)
 	return dynamodb.ScanOutput{
 		Count: read.Count, ScannedCount: read.ScannedCount,
@@ -133,18 +133,18 @@ func (s *items) scan(in *item.Reader) dynamodb.ScanOutput {
 	}
 }
 
-func (s *items) updateItem(in *item.Reader) (out dynamodb.UpdateItemOutput) {
+func (s *items) updateItem(in *item.Parser) (out dynamodb.UpdateItemOutput) {
 	out.ConsumedCapacity = s.returned(in)
 	return out
 }
 
-func (s *items) deleteItem(in *item.Reader) (out dynamodb.DeleteItemOutput) {
+func (s *items) deleteItem(in *item.Parser) (out dynamodb.DeleteItemOutput) {
 	out.ConsumedCapacity = s.returned(in)
 	return out
 }
 
 // returned reads the response to a write that returns an item.
-func (s *items) returned(in *item.Reader) (capacity *types.ConsumedCapacity) {
+func (s *items) returned(in *item.Parser) (capacity *types.ConsumedCapacity) {
 	for name := range in.Members {
 		switch string(name) {
 		case "Attributes":
@@ -159,7 +159,7 @@ func (s *items) returned(in *item.Reader) (capacity *types.ConsumedCapacity) {
 }
 
 // unprocessed reads the keys of a table that a batch left out.
-func unprocessed(in *item.Reader) (left types.KeysAndAttributes) {
+func unprocessed(in *item.Parser) (left types.KeysAndAttributes) {
 	for name := range in.Members {
 		if string(name) != "Keys" {
 			in.Skip() // it is as in the request
@@ -173,7 +173,7 @@ func unprocessed(in *item.Reader) (left types.KeysAndAttributes) {
 }
 
 // consumed reads what a table has consumed.
-func consumed(in *item.Reader) *types.ConsumedCapacity {
+func consumed(in *item.Parser) *types.ConsumedCapacity {
 	c := &types.ConsumedCapacity{}
 	for name := range in.Members {
 		switch string(name) {
@@ -191,7 +191,7 @@ func consumed(in *item.Reader) *types.ConsumedCapacity {
 }
 
 // consumedEach reads what each of several tables has consumed.
-func consumedEach(in *item.Reader) (all []types.ConsumedCapacity) {
+func consumedEach(in *item.Parser) (all []types.ConsumedCapacity) {
 	for range in.Elements {
 		all = append(all, *consumed(in))
 	}

@@ -151,7 +151,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 	}
 	if shown == nil && tries.unsettled && (wrote || deletes) || stored == nil && len(w.op.reasons(nil, &t.schema)) > 1 {
 		// Some engines do not return the item that tells which it is.
-		item, err := t.stored(ctx, w.op.key, tries.budget)
+		item, err := t.readStored(ctx, w.op.key, tries.budget)
 		switch {
 		case err != nil && tries.unsettled:
 			return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, join(cause, err))

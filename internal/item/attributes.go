@@ -10,7 +10,7 @@ import (
 // their attributes themselves.
 func Attributes(t reflect.Type) (names []string, known bool) {
 	p := planOf(t)
-	if p.shape != structure || p.marshaled {
+	if p.form != structure || p.marshaled {
 		return nil, false
 	}
 	for _, f := range p.fields {
@@ -35,7 +35,7 @@ func Settable(t reflect.Type) bool {
 // integers, without options, and not behind a pointer.
 func Field(t reflect.Type, attribute string) (index []int, ok bool) {
 	p := planOf(t)
-	if p.shape != structure || p.marshaled {
+	if p.form != structure || p.marshaled {
 		return nil, false
 	}
 	i, ok := p.byName[attribute]
@@ -43,7 +43,7 @@ func Field(t reflect.Type, attribute string) (index []int, ok bool) {
 		return nil, false
 	}
 	f := p.fields[i]
-	switch f.plan.shape {
+	switch f.plan.form {
 	case text, integer, unsigned:
 	default:
 		return nil, false
@@ -62,13 +62,13 @@ func FieldKind(t reflect.Type, attribute string) (field reflect.Type, kind Kind)
 		return nil, 0
 	}
 	f := p.fields[i]
-	for p = f.plan; p.shape == pointer && !p.marshaled; {
+	for p = f.plan; p.form == pointer && !p.marshaled; {
 		p = p.elem
 	}
 	if p.marshaled {
 		return p.typ, 0
 	}
-	switch p.shape {
+	switch p.form {
 	case text:
 		if p.numeric && !f.asText {
 			return p.typ, N

@@ -24,7 +24,7 @@ type Change struct {
 func Compare(before, after any) ([]Change, error) {
 	a, b := reflect.ValueOf(before).Elem(), reflect.ValueOf(after).Elem()
 	p := planOf(a.Type())
-	if p.shape != structure || p.marshaled {
+	if p.form != structure || p.marshaled {
 		return compareWhole(before, after)
 	}
 	e := itemEncoder{level: 1}
@@ -83,7 +83,7 @@ func compareWhole(before, after any) ([]Change, error) {
 
 // simple reports whether different values encode differently.
 func (p *plan) simple() bool {
-	switch p.shape {
+	switch p.form {
 	case text, boolean, integer, unsigned, float:
 		return !p.marshaled && !p.numeric
 	}
@@ -93,7 +93,7 @@ func (p *plan) simple() bool {
 // same reports that two values are so much alike that they encode equally. Most of
 // those that do not are found out by encoding them.
 func (p *plan) same(a, b reflect.Value) bool {
-	switch p.shape {
+	switch p.form {
 	case text:
 		return a.String() == b.String()
 	case boolean:
@@ -149,7 +149,7 @@ func Copy(to, from any) bool {
 
 // separate gives a value that was copied memory of its own.
 func (p *plan) separate(v reflect.Value) bool {
-	switch p.shape {
+	switch p.form {
 	case text, boolean, integer, unsigned, float, moment:
 		return true
 	case blob:
@@ -177,7 +177,7 @@ func (p *plan) separate(v reflect.Value) bool {
 func Assign(v any, name string, value types.AttributeValue) bool {
 	to := reflect.ValueOf(v).Elem()
 	p := planOf(to.Type())
-	if p.shape != structure {
+	if p.form != structure {
 		return false
 	}
 	f := p.field(name)
@@ -190,12 +190,12 @@ func Assign(v any, name string, value types.AttributeValue) bool {
 	case nil:
 		return true
 	case *types.AttributeValueMemberS:
-		if f.plan.shape == text && !f.asText {
+		if f.plan.form == text && !f.asText {
 			at.SetString(value.Value)
 			return true
 		}
 	case *types.AttributeValueMemberN:
-		switch f.plan.shape {
+		switch f.plan.form {
 		case integer, unsigned, float:
 			if f.plan.number([]byte(value.Value), at) == fits {
 				return true

@@ -67,7 +67,7 @@ func TestRawPage(t *testing.T) {
 	long := `{"Text":{"S":"` + strings.Repeat("x", 5000) + `"},"none":{"S":"?"}}`
 	items := []string{sampleItem, `{"Text":{"S":"b"},"Texts":{"L":[{"S":"c"},{"S":"d\u0065"}]}}`, long, `{"tExt":{"S":"x"}}`, `{ "Text" : {"S":"last"} }`}
 	body := []byte("[" + strings.Join(items, ",") + "]")
-	r, watched := item.NewReader(body), []item.Watched{{Name: "Text"}}
+	r, watched := item.NewParser(body), []item.Watched{{Name: "Text"}}
 	d := item.NewDecoder(reflect.TypeFor[item.Raw](), watched)
 	var got []item.Raw
 	if !r.Array(func(i int) bool {

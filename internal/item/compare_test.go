@@ -125,7 +125,7 @@ func checkDecode(tb testing.TB, t reflect.Type, watched []string, items ...strin
 	for i := range watched {
 		watching[i].Name = watched[i]
 	}
-	r := item.NewReader([]byte("[" + strings.Join(items, ",") + "]"))
+	r := item.NewParser([]byte("[" + strings.Join(items, ",") + "]"))
 	d := item.NewDecoder(t, watching)
 	v := reflect.New(t) // one for all items, as table has it
 	ok := r.Array(func(i int) bool {

@@ -19,7 +19,7 @@ const (
 	misfit
 	// broken means that it is for the SDK to say what the response means.
 	broken
-	// refused means that attributevalue has refused an attribute: Reader.err.
+	// refused means that attributevalue has refused an attribute: Parser.err.
 	refused
 )
 
@@ -33,7 +33,7 @@ func judge(ok bool) verdict {
 
 // decode reads an attribute value into v, which must be zero. It returns misfit
 // anywhere behind the value's beginning.
-func (p *plan) decode(r *Reader, v reflect.Value, o options) verdict {
+func (p *plan) decode(r *Parser, v reflect.Value, o options) verdict {
 	if verdict := p.content(r, r.kind(), v, o); verdict != fits {
 		return verdict
 	}
@@ -41,7 +41,7 @@ func (p *plan) decode(r *Reader, v reflect.Value, o options) verdict {
 }
 
 // content reads what an attribute value of a kind holds.
-func (p *plan) content(r *Reader, k Kind, v reflect.Value, o options) verdict {
+func (p *plan) content(r *Parser, k Kind, v reflect.Value, o options) verdict {
 	switch k {
 	case 0:
 		return broken
@@ -49,13 +49,13 @@ func (p *plan) content(r *Reader, k Kind, v reflect.Value, o options) verdict {
 		return p.scalar(r, k, v, o)
 	case NULL:
 		_, ok := r.bool()
-		if p.shape == foreign {
+		if p.form == foreign {
 			return misfit
 		}
 		v.SetZero()
 		return judge(ok)
 	}
-	switch p.shape {
+	switch p.form {
 	case boolean:
 		if k == BOOL {
 			b, ok := r.bool()
@@ -94,8 +94,8 @@ func (p *plan) content(r *Reader, k Kind, v reflect.Value, o options) verdict {
 }
 
 // scalar reads what a string or number holds, also as an element of a set.
-func (p *plan) scalar(r *Reader, k Kind, v reflect.Value, o options) verdict {
-	switch p.shape {
+func (p *plan) scalar(r *Parser, k Kind, v reflect.Value, o options) verdict {
+	switch p.form {
 	case pointer:
 		v.Set(reflect.New(p.typ.Elem()))
 		return p.elem.scalar(r, k, v.Elem(), o)
@@ -135,8 +135,8 @@ func (p *plan) scalar(r *Reader, k Kind, v reflect.Value, o options) verdict {
 }
 
 // plain stores what a string or number without escapes holds.
-func (p *plan) plain(r *Reader, k Kind, b []byte, v reflect.Value) verdict {
-	switch p.shape {
+func (p *plan) plain(r *Parser, k Kind, b []byte, v reflect.Value) verdict {
+	switch p.form {
 	case text:
 		r.loose = r.loose || k == N
 		v.SetString(r.keep(b, true))
@@ -156,7 +156,7 @@ func (p *plan) plain(r *Reader, k Kind, b []byte, v reflect.Value) verdict {
 }
 
 func (p *plan) number(b []byte, v reflect.Value) verdict {
-	switch p.shape {
+	switch p.form {
 	case integer:
 		i, ok := parseInt(b)
 		if !ok || v.OverflowInt(i) {
@@ -182,7 +182,7 @@ func (p *plan) number(b []byte, v reflect.Value) verdict {
 }
 
 // texts reads a list or set of strings into a []string.
-func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
+func (p *plan) texts(r *Parser, k Kind, v reflect.Value) verdict {
 	verdict := fits
 	r.strings, r.long = r.strings[:0], false
 	ok := r.Array(func(int) bool {
@@ -217,7 +217,7 @@ func (p *plan) texts(r *Reader, k Kind, v reflect.Value) verdict {
 
 // list returns the strings that were collected. Short lists share memory, as
 // strings do, except for the room to append.
-func (r *Reader) list() []string {
+func (r *Parser) list() []string {
 	n := len(r.strings)
 	if n == 0 || n > cap(r.lists)-len(r.lists) || r.long {
 		size := min(listSize, r.Rest()/bytesPerList)
@@ -232,7 +232,7 @@ func (r *Reader) list() []string {
 }
 
 // slice reads a list or set.
-func (p *plan) slice(r *Reader, k Kind, v reflect.Value) verdict {
+func (p *plan) slice(r *Parser, k Kind, v reflect.Value) verdict {
 	verdict := fits
 	v.Set(reflect.MakeSlice(p.typ, 0, 0))
 	ok := r.Array(func(i int) bool {
@@ -257,7 +257,7 @@ func (p *plan) slice(r *Reader, k Kind, v reflect.Value) verdict {
 }
 
 // dictionary reads a map into a Go map.
-func (p *plan) dictionary(r *Reader, v reflect.Value) verdict {
+func (p *plan) dictionary(r *Parser, v reflect.Value) verdict {
 	verdict := fits
 	v.Set(reflect.MakeMap(p.typ))
 	ok := r.Object(func(name []byte) bool {
@@ -275,7 +275,7 @@ func (p *plan) dictionary(r *Reader, v reflect.Value) verdict {
 }
 
 // anything reads into an empty interface what attributevalue would put there.
-func (p *plan) anything(r *Reader, k Kind, v reflect.Value) verdict {
+func (p *plan) anything(r *Parser, k Kind, v reflect.Value) verdict {
 	if k == M {
 		m := map[string]any{}
 		verdict := planOf(reflect.TypeFor[map[string]any]()).dictionary(r, reflect.ValueOf(&m).Elem())

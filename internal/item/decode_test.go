@@ -197,7 +197,7 @@ func TestDecodeDoesNotAlias(t *testing.T) {
 	t.Parallel()
 	check := func(typ reflect.Type) {
 		body := []byte(`{"a":` + sampleItem + `,"long":{"Text":{"S":"` + strings.Repeat("long ", 200) + `"},"Esc":{"S":"\u0041` + strings.Repeat("b", 300) + `"}}}`)
-		r := item.NewReader(body)
+		r := item.NewParser(body)
 		d := item.NewDecoder(typ, []item.Watched{{Name: "Text"}, {Name: "Bytes"}})
 		var got, want []reflect.Value
 		r.Object(func([]byte) bool {

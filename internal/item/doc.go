@@ -10,7 +10,7 @@
 //     a type knows the plain cases. A field that it does not know, or whose
 //     attribute does not fit, is given to attributevalue, whose result or error
 //     it gets.
-//   - What a response means is for the SDK to say. A [Reader] knows what
+//   - What a response means is for the SDK to say. A [Parser] knows what
 //     DynamoDB sends. A response that surprises it is given to the SDK as a
 //     whole.
 //

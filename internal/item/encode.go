@@ -35,7 +35,7 @@ func encode(v any) (types.AttributeValue, error) {
 		return noNil(encodeForeign(v))
 	}
 	switch p := planOf(value.Type()); {
-	case p.shape == structure, p.shape == dictionary && !value.IsNil():
+	case p.form == structure, p.form == dictionary && !value.IsNil():
 		e := itemEncoder{
 			texts:   make([]types.AttributeValueMemberS, 0, p.strings),
 			numbers: make([]types.AttributeValueMemberN, 0, p.numbers),
@@ -145,37 +145,37 @@ const (
 
 // outcome returns what becomes of a value with the options of its field.
 func (p *plan) outcome(v reflect.Value, o options) outcome {
-	switch p.shape {
+	switch p.form {
 	case foreign, item:
 		return forOthers
 	case structure, moment:
 		return encoded
 	}
 	switch {
-	case !empty(p.shape, v):
+	case !empty(p.form, v):
 		return encoded
 	case o.omitEmpty && !o.nullEmpty:
 		return leftOut
 	case o.omitEmpty:
 		return forOthers
-	case o.nullEmpty || nullable(p.shape):
+	case o.nullEmpty || nullable(p.form):
 		return null
 	}
 	return encoded
 }
 
 // empty reports whether a value is what omitempty and nullempty are about.
-func empty(s shape, v reflect.Value) bool {
-	switch s {
+func empty(f form, v reflect.Value) bool {
+	switch f {
 	case blob, texts, slice, dictionary, pointer, anything:
 		return v.IsNil()
 	}
 	return v.IsZero()
 }
 
-// nullable reports whether the empty value of a shape is null by itself.
-func nullable(s shape) bool {
-	switch s {
+// nullable reports whether the empty value of a form is null by itself.
+func nullable(f form) bool {
+	switch f {
 	case blob, texts, slice, dictionary, pointer, anything:
 		return true
 	}
@@ -192,7 +192,7 @@ func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute ty
 	if p.special(o) {
 		return nil, false, nil
 	}
-	switch p.shape {
+	switch p.form {
 	case text:
 		if p.numeric {
 			return nil, false, nil
@@ -215,13 +215,13 @@ func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute ty
 	case blob:
 		return &types.AttributeValueMemberB{Value: append([]byte{}, v.Bytes()...)}, true, nil
 	case pointer:
-		if p.elem.shape == pointer || p.elem.shape == anything {
+		if p.elem.form == pointer || p.elem.form == anything {
 			return nil, false, nil
 		}
 		return e.content(p.elem, v.Elem(), o)
 	case anything:
 		p := planOf(v.Elem().Type())
-		if p.shape == pointer {
+		if p.form == pointer {
 			return nil, false, nil
 		}
 		return e.content(p, v.Elem(), o)

@@ -71,7 +71,7 @@ var errLevels = errors.New("nested more than 32 levels deep")
 // notDecoded returns the error of an item that does not decode into the plan's
 // type. Its cause is err, or for a struct that of the first field.
 func (p *plan) notDecoded(item map[string]types.AttributeValue, err error) *Error {
-	if p.shape == structure {
+	if p.form == structure {
 		for _, name := range slices.Sorted(maps.Keys(item)) {
 			if f := p.field(name); f != nil {
 				if err := f.give(item[name], reflect.New(f.plan.typ).Elem()); err != nil {
@@ -97,7 +97,7 @@ func (p *plan) located(value types.AttributeValue, err error) *Error {
 			}
 		}
 	case *types.AttributeValueMemberL:
-		if p.shape != slice && p.shape != texts {
+		if p.form != slice && p.form != texts {
 			break
 		}
 		inner := planOf(p.typ.Elem())
@@ -110,7 +110,7 @@ func (p *plan) located(value types.AttributeValue, err error) *Error {
 
 // member returns the plan for an element of a map, nil if the type ignores it.
 func (p *plan) member(name string) *plan {
-	switch p.shape {
+	switch p.form {
 	case structure:
 		if f := p.field(name); f != nil {
 			return f.plan
@@ -118,7 +118,7 @@ func (p *plan) member(name string) *plan {
 	case dictionary:
 		return p.elem
 	case pointer:
-		if p.elem.shape != pointer {
+		if p.elem.form != pointer {
 			return p.elem.member(name)
 		}
 	}

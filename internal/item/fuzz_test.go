@@ -84,7 +84,7 @@ func FuzzReader(f *testing.F) {
 		body := string(data)
 		_, _, _ = decode[sample](body, item.Watched{Name: "Text"}, item.Watched{Name: "Any"})
 		_, _, _ = decode[everything](body)
-		raw, skipped := item.NewReader(data).Skip()
+		raw, skipped := item.NewParser(data).Skip()
 		if skipped && !json.Valid(raw) {
 			t.Errorf("skipped %q", raw)
 		}

@@ -33,7 +33,7 @@ func (d *Decoder) Size() int { return max(1, d.length-frame*d.names.count) }
 
 // Left returns about how many items are left in a response: as many as there is room
 // for if each has the length of the one that was read last. It is 0 before the first.
-func (d *Decoder) Left(r *Reader) int {
+func (d *Decoder) Left(r *Parser) int {
 	if d.length == 0 {
 		return 0
 	}
@@ -54,7 +54,7 @@ func NewDecoder(t reflect.Type, watched []Watched) *Decoder {
 // Decode reads an item into v, which must be settable and zero. It returns what
 // attributevalue has against the item; v is half filled then, and what is
 // watched is complete. It returns false if the item is not what DynamoDB sends.
-func (d *Decoder) Decode(r *Reader, v reflect.Value) (refusal error, ok bool) { //nolint:revive // the error is the item's, ok is the response's
+func (d *Decoder) Decode(r *Parser, v reflect.Value) (refusal error, ok bool) { //nolint:revive // the error is the item's, ok is the response's
 	for i := range d.names.watched {
 		w := &d.names.watched[i]
 		w.Kind, w.Text = 0, nil
@@ -66,9 +66,9 @@ func (d *Decoder) Decode(r *Reader, v reflect.Value) (refusal error, ok bool) { 
 }
 
 // value reads an item into v.
-func (d *Decoder) value(r *Reader, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
+func (d *Decoder) value(r *Parser, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
 	from := r.pos
-	switch d.plan.shape {
+	switch d.plan.form {
 	case structure:
 		d.names.into(v)
 		switch d.names.structure(r, v) {
@@ -93,7 +93,7 @@ func (d *Decoder) value(r *Reader, v reflect.Value) (refusal error, ok bool) { /
 }
 
 // other reads an item into what is no struct.
-func (d *Decoder) other(r *Reader, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
+func (d *Decoder) other(r *Parser, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
 	from, depth := r.pos, r.depth
 	verdict := d.plan.content(r, M, v, options{})
 	switch verdict {
@@ -113,7 +113,7 @@ func (d *Decoder) other(r *Reader, v reflect.Value) (refusal error, ok bool) { /
 	switch {
 	case !ok:
 		return nil, false
-	case d.plan.shape == item:
+	case d.plan.form == item:
 		v.Set(reflect.ValueOf(m).Convert(d.plan.typ))
 		return nil, true
 	}
@@ -123,15 +123,15 @@ func (d *Decoder) other(r *Reader, v reflect.Value) (refusal error, ok bool) { /
 
 // refusal returns why attributevalue refuses the item that was read last and
 // starts at from.
-func (d *Decoder) refusal(r *Reader, from int) error {
-	if m, ok := NewReader(r.data[from:r.pos]).item(); ok {
+func (d *Decoder) refusal(r *Parser, from int) error {
+	if m, ok := NewParser(r.data[from:r.pos]).item(); ok {
 		return d.plan.notDecoded(m, r.err)
 	}
 	return r.err
 }
 
 // watch reads an item for what is watched alone.
-func (d *Decoder) watch(r *Reader) bool {
+func (d *Decoder) watch(r *Parser) bool {
 	d.names.count = 0
 	return r.Object(func(name []byte) bool {
 		d.names.count++
@@ -145,7 +145,7 @@ func (d *Decoder) watch(r *Reader) bool {
 }
 
 // watch reads what an attribute of a kind holds for a reader to see.
-func (r *Reader) watch(w *Watched, k Kind) (ok bool) {
+func (r *Parser) watch(w *Watched, k Kind) (ok bool) {
 	w.Kind, w.Text = k, nil // should the attribute be there twice
 	switch k {
 	case S:

@@ -57,7 +57,7 @@ const none = -1
 const maxUses = 128
 
 // next reads how an attribute begins that was not expected.
-func (n *names) next(r *Reader, first bool) (t target, more, ok bool) {
+func (n *names) next(r *Parser, first bool) (t target, more, ok bool) {
 	if more, ok = r.more(first); !more || !ok {
 		return target{}, more, ok
 	}
@@ -82,7 +82,7 @@ func (n *names) next(r *Reader, first bool) (t target, more, ok bool) {
 // expected moves behind the beginning of the next attribute, if it was met, and
 // returns its index in uses, none otherwise. It looks from the index at on, which
 // is where it is found as a rule.
-func (n *names) expected(r *Reader, at int, first bool) int {
+func (n *names) expected(r *Parser, at int, first bool) int {
 	rest := r.data[r.pos:]
 	if len(n.uses) == 0 || len(rest) <= 8 || !first && rest[0] != ',' {
 		return none
@@ -119,7 +119,7 @@ func (n *names) find(name []byte) target {
 
 // structure reads a map, or an item, into a struct. When attributevalue refuses
 // a field it reads to the end all the same.
-func (n *names) structure(r *Reader, v reflect.Value) verdict {
+func (n *names) structure(r *Parser, v reflect.Value) verdict {
 	if !r.open('{') {
 		return broken
 	}
@@ -148,7 +148,7 @@ func (n *names) structure(r *Reader, v reflect.Value) verdict {
 
 // line reads what a string or number holds, and its end, if it is as plain as most
 // are. Otherwise it reads nothing.
-func (n *names) line(r *Reader, t target, v reflect.Value) bool {
+func (n *names) line(r *Parser, t target, v reflect.Value) bool {
 	if t.kind != S && t.kind != N {
 		return false
 	}
@@ -177,7 +177,7 @@ func (n *names) line(r *Reader, t target, v reflect.Value) bool {
 
 // attribute reads what an attribute holds into what it is for: into no field of v
 // once one is refused, which before says.
-func (n *names) attribute(r *Reader, t target, v reflect.Value, before verdict) verdict {
+func (n *names) attribute(r *Parser, t target, v reflect.Value, before verdict) verdict {
 	from, depth := r.pos, r.depth
 	if t.watched != none {
 		if !r.watch(&n.watched[t.watched], t.kind) {
@@ -209,7 +209,7 @@ func (n *names) place(field int, v reflect.Value) reflect.Value {
 	v = f.at(v)
 	if n.places != nil && !f.pointed { // the next item has another struct there
 		n.places[field].Value = v
-		if f.plan.shape == text && !f.asText {
+		if f.plan.form == text && !f.asText {
 			n.places[field].text = v.Addr().Convert(reflect.TypeFor[*string]()).Interface().(*string)
 		}
 	}
@@ -227,8 +227,8 @@ func (n *names) into(v reflect.Value) {
 
 // decode reads what the attribute of a field, which v is, holds. It does not return
 // misfit.
-func (f *field) decode(r *Reader, k Kind, v reflect.Value) verdict {
-	if f.plan.shape == structure {
+func (f *field) decode(r *Parser, k Kind, v reflect.Value) verdict {
+	if f.plan.form == structure {
 		v.SetZero() // should the attribute be there twice
 	}
 	from, depth := r.pos, r.depth
@@ -249,7 +249,7 @@ func (f *field) decode(r *Reader, k Kind, v reflect.Value) verdict {
 }
 
 // namesOf returns what the attributes of the maps for a struct are for.
-func (r *Reader) namesOf(p *plan) *names {
+func (r *Parser) namesOf(p *plan) *names {
 	n, ok := r.names[p]
 	if !ok {
 		n = &names{plan: p}

@@ -158,7 +158,7 @@ func page(item func(int, *rand.Rand) []string, size int) string {
 // decodePage decodes a page as table does.
 func decodePage[T any](tb testing.TB, body []byte, size int) any {
 	values := make([]T, 0, size)
-	r := item.NewReader(body)
+	r := item.NewParser(body)
 	watched := []item.Watched{{Name: "entityType"}, {Name: "ttl"}, {Name: "pk"}, {Name: "sk"}}
 	d := item.NewDecoder(reflect.TypeFor[T](), watched)
 	var v T

@@ -13,8 +13,8 @@ import (
 // plan says how the values of a Go type are made of attributes, and attributes
 // of them. It never changes once it is made.
 type plan struct {
-	typ   reflect.Type
-	shape shape
+	typ  reflect.Type
+	form form
 	// elem is the plan of what a pointer points to and of the elements of a
 	// slice or map.
 	elem *plan
@@ -28,12 +28,12 @@ type plan struct {
 	marshaled, numeric bool
 }
 
-// shape is what a plan can do without attributevalue.
-type shape byte
+// form is what a plan can do without attributevalue.
+type form byte
 
 const (
 	// foreign is everything else: attributevalue does it.
-	foreign shape = iota
+	foreign form = iota
 	text
 	boolean
 	integer
@@ -117,14 +117,14 @@ func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
 	if implements(t, unmarshalerType) {
 		return p
 	}
-	p.shape = shapeOf(t)
-	switch p.shape {
+	p.form = formOf(t)
+	switch p.form {
 	case pointer, slice, dictionary:
 		p.elem = makePlan(t.Elem(), made)
 	case structure:
 		fields, settable := fieldsOf(t)
 		if !settable {
-			p.shape = foreign
+			p.form = foreign
 			break
 		}
 		p.byName = make(map[string]int, len(fields))
@@ -132,7 +132,7 @@ func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
 			f := &fields[i]
 			f.plan = makePlan(f.alone.Field(0).Type, made)
 			p.byName[f.name] = i
-			switch f.plan.shape {
+			switch f.plan.form {
 			case text, moment:
 				p.strings++
 			case integer, unsigned, float:
@@ -150,7 +150,7 @@ func implements(t, interfaceType reflect.Type) bool {
 	return t.Implements(interfaceType) || reflect.PointerTo(t).Implements(interfaceType)
 }
 
-func shapeOf(t reflect.Type) shape {
+func formOf(t reflect.Type) form {
 	switch t.Kind() {
 	case reflect.String:
 		return text

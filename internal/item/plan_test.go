@@ -45,7 +45,7 @@ func TestPlansConcurrently(t *testing.T) {
 				for i := range shapes {
 					typ := shapes[(g+i)%len(shapes)]
 					v := reflect.New(typ)
-					r := item.NewReader([]byte(`{"id":{"S":"x"},"Of":{"M":{"ID":{"S":"y"},"Next":{"M":{}}}},"B":{"L":[{"M":{}}]}}`))
+					r := item.NewParser([]byte(`{"id":{"S":"x"},"Of":{"M":{"ID":{"S":"y"},"Next":{"M":{}}}},"B":{"L":[{"M":{}}]}}`))
 					refusal, ok := item.NewDecoder(typ, []item.Watched{{Name: "id"}}).Decode(r, v.Elem())
 					if !ok || (refusal != nil) != (typ.Kind() == reflect.Slice) {
 						t.Errorf("%v: %v, %v", typ, refusal, ok)
@@ -77,7 +77,7 @@ func TestPanics(t *testing.T) {
 		`{"LoudsIn":{"NULL":true},"PLoudIn":{"B":"AQ=="}}`: reflect.TypeFor[everything](),
 	} {
 		v := reflect.New(typ)
-		refusal, ok := item.NewDecoder(typ, nil).Decode(item.NewReader([]byte(body)), v.Elem())
+		refusal, ok := item.NewDecoder(typ, nil).Decode(item.NewParser([]byte(body)), v.Elem())
 		if !ok || !errors.Is(refusal, item.ErrPanic) {
 			t.Errorf("%v of %s: %v, %v", typ, body, refusal, ok)
 		}

@@ -21,7 +21,7 @@ type Raw struct {
 // RawOf returns an item whose values are not decoded yet.
 func RawOf(item map[string]types.AttributeValue) Raw { return Raw{attributes: item} }
 
-// RawJSON returns an item of a response that a [Reader] has read.
+// RawJSON returns an item of a response that a [Parser] has read.
 func RawJSON(json []byte) Raw { return Raw{json: bytes.Clone(json)} }
 
 // Decode stores the item in what v points to, as [Decode] does. It is half filled
@@ -31,7 +31,7 @@ func (r Raw) Decode(v any) (loose bool, err error) {
 	if r.json == nil {
 		return true, Decode(&types.AttributeValueMemberM{Value: Cloned(r.attributes)}, v)
 	}
-	to, in := reflect.ValueOf(v).Elem(), NewReader(r.json)
+	to, in := reflect.ValueOf(v).Elem(), NewParser(r.json)
 	d := NewDecoder(to.Type(), nil)
 	refusal, ok := d.Decode(in, to)
 	if !ok {
@@ -61,7 +61,7 @@ func (r Raw) Attributes(wanted func(name []byte) bool) map[string]types.Attribut
 		}
 		return found
 	}
-	in := NewReader(r.json)
+	in := NewParser(r.json)
 	in.Object(func(name []byte) bool {
 		if wanted != nil && !wanted(name) {
 			return in.ignore()

@@ -39,7 +39,7 @@ func stop(data []byte, i int) int {
 
 // text reads a string and returns what is between the quotes; plain if that is
 // the string itself, without escapes. Otherwise unquote makes the string of it.
-func (r *Reader) text() (b []byte, plain, ok bool) {
+func (r *Parser) text() (b []byte, plain, ok bool) {
 	if !r.is('"') {
 		return nil, false, false
 	}
@@ -62,7 +62,7 @@ func (r *Reader) text() (b []byte, plain, ok bool) {
 
 // plain reads a string without escapes and the end of the attribute value that it
 // is in, if both are as they are sent. Otherwise it reads nothing.
-func (r *Reader) plain() (b []byte, ok bool) {
+func (r *Parser) plain() (b []byte, ok bool) {
 	data, from := r.data, r.pos+1
 	if from >= len(data) || data[from-1] != '"' {
 		return nil, false
@@ -82,7 +82,7 @@ func (r *Reader) plain() (b []byte, ok bool) {
 }
 
 // string reads a string.
-func (r *Reader) string() (s string, ok bool) {
+func (r *Parser) string() (s string, ok bool) {
 	b, plain, ok := r.text()
 	if !ok {
 		return "", false
@@ -91,7 +91,7 @@ func (r *Reader) string() (s string, ok bool) {
 }
 
 // keep returns the string of the text that was read last.
-func (r *Reader) keep(b []byte, plain bool) string {
+func (r *Parser) keep(b []byte, plain bool) string {
 	if !plain {
 		r.unquoted = unquote(r.unquoted[:0], b)
 		b = r.unquoted

@@ -24,7 +24,7 @@ const (
 )
 
 // kind reads the beginning of an attribute value up to what it holds: {"S":
-func (r *Reader) kind() Kind {
+func (r *Parser) kind() Kind {
 	// Without white space, as it is always sent, it can be told by where the
 	// quotes are.
 	if d := r.data[r.pos:]; len(d) >= 8 && d[0] == '{' && d[1] == '"' {
@@ -77,13 +77,13 @@ func kindOf(name []byte) Kind {
 }
 
 // value reads an attribute value.
-func (r *Reader) value() (types.AttributeValue, bool) {
+func (r *Parser) value() (types.AttributeValue, bool) {
 	v, ok := r.content(r.kind())
 	return v, ok && r.is('}')
 }
 
 // content reads what an attribute value of a kind holds.
-func (r *Reader) content(k Kind) (v types.AttributeValue, ok bool) {
+func (r *Parser) content(k Kind) (v types.AttributeValue, ok bool) {
 	switch k {
 	case S:
 		s, ok := r.string()
@@ -125,7 +125,7 @@ func (r *Reader) content(k Kind) (v types.AttributeValue, ok bool) {
 }
 
 // item reads the attributes of an item or of a map.
-func (r *Reader) item() (map[string]types.AttributeValue, bool) {
+func (r *Parser) item() (map[string]types.AttributeValue, bool) {
 	m, n := map[string]types.AttributeValue{}, 0
 	ok := r.Object(func(name []byte) bool {
 		v, ok := r.value()
@@ -139,14 +139,14 @@ func (r *Reader) item() (map[string]types.AttributeValue, bool) {
 
 // Item reads an item whose JSON need not come from DynamoDB. unique is false if it,
 // or a map in it, has an attribute twice; the last one counts.
-func (r *Reader) Item() (item map[string]types.AttributeValue, unique, ok bool) {
+func (r *Parser) Item() (item map[string]types.AttributeValue, unique, ok bool) {
 	r.repeats = false
 	item, ok = r.item()
 	return item, !r.repeats, ok
 }
 
 // elements reads the elements of a set.
-func elements[E any](r *Reader, read func() (E, bool)) ([]E, bool) {
+func elements[E any](r *Parser, read func() (E, bool)) ([]E, bool) {
 	set := []E{}
 	ok := r.Array(func(int) bool {
 		e, ok := read()
@@ -157,15 +157,15 @@ func elements[E any](r *Reader, read func() (E, bool)) ([]E, bool) {
 }
 
 // IgnoreItem reads an item that nobody wants. It has to be one all the same.
-func (r *Reader) IgnoreItem() bool {
+func (r *Parser) IgnoreItem() bool {
 	return r.Object(func([]byte) bool { return r.ignore() })
 }
 
 // ignore reads an attribute value that nobody wants.
-func (r *Reader) ignore() bool { return r.ignoreContent(r.kind()) && r.is('}') }
+func (r *Parser) ignore() bool { return r.ignoreContent(r.kind()) && r.is('}') }
 
 // ignoreContent reads what such a value of a kind holds.
-func (r *Reader) ignoreContent(k Kind) (ok bool) {
+func (r *Parser) ignoreContent(k Kind) (ok bool) {
 	switch k {
 	case S, N:
 		_, _, ok = r.text()

@@ -13,7 +13,7 @@ import (
 )
 
 // Writer writes the JSON of a request as the input of an operation dictates it.
-// Like a [Reader] it knows what goes to DynamoDB and no more: if an input has
+// Like a [Parser] it knows what goes to DynamoDB and no more: if an input has
 // anything else, it is for the SDK to write.
 //
 // The zero value is ready for use, by one goroutine.

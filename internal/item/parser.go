@@ -11,14 +11,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Reader reads the JSON of one response. It knows what DynamoDB sends, and no
+// Parser reads the JSON of one response. It knows what DynamoDB sends, and no
 // more than that. Whatever else it meets is strange, valid JSON or not: methods that
-// read part of an item report false, and the others remember it until [Reader.Whole]
+// read part of an item report false, and the others remember it until [Parser.Whole]
 // is asked. Then the whole response has to be given to the SDK.
 //
 // It is used by one goroutine. What it returns as bytes points into the
 // response, what it returns as a string does not.
-type Reader struct {
+type Parser struct {
 	data  []byte
 	pos   int
 	depth int
@@ -45,8 +45,8 @@ type Reader struct {
 	strange bool
 }
 
-// NewReader returns a Reader of a response's body.
-func NewReader(body []byte) *Reader { return &Reader{data: body} }
+// NewParser returns a Parser of a response's body.
+func NewParser(body []byte) *Parser { return &Parser{data: body} }
 
 const (
 	// chunkSize bounds how much memory a short string can keep in use, and
@@ -63,21 +63,21 @@ const (
 )
 
 // Pos returns how many bytes were read.
-func (r *Reader) Pos() int { return r.pos }
+func (r *Parser) Pos() int { return r.pos }
 
 // Since returns what was read from a position on.
-func (r *Reader) Since(pos int) []byte { return r.data[pos:r.pos] }
+func (r *Parser) Since(pos int) []byte { return r.data[pos:r.pos] }
 
 // Rest returns how many bytes are left.
-func (r *Reader) Rest() int { return len(r.data) - r.pos }
+func (r *Parser) Rest() int { return len(r.data) - r.pos }
 
 // End reports whether nothing is left but white space.
-func (r *Reader) End() bool {
+func (r *Parser) End() bool {
 	r.space()
 	return r.pos == len(r.data)
 }
 
-func (r *Reader) space() {
+func (r *Parser) space() {
 	for r.pos < len(r.data) {
 		switch r.data[r.pos] {
 		case ' ', '\n', '\r', '\t':
@@ -89,7 +89,7 @@ func (r *Reader) space() {
 }
 
 // is takes the byte c if it is the next one.
-func (r *Reader) is(c byte) bool {
+func (r *Parser) is(c byte) bool {
 	if r.pos < len(r.data) && r.data[r.pos] == c {
 		r.pos++
 		return true
@@ -104,7 +104,7 @@ func (r *Reader) is(c byte) bool {
 
 // Members is an iterator over the names of an object's members, whose values the loop
 // reads. No name may come twice: it is for the SDK to say which one counts.
-func (r *Reader) Members(yield func(name []byte) bool) {
+func (r *Parser) Members(yield func(name []byte) bool) {
 	var room [8][]byte
 	met := room[:0]
 	twice := func(name []byte) bool {
@@ -127,7 +127,7 @@ func (r *Reader) Members(yield func(name []byte) bool) {
 
 // Elements is an iterator over the numbers of an array's elements, which the loop
 // reads.
-func (r *Reader) Elements(yield func(i int) bool) {
+func (r *Parser) Elements(yield func(i int) bool) {
 	more := r.Check(r.open('['))
 	for i := 0; more; i++ {
 		var ok bool
@@ -140,16 +140,16 @@ func (r *Reader) Elements(yield func(i int) bool) {
 
 // Check marks the response as strange if ok is false. What is read of it after that
 // means nothing. It returns whether the response is as expected so far.
-func (r *Reader) Check(ok bool) bool {
+func (r *Parser) Check(ok bool) bool {
 	r.strange = r.strange || !ok
 	return !r.strange
 }
 
 // Whole reports whether the response was read to its end, and nothing in it is strange.
-func (r *Reader) Whole() bool { return !r.strange && r.End() }
+func (r *Parser) Whole() bool { return !r.strange && r.End() }
 
 // Int32 reads a whole number, which is one in JSON too.
-func (r *Reader) Int32() int32 {
+func (r *Parser) Int32() int32 {
 	raw, ok := r.Skip()
 	n, err := strconv.ParseInt(string(raw), 10, 32)
 	r.Check(ok && err == nil)
@@ -157,7 +157,7 @@ func (r *Reader) Int32() int32 {
 }
 
 // Float64 reads a number that is one in JSON too.
-func (r *Reader) Float64() float64 {
+func (r *Parser) Float64() float64 {
 	raw, ok := r.Skip()
 	n, err := strconv.ParseFloat(string(raw), 64)
 	r.Check(ok && err == nil)
@@ -165,14 +165,14 @@ func (r *Reader) Float64() float64 {
 }
 
 // String reads a string.
-func (r *Reader) String() string {
+func (r *Parser) String() string {
 	s, ok := r.string()
 	r.Check(ok)
 	return s
 }
 
 // Attributes reads an item, or a key, as it is.
-func (r *Reader) Attributes() map[string]types.AttributeValue {
+func (r *Parser) Attributes() map[string]types.AttributeValue {
 	m, ok := r.item()
 	r.Check(ok)
 	return m
@@ -180,7 +180,7 @@ func (r *Reader) Attributes() map[string]types.AttributeValue {
 
 // Object reads an object and gives do the name of each member, in the order in
 // which they come. do has to read the member's value.
-func (r *Reader) Object(do func(name []byte) bool) bool {
+func (r *Parser) Object(do func(name []byte) bool) bool {
 	if !r.open('{') {
 		return false
 	}
@@ -197,7 +197,7 @@ func (r *Reader) Object(do func(name []byte) bool) bool {
 }
 
 // Array reads an array. do has to read the ith element.
-func (r *Reader) Array(do func(i int) bool) bool {
+func (r *Parser) Array(do func(i int) bool) bool {
 	if !r.open('[') {
 		return false
 	}
@@ -214,13 +214,13 @@ func (r *Reader) Array(do func(i int) bool) bool {
 
 // open takes the beginning of an object or array, close of which more and element
 // take the end.
-func (r *Reader) open(c byte) bool {
+func (r *Parser) open(c byte) bool {
 	r.depth++
 	return r.depth <= maxDepth && r.is(c)
 }
 
 // more moves to the name of the next member of an object, more if there is one.
-func (r *Reader) more(first bool) (more, ok bool) {
+func (r *Parser) more(first bool) (more, ok bool) {
 	if r.is('}') {
 		r.depth--
 		return false, true
@@ -229,7 +229,7 @@ func (r *Reader) more(first bool) (more, ok bool) {
 }
 
 // name reads the name of a member, and moves to its value.
-func (r *Reader) name() (name []byte, ok bool) {
+func (r *Parser) name() (name []byte, ok bool) {
 	name, plain, ok := r.text()
 	if ok && !plain {
 		name = unquote(nil, name)
@@ -238,7 +238,7 @@ func (r *Reader) name() (name []byte, ok bool) {
 }
 
 // element moves to the next element of an array.
-func (r *Reader) element(first bool) (more, ok bool) {
+func (r *Parser) element(first bool) (more, ok bool) {
 	if r.is(']') {
 		r.depth--
 		return false, true
@@ -247,13 +247,13 @@ func (r *Reader) element(first bool) (more, ok bool) {
 }
 
 // number reads the string that a number is sent as.
-func (r *Reader) number() (b []byte, ok bool) {
+func (r *Parser) number() (b []byte, ok bool) {
 	b, plain, ok := r.text()
 	return b, ok && plain
 }
 
 // binary reads the string that bytes are sent as.
-func (r *Reader) binary() (b []byte, ok bool) {
+func (r *Parser) binary() (b []byte, ok bool) {
 	coded, plain, ok := r.text()
 	if !ok {
 		return nil, false
@@ -267,7 +267,7 @@ func (r *Reader) binary() (b []byte, ok bool) {
 }
 
 // bool reads a boolean.
-func (r *Reader) bool() (b, ok bool) {
+func (r *Parser) bool() (b, ok bool) {
 	r.space()
 	switch rest := r.data[r.pos:]; {
 	case len(rest) >= 4 && string(rest[:4]) == "true":
@@ -281,7 +281,7 @@ func (r *Reader) bool() (b, ok bool) {
 }
 
 // Skip reads any value and returns its JSON.
-func (r *Reader) Skip() (raw []byte, ok bool) {
+func (r *Parser) Skip() (raw []byte, ok bool) {
 	r.space()
 	from := r.pos
 	ok = r.skip()
@@ -289,7 +289,7 @@ func (r *Reader) Skip() (raw []byte, ok bool) {
 	return r.data[from:r.pos], ok
 }
 
-func (r *Reader) skip() bool {
+func (r *Parser) skip() bool {
 	if r.pos >= len(r.data) {
 		return false
 	}

@@ -37,7 +37,7 @@ const sampleItem = `{"Text":{"S":"some text"},"Number":{"N":"42"},"Bytes":{"B":"
 
 // decode reads an item, and then the end.
 func decode[T any](body string, watched ...item.Watched) (v T, refusal error, ok bool) {
-	r := item.NewReader([]byte(body))
+	r := item.NewParser([]byte(body))
 	refusal, ok = item.NewDecoder(reflect.TypeFor[T](), watched).Decode(r, reflect.ValueOf(&v).Elem())
 	return v, refusal, ok && r.End()
 }
@@ -111,7 +111,7 @@ func TestReaderTruncated(t *testing.T) {
 		if accepts(sampleItem[:i]) {
 			t.Errorf("accepted: %s", sampleItem[:i])
 		}
-		if _, ok := item.NewReader([]byte(sampleItem[:i])).Skip(); ok {
+		if _, ok := item.NewParser([]byte(sampleItem[:i])).Skip(); ok {
 			t.Errorf("skipped: %s", sampleItem[:i])
 		}
 	}
@@ -169,7 +169,7 @@ func TestReaderDepth(t *testing.T) {
 		if accepts(nested(levels)) {
 			t.Errorf("%d levels are accepted", levels)
 		}
-		if _, ok := item.NewReader([]byte(nested(levels))).Skip(); ok {
+		if _, ok := item.NewParser([]byte(nested(levels))).Skip(); ok {
 			t.Errorf("%d levels are skipped", levels)
 		}
 	}
@@ -185,7 +185,7 @@ func TestReaderDepth(t *testing.T) {
 		fmt.Fprintf(&b, `{"Texts":{"L":[{"L":[%s]}]},"u":%s,"List":{"L":[{"M":{"Number":%s}}]},"Any":{"L":[{"NS":["1"]}]}}`, deep, deep, deep)
 	}
 	b.WriteString("]")
-	r := item.NewReader([]byte(b.String()))
+	r := item.NewParser([]byte(b.String()))
 	d := item.NewDecoder(reflect.TypeFor[sample](), []item.Watched{{Name: "u"}, {Name: "Text"}})
 	if !r.Array(func(int) bool {
 		refusal, ok := d.Decode(r, reflect.New(reflect.TypeFor[sample]()).Elem())
@@ -303,7 +303,7 @@ func TestReaderMemory(t *testing.T) {
 
 func TestReaderParts(t *testing.T) {
 	t.Parallel()
-	r := item.NewReader([]byte(` { "Count" : 1.5e3 , "a" : [ true , null , "x\"y" , { } ] , "Item" : {} } `))
+	r := item.NewParser([]byte(` { "Count" : 1.5e3 , "a" : [ true , null , "x\"y" , { } ] , "Item" : {} } `))
 	var got []string
 	ok := r.Object(func(name []byte) bool {
 		if string(name) == "Item" {
@@ -325,13 +325,13 @@ func TestReaderParts(t *testing.T) {
 	}
 	for _, good := range []string{`[1,2.5,true,null]`, `{"a":1,"b":[false,-1],"c":{}}`, `1`, `-1.5e+3`} {
 		for _, end := range []string{"", ",", "]", "}", " "} {
-			if raw, ok := item.NewReader([]byte(good + end)).Skip(); !ok || string(raw) != good {
+			if raw, ok := item.NewParser([]byte(good + end)).Skip(); !ok || string(raw) != good {
 				t.Errorf("skipped %q of %q: %v", raw, good+end, ok)
 			}
 		}
 	}
 	for _, bad := range []string{`tru`, `01`, `1.`, `nul`, `"`, `[1`, `[1 2]`, `{"a":1,}`, `{"a" 1}`, `{1:1}`, ``, `,`, `-`, `[,]`} {
-		if raw, ok := item.NewReader([]byte(bad)).Skip(); ok {
+		if raw, ok := item.NewParser([]byte(bad)).Skip(); ok {
 			t.Errorf("skipped %q as %q", bad, raw)
 		}
 	}
@@ -350,7 +350,7 @@ func TestReaderItem(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := item.NewReader([]byte(body + `{"last":{"BOOL":true}}`))
+		r := item.NewParser([]byte(body + `{"last":{"BOOL":true}}`))
 		got, is, ok := r.Item()
 		if diff := cmp.Diff(want, got, exactly); !ok || is != unique || diff != "" {
 			t.Errorf("%s: unique %v, %v (-want +got):\n%s", body, is, ok, diff)
@@ -359,7 +359,7 @@ func TestReaderItem(t *testing.T) {
 			t.Errorf("behind %s: %v, unique %v, %v", body, got, is, ok)
 		}
 	}
-	if _, _, ok := item.NewReader([]byte(`{"a":{"S":"x"}`)).Item(); ok {
+	if _, _, ok := item.NewParser([]byte(`{"a":{"S":"x"}`)).Item(); ok {
 		t.Error("half an item is read")
 	}
 }
@@ -378,7 +378,7 @@ func TestDecoderSize(t *testing.T) {
 	}
 	body := "[" + strings.Join(items, ",") + "]"
 	for _, typ := range []reflect.Type{reflect.TypeFor[struct{ Name1, Name5 string }](), reflect.TypeFor[map[string]string](), reflect.TypeFor[item.Raw]()} {
-		r := item.NewReader([]byte(body))
+		r := item.NewParser([]byte(body))
 		d := item.NewDecoder(typ, []item.Watched{{Name: "name3"}})
 		if !r.Array(func(i int) bool {
 			refusal, ok := d.Decode(r, reflect.New(typ).Elem())
