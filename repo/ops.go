@@ -27,12 +27,12 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 		return c.refused(errPart)
 	}
 	next := c.next(stamp{})
-	err := c.write(made, v, next)
+	fields, err := c.encodeNext(v, made, next)
 	if err != nil {
 		made = v
 	}
 	return c.each(ops, made, func(i int, key keys.Key) table.Op {
-		return table.Create(key, c.put(i, key, made, next, err))
+		return table.Create(key, c.made(i, key, made, fields, next, err))
 	})
 }
 
@@ -66,8 +66,9 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 		return c.refused(errNilValue)
 	}
 	if c.counter == unversioned {
+		fields, err := c.encode(v)
 		return c.each(ops, v, func(i int, key keys.Key) table.Op {
-			return table.Put(key, c.put(i, key, v, stamp{}, nil))
+			return table.Put(key, c.made(i, key, v, fields, stamp{}, err))
 		})
 	}
 	if c.isPart(v) {
@@ -89,11 +90,7 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 // createOps.
 func (c *core) replaceOps(ops []table.Op, v, made any, read stamp) []table.Op {
 	next := c.next(read)
-	var fields table.Item
-	err := c.write(made, v, next)
-	if err == nil {
-		fields, err = c.encode(made)
-	}
+	fields, err := c.encodeNext(v, made, next)
 	if err != nil {
 		made = v
 	}
@@ -174,17 +171,12 @@ func (c *core) each(ops []table.Op, v any, op func(i int, key keys.Key) table.Op
 	return ops
 }
 
-// put makes the ith item of v, which holds the stamp, or returns the reason why
-// v does not have it.
-func (c *core) put(i int, key keys.Key, v any, s stamp, err error) any {
-	var fields table.Item
-	if err == nil {
-		fields, err = c.encode(v)
+// encodeNext writes v with the next stamp into made, and returns its attributes.
+func (c *core) encodeNext(v, made any, next stamp) (table.Item, error) {
+	if err := c.write(made, v, next); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return item.Made{Err: err}
-	}
-	return c.whole(i, key, v, fields, s)
+	return c.encode(made)
 }
 
 // made is [core.whole] of v's encoding, or the reason why there is no item. The
