@@ -11,7 +11,9 @@ import (
 //
 // An implementation that retries by itself must take the Retryer it is given
 // in its options into account: it is how a [Table] learns that a write was
-// sent more than once. An implementation must be safe for concurrent use.
+// sent more than once. Items of an input can share attribute values: an implementation
+// that encrypts replaces a value in its map, and never changes one. It must be safe for
+// concurrent use.
 type Client interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	BatchGetItem(context.Context, *dynamodb.BatchGetItemInput, ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
