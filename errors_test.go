@@ -38,7 +38,7 @@ var sentinels = map[string]error{
 	"table.ErrInvalid":               table.ErrInvalid,
 	"table.ErrNotFound":              table.ErrNotFound,
 	"table.ErrOutcomeUnknown":        table.ErrOutcomeUnknown,
-	"schema.ErrMismatch":        schema.ErrMismatch,
+	"schema.ErrMismatch":             schema.ErrMismatch,
 	"table.ErrStale":                 table.ErrStale,
 	"table.ErrThrottled":             table.ErrThrottled,
 	"table.ErrTooLarge":              table.ErrTooLarge,

@@ -156,15 +156,6 @@ func (x Index) attributeProblems(where string) []string {
 	return problems
 }
 
-// index returns the index of that name.
-func (t *Table) index(name string) (*Index, bool) {
-	i := slices.IndexFunc(t.Indexes, func(x Index) bool { return x.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-	return &t.Indexes[i], true
-}
-
 func keySchema(x Index) []types.KeySchemaElement {
 	var elements []types.KeySchemaElement
 	partition, sort := x.Keys()

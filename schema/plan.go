@@ -58,12 +58,12 @@ func (c Change) String() string { return c.Difference + "; " + c.Action }
 // Errors:
 //   - [keys.ErrInvalid], before any request.
 //   - [*Error] with the SDK's error, if a request fails.
-func (s Table) Plan(ctx context.Context, client Client) (Plan, error) {
-	all, err := s.inspect(ctx, client, "Plan")
+func (t Table) Plan(ctx context.Context, client Client) (Plan, error) {
+	all, err := t.inspect(ctx, client, "Plan")
 	if err != nil {
 		return Plan{}, err
 	}
-	p := Plan{Table: s.Name, Changes: []Change{}, Manual: []Change{}, Notes: []Change{}}
+	p := Plan{Table: t.Name, Changes: []Change{}, Manual: []Change{}, Notes: []Change{}}
 	for _, d := range inOrder(all) {
 		switch d.kind {
 		case byEnsure:
