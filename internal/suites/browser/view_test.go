@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,9 +15,9 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/singletable/singletable/internal/suites/expect"
 )
+
+var update = flag.Bool("update", false, "write the pictures of docs/images")
 
 // A newcomer's first minute: an engine with a seed, a view, and a picture of the table.
 // All pages can be read by everybody, in light and dark and on a narrow screen.
@@ -201,7 +202,7 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%s: a picture of %d bytes", picture.name, len(image))
 		}
 		file := filepath.FromSlash("../../../docs/images/" + picture.name + ".png")
-		if *expect.Update {
+		if *update {
 			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 				t.Fatal(err)
 			}
