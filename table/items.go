@@ -146,7 +146,7 @@ func (s *items) readItem(in *item.Parser, number int) {
 		return
 	}
 	s.number, s.json, s.read = number, in.Since(from), nil
-	s.settle(value, refusal)
+	s.admit(value, refusal)
 }
 
 // takeItems takes items that the client has read.
@@ -171,7 +171,7 @@ func (s *items) takeItem(item Item, number, left int) {
 	}
 	s.number, s.json, s.read = number, nil, item
 	value := s.add(left)
-	s.settle(value, item.Decode(value.Addr().Interface()))
+	s.admit(value, item.Decode(value.Addr().Interface()))
 }
 
 // mostLeft bounds the memory that is set aside for items not seen yet.
@@ -190,9 +190,9 @@ func (s *items) add(left int) reflect.Value {
 	return value
 }
 
-// settle decides about the item that was read last, whose value is the last one:
+// admit decides about the item that was read last, whose value is the last one:
 // whether it stays, and whether to read on. refusal is why the item does not fit.
-func (s *items) settle(value reflect.Value, refusal error) {
+func (s *items) admit(value reflect.Value, refusal error) {
 	live, err := s.check(value, refusal)
 	if !live || err != nil {
 		value.SetZero() // not a partial one
