@@ -16,7 +16,7 @@ import (
 // core is what a [Repo] holds and does, whatever T is: so it is compiled once, and
 // not again for each T. A value is given to it, and returned, as a *T in an any.
 type core struct {
-	table *table.Table // as given
+	table *table.Table // as given, without a projection
 	// reads refuses items of other types, and upgrades those of former shapes.
 	// consistent does so too, reads consistently, and leaves shape attributes as they
 	// are stored: writes need these.
@@ -36,9 +36,9 @@ type core struct {
 	indexAttributes []string
 	// indexKeyNames are the key attributes of all indexes of the table.
 	indexKeyNames []string
-	// parts are those of indexes whose keys have several attributes. They are fields
+	// indexParts are those of indexes whose keys have several attributes. They are fields
 	// of T, and left out of an item if they are empty.
-	parts []string
+	indexParts []string
 	// project are the attributes that reads give; all if it is empty.
 	project []string
 	// part is what the version attribute of a value holds that was read in part.
@@ -88,7 +88,7 @@ func (c *core) init(t *table.Table, entity description) error {
 		for _, a := range slices.Concat(partition, sort) {
 			c.indexKeyNames = append(c.indexKeyNames, a.Name)
 			if several(x) && a.Name != spec.Type {
-				c.parts = append(c.parts, a.Name)
+				c.indexParts = append(c.indexParts, a.Name)
 			}
 		}
 	}

@@ -191,7 +191,7 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 	if !errors.Is(err, ErrOrphan) {
 		return err
 	}
-	return d.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+	return d.retry(ctx, func(ctx context.Context, look looks) (error, bool) {
 		s, err := d.removeOrphan(ctx, key, look)
 		if err != nil {
 			return d.named("DeleteAll", key, err), false
@@ -200,7 +200,7 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 			return nil, false
 		}
 		err = d.core.run(ctx, s.ops)
-		return err, errors.Is(err, table.ErrConditionFailed) || s.look(err, look) || s.overtaken(err)
+		return err, errors.Is(err, table.ErrConditionFailed) || s.markCopies(err, look) || s.overtaken(err)
 	})
 }
 

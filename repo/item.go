@@ -21,7 +21,7 @@ func (c *core) encode(v any) (table.Item, error) {
 			item = table.Item{}
 		}
 	}
-	for _, name := range c.parts {
+	for _, name := range c.indexParts {
 		if c.isEmptyPart(name, item[name]) {
 			delete(item, name)
 		}
@@ -71,7 +71,7 @@ func (c *core) decodeStored(attributes table.Item) (any, error) {
 		return nil, err
 	}
 	v, err := c.entity.decode(item.RawOf(attributes))
-	return v, c.unmet(err)
+	return v, c.misfit(err)
 }
 
 // indexKeys adds the attributes that put an item of v into the indexes that the
@@ -101,9 +101,9 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 	}
 	attributes[c.schema.Type] = c.typeValue
 	if c.shapes.of(attributes) < c.shapes.current {
-		c.shapes.stamp(attributes)
+		c.shapes.setShape(attributes)
 	}
-	if err := c.fits(s); err != nil {
+	if err := c.checkFits(s); err != nil {
 		return item.Made{Err: err}
 	}
 	if c.counter != unversioned && c.stampOf(attributes) != s {

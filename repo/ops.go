@@ -74,7 +74,7 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 	if c.isPart(v) {
 		return c.refused(errPart)
 	}
-	read := c.read(v)
+	read := c.stampIn(v)
 	if read == (stamp{}) {
 		return c.createOps(ops, v, made)
 	}
@@ -120,7 +120,7 @@ func (c *core) updateOps(old, v any) []table.Op {
 			return c.refused(fmt.Errorf("the key of %s changes; Update and Put move keys", p.Name))
 		}
 	}
-	read := c.read(old)
+	read := c.stampIn(old)
 	if read == (stamp{}) {
 		return c.createOps(nil, v, v)
 	}
@@ -151,7 +151,7 @@ func (c *core) deleteOps(v any) []table.Op {
 	if c.isPart(v) {
 		return c.refused(errPart)
 	}
-	read := c.read(v)
+	read := c.stampIn(v)
 	if read == (stamp{}) && len(c.items) > 1 {
 		return c.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
@@ -173,7 +173,7 @@ func (c *core) each(ops []table.Op, v any, op func(i int, key keys.Key) table.Op
 
 // encodeNext writes v with the next stamp into made, and returns its attributes.
 func (c *core) encodeNext(v, made any, next stamp) (table.Item, error) {
-	if err := c.write(made, v, next); err != nil {
+	if err := c.withStamp(made, v, next); err != nil {
 		return nil, err
 	}
 	return c.encode(made)

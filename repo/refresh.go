@@ -24,7 +24,7 @@ func (r *Repo[T]) Refresh(ctx context.Context, key keys.Key) (changed bool, err 
 }
 
 func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, err error) {
-	err = c.attempts(ctx, func(ctx context.Context, _ looks) (error, bool) {
+	err = c.retry(ctx, func(ctx context.Context, _ looks) (error, bool) {
 		ops, err := c.refreshKey(ctx, key)
 		if err != nil {
 			return c.named("Refresh", key, err), false
@@ -232,7 +232,7 @@ func (c *core) refreshed(old *stored) (s *save, fields, d diff, err error) {
 	if err != nil {
 		return nil, fields, d, err
 	}
-	s = &save{core: c, old: old, v: v, next: c.next(old.stamp), keys: old.keys, main: 1, pending: c.pending(old)}
+	s = &save{core: c, old: old, v: v, next: c.next(old.stamp), keys: old.keys, main: 1, pending: c.pendingUpgrades(old)}
 	if fields, err = c.fields(old.raw, old.extra, old.v, v); err != nil {
 		return nil, fields, d, err
 	}
@@ -351,7 +351,7 @@ func (c *core) moveFormer(ctx context.Context, key keys.Key, former *stored) ([]
 	for _, copied := range old.keys[1:] {
 		look[copied] = true
 	}
-	s, err := c.save(ctx, &old, v, look)
+	s, err := c.newSave(ctx, &old, v, look)
 	if err == nil {
 		s.ops[0], err = c.unlessWritten(s.ops[0], former)
 	}

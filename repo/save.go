@@ -23,13 +23,13 @@ type save struct {
 	ops  []table.Op
 	// main is how many of the ops are about the main item. They make changes of
 	// it, or the item as a whole.
-	main    int
-	changes diff
-	item    table.Item
+	main     int
+	mainDiff diff
+	item     table.Item
 	// pending is what upgrades have changed of the main item since it was stored. It is
 	// written with the first other change.
 	pending diff
-	// drifted means that a refresh has something to write.
+	// drifted means that a refresh has something to write. Only a refresh reads it.
 	drifted bool
 }
 
@@ -37,19 +37,19 @@ type save struct {
 // since they did not hold the main item's revision.
 type looks map[keys.Key]bool
 
-// reads reports whether a copy is to be read before it is written. Without a
+// mustRead reports whether a copy is to be read before it is written. Without a
 // revision of the main item, a condition cannot tell whose the copy is.
-func (s *save) reads(look looks, key keys.Key) bool { return look[key] || s.old.stamp == (stamp{}) }
+func (s *save) mustRead(look looks, key keys.Key) bool { return look[key] || s.old.stamp == (stamp{}) }
 
-// save returns the ops that write v over what is stored. There are none if
+// newSave returns the ops that write v over what is stored. There are none if
 // nothing changes.
-func (c *core) save(ctx context.Context, old *stored, v any, look looks) (*save, error) {
+func (c *core) newSave(ctx context.Context, old *stored, v any, look looks) (*save, error) {
 	s := &save{core: c, old: old, v: v, next: c.next(old.stamp), keys: c.keysOf(v), ops: make([]table.Op, 0, len(c.items))}
 	fields, err := c.fields(old.raw, old.extra, old.v, v)
 	if err != nil {
 		return nil, err
 	}
-	s.pending = c.pending(old)
+	s.pending = c.pendingUpgrades(old)
 	if err := s.saveMain(fields); err != nil {
 		return nil, err
 	}
@@ -71,8 +71,8 @@ func (c *core) save(ctx context.Context, old *stored, v any, look looks) (*save,
 	return s, err
 }
 
-// pending returns what upgrades have changed of an entity since it was stored.
-func (c *core) pending(old *stored) diff {
+// pendingUpgrades returns what upgrades have changed of an entity since it was stored.
+func (c *core) pendingUpgrades(old *stored) diff {
 	item := old.extra
 	if old.shape < c.shapes.current {
 		item = old.raw.Attributes(nil)
@@ -112,31 +112,31 @@ func (s *save) saveMain(fields diff) error {
 	if err != nil {
 		return err
 	}
-	s.ops, s.main, s.changes, s.item = append(s.ops, op), 1, d, item
+	s.ops, s.main, s.mainDiff, s.item = append(s.ops, op), 1, d, item
 	return nil
 }
 
-// result returns the entity as it is stored after the ops were run. It uses up
-// what was stored before.
-func (s *save) result() (any, error) {
+// valueAfter returns the entity as it is stored once the ops were run. It is called
+// before they are, so that nothing can fail after the write, and it changes old.v.
+func (s *save) valueAfter() (any, error) {
 	switch {
 	case s.item != nil:
 		return s.entity.decode(item.RawOf(s.item))
-	case s.main == 0 || s.changes.empty():
+	case s.main == 0 || s.mainDiff.empty():
 		return s.old.v, nil
 	}
 	assigned := s.known
-	for name, value := range s.changes.set {
+	for name, value := range s.mainDiff.set {
 		assigned = assigned && item.Assign(s.old.v, name, value)
 	}
-	for _, name := range s.changes.remove {
+	for _, name := range s.mainDiff.remove {
 		_, respelled := s.respelled(name)
 		assigned = assigned && !respelled && item.Assign(s.old.v, name, nil)
 	}
 	if assigned {
 		return s.old.v, nil
 	}
-	return s.entity.decode(item.RawOf(s.changes.apply(s.old.raw)))
+	return s.entity.decode(item.RawOf(s.mainDiff.apply(s.old.raw)))
 }
 
 // withIndexes adds to the changes of an item those of its index keys. An item
@@ -182,10 +182,10 @@ func (d diff) tooLong() bool {
 func (s *save) patch(i int, d diff, raw item.Raw, held stamp) (table.Op, table.Item, error) {
 	key, name := s.keys[i], s.items[i].Name
 	if s.counter != unversioned {
-		if err := s.fits(s.next); err != nil {
+		if err := s.checkFits(s.next); err != nil {
 			return table.Op{}, nil, err
 		}
-		d.set[s.entity.Version] = s.next.value()
+		d.set[s.entity.Version] = s.next.value() // also for the caller: it is a change of v
 	}
 	if d.tooLong() {
 		made := s.whole(i, key, s.v, d.apply(raw), s.next)
@@ -204,7 +204,7 @@ func (s *save) saveCopy(ctx context.Context, i int, fields diff, look looks) ([]
 	case to == keys.Key{}:
 		return nil, nil
 	}
-	if !s.reads(look, to) {
+	if !s.mustRead(look, to) {
 		d, err := s.withIndexes(i, fields, nil, false)
 		if err != nil {
 			return nil, err
@@ -223,7 +223,7 @@ func (s *save) saveCopy(ctx context.Context, i int, fields diff, look looks) ([]
 func (s *save) moveCopy(ctx context.Context, i int, fields diff, look looks) ([]table.Op, error) {
 	from, to, none := s.old.keys[i], s.keys[i], keys.Key{}
 	name := s.items[i].Name
-	if to == none && !s.reads(look, from) {
+	if to == none && !s.mustRead(look, from) {
 		return []table.Op{s.guard(table.Delete(from), s.old.stamp).WithName(name)}, nil
 	}
 	var ops []table.Op

@@ -49,12 +49,12 @@ func (c *core) load(ctx context.Context, key keys.Key) (*stored, error) {
 func (c *core) loadMain(ctx context.Context, key keys.Key) (*stored, error) {
 	raw, err := table.Get[item.Raw](ctx, c.consistent, key)
 	if err != nil {
-		return nil, c.unmet(err)
+		return nil, c.misfit(err)
 	}
 	s := &stored{raw: raw, v: c.entity.zero()}
 	loose, err := raw.Decode(s.v)
 	if err != nil {
-		return nil, c.unmet(c.fail("Get", key, err))
+		return nil, c.misfit(c.fail("Get", key, err))
 	}
 	return s, c.complete(s, loose)
 }
@@ -68,7 +68,7 @@ func (c *core) complete(s *stored, loose bool) error {
 	if loose { // as all items are that were upgraded
 		s.shape = c.shapes.of(s.extra)
 	}
-	s.stamp, s.keys = c.read(s.v), c.keysOf(s.v)
+	s.stamp, s.keys = c.stampIn(s.v), c.keysOf(s.v)
 	if loose || c.field == nil || s.stamp.version < 0 {
 		// The field, or the stamp, may not hold what the attribute does.
 		own := s.raw.Attributes(func(name []byte) bool { return string(name) == c.entity.Version })
@@ -143,7 +143,7 @@ func (c *core) storedItem(attributes table.Item) (*stored, error) {
 	}
 	s := &stored{raw: item.RawOf(upgraded), item: attributes}
 	if s.v, err = c.entity.decode(s.raw); err != nil {
-		return nil, c.unmet(err)
+		return nil, c.misfit(err)
 	}
 	return s, c.complete(s, true)
 }

@@ -26,10 +26,10 @@ import (
 //   - [table.ErrConflict], when the budget is used up.
 //   - [table.ErrInvalid], for an entity without a Version, since updates would
 //     be lost: use [Repo.Upsert] or [table.Update].
-//   - [table.ErrOutcomeUnknown], after a lost response for an entity without
-//     copies, if it has a version, or if another writer has changed its
-//     revision since. In other cases the entity is updated once in spite of a
-//     lost response.
+//   - [table.ErrOutcomeUnknown], if no attempt got a response; and after a lost
+//     response for an entity without copies, if it has a version, or if another
+//     writer has changed its revision since. In other cases the entity is updated
+//     once in spite of a lost response.
 func (r *Repo[T]) Update(ctx context.Context, key keys.Key, change func(*T) error) (T, error) {
 	var with func(any) ([]table.Op, error)
 	if change != nil {
@@ -63,7 +63,7 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 		return v, c.fail(op, key, fmt.Errorf("%w: the change is nil", table.ErrInvalid))
 	}
 	var met map[keys.Key]table.Item
-	err = c.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+	err = c.retry(ctx, func(ctx context.Context, look looks) (error, bool) {
 		old, err := c.load(ctx, key)
 		if err != nil {
 			return c.named(op, key, err), false
@@ -79,11 +79,11 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 		if err := c.checkWhole(changed); err != nil {
 			return c.fail(op, key, err), false
 		}
-		s, err := c.save(ctx, old, changed, look)
+		s, err := c.newSave(ctx, old, changed, look)
 		if err != nil {
 			return c.named(op, key, err), false
 		}
-		if v, err = s.result(); err != nil {
+		if v, err = s.valueAfter(); err != nil {
 			return c.named(op, key, err), false
 		}
 		ops := s.ops
@@ -95,7 +95,7 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 				before := met
 				met = staleOver(err, len(ops))
 				futile := len(met) > 0 && reflect.DeepEqual(met, before)
-				return err, !futile && (s.look(err, look) || s.overtaken(err))
+				return err, !futile && (s.markCopies(err, look) || s.overtaken(err))
 			}
 		}
 		return nil, false
@@ -127,7 +127,7 @@ func (c *core) delete(ctx context.Context, key keys.Key) error {
 	if c.counter == unversioned {
 		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).IfAdmits(0).WithName(c.entity.Type))
 	}
-	return c.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+	return c.retry(ctx, func(ctx context.Context, look looks) (error, bool) {
 		old, err := c.load(ctx, key)
 		if errors.Is(err, table.ErrNotFound) && !errors.Is(err, ErrOrphan) {
 			return nil, false
@@ -140,7 +140,7 @@ func (c *core) delete(ctx context.Context, key keys.Key) error {
 			return c.named("Delete", key, err), false
 		}
 		if err := c.run(ctx, s.ops); err != nil {
-			return err, s.look(err, look) || s.overtaken(err)
+			return err, s.markCopies(err, look) || s.overtaken(err)
 		}
 		return nil, false
 	})
@@ -154,7 +154,7 @@ func (c *core) remove(ctx context.Context, old *stored, look looks) (*save, erro
 		if key == (keys.Key{}) {
 			continue
 		}
-		if i > 0 && s.reads(look, key) {
+		if i > 0 && s.mustRead(look, key) {
 			item, err := s.copyUnder(ctx, key)
 			if err != nil {
 				return nil, err
@@ -169,9 +169,10 @@ func (c *core) remove(ctx context.Context, old *stored, look looks) (*save, erro
 	return s, nil
 }
 
-// look takes note of the copies that made a write fail and were not read, and
-// reports whether the write is to be made again with them read.
-func (s *save) look(err error, look looks) bool {
+// markCopies takes note of the copies that made a write fail and were not read, and
+// reports whether the write is to be made again with them read. A lost race marks them
+// too: then their conditions fail together with that of the main item.
+func (s *save) markCopies(err error, look looks) bool {
 	tx, ok := errors.AsType[*table.TxError](err)
 	if !ok {
 		return false
@@ -236,13 +237,13 @@ func (c *core) run(ctx context.Context, ops []table.Op) error {
 	return c.table.Transact(ctx, ops...)
 }
 
-// attempts makes a write, and makes it again as long as it asks for that, within
+// retry makes an attempt to write, and another as long as it asks for that, within
 // the budget of [table.Table.Retry]. look is kept from one attempt to the next.
-func (c *core) attempts(ctx context.Context, write func(ctx context.Context, look looks) (err error, again bool)) error {
+func (c *core) retry(ctx context.Context, attempt func(ctx context.Context, look looks) (err error, again bool)) error {
 	look := looks{}
 	var failed error // not to be retried
 	err := c.table.Retry(ctx, func(ctx context.Context) error {
-		err, again := write(ctx, look)
+		err, again := attempt(ctx, look)
 		switch {
 		case err == nil || !again:
 			failed = err

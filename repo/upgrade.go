@@ -211,7 +211,7 @@ func (s *shapes) upgrade(item table.Item, shape int) error {
 func (s *shapes) present(item table.Item, shape int) error {
 	err := s.upgrade(item, shape)
 	if err == nil && shape < s.current {
-		s.stamp(item)
+		s.setShape(item)
 	}
 	return err
 }
@@ -269,7 +269,7 @@ func (s *shapes) pending(item table.Item, shape int) diff {
 	}
 	d := diff{set: table.Item{}}
 	if shape < s.current {
-		s.stamp(d.set)
+		s.setShape(d.set)
 		if s.admits == s.current && item[s.from] != nil {
 			d.remove = append(d.remove, s.from)
 		}
@@ -298,8 +298,8 @@ func (s *shapes) notOlder() expression.ConditionBuilder {
 	return item.Name(s.attribute).GreaterThanEqual(expression.Value(s.current))
 }
 
-// stamp sets the shape attributes of an item that the program writes.
-func (s *shapes) stamp(item table.Item) {
+// setShape sets the shape attributes of an item that the program writes.
+func (s *shapes) setShape(item table.Item) {
 	if s.current == 0 {
 		return
 	}
@@ -310,7 +310,7 @@ func (s *shapes) stamp(item table.Item) {
 	}
 }
 
-// problems returns what is wrong with an entity's upgrades.
+// upgradeProblems returns what is wrong with an entity's upgrades.
 func (e *description) upgradeProblems(spec schema.Table, attributes []string, known bool) []string {
 	var problems []string
 	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }

@@ -52,8 +52,8 @@ func (c *core) next(s stamp) stamp {
 	return stamp{version: s.version + 1}
 }
 
-// fits reports the version of a write that the field of T does not hold.
-func (c *core) fits(s stamp) error {
+// checkFits reports the version of a write that the field of T does not hold.
+func (c *core) checkFits(s stamp) error {
 	if s.version > c.widest || s.version == math.MinInt64 { // which comes after the greatest one
 		return fmt.Errorf("%w: %q: the field for attribute %q does not hold the next version", errInvalidEntity, c.entity.Type, c.entity.Version)
 	}
@@ -118,9 +118,9 @@ func (c *core) checkStamp(item table.Item) error {
 		errInvalidEntity, c.entity.Type, c.entity.Version)
 }
 
-// unmet returns the error of reading an item for a write. One of the version attribute,
+// misfit returns the error of reading an item for a write. One of the version attribute,
 // which the field does not hold, is as in checkStamp.
-func (c *core) unmet(err error) error {
+func (c *core) misfit(err error) error {
 	misfit, ok := errors.AsType[*item.Error](err)
 	if !ok || c.counter == unversioned || misfit.Path != c.entity.Version {
 		return err
@@ -128,9 +128,9 @@ func (c *core) unmet(err error) error {
 	return fmt.Errorf("%w: %q: %w", errInvalidEntity, c.entity.Type, misfit)
 }
 
-// read returns the stamp that v was read with. A value that cannot be encoded has
+// stampIn returns the stamp that v was read with. A value that cannot be encoded has
 // none; its ops fail when they are run.
-func (c *core) read(v any) stamp {
+func (c *core) stampIn(v any) stamp {
 	if c.counter == unversioned {
 		return stamp{}
 	}
@@ -151,10 +151,10 @@ func (c *core) read(v any) stamp {
 	}
 }
 
-// write makes what to points to the value of v with a stamp. v stays as it is, unless
+// withStamp makes what to points to the value of v with a stamp. v stays as it is, unless
 // to is v.
-func (c *core) write(to, v any, s stamp) error {
-	if err := c.fits(s); err != nil {
+func (c *core) withStamp(to, v any, s stamp) error {
+	if err := c.checkFits(s); err != nil {
 		return err
 	}
 	if c.field == nil && c.counter != unversioned {
@@ -175,9 +175,9 @@ func (c *core) write(to, v any, s stamp) error {
 	return nil
 }
 
-// keep gives v what a write has stored: what made points to, which [core.write] has
-// made of v.
-func (c *core) keep(v, made any) {
+// adopt gives v what a write has stored: the value that made points to, which
+// [core.withStamp] has made of v.
+func (c *core) adopt(v, made any) {
 	switch {
 	case c.counter == unversioned:
 		return

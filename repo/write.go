@@ -46,7 +46,7 @@ func writeAll[T any](ctx context.Context, c *core, op string, each func(ops []ta
 		return err
 	}
 	for i, v := range vs {
-		c.keep(v, &made[i])
+		c.adopt(v, &made[i])
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (c *core) create(ctx context.Context, v any) error {
 	made := c.entity.zero()
 	err := c.run(ctx, c.createOps(nil, v, made))
 	if err == nil {
-		c.keep(v, made)
+		c.adopt(v, made)
 	}
 	return err
 }
@@ -90,11 +90,11 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 	if c.counter == unversioned {
 		return c.table.Do(ctx, c.putOps(nil, v, v)[0].IfType(c.entity.Type).IfShape(0))
 	}
-	key, read := c.entity.Key(v), c.read(v)
+	key, read := c.entity.Key(v), c.stampIn(v)
 	if err := c.checkWhole(v); err != nil {
 		return c.fail("Put", key, err)
 	}
-	return c.attempts(ctx, func(ctx context.Context, look looks) (error, bool) {
+	return c.retry(ctx, func(ctx context.Context, look looks) (error, bool) {
 		old, err := c.loadMain(ctx, key)
 		switch {
 		case errors.Is(err, table.ErrNotFound) && read == stamp{}:
@@ -106,7 +106,7 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 		case old.stamp != read:
 			return c.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
 		}
-		s, err := c.save(ctx, old, v, look)
+		s, err := c.newSave(ctx, old, v, look)
 		if err != nil {
 			return c.named("Put", key, err), false
 		}
@@ -114,13 +114,13 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 			return nil, false
 		}
 		written := c.entity.zero()
-		if err := c.write(written, v, s.next); err != nil {
+		if err := c.withStamp(written, v, s.next); err != nil {
 			return c.fail("Put", key, err), false
 		}
 		if err := c.run(ctx, s.ops); err != nil {
-			return err, s.look(err, look)
+			return err, s.markCopies(err, look)
 		}
-		c.keep(v, written)
+		c.adopt(v, written)
 		return nil, false
 	})
 }

@@ -25,15 +25,15 @@ type direct struct {
 	writes, reads bool
 }
 
-// direct sets the protocol of a call of the SDK's client. Nothing is written or read here
+// installProtocol sets the protocol of a call of the SDK's client. Nothing is written or read here
 // for a wrapper, which may want to see the items, and nothing is read for middleware that
 // may change them.
-func (t *Table) direct(o *dynamodb.Options, r *request) {
+func (t *Table) installProtocol(o *dynamodb.Options, r *request) {
 	if !response.Known(o.Protocol) {
 		return
 	}
 	own := t.ownClient
-	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, writes: own, reads: own && !t.rewritten}
+	o.Protocol = &direct{ClientProtocol: o.Protocol, r: r, writes: own, reads: own && !t.mayRewrite}
 }
 
 // SerializeRequest is called by the SDK for each call.
@@ -92,7 +92,7 @@ func (d *direct) DeserializeResponse(
 	defer body.Release()
 	good := response.Good(received)
 	if good && d.reads && d.r.items != nil {
-		d.r.items.begin(d.r.before)
+		d.r.items.begin(d.r.kept)
 		if d.r.decoded = d.r.items.readResponse(body.Bytes(), out); d.r.decoded {
 			return nil
 		}

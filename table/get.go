@@ -43,15 +43,10 @@ func (t *Table) get(ctx context.Context, key keys.Key, items *items) error {
 	}
 	in.ProjectionExpression, in.ExpressionAttributeNames = p.expression, p.names
 	_, err = send(ctx, t, &request{operation: "GetItem", items: items.of(t, p.share)}, t.client.GetItem, in)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case items.err != nil:
-		return items.err
-	case items.count() == 0:
-		return ErrNotFound
 	}
-	return nil
+	return items.one()
 }
 
 // readStored reads an item as it is stored, expired or not. A missing item is nil.

@@ -16,7 +16,7 @@ import (
 )
 
 // items makes the values of a read: one for each live item of its responses, in their
-// order. It is the one place where stored items become Go values. An item comes as
+// order. It is the one place where items of a response become Go values. An item comes as
 // JSON, or as attribute values from a client that has read the response itself.
 type items struct {
 	// t is the view that says which items are live, and of which type and shape they
@@ -106,6 +106,14 @@ func (s *items) watch(name string) {
 
 // count returns how many values there are.
 func (s *items) count() int { return s.values.Len() }
+
+// one returns why there is not one value: the item is no value, or missing.
+func (s *items) one() error {
+	if s.err == nil && s.count() == 0 {
+		return ErrNotFound
+	}
+	return s.err
+}
 
 // full reports whether no further item is read.
 func (s *items) full() bool { return s.err != nil || s.limit > 0 && s.count() >= s.limit }
@@ -205,8 +213,10 @@ func (s *items) admit(value reflect.Value, refusal error) {
 		if _, wanted := s.noted[n]; wanted {
 			s.noted[n] = s.at()
 		}
-	default:
+	case live:
 		s.err = err
+		s.values.SetLen(n - 1)
+	default: // it has expired
 		s.values.SetLen(n - 1)
 	}
 	if s.full() {

@@ -9,9 +9,9 @@ import (
 	"github.com/singletable/singletable/internal/item"
 )
 
-// observed reports whether a client has middleware or interceptors of others, who
+// hasMiddleware reports whether a client has middleware or interceptors of others, who
 // may look at inputs and outputs, or change them.
-func observed(o dynamodb.Options) bool {
+func hasMiddleware(o dynamodb.Options) bool {
 	all := reflect.ValueOf(o.Interceptors)
 	for i := range all.NumField() {
 		if f := all.Field(i); f.Kind() != reflect.Slice || f.Len() > 0 {

@@ -59,7 +59,7 @@ const (
 // has nothing but its key. Key attributes in v are overwritten with the key's.
 func Put(key keys.Key, v any) Op { return Op{verb: verbPut, key: key, value: v} }
 
-// Create is [Put] on the condition that the x under the key is missing or
+// Create is [Put] on the condition that the item under the key is missing or
 // expired. Otherwise it fails with [ErrExists].
 func Create(key keys.Key, v any) Op {
 	return Op{verb: verbCreate, key: key, value: v, guard: guard{missing: true}}

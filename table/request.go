@@ -21,10 +21,10 @@ type request struct {
 	body  *[]byte
 	hedge hedge.Call
 
-	// items takes the items of the response, nil if none is wanted. It had before of
-	// them before the request.
-	items  *items
-	before int
+	// items takes the items of the response, nil if none is wanted. It keeps the first
+	// ones, which it had before the request.
+	items *items
+	kept  int
 	// decoded is set once the response was read here, and not by the client.
 	decoded bool
 }
@@ -48,7 +48,7 @@ func (r *request) finish(ctx context.Context, out any, err error) error {
 	case err != nil:
 		return withEnd(ctx, withholdResponse(err))
 	case r.items != nil && !r.decoded:
-		r.items.begin(r.before)
+		r.items.begin(r.kept)
 		r.items.takeOutput(out)
 	}
 	return nil

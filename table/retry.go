@@ -26,7 +26,7 @@ import (
 // adds no budget of its own. It returns the last error when the budget is
 // spent, and every other error of do at once: [ErrOutcomeUnknown], since do could
 // take effect twice, and [ErrInvalid], since another run would not help, as of a value
-// that package repo has read in part. A nil do is [ErrInvalid]. If the context ends during a wait, the error
+// that package repo has read in part. If the context ends during a wait, the error
 // matches the context's too. do must not keep its context.
 //
 // A nil do is [ErrInvalid].

@@ -74,12 +74,8 @@ func (t *Table) returning(ctx context.Context, operation string, op Op, verb str
 	switch {
 	case err != nil:
 		return err
-	case items.err != nil:
-		return items.err
-	case items.count() == 0 && verb == verbUpdate:
+	case items.err == nil && items.count() == 0 && verb == verbUpdate:
 		return fmt.Errorf("%w: the response has no item", ErrOutcomeUnknown)
-	case items.count() == 0:
-		return ErrNotFound
 	}
-	return nil
+	return items.one()
 }

@@ -19,15 +19,17 @@ func send[In, Out any](
 	if r.attempts == nil {
 		r.attempts = t.attempts(ctx)
 	}
-	if t.rewritten {
+	if t.mayRewrite {
 		in = copied(in)
 	}
 	if r.items != nil {
-		r.before = r.items.count()
+		r.kept = r.items.count()
 	}
 	t.pool.Begin()
 	defer t.pool.End()
 	own, _ := ctx.Value(observerKey{}).(Observer)
+	// The SDK calls direct.SerializeRequest, which writes the request, and then
+	// direct.DeserializeResponse, which gives the items to r.items.
 	if t.options.Observe == nil && own == nil {
 		out, err := call(ctx, in, t.callOptions(r))
 		return out, r.finish(ctx, out, err)
@@ -88,7 +90,7 @@ func wantCapacity(in any) {
 // callOptions returns the options of one call of the SDK's client.
 func (t *Table) callOptions(r *request) func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) {
-		t.direct(o, r)
+		t.installProtocol(o, r)
 		o.HTTPClient = t.pool.Choose(o.HTTPClient)
 		if t.hedges != nil {
 			r.hedge = hedge.Call{Operation: r.operation, MaxResponse: maxResponse(r.operation), Failed: r.attempts.haveFailed}

@@ -102,8 +102,8 @@ type Table struct {
 	hedges    *hedge.Budget     // nil if reads are not hedged
 	layouts   map[string]layout // by the name of the index
 	indexKeys []indexKey
-	// rewritten means that middleware of the client may change inputs and outputs.
-	rewritten bool
+	// mayRewrite means that middleware of the client may change inputs and outputs.
+	mayRewrite bool
 }
 
 // New binds a schema to a client. It sends no request. [schema.Table.Ensure] and
@@ -155,7 +155,7 @@ func New(client Client, spec schema.Table, options *Options) (*Table, error) {
 		// A scan is never hedged: it reads pages of 1 MB, and nobody waits for a single one.
 		t.hedges = hedge.New("GetItem", "BatchGetItem", "TransactGetItems", "Query")
 	}
-	t.rewritten = own && observed(sdk.Options()) && !o.ReadOnlyMiddleware
+	t.mayRewrite = own && hasMiddleware(sdk.Options()) && !o.ReadOnlyMiddleware
 	return t, nil
 }
 

@@ -241,7 +241,7 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 			kind = fmt.Errorf("%s: %s", code, message)
 		}
 		failed := opError(i, *op, kind)
-		if !t.rewritten {
+		if !t.mayRewrite {
 			failed.Stored = r.Item
 		}
 		tx.Failed = append(tx.Failed, failed)

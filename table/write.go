@@ -146,7 +146,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 	wrote := w.op.verb == verbPut || w.op.verb == verbCreate || w.op.guard.revision.set
 	deletes := w.op.verb == verbDelete && w.op.guard.identifies() && !w.op.condition.IsSet()
 	var shown Item
-	if !t.rewritten {
+	if !t.mayRewrite {
 		shown = stored
 	}
 	if shown == nil && tries.unsettled && (wrote || deletes) || stored == nil && len(w.op.reasons(nil, &t.schema)) > 1 {

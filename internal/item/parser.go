@@ -16,6 +16,8 @@ import (
 // read part of an item report false, and the others remember it until [Parser.Whole]
 // is asked. Then the whole response has to be given to the SDK.
 //
+// Its methods are here, in text.go, value.go, decode.go and structure.go.
+//
 // It is used by one goroutine. What it returns as bytes points into the
 // response, what it returns as a string does not.
 type Parser struct {

@@ -239,7 +239,7 @@ var mutants = []mutant{
 	},
 	{
 		"a value that was read in part is not written",
-		"repo/whole.go", "return f.String() == partRevision", "return false",
+		"repo/part.go", "return f.String() == partRevision", "return false",
 		"./repo", "TestPartsOfItems",
 	},
 	{
@@ -300,7 +300,7 @@ var mutants = []mutant{
 	},
 	{
 		"values are those that middleware leaves in outputs",
-		"table/direct.go", "reads: own && !t.rewritten}", "reads: own}",
+		"table/direct.go", "reads: own && !t.mayRewrite}", "reads: own}",
 		"./table", "TestReadsThroughMiddleware",
 	},
 	{

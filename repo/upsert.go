@@ -111,7 +111,7 @@ func (c *core) withNext(op table.Op) table.Op {
 // admit, unless no write of it can succeed.
 func (c *core) admit(ctx context.Context, key keys.Key, refusal error) error {
 	if failed, ok := errors.AsType[*table.OpError](refusal); ok {
-		if err := c.fits(c.next(c.stampOf(failed.Stored))); err != nil {
+		if err := c.checkFits(c.next(c.stampOf(failed.Stored))); err != nil {
 			return c.fail("Upsert", key, err)
 		}
 	}

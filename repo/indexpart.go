@@ -1,0 +1,106 @@
+package repo
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/schema"
+)
+
+// several reports whether the keys of an index have several attributes, which no
+// function makes.
+func several(x schema.Index) bool { return len(x.PKs) > 0 }
+
+// partProblems reports fields of T that are keys of an index and cannot be. An index
+// has all items of the entity if T, or every item, has all of its key attributes.
+func (e *description) partProblems(spec schema.Table, fields []string) []string {
+	var problems []string
+	tableKey := func(a schema.Attribute) bool { return a.Name == spec.PK || a.Name == spec.SK }
+	inAll := func(a schema.Attribute) bool { return tableKey(a) || a.Name == spec.Type }
+	lacks := func(a schema.Attribute) bool { return !slices.Contains(fields, a.Name) }
+	for _, x := range spec.Indexes {
+		partition, sort := x.Keys()
+		parts := slices.DeleteFunc(slices.Concat(partition, sort), inAll)
+		if slices.ContainsFunc(parts, lacks) || !several(x) && e.declares(x.Name) {
+			continue
+		}
+		// By a key of the table, each item is where its own key says.
+		if len(e.Copies) > 0 && !slices.ContainsFunc(partition, tableKey) {
+			problems = append(problems, fmt.Sprintf("Copies: %v has all key attributes of index %q, and a query of it would return the copies too", e.typ, x.Name))
+		}
+		if !several(x) {
+			continue
+		}
+		for _, a := range parts {
+			if problem := checkPart(e.typ, a); problem != "" {
+				problems = append(problems, fmt.Sprintf("index %q: attribute %q: %s", x.Name, a.Name, problem))
+			}
+		}
+	}
+	return problems
+}
+
+// declares reports whether an item of the entity gives its keys in an index by a
+// function.
+func (e *description) declares(index string) bool {
+	return slices.ContainsFunc(e.items(), func(item Copy[any]) bool {
+		_, declared := item.Indexes[index]
+		return declared
+	})
+}
+
+// ttlProblem says why items of the entity would never expire, "" if they can. DynamoDB
+// takes no notice of an expiry that is not a number. AWS: "Using time to live (TTL) in
+// DynamoDB", Amazon DynamoDB Developer Guide.
+func (e *description) ttlProblem(spec schema.Table) string {
+	f, kind := item.FieldKind(e.typ, spec.TTL)
+	switch {
+	case kind == 0 || kind == item.N:
+		return ""
+	case kind == item.S && isTime(f):
+		return fmt.Sprintf("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", spec.TTL, f)
+	}
+	return fmt.Sprintf("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", spec.TTL, f)
+}
+
+// checkPart says why the field of T cannot be a key attribute, "" if it can.
+func checkPart(t reflect.Type, a schema.Attribute) string {
+	f, kind := item.FieldKind(t, a.Name)
+	want := map[types.ScalarAttributeType]item.Kind{
+		types.ScalarAttributeTypeS: item.S, types.ScalarAttributeTypeN: item.N, types.ScalarAttributeTypeB: item.B,
+	}[a.Type]
+	switch {
+	case kind == 0: // the field makes its value itself
+	case kind != want:
+		return fmt.Sprintf("a %v is not of type %s, which the index has", f, a.Type)
+	case isTime(f) && kind == item.S:
+		return fmt.Sprintf("a %v is a text of varying length, which is not in order of time; use the tag option unixtime, or a string", f)
+	}
+	return ""
+}
+
+// isTime reports whether attributevalue encodes the type as it does a time.Time.
+func isTime(t reflect.Type) bool { return t.ConvertibleTo(reflect.TypeFor[time.Time]()) }
+
+// isEmptyPart reports whether an attribute is a key of an index with several
+// attributes, and has a value that such a key cannot have: the item is not in the
+// index, so the attribute is left out.
+func (c *core) isEmptyPart(name string, value types.AttributeValue) bool {
+	if !slices.Contains(c.indexParts, name) {
+		return false
+	}
+	switch v := value.(type) {
+	case *types.AttributeValueMemberNULL:
+		return true
+	case *types.AttributeValueMemberS:
+		return v.Value == ""
+	case *types.AttributeValueMemberB:
+		return len(v.Value) == 0
+	}
+	return false
+}
