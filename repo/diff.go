@@ -75,8 +75,8 @@ func (c *core) fields(raw item.Raw, extra table.Item, before, after any) (diff, 
 	}
 	for name := range extra {
 		field, ok := c.respelled(name)
-		if !ok {
-			continue
+		if !ok || len(raw.Attributes(func(n []byte) bool { return string(n) == field })) > 0 {
+			continue // another program's, if the field has its own
 		}
 		d.remove = append(d.remove, name)
 		if _, changed := d.set[field]; changed || c.reserved[field] {
@@ -120,7 +120,7 @@ func (c *core) respelled(name string) (field string, ok bool) {
 		return "", false
 	}
 	for _, field := range c.attributes {
-		if len(field) == len(name) && strings.EqualFold(field, name) {
+		if strings.EqualFold(field, name) {
 			return field, true
 		}
 	}

@@ -25,6 +25,12 @@ import (
 // those that the repository writes. A [table.Item] is refused: package table reads and
 // writes items. A field for the table's TTL attribute is stored as a number of seconds:
 // an integer, or a time.Time with the tag option unixtime. Type and Key are required.
+//
+// The name of a stored attribute may differ from a field's in case only. It is read into
+// the field if the item has none of the field's own name, as attributevalue does, and the
+// next write stores it under that name. If the item has both, the other one is another
+// program's, and stays. No field may differ so from an attribute of the schema.
+//
 // The functions must depend on their argument only; they are called from several
 // goroutines at once.
 type Entity[T any] struct {
@@ -259,6 +265,7 @@ func (e *description) validate(spec schema.Table) error {
 	names, known := item.Attributes(e.typ)
 	problems = append(problems, e.upgradeProblems(spec, names, known)...)
 	problems = append(problems, e.partProblems(spec, names)...)
+	problems = append(problems, e.spellingProblems(spec, names)...)
 	if problem := e.ttlProblem(spec); problem != "" {
 		bad("%s", problem)
 	}
@@ -280,6 +287,26 @@ func (e *description) validate(spec schema.Table) error {
 		return &EntityError{Type: e.Type, Problems: problems}
 	}
 	return nil
+}
+
+// spellingProblems reports fields of T that attributes of the schema are read into although
+// their names differ, in case: the key of an item, say, or an expiry that never comes.
+func (e *description) spellingProblems(spec schema.Table, fields []string) []string {
+	var problems []string
+	own := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), e.Version}
+	for _, x := range spec.Indexes {
+		partition, sort := x.Keys()
+		for _, a := range slices.Concat(partition, sort) {
+			own = append(own, a.Name)
+		}
+	}
+	for _, name := range fields {
+		i := slices.IndexFunc(own, func(attribute string) bool { return strings.EqualFold(attribute, name) })
+		if i >= 0 && !slices.Contains(own, name) && !slices.Contains(fields, own[i]) {
+			problems = append(problems, fmt.Sprintf("attribute %q of %v differs from attribute %q of the schema in case only", name, e.typ, own[i]))
+		}
+	}
+	return problems
 }
 
 // itemProblems reports items without a key, and indexes that cannot be theirs.

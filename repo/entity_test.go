@@ -132,6 +132,18 @@ func TestTypesOfEntities(t *testing.T) {
 			}](tbl),
 			false,
 		},
+		"key in another case":        {typeErr[struct{ PK string }](tbl), false},
+		"key of an index in another": {typeErr[struct{ GSI1pk string }](tbl), false},
+		"expiry in another case":     {typeErr[struct{ ExpiresAt int64 }](tbl), false},
+		"shape in another case":      {typeErr[struct{ EntityShape int }](tbl), false},
+		"inside another":             {typeErr[struct{ Inner struct{ PK string } }](tbl), true},
+		"both": {
+			typeErr[struct {
+				PK  string
+				Key string `dynamodbav:"pk"`
+			}](tbl),
+			true,
+		},
 	} {
 		if ok := test.err == nil; ok != test.ok || !ok && !errors.Is(test.err, table.ErrInvalid) {
 			t.Errorf("%s: %v", name, test.err)

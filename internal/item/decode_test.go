@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/internal/item"
@@ -138,6 +140,52 @@ func TestDecodeExactNameFirst(t *testing.T) {
 	}
 	checkDecode(t, reflect.TypeFor[folds](), []string{"NAME"},
 		`{"name":{"S":"l"},"NAME":{"S":"u"}}`, `{"NAME":{"S":"u"},"name":{"S":"l"}}`, `{"NAME":{"S":"u"}}`)
+}
+
+// So it does for one field: the other attribute is another program's, and may be of a
+// type that the field does not take. attributevalue reads either, by chance.
+func TestDecodeOwnNameFirst(t *testing.T) {
+	t.Parallel()
+	type inner struct{ City string }
+	type value struct {
+		Name  string `dynamodbav:"name"`
+		Count int    `dynamodbav:"count"`
+		Any   any    `dynamodbav:"any"`
+		Inner inner  `dynamodbav:"inner"`
+	}
+	own := []string{`"name":{"S":"own"}`, `"any":{"S":"own"}`, `"inner":{"M":{"City":{"S":"own"}}}`}
+	theirs := []string{`"Name":{"N":"7"}`, `"NAME":{"S":"theirs"}`, `"COUNT":{"N":"1"}`, `"Any":{"M":{}}`, `"INNER":{"M":{"City":{"S":"theirs"}}}`}
+	want := value{Name: "own", Count: 1, Any: "own", Inner: inner{"own"}} // count has no attribute of its own
+	var items []string
+	for _, members := range [][]string{
+		slices.Concat(own, theirs), slices.Concat(theirs, own), slices.Concat(theirs[:2], own, theirs[2:]), slices.Concat(own, theirs),
+	} {
+		items = append(items, "{"+strings.Join(members, ",")+"}")
+	}
+	r := item.NewParser([]byte("[" + strings.Join(items, ",") + "]"))
+	d := item.NewDecoder(reflect.TypeFor[value](), nil)
+	ok := r.Array(func(i int) bool {
+		v := reflect.New(reflect.TypeFor[value]())
+		refusal, ok := d.Decode(r, v.Elem())
+		if diff := cmp.Diff(want, v.Elem().Interface()); refusal != nil || diff != "" {
+			t.Errorf("%s: %v, (-want +got):\n%s", items[i], refusal, diff)
+		}
+		m, err := sdkItem(items[i])
+		if err != nil {
+			t.Error(err)
+		}
+		for range 20 { // in the orders of a map
+			var got value
+			err := item.Decode(&types.AttributeValueMemberM{Value: m}, &got)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%s from attributes: %v, (-want +got):\n%s", items[i], err, diff)
+			}
+		}
+		return ok
+	})
+	if !ok || !r.End() {
+		t.Errorf("not read to the end: %v", items)
+	}
 }
 
 // Options keep their meaning on the embedded struct's own fields, and what is

@@ -16,8 +16,8 @@
 //
 // So no error comes from here, and nothing is accepted that the SDK and
 // attributevalue would not accept. Of two attributes that are for one field,
-// because their names differ in case only, the last one counts; which one does
-// with attributevalue is chance.
+// because their names differ in case only, the one with the field's own name counts, or
+// else the last one; which one does with attributevalue is chance.
 //
 // A [Writer] writes the JSON of a request. What it does not know is for the SDK to write.
 //

@@ -130,15 +130,3 @@ func (p *plan) member(name string) *plan {
 func (p *plan) refuses(value types.AttributeValue) bool {
 	return decodeForeign(value, reflect.New(p.typ).Interface()) != nil
 }
-
-// field returns the struct field of an attribute, nil if there is not one.
-func (p *plan) field(name string) *field {
-	if i, ok := p.byName[name]; ok {
-		return &p.fields[i]
-	}
-	i := slices.IndexFunc(p.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
-	if i < 0 {
-		return nil
-	}
-	return &p.fields[i]
-}

@@ -3,6 +3,7 @@ package item
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
@@ -23,15 +24,39 @@ var ErrPanic = errors.New("panic")
 // Decode is attributevalue's Decode, with an [Error] that says what does not
 // decode.
 func Decode(value types.AttributeValue, v any) error {
-	err := decodeForeign(value, v)
 	t := reflect.TypeOf(v)
-	if err == nil || t == nil || t.Kind() != reflect.Pointer {
-		return err
+	if t == nil || t.Kind() != reflect.Pointer {
+		return decodeForeign(value, v)
 	}
-	if item, ok := value.(*types.AttributeValueMemberM); ok {
-		return planOf(t.Elem()).notDecoded(item.Value, err)
+	p := planOf(t.Elem())
+	if m, ok := value.(*types.AttributeValueMemberM); ok && m != nil {
+		if err := decodeForeign(&types.AttributeValueMemberM{Value: p.ownOnly(m.Value)}, v); err != nil {
+			return p.notDecoded(m.Value, err)
+		}
+		return nil
 	}
-	return planOf(t.Elem()).located(value, err)
+	if err := decodeForeign(value, v); err != nil {
+		return p.located(value, err)
+	}
+	return nil
+}
+
+// ownOnly returns an item without the attributes whose names differ from that of a
+// field in case only, if the field has an attribute of its own name: see
+// [names.respell]. attributevalue reads both into the field, in the order of a map.
+func (p *plan) ownOnly(attributes map[string]types.AttributeValue) map[string]types.AttributeValue {
+	own := attributes
+	for name := range attributes {
+		field, respelled := p.fieldOf(name)
+		if !respelled || attributes[p.fields[field].name] == nil {
+			continue
+		}
+		if len(own) == len(attributes) {
+			own = maps.Clone(attributes)
+		}
+		delete(own, name)
+	}
+	return own
 }
 
 // decodeForeign is attributevalue's Decode. Some types, such as one with an

@@ -3,6 +3,8 @@ package item
 import (
 	"encoding"
 	"reflect"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -142,6 +144,24 @@ func makePlan(t reflect.Type, made map[reflect.Type]*plan) *plan {
 		p.fields = fields
 	}
 	return p
+}
+
+// fieldOf returns the index of the struct field that an attribute is read into, none if
+// there is not one, and whether the attribute's name differs from the field's, in case.
+func (p *plan) fieldOf(name string) (at int, respelled bool) {
+	if i, ok := p.byName[name]; ok {
+		return i, false
+	}
+	at = slices.IndexFunc(p.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
+	return at, at != none
+}
+
+// field is fieldOf's field, nil if there is not one.
+func (p *plan) field(name string) *field {
+	if i, _ := p.fieldOf(name); i != none {
+		return &p.fields[i]
+	}
+	return nil
 }
 
 // implements reports whether values of the type or pointers to them have the

@@ -37,7 +37,7 @@ func (r Raw) Decode(v any) (loose bool, err error) {
 	if !ok {
 		return true, fmt.Errorf("the item does not decode into %v", to.Type()) // it was read before
 	}
-	return d.names.folded || in.loose, refusal
+	return d.names.respelled || in.loose, refusal
 }
 
 // Attributes returns the attributes that wanted asks for, nil if there are none; or

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // names remembers what the attributes of the items of one response are for.
@@ -25,9 +24,9 @@ type names struct {
 	count int
 	// again means that an item was read before.
 	again bool
-	// folded means that an attribute was met whose name differs from that of its
+	// respelled means that an attribute was met whose name differs from that of its
 	// field in case.
-	folded bool
+	respelled bool
 }
 
 // place is a field of a value that items are read into, also as a string if it is
@@ -49,6 +48,8 @@ type use struct {
 type target struct {
 	kind           Kind
 	field, watched int
+	// respelled means that the name differs from that of its field in case.
+	respelled bool
 }
 
 const none = -1
@@ -109,17 +110,15 @@ func (n *names) expected(r *Parser, at int, first bool) int {
 // find returns what an attribute is for by its name.
 func (n *names) find(name []byte) target {
 	t := target{watched: slices.IndexFunc(n.watched, func(w Watched) bool { return w.Name == string(name) })}
-	var ok bool
-	if t.field, ok = n.plan.byName[string(name)]; !ok {
-		t.field = slices.IndexFunc(n.plan.fields, func(f field) bool { return strings.EqualFold(f.name, string(name)) })
-		n.folded = n.folded || t.field != none
-	}
+	t.field, t.respelled = n.plan.fieldOf(string(name))
+	n.respelled = n.respelled || t.respelled
 	return t
 }
 
 // structure reads a map, or an item, into a struct. When attributevalue refuses
 // a field it reads to the end all the same.
 func (n *names) structure(r *Parser, v reflect.Value) verdict {
+	begin, depth, respelled := r.pos, r.depth, false
 	if !r.open('{') {
 		return broken
 	}
@@ -134,8 +133,15 @@ func (n *names) structure(r *Parser, v reflect.Value) verdict {
 				return broken
 			} else if !more {
 				n.count, n.again = i, true
+				if respelled && verdict == fits {
+					r.pos, r.depth = begin, depth
+					verdict = n.respell(r, v)
+				}
 				return verdict
 			}
+		}
+		if t.respelled {
+			respelled, t.field = true, none // until it is known whether the field has its own
 		}
 		if verdict == fits && n.line(r, t, v) {
 			continue
@@ -144,6 +150,32 @@ func (n *names) structure(r *Parser, v reflect.Value) verdict {
 			return broken
 		}
 	}
+}
+
+// respell reads a map, or an item, once more, for the attributes whose names differ from
+// that of a field in case: into the field, unless it has an attribute of its own name.
+// Another program may have both.
+func (n *names) respell(r *Parser, v reflect.Value) verdict {
+	begin, depth, own := r.pos, r.depth, make([]bool, len(n.plan.fields))
+	ok := r.Object(func(name []byte) bool {
+		if t := n.find(name); t.field != none && !t.respelled {
+			own[t.field] = true
+		}
+		return r.ignore()
+	})
+	r.pos, r.depth = begin, depth
+	verdict := fits
+	if ok = ok && r.Object(func(name []byte) bool {
+		t := n.find(name)
+		if !t.respelled || own[t.field] {
+			return r.ignore()
+		}
+		verdict = n.attribute(r, target{r.kind(), t.field, none, true}, v, verdict)
+		return verdict != broken && r.is('}')
+	}); !ok {
+		return broken
+	}
+	return verdict
 }
 
 // line reads what a string or number holds, and its end, if it is as plain as most

@@ -27,6 +27,7 @@ func releaseTests() tests {
 		"releases side by side lose nothing":            releasesSideBySide,
 		"no write revives an expired entity":            noRevival,
 		"attributes of another spelling are taken over": respelled,
+		"attributes beside a field's own stay":          besideOwn,
 	}
 }
 
@@ -423,5 +424,41 @@ func respelled(t *testing.T, h Harness) {
 	item = raw(t, tbl, accountKey("u-1"))
 	if diff := diffItems(table.Item{"r": item["revision"]}, table.Item{"r": str(got.Revision)}); diff != "" || item["Revision"] != nil {
 		t.Errorf("stored as %v, revision %q", item, got.Revision)
+	}
+}
+
+// besideOwn has another program keep attributes whose names differ from those of fields,
+// and of a key's field, in case only, one of a type that the field does not take.
+func besideOwn(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, person1Entity)
+	p := person1{ID: "u-1", Email: "ana@x", Name: "Ana"}
+	must(t, r.Create(t.Context(), &p))
+	theirs := table.Item{"Name": str("another's"), "NAME": num("7"), "Id": str("another's")}
+	patched(t, tbl, accountKey("u-1"), theirs)
+	keeps := func(write string, err error) {
+		t.Helper()
+		must(t, err)
+		item := raw(t, tbl, accountKey("u-1"))
+		for name, want := range theirs {
+			if diff := diffItems(table.Item{"a": item[name]}, table.Item{"a": want}); diff != "" {
+				t.Errorf("%s changed %s (-got +want):\n%s", write, name, diff)
+			}
+		}
+	}
+	for range 20 { // the order of a map does not matter
+		got := expect.Value(r.Get(t.Context(), accountKey("u-1")))(t)
+		equal(t, "read", got.ID+" "+got.Name, "u-1 "+p.Name)
+		before := raw(t, tbl, accountKey("u-1"))
+		_, err := r.Update(t.Context(), accountKey("u-1"), func(*person1) error { return nil })
+		keeps("an update of nothing", err)
+		if diff := diffItems(raw(t, tbl, accountKey("u-1")), before); diff != "" {
+			t.Errorf("an update of nothing wrote (-got +want):\n%s", diff)
+		}
+		p = expect.Value(r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { p.Name += "!"; return nil }))(t)
+		equal(t, "updated", p.Name, got.Name+"!")
+		keeps("an update of the field", nil)
+		p.Address.City += "a"
+		keeps("a put", r.Put(t.Context(), &p))
 	}
 }
