@@ -177,8 +177,8 @@ func TestDecodeOwnNameFirst(t *testing.T) {
 		for range 20 { // in the orders of a map
 			var got value
 			err := item.Decode(&types.AttributeValueMemberM{Value: m}, &got)
-			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("%s from attributes: %v, (-want +got):\n%s", items[i], err, diff)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" || len(m) != len(own)+len(theirs) {
+				t.Fatalf("%s from %d attributes: %v, (-want +got):\n%s", items[i], len(m), err, diff)
 			}
 		}
 		return ok
