@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/singletable/singletable/internal/group"
-	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -191,70 +190,43 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 	if !errors.Is(err, ErrOrphan) {
 		return err
 	}
-	return d.retry(ctx, func(ctx context.Context, look looks) (error, bool) {
-		s, err := d.removeOrphan(ctx, key, look)
+	return d.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
+		item, err := d.peek(ctx, key)
+		if err == nil && item == nil {
+			return nil, false
+		}
+		var f *found
+		if err == nil {
+			f, err = d.find(ctx, key, item)
+		}
+		var p *plan
+		if err == nil {
+			p, err = d.removeLoose(ctx, f, doubted)
+		}
 		if err != nil {
 			return d.named("DeleteAll", key, err), false
 		}
-		if s == nil {
-			return nil, false
-		}
-		err = d.core.run(ctx, s.ops)
-		return err, errors.Is(err, table.ErrConditionFailed) || s.markCopies(err, look) || s.overtaken(err)
+		err, again := d.core.run(ctx, f.main, p)
+		return err, again != final
 	})
 }
 
-// removeOrphan returns the ops that delete what [Repo.Delete] does not: an item under a
-// former key, with its entity, or a copy that its entity does not have, alone. It
-// returns nil if the item is missing.
-func (d *deleting) removeOrphan(ctx context.Context, key keys.Key, look looks) (*save, error) {
-	attributes, err := d.peek(ctx, key)
-	if err != nil || attributes == nil {
-		return nil, err
-	}
-	old, found, err := d.identify(key, attributes)
-	if err != nil {
-		return nil, err
-	}
-	if found == mainItem {
-		return d.remove(ctx, old, look)
-	}
-	main, err := d.loadMain(ctx, old.keys[0])
-	if errors.Is(err, table.ErrNotFound) {
-		main, err = nil, nil
-		if found != formerItem {
-			main, err = d.formerMain(ctx, key, old)
-		}
-	}
+// removeLoose plans that an item that [Repo.Delete] does not find is deleted: with its
+// entity, or alone if that does not have it.
+func (d *deleting) removeLoose(ctx context.Context, f *found, doubted doubts) (*plan, error) {
+	main := f.main
 	switch {
-	case err != nil:
-		return nil, err
-	case main == nil && found == formerItem:
-		old.keys = slices.Clone(old.keys)
-		old.keys[0] = key
-		s, err := d.remove(ctx, old, look)
-		if err == nil {
-			s.ops[0], err = d.unlessWritten(s.ops[0], old)
-		}
-		return s, err
+	case f.broken != nil:
+		return nil, f.broken
 	case main == nil:
-		none := item.Name(d.schema.PK).AttributeNotExists()
-		ops, err := d.removeStored(key, old, table.Check(old.keys[0], none).WithName(d.items[0].Name))
-		return &save{core: d.core, main: len(ops), ops: ops}, err
-	case slices.Contains(main.keys, key):
-		return d.remove(ctx, main, look)
+		f.kind = copyItem
+		p, err := d.planLoose(f)
+		f.main = &snapshot{stored: f.stored, at: f.stored.keys[0], doubts: doubted}
+		return p, err
+	case main.at == f.key, slices.Contains(main.keys, f.key), slices.Contains(d.formerKeys(main.v), f.key):
+		main.seen, main.doubts = map[keys.Key]table.Item{f.key: f.stored.item}, doubted
+		return d.decide(ctx, main, wish{})
 	}
-	ops, err := d.removeStored(key, old, d.stays(main))
-	if err != nil {
-		return nil, err
-	}
-	here := func(former keyFunc) bool { return former(main.v) == key }
-	if !slices.ContainsFunc(slices.Concat(d.entity.FormerKeys, d.entity.FormerCopies), here) {
-		return &save{core: d.core, main: len(ops), ops: ops}, nil
-	}
-	s, err := d.remove(ctx, main, look)
-	if err == nil {
-		s.ops = append(s.ops, ops[0])
-	}
-	return s, err
+	f.kind, main.doubts = copyItem, doubted
+	return d.planLoose(f)
 }

@@ -63,12 +63,12 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 		return v, c.fail(op, key, fmt.Errorf("%w: the change is nil", table.ErrInvalid))
 	}
 	var met map[keys.Key]table.Item
-	err = c.retry(ctx, func(ctx context.Context, look looks) (error, bool) {
+	err = c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
 		old, err := c.load(ctx, key)
 		if err != nil {
 			return c.named(op, key, err), false
 		}
-		changed, err := c.copied(old)
+		changed, err := c.copied(old.stored)
 		if err != nil {
 			return c.named(op, key, err), false
 		}
@@ -79,26 +79,22 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 		if err := c.checkWhole(changed); err != nil {
 			return c.fail(op, key, err), false
 		}
-		s, err := c.newSave(ctx, old, changed, look)
+		old.doubts = doubted
+		p, err := c.decide(ctx, old, wish{v: changed, becomes: c.next(old.stamp)})
 		if err != nil {
 			return c.named(op, key, err), false
 		}
-		if v, err = s.valueAfter(); err != nil {
+		if v, err = c.valueAfter(old.stored, p); err != nil {
 			return c.named(op, key, err), false
 		}
-		ops := s.ops
-		if len(ops) == 0 && len(with) > 0 {
-			ops, s.main = []table.Op{s.unchanged()}, 1
+		if len(p.steps) == 0 && len(with) > 0 {
+			p.steps = []step{c.stays(old)}
 		}
-		if len(ops) > 0 {
-			if err := c.run(ctx, append(ops[:len(ops):len(ops)], with...)); err != nil {
-				before := met
-				met = staleOver(err, len(ops))
-				futile := len(met) > 0 && reflect.DeepEqual(met, before)
-				return err, !futile && (s.markCopies(err, look) || s.overtaken(err))
-			}
-		}
-		return nil, false
+		err, again := c.run(ctx, old, p, with...)
+		before := met
+		met = staleOver(err, len(p.steps))
+		futile := len(met) > 0 && reflect.DeepEqual(met, before)
+		return err, again != final && !futile
 	})
 	return v, err
 }
@@ -127,7 +123,7 @@ func (c *core) delete(ctx context.Context, key keys.Key) error {
 	if c.counter == unversioned {
 		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).IfAdmits(0).WithName(c.entity.Type))
 	}
-	return c.retry(ctx, func(ctx context.Context, look looks) (error, bool) {
+	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
 		old, err := c.load(ctx, key)
 		if errors.Is(err, table.ErrNotFound) && !errors.Is(err, ErrOrphan) {
 			return nil, false
@@ -135,78 +131,14 @@ func (c *core) delete(ctx context.Context, key keys.Key) error {
 		if err != nil {
 			return c.named("Delete", key, err), false
 		}
-		s, err := c.remove(ctx, old, look)
+		old.doubts = doubted
+		p, err := c.decide(ctx, old, wish{})
 		if err != nil {
 			return c.named("Delete", key, err), false
 		}
-		if err := c.run(ctx, s.ops); err != nil {
-			return err, s.markCopies(err, look) || s.overtaken(err)
-		}
-		return nil, false
+		err, again := c.run(ctx, old, p)
+		return err, again != final
 	})
-}
-
-// remove returns the ops that remove an entity that is stored.
-func (c *core) remove(ctx context.Context, old *stored, look looks) (*save, error) {
-	s := &save{core: c, old: old, main: 1}
-	for i, key := range old.keys {
-		held := old.stamp
-		if key == (keys.Key{}) {
-			continue
-		}
-		if i > 0 && s.mustRead(look, key) {
-			item, err := s.copyUnder(ctx, key)
-			if err != nil {
-				return nil, err
-			}
-			if item == nil {
-				continue
-			}
-			held = c.stampOf(item)
-		}
-		s.ops = append(s.ops, c.guard(table.Delete(key), held).WithName(c.items[i].Name))
-	}
-	return s, nil
-}
-
-// markCopies takes note of the copies that made a write fail and were not read, and
-// reports whether the write is to be made again with them read. A lost race marks them
-// too: then their conditions fail together with that of the main item.
-func (s *save) markCopies(err error, look looks) bool {
-	tx, ok := errors.AsType[*table.TxError](err)
-	if !ok {
-		return false
-	}
-	again := false
-	for _, f := range tx.Failed {
-		if f.Index < s.main || f.Index >= len(s.ops) || look[f.Key] {
-			continue
-		}
-		if f.Stored != nil && errors.Is(f, table.ErrExists) && !s.isCopy(f.Stored) {
-			return false // the key is another entity's
-		}
-		look[f.Key] = true
-		again = true
-	}
-	return again
-}
-
-// overtaken reports whether a write failed since the entity is no longer as it was
-// read, or for a conflict that may pass.
-func (s *save) overtaken(err error) bool {
-	if errors.Is(err, table.ErrOutcomeUnknown) {
-		return false
-	}
-	tx, ok := errors.AsType[*table.TxError](err)
-	if !ok {
-		return errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrWrongType)
-	}
-	for _, f := range tx.Failed {
-		if f.Index < s.main && !errors.Is(f, table.ErrExists) || errors.Is(f, table.ErrConflict) {
-			return true
-		}
-	}
-	return false
 }
 
 // staleOver returns what was stored where the ops of the caller were stale: those behind
@@ -227,34 +159,4 @@ func staleOver(err error, own int) map[keys.Key]table.Item {
 		}
 	}
 	return met
-}
-
-// run writes ops, as a transaction if there are several.
-func (c *core) run(ctx context.Context, ops []table.Op) error {
-	if len(ops) == 1 {
-		return c.table.Do(ctx, ops[0])
-	}
-	return c.table.Transact(ctx, ops...)
-}
-
-// retry makes an attempt to write, and another as long as it asks for that, within
-// the budget of [table.Table.Retry]. look is kept from one attempt to the next.
-func (c *core) retry(ctx context.Context, attempt func(ctx context.Context, look looks) (err error, again bool)) error {
-	look := looks{}
-	var failed error // not to be retried
-	err := c.table.Retry(ctx, func(ctx context.Context) error {
-		err, again := attempt(ctx, look)
-		switch {
-		case err == nil || !again:
-			failed = err
-			return nil
-		case !errors.Is(err, table.ErrConflict):
-			return fmt.Errorf("%w: %w", table.ErrConflict, err) // the entity was re-created, or a copy has drifted
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return failed
 }

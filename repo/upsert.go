@@ -58,7 +58,7 @@ func (c *core) upsert(ctx context.Context, v any, update expression.UpdateBuilde
 		case errors.Is(err, table.ErrConditionFailed):
 			err = c.admit(ctx, key, err)
 		case errors.Is(err, table.ErrNotFound), racesCreation(err):
-			err = c.run(ctx, c.createOps(nil, v, c.entity.zero()))
+			err = c.send(ctx, c.createOps(nil, v, c.entity.zero()))
 			if errors.Is(err, table.ErrExists) {
 				err = nil
 			}

@@ -42,7 +42,7 @@ func writeAll[T any](ctx context.Context, c *core, op string, each func(ops []ta
 		}
 		ops = each(ops, v, &made[i])
 	}
-	if err := c.run(ctx, ops); err != nil {
+	if err := c.send(ctx, ops); err != nil {
 		return err
 	}
 	for i, v := range vs {
@@ -54,7 +54,7 @@ func writeAll[T any](ctx context.Context, c *core, op string, each func(ops []ta
 // create is [Repo.Create] of a value that is not nil.
 func (c *core) create(ctx context.Context, v any) error {
 	made := c.entity.zero()
-	err := c.run(ctx, c.createOps(nil, v, made))
+	err := c.send(ctx, c.createOps(nil, v, made))
 	if err == nil {
 		c.adopt(v, made)
 	}
@@ -94,7 +94,7 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 	if err := c.checkWhole(v); err != nil {
 		return c.fail("Put", key, err)
 	}
-	return c.retry(ctx, func(ctx context.Context, look looks) (error, bool) {
+	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
 		old, err := c.loadMain(ctx, key)
 		switch {
 		case errors.Is(err, table.ErrNotFound) && read == stamp{}:
@@ -106,22 +106,24 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 		case old.stamp != read:
 			return c.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
 		}
-		s, err := c.newSave(ctx, old, v, look)
+		next := c.next(read)
+		s := &snapshot{stored: old, at: key, doubts: doubted}
+		p, err := c.decide(ctx, s, wish{v: v, becomes: next})
 		if err != nil {
 			return c.named("Put", key, err), false
 		}
-		if len(s.ops) == 0 {
+		if len(p.steps) == 0 {
 			return nil, false
 		}
 		written := c.entity.zero()
-		if err := c.withStamp(written, v, s.next); err != nil {
+		if err := c.withStamp(written, v, next); err != nil {
 			return c.fail("Put", key, err), false
 		}
-		if err := c.run(ctx, s.ops); err != nil {
-			return err, s.markCopies(err, look)
+		err, again := c.run(ctx, s, p)
+		if err == nil {
+			c.adopt(v, written)
 		}
-		c.adopt(v, written)
-		return nil, false
+		return err, again == doubtful
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/singletable/singletable/internal/item"
@@ -28,21 +29,102 @@ type stored struct {
 	keys []keys.Key
 }
 
+// errMoved means that what was read is not of one moment: it is to be read again.
+var errMoved = fmt.Errorf("%w: the entity has changed while it was read", table.ErrConflict)
+
 // load reads an entity consistently, under its key or that of one of its copies. A
 // copy is not trusted: it leads to the main item.
-func (c *core) load(ctx context.Context, key keys.Key) (*stored, error) {
+func (c *core) load(ctx context.Context, key keys.Key) (*snapshot, error) {
 	s, err := c.loadMain(ctx, key)
-	if err != nil || s.keys[0] == key {
-		return s, err
+	if err != nil {
+		return nil, err
 	}
-	s, err = c.loadMain(ctx, s.keys[0])
+	at := s.keys[0]
+	if at == key {
+		return &snapshot{stored: s, at: at}, nil
+	}
+	main, err := c.loadMain(ctx, at)
+	switch {
+	case errors.Is(err, table.ErrNotFound):
+		return nil, c.confirm(ctx, key, s, fmt.Errorf("%w: its main item is missing", ErrOrphan))
+	case err != nil:
+		return nil, err
+	case main.keys[0] != at:
+		return nil, c.confirm(ctx, key, s, fmt.Errorf("%w: the item under its main key gives another one", ErrOrphan))
+	case !slices.Contains(main.keys, key):
+		return nil, c.confirm(ctx, key, s, fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan))
+	}
+	return &snapshot{stored: main, at: at}, nil
+}
+
+// confirm returns what was concluded of an item that was read, and of others that were read
+// after it, if the item is still the same; or errMoved.
+func (c *core) confirm(ctx context.Context, key keys.Key, s *stored, conclusion error) error {
+	item, err := c.peek(ctx, key)
+	if err != nil {
+		return err
+	}
+	if item == nil || c.checkType(item) != nil {
+		return errMoved
+	}
+	now, err := c.storedItem(item)
+	if err != nil {
+		return errMoved // and its error the next time
+	}
+	if now.stamp != s.stamp || s.stamp == (stamp{}) && !maps.EqualFunc(now.raw.Attributes(nil), s.raw.Attributes(nil), same) {
+		return errMoved
+	}
+	return conclusion
+}
+
+// decide makes a plan, and the reads that it needs.
+func (c *core) decide(ctx context.Context, s *snapshot, w wish) (*plan, error) {
+	for {
+		p, err := c.plan(s, w)
+		if err != nil && len(s.seen) > 0 {
+			err = c.confirm(ctx, s.at, s.stored, err)
+		}
+		if err != nil || len(p.need) == 0 {
+			return p, err
+		}
+		if s.seen == nil {
+			s.seen = map[keys.Key]table.Item{}
+		}
+		if err := c.see(ctx, s.seen, p.need...); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// see reads what is stored under keys, of whatever type; nil if that is nothing.
+func (c *core) see(ctx context.Context, seen map[keys.Key]table.Item, ks ...keys.Key) error {
+	if len(ks) == 1 {
+		item, err := c.peek(ctx, ks[0])
+		seen[ks[0]] = item
+		return err
+	}
+	items, err := table.BatchGet[table.Item](ctx, c.table.OfType("").Consistent(), ks)
+	for _, key := range ks {
+		seen[key] = items[key]
+	}
+	return err
+}
+
+// peek reads what is stored under a key, of whatever type; nil if that is nothing.
+func (c *core) peek(ctx context.Context, key keys.Key) (table.Item, error) {
+	item, err := table.Get[table.Item](ctx, c.table.OfType("").Consistent(), key)
 	if errors.Is(err, table.ErrNotFound) {
-		return s, fmt.Errorf("%w: its main item is missing", ErrOrphan)
+		return nil, nil
 	}
-	if err == nil && !slices.Contains(s.keys, key) {
-		err = fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan)
+	return item, err
+}
+
+// checkType reports an item of another type.
+func (c *core) checkType(attributes table.Item) error {
+	if name := item.Text(attributes[c.schema.Type]); name != c.entity.Type {
+		return fmt.Errorf("%w: want %q, have %q", table.ErrWrongType, c.entity.Type, name)
 	}
-	return s, err
+	return nil
 }
 
 // loadMain reads the item under a key as a main item.
@@ -146,4 +228,25 @@ func (c *core) storedItem(attributes table.Item) (*stored, error) {
 		return nil, c.misfit(err)
 	}
 	return s, c.complete(s, true)
+}
+
+// find reads what belongs to an item.
+func (c *core) find(ctx context.Context, key keys.Key, item table.Item) (*found, error) {
+	s, kind, err := c.identify(key, item)
+	if err != nil {
+		return nil, err
+	}
+	f := &found{stored: s, key: key, kind: kind, seen: map[keys.Key]table.Item{key: item}}
+	for {
+		need, err := c.lead(f)
+		if err != nil && len(f.seen) > 1 {
+			err = c.confirm(ctx, key, s, err)
+		}
+		if err != nil || need == (keys.Key{}) {
+			return f, err
+		}
+		if err := c.see(ctx, f.seen, need); err != nil {
+			return nil, err
+		}
+	}
 }

@@ -1,0 +1,534 @@
+package repo
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// A write of an entity has three steps: load reads what is stored, plan says what is to
+// change of it, and run changes that. plan reads and sends nothing: if it must know what
+// is under a key, it says so, and is made again. Every plan that writes is guarded by the
+// main item as it was read, so what was read of the others need not be of the same moment.
+//
+//	what is stored                  a value is stored        nothing is          compared exactly
+//	main item                       patch                    remove              patch, if it differs
+//	  its key moves, or is former   remove and create        remove              remove and create
+//	copy that was not read          patch, as main says      remove, likewise    read it
+//	copy of main's revision         patch; the attributes    remove              patch, if it differs
+//	                                of others are its own
+//	copy of another revision        patch, to be as main     remove              patch, to be as main
+//	missing copy                    create, of main          –                   create, of main
+//	another entity's item           ErrExists                –                   ErrExists
+//	copy whose key moves            read it; remove and      –                   –
+//	                                create
+//	item under a former key         read it if its key       read it; remove     see planLoose
+//	                                changes; remove
+//
+// An item without a revision cannot say whose it is: then all that is touched is read.
+
+// snapshot is what is known of a stored entity.
+type snapshot struct {
+	*stored // its main item
+	// at is the key of the main item: that of the entity, or a former one.
+	at keys.Key
+	// seen are the items under other keys that were read; nil where there is none.
+	seen map[keys.Key]table.Item
+	// doubts are the copies that are to be read, since they were not as the main item
+	// says.
+	doubts doubts
+}
+
+type doubts map[keys.Key]bool
+
+// wish is what a plan is to bring about.
+type wish struct {
+	v       any   // what is to be stored; nil for nothing
+	becomes stamp // of v
+	// exact means that every copy is compared. Otherwise copies that were not read are
+	// taken to be as the main item says, and the guard of their change finds out.
+	exact bool
+}
+
+// verb is what a step does to an item.
+type verb int
+
+const (
+	create  verb = iota // there is no item
+	patch               // some attributes change
+	replace             // all attributes do
+	remove
+	check // nothing; the item is as it was read
+	none  // nothing; there is no item
+)
+
+// step is what a plan says about one item.
+type step struct {
+	verb verb
+	key  keys.Key
+	name string
+	// held is the stamp that the item has. If it has none and was read as a whole, as is
+	// the item itself, all of whose attributes guard it.
+	held stamp
+	as   table.Item
+	// gone means that an item that is removed may be missing.
+	gone bool
+	diff diff       // of patch
+	item table.Item // of create and replace
+	// main means that the entity is no longer as it was read if the step fails.
+	main bool
+}
+
+// plan is what a write does. If it needs items, it is to be made again with them.
+type plan struct {
+	need  []keys.Key
+	steps []step
+	keys  []keys.Key // of what is wished
+}
+
+// planner is a plan in the making.
+type planner struct {
+	*core
+	*snapshot
+	wish
+	plan
+	// fields is what changes of every item.
+	fields diff
+	// differs means that what is stored is not as it is wished.
+	differs bool
+}
+
+// plan says what brings a wish about.
+func (c *core) plan(s *snapshot, w wish) (*plan, error) {
+	p := &planner{core: c, snapshot: s, wish: w}
+	p.exact = w.exact || s.stamp == stamp{}
+	if w.v == nil {
+		p.remove()
+	} else if err := p.save(w.exact); err != nil {
+		return nil, err
+	}
+	return &p.plan, nil
+}
+
+// save plans that v is stored.
+func (p *planner) save(refresh bool) error {
+	d, err := p.compare(refresh)
+	if err != nil || !p.differs && !refresh {
+		return err
+	}
+	p.steps = make([]step, 0, len(p.items)+1)
+	if err := p.saveMain(d); err != nil {
+		return err
+	}
+	for i := range p.items[1:] {
+		if err := p.saveCopy(i + 1); err != nil {
+			return err
+		}
+	}
+	for _, former := range p.entity.FormerCopies { // nothing would lead to them any more
+		if key := former(p.stored.v); key != former(p.v) && !slices.Contains(p.keys, key) {
+			p.removeUnder(key, p.items[0].Name+" (former copy)", true)
+		}
+	}
+	if !p.differs {
+		p.steps = nil
+	}
+	return p.checkExchange()
+}
+
+// compare finds out what changes of the main item, and returns that with its index keys.
+// What upgrades have changed is written with the first other change, or by a refresh.
+func (p *planner) compare(refresh bool) (d diff, err error) {
+	p.keys = p.keysOf(p.v)
+	if p.fields, err = p.core.fields(p.raw, p.extra, p.stored.v, p.v); err != nil {
+		return d, err
+	}
+	if d, err = p.withIndexes(0, p.v, p.fields, p.extra, true); err != nil {
+		return d, err
+	}
+	upgrades := p.pendingUpgrades(p.stored)
+	p.differs = !d.empty() || p.at != p.keys[0] || !slices.Equal(p.stored.keys, p.keys) ||
+		refresh && (!upgrades.empty() || p.counter != unversioned && p.stamp == stamp{})
+	p.fields = p.fields.over(upgrades)
+	return d.over(upgrades), nil
+}
+
+// pendingUpgrades returns what upgrades have changed of an entity since it was stored.
+func (c *core) pendingUpgrades(old *stored) diff {
+	item := old.extra
+	if old.shape < c.shapes.current {
+		item = old.raw.Attributes(nil)
+	}
+	return c.shapes.pending(item, old.shape)
+}
+
+func (p *planner) saveMain(d diff) error {
+	name := p.items[0].Name
+	main := step{key: p.at, name: name, held: p.stamp, as: p.item, main: true}
+	if p.at == p.keys[0] {
+		return p.patch(0, main, d, p.raw)
+	}
+	made := p.whole(0, p.keys[0], p.v, p.fields.apply(p.raw), p.becomes)
+	main.verb, main.name = remove, name+" (old key)"
+	p.steps = append(p.steps, main, step{verb: create, key: p.keys[0], name: name, item: made.Item, main: true})
+	return made.Err
+}
+
+// patch plans a change of the ith item, as a whole if it is too long for an update.
+func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
+	s.verb, s.diff = patch, d
+	if p.counter != unversioned {
+		if err := p.checkFits(p.becomes); err != nil {
+			return err
+		}
+		s.diff.set = maps.Clone(d.set)
+		s.diff.set[p.entity.Version] = p.becomes.value()
+	}
+	if s.diff.tooLong() {
+		made := p.whole(i, s.key, p.v, s.diff.apply(raw), p.becomes)
+		if made.Err != nil {
+			return made.Err
+		}
+		s.verb, s.item = replace, made.Item
+	}
+	p.steps = append(p.steps, s)
+	return nil
+}
+
+// saveCopy plans the ith item, a copy, which may be under another key.
+func (p *planner) saveCopy(i int) error {
+	from, to := p.stored.keys[i], p.keys[i]
+	var moved table.Item
+	if from != to {
+		moved = p.leave(i)
+	}
+	copied, read := p.seen[to]
+	switch {
+	case to == keys.Key{}:
+		return nil
+	case !read && p.doubts[to]:
+		p.need = append(p.need, to)
+		return nil
+	case !read && from == to:
+		return p.presume(i)
+	case copied != nil:
+		return p.bring(i, copied)
+	}
+	p.differs = true
+	made := p.copyOf(i, moved)
+	p.steps = append(p.steps, step{verb: create, key: to, name: p.items[i].Name, item: made.Item})
+	return made.Err
+}
+
+// leave plans that the ith item, a copy, is removed under its old key, and returns it. It is
+// read if it has attributes to take along.
+func (p *planner) leave(i int) table.Item {
+	from, name := p.stored.keys[i], p.items[i].Name
+	copied, read := p.seen[from]
+	switch {
+	case from == keys.Key{}:
+	case !read && (p.exact || p.doubts[from] || p.keys[i] != keys.Key{}):
+		p.need = append(p.need, from)
+	case !read:
+		p.steps = append(p.steps, step{verb: remove, key: from, name: name, held: p.stamp, gone: true})
+	case p.isOurs(copied):
+		p.steps = append(p.steps, step{verb: remove, key: from, name: name + " (old key)", held: p.stampOf(copied), gone: true})
+		return copied
+	}
+	return nil
+}
+
+// presume plans a change of the ith item, a copy that was not read, as if it was as the main
+// item says.
+func (p *planner) presume(i int) error {
+	to := p.keys[i]
+	d, err := p.withIndexes(i, p.v, p.fields, nil, false)
+	if err != nil {
+		return err
+	}
+	if p.exact || d.tooLong() {
+		p.need = append(p.need, to)
+		return nil
+	}
+	return p.patch(i, step{key: to, name: p.items[i].Name, held: p.stamp}, d, item.Raw{})
+}
+
+var errTaken = fmt.Errorf("%w: the key of the copy is another entity's", table.ErrExists)
+
+// bring plans that the item under the key of the ith one, a copy, becomes as it is wished. An
+// item of another entity is not touched.
+func (p *planner) bring(i int, copied table.Item) error {
+	to, name := p.keys[i], p.items[i].Name
+	if !p.isOurs(copied) {
+		if _, err := p.upgraded(copied); err != nil && p.checkType(copied) == nil {
+			return err // of a newer shape, as may be the entity's
+		}
+		return &table.Error{Op: "Update", Name: name, Table: p.schema.Name, Key: to, Err: errTaken}
+	}
+	made := p.copyOf(i, copied)
+	if made.Err != nil {
+		return made.Err
+	}
+	held := p.stampOf(copied)
+	d := p.difference(copied, made.Item)
+	p.differs = p.differs || !d.empty() || held != p.stamp
+	return p.patch(i, step{key: to, name: name, held: held}, d, item.RawOf(copied))
+}
+
+// copyOf makes the ith item, a copy, of the main item. Keys of indexes that this release
+// does not know it has from its own item, and all else that T does not know, too, if that
+// holds the revision of the main item.
+func (p *planner) copyOf(i int, own table.Item) item.Made {
+	attributes := p.fields.apply(p.raw)
+	keeps := p.onlyMain
+	if own != nil && p.stampOf(own) == p.stamp {
+		keeps = p.isUnknown
+	}
+	maps.DeleteFunc(attributes, keeps)
+	for name, value := range own {
+		if keeps(name, value) {
+			attributes[name] = value
+		}
+	}
+	return p.whole(i, p.keys[i], p.v, attributes, p.becomes)
+}
+
+// isUnknown reports whether T, the repository and upgrades do not have an attribute.
+func (c *core) isUnknown(name string, _ types.AttributeValue) bool {
+	_, own := c.own[name]
+	_, respelled := c.respelled(name)
+	return c.known && !own && !respelled
+}
+
+// onlyMain reports whether an attribute is a key of an index, which another release
+// has given the main item. T does not have it, so copies must not: a query of the
+// index would return the entity twice.
+func (c *core) onlyMain(name string, value types.AttributeValue) bool {
+	return slices.Contains(c.indexKeyNames, name) && c.isUnknown(name, value)
+}
+
+// difference returns what makes an item another one under its key, except for the
+// version.
+func (c *core) difference(from, to table.Item) diff {
+	d := diff{set: table.Item{}}
+	skip := func(name string) bool { return name == c.schema.PK || name == c.schema.SK || name == c.entity.Version }
+	for name, value := range to {
+		if !skip(name) && !same(from[name], value) {
+			d.set[name] = value
+		}
+	}
+	for name := range from {
+		if _, has := to[name]; !has && !skip(name) {
+			d.remove = append(d.remove, name)
+		}
+	}
+	slices.Sort(d.remove)
+	return d
+}
+
+// remove plans that nothing is stored.
+func (p *planner) remove() {
+	p.steps = append(p.steps, step{verb: remove, key: p.at, name: p.items[0].Name, held: p.stamp, as: p.item, gone: true, main: true})
+	for i, key := range p.stored.keys[1:] {
+		p.removeUnder(key, p.items[i+1].Name, p.exact || p.doubts[key])
+	}
+	for _, key := range p.formerKeys(p.stored.v) { // no guard can tell what is there
+		p.removeUnder(key, p.items[0].Name+" (former key)", true)
+	}
+}
+
+// removeUnder plans that an item of the entity is removed. read means that it must be read
+// before.
+func (p *planner) removeUnder(key keys.Key, name string, read bool) {
+	if key == (keys.Key{}) || key == p.at || slices.ContainsFunc(p.steps, func(s step) bool { return s.key == key }) {
+		return
+	}
+	held := p.stamp
+	switch is, seen := p.seen[key]; {
+	case !seen && read:
+		p.need = append(p.need, key)
+		return
+	case seen && !p.isOurs(is):
+		return
+	case seen:
+		held = p.stampOf(is)
+	}
+	p.steps = append(p.steps, step{verb: remove, key: key, name: name, held: held, gone: true})
+}
+
+// formerKeys returns the keys that the items of v had in earlier releases.
+func (c *core) formerKeys(v any) []keys.Key {
+	return keysBy(slices.Concat(c.entity.FormerKeys, c.entity.FormerCopies), v)
+}
+
+func keysBy(funcs []keyFunc, v any) (all []keys.Key) {
+	for _, key := range funcs {
+		all = append(all, key(v))
+	}
+	return all
+}
+
+// isOurs reports whether an item is of the entity: as it is stored, or as it is wished
+// already.
+func (p *planner) isOurs(item table.Item) bool {
+	return item != nil && (p.belongs(item, p.stored.keys[0]) || len(p.keys) > 0 && p.belongs(item, p.keys[0]))
+}
+
+// belongs reports whether an item is one of the entity whose main key is given.
+func (c *core) belongs(item table.Item, main keys.Key) bool {
+	if c.checkType(item) != nil {
+		return false
+	}
+	v, err := c.decodeStored(item)
+	return err == nil && c.entity.Key(v) == main
+}
+
+// checkExchange reports two steps about one item, as when two copies exchange their keys.
+func (p *planner) checkExchange() error {
+	first := make(map[keys.Key]string, len(p.steps))
+	for _, s := range p.steps {
+		if other, twice := first[s.key]; twice {
+			return fmt.Errorf("%w: %s and %s need the same key in one transaction; change one after the other",
+				table.ErrInvalid, other, s.name)
+		}
+		first[s.key] = s.name
+	}
+	return nil
+}
+
+// withIndexes adds to the changes of the ith item of v those of its index keys. An item
+// that was not read is given all that it declares.
+func (c *core) withIndexes(i int, v any, fields diff, attributes table.Item, read bool) (diff, error) {
+	if len(c.indexAttributes) == 0 {
+		return fields, nil
+	}
+	indexed := table.Item{}
+	if err := c.indexKeys(indexed, i, v); err != nil {
+		return diff{}, err
+	}
+	d := diff{set: maps.Clone(fields.set), remove: fields.remove[:len(fields.remove):len(fields.remove)]}
+	for _, name := range c.indexAttributes {
+		want, has := indexed[name]
+		is, stored := attributes[name]
+		switch {
+		case has && (!read || !item.Equal(is, want)):
+			d.set[name] = want
+		case !has && (stored || !read && c.declares(i, name)):
+			d.remove = append(d.remove, name)
+		}
+	}
+	return d, nil
+}
+
+// maxExpression is how long an update expression may be, in bytes; parts of it
+// take about as many as the two constants say. AWS: "Service, account, and table
+// quotas", Amazon DynamoDB Developer Guide.
+const (
+	maxExpression = 4096
+	setPart       = len("#s100 = :s100, ")
+	removePart    = len("#r100, ")
+)
+
+func (d diff) tooLong() bool {
+	return len(d.set)*setPart+len(d.remove)*removePart > maxExpression-len("SET REMOVE ")
+}
+
+// found is a stored item, what it is to its entity, and the main item of that; nil if
+// there is none.
+type found struct {
+	*stored
+	key  keys.Key
+	kind itemKind
+	main *snapshot
+	// broken is why the main item is no value.
+	broken error
+	// seen are the items that were read; nil where there is none.
+	seen map[keys.Key]table.Item
+}
+
+// lead follows an item to the main item of its entity, under its present key or a former
+// one. It returns the key of an item that is to be read first.
+func (c *core) lead(f *found) (need keys.Key, err error) {
+	f.main, f.broken = nil, nil
+	if f.kind == mainItem {
+		f.main = &snapshot{stored: f.stored, at: f.key}
+		return need, nil
+	}
+	for i, key := range slices.Concat(f.stored.keys[:1], keysBy(c.entity.FormerKeys, f.v)) {
+		if f.main != nil && (f.kind != copyItem || slices.Contains(f.main.keys, f.key)) {
+			break
+		}
+		above, read := f.seen[key]
+		switch {
+		case key == f.key && f.kind != formerItem:
+			return need, fmt.Errorf("%w: its key is a former one of the main item, too", ErrOrphan)
+		case !read:
+			return key, nil
+		case above == nil, i > 0 && c.checkType(above) != nil:
+			continue
+		}
+		if err := c.checkType(above); err != nil {
+			return need, fmt.Errorf("%w: the item under its main key: %w", ErrOrphan, err)
+		}
+		if main, err := c.storedItem(above); err != nil {
+			f.broken = err
+		} else if f.main == nil || slices.Contains(main.keys, f.key) {
+			f.main = &snapshot{stored: main, at: key}
+		}
+	}
+	return need, nil
+}
+
+// planLoose says what becomes of a stored item that is not the main item of its entity.
+//
+//	                    its main item has no such item    there is no main item
+//	copy                remove                            remove
+//	former copy         remove                            ErrOrphan
+//	former main item    remove, if all that it has is     (it is the main item)
+//	                    in the main item; or ErrExists
+func (c *core) planLoose(f *found) (*plan, error) {
+	p := &plan{}
+	away := step{verb: remove, key: f.key, name: c.entity.Type, held: f.stamp, as: f.stored.item, main: true}
+	switch main := f.main; {
+	case f.broken != nil && f.kind == copyItem:
+		return p, nil // its error is the main item's
+	case f.broken != nil:
+		return nil, f.broken
+	case main == nil && f.kind == formerCopy:
+		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
+	case main == nil:
+		p.steps = []step{away, {verb: none, key: f.stored.keys[0], name: c.items[0].Name, main: true}}
+	case f.kind == copyItem && slices.Contains(main.keys, f.key):
+		// The plan of the main item is about it.
+	case f.kind == formerItem && !slices.Contains(c.formerKeys(main.v), f.key):
+		return nil, fmt.Errorf("%w: its present key is another entity's", table.ErrExists)
+	case f.kind == formerItem && !c.holds(main.stored, f.stored):
+		return nil, fmt.Errorf("%w: the item under its present key does not have all that it has", table.ErrExists)
+	default:
+		p.steps = []step{away, c.stays(main)}
+	}
+	return p, nil
+}
+
+// holds reports whether an item has all that another one has, except for keys, version
+// and shape.
+func (c *core) holds(s, other *stored) bool {
+	has := s.raw.Attributes(nil)
+	for name, value := range other.raw.Attributes(nil) {
+		if !c.reserved[name] && !slices.Contains(c.indexKeyNames, name) && !same(has[name], value) {
+			return false
+		}
+	}
+	return true
+}
+
+// stays is the step that makes a plan depend on a main item.
+func (c *core) stays(s *snapshot) step {
+	return step{verb: check, key: s.at, name: c.items[0].Name, held: s.stamp, main: true}
+}

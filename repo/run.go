@@ -1,0 +1,210 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/table"
+)
+
+// ops returns the ops of steps, one each.
+func (c *core) ops(steps []step) ([]table.Op, error) {
+	ops := make([]table.Op, len(steps))
+	for i, s := range steps {
+		var err error
+		if ops[i], err = c.op(s); err != nil {
+			return nil, err
+		}
+	}
+	return ops, nil
+}
+
+func (c *core) op(s step) (op table.Op, err error) {
+	switch s.verb {
+	case create:
+		return table.Create(s.key, item.Made{Item: s.item}).WithName(s.name), nil
+	case none:
+		return table.Check(s.key, item.Name(c.schema.PK).AttributeNotExists()).WithName(s.name), nil
+	case patch:
+		op = table.Patch(s.key, s.diff.set, s.diff.remove...)
+	case replace:
+		op = table.Put(s.key, item.Made{Item: s.item})
+	case remove:
+		op = table.Delete(s.key)
+	case check:
+		op = table.Check(s.key, expression.ConditionBuilder{})
+	}
+	op = c.guard(op, s.held).WithName(s.name)
+	bare := s.as != nil && s.held == stamp{}
+	if !s.gone || bare {
+		op = op.IfExists()
+	}
+	if bare {
+		return c.asItWas(op, s.as)
+	}
+	return op, nil
+}
+
+// maxGuarded is how many attributes a condition compares at most. AWS: "Service,
+// account, and table quotas", Amazon DynamoDB Developer Guide: 300 operators in an
+// expression.
+const maxGuarded = 140
+
+// asItWas guards the op of an item that has no version by all attributes that it had when it
+// was read, and by those that T has.
+func (c *core) asItWas(op table.Op, was table.Item) (table.Op, error) {
+	names := map[string]bool{}
+	for _, name := range c.attributes {
+		names[name] = true
+	}
+	for name := range was {
+		names[name] = true
+	}
+	for _, name := range []string{c.schema.PK, c.schema.SK, c.schema.Type, c.entity.Version} {
+		delete(names, name)
+	}
+	if len(names) > maxGuarded {
+		return op, fmt.Errorf("%w: %d attributes, a condition compares %d", table.ErrTooLarge, len(names), maxGuarded)
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		same := item.Name(name).AttributeNotExists()
+		if value, has := was[name]; has {
+			same = item.Name(name).Equal(expression.Value(value))
+		}
+		op = op.If(same)
+	}
+	return op, nil
+}
+
+// run makes a plan true, together with other ops. again means that the plan is to be made
+// again: the entity, or an item that was not read, is not as it was planned. The latter are
+// doubts then.
+func (c *core) run(ctx context.Context, s *snapshot, p *plan, with ...table.Op) (err error, again outcome) {
+	ops, err := c.ops(p.steps)
+	if err != nil {
+		return err, final
+	}
+	if ops = append(ops, with...); len(ops) == 0 {
+		return nil, final
+	}
+	if err := c.send(ctx, ops); err != nil {
+		return err, c.outcome(err, s, p)
+	}
+	return nil, final
+}
+
+// send writes ops, as a transaction if there are several.
+func (c *core) send(ctx context.Context, ops []table.Op) error {
+	if len(ops) == 1 {
+		return c.table.Do(ctx, ops[0])
+	}
+	return c.table.Transact(ctx, ops...)
+}
+
+// outcome is what a failed write says about its plan.
+type outcome int
+
+const (
+	final     outcome = iota // the plan is not to be made again
+	doubtful                 // an item was not as it was presumed
+	overtaken                // the entity is no longer as it was read, or a conflict may pass
+)
+
+func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
+	if errors.Is(err, table.ErrOutcomeUnknown) {
+		return final
+	}
+	tx, several := errors.AsType[*table.TxError](err)
+	if !several {
+		bare := s.item != nil && errors.Is(err, table.ErrConditionFailed)
+		if bare || errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrWrongType) {
+			return overtaken
+		}
+		return final
+	}
+	worst, taken := final, false
+	owner := planner{core: c, snapshot: s, plan: *p}
+	for _, f := range tx.Failed {
+		switch {
+		case f.Index >= len(p.steps): // the caller's
+			if errors.Is(f, table.ErrConflict) {
+				worst = overtaken
+			}
+		case p.steps[f.Index].main:
+			if !errors.Is(f, table.ErrExists) {
+				worst = overtaken
+			}
+		case errors.Is(f, table.ErrExists) && f.Stored != nil && !owner.isOurs(f.Stored):
+			taken = true // the key is another entity's
+		default:
+			s.doubts[f.Key] = true
+			worst = max(worst, doubtful)
+		}
+	}
+	if taken && worst != overtaken { // it is so at the moment at which the main item is as it was read
+		return final
+	}
+	return worst
+}
+
+// retry makes an attempt to write, and another as long as it asks for that, within
+// the budget of [table.Table.Retry]. doubts are kept from one attempt to the next.
+func (c *core) retry(ctx context.Context, attempt func(ctx context.Context, doubted doubts) (err error, again bool)) error {
+	doubted := doubts{}
+	var last error // not to be retried
+	err := c.table.Retry(ctx, func(ctx context.Context) error {
+		err, again := attempt(ctx, doubted)
+		switch {
+		case err == nil || !again && !errors.Is(err, errMoved):
+			last = err
+			return nil
+		case !errors.Is(err, table.ErrConflict):
+			return fmt.Errorf("%w: %w", table.ErrConflict, err) // the entity was re-created, or a copy has drifted
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return last
+}
+
+// valueAfter returns the entity as it is stored once a plan was run. It is called before
+// that, so that nothing can fail after the write, and it changes old.v.
+func (c *core) valueAfter(old *stored, p *plan) (any, error) {
+	for _, s := range p.steps {
+		switch {
+		case !s.main || s.verb == remove:
+		case s.item != nil:
+			return c.entity.decode(item.RawOf(s.item))
+		case !c.assign(old.v, s.diff):
+			return c.entity.decode(item.RawOf(s.diff.apply(old.raw)))
+		}
+	}
+	return old.v, nil
+}
+
+// assign makes a value as if it was decoded after a change. It returns false if it
+// cannot.
+func (c *core) assign(v any, d diff) bool {
+	if !c.known {
+		return false
+	}
+	for name, value := range d.set {
+		if !item.Assign(v, name, value) {
+			return false
+		}
+	}
+	for _, name := range d.remove {
+		if _, respelled := c.respelled(name); respelled || !item.Assign(v, name, nil) {
+			return false
+		}
+	}
+	return true
+}
