@@ -75,7 +75,7 @@ func (c *core) init(t *table.Table, entity description) error {
 		typeValue: &types.AttributeValueMemberS{Value: entity.Type},
 		entity:    entity, items: entity.items(),
 	}
-	c.shapes = newShapes(spec, entity.OldestShape, entity.Upgrades)
+	c.shapes = newShapes(spec, entity.Version, entity.OldestShape, entity.Upgrades)
 	c.attributes, c.known = item.Attributes(entity.typ)
 	if entity.Version != "" {
 		c.counter, _ = probeVersion(entity.typ, entity.Version, entity.VersionFromOne)
@@ -96,11 +96,11 @@ func (c *core) init(t *table.Table, entity description) error {
 	c.indexAttributes = entity.indexAttributes(spec)
 	c.reserved = map[string]bool{
 		spec.PK: true, spec.SK: true, spec.Type: true, entity.Version: true,
-		c.shapes.attribute: true, c.shapes.from: true,
+		c.shapes.attribute: true, c.shapes.from: true, c.shapes.at: true,
 	}
 	c.own = map[string]bool{
 		spec.PK: false, spec.SK: false, spec.Type: false, entity.Version: false,
-		c.shapes.attribute: true, c.shapes.from: true,
+		c.shapes.attribute: true, c.shapes.from: true, c.shapes.at: true,
 	}
 	for name, gone := range c.shapes.touched {
 		c.own[name] = gone
@@ -124,6 +124,9 @@ func (c *core) setViews(t *table.Table) {
 	c.view = item.View{
 		Type: c.entity.Type, Shape: c.shapes.current, Attributes: slices.Sorted(maps.Keys(c.shapes.touched)),
 		Change: func(item map[string]types.AttributeValue, shape int) error { return c.shapes.upgrade(item, shape) },
+	}
+	if c.shapes.derives() {
+		c.view.Version, c.view.At = c.entity.Version, c.shapes.at
 	}
 	c.consistent = t.WithUpgrade(c.view).Consistent()
 	c.view.Change = func(item map[string]types.AttributeValue, shape int) error { return c.shapes.present(item, shape) }

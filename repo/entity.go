@@ -252,7 +252,7 @@ func (e *description) validate(spec schema.Table) error {
 		if len(e.Copies) > 0 {
 			bad("Copies: need a Version, or they would drift apart")
 		}
-	case spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom():
+	case spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt():
 		bad("Version: attribute %q has another use in the schema", e.Version)
 	default:
 		if slices.Contains(e.indexAttributes(spec), e.Version) {
@@ -293,7 +293,7 @@ func (e *description) validate(spec schema.Table) error {
 // their names differ, in case: the key of an item, say, or an expiry that never comes.
 func (e *description) spellingProblems(spec schema.Table, fields []string) []string {
 	var problems []string
-	own := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), e.Version}
+	own := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt(), e.Version}
 	for _, x := range spec.Indexes {
 		partition, sort := x.Keys()
 		for _, a := range slices.Concat(partition, sort) {

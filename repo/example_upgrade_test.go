@@ -166,7 +166,8 @@ func ExampleDefault() {
 	m, err := members.Get(ctx, memberKey("m-1"))
 	fmt.Println(m.Name, m.Level, err)
 
-	// When all items have the present shape, the upgrades can go.
+	// When all items have the present shape, the upgrades can go. This one was written by the
+	// first release since.
 	changed, err := members.Refresh(ctx, memberKey("m-1"))
 	fmt.Println("had to be written:", changed, err)
 	entity.OldestShape, entity.Upgrades = 2, nil
@@ -185,7 +186,7 @@ func ExampleDefault() {
 	// <nil>
 	// <nil>
 	// Ana Sosa gold <nil>
-	// had to be written: false <nil>
+	// had to be written: true <nil>
 	// MEMBER gold <nil>
 	// true
 }

@@ -57,7 +57,7 @@ func (c *core) upgraded(attributes table.Item) (table.Item, error) {
 		return nil, err
 	}
 	shape := c.shapes.of(attributes)
-	if shape == c.shapes.current {
+	if c.shapes.base(attributes, shape) == c.shapes.current {
 		return attributes, nil
 	}
 	attributes = item.RawOf(attributes).Attributes(nil)
@@ -106,8 +106,8 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 	if err := c.checkFits(s); err != nil {
 		return item.Made{Err: err}
 	}
-	if c.counter != unversioned && c.stampOf(attributes) != s {
-		attributes[c.entity.Version] = s.value()
+	if c.counter != unversioned {
+		c.setStamp(attributes, s, c.shapes.of(attributes))
 	}
 	return item.Made{Item: attributes}
 }

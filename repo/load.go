@@ -147,17 +147,21 @@ func (c *core) complete(s *stored, loose bool) error {
 	if loose || len(c.indexAttributes) > 0 || len(c.shapes.touched) > 0 {
 		s.extra = s.raw.Attributes(c.isExtra)
 	}
-	if loose { // as all items are that were upgraded
-		s.shape = c.shapes.of(s.extra)
-	}
 	s.stamp, s.keys = c.stampIn(s.v), c.keysOf(s.v)
-	if loose || c.field == nil || s.stamp.version < 0 {
-		// The field, or the stamp, may not hold what the attribute does.
-		own := s.raw.Attributes(func(name []byte) bool { return string(name) == c.entity.Version })
-		s.stamp = c.stampOf(own)
-		return c.checkStamp(own)
+	if !loose && c.field != nil && s.stamp.version >= 0 {
+		return nil
 	}
-	return nil
+	// The field, or the stamp, may not hold what the attribute does.
+	own := s.raw.Attributes(func(name []byte) bool {
+		return string(name) == c.entity.Version || string(name) == c.shapes.attribute || string(name) == c.shapes.from || string(name) == c.shapes.at
+	})
+	s.stamp = c.stampOf(own)
+	if loose { // as all items are that were upgraded
+		if s.shape = c.shapes.of(own); s.shape <= c.shapes.current {
+			s.shape = c.shapes.base(own, s.shape)
+		}
+	}
+	return c.checkStamp(own)
 }
 
 // copied returns what T has of the item, to be changed.

@@ -188,7 +188,7 @@ func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
 			return err
 		}
 		s.diff.set = maps.Clone(d.set)
-		s.diff.set[p.entity.Version] = p.becomes.value()
+		p.setStamp(s.diff.set, p.becomes, p.stored.shape)
 	}
 	if s.diff.tooLong() {
 		made := p.whole(i, s.key, p.v, s.diff.apply(raw), p.becomes)
@@ -317,7 +317,9 @@ func (c *core) onlyMain(name string, value types.AttributeValue) bool {
 // version.
 func (c *core) difference(from, to table.Item) diff {
 	d := diff{set: table.Item{}}
-	skip := func(name string) bool { return name == c.schema.PK || name == c.schema.SK || name == c.entity.Version }
+	skip := func(name string) bool {
+		return name == c.schema.PK || name == c.schema.SK || name == c.entity.Version || name == c.shapes.at
+	}
 	for name, value := range to {
 		if !skip(name) && !same(from[name], value) {
 			d.set[name] = value

@@ -39,10 +39,11 @@ type Upgrade struct {
 	// the program that wrote the item. For other programs the item is
 	// [table.ErrNewerShape], and nothing is written.
 	//
-	// Change does not run again on an item that an admitted program writes later. So
-	// what Change has computed from an attribute that such a program writes can be
-	// stale. Read that attribute until no such program runs, and let a later upgrade
-	// compute the other one again: see docs/change-your-table.md.
+	// When an admitted program has written an item since, Change runs on it again: what it
+	// computes from an attribute of the former shape follows that attribute. So Change must
+	// be repeatable, and a program of the new shape must write such an attribute together
+	// with what was computed of it: see docs/change-your-table.md. The item says so by
+	// the attribute [schema.Table.ShapeAt].
 	Compatible bool
 }
 
@@ -133,9 +134,9 @@ func Convert[From, To any](from, to string, convert func(From) (To, error)) Upgr
 
 // shapes are the shapes that an entity can have.
 type shapes struct {
-	// attribute holds an item's shape, and from the oldest one whose programs it
-	// admits.
-	attribute, from string
+	// attribute holds an item's shape, from the oldest one whose programs it admits, and
+	// at the version, which another attribute holds, that a program of that shape wrote.
+	attribute, from, at, version string
 	// current is the shape that the program writes, admits the oldest one whose
 	// programs may read and write it, and oldest the one that upgrades begin with.
 	current, admits, oldest int
@@ -145,9 +146,9 @@ type shapes struct {
 	touched map[string]bool
 }
 
-func newShapes(spec schema.Table, oldest int, upgrades []Upgrade) shapes {
+func newShapes(spec schema.Table, version string, oldest int, upgrades []Upgrade) shapes {
 	s := shapes{
-		attribute: spec.Shape, from: spec.ShapeFrom(),
+		attribute: spec.Shape, from: spec.ShapeFrom(), at: spec.ShapeAt(), version: version,
 		current: oldest + len(upgrades), oldest: oldest, upgrades: slices.Clone(upgrades),
 		touched: map[string]bool{},
 	}
@@ -168,6 +169,21 @@ func newShapes(spec schema.Table, oldest int, upgrades []Upgrade) shapes {
 
 // of returns the shape of an item that core.consistent has read, or that was checked.
 func (s *shapes) of(item table.Item) int { return number(item[s.attribute], 0) }
+
+// derives reports whether older programs may write what this one has written, so that it
+// has to derive again what its upgrades derive.
+func (s *shapes) derives() bool { return s.admits < s.current }
+
+// base returns the shape from which upgrades are to run on an item of a shape: the oldest
+// one whose programs may have written it, if another program than those of its shape was
+// the last one to do so.
+func (s *shapes) base(attributes table.Item, shape int) int {
+	at, version := attributes[s.at], attributes[s.version]
+	if from := number(attributes[s.from], shape); from < shape && (at == nil || version == nil || !item.Equal(at, version)) {
+		return max(from, s.oldest)
+	}
+	return shape
+}
 
 // check reports a shape attribute that is not the number of a shape.
 func (s *shapes) check(item table.Item) error {
@@ -197,7 +213,7 @@ func (s *shapes) upgrade(item table.Item, shape int) error {
 	case shape < s.oldest:
 		return fmt.Errorf("%w: %d, and the oldest is %d", ErrOlderShape, shape, s.oldest)
 	}
-	for at := shape; at < s.current; at++ {
+	for at := s.base(item, shape); at < s.current; at++ {
 		u := &s.upgrades[at-s.oldest]
 		if err := u.apply(item); err != nil {
 			return fmt.Errorf("upgrade from shape %d, which writes %q and removes %q: %w", at, u.Writes, u.Removes, err)
@@ -209,9 +225,11 @@ func (s *shapes) upgrade(item table.Item, shape int) error {
 // present is upgrade for the readers of a view. It changes the shape attributes too, so
 // that nothing upgrades the item again.
 func (s *shapes) present(item table.Item, shape int) error {
+	base := s.base(item, shape)
 	err := s.upgrade(item, shape)
-	if err == nil && shape < s.current {
+	if err == nil && base < s.current && shape <= s.current {
 		s.setShape(item)
+		s.setAt(item, item[s.version])
 	}
 	return err
 }
@@ -270,8 +288,10 @@ func (s *shapes) pending(item table.Item, shape int) diff {
 	d := diff{set: table.Item{}}
 	if shape < s.current {
 		s.setShape(d.set)
-		if s.admits == s.current && item[s.from] != nil {
-			d.remove = append(d.remove, s.from)
+		for _, name := range []string{s.from, s.at} {
+			if !s.derives() && item[name] != nil {
+				d.remove = append(d.remove, name)
+			}
 		}
 	}
 	for name, gone := range s.touched {
@@ -304,9 +324,17 @@ func (s *shapes) setShape(item table.Item) {
 		return
 	}
 	delete(item, s.from)
+	delete(item, s.at)
 	item[s.attribute] = &types.AttributeValueMemberN{Value: strconv.Itoa(s.current)}
 	if s.admits < s.current {
 		item[s.from] = &types.AttributeValueMemberN{Value: strconv.Itoa(s.admits)}
+	}
+}
+
+// setAt notes in an item of the current shape the version that it is written with.
+func (s *shapes) setAt(item table.Item, version types.AttributeValue) {
+	if s.derives() && version != nil {
+		item[s.at] = version
 	}
 }
 
@@ -320,7 +348,7 @@ func (e *description) upgradeProblems(spec schema.Table, attributes []string, kn
 	if (len(e.Upgrades) > 0 || e.OldestShape > 0) && e.Version == "" {
 		bad("Upgrades: need a Version, or an old program could overwrite what a new one has written")
 	}
-	reserved := []string{spec.PK, spec.SK, spec.Type, e.Version, spec.Shape, spec.ShapeFrom()}
+	reserved := []string{spec.PK, spec.SK, spec.Type, e.Version, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
 	reserved = append(reserved, e.indexAttributes(spec)...)
 	for i, u := range e.Upgrades {
 		if u.Change == nil && len(u.Writes)+len(u.Removes) > 0 {
@@ -341,7 +369,7 @@ func (e *description) upgradeProblems(spec schema.Table, attributes []string, kn
 	if !known {
 		return problems
 	}
-	s := newShapes(spec, e.OldestShape, e.Upgrades)
+	s := newShapes(spec, e.Version, e.OldestShape, e.Upgrades)
 	for _, name := range slices.Sorted(maps.Keys(s.touched)) {
 		_, has := slices.BinarySearch(attributes, name)
 		switch gone := s.touched[name]; {
@@ -351,7 +379,7 @@ func (e *description) upgradeProblems(spec schema.Table, attributes []string, kn
 			bad("Upgrades: write attribute %q, for which T has no field", name)
 		}
 	}
-	for _, name := range []string{spec.Shape, spec.ShapeFrom()} {
+	for _, name := range []string{spec.Shape, spec.ShapeFrom(), spec.ShapeAt()} {
 		if _, has := slices.BinarySearch(attributes, name); has {
 			bad("T has a field for attribute %q, which holds an item's shape; see Schema.Shape", name)
 		}

@@ -98,6 +98,15 @@ func (c *core) stampOf(item table.Item) stamp {
 	return stamp{}
 }
 
+// setStamp sets the stamp that a write gives an item of a shape.
+func (c *core) setStamp(item table.Item, s stamp, shape int) {
+	value := s.value()
+	item[c.entity.Version] = value
+	if shape <= c.shapes.current { // or a newer program is to know that an older one wrote
+		c.shapes.setAt(item, value)
+	}
+}
+
 // checkStamp reports a version attribute that no write of the entity can meet.
 func (c *core) checkStamp(item table.Item) error {
 	value, stored := item[c.entity.Version]

@@ -158,6 +158,11 @@ func (t Table) WithDefaults() Table {
 // may read and write an item: Shape with "From" at its end.
 func (t Table) ShapeFrom() string { return cmp.Or(t.Shape, defaultShape) + "From" }
 
+// ShapeAt returns the name of the attribute that holds the version or revision of an item
+// when a program of its shape last wrote it: Shape with "At" at its end. If the item has
+// another one, an older program has written it since.
+func (t Table) ShapeAt() string { return cmp.Or(t.Shape, defaultShape) + "At" }
+
 // Validate checks the schema by itself, without a request. It returns a
 // [*Error] that lists everything that is wrong and matches
 // [keys.ErrInvalid], or nil.

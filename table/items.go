@@ -86,6 +86,12 @@ func (s *items) of(t *Table, share share) *items {
 	if len(t.views) > 0 {
 		s.watch(t.schema.Shape)
 	}
+	for _, v := range t.views {
+		if v.At != "" {
+			s.watch(v.At)
+			s.watch(v.Version)
+		}
+	}
 	return s
 }
 
@@ -276,7 +282,8 @@ func (s *items) finish(value reflect.Value, refusal error, view *item.View) erro
 	switch {
 	case err != nil:
 		return s.named(err)
-	case shape != view.Shape || s.share.keep != nil:
+	case s.isOf(view, shape) && s.share.keep == nil:
+	default:
 		refusal = s.remake(value, view, shape)
 	}
 	if refusal == nil && s.share.part && view.Part != nil {
@@ -298,11 +305,26 @@ func (s *items) shape() (int, error) {
 	return n, nil
 }
 
+// isOf reports whether the item is one of the view's shape, which no program of an older
+// one has written since.
+func (s *items) isOf(view *item.View, shape int) bool {
+	if shape != view.Shape || view.At == "" || s.share.shapeless {
+		return shape == view.Shape
+	}
+	at, version := s.watchedAs(view.At), s.watchedAs(view.Version)
+	return at.Kind == version.Kind && string(at.Text) == string(version.Text)
+}
+
+func (s *items) watchedAs(name string) item.Watched {
+	i := slices.IndexFunc(s.watched, func(w item.Watched) bool { return w.Name == name })
+	return s.watched[i]
+}
+
 // remake makes the value of the whole item: upgraded if it has another shape than the
 // view, and then cut to what is to be kept.
 func (s *items) remake(value reflect.Value, view *item.View, shape int) error {
 	item := s.attributes()
-	if shape != view.Shape {
+	if !s.isOf(view, shape) {
 		if err := view.Change(item, shape); err != nil {
 			return s.named(err)
 		}

@@ -14,6 +14,9 @@ type View struct {
 	// with it the number of its shape, or the next reader that is given the item would
 	// change it again. It is called by several goroutines at once.
 	Change func(item map[string]types.AttributeValue, shape int) error
+	// Version and At name two attributes, or nothing. An item of this shape in which they
+	// differ is given to Change, too: a program of an older shape has written it.
+	Version, At string
 	// Attributes are those that Change can touch. A filter on one of them, and an index
 	// that does not project all attributes, are refused, since they would miss items or
 	// misread them. With a projection, items are read as a whole and cut afterwards.

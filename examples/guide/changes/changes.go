@@ -61,25 +61,17 @@ var withChannel = repo.Entity[OrderChannel]{
 
 // OrderBoth has the name twice.
 type OrderBoth struct {
-	ID       string  `dynamodbav:"orderId"`
-	Customer string  `dynamodbav:"customer"`
-	Name     *string `dynamodbav:"name,omitempty"` // nil if the next release has written the order
-	Title    string  `dynamodbav:"title"`
-	Total    string  `dynamodbav:"total"`
-	Status   string  `dynamodbav:"status"`
-	Revision string  `dynamodbav:"revision"`
-}
-
-// Called returns the name, also of an order that the next release has written.
-func (o OrderBoth) Called() string {
-	if o.Name == nil {
-		return o.Title
-	}
-	return *o.Name
+	ID       string `dynamodbav:"orderId"`
+	Customer string `dynamodbav:"customer"`
+	Name     string `dynamodbav:"name"` // for the first release; it is written only
+	Title    string `dynamodbav:"title"`
+	Total    string `dynamodbav:"total"`
+	Status   string `dynamodbav:"status"`
+	Revision string `dynamodbav:"revision"`
 }
 
 // Call sets the name in both places.
-func (o *OrderBoth) Call(name string) { o.Name, o.Title = &name, name }
+func (o *OrderBoth) Call(name string) { o.Name, o.Title = name, name }
 
 var withBoth = repo.Entity[OrderBoth]{
 	Type: "ORDER", Version: "revision",
@@ -114,13 +106,11 @@ type OrderTitle struct {
 var withTitle = repo.Entity[OrderTitle]{
 	Type: "ORDER", Version: "revision",
 	Key:      func(o OrderTitle) keys.Key { return Key(o.ID) },
-	Upgrades: []repo.Upgrade{copyName(false), moveName()},
+	Upgrades: []repo.Upgrade{copyName(false), without("name")},
 }
 
-// moveName derives the new name once more, since the first release may have written the
-// old one after copyName, and leaves the new one.
-func moveName() repo.Upgrade {
-	u := repo.Rename("name", "title")
+func without(attribute string) repo.Upgrade {
+	u := repo.Drop(attribute)
 	u.Compatible = true // with the release that has both
 	return u
 }
@@ -160,14 +150,6 @@ type OrderTotals struct {
 	Revision string `dynamodbav:"revision"`
 }
 
-// Amount returns the total, also of an order that the next release has written.
-func (o OrderTotals) Amount() (int64, error) {
-	if o.Total == "" {
-		return o.Cents, nil
-	}
-	return cents(o.Total)
-}
-
 // Charge sets the total in both places.
 func (o *OrderTotals) Charge(amount int64) {
 	o.Total, o.Cents = fmt.Sprintf("%d.%02d", amount/100, amount%100), amount
@@ -199,14 +181,7 @@ func copyTotal(compatible bool) repo.Upgrade {
 var withCentsAlone = repo.Entity[OrderCents]{
 	Type: "ORDER", Version: "revision",
 	Key:      func(o OrderCents) keys.Key { return Key(o.ID) },
-	Upgrades: []repo.Upgrade{copyTotal(false), moveTotal()},
-}
-
-// moveTotal converts the total once more and leaves the new one, as moveName does.
-func moveTotal() repo.Upgrade {
-	u := repo.Convert("total", "cents", cents)
-	u.Compatible = true // with the release that has both
-	return u
+	Upgrades: []repo.Upgrade{copyTotal(false), without("total")},
 }
 
 // withStatus lists orders by status.

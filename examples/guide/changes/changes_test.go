@@ -65,7 +65,7 @@ func TestAttributeAdded(t *testing.T) {
 		o := check.Must(orders.Consistent().Get(t.Context(), Key(id(i))))(t)
 		check.Equal(t, "order", o.Channel+" "+o.Status, want)
 	}
-	check.Equal(t, "changed", backfilled(t, tbl, orders).Changed, 9)
+	check.Equal(t, "changed", backfilled(t, tbl, orders).Changed, 10) // o-1 was written by the first release since
 	// Then the upgrade can go, and filters on the attribute work.
 	later := withChannel
 	later.OldestShape, later.Upgrades = 1, nil
@@ -83,7 +83,7 @@ func TestAttributeRenamed(t *testing.T) {
 	// The first release and the one with both.
 	check.Must(both.Update(t.Context(), Key("o-1"), call("both")))(t)
 	check.Must(old.Update(t.Context(), Key("o-1"), func(o *Order1) error { o.Name = "old"; return nil }))(t)
-	check.Equal(t, "name", check.Must(both.Get(t.Context(), Key("o-1")))(t).Called(), "old")
+	check.Equal(t, "name", check.Must(both.Get(t.Context(), Key("o-1")))(t).Title, "old")
 
 	// The one with both and the last one. The first one is gone: it could not read
 	// what the last one writes.
@@ -93,11 +93,11 @@ func TestAttributeRenamed(t *testing.T) {
 	check.Equal(t, "title of an old item", check.Must(last.Get(t.Context(), Key("o-2")))(t).Title, "order")
 	for _, i := range []int{1, 2} {
 		check.Must(last.Update(t.Context(), Key(id(i)), func(o *OrderTitle) error { o.Title = "last"; return nil }))(t)
-		check.Equal(t, "name", check.Must(both.Get(t.Context(), Key(id(i))))(t).Called(), "last")
+		check.Equal(t, "name", check.Must(both.Get(t.Context(), Key(id(i))))(t).Title, "last")
 		check.Must(both.Update(t.Context(), Key(id(i)), call("both")))(t)
 		check.Equal(t, "title", check.Must(last.Get(t.Context(), Key(id(i))))(t).Title, "both")
 		check.Must(last.Update(t.Context(), Key(id(i)), func(o *OrderTitle) error { o.Title = "end"; return nil }))(t)
-		check.Equal(t, "name", check.Must(both.Get(t.Context(), Key(id(i))))(t).Called(), "end")
+		check.Equal(t, "name", check.Must(both.Get(t.Context(), Key(id(i))))(t).Title, "end")
 	}
 	if _, err := old.Get(t.Context(), Key("o-1")); !errors.Is(err, table.ErrNewerShape) {
 		t.Errorf("the first release: %v", err)
