@@ -97,40 +97,40 @@ var mutants = []mutant{
 	},
 	{
 		"a key that moves is created, not put",
-		"repo/save.go", "table.Create(to, s.whole(i, to, s.v, attributes, s.next))", "table.Put(to, s.whole(i, to, s.v, attributes, s.next))",
+		"repo/run.go", "return table.Create(s.key, item.Made{Item: s.item})", "return table.Put(s.key, item.Made{Item: s.item})",
 		schedules, "TestRepo/copies/Update_that_moves,_Create",
 	},
 	{
 		"a main key that moves is created, not put",
-		"repo/save.go", "table.Create(to, made).WithName(name))", "table.Put(to, made).WithName(name))",
+		"repo/run.go", "return table.Create(s.key, item.Made{Item: s.item})", "return table.Put(s.key, item.Made{Item: s.item})",
 		schedules, "TestRepo/revision/Update_that_moves_the_main_key",
 	},
 	{
 		"the old copy is deleted under its revision",
-		"repo/save.go", "s.guard(table.Delete(from), s.stampOf(item))", "table.Delete(from)",
+		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
+		"if s.verb != remove {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
 		schedules, "TestForeignCopy",
 	},
 	{
 		"a change expects the revision",
-		"repo/save.go", "return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), nil, nil",
-		"return table.Patch(key, d.set, d.remove...).IfExists().WithName(name), nil, nil",
+		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
+		"if s.verb != patch {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
 		schedules, "TestRepo/revision/Update,_Update$",
 	},
 	{
 		"a change expects that the item exists",
-		"repo/save.go", "return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), nil, nil",
-		"return s.guard(table.Patch(key, d.set, d.remove...), held).WithName(name), nil, nil",
+		"repo/run.go", "if !s.gone || bare {", "if s.verb != patch && (!s.gone || bare) {",
 		schedules, "TestRepo/revision/adopted:_Update,_Delete$",
 	},
 	{
 		"an unchanged entity is checked in a transaction with others",
-		"repo/save.go", "return s.guard(table.Check(s.old.keys[0], expression.ConditionBuilder{}), s.old.stamp).IfExists()",
-		"return table.Check(s.old.keys[0], expression.ConditionBuilder{}).IfExists()",
+		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
+		"if s.verb != check {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
 		conformance, "TestDefaultEngine/^(Release|Life|Repo)$",
 	},
 	{
 		"an item of another entity is not overwritten by a copy",
-		"repo/save.go", "\tif !s.isCopy(attributes) {\n", "\tif false {\n",
+		"repo/plan.go", "\tif !p.isOurs(copied) {\n", "\tif false {\n",
 		conformance, "TestDefaultEngine/^Adoption$",
 	},
 	{
@@ -140,8 +140,8 @@ var mutants = []mutant{
 	},
 	{
 		"Delete expects the revision that it has read",
-		"repo/update.go", "s.ops = append(s.ops, c.guard(table.Delete(key), held).WithName(c.items[i].Name))",
-		"_ = held\n\t\ts.ops = append(s.ops, table.Delete(key).WithName(c.items[i].Name))",
+		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
+		"if s.verb != remove {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
 		schedules, "TestRepo/copies/Update_that_moves,_Delete",
 	},
 	{
@@ -221,15 +221,45 @@ var mutants = []mutant{
 		conformance, "TestDefaultEngine/^(Page|Filter)$",
 	},
 	{
+		"what an older program has made stale is derived again",
+		"repo/upgrade.go", "from < shape && (at == nil", "from < 0 && (at == nil",
+		schedules, "TestRenaming",
+	},
+	{
+		"an older program does not say that it has derived",
+		"repo/version.go", "if shape <= c.shapes.current {", "if shape >= 0 {",
+		"./repo", "TestDerivedAgain",
+	},
+	{
+		"what is concluded of several reads is confirmed by one more",
+		"repo/load.go", "\tif now.stamp != s.stamp ||", "\tif false && now.stamp != s.stamp ||",
+		schedules, "TestMoving",
+	},
+	{
+		"a former item is deleted only if the present one has all that it has",
+		"repo/plan.go", "case f.kind == formerItem && !c.holds(main.stored, f.stored):", "case f.kind == formerItem && false:",
+		"./repo", "TestPlansOfAJob",
+	},
+	{
+		"what is under a former key is deleted only if it is the entity's",
+		"repo/plan.go", "case seen && !p.isOurs(is):", "case false:",
+		"./repo", "TestPlans",
+	},
+	{
+		"a copy of another revision becomes as its main item",
+		"repo/plan.go", "if own != nil && p.stampOf(own) == p.stamp {", "if own != nil {",
+		"./repo", "TestPlans",
+	},
+	{
 		"an update keeps what its type does not know",
-		"repo/save.go", "\tif d.tooLong() {\n\t\tmade := s.whole(i, key, s.v, d.apply(raw), s.next)",
-		"\tif all, err := s.encode(s.v); err == nil {\n\t\tmade := s.whole(i, key, s.v, all, s.next)",
+		"repo/plan.go", "\tif s.diff.tooLong() {\n\t\tmade := p.whole(i, s.key, p.v, s.diff.apply(raw), p.becomes)",
+		"\tif all, err := p.encode(p.v); err == nil {\n\t\tmade := p.whole(i, s.key, p.v, all, p.becomes)",
 		schedules, "TestReleases",
 	},
 	{
 		"an update sends what has changed",
-		"repo/save.go", "\tif d.tooLong() {\n\t\tmade := s.whole(i, key, s.v, d.apply(raw), s.next)",
-		"\tif true {\n\t\tmade := s.whole(i, key, s.v, d.apply(raw), s.next)",
+		"repo/plan.go", "\tif s.diff.tooLong() {\n\t\tmade := p.whole(i, s.key, p.v, s.diff.apply(raw), p.becomes)",
+		"\tif true {\n\t\tmade := p.whole(i, s.key, p.v, s.diff.apply(raw), p.becomes)",
 		"./repo", "TestRequests",
 	},
 	{
@@ -330,8 +360,8 @@ var mutants = []mutant{
 	},
 	{
 		"appcore: an approval is of the revision that was read",
-		"repo/save.go", "return s.guard(table.Patch(key, d.set, d.remove...), held).IfExists().WithName(name), nil, nil",
-		"return table.Patch(key, d.set, d.remove...).IfExists().WithName(name), nil, nil",
+		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
+		"if s.verb != patch {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
 		approvals, "TestScheduleApproval",
 	},
 	{

@@ -2,12 +2,15 @@ package schedules_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -179,4 +182,97 @@ func TestForeignCopy(t *testing.T) {
 		})
 		return a.repo.Create(ctx, &person{ID: r.ID + "1", Mail: r.ID + "a", Name: "ana"})
 	}})
+}
+
+// wanderer is an entity whose main key moves with its place.
+type wanderer struct {
+	ID       string `dynamodbav:"id"`
+	Place    string `dynamodbav:"place"`
+	N        int    `dynamodbav:"n"`
+	Revision string `dynamodbav:"revision"`
+}
+
+// TestMoving has an entity found by a copy while its main key moves: it is never taken for
+// one that does not exist, nor for one whose copies have been left behind.
+func TestMoving(t *testing.T) {
+	t.Parallel()
+	open := func(client *dynamodb.Client, r *tabletest.Run) (*repo.Repo[wanderer], error) {
+		tbl, err := table.New(client, r.Schema, nil)
+		if err != nil {
+			return nil, err
+		}
+		return repo.New(tbl, repo.Entity[wanderer]{
+			Type: "WANDERER", Version: "revision",
+			Key:    func(w wanderer) keys.Key { return keys.Key{PK: keys.PK("PLACE#" + w.Place), SK: keys.SK("W#" + w.ID)} },
+			Copies: []repo.Copy[wanderer]{{Key: func(w wanderer) keys.Key { return orderKey(w.ID) }}},
+		})
+	}
+	for name, other := range map[string]func(context.Context, *repo.Repo[wanderer], keys.Key) error{
+		"Update": func(ctx context.Context, w *repo.Repo[wanderer], key keys.Key) error {
+			_, err := w.Update(ctx, key, func(w *wanderer) error { w.N++; return nil })
+			return err
+		},
+		"Refresh": func(ctx context.Context, w *repo.Repo[wanderer], key keys.Key) error {
+			_, err := w.Refresh(ctx, key)
+			return err
+		},
+		"RefreshOps": func(ctx context.Context, w *repo.Repo[wanderer], key keys.Key) error {
+			item, err := table.Get[table.Item](ctx, w.View().Consistent(), key)
+			if err != nil {
+				return err
+			}
+			_, err = w.RefreshOps(ctx, item)
+			return err
+		},
+		"Delete": func(ctx context.Context, w *repo.Repo[wanderer], key keys.Key) error { return w.Delete(ctx, key) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
+				r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+					w, err := open(client, r)
+					if err != nil {
+						return err
+					}
+					return other(ctx, w, orderKey(r.ID))
+				})
+				r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+					w, err := open(client, r)
+					for _, place := range []string{"b", "c"} {
+						if err == nil {
+							_, err = w.Update(ctx, orderKey(r.ID), func(w *wanderer) error { w.Place = r.ID + place; return nil })
+						}
+					}
+					if errors.Is(err, table.ErrNotFound) && !errors.Is(err, repo.ErrOrphan) && name == "Delete" {
+						return nil
+					}
+					return err
+				})
+				w, err := open(r.Client, r)
+				if err != nil {
+					return err
+				}
+				r.Check(func(ctx context.Context, errs []error) error {
+					for _, err := range errs {
+						if errors.Is(err, repo.ErrOrphan) || errors.Is(err, table.ErrExists) {
+							return err
+						}
+					}
+					found, err := w.Consistent().Get(ctx, orderKey(r.ID))
+					if name == "Delete" && errors.Is(err, table.ErrNotFound) {
+						return nil
+					}
+					if err != nil {
+						return err
+					}
+					main, err := w.Consistent().Get(ctx, keys.Key{PK: keys.PK("PLACE#" + found.Place), SK: keys.SK("W#" + found.ID)})
+					if err != nil || main != found {
+						return fmt.Errorf("the main item of %+v is %+v: %w", found, main, err)
+					}
+					return nil
+				})
+				return w.Create(ctx, &wanderer{ID: r.ID, Place: r.ID + "a"})
+			}})
+		})
+	}
 }

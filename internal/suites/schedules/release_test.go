@@ -1,0 +1,157 @@
+package schedules_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// named, renaming and titled are an entity as three releases know it, by the guide for an
+// attribute that gets another name.
+type named struct {
+	ID       string `dynamodbav:"id"`
+	Name     string `dynamodbav:"name"`
+	Revision string `dynamodbav:"revision"`
+}
+
+type renaming struct {
+	ID       string `dynamodbav:"id"`
+	Name     string `dynamodbav:"name"`
+	Title    string `dynamodbav:"title"`
+	Revision string `dynamodbav:"revision"`
+}
+
+type titled struct {
+	ID       string `dynamodbav:"id"`
+	Title    string `dynamodbav:"title"`
+	Revision string `dynamodbav:"revision"`
+}
+
+func copiesName(compatible bool) repo.Upgrade {
+	return repo.Upgrade{Writes: []string{"name", "title"}, Compatible: compatible, Change: func(item table.Item) error {
+		if name, ok := item["name"]; ok {
+			item["title"] = name
+		}
+		return nil
+	}}
+}
+
+func dropsName() repo.Upgrade {
+	u := repo.Drop("name")
+	u.Compatible = true
+	return u
+}
+
+func releaseOf[T any](client *dynamodb.Client, r *tabletest.Run, id func(T) string, upgrades ...repo.Upgrade) (*repo.Repo[T], error) {
+	tbl, err := table.New(client, r.Schema, nil)
+	if err != nil {
+		return nil, err
+	}
+	return repo.New(tbl, repo.Entity[T]{
+		Type: "ORDER", Version: "revision", Key: func(v T) keys.Key { return orderKey(id(v)) }, Upgrades: upgrades,
+		Copies: []repo.Copy[T]{{Key: func(v T) keys.Key { return copyKey(id(v)) }}},
+	})
+}
+
+func titledOf(client *dynamodb.Client, r *tabletest.Run) (*repo.Repo[titled], error) {
+	return releaseOf(client, r, func(o titled) string { return o.ID }, copiesName(false), dropsName())
+}
+
+// appends are the updates of the three releases: each appends a letter.
+var appends = map[string]func(context.Context, *dynamodb.Client, *tabletest.Run) error{
+	"a": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
+		orders, err := releaseOf(client, r, func(o named) string { return o.ID })
+		if err == nil {
+			_, err = orders.Update(ctx, orderKey(r.ID), func(o *named) error { o.Name += "a"; return nil })
+		}
+		return err
+	},
+	"b": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
+		orders, err := releaseOf(client, r, func(o renaming) string { return o.ID }, copiesName(true))
+		if err == nil {
+			_, err = orders.Update(ctx, copyKey(r.ID), func(o *renaming) error { o.Title += "b"; o.Name = o.Title; return nil })
+		}
+		return err
+	},
+	"c": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
+		orders, err := titledOf(client, r)
+		if err == nil {
+			_, err = orders.Update(ctx, orderKey(r.ID), func(o *titled) error { o.Title += "c"; return nil })
+		}
+		return err
+	},
+	"": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error { // a backfill
+		orders, err := titledOf(client, r)
+		if err == nil {
+			_, err = orders.Refresh(ctx, orderKey(r.ID))
+		}
+		return err
+	},
+}
+
+// TestRenaming has releases change what another one derives, before and during one of their
+// writes. What was acknowledged is in the main item and in the copy, once.
+func TestRenaming(t *testing.T) {
+	t.Parallel()
+	for _, actors := range [][3]string{
+		{"b", "a", "c"}, {"b", "a", ""}, {"a", "b", "c"}, {"b", "a", "b"}, {"c", "b", "c"}, {"c", "b", ""}, {"", "a", "b"},
+	} {
+		t.Run(strings.Join(actors[:], ","), func(t *testing.T) {
+			t.Parallel()
+			tabletest.Explore(t, tabletest.Case{
+				Schema: spec, Limit: *limit,
+				Allow: func(err error) bool { return errors.Is(err, table.ErrNewerShape) },
+				Setup: func(ctx context.Context, r *tabletest.Run) error { return setUpRenaming(ctx, r, actors) },
+			})
+		})
+	}
+}
+
+// setUpRenaming stores an order, has the first actor write it, and lets the other two run.
+func setUpRenaming(ctx context.Context, r *tabletest.Run, actors [3]string) error {
+	for _, actor := range actors[1:] {
+		r.Go(func(ctx context.Context, client *dynamodb.Client) error { return appends[actor](ctx, client, r) })
+	}
+	last, err := titledOf(r.Client, r)
+	if err != nil {
+		return err
+	}
+	r.Check(func(ctx context.Context, errs []error) error {
+		o, err := last.Consistent().Get(ctx, orderKey(r.ID))
+		if err != nil {
+			return err
+		}
+		for i, actor := range actors {
+			wrote, unsure := strings.Count(o.Title, actor), false
+			if i > 0 {
+				unsure = errors.Is(errs[i-1], table.ErrOutcomeUnknown)
+			}
+			acknowledged := i == 0 || errs[i-1] == nil
+			want := strings.Count(strings.Join(actors[:], ""), actor)
+			if actor != "" && acknowledged && !unsure && wrote < 1 || actor != "" && wrote > want {
+				return fmt.Errorf("%d of %q in %q", wrote, actor, o.Title)
+			}
+		}
+		if c, err := last.Consistent().Get(ctx, copyKey(r.ID)); err != nil || c != o {
+			return fmt.Errorf("the copy of %+v is %+v: %w", o, c, err)
+		}
+		return nil
+	})
+	first, err := releaseOf(r.Client, r, func(o named) string { return o.ID })
+	if err != nil {
+		return err
+	}
+	if err := first.Create(ctx, &named{ID: r.ID, Name: "-"}); err != nil {
+		return err
+	}
+	return appends[actors[0]](ctx, r.Client, r)
+}

@@ -1,0 +1,113 @@
+package repo_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/item"
+	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+// word has what three releases compute of its text, the last one all of it.
+type word struct {
+	ID       string `dynamodbav:"id"`
+	Text     string `dynamodbav:"text"`
+	Lower    string `dynamodbav:"lower,omitempty"`
+	Upper    string `dynamodbav:"upper,omitempty"`
+	Revision string `dynamodbav:"revision,omitempty"`
+	Version  int    `dynamodbav:"version,omitempty"`
+}
+
+func derives(attribute string, of func(string) string) repo.Upgrade {
+	return repo.Upgrade{Writes: []string{attribute}, Compatible: true, Change: func(attributes table.Item) error {
+		attributes[attribute] = &types.AttributeValueMemberS{Value: of(item.Text(attributes["text"]))}
+		return nil
+	}}
+}
+
+// words returns the releases.
+func words(t *testing.T, tbl *table.Table, version string) []*repo.Repo[word] {
+	t.Helper()
+	all := make([]*repo.Repo[word], 3)
+	upgrades := []repo.Upgrade{derives("lower", strings.ToLower), derives("upper", strings.ToUpper)}
+	for i := range all {
+		all[i] = newRepo(t, tbl, repo.Entity[word]{
+			Type: "WORD", Version: version, VersionFromOne: version == "version", Upgrades: upgrades[:i],
+			Key: func(w word) keys.Key { return keys.Key{PK: keys.PK("WORD#" + w.ID), SK: "WORD"} },
+		})
+	}
+	return all
+}
+
+// write has a release store a text and what it knows of it, in one of the ways to write.
+func write(t *testing.T, by *repo.Repo[word], release, way int, id, text string) error {
+	t.Helper()
+	set := func(w *word) {
+		w.Text = text
+		if release > 0 {
+			w.Lower = strings.ToLower(text)
+		}
+		if release > 1 {
+			w.Upper = strings.ToUpper(text)
+		}
+	}
+	key := keys.Key{PK: keys.PK("WORD#" + id), SK: "WORD"}
+	switch way {
+	case 0:
+		return expect.ErrOf(by.Update(t.Context(), key, func(w *word) error { set(w); return nil }))
+	case 1:
+		w := expect.Value(by.Consistent().Get(t.Context(), key))(t)
+		set(&w)
+		return by.Put(t.Context(), &w)
+	}
+	w := word{ID: id}
+	set(&w)
+	expect.OK(t, by.Delete(t.Context(), key))
+	return by.Create(t.Context(), &w)
+}
+
+// What a release computes follows what it is computed of, whichever release writes that, by
+// every way to read.
+func TestDerivedAgain(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	for _, version := range []string{"revision", "version"} {
+		releases := words(t, tbl, version)
+		last := releases[2]
+		for n := range 9 * 9 {
+			id, done := fmt.Sprintf("%s-%d", version, n), ""
+			key := keys.Key{PK: keys.PK("WORD#" + id), SK: "WORD"}
+			expect.OK(t, last.Create(t.Context(), &word{ID: id, Text: "Zero", Lower: "zero", Upper: "ZERO"}))
+			for step, kind := range []int{n % 9, n / 9} {
+				text := fmt.Sprintf("Step%d", step)
+				done += fmt.Sprintf("release %d by way %d, ", kind%3, kind/3)
+				expect.OK(t, write(t, releases[kind%3], kind%3, kind/3, id, text))
+				stored := storedItem(t, tbl, key)
+				got := expect.Value(last.Get(t.Context(), key))(t)
+				want := word{ID: id, Text: text, Lower: strings.ToLower(text), Upper: strings.ToUpper(text), Revision: got.Revision, Version: got.Version}
+				expect.Equal(t, done+"Get", got, want)
+				decoded, _, err := last.Decode(stored)
+				expect.OK(t, err)
+				expect.Equal(t, done+"Decode", decoded, want)
+				expect.Equal(t, done+"All", expect.Value(table.Collect(last.All(t.Context(), table.Query{PK: key.PK})))(t), []word{want})
+				var viewed word
+				expect.OK(t, storedItem(t, last.View(), key).Decode(&viewed))
+				expect.Equal(t, done+"View", viewed, want)
+				expect.Equal(t, done+"Project", expect.Value(last.Project("upper").Get(t.Context(), key))(t).Upper, want.Upper)
+				expect.Equal(t, done+"of the second release", expect.Value(releases[1].Get(t.Context(), key))(t).Lower, want.Lower)
+			}
+			expect.Value(last.Refresh(t.Context(), key))(t)
+			expect.Equal(t, done+"refreshed again", expect.Value(last.Refresh(t.Context(), key))(t), false)
+			stored := storedItem(t, tbl, key)
+			expect.Equal(t, done+"stored", item.Text(stored["upper"]), strings.ToUpper("Step1"))
+		}
+	}
+}
