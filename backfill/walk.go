@@ -92,8 +92,12 @@ func (w *walk) spend(m *meter, c *Counts) {
 	c.WriteUnits += written
 }
 
-// maxTries is how often an item that others write concurrently is tried.
-const maxTries = 10
+// maxTries is how often an item that others write concurrently is tried, with delays up to
+// conflictDelay, twice as much, and so on.
+const (
+	maxTries      = 10
+	conflictDelay = 20 * time.Millisecond
+)
 
 // item brings one item over.
 func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error {
@@ -110,7 +114,7 @@ func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error
 	observed := table.WithObserver(ctx, spent.observe)
 	defer w.spend(&spent, c)
 	var reason error
-	for range maxTries {
+	for n := range maxTries {
 		var found outcome
 		err := persist(ctx, func() (err error) {
 			if err := errors.Join(w.reads.wait(ctx), w.writes.wait(ctx)); err != nil {
@@ -124,6 +128,9 @@ func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error
 			c.count(found)
 			return nil
 		case err == nil:
+			if err := lease.Wait(ctx, mathrand.N(time.Duration(1+n)*conflictDelay)); err != nil {
+				return err
+			}
 			attributes, err = w.again(observed, attributes)
 			if errors.Is(err, table.ErrNotFound) {
 				c.Current++ // it was deleted

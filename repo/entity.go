@@ -105,9 +105,11 @@ type Entity[T any] struct {
 	// has older images for a day more.
 	OldestShape int
 	// FormerKeys return the keys of the main item in earlier releases. RefreshOps
-	// moves such an item, or deletes it if an item is stored under the present key.
+	// moves such an item. If the entity is under its present key already, it deletes the
+	// former item if the present one has all that it has.
 	// FormerCopies return the keys of copies in earlier releases. RefreshOps
-	// deletes these copies. Reads do not look under these keys.
+	// deletes these copies. Reads do not look under these keys. Delete does, by one
+	// request more, and deletes what is the entity's.
 	FormerKeys, FormerCopies []func(T) keys.Key
 }
 

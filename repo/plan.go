@@ -38,7 +38,7 @@ type snapshot struct {
 	*stored // its main item
 	// at is the key of the main item: that of the entity, or a former one.
 	at keys.Key
-	// seen are the items under other keys that were read; nil where there is none.
+	// seen are the items under other keys that were read; nil where nothing is stored.
 	seen map[keys.Key]table.Item
 	// doubts are the copies that are to be read, since they were not as the main item
 	// says.
@@ -281,9 +281,9 @@ func (p *planner) bring(i int, copied table.Item) error {
 	return p.patch(i, step{key: to, name: name, held: held}, d, item.RawOf(copied))
 }
 
-// copyOf makes the ith item, a copy, of the main item. Keys of indexes that this release
-// does not know it has from its own item, and all else that T does not know, too, if that
-// holds the revision of the main item.
+// copyOf makes the ith item, a copy, of the main item. The copy keeps its own keys of
+// indexes that this release does not know. If it holds the revision of the main item, it
+// keeps all that T does not know.
 func (p *planner) copyOf(i int, own table.Item) item.Made {
 	attributes := p.fields.apply(p.raw)
 	keeps := p.onlyMain
@@ -442,7 +442,7 @@ func (d diff) tooLong() bool {
 }
 
 // found is a stored item, what it is to its entity, and the main item of that; nil if
-// there is none.
+// it is missing.
 type found struct {
 	*stored
 	key  keys.Key
@@ -450,7 +450,7 @@ type found struct {
 	main *snapshot
 	// broken is why the main item is no value.
 	broken error
-	// seen are the items that were read; nil where there is none.
+	// seen are the items that were read; nil where nothing is stored.
 	seen map[keys.Key]table.Item
 }
 

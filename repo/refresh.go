@@ -53,20 +53,28 @@ func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, e
 //   - The main item: the ops write what differs in it and in its copies, which
 //     RefreshOps reads. A missing copy is created.
 //   - A copy: there are no ops, since those of its main item are about it, too. If
-//     there is no main item, they delete the copy.
+//     there is no main item, or if that gives no copy under this key, they delete the
+//     copy.
 //   - An item under one of [Entity].FormerKeys: they move it. If the entity is under
-//     its present key already, they delete the former item.
+//     its present key already, and has all that the former item has, they delete that.
 //   - An item under one of [Entity].FormerCopies: they delete it, if there is a main
 //     item.
 //
-// An item without a version is guarded by all attributes that T has.
+// A copy of another version than its main item becomes equal to that: what only the copy
+// has goes, except for keys of indexes that the entity does not declare. An item without a
+// version is guarded by all attributes that it and T have.
+//
+// If another writer changes the entity between the reads, RefreshOps reads it again,
+// within the budget of [table.Table.Retry].
 //
 // Errors, after which nothing is to be written:
 //   - [table.ErrInvalid], if a value in the item is nil.
 //   - [table.ErrStale], if a view of the repository has read the item in part.
 //   - [table.ErrWrongType], [table.ErrNewerShape] and [ErrOlderShape].
 //   - [ErrOrphan], if no key of the entity leads to the item.
-//   - [table.ErrExists], if the present key, or that of a copy, is another entity's.
+//   - [table.ErrExists], if the present key, or that of a copy, is another entity's; or
+//     if a former item has what the present one has not.
+//   - [table.ErrConflict], if the entity changes all the time.
 //   - [table.ErrTooLarge], if T has too many attributes to guard an item that has
 //     no version.
 func (r *Repo[T]) RefreshOps(ctx context.Context, item table.Item) ([]table.Op, error) {

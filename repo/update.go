@@ -115,8 +115,9 @@ func (c *core) named(op string, key keys.Key, err error) error {
 // accounts for, such as a copy that was left behind, is [ErrOrphan] and stays; an
 // item of another type is [table.ErrWrongType].
 //
-// An entity with a version is read first. If another writer changes it in the
-// meantime, Delete starts over, within the budget of [table.Table.Retry].
+// An entity with a version is read first, and what is under its former keys
+// ([Entity].FormerKeys, FormerCopies), which is deleted with it. If another writer changes
+// the entity in the meantime, Delete starts over, within the budget of [table.Table.Retry].
 func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error { return r.core.delete(ctx, key) }
 
 func (c *core) delete(ctx context.Context, key keys.Key) error {

@@ -29,7 +29,8 @@ func backfillTests() tests {
 		"continues in the middle of a segment":        backfillContinued,
 		"sets aside what it cannot bring over":        backfillAside,
 		"a refusal of the service is not about items": backfillRefused,
-		"writers win":                              backfillWriters,
+		"writers win": backfillWriters,
+		"sets nothing aside that moves meanwhile":  backfillMoving,
 		"processes share the segments":             backfillShared,
 		"copies another table":                     backfillMapped,
 		"keeps to its budget":                      backfillBudget,
@@ -195,6 +196,84 @@ func backfillWriters(t *testing.T, h Harness) {
 		c := expect.Value(r5.Consistent().Get(t.Context(), accountKey(id)))(t)
 		equal(t, "months", c.Months, 12+int(counts[i].Load()))
 		wantShape(t, "with writers", tbl, c)
+	}
+}
+
+// nomad moves its main key with its place, and may have a mail, which is unique.
+type nomad struct {
+	ID       string `dynamodbav:"id"`
+	Place    string `dynamodbav:"place"`
+	Mail     string `dynamodbav:"mail,omitempty"`
+	Revision string `dynamodbav:"revision"`
+}
+
+// backfillMoving has writers move main keys, and pass unique mails from one entity to
+// another, while jobs run.
+func backfillMoving(t *testing.T, h Harness) {
+	const nomads, jobs = 20, 6
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, repo.Entity[nomad]{
+		Type: "NOMAD", Version: "revision",
+		Key: func(n nomad) keys.Key { return keys.Key{PK: keys.PK("PLACE#" + n.Place), SK: keys.SK("N#" + n.ID)} },
+		Copies: []repo.Copy[nomad]{
+			{Name: "by id", Key: func(n nomad) keys.Key { return accountKey(n.ID) }},
+			{Name: "by mail", Key: func(n nomad) keys.Key {
+				if n.Mail == "" {
+					return keys.Key{}
+				}
+				return mailKey(n.Mail)
+			}},
+		},
+	})
+	id := func(i int) string { return fmt.Sprintf("n-%02d", i%nomads) }
+	for i := range nomads {
+		must(t, r.Create(t.Context(), &nomad{ID: id(i), Place: "p-0", Mail: []string{"", id(i - i%2)}[i%2]}))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for w := range 2 {
+		writers.Go(func() {
+			for i := w; ctx.Err() == nil; i += 2 {
+				var mail string
+				for _, write := range []struct {
+					id     string
+					change func(*nomad)
+				}{
+					{id(i), func(n *nomad) { n.Place = fmt.Sprint("p-", i%7) }},
+					{id(i), func(n *nomad) { mail, n.Mail = n.Mail, "" }},
+					{id(i + 10), func(n *nomad) {
+						if n.Mail == "" {
+							n.Mail = mail
+						}
+					}},
+				} {
+					_, err := r.Update(context.Background(), accountKey(write.id), func(n *nomad) error { write.change(n); return nil })
+					if err != nil && !errors.Is(err, table.ErrConflict) && !errors.Is(err, table.ErrExists) {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	aside := int64(0)
+	for n := range jobs {
+		job := backfill.Job{Name: fmt.Sprint("job ", n), Table: tbl, Entities: []backfill.Entity{r}, Segments: 2}
+		report, err := job.Run(t.Context())
+		aside += report.SetAside
+		if err != nil {
+			t.Error(err)
+		}
+		for a, err := range backfill.SetAside(t.Context(), tbl, job.Name) {
+			must(t, err)
+			t.Logf("%+v", a)
+		}
+	}
+	stop()
+	writers.Wait()
+	equal(t, "set aside", aside, 0)
+	job := backfill.Job{Name: "last", Table: tbl, Entities: []backfill.Entity{r}, Segments: 2}
+	if done := expect.Value(job.DryRun(t.Context()))(t); !done.Complete() {
+		t.Error(done)
 	}
 }
 
