@@ -206,7 +206,7 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 		if err != nil {
 			return d.named("DeleteAll", key, err), false
 		}
-		err, again := d.core.run(ctx, f.main, p)
+		again, err := d.core.run(ctx, f.of, p)
 		return err, again != final
 	})
 }
@@ -214,19 +214,19 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 // removeLoose plans that an item that [Repo.Delete] does not find is deleted: with its
 // entity, or alone if that does not have it.
 func (d *deleting) removeLoose(ctx context.Context, f *found, doubted doubts) (*plan, error) {
-	main := f.main
+	of := f.of
 	switch {
 	case f.broken != nil:
 		return nil, f.broken
-	case main == nil:
+	case of == nil:
 		f.kind = copyItem
 		p, err := d.planLoose(f)
-		f.main = &snapshot{stored: f.stored, at: f.stored.keys[0], doubts: doubted}
+		f.of = &snapshot{main: f.item, at: f.item.keys[0], doubts: doubted}
 		return p, err
-	case main.at == f.key, slices.Contains(main.keys, f.key), slices.Contains(d.formerKeys(main.v), f.key):
-		main.seen, main.doubts = map[keys.Key]table.Item{f.key: f.stored.item}, doubted
-		return d.decide(ctx, main, wish{})
+	case of.at == f.key, slices.Contains(of.main.keys, f.key), slices.Contains(d.formerKeys(of.main.v), f.key):
+		of.seen, of.doubts = map[keys.Key]table.Item{f.key: f.item.item}, doubted
+		return d.decide(ctx, of, wish{})
 	}
-	f.kind, main.doubts = copyItem, doubted
+	f.kind, of.doubts = copyItem, doubted
 	return d.planLoose(f)
 }

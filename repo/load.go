@@ -41,7 +41,7 @@ func (c *core) load(ctx context.Context, key keys.Key) (*snapshot, error) {
 	}
 	at := s.keys[0]
 	if at == key {
-		return &snapshot{stored: s, at: at}, nil
+		return &snapshot{main: s, at: at}, nil
 	}
 	main, err := c.loadMain(ctx, at)
 	switch {
@@ -54,7 +54,7 @@ func (c *core) load(ctx context.Context, key keys.Key) (*snapshot, error) {
 	case !slices.Contains(main.keys, key):
 		return nil, c.confirm(ctx, key, s, fmt.Errorf("%w: its main item gives no copy under this key", ErrOrphan))
 	}
-	return &snapshot{stored: main, at: at}, nil
+	return &snapshot{main: main, at: at}, nil
 }
 
 // confirm returns what was concluded of an item that was read, and of others that were read
@@ -82,7 +82,7 @@ func (c *core) decide(ctx context.Context, s *snapshot, w wish) (*plan, error) {
 	for {
 		p, err := c.plan(s, w)
 		if err != nil && len(s.seen) > 0 {
-			err = c.confirm(ctx, s.at, s.stored, err)
+			err = c.confirm(ctx, s.at, s.main, err)
 		}
 		if err != nil || len(p.need) == 0 {
 			return p, err
@@ -240,7 +240,7 @@ func (c *core) find(ctx context.Context, key keys.Key, item table.Item) (*found,
 	if err != nil {
 		return nil, err
 	}
-	f := &found{stored: s, key: key, kind: kind, seen: map[keys.Key]table.Item{key: item}}
+	f := &found{item: s, key: key, kind: kind, seen: map[keys.Key]table.Item{key: item}}
 	for {
 		need, err := c.lead(f)
 		if err != nil && len(f.seen) > 1 {

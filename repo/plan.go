@@ -35,7 +35,7 @@ import (
 
 // snapshot is what is known of a stored entity.
 type snapshot struct {
-	*stored // its main item
+	main *stored // its main item
 	// at is the key of the main item: that of the entity, or a former one.
 	at keys.Key
 	// seen are the items under other keys that were read; nil where nothing is stored.
@@ -95,31 +95,38 @@ type plan struct {
 // planner is a plan in the making.
 type planner struct {
 	*core
-	*snapshot
+	old *snapshot
+	was *stored // its main item
 	wish
 	plan
+	// readsAll means that every item that is touched is read: to be compared, or since no
+	// revision says whose it is.
+	readsAll bool
 	// fields is what changes of every item.
 	fields diff
 	// differs means that what is stored is not as it is wished.
 	differs bool
 }
 
+func (c *core) newPlanner(old *snapshot, w wish) *planner {
+	return &planner{core: c, old: old, was: old.main, wish: w, readsAll: w.exact || old.main.stamp == stamp{}}
+}
+
 // plan says what brings a wish about.
-func (c *core) plan(s *snapshot, w wish) (*plan, error) {
-	p := &planner{core: c, snapshot: s, wish: w}
-	p.exact = w.exact || s.stamp == stamp{}
+func (c *core) plan(old *snapshot, w wish) (*plan, error) {
+	p := c.newPlanner(old, w)
 	if w.v == nil {
 		p.remove()
-	} else if err := p.save(w.exact); err != nil {
+	} else if err := p.save(); err != nil {
 		return nil, err
 	}
 	return &p.plan, nil
 }
 
 // save plans that v is stored.
-func (p *planner) save(refresh bool) error {
-	d, err := p.compare(refresh)
-	if err != nil || !p.differs && !refresh {
+func (p *planner) save() error {
+	d, err := p.compare()
+	if err != nil || !p.differs && !p.exact {
 		return err
 	}
 	p.steps = make([]step, 0, len(p.items)+1)
@@ -132,7 +139,7 @@ func (p *planner) save(refresh bool) error {
 		}
 	}
 	for _, former := range p.entity.FormerCopies { // nothing would lead to them any more
-		if key := former(p.stored.v); key != former(p.v) && !slices.Contains(p.keys, key) {
+		if key := former(p.was.v); key != former(p.v) && !slices.Contains(p.keys, key) {
 			p.removeUnder(key, p.items[0].Name+" (former copy)", true)
 		}
 	}
@@ -144,17 +151,17 @@ func (p *planner) save(refresh bool) error {
 
 // compare finds out what changes of the main item, and returns that with its index keys.
 // What upgrades have changed is written with the first other change, or by a refresh.
-func (p *planner) compare(refresh bool) (d diff, err error) {
+func (p *planner) compare() (d diff, err error) {
 	p.keys = p.keysOf(p.v)
-	if p.fields, err = p.core.fields(p.raw, p.extra, p.stored.v, p.v); err != nil {
+	if p.fields, err = p.core.fields(p.was.raw, p.was.extra, p.was.v, p.v); err != nil {
 		return d, err
 	}
-	if d, err = p.withIndexes(0, p.v, p.fields, p.extra, true); err != nil {
+	if d, err = p.withIndexes(0, p.v, p.fields, p.was.extra, true); err != nil {
 		return d, err
 	}
-	upgrades := p.pendingUpgrades(p.stored)
-	p.differs = !d.empty() || p.at != p.keys[0] || !slices.Equal(p.stored.keys, p.keys) ||
-		refresh && (!upgrades.empty() || p.counter != unversioned && p.stamp == stamp{})
+	upgrades := p.pendingUpgrades(p.was)
+	p.differs = !d.empty() || p.old.at != p.keys[0] || !slices.Equal(p.was.keys, p.keys) ||
+		p.exact && (!upgrades.empty() || p.counter != unversioned && p.was.stamp == stamp{})
 	p.fields = p.fields.over(upgrades)
 	return d.over(upgrades), nil
 }
@@ -170,11 +177,11 @@ func (c *core) pendingUpgrades(old *stored) diff {
 
 func (p *planner) saveMain(d diff) error {
 	name := p.items[0].Name
-	main := step{key: p.at, name: name, held: p.stamp, as: p.item, main: true}
-	if p.at == p.keys[0] {
-		return p.patch(0, main, d, p.raw)
+	main := step{key: p.old.at, name: name, held: p.was.stamp, as: p.was.item, main: true}
+	if p.old.at == p.keys[0] {
+		return p.patch(0, main, d, p.was.raw)
 	}
-	made := p.whole(0, p.keys[0], p.v, p.fields.apply(p.raw), p.becomes)
+	made := p.whole(0, p.keys[0], p.v, p.fields.apply(p.was.raw), p.becomes)
 	main.verb, main.name = remove, name+" (old key)"
 	p.steps = append(p.steps, main, step{verb: create, key: p.keys[0], name: name, item: made.Item, main: true})
 	return made.Err
@@ -188,7 +195,7 @@ func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
 			return err
 		}
 		s.diff.set = maps.Clone(d.set)
-		p.setStamp(s.diff.set, p.becomes, p.stored.shape)
+		p.setStamp(s.diff.set, p.becomes, p.was.shape)
 	}
 	if s.diff.tooLong() {
 		made := p.whole(i, s.key, p.v, s.diff.apply(raw), p.becomes)
@@ -203,16 +210,16 @@ func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
 
 // saveCopy plans the ith item, a copy, which may be under another key.
 func (p *planner) saveCopy(i int) error {
-	from, to := p.stored.keys[i], p.keys[i]
+	from, to := p.was.keys[i], p.keys[i]
 	var moved table.Item
 	if from != to {
 		moved = p.leave(i)
 	}
-	copied, read := p.seen[to]
+	copied, read := p.old.seen[to]
 	switch {
 	case to == keys.Key{}:
 		return nil
-	case !read && p.doubts[to]:
+	case !read && p.old.doubts[to]:
 		p.need = append(p.need, to)
 		return nil
 	case !read && from == to:
@@ -229,14 +236,14 @@ func (p *planner) saveCopy(i int) error {
 // leave plans that the ith item, a copy, is removed under its old key, and returns it. It is
 // read if it has attributes to take along.
 func (p *planner) leave(i int) table.Item {
-	from, name := p.stored.keys[i], p.items[i].Name
-	copied, read := p.seen[from]
+	from, name := p.was.keys[i], p.items[i].Name
+	copied, read := p.old.seen[from]
 	switch {
 	case from == keys.Key{}:
-	case !read && (p.exact || p.doubts[from] || p.keys[i] != keys.Key{}):
+	case !read && (p.readsAll || p.old.doubts[from] || p.keys[i] != keys.Key{}):
 		p.need = append(p.need, from)
 	case !read:
-		p.steps = append(p.steps, step{verb: remove, key: from, name: name, held: p.stamp, gone: true})
+		p.steps = append(p.steps, step{verb: remove, key: from, name: name, held: p.was.stamp, gone: true})
 	case p.isOurs(copied):
 		p.steps = append(p.steps, step{verb: remove, key: from, name: name + " (old key)", held: p.stampOf(copied), gone: true})
 		return copied
@@ -252,11 +259,11 @@ func (p *planner) presume(i int) error {
 	if err != nil {
 		return err
 	}
-	if p.exact || d.tooLong() {
+	if p.readsAll || d.tooLong() {
 		p.need = append(p.need, to)
 		return nil
 	}
-	return p.patch(i, step{key: to, name: p.items[i].Name, held: p.stamp}, d, item.Raw{})
+	return p.patch(i, step{key: to, name: p.items[i].Name, held: p.was.stamp}, d, item.Raw{})
 }
 
 var errTaken = fmt.Errorf("%w: the key of the copy is another entity's", table.ErrExists)
@@ -277,7 +284,7 @@ func (p *planner) bring(i int, copied table.Item) error {
 	}
 	held := p.stampOf(copied)
 	d := p.difference(copied, made.Item)
-	p.differs = p.differs || !d.empty() || held != p.stamp
+	p.differs = p.differs || !d.empty() || held != p.was.stamp
 	return p.patch(i, step{key: to, name: name, held: held}, d, item.RawOf(copied))
 }
 
@@ -285,9 +292,9 @@ func (p *planner) bring(i int, copied table.Item) error {
 // indexes that this release does not know. If it holds the revision of the main item, it
 // keeps all that T does not know.
 func (p *planner) copyOf(i int, own table.Item) item.Made {
-	attributes := p.fields.apply(p.raw)
+	attributes := p.fields.apply(p.was.raw)
 	keeps := p.onlyMain
-	if own != nil && p.stampOf(own) == p.stamp {
+	if own != nil && p.stampOf(own) == p.was.stamp {
 		keeps = p.isUnknown
 	}
 	maps.DeleteFunc(attributes, keeps)
@@ -336,11 +343,11 @@ func (c *core) difference(from, to table.Item) diff {
 
 // remove plans that nothing is stored.
 func (p *planner) remove() {
-	p.steps = append(p.steps, step{verb: remove, key: p.at, name: p.items[0].Name, held: p.stamp, as: p.item, gone: true, main: true})
-	for i, key := range p.stored.keys[1:] {
-		p.removeUnder(key, p.items[i+1].Name, p.exact || p.doubts[key])
+	p.steps = append(p.steps, step{verb: remove, key: p.old.at, name: p.items[0].Name, held: p.was.stamp, as: p.was.item, gone: true, main: true})
+	for i, key := range p.was.keys[1:] {
+		p.removeUnder(key, p.items[i+1].Name, p.readsAll || p.old.doubts[key])
 	}
-	for _, key := range p.formerKeys(p.stored.v) { // no guard can tell what is there
+	for _, key := range p.formerKeys(p.was.v) { // no guard can tell what is there
 		p.removeUnder(key, p.items[0].Name+" (former key)", true)
 	}
 }
@@ -348,11 +355,11 @@ func (p *planner) remove() {
 // removeUnder plans that an item of the entity is removed. read means that it must be read
 // before.
 func (p *planner) removeUnder(key keys.Key, name string, read bool) {
-	if key == (keys.Key{}) || key == p.at || slices.ContainsFunc(p.steps, func(s step) bool { return s.key == key }) {
+	if key == (keys.Key{}) || key == p.old.at || slices.ContainsFunc(p.steps, func(s step) bool { return s.key == key }) {
 		return
 	}
-	held := p.stamp
-	switch is, seen := p.seen[key]; {
+	held := p.was.stamp
+	switch is, seen := p.old.seen[key]; {
 	case !seen && read:
 		p.need = append(p.need, key)
 		return
@@ -379,7 +386,7 @@ func keysBy(funcs []keyFunc, v any) (all []keys.Key) {
 // isOurs reports whether an item is of the entity: as it is stored, or as it is wished
 // already.
 func (p *planner) isOurs(item table.Item) bool {
-	return item != nil && (p.belongs(item, p.stored.keys[0]) || len(p.keys) > 0 && p.belongs(item, p.keys[0]))
+	return item != nil && (p.belongs(item, p.was.keys[0]) || len(p.keys) > 0 && p.belongs(item, p.keys[0]))
 }
 
 // belongs reports whether an item is one of the entity whose main key is given.
@@ -441,13 +448,13 @@ func (d diff) tooLong() bool {
 	return len(d.set)*setPart+len(d.remove)*removePart > maxExpression-len("SET REMOVE ")
 }
 
-// found is a stored item, what it is to its entity, and the main item of that; nil if
-// it is missing.
+// found is a stored item, what it is to its entity, and that entity; nil if its main item
+// is missing.
 type found struct {
-	*stored
+	item *stored
 	key  keys.Key
 	kind itemKind
-	main *snapshot
+	of   *snapshot
 	// broken is why the main item is no value.
 	broken error
 	// seen are the items that were read; nil where nothing is stored.
@@ -457,13 +464,13 @@ type found struct {
 // lead follows an item to the main item of its entity, under its present key or a former
 // one. It returns the key of an item that is to be read first.
 func (c *core) lead(f *found) (need keys.Key, err error) {
-	f.main, f.broken = nil, nil
+	f.of, f.broken = nil, nil
 	if f.kind == mainItem {
-		f.main = &snapshot{stored: f.stored, at: f.key}
+		f.of = &snapshot{main: f.item, at: f.key}
 		return need, nil
 	}
-	for i, key := range slices.Concat(f.stored.keys[:1], keysBy(c.entity.FormerKeys, f.v)) {
-		if f.main != nil && (f.kind != copyItem || slices.Contains(f.main.keys, f.key)) {
+	for i, key := range slices.Concat(f.item.keys[:1], keysBy(c.entity.FormerKeys, f.item.v)) {
+		if f.of != nil && (f.kind != copyItem || slices.Contains(f.of.main.keys, f.key)) {
 			break
 		}
 		above, read := f.seen[key]
@@ -480,8 +487,8 @@ func (c *core) lead(f *found) (need keys.Key, err error) {
 		}
 		if main, err := c.storedItem(above); err != nil {
 			f.broken = err
-		} else if f.main == nil || slices.Contains(main.keys, f.key) {
-			f.main = &snapshot{stored: main, at: key}
+		} else if f.of == nil || slices.Contains(main.keys, f.key) {
+			f.of = &snapshot{main: main, at: key}
 		}
 	}
 	return need, nil
@@ -496,24 +503,24 @@ func (c *core) lead(f *found) (need keys.Key, err error) {
 //	                    in the main item; or ErrExists
 func (c *core) planLoose(f *found) (*plan, error) {
 	p := &plan{}
-	away := step{verb: remove, key: f.key, name: c.entity.Type, held: f.stamp, as: f.stored.item, main: true}
-	switch main := f.main; {
+	away := step{verb: remove, key: f.key, name: c.entity.Type, held: f.item.stamp, as: f.item.item, main: true}
+	switch of := f.of; {
 	case f.broken != nil && f.kind == copyItem:
 		return p, nil // its error is the main item's
 	case f.broken != nil:
 		return nil, f.broken
-	case main == nil && f.kind == formerCopy:
+	case of == nil && f.kind == formerCopy:
 		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
-	case main == nil:
-		p.steps = []step{away, {verb: none, key: f.stored.keys[0], name: c.items[0].Name, main: true}}
-	case f.kind == copyItem && slices.Contains(main.keys, f.key):
+	case of == nil:
+		p.steps = []step{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}
+	case f.kind == copyItem && slices.Contains(of.main.keys, f.key):
 		// The plan of the main item is about it.
-	case f.kind == formerItem && !slices.Contains(c.formerKeys(main.v), f.key):
+	case f.kind == formerItem && !slices.Contains(c.formerKeys(of.main.v), f.key):
 		return nil, fmt.Errorf("%w: its present key is another entity's", table.ErrExists)
-	case f.kind == formerItem && !c.holds(main.stored, f.stored):
+	case f.kind == formerItem && !c.holds(of.main, f.item):
 		return nil, fmt.Errorf("%w: the item under its present key does not have all that it has", table.ErrExists)
 	default:
-		p.steps = []step{away, c.stays(main)}
+		p.steps = []step{away, c.stays(of)}
 	}
 	return p, nil
 }
@@ -532,5 +539,5 @@ func (c *core) holds(s, other *stored) bool {
 
 // stays is the step that makes a plan depend on a main item.
 func (c *core) stays(s *snapshot) step {
-	return step{verb: check, key: s.at, name: c.items[0].Name, held: s.stamp, main: true}
+	return step{verb: check, key: s.at, name: c.items[0].Name, held: s.main.stamp, main: true}
 }

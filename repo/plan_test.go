@@ -235,7 +235,7 @@ func (w *world) write(at keys.Key, want func(old *stored) wish, between func()) 
 		if old.keys[0] != at && w.items[old.keys[0]] != nil {
 			return table.ErrExists // planLoose is about it
 		}
-		s := &snapshot{stored: old, at: at}
+		s := &snapshot{main: old, at: at}
 		s.doubts, s.seen = d, map[keys.Key]table.Item{}
 		ws := want(old)
 		p, err := w.plan(s, ws)
@@ -401,7 +401,7 @@ func TestPlansOfRandomStates(t *testing.T) {
 			fail("unknown attributes are lost: %v", have)
 		}
 		now, _ := w.storedItem(w.items[main])
-		s := &snapshot{stored: now, at: main}
+		s := &snapshot{main: now, at: main}
 		s.seen = map[keys.Key]table.Item{}
 		for _, key := range now.keys[1:] {
 			s.seen[key] = w.items[key]
@@ -541,7 +541,7 @@ func TestPlansOfAJob(t *testing.T) {
 			if now == nil {
 				now = w.items[s.keys[0]]
 			}
-			if of, err := w.storedItem(now); err != nil || !w.core.holds(of, s) {
+			if of, err := w.storedItem(now); err != nil || !w.holds(of, s) {
 				t.Fatalf("seed %d: %v is lost: %v, now %v", seed, key, show(item), show(now))
 			}
 		}
@@ -556,7 +556,7 @@ func (w *world) refreshed(key keys.Key, item table.Item) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &found{stored: s, key: key, kind: kind, seen: map[keys.Key]table.Item{key: item}}
+	f := &found{item: s, key: key, kind: kind, seen: map[keys.Key]table.Item{key: item}}
 	for {
 		need, err := w.lead(f)
 		if err != nil {
@@ -567,18 +567,18 @@ func (w *world) refreshed(key keys.Key, item table.Item) (*plan, error) {
 		}
 		f.seen[need] = w.items[need]
 	}
-	if f.main == nil || f.main.at != key {
+	if f.of == nil || f.of.at != key {
 		return w.planLoose(f)
 	}
-	f.main.seen = map[keys.Key]table.Item{}
+	f.of.seen = map[keys.Key]table.Item{}
 	v := *s.v.(*planned)
 	for ws := (wish{v: &v, becomes: w.stamp(), exact: true}); ; {
-		p, err := w.plan(f.main, ws)
+		p, err := w.plan(f.of, ws)
 		if err != nil || len(p.need) == 0 {
 			return p, err
 		}
 		for _, key := range p.need {
-			f.main.seen[key] = w.items[key]
+			f.of.seen[key] = w.items[key]
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, e
 			return c.named("Refresh", key, err), false
 		}
 		changed = len(p.steps) > 0
-		err, again := c.run(ctx, f.main, p)
+		again, err := c.run(ctx, f.of, p)
 		return err, again != final
 	})
 	return changed && err == nil, err
@@ -149,8 +149,8 @@ func (c *core) refreshItems(key keys.Key, attributes table.Item) ([]table.Item, 
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{core: c, snapshot: &snapshot{stored: old, at: key}, wish: wish{v: v, becomes: c.next(old.stamp)}}
-	if _, err := p.compare(true); err != nil {
+	p := c.newPlanner(&snapshot{main: old, at: key}, wish{v: v, becomes: c.next(old.stamp), exact: true})
+	if _, err := p.compare(); err != nil {
 		return nil, err
 	}
 	if !p.differs {
@@ -178,26 +178,26 @@ func (c *core) refreshItems(key keys.Key, attributes table.Item) ([]table.Item, 
 // refresh plans that an item is as described. The plan for the main item is about its
 // copies, too.
 func (c *core) refresh(ctx context.Context, f *found, doubted doubts) (*plan, error) {
-	if f.main == nil || f.main.at != f.key {
+	if f.of == nil || f.of.at != f.key {
 		p, err := c.planLoose(f)
-		if f.main == nil {
-			f.main = &snapshot{stored: f.stored, at: f.stored.keys[0]}
+		if f.of == nil {
+			f.of = &snapshot{main: f.item, at: f.item.keys[0]}
 		}
-		f.main.doubts = doubted
+		f.of.doubts = doubted
 		return p, err
 	}
-	v, err := c.copied(f.stored)
+	v, err := c.copied(f.item)
 	if err != nil {
 		return nil, err
 	}
-	f.main.doubts = doubted
-	return c.decide(ctx, f.main, wish{v: v, becomes: c.next(f.stamp), exact: true})
+	f.of.doubts = doubted
+	return c.decide(ctx, f.of, wish{v: v, becomes: c.next(f.item.stamp), exact: true})
 }
 
 // orMain returns the main item of a copy that it has, or the item itself.
 func (f *found) orMain() *found {
-	if f.kind != copyItem || f.main == nil || !slices.Contains(f.main.keys, f.key) {
+	if f.kind != copyItem || f.of == nil || !slices.Contains(f.of.main.keys, f.key) {
 		return f
 	}
-	return &found{key: f.main.at, stored: f.main.stored, main: f.main}
+	return &found{key: f.of.at, item: f.of.main, of: f.of}
 }

@@ -82,21 +82,21 @@ func (c *core) asItWas(op table.Op, was table.Item) (table.Op, error) {
 	return op, nil
 }
 
-// run makes a plan true, together with other ops. again means that the plan is to be made
-// again: the entity, or an item that was not read, is not as it was planned. The latter are
+// run makes a plan true, together with other ops. The outcome says whether the plan is to be
+// made again: the entity, or an item that was not read, is not as it was planned. The latter are
 // doubts then.
-func (c *core) run(ctx context.Context, s *snapshot, p *plan, with ...table.Op) (err error, again outcome) {
+func (c *core) run(ctx context.Context, s *snapshot, p *plan, with ...table.Op) (outcome, error) {
 	ops, err := c.ops(p.steps)
 	if err != nil {
-		return err, final
+		return final, err
 	}
 	if ops = append(ops, with...); len(ops) == 0 {
-		return nil, final
+		return final, nil
 	}
 	if err := c.send(ctx, ops); err != nil {
-		return err, c.outcome(err, s, p)
+		return c.outcome(err, s, p), err
 	}
-	return nil, final
+	return final, nil
 }
 
 // send writes ops, as a transaction if there are several.
@@ -122,14 +122,14 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 	}
 	tx, several := errors.AsType[*table.TxError](err)
 	if !several {
-		bare := s.item != nil && errors.Is(err, table.ErrConditionFailed)
+		bare := s.main.item != nil && errors.Is(err, table.ErrConditionFailed)
 		if bare || errors.Is(err, table.ErrConflict) || errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrWrongType) {
 			return overtaken
 		}
 		return final
 	}
 	worst, taken := final, false
-	owner := planner{core: c, snapshot: s, plan: *p}
+	owner := planner{core: c, was: s.main, plan: *p}
 	for _, f := range tx.Failed {
 		switch {
 		case f.Index >= len(p.steps): // the caller's

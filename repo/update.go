@@ -68,7 +68,7 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 		if err != nil {
 			return c.named(op, key, err), false
 		}
-		changed, err := c.copied(old.stored)
+		changed, err := c.copied(old.main)
 		if err != nil {
 			return c.named(op, key, err), false
 		}
@@ -80,17 +80,17 @@ func (c *core) update(ctx context.Context, op string, key keys.Key, change func(
 			return c.fail(op, key, err), false
 		}
 		old.doubts = doubted
-		p, err := c.decide(ctx, old, wish{v: changed, becomes: c.next(old.stamp)})
+		p, err := c.decide(ctx, old, wish{v: changed, becomes: c.next(old.main.stamp)})
 		if err != nil {
 			return c.named(op, key, err), false
 		}
-		if v, err = c.valueAfter(old.stored, p); err != nil {
+		if v, err = c.valueAfter(old.main, p); err != nil {
 			return c.named(op, key, err), false
 		}
 		if len(p.steps) == 0 && len(with) > 0 {
 			p.steps = []step{c.stays(old)}
 		}
-		err, again := c.run(ctx, old, p, with...)
+		again, err := c.run(ctx, old, p, with...)
 		before := met
 		met = staleOver(err, len(p.steps))
 		futile := len(met) > 0 && reflect.DeepEqual(met, before)
@@ -137,7 +137,7 @@ func (c *core) delete(ctx context.Context, key keys.Key) error {
 		if err != nil {
 			return c.named("Delete", key, err), false
 		}
-		err, again := c.run(ctx, old, p)
+		again, err := c.run(ctx, old, p)
 		return err, again != final
 	})
 }

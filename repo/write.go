@@ -107,7 +107,7 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 			return c.fail("Put", key, fmt.Errorf("%w: another one is stored", table.ErrStale)), false
 		}
 		next := c.next(read)
-		s := &snapshot{stored: old, at: key, doubts: doubted}
+		s := &snapshot{main: old, at: key, doubts: doubted}
 		p, err := c.decide(ctx, s, wish{v: v, becomes: next})
 		if err != nil {
 			return c.named("Put", key, err), false
@@ -119,7 +119,7 @@ func (c *core) putChanges(ctx context.Context, v any) error {
 		if err := c.withStamp(written, v, next); err != nil {
 			return c.fail("Put", key, err), false
 		}
-		err, again := c.run(ctx, s, p)
+		again, err := c.run(ctx, s, p)
 		if err == nil {
 			c.adopt(v, written)
 		}
