@@ -237,7 +237,7 @@ var mutants = []mutant{
 	},
 	{
 		"a former item is deleted only if the present one has all that it has",
-		"repo/plan.go", "case f.kind == formerItem && !c.holds(main.stored, f.stored):", "case f.kind == formerItem && false:",
+		"repo/plan.go", "case f.kind == formerItem && !c.holds(of.main, f.item):", "case f.kind == formerItem && false:",
 		"./repo", "TestPlansOfAJob",
 	},
 	{
@@ -247,7 +247,7 @@ var mutants = []mutant{
 	},
 	{
 		"a copy of another revision becomes as its main item",
-		"repo/plan.go", "if own != nil && p.stampOf(own) == p.stamp {", "if own != nil {",
+		"repo/plan.go", "if own != nil && p.stampOf(own) == p.was.stamp {", "if own != nil {",
 		"./repo", "TestPlans",
 	},
 	{
