@@ -122,6 +122,10 @@ soak: ## Try every promise under faults for SOAKTIME (5m), and count how often i
 explore: ## Run every write protocol and example path under many schedules, and count them (long)
 	.ci/explore
 
+.PHONY: plans
+plans: ## Try what repo plans on 300,000 random states, without an engine (1 min)
+	go test ./repo -count 1 -run TestPlans -states 100000
+
 .PHONY: guards
 guards: ## Remove each guard and fix, and show the test that fails without it (long)
 	go run ./internal/suites/mutants

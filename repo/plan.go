@@ -470,7 +470,7 @@ func (c *core) lead(f *found) (need keys.Key, err error) {
 		return need, nil
 	}
 	for i, key := range slices.Concat(f.item.keys[:1], keysBy(c.entity.FormerKeys, f.item.v)) {
-		if f.of != nil && (f.kind != copyItem || slices.Contains(f.of.main.keys, f.key)) {
+		if f.kind == formerItem && f.broken != nil || f.of != nil && (f.kind != copyItem || slices.Contains(f.of.main.keys, f.key)) {
 			break
 		}
 		above, read := f.seen[key]
