@@ -129,7 +129,7 @@ func (p *planner) save() error {
 	if err != nil || !p.differs && !p.exact {
 		return err
 	}
-	p.steps = make([]step, 0, len(p.items)+1)
+	p.steps = make([]step, 0, len(p.items))
 	if err := p.saveMain(d); err != nil {
 		return err
 	}

@@ -89,6 +89,10 @@ func plannedCore(tb testing.TB) *core {
 	return &r.core
 }
 
+func shapeOf(n int) types.AttributeValue {
+	return &types.AttributeValueMemberN{Value: strconv.Itoa(n)}
+}
+
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 // world is a table in memory.
@@ -141,7 +145,7 @@ func (w *world) release() func(table.Item, planned) {
 	case 1:
 		return func(item table.Item, _ planned) {
 			old(item)
-			item[w.shapes.attribute] = &types.AttributeValueMemberN{Value: "1"}
+			item[w.shapes.attribute] = shapeOf(1)
 		}
 	case 2: // after the present one
 		return func(item table.Item, _ planned) { item["lower"], item[w.shapes.at] = text("stale"), text("another") }
@@ -172,9 +176,9 @@ func (w *world) fill() {
 	for _, id := range []string{"a", "b"} {
 		w.fillEntity(id)
 	}
-	if w.one(5) { // of another type
+	if w.one(5) { // of another type, or of a release that does not admit this one
 		key := planned{Mail: w.pick("m1", "m2")}.byMail()
-		w.items[key] = table.Item{"pk": text(string(key.PK)), "sk": text("M"), "entityType": text("OTHER")}
+		w.items[key] = table.Item{"pk": text(string(key.PK)), "sk": text("M"), "entityType": text(w.pick("OTHER", "P")), "entityShape": shapeOf(9)}
 	}
 	if key := (planned{Mail: w.pick("m1", "m2")}).byMail(); w.one(8) && w.items[key] == nil { // of the same entity, as it says
 		w.put(2, key, w.draw(w.pick("a", "b")), w.stamp(), w.release(), table.Item{"z": text("z")})
@@ -188,7 +192,7 @@ func (w *world) fillEntity(id string) {
 	}
 	unknown := table.Item{"x": text("x" + id), "g3p": text("main"), "g3s": text(id)}
 	main := v.main()
-	switch w.rnd.IntN(9) {
+	switch w.rnd.IntN(10) {
 	case 0:
 		return
 	case 1:
@@ -196,9 +200,13 @@ func (w *world) fillEntity(id string) {
 	case 2: // both, alike or not
 		of := v
 		if w.one(2) {
-			of.Cents++
+			of.Cents, of.Mail = of.Cents+1, w.pick("m1", "m2", "m3")
 		}
-		w.put(0, v.formerMain(), of, w.stamp(), w.release(), nil)
+		held, by := w.stamp(), w.release()
+		w.put(0, v.formerMain(), of, held, by, nil)
+		w.put(2, of.byMail(), of, held, by, nil)
+	case 4: // nothing but copies, and an item of another type
+		w.items[main] = table.Item{"pk": text(string(main.PK)), "sk": text(string(main.SK)), "entityType": text("OTHER")}
 	case 3: // by the id, which is the key of a copy now
 		main = v.byID()
 	}
@@ -438,8 +446,12 @@ func TestPlansOfRandomStates(t *testing.T) {
 			}
 		}
 		if err != nil {
-			if !errors.Is(err, table.ErrExists) {
-				fail("%v", err)
+			want := table.ErrExists
+			if taken := w.items[to.byMail()]; w.shapes.of(taken) == 9 && w.checkType(taken) == nil {
+				want = table.ErrNewerShape
+			}
+			if !errors.Is(err, want) {
+				fail("%v, want %v", err, want)
 			}
 			return
 		}
@@ -569,6 +581,8 @@ func TestPlansOfAJob(t *testing.T) {
 			now := w.items[key]
 			if now == nil {
 				now = w.items[s.keys[0]]
+			} else if copied := s.keys[2]; copied != (keys.Key{}) && before[copied] != nil && w.stampOf(before[copied]) == s.stamp && w.items[copied] == nil {
+				fail("the copy of %v is lost: %v", key, show(is))
 			}
 			if of, err := w.storedItem(now); err != nil || !w.holds(of, s) {
 				fail("%v is lost: %v, now %v", key, show(is), show(now))
