@@ -108,8 +108,8 @@ type Entity[T any] struct {
 	// moves such an item. If the entity is under its present key already, it deletes the
 	// former item if the present one has all that it has.
 	// FormerCopies return the keys of copies in earlier releases. RefreshOps
-	// deletes these copies. Reads do not look under these keys. Delete does, by one
-	// request more, and deletes what is the entity's.
+	// deletes these copies. Reads do not look under these keys. Delete does, by a
+	// request more for each, and deletes what is the entity's.
 	FormerKeys, FormerCopies []func(T) keys.Key
 }
 

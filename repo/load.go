@@ -90,24 +90,12 @@ func (c *core) decide(ctx context.Context, s *snapshot, w wish) (*plan, error) {
 		if s.seen == nil {
 			s.seen = map[keys.Key]table.Item{}
 		}
-		if err := c.see(ctx, s.seen, p.need...); err != nil {
-			return nil, err
+		for _, key := range p.need { // one by one: a program may have no permission for batches
+			if s.seen[key], err = c.peek(ctx, key); err != nil {
+				return nil, err
+			}
 		}
 	}
-}
-
-// see reads what is stored under keys, of whatever type; nil if that is nothing.
-func (c *core) see(ctx context.Context, seen map[keys.Key]table.Item, ks ...keys.Key) error {
-	if len(ks) == 1 {
-		item, err := c.peek(ctx, ks[0])
-		seen[ks[0]] = item
-		return err
-	}
-	items, err := table.BatchGet[table.Item](ctx, c.table.OfType("").Consistent(), ks)
-	for _, key := range ks {
-		seen[key] = items[key]
-	}
-	return err
 }
 
 // peek reads what is stored under a key, of whatever type; nil if that is nothing.
@@ -249,7 +237,7 @@ func (c *core) find(ctx context.Context, key keys.Key, item table.Item) (*found,
 		if err != nil || need == (keys.Key{}) {
 			return f, err
 		}
-		if err := c.see(ctx, f.seen, need); err != nil {
+		if f.seen[need], err = c.peek(ctx, need); err != nil {
 			return nil, err
 		}
 	}
