@@ -109,7 +109,10 @@ func worlds(t *testing.T, do func(w *world, fail func(format string, args ...any
 	c := plannedCore(t)
 	for seed := range uint64(*states) {
 		w := &world{core: c, items: map[keys.Key]table.Item{}, rnd: rand.New(rand.NewPCG(seed, 1))}
-		do(w, func(format string, args ...any) { t.Helper(); t.Fatalf("state %d: "+format, append([]any{seed}, args...)...) })
+		do(w, func(format string, args ...any) {
+			t.Helper()
+			t.Fatalf("state %d: "+format, append([]any{seed}, args...)...)
+		})
 	}
 }
 
@@ -389,7 +392,7 @@ func (w *world) check(main keys.Key) error {
 func show(attributes table.Item) map[string]string {
 	all := map[string]string{}
 	for name, value := range attributes {
-		all[name] = string(item.PartsOf(value).Text)
+		all[name] = item.PartsOf(value).Text
 	}
 	return all
 }
