@@ -179,6 +179,40 @@ func refreshesFormerPairs(t *testing.T, h Harness) {
 	wantErr(t, expect.ErrOf(newRepo(t, tbl, swapped).RefreshOps(ctx, raw(t, tbl, mailKey("ana@x")))), repo.ErrOrphan)
 }
 
+// deletesFormer has items under former keys: of the entity, which go with it, and of another
+// one, which stays.
+func deletesFormer(t *testing.T, h Harness) {
+	e := customerEntity
+	e.Key = func(c customer) keys.Key { return keys.Key{PK: keys.Prefix("CUSTOMER").PK(c.ID), SK: "A"} }
+	e.FormerKeys = []func(customer) keys.Key{func(c customer) keys.Key { return accountKey(c.ID) }}
+	e.FormerCopies = []func(customer) keys.Key{
+		func(c customer) keys.Key { return accountKey("by-name-" + c.Last) }, func(c customer) keys.Key { return accountKey("by-tier-" + c.Tier) },
+	}
+	for name, remove := range map[string]func(*repo.Repo[customer], keys.Key) error{
+		"Delete": func(r *repo.Repo[customer], key keys.Key) error { return r.Delete(t.Context(), key) },
+		"DeleteAll": func(r *repo.Repo[customer], key keys.Key) error {
+			return expect.ErrOf(r.DeleteAll(t.Context(), table.Query{PK: key.PK}, nil))
+		},
+	} {
+		tbl := h.newTable(t, appCore())
+		r := newRepo(t, tbl, e)
+		ben := customer{ID: "u-2", Email: "ben@x", Last: "Sosa", Tier: "gold"}
+		c := customer{ID: "u-1", Email: "ana@x", Last: "Lima", Tier: "gold"}
+		must(t, r.Create(t.Context(), &ben))
+		must(t, r.Create(t.Context(), &c))
+		left := raw(t, tbl, e.Key(c))
+		left["revision"] = str("of an old program")
+		must(t, tbl.Do(t.Context(), table.Put(accountKey("u-1"), left)))
+		must(t, tbl.Do(t.Context(), table.Put(accountKey("by-name-Lima"), left)))
+		must(t, tbl.Do(t.Context(), table.Put(accountKey("by-tier-gold"), raw(t, tbl, e.Key(ben)))))
+		must(t, remove(r, e.Key(c)))
+		for _, key := range []keys.Key{e.Key(c), mailKey("ana@x"), accountKey("u-1"), accountKey("by-name-Lima")} {
+			absent(t, tbl, key)
+		}
+		equal(t, name+": another entity's", expect.Value(r.Consistent().Get(t.Context(), accountKey("by-tier-gold")))(t), ben)
+	}
+}
+
 func refreshesUnversioned(t *testing.T, h Harness) {
 	ctx := t.Context()
 	type plain struct {
