@@ -106,7 +106,7 @@ func (c *core) whole(i int, key keys.Key, v any, attributes table.Item, s stamp)
 	if err := c.checkFits(s); err != nil {
 		return item.Made{Err: err}
 	}
-	if s != (stamp{}) {
+	if c.counter != unversioned {
 		c.setStamp(attributes, s, c.shapes.of(attributes))
 	}
 	return item.Made{Item: attributes}

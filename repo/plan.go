@@ -194,8 +194,7 @@ func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
 		if err := p.checkFits(p.becomes); err != nil {
 			return err
 		}
-		s.diff.set = maps.Clone(d.set)
-		p.setStamp(s.diff.set, p.becomes, p.was.shape)
+		p.setStamp(d.set, p.becomes, p.was.shape) // the same one for all items, which may share d
 	}
 	if s.diff.tooLong() {
 		made := p.whole(i, s.key, p.v, s.diff.apply(raw), p.becomes)
@@ -400,13 +399,13 @@ func (c *core) belongs(item table.Item, main keys.Key) bool {
 
 // checkExchange reports two steps about one item, as when two copies exchange their keys.
 func (p *planner) checkExchange() error {
-	first := make(map[keys.Key]string, len(p.steps))
-	for _, s := range p.steps {
-		if other, twice := first[s.key]; twice {
-			return fmt.Errorf("%w: %s and %s need the same key in one transaction; change one after the other",
-				table.ErrInvalid, other, s.name)
+	for i, s := range p.steps {
+		for _, other := range p.steps[:i] {
+			if other.key == s.key {
+				return fmt.Errorf("%w: %s and %s need the same key in one transaction; change one after the other",
+					table.ErrInvalid, other.name, s.name)
+			}
 		}
-		first[s.key] = s.name
 	}
 	return nil
 }

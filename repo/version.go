@@ -100,10 +100,11 @@ func (c *core) stampOf(item table.Item) stamp {
 
 // setStamp sets the stamp that a write gives an item of a shape.
 func (c *core) setStamp(item table.Item, s stamp, shape int) {
-	value := s.value()
-	item[c.entity.Version] = value
+	if c.stampOf(item) != s {
+		item[c.entity.Version] = s.value()
+	}
 	if shape <= c.shapes.current { // or a newer program is to know that an older one wrote
-		c.shapes.setAt(item, value)
+		c.shapes.setAt(item, item[c.entity.Version])
 	}
 }
 

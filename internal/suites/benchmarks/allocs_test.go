@@ -38,7 +38,7 @@ func TestAllocations(t *testing.T) {
 		"Update": {
 			func(ctx context.Context, lib library) error {
 				return lib.update(ctx, r.UserID, r.CreatedAt, r.ID, 7)
-			}, 0.98,
+			}, 0.99,
 		},
 		"UpdateBoth": {
 			func(ctx context.Context, lib library) error {
