@@ -319,12 +319,11 @@ func (c *core) onlyMain(name string, value types.AttributeValue) bool {
 	return slices.Contains(c.indexKeyNames, name) && c.isUnknown(name, value)
 }
 
-// difference returns what makes an item another one under its key, except for the
-// version.
+// difference returns what makes an item another one under its key, except for its stamp.
 func (c *core) difference(from, to table.Item) diff {
 	d := diff{set: table.Item{}}
 	skip := func(name string) bool {
-		return name == c.schema.PK || name == c.schema.SK || name == c.entity.Version || name == c.shapes.at
+		return name == c.schema.PK || name == c.schema.SK || name == c.entity.Version || c.shapes.derives() && name == c.shapes.at
 	}
 	for name, value := range to {
 		if !skip(name) && !same(from[name], value) {

@@ -54,7 +54,9 @@ func (v planned) mailUnder(prefix keys.Prefix) keys.Key {
 	return keys.Key{PK: prefix.PK(v.Mail), SK: "M"}
 }
 
-func plannedCore(tb testing.TB) *core {
+// plannedCore is the present release, which has upgraded more since the release that derives
+// an attribute.
+func plannedCore(tb testing.TB, more ...Upgrade) *core {
 	tb.Helper()
 	t, err := table.New(dynamodb.New(dynamodb.Options{}), schema.Table{Name: "Plans", Indexes: []schema.Index{
 		{Name: "GSI1", PK: "g1p", SK: "g1s"}, {Name: "GSI2", PK: "g2p", SK: "g2s"}, {Name: "GSI3", PK: "g3p", SK: "g3s"},
@@ -75,13 +77,13 @@ func plannedCore(tb testing.TB) *core {
 		}}},
 		FormerKeys:   []func(planned) keys.Key{planned.formerMain, planned.byID},
 		FormerCopies: []func(planned) keys.Key{planned.formerMail},
-		Upgrades: []Upgrade{
+		Upgrades: append([]Upgrade{
 			Convert("total", "cents", strconv.Atoi),
 			{Compatible: true, Writes: []string{"lower"}, Change: func(attributes table.Item) error {
 				attributes["lower"] = text(strings.ToLower(item.Text(attributes["team"])))
 				return nil
 			}},
-		},
+		}, more...),
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -106,9 +108,9 @@ type world struct {
 // worlds calls do for each state that is to be drawn.
 func worlds(t *testing.T, do func(w *world, fail func(format string, args ...any))) {
 	t.Helper()
-	c := plannedCore(t)
+	cores := []*core{plannedCore(t), plannedCore(t, Drop("note"))}
 	for seed := range uint64(*states) {
-		w := &world{core: c, items: map[keys.Key]table.Item{}, rnd: rand.New(rand.NewPCG(seed, 1))}
+		w := &world{core: cores[seed%2], items: map[keys.Key]table.Item{}, rnd: rand.New(rand.NewPCG(seed, 1))}
 		do(w, func(format string, args ...any) {
 			t.Helper()
 			t.Fatalf("state %d: "+format, append([]any{seed}, args...)...)
@@ -130,15 +132,18 @@ func (w *world) stamp() stamp {
 	return stamp{revision: "r" + strconv.Itoa(w.drawn)}
 }
 
-// release is which program has written the items of a revision: the present one, one of the
-// shape before, or one of the first shape.
+// release is which program has written the items of a revision: the present one, or one of a
+// shape before.
 func (w *world) release() func(table.Item, planned) {
 	old := func(item table.Item) {
 		for _, name := range []string{w.shapes.attribute, w.shapes.from, w.shapes.at, "lower"} {
 			delete(item, name)
 		}
 	}
-	switch w.rnd.IntN(4) {
+	derived := func(item table.Item, at string) {
+		item[w.shapes.attribute], item[w.shapes.from], item[w.shapes.at], item["note"] = shapeOf(2), shapeOf(1), text(at), text("n")
+	}
+	switch w.rnd.IntN(5) {
 	case 0:
 		return func(item table.Item, v planned) {
 			old(item)
@@ -150,8 +155,13 @@ func (w *world) release() func(table.Item, planned) {
 			old(item)
 			item[w.shapes.attribute] = shapeOf(1)
 		}
-	case 2: // after the present one
-		return func(item table.Item, _ planned) { item["lower"], item[w.shapes.at] = text("stale"), text("another") }
+	case 2: // after the one that derives
+		return func(item table.Item, _ planned) {
+			item["lower"] = text("stale")
+			derived(item, "another")
+		}
+	case 3:
+		return func(i table.Item, _ planned) { derived(i, item.Text(i["rev"])) }
 	}
 	return func(table.Item, planned) {}
 }

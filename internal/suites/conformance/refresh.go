@@ -196,8 +196,8 @@ func deletesFormer(t *testing.T, h Harness) {
 	} {
 		tbl := h.newTable(t, appCore())
 		r := newRepo(t, tbl, e)
-		ben := customer{ID: "u-2", Email: "ben@x", Last: "Sosa", Tier: "gold"}
-		c := customer{ID: "u-1", Email: "ana@x", Last: "Lima", Tier: "gold"}
+		ben := customer{ID: "u-2", Email: "ben@x", First: "Ben", Last: "Sosa", Tier: "gold", Revision: "1"}
+		c := customer{ID: "u-1", Email: "ana@x", First: "Ana", Last: "Lima", Tier: "gold", Revision: "1"}
 		must(t, r.Create(t.Context(), &ben))
 		must(t, r.Create(t.Context(), &c))
 		left := raw(t, tbl, e.Key(c))
