@@ -31,8 +31,8 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 	if err != nil {
 		made = v
 	}
-	return c.each(ops, made, func(i int, key keys.Key) table.Op {
-		return table.Create(key, c.made(i, key, made, fields, next, err))
+	return c.each(ops, made, func(i int, key keys.Key) step {
+		return step{verb: create, made: c.made(i, key, made, fields, next, err)}
 	})
 }
 
@@ -67,8 +67,8 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 	}
 	if c.counter == unversioned {
 		fields, err := c.encode(v)
-		return c.each(ops, v, func(i int, key keys.Key) table.Op {
-			return table.Put(key, c.made(i, key, v, fields, stamp{}, err))
+		return c.each(ops, v, func(i int, key keys.Key) step {
+			return step{verb: overwrite, made: c.made(i, key, v, fields, stamp{}, err)}
 		})
 	}
 	if c.isPart(v) {
@@ -94,9 +94,7 @@ func (c *core) replaceOps(ops []table.Op, v, made any, read stamp) []table.Op {
 	if err != nil {
 		made = v
 	}
-	return c.each(ops, made, func(i int, key keys.Key) table.Op {
-		return c.guard(c.replace(i, key, made, fields, next, err), read).IfExists()
-	})
+	return c.each(ops, made, func(i int, key keys.Key) step { return c.replace(i, read, c.made(i, key, made, fields, next, err)) })
 }
 
 // UpdateOps is [Repo.PutOps] for a v that replaces old, the value that was
@@ -146,7 +144,7 @@ func (r *Repo[T]) DeleteOps(v T) []table.Op { return r.core.deleteOps(&v) }
 
 func (c *core) deleteOps(v any) []table.Op {
 	if c.counter == unversioned {
-		return c.each(nil, v, func(_ int, key keys.Key) table.Op { return table.Delete(key) })
+		return c.each(nil, v, func(int, keys.Key) step { return step{verb: erase} })
 	}
 	if c.isPart(v) {
 		return c.refused(errPart)
@@ -155,17 +153,17 @@ func (c *core) deleteOps(v any) []table.Op {
 	if read == (stamp{}) && len(c.items) > 1 {
 		return c.refused(errors.New("without a version, DeleteOps cannot tell whose the copies are; use Delete"))
 	}
-	return c.each(nil, v, func(_ int, key keys.Key) table.Op {
-		return c.guard(table.Delete(key), read).IfAdmits(c.shapes.current)
-	})
+	return c.each(nil, v, func(int, keys.Key) step { return step{verb: remove, held: read, gone: true, unread: true} })
 }
 
-// each appends an op for each item that v has.
-func (c *core) each(ops []table.Op, v any, op func(i int, key keys.Key) table.Op) []table.Op {
+// each appends the op of a step for each item that v has.
+func (c *core) each(ops []table.Op, v any, plan func(i int, key keys.Key) step) []table.Op {
 	ops = slices.Grow(ops, len(c.items))
 	for i, p := range c.items {
 		if key := p.Key(v); i == 0 || key != (keys.Key{}) {
-			ops = append(ops, op(i, key).WithName(p.Name))
+			s := plan(i, key)
+			s.key, s.name = key, p.Name
+			ops = append(ops, c.op(s))
 		}
 	}
 	return ops
@@ -191,23 +189,20 @@ func (c *core) made(i int, key keys.Key, v any, fields table.Item, next stamp, e
 	return c.whole(i, key, v, fields, next)
 }
 
-// replace returns the op that sets all that v has in an item that is not known.
-func (c *core) replace(i int, key keys.Key, v any, fields table.Item, next stamp, err error) table.Op {
-	made := c.made(i, key, v, fields, next, err)
+// replace is the step that sets all that v has in an item that is not known.
+func (c *core) replace(i int, read stamp, made item.Made) step {
+	fail := func(format string) step {
+		return step{verb: overwrite, made: item.Made{Err: fmt.Errorf(format, c.entity.typ)}}
+	}
 	switch {
 	case made.Err != nil:
-		return table.Put(key, made)
+		return step{verb: overwrite, made: made}
 	case !c.known && c.entity.typ.Kind() != reflect.Map:
-		return table.Put(key, item.Made{Err: fmt.Errorf("a %v makes its attributes itself, so the others are not known; use Put or Update", c.entity.typ)})
+		return fail("a %v makes its attributes itself, so the others are not known; use Put or Update")
 	case !c.known:
-		return table.Put(key, made)
+		return step{verb: replace, held: read, made: made}
 	}
-	d := diff{set: table.Item{}}
-	for name, value := range made.Item {
-		if name != c.schema.PK && name != c.schema.SK {
-			d.set[name] = value
-		}
-	}
+	d := diff{set: made.Item}
 	for _, name := range c.attributes {
 		if _, has := made.Item[name]; !has && !c.reserved[name] {
 			d.remove = append(d.remove, name)
@@ -223,12 +218,13 @@ func (c *core) replace(i int, key keys.Key, v any, fields table.Item, next stamp
 			d.remove = append(d.remove, name)
 		}
 	}
+	delete(d.set, c.schema.PK)
+	delete(d.set, c.schema.SK)
 	if d.tooLong() {
-		return table.Put(key, item.Made{Err: fmt.Errorf("a %v has too many attributes for an update; use Put or Update", c.entity.typ)})
+		return fail("a %v has too many attributes for an update; use Put or Update")
 	}
-	if _, has := made.Item[c.shapes.from]; !has && c.shapes.current > 0 {
-		d.remove = append(d.remove, c.shapes.from)
+	if c.shapes.current > 0 && !c.shapes.derives() {
+		d.remove = append(d.remove, c.shapes.from, c.shapes.at)
 	}
-	// v may have been read from an item of a newer shape.
-	return table.Patch(key, d.set, d.remove...).IfShape(c.shapes.current)
+	return step{verb: patch, held: read, diff: d, unread: true}
 }

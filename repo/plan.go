@@ -64,8 +64,10 @@ const (
 	patch               // some attributes change
 	replace             // all attributes do
 	remove
-	check // nothing; the item is as it was read
-	none  // nothing; there is no item
+	check     // nothing; the item is as it was read
+	none      // nothing; there is no item
+	overwrite // like replace and
+	erase     // remove, whatever there is
 )
 
 // step is what a plan says about one item.
@@ -79,8 +81,10 @@ type step struct {
 	as   table.Item
 	// gone means that an item that is removed may be missing.
 	gone bool
-	diff diff       // of patch
-	item table.Item // of create and replace
+	diff diff      // of patch
+	made item.Made // of create, replace and overwrite
+	// unread means that the item was not read, so it may have a newer shape.
+	unread bool
 	// main means that the entity is no longer as it was read if the step fails.
 	main bool
 }
@@ -183,7 +187,7 @@ func (p *planner) saveMain(d diff) error {
 	}
 	made := p.whole(0, p.keys[0], p.v, p.fields.apply(p.was.raw), p.becomes)
 	main.verb, main.name = remove, name+" (old key)"
-	p.steps = append(p.steps, main, step{verb: create, key: p.keys[0], name: name, item: made.Item, main: true})
+	p.steps = append(p.steps, main, step{verb: create, key: p.keys[0], name: name, made: made, main: true})
 	return made.Err
 }
 
@@ -201,7 +205,7 @@ func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
 		if made.Err != nil {
 			return made.Err
 		}
-		s.verb, s.item = replace, made.Item
+		s.verb, s.made = replace, made
 	}
 	p.steps = append(p.steps, s)
 	return nil
@@ -228,7 +232,7 @@ func (p *planner) saveCopy(i int) error {
 	}
 	p.differs = true
 	made := p.copyOf(i, moved)
-	p.steps = append(p.steps, step{verb: create, key: to, name: p.items[i].Name, item: made.Item})
+	p.steps = append(p.steps, step{verb: create, key: to, name: p.items[i].Name, made: made})
 	return made.Err
 }
 

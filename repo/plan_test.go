@@ -278,7 +278,7 @@ func (w *world) run(p *plan) (failed []step) {
 	for _, s := range p.steps {
 		switch s.verb {
 		case create, replace:
-			w.items[s.key] = maps.Clone(s.item)
+			w.items[s.key] = maps.Clone(s.made.Item)
 		case remove:
 			delete(w.items, s.key)
 		case patch:

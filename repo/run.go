@@ -13,73 +13,81 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
+// maxGuarded is how many attributes a condition compares at most. AWS: "Service,
+// account, and table quotas", Amazon DynamoDB Developer Guide: 300 operators in an
+// expression.
+const maxGuarded = 140
+
 // ops returns the ops of steps, one each.
 func (c *core) ops(steps []step) ([]table.Op, error) {
 	ops := make([]table.Op, len(steps))
 	for i, s := range steps {
-		var err error
-		if ops[i], err = c.op(s); err != nil {
-			return nil, err
+		if n := len(c.guarding(s)); n > maxGuarded {
+			return nil, fmt.Errorf("%w: %d attributes, a condition compares %d", table.ErrTooLarge, n, maxGuarded)
 		}
+		ops[i] = c.op(s)
 	}
 	return ops, nil
 }
 
-func (c *core) op(s step) (op table.Op, err error) {
+// op returns the op of a step. Its guard is the stamp that the item has, or all that it has.
+func (c *core) op(s step) (op table.Op) {
 	switch s.verb {
 	case create:
-		return table.Create(s.key, item.Made{Item: s.item}).WithName(s.name), nil
+		return table.Create(s.key, s.made).WithName(s.name)
 	case none:
-		return table.Check(s.key, item.Name(c.schema.PK).AttributeNotExists()).WithName(s.name), nil
+		return table.Check(s.key, item.Name(c.schema.PK).AttributeNotExists()).WithName(s.name)
+	case overwrite:
+		return table.Put(s.key, s.made).WithName(s.name)
+	case erase:
+		return table.Delete(s.key).WithName(s.name)
 	case patch:
 		op = table.Patch(s.key, s.diff.set, s.diff.remove...)
 	case replace:
-		op = table.Put(s.key, item.Made{Item: s.item})
+		op = table.Put(s.key, s.made)
 	case remove:
 		op = table.Delete(s.key)
 	case check:
 		op = table.Check(s.key, expression.ConditionBuilder{})
 	}
 	op = c.guard(op, s.held).WithName(s.name)
-	bare := s.as != nil && s.held == stamp{}
-	if !s.gone || bare {
+	guarding := c.guarding(s)
+	switch {
+	case s.unread && s.verb == remove:
+		op = op.IfAdmits(c.shapes.current)
+	case s.unread: // what is written may lack what a newer shape has
+		op = op.IfShape(c.shapes.current)
+	}
+	if !s.gone || len(guarding) > 0 {
 		op = op.IfExists()
 	}
-	if bare {
-		return c.asItWas(op, s.as)
+	for _, name := range guarding {
+		same := item.Name(name).AttributeNotExists()
+		if value, has := s.as[name]; has {
+			same = item.Name(name).Equal(expression.Value(value))
+		}
+		op = op.If(same)
 	}
-	return op, nil
+	return op
 }
 
-// maxGuarded is how many attributes a condition compares at most. AWS: "Service,
-// account, and table quotas", Amazon DynamoDB Developer Guide: 300 operators in an
-// expression.
-const maxGuarded = 140
-
-// asItWas guards the op of an item that has no version by all attributes that it had when it
-// was read, and by those that T has.
-func (c *core) asItWas(op table.Op, was table.Item) (table.Op, error) {
+// guarding returns the attributes that guard a step whose item has no stamp: all that it had
+// when it was read, and those that T has.
+func (c *core) guarding(s step) []string {
+	if s.as == nil || s.held != (stamp{}) {
+		return nil
+	}
 	names := map[string]bool{}
 	for _, name := range c.attributes {
 		names[name] = true
 	}
-	for name := range was {
+	for name := range s.as {
 		names[name] = true
 	}
 	for _, name := range []string{c.schema.PK, c.schema.SK, c.schema.Type, c.entity.Version} {
 		delete(names, name)
 	}
-	if len(names) > maxGuarded {
-		return op, fmt.Errorf("%w: %d attributes, a condition compares %d", table.ErrTooLarge, len(names), maxGuarded)
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		same := item.Name(name).AttributeNotExists()
-		if value, has := was[name]; has {
-			same = item.Name(name).Equal(expression.Value(value))
-		}
-		op = op.If(same)
-	}
-	return op, nil
+	return slices.Sorted(maps.Keys(names))
 }
 
 // run makes a plan true, together with other ops. The outcome says whether the plan is to be
@@ -181,8 +189,8 @@ func (c *core) valueAfter(old *stored, p *plan) (any, error) {
 	for _, s := range p.steps {
 		switch {
 		case !s.main || s.verb == remove:
-		case s.item != nil:
-			return c.entity.decode(item.RawOf(s.item))
+		case s.made.Item != nil:
+			return c.entity.decode(item.RawOf(s.made.Item))
 		case !c.assign(old.v, s.diff):
 			return c.entity.decode(item.RawOf(s.diff.apply(old.raw)))
 		}
