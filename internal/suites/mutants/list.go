@@ -97,12 +97,12 @@ var mutants = []mutant{
 	},
 	{
 		"a key that moves is created, not put",
-		"repo/run.go", "return table.Create(s.key, item.Made{Item: s.item})", "return table.Put(s.key, item.Made{Item: s.item})",
+		"repo/run.go", "return table.Create(s.key, s.made)", "return table.Put(s.key, s.made)",
 		schedules, "TestRepo/copies/Update_that_moves,_Create",
 	},
 	{
 		"a main key that moves is created, not put",
-		"repo/run.go", "return table.Create(s.key, item.Made{Item: s.item})", "return table.Put(s.key, item.Made{Item: s.item})",
+		"repo/run.go", "return table.Create(s.key, s.made)", "return table.Put(s.key, s.made)",
 		schedules, "TestRepo/revision/Update_that_moves_the_main_key",
 	},
 	{
@@ -119,7 +119,7 @@ var mutants = []mutant{
 	},
 	{
 		"a change expects that the item exists",
-		"repo/run.go", "if !s.gone || bare {", "if s.verb != patch && (!s.gone || bare) {",
+		"repo/run.go", "if !s.gone || len(guarding) > 0 {", "if s.verb != patch && (!s.gone || len(guarding) > 0) {",
 		schedules, "TestRepo/revision/adopted:_Update,_Delete$",
 	},
 	{
@@ -146,7 +146,7 @@ var mutants = []mutant{
 	},
 	{
 		"DeleteOps expect the revision that was read",
-		"repo/ops.go", "return c.guard(table.Delete(key), read)", "return table.Delete(key)",
+		"repo/ops.go", "{verb: remove, held: read, gone: true, unread: true}", "{verb: erase}",
 		schedules, "TestRepo/copies/DeleteOps,_Delete_and_Create",
 	},
 	{
