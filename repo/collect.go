@@ -124,7 +124,6 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 			views = append(views, m.view)
 		}
 	}
-	attribute := t.Schema().Type
 	for attributes, err := range table.All[table.Item](ctx, t.WithUpgrade(views...), q) {
 		if err != nil {
 			if e, ok := err.(*table.Error); ok { //nolint:errorlint // it is All's own
@@ -132,26 +131,35 @@ func each(ctx context.Context, t *table.Table, op string, q table.Query, members
 			}
 			return err
 		}
-		name := item.Text(attributes[attribute])
-		m, known := byType[name]
-		if !known {
-			m, known = byType[""]
-		}
-		if !known {
-			return fail(attributes, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name))
-		}
-		if m.entity.Type == "" {
-			continue
-		}
-		v := m.entity.zero()
-		if err := attributes.Decode(v); err != nil {
-			return fail(attributes, fmt.Errorf("item of type %q: %w", name, err))
-		}
-		if !do(m, v) {
+		m, v, err := memberOf(byType, item.Text(attributes[t.Schema().Type]), attributes)
+		switch {
+		case err != nil:
+			return fail(attributes, err)
+		case v != nil && !do(m, v):
 			return nil
 		}
 	}
 	return nil
+}
+
+// memberOf returns the member for an item of a type, and the item's value; nil if the member
+// takes none.
+func memberOf(byType map[string]*member, name string, attributes table.Item) (m *member, v any, err error) {
+	m, known := byType[name]
+	if !known {
+		m, known = byType[""]
+	}
+	switch {
+	case !known:
+		return nil, nil, fmt.Errorf("%w: no member for %q", table.ErrWrongType, name)
+	case m.entity.Type == "":
+		return m, nil, nil
+	}
+	v = m.entity.zero()
+	if err := attributes.Decode(v); err != nil {
+		return nil, nil, fmt.Errorf("item of type %q: %w", name, err)
+	}
+	return m, v, nil
 }
 
 // byTypes returns the members by the types that they are for.

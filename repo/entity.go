@@ -237,64 +237,64 @@ func (e *description) items() []Copy[any] {
 	return all
 }
 
+// problems are all that is wrong with a description.
+type problems []string
+
+func (p *problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
+
 // validate reports everything that is wrong with the description.
 func (e *description) validate(spec schema.Table) error {
-	var problems []string
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-
+	p := &problems{}
 	if e.Type == "" {
-		bad("Type: is empty")
+		p.add("Type: is empty")
 	}
-	if problem := e.typeProblem(spec); problem != "" {
-		bad("%s", problem)
-	}
-	problems = append(problems, e.itemProblems(spec)...)
-	switch e.Version {
-	case "":
-		if len(e.Copies) > 0 {
-			bad("Copies: need a Version, or they would drift apart")
-		}
-	case spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt():
-		bad("Version: attribute %q has another use in the schema", e.Version)
-	default:
-		if slices.Contains(e.indexAttributes(spec), e.Version) {
-			bad("Version: attribute %q is a key of an index that the entity declares", e.Version)
-		}
-		if _, problem := probeVersion(e.typ, e.Version, e.VersionFromOne); problem != "" {
-			bad("%s", problem)
-		}
-	}
+	e.typeProblems(p, spec)
+	e.itemProblems(p, spec)
+	e.versionProblems(p, spec)
 	names, known := item.Attributes(e.typ)
-	problems = append(problems, e.upgradeProblems(spec, names, known)...)
-	problems = append(problems, e.partProblems(spec, names)...)
-	problems = append(problems, e.spellingProblems(spec, names)...)
-	if problem := e.ttlProblem(spec); problem != "" {
-		bad("%s", problem)
-	}
+	e.upgradeProblems(p, spec, names, known)
+	e.partProblems(p, spec, names)
+	e.spellingProblems(p, spec, names)
+	e.ttlProblems(p, spec)
 	if slices.ContainsFunc(slices.Concat(e.FormerKeys, e.FormerCopies), func(key keyFunc) bool { return key == nil }) {
-		bad("FormerKeys, FormerCopies: one is nil")
+		p.add("FormerKeys, FormerCopies: one is nil")
 	}
-	if len(e.FormerKeys)+len(e.FormerCopies) > 0 && e.Version == "" {
-		bad("FormerKeys, FormerCopies: need a Version")
-	}
-	if len(e.Copies) > 0 {
-		for _, attribute := range e.indexAttributes(spec) {
-			if slices.Contains(names, attribute) {
-				bad("Indexes: %q is a key of an index and a field of %v too, which the other items would not hold",
-					attribute, e.typ)
-			}
+	for _, attribute := range e.indexAttributes(spec) {
+		if len(e.Copies) > 0 && slices.Contains(names, attribute) {
+			p.add("Indexes: %q is a key of an index and a field of %v too, which the other items would not hold", attribute, e.typ)
 		}
 	}
-	if len(problems) > 0 {
-		return &EntityError{Type: e.Type, Problems: problems}
+	if len(*p) > 0 {
+		return &EntityError{Type: e.Type, Problems: *p}
 	}
 	return nil
 }
 
-// spellingProblems reports fields of T that attributes of the schema are read into although
+// versionProblems adds what is wrong with the version, or why one is needed.
+func (e *description) versionProblems(p *problems, spec schema.Table) {
+	switch e.Version {
+	case "":
+		if len(e.Copies) > 0 {
+			p.add("Copies: need a Version, or they would drift apart")
+		}
+		if len(e.FormerKeys)+len(e.FormerCopies) > 0 {
+			p.add("FormerKeys, FormerCopies: need a Version")
+		}
+	case spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt():
+		p.add("Version: attribute %q has another use in the schema", e.Version)
+	default:
+		if slices.Contains(e.indexAttributes(spec), e.Version) {
+			p.add("Version: attribute %q is a key of an index that the entity declares", e.Version)
+		}
+		if _, problem := probeVersion(e.typ, e.Version, e.VersionFromOne); problem != "" {
+			p.add("%s", problem)
+		}
+	}
+}
+
+// spellingProblems adds fields of T that attributes of the schema are read into although
 // their names differ, in case: the key of an item, say, or an expiry that never comes.
-func (e *description) spellingProblems(spec schema.Table, fields []string) []string {
-	var problems []string
+func (e *description) spellingProblems(p *problems, spec schema.Table, fields []string) {
 	own := []string{spec.PK, spec.SK, spec.Type, spec.TTL, spec.Shape, spec.ShapeFrom(), spec.ShapeAt(), e.Version}
 	for _, x := range spec.Indexes {
 		partition, sort := x.Keys()
@@ -305,60 +305,59 @@ func (e *description) spellingProblems(spec schema.Table, fields []string) []str
 	for _, name := range fields {
 		i := slices.IndexFunc(own, func(attribute string) bool { return strings.EqualFold(attribute, name) })
 		if i >= 0 && !slices.Contains(own, name) && !slices.Contains(fields, own[i]) {
-			problems = append(problems, fmt.Sprintf("attribute %q of %v differs from attribute %q of the schema in case only", name, e.typ, own[i]))
+			p.add("attribute %q of %v differs from attribute %q of the schema in case only", name, e.typ, own[i])
 		}
 	}
-	return problems
 }
 
-// itemProblems reports items without a key, and indexes that cannot be theirs.
-func (e *description) itemProblems(spec schema.Table) []string {
-	var problems []string
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+// itemProblems adds items without a key, and indexes that cannot be theirs.
+func (e *description) itemProblems(p *problems, spec schema.Table) {
 	owner := map[string]string{}
-	for i, p := range e.items() {
+	for i, copied := range e.items() {
 		field := "Key"
 		if i > 0 {
 			field = fmt.Sprintf("Copies[%d].Key", i-1)
 		}
-		if p.Key == nil {
-			bad("%s: is nil", field)
+		if copied.Key == nil {
+			p.add("%s: is nil", field)
 		}
-		for _, index := range slices.Sorted(maps.Keys(p.Indexes)) {
+		for _, index := range slices.Sorted(maps.Keys(copied.Indexes)) {
+			at := slices.IndexFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == index })
 			switch first, twice := owner[index]; {
 			case twice:
-				bad("Indexes: %q is on %s and on %s, and a query of it would return the entity twice", index, first, p.Name)
-			case !slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == index }):
-				bad("Indexes: the schema has no index %q", index)
-			case slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == index && several(x) }):
-				bad("Indexes: the keys of %q have several attributes, which are fields of %v and need no function", index, e.typ)
-			case p.Indexes[index] == nil:
-				bad("Indexes[%q]: is nil", index)
+				p.add("Indexes: %q is on %s and on %s, and a query of it would return the entity twice", index, first, copied.Name)
+			case at < 0:
+				p.add("Indexes: the schema has no index %q", index)
+			case several(spec.Indexes[at]):
+				p.add("Indexes: the keys of %q have several attributes, which are fields of %v and need no function", index, e.typ)
+			case copied.Indexes[index] == nil:
+				p.add("Indexes[%q]: is nil", index)
 			}
-			owner[index] = p.Name
+			owner[index] = copied.Name
 		}
 	}
-	return problems
 }
 
-// typeProblem says why stored items cannot be read as T, "" if they can.
-func (e *description) typeProblem(spec schema.Table) string {
+// typeProblems adds why stored items cannot be read as T.
+func (e *description) typeProblems(p *problems, spec schema.Table) {
 	k, itself := e.typ.Kind(), func(method reflect.Type) bool { return reflect.PointerTo(e.typ).Implements(method) }
 	switch {
 	case k != reflect.Struct && k != reflect.Map:
-		return fmt.Sprintf("%v is no struct or map", e.typ)
+		p.add("%v is no struct or map", e.typ)
+		return
 	case itself(unmarshaler):
-		return ""
+		return
 	case e.typ.ConvertibleTo(reflect.TypeFor[table.Item]()) && !itself(marshaler):
-		return fmt.Sprintf("%v holds attribute values, which package table reads and writes", e.typ)
+		p.add("%v holds attribute values, which package table reads and writes", e.typ)
+		return
 	case !item.Settable(e.typ):
-		return fmt.Sprintf("%v has an attribute in an embedded type that is not exported, which no read can set", e.typ)
+		p.add("%v has an attribute in an embedded type that is not exported, which no read can set", e.typ)
+		return
 	}
 	every := table.Item{spec.Type: &types.AttributeValueMemberS{Value: e.Type}}
 	if err := every.Decode(e.zero()); err != nil {
-		return fmt.Sprintf("no item can be read as a %v: %v", e.typ, err)
+		p.add("no item can be read as a %v: %v", e.typ, err)
 	}
-	return ""
 }
 
 // indexAttributes returns the key attributes of the indexes that the entity

@@ -16,10 +16,9 @@ import (
 // function makes.
 func several(x schema.Index) bool { return len(x.PKs) > 0 }
 
-// partProblems reports fields of T that are keys of an index and cannot be. An index
+// partProblems adds fields of T that are keys of an index and cannot be. An index
 // has all items of the entity if T, or every item, has all of its key attributes.
-func (e *description) partProblems(spec schema.Table, fields []string) []string {
-	var problems []string
+func (e *description) partProblems(p *problems, spec schema.Table, fields []string) {
 	tableKey := func(a schema.Attribute) bool { return a.Name == spec.PK || a.Name == spec.SK }
 	inAll := func(a schema.Attribute) bool { return tableKey(a) || a.Name == spec.Type }
 	lacks := func(a schema.Attribute) bool { return !slices.Contains(fields, a.Name) }
@@ -31,18 +30,17 @@ func (e *description) partProblems(spec schema.Table, fields []string) []string 
 		}
 		// By a key of the table, each item is where its own key says.
 		if len(e.Copies) > 0 && !slices.ContainsFunc(partition, tableKey) {
-			problems = append(problems, fmt.Sprintf("Copies: %v has all key attributes of index %q, and a query of it would return the copies too", e.typ, x.Name))
+			p.add("Copies: %v has all key attributes of index %q, and a query of it would return the copies too", e.typ, x.Name)
 		}
 		if !several(x) {
 			continue
 		}
 		for _, a := range parts {
 			if problem := checkPart(e.typ, a); problem != "" {
-				problems = append(problems, fmt.Sprintf("index %q: attribute %q: %s", x.Name, a.Name, problem))
+				p.add("index %q: attribute %q: %s", x.Name, a.Name, problem)
 			}
 		}
 	}
-	return problems
 }
 
 // declares reports whether an item of the entity gives its keys in an index by a
@@ -54,18 +52,17 @@ func (e *description) declares(index string) bool {
 	})
 }
 
-// ttlProblem says why items of the entity would never expire, "" if they can. DynamoDB
-// takes no notice of an expiry that is not a number. AWS: "Using time to live (TTL) in
-// DynamoDB", Amazon DynamoDB Developer Guide.
-func (e *description) ttlProblem(spec schema.Table) string {
-	f, kind := item.FieldKind(e.typ, spec.TTL)
-	switch {
+// ttlProblems adds why items of the entity would never expire. DynamoDB takes no notice of
+// an expiry that is not a number. AWS: "Using time to live (TTL) in DynamoDB", Amazon
+// DynamoDB Developer Guide.
+func (e *description) ttlProblems(p *problems, spec schema.Table) {
+	switch f, kind := item.FieldKind(e.typ, spec.TTL); {
 	case kind == 0 || kind == item.N:
-		return ""
 	case kind == item.S && isTime(f):
-		return fmt.Sprintf("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", spec.TTL, f)
+		p.add("TTL: attribute %q: a %v is stored as text, and DynamoDB expires by a number of seconds; use the tag option unixtime", spec.TTL, f)
+	default:
+		p.add("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", spec.TTL, f)
 	}
-	return fmt.Sprintf("TTL: attribute %q: a %v is not of type N, and DynamoDB expires by a number of seconds", spec.TTL, f)
 }
 
 // checkPart says why the field of T cannot be a key attribute, "" if it can.

@@ -338,51 +338,51 @@ func (s *shapes) setAt(item table.Item, version types.AttributeValue) {
 	}
 }
 
-// upgradeProblems returns what is wrong with an entity's upgrades.
-func (e *description) upgradeProblems(spec schema.Table, attributes []string, known bool) []string {
-	var problems []string
-	bad := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+// upgradeProblems adds what is wrong with an entity's upgrades.
+func (e *description) upgradeProblems(p *problems, spec schema.Table, attributes []string, known bool) {
 	if e.OldestShape < 0 {
-		bad("OldestShape: %d is negative", e.OldestShape)
+		p.add("OldestShape: %d is negative", e.OldestShape)
 	}
 	if (len(e.Upgrades) > 0 || e.OldestShape > 0) && e.Version == "" {
-		bad("Upgrades: need a Version, or an old program could overwrite what a new one has written")
+		p.add("Upgrades: need a Version, or an old program could overwrite what a new one has written")
 	}
 	reserved := []string{spec.PK, spec.SK, spec.Type, e.Version, spec.Shape, spec.ShapeFrom(), spec.ShapeAt()}
 	reserved = append(reserved, e.indexAttributes(spec)...)
 	for i, u := range e.Upgrades {
 		if u.Change == nil && len(u.Writes)+len(u.Removes) > 0 {
-			bad("Upgrades[%d]: lists attributes and has no Change", i)
+			p.add("Upgrades[%d]: lists attributes and has no Change", i)
 		}
 		if spec.TTL != "" && slices.Contains(u.Writes, spec.TTL) {
-			bad("Upgrades[%d]: attribute %q is the expiry, and conditions and counts know the stored one only; write it with Update", i, spec.TTL)
+			p.add("Upgrades[%d]: attribute %q is the expiry, and conditions and counts know the stored one only; write it with Update", i, spec.TTL)
 		}
 		for _, name := range slices.Concat(u.Writes, u.Removes) {
 			switch {
 			case name == "":
-				bad("Upgrades[%d]: an attribute without a name", i)
+				p.add("Upgrades[%d]: an attribute without a name", i)
 			case slices.Contains(reserved, name):
-				bad("Upgrades[%d]: attribute %q is written by the repository", i, name)
+				p.add("Upgrades[%d]: attribute %q is written by the repository", i, name)
 			}
 		}
 	}
-	if !known {
-		return problems
+	if known {
+		e.shapeProblems(p, spec, attributes)
 	}
+}
+
+// shapeProblems adds fields that T has and should not, or has not and should.
+func (e *description) shapeProblems(p *problems, spec schema.Table, attributes []string) {
 	s := newShapes(spec, e.Version, e.OldestShape, e.Upgrades)
 	for _, name := range slices.Sorted(maps.Keys(s.touched)) {
-		_, has := slices.BinarySearch(attributes, name)
-		switch gone := s.touched[name]; {
+		switch gone, has := s.touched[name], slices.Contains(attributes, name); {
 		case gone && has:
-			bad("Upgrades: remove attribute %q, for which T has a field", name)
+			p.add("Upgrades: remove attribute %q, for which T has a field", name)
 		case !gone && !has:
-			bad("Upgrades: write attribute %q, for which T has no field", name)
+			p.add("Upgrades: write attribute %q, for which T has no field", name)
 		}
 	}
 	for _, name := range []string{spec.Shape, spec.ShapeFrom(), spec.ShapeAt()} {
-		if _, has := slices.BinarySearch(attributes, name); has {
-			bad("T has a field for attribute %q, which holds an item's shape; see Schema.Shape", name)
+		if slices.Contains(attributes, name) {
+			p.add("T has a field for attribute %q, which holds an item's shape; see Schema.Shape", name)
 		}
 	}
-	return problems
 }
