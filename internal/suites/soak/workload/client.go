@@ -136,7 +136,11 @@ func (a *client) putHeld(ctx context.Context, h *checker.History, script []nemes
 	name, put := "repo Put", func(ctx context.Context) error { return a.lives.put(ctx, n) }
 	if a.r.IntN(2) == 0 {
 		name, put = "Transact of repo UpdateOps", func(ctx context.Context) error {
-			return a.table.Transact(ctx, a.lives.updateOps(*a.held, n)...)
+			err := a.table.Transact(ctx, a.lives.updateOps(*a.held, n)...)
+			if errors.Is(err, table.ErrNewerShape) && a.lives.number() < 3 { // n lacks what the item has
+				return fmt.Errorf("%w: %w", errTaken, err)
+			}
+			return err
 		}
 	}
 	a.record(ctx, h, name, call, script, func(ctx context.Context) (checker.Entity, error) {

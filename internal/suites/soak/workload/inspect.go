@@ -106,12 +106,22 @@ func (i *inspector) members(ctx context.Context) error {
 		if m.Nick != "" {
 			called[m.ID] = m.Nick
 		}
-		want := placedWithNick(m)
+		main, err := i.session.read(ctx, []keys.Key{memberKey(m.ID)})
+		if err != nil {
+			return err
+		}
+		want := placedWithNick(i.table.Schema(), m, main[memberKey(m.ID)])
 		got, err := i.session.read(ctx, slices.Collect(maps.Keys(want)))
 		if err != nil {
 			return err
 		}
 		i.check(report.Items, differ(got, want))
+		releases, err := newReleases(i.table, i.deleted(n))
+		if err != nil {
+			return err
+		}
+		_, err = releases[2].get(ctx, memberKey(m.ID))
+		i.check(report.Kept, err)
 		if i.deleted(n) {
 			continue
 		}

@@ -113,7 +113,7 @@ func (w *world) sharedRound(ctx context.Context, name string, n int) (*round, er
 type client struct {
 	*worker
 	round *round
-	// members and lives are written by one release of two: those that are never
+	// members and lives are written by one release of three: those that are never
 	// deleted, and those that are. held is one of the latter, as it was read.
 	members, lives release
 	held           *nicked
@@ -136,11 +136,11 @@ func (s *round) newClient(n, id int) (*client, error) {
 	}
 	a.changes = e.changes
 	for _, into := range []*release{&a.members, &a.lives} {
-		both, err := newReleases(session.table.Consistent(), into == &a.lives)
+		all, err := newReleases(session.table.Consistent(), into == &a.lives)
 		if err != nil {
 			return nil, err
 		}
-		*into = both[id%2]
+		*into = all[id%len(all)]
 	}
 	if a.accounts, err = repo.New(session.table.Consistent(), accountEntity); err != nil {
 		return nil, err
