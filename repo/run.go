@@ -36,7 +36,7 @@ func (c *core) op(s step) (op table.Op) {
 	case create:
 		return table.Create(s.key, s.made).WithName(s.name)
 	case none:
-		return table.Check(s.key, item.Name(c.schema.PK).AttributeNotExists()).WithName(s.name)
+		return table.CheckMissing(s.key).WithName(s.name)
 	case overwrite:
 		return table.Put(s.key, s.made).WithName(s.name)
 	case erase:
@@ -145,7 +145,7 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 				worst = overtaken
 			}
 		case p.steps[f.Index].main:
-			if !errors.Is(f, table.ErrExists) {
+			if p.steps[f.Index].verb != create || !errors.Is(f, table.ErrExists) {
 				worst = overtaken
 			}
 		case errors.Is(f, table.ErrExists) && f.Stored != nil && !owner.isOurs(f.Stored):

@@ -25,7 +25,7 @@ var (
 	ErrNotFound = errors.New("item not found")
 	// ErrWrongType means that the item under the key is not of the requested type.
 	ErrWrongType = errors.New("item is of another type")
-	// ErrExists means that a Create found a live item under its key. Nothing
+	// ErrExists means that a Create or CheckMissing found a live item under its key. Nothing
 	// was written.
 	ErrExists = errors.New("item exists already")
 	// ErrConditionFailed means that the condition of a write did not hold.

@@ -79,10 +79,17 @@ func Update(key keys.Key, update expression.UpdateBuilder) Op {
 func Delete(key keys.Key) Op { return Op{verb: verbDelete, key: key} }
 
 // Check writes nothing. Its transaction fails unless the condition holds for
-// the item under the key. It costs two write units for each KB of the item. The zero condition is for a Check of the version
-// alone, by [Op.IfVersion].
+// the item under the key. It costs two write units for each KB of the item. The zero
+// condition is for a Check of the version alone, by [Op.IfVersion].
 func Check(key keys.Key, condition expression.ConditionBuilder) Op {
 	return Op{verb: verbCheck, key: key, condition: condition}
+}
+
+// CheckMissing is a [Check] that the item under the key is missing or expired. Otherwise its
+// transaction fails with [ErrExists]. It costs two write units for each KB of the item, and
+// two if there is none.
+func CheckMissing(key keys.Key) Op {
+	return Op{verb: verbCheck, key: key, guard: guard{missing: true}}
 }
 
 // If returns the op with one more condition. All conditions must hold. The zero

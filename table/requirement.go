@@ -46,7 +46,7 @@ func (b *bindings) value(placeholder string, value types.AttributeValue) {
 // its placeholders to the bindings. holds is the same rule for an item that DynamoDB
 // returned or that was read afterwards: it tells why a write failed.
 
-// isMissing requires that there is no item. It is what a [Create] is.
+// isMissing requires that there is no item, as [Create] and [CheckMissing] do.
 type isMissing bool
 
 func (isMissing) clause(b *bindings, s *schema.Table) string {

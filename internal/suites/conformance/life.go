@@ -24,6 +24,7 @@ func lifeTests() tests {
 		"no life leaves anything behind":                   manyLives,
 		"a lost response is settled by the revision":       lostRevisions,
 		"what no entity accounts for is not deleted":       orphans,
+		"a copy does not outlive an expired main item":     expiredMain,
 		"a write does not replace an item of another type": otherTypes,
 		"a variable is created, put and updated":           oneVariable,
 	}
@@ -267,6 +268,32 @@ func orphans(t *testing.T, h Harness) {
 		}
 	}
 	must(t, r.Delete(t.Context(), mailKey("nobody@x")))
+}
+
+// expiredMain has a copy whose main item a program that does not know it lets expire.
+func expiredMain(t *testing.T, h Harness) {
+	for name, remove := range map[string]func(*repo.Repo[person1]) error{
+		"DeleteAll": func(r *repo.Repo[person1]) error {
+			return expect.ErrOf(r.DeleteAll(t.Context(), table.Query{PK: mailKey("ana@x").PK}, nil))
+		},
+		"Refresh": func(r *repo.Repo[person1]) error {
+			return expect.ErrOf(r.Refresh(t.Context(), mailKey("ana@x")))
+		},
+	} {
+		tbl := h.newTable(t, appCore())
+		r := newRepo(t, tbl, person1Entity)
+		must(t, r.Create(t.Context(), &person1{ID: "u-1", Email: "ana@x"}))
+		// While the main item is live, the copy stays.
+		missing := table.CheckMissing(accountKey("u-1"))
+		wantErr(t, tbl.Transact(t.Context(), missing, table.Delete(mailKey("ana@x"))), table.ErrExists)
+		patched(t, tbl, accountKey("u-1"), table.Item{"expiresAt": num("5")})
+		must(t, tbl.Do(t.Context(), missing))
+		if err := remove(r); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		absent(t, tbl, mailKey("ana@x"))
+		must(t, r.Create(t.Context(), &person1{ID: "u-1", Email: "ana@x"}))
+	}
 }
 
 func otherTypes(t *testing.T, h Harness) {

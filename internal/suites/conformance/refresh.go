@@ -77,7 +77,7 @@ func refreshes(t *testing.T, h Harness) {
 	must(t, tbl.Do(ctx, table.Delete(accountKey("u-1"))))
 	ops := expect.Value(r.RefreshOps(ctx, raw(t, tbl, mailKey("ana@x"))))(t)
 	must(t, tbl.Do(ctx, table.Put(accountKey("u-1"), main)))
-	wantErr(t, tbl.Transact(ctx, ops...), table.ErrConditionFailed)
+	wantErr(t, tbl.Transact(ctx, ops...), table.ErrExists)
 	must(t, tbl.Do(ctx, table.Delete(accountKey("u-1"))))
 	must(t, tbl.Transact(ctx, ops...))
 	absent(t, tbl, mailKey("ana@x"))

@@ -246,6 +246,16 @@ var mutants = []mutant{
 		"./repo", "TestPlans",
 	},
 	{
+		"a copy does not outlive an expired main item",
+		"repo/run.go", "return table.CheckMissing(s.key).WithName(s.name)", "return table.Check(s.key, item.Name(c.schema.PK).AttributeNotExists()).WithName(s.name)",
+		conformance, "TestDefaultEngine/Life$",
+	},
+	{
+		"a copy loses the note of upgrades that are no longer compatible",
+		"repo/plan.go", "c.shapes.derives() && name == c.shapes.at", "name == c.shapes.at",
+		"./repo", "TestPlans",
+	},
+	{
 		"a copy of another revision becomes as its main item",
 		"repo/plan.go", "if own != nil && p.stampOf(own) == p.was.stamp {", "if own != nil {",
 		"./repo", "TestPlans",
