@@ -603,3 +603,43 @@ func TestPlansOfAJob(t *testing.T) {
 		}
 	})
 }
+
+// What became of the main item decides what a failed transaction says of a plan.
+func TestOutcome(t *testing.T) {
+	t.Parallel()
+	c := plannedCore(t)
+	a, b := planned{ID: "a", Mail: "m1", Team: "A"}, planned{ID: "b", Mail: "m1", Team: "A"}
+	made := func(v planned) table.Item {
+		fields, err := c.encode(&v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.whole(2, v.byMail(), &v, fields, stamp{revision: "r"}).Item
+	}
+	failed := func(step int, err error, stored table.Item) *table.OpError {
+		return &table.OpError{Index: step, Key: a.byMail(), Stored: stored, Err: err}
+	}
+	const main, copied, other = 0, 1, 2
+	for name, tt := range map[string]struct {
+		main   verb
+		failed []*table.OpError
+		want   outcome
+		doubt  bool
+	}{
+		"the main item has changed":              {patch, []*table.OpError{failed(main, table.ErrStale, nil)}, overtaken, false},
+		"the main key is taken":                  {create, []*table.OpError{failed(main, table.ErrExists, nil)}, final, false},
+		"a main item has come":                   {none, []*table.OpError{failed(main, table.ErrExists, nil)}, overtaken, false},
+		"a copy has drifted":                     {patch, []*table.OpError{failed(copied, table.ErrStale, nil)}, doubtful, true},
+		"the copy is there already":              {patch, []*table.OpError{failed(copied, table.ErrExists, made(a))}, doubtful, true},
+		"its key is taken":                       {patch, []*table.OpError{failed(copied, table.ErrExists, made(b))}, final, false},
+		"its key is taken, the main has changed": {patch, []*table.OpError{failed(main, table.ErrStale, nil), failed(copied, table.ErrExists, made(b))}, overtaken, false},
+		"the caller's op fails":                  {patch, []*table.OpError{failed(other, table.ErrConditionFailed, nil)}, final, false},
+		"the caller's op meets a conflict":       {patch, []*table.OpError{failed(other, table.ErrConflict, nil)}, overtaken, false},
+	} {
+		s := &snapshot{main: &stored{v: &a, keys: c.keysOf(&a)}, doubts: doubts{}}
+		p := &plan{steps: []step{{verb: tt.main, main: true}, {verb: create}}}
+		if got := c.outcome(&table.TxError{Failed: tt.failed, Err: errors.New("cancelled")}, s, p); got != tt.want || s.doubts[a.byMail()] != tt.doubt {
+			t.Errorf("%s: %v, doubts %v", name, got, s.doubts)
+		}
+	}
+}
