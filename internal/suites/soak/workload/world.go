@@ -233,8 +233,9 @@ func (s *session) try(ctx context.Context, name string, script []nemesis.Fault, 
 }
 
 // bounded checks that a call has not met more failures than the default of
-// [table.Options].MaxAttempts. Part of a batch is no failure, each shard is asked in
-// a call of its own, and a hedge can fail as well as its read.
+// [table.Options].MaxAttempts. Part of a batch is no failure, nor is a transaction that
+// DynamoDB still works on: time bounds how often that is asked for. Each shard is asked
+// in a call of its own, and a hedge can fail as well as its read.
 func bounded(name string, met []nemesis.Fault) error {
 	const maxAttempts, maxShards = 10 + 1, 16
 	most := maxAttempts
@@ -246,7 +247,9 @@ func bounded(name string, met []nemesis.Fault) error {
 	}
 	n := 0
 	for _, k := range met {
-		if k != nemesis.Unprocessed && k != nemesis.Slow {
+		switch k {
+		case nemesis.Unprocessed, nemesis.Slow, nemesis.InProgress:
+		default:
 			n++
 		}
 	}
