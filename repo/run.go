@@ -51,17 +51,16 @@ func (c *core) op(s step) (op table.Op) {
 		op = table.Check(s.key, expression.ConditionBuilder{})
 	}
 	op = c.guard(op, s.held).WithName(s.name)
-	guarding := c.guarding(s)
 	switch {
 	case s.unread && s.verb == remove:
 		op = op.IfAdmits(c.shapes.current)
 	case s.unread: // what is written may lack what a newer shape has
 		op = op.IfShape(c.shapes.current)
 	}
-	if !s.gone || len(guarding) > 0 {
+	if !s.gone {
 		op = op.IfExists()
 	}
-	for _, name := range guarding {
+	for _, name := range c.guarding(s) {
 		same := item.Name(name).AttributeNotExists()
 		if value, has := s.as[name]; has {
 			same = item.Name(name).Equal(expression.Value(value))

@@ -119,7 +119,7 @@ var mutants = []mutant{
 	},
 	{
 		"a change expects that the item exists",
-		"repo/run.go", "if !s.gone || len(guarding) > 0 {", "if s.verb != patch && (!s.gone || len(guarding) > 0) {",
+		"repo/run.go", "if !s.gone {", "if s.verb != patch && !s.gone {",
 		schedules, "TestRepo/revision/adopted:_Update,_Delete$",
 	},
 	{
