@@ -71,7 +71,7 @@ func (c *core) confirm(ctx context.Context, key keys.Key, s *stored, conclusion 
 	if err != nil {
 		return errMoved // and its error the next time
 	}
-	if now.stamp != s.stamp || s.stamp == (stamp{}) && !maps.EqualFunc(now.raw.Attributes(nil), s.raw.Attributes(nil), same) {
+	if !maps.EqualFunc(now.raw.Attributes(nil), s.raw.Attributes(nil), same) {
 		return errMoved
 	}
 	return conclusion

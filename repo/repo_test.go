@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
@@ -233,7 +234,7 @@ func TestSwappedCopyKeysAreAnError(t *testing.T) {
 	var faults tabletest.Faults
 	txs := newRepo(t, tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, nil), entity)
 	expect.OK(t, txs.Create(t.Context(), new(newTx(0))))
-	before := len(faults.Requests("TransactWriteItems"))
+	before := len(faults.Requests())
 	_, err := txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
 		tx.User, tx.Status = tx.Status, tx.User
 		return nil
@@ -241,9 +242,7 @@ func TestSwappedCopyKeysAreAnError(t *testing.T) {
 	if !errors.Is(err, table.ErrInvalid) || !strings.Contains(fmt.Sprint(err), "the same key in one transaction") {
 		t.Errorf("error: %v", err)
 	}
-	if n := len(faults.Requests("TransactWriteItems")) - before; n != 0 {
-		t.Errorf("%d transactions were sent", n)
-	}
+	expect.Equal(t, "requests", len(faults.Requests())-before, 4) // the main item, both copies, and the main item again
 }
 
 func TestOpsOfSeveralEntitiesMakeOneTransaction(t *testing.T) {
@@ -358,6 +357,8 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 		"Collect of a zero table":          {repo.Collect(t.Context(), new(table.Table), user, txs), table.ErrInvalid},
 		"New of a nil table":               {expect.ErrOf(repo.New(nil, txEntity)), table.ErrInvalid},
 		"New of a zero table":              {expect.ErrOf(repo.New(new(table.Table), txEntity)), table.ErrInvalid},
+		"Get of an unknown attribute":      {expect.ErrOf(txs.Project("none").Get(t.Context(), txKey("tx-000"))), table.ErrInvalid},
+		"Query of an unknown attribute":    {expect.ErrOf(txs.Query(t.Context(), table.Query{PK: user.PK, Project: []string{"none"}})), table.ErrInvalid},
 		"Create of a year beyond the keys": {txs.Create(t.Context(), new(Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)})), keys.ErrInvalid},
 	} {
 		if !errors.Is(test.err, test.want) {
@@ -502,6 +503,89 @@ func TestUpdateToATakenKeyIsSentOnce(t *testing.T) {
 	_, err := pages.Update(t.Context(), pageKey(page{ID: "1"}), func(p *page) error { p.Tag = "two"; return nil })
 	expect.Err(t, err, table.ErrExists)
 	expect.Equal(t, "requests", len(faults.Requests())-before, 3) // two reads and the write
+}
+
+func TestAnUpdateToAnInvalidKeyIsReadOnce(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	txs := newRepo(t, tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, nil), txEntity)
+	expect.OK(t, txs.Create(t.Context(), new(newTx(0))))
+	before := len(faults.Requests())
+	_, err := txs.Update(t.Context(), txKey("tx-000"), func(tx *Tx) error {
+		tx.ID = strings.Repeat("x", 3000) // a key of at most 2,048 bytes
+		return nil
+	})
+	expect.Err(t, err, table.ErrInvalid)
+	expect.Equal(t, "requests", len(faults.Requests())-before, 1)
+}
+
+// What a write concludes from two reads holds only if the entity stayed as it was between
+// them.
+func TestATakenKeyIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	of := func(tx Tx) keys.Key { return keys.Key{PK: keys.User.PK(tx.User), SK: keys.Metadata} }
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	txs := newRepo(t, tbl, repo.Entity[Tx]{Type: "TRANSACTION", Key: txEntity.Key, Version: "version", Copies: []repo.Copy[Tx]{{Key: of}}})
+	tx, other := newTx(0), newTx(1)
+	expect.OK(t, txs.Create(t.Context(), &tx))
+	expect.OK(t, tbl.Do(t.Context(), table.Patch(of(tx), table.Item{"version": &types.AttributeValueMemberN{Value: "7"}})))
+	calls := 0
+	got, err := txs.Update(t.Context(), txKey(tx.ID), func(tx *Tx) error {
+		if calls++; calls == 2 { // the copy is to be read; until then it becomes another one's
+			_, err := txs.Update(t.Context(), txKey(tx.ID), func(tx *Tx) error { tx.User = "moved"; return nil })
+			expect.OK(t, err)
+			expect.OK(t, txs.Create(t.Context(), &other))
+		}
+		tx.Status = "DONE"
+		return nil
+	})
+	expect.OK(t, err)
+	expect.Equal(t, "calls", calls, 3)
+	expect.Equal(t, "user and status", got.User+" "+got.Status, "moved DONE")
+}
+
+// Another writer comes between the reads of a write and the write.
+func TestWritesOfWhatChangesInTheMeantime(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(context.Context, *repo.Repo[Tx], keys.Key) error{
+		"Delete": func(ctx context.Context, txs *repo.Repo[Tx], key keys.Key) error { return txs.Delete(ctx, key) },
+		"Refresh": func(ctx context.Context, txs *repo.Repo[Tx], key keys.Key) error {
+			return expect.ErrOf(txs.Refresh(ctx, key))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var faults tabletest.Faults
+			tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, nil)
+			txs, tx := newRepo(t, tbl, txEntity), newTx(0)
+			expect.OK(t, txs.Create(t.Context(), &tx))
+			expect.OK(t, tbl.Do(t.Context(), table.Delete(tx.listKey()))) // which Refresh creates again
+			calls := 0
+			faults.Next("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				calls++
+				expect.OK(t, tbl.Do(t.Context(), table.Patch(txKey(tx.ID), table.Item{"status": &types.AttributeValueMemberS{Value: "DONE"}}).WithNextVersion("version")))
+				return next.RoundTrip(r)
+			})
+			expect.OK(t, write(t.Context(), txs, txKey(tx.ID)))
+			expect.Equal(t, "calls", calls, 1)
+			byID, byUser := items(t, tbl, tx)
+			expect.Equal(t, "status of the copy", item.Text(byUser["status"]), item.Text(byID["status"]))
+		})
+	}
+}
+
+// RefreshOps is given a copy as it was, under whose main key is another entity's item.
+func TestRefreshOpsOfWhatHasChanged(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, spec, nil)
+	txs, tx := newRepo(t, tbl, txEntity), newTx(0)
+	expect.OK(t, txs.Create(t.Context(), &tx))
+	_, was := items(t, tbl, tx)
+	expect.OK(t, tbl.Do(t.Context(), table.Put(txKey(tx.ID), table.Item{"type": &types.AttributeValueMemberS{Value: "OTHER"}})))
+	expect.OK(t, tbl.Do(t.Context(), table.Patch(tx.listKey(), table.Item{"status": &types.AttributeValueMemberS{Value: "DONE"}})))
+	expect.Err(t, expect.ErrOf(txs.RefreshOps(t.Context(), was)), repo.ErrOrphan)
+	expect.OK(t, tbl.Do(t.Context(), table.Delete(tx.listKey())))
+	expect.Equal(t, "ops of what is gone", len(expect.Value(txs.RefreshOps(t.Context(), was))(t)), 0)
 }
 
 // An item that has no version yet can be deleted if the entity has no copies.
