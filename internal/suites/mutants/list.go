@@ -232,7 +232,7 @@ var mutants = []mutant{
 	},
 	{
 		"what is concluded of several reads is confirmed by one more",
-		"repo/load.go", "\tif now.stamp != s.stamp ||", "\tif false && now.stamp != s.stamp ||",
+		"repo/load.go", "\tif !maps.EqualFunc(now", "\tif false && !maps.EqualFunc(now",
 		schedules, "TestMoving",
 	},
 	{
