@@ -27,10 +27,7 @@ func (c *core) createOps(ops []table.Op, v, made any) []table.Op {
 		return c.refused(errPart)
 	}
 	next := c.next(stamp{})
-	fields, err := c.encodeNext(v, made, next)
-	if err != nil {
-		made = v
-	}
+	made, fields, err := c.encodeNext(v, made, next)
 	return c.each(ops, made, func(i int, key keys.Key) step {
 		return step{verb: create, made: c.made(i, key, made, fields, next, err)}
 	})
@@ -90,10 +87,7 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 // createOps.
 func (c *core) replaceOps(ops []table.Op, v, made any, read stamp) []table.Op {
 	next := c.next(read)
-	fields, err := c.encodeNext(v, made, next)
-	if err != nil {
-		made = v
-	}
+	made, fields, err := c.encodeNext(v, made, next)
 	return c.each(ops, made, func(i int, key keys.Key) step { return c.replace(i, read, c.made(i, key, made, fields, next, err)) })
 }
 
@@ -169,12 +163,14 @@ func (c *core) each(ops []table.Op, v any, plan func(i int, key keys.Key) step) 
 	return ops
 }
 
-// encodeNext writes v with the next stamp into made, and returns its attributes.
-func (c *core) encodeNext(v, made any, next stamp) (table.Item, error) {
+// encodeNext writes v with the next stamp into made, and returns its attributes. The
+// keys of its items are those of the value that it returns, which is v if that has no next one.
+func (c *core) encodeNext(v, made any, next stamp) (any, table.Item, error) {
 	if err := c.withStamp(made, v, next); err != nil {
-		return nil, err
+		return v, nil, err
 	}
-	return c.encode(made)
+	fields, err := c.encode(made)
+	return made, fields, err
 }
 
 // made is [core.whole] of v's encoding, or the reason why there is no item. The
