@@ -116,7 +116,7 @@ func TestGreatestVersion(t *testing.T) {
 	}
 	tbl := tabletest.New(t, schema.Table{}, nil)
 	wides := newRepo(t, tbl, repo.Entity[wide]{Type: "WIDE", Version: "version", Key: func(wide) keys.Key { return docKey }})
-	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "WIDE", "version": 1<<63 - 2})))
+	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "WIDE", "version": int64(1<<63 - 2)})))
 	expect.OK(t, expect.ErrOf(wides.Update(t.Context(), docKey, func(w *wide) error { w.N++; return nil })))
 	for version, deletes := range map[uint64]bool{1<<63 - 1: true, 1 << 63: false, 1<<64 - 1: false} {
 		expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": "WIDE", "version": version})))
