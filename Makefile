@@ -24,7 +24,7 @@ test: ## Run the tests on a local engine
 
 .PHONY: race
 race: ## Run the tests of RACE (all modules) with the race detector, except for those that measure, explore, soak and need a browser, and with SQLITE=1 those that compile SQLite, which takes minutes
-	go test -race -vet=off $$(go list $(RACE) | grep -v -e /internal/suites/benchmarks -e /internal/suites/browser -e /internal/suites/soak -e /internal/suites/schedules $(if $(SQLITE),,-e '/examples/cqrs$$' -e /examples/cqrs/api -e /examples/cqrs/readmodel))
+	go test -race -vet=off $$(go list $(RACE) | grep -v -e /suites/benchmarks -e /suites/browser -e /suites/soak -e /suites/schedules $(if $(SQLITE),,-e '/examples/cqrs$$' -e /examples/cqrs/api -e /examples/cqrs/readmodel))
 
 .PHONY: coverage
 coverage: ## Print what the tests of the metering example cover, and fail below 95 %
@@ -33,8 +33,8 @@ coverage: ## Print what the tests of the metering example cover, and fail below 
 .PHONY: vet
 vet: ## Run go vet alone
 	go vet $(PACKAGES)
-	go vet -tags dynamodblocal ./internal/suites/conformance/...
-	go vet -tags aws ./internal/suites/awsconformance/...
+	go vet -tags dynamodblocal ./suites/conformance/...
+	go vet -tags aws ./suites/awsconformance/...
 	go vet -tags postgres ./examples/cqrs/readmodel
 	go vet -tags chromium ./examples/shop/browser
 
@@ -77,7 +77,7 @@ fuzz: ## Run every fuzz target of FUZZ (all modules) for FUZZTIME (10s) each
 
 .PHONY: conformance
 conformance: ## Run the conformance suite on the default engine and on DynamoDB Local (needs java)
-	go test -count=1 -tags dynamodblocal ./internal/suites/conformance/... ./internal/suites/awsconformance/...
+	go test -count=1 -tags dynamodblocal ./suites/conformance/... ./suites/awsconformance/...
 
 .PHONY: postgres
 postgres: ## Run the tests of the relational read model on PostgreSQL (needs its server)
@@ -85,20 +85,20 @@ postgres: ## Run the tests of the relational read model on PostgreSQL (needs its
 
 .PHONY: browser
 browser: ## Test the pages of singletable view and of the shop in Chromium (needs chromium)
-	go test -count=1 -tags chromium ./examples/shop/browser ./internal/suites/browser
+	go test -count=1 -tags chromium ./examples/shop/browser ./suites/browser
 
 .PHONY: pictures
 pictures: ## Take the pictures of singletable view for the documentation (needs chromium)
-	go test -count=1 -run '^TestPictures$$' ./internal/suites/browser -update
+	go test -count=1 -run '^TestPictures$$' ./suites/browser -update
 
 .PHONY: lives
 lives: ## Delete and re-create entities 10,000 times while stale writers write (about 4 minutes)
-	go test -count=1 -timeout 30m -run '^TestDefaultEngine$$/^Life$$/no_life' ./internal/suites/conformance -lives 10000
+	go test -count=1 -timeout 30m -run '^TestDefaultEngine$$/^Life$$/no_life' ./suites/conformance -lives 10000
 
 .PHONY: streams
 streams: ## Write 100,000 records of streams on ten engines, and compare what two consumers get (about 5 minutes)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	go test -c -o "$$dir/conformance" ./internal/suites/conformance && cd internal/suites/conformance && \
+	go test -c -o "$$dir/conformance" ./suites/conformance && cd suites/conformance && \
 	for i in 1 2 3 4 5 6 7 8 9 10; do \
 		"$$dir/conformance" -test.v -test.run '^TestDefaultEngine$$/^Stream$$/delivers' -records 10000 >"$$dir/out" || { cat "$$dir/out"; exit 1; }; \
 		grep ' records, ' "$$dir/out"; \
@@ -107,16 +107,16 @@ streams: ## Write 100,000 records of streams on ten engines, and compare what tw
 .PHONY: conformance-aws
 conformance-aws: ## Say what the conformance suite costs on AWS; with PREFIX=name CONFIRM=yes, run it there
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	go test -c -tags aws -o "$$dir/aws" ./internal/suites/awsconformance && \
-	cd internal/suites/awsconformance && PREFIX='$(PREFIX)' CONFIRM='$(CONFIRM)' "$$dir/aws" -test.run '^TestAWS$$' -test.parallel 8 -test.timeout 2h
+	go test -c -tags aws -o "$$dir/aws" ./suites/awsconformance && \
+	cd suites/awsconformance && PREFIX='$(PREFIX)' CONFIRM='$(CONFIRM)' "$$dir/aws" -test.run '^TestAWS$$' -test.parallel 8 -test.timeout 2h
 
 .PHONY: conformance-aws-sweep
 conformance-aws-sweep: ## List the tables that killed runs with PREFIX=name left on AWS; with CONFIRM=yes, delete them
-	go run ./internal/suites/awsconformance/sweep -prefix '$(PREFIX)' -confirm '$(CONFIRM)'
+	go run ./suites/awsconformance/sweep -prefix '$(PREFIX)' -confirm '$(CONFIRM)'
 
 .PHONY: soak
 soak: ## Try every promise under faults for SOAKTIME (5m), and count how often it held
-	go run ./internal/suites/soak -duration $(SOAKTIME)
+	go run ./suites/soak -duration $(SOAKTIME)
 
 .PHONY: explore
 explore: ## Run every write protocol and example path under many schedules, and count them (long)
@@ -128,7 +128,7 @@ plans: ## Try what repo plans on 300,000 random states, without an engine (1 min
 
 .PHONY: guards
 guards: ## Remove each guard and fix, and show the test that fails without it (long)
-	go run ./internal/suites/mutants
+	go run ./suites/mutants
 
 .PHONY: mutants
 mutants: ## Change each operator of PKG (keys), and list the changes that no test sees; FILE, TESTS, RUN (minutes)
@@ -153,17 +153,17 @@ release: ## Show that the commit at hand can be tagged (about a minute)
 .PHONY: bench
 bench: ## Measure repo next to the SDK and its peers, and write the table in docs/performance.md (about 8 minutes)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
-	go test -c -o "$$dir/bench" ./internal/suites/benchmarks && \
+	go test -c -o "$$dir/bench" ./suites/benchmarks && \
 	measure() { "$$dir/bench" -test.run '^$$' -test.bench "^Benchmark(Get|Query|Create|Update|UpdateBoth|TransactPut|Transact|TransactCreate)$$/on=$$1" -test.benchtime "$$2" -test.cpu 1 >>"$$dir/results" || { cat "$$dir/results"; exit 1; }; } && \
 	for i in 1 2 3 4 5 6 7 8; do \
 		measure engine 0.3s; for j in 1 2 3 4 5; do measure stub 0.05s; done; \
-	done && go run ./internal/suites/benchmarks/report -into docs/performance.md <"$$dir/results" && \
+	done && go run ./suites/benchmarks/report -into docs/performance.md <"$$dir/results" && \
 	"$$dir/bench" -test.run '^$$' -test.bench 'Shard|Idempotent' && \
 	go test -run '^$$' -bench . ./paginate
 
 .PHONY: coldstart
 coldstart: ## Measure what the library adds to the start of a program, next to the SDK alone
-	go run ./internal/suites/benchmarks/coldstart
+	go run ./suites/benchmarks/coldstart
 
 .PHONY: load
 load: ## Send a mix of requests to the payments API and to a handler on the SDK alone (about a minute)
@@ -171,16 +171,16 @@ load: ## Send a mix of requests to the payments API and to a handler on the SDK 
 
 .PHONY: growth
 growth: ## Measure operations on 10,000 to 1,000,000 items, and deep walks (long)
-	go run ./internal/suites/benchmarks/growth -items 10000,100000,1000000 -write
+	go run ./suites/benchmarks/growth -items 10000,100000,1000000 -write
 
 .PHONY: backfill
 backfill: ## Measure a backfill next to a loop with the SDK, and kill it while programs write
-	go run ./internal/suites/benchmarks/backfill
+	go run ./suites/benchmarks/backfill
 
 .PHONY: shardcost
 shardcost: ## Measure what a page over shards costs and draw shard/cost.svg
-	go run ./internal/suites/benchmarks/shardcost -measure
+	go run ./suites/benchmarks/shardcost -measure
 
 .PHONY: network
 network: ## Measure connections, fan-out and hedged reads over TLS at 5 ms (about 5 minutes)
-	go run ./internal/suites/benchmarks/network
+	go run ./suites/benchmarks/network

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 )
 
 // markdown returns the Markdown files of the repository, and llms.txt.

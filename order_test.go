@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 )
 
 // TestFilesUseWhatComesBefore reads package table in the order of files that its doc.go

@@ -24,7 +24,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"github.com/singletable/singletable/idempotency"
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"

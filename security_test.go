@@ -18,7 +18,7 @@ import (
 
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/idempotency"
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"

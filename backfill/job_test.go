@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/backfill"
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tabletest"

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/singletable/singletable/idempotency"
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 )
 
 // FuzzFingerprint compares two payloads by their fingerprints and by a canonical

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/idempotency"
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/table"
 )
 

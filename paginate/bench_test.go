@@ -3,7 +3,7 @@ package paginate_test
 import (
 	"testing"
 
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/paginate"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/paginate"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/paginate"
 )
 

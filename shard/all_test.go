@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"

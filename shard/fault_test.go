@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/internal/group"
-	"github.com/singletable/singletable/internal/suites/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/table/tabletest"
 )
 

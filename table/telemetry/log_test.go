@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/singletable/singletable/internal/suites/expect"
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/telemetry"

@@ -28,7 +28,7 @@ type listed struct {
 
 // public reports whether a package is part of the library that others can import.
 func (p listed) public() bool {
-	return !p.DepOnly && p.Name != "main" && !p.within("internal") && !p.program()
+	return !p.DepOnly && p.Name != "main" && !p.within("internal") && !p.within("suites") && !p.program()
 }
 
 // program reports whether a package is a command, an example or a suite, or a part of

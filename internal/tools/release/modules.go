@@ -24,10 +24,10 @@ type mod struct {
 func (m mod) path() string { return m.file.Module.Mod.Path }
 
 // released reports whether the module gets tags: all modules do, except for the
-// examples and internal ones.
+// examples, the suites and internal ones.
 func (m mod) released() bool {
 	elems := strings.Split(m.dir, "/")
-	return elems[0] != "examples" && !slices.Contains(elems, "internal")
+	return elems[0] != "examples" && elems[0] != "suites" && !slices.Contains(elems, "internal")
 }
 
 // tag returns the tag of a version of the module.

@@ -1,0 +1,175 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
+)
+
+func batchGetTests() tests {
+	return tests{
+		"250 keys, some missing, some left out twice": batchGetMany,
+		"a key given twice is read once":              batchGetTwice,
+		"what stays left out is throttled":            batchGetThrottled,
+		"a failed request names the keys that remain": batchGetFailed,
+		"expired items are missing":                   batchGetExpired,
+		"another type's item is named":                batchGetWrongType,
+		"no keys, no request":                         batchGetNone,
+		"number keys in every size":                   batchGetNumbers,
+		"binary keys":                                 batchGetBinary,
+	}
+}
+
+func batchGetMany(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	seed(t, tbl, 250)
+	ks := make([]keys.Key, 250)
+	var want []int
+	var gone []keys.Key
+	for i := range ks {
+		// Backwards, so that key order is not the order of storage.
+		n := 249 - i
+		ks[i] = txKey(n)
+		if n%7 == 0 {
+			must(t, tbl.Do(t.Context(), table.Delete(ks[i])))
+			gone = append(gone, ks[i])
+		} else {
+			want = append(want, n)
+		}
+	}
+	faults.Next("BatchGetItem", tabletest.Unprocessed(40), tabletest.Unprocessed(100), tabletest.Unprocessed(3),
+		tabletest.Unprocessed(30), tabletest.Unprocessed(1))
+	got := expect.Value(table.BatchGet[note](t.Context(), tbl, ks))(t)
+	found, missing := inOrder(got, ks)
+	equal(t, "found", numbers(found), want)
+	equal(t, "missing", missing, gone)
+	equal(t, "requests", len(faults.Requests("BatchGetItem")), 3+5)
+}
+
+func batchGetTwice(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	seed(t, tbl, 3)
+	got, err := table.BatchGet[note](t.Context(), tbl,
+		[]keys.Key{txKey(1), user, txKey(0), txKey(1), user, txKey(1)})
+	must(t, err)
+	found, missing := inOrder(got, []keys.Key{txKey(1), user, txKey(0), txKey(1), user, txKey(1)})
+	equal(t, "found", numbers(found), []int{1, 0, 1, 1})
+	equal(t, "missing", missing, []keys.Key{user, user})
+	equal(t, "requests", len(faults.Requests("BatchGetItem")), 1)
+}
+
+func batchGetThrottled(t *testing.T, h Harness) {
+	opts := options()
+	opts.MaxAttempts = 3
+	tbl, faults := h.withFaults(t, appCore(), opts)
+	seed(t, tbl, 4)
+	faults.Always("BatchGetItem", tabletest.Unprocessed(2))
+	ks := []keys.Key{txKey(0), txKey(1), txKey(2), txKey(3)}
+	got, err := table.BatchGet[note](t.Context(), tbl, ks)
+	wantErr(t, err, table.ErrThrottled)
+	b, ok := errors.AsType[*table.BatchError](err)
+	if !ok {
+		t.Fatalf("error %v", err)
+	}
+	equal(t, "remaining", b.Remaining, ks[2:])
+	equal(t, "items beside the error", len(got), 0)
+	// One that got two of four, then three that got nothing.
+	if n := len(faults.Requests("BatchGetItem")); n < 3 || n > 4 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func batchGetFailed(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	ks := make([]keys.Key, 250)
+	for i := range ks {
+		ks[i] = txKey(i)
+	}
+	denied := tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected.")
+	faults.Always("BatchGetItem", denied)
+	_, err := table.BatchGet[note](t.Context(), tbl, ks)
+	b, ok := errors.AsType[*table.BatchError](err)
+	if !ok || errors.Is(err, table.ErrThrottled) {
+		t.Fatalf("error %v", err)
+	}
+	slices.SortFunc(b.Remaining, func(a, b keys.Key) int { return strings.Compare(string(a.SK), string(b.SK)) })
+	equal(t, "remaining", b.Remaining, ks)
+}
+
+func batchGetExpired(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	must(t, tbl.BatchWrite(t.Context(),
+		table.Put(txKey(1), note{N: 1, ExpiresAt: now.Unix()}), table.Put(txKey(2), note{N: 2, ExpiresAt: now.Unix() + 1})))
+	got := expect.Value(table.BatchGet[note](t.Context(), tbl, []keys.Key{txKey(1), txKey(2)}))(t)
+	found, missing := inOrder(got, []keys.Key{txKey(1), txKey(2)})
+	equal(t, "found", numbers(found), []int{2})
+	equal(t, "missing", missing, []keys.Key{txKey(1)})
+}
+
+func batchGetWrongType(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	seed(t, tbl, 2)
+	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user"})))
+	_, err := table.BatchGet[note](t.Context(), tbl.OfType("tx"), []keys.Key{txKey(0), user, txKey(1)})
+	wantErr(t, err, table.ErrWrongType)
+	if e, ok := errors.AsType[*table.OpError](err); !ok || e.Index != 1 || e.Key != user || e.Op != "Get" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func batchGetNone(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	got := expect.Value(table.BatchGet[note](t.Context(), tbl, nil))(t)
+	equal(t, "items", len(got), 0)
+	equal(t, "requests", sent(faults), 0)
+}
+
+// batchGetNumbers also shows that a number comes back in the one way to write it
+// as a key.
+func batchGetNumbers(t *testing.T, h Harness) {
+	tbl := h.newTable(t, schema.Table{PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeN})
+	var ks []keys.Key
+	var ops []table.Op
+	for i, n := range []string{
+		"0", "1", "-1", "10", "1000000", "100000000000000000000000000000", "-1000000000000000000000",
+		"0.1", "-0.5", "0.0000000001", "0.000000000000000000000000000000001", "-12.25",
+		"12345678901234567890123456789012345678", "9007199254740993",
+	} {
+		ks = append(ks, keys.Key{PK: "7", SK: keys.SK(n)}, keys.Key{PK: keys.PK(n), SK: "7"})
+		ops = append(ops, table.Put(ks[2*i], note{N: 2 * i}), table.Put(ks[2*i+1], note{N: 2*i + 1}))
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	got := expect.Value(table.BatchGet[note](t.Context(), tbl, ks))(t)
+	found, missing := inOrder(got, ks)
+	equal(t, "found", numbers(found), span(0, len(ks)-1))
+	equal(t, "missing", len(missing), 0)
+	for i, k := range ks {
+		stored(t, tbl, k, note{N: i})
+	}
+}
+
+func batchGetBinary(t *testing.T, h Harness) {
+	tbl := h.newTable(t, schema.Table{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB})
+	var ks []keys.Key
+	var ops []table.Op
+	for i, b := range []string{"\x00", "\xff\x00\xff", "text", "a##b"} {
+		ks = append(ks, keys.Key{PK: keys.PK(b), SK: keys.SK(b)})
+		ops = append(ops, table.Put(ks[i], note{N: i}))
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	got := expect.Value(table.BatchGet[note](t.Context(), tbl, ks))(t)
+	found, missing := inOrder(got, ks)
+	equal(t, "found", numbers(found), span(0, len(ks)-1))
+	equal(t, "missing", fmt.Sprint(missing), "[]")
+}

@@ -1,0 +1,290 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/schema"
+	"github.com/singletable/singletable/table"
+)
+
+func queryTests() tests {
+	return tests{
+		"a partition of several types":         queryMixed,
+		"another partition is not part of it":  queryIsolated,
+		"a global index":                       queryGlobal,
+		"a local index":                        queryLocal,
+		"a projection keeps what is needed":    queryProject,
+		"an index that holds keys only":        queryKeysOnly,
+		"number sort keys":                     queryNumbers,
+		"binary sort keys":                     queryBinary,
+		"more than a megabyte":                 queryLarge,
+		"an empty partition":                   queryNothing,
+		"another type's item is of wrong type": queryWrongType,
+	}
+}
+
+func queryMixed(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	seed(t, tbl, 40)
+	ops := []table.Op{table.Put(user, note{Type: "user"})}
+	for i := range 12 {
+		key := keys.Key{PK: user.PK, SK: keys.Notif.SK(keys.Time(now), keys.Int(i, 3))}
+		ops = append(ops, table.Put(key, note{Type: "notif", N: i}))
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	for _, reverse := range []bool{false, true} {
+		q := table.Query{PK: user.PK, Descending: reverse}
+		all := expect.Value(table.Collect(table.All[table.Item](t.Context(), tbl, q)))(t)
+		var sks, kinds []string
+		for _, item := range all {
+			sks = append(sks, text(item["sk"]))
+			kinds = append(kinds, text(item["entityType"]))
+		}
+		want := []string{"notif", "user", "tx"}
+		if reverse {
+			slices.Reverse(want)
+			slices.Reverse(sks)
+		}
+		equal(t, "items", len(all), 53)
+		equal(t, "sorted", slices.IsSorted(sks), true)
+		equal(t, "types in order", slices.Compact(kinds), want)
+	}
+	q := table.Query{PK: user.PK, Range: keys.Tx.All(), Descending: true, Limit: 5}
+	page := expect.Value(table.QueryPage[note](t.Context(), tbl.OfType("tx"), q))(t)
+	equal(t, "newest", numbers(page.Items), span(39, 35))
+}
+
+func text(v types.AttributeValue) string {
+	s, _ := v.(*types.AttributeValueMemberS)
+	if s == nil {
+		return fmt.Sprint(v)
+	}
+	return s.Value
+}
+
+func queryIsolated(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	for i, pk := range []keys.PK{"USER#1", "USER#10", "USER#1#", "USER", "user#1"} {
+		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: pk, SK: "TX#1"}, note{N: i})))
+		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: pk, SK: "TX#10"}, note{N: 10 + i})))
+	}
+	all := expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: "USER#1"})))(t)
+	equal(t, "items", numbers(all), []int{0, 10})
+	all = expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: "USER#1", Range: keys.Tx.All(keys.Str("1"))})))(t)
+	equal(t, "items below TX#1", len(all), 0)
+	all = expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: "USER#1", Range: keys.Exactly("TX#1")})))(t)
+	equal(t, "exactly TX#1", numbers(all), []int{0})
+}
+
+// seedIndexed stores n items of many partitions that share one partition of
+// each global index, and n of one partition in the order of a local one.
+func seedIndexed(t *testing.T, tbl *table.Table, n int) {
+	t.Helper()
+	ops := make([]table.Op, 2*n)
+	for i := range n {
+		at := keys.Tx.SK(keys.Int(i, 4))
+		ops[i] = table.Put(keys.Key{PK: keys.Tx.PK(fmt.Sprint(n - i)), SK: keys.Metadata},
+			note{Type: "tx", N: i, GSI1PK: "GLOBAL_TX", GSI1SK: string(at)})
+
+		ops[n+i] = table.Put(keys.Key{PK: user.PK, SK: keys.Tx.SK(keys.Int(n-i, 4))},
+			note{Type: "tx", N: i, LSI1SK: string(at)})
+
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+}
+
+func queryGlobal(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	seedIndexed(t, tbl, 30)
+	q := table.Query{Index: "GSI1", PK: "GLOBAL_TX"}
+	equal(t, "all", joined(pages(t, tbl, q, nil)), span(0, 29))
+	q.Limit = 7
+	equal(t, "pages", joined(pages(t, tbl, q, nil)), span(0, 29))
+	q.Descending = true
+	equal(t, "pages back", joined(pages(t, tbl, q, nil)), span(29, 0))
+	q.Range = keys.Range{From: "TX#0010", To: "TX#0012"}
+	equal(t, "range", joined(pages(t, tbl, q, nil)), span(12, 10))
+	q.Limit = 2
+	equal(t, "pages of a range", joined(pages(t, tbl, q, nil)), span(12, 10))
+}
+
+func queryLocal(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	seedIndexed(t, tbl, 30)
+	q := table.Query{Index: "LSI1", PK: user.PK, Consistent: true}
+	equal(t, "all", joined(pages(t, tbl, q, nil)), span(0, 29))
+	q.Limit = 7
+	equal(t, "pages", joined(pages(t, tbl.Consistent(), q, nil)), span(0, 29))
+	q.Descending = true
+	equal(t, "pages back", joined(pages(t, tbl, q, nil)), span(29, 0))
+	// What has no key of the index is not in it.
+	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 99})))
+	q.Limit = 0
+	equal(t, "sparse", joined(pages(t, tbl, q, nil)), span(29, 0))
+}
+
+func queryProject(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	seedIndexed(t, tbl, 6)
+	must(t, tbl.Do(t.Context(), table.Update(keys.Key{PK: keys.Tx.PK("1"), SK: keys.Metadata}, setN(5).Set(name("id"), value("x")))))
+	for _, q := range []table.Query{
+		{Index: "GSI1", PK: "GLOBAL_TX", Limit: 2, Project: []string{"n", "id", "n", "unknown", "size", "a.b"}},
+		{Index: "LSI1", PK: user.PK, Limit: 2, Project: []string{"n", "lsi1sk"}},
+		{PK: user.PK, Limit: 2, Descending: true, Project: []string{"n", "pk", "expiresAt"}},
+	} {
+		var got []int
+		for {
+			page := expect.Value(table.QueryPage[table.Item](t.Context(), tbl, q))(t)
+			for _, item := range page.Items {
+				var v note
+				must(t, item.Decode(&v))
+				got = append(got, v.N)
+				if item["pk"] == nil || item["sk"] == nil || v.Type != "tx" {
+					t.Errorf("%q: keys or type are missing in %v", q.Index, item)
+				}
+				if q.Index != "GSI1" && item["gsi1pk"] != nil || q.Index != "LSI1" && item["lsi1sk"] != nil {
+					t.Errorf("%q: attributes that nobody asked for in %v", q.Index, item)
+				}
+			}
+			if q.After = page.Next; q.After == "" {
+				break
+			}
+		}
+		equal(t, q.Index, got, span(0, 5))
+	}
+	// An item drops out when it expires, whatever is projected.
+	must(t, tbl.Do(t.Context(), table.Put(other, note{N: 1, ExpiresAt: 5})))
+	all := expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: other.PK, Project: []string{"n"}})))(t)
+	equal(t, "expired items", len(all), 0)
+}
+
+func queryKeysOnly(t *testing.T, h Harness) {
+	spec := appCore()
+	spec.Indexes = []schema.Index{
+		{Name: "keys", PK: "gsi1pk", SK: "gsi1sk", Projection: types.ProjectionTypeKeysOnly},
+		{Name: "some", PK: "gsi1pk", Projection: types.ProjectionTypeInclude, Include: []string{"n", "expiresAt"}},
+	}
+	tbl := h.newTable(t, spec)
+	seedIndexed(t, tbl, 5)
+	all := expect.Value(table.Collect(table.All[table.Item](t.Context(), tbl, table.Query{Index: "keys", PK: "GLOBAL_TX"})))(t)
+	equal(t, "items", len(all), 5)
+	for _, item := range all {
+		equal(t, "attributes", len(item), 4)
+	}
+	// AWS refuses to be asked for what a global index does not hold.
+	for index, project := range map[string][]string{"keys": {"pk", "gsi1sk"}, "some": {"n", "expiresAt", "gsi1pk"}} {
+		q := table.Query{Index: index, PK: "GLOBAL_TX", Limit: 3, Project: project}
+		equal(t, "pages", len(pages(t, tbl, q, nil)), 2)
+		q.Project = append(q.Project, "entityType")
+		wantErr(t, expect.ErrOf(table.QueryPage[note](t.Context(), tbl, q)), table.ErrInvalid)
+	}
+	// An index without sort key has no order to rely on.
+	got := joined(pages(t, tbl, table.Query{Index: "some", PK: "GLOBAL_TX", Limit: 2}, nil))
+	slices.Sort(got)
+	equal(t, "items", got, span(0, 4))
+}
+
+func queryNumbers(t *testing.T, h Harness) {
+	tbl := h.newTable(t, schema.Table{
+		SKType:  types.ScalarAttributeTypeN,
+		Indexes: []schema.Index{{Name: "byScore", PK: "gsi1pk", SK: "score", SKType: types.ScalarAttributeTypeN}},
+	})
+	inOrder := []string{
+		"-100000000000000000000000", "-2.5", "-1", "0", "0.000000000000000000001", "0.5", "1", "2", "9", "10", "9007199254740993",
+		"9007199254740994", "100000000000000000000000000",
+	}
+	var ops []table.Op
+	for i, n := range inOrder {
+		ops = append(ops, table.Put(keys.Key{PK: "P", SK: keys.SK(n)}, table.Item{
+			"n": num(fmt.Sprint(i)), "gsi1pk": str("G"), "score": num(n),
+		}))
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	last := len(inOrder) - 1
+	for _, q := range []table.Query{{PK: "P"}, {PK: "P", Limit: 1}, {PK: "P", Limit: 3}, {Index: "byScore", PK: "G", Limit: 1}} {
+		equal(t, "forward", joined(pages(t, tbl, q, nil)), span(0, last))
+		q.Descending = true
+		equal(t, "backward", joined(pages(t, tbl, q, nil)), span(last, 0))
+		q.Descending = false
+		q.Range = keys.Range{From: "-1", To: "9"}
+		equal(t, "between", joined(pages(t, tbl, q, nil)), span(2, 8))
+		q.Range = keys.Range{From: "9"}
+		equal(t, "from", joined(pages(t, tbl, q, nil)), span(8, last))
+		q.Range = keys.Range{To: "-1"}
+		equal(t, "to", joined(pages(t, tbl, q, nil)), span(0, 2))
+		q.Range = keys.Exactly("0.5")
+		equal(t, "exactly", joined(pages(t, tbl, q, nil)), []int{5})
+	}
+}
+
+func queryBinary(t *testing.T, h Harness) {
+	tbl := h.newTable(t, schema.Table{SKType: types.ScalarAttributeTypeB})
+	inOrder := []string{"\x00", "\x00\x00", "\x00\xff", "a", "ab", "b", "\xff", "\xff\xff"}
+	var ops []table.Op
+	for i, b := range inOrder {
+		ops = append(ops, table.Put(keys.Key{PK: "P", SK: keys.SK(b)}, note{N: i}))
+	}
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	for _, limit := range []int{0, 1, 3} {
+		q := table.Query{PK: "P", Limit: limit}
+		equal(t, "forward", joined(pages(t, tbl, q, nil)), span(0, 7))
+		q.Range = keys.Range{Prefix: "\x00"}
+		equal(t, "prefix", joined(pages(t, tbl, q, nil)), span(0, 2))
+		q.Range = keys.Range{From: "\x00\x00", To: "b"}
+		q.Descending = true
+		equal(t, "between", joined(pages(t, tbl, q, nil)), span(5, 1))
+	}
+}
+
+func queryLarge(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	for i := range 8 {
+		item := map[string]any{"n": i, "text": strings.Repeat("x", 390<<10)}
+		must(t, tbl.Do(t.Context(), table.Put(txKey(i), item)))
+	}
+	page, err := table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK})
+	must(t, err)
+	equal(t, "items", numbers(page.Items), span(0, 7))
+	// DynamoDB Local ends a response after the item that exceeds a megabyte.
+	if n := page.Stats.Requests; n < 3 {
+		t.Errorf("%d requests for 3 MB", n)
+	}
+	// A page continues where a response was cut.
+	q := table.Query{PK: user.PK, Limit: 6}
+	equal(t, "pages of six", pages(t, tbl, q, nil), [][]int{span(0, 5), span(6, 7)})
+	collected := expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK, Descending: true})))(t)
+	equal(t, "items", numbers(collected), span(7, 0))
+}
+
+func queryNothing(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	for _, q := range []table.Query{
+		{PK: user.PK}, {PK: user.PK, Limit: 1}, {Index: "GSI1", PK: "G"}, {Index: "LSI1", PK: user.PK, Descending: true, Limit: 3},
+	} {
+		page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
+		equal(t, "items", len(page.Items), 0)
+		equal(t, "token", page.Next, "")
+		equal(t, "requests", page.Stats.Requests, 1)
+	}
+}
+
+func queryWrongType(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	seed(t, tbl, 3)
+	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user"})))
+	page, err := table.QueryPage[note](t.Context(), tbl.OfType("tx"), table.Query{PK: user.PK})
+	wantErr(t, err, table.ErrWrongType)
+	equal(t, "items beside the error", len(page.Items), 0)
+	if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "QueryPage" || e.Key.PK != user.PK {
+		t.Errorf("error %#v", e)
+	}
+	wantErr(t, expect.ErrOf(table.Collect(table.All[note](t.Context(), tbl.OfType("tx"), table.Query{PK: user.PK}))), table.ErrWrongType)
+}

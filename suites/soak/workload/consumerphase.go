@@ -1,0 +1,144 @@
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/singletable/singletable/suites/soak/checker"
+	"github.com/singletable/singletable/suites/soak/report"
+	"github.com/singletable/singletable/table"
+)
+
+// consumerPhase has all workers write the same entities, while a consumer reads the
+// stream of the table.
+func (w *world) consumerPhase(ctx context.Context, b budget) error {
+	c := &consumer{world: w}
+	c.mortal.Store(true)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	errs := make(chan error, consumers)
+	for range consumers {
+		group.Go(func() { errs <- c.run(reading) })
+	}
+	var rounds []*round
+	var err error
+	for n := 0; b.left(n*perRound) && ctx.Err() == nil && err == nil; n++ {
+		var s *round
+		if s, err = w.sharedRound(ctx, fmt.Sprintf("c%d", n), n); err == nil {
+			rounds = append(rounds, s)
+		}
+	}
+	c.mortal.Store(false)
+	if err == nil {
+		err = c.inspect(ctx, rounds)
+	}
+	stop()
+	group.Wait()
+	for range consumers {
+		if failed := <-errs; err == nil {
+			err = failed
+		}
+	}
+	return err
+}
+
+// inspect waits until the consumer has handled what was written, and checks what it has
+// made of it.
+func (c *consumer) inspect(ctx context.Context, rounds []*round) error {
+	session, err := c.newSession(&clock{}, false)
+	if err != nil {
+		return err
+	}
+	t := session.calm.Consistent()
+	histories, stored := map[string]*checker.History{}, map[string]string{}
+	for _, s := range rounds {
+		for i := range s.members {
+			key := memberKey(s.memberID(i))
+			histories[string(key.PK)] = &s.members[i]
+			v, found, err := find[nicked](ctx, t, key)
+			if err != nil {
+				return err
+			}
+			if found {
+				stored[string(key.PK)] = stateOf(&v)
+			}
+		}
+		for i := range s.accounts {
+			key := accountKey(s.accountID(i))
+			histories[string(key.PK)] = &s.accounts[i]
+			v, found, err := find[account](ctx, t, key)
+			if err != nil {
+				return err
+			}
+			if found {
+				stored[string(key.PK)] = stateOf(&v)
+			}
+		}
+	}
+	made, projected, err := c.caughtUp(ctx, t, histories, stored)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	all := c.log
+	c.mu.Unlock()
+	of := map[string][]checker.Delivery{}
+	for _, d := range all {
+		of[d.Item] = append(of[d.Item], d)
+	}
+	for item, h := range histories {
+		where := fmt.Sprintf("seed %d, consumers, %s", c.Seed, item)
+		now := map[string]string{item: stored[item]}
+		done, refused := h.Written()
+		c.report.Check(report.Delivered, where, errors.Join(checker.Delivered(of[item], now), checker.Told(of[item], writer, done, refused)))
+		c.report.Check(report.Effected, where, checker.Effected(of[item], map[string][]string{item: made[item]}))
+		c.report.Check(report.Projected, where, checker.Projected(map[string]string{item: projected[item]}, now))
+	}
+	return nil
+}
+
+// caughtUp returns the effects and the projections when nothing is left to be done, or
+// when there was time enough.
+func (c *consumer) caughtUp(ctx context.Context, t *table.Table, items map[string]*checker.History, stored map[string]string) (made map[string][]string, projected map[string]string, err error) {
+	for begun := time.Now(); ; {
+		made, projected = map[string][]string{}, map[string]string{}
+		for item := range items {
+			e, _, err := find[effects](ctx, t, effectsKey(item))
+			if err != nil {
+				return nil, nil, err
+			}
+			if len(e.Sequences) > 0 {
+				made[item] = e.Sequences
+			}
+			p, found, err := find[projection](ctx, t, projectionKey(item))
+			if err != nil {
+				return nil, nil, err
+			}
+			if found {
+				projected[item] = p.State
+			}
+		}
+		c.mu.Lock()
+		done := checker.Effected(c.log, made) == nil && checker.Delivered(c.log, stored) == nil
+		c.mu.Unlock()
+		if done || ctx.Err() != nil || time.Since(begun) > c.Patience {
+			return made, projected, ctx.Err()
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+var writerOf = regexp.MustCompile(`By:(\S+)`)
+
+// writer returns the operation that has written a state.
+func writer(state string) string {
+	if m := writerOf.FindStringSubmatch(state); m != nil {
+		return m[1]
+	}
+	return ""
+}

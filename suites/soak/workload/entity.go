@@ -1,0 +1,373 @@
+package workload
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
+	"github.com/singletable/singletable/suites/soak/report"
+	"github.com/singletable/singletable/table"
+)
+
+// member is an entity with three items: under its id, in its team, and
+// under its e-mail, which is unique by that.
+type member struct {
+	ID      string `dynamodbav:"id"`
+	Team    string `dynamodbav:"team"`
+	Email   string `dynamodbav:"email"`
+	By      string `dynamodbav:"by"`
+	Score   int64  `dynamodbav:"score"`
+	Version int64  `dynamodbav:"version"`
+}
+
+const (
+	memberPrefix keys.Prefix = "MEMBER"
+	teamPrefix   keys.Prefix = "TEAM"
+	emailPrefix  keys.Prefix = "EMAIL"
+	memberType               = "MEMBER"
+	changeType               = "CHANGE"
+)
+
+func memberKey(id string) keys.Key { return keys.Key{PK: memberPrefix.PK(id), SK: keys.Profile} }
+func emailKey(email string) keys.Key {
+	return keys.Key{PK: emailPrefix.PK(email), SK: keys.Metadata}
+}
+
+func teamKey(m member) keys.Key {
+	return keys.Key{PK: teamPrefix.PK(m.Team), SK: memberPrefix.SK(keys.Str(m.ID))}
+}
+
+var memberEntity = repo.Entity[member]{
+	Type: memberType,
+	Key:  func(m member) keys.Key { return memberKey(m.ID) },
+	Copies: []repo.Copy[member]{
+		{Name: "in team", Key: teamKey, Indexes: repo.Indexes[member]{listIndex: func(m member) keys.Key {
+			return keys.Key{PK: teamPrefix.PK(m.Team), SK: keys.None.SK(keys.Int(m.Score, 6), keys.Str(m.ID))}
+		}}},
+		{Name: "by email", Key: func(m member) keys.Key { return emailKey(m.Email) }},
+	},
+	Version: "version", VersionFromOne: true,
+}
+
+// change is an entity of one item that is kept for each version of a member.
+type change struct {
+	ID string `dynamodbav:"id"`
+	Of int64  `dynamodbav:"of"`
+	By string `dynamodbav:"by"`
+	// Release is the one that has written the version, in a round, and Nick the
+	// nick that it has set.
+	Release int    `dynamodbav:"release,omitempty"`
+	Nick    string `dynamodbav:"nick,omitempty"`
+}
+
+var changeEntity = repo.Entity[change]{
+	Type: changeType,
+	Key: func(c change) keys.Key {
+		return keys.Key{PK: memberPrefix.PK(c.ID), SK: keys.Prefix(changeType).SK(keys.Int(c.Of, 6))}
+	},
+}
+
+// entities are the repositories of a session.
+type entities struct {
+	members *repo.Repo[member]
+	changes *repo.Repo[change]
+}
+
+func newEntities(t *table.Table) (e entities, err error) {
+	if e.members, err = repo.New(t, memberEntity); err != nil {
+		return e, err
+	}
+	e.changes, err = repo.New(t, changeEntity)
+	return e, err
+}
+
+// placed returns the items of a member as they are to be stored.
+func placed(m member) state {
+	s := state{}
+	for i, key := range []keys.Key{memberKey(m.ID), teamKey(m), emailKey(m.Email)} {
+		item := encode(m)
+		if i == 1 {
+			for name, v := range encode(doc{ListPK: teamPrefix.PK(m.Team), ListSK: keys.None.SK(keys.Int(m.Score, 6), keys.Str(m.ID))}) {
+				item[name] = v
+			}
+		}
+		for name, v := range encode(doc{PK: key.PK, SK: key.SK, Type: memberType}) {
+			item[name] = v
+		}
+		s[key] = item
+	}
+	return s
+}
+
+func recorded(c change) state {
+	key := changeEntity.Key(c)
+	item := encode(c)
+	for name, v := range encode(doc{PK: key.PK, SK: key.SK, Type: changeType}) {
+		item[name] = v
+	}
+	return state{key: item}
+}
+
+const ownMembers = 5
+
+// memberID returns one of the ids of the worker's own members.
+func (w *worker) memberID(i int) string { return fmt.Sprintf("%d-%d", w.id, i) }
+
+// anyMember draws a value for a member; e-mails and teams are few.
+func (w *worker) anyMember() member {
+	return member{
+		ID:    w.memberID(w.r.IntN(ownMembers)),
+		Team:  fmt.Sprintf("%d-%s", w.id, names[w.r.IntN(3)]),
+		Email: fmt.Sprintf("%d@%d", w.r.IntN(ownMembers+2), w.id),
+		By:    w.by, Score: w.r.Int64N(1000),
+	}
+}
+
+// member returns the member with an id.
+func (w *worker) member(id string) (member, bool) {
+	item := w.model[memberKey(id)]
+	if item == nil {
+		return member{}, false
+	}
+	return decode[member](item), true
+}
+
+// free reports whether an e-mail is free for a member.
+func (w *worker) free(m member) bool {
+	item := w.model[emailKey(m.Email)]
+	return item == nil || decode[member](item).ID == m.ID
+}
+
+// replaced says what a change of a member from old to m leaves behind.
+func replaced(old, m member) state {
+	s := state{}
+	for k := range placed(old) {
+		s[k] = nil
+	}
+	for k, item := range placed(m) {
+		s[k] = item
+	}
+	return s
+}
+
+// removed says what the removal of a member leaves behind.
+func removed(m member) state {
+	s := state{}
+	for k := range placed(m) {
+		s[k] = nil
+	}
+	return s
+}
+
+// untouched makes an operation expect a refusal.
+func (w *worker) untouched(s operation, want ...error) operation {
+	s.want = want
+	w.unchanged(s)
+	return s
+}
+
+func (w *worker) createMember(e entities) operation {
+	m := w.anyMember()
+	stored := m
+	stored.Version = 1
+	s := operation{
+		name: "repo Create", after: placed(stored),
+		run: func(ctx context.Context) error { return e.members.Create(ctx, new(m)) },
+	}
+	if w.r.IntN(3) == 0 {
+		s.name, s.run = "repo TransactCreate", func(ctx context.Context) error { return e.members.TransactCreate(ctx, new(m)) }
+	}
+	if _, there := w.member(m.ID); there || !w.free(m) {
+		return w.untouched(s, table.ErrExists)
+	}
+	return s
+}
+
+func (w *worker) putMember(e entities) operation {
+	m := w.anyMember()
+	old, there := w.member(m.ID)
+	m.Version = old.Version
+	if stale := w.r.IntN(5) == 0; stale {
+		m.Version++
+	}
+	stored := m
+	stored.Version++
+	s := operation{
+		name: "repo Put", after: placed(stored),
+		run: func(ctx context.Context) error { return e.members.Put(ctx, new(m)) },
+	}
+	if there {
+		s.after = replaced(old, stored)
+	}
+	switch {
+	case m.Version != old.Version:
+		return w.untouched(s, table.ErrConflict)
+	case !w.free(m):
+		return w.untouched(s, table.ErrExists)
+	}
+	return s
+}
+
+// errGivenUp is the application's own refusal.
+var errGivenUp = fmt.Errorf("the change was given up: %w", table.ErrConditionFailed)
+
+func (w *worker) updateMember(e entities) operation {
+	m := w.anyMember()
+	old, there := w.member(m.ID)
+	giveUp, with := w.r.IntN(8) == 0, w.r.IntN(2) == 0
+	m.Version = old.Version + 1
+	c := change{ID: m.ID, Of: m.Version, By: w.by}
+	apply := func(v *member) error {
+		if giveUp {
+			return errGivenUp
+		}
+		v.Team, v.Email, v.By, v.Score = m.Team, m.Email, m.By, m.Score
+		return nil
+	}
+	key := []keys.Key{memberKey(m.ID), teamKey(old), emailKey(old.Email)}[w.r.IntN(3)]
+	if !there {
+		key = memberKey(m.ID)
+	}
+	s := operation{name: "repo Update", after: replaced(old, m)}
+	s.run = func(ctx context.Context) error {
+		_, err := e.members.Update(ctx, key, apply)
+		return err
+	}
+	if with {
+		s.name = "repo UpdateWith"
+		s.after[changeEntity.Key(c)] = recorded(c)[changeEntity.Key(c)]
+		s.run = func(ctx context.Context) error {
+			_, err := e.members.UpdateWith(ctx, key, func(v *member) ([]table.Op, error) {
+				return e.changes.PutOps(new(c)), apply(v)
+			})
+			return err
+		}
+	}
+	switch {
+	case !there:
+		s.after = placed(m)
+		return w.untouched(s, table.ErrNotFound)
+	case giveUp:
+		return w.untouched(s, errGivenUp)
+	case !w.free(m):
+		return w.untouched(s, table.ErrExists)
+	}
+	return s
+}
+
+func (w *worker) deleteMember(e entities) operation {
+	id := w.memberID(w.r.IntN(ownMembers))
+	m, there := w.member(id)
+	s := operation{name: "repo Delete", after: state{memberKey(id): nil}}
+	key := memberKey(id)
+	if there {
+		s.after = removed(m)
+		key = []keys.Key{key, teamKey(m), emailKey(m.Email)}[w.r.IntN(3)]
+	}
+	s.run = func(ctx context.Context) error { return e.members.Delete(ctx, key) }
+	return s
+}
+
+// items checks, of all members, that what is stored under their keys is
+// the same.
+func (w *worker) items(ctx context.Context) error {
+	for i := range ownMembers {
+		m, there := w.member(w.memberID(i))
+		if !there {
+			continue
+		}
+		got, err := w.read(ctx, []keys.Key{memberKey(m.ID), teamKey(m), emailKey(m.Email)})
+		if err != nil {
+			return err
+		}
+		w.check(report.Items, differ(got, placed(m)))
+	}
+	return nil
+}
+
+// team reads the members of a team: by themselves, and together with others.
+func (w *worker) team(e entities) operation {
+	team := w.anyMember().Team
+	var want []member
+	for i := range ownMembers {
+		if m, there := w.member(w.memberID(i)); there && m.Team == team {
+			want = append(want, m)
+		}
+	}
+	slices.SortFunc(want, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
+	})
+	q := table.Query{Index: listIndex, PK: teamPrefix.PK(team)}
+	var have []member
+	read := func(ctx context.Context) (err error) {
+		have, err = table.Collect(e.members.All(ctx, q))
+		return err
+	}
+	s := operation{name: "repo All", run: read}
+	switch w.r.IntN(4) {
+	case 0:
+		s.name, s.run = "repo Collect", func(ctx context.Context) error {
+			have = nil
+			return repo.Collect(ctx, w.table, q, e.members.AppendTo(&have), repo.IgnoreUnknown())
+		}
+	case 1:
+		s.name, s.run = "repo Stream", func(ctx context.Context) error {
+			have = nil
+			for v, err := range repo.Stream(ctx, w.table, q, e.members, e.changes) {
+				if err != nil {
+					return err
+				}
+				if m, ok := v.(member); ok {
+					have = append(have, m)
+				}
+			}
+			return nil
+		}
+	case 2:
+		s.name, s.run = "repo Query", func(ctx context.Context) error {
+			page, err := e.members.Query(ctx, q)
+			have = page.Items
+			return err
+		}
+	}
+	s.verify = func(check func(report.Promise, error)) {
+		var err error
+		if !slices.Equal(have, want) {
+			err = fmt.Errorf("have %+v, want %+v", have, want)
+		}
+		check(report.Truth, wrap(s.name, err))
+	}
+	return s
+}
+
+// getMembers reads members by ids.
+func (w *worker) getMembers(e entities) operation {
+	var ks []keys.Key
+	want := map[keys.Key]member{}
+	for i := range ownMembers {
+		m, there := w.member(w.memberID(i))
+		ks = append(ks, memberKey(w.memberID(i)))
+		if there {
+			want[ks[i]] = m
+		}
+	}
+	var have map[keys.Key]member
+	return operation{
+		name: "repo GetMany",
+		run: func(ctx context.Context) (err error) {
+			have, err = e.members.GetMany(ctx, ks)
+			return err
+		},
+		verify: func(check func(report.Promise, error)) {
+			var err error
+			if !maps.Equal(have, want) {
+				err = fmt.Errorf("have %+v, want %+v", have, want)
+			}
+			check(report.Truth, wrap("GetMany", err))
+		},
+	}
+}

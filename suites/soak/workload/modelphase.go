@@ -1,0 +1,181 @@
+package workload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/singletable/singletable/idempotency"
+	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/suites/soak/nemesis"
+	"github.com/singletable/singletable/suites/soak/report"
+)
+
+// perSession is how many operations a worker does with one client.
+const perSession = 100
+
+// newWorker returns a worker whose model is that of an empty table.
+func (w *world) newWorker(id int) *worker {
+	return &worker{session: &session{world: w, clock: &clock{}}, id: id, model: state{}, once: map[string]remembered{}}
+}
+
+// budget says when a phase is over: after a number of operations for each
+// worker, or at a time. On a slow machine that is put off until enough was done,
+// but not for ever.
+type budget struct {
+	ops           int
+	until, latest time.Time
+	enough        func() bool
+}
+
+func (b budget) left(op int) bool {
+	if b.ops > 0 {
+		return op < b.ops
+	}
+	now := time.Now()
+	return now.Before(b.until) || b.enough != nil && now.Before(b.latest) && !b.enough()
+}
+
+// modelPhase has each worker do random operations on keys of its own.
+func (w *world) modelPhase(ctx context.Context, b budget) error {
+	b.enough = func() bool {
+		var all []string
+		for _, k := range nemesis.Faults() {
+			all = append(all, string(k))
+		}
+		return w.report.Complete([]report.Promise{report.Settled, report.Walk, report.Token, report.Expired}, all)
+	}
+	workers := make([]*worker, w.Workers)
+	err := w.parallel(w.Workers, func(id int) error {
+		workers[id] = w.newWorker(id)
+		for op := 0; b.left(op) && ctx.Err() == nil; op += perSession {
+			if err := workers[id].work(ctx, op, b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	return w.parallel(w.Workers, func(id int) error { return workers[id].sweep(ctx) })
+}
+
+// work does the operations of one session.
+func (w *worker) work(ctx context.Context, from int, b budget) error {
+	session, err := w.newSession(w.clock, from/perSession%2 == 0)
+	if err != nil {
+		return err
+	}
+	w.session = session
+	e, err := newEntities(session.table)
+	if err != nil {
+		return err
+	}
+	store, err := idempotency.New(session.table, nil)
+	if err != nil {
+		return err
+	}
+	// Readers have as many shards as the writers, or are to have more soon.
+	readers := w.shards()
+	readers.shards += from / perSession % 5
+	reader, err := shard.New[doc](session.table, readers.index(), nil)
+	if err != nil {
+		return err
+	}
+	for op := from; op < from+perSession && b.left(op); op++ {
+		w.draw(op)
+		if w.r.IntN(8) == 0 {
+			w.jump(time.Duration(w.r.IntN(13)-6) * leap)
+		}
+		if err := w.generate(ctx, e, store, reader); err != nil {
+			return fmt.Errorf("%s: %w", w.where(), err)
+		}
+	}
+	return nil
+}
+
+// generate draws one operation of any kind and does it.
+func (w *worker) generate(ctx context.Context, e entities, store *idempotency.Store, reader *shard.Reader[doc]) error {
+	switch w.r.IntN(32) {
+	case 0, 1, 2, 3, 4, 5:
+		return w.do(ctx, w.one())
+	case 6, 7:
+		return w.do(ctx, w.transact())
+	case 8:
+		return w.do(ctx, w.transactPut())
+	case 9:
+		return w.do(ctx, w.batchWrite())
+	case 10:
+		return w.do(ctx, w.checkOnly())
+	case 11:
+		return w.do(ctx, w.get())
+	case 12:
+		return w.do(ctx, w.batchGet())
+	case 13:
+		return w.do(ctx, w.transactGet())
+	case 14:
+		return w.do(ctx, w.all())
+	case 15, 16, 17:
+		return w.walk(ctx)
+	case 18:
+		return w.do(ctx, w.latest(reader))
+	case 19:
+		return w.do(ctx, w.shardAll(reader))
+	case 20:
+		return w.shardWalk(ctx, reader)
+	case 21, 22:
+		return w.do(ctx, w.createMember(e))
+	case 23:
+		return w.do(ctx, w.putMember(e))
+	case 24, 25:
+		return w.do(ctx, w.updateMember(e))
+	case 26:
+		return w.do(ctx, w.deleteMember(e))
+	case 27:
+		return w.do(ctx, w.team(e))
+	case 28:
+		if w.r.IntN(2) == 0 {
+			return w.do(ctx, w.getMembers(e))
+		}
+		return w.items(ctx)
+	case 29, 30:
+		return w.do(ctx, w.idempotent(store))
+	default:
+		switch w.r.IntN(6) {
+		case 0:
+			return w.do(ctx, w.lookup(store))
+		case 1:
+			return w.evict(ctx, store)
+		case 2:
+			return w.do(ctx, w.forget())
+		}
+		return w.do(ctx, w.message(store))
+	}
+}
+
+// sweep compares everything that the worker has ever written with the model.
+func (w *worker) sweep(ctx context.Context) error {
+	ks := w.allKeys()
+	got, err := w.read(ctx, ks)
+	if err != nil {
+		return err
+	}
+	w.check(report.Stored, wrap("at the end", differ(got, w.wanted(got))))
+	for segments := range 4 {
+		w.draw(w.op + 1)
+		if err := w.scan(ctx, 1+segments); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted returns the model for the keys of a state.
+func (w *worker) wanted(got state) state {
+	want := state{}
+	for k := range got {
+		want[k] = w.model[k]
+	}
+	return want
+}

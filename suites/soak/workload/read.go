@@ -1,0 +1,293 @@
+package workload
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/suites/soak/checker"
+	"github.com/singletable/singletable/suites/soak/report"
+	"github.com/singletable/singletable/table"
+)
+
+// reads checks a read of a table whose reads are consistent half of the time;
+// local engines always are.
+func (w *worker) reads() *table.Table {
+	if w.r.IntN(2) == 0 {
+		return w.table.Consistent()
+	}
+	return w.table
+}
+
+// sameDocs checks that a read has returned what is stored, in order.
+func sameDocs(have, want []doc) error {
+	if slices.Equal(have, want) {
+		return nil
+	}
+	for i := range min(len(have), len(want)) {
+		if have[i] != want[i] {
+			return fmt.Errorf("item %d of %d: have %s, want %s", i, len(want), text(encode(have[i])), text(encode(want[i])))
+		}
+	}
+	return fmt.Errorf("have %d items, want %d", len(have), len(want))
+}
+
+// get reads one item.
+func (w *worker) get() operation {
+	key, from := w.anyKey(), w.reads()
+	want, live := w.model.live(w.clock, key)
+	var have doc
+	s := operation{name: "Get", run: func(ctx context.Context) (err error) {
+		have, err = table.Get[doc](ctx, from, key)
+		return err
+	}}
+	if !live {
+		s.want = []error{table.ErrNotFound}
+	}
+	s.hidden = w.hidden(key)
+	s.verify = func(check func(report.Promise, error)) { check(report.Truth, sameDocs([]doc{have}, []doc{want})) }
+	return s
+}
+
+// manyKeys draws keys, some of them of items that never were.
+func (w *worker) manyKeys(most int) []keys.Key {
+	ks := w.anyKeys(1 + w.r.IntN(most))
+	for i := range w.r.IntN(3) {
+		ks = append(ks, keys.Key{PK: w.partition(0), SK: notePrefix.SK(keys.Str("never"), keys.Int(i, 3))})
+	}
+	return ks
+}
+
+// many is a read of several keys.
+func (w *worker) many(name string, ks []keys.Key, read func(context.Context) (map[keys.Key]doc, error)) operation {
+	var have map[keys.Key]doc
+	s := operation{name: name, run: func(ctx context.Context) (err error) {
+		have, err = read(ctx)
+		return err
+	}}
+	s.verify = func(check func(report.Promise, error)) {
+		want := map[keys.Key]doc{}
+		for _, k := range ks {
+			if d, live := w.model.live(w.clock, k); live {
+				want[k] = d
+			}
+		}
+		var err error
+		if len(have) != len(want) {
+			err = fmt.Errorf("%d items, want %d", len(have), len(want))
+		}
+		for k, d := range want {
+			err = cmp.Or(err, sameDocs([]doc{have[k]}, []doc{d}))
+		}
+		check(report.Truth, wrap(name, err))
+	}
+	return s
+}
+
+func (w *worker) batchGet() operation {
+	ks, from := w.manyKeys(partitions*perPartition), w.reads()
+	for range w.r.IntN(60) { // duplicates
+		ks = append(ks, ks[w.r.IntN(len(ks))])
+	}
+	for i := range w.r.IntN(100) * w.r.IntN(2) {
+		ks = append(ks, keys.Key{PK: w.partition(1), SK: notePrefix.SK(keys.Str("absent"), keys.Int(i, 3))})
+	}
+	return w.many("BatchGet", ks, func(ctx context.Context) (map[keys.Key]doc, error) {
+		return table.BatchGet[doc](ctx, from, ks)
+	})
+}
+
+func (w *worker) transactGet() operation {
+	ks := w.manyKeys(min(20, w.MaxTransaction))
+	ks = ks[:min(len(ks), w.MaxTransaction)]
+	return w.many("TransactGet", ks, func(ctx context.Context) (map[keys.Key]doc, error) {
+		return table.TransactGet[doc](ctx, w.table, ks)
+	})
+}
+
+// query is a query as the library takes it, and what it is to return.
+type query struct {
+	table.Query
+	want []doc
+	// hidden is set if there is an expired item in its way.
+	hidden bool
+}
+
+// foreign reports whether it returns items with keys of other programs.
+func (q query) foreign() bool {
+	return slices.ContainsFunc(q.want, func(d doc) bool { return foreign(d.key()) })
+}
+
+// anyRange draws a range of one of the kinds.
+func (w *worker) anyRange() keys.Range {
+	at := func() time.Time { return epoch.Add(time.Duration(w.r.IntN(14)) * time.Second) }
+	name := names[w.r.IntN(len(names))]
+	a, b := w.key(0, w.r.IntN(perPartition)).SK, w.key(0, w.r.IntN(perPartition)).SK
+	from := at()
+	switch w.r.IntN(13) {
+	case 12: // a prefix that ends anywhere
+		text := []rune(string(a))
+		return keys.Range{Prefix: keys.SK(text[:1+w.r.IntN(min(9, len(text)))])}
+	case 0:
+		return itemPrefix.Since(from)
+	case 1:
+		return itemPrefix.Until(from)
+	case 2:
+		return itemPrefix.Between(from, from.Add(time.Duration(1+w.r.IntN(9))*time.Second))
+	case 3:
+		return notePrefix.Starting(string([]rune(name)[:1]))
+	case 4:
+		return notePrefix.All(keys.Str(name))
+	case 5:
+		return keys.Exactly(a)
+	case 6:
+		return keys.Range{From: min(a, b), To: max(a, b)}
+	case 7:
+		return keys.Range{From: a}
+	case 8:
+		return keys.Range{To: b}
+	case 9:
+		return itemPrefix.All()
+	case 10:
+		return notePrefix.All()
+	}
+	return keys.Range{}
+}
+
+// anyQuery draws a query of one of the worker's partitions, or of its list.
+func (w *worker) anyQuery() query {
+	p := w.partition(w.r.IntN(partitions))
+	r := w.anyRange()
+	q := query{Query: table.Query{PK: p, Range: r, Descending: w.r.IntN(2) == 0, Scope: w.by}}
+	sk, less := func(d doc) keys.SK { return d.SK }, bySK
+	in := func(d doc) bool { return d.PK == p }
+	if w.r.IntN(3) == 0 {
+		q.Index, q.PK, q.Range = listIndex, w.listPK(), keys.Range{}
+		if from := epoch.Add(time.Duration(w.r.IntN(9)) * time.Minute); w.r.IntN(2) == 0 {
+			q.Range = keys.None.Between(from, from.Add(3*time.Minute))
+		}
+		sk, less = func(d doc) keys.SK { return d.ListSK }, byList
+		in = func(d doc) bool { return d.ListPK == q.PK }
+	}
+	color := ""
+	if w.r.IntN(3) == 0 {
+		color = colors[w.r.IntN(len(colors))]
+		q.Filter = expression.Name("color").Equal(expression.Value(color))
+	}
+	if w.r.IntN(3) == 0 {
+		q.Project = []string{"n", "by"}
+	}
+	match := func(d doc) bool {
+		return in(d) && q.Range.Contains(sk(d)) && (color == "" || d.Color == color)
+	}
+	q.want = w.model.docs(w.clock, match, less)
+	q.hidden = len(q.want) < len(w.model.docs(nil, match, less))
+	if q.Descending {
+		slices.Reverse(q.want)
+	}
+	for i := range q.want {
+		q.want[i] = q.projected(q.want[i])
+	}
+	return q
+}
+
+// projected returns what the query gives of an item.
+func (q query) projected(d doc) doc {
+	if q.Project == nil {
+		return d
+	}
+	kept := doc{PK: d.PK, SK: d.SK, Type: d.Type, N: d.N, By: d.By, Expires: d.Expires}
+	if q.Index == listIndex {
+		kept.ListPK, kept.ListSK = d.ListPK, d.ListSK
+	}
+	return kept
+}
+
+// all reads a query to its end, or breaks off.
+func (w *worker) all() operation {
+	q, stop := w.anyQuery(), -1
+	if w.r.IntN(3) == 0 {
+		q.Limit = 1 + w.r.IntN(10)
+	}
+	if w.r.IntN(4) == 0 {
+		stop = w.r.IntN(5)
+	}
+	var have []doc
+	s := operation{name: "All", run: func(ctx context.Context) error {
+		have = nil
+		for d, err := range table.All[doc](ctx, w.table, q.Query) {
+			if err != nil {
+				return err
+			}
+			if len(have) == stop {
+				break
+			}
+			have = append(have, d)
+		}
+		return nil
+	}}
+	want := q.want
+	if q.Limit > 0 {
+		want = want[:min(q.Limit, len(want))]
+	}
+	if stop >= 0 {
+		want = want[:min(stop, len(want))]
+	}
+	s.verify = func(check func(report.Promise, error)) {
+		err := sameDocs(have, want)
+		check(report.Truth, wrap("All", err))
+		if q.hidden {
+			check(report.Expired, err)
+		}
+		if q.foreign() {
+			check(report.Foreign, err)
+		}
+	}
+	return s
+}
+
+// scan reads the whole table in parts and keeps what is the worker's own. It is
+// done while nobody writes: dynoxide loses items from a scan that goes on after
+// a key that was deleted concurrently, and deals out the parts again when
+// partitions come and go.
+func (w *worker) scan(ctx context.Context, segments int) error {
+	own := string(ownPrefix.PK(strconv.Itoa(w.id))) + "#"
+	var have []doc
+	for segment := range segments {
+		scan := table.Scan{
+			Segment: segment, Segments: segments, Limit: 1 + w.r.IntN(200), Scope: w.by,
+			Filter: expression.NameNoDotSplit(spec.PK).BeginsWith(own),
+		}
+		for {
+			page, err := turn(ctx, w, "ScanPage", func(ctx context.Context) (table.Page[doc], error) {
+				return table.ScanPage[doc](ctx, w.table, scan)
+			})
+			if err != nil {
+				return err
+			}
+			have = append(have, page.Items...)
+			if page.Next == "" {
+				break
+			}
+			scan.After = page.Next
+		}
+	}
+	want := w.model.docs(w.clock, func(d doc) bool { return strings.HasPrefix(string(d.PK), own) }, bySK)
+	w.check(report.Walk, wrap("ScanPage", checker.Set(texts(have), texts(want))))
+	return nil
+}
+
+func texts(docs []doc) []string {
+	out := make([]string, len(docs))
+	for i, d := range docs {
+		out[i] = text(encode(d))
+	}
+	return out
+}
