@@ -201,7 +201,7 @@ func (u user) use(ctx context.Context) error {
 	return u.origin(ctx)
 }
 
-// packages lists what others can import and run. A released module must not need
+// packages lists what others can import and run, without the suites. A released module must not need
 // internal packages of another one: with a newer version of that, which any
 // dependency can ask for, they may be gone.
 func (u user) packages(ctx context.Context) (packages, commands []string, err error) {
@@ -223,7 +223,7 @@ func (u user) packages(ctx context.Context) (packages, commands []string, err er
 			}
 		}
 		switch {
-		case internal(p.ImportPath):
+		case internal(p.ImportPath), within(p.ImportPath, u.library()+"/suites"):
 		case p.Name == "main":
 			commands = append(commands, p.ImportPath)
 		default:
