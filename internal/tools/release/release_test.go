@@ -168,6 +168,7 @@ var repository = map[string]string{
 	"lib.go":                  "package lib\n",
 	"a/a.go":                  "package a\n\nconst Argument = \"hello\"\n",
 	"internal/b/b.go":         "package b\n",
+	"suites/main.go":          "package main\n\nfunc main() { panic(`no command`) }\n",
 	"cmd/tool/go.mod":         toolMod,
 	"cmd/tool/go.sum":         toolSum,
 	"cmd/tool/main.go":        toolMain,
