@@ -188,7 +188,7 @@ func reads[T any](ctx context.Context, tbl *table.Table, key keys.Key) []error {
 }
 
 // garbled are errors of responses that cannot be read.
-func garbled(t *testing.T, spec schema.Table, observe table.Observer) map[string]error {
+func garbled(t *testing.T, spec schema.Table, observe func(context.Context, table.Event)) map[string]error {
 	t.Helper()
 	all := map[string]error{}
 	for name, body := range map[string]string{

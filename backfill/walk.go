@@ -209,8 +209,8 @@ func hasNewer(err error) bool {
 	if !ok {
 		return true
 	}
-	return slices.ContainsFunc(tx.Failed, func(op *table.OpError) bool {
-		return op.Index == 0 || errors.Is(op, table.ErrConditionFailed)
+	return slices.ContainsFunc(tx.Failed, func(op *table.Error) bool {
+		return op.Position == 1 || errors.Is(op, table.ErrConditionFailed)
 	})
 }
 

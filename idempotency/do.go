@@ -126,7 +126,7 @@ func do[R any](ctx context.Context, s *Store, op string, r Request, plan func(co
 }
 
 func (c *call[R]) fail(err error) (Result[R], error) {
-	return Result[R]{}, &Error{Op: c.op, Scope: c.r.Scope, Key: c.r.key(), Err: err}
+	return Result[R]{}, c.Store.fail(c.op, c.r, err)
 }
 
 // submit sends the transaction until it is known what came of it.
@@ -193,7 +193,7 @@ func metRecord(tx *table.TxError, index int) (old table.Item, met bool) {
 		return nil, false
 	}
 	for _, f := range tx.Failed {
-		if f.Index == index && (errors.Is(f, table.ErrConditionFailed) || errors.Is(f, table.ErrExists)) {
+		if f.Position == index+1 && (errors.Is(f, table.ErrConditionFailed) || errors.Is(f, table.ErrExists)) {
 			return f.Stored, true
 		}
 	}

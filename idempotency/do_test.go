@@ -142,8 +142,8 @@ func TestReusedKey(t *testing.T) {
 			wantErr(t, err, idempotency.ErrPayloadMismatch)
 			expect.NotErr(t, err, idempotency.ErrInvalidRequest, table.ErrConflict, table.ErrOutcomeUnknown)
 			expect.Equal(t, "class", table.Classify(err), table.Permanent)
-			e, ok := errors.AsType[*idempotency.Error](err)
-			if !ok || e.Op != "Do" || e.Scope != request("k").Scope || e.Key != recordKey("k") {
+			e, ok := errors.AsType[*table.Error](err)
+			if !ok || e.Op != "Do" || e.Key != recordKey("k") {
 				t.Errorf("error %#v", e)
 			}
 			expect.Equal(t, "events", s.kinds(), []idempotency.EventKind{idempotency.PayloadMismatch})
@@ -189,7 +189,7 @@ func TestExec(t *testing.T) {
 	message.Payload = "another"
 	_, err = idempotency.Exec(t.Context(), s.store, message, count)
 	wantErr(t, err, idempotency.ErrPayloadMismatch)
-	if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Op != "Exec" {
+	if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Exec" {
 		t.Errorf("error %v", err)
 	}
 	// There is no result for Do.

@@ -285,7 +285,7 @@ func ExampleOptions() {
 	// count one replayed
 	// <nil>
 	// look at u-123 IDE#u-123#8e03978e
-	// singletable: Exec: idempotency key was used for another payload: condition failed
+	// singletable: Exec on table ExampleOptions: idempotency key was used for another payload: condition failed
 	// count one replaced
 	// <nil>
 }
@@ -306,20 +306,20 @@ func ExampleError() {
 		{Scope: "u-123"},
 	} {
 		_, err := idempotency.Exec(ctx, store, r, func(context.Context) ([]table.Op, error) { return nil, nil })
-		e, _ := errors.AsType[*idempotency.Error](err)
+		e, _ := errors.AsType[*table.Error](err)
 		switch {
 		case err == nil:
 			fmt.Println(http.StatusOK)
 		case errors.Is(err, idempotency.ErrInvalidRequest):
-			fmt.Println(http.StatusBadRequest, e.Op, e.Scope)
+			fmt.Println(http.StatusBadRequest, e.Op)
 		case errors.Is(err, idempotency.ErrPayloadMismatch):
-			fmt.Println(http.StatusUnprocessableEntity, e.Op, e.Scope, e.Key.PK)
+			fmt.Println(http.StatusUnprocessableEntity, e.Op, e.Key.PK)
 		}
 	}
 	// Output:
 	// 200
-	// 422 Exec u-123 IDE#u-123#8e03978e
-	// 400 Exec u-123
+	// 422 Exec IDE#u-123#8e03978e
+	// 400 Exec
 }
 
 // The service used to write records of its own, with the id of a payment. A retry of

@@ -220,7 +220,7 @@ func TestRecordThatIsNeverFound(t *testing.T) {
 		wantErr(t, err, table.ErrConflict)
 		expect.NotErr(t, err, table.ErrConditionFailed, table.ErrExists, table.ErrOutcomeUnknown)
 		expect.Equal(t, "class", table.Classify(err), table.Transient)
-		if _, ok := errors.AsType[*idempotency.Error](err); !ok {
+		if _, ok := errors.AsType[*table.Error](err); !ok {
 			t.Errorf("error %v", err)
 		}
 	})

@@ -106,7 +106,7 @@ func TestRecordOfAnotherWriter(t *testing.T) {
 			expect.OK(t, s.table.Do(t.Context(), table.Put(appCoreKey, table.Item{"result": str("x"), "resultPK": str("x"), "fingerprint": str("x")})))
 			_, err = do()
 			wantErr(t, err, errNoTx)
-			if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Key != appCoreKey {
+			if e, ok := errors.AsType[*table.Error](err); !ok || e.Key != appCoreKey {
 				t.Errorf("error %v", err)
 			}
 			s.wantEffects(t, "k", 1)
@@ -209,7 +209,7 @@ func TestInvalidStores(t *testing.T) {
 			tbl := expect.Value(table.New(client, tt.schema, nil))(t)
 			_, err := idempotency.New(tbl, tt.options)
 			wantErr(t, err, table.ErrInvalid)
-			if e, ok := errors.AsType[*idempotency.Error](err); !ok || e.Op != "New" {
+			if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "New" {
 				t.Errorf("error %#v", err)
 			}
 		})

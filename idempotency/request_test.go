@@ -42,8 +42,8 @@ func TestInvalidRequests(t *testing.T) {
 					err := call()
 					wantErr(t, err, idempotency.ErrInvalidRequest, table.ErrInvalid)
 					expect.Equal(t, "class", table.Classify(err), table.Permanent)
-					e, ok := errors.AsType[*idempotency.Error](err)
-					if !ok || e.Op != op || e.Scope != r.Scope {
+					e, ok := errors.AsType[*table.Error](err)
+					if !ok || e.Op != op {
 						t.Errorf("%s: error %#v", op, err)
 					}
 				})

@@ -32,25 +32,6 @@ var (
 	errInvalidStore = fmt.Errorf("%w idempotency store", table.ErrInvalid)
 )
 
-// Error is an error of this package: what it was about, and why. Errors of the
-// caller's own ops are [*table.Error] as always.
-type Error struct {
-	// Op is New, Do, Exec, Lookup or Delete.
-	Op string
-	// Scope is the request's.
-	Scope string
-	// Key is the key of the record. It is not part of the message.
-	Key keys.Key
-	// Err is the cause; never nil.
-	Err error
-}
-
-// Error names the operation and the cause, without scope and key.
-func (e *Error) Error() string { return fmt.Sprintf("singletable: %s: %v", e.Op, e.Err) }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
 // quietError is an error whose cause can be tested for and is not part of the
 // message, since it can quote values.
 type quietError struct {
@@ -119,7 +100,7 @@ type Store struct {
 // results that are references are read as its entities, and upgraded.
 func New(t *table.Table, options *Options) (*Store, error) {
 	if t == nil {
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: the table is nil", errInvalidStore)}
+		return nil, &table.Error{Op: "New", Err: fmt.Errorf("%w: the table is nil", errInvalidStore)}
 	}
 	var o Options
 	if options != nil {
@@ -130,16 +111,19 @@ func New(t *table.Table, options *Options) (*Store, error) {
 	}
 	t = t.Project()
 	spec := t.Schema()
+	fail := func(format string, args ...any) (*Store, error) {
+		return nil, &table.Error{Op: "New", Table: spec.Name, Err: fmt.Errorf(format, args...)}
+	}
 	switch {
 	case spec.SimpleKey || spec.PKType != types.ScalarAttributeTypeS || spec.SKType != types.ScalarAttributeTypeS:
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has not two keys that are strings", errInvalidStore, spec.Name)}
+		return fail("%w: the table has not two keys that are strings", errInvalidStore)
 	case spec.TTL == "":
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: table %s has no TTL attribute, records would stay for ever", errInvalidStore, spec.Name)}
+		return fail("%w: the table has no TTL attribute, records would stay for ever", errInvalidStore)
 	case o.TTL < time.Second:
-		return nil, &Error{Op: "New", Err: fmt.Errorf("%w: Options.TTL %v is under a second", errInvalidStore, o.TTL)}
+		return fail("%w: Options.TTL %v is under a second", errInvalidStore, o.TTL)
 	}
 	if err := checkNames(spec); err != nil {
-		return nil, &Error{Op: "New", Err: err}
+		return fail("%w", err)
 	}
 	return &Store{table: t, records: t.OfType("").Consistent(), schema: spec, o: o}, nil
 }
@@ -149,8 +133,7 @@ func New(t *table.Table, options *Options) (*Store, error) {
 func checkNames(spec schema.Table) error {
 	for _, name := range append(keyNames(spec), spec.Type, spec.TTL) {
 		if slices.Contains(ownNames, name) && !indexesTime(spec, name) {
-			return fmt.Errorf("%w: table %s has the record's attribute %q for its type, its expiry or a key",
-				errInvalidStore, spec.Name, name)
+			return fmt.Errorf("%w: the table has the record's attribute %q for its type, its expiry or a key", errInvalidStore, name)
 		}
 	}
 	return nil
@@ -169,6 +152,15 @@ func indexesTime(spec schema.Table, name string) bool {
 	return name == createdAt && !slices.Contains(own, name) && !slices.ContainsFunc(spec.Indexes, other)
 }
 
+// fail returns the error of an operation on a request.
+func (s *Store) fail(op string, r Request, err error) error {
+	e := &table.Error{Op: op, Key: r.key(), Err: err}
+	if s != nil {
+		e.Table = s.schema.Name
+	}
+	return e
+}
+
 func (s *Store) observe(ctx context.Context, kind EventKind, r Request) {
 	if s.o.Observe != nil {
 		s.o.Observe(ctx, Event{Kind: kind, Scope: r.Scope, Key: r.key()})
@@ -179,7 +171,7 @@ func (s *Store) observe(ctx context.Context, kind EventKind, r Request) {
 // exist. Only Scope and Key of the request count.
 func (s *Store) Lookup(ctx context.Context, r Request) (Record, error) {
 	if err := r.validate(); err != nil {
-		return Record{}, &Error{Op: "Lookup", Scope: r.Scope, Key: r.key(), Err: err}
+		return Record{}, s.fail("Lookup", r, err)
 	}
 	item, err := table.Get[table.Item](ctx, s.records, r.key())
 	if err != nil {
@@ -193,7 +185,7 @@ func (s *Store) Lookup(ctx context.Context, r Request) (Record, error) {
 // time. Only Scope and Key of the request count.
 func (s *Store) Delete(ctx context.Context, r Request) error {
 	if err := r.validate(); err != nil {
-		return &Error{Op: "Delete", Scope: r.Scope, Key: r.key(), Err: err}
+		return s.fail("Delete", r, err)
 	}
 	return s.table.Do(ctx, table.Delete(r.key()).WithName("idempotency record"))
 }

@@ -63,7 +63,7 @@ type core struct {
 // init makes the core of a new repository.
 func (c *core) init(t *table.Table, entity description) error {
 	if isZero(t) {
-		return &EntityError{Type: entity.Type, Problems: []string{errNoTable.Error()}}
+		return refused(entity.Type, "", errNoTable.Error())
 	}
 	spec := t.Schema()
 	if err := entity.validate(spec); err != nil {

@@ -140,21 +140,10 @@ var errInvalidEntity = fmt.Errorf("%w entity", table.ErrInvalid)
 // item stays as it is; [table.Delete] removes it.
 var ErrOrphan = fmt.Errorf("item is a copy that its entity does not have: %w", table.ErrNotFound)
 
-// EntityError lists what is wrong with the description of an entity. It matches
-// [table.ErrInvalid].
-type EntityError struct {
-	// Type is the entity's.
-	Type     string
-	Problems []string
+// refused returns the error of a description with these problems.
+func refused(entity, table string, problems ...string) error {
+	return &schema.Error{Table: table, Entity: entity, Problems: problems, Err: errInvalidEntity}
 }
-
-// Error lists all problems in one line.
-func (e *EntityError) Error() string {
-	return fmt.Sprintf("singletable: %v %q: %s", errInvalidEntity, e.Type, strings.Join(e.Problems, "; "))
-}
-
-// Unwrap returns [table.ErrInvalid].
-func (e *EntityError) Unwrap() error { return errInvalidEntity }
 
 // description is the [Entity] of any type. Its functions take a pointer to a T.
 type description struct {
@@ -265,7 +254,7 @@ func (e *description) validate(spec schema.Table) error {
 		}
 	}
 	if len(*p) > 0 {
-		return &EntityError{Type: e.Type, Problems: *p}
+		return refused(e.Type, spec.Name, *p...)
 	}
 	return nil
 }

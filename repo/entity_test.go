@@ -75,7 +75,7 @@ func TestNewListsEveryProblemOfAnEntity(t *testing.T) {
 		},
 	} {
 		_, err := repo.New(tbl, test.entity)
-		invalid, ok := errors.AsType[*repo.EntityError](err)
+		invalid, ok := errors.AsType[*schema.Error](err)
 		if !ok || !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 			continue

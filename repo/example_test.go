@@ -107,8 +107,8 @@ func ExampleNew() {
 
 	// An invalid description is refused at once, with all that is wrong with it.
 	_, err = repo.New(s.table, repo.Entity[Order]{Type: "ORDER", Copies: []repo.Copy[Order]{{Key: orderEntity.Key}}})
-	if invalid, ok := errors.AsType[*repo.EntityError](err); ok {
-		fmt.Println(invalid.Type)
+	if invalid, ok := errors.AsType[*schema.Error](err); ok {
+		fmt.Println(invalid.Entity)
 		for _, problem := range invalid.Problems {
 			fmt.Println("-", problem)
 		}
@@ -237,7 +237,7 @@ func ExampleRepo_UpdateOps() {
 	ops := append(s.orders.UpdateOps(o, new(paid)), s.customers.CreateOps(new(Customer{ID: "c-1", Name: "Ana"}))...)
 
 	err = s.table.Transact(ctx, ops...)
-	failed, _ := errors.AsType[*table.OpError](err)
+	failed, _ := table.FailedOp(err, "")
 	fmt.Println(failed.Name, errors.Is(failed, table.ErrExists))
 
 	o, err = s.orders.Get(ctx, orderKey("o-1"))

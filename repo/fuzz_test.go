@@ -132,7 +132,7 @@ func FuzzEntity(f *testing.F) {
 		}
 		if err := r.Create(t.Context(), new(tx)); err != nil {
 			_, typed := errors.AsType[*table.Error](err)
-			_, op := errors.AsType[*table.OpError](err)
+			_, op := table.FailedOp(err, "")
 			if !typed || !op || len(faults.Requests()) > 0 {
 				t.Errorf("%+v: %v after %d requests", tx, err, len(faults.Requests()))
 			}

@@ -116,7 +116,7 @@ func TestCopiesInAnIndexOfFields(t *testing.T) {
 		}
 		entity.Copies = []repo.Copy[member]{mail}
 		_, err = repo.New(tbl, entity)
-		if _, ok := errors.AsType[*repo.EntityError](err); ok != tt.refused || ok && !strings.Contains(err.Error(), `has all key attributes of index "index"`) {
+		if _, ok := errors.AsType[*schema.Error](err); ok != tt.refused || ok && !strings.Contains(err.Error(), `has all key attributes of index "index"`) {
 			t.Errorf("%s: %v, refused %v", name, err, tt.refused)
 		}
 
@@ -158,7 +158,7 @@ func TestCopiesNextToADeclaredIndex(t *testing.T) {
 		spec := schema.Table{Name: "Members", Indexes: []schema.Index{{Name: "GSI1", PK: tt.pk, SK: tt.sk}}}
 		_, err := repo.New(expect.Value(table.New(client, spec, nil))(t), entity)
 		var problems []string
-		if e, ok := errors.AsType[*repo.EntityError](err); ok {
+		if e, ok := errors.AsType[*schema.Error](err); ok {
 			problems = e.Problems
 		}
 		expect.Equal(t, tt.pk+" and "+tt.sk, problems, tt.want)

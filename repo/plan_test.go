@@ -616,25 +616,25 @@ func TestOutcome(t *testing.T) {
 		}
 		return c.whole(2, v.byMail(), &v, fields, stamp{revision: "r"}).Item
 	}
-	failed := func(step int, err error, stored table.Item) *table.OpError {
-		return &table.OpError{Index: step, Key: a.byMail(), Stored: stored, Err: err}
+	failed := func(step int, err error, stored table.Item) *table.Error {
+		return &table.Error{Position: step + 1, Key: a.byMail(), Stored: stored, Err: err}
 	}
 	const main, copied, other = 0, 1, 2
 	for name, tt := range map[string]struct {
 		main   verb
-		failed []*table.OpError
+		failed []*table.Error
 		want   outcome
 		doubt  bool
 	}{
-		"the main item has changed":              {patch, []*table.OpError{failed(main, table.ErrStale, nil)}, overtaken, false},
-		"the main key is taken":                  {create, []*table.OpError{failed(main, table.ErrExists, nil)}, final, false},
-		"a main item has come":                   {none, []*table.OpError{failed(main, table.ErrExists, nil)}, overtaken, false},
-		"a copy has drifted":                     {patch, []*table.OpError{failed(copied, table.ErrStale, nil)}, doubtful, true},
-		"the copy is there already":              {patch, []*table.OpError{failed(copied, table.ErrExists, made(a))}, doubtful, true},
-		"its key is taken":                       {patch, []*table.OpError{failed(copied, table.ErrExists, made(b))}, final, false},
-		"its key is taken, the main has changed": {patch, []*table.OpError{failed(main, table.ErrStale, nil), failed(copied, table.ErrExists, made(b))}, overtaken, false},
-		"the caller's op fails":                  {patch, []*table.OpError{failed(other, table.ErrConditionFailed, nil)}, final, false},
-		"the caller's op meets a conflict":       {patch, []*table.OpError{failed(other, table.ErrConflict, nil)}, overtaken, false},
+		"the main item has changed":              {patch, []*table.Error{failed(main, table.ErrStale, nil)}, overtaken, false},
+		"the main key is taken":                  {create, []*table.Error{failed(main, table.ErrExists, nil)}, final, false},
+		"a main item has come":                   {none, []*table.Error{failed(main, table.ErrExists, nil)}, overtaken, false},
+		"a copy has drifted":                     {patch, []*table.Error{failed(copied, table.ErrStale, nil)}, doubtful, true},
+		"the copy is there already":              {patch, []*table.Error{failed(copied, table.ErrExists, made(a))}, doubtful, true},
+		"its key is taken":                       {patch, []*table.Error{failed(copied, table.ErrExists, made(b))}, final, false},
+		"its key is taken, the main has changed": {patch, []*table.Error{failed(main, table.ErrStale, nil), failed(copied, table.ErrExists, made(b))}, overtaken, false},
+		"the caller's op fails":                  {patch, []*table.Error{failed(other, table.ErrConditionFailed, nil)}, final, false},
+		"the caller's op meets a conflict":       {patch, []*table.Error{failed(other, table.ErrConflict, nil)}, overtaken, false},
 	} {
 		s := &snapshot{main: &stored{v: &a, keys: c.keysOf(&a)}, doubts: doubts{}}
 		p := &plan{steps: []step{{verb: tt.main, main: true}, {verb: create}}}

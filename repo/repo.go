@@ -14,7 +14,7 @@ import (
 type Repo[T any] struct{ core core }
 
 // New returns a repository for an entity. A description that is invalid is
-// an [*EntityError] that lists everything that is wrong. A projection of t
+// a [*schema.Error] that lists everything that is wrong. A projection of t
 // ([table.Table.Project]) has no meaning: see [Repo.Project].
 //
 // Without [Entity].Version, nothing tells a value that was read in part from a whole

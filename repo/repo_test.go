@@ -252,8 +252,8 @@ func TestOpsOfSeveralEntitiesMakeOneTransaction(t *testing.T) {
 	expect.OK(t, users.Create(t.Context(), new(User{ID: "u-123"})))
 
 	err := tbl.Transact(t.Context(), append(txs.CreateOps(new(newTx(0))), users.CreateOps(new(User{ID: "u-123"}))...)...)
-	failed, ok := errors.AsType[*table.OpError](err)
-	if !ok || failed.Index != 2 || failed.Name != "USER" || !errors.Is(failed, table.ErrExists) {
+	failed, ok := table.FailedOp(err, "")
+	if !ok || failed.Position != 3 || failed.Name != "USER" || !errors.Is(failed, table.ErrExists) {
 		t.Errorf("error: %v", err)
 	}
 	if byID, byUser := items(t, tbl, newTx(0)); byID != nil || byUser != nil {

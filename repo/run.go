@@ -139,12 +139,12 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 	owner := planner{core: c, was: s.main, plan: *p}
 	for _, f := range tx.Failed {
 		switch {
-		case f.Index >= len(p.steps): // the caller's
+		case f.Position > len(p.steps): // the caller's
 			if errors.Is(f, table.ErrConflict) {
 				worst = overtaken
 			}
-		case p.steps[f.Index].main:
-			if p.steps[f.Index].verb != create || !errors.Is(f, table.ErrExists) {
+		case p.steps[f.Position-1].main:
+			if p.steps[f.Position-1].verb != create || !errors.Is(f, table.ErrExists) {
 				worst = overtaken
 			}
 		case errors.Is(f, table.ErrExists) && f.Stored != nil && !owner.isOurs(f.Stored):

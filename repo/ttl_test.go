@@ -109,7 +109,7 @@ func TestTypesOfTheTTLAttribute(t *testing.T) {
 func ttlProblem[T any](t *testing.T, tbl *table.Table) string {
 	t.Helper()
 	_, err := repo.New(tbl, repo.Entity[T]{Type: "T", Key: func(T) keys.Key { return keys.Key{} }})
-	e, ok := errors.AsType[*repo.EntityError](err)
+	e, ok := errors.AsType[*schema.Error](err)
 	if !ok {
 		expect.OK(t, err)
 		return ""

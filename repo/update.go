@@ -153,7 +153,7 @@ func staleOver(err error, own int) map[keys.Key]table.Item {
 	met := map[keys.Key]table.Item{}
 	for _, f := range tx.Failed {
 		switch {
-		case f.Index < own:
+		case f.Position <= own:
 			return nil
 		case errors.Is(f, table.ErrStale):
 			met[f.Key] = f.Stored

@@ -110,7 +110,7 @@ func (c *core) withNext(op table.Op) table.Op {
 // admit refreshes a stored item whose shape or version the op of an upsert did not
 // admit, unless no write of it can succeed.
 func (c *core) admit(ctx context.Context, key keys.Key, refusal error) error {
-	if failed, ok := errors.AsType[*table.OpError](refusal); ok {
+	if failed, ok := table.FailedOp(refusal, ""); ok {
 		if err := c.checkFits(c.next(c.stampOf(failed.Stored))); err != nil {
 			return c.fail("Upsert", key, err)
 		}

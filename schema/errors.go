@@ -19,13 +19,16 @@ var (
 
 // Error is what the functions of this package return when they fail. It lists what is
 // wrong with a schema, or where a live table differs from it; or it says which operation
-// has failed.
+// has failed. Package repo returns it too: it lists what is wrong with the description of
+// an entity.
 type Error struct {
 	// Op is the operation: Plan, Verify, Ensure or EstimateItems. It is empty if
 	// Problems are listed.
 	Op string
 	// Table and Index are where it happened; Index is empty for the table.
 	Table, Index string
+	// Entity is the type of the entity whose description is wrong; empty otherwise.
+	Entity string
 	// Problems are all that was found, each with the field or the index.
 	Problems []string
 	// Err is the cause; never nil. With Problems it matches [keys.ErrInvalid] or
@@ -48,6 +51,9 @@ func (e *Error) Error() string {
 	if e.Op != "" {
 		b.WriteString(e.Op + " on ")
 	}
+	if e.Entity != "" {
+		fmt.Fprintf(&b, "entity %q on ", e.Entity)
+	}
 	b.WriteString("table " + e.Table)
 	if e.Index != "" {
 		b.WriteString(", index " + e.Index)
@@ -63,10 +69,10 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// LogValue returns the error as a group: op, table, index, error.
+// LogValue returns the error as a group: op, table, index, entity, error.
 func (e *Error) LogValue() slog.Value {
 	var all []slog.Attr
-	for _, a := range []slog.Attr{slog.String("op", e.Op), slog.String("table", e.Table), slog.String("index", e.Index)} {
+	for _, a := range []slog.Attr{slog.String("op", e.Op), slog.String("table", e.Table), slog.String("index", e.Index), slog.String("entity", e.Entity)} {
 		if a.Value.String() != "" {
 			all = append(all, a)
 		}

@@ -193,8 +193,8 @@ func ExampleError() {
 	}
 
 	_, err = reader.Latest(ctx, 10)
-	if failed, ok := errors.AsType[*shard.Error](err); ok {
-		fmt.Println(failed.Index, "shard", failed.Shard, table.Classify(err))
+	if failed, ok := errors.AsType[*table.Error](err); ok {
+		fmt.Println(failed.Index, failed.Name, table.Classify(err))
 	}
 	fmt.Println("requests at once, at most 4:", faults.MaxInFlight() <= 4)
 	// Output:

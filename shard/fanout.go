@@ -2,6 +2,7 @@ package shard
 
 import (
 	"context"
+	"strconv"
 	"sync"
 
 	"github.com/singletable/singletable/internal/group"
@@ -35,13 +36,23 @@ func (m *merge[T]) ask(ctx context.Context, asks []ask) ([]table.RowPage[T], err
 			mu.Lock()
 			defer mu.Unlock()
 			if first == nil {
-				first = &Error{Index: m.r.index.Index, Shard: a.source.number, Err: err}
+				first = m.r.failed(a.source.number, err)
 			}
 			cancel()
 		})
 	}
 	all.Wait()
 	return pages, first
+}
+
+// failed names the shard in the error of its request.
+func (r *Reader[T]) failed(number int, err error) error {
+	e, ok := err.(*table.Error) //nolint:errorlint // that of the request
+	if !ok {
+		e = &table.Error{Op: "QueryRows", Table: r.table.Schema().Name, Index: r.index.Index, Err: err}
+	}
+	e.Name = "shard " + strconv.Itoa(number)
+	return e
 }
 
 func (m *merge[T]) readShard(ctx context.Context, a ask) (table.RowPage[T], error) {

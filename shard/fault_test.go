@@ -31,7 +31,7 @@ func TestFailuresInLaterRounds(t *testing.T) {
 
 	faults.Next("Query", nil, nil, denied)
 	page, err := r.Page(t.Context(), shard.Query{Limit: 50, Descending: true})
-	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != 0 {
+	if e, ok := errors.AsType[*table.Error](err); !ok || e.Name != "shard 0" {
 		t.Errorf("second round: %v", err)
 	}
 	expect.Equal(t, "page", page, shard.Page[tx]{})
@@ -62,7 +62,7 @@ func TestFailureEndsTheOthers(t *testing.T) {
 		return fault(r, holding{})
 	})
 	_, err := newReader(t, tbl, globalTx(16), nil).Latest(t.Context(), 10)
-	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != 6 || errors.Is(err, context.Canceled) {
+	if e, ok := errors.AsType[*table.Error](err); !ok || e.Name != "shard 6" || errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -143,7 +143,7 @@ func FuzzForeignItems(f *testing.F) {
 			// without sort key, which no index has.
 			q.After = page.Next
 			_, err := r.Page(t.Context(), q)
-			if _, inside := errors.AsType[*shard.Error](err); errors.Is(err, paginate.ErrInvalidCursor) && !inside {
+			if _, inside := errors.AsType[*table.Error](err); errors.Is(err, paginate.ErrInvalidCursor) && !inside {
 				t.Errorf("its own cursor: %v", err)
 			}
 		}

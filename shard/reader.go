@@ -76,24 +76,6 @@ type Page[T any] struct {
 	Stats Stats
 }
 
-// Error says which shard made a read fail.
-type Error struct {
-	// Index is the name of the table's index, Shard the number of the shard as
-	// [Index.Shard] counts them.
-	Index string
-	Shard int
-	// Err is the cause; never nil.
-	Err error
-}
-
-// Error names the shard and the cause.
-func (e *Error) Error() string {
-	return fmt.Sprintf("shard %d of index %s: %v", e.Shard, e.Index, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
 const (
 	defaultLimit       = 100
 	defaultConcurrency = 16

@@ -22,23 +22,6 @@ const (
 	batchParallel = 8
 )
 
-// BatchError means that a batch ended before all of it was done. Err says why.
-type BatchError struct {
-	// Remaining are the keys that were not read, or are not known to have been
-	// written. It is safe to give them to the same call again.
-	Remaining []keys.Key
-	// Err is the cause, [ErrThrottled] if DynamoDB kept leaving items out.
-	Err error
-}
-
-// Error says how many keys remain, and why.
-func (e *BatchError) Error() string {
-	return fmt.Sprintf("%d keys remain: %v", len(e.Remaining), e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *BatchError) Unwrap() error { return e.Err }
-
 // BatchGet reads any number of items, 100 a request, several requests at a
 // time, and returns them by key. A key whose item is missing or expired is not in
 // the map. A key may be given twice.
@@ -46,11 +29,11 @@ func (e *BatchError) Unwrap() error { return e.Err }
 // Each request has the budget of a call, see [Options].MaxAttempts: keys that
 // DynamoDB leaves unprocessed are requested again, with growing delays, up to 10
 // times in a row without progress, 80 times in all, for 30 seconds. Then the
-// error holds a [*BatchError], and no items are returned.
+// error says which keys remain, and no items are returned.
 func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key]T, error) {
-	chunks, err := t.batchGet(ctx, ks, func() *items { return into(new([]T)) })
+	chunks, remaining, err := t.batchGet(ctx, ks, func() *items { return into(new([]T)) })
 	if err != nil {
-		return nil, &Error{Op: "BatchGet", Name: t.ofType, Table: t.schema.Name, Err: explain(err)}
+		return nil, &Error{Op: "BatchGet", Name: t.ofType, Table: t.schema.Name, Remaining: remaining, Err: explain(err)}
 	}
 	found := make(map[keys.Key]T, len(ks))
 	for _, chunk := range chunks {
@@ -61,24 +44,22 @@ func BatchGet[T any](ctx context.Context, t *Table, ks []keys.Key) (map[keys.Key
 	return found, nil
 }
 
-// batchGet reads items, in chunks of which each is made by chunk.
-func (t *Table) batchGet(ctx context.Context, ks []keys.Key, chunk func() *items) ([]*items, error) {
+// batchGet reads items, in chunks of which each is made by chunk. After an error it returns
+// the keys that remain.
+func (t *Table) batchGet(ctx context.Context, ks []keys.Key, chunk func() *items) (chunks []*items, remaining []keys.Key, err error) {
 	first := make(map[keys.Key]int, len(ks))
 	unique := make([]keys.Key, 0, len(ks))
 	for i, k := range ks {
 		if err := t.checkKey(k); err != nil {
-			return nil, &OpError{Op: "Get", Index: i, Key: k, Err: err}
+			return nil, nil, getError(i, k, err)
 		}
 		if _, twice := first[k]; !twice {
 			first[k] = i
 			unique = append(unique, k)
 		}
 	}
-	var (
-		mu     sync.Mutex
-		chunks []*items
-	)
-	err := inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, ks []keys.Key) ([]keys.Key, error) {
+	var mu sync.Mutex
+	remaining, err = inChunks(ctx, unique, maxBatchGet, func(ctx context.Context, ks []keys.Key) ([]keys.Key, error) {
 		items := chunk()
 		remaining, err := t.batchGetChunk(ctx, ks, items)
 		mu.Lock()
@@ -87,19 +68,19 @@ func (t *Table) batchGet(ctx context.Context, ks []keys.Key, chunk func() *items
 		return remaining, err
 	})
 	if err != nil {
-		return nil, err
+		return nil, remaining, err
 	}
-	return chunks, firstRefused(chunks, first)
+	return chunks, nil, firstRefused(chunks, first)
 }
 
 // firstRefused returns the error of the item that is no value and whose key is the
 // first one of a call, or nil. numbers has the number of each key.
 func firstRefused(chunks []*items, numbers map[keys.Key]int) error {
-	var refused *OpError
+	var refused *Error
 	for _, chunk := range chunks {
 		for _, p := range chunk.places {
-			if i := numbers[p.at.key]; p.err != nil && (refused == nil || i < refused.Index) {
-				refused = &OpError{Op: "Get", Index: i, Key: p.at.key, Err: p.err}
+			if i := numbers[p.at.key]; p.err != nil && (refused == nil || i < refused.Position-1) {
+				refused = getError(i, p.at.key, p.err)
 			}
 		}
 	}
@@ -162,21 +143,21 @@ func (t *Table) keysOf(items []map[string]types.AttributeValue) []keys.Key {
 }
 
 // inChunks runs do for chunks of the keys, several at a time. When one fails no
-// further one is begun. It returns a *BatchError with every key that do
-// returned or that was not begun.
-func inChunks(ctx context.Context, ks []keys.Key, size int, do func(context.Context, []keys.Key) ([]keys.Key, error)) error {
+// further one is begun. It returns every key that do returned or that was not begun, and why.
+func inChunks(
+	ctx context.Context, ks []keys.Key, size int, do func(context.Context, []keys.Key) ([]keys.Key, error),
+) (remaining []keys.Key, failed error) {
 	var (
-		mu     sync.Mutex
-		failed BatchError
-		all    group.Group
+		mu  sync.Mutex
+		all group.Group
 	)
 	slots := make(chan struct{}, batchParallel)
 	for chunk := range slices.Chunk(ks, size) {
 		slots <- struct{}{}
 		mu.Lock()
-		stop := failed.Err != nil || all.Unwound()
+		stop := failed != nil || all.Unwound()
 		if stop {
-			failed.Remaining = append(failed.Remaining, chunk...)
+			remaining = append(remaining, chunk...)
 		}
 		mu.Unlock()
 		if stop {
@@ -185,19 +166,16 @@ func inChunks(ctx context.Context, ks []keys.Key, size int, do func(context.Cont
 		}
 		all.Go(func() {
 			defer func() { <-slots }()
-			remaining, err := do(ctx, chunk)
+			left, err := do(ctx, chunk)
 			if err == nil {
 				return
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			failed.Remaining = append(failed.Remaining, remaining...)
-			failed.Err = join(failed.Err, explain(err))
+			remaining = append(remaining, left...)
+			failed = join(failed, explain(err))
 		})
 	}
 	all.Wait()
-	if failed.Err == nil {
-		return nil
-	}
-	return &failed
+	return remaining, failed
 }

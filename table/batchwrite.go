@@ -12,40 +12,39 @@ import (
 
 // BatchWrite runs any number of [Put] and [Delete] ops without conditions, 25 a
 // request, several requests at a time. It is no transaction: when it fails, part
-// of it may have been done, and the error holds a [*BatchError] that says what
-// remains. Ops of another kind and two ops on one item are refused before
+// of it may have been done, and the error says which keys remain. Ops of another kind and two ops on one item are refused before
 // anything is sent.
 //
 // Each request has the budget of a call, see [Options].MaxAttempts: writes that
 // DynamoDB leaves unprocessed are sent again, with growing delays, up to 10 times
 // in a row without progress, 80 times in all, for 30 seconds.
 func (t *Table) BatchWrite(ctx context.Context, ops ...Op) error {
-	if err := t.batchWrite(ctx, ops); err != nil {
-		return &Error{Op: "BatchWrite", Table: t.schema.Name, Err: explain(err)}
+	if remaining, err := t.batchWrite(ctx, ops); err != nil {
+		return &Error{Op: "BatchWrite", Table: t.schema.Name, Remaining: remaining, Err: explain(err)}
 	}
 	return nil
 }
 
-func (t *Table) batchWrite(ctx context.Context, ops []Op) error {
+func (t *Table) batchWrite(ctx context.Context, ops []Op) (remaining []keys.Key, err error) {
 	requests := make(map[keys.Key]types.WriteRequest, len(ops))
 	ks := make([]keys.Key, len(ops))
 	for i, op := range ops {
 		w, err := t.prepare(&ops[i])
 		if err != nil {
-			return opError(i, op, err)
+			return nil, opError(i, op, err)
 		}
 		if _, twice := requests[op.key]; twice {
-			return opError(i, op, fmt.Errorf("%w: an earlier op is about the same item", errInvalidOp))
+			return nil, opError(i, op, fmt.Errorf("%w: an earlier op is about the same item", errInvalidOp))
 		}
 		switch {
 		case w.condition != nil:
-			return opError(i, op, fmt.Errorf("%w: a batch takes no conditions", errInvalidOp))
+			return nil, opError(i, op, fmt.Errorf("%w: a batch takes no conditions", errInvalidOp))
 		case op.verb == verbPut:
 			requests[op.key] = types.WriteRequest{PutRequest: &types.PutRequest{Item: w.item}}
 		case op.verb == verbDelete:
 			requests[op.key] = types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: w.key}}
 		default:
-			return opError(i, op, fmt.Errorf("%w: a batch takes Put and Delete only", errInvalidOp))
+			return nil, opError(i, op, fmt.Errorf("%w: a batch takes Put and Delete only", errInvalidOp))
 		}
 		ks[i] = op.key
 	}

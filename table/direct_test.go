@@ -528,7 +528,7 @@ func TestBatchGetNamesTheFirstOfTheKeys(t *testing.T) {
 	for _, order := range [][]string{{"A", "B", "C"}, {"C", "B", "A"}, {"B", "C", "A"}} {
 		response := fixedResponse{http.StatusOK, []byte(`{"Responses":{"Anything":[` + item(order[0]) + "," + item(order[1]) + "," + item(order[2]) + `]}}`)}
 		err := second(table.BatchGet[account](t.Context(), response.table(t, "", false), ks))
-		if failed, ok := errors.AsType[*table.OpError](err); !ok || failed.Index != 0 || failed.Key != ks[0] {
+		if failed, ok := table.FailedOp(err, ""); !ok || failed.Position != 1 || failed.Key != ks[0] {
 			t.Errorf("%v: %v", order, err)
 		}
 	}

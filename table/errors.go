@@ -18,8 +18,8 @@ import (
 )
 
 // The kinds of failure. Test for them with [errors.Is]; the typed errors
-// [*Error], [*OpError], [*TxError] and [*BatchError] carry the
-// details, and the SDK's own error is reachable with [errors.As].
+// [*Error] and [*TxError] carry the details, and the SDK's own error is reachable
+// with [errors.As].
 var (
 	// ErrNotFound means that the item under the key is missing or expired.
 	ErrNotFound = errors.New("item not found")
@@ -72,9 +72,14 @@ var errNoClient = fmt.Errorf("%w table: the client is nil", ErrInvalid)
 // Error is what the functions of this package return when they fail: which
 // operation on which table, and why. Err holds one of the sentinels above where
 // one fits, and the SDK's error where there is one.
+//
+// If a call of several operations fails for some of them, further Errors inside say for
+// which ones. They have a Position, and no table. [FailedOp] finds them.
 type Error struct {
 	// Op is the operation: Get, QueryPage, Create, Transact, …
 	Op string
+	// Position is its place among the operations of the call, from 1; 0 if it runs alone.
+	Position int
 	// Name is the name given to the write with [Op.WithName]; often empty.
 	Name string
 	// Table and Index are where it happened; Index is empty for the table.
@@ -87,32 +92,41 @@ type Error struct {
 	// IndexKey is the key in Index of the item that a query has found, or the
 	// partition key of a query of an index; zero without an index.
 	IndexKey keys.Key
-	// Err is the cause; never nil.
+	// Stored is the item that made a condition fail, where the engine returned it and
+	// no middleware has to decrypt it: see [Options].ReadOnlyMiddleware.
+	Stored Item
+	// Remaining are the keys of a batch that were not read, or are not known to have
+	// been written. It is safe to give them to the same call again.
+	Remaining []keys.Key
+	// Err is the cause; never nil. If DynamoDB kept leaving parts of a batch out, it is
+	// [ErrThrottled].
 	Err error
 }
 
 // Error describes the failure in one line, without key values.
 func (e *Error) Error() string {
 	var b strings.Builder
-	b.WriteString("singletable: " + e.Op)
+	name := ""
 	if e.Name != "" {
-		fmt.Fprintf(&b, " %q", e.Name)
+		name = fmt.Sprintf(" %q", e.Name)
 	}
-	b.WriteString(" on table " + e.Table)
+	if e.Position > 0 {
+		fmt.Fprintf(&b, "op %d (%s%s)", e.Position, e.Op, name)
+	} else {
+		fmt.Fprintf(&b, "singletable: %s%s", e.Op, name)
+	}
+	if e.Table != "" {
+		b.WriteString(" on table " + e.Table)
+	}
 	if e.Index != "" {
 		b.WriteString(", index " + e.Index)
 	}
-	// The SDK joins some errors line by line.
-	b.WriteString(": " + strings.ReplaceAll(e.cause().Error(), "\n", "; "))
-	return b.String()
-}
-
-// cause returns Err, without the op that e names itself.
-func (e *Error) cause() error {
-	if op, ok := e.Err.(*OpError); ok && e.Key == op.Key && e.Key != (keys.Key{}) { //nolint:errorlint // not one further in
-		return op.Err
+	if len(e.Remaining) > 0 {
+		fmt.Fprintf(&b, ": %d keys remain", len(e.Remaining))
 	}
-	return e.Err
+	// The SDK joins some errors line by line.
+	b.WriteString(": " + strings.ReplaceAll(e.Err.Error(), "\n", "; "))
+	return b.String()
 }
 
 // Unwrap returns the cause.
@@ -253,35 +267,6 @@ func (e *spentError) Unwrap() error { return e.err }
 func invalid(field, format string, args ...any) error {
 	return fmt.Errorf("%w: %s: %w", errInvalidQuery, field, fmt.Errorf(format, args...))
 }
-
-// OpError says which operation an error is about, of one that runs alone as of
-// several.
-type OpError struct {
-	// Op is what it does: Put, Create, Update, Delete, Check, Get.
-	Op string
-	// Index is its place among the operations of the call, from 0; 0 if it runs alone.
-	Index int
-	// Name is the name given with [Op.WithName]; often empty.
-	Name string
-	// Key is the key of its item. It is not part of the message.
-	Key keys.Key
-	// Stored is the item that made a condition fail, where the engine returned it and
-	// no middleware has to decrypt it: see [Options].ReadOnlyMiddleware.
-	Stored Item
-	// Err is the cause; never nil.
-	Err error
-}
-
-// Error names the operation and the cause, without key values.
-func (e *OpError) Error() string {
-	if e.Name == "" {
-		return fmt.Sprintf("op %d (%s): %v", e.Index, e.Op, e.Err)
-	}
-	return fmt.Sprintf("op %d (%s %q): %v", e.Index, e.Op, e.Name, e.Err)
-}
-
-// Unwrap returns the cause.
-func (e *OpError) Unwrap() error { return e.Err }
 
 // The codes of cancellation reasons that are not failures of an operation by
 // itself. AWS: TransactWriteItems, Amazon DynamoDB API Reference.

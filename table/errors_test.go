@@ -26,19 +26,19 @@ import (
 // TestErrorTexts pins the texts of our own errors.
 func TestErrorTexts(t *testing.T) {
 	t.Parallel()
-	op := &table.OpError{Op: "Update", Index: 1, Name: "balance", Key: user, Err: table.ErrConditionFailed}
+	tbl, _ := newTable(t, appCore())
+	balance, other := table.Check(user, nIs(9)).WithName("balance"), keys.Key{PK: "A", SK: "B"}
 	for want, err := range map[string]error{
-		"singletable: Get on table AppCore: item not found":                                                         &table.Error{Op: "Get", Table: "AppCore", Key: user, Err: table.ErrNotFound},
-		"singletable: QueryPage on table AppCore, index GSI1: invalid cursor":                                       &table.Error{Op: "QueryPage", Table: "AppCore", Index: "GSI1", Err: paginate.ErrInvalidCursor},
-		`singletable: Create "profile" on table AppCore: item exists already`:                                       &table.Error{Op: "Create", Name: "profile", Table: "AppCore", Key: user, Err: table.ErrExists},
-		`op 1 (Update "balance"): condition failed`:                                                                 op,
-		"op 0 (Put): over a size limit":                                                                             &table.OpError{Op: "Put", Key: user, Err: table.ErrTooLarge},
-		`transaction cancelled: op 1 (Update "balance"): condition failed; op 2 (Put): conflict with another write`: &table.TxError{Failed: []*table.OpError{op, {Op: "Put", Index: 2, Err: table.ErrConflict}}, Err: io.EOF},
-		"transaction cancelled: EOF":                                                                                &table.TxError{Err: io.EOF},
-		"2 keys remain: throttled":                                                                                  &table.BatchError{Remaining: []keys.Key{user, user}, Err: table.ErrThrottled},
-		"singletable: table AppCore: invalid: a; b":                                                                 &schema.Error{Table: "AppCore", Problems: []string{"a", "b"}, Err: table.ErrInvalid},
+		"singletable: Get on table AppCore: item not found":                                                       &table.Error{Op: "Get", Table: "AppCore", Key: user, Err: table.ErrNotFound},
+		"singletable: QueryPage on table AppCore, index GSI1: invalid cursor":                                     &table.Error{Op: "QueryPage", Table: "AppCore", Index: "GSI1", Err: paginate.ErrInvalidCursor},
+		`singletable: Create "profile" on table AppCore: item exists already`:                                     &table.Error{Op: "Create", Name: "profile", Table: "AppCore", Key: user, Err: table.ErrExists},
+		`singletable: Transact on table AppCore: transaction cancelled: op 2 (Check "balance"): condition failed`: tbl.Transact(t.Context(), table.Delete(other), balance),
+		"singletable: Transact on table AppCore: op 2 (Put): invalid operation: attribute \"\" has an empty name": tbl.Transact(t.Context(), table.Delete(other), table.Put(user, table.Item{"": str("x")})),
+		"transaction cancelled: EOF":                                       &table.TxError{Err: io.EOF},
+		"singletable: BatchGet on table AppCore: 2 keys remain: throttled": &table.Error{Op: "BatchGet", Table: "AppCore", Remaining: []keys.Key{user, user}, Err: table.ErrThrottled},
+		"singletable: table AppCore: invalid: a; b":                        &schema.Error{Table: "AppCore", Problems: []string{"a", "b"}, Err: table.ErrInvalid},
 	} {
-		equal(t, "text", err.Error(), want)
+		equal(t, "text", strings.ReplaceAll(err.Error(), tbl.Schema().Name, "AppCore"), want)
 	}
 }
 
@@ -113,12 +113,12 @@ func TestEveryCallReturnsTheSameOpError(t *testing.T) {
 		"UpdateReturning": second(table.UpdateReturning[account](t.Context(), tbl, op)),
 	} {
 		failed, ok := table.FailedOp(err, "profile")
-		if !ok || !errors.Is(failed, table.ErrConditionFailed) || failed.Op != "Update" || failed.Key != user {
+		if !ok || !errors.Is(failed, table.ErrConditionFailed) || failed.Key != user {
 			t.Errorf("%s: %+v, %v", call, failed, err)
 			continue
 		}
-		if as, _ := errors.AsType[*table.OpError](err); as != failed {
-			t.Errorf("%s: AsType gives %+v", call, as)
+		if as, _ := table.FailedOp(err, ""); as != failed {
+			t.Errorf("%s: the op of any name is %+v", call, as)
 		}
 		var stored account
 		must(t, failed.Stored.Decode(&stored))
@@ -163,10 +163,10 @@ func holdsKey(err error) bool {
 	if e, ok := errors.AsType[*table.Error](err); ok && strings.Contains(string(e.Key.PK), "u-123") {
 		return true
 	}
-	if e, ok := errors.AsType[*table.OpError](err); ok && e.Key == user {
+	if e, ok := table.FailedOp(err, ""); ok && e.Key == user {
 		return true
 	}
-	if e, ok := errors.AsType[*table.BatchError](err); ok && len(e.Remaining) == 1 && e.Remaining[0] == user {
+	if e, ok := errors.AsType[*table.Error](err); ok && len(e.Remaining) == 1 && e.Remaining[0] == user {
 		return true
 	}
 	// A cancellation without a reason that we know has no op to blame.
@@ -221,7 +221,7 @@ func TestClassify(t *testing.T) {
 		"unknown":                       {table.ErrOutcomeUnknown, table.Transient},
 		"deadline":                      {context.DeadlineExceeded, table.Transient},
 		"cancelled":                     {context.Canceled, table.Transient},
-		"wrapped":                       {fmt.Errorf("x: %w", &table.Error{Err: &table.OpError{Err: table.ErrExists}}), table.Permanent},
+		"wrapped":                       {fmt.Errorf("x: %w", &table.Error{Err: &table.Error{Err: table.ErrExists}}), table.Permanent},
 		"unknown and a refusal":         {fmt.Errorf("%w: %w", table.ErrOutcomeUnknown, &types.ConditionalCheckFailedException{}), table.Transient},
 		"SDK, server in general":        {api("Whatever", smithy.FaultServer), table.Transient},
 		"SDK, unavailable":              {api("ServiceUnavailable", smithy.FaultUnknown), table.Transient},

@@ -43,9 +43,8 @@ type Event struct {
 	Err error
 }
 
-// Observer receives events, for logs, metrics and traces. The context is the
-// one of the operation.
-type Observer func(context.Context, Event)
+// observer receives events.
+type observer = func(context.Context, Event)
 
 type observerKey struct{}
 
@@ -53,11 +52,11 @@ type observerKey struct{}
 // find out what one call consumes, or all calls of one HTTP request. Observers of
 // outer contexts and [Options].Observe are called as well. observe is called by
 // several goroutines at once where the calls are. Nil is no observer.
-func WithObserver(ctx context.Context, observe Observer) context.Context {
+func WithObserver(ctx context.Context, observe func(context.Context, Event)) context.Context {
 	if observe == nil {
 		return ctx
 	}
-	if outer, ok := ctx.Value(observerKey{}).(Observer); ok {
+	if outer, ok := ctx.Value(observerKey{}).(observer); ok {
 		inner := observe
 		observe = func(ctx context.Context, e Event) {
 			inner(ctx, e)

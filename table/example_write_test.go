@@ -90,7 +90,7 @@ func ExampleTxError() {
 		fmt.Println("there is", old.ID, "already:", errors.Is(failed, table.ErrExists))
 	}
 	// Output:
-	// op 1 (Create "first transaction"): item exists already
+	// op 2 (Create "first transaction"): item exists already
 	// there is tx-0 already: true
 }
 
@@ -151,7 +151,7 @@ func ExampleTable_BatchWrite() {
 
 // A job stops after a few attempts while the table is throttled, and leaves the rest
 // to its next run.
-func ExampleBatchError() {
+func ExampleTable_BatchWrite_remaining() {
 	var faults tabletest.Faults
 	spec := exampleSchema()
 	defer drop(spec)
@@ -170,7 +170,7 @@ func ExampleBatchError() {
 		ops = append(ops, table.Put(userKey(fmt.Sprint("u-", i)), User{Type: "user"}))
 	}
 	err = t.BatchWrite(ctx, ops...)
-	if batch, ok := errors.AsType[*table.BatchError](err); ok {
+	if batch, ok := errors.AsType[*table.Error](err); ok {
 		fmt.Println(len(batch.Remaining), "for the next run, throttled:", errors.Is(err, table.ErrThrottled))
 	}
 	// Output: 10 for the next run, throttled: true

@@ -165,7 +165,7 @@ func (t *Table) transactGet(ctx context.Context, ks []keys.Key, items *items) ([
 	}
 	for _, p := range items.places {
 		if p.err != nil {
-			return nil, &OpError{Op: "Get", Index: p.number, Key: ks[p.number], Err: p.err}
+			return nil, getError(p.number, ks[p.number], p.err)
 		}
 	}
 	return items.places, nil
@@ -180,10 +180,10 @@ func (t *Table) transactGetInput(ks []keys.Key, p projection) (*dynamodb.Transac
 	for i, k := range ks {
 		err := t.checkKey(k)
 		if first, twice := seen[k]; twice && err == nil {
-			err = fmt.Errorf("%w: the same key as op %d", errInvalidOp, first)
+			err = fmt.Errorf("%w: the same key as op %d", errInvalidOp, first+1)
 		}
 		if err != nil {
-			return nil, &OpError{Op: "Get", Index: i, Key: k, Err: err}
+			return nil, getError(i, k, err)
 		}
 		seen[k] = i
 		in.TransactItems = append(in.TransactItems, types.TransactGetItem{

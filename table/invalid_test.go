@@ -180,7 +180,7 @@ func TestOpsAreRefused(t *testing.T) {
 			if !errors.Is(err, tt.want) || table.Classify(err) != table.Permanent {
 				t.Errorf("%s, %s: %v", name, call, err)
 			}
-			if e, ok := errors.AsType[*table.OpError](err); call != "Do" && (!ok || e.Index != 1 || e.Name != "second") {
+			if e, ok := table.FailedOp(err, ""); call != "Do" && (!ok || e.Position != 2 || e.Name != "second") {
 				t.Errorf("%s, %s: the op is not named by %v", name, call, err)
 			}
 		}
@@ -245,7 +245,7 @@ func TestTransactionsAreRefused(t *testing.T) {
 		if !errors.Is(err, tt.want) || table.Classify(err) != table.Permanent {
 			t.Errorf("%s: %v", name, err)
 		}
-		if e, ok := errors.AsType[*table.OpError](err); tt.op != "" && (!ok || e.Name != tt.op) {
+		if e, ok := table.FailedOp(err, ""); tt.op != "" && (!ok || e.Name != tt.op) {
 			t.Errorf("%s: the op is not named by %v", name, err)
 		}
 	}

@@ -23,23 +23,16 @@ func (a *attrs) error(err error) {
 	}
 }
 
-// LogValue returns the error as a group without the key: op, name, table, index,
-// class, error.
+// LogValue returns the error as a group without keys and items: op, position, name,
+// table, index, remaining, the number of the keys, class, error.
 func (e *Error) LogValue() slog.Value {
 	a := attrs{slog.String("op", e.Op)}
+	a.number("position", e.Position)
 	a.text("name", e.Name)
 	a.text("table", e.Table)
 	a.text("index", e.Index)
+	a.number("remaining", len(e.Remaining))
 	a.text("class", Classify(e.Err).String())
-	a.error(e.cause())
-	return slog.GroupValue(a...)
-}
-
-// LogValue returns the error as a group without the key and the stored item: op,
-// index, name, error.
-func (e *OpError) LogValue() slog.Value {
-	a := attrs{slog.String("op", e.Op), slog.Int("index", e.Index)}
-	a.text("name", e.Name)
 	a.error(e.Err)
 	return slog.GroupValue(a...)
 }
@@ -51,14 +44,6 @@ func (e *TxError) LogValue() slog.Value {
 	if len(e.Failed) > 0 || e.Err != nil {
 		a.error(e)
 	}
-	return slog.GroupValue(a...)
-}
-
-// LogValue returns the error as a group: remaining, the number of the keys, and
-// error.
-func (e *BatchError) LogValue() slog.Value {
-	a := attrs{slog.Int("remaining", len(e.Remaining))}
-	a.error(e.Err)
 	return slog.GroupValue(a...)
 }
 

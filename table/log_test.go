@@ -27,13 +27,13 @@ func TestLogValues(t *testing.T) {
 	t.Parallel()
 	cause := &unmarshalable{C: make(chan int), Key: user}
 	cause.Self = cause
-	op := &table.OpError{Op: "Put", Index: 1, Name: "profile", Key: user, Stored: table.Item{"pk": str(string(user.PK))}, Err: cause}
+	op := &table.Error{Op: "Put", Position: 1, Name: "profile", Key: user, Stored: table.Item{"pk": str(string(user.PK))}, Err: cause}
 	for want, v := range map[string]slog.LogValuer{
 		`"v":{"op":"Get","table":"AppCore","index":"GSI1","class":"permanent","error":"item not found"}`: &table.Error{Op: "Get", Table: "AppCore", Index: "GSI1", Key: user, Err: table.ErrNotFound},
 		`"v":{"op":"Put","name":"p","class":"unclassified","error":"broken"}`:                            &table.Error{Op: "Put", Name: "p", Err: cause},
-		`"v":{"op":"Put","index":1,"name":"profile","error":"broken"}`:                                   op,
-		`"v":{"failed":1,"error":"transaction cancelled: op 1 (Put \"profile\"): broken"}`:               &table.TxError{Failed: []*table.OpError{op}, Err: cause},
-		`"v":{"remaining":2,"error":"throttled"}`:                                                        &table.BatchError{Remaining: []keys.Key{user, user}, Err: table.ErrThrottled},
+		`"v":{"op":"Put","position":1,"name":"profile","class":"unclassified","error":"broken"}`:         op,
+		`"v":{"failed":1,"error":"transaction cancelled: op 1 (Put \"profile\"): broken"}`:         &table.TxError{Failed: []*table.Error{op}, Err: cause},
+		`"v":{"op":"BatchGet","remaining":2,"class":"transient","error":"throttled"}`:                    &table.Error{Op: "BatchGet", Remaining: []keys.Key{user, user}, Err: table.ErrThrottled},
 		`"v":{"operation":"Query","table":"AppCore","index":"GSI1","duration":2000000,"capacity":0.5,"attempts":1}`: table.Event{
 			Operation: "Query", Table: "AppCore", Index: "GSI1", Duration: 2 * time.Millisecond, Capacity: 0.5, Attempts: 1,
 		},
@@ -41,9 +41,7 @@ func TestLogValues(t *testing.T) {
 			Operation: "BatchGetItem", Batch: 100, Attempts: 3, Err: table.ErrThrottled,
 		},
 		`"v":{"op":"","class":"unclassified"}`:                        &table.Error{},
-		`"v":{"op":"","index":0}`:                                     &table.OpError{},
 		`"v":{"failed":0}`:                                            &table.TxError{},
-		`"v":{"remaining":0}`:                                         &table.BatchError{},
 		`"v":{"operation":"","duration":0,"capacity":0,"attempts":0}`: table.Event{},
 	} {
 		var text, line bytes.Buffer

@@ -121,8 +121,14 @@ func (o Op) Name() string { return o.name }
 // Key returns the key of the item that the op is about.
 func (o Op) Key() keys.Key { return o.key }
 
-func opError(i int, op Op, err error) *OpError {
-	return &OpError{Op: op.verb, Index: i, Name: op.name, Key: op.key, Err: err}
+// opError returns the error of the ith op of several, from 0.
+func opError(i int, op Op, err error) *Error {
+	return &Error{Op: op.verb, Position: i + 1, Name: op.name, Key: op.key, Err: err}
+}
+
+// getError returns the error of the ith read of several.
+func getError(i int, key keys.Key, err error) *Error {
+	return &Error{Op: "Get", Position: i + 1, Key: key, Err: err}
 }
 
 // successor is the change of a version or revision that an update makes in

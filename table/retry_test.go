@@ -283,7 +283,7 @@ func TestBatchProgress(t *testing.T) {
 	})
 	outage(t, oneByOne, &table.Options{MaxAttempts: 2}, func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 		err := second(table.BatchGet[account](t.Context(), tbl, ks[:40]))
-		b, ok := errors.AsType[*table.BatchError](err)
+		b, ok := errors.AsType[*table.Error](err)
 		if !ok || !errors.Is(err, table.ErrThrottled) {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ func send[In, Out any](
 	}
 	t.pool.Begin()
 	defer t.pool.End()
-	own, _ := ctx.Value(observerKey{}).(Observer)
+	own, _ := ctx.Value(observerKey{}).(observer)
 	// The SDK calls direct.SerializeRequest, which writes the request, and then
 	// direct.DeserializeResponse, which gives the items to r.items.
 	if t.options.Observe == nil && own == nil {
@@ -56,7 +56,7 @@ func send[In, Out any](
 		event.Capacity = capacityOf(out)
 	}
 	event.Attempts = max(event.Attempts, 1)
-	for _, observe := range []Observer{t.options.Observe, own} {
+	for _, observe := range []observer{t.options.Observe, own} {
 		if observe != nil {
 			observe(ctx, event)
 		}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,8 +32,8 @@ type Options struct {
 	Cursors *paginate.Codec
 	// Observe, if set, is called once for every request, when it has ended. It
 	// is called from several goroutines at once if the Table is used so, and it
-	// delays the operation that it observes.
-	Observe Observer
+	// delays the operation that it observes. The context is that of the operation.
+	Observe func(context.Context, Event)
 	// MaxRounds bounds the requests of one [QueryPage] whose filter leaves the
 	// page short; 10 by default. [All] has no such bound.
 	MaxRounds int
@@ -74,7 +75,7 @@ type Options struct {
 	//
 	// Without it, the table takes middleware for one that may encrypt: it decodes the
 	// items that the middleware leaves in outputs, and gives it a copy of every input.
-	// Then [OpError].Stored has only items that were read, since DynamoDB returns others
+	// Then [Error].Stored has only items that were read, since DynamoDB returns others
 	// in errors, which are not decrypted. docs/performance.md has what that costs.
 	ReadOnlyMiddleware bool
 }

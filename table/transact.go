@@ -20,7 +20,7 @@ import (
 type TxError struct {
 	// Failed are the operations that made it fail, as far as the engine tells.
 	// The others would have succeeded.
-	Failed []*OpError
+	Failed []*Error
 	// Err is the SDK's error.
 	Err error
 }
@@ -49,7 +49,7 @@ func (e *TxError) Unwrap() []error {
 // Transact runs 1 to 100 ops together, all or none, at twice the write units.
 // Each op must be about another item. What DynamoDB would refuse for its number,
 // its size or because two ops are about one item is refused before anything is
-// sent, and the error holds an [*OpError].
+// sent, and [FailedOp] finds the op.
 //
 // When DynamoDB cancels the transaction, the error holds a [*TxError]. If it was
 // for conflicts with other writes or for lack of capacity only, it is sent again
@@ -126,7 +126,7 @@ func (t *Table) prepareAll(ops []Op) ([]write, error) {
 		}
 		if j, twice := first[op.key]; twice {
 			return nil, opError(i, op, fmt.Errorf("%w: it is about the same item as op %d (%s), and a transaction takes one op for an item; "+
-				"a key that one entity or copy gives up is free for another in the next transaction", errInvalidOp, j, ops[j].verb))
+				"a key that one entity or copy gives up is free for another in the next transaction", errInvalidOp, j+1, ops[j].verb))
 		}
 		if total += w.size; total > maxTransactionSize {
 			return nil, opError(i, op, fmt.Errorf("%w: the items up to here have %d bytes together, DynamoDB takes %d in a transaction",
@@ -250,20 +250,21 @@ func (t *Table) txError(writes []write, cancelled *types.TransactionCanceledExce
 }
 
 // FailedOp returns the op of that name, given with [Op.WithName], because of
-// which a call failed with err, whether the op ran alone or in a transaction.
-// ok is false if no such op failed. Look at the op's error before you draw
-// conclusions: it may be throttled as well as a failed condition.
-func FailedOp(err error, name string) (op *OpError, ok bool) {
-	if tx, several := errors.AsType[*TxError](err); several {
-		i := slices.IndexFunc(tx.Failed, func(f *OpError) bool { return f.Name == name })
-		if i < 0 {
-			return nil, false
-		}
-		return tx.Failed[i], true
+// which a call failed with err, whether the op ran alone or in a transaction. The name
+// of the first one of any name is "". ok is false if no such op failed. Look at the
+// op's error before you draw conclusions: it may be throttled as well as a failed
+// condition.
+func FailedOp(err error, name string) (op *Error, ok bool) {
+	var failed []*Error
+	for e, is := errors.AsType[*Error](err); is; e, is = errors.AsType[*Error](e.Err) {
+		failed = []*Error{e} // the innermost one
 	}
-	op, ok = errors.AsType[*OpError](err)
-	if !ok || op.Name != name {
+	if tx, several := errors.AsType[*TxError](err); several {
+		failed = tx.Failed
+	}
+	i := slices.IndexFunc(failed, func(f *Error) bool { return name == "" || f.Name == name })
+	if i < 0 {
 		return nil, false
 	}
-	return op, true
+	return failed[i], true
 }

@@ -50,10 +50,12 @@ func (t *Table) Do(ctx context.Context, op Op) error {
 
 // opFailed returns the error of a call that runs one op.
 func (t *Table) opFailed(call string, op Op, err error) error {
-	if _, known := errors.AsType[*OpError](err); !known {
-		err = opError(0, op, explain(err))
+	e, refused := err.(*Error) //nolint:errorlint // conditionFailed's own
+	if !refused {
+		e = &Error{Err: explain(err)}
 	}
-	return &Error{Op: call, Name: op.name, Table: t.schema.Name, Key: op.key, Err: err}
+	e.Op, e.Name, e.Table, e.Key = call, op.name, t.schema.Name, op.key
+	return e
 }
 
 func (t *Table) do(ctx context.Context, op Op) error {
@@ -156,7 +158,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 		case err != nil && tries.unsettled:
 			return nil, fmt.Errorf("%w: %w", ErrOutcomeUnknown, join(cause, err))
 		case err != nil:
-			return nil, opError(0, *w.op, &unexplainedError{cause, explain(err)})
+			return nil, &unexplainedError{cause, explain(err)}
 		}
 		stored, shown = item, item
 	}
@@ -171,9 +173,7 @@ func (t *Table) conditionFailed(ctx context.Context, w write, tries *attempts, s
 	}
 	// The sentinel says all that the SDK's text does, which is long and has a request's id.
 	kind := t.reason(w.op, stored)
-	failed := opError(0, *w.op, &withheld{kind.Error(), fmt.Errorf("%w: %w", kind, cause)})
-	failed.Stored = shown
-	return nil, failed
+	return nil, &Error{Stored: shown, Err: &withheld{kind.Error(), fmt.Errorf("%w: %w", kind, cause)}}
 }
 
 // isStored reports whether the stored item proves that the write was applied. A

@@ -218,7 +218,7 @@ func identity(d *types.TableDescription) string {
 
 // rawTable returns a table as DynamoDB describes it, without its TTL: expired items are
 // items, too. A request is sent for as long as five minutes while it fails.
-func rawTable(client *dynamodb.Client, name string, d *types.TableDescription, observe table.Observer) (*table.Table, error) {
+func rawTable(client *dynamodb.Client, name string, d *types.TableDescription, observe func(context.Context, table.Event)) (*table.Table, error) {
 	spec, _, err := describedSchema(name, d, "", "")
 	if err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func batchGetThrottled(t *testing.T, h Harness) {
 	ks := []keys.Key{txKey(0), txKey(1), txKey(2), txKey(3)}
 	got, err := table.BatchGet[note](t.Context(), tbl, ks)
 	wantErr(t, err, table.ErrThrottled)
-	b, ok := errors.AsType[*table.BatchError](err)
+	b, ok := errors.AsType[*table.Error](err)
 	if !ok {
 		t.Fatalf("error %v", err)
 	}
@@ -99,7 +99,7 @@ func batchGetFailed(t *testing.T, h Harness) {
 	denied := tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected.")
 	faults.Always("BatchGetItem", denied)
 	_, err := table.BatchGet[note](t.Context(), tbl, ks)
-	b, ok := errors.AsType[*table.BatchError](err)
+	b, ok := errors.AsType[*table.Error](err)
 	if !ok || errors.Is(err, table.ErrThrottled) {
 		t.Fatalf("error %v", err)
 	}
@@ -123,7 +123,7 @@ func batchGetWrongType(t *testing.T, h Harness) {
 	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user"})))
 	_, err := table.BatchGet[note](t.Context(), tbl.OfType("tx"), []keys.Key{txKey(0), user, txKey(1)})
 	wantErr(t, err, table.ErrWrongType)
-	if e, ok := errors.AsType[*table.OpError](err); !ok || e.Index != 1 || e.Key != user || e.Op != "Get" {
+	if e, ok := table.FailedOp(err, ""); !ok || e.Position != 2 || e.Key != user || e.Op != "Get" {
 		t.Errorf("error %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func batchWriteThrottled(t *testing.T, h Harness) {
 		table.Put(txKey(0), note{}), table.Put(txKey(1), note{}), table.Put(txKey(2), note{}), table.Delete(txKey(3)))
 	wantErr(t, err, table.ErrThrottled)
 	wantNot(t, err, table.ErrOutcomeUnknown)
-	b, ok := errors.AsType[*table.BatchError](err)
+	b, ok := errors.AsType[*table.Error](err)
 	if !ok {
 		t.Fatalf("error %v", err)
 	}
@@ -75,7 +75,7 @@ func batchWriteFailed(t *testing.T, h Harness) {
 		ops[i] = table.Put(ks[i], note{N: i})
 	}
 	err := tbl.BatchWrite(t.Context(), ops...)
-	b, ok := errors.AsType[*table.BatchError](err)
+	b, ok := errors.AsType[*table.Error](err)
 	if !ok || errors.Is(err, table.ErrOutcomeUnknown) {
 		t.Fatalf("error %v", err)
 	}

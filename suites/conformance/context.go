@@ -140,7 +140,7 @@ func contextEndsInRead(t *testing.T, h Harness) {
 	}
 	_, err := table.BatchGet[note](ctx, tbl, ks)
 	wantErr(t, err, context.Canceled)
-	b, ok := errors.AsType[*table.BatchError](err)
+	b, ok := errors.AsType[*table.Error](err)
 	if !ok || len(b.Remaining) != len(ks) {
 		t.Errorf("error %v; want all keys to remain", err)
 	}

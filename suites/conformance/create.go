@@ -166,7 +166,7 @@ func transactPut(t *testing.T, h Harness) {
 	err := tbl.TransactCreate(t.Context(), table.Entry{Key: other, Value: note{}}, entries[1])
 	wantErr(t, err, table.ErrExists)
 	tx, ok := errors.AsType[*table.TxError](err)
-	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Index != 1 || tx.Failed[0].Key != txKey(1) {
+	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Position != 2 || tx.Failed[0].Key != txKey(1) {
 		t.Errorf("error %v", err)
 	}
 	absent(t, tbl, other)

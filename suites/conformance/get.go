@@ -177,7 +177,7 @@ func getMisfit(t *testing.T, h Harness) {
 		t.Errorf("page %v, error %v", page, err)
 	}
 	found, err := table.BatchGet[note](t.Context(), tbl, []keys.Key{user})
-	if e, ok := errors.AsType[*table.OpError](err); !ok || e.Key != user || len(found) > 0 {
+	if e, ok := table.FailedOp(err, ""); !ok || e.Key != user || len(found) > 0 {
 		t.Errorf("found %v, error %v", found, err)
 	}
 }

@@ -34,7 +34,7 @@ func retryTests() tests {
 
 // retryCutOff holds with and without an observer.
 func retryCutOff(t *testing.T, h Harness) {
-	for name, observe := range map[string]table.Observer{"observed": func(context.Context, table.Event) {}, "not observed": nil} {
+	for name, observe := range map[string]func(context.Context, table.Event){"observed": func(context.Context, table.Event) {}, "not observed": nil} {
 		opts := options()
 		opts.Observe = observe
 		tbl, faults := h.withFaults(t, appCore(), opts)
@@ -176,7 +176,7 @@ func retryNotOther(t *testing.T, h Harness) {
 			continue
 		}
 		for _, failed := range tx.Failed {
-			if tt.reasons[failed.Index] == "None" || failed.Err == nil {
+			if tt.reasons[failed.Position-1] == "None" || failed.Err == nil {
 				t.Errorf("%v: failed op %+v", tt.reasons, failed)
 			}
 		}

@@ -26,8 +26,8 @@ func shardThrottled(t *testing.T, h Harness) {
 	page, err := r.Page(t.Context(), shard.Query{Limit: 10, Descending: true})
 	wantErr(t, err, table.ErrThrottled)
 	equal(t, "class", table.Classify(err), table.Transient)
-	if e, ok := errors.AsType[*shard.Error](err); !ok || e.Shard != 5 || e.Index != "GSI1" || page.Items != nil || page.Next != "" ||
-		!strings.Contains(err.Error(), "shard 5 ") {
+	if e, ok := errors.AsType[*table.Error](err); !ok || e.Name != "shard 5" || e.Index != "GSI1" || page.Items != nil || page.Next != "" ||
+		!strings.Contains(err.Error(), `"shard 5"`) {
 		t.Errorf("%v, %v", page, err)
 	}
 	yields := 0

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -33,7 +32,7 @@ func transactGetWrongType(t *testing.T, h Harness) {
 	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user"})))
 	got, err := table.TransactGet[note](t.Context(), tbl.OfType("tx"), []keys.Key{txKey(0), user, txKey(1)})
 	wantErr(t, err, table.ErrWrongType)
-	if e, ok := errors.AsType[*table.OpError](err); !ok || e.Index != 1 || e.Key != user || e.Op != "Get" {
+	if e, ok := table.FailedOp(err, ""); !ok || e.Position != 2 || e.Key != user || e.Op != "Get" {
 		t.Errorf("error %v", err)
 	}
 	equal(t, "items beside the error", len(got), 0)

@@ -60,8 +60,8 @@ func undecodableNamed(t *testing.T, h Harness) {
 			"BatchGet":    expect.ErrOf(table.BatchGet[note](t.Context(), txs, []keys.Key{txKey(1), bad})),
 			"TransactGet": expect.ErrOf(table.TransactGet[note](t.Context(), txs, []keys.Key{txKey(1), bad})),
 		} {
-			op, ok := errors.AsType[*table.OpError](read)
-			if !ok || op.Key != bad || op.Index != 1 {
+			op, ok := table.FailedOp(read, "")
+			if !ok || op.Key != bad || op.Position != 2 {
 				t.Errorf("%s, %s: %#v", what, call, read)
 			}
 			unprinted(t, read)

@@ -182,8 +182,8 @@ func wantRefusal(t *testing.T, how string, err, kind error, parts ...string) {
 			t.Errorf("%s: %q is not in %v", how, part, err)
 		}
 	}
-	op, ok := errors.AsType[*table.OpError](err)
-	if index := map[bool]int{true: 0, false: 1}[how == "alone"]; !ok || op.Index != index || op.Name != "second" {
+	op, ok := table.FailedOp(err, "")
+	if index := map[bool]int{true: 0, false: 2}[how == "alone"]; !ok || op.Position != index || op.Name != "second" {
 		t.Errorf("%s: the op is not named: %v", how, err)
 	}
 }

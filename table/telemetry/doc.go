@@ -2,7 +2,7 @@
 // what each access pattern costs. Package oteltable, a module of its own, makes
 // traces and metrics of them for OpenTelemetry.
 //
-// Each part is a [table.Observer], for the Observe option of a table, and [Join]
+// Each part is a function for the Observe option of a table, and [Join]
 // makes one of several:
 //
 //	var summary telemetry.Summary

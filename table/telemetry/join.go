@@ -9,8 +9,8 @@ import (
 
 // Join returns an observer that gives each event to all of the observers, in
 // their order. It leaves out those that are nil, and is nil if none is left.
-func Join(observers ...table.Observer) table.Observer {
-	all := slices.DeleteFunc(slices.Clone(observers), func(o table.Observer) bool { return o == nil })
+func Join(observers ...func(context.Context, table.Event)) func(context.Context, table.Event) {
+	all := slices.DeleteFunc(slices.Clone(observers), func(o func(context.Context, table.Event)) bool { return o == nil })
 	if len(all) == 0 {
 		return nil // a table that nobody observes asks DynamoDB for less
 	}

@@ -20,7 +20,7 @@ import (
 //
 // The duration, db.client.operation.duration, is in seconds. The logger's handler
 // gets the context of the operation.
-func Logs(logger *slog.Logger) table.Observer {
+func Logs(logger *slog.Logger) func(context.Context, table.Event) {
 	return func(ctx context.Context, e table.Event) {
 		l := logger
 		if l == nil {

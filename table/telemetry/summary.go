@@ -66,7 +66,7 @@ type Row struct {
 
 type rowKey struct{ pattern, operation, index string }
 
-// Observe adds the event of one request. It is a [table.Observer].
+// Observe adds the event of one request. It is for Observe of [table.Options].
 func (s *Summary) Observe(ctx context.Context, e table.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

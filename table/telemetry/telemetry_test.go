@@ -28,14 +28,14 @@ func TestJoin(t *testing.T) {
 	}
 	var mu sync.Mutex
 	var seen []string
-	observer := func(name string) table.Observer {
+	observer := func(name string) func(context.Context, table.Event) {
 		return func(ctx context.Context, e table.Event) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen = append(seen, fmt.Sprint(name, " ", telemetry.Pattern(ctx), " ", e.Operation))
 		}
 	}
-	observers := []table.Observer{nil, observer("first"), nil, observer("second")}
+	observers := []func(context.Context, table.Event){nil, observer("first"), nil, observer("second")}
 	f := open(t, telemetry.Join(observers...), 1)
 	observers[1] = nil // it is too late for this
 	expect.OK(t, f.Get(telemetry.WithPattern(t.Context(), "profile")))

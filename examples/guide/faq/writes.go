@@ -176,7 +176,7 @@ func (s *Tracker) Invite(ctx context.Context, invited []Member) ([]keys.Key, err
 		ops = append(ops, s.members.PutOps(&m)...)
 	}
 	err := s.table.BatchWrite(ctx, ops...)
-	if batch, ok := errors.AsType[*table.BatchError](err); ok {
+	if batch, ok := errors.AsType[*table.Error](err); ok {
 		return batch.Remaining, err // perhaps not stored: invite these again
 	}
 	return nil, err

@@ -219,7 +219,7 @@ func (s *Shop) refused(ctx context.Context, d draft, err error) error {
 
 // asRefused returns the product that made the condition of an op fail: as the
 // engine returned it, or else as it is now.
-func (s *Shop) asRefused(ctx context.Context, op *table.OpError) (Product, error) {
+func (s *Shop) asRefused(ctx context.Context, op *table.Error) (Product, error) {
 	if op.Stored == nil {
 		return s.products.Consistent().Get(ctx, op.Key)
 	}

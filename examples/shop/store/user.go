@@ -191,7 +191,7 @@ func emailTaken(err error) error {
 }
 
 // failedOps returns the writes for which a transaction was refused.
-func failedOps(err error) []*table.OpError {
+func failedOps(err error) []*table.Error {
 	if tx, ok := errors.AsType[*table.TxError](err); ok {
 		return tx.Failed
 	}

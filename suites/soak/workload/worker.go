@@ -111,7 +111,7 @@ func (w *worker) do(ctx context.Context, s operation) error {
 	if failure == nil || err != nil || errors.Is(failure, table.ErrOutcomeUnknown) || w.r.IntN(2) == 0 {
 		return err
 	}
-	if _, partial := errors.AsType[*table.BatchError](failure); partial {
+	if _, partial := errors.AsType[*table.Error](failure); partial {
 		return nil
 	}
 	again, err := w.invoke(ctx, s, nil)
@@ -220,7 +220,7 @@ func (w *worker) checkState(ctx context.Context, s operation, err error) error {
 		before[k] = w.model[k]
 	}
 	notDone, notAsGiven := differ(got, before), differ(got, s.after)
-	switch batch, partial := errors.AsType[*table.BatchError](err); {
+	switch batch, partial := errors.AsType[*table.Error](err); {
 	case err == nil:
 		w.check(report.Stored, wrap(s.name, notAsGiven))
 		if slices.ContainsFunc(ks, foreign) {

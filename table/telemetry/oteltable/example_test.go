@@ -29,7 +29,7 @@ func register(ctx context.Context, tbl *table.Table, user string) error {
 
 // exampleTable returns an observed table on a local engine, and a function that
 // removes it.
-func exampleTable(observe table.Observer) (tbl *table.Table, drop func()) {
+func exampleTable(observe func(context.Context, table.Event)) (tbl *table.Table, drop func()) {
 	ctx := context.Background()
 	engine, err := tabletest.Start(ctx, nil)
 	if err != nil {

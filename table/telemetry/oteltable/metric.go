@@ -28,7 +28,7 @@ var buckets = metric.WithExplicitBucketBoundaries(0.001, 0.005, 0.01, 0.05, 0.1,
 //
 // Units that failed requests consume, as writes with failed conditions do, are
 // not known and not counted.
-func Metrics(provider metric.MeterProvider, extra ...attribute.KeyValue) (table.Observer, error) {
+func Metrics(provider metric.MeterProvider, extra ...attribute.KeyValue) (func(context.Context, table.Event), error) {
 	if provider == nil {
 		provider = otel.GetMeterProvider()
 	}

@@ -28,7 +28,7 @@ const scope = "github.com/singletable/singletable/table/telemetry/oteltable"
 // else that of the operation and the table. It is made when the request has
 // ended, so spans of the HTTP client beneath are its siblings and not its
 // children.
-func Traces(provider trace.TracerProvider, extra ...attribute.KeyValue) table.Observer {
+func Traces(provider trace.TracerProvider, extra ...attribute.KeyValue) func(context.Context, table.Event) {
 	if provider == nil {
 		provider = otel.GetTracerProvider()
 	}
