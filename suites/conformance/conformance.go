@@ -21,9 +21,6 @@ type Harness struct {
 	// Rewritten means that the clients have middleware that may encrypt, so that errors
 	// of transactions hold no items: see [table.Options].ReadOnlyMiddleware.
 	Rewritten bool
-	// Lives is how often entities are deleted and re-created under the eyes of
-	// stale writers; 250 by default.
-	Lives int
 	// Records is about how many records of a stream are written and read; 2,000 by
 	// default, fewer with a Lag.
 	Records int
