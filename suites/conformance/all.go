@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"runtime"
 	"testing"
 	"time"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -184,47 +182,4 @@ func allTwice(t *testing.T, h Harness) {
 	for range 4 {
 		equal(t, "items", <-done, span(0, 14))
 	}
-}
-
-// NoGoroutineIsLeft runs calls that end badly and checks that none of them has
-// left a goroutine of this module behind. It must not run in parallel with other
-// tests.
-func NoGoroutineIsLeft(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	seed(t, tbl, 150)
-	all := calls(tbl)
-	r := shardReader(t, tbl, global(32), nil)
-	all["shard.Latest"] = func(ctx context.Context) error { return expect.ErrOf(r.Latest(ctx, 10)) }
-	all["shard.All"] = func(ctx context.Context) error { return expect.ErrOf(table.Collect(r.All(ctx, shard.Query{}))) }
-	for call, run := range all {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		faults.Next("", hangUp(cancel))
-		if err := run(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", call, err)
-		}
-	}
-	for _, err := range table.All[note](t.Context(), tbl, table.Query{PK: user.PK}) {
-		must(t, err)
-		break
-	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.After(10 * time.Second); ; {
-		left := ours()
-		if left == "" {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("goroutines are left:\n%s", left)
-		}
-	}
-}
-
-// ours returns the stacks of goroutines that table or shard has started or is on.
-func ours() string {
-	stacks := make([]byte, 1<<20)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	return stacksWith(string(stacks), "singletable/table.") + stacksWith(string(stacks), "singletable/shard.(")
 }

@@ -18,7 +18,6 @@ var dynoxide = conformance.Capabilities{NoContinuousBackups: true}
 
 func TestDefaultEngine(t *testing.T) {
 	h := conformance.Harness{Client: tabletest.Client, Capabilities: dynoxide, Records: *records}
-	conformance.NoGoroutineIsLeft(t, h)
 	conformance.Run(t, h)
 }
 

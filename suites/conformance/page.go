@@ -2,30 +2,27 @@ package conformance
 
 import (
 	"math"
-	"net/http"
 	"slices"
 	"testing"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func pageTests() tests {
 	return tests{
-		"137 transactions by 25, newest first":       page137,
-		"inserts between pages lose nothing":         pageInserts,
-		"a size equal to the count":                  pageEqualsCount,
-		"the item at the cursor is deleted":          pageDeleted,
-		"another size and projection half-way":       pageResized,
-		"expired items leave pages full":             pageExpired,
-		"expired items cost few requests":            pageMostlyExpired,
-		"without limit":                              pageUnlimited,
-		"statistics add up":                          pageStats,
-		"an item that changes place in the index":    pageMoved,
-		"a throttled or lost response inside a page": pageFaults,
-		"every size over every count, on all sides":  pageSizes,
+		"137 transactions by 25, newest first":      page137,
+		"inserts between pages lose nothing":        pageInserts,
+		"a size equal to the count":                 pageEqualsCount,
+		"the item at the cursor is deleted":         pageDeleted,
+		"another size and projection half-way":      pageResized,
+		"expired items leave pages full":            pageExpired,
+		"expired items cost few requests":           pageMostlyExpired,
+		"without limit":                             pageUnlimited,
+		"statistics add up":                         pageStats,
+		"an item that changes place in the index":   pageMoved,
+		"every size over every count, on all sides": pageSizes,
 	}
 }
 
@@ -245,17 +242,4 @@ func pageSizes(t *testing.T, h Harness) {
 			}
 		}
 	}
-}
-
-func pageFaults(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	seed(t, tbl, 10)
-	q := table.Query{PK: user.PK, Limit: 3}
-	server := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
-	faults.Next("Query", tabletest.DropResponse(), nil, tabletest.Throttle(), tabletest.DropRequest(), nil, server)
-	equal(t, "items", joined(pages(t, tbl, q, nil)), span(0, 9))
-	faults.Always("Query", tabletest.Throttle())
-	page, err := table.QueryPage[note](t.Context(), tbl, q)
-	wantErr(t, err, table.ErrThrottled)
-	equal(t, "page beside the error", len(page.Items), 0)
 }
