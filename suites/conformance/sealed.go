@@ -19,7 +19,6 @@ func sealedTests() tests {
 		"tokens hold numbers exactly":                 sealedNumbers,
 		"tokens hold bytes exactly":                   sealedBytes,
 		"tokens hold the longest keys that there are": sealedLongest,
-		"the default is a key of the process":         sealedProcess,
 	}
 }
 
@@ -75,25 +74,6 @@ func tokenOf(t *testing.T, tbl *table.Table, q table.Query) string {
 	return page.Next
 }
 
-// sameTable returns the table with a client of its own, without faults.
-func (h Harness) sameTable(t *testing.T, tbl *table.Table) *table.Table {
-	t.Helper()
-	return expect.Value(table.New(h.Client(t), tbl.Schema(), options()))(t)
-}
-
-// withCodec returns a view of the table with another codec.
-func (h Harness) withCodec(t *testing.T, tbl *table.Table, codec *paginate.Codec) *table.Table {
-	t.Helper()
-	opts := options()
-	opts.Cursors = codec
-	return expect.Value(table.New(h.Client(t), tbl.Schema(), opts))(t)
-}
-
-func codec(t *testing.T, opts *paginate.Options, ring ...paginate.Key) *paginate.Codec {
-	t.Helper()
-	return expect.Value(paginate.New(ring, opts))(t)
-}
-
 // wantReason checks why a token is refused.
 func wantReason(t *testing.T, tbl *table.Table, q table.Query, want paginate.Reason) {
 	t.Helper()
@@ -118,18 +98,4 @@ func sealedLongest(t *testing.T, h Harness) {
 	}
 	q := table.Query{Index: "GSI1", PK: keys.PK(strings.Repeat("g", keys.MaxPK))}
 	equal(t, "items", walk(t, tbl, q), span(0, 2))
-}
-
-// sealedProcess uses tables without a codec, as one process has them.
-func sealedProcess(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seed(t, tbl, 5)
-	q := table.Query{PK: user.PK, Limit: 2}
-	q.After = tokenOf(t, h.sameTable(t, tbl), q)
-	page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
-	equal(t, "items", numbers(page.Items), []int{2, 3})
-	ring := h.withCodec(t, tbl, codec(t, nil, paginate.NewKey()))
-	wantReason(t, ring, q, paginate.NoSharedKey)
-	q.After = tokenOf(t, ring, table.Query{PK: user.PK, Limit: 2})
-	wantReason(t, tbl, q, paginate.NoSharedKey)
 }
