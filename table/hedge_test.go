@@ -294,6 +294,9 @@ func TestHedgeFates(t *testing.T) {
 	t.Parallel()
 	const soon, later = time.Second, 2 * time.Second
 	fails := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
+	cutOff := func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return tabletest.Truncate()(r, &tabletest.Faults{Base: nobody{}})
+	}
 	answers := func(name string) tabletest.Fault { return respond(http.StatusOK, `{"Item":{"name":{"S":"`+name+`"}}}`) }
 	type fate struct {
 		after time.Duration
@@ -305,17 +308,18 @@ func TestHedgeFates(t *testing.T) {
 		// attempts, hedges, and hedges that won.
 		want [3]int
 	}{
-		"the first never comes":    {[3]fate{{time.Hour, fails}, {0, answers("b")}}, "b", [3]int{1, 1, 1}},
-		"the hedge never comes":    {[3]fate{{soon, answers("a")}, {time.Hour, fails}}, "a", [3]int{1, 1, 0}},
-		"the hedge is faster":      {[3]fate{{later, answers("a")}, {0, answers("b")}}, "b", [3]int{1, 1, 1}},
-		"the first fails":          {[3]fate{{soon, fails}, {later, answers("b")}}, "b", [3]int{1, 1, 1}},
-		"the hedge fails":          {[3]fate{{later, answers("a")}, {0, fails}}, "a", [3]int{1, 1, 0}},
-		"both fail":                {[3]fate{{later, fails}, {0, fails}, {0, answers("c")}}, "c", [3]int{2, 1, 0}},
-		"it fails, late again":     {[3]fate{{0, fails}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
-		"throttled, late again":    {[3]fate{{0, tabletest.Throttle()}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
-		"it is lost, late again":   {[3]fate{{0, tabletest.DropRequest()}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
-		"unreadable, late again":   {[3]fate{{0, respond(http.StatusOK, `{"Item":{"n`)}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
-		"the context ends for all": {[3]fate{{time.Hour, fails}, {time.Hour, fails}}, "", [3]int{1, 1, 0}},
+		"the first never comes":     {[3]fate{{time.Hour, fails}, {0, answers("b")}}, "b", [3]int{1, 1, 1}},
+		"the hedge never comes":     {[3]fate{{soon, answers("a")}, {time.Hour, fails}}, "a", [3]int{1, 1, 0}},
+		"the hedge is faster":       {[3]fate{{later, answers("a")}, {0, answers("b")}}, "b", [3]int{1, 1, 1}},
+		"the first fails":           {[3]fate{{soon, fails}, {later, answers("b")}}, "b", [3]int{1, 1, 1}},
+		"the hedge fails":           {[3]fate{{later, answers("a")}, {0, fails}}, "a", [3]int{1, 1, 0}},
+		"both fail":                 {[3]fate{{later, fails}, {0, fails}, {0, answers("c")}}, "c", [3]int{2, 1, 0}},
+		"it fails, late again":      {[3]fate{{0, fails}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"throttled, late again":     {[3]fate{{0, tabletest.Throttle()}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"it is lost, late again":    {[3]fate{{0, tabletest.DropRequest()}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"unreadable, late again":    {[3]fate{{0, respond(http.StatusOK, `{"Item":{"n`)}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"it is cut off, late again": {[3]fate{{0, cutOff}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"the context ends for all":  {[3]fate{{time.Hour, fails}, {time.Hour, fails}}, "", [3]int{1, 1, 0}},
 	} {
 		n := &network{}
 		outage(t, n.fault, &table.Options{HedgeReads: true, Observe: n.observe}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
@@ -339,6 +343,13 @@ func TestHedgeFates(t *testing.T) {
 			equal(t, name+": requests", len(n.sent), tt.want[0]+tt.want[1])
 		})
 	}
+}
+
+// nobody responds that there is no item.
+type nobody struct{}
+
+func (nobody) RoundTrip(r *http.Request) (*http.Response, error) {
+	return respond(http.StatusOK, `{"Item":{"name":{"S":"nobody"}}}`)(r, nil)
 }
 
 // TestWhatIsHedged shows which calls are hedged: reads that somebody waits for. A page and
