@@ -217,6 +217,36 @@ func TestJobEndsWithARefusal(t *testing.T) {
 	wantMembers(t, "after the refusal", tbl, 3)
 }
 
+// TestJobOfADeletedEntity deletes a member before the job's write: there is nothing to do.
+func TestJobOfADeletedEntity(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	tbl := newMembers(t, 1, nil, faults.Install)
+	others := expect.Value(table.New(tabletest.Client(t), tbl.Schema(), nil))(t)
+	faults.Next("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		for _, key := range []keys.Key{metadata("MEMBER", "0"), metadata("EMAIL", "0@x")} {
+			expect.OK(t, others.Do(t.Context(), table.Delete(key)))
+		}
+		return next.RoundTrip(r)
+	})
+	report := expect.Value(membersJob(t, tbl, 1).Run(t.Context()))(t)
+	expect.Equal(t, "changed, set aside", [2]int64{report.Changed, report.SetAside}, [2]int64{0, 0})
+}
+
+// TestJobEndsInAWait ends the context of a job that waits before it repeats a write.
+func TestJobEndsInAWait(t *testing.T) {
+	t.Parallel()
+	var faults tabletest.Faults
+	tbl := newMembers(t, 1, &table.Options{MaxAttempts: 1}, faults.Install)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	faults.Always("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		time.AfterFunc(20*time.Millisecond, cancel) // the wait is longer
+		return tabletest.Throttle()(r, next)
+	})
+	expect.Err(t, expect.ErrOf(membersJob(t, tbl, 1).Run(ctx)), context.Canceled)
+}
+
 // TestJobOfAFailingMap sets aside the items of a Map that fails or panics, or whose ops are
 // refused. The reasons do not quote.
 func TestJobOfAFailingMap(t *testing.T) {
