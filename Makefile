@@ -91,10 +91,6 @@ browser: ## Test the pages of singletable view and of the shop in Chromium (need
 pictures: ## Take the pictures of singletable view for the documentation (needs chromium)
 	go test -count=1 -run '^TestPictures$$' ./suites/browser -update
 
-.PHONY: lives
-lives: ## Delete and re-create entities 10,000 times while stale writers write (about 4 minutes)
-	go test -count=1 -timeout 30m -run '^TestDefaultEngine$$/^Life$$/no_life' ./suites/conformance -lives 10000
-
 .PHONY: streams
 streams: ## Write 100,000 records of streams on ten engines, and compare what two consumers get (about 5 minutes)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \

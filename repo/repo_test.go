@@ -358,6 +358,7 @@ func TestInvalidInputSendsNothing(t *testing.T) {
 		"New of a nil table":               {expect.ErrOf(repo.New(nil, txEntity)), table.ErrInvalid},
 		"New of a zero table":              {expect.ErrOf(repo.New(new(table.Table), txEntity)), table.ErrInvalid},
 		"Get of an unknown attribute":      {expect.ErrOf(txs.Project("none").Get(t.Context(), txKey("tx-000"))), table.ErrInvalid},
+		"GetMany of an unknown attribute":  {expect.ErrOf(txs.Project("none").GetMany(t.Context(), []keys.Key{txKey("tx-000")})), table.ErrInvalid},
 		"Query of an unknown attribute":    {expect.ErrOf(txs.Query(t.Context(), table.Query{PK: user.PK, Project: []string{"none"}})), table.ErrInvalid},
 		"Create of a year beyond the keys": {txs.Create(t.Context(), new(Tx{ID: "t", User: "u", At: start.AddDate(9000, 0, 0)})), keys.ErrInvalid},
 	} {

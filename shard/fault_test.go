@@ -31,7 +31,7 @@ func TestFailuresInLaterRounds(t *testing.T) {
 
 	faults.Next("Query", nil, nil, denied)
 	page, err := r.Page(t.Context(), shard.Query{Limit: 50, Descending: true})
-	if e, ok := errors.AsType[*table.Error](err); !ok || e.Name != "shard 0" {
+	if e, ok := errors.AsType[*table.Error](err); !ok || e.Name != "shard 0" || e.Index != "GSI1" || !strings.Contains(err.Error(), `"shard 0" on table `) {
 		t.Errorf("second round: %v", err)
 	}
 	expect.Equal(t, "page", page, shard.Page[tx]{})
@@ -72,6 +72,39 @@ type holding struct{}
 
 func (holding) RoundTrip(r *http.Request) (*http.Response, error) {
 	return tabletest.Block(nil)(r, nil)
+}
+
+// TestContextEnds ends a context in the requests of a page, before a call, and between two
+// items of a stream.
+func TestContextEnds(t *testing.T) {
+	t.Parallel()
+	tbl, faults := withFaults(t, nil)
+	seed(t, tbl, globalTx(16), 30)
+	r := newReader(t, tbl, globalTx(16), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	faults.Always("Query", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		cancel()
+		return tabletest.Block(nil)(r, next)
+	})
+	page, err := r.Page(ctx, shard.Query{Limit: 10})
+	expect.Err(t, err, context.Canceled)
+	expect.Equal(t, "page", page, shard.Page[tx]{})
+	before := queries(faults)
+	expect.Err(t, expect.ErrOf(r.Latest(ctx, 10)), context.Canceled)
+	expect.Equal(t, "requests after the end of the context", queries(faults)-before, 0)
+
+	faults.Always("Query", nil)
+	between, stop := context.WithCancel(t.Context())
+	defer stop()
+	items := 0
+	for _, err = range r.All(between, shard.Query{}) {
+		if err == nil {
+			items++
+		}
+		stop()
+	}
+	expect.Err(t, err, context.Canceled)
+	expect.Equal(t, "items before the end of the context", items, 1)
 }
 
 func TestConcurrency(t *testing.T) {

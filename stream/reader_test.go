@@ -180,53 +180,67 @@ func TestReaderIsRestarted(t *testing.T) {
 	equal(t, "changes", len(l.all()), 9)
 }
 
-// mortal is a transport whose process is killed: no request gets through any more.
+// mortal is a transport whose process is killed after some requests: none gets through
+// any more.
 type mortal struct {
 	next interface {
 		Do(*http.Request) (*http.Response, error)
 	}
-	dead atomic.Bool
+	left atomic.Int64
+	die  func()
 }
 
 func (m *mortal) Do(r *http.Request) (*http.Response, error) {
-	if m.dead.Load() {
+	if m.left.Add(-1) < 0 {
+		m.die()
 		return nil, errors.New("the process was killed")
 	}
 	return m.next.Do(r)
 }
 
+// TestReaderTakesOver kills a process at each of its requests. Another one delivers the
+// rest, in order.
 func TestReaderTakesOver(t *testing.T) {
 	t.Parallel()
-	m := &mortal{}
-	client := tabletest.Client(t)
-	w := world{client: client, table: tabletest.NewWith(t, client, spec, nil)}
-	w.notes = newRepo(t, w.table, noteEntity)
-	w.writeNotes(t, 0, 2)
+	for after := int64(0); ; after += 2 {
+		client := tabletest.Client(t)
+		w := world{client: client, table: tabletest.NewWith(t, client, spec, nil)}
+		w.notes = newRepo(t, w.table, noteEntity)
+		w.writeNotes(t, 0, 2)
 
-	var l log
-	dying := tabletest.Client(t, func(o *dynamodb.Options) { m.next, o.HTTPClient = o.HTTPClient, m })
-	killed := world{client: dying, notes: w.notes}
-	var err error
-	killed.table, err = table.New(dying, w.table.Schema(), nil)
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	first := killed.notesReader(t, &l, nil)
-	first.Progress = func(p stream.Progress) {
-		if p.Records > 0 {
-			m.dead.Store(true) // after the position was stored, before the lease is released
-			cancel()
+		var l log
+		ctx, cancel := context.WithCancel(t.Context())
+		m := &mortal{die: cancel}
+		m.left.Store(after)
+		dying := tabletest.Client(t, func(o *dynamodb.Options) { m.next, o.HTTPClient = o.HTTPClient, m })
+		killed := world{client: dying, notes: w.notes, table: must1(table.New(dying, w.table.Schema(), nil))(t)}
+		first := killed.notesReader(t, &l, nil)
+		first.Progress = func(stream.Progress) {
+			if len(l.all()) == 6 {
+				cancel() // before the lease is released
+			}
+		}
+		if err := first.Run(ctx); err == nil {
+			t.Fatal("the reader ended without an error")
+		}
+		cancel()
+		w.writeNotes(t, 2, 4)
+
+		// By this clock the lease of the dead process has ended.
+		late := &table.Options{Now: func() time.Time { return time.Now().Add(time.Minute) }}
+		w.table = must1(table.New(client, w.table.Schema(), late))(t)
+		runUntil(t, w.notesReader(t, &l, nil), func() bool {
+			lines := l.all()
+			return slices.Contains(lines, "USER#0 3") && slices.Contains(lines, "USER#1 3") && slices.Contains(lines, "USER#2 3")
+		})
+		inOrder(t, l.all(), 3, 4)
+		if m.left.Load() >= 0 {
+			if after < 10 {
+				t.Errorf("a run of %d requests", after)
+			}
+			return
 		}
 	}
-	if err := first.Run(ctx); err == nil {
-		t.Fatal("the reader ended without an error")
-	}
-	w.writeNotes(t, 2, 4)
-
-	// By this clock the lease of the dead process has ended.
-	w.table, err = table.New(client, w.table.Schema(), &table.Options{Now: func() time.Time { return time.Now().Add(time.Minute) }})
-	must(t, err)
-	runUntil(t, w.notesReader(t, &l, nil), func() bool { return len(l.all()) >= 12 })
-	inOrder(t, l.all(), 3, 4)
 }
 
 // TestReaderReleasesItsLease ends the context of a reader while it stores a position,

@@ -119,3 +119,35 @@ func TestPagesOfSeveralRequests(t *testing.T) {
 	}
 	read("page after that", second.Next, numbered{10})
 }
+
+// TestEmptyPages walks back from an empty last page, and into items that were deleted.
+func TestEmptyPages(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	at := func(i int) keys.Key { return keys.Key{PK: "NUMBERS", SK: keys.SK(fmt.Sprintf("N#%d", i))} }
+	for i := range 6 {
+		expect.OK(t, tbl.Do(t.Context(), table.Put(at(i), numbered{i})))
+	}
+	read := func(what, after string, want ...numbered) table.Page[numbered] {
+		t.Helper()
+		page := expect.Value(table.QueryPage[numbered](t.Context(), tbl, table.Query{PK: "NUMBERS", Limit: 3, After: after}))(t)
+		expect.Equal(t, what, append([]numbered{}, page.Items...), append([]numbered{}, want...))
+		return page
+	}
+	low, high := []numbered{{0}, {1}, {2}}, []numbered{{3}, {4}, {5}}
+	first := read("first page", "", low...)
+	second := read("second page", first.Next, high...)
+	last := read("last page", second.Next)
+	before := read("page before the last", last.Prev, high...)
+	read("page after that", before.Next)
+	again := read("page before that", before.Prev, low...)
+	expect.Equal(t, "cursors before the first page", []string{first.Prev, again.Prev}, []string{"", ""})
+	read("page after the first", again.Next, high...)
+
+	for i := range 3 {
+		expect.OK(t, tbl.Do(t.Context(), table.Delete(at(i))))
+	}
+	nothing := read("items that are gone", second.Prev)
+	expect.Equal(t, "cursor before these", nothing.Prev, "")
+	read("items after these", nothing.Next, high...)
+}

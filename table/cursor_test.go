@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -120,6 +121,35 @@ func TestForgedPositions(t *testing.T) {
 	}
 }
 
+// TestEmptyRanges reads ranges that hold no key: they give nothing, without a request.
+func TestEmptyRanges(t *testing.T) {
+	t.Parallel()
+	spec := querySchema()
+	tbl, faults := newTable(t, spec)
+	for i := range 3 {
+		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "A", SK: keys.Tx.SK(keys.Time(now.Add(time.Duration(i) * time.Minute)))}, nil)))
+	}
+	next := expect.Value(table.QueryPage[account](t.Context(), tbl, table.Query{PK: "A", Range: keys.Tx.Since(now), Limit: 1}))(t).Next
+	for _, q := range []table.Query{
+		{PK: "A", Range: keys.Range{From: "b", To: "a"}, Descending: true, Limit: 1},
+		{PK: "A", Range: keys.Tx.Between(now, now)},
+		{PK: "A", Range: keys.Tx.Between(now, now.Add(-time.Hour)), Limit: 1, After: next},
+		{PK: "1", Range: keys.Range{From: "10", To: "9"}, Index: "number"},
+		{PK: "1", Range: keys.Range{From: "-1", To: "-1.5"}, Index: "number"},
+		{PK: "A", Range: keys.Range{From: "\xff", To: "\x00"}, Index: "binary"},
+	} {
+		before := len(faults.Requests("Query"))
+		page := expect.Value(table.QueryPage[account](t.Context(), tbl, q))(t)
+		equal(t, "page", page, table.Page[account]{Prev: page.Prev})
+		equal(t, "a page before", page.Prev != "", q.After != "")
+		all := expect.Value(table.Collect(table.All[account](t.Context(), tbl, q)))(t)
+		equal(t, "All", len(all), 0)
+		equal(t, "requests", len(faults.Requests("Query"))-before, 0)
+	}
+	changed := table.Query{PK: "A", Range: keys.Tx.Between(now, now), After: next[1:]}
+	expect.Err(t, second(table.QueryPage[account](t.Context(), tbl, changed)), paginate.ErrInvalidCursor)
+}
+
 // TestStartsOfRows continues at positions in the range of a query and next to it,
 // whose order is that of numbers.
 func TestStartsOfRows(t *testing.T) {
@@ -161,6 +191,17 @@ func TestStartsOfRows(t *testing.T) {
 	}
 	if err := second(table.QueryRows[account](t.Context(), tbl, table.Query{PK: "A", After: "x"}, nil)); !errors.Is(err, table.ErrInvalid) {
 		t.Errorf("a query with a cursor: %v", err)
+	}
+	for name, start := range map[string]table.Item{
+		"empty": {}, "without a sort key": {"pk": str("A")}, "of another partition": {"pk": str("B"), "sk": num("9")},
+		"of another type": {"pk": str("A"), "sk": str("9")}, "nil": {"pk": str("A"), "sk": (*types.AttributeValueMemberN)(nil)},
+		"longer than a key": {"pk": str("A"), "sk": num(strings.Repeat("9", 39))}, "of more attributes": {"pk": str("A"), "sk": num("9"), "n": num("9")},
+	} {
+		before := len(faults.Requests("Query"))
+		err := second(table.QueryRows[account](t.Context(), tbl, table.Query{PK: "A"}, start))
+		if !errors.Is(err, table.ErrInvalid) || len(faults.Requests("Query")) > before {
+			t.Errorf("a start %s: %v", name, err)
+		}
 	}
 	for _, bad := range []table.Scan{{After: "x"}, {Segment: 2, Segments: 2}, {Segments: 1_000_001}} {
 		expect.Err(t, second(table.ScanRows[account](t.Context(), tbl, bad, nil)), table.ErrInvalid)

@@ -287,3 +287,103 @@ func TestHedgesOfConcurrentReads(t *testing.T) {
 		}
 	})
 }
+
+// TestHedgeFates gives a late read and its hedge each combination of fates. The first
+// success is the result; a request that has failed is repeated and not hedged.
+func TestHedgeFates(t *testing.T) {
+	t.Parallel()
+	const soon, later = time.Second, 2 * time.Second
+	fails := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
+	cutOff := func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return tabletest.Truncate()(r, &tabletest.Faults{Base: nobody{}})
+	}
+	answers := func(name string) tabletest.Fault { return respond(http.StatusOK, `{"Item":{"name":{"S":"`+name+`"}}}`) }
+	type fate struct {
+		after time.Duration
+		fault tabletest.Fault
+	}
+	for name, tt := range map[string]struct {
+		fates  [3]fate // of the first request, of the second, and of a third one
+		result string
+		// attempts, hedges, and hedges that won.
+		want [3]int
+	}{
+		"the first never comes":     {[3]fate{{time.Hour, fails}, {0, answers("b")}}, "b", [3]int{1, 1, 1}},
+		"the hedge never comes":     {[3]fate{{soon, answers("a")}, {time.Hour, fails}}, "a", [3]int{1, 1, 0}},
+		"the hedge is faster":       {[3]fate{{later, answers("a")}, {0, answers("b")}}, "b", [3]int{1, 1, 1}},
+		"the first fails":           {[3]fate{{soon, fails}, {later, answers("b")}}, "b", [3]int{1, 1, 1}},
+		"the hedge fails":           {[3]fate{{later, answers("a")}, {0, fails}}, "a", [3]int{1, 1, 0}},
+		"both fail":                 {[3]fate{{later, fails}, {0, fails}, {0, answers("c")}}, "c", [3]int{2, 1, 0}},
+		"it fails, late again":      {[3]fate{{0, fails}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"throttled, late again":     {[3]fate{{0, tabletest.Throttle()}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"it is lost, late again":    {[3]fate{{0, tabletest.DropRequest()}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"unreadable, late again":    {[3]fate{{0, respond(http.StatusOK, `{"Item":{"n`)}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"it is cut off, late again": {[3]fate{{0, cutOff}, {later, answers("b")}}, "b", [3]int{2, 0, 0}},
+		"the context ends for all":  {[3]fate{{time.Hour, fails}, {time.Hour, fails}}, "", [3]int{1, 1, 0}},
+	} {
+		n := &network{}
+		outage(t, n.fault, &table.Options{HedgeReads: true, Observe: n.observe}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+			n.next = func() (time.Duration, tabletest.Fault) { return 5 * time.Millisecond, answers("") }
+			readTimes(200, func() { must(t, get(t.Context(), tbl, user)) })
+			n.sent, n.attempts, n.hedges, n.won = nil, 0, 0, 0
+			n.next = func() (time.Duration, tabletest.Fault) {
+				i := len(n.sent) - 1
+				if i >= len(tt.fates) || tt.fates[i].fault == nil {
+					return 0, answers("of a request too many")
+				}
+				return tt.fates[i].after, tt.fates[i].fault
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			got, err := table.Get[account](ctx, tbl, user)
+			if got.Name != tt.result || (err == nil) != (tt.result != "") {
+				t.Errorf("%s: %v, %v", name, got, err)
+			}
+			equal(t, name, [3]int{n.attempts, n.hedges, n.won}, tt.want)
+			equal(t, name+": requests", len(n.sent), tt.want[0]+tt.want[1])
+		})
+	}
+}
+
+// nobody responds that there is no item.
+type nobody struct{}
+
+func (nobody) RoundTrip(r *http.Request) (*http.Response, error) {
+	return respond(http.StatusOK, `{"Item":{"name":{"S":"nobody"}}}`)(r, nil)
+}
+
+// TestWhatIsHedged shows which calls are hedged: reads that somebody waits for. A page and
+// an event count it.
+func TestWhatIsHedged(t *testing.T) {
+	t.Parallel()
+	hedged := map[string]bool{"Get": true, "BatchGet": true, "TransactGet": true, "QueryPage": true, "All": true}
+	n := &network{}
+	outage(t, n.fault, &table.Options{HedgeReads: true, Observe: n.observe}, func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+		calls := everyCall(tbl)
+		delete(calls, "Retry") // a read and a write
+		var stats table.Stats
+		calls["QueryPage"] = func(ctx context.Context) error {
+			page, err := table.QueryPage[account](ctx, tbl, table.Query{PK: user.PK})
+			stats = page.Stats
+			return err
+		}
+		for call, run := range calls {
+			n.next = func() (time.Duration, tabletest.Fault) { return 5 * time.Millisecond, succeed }
+			readTimes(200, func() { _ = run(t.Context()) })
+			n.sent, n.hedges, n.won = nil, 0, 0
+			n.next = func() (time.Duration, tabletest.Fault) {
+				if len(n.sent) == 1 {
+					return time.Second, succeed
+				}
+				return 0, succeed
+			}
+			_ = run(t.Context())
+			want := [3]int{1, 0, 0}
+			if hedged[call] {
+				want = [3]int{2, 1, 1}
+			}
+			equal(t, call+": requests, hedges, won", [3]int{len(n.sent), n.hedges, n.won}, want)
+		}
+		equal(t, "statistics", [3]int{stats.Requests, stats.Hedges, stats.HedgesWon}, [3]int{1, 1, 1})
+	})
+}

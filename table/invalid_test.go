@@ -322,6 +322,20 @@ func TestQueriesAreRefused(t *testing.T) {
 			equal(t, name+", "+call, &place, want)
 		}
 	}
+	must(t, second(table.TransactGet[account](t.Context(), tbl, nil))) // nothing to ask for
+	for _, name := range []string{"", "\xff", strings.Repeat("x", 70_000)} {
+		part := tbl.Project(name)
+		for call, err := range map[string]error{
+			"Get":         get(t.Context(), part, user),
+			"BatchGet":    second(table.BatchGet[account](t.Context(), part, []keys.Key{user})),
+			"TransactGet": second(table.TransactGet[account](t.Context(), part, []keys.Key{user})),
+			"QueryPage":   second(table.QueryPage[account](t.Context(), part, table.Query{PK: user.PK})),
+		} {
+			if !errors.Is(err, table.ErrInvalid) {
+				t.Errorf("%s of attribute %.9q: %v", call, name, err)
+			}
+		}
+	}
 	for name, view := range map[string]*table.Table{"view": tbl.Consistent(), "view of a view": tbl.Consistent().OfType("x")} {
 		if err := second(table.QueryPage[account](t.Context(), view, table.Query{PK: "A", Index: "GSI1"})); !errors.Is(err, table.ErrInvalid) {
 			t.Errorf("a consistent %s of a global index: %v", name, err)

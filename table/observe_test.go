@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,9 +20,9 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// TestEventsOfPartitions shows which partition keys an event names, and why
-// attempts were throttled that the SDK has repeated.
-func TestEventsOfPartitions(t *testing.T) {
+// TestEvents shows what the event of each request says: its partition keys, its
+// attempts, and why attempts were throttled that the SDK has repeated.
+func TestEvents(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
 	var events []table.Event
@@ -73,7 +74,13 @@ func TestEventsOfPartitions(t *testing.T) {
 		expect.OK(t, tt.call())
 		var partitions []keys.PK
 		var reasons []string
+		attempts := 0
 		for _, e := range events {
+			attempts += e.Attempts
+			batch := strings.Contains(tt.operation, "Batch") || strings.HasPrefix(tt.operation, "Transact")
+			if e.Operation != tt.operation || e.Table != tbl.Schema().Name || e.Duration <= 0 || e.Batch > 0 != batch || (e.Index == "GSI1") != (name == "Query") {
+				t.Errorf("%s: %+v", name, e)
+			}
 			partitions = e.Partitions
 			for _, r := range e.Throttles {
 				reasons = append(reasons, aws.ToString(r.Reason))
@@ -81,8 +88,15 @@ func TestEventsOfPartitions(t *testing.T) {
 		}
 		slices.Sort(partitions)
 		expect.Equal(t, name+": partitions", partitions, tt.want)
+		expect.Equal(t, name+": attempts", attempts, map[bool]int{true: 1, false: 2}[tt.fault == nil])
+		if last := events[len(events)-1]; last.Err != nil || len(events) > 1 && (events[0].Err == nil || events[0].Capacity != 0) {
+			t.Errorf("%s: %+v", name, events)
+		}
 		expect.Equal(t, name+": reasons", reasons, tt.reasons)
 	}
+	events = nil
+	expect.Err(t, get(ctx, tbl, keys.Key{}), keys.ErrInvalid)
+	expect.Equal(t, "events of what is refused before", len(events), 0)
 }
 
 // The partition key of an index with several attributes has them all.

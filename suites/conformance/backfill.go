@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/internal/expect"
@@ -24,21 +25,13 @@ import (
 
 func backfillTests() tests {
 	return tests{
-		"brings every item over":                      backfills,
-		"continues after a kill at any request":       backfillKilled,
-		"continues in the middle of a segment":        backfillContinued,
-		"sets aside what it cannot bring over":        backfillAside,
-		"a refusal of the service is not about items": backfillRefused,
-		"writers win": backfillWriters,
-		"sets nothing aside that moves meanwhile":  backfillMoving,
-		"processes share the segments":             backfillShared,
-		"copies another table":                     backfillMapped,
-		"keeps to its budget":                      backfillBudget,
-		"keeps its lease through a slow page":      backfillSlow,
-		"takes a lease of a clock that was ahead":  backfillSkew,
-		"a Map that fails or panics loses nothing": backfillFailingMap,
-		"refuses an invalid job":                   backfillInvalid,
-		"transfers an export":                      transfers,
+		"brings every item over":               backfills,
+		"continues in the middle of a segment": backfillContinued,
+		"sets aside what it cannot bring over": backfillAside,
+		"writers win":                          backfillWriters,
+		"copies another table":                 backfillMapped,
+		"keeps to its budget":                  backfillBudget,
+		"transfers an export":                  transfers,
 	}
 }
 
@@ -110,6 +103,51 @@ func backfills(t *testing.T, h Harness) {
 	must(t, backfill.Forget(t.Context(), tbl, job.Name))
 	equal(t, "run after Forget", expect.Value(job.Run(t.Context()))(t).Changed, 1)
 	wantCustomers(t, "run after Forget", tbl, 20)
+}
+
+// backfillContinued kills jobs after the first page of a segment, over keys of all
+// types.
+func backfillContinued(t *testing.T, h Harness) {
+	const items = 1100 // more than two pages
+	target := h.newTable(t, appCore())
+	for _, kind := range []types.ScalarAttributeType{"S", "N", "B"} {
+		var source *table.Table
+		if kind == "S" {
+			source = h.newTable(t, appCore())
+		} else {
+			source = h.newTable(t, schema.Table{PKType: kind, SKType: kind})
+		}
+		ops := make([]table.Op, items)
+		for i := range ops {
+			text := fmt.Sprint(1 + i)
+			ops[i] = table.Put(keys.Key{PK: keys.PK(text), SK: keys.SK(text)}, nil)
+		}
+		must(t, source.BatchWrite(t.Context(), ops...))
+		ctx, kill := context.WithCancel(t.Context())
+		seen := map[keys.Key]int{}
+		job := backfill.Job{
+			Name: "keys of type " + string(kind), Table: target, Source: source, Segments: 1,
+			Map: func(_ context.Context, item table.Item) ([]table.Op, error) {
+				seen[source.KeyOf("", item)]++
+				return nil, nil
+			},
+			Progress: func(backfill.Progress) { kill() },
+		}
+		wantErr(t, expect.ErrOf(job.Run(ctx)), context.Canceled)
+		first := len(seen)
+		if first == 0 || first == items {
+			t.Fatalf("%s: killed after %d items", kind, first)
+		}
+		job.Progress = nil
+		report := expect.Value(job.Run(t.Context()))(t)
+		equal(t, string(kind)+": scanned", report.Scanned, items)
+		for key, n := range seen {
+			if n != 1 {
+				t.Errorf("%s: %v was read %d times", kind, key, n)
+			}
+		}
+		equal(t, string(kind)+": items", len(seen), items)
+	}
 }
 
 func backfillAside(t *testing.T, h Harness) {
@@ -199,118 +237,6 @@ func backfillWriters(t *testing.T, h Harness) {
 	}
 }
 
-// nomad moves its main key with its place, and may have a mail, which is unique.
-type nomad struct {
-	ID       string `dynamodbav:"id"`
-	Place    string `dynamodbav:"place"`
-	Mail     string `dynamodbav:"mail,omitempty"`
-	Revision string `dynamodbav:"revision"`
-}
-
-// backfillMoving has writers move main keys, and pass unique mails from one entity to
-// another, while jobs run.
-func backfillMoving(t *testing.T, h Harness) {
-	const nomads, jobs = 20, 6
-	tbl := h.newTable(t, appCore())
-	r := newRepo(t, tbl, repo.Entity[nomad]{
-		Type: "NOMAD", Version: "revision",
-		Key: func(n nomad) keys.Key { return keys.Key{PK: keys.PK("PLACE#" + n.Place), SK: keys.SK("N#" + n.ID)} },
-		Copies: []repo.Copy[nomad]{
-			{Name: "by id", Key: func(n nomad) keys.Key { return accountKey(n.ID) }},
-			{Name: "by mail", Key: func(n nomad) keys.Key {
-				if n.Mail == "" {
-					return keys.Key{}
-				}
-				return mailKey(n.Mail)
-			}},
-		},
-	})
-	id := func(i int) string { return fmt.Sprintf("n-%02d", i%nomads) }
-	for i := range nomads {
-		must(t, r.Create(t.Context(), &nomad{ID: id(i), Place: "p-0", Mail: []string{"", id(i - i%2)}[i%2]}))
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	var writers sync.WaitGroup
-	for w := range 2 {
-		writers.Go(func() {
-			for i := w; ctx.Err() == nil; i += 2 {
-				var mail string
-				for _, write := range []struct {
-					id     string
-					change func(*nomad)
-				}{
-					{id(i), func(n *nomad) { n.Place = fmt.Sprint("p-", i%7) }},
-					{id(i), func(n *nomad) { mail, n.Mail = n.Mail, "" }},
-					{id(i + 10), func(n *nomad) {
-						if n.Mail == "" {
-							n.Mail = mail
-						}
-					}},
-				} {
-					_, err := r.Update(context.Background(), accountKey(write.id), func(n *nomad) error { write.change(n); return nil })
-					if err != nil && !errors.Is(err, table.ErrConflict) && !errors.Is(err, table.ErrExists) {
-						t.Error(err)
-					}
-				}
-			}
-		})
-	}
-	aside := int64(0)
-	for n := range jobs {
-		job := backfill.Job{Name: fmt.Sprint("job ", n), Table: tbl, Entities: []backfill.Entity{r}, Segments: 2}
-		report, err := job.Run(t.Context())
-		aside += report.SetAside
-		if err != nil {
-			t.Error(err)
-		}
-		for a, err := range backfill.SetAside(t.Context(), tbl, job.Name) {
-			must(t, err)
-			t.Logf("%+v", a)
-		}
-	}
-	stop()
-	writers.Wait()
-	equal(t, "set aside", aside, 0)
-	job := backfill.Job{Name: "last", Table: tbl, Entities: []backfill.Entity{r}, Segments: 2}
-	if done := expect.Value(job.DryRun(t.Context()))(t); !done.Complete() {
-		t.Error(done)
-	}
-}
-
-func backfillShared(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seedCustomers(t, tbl, 20)
-	var group sync.WaitGroup
-	var total atomic.Int64
-	for range 3 {
-		group.Go(func() {
-			job := customerJob(t, tbl)
-			job.Segments, job.Concurrency = 8, 2
-			var own int64
-			seen := map[int]int64{}
-			job.Progress = func(p backfill.Progress) { own, seen[p.Segment] = p.Scanned, p.Scanned }
-			report, err := job.Run(t.Context())
-			if err != nil || report.Changed != 20 || report.SegmentsDone != 8 {
-				t.Errorf("%v, %v", report, err)
-			}
-			total.Add(own)
-		})
-	}
-	group.Wait()
-	wantCustomers(t, "shared", tbl, 20)
-	// Nobody has walked a segment of another one.
-	equal(t, "items read", total.Load(), expect.Value(customerJobOf(t, tbl, 8).Run(t.Context()))(t).Scanned)
-	must(t, expect.ErrOf(customerJobOf(t, tbl, 8).Run(t.Context())))
-	_, err := customerJobOf(t, tbl, 4).Run(t.Context())
-	wantErr(t, err, table.ErrInvalid)
-}
-
-func customerJobOf(t *testing.T, tbl *table.Table, segments int) backfill.Job {
-	job := customerJob(t, tbl)
-	job.Segments = segments
-	return job
-}
-
 func backfillMapped(t *testing.T, h Harness) {
 	spec := schema.Table{PK: "id", SimpleKey: true, PKType: "N"}
 	source, target := h.newTable(t, spec), h.newTable(t, appCore())
@@ -385,36 +311,4 @@ func backfillBudget(t *testing.T, h Harness) {
 			}
 		})
 	}
-}
-
-func backfillInvalid(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	r := newRepo(t, tbl, customerEntity)
-	entities := []backfill.Entity{r}
-	number := h.newTable(t, schema.Table{PK: "id", SimpleKey: true})
-	before := sent(faults)
-	for name, job := range map[string]backfill.Job{
-		"no name":        {Table: tbl, Entities: entities},
-		"no table":       {Name: "x", Entities: entities},
-		"no entities":    {Name: "x", Table: tbl},
-		"nil entity":     {Name: "x", Table: tbl, Entities: []backfill.Entity{nil}},
-		"twice":          {Name: "x", Table: tbl, Entities: []backfill.Entity{r, r}},
-		"simple key":     {Name: "x", Table: number, Entities: entities},
-		"source, no map": {Name: "x", Table: tbl, Entities: entities, Source: number},
-		"both":           {Name: "x", Table: tbl, Entities: entities, Map: func(context.Context, table.Item) ([]table.Op, error) { return nil, nil }},
-		"segments":       {Name: "x", Table: tbl, Entities: entities, Segments: -1},
-		"many segments":  {Name: "x", Table: tbl, Entities: entities, Segments: 10_001},
-		"name":           {Name: "a\xff", Table: tbl, Entities: entities},
-		"other table":    {Name: "x", Table: h.newTable(t, appCore()), Entities: entities},
-		"nil repository": {Name: "x", Table: tbl, Entities: []backfill.Entity{(*repo.Repo[customer])(nil)}},
-		"units":          {Name: "x", Table: tbl, Entities: entities, WriteUnits: -1},
-	} {
-		if _, err := job.Run(t.Context()); !errors.Is(err, table.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := job.DryRun(t.Context()); !errors.Is(err, table.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	equal(t, "requests", sent(faults), before)
 }

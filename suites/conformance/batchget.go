@@ -1,11 +1,7 @@
 package conformance
 
 import (
-	"errors"
 	"fmt"
-	"net/http"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -21,11 +17,6 @@ func batchGetTests() tests {
 	return tests{
 		"250 keys, some missing, some left out twice": batchGetMany,
 		"a key given twice is read once":              batchGetTwice,
-		"what stays left out is throttled":            batchGetThrottled,
-		"a failed request names the keys that remain": batchGetFailed,
-		"expired items are missing":                   batchGetExpired,
-		"another type's item is named":                batchGetWrongType,
-		"no keys, no request":                         batchGetNone,
 		"number keys in every size":                   batchGetNumbers,
 		"binary keys":                                 batchGetBinary,
 	}
@@ -67,72 +58,6 @@ func batchGetTwice(t *testing.T, h Harness) {
 	equal(t, "found", numbers(found), []int{1, 0, 1, 1})
 	equal(t, "missing", missing, []keys.Key{user, user})
 	equal(t, "requests", len(faults.Requests("BatchGetItem")), 1)
-}
-
-func batchGetThrottled(t *testing.T, h Harness) {
-	opts := options()
-	opts.MaxAttempts = 3
-	tbl, faults := h.withFaults(t, appCore(), opts)
-	seed(t, tbl, 4)
-	faults.Always("BatchGetItem", tabletest.Unprocessed(2))
-	ks := []keys.Key{txKey(0), txKey(1), txKey(2), txKey(3)}
-	got, err := table.BatchGet[note](t.Context(), tbl, ks)
-	wantErr(t, err, table.ErrThrottled)
-	b, ok := errors.AsType[*table.Error](err)
-	if !ok {
-		t.Fatalf("error %v", err)
-	}
-	equal(t, "remaining", b.Remaining, ks[2:])
-	equal(t, "items beside the error", len(got), 0)
-	// One that got two of four, then three that got nothing.
-	if n := len(faults.Requests("BatchGetItem")); n < 3 || n > 4 {
-		t.Errorf("%d requests", n)
-	}
-}
-
-func batchGetFailed(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	ks := make([]keys.Key, 250)
-	for i := range ks {
-		ks[i] = txKey(i)
-	}
-	denied := tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected.")
-	faults.Always("BatchGetItem", denied)
-	_, err := table.BatchGet[note](t.Context(), tbl, ks)
-	b, ok := errors.AsType[*table.Error](err)
-	if !ok || errors.Is(err, table.ErrThrottled) {
-		t.Fatalf("error %v", err)
-	}
-	slices.SortFunc(b.Remaining, func(a, b keys.Key) int { return strings.Compare(string(a.SK), string(b.SK)) })
-	equal(t, "remaining", b.Remaining, ks)
-}
-
-func batchGetExpired(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	must(t, tbl.BatchWrite(t.Context(),
-		table.Put(txKey(1), note{N: 1, ExpiresAt: now.Unix()}), table.Put(txKey(2), note{N: 2, ExpiresAt: now.Unix() + 1})))
-	got := expect.Value(table.BatchGet[note](t.Context(), tbl, []keys.Key{txKey(1), txKey(2)}))(t)
-	found, missing := inOrder(got, []keys.Key{txKey(1), txKey(2)})
-	equal(t, "found", numbers(found), []int{2})
-	equal(t, "missing", missing, []keys.Key{txKey(1)})
-}
-
-func batchGetWrongType(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seed(t, tbl, 2)
-	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user"})))
-	_, err := table.BatchGet[note](t.Context(), tbl.OfType("tx"), []keys.Key{txKey(0), user, txKey(1)})
-	wantErr(t, err, table.ErrWrongType)
-	if e, ok := table.FailedOp(err, ""); !ok || e.Position != 2 || e.Key != user || e.Op != "Get" {
-		t.Errorf("error %v", err)
-	}
-}
-
-func batchGetNone(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	got := expect.Value(table.BatchGet[note](t.Context(), tbl, nil))(t)
-	equal(t, "items", len(got), 0)
-	equal(t, "requests", sent(faults), 0)
 }
 
 // batchGetNumbers also shows that a number comes back in the one way to write it

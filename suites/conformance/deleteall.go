@@ -3,7 +3,6 @@ package conformance
 import (
 	"net/http"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -19,7 +18,6 @@ func deleteAllTests() tests {
 		"entities with their copies, and copies without": deleteAllCopies,
 		"in parts, by items and units":                   deleteAllParts,
 		"stops at the first error, and continues":        deleteAllFaults,
-		"while other programs write":                     deleteAllWriters,
 		"items of another type are refused":              deleteAllOthers,
 	}
 }
@@ -125,31 +123,6 @@ func deleteAllFaults(t *testing.T, h Harness) {
 	_, err = r.DeleteAll(t.Context(), table.Query{}, nil)
 	wantErr(t, err, table.ErrInvalid)
 	equal(t, "requests of an invalid query", len(faults.Requests())-before, 0)
-}
-
-// deleteAllWriters changes and creates entities while they are deleted. What is left
-// is whole: each entity has its copy, and each copy its entity.
-func deleteAllWriters(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	r := newRepo(t, tbl, tenantEntity())
-	seedMembers(t, r, 40)
-	var writers sync.WaitGroup
-	for w := range 3 {
-		writers.Go(func() {
-			for i := range 40 {
-				id := strconv.Itoa((i*7 + w) % 40)
-				_, _ = r.Update(t.Context(), tenantEntity().Key(account{ID: id}), func(a *account) error {
-					a.Name = "n-" + id + "-" + strconv.Itoa(w) + "-" + strconv.Itoa(i)
-					return nil
-				})
-			}
-		})
-	}
-	_ = expect.Value(r.DeleteAll(t.Context(), membersOfTenant, nil))(t)
-	writers.Wait()
-	deleted := expect.Value(r.DeleteAll(t.Context(), membersOfTenant, nil))(t)
-	equal(t, "done", deleted.Done, true)
-	equal(t, "items left", tableSize(t, tbl), 0)
 }
 
 func deleteAllOthers(t *testing.T, h Harness) {

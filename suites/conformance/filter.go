@@ -16,92 +16,13 @@ import (
 
 func filterTests() tests {
 	return tests{
-		"ten of 95 in a hundred dropped":                filterTen,
-		"a stop at MaxRounds loses nothing":             filterRounds,
-		"nothing passes":                                filterNothing,
-		"a token does not hold the key of a hidden one": filterToken,
 		"any walk over any items":                       filterAny,
+		"a token does not hold the key of a hidden one": filterToken,
 	}
 }
 
-// every returns a filter that lets one in n items pass, of those that seedKinds
-// stores.
-func every(n int) expression.ConditionBuilder {
-	return expression.Name("id").Equal(expression.Value(fmt.Sprint("every ", n)))
-}
-
-// seedKinds stores count transactions, one in n of which the filter lets pass.
-func seedKinds(t *testing.T, tbl *table.Table, count, n int) (passing []int) {
-	t.Helper()
-	ops := make([]table.Op, count)
-	for i := range ops {
-		v := note{N: i, GSI1PK: "G", GSI1SK: string(txKey(i).SK)}
-		if i%n == n/2 {
-			v.ID = fmt.Sprint("every ", n)
-			passing = append(passing, i)
-		}
-		ops[i] = table.Put(txKey(i), v)
-	}
-	must(t, tbl.BatchWrite(t.Context(), ops...))
-	return passing
-}
-
-func filterTen(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	want := seedKinds(t, tbl, 1000, 20)
-	for _, reverse := range []bool{false, true} {
-		q := table.Query{PK: user.PK, Filter: every(20), Limit: 10, Descending: reverse}
-		for i := range len(want) / 10 {
-			page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
-			equal(t, "page", numbers(page.Items), want[10*i:10*i+10])
-			if page.Stats.Requests > 8 || page.Stats.Scanned > 1000 || page.Stats.Items != 10 {
-				t.Errorf("statistics %+v", page.Stats)
-			}
-			if q.After = page.Next; q.After == "" && i < 4 {
-				t.Fatal("no token")
-			}
-		}
-		slices.Reverse(want)
-	}
-}
-
-func filterRounds(t *testing.T, h Harness) {
-	for _, rounds := range []int{1, 2, 3} {
-		opts := options()
-		opts.MaxRounds = rounds
-		tbl, _ := h.withFaults(t, appCore(), opts)
-		want := seedKinds(t, tbl, 100, 10)
-		for _, reverse := range []bool{false, true} {
-			q := table.Query{PK: user.PK, Filter: every(10), Limit: 3, Descending: reverse}
-			var got []int
-			for {
-				page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
-				if page.Stats.Requests > rounds {
-					t.Errorf("%d requests", page.Stats.Requests)
-				}
-				got = append(got, numbers(page.Items)...)
-				if q.After = page.Next; q.After == "" {
-					break
-				}
-			}
-			equal(t, fmt.Sprint(rounds, " rounds"), got, want)
-			slices.Reverse(want)
-		}
-		all := expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK, Filter: every(10), Limit: 10})))(t)
-		equal(t, "All", numbers(all), want)
-	}
-}
-
-func filterNothing(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seedKinds(t, tbl, 200, 3)
-	page := expect.Value(table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK, Filter: nIs(-1), Limit: 10}))(t)
-	equal(t, "items", len(page.Items), 0)
-	equal(t, "token", page.Next, "")
-	equal(t, "scanned", page.Stats.Scanned, 200)
-}
-
-// filterAny compares walks chosen at random with what they must give.
+// filterAny compares walks chosen at random with what they must give: page by page, there
+// and back, all at once, and counted.
 func filterAny(t *testing.T, h Harness) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -109,21 +30,16 @@ func filterAny(t *testing.T, h Harness) {
 		opts := options()
 		opts.MaxRounds = 1 + random.IntN(4)
 		tbl, _ := h.withFaults(t, appCore(), opts)
+		count := random.IntN(80)
 		var ops []table.Op
-		var live, passing []int
-		for i := range 1 + random.IntN(80) {
+		expired, passes := make([]bool, count), make([]bool, count)
+		for i := range count {
 			v := note{N: i, GSI1PK: "G", GSI1SK: string(txKey(i).SK), LSI1SK: string(txKey(i).SK)}
-			expired, passes := random.IntN(1+round) == 1, random.IntN(4) == 0
-			if expired {
+			if expired[i] = random.IntN(1+round) == 1; expired[i] {
 				v.ExpiresAt = now.Unix()
-			} else {
-				live = append(live, i)
 			}
-			if passes {
-				v.ID = "every 1"
-			}
-			if passes && !expired {
-				passing = append(passing, i)
+			if passes[i] = random.IntN(4) == 0; passes[i] {
+				v.ID = "passes"
 			}
 			ops = append(ops, table.Put(txKey(i), v))
 		}
@@ -136,20 +52,47 @@ func filterAny(t *testing.T, h Harness) {
 			case 1:
 				q.Index = "LSI1"
 			}
-			want := live
-			if random.IntN(2) == 0 {
-				q.Filter, want = every(1), passing
+			from, to := 0, count
+			if random.IntN(3) == 0 {
+				from = random.IntN(count + 1)
+				to = from + random.IntN(count-from+1)
+				q.Range = keys.Tx.Between(txTime(from), txTime(to))
 			}
-			if want = slices.Clone(want); q.Descending {
-				slices.Reverse(want)
+			filtered := random.IntN(2) == 0
+			if filtered {
+				q.Filter = name("id").Equal(value("passes"))
 			}
 			if random.IntN(3) == 0 {
 				q.Project = []string{"n"}
 			}
-			got := joined(pages(t, tbl, q, nil))
-			equal(t, fmt.Sprintf("seed %d: %q by %d, at most %d requests", seed, q.Index, q.Limit, opts.MaxRounds), got, want)
+			want := []int{}
+			for i := from; i < to; i++ {
+				if !expired[i] && (passes[i] || !filtered) {
+					want = append(want, i)
+				}
+			}
+			if q.Descending {
+				slices.Reverse(want)
+			}
+			walks(t, fmt.Sprintf("seed %d: %+v, at most %d requests", seed, q, opts.MaxRounds), tbl, q, want)
 		}
 	}
+}
+
+// walks reads a query in every way.
+func walks(t *testing.T, what string, tbl *table.Table, q table.Query, want []int) {
+	t.Helper()
+	there, back := thereAndBack(t, tbl, q, nil)
+	equal(t, what, append([]int{}, joined(there)...), want)
+	last := there[len(there)-1]
+	equal(t, what+": back", append(append([]int{}, joined(back)...), last...), want)
+	if q.Limit > 0 {
+		want = want[:min(q.Limit, len(want))]
+	}
+	all := expect.Value(table.Collect(table.All[note](t.Context(), tbl, q)))(t)
+	equal(t, what+": All", numbers(all), want)
+	stats := expect.Value(tbl.Count(t.Context(), q))(t)
+	equal(t, what+": Count", stats.Items, len(want))
 }
 
 // filterToken reads cursors that are not sealed: that of a full page never holds

@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -245,14 +243,6 @@ func diffItems(want, got map[string]types.AttributeValue) string {
 	return gocmp.Diff(want, got, gocmp.Exporter(func(reflect.Type) bool { return true }))
 }
 
-// closedServer returns the URL of a server that has ended.
-func closedServer(t *testing.T) string {
-	t.Helper()
-	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close()
-	return server.URL
-}
-
 func value(v any) expression.ValueBuilder { return expression.Value(v) }
 
 func setString(attribute, s string) expression.UpdateBuilder {
@@ -274,15 +264,4 @@ func holds(t *testing.T, token, part string) bool {
 		}
 	}
 	return false
-}
-
-// stacksWith returns those goroutines of a stack trace that mention part.
-func stacksWith(trace, part string) string {
-	var found []string
-	for stack := range strings.SplitSeq(trace, "\n\n") {
-		if strings.Contains(stack, part) {
-			found = append(found, stack)
-		}
-	}
-	return strings.Join(found, "\n\n")
 }

@@ -14,7 +14,6 @@ func foreignTests() tests {
 		"keys with empty segments are written, read and deleted": foreignWritten,
 		"keys with empty segments are queried and paged":         foreignQueried,
 		"any prefix is a range":                                  foreignPrefixes,
-		"empty ids send nothing":                                 foreignBuilt,
 	}
 }
 
@@ -118,21 +117,4 @@ func foreignPrefixes(t *testing.T, h Harness) {
 			equal(t, "backward", joined(pages(t, tbl, q, nil)), backward)
 		}
 	}
-}
-
-// foreignBuilt shows that the builders still refuse what looks like such a key.
-func foreignBuilt(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	for _, key := range []keys.Key{
-		{PK: keys.User.PK(""), SK: "A"},
-		{PK: "A", SK: keys.Tx.SK(keys.Str(""))},
-		{PK: keys.None.PK("", "a"), SK: "A"},
-		{PK: "A", SK: keys.None.SK(keys.Segment{})},
-		{PK: "A", SK: keys.Tx.SK(keys.Raw("x"), keys.Int(-1, 2))},
-	} {
-		wantErr(t, tbl.Do(t.Context(), table.Put(key, note{})), keys.ErrInvalid)
-		wantErr(t, expect.ErrOf(table.QueryPage[note](t.Context(), tbl, table.Query{PK: key.PK, Range: keys.Exactly(key.SK)})), keys.ErrInvalid)
-	}
-	wantErr(t, expect.ErrOf(table.QueryPage[note](t.Context(), tbl, table.Query{PK: "A", Range: keys.Tx.All(keys.Str(""))})), keys.ErrInvalid)
-	equal(t, "requests", sent(faults), 0)
 }

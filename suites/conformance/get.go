@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -11,7 +10,6 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func getTests() tests {
@@ -22,8 +20,6 @@ func getTests() tests {
 		"a table without sort key":               getSimpleKey,
 		"renamed key attributes":                 getRenamed,
 		"keys in other scripts and at the limit": getUnusualKeys,
-		"reads are consistent only when asked":   getConsistent,
-		"an item that does not fit the Go type":  getMisfit,
 	}
 }
 
@@ -136,48 +132,5 @@ func getUnusualKeys(t *testing.T, h Harness) {
 		stored(t, tbl, key, note{N: i})
 		found := expect.Value(table.BatchGet[note](t.Context(), tbl, []keys.Key{key}))(t)
 		equal(t, "batch", found[key].N, i)
-	}
-}
-
-func getConsistent(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	read := func(tbl *table.Table) {
-		wantErr(t, expect.ErrOf(table.Get[note](t.Context(), tbl, user)), table.ErrNotFound)
-		must(t, expect.ErrOf(table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK})))
-		must(t, expect.ErrOf(table.BatchGet[note](t.Context(), tbl, []keys.Key{user})))
-	}
-	read(tbl)
-	read(tbl.Consistent())
-	read(tbl.Consistent().OfType("user"))
-	var got []bool
-	for _, r := range faults.Requests("GetItem", "Query", "BatchGetItem") {
-		got = append(got, isConsistent(t, r))
-	}
-	equal(t, "consistent", got, []bool{false, false, false, true, true, true, true, true, true})
-}
-
-func isConsistent(t *testing.T, r tabletest.Request) bool {
-	t.Helper()
-	if r.Operation == "BatchGetItem" {
-		return strings.Contains(bodyField(t, r, "RequestItems"), "ConsistentRead:true")
-	}
-	return bodyField(t, r, "ConsistentRead") == "true"
-}
-
-func getMisfit(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"id": str("a"), "n": str("not a number")})))
-	got, err := table.Get[note](t.Context(), tbl, user)
-	if err == nil {
-		t.Error("no error")
-	}
-	equal(t, "value beside the error", got, note{})
-	page, err := table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK})
-	if err == nil || len(page.Items) > 0 || page.Next != "" {
-		t.Errorf("page %v, error %v", page, err)
-	}
-	found, err := table.BatchGet[note](t.Context(), tbl, []keys.Key{user})
-	if e, ok := table.FailedOp(err, ""); !ok || e.Key != user || len(found) > 0 {
-		t.Errorf("found %v, error %v", found, err)
 	}
 }

@@ -1,43 +1,21 @@
 package conformance
 
 import (
-	"math"
-	"net/http"
 	"slices"
 	"testing"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func pageTests() tests {
 	return tests{
-		"137 transactions by 25, newest first":       page137,
-		"inserts between pages lose nothing":         pageInserts,
-		"a size equal to the count":                  pageEqualsCount,
-		"the item at the cursor is deleted":          pageDeleted,
-		"another size and projection half-way":       pageResized,
-		"expired items leave pages full":             pageExpired,
-		"expired items cost few requests":            pageMostlyExpired,
-		"without limit":                              pageUnlimited,
-		"statistics add up":                          pageStats,
-		"an item that changes place in the index":    pageMoved,
-		"a throttled or lost response inside a page": pageFaults,
-		"every size over every count, on all sides":  pageSizes,
-	}
-}
-
-func page137(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seed(t, tbl, 137)
-	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user"})))
-	q := table.Query{PK: user.PK, Range: keys.Tx.All(), Descending: true, Limit: 25}
-	all := pages(t, tbl, q, nil)
-	equal(t, "pages", len(all), 6)
-	for i, page := range all {
-		equal(t, "page", page, span(136-25*i, max(136-25*i-24, 0)))
+		"inserts between pages lose nothing":      pageInserts,
+		"the item at the cursor is deleted":       pageDeleted,
+		"without limit":                           pageUnlimited,
+		"statistics add up":                       pageStats,
+		"an item that changes place in the index": pageMoved,
 	}
 }
 
@@ -67,23 +45,6 @@ func pageInserts(t *testing.T, h Harness) {
 		}
 		equal(t, "in order", slices.IsSorted(got), true)
 		equal(t, "items of the start", len(old), 40)
-	}
-}
-
-func pageEqualsCount(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seedIndexed(t, tbl, 10)
-	for _, q := range []table.Query{{PK: user.PK}, {Index: "GSI1", PK: "GLOBAL_TX"}, {Index: "LSI1", PK: user.PK}} {
-		for _, limit := range []int{10, 5} {
-			q.Limit = limit
-			all := pages(t, tbl, q, nil)
-			equal(t, "items", len(joined(all)), 10)
-			if len(all) > 10/limit+1 {
-				t.Errorf("%d pages of %d", len(all), limit)
-			}
-		}
-		q.Limit = 11
-		equal(t, "pages", len(pages(t, tbl, q, nil)), 1)
 	}
 }
 
@@ -118,28 +79,6 @@ func pageDeleted(t *testing.T, h Harness) {
 	}
 }
 
-func pageResized(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seed(t, tbl, 20)
-	q := table.Query{PK: user.PK, Limit: 3}
-	var got []int
-	for i := range 4 {
-		q.Limit += 2 * i
-		q.Consistent = i%2 == 1
-		if i == 2 {
-			q.Project = []string{"n"}
-		}
-		page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
-		got = append(got, numbers(page.Items)...)
-		q.After = page.Next
-	}
-	equal(t, "items", got, span(0, 19))
-	q.Limit = math.MaxInt
-	q.After = ""
-	page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
-	equal(t, "items", len(page.Items), 20)
-}
-
 // seedExpiring stores n transactions of which only those that live says live.
 func seedExpiring(t *testing.T, tbl *table.Table, n int, live func(int) bool) {
 	t.Helper()
@@ -152,38 +91,6 @@ func seedExpiring(t *testing.T, tbl *table.Table, n int, live func(int) bool) {
 		ops[i] = table.Put(txKey(i), v)
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
-}
-
-func pageExpired(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seedExpiring(t, tbl, 60, func(i int) bool { return i%3 == 1 })
-	var want []int
-	for i := 1; i < 60; i += 3 {
-		want = append(want, i)
-	}
-	for _, reverse := range []bool{false, true} {
-		q := table.Query{PK: user.PK, Limit: 4, Descending: reverse}
-		all := pages(t, tbl, q, nil)
-		equal(t, "items", joined(all), want)
-		for i, page := range all[:5] {
-			if len(page) != 4 {
-				t.Errorf("page %d has %d items", i, len(page))
-			}
-		}
-		slices.Reverse(want)
-	}
-	got := expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK, Limit: 9})))(t)
-	equal(t, "All with a limit", numbers(got), want[:9])
-}
-
-func pageMostlyExpired(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	seedExpiring(t, tbl, 300, func(i int) bool { return i >= 290 })
-	page := expect.Value(table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK, Limit: 5}))(t)
-	equal(t, "items", numbers(page.Items), span(290, 294))
-	if n := len(faults.Requests("Query")); n > 6 {
-		t.Errorf("%d requests for 5 items behind 290 expired ones", n)
-	}
 }
 
 func pageUnlimited(t *testing.T, h Harness) {
@@ -221,41 +128,4 @@ func pageMoved(t *testing.T, h Harness) {
 		}
 	}))
 	equal(t, "items", got, span(0, 8))
-}
-
-func pageSizes(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seed(t, tbl, 6)
-	for size := 1; size <= 7; size++ {
-		for count := range 7 {
-			for _, reverse := range []bool{false, true} {
-				q := table.Query{PK: user.PK, Limit: size, Descending: reverse, Range: keys.Tx.Until(txTime(count))}
-				want := span(0, count-1)
-				if reverse {
-					want = span(count-1, 0)
-				}
-				if count == 0 {
-					want = []int{}
-				}
-				all := pages(t, tbl, q, nil)
-				equal(t, "items", append([]int{}, joined(all)...), want)
-				if len(all) > count/size+1 {
-					t.Errorf("%d items by %d: %d pages", count, size, len(all))
-				}
-			}
-		}
-	}
-}
-
-func pageFaults(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	seed(t, tbl, 10)
-	q := table.Query{PK: user.PK, Limit: 3}
-	server := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
-	faults.Next("Query", tabletest.DropResponse(), nil, tabletest.Throttle(), tabletest.DropRequest(), nil, server)
-	equal(t, "items", joined(pages(t, tbl, q, nil)), span(0, 9))
-	faults.Always("Query", tabletest.Throttle())
-	page, err := table.QueryPage[note](t.Context(), tbl, q)
-	wantErr(t, err, table.ErrThrottled)
-	equal(t, "page beside the error", len(page.Items), 0)
 }

@@ -44,15 +44,6 @@ type person1Fields struct {
 	Revision string  `dynamodbav:"revision"`
 }
 
-// person3 is that of the third release, which no longer knows names.
-type person3 struct {
-	ID       string   `dynamodbav:"id"`
-	Email    string   `dynamodbav:"email"`
-	Currency string   `dynamodbav:"currency,omitempty"`
-	Tags     []string `dynamodbav:"tags,omitempty"`
-	Revision string   `dynamodbav:"revision"`
-}
-
 const personType = "PERSON"
 
 func mailKey(email string) keys.Key {
@@ -88,13 +79,6 @@ var (
 			{Name: "by email", Key: func(p person2) keys.Key { return mailKey(p.Email) }},
 			{Name: "by phone", Key: func(p person2) keys.Key { return phoneKey(p.Phone) }},
 		},
-		Version: "revision",
-	}
-	person3Entity = repo.Entity[person3]{
-		Type:    personType,
-		Key:     func(p person3) keys.Key { return accountKey(p.ID) },
-		Indexes: repo.Indexes[person3]{"GSI1": func(p person3) keys.Key { return currencyKey(p.Currency, p.ID) }},
-		Copies:  []repo.Copy[person3]{{Name: "by email", Key: func(p person3) keys.Key { return mailKey(p.Email) }}},
 		Version: "revision",
 	}
 )

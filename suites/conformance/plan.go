@@ -1,9 +1,7 @@
 package conformance
 
 import (
-	"context"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,9 +24,6 @@ func planTests() tests {
 		"a plan is what Ensure does":                planThenEnsure,
 		"an index added under writes has all items": indexUnderWrites,
 		"many processes add indexes at once":        indexesConcurrently,
-		"Ensure waits while an index is built":      indexWhileAnotherIsBuilt,
-		"Ensure goes on where another was killed":   indexAfterKill,
-		"indexes are added despite lost responses":  indexFaults,
 	}
 }
 
@@ -219,52 +214,5 @@ func indexesConcurrently(t *testing.T, h Harness) {
 		})
 	}
 	group.Wait()
-	ensured(t, client, spec)
-}
-
-// DynamoDB refuses a second index while it builds one, with either of two errors.
-func indexWhileAnotherIsBuilt(t *testing.T, h Harness) {
-	var faults tabletest.Faults
-	client := h.Client(t, promptRetries, faults.Install)
-	spec := nextRelease(h.live(t, client))
-	spec.Stream, spec.TTL = "", ""
-	limit := tabletest.Status(http.StatusBadRequest, "LimitExceededException", "Injected.")
-	inUse := tabletest.Status(http.StatusBadRequest, "ResourceInUseException", "Injected.")
-	faults.Next("UpdateTable", limit, limit, limit, limit, inUse)
-	must(t, spec.Ensure(t.Context(), client))
-	ensured(t, client, spec)
-	if sent := len(faults.Requests("UpdateTable")); sent < 7 {
-		t.Errorf("%d requests, 5 were refused and 2 indexes are there", sent)
-	}
-}
-
-// A process ends after the first of two indexes. Whatever it knew is in DynamoDB.
-func indexAfterKill(t *testing.T, h Harness) {
-	var faults tabletest.Faults
-	client := h.Client(t, faults.Install)
-	spec := nextRelease(h.live(t, client))
-	spec.Stream, spec.TTL = "", ""
-	ctx, kill := context.WithCancel(t.Context())
-	defer kill()
-	faults.Next("UpdateTable", nil, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		kill()
-		return tabletest.DropRequest()(r, next)
-	})
-	wantErr(t, spec.Ensure(ctx, client), context.Canceled)
-	equal(t, "problems", problems(t, spec.Verify(t.Context(), client)), []string{"global index GSI3: is missing"})
-	equal(t, "indexes", indexesOf(t, client, spec.Name), []string{"GSI1", "GSI2", "OLD"})
-	must(t, spec.Ensure(t.Context(), client))
-	ensured(t, client, spec)
-}
-
-func indexFaults(t *testing.T, h Harness) {
-	var faults tabletest.Faults
-	client := h.Client(t, promptRetries, faults.Install)
-	spec := nextRelease(h.live(t, client))
-	faults.Next("UpdateTable", tabletest.DropResponse(), tabletest.DropResponse(), tabletest.DropRequest())
-	faults.Next("UpdateTimeToLive", tabletest.DropResponse())
-	// More failures than the SDK repeats, at the third look.
-	faults.Next("DescribeTable", nil, nil, tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest(), tabletest.DropRequest())
-	must(t, spec.Ensure(t.Context(), client))
 	ensured(t, client, spec)
 }

@@ -13,7 +13,6 @@ func projectTests() tests {
 	return tests{
 		"reads by key give what is asked for":          projectItems,
 		"entities that were read in part are not put":  projectEntities,
-		"what cannot be asked for is refused before":   projectRefused,
 		"entities with upgrades are cut after reading": projectUpgraded,
 	}
 }
@@ -56,23 +55,6 @@ func projectEntities(t *testing.T, h Harness) {
 	must(t, err)
 	got := expect.Value(part.Consistent().Project().Get(t.Context(), key))(t)
 	equal(t, "after an update of the view", got, account{ID: "u-1", Name: "ana", N: 4, Version: 2})
-}
-
-func projectRefused(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	before := len(faults.Requests())
-	for _, name := range []string{"", "\xff", long(70_000)} {
-		part := tbl.Project(name)
-		wantErr(t, expect.ErrOf(table.Get[note](t.Context(), part, user)), table.ErrInvalid)
-		wantErr(t, expect.ErrOf(table.BatchGet[note](t.Context(), part, []keys.Key{user})), table.ErrInvalid)
-		wantErr(t, expect.ErrOf(table.TransactGet[note](t.Context(), part, []keys.Key{user})), table.ErrInvalid)
-		wantErr(t, expect.ErrOf(table.QueryPage[note](t.Context(), part, table.Query{PK: user.PK})), table.ErrInvalid)
-	}
-	r := newRepo(t, tbl, accountEntity).Project("naem")
-	wantErr(t, expect.ErrOf(r.Get(t.Context(), accountKey("u-1"))), table.ErrInvalid)
-	wantErr(t, expect.ErrOf(r.GetMany(t.Context(), []keys.Key{accountKey("u-1")})), table.ErrInvalid)
-	wantErr(t, expect.ErrOf(r.Query(t.Context(), table.Query{PK: user.PK})), table.ErrInvalid)
-	equal(t, "requests", len(faults.Requests())-before, 0)
 }
 
 func projectUpgraded(t *testing.T, h Harness) {

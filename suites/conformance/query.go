@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,49 +16,14 @@ import (
 
 func queryTests() tests {
 	return tests{
-		"a partition of several types":         queryMixed,
-		"another partition is not part of it":  queryIsolated,
-		"a global index":                       queryGlobal,
-		"a local index":                        queryLocal,
-		"a projection keeps what is needed":    queryProject,
-		"an index that holds keys only":        queryKeysOnly,
-		"number sort keys":                     queryNumbers,
-		"binary sort keys":                     queryBinary,
-		"more than a megabyte":                 queryLarge,
-		"an empty partition":                   queryNothing,
-		"another type's item is of wrong type": queryWrongType,
+		"another partition is not part of it": queryIsolated,
+		"a local index":                       queryLocal,
+		"a projection keeps what is needed":   queryProject,
+		"an index that holds keys only":       queryKeysOnly,
+		"number sort keys":                    queryNumbers,
+		"binary sort keys":                    queryBinary,
+		"more than a megabyte":                queryLarge,
 	}
-}
-
-func queryMixed(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seed(t, tbl, 40)
-	ops := []table.Op{table.Put(user, note{Type: "user"})}
-	for i := range 12 {
-		key := keys.Key{PK: user.PK, SK: keys.Notif.SK(keys.Time(now), keys.Int(i, 3))}
-		ops = append(ops, table.Put(key, note{Type: "notif", N: i}))
-	}
-	must(t, tbl.BatchWrite(t.Context(), ops...))
-	for _, reverse := range []bool{false, true} {
-		q := table.Query{PK: user.PK, Descending: reverse}
-		all := expect.Value(table.Collect(table.All[table.Item](t.Context(), tbl, q)))(t)
-		var sks, kinds []string
-		for _, item := range all {
-			sks = append(sks, text(item["sk"]))
-			kinds = append(kinds, text(item["entityType"]))
-		}
-		want := []string{"notif", "user", "tx"}
-		if reverse {
-			slices.Reverse(want)
-			slices.Reverse(sks)
-		}
-		equal(t, "items", len(all), 53)
-		equal(t, "sorted", slices.IsSorted(sks), true)
-		equal(t, "types in order", slices.Compact(kinds), want)
-	}
-	q := table.Query{PK: user.PK, Range: keys.Tx.All(), Descending: true, Limit: 5}
-	page := expect.Value(table.QueryPage[note](t.Context(), tbl.OfType("tx"), q))(t)
-	equal(t, "newest", numbers(page.Items), span(39, 35))
 }
 
 func text(v types.AttributeValue) string {
@@ -99,21 +63,6 @@ func seedIndexed(t *testing.T, tbl *table.Table, n int) {
 
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
-}
-
-func queryGlobal(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seedIndexed(t, tbl, 30)
-	q := table.Query{Index: "GSI1", PK: "GLOBAL_TX"}
-	equal(t, "all", joined(pages(t, tbl, q, nil)), span(0, 29))
-	q.Limit = 7
-	equal(t, "pages", joined(pages(t, tbl, q, nil)), span(0, 29))
-	q.Descending = true
-	equal(t, "pages back", joined(pages(t, tbl, q, nil)), span(29, 0))
-	q.Range = keys.Range{From: "TX#0010", To: "TX#0012"}
-	equal(t, "range", joined(pages(t, tbl, q, nil)), span(12, 10))
-	q.Limit = 2
-	equal(t, "pages of a range", joined(pages(t, tbl, q, nil)), span(12, 10))
 }
 
 func queryLocal(t *testing.T, h Harness) {
@@ -262,29 +211,4 @@ func queryLarge(t *testing.T, h Harness) {
 	equal(t, "pages of six", pages(t, tbl, q, nil), [][]int{span(0, 5), span(6, 7)})
 	collected := expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK, Descending: true})))(t)
 	equal(t, "items", numbers(collected), span(7, 0))
-}
-
-func queryNothing(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	for _, q := range []table.Query{
-		{PK: user.PK}, {PK: user.PK, Limit: 1}, {Index: "GSI1", PK: "G"}, {Index: "LSI1", PK: user.PK, Descending: true, Limit: 3},
-	} {
-		page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
-		equal(t, "items", len(page.Items), 0)
-		equal(t, "token", page.Next, "")
-		equal(t, "requests", page.Stats.Requests, 1)
-	}
-}
-
-func queryWrongType(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seed(t, tbl, 3)
-	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user"})))
-	page, err := table.QueryPage[note](t.Context(), tbl.OfType("tx"), table.Query{PK: user.PK})
-	wantErr(t, err, table.ErrWrongType)
-	equal(t, "items beside the error", len(page.Items), 0)
-	if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "QueryPage" || e.Key.PK != user.PK {
-		t.Errorf("error %#v", e)
-	}
-	wantErr(t, expect.ErrOf(table.Collect(table.All[note](t.Context(), tbl.OfType("tx"), table.Query{PK: user.PK}))), table.ErrWrongType)
 }

@@ -2,29 +2,21 @@ package conformance
 
 import (
 	"errors"
-	"fmt"
 	"maps"
-	"math/rand/v2"
-	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func releaseTests() tests {
 	return tests{
 		"a write keeps what its type does not know":     writesKeepTheUnknown,
 		"a new copy has what its type does not know":    newCopiesAreWhole,
-		"an update of one field names that field only":  updatesAreSmall,
 		"a change that changes nothing sends nothing":   noChange,
 		"a stale index key is healed":                   staleIndexKey,
-		"releases side by side lose nothing":            releasesSideBySide,
 		"no write revives an expired entity":            noRevival,
 		"attributes of another spelling are taken over": respelled,
 		"attributes beside a field's own stay":          besideOwn,
@@ -163,27 +155,6 @@ func writesKeepTheUnknown(t *testing.T, h Harness) {
 	}
 }
 
-func updatesAreSmall(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	single := person1Entity
-	single.Copies = nil
-	r := newRepo(t, tbl, single)
-	must(t, r.Create(t.Context(), &person1{ID: "u-1", Email: "ana@x", Name: "Ana"}))
-	before := sent(faults)
-	must(t, expect.ErrOf(r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { p.Name = "Eva"; return nil })))
-	requests := faults.Requests(itemRequests...)[before:]
-	if len(requests) != 2 || requests[0].Operation != "GetItem" || requests[1].Operation != "UpdateItem" {
-		t.Fatalf("%d requests: %v", len(requests), requests)
-	}
-	equal(t, "update", bodyField(t, requests[1], "UpdateExpression"), "SET #s0 = :s0, #s1 = :s1")
-	names := bodyField(t, requests[1], "ExpressionAttributeNames")
-	for _, name := range []string{"email", "address", "id"} {
-		if strings.Contains(names, ":"+name) {
-			t.Errorf("the request names %q: %s", name, names)
-		}
-	}
-}
-
 func noChange(t *testing.T, h Harness) {
 	tbl, faults := h.withFaults(t, appCore(), nil)
 	r := newRepo(t, tbl, person1Entity)
@@ -225,148 +196,6 @@ func staleIndexKey(t *testing.T, h Harness) {
 	if item["gsi1pk"] != nil || item["gsi1sk"] != nil || item["currency"] != nil {
 		t.Errorf("item without a currency: %v", item)
 	}
-}
-
-// releasesSideBySide has three releases write the same people at random, under
-// faults, and compares what is stored with a model after every step.
-func releasesSideBySide(t *testing.T, h Harness) {
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 0))
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	r1, r2, r3 := newRepo(t, tbl, person1Entity), newRepo(t, tbl, person2Entity), newRepo(t, tbl, person3Entity)
-	model := map[string]table.Item{} // what each person has, by id
-	set := func(item table.Item, name, value string) {
-		if delete(item, name); value != "" {
-			item[name] = str(value)
-		}
-	}
-	for step := range 300 {
-		id := fmt.Sprintf("u-%d", r.IntN(4))
-		key, old := accountKey(id), model[id]
-		name, city, currency := fmt.Sprintf("n%d", r.IntN(3)), fmt.Sprintf("c%d", r.IntN(3)), []string{"", "EUR", "USD"}[r.IntN(3)]
-		email := fmt.Sprintf("%s@%d", id, r.IntN(3))
-		want := maps.Clone(old)
-		var err error
-		if r.IntN(4) == 0 {
-			fault := []tabletest.Fault{
-				tabletest.DropResponse(), tabletest.DropRequest(), tabletest.Status(500, "InternalServerError", "Injected."),
-				tabletest.After(tabletest.Status(500, "InternalServerError", "Injected.")),
-			}[r.IntN(4)]
-			faults.Next([]string{"TransactWriteItems", "GetItem"}[r.IntN(2)], fault)
-		}
-		verb := r.IntN(10)
-		switch {
-		case old == nil:
-			want = table.Item{"id": str(id), "address": mapOf(table.Item{"city": str(city)})}
-			set(want, "name", name)
-			set(want, "email", email)
-			p := person1{ID: id, Email: email, Name: name, Address: address{City: city}}
-			err = r1.Create(t.Context(), &p)
-		case verb == 0:
-			want = nil
-			err = []func() error{
-				func() error { return r1.Delete(t.Context(), key) },
-				func() error { return r3.Delete(t.Context(), key) },
-			}[r.IntN(2)]()
-		case verb < 4: // the first release
-			set(want, "name", name)
-			want["address"] = mapOf(table.Item{"city": str(city)})
-			set(want, "email", email)
-			_, err = r1.Update(t.Context(), key, func(p *person1) error {
-				p.Name, p.Address.City, p.Email = name, city, email
-				return nil
-			})
-		case verb < 7: // the second
-			set(want, "currency", currency)
-			_, err = r2.Update(t.Context(), key, func(p *person2) error { p.Currency = currency; return nil })
-		case verb < 9: // the third
-			want["tags"] = list(str(name))
-			set(want, "currency", currency)
-			var p person3
-			if p, err = r3.Consistent().Get(t.Context(), key); err == nil {
-				p.Tags, p.Currency = []string{name}, currency
-				err = r3.Put(t.Context(), &p)
-			}
-		default: // the first, with ops
-			set(want, "name", name)
-			var p person1
-			if p, err = r1.Consistent().Get(t.Context(), key); err == nil {
-				p.Name = name
-				err = tbl.Transact(t.Context(), r1.PutOps(&p)...)
-			}
-		}
-		if err != nil && !errors.Is(err, table.ErrOutcomeUnknown) {
-			t.Fatalf("seed %d, step %d: %v", seed, step, err)
-		}
-		model[id] = want
-		if err != nil {
-			// It was done or not, wholly.
-			if item := raw(t, tbl, key); (item == nil) != (want == nil) || item != nil && diffItems(want, plain(item)) != "" {
-				model[id] = old
-			}
-		}
-		if problem := storedAs(t, tbl, id, model[id]); problem != "" {
-			t.Fatalf("seed %d, step %d, verb %d: %s", seed, step, verb, problem)
-		}
-	}
-	for id, item := range model {
-		for i := range 3 {
-			email := fmt.Sprintf("%s@%d", id, i)
-			mail := raw(t, tbl, mailKey(email))
-			if there, want := mail != nil, item != nil && diffItems(table.Item{"email": item["email"]}, table.Item{"email": str(email)}) == ""; there != want {
-				t.Errorf("seed %d: copy under %q: %v, want %v", seed, email, there, want)
-			}
-		}
-	}
-}
-
-// plain returns an item without what the library writes by itself.
-func plain(item table.Item) table.Item {
-	p := maps.Clone(item)
-	for _, name := range []string{"pk", "sk", "entityType", "revision", "gsi1pk", "gsi1sk"} {
-		delete(p, name)
-	}
-	return p
-}
-
-// storedAs compares both items of a person with what they are to be.
-func storedAs(t *testing.T, tbl *table.Table, id string, want table.Item) string {
-	t.Helper()
-	main := raw(t, tbl, accountKey(id))
-	if want == nil {
-		if main != nil {
-			return fmt.Sprintf("a deleted person: %v", main)
-		}
-		return ""
-	}
-	mail := raw(t, tbl, mailKey(want["email"].(*types.AttributeValueMemberS).Value))
-	if diff := diffItems(want, plain(main)); diff != "" {
-		return "main item (-want +got):\n" + diff
-	}
-	if diff := diffItems(plain(main), plain(mail)); diff != "" {
-		return "copy (-main +copy):\n" + diff
-	}
-	if diff := diffItems(table.Item{"r": main["revision"]}, table.Item{"r": mail["revision"]}); diff != "" {
-		return "revisions (-main +copy):\n" + diff
-	}
-	key := keys.Key{}
-	if currency, ok := want["currency"].(*types.AttributeValueMemberS); ok {
-		key = currencyKey(currency.Value, id)
-	}
-	indexed := table.Item{}
-	if key != (keys.Key{}) {
-		indexed = table.Item{"gsi1pk": str(string(key.PK)), "gsi1sk": str(string(key.SK))}
-	}
-	have := table.Item{}
-	for _, name := range []string{"gsi1pk", "gsi1sk"} {
-		if mail[name] != nil {
-			return "the copy has an index key"
-		}
-		if main[name] != nil {
-			have[name] = main[name]
-		}
-	}
-	return diffItems(indexed, have)
 }
 
 func noRevival(t *testing.T, h Harness) {

@@ -16,7 +16,6 @@ import (
 func returningTests() tests {
 	return tests{
 		"a counter gives each caller a value of its own": returningCounts,
-		"a lost response of a counter is unknown":        returningLost,
 		"a delete returns what it removed, once":         deleteReturning,
 		"what does not decode is written all the same":   returningUndecodable,
 		"conditions hold": returningConditions,
@@ -46,23 +45,6 @@ func returningCounts(t *testing.T, h Harness) {
 	}
 	equal(t, "different values", len(seen), callers)
 	equal(t, "requests", sent(faults)-before, callers)
-}
-
-func returningLost(t *testing.T, h Harness) {
-	for name, fault := range after() {
-		tbl, faults := h.withFaults(t, appCore(), nil)
-		faults.Next("UpdateItem", fault)
-		wantErr(t, expect.ErrOf(table.UpdateReturning[note](t.Context(), tbl, table.Update(user, addN(1)))), table.ErrOutcomeUnknown)
-		stored(t, tbl, user, note{N: 1})
-		// What leads to the same item is repeated.
-		faults.Next("UpdateItem", fault)
-		v, err := table.UpdateReturning[note](t.Context(), tbl, table.Update(user, setN(7)))
-		if err != nil || v.N != 7 {
-			t.Errorf("%s: %v, %v", name, v, err)
-		}
-		faults.Next("DeleteItem", fault)
-		wantErr(t, expect.ErrOf(table.DeleteReturning[note](t.Context(), tbl, table.Delete(user))), table.ErrOutcomeUnknown)
-	}
 }
 
 func deleteReturning(t *testing.T, h Harness) {

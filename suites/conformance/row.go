@@ -16,8 +16,6 @@ func rowTests() tests {
 	return tests{
 		"walk a table and its indexes":       rowWalk,
 		"an item that does not fit is a row": rowUndecodable,
-		"expired items are no rows":          rowExpired,
-		"a foreign start sends nothing":      rowForeignStart,
 	}
 }
 
@@ -97,57 +95,4 @@ func rowUndecodable(t *testing.T, h Harness) {
 		}
 		equal(t, "wrong type", errors.Is(row.Err, table.ErrWrongType), i == 3)
 	}
-}
-
-func rowExpired(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seedExpiring(t, tbl, 60, func(i int) bool { return i%20 == 19 })
-	for _, limit := range []int{0, 1, 2, 3} {
-		got, _ := rows[note](t, tbl, table.Query{PK: user.PK, Limit: limit})
-		var live []int
-		for _, row := range got {
-			live = append(live, row.Value.N)
-		}
-		equal(t, "rows", live, []int{19, 39, 59})
-	}
-}
-
-func rowForeignStart(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	seedIndexed(t, tbl, 6)
-	q := table.Query{Index: "GSI1", PK: "GLOBAL_TX", Limit: 2}
-	page := expect.Value(table.QueryRows[note](t.Context(), tbl, q, nil))(t)
-	of := func(pk string, sk types.AttributeValue) table.Item {
-		return table.Item{
-			"gsi1pk": &types.AttributeValueMemberS{Value: pk}, "gsi1sk": sk,
-			"pk": page.Next["pk"], "sk": page.Next["sk"],
-		}
-	}
-	own, next := page.Next["gsi1sk"], text(page.Next["gsi1sk"])
-	before := sent(faults)
-	for name, tt := range map[string]struct {
-		q     table.Query
-		start table.Item
-	}{
-		"a cursor":                     {table.Query{Index: q.Index, PK: q.PK, After: "x"}, nil},
-		"empty":                        {q, table.Item{}},
-		"of another partition":         {q, of("OTHER", own)},
-		"of another type":              {q, of("GLOBAL_TX", &types.AttributeValueMemberN{Value: "1"})},
-		"nil":                          {q, of("GLOBAL_TX", (*types.AttributeValueMemberS)(nil))},
-		"longer than a key":            {q, of("GLOBAL_TX", &types.AttributeValueMemberS{Value: strings.Repeat("x", keys.MaxSK+1)})},
-		"not UTF-8":                    {q, of("GLOBAL_TX", &types.AttributeValueMemberS{Value: "\xff"})},
-		"of the table":                 {table.Query{PK: user.PK}, page.Next},
-		"before the range":             {table.Query{Index: q.Index, PK: q.PK, Range: keys.Range{From: keys.SK(next) + "a"}}, page.Next},
-		"behind the range":             {table.Query{Index: q.Index, PK: q.PK, Range: keys.Range{To: keys.SK(next[:len(next)-1])}}, page.Next},
-		"without the prefix":           {table.Query{Index: q.Index, PK: q.PK, Range: keys.Notif.All()}, page.Next},
-		"of a query that is not valid": {table.Query{Index: q.Index, PK: q.PK, Limit: -1}, page.Next},
-	} {
-		got, err := table.QueryRows[note](t.Context(), tbl, tt.q, tt.start)
-		if !errors.Is(err, table.ErrInvalid) || got.Rows != nil || got.Next != nil {
-			t.Errorf("%s: %v, %v", name, got, err)
-		}
-	}
-	equal(t, "requests", sent(faults)-before, 0)
-	page = expect.Value(table.QueryRows[note](t.Context(), tbl, q, of("GLOBAL_TX", own)))(t)
-	equal(t, "rows", len(page.Rows), 2)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -17,11 +16,8 @@ import (
 func scanTests() tests {
 	return tests{
 		"segments hold everything once, page by page": scanSegments,
-		"of an index":                        scanIndex,
-		"of a table without sort key":        scanSimpleKey,
-		"fills pages behind a filter":        scanFilter,
-		"leaves expired items out":           scanExpired,
-		"a token is refused by another scan": scanTokens,
+		"of an index":                 scanIndex,
+		"of a table without sort key": scanSimpleKey,
 	}
 }
 
@@ -86,56 +82,4 @@ func scanSimpleKey(t *testing.T, h Harness) {
 		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: keys.PK(fmt.Sprint(i))}, note{N: i})))
 	}
 	equal(t, "items", scanned(t, tbl, table.Scan{Limit: 3, Project: []string{"n"}}), span(0, 19))
-}
-
-func scanFilter(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seedPartitions(t, tbl, 100)
-	few := name("n").LessThan(value(10))
-	equal(t, "filtered", scanned(t, tbl, table.Scan{Limit: 3, Filter: few, Project: []string{"n"}}), span(0, 9))
-}
-
-func scanExpired(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seedExpiring(t, tbl, 40, func(i int) bool { return i < 10 })
-	equal(t, "live items", scanned(t, tbl, table.Scan{Limit: 3}), span(0, 9))
-}
-
-func scanTokens(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	seedPartitions(t, tbl, 60)
-	mine := table.Scan{Segment: 1, Segments: 2, Limit: 2, Scope: "job 7"}
-	page := expect.Value(table.ScanPage[note](t.Context(), tbl, mine))(t)
-	mine.After = page.Next
-	before := sent(faults) + len(faults.Requests("Scan"))
-	for what, change := range map[string]func(*table.Scan){
-		"segment":  func(s *table.Scan) { s.Segment = 0 },
-		"segments": func(s *table.Scan) { s.Segments = 3 },
-		"index":    func(s *table.Scan) { s.Index = "GSI1" },
-		"scope":    func(s *table.Scan) { s.Scope = "job 8" },
-		"token":    func(s *table.Scan) { s.After += "A" },
-	} {
-		s := mine
-		change(&s)
-		t.Log(what)
-		wantErr(t, expect.ErrOf(table.ScanPage[note](t.Context(), tbl, s)), paginate.ErrInvalidCursor)
-	}
-	// Neither does a scan's token open a query.
-	err := expect.ErrOf(table.QueryPage[note](t.Context(), tbl, table.Query{PK: user.PK, After: mine.After, Scope: "job 7"}))
-	wantErr(t, err, paginate.ErrInvalidCursor)
-	for what, bad := range map[string]table.Scan{
-		"segment":           {Segment: 2, Segments: 2},
-		"negative segment":  {Segment: -1},
-		"negative segments": {Segments: -1},
-		"segments":          {Segments: 1_000_001},
-		"limit":             {Limit: -1},
-		"index":             {Index: "GSI9"},
-		"consistent":        {Index: "GSI1", Consistent: true},
-		"projection":        {Project: []string{""}},
-	} {
-		t.Log(what)
-		wantErr(t, expect.ErrOf(table.ScanPage[note](t.Context(), tbl, bad)), table.ErrInvalid)
-	}
-	equal(t, "requests", sent(faults)+len(faults.Requests("Scan")), before)
-	equal(t, "class", table.Classify(err), table.Permanent)
 }

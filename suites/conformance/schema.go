@@ -14,25 +14,17 @@ import (
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func schemaTests() tests {
 	return tests{
-		"Ensure can be called again":               ensureAgain,
-		"Ensure can be called by many at once":     ensureConcurrent,
-		"Ensure changes all or nothing":            ensureDiffers,
-		"Ensure survives lost responses":           ensureFaults,
-		"Verify lists every difference":            verifyDifferences,
-		"Verify of other keys":                     verifyKeys,
-		"Verify of a missing table":                verifyMissing,
-		"Verify leaves other indexes alone":        verifyMore,
-		"every key type, projection and index":     schemaKinds,
-		"a table with a stream":                    schemaStream,
-		"a table with provisioned throughput":      schemaProvisioned,
-		"a table that is protected from deletion":  schemaProtected,
-		"a table with point-in-time recovery":      schemaRecovery,
-		"a schema that cannot be right is refused": schemaInvalid,
+		"Ensure can be called by many at once":    ensureConcurrent,
+		"Verify of a missing table":               verifyMissing,
+		"every key type, projection and index":    schemaKinds,
+		"a table with a stream":                   schemaStream,
+		"a table with provisioned throughput":     schemaProvisioned,
+		"a table that is protected from deletion": schemaProtected,
+		"a table with point-in-time recovery":     schemaRecovery,
 	}
 }
 
@@ -61,19 +53,6 @@ func (h Harness) dropped(t *testing.T, client *dynamodb.Client, name string) {
 	})
 }
 
-func ensureAgain(t *testing.T, h Harness) {
-	client := h.Client(t)
-	spec := h.named(t, client, appCore())
-	for range 2 {
-		must(t, spec.Ensure(t.Context(), client))
-		must(t, spec.Verify(t.Context(), client))
-		tbl := expect.Value(table.New(client, spec, options()))(t)
-		must(t, tbl.Do(t.Context(), table.Update(user, addN(1))))
-	}
-	tbl := expect.Value(table.New(client, spec, options()))(t)
-	stored(t, tbl, user, note{N: 2})
-}
-
 func ensureConcurrent(t *testing.T, h Harness) {
 	spec := h.named(t, h.Client(t), appCore())
 	var wg sync.WaitGroup
@@ -87,81 +66,6 @@ func ensureConcurrent(t *testing.T, h Harness) {
 	}
 	wg.Wait()
 	must(t, spec.Verify(t.Context(), h.Client(t)))
-}
-
-func ensureDiffers(t *testing.T, h Harness) {
-	client := h.Client(t)
-	spec := h.named(t, client, appCore())
-	must(t, spec.Ensure(t.Context(), client))
-	changed := spec
-	changed.TTL = "ttl"
-	changed.Indexes = append(changed.Indexes[:1:1], schema.Index{Name: "GSI2", PK: "gsi2pk"})
-	err := changed.Ensure(t.Context(), client)
-	wantErr(t, err, schema.ErrMismatch)
-	if e, ok := errors.AsType[*schema.Error](err); !ok || len(e.Problems) != 2 {
-		t.Errorf("error %v", err)
-	}
-	must(t, spec.Verify(t.Context(), client))
-	plan := expect.Value(changed.Plan(t.Context(), client))(t)
-	equal(t, "plan", []int{len(plan.Changes), len(plan.Manual), len(plan.Notes)}, []int{1, 1, 1})
-	equal(t, "indexes", indexesOf(t, client, spec.Name), []string{"GSI1"})
-}
-
-func ensureFaults(t *testing.T, h Harness) {
-	var faults tabletest.Faults
-	client := h.Client(t, promptRetries, faults.Install)
-	spec := h.named(t, client, appCore())
-	faults.Next("CreateTable", tabletest.DropResponse())
-	faults.Next("UpdateTimeToLive", tabletest.DropResponse())
-	faults.Next("DescribeTable", nil, tabletest.DropRequest())
-	must(t, spec.Ensure(t.Context(), client))
-}
-
-func verifyDifferences(t *testing.T, h Harness) {
-	client := h.Client(t)
-	live := h.named(t, client, appCore())
-	live.TTL = ""
-	live.Indexes = []schema.Index{
-		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk", Projection: types.ProjectionTypeKeysOnly},
-		{Name: "GSI3", PK: "gsi3pk", Projection: types.ProjectionTypeInclude, Include: []string{"b", "a"}},
-	}
-	must(t, live.Ensure(t.Context(), client))
-	must(t, live.Verify(t.Context(), client))
-
-	want := live
-	want.TTL = "expiresAt"
-	want.Indexes = []schema.Index{
-		{Name: "GSI1", PK: "gsi1pk", SK: "gsi1sk"},
-		{Name: "GSI2", PK: "gsi2pk", SK: "gsi2sk"},
-		{Name: "GSI3", PK: "gsi3pk", Projection: types.ProjectionTypeInclude, Include: []string{"a", "b"}},
-	}
-	err := want.Verify(t.Context(), client)
-	wantErr(t, err, schema.ErrMismatch)
-	e, ok := errors.AsType[*schema.Error](err)
-	if !ok {
-		t.Fatalf("error %v", err)
-	}
-	equal(t, "problems", e.Problems, []string{
-		"global index GSI1: projects KEYS_ONLY, the schema wants ALL",
-		"global index GSI2: is missing",
-		`TTL: is off, the schema wants on "expiresAt"`,
-	})
-	equal(t, "table", e.Table, live.Name)
-}
-
-func verifyKeys(t *testing.T, h Harness) {
-	client := h.Client(t)
-	live := h.named(t, client, schema.Table{
-		SKType: types.ScalarAttributeTypeN, Indexes: []schema.Index{{Name: "LSI1", SK: "at", Local: true}},
-	})
-	must(t, live.Ensure(t.Context(), client))
-	want := schema.Table{Name: live.Name, PK: "PK", Indexes: []schema.Index{{Name: "LSI1", PK: "pk", SK: "at"}}}
-	err := want.Verify(t.Context(), client)
-	e, ok := errors.AsType[*schema.Error](err)
-	if !ok || len(e.Problems) != 2 ||
-		!strings.HasPrefix(e.Problems[0], "keys: ") || e.Problems[1] != "global index LSI1: is missing" {
-		t.Errorf("error %v", err)
-	}
 }
 
 func verifyMissing(t *testing.T, h Harness) {
@@ -180,15 +84,6 @@ func verifyMissing(t *testing.T, h Harness) {
 	if table.Classify(err) != table.Unclassified {
 		t.Errorf("%v is %v", err, table.Classify(err))
 	}
-}
-
-func verifyMore(t *testing.T, h Harness) {
-	client := h.Client(t)
-	live := h.named(t, client, appCore())
-	must(t, live.Ensure(t.Context(), client))
-	fewer := live
-	fewer.Indexes = fewer.Indexes[:1]
-	must(t, fewer.Verify(t.Context(), client))
 }
 
 func schemaKinds(t *testing.T, h Harness) {
@@ -341,26 +236,4 @@ func schemaRecovery(t *testing.T, h Harness) {
 	}
 	spec.PointInTimeRecovery = false
 	must(t, spec.Verify(t.Context(), client))
-}
-
-func schemaInvalid(t *testing.T, h Harness) {
-	var faults tabletest.Faults
-	client := h.Client(t, faults.Install)
-	for name, spec := range map[string]schema.Table{
-		"no name":           {},
-		"local and simple":  {Name: "abc", SimpleKey: true, Indexes: []schema.Index{{Name: "LSI1", SK: "x", Local: true}}},
-		"index without key": {Name: "abc", Indexes: []schema.Index{{Name: "GSI1"}}},
-	} {
-		for call, err := range map[string]error{
-			"Ensure":   spec.Ensure(t.Context(), client),
-			"Verify":   spec.Verify(t.Context(), client),
-			"Plan":     expect.ErrOf(spec.Plan(t.Context(), client)),
-			"Validate": spec.Validate(),
-		} {
-			if !errors.Is(err, table.ErrInvalid) {
-				t.Errorf("%s, %s: %v", name, call, err)
-			}
-		}
-	}
-	equal(t, "requests", len(faults.Requests()), 0)
 }

@@ -5,21 +5,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
-	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
 func sealedTests() tests {
 	return tests{
-		"tokens hold numbers exactly":                 sealedNumbers,
-		"tokens hold bytes exactly":                   sealedBytes,
 		"tokens hold the longest keys that there are": sealedLongest,
-		"the default is a key of the process":         sealedProcess,
 	}
 }
 
@@ -31,40 +25,6 @@ func walk(t *testing.T, tbl *table.Table, q table.Query) []int {
 	return joined(pages(t, tbl, q, nil))
 }
 
-func sealedNumbers(t *testing.T, h Harness) {
-	spec := schema.Table{
-		PKType: types.ScalarAttributeTypeN, SKType: types.ScalarAttributeTypeN,
-		Indexes: []schema.Index{{Name: "GSI1", PK: "group", SK: "rank", SKType: types.ScalarAttributeTypeN}},
-	}
-	tbl, _ := h.withFaults(t, spec, sealedOptions(t))
-	ascending := []keys.SK{
-		"-99999999999999999999999999999999999999", "-9007199254740993", "-1.5", "0",
-		"0.00000000000000000000000000000000000001", "9007199254740992", "9007199254740993",
-		"12345678901234567890123456789012345678",
-	}
-	for i, sk := range ascending {
-		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "42", SK: sk}, table.Item{
-			"n": num(string(rune('0' + i))), "group": str("all"), "rank": num(string(sk)),
-		})))
-	}
-	for _, q := range []table.Query{{PK: "42"}, {Index: "GSI1", PK: "all"}} {
-		equal(t, "upwards "+q.Index, walk(t, tbl, q), span(0, len(ascending)-1))
-		q.Descending = true
-		equal(t, "downwards "+q.Index, walk(t, tbl, q), span(len(ascending)-1, 0))
-	}
-}
-
-func sealedBytes(t *testing.T, h Harness) {
-	spec := schema.Table{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB}
-	tbl, _ := h.withFaults(t, spec, sealedOptions(t))
-	ascending := []keys.SK{"\x00", "\x00\x00", "\x00\xff", "METADATA", "\x80", "\xff\x00\xff"}
-	for i, sk := range ascending {
-		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "\xff\x00", SK: sk}, note{N: i})))
-	}
-	equal(t, "upwards", walk(t, tbl, table.Query{PK: "\xff\x00"}), span(0, len(ascending)-1))
-	equal(t, "downwards", walk(t, tbl, table.Query{PK: "\xff\x00", Descending: true}), span(len(ascending)-1, 0))
-}
-
 // tokenOf returns a cursor that a table with the codec issues for a query.
 func tokenOf(t *testing.T, tbl *table.Table, q table.Query) string {
 	t.Helper()
@@ -73,25 +33,6 @@ func tokenOf(t *testing.T, tbl *table.Table, q table.Query) string {
 		t.Fatal("no token")
 	}
 	return page.Next
-}
-
-// sameTable returns the table with a client of its own, without faults.
-func (h Harness) sameTable(t *testing.T, tbl *table.Table) *table.Table {
-	t.Helper()
-	return expect.Value(table.New(h.Client(t), tbl.Schema(), options()))(t)
-}
-
-// withCodec returns a view of the table with another codec.
-func (h Harness) withCodec(t *testing.T, tbl *table.Table, codec *paginate.Codec) *table.Table {
-	t.Helper()
-	opts := options()
-	opts.Cursors = codec
-	return expect.Value(table.New(h.Client(t), tbl.Schema(), opts))(t)
-}
-
-func codec(t *testing.T, opts *paginate.Options, ring ...paginate.Key) *paginate.Codec {
-	t.Helper()
-	return expect.Value(paginate.New(ring, opts))(t)
 }
 
 // wantReason checks why a token is refused.
@@ -118,18 +59,4 @@ func sealedLongest(t *testing.T, h Harness) {
 	}
 	q := table.Query{Index: "GSI1", PK: keys.PK(strings.Repeat("g", keys.MaxPK))}
 	equal(t, "items", walk(t, tbl, q), span(0, 2))
-}
-
-// sealedProcess uses tables without a codec, as one process has them.
-func sealedProcess(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	seed(t, tbl, 5)
-	q := table.Query{PK: user.PK, Limit: 2}
-	q.After = tokenOf(t, h.sameTable(t, tbl), q)
-	page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
-	equal(t, "items", numbers(page.Items), []int{2, 3})
-	ring := h.withCodec(t, tbl, codec(t, nil, paginate.NewKey()))
-	wantReason(t, ring, q, paginate.NoSharedKey)
-	q.After = tokenOf(t, ring, table.Query{PK: user.PK, Limit: 2})
-	wantReason(t, tbl, q, paginate.NoSharedKey)
 }

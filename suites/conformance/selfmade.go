@@ -2,9 +2,6 @@ package conformance
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -16,8 +13,7 @@ import (
 
 func selfMadeTests() tests {
 	return tests{
-		"a type that makes its attributes itself is kept":     selfMade,
-		"a large change is written as a whole, and keeps all": largeChange,
+		"a type that makes its attributes itself is kept": selfMade,
 	}
 }
 
@@ -86,36 +82,4 @@ func selfMade(t *testing.T, h Harness) {
 	m := map[string]string{"id": "t-1"}
 	wantErr(t, dictionaries.Create(t.Context(), &m), table.ErrExists)
 	equal(t, "a map that was not stored", m, map[string]string{"id": "t-1"})
-}
-
-// largeChange writes maps as entities: their attributes are not known before.
-func largeChange(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	r := newRepo(t, tbl, repo.Entity[map[string]string]{
-		Type:    "BROAD",
-		Key:     func(m map[string]string) keys.Key { return accountKey(m["id"]) },
-		Version: "revision",
-	})
-	m := map[string]string{"id": "u-1"}
-	for i := range 400 {
-		m[fmt.Sprintf("a%03d", i)] = "x"
-	}
-	must(t, r.Create(t.Context(), &m))
-	patched(t, tbl, accountKey("u-1"), table.Item{"a000": str("x")})
-	got, err := r.Update(t.Context(), accountKey("u-1"), func(m *map[string]string) error {
-		for name := range *m {
-			if strings.HasPrefix(name, "a") {
-				(*m)[name] = "y"
-			}
-		}
-		delete(*m, "a000")
-		return nil
-	})
-	must(t, err)
-	names := slices.Sorted(maps.Keys(got))
-	if len(names) != 404 || got["a001"] != "y" || got["a399"] != "y" {
-		t.Errorf("%d attributes: %q", len(names), names)
-	}
-	last := faults.Requests(itemRequests...)
-	equal(t, "operation", last[len(last)-1].Operation, "PutItem")
 }

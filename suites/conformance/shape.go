@@ -1,11 +1,6 @@
 package conformance
 
 import (
-	"errors"
-	"fmt"
-	"maps"
-	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,7 +33,6 @@ func shapeTests() tests {
 		"an upgrade that changes values in place":            upgradeInPlace,
 		"an import stores what a refresh does":               refreshItems,
 		"a refresh of an unversioned item loses no write":    refreshesUnversioned,
-		"programs of all shapes lose nothing":                shapesSideBySide,
 	}
 }
 
@@ -248,92 +242,5 @@ func shapeWrites(t *testing.T, h Harness) {
 		want.Revision = got.Revision
 		equal(t, name, got, want)
 		wantShape(t, name, tbl, want)
-	}
-}
-
-// shapesSideBySide has programs of three shapes write the same customers at random,
-// and compares what each reads with a model.
-func shapesSideBySide(t *testing.T, h Harness) {
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
-	defer func() {
-		if t.Failed() {
-			t.Logf("seed %d", seed)
-		}
-	}()
-	tbl := h.newTable(t, appCore())
-	r0, r1, r5 := newRepo(t, tbl, customer0Entity), newRepo(t, tbl, customer1Entity), newRepo(t, tbl, customerEntity)
-	model, shapes := map[string]customer{}, map[string]int{}
-	ctx := t.Context()
-	for step := range 150 {
-		id := fmt.Sprintf("u-%d", random.IntN(4))
-		key, name, tier := accountKey(id), fmt.Sprintf("F%d L%d", random.IntN(9), random.IntN(9)), fmt.Sprintf("t%d", random.IntN(9))
-		first, last, _ := strings.Cut(name, " ")
-		want, exists := model[id]
-		program := []int{0, 1, 5}[random.IntN(3)]
-		refused := exists && shapes[id] == 5 && program < 5
-		want.First, want.Last = first, last
-		var err error
-		switch {
-		case exists && random.IntN(8) == 0:
-			err = map[int]func() error{
-				0: func() error { return r0.Delete(ctx, key) },
-				1: func() error { return r1.Delete(ctx, key) },
-				5: func() error { return r5.Delete(ctx, key) },
-			}[program]()
-			if !refused {
-				delete(model, id)
-				delete(shapes, id)
-			}
-		case !exists:
-			want = customer{ID: id, Email: id + "@x", First: first, Last: last, Tier: "basic", Months: 7}
-			switch program {
-			case 0:
-				err = r0.Create(ctx, &customer0{ID: id, Email: want.Email, Name: name, Months: "7 months"})
-			case 1:
-				want.Tier = tier
-				err = r1.Create(ctx, &customer1{ID: id, Email: want.Email, Name: name, Months: "7 months", Tier: tier})
-			case 5:
-				want.Tier = tier
-				made := want
-				err = r5.Create(ctx, &made)
-			}
-			model[id], shapes[id] = want, program
-		default:
-			switch program {
-			case 0:
-				err = expect.ErrOf(r0.Update(ctx, key, func(c *customer0) error { c.Name = name; return nil }))
-			case 1:
-				want.Tier = tier
-				err = expect.ErrOf(r1.Update(ctx, key, func(c *customer1) error { c.Name, c.Tier = name, tier; return nil }))
-			case 5:
-				want.Tier = tier
-				err = expect.ErrOf(r5.Update(ctx, key, func(c *customer) error { c.First, c.Last, c.Tier = first, last, tier; return nil }))
-			}
-			if !refused {
-				model[id], shapes[id] = want, max(shapes[id], program)
-			}
-		}
-		if refused != errors.Is(err, table.ErrNewerShape) || !refused && err != nil {
-			t.Fatalf("step %d, program %d: %v", step, program, err)
-		}
-		for id, want := range model {
-			for _, key := range []keys.Key{accountKey(id), mailKey(id + "@x")} {
-				got := expect.Value(r5.Consistent().Get(ctx, key))(t)
-				got.Revision = ""
-				equal(t, fmt.Sprintf("step %d, program %d", step, program), got, want)
-				if shape := raw(t, tbl, key)["entityShape"]; shapes[id] > 0 && diffItems(table.Item{"s": num(strconv.Itoa(shapes[id]))}, table.Item{"s": shape}) != "" {
-					t.Fatalf("step %d, program %d: shape %v, want %d", step, program, shape, shapes[id])
-				}
-			}
-		}
-		if t.Failed() {
-			return
-		}
-	}
-	ids := slices.Sorted(maps.Keys(model))
-	for _, id := range ids {
-		must(t, expect.ErrOf(r5.Refresh(ctx, accountKey(id))))
-		wantShape(t, "refreshed", tbl, expect.Value(r5.Consistent().Get(ctx, accountKey(id)))(t))
 	}
 }

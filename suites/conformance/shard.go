@@ -14,19 +14,9 @@ import (
 func shardTests() tests {
 	return tests{
 		"gives the newest of all shards":          shardLatest,
-		"is in order however the items lie":       shardUneven,
 		"loses no ties":                           shardTies,
-		"gives what is there twice once":          shardDedupe,
 		"copies come and go between pages":        shardLateCopies,
-		"writes between pages":                    shardWrites,
-		"grows in the middle of a walk":           shardGrowing,
-		"a throttled shard fails the page":        shardThrottled,
-		"bounds the requests under way":           shardConcurrency,
-		"an ended context ends it promptly":       shardCancelled,
-		"a cursor of another query sends nothing": shardCursors,
-		"streams and stops":                       shardAll,
 		"a range and what is just outside of it":  shardRange,
-		"an empty index":                          shardEmpty,
 		"an expired item takes nobody else's row": shardExpired,
 	}
 }
@@ -103,45 +93,6 @@ func shardLatest(t *testing.T, h Harness) {
 	}
 }
 
-// shardUneven has shards that are not alike.
-func shardUneven(t *testing.T, h Harness) {
-	const n = 96
-	// pick puts items that match into shard 7, and others into the rest.
-	pick := func(match func(i int) bool) func(i int) int {
-		return func(i int) int {
-			if match(i) {
-				return 7
-			}
-			return i % 7
-		}
-	}
-	for name, place := range map[string]func(i int) int{
-		"one holds all the newest": pick(func(i int) bool { return i >= 64 }),
-		"one holds all the oldest": pick(func(i int) bool { return i < 32 }),
-		"one holds everything":     pick(func(int) bool { return true }),
-		"one is empty":             pick(func(int) bool { return false }),
-		"one holds a single item":  pick(func(i int) bool { return i == 40 }),
-		"in blocks of one shard":   func(i int) int { return i / 12 },
-	} {
-		tbl := h.newTable(t, appCore())
-		var ops []table.Op
-		for i := range n {
-			ops = append(ops, inIndex(i, keys.Key{PK: shardPK(place(i)), SK: shardSK(i)}))
-		}
-		must(t, tbl.BatchWrite(t.Context(), ops...))
-		r := shardReader(t, tbl, global(8), nil)
-		q := shard.Query{Limit: 25, Descending: true}
-		equal(t, name+", newest first", shardPages(t, r, q, nil), span(n-1, 0))
-		q.Descending = false
-		equal(t, name+", oldest first", shardPages(t, r, q, nil), span(0, n-1))
-		page := expect.Value(r.Page(t.Context(), shard.Query{Limit: n + 1}))(t)
-		equal(t, name+", one page", numbers(page.Items), span(0, n-1))
-		if page.Stats.Rounds > 2 || page.Stats.Items != n {
-			t.Errorf("%s: %+v", name, page.Stats)
-		}
-	}
-}
-
 func shardTies(t *testing.T, h Harness) {
 	index := global(4)
 	index.NonUniqueSortKeys = true
@@ -159,80 +110,6 @@ func shardTies(t *testing.T, h Harness) {
 	}
 	all := expect.Value(table.Collect(r.All(t.Context(), shard.Query{})))(t)
 	equal(t, "streamed", numbers(all), span(0, 59))
-}
-
-func shardDedupe(t *testing.T, h Harness) {
-	for _, ties := range []bool{false, true} {
-		index := global(4)
-		index.NonUniqueSortKeys = ties
-		tbl := h.newTable(t, appCore())
-		var ops []table.Op
-		for i := range 40 {
-			sk := shardSK(i)
-			if ties {
-				sk = keys.None.SK(keys.Time(txTime(i / 5)))
-			}
-			key := index.Key(fmt.Sprint("tx-", i), sk)
-			ops = append(ops, inIndex(i, key), table.Put(keys.Key{PK: keys.Tx.PK(fmt.Sprint(i)), SK: keys.Metadata},
-				note{Type: "tx", N: i, GSI1PK: string(key.PK), GSI1SK: string(key.SK)}))
-		}
-		must(t, tbl.BatchWrite(t.Context(), ops...))
-		r := shardReader(t, tbl, index, &shard.Options[note]{Dedupe: func(v note) string { return fmt.Sprint(v.N) }})
-		for _, q := range []shard.Query{{Limit: 7, Descending: true}, {Limit: 7}} {
-			got := shardPages(t, r, q, nil)
-			slices.Sort(got)
-			equal(t, "items", got, span(0, 39))
-		}
-	}
-}
-
-func shardWrites(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	index := global(8)
-	r := shardReader(t, tbl, index, nil)
-	spreadTx(t, tbl, index, 20, 60)
-	got := shardPages(t, r, shard.Query{Limit: 10, Descending: true}, func(page int) *shard.Reader[note] {
-		if page == 2 {
-			spreadTx(t, tbl, index, 60, 70)
-			spreadTx(t, tbl, index, 10, 20)
-			must(t, tbl.BatchWrite(t.Context(), table.Delete(txKey(40)), table.Delete(txKey(30))))
-		}
-		return r
-	})
-	equal(t, "items", got, slices.Concat(span(59, 31), span(29, 10)))
-}
-
-// shardGrowing raises the number of shards in the documented order: readers
-// first, then writers.
-func shardGrowing(t *testing.T, h Harness) {
-	for _, shards := range [][2]int{{1, 2}, {1, 4}, {4, 16}, {10, 16}} {
-		for _, oldest := range []bool{false, true} {
-			tbl := h.newTable(t, appCore())
-			old, grown := global(shards[0]), global(shards[1])
-			spreadTx(t, tbl, old, 50, 150)
-			before, after := shardReader(t, tbl, old, nil), shardReader(t, tbl, grown, nil)
-			got := shardPages(t, before, shard.Query{Limit: 9, Descending: !oldest}, func(page int) *shard.Reader[note] {
-				switch {
-				case page < 3:
-					return before
-				case page == 5:
-					// New items at both ends, and updates that move items or keep them in place.
-					spreadTx(t, tbl, grown, 0, 60)
-					spreadTx(t, tbl, grown, 140, 200)
-					stored := old.Key("tx-100", shardSK(100))
-					must(t, tbl.Do(t.Context(), inIndex(100, grown.KeyAt(stored.PK, "tx-100", stored.SK))))
-				}
-				return after
-			})
-			want := span(149, 0)
-			if oldest {
-				want = span(50, 199)
-			}
-			equal(t, fmt.Sprint(shards), got, want)
-			all := expect.Value(table.Collect(after.All(t.Context(), shard.Query{})))(t)
-			equal(t, fmt.Sprint(shards, ", all of them afterwards"), numbers(all), span(0, 199))
-		}
-	}
 }
 
 // shardLateCopies has copies of values come and go between two pages, on each
@@ -278,29 +155,6 @@ func shardLateCopies(t *testing.T, h Harness) {
 	}
 }
 
-func shardAll(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	spreadTx(t, tbl, global(8), 0, 500)
-	r := shardReader(t, tbl, global(8), nil)
-	seq := r.All(t.Context(), shard.Query{Descending: true})
-	equal(t, "requests before ranging", len(faults.Requests("Query")), 0)
-	for range 2 { // Ranging again starts over.
-		before, n := len(faults.Requests("Query")), 0
-		for v, err := range seq {
-			must(t, err)
-			equal(t, "item", v.N, 499-n)
-			if n++; n == 20 {
-				break
-			}
-		}
-		if requests := len(faults.Requests("Query")) - before; requests > 16 {
-			t.Errorf("%d requests for 20 items", requests)
-		}
-	}
-	some := expect.Value(table.Collect(r.All(t.Context(), shard.Query{Limit: 222, Descending: true})))(t)
-	equal(t, "items", numbers(some), span(499, 278))
-}
-
 func shardRange(t *testing.T, h Harness) {
 	tbl, index := h.newTable(t, appCore()), global(4)
 	var ops []table.Op
@@ -342,19 +196,4 @@ func shardExpired(t *testing.T, h Harness) {
 	must(t, tbl.BatchWrite(t.Context(), ops...))
 	got := shardPages(t, shardReader(t, tbl, global(4), nil), shard.Query{Limit: 6, Descending: true}, nil)
 	equal(t, "items", got, slices.Concat(span(39, 36), span(19, 0)))
-}
-
-func shardEmpty(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	r := shardReader(t, tbl, global(8), nil)
-	for in, requests := range map[keys.Range]int{{}: 8, keys.None.Between(now, now): 0, {From: "b", To: "a"}: 0} {
-		before := sent(faults)
-		page := expect.Value(r.Page(t.Context(), shard.Query{Range: in}))(t)
-		if page.Items != nil || page.Next != "" {
-			t.Errorf("%v: %+v", in, page)
-		}
-		equal(t, "requests", sent(faults)-before, requests)
-		all := expect.Value(table.Collect(r.All(t.Context(), shard.Query{Range: in})))(t)
-		equal(t, "all", all, nil)
-	}
 }

@@ -19,65 +19,6 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// parcel is an entity with three copies, one of which not every parcel has. parcel0 is
-// the same entity in an earlier release.
-type parcel struct {
-	ID       string `dynamodbav:"id"`
-	Email    string `dynamodbav:"email"`
-	Phone    string `dynamodbav:"phone,omitempty"`
-	Depot    string `dynamodbav:"depot"`
-	Text     string `dynamodbav:"text"`
-	Grams    int    `dynamodbav:"grams"`
-	Revision string `dynamodbav:"revision"`
-}
-
-type parcel0 struct {
-	ID       string `dynamodbav:"id"`
-	Email    string `dynamodbav:"email"`
-	Phone    string `dynamodbav:"phone,omitempty"`
-	Depot    string `dynamodbav:"depot"`
-	Note     string `dynamodbav:"note"`
-	Revision string `dynamodbav:"revision"`
-}
-
-// present is the parcel as the present release reads it.
-func (p parcel0) present() parcel {
-	return parcel{ID: p.ID, Email: p.Email, Phone: p.Phone, Depot: p.Depot, Text: p.Note, Grams: defaultGrams}
-}
-
-const defaultGrams = 500
-
-func parcelKey(id string) keys.Key {
-	return keys.Key{PK: keys.Prefix("PARCEL").PK(id), SK: keys.Metadata}
-}
-
-func depotKey(depot, id string) keys.Key {
-	return keys.Key{PK: keys.Prefix("DEPOT").PK(depot), SK: keys.Prefix("PARCEL").SK(keys.Str(id))}
-}
-
-var (
-	parcel0Entity = repo.Entity[parcel0]{
-		Type: "PARCEL", Version: "revision",
-		Key: func(p parcel0) keys.Key { return parcelKey(p.ID) },
-		Copies: []repo.Copy[parcel0]{
-			{Key: func(p parcel0) keys.Key { return mailKey(p.Email) }},
-			{Key: func(p parcel0) keys.Key { return phoneKey(p.Phone) }},
-			{Key: func(p parcel0) keys.Key { return depotKey(p.Depot, p.ID) }},
-		},
-	}
-	parcelEntity = repo.Entity[parcel]{
-		Type: "PARCEL", Version: "revision",
-		Upgrades: []repo.Upgrade{repo.Rename("note", "text"), repo.Default("grams", defaultGrams)},
-		Key:      func(p parcel) keys.Key { return parcelKey(p.ID) },
-		Indexes:  repo.Indexes[parcel]{"GSI1": func(p parcel) keys.Key { return depotKey(p.Depot, p.ID) }},
-		Copies: []repo.Copy[parcel]{
-			{Key: func(p parcel) keys.Key { return mailKey(p.Email) }},
-			{Key: func(p parcel) keys.Key { return phoneKey(p.Phone) }},
-			{Key: func(p parcel) keys.Key { return depotKey(p.Depot, p.ID) }},
-		},
-	}
-)
-
 // changes are changes as texts, by the key of the item, in order.
 type changes struct {
 	mu  sync.Mutex
@@ -118,15 +59,15 @@ type streamWriter struct {
 	r        *rand.Rand
 	client   *dynamodb.Client
 	table    *table.Table
-	parcel0s *repo.Repo[parcel0]
-	parcels  *repo.Repo[parcel]
+	before   *repo.Repo[customer0]
+	present  *repo.Repo[customer]
 	coupons  *repo.Repo[coupon]
 	vouchers *repo.Repo[voucher]
 
-	// stored are the parcels as they are, without revisions, and old those that are
-	// stored in the shape of the earlier release. things are coupons and vouchers,
+	// stored are the customers as they are, without revisions, and old those that are
+	// stored in the shape of the first release. things are coupons and vouchers,
 	// foreign the numbers of the items of other programs.
-	stored  map[string]parcel
+	stored  map[string]customer
 	old     map[string]bool
 	things  map[string]any
 	foreign map[keys.Key]int
@@ -145,10 +86,10 @@ func newStreamWriter(t *testing.T, h Harness, seed uint64) *streamWriter {
 	t.Helper()
 	w := &streamWriter{
 		t: t, r: rand.New(rand.NewPCG(seed, 1)), client: h.Client(t),
-		stored: map[string]parcel{}, old: map[string]bool{}, things: map[string]any{}, foreign: map[keys.Key]int{},
+		stored: map[string]customer{}, old: map[string]bool{}, things: map[string]any{}, foreign: map[keys.Key]int{},
 	}
 	w.table = h.newTableWith(t, w.client, streamed(), options())
-	w.parcel0s, w.parcels = newRepo(t, w.table, parcel0Entity), newRepo(t, w.table, parcelEntity)
+	w.before, w.present = newRepo(t, w.table, customer0Entity), newRepo(t, w.table, customerEntity)
 	w.coupons, w.vouchers = newRepo(t, w.table, couponEntity), newRepo(t, w.table, voucherEntity)
 	return w
 }
@@ -157,7 +98,7 @@ func newStreamWriter(t *testing.T, h Harness, seed uint64) *streamWriter {
 func (w *streamWriter) router(c *changes, concurrency int, other stream.Handler) *stream.Router {
 	w.t.Helper()
 	return expect.Value(stream.New(w.table, &stream.Options{Concurrency: concurrency},
-		on(c, w.parcels, func(p parcel) any { p.Revision = ""; return p }),
+		on(c, w.present, func(v customer) any { v.Revision = ""; return v }),
 		on(c, w.coupons, func(v coupon) any { return v }),
 		on(c, w.vouchers, func(v voucher) any { return v }),
 		other))(w.t)
@@ -170,7 +111,7 @@ func (w *streamWriter) step() {
 	id := fmt.Sprint(w.r.IntN(streamEntities))
 	switch n := w.r.IntN(20); {
 	case n < 10:
-		w.parcel(ctx, id)
+		w.customer(ctx, id)
 	case n < 14:
 		w.thing(ctx, id)
 	default:
@@ -178,101 +119,88 @@ func (w *streamWriter) step() {
 	}
 }
 
-// anyParcel draws the attributes of a parcel; those of copies are its own.
-func (w *streamWriter) anyParcel(id string) parcel {
-	p := parcel{
-		ID: id, Email: fmt.Sprintf("%d-%s@x", w.r.IntN(3), id), Depot: fmt.Sprint(w.r.IntN(3)),
-		Text: strings.Repeat("x", 1+w.r.IntN(50)), Grams: w.r.IntN(1000),
+// anyCustomer draws the attributes of a customer, as both releases have them.
+func (w *streamWriter) anyCustomer(id string) (customer0, customer) {
+	v := customer{
+		ID: id, Email: fmt.Sprintf("%d-%s@x", w.r.IntN(3), id), First: strings.Repeat("x", 1+w.r.IntN(50)),
+		Last: fmt.Sprint(w.r.IntN(3)), Months: w.r.IntN(1000), Tier: "basic",
 	}
-	if w.r.IntN(2) == 0 {
-		p.Phone = fmt.Sprintf("%d-%s", w.r.IntN(3), id)
-	}
-	return p
+	return customer0{ID: id, Email: v.Email, Name: v.First + " " + v.Last, Months: fmt.Sprint(v.Months, " months")}, v
 }
 
-func (w *streamWriter) parcel(ctx context.Context, id string) {
+func (w *streamWriter) customer(ctx context.Context, id string) {
 	w.t.Helper()
-	key, p := parcelKey(id), w.anyParcel(id)
+	key := accountKey(id)
+	v0, v := w.anyCustomer(id)
 	was, there := w.stored[id]
 	switch n := w.r.IntN(10); {
 	case !there && n < 4:
-		v := parcel0{ID: id, Email: p.Email, Phone: p.Phone, Depot: p.Depot, Note: p.Text}
-		must(w.t, w.parcel0s.Create(ctx, &v))
+		must(w.t, w.before.Create(ctx, &v0))
 		w.old[id] = true
-		w.becomes(id, v.present())
+		w.becomes(id, v)
 	case !there:
-		v := p
-		must(w.t, w.parcels.Create(ctx, &v))
-		w.becomes(id, p)
+		w.becomes(id, v)
+		must(w.t, w.present.Create(ctx, &v))
 	case n == 0:
-		must(w.t, w.parcels.Delete(ctx, key))
+		must(w.t, w.present.Delete(ctx, key))
 		w.removed(id)
 	case n == 1:
 		w.expire(ctx, was)
 	case n == 2: // nothing but a revision, and the upgrade
-		must(w.t, expect.ErrOf(w.parcels.Update(ctx, key, func(*parcel) error { return nil })))
+		must(w.t, expect.ErrOf(w.present.Update(ctx, key, func(*customer) error { return nil })))
 		delete(w.old, id)
-		w.records += itemsOf(was)
+		w.records += itemsOfCustomer
 	case n < 5 && w.old[id]:
-		must(w.t, expect.ErrOf(w.parcel0s.Update(ctx, key, func(v *parcel0) error {
-			v.Email, v.Phone, v.Depot, v.Note = p.Email, p.Phone, p.Depot, p.Text
+		must(w.t, expect.ErrOf(w.before.Update(ctx, key, func(c *customer0) error {
+			v0.Revision = c.Revision
+			*c = v0
 			return nil
 		})))
-		p.Grams = defaultGrams
-		w.becomes(id, p)
+		w.becomes(id, v)
 	default:
-		must(w.t, expect.ErrOf(w.parcels.Update(ctx, key, func(v *parcel) error {
-			p.Revision = v.Revision
-			*v = p
+		must(w.t, expect.ErrOf(w.present.Update(ctx, key, func(c *customer) error {
+			revision := c.Revision
+			*c = v
+			c.Revision = revision
 			return nil
 		})))
-		p.Revision = ""
 		delete(w.old, id)
-		w.becomes(id, p)
+		w.becomes(id, v)
 	}
 }
 
-// becomes says what a parcel is now.
-func (w *streamWriter) becomes(id string, p parcel) {
+// itemsOfCustomer is how many items a customer has.
+const itemsOfCustomer = 2
+
+// becomes says what a customer is now.
+func (w *streamWriter) becomes(id string, v customer) {
 	was, there := w.stored[id]
-	w.stored[id] = p
-	w.records += itemsOf(p)
+	w.stored[id] = v
+	w.records += itemsOfCustomer
 	switch {
 	case !there:
-		w.want.add(parcelKey(id), stream.Insert, nil, p)
-	case was != p:
-		w.want.add(parcelKey(id), stream.Modify, was, p)
+		w.want.add(accountKey(id), stream.Insert, nil, v)
+	case was != v:
+		w.want.add(accountKey(id), stream.Modify, was, v)
 	}
 }
 
 func (w *streamWriter) removed(id string) {
-	w.want.add(parcelKey(id), stream.Remove, w.stored[id], nil)
-	w.records += itemsOf(w.stored[id])
+	w.want.add(accountKey(id), stream.Remove, w.stored[id], nil)
+	w.records += itemsOfCustomer
 	delete(w.stored, id)
 	delete(w.old, id)
 }
 
-// itemsOf returns how many items a parcel has.
-func itemsOf(p parcel) int {
-	if p.Phone == "" {
-		return 3
-	}
-	return 4
-}
-
-// expire deletes a parcel as the expiry does, for the event that says so. In the stream
+// expire deletes a customer as the expiry does, for the event that says so. In the stream
 // of the engine it is a program that has deleted it.
-func (w *streamWriter) expire(ctx context.Context, p parcel) {
+func (w *streamWriter) expire(ctx context.Context, v customer) {
 	w.t.Helper()
-	ks := []keys.Key{parcelKey(p.ID), mailKey(p.Email), depotKey(p.Depot, p.ID)}
-	if p.Phone != "" {
-		ks = append(ks, phoneKey(p.Phone))
-	}
-	event := expect.Value(streamtest.Expire(ctx, w.client, w.table, ks...))(w.t)
+	event := expect.Value(streamtest.Expire(ctx, w.client, w.table, accountKey(v.ID), mailKey(v.Email)))(w.t)
 	response := expect.Value(w.router(&w.gone, 1, stream.IgnoreOther()).Handle(ctx, event))(w.t)
 	must(w.t, response.Err)
-	w.expired.add(parcelKey(p.ID), stream.Expire, p, nil)
-	w.removed(p.ID)
+	w.expired.add(accountKey(v.ID), stream.Expire, v, nil)
+	w.removed(v.ID)
 }
 
 // thing writes a coupon or a voucher over whatever is under the key.
@@ -339,15 +267,13 @@ func (w *streamWriter) other(ctx context.Context) {
 	must(w.t, w.table.BatchWrite(ctx, ops...))
 }
 
-// backfill brings all parcels to the present shape, which is no change.
+// backfill brings all customers to the present shape, which is no change.
 func (w *streamWriter) backfill() {
 	w.t.Helper()
 	w.jobs++
-	job := backfill.Job{Name: fmt.Sprint("parcels ", w.jobs), Table: w.table, Entities: []backfill.Entity{w.parcels}, Segments: 2}
+	job := backfill.Job{Name: fmt.Sprint("customers ", w.jobs), Table: w.table, Entities: []backfill.Entity{w.present}, Segments: 2}
 	report := expect.Value(job.Run(w.t.Context()))(w.t)
 	equal(w.t, "set aside by the backfill", report.SetAside, 0)
-	for id := range w.old {
-		w.records += itemsOf(w.stored[id])
-	}
+	w.records += len(w.old) * itemsOfCustomer
 	w.old = map[string]bool{}
 }

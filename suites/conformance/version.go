@@ -9,39 +9,14 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func versionTests() tests {
 	return tests{
-		"decides whether a write is carried out":      versionDecides,
-		"goes together with conditions":               versionAndIf,
-		"a stale write is a conflict, named":          versionInTransaction,
-		"a lost response is not taken for a conflict": versionLost,
-		"a lost delete is proved by a missing item":   versionLostDelete,
-		"is all that a Check needs":                   versionAlone,
-	}
-}
-
-func versionLostDelete(t *testing.T, h Harness) {
-	for name, fault := range after() {
-		tbl, faults := h.withFaults(t, appCore(), nil)
-		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3"), "n": num("1")})))
-		faults.Next("DeleteItem", fault)
-		if err := tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 3)); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		absent(t, tbl, user)
-
-		// Another writer's item is no proof, nor is absence where more was asked.
-		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("4"), "n": num("1")})))
-		faults.Next("DeleteItem", tabletest.DropRequest())
-		err := tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 3))
-		wantErr(t, err, table.ErrOutcomeUnknown)
-		wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
-		faults.Next("DeleteItem", fault)
-		wantErr(t, tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 4).If(nIs(1))), table.ErrOutcomeUnknown)
-		wantErr(t, tbl.Do(t.Context(), table.Delete(user).IfVersion("version", 4)), table.ErrStale)
+		"decides whether a write is carried out": versionDecides,
+		"goes together with conditions":          versionAndIf,
+		"a stale write is a conflict, named":     versionInTransaction,
+		"is all that a Check needs":              versionAlone,
 	}
 }
 
@@ -134,22 +109,4 @@ func versionInTransaction(t *testing.T, h Harness) {
 	// It does not pass by itself: the same op would fail again.
 	equal(t, "requests", sent(faults)-before, 1)
 	absent(t, tbl, other)
-}
-
-func versionLost(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
-	faults.Next("UpdateItem", tabletest.DropResponse())
-	err := tbl.Do(t.Context(), table.Update(user, setVersion(4)).IfVersion("version", 3))
-	wantErr(t, err, table.ErrOutcomeUnknown)
-	// It promises that nothing was written.
-	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
-	// Another writer may have written the very same.
-	faults.Next("PutItem", tabletest.DropResponse())
-	err = tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("5")}).IfVersion("version", 4))
-	wantErr(t, err, table.ErrOutcomeUnknown)
-	wantNot(t, err, table.ErrConflict, table.ErrConditionFailed)
-	// As a transaction it is known to be one's own.
-	faults.Next("TransactWriteItems", tabletest.DropResponse())
-	must(t, tbl.Transact(t.Context(), table.Put(user, table.Item{"version": num("6")}).IfVersion("version", 5)))
 }

@@ -73,7 +73,7 @@ var mutants = []mutant{
 	{
 		"a transaction in progress settles nothing",
 		"table/attempts.go", "return false // an earlier attempt may still take effect", "return true",
-		conformance, "TestDefaultEngine/^Retry$/a_transaction_in_progress",
+		"./table", "TestTransactionInProgress",
 	},
 	{
 		"a write expects the version",
@@ -301,7 +301,7 @@ var mutants = []mutant{
 	{
 		"a lost response makes the outcome unknown",
 		"table/attempts.go", "return fmt.Errorf(\"%w: %w\", ErrOutcomeUnknown, err)", "return fmt.Errorf(\"%w\", err)",
-		conformance, "TestDefaultEngine/^(Outcome|Update)$",
+		"./table", "TestOutcomeOfAResponse",
 	},
 	{
 		"a write over an expired record needs one attempt",
@@ -316,17 +316,17 @@ var mutants = []mutant{
 	{
 		"a request that failed is not hedged",
 		"internal/hedge/hedge.go", "if !known || c.call.Failed() {", "if !known {",
-		conformance, "TestDefaultEngine/^Hedge$",
+		"./table", "TestHedgeFates",
 	},
 	{
 		"writes are not hedged",
 		"table/table.go", "hedge.New(\"GetItem\", ", "hedge.New(\"GetItem\", \"PutItem\", \"UpdateItem\", ",
-		conformance, "TestDefaultEngine/^Hedge$",
+		"./table", "TestWhatIsHedged",
 	},
 	{
 		"a throttled transaction is repeated",
 		"table/errors.go", "return onlyFor(cancelled, ErrConflict, ErrThrottled)", "return onlyFor(cancelled, ErrConflict)",
-		conformance, "TestDefaultEngine/^Retry$",
+		"./table", "TestCancelledTransactions",
 	},
 	{
 		"a response with a wrong checksum is not read",

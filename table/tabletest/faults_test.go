@@ -32,6 +32,8 @@ func TestFaultOfAWrite(t *testing.T) {
 	released := make(chan struct{})
 	close(released)
 	internal := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "as told")
+	var broken tabletest.Faults
+	broken.Always("", tabletest.DropRequest())
 
 	for _, tt := range []struct {
 		name    string
@@ -46,6 +48,9 @@ func TestFaultOfAWrite(t *testing.T) {
 		{"corrupt", tabletest.Corrupt(), isA[*smithy.DeserializationError], true},
 		{"status", internal, isA[*types.InternalServerError], false},
 		{"after status", tabletest.After(internal), isA[*types.InternalServerError], true},
+		{"after a lost request", func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+			return tabletest.After(internal)(r, &broken)
+		}, isA[*net.OpError], false},
 		{"throttle", tabletest.Throttle(), isA[*types.ProvisionedThroughputExceededException], false},
 		{"block, released", tabletest.Block(released), isNil, true},
 		{"after block, released", tabletest.After(tabletest.Block(released)), isNil, true},
