@@ -213,12 +213,12 @@ func TestIdempotency(t *testing.T) {
 	} {
 		for attempts, suffix := range map[int]string{0: "", 1: ", one attempt"} {
 			c.options.MaxAttempts = attempts
-			explored := tabletest.Case{Schema: spec, Limit: *limit, Setup: c.setup, Allow: func(err error) bool {
+			explored := tabletest.Case{Setup: c.setup, Allow: func(err error) bool {
 				return errors.Is(err, idempotency.ErrPayloadMismatch) || errors.Is(err, table.ErrConditionFailed)
 			}}
 			t.Run(name+suffix, func(t *testing.T) {
 				t.Parallel()
-				tabletest.Explore(t, explored)
+				explore(t, explored)
 			})
 		}
 	}
@@ -230,5 +230,5 @@ func TestIdempotency(t *testing.T) {
 func TestKnownRefusal(t *testing.T) {
 	t.Parallel()
 	c := requests{payloads: []string{"p"}, stock: 1, borrowed: true}
-	tabletest.Explore(t, tabletest.Case{Schema: spec, Setup: c.setup, Replay: "once A~ B A A B a1"})
+	explore(t, tabletest.Case{Setup: c.setup, Replay: "once A~ B A A B a1"})
 }
