@@ -96,8 +96,8 @@ func (c *consumer) inspect(ctx context.Context, rounds []*round) error {
 		now := map[string]string{item: stored[item]}
 		done, refused := h.Written()
 		c.report.Check(report.Delivered, where, errors.Join(checker.Delivered(of[item], now), checker.Told(of[item], writer, done, refused)))
-		c.report.Check(report.Effected, where, checker.Effected(of[item], map[string][]string{item: made[item]}))
-		c.report.Check(report.Projected, where, checker.Projected(map[string]string{item: projected[item]}, now))
+		c.report.Check(report.Effected, where, checker.Equal(made[item], checker.Effects(of[item])[item]))
+		c.report.Check(report.Projected, where, checker.Equal(projected[item], stored[item]))
 	}
 	return nil
 }
@@ -124,7 +124,7 @@ func (c *consumer) caughtUp(ctx context.Context, t *table.Table, items map[strin
 			}
 		}
 		c.mu.Lock()
-		done := checker.Effected(c.log, made) == nil && checker.Delivered(c.log, stored) == nil
+		done := checker.Equal(made, checker.Effects(c.log)) == nil && checker.Delivered(c.log, stored) == nil
 		c.mu.Unlock()
 		if done || ctx.Err() != nil || time.Since(begun) > c.Patience {
 			return made, projected, ctx.Err()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/singletable/singletable/keys"
@@ -302,46 +301,34 @@ func (w *worker) team(e entities) operation {
 		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
 	})
 	q := table.Query{Index: listIndex, PK: teamPrefix.PK(team)}
-	var have []member
-	read := func(ctx context.Context) (err error) {
-		have, err = table.Collect(e.members.All(ctx, q))
-		return err
+	name, read := "repo All", func(ctx context.Context) ([]member, error) {
+		return table.Collect(e.members.All(ctx, q))
 	}
-	s := operation{name: "repo All", run: read}
 	switch w.r.IntN(4) {
 	case 0:
-		s.name, s.run = "repo Collect", func(ctx context.Context) error {
-			have = nil
-			return repo.Collect(ctx, w.table, q, e.members.AppendTo(&have), repo.IgnoreUnknown())
+		name, read = "repo Collect", func(ctx context.Context) (have []member, err error) {
+			err = repo.Collect(ctx, w.table, q, e.members.AppendTo(&have), repo.IgnoreUnknown())
+			return have, err
 		}
 	case 1:
-		s.name, s.run = "repo Stream", func(ctx context.Context) error {
-			have = nil
+		name, read = "repo Stream", func(ctx context.Context) (have []member, err error) {
 			for v, err := range repo.Stream(ctx, w.table, q, e.members, e.changes) {
 				if err != nil {
-					return err
+					return nil, err
 				}
 				if m, ok := v.(member); ok {
 					have = append(have, m)
 				}
 			}
-			return nil
+			return have, nil
 		}
 	case 2:
-		s.name, s.run = "repo Query", func(ctx context.Context) error {
+		name, read = "repo Query", func(ctx context.Context) ([]member, error) {
 			page, err := e.members.Query(ctx, q)
-			have = page.Items
-			return err
+			return page.Items, err
 		}
 	}
-	s.verify = func(check func(report.Promise, error)) {
-		var err error
-		if !slices.Equal(have, want) {
-			err = fmt.Errorf("have %+v, want %+v", have, want)
-		}
-		check(report.Truth, wrap(s.name, err))
-	}
-	return s
+	return reading(name, want, read, report.Truth)
 }
 
 // getMembers reads members by ids.
@@ -355,19 +342,7 @@ func (w *worker) getMembers(e entities) operation {
 			want[ks[i]] = m
 		}
 	}
-	var have map[keys.Key]member
-	return operation{
-		name: "repo GetMany",
-		run: func(ctx context.Context) (err error) {
-			have, err = e.members.GetMany(ctx, ks)
-			return err
-		},
-		verify: func(check func(report.Promise, error)) {
-			var err error
-			if !maps.Equal(have, want) {
-				err = fmt.Errorf("have %+v, want %+v", have, want)
-			}
-			check(report.Truth, wrap("GetMany", err))
-		},
-	}
+	return reading("repo GetMany", want, func(ctx context.Context) (map[keys.Key]member, error) {
+		return e.members.GetMany(ctx, ks)
+	}, report.Truth)
 }

@@ -71,7 +71,6 @@ func (w *world) newRound(name string) *round {
 const (
 	perRound      = 30 // operations of a worker
 	roundEmails   = 3
-	roundHandles  = 3
 	roundNicks    = 3
 	roundRequests = 2
 )
@@ -119,6 +118,7 @@ type client struct {
 	held           *nicked
 	changes        *repo.Repo[change]
 	accounts       *repo.Repo[account]
+	seen           [2]account // as they were read last
 	store          *idempotency.Store
 }
 

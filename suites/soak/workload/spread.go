@@ -72,12 +72,9 @@ func (w *worker) grow(ctx context.Context, _ *archive) error {
 	w.check(report.Growth, wrap(name, checker.Once(have, must, stored)))
 	w.check(report.Growth, wrap(name, inOrder(have, !q.Descending)))
 	slices.SortFunc(stored, byShard)
-	name = fmt.Sprintf("shard All, %d to %d shards", before.shards, after.shards)
-	all := reading{name, func(ctx context.Context) ([]doc, error) {
+	return w.do(ctx, reading("shard All", stored, func(ctx context.Context) ([]doc, error) {
 		return table.Collect(grown.All(ctx, shard.Query{}))
-	}}.expects(report.Growth, stored)
-	all.name = "shard All"
-	return w.do(ctx, all)
+	}, report.Growth))
 }
 
 // inOrder checks that items come by their sort keys in the index.
@@ -193,15 +190,14 @@ func (w *worker) undeclaredTies(ctx context.Context, _ *archive) error {
 // without an error.
 func (w *worker) readTies(ctx context.Context, r *shard.Reader[doc], docs []doc) error {
 	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: 1 + w.r.IntN(12)}
-	reading := reading{"shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(ctx, r, q) }}
+	name, read := "shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(ctx, r, q) }
 	if w.r.IntN(8) == 0 {
-		reading.name = "shard All"
 		q.Limit = 0
-		reading.read = func(ctx context.Context) ([]doc, error) { return table.Collect(r.All(ctx, q)) }
+		name, read = "shard All", func(ctx context.Context) ([]doc, error) { return table.Collect(r.All(ctx, q)) }
 	}
 	var have []doc
-	_, err := w.try(ctx, reading.name, nil, func(ctx context.Context) (err error) {
-		have, err = reading.read(ctx)
+	_, err := w.try(ctx, name, nil, func(ctx context.Context) (err error) {
+		have, err = read(ctx)
 		return err
 	})
 	switch {
@@ -210,5 +206,5 @@ func (w *worker) readTies(ctx context.Context, r *shard.Reader[doc], docs []doc)
 	case err == nil:
 		err = checker.Once(have, docs, docs)
 	}
-	return wrap(reading.name, err)
+	return wrap(name, err)
 }

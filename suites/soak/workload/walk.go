@@ -49,7 +49,7 @@ func (w *worker) walk(ctx context.Context) error {
 	if w.r.IntN(10) == 0 {
 		q.Limit = 0
 	}
-	var pages [][]doc
+	var have []doc
 	var between []keys.Key
 	for {
 		page, err := turn(ctx, w, "QueryPage", func(ctx context.Context) (table.Page[doc], error) {
@@ -58,7 +58,7 @@ func (w *worker) walk(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		pages = append(pages, page.Items)
+		have = append(have, page.Items...)
 		if n := len(page.Items); q.Limit > 0 && (n > q.Limit || n < q.Limit && page.Next != "" && page.Stats.Requests < maxRounds) {
 			w.check(report.Walk, fmt.Errorf("QueryPage: a page of %d, limit %d, after %d requests", n, q.Limit, page.Stats.Requests))
 		}
@@ -77,14 +77,7 @@ func (w *worker) walk(ctx context.Context) error {
 		}
 		q.After = page.Next
 	}
-	err := wrap("QueryPage", checker.Walk(without(pages, between), without([][]doc{q.want}, between)[0]))
-	w.check(report.Walk, err)
-	if q.hidden {
-		w.check(report.Expired, err)
-	}
-	if q.foreign() {
-		w.check(report.Foreign, err)
-	}
+	w.checkAll(append(q.about, report.Walk), wrap("QueryPage", checker.Equal(without(have, between), without(q.want, between))))
 	return nil
 }
 
@@ -104,17 +97,9 @@ func (w *worker) meddle(ctx context.Context, page []doc) (keys.Key, error) {
 	})
 }
 
-// without returns pages without the items under some keys.
-func without(pages [][]doc, ks []keys.Key) [][]doc {
-	out := make([][]doc, len(pages))
-	for i, page := range pages {
-		for _, d := range page {
-			if !slices.Contains(ks, d.key()) {
-				out[i] = append(out[i], d)
-			}
-		}
-	}
-	return out
+// without returns items without those under some keys.
+func without(docs []doc, ks []keys.Key) []doc {
+	return slices.DeleteFunc(slices.Clone(docs), func(d doc) bool { return slices.Contains(ks, d.key()) })
 }
 
 // misuse offers a token where it does not belong. It must be refused without a

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/suites/soak/checker"
 	"github.com/singletable/singletable/suites/soak/nemesis"
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
@@ -28,12 +29,10 @@ type operation struct {
 	each bool
 	// wary means that a request which got no response leaves it unknown.
 	wary bool
-	// hidden means that an expired item is in its way.
-	hidden bool
-	// promise is what a read without an error is about; empty for none of its own.
-	promise report.Promise
-	// verify looks at what a read has returned.
-	verify func(check func(report.Promise, error))
+	// about are the promises that its response tries, besides those of every operation.
+	about []report.Promise
+	// verify compares what a read has returned with what it is to return.
+	verify func() error
 	// settled is told whether it was executed.
 	settled func(done bool)
 }
@@ -64,6 +63,26 @@ func (w *worker) where() string {
 func (w *worker) check(p report.Promise, err error) {
 	if err == nil || !w.down.Load() {
 		w.report.Check(p, w.where(), err)
+	}
+}
+
+// checkAll reports on several promises.
+func (w *worker) checkAll(all []report.Promise, err error) {
+	for _, p := range all {
+		w.check(p, err)
+	}
+}
+
+// reading makes an operation of a read and what it is to return.
+func reading[T any](name string, want T, read func(context.Context) (T, error), about ...report.Promise) operation {
+	var have T
+	return operation{
+		name: name, about: about,
+		run: func(ctx context.Context) (err error) {
+			have, err = read(ctx)
+			return err
+		},
+		verify: func() error { return checker.Equal(have, want) },
 	}
 }
 
@@ -152,7 +171,7 @@ func (w *worker) invoke(ctx context.Context, s operation, script []nemesis.Fault
 		return err, w.checkState(ctx, s, err)
 	}
 	if err == nil && s.verify != nil {
-		s.verify(w.check)
+		w.checkAll(s.about, wrap(s.name, s.verify()))
 	}
 	return err, nil
 }
@@ -177,11 +196,8 @@ func (w *worker) checkResponse(s operation, met []nemesis.Fault, err error) {
 	default:
 		judged = false
 	}
-	if s.hidden && judged {
-		w.check(report.Expired, complaint)
-	}
-	if s.promise != "" && judged {
-		w.check(s.promise, complaint)
+	if judged {
+		w.checkAll(s.about, complaint)
 	}
 	if s.after == nil {
 		return
