@@ -104,35 +104,6 @@ func (a *archive) addSparse(r *rand.Rand, name string, index *spread, hide func(
 	a.sparse = append(a.sparse, s)
 }
 
-// pages reads a query page by page.
-func pages[P any](read func(after string) (P, error), of func(P) ([]doc, string)) (all []doc, err error) {
-	for after := ""; ; {
-		page, err := read(after)
-		if err != nil {
-			return nil, err
-		}
-		items, next := of(page)
-		if all = append(all, items...); next == "" {
-			return all, nil
-		}
-		after = next
-	}
-}
-
-func (w *worker) queryPages(ctx context.Context, q table.Query) ([]doc, error) {
-	return pages(func(after string) (table.Page[doc], error) {
-		q.After = after
-		return table.QueryPage[doc](ctx, w.table, q)
-	}, func(p table.Page[doc]) ([]doc, string) { return p.Items, p.Next })
-}
-
-func shardPages(ctx context.Context, r *shard.Reader[doc], q shard.Query) ([]doc, error) {
-	return pages(func(after string) (shard.Page[doc], error) {
-		q.After = after
-		return r.Page(ctx, q)
-	}, func(p shard.Page[doc]) ([]doc, string) { return p.Items, p.Next })
-}
-
 // readSparse reads a partition of several MB of which few items match.
 func (w *worker) readSparse(ctx context.Context, a *archive) error {
 	s := a.sparse[w.r.IntN(len(a.sparse))]
@@ -154,7 +125,7 @@ func (w *worker) readSparse(ctx context.Context, a *archive) error {
 	paged := w.r.IntN(3) == 0
 	switch way := w.r.IntN(4); {
 	case paged:
-		name, read = "QueryPage", func(ctx context.Context) ([]doc, error) { return w.queryPages(ctx, q) }
+		name, read = "QueryPage", func(ctx context.Context) ([]doc, error) { return w.queryPages(q).all(ctx) }
 		limit = 0 // of a page, not of the walk
 	case way == 1:
 		name, read = "repo All", func(ctx context.Context) ([]doc, error) { return table.Collect(docs.All(ctx, q)) }
@@ -188,7 +159,7 @@ func (w *worker) readSparseIndex(ctx context.Context, s sparse) error {
 	name, read := "shard All", func(ctx context.Context) ([]doc, error) { return table.Collect(reader.All(ctx, q)) }
 	if w.r.IntN(2) == 0 {
 		limit = 0
-		name, read = "shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(ctx, reader, q) }
+		name, read = "shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(reader, q).all(ctx) }
 	}
 	return w.do(ctx, reading(name, first(s.want, limit, q.Descending), read, report.Sparse))
 }
@@ -219,7 +190,7 @@ func (w *worker) readSlowly(ctx context.Context, a *archive) error {
 	if w.r.IntN(4) == 0 {
 		// A walk by cursors, which have to be in time.
 		q.Limit, limit = 1+w.r.IntN(entries/2), 0
-		name, read = "shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(ctx, reader, q) }
+		name, read = "shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(reader, q).all(ctx) }
 	}
 	return w.do(ctx, reading(name, first(a.entries, limit, q.Descending), read, report.Slow))
 }

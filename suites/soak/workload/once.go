@@ -135,9 +135,7 @@ func (w *worker) lookup(store *idempotency.Store) operation {
 func (w *worker) evict(ctx context.Context, store *idempotency.Store) error {
 	r := w.request(w.r.IntN(ownRequests), 0)
 	w.evicting = r.Key
-	_, err := turn(ctx, w, "idempotency Evict", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, store.Delete(ctx, r)
-	})
+	err := w.turn(ctx, "idempotency Evict", func(ctx context.Context) error { return store.Delete(ctx, r) })
 	if err == nil {
 		w.evicting = ""
 		delete(w.once, r.Key)

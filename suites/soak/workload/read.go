@@ -214,19 +214,15 @@ func (w *worker) scan(ctx context.Context, segments int) error {
 			Segment: segment, Segments: segments, Limit: 1 + w.r.IntN(200), Scope: w.by,
 			Filter: expression.NameNoDotSplit(spec.PK).BeginsWith(own),
 		}
-		for {
-			page, err := turn(ctx, w, "ScanPage", func(ctx context.Context) (table.Page[doc], error) {
-				return table.ScanPage[doc](ctx, w.table, scan)
-			})
-			if err != nil {
-				return err
-			}
-			have = append(have, page.Items...)
-			if page.Next == "" {
-				break
-			}
-			scan.After = page.Next
+		items, err := w.turns("ScanPage", func(ctx context.Context, after string) ([]doc, string, error) {
+			scan.After = after
+			page, err := table.ScanPage[doc](ctx, w.table, scan)
+			return page.Items, page.Next, err
+		}).all(ctx)
+		if err != nil {
+			return err
 		}
+		have = append(have, items...)
 	}
 	want := w.model.docs(w.clock, func(d doc) bool { return strings.HasPrefix(string(d.PK), own) }, bySK)
 	w.check(report.Walk, wrap("ScanPage", checker.Once(have, want, want)))

@@ -10,7 +10,6 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/shard"
-	"github.com/singletable/singletable/suites/soak/checker"
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
 )
@@ -93,26 +92,5 @@ func (w *worker) shardAll(r *shard.Reader[doc]) operation {
 // shardWalk reads the sharded index page by page.
 func (w *worker) shardWalk(ctx context.Context, r *shard.Reader[doc]) error {
 	q, want := w.shardQuery()
-	var have []doc
-	var between []keys.Key
-	for {
-		page, err := turn(ctx, w, "shard Page", func(ctx context.Context) (shard.Page[doc], error) { return r.Page(ctx, q) })
-		if err != nil {
-			return err
-		}
-		have = append(have, page.Items...)
-		if page.Next == "" {
-			break
-		}
-		if w.r.IntN(3) == 0 {
-			key, err := w.meddle(ctx, page.Items)
-			if err != nil {
-				return err
-			}
-			between = append(between, key)
-		}
-		q.After = page.Next
-	}
-	w.check(report.Walk, wrap("shard Page", checker.Equal(without(have, between), without(want, between))))
-	return nil
+	return w.meddled(ctx, "shard Page", w.turns("shard Page", shardPages(r, q)), want, nil, func([]doc, string) {})
 }
