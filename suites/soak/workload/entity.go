@@ -3,7 +3,9 @@ package workload
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/singletable/singletable/keys"
@@ -77,38 +79,35 @@ type entities struct {
 }
 
 func newEntities(t *table.Table) (e entities, err error) {
-	if e.members, err = repo.New(t, memberEntity); err != nil {
-		return e, err
-	}
-	e.changes, err = repo.New(t, changeEntity)
-	return e, err
+	var failed error
+	e.members, err = repo.New(t, memberEntity)
+	e.changes, failed = repo.New(t, changeEntity)
+	return e, errors.Join(err, failed)
 }
 
 // placed returns the items of a member as they are to be stored.
 func placed(m member) state {
 	s := state{}
-	for i, key := range []keys.Key{memberKey(m.ID), teamKey(m), emailKey(m.Email)} {
-		item := encode(m)
+	for i, key := range memberKeys(m) {
+		d := doc{PK: key.PK, SK: key.SK, Type: memberType}
 		if i == 1 {
-			for name, v := range encode(doc{ListPK: teamPrefix.PK(m.Team), ListSK: keys.None.SK(keys.Int(m.Score, 6), keys.Str(m.ID))}) {
-				item[name] = v
-			}
+			d.ListPK, d.ListSK = teamPrefix.PK(m.Team), keys.None.SK(keys.Int(m.Score, 6), keys.Str(m.ID))
 		}
-		for name, v := range encode(doc{PK: key.PK, SK: key.SK, Type: memberType}) {
-			item[name] = v
-		}
-		s[key] = item
+		s[key] = itemOf(m, d)
 	}
 	return s
 }
 
-func recorded(c change) state {
-	key := changeEntity.Key(c)
-	item := encode(c)
-	for name, v := range encode(doc{PK: key.PK, SK: key.SK, Type: changeType}) {
-		item[name] = v
-	}
-	return state{key: item}
+// memberKeys are the keys of the items of a member.
+func memberKeys(m member) []keys.Key {
+	return []keys.Key{memberKey(m.ID), teamKey(m), emailKey(m.Email)}
+}
+
+// itemOf returns the item of an entity, with the attributes that the library adds.
+func itemOf(entity any, with doc) table.Item {
+	item := encode(entity)
+	maps.Copy(item, encode(with))
+	return item
 }
 
 const ownMembers = 5
@@ -143,13 +142,8 @@ func (w *worker) free(m member) bool {
 
 // replaced says what a change of a member from old to m leaves behind.
 func replaced(old, m member) state {
-	s := state{}
-	for k := range placed(old) {
-		s[k] = nil
-	}
-	for k, item := range placed(m) {
-		s[k] = item
-	}
+	s := removed(old)
+	maps.Copy(s, placed(m))
 	return s
 }
 
@@ -227,9 +221,9 @@ func (w *worker) updateMember(e entities) operation {
 		v.Team, v.Email, v.By, v.Score = m.Team, m.Email, m.By, m.Score
 		return nil
 	}
-	key := []keys.Key{memberKey(m.ID), teamKey(old), emailKey(old.Email)}[w.r.IntN(3)]
-	if !there {
-		key = memberKey(m.ID)
+	key := memberKey(m.ID)
+	if there {
+		key = memberKeys(old)[w.r.IntN(3)]
 	}
 	s := operation{name: "repo Update", after: replaced(old, m)}
 	s.run = func(ctx context.Context) error {
@@ -238,7 +232,8 @@ func (w *worker) updateMember(e entities) operation {
 	}
 	if with {
 		s.name = "repo UpdateWith"
-		s.after[changeEntity.Key(c)] = recorded(c)[changeEntity.Key(c)]
+		recorded := changeEntity.Key(c)
+		s.after[recorded] = itemOf(c, doc{PK: recorded.PK, SK: recorded.SK, Type: changeType})
 		s.run = func(ctx context.Context) error {
 			_, err := e.members.UpdateWith(ctx, key, func(v *member) ([]table.Op, error) {
 				return e.changes.PutOps(new(c)), apply(v)
@@ -265,7 +260,7 @@ func (w *worker) deleteMember(e entities) operation {
 	key := memberKey(id)
 	if there {
 		s.after = removed(m)
-		key = []keys.Key{key, teamKey(m), emailKey(m.Email)}[w.r.IntN(3)]
+		key = memberKeys(m)[w.r.IntN(3)]
 	}
 	s.run = func(ctx context.Context) error { return e.members.Delete(ctx, key) }
 	return s
@@ -279,7 +274,7 @@ func (w *worker) items(ctx context.Context) error {
 		if !there {
 			continue
 		}
-		got, err := w.read(ctx, []keys.Key{memberKey(m.ID), teamKey(m), emailKey(m.Email)})
+		got, err := w.read(ctx, memberKeys(m))
 		if err != nil {
 			return err
 		}

@@ -47,6 +47,8 @@ type worker struct {
 	pending *pending
 	// evicting is the request whose record is being evicted, if there is one.
 	evicting string
+	// lot is different for workers whose operations are drawn for another phase.
+	lot uint64
 	// r is where the operation at hand draws from, op its number, by its name.
 	r  *rand.Rand
 	op int
@@ -99,7 +101,7 @@ type pending struct {
 // nothing but the seed, the worker, and what the model says.
 func (w *worker) draw(op int) {
 	w.op, w.by = op, fmt.Sprintf("w%d-%d", w.id, op)
-	w.r = rand.New(rand.NewPCG(w.Seed, uint64(w.id)<<32|uint64(op)))
+	w.r = rand.New(rand.NewPCG(w.Seed, w.lot|uint64(w.id)<<32|uint64(op)))
 }
 
 // faults draws the script of an operation: mostly none.
