@@ -69,29 +69,26 @@ var (
 	titledEntity   = releaseOf(func(o titled) string { return o.ID }, copiesName(false), dropsName())
 )
 
+// operation is one of a run.
+type operation func(context.Context, *dynamodb.Client, *tabletest.Run) error
+
+// updating returns an operation that a release changes the entity with, under one of its
+// keys.
+func updating[T any](e repo.Entity[T], key func(id string) keys.Key, change func(*T)) operation {
+	return func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
+		orders, err := open(client, r, e)
+		if err == nil {
+			_, err = orders.Update(ctx, key(r.ID), func(v *T) error { change(v); return nil })
+		}
+		return err
+	}
+}
+
 // appends are the updates of the three releases: each appends a letter.
-var appends = map[string]func(context.Context, *dynamodb.Client, *tabletest.Run) error{
-	"a": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
-		orders, err := open(client, r, namedEntity)
-		if err == nil {
-			_, err = orders.Update(ctx, orderKey(r.ID), func(o *named) error { o.Name += "a"; return nil })
-		}
-		return err
-	},
-	"b": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
-		orders, err := open(client, r, renamingEntity)
-		if err == nil {
-			_, err = orders.Update(ctx, copyKey(r.ID), func(o *renaming) error { o.Title += "b"; o.Name = o.Title; return nil })
-		}
-		return err
-	},
-	"c": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
-		orders, err := open(client, r, titledEntity)
-		if err == nil {
-			_, err = orders.Update(ctx, orderKey(r.ID), func(o *titled) error { o.Title += "c"; return nil })
-		}
-		return err
-	},
+var appends = map[string]operation{
+	"a": updating(namedEntity, orderKey, func(o *named) { o.Name += "a" }),
+	"b": updating(renamingEntity, copyKey, func(o *renaming) { o.Title += "b"; o.Name = o.Title }),
+	"c": updating(titledEntity, orderKey, func(o *titled) { o.Title += "c" }),
 	"": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error { // a backfill
 		orders, err := open(client, r, titledEntity)
 		if err == nil {
@@ -175,11 +172,7 @@ func TestReleases(t *testing.T) {
 
 func setUpReleases(ctx context.Context, r *tabletest.Run, old repo.Entity[named], next repo.Entity[renaming]) error {
 	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-		first, err := open(client, r, old)
-		if err == nil {
-			_, err = first.Update(ctx, orderKey(r.ID), func(o *named) error { o.Name = "shipped"; return nil })
-		}
-		return err
+		return updating(old, orderKey, func(o *named) { o.Name = "shipped" })(ctx, client, r)
 	})
 	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
 		second, err := open(client, r, next)
