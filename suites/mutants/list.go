@@ -25,6 +25,14 @@ type mutant struct {
 	pkg, run string
 }
 
+// unguarded is a build whose requests of one verb of a plan expect nothing of the item.
+func unguarded(verb, guard, pkg, run string) mutant {
+	return mutant{
+		guard, "repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
+		"if s.verb != " + verb + " {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)", pkg, run,
+	}
+}
+
 // mutants are one for each guard of the write protocols and of the examples, and one
 // for each fix of a fault that lost data or time.
 var mutants = []mutant{
@@ -105,29 +113,14 @@ var mutants = []mutant{
 		"repo/run.go", "return table.Create(s.key, s.made)", "return table.Put(s.key, s.made)",
 		schedules, "TestRepo/revision/Update_that_moves_the_main_key",
 	},
-	{
-		"the old copy is deleted under its revision",
-		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
-		"if s.verb != remove {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
-		schedules, "TestForeignCopy",
-	},
-	{
-		"a change expects the revision",
-		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
-		"if s.verb != patch {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
-		schedules, "TestRepo/revision/Update,_Update$",
-	},
+	unguarded("remove", "the old copy is deleted under its revision", schedules, "TestForeignCopy"),
+	unguarded("patch", "a change expects the revision", schedules, "TestRepo/revision/Update,_Update$"),
 	{
 		"a change expects that the item exists",
 		"repo/run.go", "if !s.gone {", "if s.verb != patch && !s.gone {",
 		schedules, "TestRepo/revision/adopted:_Update,_Delete$",
 	},
-	{
-		"an unchanged entity is checked in a transaction with others",
-		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
-		"if s.verb != check {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
-		conformance, "TestDefaultEngine/^(Release|Life|Repo)$",
-	},
+	unguarded("check", "an unchanged entity is checked in a transaction with others", conformance, "TestDefaultEngine/^(Release|Life|Repo)$"),
 	{
 		"an item of another entity is not overwritten by a copy",
 		"repo/plan.go", "\tif !p.isOurs(copied) {\n", "\tif false {\n",
@@ -138,12 +131,7 @@ var mutants = []mutant{
 		"repo/write.go", "case old.stamp != read:", "case false:",
 		schedules, "TestRepo/revision/Put,_Put",
 	},
-	{
-		"Delete expects the revision that it has read",
-		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
-		"if s.verb != remove {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
-		schedules, "TestRepo/copies/Update_that_moves,_Delete",
-	},
+	unguarded("remove", "Delete expects the revision that it has read", schedules, "TestRepo/copies/Update_that_moves,_Delete"),
 	{
 		"DeleteOps expect the revision that was read",
 		"repo/ops.go", "{verb: remove, held: read, gone: true, unread: true}", "{verb: erase}",
@@ -368,12 +356,7 @@ var mutants = []mutant{
 		"table/requirement.go", `return "attribute_not_exists(" + b.partition(s) + ")"`, `return "attribute_exists(" + b.partition(s) + ") OR attribute_not_exists(" + b.partition(s) + ")"`,
 		shop, "TestScheduleUniqueEmail",
 	},
-	{
-		"appcore: an approval is of the revision that was read",
-		"repo/run.go", "op = c.guard(op, s.held).WithName(s.name)",
-		"if s.verb != patch {\n\t\top = c.guard(op, s.held)\n\t}\n\top = op.WithName(s.name)",
-		approvals, "TestScheduleApproval",
-	},
+	unguarded("patch", "appcore: an approval is of the revision that was read", approvals, "TestScheduleApproval"),
 	{
 		"cqrs: a row is published only while it waits",
 		"examples/cqrs/core/import.go", "table.Delete(row.Key()).If(there).WithName(opRow)",

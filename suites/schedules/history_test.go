@@ -41,18 +41,23 @@ func mainKey(id string) keys.Key { return keys.Key{PK: keys.PK("PERSON#" + id), 
 
 func mailKey(mail string) keys.Key { return keys.Key{PK: keys.PK("MAIL#" + mail), SK: keys.Metadata} }
 
-// guards are the entities that the protocols run on.
-func guards() map[string]repo.Entity[person] {
-	revision := repo.Entity[person]{Type: "PERSON", Key: func(p person) keys.Key { return mainKey(p.ID) }, Version: "revision"}
-	version := revision
-	version.Version = "version"
-	copied := revision
-	copied.Copies = []repo.Copy[person]{{Name: "by mail", Key: func(p person) keys.Key { return mailKey(p.Mail) }}}
-	return map[string]repo.Entity[person]{"revision": revision, "version": version, "copies": copied}
+// guards are the kinds of guards that the protocols run with.
+var guards = []string{"revision", "version", "copies"}
+
+// guarded returns the entity with one kind of guard. Its keys are those of a run, which
+// keeps IDs and mails out of the way of other runs.
+func guarded(guard, run string) repo.Entity[person] {
+	e := repo.Entity[person]{Type: "PERSON", Key: func(p person) keys.Key { return mainKey(run + p.ID) }, Version: guard}
+	if guard == "copies" {
+		e.Version = "revision"
+		e.Copies = []repo.Copy[person]{{Name: "by mail", Key: func(p person) keys.Key { return mailKey(run + p.Mail) }}}
+	}
+	return e
 }
 
 // actor is one operation of a history. It knows what it has read last.
 type actor struct {
+	run  string
 	repo *repo.Repo[person]
 	tbl  *table.Table
 	read person
@@ -106,7 +111,7 @@ func (s *state) store(p person) (person, error) {
 func get(id string) call {
 	return call{
 		run: func(ctx context.Context, a *actor) (p person, err error) {
-			a.read, err = a.repo.Consistent().Get(ctx, mainKey(id))
+			a.read, err = a.repo.Consistent().Get(ctx, mainKey(a.run+id))
 			return a.read, err
 		},
 		model: func(s *state, number int) (person, error) {
@@ -140,7 +145,7 @@ func create(p person) call {
 func update(id string, change func(*person)) call {
 	return call{
 		run: func(ctx context.Context, a *actor) (person, error) {
-			return a.repo.Update(ctx, mainKey(id), func(p *person) error { change(p); return nil })
+			return a.repo.Update(ctx, mainKey(a.run+id), func(p *person) error { change(p); return nil })
 		},
 		model: func(s *state, _ int) (person, error) {
 			p, ok := s.people[id]
@@ -179,7 +184,9 @@ func put(change func(*person)) call {
 
 func del(id string) call {
 	return call{
-		run: func(ctx context.Context, a *actor) (person, error) { return person{}, a.repo.Delete(ctx, mainKey(id)) },
+		run: func(ctx context.Context, a *actor) (person, error) {
+			return person{}, a.repo.Delete(ctx, mainKey(a.run+id))
+		},
 		model: func(s *state, _ int) (person, error) {
 			delete(s.people, id)
 			return person{}, nil
@@ -204,13 +211,13 @@ func delRead() call {
 	}
 }
 
-// history is a case: what is stored first, and the calls of each operation. IDs,
-// mails and names get the ID of the run.
+// history is a case: whether person 1 with the mail a is stored first, and the calls of
+// each operation.
 type history struct {
-	entity  repo.Entity[person]
+	guard   string
 	options table.Options
-	first   []person
-	actors  func(id string) [][]call
+	nobody  bool
+	actors  [][]call
 	replay  string
 	// adopted says that what is stored first has no version.
 	adopted bool
@@ -220,7 +227,23 @@ type history struct {
 // explain what they have returned and what is stored.
 func (h history) explore(t *testing.T) {
 	t.Helper()
-	tabletest.Explore(t, tabletest.Case{Schema: spec, Faults: *faults, Limit: *limit, Allow: semantic, Setup: h.setup, Replay: h.replay})
+	explore(t, tabletest.Case{Allow: semantic, Setup: h.setup, Replay: h.replay})
+}
+
+// explore runs a case as often as the flags say.
+func explore(t *testing.T, c tabletest.Case) {
+	t.Helper()
+	c.Schema, c.Faults, c.Limit = spec, *faults, *limit
+	tabletest.Explore(t, c)
+}
+
+// open returns the repository of an entity on the table of a run.
+func open[T any](client *dynamodb.Client, r *tabletest.Run, e repo.Entity[T]) (*repo.Repo[T], error) {
+	tbl, err := table.New(client, r.Schema, nil)
+	if err != nil {
+		return nil, err
+	}
+	return repo.New(tbl, e)
 }
 
 // semantic reports whether an error is a refusal that a sequential run can give.
@@ -233,8 +256,19 @@ func (h history) open(client *dynamodb.Client, r *tabletest.Run) (*actor, error)
 	if err != nil {
 		return nil, err
 	}
-	people, err := repo.New(tbl, h.entity)
-	return &actor{repo: people, tbl: tbl}, err
+	people, err := repo.New(tbl, guarded(h.guard, r.ID))
+	return &actor{run: r.ID, repo: people, tbl: tbl}, err
+}
+
+// act adds an operation to a run.
+func (h history) act(r *tabletest.Run, do func(context.Context, *actor) error) {
+	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+		a, err := h.open(client, r)
+		if err != nil {
+			return err
+		}
+		return do(ctx, a)
+	})
 }
 
 func (h history) setup(ctx context.Context, r *tabletest.Run) error {
@@ -242,9 +276,9 @@ func (h history) setup(ctx context.Context, r *tabletest.Run) error {
 	if err != nil {
 		return err
 	}
-	start := &state{people: map[string]person{}, read: map[int]person{}, unique: len(h.entity.Copies) > 0}
-	for _, p := range h.first {
-		p.ID, p.Mail = r.ID+p.ID, r.ID+p.Mail
+	start := &state{people: map[string]person{}, read: map[int]person{}, unique: h.guard == "copies"}
+	if !h.nobody {
+		p := person{ID: "1", Mail: "a", Name: "ana"}
 		if err := a.repo.Create(ctx, &p); err != nil {
 			return err
 		}
@@ -255,14 +289,9 @@ func (h history) setup(ctx context.Context, r *tabletest.Run) error {
 			return err
 		}
 	}
-	actors := h.actors(r.ID)
-	done := make([][]returned, len(actors))
-	for i, calls := range actors {
-		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			a, err := h.open(client, r)
-			if err != nil {
-				return err
-			}
+	done := make([][]returned, len(h.actors))
+	for i, calls := range h.actors {
+		h.act(r, func(ctx context.Context, a *actor) error {
 			for _, c := range calls {
 				v, err := c.run(ctx, a)
 				done[i] = append(done[i], returned{c, v, err})
@@ -274,7 +303,7 @@ func (h history) setup(ctx context.Context, r *tabletest.Run) error {
 		})
 	}
 	r.Check(func(ctx context.Context, _ []error) error {
-		stored, err := h.look(ctx, a, r.ID)
+		stored, err := h.look(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -291,12 +320,13 @@ func (h history) strip(ctx context.Context, a *actor, p person) error {
 	if !h.adopted {
 		return nil
 	}
-	all := []keys.Key{h.entity.Key(p)}
-	for _, c := range h.entity.Copies {
+	e := guarded(h.guard, a.run)
+	all := []keys.Key{e.Key(p)}
+	for _, c := range e.Copies {
 		all = append(all, c.Key(p))
 	}
 	for _, key := range all {
-		if err := a.tbl.Do(ctx, table.Update(key, expression.Remove(expression.Name(h.entity.Version)))); err != nil {
+		if err := a.tbl.Do(ctx, table.Update(key, expression.Remove(expression.Name(e.Version)))); err != nil {
 			return err
 		}
 	}
@@ -304,32 +334,30 @@ func (h history) strip(ctx context.Context, a *actor, p person) error {
 }
 
 // look returns who is stored, and reports items that do not belong together.
-func (h history) look(ctx context.Context, a *actor, id string) (map[string]person, error) {
-	stored := map[string]person{}
-	for _, name := range []string{"1", "2"} {
-		p, err := a.repo.Consistent().Get(ctx, mainKey(id+name))
-		if err == nil {
-			stored[p.ID] = p
-		} else if !errors.Is(err, table.ErrNotFound) {
-			return nil, err
-		}
+func (h history) look(ctx context.Context, a *actor) (map[string]person, error) {
+	stored, err := a.find(ctx, mainKey(a.run+"1"), mainKey(a.run+"2"))
+	if err != nil || h.guard != "copies" {
+		return stored, err
 	}
-	if len(h.entity.Copies) == 0 {
-		return stored, nil
-	}
-	copies := map[string]person{}
-	for _, mail := range []string{"a", "b"} {
-		p, err := a.repo.Consistent().Get(ctx, mailKey(id+mail))
-		if err == nil {
-			copies[p.ID] = p
-		} else if !errors.Is(err, table.ErrNotFound) {
-			return nil, err
-		}
-	}
-	if diff := cmp.Diff(stored, copies); diff != "" {
+	copies, err := a.find(ctx, mailKey(a.run+"a"), mailKey(a.run+"b"))
+	if diff := cmp.Diff(stored, copies); err == nil && diff != "" {
 		return nil, fmt.Errorf("main items and copies (-main +copies):\n%s", diff)
 	}
-	return stored, nil
+	return stored, err
+}
+
+// find returns the people under some keys.
+func (a *actor) find(ctx context.Context, all ...keys.Key) (map[string]person, error) {
+	found := map[string]person{}
+	for _, key := range all {
+		p, err := a.repo.Consistent().Get(ctx, key)
+		if err == nil {
+			found[p.ID] = p
+		} else if !errors.Is(err, table.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return found, nil
 }
 
 // explained reports whether some order of the calls that are left leads from the

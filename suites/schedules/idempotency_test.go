@@ -44,15 +44,22 @@ type effect struct {
 	Name string `dynamodbav:"name"`
 }
 
-// send sends the request of an operation, and returns whose effect it has got.
-func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletest.Run, name, payload string) (effect, bool, error) {
+// requestResult is what a request has returned: whose effect it has got.
+type requestResult struct {
+	value    effect
+	replayed bool
+	err      error
+}
+
+// send sends the request of an operation.
+func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletest.Run, name, payload string) requestResult {
 	tbl, err := table.New(client, r.Schema, &c.options)
 	if err != nil {
-		return effect{}, false, err
+		return requestResult{err: err}
 	}
 	store, err := idempotency.New(tbl, &idempotency.Options{TTL: time.Minute})
 	if err != nil {
-		return effect{}, false, err
+		return requestResult{err: err}
 	}
 	one := expression.Value(1)
 	ops := []table.Op{
@@ -66,7 +73,7 @@ func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletes
 	}
 	if c.exec {
 		first, err := idempotency.Exec(ctx, store, request, func(context.Context) ([]table.Op, error) { return ops, nil })
-		return effect{}, err == nil && !first, err
+		return requestResult{replayed: err == nil && !first, err: err}
 	}
 	result, err := idempotency.Do(ctx, store, request, func(context.Context) (idempotency.Plan[effect], error) {
 		if c.reference {
@@ -74,14 +81,7 @@ func (c requests) send(ctx context.Context, client *dynamodb.Client, r *tabletes
 		}
 		return idempotency.Snapshot(effect{name}, ops...), nil
 	})
-	return result.Value, result.Replayed, err
-}
-
-// requestResult is what a request has returned.
-type requestResult struct {
-	value    effect
-	replayed bool
-	err      error
+	return requestResult{result.Value, result.Replayed, err}
 }
 
 func (c requests) setup(ctx context.Context, r *tabletest.Run) error {
@@ -93,8 +93,8 @@ func (c requests) setup(ctx context.Context, r *tabletest.Run) error {
 		return err
 	}
 	if c.first != "" {
-		if _, _, err := c.send(ctx, r.Client, r, "first", c.first); err != nil {
-			return err
+		if first := c.send(ctx, r.Client, r, "first", c.first); first.err != nil {
+			return first.err
 		}
 	}
 	if c.expired {
@@ -103,9 +103,8 @@ func (c requests) setup(ctx context.Context, r *tabletest.Run) error {
 	results := make([]requestResult, len(c.payloads))
 	for i, payload := range c.payloads {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			v, replayed, err := c.send(ctx, client, r, fmt.Sprint(i), payload)
-			results[i] = requestResult{v, replayed, err}
-			return err
+			results[i] = c.send(ctx, client, r, fmt.Sprint(i), payload)
+			return results[i].err
 		})
 	}
 	if c.borrowed {
@@ -213,12 +212,12 @@ func TestIdempotency(t *testing.T) {
 	} {
 		for attempts, suffix := range map[int]string{0: "", 1: ", one attempt"} {
 			c.options.MaxAttempts = attempts
-			explored := tabletest.Case{Schema: spec, Limit: *limit, Setup: c.setup, Allow: func(err error) bool {
+			explored := tabletest.Case{Setup: c.setup, Allow: func(err error) bool {
 				return errors.Is(err, idempotency.ErrPayloadMismatch) || errors.Is(err, table.ErrConditionFailed)
 			}}
 			t.Run(name+suffix, func(t *testing.T) {
 				t.Parallel()
-				tabletest.Explore(t, explored)
+				explore(t, explored)
 			})
 		}
 	}
@@ -230,5 +229,5 @@ func TestIdempotency(t *testing.T) {
 func TestKnownRefusal(t *testing.T) {
 	t.Parallel()
 	c := requests{payloads: []string{"p"}, stock: 1, borrowed: true}
-	tabletest.Explore(t, tabletest.Case{Schema: spec, Setup: c.setup, Replay: "once A~ B A A B a1"})
+	explore(t, tabletest.Case{Setup: c.setup, Replay: "once A~ B A A B a1"})
 }

@@ -51,46 +51,46 @@ func dropsName() repo.Upgrade {
 	return u
 }
 
-func releaseOf[T any](client *dynamodb.Client, r *tabletest.Run, id func(T) string, upgrades ...repo.Upgrade) (*repo.Repo[T], error) {
-	tbl, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		return nil, err
-	}
-	return repo.New(tbl, repo.Entity[T]{
+func orderKey(id string) keys.Key { return keys.Key{PK: keys.PK("ORDER#" + id), SK: keys.Metadata} }
+
+func copyKey(id string) keys.Key { return keys.Key{PK: keys.PK("COPY#" + id), SK: keys.Metadata} }
+
+// releaseOf is the entity as a release knows it.
+func releaseOf[T any](id func(T) string, upgrades ...repo.Upgrade) repo.Entity[T] {
+	return repo.Entity[T]{
 		Type: "ORDER", Version: "revision", Key: func(v T) keys.Key { return orderKey(id(v)) }, Upgrades: upgrades,
 		Copies: []repo.Copy[T]{{Key: func(v T) keys.Key { return copyKey(id(v)) }}},
-	})
+	}
 }
 
-func titledOf(client *dynamodb.Client, r *tabletest.Run) (*repo.Repo[titled], error) {
-	return releaseOf(client, r, func(o titled) string { return o.ID }, copiesName(false), dropsName())
+var (
+	namedEntity    = releaseOf(func(o named) string { return o.ID })
+	renamingEntity = releaseOf(func(o renaming) string { return o.ID }, copiesName(true))
+	titledEntity   = releaseOf(func(o titled) string { return o.ID }, copiesName(false), dropsName())
+)
+
+// operation is one of a run.
+type operation func(context.Context, *dynamodb.Client, *tabletest.Run) error
+
+// updating returns an operation that a release changes the entity with, under one of its
+// keys.
+func updating[T any](e repo.Entity[T], key func(id string) keys.Key, change func(*T)) operation {
+	return func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
+		orders, err := open(client, r, e)
+		if err == nil {
+			_, err = orders.Update(ctx, key(r.ID), func(v *T) error { change(v); return nil })
+		}
+		return err
+	}
 }
 
 // appends are the updates of the three releases: each appends a letter.
-var appends = map[string]func(context.Context, *dynamodb.Client, *tabletest.Run) error{
-	"a": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
-		orders, err := releaseOf(client, r, func(o named) string { return o.ID })
-		if err == nil {
-			_, err = orders.Update(ctx, orderKey(r.ID), func(o *named) error { o.Name += "a"; return nil })
-		}
-		return err
-	},
-	"b": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
-		orders, err := releaseOf(client, r, func(o renaming) string { return o.ID }, copiesName(true))
-		if err == nil {
-			_, err = orders.Update(ctx, copyKey(r.ID), func(o *renaming) error { o.Title += "b"; o.Name = o.Title; return nil })
-		}
-		return err
-	},
-	"c": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error {
-		orders, err := titledOf(client, r)
-		if err == nil {
-			_, err = orders.Update(ctx, orderKey(r.ID), func(o *titled) error { o.Title += "c"; return nil })
-		}
-		return err
-	},
+var appends = map[string]operation{
+	"a": updating(namedEntity, orderKey, func(o *named) { o.Name += "a" }),
+	"b": updating(renamingEntity, copyKey, func(o *renaming) { o.Title += "b"; o.Name = o.Title }),
+	"c": updating(titledEntity, orderKey, func(o *titled) { o.Title += "c" }),
 	"": func(ctx context.Context, client *dynamodb.Client, r *tabletest.Run) error { // a backfill
-		orders, err := titledOf(client, r)
+		orders, err := open(client, r, titledEntity)
 		if err == nil {
 			_, err = orders.Refresh(ctx, orderKey(r.ID))
 		}
@@ -107,8 +107,7 @@ func TestRenaming(t *testing.T) {
 	} {
 		t.Run(strings.Join(actors[:], ","), func(t *testing.T) {
 			t.Parallel()
-			tabletest.Explore(t, tabletest.Case{
-				Schema: spec, Limit: *limit,
+			explore(t, tabletest.Case{
 				Allow: func(err error) bool { return errors.Is(err, table.ErrNewerShape) },
 				Setup: func(ctx context.Context, r *tabletest.Run) error { return setUpRenaming(ctx, r, actors) },
 			})
@@ -121,7 +120,7 @@ func setUpRenaming(ctx context.Context, r *tabletest.Run, actors [3]string) erro
 	for _, actor := range actors[1:] {
 		r.Go(func(ctx context.Context, client *dynamodb.Client) error { return appends[actor](ctx, client, r) })
 	}
-	last, err := titledOf(r.Client, r)
+	last, err := open(r.Client, r, titledEntity)
 	if err != nil {
 		return err
 	}
@@ -141,12 +140,9 @@ func setUpRenaming(ctx context.Context, r *tabletest.Run, actors [3]string) erro
 				return fmt.Errorf("%d of %q in %q", wrote, actor, o.Title)
 			}
 		}
-		if c, err := last.Consistent().Get(ctx, copyKey(r.ID)); err != nil || c != o {
-			return fmt.Errorf("the copy of %+v is %+v: %w", o, c, err)
-		}
-		return nil
+		return sameCopy(ctx, last, r.ID, o)
 	})
-	first, err := releaseOf(r.Client, r, func(o named) string { return o.ID })
+	first, err := open(r.Client, r, namedEntity)
 	if err != nil {
 		return err
 	}
@@ -154,4 +150,69 @@ func setUpRenaming(ctx context.Context, r *tabletest.Run, actors [3]string) erro
 		return err
 	}
 	return appends[actors[0]](ctx, r.Client, r)
+}
+
+// TestReleases has two releases update one entity, of which the second one adds a title:
+// each keeps the change of the other, in the main item and in the copy.
+func TestReleases(t *testing.T) {
+	t.Parallel()
+	for _, copied := range []bool{false, true} {
+		t.Run(fmt.Sprintf("copied=%t", copied), func(t *testing.T) {
+			t.Parallel()
+			old, next := namedEntity, releaseOf(func(o renaming) string { return o.ID })
+			if !copied {
+				old.Copies, next.Copies = nil, nil
+			}
+			explore(t, tabletest.Case{Setup: func(ctx context.Context, r *tabletest.Run) error {
+				return setUpReleases(ctx, r, old, next)
+			}})
+		})
+	}
+}
+
+func setUpReleases(ctx context.Context, r *tabletest.Run, old repo.Entity[named], next repo.Entity[renaming]) error {
+	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+		return updating(old, orderKey, func(o *named) { o.Name = "shipped" })(ctx, client, r)
+	})
+	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+		second, err := open(client, r, next)
+		if err != nil {
+			return err
+		}
+		o, err := second.Consistent().Get(ctx, orderKey(r.ID))
+		if err != nil {
+			return err
+		}
+		o.Title = "seven"
+		if err = second.Put(ctx, &o); errors.Is(err, table.ErrStale) {
+			_, err = second.Update(ctx, orderKey(r.ID), func(o *renaming) error { o.Title = "seven"; return nil })
+		}
+		return err
+	})
+	second, err := open(r.Client, r, next)
+	if err != nil {
+		return err
+	}
+	r.Check(func(ctx context.Context, errs []error) error {
+		o, err := second.Consistent().Get(ctx, orderKey(r.ID))
+		if err != nil {
+			return err
+		}
+		if errs[0] == nil && o.Name != "shipped" || errs[1] == nil && o.Title != "seven" {
+			return fmt.Errorf("a change is lost: %+v", o)
+		}
+		if len(next.Copies) > 0 {
+			return sameCopy(ctx, second, r.ID, o)
+		}
+		return nil
+	})
+	return second.Create(ctx, &renaming{ID: r.ID, Name: "new"})
+}
+
+// sameCopy reports whether the copy of an entity differs from it.
+func sameCopy[T comparable](ctx context.Context, r *repo.Repo[T], id string, main T) error {
+	if c, err := r.Consistent().Get(ctx, copyKey(id)); err != nil || c != main {
+		return fmt.Errorf("the copy of %+v is %+v: %w", main, c, err)
+	}
+	return nil
 }

@@ -27,86 +27,46 @@ func moveTo(mail string) func(*person) { return func(p *person) { p.Mail = mail 
 // histories are the calls of operations that run concurrently. Person 1 with the
 // mail a is stored, unless the name says that nobody is.
 // One who is adopted has no version.
-var histories = map[string]func(id string) [][]call{
-	"nobody: Create, Create": func(id string) [][]call {
-		return [][]call{
-			{create(person{ID: id + "1", Mail: id + "a", Name: "ana"})},
-			{create(person{ID: id + "1", Mail: id + "a", Name: "ben"})},
-		}
+var histories = map[string][][]call{
+	"nobody: Create, Create": {
+		{create(person{ID: "1", Mail: "a", Name: "ana"})},
+		{create(person{ID: "1", Mail: "a", Name: "ben"})},
 	},
-	"nobody: Create, Create and Delete": func(id string) [][]call {
-		return [][]call{
-			{create(person{ID: id + "1", Mail: id + "a", Name: "ana"})},
-			{create(person{ID: id + "1", Mail: id + "a", Name: "ben"}), del(id + "1")},
-		}
+	"nobody: Create, Create and Delete": {
+		{create(person{ID: "1", Mail: "a", Name: "ana"})},
+		{create(person{ID: "1", Mail: "a", Name: "ben"}), del("1")},
 	},
-	"nobody: Create, Create of the same mail": func(id string) [][]call {
-		return [][]call{
-			{create(person{ID: id + "1", Mail: id + "a", Name: "ana"})},
-			{create(person{ID: id + "2", Mail: id + "a", Name: "ben"})},
-		}
+	"nobody: Create, Create of the same mail": {
+		{create(person{ID: "1", Mail: "a", Name: "ana"})},
+		{create(person{ID: "2", Mail: "a", Name: "ben"})},
 	},
-	"Update, Update": func(id string) [][]call {
-		return [][]call{{update(id+"1", increment)}, {update(id+"1", increment)}}
-	},
-	"Update, Update, Update": func(id string) [][]call {
-		return [][]call{{update(id+"1", increment)}, {update(id+"1", increment)}, {update(id+"1", rename("+"))}}
-	},
-	"Put, Put": func(id string) [][]call {
-		return [][]call{{get(id + "1"), put(increment)}, {get(id + "1"), put(rename("+"))}}
-	},
-	"Put, Update": func(id string) [][]call {
-		return [][]call{{get(id + "1"), put(increment)}, {update(id+"1", rename("+"))}}
-	},
-	"Update, Delete": func(id string) [][]call {
-		return [][]call{{update(id+"1", increment)}, {del(id + "1")}}
-	},
-	"Delete, Delete and Create": func(id string) [][]call {
-		return [][]call{{del(id + "1")}, {del(id + "1"), create(person{ID: id + "1", Mail: id + "a", Name: "eva"})}}
-	},
-	"Update, Delete and Create": func(id string) [][]call {
-		return [][]call{{update(id+"1", increment)}, {del(id + "1"), create(person{ID: id + "1", Mail: id + "a", Name: "eva"})}}
-	},
-	"Put, Delete and Create": func(id string) [][]call {
-		return [][]call{{get(id + "1"), put(increment)}, {del(id + "1"), create(person{ID: id + "1", Mail: id + "a", Name: "eva"})}}
-	},
-	"DeleteOps, Delete and Create": func(id string) [][]call {
-		return [][]call{{get(id + "1"), delRead()}, {del(id + "1"), create(person{ID: id + "1", Mail: id + "a", Name: "eva"})}}
-	},
-	"adopted: Update, Delete": func(id string) [][]call {
-		return [][]call{{update(id+"1", increment)}, {del(id + "1")}}
-	},
-	"adopted: Update, Update": func(id string) [][]call {
-		return [][]call{{update(id+"1", increment)}, {update(id+"1", increment)}}
-	},
-	"adopted: Update, Delete and Create": func(id string) [][]call {
-		return [][]call{{update(id+"1", increment)}, {del(id + "1"), create(person{ID: id + "1", Mail: id + "a", Name: "eva"})}}
-	},
-	"Update that moves, Update": func(id string) [][]call {
-		return [][]call{{update(id+"1", moveTo(id+"b"))}, {update(id+"1", increment)}}
-	},
-	"Update that moves, Delete": func(id string) [][]call {
-		return [][]call{{update(id+"1", moveTo(id+"b"))}, {del(id + "1")}}
-	},
-	"Update that moves, Create of that mail": func(id string) [][]call {
-		return [][]call{{update(id+"1", moveTo(id+"b"))}, {create(person{ID: id + "2", Mail: id + "b", Name: "ben"})}}
-	},
-	"Update that moves the main key, Create under that key": func(id string) [][]call {
-		return [][]call{{update(id+"1", func(p *person) { p.ID = id + "2" })}, {create(person{ID: id + "2", Mail: id + "b", Name: "ben"})}}
-	},
-	"Put that moves, Create of the mail left": func(id string) [][]call {
-		return [][]call{{get(id + "1"), put(moveTo(id + "b"))}, {create(person{ID: id + "2", Mail: id + "a", Name: "ben"})}}
-	},
+	"Update, Update":                                        {{update("1", increment)}, {update("1", increment)}},
+	"Update, Update, Update":                                {{update("1", increment)}, {update("1", increment)}, {update("1", rename("+"))}},
+	"Put, Put":                                              {{get("1"), put(increment)}, {get("1"), put(rename("+"))}},
+	"Put, Update":                                           {{get("1"), put(increment)}, {update("1", rename("+"))}},
+	"Update, Delete":                                        {{update("1", increment)}, {del("1")}},
+	"Delete, Delete and Create":                             {{del("1")}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
+	"Update, Delete and Create":                             {{update("1", increment)}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
+	"Put, Delete and Create":                                {{get("1"), put(increment)}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
+	"DeleteOps, Delete and Create":                          {{get("1"), delRead()}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
+	"adopted: Update, Delete":                               {{update("1", increment)}, {del("1")}},
+	"adopted: Update, Update":                               {{update("1", increment)}, {update("1", increment)}},
+	"adopted: Update, Delete and Create":                    {{update("1", increment)}, {del("1"), create(person{ID: "1", Mail: "a", Name: "eva"})}},
+	"Update that moves, Update":                             {{update("1", moveTo("b"))}, {update("1", increment)}},
+	"Update that moves, Delete":                             {{update("1", moveTo("b"))}, {del("1")}},
+	"Update that moves, Create of that mail":                {{update("1", moveTo("b"))}, {create(person{ID: "2", Mail: "b", Name: "ben"})}},
+	"Update that moves the main key, Create under that key": {{update("1", func(p *person) { p.ID = "2" })}, {create(person{ID: "2", Mail: "b", Name: "ben"})}},
+	"Put that moves, Create of the mail left":               {{get("1"), put(moveTo("b"))}, {create(person{ID: "2", Mail: "a", Name: "ben"})}},
 }
 
 func TestRepo(t *testing.T) {
 	t.Parallel()
-	for guard := range guards() {
+	for _, guard := range guards {
 		for name := range histories {
 			for attempts, suffix := range map[int]string{0: "", 1: ", one attempt"} {
 				t.Run(guard+suffix+"/"+name, func(t *testing.T) {
 					t.Parallel()
-					h := guarded(guard, name)
+					h := historyOf(guard, name)
 					h.options.MaxAttempts = attempts
 					h.explore(t)
 				})
@@ -115,13 +75,12 @@ func TestRepo(t *testing.T) {
 	}
 }
 
-// guarded returns a history on an entity with a guard.
-func guarded(guard, name string) history {
-	h := history{entity: guards()[guard], actors: histories[name], adopted: strings.HasPrefix(name, "adopted")}
-	if !strings.HasPrefix(name, "nobody") {
-		h.first = []person{{ID: "1", Mail: "a", Name: "ana"}}
+// historyOf returns a history on the entity with one kind of guard.
+func historyOf(guard, name string) history {
+	return history{
+		guard: guard, actors: histories[name],
+		nobody: strings.HasPrefix(name, "nobody"), adopted: strings.HasPrefix(name, "adopted"),
 	}
-	return h
 }
 
 // TestKnownSchedules replays schedules that have violated an invariant once.
@@ -134,7 +93,7 @@ func TestKnownSchedules(t *testing.T) {
 	} {
 		t.Run(schedule, func(t *testing.T) {
 			t.Parallel()
-			h := guarded("copies", history)
+			h := historyOf("copies", history)
 			h.replay = schedule
 			h.explore(t)
 		})
@@ -146,25 +105,17 @@ func TestKnownSchedules(t *testing.T) {
 // has there stays.
 func TestForeignCopy(t *testing.T) {
 	t.Parallel()
-	tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Allow: semantic, Setup: func(ctx context.Context, r *tabletest.Run) error {
-		h := guarded("copies", "")
-		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			a, err := h.open(client, r)
-			if err != nil {
-				return err
-			}
-			_, err = a.repo.Update(ctx, mainKey(r.ID+"1"), func(p *person) error { p.Mail = r.ID + "b"; return nil })
+	explore(t, tabletest.Case{Allow: semantic, Setup: func(ctx context.Context, r *tabletest.Run) error {
+		h := historyOf("copies", "")
+		h.act(r, func(ctx context.Context, a *actor) error {
+			_, err := update("1", moveTo("b")).run(ctx, a)
 			return err
 		})
-		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			a, err := h.open(client, r)
-			if err != nil {
-				return err
-			}
+		h.act(r, func(ctx context.Context, a *actor) error {
 			if err := a.tbl.Transact(ctx, table.Delete(mailKey(r.ID+"a"))); err != nil {
 				return err
 			}
-			return a.repo.Create(ctx, &person{ID: r.ID + "2", Mail: r.ID + "a", Name: "ben"})
+			return a.repo.Create(ctx, &person{ID: "2", Mail: "a", Name: "ben"})
 		})
 		a, err := h.open(r.Client, r)
 		if err != nil {
@@ -175,12 +126,12 @@ func TestForeignCopy(t *testing.T) {
 				return nil
 			}
 			p, err := a.repo.Consistent().Get(ctx, mailKey(r.ID+"a"))
-			if err != nil || p.ID != r.ID+"2" {
+			if err != nil || p.ID != "2" {
 				return fmt.Errorf("the copy of the other person is %v: %w", p, err)
 			}
 			return nil
 		})
-		return a.repo.Create(ctx, &person{ID: r.ID + "1", Mail: r.ID + "a", Name: "ana"})
+		return a.repo.Create(ctx, &person{ID: "1", Mail: "a", Name: "ana"})
 	}})
 }
 
@@ -192,21 +143,19 @@ type wanderer struct {
 	Revision string `dynamodbav:"revision"`
 }
 
+func placeKey(w wanderer) keys.Key {
+	return keys.Key{PK: keys.PK("PLACE#" + w.Place), SK: keys.SK("W#" + w.ID)}
+}
+
+var wandererEntity = repo.Entity[wanderer]{
+	Type: "WANDERER", Version: "revision", Key: placeKey,
+	Copies: []repo.Copy[wanderer]{{Key: func(w wanderer) keys.Key { return orderKey(w.ID) }}},
+}
+
 // TestMoving has an entity found by a copy while its main key moves: it is never taken for
 // one that does not exist, nor for one whose copies have been left behind.
 func TestMoving(t *testing.T) {
 	t.Parallel()
-	open := func(client *dynamodb.Client, r *tabletest.Run) (*repo.Repo[wanderer], error) {
-		tbl, err := table.New(client, r.Schema, nil)
-		if err != nil {
-			return nil, err
-		}
-		return repo.New(tbl, repo.Entity[wanderer]{
-			Type: "WANDERER", Version: "revision",
-			Key:    func(w wanderer) keys.Key { return keys.Key{PK: keys.PK("PLACE#" + w.Place), SK: keys.SK("W#" + w.ID)} },
-			Copies: []repo.Copy[wanderer]{{Key: func(w wanderer) keys.Key { return orderKey(w.ID) }}},
-		})
-	}
 	for name, other := range map[string]func(context.Context, *repo.Repo[wanderer], keys.Key) error{
 		"Update": func(ctx context.Context, w *repo.Repo[wanderer], key keys.Key) error {
 			_, err := w.Update(ctx, key, func(w *wanderer) error { w.N++; return nil })
@@ -228,16 +177,16 @@ func TestMoving(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
+			explore(t, tabletest.Case{Setup: func(ctx context.Context, r *tabletest.Run) error {
 				r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-					w, err := open(client, r)
+					w, err := open(client, r, wandererEntity)
 					if err != nil {
 						return err
 					}
 					return other(ctx, w, orderKey(r.ID))
 				})
 				r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-					w, err := open(client, r)
+					w, err := open(client, r, wandererEntity)
 					for _, place := range []string{"b", "c"} {
 						if err == nil {
 							_, err = w.Update(ctx, orderKey(r.ID), func(w *wanderer) error { w.Place = r.ID + place; return nil })
@@ -248,7 +197,7 @@ func TestMoving(t *testing.T) {
 					}
 					return err
 				})
-				w, err := open(r.Client, r)
+				w, err := open(r.Client, r, wandererEntity)
 				if err != nil {
 					return err
 				}
@@ -265,7 +214,7 @@ func TestMoving(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					main, err := w.Consistent().Get(ctx, keys.Key{PK: keys.PK("PLACE#" + found.Place), SK: keys.SK("W#" + found.ID)})
+					main, err := w.Consistent().Get(ctx, placeKey(found))
 					if err != nil || main != found {
 						return fmt.Errorf("the main item of %+v is %+v: %w", found, main, err)
 					}

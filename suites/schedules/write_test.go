@@ -30,274 +30,17 @@ var (
 	addOne        = expression.Add(expression.Name("n"), expression.Value(1))
 )
 
-// sequences draw a number each.
-var sequences = map[string]func(ctx context.Context, tbl *table.Table, id string) (counter, error){
-	"UpdateReturning": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
-		return table.UpdateReturning[counter](ctx, tbl, table.Update(counterKey(id), addOne))
-	},
-	"Upsert": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
-		r, err := repo.New(tbl, counterEntity)
-		if err != nil {
-			return counter{}, err
-		}
-		return r.Upsert(ctx, counter{ID: id}, addOne)
-	},
-	"Update": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
-		r, err := repo.New(tbl, counterEntity)
-		if err != nil {
-			return counter{}, err
-		}
-		return r.Update(ctx, counterKey(id), func(c *counter) error { c.N++; return nil })
-	},
+// counting is a case of operations that count once each. They draw numbers, unless they
+// are blind, and count in a second item as well if both is set.
+type counting struct {
+	count               func(ctx context.Context, tbl *table.Table, id string) (counter, error)
+	stored, blind, both bool
+	options             table.Options
 }
 
-// TestSequence draws numbers concurrently: no two get the same, and there is a gap
-// only where an outcome is unknown.
-func TestSequence(t *testing.T) {
-	t.Parallel()
-	for name, draw := range sequences {
-		for _, stored := range []bool{true, false} {
-			if !stored && name == "Update" {
-				continue
-			}
-			t.Run(fmt.Sprintf("%s/stored=%t", name, stored), func(t *testing.T) {
-				t.Parallel()
-				tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
-					return setUpSequence(ctx, r, draw, stored)
-				}})
-			})
-		}
-	}
-}
+func totalKey(id string) keys.Key { return counterKey(id + "total") }
 
-func setUpSequence(ctx context.Context, r *tabletest.Run, draw func(context.Context, *table.Table, string) (counter, error), stored bool) error {
-	tbl, err := table.New(r.Client, r.Schema, nil)
-	if err != nil {
-		return err
-	}
-	people, err := repo.New(tbl, counterEntity)
-	if err != nil {
-		return err
-	}
-	if stored {
-		if err := people.Create(ctx, &counter{ID: r.ID}); err != nil {
-			return err
-		}
-	}
-	const operations = 2
-	var numbers [operations]int
-	for i := range operations {
-		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			tbl, err := table.New(client, r.Schema, nil)
-			if err != nil {
-				return err
-			}
-			drawn, err := draw(ctx, tbl, r.ID)
-			numbers[i] = drawn.N
-			return err
-		})
-	}
-	r.Check(func(ctx context.Context, errs []error) error {
-		sure, unknown := 0, 0
-		for i, err := range errs {
-			switch {
-			case err == nil:
-				sure++
-				if numbers[i] == 0 || slices.Contains(numbers[:i], numbers[i]) {
-					return fmt.Errorf("the numbers drawn are %v", numbers)
-				}
-			case errors.Is(err, table.ErrOutcomeUnknown):
-				unknown++
-			}
-		}
-		c, err := table.Get[counter](ctx, tbl.Consistent(), counterKey(r.ID))
-		if err != nil && !errors.Is(err, table.ErrNotFound) {
-			return err
-		}
-		if c.N < sure || c.N > sure+unknown {
-			return fmt.Errorf("the counter is %d after %d updates and %d that are unknown", c.N, sure, unknown)
-		}
-		return nil
-	})
-	return nil
-}
-
-// TestTransact counts in two items in one transaction, which takes effect once
-// although nothing guards it but its token.
-func TestTransact(t *testing.T) {
-	t.Parallel()
-	tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(_ context.Context, r *tabletest.Run) error {
-		x, y := counterKey(r.ID+"x"), counterKey(r.ID+"y")
-		for range 2 {
-			r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-				tbl, err := table.New(client, r.Schema, nil)
-				if err != nil {
-					return err
-				}
-				return tbl.Transact(ctx, table.Update(x, addOne), table.Update(y, addOne))
-			})
-		}
-		r.Check(func(ctx context.Context, errs []error) error { return checkCounts(ctx, r, errs, x, y) })
-		return nil
-	}})
-}
-
-// checkCounts reports whether the counters differ, or do not count the operations.
-func checkCounts(ctx context.Context, r *tabletest.Run, errs []error, x, y keys.Key) error {
-	tbl, err := table.New(r.Client, r.Schema, nil)
-	if err != nil {
-		return err
-	}
-	a, err := table.Get[counter](ctx, tbl.Consistent(), x)
-	b, err2 := table.Get[counter](ctx, tbl.Consistent(), y)
-	for _, err := range []error{err, err2} {
-		if err != nil && !errors.Is(err, table.ErrNotFound) {
-			return err
-		}
-	}
-	sure, unknown := 0, 0
-	for _, err := range errs {
-		if err == nil {
-			sure++
-		} else if errors.Is(err, table.ErrOutcomeUnknown) {
-			unknown++
-		}
-	}
-	if a.N != b.N || a.N < sure || a.N > sure+unknown {
-		return fmt.Errorf("%d changes and %d that are unknown have counted %d and %d", sure, unknown, a.N, b.N)
-	}
-	return nil
-}
-
-// order and order2 are an entity as two releases know it. The second one has a
-// total, and stores orders under their customer as well.
-type order struct {
-	ID       string `dynamodbav:"id"`
-	Status   string `dynamodbav:"status"`
-	Revision string `dynamodbav:"revision"`
-}
-
-type order2 struct {
-	ID       string `dynamodbav:"id"`
-	Status   string `dynamodbav:"status"`
-	Total    int    `dynamodbav:"total,omitempty"`
-	Revision string `dynamodbav:"revision"`
-}
-
-func orderKey(id string) keys.Key { return keys.Key{PK: keys.PK("ORDER#" + id), SK: keys.Metadata} }
-
-func copyKey(id string) keys.Key { return keys.Key{PK: keys.PK("COPY#" + id), SK: keys.Metadata} }
-
-// TestReleases has two releases update one entity: each keeps the change of the
-// other, in the main item and in the copy.
-func TestReleases(t *testing.T) {
-	t.Parallel()
-	for _, copied := range []bool{false, true} {
-		t.Run(fmt.Sprintf("copied=%t", copied), func(t *testing.T) {
-			t.Parallel()
-			tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
-				return setUpReleases(ctx, r, copied)
-			}})
-		})
-	}
-}
-
-// releases returns the repositories of both releases.
-func releases(client *dynamodb.Client, r *tabletest.Run, copied bool) (*repo.Repo[order], *repo.Repo[order2], error) {
-	tbl, err := table.New(client, r.Schema, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	e := repo.Entity[order]{Type: "ORDER", Key: func(o order) keys.Key { return orderKey(o.ID) }, Version: "revision"}
-	e2 := repo.Entity[order2]{Type: "ORDER", Key: func(o order2) keys.Key { return orderKey(o.ID) }, Version: "revision"}
-	if copied {
-		e.Copies = []repo.Copy[order]{{Key: func(o order) keys.Key { return copyKey(o.ID) }}}
-		e2.Copies = []repo.Copy[order2]{{Key: func(o order2) keys.Key { return copyKey(o.ID) }}}
-	}
-	first, err := repo.New(tbl, e)
-	second, err2 := repo.New(tbl, e2)
-	return first, second, errors.Join(err, err2)
-}
-
-func setUpReleases(ctx context.Context, r *tabletest.Run, copied bool) error {
-	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-		first, _, err := releases(client, r, copied)
-		if err != nil {
-			return err
-		}
-		_, err = first.Update(ctx, orderKey(r.ID), func(o *order) error { o.Status = "shipped"; return nil })
-		return err
-	})
-	r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-		_, second, err := releases(client, r, copied)
-		if err != nil {
-			return err
-		}
-		o, err := second.Consistent().Get(ctx, orderKey(r.ID))
-		if err != nil {
-			return err
-		}
-		o.Total = 7
-		if err = second.Put(ctx, &o); errors.Is(err, table.ErrStale) {
-			_, err = second.Update(ctx, orderKey(r.ID), func(o *order2) error { o.Total = 7; return nil })
-		}
-		return err
-	})
-	_, second, err := releases(r.Client, r, copied)
-	if err != nil {
-		return err
-	}
-	r.Check(func(ctx context.Context, errs []error) error {
-		o, err := second.Consistent().Get(ctx, orderKey(r.ID))
-		if err != nil {
-			return err
-		}
-		if errs[0] == nil && o.Status != "shipped" || errs[1] == nil && o.Total != 7 {
-			return fmt.Errorf("a change is lost: %+v", o)
-		}
-		if copied {
-			if c, err := second.Consistent().Get(ctx, copyKey(r.ID)); err != nil || c != o {
-				return fmt.Errorf("the copy of %+v is %+v: %w", o, c, err)
-			}
-		}
-		return nil
-	})
-	return second.Create(ctx, &order2{ID: r.ID, Status: "new"})
-}
-
-// TestUpdateWith changes an entity and counts each change in another item, in one
-// transaction.
-func TestUpdateWith(t *testing.T) {
-	t.Parallel()
-	for _, attempts := range []int{0, 1} {
-		t.Run(fmt.Sprintf("attempts=%d", attempts), func(t *testing.T) {
-			t.Parallel()
-			tabletest.Explore(t, tabletest.Case{Schema: spec, Limit: *limit, Setup: func(ctx context.Context, r *tabletest.Run) error {
-				return setUpUpdateWith(ctx, r, table.Options{MaxAttempts: attempts})
-			}})
-		})
-	}
-}
-
-func setUpUpdateWith(ctx context.Context, r *tabletest.Run, options table.Options) error {
-	total := counterKey(r.ID + "total")
-	for range 2 {
-		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-			tbl, err := table.New(client, r.Schema, &options)
-			if err != nil {
-				return err
-			}
-			counters, err := repo.New(tbl, counterEntity)
-			if err != nil {
-				return err
-			}
-			_, err = counters.UpdateWith(ctx, counterKey(r.ID), func(c *counter) ([]table.Op, error) {
-				c.N++
-				return []table.Op{table.Update(total, addOne)}, nil
-			})
-			return err
-		})
-	}
+func (c counting) setup(ctx context.Context, r *tabletest.Run) error {
 	tbl, err := table.New(r.Client, r.Schema, nil)
 	if err != nil {
 		return err
@@ -306,8 +49,122 @@ func setUpUpdateWith(ctx context.Context, r *tabletest.Run, options table.Option
 	if err != nil {
 		return err
 	}
+	if c.stored {
+		if err := counters.Create(ctx, &counter{ID: r.ID}); err != nil {
+			return err
+		}
+	}
+	var numbers [2]int
+	for i := range numbers {
+		r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+			tbl, err := table.New(client, r.Schema, &c.options)
+			if err != nil {
+				return err
+			}
+			drawn, err := c.count(ctx, tbl, r.ID)
+			numbers[i] = drawn.N
+			return err
+		})
+	}
 	r.Check(func(ctx context.Context, errs []error) error {
-		return checkCounts(ctx, r, errs, counterKey(r.ID), total)
+		return c.check(ctx, tbl.Consistent(), r.ID, errs, numbers[:])
 	})
-	return counters.Create(ctx, &counter{ID: r.ID})
+	return nil
+}
+
+// check reports numbers that were drawn twice, and items that do not count the
+// operations, or differ.
+func (c counting) check(ctx context.Context, tbl *table.Table, id string, errs []error, numbers []int) error {
+	sure, unknown := 0, 0
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			sure++
+			if !c.blind && (numbers[i] == 0 || slices.Contains(numbers[:i], numbers[i])) {
+				return fmt.Errorf("the numbers drawn are %v", numbers)
+			}
+		case errors.Is(err, table.ErrOutcomeUnknown):
+			unknown++
+		}
+	}
+	var counted [2]int
+	for i, key := range []keys.Key{counterKey(id), totalKey(id)} {
+		v, err := table.Get[counter](ctx, tbl, key)
+		if err != nil && !errors.Is(err, table.ErrNotFound) {
+			return err
+		}
+		counted[i] = v.N
+	}
+	if n := counted[0]; n < sure || n > sure+unknown || c.both && n != counted[1] {
+		return fmt.Errorf("%d operations and %d that are unknown have counted %v", sure, unknown, counted)
+	}
+	return nil
+}
+
+// TestSequence draws numbers concurrently: no two get the same, and there is a gap
+// only where an outcome is unknown.
+func TestSequence(t *testing.T) {
+	t.Parallel()
+	for name, draw := range map[string]func(context.Context, *table.Table, string) (counter, error){
+		"UpdateReturning": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
+			return table.UpdateReturning[counter](ctx, tbl, table.Update(counterKey(id), addOne))
+		},
+		"Upsert": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
+			r, err := repo.New(tbl, counterEntity)
+			if err != nil {
+				return counter{}, err
+			}
+			return r.Upsert(ctx, counter{ID: id}, addOne)
+		},
+		"Update": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
+			r, err := repo.New(tbl, counterEntity)
+			if err != nil {
+				return counter{}, err
+			}
+			return r.Update(ctx, counterKey(id), func(c *counter) error { c.N++; return nil })
+		},
+	} {
+		for _, stored := range []bool{true, false} {
+			if !stored && name == "Update" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/stored=%t", name, stored), func(t *testing.T) {
+				t.Parallel()
+				explore(t, tabletest.Case{Setup: counting{count: draw, stored: stored}.setup})
+			})
+		}
+	}
+}
+
+// TestTransact counts in two items in one transaction, which takes effect once
+// although nothing guards it but its token.
+func TestTransact(t *testing.T) {
+	t.Parallel()
+	transact := func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
+		return counter{}, tbl.Transact(ctx, table.Update(counterKey(id), addOne), table.Update(totalKey(id), addOne))
+	}
+	explore(t, tabletest.Case{Setup: counting{count: transact, blind: true, both: true}.setup})
+}
+
+// TestUpdateWith changes an entity and counts each change in another item, in one
+// transaction.
+func TestUpdateWith(t *testing.T) {
+	t.Parallel()
+	count := func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
+		r, err := repo.New(tbl, counterEntity)
+		if err != nil {
+			return counter{}, err
+		}
+		return r.UpdateWith(ctx, counterKey(id), func(c *counter) ([]table.Op, error) {
+			c.N++
+			return []table.Op{table.Update(totalKey(id), addOne)}, nil
+		})
+	}
+	for _, attempts := range []int{0, 1} {
+		t.Run(fmt.Sprintf("attempts=%d", attempts), func(t *testing.T) {
+			t.Parallel()
+			c := counting{count: count, stored: true, both: true, options: table.Options{MaxAttempts: attempts}}
+			explore(t, tabletest.Case{Setup: c.setup})
+		})
+	}
 }

@@ -56,7 +56,7 @@ func TestDelivered(t *testing.T) {
 	}
 }
 
-func TestEffected(t *testing.T) {
+func TestEffects(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		effects map[string][]string
@@ -70,16 +70,8 @@ func TestEffected(t *testing.T) {
 		"one without a delivery":   {map[string][]string{"a": {"1", "3", "5", "6"}, "b": {"2", "4"}}, true},
 		"an item without delivery": {map[string][]string{"a": {"1", "3", "5"}, "b": {"2", "4"}, "c": {"7"}}, true},
 	} {
-		found(t, name, checker.Effected(delivered, tt.effects), tt.wrong)
+		found(t, name, checker.Equal(tt.effects, checker.Effects(delivered)), tt.wrong)
 	}
-}
-
-func TestProjected(t *testing.T) {
-	t.Parallel()
-	found(t, "right", checker.Projected(map[string]string{"a": "x"}, stored), false)
-	found(t, "missing", checker.Projected(nil, stored), true)
-	found(t, "old", checker.Projected(map[string]string{"a": "y"}, stored), true)
-	found(t, "not deleted", checker.Projected(map[string]string{"a": "x", "b": "u"}, stored), true)
 }
 
 func TestTold(t *testing.T) {

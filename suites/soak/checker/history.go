@@ -1,3 +1,6 @@
+// Package checker checks histories: of one entity, whether it is linearizable, of
+// transactions over several, whether it is serializable, and of the changes that a
+// consumer was given, whether these are all.
 package checker
 
 import (

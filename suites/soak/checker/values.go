@@ -3,50 +3,44 @@ package checker
 import (
 	"fmt"
 	"maps"
-	"slices"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Gapless checks that versions are 1, 2, 3 and so on up to last, each once, in
-// whatever order.
-func Gapless(versions []int64, last int64) error {
-	sorted := slices.Sorted(slices.Values(versions))
-	for i, v := range sorted {
-		switch want := int64(i) + 1; {
-		case v < want:
-			return fmt.Errorf("version %d is there twice", v)
-		case v > want:
-			return fmt.Errorf("version %d is missing", want)
-		}
-	}
-	if n := int64(len(versions)); n != last {
-		return fmt.Errorf("%d versions, the last is said to be %d", n, last)
+// Equal checks that two values are equal, as far as a list or a map that is empty equals
+// none.
+func Equal[T any](have, want T) error {
+	if diff := cmp.Diff(want, have, cmpopts.EquateEmpty()); diff != "" {
+		return fmt.Errorf("(-want +have)\n%s", diff)
 	}
 	return nil
 }
 
-// Unique checks that each value is reserved for its holder: reserved maps
-// values to the entities that they are reserved for, held maps entities to
-// their values.
-func Unique(reserved, held map[string]string) error {
-	for _, owner := range slices.Sorted(maps.Keys(held)) {
-		if by := reserved[held[owner]]; by != owner {
-			return fmt.Errorf("%q has %q, which is reserved for %q", owner, held[owner], by)
+// Once checks that every value of must is there, once, that nothing is there twice
+// and nothing that is not one of may.
+func Once[T comparable](have, must, may []T) error {
+	count, allowed := make(map[T]int), make(map[T]bool)
+	for _, v := range have {
+		count[v]++
+	}
+	for _, v := range may {
+		allowed[v] = true
+	}
+	lost, extra := 0, 0
+	for _, v := range must {
+		if count[v] == 0 {
+			lost++
 		}
 	}
-	for _, value := range slices.Sorted(maps.Keys(reserved)) {
-		if owner := reserved[value]; held[owner] != value {
-			return fmt.Errorf("%q is reserved for %q, which has %q", value, owner, held[owner])
+	for v, n := range count {
+		if allowed[v] {
+			n--
 		}
+		extra += n
 	}
-	return nil
-}
-
-// Same checks that all results are equal.
-func Same[T comparable](results []T) error {
-	for i, r := range results {
-		if r != results[0] {
-			return fmt.Errorf("result %d of %d is %v, the first was %v", i, len(results), r, results[0])
-		}
+	if lost+extra > 0 {
+		return fmt.Errorf("%d lost, %d too many, of %d to %d", lost, extra, len(must), len(may))
 	}
 	return nil
 }

@@ -6,48 +6,62 @@ import (
 	"github.com/singletable/singletable/suites/soak/checker"
 )
 
-func TestGapless(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		versions []int64
-		last     int64
-		wrong    bool
-	}{
-		"right":              {[]int64{3, 1, 2}, 3, false},
-		"none yet":           {nil, 0, false},
-		"a gap":              {[]int64{1, 3}, 3, true},
-		"a gap at the start": {[]int64{2, 3}, 3, true},
-		"one twice":          {[]int64{1, 2, 2}, 3, true},
-		"the last missing":   {[]int64{1, 2}, 3, true},
-		"one too many":       {[]int64{1, 2, 3}, 2, true},
-		"version 0":          {[]int64{0, 1}, 1, true},
-	} {
-		found(t, name, checker.Gapless(tt.versions, tt.last), tt.wrong)
+// found fails the test unless a check says what it should.
+func found(t *testing.T, what string, err error, wrong bool) {
+	t.Helper()
+	if (err != nil) != wrong {
+		t.Errorf("%s: %v, want an error: %t", what, err, wrong)
 	}
 }
 
-func TestUnique(t *testing.T) {
+// What a walk, versions, owners of unique values, results and projections look like when
+// they are wrong.
+func TestEqual(t *testing.T) {
 	t.Parallel()
+	type list = []int
+	type owners = map[string][]string
 	for name, tt := range map[string]struct {
-		reserved, held map[string]string
-		wrong          bool
+		have, want any
+		wrong      bool
 	}{
-		"right":               {map[string]string{"x": "ana"}, map[string]string{"ana": "x"}, false},
-		"nobody has any":      {nil, nil, false},
-		"two have one":        {map[string]string{"x": "ana"}, map[string]string{"ana": "x", "bob": "x"}, true},
-		"not reserved":        {nil, map[string]string{"ana": "x"}, true},
-		"reserved for nobody": {map[string]string{"x": "ana"}, nil, true},
-		"not let go":          {map[string]string{"x": "ana", "y": "ana"}, map[string]string{"ana": "y"}, true},
+		"equal lists":              {list{1, 2, 3}, list{1, 2, 3}, false},
+		"two empty lists":          {list{}, list(nil), false},
+		"an item lost":             {list{1, 3}, list{1, 2, 3}, true},
+		"the last item lost":       {list{1, 2}, list{1, 2, 3}, true},
+		"an item twice":            {list{1, 2, 2, 3}, list{1, 2, 3}, true},
+		"out of order":             {list{1, 3, 2}, list{1, 2, 3}, true},
+		"an item of somebody else": {list{1, 2, 4}, list{1, 2, 3}, true},
+		"nothing":                  {list(nil), list{1}, true},
+		"equal owners":             {owners{"x": {"ana"}}, owners{"x": {"ana"}}, false},
+		"nobody has any":           {owners{}, owners(nil), false},
+		"two have one":             {owners{"x": {"ana", "bob"}}, owners{"x": {"ana"}}, true},
+		"not reserved":             {owners{"x": {"ana"}}, owners{}, true},
+		"reserved for nobody":      {owners{}, owners{"x": {"ana"}}, true},
+		"not let go":               {owners{"y": {"ana"}}, owners{"x": {"ana"}, "y": {"ana"}}, true},
+		"another result":           {"a", "b", true},
+		"not deleted":              {"u", "", true},
 	} {
-		found(t, name, checker.Unique(tt.reserved, tt.held), tt.wrong)
+		found(t, name, checker.Equal(tt.have, tt.want), tt.wrong)
 	}
 }
 
-func TestSame(t *testing.T) {
+func TestOnce(t *testing.T) {
 	t.Parallel()
-	found(t, "no result", checker.Same[string](nil), false)
-	found(t, "equal results", checker.Same([]string{"a", "a"}), false)
-	found(t, "another result", checker.Same([]string{"a", "a", "b"}), true)
+	must, may := []int{1, 2}, []int{1, 2, 3}
+	for name, tt := range map[string]struct {
+		have  []int
+		wrong bool
+	}{
+		"the least":                {[]int{2, 1}, false},
+		"the most":                 {[]int{1, 2, 3}, false},
+		"one lost":                 {[]int{1, 3}, true},
+		"one twice":                {[]int{1, 2, 1}, true},
+		"one of the others twice":  {[]int{1, 2, 3, 3}, true},
+		"an item of somebody else": {[]int{1, 2, 4}, true},
+		"nothing":                  {nil, true},
+	} {
+		found(t, name, checker.Once(tt.have, must, may), tt.wrong)
+	}
 }
 
 func TestCounted(t *testing.T) {

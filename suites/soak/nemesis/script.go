@@ -147,19 +147,25 @@ const (
 	flight = 300 * time.Microsecond
 )
 
-func (s *Script) fault(fault Fault, q request, end context.CancelFunc) tabletest.Fault {
+// Plain returns the faults that know nothing of the request or of its operation.
+func Plain() map[Fault]tabletest.Fault {
 	internal := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
+	return map[Fault]tabletest.Fault{
+		Reset:        tabletest.DropRequest(),
+		LostResponse: tabletest.DropResponse(),
+		ErrorBefore:  internal,
+		ErrorAfter:   tabletest.After(internal),
+		Throttled:    tabletest.Throttle(),
+		Truncated:    tabletest.Truncate(),
+		Corrupted:    tabletest.Corrupt(),
+	}
+}
+
+func (s *Script) fault(fault Fault, q request, end context.CancelFunc) tabletest.Fault {
+	if plain, ok := Plain()[fault]; ok {
+		return plain
+	}
 	switch fault {
-	case Reset:
-		return tabletest.DropRequest()
-	case LostResponse:
-		return tabletest.DropResponse()
-	case ErrorBefore:
-		return internal
-	case ErrorAfter:
-		return tabletest.After(internal)
-	case Throttled:
-		return tabletest.Throttle()
 	case ReasonThrottled:
 		return tabletest.CancelTransaction(reasons(q.items, "ThrottlingError")...)
 	case Conflict:
@@ -173,10 +179,6 @@ func (s *Script) fault(fault Fault, q request, end context.CancelFunc) tabletest
 		return tabletest.Unprocessed(2)
 	case Slow:
 		return delayed(slowness)
-	case Truncated:
-		return tabletest.Truncate()
-	case Corrupted:
-		return tabletest.Corrupt()
 	case CancelBefore:
 		return ended(end, tabletest.Block(nil))
 	case CancelAfter:

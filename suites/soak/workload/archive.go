@@ -104,54 +104,6 @@ func (a *archive) addSparse(r *rand.Rand, name string, index *spread, hide func(
 	a.sparse = append(a.sparse, s)
 }
 
-// reading is one way to read a query to its end, or to its limit.
-type reading struct {
-	name string
-	read func(context.Context) ([]doc, error)
-}
-
-// expects makes an operation of a reading.
-func (r reading) expects(p report.Promise, want []doc) operation {
-	var have []doc
-	return operation{
-		name: r.name, promise: p,
-		run: func(ctx context.Context) (err error) {
-			have, err = r.read(ctx)
-			return err
-		},
-		verify: func(check func(report.Promise, error)) { check(p, wrap(r.name, sameDocs(have, want))) },
-	}
-}
-
-// pages reads a query page by page.
-func pages[P any](read func(after string) (P, error), of func(P) ([]doc, string)) (all []doc, err error) {
-	for after := ""; ; {
-		page, err := read(after)
-		if err != nil {
-			return nil, err
-		}
-		items, next := of(page)
-		if all = append(all, items...); next == "" {
-			return all, nil
-		}
-		after = next
-	}
-}
-
-func (w *worker) queryPages(ctx context.Context, q table.Query) ([]doc, error) {
-	return pages(func(after string) (table.Page[doc], error) {
-		q.After = after
-		return table.QueryPage[doc](ctx, w.table, q)
-	}, func(p table.Page[doc]) ([]doc, string) { return p.Items, p.Next })
-}
-
-func shardPages(ctx context.Context, r *shard.Reader[doc], q shard.Query) ([]doc, error) {
-	return pages(func(after string) (shard.Page[doc], error) {
-		q.After = after
-		return r.Page(ctx, q)
-	}, func(p shard.Page[doc]) ([]doc, string) { return p.Items, p.Next })
-}
-
 // readSparse reads a partition of several MB of which few items match.
 func (w *worker) readSparse(ctx context.Context, a *archive) error {
 	s := a.sparse[w.r.IntN(len(a.sparse))]
@@ -168,32 +120,32 @@ func (w *worker) readSparse(ctx context.Context, a *archive) error {
 	if err != nil {
 		return err
 	}
-	limited := q
-	limited.Limit = limit
+	q.Limit = limit
+	name, read := "All", func(ctx context.Context) ([]doc, error) { return table.Collect(table.All[doc](ctx, w.table, q)) }
 	paged := w.r.IntN(3) == 0
-	reading := []reading{
-		{"All", func(ctx context.Context) ([]doc, error) { return table.Collect(table.All[doc](ctx, w.table, limited)) }},
-		{"repo All", func(ctx context.Context) ([]doc, error) { return table.Collect(docs.All(ctx, limited)) }},
-		{"repo Collect", func(ctx context.Context) (have []doc, err error) {
-			err = repo.Collect(ctx, w.table, limited, docs.AppendTo(&have))
+	switch way := w.r.IntN(4); {
+	case paged:
+		name, read = "QueryPage", func(ctx context.Context) ([]doc, error) { return w.queryPages(q).all(ctx) }
+		limit = 0 // of a page, not of the walk
+	case way == 1:
+		name, read = "repo All", func(ctx context.Context) ([]doc, error) { return table.Collect(docs.All(ctx, q)) }
+	case way == 2:
+		name, read = "repo Collect", func(ctx context.Context) (have []doc, err error) {
+			err = repo.Collect(ctx, w.table, q, docs.AppendTo(&have))
 			return have, err
-		}},
-		{"repo Stream", func(ctx context.Context) (have []doc, err error) {
-			for v, err := range repo.Stream(ctx, w.table, limited, docs) {
+		}
+	case way == 3:
+		name, read = "repo Stream", func(ctx context.Context) (have []doc, err error) {
+			for v, err := range repo.Stream(ctx, w.table, q, docs) {
 				if err != nil {
 					return nil, err
 				}
 				have = append(have, v.(doc))
 			}
 			return have, nil
-		}},
-	}[w.r.IntN(4)]
-	if paged {
-		reading.name = "QueryPage"
-		reading.read = func(ctx context.Context) ([]doc, error) { return w.queryPages(ctx, limited) }
-		limit = 0 // of a page, not of the walk
+		}
 	}
-	return w.do(ctx, reading.expects(report.Sparse, first(s.want, limit, q.Descending)))
+	return w.do(ctx, reading(name, first(s.want, limit, q.Descending), read, report.Sparse))
 }
 
 // readSparseIndex reads the same items out of a sharded index.
@@ -204,13 +156,12 @@ func (w *worker) readSparseIndex(ctx context.Context, s sparse) error {
 	}
 	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: w.r.IntN(2) * (1 + w.r.IntN(matching+2))}
 	limit := q.Limit
-	reading := reading{"shard All", func(ctx context.Context) ([]doc, error) { return table.Collect(reader.All(ctx, q)) }}
+	name, read := "shard All", func(ctx context.Context) ([]doc, error) { return table.Collect(reader.All(ctx, q)) }
 	if w.r.IntN(2) == 0 {
 		limit = 0
-		reading.name = "shard Page"
-		reading.read = func(ctx context.Context) ([]doc, error) { return shardPages(ctx, reader, q) }
+		name, read = "shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(reader, q).all(ctx) }
 	}
-	return w.do(ctx, reading.expects(report.Sparse, first(s.want, limit, q.Descending)))
+	return w.do(ctx, reading(name, first(s.want, limit, q.Descending), read, report.Sparse))
 }
 
 // readSlowly reads an index while the reader's clock jumps by days, forth past
@@ -223,7 +174,7 @@ func (w *worker) readSlowly(ctx context.Context, a *archive) error {
 	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: w.r.IntN(2) * (1 + w.r.IntN(entries))}
 	limit := q.Limit
 	pause, days := 1+w.r.IntN(150), w.r.IntN(11)-5
-	reading := reading{"shard All", func(ctx context.Context) (have []doc, err error) {
+	name, read := "shard All", func(ctx context.Context) (have []doc, err error) {
 		now := w.clock.since.Load()
 		defer w.clock.since.Store(now)
 		for d, err := range reader.All(ctx, q) {
@@ -235,14 +186,13 @@ func (w *worker) readSlowly(ctx context.Context, a *archive) error {
 			}
 		}
 		return have, nil
-	}}
+	}
 	if w.r.IntN(4) == 0 {
 		// A walk by cursors, which have to be in time.
 		q.Limit, limit = 1+w.r.IntN(entries/2), 0
-		reading.name = "shard Page"
-		reading.read = func(ctx context.Context) ([]doc, error) { return shardPages(ctx, reader, q) }
+		name, read = "shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(reader, q).all(ctx) }
 	}
-	return w.do(ctx, reading.expects(report.Slow, first(a.entries, limit, q.Descending)))
+	return w.do(ctx, reading(name, first(a.entries, limit, q.Descending), read, report.Slow))
 }
 
 // first returns the first items in one of the directions; all if n is 0.

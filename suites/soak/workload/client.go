@@ -17,34 +17,23 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// account is an entity of a single item. Its handle is unique by an item that
-// reserves it.
+// account is an entity of a single item, which is written without a transaction.
 type account struct {
 	ID      string `dynamodbav:"id"`
-	Handle  string `dynamodbav:"handle,omitempty"`
 	By      string `dynamodbav:"by"`
 	Version int64  `dynamodbav:"version"`
 }
 
 const (
 	accountPrefix keys.Prefix = "ACCOUNT"
-	handlePrefix  keys.Prefix = "HANDLE"
 	lockPrefix    keys.Prefix = "LOCK"
 	countPrefix   keys.Prefix = "COUNT"
 )
 
 func accountKey(id string) keys.Key { return keys.Key{PK: accountPrefix.PK(id), SK: keys.Metadata} }
-func handleKey(handle string) keys.Key {
-	return keys.Key{PK: handlePrefix.PK(handle), SK: keys.Metadata}
-}
 
 var accountEntity = repo.Entity[account]{
 	Type: "ACCOUNT", Key: func(a account) keys.Key { return accountKey(a.ID) }, Version: "version", VersionFromOne: true,
-}
-
-// reservation is the item that reserves a handle.
-type reservation struct {
-	Owner string `dynamodbav:"owner"`
 }
 
 func (s *round) memberID(i int) string  { return fmt.Sprintf("%s-m%d", s.name, i) }
@@ -100,7 +89,7 @@ func (a *client) onMember(ctx context.Context, i int) {
 		}
 		call := checker.Call{Verb: checker.Create, Value: a.by, Version: version}
 		a.record(ctx, h, "Transact of repo CreateOps", call, script, func(ctx context.Context) (checker.Entity, error) {
-			return checker.Entity{}, taken(a.table.Transact(ctx, ops...), "MEMBER")
+			return checker.Entity{}, taken(a.table.Transact(ctx, ops...))
 		})
 	case verb == 4 && a.held != nil && deleted:
 		a.putHeld(ctx, h, script)
@@ -113,7 +102,7 @@ func (a *client) onMember(ctx context.Context, i int) {
 				}
 				return a.changes.CreateOps(a.change(n, v.Version+1)), nil
 			})
-			return checker.Entity{Version: got.Version}, taken(err, "MEMBER")
+			return checker.Entity{Version: got.Version}, taken(err)
 		})
 	}
 }
@@ -148,13 +137,12 @@ func (a *client) putHeld(ctx context.Context, h *checker.History, script []nemes
 	})
 }
 
-// taken tells the refusal of a unique value from that of the entity itself,
-// whose op has the name.
-func taken(err error, name string) error {
+// taken tells the refusal of a member's unique value from that of the member itself.
+func taken(err error) error {
 	if !errors.Is(err, table.ErrExists) {
 		return err
 	}
-	if _, own := table.FailedOp(err, name); own {
+	if _, own := table.FailedOp(err, memberType); own {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errTaken, err)
@@ -164,11 +152,13 @@ func taken(err error, name string) error {
 func (a *client) onAccount(ctx context.Context, i int) {
 	v := account{ID: a.round.accountID(i), By: a.by}
 	h, key, script := &a.round.accounts[i], accountKey(v.ID), a.faults()
-	handle := fmt.Sprintf("%s-%d", a.round.name, a.r.IntN(roundHandles))
 	switch a.r.IntN(6) {
 	case 0, 1:
 		a.record(ctx, h, "repo Get", checker.Call{Verb: checker.Get}, script, func(ctx context.Context) (checker.Entity, error) {
 			got, err := a.accounts.Get(ctx, key)
+			if err == nil {
+				a.seen[i] = got
+			}
 			return checker.Entity{Exists: true, Version: got.Version, Value: got.By}, err
 		})
 	case 2:
@@ -176,41 +166,17 @@ func (a *client) onAccount(ctx context.Context, i int) {
 			return checker.Entity{}, a.accounts.Create(ctx, new(v))
 		})
 	case 3:
-		// Over no version but the first, or the put would let go of a handle
-		// without its reservation.
-		a.record(ctx, h, "repo Put", checker.Call{Verb: checker.Put, Value: a.by, Version: v.Version}, script, func(ctx context.Context) (checker.Entity, error) {
+		v.Version = a.seen[i].Version
+		call := checker.Call{Verb: checker.Put, Value: a.by, Version: v.Version, Was: a.seen[i].By}
+		a.record(ctx, h, "repo Put", call, script, func(ctx context.Context) (checker.Entity, error) {
 			return checker.Entity{}, a.accounts.Put(ctx, new(v))
 		})
-	case 4:
+	default:
 		a.record(ctx, h, "repo Update", checker.Call{Verb: checker.Update, Value: a.by}, script, func(ctx context.Context) (checker.Entity, error) {
 			got, err := a.accounts.Update(ctx, key, func(v *account) error { v.By = a.by; return nil })
 			return checker.Entity{Version: got.Version}, err
 		})
-	default:
-		a.record(ctx, h, "repo UpdateWith", checker.Call{Verb: checker.Update, Value: a.by}, script, func(ctx context.Context) (checker.Entity, error) {
-			got, err := a.accounts.UpdateWith(ctx, key, func(v *account) ([]table.Op, error) {
-				ops := reserve(v, handle)
-				v.By = a.by
-				return ops, nil
-			})
-			return checker.Entity{Version: got.Version}, taken(err, "ACCOUNT")
-		})
 	}
-}
-
-// reserve gives an account a handle and returns the ops that reserve it, and let
-// go of the old one.
-func reserve(v *account, handle string) []table.Op {
-	old := v.Handle
-	v.Handle = handle
-	if old == handle {
-		return nil
-	}
-	ops := []table.Op{table.Create(handleKey(handle), reservation{v.ID})}
-	if old != "" {
-		ops = append(ops, table.Delete(handleKey(old)))
-	}
-	return ops
 }
 
 // onLock takes a lock, looks at it or lets it go. Alone, not as a transaction,

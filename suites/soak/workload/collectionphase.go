@@ -3,7 +3,6 @@ package workload
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
@@ -25,35 +24,15 @@ func (w *world) collectionPhase(ctx context.Context, b budget) error {
 	}
 	return w.parallel(w.Workers, func(id int) error {
 		worker := w.newWorker(id)
-		for op := 0; b.left(op) && ctx.Err() == nil; op += perSession {
-			if err := worker.collect(ctx, archive, op, b); err != nil {
-				return err
-			}
+		read := []func(context.Context) error{
+			func(ctx context.Context) error { return worker.readSparse(ctx, archive) },
+			func(ctx context.Context) error { return worker.readSlowly(ctx, archive) },
+			worker.grow, worker.copies, worker.copies, worker.undeclaredTies,
 		}
-		return nil
+		return worker.operations(ctx, 0, b, func() (func(context.Context) error, error) {
+			return func(ctx context.Context) error { return read[worker.r.IntN(len(read))](ctx) }, nil
+		})
 	})
-}
-
-// collect does the operations of one session.
-func (w *worker) collect(ctx context.Context, a *archive, from int, b budget) error {
-	session, err := w.newSession(w.clock, from/perSession%2 == 0)
-	if err != nil {
-		return err
-	}
-	w.session = session
-	for op := from; op < from+perSession && b.left(op); op++ {
-		w.draw(op)
-		if w.r.IntN(8) == 0 {
-			w.jump(time.Duration(w.r.IntN(13)-6) * leap)
-		}
-		run := []func(context.Context, *archive) error{
-			w.readSparse, w.readSlowly, w.grow, w.copies, w.copies, w.undeclaredTies,
-		}[w.r.IntN(6)]
-		if err := run(ctx, a); err != nil {
-			return fmt.Errorf("%s: %w", w.where(), err)
-		}
-	}
-	return nil
 }
 
 // puts returns the writes of some items.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -164,25 +166,13 @@ func (c *consumer) send(r *http.Request, next http.RoundTripper) error {
 
 // fault draws what befalls a request of a consumer: mostly nothing.
 func (c *consumer) fault() tabletest.Fault {
-	internal := tabletest.Status(http.StatusInternalServerError, "InternalServerError", "Injected.")
-	all := []struct {
-		kind  nemesis.Fault
-		fault tabletest.Fault
-	}{
-		{nemesis.Reset, tabletest.DropRequest()},
-		{nemesis.LostResponse, tabletest.DropResponse()},
-		{nemesis.ErrorBefore, internal},
-		{nemesis.ErrorAfter, tabletest.After(internal)},
-		{nemesis.Throttled, tabletest.Throttle()},
-		{nemesis.Truncated, tabletest.Truncate()},
-		{nemesis.Corrupted, tabletest.Corrupt()},
-	}
 	if !nth(12) {
 		return func(r *http.Request, next http.RoundTripper) (*http.Response, error) { return next.RoundTrip(r) }
 	}
-	drawn := all[rand.IntN(len(all))]
-	c.report.Fault(string(drawn.kind))
-	return drawn.fault
+	all := nemesis.Plain()
+	drawn := slices.Sorted(maps.Keys(all))[rand.IntN(len(all))]
+	c.report.Fault(string(drawn))
+	return all[drawn]
 }
 
 // reader returns the reader of a new process.

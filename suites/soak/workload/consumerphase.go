@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/suites/soak/checker"
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
@@ -60,23 +61,15 @@ func (c *consumer) inspect(ctx context.Context, rounds []*round) error {
 		for i := range s.members {
 			key := memberKey(s.memberID(i))
 			histories[string(key.PK)] = &s.members[i]
-			v, found, err := find[nicked](ctx, t, key)
-			if err != nil {
+			if stored[string(key.PK)], err = now[nicked](ctx, t, key); err != nil {
 				return err
-			}
-			if found {
-				stored[string(key.PK)] = stateOf(&v)
 			}
 		}
 		for i := range s.accounts {
 			key := accountKey(s.accountID(i))
 			histories[string(key.PK)] = &s.accounts[i]
-			v, found, err := find[account](ctx, t, key)
-			if err != nil {
+			if stored[string(key.PK)], err = now[account](ctx, t, key); err != nil {
 				return err
-			}
-			if found {
-				stored[string(key.PK)] = stateOf(&v)
 			}
 		}
 	}
@@ -93,13 +86,21 @@ func (c *consumer) inspect(ctx context.Context, rounds []*round) error {
 	}
 	for item, h := range histories {
 		where := fmt.Sprintf("seed %d, consumers, %s", c.Seed, item)
-		now := map[string]string{item: stored[item]}
 		done, refused := h.Written()
-		c.report.Check(report.Delivered, where, errors.Join(checker.Delivered(of[item], now), checker.Told(of[item], writer, done, refused)))
-		c.report.Check(report.Effected, where, checker.Effected(of[item], map[string][]string{item: made[item]}))
-		c.report.Check(report.Projected, where, checker.Projected(map[string]string{item: projected[item]}, now))
+		c.report.Check(report.Delivered, where, errors.Join(checker.Delivered(of[item], map[string]string{item: stored[item]}), checker.Told(of[item], writer, done, refused)))
+		c.report.Check(report.Effected, where, checker.Equal(made[item], checker.Effects(of[item])[item]))
+		c.report.Check(report.Projected, where, checker.Equal(projected[item], stored[item]))
 	}
 	return nil
+}
+
+// now returns the state of an item.
+func now[T any](ctx context.Context, t *table.Table, key keys.Key) (string, error) {
+	v, found, err := find[T](ctx, t, key)
+	if err != nil || !found {
+		return "", err
+	}
+	return stateOf(&v), nil
 }
 
 // caughtUp returns the effects and the projections when nothing is left to be done, or
@@ -115,16 +116,14 @@ func (c *consumer) caughtUp(ctx context.Context, t *table.Table, items map[strin
 			if len(e.Sequences) > 0 {
 				made[item] = e.Sequences
 			}
-			p, found, err := find[projection](ctx, t, projectionKey(item))
+			p, _, err := find[projection](ctx, t, projectionKey(item))
 			if err != nil {
 				return nil, nil, err
 			}
-			if found {
-				projected[item] = p.State
-			}
+			projected[item] = p.State
 		}
 		c.mu.Lock()
-		done := checker.Effected(c.log, made) == nil && checker.Delivered(c.log, stored) == nil
+		done := checker.Equal(made, checker.Effects(c.log)) == nil && checker.Delivered(c.log, stored) == nil
 		c.mu.Unlock()
 		if done || ctx.Err() != nil || time.Since(begun) > c.Patience {
 			return made, projected, ctx.Err()

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -70,27 +71,20 @@ func enginePhase(ctx context.Context, c Config, r *report.Report, b budget) (w *
 
 // untilDown does operations until the engine is killed.
 func (w *worker) untilDown(ctx context.Context, life int) error {
-	const perLife = 1 << 20 // more than an engine lives to see
-	for op := life * perLife; ctx.Err() == nil; op += perSession {
-		err := w.work(ctx, op, budget{ops: op + perSession})
-		if w.down.Load() {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	const perLife = perSession << 14 // more than an engine lives to see
+	err := w.operations(ctx, life*perLife, budget{ops: (life + 1) * perLife}, w.generator)
+	if w.down.Load() {
+		return nil
 	}
-	return ctx.Err()
+	return cmp.Or(err, ctx.Err())
 }
 
 // recover settles the write during which the engine was killed, and compares
 // everything that the worker has ever been told with what the engine has kept.
 func (w *worker) recover(ctx context.Context) error {
-	session, err := w.newSession(w.clock, true)
-	if err != nil {
+	if err := w.renew(true); err != nil {
 		return err
 	}
-	w.session = session
 	if p := w.pending; p != nil {
 		w.pending = nil
 		if err := w.checkState(ctx, p.operation, p.err); err != nil {

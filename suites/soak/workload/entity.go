@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -78,38 +79,35 @@ type entities struct {
 }
 
 func newEntities(t *table.Table) (e entities, err error) {
-	if e.members, err = repo.New(t, memberEntity); err != nil {
-		return e, err
-	}
-	e.changes, err = repo.New(t, changeEntity)
-	return e, err
+	var failed error
+	e.members, err = repo.New(t, memberEntity)
+	e.changes, failed = repo.New(t, changeEntity)
+	return e, errors.Join(err, failed)
 }
 
 // placed returns the items of a member as they are to be stored.
 func placed(m member) state {
 	s := state{}
-	for i, key := range []keys.Key{memberKey(m.ID), teamKey(m), emailKey(m.Email)} {
-		item := encode(m)
+	for i, key := range memberKeys(m) {
+		d := doc{PK: key.PK, SK: key.SK, Type: memberType}
 		if i == 1 {
-			for name, v := range encode(doc{ListPK: teamPrefix.PK(m.Team), ListSK: keys.None.SK(keys.Int(m.Score, 6), keys.Str(m.ID))}) {
-				item[name] = v
-			}
+			d.ListPK, d.ListSK = teamPrefix.PK(m.Team), keys.None.SK(keys.Int(m.Score, 6), keys.Str(m.ID))
 		}
-		for name, v := range encode(doc{PK: key.PK, SK: key.SK, Type: memberType}) {
-			item[name] = v
-		}
-		s[key] = item
+		s[key] = itemOf(m, d)
 	}
 	return s
 }
 
-func recorded(c change) state {
-	key := changeEntity.Key(c)
-	item := encode(c)
-	for name, v := range encode(doc{PK: key.PK, SK: key.SK, Type: changeType}) {
-		item[name] = v
-	}
-	return state{key: item}
+// memberKeys are the keys of the items of a member.
+func memberKeys(m member) []keys.Key {
+	return []keys.Key{memberKey(m.ID), teamKey(m), emailKey(m.Email)}
+}
+
+// itemOf returns the item of an entity, with the attributes that the library adds.
+func itemOf(entity any, with doc) table.Item {
+	item := encode(entity)
+	maps.Copy(item, encode(with))
+	return item
 }
 
 const ownMembers = 5
@@ -144,13 +142,8 @@ func (w *worker) free(m member) bool {
 
 // replaced says what a change of a member from old to m leaves behind.
 func replaced(old, m member) state {
-	s := state{}
-	for k := range placed(old) {
-		s[k] = nil
-	}
-	for k, item := range placed(m) {
-		s[k] = item
-	}
+	s := removed(old)
+	maps.Copy(s, placed(m))
 	return s
 }
 
@@ -228,9 +221,9 @@ func (w *worker) updateMember(e entities) operation {
 		v.Team, v.Email, v.By, v.Score = m.Team, m.Email, m.By, m.Score
 		return nil
 	}
-	key := []keys.Key{memberKey(m.ID), teamKey(old), emailKey(old.Email)}[w.r.IntN(3)]
-	if !there {
-		key = memberKey(m.ID)
+	key := memberKey(m.ID)
+	if there {
+		key = memberKeys(old)[w.r.IntN(3)]
 	}
 	s := operation{name: "repo Update", after: replaced(old, m)}
 	s.run = func(ctx context.Context) error {
@@ -239,7 +232,8 @@ func (w *worker) updateMember(e entities) operation {
 	}
 	if with {
 		s.name = "repo UpdateWith"
-		s.after[changeEntity.Key(c)] = recorded(c)[changeEntity.Key(c)]
+		recorded := changeEntity.Key(c)
+		s.after[recorded] = itemOf(c, doc{PK: recorded.PK, SK: recorded.SK, Type: changeType})
 		s.run = func(ctx context.Context) error {
 			_, err := e.members.UpdateWith(ctx, key, func(v *member) ([]table.Op, error) {
 				return e.changes.PutOps(new(c)), apply(v)
@@ -266,7 +260,7 @@ func (w *worker) deleteMember(e entities) operation {
 	key := memberKey(id)
 	if there {
 		s.after = removed(m)
-		key = []keys.Key{key, teamKey(m), emailKey(m.Email)}[w.r.IntN(3)]
+		key = memberKeys(m)[w.r.IntN(3)]
 	}
 	s.run = func(ctx context.Context) error { return e.members.Delete(ctx, key) }
 	return s
@@ -280,7 +274,7 @@ func (w *worker) items(ctx context.Context) error {
 		if !there {
 			continue
 		}
-		got, err := w.read(ctx, []keys.Key{memberKey(m.ID), teamKey(m), emailKey(m.Email)})
+		got, err := w.read(ctx, memberKeys(m))
 		if err != nil {
 			return err
 		}
@@ -302,46 +296,34 @@ func (w *worker) team(e entities) operation {
 		return cmp.Or(cmp.Compare(a.Score, b.Score), cmp.Compare(a.ID, b.ID))
 	})
 	q := table.Query{Index: listIndex, PK: teamPrefix.PK(team)}
-	var have []member
-	read := func(ctx context.Context) (err error) {
-		have, err = table.Collect(e.members.All(ctx, q))
-		return err
+	name, read := "repo All", func(ctx context.Context) ([]member, error) {
+		return table.Collect(e.members.All(ctx, q))
 	}
-	s := operation{name: "repo All", run: read}
 	switch w.r.IntN(4) {
 	case 0:
-		s.name, s.run = "repo Collect", func(ctx context.Context) error {
-			have = nil
-			return repo.Collect(ctx, w.table, q, e.members.AppendTo(&have), repo.IgnoreUnknown())
+		name, read = "repo Collect", func(ctx context.Context) (have []member, err error) {
+			err = repo.Collect(ctx, w.table, q, e.members.AppendTo(&have), repo.IgnoreUnknown())
+			return have, err
 		}
 	case 1:
-		s.name, s.run = "repo Stream", func(ctx context.Context) error {
-			have = nil
+		name, read = "repo Stream", func(ctx context.Context) (have []member, err error) {
 			for v, err := range repo.Stream(ctx, w.table, q, e.members, e.changes) {
 				if err != nil {
-					return err
+					return nil, err
 				}
 				if m, ok := v.(member); ok {
 					have = append(have, m)
 				}
 			}
-			return nil
+			return have, nil
 		}
 	case 2:
-		s.name, s.run = "repo Query", func(ctx context.Context) error {
+		name, read = "repo Query", func(ctx context.Context) ([]member, error) {
 			page, err := e.members.Query(ctx, q)
-			have = page.Items
-			return err
+			return page.Items, err
 		}
 	}
-	s.verify = func(check func(report.Promise, error)) {
-		var err error
-		if !slices.Equal(have, want) {
-			err = fmt.Errorf("have %+v, want %+v", have, want)
-		}
-		check(report.Truth, wrap(s.name, err))
-	}
-	return s
+	return reading(name, want, read, report.Truth)
 }
 
 // getMembers reads members by ids.
@@ -355,19 +337,7 @@ func (w *worker) getMembers(e entities) operation {
 			want[ks[i]] = m
 		}
 	}
-	var have map[keys.Key]member
-	return operation{
-		name: "repo GetMany",
-		run: func(ctx context.Context) (err error) {
-			have, err = e.members.GetMany(ctx, ks)
-			return err
-		},
-		verify: func(check func(report.Promise, error)) {
-			var err error
-			if !maps.Equal(have, want) {
-				err = fmt.Errorf("have %+v, want %+v", have, want)
-			}
-			check(report.Truth, wrap("GetMany", err))
-		},
-	}
+	return reading("repo GetMany", want, func(ctx context.Context) (map[keys.Key]member, error) {
+		return e.members.GetMany(ctx, ks)
+	}, report.Truth)
 }

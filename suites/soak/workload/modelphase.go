@@ -48,12 +48,7 @@ func (w *world) modelPhase(ctx context.Context, b budget) error {
 	workers := make([]*worker, w.Workers)
 	err := w.parallel(w.Workers, func(id int) error {
 		workers[id] = w.newWorker(id)
-		for op := 0; b.left(op) && ctx.Err() == nil; op += perSession {
-			if err := workers[id].work(ctx, op, b); err != nil {
-				return err
-			}
-		}
-		return nil
+		return workers[id].operations(ctx, 0, b, workers[id].generator)
 	})
 	if err != nil || ctx.Err() != nil {
 		return err
@@ -61,38 +56,53 @@ func (w *world) modelPhase(ctx context.Context, b budget) error {
 	return w.parallel(w.Workers, func(id int) error { return workers[id].sweep(ctx) })
 }
 
-// work does the operations of one session.
-func (w *worker) work(ctx context.Context, from int, b budget) error {
-	session, err := w.newSession(w.clock, from/perSession%2 == 0)
-	if err != nil {
-		return err
-	}
-	w.session = session
-	e, err := newEntities(session.table)
-	if err != nil {
-		return err
-	}
-	store, err := idempotency.New(session.table, nil)
-	if err != nil {
-		return err
-	}
-	// Readers have as many shards as the writers, or are to have more soon.
-	readers := w.shards()
-	readers.shards += from / perSession % 5
-	reader, err := shard.New[doc](session.table, readers.index(), nil)
-	if err != nil {
-		return err
-	}
-	for op := from; op < from+perSession && b.left(op); op++ {
+// operations does the operations from a number on, as long as there is budget. open makes
+// what does them, with a new client for each session.
+func (w *worker) operations(ctx context.Context, from int, b budget, open func() (func(context.Context) error, error)) error {
+	var do func(context.Context) error
+	for op := from; b.left(op) && ctx.Err() == nil; op++ {
+		if op%perSession == 0 {
+			err := w.renew(op/perSession%2 == 0)
+			if err == nil {
+				w.op = op
+				do, err = open()
+			}
+			if err != nil {
+				return err
+			}
+		}
 		w.draw(op)
 		if w.r.IntN(8) == 0 {
 			w.jump(time.Duration(w.r.IntN(13)-6) * leap)
 		}
-		if err := w.generate(ctx, e, store, reader); err != nil {
+		if err := do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", w.where(), err)
 		}
 	}
 	return nil
+}
+
+// renew gives a worker a new client.
+func (w *worker) renew(watched bool) (err error) {
+	w.session, err = w.newSession(w.clock, watched)
+	return err
+}
+
+// generator returns what draws one operation of any kind and does it.
+func (w *worker) generator() (func(context.Context) error, error) {
+	e, err := newEntities(w.table)
+	if err != nil {
+		return nil, err
+	}
+	store, err := idempotency.New(w.table, nil)
+	if err != nil {
+		return nil, err
+	}
+	// Readers have as many shards as the writers, or are to have more soon.
+	readers := w.shards()
+	readers.shards += w.op / perSession % 5
+	reader, err := shard.New[doc](w.table, readers.index(), nil)
+	return func(ctx context.Context) error { return w.generate(ctx, e, store, reader) }, err
 }
 
 // generate draws one operation of any kind and does it.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/suites/soak/checker"
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
 )
@@ -73,7 +74,7 @@ func (w *worker) idempotent(store *idempotency.Store) operation {
 			return plan, nil
 		})
 		if err == nil {
-			w.check(report.Result, sameResult(got, idempotency.Result[doc]{Value: expect, Replayed: replayed}))
+			w.check(report.Result, checker.Equal(got, idempotency.Result[doc]{Value: expect, Replayed: replayed}))
 		}
 		return err
 	}
@@ -86,14 +87,6 @@ func (w *worker) idempotent(store *idempotency.Store) operation {
 		}
 	}
 	return s
-}
-
-func sameResult(have, want idempotency.Result[doc]) error {
-	if have != want {
-		return fmt.Errorf("result %s, replayed %t; want %s, replayed %t",
-			text(encode(have.Value)), have.Replayed, text(encode(want.Value)), want.Replayed)
-	}
-	return nil
 }
 
 // recordIs checks that there is a record exactly if the request was executed.
@@ -129,7 +122,10 @@ func (w *worker) lookup(store *idempotency.Store) operation {
 		return err
 	}}
 	if old, done := w.once[r.Key]; !done || w.clock.expired(old.expires) {
-		s.want, s.hidden = []error{table.ErrNotFound}, done
+		s.want = []error{table.ErrNotFound}
+		if done {
+			s.about = []report.Promise{report.Expired}
+		}
 	}
 	return s
 }
@@ -139,9 +135,7 @@ func (w *worker) lookup(store *idempotency.Store) operation {
 func (w *worker) evict(ctx context.Context, store *idempotency.Store) error {
 	r := w.request(w.r.IntN(ownRequests), 0)
 	w.evicting = r.Key
-	_, err := turn(ctx, w, "idempotency Evict", func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, store.Delete(ctx, r)
-	})
+	err := w.turn(ctx, "idempotency Evict", func(ctx context.Context) error { return store.Delete(ctx, r) })
 	if err == nil {
 		w.evicting = ""
 		delete(w.once, r.Key)

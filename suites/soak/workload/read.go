@@ -1,9 +1,7 @@
 package workload
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,33 +24,15 @@ func (w *worker) reads() *table.Table {
 	return w.table
 }
 
-// sameDocs checks that a read has returned what is stored, in order.
-func sameDocs(have, want []doc) error {
-	if slices.Equal(have, want) {
-		return nil
-	}
-	for i := range min(len(have), len(want)) {
-		if have[i] != want[i] {
-			return fmt.Errorf("item %d of %d: have %s, want %s", i, len(want), text(encode(have[i])), text(encode(want[i])))
-		}
-	}
-	return fmt.Errorf("have %d items, want %d", len(have), len(want))
-}
-
 // get reads one item.
 func (w *worker) get() operation {
 	key, from := w.anyKey(), w.reads()
 	want, live := w.model.live(w.clock, key)
-	var have doc
-	s := operation{name: "Get", run: func(ctx context.Context) (err error) {
-		have, err = table.Get[doc](ctx, from, key)
-		return err
-	}}
+	s := reading("Get", want, func(ctx context.Context) (doc, error) { return table.Get[doc](ctx, from, key) }, report.Truth)
 	if !live {
 		s.want = []error{table.ErrNotFound}
 	}
-	s.hidden = w.hidden(key)
-	s.verify = func(check func(report.Promise, error)) { check(report.Truth, sameDocs([]doc{have}, []doc{want})) }
+	s.about = append(s.about, w.expired(key)...)
 	return s
 }
 
@@ -67,28 +47,13 @@ func (w *worker) manyKeys(most int) []keys.Key {
 
 // many is a read of several keys.
 func (w *worker) many(name string, ks []keys.Key, read func(context.Context) (map[keys.Key]doc, error)) operation {
-	var have map[keys.Key]doc
-	s := operation{name: name, run: func(ctx context.Context) (err error) {
-		have, err = read(ctx)
-		return err
-	}}
-	s.verify = func(check func(report.Promise, error)) {
-		want := map[keys.Key]doc{}
-		for _, k := range ks {
-			if d, live := w.model.live(w.clock, k); live {
-				want[k] = d
-			}
+	want := map[keys.Key]doc{}
+	for _, k := range ks {
+		if d, live := w.model.live(w.clock, k); live {
+			want[k] = d
 		}
-		var err error
-		if len(have) != len(want) {
-			err = fmt.Errorf("%d items, want %d", len(have), len(want))
-		}
-		for k, d := range want {
-			err = cmp.Or(err, sameDocs([]doc{have[k]}, []doc{d}))
-		}
-		check(report.Truth, wrap(name, err))
 	}
-	return s
+	return reading(name, want, read, report.Truth)
 }
 
 func (w *worker) batchGet() operation {
@@ -116,13 +81,8 @@ func (w *worker) transactGet() operation {
 type query struct {
 	table.Query
 	want []doc
-	// hidden is set if there is an expired item in its way.
-	hidden bool
-}
-
-// foreign reports whether it returns items with keys of other programs.
-func (q query) foreign() bool {
-	return slices.ContainsFunc(q.want, func(d doc) bool { return foreign(d.key()) })
+	// about are promises of the items that are in its way, or that it returns.
+	about []report.Promise
 }
 
 // anyRange draws a range of one of the kinds.
@@ -188,7 +148,12 @@ func (w *worker) anyQuery() query {
 		return in(d) && q.Range.Contains(sk(d)) && (color == "" || d.Color == color)
 	}
 	q.want = w.model.docs(w.clock, match, less)
-	q.hidden = len(q.want) < len(w.model.docs(nil, match, less))
+	if len(q.want) < len(w.model.docs(nil, match, less)) {
+		q.about = append(q.about, report.Expired)
+	}
+	if slices.ContainsFunc(q.want, func(d doc) bool { return foreign(d.key()) }) {
+		q.about = append(q.about, report.Foreign)
+	}
 	if q.Descending {
 		slices.Reverse(q.want)
 	}
@@ -219,38 +184,22 @@ func (w *worker) all() operation {
 	if w.r.IntN(4) == 0 {
 		stop = w.r.IntN(5)
 	}
-	var have []doc
-	s := operation{name: "All", run: func(ctx context.Context) error {
-		have = nil
+	want := first(q.want, q.Limit, false)
+	if stop >= 0 {
+		want = want[:min(stop, len(want))]
+	}
+	return reading("All", want, func(ctx context.Context) (have []doc, err error) {
 		for d, err := range table.All[doc](ctx, w.table, q.Query) {
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if len(have) == stop {
 				break
 			}
 			have = append(have, d)
 		}
-		return nil
-	}}
-	want := q.want
-	if q.Limit > 0 {
-		want = want[:min(q.Limit, len(want))]
-	}
-	if stop >= 0 {
-		want = want[:min(stop, len(want))]
-	}
-	s.verify = func(check func(report.Promise, error)) {
-		err := sameDocs(have, want)
-		check(report.Truth, wrap("All", err))
-		if q.hidden {
-			check(report.Expired, err)
-		}
-		if q.foreign() {
-			check(report.Foreign, err)
-		}
-	}
-	return s
+		return have, nil
+	}, append(q.about, report.Truth)...)
 }
 
 // scan reads the whole table in parts and keeps what is the worker's own. It is
@@ -265,29 +214,17 @@ func (w *worker) scan(ctx context.Context, segments int) error {
 			Segment: segment, Segments: segments, Limit: 1 + w.r.IntN(200), Scope: w.by,
 			Filter: expression.NameNoDotSplit(spec.PK).BeginsWith(own),
 		}
-		for {
-			page, err := turn(ctx, w, "ScanPage", func(ctx context.Context) (table.Page[doc], error) {
-				return table.ScanPage[doc](ctx, w.table, scan)
-			})
-			if err != nil {
-				return err
-			}
-			have = append(have, page.Items...)
-			if page.Next == "" {
-				break
-			}
-			scan.After = page.Next
+		items, err := w.turns("ScanPage", func(ctx context.Context, after string) ([]doc, string, error) {
+			scan.After = after
+			page, err := table.ScanPage[doc](ctx, w.table, scan)
+			return page.Items, page.Next, err
+		}).all(ctx)
+		if err != nil {
+			return err
 		}
+		have = append(have, items...)
 	}
 	want := w.model.docs(w.clock, func(d doc) bool { return strings.HasPrefix(string(d.PK), own) }, bySK)
-	w.check(report.Walk, wrap("ScanPage", checker.Set(texts(have), texts(want))))
+	w.check(report.Walk, wrap("ScanPage", checker.Once(have, want, want)))
 	return nil
-}
-
-func texts(docs []doc) []string {
-	out := make([]string, len(docs))
-	for i, d := range docs {
-		out[i] = text(encode(d))
-	}
-	return out
 }

@@ -170,21 +170,12 @@ func refused(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 
 // twice executes a transaction a second time, under another token.
 func twice(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	// Without conditions, as if they had been looked at once.
-	again, err := rewritten(body, func(_ string, x map[string]any) { strip(x) })
-	if err != nil {
-		return nil, err
-	}
-	resp, err := send(r, next, body)
+	resp, err := next.RoundTrip(r)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return resp, err
 	}
-	second, err := send(r, next, again)
-	if err == nil {
+	// Without conditions, as if they had been looked at once.
+	if second, err := unconditional(r, next); err == nil {
 		_ = second.Body.Close()
 	}
 	return resp, nil
@@ -192,13 +183,13 @@ func twice(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 
 // unconditional executes a transaction without its conditions.
 func unconditional(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	return rewrite(r, next, func(_ string, x map[string]any) { strip(x) })
+	return writes(func(_ string, x map[string]any) { strip(x) })(r, next)
 }
 
 // dropped executes an update of an entity as if the program had replaced the
 // item by what it knows of it: the nick is gone unless it is set.
 func dropped(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	return rewrite(r, next, func(verb string, x map[string]any) {
+	return writes(func(verb string, x map[string]any) {
 		names, _ := x["ExpressionAttributeNames"].(map[string]any)
 		if verb != "Update" || !slices.Contains(slices.Collect(maps.Values(names)), any("version")) ||
 			slices.Contains(slices.Collect(maps.Values(names)), any("nick")) {
@@ -206,41 +197,44 @@ func dropped(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		}
 		names["#dropped"] = "nick"
 		x["UpdateExpression"] = x["UpdateExpression"].(string) + " REMOVE #dropped"
+	})(r, next)
+}
+
+// writes executes a transaction whose writes are changed, under another token.
+func writes(change func(verb string, x map[string]any)) func(*http.Request, http.RoundTripper) (*http.Response, error) {
+	return without(func(items []any) []any {
+		for _, op := range items {
+			for _, verb := range []string{"Put", "Update", "Delete"} {
+				if x, ok := op.(map[string]any)[verb].(map[string]any); ok {
+					change(verb, x)
+				}
+			}
+		}
+		return items
 	})
 }
 
-func rewrite(r *http.Request, next http.RoundTripper, change func(verb string, x map[string]any)) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err == nil {
-		body, err = rewritten(body, change)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return send(r, next, body)
-}
-
-// rewritten returns a transaction whose writes are changed, under another token.
-func rewritten(body []byte, change func(verb string, x map[string]any)) ([]byte, error) {
-	var in map[string]any
-	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, err
-	}
-	in["ClientRequestToken"] = strconv.FormatUint(rand.Uint64(), 10)
-	for _, op := range in["TransactItems"].([]any) {
-		for _, verb := range []string{"Put", "Update", "Delete"} {
-			if x, ok := op.(map[string]any)[verb].(map[string]any); ok {
-				change(verb, x)
-			}
+// without executes a part of a transaction, under another token.
+func without(part func([]any) []any) func(*http.Request, http.RoundTripper) (*http.Response, error) {
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		asked, err := r.GetBody()
+		if err != nil {
+			return nil, err
 		}
+		var in map[string]any
+		if err := json.NewDecoder(asked).Decode(&in); err != nil {
+			return nil, err
+		}
+		in["TransactItems"] = part(in["TransactItems"].([]any))
+		in["ClientRequestToken"] = strconv.FormatUint(rand.Uint64(), 10)
+		body, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		q := r.Clone(r.Context())
+		q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		return next.RoundTrip(q)
 	}
-	return json.Marshal(in)
-}
-
-func send(r *http.Request, next http.RoundTripper, body []byte) (*http.Response, error) {
-	q := r.Clone(r.Context())
-	q.Body, q.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	return next.RoundTrip(q)
 }
 
 // strip removes the condition of a write, with what only it refers to.
@@ -305,33 +299,27 @@ func early(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 
 // stale responds to a read of a lock with the item that an earlier read found.
 func stale() func(*http.Request, http.RoundTripper) (*http.Response, error) {
-	var old atomic.Pointer[[]byte]
+	var mu sync.Mutex
+	var old any
+	swap := change(func(out map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		found := out["Item"]
+		if old != nil {
+			out["Item"] = old
+		}
+		old = found
+	})
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		body, err := r.GetBody()
 		if err != nil {
 			return nil, err
 		}
 		asked, err := io.ReadAll(body)
-		if err != nil {
-			return nil, err
-		}
-		if !bytes.Contains(asked, []byte("LOCK#")) {
+		if err != nil || !bytes.Contains(asked, []byte("LOCK#")) {
 			return next.RoundTrip(r)
 		}
-		resp, err := next.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		found, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if err != nil {
-			return nil, err
-		}
-		response := found
-		if before := old.Swap(&found); before != nil {
-			response = *before
-		}
-		return respond(r, http.StatusOK, response), nil
+		return swap(r, next)
 	}
 }
 
@@ -361,22 +349,6 @@ func half(items []any) []any { return items[:(len(items)+1)/2] }
 // unchecked leaves a transaction's checks of other items out.
 func unchecked(items []any) []any {
 	return slices.DeleteFunc(items, func(item any) bool { return item.(map[string]any)["ConditionCheck"] != nil })
-}
-
-// without executes a part of a transaction.
-func without(part func([]any) []any) func(*http.Request, http.RoundTripper) (*http.Response, error) {
-	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		var in map[string]any
-		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-			return nil, err
-		}
-		in["TransactItems"] = part(in["TransactItems"].([]any))
-		body, err := json.Marshal(in)
-		if err != nil {
-			return nil, err
-		}
-		return send(r, next, body)
-	}
 }
 
 // shortened leaves out the last value of each series.

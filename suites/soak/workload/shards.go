@@ -10,7 +10,6 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/shard"
-	"github.com/singletable/singletable/suites/soak/checker"
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
 )
@@ -64,15 +63,8 @@ func (w *worker) sharded(in keys.Range) []doc {
 // latest reads the newest items of the sharded index.
 func (w *worker) latest(r *shard.Reader[doc]) operation {
 	n := 1 + w.r.IntN(20)
-	want := w.sharded(keys.Range{})
-	want = want[:min(n, len(want))]
-	var have []doc
-	s := operation{name: "shard Latest", run: func(ctx context.Context) (err error) {
-		have, err = r.Latest(ctx, n)
-		return err
-	}}
-	s.verify = func(check func(report.Promise, error)) { check(report.Truth, wrap("Latest", sameDocs(have, want))) }
-	return s
+	want := first(w.sharded(keys.Range{}), n, false)
+	return reading("shard Latest", want, func(ctx context.Context) ([]doc, error) { return r.Latest(ctx, n) }, report.Truth)
 }
 
 // shardQuery draws a query of the sharded index and says what it is to return.
@@ -92,39 +84,13 @@ func (w *worker) shardQuery() (shard.Query, []doc) {
 func (w *worker) shardAll(r *shard.Reader[doc]) operation {
 	q, want := w.shardQuery()
 	q.Limit *= 4
-	var have []doc
-	s := operation{name: "shard All", run: func(ctx context.Context) (err error) {
-		have, err = table.Collect(r.All(ctx, q))
-		return err
-	}}
-	want = want[:min(q.Limit, len(want))]
-	s.verify = func(check func(report.Promise, error)) { check(report.Truth, wrap("shard All", sameDocs(have, want))) }
-	return s
+	return reading("shard All", first(want, q.Limit, false), func(ctx context.Context) ([]doc, error) {
+		return table.Collect(r.All(ctx, q))
+	}, report.Truth)
 }
 
 // shardWalk reads the sharded index page by page.
 func (w *worker) shardWalk(ctx context.Context, r *shard.Reader[doc]) error {
 	q, want := w.shardQuery()
-	var pages [][]doc
-	var between []keys.Key
-	for {
-		page, err := turn(ctx, w, "shard Page", func(ctx context.Context) (shard.Page[doc], error) { return r.Page(ctx, q) })
-		if err != nil {
-			return err
-		}
-		pages = append(pages, page.Items)
-		if page.Next == "" {
-			break
-		}
-		if w.r.IntN(3) == 0 {
-			key, err := w.meddle(ctx, page.Items)
-			if err != nil {
-				return err
-			}
-			between = append(between, key)
-		}
-		q.After = page.Next
-	}
-	w.check(report.Walk, wrap("shard Page", checker.Walk(without(pages, between), without([][]doc{want}, between)[0])))
-	return nil
+	return w.meddled(ctx, "shard Page", w.turns("shard Page", shardPages(r, q)), want, nil, func([]doc, string) {})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -71,7 +70,6 @@ func (w *world) newRound(name string) *round {
 const (
 	perRound      = 30 // operations of a worker
 	roundEmails   = 3
-	roundHandles  = 3
 	roundNicks    = 3
 	roundRequests = 2
 )
@@ -113,49 +111,42 @@ func (w *world) sharedRound(ctx context.Context, name string, n int) (*round, er
 type client struct {
 	*worker
 	round *round
+	first int // operation
 	// members and lives are written by one release of three: those that are never
 	// deleted, and those that are. held is one of the latter, as it was read.
 	members, lives release
 	held           *nicked
 	changes        *repo.Repo[change]
 	accounts       *repo.Repo[account]
+	seen           [2]account // as they were read last
 	store          *idempotency.Store
 }
 
 func (s *round) newClient(n, id int) (*client, error) {
-	worker := s.newWorker(id)
-	session, err := s.newSession(worker.clock, id%2 == 0)
-	if err != nil {
+	// Operations are numbered over all rounds.
+	a := &client{worker: s.newWorker(id), round: s, first: n * perRound}
+	a.lot = 1 << 63
+	if err := a.renew(id%2 == 0); err != nil {
 		return nil, err
 	}
-	worker.session = session
-	a := &client{worker: worker, round: s}
-	e, err := newEntities(session.table.Consistent())
-	if err != nil {
-		return nil, err
-	}
-	a.changes = e.changes
+	t := a.table.Consistent()
 	for _, into := range []*release{&a.members, &a.lives} {
-		all, err := newReleases(session.table.Consistent(), into == &a.lives)
+		all, err := newReleases(t, into == &a.lives)
 		if err != nil {
 			return nil, err
 		}
 		*into = all[id%len(all)]
 	}
-	if a.accounts, err = repo.New(session.table.Consistent(), accountEntity); err != nil {
-		return nil, err
-	}
-	a.store, err = idempotency.New(session.table, nil)
-	// Operations are numbered over all rounds.
-	a.op = n * perRound
-	return a, err
+	var errs [3]error
+	a.changes, errs[0] = repo.New(t, changeEntity)
+	a.accounts, errs[1] = repo.New(t, accountEntity)
+	a.store, errs[2] = idempotency.New(a.table, nil)
+	return a, errors.Join(errs[:]...)
 }
 
 // act does one operation.
 func (a *client) act(ctx context.Context, n int) {
-	op := a.op - a.op%perRound + n
-	a.op, a.by = op, fmt.Sprintf("w%d-%d", a.id, op)
-	a.r = rand.New(rand.NewPCG(a.Seed, 1<<63|uint64(a.id)<<32|uint64(op)))
+	a.draw(a.first + n)
 	switch a.r.IntN(14) {
 	case 0, 1, 2:
 		a.onMember(ctx, a.r.IntN(len(a.round.members)))

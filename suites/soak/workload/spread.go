@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 
 // grow writes an index, raises the number of its shards in the documented order,
 // readers before writers, and reads it before, during and after that.
-func (w *worker) grow(ctx context.Context, _ *archive) error {
+func (w *worker) grow(ctx context.Context) error {
 	before := spread{prefix: w.by, shards: []int{1, 1, 2, 3, 5, 8}[w.r.IntN(6)], listed: w.r.IntN(4) == 0}
 	after := before
 	after.shards += 1 + w.r.IntN(8)
@@ -47,53 +48,46 @@ func (w *worker) grow(ctx context.Context, _ *archive) error {
 	must := slices.Clone(stored)
 	reader, left := old, w.r.IntN(4) // pages until the readers have the new number
 	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: 1 + w.r.IntN(12)}
-	var have []doc
-	for page := 0; ; page++ {
+	// The readers have the new number first, and the writers a page later.
+	page := 0
+	next := func([]doc, string) (err error) {
 		switch page - left {
 		case 0:
-			reader = grown
-			err = store(before, w.r.IntN(10)) // the writers do not yet
+			reader, err = grown, store(before, w.r.IntN(10))
 		case 1:
 			err = store(after, w.r.IntN(10))
 		}
-		if err != nil {
-			return err
-		}
-		got, err := turn(ctx, w, "shard Page", func(ctx context.Context) (shard.Page[doc], error) { return reader.Page(ctx, q) })
-		if err != nil {
-			return err
-		}
-		if have = append(have, got.Items...); got.Next == "" {
-			break
-		}
-		q.After = got.Next
+		page++
+		return err
+	}
+	if err := next(nil, ""); err != nil {
+		return err
+	}
+	have, err := w.turns("shard Page", func(ctx context.Context, after string) ([]doc, string, error) {
+		return shardPages(reader, q)(ctx, after)
+	}).each(ctx, next)
+	if err != nil {
+		return err
 	}
 	name := fmt.Sprintf("shard Page, %d to %d shards", before.shards, after.shards)
 	w.check(report.Growth, wrap(name, checker.Once(have, must, stored)))
-	w.check(report.Growth, wrap(name, inOrder(have, !q.Descending)))
-	slices.SortFunc(stored, byShard)
-	name = fmt.Sprintf("shard All, %d to %d shards", before.shards, after.shards)
-	all := reading{name, func(ctx context.Context) ([]doc, error) {
-		return table.Collect(grown.All(ctx, shard.Query{}))
-	}}.expects(report.Growth, stored)
-	all.name = "shard All"
-	return w.do(ctx, all)
-}
-
-// inOrder checks that items come by their sort keys in the index.
-func inOrder(docs []doc, oldestFirst bool) error {
-	for i := range docs[min(1, len(docs)):] {
-		if a, b := docs[i].ShardSK, docs[i+1].ShardSK; a > b == oldestFirst && a != b {
-			return fmt.Errorf("item %d of %d is out of order", i+1, len(docs))
+	inOrder := slices.IsSortedFunc(have, func(a, b doc) int {
+		if q.Descending {
+			a, b = b, a
 		}
-	}
-	return nil
+		return cmp.Compare(a.ShardSK, b.ShardSK)
+	})
+	w.check(report.Growth, wrap(name, checker.Equal(inOrder, true)))
+	slices.SortFunc(stored, byShard)
+	return w.do(ctx, reading("shard All", stored, func(ctx context.Context) ([]doc, error) {
+		return table.Collect(grown.All(ctx, shard.Query{}))
+	}, report.Growth))
 }
 
 // copies reads an index that holds values twice, under few sort keys, while
 // copies of them come and go. A value is to come once if one of its copies was
 // there all the time.
-func (w *worker) copies(ctx context.Context, _ *archive) error {
+func (w *worker) copies(ctx context.Context) error {
 	in := spread{prefix: w.by, shards: 1 + w.r.IntN(4), ties: true}
 	reader, err := shard.New(w.table, in.index(), &shard.Options[doc]{Dedupe: func(d doc) string { return d.By }})
 	if err != nil {
@@ -125,19 +119,10 @@ func (w *worker) copies(ctx context.Context, _ *archive) error {
 		return err
 	}
 	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: 1 + w.r.IntN(6)}
-	var have, must, may []string
-	for {
-		page, err := turn(ctx, w, "shard Page", func(ctx context.Context) (shard.Page[doc], error) { return reader.Page(ctx, q) })
-		if err != nil {
-			return err
+	found, err := w.turns("shard Page", shardPages(reader, q)).each(ctx, func(_ []doc, next string) error {
+		if next == "" {
+			return nil
 		}
-		for _, d := range page.Items {
-			have = append(have, d.By)
-		}
-		if page.Next == "" {
-			break
-		}
-		q.After = page.Next
 		for range w.r.IntN(4) {
 			v, c := &values[w.r.IntN(len(values))], w.r.IntN(2)
 			op := table.Put(v.copies[c].key(), v.copies[c])
@@ -149,6 +134,14 @@ func (w *worker) copies(ctx context.Context, _ *archive) error {
 				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	var have, must, may []string
+	for _, d := range found {
+		have = append(have, d.By)
 	}
 	for i, v := range values {
 		may = append(may, fmt.Sprint(i))
@@ -163,7 +156,7 @@ func (w *worker) copies(ctx context.Context, _ *archive) error {
 // undeclaredTies reads an index in which two items have the same sort key though it
 // says that none do. The items are so large that readers ask for few at a time.
 // Nothing may be lost without an error.
-func (w *worker) undeclaredTies(ctx context.Context, _ *archive) error {
+func (w *worker) undeclaredTies(ctx context.Context) error {
 	in := spread{prefix: w.by, shards: 1 + w.r.IntN(3)}
 	reader, err := shard.New[doc](w.table, in.index(), nil)
 	if err != nil {
@@ -193,15 +186,14 @@ func (w *worker) undeclaredTies(ctx context.Context, _ *archive) error {
 // without an error.
 func (w *worker) readTies(ctx context.Context, r *shard.Reader[doc], docs []doc) error {
 	q := shard.Query{Descending: w.r.IntN(2) != 0, Limit: 1 + w.r.IntN(12)}
-	reading := reading{"shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(ctx, r, q) }}
+	name, read := "shard Page", func(ctx context.Context) ([]doc, error) { return shardPages(r, q).all(ctx) }
 	if w.r.IntN(8) == 0 {
-		reading.name = "shard All"
 		q.Limit = 0
-		reading.read = func(ctx context.Context) ([]doc, error) { return table.Collect(r.All(ctx, q)) }
+		name, read = "shard All", func(ctx context.Context) ([]doc, error) { return table.Collect(r.All(ctx, q)) }
 	}
 	var have []doc
-	_, err := w.try(ctx, reading.name, nil, func(ctx context.Context) (err error) {
-		have, err = reading.read(ctx)
+	_, err := w.try(ctx, name, nil, func(ctx context.Context) (err error) {
+		have, err = read(ctx)
 		return err
 	})
 	switch {
@@ -210,5 +202,5 @@ func (w *worker) readTies(ctx context.Context, r *shard.Reader[doc], docs []doc)
 	case err == nil:
 		err = checker.Once(have, docs, docs)
 	}
-	return wrap(reading.name, err)
+	return wrap(name, err)
 }

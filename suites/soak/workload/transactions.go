@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	mathrand "math/rand/v2"
 	"slices"
 	"strconv"
 
@@ -105,23 +104,22 @@ type transactor struct {
 }
 
 func newTransactor(w *worker, history string, h *checker.Transactions) (*transactor, error) {
-	session, err := w.newSession(w.clock, w.id%2 == 0)
-	if err != nil {
+	w.lot = 1 << 60
+	if err := w.renew(w.id%2 == 0); err != nil {
 		return nil, err
 	}
-	w.session = session
 	t := &transactor{worker: w, history: h}
 	for i := range seriesNumber {
 		t.all = append(t.all, series{History: history, Name: strconv.Itoa(i), Values: []string{}})
 	}
-	t.series, err = repo.New(session.table.Consistent(), seriesEntity)
+	var err error
+	t.series, err = repo.New(t.table.Consistent(), seriesEntity)
 	return t, err
 }
 
 // transact runs one transaction.
 func (t *transactor) transact(ctx context.Context, op int) {
-	t.op, t.by = op, fmt.Sprintf("w%d-%d", t.id, op)
-	t.r = mathrand.New(mathrand.NewPCG(t.Seed, 1<<60|uint64(t.id)<<32|uint64(op)))
+	t.draw(op)
 	switch t.r.IntN(12) {
 	case 0, 1, 2:
 		_, _ = t.read(ctx, t.some(2))

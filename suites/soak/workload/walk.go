@@ -10,33 +10,83 @@ import (
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
+	"github.com/singletable/singletable/shard"
 	"github.com/singletable/singletable/suites/soak/checker"
 	"github.com/singletable/singletable/suites/soak/nemesis"
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
 )
 
-// turn reads one page under faults. A page that fails is asked for again with
-// the same token, which must do.
-func turn[P any](ctx context.Context, w *worker, name string, read func(context.Context) (P, error)) (page P, err error) {
+// turn does one request of a walk under faults. One that fails is repeated, with the same
+// cursor if it has one, which must do.
+func (w *worker) turn(ctx context.Context, name string, run func(context.Context) error) (err error) {
 	for _, line := range [][]nemesis.Fault{w.faults(), nil} {
 		var met []nemesis.Fault
-		met, err = w.try(ctx, name, line, func(ctx context.Context) (err error) {
-			page, err = read(ctx)
-			return err
-		})
+		met, err = w.try(ctx, name, line, run)
 		if ctx.Err() != nil {
-			return page, ctx.Err()
+			return ctx.Err()
 		}
 		if w.down.Load() && err != nil {
-			return page, errDown
+			return errDown
 		}
 		w.checkResponse(operation{name: name}, met, err)
 		if err == nil {
-			return page, nil
+			return nil
 		}
 	}
-	return page, fmt.Errorf("%s: %w", w.where(), err)
+	return fmt.Errorf("%s: %w", w.where(), err)
+}
+
+// pages reads the page after a cursor, and returns the cursor of the next one.
+type pages func(ctx context.Context, after string) (items []doc, next string, err error)
+
+func (w *worker) queryPages(q table.Query) pages {
+	return func(ctx context.Context, after string) ([]doc, string, error) {
+		q.After = after
+		page, err := table.QueryPage[doc](ctx, w.table, q)
+		return page.Items, page.Next, err
+	}
+}
+
+func shardPages(r *shard.Reader[doc], q shard.Query) pages {
+	return func(ctx context.Context, after string) ([]doc, string, error) {
+		q.After = after
+		page, err := r.Page(ctx, q)
+		return page.Items, page.Next, err
+	}
+}
+
+// all reads all pages.
+func (read pages) all(ctx context.Context) ([]doc, error) {
+	return read.each(ctx, func([]doc, string) error { return nil })
+}
+
+// each reads all pages and calls see after each of them.
+func (read pages) each(ctx context.Context, see func(items []doc, next string) error) (all []doc, err error) {
+	for after := ""; ; {
+		items, next, err := read(ctx, after)
+		if err == nil {
+			err = see(items, next)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, items...); next == "" {
+			return all, nil
+		}
+		after = next
+	}
+}
+
+// turns has each page read under faults of its own.
+func (w *worker) turns(name string, read pages) pages {
+	return func(ctx context.Context, after string) (items []doc, next string, err error) {
+		err = w.turn(ctx, name, func(ctx context.Context) (err error) {
+			items, next, err = read(ctx, after)
+			return err
+		})
+		return items, next, err
+	}
 }
 
 // maxRounds is the default of [table.Options].
@@ -49,42 +99,40 @@ func (w *worker) walk(ctx context.Context) error {
 	if w.r.IntN(10) == 0 {
 		q.Limit = 0
 	}
-	var pages [][]doc
+	requests := 0
+	read := w.turns("QueryPage", func(ctx context.Context, after string) ([]doc, string, error) {
+		q.After = after
+		page, err := table.QueryPage[doc](ctx, w.table, q.Query)
+		requests = page.Stats.Requests
+		return page.Items, page.Next, err
+	})
+	return w.meddled(ctx, "QueryPage", read, q.want, q.about, func(items []doc, next string) {
+		if n := len(items); q.Limit > 0 && (n > q.Limit || n < q.Limit && next != "" && requests < maxRounds) {
+			w.check(report.Walk, fmt.Errorf("QueryPage: a page of %d, limit %d, after %d requests", n, q.Limit, requests))
+		}
+		if next != "" && w.r.IntN(3) == 0 {
+			w.misuse(ctx, q.Query, next)
+		}
+	})
+}
+
+// meddled reads all pages while items are written between them. What nobody wrote must
+// come, in order.
+func (w *worker) meddled(ctx context.Context, name string, read pages, want []doc, about []report.Promise, see func(items []doc, next string)) error {
 	var between []keys.Key
-	for {
-		page, err := turn(ctx, w, "QueryPage", func(ctx context.Context) (table.Page[doc], error) {
-			return table.QueryPage[doc](ctx, w.table, q.Query)
-		})
-		if err != nil {
-			return err
+	have, err := read.each(ctx, func(items []doc, next string) error {
+		see(items, next)
+		if next == "" || w.r.IntN(3) > 0 {
+			return nil
 		}
-		pages = append(pages, page.Items)
-		if n := len(page.Items); q.Limit > 0 && (n > q.Limit || n < q.Limit && page.Next != "" && page.Stats.Requests < maxRounds) {
-			w.check(report.Walk, fmt.Errorf("QueryPage: a page of %d, limit %d, after %d requests", n, q.Limit, page.Stats.Requests))
-		}
-		if page.Next == "" {
-			break
-		}
-		if w.r.IntN(3) == 0 {
-			w.misuse(ctx, q.Query, page.Next)
-		}
-		if w.r.IntN(3) == 0 {
-			key, err := w.meddle(ctx, page.Items)
-			if err != nil {
-				return err
-			}
-			between = append(between, key)
-		}
-		q.After = page.Next
+		key, err := w.meddle(ctx, items)
+		between = append(between, key)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	err := wrap("QueryPage", checker.Walk(without(pages, between), without([][]doc{q.want}, between)[0]))
-	w.check(report.Walk, err)
-	if q.hidden {
-		w.check(report.Expired, err)
-	}
-	if q.foreign() {
-		w.check(report.Foreign, err)
-	}
+	w.checkAll(append(about, report.Walk), wrap(name, checker.Equal(without(have, between), without(want, between))))
 	return nil
 }
 
@@ -104,17 +152,9 @@ func (w *worker) meddle(ctx context.Context, page []doc) (keys.Key, error) {
 	})
 }
 
-// without returns pages without the items under some keys.
-func without(pages [][]doc, ks []keys.Key) [][]doc {
-	out := make([][]doc, len(pages))
-	for i, page := range pages {
-		for _, d := range page {
-			if !slices.Contains(ks, d.key()) {
-				out[i] = append(out[i], d)
-			}
-		}
-	}
-	return out
+// without returns items without those under some keys.
+func without(docs []doc, ks []keys.Key) []doc {
+	return slices.DeleteFunc(slices.Clone(docs), func(d doc) bool { return slices.Contains(ks, d.key()) })
 }
 
 // misuse offers a token where it does not belong. It must be refused without a

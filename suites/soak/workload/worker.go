@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/suites/soak/checker"
 	"github.com/singletable/singletable/suites/soak/nemesis"
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
@@ -28,12 +29,10 @@ type operation struct {
 	each bool
 	// wary means that a request which got no response leaves it unknown.
 	wary bool
-	// hidden means that an expired item is in its way.
-	hidden bool
-	// promise is what a read without an error is about; empty for none of its own.
-	promise report.Promise
-	// verify looks at what a read has returned.
-	verify func(check func(report.Promise, error))
+	// about are the promises that its response tries, besides those of every operation.
+	about []report.Promise
+	// verify compares what a read has returned with what it is to return.
+	verify func() error
 	// settled is told whether it was executed.
 	settled func(done bool)
 }
@@ -48,6 +47,8 @@ type worker struct {
 	pending *pending
 	// evicting is the request whose record is being evicted, if there is one.
 	evicting string
+	// lot is different for workers whose operations are drawn for another phase.
+	lot uint64
 	// r is where the operation at hand draws from, op its number, by its name.
 	r  *rand.Rand
 	op int
@@ -67,6 +68,26 @@ func (w *worker) check(p report.Promise, err error) {
 	}
 }
 
+// checkAll reports on several promises.
+func (w *worker) checkAll(all []report.Promise, err error) {
+	for _, p := range all {
+		w.check(p, err)
+	}
+}
+
+// reading makes an operation of a read and what it is to return.
+func reading[T any](name string, want T, read func(context.Context) (T, error), about ...report.Promise) operation {
+	var have T
+	return operation{
+		name: name, about: about,
+		run: func(ctx context.Context) (err error) {
+			have, err = read(ctx)
+			return err
+		},
+		verify: func() error { return checker.Equal(have, want) },
+	}
+}
+
 // errDown means that the engine was killed during an operation.
 var errDown = errors.New("the engine is down")
 
@@ -80,7 +101,7 @@ type pending struct {
 // nothing but the seed, the worker, and what the model says.
 func (w *worker) draw(op int) {
 	w.op, w.by = op, fmt.Sprintf("w%d-%d", w.id, op)
-	w.r = rand.New(rand.NewPCG(w.Seed, uint64(w.id)<<32|uint64(op)))
+	w.r = rand.New(rand.NewPCG(w.Seed, w.lot|uint64(w.id)<<32|uint64(op)))
 }
 
 // faults draws the script of an operation: mostly none.
@@ -152,7 +173,7 @@ func (w *worker) invoke(ctx context.Context, s operation, script []nemesis.Fault
 		return err, w.checkState(ctx, s, err)
 	}
 	if err == nil && s.verify != nil {
-		s.verify(w.check)
+		w.checkAll(s.about, wrap(s.name, s.verify()))
 	}
 	return err, nil
 }
@@ -177,11 +198,8 @@ func (w *worker) checkResponse(s operation, met []nemesis.Fault, err error) {
 	default:
 		judged = false
 	}
-	if s.hidden && judged {
-		w.check(report.Expired, complaint)
-	}
-	if s.promise != "" && judged {
-		w.check(s.promise, complaint)
+	if judged {
+		w.checkAll(s.about, complaint)
 	}
 	if s.after == nil {
 		return

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/table"
 )
 
@@ -114,10 +115,12 @@ func (w *worker) stored(key keys.Key) doc {
 	return doc{PK: key.PK, SK: key.SK}
 }
 
-// hidden reports whether the item under a key has expired.
-func (w *worker) hidden(key keys.Key) bool {
-	_, live := w.model.live(w.clock, key)
-	return !live && w.model[key] != nil
+// expired returns the promise about an item under a key that has expired, if it has.
+func (w *worker) expired(key keys.Key) []report.Promise {
+	if _, live := w.model.live(w.clock, key); !live && w.model[key] != nil {
+		return []report.Promise{report.Expired}
+	}
+	return nil
 }
 
 // one is a single op.
@@ -125,7 +128,7 @@ func (w *worker) one() operation {
 	key := w.anyKey()
 	x := w.anyOp(key, false)
 	return operation{
-		name: "Do", hidden: w.hidden(key),
+		name: "Do", about: w.expired(key),
 		run:  func(ctx context.Context) error { return w.table.Do(ctx, x.op) },
 		want: x.want, after: state{key: x.item}, wary: x.wary,
 	}
