@@ -37,9 +37,6 @@
 // cpu-ns/op is the CPU time of the whole process, the garbage collector's
 // included, on whichever core it ran.
 //
-// Upgrades compares package repo with itself: an entity with three upgrades, whose items
-// need none, next to one without.
-//
 // StreamEvent has Router.Handle of package stream decode a Lambda event of 100 changes,
 // old and new images of a kilobyte each, next to aws-lambda-go with attributevalue.
 // StreamReader has a Reader read 1,000 changes from the engine. Neither is in the table.

@@ -2,8 +2,7 @@
 // It builds two programs that make the same calls, one with the library and one
 // with the SDK alone. It runs them in turns on the local engine, and prints the
 // median of each figure, its spread and the difference. It then builds the former
-// with more entity types, and starts the Lambda function of examples/appcore under a
-// stand-in for the Lambda Runtime API.
+// with more entity types.
 //
 //	go run ./suites/benchmarks/coldstart -runs 30
 package main
@@ -73,10 +72,7 @@ func measure(ctx context.Context, runs int) (err error) {
 		}
 	}
 	compare(os.Stdout, library, sdk)
-	if err := entities(ctx, dir); err != nil {
-		return err
-	}
-	return lambda(ctx, dir, runs)
+	return entities(ctx, dir)
 }
 
 // program is one of the two, with the figures of its runs.
