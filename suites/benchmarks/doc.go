@@ -1,6 +1,10 @@
-// Package benchmarks measures what singletable costs next to the code that it
+// Command benchmarks measures the figures of the documentation: see docs/performance.md
+// and docs/network.md. Its subcommands are what takes a program of its own:
+//
+//	go run ./suites/benchmarks coldstart
+//
+// Its tests have benchmarks of what singletable costs next to the code that it
 // saves writing: the AWS SDK with attributevalue, and github.com/guregu/dynamo.
-// It holds nothing but tests.
 //
 // Each benchmark does one job with each library, in one run:
 //
@@ -25,8 +29,7 @@
 // the SDK costs without attributevalue.
 //
 // singletable is package repo, the layer that the README recommends. table is what
-// package table costs alone, with the same requests written by hand; the report
-// has a table of its own for the ratio of the two.
+// package table costs alone, with the same requests written by hand.
 //
 // All libraries share the SDK's client and the Go type that items become. With
 // on=stub the client's HTTP transport returns the engine's responses from
@@ -45,4 +48,4 @@
 // runs all of them several times over. With -count, every repetition of one
 // library would run before those of the next, and passing noise would look like
 // a difference.
-package benchmarks
+package main
