@@ -153,13 +153,13 @@ bench: ## Measure repo next to the SDK and its peers, and write the table in doc
 	measure() { "$$dir/bench" -test.run '^$$' -test.bench "^Benchmark(Get|Query|Create|Update|UpdateBoth|TransactPut|Transact|TransactCreate)$$/on=$$1" -test.benchtime "$$2" -test.cpu 1 >>"$$dir/results" || { cat "$$dir/results"; exit 1; }; } && \
 	for i in 1 2 3 4 5 6 7 8; do \
 		measure engine 0.3s; for j in 1 2 3 4 5; do measure stub 0.05s; done; \
-	done && go run ./suites/benchmarks/report -into docs/performance.md <"$$dir/results" && \
-	"$$dir/bench" -test.run '^$$' -test.bench 'Shard|Idempotent' && \
+	done && go run ./suites/benchmarks report -into docs/performance.md <"$$dir/results" && \
+	"$$dir/bench" -test.run '^$$' -test.bench Idempotent && \
 	go test -run '^$$' -bench . ./paginate
 
 .PHONY: coldstart
 coldstart: ## Measure what the library adds to the start of a program, next to the SDK alone
-	go run ./suites/benchmarks/coldstart
+	go run ./suites/benchmarks coldstart
 
 .PHONY: load
 load: ## Send a mix of requests to the payments API and to a handler on the SDK alone (about a minute)
@@ -167,16 +167,16 @@ load: ## Send a mix of requests to the payments API and to a handler on the SDK 
 
 .PHONY: growth
 growth: ## Measure operations on 10,000 to 1,000,000 items, and deep walks (long)
-	go run ./suites/benchmarks/growth -items 10000,100000,1000000 -write
+	go run ./suites/benchmarks growth -items 10000,100000,1000000 -write
 
 .PHONY: backfill
 backfill: ## Measure a backfill next to a loop with the SDK, and kill it while programs write
-	go run ./suites/benchmarks/backfill
+	go run ./suites/benchmarks backfill
 
 .PHONY: shardcost
 shardcost: ## Measure what a page over shards costs and draw shard/cost.svg
-	go run ./suites/benchmarks/shardcost -measure
+	go run ./suites/benchmarks shardcost -measure
 
 .PHONY: network
 network: ## Measure connections, fan-out and hedged reads over TLS at 5 ms (about 5 minutes)
-	go run ./suites/benchmarks/network
+	go run ./suites/benchmarks network

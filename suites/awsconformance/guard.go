@@ -3,6 +3,7 @@ package awsconformance
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -76,7 +77,10 @@ func (g *Guard) handle(ctx context.Context, in middleware.InitializeInput, next 
 		in.Parameters = &tagged
 		return g.create(ctx, in, next, aws.ToString(create.TableName))
 	}
-	names, ours := tablesOf(in.Parameters)
+	names, ours, err := tablesOf(middleware.GetOperationName(ctx), in.Parameters)
+	if err != nil {
+		return refuse(fmt.Errorf("%w: %w", ErrRefused, err))
+	}
 	if len(names) == 0 {
 		return refuse(fmt.Errorf("%w: a %T is not a request of the suite", ErrRefused, in.Parameters))
 	}
@@ -169,72 +173,50 @@ func (g *Guard) Sweep(ctx context.Context) error {
 	return deleteAll(ctx, g.client, names)
 }
 
+// looking are the operations that change nothing; the suite looks for a table that is
+// missing. changing are the others that it sends, about tables of its own.
+var (
+	looking  = []string{"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups", "GetItem"}
+	changing = []string{
+		"UpdateTable", "UpdateTimeToLive", "UpdateContinuousBackups", "DeleteTable",
+		"Query", "Scan", "PutItem", "UpdateItem", "DeleteItem",
+		"BatchGetItem", "BatchWriteItem", "TransactGetItems", "TransactWriteItems",
+	}
+)
+
 // tablesOf returns the tables that a request is about, none if it is not one of
 // the suite's, and whether it takes a table of the run's own.
-func tablesOf(parameters any) (names []string, ours bool) {
-	one := func(name *string) []string { return []string{aws.ToString(name)} }
-	switch in := parameters.(type) {
-	case *dynamodb.DescribeTableInput:
-		return one(in.TableName), false
-	case *dynamodb.DescribeTimeToLiveInput:
-		return one(in.TableName), false
-	case *dynamodb.GetItemInput:
-		// The suite looks for a table that is missing.
-		return one(in.TableName), false
-	case *dynamodb.DescribeContinuousBackupsInput:
-		return one(in.TableName), false
-	case *dynamodb.UpdateTimeToLiveInput:
-		return one(in.TableName), true
-	case *dynamodb.UpdateContinuousBackupsInput:
-		return one(in.TableName), true
-	case *dynamodb.UpdateTableInput:
-		return one(in.TableName), true
-	case *dynamodb.DeleteTableInput:
-		return one(in.TableName), true
-	case *dynamodb.QueryInput:
-		return one(in.TableName), true
-	case *dynamodb.ScanInput:
-		return one(in.TableName), true
-	case *dynamodb.PutItemInput:
-		return one(in.TableName), true
-	case *dynamodb.UpdateItemInput:
-		return one(in.TableName), true
-	case *dynamodb.DeleteItemInput:
-		return one(in.TableName), true
-	case *dynamodb.BatchGetItemInput:
-		return slices.Collect(maps.Keys(in.RequestItems)), true
-	case *dynamodb.BatchWriteItemInput:
-		return slices.Collect(maps.Keys(in.RequestItems)), true
-	case *dynamodb.TransactGetItemsInput:
-		return transactGetTables(in), true
-	case *dynamodb.TransactWriteItemsInput:
-		return transactWriteTables(in), true
+func tablesOf(operation string, parameters any) (names []string, ours bool, err error) {
+	ours = slices.Contains(changing, operation)
+	if !ours && !slices.Contains(looking, operation) {
+		return nil, true, nil
 	}
-	return nil, true
+	text, err := json.Marshal(parameters)
+	if err != nil {
+		return nil, true, err
+	}
+	var request any
+	err = json.Unmarshal(text, &request)
+	return tablesIn(request), ours, err
 }
 
-func transactGetTables(in *dynamodb.TransactGetItemsInput) []string {
-	var names []string
-	for _, op := range in.TransactItems {
-		if op.Get != nil {
-			names = append(names, aws.ToString(op.Get.TableName))
+// tablesIn finds the names in a part of a request. A value of an item is an object in
+// JSON, so an attribute is not taken for a name.
+func tablesIn(part any) (names []string) {
+	switch part := part.(type) {
+	case []any:
+		for _, p := range part {
+			names = append(names, tablesIn(p)...)
 		}
-	}
-	return names
-}
-
-func transactWriteTables(in *dynamodb.TransactWriteItemsInput) []string {
-	var names []string
-	for _, op := range in.TransactItems {
-		switch {
-		case op.Put != nil:
-			names = append(names, aws.ToString(op.Put.TableName))
-		case op.Update != nil:
-			names = append(names, aws.ToString(op.Update.TableName))
-		case op.Delete != nil:
-			names = append(names, aws.ToString(op.Delete.TableName))
-		case op.ConditionCheck != nil:
-			names = append(names, aws.ToString(op.ConditionCheck.TableName))
+	case map[string]any:
+		for key, p := range part {
+			if name, ok := p.(string); ok && key == "TableName" {
+				names = append(names, name)
+			}
+			if items, ok := p.(map[string]any); ok && key == "RequestItems" {
+				names = slices.AppendSeq(names, maps.Keys(items))
+			}
+			names = append(names, tablesIn(p)...)
 		}
 	}
 	return names

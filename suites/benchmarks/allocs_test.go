@@ -1,4 +1,4 @@
-package benchmarks_test
+package main_test
 
 import (
 	"context"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package benchmarks_test
+package main_test
 
 import (
 	"syscall"

@@ -1,6 +1,10 @@
-// Package benchmarks measures what singletable costs next to the code that it
+// Command benchmarks measures the figures of the documentation: see docs/performance.md
+// and docs/network.md. Its subcommands are what takes a program of its own:
+//
+//	go run ./suites/benchmarks coldstart
+//
+// Its tests have benchmarks of what singletable costs next to the code that it
 // saves writing: the AWS SDK with attributevalue, and github.com/guregu/dynamo.
-// It holds nothing but tests.
 //
 // Each benchmark does one job with each library, in one run:
 //
@@ -25,8 +29,7 @@
 // the SDK costs without attributevalue.
 //
 // singletable is package repo, the layer that the README recommends. table is what
-// package table costs alone, with the same requests written by hand; the report
-// has a table of its own for the ratio of the two.
+// package table costs alone, with the same requests written by hand.
 //
 // All libraries share the SDK's client and the Go type that items become. With
 // on=stub the client's HTTP transport returns the engine's responses from
@@ -37,9 +40,6 @@
 // cpu-ns/op is the CPU time of the whole process, the garbage collector's
 // included, on whichever core it ran.
 //
-// Upgrades compares package repo with itself: an entity with three upgrades, whose items
-// need none, next to one without.
-//
 // StreamEvent has Router.Handle of package stream decode a Lambda event of 100 changes,
 // old and new images of a kilobyte each, next to aws-lambda-go with attributevalue.
 // StreamReader has a Reader read 1,000 changes from the engine. Neither is in the table.
@@ -48,4 +48,4 @@
 // runs all of them several times over. With -count, every repetition of one
 // library would run before those of the next, and passing noise would look like
 // a difference.
-package benchmarks
+package main

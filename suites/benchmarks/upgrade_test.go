@@ -1,4 +1,4 @@
-package benchmarks_test
+package main_test
 
 import (
 	"cmp"
@@ -9,36 +9,6 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 )
-
-// BenchmarkUpgrades reads items of the present shape: of an entity without a history,
-// of one whose upgrades were deleted, and of one with three upgrades, none of which
-// these items need.
-func BenchmarkUpgrades(b *testing.B) {
-	for _, history := range histories {
-		r := history.open(b)
-		b.Run("op=Get/history="+history.name, func(b *testing.B) {
-			want := recordAt(0)
-			ctx, key := b.Context(), txKey(want.UserID, want.CreatedAt, want.ID)
-			got, err := r.Get(ctx, key)
-			must(b, err)
-			mustEqual(b, got, want)
-			measure(b, func() error {
-				_, err := r.Get(ctx, key)
-				return err
-			})
-		})
-		b.Run("op=Query/history="+history.name, func(b *testing.B) {
-			ctx, q := b.Context(), newest(user)
-			page, err := r.Query(ctx, q)
-			must(b, err)
-			mustEqual(b, page.Items, newestPage())
-			measure(b, func() error {
-				_, err := r.Query(ctx, q)
-				return err
-			})
-		})
-	}
-}
 
 // TestUpgradeAllocations shows that upgrades add no allocation to a read of an item of
 // the present shape.

@@ -58,16 +58,26 @@ func list(r *repository, update bool, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report := compare(lines(string(text)), have)
-	fmt.Fprint(out, report)
-	if report == "" {
+	listed := lines(string(text))
+	if slices.Equal(listed, have) {
 		return nil
+	}
+	for _, line := range without(listed, have) {
+		fmt.Fprintln(out, "-", line)
+	}
+	for _, line := range without(have, listed) {
+		fmt.Fprintln(out, "+", line)
 	}
 	if update {
 		return os.WriteFile(listing, []byte(strings.Join(have, "\n")+"\n"), 0o644)
 	}
 	return errors.New("the exported API differs from " + listing + `
 If that is meant, run "make api-update" and say so in the CHANGELOG; VERSIONING.md says what may change when`)
+}
+
+// without returns the lines of a that are not in b.
+func without(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(line string) bool { return slices.Contains(b, line) })
 }
 
 // checkUse returns an error that lists the exported names that nothing uses.

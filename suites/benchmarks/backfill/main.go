@@ -1,12 +1,12 @@
-// Command backfill measures package backfill next to a scan-and-update loop
+// Package backfill measures package backfill next to a scan-and-update loop
 // that is written with the SDK alone. It then tries it with programs of former
 // and present shapes that write at the same time, and kills it and them. It
 // prints a table in Markdown and what the trial has found, and fails if
 // anything was lost. Times are of the client and the local engine together;
 // units are DynamoDB's.
 //
-//	go run ./suites/benchmarks/backfill -items 20000
-package main
+//	go run ./suites/benchmarks backfill -items 20000
+package backfill
 
 import (
 	"context"
@@ -14,7 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"sync"
 	"time"
@@ -28,17 +27,12 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func main() {
-	items := flag.Int("items", 20_000, "how many items the table has; at least 10,000")
-	rounds := flag.Int("rounds", 2, "how often both are measured")
-	seed := flag.Uint64("seed", uint64(time.Now().UnixNano()), "of the kills and the writers")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *items, *rounds, *seed); err != nil {
-		fmt.Fprintln(os.Stderr, "backfill:", err)
-		os.Exit(1)
-	}
+// Command measures and tries as its flags say.
+func Command(flags *flag.FlagSet) func(context.Context) error {
+	items := flags.Int("items", 20_000, "how many items the table has; at least 10,000")
+	rounds := flags.Int("rounds", 2, "how often both are measured")
+	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "of the kills and the writers")
+	return func(ctx context.Context) error { return run(ctx, *items, *rounds, *seed) }
 }
 
 func run(ctx context.Context, items, rounds int, seed uint64) error {
@@ -62,9 +56,6 @@ func run(ctx context.Context, items, rounds int, seed uint64) error {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 		}
-	}
-	if err := measure(ctx, engine, "backfill", items/10, library); err != nil {
-		return err
 	}
 	return try(ctx, engine, items, seed)
 }

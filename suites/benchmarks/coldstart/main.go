@@ -1,21 +1,20 @@
-// Command coldstart measures what the library adds to the start of a program.
+// Package coldstart measures what the library adds to the start of a program.
 // It builds two programs that make the same calls, one with the library and one
 // with the SDK alone. It runs them in turns on the local engine, and prints the
 // median of each figure, its spread and the difference. It then builds the former
-// with more entity types, and starts the Lambda function of examples/appcore under a
-// stand-in for the Lambda Runtime API.
+// with more entity types.
 //
-//	go run ./suites/benchmarks/coldstart -runs 30
-package main
+//	go run ./suites/benchmarks coldstart -runs 30
+package coldstart
 
 import (
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -26,20 +25,16 @@ import (
 
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/suites/benchmarks/coldstart/local"
+	"github.com/singletable/singletable/suites/benchmarks/figure"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
 const module = "github.com/singletable/singletable"
 
-func main() {
-	runs := flag.Int("runs", 30, "how often each program runs")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := measure(ctx, *runs); err != nil {
-		fmt.Fprintln(os.Stderr, "coldstart:", err)
-		os.Exit(1)
-	}
+// Command measures as its flags say.
+func Command(flags *flag.FlagSet) func(context.Context) error {
+	runs := flags.Int("runs", 30, "how often each program runs")
+	return func(ctx context.Context) error { return measure(ctx, *runs) }
 }
 
 func measure(ctx context.Context, runs int) (err error) {
@@ -73,10 +68,7 @@ func measure(ctx context.Context, runs int) (err error) {
 		}
 	}
 	compare(os.Stdout, library, sdk)
-	if err := entities(ctx, dir); err != nil {
-		return err
-	}
-	return lambda(ctx, dir, runs)
+	return entities(ctx, dir)
 }
 
 // program is one of the two, with the figures of its runs.
@@ -162,17 +154,18 @@ func initialized(trace string) (sum float64) {
 }
 
 // compare prints the figures as a table in Markdown.
-func compare(w *os.File, library, sdk *program) {
+func compare(w io.Writer, library, sdk *program) {
 	fmt.Fprintf(w, "%s/%s, medians (least to greatest) of %d runs\n\n", runtime.GOOS, runtime.GOARCH, len(sdk.figures[whole]))
-	fmt.Fprintln(w, "| | library | SDK alone | difference |")
-	fmt.Fprintln(w, "|---|---:|---:|---:|")
-	for _, figure := range []string{initialization, whole, memory} {
-		a, b := library.figures[figure], sdk.figures[figure]
+	rows := [][]string{{"", "library", "SDK alone", "difference"}}
+	for _, name := range []string{initialization, whole, memory} {
+		a, b := library.figures[name], sdk.figures[name]
 		if len(a) > 0 && len(b) > 0 {
-			fmt.Fprintf(w, "| %s | %s | %s | %.3f |\n", figure, spread(a), spread(b), median(a)-median(b))
+			rows = append(rows, []string{name, spread(a), spread(b), fmt.Sprintf("%.3f", median(a)-median(b))})
 		}
 	}
-	fmt.Fprintf(w, "| stripped binary, KB | %d | %d | %d |\n", library.bytes>>10, sdk.bytes>>10, (library.bytes-sdk.bytes)>>10)
+	kilobytes := func(bytes int64) string { return fmt.Sprint(bytes >> 10) }
+	rows = append(rows, []string{"stripped binary, KB", kilobytes(library.bytes), kilobytes(sdk.bytes), kilobytes(library.bytes - sdk.bytes)})
+	fmt.Fprint(w, figure.Table("|---|---:|---:|---:|", rows...))
 }
 
 func median(values []float64) float64 {

@@ -1,17 +1,17 @@
-// Command growth measures whether operations stay as cheap as a table grows and as a
+// Package growth measures whether operations stay as cheap as a table grows and as a
 // walk gets deeper, and how much memory the long ones hold. It prints a table in
 // Markdown. Times are of the client and the local engine together; units and requests
 // are DynamoDB's. With -write, docs/performance.md gets the table, and a picture of it.
 //
-//	go run ./suites/benchmarks/growth -items 10000,100000,1000000 -write
-package main
+//	go run ./suites/benchmarks growth -items 10000,100000,1000000 -write
+package growth
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strconv"
@@ -23,20 +23,24 @@ import (
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/shard"
+	"github.com/singletable/singletable/suites/benchmarks/figure"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func main() {
-	items := flag.String("items", "10000,100000", "how many items the table has")
-	write := flag.Bool("write", false, "write "+page+" and "+picture)
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, strings.Split(*items, ","), *write); err != nil {
-		fmt.Fprintln(os.Stderr, "growth:", err)
-		os.Exit(1)
-	}
+// The page has the table between its marks, and shows the picture.
+const (
+	page    = "docs/performance.md"
+	picture = "docs/growth.svg"
+	opening = "<!-- growth -->\n"
+	closing = "<!-- /growth -->"
+)
+
+// Command measures as its flags say.
+func Command(flags *flag.FlagSet) func(context.Context) error {
+	items := flags.String("items", "10000,100000", "how many items the table has")
+	write := flags.Bool("write", false, "write "+page+" and "+picture)
+	return func(ctx context.Context) error { return run(ctx, strings.Split(*items, ","), *write) }
 }
 
 func run(ctx context.Context, sizes []string, write bool) error {
@@ -76,7 +80,56 @@ func run(ctx context.Context, sizes []string, write bool) error {
 	if !write {
 		return nil
 	}
-	return save(results)
+	return errors.Join(
+		figure.WriteInto(page, opening, closing, markdown(results)),
+		os.WriteFile(picture, draw(results), 0o644))
+}
+
+// result is what an operation costs on a table of some items. Without a median it is
+// about memory alone.
+type result struct {
+	items             int
+	name              string
+	low, median, high float64 // milliseconds
+	units, requests   float64
+}
+
+// markdown returns the results as a table.
+func markdown(results []result) string {
+	rows := [][]string{{"items", "operation", "ms, median (10 % to 90 %)", "units", "requests"}}
+	for _, r := range results {
+		row := []string{strconv.Itoa(r.items), r.name, "", "", ""}
+		if r.median > 0 {
+			row[2] = fmt.Sprintf("%.2f (%.2f to %.2f)", r.median, r.low, r.high)
+			row[3], row[4] = fmt.Sprintf("%.2f", r.units), fmt.Sprintf("%.2f", r.requests)
+		}
+		rows = append(rows, row)
+	}
+	return figure.Table("|---:|---|---:|---:|---:|", rows...)
+}
+
+// draw returns a picture with a line for each operation: the median over the number of
+// items.
+func draw(results []result) []byte {
+	var lines []figure.Line
+	for _, r := range results {
+		if r.median == 0 {
+			continue
+		}
+		i := slices.IndexFunc(lines, func(l figure.Line) bool { return l.Name == r.name })
+		if i < 0 {
+			i = len(lines)
+			lines = append(lines, figure.Line{Name: r.name})
+		}
+		lines[i].Points = append(lines[i].Points, [2]float64{float64(r.items), r.median})
+	}
+	return figure.Picture{
+		Title: "Time of an operation, by the size of the table",
+		Note:  "median in milliseconds, client and local engine together",
+		X:     "number of items, log scale",
+		Base:  10, Width: 446, Heights: []float64{336},
+		Rows: [][]figure.Panel{{{Lines: lines}}},
+	}.SVG()
 }
 
 // record is an item of about 200 bytes.

@@ -1,18 +1,17 @@
-// Command network measures reads over TLS with a latency of 5 ms: how many
+// Package network measures reads over TLS with a latency of 5 ms: how many
 // connections they open, what a fan-out costs next to one query, and what hedging
 // does with late responses and in an outage.
 //
-//	go run ./suites/benchmarks/network
+//	go run ./suites/benchmarks network
 //
 // Server and client share the machine. All figures are ratios or counts from
 // alternating rounds: the median, and in brackets the least and the greatest.
-package main
+package network
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,14 +25,11 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func main() {
-	rounds := flag.Int("rounds", 5, "how often each measurement is repeated")
-	pages := flag.Int("pages", 400, "the pages of a measurement")
-	flag.Parse()
-	if err := run(context.Background(), *rounds, *pages); err != nil {
-		fmt.Fprintln(os.Stderr, "network:", err)
-		os.Exit(1)
-	}
+// Command measures as its flags say.
+func Command(flags *flag.FlagSet) func(context.Context) error {
+	rounds := flags.Int("rounds", 5, "how often each measurement is repeated")
+	pages := flags.Int("pages", 400, "the pages of a measurement")
+	return func(ctx context.Context) error { return run(ctx, *rounds, *pages) }
 }
 
 // index is an index over so many shards. Its name is part of the prefix.

@@ -1,4 +1,4 @@
-package main
+package shardcost
 
 import (
 	"bytes"
@@ -13,26 +13,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const picture = "../../../shard/cost.svg"
-
 // TestPicture checks that the picture of the documentation is what the program
 // draws of what was measured.
 func TestPicture(t *testing.T) {
 	t.Parallel()
 	drawn := filepath.Join(t.TempDir(), "cost.svg")
-	if err := run(false, "cost.csv", drawn); err != nil {
+	if err := run(t.Context(), false, "cost.json", drawn); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(drawn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile(picture)
+	want, err := os.ReadFile("../../../shard/cost.svg")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("run the program to draw it anew (-committed +drawn):\n%s", diff)
+		t.Errorf("run the program to draw it again (-committed +drawn):\n%s", diff)
 	}
 }
 
@@ -74,21 +72,24 @@ func TestMeasured(t *testing.T) {
 		t.Fatalf("%d costs", len(costs))
 	}
 	for _, c := range costs {
-		if c.rounds > 3 {
+		if c.Units <= 0 || c.Rounds < 1 || c.Each <= 0 {
+			t.Errorf("%+v: not measured", c)
+		}
+		if c.Rounds > 3 {
 			t.Errorf("%+v: more than three rounds", c)
 		}
-		if c.units > 1.05*c.each {
+		if c.Units > 1.05*c.Each {
 			t.Errorf("%+v: more than by asking each shard for everything", c)
 		}
-		if c.limit == 100 && c.shards >= 16 && c.units > c.each/3 {
+		if c.Items == 100 && c.Shards >= 16 && c.Units > c.Each/3 {
 			t.Errorf("%+v: more than a third", c)
 		}
 	}
-	want, err := os.ReadFile("cost.csv")
+	want, err := os.ReadFile("cost.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), string(formatCSV(costs))); diff != "" {
+	if diff := cmp.Diff(string(want), string(format(costs))); diff != "" {
 		t.Errorf("formatting changes the data:\n%s", diff)
 	}
 }
@@ -99,33 +100,15 @@ func TestMarkdown(t *testing.T) {
 |---:|---:|---:|---:|---:|---:|
 | 16 | 100 | 24.5 | 1.25 | 200.0 | 0.12 |
 `
-	got := markdown([]cost{{shards: 16, limit: 100, units: 24.5, rounds: 1.25, each: 200}})
+	got := markdown([]cost{{Shards: 16, Items: 100, Units: 24.5, Rounds: 1.25, Each: 200}})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestBadData(t *testing.T) {
-	t.Parallel()
-	head := strings.Join(header, ",") + "\n"
-	for name, text := range map[string]string{
-		"nothing": "", "no lines": head, "few columns": head + "1,2,3\n",
-		"no number": head + "1,10,a,1,1\n", "zero": head + "1,10,0,1,1\n",
-	} {
-		if costs, err := parseCSV(strings.NewReader(text)); err == nil {
-			t.Errorf("%s: %v", name, costs)
-		}
-	}
-}
-
 func measured(t *testing.T) []cost {
 	t.Helper()
-	f, err := os.Open("cost.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	costs, err := parseCSV(f)
+	costs, err := load("cost.json")
 	if err != nil {
 		t.Fatal(err)
 	}

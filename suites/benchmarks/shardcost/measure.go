@@ -1,4 +1,4 @@
-package main
+package shardcost
 
 import (
 	"context"
@@ -58,11 +58,11 @@ func measure(ctx context.Context) ([]cost, error) {
 			return nil, err
 		}
 		for _, limit := range limits {
-			c := cost{shards: shards, limit: limit}
-			if c.units, c.rounds, err = readerCost(ctx, tbl, index, limit); err != nil {
+			c := cost{Shards: shards, Items: limit}
+			if c.Units, c.Rounds, err = readerCost(ctx, tbl, index, limit); err != nil {
 				return nil, err
 			}
-			if c.each, err = eachCost(ctx, tbl, index, limit); err != nil {
+			if c.Each, err = eachCost(ctx, tbl, index, limit); err != nil {
 				return nil, err
 			}
 			costs = append(costs, c)
