@@ -14,10 +14,10 @@ import (
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/core"
-	"github.com/singletable/singletable/examples/appcore/secret"
 	"github.com/singletable/singletable/examples/appcore/setup"
-	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/secret"
+	"github.com/singletable/singletable/examples/internal/secret/secretstest"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table/tabletest"
 )

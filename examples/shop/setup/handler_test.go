@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/secret"
-	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/secret"
+	"github.com/singletable/singletable/examples/internal/secret/secretstest"
 	"github.com/singletable/singletable/examples/shop/demo"
 	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
