@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -11,19 +10,16 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/internal/secret/secretstest"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // asProgram is set in the environment of processes that are to be the program,
@@ -125,13 +121,7 @@ func curl(t *testing.T, line string, variables map[string]string) (status int, b
 // engine returns the arguments for a server on an engine of the test's.
 func engine(t *testing.T) []string {
 	t.Helper()
-	e := check.Must(tabletest.Start(t.Context(), nil))(t)
-	name := "AppCore-" + rand.Text() // the engine may not be ours alone
-	t.Cleanup(func() {
-		_, _ = e.Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
-		e.Close()
-	})
-	return []string{"-endpoint", e.Endpoint(), "-table", name}
+	return []string{"-endpoint", programtest.Engine(t).Endpoint(), "-table", programtest.Table(t, "AppCore")}
 }
 
 func TestThePrintedLinesWork(t *testing.T) {
@@ -225,8 +215,16 @@ func TestDevServesThisMachineOnly(t *testing.T) {
 func TestASecondSignalEndsTheDrain(t *testing.T) {
 	t.Parallel()
 	s := start(t, engine(t)...)
-	conn, _ := stuckPost(t, s)
+	_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
+	u := check.Must(url.Parse(s.url))(t)
+	conn := check.Must(net.Dial("tcp", u.Host))(t)
 	defer conn.Close()
+	// With Expect, the server says when the handler reads the body.
+	fmt.Fprintf(conn, "POST /transactions HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
+		u.Host, strings.TrimSpace(token))
+	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+		t.Fatalf("%q %v", line, err)
+	}
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
 		check.OK(t, s.cmd.Process.Signal(signal))
 		s.log.Wait(t, `"draining"`)
@@ -236,70 +234,9 @@ func TestASecondSignalEndsTheDrain(t *testing.T) {
 	}
 }
 
-// posted is the body that stuckPost announces.
-const posted = `{"amount":500,"currency":"ARS"}`
-
-// stuckPost sends a POST without its body. The server is waiting for that on
-// return.
-func stuckPost(t *testing.T, s *server) (net.Conn, *bufio.Reader) {
-	t.Helper()
-	_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
-	u := check.Must(url.Parse(s.url))(t)
-	conn := check.Must(net.Dial("tcp", u.Host))(t)
-	// With Expect, the server says when the handler reads the body.
-	fmt.Fprintf(conn, "POST /transactions HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
-		u.Host, strings.TrimSpace(token), len(posted))
-	r := bufio.NewReader(conn)
-	if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
-		t.Fatalf("%q %v", line, err)
-	}
-	check.Must(r.ReadString('\n'))(t)
-	return conn, r
-}
-
-func TestSIGTERMFinishesRequestsInFlight(t *testing.T) {
-	t.Parallel()
-	s := start(t, engine(t)...)
-	conn, r := stuckPost(t, s)
-	defer conn.Close()
-	check.OK(t, s.cmd.Process.Signal(syscall.SIGTERM))
-	s.log.Wait(t, `"draining"`)
-	check.Must(io.WriteString(conn, posted))(t)
-	resp := check.Must(http.ReadResponse(r, nil))(t)
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusCreated {
-		t.Errorf("status %d", resp.StatusCode)
-	}
-	if err := <-s.exited; err != nil {
-		t.Errorf("%v\n%s", err, s.log)
-	}
-}
-
-func TestARestartedServerGivesTheSameResponse(t *testing.T) {
-	t.Parallel()
-	data := filepath.Join(t.TempDir(), "data.db")
-	var responses []string
-	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
-		s := start(t, "-data", data)
-		_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
-		status, body := curl(t, "curl '"+s.url+`/transactions' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: k" -d '{"amount":500,"currency":"ARS"}'`,
-			map[string]string{"TOKEN": strings.TrimSpace(token)})
-		responses = append(responses, fmt.Sprint(status, body))
-		s.end(t, signal)
-	}
-	if responses[0] != responses[1] || !strings.HasPrefix(responses[0], "201") {
-		t.Errorf("responses: %q", responses)
-	}
-}
-
 func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 	t.Parallel()
-	e := check.Must(tabletest.Start(t.Context(), nil))(t)
-	name := "AppCore-" + rand.Text()
-	t.Cleanup(func() {
-		_, _ = e.Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
-		e.Close()
-	})
+	e, name := programtest.Engine(t), programtest.Table(t, "AppCore")
 	store := secretstest.New("appcore/cursor-keys", "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
 	defer store.Close()
 	command := func() *exec.Cmd {

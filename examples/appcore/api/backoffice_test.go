@@ -1,9 +1,7 @@
 package api_test
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -141,19 +139,4 @@ func TestEndpointsNeedTheirRole(t *testing.T) {
 	a.office(t, "", http.MethodPost, "users", anaGarcia).is(t, http.StatusUnauthorized)
 	// The staff has no rights to what is the users'.
 	a.get(t, staff, "/transactions/"+id).is(t, http.StatusForbidden)
-}
-
-func TestOf32RegistrationsOfOneEmailOneIsCreated(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	statuses := make([]int, 32)
-	check.Together(len(statuses), func(i int) {
-		body := fmt.Sprintf(`{"userId":"u-%d","email":"one@mail.com","name":"n"}`, i)
-		for statuses[i] == 0 || statuses[i] == http.StatusServiceUnavailable {
-			statuses[i] = a.office(t, staff, http.MethodPost, "users", body).Status
-		}
-	})
-	slices.Sort(statuses)
-	check.Equal(t, "statuses", slices.Compact(slices.Clone(statuses)), []int{http.StatusCreated, http.StatusConflict})
-	check.Equal(t, "second status", statuses[1], http.StatusConflict)
 }

@@ -49,9 +49,26 @@ type app struct {
 // share.
 func newApp(tb testing.TB) *app {
 	tb.Helper()
-	a := &app{faults: &tabletest.Faults{}}
+	return newAppWith(tb, nil)
+}
+
+// newAppWith returns an application with options.
+func newAppWith(tb testing.TB, options *api.Options) *app {
+	tb.Helper()
+	a := &app{faults: &tabletest.Faults{}, log: &check.Log{}}
 	tbl := tabletest.NewWith(tb, tabletest.Client(tb, a.faults.Install), core.Schema("any"), tableOptions(tb))
-	a.serve(tb, tbl)
+	a.service = check.Must(core.New(tbl))(tb)
+	a.Server = httptest.NewServer(newAPI(tb, a.service, a.log, options).Handler(nil))
+	tb.Cleanup(a.Close)
+	return a
+}
+
+// serve returns what a service, a verifier and lists of the test's own make of a server.
+func serve(tb testing.TB, service *core.Service, lists api.Lists, by auth.Authenticator) *app {
+	tb.Helper()
+	a := &app{service: service, log: &check.Log{}}
+	a.Server = httptest.NewServer(api.New(service, lists, by, newLogger(a.log), nil).Handler(nil))
+	tb.Cleanup(a.Close)
 	return a
 }
 
@@ -61,22 +78,14 @@ func tableOptions(tb testing.TB) *table.Options {
 	return &table.Options{Cursors: codec, Observe: httpapi.Observe}
 }
 
-func (a *app) serve(tb testing.TB, tbl *table.Table) {
+func newAPI(tb testing.TB, service *core.Service, log io.Writer, options *api.Options) *api.API {
 	tb.Helper()
-	var err error
-	if a.service, err = core.New(tbl); err != nil {
-		tb.Fatal(err)
-	}
-	a.log = &check.Log{}
-	a.Server = httptest.NewServer(newAPI(tb, a.service, a.log).Handler(nil))
-	tb.Cleanup(a.Close)
+	return api.New(service, always(service), verifier(tb), newLogger(log), options)
 }
 
-func newAPI(tb testing.TB, service *core.Service, log io.Writer) *api.API {
+func verifier(tb testing.TB) *auth.Verifier {
 	tb.Helper()
-	i := check.Must(issuer())(tb)
-	verifier := check.Must(auth.NewCognito(i.Config()))(tb)
-	return api.New(service, always(service), verifier, newLogger(log), nil)
+	return check.Must(auth.NewCognito(check.Must(issuer())(tb).Config()))(tb)
 }
 
 // always returns the service for lists.

@@ -2,16 +2,12 @@ package api_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/core"
-	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/httpapi"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // newLimited returns an application that limits each user to a request a second
@@ -20,19 +16,6 @@ func newLimited(t *testing.T, now func() time.Time) *app {
 	t.Helper()
 	limiter := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: 1, Burst: 3, Now: now}))(t)
 	return newAppWith(t, &api.Options{Limiter: limiter})
-}
-
-// newAppWith returns an application with options.
-func newAppWith(t *testing.T, options *api.Options) *app {
-	t.Helper()
-	a := &app{faults: &tabletest.Faults{}, log: &check.Log{}}
-	tbl := tabletest.NewWith(t, tabletest.Client(t, a.faults.Install), core.Schema("any"), tableOptions(t))
-	a.service = check.Must(core.New(tbl))(t)
-	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
-	handler := api.New(a.service, always(a.service), verifier, newLogger(a.log), options).Handler(nil)
-	a.Server = httptest.NewServer(handler)
-	t.Cleanup(a.Close)
-	return a
 }
 
 func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {

@@ -3,7 +3,6 @@ package api_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/core"
-	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -179,17 +177,14 @@ func TestAnErrorIsNotKept(t *testing.T) {
 // A panic outside of the goroutine of a request would end the process.
 func TestAPanicOfTheReadIs500(t *testing.T) {
 	t.Parallel()
-	a, log := newApp(t), &check.Log{}
-	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
 	panics := func(context.Context) (*core.Service, error) { panic("secret 4711") }
-	server := httptest.NewServer(api.New(a.service, panics, verifier, newLogger(log), nil).Handler(nil))
-	defer server.Close()
-	got := (&app{Server: server}).get(t, ana, global)
+	a := serve(t, newApp(t).service, panics, verifier(t))
+	got := a.get(t, ana, global)
 	got.is(t, http.StatusInternalServerError)
 	if strings.Contains(got.Body, "4711") {
 		t.Error(got.Body)
 	}
-	log.Wait(t, "secret 4711")
+	a.log.Wait(t, "secret 4711")
 }
 
 func TestAClientThatGoesAwayDoesNotFailTheOthers(t *testing.T) {

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
@@ -81,12 +79,9 @@ func TestATokenThatCannotBeCheckedIs503(t *testing.T) {
 		fmt.Errorf("%w: %w", auth.ErrUnavailable, &http.MaxBytesError{Limit: 64 << 10}): http.StatusServiceUnavailable,
 		errors.New("what"): http.StatusInternalServerError,
 	} {
-		server := httptest.NewServer(api.New(service, always(service), failing{err}, newLogger(&check.Log{}), nil).Handler(nil))
-		a := &app{Server: server}
-		got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
+		got := serve(t, service, always(service), failing{err}).do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
 		if retry := got.Header.Get("Retry-After"); got.Status != want || (retry != "") != (want == http.StatusServiceUnavailable) {
 			t.Errorf("%v: status %d, Retry-After %q", err, got.Status, retry)
 		}
-		server.Close()
 	}
 }

@@ -53,19 +53,6 @@ func TestMadeUpKeysCauseOneFetch(t *testing.T) {
 	check.Equal(t, "fetches before the pause is over", p.fetches(), 4)
 }
 
-func TestFirstRequestsShareOneFetch(t *testing.T) {
-	t.Parallel()
-	p := newPool()
-	v := p.verifier(t)
-	token := with(nil)
-	check.Together(64, func(int) {
-		if got, err := v.Verify(t.Context(), token); err != nil || got.User != user {
-			t.Errorf("Verify = %v, %v, want %q", got, err, user)
-		}
-	})
-	check.Equal(t, "fetches", p.fetches(), 1)
-}
-
 func TestNewKeyIsAcceptedAndOldOneNoMore(t *testing.T) {
 	t.Parallel()
 	p := newPool()
