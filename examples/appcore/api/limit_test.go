@@ -20,8 +20,8 @@ func newLimited(t *testing.T, now func() time.Time) *app {
 
 func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {
 	t.Parallel()
-	at := time.Now()
-	a := newLimited(t, func() time.Time { return at })
+	clock := check.NewClock(time.Now())
+	a := newLimited(t, clock.Now)
 	// All endpoints count together, and a request that is refused too.
 	a.get(t, ana, "/transactions").is(t, http.StatusOK)
 	a.get(t, ana, "/notifications?limit=0").is(t, http.StatusBadRequest)
@@ -41,7 +41,7 @@ func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz"} {
 		a.get(t, "", path).is(t, http.StatusOK)
 	}
-	at = at.Add(time.Second)
+	clock.Pass(time.Second)
 	a.get(t, ana, "/transactions").is(t, http.StatusOK)
 	a.get(t, ana, "/transactions").is(t, http.StatusTooManyRequests)
 }
@@ -50,8 +50,8 @@ func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {
 // another user's requests.
 func TestRequestsWithoutATokenCountForNobody(t *testing.T) {
 	t.Parallel()
-	at := time.Now()
-	a := newLimited(t, func() time.Time { return at })
+	clock := check.NewClock(time.Now())
+	a := newLimited(t, clock.Now)
 	for range 20 {
 		forged := token(t, ana)[:40] + "x"
 		a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer " + forged}}}).is(t, http.StatusUnauthorized)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,28 +17,10 @@ import (
 const global = "/transactions/global"
 
 // newTimed returns an application and its clock.
-func newTimed(t *testing.T) (*app, *clock) {
+func newTimed(t *testing.T) (*app, *check.Clock) {
 	t.Helper()
-	c := &clock{at: time.Now()}
-	return newAppWith(t, &api.Options{Now: c.now}), c
-}
-
-// clock is a clock that a test sets, also while a server reads it.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
+	c := check.NewClock(time.Now())
+	return newAppWith(t, &api.Options{Now: c.Now}), c
 }
 
 // queries returns how many queries were sent so far.
@@ -75,7 +56,7 @@ func TestTheFirstPageIsKeptForTwoSeconds(t *testing.T) {
 		{time.Nanosecond, "private, max-age=2", 2 * fanOut, false},
 		{-time.Minute, "private, max-age=2", 3 * fanOut, false}, // the clock is set back
 	} {
-		clock.pass(c.pass)
+		clock.Pass(c.pass)
 		for _, user := range []string{ana, bruno} {
 			got := a.get(t, user, global)
 			check.Equal(t, "Cache-Control", got.Header.Get("Cache-Control"), c.control)

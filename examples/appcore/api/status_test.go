@@ -243,14 +243,6 @@ func TestATransactionIsCreatedAndFoundEverywhere(t *testing.T) {
 	}
 }
 
-func TestAnEmptyListIsNoNull(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	for _, path := range []string{"/transactions", "/transactions/global", "/notifications"} {
-		a.get(t, ana, path).is(t, http.StatusOK, "{\"items\":[]}\n")
-	}
-}
-
 func TestListsAreNewestFirstPageByPage(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
