@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,75 +20,12 @@ import (
 	"github.com/singletable/singletable/examples/internal/secret/secretstest"
 )
 
-// asProgram is set in the environment of processes that are to be the program,
-// and not its tests.
-const asProgram = "APPCORE_TEST_MAIN"
+func TestMain(m *testing.M) { programtest.Main(m, main) }
 
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// process returns the program as a command, with nothing of this environment
-// that it looks at.
-func process(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "AWS_") || strings.HasPrefix(v, "COGNITO_") || strings.HasPrefix(v, "CURSOR_")
-	})
-	cmd.Env = append(cmd.Env, asProgram+"=1")
-	return cmd
-}
-
-// server is the program as a process.
-type server struct {
-	cmd    *exec.Cmd
-	url    string
-	out    []string // what it printed when it was ready
-	log    *check.Log
-	exited chan error
-}
-
-func start(t *testing.T, args ...string) *server {
+func start(t *testing.T, args ...string) *programtest.Server {
 	t.Helper()
-	cmd := process(t.Context(), append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...)
-	return launch(t, cmd, "/notifications'")
-}
-
-// launch starts a server and waits for the last line that it prints.
-func launch(t *testing.T, cmd *exec.Cmd, last string) *server {
-	t.Helper()
-	s := &server{cmd: cmd, log: &check.Log{}, exited: make(chan error, 1)}
-	stdout := check.Must(cmd.StdoutPipe())(t)
-	cmd.Stderr = s.log
-	check.OK(t, cmd.Start())
-	lines := bufio.NewScanner(stdout)
-	for s.url == "" || !strings.Contains(s.out[len(s.out)-1], last) {
-		if !lines.Scan() {
-			t.Fatalf("the server ended: %v\n%s", cmd.Wait(), s.log)
-		}
-		if after, found := strings.CutPrefix(lines.Text(), "listening on "); found {
-			s.url = after
-		}
-		s.out = append(s.out, lines.Text())
-	}
-	go func() {
-		_, _ = io.Copy(io.Discard, stdout)
-		s.exited <- cmd.Wait()
-	}()
-	return s
-}
-
-// end sends a signal and waits for the process to exit with status 0.
-func (s *server) end(t *testing.T, signal os.Signal) {
-	t.Helper()
-	check.OK(t, s.cmd.Process.Signal(signal))
-	if err := <-s.exited; err != nil {
-		t.Errorf("after %v: %v\n%s", signal, err, s.log)
-	}
+	cmd := programtest.Command(t.Context(), append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...)
+	return programtest.Start(t, cmd, "/notifications'")
 }
 
 // curl runs a line as it was printed, as a shell would.
@@ -129,7 +64,7 @@ func TestThePrintedLinesWork(t *testing.T) {
 	s := start(t, append(engine(t), "-demo")...)
 	variables := map[string]string{"RANDOM": "4711"}
 	tried := 0
-	for _, line := range s.out {
+	for _, line := range s.Out {
 		if !strings.Contains(line, "curl ") {
 			continue
 		}
@@ -156,18 +91,18 @@ func TestThePrintedLinesWork(t *testing.T) {
 		}
 	}
 	if tried != 14 {
-		t.Errorf("%d lines with curl, want 14:\n%s", tried, strings.Join(s.out, "\n"))
+		t.Errorf("%d lines with curl, want 14:\n%s", tried, strings.Join(s.Out, "\n"))
 	}
-	if status, body := curl(t, "curl '"+s.url+"/dev/token'", nil); status != http.StatusBadRequest || !strings.Contains(body, `"code":"invalid_user"`) {
+	if status, body := curl(t, "curl '"+s.URL+"/dev/token'", nil); status != http.StatusBadRequest || !strings.Contains(body, `"code":"invalid_user"`) {
 		t.Errorf("a token for nobody: status %d: %s", status, body)
 	}
-	if !strings.Contains(s.log.String(), "DEVELOPMENT SERVER") {
-		t.Errorf("it does not say what it is: %s", s.log)
+	if !strings.Contains(s.Log.String(), "DEVELOPMENT SERVER") {
+		t.Errorf("it does not say what it is: %s", s.Log)
 	}
-	if status, body := curl(t, "curl '"+s.url+"/.well-known/jwks.json'", nil); status != http.StatusOK || !strings.Contains(body, `"kid"`) {
+	if status, body := curl(t, "curl '"+s.URL+"/.well-known/jwks.json'", nil); status != http.StatusOK || !strings.Contains(body, `"kid"`) {
 		t.Errorf("keys: status %d: %s", status, body)
 	}
-	s.end(t, os.Interrupt)
+	s.End(t, os.Interrupt)
 }
 
 // What a server for development gives to anyone must not leave the machine: not to
@@ -175,7 +110,7 @@ func TestThePrintedLinesWork(t *testing.T) {
 func TestDevServesThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t, engine(t)...)
-	u := check.Must(url.Parse(s.url))(t)
+	u := check.Must(url.Parse(s.URL))(t)
 	for _, c := range []struct {
 		method, path, host string
 		status             int
@@ -194,10 +129,10 @@ func TestDevServesThisMachineOnly(t *testing.T) {
 		{"GET", "/readyz", u.Host, http.StatusOK},
 		{"OPTIONS", "*", u.Host, http.StatusNotFound},
 	} {
-		req := check.Must(http.NewRequestWithContext(t.Context(), c.method, s.url, http.NoBody))(t)
+		req := check.Must(http.NewRequestWithContext(t.Context(), c.method, s.URL, http.NoBody))(t)
 		req.URL.Opaque, req.Host = c.path, c.host
 		if strings.HasPrefix(c.path, "//") {
-			req.URL.Opaque = s.url + c.path
+			req.URL.Opaque = s.URL + c.path
 		}
 		resp := check.Must(http.DefaultTransport.RoundTrip(req))(t)
 		body := check.Must(io.ReadAll(resp.Body))(t)
@@ -215,8 +150,8 @@ func TestDevServesThisMachineOnly(t *testing.T) {
 func TestASecondSignalEndsTheDrain(t *testing.T) {
 	t.Parallel()
 	s := start(t, engine(t)...)
-	_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
-	u := check.Must(url.Parse(s.url))(t)
+	_, token := curl(t, "curl '"+s.URL+"/dev/token?user=u-123'", nil)
+	u := check.Must(url.Parse(s.URL))(t)
 	conn := check.Must(net.Dial("tcp", u.Host))(t)
 	defer conn.Close()
 	// With Expect, the server says when the handler reads the body.
@@ -226,11 +161,11 @@ func TestASecondSignalEndsTheDrain(t *testing.T) {
 		t.Fatalf("%q %v", line, err)
 	}
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
-		check.OK(t, s.cmd.Process.Signal(signal))
-		s.log.Wait(t, `"draining"`)
+		check.OK(t, s.Cmd.Process.Signal(signal))
+		s.Log.Wait(t, `"draining"`)
 	}
-	if err := <-s.exited; err == nil || s.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(s.log.String(), "second signal") {
-		t.Errorf("%v\n%s", err, s.log)
+	if err := <-s.Exited; err == nil || s.Cmd.ProcessState.ExitCode() != 1 || !strings.Contains(s.Log.String(), "second signal") {
+		t.Errorf("%v\n%s", err, s.Log)
 	}
 }
 
@@ -240,7 +175,7 @@ func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 	store := secretstest.New("appcore/cursor-keys", "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
 	defer store.Close()
 	command := func() *exec.Cmd {
-		cmd := process(t.Context(), "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
+		cmd := programtest.Command(t.Context(), "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
 		cmd.Env = append(cmd.Env,
 			"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 			"COGNITO_USER_POOL_ID=us-east-1_AbCdEfGhI", "COGNITO_CLIENT_ID=client",
@@ -256,17 +191,17 @@ func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 		t.Errorf("without valid cursor keys: %v\n%s", err, out)
 	}
 	store.Set("ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
-	s := launch(t, command(), "listening on")
+	s := programtest.Start(t, command(), "listening on")
 	for path, want := range map[string]int{
 		"/transactions":          http.StatusUnauthorized,
 		"/dev/token?user=u-1":    http.StatusNotFound,
 		"/.well-known/jwks.json": http.StatusNotFound,
 	} {
-		if status, body := curl(t, "curl '"+s.url+path+"'", nil); status != want {
+		if status, body := curl(t, "curl '"+s.URL+path+"'", nil); status != want {
 			t.Errorf("%s: status %d: %s", path, status, body)
 		}
 	}
-	s.end(t, syscall.SIGTERM)
+	s.End(t, syscall.SIGTERM)
 }
 
 func TestItRefusesToStartAndSaysWhy(t *testing.T) {
@@ -300,7 +235,7 @@ func TestItRefusesToStartAndSaysWhy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := process(t.Context(), c.args...)
+			cmd := programtest.Command(t.Context(), c.args...)
 			cmd.Env = append(cmd.Env, c.env...)
 			out, err := cmd.CombinedOutput()
 			if err == nil || cmd.ProcessState.ExitCode() != 1 {
