@@ -92,10 +92,7 @@ func TestEveryRefusalOfTheBackOfficeHasItsStatus(t *testing.T) {
 		{"GET", "users", "", 405, "method_not_allowed"},
 		{"DELETE", "users/u-123", "", 405, "method_not_allowed"},
 	} {
-		got := a.office(t, staff, c.method, c.path, c.body)
-		if code := decode[failure](t, got.Body).Error.Code; got.Status != c.status || code != c.code {
-			t.Errorf("%s %.40s %.60s: status %d and code %q, want %d and %q", c.method, c.path, c.body, got.Status, code, c.status, c.code)
-		}
+		a.office(t, staff, c.method, c.path, c.body).refused(t, c.status, c.code, c.method, c.path, c.body)
 	}
 }
 
@@ -124,9 +121,7 @@ func TestEndpointsNeedTheirRole(t *testing.T) {
 				continue
 			}
 			got := a.do(t, request{Method: route.Method, Path: strings.Replace(route.Path, "{id}", id, 1), Header: header, Body: "no JSON"})
-			if code := decode[failure](t, got.Body).Error.Code; got.Status != http.StatusForbidden || code != "insufficient_role" {
-				t.Errorf("%s, groups %v: %d %s", route.Name, groups, got.Status, got.Body)
-			}
+			got.refused(t, http.StatusForbidden, "insufficient_role", route.Name, groups)
 			check.Equal(t, "WWW-Authenticate", got.Header.Get("WWW-Authenticate"), "")
 		}
 	}

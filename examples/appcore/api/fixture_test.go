@@ -151,6 +151,14 @@ func (got response) is(tb testing.TB, status int, body ...string) {
 	}
 }
 
+// refused fails the test unless the response has the status and the error code.
+func (got response) refused(tb testing.TB, status int, code string, about ...any) {
+	tb.Helper()
+	if is := decode[failure](tb, got.Body).Error.Code; got.Status != status || is != code {
+		tb.Errorf("%.100v: status %d and code %q, want %d and %q", about, got.Status, is, status, code)
+	}
+}
+
 // lists fails the test unless the user's list has that many items.
 func (a *app) lists(tb testing.TB, user, path string, want int) {
 	tb.Helper()

@@ -30,8 +30,7 @@ func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {
 	before := len(a.faults.Requests())
 	for _, path := range []string{"/transactions", "/transactions/global", "/notifications", "/transactions/tx-1"} {
 		got := a.get(t, ana, path)
-		got.is(t, http.StatusTooManyRequests)
-		check.Equal(t, "code", decode[failure](t, got.Body).Error.Code, "too_many_requests")
+		got.refused(t, http.StatusTooManyRequests, "too_many_requests", path)
 		check.Equal(t, "Retry-After", got.Header.Get("Retry-After"), "1")
 	}
 	if sent := a.faults.Requests()[before:]; len(sent) > 0 {

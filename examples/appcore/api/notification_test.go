@@ -57,10 +57,7 @@ func TestANotificationIsMarkedAsRead(t *testing.T) {
 		{ana, n.ID, `{"read":1}`, 400, "invalid_read"},
 		{ana, n.ID, `{"read":true,"message":"x"}`, 400, "unknown_field"},
 	} {
-		got := a.mark(t, c.user, c.id, c.body)
-		if code := decode[failure](t, got.Body).Error.Code; got.Status != c.status || code != c.code {
-			t.Errorf("%+v: status %d and code %q", c, got.Status, code)
-		}
+		a.mark(t, c.user, c.id, c.body).refused(t, c.status, c.code, c)
 	}
 	check.Equal(t, "read", list().Read, true)
 }

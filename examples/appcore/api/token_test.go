@@ -43,10 +43,8 @@ func TestATokenForSomethingElseIs403(t *testing.T) {
 	i := check.Must(issuer())(t)
 	for _, scope := range []any{nil, "", "openid email", 7} {
 		got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer " + tokenWith(t, i, "scope", scope)}}})
-		if code := decode[failure](t, got.Body).Error.Code; got.Status != http.StatusForbidden || code != "insufficient_scope" ||
-			got.Header.Get("WWW-Authenticate") != `Bearer error="insufficient_scope"` {
-			t.Errorf("scope %v: %d %v %s", scope, got.Status, got.Header, got.Body)
-		}
+		got.refused(t, http.StatusForbidden, "insufficient_scope", scope)
+		check.Equal(t, "WWW-Authenticate", got.Header.Get("WWW-Authenticate"), `Bearer error="insufficient_scope"`)
 	}
 }
 
