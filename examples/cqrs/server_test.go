@@ -112,7 +112,9 @@ func TestAKilledProcessLeavesItsImportToTheNext(t *testing.T) {
 	}
 	_, text, err = request(t.Context(), s.URL+"/task?id=imp-1", s.token(t), "", "")
 	check.OK(t, err, s.Cmd.Process.Kill(), json.Unmarshal([]byte(text), &before))
-	<-s.Exited // it was killed
+	if <-s.Exited == nil {
+		t.Error("it was not killed")
+	}
 	if before.Status == "DONE" {
 		t.Fatal("it was faster than the kill")
 	}
