@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -10,10 +9,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
-	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -39,11 +37,7 @@ func develop(ctx context.Context, o options, with *api.Options, stdout io.Writer
 			"GET /.well-known/jwks.json": issuer,
 			"GET /dev/token":             issuer.Tokens(),
 		})
-		return httpapi.Serve(ctx, o.Addr, httpapi.Local(handler), log, func(url string) {
-			log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any user. Do not expose it.", slog.String("url", url))
-			fmt.Fprintf(stdout, "listening on %s\n", url)
-			fmt.Fprintf(stdout, welcome, url, core.DemoUsers[0])
-		})
+		return o.ServeLocally(ctx, handler, stdout, log, auth.Warning, welcome, core.DemoUsers[0])
 	})
 }
 

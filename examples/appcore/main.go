@@ -78,7 +78,5 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if _, err := app.Lists(ctx); err != nil {
 		return err
 	}
-	return httpapi.Serve(ctx, o.Addr, app.API.Handler(nil), log, func(url string) {
-		fmt.Fprintf(stdout, "listening on %s\n", url)
-	})
+	return o.Serve(ctx, app.API.Handler(nil), stdout, log)
 }

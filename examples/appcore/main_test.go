@@ -2,8 +2,6 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"net"
@@ -11,90 +9,23 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"github.com/singletable/singletable/examples/appcore/core"
-	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/table/tabletest"
+	"github.com/singletable/singletable/examples/internal/program/programtest"
+	"github.com/singletable/singletable/examples/internal/secret/secretstest"
 )
 
-// asProgram is set in the environment of processes that are to be the program,
-// and not its tests.
-const asProgram = "APPCORE_TEST_MAIN"
+func TestMain(m *testing.M) { programtest.Main(m, main) }
 
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// process returns the program as a command, with nothing of this environment
-// that it looks at.
-func process(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "AWS_") || strings.HasPrefix(v, "COGNITO_") || strings.HasPrefix(v, "CURSOR_")
-	})
-	cmd.Env = append(cmd.Env, asProgram+"=1")
-	return cmd
-}
-
-// server is the program as a process.
-type server struct {
-	cmd    *exec.Cmd
-	url    string
-	out    []string // what it printed when it was ready
-	log    *check.Log
-	exited chan error
-}
-
-func start(t *testing.T, args ...string) *server {
+func start(t *testing.T, args ...string) *programtest.Server {
 	t.Helper()
-	cmd := process(t.Context(), append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...)
-	return launch(t, cmd, "/notifications'")
-}
-
-// launch starts a server and waits for the last line that it prints.
-func launch(t *testing.T, cmd *exec.Cmd, last string) *server {
-	t.Helper()
-	s := &server{cmd: cmd, log: &check.Log{}, exited: make(chan error, 1)}
-	stdout := check.Must(cmd.StdoutPipe())(t)
-	cmd.Stderr = s.log
-	check.OK(t, cmd.Start())
-	lines := bufio.NewScanner(stdout)
-	for s.url == "" || !strings.Contains(s.out[len(s.out)-1], last) {
-		if !lines.Scan() {
-			t.Fatalf("the server ended: %v\n%s", cmd.Wait(), s.log)
-		}
-		if after, found := strings.CutPrefix(lines.Text(), "listening on "); found {
-			s.url = after
-		}
-		s.out = append(s.out, lines.Text())
-	}
-	go func() {
-		_, _ = io.Copy(io.Discard, stdout)
-		s.exited <- cmd.Wait()
-	}()
-	return s
-}
-
-// end sends a signal and waits for the process to exit with status 0.
-func (s *server) end(t *testing.T, signal os.Signal) {
-	t.Helper()
-	check.OK(t, s.cmd.Process.Signal(signal))
-	if err := <-s.exited; err != nil {
-		t.Errorf("after %v: %v\n%s", signal, err, s.log)
-	}
+	cmd := programtest.Command(t.Context(), append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...)
+	return programtest.Start(t, cmd, "/notifications'")
 }
 
 // curl runs a line as it was printed, as a shell would.
@@ -125,13 +56,7 @@ func curl(t *testing.T, line string, variables map[string]string) (status int, b
 // engine returns the arguments for a server on an engine of the test's.
 func engine(t *testing.T) []string {
 	t.Helper()
-	e := check.Must(tabletest.Start(t.Context(), nil))(t)
-	name := "AppCore-" + rand.Text() // the engine may not be ours alone
-	t.Cleanup(func() {
-		_, _ = e.Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
-		e.Close()
-	})
-	return []string{"-endpoint", e.Endpoint(), "-table", name}
+	return []string{"-endpoint", programtest.Engine(t).Endpoint(), "-table", programtest.Table(t, "AppCore")}
 }
 
 func TestThePrintedLinesWork(t *testing.T) {
@@ -139,7 +64,7 @@ func TestThePrintedLinesWork(t *testing.T) {
 	s := start(t, append(engine(t), "-demo")...)
 	variables := map[string]string{"RANDOM": "4711"}
 	tried := 0
-	for _, line := range s.out {
+	for _, line := range s.Out {
 		if !strings.Contains(line, "curl ") {
 			continue
 		}
@@ -166,18 +91,18 @@ func TestThePrintedLinesWork(t *testing.T) {
 		}
 	}
 	if tried != 14 {
-		t.Errorf("%d lines with curl, want 14:\n%s", tried, strings.Join(s.out, "\n"))
+		t.Errorf("%d lines with curl, want 14:\n%s", tried, strings.Join(s.Out, "\n"))
 	}
-	if status, body := curl(t, "curl '"+s.url+"/dev/token'", nil); status != http.StatusBadRequest || !strings.Contains(body, `"code":"invalid_user"`) {
+	if status, body := curl(t, "curl '"+s.URL+"/dev/token'", nil); status != http.StatusBadRequest || !strings.Contains(body, `"code":"invalid_user"`) {
 		t.Errorf("a token for nobody: status %d: %s", status, body)
 	}
-	if !strings.Contains(s.log.String(), "DEVELOPMENT SERVER") {
-		t.Errorf("it does not say what it is: %s", s.log)
+	if !strings.Contains(s.Log.String(), "DEVELOPMENT SERVER") {
+		t.Errorf("it does not say what it is: %s", s.Log)
 	}
-	if status, body := curl(t, "curl '"+s.url+"/.well-known/jwks.json'", nil); status != http.StatusOK || !strings.Contains(body, `"kid"`) {
+	if status, body := curl(t, "curl '"+s.URL+"/.well-known/jwks.json'", nil); status != http.StatusOK || !strings.Contains(body, `"kid"`) {
 		t.Errorf("keys: status %d: %s", status, body)
 	}
-	s.end(t, os.Interrupt)
+	s.End(t, os.Interrupt)
 }
 
 // What a server for development gives to anyone must not leave the machine: not to
@@ -185,7 +110,7 @@ func TestThePrintedLinesWork(t *testing.T) {
 func TestDevServesThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t, engine(t)...)
-	u := check.Must(url.Parse(s.url))(t)
+	u := check.Must(url.Parse(s.URL))(t)
 	for _, c := range []struct {
 		method, path, host string
 		status             int
@@ -204,10 +129,10 @@ func TestDevServesThisMachineOnly(t *testing.T) {
 		{"GET", "/readyz", u.Host, http.StatusOK},
 		{"OPTIONS", "*", u.Host, http.StatusNotFound},
 	} {
-		req := check.Must(http.NewRequestWithContext(t.Context(), c.method, s.url, http.NoBody))(t)
+		req := check.Must(http.NewRequestWithContext(t.Context(), c.method, s.URL, http.NoBody))(t)
 		req.URL.Opaque, req.Host = c.path, c.host
 		if strings.HasPrefix(c.path, "//") {
-			req.URL.Opaque = s.url + c.path
+			req.URL.Opaque = s.URL + c.path
 		}
 		resp := check.Must(http.DefaultTransport.RoundTrip(req))(t)
 		body := check.Must(io.ReadAll(resp.Body))(t)
@@ -225,85 +150,32 @@ func TestDevServesThisMachineOnly(t *testing.T) {
 func TestASecondSignalEndsTheDrain(t *testing.T) {
 	t.Parallel()
 	s := start(t, engine(t)...)
-	conn, _ := stuckPost(t, s)
-	defer conn.Close()
-	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
-		check.OK(t, s.cmd.Process.Signal(signal))
-		s.log.Wait(t, `"draining"`)
-	}
-	if err := <-s.exited; err == nil || s.cmd.ProcessState.ExitCode() != 1 || !strings.Contains(s.log.String(), "second signal") {
-		t.Errorf("%v\n%s", err, s.log)
-	}
-}
-
-// posted is the body that stuckPost announces.
-const posted = `{"amount":500,"currency":"ARS"}`
-
-// stuckPost sends a POST without its body. The server is waiting for that on
-// return.
-func stuckPost(t *testing.T, s *server) (net.Conn, *bufio.Reader) {
-	t.Helper()
-	_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
-	u := check.Must(url.Parse(s.url))(t)
+	_, token := curl(t, "curl '"+s.URL+"/dev/token?user=u-123'", nil)
+	u := check.Must(url.Parse(s.URL))(t)
 	conn := check.Must(net.Dial("tcp", u.Host))(t)
+	defer conn.Close()
 	// With Expect, the server says when the handler reads the body.
-	fmt.Fprintf(conn, "POST /transactions HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n",
-		u.Host, strings.TrimSpace(token), len(posted))
-	r := bufio.NewReader(conn)
-	if line, err := r.ReadString('\n'); err != nil || !strings.Contains(line, "100") {
+	fmt.Fprintf(conn, "POST /transactions HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
+		u.Host, strings.TrimSpace(token))
+	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100") {
 		t.Fatalf("%q %v", line, err)
 	}
-	check.Must(r.ReadString('\n'))(t)
-	return conn, r
-}
-
-func TestSIGTERMFinishesRequestsInFlight(t *testing.T) {
-	t.Parallel()
-	s := start(t, engine(t)...)
-	conn, r := stuckPost(t, s)
-	defer conn.Close()
-	check.OK(t, s.cmd.Process.Signal(syscall.SIGTERM))
-	s.log.Wait(t, `"draining"`)
-	check.Must(io.WriteString(conn, posted))(t)
-	resp := check.Must(http.ReadResponse(r, nil))(t)
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusCreated {
-		t.Errorf("status %d", resp.StatusCode)
-	}
-	if err := <-s.exited; err != nil {
-		t.Errorf("%v\n%s", err, s.log)
-	}
-}
-
-func TestARestartedServerGivesTheSameResponse(t *testing.T) {
-	t.Parallel()
-	data := filepath.Join(t.TempDir(), "data.db")
-	var responses []string
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Interrupt} {
-		s := start(t, "-data", data)
-		_, token := curl(t, "curl '"+s.url+"/dev/token?user=u-123'", nil)
-		status, body := curl(t, "curl '"+s.url+`/transactions' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: k" -d '{"amount":500,"currency":"ARS"}'`,
-			map[string]string{"TOKEN": strings.TrimSpace(token)})
-		responses = append(responses, fmt.Sprint(status, body))
-		s.end(t, signal)
+		check.OK(t, s.Cmd.Process.Signal(signal))
+		s.Log.Wait(t, `"draining"`)
 	}
-	if responses[0] != responses[1] || !strings.HasPrefix(responses[0], "201") {
-		t.Errorf("responses: %q", responses)
+	if err := <-s.Exited; err == nil || s.Cmd.ProcessState.ExitCode() != 1 || !strings.Contains(s.Log.String(), "second signal") {
+		t.Errorf("%v\n%s", err, s.Log)
 	}
 }
 
 func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 	t.Parallel()
-	e := check.Must(tabletest.Start(t.Context(), nil))(t)
-	name := "AppCore-" + rand.Text()
-	t.Cleanup(func() {
-		_, _ = e.Client().DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name})
-		e.Close()
-	})
+	e, name := programtest.Engine(t), programtest.Table(t, "AppCore")
 	store := secretstest.New("appcore/cursor-keys", "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
 	defer store.Close()
 	command := func() *exec.Cmd {
-		cmd := process(t.Context(), "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
+		cmd := programtest.Command(t.Context(), "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
 		cmd.Env = append(cmd.Env,
 			"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 			"COGNITO_USER_POOL_ID=us-east-1_AbCdEfGhI", "COGNITO_CLIENT_ID=client",
@@ -319,17 +191,17 @@ func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 		t.Errorf("without valid cursor keys: %v\n%s", err, out)
 	}
 	store.Set("ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
-	s := launch(t, command(), "listening on")
+	s := programtest.Start(t, command(), "listening on")
 	for path, want := range map[string]int{
 		"/transactions":          http.StatusUnauthorized,
 		"/dev/token?user=u-1":    http.StatusNotFound,
 		"/.well-known/jwks.json": http.StatusNotFound,
 	} {
-		if status, body := curl(t, "curl '"+s.url+path+"'", nil); status != want {
+		if status, body := curl(t, "curl '"+s.URL+path+"'", nil); status != want {
 			t.Errorf("%s: status %d: %s", path, status, body)
 		}
 	}
-	s.end(t, syscall.SIGTERM)
+	s.End(t, syscall.SIGTERM)
 }
 
 func TestItRefusesToStartAndSaysWhy(t *testing.T) {
@@ -363,7 +235,7 @@ func TestItRefusesToStartAndSaysWhy(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := process(t.Context(), c.args...)
+			cmd := programtest.Command(t.Context(), c.args...)
 			cmd.Env = append(cmd.Env, c.env...)
 			out, err := cmd.CombinedOutput()
 			if err == nil || cmd.ProcessState.ExitCode() != 1 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/internal/program/programtest"
 )
 
 // The commands of the README's session, for a server at shown.
@@ -57,10 +58,10 @@ func (s *session) show(line, output string) string {
 	return "$ " + line + "\n" + output
 }
 
-func (s *session) begin(data string) *server {
+func (s *session) begin(data string) *programtest.Server {
 	s.t.Helper()
 	server := start(s.t, "-data", data)
-	s.url = server.url
+	s.url = server.URL
 	s.token = strings.TrimSpace(s.run(getToken + `; echo "$TOKEN"`))
 	return server
 }
@@ -87,11 +88,11 @@ func TestTheREADMEShowsASession(t *testing.T) {
 	slow.Stdout, slow.Stderr = &created, progress
 	check.OK(t, slow.Start())
 	progress.Wait(t, "100 Continue")
-	check.OK(t, server.cmd.Process.Signal(os.Interrupt))
-	server.log.Wait(t, `"draining"`)
+	check.OK(t, server.Cmd.Process.Signal(os.Interrupt))
+	server.Log.Wait(t, `"draining"`)
 	check.OK(t, os.WriteFile(goOn, nil, 0o600), slow.Wait())
-	if err := <-server.exited; err != nil {
-		t.Errorf("%v\n%s", err, server.log)
+	if err := <-server.Exited; err != nil {
+		t.Errorf("%v\n%s", err, server.Log)
 	}
 
 	before := s.show(createFirst, first) + s.show(createSlow, created.String())
@@ -100,7 +101,7 @@ func TestTheREADMEShowsASession(t *testing.T) {
 	repeated := s.run(createFirst)
 	check.Equal(t, "the response to the repeated request", repeated, first)
 	after += s.show(createFirst, repeated)
-	again.end(t, os.Interrupt)
+	again.End(t, os.Interrupt)
 	if len(s.ids) != 2 {
 		t.Errorf("%d transactions, want 2", len(s.ids))
 	}

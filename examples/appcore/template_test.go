@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/samtest"
 	"github.com/singletable/singletable/keys"
@@ -199,4 +199,23 @@ func TestTheAPIAsksForTokensOfTheUserPool(t *testing.T) {
 		!slices.Equal(jwt.JwtConfiguration.Audience, []string{"ClientId"}) {
 		t.Errorf("authorizer: %+v", a)
 	}
+}
+
+// Concurrency that is reserved for one function is taken from all others, so only
+// the parameter of POST /transactions may reserve any, and by default it does not:
+// a literal 0 would switch the function off.
+func TestOnlyPostHasReservedConcurrency(t *testing.T) {
+	t.Parallel()
+	tpl := samtest.Read(t, "template.yaml")
+	reserved := map[string][]string{}
+	for name, f := range samtest.Of[struct {
+		Reserved []string `yaml:"ReservedConcurrentExecutions"`
+	}](t, tpl, "AWS::Serverless::Function") {
+		if len(f.Reserved) > 0 {
+			reserved[name] = f.Reserved
+		}
+	}
+	check.Equal(t, "reserved concurrency", reserved, map[string][]string{
+		"CreateTransaction": {"HasCreateConcurrency", "CreateConcurrency", "AWS::NoValue"},
+	})
 }

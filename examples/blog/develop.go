@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,13 +12,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/blog/api"
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/internal/program"
-	"github.com/singletable/singletable/stream"
-	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -62,11 +59,7 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 		a := &api.API{Store: s, Auth: verifier, Log: log}
 		handler := a.Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
 		return program.WithReader(ctx, func(ctx context.Context) error { return background(ctx, s, client, log) }, func(ctx context.Context) error {
-			return httpapi.Serve(ctx, o.Addr, httpapi.Local(handler), log, func(url string) {
-				log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any user. Do not expose it.", slog.String("url", url))
-				fmt.Fprintf(stdout, "listening on %s\n", url)
-				fmt.Fprintf(stdout, welcome, url)
-			})
+			return o.ServeLocally(ctx, handler, stdout, log, auth.Warning, welcome)
 		})
 	})
 }
@@ -80,16 +73,7 @@ func background(ctx context.Context, s *store.Store, client *dynamodb.Client, lo
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	failed := make(chan error, 1)
-	go func() {
-		failed <- stream.Reader{
-			Name: "blog", Router: router, Client: streamtest.Client(client), Interval: 100 * time.Millisecond,
-			Progress: func(p stream.Progress) {
-				if p.Err != nil {
-					log.Error("stream", slog.String("error", p.Err.Error()))
-				}
-			},
-		}.Run(reading)
-	}()
+	go func() { failed <- program.Reader("blog", router, client, log).Run(reading) }()
 	for tick := time.NewTicker(sweepEvery); ; {
 		if deleted, err := s.Sweep(ctx, time.Now()); err != nil {
 			log.Error("sweep", slog.String("error", err.Error()))

@@ -14,15 +14,14 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/cqrs/api"
 	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/stream"
-	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -76,16 +75,6 @@ func serve(ctx context.Context, o options, client *dynamodb.Client, issuer *auth
 	if err != nil {
 		return err
 	}
-	reader := func(name string, router *stream.Router) func(context.Context) error {
-		return stream.Reader{
-			Name: name, Router: router, Client: streamtest.Client(client), Interval: 50 * time.Millisecond,
-			Progress: func(p stream.Progress) {
-				if p.Err != nil {
-					log.Warn("a change is delivered again", slog.String("reader", name), slog.String("error", p.Err.Error()))
-				}
-			},
-		}.Run
-	}
 	handler := api.New(service, model, verifier, log).Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
 	listen := func(ctx context.Context) error {
 		// The database may hold what another table had, so it is rebuilt.
@@ -98,14 +87,10 @@ func serve(ctx context.Context, o options, client *dynamodb.Client, issuer *auth
 			resumed, err := service.Resume(ctx)
 			log.Info("tasks resumed", slog.Int("tasks", resumed), slog.Any("error", err))
 		})
-		return httpapi.Serve(ctx, o.Addr, httpapi.Local(handler), log, func(url string) {
-			log.Warn("DEVELOPMENT SERVER: every user and program of this machine gets a token for any tenant. Do not expose it.", slog.String("url", url))
-			fmt.Fprintf(stdout, "listening on %s\n", url)
-			fmt.Fprintf(stdout, welcome, url)
-		})
+		return o.ServeLocally(ctx, handler, stdout, log, auth.Warning, welcome)
 	}
-	return program.WithReader(ctx, reader("cqrs", handlers), func(ctx context.Context) error {
-		return program.WithReader(ctx, reader("readmodel", versions), listen)
+	return program.WithReader(ctx, program.Reader("cqrs", handlers, client, log).Run, func(ctx context.Context) error {
+		return program.WithReader(ctx, program.Reader("readmodel", versions, client, log).Run, listen)
 	})
 }
 

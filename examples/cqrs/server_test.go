@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,48 +16,16 @@ import (
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 )
 
-// asProgram is set in the environment of processes that are to be the program, and not
-// its tests.
-const asProgram = "CQRS_TEST_MAIN"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { programtest.Main(m, main) }
 
 // server is the program as a process.
-type server struct {
-	cmd     *exec.Cmd
-	url     string
-	welcome []string
-	log     *check.Log
-}
+type server struct{ *programtest.Server }
 
 // start starts the program and waits until it serves.
-func start(t *testing.T, args ...string) *server {
+func start(t *testing.T, args ...string) server {
 	t.Helper()
-	s := &server{cmd: exec.CommandContext(t.Context(), os.Args[0], append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...), log: &check.Log{}}
-	s.cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
-		return strings.HasPrefix(v, "AWS_") || strings.HasPrefix(v, "DATABASE_URL=")
-	}), asProgram+"=1")
-	stdout := check.Must(s.cmd.StdoutPipe())(t)
-	s.cmd.Stderr = s.log
-	check.OK(t, s.cmd.Start())
-	lines := bufio.NewScanner(stdout)
-	for len(s.welcome) == 0 || !strings.Contains(s.welcome[len(s.welcome)-1], "/counts") {
-		if !lines.Scan() {
-			t.Fatalf("the server ended: %v\n%s", s.cmd.Wait(), s.log)
-		}
-		if after, found := strings.CutPrefix(lines.Text(), "listening on "); found {
-			s.url = after
-		}
-		s.welcome = append(s.welcome, lines.Text())
-	}
-	go func() { _, _ = io.Copy(io.Discard, stdout) }()
-	return s
+	cmd := programtest.Command(t.Context(), append([]string{"-dev", "-addr", "127.0.0.1:0"}, args...)...)
+	return server{programtest.Start(t, cmd, "/counts")}
 }
 
 // request sends a request and returns its response.
@@ -86,9 +51,9 @@ func request(ctx context.Context, url, token, key, body string) (int, string, er
 	return resp.StatusCode, string(text), err
 }
 
-func (s *server) token(t *testing.T) string {
+func (s server) token(t *testing.T) string {
 	t.Helper()
-	_, token, err := request(t.Context(), s.url+"/dev/token?tenant=ACME&user=ana", "", "", "")
+	_, token, err := request(t.Context(), s.URL+"/dev/token?tenant=ACME&user=ana", "", "", "")
 	check.OK(t, err)
 	return strings.TrimSpace(token)
 }
@@ -97,7 +62,7 @@ func TestTheRequestsThatItPrintsWork(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	token, sent := s.token(t), 0
-	for _, line := range s.welcome {
+	for _, line := range s.Out {
 		address := regexp.MustCompile(`curl -s '([^']*)' -H`).FindStringSubmatch(line)
 		if address == nil {
 			continue
@@ -116,10 +81,7 @@ func TestTheRequestsThatItPrintsWork(t *testing.T) {
 		sent++
 	}
 	check.Equal(t, "requests", sent, 9)
-	check.OK(t, s.cmd.Process.Signal(os.Interrupt))
-	if err := s.cmd.Wait(); err != nil {
-		t.Errorf("after an interrupt: %v\n%s", err, s.log)
-	}
+	s.End(t, os.Interrupt)
 }
 
 // The process is killed while it does an import. The stream's shards are its own for half
@@ -141,16 +103,18 @@ func TestAKilledProcessLeavesItsImportToTheNext(t *testing.T) {
 	for i := range rows {
 		source.Rows = append(source.Rows, row{"PRODUCT", []string{fmt.Sprint("P-", i)}})
 	}
-	status, text, err := request(t.Context(), s.url+"/imports", s.token(t), "", string(check.Must(json.Marshal(source))(t)))
+	status, text, err := request(t.Context(), s.URL+"/imports", s.token(t), "", string(check.Must(json.Marshal(source))(t)))
 	check.OK(t, err)
 	check.Equal(t, "status of "+text, status, http.StatusAccepted)
 	var before, after struct {
 		Status string
 		Done   int
 	}
-	_, text, err = request(t.Context(), s.url+"/task?id=imp-1", s.token(t), "", "")
-	check.OK(t, err, s.cmd.Process.Kill(), json.Unmarshal([]byte(text), &before))
-	_ = s.cmd.Wait() // it was killed
+	_, text, err = request(t.Context(), s.URL+"/task?id=imp-1", s.token(t), "", "")
+	check.OK(t, err, s.Cmd.Process.Kill(), json.Unmarshal([]byte(text), &before))
+	if <-s.Exited == nil {
+		t.Error("it was not killed")
+	}
 	if before.Status == "DONE" {
 		t.Fatal("it was faster than the kill")
 	}
@@ -158,14 +122,14 @@ func TestAKilledProcessLeavesItsImportToTheNext(t *testing.T) {
 	s = start(t, "-endpoint", engine.Endpoint(), "-table", name)
 	token := s.token(t)
 	check.OK(t, program.Until(t.Context(), func() (bool, error) {
-		_, text, err := request(t.Context(), s.url+"/task?id=imp-1", token, "", "")
+		_, text, err := request(t.Context(), s.URL+"/task?id=imp-1", token, "", "")
 		if err != nil {
 			return false, err
 		}
 		return after.Status == "DONE", json.Unmarshal([]byte(text), &after)
 	}))
 	check.Equal(t, "rows", after.Done, rows)
-	s.log.Wait(t, `"msg":"tasks resumed","tasks":1`)
+	s.Log.Wait(t, `"msg":"tasks resumed","tasks":1`)
 	t.Logf("%d of %d rows were done when it was killed", before.Done, rows)
 }
 

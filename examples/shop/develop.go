@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"io"
 	"log/slog"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/shop/demo"
 	"github.com/singletable/singletable/examples/shop/session"
 	"github.com/singletable/singletable/examples/shop/setup"
@@ -37,16 +35,13 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 		if err != nil {
 			return err
 		}
-		return httpapi.Serve(ctx, o.Addr, httpapi.Local(api.Handler()), log, func(url string) {
-			log.Warn("DEVELOPMENT SERVER: the users' password is public")
-			fmt.Fprintf(stdout, welcome, url, demo.Users[0].Email, demo.Users[1].Email, demo.Password)
-		})
+		return o.ServeLocally(ctx, api.Handler(), stdout, log, "the users' password is public",
+			welcome, demo.Users[0].Email, demo.Users[1].Email, demo.Password)
 	})
 }
 
 // welcome is what to try.
-const welcome = `listening on %[1]s
-Open it in a browser and log in as %[3]s, or as the admin %[2]s. The password is: %[4]s
+const welcome = `Open it in a browser and log in as %[3]s, or as the admin %[2]s. The password is: %[4]s
 
   TOKEN=$(curl -s '%[1]s/sessions' -d '{"email":"%[2]s","password":"%[4]s"}' | grep -o '"token":"[^"]*' | cut -d '"' -f 4)
   curl -s '%[1]s/admin/products' -H "Authorization: Bearer $TOKEN"

@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
@@ -49,8 +48,7 @@ func parse(args []string, usage io.Writer) (options, error) {
 			modes++
 		}
 	}
-	switch {
-	case modes > 1:
+	if modes > 1 {
 		return o, errors.New("-walk, -dev, -serve and -admin exclude each other")
 	}
 	o.walk = modes == 0 || o.walk
@@ -96,5 +94,5 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return httpapi.Serve(ctx, o.Addr, api.Handler(), log, func(url string) { fmt.Fprintf(stdout, "listening on %s\n", url) })
+	return o.Serve(ctx, api.Handler(), stdout, log)
 }

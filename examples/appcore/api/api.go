@@ -14,18 +14,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 )
-
-// Authenticator finds out which user sent a request. [auth.Verifier] is one, and
-// its errors are those that this package knows.
-type Authenticator interface {
-	Verify(ctx context.Context, token string) (auth.Identity, error)
-	// Ready returns nil if Verify can work.
-	Ready(ctx context.Context) error
-}
 
 // Lists returns the service to read a list with: the one that has the current
 // cursor keys. An error that matches [core.ErrUnavailable] means that there are
@@ -36,7 +28,7 @@ type Lists func(ctx context.Context) (*core.Service, error)
 type API struct {
 	service *core.Service
 	lists   Lists
-	auth    Authenticator
+	auth    auth.Authenticator
 	log     *slog.Logger
 	limiter *httpapi.Limiter
 	newest  *firstPages
@@ -53,7 +45,7 @@ type Options struct {
 
 // New returns the API of the service. Lists are read with the service that lists
 // returns. Requests are logged to log. Options may be nil.
-func New(service *core.Service, lists Lists, auth Authenticator, log *slog.Logger, options *Options) *API {
+func New(service *core.Service, lists Lists, by auth.Authenticator, log *slog.Logger, options *Options) *API {
 	var o Options
 	if options != nil {
 		o = *options
@@ -61,7 +53,7 @@ func New(service *core.Service, lists Lists, auth Authenticator, log *slog.Logge
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &API{service: service, lists: lists, auth: auth, log: log, limiter: o.Limiter, newest: newFirstPages(o.Now)}
+	return &API{service: service, lists: lists, auth: by, log: log, limiter: o.Limiter, newest: newFirstPages(o.Now)}
 }
 
 // endpoint serves a request of an authenticated user.
@@ -113,15 +105,9 @@ func Routes() []Route {
 func (a *API) Handler(more map[string]http.Handler) http.Handler {
 	endpoints := a.endpoints(Routes())
 	maps.Copy(endpoints, documentation())
-	for pattern, handler := range more {
-		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
-			handler.ServeHTTP(w, r)
-			return nil
-		}
-	}
 	server := a.server()
 	server.Ready = a.ready
-	return server.Handler(endpoints)
+	return server.Handler(endpoints, more)
 }
 
 // HandlerOf returns the handler of the one endpoint with that name. It gets the
@@ -136,12 +122,14 @@ func (a *API) HandlerOf(ctx context.Context, name string) (http.Handler, error) 
 				return nil, err
 			}
 		}
-		return a.server().Handler(a.endpoints([]Route{r})), nil
+		return a.server().Handler(a.endpoints([]Route{r}), nil), nil
 	}
 	return nil, fmt.Errorf("there is no endpoint %q", name)
 }
 
-func (a *API) server() httpapi.Server { return httpapi.Server{Log: a.log, Failures: failureOf} }
+func (a *API) server() httpapi.Server {
+	return httpapi.Server{Log: a.log, Special: invalid, Known: failures}
+}
 
 func (a *API) endpoints(routes []Route) map[string]httpapi.Endpoint {
 	endpoints := map[string]httpapi.Endpoint{}
@@ -165,11 +153,7 @@ func (a *API) ready(ctx context.Context) error {
 // carries, if the user is within the limits and has the role for it.
 func (a *API) authenticated(route Route) httpapi.Endpoint {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		token, err := httpapi.Bearer(r.Header)
-		if err != nil {
-			return fmt.Errorf("%w: %w", auth.ErrUnauthorized, err)
-		}
-		identity, err := a.auth.Verify(r.Context(), token)
+		identity, err := auth.Authenticate(r, a.auth)
 		if err != nil {
 			return err
 		}

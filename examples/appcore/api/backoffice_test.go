@@ -1,9 +1,7 @@
 package api_test
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -94,10 +92,7 @@ func TestEveryRefusalOfTheBackOfficeHasItsStatus(t *testing.T) {
 		{"GET", "users", "", 405, "method_not_allowed"},
 		{"DELETE", "users/u-123", "", 405, "method_not_allowed"},
 	} {
-		got := a.office(t, staff, c.method, c.path, c.body)
-		if code := decode[failure](t, got.Body).Error.Code; got.Status != c.status || code != c.code {
-			t.Errorf("%s %.40s %.60s: status %d and code %q, want %d and %q", c.method, c.path, c.body, got.Status, code, c.status, c.code)
-		}
+		a.office(t, staff, c.method, c.path, c.body).refused(t, c.status, c.code, c.method, c.path, c.body)
 	}
 }
 
@@ -126,9 +121,7 @@ func TestEndpointsNeedTheirRole(t *testing.T) {
 				continue
 			}
 			got := a.do(t, request{Method: route.Method, Path: strings.Replace(route.Path, "{id}", id, 1), Header: header, Body: "no JSON"})
-			if code := decode[failure](t, got.Body).Error.Code; got.Status != http.StatusForbidden || code != "insufficient_role" {
-				t.Errorf("%s, groups %v: %d %s", route.Name, groups, got.Status, got.Body)
-			}
+			got.refused(t, http.StatusForbidden, "insufficient_role", route.Name, groups)
 			check.Equal(t, "WWW-Authenticate", got.Header.Get("WWW-Authenticate"), "")
 		}
 	}
@@ -141,19 +134,4 @@ func TestEndpointsNeedTheirRole(t *testing.T) {
 	a.office(t, "", http.MethodPost, "users", anaGarcia).is(t, http.StatusUnauthorized)
 	// The staff has no rights to what is the users'.
 	a.get(t, staff, "/transactions/"+id).is(t, http.StatusForbidden)
-}
-
-func TestOf32RegistrationsOfOneEmailOneIsCreated(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	statuses := make([]int, 32)
-	check.Together(len(statuses), func(i int) {
-		body := fmt.Sprintf(`{"userId":"u-%d","email":"one@mail.com","name":"n"}`, i)
-		for statuses[i] == 0 || statuses[i] == http.StatusServiceUnavailable {
-			statuses[i] = a.office(t, staff, http.MethodPost, "users", body).Status
-		}
-	})
-	slices.Sort(statuses)
-	check.Equal(t, "statuses", slices.Compact(slices.Clone(statuses)), []int{http.StatusCreated, http.StatusConflict})
-	check.Equal(t, "second status", statuses[1], http.StatusConflict)
 }

@@ -4,30 +4,32 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 )
 
-// failureOf is the one place that says which error is which status. What it does
-// not know is a fault of the server, of which the client learns nothing.
-func failureOf(err error) *httpapi.Failure {
+// invalid returns what a client gets to see of an invalid request.
+func invalid(err error) *httpapi.Failure {
 	if e, ok := errors.AsType[*core.InvalidError](err); ok {
 		return &httpapi.Failure{Status: http.StatusBadRequest, Code: e.Code, Message: e.Message}
 	}
-	return httpapi.FailureOf(err, []httpapi.Known{
-		httpapi.On(auth.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "a valid access token is required"),
-		httpapi.On(auth.ErrScope, http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"),
-		httpapi.On(errRole, http.StatusForbidden, "insufficient_role", "this is for users in another group"),
-		httpapi.On(core.ErrForbidden, http.StatusForbidden, "forbidden", "this belongs to another user"),
-		httpapi.On(core.ErrNotFound, http.StatusNotFound, "not_found", "there is nothing here"),
-		httpapi.On(core.ErrChanged, http.StatusPreconditionFailed, "changed", "this has changed since you read it; read it again"),
-		httpapi.On(core.ErrUserExists, http.StatusConflict, "user_exists", "this userId has another email or name"),
-		httpapi.On(core.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
-		httpapi.On(core.ErrPayloadMismatch, http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"),
-		httpapi.On(core.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
-		httpapi.On(auth.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
-	})
+	return nil
+}
+
+// failures is the one place that says which error is which status.
+var failures = []httpapi.Known{
+	httpapi.On(auth.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "a valid access token is required"),
+	httpapi.On(auth.ErrScope, http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"),
+	httpapi.On(errRole, http.StatusForbidden, "insufficient_role", "this is for users in another group"),
+	httpapi.On(core.ErrForbidden, http.StatusForbidden, "forbidden", "this belongs to another user"),
+	httpapi.On(core.ErrNotFound, http.StatusNotFound, "not_found", "there is nothing here"),
+	httpapi.On(core.ErrChanged, http.StatusPreconditionFailed, "changed", "this has changed since you read it; read it again"),
+	httpapi.On(core.ErrUserExists, http.StatusConflict, "user_exists", "this userId has another email or name"),
+	httpapi.On(core.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
+	httpapi.On(core.ErrPayloadMismatch, http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"),
+	httpapi.On(core.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
+	httpapi.On(auth.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
 }
 
 const again = "try again in a moment; repeat a POST with the same Idempotency-Key"

@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/paginate"
@@ -49,9 +49,26 @@ type app struct {
 // share.
 func newApp(tb testing.TB) *app {
 	tb.Helper()
-	a := &app{faults: &tabletest.Faults{}}
+	return newAppWith(tb, nil)
+}
+
+// newAppWith returns an application with options.
+func newAppWith(tb testing.TB, options *api.Options) *app {
+	tb.Helper()
+	a := &app{faults: &tabletest.Faults{}, log: &check.Log{}}
 	tbl := tabletest.NewWith(tb, tabletest.Client(tb, a.faults.Install), core.Schema("any"), tableOptions(tb))
-	a.serve(tb, tbl)
+	a.service = check.Must(core.New(tbl))(tb)
+	a.Server = httptest.NewServer(newAPI(tb, a.service, a.log, options).Handler(nil))
+	tb.Cleanup(a.Close)
+	return a
+}
+
+// serve returns what a service, a verifier and lists of the test's own make of a server.
+func serve(tb testing.TB, service *core.Service, lists api.Lists, by auth.Authenticator) *app {
+	tb.Helper()
+	a := &app{service: service, log: &check.Log{}}
+	a.Server = httptest.NewServer(api.New(service, lists, by, newLogger(a.log), nil).Handler(nil))
+	tb.Cleanup(a.Close)
 	return a
 }
 
@@ -61,22 +78,14 @@ func tableOptions(tb testing.TB) *table.Options {
 	return &table.Options{Cursors: codec, Observe: httpapi.Observe}
 }
 
-func (a *app) serve(tb testing.TB, tbl *table.Table) {
+func newAPI(tb testing.TB, service *core.Service, log io.Writer, options *api.Options) *api.API {
 	tb.Helper()
-	var err error
-	if a.service, err = core.New(tbl); err != nil {
-		tb.Fatal(err)
-	}
-	a.log = &check.Log{}
-	a.Server = httptest.NewServer(newAPI(tb, a.service, a.log).Handler(nil))
-	tb.Cleanup(a.Close)
+	return api.New(service, always(service), verifier(tb), newLogger(log), options)
 }
 
-func newAPI(tb testing.TB, service *core.Service, log io.Writer) *api.API {
+func verifier(tb testing.TB) *auth.Verifier {
 	tb.Helper()
-	i := check.Must(issuer())(tb)
-	verifier := check.Must(auth.NewCognito(i.Config()))(tb)
-	return api.New(service, always(service), verifier, newLogger(log), nil)
+	return check.Must(auth.NewCognito(check.Must(issuer())(tb).Config()))(tb)
 }
 
 // always returns the service for lists.
@@ -139,6 +148,14 @@ func (got response) is(tb testing.TB, status int, body ...string) {
 	tb.Helper()
 	if got.Status != status || len(body) > 0 && got.Body != body[0] {
 		tb.Errorf("%d %s, want %d %s", got.Status, got.Body, status, body)
+	}
+}
+
+// refused fails the test unless the response has the status and the error code.
+func (got response) refused(tb testing.TB, status int, code string, about ...any) {
+	tb.Helper()
+	if is := decode[failure](tb, got.Body).Error.Code; got.Status != status || is != code {
+		tb.Errorf("%.100v: status %d and code %q, want %d and %q", about, got.Status, is, status, code)
 	}
 }
 

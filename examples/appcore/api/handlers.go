@@ -99,14 +99,6 @@ func writeTransaction(w http.ResponseWriter, t core.Transaction) error {
 	return httpapi.WriteJSON(w, http.StatusOK, transactionOf(t))
 }
 
-// created is the response to a POST as it is kept for a retry: byte for byte,
-// whatever a later version of this program would write.
-type created struct {
-	Status   int    `dynamodbav:"status"`
-	Location string `dynamodbav:"location"`
-	Body     []byte `dynamodbav:"body"`
-}
-
 func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, user string) error {
 	key, err := httpapi.IdempotencyKey(r.Header)
 	if err != nil {
@@ -116,18 +108,13 @@ func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, user str
 	if err := httpapi.ReadJSON(w, r, map[string]any{"amount": &n.Amount, "currency": &n.Currency}); err != nil {
 		return err
 	}
-	response, replayed, err := core.CreateTransaction(r.Context(), a.service, n, func(t core.Transaction) (created, error) {
-		body, err := httpapi.Encode(transactionOf(t))
-		return created{http.StatusCreated, "/transactions/" + t.ID, body}, err
+	response, replayed, err := core.CreateTransaction(r.Context(), a.service, n, func(t core.Transaction) (httpapi.Created, error) {
+		return httpapi.NewCreated("/transactions/"+t.ID, transactionOf(t))
 	})
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", response.Location)
-	if replayed {
-		w.Header().Set("Idempotency-Replayed", "true")
-	}
-	httpapi.Write(w, response.Status, response.Body)
+	response.Write(w, replayed)
 	return nil
 }
 

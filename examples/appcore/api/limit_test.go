@@ -2,16 +2,12 @@ package api_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
-	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/httpapi"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // newLimited returns an application that limits each user to a request a second
@@ -22,23 +18,10 @@ func newLimited(t *testing.T, now func() time.Time) *app {
 	return newAppWith(t, &api.Options{Limiter: limiter})
 }
 
-// newAppWith returns an application with options.
-func newAppWith(t *testing.T, options *api.Options) *app {
-	t.Helper()
-	a := &app{faults: &tabletest.Faults{}, log: &check.Log{}}
-	tbl := tabletest.NewWith(t, tabletest.Client(t, a.faults.Install), core.Schema("any"), tableOptions(t))
-	a.service = check.Must(core.New(tbl))(t)
-	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
-	handler := api.New(a.service, always(a.service), verifier, newLogger(a.log), options).Handler(nil)
-	a.Server = httptest.NewServer(handler)
-	t.Cleanup(a.Close)
-	return a
-}
-
 func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {
 	t.Parallel()
-	at := time.Now()
-	a := newLimited(t, func() time.Time { return at })
+	clock := check.NewClock(time.Now())
+	a := newLimited(t, clock.Now)
 	// All endpoints count together, and a request that is refused too.
 	a.get(t, ana, "/transactions").is(t, http.StatusOK)
 	a.get(t, ana, "/notifications?limit=0").is(t, http.StatusBadRequest)
@@ -47,8 +30,7 @@ func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {
 	before := len(a.faults.Requests())
 	for _, path := range []string{"/transactions", "/transactions/global", "/notifications", "/transactions/tx-1"} {
 		got := a.get(t, ana, path)
-		got.is(t, http.StatusTooManyRequests)
-		check.Equal(t, "code", decode[failure](t, got.Body).Error.Code, "too_many_requests")
+		got.refused(t, http.StatusTooManyRequests, "too_many_requests", path)
 		check.Equal(t, "Retry-After", got.Header.Get("Retry-After"), "1")
 	}
 	if sent := a.faults.Requests()[before:]; len(sent) > 0 {
@@ -58,7 +40,7 @@ func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {
 	for _, path := range []string{"/healthz", "/readyz"} {
 		a.get(t, "", path).is(t, http.StatusOK)
 	}
-	at = at.Add(time.Second)
+	clock.Pass(time.Second)
 	a.get(t, ana, "/transactions").is(t, http.StatusOK)
 	a.get(t, ana, "/transactions").is(t, http.StatusTooManyRequests)
 }
@@ -67,8 +49,8 @@ func TestAUserOverTheLimitWaitsAndOthersDoNot(t *testing.T) {
 // another user's requests.
 func TestRequestsWithoutATokenCountForNobody(t *testing.T) {
 	t.Parallel()
-	at := time.Now()
-	a := newLimited(t, func() time.Time { return at })
+	clock := check.NewClock(time.Now())
+	a := newLimited(t, clock.Now)
 	for range 20 {
 		forged := token(t, ana)[:40] + "x"
 		a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer " + forged}}}).is(t, http.StatusUnauthorized)

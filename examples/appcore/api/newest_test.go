@@ -3,15 +3,12 @@ package api_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
@@ -20,28 +17,10 @@ import (
 const global = "/transactions/global"
 
 // newTimed returns an application and its clock.
-func newTimed(t *testing.T) (*app, *clock) {
+func newTimed(t *testing.T) (*app, *check.Clock) {
 	t.Helper()
-	c := &clock{at: time.Now()}
-	return newAppWith(t, &api.Options{Now: c.now}), c
-}
-
-// clock is a clock that a test sets, also while a server reads it.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
+	c := check.NewClock(time.Now())
+	return newAppWith(t, &api.Options{Now: c.Now}), c
 }
 
 // queries returns how many queries were sent so far.
@@ -77,7 +56,7 @@ func TestTheFirstPageIsKeptForTwoSeconds(t *testing.T) {
 		{time.Nanosecond, "private, max-age=2", 2 * fanOut, false},
 		{-time.Minute, "private, max-age=2", 3 * fanOut, false}, // the clock is set back
 	} {
-		clock.pass(c.pass)
+		clock.Pass(c.pass)
 		for _, user := range []string{ana, bruno} {
 			got := a.get(t, user, global)
 			check.Equal(t, "Cache-Control", got.Header.Get("Cache-Control"), c.control)
@@ -179,17 +158,14 @@ func TestAnErrorIsNotKept(t *testing.T) {
 // A panic outside of the goroutine of a request would end the process.
 func TestAPanicOfTheReadIs500(t *testing.T) {
 	t.Parallel()
-	a, log := newApp(t), &check.Log{}
-	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
 	panics := func(context.Context) (*core.Service, error) { panic("secret 4711") }
-	server := httptest.NewServer(api.New(a.service, panics, verifier, newLogger(log), nil).Handler(nil))
-	defer server.Close()
-	got := (&app{Server: server}).get(t, ana, global)
+	a := serve(t, newApp(t).service, panics, verifier(t))
+	got := a.get(t, ana, global)
 	got.is(t, http.StatusInternalServerError)
 	if strings.Contains(got.Body, "4711") {
 		t.Error(got.Body)
 	}
-	log.Wait(t, "secret 4711")
+	a.log.Wait(t, "secret 4711")
 }
 
 func TestAClientThatGoesAwayDoesNotFailTheOthers(t *testing.T) {

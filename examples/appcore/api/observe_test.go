@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -99,16 +99,13 @@ func (p panicking) Ready(context.Context) error                           { pani
 func TestAPanicIs500AndStaysInside(t *testing.T) {
 	t.Parallel()
 	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
-	log := &check.Log{}
-	server := httptest.NewServer(api.New(service, always(service), panicking{"secret 4711 " + strings.Repeat("x", 1<<20)}, newLogger(log), nil).Handler(nil))
-	defer server.Close()
-	a := &app{Server: server}
+	a := serve(t, service, always(service), panicking{"secret 4711 " + strings.Repeat("x", 1<<20)})
 	got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
 	if got.Status != 500 || decode[failure](t, got.Body).Error.Code != "internal" || strings.Contains(got.Body, "4711") {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
-	server.Close()
-	if text := log.String(); !strings.Contains(text, "4711") || !strings.Contains(text, "observe_test.go") || strings.Count(text, "\n") != 1 || len(text) > 10_000 {
+	a.Close()
+	if text := a.log.String(); !strings.Contains(text, "4711") || !strings.Contains(text, "observe_test.go") || strings.Count(text, "\n") != 1 || len(text) > 10_000 {
 		t.Errorf("log of %d bytes: %.10000s", len(text), text)
 	}
 }

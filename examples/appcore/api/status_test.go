@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -15,9 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -81,15 +79,8 @@ func refusedPosts() []refusal {
 		{"two keys", header("Idempotency-Key", "a", "b"), 400, "invalid_idempotency_key"},
 		{"two keys, joined", header("Idempotency-Key", "a,b"), 400, "invalid_idempotency_key"},
 		{"no body", post("k", ""), 400, "invalid_json"},
-		{"no JSON", post("k", "amount=500"), 400, "invalid_json"},
-		{"JSON that ends", post("k", `{"amount":500,"currency":"EUR"`), 400, "invalid_json"},
-		{"no object", post("k", `[500,"EUR"]`), 400, "invalid_json"},
-		{"null", post("k", `null`), 400, "invalid_json"},
-		{"not UTF-8", post("k", "{\"amount\":500,\"currency\":\"EUR\",\"\xff\":1}"), 400, "invalid_json"},
-		{"two objects", post("k", eur+eur), 400, "invalid_json"},
 		{"trailing data", post("k", eur+"x"), 400, "invalid_json"},
 		{"unknown field", post("k", `{"amount":500,"currency":"EUR","status":"COMPLETED"}`), 400, "unknown_field"},
-		{"field in capitals", post("k", `{"Amount":500,"currency":"EUR"}`), 400, "unknown_field"},
 		{"field twice", post("k", `{"amount":1,"amount":500,"currency":"EUR"}`), 400, "duplicate_field"},
 		{"no amount", post("k", `{"currency":"EUR"}`), 400, "invalid_amount"},
 		{"amount null", post("k", `{"amount":null,"currency":"EUR"}`), 400, "invalid_amount"},
@@ -118,9 +109,7 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 			if allow := got.Header.Get("Allow"); (allow != "") != (got.Status == http.StatusMethodNotAllowed) {
 				t.Errorf("Allow is %q", allow)
 			}
-			if code := decode[failure](t, got.Body).Error.Code; got.Status != c.status || code != c.code {
-				t.Errorf("status %d and code %q, want %d and %q", got.Status, code, c.status, c.code)
-			}
+			got.refused(t, c.status, c.code)
 		})
 	}
 	a.lists(t, ana, "/transactions", 1)
@@ -134,7 +123,7 @@ func TestABodyThatIsLateIs408(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &check.Log{}
 		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-		server := &http.Server{Handler: newAPI(t, service, log).Handler(nil)}
+		server := &http.Server{Handler: newAPI(t, service, log, nil).Handler(nil)}
 		go func() { _ = server.Serve(listener) }()
 		defer server.Close()
 		client, conn := net.Pipe()
@@ -198,26 +187,20 @@ func TestHealthNeedsNoTokenAndNoTable(t *testing.T) {
 func TestWithoutKeysTheServerIsNotReady(t *testing.T) {
 	t.Parallel()
 	good := newApp(t)
-	i := check.Must(issuer())(t)
-	verifier := check.Must(auth.NewCognito(i.Config()))(t)
 	noLists := func(context.Context) (*core.Service, error) { return nil, fmt.Errorf("%w: x", core.ErrUnavailable) }
 	for _, c := range map[string]struct {
-		handler *api.API
-		lists   int
-		post    int
+		*app
+		lists, posted int
 	}{
-		"keys of tokens":  {api.New(good.service, always(good.service), failing{auth.ErrUnavailable}, newLogger(&check.Log{}), nil), 503, 503},
-		"keys of cursors": {api.New(good.service, noLists, verifier, newLogger(&check.Log{}), nil), 503, 201},
+		"keys of tokens":  {serve(t, good.service, always(good.service), failing{auth.ErrUnavailable}), 503, 503},
+		"keys of cursors": {serve(t, good.service, noLists, verifier(t)), 503, 201},
 	} {
-		server := httptest.NewServer(c.handler.Handler(nil))
-		a := &app{Server: server}
 		for path, want := range map[string]int{
 			"/healthz": 200, "/readyz": 503, "/transactions": c.lists, "/transactions/global": c.lists, "/notifications": c.lists,
 		} {
-			a.get(t, ana, path).is(t, want)
+			c.get(t, ana, path).is(t, want)
 		}
-		a.post(t, ana, "k", eur).is(t, c.post)
-		server.Close()
+		c.app.post(t, ana, "k", eur).is(t, c.posted)
 	}
 }
 
@@ -255,14 +238,6 @@ func TestATransactionIsCreatedAndFoundEverywhere(t *testing.T) {
 		if strings.Contains(listed.Body, "lastKey") {
 			t.Errorf("%s: the last page has a lastKey: %s", path, listed.Body)
 		}
-	}
-}
-
-func TestAnEmptyListIsNoNull(t *testing.T) {
-	t.Parallel()
-	a := newApp(t)
-	for _, path := range []string{"/transactions", "/transactions/global", "/notifications"} {
-		a.get(t, ana, path).is(t, http.StatusOK, "{\"items\":[]}\n")
 	}
 }
 

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -45,10 +43,8 @@ func TestATokenForSomethingElseIs403(t *testing.T) {
 	i := check.Must(issuer())(t)
 	for _, scope := range []any{nil, "", "openid email", 7} {
 		got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer " + tokenWith(t, i, "scope", scope)}}})
-		if code := decode[failure](t, got.Body).Error.Code; got.Status != http.StatusForbidden || code != "insufficient_scope" ||
-			got.Header.Get("WWW-Authenticate") != `Bearer error="insufficient_scope"` {
-			t.Errorf("scope %v: %d %v %s", scope, got.Status, got.Header, got.Body)
-		}
+		got.refused(t, http.StatusForbidden, "insufficient_scope", scope)
+		check.Equal(t, "WWW-Authenticate", got.Header.Get("WWW-Authenticate"), `Bearer error="insufficient_scope"`)
 	}
 }
 
@@ -81,12 +77,9 @@ func TestATokenThatCannotBeCheckedIs503(t *testing.T) {
 		fmt.Errorf("%w: %w", auth.ErrUnavailable, &http.MaxBytesError{Limit: 64 << 10}): http.StatusServiceUnavailable,
 		errors.New("what"): http.StatusInternalServerError,
 	} {
-		server := httptest.NewServer(api.New(service, always(service), failing{err}, newLogger(&check.Log{}), nil).Handler(nil))
-		a := &app{Server: server}
-		got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
+		got := serve(t, service, always(service), failing{err}).do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
 		if retry := got.Header.Get("Retry-After"); got.Status != want || (retry != "") != (want == http.StatusServiceUnavailable) {
 			t.Errorf("%v: status %d, Retry-After %q", err, got.Status, retry)
 		}
-		server.Close()
 	}
 }

@@ -65,18 +65,6 @@ func TestApproveWritesBothCopiesAndTheNotification(t *testing.T) {
 	}
 }
 
-func TestManyApprovalsNotifyOnce(t *testing.T) {
-	t.Parallel()
-	s, tbl, _ := newService(t)
-	id := create(t, s, "u-123", "k")
-	check.Together(16, func(int) {
-		if _, err := s.Approve(t.Context(), id); err != nil {
-			t.Error(err)
-		}
-	})
-	checkStored(t, tbl, core.Completed, 1)
-}
-
 // A transaction stays in the shard it was given, also when their number has
 // changed since.
 func TestAnApprovalKeepsTheShard(t *testing.T) {

@@ -19,30 +19,6 @@ func notified(t *testing.T, s *core.Service, user string) core.Notification {
 	return page.Items[0]
 }
 
-func TestANotificationIsMarkedAsRead(t *testing.T) {
-	t.Parallel()
-	s, _, faults := newService(t)
-	check.Must(s.Approve(t.Context(), create(t, s, "u-1", "k")))(t)
-	n := notified(t, s, "u-1")
-	if n.Read || n.Message == "" {
-		t.Errorf("at first: %+v", n)
-	}
-	for _, read := range []bool{true, false, true} {
-		marked := check.Must(s.MarkNotification(t.Context(), "u-1", n.PublicID(), read))(t)
-		check.Equal(t, "read", marked.Read, read)
-		check.Equal(t, "stored", notified(t, s, "u-1"), marked)
-	}
-	writes := len(faults.Requests("UpdateItem", "PutItem", "TransactWriteItems"))
-	check.Must(s.MarkNotification(t.Context(), "u-1", n.PublicID(), true))(t)
-	check.Equal(t, "writes of a repetition", len(faults.Requests("UpdateItem", "PutItem", "TransactWriteItems")), writes)
-	check.Together(16, func(int) {
-		if _, err := s.MarkNotification(t.Context(), "u-1", n.PublicID(), false); err != nil {
-			t.Error(err)
-		}
-	})
-	check.Equal(t, "read in the end", notified(t, s, "u-1").Read, false)
-}
-
 // An id leads to a notification of the user who sends it, or nowhere.
 func TestAnIDLeadsToOnesOwnNotificationOnly(t *testing.T) {
 	t.Parallel()

@@ -81,8 +81,6 @@ const (
 	DefaultLimit = 20
 	// DefaultNewest is that of the list of all users' transactions.
 	DefaultNewest = 10
-	// MaxLimit is the greatest length of a page that a caller can ask for.
-	MaxLimit = 100
 )
 
 // List asks for a page of a list.
@@ -94,13 +92,6 @@ type List struct {
 	Limit int
 	// After is the Next of the page before; empty for the first page.
 	After string
-}
-
-func (l List) validate() error {
-	if l.Limit < 1 || l.Limit > MaxLimit {
-		return invalid("invalid_limit", "limit must be a whole number from 1 to %d", MaxLimit)
-	}
-	return nil
 }
 
 // Page is one page of a list. Next is empty on the last one, Prev on the first.
@@ -121,9 +112,6 @@ func (s *Service) Notifications(ctx context.Context, l List) (Page[Notification]
 
 // ofUser lists what has a prefix in the user's partition.
 func ofUser[T any](ctx context.Context, r *repo.Repo[T], prefix keys.Prefix, list string, l List) (Page[T], error) {
-	if err := l.validate(); err != nil {
-		return Page[T]{}, err
-	}
 	page, err := r.Query(ctx, table.Query{
 		PK: keys.User.PK(l.User), Range: prefix.All(), Descending: true,
 		Limit: l.Limit, After: l.After, Scope: list + " for " + l.User,
@@ -137,9 +125,6 @@ func ofUser[T any](ctx context.Context, r *repo.Repo[T], prefix keys.Prefix, lis
 // Newest lists the transactions of all users, newest first. A page is the same for
 // everyone who may read the list, and so is its cursor.
 func (s *Service) Newest(ctx context.Context, l List) (Page[Transaction], error) {
-	if err := l.validate(); err != nil {
-		return Page[Transaction]{}, err
-	}
 	page, err := s.newest.Page(ctx, shard.Query{Limit: l.Limit, After: l.After, Scope: "newest", Descending: true})
 	if err != nil {
 		return Page[Transaction]{}, translate(err)

@@ -13,9 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/paginate"

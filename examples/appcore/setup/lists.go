@@ -8,7 +8,7 @@ import (
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/core"
-	"github.com/singletable/singletable/examples/appcore/secret"
+	"github.com/singletable/singletable/examples/internal/secret"
 	"github.com/singletable/singletable/paginate"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/appcore/core"
-	"github.com/singletable/singletable/examples/appcore/secret"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/secret"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 )

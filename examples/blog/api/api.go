@@ -7,15 +7,14 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/table"
 )
@@ -25,20 +24,14 @@ const (
 	maxContent = 10 << 20
 	// maxText bounds names, titles and comments, in bytes.
 	maxText = 10 << 10
-	// defaultLimit and maxLimit are those of a page.
-	defaultLimit, maxLimit = 20, 100
+	// defaultLimit is the length of a page if the request names none.
+	defaultLimit = 20
 )
-
-// Authenticator finds out which user sent a request. [auth.Verifier] is one.
-type Authenticator interface {
-	Verify(ctx context.Context, token string) (auth.Identity, error)
-	Ready(ctx context.Context) error
-}
 
 // API is the blog behind HTTP.
 type API struct {
 	Store *store.Store
-	Auth  Authenticator
+	Auth  auth.Authenticator
 	Log   *slog.Logger
 }
 
@@ -51,24 +44,14 @@ func (a *API) Handler(more map[string]http.Handler) http.Handler {
 	endpoints := map[string]httpapi.Endpoint{}
 	for pattern, serve := range a.endpoints() {
 		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
-			token, err := httpapi.Bearer(r.Header)
-			if err != nil {
-				return fmt.Errorf("%w: %w", auth.ErrUnauthorized, err)
-			}
-			identity, err := a.Auth.Verify(r.Context(), token)
+			identity, err := auth.Authenticate(r, a.Auth)
 			if err != nil {
 				return err
 			}
 			return serve(w, r, identity.User)
 		}
 	}
-	for pattern, handler := range more {
-		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
-			handler.ServeHTTP(w, r)
-			return nil
-		}
-	}
-	return httpapi.Server{Log: a.Log, Failures: failureOf, Ready: a.Auth.Ready}.Handler(endpoints)
+	return httpapi.Server{Log: a.Log, Known: failures, Again: again, Ready: a.Auth.Ready}.Handler(endpoints, more)
 }
 
 func (a *API) endpoints() map[string]endpoint {
@@ -102,28 +85,22 @@ func (a *API) endpoints() map[string]endpoint {
 	}
 }
 
-// failureOf says which error is which status.
-func failureOf(err error) *httpapi.Failure {
-	known := httpapi.FailureOf(err, []httpapi.Known{
-		httpapi.On(auth.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "a valid access token is required"),
-		httpapi.On(auth.ErrScope, http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"),
-		httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", "email must be an e-mail address"),
-		httpapi.On(store.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
-		httpapi.On(store.ErrAlreadyMember, http.StatusConflict, "already_member", "you are a member already"),
-		httpapi.On(store.ErrNotMember, http.StatusNotFound, "not_found", nothing),
-		httpapi.On(store.ErrNoFolder, http.StatusNotFound, "no_folder", "there is no such folder"),
-		httpapi.On(store.ErrRoot, http.StatusNotFound, "not_found", nothing),
-		httpapi.On(table.ErrNotFound, http.StatusNotFound, "not_found", nothing),
-		httpapi.On(table.ErrExists, http.StatusConflict, "exists", "this exists already"),
-		httpapi.On(table.ErrTooLarge, http.StatusRequestEntityTooLarge, "too_large", "this is too large"),
-		httpapi.On(table.ErrInvalid, http.StatusBadRequest, "invalid", "an id, a path or lastKey is not valid"),
-		httpapi.On(auth.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
-		httpapi.On(context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable", again),
-	})
-	if known == nil && table.Classify(err) == table.Transient {
-		known = &httpapi.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: again}
-	}
-	return known
+// failures say which error is which status.
+var failures = []httpapi.Known{
+	httpapi.On(auth.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "a valid access token is required"),
+	httpapi.On(auth.ErrScope, http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"),
+	httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", "email must be an e-mail address"),
+	httpapi.On(store.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
+	httpapi.On(store.ErrAlreadyMember, http.StatusConflict, "already_member", "you are a member already"),
+	httpapi.On(store.ErrNotMember, http.StatusNotFound, "not_found", nothing),
+	httpapi.On(store.ErrNoFolder, http.StatusNotFound, "no_folder", "there is no such folder"),
+	httpapi.On(store.ErrRoot, http.StatusNotFound, "not_found", nothing),
+	httpapi.On(table.ErrNotFound, http.StatusNotFound, "not_found", nothing),
+	httpapi.On(table.ErrExists, http.StatusConflict, "exists", "this exists already"),
+	httpapi.On(table.ErrTooLarge, http.StatusRequestEntityTooLarge, "too_large", "this is too large"),
+	httpapi.On(table.ErrInvalid, http.StatusBadRequest, "invalid", "an id, a path or lastKey is not valid"),
+	httpapi.On(auth.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
+	httpapi.On(context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable", again),
 }
 
 const (
@@ -156,9 +133,6 @@ func list[T, U any](w http.ResponseWriter, r *http.Request, q table.Query, read 
 	asked, err := httpapi.PageOf(r, defaultLimit)
 	if err != nil {
 		return err
-	}
-	if asked.Limit < 1 || asked.Limit > maxLimit {
-		return httpapi.BadRequest("invalid_limit", "limit must be a whole number from 1 to %d", maxLimit)
 	}
 	q.Limit, q.After = asked.Limit, asked.After
 	page, err := read(r.Context(), q)

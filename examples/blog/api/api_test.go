@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/blog/api"
 	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/table/tabletest"

@@ -6,37 +6,27 @@
 package api
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 )
-
-// Authenticator finds out whose a request is. [auth.Verifier] is one, and its errors are
-// those that this package knows.
-type Authenticator interface {
-	Verify(ctx context.Context, token string) (auth.Identity, error)
-	// Ready returns nil if Verify can work.
-	Ready(ctx context.Context) error
-}
 
 // API is the system behind HTTP. Get one from [New].
 type API struct {
 	service *core.Service
 	model   *readmodel.Model
-	auth    Authenticator
+	auth    auth.Authenticator
 	log     *slog.Logger
 }
 
 // New returns the API of a service and its read model. Requests are logged to log.
-func New(service *core.Service, model *readmodel.Model, auth Authenticator, log *slog.Logger) *API {
-	return &API{service: service, model: model, auth: auth, log: log}
+func New(service *core.Service, model *readmodel.Model, by auth.Authenticator, log *slog.Logger) *API {
+	return &API{service: service, model: model, auth: by, log: log}
 }
 
 // call is a request of a user of a tenant.
@@ -75,23 +65,13 @@ func (a *API) Handler(more map[string]http.Handler) http.Handler {
 	} {
 		endpoints[pattern] = a.authenticated(serve)
 	}
-	for pattern, serve := range more {
-		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
-			serve.ServeHTTP(w, r)
-			return nil
-		}
-	}
-	return httpapi.Server{Log: a.log, Failures: failureOf, Ready: a.auth.Ready}.Handler(endpoints)
+	return httpapi.Server{Log: a.log, Special: invalid, Known: failures, Again: again, Ready: a.auth.Ready}.Handler(endpoints, more)
 }
 
 // authenticated calls the endpoint as the user and the tenant of the access token.
 func (a *API) authenticated(serve func(call) error) httpapi.Endpoint {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		token, err := httpapi.Bearer(r.Header)
-		if err != nil {
-			return fmt.Errorf("%w: %w", auth.ErrUnauthorized, err)
-		}
-		identity, err := a.auth.Verify(r.Context(), token)
+		identity, err := auth.Authenticate(r, a.auth)
 		if err != nil {
 			return err
 		}

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
 	"github.com/singletable/singletable/examples/cqrs/api"
 	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/stream"

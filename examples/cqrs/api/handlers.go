@@ -14,19 +14,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-const (
-	defaultLimit = 20
-	maxLimit     = 100
-)
-
 // page returns the page that a request asks for.
-func page(c call) (httpapi.Page, error) {
-	p, err := httpapi.PageOf(c.Request, defaultLimit)
-	if err == nil && (p.Limit < 1 || p.Limit > maxLimit) {
-		err = httpapi.BadRequest("invalid_limit", "limit must be a whole number from 1 to %d", maxLimit)
-	}
-	return p, err
-}
+func page(c call) (httpapi.Page, error) { return httpapi.PageOf(c.Request, 20) }
 
 // query returns the parameters of a request. All but path are there once at most.
 func query(c call) (url.Values, error) {

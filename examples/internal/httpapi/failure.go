@@ -1,9 +1,6 @@
 package httpapi
 
-import (
-	"cmp"
-	"errors"
-)
+import "cmp"
 
 // Failure is an error as a client gets to see it.
 type Failure struct {
@@ -23,15 +20,4 @@ type Known struct {
 // On returns an error with its failure. An empty message is the text of the error.
 func On(err error, status int, code, message string) Known {
 	return Known{err, Failure{status, code, cmp.Or(message, err.Error())}}
-}
-
-// FailureOf returns the failure of the first entry whose error err matches, and
-// nil if no entry matches.
-func FailureOf(err error, known []Known) *Failure {
-	for _, k := range known {
-		if errors.Is(err, k.err) {
-			return &k.failure
-		}
-	}
-	return nil
 }

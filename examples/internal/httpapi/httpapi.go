@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"path"
 	"strings"
+
+	"github.com/singletable/singletable/table"
 )
 
 // Endpoint serves a request. Its error becomes the response, so it returns none after
@@ -27,17 +29,29 @@ const (
 type Server struct {
 	// Log gets a line for each request.
 	Log *slog.Logger
-	// Failures returns what a client gets to see of an error of the service, or nil
-	// for a fault of which it learns nothing. It does not get a [Failure].
-	Failures func(error) *Failure
+	// Known are the errors of the service that a client can do something about, the more
+	// special ones first. Of others it learns nothing.
+	Known []Known
+	// Special returns what a client gets to see of an error whose text is made for it, or
+	// nil. It comes before Known. Nil means that there are no such errors.
+	Special func(error) *Failure
+	// Again is the message of a failure of the table that may not last, which is a 503.
+	// Empty means that Known has all of those.
+	Again string
 	// Ready returns nil if the service can work. Nil means always.
 	Ready func(context.Context) error
 }
 
 // Handler returns the handler of endpoints, named by patterns of [http.ServeMux] with
-// their method, and of health checks if there is a Ready.
-func (s Server) Handler(endpoints map[string]Endpoint) http.Handler {
+// their method, of health checks if there is a Ready, and of more, which may be nil.
+func (s Server) Handler(endpoints map[string]Endpoint, more map[string]http.Handler) http.Handler {
 	all := maps.Clone(endpoints)
+	for pattern, handler := range more {
+		all[pattern] = func(w http.ResponseWriter, r *http.Request) error {
+			handler.ServeHTTP(w, r)
+			return nil
+		}
+	}
 	if s.Ready != nil {
 		all[LivePath] = s.check(func(context.Context) error { return nil })
 		all[ReadyPath] = s.check(s.Ready)
@@ -123,8 +137,18 @@ func (s Server) failureOf(err error) *Failure {
 	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
-	if f := s.Failures(err); f != nil {
-		return f
+	if s.Special != nil {
+		if f := s.Special(err); f != nil {
+			return f
+		}
+	}
+	for _, k := range s.Known {
+		if errors.Is(err, k.err) {
+			return &k.failure
+		}
+	}
+	if s.Again != "" && table.Classify(err) == table.Transient {
+		return &Failure{http.StatusServiceUnavailable, "unavailable", s.Again}
 	}
 	return &Failure{http.StatusInternalServerError, "internal", "something went wrong on our side"}
 }

@@ -15,12 +15,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/httpapi"
 )
 
-// clock is a clock that a test sets.
-type clock struct{ at time.Time }
-
-func newClock() *clock                { return &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)} }
-func (c *clock) now() time.Time       { return c.at }
-func (c *clock) pass(d time.Duration) { c.at = c.at.Add(d) }
+var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // passed returns how many of n requests of a client pass, and the Retry-After of
 // the first that does not.
@@ -50,13 +45,13 @@ func TestAClientIsLimitedByItsBucket(t *testing.T) {
 		{1e-9, 3, []time.Duration{time.Hour}, []int{3, 0}, "1000000000"},
 		{1e9, 1, []time.Duration{time.Second}, []int{1, 1}, "1"},
 	} {
-		now := newClock()
-		l := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: c.perSecond, Burst: c.burst, Now: now.now}))(t)
+		clock := check.NewClock(start)
+		l := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: c.perSecond, Burst: c.burst, Now: clock.Now}))(t)
 		count, retry := passed(l, "a", 20)
 		got := []int{count}
 		check.Equal(t, fmt.Sprintf("Retry-After of %+v", c), retry, c.retry)
 		for _, d := range c.after {
-			now.pass(d)
+			clock.Pass(d)
 			count, _ := passed(l, "a", 20)
 			got = append(got, count)
 		}
@@ -69,7 +64,7 @@ func TestAClientIsLimitedByItsBucket(t *testing.T) {
 
 func TestARequestOverTheLimitIs429(t *testing.T) {
 	t.Parallel()
-	l := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: 1, Burst: 1, Now: newClock().now}))(t)
+	l := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: 1, Burst: 1, Now: check.NewClock(start).Now}))(t)
 	check.OK(t, l.Check(httptest.NewRecorder(), "a"))
 	f, _ := errors.AsType[*httpapi.Failure](l.Check(httptest.NewRecorder(), "a"))
 	if f == nil || f.Status != http.StatusTooManyRequests || f.Code != "too_many_requests" {
@@ -92,7 +87,7 @@ func TestZeroLimitsNothingAndNonsenseIsAnError(t *testing.T) {
 
 func TestConcurrentFirstRequestsShareABucket(t *testing.T) {
 	t.Parallel()
-	l := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: 1, Burst: 7, Now: newClock().now}))(t)
+	l := check.Must(httpapi.NewLimiter(httpapi.Limits{PerSecond: 1, Burst: 7, Now: check.NewClock(start).Now}))(t)
 	var passed atomic.Int64
 	check.Together(100, func(int) {
 		if l.Check(httptest.NewRecorder(), "a") == nil {

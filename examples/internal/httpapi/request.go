@@ -82,8 +82,10 @@ type Page struct {
 	After string
 }
 
-// PageOf returns the page that a request asks for. A limit that is not a number is 0,
-// which is for the caller to refuse.
+// MaxLimit is the greatest length of a page.
+const MaxLimit = 100
+
+// PageOf returns the page that a request asks for.
 func PageOf(r *http.Request, defaultLimit int) (Page, error) {
 	p := Page{Limit: defaultLimit}
 	query, err := url.ParseQuery(r.URL.RawQuery)
@@ -98,8 +100,8 @@ func PageOf(r *http.Request, defaultLimit int) (Page, error) {
 	p.After = query.Get("lastKey")
 	if query.Has("limit") {
 		p.Limit, err = strconv.Atoi(query.Get("limit"))
-		if err != nil {
-			p.Limit = 0
+		if err != nil || p.Limit < 1 || p.Limit > MaxLimit {
+			return p, BadRequest("invalid_limit", "limit must be a whole number from 1 to %d", MaxLimit)
 		}
 	}
 	return p, nil

@@ -68,6 +68,28 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	return nil
 }
 
+// Created is the response to a request that has created something, as it is kept for a
+// retry: byte for byte, whatever a later version of the program would write.
+type Created struct {
+	Location string `dynamodbav:"location"`
+	Body     []byte `dynamodbav:"body"`
+}
+
+// NewCreated returns the response with v, which is at location.
+func NewCreated(location string, v any) (Created, error) {
+	body, err := Encode(v)
+	return Created{location, body}, err
+}
+
+// Write writes the response. Replayed says that it is that of an earlier request.
+func (c Created) Write(w http.ResponseWriter, replayed bool) {
+	w.Header().Set("Location", c.Location)
+	if replayed {
+		w.Header().Set("Idempotency-Replayed", "true")
+	}
+	Write(w, http.StatusCreated, c.Body)
+}
+
 // Write writes a response whose body is JSON.
 func Write(w http.ResponseWriter, status int, body []byte) {
 	header := w.Header()

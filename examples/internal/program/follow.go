@@ -4,11 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/singletable/singletable/stream"
+	"github.com/singletable/singletable/stream/streamtest"
 )
+
+// Reader returns a reader of the stream of a local engine, which logs what is delivered
+// again.
+func Reader(name string, router *stream.Router, client *dynamodb.Client, log *slog.Logger) stream.Reader {
+	return stream.Reader{
+		Name: name, Router: router, Client: streamtest.Client(client), Interval: 50 * time.Millisecond,
+		Progress: func(p stream.Progress) {
+			if p.Err != nil {
+				log.Warn("a change is delivered again", slog.String("reader", name), slog.String("error", p.Err.Error()))
+			}
+		},
+	}
+}
 
 // followFor bounds Follow. A process that was killed keeps its shards for half a
 // minute.

@@ -7,6 +7,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
@@ -80,6 +82,23 @@ func (o Options) Develop(ctx context.Context, file string, spec schema.Table, se
 			return err
 		}
 		return serve(engine.Client())
+	})
+}
+
+// Serve serves a handler until the context ends, and prints the address.
+func (o Options) Serve(ctx context.Context, handler http.Handler, stdout io.Writer, log *slog.Logger) error {
+	return httpapi.Serve(ctx, o.Addr, handler, log, func(url string) { fmt.Fprintf(stdout, "listening on %s\n", url) })
+}
+
+// ServeLocally serves a handler for development to this machine, and prints the address
+// and a welcome, which is a format of the address and args. The log gets the warning.
+func (o Options) ServeLocally(
+	ctx context.Context, handler http.Handler, stdout io.Writer, log *slog.Logger, warning, welcome string, args ...any,
+) error {
+	return httpapi.Serve(ctx, o.Addr, httpapi.Local(handler), log, func(url string) {
+		log.Warn("DEVELOPMENT SERVER: "+warning, slog.String("url", url))
+		fmt.Fprintf(stdout, "listening on %s\n", url)
+		fmt.Fprintf(stdout, welcome, append([]any{url}, args...)...)
 	})
 }
 

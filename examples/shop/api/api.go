@@ -81,16 +81,10 @@ func (a *API) Handler() http.Handler {
 	endpoints := map[string]httpapi.Endpoint{"GET /healthz": func(w http.ResponseWriter, _ *http.Request) error {
 		return httpapi.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	}}
-	for pattern, handler := range page.Handlers() {
-		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
-			handler.ServeHTTP(w, r)
-			return nil
-		}
-	}
 	for _, route := range Routes() {
 		endpoints[route.Method+" "+route.Path] = a.guarded(route)
 	}
-	return httpapi.Server{Log: a.log, Failures: failureOf}.Handler(endpoints)
+	return httpapi.Server{Log: a.log, Special: outOfStock, Known: failures, Again: again}.Handler(endpoints, page.Handlers())
 }
 
 // errRole means that an endpoint is for admins only.

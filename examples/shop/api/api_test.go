@@ -5,9 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/shop/api"
@@ -185,21 +182,12 @@ func TestACheckoutWithOneKeyIsOneOrder(t *testing.T) {
 	check.Equal(t, "orders", len(list.Items), 2)
 }
 
-// Every endpoint is called without a token, with forged ones, and by a customer.
+// Every endpoint is called without a token, with a bad one, and by a customer.
 func TestEveryEndpointChecksTokenAndRole(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	order := a.order(t, ana, "k")
-	claims := jwt.MapClaims{"iss": "shop", "sub": "u-eva", "role": "admin", "iat": time.Now().Unix(), "exp": time.Now().Add(time.Hour).Unix()}
-	sign := func(method jwt.SigningMethod, key any) string {
-		return check.Must(jwt.NewWithClaims(method, claims).SignedString(key))(t)
-	}
-	anas := strings.Split(a.tokens[ana], ".")
-	a.tokens["none"] = sign(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType)
-	a.tokens["another key"] = sign(jwt.SigningMethodHS256, []byte(strings.Repeat("x", 32)))
-	a.tokens["role changed"] = anas[0] + "." + strings.Split(a.tokens["none"], ".")[1] + "." + anas[2]
-	claims["exp"] = time.Now().Add(-time.Second).Unix()
-	a.tokens["expired"] = sign(jwt.SigningMethodHS256, key)
+	a.tokens["cut"] = a.tokens[eva][:len(a.tokens[eva])-2] // package session tests what a good token is
 	guarded := 0
 	for _, r := range api.Routes() {
 		if r.Access == api.Anyone {
@@ -207,7 +195,7 @@ func TestEveryEndpointChecksTokenAndRole(t *testing.T) {
 		}
 		guarded++
 		path := strings.ReplaceAll(r.Path, "/orders/{id}", order)
-		for _, bad := range []string{"", "none", "another key", "role changed", "expired"} {
+		for _, bad := range []string{"", "cut"} {
 			a.do(t, bad, r.Method, path, `{}`).is(t, http.StatusUnauthorized, "unauthorized")
 		}
 		if r.Access == api.Admins {

@@ -9,19 +9,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-const (
-	defaultLimit = 20
-	maxLimit     = 100
-)
-
-// pageOf returns the page of a list that a request asks for.
-func pageOf(r *http.Request) (httpapi.Page, error) {
-	p, err := httpapi.PageOf(r, defaultLimit)
-	if err == nil && (p.Limit < 1 || p.Limit > maxLimit) {
-		err = httpapi.BadRequest("invalid_limit", "limit must be a whole number from 1 to %d", maxLimit)
-	}
-	return p, err
-}
+// defaultLimit is the length of a page if the request names none.
+const defaultLimit = 20
 
 type category struct {
 	ID          string `json:"slug"`
@@ -61,7 +50,7 @@ func (a *API) category(w http.ResponseWriter, r *http.Request, _ session.Identit
 }
 
 func (a *API) productsOf(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
-	asked, err := pageOf(r)
+	asked, err := httpapi.PageOf(r, defaultLimit)
 	if err != nil {
 		return err
 	}
@@ -74,7 +63,7 @@ func (a *API) productsOf(w http.ResponseWriter, r *http.Request, _ session.Ident
 
 // search returns the active products whose names begin with the query's name.
 func (a *API) search(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
-	asked, err := pageOf(r)
+	asked, err := httpapi.PageOf(r, defaultLimit)
 	if err != nil {
 		return err
 	}
@@ -98,7 +87,7 @@ func (a *API) product(w http.ResponseWriter, r *http.Request, _ session.Identity
 }
 
 func (a *API) activeProducts(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
-	asked, err := pageOf(r)
+	asked, err := httpapi.PageOf(r, defaultLimit)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// failures are the errors that a client can do something about. The shop's own come
+// failures is the one place that says which error is which status. The shop's own come
 // before the library's general ones. Those without a message have a text for clients.
 var failures = []httpapi.Known{
 	httpapi.On(session.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "log in first"),
@@ -48,17 +48,12 @@ var failures = []httpapi.Known{
 	httpapi.On(table.ErrConflict, http.StatusConflict, "conflict", "this was changed at the same time; look at it and try again"),
 }
 
-// failureOf is the one place that says which error is which status. What it does not
-// know is a fault of the server, of which the client learns nothing.
-func failureOf(err error) *httpapi.Failure {
+const again = "try again in a moment; repeat an order with the same Idempotency-Key"
+
+// outOfStock returns what a client gets to see of products that ran out.
+func outOfStock(err error) *httpapi.Failure {
 	if short, ok := errors.AsType[*store.StockError](err); ok {
 		return &httpapi.Failure{Status: http.StatusConflict, Code: "out_of_stock", Message: short.Error()}
-	}
-	if known := httpapi.FailureOf(err, failures); known != nil {
-		return known
-	}
-	if table.Classify(err) == table.Transient {
-		return &httpapi.Failure{Status: http.StatusServiceUnavailable, Code: "unavailable", Message: "try again in a moment; repeat an order with the same Idempotency-Key"}
 	}
 	return nil
 }

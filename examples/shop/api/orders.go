@@ -91,12 +91,6 @@ func (a *API) removeFromCart(w http.ResponseWriter, r *http.Request, who session
 	return nil
 }
 
-// placed is the response to a checkout as it is kept for a retry, byte for byte.
-type placed struct {
-	Location string `dynamodbav:"location"`
-	Body     []byte `dynamodbav:"body"`
-}
-
 // checkOut orders the cart whose revision is in the body, which is what the user has seen.
 func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Identity) error {
 	key, err := httpapi.IdempotencyKey(r.Header)
@@ -113,23 +107,18 @@ func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Ident
 	if revision == "" {
 		return httpapi.BadRequest("invalid_cartRevision", "the cartRevision that GET /cart has returned is required")
 	}
-	response, replayed, err := store.CheckOutOnce(r.Context(), a.shop, who.User, key, revision, func(o store.Order, items []store.OrderItem) (placed, error) {
-		body, err := httpapi.Encode(wholeOrder(o, items))
-		return placed{"/orders/" + o.ID, body}, err
+	response, replayed, err := store.CheckOutOnce(r.Context(), a.shop, who.User, key, revision, func(o store.Order, items []store.OrderItem) (httpapi.Created, error) {
+		return httpapi.NewCreated("/orders/"+o.ID, wholeOrder(o, items))
 	})
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Location", response.Location)
-	if replayed {
-		w.Header().Set("Idempotency-Replayed", "true")
-	}
-	httpapi.Write(w, http.StatusCreated, response.Body)
+	response.Write(w, replayed)
 	return nil
 }
 
 func (a *API) orders(w http.ResponseWriter, r *http.Request, who session.Identity) error {
-	asked, err := pageOf(r)
+	asked, err := httpapi.PageOf(r, defaultLimit)
 	if err != nil {
 		return err
 	}

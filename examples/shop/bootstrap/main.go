@@ -14,8 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
-	"github.com/singletable/singletable/examples/appcore/lambda"
-	"github.com/singletable/singletable/examples/appcore/secret"
+	"github.com/singletable/singletable/examples/internal/lambda"
+	"github.com/singletable/singletable/examples/internal/secret"
 	"github.com/singletable/singletable/examples/shop/setup"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/stream"

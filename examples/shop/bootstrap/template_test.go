@@ -12,10 +12,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/examples/internal/samtest"
+	"github.com/singletable/singletable/examples/internal/secret/secretstest"
 	"github.com/singletable/singletable/examples/shop/api"
 	"github.com/singletable/singletable/examples/shop/demo"
 	"github.com/singletable/singletable/examples/shop/setup"

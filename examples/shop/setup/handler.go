@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
-	"github.com/singletable/singletable/examples/appcore/secret"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/secret"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/table"
 )

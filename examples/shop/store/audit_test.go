@@ -1,11 +1,9 @@
 package store
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
@@ -218,48 +215,6 @@ func TestAuditsAreListedByEntityAndByDayUntilTheyExpire(t *testing.T) {
 
 	now = noon.Add(auditLife)
 	check.Equal(t, "after the expiry", prices(s.AuditsByEntity(t.Context(), "PRODUCT", "lamp", 0, "")), []float64{4})
-}
-
-// Buyers order while two processes read the stream. The one that has the shard ends in
-// the middle, and the other one takes over.
-func TestTwoReadersOfWhichOneEndsAuditEverythingOnce(t *testing.T) {
-	t.Parallel()
-	const buyers, orders = 4, 5
-	s := open(t)
-	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: buyers * orders})
-	var sent atomic.Int64
-	send := func(context.Context, string, LowStock) error { sent.Add(1); return nil }
-	reader := stream.Reader{Name: "audit", Router: auditorOf(t, s), Client: streamtest.Client(tabletest.Client(t)), Interval: 10 * time.Millisecond}
-	notifier := reader
-	notifier.Name, notifier.Router = "notify", check.Must(s.Notifier(send))(t)
-
-	programtest.Takeover(t, 10, buyers, func(buyer int, ended <-chan struct{}) error {
-		user := fmt.Sprint("buyer-", buyer)
-		for n := range orders {
-			if n == orders-1 {
-				<-ended
-			}
-			err := s.AddToCart(t.Context(), user, "lamp", 1, noon)
-			if err == nil {
-				_, err = s.CheckOut(t.Context(), user, fmt.Sprintf("o-%d-%d", buyer, n), noon)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}, func(ctx context.Context) (bool, error) {
-		page, err := s.AuditsByEntity(ctx, ProductType, "lamp", 0, "")
-		return len(page.Items) == 1+buyers*orders && sent.Load() > 0, err
-	}, reader, notifier)
-	audits := trail(t, s, "PRODUCT", "lamp")
-	check.Equal(t, "audits of the lamp", len(audits), 1+buyers*orders)
-	for i, a := range audits {
-		if a.New["stock"] != float64(buyers*orders-i) {
-			t.Errorf("audit %d has the stock %v", i, a.New["stock"])
-		}
-	}
-	check.Equal(t, "notifications sent", sent.Load(), int64(1))
 }
 
 func TestKeysOfAuditsAreValid(t *testing.T) {

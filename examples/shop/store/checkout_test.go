@@ -139,17 +139,6 @@ func TestOf200BuyersOfTheLast50Pieces50Succeed(t *testing.T) {
 	}
 }
 
-func TestAnOrderWhoseResponseIsLostIsPlacedOnce(t *testing.T) {
-	t.Parallel()
-	var faults tabletest.Faults
-	s, _ := openFaulty(t, &faults)
-	stock(t, s, Product{ID: "lamp", Name: "Lamp", Stock: 3})
-	check.OK(t, s.AddToCart(t.Context(), "ana", "lamp", 1, noon))
-	faults.Next("TransactWriteItems", tabletest.DropResponse())
-	check.Must(s.CheckOut(t.Context(), "ana", "o-1", noon))(t)
-	check.Equal(t, "in stock", inStock(t, s, "lamp"), 2)
-}
-
 func TestAnOrderIsOfWhatWasRead(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -11,8 +11,8 @@ import (
 
 	awslambda "github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/singletable/singletable/examples/appcore/lambda"
 	"github.com/singletable/singletable/examples/appcore/setup"
+	"github.com/singletable/singletable/examples/internal/lambda"
 )
 
 func main() {

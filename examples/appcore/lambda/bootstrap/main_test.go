@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/setup/secretstest"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/secret/secretstest"
 )
 
 var complete = map[string]string{
@@ -41,23 +41,26 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// A function serves its endpoint only, and checks the token itself, before all else.
 func TestTheEnvironmentNamesTheFunction(t *testing.T) {
-	paths := map[string]string{}
-	for _, route := range api.Routes() {
-		paths[route.Name] = strings.Replace(route.Path, "{id}", "tx-1", 1)
+	for _, named := range api.Routes() {
 		environment := maps.Clone(complete)
-		environment["_HANDLER"] = route.Name
+		environment["_HANDLER"] = named.Name
 		reads := store.Reads()
 		f := check.Must(load(t.Context(), func(name string) string { return environment[name] }, slog.New(slog.DiscardHandler)))(t)
 		// Only functions that need the keys may read the secret.
-		if read := store.Reads() > reads; read != route.List {
-			t.Errorf("%s: it reads the secret: %t", route.Name, read)
+		if read := store.Reads() > reads; read != named.List {
+			t.Errorf("%s: it reads the secret: %t", named.Name, read)
 		}
-		e := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: paths[route.Name]}
-		e.RequestContext.HTTP.Method = route.Method
-		event := check.Must(json.Marshal(e))(t)
-		if got, err := f(t.Context(), event); err != nil || got.StatusCode != http.StatusUnauthorized {
-			t.Errorf("%s: %+v %v", route.Name, got, err)
+		for _, called := range api.Routes() {
+			e := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: strings.Replace(called.Path, "{id}", "tx-1", 1)}
+			e.RequestContext.HTTP.Method = called.Method
+			got := check.Must(f(t.Context(), check.Must(json.Marshal(e))(t)))(t)
+			// /transactions/global has the form of /transactions/{id}.
+			served := named.Name == called.Name || named.Name == "getTransaction" && called.Name == "newestTransactions"
+			if served != (got.StatusCode == http.StatusUnauthorized) || got.Headers["Content-Type"] != "application/json" {
+				t.Errorf("%s, asked for %s: %+v", named.Name, called.Name, got)
+			}
 		}
 	}
 }

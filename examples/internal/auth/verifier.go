@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/singletable/singletable/examples/internal/httpapi"
 )
 
 var (
@@ -84,6 +87,23 @@ func (v *Verifier) Ready(ctx context.Context) error {
 		return &keysError{err}
 	}
 	return nil
+}
+
+// Authenticator finds out whose a request is. [Verifier] is one, and its errors are those
+// of this package.
+type Authenticator interface {
+	Verify(ctx context.Context, token string) (Identity, error)
+	// Ready returns nil if Verify can work.
+	Ready(ctx context.Context) error
+}
+
+// Authenticate returns whose access token a request carries.
+func Authenticate(r *http.Request, by Authenticator) (Identity, error) {
+	token, err := httpapi.Bearer(r.Header)
+	if err != nil {
+		return Identity{}, fmt.Errorf("%w: %w", ErrUnauthorized, err)
+	}
+	return by.Verify(r.Context(), token)
 }
 
 // Identity is whom an access token was issued to.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/internal/auth"
 )
 
 func Example() {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
-	"github.com/singletable/singletable/examples/appcore/refresh"
+	"github.com/singletable/singletable/examples/internal/refresh"
 )
 
 const (

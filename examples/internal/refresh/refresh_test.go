@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/refresh"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/refresh"
 )
 
 const (
@@ -21,8 +21,8 @@ var errDown = errors.New("down")
 
 // source is a service that owns a number. The number grows with each fetch.
 type source struct {
+	*check.Clock
 	mu      sync.Mutex
-	now     time.Time
 	fetches int
 	err     error
 	during  func() // called by a fetch
@@ -39,21 +39,9 @@ func (s *source) fetch(context.Context) (int, error) {
 	return n, err
 }
 
-func (s *source) time() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.now
-}
-
-func (s *source) advance(d time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.now = s.now.Add(d)
-}
-
 func newSource() (*source, *refresh.Value[int]) {
-	s := &source{now: time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)}
-	return s, refresh.New(s.fetch, refresh.Options{TTL: ttl, Limit: limit, Now: s.time})
+	s := &source{Clock: check.NewClock(time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC))}
+	return s, refresh.New(s.fetch, refresh.Options{TTL: ttl, Limit: limit, Now: s.Now})
 }
 
 // get checks what Get returns; want is 0 for an error.
@@ -69,11 +57,11 @@ func TestTheFirstCallAfterTheTTLFetches(t *testing.T) {
 	t.Parallel()
 	s, v := newSource()
 	get(t, v, 1)
-	s.advance(ttl - 1)
+	s.Pass(ttl - 1)
 	get(t, v, 1)
-	s.advance(1)
+	s.Pass(1)
 	get(t, v, 2)
-	s.advance(1000 * limit) // frozen
+	s.Pass(1000 * limit) // frozen
 	get(t, v, 3)
 }
 
@@ -82,19 +70,19 @@ func TestAFailedFetchLeavesTheValueUntilTheLimit(t *testing.T) {
 	s, v := newSource()
 	get(t, v, 1)
 	s.err = errDown
-	s.advance(limit - 1)
+	s.Pass(limit - 1)
 	get(t, v, 1)
 	get(t, v, 1)
 	if s.fetches != 2 {
 		t.Errorf("%d fetches, want no other one within the pause", s.fetches)
 	}
-	s.advance(1)
+	s.Pass(1)
 	get(t, v, 0)
 	if _, err := v.Get(t.Context()); !errors.Is(err, errDown) {
 		t.Errorf("error %v, want that of the fetch", err)
 	}
 	s.err = nil
-	s.advance(time.Second)
+	s.Pass(time.Second)
 	get(t, v, s.fetches+1)
 }
 
@@ -102,7 +90,7 @@ func TestAClockThatIsSetBackCausesOneFetch(t *testing.T) {
 	t.Parallel()
 	s, v := newSource()
 	get(t, v, 1)
-	s.advance(-100 * limit)
+	s.Pass(-100 * limit)
 	get(t, v, 2)
 	get(t, v, 2)
 }
@@ -112,10 +100,10 @@ func TestAClockThatIsSetBackCausesOneFetch(t *testing.T) {
 func TestAFetchThatWasFrozenGivesAnOldValue(t *testing.T) {
 	t.Parallel()
 	s, v := newSource()
-	s.during = func() { s.advance(2 * limit) }
+	s.during = func() { s.Pass(2 * limit) }
 	get(t, v, 0)
 	s.during = nil
-	s.advance(time.Second)
+	s.Pass(time.Second)
 	get(t, v, 2)
 }
 
@@ -126,7 +114,7 @@ func TestOneCallerFetchesWhileOthersGetTheValueAtHand(t *testing.T) {
 		get(t, v, 1)
 		release := make(chan struct{})
 		s.during = func() { <-release }
-		s.advance(ttl)
+		s.Pass(ttl)
 		first := make(chan int)
 		go func() {
 			got, _ := v.Get(t.Context())
@@ -146,13 +134,13 @@ func TestASlowFetchIsNotAwaitedWhileThereIsAValue(t *testing.T) {
 		s, v := newSource()
 		get(t, v, 1)
 		s.during = func() { time.Sleep(4 * time.Second) }
-		s.advance(ttl)
+		s.Pass(ttl)
 		start := time.Now()
 		get(t, v, 1)
 		check.Equal(t, "duration", time.Since(start), time.Second)
 		time.Sleep(4 * time.Second)
 		get(t, v, 2) // the fetch went on
-		s.advance(limit)
+		s.Pass(limit)
 		get(t, v, 3) // without a value it is awaited
 	})
 }

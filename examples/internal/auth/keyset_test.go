@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 )
 
@@ -35,7 +35,7 @@ func TestMadeUpKeysCauseOneFetch(t *testing.T) {
 	v := p.verifier(t)
 	expect(t, v, with(nil), nil)
 	for round := 1; round <= 3; round++ {
-		p.advance(10 * time.Second)
+		p.Pass(10 * time.Second)
 		check.Together(8, func(worker int) {
 			for i := range 50 {
 				token := fmt.Sprintf("made-up-%d-%d", worker, i)
@@ -48,22 +48,9 @@ func TestMadeUpKeysCauseOneFetch(t *testing.T) {
 			t.Fatalf("%d fetches after flood %d, want %d", got, round, want)
 		}
 	}
-	p.advance(10*time.Second - 1)
+	p.Pass(10*time.Second - 1)
 	expect(t, v, by(otherKey(), "early"), auth.ErrUnauthorized)
 	check.Equal(t, "fetches before the pause is over", p.fetches(), 4)
-}
-
-func TestFirstRequestsShareOneFetch(t *testing.T) {
-	t.Parallel()
-	p := newPool()
-	v := p.verifier(t)
-	token := with(nil)
-	check.Together(64, func(int) {
-		if got, err := v.Verify(t.Context(), token); err != nil || got.User != user {
-			t.Errorf("Verify = %v, %v, want %q", got, err, user)
-		}
-	})
-	check.Equal(t, "fetches", p.fetches(), 1)
 }
 
 func TestNewKeyIsAcceptedAndOldOneNoMore(t *testing.T) {
@@ -74,12 +61,12 @@ func TestNewKeyIsAcceptedAndOldOneNoMore(t *testing.T) {
 
 	// The pool publishes the next key next to the current one, then only that.
 	p.set(serve(keysJSON(jwk("k1", poolKey()), jwk("k2", otherKey()))))
-	p.advance(10 * time.Second)
+	p.Pass(10 * time.Second)
 	expect(t, v, by(otherKey(), "k2"), nil)
 	expect(t, v, with(nil), nil)
 
 	p.set(serve(keysJSON(jwk("k2", otherKey()))))
-	p.advance(10 * time.Second)
+	p.Pass(10 * time.Second)
 	expect(t, v, by(otherKey(), "made-up"), auth.ErrUnauthorized)
 	expect(t, v, with(nil), auth.ErrUnauthorized)
 	expect(t, v, by(otherKey(), "k2"), nil)
@@ -96,12 +83,12 @@ func TestWithdrawnKeyIsRefusedByTheFirstCallAfterAnHour(t *testing.T) {
 		expect(t, v, lasting, nil)
 
 		p.set(serve(keysJSON(jwk("k2", otherKey()))))
-		p.advance(time.Hour - 1)
+		p.Pass(time.Hour - 1)
 		expect(t, v, lasting, nil)
 		if got := p.fetches(); got != 1 {
 			t.Fatalf("%d fetches within the hour, want 1", got)
 		}
-		p.advance(frozen - time.Hour + 1)
+		p.Pass(frozen - time.Hour + 1)
 		expect(t, v, lasting, auth.ErrUnauthorized)
 	}
 }
@@ -116,7 +103,7 @@ func TestUnreachableLater(t *testing.T) {
 	lasting := with(map[string]any{"exp": start.Add(24 * time.Hour).Unix()})
 	expect(t, v, lasting, nil)
 	p.set(down)
-	p.advance(2*time.Hour - 1)
+	p.Pass(2*time.Hour - 1)
 	for range 3 {
 		expect(t, v, lasting, nil)
 	}
@@ -128,10 +115,10 @@ func TestUnreachableLater(t *testing.T) {
 	expect(t, v, by(otherKey(), "k2"), auth.ErrUnavailable)
 
 	// The trust in keys that may be withdrawn has a limit.
-	p.advance(1)
+	p.Pass(1)
 	expect(t, v, lasting, auth.ErrUnavailable)
 	p.set(serve(keysJSON(jwk("k1", poolKey()))))
-	p.advance(time.Second)
+	p.Pass(time.Second)
 	expect(t, v, lasting, nil)
 }
 
@@ -168,12 +155,12 @@ func TestBadResponsesLeaveTheKeysUnchanged(t *testing.T) {
 			v := p.verifier(t)
 			expect(t, v, with(nil), nil)
 			p.set(response)
-			p.advance(10 * time.Second)
+			p.Pass(10 * time.Second)
 			expect(t, v, by(otherKey(), "k2"), auth.ErrUnavailable)
 			expect(t, v, with(nil), nil)
 
 			p.set(serve(good))
-			p.advance(time.Second)
+			p.Pass(time.Second)
 			expect(t, v, by(otherKey(), "k2"), nil)
 		})
 	}

@@ -74,6 +74,9 @@ func publish(id string, key *rsa.PublicKey) ([]byte, error) {
 	return set.JSONPublic(context.Background())
 }
 
+// Warning is what a server that gives out tokens to anyone warns of.
+const Warning = "every user and program of this machine gets a token for any user and tenant. Do not expose it."
+
 // NewLocal returns an issuer, and a verifier that accepts its tokens.
 func NewLocal() (*Issuer, *Verifier, error) {
 	i, err := NewIssuer(nil)

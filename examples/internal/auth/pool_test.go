@@ -16,7 +16,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
 )
 
@@ -47,15 +47,15 @@ func newKey(bits int) *rsa.PrivateKey {
 
 // pool is a user pool as seen from outside: an address that responds with keys.
 type pool struct {
+	*check.Clock
 	mu      sync.Mutex
-	now     time.Time
 	respond func(*http.Request) (*http.Response, error)
 	fetched []string
 }
 
 // newPool returns a pool whose only key is poolKey, called k1.
 func newPool() *pool {
-	return &pool{now: start, respond: serve(keysJSON(jwk("k1", poolKey())))}
+	return &pool{Clock: check.NewClock(start), respond: serve(keysJSON(jwk("k1", poolKey())))}
 }
 
 func (p *pool) config() auth.Config {
@@ -64,7 +64,7 @@ func (p *pool) config() auth.Config {
 		UserPoolID: poolID,
 		ClientID:   clientID,
 		HTTPClient: &http.Client{Transport: p},
-		Now:        p.time,
+		Now:        p.Now,
 	}
 }
 
@@ -91,18 +91,6 @@ func (p *pool) fetches() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.fetched)
-}
-
-func (p *pool) time() time.Time {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.now
-}
-
-func (p *pool) advance(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.now = p.now.Add(d)
 }
 
 // serve responds with a body, as a server without compression does.

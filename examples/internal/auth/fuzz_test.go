@@ -9,7 +9,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/singletable/singletable/examples/appcore/auth"
+	"github.com/singletable/singletable/examples/internal/auth"
 )
 
 // FuzzVerify shows that nothing but a token the pool has signed is accepted, in

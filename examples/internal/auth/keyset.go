@@ -13,7 +13,7 @@ import (
 
 	"github.com/MicahParks/jwkset"
 
-	"github.com/singletable/singletable/examples/appcore/refresh"
+	"github.com/singletable/singletable/examples/internal/refresh"
 )
 
 const (

@@ -1,153 +1,20 @@
 package lambda_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
-	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
 	awslambda "github.com/aws/aws-lambda-go/lambda"
 
-	"github.com/singletable/singletable/examples/appcore/api"
-	"github.com/singletable/singletable/examples/appcore/auth"
-	"github.com/singletable/singletable/examples/appcore/core"
-	"github.com/singletable/singletable/examples/appcore/lambda"
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/table/tabletest"
+	"github.com/singletable/singletable/examples/internal/lambda"
 )
-
-// functions are the Lambda functions of the API, as Lambda calls them: bytes
-// in, bytes out.
-type functions struct {
-	byName map[string]awslambda.Handler
-	tokens *strings.Replacer
-}
-
-func newFunctions(t *testing.T) functions {
-	t.Helper()
-	issuer := check.Must(auth.NewIssuer(nil))(t)
-	verifier := check.Must(auth.NewCognito(issuer.Config()))(t)
-	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
-	token := check.Must(issuer.Token("u-123", api.BackOffice))(t)
-	lists := func(context.Context) (*core.Service, error) { return service, nil }
-	app := api.New(service, lists, verifier, slog.New(slog.NewJSONHandler(io.Discard, nil)), nil)
-	f := functions{byName: map[string]awslambda.Handler{}, tokens: strings.NewReplacer("TOKEN", token)}
-	for _, route := range api.Routes() {
-		handler := check.Must(app.HandlerOf(t.Context(), route.Name))(t)
-		f.byName[route.Name] = awslambda.NewHandler(lambda.New(handler))
-	}
-	return f
-}
-
-// invoke calls a function with an event.
-func (f functions) invoke(t *testing.T, name, event string) (response events.APIGatewayV2HTTPResponse) {
-	t.Helper()
-	out := check.Must(f.byName[name].Invoke(t.Context(), []byte(f.tokens.Replace(event))))(t)
-	check.OK(t, json.Unmarshal(out, &response))
-	return response
-}
-
-func event(t *testing.T, name string) string {
-	t.Helper()
-	text := check.Must(os.ReadFile(filepath.Join("testdata", name+".json")))(t)
-	return string(text)
-}
-
-// forged returns an event with a token that is not valid.
-func forged(event string) string {
-	return strings.ReplaceAll(event, "Bearer TOKEN", "Bearer a.b.c")
-}
-
-func TestEveryEndpointIsAFunction(t *testing.T) {
-	t.Parallel()
-	f := newFunctions(t)
-	created := f.invoke(t, "createTransaction", event(t, "createTransaction"))
-	if created.StatusCode != http.StatusCreated {
-		t.Fatalf("%+v", created)
-	}
-	location := created.Headers["Location"]
-	again := f.invoke(t, "createTransaction", event(t, "createTransaction"))
-	if again.StatusCode != http.StatusCreated || again.Body != created.Body || again.Headers["Idempotency-Replayed"] != "true" {
-		t.Errorf("again: %+v", again)
-	}
-	check.Equal(t, "X-Request-Id", created.Headers["X-Request-Id"], "RfEx4h5ZjoEEM8Q=")
-
-	one := strings.ReplaceAll(event(t, "getTransaction"), "/transactions/TXID", location)
-	if got := f.invoke(t, "getTransaction", one); got.StatusCode != http.StatusOK || got.Body != created.Body {
-		t.Errorf("by id: %+v", got)
-	}
-	patch := strings.ReplaceAll(event(t, "patchTransaction"), "/transactions/TXID", location)
-	etag := f.invoke(t, "getTransaction", one).Headers["Etag"]
-	patched := f.invoke(t, "patchTransaction", strings.ReplaceAll(patch, `"ETAG"`, strconv.Quote(etag)))
-	if patched.StatusCode != http.StatusOK || !strings.Contains(patched.Body, `"note":"paid in cash"`) {
-		t.Errorf("patched: %+v", patched)
-	}
-	if got := f.invoke(t, "getTransaction", one); got.Body != patched.Body || got.Headers["Etag"] != patched.Headers["Etag"] || got.Headers["Etag"] == etag {
-		t.Errorf("by id, patched: %+v", got)
-	}
-	list := `{"items":[` + strings.TrimSpace(patched.Body) + "]}\n"
-	for name, want := range map[string]string{
-		"listTransactions":   list,
-		"newestTransactions": list,
-		"listNotifications":  "{\"items\":[]}\n",
-	} {
-		if got := f.invoke(t, name, event(t, name)); got.StatusCode != http.StatusOK || got.Body != want {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-
-	approve := strings.ReplaceAll(event(t, "approveTransaction"), "/transactions/TXID", location)
-	if got := f.invoke(t, "approveTransaction", approve); got.StatusCode != http.StatusOK || !strings.Contains(got.Body, `"status":"COMPLETED"`) {
-		t.Errorf("approved: %+v", got)
-	}
-	id := regexp.MustCompile(`"notifId":"([^"]*)"`).FindStringSubmatch(f.invoke(t, "listNotifications", event(t, "listNotifications")).Body)[1]
-	read := strings.ReplaceAll(event(t, "patchNotification"), "NOTIFID", url.PathEscape(id))
-	if got := f.invoke(t, "patchNotification", read); got.StatusCode != http.StatusOK || !strings.Contains(got.Body, `"read":true`) {
-		t.Errorf("marked as read: %+v", got)
-	}
-	if got := f.invoke(t, "registerUser", event(t, "registerUser")); got.StatusCode != http.StatusCreated {
-		t.Errorf("registered: %+v", got)
-	}
-	if got := f.invoke(t, "patchUser", event(t, "patchUser")); got.StatusCode != http.StatusOK || !strings.Contains(got.Body, `"email":"ana@mail.com"`) {
-		t.Errorf("another e-mail: %+v", got)
-	}
-}
-
-func TestAFunctionServesItsEndpointOnly(t *testing.T) {
-	t.Parallel()
-	f := newFunctions(t)
-	for name := range f.byName {
-		for other := range f.byName {
-			// An endpoint first looks at the token.
-			status := f.invoke(t, name, forged(event(t, other))).StatusCode
-			// /transactions/global has the form of /transactions/{id}.
-			served := name == other || name == "getTransaction" && other == "newestTransactions"
-			if served != (status == http.StatusUnauthorized) {
-				t.Errorf("%s responds to the event of %s with %d", name, other, status)
-			}
-		}
-	}
-}
-
-func TestFunctionsCheckTheTokenThemselves(t *testing.T) {
-	t.Parallel()
-	f := newFunctions(t)
-	for name := range f.byName {
-		if got := f.invoke(t, name, forged(event(t, name))); got.StatusCode != http.StatusUnauthorized || got.Headers["Content-Type"] != "application/json" {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
 
 func TestAnEventBecomesTheRequestItWasMadeOf(t *testing.T) {
 	t.Parallel()
@@ -183,6 +50,18 @@ func TestAnEventBecomesTheRequestItWasMadeOf(t *testing.T) {
 			"the stage alone",
 			`{"version":"2.0","rawPath":"/prod","requestContext":{"stage":"prod","requestId":"r","http":{"method":"GET"}}}`,
 			seen{"GET", "/", "", "", "", "", http.Header{"X-Request-Id": {"r"}}},
+		},
+		{
+			"an event of API Gateway",
+			string(check.Must(os.ReadFile("testdata/event.json"))(t)),
+			seen{
+				"POST", "/transactions", "", "a1b2c3d4e5.execute-api.eu-west-1.amazonaws.com", "203.0.113.7", `{"amount":500,"currency":"ARS"}`,
+				http.Header{
+					"Accept": {"*/*"}, "Authorization": {"Bearer TOKEN"}, "Content-Length": {"31"}, "Content-Type": {"application/x-www-form-urlencoded"},
+					"Idempotency-Key": {"8e03978e"}, "User-Agent": {"curl/8.5.0"}, "X-Amzn-Trace-Id": {"Root=1-65a5000c-0a1b2c3d4e5f60718293a4b5"},
+					"X-Forwarded-For": {"203.0.113.7"}, "X-Forwarded-Port": {"443"}, "X-Forwarded-Proto": {"https"}, "X-Request-Id": {"RfEx4h5ZjoEEM8Q="},
+				},
+			},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
