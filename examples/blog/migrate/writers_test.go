@@ -32,7 +32,7 @@ func (i *interrupter) Page(string, backfill.Progress) error {
 	return nil
 }
 
-func (i *interrupter) Verified(phase migrate.Phase, _ migrate.Verification) {
+func (i *interrupter) Verified(phase migrate.Phase, _ backfill.Report) {
 	i.writersWrite()
 	if phase == migrate.Dual {
 		i.stopLosing()
@@ -139,9 +139,9 @@ func TestNothingIsLostWhileWritersWrite(t *testing.T) {
 		},
 		stopLosing: func() { f.lossy.Always("TransactWriteItems", nil) },
 	}
-	err := migrate.Run(t.Context(), f.Posts, to)
+	err := f.Posts.Run(t.Context(), to)
 	for errors.Is(err, errKilled) {
-		err = migrate.Run(t.Context(), f.Posts, to)
+		err = f.Posts.Run(t.Context(), to)
 	}
 	close(stop)
 	wg.Wait()
