@@ -33,17 +33,6 @@ func TestABackfillDoesNotOverwriteOrBringBack(t *testing.T) {
 	f.clean(t, 2)
 }
 
-func TestALateCopyDoesNotOverwriteANewerOne(t *testing.T) {
-	t.Parallel()
-	f := setUp(t)
-	f.legacy(t, 1)
-	f.advance(t, migrate.Dual)
-	// The copy of the second title is on its way while the third is written.
-	f.single.Next("TransactWriteItems", inside(true, func() { check.OK(t, f.retitle(t, "old-0", "third")) }))
-	check.OK(t, f.retitle(t, "old-0", "second"))
-	check.Equal(t, "title", f.title(t, "old-0"), "third")
-}
-
 func TestAWriteThatMeetsTheNextPhaseIsDoneInIt(t *testing.T) {
 	t.Parallel()
 	for _, next := range []migrate.Phase{migrate.Dual, migrate.Switching} {
