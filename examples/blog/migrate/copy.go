@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
 
@@ -63,23 +64,31 @@ func (r *Records[T]) copyOps(v T) ([]table.Op, error) {
 }
 
 // items returns all items that v has in the single table, the main item first, with
-// the version that v has in the old one.
+// the version that v has in the old one. A copy without a key is left out.
 func (r *Records[T]) items(v T) ([]table.Item, error) {
-	main, err := attributevalue.MarshalMap(v)
+	fields, err := attributevalue.MarshalMap(v)
 	if err != nil {
 		return nil, err
 	}
-	key, err := r.single.IndexKey("", r.Entity.Key(v))
-	if err != nil {
-		return nil, err
+	fields[r.single.Schema().Type] = &types.AttributeValueMemberS{Value: r.Entity.Type}
+	var items []table.Item
+	for _, c := range append([]repo.Copy[T]{{Key: r.Entity.Key, Indexes: r.Entity.Indexes}}, r.Entity.Copies...) {
+		if c.Key(v) == (keys.Key{}) {
+			continue
+		}
+		item := maps.Clone(fields)
+		places := repo.Indexes[T]{"": c.Key}
+		maps.Copy(places, c.Indexes)
+		for index, key := range places {
+			attributes, err := r.single.IndexKey(index, key(v))
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(item, attributes)
+		}
+		items = append(items, item)
 	}
-	maps.Copy(main, key)
-	main[r.single.Schema().Type] = &types.AttributeValueMemberS{Value: r.Entity.Type}
-	items, err := r.entities.RefreshItems(main)
-	for _, item := range items {
-		item[r.Entity.Version] = main[r.Entity.Version]
-	}
-	return items, err
+	return items, nil
 }
 
 // deleteOps returns the ops that remove v from the single table, at whatever version,
