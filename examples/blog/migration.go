@@ -205,6 +205,6 @@ func (s *steps) Page(kind string, p backfill.Progress) error {
 }
 
 // Verified implements [migrate.Reporter].
-func (s *steps) Verified(phase migrate.Phase, v migrate.Verification) {
-	s.Line("  verified in phase %v: %d checked, %d copied, %d deletions completed", phase, v.Checked, v.Copied, v.Deleted)
+func (s *steps) Verified(phase migrate.Phase, r backfill.Report) {
+	s.Line("  verified in phase %v: %d read, %d copied", phase, r.Scanned, r.Changed)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
-	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -19,11 +18,7 @@ var blog = program.Program{Name: "blog", Table: "Blog", Show: show}
 
 // show is the walk: a table, and one access pattern after the other.
 func show(ctx context.Context, engine *tabletest.Engine, name string, out report.Report) (err error) {
-	client, spec := engine.Client(), store.Schema(name)
-	if err := spec.Ensure(ctx, client); err != nil {
-		return err
-	}
-	tbl, err := table.New(client, spec, &table.Options{Observe: out.Meter.Observe})
+	tbl, err := program.Open(ctx, engine, store.Schema(name), out)
 	if err != nil {
 		return err
 	}
@@ -41,10 +36,10 @@ func show(ctx context.Context, engine *tabletest.Engine, name string, out report
 	if err != nil {
 		return err
 	}
-	if err := walk(ctx, client, s, out); err != nil {
+	if err := walk(ctx, engine.Client(), s, out); err != nil {
 		return err
 	}
-	return migration(ctx, client, s, out)
+	return migration(ctx, engine.Client(), s, out)
 }
 
 // walk shows the patterns 1 to 12.

@@ -28,38 +28,36 @@ import (
 )
 
 // job is what all of them do.
-type job interface {
-	Create(context.Context, ours.Booking) error
-	Get(ctx context.Context, id string) (ours.Booking, error)
-	Page(ctx context.Context, guest, after string) ([]ours.Booking, string, error)
-	Move(ctx context.Context, id string, at time.Time) (ours.Booking, error)
-	Cancel(ctx context.Context, id string) error
-	Book(context.Context, ours.Booking) error
-	BookOnce(ctx context.Context, key string, b ours.Booking) (ours.Booking, error)
-}
+type job = bookings[ours.Booking]
 
 // program is a job with its errors.
 type program struct {
-	open                           func(*testing.T, *table.Table) job
+	open                           func(*testing.T, *table.Table, *dynamodb.Client) job
 	notFound, exists, full, reused error
 }
 
 var programs = map[string]program{
 	"singletable": {
-		open: func(t *testing.T, tbl *table.Table) job {
-			return check.Must(ours.New(tbl))(t)
+		open: func(t *testing.T, tbl *table.Table, client *dynamodb.Client) job {
+			return check.Must(ours.New(check.Must(table.New(client, tbl.Schema(), nil))(t)))(t)
 		},
 		notFound: table.ErrNotFound, exists: table.ErrExists, full: ours.ErrFull, reused: idempotency.ErrPayloadMismatch,
 	},
 	"sdk": {
-		open: func(t *testing.T, tbl *table.Table) job {
-			return sdkJob(sdk.New(tabletest.Client(t), tbl.Schema().Name))
+		open: func(_ *testing.T, tbl *table.Table, client *dynamodb.Client) job {
+			return adapter[sdk.Booking]{
+				sdk.New(client, tbl.Schema().Name),
+				func(b sdk.Booking) ours.Booking { return ours.Booking(b) }, func(b ours.Booking) sdk.Booking { return sdk.Booking(b) },
+			}
 		},
 		notFound: sdk.ErrNotFound, exists: sdk.ErrExists, full: sdk.ErrFull, reused: sdk.ErrPayloadMismatch,
 	},
 	"guregu": {
-		open: func(t *testing.T, tbl *table.Table) job {
-			return gureguJob(guregu.New(tabletest.Client(t), tbl.Schema().Name))
+		open: func(_ *testing.T, tbl *table.Table, client *dynamodb.Client) job {
+			return adapter[guregu.Booking]{
+				guregu.New(client, tbl.Schema().Name),
+				func(b guregu.Booking) ours.Booking { return ours.Booking(b) }, func(b ours.Booking) guregu.Booking { return guregu.Booking(b) },
+			}
 		},
 		notFound: dynamo.ErrNotFound, exists: guregu.ErrExists, full: guregu.ErrFull, reused: guregu.ErrPayloadMismatch,
 	},
@@ -81,18 +79,6 @@ type adapter[B any] struct {
 	bookings[B]
 	to   func(B) ours.Booking
 	from func(ours.Booking) B
-}
-
-func sdkJob(b *sdk.Bookings) job {
-	return adapter[sdk.Booking]{
-		b, func(b sdk.Booking) ours.Booking { return ours.Booking(b) }, func(b ours.Booking) sdk.Booking { return sdk.Booking(b) },
-	}
-}
-
-func gureguJob(b *guregu.Bookings) job {
-	return adapter[guregu.Booking]{
-		b, func(b guregu.Booking) ours.Booking { return ours.Booking(b) }, func(b ours.Booking) guregu.Booking { return guregu.Booking(b) },
-	}
 }
 
 func (a adapter[B]) Create(ctx context.Context, b ours.Booking) error {
@@ -163,7 +149,7 @@ func TestAllProgramsDoTheSame(t *testing.T) {
 
 func testOneBooking(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
-	j := p.open(t, tbl)
+	j := p.open(t, tbl, tabletest.Client(t))
 	b := booking("b-1", 0)
 	check.OK(t, j.Create(ctx, b))
 	check.Is(t, j.Create(ctx, b), p.exists, "created twice")
@@ -176,7 +162,7 @@ func testOneBooking(t *testing.T, p program) {
 
 func testPages(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
-	j := p.open(t, tbl)
+	j := p.open(t, tbl, tabletest.Client(t))
 	for i := range 25 {
 		check.OK(t, j.Create(ctx, booking(fmt.Sprintf("b-%02d", i), i)))
 	}
@@ -207,7 +193,7 @@ func reversed(s []string) []string {
 
 func testMoves(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
-	j := p.open(t, tbl)
+	j := p.open(t, tbl, tabletest.Client(t))
 	check.OK(t, j.Create(ctx, booking("b-1", 0)))
 	check.OK(t, j.Create(ctx, booking("b-2", 5)))
 	check.Together(4, func(i int) {
@@ -230,7 +216,7 @@ func testMoves(t *testing.T, p program) {
 
 func testSeats(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
-	j := p.open(t, tbl)
+	j := p.open(t, tbl, tabletest.Client(t))
 	check.OK(t, j.Book(ctx, booking("b-1", 0)))
 	check.OK(t, j.Book(ctx, booking("b-2", 0)))
 	check.Is(t, j.Book(ctx, booking("b-3", 0)), p.full, "two seats of one")
@@ -242,7 +228,7 @@ func testSeats(t *testing.T, p program) {
 
 func testOnce(t *testing.T, p program) {
 	ctx, tbl := t.Context(), ferry(t)
-	j := p.open(t, tbl)
+	j := p.open(t, tbl, tabletest.Client(t))
 	first := check.Must(j.BookOnce(ctx, "key-1", booking("b-1", 0)))(t)
 	again := check.Must(j.BookOnce(ctx, "key-1", booking("b-2", 0)))(t)
 	check.Equal(t, "version", first.Version, 1)
@@ -262,25 +248,11 @@ func testOnce(t *testing.T, p program) {
 // meets its own item. The guides describe the outcome.
 func TestALostResponseToACreate(t *testing.T) {
 	t.Parallel()
-	for name, open := range map[string]func(*dynamodb.Client, string) (job, error){
-		"singletable": func(client *dynamodb.Client, name string) (job, error) {
-			spec := ours.Schema
-			spec.Name = name
-			tbl, err := table.New(client, spec, nil)
-			if err != nil {
-				return nil, err
-			}
-			return ours.New(tbl)
-		},
-		"sdk": func(client *dynamodb.Client, name string) (job, error) { return sdkJob(sdk.New(client, name)), nil },
-		"guregu": func(client *dynamodb.Client, name string) (job, error) {
-			return gureguJob(guregu.New(client, name)), nil
-		},
-	} {
+	for name, p := range programs {
 		var faults tabletest.Faults
-		j := check.Must(open(tabletest.Client(t, faults.Install), ferry(t).Schema().Name))(t)
+		j := p.open(t, ferry(t), tabletest.Client(t, faults.Install))
 		faults.Next("PutItem", tabletest.DropResponse())
-		want := programs[name].exists
+		want := p.exists
 		if name == "singletable" {
 			want = nil
 		}
@@ -309,11 +281,11 @@ func TestProgramsShareATable(t *testing.T) {
 	stored := map[string]table.Item{}
 	for writer, w := range programs {
 		tbl := ferry(t)
-		check.OK(t, w.open(t, tbl).Book(t.Context(), booking("b-1", 3)))
+		check.OK(t, w.open(t, tbl, tabletest.Client(t)).Book(t.Context(), booking("b-1", 3)))
 		item := check.Must(table.Get[table.Item](t.Context(), tbl, keys.Key{PK: "BOOKING#b-1", SK: keys.Metadata}))(t)
 		stored[writer] = item
 		for reader, r := range programs {
-			page, _, err := r.open(t, tbl).Page(t.Context(), "ana", "")
+			page, _, err := r.open(t, tbl, tabletest.Client(t)).Page(t.Context(), "ana", "")
 			check.OK(t, err)
 			want := booking("b-1", 3)
 			want.Version = 1

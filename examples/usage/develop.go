@@ -8,14 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"mime"
-	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +23,8 @@ import (
 	awslambda "github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/examples/usage/queue"
@@ -53,8 +55,8 @@ type developer struct {
 // run serves until the context ends. Then it finishes requests and batches in
 // flight, and saves the queue.
 func (d developer) run(ctx context.Context) (err error) {
-	if addr, err := netip.ParseAddrPort(d.addr); err != nil || !addr.Addr().IsLoopback() {
-		return fmt.Errorf("-addr has to be of this machine, such as %s: %q is not", devAddr, d.addr)
+	if err := httpapi.CheckLocal(d.addr, ""); err != nil {
+		return err
 	}
 	o := queue.Options{Visibility: d.visibility, MaxReceives: 3}
 	var path string
@@ -69,38 +71,22 @@ func (d developer) run(ctx context.Context) (err error) {
 		return fmt.Errorf("-data: %w", err)
 	}
 	defer func() { err = errors.Join(err, messages.Save()) }()
-	engine, err := tabletest.Start(ctx, &tabletest.Options{Path: path})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, engine.Close()) }()
-	count, query, err := d.functions(ctx, engine)
-	if err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", d.addr)
-	if err != nil {
-		return err
-	}
-	var workers sync.WaitGroup
-	defer workers.Wait()
-	ctx, stop := context.WithCancel(ctx)
-	defer stop() // before the wait
-	for range 2 {
-		workers.Go(func() { consume(ctx, messages, count) })
-	}
-	server := &http.Server{Handler: handler(messages, query), ReadTimeout: 10 * time.Second}
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(listener) }()
-	d.ready(listener.Addr().String())
-	select {
-	case err := <-stopped:
-		return err
-	case <-ctx.Done():
-	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), functionTime)
-	defer cancel()
-	return server.Shutdown(drain)
+	return program.WithEngine(ctx, path, func(engine *tabletest.Engine) error {
+		count, query, err := d.functions(ctx, engine)
+		if err != nil {
+			return err
+		}
+		var workers sync.WaitGroup
+		defer workers.Wait()
+		ctx, stop := context.WithCancel(ctx)
+		defer stop() // before the wait
+		for range 2 {
+			workers.Go(func() { consume(ctx, messages, count) })
+		}
+		return httpapi.Serve(ctx, d.addr, handler(messages, query), slog.New(slog.DiscardHandler), func(url string) {
+			d.ready(strings.TrimPrefix(url, "http://"))
+		})
+	})
 }
 
 // functions returns the two functions on a table that is created if it is missing.
@@ -194,9 +180,8 @@ func handler(messages *queue.Queue, query awslambda.Handler) http.Handler {
 // without being asked about them first.
 func local(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		addr, err := netip.ParseAddrPort(r.Host)
 		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-		if err != nil || !addr.Addr().IsLoopback() || r.Method == http.MethodPost && kind != "application/json" {
+		if !httpapi.IsLoopback(r.Host) || r.Method == http.MethodPost && kind != "application/json" {
 			http.Error(w, "for programs of this machine: by the address that was printed, and application/json", http.StatusForbidden)
 			return
 		}

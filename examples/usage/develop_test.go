@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -176,14 +175,6 @@ func TestWebPagesAndOtherMachinesAreRefused(t *testing.T) {
 
 func TestTheEnvironmentIsReadAsByTheFunctions(t *testing.T) {
 	t.Parallel()
-	wrong := map[string]string{"LOG_LEVEL": "loud", "TTL_DAYS": "0", "MAX_DATE_RANGE_DAYS": "a year"}
-	_, err := parse([]string{"-dev"}, func(name string) string { return wrong[name] }, io.Discard, io.Discard)
-	for name := range wrong {
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("it does not name %s: %v", name, err)
-		}
-	}
-
 	r := start(t, 10*time.Millisecond, map[string]string{"LOG_LEVEL": "error", "TTL_DAYS": "20", "MAX_DATE_RANGE_DAYS": "10"},
 		"-dev", "-addr", "127.0.0.1:0", "-table", programtest.Table(t, "Usage"))
 	defer r.stop()

@@ -23,15 +23,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -47,27 +44,20 @@ import (
 
 var usage = program.Program{Name: "usage", Table: "Usage", Show: show}
 
-func main() {
-	args := os.Args[1:]
-	command := len(args) > 0 && slices.Contains([]string{"send", "ask", "queue", "replay"}, args[0])
-	if !command && !slices.Contains(args, "-dev") && !slices.Contains(args, "--dev") {
-		usage.Main()
-		return
+func main() { program.Service("usage", run) }
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) > 0 && slices.Contains([]string{"send", "ask", "queue", "replay"}, args[0]) {
+		return client(ctx, args, stdout)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	var err error
-	if command {
-		err = client(ctx, args, os.Stdout)
-	} else if d, wrong := parse(args, os.Getenv, os.Stdout, os.Stderr); wrong != nil {
-		err = wrong
-	} else {
-		err = d.run(ctx)
+	if !slices.Contains(args, "-dev") && !slices.Contains(args, "--dev") {
+		return usage.Run(ctx, args, stdout)
 	}
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "usage:", err)
-		os.Exit(1)
+	d, err := parse(args, os.Getenv, stdout, stderr)
+	if err != nil {
+		return err
 	}
+	return d.run(ctx)
 }
 
 // parse returns what runs with -dev. It has the settings of the functions.

@@ -385,7 +385,7 @@ var mutants = []mutant{
 	},
 	{
 		"blog: a write to the old table is of its phase",
-		"examples/blog/migrate/records.go", "r.Old.Transact(ctx, put, r.holds(r.ID(at), phase))", "r.Old.Transact(ctx, put)",
+		"examples/blog/migrate/records.go", "r.Old.Transact(ctx, put, r.holds(v, phase))", "r.Old.Transact(ctx, put)",
 		migration, "TestScheduleMigration",
 	},
 	{

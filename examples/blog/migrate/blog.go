@@ -37,13 +37,11 @@ func NewBlog(single, users, posts, comments *table.Table) (*Blog, error) {
 	b.Users, errs[0] = NewRecords(single, Kind[store.User]{
 		Name: "users", Old: users, Entity: store.UserEntity, Segments: segments,
 		OldKey:  func(u store.User) keys.Key { return keys.Key{PK: keys.None.PK(u.ID)} },
-		ID:      func(u store.User) string { return u.ID },
 		Version: func(u *store.User) *int64 { return &u.Version },
 	})
 	b.Posts, errs[1] = NewRecords(single, Kind[store.Post]{
 		Name: "posts", Old: posts, Entity: store.PostEntity, Segments: segments,
 		OldKey:  func(p store.Post) keys.Key { return keys.Key{PK: keys.None.PK(p.ID)} },
-		ID:      func(p store.Post) string { return p.ID },
 		Version: func(p *store.Post) *int64 { return &p.Version },
 	})
 	b.Comments, errs[2] = NewRecords(single, Kind[store.Comment]{
@@ -51,7 +49,6 @@ func NewBlog(single, users, posts, comments *table.Table) (*Blog, error) {
 		OldKey: func(c store.Comment) keys.Key {
 			return keys.Key{PK: keys.None.PK(c.PostID), SK: keys.None.SK(keys.Str(c.ID))}
 		},
-		ID:      func(c store.Comment) string { return c.ID },
 		Version: func(c *store.Comment) *int64 { return &c.Version },
 	})
 	return &b, errors.Join(errs[:]...)
@@ -62,10 +59,10 @@ func (b *Blog) Prepare(ctx context.Context) error {
 	return errors.Join(b.Users.Prepare(ctx), b.Posts.Prepare(ctx), b.Comments.Prepare(ctx))
 }
 
-// Run carries the whole blog into the single table. See [Run].
+// Run carries the whole blog into the single table. See [Records.Run].
 func (b *Blog) Run(ctx context.Context, to Reporter) error {
-	for _, job := range []Job{b.Users, b.Posts, b.Comments} {
-		if err := Run(ctx, job, to); err != nil {
+	for _, run := range []func(context.Context, Reporter) error{b.Users.Run, b.Posts.Run, b.Comments.Run} {
+		if err := run(ctx, to); err != nil {
 			return err
 		}
 	}

@@ -42,8 +42,7 @@
 //
 // # Scans
 //
-// The old tables are read to the end by package backfill and, to verify them, by
-// [table.ScanPage]. That is what a scan is for: a migration reads
-// everything, once. "No Scan" is a rule for the access patterns of the
+// The old tables are read to the end by package backfill. That is what a scan is for: a
+// migration reads everything, once. "No Scan" is a rule for the access patterns of the
 // application, and the single table is never scanned, not here either.
 package migrate

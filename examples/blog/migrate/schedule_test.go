@@ -128,7 +128,7 @@ func (m migration) check(ctx context.Context, posts *migrate.Records[store.Post]
 	}
 	for _, when := range []string{"after the write", "after the migration"} {
 		if when == "after the migration" {
-			if err := migrate.Run(ctx, posts, silent{}); err != nil {
+			if err := posts.Run(ctx, silent{}); err != nil {
 				return err
 			}
 		}

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
@@ -148,68 +146,6 @@ func TestARepeatedRenameWritesNothing(t *testing.T) {
 	check.Equal(t, "requests", len(faults.Requests()), 3*4+3+3)
 }
 
-// The consumer is killed before and after each of its requests, and its event is
-// delivered again.
-func TestARenameSurvivesAKillAtEachRequest(t *testing.T) {
-	t.Parallel()
-	s := open(t)
-	again := routerOf(t, s)
-	const n = 3
-	for name, kill := range map[string]tabletest.Fault{"before": tabletest.DropRequest(), "after": tabletest.DropResponse()} {
-		for passed := 0; ; passed++ {
-			user := fmt.Sprintf("ana-%s-%d", name, passed)
-			writeComments(t, s, user, n)
-			event := rename(t, s, user, "Anna")
-			var faults tabletest.Faults
-			faults.Next("", append(make([]tabletest.Fault, passed), kill)...)
-			faults.Always("", tabletest.DropRequest())
-			response := check.Must(routerOf(t, faultyStore(t, s, &faults)).Handle(t.Context(), event))(t)
-			handled := len(response.BatchItemFailures) == 0
-			check.Deliver(t, again, event)
-			check.Equal(t, "names", names(t, s, user), times(n, "Anna"))
-			if handled {
-				if passed < 2+2*n {
-					t.Errorf("%s: handled after %d requests", name, passed)
-				}
-				break
-			}
-		}
-	}
-}
-
-func TestTwoRenamesEndWithTheLastName(t *testing.T) {
-	t.Parallel()
-	s := open(t)
-	router := routerOf(t, s)
-	for name, order := range map[string][]int{"in order": {0, 1}, "reversed": {1, 0}, "repeated": {0, 1, 0}} {
-		user := "ana-" + strings.ReplaceAll(name, " ", "-")
-		writeComments(t, s, user, 2)
-		events := []json.RawMessage{rename(t, s, user, "Anna"), rename(t, s, user, "Annie")}
-		for _, i := range order {
-			check.Deliver(t, router, events[i])
-		}
-		check.Equal(t, "names "+name, names(t, s, user), times(2, "Annie"))
-	}
-}
-
-// A refresh has read the name between two renames and writes after the second one. The
-// last name is the first one again, so that the comments already have it.
-func TestALateRefreshDoesNotOverwriteALaterName(t *testing.T) {
-	t.Parallel()
-	var faults tabletest.Faults
-	s := open(t)
-	writeComments(t, s, "ana", 2)
-	event := rename(t, s, "ana", "Anna")
-	router := routerOf(t, s)
-	faults.Next("Query", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		response, err := next.RoundTrip(r)
-		check.Deliver(t, router, rename(t, s, "ana", "Ana"))
-		return response, err
-	})
-	check.Deliver(t, routerOf(t, faultyStore(t, s, &faults)), event)
-	check.Equal(t, "names", names(t, s, "ana"), times(2, "Ana"))
-}
-
 // A comment is created with a name that its writer has read before a rename. The
 // rename does not find it, since it is not there yet.
 func TestACommentWithAnOldNameIsRefreshed(t *testing.T) {
@@ -248,51 +184,4 @@ func TestADeletedCommentAndADeletedAuthorAreLeftAsTheyAre(t *testing.T) {
 	check.Deliver(t, router, event)
 	check.Deliver(t, router, gone)
 	check.Equal(t, "names", names(t, s, "ana"), times(1, "Anna"))
-}
-
-// Users rename themselves and comment, while two processes read the stream. The one that
-// has the shard ends in the middle, and the other one takes over.
-func TestTwoReadersOfWhichOneEndsRefreshAllComments(t *testing.T) {
-	t.Parallel()
-	const users, rounds = 3, 6
-	s := open(t)
-	for i := range users {
-		writeComments(t, s, fmt.Sprint("u", i), 1)
-	}
-	reader := stream.Reader{Name: "names", Router: routerOf(t, s), Client: streamtest.Client(tabletest.Client(t)), Interval: 10 * time.Millisecond}
-
-	last := fmt.Sprint("name ", rounds)
-	programtest.Takeover(t, 20, 2*users, func(writer int, ended <-chan struct{}) error {
-		user := fmt.Sprint("u", writer/2)
-		for round := range rounds {
-			if round == rounds-1 {
-				<-ended
-			}
-			var err error
-			if writer%2 == 0 {
-				_, err = s.Rename(t.Context(), user, fmt.Sprint("name ", round+1))
-			} else {
-				err = s.AddComment(t.Context(), comment(user, round+1))
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}, func(ctx context.Context) (bool, error) { return haveName(ctx, s, users, last) }, reader)
-	for i := range users {
-		check.Equal(t, "names", names(t, s, fmt.Sprint("u", i)), times(1+rounds, last))
-	}
-}
-
-// haveName reports whether all comments of the users u0, u1 and so on have a name.
-func haveName(ctx context.Context, s *store.Store, users int, name string) (bool, error) {
-	for i := range users {
-		for c, err := range s.Comments.Consistent().All(ctx, store.CommentsByAuthorQuery(fmt.Sprint("u", i))) {
-			if err != nil || c.AuthorName != name {
-				return false, err
-			}
-		}
-	}
-	return true, nil
 }

@@ -50,15 +50,6 @@ func writePosts(t *testing.T, s *store.Store, n int) {
 	}
 }
 
-func TestACommentNeedsItsPost(t *testing.T) {
-	t.Parallel()
-	s := open(t)
-	check.OK(t, s.Users.Create(t.Context(), &store.User{ID: "ana", Name: "Ana"}))
-	check.Is(t, s.AddComment(t.Context(), store.Comment{ID: "c", PostID: "none", AuthorID: "ana", CreatedAt: noon}), table.ErrNotFound)
-	check.Equal(t, "comments", all(t, s.Comments, store.CommentsQuery("none"), commentID), []string(nil))
-	check.Is(t, check.Err(s.PostWithComments(t.Context(), "none", 1)), table.ErrNotFound)
-}
-
 func TestOnlyPublishedPostsAreInTheIndex(t *testing.T) {
 	t.Parallel()
 	s := open(t)

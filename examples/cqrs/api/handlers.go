@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/examples/cqrs/core"
+	"github.com/singletable/singletable/examples/cqrs/readmodel"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/internal/strictjson"
 	"github.com/singletable/singletable/table"
@@ -357,11 +358,9 @@ func search(c call) error {
 		return err
 	}
 	records, err := c.api.model.Search(c.Context(), c.name, q.Get("name"), p.Limit)
-	all := make([]found, len(records))
-	for i, r := range records {
-		all[i] = found{r.ID, r.Type, r.Code, r.Name, r.Version, r.Attributes}
-	}
-	return pageOf(c, table.Page[found]{Items: all}, err, func(f found) found { return f })
+	return pageOf(c, table.Page[readmodel.Record]{Items: records}, err, func(r readmodel.Record) found {
+		return found{r.ID, r.Type, r.Code, r.Name, r.Version, r.Attributes}
+	})
 }
 
 // count says how many records of a type there are, and how many versions.
@@ -373,9 +372,5 @@ type count struct {
 
 func counts(c call) error {
 	all, err := c.api.model.Counts(c.Context(), c.name)
-	items := make([]count, len(all))
-	for i, n := range all {
-		items[i] = count(n)
-	}
-	return pageOf(c, table.Page[count]{Items: items}, err, func(n count) count { return n })
+	return pageOf(c, table.Page[readmodel.Count]{Items: all}, err, func(n readmodel.Count) count { return count(n) })
 }

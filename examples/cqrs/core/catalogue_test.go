@@ -1,13 +1,10 @@
 package core
 
 import (
-	"context"
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/check"
-	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -49,53 +46,6 @@ func TestARebuildGivesWhatTheHandlerHasMade(t *testing.T) {
 	check.Equal(t, "catalogue", check.Must(acme.Catalogue(t.Context(), 0, ""))(t).Items, live)
 	task := check.Must(acme.Task(t.Context(), "rebuild"))(t)
 	check.Equal(t, "task", string(task.Status)+" "+task.String(), fmt.Sprintf("DONE 100 %%: %d of %[1]d done, 0 rejected", 3*products))
-}
-
-func TestACatalogueIsRebuiltWhileCommandsGoOn(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	acme := s.acme()
-	products := stock(t, acme)
-	s.settleAs(t, "live")
-	reader := s.reader("live", check.Must(s.Router())(t))
-	check.OK(t, program.WithReader(t.Context(), reader.Run, func(ctx context.Context) error {
-		var rebuilt atomic.Bool
-		ended := make(chan error, 1)
-		go func() {
-			defer rebuilt.Store(true)
-			if _, err := acme.DropCatalogue(ctx); err != nil {
-				ended <- err
-				return
-			}
-			err := acme.RebuildCatalogue(ctx, "rebuild")
-			if err == nil {
-				err = program.Until(ctx, func() (bool, error) {
-					task, err := acme.Task(ctx, "rebuild")
-					return task.Status == Done, err
-				})
-			}
-			ended <- err
-		}()
-		// Writers that go on for ever and are faster than the handlers keep the task waiting.
-		for version := int64(3); version < 13 && !rebuilt.Load(); version++ {
-			for i := range products {
-				c := Change{Ref: stocked(i), Name: "P", Attributes: map[string]any{"price": 90 + version%5}, Version: version}
-				if _, err := acme.Publish(ctx, c); err != nil {
-					return err
-				}
-			}
-			if err := program.Until(ctx, func() (bool, error) {
-				now, err := acme.Get(ctx, stocked(0))
-				return now.Version > version, err
-			}); err != nil {
-				return err
-			}
-		}
-		return <-ended
-	}))
-	s.settleAs(t, "live")
-	checkAudit(t, acme)
-	check.Equal(t, "listings", len(check.Must(acme.Catalogue(t.Context(), 0, ""))(t).Items), products)
 }
 
 // A rebuild ends at each of its requests, and the change of its task is delivered again.

@@ -64,10 +64,8 @@ func TestAnyDeclaredTypeHasTheCommands(t *testing.T) {
 	dog := Change{Ref: NewRef("DOG", "A", "B", "REX")}
 	check.Must(acme.Publish(t.Context(), dog))(t)
 	check.Is(t, check.Err(acme.Get(t.Context(), dog.Ref)), table.ErrNotFound, "data before the stream")
-	check.Is(t, check.Err(acme.Publish(t.Context(), lampAt(0))), ErrInvalid, "a type of another file")
+	check.Is(t, check.Err(acme.Publish(t.Context(), priced(0, 40))), ErrInvalid, "a type of another file")
 }
-
-func lampAt(version int64) Change { return priced(version, 40) }
 
 // The stream delivers the history of a record whose data was put by the command.
 func TestDataInTheTransactionStaysAsItIs(t *testing.T) {

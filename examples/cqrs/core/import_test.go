@@ -2,12 +2,17 @@ package core
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
+	"slices"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/generated"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
@@ -86,48 +91,17 @@ func TestAnImportIsDoneByTheStream(t *testing.T) {
 	check.OK(t, s.acme().Import(t.Context(), importID, catalogue())) // done already
 	s.settle(t)
 	checkImported(t, s.acme())
+
+	// All changes are delivered again.
+	before := generated.Stored(t, s.table)
+	s.settleAs(t, "again")
+	after := slices.DeleteFunc(generated.Stored(t, s.table), func(item table.Item) bool {
+		return s.table.KeyOf("", item).PK == "MARKER#again"
+	})
+	check.Equal(t, "table", after, before, cmp.Comparer(func(a, b types.AttributeValue) bool { return reflect.DeepEqual(a, b) }))
+
 	check.OK(t, s.acme().RebuildCatalogue(t.Context(), "rebuild"))
 	check.Is(t, s.acme().Import(t.Context(), "rebuild", catalogue()), table.ErrExists, "the id of another task")
-}
-
-func TestAnImportSurvivesItsEndAtEveryWrite(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	const write = "TransactWriteItems"
-	for name, last := range map[string]tabletest.Fault{
-		"before": tabletest.DropRequest(),
-		"after":  tabletest.DropResponse(), // the last write is carried out, unknown to the process
-	} {
-		for writes := 0; ; writes++ {
-			who := s.as(Caller{Tenant: fmt.Sprintf("%s-%d", name, writes), User: "ana"})
-			var faults tabletest.Faults
-			faults.Next(write, append(make([]tabletest.Fault, writes), last)...)
-			err := importAll(t.Context(), s.through(t, &faults).as(who.caller), catalogue())
-			check.OK(t, importAll(t.Context(), who, catalogue()))
-			checkImported(t, who)
-			if err == nil { // it did not come to the fault
-				if writes < 10 {
-					t.Errorf("it took %d writes", writes)
-				}
-				break
-			}
-		}
-	}
-}
-
-func TestImportersAtTheSameTimeShareTheWork(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	check.Together(4, func(int) {
-		err := table.ErrConflict
-		for errors.Is(err, table.ErrConflict) {
-			err = importAll(t.Context(), s.acme(), catalogue())
-		}
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	checkImported(t, s.acme())
 }
 
 // A process that was thought dead, and stopped between two of its requests,

@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/json"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,24 +123,6 @@ func versionsOf(t *testing.T, who Tenant, r Ref) []int64 {
 	}
 	check.Equal(t, "versions of the commands", asked, seqs)
 	return seqs
-}
-
-func TestOfManyWritersAtOneVersionOneWins(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	for version := range int64(3) {
-		var won atomic.Int64
-		check.Together(16, func(i int) {
-			switch _, err := s.acme().Publish(t.Context(), priced(version, float64(i))); {
-			case err == nil:
-				won.Add(1)
-			case !errors.Is(err, table.ErrConflict):
-				t.Error(err)
-			}
-		})
-		check.Equal(t, "winners", won.Load(), 1)
-	}
-	check.Equal(t, "history", versionsOf(t, s.acme(), lamp), []int64{3, 2, 1})
 }
 
 func TestAConflictThatPassesIsNotStale(t *testing.T) {

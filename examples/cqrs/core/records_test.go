@@ -6,7 +6,6 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/table"
 )
 
 func TestDepartmentsStandBelowTheirParents(t *testing.T) {
@@ -48,14 +47,6 @@ func TestDepartmentsStandBelowTheirParents(t *testing.T) {
 	check.Equal(t, "history", versionsOf(t, acme, NewRef("DEPT", "ENG")), []int64{1})
 	check.Must(acme.Publish(t.Context(), Change{Ref: NewRef("DEPT", "ENG", "BACK"), Version: 1}))(t)
 	check.Equal(t, "history", versionsOf(t, acme, NewRef("DEPT", "ENG", "BACK")), []int64{2, 1})
-}
-
-func TestNothingStandsBelowNothing(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	orphan := NewRef("DEPT", "NOWHERE", "TEAM")
-	check.Is(t, check.Err(s.acme().Publish(t.Context(), Change{Ref: orphan})), ErrNoParent)
-	check.Is(t, check.Err(s.acme().Version(t.Context(), orphan, 1)), table.ErrNotFound, "it is there")
 }
 
 func TestACodeIsFoundInEveryTypeOfTheTenant(t *testing.T) {

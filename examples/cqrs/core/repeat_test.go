@@ -1,14 +1,12 @@
 package core
 
 import (
-	"fmt"
 	"sync"
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // request is a user's request with an id.
@@ -67,22 +65,4 @@ func TestARepeatedOrderIsOneOrder(t *testing.T) {
 	// An order without a number is no command, whatever the request was.
 	numberless := Change{Ref: Ref{Type: "ORDER"}, Name: "lamp", Attributes: map[string]any{"product": "LAMP"}}
 	check.Is(t, check.Err(request(s, "ana", "r-1").Publish(t.Context(), numberless)), ErrInvalid)
-}
-
-// The client loses the response of each of the requests, and repeats the command.
-func TestACommandIsDoneOnceWhateverIsLost(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	for i, fault := range []tabletest.Fault{tabletest.DropRequest(), tabletest.DropResponse()} {
-		for requests := range 3 {
-			c := Change{Ref: NewRef("PRODUCT", fmt.Sprint("P-", i, requests))}
-			var faults tabletest.Faults
-			faults.Next("", append(make([]tabletest.Fault, requests), fault)...)
-			caller := request(s, "ana", c.Code).caller
-			_, _ = s.through(t, &faults).as(caller).Publish(t.Context(), c) // may fail
-			got := check.Must(s.as(caller).Publish(t.Context(), c))(t)
-			check.Equal(t, "version", got.Version, 1)
-			check.Equal(t, "history", versionsOf(t, s.acme(), c.Ref), []int64{1})
-		}
-	}
 }

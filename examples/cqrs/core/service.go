@@ -173,23 +173,23 @@ func (t Tenant) Version(ctx context.Context, r Ref, version int64) (History, err
 
 // Versions reads a page of a record's history, newest first.
 func (t Tenant) Versions(ctx context.Context, r Ref, limit int, after string) (table.Page[History], error) {
-	if err := t.entities.check(r); err != nil {
-		return table.Page[History]{}, err
-	}
-	q := histories.query(t.caller.Tenant, r)
-	q.Descending, q.Limit, q.After, q.Scope = true, limit, after, t.caller.Tenant
-	return t.history.Query(ctx, q)
+	return newest(ctx, t, t.history, histories, r, limit, after)
 }
 
 // Commands reads a page of the commands that a record was made by, newest
 // first.
 func (t Tenant) Commands(ctx context.Context, r Ref, limit int, after string) (table.Page[Command], error) {
+	return newest(ctx, t, t.commands, commands, r, limit, after)
+}
+
+// newest reads a page of the items that a record has for its versions, newest first.
+func newest[T any](ctx context.Context, t Tenant, from *repo.Repo[T], of versioned, r Ref, limit int, after string) (table.Page[T], error) {
 	if err := t.entities.check(r); err != nil {
-		return table.Page[Command]{}, err
+		return table.Page[T]{}, err
 	}
-	q := commands.query(t.caller.Tenant, r)
+	q := of.query(t.caller.Tenant, r)
 	q.Descending, q.Limit, q.After, q.Scope = true, limit, after, t.caller.Tenant
-	return t.commands.Query(ctx, q)
+	return from.Query(ctx, q)
 }
 
 func records(found []Data) []Record {

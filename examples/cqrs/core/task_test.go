@@ -1,40 +1,11 @@
 package core
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/table"
 )
-
-func TestProgressAddsUp(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	acme := s.acme()
-	begin(t, acme, "t-1", 40)
-	check.Together(8, func(int) {
-		for range 5 {
-			// Conflicts between transactions pass; the work was not done then.
-			err := table.ErrConflict
-			for errors.Is(err, table.ErrConflict) {
-				err = s.table.Transact(t.Context(), acme.progress("t-1", 1, 0))
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	got := check.Must(acme.Task(t.Context(), "t-1"))(t)
-	check.Equal(t, "progress", got.String(), "100 %: 40 of 40 done, 0 rejected")
-	check.OK(t, acme.finishTask(t.Context(), "t-1"))
-	check.Equal(t, "status", check.Must(acme.Task(t.Context(), "t-1"))(t).Status, Done)
-}
-
-func begin(t *testing.T, who Tenant, id string, total int) {
-	t.Helper()
-	check.OK(t, errors.Join(who.createTask(t.Context(), id, "test", total), who.beginTask(t.Context(), id)))
-}
 
 func TestATaskTakesItsStepsInOrder(t *testing.T) {
 	t.Parallel()

@@ -68,52 +68,6 @@ func claim[K comparable](t *testing.T, whose map[K]string, key K, owner string) 
 	whose[key] = owner
 }
 
-func TestATenantReadsWhatIsItsOwn(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	codes := []string{"X", "X#Y", "Y", "#"}
-	for _, who := range tenants(s) {
-		for _, code := range codes {
-			check.Must(who.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", code), Name: who.caller.Tenant}))(t)
-		}
-		order := check.Must(who.PlaceOrder(t.Context(), who.caller.Tenant, nil))(t)
-		check.Equal(t, "number", order.Code, "ORD-000001")
-		begin(t, who, "X", 1)
-	}
-	s.settle(t)
-	checkAudit(t, tenants(s)...)
-	for _, who := range tenants(s) {
-		own := func(what string, rs []Record, want int) {
-			t.Helper()
-			check.Equal(t, what+" of "+who.caller.Tenant, len(rs), want)
-			for _, r := range rs {
-				if r.TenantCode != who.caller.Tenant || r.Name != who.caller.Tenant || r.Version != 1 {
-					t.Errorf("%s: %q got %q of %q", what, who.caller.Tenant, r.ID, r.TenantCode)
-				}
-			}
-		}
-		listings := check.Must(who.Catalogue(t.Context(), 0, ""))(t).Items
-		check.Equal(t, "listings", len(listings), len(codes))
-		for _, l := range listings {
-			if l.TenantCode != who.caller.Tenant || l.Name != who.caller.Tenant {
-				t.Errorf("listing: %q got %q of %q", who.caller.Tenant, l.Code, l.TenantCode)
-			}
-		}
-		own("list", check.Must(who.List(t.Context(), "PRODUCT", 0, ""))(t).Items, len(codes))
-		own("orders", check.Must(who.List(t.Context(), "ORDER", 0, ""))(t).Items, 1)
-		for _, code := range codes {
-			own("code", check.Must(who.ByCode(t.Context(), code))(t), 1)
-			h := check.Must(who.Version(t.Context(), NewRef("PRODUCT", code), 1))(t)
-			own("version", []Record{h.Record}, 1)
-			own("history", []Record{check.Must(who.Versions(t.Context(), NewRef("PRODUCT", code), 0, ""))(t).Items[0].Record}, 1)
-		}
-		all := check.Must(who.Tasks(t.Context()))(t)
-		if len(all) != 1 || all[0].TenantCode != who.caller.Tenant {
-			t.Errorf("tasks of %q: %+v", who.caller.Tenant, all)
-		}
-	}
-}
-
 func TestIdsOfOtherTenantsAreNotFound(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
@@ -183,34 +137,6 @@ func TestTokensOfOtherTenantsAreRefused(t *testing.T) {
 	refuse("the commands", err)
 	check.Equal(t, "requests", len(faults.Requests())-before, 0)
 	check.Equal(t, "own", codesOf(check.Must(acme.List(t.Context(), "PRODUCT", 1, list))(t).Items), []string{"B"})
-}
-
-func TestWritesStayWithinTheTenant(t *testing.T) {
-	t.Parallel()
-	s := newSystem(t)
-	acme := s.acme()
-	product := check.Must(acme.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "X"), Name: "mine"}))(t)
-	check.Must(acme.Publish(t.Context(), Change{Ref: NewRef("DEPT", "X")}))(t)
-	begin(t, acme, importID, 5)
-	for _, who := range tenants(s) {
-		if who.caller.Tenant == "ACME" {
-			continue
-		}
-		// The version of another tenant's record is no version here.
-		check.Is(t, check.Err(who.Publish(t.Context(), Change{Ref: NewRef("PRODUCT", "X"), Name: "theirs", Version: 1})), table.ErrStale, fmt.Sprintf("%q updates", who.caller.Tenant))
-		check.Is(t, check.Err(who.Publish(t.Context(), Change{Ref: NewRef("DEPT", "X", "TEAM")})), ErrNoParent, fmt.Sprintf("%q finds a parent", who.caller.Tenant))
-		check.Is(t, who.Cancel(t.Context(), importID, "sabotage"), ErrNotRunning, fmt.Sprintf("%q ends a task", who.caller.Tenant))
-		check.Is(t, s.table.Transact(t.Context(), who.progress(importID, 1, 0)), table.ErrConditionFailed, fmt.Sprintf("%q makes progress", who.caller.Tenant))
-		check.OK(t, who.Import(t.Context(), importID, []Change{{Ref: NewRef("PRODUCT", "X"), Name: "theirs"}}))
-		check.OK(t, who.RebuildCatalogue(t.Context(), "rebuild"))
-		check.Must(who.Number(t.Context(), orderNumbers))(t)
-	}
-	s.settle(t)
-	checkAudit(t, tenants(s)...)
-	check.Equal(t, "record", check.Must(acme.Get(t.Context(), NewRef("PRODUCT", "X")))(t), product)
-	task := check.Must(acme.Task(t.Context(), importID))(t)
-	check.Equal(t, "task", string(task.Status)+" "+task.String(), "RUNNING 0 %: 0 of 5 done, 0 rejected")
-	check.Equal(t, "number", check.Must(acme.Number(t.Context(), orderNumbers))(t).N, 1)
 }
 
 func TestACallerWithoutATenantGetsNothing(t *testing.T) {

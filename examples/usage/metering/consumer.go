@@ -102,72 +102,42 @@ func (c *Consumer) Count(ctx context.Context, d Delivery) Outcome {
 	return c.count(ctx, d, m)
 }
 
-// Batch counts deliveries, some of them in parallel, and returns what became of
-// each, in their order. One that fails does not keep the others from being
-// counted.
+// Batch counts deliveries in parallel, and returns what became of each, in their
+// order. One that fails does not keep the others from being counted. A message
+// waits for earlier ones that add to the same counters: in parallel, their
+// transactions would be in conflict with each other.
 func (c *Consumer) Batch(ctx context.Context, deliveries []Delivery) []Outcome {
 	outcomes := make([]Outcome, len(deliveries))
-	var jobs []job
+	last := map[keys.Key]<-chan struct{}{} // closed after the last message of a counter
+	free := make(chan struct{}, maxParallel)
+	var wg sync.WaitGroup
 	for i, d := range deliveries {
 		m, err := c.decode(d)
 		if err != nil {
 			outcomes[i] = outcome(d.ID, false, err)
 			continue
 		}
-		jobs = append(jobs, job{i, m})
-	}
-	var wg sync.WaitGroup
-	free := make(chan struct{}, maxParallel)
-	for _, lane := range lanes(jobs) {
+		var earlier []<-chan struct{}
+		done := make(chan struct{})
+		for _, meter := range m.meters() {
+			// Messages of one hour are of one day as well.
+			counter := keys.Key{PK: meter.PK(), SK: Day.SK(keys.Time(midnight(m.Hour)))}
+			if before, ok := last[counter]; ok {
+				earlier = append(earlier, before)
+			}
+			last[counter] = done
+		}
 		free <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-free }()
-			for _, j := range lane {
-				outcomes[j.index] = c.count(ctx, deliveries[j.index], j.message)
+			defer func() { close(done); <-free }()
+			for _, before := range earlier {
+				<-before
 			}
+			outcomes[i] = c.count(ctx, d, m)
 		})
 	}
 	wg.Wait()
 	return outcomes
-}
-
-// job is a message of a batch and its place there.
-type job struct {
-	index   int
-	message Message
-}
-
-// lanes groups messages that add to the same item, directly or by way of others,
-// and keeps their order. In parallel, their transactions would be in conflict
-// with each other.
-func lanes(jobs []job) map[int][]job {
-	// Disjoint sets: earlier is an earlier message of the same lane, or itself.
-	earlier := make([]int, len(jobs))
-	first := func(i int) int {
-		for earlier[i] != i {
-			earlier[i] = earlier[earlier[i]]
-			i = earlier[i]
-		}
-		return i
-	}
-	last := map[keys.Key]int{}
-	for i, j := range jobs {
-		earlier[i] = i
-		for _, m := range j.message.meters() {
-			// Messages of one hour are of one day as well.
-			counter := keys.Key{PK: m.PK(), SK: Day.SK(keys.Time(midnight(j.message.Hour)))}
-			if other, ok := last[counter]; ok {
-				a, b := first(i), first(other)
-				earlier[max(a, b)] = min(a, b)
-			}
-			last[counter] = i
-		}
-	}
-	lanes := map[int][]job{}
-	for i, j := range jobs {
-		lanes[first(i)] = append(lanes[first(i)], j)
-	}
-	return lanes
 }
 
 // decode reads a delivery's message and checks what depends on the time and on

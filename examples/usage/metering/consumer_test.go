@@ -1,7 +1,6 @@
 package metering_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -177,19 +176,6 @@ func TestABatchTellsMessagesApart(t *testing.T) {
 	}
 }
 
-func TestAnEndedContextReturnsWhatIsLeft(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	for _, o := range f.Batch(ctx, []metering.Delivery{delivery(t, "1", message), delivery(t, "2", message)}) {
-		if o.Status != metering.Returned || o.Class != table.Transient {
-			t.Errorf("%+v", o)
-		}
-	}
-	f.check(t, workspace, 0)
-}
-
 func TestWhatHasExpiredIsNotCounted(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -231,28 +217,34 @@ func TestAMessageOfALaterVersionIsReturned(t *testing.T) {
 // Messages of different workspaces meet in the counters of their user.
 func TestMessagesOfABatchThatShareACounterAreNotInFlightTogether(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t)
-	var inFlight atomic.Int64
-	f.faults.Always("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if inFlight.Add(1) > 1 {
-			t.Error("two transactions on one counter")
-		}
-		defer inFlight.Add(-1)
-		return next.RoundTrip(r)
-	})
-	// Two messages of workspaces with nothing in common are joined by a later one.
-	batch := []metering.Delivery{}
-	for i, who := range [][2]string{{"w0", ""}, {"w1", "ana"}, {"w2", "ana"}, {"w3", ""}, {"w0", "ana"}, {"w3", "ana"}, {"w4", "ana"}} {
-		m := message
-		m.WorkspaceID, m.UserID = who[0], who[1]
-		batch = append(batch, delivery(t, strconv.Itoa(i), m))
+	for _, counter := range []string{"USER#ana#", "WORKSPACE#w0#"} {
+		t.Run(counter, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t)
+			var inFlight atomic.Int64
+			f.faults.Always("TransactWriteItems", tabletest.Match(func(r tabletest.Request) bool {
+				return strings.Contains(string(r.Body), counter)
+			}, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				if inFlight.Add(1) > 1 {
+					t.Error("two transactions on one counter")
+				}
+				defer inFlight.Add(-1)
+				return next.RoundTrip(r)
+			}))
+			batch := []metering.Delivery{}
+			for i, who := range [][2]string{{"w0", ""}, {"w1", "ana"}, {"w2", "ana"}, {"w3", ""}, {"w0", "ana"}, {"w0", "bob"}, {"w4", "ana"}} {
+				m := message
+				m.WorkspaceID, m.UserID = who[0], who[1]
+				batch = append(batch, delivery(t, strconv.Itoa(i), m))
+			}
+			for _, o := range f.Batch(t.Context(), batch) {
+				if o.Status != metering.Counted {
+					t.Errorf("%+v", o)
+				}
+			}
+			f.check(t, userAll, 4*3)
+		})
 	}
-	for _, o := range f.Batch(t.Context(), batch) {
-		if o.Status != metering.Counted {
-			t.Errorf("%+v", o)
-		}
-	}
-	f.check(t, userAll, 5*3)
 }
 
 func TestOptionsBoundWhatIsKeptAndAsked(t *testing.T) {
