@@ -163,7 +163,6 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			expect.OK(t, tbl.Transact(t.Context(), op, table.Delete(other)))
 			expect.OK(t, tbl.Do(t.Context(), table.Delete(key)))
 		}
-		expect.OK(t, tbl.TransactCreate(t.Context(), table.Entry{Key: key}))
 		expect.OK(t, tbl.BatchWrite(t.Context(), table.Put(key, nil), table.Delete(other)))
 		faults.Next("PutItem", unclear)
 		_ = tbl.Do(t.Context(), table.Put(key, nil).If(absent))

@@ -11,7 +11,7 @@ import (
 )
 
 // Member is one of the types that a partition holds: a [*Repo], what
-// [Repo.AppendTo] returns, or [IgnoreUnknown].
+// [Repo.AppendTo] returns, or [IgnoreOther].
 type Member interface {
 	// member is nil for a repository that is not of [New], and for a nil slice.
 	member() *member
@@ -42,9 +42,9 @@ func (r *Repo[T]) AppendTo(slice *[]T) Member {
 	return &member{core: &r.core, keep: func(v any) { *slice = append(*slice, *v.(*T)) }}
 }
 
-// IgnoreUnknown lets [Collect] and [Stream] pass over items of types that no other
+// IgnoreOther lets [Collect] and [Stream] pass over items of types that no other
 // member is for. Without it they are [table.ErrWrongType].
-func IgnoreUnknown() Member { return &member{core: new(core)} }
+func IgnoreOther() Member { return &member{core: new(core)} }
 
 // Collect reads a query whose items are of several types and appends each to
 // the slice of its type:

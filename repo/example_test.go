@@ -274,7 +274,7 @@ func ExampleStream() {
 	}
 
 	q := table.Query{PK: keys.User.PK("c-1"), Descending: true}
-	for v, err := range repo.Stream(ctx, s.table, q, s.customers, s.orders, repo.IgnoreUnknown()) {
+	for v, err := range repo.Stream(ctx, s.table, q, s.customers, s.orders, repo.IgnoreOther()) {
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -94,7 +94,7 @@ func meets[T any](t *testing.T, tbl *table.Table, faults *tabletest.Faults, r *r
 	if err := repo.Collect(t.Context(), tbl, q, r.AppendTo(&vs)); (err != nil) && len(vs) > 0 {
 		t.Errorf("Collect: %v with error %v", vs, err)
 	}
-	if err := repo.Collect(t.Context(), tbl, q, r.AppendTo(&vs), repo.IgnoreUnknown()); errors.Is(err, table.ErrWrongType) {
+	if err := repo.Collect(t.Context(), tbl, q, r.AppendTo(&vs), repo.IgnoreOther()); errors.Is(err, table.ErrWrongType) {
 		t.Errorf("Collect without the others: %v", err)
 	}
 	if writes(faults) > before {

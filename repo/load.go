@@ -231,11 +231,11 @@ func (c *core) find(ctx context.Context, key keys.Key, item table.Item) (*found,
 	f := &found{item: s, key: key, kind: kind, seen: map[keys.Key]table.Item{key: item}}
 	for {
 		need, err := c.lead(f)
-		if err != nil && len(f.seen) > 1 {
-			err = c.confirm(ctx, key, s, err)
+		if err != nil {
+			return nil, c.confirm(ctx, key, s, err)
 		}
-		if err != nil || need == (keys.Key{}) {
-			return f, err
+		if need == (keys.Key{}) {
+			return f, nil
 		}
 		if f.seen[need], err = c.peek(ctx, need); err != nil {
 			return nil, err

@@ -102,7 +102,7 @@ func TestUnreadableResponsesAreNotQuoted(t *testing.T) {
 }
 
 // An op returns the same error alone, in a transaction, and with its item returned.
-func TestEveryCallReturnsTheSameOpError(t *testing.T) {
+func TestEveryCallNamesTheSameOp(t *testing.T) {
 	t.Parallel()
 	tbl, _ := newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(user, account{N: 1})))

@@ -94,26 +94,6 @@ func ExampleTxError() {
 	// there is tx-0 already: true
 }
 
-// One entity in two items, which come into being together.
-func ExampleTable_TransactCreate() {
-	t, done := exampleTable(nil)
-	defer done()
-	ctx := context.Background()
-
-	tx := Tx{Type: "tx", ID: "tx-9", Amount: 90}
-	lookup := keys.Key{PK: keys.Tx.PK("tx-9"), SK: keys.Metadata}
-	err := t.TransactCreate(ctx,
-		table.Entry{Key: txKey(morning, "tx-9"), Value: tx},
-		table.Entry{Key: lookup, Value: tx},
-	)
-	if err != nil {
-		log.Fatal(err)
-	}
-	got, err := table.Get[Tx](ctx, t, lookup)
-	fmt.Println(got.Amount, err)
-	// Output: 90 <nil>
-}
-
 func ExampleTable_TransactPut() {
 	t, done := exampleTable(nil)
 	defer done()

@@ -70,17 +70,17 @@ func TestKeysAreRefused(t *testing.T) {
 	ctx := t.Context()
 	for name, key := range badKeys {
 		for call, err := range map[string]error{
-			"Get":            get(ctx, tbl, key),
-			"Put":            tbl.Do(ctx, table.Put(key, nil)),
-			"Create":         tbl.Do(ctx, table.Create(key, nil)),
-			"Update":         tbl.Do(ctx, table.Update(key, setN(1))),
-			"Delete":         tbl.Do(ctx, table.Delete(key)),
-			"Check":          tbl.Do(ctx, table.Check(key, nIs(1))),
-			"Transact":       tbl.Transact(ctx, table.Put(user, nil), table.Put(key, nil)),
-			"TransactCreate": tbl.TransactCreate(ctx, table.Entry{Key: key}),
-			"BatchWrite":     tbl.BatchWrite(ctx, table.Put(user, nil), table.Delete(key)),
-			"BatchGet":       second(table.BatchGet[account](ctx, tbl, []keys.Key{user, key})),
-			"TransactGet":    second(table.TransactGet[account](ctx, tbl, []keys.Key{user, key})),
+			"Get":         get(ctx, tbl, key),
+			"Put":         tbl.Do(ctx, table.Put(key, nil)),
+			"Create":      tbl.Do(ctx, table.Create(key, nil)),
+			"Update":      tbl.Do(ctx, table.Update(key, setN(1))),
+			"Delete":      tbl.Do(ctx, table.Delete(key)),
+			"Check":       tbl.Do(ctx, table.Check(key, nIs(1))),
+			"Transact":    tbl.Transact(ctx, table.Put(user, nil), table.Put(key, nil)),
+			"TransactPut": tbl.TransactPut(ctx, table.Entry{Key: key}),
+			"BatchWrite":  tbl.BatchWrite(ctx, table.Put(user, nil), table.Delete(key)),
+			"BatchGet":    second(table.BatchGet[account](ctx, tbl, []keys.Key{user, key})),
+			"TransactGet": second(table.TransactGet[account](ctx, tbl, []keys.Key{user, key})),
 		} {
 			k, ok := errors.AsType[*keys.Error](err)
 			if !ok || !errors.Is(err, keys.ErrInvalid) || table.Classify(err) != table.Permanent || k.Rule == "" {
@@ -256,7 +256,7 @@ func TestTransactionsAreRefused(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err, want error
 	}{
-		"TransactCreate of nothing": {tbl.TransactCreate(t.Context()), table.ErrInvalid},
+		"TransactPut of nothing":    {tbl.TransactPut(t.Context()), table.ErrInvalid},
 		"TransactGet of 101 keys":   {second(table.TransactGet[account](t.Context(), tbl, ks)), table.ErrTooLarge},
 		"TransactGet, a key twice":  {second(table.TransactGet[account](t.Context(), tbl, []keys.Key{user, user})), table.ErrInvalid},
 		"BatchWrite, a key twice":   {tbl.BatchWrite(t.Context(), table.Put(user, nil), table.Delete(user)), table.ErrInvalid},

@@ -86,17 +86,6 @@ type Entry struct {
 	Value any
 }
 
-// TransactCreate creates several items, of whatever types, in one transaction. If
-// one of them exists already, nothing is written and the error matches
-// [ErrExists]. It is short for [Table.Transact] with [Create] ops.
-func (t *Table) TransactCreate(ctx context.Context, entries ...Entry) error {
-	ops := make([]Op, len(entries))
-	for i, e := range entries {
-		ops[i] = Create(e.Key, e.Value)
-	}
-	return t.Transact(ctx, ops...)
-}
-
 // TransactPut stores several items, of whatever types, in one transaction, and
 // replaces what was there. It is short for [Table.Transact] with [Put] ops.
 func (t *Table) TransactPut(ctx context.Context, entries ...Entry) error {

@@ -54,9 +54,7 @@ func (l tableAlone) page(ctx context.Context, user string) ([]record, bool, erro
 
 func (l tableAlone) create(ctx context.Context, r record) error {
 	r.Type, r.Revision = recordType, rand.Text()
-	return l.table.TransactCreate(ctx,
-		table.Entry{Key: txKey(r.UserID, r.CreatedAt, r.ID), Value: r},
-		table.Entry{Key: copyKey(r.ID), Value: r})
+	return l.table.Transact(ctx, table.Create(txKey(r.UserID, r.CreatedAt, r.ID), r), table.Create(copyKey(r.ID), r))
 }
 
 func (l tableAlone) update(ctx context.Context, user string, at time.Time, id string, amount int64) error {
@@ -91,12 +89,12 @@ func patched(key keys.Key, set table.Item, old record) table.Op {
 }
 
 func (l tableAlone) transactCreate(ctx context.Context, records []record) error {
-	entries := make([]table.Entry, len(records))
+	ops := make([]table.Op, len(records))
 	for i, r := range records {
 		r.Type, r.Revision = recordType, rand.Text()
-		entries[i] = table.Entry{Key: txKey(r.UserID, r.CreatedAt, r.ID), Value: r}
+		ops[i] = table.Create(txKey(r.UserID, r.CreatedAt, r.ID), r)
 	}
-	return l.table.TransactCreate(ctx, entries...)
+	return l.table.Transact(ctx, ops...)
 }
 
 func (l tableAlone) transactPut(ctx context.Context, records []record) error {

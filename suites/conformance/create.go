@@ -155,15 +155,12 @@ func createIf(t *testing.T, h Harness) {
 
 func transactPut(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
-	entries := []table.Entry{
-		{Key: user, Value: note{Type: "user", N: 1}},
-		{Key: txKey(1), Value: table.Item{"entityType": str("tx"), "n": num("2")}},
-	}
-	must(t, tbl.TransactCreate(t.Context(), entries...))
+	tx1 := table.Create(txKey(1), table.Item{"entityType": str("tx"), "n": num("2")})
+	must(t, tbl.Transact(t.Context(), table.Create(user, note{Type: "user", N: 1}), tx1))
 	stored(t, tbl, user, note{Type: "user", N: 1})
 	stored(t, tbl, txKey(1), note{Type: "tx", N: 2})
 
-	err := tbl.TransactCreate(t.Context(), table.Entry{Key: other, Value: note{}}, entries[1])
+	err := tbl.Transact(t.Context(), table.Create(other, note{}), tx1)
 	wantErr(t, err, table.ErrExists)
 	tx, ok := errors.AsType[*table.TxError](err)
 	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Position != 2 || tx.Failed[0].Key != txKey(1) {

@@ -93,13 +93,13 @@ func collections(t *testing.T, h Harness) {
 		}
 	}
 	equal(t, "streamed", got, want)
-	for _, err := range repo.Stream(t.Context(), tbl, q, users, repo.IgnoreUnknown()) {
+	for _, err := range repo.Stream(t.Context(), tbl, q, users, repo.IgnoreOther()) {
 		must(t, err)
 		break
 	}
 	wantErr(t, repo.Collect(t.Context(), tbl, q, users.AppendTo(&us), txs.AppendTo(&ts)), table.ErrWrongType)
 	equal(t, "after the error", []int{len(us), len(ts)}, []int{1, 40})
-	must(t, repo.Collect(t.Context(), tbl, q, users.AppendTo(&us), repo.IgnoreUnknown()))
+	must(t, repo.Collect(t.Context(), tbl, q, users.AppendTo(&us), repo.IgnoreOther()))
 	equal(t, "users without the others", len(us), 2)
 }
 

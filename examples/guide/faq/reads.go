@@ -44,7 +44,7 @@ type Board struct {
 func (s *Tracker) Board(ctx context.Context, projectID string) (b Board, err error) {
 	err = repo.Collect(ctx, s.table, table.Query{PK: project.PK(projectID)},
 		s.projects.AppendTo(&b.Projects), s.tasks.AppendTo(&b.Tasks), s.members.AppendTo(&b.Members),
-		repo.IgnoreUnknown())
+		repo.IgnoreOther())
 	return b, err
 }
 

@@ -302,7 +302,7 @@ func (w *worker) team(e entities) operation {
 	switch w.r.IntN(4) {
 	case 0:
 		name, read = "repo Collect", func(ctx context.Context) (have []member, err error) {
-			err = repo.Collect(ctx, w.table, q, e.members.AppendTo(&have), repo.IgnoreUnknown())
+			err = repo.Collect(ctx, w.table, q, e.members.AppendTo(&have), repo.IgnoreOther())
 			return have, err
 		}
 	case 1:

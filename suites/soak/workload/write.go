@@ -191,18 +191,18 @@ func (w *worker) checkOnly() operation {
 // transactPut creates several items.
 func (w *worker) transactPut() operation {
 	s := operation{name: "TransactCreate", after: state{}}
-	var entries []table.Entry
+	var ops []table.Op
 	for _, key := range w.anyKeys(1 + w.r.IntN(4)) {
 		x := w.create(key)
 		d := w.doc(key)
-		entries = append(entries, table.Entry{Key: key, Value: d})
+		ops = append(ops, table.Create(key, d))
 		s.after[key] = encode(d)
 		s.want = append(s.want, x.want...)
 	}
 	if s.want != nil {
 		w.unchanged(s)
 	}
-	s.run = func(ctx context.Context) error { return w.table.TransactCreate(ctx, entries...) }
+	s.run = func(ctx context.Context) error { return w.table.Transact(ctx, ops...) }
 	return s
 }
 
