@@ -81,15 +81,7 @@ func (p *program) count(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if *asJSON {
-		err = p.printJSON(out)
-	} else {
-		err = p.print(out.text())
-	}
-	if err == nil && out.ScanUnits != nil {
-		err = errNo
-	}
-	return err
+	return p.printResult(out, out.text(), *asJSON, out.ScanUnits == nil)
 }
 
 func (c itemCount) text() string {
@@ -128,11 +120,16 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 	stats, err := count(ctx, q)
 	if err != nil {
 		if stats.Requests > 0 {
-			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(stats.Items, "item"), quantity(stats.Capacity, "read unit"))
+			p.soFar(int64(stats.Items), stats.Capacity)
 		}
 		return itemCount{}, p.failed(ctx, err, querying)
 	}
 	return itemCount{Items: int64(stats.Items), Exact: true, ReadUnits: stats.Capacity}, nil
+}
+
+// soFar says what was read of a table before the end.
+func (p *program) soFar(items int64, units float64) {
+	fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(items, "item"), quantity(units, "read unit"))
 }
 
 // hasKey reports whether an attribute is a key of an index.
@@ -200,7 +197,7 @@ func (p *program) countAll(ctx context.Context, live live, f *partition, name st
 	for scan := (table.Scan{Index: *f.index, Limit: maxScanPage, Consistent: *f.consistent, Project: []string{tbl.Schema().PK}}); ; {
 		page, err := table.ScanPage[struct{}](ctx, tbl, scan)
 		if err != nil {
-			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(out.Items, "item"), quantity(out.ReadUnits, "read unit"))
+			p.soFar(out.Items, out.ReadUnits)
 			return itemCount{}, p.failed(ctx, err, scanning)
 		}
 		out.Items += int64(len(page.Items))
@@ -210,7 +207,7 @@ func (p *program) countAll(ctx context.Context, live live, f *partition, name st
 		}
 		if time.Since(said) > 10*time.Second {
 			said = time.Now()
-			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(out.Items, "item"), quantity(out.ReadUnits, "read unit"))
+			p.soFar(out.Items, out.ReadUnits)
 		}
 	}
 }

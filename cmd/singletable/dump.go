@@ -142,8 +142,7 @@ func (p *program) dump(ctx context.Context, args []string) error {
 	if *asJSON {
 		return p.printJSON(out)
 	}
-	took := time.Duration(out.Seconds * float64(time.Second)).Round(100 * time.Millisecond)
-	_, err = fmt.Fprintf(p.stderr, "%s, %s, %v\n", quantity(out.Items, "item"), quantity(math.Ceil(out.ReadUnits), "read unit"), took)
+	_, err = fmt.Fprint(p.stderr, spentText(out.Items, out.ReadUnits, "read unit", out.Seconds))
 	return err
 }
 

@@ -127,15 +127,12 @@ func (p *program) hot(ctx context.Context, args []string) error {
 	fmt.Fprintln(p.stderr, beforeSample(about, *items))
 	s, err := takeSample(ctx, tbl, *index, *items, segmentsFor(about.Items))
 	if err != nil {
-		fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(s.total.Items, "item"), quantity(s.readUnits, "read unit"))
+		p.soFar(int64(s.total.Items), s.readUnits)
 		return p.failed(ctx, err, scanning)
 	}
 	out := newHotSample(s, about.Items)
 	out.Table, out.Region = spec.Name, live.region
-	if *asJSON {
-		return p.printJSON(out)
-	}
-	return p.print(out.text())
+	return p.printResult(out, out.text(), *asJSON, true)
 }
 
 // beforeSample says what a sample costs.

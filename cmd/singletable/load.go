@@ -129,22 +129,14 @@ func (p *program) load(ctx context.Context, args []string) error {
 
 // printLoaded prints the result. Its error is the exit code.
 func (p *program) printLoaded(out loaded, check, asJSON bool) error {
-	var err error
-	switch {
-	case asJSON:
-		err = p.printJSON(out)
-	case !out.OK:
-		err = p.print(oneLine(out.Problem) + "\n")
-	case check:
-		err = p.print(quantity(out.Items, "item") + ", all valid\n")
-	default:
-		took := time.Duration(out.Seconds * float64(time.Second)).Round(100 * time.Millisecond)
-		err = p.print(fmt.Sprintf("%s, %s, %v\n", quantity(out.Items, "item"), quantity(math.Ceil(out.WriteUnits), "write unit"), took))
+	text := spentText(out.Items, out.WriteUnits, "write unit", out.Seconds)
+	if check {
+		text = quantity(out.Items, "item") + ", all valid\n"
 	}
-	if err == nil && !out.OK {
-		err = errNo
+	if !out.OK {
+		text = oneLine(out.Problem) + "\n"
 	}
-	return err
+	return p.printResult(out, text, asJSON, out.OK)
 }
 
 // load is one run of the command.

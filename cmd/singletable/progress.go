@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -60,6 +61,12 @@ func (g *progress) end() {
 	if g.shown {
 		fmt.Fprint(g.w, "\r\x1b[K")
 	}
+}
+
+// spentText says what a job has done, and what it took.
+func spentText(items int64, units float64, unit string, seconds float64) string {
+	took := time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond)
+	return fmt.Sprintf("%s, %s, %v\n", quantity(items, "item"), quantity(math.Ceil(units), unit), took)
 }
 
 // quantity returns a number as grouped does, with its noun.

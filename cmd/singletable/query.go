@@ -99,7 +99,7 @@ func (f *partition) query(spec schema.Table, pks []string) (table.Query, error) 
 	}
 	partitionKeys, sortKeys := x.Keys()
 	if len(pks) != len(partitionKeys) {
-		return q, usageError(fmt.Sprintf("the partition key has %d attributes (%s), and %d values are given", len(partitionKeys), attributeNames(partitionKeys), len(pks)))
+		return q, usageError(fmt.Sprintf("the partition key has %d attributes (%s), and %d values are given", len(partitionKeys), strings.Join(attributeNames(partitionKeys), ", "), len(pks)))
 	}
 	if len(f.sks) > len(sortKeys) {
 		return q, usageError(fmt.Sprintf("-sk is given %d times, and the sort key has %d attributes", len(f.sks), len(sortKeys)))
@@ -157,12 +157,12 @@ func keyTexts(part string, attributes []schema.Attribute, texts []string) ([]str
 	return all, nil
 }
 
-func attributeNames(attributes []schema.Attribute) string {
+func attributeNames(attributes []schema.Attribute) []string {
 	names := make([]string, len(attributes))
 	for i, a := range attributes {
 		names[i] = a.Name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // queried is the output of query.

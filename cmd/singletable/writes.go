@@ -59,10 +59,7 @@ func (p *program) hotWrites(ctx context.Context, live live, spec schema.Table, p
 	for _, k := range w.summary.Hottest(listed) {
 		out.Partitions = append(out.Partitions, hotWrites{string(k.Key), k.Requests, k.Over, float64(k.Requests) / float64(out.Writes)})
 	}
-	if asJSON {
-		return p.printJSON(out)
-	}
-	return p.print(out.text())
+	return p.printResult(out, out.text(), asJSON, true)
 }
 
 func (h hotStream) text() string {
