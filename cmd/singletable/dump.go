@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/schema"
@@ -182,14 +183,11 @@ func (p *program) describe(ctx context.Context, live live, name, permissions str
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	out, err := live.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
-	if err == nil && out.Table == nil {
-		err = errors.New("the response describes no table")
-	}
+	description, err := described.Live(ctx, live.client, name)
 	if err != nil {
 		return nil, p.advise(ctx, ofTable(name, err), permissions)
 	}
-	return out.Table, nil
+	return description, nil
 }
 
 // estimate says what a dump takes, and returns DynamoDB's own count of the items and
@@ -218,7 +216,7 @@ func identity(d *types.TableDescription) string {
 // rawTable returns a table as DynamoDB describes it, without its TTL: expired items are
 // items, too. A request is sent for as long as five minutes while it fails.
 func rawTable(client *dynamodb.Client, name string, d *types.TableDescription, observe table.Observer) (*table.Table, error) {
-	spec, _, err := describedSchema(name, d, "", "")
+	spec, _, err := described.Schema(name, d, "", "")
 	if err != nil {
 		return nil, err
 	}

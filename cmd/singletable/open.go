@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -66,18 +66,13 @@ func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	spec, omitted, err := readLayout(ctx, live.client, name, "")
+	found, err := described.Read(ctx, live.client, name, "")
 	if err != nil {
 		return schema.Table{}, p.advise(ctx, ofTable(name, err), finding)
 	}
-	for _, line := range omitted {
-		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
-	}
-	spec = layout(spec)
-	if e, invalid := errors.AsType[*schema.Error](spec.Validate()); invalid {
-		return schema.Table{}, fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
-	}
-	return spec, nil
+	p.printOmitted(found.Omitted)
+	spec := layout(found.Schema)
+	return spec, validDescription(spec)
 }
 
 // modelOf is schemaOf with the entities that a file has.
