@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -79,11 +78,8 @@ func TestDumpWritesWhatIsStored(t *testing.T) {
 	name := tbl.Schema().Name
 	file := filepath.Join(t.TempDir(), "items.jsonl.gz")
 	got := run(t, nil, "", "dump", "-o", file, "-json", name)
-	var out dumped
-	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || got.code != exitYes {
-		t.Fatalf("%v: %+v", err, got)
-	}
-	if out.Table != name || out.File != file || out.Items != 250 || out.ReadUnits < 10 || out.Continued {
+	out := decoded[dumped](t, got)
+	if got.code != exitYes || out.Table != name || out.File != file || out.Items != 250 || out.ReadUnits < 10 || out.Continued {
 		t.Errorf("%+v", out)
 	}
 	if !strings.HasPrefix(got.stderr, name+": DynamoDB has not counted the table yet") {

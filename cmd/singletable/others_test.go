@@ -1,9 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,11 +35,7 @@ func withModel(t *testing.T) (tbl *table.Table, file string) {
 			{PK: "ALL#{1}", SK: "USER#{userId}"},
 		}},
 	}}
-	file = filepath.Join(t.TempDir(), "schema.json")
-	if err := os.WriteFile(file, []byte(encode(t, model)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return tbl, file
+	return tbl, save(t, "schema.json", encode(t, model))
 }
 
 // TestWritesWithEntities knows the version and the copies of an item from a schema file.
@@ -70,10 +63,10 @@ func TestWritesWithEntities(t *testing.T) {
 	}
 
 	// -version is what the user says.
-	var out written
 	got := run(t, nil, strings.ReplaceAll(edited, "Bonn", "Berlin"), "put", "-json", "-version", "revision", "-schema", file, name)
-	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || out.Guard != edit.ByVersion {
-		t.Errorf("%v: %s", err, got.stdout)
+	out := decoded[written](t, got)
+	if out.Guard != edit.ByVersion {
+		t.Errorf("%+v", got)
 	}
 	want := []other{
 		{Type: "USER", PK: "EMAIL#ana's@example.com", SK: "METADATA"},
@@ -92,11 +85,7 @@ func TestWritesWithEntities(t *testing.T) {
 // jsonItem returns the texts of an item by name.
 func jsonItem(t *testing.T, args ...string) map[string]string {
 	t.Helper()
-	var out struct{ Item map[string]struct{ S string } }
-	got := run(t, nil, "", append([]string{"get", "-json"}, args...)...)
-	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil {
-		t.Fatalf("%v: %+v", err, got)
-	}
+	out := decoded[struct{ Item map[string]struct{ S string } }](t, run(t, nil, "", append([]string{"get", "-json"}, args...)...))
 	texts := map[string]string{}
 	for name, v := range out.Item {
 		texts[name] = v.S
