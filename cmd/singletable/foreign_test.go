@@ -94,10 +94,7 @@ func example(kind types.ScalarAttributeType) (v types.AttributeValue, text strin
 func (f foreign) create(t *testing.T) (name string) {
 	t.Helper()
 	client := tabletest.Client(t)
-	name = tabletest.New(t, schema.Table{}, nil).Schema().Name // It is cleaned up.
-	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
-		t.Fatal(err)
-	}
+	name = unmade(t, schema.Table{}).Name
 	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest}
 	item := table.Item{"a[0].b": &types.AttributeValueMemberS{Value: "x"}, "n": &types.AttributeValueMemberN{Value: "1"}}
 	defined := map[string]bool{}

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -112,6 +110,11 @@ func TestQuery(t *testing.T) {
 		"-all and -limit exclude":         {"-all", "-limit", "2", name, "x"},
 	} {
 		trouble(t, run(t, nil, "", append([]string{"query"}, args...)...), says)
+	}
+	got := run(t, nil, "", "query", "-all", "-after", "x", name, "USER#ana")
+	trouble(t, got, "the cursor of -after is refused")
+	if strings.Contains(got.stderr, "To continue") {
+		t.Error("a command that fails again is printed:", got.stderr)
 	}
 }
 
@@ -337,36 +340,32 @@ func TestItemOutputIsPrintable(t *testing.T) {
 	}
 }
 
-// TestItemsWithoutPermission is told which permission is missing.
-func TestItemsWithoutPermission(t *testing.T) {
+// TestWithoutPermission is told which permission is missing.
+func TestWithoutPermission(t *testing.T) {
 	dynamo(t, http.StatusBadRequest, denied)
-	spec := filepath.Join(t.TempDir(), "schema.json")
-	if err := os.WriteFile(spec, []byte(encode(t, appCore())), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for permission, args := range map[string][]string{
-		"dynamodb:GetItem on":                {"get", "-schema", spec, "", "secret", "x"},
-		"dynamodb:Query on":                  {"query", "-schema", spec, "", "secret"},
-		"dynamodb:Query on the table and":    {"count", "-schema", spec, "", "secret"},
-		"dynamodb:DescribeTable on":          {"count", "AppCore"},
-		"PutItem, UpdateItem and DeleteItem": {"delete", "-schema", spec, "", "secret", "x"},
-		"or give -schema FILE":               {"get", "AppCore", "secret", "x"},
-		"GetShardIterator and GetRecords":    {"hot", "-stream", "1s", "-schema", spec, ""},
+	spec := save(t, "schema.json", encode(t, appCore()))
+	for _, tt := range []struct {
+		permission string
+		args       []string
+	}{
+		{"dynamodb:GetItem on", []string{"get", "-schema", spec, "", "secret", "x"}},
+		{"dynamodb:Query on", []string{"query", "-schema", spec, "", "secret"}},
+		{"dynamodb:Query on the table and", []string{"count", "-schema", spec, "", "secret"}},
+		{"dynamodb:DescribeTable on", []string{"count", "AppCore"}},
+		{"PutItem, UpdateItem and DeleteItem", []string{"delete", "-schema", spec, "", "secret", "x"}},
+		{"or give -schema FILE", []string{"get", "AppCore", "secret", "x"}},
+		{"GetShardIterator and GetRecords", []string{"hot", "-stream", "1s", "-schema", spec, ""}},
+		{"dynamodb:DescribeTimeToLive", []string{"verify", spec}},
+		{"dynamodb:DescribeTimeToLive", []string{"plan", spec}},
+		{"dynamodb:DescribeTimeToLive", []string{"ensure", spec}},
+		{"dynamodb:DescribeContinuousBackups", []string{"schema", "AppCore"}},
+		{"dynamodb:Scan", []string{"dump", "Orders"}},
+		{"dynamodb:BatchWriteItem", []string{"load", "Orders"}},
 	} {
-		got := run(t, nil, "", args...)
-		trouble(t, got, "AccessDeniedException", permission)
+		got := run(t, nil, "", tt.args...)
+		trouble(t, got, "AccessDeniedException", tt.permission)
 		if strings.Contains(got.stderr, "secret") {
-			t.Errorf("%q: the error names a key: %s", args[0], got.stderr)
+			t.Errorf("%q: the error names a key: %s", tt.args[0], got.stderr)
 		}
-	}
-}
-
-func TestRefusedCursorIsNotToBeContinued(t *testing.T) {
-	t.Parallel()
-	name := withItems(t).Schema().Name
-	got := run(t, nil, "", "query", "-all", "-after", "x", name, "USER#ana")
-	trouble(t, got, "the cursor of -after is refused")
-	if strings.Contains(got.stderr, "To continue") {
-		t.Error("a command that fails again is printed:", got.stderr)
 	}
 }

@@ -125,11 +125,6 @@ func dynamo(t *testing.T, status int, body string) (signedFor *string) {
 
 const denied = `{"__type": "com.amazon.coral.service#AccessDeniedException", "Message": "no"}`
 
-func TestVerifyWithoutPermission(t *testing.T) {
-	dynamo(t, http.StatusBadRequest, denied)
-	trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "AccessDeniedException", "dynamodb:DescribeTimeToLive")
-}
-
 // At the address there is another server, or one that never responds: the error
 // says who led the program there.
 func TestVerifyNamesTheVariableOfTheEndpoint(t *testing.T) {
