@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -86,9 +87,9 @@ func (p *program) count(ctx context.Context, args []string) error {
 
 func (c itemCount) text() string {
 	if c.Exact {
-		return fmt.Sprintf("%s, %s\n", quantity(c.Items, "item"), quantity(c.ReadUnits, "read unit"))
+		return fmt.Sprintf("%s, %s\n", quantity.Of(c.Items, "item"), quantity.Of(c.ReadUnits, "read unit"))
 	}
-	text := fmt.Sprintf("about %s, %s: DynamoDB's own count, up to about 6 hours old\n", quantity(c.Items, "item"), quantity(*c.Bytes, "byte"))
+	text := fmt.Sprintf("about %s, %s: DynamoDB's own count, up to about 6 hours old\n", quantity.Of(c.Items, "item"), quantity.Of(*c.Bytes, "byte"))
 	if c.ScanUnits != nil {
 		text += c.cost() + " Nothing was read: give -yes to scan.\n"
 	}
@@ -100,7 +101,7 @@ func (c itemCount) cost() string {
 	if *c.ScanUnits == 0 {
 		return "What the scan takes is not known, since DynamoDB has not counted the bytes yet: half a read unit for each 4 KB."
 	}
-	return fmt.Sprintf("The scan takes about %s.", quantity(*c.ScanUnits, "read unit"))
+	return fmt.Sprintf("The scan takes about %s.", quantity.Of(*c.ScanUnits, "read unit"))
 }
 
 // countPartition counts the items of a partition. Nothing bounds the time.
@@ -129,7 +130,7 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 
 // soFar says what was read of a table before the end.
 func (p *program) soFar(items int64, units float64) {
-	fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(items, "item"), quantity(units, "read unit"))
+	fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity.Of(items, "item"), quantity.Of(units, "read unit"))
 }
 
 // hasKey reports whether an attribute is a key of an index.

@@ -18,6 +18,7 @@ import (
 	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -200,7 +201,7 @@ func (p *program) estimate(name string, d *types.TableDescription, yes bool) (it
 	}
 	units = scanUnits(size, false)
 	fmt.Fprintf(p.stderr, "%s: about %s and %s MB by DynamoDB's count: %s\n",
-		oneLine(name), quantity(items, "item"), grouped(math.Ceil(float64(size)/1e6)), quantity(math.Ceil(units), "read unit"))
+		oneLine(name), quantity.Of(items, "item"), quantity.Grouped(math.Ceil(float64(size)/1e6)), quantity.Of(math.Ceil(units), "read unit"))
 	if units > freeEstimate && !yes {
 		return 0, 0, usageError("it needs -yes for that many read units")
 	}
@@ -357,7 +358,7 @@ func (d *dump) add(n int, at dumpSegment, s table.Stats, text []byte) error {
 		return errBroken
 	}
 	if d.most > 0 && d.state.Units > d.most {
-		return fmt.Errorf("it has taken %s read units: give -yes to take more", grouped(math.Ceil(d.state.Units)))
+		return fmt.Errorf("it has taken %s read units: give -yes to take more", quantity.Grouped(math.Ceil(d.state.Units)))
 	}
 	// A page that was written in part must not be saved by the next one.
 	if _, err := d.out.Write(text); err != nil {
@@ -378,6 +379,6 @@ func (d *dump) add(n int, at dumpSegment, s table.Stats, text []byte) error {
 	if d.expected > 0 {
 		was, done = float64(d.continued)/float64(d.expected), float64(d.state.Items)/float64(d.expected)
 	}
-	d.progress.show(quantity(d.state.Items, "item")+", "+quantity(d.state.Units, "read unit"), was, done)
+	d.progress.show(quantity.Of(d.state.Items, "item")+", "+quantity.Of(d.state.Units, "read unit"), was, done)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -255,7 +256,7 @@ func TestProgress(t *testing.T) {
 		t.Error(diff)
 	}
 	for n, want := range map[float64]string{0: "0 units", 0.4: "0.4 units", 1: "1 unit", 1.2: "1.2 units", 999: "999 units", 1000: "1,000 units", 1234567: "1,234,567 units"} {
-		if got := quantity(n, "unit"); got != want {
+		if got := quantity.Of(n, "unit"); got != want {
 			t.Errorf("%g: %s", n, got)
 		}
 	}

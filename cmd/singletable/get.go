@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -90,7 +91,7 @@ func (p *program) get(ctx context.Context, args []string) error {
 		err = p.print("There is no item under the key.\n")
 	default:
 		err = p.print(itemText(spec, item, p.now()))
-		fmt.Fprintf(p.stderr, "%d bytes, %s\n", item.Size(), quantity(m.units(), "read unit"))
+		fmt.Fprintf(p.stderr, "%d bytes, %s\n", item.Size(), quantity.Of(m.units(), "read unit"))
 	}
 	if err == nil && missing {
 		err = errNo

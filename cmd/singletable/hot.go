@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -138,13 +139,13 @@ func (p *program) hot(ctx context.Context, args []string) error {
 // beforeSample says what a sample costs.
 func beforeSample(about itemCount, items int) string {
 	if about.Items == 0 || *about.Bytes == 0 {
-		return fmt.Sprintf("The sample reads up to %s. DynamoDB has not counted the table yet, so the read units are not known.", quantity(items, "item"))
+		return fmt.Sprintf("The sample reads up to %s. DynamoDB has not counted the table yet, so the read units are not known.", quantity.Of(items, "item"))
 	}
 	read := min(int64(items), about.Items)
 	bytes := float64(*about.Bytes) / float64(about.Items) * float64(read)
 	// Each request takes half a unit at least.
 	units := max(scanUnits(int64(bytes), false), float64(read/perSegment+1)/2)
-	return fmt.Sprintf("The sample reads about %s of about %s, for about %s.", quantity(read, "item"), grouped(about.Items), quantity(units, "read unit"))
+	return fmt.Sprintf("The sample reads about %s of about %s, for about %s.", quantity.Of(read, "item"), quantity.Grouped(about.Items), quantity.Of(units, "read unit"))
 }
 
 // newHotSample returns what there is to print of a sample.
@@ -192,8 +193,8 @@ func (h hotSample) text() string {
 	if !h.Whole {
 		part = fmt.Sprintf("from %d of %d random segments", h.Segments, h.OfSegments)
 	}
-	fmt.Fprintf(&b, "%s in %s: %s in %s, %s, %s\n\n", oneLine(h.Table), oneLine(h.Region), quantity(h.Items, "item"),
-		quantity(h.PartitionsIn, "partition"), part, quantity(h.ReadUnits, "read unit"))
+	fmt.Fprintf(&b, "%s in %s: %s in %s, %s, %s\n\n", oneLine(h.Table), oneLine(h.Region), quantity.Of(h.Items, "item"),
+		quantity.Of(h.PartitionsIn, "partition"), part, quantity.Of(h.ReadUnits, "read unit"))
 	rows := [][]string{{"items", "", "bytes", "", "partition"}}
 	for _, x := range h.Partitions {
 		more := ""

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -131,7 +132,7 @@ func (p *program) load(ctx context.Context, args []string) error {
 func (p *program) printLoaded(out loaded, check, asJSON bool) error {
 	text := spentText(out.Items, out.WriteUnits, "write unit", out.Seconds)
 	if check {
-		text = quantity(out.Items, "item") + ", all valid\n"
+		text = quantity.Of(out.Items, "item") + ", all valid\n"
 	}
 	if !out.OK {
 		text = oneLine(out.Problem) + "\n"
@@ -325,7 +326,7 @@ func (l *load) write(ctx context.Context, g group) error {
 	}
 	l.state = g.to
 	l.items += g.items
-	l.progress.show(fmt.Sprintf("%s, line %s, %s", quantity(l.items, "item"), grouped(l.state.Lines), quantity(l.spent(), "write unit")), 0, 0)
+	l.progress.show(fmt.Sprintf("%s, line %s, %s", quantity.Of(l.items, "item"), quantity.Grouped(l.state.Lines), quantity.Of(l.spent(), "write unit")), 0, 0)
 	if time.Since(l.saved) < saveEvery { // The first group is saved at once.
 		return nil
 	}
@@ -361,7 +362,7 @@ func (l *load) finish() error {
 
 // failed says how to go on after an error.
 func (l *load) failed(err error) error {
-	done := fmt.Sprintf("Loaded: %s, up to line %s.", quantity(l.items, "item"), grouped(l.state.Lines))
+	done := fmt.Sprintf("Loaded: %s, up to line %s.", quantity.Of(l.items, "item"), quantity.Grouped(l.state.Lines))
 	if l.name == "" {
 		return fmt.Errorf("%w\n%s", err, done)
 	}

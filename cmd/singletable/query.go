@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
@@ -267,7 +268,7 @@ func (p *program) query(ctx context.Context, args []string) error {
 	if *asJSON && !*f.all {
 		return nil // The output has it.
 	}
-	fmt.Fprintf(p.stderr, "%s, %s\n", quantity(spent.Items, "item"), quantity(spent.Capacity, "read unit"))
+	fmt.Fprintf(p.stderr, "%s, %s\n", quantity.Of(spent.Items, "item"), quantity.Of(spent.Capacity, "read unit"))
 	if q.After != "" {
 		fmt.Fprintln(p.stderr, "The next page: "+again(fs, rest, q.After))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/described"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -124,7 +125,7 @@ func (p *program) sampled(ctx context.Context, live live, spec schema.Table, lim
 			break
 		}
 	}
-	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity(len(items), "item"), quantity(stats.Capacity, "read unit"))
+	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity.Of(len(items), "item"), quantity.Of(stats.Capacity, "read unit"))
 	return tablemodel.Infer(spec, items)
 }
 
