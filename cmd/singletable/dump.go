@@ -13,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
@@ -134,11 +133,8 @@ func (p *program) dump(ctx context.Context, args []string) error {
 	} else if d.file != nil {
 		err = fmt.Errorf("%w\nRun the same command again to continue", errors.Join(err, d.file.Close()))
 	}
-	if _, request := errors.AsType[*smithy.OperationError](err); request {
-		return p.advise(ctx, err, dumping)
-	}
 	if err != nil {
-		return err
+		return p.adviseRequest(ctx, err, dumping)
 	}
 	out.Items, out.ReadUnits, out.Seconds = d.state.Items, d.state.Units, time.Since(d.progress.begun).Seconds()
 	if *asJSON {

@@ -43,9 +43,7 @@ func put(t *testing.T, tbl *table.Table, name string, from, to int) {
 		}
 		ops = append(ops, table.Put(keys.Key{PK: keys.PK(fmt.Sprintf("USER#%d", n%97)), SK: keys.SK(fmt.Sprintf("%s#%06d", name, n))}, item))
 	}
-	if err := tbl.BatchWrite(t.Context(), ops...); err != nil {
-		t.Fatal(err)
-	}
+	store(t, tbl, ops...)
 }
 
 // counted returns how often a file has each key, and the lines by key.

@@ -107,32 +107,28 @@ func (p *program) hot(ctx context.Context, args []string) error {
 	case *period > 0 && *index != "":
 		return usageError("-stream counts by the keys of the table: it does not go with -index")
 	}
-	live, err := p.connect(ctx)
-	if err != nil {
-		return err
-	}
-	tbl, spec, err := p.openStored(ctx, live, rest[0], *schemaFile, nil)
+	t, err := p.openStored(ctx, rest[0], *schemaFile, nil)
 	if err != nil {
 		return err
 	}
 	if *period > 0 {
-		return p.hotWrites(ctx, live, spec, *period, *asJSON)
+		return p.hotWrites(ctx, t.live, t.schema, *period, *asJSON)
 	}
-	if *index != "" && !slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == *index }) {
+	if *index != "" && !slices.ContainsFunc(t.schema.Indexes, func(x schema.Index) bool { return x.Name == *index }) {
 		return usageError("the table has no index of the name of -index")
 	}
-	about, err := p.ownCount(ctx, live, *index, spec.Name)
+	about, err := p.ownCount(ctx, t.live, *index, t.schema.Name)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(p.stderr, beforeSample(about, *items))
-	s, err := takeSample(ctx, tbl, *index, *items, segmentsFor(about.Items))
+	s, err := takeSample(ctx, t.table, *index, *items, segmentsFor(about.Items))
 	if err != nil {
 		p.soFar(int64(s.total.Items), s.readUnits)
 		return p.failed(ctx, err, scanning)
 	}
 	out := newHotSample(s, about.Items)
-	out.Table, out.Region = spec.Name, live.region
+	out.Table, out.Region = t.schema.Name, t.region
 	return p.printResult(out, out.text(), *asJSON, true)
 }
 

@@ -51,9 +51,7 @@ func skewed(t *testing.T) *table.Table {
 		}
 		ops = append(ops, table.Put(key, table.Item{"entityType": &types.AttributeValueMemberS{Value: kind}, "gsi1pk": &types.AttributeValueMemberS{Value: kind}, "gsi1sk": &types.AttributeValueMemberS{Value: "x"}}))
 	}
-	if err := tbl.BatchWrite(t.Context(), ops...); err != nil {
-		t.Fatal(err)
-	}
+	store(t, tbl, ops...)
 	return tbl
 }
 

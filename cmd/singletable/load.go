@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/smithy-go"
-
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
 	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/keys"
@@ -118,11 +116,8 @@ func (p *program) load(ctx context.Context, args []string) error {
 		}
 	}
 	l.progress.end()
-	if _, request := errors.AsType[*smithy.OperationError](err); request {
-		return p.advise(ctx, err, loading)
-	}
 	if err != nil {
-		return err
+		return p.adviseRequest(ctx, err, loading)
 	}
 	out.Items, out.WriteUnits, out.Seconds = l.items, l.units, time.Since(l.progress.begun).Seconds()
 	return p.printLoaded(out, *check, *asJSON)

@@ -6,8 +6,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
@@ -18,14 +18,8 @@ import (
 func withModel(t *testing.T) (tbl *table.Table, file string) {
 	t.Helper()
 	tbl = tabletest.New(t, appCore(), nil)
-	for _, key := range []string{`"pk":{"S":"USER#ana"},"sk":{"S":"PROFILE"}`, `"pk":{"S":"EMAIL#ana's@example.com"},"sk":{"S":"METADATA"}`} {
-		item, err := dynamojson.Decode(`{` + key + `,"entityType":{"S":"USER"},"userId":{"S":"ana"},"email":{"S":"ana's@example.com"},"revision":{"S":"R1"},"city":{"S":"Köln"}}`)
-		if err == nil {
-			err = tbl.Do(t.Context(), table.Put(tbl.KeyOf("", item), item))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, key := range []keys.Key{{PK: "USER#ana", SK: "PROFILE"}, {PK: "EMAIL#ana's@example.com", SK: "METADATA"}} {
+		store(t, tbl, opOf(t, key, `{"entityType":{"S":"USER"},"userId":{"S":"ana"},"email":{"S":"ana's@example.com"},"revision":{"S":"R1"},"city":{"S":"Köln"}}`))
 	}
 	model := tablemodel.Model{Table: appCore(), Entities: []tablemodel.Entity{
 		{Type: "USER", Version: "revision", Items: []tablemodel.Pattern{

@@ -256,9 +256,7 @@ func TestSchemaWithEntities(t *testing.T) {
 			table.Put(keys.Key{PK: keys.User.PK(id), SK: keys.Profile}, user),
 			table.Put(keys.Key{PK: keys.Prefix("EMAIL").PK(id + "@example.com"), SK: keys.Metadata}, mail))
 	}
-	if err := tbl.BatchWrite(t.Context(), ops...); err != nil {
-		t.Fatal(err)
-	}
+	store(t, tbl, ops...)
 	name := tbl.Schema().Name
 	for file, args := range map[string][]string{
 		"schema-sample": {"-sample", "100"},

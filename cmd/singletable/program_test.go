@@ -200,6 +200,12 @@ func TestUsage(t *testing.T) {
 		{"engine", "-seed", "?"},
 		{"engine", "-seed", "items.jsonl"},
 		{"engine", "-schema", "schema.json"},
+		{"view", ""}, // An unset variable does not open all tables.
+		{"view", "-write", "-table", ""},
+		{"view", "AppCore", "Other"},
+		{"view", "-table", "AppCore", "Other"},
+		{"view", "-port", "65536"},
+		{"view", "-port", "-1"},
 		{"dump"},
 		{"dump", "Orders", "Users"},
 		{"dump", "-segments", "0", "Orders"},

@@ -230,26 +230,22 @@ func (p *program) query(ctx context.Context, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	live, err := p.connect(ctx)
-	if err != nil {
-		return err
-	}
 	codec, err := p.codec()
 	if err != nil {
 		return err
 	}
-	tbl, spec, err := p.openStored(ctx, live, rest[0], *f.schema, &table.Options{Cursors: codec, Now: p.now})
+	t, err := p.openStored(ctx, rest[0], *f.schema, &table.Options{Cursors: codec, Now: p.now})
 	if err != nil {
 		return err
 	}
-	q, err := f.query(spec, rest[1:])
+	q, err := f.query(t.schema, rest[1:])
 	if err != nil {
 		return err
 	}
-	out := printer{p, spec, q.Index, *asJSON, *f.all}
+	out := printer{p, t.schema, q.Index, *asJSON, *f.all}
 	spent := table.Stats{}
 	for {
-		page, err := p.queryPage(ctx, tbl, q)
+		page, err := p.queryPage(ctx, t.table, q)
 		if err != nil {
 			if *f.all && q.After != *f.after {
 				fmt.Fprintln(p.stderr, "To continue: "+again(fs, rest, q.After))

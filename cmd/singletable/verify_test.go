@@ -66,15 +66,6 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-func TestVerifyFromStandardInput(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, appCore(), nil)
-	got := run(t, nil, encode(t, tbl.Schema()), "verify", "-")
-	if got.code != exitYes || got.stderr != "" {
-		t.Errorf("the schema with its defaults filled in: %+v", got)
-	}
-}
-
 func TestVerifyMissingTable(t *testing.T) {
 	t.Parallel()
 	golden(t, "verify-missing", run(t, nil, `{"name": "no-such-table"}`, "verify", "-"))

@@ -97,14 +97,8 @@ func TestViewInJSON(t *testing.T) {
 	c.end(t, os.Interrupt)
 }
 
-func TestViewUsage(t *testing.T) {
+func TestViewThatCannotStart(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{
-		{"view", ""}, {"view", "-write", "-table", ""}, // An unset variable does not open all tables.
-		{"view", "AppCore", "Other"}, {"view", "-table", "AppCore", "Other"}, {"view", "-port", "65536"}, {"view", "-port", "-1"},
-	} {
-		trouble(t, run(t, nil, "", args...), "singletable view: ", `Run "singletable view -h" for help.`)
-	}
 	trouble(t, run(t, nil, "", "view", "a"), "invalid")
 	trouble(t, run(t, nil, "", "view", "-schema", "missing.json"), "missing.json")
 	trouble(t, run(t, map[string]string{keysVariable: "short"}, "", "view", "AppCore"), keysVariable)

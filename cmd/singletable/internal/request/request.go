@@ -223,13 +223,9 @@ func goMembers(t reflect.Type, members map[string]any, indent string) (string, e
 	var b strings.Builder
 	b.WriteString(t.String() + "{\n")
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		label, of := goString(name), t
-		if t.Kind() == reflect.Map {
-			of = t.Elem()
-		} else if field, ok := t.FieldByName(name); ok {
-			label, of = name, field.Type
-		} else {
-			return "", fmt.Errorf("%s has no field %s", t, name)
+		label, of, err := goMember(t, name)
+		if err != nil {
+			return "", err
 		}
 		text, err := goValue(of, members[name], indent+"\t")
 		if err != nil {
@@ -239,6 +235,18 @@ func goMembers(t reflect.Type, members map[string]any, indent string) (string, e
 	}
 	b.WriteString(indent + "}")
 	return b.String(), nil
+}
+
+// goMember returns the key of a map, or the field of a struct, and the type of its value.
+func goMember(t reflect.Type, name string) (label string, of reflect.Type, err error) {
+	if t.Kind() == reflect.Map {
+		return goString(name), t.Elem(), nil
+	}
+	field, ok := t.FieldByName(name)
+	if !ok {
+		return "", nil, fmt.Errorf("%s has no field %s", t, name)
+	}
+	return name, field.Type, nil
 }
 
 // members are the types of attribute values by their names in requests.
