@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -81,22 +82,14 @@ func (p *program) count(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if *asJSON {
-		err = p.printJSON(out)
-	} else {
-		err = p.print(out.text())
-	}
-	if err == nil && out.ScanUnits != nil {
-		err = errNo
-	}
-	return err
+	return p.printResult(out, out.text(), *asJSON, out.ScanUnits == nil)
 }
 
 func (c itemCount) text() string {
 	if c.Exact {
-		return fmt.Sprintf("%s, %s\n", quantity(c.Items, "item"), quantity(c.ReadUnits, "read unit"))
+		return fmt.Sprintf("%s, %s\n", quantity.Of(c.Items, "item"), quantity.Of(c.ReadUnits, "read unit"))
 	}
-	text := fmt.Sprintf("about %s, %s: DynamoDB's own count, up to about 6 hours old\n", quantity(c.Items, "item"), quantity(*c.Bytes, "byte"))
+	text := fmt.Sprintf("about %s, %s: DynamoDB's own count, up to about 6 hours old\n", quantity.Of(c.Items, "item"), quantity.Of(*c.Bytes, "byte"))
 	if c.ScanUnits != nil {
 		text += c.cost() + " Nothing was read: give -yes to scan.\n"
 	}
@@ -108,7 +101,7 @@ func (c itemCount) cost() string {
 	if *c.ScanUnits == 0 {
 		return "What the scan takes is not known, since DynamoDB has not counted the bytes yet: half a read unit for each 4 KB."
 	}
-	return fmt.Sprintf("The scan takes about %s.", quantity(*c.ScanUnits, "read unit"))
+	return fmt.Sprintf("The scan takes about %s.", quantity.Of(*c.ScanUnits, "read unit"))
 }
 
 // countPartition counts the items of a partition. Nothing bounds the time.
@@ -128,11 +121,16 @@ func (p *program) countPartition(ctx context.Context, live live, f *partition, a
 	stats, err := count(ctx, q)
 	if err != nil {
 		if stats.Requests > 0 {
-			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(stats.Items, "item"), quantity(stats.Capacity, "read unit"))
+			p.soFar(int64(stats.Items), stats.Capacity)
 		}
 		return itemCount{}, p.failed(ctx, err, querying)
 	}
 	return itemCount{Items: int64(stats.Items), Exact: true, ReadUnits: stats.Capacity}, nil
+}
+
+// soFar says what was read of a table before the end.
+func (p *program) soFar(items int64, units float64) {
+	fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity.Of(items, "item"), quantity.Of(units, "read unit"))
 }
 
 // hasKey reports whether an attribute is a key of an index.
@@ -200,7 +198,7 @@ func (p *program) countAll(ctx context.Context, live live, f *partition, name st
 	for scan := (table.Scan{Index: *f.index, Limit: maxScanPage, Consistent: *f.consistent, Project: []string{tbl.Schema().PK}}); ; {
 		page, err := table.ScanPage[struct{}](ctx, tbl, scan)
 		if err != nil {
-			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(out.Items, "item"), quantity(out.ReadUnits, "read unit"))
+			p.soFar(out.Items, out.ReadUnits)
 			return itemCount{}, p.failed(ctx, err, scanning)
 		}
 		out.Items += int64(len(page.Items))
@@ -210,7 +208,7 @@ func (p *program) countAll(ctx context.Context, live live, f *partition, name st
 		}
 		if time.Since(said) > 10*time.Second {
 			said = time.Now()
-			fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(out.Items, "item"), quantity(out.ReadUnits, "read unit"))
+			p.soFar(out.Items, out.ReadUnits)
 		}
 	}
 }

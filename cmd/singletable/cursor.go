@@ -76,7 +76,7 @@ func (p *program) cursor(_ context.Context, args []string) error {
 	}
 	cursor := rest[0]
 	if cursor == "-" {
-		text, err := readAll(p.stdin, standardInput)
+		text, _, err := p.readInput("-", maxInput)
 		if err != nil {
 			return err
 		}
@@ -87,15 +87,7 @@ func (p *program) cursor(_ context.Context, args []string) error {
 		return err
 	}
 	info := inspect(cursor, ring, *ttl, p.now())
-	if *asJSON {
-		err = p.printJSON(info)
-	} else {
-		err = p.print(info.text(p.now()))
-	}
-	if err == nil && info.Refused != "" {
-		err = errNo
-	}
-	return err
+	return p.printResult(info, info.text(p.now()), *asJSON, info.Refused == "")
 }
 
 // cursorKeys returns the keys of the file or else of the variable; none if there
@@ -104,7 +96,7 @@ func (p *program) cursorKeys(file string) ([]paginate.Key, error) {
 	text, source := p.getenv(keysVariable), keysVariable
 	if file != "" {
 		var err error
-		if text, err = readFile(file); err != nil {
+		if text, err = readFile(file, maxInput); err != nil {
 			return nil, err
 		}
 		source = file

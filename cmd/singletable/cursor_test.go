@@ -1,11 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -64,10 +62,7 @@ func TestCursorFromElsewhere(t *testing.T) {
 	if got := run(t, withKey, "\n "+pinned+"\r\n", "cursor", "-"); got != want {
 		t.Errorf("from standard input: %+v", got)
 	}
-	file := filepath.Join(t.TempDir(), "keys")
-	if err := os.WriteFile(file, []byte(secretA+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := save(t, "keys", secretA+"\n")
 	for _, env := range []map[string]string{nil, {keysVariable: secretB}} {
 		if got := run(t, env, "", "cursor", "-keys", file, pinned); got != want {
 			t.Errorf("keys from a file: %+v", got)
@@ -120,9 +115,8 @@ func TestCursorAgreesWithTheCodec(t *testing.T) {
 			t.Errorf("age %v: the codec says %q", age, reason)
 		}
 		got := run(t, withKey, "", "cursor", "-json", token)
-		var info cursorInfo
-		if err := json.Unmarshal([]byte(got.stdout), &info); err != nil || info.Refused != string(reason) {
-			t.Errorf("age %v: the codec says %q, the command %q, %v", age, reason, info.Refused, err)
+		if info := decoded[cursorInfo](t, got); info.Refused != string(reason) {
+			t.Errorf("age %v: the codec says %q, the command %q", age, reason, info.Refused)
 		}
 		if (got.code == exitNo) != (reason != "") {
 			t.Errorf("age %v: exit %d", age, got.code)
@@ -137,10 +131,7 @@ func FuzzCursor(f *testing.F) {
 	f.Add("")
 	f.Fuzz(func(t *testing.T, token string) {
 		got := run(t, withKey, "", "cursor", "-json", "--", token)
-		var info cursorInfo
-		if err := json.Unmarshal([]byte(got.stdout), &info); err != nil {
-			t.Errorf("%v: %s", err, got.stdout)
-		}
+		info := decoded[cursorInfo](t, got)
 		if (got.code == exitNo) != (info.Refused != "") || got.code == exitTrouble {
 			t.Errorf("exit %d, %+v", got.code, info)
 		}

@@ -17,10 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
-	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -119,15 +117,7 @@ func newExamples(t *testing.T) *examples {
 		"pk": {"S": "USER#u-123"}, "sk": {"S": "PROFILE"}, "entityType": {"S": "USER"}, "revision": {"S": "UVDJ2WTN3V4QZ7SRLB5EXK6OYA"},
 		"email": {"S": "ana@example.com"}, "address": {"M": {"city": {"S": "Köln"}, "zip": {"S": "50667"}}},
 		"roles": {"SS": ["admin", "author"]}, "gsi1pk": {"S": "EMAIL#ana@example.com"}, "gsi1sk": {"S": "USER#u-123"}}`
-	add := func(key keys.Key, text string) {
-		item, err := dynamojson.Decode(text)
-		if err == nil {
-			err = tbl.Do(t.Context(), table.Put(key, item))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	add := func(key keys.Key, text string) { store(t, tbl, opOf(t, key, text)) }
 	add(keys.Key{PK: "USER#u-123", SK: "PROFILE"}, user)
 	for i, day := range []string{"03", "05", "08", "10"} {
 		add(keys.Key{PK: "USER#u-123", SK: keys.SK("TX#2024-01-" + day + "#" + string(rune('d'-i)))}, fmt.Sprintf(

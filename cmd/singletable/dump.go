@@ -13,10 +13,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -132,18 +133,14 @@ func (p *program) dump(ctx context.Context, args []string) error {
 	} else if d.file != nil {
 		err = fmt.Errorf("%w\nRun the same command again to continue", errors.Join(err, d.file.Close()))
 	}
-	if _, request := errors.AsType[*smithy.OperationError](err); request {
-		return p.advise(ctx, err, dumping)
-	}
 	if err != nil {
-		return err
+		return p.adviseRequest(ctx, err, dumping)
 	}
 	out.Items, out.ReadUnits, out.Seconds = d.state.Items, d.state.Units, time.Since(d.progress.begun).Seconds()
 	if *asJSON {
 		return p.printJSON(out)
 	}
-	took := time.Duration(out.Seconds * float64(time.Second)).Round(100 * time.Millisecond)
-	_, err = fmt.Fprintf(p.stderr, "%s, %s, %v\n", quantity(out.Items, "item"), quantity(math.Ceil(out.ReadUnits), "read unit"), took)
+	_, err = fmt.Fprint(p.stderr, spentText(out.Items, out.ReadUnits, "read unit", out.Seconds))
 	return err
 }
 
@@ -183,14 +180,11 @@ func (p *program) describe(ctx context.Context, live live, name, permissions str
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	out, err := live.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
-	if err == nil && out.Table == nil {
-		err = errors.New("the response describes no table")
-	}
+	description, err := described.Live(ctx, live.client, name)
 	if err != nil {
 		return nil, p.advise(ctx, ofTable(name, err), permissions)
 	}
-	return out.Table, nil
+	return description, nil
 }
 
 // estimate says what a dump takes, and returns DynamoDB's own count of the items and
@@ -203,7 +197,7 @@ func (p *program) estimate(name string, d *types.TableDescription, yes bool) (it
 	}
 	units = scanUnits(size, false)
 	fmt.Fprintf(p.stderr, "%s: about %s and %s MB by DynamoDB's count: %s\n",
-		oneLine(name), quantity(items, "item"), grouped(math.Ceil(float64(size)/1e6)), quantity(math.Ceil(units), "read unit"))
+		oneLine(name), quantity.Of(items, "item"), quantity.Grouped(math.Ceil(float64(size)/1e6)), quantity.Of(math.Ceil(units), "read unit"))
 	if units > freeEstimate && !yes {
 		return 0, 0, usageError("it needs -yes for that many read units")
 	}
@@ -219,7 +213,7 @@ func identity(d *types.TableDescription) string {
 // rawTable returns a table as DynamoDB describes it, without its TTL: expired items are
 // items, too. A request is sent for as long as five minutes while it fails.
 func rawTable(client *dynamodb.Client, name string, d *types.TableDescription, observe func(context.Context, table.Event)) (*table.Table, error) {
-	spec, _, err := describedSchema(name, d, "", "")
+	spec, _, err := described.Schema(name, d, "", "")
 	if err != nil {
 		return nil, err
 	}
@@ -360,7 +354,7 @@ func (d *dump) add(n int, at dumpSegment, s table.Stats, text []byte) error {
 		return errBroken
 	}
 	if d.most > 0 && d.state.Units > d.most {
-		return fmt.Errorf("it has taken %s read units: give -yes to take more", grouped(math.Ceil(d.state.Units)))
+		return fmt.Errorf("it has taken %s read units: give -yes to take more", quantity.Grouped(math.Ceil(d.state.Units)))
 	}
 	// A page that was written in part must not be saved by the next one.
 	if _, err := d.out.Write(text); err != nil {
@@ -381,6 +375,6 @@ func (d *dump) add(n int, at dumpSegment, s table.Stats, text []byte) error {
 	if d.expected > 0 {
 		was, done = float64(d.continued)/float64(d.expected), float64(d.state.Items)/float64(d.expected)
 	}
-	d.progress.show(quantity(d.state.Items, "item")+", "+quantity(d.state.Units, "read unit"), was, done)
+	d.progress.show(quantity.Of(d.state.Items, "item")+", "+quantity.Of(d.state.Units, "read unit"), was, done)
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -44,9 +43,7 @@ func put(t *testing.T, tbl *table.Table, name string, from, to int) {
 		}
 		ops = append(ops, table.Put(keys.Key{PK: keys.PK(fmt.Sprintf("USER#%d", n%97)), SK: keys.SK(fmt.Sprintf("%s#%06d", name, n))}, item))
 	}
-	if err := tbl.BatchWrite(t.Context(), ops...); err != nil {
-		t.Fatal(err)
-	}
+	store(t, tbl, ops...)
 }
 
 // counted returns how often a file has each key, and the lines by key.
@@ -79,11 +76,8 @@ func TestDumpWritesWhatIsStored(t *testing.T) {
 	name := tbl.Schema().Name
 	file := filepath.Join(t.TempDir(), "items.jsonl.gz")
 	got := run(t, nil, "", "dump", "-o", file, "-json", name)
-	var out dumped
-	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || got.code != exitYes {
-		t.Fatalf("%v: %+v", err, got)
-	}
-	if out.Table != name || out.File != file || out.Items != 250 || out.ReadUnits < 10 || out.Continued {
+	out := decoded[dumped](t, got)
+	if got.code != exitYes || out.Table != name || out.File != file || out.Items != 250 || out.ReadUnits < 10 || out.Continued {
 		t.Errorf("%+v", out)
 	}
 	if !strings.HasPrefix(got.stderr, name+": DynamoDB has not counted the table yet") {
@@ -205,14 +199,10 @@ func TestDumpOfALargeTableAsksFirst(t *testing.T) {
 // A table that is not on demand has capacity in the descriptions of its indexes.
 func TestDumpAndLoadWithProvisionedCapacity(t *testing.T) {
 	t.Parallel()
-	spec := tabletest.New(t, appCore(), nil).Schema()
-	client := tabletest.Client(t)
-	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &spec.Name}); err != nil {
-		t.Fatal(err)
-	}
+	spec := unmade(t, appCore())
 	capacity := schema.Throughput{Read: 5, Write: 5}
 	spec.BillingMode, spec.ProvisionedThroughput, spec.Indexes[0].ProvisionedThroughput = types.BillingModeProvisioned, capacity, capacity
-	if err := spec.Ensure(t.Context(), client); err != nil {
+	if err := spec.Ensure(t.Context(), tabletest.Client(t)); err != nil {
 		t.Fatal(err)
 	}
 	item := itemLine("1", "1")
@@ -246,12 +236,6 @@ func TestDumpOfATableThatIsNotCounted(t *testing.T) {
 	}
 }
 
-func TestDumpWithoutPermission(t *testing.T) {
-	dynamo(t, http.StatusBadRequest, denied)
-	trouble(t, run(t, nil, "", "dump", "Orders"), "AccessDeniedException", "dynamodb:Scan")
-	trouble(t, run(t, nil, "", "load", "Orders"), "AccessDeniedException", "dynamodb:BatchWriteItem")
-}
-
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -270,7 +254,7 @@ func TestProgress(t *testing.T) {
 		t.Error(diff)
 	}
 	for n, want := range map[float64]string{0: "0 units", 0.4: "0.4 units", 1: "1 unit", 1.2: "1.2 units", 999: "999 units", 1000: "1,000 units", 1234567: "1,234,567 units"} {
-		if got := quantity(n, "unit"); got != want {
+		if got := quantity.Of(n, "unit"); got != want {
 			t.Errorf("%g: %s", n, got)
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -70,11 +69,7 @@ func (c child) environment(t *testing.T) map[string]string {
 	t.Helper()
 	env := map[string]string{}
 	for range 5 {
-		line, err := c.stdout.ReadString('\n')
-		if err != nil {
-			t.Fatalf("%v: %s", err, c.stderr)
-		}
-		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "export "), "=")
+		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(c.line(t)), "export "), "=")
 		env[name] = value
 	}
 	return env
@@ -87,6 +82,36 @@ func (c child) end(t *testing.T, signal os.Signal) int {
 		t.Fatal(err)
 	}
 	return c.wait(t)
+}
+
+// line reads a line that the program prints.
+func (c child) line(t *testing.T) string {
+	t.Helper()
+	line, err := c.stdout.ReadString('\n')
+	if err != nil {
+		t.Fatalf("%v: %s", err, c.stderr)
+	}
+	return line
+}
+
+// printed reads the output with -json of a program that runs on.
+func printed[T any](t *testing.T, c child) T {
+	t.Helper()
+	// One line at a time: a decoder would read ahead.
+	var text strings.Builder
+	for line := ""; line != "}\n"; {
+		line = c.line(t)
+		text.WriteString(line)
+	}
+	return decoded[T](t, result{stdout: text.String()})
+}
+
+// succeed ends the program with the signal. The test fails if it has not ended with 0.
+func (c child) succeed(t *testing.T, signal os.Signal) {
+	t.Helper()
+	if code := c.end(t, signal); code != exitYes {
+		t.Errorf("exit %d: %s", code, c.stderr)
+	}
 }
 
 // wait returns how the program has ended. It must not print any more.
@@ -131,9 +156,7 @@ func TestEngine(t *testing.T) {
 			if diff := cmp.Diff(want, env); diff != "" {
 				t.Errorf("environment (-want +got):\n%s", diff)
 			}
-			if code := c.end(t, signal); code != exitYes {
-				t.Errorf("exit %d: %s", code, c.stderr)
-			}
+			c.succeed(t, signal)
 			if listens(t, endpoint) {
 				t.Error("the engine has outlived its program")
 			}
@@ -150,7 +173,7 @@ func TestEngineOnFile(t *testing.T) {
 	spec := appCore()
 	for _, step := range []func(context.Context, schema.Client) error{spec.Ensure, spec.Verify} {
 		c := start(t, "engine", "-json", "-path", file)
-		out := c.started(t)
+		out := printed[started](t, c)
 		if out.Path != file || out.Environment[tabletest.EndpointVariable] != out.Endpoint {
 			t.Errorf("%+v", out)
 		}
@@ -162,28 +185,8 @@ func TestEngineOnFile(t *testing.T) {
 		if err := step(t.Context(), client); err != nil {
 			t.Error(err)
 		}
-		if code := c.end(t, os.Interrupt); code != exitYes {
-			t.Errorf("exit %d: %s", code, c.stderr)
-		}
+		c.succeed(t, os.Interrupt)
 	}
-}
-
-// started reads the output of engine -json.
-func (c child) started(t *testing.T) (out started) {
-	t.Helper()
-	// One line at a time: a decoder would read ahead.
-	var text strings.Builder
-	for line := ""; line != "}\n"; {
-		var err error
-		if line, err = c.stdout.ReadString('\n'); err != nil {
-			t.Fatalf("%v: %s", err, c.stderr)
-		}
-		text.WriteString(line)
-	}
-	if err := json.Unmarshal([]byte(text.String()), &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 func TestEngineWithASeed(t *testing.T) {
@@ -191,44 +194,39 @@ func TestEngineWithASeed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.db")
 	for i, want := range []seeded{{"Shop", true, 257}, {"Shop", false, 0}} {
 		c := start(t, "engine", "-json", "-path", file, "-seed", "shop")
-		out := c.started(t)
+		out := printed[started](t, c)
 		if out.Seed == nil || *out.Seed != want {
 			t.Errorf("start %d: %+v", i, out.Seed)
 		}
-		if code := c.end(t, os.Interrupt); code != exitYes {
-			t.Errorf("exit %d: %s", code, c.stderr)
-		}
+		c.succeed(t, os.Interrupt)
 	}
 	c := start(t, "engine", "-seed", "appcore")
 	c.environment(t)
-	if code := c.end(t, os.Interrupt); code != exitYes || !strings.Contains(c.stderr.String(), "Table AppCore has 177 items") ||
-		!strings.Contains(c.stderr.String(), "singletable view AppCore\n") {
-		t.Errorf("exit %d: %s", code, c.stderr)
+	c.succeed(t, os.Interrupt)
+	if said := c.stderr.String(); !strings.Contains(said, "Table AppCore has 177 items") || !strings.Contains(said, "singletable view AppCore\n") {
+		t.Error(said)
 	}
 }
 
 func TestEngineWithASeedFile(t *testing.T) {
 	t.Parallel()
-	spec := filepath.Join(t.TempDir(), "schema.json")
 	protected := appCore()
 	protected.DeletionProtection = true
-	if err := os.WriteFile(spec, []byte(encode(t, protected)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	c := start(t, "engine", "-json", "-seed", save(t, itemLine("a", "1")), "-schema", spec)
-	if out := c.started(t); out.Seed == nil || *out.Seed != (seeded{"AppCore", true, 1}) {
+	spec := save(t, "schema.json", encode(t, protected))
+	c := start(t, "engine", "-json", "-seed", save(t, "items.jsonl", itemLine("a", "1")), "-schema", spec)
+	if out := printed[started](t, c); out.Seed == nil || *out.Seed != (seeded{"AppCore", true, 1}) {
 		t.Errorf("%+v", out.Seed)
 	}
 	c.end(t, os.Interrupt)
 	bad := filepath.Join(t.TempDir(), "bad.db")
-	c = start(t, "engine", "-path", bad, "-seed", save(t, itemLine("a", "1")+"bad"), "-schema", spec)
+	c = start(t, "engine", "-path", bad, "-seed", save(t, "items.jsonl", itemLine("a", "1")+"bad"), "-schema", spec)
 	if code := c.wait(t); code != exitTrouble || !strings.Contains(c.stderr.String(), "-seed: table AppCore was not made: line 2: is not JSON") ||
 		strings.Contains(c.stderr.String(), "loaded") {
 		t.Errorf("exit %d: %s", code, c.stderr)
 	}
 	// Nothing is left that the next start would leave alone.
-	c = start(t, "engine", "-json", "-path", bad, "-seed", save(t, itemLine("a", "1")), "-schema", spec)
-	if out := c.started(t); out.Seed == nil || !out.Seed.Created {
+	c = start(t, "engine", "-json", "-path", bad, "-seed", save(t, "items.jsonl", itemLine("a", "1")), "-schema", spec)
+	if out := printed[started](t, c); out.Seed == nil || !out.Seed.Created {
 		t.Errorf("%+v", out.Seed)
 	}
 	c.end(t, os.Interrupt)
@@ -293,10 +291,7 @@ func TestFirstMinute(t *testing.T) {
 		c := prepare(t, args...)
 		c.Env = append(c.Env, variables...)
 		c.start(t)
-		line, err := c.stdout.ReadString('\n')
-		if err != nil {
-			t.Fatalf("%v: %s", err, c.stderr)
-		}
+		line := c.line(t)
 		if args[0] == "get" {
 			if line != "PK          S  USER#u-ana\n" {
 				t.Errorf("%q", line)
@@ -308,7 +303,5 @@ func TestFirstMinute(t *testing.T) {
 		}
 		c.end(t, os.Interrupt)
 	}
-	if code := engine.end(t, os.Interrupt); code != exitYes {
-		t.Errorf("exit %d: %s", code, engine.stderr)
-	}
+	engine.succeed(t, os.Interrupt)
 }

@@ -46,16 +46,10 @@ func (p *program) ensure(ctx context.Context, args []string) error {
 	switch {
 	case err != nil:
 		return err
-	case len(rest) != 1:
-		return usageError("it takes one schema file")
 	case *wait < time.Second:
 		return usageError("-wait must be at least 1s")
 	}
-	spec, err := p.readSchema(rest[0], *name)
-	if err != nil {
-		return err
-	}
-	live, err := p.connect(ctx)
+	spec, live, err := p.compared(ctx, rest, *name)
 	if err != nil {
 		return err
 	}

@@ -81,15 +81,7 @@ func (p *program) explain(_ context.Context, args []string) error {
 	for _, part := range out.Parts {
 		out.Valid = out.Valid && part.Valid
 	}
-	if *asJSON {
-		err = p.printJSON(out)
-	} else {
-		err = p.print(out.text(p.zone))
-	}
-	if err == nil && !out.Valid {
-		err = errNo
-	}
-	return err
+	return p.printResult(out, out.text(p.zone), *asJSON, out.Valid)
 }
 
 func explainKey(key string) part {

@@ -94,10 +94,7 @@ func example(kind types.ScalarAttributeType) (v types.AttributeValue, text strin
 func (f foreign) create(t *testing.T) (name string) {
 	t.Helper()
 	client := tabletest.Client(t)
-	name = tabletest.New(t, schema.Table{}, nil).Schema().Name // It is cleaned up.
-	if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
-		t.Fatal(err)
-	}
+	name = unmade(t, schema.Table{}).Name
 	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest}
 	item := table.Item{"a[0].b": &types.AttributeValueMemberS{Value: "x"}, "n": &types.AttributeValueMemberN{Value: "1"}}
 	defined := map[string]bool{}
@@ -249,8 +246,7 @@ func TestForeignTables(t *testing.T) {
 
 			changed := strings.Replace(ok("", append([]string{"get", "-json"}, at...)...), `"x"`, `"y"`, 1)
 			ok(changed, "put", "-yes", name)
-			dir := t.TempDir()
-			items := filepath.Join(dir, "items.jsonl")
+			items := filepath.Join(t.TempDir(), "items.jsonl")
 			ok("", "dump", "-o", items, name)
 			ok("", append([]string{"delete", "-yes"}, at...)...)
 			if got := run(t, nil, "", append([]string{"get"}, at...)...); got.code != exitNo {
@@ -263,11 +259,7 @@ func TestForeignTables(t *testing.T) {
 			f.view(t, key, name)
 			// The indexes of the live table are added to those of a file.
 			model.Indexes = nil
-			spec := filepath.Join(dir, "schema.json")
-			if err := os.WriteFile(spec, []byte(encode(t, model.Table)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			f.view(t, key, "-schema", spec, name)
+			f.view(t, key, "-schema", save(t, "schema.json", encode(t, model.Table)), name)
 		})
 	}
 }
@@ -277,12 +269,8 @@ func (f foreign) view(t *testing.T, key []string, args ...string) {
 	t.Helper()
 	name := args[len(args)-1]
 	c := start(t, append([]string{"view", "-write"}, args...)...)
-	line, err := c.stdout.ReadString('\n')
-	if err != nil {
-		t.Fatalf("%v: %s", err, c.stderr)
-	}
 	browser := newBrowser(t)
-	u, err := url.Parse(strings.TrimSpace(line))
+	u, err := url.Parse(strings.TrimSpace(c.line(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +297,5 @@ func (f foreign) view(t *testing.T, key []string, args ...string) {
 			open("/query", url.Values{"index": {index}, "pk": pks, "attribute": {"a[0].b"}, "equals": {"y"}})
 		}
 	}
-	if code := c.end(t, os.Interrupt); code != exitYes {
-		t.Errorf("view: exit %d: %s", code, c.stderr)
-	}
+	c.succeed(t, os.Interrupt)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -60,25 +61,21 @@ func (p *program) get(ctx context.Context, args []string) error {
 	if len(rest) < 2 || len(rest) > 3 {
 		return usageError("it takes the name of a table and a key")
 	}
-	live, err := p.connect(ctx)
+	t, err := p.openStored(ctx, rest[0], *schemaFile, nil)
 	if err != nil {
 		return err
 	}
-	tbl, spec, err := p.openStored(ctx, live, rest[0], *schemaFile, nil)
-	if err != nil {
-		return err
-	}
-	key, err := keyOf(spec, rest[1:])
+	key, err := keyOf(t.schema, rest[1:])
 	if err != nil {
 		return err
 	}
 	if *consistent {
-		tbl = tbl.Consistent()
+		t.table = t.table.Consistent()
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
 	var m meter
-	item, err := table.Get[table.Item](table.WithObserver(ctx, m.observe), tbl, key)
+	item, err := table.Get[table.Item](table.WithObserver(ctx, m.observe), t.table, key)
 	missing := errors.Is(err, table.ErrNotFound)
 	if err != nil && !missing {
 		return p.failed(ctx, err, reading)
@@ -89,8 +86,8 @@ func (p *program) get(ctx context.Context, args []string) error {
 	case missing:
 		err = p.print("There is no item under the key.\n")
 	default:
-		err = p.print(itemText(spec, item, p.now()))
-		fmt.Fprintf(p.stderr, "%d bytes, %s\n", item.Size(), quantity(m.units(), "read unit"))
+		err = p.print(itemText(t.schema, item, p.now()))
+		fmt.Fprintf(p.stderr, "%d bytes, %s\n", item.Size(), quantity.Of(m.units(), "read unit"))
 	}
 	if err == nil && missing {
 		err = errNo

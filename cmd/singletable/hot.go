@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -106,48 +107,41 @@ func (p *program) hot(ctx context.Context, args []string) error {
 	case *period > 0 && *index != "":
 		return usageError("-stream counts by the keys of the table: it does not go with -index")
 	}
-	live, err := p.connect(ctx)
-	if err != nil {
-		return err
-	}
-	tbl, spec, err := p.openStored(ctx, live, rest[0], *schemaFile, nil)
+	t, err := p.openStored(ctx, rest[0], *schemaFile, nil)
 	if err != nil {
 		return err
 	}
 	if *period > 0 {
-		return p.hotWrites(ctx, live, spec, *period, *asJSON)
+		return p.hotWrites(ctx, t.live, t.schema, *period, *asJSON)
 	}
-	if *index != "" && !slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return x.Name == *index }) {
+	if *index != "" && !slices.ContainsFunc(t.schema.Indexes, func(x schema.Index) bool { return x.Name == *index }) {
 		return usageError("the table has no index of the name of -index")
 	}
-	about, err := p.ownCount(ctx, live, *index, spec.Name)
+	about, err := p.ownCount(ctx, t.live, *index, t.schema.Name)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(p.stderr, beforeSample(about, *items))
-	s, err := takeSample(ctx, tbl, *index, *items, segmentsFor(about.Items))
+	s, err := takeSample(ctx, t.table, *index, *items, segmentsFor(about.Items))
 	if err != nil {
-		fmt.Fprintf(p.stderr, "so far: %s, %s\n", quantity(s.total.Items, "item"), quantity(s.readUnits, "read unit"))
+		p.soFar(int64(s.total.Items), s.readUnits)
 		return p.failed(ctx, err, scanning)
 	}
 	out := newHotSample(s, about.Items)
-	out.Table, out.Region = spec.Name, live.region
-	if *asJSON {
-		return p.printJSON(out)
-	}
-	return p.print(out.text())
+	out.Table, out.Region = t.schema.Name, t.region
+	return p.printResult(out, out.text(), *asJSON, true)
 }
 
 // beforeSample says what a sample costs.
 func beforeSample(about itemCount, items int) string {
 	if about.Items == 0 || *about.Bytes == 0 {
-		return fmt.Sprintf("The sample reads up to %s. DynamoDB has not counted the table yet, so the read units are not known.", quantity(items, "item"))
+		return fmt.Sprintf("The sample reads up to %s. DynamoDB has not counted the table yet, so the read units are not known.", quantity.Of(items, "item"))
 	}
 	read := min(int64(items), about.Items)
 	bytes := float64(*about.Bytes) / float64(about.Items) * float64(read)
 	// Each request takes half a unit at least.
 	units := max(scanUnits(int64(bytes), false), float64(read/perSegment+1)/2)
-	return fmt.Sprintf("The sample reads about %s of about %s, for about %s.", quantity(read, "item"), grouped(about.Items), quantity(units, "read unit"))
+	return fmt.Sprintf("The sample reads about %s of about %s, for about %s.", quantity.Of(read, "item"), quantity.Grouped(about.Items), quantity.Of(units, "read unit"))
 }
 
 // newHotSample returns what there is to print of a sample.
@@ -195,8 +189,8 @@ func (h hotSample) text() string {
 	if !h.Whole {
 		part = fmt.Sprintf("from %d of %d random segments", h.Segments, h.OfSegments)
 	}
-	fmt.Fprintf(&b, "%s in %s: %s in %s, %s, %s\n\n", oneLine(h.Table), oneLine(h.Region), quantity(h.Items, "item"),
-		quantity(h.PartitionsIn, "partition"), part, quantity(h.ReadUnits, "read unit"))
+	fmt.Fprintf(&b, "%s in %s: %s in %s, %s, %s\n\n", oneLine(h.Table), oneLine(h.Region), quantity.Of(h.Items, "item"),
+		quantity.Of(h.PartitionsIn, "partition"), part, quantity.Of(h.ReadUnits, "read unit"))
 	rows := [][]string{{"items", "", "bytes", "", "partition"}}
 	for _, x := range h.Partitions {
 		more := ""

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -52,9 +51,7 @@ func skewed(t *testing.T) *table.Table {
 		}
 		ops = append(ops, table.Put(key, table.Item{"entityType": &types.AttributeValueMemberS{Value: kind}, "gsi1pk": &types.AttributeValueMemberS{Value: kind}, "gsi1sk": &types.AttributeValueMemberS{Value: "x"}}))
 	}
-	if err := tbl.BatchWrite(t.Context(), ops...); err != nil {
-		t.Fatal(err)
-	}
+	store(t, tbl, ops...)
 	return tbl
 }
 
@@ -62,10 +59,10 @@ func skewed(t *testing.T) *table.Table {
 func hotJSON[T any](t *testing.T, args ...string) (out T) {
 	t.Helper()
 	got := run(t, nil, "", append([]string{"hot", "-json"}, args...)...)
-	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || got.code != exitYes {
-		t.Fatalf("%v: %+v", err, got)
+	if got.code != exitYes {
+		t.Fatalf("%+v", got)
 	}
-	return out
+	return decoded[T](t, got)
 }
 
 const bigKey = `{"pk":{"S":"TENANT#big"}}`
@@ -225,10 +222,9 @@ func TestCosts(t *testing.T) {
 		"The scan takes about 131,072 read units. Nothing was read: give -yes to scan.\n"; scan != (result{stdout: want, code: exitNo}) {
 		t.Errorf("%+v", scan)
 	}
-	var out itemCount
 	consistent := run(t, nil, "", "count", "-scan", "-consistent", "-json", "AppCore")
-	if err := json.Unmarshal([]byte(consistent.stdout), &out); err != nil || *out.ScanUnits != 262144 || consistent.code != exitNo {
-		t.Errorf("%v: %+v", err, consistent)
+	if out := decoded[itemCount](t, consistent); *out.ScanUnits != 262144 || consistent.code != exitNo {
+		t.Errorf("%+v", consistent)
 	}
 	// The endpoint has no items in any segment.
 	hot := run(t, nil, "", "hot", "AppCore")

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,13 +28,7 @@ func withItems(t *testing.T) *table.Table {
 	t.Helper()
 	tbl := tabletest.New(t, appCore(), nil)
 	var ops []table.Op
-	add := func(key keys.Key, attributes string) {
-		item, err := dynamojson.Decode(attributes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ops = append(ops, table.Put(key, item))
-	}
+	add := func(key keys.Key, attributes string) { ops = append(ops, opOf(t, key, attributes)) }
 	add(keys.Key{PK: "USER#ana", SK: "PROFILE"}, `{
 		"entityType": {"S": "USER"}, "revision": {"S": "R1"}, "email": {"S": "ana@example.com"}, "balance": {"N": "12.50"},
 		"tags": {"SS": ["b", "a"]}, "address": {"M": {"city": {"S": "Köln"}, "lines": {"L": [{"S": "1 <Main> St"}]}}},
@@ -47,10 +39,26 @@ func withItems(t *testing.T) *table.Table {
 			"entityType": {"S": "TX"}, "amount": {"N": "%d"}, "text": {"S": %q}}`, i, strings.Repeat("x", i*10)))
 	}
 	add(keys.Key{PK: "USER#ana", SK: "SESSION#1"}, `{"entityType": {"S": "SESSION"}, "expiresAt": {"N": "1705312800"}}`)
+	store(t, tbl, ops...)
+	return tbl
+}
+
+// opOf returns an op that stores the attributes under a key.
+func opOf(t *testing.T, key keys.Key, attributes string) table.Op {
+	t.Helper()
+	item, err := dynamojson.Decode(attributes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table.Put(key, item)
+}
+
+// store stores items.
+func store(t *testing.T, tbl *table.Table, ops ...table.Op) {
+	t.Helper()
 	if err := tbl.BatchWrite(t.Context(), ops...); err != nil {
 		t.Fatal(err)
 	}
-	return tbl
 }
 
 // hide returns a result without what differs from run to run.
@@ -112,6 +120,11 @@ func TestQuery(t *testing.T) {
 		"-all and -limit exclude":         {"-all", "-limit", "2", name, "x"},
 	} {
 		trouble(t, run(t, nil, "", append([]string{"query"}, args...)...), says)
+	}
+	got := run(t, nil, "", "query", "-all", "-after", "x", name, "USER#ana")
+	trouble(t, got, "the cursor of -after is refused")
+	if strings.Contains(got.stderr, "To continue") {
+		t.Error("a command that fails again is printed:", got.stderr)
 	}
 }
 
@@ -177,9 +190,7 @@ func words(t *testing.T, line string) []string {
 func TestOtherKeys(t *testing.T) {
 	t.Parallel()
 	numbers := tabletest.New(t, schema.Table{Name: "Numbers", PKType: "N", SKType: "B"}, nil)
-	if err := numbers.Do(t.Context(), table.Put(keys.Key{PK: "12.5", SK: "\x01\xff"}, nil)); err != nil {
-		t.Fatal(err)
-	}
+	store(t, numbers, table.Put(keys.Key{PK: "12.5", SK: "\x01\xff"}, nil))
 	name := numbers.Schema().Name
 	for file, args := range map[string][]string{
 		"get":   {"get", name, "12.5", "Af8="},
@@ -195,9 +206,7 @@ func TestOtherKeys(t *testing.T) {
 	}
 
 	simple := tabletest.New(t, schema.Table{Name: "Simple", SimpleKey: true}, nil)
-	if err := simple.Do(t.Context(), table.Put(keys.Key{PK: "-a"}, nil)); err != nil {
-		t.Fatal(err)
-	}
+	store(t, simple, table.Put(keys.Key{PK: "-a"}, nil))
 	golden(t, "keys-simple", hide(simple, run(t, nil, "", "query", simple.Schema().Name, "--", "-a")))
 	trouble(t, run(t, nil, "", "get", simple.Schema().Name, "--", "-a", "b"), "the table has no sort key")
 	trouble(t, run(t, nil, "", "query", "-prefix", "x", simple.Schema().Name, "--", "-a"), "there is no sort key")
@@ -305,11 +314,7 @@ func TestItemOutputIsPrintable(t *testing.T) {
 	v := &types.AttributeValueMemberS{Value: hostile}
 	key := keys.Key{PK: keys.PK(hostile), SK: keys.SK(hostile)}
 	item := table.Item{hostile: v, "entityType": v, "m": &types.AttributeValueMemberM{Value: table.Item{hostile: v}}, "ss": &types.AttributeValueMemberSS{Value: []string{hostile}}}
-	for _, key := range []keys.Key{key, {PK: keys.PK(hostile), SK: "x"}} {
-		if err := tbl.Do(t.Context(), table.Put(key, item)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	store(t, tbl, table.Put(key, item), table.Put(keys.Key{PK: keys.PK(hostile), SK: "x"}, item))
 	quoted, err := json.Marshal(map[string]any{"pk": map[string]string{"S": hostile}, "sk": map[string]string{"S": hostile}})
 	if err != nil {
 		t.Fatal(err)
@@ -337,36 +342,32 @@ func TestItemOutputIsPrintable(t *testing.T) {
 	}
 }
 
-// TestItemsWithoutPermission is told which permission is missing.
-func TestItemsWithoutPermission(t *testing.T) {
+// TestWithoutPermission is told which permission is missing.
+func TestWithoutPermission(t *testing.T) {
 	dynamo(t, http.StatusBadRequest, denied)
-	spec := filepath.Join(t.TempDir(), "schema.json")
-	if err := os.WriteFile(spec, []byte(encode(t, appCore())), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for permission, args := range map[string][]string{
-		"dynamodb:GetItem on":                {"get", "-schema", spec, "", "secret", "x"},
-		"dynamodb:Query on":                  {"query", "-schema", spec, "", "secret"},
-		"dynamodb:Query on the table and":    {"count", "-schema", spec, "", "secret"},
-		"dynamodb:DescribeTable on":          {"count", "AppCore"},
-		"PutItem, UpdateItem and DeleteItem": {"delete", "-schema", spec, "", "secret", "x"},
-		"or give -schema FILE":               {"get", "AppCore", "secret", "x"},
-		"GetShardIterator and GetRecords":    {"hot", "-stream", "1s", "-schema", spec, ""},
+	spec := save(t, "schema.json", encode(t, appCore()))
+	for _, tt := range []struct {
+		permission string
+		args       []string
+	}{
+		{"dynamodb:GetItem on", []string{"get", "-schema", spec, "", "secret", "x"}},
+		{"dynamodb:Query on", []string{"query", "-schema", spec, "", "secret"}},
+		{"dynamodb:Query on the table and", []string{"count", "-schema", spec, "", "secret"}},
+		{"dynamodb:DescribeTable on", []string{"count", "AppCore"}},
+		{"PutItem, UpdateItem and DeleteItem", []string{"delete", "-schema", spec, "", "secret", "x"}},
+		{"or give -schema FILE", []string{"get", "AppCore", "secret", "x"}},
+		{"GetShardIterator and GetRecords", []string{"hot", "-stream", "1s", "-schema", spec, ""}},
+		{"dynamodb:DescribeTimeToLive", []string{"verify", spec}},
+		{"dynamodb:DescribeTimeToLive", []string{"plan", spec}},
+		{"dynamodb:DescribeTimeToLive", []string{"ensure", spec}},
+		{"dynamodb:DescribeContinuousBackups", []string{"schema", "AppCore"}},
+		{"dynamodb:Scan", []string{"dump", "Orders"}},
+		{"dynamodb:BatchWriteItem", []string{"load", "Orders"}},
 	} {
-		got := run(t, nil, "", args...)
-		trouble(t, got, "AccessDeniedException", permission)
+		got := run(t, nil, "", tt.args...)
+		trouble(t, got, "AccessDeniedException", tt.permission)
 		if strings.Contains(got.stderr, "secret") {
-			t.Errorf("%q: the error names a key: %s", args[0], got.stderr)
+			t.Errorf("%q: the error names a key: %s", tt.args[0], got.stderr)
 		}
-	}
-}
-
-func TestRefusedCursorIsNotToBeContinued(t *testing.T) {
-	t.Parallel()
-	name := withItems(t).Schema().Name
-	got := run(t, nil, "", "query", "-all", "-after", "x", name, "USER#ana")
-	trouble(t, got, "the cursor of -after is refused")
-	if strings.Contains(got.stderr, "To continue") {
-		t.Error("a command that fails again is printed:", got.stderr)
 	}
 }

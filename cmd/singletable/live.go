@@ -48,6 +48,14 @@ const (
 // ofTable names the table in the error of a request that describes it.
 func ofTable(name string, err error) error { return fmt.Errorf("table %s: %w", oneLine(name), err) }
 
+// adviseRequest is advise if the error is one of a request.
+func (p *program) adviseRequest(ctx context.Context, err error, permissions string) error {
+	if _, request := errors.AsType[*smithy.OperationError](err); request {
+		return p.advise(ctx, err, permissions)
+	}
+	return err
+}
+
 // advise adds to the error of a request what may help: the permissions that the
 // command needs, and the variable that leads requests away from AWS. ctx is that of
 // the request, with the program's patience as its deadline.

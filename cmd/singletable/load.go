@@ -11,9 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/smithy-go"
-
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
@@ -117,11 +116,8 @@ func (p *program) load(ctx context.Context, args []string) error {
 		}
 	}
 	l.progress.end()
-	if _, request := errors.AsType[*smithy.OperationError](err); request {
-		return p.advise(ctx, err, loading)
-	}
 	if err != nil {
-		return err
+		return p.adviseRequest(ctx, err, loading)
 	}
 	out.Items, out.WriteUnits, out.Seconds = l.items, l.units, time.Since(l.progress.begun).Seconds()
 	return p.printLoaded(out, *check, *asJSON)
@@ -129,22 +125,14 @@ func (p *program) load(ctx context.Context, args []string) error {
 
 // printLoaded prints the result. Its error is the exit code.
 func (p *program) printLoaded(out loaded, check, asJSON bool) error {
-	var err error
-	switch {
-	case asJSON:
-		err = p.printJSON(out)
-	case !out.OK:
-		err = p.print(oneLine(out.Problem) + "\n")
-	case check:
-		err = p.print(quantity(out.Items, "item") + ", all valid\n")
-	default:
-		took := time.Duration(out.Seconds * float64(time.Second)).Round(100 * time.Millisecond)
-		err = p.print(fmt.Sprintf("%s, %s, %v\n", quantity(out.Items, "item"), quantity(math.Ceil(out.WriteUnits), "write unit"), took))
+	text := spentText(out.Items, out.WriteUnits, "write unit", out.Seconds)
+	if check {
+		text = quantity.Of(out.Items, "item") + ", all valid\n"
 	}
-	if err == nil && !out.OK {
-		err = errNo
+	if !out.OK {
+		text = oneLine(out.Problem) + "\n"
 	}
-	return err
+	return p.printResult(out, text, asJSON, out.OK)
 }
 
 // load is one run of the command.
@@ -333,7 +321,7 @@ func (l *load) write(ctx context.Context, g group) error {
 	}
 	l.state = g.to
 	l.items += g.items
-	l.progress.show(fmt.Sprintf("%s, line %s, %s", quantity(l.items, "item"), grouped(l.state.Lines), quantity(l.spent(), "write unit")), 0, 0)
+	l.progress.show(fmt.Sprintf("%s, line %s, %s", quantity.Of(l.items, "item"), quantity.Grouped(l.state.Lines), quantity.Of(l.spent(), "write unit")), 0, 0)
 	if time.Since(l.saved) < saveEvery { // The first group is saved at once.
 		return nil
 	}
@@ -369,7 +357,7 @@ func (l *load) finish() error {
 
 // failed says how to go on after an error.
 func (l *load) failed(err error) error {
-	done := fmt.Sprintf("Loaded: %s, up to line %s.", quantity(l.items, "item"), grouped(l.state.Lines))
+	done := fmt.Sprintf("Loaded: %s, up to line %s.", quantity.Of(l.items, "item"), quantity.Grouped(l.state.Lines))
 	if l.name == "" {
 		return fmt.Errorf("%w\n%s", err, done)
 	}

@@ -41,33 +41,6 @@ func number(t *testing.T, tbl *table.Table, sk string) string {
 	return page.Items[0].N.String()
 }
 
-func save(t *testing.T, text string) (file string) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "items.jsonl")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
-func TestDumpAndLoadCopyATable(t *testing.T) {
-	t.Parallel()
-	from, to := filled(t, 600), tabletest.New(t, appCore(), nil)
-	dump := run(t, nil, "", "dump", from.Schema().Name)
-	load := run(t, nil, dump.stdout, "load", "-json", to.Schema().Name)
-	var out loaded
-	if err := json.Unmarshal([]byte(load.stdout), &out); err != nil || load.code != exitYes {
-		t.Fatalf("%v: %+v", err, load)
-	}
-	if !out.OK || out.Items != 600 || out.WriteUnits < 600 {
-		t.Errorf("%+v", out)
-	}
-	again := run(t, nil, "", "dump", to.Schema().Name)
-	if diff := cmp.Diff(sorted(dump.stdout), sorted(again.stdout)); diff != "" {
-		t.Errorf("(-from +to):\n%s", diff)
-	}
-}
-
 func sorted(text string) map[string]int {
 	all := map[string]int{}
 	for line := range strings.Lines(text) {
@@ -80,7 +53,7 @@ func TestLoadNeedsAnEmptyTable(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, appCore(), nil)
 	name := tbl.Schema().Name
-	file := save(t, itemLine("a", "1")+itemLine("b", "1")+itemLine("a", "2"))
+	file := save(t, "items.jsonl", itemLine("a", "1")+itemLine("b", "1")+itemLine("a", "2"))
 	if got := run(t, nil, "", "load", name, file); got.code != exitYes || !strings.HasPrefix(got.stdout, "3 items, ") {
 		t.Fatalf("%+v", got)
 	}
@@ -121,9 +94,8 @@ func TestLoadChecksLines(t *testing.T) {
 		if got.code != exitNo || !strings.HasPrefix(got.stdout, "line 2: ") || got.stderr != "" {
 			t.Errorf("-check: %+v", got)
 		}
-		var out loaded
-		if err := json.Unmarshal([]byte(run(t, nil, text, "load", "-check", "-json", name).stdout), &out); err != nil || out.OK || !strings.HasPrefix(out.Problem, "line 2: ") {
-			t.Errorf("%v: %+v", err, out)
+		if out := decoded[loaded](t, run(t, nil, text, "load", "-check", "-json", name)); out.OK || !strings.HasPrefix(out.Problem, "line 2: ") {
+			t.Errorf("%+v", out)
 		}
 		got = run(t, nil, text, "load", "-replace", name)
 		trouble(t, got, "singletable load: line 2: ", "Loaded: 1 item, up to line 1.")
@@ -143,7 +115,7 @@ func TestLoadContinuesAfterABadLine(t *testing.T) {
 	for n := range 1200 {
 		text.WriteString(itemLine(fmt.Sprintf("%04d", n), "1"))
 	}
-	file := save(t, text.String()+"bad\n")
+	file := save(t, "items.jsonl", text.String()+"bad\n")
 	trouble(t, run(t, nil, "", "load", name, file), "line 1201: is not JSON", "Loaded: 1,200 items, up to line 1,200. Run the same command again to continue")
 	// A line that is loaded already must stay as it is.
 	write := func(text string) {
@@ -157,10 +129,8 @@ func TestLoadContinuesAfterABadLine(t *testing.T) {
 	write(text.String() + itemLine("last", "1"))
 	other := tabletest.New(t, appCore(), nil).Schema().Name
 	trouble(t, run(t, nil, "", "load", other, file), "is of a load into another table")
-	got := run(t, nil, "", "load", "-json", name, file)
-	var out loaded
-	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || !out.Continued || out.Items != 1 {
-		t.Errorf("%v: %+v", err, got)
+	if out := decoded[loaded](t, run(t, nil, "", "load", "-json", name, file)); !out.OK || !out.Continued || out.Items != 1 || out.WriteUnits < 1 {
+		t.Errorf("%+v", out)
 	}
 	if _, err := os.Stat(lines.StateFile(file)); err == nil || number(t, tbl, "last") != "1" {
 		t.Errorf("it is not complete: %v", err)
@@ -176,7 +146,7 @@ func TestKilledLoadIsContinued(t *testing.T) {
 	for n := range items {
 		text.WriteString(itemLine(fmt.Sprintf("%04d", n), "1"))
 	}
-	file := save(t, text.String())
+	file := save(t, "items.jsonl", text.String())
 	kills := 0
 	for ; ; kills++ {
 		c := start(t, "load", "-json", "-rate", "300", name, file)

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -37,23 +37,30 @@ func (p *program) open(ctx context.Context, live live, name, schemaFile string, 
 	return table.New(live.client, spec, options)
 }
 
-// openStored is open for commands that show what is stored. The reads of the table give
-// expired items, too, and the schema knows their TTL attribute.
-func (p *program) openStored(ctx context.Context, live live, name, schemaFile string, options *table.Options) (*table.Table, schema.Table, error) {
-	spec, err := p.schemaOf(ctx, live, name, schemaFile)
-	if err != nil {
-		return nil, spec, err
+// storedTable is a table of a command that shows what is stored.
+type storedTable struct {
+	live
+	table  *table.Table // gives expired items, too
+	schema schema.Table // with all defaults, and the TTL attribute
+}
+
+// openStored connects, and is open for commands that show what is stored.
+func (p *program) openStored(ctx context.Context, name, schemaFile string, options *table.Options) (t storedTable, err error) {
+	if t.live, err = p.connect(ctx); err != nil {
+		return t, err
 	}
-	stored := spec
-	stored.TTL = ""
-	tbl, err := table.New(live.client, stored, options)
+	spec, err := p.schemaOf(ctx, t.live, name, schemaFile)
 	if err != nil {
-		return nil, spec, err
+		return t, err
 	}
 	ttl := spec.TTL
-	spec = tbl.Schema() // It has the defaults.
-	spec.TTL = ttl
-	return tbl, spec, nil
+	spec.TTL = ""
+	if t.table, err = table.New(t.client, spec, options); err != nil {
+		return t, err
+	}
+	t.schema = t.table.Schema()
+	t.schema.TTL = ttl
+	return t, nil
 }
 
 // schemaOf reads the schema of a table from a file, or asks DynamoDB without a file.
@@ -66,18 +73,13 @@ func (p *program) schemaOf(ctx context.Context, live live, name, schemaFile stri
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	spec, omitted, err := readLayout(ctx, live.client, name, "")
+	found, err := described.Read(ctx, live.client, name, "")
 	if err != nil {
 		return schema.Table{}, p.advise(ctx, ofTable(name, err), finding)
 	}
-	for _, line := range omitted {
-		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
-	}
-	spec = layout(spec)
-	if e, invalid := errors.AsType[*schema.Error](spec.Validate()); invalid {
-		return schema.Table{}, fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
-	}
-	return spec, nil
+	p.printOmitted(found.Omitted)
+	spec := layout(found.Schema)
+	return spec, validDescription(spec)
 }
 
 // modelOf is schemaOf with the entities that a file has.

@@ -1,16 +1,13 @@
 package main
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
 	"github.com/singletable/singletable/cmd/singletable/internal/edit"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
 	"github.com/singletable/singletable/table/tabletest"
@@ -21,14 +18,8 @@ import (
 func withModel(t *testing.T) (tbl *table.Table, file string) {
 	t.Helper()
 	tbl = tabletest.New(t, appCore(), nil)
-	for _, key := range []string{`"pk":{"S":"USER#ana"},"sk":{"S":"PROFILE"}`, `"pk":{"S":"EMAIL#ana's@example.com"},"sk":{"S":"METADATA"}`} {
-		item, err := dynamojson.Decode(`{` + key + `,"entityType":{"S":"USER"},"userId":{"S":"ana"},"email":{"S":"ana's@example.com"},"revision":{"S":"R1"},"city":{"S":"Köln"}}`)
-		if err == nil {
-			err = tbl.Do(t.Context(), table.Put(tbl.KeyOf("", item), item))
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, key := range []keys.Key{{PK: "USER#ana", SK: "PROFILE"}, {PK: "EMAIL#ana's@example.com", SK: "METADATA"}} {
+		store(t, tbl, opOf(t, key, `{"entityType":{"S":"USER"},"userId":{"S":"ana"},"email":{"S":"ana's@example.com"},"revision":{"S":"R1"},"city":{"S":"Köln"}}`))
 	}
 	model := tablemodel.Model{Table: appCore(), Entities: []tablemodel.Entity{
 		{Type: "USER", Version: "revision", Items: []tablemodel.Pattern{
@@ -38,11 +29,7 @@ func withModel(t *testing.T) (tbl *table.Table, file string) {
 			{PK: "ALL#{1}", SK: "USER#{userId}"},
 		}},
 	}}
-	file = filepath.Join(t.TempDir(), "schema.json")
-	if err := os.WriteFile(file, []byte(encode(t, model)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return tbl, file
+	return tbl, save(t, "schema.json", encode(t, model))
 }
 
 // TestWritesWithEntities knows the version and the copies of an item from a schema file.
@@ -70,10 +57,10 @@ func TestWritesWithEntities(t *testing.T) {
 	}
 
 	// -version is what the user says.
-	var out written
 	got := run(t, nil, strings.ReplaceAll(edited, "Bonn", "Berlin"), "put", "-json", "-version", "revision", "-schema", file, name)
-	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil || out.Guard != edit.ByVersion {
-		t.Errorf("%v: %s", err, got.stdout)
+	out := decoded[written](t, got)
+	if out.Guard != edit.ByVersion {
+		t.Errorf("%+v", got)
 	}
 	want := []other{
 		{Type: "USER", PK: "EMAIL#ana's@example.com", SK: "METADATA"},
@@ -92,11 +79,7 @@ func TestWritesWithEntities(t *testing.T) {
 // jsonItem returns the texts of an item by name.
 func jsonItem(t *testing.T, args ...string) map[string]string {
 	t.Helper()
-	var out struct{ Item map[string]struct{ S string } }
-	got := run(t, nil, "", append([]string{"get", "-json"}, args...)...)
-	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil {
-		t.Fatalf("%v: %+v", err, got)
-	}
+	out := decoded[struct{ Item map[string]struct{ S string } }](t, run(t, nil, "", append([]string{"get", "-json"}, args...)...))
 	texts := map[string]string{}
 	for name, v := range out.Item {
 		texts[name] = v.S

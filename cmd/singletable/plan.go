@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/singletable/singletable/schema"
@@ -46,14 +47,7 @@ func (p *program) plan(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(rest) != 1 {
-		return usageError("it takes one schema file")
-	}
-	spec, err := p.readSchema(rest[0], *name)
-	if err != nil {
-		return err
-	}
-	live, err := p.connect(ctx)
+	spec, live, err := p.compared(ctx, rest, *name)
 	if err != nil {
 		return err
 	}
@@ -80,19 +74,11 @@ func (p *program) makePlan(ctx context.Context, spec schema.Table, live live) (p
 
 // printPlanned prints a plan. Its error is the exit code.
 func (p *program) printPlanned(out planned, asJSON bool) error {
-	var err error
-	if asJSON {
-		err = p.printJSON(out)
-	} else {
-		err = p.print(out.text())
-	}
-	switch {
-	case err != nil, out.OK:
-		return err
-	case len(out.Manual) > 0:
+	err := p.printResult(out, out.text(), asJSON, out.OK)
+	if errors.Is(err, errNo) && len(out.Manual) > 0 {
 		return errManual
 	}
-	return errNo
+	return err
 }
 
 func (out planned) text() string {

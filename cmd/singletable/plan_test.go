@@ -77,11 +77,7 @@ func TestPlanThenEnsure(t *testing.T) {
 
 func TestEnsureCreatesATable(t *testing.T) {
 	t.Parallel()
-	spec := tabletest.New(t, appCore(), nil).Schema() // Its name is cleaned up.
-	_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &spec.Name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := unmade(t, appCore())
 	file := encode(t, spec)
 	for command, want := range map[string]int{"plan": exitNo, "verify": exitNo} {
 		if got := run(t, nil, file, command, "-"); got.code != want || !strings.Contains(got.stdout, "the table does not exist") {
@@ -98,6 +94,38 @@ func TestEnsureCreatesATable(t *testing.T) {
 	}
 }
 
+// unmade returns the schema of a table that is missing. A table of its name is dropped at
+// the end of the test.
+func unmade(t *testing.T, spec schema.Table) schema.Table {
+	t.Helper()
+	spec = tabletest.New(t, spec, nil).Schema()
+	if _, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &spec.Name}); err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+// withUpdates returns an endpoint that leads to the engine, except for UpdateTable, which
+// the handler may forward.
+func withUpdates(t *testing.T, handle func(w http.ResponseWriter, forward func())) (endpoint string) {
+	t.Helper()
+	engine, err := url.Parse(os.Getenv(tabletest.EndpointVariable))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(engine)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		forward := func() { proxy.ServeHTTP(w, r) }
+		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateTable") {
+			handle(w, forward)
+			return
+		}
+		forward()
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // TestEnsureKilled kills the program when it asks for the second index. The next run
 // adds that one only.
 func TestEnsureKilled(t *testing.T) {
@@ -105,28 +133,20 @@ func TestEnsureKilled(t *testing.T) {
 	name := tabletest.New(t, appCore(), nil).Schema().Name
 	spec := nextRelease(name)
 	spec.Stream = ""
-	engine, err := url.Parse(os.Getenv(tabletest.EndpointVariable))
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(engine)
 	second, release := make(chan struct{}), make(chan struct{})
 	updates := 0
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateTable") {
-			if updates++; updates == 2 { // The program sends one request at a time.
-				close(second)
-				<-release
-				return
-			}
+	endpoint := withUpdates(t, func(w http.ResponseWriter, forward func()) {
+		if updates++; updates != 2 { // The program sends one request at a time.
+			forward()
+			return
 		}
-		forward.ServeHTTP(w, r)
-	}))
-	defer proxy.Close()
+		close(second)
+		<-release
+	})
 	defer close(release)
 
 	c := prepare(t, "ensure", "-")
-	c.Env = append(c.Env, tabletest.EndpointVariable+"="+proxy.URL)
+	c.Env = append(c.Env, tabletest.EndpointVariable+"="+endpoint)
 	c.Stdin = strings.NewReader(encode(t, spec))
 	c.start(t)
 	select {
@@ -170,32 +190,13 @@ func TestEnsureThatDoesNotFinish(t *testing.T) {
 	golden(t, "ensure-unfinished", run(t, nil, encode(t, appCore()), "ensure", "-wait", "1s", "-"))
 }
 
-func TestPlanAndEnsureWithoutPermission(t *testing.T) {
-	dynamo(t, http.StatusBadRequest, denied)
-	for _, command := range []string{"plan", "ensure"} {
-		trouble(t, run(t, nil, encode(t, appCore()), command, "-"), "AccessDeniedException", "dynamodb:DescribeTimeToLive")
-	}
-	trouble(t, run(t, nil, "", "schema", "AppCore"), "AccessDeniedException", "dynamodb:DescribeContinuousBackups")
-}
-
 // The permissions to look are there, those to change are not.
 func TestEnsureWithoutPermissionToChange(t *testing.T) {
 	name := tabletest.New(t, appCore(), nil).Schema().Name
-	engine, err := url.Parse(os.Getenv(tabletest.EndpointVariable))
-	if err != nil {
-		t.Fatal(err)
-	}
-	forward := httputil.NewSingleHostReverseProxy(engine)
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".UpdateTable") {
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = w.Write([]byte(denied))
-			return
-		}
-		forward.ServeHTTP(w, r)
+	t.Setenv(tabletest.EndpointVariable, withUpdates(t, func(w http.ResponseWriter, _ func()) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(denied))
 	}))
-	defer proxy.Close()
-	t.Setenv(tabletest.EndpointVariable, proxy.URL)
 	trouble(t, run(t, nil, encode(t, nextRelease(name)), "ensure", "-"), "AccessDeniedException", "UpdateTable, ", "is set: requests go there")
 }
 
@@ -221,12 +222,8 @@ func TestSchema(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			// tabletest leaves the capacity of production out, and drops the table in the end.
-			name := tabletest.New(t, spec, nil).Schema().Name
-			_, err := tabletest.Client(t).DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &name})
-			if err != nil {
-				t.Fatal(err)
-			}
+			// tabletest leaves the capacity of production out.
+			name := unmade(t, spec).Name
 			spec.Name = name
 			if err := spec.Ensure(t.Context(), tabletest.Client(t)); err != nil {
 				t.Fatal(err)
@@ -259,9 +256,7 @@ func TestSchemaWithEntities(t *testing.T) {
 			table.Put(keys.Key{PK: keys.User.PK(id), SK: keys.Profile}, user),
 			table.Put(keys.Key{PK: keys.Prefix("EMAIL").PK(id + "@example.com"), SK: keys.Metadata}, mail))
 	}
-	if err := tbl.BatchWrite(t.Context(), ops...); err != nil {
-		t.Fatal(err)
-	}
+	store(t, tbl, ops...)
 	name := tbl.Schema().Name
 	for file, args := range map[string][]string{
 		"schema-sample": {"-sample", "100"},

@@ -23,6 +23,12 @@ func printable(text string) string {
 		runes := []rune(text)
 		return fmt.Sprintf("%s… (%d bytes)", printable(string(runes[:shown])), len(text))
 	}
+	return plainOrQuoted(text)
+}
+
+// plainOrQuoted returns the text as it is if a terminal shows it as it is, and in quotation
+// marks otherwise.
+func plainOrQuoted(text string) string {
 	if quoted := strconv.Quote(text); len(quoted) != len(text)+2 || strings.TrimSpace(text) != text || text == "" {
 		return quoted
 	}

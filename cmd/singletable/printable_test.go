@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -43,11 +41,7 @@ func clean(t *testing.T, got result) {
 // TestHostileText gives each command the text wherever it takes one.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	spec := filepath.Join(dir, hostile+".json")
-	if err := os.WriteFile(spec, []byte(`{"`+hostile+"\": 1}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	spec := save(t, hostile+".json", `{"`+hostile+"\": 1}")
 	position := paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: hostile}}}
 	cursor, err := paginate.Insecure().Seal(position, nil)
 	if err != nil {

@@ -55,11 +55,7 @@ func (p printer) columnNames() []string {
 	names := []string{p.spec.SK}
 	if i := slices.IndexFunc(p.spec.Indexes, func(x schema.Index) bool { return x.Name == p.index }); i >= 0 {
 		_, sort := p.spec.Indexes[i].Keys()
-		names = nil
-		for _, a := range sort {
-			names = append(names, a.Name)
-		}
-		names = append(names, p.spec.PK, p.spec.SK)
+		names = append(attributeNames(sort), p.spec.PK, p.spec.SK)
 	} else if p.spec.SK == "" {
 		names = []string{p.spec.PK}
 	}

@@ -173,10 +173,18 @@ func (p *program) parse(fs *flag.FlagSet, help string, args []string) ([]string,
 // cursor and ring of keys.
 const maxInput = 1 << 20
 
-// readAll reads an input to its end. name is its name for the error.
-func readAll(r io.Reader, name string) (string, error) { return readAtMost(r, name, maxInput) }
+// readInput reads a file, or standard input if its name is "-", of at most so many bytes.
+// name is the name for errors.
+func (p *program) readInput(file string, most int) (text, name string, err error) {
+	if file == "-" {
+		text, err = readAtMost(p.stdin, standardInput, most)
+		return text, standardInput, err
+	}
+	text, err = readFile(file, most)
+	return text, file, err
+}
 
-// readAtMost is readAll with another bound, in bytes.
+// readAtMost reads an input to its end. name is its name for the error.
 func readAtMost(r io.Reader, name string, most int) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err != nil {
@@ -188,13 +196,13 @@ func readAtMost(r io.Reader, name string, most int) (string, error) {
 	return string(text), nil
 }
 
-func readFile(name string) (string, error) {
+func readFile(name string, most int) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }() // Nothing was written.
-	return readAll(f, name)
+	return readAtMost(f, name, most)
 }
 
 // standardInput is the name of standard input in errors.
@@ -203,6 +211,21 @@ const standardInput = "standard input"
 // print writes the whole output of a command.
 func (p *program) print(text string) error {
 	_, err := io.WriteString(p.stdout, text)
+	return err
+}
+
+// printResult writes the result of a command, as JSON or as the text for people. The
+// error is the exit code of a no if the result is no yes.
+func (p *program) printResult(v any, text string, asJSON, yes bool) error {
+	var err error
+	if asJSON {
+		err = p.printJSON(v)
+	} else {
+		err = p.print(text)
+	}
+	if err == nil && !yes {
+		err = errNo
+	}
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -90,6 +91,25 @@ func testProgram(stdout, stderr io.Writer, env map[string]string, stdin string, 
 		now:    func() time.Time { return now },
 		zone:   time.FixedZone("CET", 3600), patience: patience,
 	}
+}
+
+// save writes a file of this name in a directory of its own.
+func save(t *testing.T, name, text string) (file string) {
+	t.Helper()
+	file = filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// decoded returns the output of a command with -json.
+func decoded[T any](t *testing.T, got result) (out T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(got.stdout), &out); err != nil {
+		t.Fatalf("%v: %+v", err, got)
+	}
+	return out
 }
 
 // golden compares a result with a file of testdata, which has us-east-1 for the
@@ -180,6 +200,12 @@ func TestUsage(t *testing.T) {
 		{"engine", "-seed", "?"},
 		{"engine", "-seed", "items.jsonl"},
 		{"engine", "-schema", "schema.json"},
+		{"view", ""}, // An unset variable does not open all tables.
+		{"view", "-write", "-table", ""},
+		{"view", "AppCore", "Other"},
+		{"view", "-table", "AppCore", "Other"},
+		{"view", "-port", "65536"},
+		{"view", "-port", "-1"},
 		{"dump"},
 		{"dump", "Orders", "Users"},
 		{"dump", "-segments", "0", "Orders"},
@@ -258,10 +284,7 @@ func TestInterruptedRead(t *testing.T) {
 func TestInputLimit(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat(" ", maxInput+1)
-	file := filepath.Join(t.TempDir(), "large")
-	if err := os.WriteFile(file, []byte(large), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := save(t, "large", large)
 	for _, args := range [][]string{{"verify", "-"}, {"verify", file}, {"cursor", "-"}, {"cursor", "-keys", file, "x"}} {
 		trouble(t, run(t, nil, large, args...), "has more than 1048576 bytes")
 	}

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"strings"
 	"time"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 )
 
 // progress shows how far a job is: in one line that changes on a terminal, in a line
@@ -62,28 +64,8 @@ func (g *progress) end() {
 	}
 }
 
-// quantity returns a number as grouped does, with its noun.
-func quantity[N int | int64 | float64](n N, noun string) string {
-	text := grouped(n)
-	if text != "1" {
-		noun += "s"
-	}
-	return text + " " + noun
-}
-
-// grouped returns a number with commas between thousands, and one decimal unless that
-// is 0.
-func grouped[N int | int64 | float64](n N) string {
-	whole, decimal, _ := strings.Cut(fmt.Sprintf("%.1f", float64(n)), ".")
-	var b strings.Builder
-	for i, digit := range whole {
-		if i > 0 && (len(whole)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(digit)
-	}
-	if decimal != "0" {
-		b.WriteString("." + decimal)
-	}
-	return b.String()
+// spentText says what a job has done, and what it took.
+func spentText(items int64, units float64, unit string, seconds float64) string {
+	took := time.Duration(seconds * float64(time.Second)).Round(100 * time.Millisecond)
+	return fmt.Sprintf("%s, %s, %v\n", quantity.Of(items, "item"), quantity.Of(math.Ceil(units), unit), took)
 }

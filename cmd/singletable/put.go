@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -161,18 +160,7 @@ const maxItem = 64 << 20
 
 // readItem reads an item from a file or standard input.
 func (p *program) readItem(file string) (table.Item, error) {
-	in := p.stdin
-	if file == "-" {
-		file = standardInput
-	} else {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = f.Close() }() // Nothing was written.
-		in = f
-	}
-	text, err := readAtMost(in, file, maxItem)
+	text, file, err := p.readInput(file, maxItem)
 	if err != nil {
 		return nil, err
 	}
@@ -215,12 +203,7 @@ func (p *program) write(ctx context.Context, fs *flag.FlagSet, f writeFlags, arg
 		}
 		out.Written = err == nil && len(made.Differences) > 0
 	}
-	if asJSON {
-		err = p.printJSON(out)
-	} else {
-		err = p.print(out.text(made, fs.Name()))
-	}
-	switch {
+	switch err := p.printResult(out, out.text(made, fs.Name()), asJSON, true); {
 	case err != nil, out.Written, len(out.Differences) == 0 && !out.Changed:
 		return err
 	case !out.Changed && !asJSON:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/dynamojson"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/cmd/singletable/internal/shell"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
@@ -99,7 +100,7 @@ func (f *partition) query(spec schema.Table, pks []string) (table.Query, error) 
 	}
 	partitionKeys, sortKeys := x.Keys()
 	if len(pks) != len(partitionKeys) {
-		return q, usageError(fmt.Sprintf("the partition key has %d attributes (%s), and %d values are given", len(partitionKeys), attributeNames(partitionKeys), len(pks)))
+		return q, usageError(fmt.Sprintf("the partition key has %d attributes (%s), and %d values are given", len(partitionKeys), strings.Join(attributeNames(partitionKeys), ", "), len(pks)))
 	}
 	if len(f.sks) > len(sortKeys) {
 		return q, usageError(fmt.Sprintf("-sk is given %d times, and the sort key has %d attributes", len(f.sks), len(sortKeys)))
@@ -157,12 +158,12 @@ func keyTexts(part string, attributes []schema.Attribute, texts []string) ([]str
 	return all, nil
 }
 
-func attributeNames(attributes []schema.Attribute) string {
+func attributeNames(attributes []schema.Attribute) []string {
 	names := make([]string, len(attributes))
 	for i, a := range attributes {
 		names[i] = a.Name
 	}
-	return strings.Join(names, ", ")
+	return names
 }
 
 // queried is the output of query.
@@ -229,26 +230,22 @@ func (p *program) query(ctx context.Context, args []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	live, err := p.connect(ctx)
-	if err != nil {
-		return err
-	}
 	codec, err := p.codec()
 	if err != nil {
 		return err
 	}
-	tbl, spec, err := p.openStored(ctx, live, rest[0], *f.schema, &table.Options{Cursors: codec, Now: p.now})
+	t, err := p.openStored(ctx, rest[0], *f.schema, &table.Options{Cursors: codec, Now: p.now})
 	if err != nil {
 		return err
 	}
-	q, err := f.query(spec, rest[1:])
+	q, err := f.query(t.schema, rest[1:])
 	if err != nil {
 		return err
 	}
-	out := printer{p, spec, q.Index, *asJSON, *f.all}
+	out := printer{p, t.schema, q.Index, *asJSON, *f.all}
 	spent := table.Stats{}
 	for {
-		page, err := p.queryPage(ctx, tbl, q)
+		page, err := p.queryPage(ctx, t.table, q)
 		if err != nil {
 			if *f.all && q.After != *f.after {
 				fmt.Fprintln(p.stderr, "To continue: "+again(fs, rest, q.After))
@@ -267,7 +264,7 @@ func (p *program) query(ctx context.Context, args []string) error {
 	if *asJSON && !*f.all {
 		return nil // The output has it.
 	}
-	fmt.Fprintf(p.stderr, "%s, %s\n", quantity(spent.Items, "item"), quantity(spent.Capacity, "read unit"))
+	fmt.Fprintf(p.stderr, "%s, %s\n", quantity.Of(spent.Items, "item"), quantity.Of(spent.Capacity, "read unit"))
 	if q.After != "" {
 		fmt.Fprintln(p.stderr, "The next page: "+again(fs, rest, q.After))
 	}

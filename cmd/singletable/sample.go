@@ -133,12 +133,8 @@ func keyID(key table.Item) string {
 func partitionAttributes(spec schema.Table, index string) []string {
 	for _, x := range spec.Indexes {
 		if x.Name == index && !x.Local {
-			var names []string
 			attributes, _ := x.Keys()
-			for _, a := range attributes {
-				names = append(names, a.Name)
-			}
-			return names
+			return attributeNames(attributes)
 		}
 	}
 	return []string{spec.PK}

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/described"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -64,16 +65,15 @@ func (p *program) schema(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	spec, omitted, err := readTable(ctx, live.client, rest[0], *kind)
+	found, err := readTable(ctx, live.client, rest[0], *kind)
 	if err != nil {
 		return p.advise(ctx, ofTable(rest[0], err), copying)
 	}
-	if e, invalid := errors.AsType[*schema.Error](spec.Validate()); invalid {
-		return fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
+	spec := found.Schema
+	if err := validDescription(spec); err != nil {
+		return err
 	}
-	for _, line := range omitted {
-		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
-	}
+	p.printOmitted(found.Omitted)
 	if *sample == 0 {
 		return p.printJSON(spec)
 	}
@@ -87,6 +87,21 @@ func (p *program) schema(ctx context.Context, args []string) error {
 		return p.advise(ctx, err, sampling)
 	}
 	return p.printJSON(model)
+}
+
+// validDescription returns why a live table has no schema.
+func validDescription(spec schema.Table) error {
+	if e, invalid := errors.AsType[*schema.Error](spec.Validate()); invalid {
+		return fmt.Errorf("the table cannot be described by a schema:\n%s", strings.Join(e.Problems, "\n"))
+	}
+	return nil
+}
+
+// printOmitted says what a live table has and its schema cannot say.
+func (p *program) printOmitted(omitted []string) {
+	for _, line := range omitted {
+		fmt.Fprintln(p.stderr, "left out: "+oneLine(line))
+	}
 }
 
 // sampled returns a model of the first items of a table.
@@ -110,48 +125,27 @@ func (p *program) sampled(ctx context.Context, live live, spec schema.Table, lim
 			break
 		}
 	}
-	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity(len(items), "item"), quantity(stats.Capacity, "read unit"))
+	fmt.Fprintf(p.stderr, "read %s for %s\n", quantity.Of(len(items), "item"), quantity.Of(stats.Capacity, "read unit"))
 	return tablemodel.Infer(spec, items)
 }
 
-// readTable returns the schema of a live table, and what it has and the schema cannot
-// say. kind is the attribute with an item's type, "" for the default.
-func readTable(ctx context.Context, client *dynamodb.Client, name, kind string) (spec schema.Table, omitted []string, err error) {
-	spec, omitted, err = readLayout(ctx, client, name, kind)
+// readTable is [described.Read] with point-in-time recovery. Commands on items do not need
+// that, and often have no permission for it.
+func readTable(ctx context.Context, client *dynamodb.Client, name, kind string) (described.Table, error) {
+	t, err := described.Read(ctx, client, name, kind)
 	if err != nil {
-		return spec, nil, err
+		return t, err
 	}
 	backups, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &name})
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "UnknownOperationException" {
-		return spec, append(omitted, "point-in-time recovery, which the endpoint does not have"), nil
+		t.Omitted = append(t.Omitted, "point-in-time recovery, which the endpoint does not have")
+		return t, nil
 	}
 	if err != nil {
-		return spec, nil, err
+		return t, err
 	}
 	if d := backups.ContinuousBackupsDescription; d != nil && d.PointInTimeRecoveryDescription != nil {
-		spec.PointInTimeRecovery = d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
+		t.Schema.PointInTimeRecovery = d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus == types.PointInTimeRecoveryStatusEnabled
 	}
-	return spec, omitted, nil
-}
-
-// readLayout is readTable without what data commands do not need, and often have no
-// permission for: point-in-time recovery.
-func readLayout(ctx context.Context, client *dynamodb.Client, name, kind string) (spec schema.Table, omitted []string, err error) {
-	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
-	if err != nil {
-		return spec, nil, err
-	}
-	if out.Table == nil {
-		return spec, nil, errors.New("the response describes no table")
-	}
-	ttl, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name})
-	if err != nil {
-		return spec, nil, err
-	}
-	expires := ""
-	if d := ttl.TimeToLiveDescription; d != nil &&
-		(d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
-		expires = aws.ToString(d.AttributeName)
-	}
-	return describedSchema(name, out.Table, kind, expires)
+	return t, nil
 }

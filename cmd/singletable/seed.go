@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/lines"
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/cmd/singletable/internal/seed"
 	"github.com/singletable/singletable/schema"
 )
@@ -136,7 +137,7 @@ func (s seeding) load(ctx context.Context, client *dynamodb.Client, progress *pr
 
 // text says what there is to look at.
 func (s seeded) text() string {
-	what := fmt.Sprintf("Table %s has %s.", oneLine(s.Table), quantity(s.Items, "item"))
+	what := fmt.Sprintf("Table %s has %s.", oneLine(s.Table), quantity.Of(s.Items, "item"))
 	if !s.Created {
 		what = fmt.Sprintf("Table %s was there already, and stays as it is.", oneLine(s.Table))
 	}

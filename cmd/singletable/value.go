@@ -19,29 +19,11 @@ import (
 
 // kindOf returns the type of a value by its letters in DynamoDB.
 func kindOf(v types.AttributeValue) string {
-	switch v.(type) {
-	case *types.AttributeValueMemberS:
-		return "S"
-	case *types.AttributeValueMemberN:
-		return "N"
-	case *types.AttributeValueMemberB:
-		return "B"
-	case *types.AttributeValueMemberBOOL:
-		return "BOOL"
-	case *types.AttributeValueMemberNULL:
-		return "NULL"
-	case *types.AttributeValueMemberSS:
-		return "SS"
-	case *types.AttributeValueMemberNS:
-		return "NS"
-	case *types.AttributeValueMemberBS:
-		return "BS"
-	case *types.AttributeValueMemberL:
-		return "L"
-	case *types.AttributeValueMemberM:
-		return "M"
+	kind, known := strings.CutPrefix(fmt.Sprintf("%T", v), "*types.AttributeValueMember")
+	if !known {
+		return "?"
 	}
-	return "?"
+	return kind
 }
 
 // valueText returns a value in one line for people: a text as printable shows it, a
@@ -51,10 +33,7 @@ func valueText(v types.AttributeValue, most int) string {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
 		text, cut := shortened(v.Value, most)
-		if quoted := strconv.Quote(text); len(quoted) != len(text)+2 || strings.TrimSpace(text) != text || text == "" {
-			text = quoted
-		}
-		return text + cut
+		return plainOrQuoted(text) + cut
 	case *types.AttributeValueMemberN:
 		return v.Value
 	case *types.AttributeValueMemberB:

@@ -54,14 +54,7 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if len(rest) != 1 {
-		return usageError("it takes one schema file")
-	}
-	spec, err := p.readSchema(rest[0], *name)
-	if err != nil {
-		return err
-	}
-	live, err := p.connect(ctx)
+	spec, live, err := p.compared(ctx, rest, *name)
 	if err != nil {
 		return err
 	}
@@ -78,7 +71,20 @@ func (p *program) verify(ctx context.Context, args []string) error {
 	default:
 		return p.advise(ctx, err, looking)
 	}
-	return p.printVerified(out, *asJSON)
+	return p.printResult(out, out.text(), *asJSON, out.OK)
+}
+
+// compared reads the schema file that is the only argument, and connects to the DynamoDB
+// that it is compared with.
+func (p *program) compared(ctx context.Context, args []string, name string) (spec schema.Table, live live, err error) {
+	if len(args) != 1 {
+		return spec, live, usageError("it takes one schema file")
+	}
+	if spec, err = p.readSchema(args[0], name); err != nil {
+		return spec, live, err
+	}
+	live, err = p.connect(ctx)
+	return spec, live, err
 }
 
 // readSchema reads the schema of a valid schema file, under another name unless that
@@ -90,14 +96,7 @@ func (p *program) readSchema(file, name string) (schema.Table, error) {
 
 // readModel reads a valid schema file, under another name unless that is empty.
 func (p *program) readModel(file, name string) (tablemodel.Model, error) {
-	var text string
-	var err error
-	if file == "-" {
-		file = standardInput
-		text, err = readAll(p.stdin, file)
-	} else {
-		text, err = readFile(file)
-	}
+	text, file, err := p.readInput(file, maxInput)
 	if err != nil {
 		return tablemodel.Model{}, err
 	}
@@ -110,19 +109,6 @@ func (p *program) readModel(file, name string) (tablemodel.Model, error) {
 		return tablemodel.Model{}, fmt.Errorf("%s: %w\n%s", file, e.Err, strings.Join(e.Problems, "\n"))
 	}
 	return model, nil
-}
-
-func (p *program) printVerified(v verified, asJSON bool) error {
-	var err error
-	if asJSON {
-		err = p.printJSON(v)
-	} else {
-		err = p.print(v.text())
-	}
-	if err == nil && !v.OK {
-		err = errNo
-	}
-	return err
 }
 
 func (v verified) text() string {

@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -59,24 +57,12 @@ func TestVerify(t *testing.T) {
 	} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			spec := filepath.Join(t.TempDir(), "schema.json")
-			if err := os.WriteFile(spec, []byte(encode(t, tt.schema)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			spec := save(t, "schema.json", encode(t, tt.schema))
 			args := append([]string{"verify", "-table", name, spec}, tt.args...)
 			got := run(t, nil, "", args...)
 			got.stdout = strings.ReplaceAll(got.stdout, name, "TABLE")
 			golden(t, "verify-"+file, got)
 		})
-	}
-}
-
-func TestVerifyFromStandardInput(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, appCore(), nil)
-	got := run(t, nil, encode(t, tbl.Schema()), "verify", "-")
-	if got.code != exitYes || got.stderr != "" {
-		t.Errorf("the schema with its defaults filled in: %+v", got)
 	}
 }
 
@@ -130,11 +116,6 @@ func dynamo(t *testing.T, status int, body string) (signedFor *string) {
 
 const denied = `{"__type": "com.amazon.coral.service#AccessDeniedException", "Message": "no"}`
 
-func TestVerifyWithoutPermission(t *testing.T) {
-	dynamo(t, http.StatusBadRequest, denied)
-	trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "AccessDeniedException", "dynamodb:DescribeTimeToLive")
-}
-
 // At the address there is another server, or one that never responds: the error
 // says who led the program there.
 func TestVerifyNamesTheVariableOfTheEndpoint(t *testing.T) {
@@ -156,12 +137,8 @@ func TestVerifyNamesTheVariableOfTheEndpoint(t *testing.T) {
 
 func TestVerifyWithProfile(t *testing.T) {
 	signedFor := dynamo(t, http.StatusBadRequest, denied)
-	file := filepath.Join(t.TempDir(), "config")
 	profile := "[profile staging]\nregion = eu-central-1\naws_access_key_id = AKIASTAGING\naws_secret_access_key = x\n"
-	if err := os.WriteFile(file, []byte(profile), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("AWS_CONFIG_FILE", file)
+	t.Setenv("AWS_CONFIG_FILE", save(t, "config", profile))
 	t.Setenv("AWS_PROFILE", "staging")
 	t.Setenv("AWS_REGION", "")
 	t.Setenv("AWS_ACCESS_KEY_ID", "")

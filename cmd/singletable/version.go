@@ -18,10 +18,7 @@ func checkVersion(name string, spec schema.Table, plan edit.Plan) error {
 		return nil
 	}
 	key := name == spec.PK || name == spec.SK
-	for _, index := range spec.Indexes {
-		pk, sk := index.Keys()
-		key = key || slices.ContainsFunc(slices.Concat(pk, sk), func(a schema.Attribute) bool { return a.Name == name })
-	}
+	key = key || slices.ContainsFunc(spec.Indexes, func(x schema.Index) bool { return hasKey(x, name) })
 	switch text, _ := plan.Old[name].(*types.AttributeValueMemberS); {
 	case key:
 		return usageError("the attribute of -version is a key, and no version")

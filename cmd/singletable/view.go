@@ -115,7 +115,7 @@ func (p *program) view(ctx context.Context, args []string) error {
 // viewOptions returns what the flags say. With neither a file nor a name, all tables are
 // shown.
 func (p *program) viewOptions(file, name string) (view.Options, error) {
-	options := view.Options{Describe: describedSchema, Timeout: p.patience, Now: p.now, Token: view.NewToken(), Prefix: view.NewToken()}
+	options := view.Options{Timeout: p.patience, Now: p.now, Token: view.NewToken(), Prefix: view.NewToken()}
 	ring, err := p.cursorKeys("")
 	if err != nil {
 		return options, err

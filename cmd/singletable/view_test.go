@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -48,11 +46,7 @@ func TestView(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, appCore(), nil)
 	name := tbl.Schema().Name
-	file := filepath.Join(t.TempDir(), "schema.json")
-	model := `{"name": "` + name + `", "entities": [{"type": "INVOICE", "items": [{"pk": "INVOICE#{id}", "sk": "METADATA"}]}]}`
-	if err := os.WriteFile(file, []byte(model), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := save(t, "schema.json", `{"name": "`+name+`", "entities": [{"type": "INVOICE", "items": [{"pk": "INVOICE#{id}", "sk": "METADATA"}]}]}`)
 	for label, test := range map[string]struct {
 		args   []string
 		signal os.Signal
@@ -66,20 +60,14 @@ func TestView(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
 			c := start(t, append([]string{"view"}, test.args...)...)
-			line, err := c.stdout.ReadString('\n')
-			if err != nil {
-				t.Fatalf("%v: %s", err, c.stderr)
-			}
-			address := strings.TrimSpace(line)
+			address := strings.TrimSpace(c.line(t))
 			if !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/[A-Z2-7]{26}/\?token=[A-Z2-7]{26}$`).MatchString(address) {
 				t.Errorf("address %s", address)
 			}
 			if status, body := browse(t, newBrowser(t), address); status != http.StatusOK || !strings.Contains(body, test.shows) {
 				t.Errorf("status %d, %q is not in:\n%s", status, test.shows, body)
 			}
-			if code := c.end(t, test.signal); code != exitYes {
-				t.Errorf("exit %d: %s", code, c.stderr)
-			}
+			c.succeed(t, test.signal)
 		})
 	}
 }
@@ -87,18 +75,7 @@ func TestView(t *testing.T) {
 func TestViewInJSON(t *testing.T) {
 	t.Parallel()
 	c := start(t, "view", "-json")
-	var text strings.Builder
-	for line := ""; line != "}\n"; {
-		var err error
-		if line, err = c.stdout.ReadString('\n'); err != nil {
-			t.Fatalf("%v: %s", err, c.stderr)
-		}
-		text.WriteString(line)
-	}
-	var out opened
-	if err := json.Unmarshal([]byte(text.String()), &out); err != nil {
-		t.Fatal(err)
-	}
+	out := printed[opened](t, c)
 	u, err := url.Parse(out.Address)
 	if err != nil {
 		t.Fatal(err)
@@ -120,14 +97,8 @@ func TestViewInJSON(t *testing.T) {
 	c.end(t, os.Interrupt)
 }
 
-func TestViewUsage(t *testing.T) {
+func TestViewThatCannotStart(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{
-		{"view", ""}, {"view", "-write", "-table", ""}, // An unset variable does not open all tables.
-		{"view", "AppCore", "Other"}, {"view", "-table", "AppCore", "Other"}, {"view", "-port", "65536"}, {"view", "-port", "-1"},
-	} {
-		trouble(t, run(t, nil, "", args...), "singletable view: ", `Run "singletable view -h" for help.`)
-	}
 	trouble(t, run(t, nil, "", "view", "a"), "invalid")
 	trouble(t, run(t, nil, "", "view", "-schema", "missing.json"), "missing.json")
 	trouble(t, run(t, map[string]string{keysVariable: "short"}, "", "view", "AppCore"), keysVariable)

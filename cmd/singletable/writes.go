@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -59,10 +60,7 @@ func (p *program) hotWrites(ctx context.Context, live live, spec schema.Table, p
 	for _, k := range w.summary.Hottest(listed) {
 		out.Partitions = append(out.Partitions, hotWrites{string(k.Key), k.Requests, k.Over, float64(k.Requests) / float64(out.Writes)})
 	}
-	if asJSON {
-		return p.printJSON(out)
-	}
-	return p.print(out.text())
+	return p.printResult(out, out.text(), asJSON, true)
 }
 
 func (h hotStream) text() string {
@@ -75,7 +73,7 @@ func (h hotStream) text() string {
 		rows = append(rows, []string{text, percent(x.Share), fmt.Sprintf("%.1f", float64(x.Writes)/h.Seconds), printable(x.Key)})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s in %s: %s in %gs\n", oneLine(h.Table), oneLine(h.Region), quantity(h.Writes, "write"), h.Seconds)
+	fmt.Fprintf(&b, "%s in %s: %s in %gs\n", oneLine(h.Table), oneLine(h.Region), quantity.Of(h.Writes, "write"), h.Seconds)
 	if len(h.Partitions) > 0 {
 		b.WriteString("\n" + columns(rows))
 	}

@@ -43,7 +43,7 @@ func differences(before, after table.Item, but string) []Difference {
 // valueDifferences returns the differences of two values: those of their elements, if
 // both are maps or lists with some.
 func valueDifferences(path string, before, after types.AttributeValue) []Difference {
-	if before != nil && after != nil && equal(before, after) {
+	if Equal(before, after) {
 		return nil
 	}
 	switch b := before.(type) {
@@ -96,9 +96,11 @@ func at(list []types.AttributeValue, i int) types.AttributeValue {
 	return nil
 }
 
-// equal reports whether two values are equal to DynamoDB, to which 1 and 1.0 are, and sets
-// have no order.
-func equal(a, b types.AttributeValue) bool { return bytes.Equal(canonical(a), canonical(b)) }
+// Equal reports whether two values are equal to DynamoDB, to which 1 and 1.0 are, and sets
+// have no order. Nil is a missing value, which equals no other.
+func Equal(a, b types.AttributeValue) bool {
+	return (a == nil) == (b == nil) && bytes.Equal(canonical(a), canonical(b))
+}
 
 // Seen returns a name of the item: 16 hexadecimal digits. It is that of Plan.Seen.
 func Seen(item table.Item) string {

@@ -126,14 +126,14 @@ func (e *Editor) Put(ctx context.Context, item table.Item) (Plan, error) {
 		return plan, nil
 	case plan.Guard == ByVersion:
 		version := item[plan.Version]
-		plan.Stale = version != nil && !equal(version, plan.Old[plan.Version])
+		plan.Stale = version != nil && !Equal(version, plan.Old[plan.Version])
 		plan.New[plan.Version] = next(plan.Old[plan.Version])
 	}
 	// What the plan does not touch is not written: an attribute that another writer adds
 	// in between, which no condition can exclude, stays.
 	set := table.Item{}
 	for name, v := range plan.New {
-		if old, ok := plan.Old[name]; !ok || !equal(old, v) {
+		if !Equal(plan.Old[name], v) {
 			set[name] = v
 		}
 	}

@@ -149,7 +149,10 @@ func (r Request) Go() (string, error) {
 	return string(source), err
 }
 
-var attributeValue = reflect.TypeFor[types.AttributeValue]()
+var (
+	attributeValue = reflect.TypeFor[types.AttributeValue]()
+	bytesType      = reflect.TypeFor[[]byte]()
+)
 
 // goValue returns a value of a request as Go source of a type. Lines after the first
 // begin with indent.
@@ -166,17 +169,16 @@ func goValue(t reflect.Type, v any, indent string) (string, error) {
 		text, err := goValue(t.Elem(), v, indent)
 		name := t.Elem().Name()
 		return "aws." + strings.ToUpper(name[:1]) + name[1:] + "(" + text + ")", err
-	case reflect.Map:
+	case reflect.Map, reflect.Struct:
 		if members, ok := v.(map[string]any); ok {
-			return goMap(t, members, indent)
+			return goMembers(t, members, indent)
 		}
 	case reflect.Slice:
+		if t == bytesType {
+			return goBytes(v)
+		}
 		if elements, ok := v.([]any); ok {
 			return goSlice(t, elements, indent)
-		}
-	case reflect.Struct:
-		if members, ok := v.(map[string]any); ok {
-			return goStruct(t, members, indent)
 		}
 	case reflect.String:
 		if text, ok := v.(string); ok && t.PkgPath() != "" {
@@ -204,20 +206,6 @@ func goString(text string) string {
 	return fmt.Sprintf("%q", text)
 }
 
-func goMap(t reflect.Type, members map[string]any, indent string) (string, error) {
-	var b strings.Builder
-	b.WriteString(t.String() + "{\n")
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		text, err := goValue(t.Elem(), members[name], indent+"\t")
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "%s\t%s: %s,\n", indent, goString(name), text)
-	}
-	b.WriteString(indent + "}")
-	return b.String(), nil
-}
-
 func goSlice(t reflect.Type, elements []any, indent string) (string, error) {
 	texts := make([]string, len(elements))
 	for i, e := range elements {
@@ -226,25 +214,39 @@ func goSlice(t reflect.Type, elements []any, indent string) (string, error) {
 			return "", err
 		}
 	}
-	return t.String() + "{" + strings.Join(texts, ", ") + "}", nil
+	name := strings.ReplaceAll(t.String(), "uint8", "byte") // as it is usually written
+	return name + "{" + strings.Join(texts, ", ") + "}", nil
 }
 
-func goStruct(t reflect.Type, members map[string]any, indent string) (string, error) {
+// goMembers returns a map or a struct.
+func goMembers(t reflect.Type, members map[string]any, indent string) (string, error) {
 	var b strings.Builder
 	b.WriteString(t.String() + "{\n")
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		field, ok := t.FieldByName(name)
-		if !ok {
-			return "", fmt.Errorf("%s has no field %s", t, name)
-		}
-		text, err := goValue(field.Type, members[name], indent+"\t")
+		label, of, err := goMember(t, name)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "%s\t%s: %s,\n", indent, name, text)
+		text, err := goValue(of, members[name], indent+"\t")
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "%s\t%s: %s,\n", indent, label, text)
 	}
 	b.WriteString(indent + "}")
 	return b.String(), nil
+}
+
+// goMember returns the key of a map, or the field of a struct, and the type of its value.
+func goMember(t reflect.Type, name string) (label string, of reflect.Type, err error) {
+	if t.Kind() == reflect.Map {
+		return goString(name), t.Elem(), nil
+	}
+	field, ok := t.FieldByName(name)
+	if !ok {
+		return "", nil, fmt.Errorf("%s has no field %s", t, name)
+	}
+	return name, field.Type, nil
 }
 
 // members are the types of attribute values by their names in requests.
@@ -267,32 +269,18 @@ func goAttribute(v any, indent string) (string, error) {
 		if t == nil {
 			return "", fmt.Errorf("an attribute value of type %s", name)
 		}
-		text, err := goBytesOr(t.Field(0).Type, value, indent)
+		text, err := goValue(t.Field(0).Type, value, indent)
 		return fmt.Sprintf("&%s{Value: %s}", t, text), err
 	}
 	return "", nil
 }
 
-// goBytesOr is goValue, for bytes too, which requests have in base64.
-func goBytesOr(t reflect.Type, v any, indent string) (string, error) {
-	switch t {
-	case reflect.TypeFor[[]byte]():
-		var bytes []byte
-		text, err := json.Marshal(v)
-		if err == nil {
-			err = json.Unmarshal(text, &bytes)
-		}
-		return fmt.Sprintf("[]byte(%q)", bytes), err
-	case reflect.TypeFor[[][]byte]():
-		elements, _ := v.([]any)
-		texts := make([]string, len(elements))
-		for i, e := range elements {
-			var err error
-			if texts[i], err = goBytesOr(t.Elem(), e, indent); err != nil {
-				return "", err
-			}
-		}
-		return "[][]byte{" + strings.Join(texts, ", ") + "}", nil
+// goBytes returns bytes, which requests have in base64.
+func goBytes(v any) (string, error) {
+	var bytes []byte
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &bytes)
 	}
-	return goValue(t, v, indent)
+	return fmt.Sprintf("[]byte(%q)", bytes), err
 }

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -81,13 +80,7 @@ func (s *server) scan(v *visit, l layout) (partitions, error) {
 		p.Next = st.root.address(name, "browse", "index", l.Index, "as", v.FormValue("as"), "after", read.Next)
 	}
 	if p.List {
-		shown := slices.Concat(l.Partition, l.Sort)
-		for _, a := range shown {
-			p.Columns = append(p.Columns, a.Name)
-		}
-		for _, item := range read.Items {
-			p.Rows = append(p.Rows, st.newRow(l, item, shown, v.now))
-		}
+		p.Columns, p.Rows = attributeNames(l.keys()), st.newRows(l, read.Items, l.keys(), v.now)
 		return p, nil
 	}
 	p.Partitions = st.partitions(v, l, read.Items)
@@ -156,15 +149,11 @@ func (s *state) partitions(v *visit, l layout, items []table.Item) []partitionRo
 		if len(l.Sort) > 0 {
 			sortItems(l.Sort, g.items)
 		}
-		r := partitionRow{Keys: parts(l.Partition, g.pks, v.now), Href: s.partitionAddress(l, g.pks)}
-		for i, item := range g.items {
-			if i == itemsOfPartition {
-				r.More = len(g.items) - i
-				break
-			}
-			r.Items = append(r.Items, s.newRow(l, item, l.rowKeys(), v.now))
-		}
-		all = append(all, r)
+		n := min(len(g.items), itemsOfPartition)
+		all = append(all, partitionRow{
+			Keys: parts(l.Partition, g.pks, v.now), Href: s.partitionAddress(l, g.pks),
+			Items: s.newRows(l, g.items[:n], l.rowKeys(), v.now), More: len(g.items) - n,
+		})
 	}
 	return all
 }

@@ -95,19 +95,25 @@ func (s *server) edit(v *visit) (*page, error) {
 	}
 	c := s.newChange(v, v.state.table.KeyOf("", got))
 	c.Type, c.Text, c.Opened = newChip(v.state.typeOf(got)), dynamoJSON(got), edit.Seen(got)
-	return c.page(http.StatusOK), nil
+	return c.page(), nil
 }
 
 func (s *server) newChange(v *visit, k keys.Key) *change {
 	st := v.state
-	main := st.layouts[0]
 	return &change{
-		Keys:   parts(slices.Concat(main.Partition, main.Sort), []string{string(k.PK), string(k.SK)}, v.now),
+		Keys:   st.keyParts(k, v.now),
 		Action: st.itemAddress("edit", k), Back: st.itemAddress("item", k), Guard: s.formGuard(),
 	}
 }
 
-func (c *change) page(status int) *page {
+func (c *change) page() *page {
+	status := http.StatusOK
+	switch {
+	case c.Problem != "":
+		status = http.StatusBadRequest
+	case c.Review != nil && c.Review.Changed:
+		status = http.StatusConflict
+	}
 	return &page{Template: "change", Title: "Change " + strings.Join(stored(c.Keys), " / "), Content: c, At: "browse:", Status: status}
 }
 
@@ -127,23 +133,25 @@ func (s *server) change(v *visit) (*page, error) {
 	form := v.PostForm
 	seen := form.Get("seen")
 	c.Text, c.Opened = form.Get("text"), cmp.Or(seen, form.Get("opened"))
-	remove := false
+	remove := form.Get("do") == "delete"
 	switch form.Get("do") {
 	case "back":
-		return c.page(http.StatusOK), nil
-	case "delete":
-		remove = true
-	case "put":
+		return c.page(), nil
+	case "put", "delete":
 	default:
 		return nil, &pageError{http.StatusBadRequest, "The form cannot be read", "It has no known button."}
 	}
-	plan, err := s.plan(v, key, c.Text, remove)
+	editor, err := s.editor(v.state)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := v.plan(editor, key, c.Text, remove)
 	if errors.Is(err, table.ErrInvalid) || errors.Is(err, table.ErrTooLarge) {
 		if remove {
 			return nil, &pageError{http.StatusBadRequest, "The item cannot be deleted here", escaped(err.Error())}
 		}
 		c.Problem = escaped(err.Error())
-		return c.page(http.StatusBadRequest), nil
+		return c.page(), nil
 	}
 	if err != nil {
 		return nil, err
@@ -152,54 +160,44 @@ func (s *server) change(v *visit) (*page, error) {
 	c.Review.Ignored = ignored(plan, c.Text)
 	c.Review.Changed = c.Opened != "" && c.Opened != plan.Seen
 	if seen == "" || c.Review.Changed || len(plan.Differences) == 0 {
-		return c.page(conflict(c.Review.Changed)), nil
+		return c.page(), nil
 	}
-	err = s.apply(v, plan)
+	err = editor.Apply(v.Context(), plan)
 	if errors.Is(err, edit.ErrChanged) {
-		if plan, err = s.plan(v, key, c.Text, remove); err != nil {
+		if plan, err = v.plan(editor, key, c.Text, remove); err != nil {
 			return nil, err
 		}
 		c.review(v, plan, remove)
 		c.Review.Changed = true
-		return c.page(http.StatusConflict), nil
+		return c.page(), nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	return c.done(v, key, remove), nil
+}
+
+// done returns the page after the change.
+func (c *change) done(v *visit, key keys.Key, remove bool) *page {
 	d := done{Keys: c.Keys, Deleted: remove, Href: c.Back}
 	if remove {
 		d.Href = v.state.partitionAddress(v.state.layouts[0], []string{string(key.PK)})
 	}
-	return &page{Template: "done", Title: "Written", Content: d, At: "browse:"}, nil
+	return &page{Template: "done", Title: "Written", Content: d, At: "browse:"}
 }
 
 // ignored returns the version attribute that guards a plan, if the text has another value
 // of it than is stored: the write sets it, whatever the text says.
 func ignored(plan edit.Plan, text string) string {
 	item, err := dynamojson.Decode(text)
-	if err != nil || plan.Guard != edit.ByVersion {
-		return ""
-	}
-	only := func(item table.Item) string { return edit.Seen(table.Item{plan.Version: item[plan.Version]}) }
-	if only(item) == only(plan.Old) {
+	if err != nil || plan.Guard != edit.ByVersion || edit.Equal(item[plan.Version], plan.Old[plan.Version]) {
 		return ""
 	}
 	return plan.Version
 }
 
-func conflict(changed bool) int {
-	if changed {
-		return http.StatusConflict
-	}
-	return http.StatusOK
-}
-
 // plan plans to store the item in the text under the key, or to delete that item.
-func (s *server) plan(v *visit, key keys.Key, text string, remove bool) (edit.Plan, error) {
-	editor, err := s.editor(v.state)
-	if err != nil {
-		return edit.Plan{}, err
-	}
+func (v *visit) plan(editor *edit.Editor, key keys.Key, text string, remove bool) (edit.Plan, error) {
 	if remove {
 		return editor.Delete(v.Context(), key)
 	}
@@ -211,15 +209,6 @@ func (s *server) plan(v *visit, key keys.Key, text string, remove bool) (edit.Pl
 		return edit.Plan{}, fmt.Errorf("%w: the text has another key, and so is another item", table.ErrInvalid)
 	}
 	return editor.Put(v.Context(), item)
-}
-
-// apply writes a plan.
-func (s *server) apply(v *visit, plan edit.Plan) error {
-	editor, err := s.editor(v.state)
-	if err != nil {
-		return err
-	}
-	return editor.Apply(v.Context(), plan)
 }
 
 // editor returns the editor of a table. Items are guarded by the version of their entity.

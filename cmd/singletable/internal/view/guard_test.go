@@ -8,11 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/cmd/singletable/internal/view"
-	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -78,9 +76,6 @@ func TestSecrets(t *testing.T) {
 	t.Parallel()
 	o := view.Options{
 		Client: tabletest.Client(t), Token: view.NewToken(), Prefix: view.NewToken(),
-		Describe: func(string, *types.TableDescription, string, string) (schema.Table, []string, error) {
-			return schema.Table{}, nil, nil
-		},
 		Inspect: func(string) view.Cursor { return view.Cursor{} },
 	}
 	if _, err := view.New(o); err != nil {

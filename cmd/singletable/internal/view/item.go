@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/edit"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -76,16 +76,13 @@ func (s *server) item(v *visit) (*page, error) {
 		return nil, err
 	}
 	st := v.state
-	main := st.layouts[0]
-	all := slices.Concat(main.Partition, main.Sort)
-	in, _ := values(got, all)
+	k := st.table.KeyOf("", got)
 	c := item{
-		Keys: parts(all, in, v.now), Type: newChip(st.typeOf(got)), Expiry: expiryOf(got, st.schema.TTL, v.now),
+		Keys: st.keyParts(k, v.now), Type: newChip(st.typeOf(got)), Expiry: expiryOf(got, st.schema.TTL, v.now),
 		Bytes: int64(got.Size()), Cost: newCost(got.Size()), Places: st.places(got, v.now),
 		Attributes: st.attributes(got, func(a types.AttributeValue) value { return newValue(a, longText, v.now) }),
 		JSON:       dynamoJSON(got),
 	}
-	k := st.table.KeyOf("", got)
 	if s.options.Write {
 		c.Edit, c.Guard = st.itemAddress("edit", k), s.formGuard()
 	}
@@ -145,9 +142,8 @@ func (s *server) read(v *visit) (table.Item, error) {
 
 // key returns the key in the address.
 func (v *visit) key() (keys.Key, error) {
-	main := v.state.layouts[0]
 	q := v.URL.Query()
-	texts, err := fromText(slices.Concat(main.Partition, main.Sort), []string{q.Get("pk"), q.Get("sk")})
+	texts, err := fromText(v.state.layouts[0].keys(), []string{q.Get("pk"), q.Get("sk")})
 	if err != nil {
 		return keys.Key{}, err
 	}
@@ -159,7 +155,7 @@ func (s *state) places(got table.Item, now time.Time) []itemPlace {
 	var all []itemPlace
 	for _, l := range s.layouts {
 		p := itemPlace{Title: l.title()}
-		attributes := slices.Concat(l.Partition, l.Sort)
+		attributes := l.keys()
 		in, ok := values(got, attributes)
 		if !ok {
 			p.Missing = strings.Join(missing(got, attributes), ", ")
@@ -236,7 +232,6 @@ func (s *state) copies(v *visit, got table.Item) (*copies, error) {
 	if unknown != nil {
 		c.Problem = "The attributes of this item do not give the keys of all of the entity's items."
 	}
-	main := s.layouts[0]
 	own := s.table.KeyOf("", got)
 	ask := slices.DeleteFunc(slices.Clone(ks), func(k keys.Key) bool { return k == own || k == keys.Key{} })
 	read, err := table.BatchGet[table.Item](v.Context(), s.table.Consistent(), ask)
@@ -262,7 +257,7 @@ func (s *state) copies(v *visit, got table.Item) (*copies, error) {
 		}
 		items = append(items, stored)
 		column.Href = s.itemAddress("item", k)
-		column.Keys = parts(slices.Concat(main.Partition, main.Sort), []string{string(k.PK), string(k.SK)}, v.now)
+		column.Keys = s.keyParts(k, v.now)
 		c.Columns = append(c.Columns, column)
 	}
 	if len(c.Columns) < 2 && unknown == nil {
@@ -276,7 +271,7 @@ func (s *state) copies(v *visit, got table.Item) (*copies, error) {
 func (c *copies) compare(s *state, items []table.Item, now time.Time) {
 	keyNames := map[string]bool{}
 	for _, l := range s.layouts {
-		for _, a := range slices.Concat(l.Partition, l.Sort) {
+		for _, a := range l.keys() {
 			keyNames[a.Name] = true
 		}
 	}
@@ -296,7 +291,7 @@ func (c *copies) compare(s *state, items []table.Item, now time.Time) {
 				shown := summary(a, now)
 				cell.Value = &shown
 			}
-			cell.Differs = i != nil && !sameValue(i[name], items[first][name])
+			cell.Differs = i != nil && !edit.Equal(i[name], items[first][name])
 			r.Drift = r.Drift || cell.Differs && !r.Key
 			r.Cells = append(r.Cells, cell)
 		}
@@ -311,22 +306,4 @@ func (c *copies) compare(s *state, items []table.Item, now time.Time) {
 		}
 	}
 	c.Rows = slices.Concat(c.Rows, same, keyRows)
-}
-
-// sameValue compares two attributes. Sets have no order.
-func sameValue(a, b types.AttributeValue) bool {
-	return reflect.DeepEqual(ordered(a), ordered(b))
-}
-
-// ordered returns a set with its elements in order, and another value as it is.
-func ordered(v types.AttributeValue) types.AttributeValue {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberSS:
-		return &types.AttributeValueMemberSS{Value: slices.Sorted(slices.Values(v.Value))}
-	case *types.AttributeValueMemberNS:
-		return &types.AttributeValueMemberNS{Value: slices.Sorted(slices.Values(v.Value))}
-	case *types.AttributeValueMemberBS:
-		return &types.AttributeValueMemberBS{Value: slices.SortedFunc(slices.Values(v.Value), slices.Compare)}
-	}
-	return v
 }

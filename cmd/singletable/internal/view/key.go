@@ -93,6 +93,18 @@ type layout struct {
 	composite       bool
 }
 
+// keys returns all key attributes.
+func (l layout) keys() []schema.Attribute { return slices.Concat(l.Partition, l.Sort) }
+
+// attributeNames returns the names of attributes.
+func attributeNames(attributes []schema.Attribute) []string {
+	var all []string
+	for _, a := range attributes {
+		all = append(all, a.Name)
+	}
+	return all
+}
+
 // layouts returns those of the table and of its indexes. The schema has all its
 // defaults.
 func layouts(s schema.Table) []layout {
@@ -148,6 +160,11 @@ func parts(attributes []schema.Attribute, values []string, now time.Time) []keyP
 		}
 	}
 	return all
+}
+
+// keyParts takes the key of an item of the table apart.
+func (s *state) keyParts(k keys.Key, now time.Time) []keyPart {
+	return parts(s.layouts[0].keys(), []string{string(k.PK), string(k.SK)}, now)
 }
 
 // root is the path under which all pages are, such as "/ABC".

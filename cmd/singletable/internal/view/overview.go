@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tablemodel"
 )
@@ -102,7 +103,7 @@ func (s *server) overview(v *visit) (*page, error) {
 func (s *state) facts(now time.Time) []fact {
 	d := s.live
 	all := []fact{
-		{"Items", "about " + number(aws.ToInt64(d.ItemCount)), "DynamoDB's own count, up to six hours old"},
+		{"Items", "about " + quantity.Grouped(aws.ToInt64(d.ItemCount)), "DynamoDB's own count, up to six hours old"},
 		{"Size", sizeText(aws.ToInt64(d.TableSizeBytes)), "of the same age"},
 		{"Capacity", capacity(s.schema), ""},
 		{"Type attribute", s.schema.Type, ""},
@@ -135,7 +136,7 @@ func (s *state) indexes() []indexFacts {
 			Partition: names(l.Partition), Sort: names(l.Sort), Kind: "all attributes",
 		}
 		if i == 0 {
-			f.Items, f.Bytes = number(aws.ToInt64(s.live.ItemCount)), sizeText(aws.ToInt64(s.live.TableSizeBytes))
+			f.Items, f.Bytes = quantity.Grouped(aws.ToInt64(s.live.ItemCount)), sizeText(aws.ToInt64(s.live.TableSizeBytes))
 			all = append(all, f)
 			continue
 		}
@@ -159,7 +160,7 @@ func (s *state) indexes() []indexFacts {
 func (f *indexFacts) count(d *types.TableDescription) {
 	for _, g := range d.GlobalSecondaryIndexes {
 		if aws.ToString(g.IndexName) == f.Name {
-			f.Items, f.Bytes = number(aws.ToInt64(g.ItemCount)), sizeText(aws.ToInt64(g.IndexSizeBytes))
+			f.Items, f.Bytes = quantity.Grouped(aws.ToInt64(g.ItemCount)), sizeText(aws.ToInt64(g.IndexSizeBytes))
 			if g.IndexStatus != types.IndexStatusActive {
 				f.Kind += ", " + string(g.IndexStatus)
 			}
@@ -167,7 +168,7 @@ func (f *indexFacts) count(d *types.TableDescription) {
 	}
 	for _, l := range d.LocalSecondaryIndexes {
 		if aws.ToString(l.IndexName) == f.Name {
-			f.Items, f.Bytes = number(aws.ToInt64(l.ItemCount)), sizeText(aws.ToInt64(l.IndexSizeBytes))
+			f.Items, f.Bytes = quantity.Grouped(aws.ToInt64(l.ItemCount)), sizeText(aws.ToInt64(l.IndexSizeBytes))
 		}
 	}
 }

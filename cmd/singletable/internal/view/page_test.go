@@ -48,11 +48,6 @@ func serve(t *testing.T, spec schema.Table, change func(*view.Options)) *site {
 	s.port = server.Listener.Addr().(*net.TCPAddr).Port
 	o := view.Options{
 		Client: tabletest.Client(t, s.faults.Install), Port: s.port, Token: s.token, Prefix: s.root[1:], Now: clock,
-		Describe: func(name string, _ *types.TableDescription, _, ttl string) (schema.Table, []string, error) {
-			described := spec
-			described.Name, described.TTL = name, ttl
-			return described, nil, nil
-		},
 		Inspect: func(cursor string) view.Cursor {
 			return view.Cursor{Characters: len(cursor), Format: "sealed", Kind: "page", Position: []string{`S "TX#<b>"`}, Notes: []string{"not authenticated"}}
 		},

@@ -80,12 +80,7 @@ func (s *server) partition(v *visit) (*page, error) {
 	if read.Next != "" {
 		c.Next = to(order, prefix, read.Next)
 	}
-	for _, a := range l.rowKeys() {
-		c.Columns = append(c.Columns, a.Name)
-	}
-	for _, item := range read.Items {
-		c.Rows = append(c.Rows, st.newRow(l, item, l.rowKeys(), v.now))
-	}
+	c.Columns, c.Rows = attributeNames(l.rowKeys()), st.newRows(l, read.Items, l.rowKeys(), v.now)
 	title := strings.Join(stored(c.Keys), " / ") + " · " + l.title() + " · " + st.schema.Name
 	return &page{Template: "partition", Title: title, Content: c, At: "browse:" + l.Index}, nil
 }

@@ -185,14 +185,7 @@ func (s *state) run(v *visit, l layout, f *queryForm) (*queryResult, error) {
 	}
 	r := &queryResult{
 		Units: read.Stats.Capacity, Count: read.Stats.Items, Scanned: read.Stats.Scanned, Filtered: f.Attribute != "",
-		Whole: s.whole(l.Index),
-	}
-	shown := l.rowKeys()
-	for _, a := range shown {
-		r.Columns = append(r.Columns, a.Name)
-	}
-	for _, item := range read.Items {
-		r.Rows = append(r.Rows, s.newRow(l, item, shown, v.now))
+		Whole: s.whole(l.Index), Columns: attributeNames(l.rowKeys()), Rows: s.newRows(l, read.Items, l.rowKeys(), v.now),
 	}
 	if rec, ok := v.Context().Value(recordKey{}).(*record); ok {
 		for _, q := range rec.requests() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aws/smithy-go"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/quantity"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 )
@@ -74,7 +75,7 @@ func loadTemplates(under root) map[string]*template.Template {
 		"bytes":  sizeText,
 		"rows":   newRowTable,
 		"took":   took,
-		"plural": plural,
+		"plural": quantity.Of[int],
 	}).ParseFS(files, "pages/layout.html", "pages/parts.html"))
 	all := map[string]*template.Template{}
 	for _, name := range []string{"home", "overview", "browse", "partition", "item", "query", "cursor", "change", "done", "error"} {
@@ -261,23 +262,6 @@ func noun(u float64) string {
 		return "unit"
 	}
 	return "units"
-}
-
-// number returns a number with its digits in groups.
-func number(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-// plural returns a number with its noun.
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return number(int64(n)) + " " + noun
 }
 
 // sizeText returns a number of bytes.

@@ -53,16 +53,14 @@ const firstAttributes = 4
 
 // newRow returns an item of the table or of an index.
 func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, now time.Time) row {
-	main := s.layouts[0]
+	key := s.table.KeyOf("", item)
 	r := row{Type: newChip(s.typeOf(item)), Expiry: expiryOf(item, s.schema.TTL, now), Bytes: int64(item.Size())}
 	in, _ := values(item, shown)
 	r.Keys = parts(shown, in, now)
 	if l.Index != "" {
-		all := slices.Concat(main.Partition, main.Sort)
-		at, _ := values(item, all)
-		r.TableKeys = parts(all, at, now)
+		r.TableKeys = s.keyParts(key, now)
 	}
-	r.Href = s.itemAddress("item", s.table.KeyOf("", item))
+	r.Href = s.itemAddress("item", key)
 	all := s.attributes(item, func(v types.AttributeValue) value { return summary(v, now) })
 	// A map says less in a line than a name.
 	slices.SortStableFunc(all, func(a, b attribute) int { return cmp.Compare(a.Value.rank(), b.Value.rank()) })
@@ -78,11 +76,20 @@ func (s *state) newRow(l layout, item table.Item, shown []schema.Attribute, now 
 	return r
 }
 
+// newRows returns items of the table or of an index.
+func (s *state) newRows(l layout, items []table.Item, shown []schema.Attribute, now time.Time) []row {
+	var rows []row
+	for _, item := range items {
+		rows = append(rows, s.newRow(l, item, shown, now))
+	}
+	return rows
+}
+
 // attributes returns the attributes of an item in the order of their names.
 func (s *state) attributes(item table.Item, show func(types.AttributeValue) value) []attribute {
 	special := map[string]bool{s.schema.Type: true, s.schema.TTL: true}
 	for _, l := range s.layouts {
-		for _, a := range slices.Concat(l.Partition, l.Sort) {
+		for _, a := range l.keys() {
 			special[a.Name] = true
 		}
 	}

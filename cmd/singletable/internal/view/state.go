@@ -2,17 +2,15 @@ package view
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/cmd/singletable/internal/described"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
@@ -83,44 +81,16 @@ func (s *server) openTable(v *visit, fresh bool) error {
 
 // describe asks DynamoDB what the table is. It consumes no capacity.
 func (s *server) describe(ctx context.Context, name string) (*state, error) {
-	type result struct {
-		attribute string
-		err       error
-	}
-	ttl := make(chan result, 1)
-	go func() {
-		out, err := s.client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name})
-		if err != nil || out.TimeToLiveDescription == nil {
-			ttl <- result{err: err}
-			return
-		}
-		d := out.TimeToLiveDescription
-		on := d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling
-		if !on {
-			d.AttributeName = nil
-		}
-		ttl <- result{attribute: aws.ToString(d.AttributeName)}
-	}()
-	out, err := s.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
-	expires := <-ttl
-	if err == nil {
-		err = expires.err
-	}
-	if err == nil && out.Table == nil {
-		err = errors.New("the response describes no table")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("singletable: table %s: %w", name, err)
-	}
 	m := s.options.Model
 	if m == nil || m.Name != name {
 		m = &tablemodel.Model{}
 	}
-	spec, omitted, err := s.options.Describe(name, out.Table, m.Type, expires.attribute)
+	found, err := described.Read(ctx, s.client, name, m.Type)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("singletable: table %s: %w", name, err)
 	}
-	st := &state{root: s.root, live: out.Table, given: m.Entities}
+	st := &state{root: s.root, live: found.Live, given: m.Entities}
+	spec, omitted := found.Schema, found.Omitted
 	if m.Name != "" {
 		spec, omitted = merged(m.Table, spec), nil
 	}

@@ -15,9 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
@@ -28,12 +26,8 @@ type Options struct {
 	// Table is the only table that is shown. If it is empty, all are.
 	Table string
 	// Model is the schema of one table, and its entities as far as they are known. Every
-	// other table has the schema that Describe returns.
+	// other table has the schema that DynamoDB describes.
 	Model *tablemodel.Model
-	// Describe returns the schema of a table that DynamoDB describes so, and what the
-	// table has and a schema cannot say. kind is the attribute with an item's type, "" for
-	// the default, and ttl that with its expiry, "" for none.
-	Describe func(name string, t *types.TableDescription, kind, ttl string) (schema.Table, []string, error)
 	// Inspect looks into a cursor.
 	Inspect func(cursor string) Cursor
 	// Write allows changes of items.
@@ -85,8 +79,8 @@ type server struct {
 // requests that do not come from a browser which has opened that address with the token,
 // and those that are for another host than the loopback addresses with the port.
 func New(o Options) (http.Handler, error) {
-	if o.Client == nil || o.Describe == nil || o.Inspect == nil {
-		return nil, errors.New("view: Client, Describe and Inspect are required")
+	if o.Client == nil || o.Inspect == nil {
+		return nil, errors.New("view: Client and Inspect are required")
 	}
 	if len(o.Token) < len(NewToken()) || !prefix.MatchString(o.Prefix) {
 		return nil, errors.New("view: Token and Prefix are no secrets from NewToken")

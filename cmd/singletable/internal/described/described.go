@@ -1,21 +1,64 @@
-package main
+// Package described finds the schema of a live table.
+package described
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/schema"
 )
 
-// describedSchema returns the schema of a table as DynamoDB describes it, and what the
-// table has and a schema cannot say. kind is the attribute with an item's type, "" for the
-// default, and ttl that with its expiry, "" for none.
-func describedSchema(name string, t *types.TableDescription, kind, ttl string) (spec schema.Table, omitted []string, err error) {
+// Table is a live table.
+type Table struct {
+	Schema schema.Table
+	// Omitted is what the table has and the schema cannot say.
+	Omitted []string
+	Live    *types.TableDescription
+}
+
+// Read asks DynamoDB for the table and its TTL. kind is the attribute with an item's type,
+// "" for the default.
+func Read(ctx context.Context, client *dynamodb.Client, name, kind string) (Table, error) {
+	live, err := Live(ctx, client, name)
+	if err != nil {
+		return Table{}, err
+	}
+	out, err := client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &name})
+	if err != nil {
+		return Table{}, err
+	}
+	ttl := ""
+	if d := out.TimeToLiveDescription; d != nil &&
+		(d.TimeToLiveStatus == types.TimeToLiveStatusEnabled || d.TimeToLiveStatus == types.TimeToLiveStatusEnabling) {
+		ttl = aws.ToString(d.AttributeName)
+	}
+	spec, omitted, err := Schema(name, live, kind, ttl)
+	return Table{spec, omitted, live}, err
+}
+
+// Live asks DynamoDB for the table.
+func Live(ctx context.Context, client *dynamodb.Client, name string) (*types.TableDescription, error) {
+	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name})
+	if err != nil {
+		return nil, err
+	}
+	if out.Table == nil {
+		return nil, errors.New("the response describes no table")
+	}
+	return out.Table, nil
+}
+
+// Schema returns the schema of a table as DynamoDB describes it, and what the table has and
+// a schema cannot say. kind is the attribute with an item's type, "" for the default, and
+// ttl that with its expiry, "" for none.
+func Schema(name string, t *types.TableDescription, kind, ttl string) (spec schema.Table, omitted []string, err error) {
 	kinds := map[string]types.ScalarAttributeType{}
 	for _, d := range t.AttributeDefinitions {
 		kinds[aws.ToString(d.AttributeName)] = d.AttributeType
