@@ -14,6 +14,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
+// The reasons of this package. Its errors are a [*table.Error] with the operation and the
+// key of the record, and are tested with [errors.Is].
 var (
 	// ErrInvalidRequest means that a [Request] is invalid, which is its sender's
 	// fault. Nothing was written. A plan or a store that is invalid, a fault of the

@@ -165,8 +165,8 @@ func (r *Reader[T]) Latest(ctx context.Context, n int) ([]T, error) {
 }
 
 // Page reads one page: exactly Limit items, fewer only at the end. If a shard
-// fails, the page does: the error is an [*Error] with its number. An item that
-// cannot be decoded fails the page that it belongs to.
+// fails, the page does: the error is a [*table.Error] whose Name says "shard 3". An
+// item that cannot be decoded fails the page that it belongs to.
 //
 // An invalid query is [table.ErrInvalid] or [keys.ErrInvalid]. A cursor of another
 // walk is [paginate.ErrInvalidCursor], with a reason; so is one from before
