@@ -411,6 +411,7 @@ func FuzzDifferences(f *testing.F) {
 	f.Add(`{"a":{"L":[{"N":"1"}]}}`, `{"a":{"L":[{"N":"1.0"},{"M":{}}]}}`)
 	f.Add(`{"a":{"NS":["1","2e1"]}}`, `{"a":{"NS":["20","1.0"]}}`)
 	f.Add(`{"":{"N":"1e99999999"}}`, `{}`)
+	f.Add(`{"a":{"NULL":true}}`, `{}`) // A missing value is not null.
 	f.Fuzz(func(t *testing.T, a, b string) {
 		before, errA := dynamojson.Decode(a)
 		after, errB := dynamojson.Decode(b)

@@ -122,6 +122,7 @@ func TestPagesOfAPartition(t *testing.T) {
 	for i := range 120 {
 		s.put(table.Item{"pk": str("USER#many"), "sk": str(fmt.Sprintf("ORDER#%03d", i)), "entityType": str("ORDER")})
 	}
+	s.get(s.at("/browse"), http.StatusOK).id("partitions").has(t, "38 more")
 	first := s.get(s.at("/partition", "pk", "USER#many"), http.StatusOK)
 	second := s.get(first.id("next").attributes["href"], http.StatusOK)
 	second.id("row-0").has(t, "ORDER#050")
