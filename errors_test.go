@@ -29,7 +29,6 @@ var sentinels = map[string]error{
 	"paginate.ErrInvalidCursor":      paginate.ErrInvalidCursor,
 	"repo.ErrUpgrade":                repo.ErrUpgrade,
 	"table.ErrNewerShape":            table.ErrNewerShape,
-	"repo.ErrOlderShape":             repo.ErrOlderShape,
 	"repo.ErrOrphan":                 repo.ErrOrphan,
 	"stream.ErrTrimmed":              stream.ErrTrimmed,
 	"table.ErrConditionFailed":       table.ErrConditionFailed,

@@ -21,7 +21,7 @@ import (
 //
 // Errors:
 //   - [table.ErrInvalid], if a value in the item is nil.
-//   - [table.ErrWrongType], [table.ErrNewerShape], [ErrOlderShape] and [ErrUpgrade].
+//   - [table.ErrWrongType], [table.ErrNewerShape] and [ErrUpgrade].
 //   - [ErrOrphan], if no key of the entity leads to the item.
 //   - The error of attributevalue, if the item does not fit T.
 func (r *Repo[T]) Decode(item table.Item) (v T, main bool, err error) {

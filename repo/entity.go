@@ -101,7 +101,7 @@ type Entity[T any] struct {
 	Upgrades []Upgrade
 	// OldestShape is the shape of the oldest stored items; at first 0. Raise it,
 	// and delete the upgrades before it, after a backfill has verified that there
-	// are no older items. An older item is then [ErrOlderShape]. A table's stream
+	// are no older items. An older item is then [ErrUpgrade]. A table's stream
 	// has older images for a day more.
 	OldestShape int
 	// FormerKeys return the keys of the main item in earlier releases. RefreshOps
@@ -149,7 +149,7 @@ func refused(entity, table string, problems ...string) error {
 type description struct {
 	Entity[any]
 	typ reflect.Type // T
-	// update is [table.UpdateReturning] of a pointer to a T.
+	// update is [table.DoReturning] of a pointer to a T.
 	update func(context.Context, *table.Table, table.Op) (any, error)
 	// rows is [table.QueryRows] for the keys and errors of the rows.
 	rows func(context.Context, *table.Table, table.Query, table.Item) (table.RowPage[struct{}], error)
@@ -200,7 +200,7 @@ func indexesOf[T any](indexes Indexes[T]) Indexes[any] {
 func (e *description) zero() any { return reflect.New(e.typ).Interface() }
 
 func update[T any](ctx context.Context, t *table.Table, op table.Op) (any, error) {
-	v, err := table.UpdateReturning[T](ctx, t, op)
+	v, err := table.DoReturning[T](ctx, t, op)
 	return &v, err
 }
 

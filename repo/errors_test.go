@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/internal/item"
@@ -15,7 +16,8 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// TestErrorsNameTheMethod lets reads fail that writes of an entity begin with.
+// TestErrorsNameTheMethod lets reads fail that writes of an entity begin with. The error is
+// that of the read.
 func TestErrorsNameTheMethod(t *testing.T) {
 	t.Parallel()
 	faults := new(tabletest.Faults)
@@ -45,6 +47,9 @@ func TestErrorsNameTheMethod(t *testing.T) {
 		e, ok := errors.AsType[*table.Error](err)
 		if !ok || e.Op != c.op || e.Name != "PAGE" || e.Table != tbl.Schema().Name {
 			t.Errorf("%s, read %d: %v", c.op, c.before, err)
+		}
+		if _, refused := errors.AsType[smithy.APIError](err); refused != (c.request != "") {
+			t.Errorf("%s, read %d: %v does not say what the read did", c.op, c.before, err)
 		}
 	}
 }

@@ -181,7 +181,7 @@ func ExampleDefault() {
 		log.Fatal(err)
 	}
 	_, err = members.Get(ctx, memberKey("m-2"))
-	fmt.Println(errors.Is(err, repo.ErrOlderShape))
+	fmt.Println(errors.Is(err, repo.ErrUpgrade))
 	// Output:
 	// <nil>
 	// <nil>

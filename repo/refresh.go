@@ -70,7 +70,7 @@ func (c *core) refreshStored(ctx context.Context, key keys.Key) (changed bool, e
 // Errors, after which nothing is to be written:
 //   - [table.ErrInvalid], if a value in the item is nil.
 //   - [table.ErrStale], if a view of the repository has read the item in part.
-//   - [table.ErrWrongType], [table.ErrNewerShape] and [ErrOlderShape].
+//   - [table.ErrWrongType], [table.ErrNewerShape] and [ErrUpgrade].
 //   - [ErrOrphan], if no key of the entity leads to the item.
 //   - [table.ErrExists], if the present key, or that of a copy, is another entity's; or
 //     if a former item has what the present one has not.

@@ -47,13 +47,10 @@ type Upgrade struct {
 	Compatible bool
 }
 
-// ErrOlderShape means that the item has a shape older than [Entity].OldestShape.
-// Nothing was written.
-var ErrOlderShape = errors.New("item has an older shape than the entity's upgrades begin with")
-
-// ErrUpgrade means that the Change of an upgrade failed on an item. It comes with the
-// error of the Change.
-var ErrUpgrade = errors.New("upgrade failed")
+// ErrUpgrade means that an item cannot be brought to the shape of its entity: the Change
+// of an upgrade failed, whose error comes with it, or the item has a shape older than
+// [Entity].OldestShape. Nothing was written.
+var ErrUpgrade = errors.New("item cannot be upgraded")
 
 // Rename returns the upgrade that gives an attribute another name. A value under
 // the new name is replaced.
@@ -211,7 +208,7 @@ func (s *shapes) upgrade(item table.Item, shape int) error {
 	case shape > s.current && number(item[s.from], shape) > s.current:
 		return fmt.Errorf("%w: %d, and this program knows %d", table.ErrNewerShape, shape, s.current)
 	case shape < s.oldest:
-		return fmt.Errorf("%w: %d, and the oldest is %d", ErrOlderShape, shape, s.oldest)
+		return fmt.Errorf("%w: its shape is %d, and the oldest of the entity is %d", ErrUpgrade, shape, s.oldest)
 	}
 	for at := s.base(item, shape); at < s.current; at++ {
 		u := &s.upgrades[at-s.oldest]

@@ -31,7 +31,7 @@ const maxUpserts = 4
 // DynamoDB cannot compute these: use [Repo.Update]. So is an attribute that T
 // does not have, or that the repository writes itself. After a lost response,
 // an update that counts is [table.ErrOutcomeUnknown], and so is any update of
-// an entity with an integer version: see [table.UpdateReturning].
+// an entity with an integer version: see [table.DoReturning].
 //
 // An item of an older shape is upgraded first, see [Repo.Refresh].
 //

@@ -91,9 +91,9 @@ func TestDamagedWrites(t *testing.T) {
 			func(ctx context.Context, tbl *table.Table) error { return tbl.Do(ctx, table.Update(key, addOne)) },
 			true, 1, 2,
 		},
-		"UpdateReturning": {
+		"DoReturning, update": {
 			func(ctx context.Context, tbl *table.Table) error {
-				got, err := table.UpdateReturning[account](ctx, tbl, table.Update(key, setN(7)))
+				got, err := table.DoReturning[account](ctx, tbl, table.Update(key, setN(7)))
 				if err == nil && got.N != 7 {
 					err = fmt.Errorf("returned %d", got.N)
 				}
@@ -101,9 +101,9 @@ func TestDamagedWrites(t *testing.T) {
 			},
 			false, 2, 7,
 		},
-		"DeleteReturning": {
+		"DoReturning, delete": {
 			func(ctx context.Context, tbl *table.Table) error {
-				return second(table.DeleteReturning[account](ctx, tbl, table.Delete(key)))
+				return second(table.DoReturning[account](ctx, tbl, table.Delete(key)))
 			},
 			true, 1, -1,
 		},

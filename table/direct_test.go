@@ -261,17 +261,17 @@ func TestOutputsOfReads(t *testing.T) {
 			},
 			&dynamodb.ScanOutput{Count: 1, ScannedCount: 7, LastEvaluatedKey: at, ConsumedCapacity: &units},
 		},
-		"UpdateReturning": {
+		"DoReturning, update": {
 			`{"Attributes":` + item + `,"ConsumedCapacity":` + consumed + `}`,
 			func(ctx context.Context, tbl *table.Table) error {
-				return second(table.UpdateReturning[account](ctx, tbl, table.Update(key, setN(1))))
+				return second(table.DoReturning[account](ctx, tbl, table.Update(key, setN(1))))
 			},
 			&dynamodb.UpdateItemOutput{ConsumedCapacity: &units},
 		},
-		"DeleteReturning": {
+		"DoReturning, delete": {
 			`{"Attributes":` + item + `,"ConsumedCapacity":` + consumed + `}`,
 			func(ctx context.Context, tbl *table.Table) error {
-				return second(table.DeleteReturning[account](ctx, tbl, table.Delete(key)))
+				return second(table.DoReturning[account](ctx, tbl, table.Delete(key)))
 			},
 			&dynamodb.DeleteItemOutput{ConsumedCapacity: &units},
 		},
@@ -295,7 +295,7 @@ func TestUpdateReturnsNoItem(t *testing.T) {
 	t.Parallel()
 	for _, bySDK := range []bool{false, true} {
 		tbl := fixedResponse{http.StatusOK, []byte(`{}`)}.table(t, "", bySDK)
-		got, err := table.UpdateReturning[account](t.Context(), tbl, table.Update(user, setN(1)))
+		got, err := table.DoReturning[account](t.Context(), tbl, table.Update(user, setN(1)))
 		if !errors.Is(err, table.ErrOutcomeUnknown) || got != (account{}) {
 			t.Errorf("by the SDK %v: %v, %v", bySDK, got, err)
 		}
@@ -471,10 +471,10 @@ func readAll[T any](ctx context.Context, t *table.Table) map[string]any {
 	keep("QueryRows", rows, err)
 	count, err := t.Count(ctx, table.Query{PK: "p", Limit: 2})
 	keep("Count", count, err)
-	v, err = table.UpdateReturning[T](ctx, t, table.Update(ks[0], setN(1)))
-	keep("UpdateReturning", v, err)
-	v, err = table.DeleteReturning[T](ctx, t, table.Delete(ks[0]))
-	keep("DeleteReturning", v, err)
+	v, err = table.DoReturning[T](ctx, t, table.Update(ks[0], setN(1)))
+	keep("DoReturning, update", v, err)
+	v, err = table.DoReturning[T](ctx, t, table.Delete(ks[0]))
+	keep("DoReturning, delete", v, err)
 	return results
 }
 

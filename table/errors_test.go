@@ -108,9 +108,9 @@ func TestEveryCallNamesTheSameOp(t *testing.T) {
 	must(t, tbl.Do(t.Context(), table.Put(user, account{N: 1})))
 	op := table.Update(user, setN(2)).If(nIs(9)).WithName("profile")
 	for call, err := range map[string]error{
-		"Do":              tbl.Do(t.Context(), op),
-		"Transact":        tbl.Transact(t.Context(), table.Delete(keys.Key{PK: "A", SK: "B"}), op),
-		"UpdateReturning": second(table.UpdateReturning[account](t.Context(), tbl, op)),
+		"Do":                  tbl.Do(t.Context(), op),
+		"Transact":            tbl.Transact(t.Context(), table.Delete(keys.Key{PK: "A", SK: "B"}), op),
+		"DoReturning, update": second(table.DoReturning[account](t.Context(), tbl, op)),
 	} {
 		failed, ok := table.FailedOp(err, "profile")
 		if !ok || !errors.Is(failed, table.ErrConditionFailed) || failed.Key != user {

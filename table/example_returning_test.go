@@ -33,7 +33,7 @@ func openCounters(ctx context.Context) (*table.Table, *tabletest.Engine) {
 }
 
 // A sequence takes one request for each number.
-func ExampleUpdateReturning() {
+func ExampleDoReturning() {
 	ctx := context.Background()
 	t, engine := openCounters(ctx)
 	defer engine.Close()
@@ -44,7 +44,7 @@ func ExampleUpdateReturning() {
 	key := keys.Key{PK: keys.Prefix("SEQ").PK("orders"), SK: keys.Metadata}
 	for range 3 {
 		next := table.Update(key, expression.Add(expression.Name("last"), expression.Value(1)))
-		s, err := table.UpdateReturning[sequence](ctx, t, next)
+		s, err := table.DoReturning[sequence](ctx, t, next)
 		fmt.Println(s.Last, err)
 	}
 	// Output:
@@ -53,7 +53,7 @@ func ExampleUpdateReturning() {
 	// 3 <nil>
 }
 
-func ExampleDeleteReturning() {
+func ExampleDoReturning_delete() {
 	ctx := context.Background()
 	t, engine := openCounters(ctx)
 	defer engine.Close()
@@ -62,9 +62,9 @@ func ExampleDeleteReturning() {
 	if err := t.Do(ctx, table.Put(key, map[string]string{"task": "send"})); err != nil {
 		log.Fatal(err)
 	}
-	job, err := table.DeleteReturning[map[string]string](ctx, t, table.Delete(key))
+	job, err := table.DoReturning[map[string]string](ctx, t, table.Delete(key))
 	fmt.Println(job["task"], err)
-	_, err = table.DeleteReturning[map[string]string](ctx, t, table.Delete(key))
+	_, err = table.DoReturning[map[string]string](ctx, t, table.Delete(key))
 	fmt.Println(errors.Is(err, table.ErrNotFound))
 	// Output:
 	// send <nil>

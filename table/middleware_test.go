@@ -243,11 +243,11 @@ func TestWritesThroughMiddleware(t *testing.T) {
 		"Patch": {"", nil, func(ctx context.Context, tbl *table.Table) error {
 			return tbl.Do(ctx, table.Patch(user, table.Item{"name": str("secret too")}))
 		}, []keys.Key{user}},
-		"UpdateReturning": {"", nil, func(ctx context.Context, tbl *table.Table) error {
-			return returned(table.UpdateReturning[account](ctx, tbl, rename("secret too")))
+		"DoReturning, update": {"", nil, func(ctx context.Context, tbl *table.Table) error {
+			return returned(table.DoReturning[account](ctx, tbl, rename("secret too")))
 		}, []keys.Key{user}},
-		"DeleteReturning": {"", nil, func(ctx context.Context, tbl *table.Table) error {
-			return returned(table.DeleteReturning[account](ctx, tbl, table.Delete(user)))
+		"DoReturning, delete": {"", nil, func(ctx context.Context, tbl *table.Table) error {
+			return returned(table.DoReturning[account](ctx, tbl, table.Delete(user)))
 		}, nil},
 		"Transact": {"", nil, func(ctx context.Context, tbl *table.Table) error {
 			return tbl.Transact(ctx, table.Put(others[0], v), rename("secret too"))
@@ -273,7 +273,7 @@ func TestWritesThroughMiddleware(t *testing.T) {
 		"an update whose response is lost": {
 			"UpdateItem", tabletest.DropResponse(),
 			func(ctx context.Context, tbl *table.Table) error {
-				return returned(table.UpdateReturning[account](ctx, tbl, table.Patch(user, table.Item{"name": str("secret too")}).IfRevision("rev", "").WithRevision("rev", "r1")))
+				return returned(table.DoReturning[account](ctx, tbl, table.Patch(user, table.Item{"name": str("secret too")}).IfRevision("rev", "").WithRevision("rev", "r1")))
 			},
 			[]keys.Key{user},
 		},

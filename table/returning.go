@@ -7,74 +7,55 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// UpdateReturning runs an [Update] or [Patch] op and returns the item as it is
-// stored after it. So a counter's new value or the next number of a sequence
-// takes one request, and no two callers get the same:
+// DoReturning runs an [Update], [Patch] or [Delete] op and returns the item: as it is
+// stored after an update, and as it was before a delete. So a counter's new value or the
+// next number of a sequence takes one request, and no two callers get the same:
 //
-//	c, err := table.UpdateReturning[Counter](ctx, t, table.Update(key,
+//	c, err := table.DoReturning[Counter](ctx, t, table.Update(key,
 //		expression.Add(expression.Name("value"), expression.Value(1))))
 //
-// It costs what [Table.Do] costs. Errors are those of Do. After a lost
-// response, an update that counts, such as an ADD, is not repeated but
-// [ErrOutcomeUnknown]: its effect cannot be told from that of another caller.
-// So a sequence has gaps only where a response was lost.
+// An expired item is updated and returned too, unless the op has [Op.IfExists]. A delete of
+// a missing item is [ErrNotFound], and so is that of an expired one, which is deleted
+// unless a condition such as [Op.IfExists] keeps it.
 //
-// If the item does not decode into T, that is an error, although the update was
-// applied: do not repeat an update that counts. Use [Item] as T if other
-// programs write the items, or require the type with [Op.IfType].
+// If the item does not decode into T, that is an error, although the op took effect: do
+// not repeat an update that counts. Use [Item] as T if other programs write the items, or
+// require the type with [Op.IfType]: a view made by [Table.OfType] does not check it.
 //
-// An expired item is updated and returned too, unless the op has [Op.IfExists].
-func UpdateReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
-	var stored []T
-	items := into(&stored).of(t.unfiltered(), share{})
-	if err := t.returning(ctx, "UpdateReturning", op, verbUpdate, types.ReturnValueAllNew, items); err != nil {
+// It costs what [Table.Do] costs. Other errors are those of Do. After a lost response, an
+// update that counts, such as an ADD, and a delete are not repeated, and are
+// [ErrOutcomeUnknown]: the effect of an ADD cannot be told from that of another caller, and
+// the removed item is lost with the response. So a sequence has gaps only where a response
+// was lost.
+func DoReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
+	var found []T
+	if err := t.doReturning(ctx, op, into(&found)); err != nil {
 		var zero T
-		return zero, err
+		return zero, t.opFailed("DoReturning", op, err)
 	}
-	return stored[0], nil
+	return found[0], nil
 }
 
-// DeleteReturning runs a [Delete] op and returns the item as it was. A missing
-// item is [ErrNotFound]. So is an expired item, which is deleted unless a
-// condition such as [Op.IfExists] keeps it.
-//
-// If the item does not decode into T, that is an error, although it was
-// deleted. Use [Item] as T if other programs write the items, or require the
-// type with [Op.IfType]: a view made by [Table.OfType] does not check it.
-//
-// It costs what [Table.Do] costs. Other errors are those of Do. After a lost
-// response the delete is not repeated, since the removed item is lost with the
-// response. The error is [ErrOutcomeUnknown].
-func DeleteReturning[T any](ctx context.Context, t *Table, op Op) (T, error) {
-	var deleted []T
-	items := into(&deleted).of(t.OfType(""), share{}) // which still leaves out an expired one
-	if err := t.returning(ctx, "DeleteReturning", op, verbDelete, types.ReturnValueAllOld, items); err != nil {
-		var zero T
-		return zero, err
-	}
-	return deleted[0], nil
-}
-
-// returning runs an op. The item that DynamoDB returns is then the only one of items, if
-// there is one.
-func (t *Table) returning(ctx context.Context, operation string, op Op, verb string, values types.ReturnValue, items *items) (err error) {
-	defer func() {
-		if err != nil {
-			err = t.opFailed(operation, op, err)
-		}
-	}()
-	if op.verb != verb {
-		return fmt.Errorf("%w: %s takes ops of %s only", errInvalidOp, operation, verb)
+// doReturning runs an op. The item that DynamoDB returns is then the only one of items.
+func (t *Table) doReturning(ctx context.Context, op Op, items *items) error {
+	view, values := t.unfiltered(), types.ReturnValueAllNew
+	switch op.verb {
+	case verbUpdate:
+	case verbDelete:
+		view, values = t.OfType(""), types.ReturnValueAllOld // which still leaves out an expired one
+	default:
+		return fmt.Errorf("%w: only an update or a delete returns its item", errInvalidOp)
 	}
 	w, err := t.prepare(&op)
 	if err != nil {
 		return err
 	}
+	items.of(view, share{})
 	err = t.write(ctx, w, values, items)
 	switch {
 	case err != nil:
 		return err
-	case items.err == nil && items.count() == 0 && verb == verbUpdate:
+	case items.err == nil && items.count() == 0 && op.verb == verbUpdate:
 		return fmt.Errorf("%w: the response has no item", ErrOutcomeUnknown)
 	}
 	return items.one()

@@ -31,7 +31,7 @@ func returningCounts(t *testing.T, h Harness) {
 	var group sync.WaitGroup
 	for i := range values {
 		group.Go(func() {
-			v, err := table.UpdateReturning[note](t.Context(), tbl, table.Update(user, addN(1)))
+			v, err := table.DoReturning[note](t.Context(), tbl, table.Update(user, addN(1)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -50,26 +50,26 @@ func returningCounts(t *testing.T, h Harness) {
 func deleteReturning(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
-	v := expect.Value(table.DeleteReturning[note](t.Context(), tbl, table.Delete(user)))(t)
+	v := expect.Value(table.DoReturning[note](t.Context(), tbl, table.Delete(user)))(t)
 	equal(t, "deleted", v, note{N: 1})
-	wantErr(t, expect.ErrOf(table.DeleteReturning[note](t.Context(), tbl, table.Delete(user))), table.ErrNotFound)
+	wantErr(t, expect.ErrOf(table.DoReturning[note](t.Context(), tbl, table.Delete(user))), table.ErrNotFound)
 	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1, ExpiresAt: 5})))
-	wantErr(t, expect.ErrOf(table.DeleteReturning[note](t.Context(), tbl, table.Delete(user))), table.ErrNotFound)
-	wantErr(t, expect.ErrOf(table.DeleteReturning[note](t.Context(), tbl, table.Put(user, note{}))), table.ErrInvalid)
+	wantErr(t, expect.ErrOf(table.DoReturning[note](t.Context(), tbl, table.Delete(user))), table.ErrNotFound)
+	wantErr(t, expect.ErrOf(table.DoReturning[note](t.Context(), tbl, table.Put(user, note{}))), table.ErrInvalid)
 }
 
 // returningUndecodable shows that what cannot be decoded was written.
 func returningUndecodable(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"id": list(), "n": num("1")})))
-	if _, err := table.UpdateReturning[note](t.Context(), tbl, table.Update(user, addN(1))); err == nil {
-		t.Error("UpdateReturning of an item that does not decode succeeds")
+	if _, err := table.DoReturning[note](t.Context(), tbl, table.Update(user, addN(1))); err == nil {
+		t.Error("DoReturning of an item that does not decode succeeds")
 	}
 	if diff := diffItems(table.Item{"n": num("2")}, table.Item{"n": raw(t, tbl, user)["n"]}); diff != "" {
 		t.Errorf("the update (-want +got):\n%s", diff)
 	}
-	if _, err := table.DeleteReturning[note](t.Context(), tbl, table.Delete(user)); err == nil || errors.Is(err, table.ErrNotFound) {
-		t.Errorf("DeleteReturning of an item that does not decode: %v", err)
+	if _, err := table.DoReturning[note](t.Context(), tbl, table.Delete(user)); err == nil || errors.Is(err, table.ErrNotFound) {
+		t.Errorf("DoReturning of a deleted item that does not decode: %v", err)
 	}
 	if item := raw(t, tbl, user); item != nil {
 		t.Errorf("left over: %v", item)
@@ -79,11 +79,11 @@ func returningUndecodable(t *testing.T, h Harness) {
 func returningConditions(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
 	op := table.Update(user, addN(1)).IfExists()
-	wantErr(t, expect.ErrOf(table.UpdateReturning[note](t.Context(), tbl, op)), table.ErrNotFound)
+	wantErr(t, expect.ErrOf(table.DoReturning[note](t.Context(), tbl, op)), table.ErrNotFound)
 	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "a", N: 1, ExpiresAt: 5})))
-	wantErr(t, expect.ErrOf(table.UpdateReturning[note](t.Context(), tbl, op)), table.ErrNotFound)
+	wantErr(t, expect.ErrOf(table.DoReturning[note](t.Context(), tbl, op)), table.ErrNotFound)
 	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "a", N: 1})))
-	v := expect.Value(table.UpdateReturning[note](t.Context(), tbl, op.IfType("a")))(t)
+	v := expect.Value(table.DoReturning[note](t.Context(), tbl, op.IfType("a")))(t)
 	equal(t, "value", v.N, 2)
 	for how, run := range map[string]func(table.Op) error{
 		"alone":            func(op table.Op) error { return tbl.Do(t.Context(), op) },

@@ -22,9 +22,9 @@ func olderShapeRefused(t *testing.T, h Harness) {
 	later := customerEntity
 	later.OldestShape, later.Upgrades = 2, toShape5[2:]
 	r := newRepo(t, tbl, later)
-	wantErr(t, expect.ErrOf(r.Get(t.Context(), accountKey("u-1"))), repo.ErrOlderShape)
-	wantErr(t, expect.ErrOf(r.Update(t.Context(), accountKey("u-1"), func(*customer) error { return nil })), repo.ErrOlderShape)
-	wantErr(t, r.Delete(t.Context(), accountKey("u-1")), repo.ErrOlderShape)
+	wantErr(t, expect.ErrOf(r.Get(t.Context(), accountKey("u-1"))), repo.ErrUpgrade)
+	wantErr(t, expect.ErrOf(r.Update(t.Context(), accountKey("u-1"), func(*customer) error { return nil })), repo.ErrUpgrade)
+	wantErr(t, r.Delete(t.Context(), accountKey("u-1")), repo.ErrUpgrade)
 	must(t, expect.ErrOf(newRepo(t, tbl, customerEntity).Refresh(t.Context(), accountKey("u-1"))))
 	later.OldestShape, later.Upgrades = 5, nil
 	c := expect.Value(newRepo(t, tbl, later).Consistent().Get(t.Context(), mailKey("ana@x")))(t)

@@ -50,7 +50,7 @@ var mutants = []mutant{
 	{
 		"a write that counts is not repeated after a lost response",
 		"table/write.go", "tries.once = !w.repeatable() ||", "tries.once = false &&",
-		schedules, "TestSequence/UpdateReturning",
+		schedules, "TestSequence/DoReturning",
 	},
 	{
 		"a condition that fails after a lost response is unknown",

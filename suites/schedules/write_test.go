@@ -106,8 +106,8 @@ func (c counting) check(ctx context.Context, tbl *table.Table, id string, errs [
 func TestSequence(t *testing.T) {
 	t.Parallel()
 	for name, draw := range map[string]func(context.Context, *table.Table, string) (counter, error){
-		"UpdateReturning": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
-			return table.UpdateReturning[counter](ctx, tbl, table.Update(counterKey(id), addOne))
+		"DoReturning": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
+			return table.DoReturning[counter](ctx, tbl, table.Update(counterKey(id), addOne))
 		},
 		"Upsert": func(ctx context.Context, tbl *table.Table, id string) (counter, error) {
 			r, err := repo.New(tbl, counterEntity)

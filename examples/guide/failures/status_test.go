@@ -32,7 +32,6 @@ var sentinels = map[string]error{
 	"idempotency.ErrResultGone":      idempotency.ErrResultGone,
 	"keys.ErrInvalid":                keys.ErrInvalid,
 	"paginate.ErrInvalidCursor":      paginate.ErrInvalidCursor,
-	"repo.ErrOlderShape":             repo.ErrOlderShape,
 	"repo.ErrOrphan":                 repo.ErrOrphan,
 	"repo.ErrUpgrade":                repo.ErrUpgrade,
 	"table.ErrConditionFailed":       table.ErrConditionFailed,
