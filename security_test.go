@@ -1,6 +1,7 @@
 package singletable_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -30,35 +31,27 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// policy is an IAM policy, in the form that SECURITY.md has them.
-type policy struct {
-	Version   string
-	Statement []struct {
-		Effect           string
-		Action, Resource []string
-		Condition        map[string]map[string]any
-	}
-}
+// permission is what a row of SECURITY.md allows.
+type permission struct{ actions, resources []string }
 
-// policies returns the policies of SECURITY.md by their headings.
-func policies(t *testing.T) map[string]policy {
+var (
+	permissionRow = regexp.MustCompile("(?m)^\\| ([a-z ]+ with `[^`]+`) \\| (.*) \\| (.*) \\|$")
+	quoted        = regexp.MustCompile("`([^`]+)`")
+)
+
+// permissions returns the rows of SECURITY.md by their use.
+func permissions(t *testing.T) map[string]permission {
 	t.Helper()
-	text := expect.Value(os.ReadFile("SECURITY.md"))(t)
-	all := map[string]policy{}
-	sections := strings.Split(string(text), "\n### ")
-	for _, section := range sections[1:] {
-		heading, body, _ := strings.Cut(section, "\n")
-		block := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllStringSubmatch(body, -1)
-		if len(block) != 1 {
-			t.Fatalf("%s: %d policies", heading, len(block))
+	words := func(cell string) (all []string) {
+		for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
+			all = append(all, m[1])
 		}
-		var p policy
-		decoder := json.NewDecoder(strings.NewReader(block[0][1]))
-		decoder.DisallowUnknownFields()
-		if err := decoder.Decode(&p); err != nil || len(p.Statement) != 1 || p.Version != "2012-10-17" || p.Statement[0].Effect != "Allow" {
-			t.Fatalf("%s: %+v, %v", heading, p, err)
-		}
-		all[heading] = p
+		slices.Sort(all)
+		return all
+	}
+	all := map[string]permission{}
+	for _, m := range permissionRow.FindAllStringSubmatch(string(expect.Value(os.ReadFile("SECURITY.md"))(t)), -1) {
+		all[m[1]] = permission{words(m[2]), words(m[3])}
 	}
 	return all
 }
@@ -85,15 +78,15 @@ func used(t *testing.T, requests []tabletest.Request) (actions, resources []stri
 		}
 		resources = append(resources, resource)
 		if len(body.Tags) > 0 {
-			actions = append(actions, "dynamodb:TagResource")
+			actions = append(actions, "TagResource")
 		}
 		if !strings.HasPrefix(r.Operation, "Transact") {
-			actions = append(actions, "dynamodb:"+r.Operation)
+			actions = append(actions, r.Operation)
 			continue
 		}
 		for _, item := range body.TransactItems {
 			for part := range item {
-				actions = append(actions, "dynamodb:"+part+"Item")
+				actions = append(actions, part+"Item")
 			}
 		}
 	}
@@ -133,10 +126,10 @@ func recovery(status string) tabletest.Fault {
 	}
 }
 
-// uses are the functions of each heading of SECURITY.md. What fails for a fault
+// uses are the functions of each use in SECURITY.md. What fails for a fault
 // is meant to.
 var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Faults){
-	"Reads with `table`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+	"reads with `table`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		key := paymentKey(payment{ID: "p"})
 		_, _ = table.Get[payment](t.Context(), tbl, key)
 		expect.OK(t, expect.ErrOf(table.BatchGet[payment](t.Context(), tbl, []keys.Key{key})))
@@ -144,12 +137,12 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		expect.OK(t, expect.ErrOf(table.QueryPage[payment](t.Context(), tbl, table.Query{PK: key.PK})))
 		expect.OK(t, expect.ErrOf(table.Collect(table.All[payment](t.Context(), tbl, table.Query{Index: "GSI1", PK: key.PK}))))
 	},
-	"Scans with `table`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+	"scans with `table`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		for _, index := range []string{"", "GSI1"} {
 			expect.OK(t, expect.ErrOf(table.ScanPage[payment](t.Context(), tbl, table.Scan{Index: index})))
 		}
 	},
-	"Writes with `table`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+	"writes with `table`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 		key, other := paymentKey(payment{ID: "p"}), paymentKey(payment{ID: "q"})
 		absent := expression.Name("pk").AttributeNotExists()
 		update := expression.Set(expression.Name("amount"), expression.Value(1))
@@ -169,7 +162,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		faults.Next("PutItem", tabletest.DropResponse(), unclear)
 		_ = tbl.Do(t.Context(), table.Create(other, nil))
 	},
-	"Entities with `repo`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+	"entities with `repo`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 		single := repo.Entity[payment]{Type: "PAYMENT", Key: paymentKey, Version: "version"}
 		copied := single
 		copied.Copies = []repo.Copy[payment]{{Key: func(p payment) keys.Key {
@@ -201,7 +194,7 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			expect.OK(t, r.Delete(t.Context(), paymentKey(payment{ID: "b"})))
 		}
 	},
-	"Jobs with `backfill`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+	"jobs with `backfill`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		copied := repo.Entity[payment]{
 			Type: "PAYMENT", Key: paymentKey, Version: "version",
 			Copies: []repo.Copy[payment]{{Key: func(p payment) keys.Key { return keys.Key{PK: keys.User.PK(p.ID), SK: keys.Profile} }}},
@@ -221,13 +214,13 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 		}
 		expect.OK(t, backfill.Forget(t.Context(), tbl, job.Name))
 	},
-	"Readers with `shard`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+	"readers with `shard`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		r := expect.Value(shard.New[payment](tbl, shard.Index{Index: "GSI1", Prefix: "GLOBAL", Shards: 2}, nil))(t)
 		expect.OK(t, expect.ErrOf(r.Latest(t.Context(), 3)))
 		expect.OK(t, expect.ErrOf(r.Page(t.Context(), shard.Query{Descending: true})))
 		expect.OK(t, expect.ErrOf(table.Collect(r.All(t.Context(), shard.Query{Descending: true}))))
 	},
-	"Requests with `idempotency`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
+	"requests with `idempotency`": func(t *testing.T, tbl *table.Table, faults *tabletest.Faults) {
 		store := expect.Value(idempotency.New(tbl, nil))(t)
 		r := idempotency.Request{Scope: "ana", Key: "k"}
 		do := func(r idempotency.Request) error {
@@ -254,51 +247,39 @@ var uses = map[string]func(t *testing.T, tbl *table.Table, faults *tabletest.Fau
 			expect.OK(t, err)
 		}
 	},
-	"Operators with `idempotency`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
+	"operators with `idempotency`": func(t *testing.T, tbl *table.Table, _ *tabletest.Faults) {
 		store := expect.Value(idempotency.New(tbl, nil))(t)
 		expect.OK(t, store.Delete(t.Context(), idempotency.Request{Key: "k"}))
 	},
 }
 
-// TestPolicies compares the policies of SECURITY.md with the requests that are
-// sent: they allow all of them, and nothing that is not used.
-func TestPolicies(t *testing.T) {
+// TestPermissions compares the permissions of SECURITY.md with the requests that
+// are sent: they allow all of them, and nothing that is not used.
+func TestPermissions(t *testing.T) {
 	t.Parallel()
-	all := policies(t)
-	compare := func(t *testing.T, heading string, requests []tabletest.Request) {
+	all := permissions(t)
+	compare := func(t *testing.T, use string, requests []tabletest.Request) {
 		t.Helper()
-		p, ok := all[heading]
+		p, ok := all[use]
 		if !ok {
-			t.Fatalf("SECURITY.md has no policy %q", heading)
+			t.Fatalf("SECURITY.md has no row %q", use)
 		}
 		actions, resources := used(t, requests)
-		if diff := cmp.Diff(slices.Sorted(slices.Values(p.Statement[0].Action)), actions); diff != "" {
-			t.Errorf("actions (-policy +used):\n%s", diff)
+		if diff := cmp.Diff(p.actions, actions); diff != "" {
+			t.Errorf("actions (-allowed +used):\n%s", diff)
 		}
-		var allowed []string
-		for _, arn := range p.Statement[0].Resource {
-			kind := "table"
-			switch {
-			case strings.Contains(arn, "/index/"):
-				kind = "index"
-			case strings.Contains(arn, "/stream/"):
-				kind = "stream"
-			}
-			allowed = append(allowed, kind)
-		}
-		slices.Sort(allowed)
-		if diff := cmp.Diff(allowed, resources); diff != "" {
-			t.Errorf("resources (-policy +used):\n%s", diff)
+		if diff := cmp.Diff(p.resources, resources); diff != "" {
+			t.Errorf("resources (-allowed +used):\n%s", diff)
 		}
 	}
-	for heading, use := range uses {
-		t.Run(heading, func(t *testing.T) {
+	for name, use := range uses {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plain := tabletest.New(t, shopSchema, nil)
 			faults := &tabletest.Faults{}
 			tbl := expect.Value(table.New(tabletest.Client(t, faults.Install), plain.Schema(), nil))(t)
 			use(t, tbl, faults)
-			compare(t, heading, faults.Requests())
+			compare(t, name, faults.Requests())
 		})
 	}
 	t.Run("Ensure and Verify", func(t *testing.T) {
@@ -316,11 +297,11 @@ func TestPolicies(t *testing.T) {
 		expect.OK(t, spec.Ensure(t.Context(), client))
 		spec.Indexes = append(spec.Indexes[:1:1], schema.Index{Name: "GSI2", PK: "gsi2pk"})
 		expect.OK(t, spec.Ensure(t.Context(), client))
-		compare(t, "Deployment with `Ensure`", ensure.Requests())
+		compare(t, "deployment with `Ensure`", ensure.Requests())
 		client = tabletest.Client(t, verify.Install)
 		expect.OK(t, spec.Verify(t.Context(), client))
 		expect.OK(t, expect.ErrOf(spec.Plan(t.Context(), client)))
-		compare(t, "Health checks with `Verify`", verify.Requests())
+		compare(t, "health checks with `Verify`", verify.Requests())
 	})
 	t.Run("streams", func(t *testing.T) {
 		t.Parallel()
@@ -343,12 +324,39 @@ func TestPolicies(t *testing.T) {
 			expect.OK(t, err)
 		}
 		expect.OK(t, reader.Forget(t.Context()))
-		compare(t, "Readers with `stream`", faults.Requests())
+		compare(t, "readers with `stream`", faults.Requests())
 	})
-	documented := len(uses) + len([]string{"Ensure", "Verify", "Tenants", "streams"})
+	documented := len(uses) + len([]string{"Ensure", "Verify", "streams"})
 	if len(all) != documented {
-		t.Errorf("SECURITY.md has %d policies, %d are tested", len(all), documented)
+		t.Errorf("SECURITY.md has %d rows, %d are tested", len(all), documented)
 	}
+}
+
+// policy is an IAM policy.
+type policy struct {
+	Version   string
+	Statement []struct {
+		Effect           string
+		Action, Resource []string
+		Condition        map[string]map[string]any
+	}
+}
+
+// tenantPolicy returns the policy of SECURITY.md, which has one.
+func tenantPolicy(t *testing.T) policy {
+	t.Helper()
+	text := expect.Value(os.ReadFile("SECURITY.md"))(t)
+	blocks := regexp.MustCompile("(?s)```json\n(.*?)```").FindAllSubmatch(text, -1)
+	if len(blocks) != 1 {
+		t.Fatalf("%d policies", len(blocks))
+	}
+	var p policy
+	decoder := json.NewDecoder(bytes.NewReader(blocks[0][1]))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&p); err != nil || len(p.Statement) != 1 || p.Version != "2012-10-17" || p.Statement[0].Effect != "Allow" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	return p
 }
 
 // TestTenantPolicy checks what can be checked without IAM: the condition is
@@ -356,7 +364,7 @@ func TestPolicies(t *testing.T) {
 // goes round it.
 func TestTenantPolicy(t *testing.T) {
 	t.Parallel()
-	s := policies(t)["Tenants"].Statement[0]
+	s := tenantPolicy(t).Statement[0]
 	if slices.Contains(s.Action, "dynamodb:Scan") || slices.Contains(s.Action, "dynamodb:*") {
 		t.Errorf("actions %q", s.Action)
 	}

@@ -6,16 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
-	"github.com/singletable/singletable/table"
-	"github.com/singletable/singletable/table/tablemodel"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 //go:generate go test . -run ^TestTheREADME -update
@@ -51,33 +44,4 @@ func TestTheREADMETellsWhatIsStored(t *testing.T) {
 	slices.Sort(rows)
 	generated.Part(t, "../README.md", "items",
 		"| entityType | pk | sk | GSI1PK | GSI1SK | other attributes |\n|---|---|---|---|---|---|\n"+strings.Join(rows, ""))
-}
-
-// The ids that the service draws, and the shards that they fall on, differ from
-// run to run. The picture has ids of its own, and no shards.
-func TestTheREADMEShowsWhatIsStored(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2024, 1, 15, 10, 5, 0, 0, time.UTC)
-	tbl := tabletest.New(t, core.Schema("any"), &table.Options{Now: func() time.Time { return now }})
-	s := check.Must(core.New(tbl))(t)
-	register(t, s, "u-123", "ana@example.com", "Ana")
-	first := create(t, s, "u-123", "8e03978e")
-	now = now.Add(time.Minute)
-	second := create(t, s, "u-123", "40d9a8b1")
-	now = now.Add(time.Minute)
-	check.Must(s.Approve(t.Context(), first))(t)
-	notification := text(ofType(t, tbl, "NOTIFICATION")[0], "notifId")
-	ids := strings.NewReplacer(first, "tx-abc", second, "tx-def", notification, "notif-xyz")
-	shardOf := regexp.MustCompile(`GLOBAL_TX(#\d)?`)
-	found := generated.Stored(t, tbl)
-	for _, item := range found {
-		for _, v := range item {
-			if s, ok := v.(*types.AttributeValueMemberS); ok {
-				s.Value = shardOf.ReplaceAllString(ids.Replace(s.Value), "GLOBAL_TX‹#1–3›")
-			}
-		}
-	}
-	generated.Part(t, "../README.md", "stored", generated.Picture(t, core.Schema("AppCore"), found, &tablemodel.Options{
-		Attributes: []string{"email", "name", "amount", "currency", "status", "message", "read", "txId"},
-	}))
 }

@@ -22,8 +22,8 @@ import (
 
 func TestThePageQuotesTheCode(t *testing.T) {
 	t.Parallel()
-	if n := generated.Code(t, "../../../docs/faq.md", "."); n < 20 {
-		t.Errorf("%d quotations, want 20", n)
+	if n := generated.Code(t, "../../../docs/faq.md", "."); n < 15 {
+		t.Errorf("%d quotations, want 15", n)
 	}
 }
 

@@ -3,12 +3,11 @@ package faq
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
+	"github.com/singletable/singletable/examples/guide/failures"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
@@ -78,14 +77,11 @@ func (s *Tracker) listTasks(w http.ResponseWriter, r *http.Request) {
 		PK: project.PK(projectID), Range: task.All(), Limit: 20,
 		After: r.FormValue("cursor"), Scope: userOf(r),
 	})
-	switch {
-	case errors.Is(err, paginate.ErrInvalidCursor):
-		http.Error(w, paginate.ErrInvalidCursor.Error(), http.StatusBadRequest)
-	case err != nil:
-		http.Error(w, "try again", http.StatusServiceUnavailable)
-	default:
-		_ = json.NewEncoder(w).Encode(map[string]any{"items": page.Items, "next": page.Next, "prev": page.Prev})
+	if err != nil {
+		http.Error(w, "no list", failures.Status(err)) // 400 for a cursor that is refused
+		return
 	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"items": page.Items, "next": page.Next, "prev": page.Prev})
 }
 
 // userOf returns who sends a request. A service takes it from an access token.

@@ -1,6 +1,8 @@
 package ferry_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -120,12 +122,19 @@ func TestTheGuideShowsWhatIsStored(t *testing.T) {
 	for _, visitor := range []string{"ana", "bob", "cleo"} {
 		check.OK(t, f.View(t.Context(), "north", visitor))
 	}
-	generated.Part(t, guide, "stored", generated.Picture(t, ferry.Schema, generated.Stored(t, tbl), &tablemodel.Options{
+	items, options := generated.Stored(t, tbl), &tablemodel.Options{
 		Partitions: 2,
 		Attributes: []string{"name", "email", "seatsLeft", "seats", "version", "count", "expiresAt"},
-	}))
+	}
+	generated.Part(t, guide, "stored", generated.Picture(t, ferry.Schema, items, options))
+	generated.Part(t, guide, "diagram", generated.Diagram(t, ferry.Schema, items, options))
 	file := check.Must(ferry.SchemaFile(t.Context(), tbl.Consistent()))(t)
-	generated.Part(t, guide, "model", "```json\n"+string(file)+"\n```")
+	var model struct{ Entities []json.RawMessage }
+	check.OK(t, json.Unmarshal(file, &model))
+	check.Equal(t, "entities", len(model.Entities), 5)
+	var booking bytes.Buffer
+	check.OK(t, json.Indent(&booking, model.Entities[0], "", "  "))
+	generated.Part(t, guide, "model", "```json\n"+booking.String()+"\n```")
 }
 
 func TestTheGuideQuotesTheCode(t *testing.T) {

@@ -8,23 +8,25 @@ import (
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
-// Picture returns what a table holds, in Markdown: tables, and a diagram if the
-// schema has indexes. The schema is the example's own, whose name the table of a
-// test does not have.
+// Picture returns what a table holds, as tables in Markdown. The schema is the
+// example's own, whose name the table of a test does not have.
 func Picture(tb testing.TB, spec schema.Table, items []table.Item, options *tablemodel.Options) string {
 	tb.Helper()
 	picture, err := tablemodel.Markdown(spec, items, options)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if len(spec.Indexes) == 0 {
-		return picture
-	}
+	return picture
+}
+
+// Diagram returns what a table holds, as a diagram for Markdown.
+func Diagram(tb testing.TB, spec schema.Table, items []table.Item, options *tablemodel.Options) string {
+	tb.Helper()
 	diagram, err := tablemodel.Mermaid(spec, items, options)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return picture + "\n<details><summary>The same as a diagram</summary>\n\n```mermaid\n" + diagram + "```\n\n</details>\n"
+	return "```mermaid\n" + diagram + "```\n"
 }
 
 // Stored returns all items of a table.

@@ -92,20 +92,38 @@ type result struct {
 	name              string
 	low, median, high float64 // milliseconds
 	units, requests   float64
+	held              string
 }
 
-// markdown returns the results as a table.
+// markdown returns the results as a table: a row for each operation, with a column for
+// each size of the table.
 func markdown(results []result) string {
-	rows := [][]string{{"items", "operation", "ms, median (10 % to 90 %)", "units", "requests"}}
+	rows := [][]string{{"ms, median (10 % to 90 %)"}}
+	of := map[string][]result{}
 	for _, r := range results {
-		row := []string{strconv.Itoa(r.items), r.name, "", "", ""}
-		if r.median > 0 {
-			row[2] = fmt.Sprintf("%.2f (%.2f to %.2f)", r.median, r.low, r.high)
-			row[3], row[4] = fmt.Sprintf("%.2f", r.units), fmt.Sprintf("%.2f", r.requests)
+		if of[r.name] == nil {
+			rows = append(rows, []string{r.name})
 		}
-		rows = append(rows, row)
+		of[r.name] = append(of[r.name], r)
 	}
-	return figure.Table("|---:|---|---:|---:|---:|", rows...)
+	for _, r := range of[results[0].name] {
+		rows[0] = append(rows[0], fmt.Sprintf("%d items", r.items))
+	}
+	align := "|---|" + strings.Repeat("---:|", len(rows[0])+1)
+	rows[0] = append(rows[0], "units", "requests")
+	for i, row := range rows[1:] {
+		var units, requests []string
+		for _, r := range of[row[0]] {
+			cell := r.held
+			if r.median > 0 {
+				cell = fmt.Sprintf("%.2f (%.2f to %.2f)", r.median, r.low, r.high)
+				units, requests = append(units, fmt.Sprintf("%.2f", r.units)), append(requests, fmt.Sprintf("%.2f", r.requests))
+			}
+			row = append(row, cell)
+		}
+		rows[i+1] = append(row, strings.Join(slices.Compact(units), ", "), strings.Join(slices.Compact(requests), ", "))
+	}
+	return figure.Table(align, rows...)
 }
 
 // draw returns a picture with a line for each operation: the median over the number of
@@ -297,12 +315,12 @@ func (s *subject) memory(ctx context.Context) error {
 			most = max(most, held()-min(before, held()))
 		}
 	}
-	s.results = append(s.results, result{items: s.n, name: fmt.Sprintf("`All` holds %d KB", most>>10)})
+	s.results = append(s.results, result{items: s.n, name: "`All` holds", held: fmt.Sprintf("%d KB", most>>10)})
 	all, err := table.Collect(table.All[record](ctx, s.tbl, table.Query{PK: partition}))
 	if err != nil {
 		return err
 	}
-	s.results = append(s.results, result{items: s.n, name: fmt.Sprintf("`Collect` holds %d bytes for each item", (held()-before)/uint64(len(all)))})
+	s.results = append(s.results, result{items: s.n, name: "`Collect` holds for each item", held: fmt.Sprintf("%d bytes", (held()-before)/uint64(len(all)))})
 	runtime.KeepAlive(all)
 	const batch = 10_000
 	ks := make([]keys.Key, batch)
@@ -314,7 +332,7 @@ func (s *subject) memory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.results = append(s.results, result{items: s.n, name: fmt.Sprintf("`BatchGet` of %d holds %d bytes for each item", batch, (held()-before)/uint64(len(found)))})
+	s.results = append(s.results, result{items: s.n, name: fmt.Sprintf("`BatchGet` of %d holds for each item", batch), held: fmt.Sprintf("%d bytes", (held()-before)/uint64(len(found)))})
 	runtime.KeepAlive(found)
 	return nil
 }
