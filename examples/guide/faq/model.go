@@ -37,7 +37,6 @@ const (
 	session keys.Prefix = "SESSION"
 	email   keys.Prefix = "EMAIL"
 	due     keys.Prefix = "DUE"
-	hits    keys.Prefix = "HITS"
 )
 
 // Project is what tasks belong to.

@@ -3,8 +3,6 @@ package faq
 import (
 	"context"
 	"errors"
-	"hash/fnv"
-	"strconv"
 	"strings"
 	"time"
 
@@ -100,35 +98,6 @@ func (s *Tracker) Spend(ctx context.Context, projectID string, amount int64) err
 		return ErrBudget
 	}
 	return err
-}
-
-const hitShards = 8
-
-func hitsKey(page string, shard int) keys.Key {
-	return keys.Key{PK: hits.PK(page, strconv.Itoa(shard)), SK: keys.Metadata}
-}
-
-// Hit counts a visit of a page.
-func (s *Tracker) Hit(ctx context.Context, page, visitor string) error {
-	h := fnv.New32a()
-	h.Write([]byte(visitor))
-	return s.table.Do(ctx, table.Update(hitsKey(page, int(h.Sum32()%hitShards)),
-		expression.Add(expression.Name("hits"), expression.Value(1))))
-}
-
-// Hits returns how often a page was visited.
-func (s *Tracker) Hits(ctx context.Context, page string) (total int, err error) {
-	ks := make([]keys.Key, hitShards)
-	for i := range ks {
-		ks[i] = hitsKey(page, i)
-	}
-	counts, err := table.BatchGet[struct {
-		Hits int `dynamodbav:"hits"`
-	}](ctx, s.table, ks)
-	for _, c := range counts {
-		total += c.Hits
-	}
-	return total, err
 }
 
 // SaveProject stores a project as a client has edited it.
