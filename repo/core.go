@@ -136,15 +136,10 @@ func (c *core) setViews(t *table.Table) {
 	c.reads = t.WithUpgrade(c.view)
 }
 
-// declares reports whether an attribute is a key of an index that the ith
-// item declares.
-func (c *core) declares(i int, attribute string) bool {
-	for _, x := range c.schema.Indexes {
-		if _, declared := c.items[i].Indexes[x.Name]; declared && (attribute == x.PK || attribute == x.SK) {
-			return true
-		}
-	}
-	return false
+// canHold reports whether an item can be stored under a key. The zero key is that of a
+// copy that is left out.
+func (c *core) canHold(key keys.Key) bool {
+	return key.PK.Validate() == nil && (c.schema.SK == "" || key.SK.Validate() == nil)
 }
 
 // checked reports what is wrong with the projection of the view, or with a query.

@@ -136,6 +136,11 @@ func (c *core) complete(s *stored, loose bool) error {
 		s.extra = s.raw.Attributes(c.isExtra)
 	}
 	s.stamp, s.keys = c.stampIn(s.v), c.keysOf(s.v)
+	for i, key := range s.keys[1:] {
+		if !c.canHold(key) { // so it has no such copy
+			s.keys[i+1] = keys.Key{}
+		}
+	}
 	if !loose && c.field != nil && s.stamp.version >= 0 {
 		return nil
 	}

@@ -88,7 +88,7 @@ func (c *core) putOps(ops []table.Op, v, made any) []table.Op {
 func (c *core) replaceOps(ops []table.Op, v, made any, read stamp) []table.Op {
 	next := c.next(read)
 	made, fields, err := c.encodeNext(v, made, next)
-	return c.each(ops, made, func(i int, key keys.Key) step { return c.replace(i, read, c.made(i, key, made, fields, next, err)) })
+	return c.each(ops, made, func(i int, key keys.Key) step { return c.replace(read, c.made(i, key, made, fields, next, err)) })
 }
 
 // UpdateOps is [Repo.PutOps] for a v that replaces old, the value that was
@@ -186,7 +186,7 @@ func (c *core) made(i int, key keys.Key, v any, fields table.Item, next stamp, e
 }
 
 // replace is the step that sets all that v has in an item that is not known.
-func (c *core) replace(i int, read stamp, made item.Made) step {
+func (c *core) replace(read stamp, made item.Made) step {
 	fail := func(format string) step {
 		return step{verb: overwrite, made: item.Made{Err: fmt.Errorf(format, c.entity.typ)}}
 	}
@@ -210,7 +210,7 @@ func (c *core) replace(i int, read stamp, made item.Made) step {
 		}
 	}
 	for _, name := range c.indexAttributes {
-		if _, has := made.Item[name]; !has && c.declares(i, name) {
+		if _, has := made.Item[name]; !has {
 			d.remove = append(d.remove, name)
 		}
 	}

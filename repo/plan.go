@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -103,8 +104,8 @@ type planner struct {
 	was *stored // its main item
 	wish
 	plan
-	// readsAll means that every item that is touched is read: to be compared, or since no
-	// revision says whose it is.
+	// readsAll means that every item that is touched is read: to be compared, or since its
+	// stamp does not say whose it is.
 	readsAll bool
 	// fields is what changes of every item.
 	fields diff
@@ -113,15 +114,19 @@ type planner struct {
 }
 
 func (c *core) newPlanner(old *snapshot, w wish) *planner {
-	return &planner{core: c, old: old, was: old.main, wish: w, readsAll: w.exact || old.main.stamp == stamp{}}
+	return &planner{core: c, old: old, was: old.main, wish: w, readsAll: w.exact || !c.identifies(old.main.stamp)}
 }
 
 // plan says what brings a wish about.
 func (c *core) plan(old *snapshot, w wish) (*plan, error) {
 	p := c.newPlanner(old, w)
+	err := error(nil)
 	if w.v == nil {
-		p.remove()
-	} else if err := p.save(); err != nil {
+		err = p.remove()
+	} else {
+		err = p.save()
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &p.plan, nil
@@ -144,7 +149,9 @@ func (p *planner) save() error {
 	}
 	for _, former := range p.entity.FormerCopies { // nothing would lead to them any more
 		if key := former(p.was.v); key != former(p.v) && !slices.Contains(p.keys, key) {
-			p.removeUnder(key, p.items[0].Name+" (former copy)", true)
+			if err := p.removeUnder(key, p.items[0].Name+" (former copy)", true); err != nil {
+				return err
+			}
 		}
 	}
 	if !p.differs {
@@ -216,7 +223,10 @@ func (p *planner) saveCopy(i int) error {
 	from, to := p.was.keys[i], p.keys[i]
 	var moved table.Item
 	if from != to {
-		moved = p.leave(i)
+		var err error
+		if moved, err = p.leave(i); err != nil {
+			return err
+		}
 	}
 	copied, read := p.old.seen[to]
 	switch {
@@ -238,20 +248,21 @@ func (p *planner) saveCopy(i int) error {
 
 // leave plans that the ith item, a copy, is removed under its old key, and returns it. It is
 // read if it has attributes to take along.
-func (p *planner) leave(i int) table.Item {
+func (p *planner) leave(i int) (table.Item, error) {
 	from, name := p.was.keys[i], p.items[i].Name
 	copied, read := p.old.seen[from]
+	ours, err := p.isOurs(from, name, copied)
 	switch {
 	case from == keys.Key{}:
 	case !read && (p.readsAll || p.old.doubts[from] || p.keys[i] != keys.Key{}):
 		p.need = append(p.need, from)
 	case !read:
 		p.steps = append(p.steps, step{verb: remove, key: from, name: name, held: p.was.stamp, gone: true})
-	case p.isOurs(copied):
+	case ours:
 		p.steps = append(p.steps, step{verb: remove, key: from, name: name + " (old key)", held: p.stampOf(copied), gone: true})
-		return copied
+		return copied, nil
 	}
-	return nil
+	return nil, err
 }
 
 // presume plans a change of the ith item, a copy that was not read, as if it was as the main
@@ -275,11 +286,8 @@ var errTaken = fmt.Errorf("%w: the key of the copy is another entity's", table.E
 // item of another entity is not touched.
 func (p *planner) bring(i int, copied table.Item) error {
 	to, name := p.keys[i], p.items[i].Name
-	if !p.isOurs(copied) {
-		if _, err := p.upgraded(copied); err != nil && p.checkType(copied) == nil {
-			return err // of a newer shape, as may be the entity's
-		}
-		return &table.Error{Op: "Update", Name: name, Table: p.schema.Name, Key: to, Err: errTaken}
+	if ours, err := p.isOurs(to, name, copied); err != nil || !ours {
+		return cmp.Or(err, error(p.failedAt(to, name, errTaken)))
 	}
 	made := p.copyOf(i, copied)
 	if made.Err != nil {
@@ -297,7 +305,10 @@ func (p *planner) bring(i int, copied table.Item) error {
 func (p *planner) copyOf(i int, own table.Item) item.Made {
 	attributes := p.fields.apply(p.was.raw)
 	keeps := p.onlyMain
-	if own != nil && p.stampOf(own) == p.was.stamp {
+	switch {
+	case own != nil && !p.known: // T may have any attribute
+		keeps = p.keepsIndexKey
+	case own != nil && p.stampOf(own) == p.was.stamp:
 		keeps = p.isUnknown
 	}
 	maps.DeleteFunc(attributes, keeps)
@@ -323,6 +334,14 @@ func (c *core) onlyMain(name string, value types.AttributeValue) bool {
 	return slices.Contains(c.indexKeyNames, name) && c.isUnknown(name, value)
 }
 
+// keepsIndexKey reports whether an attribute of a copy stays as it is, although T may have
+// it: it is a key of an index that another release declares, and the write does not change it.
+func (p *planner) keepsIndexKey(name string, _ types.AttributeValue) bool {
+	_, set := p.fields.set[name]
+	return slices.Contains(p.indexKeyNames, name) && !slices.Contains(p.indexAttributes, name) &&
+		!set && !slices.Contains(p.fields.remove, name)
+}
+
 // difference returns what makes an item another one under its key, except for its stamp.
 func (c *core) difference(from, to table.Item) diff {
 	d := diff{set: table.Item{}}
@@ -344,33 +363,40 @@ func (c *core) difference(from, to table.Item) diff {
 }
 
 // remove plans that nothing is stored.
-func (p *planner) remove() {
+func (p *planner) remove() error {
 	p.steps = append(p.steps, step{verb: remove, key: p.old.at, name: p.items[0].Name, held: p.was.stamp, as: p.was.item, gone: true, main: true})
 	for i, key := range p.was.keys[1:] {
-		p.removeUnder(key, p.items[i+1].Name, p.readsAll || p.old.doubts[key])
+		if err := p.removeUnder(key, p.items[i+1].Name, p.readsAll || p.old.doubts[key]); err != nil {
+			return err
+		}
 	}
 	for _, key := range p.formerKeys(p.was.v) { // no guard can tell what is there
-		p.removeUnder(key, p.items[0].Name+" (former key)", true)
+		if err := p.removeUnder(key, p.items[0].Name+" (former key)", true); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // removeUnder plans that an item of the entity is removed. read means that it must be read
 // before.
-func (p *planner) removeUnder(key keys.Key, name string, read bool) {
-	if key == (keys.Key{}) || key == p.old.at || slices.ContainsFunc(p.steps, func(s step) bool { return s.key == key }) {
-		return
+func (p *planner) removeUnder(key keys.Key, name string, read bool) error {
+	if !p.canHold(key) || key == p.old.at || slices.ContainsFunc(p.steps, func(s step) bool { return s.key == key }) {
+		return nil
 	}
 	held := p.was.stamp
-	switch is, seen := p.old.seen[key]; {
+	is, seen := p.old.seen[key]
+	switch ours, err := p.isOurs(key, name, is); {
 	case !seen && read:
 		p.need = append(p.need, key)
-		return
-	case seen && !p.isOurs(is):
-		return
+		return nil
+	case seen && !ours:
+		return err
 	case seen:
 		held = p.stampOf(is)
 	}
 	p.steps = append(p.steps, step{verb: remove, key: key, name: name, held: held, gone: true})
+	return nil
 }
 
 // formerKeys returns the keys that the items of v had in earlier releases.
@@ -385,19 +411,29 @@ func keysBy(funcs []keyFunc, v any) (all []keys.Key) {
 	return all
 }
 
-// isOurs reports whether an item is of the entity: as it is stored, or as it is wished
-// already.
-func (p *planner) isOurs(item table.Item) bool {
-	return item != nil && (p.belongs(item, p.was.keys[0]) || len(p.keys) > 0 && p.belongs(item, p.keys[0]))
+// isOurs reports whether the item under a key is of the entity: as it is stored, or as it
+// is wished already. An error says why one of the entity's type cannot tell whose it is,
+// or be guarded.
+func (p *planner) isOurs(key keys.Key, name string, item table.Item) (bool, error) {
+	if item == nil || p.checkType(item) != nil {
+		return false, nil
+	}
+	v, err := p.decodeStored(item)
+	if err != nil {
+		return false, p.failedAt(key, name, err)
+	}
+	if main := p.entity.Key(v); main != p.was.keys[0] && (len(p.keys) == 0 || main != p.keys[0]) {
+		return false, nil
+	}
+	if err := p.checkStamp(item); err != nil {
+		return false, p.failedAt(key, name, err)
+	}
+	return true, nil
 }
 
-// belongs reports whether an item is one of the entity whose main key is given.
-func (c *core) belongs(item table.Item, main keys.Key) bool {
-	if c.checkType(item) != nil {
-		return false
-	}
-	v, err := c.decodeStored(item)
-	return err == nil && c.entity.Key(v) == main
+// failedAt returns the error of an item under another key than the entity's.
+func (p *planner) failedAt(key keys.Key, name string, err error) *table.Error {
+	return &table.Error{Op: "Update", Name: name, Table: p.schema.Name, Key: key, Err: err}
 }
 
 // checkExchange reports two steps about one item, as when two copies exchange their keys.
@@ -414,7 +450,7 @@ func (p *planner) checkExchange() error {
 }
 
 // withIndexes adds to the changes of the ith item of v those of its index keys. An item
-// that was not read is given all that it declares.
+// that was not read is given all that it declares, and loses what other items do.
 func (c *core) withIndexes(i int, v any, fields diff, attributes table.Item, read bool) (diff, error) {
 	if len(c.indexAttributes) == 0 {
 		return fields, nil
@@ -430,7 +466,7 @@ func (c *core) withIndexes(i int, v any, fields diff, attributes table.Item, rea
 		switch {
 		case has && (!read || !item.Equal(is, want)):
 			d.set[name] = want
-		case !has && (stored || !read && c.declares(i, name)):
+		case !has && (stored || !read):
 			d.remove = append(d.remove, name)
 		}
 	}

@@ -139,6 +139,8 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 	owner := planner{core: c, was: s.main, plan: *p}
 	for _, f := range tx.Failed {
 		switch {
+		case !mayHold(f):
+			return final
 		case f.Position > len(p.steps): // the caller's
 			if errors.Is(f, table.ErrConflict) {
 				worst = overtaken
@@ -147,8 +149,8 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 			if p.steps[f.Position-1].verb != create || !errors.Is(f, table.ErrExists) {
 				worst = overtaken
 			}
-		case errors.Is(f, table.ErrExists) && f.Stored != nil && !owner.isOurs(f.Stored):
-			taken = true // the key is another entity's
+		case errors.Is(f, table.ErrExists) && f.Stored != nil && owner.isAnothers(f):
+			taken = true
 		default:
 			s.doubts[f.Key] = true
 			worst = max(worst, doubtful)
@@ -158,6 +160,20 @@ func (c *core) outcome(err error, s *snapshot, p *plan) outcome {
 		return final
 	}
 	return worst
+}
+
+// mayHold reports whether an op of a transaction failed for what is stored, or for a
+// conflict: a plan of what is stored then may succeed.
+func mayHold(failed error) bool {
+	return slices.ContainsFunc([]error{
+		table.ErrConditionFailed, table.ErrExists, table.ErrNotFound, table.ErrWrongType, table.ErrNewerShape, table.ErrConflict,
+	}, func(target error) bool { return errors.Is(failed, target) })
+}
+
+// isAnothers reports whether a step met the item of another entity.
+func (p *planner) isAnothers(failed *table.Error) bool {
+	ours, err := p.isOurs(failed.Key, failed.Name, failed.Stored)
+	return !ours && err == nil
 }
 
 // retry makes an attempt to write, and another as long as it asks for that, within

@@ -241,9 +241,9 @@ func (u *Upgrade) apply(attributes table.Item) (err error) {
 		switch p := recover().(type) {
 		case nil:
 		case runtime.Error:
-			err = fmt.Errorf("%w: %w", item.ErrPanic, p)
+			err = fmt.Errorf("%w: %w: %w", ErrUpgrade, item.ErrPanic, p)
 		default: // may hold what the item holds
-			err = fmt.Errorf("%w with a %T", item.ErrPanic, p)
+			err = fmt.Errorf("%w: %w with a %T", ErrUpgrade, item.ErrPanic, p)
 		}
 	}()
 	if err := u.Change(attributes); err != nil {

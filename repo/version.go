@@ -52,6 +52,15 @@ func (c *core) next(s stamp) stamp {
 	return stamp{version: s.version + 1}
 }
 
+// identifies reports whether no other entity has the stamp: a revision, and a version that
+// has begun at random. Other programs have begun with small ones.
+func (c *core) identifies(s stamp) bool {
+	return s.revision != "" || !c.entity.VersionFromOne && s.version >= leastRandom
+}
+
+// leastRandom is a version that one in a million entities begins below.
+const leastRandom = maxFirst >> 20
+
 // checkFits reports the version of a write that the field of T does not hold.
 func (c *core) checkFits(s stamp) error {
 	if s.version > c.widest || s.version == math.MinInt64 { // which comes after the greatest one
