@@ -186,47 +186,57 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 	if d.o.DryRun {
 		return nil
 	}
-	err := d.core.delete(ctx, key)
-	if !errors.Is(err, ErrOrphan) {
-		return err
+	if d.core.counter == unversioned {
+		return d.core.delete(ctx, key)
 	}
-	return d.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
-		item, err := d.peek(ctx, key)
+	err := d.core.deleteLoaded(ctx, key)
+	if errors.Is(err, ErrOrphan) {
+		return d.core.deleteFound(ctx, "DeleteAll", key, true)
+	}
+	return err
+}
+
+// deleteFound deletes the entity of an item that is under a former key, or is about one there.
+// An item that no entity has is deleted alone, if orphans are to be.
+func (c *core) deleteFound(ctx context.Context, op string, key keys.Key, orphans bool) error {
+	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
+		item, err := c.peek(ctx, key)
 		if err == nil && item == nil {
 			return nil, false
 		}
 		var f *found
 		if err == nil {
-			f, err = d.find(ctx, key, item)
+			f, err = c.find(ctx, key, item)
 		}
 		var p *plan
 		if err == nil {
-			p, err = d.removeLoose(ctx, f, doubted)
+			p, err = c.removeFound(ctx, f, doubted, orphans)
 		}
 		if err != nil {
-			return d.named("DeleteAll", key, err), false
+			return c.named(op, key, err), false
 		}
-		again, err := d.core.run(ctx, f.of, p)
+		again, err := c.run(ctx, f.of, p)
 		return err, again != final
 	})
 }
 
-// removeLoose plans that an item that [Repo.Delete] does not find is deleted: with its
-// entity, or alone if that does not have it.
-func (d *deleting) removeLoose(ctx context.Context, f *found, doubted doubts) (*plan, error) {
+// removeFound plans what deleteFound does.
+func (c *core) removeFound(ctx context.Context, f *found, doubted doubts, orphans bool) (*plan, error) {
 	of := f.of
 	switch {
 	case f.broken != nil:
 		return nil, f.broken
+	case of != nil && (of.at == f.key || slices.Contains(of.main.keys, f.key) || slices.Contains(c.formerKeys(of.main.v), f.key)):
+		of.seen, of.doubts = map[keys.Key]table.Item{f.key: f.item.item}, doubted
+		return c.decide(ctx, of, wish{})
+	case !orphans:
+		return nil, fmt.Errorf("%w: no main item gives it", ErrOrphan)
 	case of == nil:
 		f.kind = copyItem
-		p, err := d.planLoose(f)
+		p, err := c.planLoose(f)
 		f.of = &snapshot{main: f.item, at: f.item.keys[0], doubts: doubted}
 		return p, err
-	case of.at == f.key, slices.Contains(of.main.keys, f.key), slices.Contains(d.formerKeys(of.main.v), f.key):
-		of.seen, of.doubts = map[keys.Key]table.Item{f.key: f.item.item}, doubted
-		return d.decide(ctx, of, wish{})
 	}
 	f.kind, of.doubts = copyItem, doubted
-	return d.planLoose(f)
+	return c.planLoose(f)
 }

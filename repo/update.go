@@ -118,12 +118,24 @@ func (c *core) named(op string, key keys.Key, err error) error {
 // An entity with a version is read first, and what is under its former keys
 // ([Entity].FormerKeys, FormerCopies), which is deleted with it. If another writer changes
 // the entity in the meantime, Delete starts over, within the budget of [table.Table.Retry].
+//
+// An entity that is not under its present key yet is found by its former key and by the keys of
+// its copies, not by the present one: bring it over first, see [Repo.Refresh].
 func (r *Repo[T]) Delete(ctx context.Context, key keys.Key) error { return r.core.delete(ctx, key) }
 
 func (c *core) delete(ctx context.Context, key keys.Key) error {
 	if c.counter == unversioned {
 		return c.table.Do(ctx, table.Delete(key).IfType(c.entity.Type).IfAdmits(0).WithName(c.entity.Type))
 	}
+	err := c.deleteLoaded(ctx, key)
+	if errors.Is(err, ErrOrphan) && len(c.entity.FormerKeys) > 0 {
+		return c.deleteFound(ctx, "Delete", key, false)
+	}
+	return err
+}
+
+// deleteLoaded deletes the entity that is under its present key.
+func (c *core) deleteLoaded(ctx context.Context, key keys.Key) error {
 	return c.retry(ctx, func(ctx context.Context, doubted doubts) (error, bool) {
 		old, err := c.load(ctx, key)
 		if errors.Is(err, table.ErrNotFound) && !errors.Is(err, ErrOrphan) {
