@@ -8,14 +8,15 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 )
 
 // hostile are strings that try to look like something else.
-var hostile = []string{
-	"", "a", "a#b", "#", "%", "%23", "%2", "$", " ", "\x00", "\n", "~", "ü", "日本", "\xff", "\xffyear", "\xc3",
-	"PROFILE", "2024-01-15T10:05:00.000Z", strings.Repeat("x", 1020), strings.Repeat("#", 700),
-}
+var hostile = append([]string{
+	"a#b", "%", "%23", "$", "\n", "~", "日本", "\xffyear", "\xc3", "PROFILE", "2024-01-15T10:05:00.000Z",
+	strings.Repeat("x", 1020), strings.Repeat("#", 700),
+}, expect.Nasty...)
 
 // writable reports whether all texts can be segments of a key.
 func writable(texts ...string) bool {
