@@ -133,6 +133,10 @@ func FuzzCursor(f *testing.F) {
 	f.Add("A", "", "ab", "c", true, "A", "", "a", "bc", true)
 	f.Add("A", "TX#", "", "", true, "A", "TX#A#", "", "", true)
 	f.Add("A", "TX#", "\x00\xff", "a", true, "A", "TX#", "\xfe", "", false)
+	for _, text := range expect.Nasty {
+		f.Add(text, text, text, text, false, text, text, text, "", false)
+		f.Add(text, "TX#", text, "a", true, text, "TX#", "b", "", true)
+	}
 	spec := appCore()
 	spec.Name = tabletest.New(f, spec, options()).Schema().Name
 	f.Fuzz(func(t *testing.T, pk1, prefix1, scope1, filter1 string, reverse1 bool, pk2, prefix2, scope2, filter2 string, reverse2 bool) {
