@@ -110,6 +110,11 @@ func FuzzSealOpen(f *testing.F) {
 			}
 			checkOpens(t, c, cursor, scope, p)
 			checkRefused(t, c, cursor, append([]byte("x"), scope...), paginate.Mismatch)
+			if len(scope) == 0 { // No scope is a scope too.
+				checkOpens(t, c, cursor, nil, p)
+			} else {
+				checkRefused(t, c, cursor, nil, paginate.Mismatch)
+			}
 		}
 	})
 }

@@ -17,7 +17,7 @@ import (
 func seeds(f *testing.F) {
 	f.Add([]byte{})
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range 600 {
 		b := make([]byte, 20+random.IntN(400))
 		for i := range b {
 			b[i] = byte(random.Uint32())
