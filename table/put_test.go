@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/singletable/singletable/internal/expect"
@@ -40,17 +39,6 @@ func (i *inputItems) look(in any) {
 			}
 		}
 	}
-}
-
-func (i *inputItems) install(o *dynamodb.Options) {
-	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("InputItems", func(
-			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			i.look(in.Parameters)
-			return next.HandleInitialize(ctx, in)
-		}), middleware.Before)
-	})
 }
 
 // BeforeExecution makes it an interceptor.
@@ -107,7 +95,7 @@ func TestPutsAreEqualForEveryClient(t *testing.T) {
 			return looking{tabletest.Client(t, f.Install), i}
 		}},
 		{"middleware", true, table.Options{}, func(i *inputItems, f *tabletest.Faults) table.Client {
-			return tabletest.Client(t, f.Install, i.install)
+			return tabletest.Client(t, f.Install, watch(func(in, _ any) { i.look(in) }))
 		}},
 		{"interceptor", true, table.Options{}, func(i *inputItems, f *tabletest.Faults) table.Client {
 			return tabletest.Client(t, f.Install, func(o *dynamodb.Options) { o.Interceptors.AddBeforeExecution(i) })
