@@ -263,20 +263,6 @@ func TestIndexKey(t *testing.T) {
 	}
 }
 
-// TestPutAfterALostResponse shows that an item that was written in one pass is
-// recognized, and sent again as it was.
-func TestPutAfterALostResponse(t *testing.T) {
-	t.Parallel()
-	tbl, faults := newTable(t, appCore())
-	faults.Next("PutItem", tabletest.DropResponse())
-	must(t, tbl.Do(t.Context(), table.Create(user, account{Name: "Ann", N: 7})))
-	sent := onItems(faults)
-	if len(sent) < 2 || string(sent[0].Body) != string(sent[1].Body) {
-		t.Errorf("requests: %v", sent)
-	}
-	equal(t, "stored", expect.Value(table.Get[account](t.Context(), tbl.Consistent(), user))(t), account{Name: "Ann", N: 7})
-}
-
 // TestConcurrentUseOfAnOp runs one op from several goroutines.
 func TestConcurrentUseOfAnOp(t *testing.T) {
 	t.Parallel()
