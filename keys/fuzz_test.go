@@ -2,6 +2,7 @@ package keys_test
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -178,6 +179,7 @@ func FuzzTimeRangesAreHalfOpen(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text, at.UnixMilli(), int64(0), int64(1), text)
 		f.Add("u-1", int64(-1), int64(-1), int64(0), text)
+		f.Add(text, int64(math.MinInt64), int64(math.MaxInt64), int64(0), text)
 		f.Add("u-1", at.UnixMilli(), at.UnixMilli(), at.UnixMilli()+1, text)
 	}
 	f.Fuzz(func(t *testing.T, parent string, n, from, to int64, id string) {

@@ -50,6 +50,7 @@ func FuzzQuery(f *testing.F) {
 		f.Add(byte(i), "USER#u-123", text, "", "", "TX#1", 1, "", text, text, next)
 		f.Add(byte(i), text, "", text, next, next, i-1, text, "", "n", "")
 		f.Add(byte(i)|0x80, "1", "", "-1", text, "", 0, "", "alice", text, text)
+		f.Add(byte(0xC0), "USER#u-1", text+"#", "", "", text, 1, "", text, text, text)
 	}
 	f.Add(byte(0), "A", "", "TX#1", "TX#2", "TX#10", 0, "", "", "", "")
 	f.Add(byte(0), "A", "TX#", "", "", "TX#10", 0, "", "", "", "")
@@ -102,6 +103,7 @@ func hasPrefixFold(s, prefix string) bool {
 func FuzzScan(f *testing.F) {
 	for i, text := range expect.Nasty {
 		f.Add(byte(i), i-2, i-1, i-3, text, text, text)
+		f.Add(byte(0xC0), 0, 0, 1, text, text, text)
 	}
 	f.Add(byte(0), 999_999, 1_000_000, 1, "", "", "")
 	f.Add(byte(0), 1_000_000, 1_000_001, 1, "", "", "")
