@@ -113,7 +113,8 @@ func TestOutcomeAfterARefusal(t *testing.T) {
 			table.Delete(key).IfType("user").IfVersion("version", 7),
 			nil,
 			[]outcome{
-				{table.ErrStale, true, nobody}, {table.ErrStale, true, of(`"entityType":{"S":"user"},"version":{"N":"3"}`)},
+				{table.ErrStale, true, nobody},
+				{table.ErrStale, true, of(`"entityType":{"S":"user"},"version":{"N":"3"}`)},
 				{table.ErrWrongType, true, of(`"entityType":{"S":"order"},"version":{"N":"7"}`)},
 			},
 		},

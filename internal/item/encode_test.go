@@ -37,12 +37,19 @@ func TestEncodeOddValues(t *testing.T) {
 		&loud{"err"}, &loud{"panic"}, &loud{"nil"}, nilLoud, ptr(&loud{"x"}),
 		[]*loud{{"x"}, nil},
 		ptr(ptr((*int)(nil))), ptr(any(ptr(1))), ptr([]string(nil)),
-		types.AttributeValue(nil), &types.AttributeValueMemberS{Value: "x"}, types.AttributeValueMemberBOOL{Value: true},
+		types.AttributeValue(nil), &types.AttributeValueMemberS{Value: "x"},
+		types.AttributeValueMemberBOOL{Value: true},
 		attrs{"a": &types.AttributeValueMemberN{Value: "1"}, "b": nil},
 		json.Number("1e3"), attributevalue.Number(""), attributevalue.UnixTime(at),
-		stringerIn{at}, &loudIn{loud{"x"}}, unixPointer{ptr(attributevalue.UnixTime(at)), "own"},
-		hiddenShadowed{nil, "i", "n"}, clashPointers{&inner, nil, "x"}, diamond{Left{inner}, Right{inner}, "own"},
-		everything{}, &everything{},
+		stringerIn{at},
+		&loudIn{loud{"x"}},
+		unixPointer{ptr(attributevalue.UnixTime(at)), "own"},
+		hiddenShadowed{nil, "i", "n"},
+		hiddenKind{"s"},
+		clashPointers{&inner, nil, "x"},
+		diamond{Left{inner}, Right{inner}, "own"},
+		everything{},
+		&everything{},
 	} {
 		checkEncode(t, v)
 		for _, tag := range []string{"", ",omitempty", ",nullempty,nullemptyelem", ",omitemptyelem", ",string", ",unixtime", ",stringset", ",numberset", ",binaryset"} {
