@@ -3,6 +3,7 @@ package keys_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,8 @@ func FuzzInt(f *testing.F) {
 	f.Add(int64(7), uint64(7), 0)
 	f.Add(int64(7), uint64(7), -1)
 	f.Add(int64(7), uint64(7), 21)
+	f.Add(int64(math.MaxInt64), uint64(math.MaxInt64), math.MinInt32)
+	f.Add(int64(math.MinInt64), uint64(1)<<63, math.MaxInt32)
 	f.Fuzz(func(t *testing.T, n int64, u uint64, width int) {
 		sk := keys.Tx.SK(keys.Int(n, width), keys.Int(u, width))
 		digits := max(len(fmt.Sprint(n)), len(fmt.Sprint(u)))
@@ -67,6 +70,7 @@ func FuzzTime(f *testing.F) {
 	f.Add(int64(253402300800), int64(0), 14*3600)      // the first after it
 	f.Add(int64(1)<<62, int64(-1), 0)
 	f.Add(int64(-1)<<63, int64(1)<<62, 1<<30)
+	f.Add(at.Unix(), int64(1), 20700) // a quarter of an hour off
 	f.Fuzz(func(t *testing.T, seconds, nanoseconds int64, zone int) {
 		tm := time.Unix(seconds, nanoseconds).In(time.FixedZone("somewhere", zone))
 		year := tm.UTC().Year()
@@ -96,6 +100,9 @@ func FuzzStarting(f *testing.F) {
 	}
 	f.Add("a", "eng", "a\U0010FFFF")
 	f.Add("\U0010FFFF", "eng", "\U0010FFFF\U0010FFFF")
+	for _, name := range []string{"al", "al#", "al zed", "al%", "alé", "al\uFFFD", "a", "akz", "am", "AL", "bal"} {
+		f.Add("al", "eng", name)
+	}
 	f.Fuzz(func(t *testing.T, text, under, name string) {
 		if !writable(text, under, name) || len(text)+len(under)+len(name) > 300 {
 			return
@@ -127,6 +134,7 @@ func FuzzValidate(f *testing.F) {
 	f.Add("USER#u-1", "x", keys.MaxSK)
 	f.Add("x", "x", keys.MaxPK)
 	f.Add("x", "", keys.MaxPK+1)
+	f.Add("日", "ü", keys.MaxSK/2+1) // more bytes than characters
 	f.Fuzz(func(t *testing.T, pk, sk string, times int) {
 		repeat := func(s string) string { return strings.Repeat(s, min(max(times, 1), 1+3000/max(len(s), 1))) }
 		pk, sk = repeat(pk), repeat(sk)

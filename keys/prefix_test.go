@@ -3,8 +3,6 @@ package keys_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/singletable/singletable/keys"
 )
 
@@ -57,33 +55,6 @@ func TestPrefixSK(t *testing.T) {
 			}
 			if err := tt.got.Validate(); err != nil {
 				t.Errorf("Validate() = %v", err)
-			}
-		})
-	}
-}
-
-func TestDelimiterInAnIDSeparatesNothing(t *testing.T) {
-	t.Parallel()
-	pairs := map[string][2][]string{
-		"delimiter": {{"a#b", "c"}, {"a", "b#c"}},
-		"escape":    {{"a#b"}, {"a%23b"}},
-		"length":    {{"a", "b"}, {"a#b"}},
-	}
-	for name, pair := range pairs {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			x, y := order.PK(pair[0]...), order.PK(pair[1]...)
-			if x == y {
-				t.Errorf("%q and %q both give %q", pair[0], pair[1], x)
-			}
-			for i, pk := range []keys.PK{x, y} {
-				parts, err := keys.Parse(pk)
-				if err != nil {
-					t.Fatalf("Parse(%q) = %v", pk, err)
-				}
-				if diff := cmp.Diff(append(keys.Parts{"ORDER"}, pair[i]...), parts); diff != "" {
-					t.Errorf("Parse(%q) (-want +got):\n%s", pk, diff)
-				}
 			}
 		})
 	}

@@ -3,12 +3,8 @@ package paginate_test
 import (
 	"encoding/base64"
 	"errors"
-	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/paginate"
@@ -109,82 +105,17 @@ func TestEveryChangeIsRefused(t *testing.T) {
 	}
 }
 
-func TestGarbageIsRefused(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(19, 24))
-	for format, c := range codecs(t) {
-		for size := range 31 {
-			for range 200 {
-				b := make([]byte, size)
-				for i := range b {
-					b[i] = byte(random.Uint32())
-				}
-				for _, text := range []string{string(b), base64.RawURLEncoding.EncodeToString(b)} {
-					if p, err := c.Open(text, scope); p.Values != nil || !errors.Is(err, paginate.ErrInvalidCursor) {
-						t.Fatalf("%s: Open(%q) = %v, %v", format, text, p, err)
-					}
-				}
-			}
-		}
+// What is too long is refused for its length, which costs one allocation: the error.
+func TestLongTokens(t *testing.T) {
+	for _, c := range codecs(t) {
 		checkRefused(t, c, "", scope, paginate.Malformed)
 		checkRefused(t, c, strings.Repeat("A", 8192), scope, paginate.UnknownVersion)
 		checkRefused(t, c, strings.Repeat("A", 8193), scope, paginate.Malformed)
-		checkRefused(t, c, strings.Repeat("A", 10<<20), scope, paginate.Malformed)
-	}
-}
-
-func TestHugeTokenCostsNothing(t *testing.T) {
-	c, huge := newCodec(t, nil), strings.Repeat("A", 10<<20)
-	// One allocation is the error.
-	if n := testing.AllocsPerRun(10, func() { _, _ = c.Open(huge, scope) }); n > 1 {
-		t.Errorf("refusing 10 MB takes %v allocations", n)
-	}
-}
-
-func TestOtherScopeIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, c := range codecs(t) {
-		cursor := seal(t, c, txPosition, scope)
-		for _, other := range []string{"", "bob's transactions", "alice's transaction", "alice's transactions ", "\x00"} {
-			checkRefused(t, c, cursor, []byte(other), paginate.Mismatch)
+		huge := strings.Repeat("A", 10<<20)
+		if n := testing.AllocsPerRun(10, func() { _, _ = c.Open(huge, scope) }); n > 1 {
+			t.Errorf("refusing 10 MB takes %v allocations", n)
 		}
-		checkRefused(t, c, cursor, nil, paginate.Mismatch)
-
-		// No scope is a scope too.
-		cursor = seal(t, c, txPosition, nil)
-		checkOpens(t, c, cursor, []byte{}, txPosition)
-		checkRefused(t, c, cursor, scope, paginate.Mismatch)
 	}
-}
-
-func TestWatermarksAndPagesDoNotMix(t *testing.T) {
-	t.Parallel()
-	for _, pages := range codecs(t) {
-		marks := pages.Watermarks()
-		page, mark := seal(t, pages, watermark, scope), seal(t, marks, watermark, scope)
-		checkOpens(t, pages, page, scope, watermark)
-		checkOpens(t, marks, mark, scope, watermark)
-		checkRefused(t, pages, mark, scope, paginate.Mismatch)
-		checkRefused(t, marks, page, scope, paginate.Mismatch)
-		checkOpens(t, marks.Watermarks(), mark, scope, watermark)
-
-		// Writing the other kind into the first byte does not help.
-		raw := expect.Value(base64.RawURLEncoding.DecodeString(mark))(t)
-		raw[0] ^= 1
-		checkRefused(t, pages, base64.RawURLEncoding.EncodeToString(raw), scope, paginate.Mismatch)
-	}
-}
-
-func TestSealedAndUnsealedDoNotMix(t *testing.T) {
-	t.Parallel()
-	sealing, unsealed := newCodec(t, nil), paginate.Insecure()
-	s, u := seal(t, sealing, txPosition, scope), seal(t, unsealed, txPosition, scope)
-	if s[0] != 'S' || u[0] != 'U' {
-		t.Errorf("cursors begin with %q and %q, want S and U", s[0], u[0])
-	}
-	checkRefused(t, sealing, u, scope, paginate.UnknownVersion)
-	checkRefused(t, unsealed, s, scope, paginate.UnknownVersion)
-	checkOpens(t, paginate.Insecure(), u, scope, txPosition)
 }
 
 func TestSealedTokenHidesThePosition(t *testing.T) {
@@ -211,22 +142,6 @@ func TestSealedTokenHidesThePosition(t *testing.T) {
 	}
 }
 
-func TestRotation(t *testing.T) {
-	t.Parallel()
-	a, b := paginate.NewKey(), paginate.NewKey()
-	onlyA, bothA, bothB, onlyB := newCodec(t, nil, a), newCodec(t, nil, a, b), newCodec(t, nil, b, a), newCodec(t, nil, b)
-	byA, byB := seal(t, bothA, txPosition, scope), seal(t, bothB, txPosition, scope)
-
-	for _, c := range []*paginate.Codec{onlyA, bothA, bothB} {
-		checkOpens(t, c, byA, scope, txPosition)
-	}
-	for _, c := range []*paginate.Codec{onlyB, bothA, bothB} {
-		checkOpens(t, c, byB, scope, txPosition)
-	}
-	checkRefused(t, onlyB, byA, scope, paginate.UnknownKey)
-	checkRefused(t, onlyA, byB, scope, paginate.UnknownKey)
-}
-
 func TestErrorsReadAlike(t *testing.T) {
 	t.Parallel()
 	reasons := []paginate.Reason{
@@ -251,29 +166,5 @@ func TestUnusableCodecs(t *testing.T) {
 		if p, err := c.Open(cursor, scope); p.Values != nil || err == nil || errors.Is(err, paginate.ErrInvalidCursor) {
 			t.Errorf("Open = %v, %v; want an error that does not blame the client", p, err)
 		}
-	}
-}
-
-func TestConcurrentUse(t *testing.T) {
-	t.Parallel()
-	for _, c := range codecs(t) {
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				for range 200 {
-					cursor, err := c.Seal(indexPosition, scope)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					p, err := c.Open(cursor, scope)
-					if diff := cmp.Diff(indexPosition, p); err != nil || diff != "" {
-						t.Errorf("Open: %v\n%s", err, diff)
-						return
-					}
-				}
-			})
-		}
-		wg.Wait()
 	}
 }

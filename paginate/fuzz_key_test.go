@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/paginate"
 )
 
@@ -14,12 +15,12 @@ import (
 func FuzzParseKeys(f *testing.F) {
 	one := base64.StdEncoding.EncodeToString([]byte("0123456789abcdef0123456789ABCDEF"))
 	two := base64.StdEncoding.EncodeToString([]byte("\xff\xfe\xfd0123456789abcdef0123456789ABC"))
-	for _, text := range []string{
-		"", " \n", ",", one, one + "," + two, " " + one + " ,\n" + two + "\n", one + "," + one, one + ",",
+	for _, text := range append([]string{
+		" \n", ",", one, one + "," + two, " " + one + " ,\n" + two + "\n", one + "," + one, one + ",",
 		strings.TrimRight(one, "="), repeated("\xff"), repeated("\x00\xff"),
 		base64.StdEncoding.EncodeToString([]byte("31 bytes, which is one too few.")), one[:43] + "B", "\x00" + one,
 		strings.Repeat(one+",", 100) + two, strings.Repeat("A", 5000),
-	} {
+	}, expect.Nasty...) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -30,7 +30,9 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add([]byte(wire))
 	f.Add([]byte("\x03\x00\x01\x8d\x0c\x94\xe0\xe0"))
-	f.Add([]byte(""))
+	for _, text := range expect.Nasty {
+		f.Add([]byte(text))
+	}
 
 	f.Fuzz(func(t *testing.T, b []byte) {
 		text, inside := string(b), base64.RawURLEncoding.EncodeToString(b)
@@ -75,6 +77,10 @@ func FuzzSealOpen(f *testing.F) {
 	f.Add("TX#2024-01-15T10:05:00.000Z#tx-abc", "-1.5E-130", []byte{}, []byte{}, false)
 	f.Add("2024-01-15T10:05:00.000Z2024-01-15T10:05:00.000Z", "", []byte("2024"), []byte(nil), true)
 	f.Add("1969-12-31T23:59:59.999Z", "00", []byte(nil), []byte("\x00"), true)
+	for _, text := range expect.Nasty {
+		f.Add(text, "1", []byte(text), []byte(text), true)
+		f.Add("TX#1", text, []byte{}, []byte{}, true)
+	}
 
 	f.Fuzz(func(t *testing.T, str, num string, bin, scope []byte, all bool) {
 		p := paginate.Position{Values: []paginate.Value{{Kind: paginate.String, Data: str}}}
@@ -104,6 +110,11 @@ func FuzzSealOpen(f *testing.F) {
 			}
 			checkOpens(t, c, cursor, scope, p)
 			checkRefused(t, c, cursor, append([]byte("x"), scope...), paginate.Mismatch)
+			if len(scope) == 0 { // No scope is a scope too.
+				checkOpens(t, c, cursor, nil, p)
+			} else {
+				checkRefused(t, c, cursor, nil, paginate.Mismatch)
+			}
 		}
 	})
 }

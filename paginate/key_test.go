@@ -21,7 +21,6 @@ const (
 	secretA = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 	secretB = "//79/Pv6+fj39vX08/Lx8O/u7ezr6uno5+bl5OPi4eA="
 	idA     = "630dcd29"
-	idB     = "1865c008"
 )
 
 // repeated returns a key that repeats a part, as ParseKeys reads it.
@@ -32,32 +31,6 @@ func repeated(part string) string {
 func parseKeys(tb testing.TB, text string) []paginate.Key {
 	tb.Helper()
 	return expect.Value(paginate.ParseKeys(text))(tb)
-}
-
-func TestParseKeys(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		text string
-		want []string
-	}{
-		"one":                    {secretA, []string{idA}},
-		"two, order kept":        {secretB + "," + secretA, []string{idB, idA}},
-		"space around":           {" " + secretA + " ,\t" + secretB + "\n", []string{idA, idB}},
-		"final newline":          {secretA + "\n", []string{idA}},
-		"final carriage return":  {secretA + "\r\n", []string{idA}},
-		"one on each line":       {secretA + ",\n" + secretB + "\n", []string{idA, idB}},
-		"twice is New's to find": {secretA + "," + secretA, []string{idA, idA}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got []string
-			for _, k := range parseKeys(t, tt.text) {
-				got = append(got, k.ID())
-			}
-			expect.Equal(t, "ids", got, tt.want)
-		})
-	}
 }
 
 func TestParseKeysRefuses(t *testing.T) {

@@ -23,6 +23,7 @@ func FuzzSchema(f *testing.F) {
 		next := expect.Nasty[(i+1)%len(expect.Nasty)]
 		f.Add("Table", text, next, "S", "N", "", "GSI1", "x", text, "B", byte(i))
 		f.Add(text, "", "", text, "", text, text, text, "", "", byte(i))
+		f.Add("Table", text, "", "", "", text+"ttl", "GSI1", text, "sk", "S", byte(0))
 	}
 	f.Add("Table", "pk", "sk", "S", "S", "ttl", "GSI1", "sk", "pk", "S", byte(0))
 	f.Add("Table", "pk", "", "S", "S", "ttl", "LSI1", "", "x", "S", byte(1))

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -458,10 +459,14 @@ func TestPlan(t *testing.T) {
 			schema: schema.Table{Name: "Notes", TTL: "ttl"}, live: fields{}, ttl: ttlOn,
 			manual: `TTL: is on "expires", the schema wants on "ttl"; turn TTL off, and let Ensure turn it on`,
 		},
-		"a table that is being created": {schema: gsi1, live: fields{"TableStatus": "CREATING"}, change: "the table is CREATING; wait"},
-		"a table that is being deleted": {schema: gsi1, live: fields{"TableStatus": "DELETING"}, change: "the table is DELETING; wait until it is gone, and create it"},
-		"a table that is being updated": {schema: plain, live: fields{"TableStatus": "UPDATING"}},
-		"an archived table":             {schema: plain, live: fields{"TableStatus": "ARCHIVED"}, manual: "the table is ARCHIVED; restore it"},
+		"a table that is being created":  {schema: gsi1, live: fields{"TableStatus": "CREATING"}, change: "the table is CREATING; wait"},
+		"a table that is being deleted":  {schema: gsi1, live: fields{"TableStatus": "DELETING"}, change: "the table is DELETING; wait until it is gone, and create it"},
+		"a table that is being updated":  {schema: plain, live: fields{"TableStatus": "UPDATING"}},
+		"an index that is being updated": {schema: gsi1, live: with(index("GSI1", "gsi1pk", "UPDATING"))},
+		"a replica without permissions":  {schema: plain, live: fields{"TableStatus": "REPLICATION_NOT_AUTHORIZED"}},
+		"an engine without statuses":     {schema: gsi1, live: fields{"TableStatus": "", "GlobalSecondaryIndexes": []any{index("GSI1", "gsi1pk", "")}, "AttributeDefinitions": types3}},
+		"a table that is being archived": {schema: plain, live: fields{"TableStatus": "ARCHIVING"}, manual: "the table is ARCHIVING; restore it"},
+		"an archived table":              {schema: plain, live: fields{"TableStatus": "ARCHIVED"}, manual: "the table is ARCHIVED; restore it"},
 		"a table without its encryption key": {
 			schema: plain, live: fields{"TableStatus": "INACCESSIBLE_ENCRYPTION_CREDENTIALS"},
 			manual: "the table is INACCESSIBLE_ENCRYPTION_CREDENTIALS; give DynamoDB access",
@@ -493,6 +498,15 @@ func TestPlan(t *testing.T) {
 			// The three functions agree.
 			err := tt.schema.Verify(t.Context(), client)
 			equal(t, "as the schema says", err == nil, tt.change == "" && tt.manual == "")
+			equal(t, "a mismatch", errors.Is(err, schema.ErrMismatch), err != nil)
+			var problems, differences []string
+			if e, ok := errors.AsType[*schema.Error](err); ok {
+				problems = e.Problems
+			}
+			for _, c := range slices.Concat(plan.Changes, plan.Manual) {
+				differences = append(differences, c.Difference)
+			}
+			equal(t, "problems", problems, differences)
 			if tt.manual != "" {
 				if err := tt.schema.Ensure(t.Context(), client); !errors.Is(err, schema.ErrMismatch) {
 					t.Errorf("Ensure: %v", err)
@@ -503,22 +517,33 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// An error of a request is no difference of the schema.
-func TestPlanReturnsRequestErrors(t *testing.T) {
+// An error of a request is no difference of the schema, and neither is a response
+// without the description that was asked for.
+func TestUnreadDescriptions(t *testing.T) {
 	t.Parallel()
 	spec := indexed()
 	spec.PointInTimeRecovery = true
 	for _, operation := range []string{"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"} {
-		client, faults := faulty(noTTL)
-		faults.Always("DescribeTable", described(t, spec, "ACTIVE", "ACTIVE"))
-		faults.Always("DescribeContinuousBackups", recoveryOn)
-		faults.Always(operation, denied)
-		_, err := spec.Plan(t.Context(), client)
-		if e, ok := errors.AsType[*schema.Error](err); !ok || e.Op != "Plan" || errors.Is(err, schema.ErrMismatch) {
-			t.Errorf("%s: %v", operation, err)
+		for _, fault := range []tabletest.Fault{denied, canned(http.StatusOK, "", ""), canned(http.StatusOK, "", "{}")} {
+			client, faults := faulty(noTTL)
+			faults.Always("DescribeTable", described(t, spec, "ACTIVE", "ACTIVE"))
+			faults.Always("DescribeContinuousBackups", recoveryOn)
+			must(t, spec.Verify(t.Context(), client))
+			faults.Always(operation, fault)
+			_, planned := spec.Plan(t.Context(), client)
+			for op, err := range map[string]error{"Plan": planned, "Verify": spec.Verify(t.Context(), client)} {
+				if e, ok := errors.AsType[*schema.Error](err); !ok || e.Op != op || errors.Is(err, schema.ErrMismatch) {
+					t.Errorf("%s: %v", operation, err)
+				}
+				wellFormed(t, op, err)
+			}
 		}
-		wellFormed(t, "Plan", err)
 	}
+	// A schema that does not manage backups needs no permission for them.
+	client, faults := faulty(noTTL)
+	faults.Always("DescribeTable", described(t, indexed(), "ACTIVE", "ACTIVE"))
+	must(t, indexed().Verify(t.Context(), client))
+	equal(t, "requests", len(faults.Requests("DescribeContinuousBackups")), 0)
 }
 
 // A pipeline reads a plan as JSON. Lists without elements are empty, not null.

@@ -141,38 +141,6 @@ func TestEnsureWaitsForBackups(t *testing.T) {
 	}
 }
 
-func TestVerifyOfPointInTimeRecovery(t *testing.T) {
-	t.Parallel()
-	spec := schema.Table{Name: "Notes", PointInTimeRecovery: true}
-	for name, tt := range map[string]struct {
-		describe tabletest.Fault
-		says     string
-	}{
-		"on":      {recoveryOn, ""},
-		"off":     {recoveryOff, "PointInTimeRecovery: is off, the schema wants it on"},
-		"nothing": {canned(http.StatusOK, "", "{}"), "does not describe the backups"},
-		"denied":  {denied, "AccessDeniedException"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			client, faults := engineOf(t, spec)
-			faults.Always("DescribeContinuousBackups", tt.describe)
-			err := spec.Verify(t.Context(), client)
-			if (err == nil) != (tt.says == "") || err != nil && !strings.Contains(err.Error(), tt.says) {
-				t.Errorf("error %v, want %q", err, tt.says)
-			}
-			if differs := strings.Contains(tt.says, "the schema wants"); differs != errors.Is(err, schema.ErrMismatch) {
-				t.Errorf("error %v matches ErrSchemaMismatch: %t", err, !differs)
-			}
-			wellFormed(t, "Verify", err)
-		})
-	}
-	// A schema that does not manage it needs no permission for it.
-	client, faults := engineOf(t, schema.Table{Name: "Notes"})
-	must(t, schema.Table{Name: "Notes"}.Verify(t.Context(), client))
-	equal(t, "requests", len(faults.Requests("DescribeContinuousBackups")), 0)
-}
-
 func TestSettingsAreValidated(t *testing.T) {
 	t.Parallel()
 	one := schema.Throughput{Read: 1, Write: 1}

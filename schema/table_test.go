@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"net/http"
 	"reflect"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/schema"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // The schema of an application as a file, which `singletable verify` reads.
@@ -181,21 +179,5 @@ func TestSchemaAsJSON(t *testing.T) {
 		var back schema.Table
 		must(t, json.Unmarshal(file, &back))
 		expect.Equal(t, name+": changed by JSON", back, spec)
-	}
-}
-
-// A response without the description asked for says nothing about the table.
-func TestVerifyOfUndescribedTables(t *testing.T) {
-	t.Parallel()
-	for _, operation := range []string{"DescribeTable", "DescribeTimeToLive"} {
-		for _, body := range []string{"", "{}"} {
-			var faults tabletest.Faults
-			client := tabletest.Client(t, faults.Install)
-			spec := tabletest.NewWith(t, client, appCore(), nil).Schema()
-			faults.Always(operation, canned(http.StatusOK, "", body))
-			if err := spec.Verify(t.Context(), client); err == nil || errors.Is(err, schema.ErrMismatch) {
-				t.Errorf("%s %q: %v", operation, body, err)
-			}
-		}
 	}
 }

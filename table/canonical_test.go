@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/table"
 )
@@ -46,8 +47,13 @@ func FuzzNumbers(f *testing.F) {
 		{"12.34", "1234e-2"},
 		{"1e125", "1.0e-130"},
 		{"1e1000000", "-1e-1000000"},
+		{"1e9223372036854775807", "1e-9223372036854775808"},
+		{"\u0663", "\uff11"}, // digits of other scripts
 	} {
 		f.Add(pair[0], pair[1])
+	}
+	for _, text := range expect.Nasty {
+		f.Add(text, "-"+text)
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
 		sameText := item.CanonicalNumber(a) == item.CanonicalNumber(b)

@@ -25,23 +25,18 @@ import (
 func TestDamagedReads(t *testing.T) {
 	t.Parallel()
 	own, _ := newTable(t, appCore())
-	ks, want := make([]keys.Key, 3), make([]int, 3)
-	for i := range ks {
-		ks[i], want[i] = keys.Key{PK: "USER#1", SK: keys.SK(fmt.Sprintf("ACCOUNT#%d", i))}, i
-		must(t, own.Do(t.Context(), table.Put(ks[i], account{N: i})))
-	}
-	for how, read := range reads(ks) {
+	ks, want := accounts(t, own, 3)
+	for how, read := range readers {
 		for _, gzip := range []bool{false, true} {
 			for _, bySDK := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/gzip=%t/bySDK=%t", how, gzip, bySDK), func(t *testing.T) {
 					t.Parallel()
 					tbl, faults := damagedTable(t, own.Schema(), table.Options{ReadOnlyMiddleware: !bySDK, MaxAttempts: 2}, gzip)
 					faults.Next("", tabletest.BadChecksum())
-					got := expect.Value(read(t.Context(), tbl))(t)
-					equal(t, "values", got, want)
+					equal(t, "values", expect.Value(read(t.Context(), tbl, ks))(t), want)
 					sent := len(faults.Requests())
 					faults.Always("", tabletest.BadChecksum())
-					_, err := read(t.Context(), tbl)
+					_, err := read(t.Context(), tbl, ks)
 					if _, damaged := errors.AsType[*smithy.DeserializationError](err); !damaged || table.Classify(err) != table.Transient {
 						t.Errorf("damaged each time: %v", err)
 					}

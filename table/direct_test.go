@@ -29,93 +29,25 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-// itemsSeen counts the items in the outputs of a client, as its own middleware
-// sees them.
-type itemsSeen struct{ n atomic.Int64 }
-
-func (s *itemsSeen) install(o *dynamodb.Options) {
-	o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("ItemsSeen", func(
-			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			out, metadata, err := next.HandleInitialize(ctx, in)
-			s.count(out.Result)
-			return out, metadata, err
-		}), middleware.Before)
-	})
-}
-
-func (s *itemsSeen) count(result any) {
+// itemsIn counts the items in the output of a read.
+func itemsIn(result any) (n int) {
 	switch out := result.(type) {
 	case *dynamodb.GetItemOutput:
-		s.n.Add(int64(min(len(out.Item), 1)))
+		n = min(len(out.Item), 1)
 	case *dynamodb.QueryOutput:
-		s.n.Add(int64(len(out.Items)))
+		n = len(out.Items)
 	case *dynamodb.ScanOutput:
-		s.n.Add(int64(len(out.Items)))
+		n = len(out.Items)
 	case *dynamodb.BatchGetItemOutput:
 		for _, items := range out.Responses {
-			s.n.Add(int64(len(items)))
+			n += len(items)
 		}
 	case *dynamodb.TransactGetItemsOutput:
 		for _, r := range out.Responses {
-			s.n.Add(int64(min(len(r.Item), 1)))
+			n += min(len(r.Item), 1)
 		}
 	}
-}
-
-// reads are all the ways to read, each of which returns the n of ten items.
-func reads(ks []keys.Key) map[string]func(context.Context, *table.Table) ([]int, error) {
-	ns := func(as []account, err error) ([]int, error) {
-		got := make([]int, len(as))
-		for i, a := range as {
-			got[i] = a.N
-		}
-		return got, err
-	}
-	query := table.Query{PK: ks[0].PK}
-	return map[string]func(context.Context, *table.Table) ([]int, error){
-		"Get": func(ctx context.Context, t *table.Table) ([]int, error) {
-			var as []account
-			for _, k := range ks {
-				a, err := table.Get[account](ctx, t, k)
-				if err != nil {
-					return nil, err
-				}
-				as = append(as, a)
-			}
-			return ns(as, nil)
-		},
-		"QueryPage": func(ctx context.Context, t *table.Table) ([]int, error) {
-			page, err := table.QueryPage[account](ctx, t, query)
-			return ns(page.Items, err)
-		},
-		"All": func(ctx context.Context, t *table.Table) ([]int, error) {
-			return ns(table.Collect(table.All[account](ctx, t, query)))
-		},
-		"ScanPage": func(ctx context.Context, t *table.Table) ([]int, error) {
-			page, err := table.ScanPage[account](ctx, t, table.Scan{})
-			return ns(page.Items, err)
-		},
-		"BatchGet": func(ctx context.Context, t *table.Table) ([]int, error) {
-			as, err := table.BatchGet[account](ctx, t, ks)
-			return ns(inOrder(as, ks), err)
-		},
-		"TransactGet": func(ctx context.Context, t *table.Table) ([]int, error) {
-			as, err := table.TransactGet[account](ctx, t, ks)
-			return ns(inOrder(as, ks), err)
-		},
-	}
-}
-
-// inOrder returns the values of the keys, which must all be there.
-func inOrder(found map[keys.Key]account, ks []keys.Key) (values []account) {
-	for _, k := range ks {
-		if v, ok := found[k]; ok {
-			values = append(values, v)
-		}
-	}
-	return values
+	return n
 }
 
 // TestDecodesDirectly fails if a new SDK no longer lets the library decode: its
@@ -125,34 +57,28 @@ func TestDecodesDirectly(t *testing.T) {
 	t.Parallel()
 	own, _ := newTable(t, appCore())
 	spec := own.Schema()
-	ks, want := make([]keys.Key, 10), make([]int, 10)
-	for i := range ks {
-		ks[i] = keys.Key{PK: "USER#1", SK: keys.SK(fmt.Sprintf("ACCOUNT#%d", i))}
-		want[i] = i
-		must(t, own.Do(t.Context(), table.Put(ks[i], account{N: i})))
-	}
-	for how, read := range reads(ks) {
+	ks, want := accounts(t, own, 10)
+	for how, read := range readers {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range []struct {
 				name    string
 				wrapped bool
 				options table.Options
-				seen    int64
+				seen    int
 			}{
 				{"directly", false, table.Options{ReadOnlyMiddleware: true}, 0},
 				{"middleware", false, table.Options{}, 10},
 				{"wrapper", true, table.Options{}, 10},
 			} {
-				var seen itemsSeen
-				client := table.Client(tabletest.Client(t, seen.install))
+				seen := 0
+				client := table.Client(tabletest.Client(t, watch(func(_, out any) { seen += itemsIn(out) })))
 				if c.wrapped {
 					client = struct{ table.Client }{client}
 				}
 				tbl := expect.Value(table.New(client, spec, &c.options))(t)
-				got := expect.Value(read(t.Context(), tbl))(t)
-				equal(t, c.name+": values", got, want)
-				equal(t, c.name+": items that the client's middleware saw", seen.n.Load(), c.seen)
+				equal(t, c.name+": values", expect.Value(read(t.Context(), tbl, ks))(t), want)
+				equal(t, c.name+": items that the client's middleware saw", seen, c.seen)
 			}
 		})
 	}
@@ -184,21 +110,6 @@ func (f fixedResponse) table(tb testing.TB, ttl string, bySDK bool, settings ...
 // idle installs middleware that does nothing, which the table does not know of it.
 func idle(o *dynamodb.Options) {
 	o.APIOptions = append(o.APIOptions, func(*middleware.Stack) error { return nil })
-}
-
-// outputs remembers what the middleware of a client sees of responses.
-type outputs struct{ seen []any }
-
-func (o *outputs) install(options *dynamodb.Options) {
-	options.APIOptions = append(options.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Outputs", func(
-			ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
-		) (middleware.InitializeOutput, middleware.Metadata, error) {
-			out, metadata, err := next.HandleInitialize(ctx, in)
-			o.seen = append(o.seen, out.Result)
-			return out, metadata, err
-		}), middleware.After)
-	})
 }
 
 // Outputs have all that the table asks for, except for the items.
@@ -278,12 +189,12 @@ func TestOutputsOfReads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var looked outputs
-			tbl := fixedResponse{http.StatusOK, []byte(tt.response)}.table(t, "", false, looked.install)
+			var seen []any
+			tbl := fixedResponse{http.StatusOK, []byte(tt.response)}.table(t, "", false, watch(func(_, out any) { seen = append(seen, out) }))
 			if err := tt.call(t.Context(), tbl); err != nil {
 				t.Error(err)
 			}
-			if diff := cmp.Diff([]any{tt.want}, looked.seen[:1], unexported, cmpopts.IgnoreTypes(middleware.Metadata{})); diff != "" {
+			if diff := cmp.Diff([]any{tt.want}, seen[:1], unexported, cmpopts.IgnoreTypes(middleware.Metadata{})); diff != "" {
 				t.Errorf("outputs (-want +got):\n%s", diff)
 			}
 		})

@@ -35,6 +35,7 @@ func FuzzOp(f *testing.F) {
 		next := expect.Nasty[(i+1)%len(expect.Nasty)]
 		f.Add(byte(i), "USER#u-1", "PROFILE", text, next, 1, int64(i))
 		f.Add(byte(i)|0xF0, text, next, "name", text, 1, int64(-i))
+		f.Add(byte(0), "A", text, text, text, 1, int64(0))
 	}
 	f.Add(byte(0), "A", "A", "name", strings.Repeat("x", 400), 1<<10-1, int64(0)) // a little less than an item can have
 	f.Add(byte(8), "A", "A", "name", strings.Repeat("x", 400), 1<<10, int64(0))
@@ -107,6 +108,7 @@ func keySchemas() []schema.Table {
 func FuzzKey(f *testing.F) {
 	for i, text := range expect.Nasty {
 		f.Add(byte(i), text, "1")
+		f.Add(byte(1), text, "1")
 		f.Add(byte(i), "1", text)
 		f.Add(byte(i), text, text)
 	}

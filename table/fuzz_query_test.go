@@ -50,6 +50,7 @@ func FuzzQuery(f *testing.F) {
 		f.Add(byte(i), "USER#u-123", text, "", "", "TX#1", 1, "", text, text, next)
 		f.Add(byte(i), text, "", text, next, next, i-1, text, "", "n", "")
 		f.Add(byte(i)|0x80, "1", "", "-1", text, "", 0, "", "alice", text, text)
+		f.Add(byte(0xC0), "USER#u-1", text+"#", "", "", text, 1, "", text, text, text)
 	}
 	f.Add(byte(0), "A", "", "TX#1", "TX#2", "TX#10", 0, "", "", "", "")
 	f.Add(byte(0), "A", "TX#", "", "", "TX#10", 0, "", "", "", "")
@@ -102,6 +103,7 @@ func hasPrefixFold(s, prefix string) bool {
 func FuzzScan(f *testing.F) {
 	for i, text := range expect.Nasty {
 		f.Add(byte(i), i-2, i-1, i-3, text, text, text)
+		f.Add(byte(0xC0), 0, 0, 1, text, text, text)
 	}
 	f.Add(byte(0), 999_999, 1_000_000, 1, "", "", "")
 	f.Add(byte(0), 1_000_000, 1_000_001, 1, "", "", "")
@@ -133,6 +135,10 @@ func FuzzCursor(f *testing.F) {
 	f.Add("A", "", "ab", "c", true, "A", "", "a", "bc", true)
 	f.Add("A", "TX#", "", "", true, "A", "TX#A#", "", "", true)
 	f.Add("A", "TX#", "\x00\xff", "a", true, "A", "TX#", "\xfe", "", false)
+	for _, text := range expect.Nasty {
+		f.Add(text, text, text, text, false, text, text, text, "", false)
+		f.Add(text, "TX#", text, "a", true, text, "TX#", "b", "", true)
+	}
 	spec := appCore()
 	spec.Name = tabletest.New(f, spec, options()).Schema().Name
 	f.Fuzz(func(t *testing.T, pk1, prefix1, scope1, filter1 string, reverse1 bool, pk2, prefix2, scope2, filter2 string, reverse2 bool) {

@@ -3,10 +3,10 @@ package table_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -14,37 +14,6 @@ import (
 
 // secret is a key that is long enough not to be in a message by chance.
 var secret = keys.Key{PK: keys.User.PK("ana.lopez@example.com"), SK: keys.Tx.SK(keys.Str("4111-1111-1111-1111"))}
-
-// reading are the functions that read items; they return what they read.
-var reading = map[string]func(context.Context, *table.Table) (any, error){
-	"Get": func(ctx context.Context, tbl *table.Table) (any, error) {
-		return values(table.Get[account](ctx, tbl, secret))
-	},
-	"BatchGet": func(ctx context.Context, tbl *table.Table) (any, error) {
-		return table.BatchGet[account](ctx, tbl, []keys.Key{secret, user, secret})
-	},
-	"TransactGet": func(ctx context.Context, tbl *table.Table) (any, error) {
-		return table.TransactGet[account](ctx, tbl, []keys.Key{secret, user})
-	},
-	"QueryPage": func(ctx context.Context, tbl *table.Table) (any, error) {
-		page, err := table.QueryPage[account](ctx, tbl, table.Query{PK: secret.PK, Limit: 3})
-		if err == nil && len(page.Items) > 3 {
-			err = errors.New("the page is longer than its limit")
-		}
-		return page.Items, err
-	},
-	"QueryPage of an index": func(ctx context.Context, tbl *table.Table) (any, error) {
-		page, err := table.QueryPage[table.Item](ctx, tbl, table.Query{Index: "GSI1", PK: secret.PK, Filter: nIs(1)})
-		return page.Items, err
-	},
-	"ScanPage": func(ctx context.Context, tbl *table.Table) (any, error) {
-		page, err := table.ScanPage[map[string]any](ctx, tbl, table.Scan{Limit: 2})
-		return page.Items, err
-	},
-	"All": func(ctx context.Context, tbl *table.Table) (any, error) {
-		return table.Collect(table.All[account](ctx, tbl, table.Query{PK: secret.PK}))
-	},
-}
 
 // writing are the functions that write.
 var writing = map[string]func(context.Context, *table.Table) error{
@@ -64,13 +33,6 @@ var writing = map[string]func(context.Context, *table.Table) error{
 	"BatchWrite": func(ctx context.Context, tbl *table.Table) error {
 		return tbl.BatchWrite(ctx, table.Put(secret, nil), table.Delete(user))
 	},
-}
-
-func values[T any](v T, err error) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	return []T{v}, nil
 }
 
 // itemText is the item under secret, as the engine sends it.
@@ -117,16 +79,21 @@ func FuzzArbitraryResponse(f *testing.F) {
 			tbl, client, _ := faultyTable(t, appCore(), cannedTimes(3, code, kind, body))
 			return tbl, client
 		}
-		for name, read := range reading {
+		for name, read := range readers {
 			tbl, _ := meet()
-			got, err := read(t.Context(), tbl)
+			got, err := read(t.Context(), tbl, []keys.Key{secret, user})
 			wellFormed(t, name, err)
 			if err == nil && !good {
 				t.Errorf("%s succeeds with status %d", name, code)
 			}
-			if err != nil && !cmp.Equal(0, length(got)) {
+			if err != nil && len(got) > 0 && !strings.HasSuffix(name, "Rows") {
 				t.Errorf("%s: %v with error %v", name, got, err)
 			}
+		}
+		tbl, client := meet()
+		page, err := table.QueryPage[table.Item](t.Context(), tbl, table.Query{Index: "GSI1", PK: secret.PK, Filter: nIs(1), Limit: 3})
+		if wellFormed(t, "QueryPage of an index", err); err != nil && len(page.Items) > 0 || len(page.Items) > 3 {
+			t.Errorf("QueryPage of an index: %v with error %v", page.Items, err)
 		}
 		for name, write := range writing {
 			tbl, _ := meet()
@@ -141,21 +108,6 @@ func FuzzArbitraryResponse(f *testing.F) {
 				t.Errorf("%s with status %d: %v; it may have been executed", name, code, err)
 			}
 		}
-		_, client := meet()
 		wellFormed(t, "Verify", appCore().Verify(t.Context(), client))
 	})
-}
-
-func length(got any) int {
-	switch got := got.(type) {
-	case map[keys.Key]account:
-		return len(got)
-	case []account:
-		return len(got)
-	case []table.Item:
-		return len(got)
-	case []map[string]any:
-		return len(got)
-	}
-	return -1
 }

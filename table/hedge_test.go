@@ -133,34 +133,6 @@ func TestHedgeAfterConnection(t *testing.T) {
 	})
 }
 
-// TestHedgeTail shows what hedges are for: one late read in a hundred.
-func TestHedgeTail(t *testing.T) {
-	t.Parallel()
-	hedged(t, func(t *testing.T, n *network, get func()) {
-		r := rand.New(rand.NewPCG(1, 2))
-		n.next = func() (time.Duration, tabletest.Fault) {
-			d := 4*time.Millisecond + time.Duration(r.Int64N(int64(2*time.Millisecond)))
-			if r.IntN(100) == 0 {
-				d = 300 * time.Millisecond
-			}
-			return d, empty
-		}
-		const all = 10_000
-		late := 0
-		for _, d := range readTimes(all, get) {
-			if d >= 300*time.Millisecond {
-				late++
-			}
-		}
-		if late > all/1000 {
-			t.Errorf("%d of %d reads are late", late, all)
-		}
-		if n.hedges < all/200 || n.hedges > all/20 || len(n.sent) != all+n.hedges || n.won < all/200 || n.won > n.hedges {
-			t.Errorf("%d hedges, of which %d won, and %d requests of %d reads", n.hedges, n.won, len(n.sent), all)
-		}
-	})
-}
-
 // TestHedgeOutage shows that few hedges are sent when all requests are late or
 // fail, and never more than a twentieth of the reads that succeeded.
 func TestHedgeOutage(t *testing.T) {

@@ -168,52 +168,12 @@ func TestReadsThroughMiddleware(t *testing.T) {
 	t.Parallel()
 	bothWays(t, func(t *testing.T, inBody bool) {
 		tbl, plain, _ := encrypting(t, inBody)
-		at := keys.Key{PK: "USER#1", SK: "ACCOUNT#1"}
-		want := account{Name: "secret", N: 1}
-		must(t, tbl.Do(t.Context(), table.Put(at, want)))
-		if raw := stored(t, plain, at); !strings.HasPrefix(raw, sealed) {
+		ks, want := accounts(t, tbl, 1)
+		if raw := stored(t, plain, ks[0]); !strings.HasPrefix(raw, sealed) {
 			t.Errorf("stored is %q", raw)
 		}
-		row := func(p table.RowPage[account], err error) (account, error) {
-			if err != nil || len(p.Rows) != 1 {
-				return account{}, fmt.Errorf("%d rows: %w", len(p.Rows), err)
-			}
-			return p.Rows[0].Value, p.Rows[0].Err
-		}
-		one := func(all []account, err error) (account, error) {
-			if err != nil || len(all) != 1 {
-				return account{}, fmt.Errorf("%d items: %w", len(all), err)
-			}
-			return all[0], nil
-		}
-		query, ks := table.Query{PK: at.PK}, []keys.Key{at}
-		for how, read := range map[string]func(context.Context) (account, error){
-			"Get": func(ctx context.Context) (account, error) { return table.Get[account](ctx, tbl, at) },
-			"BatchGet": func(ctx context.Context) (account, error) {
-				found, err := table.BatchGet[account](ctx, tbl, ks)
-				return one(inOrder(found, ks), err)
-			},
-			"TransactGet": func(ctx context.Context) (account, error) {
-				found, err := table.TransactGet[account](ctx, tbl, ks)
-				return one(inOrder(found, ks), err)
-			},
-			"QueryPage": func(ctx context.Context) (account, error) {
-				p, err := table.QueryPage[account](ctx, tbl, query)
-				return one(p.Items, err)
-			},
-			"All": func(ctx context.Context) (account, error) {
-				return one(table.Collect(table.All[account](ctx, tbl, query)))
-			},
-			"QueryRows": func(ctx context.Context) (account, error) { return row(table.QueryRows[account](ctx, tbl, query, nil)) },
-			"ScanPage": func(ctx context.Context) (account, error) {
-				p, err := table.ScanPage[account](ctx, tbl, table.Scan{})
-				return one(p.Items, err)
-			},
-			"ScanRows": func(ctx context.Context) (account, error) {
-				return row(table.ScanRows[account](ctx, tbl, table.Scan{}, nil))
-			},
-		} {
-			equal(t, how, expect.Value(read(t.Context()))(t), want)
+		for how, read := range readers {
+			equal(t, how, expect.Value(read(t.Context(), tbl, ks))(t), want)
 		}
 	})
 }

@@ -125,19 +125,25 @@ func (w wrapper) PutItem(ctx context.Context, in *dynamodb.PutItemInput, _ ...fu
 }
 
 // TestOtherClients shows that a write by a client about whose attempts nothing
-// is known is not taken for settled.
+// is known is not taken for settled. A client without HTTP, such as DAX, says by its
+// error whether a write was refused.
 func TestOtherClients(t *testing.T) {
 	t.Parallel()
 	client := tabletest.Client(t)
 	spec := tabletest.NewWith(t, client, appCore(), nil).Schema()
 	throttled := &types.ProvisionedThroughputExceededException{ThrottlingReasons: []types.ThrottlingReason{{Reason: aws.String("Hot")}}}
-	for err, want := range map[error]error{io.ErrUnexpectedEOF: table.ErrOutcomeUnknown, throttled: table.ErrThrottled, nil: nil} {
+	refused := &smithy.GenericAPIError{Code: "Any", Fault: smithy.FaultClient}
+	failed := &smithy.GenericAPIError{Code: "Any", Fault: smithy.FaultServer}
+	for err, want := range map[error]error{
+		io.ErrUnexpectedEOF: table.ErrOutcomeUnknown, throttled: table.ErrThrottled, refused: refused, failed: table.ErrOutcomeUnknown, nil: nil,
+	} {
 		var events []table.Event
 		tbl, failure := table.New(wrapper{client, err}, spec, &table.Options{
 			Observe: func(_ context.Context, e table.Event) { events = append(events, e) },
 		})
 		expect.OK(t, failure)
-		if got := tbl.Do(t.Context(), table.Put(user, nil)); !errors.Is(got, want) {
+		got := tbl.Do(t.Context(), table.Put(user, nil))
+		if !errors.Is(got, want) || (got == nil) != (want == nil) || errors.Is(got, table.ErrOutcomeUnknown) != errors.Is(want, table.ErrOutcomeUnknown) {
 			t.Errorf("%v: %v, want %v", err, got, want)
 		}
 		if len(events) != 1 || events[0].Attempts != 1 {
@@ -146,19 +152,6 @@ func TestOtherClients(t *testing.T) {
 		}
 		if got := len(events[0].Throttles) == 1; got != errors.Is(want, table.ErrThrottled) {
 			t.Errorf("%v: throttles %+v", err, events[0].Throttles)
-		}
-	}
-}
-
-// A client without HTTP, such as DAX, says by its error whether a write was refused.
-func TestOutcomeOfOtherClients(t *testing.T) {
-	t.Parallel()
-	client := tabletest.Client(t)
-	spec := tabletest.NewWith(t, client, appCore(), nil).Schema()
-	for fault, unknown := range map[smithy.ErrorFault]bool{smithy.FaultClient: false, smithy.FaultServer: true} {
-		tbl := expect.Value(table.New(wrapper{client, &smithy.GenericAPIError{Code: "Any", Fault: fault}}, spec, nil))(t)
-		if err := tbl.Do(t.Context(), table.Put(user, nil)); err == nil || errors.Is(err, table.ErrOutcomeUnknown) != unknown {
-			t.Errorf("fault of the %v: %v", fault, err)
 		}
 	}
 }

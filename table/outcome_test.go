@@ -25,6 +25,7 @@ func TestOutcomeAfterARefusal(t *testing.T) {
 		reads  bool  // where the engine does not return the item
 		stored string
 	}
+	of := func(attributes string) string { return `{"pk":{"S":"A"},"sk":{"S":"B"},` + attributes + `}` }
 	const (
 		nobody  = ``
 		own     = `{"pk":{"S":"A"},"sk":{"S":"B"},"n":{"N":"1"},"rev":{"S":"own"}}`
@@ -96,7 +97,42 @@ func TestOutcomeAfterARefusal(t *testing.T) {
 		"Delete with a condition": {
 			table.Delete(key).IfRevision("rev", "before").If(nIs(1)),
 			[]outcome{{table.ErrOutcomeUnknown, true, nobody}, {table.ErrOutcomeUnknown, true, others}},
-			[]outcome{{table.ErrStale, true, others}},
+			[]outcome{{table.ErrStale, true, others}, {table.ErrConditionFailed, true, of(`"n":{"N":"2"},"rev":{"S":"before"}`)}},
+		},
+		"Delete with a version and a condition": {
+			table.Delete(key).IfVersion("version", 3).If(nIs(1)),
+			nil,
+			[]outcome{{table.ErrStale, true, of(`"n":{"N":"1"},"version":{"N":"2"}`)}, {table.ErrConditionFailed, true, of(`"n":{"N":"2"},"version":{"N":"3"}`)}},
+		},
+		"Delete of what exists, without a version": {
+			table.Delete(key).IfExists().IfVersion("version", 0),
+			nil,
+			[]outcome{{table.ErrNotFound, true, nobody}, {table.ErrStale, true, of(`"version":{"N":"3"}`)}},
+		},
+		"Delete of a type and a version": {
+			table.Delete(key).IfType("user").IfVersion("version", 7),
+			nil,
+			[]outcome{
+				{table.ErrStale, true, nobody},
+				{table.ErrStale, true, of(`"entityType":{"S":"user"},"version":{"N":"3"}`)},
+				{table.ErrWrongType, true, of(`"entityType":{"S":"order"},"version":{"N":"7"}`)},
+			},
+		},
+		"Delete of a shape and a version": {
+			table.Delete(key).IfVersion("version", 7).IfShape(2),
+			nil,
+			[]outcome{
+				{table.ErrStale, true, of(`"version":{"N":"3"},"entityShape":{"N":"2"}`)},
+				{table.ErrNewerShape, true, of(`"version":{"N":"3"},"entityShape":{"N":"3"},"entityShapeFrom":{"N":"2"}`)},
+			},
+		},
+		"Delete of what a shape admits, and a version": {
+			table.Delete(key).IfVersion("version", 7).IfAdmits(2),
+			nil,
+			[]outcome{
+				{table.ErrStale, true, of(`"version":{"N":"3"},"entityShape":{"N":"3"},"entityShapeFrom":{"N":"2"}`)},
+				{table.ErrNewerShape, true, of(`"version":{"N":"3"},"entityShape":{"N":"3"},"entityShapeFrom":{"N":"3"}`)},
+			},
 		},
 		"Update of what exists": {
 			table.Update(key, n).IfExists().IfRevision("rev", "own"),
@@ -130,7 +166,7 @@ func TestOutcomeAfterARefusal(t *testing.T) {
 							}
 						}
 						err := tbl.Do(t.Context(), tt.op)
-						if !errors.Is(err, o.err) || err != nil && o.err == nil {
+						if !errors.Is(err, o.err) || err != nil && o.err == nil || errors.Is(o.err, table.ErrConditionFailed) && errors.Is(err, table.ErrStale) {
 							t.Errorf("%s, lost %v, returned %v, %s: %v, want %v", name, lost, returned, o.stored, err, o.err)
 						}
 						if reads := len(faults.Requests("GetItem")) > 0; reads != (o.reads && !returned) {

@@ -18,7 +18,6 @@ import (
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -417,11 +416,4 @@ func TestRetryOfAnUnknownOutcome(t *testing.T) {
 	})
 	expect.Err(t, err, table.ErrOutcomeUnknown)
 	expect.Equal(t, "runs", runs, 1)
-}
-
-// Retry of nothing is refused.
-func TestRetryOfNil(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, schema.Table{}, nil)
-	expect.Err(t, tbl.Retry(t.Context(), nil), table.ErrInvalid)
 }

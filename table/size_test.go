@@ -128,32 +128,6 @@ func TestLongNamesAreShortened(t *testing.T) {
 	}
 }
 
-// TestDeepestValues nests lists and maps as deep as DynamoDB stores them, and deeper.
-func TestDeepestValues(t *testing.T) {
-	t.Parallel()
-	tbl, _ := newTable(t, appCore())
-	for name, tt := range map[string]struct {
-		wrap  func(types.AttributeValue) types.AttributeValue
-		bytes int
-	}{
-		"list": {func(v types.AttributeValue) types.AttributeValue { return list(v) }, 3 + 1},
-		"map": {func(v types.AttributeValue) types.AttributeValue {
-			return mapOf(map[string]types.AttributeValue{"a": v})
-		}, 3 + 1 + 1},
-	} {
-		value := str("x")
-		for range 31 {
-			value = tt.wrap(value)
-		}
-		equal(t, "size of a "+name, table.Item{"a": value}.Size(), 1+31*tt.bytes+1)
-		must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"a": value})))
-		err := tbl.Do(t.Context(), table.Put(user, table.Item{"a": tt.wrap(value)}))
-		if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "is nested more than 32 levels deep") {
-			t.Errorf("%s of 33 levels: %v", name, err)
-		}
-	}
-}
-
 func TestLongestName(t *testing.T) {
 	t.Parallel()
 	tbl, _ := newTable(t, appCore())

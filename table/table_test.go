@@ -2,12 +2,16 @@ package table_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
@@ -82,6 +86,94 @@ func setN(n int) expression.UpdateBuilder {
 func get(ctx context.Context, t *table.Table, key keys.Key) error {
 	_, err := table.Get[account](ctx, t, key)
 	return err
+}
+
+// watch returns an option of a client whose middleware looks at the inputs and the
+// outputs of operations.
+func watch(look func(in, out any)) func(*dynamodb.Options) {
+	return func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Watch", func(
+				ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+			) (middleware.InitializeOutput, middleware.Metadata, error) {
+				out, metadata, err := next.HandleInitialize(ctx, in)
+				look(in.Parameters, out.Result)
+				return out, metadata, err
+			}), middleware.Before)
+		})
+	}
+}
+
+// accounts stores n accounts under one partition key, and returns their keys.
+func accounts(t *testing.T, tbl *table.Table, n int) (ks []keys.Key, all []account) {
+	t.Helper()
+	for i := range n {
+		ks = append(ks, keys.Key{PK: "USER#1", SK: keys.SK(fmt.Sprintf("ACCOUNT#%d", i))})
+		all = append(all, account{Name: "secret", N: i})
+		must(t, tbl.Do(t.Context(), table.Put(ks[i], all[i])))
+	}
+	return ks, all
+}
+
+// readers are all the ways to read items. The keys are those of the whole table, and
+// have one partition key.
+var readers = map[string]func(context.Context, *table.Table, []keys.Key) ([]account, error){
+	"Get": func(ctx context.Context, t *table.Table, ks []keys.Key) (all []account, err error) {
+		for _, k := range ks {
+			a, err := table.Get[account](ctx, t, k)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, a)
+		}
+		return all, nil
+	},
+	"BatchGet": func(ctx context.Context, t *table.Table, ks []keys.Key) ([]account, error) {
+		found, err := table.BatchGet[account](ctx, t, ks)
+		return inOrder(found, ks), err
+	},
+	"TransactGet": func(ctx context.Context, t *table.Table, ks []keys.Key) ([]account, error) {
+		found, err := table.TransactGet[account](ctx, t, ks)
+		return inOrder(found, ks), err
+	},
+	"QueryPage": func(ctx context.Context, t *table.Table, ks []keys.Key) ([]account, error) {
+		page, err := table.QueryPage[account](ctx, t, table.Query{PK: ks[0].PK})
+		return page.Items, err
+	},
+	"All": func(ctx context.Context, t *table.Table, ks []keys.Key) ([]account, error) {
+		return table.Collect(table.All[account](ctx, t, table.Query{PK: ks[0].PK}))
+	},
+	"QueryRows": func(ctx context.Context, t *table.Table, ks []keys.Key) ([]account, error) {
+		page, err := table.QueryRows[account](ctx, t, table.Query{PK: ks[0].PK}, nil)
+		return inRows(page, err)
+	},
+	"ScanPage": func(ctx context.Context, t *table.Table, _ []keys.Key) ([]account, error) {
+		page, err := table.ScanPage[account](ctx, t, table.Scan{})
+		return page.Items, err
+	},
+	"ScanRows": func(ctx context.Context, t *table.Table, _ []keys.Key) ([]account, error) {
+		page, err := table.ScanRows[account](ctx, t, table.Scan{}, nil)
+		return inRows(page, err)
+	},
+}
+
+// inOrder returns the values that were found, in the order of the keys.
+func inOrder(found map[keys.Key]account, ks []keys.Key) (values []account) {
+	for _, k := range ks {
+		if v, ok := found[k]; ok {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+func inRows(page table.RowPage[account], err error) (values []account, _ error) {
+	for _, row := range page.Rows {
+		if err = errors.Join(err, row.Err); row.Err == nil {
+			values = append(values, row.Value)
+		}
+	}
+	return values, err
 }
 
 // The schema of a table is a copy, its indexes and tags included.

@@ -99,38 +99,6 @@ func TestDecodeItem(t *testing.T) {
 	}
 }
 
-func TestDecodeNames(t *testing.T) {
-	t.Parallel()
-	type fields struct {
-		Plain   string
-		PLAIN2  string `dynamodbav:"plain2"`
-		Dash    string `dynamodbav:"-"`
-		DashToo string `dynamodbav:"-,"`
-		Comma   string `dynamodbav:",omitempty"`
-		Dotted  string `dynamodbav:"a.b c\"d"`
-		Sharp   string `dynamodbav:"straße"`
-		Kelvin  string `dynamodbav:"kelvin"`
-		JSON    string `json:"other"`
-		private string //nolint:unused // it must be left alone
-	}
-	type folds struct {
-		First  string `dynamodbav:"NAME"`
-		Second string `dynamodbav:"name"`
-		Third  string `dynamodbav:"Name"`
-	}
-	for name, typ := range map[string]reflect.Type{"fields": reflect.TypeFor[fields](), "folds": reflect.TypeFor[folds]()} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			for _, attribute := range []string{
-				"Plain", "plain", "PLAIN", "PLAIN2", "plain2", "Dash", "-", "DashToo", "Comma", "comma", `a.b c\"d`, "A.B C\\\"D",
-				"straße", "STRAẞE", "STRASSE", "kelvin", "\u212aelvin", `\u006belvin`, "JSON", "other", "private", "NAME", "name", "Name", "nAME", "",
-			} {
-				checkDecode(t, typ, []string{"plain", "name"}, `{"`+attribute+`":{"S":"v"}}`, `{"zzz":{"N":"1"},"`+attribute+`":{"S":"v"}}`)
-			}
-		})
-	}
-}
-
 // An attribute with the exact name wins over what folds to it, wherever it is.
 func TestDecodeExactNameFirst(t *testing.T) {
 	t.Parallel()
@@ -219,27 +187,6 @@ func TestDecodeOptions(t *testing.T) {
 	}
 }
 
-// The parts of an anonymous struct's methods that attributevalue does not see
-// are not seen here either.
-func TestDecodeAnonymousStructs(t *testing.T) {
-	t.Parallel()
-	type shapes struct {
-		Value struct{ attributevalue.UnixTime }
-		Ptr   *struct{ attributevalue.UnixTime }
-		List  []struct{ loud }
-		Loud  struct {
-			loud
-			Own string
-		} `dynamodbav:",omitempty"`
-		Deep struct{ In struct{ *loud } }
-	}
-	for _, value := range values {
-		for _, name := range []string{"Value", "Ptr", "List", "Loud", "Deep"} {
-			checkDecode(t, reflect.TypeFor[shapes](), nil, `{"`+name+`":`+value+`}`, `{"Deep":{"M":{"In":`+value+`}}}`, `{"List":{"L":[`+value+`]}}`)
-		}
-	}
-}
-
 // What is decoded stays as it is when the response's memory is used again.
 func TestDecodeDoesNotAlias(t *testing.T) {
 	t.Parallel()
@@ -312,19 +259,5 @@ func TestDecodeRepeatedText(t *testing.T) {
 	for cut := range items {
 		checkDecode(t, reflect.TypeFor[record](), []string{"watched", "A"}, items[cut:]...)
 		checkDecode(t, reflect.TypeFor[struct{ B string }](), []string{"A"}, items[cut:]...)
-	}
-}
-
-// A refusal is the item's own: the attributes behind it are seen, and so are the
-// items behind it.
-func TestDecodeGoesOnAfterRefusal(t *testing.T) {
-	t.Parallel()
-	for _, typ := range []reflect.Type{
-		reflect.TypeFor[sample](), reflect.TypeFor[*sample](), reflect.TypeFor[map[string]sample](), reflect.TypeFor[map[string]int](),
-		reflect.TypeFor[map[string]loud](), reflect.TypeFor[map[string][]loud](), reflect.TypeFor[everything](), reflect.TypeFor[loud](),
-	} {
-		checkDecode(t, typ, []string{"Text", "z"},
-			`{"Number":{"S":"no"},"Text":{"S":"seen"},"List":{"L":[{"M":{"Number":{"BOOL":true}}}]},"z":{"N":"1"}}`, `{"Text":{"S":"next"}}`,
-			`{"List":{"L":[{"M":{"Tree":{"M":{"At":{"S":"no"},"Text":{"S":"x"}}}}}]},"z":{"B":"AQ=="}}`, `{"z":{"SS":["1"]}}`, `{"Loud":{"BOOL":true},"z":{"S":"s"}}`)
 	}
 }

@@ -126,6 +126,7 @@ func TestEncodeLevels(t *testing.T) {
 		Next *chain
 		List []any
 		Map  map[string]any
+		Each []*chain
 	}
 	structs := func(levels int) *chain {
 		c := &chain{}
@@ -165,6 +166,7 @@ func TestEncodeLevels(t *testing.T) {
 		wide.List[i] = lists(20).List
 	}
 	wide.Map = map[string]any{"a": wide.List, "b": maps(20).Map, "c": structs(20)}
+	wide.Each = []*chain{structs(20), structs(20)}
 	if _, err := item.Encode(wide); err != nil {
 		t.Error(err)
 	}

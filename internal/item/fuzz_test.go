@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -17,7 +18,7 @@ import (
 func seeds(f *testing.F) {
 	f.Add([]byte{})
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
+	for range 600 {
 		b := make([]byte, 20+random.IntN(400))
 		for i := range b {
 			b[i] = byte(random.Uint32())
@@ -76,6 +77,20 @@ func FuzzEncode(f *testing.F) {
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(sampleItem))
 	f.Add([]byte(nested(50)))
+	for _, space := range []string{" ", "\r\n", "\t", "        \n  ", "\v", "\f", "\u00a0", "\x00", "/**/"} {
+		f.Add([]byte(space + strings.ReplaceAll(sampleItem, ":", space+":"+space)))
+		f.Add([]byte(strings.NewReplacer("{", "{"+space, "}", space+"}", ",", space+",").Replace(sampleItem) + space))
+	}
+	for i, escape := range []string{ // the second half is none
+		`\"`, `\\`, `\/`, `\b`, `\f`, `\n`, `\r`, `\t`, `\u0000`, `\u00e4`, `\ud83d\ude00`, `\ud83d`, `\ude00x`, `\uD83D\u0041`,
+		`\`, `\x`, `\u`, `\u12`, `\u12g4`, `\'`, "\x00", "\n", "\x1f", `\u 123`,
+	} {
+		for offset := range 9 {
+			text := strings.Repeat("ä", offset/2) + strings.Repeat("x", offset%2) + escape + strings.Repeat("y", i%8)
+			f.Add([]byte(`{"Text":{"S":"` + text + `"},"Texts":{"SS":["` + text + `"]}}`))
+			f.Add([]byte(`{"` + text + `":{"BOOL":true}}`))
+		}
+	}
 	for _, value := range values {
 		f.Add([]byte(`{"Text":` + value + `}`))
 		f.Add([]byte(" { \"x\" :\n" + value + `,"x":{"S":"\ud83d"}}`))

@@ -3,7 +3,6 @@ package tablemodel_test
 import (
 	"encoding/json"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,21 +179,6 @@ func TestInferredPatternsOfOtherKeys(t *testing.T) {
 	all := expect.Value(e.Keys(items[0]))(t)
 	if !ok || n != 0 || !slices.Equal(all, []keys.Key{{PK: "a#b\xff", SK: "1"}}) {
 		t.Errorf("found %v %d, keys %q", ok, n, all)
-	}
-}
-
-func TestModelsDoNotDependOnTheOrderOfItems(t *testing.T) {
-	t.Parallel()
-	tbl, _ := stored(t)
-	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
-	infer := func() tablemodel.Model { return expect.Value(tablemodel.Infer(full, items))(t) }
-	want := infer()
-	for seed := range uint64(20) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		r.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
-		if diff := cmp.Diff(want, infer()); diff != "" {
-			t.Fatalf("seed %d: another order of items gives another model:\n%s", seed, diff)
-		}
 	}
 }
 

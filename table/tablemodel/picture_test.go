@@ -1,6 +1,7 @@
 package tablemodel_test
 
 import (
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"regexp"
@@ -47,7 +48,8 @@ func TestTheOrderOfItemsDoesNotMatter(t *testing.T) {
 		flow := expect.Value(tablemodel.Mermaid(full, items, nil))(t)
 		file := expect.Value(tablemodel.Workbench(full, items, nil))(t)
 		page := expect.Value(tablemodel.HTML(full, items, nil))(t)
-		return md + flow + string(file) + page
+		model := expect.Value(json.Marshal(expect.Value(tablemodel.Infer(full, items))(t)))(t)
+		return md + flow + string(file) + page + string(model)
 	}
 	want := print()
 	for seed := range uint64(20) {
@@ -198,6 +200,13 @@ func TestInvalidInputIsAnError(t *testing.T) {
 			if !strings.Contains(err.Error(), tc.says) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("%s: %s: the error says %q, want it to say %q and no value", name, op, err, tc.says)
 			}
+		}
+	}
+	for op, err := range map[string]error{
+		"CloudFormation": expect.ErrOf(tablemodel.CloudFormation(bad)), "Terraform": expect.ErrOf(tablemodel.Terraform(bad)),
+	} {
+		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != op || !errors.Is(err, table.ErrInvalid) {
+			t.Errorf("%s: got error %v, want a *table.Error that is %v", op, err, table.ErrInvalid)
 		}
 	}
 }

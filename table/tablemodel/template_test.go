@@ -17,15 +17,15 @@ import (
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tablemodel"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
+// The files show the form. What the other schemas give is compared with the schemas.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	for name, spec := range schemas {
-		cfn := expect.Value(tablemodel.CloudFormation(spec))(t)
+	for _, name := range []string{"production", "templates"} {
+		cfn := expect.Value(tablemodel.CloudFormation(schemas[name]))(t)
 		expect.Golden(t, name+".cloudformation.json", string(cfn))
-		tf := expect.Value(tablemodel.Terraform(spec))(t)
+		tf := expect.Value(tablemodel.Terraform(schemas[name]))(t)
 		expect.Golden(t, name+".tf.json", string(tf))
 	}
 }
@@ -105,34 +105,6 @@ func TestTheCloudFormationTableMatchesTheSchema(t *testing.T) {
 		if got.DeletionPolicy != policy || got.UpdateReplacePolicy != policy {
 			t.Errorf("%s: policies %q and %q, want %q", name, got.DeletionPolicy, got.UpdateReplacePolicy, policy)
 		}
-	}
-}
-
-// The table that the template makes is the one that the schema asks for.
-func TestATableOfTheTemplateIsVerified(t *testing.T) {
-	t.Parallel()
-	for name, spec := range schemas {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			client := tabletest.Client(t)
-			spec.DeletionProtection, spec.PointInTimeRecovery = false, false // It must be possible to drop.
-			spec.Name = tabletest.New(t, spec, nil).Schema().Name            // A name that is cleaned up.
-			_, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(spec.Name)})
-			expect.OK(t, err)
-			if err := spec.Verify(t.Context(), client); !errors.Is(err, schema.ErrMismatch) {
-				t.Fatalf("without a table, Verify returns %v", err)
-			}
-
-			made := readTemplate(t, spec).Properties
-			expect.OK(t, expect.ErrOf(client.CreateTable(t.Context(), &made.CreateTableInput)))
-			if made.TimeToLiveSpecification != nil {
-				_, err = client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
-					TableName: &spec.Name, TimeToLiveSpecification: made.TimeToLiveSpecification,
-				})
-				expect.OK(t, err)
-			}
-			expect.OK(t, spec.Verify(t.Context(), client))
-		})
 	}
 }
 
@@ -275,16 +247,4 @@ func (tt terraformTable) schema() schema.Table {
 	add(tt.Global, false)
 	add(tt.Local, true)
 	return s
-}
-
-func TestAnInvalidSchemaHasNoTemplate(t *testing.T) {
-	t.Parallel()
-	bad := schema.Table{Name: "no spaces"}
-	_, cfn := tablemodel.CloudFormation(bad)
-	_, tf := tablemodel.Terraform(bad)
-	for name, err := range map[string]error{"CloudFormation": cfn, "Terraform": tf} {
-		if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != name || !errors.Is(err, table.ErrInvalid) {
-			t.Errorf("%s: got error %v, want a *table.Error that is %v", name, err, table.ErrInvalid)
-		}
-	}
 }
