@@ -1,6 +1,7 @@
 package item
 
 import (
+	"bytes"
 	"maps"
 	"math"
 	"reflect"
@@ -115,18 +116,16 @@ func (p *plan) same(a, b reflect.Value) bool {
 // Equal reports whether two values of one encoder are the same. Nil is equal to
 // nil only.
 func Equal(a, b types.AttributeValue) bool {
-	switch a := a.(type) {
-	case *types.AttributeValueMemberS:
-		b, ok := b.(*types.AttributeValueMemberS)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberN:
-		b, ok := b.(*types.AttributeValueMemberN)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberBOOL:
-		b, ok := b.(*types.AttributeValueMemberBOOL)
-		return ok && a.Value == b.Value
-	}
-	return reflect.DeepEqual(a, b)
+	p, q := PartsOf(a), PartsOf(b)
+	return p.Kind == q.Kind && p.Kind != Unknown && p.Text == q.Text && p.Bool == q.Bool &&
+		bytes.Equal(p.Bytes, q.Bytes) && slices.Equal(p.Texts, q.Texts) && slices.EqualFunc(p.Blobs, q.Blobs, bytes.Equal) &&
+		slices.EqualFunc(p.List, q.List, Equal) && maps.EqualFunc(p.Map, q.Map, Equal)
+}
+
+// SameItem reports whether two items are equal to DynamoDB, which returns numbers and
+// sets otherwise than they were written.
+func SameItem(a, b map[string]types.AttributeValue) bool {
+	return maps.EqualFunc(a, b, func(a, b types.AttributeValue) bool { return Equal(AsStored(a), AsStored(b)) })
 }
 
 // Text returns the text of a value, "" if it is no text.

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // verdict is how reading a value ended. Whatever it is, the value may be half
@@ -88,7 +86,7 @@ func (p *plan) content(r *Parser, k Kind, v reflect.Value, o options) verdict {
 			return p.dictionary(r, v)
 		}
 	case anything:
-		return p.anything(r, k, v)
+		return r.anything(k, v)
 	}
 	return misfit
 }
@@ -111,7 +109,7 @@ func (p *plan) scalar(r *Parser, k Kind, v reflect.Value, o options) verdict {
 		if o.asText {
 			return misfit
 		}
-		return p.anything(r, k, v)
+		return r.anything(k, v)
 	case moment:
 		if o.asText {
 			return misfit
@@ -275,7 +273,7 @@ func (p *plan) dictionary(r *Parser, v reflect.Value) verdict {
 }
 
 // anything reads into an empty interface what attributevalue would put there.
-func (p *plan) anything(r *Parser, k Kind, v reflect.Value) verdict {
+func (r *Parser) anything(k Kind, v reflect.Value) verdict {
 	if k == M {
 		m := map[string]any{}
 		verdict := planOf(reflect.TypeFor[map[string]any]()).dictionary(r, reflect.ValueOf(&m).Elem())
@@ -288,29 +286,31 @@ func (p *plan) anything(r *Parser, k Kind, v reflect.Value) verdict {
 		v.Set(reflect.ValueOf(l))
 		return verdict
 	}
-	value, ok := r.content(k)
+	p, ok := r.parts(k)
 	if !ok {
 		return broken
 	}
-	switch value := value.(type) {
-	case *types.AttributeValueMemberS:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberBOOL:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberB:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberSS:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberBS:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberN:
-		f, err := strconv.ParseFloat(value.Value, 64)
+	var made any
+	switch k {
+	case S:
+		made = p.Text
+	case N:
+		f, err := strconv.ParseFloat(p.Text, 64)
 		if err != nil {
 			return misfit
 		}
-		v.Set(reflect.ValueOf(f))
+		made = f
+	case B:
+		made = p.Bytes
+	case BOOL:
+		made = p.Bool
+	case SS:
+		made = p.Texts
+	case BS:
+		made = p.Blobs
 	default:
 		return misfit
 	}
+	v.Set(reflect.ValueOf(made))
 	return fits
 }
