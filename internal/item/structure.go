@@ -59,7 +59,7 @@ const maxUses = 128
 
 // next reads how an attribute begins that was not expected.
 func (n *names) next(r *Parser, first bool) (t target, more, ok bool) {
-	if more, ok = r.more(first); !more || !ok {
+	if more, ok = r.more(first, '}'); !more || !ok {
 		return target{}, more, ok
 	}
 	from := r.pos
