@@ -93,71 +93,59 @@ func (p *plan) content(r *Parser, k Kind, v reflect.Value, o options) verdict {
 
 // scalar reads what a string or number holds, also as an element of a set.
 func (p *plan) scalar(r *Parser, k Kind, v reflect.Value, o options) verdict {
-	switch p.form {
-	case pointer:
+	switch {
+	case p.form == pointer:
 		v.Set(reflect.New(p.typ.Elem()))
 		return p.elem.scalar(r, k, v.Elem(), o)
-	case text:
-		if o.asText {
-			return misfit
-		}
-		r.loose = r.loose || k == N
-		s, ok := r.string()
-		v.SetString(s)
-		return judge(ok)
-	case anything:
-		if o.asText {
-			return misfit
-		}
+	case p.form == anything && !o.asText:
 		return r.anything(k, v)
-	case moment:
-		if o.asText {
-			return misfit
-		}
-		b, ok := r.number()
-		if !ok {
-			return misfit // it may be text with escapes
-		}
-		return p.plain(r, k, b, v)
-	case integer, unsigned, float:
-		if k == S && !o.asText {
-			return misfit
-		}
-		b, ok := r.number()
-		if !ok {
-			return misfit // as above
-		}
-		return p.plain(r, N, b, v)
 	}
-	return misfit
+	b, plain, ok := r.text()
+	if !ok {
+		return broken
+	}
+	return p.text(r, k, b, plain, v, o)
 }
 
-// plain stores what a string or number without escapes holds.
-func (p *plan) plain(r *Parser, k Kind, b []byte, v reflect.Value) verdict {
+// text stores what a string or number holds; b is that itself if it is plain.
+func (p *plan) text(r *Parser, k Kind, b []byte, plain bool, v reflect.Value, o options) verdict {
 	switch p.form {
 	case text:
+		if o.asText {
+			return misfit
+		}
 		r.loose = r.loose || k == N
-		v.SetString(r.keep(b, true))
+		v.SetString(r.keep(b, plain))
 		return fits
 	case moment:
 		t, ok := parseTime(k, b)
-		if !ok {
+		if !ok || !plain || o.asText {
 			return misfit
 		}
 		*v.Addr().Interface().(*time.Time) = t
 		return fits
 	}
-	if k != N {
+	if !plain || k == S && !o.asText {
 		return misfit
 	}
 	return p.number(b, v)
 }
 
+// parseTime parses the text of RFC 3339, or the number of seconds since 1970.
+func parseTime(k Kind, b []byte) (t time.Time, ok bool) {
+	if k == N {
+		seconds, err := strconv.ParseInt(string(b), 10, 64)
+		return time.Unix(seconds, 0), err == nil
+	}
+	t, err := time.Parse(time.RFC3339, string(b))
+	return t, err == nil
+}
+
 func (p *plan) number(b []byte, v reflect.Value) verdict {
 	switch p.form {
 	case integer:
-		i, ok := parseInt(b)
-		if !ok || v.OverflowInt(i) {
+		i, err := strconv.ParseInt(string(b), 10, 64)
+		if err != nil || v.OverflowInt(i) {
 			return misfit
 		}
 		v.SetInt(i)

@@ -148,13 +148,11 @@ func (d *Decoder) watch(r *Parser) bool {
 func (r *Parser) watch(w *Watched, k Kind) (ok bool) {
 	w.Kind, w.Text = k, nil // should the attribute be there twice
 	switch k {
-	case S:
+	case S, N:
 		var plain bool
 		if w.Text, plain, ok = r.text(); ok && !plain {
 			w.Text = unquote(nil, w.Text)
 		}
-	case N:
-		w.Text, ok = r.number()
 	case B:
 		w.Text, ok = r.binary()
 	default:

@@ -214,12 +214,6 @@ func (r *Parser) name() (name []byte, ok bool) {
 	return name, ok && r.is(':')
 }
 
-// number reads the string that a number is sent as.
-func (r *Parser) number() (b []byte, ok bool) {
-	b, plain, ok := r.text()
-	return b, ok && plain
-}
-
 // binary reads the string that bytes are sent as.
 func (r *Parser) binary() (b []byte, ok bool) {
 	coded, plain, ok := r.text()

@@ -195,7 +195,7 @@ func (n *names) line(r *Parser, t target, v reflect.Value) bool {
 		*n.places[t.field].text = r.keep(b, true)
 	default:
 		f := &n.plan.fields[t.field]
-		if f.asText || f.plan.plain(r, t.kind, b, n.place(t.field, v)) != fits {
+		if f.plan.text(r, t.kind, b, true, n.place(t.field, v), f.options) != fits {
 			r.pos = from
 			return false
 		}
