@@ -58,24 +58,19 @@ func Compare(before, after any) ([]Change, error) {
 
 // compareWhole is Compare for values that make their attributes themselves.
 func compareWhole(before, after any) ([]Change, error) {
-	var items [2]map[string]types.AttributeValue
-	for i, v := range []any{before, after} {
-		value, err := Encode(v)
-		if err != nil {
-			return nil, err
-		}
-		if m, ok := value.(*types.AttributeValueMemberM); ok {
-			items[i] = m.Value
-		}
+	was, err := Encode(before)
+	if err != nil {
+		return nil, err
 	}
-	names := maps.Clone(items[0])
-	if names == nil {
-		names = map[string]types.AttributeValue{}
+	is, err := Encode(after)
+	if err != nil {
+		return nil, err
 	}
-	maps.Copy(names, items[1])
+	a, b := PartsOf(was).Map, PartsOf(is).Map
 	var changes []Change
-	for name := range names {
-		if c := (Change{name, items[0][name], items[1][name]}); !Equal(c.Before, c.After) {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b))) {
+		c := Change{name, a[name], b[name]}
+		if !Equal(c.Before, c.After) && !slices.ContainsFunc(changes, func(d Change) bool { return d.Name == name }) {
 			changes = append(changes, c)
 		}
 	}

@@ -2,7 +2,6 @@ package item
 
 import (
 	"bytes"
-	"maps"
 	"reflect"
 	"slices"
 
@@ -153,9 +152,6 @@ func (p Parts) sorted() Parts {
 	}
 	return p
 }
-
-// SortedNames returns the names of a map in order.
-func SortedNames(m map[string]types.AttributeValue) []string { return slices.Sorted(maps.Keys(m)) }
 
 // String returns DynamoDB's name of the type: BOOL.
 func (k Kind) String() string { return k.names()[0] }
