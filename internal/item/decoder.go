@@ -60,14 +60,7 @@ func (d *Decoder) Decode(r *Parser, v reflect.Value) (refusal error, ok bool) { 
 		w.Kind, w.Text = 0, nil
 	}
 	from := r.pos
-	refusal, ok = d.value(r, v)
-	d.length = r.pos - from
-	return refusal, ok
-}
-
-// value reads an item into v.
-func (d *Decoder) value(r *Parser, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
-	from := r.pos
+	defer func() { d.length = r.pos - from }()
 	switch d.plan.form {
 	case structure:
 		switch d.names.structure(r, v) {
@@ -94,20 +87,13 @@ func (d *Decoder) value(r *Parser, v reflect.Value) (refusal error, ok bool) { /
 // other reads an item into what is no struct.
 func (d *Decoder) other(r *Parser, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
 	from, depth := r.pos, r.depth
-	verdict := d.plan.content(r, M, v, options{})
-	switch verdict {
+	switch d.plan.content(r, M, v, options{}) {
 	case fits:
 		return nil, true
 	case broken:
 		return nil, false
 	}
 	r.pos, r.depth = from, depth
-	if verdict == refused {
-		if !r.IgnoreItem() {
-			return nil, false
-		}
-		return d.refusal(r, from), true
-	}
 	m, ok := r.item()
 	switch {
 	case !ok:

@@ -109,17 +109,32 @@ func (r *Parser) is(c byte) bool {
 func (r *Parser) Members(yield func(name []byte) bool) {
 	var room [8][]byte
 	met := room[:0]
-	r.Check(!r.strange && r.Object(func(name []byte) bool {
-		twice := slices.ContainsFunc(met, func(other []byte) bool { return bytes.Equal(name, other) })
+	more := r.Check(r.open('{'))
+	for more {
+		var ok bool
+		if more, ok = r.more(len(met) == 0, '}'); !r.Check(ok) || !more {
+			return
+		}
+		name, ok := r.name()
+		if !r.Check(ok && !slices.ContainsFunc(met, func(other []byte) bool { return bytes.Equal(name, other) })) {
+			return
+		}
 		met = append(met, name)
-		return !twice && yield(name) && !r.strange
-	}))
+		more = yield(name) && !r.strange
+	}
 }
 
 // Elements is an iterator over the numbers of an array's elements, which the loop
 // reads.
 func (r *Parser) Elements(yield func(i int) bool) {
-	r.Check(!r.strange && r.Array(func(i int) bool { return yield(i) && !r.strange }))
+	more := r.Check(r.open('['))
+	for i := 0; more; i++ {
+		var ok bool
+		if more, ok = r.more(i == 0, ']'); !r.Check(ok) || !more {
+			return
+		}
+		more = yield(i) && !r.strange
+	}
 }
 
 // Check marks the response as strange if ok is false. What is read of it after that
