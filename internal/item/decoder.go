@@ -60,9 +60,17 @@ func (d *Decoder) Decode(r *Parser, v reflect.Value) (refusal error, ok bool) { 
 		w.Kind, w.Text = 0, nil
 	}
 	from := r.pos
-	defer func() { d.length = r.pos - from }()
+	refusal, ok = d.value(r, v)
+	d.length = r.pos - from
+	return refusal, ok
+}
+
+// value reads an item into v.
+func (d *Decoder) value(r *Parser, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
+	from := r.pos
 	switch d.plan.form {
 	case structure:
+		d.names.into(v)
 		switch d.names.structure(r, v) {
 		case fits:
 			return nil, true
