@@ -98,10 +98,10 @@ func segmentError(i int, rule, text string) error {
 	return &Error{Part: partSegment + strconv.Itoa(i), Rule: rule, Value: text}
 }
 
-// unescape undoes writeEscaped. It reports false for text that writeEscaped does
+// unescape undoes appendEscaped. It reports false for text that appendEscaped does
 // not write.
 func unescape(s string) (string, bool) {
-	if escapedLen(s) == len(s) {
+	if !escapes(s) {
 		return s, true
 	}
 	var b strings.Builder

@@ -1,9 +1,6 @@
 package keys
 
-import (
-	"cmp"
-	"strings"
-)
+import "cmp"
 
 // Prefix is the first segment of a key. It says what kind of thing the key
 // names, and builds the keys and ranges of that kind. It is escaped as every
@@ -26,22 +23,18 @@ const (
 // PK returns the partition key of the prefix and the ids, in that order. Without
 // ids it is the prefix alone. An empty id makes the key invalid.
 func (p Prefix) PK(ids ...string) PK {
-	size := escapedLen(string(p))
-	for _, id := range ids {
-		size += len(delimiter) + escapedLen(cmp.Or(id, faultEmpty))
-	}
-
-	var b strings.Builder
-	b.Grow(size)
-	writeEscaped(&b, string(p))
+	b := appendEscaped(make([]byte, 0, usualSize), string(p))
 	for i, id := range ids {
 		if i > 0 || p != None {
-			b.WriteString(delimiter)
+			b = append(b, delimiter...)
 		}
-		writeEscaped(&b, cmp.Or(id, faultEmpty)) // A fault has no byte to escape.
+		b = appendEscaped(b, cmp.Or(id, faultEmpty)) // A fault has no byte to escape.
 	}
-	return PK(b.String())
+	return PK(b)
 }
+
+// usualSize is a length that few keys exceed: up to it, a key is one allocation.
+const usualSize = 256
 
 // SK returns the sort key of the prefix and the segments, in that order. Without
 // segments it is the prefix alone.
@@ -57,20 +50,12 @@ func (p Prefix) SK(segs ...Segment) SK {
 
 // join writes the prefix and the segments, then the tail as it is.
 func (p Prefix) join(segs []Segment, tail string) SK {
-	size := escapedLen(string(p)) + len(tail)
-	for _, seg := range segs {
-		size += len(delimiter) + len(seg.stored())
-	}
-
-	var b strings.Builder
-	b.Grow(size)
-	writeEscaped(&b, string(p))
+	b := appendEscaped(make([]byte, 0, usualSize), string(p))
 	for i, seg := range segs {
 		if i > 0 || p != None {
-			b.WriteString(delimiter)
+			b = append(b, delimiter...)
 		}
-		b.WriteString(seg.stored())
+		b = append(b, seg.stored()...)
 	}
-	b.WriteString(tail)
-	return SK(b.String())
+	return SK(append(b, tail...))
 }

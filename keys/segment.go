@@ -2,7 +2,6 @@ package keys
 
 import (
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -30,14 +29,10 @@ func (s Segment) stored() string {
 // Str returns a segment that holds any string, escaped. An empty string, or one
 // that is not UTF-8, gives a segment that makes its key invalid.
 func Str(s string) Segment {
-	size := escapedLen(s)
-	if size == len(s) {
+	if !escapes(s) {
 		return Segment{text: s}
 	}
-	var b strings.Builder
-	b.Grow(size)
-	writeEscaped(&b, s)
-	return Segment{text: b.String()}
+	return Segment{text: string(appendEscaped(make([]byte, 0, usualSize), s))}
 }
 
 // Time returns a segment that holds an instant in UTC to the millisecond, such
@@ -100,28 +95,27 @@ const (
 	hexDigits   = "0123456789ABCDEF"
 )
 
-// escapedLen returns the length of s after escaping.
-func escapedLen(s string) int {
-	size := len(s)
+// escapes reports whether s has a byte that is escaped.
+func escapes(s string) bool {
 	for i := range len(s) {
 		if s[i] <= lastEscaped {
-			size += len("%XX") - 1
+			return true
 		}
 	}
-	return size
+	return false
 }
 
-// writeEscaped writes s to b with the bytes up to lastEscaped replaced.
-func writeEscaped(b *strings.Builder, s string) {
-	done := 0
+// appendEscaped appends s with the bytes up to lastEscaped replaced.
+func appendEscaped(b []byte, s string) []byte {
+	if !escapes(s) {
+		return append(b, s...)
+	}
 	for i := range len(s) {
 		if c := s[i]; c <= lastEscaped {
-			b.WriteString(s[done:i])
-			b.WriteByte('%')
-			b.WriteByte(hexDigits[c>>4])
-			b.WriteByte(hexDigits[c&0xF])
-			done = i + 1
+			b = append(b, '%', hexDigits[c>>4], hexDigits[c&0xF])
+		} else {
+			b = append(b, c)
 		}
 	}
-	b.WriteString(s[done:])
+	return b
 }

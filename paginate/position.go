@@ -6,19 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is the type of a key attribute, by its letter in DynamoDB.
-type Kind byte
-
-// The types that DynamoDB allows for key attributes.
+// The types that DynamoDB allows for key attributes, by their letters.
 const (
-	String Kind = 'S'
-	Number Kind = 'N'
-	Binary Kind = 'B'
+	String byte = 'S'
+	Number byte = 'N'
+	Binary byte = 'B'
 )
 
 // Value is one key attribute of a position.
 type Value struct {
-	Kind Kind
+	// Kind is the attribute's type: [String], [Number] or [Binary].
+	Kind byte
 
 	// Data is the text of a string, the decimal text of a number exactly as
 	// DynamoDB gave it, or the raw bytes of a binary.

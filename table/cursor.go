@@ -24,7 +24,7 @@ func (r *reader) seal(start Item, position paginate.Position) (string, error) {
 		if kind != a.Type {
 			return "", fmt.Errorf("the item at the end of the page lacks key attribute %q", a.Name)
 		}
-		position.Values[i] = paginate.Value{Kind: paginate.Kind(kind[0]), Data: text}
+		position.Values[i] = paginate.Value{Kind: kind[0], Data: text}
 	}
 	return r.t.options.Cursors.Seal(position, r.cursorScope())
 }

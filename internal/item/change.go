@@ -1,6 +1,7 @@
 package item
 
 import (
+	"bytes"
 	"maps"
 	"math"
 	"reflect"
@@ -57,24 +58,19 @@ func Compare(before, after any) ([]Change, error) {
 
 // compareWhole is Compare for values that make their attributes themselves.
 func compareWhole(before, after any) ([]Change, error) {
-	var items [2]map[string]types.AttributeValue
-	for i, v := range []any{before, after} {
-		value, err := Encode(v)
-		if err != nil {
-			return nil, err
-		}
-		if m, ok := value.(*types.AttributeValueMemberM); ok {
-			items[i] = m.Value
-		}
+	was, err := Encode(before)
+	if err != nil {
+		return nil, err
 	}
-	names := maps.Clone(items[0])
-	if names == nil {
-		names = map[string]types.AttributeValue{}
+	is, err := Encode(after)
+	if err != nil {
+		return nil, err
 	}
-	maps.Copy(names, items[1])
+	a, b := PartsOf(was).Map, PartsOf(is).Map
 	var changes []Change
-	for name := range names {
-		if c := (Change{name, items[0][name], items[1][name]}); !Equal(c.Before, c.After) {
+	for _, name := range slices.Concat(slices.Collect(maps.Keys(a)), slices.Collect(maps.Keys(b))) {
+		c := Change{name, a[name], b[name]}
+		if !Equal(c.Before, c.After) && !slices.ContainsFunc(changes, func(d Change) bool { return d.Name == name }) {
 			changes = append(changes, c)
 		}
 	}
@@ -115,18 +111,16 @@ func (p *plan) same(a, b reflect.Value) bool {
 // Equal reports whether two values of one encoder are the same. Nil is equal to
 // nil only.
 func Equal(a, b types.AttributeValue) bool {
-	switch a := a.(type) {
-	case *types.AttributeValueMemberS:
-		b, ok := b.(*types.AttributeValueMemberS)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberN:
-		b, ok := b.(*types.AttributeValueMemberN)
-		return ok && a.Value == b.Value
-	case *types.AttributeValueMemberBOOL:
-		b, ok := b.(*types.AttributeValueMemberBOOL)
-		return ok && a.Value == b.Value
-	}
-	return reflect.DeepEqual(a, b)
+	p, q := PartsOf(a), PartsOf(b)
+	return p.Kind == q.Kind && p.Kind != Unknown && p.Text == q.Text && p.Bool == q.Bool &&
+		bytes.Equal(p.Bytes, q.Bytes) && slices.Equal(p.Texts, q.Texts) && slices.EqualFunc(p.Blobs, q.Blobs, bytes.Equal) &&
+		slices.EqualFunc(p.List, q.List, Equal) && maps.EqualFunc(p.Map, q.Map, Equal)
+}
+
+// SameItem reports whether two items are equal to DynamoDB, which returns numbers and
+// sets otherwise than they were written.
+func SameItem(a, b map[string]types.AttributeValue) bool {
+	return maps.EqualFunc(a, b, func(a, b types.AttributeValue) bool { return Equal(AsStored(a), AsStored(b)) })
 }
 
 // Text returns the text of a value, "" if it is no text.

@@ -4,8 +4,6 @@ import (
 	"reflect"
 	"strconv"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // verdict is how reading a value ended. Whatever it is, the value may be half
@@ -88,78 +86,66 @@ func (p *plan) content(r *Parser, k Kind, v reflect.Value, o options) verdict {
 			return p.dictionary(r, v)
 		}
 	case anything:
-		return p.anything(r, k, v)
+		return r.anything(k, v)
 	}
 	return misfit
 }
 
 // scalar reads what a string or number holds, also as an element of a set.
 func (p *plan) scalar(r *Parser, k Kind, v reflect.Value, o options) verdict {
-	switch p.form {
-	case pointer:
+	switch {
+	case p.form == pointer:
 		v.Set(reflect.New(p.typ.Elem()))
 		return p.elem.scalar(r, k, v.Elem(), o)
-	case text:
-		if o.asText {
-			return misfit
-		}
-		r.loose = r.loose || k == N
-		s, ok := r.string()
-		v.SetString(s)
-		return judge(ok)
-	case anything:
-		if o.asText {
-			return misfit
-		}
-		return p.anything(r, k, v)
-	case moment:
-		if o.asText {
-			return misfit
-		}
-		b, ok := r.number()
-		if !ok {
-			return misfit // it may be text with escapes
-		}
-		return p.plain(r, k, b, v)
-	case integer, unsigned, float:
-		if k == S && !o.asText {
-			return misfit
-		}
-		b, ok := r.number()
-		if !ok {
-			return misfit // as above
-		}
-		return p.plain(r, N, b, v)
+	case p.form == anything && !o.asText:
+		return r.anything(k, v)
 	}
-	return misfit
+	b, plain, ok := r.text()
+	if !ok {
+		return broken
+	}
+	return p.text(r, k, b, plain, v, o)
 }
 
-// plain stores what a string or number without escapes holds.
-func (p *plan) plain(r *Parser, k Kind, b []byte, v reflect.Value) verdict {
+// text stores what a string or number holds; b is that itself if it is plain.
+func (p *plan) text(r *Parser, k Kind, b []byte, plain bool, v reflect.Value, o options) verdict {
 	switch p.form {
 	case text:
+		if o.asText {
+			return misfit
+		}
 		r.loose = r.loose || k == N
-		v.SetString(r.keep(b, true))
+		v.SetString(r.keep(b, plain))
 		return fits
 	case moment:
 		t, ok := parseTime(k, b)
-		if !ok {
+		if !ok || !plain || o.asText {
 			return misfit
 		}
 		*v.Addr().Interface().(*time.Time) = t
 		return fits
 	}
-	if k != N {
+	if !plain || k == S && !o.asText {
 		return misfit
 	}
 	return p.number(b, v)
 }
 
+// parseTime parses the text of RFC 3339, or the number of seconds since 1970.
+func parseTime(k Kind, b []byte) (t time.Time, ok bool) {
+	if k == N {
+		seconds, err := strconv.ParseInt(string(b), 10, 64)
+		return time.Unix(seconds, 0), err == nil
+	}
+	t, err := time.Parse(time.RFC3339, string(b))
+	return t, err == nil
+}
+
 func (p *plan) number(b []byte, v reflect.Value) verdict {
 	switch p.form {
 	case integer:
-		i, ok := parseInt(b)
-		if !ok || v.OverflowInt(i) {
+		i, err := strconv.ParseInt(string(b), 10, 64)
+		if err != nil || v.OverflowInt(i) {
 			return misfit
 		}
 		v.SetInt(i)
@@ -275,7 +261,7 @@ func (p *plan) dictionary(r *Parser, v reflect.Value) verdict {
 }
 
 // anything reads into an empty interface what attributevalue would put there.
-func (p *plan) anything(r *Parser, k Kind, v reflect.Value) verdict {
+func (r *Parser) anything(k Kind, v reflect.Value) verdict {
 	if k == M {
 		m := map[string]any{}
 		verdict := planOf(reflect.TypeFor[map[string]any]()).dictionary(r, reflect.ValueOf(&m).Elem())
@@ -288,29 +274,31 @@ func (p *plan) anything(r *Parser, k Kind, v reflect.Value) verdict {
 		v.Set(reflect.ValueOf(l))
 		return verdict
 	}
-	value, ok := r.content(k)
+	p, ok := r.parts(k)
 	if !ok {
 		return broken
 	}
-	switch value := value.(type) {
-	case *types.AttributeValueMemberS:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberBOOL:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberB:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberSS:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberBS:
-		v.Set(reflect.ValueOf(value.Value))
-	case *types.AttributeValueMemberN:
-		f, err := strconv.ParseFloat(value.Value, 64)
+	var made any
+	switch k {
+	case S:
+		made = p.Text
+	case N:
+		f, err := strconv.ParseFloat(p.Text, 64)
 		if err != nil {
 			return misfit
 		}
-		v.Set(reflect.ValueOf(f))
+		made = f
+	case B:
+		made = p.Bytes
+	case BOOL:
+		made = p.Bool
+	case SS:
+		made = p.Texts
+	case BS:
+		made = p.Blobs
 	default:
 		return misfit
 	}
+	v.Set(reflect.ValueOf(made))
 	return fits
 }

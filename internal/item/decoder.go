@@ -95,20 +95,13 @@ func (d *Decoder) value(r *Parser, v reflect.Value) (refusal error, ok bool) { /
 // other reads an item into what is no struct.
 func (d *Decoder) other(r *Parser, v reflect.Value) (refusal error, ok bool) { //nolint:revive // as in Decode
 	from, depth := r.pos, r.depth
-	verdict := d.plan.content(r, M, v, options{})
-	switch verdict {
+	switch d.plan.content(r, M, v, options{}) {
 	case fits:
 		return nil, true
 	case broken:
 		return nil, false
 	}
 	r.pos, r.depth = from, depth
-	if verdict == refused {
-		if !r.IgnoreItem() {
-			return nil, false
-		}
-		return d.refusal(r, from), true
-	}
 	m, ok := r.item()
 	switch {
 	case !ok:
@@ -148,13 +141,11 @@ func (d *Decoder) watch(r *Parser) bool {
 func (r *Parser) watch(w *Watched, k Kind) (ok bool) {
 	w.Kind, w.Text = k, nil // should the attribute be there twice
 	switch k {
-	case S:
+	case S, N:
 		var plain bool
 		if w.Text, plain, ok = r.text(); ok && !plain {
 			w.Text = unquote(nil, w.Text)
 		}
-	case N:
-		w.Text, ok = r.number()
 	case B:
 		w.Text, ok = r.binary()
 	default:

@@ -27,15 +27,9 @@ func rooted(t reflect.Type, err error) *Error {
 }
 
 func encode(v any) (types.AttributeValue, error) {
-	value := reflect.ValueOf(v)
-	if value.Kind() == reflect.Pointer {
-		value = value.Elem()
-	}
-	if !value.IsValid() {
-		return noNil(encodeForeign(v))
-	}
-	switch p := planOf(value.Type()); {
-	case p.form == structure, p.form == dictionary && !value.IsNil():
+	value := reflect.Indirect(reflect.ValueOf(v))
+	if value.Kind() == reflect.Struct || value.Kind() == reflect.Map && !value.IsNil() {
+		p := planOf(value.Type())
 		e := itemEncoder{
 			texts:   make([]types.AttributeValueMemberS, 0, p.strings),
 			numbers: make([]types.AttributeValueMemberN, 0, p.numbers),
@@ -122,81 +116,39 @@ func (e *itemEncoder) field(f *field, v reflect.Value) (types.AttributeValue, er
 // value makes an attribute of a value, nil if it is left out. done is false if
 // attributevalue has to do it.
 func (e *itemEncoder) value(p *plan, v reflect.Value, o options) (attribute types.AttributeValue, done bool, err error) {
-	switch p.outcome(v, o) {
-	case leftOut:
-		return nil, true, nil
-	case null:
-		return &types.AttributeValueMemberNULL{Value: true}, true, nil
-	case forOthers:
+	switch p.form {
+	case foreign, item:
 		return nil, false, nil
+	case structure, moment:
+		return e.content(p, v, o)
+	}
+	switch empty, null := p.empty(v); {
+	case !empty:
+	case o.omitEmpty:
+		return nil, !o.nullEmpty, nil
+	case o.nullEmpty || null:
+		return &types.AttributeValueMemberNULL{Value: true}, true, nil
 	}
 	return e.content(p, v, o)
 }
 
-// outcome is what becomes of a value: its content is encoded, or one of the others.
-type outcome byte
-
-const (
-	encoded outcome = iota
-	leftOut
-	null
-	forOthers // attributevalue decides
-)
-
-// outcome returns what becomes of a value with the options of its field.
-func (p *plan) outcome(v reflect.Value, o options) outcome {
+// empty reports whether a value is what omitempty and nullempty are about, and whether
+// it is null without them.
+func (p *plan) empty(v reflect.Value) (is, null bool) {
 	switch p.form {
-	case foreign, item:
-		return forOthers
-	case structure, moment:
-		return encoded
-	}
-	switch {
-	case !empty(p.form, v):
-		return encoded
-	case o.omitEmpty && !o.nullEmpty:
-		return leftOut
-	case o.omitEmpty:
-		return forOthers
-	case o.nullEmpty || nullable(p.form):
-		return null
-	}
-	return encoded
-}
-
-// empty reports whether a value is what omitempty and nullempty are about.
-func empty(f form, v reflect.Value) bool {
-	switch f {
 	case blob, texts, slice, dictionary, pointer, anything:
-		return v.IsNil()
+		return v.IsNil(), v.IsNil()
 	}
-	return v.IsZero()
-}
-
-// nullable reports whether the empty value of a form is null by itself.
-func nullable(f form) bool {
-	switch f {
-	case blob, texts, slice, dictionary, pointer, anything:
-		return true
-	}
-	return false
-}
-
-// special reports whether the content of a value is for attributevalue.
-func (p *plan) special(o options) bool {
-	return p.marshaled || o.asSet || o.omitEmptyElem || o.nullEmptyElem
+	return v.IsZero(), false
 }
 
 // content makes an attribute of a value, whether it is empty or not.
 func (e *itemEncoder) content(p *plan, v reflect.Value, o options) (attribute types.AttributeValue, done bool, err error) {
-	if p.special(o) {
+	if p.marshaled || p.numeric || o.asSet || o.omitEmptyElem || o.nullEmptyElem {
 		return nil, false, nil
 	}
 	switch p.form {
 	case text:
-		if p.numeric {
-			return nil, false, nil
-		}
 		return e.text(v.String()), true, nil
 	case boolean:
 		return &types.AttributeValueMemberBOOL{Value: v.Bool()}, true, nil
@@ -299,16 +251,8 @@ func (e *itemEncoder) leave() { e.level-- }
 // in returns the field of a struct, of which v is one; false if an embedded
 // struct on the way to it is nil.
 func (f *field) in(v reflect.Value) (reflect.Value, bool) {
-	for i, x := range f.index {
-		if i > 0 && v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				return v, false
-			}
-			v = v.Elem()
-		}
-		v = v.Field(x)
-	}
-	return v, true
+	value, err := v.FieldByIndexErr(f.index)
+	return value, err == nil
 }
 
 // take lets attributevalue make an attribute of the field v, nil if it is left

@@ -89,23 +89,19 @@ func (p *plan) notDecoded(item map[string]types.AttributeValue, err error) *Erro
 // plan's type. It decodes the parts of the value again to find the innermost one
 // that fails.
 func (p *plan) located(value types.AttributeValue, err error) *Error {
-	switch v := value.(type) {
-	case *types.AttributeValueMemberM:
-		for _, name := range slices.Sorted(maps.Keys(v.Value)) {
-			if inner := p.member(name); inner != nil && inner.refuses(v.Value[name]) {
-				return inner.located(v.Value[name], err).in("." + name)
-			}
-		}
-	case *types.AttributeValueMemberL:
-		if p.form != slice && p.form != texts {
-			break
-		}
-		inner := planOf(p.typ.Elem())
-		if i := slices.IndexFunc(v.Value, inner.refuses); i >= 0 {
-			return inner.located(v.Value[i], err).in(at(i))
+	parts := PartsOf(value)
+	for _, name := range slices.Sorted(maps.Keys(parts.Map)) {
+		if inner := p.member(name); inner != nil && inner.refuses(parts.Map[name]) {
+			return inner.located(parts.Map[name], err).in("." + name)
 		}
 	}
-	return &Error{Problem: fmt.Sprintf("%s does not decode into %v", PartsOf(value).Kind.words(), p.typ), Err: err}
+	if p.form == slice || p.form == texts {
+		inner := planOf(p.typ.Elem())
+		if i := slices.IndexFunc(parts.List, inner.refuses); i >= 0 {
+			return inner.located(parts.List[i], err).in(at(i))
+		}
+	}
+	return &Error{Problem: fmt.Sprintf("%s does not decode into %v", parts.Kind.words(), p.typ), Err: err}
 }
 
 // member returns the plan for an element of a map, nil if the type ignores it.

@@ -58,8 +58,6 @@ type embedded struct {
 	// settable means that the way to it can be walked, and built where it is
 	// nil.
 	settable bool
-	// times is how often it is embedded at this depth.
-	times int
 }
 
 // fieldsOf returns the fields of a struct that have attributes, in the order of
@@ -68,17 +66,21 @@ type embedded struct {
 // there are still several, none does. settable is false if one cannot be set.
 func fieldsOf(t reflect.Type) (fields []field, settable bool) {
 	byName := map[string][]candidate{}
-	seen := map[reflect.Type]bool{}
-	level := []embedded{{typ: t, settable: true, times: 1}}
-	for len(level) > 0 {
+	depths := map[reflect.Type]int{}
+	level := []embedded{{typ: t, settable: true}}
+	for depth := 0; len(level) > 0; depth++ {
 		var deeper []embedded
 		found := map[string][]candidate{}
 		for _, e := range level {
-			if seen[e.typ] {
+			first, again := depths[e.typ]
+			if again && first < depth {
 				continue
 			}
-			seen[e.typ] = true
-			deeper = e.fields(found, deeper)
+			depths[e.typ] = depth
+			within := e.fields(found)
+			if !again {
+				deeper = append(deeper, within...)
+			}
 		}
 		for name, candidates := range found {
 			if _, hidden := byName[name]; !hidden {
@@ -100,9 +102,9 @@ func fieldsOf(t reflect.Type) (fields []field, settable bool) {
 	return fields, settable
 }
 
-// fields adds the fields of an embedded struct to found, and the structs
-// embedded in it to deeper.
-func (e embedded) fields(found map[string][]candidate, deeper []embedded) []embedded {
+// fields adds the fields of an embedded struct to found. It returns the structs embedded
+// in it.
+func (e embedded) fields(found map[string][]candidate) (deeper []embedded) {
 	for i := range e.typ.NumField() {
 		f := e.typ.Field(i)
 		name, o := parseTag(f.Tag)
@@ -116,12 +118,7 @@ func (e embedded) fields(found map[string][]candidate, deeper []embedded) []embe
 		}
 		index := append(slices.Clone(e.index), i)
 		if f.Anonymous && name == "" && t.Kind() == reflect.Struct {
-			at := slices.IndexFunc(deeper, func(d embedded) bool { return d.typ == t })
-			if at < 0 {
-				deeper = append(deeper, embedded{t, index, e.pointed || pointed, e.settable && (f.IsExported() || !pointed), 1})
-			} else {
-				deeper[at].times++
-			}
+			deeper = append(deeper, embedded{t, index, e.pointed || pointed, e.settable && (f.IsExported() || !pointed)})
 			continue
 		}
 		c := candidate{
@@ -129,10 +126,6 @@ func (e embedded) fields(found map[string][]candidate, deeper []embedded) []embe
 			tagged: name != "", settable: e.settable && f.IsExported(),
 		}
 		found[c.name] = append(found[c.name], c)
-		if e.times > 1 {
-			// Each of the times it is there. There being two says it all.
-			found[c.name] = append(found[c.name], c)
-		}
 	}
 	return deeper
 }

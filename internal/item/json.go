@@ -3,6 +3,8 @@ package item
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -14,7 +16,7 @@ func JSON(item map[string]types.AttributeValue) json.RawMessage { return appendI
 
 func appendItem(b []byte, item map[string]types.AttributeValue) []byte {
 	b = append(b, '{')
-	for i, name := range SortedNames(item) {
+	for i, name := range slices.Sorted(maps.Keys(item)) {
 		if i > 0 {
 			b = append(b, ',')
 		}

@@ -2,6 +2,7 @@ package item
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
@@ -15,32 +16,25 @@ var errNil = errors.New("the value is nil")
 func Nil(value types.AttributeValue) (path string, is bool) { return nilBelow(value, 0) }
 
 // NilIn is [Nil] for an item.
-func NilIn(item map[string]types.AttributeValue) (path string, is bool) { return nilElement(item, 0) }
+func NilIn(item map[string]types.AttributeValue) (path string, is bool) {
+	path, is = Nil(&types.AttributeValueMemberM{Value: item})
+	return strings.TrimPrefix(path, "."), is
+}
 
 // nilBelow does not visit deeper values than DynamoDB stores: it must come to an end.
 func nilBelow(value types.AttributeValue, level int) (path string, is bool) {
 	p := PartsOf(value)
-	if p.Kind == 0 {
-		return "", true
-	}
-	if level > maxLevels {
-		return "", false
+	if p.Kind == 0 || level > maxLevels {
+		return "", p.Kind == 0
 	}
 	for i, e := range p.List {
 		if path, is := nilBelow(e, level+1); is {
 			return at(i) + path, true
 		}
 	}
-	if path, is := nilElement(p.Map, level+1); is {
-		return "." + path, true
-	}
-	return "", false
-}
-
-func nilElement(m map[string]types.AttributeValue, level int) (path string, is bool) {
-	for name, e := range m {
-		if path, is := nilBelow(e, level); is {
-			return name + path, true
+	for name, e := range p.Map {
+		if path, is := nilBelow(e, level+1); is {
+			return "." + name + path, true
 		}
 	}
 	return "", false

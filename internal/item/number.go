@@ -122,31 +122,12 @@ func (d Number) compare(e Number) int {
 	if sign := d.sign(); sign != e.sign() || sign == 0 {
 		return cmp.Compare(sign, e.sign())
 	}
-	magnitude := cmp.Compare(d.exponent, e.exponent)
 	// Digits begin with one that is not zero: they compare like text.
-	for a, b := d.text, e.text; magnitude == 0 && (a != "" || b != ""); {
-		a, b = strings.TrimPrefix(a, "."), strings.TrimPrefix(b, ".")
-		if a == "" || b == "" {
-			magnitude = cmp.Compare(len(a), len(b))
-			break
-		}
-		magnitude = cmp.Compare(a[0], b[0])
-		a, b = a[1:], b[1:]
-	}
-	return d.sign() * magnitude
+	return d.sign() * cmp.Or(cmp.Compare(d.exponent, e.exponent), strings.Compare(d.figures(), e.figures()))
 }
 
-// canonical writes the number's significant digits and its exponent.
-func (d Number) canonical() string {
-	if d.digits == 0 {
-		return "0"
-	}
-	text := strings.Replace(d.text, ".", "", 1) + "e" + strconv.Itoa(d.exponent)
-	if d.negative {
-		return "-" + text
-	}
-	return text
-}
+// figures returns the significant digits.
+func (d Number) figures() string { return strings.Replace(d.text, ".", "", 1) }
 
 // plain writes the number without exponent and needless zeros, as DynamoDB
 // returns it.
@@ -154,7 +135,7 @@ func (d Number) plain() string {
 	if d.digits == 0 {
 		return "0"
 	}
-	text, sign := strings.Replace(d.text, ".", "", 1), ""
+	text, sign := d.figures(), ""
 	if d.negative {
 		sign = "-"
 	}
@@ -175,15 +156,6 @@ func (d Number) plain() string {
 func PlainNumber(s string) string {
 	if d, ok := ParseNumber(s); ok && d.InRange() {
 		return d.plain()
-	}
-	return s
-}
-
-// CanonicalNumber writes a number so that equal numbers have one text. Other
-// text stays as it is.
-func CanonicalNumber(s string) string {
-	if d, ok := ParseNumber(s); ok {
-		return d.canonical()
 	}
 	return s
 }

@@ -7,31 +7,30 @@ import (
 	"github.com/singletable/singletable/internal/item"
 )
 
-// The same number has one plain and one canonical text, and one size, however it is
-// written.
+// The same number has one plain text and one size, however it is written.
 func TestNumber(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		texts            []string
-		plain, canonical string
-		size             int
+		texts []string
+		plain string
+		size  int
 	}{
-		{[]string{"0", "-0", "+0", "000", "0.000", ".0", "0.", "0e5", "0e-1000", "0e1000"}, "0", "0", 1},
-		{[]string{"1", "+1", "01", "1.", "1.0", "1e0", "0.1e1", "10e-1", "1E+0", ".01e2"}, "1", "1e1", 2},
-		{[]string{"-1", "-1.00", "-0.1e1"}, "-1", "-1e1", 3},
-		{[]string{"9", "9.0"}, "9", "9e1", 2},
-		{[]string{"10", "1e1", "10.0"}, "10", "1e2", 2},
-		{[]string{"12", "1.2e1", "0012.00"}, "12", "12e2", 2},
-		{[]string{"100", "1e2"}, "100", "1e3", 2},
-		{[]string{"123", "1.23e2"}, "123", "123e3", 3},
-		{[]string{"1234", "12.34e2"}, "1234", "1234e4", 3},
-		{[]string{"1.5", "01.50", "15e-1"}, "1.5", "15e1", 3},
-		{[]string{"12.34", "1234e-2", "0.1234e2"}, "12.34", "1234e2", 3},
-		{[]string{"10.01", "1001e-2"}, "10.01", "1001e2", 3},
-		{[]string{"0.1", ".1", "1e-1", "0.100"}, "0.1", "1e0", 2},
-		{[]string{"0.01", "1e-2"}, "0.01", "1e-1", 2},
-		{[]string{"0.12", "12e-2"}, "0.12", "12e0", 2},
-		{[]string{"-0.012", "-12e-3"}, "-0.012", "-12e-1", 4},
+		{[]string{"0", "-0", "+0", "000", "0.000", ".0", "0.", "0e5", "0e-1000", "0e1000"}, "0", 1},
+		{[]string{"1", "+1", "01", "1.", "1.0", "1e0", "0.1e1", "10e-1", "1E+0", ".01e2"}, "1", 2},
+		{[]string{"-1", "-1.00", "-0.1e1"}, "-1", 3},
+		{[]string{"9", "9.0"}, "9", 2},
+		{[]string{"10", "1e1", "10.0"}, "10", 2},
+		{[]string{"12", "1.2e1", "0012.00"}, "12", 2},
+		{[]string{"100", "1e2"}, "100", 2},
+		{[]string{"123", "1.23e2"}, "123", 3},
+		{[]string{"1234", "12.34e2"}, "1234", 3},
+		{[]string{"1.5", "01.50", "15e-1"}, "1.5", 3},
+		{[]string{"12.34", "1234e-2", "0.1234e2"}, "12.34", 3},
+		{[]string{"10.01", "1001e-2"}, "10.01", 3},
+		{[]string{"0.1", ".1", "1e-1", "0.100"}, "0.1", 2},
+		{[]string{"0.01", "1e-2"}, "0.01", 2},
+		{[]string{"0.12", "12e-2"}, "0.12", 2},
+		{[]string{"-0.012", "-12e-3"}, "-0.012", 4},
 	} {
 		for _, text := range c.texts {
 			d, ok := item.ParseNumber(text)
@@ -40,9 +39,6 @@ func TestNumber(t *testing.T) {
 			}
 			if plain := item.PlainNumber(text); plain != c.plain {
 				t.Errorf("%s: plain %s, want %s", text, plain, c.plain)
-			}
-			if canonical := item.CanonicalNumber(text); canonical != c.canonical {
-				t.Errorf("%s: canonical %s, want %s", text, canonical, c.canonical)
 			}
 			for _, other := range c.texts {
 				if item.CompareNumbers(text, other) != 0 {
@@ -85,8 +81,8 @@ func TestNumberInvalid(t *testing.T) {
 		if _, ok := item.ParseNumber(text); ok || item.StorableNumber(text) {
 			t.Errorf("%q is a number", text)
 		}
-		if plain, canonical := item.PlainNumber(text), item.CanonicalNumber(text); plain != text || canonical != text {
-			t.Errorf("%q is %q and %q", text, plain, canonical)
+		if plain := item.PlainNumber(text); plain != text {
+			t.Errorf("%q is %q", text, plain)
 		}
 	}
 }

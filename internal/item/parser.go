@@ -109,17 +109,14 @@ func (r *Parser) is(c byte) bool {
 func (r *Parser) Members(yield func(name []byte) bool) {
 	var room [8][]byte
 	met := room[:0]
-	twice := func(name []byte) bool {
-		return slices.ContainsFunc(met, func(other []byte) bool { return bytes.Equal(name, other) })
-	}
 	more := r.Check(r.open('{'))
 	for more {
 		var ok bool
-		if more, ok = r.more(len(met) == 0); !r.Check(ok) || !more {
+		if more, ok = r.more(len(met) == 0, '}'); !r.Check(ok) || !more {
 			return
 		}
 		name, ok := r.name()
-		if !r.Check(ok && !twice(name)) {
+		if !r.Check(ok && !slices.ContainsFunc(met, func(other []byte) bool { return bytes.Equal(name, other) })) {
 			return
 		}
 		met = append(met, name)
@@ -133,7 +130,7 @@ func (r *Parser) Elements(yield func(i int) bool) {
 	more := r.Check(r.open('['))
 	for i := 0; more; i++ {
 		var ok bool
-		if more, ok = r.element(i == 0); !r.Check(ok) || !more {
+		if more, ok = r.more(i == 0, ']'); !r.Check(ok) || !more {
 			return
 		}
 		more = yield(i) && !r.strange
@@ -183,29 +180,23 @@ func (r *Parser) Attributes() map[string]types.AttributeValue {
 // Object reads an object and gives do the name of each member, in the order in
 // which they come. do has to read the member's value.
 func (r *Parser) Object(do func(name []byte) bool) bool {
-	if !r.open('{') {
-		return false
-	}
-	for first := true; ; first = false {
-		more, ok := r.more(first)
-		if !more || !ok {
-			return ok
-		}
+	return r.each('{', '}', func(int) bool {
 		name, ok := r.name()
-		if !ok || !do(name) {
-			return false
-		}
-	}
+		return ok && do(name)
+	})
 }
 
 // Array reads an array. do has to read the ith element.
-func (r *Parser) Array(do func(i int) bool) bool {
-	if !r.open('[') {
+func (r *Parser) Array(do func(i int) bool) bool { return r.each('[', ']', do) }
+
+// each reads what begins and ends with these bytes. do has to read the ith part.
+func (r *Parser) each(begin, end byte, do func(i int) bool) bool {
+	if !r.open(begin) {
 		return false
 	}
 	for i := 0; ; i++ {
-		more, ok := r.element(i == 0)
-		if !ok || !more {
+		more, ok := r.more(i == 0, end)
+		if !more || !ok {
 			return ok
 		}
 		if !do(i) {
@@ -214,16 +205,15 @@ func (r *Parser) Array(do func(i int) bool) bool {
 	}
 }
 
-// open takes the beginning of an object or array, close of which more and element
-// take the end.
-func (r *Parser) open(c byte) bool {
+// open takes the beginning of an object or array, whose end more takes.
+func (r *Parser) open(begin byte) bool {
 	r.depth++
-	return r.depth <= maxDepth && r.is(c)
+	return r.depth <= maxDepth && r.is(begin)
 }
 
-// more moves to the name of the next member of an object, more if there is one.
-func (r *Parser) more(first bool) (more, ok bool) {
-	if r.is('}') {
+// more moves to the next part of an object or array, more if there is one.
+func (r *Parser) more(first bool, end byte) (more, ok bool) {
+	if r.is(end) {
 		r.depth--
 		return false, true
 	}
@@ -237,21 +227,6 @@ func (r *Parser) name() (name []byte, ok bool) {
 		name = unquote(nil, name)
 	}
 	return name, ok && r.is(':')
-}
-
-// element moves to the next element of an array.
-func (r *Parser) element(first bool) (more, ok bool) {
-	if r.is(']') {
-		r.depth--
-		return false, true
-	}
-	return true, first || r.is(',')
-}
-
-// number reads the string that a number is sent as.
-func (r *Parser) number() (b []byte, ok bool) {
-	b, plain, ok := r.text()
-	return b, ok && plain
 }
 
 // binary reads the string that bytes are sent as.

@@ -2,8 +2,7 @@ package item
 
 import (
 	"bytes"
-	"iter"
-	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -26,48 +25,30 @@ type Parts struct {
 
 // PartsOf takes an attribute value apart. It copies nothing.
 func PartsOf(value types.AttributeValue) (p Parts) {
+	if v := reflect.ValueOf(value); value == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return p
+	}
 	switch v := value.(type) {
-	case nil:
 	case *types.AttributeValueMemberS:
-		if v != nil {
-			p.Kind, p.Text = S, v.Value
-		}
+		p.Kind, p.Text = S, v.Value
 	case *types.AttributeValueMemberN:
-		if v != nil {
-			p.Kind, p.Text = N, v.Value
-		}
+		p.Kind, p.Text = N, v.Value
 	case *types.AttributeValueMemberB:
-		if v != nil {
-			p.Kind, p.Bytes = B, v.Value
-		}
+		p.Kind, p.Bytes = B, v.Value
 	case *types.AttributeValueMemberBOOL:
-		if v != nil {
-			p.Kind, p.Bool = BOOL, v.Value
-		}
+		p.Kind, p.Bool = BOOL, v.Value
 	case *types.AttributeValueMemberNULL:
-		if v != nil {
-			p.Kind, p.Bool = NULL, v.Value
-		}
+		p.Kind, p.Bool = NULL, v.Value
 	case *types.AttributeValueMemberM:
-		if v != nil {
-			p.Kind, p.Map = M, v.Value
-		}
+		p.Kind, p.Map = M, v.Value
 	case *types.AttributeValueMemberL:
-		if v != nil {
-			p.Kind, p.List = L, v.Value
-		}
+		p.Kind, p.List = L, v.Value
 	case *types.AttributeValueMemberSS:
-		if v != nil {
-			p.Kind, p.Texts = SS, v.Value
-		}
+		p.Kind, p.Texts = SS, v.Value
 	case *types.AttributeValueMemberNS:
-		if v != nil {
-			p.Kind, p.Texts = NS, v.Value
-		}
+		p.Kind, p.Texts = NS, v.Value
 	case *types.AttributeValueMemberBS:
-		if v != nil {
-			p.Kind, p.Blobs = BS, v.Value
-		}
+		p.Kind, p.Blobs = BS, v.Value
 	default:
 		p.Kind = Unknown
 	}
@@ -135,10 +116,6 @@ func Cloned(item map[string]types.AttributeValue) map[string]types.AttributeValu
 	return rebuiltItem(item, Parts.clone)
 }
 
-func clonedValue(value types.AttributeValue) types.AttributeValue {
-	return rebuilt(value, Parts.clone)
-}
-
 func (p Parts) clone() Parts {
 	p.Bytes, p.Texts, p.Blobs = slices.Clone(p.Bytes), slices.Clone(p.Texts), slices.Clone(p.Blobs)
 	for i, b := range p.Blobs {
@@ -155,20 +132,13 @@ func AsStored(value types.AttributeValue) types.AttributeValue {
 		case N:
 			p.Text = PlainNumber(p.Text)
 		case NS:
-			p.Texts = slices.Collect(mapped(p.Texts, PlainNumber))
+			p.Texts = slices.Clone(p.Texts)
+			for i, number := range p.Texts {
+				p.Texts[i] = PlainNumber(number)
+			}
 		}
 		return p.sorted()
 	})
-}
-
-func mapped[E any](all []E, to func(E) string) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for _, e := range all {
-			if !yield(to(e)) {
-				return
-			}
-		}
-	}
 }
 
 // sorted gives a set an order, since DynamoDB keeps none. It does not change the set
@@ -182,9 +152,6 @@ func (p Parts) sorted() Parts {
 	}
 	return p
 }
-
-// SortedNames returns the names of a map in order.
-func SortedNames(m map[string]types.AttributeValue) []string { return slices.Sorted(maps.Keys(m)) }
 
 // String returns DynamoDB's name of the type: BOOL.
 func (k Kind) String() string { return k.names()[0] }

@@ -59,7 +59,7 @@ const maxUses = 128
 
 // next reads how an attribute begins that was not expected.
 func (n *names) next(r *Parser, first bool) (t target, more, ok bool) {
-	if more, ok = r.more(first); !more || !ok {
+	if more, ok = r.more(first, '}'); !more || !ok {
 		return target{}, more, ok
 	}
 	from := r.pos
@@ -195,7 +195,7 @@ func (n *names) line(r *Parser, t target, v reflect.Value) bool {
 		*n.places[t.field].text = r.keep(b, true)
 	default:
 		f := &n.plan.fields[t.field]
-		if f.asText || f.plan.plain(r, t.kind, b, n.place(t.field, v)) != fits {
+		if f.plan.text(r, t.kind, b, true, n.place(t.field, v), f.options) != fits {
 			r.pos = from
 			return false
 		}

@@ -83,45 +83,31 @@ func (r *Parser) value() (types.AttributeValue, bool) {
 }
 
 // content reads what an attribute value of a kind holds.
-func (r *Parser) content(k Kind) (v types.AttributeValue, ok bool) {
+func (r *Parser) content(k Kind) (types.AttributeValue, bool) {
+	p, ok := r.parts(k)
+	return p.Value(), ok
+}
+
+// parts is content, as the parts of the value.
+func (r *Parser) parts(k Kind) (p Parts, ok bool) {
+	p.Kind = k
 	switch k {
-	case S:
-		s, ok := r.string()
-		return &types.AttributeValueMemberS{Value: s}, ok
-	case N:
-		s, ok := r.string()
-		return &types.AttributeValueMemberN{Value: s}, ok
+	case S, N:
+		p.Text, ok = r.string()
 	case B:
-		b, ok := r.binary()
-		return &types.AttributeValueMemberB{Value: b}, ok
-	case BOOL:
-		b, ok := r.bool()
-		return &types.AttributeValueMemberBOOL{Value: b}, ok
-	case NULL:
-		b, ok := r.bool()
-		return &types.AttributeValueMemberNULL{Value: b}, ok
+		p.Bytes, ok = r.binary()
+	case BOOL, NULL:
+		p.Bool, ok = r.bool()
 	case M:
-		m, ok := r.item()
-		return &types.AttributeValueMemberM{Value: m}, ok
+		p.Map, ok = r.item()
 	case L:
-		l := []types.AttributeValue{}
-		ok = r.Array(func(int) bool {
-			v, ok := r.value()
-			l = append(l, v)
-			return ok
-		})
-		return &types.AttributeValueMemberL{Value: l}, ok
-	case SS:
-		ss, ok := elements(r, r.string)
-		return &types.AttributeValueMemberSS{Value: ss}, ok
-	case NS:
-		ns, ok := elements(r, r.string)
-		return &types.AttributeValueMemberNS{Value: ns}, ok
+		p.List, ok = elements(r, r.value)
+	case SS, NS:
+		p.Texts, ok = elements(r, r.string)
 	case BS:
-		bs, ok := elements(r, r.binary)
-		return &types.AttributeValueMemberBS{Value: bs}, ok
+		p.Blobs, ok = elements(r, r.binary)
 	}
-	return nil, false
+	return p, ok
 }
 
 // item reads the attributes of an item or of a map.
@@ -145,15 +131,15 @@ func (r *Parser) Item() (item map[string]types.AttributeValue, unique, ok bool) 
 	return item, !r.repeats, ok
 }
 
-// elements reads the elements of a set.
+// elements reads the elements of a list or set.
 func elements[E any](r *Parser, read func() (E, bool)) ([]E, bool) {
-	set := []E{}
+	all := []E{}
 	ok := r.Array(func(int) bool {
 		e, ok := read()
-		set = append(set, e)
+		all = append(all, e)
 		return ok
 	})
-	return set, ok
+	return all, ok
 }
 
 // IgnoreItem reads an item that nobody wants. It has to be one all the same.

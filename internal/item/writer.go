@@ -1,7 +1,6 @@
 package item
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"math/big"
 	"strconv"
@@ -140,9 +139,7 @@ func (w *Writer) WriteInt32(s *smithy.Schema, v int32) {
 func (w *Writer) WriteBlob(s *smithy.Schema, v []byte) {
 	w.strange = w.strange || v == nil
 	w.next(s)
-	w.buffer = append(w.buffer, '"')
-	w.buffer = base64.StdEncoding.AppendEncode(w.buffer, v)
-	w.buffer = append(w.buffer, '"')
+	w.buffer = appendBinary(w.buffer, v)
 }
 
 // WriteStruct opens a struct.
@@ -158,9 +155,7 @@ func (w *Writer) WriteList(s *smithy.Schema) { w.open(s, '[') }
 func (w *Writer) CloseList() { w.close(']') }
 
 // WriteMap opens a map.
-func (w *Writer) WriteMap(s *smithy.Schema) {
-	w.open(s, '{')
-}
+func (w *Writer) WriteMap(s *smithy.Schema) { w.open(s, '{') }
 
 // WriteKey writes the name of what comes next in a map.
 func (w *Writer) WriteKey(_ *smithy.Schema, key string) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -41,7 +42,7 @@ func text(v types.AttributeValue) string {
 	case item.L:
 		return "[" + join(p.List, text) + "]"
 	case item.M:
-		return "{" + join(item.SortedNames(p.Map), func(name string) string { return name + ": " + text(p.Map[name]) }) + "}"
+		return "{" + join(slices.Sorted(maps.Keys(p.Map)), func(name string) string { return name + ": " + text(p.Map[name]) }) + "}"
 	case item.SS, item.NS:
 		return "{" + strings.Join(slices.Sorted(slices.Values(p.Texts)), ", ") + "}"
 	case item.BS:
