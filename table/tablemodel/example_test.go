@@ -147,27 +147,27 @@ func ExampleCloudFormation() {
 	//   "AWSTemplateFormatVersion": "2010-09-09",
 	//   "Resources": {
 	//     "Table": {
-	//       "Type": "AWS::DynamoDB::Table",
 	//       "Properties": {
-	//         "TableName": "Notes",
-	//         "BillingMode": "PAY_PER_REQUEST",
 	//         "AttributeDefinitions": [
 	//           {
 	//             "AttributeName": "pk",
 	//             "AttributeType": "S"
 	//           }
 	//         ],
+	//         "BillingMode": "PAY_PER_REQUEST",
 	//         "KeySchema": [
 	//           {
 	//             "AttributeName": "pk",
 	//             "KeyType": "HASH"
 	//           }
 	//         ],
+	//         "TableName": "Notes",
 	//         "TimeToLiveSpecification": {
 	//           "AttributeName": "expiresAt",
 	//           "Enabled": true
 	//         }
-	//       }
+	//       },
+	//       "Type": "AWS::DynamoDB::Table"
 	//     }
 	//   }
 	// }
@@ -184,10 +184,6 @@ func ExampleTerraform() {
 	//   "resource": {
 	//     "aws_dynamodb_table": {
 	//       "table": {
-	//         "name": "Notes",
-	//         "billing_mode": "PAY_PER_REQUEST",
-	//         "hash_key": "pk",
-	//         "range_key": "sk",
 	//         "attribute": [
 	//           {
 	//             "name": "pk",
@@ -198,6 +194,10 @@ func ExampleTerraform() {
 	//             "type": "S"
 	//           }
 	//         ],
+	//         "billing_mode": "PAY_PER_REQUEST",
+	//         "hash_key": "pk",
+	//         "name": "Notes",
+	//         "range_key": "sk",
 	//         "ttl": {
 	//           "attribute_name": "expiresAt",
 	//           "enabled": true

@@ -53,15 +53,12 @@ func Infer(spec schema.Table, items []table.Item) (Model, error) {
 
 // entities infers the entities, in the order of their types.
 func (l layout) entities() []Entity {
-	byType := map[string][]table.Item{}
-	for _, item := range slices.Concat(l.views[0].partitions...) {
-		if t := l.typeOf(item); t != "" && utf8.ValidString(t) {
-			byType[t] = append(byType[t], item)
-		}
-	}
+	byType := l.byType()
 	var all []Entity
 	for _, t := range slices.Sorted(maps.Keys(byType)) {
-		all = append(all, l.entity(t, byType[t]))
+		if t != "" && utf8.ValidString(t) {
+			all = append(all, l.entity(t, byType[t]))
+		}
 	}
 	return all
 }

@@ -179,6 +179,15 @@ func (l layout) typeOf(item table.Item) string {
 	return s.Value
 }
 
+// byType returns the table's items by their types, in the order of their keys.
+func (l layout) byType() map[string][]table.Item {
+	all := map[string][]table.Item{}
+	for _, item := range slices.Concat(l.views[0].partitions...) {
+		all[l.typeOf(item)] = append(all[l.typeOf(item)], item)
+	}
+	return all
+}
+
 // delimiter is what package keys puts between the segments of a key.
 const delimiter = "#"
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -76,4 +77,37 @@ func document(v any) ([]byte, error) {
 	e.SetIndent("", "  ")
 	err := e.Encode(v)
 	return b.Bytes(), err
+}
+
+// object is an object of JSON. Its members are written in the order of their names.
+type object map[string]any
+
+// settings returns v as an object without the members that are null, false or empty.
+func settings(v any) (object, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var all map[string]any
+	err = decoder.Decode(&all)
+	unset(all)
+	return all, err
+}
+
+// unset reports whether a value is null, false or empty once members that are unset
+// have been deleted from it.
+func unset(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, member any) bool { return unset(member) })
+		return len(v) == 0
+	case []any:
+		for _, element := range v {
+			unset(element)
+		}
+		return len(v) == 0
+	}
+	return v == nil || v == false || v == ""
 }
