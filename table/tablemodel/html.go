@@ -181,11 +181,10 @@ func (l layout) pagePartition(v view, s shown, class func(string) int, o Options
 		}
 	}
 	v.partitions = []partition{items} // Columns that are empty in it are left out.
-	columns := l.columns(v, o)
-	done := columnNames(columns)
-	columns = columns[v.partition:]
-	for _, c := range columns {
-		p.Titles = append(p.Titles, oneLine(cmp.Or(c.name, othersTitle)))
+	all := l.columns(v, o)
+	columns := all[v.partition:]
+	for _, name := range columns {
+		p.Titles = append(p.Titles, oneLine(cmp.Or(name, othersTitle)))
 	}
 	if len(columns) == 0 {
 		// Only the key of the table tells the items of such an index apart, and it is
@@ -201,8 +200,8 @@ func (l layout) pagePartition(v view, s shown, class func(string) int, o Options
 		if t := l.typeOf(r.item); t != "" && v.holds(l.schema.Type) {
 			row.Typed, row.Class = true, class(t)
 		}
-		for _, c := range columns {
-			row.Cells = append(row.Cells, l.pageCell(v, r.item, c, done, o))
+		for _, name := range columns {
+			row.Cells = append(row.Cells, l.pageCell(v, r.item, name, all, o))
 		}
 		if len(columns) == 0 {
 			row.Cells = []pageCell{{Values: []pageValue{{Value: p.Key}}}}
@@ -212,17 +211,17 @@ func (l layout) pagePartition(v view, s shown, class func(string) int, o Options
 	return p
 }
 
-func (l layout) pageCell(v view, item table.Item, c column, columns []string, o Options) pageCell {
+func (l layout) pageCell(v view, item table.Item, column string, columns []string, o Options) pageCell {
 	value := func(title, name string) pageValue {
 		return pageValue{title, cmp.Or(shortLine(text(item[name]), o), "(empty)")}
 	}
 	switch {
-	case c.name == l.schema.Type && l.typeOf(item) != "":
+	case column == l.schema.Type && l.typeOf(item) != "":
 		return pageCell{Type: shortLine(l.typeOf(item), o)}
-	case c.name != "" && item[c.name] == nil:
+	case column != others && item[column] == nil:
 		return pageCell{}
-	case c.name != "":
-		return pageCell{Values: []pageValue{value("", c.name)}}
+	case column != others:
+		return pageCell{Values: []pageValue{value("", column)}}
 	}
 	var cell pageCell
 	names, more := l.others(v, item, columns, o)

@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -156,19 +155,16 @@ func (p Pattern) problems(noSK bool) []string {
 // A pattern that the item's attributes confirm goes first. Otherwise constants, and
 // the form of numbers and times, decide: a copy is found although its attributes
 // have drifted from its key.
-func (m Model) Find(item table.Item) (e Entity, n int, ok bool) {
-	pk, sk := keyNames(m.Table)
-	kind, _ := item[typeName(m.Table)].(*types.AttributeValueMemberS)
-	if kind == nil {
-		return Entity{}, 0, false
-	}
-	i := slices.IndexFunc(m.Entities, func(e Entity) bool { return e.Type == kind.Value })
-	if i < 0 {
+func (m Model) Find(attributes table.Item) (e Entity, n int, ok bool) {
+	spec := m.WithDefaults()
+	kind := item.Text(attributes[spec.Type])
+	i := slices.IndexFunc(m.Entities, func(e Entity) bool { return e.Type == kind })
+	if i < 0 || kind == "" {
 		return Entity{}, 0, false
 	}
 	best := match{}
 	for j, p := range m.Entities[i].Items {
-		if found := p.match(item, pk, sk); found.better(best) {
+		if found := p.match(attributes, spec.PK, spec.SK); found.better(best) {
 			best, n = found, j
 		}
 	}

@@ -1,7 +1,6 @@
 package tablemodel
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -220,23 +219,10 @@ func format(pattern string, item table.Item) (key, missing string, err error) {
 // segmentsOf returns the segments of a key attribute, as they are stored. A number
 // and a binary value are one segment.
 func segmentsOf(v types.AttributeValue) ([]string, bool) {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return strings.Split(v.Value, delimiter), v.Value != ""
-	case *types.AttributeValueMemberN:
-		return []string{v.Value}, v.Value != ""
-	case *types.AttributeValueMemberB:
-		return []string{string(v.Value)}, len(v.Value) > 0
+	p := item.PartsOf(v)
+	if p.Kind == item.S {
+		return strings.Split(p.Text, delimiter), p.Text != ""
 	}
-	return nil, false
+	text := p.Text + string(p.Bytes)
+	return []string{text}, text != ""
 }
-
-// keyNames returns the names of the table's key attributes.
-func keyNames(s schema.Table) (pk, sk string) {
-	if s.SimpleKey {
-		return cmp.Or(s.PK, "pk"), ""
-	}
-	return cmp.Or(s.PK, "pk"), cmp.Or(s.SK, "sk")
-}
-
-func typeName(s schema.Table) string { return cmp.Or(s.Type, "entityType") }

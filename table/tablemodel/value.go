@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,18 +14,6 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 )
-
-// numberPrecision is enough bits for the 38 digits of a DynamoDB number.
-const numberPrecision = 256
-
-// number returns the value of a number attribute, nil for other text.
-func number(text string) *big.Float {
-	f, _, err := big.ParseFloat(text, 10, numberPrecision, big.ToNearestEven)
-	if err != nil || f.IsInf() {
-		return nil
-	}
-	return f
-}
 
 // text returns a value as people read it.
 func text(v types.AttributeValue) string {
