@@ -120,26 +120,21 @@ func (s segment) like(text string) bool {
 
 // text returns the segment of a key that is made of the item's attribute. The
 // attribute is missing if it is empty, too.
-func (s segment) text(item table.Item) (text string, missing bool, err error) {
+func (s segment) text(attributes table.Item) (text string, missing bool, err error) {
 	wrong := func(is string) (string, bool, error) {
 		return "", false, fmt.Errorf("attribute %q is %s", s.attribute, is)
 	}
-	var of string
-	number := false
-	switch v := item[s.attribute].(type) {
-	case nil, *types.AttributeValueMemberNULL:
+	p := item.PartsOf(attributes[s.attribute])
+	of, number := p.Text, p.Kind == item.N
+	switch {
+	case p.Kind == 0 || p.Kind == item.NULL:
 		return "", true, nil
-	case *types.AttributeValueMemberS:
-		of = v.Value
-	case *types.AttributeValueMemberN:
-		of, number = v.Value, true
-	case *types.AttributeValueMemberB:
+	case p.Kind == item.B && s.form == formPlain:
 		// It is a binary key attribute, which is not escaped.
-		if s.form != formPlain {
-			return wrong("binary")
-		}
-		return string(v.Value), len(v.Value) == 0, nil
-	default:
+		return string(p.Bytes), len(p.Bytes) == 0, nil
+	case p.Kind == item.B:
+		return wrong("binary")
+	case p.Kind != item.S && !number:
 		return wrong("no string, number or binary value")
 	}
 	var made keys.Segment
