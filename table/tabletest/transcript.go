@@ -1,7 +1,6 @@
 package tabletest
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -20,25 +19,15 @@ func Transcript(requests []Request, replacer *strings.Replacer) string {
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	for _, r := range requests {
+		body := decoded(r.Body)
+		if members, ok := body.(map[string]any); ok && members["ClientRequestToken"] != nil {
+			members["ClientRequestToken"] = "TOKEN"
+		}
 		// Anything that JSON was decoded to can be encoded.
-		_ = enc.Encode(map[string]any{r.Operation: body(r)})
+		_ = enc.Encode(map[string]any{r.Operation: body})
 	}
 	if replacer == nil {
 		return b.String()
 	}
 	return replacer.Replace(b.String())
-}
-
-// body returns the body as a JSON value. One that is not JSON is text.
-func body(r Request) any {
-	var v any
-	dec := json.NewDecoder(bytes.NewReader(r.Body))
-	dec.UseNumber()
-	if dec.Decode(&v) != nil {
-		return string(r.Body)
-	}
-	if members, ok := v.(map[string]any); ok && members["ClientRequestToken"] != nil {
-		members["ClientRequestToken"] = "TOKEN"
-	}
-	return v
 }

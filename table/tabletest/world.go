@@ -110,14 +110,8 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return buffer(response), nil
 }
 
-// doer is a function as an [aws.HTTPClient].
-type doer func(*http.Request) (*http.Response, error)
-
-// Do calls f.
-func (f doer) Do(r *http.Request) (*http.Response, error) { return f(r) }
-
 // client returns a client whose requests do gets.
-func (w *world) client(do doer, retries bool) *dynamodb.Client {
+func (w *world) client(do roundTripper, retries bool) *dynamodb.Client {
 	return w.engine.Client(func(o *dynamodb.Options) {
 		o.HTTPClient = do
 		if !retries {
@@ -131,7 +125,7 @@ func status(r *http.Response, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	body, _ := io.ReadAll(r.Body)
+	body, _ := readResponse(r)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if r.StatusCode == http.StatusOK {
 		return "200"
