@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -135,16 +134,16 @@ func (p Pattern) check(at string, noSK bool, bad func(at, format string, args ..
 // A pattern that the item's attributes confirm goes first. Otherwise constants, and
 // the form of numbers and times, decide: a copy is found although its attributes
 // have drifted from its key.
-func (m Model) Find(attributes table.Item) (e Entity, n int, ok bool) {
-	spec := m.WithDefaults()
-	kind := item.Text(attributes[spec.Type])
+func (m Model) Find(item table.Item) (e Entity, n int, ok bool) {
+	l := layout{schema: m.WithDefaults()}
+	kind := l.typeOf(item)
 	i := slices.IndexFunc(m.Entities, func(e Entity) bool { return e.Type == kind })
 	if i < 0 || kind == "" {
 		return Entity{}, 0, false
 	}
 	best := match{}
 	for j, p := range m.Entities[i].Items {
-		if found := p.match(attributes, spec.PK, spec.SK); found.better(best) {
+		if found := p.match(item, l.schema.PK, l.schema.SK); found.better(best) {
 			best, n = found, j
 		}
 	}

@@ -5,6 +5,11 @@ import (
 	"testing"
 )
 
+// EndpointVariable is endpointVariable, and ErrNoEngine errNoEngine.
+const EndpointVariable = endpointVariable
+
+var ErrNoEngine = errNoEngine
+
 // TableName is tableName, for its test.
 var TableName = tableName
 

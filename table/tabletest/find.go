@@ -120,5 +120,5 @@ Each of these gives one:
   Docker:    docker run --rm -d -p 8000:8000 amazon/dynamodb-local
              and set %[3]s=http://127.0.0.1:8000
   PATH:      put the program %s (version %s) on PATH.
-  %s`, ErrNoEngine, reason, EndpointVariable, program, version, npm)
+  %s`, errNoEngine, reason, endpointVariable, program, version, npm)
 }

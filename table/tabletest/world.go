@@ -72,7 +72,7 @@ func (w *world) start(ctx context.Context) error {
 	}
 	u, err := url.Parse(engine.endpoint)
 	if err != nil || u.Scheme != "http" {
-		return fmt.Errorf("Explore needs an engine on this machine, not that of %s", EndpointVariable)
+		return fmt.Errorf("Explore needs an engine on this machine, not that of %s", endpointVariable)
 	}
 	if w.conn, err = net.Dial("tcp", u.Host); err != nil {
 		return err
