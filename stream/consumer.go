@@ -96,7 +96,6 @@ const (
 	shardPrefix  keys.Prefix = "SHARD"
 	memberPrefix keys.Prefix = "PROCESS"
 	startPrefix  keys.Prefix = "START"
-	asidePrefix  keys.Prefix = "ASIDE"
 )
 
 // partition returns the partition of a consumer: its name, the table and the label of
