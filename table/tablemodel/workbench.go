@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -14,46 +13,26 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// WorkbenchOptions fill in what a data model says of itself. Nil and every zero
-// value mean the default.
-type WorkbenchOptions struct {
-	// Name is the model's name, by default the table's.
-	Name string
-	// Author and Description are empty by default.
-	Author, Description string
-	// Date is when the model was made. The zero time means 1 January 1970, so
-	// that a model that is made again is the same.
-	Date time.Time
-}
-
 // Workbench returns a data model of the table with the items as sample data, as
 // a JSON file that AWS's NoSQL Workbench imports. Each type of items is a facet
 // of the model; items without a type are the facet "untyped", unless none has a
 // type: then there are no facets. Local indexes, and those whose keys have several
 // attributes, are left out, since models have none. Values are whole, sets are sorted.
 // Of the schema's settings, a model has the billing mode and the provisioned
-// throughput of the table.
+// throughput of the table. Its metadata name no author, and 1 January 1970 as its date.
 //
 // The form is that of version 3.0 of models that AWS has published, and tests
 // compare it with these. It was not opened in the program.
-func Workbench(spec schema.Table, items []table.Item, options *WorkbenchOptions) ([]byte, error) {
+func Workbench(spec schema.Table, items []table.Item) ([]byte, error) {
 	l, err := lay("Workbench", spec, items)
 	if err != nil {
 		return nil, err
 	}
-	var o WorkbenchOptions
-	if options != nil {
-		o = *options
-	}
-	date := time.Unix(0, 0)
-	if !o.Date.IsZero() {
-		date = o.Date
-	}
-	made := date.UTC().Format("Jan 02, 2006, 03:04 PM")
+	const made = "Jan 01, 1970, 12:00 AM" // so that a model that is made again is the same
 	return document(object{
-		"ModelName": cmp.Or(o.Name, l.schema.Name),
+		"ModelName": l.schema.Name,
 		"ModelMetadata": object{
-			"Author": o.Author, "Description": o.Description, "DateCreated": made, "DateLastModified": made,
+			"Author": "", "Description": "", "DateCreated": made, "DateLastModified": made,
 			"AWSService": "Amazon DynamoDB", "Version": "3.0",
 		},
 		"DataModel": []object{l.modelTable()},
