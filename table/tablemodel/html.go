@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -33,21 +34,20 @@ func HTML(spec schema.Table, items []table.Item, options *Options) (string, erro
 var pageText string
 
 var pageTemplate = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("page").Parse(pageText))
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"line":  oneLine,
+		"value": func(s string) string { return cmp.Or(oneLine(s), "(empty)") },
+	}).Parse(pageText))
 })
 
-// page is what the template shows. All texts are in one line; the template escapes
-// them.
+// page is what the template shows.
 type page struct {
 	Name     string
-	Facts    []pageValue
+	Facts    []named
 	Hues     []pageHue
 	Entities []pageEntity
 	Views    []pageView
 }
-
-// pageValue is a value with its name.
-type pageValue struct{ Name, Value string }
 
 // pageHue is the colour of a class of types.
 type pageHue struct{ Class, Hue int }
@@ -84,13 +84,7 @@ type pageRow struct {
 	LeftOut string
 	Typed   bool
 	Class   int
-	Cells   []pageCell
-}
-
-type pageCell struct {
-	Type   string
-	Values []pageValue
-	More   string
+	Cells   []cell
 }
 
 // classes is how many colours there are. Further types share them; the type itself is
@@ -99,16 +93,8 @@ const classes = 12
 
 // page returns what a page shows of the table.
 func (l layout) page(o Options) page {
-	p := page{Name: oneLine(l.schema.Name)}
-	all := slices.Concat(l.views[0].partitions...)
-	var kinds []string
-	for _, item := range all {
-		if t := l.typeOf(item); t != "" {
-			kinds = append(kinds, t)
-		}
-	}
-	slices.Sort(kinds)
-	kinds = slices.Compact(kinds)
+	p := page{Name: l.schema.Name}
+	kinds := slices.DeleteFunc(slices.Sorted(maps.Keys(l.byType())), func(kind string) bool { return kind == "" })
 	class := func(kind string) int { return slices.Index(kinds, kind) % classes }
 	for i := range min(len(kinds), classes) {
 		// Neighbours are far apart: 5 and 12 have no common divisor.
@@ -119,9 +105,8 @@ func (l layout) page(o Options) page {
 		if name == "" {
 			kind, name = "Table", l.schema.Name
 		}
-		shown := pageView{Kind: kind, Name: oneLine(name), Layout: v.describe(oneLine)}
-		picked := l.pick(v, o)
-		for _, s := range picked {
+		shown := pageView{Kind: kind, Name: name, Layout: v.describe(func(name string) string { return name })}
+		for _, s := range l.pick(v, o) {
 			shown.Partitions = append(shown.Partitions, l.pagePartition(v, s, class, o))
 		}
 		p.Views = append(p.Views, shown)
@@ -129,20 +114,18 @@ func (l layout) page(o Options) page {
 	for _, e := range l.entities() {
 		p.Entities = append(p.Entities, l.pageEntity(e, class))
 	}
-	p.fact("Shown", count(len(all), "item")+" of "+count(len(kinds), "type"))
-	p.fact("Type", l.schema.Type)
-	p.fact("Expiry", cmp.Or(l.schema.TTL, "none"))
-	p.fact("Stream", cmp.Or(string(l.schema.Stream), "not managed"))
-	p.fact("Billing", cmp.Or(string(l.schema.BillingMode), "not managed"))
+	p.Facts = []named{
+		{"Shown", count(len(slices.Concat(l.views[0].partitions...)), "item") + " of " + count(len(kinds), "type")},
+		{"Type", l.schema.Type},
+		{"Expiry", cmp.Or(l.schema.TTL, "none")},
+		{"Stream", cmp.Or(string(l.schema.Stream), "not managed")},
+		{"Billing", cmp.Or(string(l.schema.BillingMode), "not managed")},
+	}
 	return p
 }
 
-func (p *page) fact(name, value string) {
-	p.Facts = append(p.Facts, pageValue{name, oneLine(value)})
-}
-
 func (l layout) pageEntity(e Entity, class func(string) int) pageEntity {
-	shown := pageEntity{Type: oneLine(e.Type), Class: class(e.Type)}
+	shown := pageEntity{Type: e.Type, Class: class(e.Type)}
 	for i, p := range e.Items {
 		item := pagePattern{Name: "main"}
 		if i > 0 {
@@ -156,7 +139,7 @@ func (l layout) pageEntity(e Entity, class func(string) int) pageEntity {
 			var keys []string
 			for _, text := range []string{key.PK, key.SK} {
 				if in && text != "" {
-					keys = append(keys, oneLine(text))
+					keys = append(keys, text)
 				}
 			}
 			item.Keys = append(item.Keys, keys)
@@ -168,11 +151,11 @@ func (l layout) pageEntity(e Entity, class func(string) int) pageEntity {
 
 func (l layout) pagePartition(v view, s shown, class func(string) int, o Options) pagePartition {
 	if s.rows == nil {
-		return pagePartition{LeftOut: oneLine(s.leftOut)}
+		return pagePartition{LeftOut: s.leftOut}
 	}
 	first := s.rows[0].item
 	p := pagePartition{Key: join(v.partitionKey(), func(k keyAttribute) string {
-		return shortLine(text(first[k.name]), o)
+		return shorten(text(first[k.name]), o.Length)
 	}), Count: count(s.items, "item")}
 	var items partition
 	for _, r := range s.rows {
@@ -184,7 +167,7 @@ func (l layout) pagePartition(v view, s shown, class func(string) int, o Options
 	all := l.columns(v, o)
 	columns := all[v.partition:]
 	for _, name := range columns {
-		p.Titles = append(p.Titles, oneLine(cmp.Or(name, othersTitle)))
+		p.Titles = append(p.Titles, cmp.Or(name, othersTitle))
 	}
 	if len(columns) == 0 {
 		// Only the key of the table tells the items of such an index apart, and it is
@@ -193,7 +176,7 @@ func (l layout) pagePartition(v view, s shown, class func(string) int, o Options
 	}
 	for _, r := range s.rows {
 		if r.item == nil {
-			p.Rows = append(p.Rows, pageRow{LeftOut: oneLine(r.leftOut)})
+			p.Rows = append(p.Rows, pageRow{LeftOut: r.leftOut})
 			continue
 		}
 		row := pageRow{}
@@ -201,41 +184,15 @@ func (l layout) pagePartition(v view, s shown, class func(string) int, o Options
 			row.Typed, row.Class = true, class(t)
 		}
 		for _, name := range columns {
-			row.Cells = append(row.Cells, l.pageCell(v, r.item, name, all, o))
+			row.Cells = append(row.Cells, l.cell(v, r.item, name, all, o))
 		}
 		if len(columns) == 0 {
-			row.Cells = []pageCell{{Values: []pageValue{{Value: p.Key}}}}
+			row.Cells = []cell{{Values: []named{{Value: p.Key}}}}
 		}
 		p.Rows = append(p.Rows, row)
 	}
 	return p
 }
-
-func (l layout) pageCell(v view, item table.Item, column string, columns []string, o Options) pageCell {
-	value := func(title, name string) pageValue {
-		return pageValue{title, cmp.Or(shortLine(text(item[name]), o), "(empty)")}
-	}
-	switch {
-	case column == l.schema.Type && l.typeOf(item) != "":
-		return pageCell{Type: shortLine(l.typeOf(item), o)}
-	case column != others && item[column] == nil:
-		return pageCell{}
-	case column != others:
-		return pageCell{Values: []pageValue{value("", column)}}
-	}
-	var cell pageCell
-	names, more := l.others(v, item, columns, o)
-	for _, name := range names {
-		cell.Values = append(cell.Values, value(oneLine(name), name))
-	}
-	if more > 0 {
-		cell.More = fmt.Sprintf("%d more", more)
-	}
-	return cell
-}
-
-// shortLine returns a value in one line, cut if it is long.
-func shortLine(s string, o Options) string { return oneLine(shorten(s, o.Length)) }
 
 // count writes a number of things.
 func count(n int, thing string) string {

@@ -67,11 +67,8 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 				continue
 			}
 			for j, name := range columns {
-				switch {
-				case name == others:
-					cells[j] = l.attributes(v, r.item, columns, o)
-				case i == 0 || j >= v.partition:
-					cells[j] = l.value(r.item, name, o)
+				if i == 0 || j >= v.partition {
+					cells[j] = l.markdownCell(name, l.cell(v, r.item, name, columns, o))
 				}
 			}
 			line()
@@ -140,29 +137,51 @@ func (v view) has(name string) bool {
 	})
 }
 
-func (l layout) value(item table.Item, name string, o Options) string {
-	v := item[name]
-	if v == nil {
-		return ""
-	}
-	s := shorten(text(v), o.Length)
-	if name == l.schema.Type {
-		return plain(s)
-	}
-	return code(s)
+// cell is what a column shows of an item: its type, or some of its attributes.
+type cell struct {
+	Type string
+	// Values have names in the column of others.
+	Values []named
+	More   int // how many attributes are left out
 }
 
-// attributes returns attributes of an item that have no column, as a cell.
-func (l layout) attributes(v view, item table.Item, columns []string, o Options) string {
+type named struct{ Name, Value string }
+
+func (l layout) cell(v view, item table.Item, column string, columns []string, o Options) cell {
+	value := func(name string) string { return shorten(text(item[name]), o.Length) }
+	switch {
+	case column == l.schema.Type && l.typeOf(item) != "":
+		return cell{Type: value(column)}
+	case column != others && item[column] == nil:
+		return cell{}
+	case column != others:
+		return cell{Values: []named{{Value: value(column)}}}
+	}
+	var c cell
 	shown, more := l.others(v, item, columns, o)
-	var parts []string
 	for _, name := range shown {
-		parts = append(parts, plain(name)+" "+l.value(item, name, o))
+		c.Values = append(c.Values, named{name, value(name)})
 	}
-	if more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", more))
+	c.More = more
+	return c
+}
+
+func (l layout) markdownCell(column string, c cell) string {
+	parts := []string{}
+	for _, of := range c.Values {
+		switch {
+		case column == others:
+			parts = append(parts, plain(of.Name)+" "+code(of.Value))
+		case column == l.schema.Type:
+			parts = append(parts, plain(of.Value))
+		default:
+			parts = append(parts, code(of.Value))
+		}
 	}
-	return strings.Join(parts, ", ")
+	if c.More > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", c.More))
+	}
+	return plain(c.Type) + strings.Join(parts, ", ")
 }
 
 // others returns the attributes of an item to show that have no column, and how many
