@@ -44,31 +44,39 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 type page struct {
 	Name     string
 	Facts    []named
-	Hues     []pageHue
-	Entities []pageEntity
+	Entities []Entity
 	Views    []pageView
+	kinds    []string // the types, in order
 }
 
-// pageHue is the colour of a class of types.
-type pageHue struct{ Class, Hue int }
+// classes is how many colours there are. Further types share them; the type itself is
+// written everywhere.
+const classes = 12
 
-type pageEntity struct {
-	Type  string
-	Class int
-	Items []pagePattern
-}
+// Class returns the number of the colour of a type.
+func (p page) Class(kind string) int { return slices.Index(p.kinds, kind) % classes }
 
-// pagePattern is an item of an entity.
-type pagePattern struct {
-	Name string
-	// Keys are the patterns of partition key and sort key in each view; none where the
-	// item is not.
-	Keys [][]string
+// Hues returns the colours, by their number.
+func (p page) Hues() []int {
+	hues := make([]int, min(len(p.kinds), classes))
+	for i := range hues {
+		hues[i] = i * 5 % classes * 360 / classes // Neighbours are far apart: 5 and 12 have no common divisor.
+	}
+	return hues
 }
 
 type pageView struct {
 	Kind, Name, Layout string
 	Partitions         []pagePartition
+}
+
+// Keys returns the patterns of partition key and sort key of an item; none if the item
+// is not in the view.
+func (v pageView) Keys(p Pattern) []string {
+	if v.Kind == "Index" {
+		p = p.Indexes[v.Name]
+	}
+	return slices.DeleteFunc([]string{p.PK, p.SK}, func(text string) bool { return text == "" })
 }
 
 // pagePartition is a partition, or the number of those left out.
@@ -87,19 +95,10 @@ type pageRow struct {
 	Cells   []cell
 }
 
-// classes is how many colours there are. Further types share them; the type itself is
-// written everywhere.
-const classes = 12
-
 // page returns what a page shows of the table.
 func (l layout) page(o Options) page {
-	p := page{Name: l.schema.Name}
 	kinds := slices.DeleteFunc(slices.Sorted(maps.Keys(l.byType())), func(kind string) bool { return kind == "" })
-	class := func(kind string) int { return slices.Index(kinds, kind) % classes }
-	for i := range min(len(kinds), classes) {
-		// Neighbours are far apart: 5 and 12 have no common divisor.
-		p.Hues = append(p.Hues, pageHue{i, i * 5 % classes * 360 / classes})
-	}
+	p := page{Name: l.schema.Name, Entities: l.entities(), kinds: kinds}
 	for _, v := range l.views {
 		kind, name := "Index", v.index
 		if name == "" {
@@ -107,12 +106,9 @@ func (l layout) page(o Options) page {
 		}
 		shown := pageView{Kind: kind, Name: name, Layout: v.describe(func(name string) string { return name })}
 		for _, s := range l.pick(v, o) {
-			shown.Partitions = append(shown.Partitions, l.pagePartition(v, s, class, o))
+			shown.Partitions = append(shown.Partitions, l.pagePartition(v, s, p.Class, o))
 		}
 		p.Views = append(p.Views, shown)
-	}
-	for _, e := range l.entities() {
-		p.Entities = append(p.Entities, l.pageEntity(e, class))
 	}
 	p.Facts = []named{
 		{"Shown", count(len(slices.Concat(l.views[0].partitions...)), "item") + " of " + count(len(kinds), "type")},
@@ -122,31 +118,6 @@ func (l layout) page(o Options) page {
 		{"Billing", cmp.Or(string(l.schema.BillingMode), "not managed")},
 	}
 	return p
-}
-
-func (l layout) pageEntity(e Entity, class func(string) int) pageEntity {
-	shown := pageEntity{Type: e.Type, Class: class(e.Type)}
-	for i, p := range e.Items {
-		item := pagePattern{Name: "main"}
-		if i > 0 {
-			item.Name = fmt.Sprintf("copy %d", i)
-		}
-		for _, v := range l.views {
-			key, in := p, true
-			if v.index != "" {
-				key, in = p.Indexes[v.index]
-			}
-			var keys []string
-			for _, text := range []string{key.PK, key.SK} {
-				if in && text != "" {
-					keys = append(keys, text)
-				}
-			}
-			item.Keys = append(item.Keys, keys)
-		}
-		shown.Items = append(shown.Items, item)
-	}
-	return shown
 }
 
 func (l layout) pagePartition(v view, s shown, class func(string) int, o Options) pagePartition {
