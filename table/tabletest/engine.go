@@ -74,17 +74,6 @@ const maxBackoff = 10 * time.Millisecond
 // Where no engine can be started, the text of the error says each way to get one. Where
 // nothing responds at the variable's address, it names both.
 func Start(ctx context.Context, opts *Options) (*Engine, error) {
-	if opts == nil {
-		opts = &Options{}
-	}
-	e, err := start(ctx, *opts)
-	if err != nil {
-		return nil, fmt.Errorf("tabletest: %w", err)
-	}
-	return e, nil
-}
-
-func start(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{
 		creds: aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local", Source: "tabletest"},
 		// The SDK's default keeps ten idle connections. A test of concurrent
@@ -98,10 +87,10 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 		e.endpoint, err = named, e.probe(ctx, named)
 		e.creds = credentialsOr(e.creds)
 	} else {
-		e.process, e.endpoint, err = run(ctx, opts)
+		e.process, e.endpoint, err = run(ctx, cmp.Or(opts, &Options{}))
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tabletest: %w", err)
 	}
 	return e, nil
 }
@@ -135,7 +124,7 @@ func credentialsOr(local aws.Credentials) aws.Credentials {
 }
 
 // run starts an installed engine, and returns its process and endpoint.
-func run(ctx context.Context, opts Options) (*subprocess.Process, string, error) {
+func run(ctx context.Context, opts *Options) (*subprocess.Process, string, error) {
 	if opts.Port < 0 || opts.Port > maxPort {
 		return nil, "", fmt.Errorf("Options.Port: %d is not 0 to %d", opts.Port, maxPort)
 	}

@@ -8,11 +8,8 @@ import (
 // Transcript returns requests as text to compare with a golden file: each as
 // indented JSON under its operation, members in alphabetical order. The
 // ClientRequestToken of a transaction, which is new each time, is written TOKEN.
-// What else differs from run to run is for the replacer; nil replaces nothing:
-//
-//	got := tabletest.Transcript(faults.Requests(), strings.NewReplacer(tbl.Schema().Name, "Orders"))
-//
-// Concurrent requests are in any order.
+// What else differs from run to run, such as the table's name, is for the replacer; nil
+// replaces nothing. Concurrent requests are in any order.
 func Transcript(requests []Request, replacer *strings.Replacer) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
