@@ -170,7 +170,7 @@ func (w *walk) again(ctx context.Context, item table.Item) (table.Item, error) {
 func (w *walk) try(ctx context.Context, item table.Item, bring func(context.Context, table.Item) ([]table.Op, error), c *Counts) (outcome, error) {
 	ops, err := w.recovered(ctx, item, bring)
 	switch {
-	case isNewer(err):
+	case errors.Is(err, table.ErrNewerShape):
 		return newer, nil
 	case err != nil:
 		return 0, err
