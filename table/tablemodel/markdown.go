@@ -169,10 +169,10 @@ func (l layout) cell(v view, item table.Item, column string, columns []string, o
 func (l layout) markdownCell(column string, c cell) string {
 	parts := []string{}
 	for _, of := range c.Values {
-		switch {
-		case column == others:
+		switch column {
+		case others:
 			parts = append(parts, plain(of.Name)+" "+code(of.Value))
-		case column == l.schema.Type:
+		case l.schema.Type:
 			parts = append(parts, plain(of.Value))
 		default:
 			parts = append(parts, code(of.Value))
