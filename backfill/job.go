@@ -223,23 +223,6 @@ func segmentKey(job string, n int) keys.Key {
 	return keys.Key{PK: prefix.PK(job), SK: keys.Prefix("SEGMENT").SK(keys.Str(fmt.Sprintf("%04d", n)))}
 }
 
-// Forget deletes the progress of a job and what it has set aside, so that it can be
-// run again. No process may run it at the same time.
-func Forget(ctx context.Context, t *table.Table, job string) error {
-	if t == nil {
-		return fmt.Errorf("%w backfill: the table is nil", table.ErrInvalid)
-	}
-	items, err := table.Collect(table.All[table.Item](ctx, t.OfType(itemType).Consistent(), table.Query{PK: prefix.PK(job)}))
-	if err != nil || len(items) == 0 {
-		return err
-	}
-	ops := make([]table.Op, len(items))
-	for i, item := range items {
-		ops[i] = table.Delete(t.KeyOf("", item))
-	}
-	return t.BatchWrite(ctx, ops...)
-}
-
 // errGone ends the other walkers if one panics or ends its goroutine.
 var errGone = errors.New("a walker did not return")
 

@@ -82,20 +82,13 @@ func (l *lineReader) next() (read line, more bool, err error) {
 // errLine means that a line is not as an export writes it.
 var errLine = fmt.Errorf("%w line", table.ErrInvalid)
 
-// Members of a line. Line and Reason are those of a line that was set aside.
-const (
-	memberItem   = "Item"
-	memberLine   = "Line"
-	memberReason = "Reason"
-)
-
 func parseLine(text []byte) (line, error) {
 	var read line
 	var problem string
 	in := item.NewParser(text)
 	ok := in.Object(func(name []byte) (ok bool) {
 		switch string(name) {
-		case memberItem:
+		case "Item":
 			if read.item != nil {
 				problem = "it has two items"
 				return false
@@ -104,7 +97,7 @@ func parseLine(text []byte) (line, error) {
 			read.item, read.unique, ok = in.Item()
 			read.json = in.Since(from)
 			return ok
-		case memberLine, memberReason:
+		case "Line", "Reason": // of a line that was set aside
 			_, ok = in.Skip()
 			return ok
 		case "Keys", "NewImage", "OldImage", "Metadata":

@@ -2,7 +2,6 @@ package backfill
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -67,8 +66,6 @@ const (
 	// changedMeanwhile means that the item has to be read again.
 	changedMeanwhile
 )
-
-func isNewer(err error) bool { return errors.Is(err, table.ErrNewerShape) }
 
 // Report is the sum of all segments.
 type Report struct {

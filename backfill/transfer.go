@@ -218,7 +218,7 @@ func (t *Transfer) convert(entities map[string]Entity, l line) (c converted, cou
 	case known:
 		c.items, err = entity.RefreshItems(l.item)
 		counted, counts.Copies = &counts.Entities, int64(max(0, len(c.items)-1))
-		if isNewer(err) {
+		if errors.Is(err, table.ErrNewerShape) {
 			c, counted, err = converted{items: []table.Item{l.item}, same: true}, &counts.Newer, nil
 		}
 		c.copied = len(c.items) == 0

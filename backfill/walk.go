@@ -170,7 +170,7 @@ func (w *walk) again(ctx context.Context, item table.Item) (table.Item, error) {
 func (w *walk) try(ctx context.Context, item table.Item, bring func(context.Context, table.Item) ([]table.Op, error), c *Counts) (outcome, error) {
 	ops, err := w.recovered(ctx, item, bring)
 	switch {
-	case isNewer(err):
+	case errors.Is(err, table.ErrNewerShape):
 		return newer, nil
 	case err != nil:
 		return 0, err
@@ -252,16 +252,5 @@ func aboutItem(err error) bool {
 
 // persist runs do until it fails for another reason than the time.
 func persist(ctx context.Context, do func() error) error {
-	const attempts, longest = 8, 10 * time.Second
-	delay := 100 * time.Millisecond
-	for attempt := 1; ; attempt++ {
-		err := do()
-		if err == nil || attempt == attempts || table.Classify(err) != table.Transient || aboutItem(err) || ctx.Err() != nil {
-			return err
-		}
-		if ended := lease.Wait(ctx, delay/2+mathrand.N(delay)); ended != nil {
-			return fmt.Errorf("%w: %w", ended, err)
-		}
-		delay = min(2*delay, longest)
-	}
+	return lease.Retry(ctx, func(err error) bool { return table.Classify(err) == table.Transient && !aboutItem(err) }, do)
 }

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strconv"
 	"strings"
@@ -157,11 +158,9 @@ func (x Index) Shard(id string) int {
 // so ids that hold one number twice, such as u-7/o-7, would fill half of the
 // shards.
 func hash(id string) uint64 {
-	// FNV-1a, 64 bits.
-	h := uint64(0xcbf29ce484222325)
-	for i := range len(id) {
-		h = (h ^ uint64(id[i])) * 0x100000001b3
-	}
+	fnv1a := fnv.New64a()
+	_, _ = fnv1a.Write([]byte(id)) // it never fails
+	h := fnv1a.Sum64()
 	// The finalizer of MurmurHash3, fmix64.
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
@@ -41,8 +43,10 @@ type consumer struct {
 	seen    map[string]*lease.Seen
 	trimmed map[string]bool
 
-	mu      sync.Mutex
-	reading map[string]*reading
+	mu sync.Mutex
+	// reading are the shards that this process reads. True means that it is to leave one to
+	// another process.
+	reading map[string]*atomic.Bool
 	// report is held while Progress is called.
 	report sync.Mutex
 }
@@ -50,7 +54,7 @@ type consumer struct {
 func newConsumer(r Reader, end context.CancelCauseFunc, last context.Context) *consumer { //nolint:revive // it is a field
 	return &consumer{
 		Reader: r, last: last, owner: rand.Text(), partition: partition(r.Name, r.StreamARN), end: end,
-		reading: map[string]*reading{}, seen: map[string]*lease.Seen{}, members: map[string]member{}, trimmed: map[string]bool{},
+		reading: map[string]*atomic.Bool{}, seen: map[string]*lease.Seen{}, members: map[string]member{}, trimmed: map[string]bool{},
 		changed: make(chan struct{}, 1),
 	}
 }
@@ -63,13 +67,6 @@ type member struct {
 
 // forgetAfter is how long a process that was killed has an item.
 const forgetAfter = 10 * leaseLife
-
-// reading is a shard that this process reads.
-type reading struct {
-	// leave is closed when the shard is to be left to another process.
-	leave chan struct{}
-	left  bool
-}
 
 // position is how far a shard was read, as it is stored in its lease.
 type position struct {
@@ -96,7 +93,6 @@ const (
 	shardPrefix  keys.Prefix = "SHARD"
 	memberPrefix keys.Prefix = "PROCESS"
 	startPrefix  keys.Prefix = "START"
-	asidePrefix  keys.Prefix = "ASIDE"
 )
 
 // partition returns the partition of a consumer: its name, the table and the label of
@@ -198,15 +194,13 @@ func (c *consumer) share(ctx context.Context, l *lineage, processes int) error {
 	share := (len(ready) + processes - 1) / processes
 	c.mu.Lock()
 	held := 0
-	for shard, r := range c.reading {
-		if !r.left && slices.Contains(ready, shard) {
+	for shard, leave := range c.reading {
+		if !leave.Load() && slices.Contains(ready, shard) {
 			held++
 		}
 	}
-	for shard, r := range c.reading {
-		if held > share && !r.left && slices.Contains(ready, shard) {
-			r.left = true
-			close(r.leave)
+	for shard, leave := range c.reading {
+		if held > share && slices.Contains(ready, shard) && leave.CompareAndSwap(false, true) {
 			held--
 		}
 	}
@@ -221,12 +215,9 @@ func (c *consumer) share(ctx context.Context, l *lineage, processes int) error {
 		if mine {
 			continue
 		}
-		seen := c.seen[shard]
-		if seen == nil {
-			seen = &lease.Seen{}
-			c.seen[shard] = seen
-		}
-		h, err := lease.Take(ctx, c.lease(shardPrefix.SK(keys.Str(shard))), position{Shard: shard, Tip: l.positions[l.parents[shard]].Tip}, seen)
+		c.seen[shard] = cmp.Or(c.seen[shard], &lease.Seen{})
+		first := position{Shard: shard, Tip: l.positions[l.parents[shard]].Tip}
+		h, err := lease.Take(ctx, c.lease(shardPrefix.SK(keys.Str(shard))), first, c.seen[shard])
 		switch {
 		case errors.Is(err, lease.ErrHeld):
 			continue
@@ -241,9 +232,9 @@ func (c *consumer) share(ctx context.Context, l *lineage, processes int) error {
 
 // start reads a shard in a goroutine of its own.
 func (c *consumer) start(ctx context.Context, shard string, h *lease.Held[position]) {
-	r := &reading{leave: make(chan struct{})}
+	leave := &atomic.Bool{}
 	c.mu.Lock()
-	c.reading[shard] = r
+	c.reading[shard] = leave
 	c.mu.Unlock()
 	c.shards.Go(func() {
 		err := errGone
@@ -259,7 +250,7 @@ func (c *consumer) start(ctx context.Context, shard string, h *lease.Held[positi
 			default:
 			}
 		}()
-		err = c.shard(ctx, h, r.leave)
+		err = c.shard(ctx, h, leave)
 	})
 }
 

@@ -227,19 +227,7 @@ func (r Reader) describe(ctx context.Context) (*streamtypes.StreamDescription, e
 
 // retry runs do until it fails for another reason than the time.
 func retry(ctx context.Context, do func() error) error {
-	const attempts = 8
-	delay := 100 * time.Millisecond
-	for attempt := 1; ; attempt++ {
-		err := do()
-		passes := table.Classify(err) == table.Transient || errors.Is(err, errEmpty)
-		if err == nil || attempt == attempts || !passes || ctx.Err() != nil {
-			return err
-		}
-		if ended := lease.Wait(ctx, delay); ended != nil {
-			return fmt.Errorf("%w: %w", ended, err)
-		}
-		delay = min(2*delay, maxDelay)
-	}
+	return lease.Retry(ctx, func(err error) bool { return table.Classify(err) == table.Transient || errors.Is(err, errEmpty) }, do)
 }
 
 // maxDelay bounds the pauses after failures.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,8 +19,8 @@ import (
 type shardReader struct {
 	*consumer
 	held *lease.Held[position]
-	// leave is closed when the shard is to be left to another process.
-	leave chan struct{}
+	// leave is true when the shard is to be left to another process.
+	leave *atomic.Bool
 	// iterator is where to continue, nil at the end of the shard.
 	iterator *string
 	// saved is when the lease was stored.
@@ -27,7 +28,7 @@ type shardReader struct {
 }
 
 // shard reads a shard until its end, or until it is left.
-func (c *consumer) shard(ctx context.Context, h *lease.Held[position], leave chan struct{}) error {
+func (c *consumer) shard(ctx context.Context, h *lease.Held[position], leave *atomic.Bool) error {
 	s := &shardReader{consumer: c, held: h, leave: leave, saved: time.Now()}
 	err := s.read(ctx)
 	if _, gone := errors.AsType[*streamtypes.ResourceNotFoundException](err); gone {
@@ -51,7 +52,7 @@ func (s *shardReader) read(ctx context.Context) error {
 		return err
 	}
 	for s.iterator != nil {
-		if s.left() {
+		if s.leave.Load() {
 			return nil
 		}
 		records, err := s.next(ctx)
@@ -75,16 +76,6 @@ func (s *shardReader) read(ctx context.Context) error {
 	}
 	s.held.State.Done, s.held.State.Tip = true, s.Table.Now().UnixMilli()
 	return nil // the release stores it
-}
-
-// left reports whether the shard is to be left to another process.
-func (s *shardReader) left() bool {
-	select {
-	case <-s.leave:
-		return true
-	default:
-		return false
-	}
 }
 
 // idle notes that the shard has no record by now, and waits for the next ones.

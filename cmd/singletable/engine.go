@@ -111,7 +111,7 @@ func (p *program) engine(ctx context.Context, args []string) error {
 	context.AfterFunc(ctx, stop)
 	// A shell that was led to an earlier engine must not keep the next one from
 	// starting.
-	if err := os.Unsetenv(tabletest.EndpointVariable); err != nil {
+	if err := os.Unsetenv("AWS_ENDPOINT_URL_DYNAMODB"); err != nil {
 		return err
 	}
 	return p.runEngine(ctx, tabletest.Options{Path: *f.path, Port: *f.port}, seed, *asJSON)
@@ -151,7 +151,7 @@ func (p *program) runEngine(ctx context.Context, opts tabletest.Options, seed *s
 
 func (p *program) printStarted(endpoint, path string, seed *seeded, asJSON bool) error {
 	variables := [][2]string{
-		{tabletest.EndpointVariable, endpoint},
+		{"AWS_ENDPOINT_URL_DYNAMODB", endpoint},
 		// Most SDKs read the first, boto3 and version 1 of the AWS CLI the second.
 		{"AWS_REGION", "us-east-1"},
 		{"AWS_DEFAULT_REGION", "us-east-1"},

@@ -145,12 +145,12 @@ func TestEngine(t *testing.T) {
 			t.Parallel()
 			c := start(t, "engine")
 			env := c.environment(t)
-			endpoint := env[tabletest.EndpointVariable]
-			if endpoint == os.Getenv(tabletest.EndpointVariable) || !listens(t, endpoint) {
+			endpoint := env["AWS_ENDPOINT_URL_DYNAMODB"]
+			if endpoint == os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") || !listens(t, endpoint) {
 				t.Errorf("no engine of its own at %s", endpoint)
 			}
 			want := map[string]string{
-				tabletest.EndpointVariable: endpoint, "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
+				"AWS_ENDPOINT_URL_DYNAMODB": endpoint, "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
 				"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 			}
 			if diff := cmp.Diff(want, env); diff != "" {
@@ -174,7 +174,7 @@ func TestEngineOnFile(t *testing.T) {
 	for _, step := range []func(context.Context, schema.Client) error{spec.Ensure, spec.Verify} {
 		c := start(t, "engine", "-json", "-path", file)
 		out := printed[started](t, c)
-		if out.Path != file || out.Environment[tabletest.EndpointVariable] != out.Endpoint {
+		if out.Path != file || out.Environment["AWS_ENDPOINT_URL_DYNAMODB"] != out.Endpoint {
 			t.Errorf("%+v", out)
 		}
 		cfg, err := config.LoadDefaultConfig(t.Context())

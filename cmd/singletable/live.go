@@ -10,8 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/logging"
-
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // live is the DynamoDB that the user's configuration leads to.
@@ -69,7 +67,7 @@ func (p *program) advise(ctx context.Context, err error, permissions string) err
 	case api != nil && api.ErrorCode() == "ResourceNotFoundException":
 		err = fmt.Errorf("%w\nIs the table in another region or account? AWS_REGION and AWS_PROFILE choose them", err)
 	}
-	for _, name := range []string{tabletest.EndpointVariable, "AWS_ENDPOINT_URL"} {
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"} {
 		if os.Getenv(name) != "" {
 			return fmt.Errorf("%w\n%s is set: requests go there and not to AWS", err, name)
 		}

@@ -109,7 +109,7 @@ func unmade(t *testing.T, spec schema.Table) schema.Table {
 // the handler may forward.
 func withUpdates(t *testing.T, handle func(w http.ResponseWriter, forward func())) (endpoint string) {
 	t.Helper()
-	engine, err := url.Parse(os.Getenv(tabletest.EndpointVariable))
+	engine, err := url.Parse(os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestEnsureKilled(t *testing.T) {
 	defer close(release)
 
 	c := prepare(t, "ensure", "-")
-	c.Env = append(c.Env, tabletest.EndpointVariable+"="+endpoint)
+	c.Env = append(c.Env, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint)
 	c.Stdin = strings.NewReader(encode(t, spec))
 	c.start(t)
 	select {
@@ -193,7 +193,7 @@ func TestEnsureThatDoesNotFinish(t *testing.T) {
 // The permissions to look are there, those to change are not.
 func TestEnsureWithoutPermissionToChange(t *testing.T) {
 	name := tabletest.New(t, appCore(), nil).Schema().Name
-	t.Setenv(tabletest.EndpointVariable, withUpdates(t, func(w http.ResponseWriter, _ func()) {
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", withUpdates(t, func(w http.ResponseWriter, _ func()) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write([]byte(denied))
 	}))

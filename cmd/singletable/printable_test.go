@@ -14,7 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/singletable/singletable/paginate"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 // hostile has what a terminal would obey or hide: an escape sequence, DEL, a C1
@@ -123,7 +122,7 @@ func TestHostileEndpoint(t *testing.T) {
 				fmt.Fprint(w, strings.ReplaceAll(tt.body, "TEXT", string(quoted)))
 			}))
 			defer server.Close()
-			t.Setenv(tabletest.EndpointVariable, server.URL)
+			t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", server.URL)
 			check := func(code int, got result) {
 				t.Helper()
 				if got.code != code {

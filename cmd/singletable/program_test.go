@@ -40,9 +40,9 @@ func TestMain(m *testing.M) {
 	// The commands find the engine as they find AWS. The user's own profiles are
 	// none of the tests' business.
 	for name, value := range map[string]string{
-		tabletest.EndpointVariable: engine.Endpoint(),
-		"AWS_REGION":               cmp.Or(os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
-		"AWS_ACCESS_KEY_ID":        "local", "AWS_SECRET_ACCESS_KEY": "local",
+		"AWS_ENDPOINT_URL_DYNAMODB": engine.Endpoint(),
+		"AWS_REGION":                cmp.Or(os.Getenv("AWS_DEFAULT_REGION"), "us-east-1"),
+		"AWS_ACCESS_KEY_ID":         "local", "AWS_SECRET_ACCESS_KEY": "local",
 	} {
 		if os.Getenv(name) == "" {
 			_ = os.Setenv(name, value)

@@ -110,7 +110,7 @@ func dynamo(t *testing.T, status int, body string) (signedFor *string) {
 		fmt.Fprint(w, body)
 	}))
 	t.Cleanup(server.Close)
-	t.Setenv(tabletest.EndpointVariable, server.URL)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", server.URL)
 	return signedFor
 }
 
@@ -126,8 +126,8 @@ func TestVerifyNamesTheVariableOfTheEndpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = silent.Close() }()
-	for _, name := range []string{tabletest.EndpointVariable, "AWS_ENDPOINT_URL"} {
-		t.Setenv(tabletest.EndpointVariable, "")
+	for _, name := range []string{"AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL"} {
+		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "")
 		t.Setenv(name, web.URL)
 		trouble(t, run(t, nil, encode(t, appCore()), "verify", "-"), "StatusCode: 404", "\n  "+name+" is set")
 		t.Setenv(name, "http://"+silent.Addr().String())

@@ -14,7 +14,7 @@ func Example() {
 	engine, err := tabletest.Start(context.Background(), nil)
 	check(err)
 	defer engine.Close()
-	check(os.Setenv(tabletest.EndpointVariable, engine.Endpoint()))
+	check(os.Setenv("AWS_ENDPOINT_URL_DYNAMODB", engine.Endpoint()))
 	main()
 	main()
 	// Output:

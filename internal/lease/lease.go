@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -237,5 +238,22 @@ func Wait(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	case <-timer.C:
 		return nil
+	}
+}
+
+// Retry runs do until it succeeds, up to eight times, with pauses that grow to about ten
+// seconds. passes reports whether an error can go away by itself.
+func Retry(ctx context.Context, passes func(error) bool, do func() error) error {
+	const attempts, longest = 8, 10 * time.Second
+	delay := 100 * time.Millisecond
+	for attempt := 1; ; attempt++ {
+		err := do()
+		if err == nil || attempt == attempts || !passes(err) || ctx.Err() != nil {
+			return err
+		}
+		if ended := Wait(ctx, delay/2+mathrand.N(delay)); ended != nil {
+			return fmt.Errorf("%w: %w", ended, err)
+		}
+		delay = min(2*delay, longest)
 	}
 }

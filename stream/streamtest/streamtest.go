@@ -51,7 +51,7 @@ func Expire(ctx context.Context, client table.Client, t *table.Table, ks ...keys
 	for i, k := range ks {
 		ops[i] = table.Delete(k)
 	}
-	ttl := &identity{PrincipalID: "dynamodb.amazonaws.com", Type: "Service"}
+	ttl := map[string]string{"principalId": "dynamodb.amazonaws.com", "type": "Service"}
 	return event(ctx, client, t, ks, ttl, func() error { return t.Transact(ctx, ops...) })
 }
 
@@ -72,39 +72,9 @@ func Client(c *dynamodb.Client, optFns ...func(*dynamodbstreams.Options)) *dynam
 	}, optFns...)
 }
 
-// lambdaEvent is the JSON that Lambda sends. AWS: "Process Amazon DynamoDB records with
-// Lambda", AWS Lambda Developer Guide.
-type lambdaEvent struct {
-	Records []lambdaRecord
-}
-
-type lambdaRecord struct {
-	EventID        string    `json:"eventID"`
-	EventVersion   string    `json:"eventVersion"`
-	EventName      string    `json:"eventName"`
-	EventSource    string    `json:"eventSource"`
-	EventSourceARN string    `json:"eventSourceARN"`
-	AWSRegion      string    `json:"awsRegion"`
-	UserIdentity   *identity `json:"userIdentity,omitempty"`
-	Change         images    `json:"dynamodb"`
-}
-
-type identity struct {
-	PrincipalID string `json:"principalId"`
-	Type        string `json:"type"`
-}
-
-type images struct {
-	ApproximateCreationDateTime int64
-	Keys                        json.RawMessage
-	NewImage, OldImage          json.RawMessage `json:",omitempty"`
-	SequenceNumber              string
-	SizeBytes                   int
-	StreamViewType              types.StreamViewType
-}
-
-// event runs a write of items and returns its event.
-func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.Key, by *identity, write func() error) (json.RawMessage, error) {
+// event runs a write of items and returns its event. by is who made it, nil for a
+// program. AWS: "Process Amazon DynamoDB records with Lambda", AWS Lambda Developer Guide.
+func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.Key, by map[string]string, write func() error) (json.RawMessage, error) {
 	spec := t.Schema()
 	now := t.Now()
 	spec.TTL = "" // so that expired items are read, too
@@ -123,7 +93,7 @@ func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.K
 	if err != nil {
 		return nil, err
 	}
-	made := lambdaEvent{Records: []lambdaRecord{}}
+	records := []map[string]any{}
 	for i, key := range ks {
 		old, new := before[key], after[key]
 		if maps.EqualFunc(old, new, item.Equal) {
@@ -133,29 +103,30 @@ func event(ctx context.Context, client table.Client, t *table.Table, ks []keys.K
 		if err != nil {
 			return nil, err
 		}
-		r := lambdaRecord{
-			EventID: rand.Text(), EventVersion: "1.1", EventSource: "aws:dynamodb", AWSRegion: "us-east-1", UserIdentity: by,
-			EventSourceARN: fmt.Sprintf("arn:aws:dynamodb:us-east-1:000000000000:table/%s/stream/1970-01-01T00:00:00.000", spec.Name),
-			Change: images{
-				ApproximateCreationDateTime: now.Unix(), Keys: item.JSON(attributes), StreamViewType: types.StreamViewTypeNewAndOldImages,
-				SequenceNumber: strconv.FormatInt(time.Now().UnixNano()+int64(i), 10), SizeBytes: old.Size() + new.Size(),
-			},
+		change := map[string]any{
+			"ApproximateCreationDateTime": now.Unix(), "Keys": item.JSON(attributes), "StreamViewType": types.StreamViewTypeNewAndOldImages,
+			"SequenceNumber": strconv.FormatInt(time.Now().UnixNano()+int64(i), 10), "SizeBytes": old.Size() + new.Size(),
 		}
-		if old != nil {
-			r.Change.OldImage = item.JSON(old)
+		name := "MODIFY"
+		if old == nil {
+			name = "INSERT"
+		} else {
+			change["OldImage"] = item.JSON(old)
 		}
-		if new != nil {
-			r.Change.NewImage = item.JSON(new)
+		if new == nil {
+			name = "REMOVE"
+		} else {
+			change["NewImage"] = item.JSON(new)
 		}
-		switch {
-		case old == nil:
-			r.EventName = "INSERT"
-		case new == nil:
-			r.EventName = "REMOVE"
-		default:
-			r.EventName = "MODIFY"
+		record := map[string]any{
+			"eventID": rand.Text(), "eventVersion": "1.1", "eventName": name, "eventSource": "aws:dynamodb", "awsRegion": "us-east-1",
+			"eventSourceARN": fmt.Sprintf("arn:aws:dynamodb:us-east-1:000000000000:table/%s/stream/1970-01-01T00:00:00.000", spec.Name),
+			"dynamodb":       change,
 		}
-		made.Records = append(made.Records, r)
+		if by != nil {
+			record["userIdentity"] = by
+		}
+		records = append(records, record)
 	}
-	return json.Marshal(made)
+	return json.Marshal(map[string]any{"Records": records})
 }

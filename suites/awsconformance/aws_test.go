@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 
 // connect loads the configuration. It sends nothing to DynamoDB.
 func connect(ctx context.Context) error {
-	if endpoint := os.Getenv(tabletest.EndpointVariable); endpoint != "" {
-		return fmt.Errorf("%s is set to %s: unset it to run on AWS", tabletest.EndpointVariable, endpoint)
+	if endpoint := os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"); endpoint != "" {
+		return fmt.Errorf("AWS_ENDPOINT_URL_DYNAMODB is set to %s: unset it to run on AWS", endpoint)
 	}
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/singletable/singletable/suites/conformance"
 	"github.com/singletable/singletable/suites/soak/report"
 	"github.com/singletable/singletable/suites/soak/workload"
-	"github.com/singletable/singletable/table/tabletest"
 )
 
 func main() {
@@ -56,14 +55,14 @@ func run(ctx context.Context) error {
 			return err
 		}
 		defer func() { _ = end() }()
-		if err := os.Setenv(tabletest.EndpointVariable, endpoint); err != nil {
+		if err := os.Setenv("AWS_ENDPOINT_URL_DYNAMODB", endpoint); err != nil {
 			return err
 		}
 		name, c.MaxTransaction = "DynamoDB Local", 10
 	case *engine != "":
 		return fmt.Errorf("unknown engine %q", *engine)
 	case workload.Named():
-		name = os.Getenv(tabletest.EndpointVariable)
+		name = os.Getenv("AWS_ENDPOINT_URL_DYNAMODB")
 	}
 	fmt.Printf("seed %d, %d workers, engine %s\n\n", c.Seed, c.Workers, name)
 

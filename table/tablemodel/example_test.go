@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -117,22 +116,19 @@ func ExampleWorkbench() {
 		"pk": &types.AttributeValueMemberS{Value: "USER#ana"}, "sk": &types.AttributeValueMemberS{Value: "NOTE#1"},
 		"entityType": &types.AttributeValueMemberS{Value: "NOTE"},
 	}
-	file, err := tablemodel.Workbench(schema.Table{Name: "Notes"}, []table.Item{note}, &tablemodel.WorkbenchOptions{
-		Name: "Notes of 2024", Author: "ana", Description: "What the app stores.",
-		Date: time.Date(2024, time.January, 15, 10, 5, 0, 0, time.UTC),
-	})
+	file, err := tablemodel.Workbench(schema.Table{Name: "Notes"}, []table.Item{note})
 	if err != nil {
 		log.Fatal(err)
 	}
 	var model struct {
 		ModelName     string
-		ModelMetadata struct{ Author, DateCreated, Version string }
+		ModelMetadata struct{ DateCreated, Version string }
 	}
 	if err := json.Unmarshal(file, &model); err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(model.ModelName, model.ModelMetadata)
-	// Output: Notes of 2024 {ana Jan 15, 2024, 10:05 AM 3.0}
+	// Output: Notes {Jan 01, 1970, 12:00 AM 3.0}
 }
 
 // The template has the table as its one resource.
@@ -147,27 +143,27 @@ func ExampleCloudFormation() {
 	//   "AWSTemplateFormatVersion": "2010-09-09",
 	//   "Resources": {
 	//     "Table": {
-	//       "Type": "AWS::DynamoDB::Table",
 	//       "Properties": {
-	//         "TableName": "Notes",
-	//         "BillingMode": "PAY_PER_REQUEST",
 	//         "AttributeDefinitions": [
 	//           {
 	//             "AttributeName": "pk",
 	//             "AttributeType": "S"
 	//           }
 	//         ],
+	//         "BillingMode": "PAY_PER_REQUEST",
 	//         "KeySchema": [
 	//           {
 	//             "AttributeName": "pk",
 	//             "KeyType": "HASH"
 	//           }
 	//         ],
+	//         "TableName": "Notes",
 	//         "TimeToLiveSpecification": {
 	//           "AttributeName": "expiresAt",
 	//           "Enabled": true
 	//         }
-	//       }
+	//       },
+	//       "Type": "AWS::DynamoDB::Table"
 	//     }
 	//   }
 	// }
@@ -184,10 +180,6 @@ func ExampleTerraform() {
 	//   "resource": {
 	//     "aws_dynamodb_table": {
 	//       "table": {
-	//         "name": "Notes",
-	//         "billing_mode": "PAY_PER_REQUEST",
-	//         "hash_key": "pk",
-	//         "range_key": "sk",
 	//         "attribute": [
 	//           {
 	//             "name": "pk",
@@ -198,6 +190,10 @@ func ExampleTerraform() {
 	//             "type": "S"
 	//           }
 	//         ],
+	//         "billing_mode": "PAY_PER_REQUEST",
+	//         "hash_key": "pk",
+	//         "name": "Notes",
+	//         "range_key": "sk",
 	//         "ttl": {
 	//           "attribute_name": "expiresAt",
 	//           "enabled": true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
@@ -53,15 +54,12 @@ func Infer(spec schema.Table, items []table.Item) (Model, error) {
 
 // entities infers the entities, in the order of their types.
 func (l layout) entities() []Entity {
-	byType := map[string][]table.Item{}
-	for _, item := range slices.Concat(l.views[0].partitions...) {
-		if t := l.typeOf(item); t != "" && utf8.ValidString(t) {
-			byType[t] = append(byType[t], item)
-		}
-	}
+	byType := l.byType()
 	var all []Entity
 	for _, t := range slices.Sorted(maps.Keys(byType)) {
-		all = append(all, l.entity(t, byType[t]))
+		if t != "" && utf8.ValidString(t) {
+			all = append(all, l.entity(t, byType[t]))
+		}
 	}
 	return all
 }
@@ -98,16 +96,7 @@ func (l layout) entity(kind string, items []table.Item) Entity {
 	}
 	in.alone = len(forms) == 1
 	for _, samples := range forms {
-		var p Pattern
-		counter := 0
-		for i, k := range base.key {
-			text := in.pattern(k, samples, prefixes[i], &counter)
-			if i == 0 {
-				p.PK = text
-			} else {
-				p.SK = text
-			}
-		}
+		p := in.keyPattern(base.key, func(i int) ([]table.Item, map[place]bool) { return samples, prefixes[i] })
 		p.Indexes = in.indexes(samples)
 		e.Items = append(e.Items, p)
 	}
@@ -161,6 +150,17 @@ type inference struct {
 	kind string
 	// alone means that all items of the entity are of one pattern.
 	alone bool
+}
+
+// keyPattern infers the patterns of a partition key and a sort key. of returns the
+// samples for the i-th key attribute, and its prefixes.
+func (in inference) keyPattern(key []keyAttribute, of func(i int) ([]table.Item, map[place]bool)) (p Pattern) {
+	counter := 0
+	for i, text := range []*string{&p.PK, &p.SK}[:len(key)] {
+		samples, prefixes := of(i)
+		*text = in.pattern(key[i], samples, prefixes, &counter)
+	}
+	return p
 }
 
 // pattern infers the pattern of a key attribute, which all samples have with the
@@ -255,18 +255,10 @@ func (in inference) indexes(samples []table.Item) map[string]Pattern {
 		if len(inside) == 0 {
 			continue
 		}
-		var p Pattern
-		counter := 0
-		for i, k := range v.key {
-			longest := longest(k, inside)
-			text := in.pattern(k, longest, in.prefixes(k, longest), &counter)
-			if i < v.partition {
-				p.PK = text
-			} else {
-				p.SK = text
-			}
-		}
-		patterns[v.index] = p
+		patterns[v.index] = in.keyPattern(v.key, func(i int) ([]table.Item, map[place]bool) {
+			longest := longest(v.key[i], inside)
+			return longest, in.prefixes(v.key[i], longest)
+		})
 	}
 	if len(patterns) == 0 {
 		return nil
@@ -353,13 +345,6 @@ func (in inference) equal(name string, texts []string, samples []table.Item, kin
 // sameKind reports whether an attribute can be in a key attribute of a kind. In a
 // string there can be numbers too.
 func sameKind(kind types.ScalarAttributeType, v types.AttributeValue) bool {
-	switch v.(type) {
-	case *types.AttributeValueMemberS:
-		return kind == types.ScalarAttributeTypeS
-	case *types.AttributeValueMemberN:
-		return kind != types.ScalarAttributeTypeB
-	case *types.AttributeValueMemberB:
-		return kind == types.ScalarAttributeTypeB
-	}
-	return false
+	own := item.PartsOf(v).Kind
+	return own.String() == string(kind) || own == item.N && kind == types.ScalarAttributeTypeS
 }

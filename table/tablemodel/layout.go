@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -46,24 +47,22 @@ type partition []table.Item
 
 // lay lays items out by a schema. op is the caller's name, for errors.
 func lay(op string, spec schema.Table, items []table.Item) (layout, error) {
-	// A table fills in the defaults. It is not used, so it needs no client.
-	t, err := table.New(struct{ table.Client }{}, spec, nil)
-	if err != nil {
+	if err := spec.Validate(); err != nil {
 		return layout{}, &table.Error{Op: op, Table: spec.Name, Err: err}
 	}
-	l := layout{schema: t.Schema()}
+	l := layout{schema: spec.WithDefaults()}
 	own := keyOf(schema.Index{PK: l.schema.PK, PKType: l.schema.PKType, SK: l.schema.SK, SKType: l.schema.SKType})
 	base := own.key
-	for i, item := range items {
+	for i, attributes := range items {
 		for _, k := range base {
-			if !k.in(item) {
+			if !k.in(attributes) {
 				err := fmt.Errorf("items[%d]: attribute %q is no key of type %s: %w", i, k.name, k.kind, keys.ErrInvalid)
 				return layout{}, &table.Error{Op: op, Table: spec.Name, Err: err}
 			}
 		}
 	}
-	everything := func(string) bool { return true }
-	l.views = append(l.views, newView(own.held(everything), base, items))
+	own.holds = func(string) bool { return true }
+	l.views = append(l.views, newView(own, base, items))
 	l.keyNames = names(base)
 	for _, x := range l.schema.Indexes {
 		v := keyOf(x)
@@ -85,11 +84,6 @@ func keyOf(x schema.Index) view {
 	for _, a := range slices.Concat(partition, sort) {
 		v.key = append(v.key, keyAttribute{a.Name, a.Type})
 	}
-	return v
-}
-
-func (v view) held(holds func(name string) bool) view {
-	v.holds = holds
 	return v
 }
 
@@ -134,49 +128,39 @@ func newView(v view, base []keyAttribute, items []table.Item) view {
 }
 
 // in reports whether the item has the attribute, with a value that can be a key.
-func (k keyAttribute) in(item table.Item) bool {
-	switch v := item[k.name].(type) {
-	case *types.AttributeValueMemberS:
-		return k.kind == types.ScalarAttributeTypeS && v.Value != ""
-	case *types.AttributeValueMemberN:
-		return k.kind == types.ScalarAttributeTypeN && number(v.Value) != nil
-	case *types.AttributeValueMemberB:
-		return k.kind == types.ScalarAttributeTypeB && len(v.Value) > 0
-	default:
-		return false
-	}
+func (k keyAttribute) in(attributes table.Item) bool {
+	p := item.PartsOf(attributes[k.name])
+	_, number := item.ParseNumber(p.Text)
+	return p.Kind.String() == string(k.kind) && (p.Text != "" || len(p.Bytes) > 0) && (p.Kind != item.N || number)
 }
 
 // compare orders two items that have the attribute.
 func (k keyAttribute) compare(a, b table.Item) int {
-	switch va := a[k.name].(type) {
-	case *types.AttributeValueMemberN:
-		vb := b[k.name].(*types.AttributeValueMemberN)
-		return number(va.Value).Cmp(number(vb.Value))
-	default:
-		return cmp.Compare(keyText(a[k.name]), keyText(b[k.name]))
+	if k.kind == types.ScalarAttributeTypeN {
+		return item.CompareNumbers(item.PartsOf(a[k.name]).Text, item.PartsOf(b[k.name]).Text)
 	}
+	return cmp.Compare(keyText(a[k.name]), keyText(b[k.name]))
 }
 
 // keyText returns the bytes of a string or binary value.
 func keyText(v types.AttributeValue) string {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return v.Value
-	case *types.AttributeValueMemberB:
-		return string(v.Value)
-	default:
+	p := item.PartsOf(v)
+	if p.Kind == item.N {
 		return ""
 	}
+	return p.Text + string(p.Bytes)
 }
 
 // typeOf returns the value of the item's type attribute; empty if it has none.
-func (l layout) typeOf(item table.Item) string {
-	s, _ := item[l.schema.Type].(*types.AttributeValueMemberS)
-	if s == nil {
-		return ""
+func (l layout) typeOf(attributes table.Item) string { return item.Text(attributes[l.schema.Type]) }
+
+// byType returns the table's items by their types, in the order of their keys.
+func (l layout) byType() map[string][]table.Item {
+	all := map[string][]table.Item{}
+	for _, attributes := range slices.Concat(l.views[0].partitions...) {
+		all[l.typeOf(attributes)] = append(all[l.typeOf(attributes)], attributes)
 	}
-	return s.Value
+	return all
 }
 
 // delimiter is what package keys puts between the segments of a key.

@@ -36,10 +36,6 @@ func Markdown(spec schema.Table, items []table.Item, options *Options) (string, 
 	return b.String(), nil
 }
 
-// column is a column of a table: an attribute, or with an empty name the attributes
-// that have no column.
-type column struct{ name string }
-
 func (l layout) markdown(b *strings.Builder, v view, o Options) {
 	b.WriteString(l.title(v) + "\n\n")
 	if len(v.partitions) == 0 {
@@ -47,13 +43,12 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 		return
 	}
 	columns := l.columns(v, o)
-	done := columnNames(columns)
 	cells := make([]string, len(columns))
 	line := func() { b.WriteString("| " + strings.Join(cells, " | ") + " |\n") }
-	for i, c := range columns {
+	for i, name := range columns {
 		cells[i] = othersTitle
-		if c.name != "" {
-			cells[i] = code(c.name)
+		if name != others {
+			cells[i] = code(name)
 		}
 	}
 	line()
@@ -71,12 +66,9 @@ func (l layout) markdown(b *strings.Builder, v view, o Options) {
 				line()
 				continue
 			}
-			for j, c := range columns {
-				switch {
-				case c.name == "":
-					cells[j] = l.attributes(v, r.item, done, o)
-				case i == 0 || j >= v.partition:
-					cells[j] = l.value(r.item, c.name, o)
+			for j, name := range columns {
+				if i == 0 || j >= v.partition {
+					cells[j] = l.markdownCell(name, l.cell(v, r.item, name, columns, o))
 				}
 			}
 			line()
@@ -108,46 +100,34 @@ func (v view) describe(quote func(string) string) string {
 	return text
 }
 
-// othersTitle is the title of the column of other attributes.
-const othersTitle = "other attributes"
+// others stands for the column of the attributes that have none. No attribute has this
+// name.
+const (
+	others      = ""
+	othersTitle = "other attributes"
+)
 
-// columns returns the columns that have something to show.
-func (l layout) columns(v view, o Options) []column {
-	var columns []column
-	for _, k := range v.key {
-		columns = append(columns, column{k.name})
-	}
-	base := l.views[0]
+// columns returns the attributes that have a column, and others if these have something
+// to show.
+func (l layout) columns(v view, o Options) []string {
 	more := []string{l.schema.Type}
 	if v.index != "" {
-		more = append(names(base.key), more...)
+		more = append(names(l.views[0].key), more...)
 	} else {
 		more = append(more, l.keyNames...)
 	}
-	done := names(v.key)
+	columns := names(v.key)
 	for _, name := range more {
-		if !slices.Contains(done, name) && v.holds(name) && v.has(name) {
-			columns = append(columns, column{name})
-			done = append(done, name)
+		if !slices.Contains(columns, name) && v.holds(name) && v.has(name) {
+			columns = append(columns, name)
 		}
 	}
 	for _, p := range v.partitions {
-		if slices.ContainsFunc(p, func(i table.Item) bool { shown, _ := l.others(v, i, done, o); return len(shown) > 0 }) {
-			return append(columns, column{})
+		if slices.ContainsFunc(p, func(i table.Item) bool { shown, _ := l.others(v, i, columns, o); return len(shown) > 0 }) {
+			return append(columns, others)
 		}
 	}
 	return columns
-}
-
-// columnNames returns the attributes that have a column.
-func columnNames(columns []column) []string {
-	var names []string
-	for _, c := range columns {
-		if c.name != "" {
-			names = append(names, c.name)
-		}
-	}
-	return names
 }
 
 // has reports whether an item of the view has the attribute.
@@ -157,53 +137,70 @@ func (v view) has(name string) bool {
 	})
 }
 
-func (l layout) value(item table.Item, name string, o Options) string {
-	v := item[name]
-	if v == nil {
-		return ""
-	}
-	s := shorten(text(v), o.Length)
-	if name == l.schema.Type {
-		return plain(s)
-	}
-	return code(s)
+// cell is what a column shows of an item: its type, or some of its attributes.
+type cell struct {
+	Type string
+	// Values have names in the column of others.
+	Values []named
+	More   int // how many attributes are left out
 }
 
-// attributes returns attributes of an item that have no column, as a cell.
-func (l layout) attributes(v view, item table.Item, columns []string, o Options) string {
+type named struct{ Name, Value string }
+
+func (l layout) cell(v view, item table.Item, column string, columns []string, o Options) cell {
+	value := func(name string) string { return shorten(text(item[name]), o.Length) }
+	switch {
+	case column == l.schema.Type && l.typeOf(item) != "":
+		return cell{Type: value(column)}
+	case column != others && item[column] == nil:
+		return cell{}
+	case column != others:
+		return cell{Values: []named{{Value: value(column)}}}
+	}
+	var c cell
 	shown, more := l.others(v, item, columns, o)
-	var parts []string
 	for _, name := range shown {
-		parts = append(parts, plain(name)+" "+l.value(item, name, o))
+		c.Values = append(c.Values, named{name, value(name)})
 	}
-	if more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", more))
+	c.More = more
+	return c
+}
+
+func (l layout) markdownCell(column string, c cell) string {
+	parts := []string{}
+	for _, of := range c.Values {
+		switch column {
+		case others:
+			parts = append(parts, plain(of.Name)+" "+code(of.Value))
+		case l.schema.Type:
+			parts = append(parts, plain(of.Value))
+		default:
+			parts = append(parts, code(of.Value))
+		}
 	}
-	return strings.Join(parts, ", ")
+	if c.More > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", c.More))
+	}
+	return plain(c.Type) + strings.Join(parts, ", ")
 }
 
 // others returns the attributes of an item to show that have no column, and how many
 // there are besides. The keys of other indexes are among them only if somebody asked
 // for them.
 func (l layout) others(v view, item table.Item, columns []string, o Options) (shown []string, more int) {
-	var others []string
+	var all []string
 	for name := range item {
 		asked := slices.Contains(v.projection.Include, name) || slices.Contains(o.Attributes, name)
 		if v.holds(name) && !slices.Contains(columns, name) && (asked || !slices.Contains(l.keyNames, name)) {
-			others = append(others, name)
+			all = append(all, name)
 		}
 	}
 	if o.Attributes != nil {
-		for _, name := range o.Attributes {
-			if slices.Contains(others, name) {
-				shown = append(shown, name)
-			}
-		}
-		return shown, 0
+		return slices.DeleteFunc(slices.Clone(o.Attributes), func(name string) bool { return !slices.Contains(all, name) }), 0
 	}
-	slices.Sort(others)
-	shown = others[:min(len(others), defaultAttributes)]
-	return shown, len(others) - len(shown)
+	slices.Sort(all)
+	shown = all[:min(len(all), defaultAttributes)]
+	return shown, len(all) - len(shown)
 }
 
 // code returns s as code in the cell of a table. White space that Markdown

@@ -22,17 +22,13 @@ func Mermaid(spec schema.Table, items []table.Item, options *Options) (string, e
 	o := options.withDefaults()
 	var b strings.Builder
 	b.WriteString(wide + "flowchart LR\n")
-	var boxes [][]string // of each view, the boxes' names
-	var picked [][]shown
+	picked := make([][]shown, len(l.views))
 	for i, v := range l.views {
-		p := l.pick(v, o)
-		picked = append(picked, p)
-		boxes = append(boxes, l.boxes(&b, i, v, p, o))
+		picked[i] = l.pick(v, o)
+		l.boxes(&b, i, v, picked[i], o)
 	}
 	for i := 1; i < len(l.views); i++ {
-		for _, arrow := range l.arrows(picked[0], boxes[0], picked[i], boxes[i]) {
-			b.WriteString("  " + arrow + "\n")
-		}
+		l.arrows(&b, picked[0], i, picked[i])
 	}
 	return b.String(), nil
 }
@@ -40,17 +36,14 @@ func Mermaid(spec schema.Table, items []table.Item, options *Options) (string, e
 // wide keeps Mermaid from breaking a key into lines.
 const wide = "%%{init: {\"flowchart\": {\"wrappingWidth\": 900}}}%%\n"
 
-// boxes writes the boxes of a view and returns their names.
-func (l layout) boxes(b *strings.Builder, number int, v view, picked []shown, o Options) []string {
+// boxes writes the boxes of a view: v1p0 is the first one of view 1.
+func (l layout) boxes(b *strings.Builder, number int, v view, picked []shown, o Options) {
 	title := "table " + l.schema.Name
 	if v.index != "" {
 		title = "index " + v.index
 	}
 	fmt.Fprintf(b, "  subgraph v%d[\"%s\"]\n", number, label(title))
-	var boxes []string
 	for i, p := range picked {
-		box := fmt.Sprintf("v%dp%d", number, i)
-		boxes = append(boxes, box)
 		var lines []string
 		if p.rows == nil {
 			lines = append(lines, label(p.leftOut))
@@ -67,13 +60,12 @@ func (l layout) boxes(b *strings.Builder, number int, v view, picked []shown, o 
 				lines = append(lines, line)
 			}
 		}
-		fmt.Fprintf(b, "    %s[\"%s\"]\n", box, strings.Join(lines, "<br/>"))
+		fmt.Fprintf(b, "    v%dp%d[\"%s\"]\n", number, i, strings.Join(lines, "<br/>"))
 	}
 	if len(picked) == 0 {
 		fmt.Fprintf(b, "    v%dp0[\"no items\"]\n", number)
 	}
 	b.WriteString("  end\n")
-	return boxes
 }
 
 // line is what a box shows of an item.
@@ -95,25 +87,23 @@ func (l layout) line(v view, r row, o Options) string {
 	return strings.Join(parts, " · ")
 }
 
-// arrows returns an arrow for each pair of boxes that show an item of the table
-// and the same item in an index.
-func (l layout) arrows(from []shown, fromBoxes []string, to []shown, toBoxes []string) []string {
+// arrows writes an arrow for each pair of boxes that show an item of the table and the
+// same item in an index, which is view number.
+func (l layout) arrows(b *strings.Builder, from []shown, number int, to []shown) {
 	base := l.views[0].key
 	same := func(a, b row) bool {
 		return a.item != nil && b.item != nil &&
 			!slices.ContainsFunc(base, func(k keyAttribute) bool { return k.compare(a.item, b.item) != 0 })
 	}
-	var arrows []string
 	for i, p := range from {
 		for j, q := range to {
 			if slices.ContainsFunc(p.rows, func(a row) bool {
 				return slices.ContainsFunc(q.rows, func(b row) bool { return same(a, b) })
 			}) {
-				arrows = append(arrows, fromBoxes[i]+" --> "+toBoxes[j])
+				fmt.Fprintf(b, "  v0p%d --> v%dp%d\n", i, number, j)
 			}
 		}
 	}
-	return arrows
 }
 
 // label returns s as text in the label of a box, whatever Mermaid, HTML or the

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -69,14 +67,25 @@ func (m Model) Validate() error {
 		}
 		*e = *listed
 	}
+	bad := func(at, format string, args ...any) {
+		e.Problems = append(e.Problems, at+": "+fmt.Sprintf(format, args...))
+	}
 	seen := map[string]bool{}
 	for i, entity := range m.Entities {
 		at := fmt.Sprintf("Entities[%d]", i)
 		if seen[entity.Type] {
-			e.Problems = append(e.Problems, fmt.Sprintf("%s.Type: %q is used twice", at, entity.Type))
+			bad(at+".Type", "%q is used twice", entity.Type)
 		}
 		seen[entity.Type] = true
-		e.Problems = append(e.Problems, under(at, m.entityProblems(entity))...)
+		if entity.Type == "" {
+			bad(at+".Type", "is empty")
+		}
+		if len(entity.Items) == 0 {
+			bad(at+".Items", "is empty, and an entity has a main item")
+		}
+		for n, p := range entity.Items {
+			m.checkItem(fmt.Sprintf("%s.Items[%d]", at, n), p, bad)
+		}
 	}
 	if len(e.Problems) == 0 {
 		return nil
@@ -84,69 +93,38 @@ func (m Model) Validate() error {
 	return e
 }
 
-// under returns problems behind the path of what they are about.
-func under(path string, problems []string) []string {
-	all := make([]string, len(problems))
-	for i, problem := range problems {
-		all[i] = path + problem
+// checkItem calls bad for what is wrong with the pattern of an item.
+func (m Model) checkItem(at string, p Pattern, bad func(at, format string, args ...any)) {
+	p.check(at, m.SimpleKey, bad)
+	for _, name := range slices.Sorted(maps.Keys(p.Indexes)) {
+		at, inIndex := fmt.Sprintf("%s.Indexes[%q]", at, name), p.Indexes[name]
+		i := slices.IndexFunc(m.Indexes, func(x schema.Index) bool { return x.Name == name })
+		switch {
+		case i < 0:
+			bad(at, "the schema has no such index")
+			continue
+		case len(m.Indexes[i].PKs) > 0:
+			bad(at, "its keys have several attributes, and no pattern")
+			continue
+		}
+		inIndex.check(at, m.Indexes[i].SK == "", bad)
+		if len(inIndex.Indexes) > 0 {
+			bad(at+".Indexes", "is not empty")
+		}
 	}
-	return all
 }
 
-// entityProblems lists what is wrong with an entity by itself.
-func (m Model) entityProblems(e Entity) []string {
-	var problems []string
-	if e.Type == "" {
-		problems = append(problems, ".Type: is empty")
-	}
-	if len(e.Items) == 0 {
-		problems = append(problems, ".Items: is empty, and an entity has a main item")
-	}
-	for i, p := range e.Items {
-		problems = append(problems, under(fmt.Sprintf(".Items[%d]", i), m.itemProblems(p))...)
-	}
-	return problems
-}
-
-// itemProblems lists what is wrong with the pattern of an item.
-func (m Model) itemProblems(p Pattern) []string {
-	problems := p.problems(m.SimpleKey)
-	for _, index := range slices.Sorted(maps.Keys(p.Indexes)) {
-		at := fmt.Sprintf(".Indexes[%q]", index)
-		problems = append(problems, under(at, m.indexProblems(index, p.Indexes[index]))...)
-	}
-	return problems
-}
-
-// indexProblems lists what is wrong with the pattern of an item in an index.
-func (m Model) indexProblems(name string, p Pattern) []string {
-	i := slices.IndexFunc(m.Indexes, func(x schema.Index) bool { return x.Name == name })
-	if i < 0 {
-		return []string{": the schema has no such index"}
-	}
-	if len(m.Indexes[i].PKs) > 0 {
-		return []string{": its keys have several attributes, and no pattern"}
-	}
-	problems := p.problems(m.Indexes[i].SK == "")
-	if len(p.Indexes) > 0 {
-		problems = append(problems, ".Indexes: is not empty")
-	}
-	return problems
-}
-
-// problems lists what is wrong with the texts of a pattern.
-func (p Pattern) problems(noSK bool) []string {
-	var problems []string
+// check calls bad for what is wrong with the texts of a pattern.
+func (p Pattern) check(at string, noSK bool, bad func(at, format string, args ...any)) {
 	if _, err := parsePattern(p.PK); err != nil {
-		problems = append(problems, ".PK: "+err.Error())
+		bad(at+".PK", "%v", err)
 	}
 	switch _, err := parsePattern(p.SK); {
 	case noSK && p.SK != "":
-		problems = append(problems, ".SK: is given, and there is no sort key")
+		bad(at+".SK", "is given, and there is no sort key")
 	case !noSK && err != nil:
-		problems = append(problems, ".SK: "+err.Error())
+		bad(at+".SK", "%v", err)
 	}
-	return problems
 }
 
 // Find returns the entity that an item of the table belongs to, and which of its
@@ -157,18 +135,15 @@ func (p Pattern) problems(noSK bool) []string {
 // the form of numbers and times, decide: a copy is found although its attributes
 // have drifted from its key.
 func (m Model) Find(item table.Item) (e Entity, n int, ok bool) {
-	pk, sk := keyNames(m.Table)
-	kind, _ := item[typeName(m.Table)].(*types.AttributeValueMemberS)
-	if kind == nil {
-		return Entity{}, 0, false
-	}
-	i := slices.IndexFunc(m.Entities, func(e Entity) bool { return e.Type == kind.Value })
-	if i < 0 {
+	l := layout{schema: m.WithDefaults()}
+	kind := l.typeOf(item)
+	i := slices.IndexFunc(m.Entities, func(e Entity) bool { return e.Type == kind })
+	if i < 0 || kind == "" {
 		return Entity{}, 0, false
 	}
 	best := match{}
 	for j, p := range m.Entities[i].Items {
-		if found := p.match(item, pk, sk); found.better(best) {
+		if found := p.match(item, l.schema.PK, l.schema.SK); found.better(best) {
 			best, n = found, j
 		}
 	}
@@ -207,18 +182,14 @@ func (e Entity) Keys(item table.Item) ([]keys.Key, error) {
 // key makes the key of the pattern. missing is an attribute that the item lacks.
 func (p Pattern) key(item table.Item) (key keys.Key, missing string, err error) {
 	pk, missing, err := format(p.PK, item)
+	if err != nil || missing != "" || p.SK == "" {
+		return keys.Key{PK: keys.PK(pk)}, missing, err
+	}
+	sk, missing, err := format(p.SK, item)
 	if err != nil || missing != "" {
 		return keys.Key{}, missing, err
 	}
-	key.PK = keys.PK(pk)
-	if p.SK != "" {
-		sk, missing, err := format(p.SK, item)
-		if err != nil || missing != "" {
-			return keys.Key{}, missing, err
-		}
-		key.SK = keys.SK(sk)
-	}
-	return key, "", nil
+	return keys.Key{PK: keys.PK(pk), SK: keys.SK(sk)}, "", nil
 }
 
 // match says how well a pattern and an item go together.

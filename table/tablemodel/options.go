@@ -39,6 +39,3 @@ func (o *Options) withDefaults() Options {
 	c.Length = cmp.Or(c.Length, defaultLength)
 	return c
 }
-
-// more reports whether one thing more may be shown when count are shown already.
-func more(count, limit int) bool { return limit < 0 || count < limit }

@@ -1,7 +1,6 @@
 package tablemodel
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -11,8 +10,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 )
 
@@ -121,26 +120,21 @@ func (s segment) like(text string) bool {
 
 // text returns the segment of a key that is made of the item's attribute. The
 // attribute is missing if it is empty, too.
-func (s segment) text(item table.Item) (text string, missing bool, err error) {
+func (s segment) text(attributes table.Item) (text string, missing bool, err error) {
 	wrong := func(is string) (string, bool, error) {
 		return "", false, fmt.Errorf("attribute %q is %s", s.attribute, is)
 	}
-	var of string
-	number := false
-	switch v := item[s.attribute].(type) {
-	case nil, *types.AttributeValueMemberNULL:
+	p := item.PartsOf(attributes[s.attribute])
+	of, number := p.Text, p.Kind == item.N
+	switch {
+	case p.Kind == 0 || p.Kind == item.NULL:
 		return "", true, nil
-	case *types.AttributeValueMemberS:
-		of = v.Value
-	case *types.AttributeValueMemberN:
-		of, number = v.Value, true
-	case *types.AttributeValueMemberB:
+	case p.Kind == item.B && s.form == formPlain:
 		// It is a binary key attribute, which is not escaped.
-		if s.form != formPlain {
-			return wrong("binary")
-		}
-		return string(v.Value), len(v.Value) == 0, nil
-	default:
+		return string(p.Bytes), len(p.Bytes) == 0, nil
+	case p.Kind == item.B:
+		return wrong("binary")
+	case p.Kind != item.S && !number:
 		return wrong("no string, number or binary value")
 	}
 	var made keys.Segment
@@ -220,23 +214,10 @@ func format(pattern string, item table.Item) (key, missing string, err error) {
 // segmentsOf returns the segments of a key attribute, as they are stored. A number
 // and a binary value are one segment.
 func segmentsOf(v types.AttributeValue) ([]string, bool) {
-	switch v := v.(type) {
-	case *types.AttributeValueMemberS:
-		return strings.Split(v.Value, delimiter), v.Value != ""
-	case *types.AttributeValueMemberN:
-		return []string{v.Value}, v.Value != ""
-	case *types.AttributeValueMemberB:
-		return []string{string(v.Value)}, len(v.Value) > 0
+	p := item.PartsOf(v)
+	if p.Kind == item.S {
+		return strings.Split(p.Text, delimiter), p.Text != ""
 	}
-	return nil, false
+	text := p.Text + string(p.Bytes)
+	return []string{text}, text != ""
 }
-
-// keyNames returns the names of the table's key attributes.
-func keyNames(s schema.Table) (pk, sk string) {
-	if s.SimpleKey {
-		return cmp.Or(s.PK, "pk"), ""
-	}
-	return cmp.Or(s.PK, "pk"), cmp.Or(s.SK, "sk")
-}
-
-func typeName(s schema.Table) string { return cmp.Or(s.Type, "entityType") }

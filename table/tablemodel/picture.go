@@ -24,70 +24,61 @@ type shown struct {
 
 // pick returns what a picture shows of a view.
 func (l layout) pick(v view, o Options) []shown {
+	count := func(n int, kind string) string {
+		if kind == "" {
+			return fmt.Sprintf("%d more of these partitions", n)
+		}
+		return fmt.Sprintf("%d more of %s…", n, kind)
+	}
 	var picked []shown
-	seen := map[string]int{}
-	hidden := 0
-	flush := func(kind string) {
-		if hidden > 0 {
-			picked = append(picked, shown{leftOut: fmt.Sprintf("… %d more of %s", hidden, kindName(kind))})
+	firsts(v.partitions, v.kind, o.Partitions, count, func(p partition, leftOut string) {
+		if p == nil {
+			picked = append(picked, shown{leftOut: leftOut})
+			return
 		}
-		hidden = 0
-	}
-	for i, p := range v.partitions {
-		kind := v.kind(p)
-		if i > 0 && v.kind(v.partitions[i-1]) != kind {
-			flush(v.kind(v.partitions[i-1]))
-		}
-		if !more(seen[kind], o.Partitions) {
-			hidden++
-			continue
-		}
-		seen[kind]++
 		picked = append(picked, shown{rows: l.rows(p, o), items: len(p)})
-	}
-	if n := len(v.partitions); n > 0 {
-		flush(v.kind(v.partitions[n-1]))
-	}
+	})
 	return picked
 }
 
-func kindName(kind string) string {
-	if kind == "" {
-		return "these partitions"
-	}
-	return kind + "…"
+// rows returns what a picture shows of a partition.
+func (l layout) rows(p partition, o Options) []row {
+	count := func(n int, kind string) string { return strings.TrimSpace(fmt.Sprintf("%d more %s", n, kind)) }
+	var rows []row
+	firsts(p, l.typeOf, o.Items, count, func(item table.Item, leftOut string) { rows = append(rows, row{item, leftOut}) })
+	return rows
 }
 
-// rows returns what a picture shows of a partition. Of the items of each type,
-// the first are shown.
-func (l layout) rows(p partition, o Options) []row {
-	var rows []row
+// firsts gives show the first elements of each kind, and in place of others, which it
+// gives as the zero value, how many of which kinds were left out. A negative limit
+// leaves out nothing.
+func firsts[E any](all []E, kindOf func(E) string, limit int, count func(n int, kind string) string, show func(e E, leftOut string)) {
 	seen, hidden := map[string]int{}, map[string]int{}
-	var order []string // the types among the hidden
+	var order []string // the kinds among the hidden
 	flush := func() {
 		var counts []string
-		for _, t := range order {
-			counts = append(counts, strings.TrimSpace(fmt.Sprintf("%d more %s", hidden[t], t)))
+		for _, kind := range order {
+			counts = append(counts, count(hidden[kind], kind))
 		}
 		if len(counts) > 0 {
-			rows = append(rows, row{leftOut: "… " + strings.Join(counts, ", ")})
+			var none E
+			show(none, "… "+strings.Join(counts, ", "))
 		}
 		clear(hidden)
 		order = nil
 	}
-	for _, item := range p {
-		t := l.typeOf(item)
-		if more(seen[t], o.Items) {
+	for _, e := range all {
+		kind := kindOf(e)
+		if limit < 0 || seen[kind] < limit {
 			flush()
-			seen[t]++
-			rows = append(rows, row{item: item})
+			seen[kind]++
+			show(e, "")
 			continue
 		}
-		if hidden[t] == 0 {
-			order = append(order, t)
+		if hidden[kind] == 0 {
+			order = append(order, kind)
 		}
-		hidden[t]++
+		hidden[kind]++
 	}
 	flush()
-	return rows
 }

@@ -32,7 +32,7 @@ func TestPicturesOfATable(t *testing.T) {
 	expect.Golden(t, "payments-all.md", all)
 	flow := expect.Value(tablemodel.Mermaid(full, items, &tablemodel.Options{Items: 2}))(t)
 	expect.Golden(t, "payments.mermaid", flow)
-	file := expect.Value(tablemodel.Workbench(full, items, nil))(t)
+	file := expect.Value(tablemodel.Workbench(full, items))(t)
 	expect.Golden(t, "payments.workbench.json", string(file))
 	page := expect.Value(tablemodel.HTML(full, items, nil))(t)
 	expect.Golden(t, "payments.html", page)
@@ -46,7 +46,7 @@ func TestTheOrderOfItemsDoesNotMatter(t *testing.T) {
 	print := func() string {
 		md := expect.Value(tablemodel.Markdown(full, items, nil))(t)
 		flow := expect.Value(tablemodel.Mermaid(full, items, nil))(t)
-		file := expect.Value(tablemodel.Workbench(full, items, nil))(t)
+		file := expect.Value(tablemodel.Workbench(full, items))(t)
 		page := expect.Value(tablemodel.HTML(full, items, nil))(t)
 		model := expect.Value(json.Marshal(expect.Value(tablemodel.Infer(full, items))(t)))(t)
 		return md + flow + string(file) + page + string(model)
@@ -79,7 +79,7 @@ func TestPicturesOfSeveralKeyAttributes(t *testing.T) {
 	spec := schemas["several"]
 	expect.Golden(t, "several.md", expect.Value(tablemodel.Markdown(spec, items, nil))(t))
 	expect.Golden(t, "several.mermaid", expect.Value(tablemodel.Mermaid(spec, items, nil))(t))
-	if file := expect.Value(tablemodel.Workbench(spec, items, nil))(t); strings.Contains(string(file), "byRound") {
+	if file := expect.Value(tablemodel.Workbench(spec, items))(t); strings.Contains(string(file), "byRound") {
 		t.Error("a model has an index that it cannot describe")
 	}
 }
@@ -104,7 +104,7 @@ func TestNumbersAndBytesAreInKeyOrder(t *testing.T) {
 	expect.Golden(t, "numbers.md", md)
 	flow := expect.Value(tablemodel.Mermaid(schemas["numbers"], items, nil))(t)
 	expect.Golden(t, "numbers.mermaid", flow)
-	file := expect.Value(tablemodel.Workbench(schemas["numbers"], items, nil))(t)
+	file := expect.Value(tablemodel.Workbench(schemas["numbers"], items))(t)
 	expect.Golden(t, "numbers.workbench.json", string(file))
 }
 
@@ -188,7 +188,7 @@ func TestInvalidInputIsAnError(t *testing.T) {
 	} {
 		_, markdown := tablemodel.Markdown(tc.schema, tc.items, nil)
 		_, mermaid := tablemodel.Mermaid(tc.schema, tc.items, nil)
-		_, workbench := tablemodel.Workbench(tc.schema, tc.items, nil)
+		_, workbench := tablemodel.Workbench(tc.schema, tc.items)
 		_, infer := tablemodel.Infer(tc.schema, tc.items)
 		_, html := tablemodel.HTML(tc.schema, tc.items, nil)
 		for op, err := range map[string]error{"Markdown": markdown, "Mermaid": mermaid, "Workbench": workbench, "Infer": infer, "HTML": html} {

@@ -1,9 +1,9 @@
 package tablemodel
 
 import (
+	"cmp"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/schema"
@@ -28,43 +28,43 @@ func Terraform(spec schema.Table) ([]byte, error) {
 	if err != nil {
 		return nil, &table.Error{Op: "Terraform", Table: spec.Name, Err: err}
 	}
-	t := tfTable{
-		Name: *in.TableName, BillingMode: in.BillingMode, TableClass: in.TableClass,
-		tfThroughput: tfThroughputOf(in.ProvisionedThroughput, in.WarmThroughput),
-	}
-	t.HashKey, t.RangeKey = tfKeys(in.KeySchema)
+	var attributes, global, local []object
 	for _, a := range in.AttributeDefinitions {
-		t.Attribute = append(t.Attribute, tfAttribute{literal(*a.AttributeName), a.AttributeType})
+		attributes = append(attributes, object{"name": literal(*a.AttributeName), "type": a.AttributeType})
 	}
 	for _, x := range in.GlobalSecondaryIndexes {
-		index := tfIndexOf(x.IndexName, x.KeySchema, x.Projection)
-		index.tfThroughput = tfThroughputOf(x.ProvisionedThroughput, x.WarmThroughput)
-		t.GlobalSecondaryIndex = append(t.GlobalSecondaryIndex, index)
+		index := tfIndex(*x.IndexName, x.KeySchema, x.Projection)
+		index.setThroughput(x.ProvisionedThroughput, x.WarmThroughput)
+		global = append(global, index)
 	}
 	for _, x := range in.LocalSecondaryIndexes {
-		index := tfIndexOf(x.IndexName, x.KeySchema, x.Projection)
-		index.HashKey = "" // It is the table's.
-		t.LocalSecondaryIndex = append(t.LocalSecondaryIndex, index)
+		index := tfIndex(*x.IndexName, x.KeySchema, x.Projection)
+		delete(index, "hash_key") // It is the table's.
+		local = append(local, index)
 	}
-	if spec.TTL != "" {
-		t.TTL = &tfTTL{literal(spec.TTL), true}
+	all := object{
+		"name": *in.TableName, "billing_mode": in.BillingMode, "table_class": in.TableClass, "attribute": attributes,
+		"global_secondary_index": global, "local_secondary_index": local,
+		"ttl":            object{"attribute_name": literal(spec.TTL), "enabled": spec.TTL != ""},
+		"stream_enabled": spec.Stream != "", "stream_view_type": spec.Stream,
+		"point_in_time_recovery":      object{"enabled": spec.PointInTimeRecovery},
+		"deletion_protection_enabled": spec.DeletionProtection,
+		"lifecycle":                   object{"prevent_destroy": spec.DeletionProtection},
 	}
-	if in.StreamSpecification != nil {
-		t.StreamEnabled, t.StreamViewType = true, in.StreamSpecification.StreamViewType
+	all.setKeys(in.KeySchema)
+	all.setThroughput(in.ProvisionedThroughput, in.WarmThroughput)
+	t, err := settings(all)
+	if err != nil {
+		return nil, &table.Error{Op: "Terraform", Table: spec.Name, Err: err}
 	}
-	if spec.PointInTimeRecovery {
-		t.PointInTimeRecovery = &tfRecovery{true}
-	}
-	if spec.DeletionProtection {
-		t.DeletionProtectionEnabled, t.Lifecycle = true, &tfLifecycle{true}
-	}
-	for _, tag := range in.Tags {
-		if t.Tags == nil {
-			t.Tags = map[string]string{}
+	if len(in.Tags) > 0 {
+		tags := map[string]string{} // also with values that are empty
+		for _, tag := range in.Tags {
+			tags[literal(*tag.Key)] = literal(*tag.Value)
 		}
-		t.Tags[literal(*tag.Key)] = literal(*tag.Value)
+		t["tags"] = tags
 	}
-	return document(map[string]map[string]map[string]tfTable{"resource": {"aws_dynamodb_table": {"table": t}}})
+	return document(object{"resource": object{"aws_dynamodb_table": object{"table": t}}})
 }
 
 // literal returns s as Terraform's JSON syntax writes it, where each string is a
@@ -74,106 +74,33 @@ func literal(s string) string { return templates.Replace(s) }
 
 var templates = strings.NewReplacer("${", "$${", "%{", "%%{")
 
-type tfTable struct {
-	Name        string            `json:"name"`
-	BillingMode types.BillingMode `json:"billing_mode"`
-	tfThroughput
-	TableClass                types.TableClass     `json:"table_class,omitempty"`
-	HashKey                   string               `json:"hash_key"`
-	RangeKey                  string               `json:"range_key,omitempty"`
-	Attribute                 []tfAttribute        `json:"attribute"`
-	GlobalSecondaryIndex      []tfIndex            `json:"global_secondary_index,omitempty"`
-	LocalSecondaryIndex       []tfIndex            `json:"local_secondary_index,omitempty"`
-	TTL                       *tfTTL               `json:"ttl,omitempty"`
-	StreamEnabled             bool                 `json:"stream_enabled,omitempty"`
-	StreamViewType            types.StreamViewType `json:"stream_view_type,omitempty"`
-	PointInTimeRecovery       *tfRecovery          `json:"point_in_time_recovery,omitempty"`
-	DeletionProtectionEnabled bool                 `json:"deletion_protection_enabled,omitempty"`
-	Tags                      map[string]string    `json:"tags,omitempty"`
-	Lifecycle                 *tfLifecycle         `json:"lifecycle,omitempty"`
-}
-
-type tfThroughput struct {
-	ReadCapacity   *int64  `json:"read_capacity,omitempty"`
-	WriteCapacity  *int64  `json:"write_capacity,omitempty"`
-	WarmThroughput *tfWarm `json:"warm_throughput,omitempty"`
-}
-
-type tfWarm struct {
-	Read  *int64 `json:"read_units_per_second,omitempty"`
-	Write *int64 `json:"write_units_per_second,omitempty"`
-}
-
-type tfAttribute struct {
-	Name string                    `json:"name"`
-	Type types.ScalarAttributeType `json:"type"`
-}
-
-type tfIndex struct {
-	Name             string               `json:"name"`
-	HashKey          string               `json:"hash_key,omitempty"`
-	RangeKey         string               `json:"range_key,omitempty"`
-	KeySchema        []tfKey              `json:"key_schema,omitempty"`
-	ProjectionType   types.ProjectionType `json:"projection_type"`
-	NonKeyAttributes []string             `json:"non_key_attributes,omitempty"`
-	tfThroughput
-}
-
-type tfKey struct {
-	AttributeName string        `json:"attribute_name"`
-	KeyType       types.KeyType `json:"key_type"`
-}
-
-type tfTTL struct {
-	AttributeName string `json:"attribute_name"`
-	Enabled       bool   `json:"enabled"`
-}
-
-type tfRecovery struct {
-	Enabled bool `json:"enabled"`
-}
-
-type tfLifecycle struct {
-	PreventDestroy bool `json:"prevent_destroy"`
-}
-
-// several reports whether a key of an index has several attributes.
-func several(spec []types.KeySchemaElement) bool {
-	return len(spec) > 2 || len(spec) == 2 && spec[1].KeyType == types.KeyTypeHash
-}
-
-// tfKeys returns the names of the partition key and of the sort key, which may
-// be empty.
-func tfKeys(spec []types.KeySchemaElement) (hash, sort string) {
-	hash = literal(aws.ToString(spec[0].AttributeName))
-	if len(spec) > 1 {
-		sort = literal(aws.ToString(spec[1].AttributeName))
-	}
-	return hash, sort
-}
-
-func tfIndexOf(name *string, spec []types.KeySchemaElement, p *types.Projection) tfIndex {
-	x := tfIndex{Name: *name, ProjectionType: p.ProjectionType}
-	if several(spec) {
-		for _, e := range spec {
-			x.KeySchema = append(x.KeySchema, tfKey{literal(*e.AttributeName), e.KeyType})
-		}
-	} else {
-		x.HashKey, x.RangeKey = tfKeys(spec)
-	}
+func tfIndex(name string, spec []types.KeySchemaElement, p *types.Projection) object {
+	var include []string
 	for _, attribute := range p.NonKeyAttributes {
-		x.NonKeyAttributes = append(x.NonKeyAttributes, literal(attribute))
+		include = append(include, literal(attribute))
 	}
+	x := object{"name": name, "projection_type": p.ProjectionType, "non_key_attributes": include}
+	if several := len(spec) > 2 || len(spec) == 2 && spec[1].KeyType == types.KeyTypeHash; !several {
+		x.setKeys(spec)
+		return x
+	}
+	var keys []object
+	for _, e := range spec {
+		keys = append(keys, object{"attribute_name": literal(*e.AttributeName), "key_type": e.KeyType})
+	}
+	x["key_schema"] = keys
 	return x
 }
 
-func tfThroughputOf(p *types.ProvisionedThroughput, w *types.WarmThroughput) tfThroughput {
-	var t tfThroughput
-	if p != nil {
-		t.ReadCapacity, t.WriteCapacity = p.ReadCapacityUnits, p.WriteCapacityUnits
+// setKeys sets a partition key and a sort key of one attribute each.
+func (o object) setKeys(spec []types.KeySchemaElement) {
+	for i, name := range []string{"hash_key", "range_key"}[:len(spec)] {
+		o[name] = literal(*spec[i].AttributeName)
 	}
-	if w != nil {
-		t.WarmThroughput = &tfWarm{w.ReadUnitsPerSecond, w.WriteUnitsPerSecond}
-	}
-	return t
+}
+
+func (o object) setThroughput(p *types.ProvisionedThroughput, w *types.WarmThroughput) {
+	p, w = cmp.Or(p, &types.ProvisionedThroughput{}), cmp.Or(w, &types.WarmThroughput{})
+	o["read_capacity"], o["write_capacity"] = p.ReadCapacityUnits, p.WriteCapacityUnits
+	o["warm_throughput"] = object{"read_units_per_second": w.ReadUnitsPerSecond, "write_units_per_second": w.WriteUnitsPerSecond}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,18 +14,6 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 )
-
-// numberPrecision is enough bits for the 38 digits of a DynamoDB number.
-const numberPrecision = 256
-
-// number returns the value of a number attribute, nil for other text.
-func number(text string) *big.Float {
-	f, _, err := big.ParseFloat(text, 10, numberPrecision, big.ToNearestEven)
-	if err != nil || f.IsInf() {
-		return nil
-	}
-	return f
-}
 
 // text returns a value as people read it.
 func text(v types.AttributeValue) string {
@@ -77,4 +64,37 @@ func document(v any) ([]byte, error) {
 	e.SetIndent("", "  ")
 	err := e.Encode(v)
 	return b.Bytes(), err
+}
+
+// object is an object of JSON. Its members are written in the order of their names.
+type object map[string]any
+
+// settings returns v as an object without the members that are null, false or empty.
+func settings(v any) (object, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var all map[string]any
+	err = decoder.Decode(&all)
+	unset(all)
+	return all, err
+}
+
+// unset reports whether a value is null, false or empty once members that are unset
+// have been deleted from it.
+func unset(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		maps.DeleteFunc(v, func(_ string, member any) bool { return unset(member) })
+		return len(v) == 0
+	case []any:
+		for _, element := range v {
+			unset(element)
+		}
+		return len(v) == 0
+	}
+	return v == nil || v == false || v == ""
 }

@@ -3,8 +3,8 @@ package tablemodel
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -13,205 +13,127 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// WorkbenchOptions fill in what a data model says of itself. Nil and every zero
-// value mean the default.
-type WorkbenchOptions struct {
-	// Name is the model's name, by default the table's.
-	Name string
-	// Author and Description are empty by default.
-	Author, Description string
-	// Date is when the model was made. The zero time means 1 January 1970, so
-	// that a model that is made again is the same.
-	Date time.Time
-}
-
 // Workbench returns a data model of the table with the items as sample data, as
 // a JSON file that AWS's NoSQL Workbench imports. Each type of items is a facet
 // of the model; items without a type are the facet "untyped", unless none has a
 // type: then there are no facets. Local indexes, and those whose keys have several
-// attributes, are left out, since models have none. Values are whole, sets are sorted. Of the schema's settings, a model has
-// the billing mode and the provisioned throughput of the table.
+// attributes, are left out, since models have none. Values are whole, sets are sorted.
+// Of the schema's settings, a model has the billing mode and the provisioned
+// throughput of the table. Its metadata name no author, and 1 January 1970 as its date.
 //
 // The form is that of version 3.0 of models that AWS has published, and tests
 // compare it with these. It was not opened in the program.
-func Workbench(spec schema.Table, items []table.Item, options *WorkbenchOptions) ([]byte, error) {
+func Workbench(spec schema.Table, items []table.Item) ([]byte, error) {
 	l, err := lay("Workbench", spec, items)
 	if err != nil {
 		return nil, err
 	}
-	var o WorkbenchOptions
-	if options != nil {
-		o = *options
-	}
-	const form = "Jan 02, 2006, 03:04 PM"
-	date := time.Unix(0, 0)
-	if !o.Date.IsZero() {
-		date = o.Date
-	}
-	return document(model{
-		ModelName: cmp.Or(o.Name, l.schema.Name),
-		ModelMetadata: modelMetadata{
-			Author: o.Author, Description: o.Description,
-			DateCreated: date.UTC().Format(form), DateLastModified: date.UTC().Format(form),
-			AWSService: "Amazon DynamoDB", Version: "3.0",
+	const made = "Jan 01, 1970, 12:00 AM" // so that a model that is made again is the same
+	return document(object{
+		"ModelName": l.schema.Name,
+		"ModelMetadata": object{
+			"Author": "", "Description": "", "DateCreated": made, "DateLastModified": made,
+			"AWSService": "Amazon DynamoDB", "Version": "3.0",
 		},
-		DataModel: []modelTable{l.modelTable()},
+		"DataModel": []object{l.modelTable()},
 	})
 }
 
-// The types below are the members of a model, in the order in which Workbench
-// writes them.
-
-type model struct {
-	ModelName     string
-	ModelMetadata modelMetadata
-	DataModel     []modelTable
-}
-
-type modelMetadata struct {
-	Author, DateCreated, DateLastModified, Description, AWSService, Version string
-}
-
-type modelTable struct {
-	TableName              string
-	KeyAttributes          modelKey
-	NonKeyAttributes       []modelAttribute
-	TableFacets            []modelFacet
-	GlobalSecondaryIndexes []modelIndex
-	TableData              []json.RawMessage
-	DataAccess             modelAccess
-	BillingMode            types.BillingMode
-	// Nil unless the mode is PROVISIONED.
-	ProvisionedCapacitySettings *modelCapacity `json:",omitempty"`
-}
-
-// modelCapacity is the capacity of a table. Models always have auto scaling, so
-// its bounds are the capacity itself.
-type modelCapacity struct {
-	ProvisionedThroughput             cfnProvisioned
-	AutoScalingRead, AutoScalingWrite modelScaling
-}
-
-type modelScaling struct {
-	ScalableTargetRequest struct {
-		MinCapacity, MaxCapacity int64
-		ServiceRole              string
-	}
-	ScalingPolicyConfiguration struct{ TargetValue int }
-}
-
-// The role and the target that AWS creates for tables by default.
-const (
-	scalingRole   = "AWSServiceRoleForApplicationAutoScaling_DynamoDBTable"
-	scalingTarget = 70
-)
-
-func modelCapacityOf(t schema.Throughput) *modelCapacity {
-	c := modelCapacity{ProvisionedThroughput: cfnProvisioned{t.Read, t.Write}}
-	for scaling, units := range map[*modelScaling]int64{&c.AutoScalingRead: t.Read, &c.AutoScalingWrite: t.Write} {
-		scaling.ScalableTargetRequest.MinCapacity, scaling.ScalableTargetRequest.MaxCapacity = units, units
-		scaling.ScalableTargetRequest.ServiceRole = scalingRole
-		scaling.ScalingPolicyConfiguration.TargetValue = scalingTarget
-	}
-	return &c
-}
-
-type modelKey struct {
-	PartitionKey modelAttribute
-	SortKey      *modelAttribute `json:",omitempty"`
-}
-
-type modelAttribute struct{ AttributeName, AttributeType string }
-
-type modelFacet struct {
-	FacetName         string
-	KeyAttributeAlias modelAlias
-	TableData         []json.RawMessage
-	NonKeyAttributes  []string
-	DataAccess        modelAccess
-}
-
-type modelAlias struct {
-	PartitionKeyAlias string
-	SortKeyAlias      string `json:",omitempty"`
-}
-
-type modelIndex struct {
-	IndexName     string
-	KeyAttributes modelKey
-	Projection    modelProjection
-}
-
-type modelProjection struct {
-	ProjectionType   types.ProjectionType
-	NonKeyAttributes []string `json:",omitempty"`
-}
-
-type modelAccess struct {
-	MySQL struct{} `json:"MySql"`
-}
-
-func (l layout) modelTable() modelTable {
+func (l layout) modelTable() object {
 	base := l.views[0]
-	t := modelTable{
-		TableName:              l.schema.Name,
-		KeyAttributes:          modelKeyOf(base.key),
-		NonKeyAttributes:       l.modelAttributes(),
-		TableFacets:            []modelFacet{},
-		GlobalSecondaryIndexes: []modelIndex{},
-		TableData:              []json.RawMessage{},
-		BillingMode:            cmp.Or(l.schema.BillingMode, types.BillingModePayPerRequest),
-	}
-	if t.BillingMode == types.BillingModeProvisioned {
-		t.ProvisionedCapacitySettings = modelCapacityOf(l.schema.ProvisionedThroughput)
-	}
+	indexes, facets, untyped := []object{}, []object{}, []json.RawMessage{}
 	for _, v := range l.views[1:] {
 		if v.projection.Local || v.partition > 1 || len(v.sortKey()) > 1 {
 			continue
 		}
-		t.GlobalSecondaryIndexes = append(t.GlobalSecondaryIndexes, modelIndex{
-			IndexName:     v.index,
-			KeyAttributes: modelKeyOf(v.key),
-			Projection:    modelProjection{v.projection.Projection, v.projection.Include},
-		})
-	}
-	all := slices.Concat(base.partitions...)
-	if !slices.ContainsFunc(all, func(i table.Item) bool { return l.typeOf(i) != "" }) {
-		for _, attributes := range all {
-			t.TableData = append(t.TableData, item.JSON(attributes))
+		projection := object{"ProjectionType": v.projection.Projection}
+		if len(v.projection.Include) > 0 {
+			projection["NonKeyAttributes"] = v.projection.Include
 		}
-		return t
+		indexes = append(indexes, object{"IndexName": v.index, "KeyAttributes": modelKey(v.key), "Projection": projection})
 	}
-	for _, attributes := range all {
-		name := cmp.Or(l.typeOf(attributes), "untyped")
-		i := slices.IndexFunc(t.TableFacets, func(f modelFacet) bool { return f.FacetName == name })
-		if i < 0 {
-			i = len(t.TableFacets)
-			t.TableFacets = append(t.TableFacets, modelFacet{
-				FacetName: name, KeyAttributeAlias: modelAliasOf(base.key), NonKeyAttributes: []string{},
-			})
+	byType := l.byType()
+	if without, ok := byType[""]; ok {
+		delete(byType, "")
+		if len(byType) == 0 {
+			untyped = modelData(without)
+		} else {
+			byType["untyped"] = append(byType["untyped"], without...)
 		}
-		t.TableFacets[i].add(attributes, base.key)
 	}
-	slices.SortFunc(t.TableFacets, func(a, b modelFacet) int { return cmp.Compare(a.FacetName, b.FacetName) })
+	for _, name := range slices.Sorted(maps.Keys(byType)) {
+		facets = append(facets, modelFacet(name, byType[name], base.key))
+	}
+	t := object{
+		"TableName":              l.schema.Name,
+		"KeyAttributes":          modelKey(base.key),
+		"NonKeyAttributes":       l.modelAttributes(),
+		"TableFacets":            facets,
+		"GlobalSecondaryIndexes": indexes,
+		"TableData":              untyped,
+		"DataAccess":             modelAccess,
+		"BillingMode":            cmp.Or(l.schema.BillingMode, types.BillingModePayPerRequest),
+	}
+	if l.schema.BillingMode == types.BillingModeProvisioned {
+		t["ProvisionedCapacitySettings"] = modelCapacity(l.schema.ProvisionedThroughput)
+	}
 	return t
 }
 
-// add puts an item into the facet.
-func (f *modelFacet) add(attributes table.Item, key []keyAttribute) {
-	f.TableData = append(f.TableData, item.JSON(attributes))
-	for name := range attributes {
-		if !slices.Contains(names(key), name) && !slices.Contains(f.NonKeyAttributes, name) {
-			f.NonKeyAttributes = append(f.NonKeyAttributes, name)
+var modelAccess = object{"MySql": object{}}
+
+// modelCapacity is the capacity of a table. Models always have auto scaling, so its
+// bounds are the capacity itself. The role and the target are those that AWS creates
+// for tables by default.
+func modelCapacity(t schema.Throughput) object {
+	scaling := func(units int64) object {
+		return object{
+			"ScalableTargetRequest": object{
+				"MinCapacity": units, "MaxCapacity": units, "ServiceRole": "AWSServiceRoleForApplicationAutoScaling_DynamoDBTable",
+			},
+			"ScalingPolicyConfiguration": object{"TargetValue": 70},
 		}
 	}
-	slices.Sort(f.NonKeyAttributes)
+	return object{
+		"ProvisionedThroughput": object{"ReadCapacityUnits": t.Read, "WriteCapacityUnits": t.Write},
+		"AutoScalingRead":       scaling(t.Read),
+		"AutoScalingWrite":      scaling(t.Write),
+	}
+}
+
+// modelFacet returns the facet of the items of a type.
+func modelFacet(name string, items []table.Item, key []keyAttribute) object {
+	alias := object{"PartitionKeyAlias": key[0].name}
+	if len(key) > 1 {
+		alias["SortKeyAlias"] = key[1].name
+	}
+	attributes := map[string]bool{}
+	for _, item := range items {
+		for name := range item {
+			attributes[name] = true
+		}
+	}
+	for _, k := range key {
+		delete(attributes, k.name)
+	}
+	return object{
+		"FacetName": name, "KeyAttributeAlias": alias, "TableData": modelData(items), "DataAccess": modelAccess,
+		"NonKeyAttributes": append([]string{}, slices.Sorted(maps.Keys(attributes))...), // none is []
+	}
+}
+
+func modelData(items []table.Item) []json.RawMessage {
+	data := make([]json.RawMessage, len(items))
+	for i, attributes := range items {
+		data[i] = item.JSON(attributes)
+	}
+	return data
 }
 
 // modelAttributes returns the attributes that are not the table's key: those the
 // schema names, and those the items have. An attribute with values of several
 // types has the type of the first.
-func (l layout) modelAttributes() []modelAttribute {
+func (l layout) modelAttributes() []object {
 	base := names(l.views[0].key)
 	kinds := map[string]string{}
 	add := func(name, kind string) {
@@ -231,26 +153,21 @@ func (l layout) modelAttributes() []modelAttribute {
 			add(name, item.PartsOf(v).Kind.String())
 		}
 	}
-	attributes := []modelAttribute{}
-	for name, kind := range kinds {
-		attributes = append(attributes, modelAttribute{name, kind})
+	attributes := []object{}
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		attributes = append(attributes, modelAttribute(name, kinds[name]))
 	}
-	slices.SortFunc(attributes, func(a, b modelAttribute) int { return cmp.Compare(a.AttributeName, b.AttributeName) })
 	return attributes
 }
 
-func modelKeyOf(key []keyAttribute) modelKey {
-	k := modelKey{PartitionKey: modelAttribute{key[0].name, string(key[0].kind)}}
+func modelKey(key []keyAttribute) object {
+	k := object{"PartitionKey": modelAttribute(key[0].name, string(key[0].kind))}
 	if len(key) > 1 {
-		k.SortKey = &modelAttribute{key[1].name, string(key[1].kind)}
+		k["SortKey"] = modelAttribute(key[1].name, string(key[1].kind))
 	}
 	return k
 }
 
-func modelAliasOf(key []keyAttribute) modelAlias {
-	a := modelAlias{PartitionKeyAlias: key[0].name}
-	if len(key) > 1 {
-		a.SortKeyAlias = key[1].name
-	}
-	return a
+func modelAttribute(name, kind string) object {
+	return object{"AttributeName": name, "AttributeType": kind}
 }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
@@ -177,9 +176,7 @@ func TestTheWorkbenchModelHasThePublishedFormat(t *testing.T) {
 	t.Parallel()
 	tbl, ops := stored(t)
 	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
-	text, err := tablemodel.Workbench(full, items, &tablemodel.WorkbenchOptions{
-		Name: "Sample", Author: "Ana", Description: "Payments of users.", Date: start,
-	})
+	text, err := tablemodel.Workbench(full, items)
 	expect.OK(t, err)
 	model := readModel(t, text)
 
@@ -218,7 +215,7 @@ func TestTheWorkbenchModelHasThePublishedFormat(t *testing.T) {
 func TestModelsWithoutItems(t *testing.T) {
 	t.Parallel()
 	for name, spec := range schemas {
-		text := expect.Value(tablemodel.Workbench(spec, nil, nil))(t)
+		text := expect.Value(tablemodel.Workbench(spec, nil))(t)
 		model := readModel(t, text)
 		provisioned := spec.BillingMode == types.BillingModeProvisioned
 		if got := model["BillingMode"] == "PROVISIONED"; got != provisioned {
@@ -231,7 +228,7 @@ func TestModelsWithoutItems(t *testing.T) {
 			t.Errorf("%s: %d facets of no items", name, len(facets))
 		}
 	}
-	text := expect.Value(tablemodel.Workbench(schemas["production"], nil, nil))(t)
+	text := expect.Value(tablemodel.Workbench(schemas["production"], nil))(t)
 	expect.Golden(t, "production.workbench.json", string(text))
 }
 
@@ -241,7 +238,7 @@ func TestAModelWithoutTypesHasNoFacets(t *testing.T) {
 	items := expect.Value(tablemodel.Scan(t.Context(), tbl, 0))(t)
 	untyped := full
 	untyped.Type = "no such attribute"
-	text := expect.Value(tablemodel.Workbench(untyped, items, nil))(t)
+	text := expect.Value(tablemodel.Workbench(untyped, items))(t)
 	model := readModel(t, text)
 	if n := len(model["TableData"].([]any)); n != len(items) || len(model["TableFacets"].([]any)) > 0 {
 		t.Errorf("%d items in the table and facets %v, want %d and none", n, model["TableFacets"], len(items))
@@ -275,7 +272,7 @@ func FuzzPictures(f *testing.F) {
 		if boxes := mermaidBoxes(flow); boxes < 1 || boxes > 2 {
 			t.Errorf("%d boxes for two partitions:\n%s", boxes, flow)
 		}
-		text := expect.Value(tablemodel.Workbench(spec, items, &tablemodel.WorkbenchOptions{Name: name, Date: time.Unix(1, 0)}))(t)
+		text := expect.Value(tablemodel.Workbench(spec, items))(t)
 		readModel(t, text)
 		readPage(t, expect.Value(tablemodel.HTML(spec, items, nil))(t))
 	})

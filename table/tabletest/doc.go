@@ -89,27 +89,9 @@
 //
 // [Explore] runs concurrent operations under every order of their requests, and
 // with every fault at every request, on a real engine. An example is two
-// requests for the last seat of a show, and a lost response. It finds that two
-// handlers can both read one free seat:
-//
-//	func TestLastSeat(t *testing.T) {
-//		tabletest.Explore(t, tabletest.Case{
-//			Schema: shows.Schema,
-//			Allow:  func(err error) bool { return errors.Is(err, shows.ErrSoldOut) },
-//			Setup: func(ctx context.Context, r *tabletest.Run) error {
-//				for _, guest := range []string{"ana", "ben"} {
-//					r.Go(func(ctx context.Context, client *dynamodb.Client) error {
-//						return shows.New(client, r.Schema.Name).Sell(ctx, r.ID, guest)
-//					})
-//				}
-//				store := shows.New(r.Client, r.Schema.Name)
-//				r.Check(func(ctx context.Context, errs []error) error {
-//					// errors.Is(errs[0], …), store.Guests(ctx, r.ID), …
-//				})
-//				return store.Create(ctx, r.ID, 1)
-//			},
-//		})
-//	}
+// requests for the last seat of a show, and a lost response: it finds that two
+// handlers can both read one free seat. The guide docs/testing.md of this repository
+// has this test.
 //
 // A failure prints a schedule: the requests in their order, as A for the next one
 // of the first operation, and their faults. [Case].Replay runs it again.

@@ -21,13 +21,13 @@ import (
 	"github.com/singletable/singletable/internal/subprocess"
 )
 
-// EndpointVariable is the environment variable, the AWS SDK's own, that names a
+// endpointVariable is the environment variable, the AWS SDK's own, that names a
 // running engine. Where it is set, nothing is started.
-const EndpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
+const endpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
 
-// ErrNoEngine is matched by the error of [Start] when there is no engine to use
-// and none can be installed. The error's text says each way to get one.
-var ErrNoEngine = errors.New("no DynamoDB engine")
+// errNoEngine begins the error of [Start] when there is no engine to use and none can
+// be installed.
+var errNoEngine = errors.New("no DynamoDB engine")
 
 // Options configures [Start]. The zero value is an engine in memory.
 type Options struct {
@@ -35,12 +35,12 @@ type Options struct {
 	// one engine at a time may use it. On Unix, Start gives it the mode 0600, also
 	// if it exists with another mode, and so for the files with the suffixes -wal,
 	// -shm and -journal. Empty means in memory. The path has no effect on an engine
-	// that [EndpointVariable] names.
+	// that AWS_ENDPOINT_URL_DYNAMODB names.
 	Path string
 	// Port is the port of 127.0.0.1 to listen on. Zero means a free one, of a random
 	// address of 127.0.0.0/8 if the system has these, as Linux has. A web page can try
 	// all ports of one address, but not all addresses. Port is of no effect on an engine
-	// that [EndpointVariable] names.
+	// that AWS_ENDPOINT_URL_DYNAMODB names.
 	Port int
 }
 
@@ -66,25 +66,14 @@ const maxPort = 1<<16 - 1
 // maxBackoff bounds the pauses of clients before they repeat a request.
 const maxBackoff = 10 * time.Millisecond
 
-// Start returns an engine: the one that [EndpointVariable] names, or else one
+// Start returns an engine: the one that AWS_ENDPOINT_URL_DYNAMODB names, or else one
 // that it starts. The package documentation says where it comes from, and when it
 // ends besides by [Engine.Close]. A started engine listens on this machine only, where
 // every program and user can use it. ctx bounds the start, not the engine's life.
 //
-// The error matches [ErrNoEngine] if no engine can be started, or if nothing
-// responds where the variable points.
+// Where no engine can be started, the text of the error says each way to get one. Where
+// nothing responds at the variable's address, it names both.
 func Start(ctx context.Context, opts *Options) (*Engine, error) {
-	if opts == nil {
-		opts = &Options{}
-	}
-	e, err := start(ctx, *opts)
-	if err != nil {
-		return nil, fmt.Errorf("tabletest: %w", err)
-	}
-	return e, nil
-}
-
-func start(ctx context.Context, opts Options) (*Engine, error) {
 	e := &Engine{
 		creds: aws.Credentials{AccessKeyID: "local", SecretAccessKey: "local", Source: "tabletest"},
 		// The SDK's default keeps ten idle connections. A test of concurrent
@@ -94,14 +83,14 @@ func start(ctx context.Context, opts Options) (*Engine, error) {
 		}),
 	}
 	var err error
-	if named := os.Getenv(EndpointVariable); named != "" {
+	if named := os.Getenv(endpointVariable); named != "" {
 		e.endpoint, err = named, e.probe(ctx, named)
 		e.creds = credentialsOr(e.creds)
 	} else {
-		e.process, e.endpoint, err = run(ctx, opts)
+		e.process, e.endpoint, err = run(ctx, cmp.Or(opts, &Options{}))
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("tabletest: %w", err)
 	}
 	return e, nil
 }
@@ -111,11 +100,11 @@ func (e *Engine) probe(ctx context.Context, named string) error {
 	u, err := url.Parse(named)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		// The value can hold a password.
-		return fmt.Errorf("%s is not the URL of an engine, such as http://127.0.0.1:8000", EndpointVariable)
+		return fmt.Errorf("%s is not the URL of an engine, such as http://127.0.0.1:8000", endpointVariable)
 	}
 	if err := e.responds(ctx, u); err != nil {
 		return fmt.Errorf("%w: nothing responds at %s=%s: %w; start the engine there, or unset the variable to have one started",
-			ErrNoEngine, EndpointVariable, u.Redacted(), err)
+			errNoEngine, endpointVariable, u.Redacted(), err)
 	}
 	return nil
 }
@@ -135,7 +124,7 @@ func credentialsOr(local aws.Credentials) aws.Credentials {
 }
 
 // run starts an installed engine, and returns its process and endpoint.
-func run(ctx context.Context, opts Options) (*subprocess.Process, string, error) {
+func run(ctx context.Context, opts *Options) (*subprocess.Process, string, error) {
 	if opts.Port < 0 || opts.Port > maxPort {
 		return nil, "", fmt.Errorf("Options.Port: %d is not 0 to %d", opts.Port, maxPort)
 	}
@@ -201,13 +190,13 @@ func (e *Engine) responds(ctx context.Context, u *url.URL) error {
 	return resp.Body.Close()
 }
 
-// Endpoint returns the engine's URL, for [EndpointVariable] or
+// Endpoint returns the engine's URL, for AWS_ENDPOINT_URL_DYNAMODB or
 // dynamodb.Options.BaseEndpoint.
 func (e *Engine) Endpoint() string { return e.endpoint }
 
 // Done returns a channel that is closed when an engine that [Start] has started
 // has ended, by [Engine.Close] or by itself. It is nil for an engine that
-// [EndpointVariable] names, whose end nobody tells.
+// AWS_ENDPOINT_URL_DYNAMODB names, whose end nobody tells.
 func (e *Engine) Done() <-chan struct{} {
 	if e.process == nil {
 		return nil
@@ -217,7 +206,7 @@ func (e *Engine) Done() <-chan struct{} {
 
 // Client returns a new client of the engine. Its region is AWS_REGION,
 // AWS_DEFAULT_REGION or us-east-1. Its credentials are made up, except for an
-// engine that [EndpointVariable] names: there AWS_ACCESS_KEY_ID,
+// engine that AWS_ENDPOINT_URL_DYNAMODB names: there AWS_ACCESS_KEY_ID,
 // AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN count if set. A client of an
 // engine that Start started repeats as often as the SDK's standard retryer but
 // waits milliseconds, since nobody else needs the engine to recover. Everything
@@ -246,7 +235,7 @@ func (e *Engine) Client(optFns ...func(*dynamodb.Options)) *dynamodb.Client {
 // gone. The process is killed: what was in memory is lost, and what was
 // acknowledged is in the file of [Options.Path], which a next Start reads. So
 // Close followed by Start is also the test of a crash. Close may be called
-// again. It does not stop an engine that [EndpointVariable] names.
+// again. It does not stop an engine that AWS_ENDPOINT_URL_DYNAMODB names.
 func (e *Engine) Close() error {
 	if e.process != nil {
 		e.process.Kill()

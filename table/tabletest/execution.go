@@ -94,7 +94,7 @@ func newExecution(w *world, retries bool) *execution {
 // execute runs the case in a bubble.
 func (x *execution) execute(t *testing.T, setup func(context.Context, *Run) error, c chooser) {
 	synctest.Test(t, func(t *testing.T) {
-		x.run.Client = x.world.client(doer(x.world.RoundTrip), true)
+		x.run.Client = x.world.client(x.world.RoundTrip, true)
 		if err := setup(t.Context(), x.run); err != nil {
 			x.failure = fmt.Errorf("the case's Setup: %w", err)
 			return

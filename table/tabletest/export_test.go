@@ -5,6 +5,11 @@ import (
 	"testing"
 )
 
+// EndpointVariable is endpointVariable, and ErrNoEngine errNoEngine.
+const EndpointVariable = endpointVariable
+
+var ErrNoEngine = errNoEngine
+
 // TableName is tableName, for its test.
 var TableName = tableName
 
@@ -17,5 +22,5 @@ func Explored(t *testing.T, c Case, reduce bool) (report string, err error) {
 
 // HowTo returns the text of the error on a platform.
 func HowTo(goos, goarch string) string {
-	return noEngine(packageFor(goos, goarch), errors.New("reason")).Error()
+	return noEngine(packages[goos+"/"+goarch], errors.New("reason")).Error()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -64,6 +65,14 @@ func DropResponse() Fault { return After(DropRequest()) }
 // Truncate executes the request and breaks the connection in the middle of the
 // response.
 func Truncate() Fault {
+	return changed(func(_ *http.Request, resp *http.Response, body []byte) (*http.Response, error) {
+		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:len(body)/2]), failingReader{io.ErrUnexpectedEOF}))
+		return resp, nil
+	})
+}
+
+// changed executes the request and responds with what change makes of the response.
+func changed(change func(r *http.Request, resp *http.Response, body []byte) (*http.Response, error)) Fault {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		resp, err := next.RoundTrip(r)
 		if err != nil {
@@ -73,8 +82,7 @@ func Truncate() Fault {
 		if err != nil {
 			return nil, err
 		}
-		resp.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:len(body)/2]), failingReader{io.ErrUnexpectedEOF}))
-		return resp, nil
+		return change(r, resp, body)
 	}
 }
 
@@ -90,20 +98,16 @@ func Corrupt() Fault {
 // own, as if a byte of it had changed on its way. The response is compressed if the
 // client takes it so.
 func BadChecksum() Fault {
-	return After(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		resp, err := next.RoundTrip(r)
-		if err != nil {
-			return nil, err
-		}
-		body, err := readResponse(resp)
-		if err != nil {
-			return nil, err
-		}
+	return changed(func(r *http.Request, resp *http.Response, body []byte) (*http.Response, error) {
 		header := resp.Header.Clone()
 		if r.Header.Get("Accept-Encoding") == "gzip" && header.Get("Content-Encoding") == "" {
-			if body, err = compressed(body); err != nil {
-				return nil, err
+			var compressed bytes.Buffer
+			w := gzip.NewWriter(&compressed)
+			_, err := w.Write(body)
+			if err := errors.Join(err, w.Close()); err != nil {
+				return nil, fmt.Errorf("tabletest: compress the response: %w", err)
 			}
+			body = compressed.Bytes()
 			header.Set("Content-Encoding", "gzip")
 		}
 		header.Set("Content-Length", strconv.Itoa(len(body)))
@@ -112,19 +116,6 @@ func BadChecksum() Fault {
 		damaged.Header = header
 		return damaged, nil
 	})
-}
-
-// compressed returns a response's body as a client gets it that takes gzip.
-func compressed(body []byte) ([]byte, error) {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write(body); err != nil {
-		return nil, fmt.Errorf("tabletest: compress the response: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("tabletest: compress the response: %w", err)
-	}
-	return b.Bytes(), nil
 }
 
 // Block keeps the request back until release is closed, or until the request's
@@ -149,12 +140,9 @@ func Status(code int, typ, message string) Fault {
 // Throttle returns the error for exceeded capacity, with DynamoDB's reasons if
 // any are given, such as TableWriteKeyRangeThroughputExceeded.
 func Throttle(reasons ...string) Fault {
-	type reason struct {
-		Reason string `json:"reason"`
-	}
-	all := make([]reason, len(reasons))
+	all := make([]map[string]string, len(reasons))
 	for i, r := range reasons {
-		all[i] = reason{r}
+		all[i] = map[string]string{"reason": r}
 	}
 	return respondJSON(http.StatusBadRequest, map[string]any{
 		"__type":            errorType("ProvisionedThroughputExceededException"),
@@ -168,15 +156,11 @@ func Throttle(reasons ...string) Fault {
 // ThrottlingError, ValidationError and so on, and None for an operation that
 // was not at fault.
 func CancelTransaction(codes ...string) Fault {
-	type reason struct {
-		Code    string
-		Message string `json:",omitempty"`
-	}
-	reasons := make([]reason, len(codes))
+	reasons := make([]map[string]string, len(codes))
 	for i, code := range codes {
-		reasons[i].Code = code
+		reasons[i] = map[string]string{"Code": code}
 		if code != "None" {
-			reasons[i].Message = "Injected " + code + "."
+			reasons[i]["Message"] = "Injected " + code + "."
 		}
 	}
 	return respondJSON(http.StatusBadRequest, map[string]any{

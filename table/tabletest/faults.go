@@ -185,8 +185,11 @@ func operationName(r *http.Request) string {
 	return name
 }
 
-// roundTripper is a function as an [http.RoundTripper].
+// roundTripper is a function as an [http.RoundTripper] and an [aws.HTTPClient].
 type roundTripper func(*http.Request) (*http.Response, error)
+
+// Do calls f.
+func (f roundTripper) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
 // RoundTrip calls f.
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

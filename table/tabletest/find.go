@@ -28,26 +28,14 @@ type pkg struct {
 // spec is what npm is told to install.
 func (p pkg) spec() string { return p.name + "@" + version }
 
-// packageFor returns the package of a platform. A platform is pinned, and so
-// installed without being asked, once the engine was tried on it.
-func packageFor(goos, goarch string) pkg {
-	switch goos + "/" + goarch {
-	case "linux/amd64":
-		return pkg{
-			name:   "@dynoxide/linux-x64",
-			sha256: "be909b7910d3fb552e85db10ef3c8ebae4bd35fee0f26dffdb6dfa5cc656426e",
-		}
-	case "linux/arm64":
-		return pkg{name: "@dynoxide/linux-arm64"}
-	case "darwin/amd64":
-		return pkg{name: "@dynoxide/darwin-x64"}
-	case "darwin/arm64":
-		return pkg{name: "@dynoxide/darwin-arm64"}
-	case "windows/amd64":
-		return pkg{name: "@dynoxide/win32-x64"}
-	default:
-		return pkg{}
-	}
+// packages are those of the platforms. A platform is pinned, and so installed without
+// being asked, once the engine was tried on it.
+var packages = map[string]pkg{
+	"linux/amd64":   {"@dynoxide/linux-x64", "be909b7910d3fb552e85db10ef3c8ebae4bd35fee0f26dffdb6dfa5cc656426e"},
+	"linux/arm64":   {name: "@dynoxide/linux-arm64"},
+	"darwin/amd64":  {name: "@dynoxide/darwin-x64"},
+	"darwin/arm64":  {name: "@dynoxide/darwin-arm64"},
+	"windows/amd64": {name: "@dynoxide/win32-x64"},
 }
 
 // find returns the path of the engine's program: the one on PATH, else the one
@@ -58,7 +46,7 @@ func find(ctx context.Context) (string, error) {
 	if path, err := exec.LookPath(program); err == nil {
 		return path, nil
 	}
-	p := packageFor(runtime.GOOS, runtime.GOARCH)
+	p := packages[runtime.GOOS+"/"+runtime.GOARCH]
 	if p.sha256 == "" {
 		return "", noEngine(p, fmt.Errorf("%s is not on PATH, and on %s/%s it is not installed by itself",
 			program, runtime.GOOS, runtime.GOARCH))
@@ -120,5 +108,5 @@ Each of these gives one:
   Docker:    docker run --rm -d -p 8000:8000 amazon/dynamodb-local
              and set %[3]s=http://127.0.0.1:8000
   PATH:      put the program %s (version %s) on PATH.
-  %s`, ErrNoEngine, reason, EndpointVariable, program, version, npm)
+  %s`, errNoEngine, reason, endpointVariable, program, version, npm)
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/schema"
-	"github.com/singletable/singletable/table"
 )
 
 // world is an engine with an empty table, and one connection to it. Its requests
@@ -41,11 +40,10 @@ type world struct {
 const maxTransactions = 2000
 
 func newWorld(t *testing.T, spec schema.Table) (*world, error) {
-	named, err := table.New(&dynamodb.Client{}, disposable(spec), nil)
-	if err != nil {
+	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
-	w := &world{schema: named.Schema()}
+	w := &world{schema: disposable(spec).WithDefaults()}
 	w.schema.Name = tableName(t.Name())
 	t.Cleanup(func() {
 		if w.conn == nil {
@@ -72,7 +70,7 @@ func (w *world) start(ctx context.Context) error {
 	}
 	u, err := url.Parse(engine.endpoint)
 	if err != nil || u.Scheme != "http" {
-		return fmt.Errorf("Explore needs an engine on this machine, not that of %s", EndpointVariable)
+		return fmt.Errorf("Explore needs an engine on this machine, not that of %s", endpointVariable)
 	}
 	if w.conn, err = net.Dial("tcp", u.Host); err != nil {
 		return err
@@ -110,14 +108,8 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return buffer(response), nil
 }
 
-// doer is a function as an [aws.HTTPClient].
-type doer func(*http.Request) (*http.Response, error)
-
-// Do calls f.
-func (f doer) Do(r *http.Request) (*http.Response, error) { return f(r) }
-
 // client returns a client whose requests do gets.
-func (w *world) client(do doer, retries bool) *dynamodb.Client {
+func (w *world) client(do roundTripper, retries bool) *dynamodb.Client {
 	return w.engine.Client(func(o *dynamodb.Options) {
 		o.HTTPClient = do
 		if !retries {
@@ -131,7 +123,7 @@ func status(r *http.Response, err error) string {
 	if err != nil {
 		return err.Error()
 	}
-	body, _ := io.ReadAll(r.Body)
+	body, _ := readResponse(r)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if r.StatusCode == http.StatusOK {
 		return "200"
@@ -177,20 +169,22 @@ func footprintOf(operation string, body []byte, spec schema.Table) footprint {
 		}
 		return string(all[spec.PK]) + string(all[spec.SK])
 	}
-	var one itemRequest
-	var several struct{ TransactItems []map[string]itemRequest }
+	var r struct {
+		itemRequest
+		TransactItems []map[string]itemRequest
+	}
 	unknown := footprint{reads: []string{everything}, writes: []string{everything}}
-	if json.Unmarshal(body, &one) != nil || json.Unmarshal(body, &several) != nil {
+	if json.Unmarshal(body, &r) != nil {
 		return unknown
 	}
 	switch operation {
 	case "GetItem":
-		f.reads = []string{key(one)}
+		f.reads = []string{key(r.itemRequest)}
 	case "PutItem", "UpdateItem", "DeleteItem":
-		f.writes = []string{key(one)}
+		f.writes = []string{key(r.itemRequest)}
 	case "TransactWriteItems", "TransactGetItems":
-		f.items = len(several.TransactItems)
-		for _, item := range several.TransactItems {
+		f.items = len(r.TransactItems)
+		for _, item := range r.TransactItems {
 			for verb, r := range item {
 				if verb == "ConditionCheck" || verb == "Get" {
 					f.reads = append(f.reads, key(r))

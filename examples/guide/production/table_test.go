@@ -33,7 +33,7 @@ func onEngine(t *testing.T) {
 	engine := check.Must(tabletest.Start(t.Context(), nil))(t)
 	t.Cleanup(func() { check.OK(t, engine.Close()) })
 	for name, value := range map[string]string{
-		tabletest.EndpointVariable: engine.Endpoint(), "AWS_REGION": "eu-west-1",
+		"AWS_ENDPOINT_URL_DYNAMODB": engine.Endpoint(), "AWS_REGION": "eu-west-1",
 		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 		"CURSOR_KEYS": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
 	} {

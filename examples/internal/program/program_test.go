@@ -41,7 +41,7 @@ func TestAProgramReports(t *testing.T) {
 		{[]string{"-endpoint", engine.Endpoint()}, "Greetings"},
 		{[]string{"-table", "Other", "-endpoint", engine.Endpoint()}, "Other"},
 	} {
-		t.Setenv(tabletest.EndpointVariable, "") // Run sets it; this restores it
+		t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "") // Run sets it; this restores it
 		var out bytes.Buffer
 		check.OK(t, greeter.Run(t.Context(), tt.args, &out))
 		want := "Table " + tt.want + " on " + engine.Endpoint() + "\nhello, " + tt.want + "\n  greeting: requests 1, units 2\n"

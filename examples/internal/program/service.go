@@ -67,14 +67,14 @@ func (o *Options) setEndpoint() error {
 	if o.Endpoint == "" {
 		return nil
 	}
-	return os.Setenv(tabletest.EndpointVariable, o.Endpoint)
+	return os.Setenv("AWS_ENDPOINT_URL_DYNAMODB", o.Endpoint)
 }
 
 // Develop calls serve with a local engine that has the table. The file keeps its data,
 // in memory if it is empty. A service for development trusts everybody: so only this
 // machine may reach it, and it reaches only this machine.
 func (o Options) Develop(ctx context.Context, file string, spec schema.Table, serve func(*dynamodb.Client) error) error {
-	if err := httpapi.CheckLocal(o.Addr, cmp.Or(o.Endpoint, os.Getenv(tabletest.EndpointVariable))); err != nil {
+	if err := httpapi.CheckLocal(o.Addr, cmp.Or(o.Endpoint, os.Getenv("AWS_ENDPOINT_URL_DYNAMODB"))); err != nil {
 		return err
 	}
 	return WithEngine(ctx, file, func(engine *tabletest.Engine) error {

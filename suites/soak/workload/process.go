@@ -177,7 +177,7 @@ func (s *round) start(ctx context.Context, exe string, o orders) error {
 	}
 	cmd := exec.CommandContext(ctx, exe)
 	cmd.Env = append(os.Environ(), asVictim+"="+string(text),
-		tabletest.EndpointVariable+"="+s.engine.Load().Endpoint(),
+		"AWS_ENDPOINT_URL_DYNAMODB="+s.engine.Load().Endpoint(),
 		"GORACE=atexit_sleep_ms=0") // a victim that is left alive ends at once
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

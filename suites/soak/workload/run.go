@@ -56,14 +56,14 @@ func Run(ctx context.Context, c Config, r *report.Report) error {
 		}
 	}
 	if Named() {
-		r.Note("Not tried: %s. The engine is named by %s and is not ours to kill.", report.Engine, tabletest.EndpointVariable)
+		r.Note("Not tried: %s. The engine is named by AWS_ENDPOINT_URL_DYNAMODB and is not ours to kill.", report.Engine)
 		return nil
 	}
 	return leakless(c, r, func() (*world, error) { return enginePhase(ctx, c, r, c.budget(.15)) })
 }
 
 // Named reports whether the engine is one that the environment names.
-func Named() bool { return os.Getenv(tabletest.EndpointVariable) != "" }
+func Named() bool { return os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") != "" }
 
 // Expected returns the promises and faults that a run must have tried.
 func Expected() (promises []report.Promise, faults []string) {

@@ -2,6 +2,7 @@ package oteltable
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -49,25 +50,15 @@ type meters struct {
 	throttles             metric.Int64Counter
 }
 
-func newMeters(meter metric.Meter) (m meters, err error) {
+func newMeters(meter metric.Meter) (meters, error) {
 	duration, err := dbconv.NewClientOperationDuration(meter, buckets)
-	if err != nil {
-		return m, err
-	}
-	m.duration = duration.Inst()
-	m.readUnits, err = meter.Float64Counter("singletable.consumed.read_units",
+	readUnits, errRead := meter.Float64Counter("singletable.consumed.read_units",
 		metric.WithUnit("{unit}"), metric.WithDescription("Read units that DynamoDB has charged."))
-	if err != nil {
-		return m, err
-	}
-	m.writeUnits, err = meter.Float64Counter("singletable.consumed.write_units",
+	writeUnits, errWrite := meter.Float64Counter("singletable.consumed.write_units",
 		metric.WithUnit("{unit}"), metric.WithDescription("Write units that DynamoDB has charged."))
-	if err != nil {
-		return m, err
-	}
-	m.throttles, err = meter.Int64Counter("singletable.throttles",
+	throttles, errThrottles := meter.Int64Counter("singletable.throttles",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts that DynamoDB refused for lack of capacity."))
-	return m, err
+	return meters{duration.Inst(), readUnits, writeUnits, throttles}, errors.Join(err, errRead, errWrite, errThrottles)
 }
 
 func (m meters) record(ctx context.Context, e table.Event, extra []attribute.KeyValue) {
@@ -82,11 +73,11 @@ func (m meters) record(ctx context.Context, e table.Event, extra []attribute.Key
 		m.writeUnits.Add(ctx, described.WriteUnits, metric.WithAttributes(target...))
 	}
 	for _, r := range e.Throttles {
-		reason := attribute.String("singletable.throttle.reason", "")
+		var reason string
 		if r.Reason != nil {
-			reason = attribute.String("singletable.throttle.reason", *r.Reason)
+			reason = *r.Reason
 		}
-		m.throttles.Add(ctx, 1, metric.WithAttributes(append(slices.Clone(target), reason)...))
+		m.throttles.Add(ctx, 1, metric.WithAttributes(append(slices.Clone(target), attribute.String("singletable.throttle.reason", reason))...))
 	}
 }
 

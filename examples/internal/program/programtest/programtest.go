@@ -37,7 +37,7 @@ func Twice(t *testing.T, p program.Program) (first, again string) {
 // the environment names the engine, the table is dropped when the test ends.
 func Table(t *testing.T, prefix string) string {
 	t.Helper()
-	if os.Getenv(tabletest.EndpointVariable) == "" {
+	if os.Getenv("AWS_ENDPOINT_URL_DYNAMODB") == "" {
 		return prefix
 	}
 	return newName(t, prefix, tabletest.Client(t))

@@ -1,0 +1,61 @@
+package lease
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
+)
+
+// Aside is an item that a process has set aside, as it is stored.
+type Aside struct {
+	PK       []byte `dynamodbav:"itemPK"` // keys can be binary
+	SK       []byte `dynamodbav:"itemSK,omitempty"`
+	Type     string `dynamodbav:"itemType,omitempty"`
+	Sequence string `dynamodbav:"sequence,omitempty"`
+	EventID  string `dynamodbav:"eventID,omitempty"`
+	Reason   string `dynamodbav:"reason"`
+	Millis   int64  `dynamodbav:"at"` // UTC
+}
+
+// Key returns the item's key.
+func (a Aside) Key() keys.Key { return keys.Key{PK: keys.PK(a.PK), SK: keys.SK(a.SK)} }
+
+// At returns when it was set aside.
+func (a Aside) At() time.Time { return time.UnixMilli(a.Millis).UTC() }
+
+const asidePrefix keys.Prefix = "ASIDE"
+
+// SetAside stores in a partition that an item was set aside now. name tells it from others.
+func SetAside(ctx context.Context, t *table.Table, itemType string, pk keys.PK, item keys.Key, a Aside, name ...keys.Segment) error {
+	a.PK, a.SK, a.Millis = []byte(item.PK), []byte(item.SK), t.Now().UnixMilli()
+	stored, err := attributevalue.MarshalMap(a)
+	if err != nil {
+		return err
+	}
+	stored[t.Schema().Type] = &types.AttributeValueMemberS{Value: itemType}
+	return t.Do(ctx, table.Put(keys.Key{PK: pk, SK: asidePrefix.SK(name...)}, stored).WithName("set aside"))
+}
+
+// Asides reads what was set aside in a partition.
+func Asides(ctx context.Context, t *table.Table, itemType string, pk keys.PK) iter.Seq2[Aside, error] {
+	return table.All[Aside](ctx, t.OfType(itemType), table.Query{PK: pk, Range: asidePrefix.All()})
+}
+
+// Forget deletes all items of a type in a partition.
+func Forget(ctx context.Context, t *table.Table, itemType string, pk keys.PK) error {
+	items, err := table.Collect(table.All[table.Item](ctx, t.OfType(itemType).Consistent(), table.Query{PK: pk}))
+	if err != nil || len(items) == 0 {
+		return err
+	}
+	ops := make([]table.Op, len(items))
+	for i, item := range items {
+		ops[i] = table.Delete(t.KeyOf("", item))
+	}
+	return t.BatchWrite(ctx, ops...)
+}
