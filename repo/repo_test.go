@@ -120,9 +120,7 @@ func TestAnErrorOfTheChangeEndsUpdate(t *testing.T) {
 		u.Name = "changed"
 		return refused
 	})
-	if !errors.Is(err, refused) {
-		t.Errorf("error: %v", err)
-	}
+	expect.Err(t, err, refused)
 	if u := expect.Value(users.Get(t.Context(), userKey("u-123")))(t); u.Name != "as it was" {
 		t.Errorf("stored: %+v", u)
 	}
@@ -139,9 +137,7 @@ func TestUpdateWithWritesAllOrNothing(t *testing.T) {
 		u.Logins = 99
 		return txs.CreateOps(new(newTx(11))), nil
 	})
-	if !errors.Is(err, table.ErrExists) {
-		t.Errorf("error: %v", err)
-	}
+	expect.Err(t, err, table.ErrExists)
 	if got := expect.Value(users.Get(t.Context(), userKey("u-123")))(t); got != u {
 		t.Errorf("stored: %+v, want %+v", got, u)
 	}
@@ -533,8 +529,7 @@ func TestATakenKeyIsLookedAtAgain(t *testing.T) {
 	calls := 0
 	got, err := txs.Update(t.Context(), txKey(tx.ID), func(tx *Tx) error {
 		if calls++; calls == 2 { // the copy is to be read; until then it becomes another one's
-			_, err := txs.Update(t.Context(), txKey(tx.ID), func(tx *Tx) error { tx.User = "moved"; return nil })
-			expect.OK(t, err)
+			expect.OK(t, expect.ErrOf(txs.Update(t.Context(), txKey(tx.ID), func(tx *Tx) error { tx.User = "moved"; return nil })))
 			expect.OK(t, txs.Create(t.Context(), &other))
 		}
 		tx.Status = "DONE"
