@@ -108,79 +108,6 @@ func (w world) writeNotes(t *testing.T, from, to int) {
 	}
 }
 
-func TestReaderContinues(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var l log
-	r := w.notesReader(t, &l, nil)
-	w.writeNotes(t, 0, 4)
-	runUntil(t, r, func() bool { return len(l.all()) == 12 })
-	w.writeNotes(t, 4, 6)
-	runUntil(t, r, func() bool { return len(l.all()) == 18 })
-	inOrder(t, l.all(), 3, 6)
-	expect.Equal(t, "changes", len(l.all()), 18)
-}
-
-func TestReaderRetries(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.writeNotes(t, 0, 4)
-	for position := range 12 {
-		var l log
-		calls := 0
-		r := w.notesReader(t, &l, func(stream.Change[Note]) error {
-			if calls++; calls == position+1 {
-				return errors.New("no")
-			}
-			return nil
-		})
-		r.Name = fmt.Sprint("notes", position)
-		var failures atomic.Int32
-		r.Progress = func(p stream.Progress) {
-			if p.Err != nil {
-				failures.Add(1)
-			}
-		}
-		runUntil(t, r, func() bool { return len(l.all()) >= 12 })
-		inOrder(t, l.all(), 3, 4)
-		expect.Equal(t, "changes", len(l.all()), 12)
-		if failures.Load() == 0 {
-			t.Error("the failure was not reported")
-		}
-	}
-}
-
-// TestReaderIsRestarted stops a reader at every change and starts another one.
-func TestReaderIsRestarted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.writeNotes(t, 0, 3)
-	var l log
-	ended := 0
-	for len(l.all()) < 9 {
-		ctx, cancel := context.WithCancel(t.Context())
-		r := w.notesReader(t, &l, nil)
-		r.Progress = func(stream.Progress) { cancel() }
-		router := newRouter(t, w.table, nil, stream.On(w.notes, func(_ context.Context, c stream.Change[Note]) error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			l.add("%s %s", c.Key.PK, c.New.Text)
-			cancel()
-			return nil
-		}))
-		r.Router = router
-		if err := r.Run(ctx); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		if ended++; ended > 20 {
-			t.Fatal("it does not get on")
-		}
-	}
-	inOrder(t, l.all(), 3, 3)
-	expect.Equal(t, "changes", len(l.all()), 9)
-}
-
 // mortal is a transport whose process is killed after some requests: none gets through
 // any more.
 type mortal struct {
@@ -337,25 +264,6 @@ func TestReaderDoesNotFeedItself(t *testing.T) {
 	reader.end()
 }
 
-func TestReaderSurvivesFaults(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]tabletest.Fault{
-		"500": tabletest.Status(500, "InternalServerError", ""), "dropped": tabletest.DropResponse(), "garbled": tabletest.Corrupt(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w, faults := faultyWorld(t)
-			w.writeNotes(t, 0, 3)
-			for _, operation := range []string{"ListStreams", "DescribeStream", "GetShardIterator", "GetRecords", "GetItem", "PutItem", "UpdateItem", "Query"} {
-				faults.Next(operation, fault, nil, fault)
-			}
-			var l log
-			runUntil(t, w.notesReader(t, &l, nil), func() bool { return len(l.all()) >= 9 })
-			inOrder(t, l.all(), 3, 3)
-		})
-	}
-}
-
 // TestReaderStopsWhenRequestsHang ends a reader none of whose requests has a response.
 func TestReaderStopsWhenRequestsHang(t *testing.T) {
 	t.Parallel()
@@ -415,6 +323,23 @@ func TestReaderHandlerEndsItsGoroutine(t *testing.T) {
 	runUntil(t, r, func() bool { return len(l.all()) == 6 })
 }
 
+// TestReaderEndsInAFailure ends a reader whose handler fails: it is not called again.
+func TestReaderEndsInAFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.writeNotes(t, 0, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	var l log
+	calls := 0
+	r := w.notesReader(t, &l, func(stream.Change[Note]) error {
+		calls++
+		cancel()
+		return errors.New("no")
+	})
+	expect.Err(t, r.Run(ctx), context.Canceled)
+	expect.Equal(t, "calls", calls, 1)
+}
+
 // A handler may take an attribute out of an item, and is given it again after its failure.
 func TestReaderGivesTheWholeItemAgain(t *testing.T) {
 	t.Parallel()
@@ -431,8 +356,15 @@ func TestReaderGivesTheWholeItemAgain(t *testing.T) {
 	expect.OK(t, w.notes.Put(t.Context(), &Note{User: "1", Text: "x"}))
 	r := w.notesReader(t, &l, nil)
 	r.Router = router
+	var failures atomic.Int32
+	r.Progress = func(p stream.Progress) {
+		if p.Err != nil {
+			failures.Add(1)
+		}
+	}
 	runUntil(t, r, func() bool { return len(l.all()) == 3 })
 	expect.Equal(t, "with the attribute", l.all(), []string{"true", "true", "true"})
+	expect.Equal(t, "failures that are reported", failures.Load(), 2)
 }
 
 func TestReaderRefuses(t *testing.T) {
