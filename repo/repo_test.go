@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
+	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
@@ -439,6 +440,36 @@ func TestAnUpdateToAnInvalidKeyIsReadOnce(t *testing.T) {
 	})
 	expect.Err(t, err, table.ErrInvalid)
 	expect.Equal(t, "requests", len(faults.Requests())-before, 1)
+}
+
+// Another writer comes between the reads of a write and the write.
+func TestWritesOfWhatChangesInTheMeantime(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(context.Context, *repo.Repo[Tx], keys.Key) error{
+		"Delete": func(ctx context.Context, txs *repo.Repo[Tx], key keys.Key) error { return txs.Delete(ctx, key) },
+		"Refresh": func(ctx context.Context, txs *repo.Repo[Tx], key keys.Key) error {
+			return expect.ErrOf(txs.Refresh(ctx, key))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var faults tabletest.Faults
+			tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), spec, nil)
+			txs, tx := newRepo(t, tbl, txEntity), newTx(0)
+			expect.OK(t, txs.Create(t.Context(), &tx))
+			expect.OK(t, tbl.Do(t.Context(), table.Delete(tx.listKey()))) // which Refresh creates again
+			calls := 0
+			faults.Next("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+				calls++
+				expect.OK(t, tbl.Do(t.Context(), table.Patch(txKey(tx.ID), table.Item{"status": &types.AttributeValueMemberS{Value: "DONE"}}).WithNextVersion("version")))
+				return next.RoundTrip(r)
+			})
+			expect.OK(t, write(t.Context(), txs, txKey(tx.ID)))
+			expect.Equal(t, "calls", calls, 1)
+			byID, byUser := items(t, tbl, tx)
+			expect.Equal(t, "status of the copy", item.Text(byUser["status"]), item.Text(byID["status"]))
+		})
+	}
 }
 
 // RefreshOps is given a copy as it was, under whose main key is another entity's item.
