@@ -172,16 +172,6 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
-// The output is a valid input and has the same items.
-func TestTransferOfItsOwnOutput(t *testing.T) {
-	t.Parallel()
-	var first, second bytes.Buffer
-	expect.Value(newTransfer(t).Run(bytes.NewReader(export(t)), &first, io.Discard))(t)
-	report := expect.Value(newTransfer(t).Run(bytes.NewReader(first.Bytes()), &second, io.Discard))(t)
-	expect.Equal(t, "report", report, backfill.TransferReport{Lines: 7, Entities: 3, Others: 1, Newer: 1, Dropped: 2, Written: 7, Copies: 2})
-	expect.Equal(t, "items", linesOf(t, second.Bytes()), linesOf(t, first.Bytes()))
-}
-
 // All types of attributes go through RefreshItems and Map unchanged, but that sets come
 // out in order.
 func TestTransferKeepsAllTypes(t *testing.T) {

@@ -165,13 +165,12 @@ func TestExec(t *testing.T) {
 		s.wantEffects(t, "m-1", 1)
 	}
 	s.clock.move(time.Hour)
-	first, err := idempotency.Exec(t.Context(), s.store, message, count)
-	expect.OK(t, err)
+	first := expect.Value(idempotency.Exec(t.Context(), s.store, message, count))(t)
 	expect.Equal(t, "first after the record expired", first, true)
 
 	refused := errors.New("no")
 	message.Key = "m-2"
-	first, err = idempotency.Exec(t.Context(), s.store, message, func(context.Context) ([]table.Op, error) { return nil, refused })
+	first, err := idempotency.Exec(t.Context(), s.store, message, func(context.Context) ([]table.Op, error) { return nil, refused })
 	wantErr(t, err, refused)
 	expect.Equal(t, "first", first, false)
 
@@ -213,8 +212,7 @@ func TestExec(t *testing.T) {
 		"reference": idempotency.Reference[any](nil, orderKey(gone.ID), table.Create(orderKey(gone.ID), gone)),
 	} {
 		message.Key = name
-		_, err = idempotency.Do(t.Context(), s.store, message, func(context.Context) (idempotency.Plan[any], error) { return plan, nil })
-		expect.OK(t, err)
+		expect.OK(t, expect.ErrOf(idempotency.Do(t.Context(), s.store, message, func(context.Context) (idempotency.Plan[any], error) { return plan, nil })))
 		expect.OK(t, s.table.Do(t.Context(), table.Delete(orderKey(gone.ID))))
 		first = expect.Value(idempotency.Exec(t.Context(), s.store, message, count))(t)
 		expect.Equal(t, "first", first, false)

@@ -2,7 +2,6 @@ package idempotency_test
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -68,25 +67,6 @@ var engines = map[string]tabletest.Fault{
 	"first failure only":         changedResponse(firstFailure),
 	"no old item":                changedResponse(withoutOld),
 	"first failure, no old item": changedResponse(poor),
-}
-
-// forgotten sends the transaction as if the engine had forgotten its token.
-func forgotten(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-	defer r.Body.Close()
-	var body map[string]any
-	decoder := json.NewDecoder(r.Body)
-	decoder.UseNumber()
-	if err := decoder.Decode(&body); err != nil {
-		return nil, err
-	}
-	body["ClientRequestToken"] = rand.Text()
-	text, err := json.Marshal(body)
-	if err != nil {
-		return nil, err
-	}
-	changed := r.Clone(r.Context())
-	changed.Body, changed.ContentLength = io.NopCloser(bytes.NewReader(text)), int64(len(text))
-	return next.RoundTrip(changed)
 }
 
 // both is a fault in what another fault leaves.

@@ -5,15 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"net/http"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/internal/expect"
@@ -154,21 +150,14 @@ func FuzzForeignRecord(f *testing.F) {
 		faults := &tabletest.Faults{}
 		respond := func(status int, body string) tabletest.Fault {
 			return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
-				return &http.Response{
-					StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{},
-					Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
-				}, nil
+				return expect.Response(r, status, "", body), nil
 			}
 		}
 		faults.Always("", respond(http.StatusOK, `{"Item":`+record+`}`))
 		faults.Always("TransactWriteItems", respond(http.StatusBadRequest,
 			`{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[`+
 				`{"Code":"None"},{"Code":"ConditionalCheckFailed","Item":`+record+`}]}`))
-		client := dynamodb.New(dynamodb.Options{
-			BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
-			Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
-		}, faults.Install)
-		tbl := expect.Value(table.New(client, spec, nil))(t)
+		tbl := expect.Value(table.New(tabletest.Client(t, once, faults.Install), spec, nil))(t)
 		for _, foreign := range []func(table.Item) (keys.Key, error){nil, appCoreOrder} {
 			store := newStore(t, tbl, &idempotency.Options{Legacy: foreign})
 			r := idempotency.Request{Scope: "shop", Key: "ana.lopez@example.com"}

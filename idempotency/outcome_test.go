@@ -4,88 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
-
-// lost are the ways in which no response comes, before the commit or after it.
-var lost = map[string]tabletest.Fault{
-	"dropped before": tabletest.DropRequest(),
-	"500 before":     status(http.StatusInternalServerError),
-	"503 before":     status(http.StatusServiceUnavailable),
-	"lost after":     tabletest.DropResponse(),
-	"cut off after":  tabletest.Truncate(),
-	"500 after":      tabletest.After(status(http.StatusInternalServerError)),
-	"503 after":      tabletest.After(status(http.StatusServiceUnavailable)),
-}
-
-// No response ever says what happened.
-func TestUnknownOutcome(t *testing.T) {
-	t.Parallel()
-	for name, fault := range lost {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t, promptly)
-			s.faults.Always("TransactWriteItems", fault)
-			n := s.sent(func() {
-				_, err := s.do(t, "k")
-				wantErr(t, err, table.ErrOutcomeUnknown)
-				expect.NotErr(t, err, table.ErrConditionFailed, table.ErrExists, table.ErrConflict, table.ErrThrottled)
-				expect.Equal(t, "class", table.Classify(err), table.Transient)
-			})
-			if n > 5 {
-				t.Errorf("%d requests, the SDK's own included; MaxAttempts is 5", n)
-			}
-			s.faults.Always("TransactWriteItems", nil)
-			done := strings.Contains(name, "after")
-			s.wantRecord(t, "k", done)
-			result := expect.Value(s.do(t, "k"))(t)
-			expect.Equal(t, "replayed", result.Replayed, done)
-			s.wantEffects(t, "k", 1)
-		})
-	}
-}
-
-// The response is lost while DynamoDB still works on the transaction.
-func TestInProgress(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, promptly)
-	s.faults.Next("TransactWriteItems", tabletest.DropResponse(), tabletest.Status(http.StatusBadRequest, "TransactionInProgressException", "Injected."))
-	s.first(t, "k")
-	s.wantEffects(t, "k", 1)
-}
-
-// After a lost response, a refusal does not prove that nothing was written: the
-// first attempt may be in flight.
-func TestRefusedAfterALostResponse(t *testing.T) {
-	t.Parallel()
-	for name, refusal := range map[string]tabletest.Fault{
-		"throttled":          tabletest.Throttle(),
-		"denied":             tabletest.Status(http.StatusBadRequest, "AccessDeniedException", "Injected."),
-		"conflict":           cancelled(map[int]string{recordIndex: "TransactionConflict"}),
-		"business condition": cancelled(map[int]string{stockIndex: "ConditionalCheckFailed"}),
-		"record":             cancelled(map[int]string{recordIndex: "ConditionalCheckFailed"}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t, once)
-			s.faults.Next("TransactWriteItems", tabletest.DropRequest())
-			s.faults.Always("TransactWriteItems", refusal)
-			_, err := s.do(t, "k")
-			wantErr(t, err, table.ErrOutcomeUnknown)
-			expect.NotErr(t, err, table.ErrConditionFailed, table.ErrConflict, table.ErrThrottled)
-			expect.Equal(t, "class", table.Classify(err), table.Transient)
-			s.faults.Always("TransactWriteItems", nil)
-			s.first(t, "k")
-		})
-	}
-}
 
 // A transient refusal after a lost response is retried, since a later response can
 // settle the outcome.
@@ -94,34 +19,6 @@ func TestThrottledAfterALostResponse(t *testing.T) {
 	s := newShop(t, once)
 	s.faults.Next("TransactWriteItems", tabletest.DropResponse(), tabletest.Throttle())
 	s.first(t, "k")
-}
-
-// The order meets itself, the engine tells of that alone, and the record that
-// would explain it cannot be read.
-func TestUnreadableRecord(t *testing.T) {
-	t.Parallel()
-	for name, repeated := range map[string]bool{"own": false, "of a retry": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t, once)
-			if repeated {
-				s.first(t, "k")
-				s.stock(t, 0)
-			} else {
-				s.faults.Next("TransactWriteItems", tabletest.DropResponse())
-			}
-			s.faults.Always("TransactWriteItems", changedResponse(poor))
-			s.faults.Always("GetItem", tabletest.Throttle())
-			_, err := s.do(t, "k")
-			wantErr(t, err, table.ErrOutcomeUnknown)
-			expect.NotErr(t, err, table.ErrExists, table.ErrConditionFailed)
-			expect.Equal(t, "class", table.Classify(err), table.Transient)
-			s.faults.Always("GetItem", nil)
-			result := expect.Value(s.do(t, "k"))(t)
-			expect.Equal(t, "replayed", result.Replayed, true)
-			s.wantEffects(t, "k", 1)
-		})
-	}
 }
 
 // The context ends while a response arrives that settles nothing. The error says both.
@@ -136,23 +33,6 @@ func TestContextEndsOverAnUnknownOutcome(t *testing.T) {
 		return failure(r, next)
 	})
 	wantErr(t, expect.ErrOf(idempotency.Do(ctx, s.store, request("k"), s.snapshot("k"))), table.ErrOutcomeUnknown, gone)
-}
-
-// The context ends after the first of two requests that replace an expired record.
-func TestContextEndsOverAnExpiredRecord(t *testing.T) {
-	t.Parallel()
-	s := newShop(t, promptly)
-	s.first(t, "k")
-	s.clock.move(25 * time.Hour)
-	ctx, cancel := context.WithCancel(t.Context())
-	s.faults.Next("TransactWriteItems", func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		defer cancel()
-		return next.RoundTrip(r)
-	})
-	wantErr(t, expect.ErrOf(idempotency.Do(ctx, s.store, request("k"), s.snapshot("k"))), context.Canceled)
-	s.wantEffects(t, "k", 1)
-	expect.OK(t, expect.ErrOf(s.do(t, "k")))
-	s.wantEffects(t, "k", 2)
 }
 
 // Every way in which a transaction can be cancelled, with and without a record.

@@ -243,61 +243,6 @@ func TestPayloadsWithIgnoredFields(t *testing.T) {
 	_ = &one.lock
 }
 
-// Requests are repeated while a release is rolled out, in both directions.
-func TestPayloadsOfTwoReleases(t *testing.T) {
-	t.Parallel()
-	type v1 struct {
-		To     string `json:"to"`
-		Amount int    `json:"amount"`
-	}
-	type plain struct {
-		To       string `json:"to"`
-		Amount   int    `json:"amount"`
-		Currency string `json:"currency"`
-	}
-	type omitted struct {
-		Currency string `json:"currency,omitzero"`
-		Amount   int    `json:"amount"`
-		To       string `json:"to"`
-	}
-	decode := func(v any) any {
-		expect.OK(t, json.Unmarshal([]byte(`{"to": "bob", "amount": 250}`), v))
-		return v
-	}
-	body := func(text string) any { return []byte(text) }
-	for name, tt := range map[string]struct {
-		before, after any
-		same          bool
-	}{
-		"a new field":                       {decode(&v1{}), decode(&plain{}), false},
-		"a new field with omitzero":         {decode(&v1{}), decode(&omitted{}), true},
-		"a type for the comparison":         {decode(&v1{}), v1{To: "bob", Amount: 250}, true},
-		"the raw body":                      {body(`{"to":"bob","amount":250}`), body(`{"amount":250, "to":"bob"}`), true},
-		"the raw body, then the struct":     {body(`{"to":"bob","amount":250}`), decode(&v1{}), true},
-		"the caller's fingerprint":          {"v1 bob 250", "v1 bob 250", true},
-		"another fingerprint of the caller": {"v1 bob 250", "v2 bob 250", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t, promptly)
-			for key, payloads := range map[string][2]any{"forward": {tt.before, tt.after}, "back": {tt.after, tt.before}} {
-				r := request(key)
-				for i, payload := range payloads {
-					r.Payload = payload
-					result, err := idempotency.Do(t.Context(), s.store, r, s.snapshot(key))
-					if i == 1 && !tt.same {
-						wantErr(t, err, idempotency.ErrPayloadMismatch)
-						continue
-					}
-					expect.OK(t, err)
-					expect.Equal(t, key+": replayed", result.Replayed, i == 1)
-				}
-				s.wantEffects(t, key, 1)
-			}
-		})
-	}
-}
-
 // TestFingerprintsOfEarlierReleases fails when a retry after a deployment would be
 // refused as another request.
 func TestFingerprintsOfEarlierReleases(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
@@ -30,9 +31,7 @@ func TestChanges(t *testing.T) {
 	r, err := repo.New(tbl, repo.Entity[thing]{
 		Type: "THING", Version: "rev", Key: func(v thing) keys.Key { return keys.Key{PK: keys.Prefix("T").PK(v.ID), SK: keys.Metadata} },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.OK(t, err)
 	ab, ba, x := inner{[]string{"a", "b"}, "ab"}, inner{[]string{"b", "a"}, "ab"}, "x"
 	before := thing{ID: "1", Numbers: []int{1, 2}, Blobs: [][]byte{{1}, {2}}, One: ab, Many: []inner{ab, ba}, Rev: "1"}
 	for what, c := range map[string]struct {
@@ -45,9 +44,7 @@ func TestChanges(t *testing.T) {
 		"a changed and a new attribute": {thing{ID: "2", Numbers: before.Numbers, Blobs: before.Blobs, One: ab, Many: before.Many, Note: &x}, []string{"id", "note"}},
 	} {
 		got, err := r.Changes(before, c.after)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.OK(t, err)
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}

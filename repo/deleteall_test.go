@@ -233,22 +233,6 @@ func TestDeleteAllLimits(t *testing.T) {
 	expect.Equal(t, "items with more units than the query takes", count(2, units+0.5).Items, 2)
 }
 
-// A former copy is removed while its main item is still under a former key.
-func TestRefreshOfAFormerCopyBeforeItsMainItem(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, schema.Table{}, nil)
-	p := page{ID: "1", Tag: "new"}
-	newPages(t, tbl, p)
-	moved := pageEntity()
-	moved.FormerKeys, moved.FormerCopies = []func(page) keys.Key{pageKey}, []func(page) keys.Key{tagKey}
-	moved.Key = func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
-	moved.Copies = nil
-	ops := expect.Value(newRepo(t, tbl, moved).RefreshOps(t.Context(), storedItem(t, tbl, tagKey(p))))(t)
-	expect.OK(t, tbl.Transact(t.Context(), ops...))
-	expect.Equal(t, "items left", itemsLeft(t, tbl), 1)
-	storedItem(t, tbl, pageKey(p))
-}
-
 func TestDeleteAllUnwindsItsCaller(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, schema.Table{}, nil)

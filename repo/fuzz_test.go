@@ -2,7 +2,6 @@ package repo_test
 
 import (
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -33,17 +32,10 @@ func foreign(tb testing.TB, item string) (*table.Table, *tabletest.Faults) {
 		case strings.HasSuffix(target, ".Query"):
 			body = `{"Items":[` + item + `],"Count":1,"ScannedCount":1}`
 		}
-		return &http.Response{
-			StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{},
-			Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
-		}, nil
+		return expect.Response(r, http.StatusOK, "", body), nil
 	})
-	client := dynamodb.New(dynamodb.Options{
-		BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
-		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
-	}, faults.Install)
-	tbl := expect.Value(table.New(client, spec, nil))(tb)
-	return tbl, faults
+	once := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
+	return expect.Value(table.New(tabletest.Client(tb, once, faults.Install), spec, nil))(tb), faults
 }
 
 var errStop = errors.New("stop")

@@ -108,14 +108,13 @@ func TestCopiesInAnIndexOfFields(t *testing.T) {
 		"the table's sort key and a field": {schema.Index{PK: "sk", SK: "status"}, false},
 	} {
 		tt.index.Name = "index"
-		tbl, err := table.New(client, schema.Table{Name: "Members", Indexes: []schema.Index{tt.index}}, nil)
-		expect.OK(t, err)
+		tbl := expect.Value(table.New(client, schema.Table{Name: "Members", Indexes: []schema.Index{tt.index}}, nil))(t)
 		entity := repo.Entity[member]{Type: "MEMBER", Key: key, Version: "revision"}
 		if _, err := repo.New(tbl, entity); err != nil {
 			t.Errorf("%s, without copies: %v", name, err)
 		}
 		entity.Copies = []repo.Copy[member]{mail}
-		_, err = repo.New(tbl, entity)
+		_, err := repo.New(tbl, entity)
 		if _, ok := errors.AsType[*schema.Error](err); ok != tt.refused || ok && !strings.Contains(err.Error(), `has all key attributes of index "index"`) {
 			t.Errorf("%s: %v, refused %v", name, err, tt.refused)
 		}

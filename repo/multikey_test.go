@@ -182,8 +182,7 @@ func TestMultiKeyEntityRefusals(t *testing.T) {
 	type note struct {
 		Tenant int `dynamodbav:"tenant"`
 	}
-	_, err = repo.New(tbl, repo.Entity[note]{Type: "NOTE", Key: func(note) keys.Key { return keys.Key{} }})
-	expect.OK(t, err)
+	expect.OK(t, expect.ErrOf(repo.New(tbl, repo.Entity[note]{Type: "NOTE", Key: func(note) keys.Key { return keys.Key{} }})))
 	type own struct {
 		Tenant   attributevalue.Number `dynamodbav:"tenant"`
 		Digest   selfMade              `dynamodbav:"digest"`

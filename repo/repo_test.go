@@ -111,42 +111,6 @@ func items(tb testing.TB, t *table.Table, tx Tx) (byID, byUser table.Item) {
 	return items[0], items[1]
 }
 
-func TestAnErrorOfTheChangeEndsUpdate(t *testing.T) {
-	t.Parallel()
-	users := newRepo(t, tabletest.New(t, spec, nil), userEntity)
-	expect.OK(t, users.Create(t.Context(), new(User{ID: "u-123", Name: "as it was"})))
-	refused := errors.New("refused")
-	_, err := users.Update(t.Context(), userKey("u-123"), func(u *User) error {
-		u.Name = "changed"
-		return refused
-	})
-	if !errors.Is(err, refused) {
-		t.Errorf("error: %v", err)
-	}
-	if u := expect.Value(users.Get(t.Context(), userKey("u-123")))(t); u.Name != "as it was" {
-		t.Errorf("stored: %+v", u)
-	}
-}
-
-func TestUpdateWithWritesAllOrNothing(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, spec, nil)
-	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
-	u := User{ID: "u-123"}
-	expect.OK(t, users.Create(t.Context(), &u))
-	expect.OK(t, txs.Create(t.Context(), new(newTx(11))))
-	_, err := users.UpdateWith(t.Context(), userKey("u-123"), func(u *User) ([]table.Op, error) {
-		u.Logins = 99
-		return txs.CreateOps(new(newTx(11))), nil
-	})
-	if !errors.Is(err, table.ErrExists) {
-		t.Errorf("error: %v", err)
-	}
-	if got := expect.Value(users.Get(t.Context(), userKey("u-123")))(t); got != u {
-		t.Errorf("stored: %+v, want %+v", got, u)
-	}
-}
-
 // TestUpdateEndsWithTheContext ends it while Update waits before it starts again.
 func TestUpdateEndsWithTheContext(t *testing.T) {
 	t.Parallel()
@@ -243,33 +207,6 @@ func TestSwappedCopyKeysAreAnError(t *testing.T) {
 		t.Errorf("error: %v", err)
 	}
 	expect.Equal(t, "requests", len(faults.Requests())-before, 4) // the main item, both copies, and the main item again
-}
-
-func TestOpsOfSeveralEntitiesMakeOneTransaction(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, spec, nil)
-	users, txs := newRepo(t, tbl, userEntity), newRepo(t, tbl, txEntity)
-	expect.OK(t, users.Create(t.Context(), new(User{ID: "u-123"})))
-
-	err := tbl.Transact(t.Context(), append(txs.CreateOps(new(newTx(0))), users.CreateOps(new(User{ID: "u-123"}))...)...)
-	failed, ok := table.FailedOp(err, "")
-	if !ok || failed.Position != 3 || failed.Name != "USER" || !errors.Is(failed, table.ErrExists) {
-		t.Errorf("error: %v", err)
-	}
-	if byID, byUser := items(t, tbl, newTx(0)); byID != nil || byUser != nil {
-		t.Error("part of the transaction was written")
-	}
-	expect.OK(t, txs.TransactCreate(t.Context(), new(newTx(0)), new(newTx(1)), new(newTx(2))))
-	got := expect.Value(table.Collect(txs.All(t.Context(), table.Query{
-		PK: keys.User.PK("u-123"), Range: keys.Tx.All(), Descending: true, Consistent: true,
-	})))(t)
-	if len(got) != 3 || got[0].ID != "tx-002" || got[2].ID != "tx-000" {
-		t.Errorf("newest first: %+v", got)
-	}
-	found := expect.Value(txs.Consistent().GetMany(t.Context(), []keys.Key{txKey("tx-002"), txKey("tx-nope"), txKey("tx-000")}))(t)
-	if len(found) != 2 || found[txKey("tx-000")].ID != "tx-000" || found[txKey("tx-002")].ID != "tx-002" {
-		t.Errorf("found %+v", found)
-	}
 }
 
 // client builds a table without an engine: nothing may be sent to it.
@@ -491,21 +428,6 @@ func TestUpdateWithAStaleOp(t *testing.T) {
 	}
 }
 
-// A copy whose key another entity has is refused at once.
-func TestUpdateToATakenKeyIsSentOnce(t *testing.T) {
-	t.Parallel()
-	var faults tabletest.Faults
-	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), schema.Table{}, nil)
-	e := pageEntity()
-	e.Copies[0].Key = func(p page) keys.Key { return keys.Key{PK: "TAG", SK: keys.SK(p.Tag)} }
-	pages := newRepo(t, tbl, e)
-	expect.OK(t, pages.TransactCreate(t.Context(), &page{ID: "1", Tag: "one"}, &page{ID: "2", Tag: "two"}))
-	before := len(faults.Requests())
-	_, err := pages.Update(t.Context(), pageKey(page{ID: "1"}), func(p *page) error { p.Tag = "two"; return nil })
-	expect.Err(t, err, table.ErrExists)
-	expect.Equal(t, "requests", len(faults.Requests())-before, 3) // two reads and the write
-}
-
 func TestAnUpdateToAnInvalidKeyIsReadOnce(t *testing.T) {
 	t.Parallel()
 	var faults tabletest.Faults
@@ -518,31 +440,6 @@ func TestAnUpdateToAnInvalidKeyIsReadOnce(t *testing.T) {
 	})
 	expect.Err(t, err, table.ErrInvalid)
 	expect.Equal(t, "requests", len(faults.Requests())-before, 1)
-}
-
-// What a write concludes from two reads holds only if the entity stayed as it was between
-// them.
-func TestATakenKeyIsLookedAtAgain(t *testing.T) {
-	t.Parallel()
-	of := func(tx Tx) keys.Key { return keys.Key{PK: keys.User.PK(tx.User), SK: keys.Metadata} }
-	tbl := tabletest.New(t, schema.Table{}, nil)
-	txs := newRepo(t, tbl, repo.Entity[Tx]{Type: "TRANSACTION", Key: txEntity.Key, Version: "version", Copies: []repo.Copy[Tx]{{Key: of}}})
-	tx, other := newTx(0), newTx(1)
-	expect.OK(t, txs.Create(t.Context(), &tx))
-	expect.OK(t, tbl.Do(t.Context(), table.Patch(of(tx), table.Item{"version": &types.AttributeValueMemberN{Value: "7"}})))
-	calls := 0
-	got, err := txs.Update(t.Context(), txKey(tx.ID), func(tx *Tx) error {
-		if calls++; calls == 2 { // the copy is to be read; until then it becomes another one's
-			_, err := txs.Update(t.Context(), txKey(tx.ID), func(tx *Tx) error { tx.User = "moved"; return nil })
-			expect.OK(t, err)
-			expect.OK(t, txs.Create(t.Context(), &other))
-		}
-		tx.Status = "DONE"
-		return nil
-	})
-	expect.OK(t, err)
-	expect.Equal(t, "calls", calls, 3)
-	expect.Equal(t, "user and status", got.User+" "+got.Status, "moved DONE")
 }
 
 // Another writer comes between the reads of a write and the write.

@@ -98,24 +98,6 @@ func TestViewUpgradesOnce(t *testing.T) {
 	expect.Equal(t, "put as it was read", expect.Value(docs.Get(t.Context(), docKey))(t), d)
 }
 
-// A view with a projection upgrades whole items, and cuts them afterwards.
-func TestViewCutsWhatUpgradesHaveMade(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, schema.Table{}, nil)
-	docs := newRepo(t, tbl, docWith(0, repo.Rename("writer", "author"), repo.Default("pages", 7)))
-	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, map[string]any{"entityType": docs.Type(), "id": "d-1", "writer": "Ann", "pages": 3})))
-	want := Doc{Author: "Ann", Revision: "part of an item"}
-	view := docs.View().Project("author")
-	expect.Equal(t, "Get", expect.Value(table.Get[Doc](t.Context(), view, docKey))(t), want)
-	for name, page := range map[string]table.Page[Doc]{
-		"QueryPage":          expect.Value(table.QueryPage[Doc](t.Context(), view, table.Query{PK: docKey.PK}))(t),
-		"QueryPage, Project": expect.Value(table.QueryPage[Doc](t.Context(), docs.View(), table.Query{PK: docKey.PK, Project: []string{"author"}}))(t),
-		"ScanPage":           expect.Value(table.ScanPage[Doc](t.Context(), docs.View(), table.Scan{Project: []string{"author"}}))(t),
-	} {
-		expect.Equal(t, name, page.Items, []Doc{want})
-	}
-}
-
 // A repository of a projected table reads and writes items as a whole.
 func TestRepositoryOfAProjection(t *testing.T) {
 	t.Parallel()
@@ -296,24 +278,4 @@ func TestRefreshGuardsManyAttributes(t *testing.T) {
 	expect.OK(t, tbl.Do(t.Context(), table.Put(key, item)))
 	_, err := maps.RefreshOps(t.Context(), storedItem(t, tbl, key))
 	expect.Err(t, err, table.ErrTooLarge)
-}
-
-// An item under a former key that has no version is moved as it was read, or not at all.
-func TestRefreshOfAFormerItemWithoutAVersion(t *testing.T) {
-	t.Parallel()
-	moved := pageEntity()
-	moved.FormerKeys, moved.Copies = []func(page) keys.Key{pageKey}, nil
-	moved.Key = func(p page) keys.Key { return keys.Key{PK: "PAGES", SK: keys.SK("PAGE#" + p.ID)} }
-	p := page{ID: "1"}
-	for _, changed := range []bool{false, true} {
-		tbl := tabletest.New(t, schema.Table{}, nil)
-		expect.OK(t, tbl.Do(t.Context(), table.Put(pageKey(p), map[string]any{"entityType": "PAGE", "id": "1"})))
-		ops := expect.Value(newRepo(t, tbl, moved).RefreshOps(t.Context(), storedItem(t, tbl, pageKey(p))))(t)
-		if changed {
-			expect.OK(t, tbl.Do(t.Context(), table.Patch(pageKey(p), table.Item{"tag": number(1)})))
-		}
-		if err := tbl.Transact(t.Context(), ops...); (err != nil) != changed {
-			t.Errorf("changed %v: %v", changed, err)
-		}
-	}
 }

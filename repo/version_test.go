@@ -84,8 +84,7 @@ func TestUpsertOfAnEntityWithoutAVersion(t *testing.T) {
 				item["version"] = version
 			}
 			expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, item)))
-			v, err := r.Upsert(t.Context(), counted{}, add)
-			expect.OK(t, err)
+			v := expect.Value(r.Upsert(t.Context(), counted{}, add))(t)
 			if v.N != 2 || (v.Version <= 2) != first {
 				t.Errorf("%s, from one %v: %+v", name, first, v)
 			}

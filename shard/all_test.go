@@ -17,8 +17,7 @@ func TestSlowConsumer(t *testing.T) {
 	t.Parallel()
 	for name, step := range map[string]time.Duration{"slow": time.Hour, "set back": -time.Hour} {
 		now := noon
-		codec, err := paginate.New([]paginate.Key{paginate.NewKey()}, &paginate.Options{TTL: time.Minute, Now: func() time.Time { return now }})
-		expect.OK(t, err)
+		codec := expect.Value(paginate.New([]paginate.Key{paginate.NewKey()}, &paginate.Options{TTL: time.Minute, Now: func() time.Time { return now }}))(t)
 		tbl := tabletest.New(t, spec, &table.Options{Cursors: codec})
 		for _, shards := range []int{1, 4} {
 			seed(t, tbl, globalTx(shards), 400)

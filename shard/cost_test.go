@@ -143,52 +143,6 @@ func TestCostOfAll(t *testing.T) {
 	}
 }
 
-// TestCostOfDedupe checks that pages of an index that holds everything twice
-// take no more rounds than others.
-func TestCostOfDedupe(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, spec, nil)
-	index := globalTx(16)
-	var ops []table.Op
-	for i := range 600 {
-		ops = append(ops, putTwice(id(i), index.Key(id(i), sortKey(i)))...)
-	}
-	write(t, tbl, ops...)
-	r := newReader(t, tbl, index, &shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }})
-	q := shard.Query{Limit: 50, Descending: true}
-	rounds := 0
-	for range 12 {
-		page := expect.Value(r.Page(t.Context(), q))(t)
-		expect.Equal(t, "items", len(page.Items), 50)
-		rounds += page.Stats.Rounds
-		q.After = page.Next
-	}
-	if rounds > 18 {
-		t.Errorf("%d rounds for 12 pages", rounds)
-	}
-	t.Logf("%d rounds for 12 pages", rounds)
-}
-
-// TestCostOfNeedlessDedupe checks that a reader learns that nothing is there
-// twice.
-func TestCostOfNeedlessDedupe(t *testing.T) {
-	t.Parallel()
-	tbl := tabletest.New(t, spec, nil)
-	seedKilobytes(t, tbl, globalTx(16), 1200)
-	scanned := func(o *shard.Options[tx]) (n int) {
-		r := newReader(t, tbl, globalTx(16), o)
-		for range 10 {
-			page := expect.Value(r.Page(t.Context(), shard.Query{Limit: 100, Descending: true}))(t)
-			n = page.Stats.Scanned
-		}
-		return n
-	}
-	with, without := scanned(&shard.Options[tx]{Dedupe: func(v tx) string { return v.ID }}), scanned(nil)
-	if with > without*12/10 {
-		t.Errorf("%d items read, %d without Dedupe", with, without)
-	}
-}
-
 // TestReadAheadStaysBounded checks that a stream of larger items does not read
 // more and more of them ahead.
 func TestReadAheadStaysBounded(t *testing.T) {

@@ -2,7 +2,6 @@ package shard_test
 
 import (
 	"errors"
-	"io"
 	"math"
 	"net/http"
 	"slices"
@@ -90,19 +89,13 @@ func foreignTable(t *testing.T, n int, body string) *table.Table {
 	faults := &tabletest.Faults{}
 	respond := func(body string) tabletest.Fault {
 		return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
-			return &http.Response{
-				StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Request: r, Header: http.Header{},
-				Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
-			}, nil
+			return expect.Response(r, http.StatusOK, "", body), nil
 		}
 	}
 	faults.Next("Query", slices.Repeat([]tabletest.Fault{respond(body)}, n)...)
 	faults.Always("Query", respond(`{}`))
-	client := dynamodb.New(dynamodb.Options{
-		BaseEndpoint: aws.String("http://foreign.invalid"), Region: "us-east-1",
-		Credentials: aws.AnonymousCredentials{}, Retryer: aws.NopRetryer{},
-	}, faults.Install)
-	return expect.Value(table.New(client, spec, nil))(t)
+	once := func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
+	return expect.Value(table.New(tabletest.Client(t, once, faults.Install), spec, nil))(t)
 }
 
 // FuzzForeignItems has a reader meet arbitrary items of other writers in all of

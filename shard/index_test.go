@@ -133,31 +133,6 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestGrowingKeepsPartitions checks for every growth that the readers of the
-// higher number know all partitions of the lower one.
-func TestGrowingKeepsPartitions(t *testing.T) {
-	t.Parallel()
-	partitions := func(shards int) map[keys.PK]bool {
-		found, index := map[keys.PK]bool{}, globalTx(shards)
-		for i := range shards {
-			index.ShardFunc = func(string) int { return i }
-			found[index.Key("", "").PK] = true
-		}
-		expect.Equal(t, "partitions", len(found), shards)
-		return found
-	}
-	for before := 1; before <= 20; before++ {
-		for after := before; after <= 20; after++ {
-			grown := partitions(after)
-			for pk := range partitions(before) {
-				if !grown[pk] {
-					t.Errorf("%d shards have no partition %q of %d", after, pk, before)
-				}
-			}
-		}
-	}
-}
-
 func TestKeyAt(t *testing.T) {
 	t.Parallel()
 	const sk = "2024-01-15T10:05:00.000Z#tx-abc"

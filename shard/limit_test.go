@@ -52,47 +52,30 @@ func TestLimits(t *testing.T) {
 		options *shard.Options[tx]
 		place   func(i int) int
 		limit   int
-		want    [pages]string
+		want    []string // the last one is of the pages that follow, too
 	}{
 		"few shards": {
 			shards: 3, note: kilobyte, place: roundRobin(3), limit: 10,
-			want: [pages]string{
-				"0: 8, 1: 8, 2: 8; rounds: 1",
-				"0: 8, 1: 8, 2: 8; rounds: 1",
-				"0: 8, 1: 8, 2: 8; rounds: 1",
-				"0: 8, 1: 8, 2: 8; rounds: 1",
-			},
+			want: []string{"0: 8, 1: 8, 2: 8; rounds: 1"},
 		},
 		"eight shards": {
 			shards: 8, note: kilobyte, place: roundRobin(8), limit: 25,
-			want: [pages]string{
-				"0: 8, 1: 8, 2: 8, 3: 8, 4: 8, 5: 8, 6: 8, 7: 8; rounds: 1",
-				"0: 8, 1: 8, 2: 8, 3: 8, 4: 8, 5: 8, 6: 8, 7: 8; rounds: 1",
-				"0: 8, 1: 8, 2: 8, 3: 8, 4: 8, 5: 8, 6: 8, 7: 8; rounds: 1",
-				"0: 8, 1: 8, 2: 8, 3: 8, 4: 8, 5: 8, 6: 8, 7: 8; rounds: 1",
-			},
+			want: []string{"0: 8, 1: 8, 2: 8, 3: 8, 4: 8, 5: 8, 6: 8, 7: 8; rounds: 1"},
 		},
 		"nine shards": {
 			shards: 9, note: kilobyte, place: roundRobin(9), limit: 25,
-			want: [pages]string{
-				"0: 4, 1: 4, 2: 4, 3: 4, 4: 4, 5: 4, 6: 4, 7: 4, 8: 4; rounds: 1",
-				"0: 4, 1: 4, 2: 4, 3: 4, 4: 4, 5: 4, 6: 4, 7: 4, 8: 4; rounds: 1",
-				"0: 4, 1: 4, 2: 4, 3: 4, 4: 4, 5: 4, 6: 4, 7: 4, 8: 4; rounds: 1",
-				"0: 4, 1: 4, 2: 4, 3: 4, 4: 4, 5: 4, 6: 4, 7: 4, 8: 4; rounds: 1",
-			},
+			want: []string{"0: 4, 1: 4, 2: 4, 3: 4, 4: 4, 5: 4, 6: 4, 7: 4, 8: 4; rounds: 1"},
 		},
 		"large items": {
 			shards: 3, note: large, place: roundRobin(3), limit: 10,
-			want: [pages]string{
+			want: []string{
 				"0: 8, 1: 8, 2: 8; rounds: 1",
-				"0: 6, 1: 6, 2: 6; rounds: 1",
-				"0: 6, 1: 6, 2: 6; rounds: 1",
 				"0: 6, 1: 6, 2: 6; rounds: 1",
 			},
 		},
 		"one is hot": {
 			shards: 3, note: large, place: func(i int) int { return min(i%9, 2) }, limit: 20,
-			want: [pages]string{
+			want: []string{
 				"0: 12, 1: 12, 2: 12 6; rounds: 2",
 				"0: 10, 1: 10, 2: 10 10; rounds: 2",
 				"0: 10, 1: 10, 2: 11 9; rounds: 2",
@@ -101,7 +84,7 @@ func TestLimits(t *testing.T) {
 		},
 		"equal sort keys": {
 			shards: 3, note: large, ties: true, place: roundRobin(3), limit: 10,
-			want: [pages]string{
+			want: []string{
 				"0: 8, 1: 8, 2: 8; rounds: 1",
 				"0: 7, 1: 6, 2: 6; rounds: 1",
 				"0: 7, 1: 6, 2: 7; rounds: 1",
@@ -110,16 +93,11 @@ func TestLimits(t *testing.T) {
 		},
 		"each item twice": {
 			shards: 3, note: large, twice: true, options: dedupe, place: roundRobin(3), limit: 10,
-			want: [pages]string{
-				"0: 12, 1: 12, 2: 12; rounds: 1",
-				"0: 12, 1: 12, 2: 12; rounds: 1",
-				"0: 12, 1: 12, 2: 12; rounds: 1",
-				"0: 12, 1: 12, 2: 12; rounds: 1",
-			},
+			want: []string{"0: 12, 1: 12, 2: 12; rounds: 1"},
 		},
 		"one is hot, each item twice": {
 			shards: 3, note: large, twice: true, options: dedupe, place: func(i int) int { return min(i%9, 2) }, limit: 20,
-			want: [pages]string{
+			want: []string{
 				"0: 20, 1: 20, 2: 20 16; rounds: 2",
 				"0: 20, 1: 20, 2: 20 20; rounds: 2",
 				"0: 19, 1: 19, 2: 21 18; rounds: 2",
@@ -128,10 +106,9 @@ func TestLimits(t *testing.T) {
 		},
 		"no item twice": {
 			shards: 3, note: large, options: dedupe, place: roundRobin(3), limit: 10,
-			want: [pages]string{
+			want: []string{
 				"0: 12, 1: 12, 2: 12; rounds: 1",
 				"0: 9, 1: 9, 2: 9; rounds: 1",
-				"0: 7, 1: 7, 2: 7; rounds: 1",
 				"0: 7, 1: 7, 2: 7; rounds: 1",
 			},
 		},
@@ -152,7 +129,8 @@ func TestLimits(t *testing.T) {
 			write(t, tbl, ops...)
 			r := newReader(t, tbl, index, tt.options)
 			q := shard.Query{Limit: tt.limit, Descending: true}
-			for i, want := range tt.want {
+			for i := range pages {
+				want := tt.want[min(i, len(tt.want)-1)]
 				before := len(faults.Requests("Query"))
 				page := expect.Value(r.Page(t.Context(), q))(t)
 				expect.Equal(t, "items", ids(page.Items), span(items-1-i*tt.limit, items-(i+1)*tt.limit))

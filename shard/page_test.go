@@ -80,14 +80,6 @@ func TestItemMovesBetweenRequests(t *testing.T) {
 	}
 }
 
-// putTwice stores a transaction as two items, both of them in the index.
-func putTwice(id string, key keys.Key) []table.Op {
-	return []table.Op{
-		put(id, key),
-		table.Put(keys.Key{PK: keys.User.PK("u-123"), SK: keys.Tx.SK(keys.Str(id))}, tx{ID: id, GSI1PK: key.PK, GSI1SK: key.SK}),
-	}
-}
-
 // TestPrefixEnd pages prefixes, also such as do not end with a segment, next to
 // the keys that follow them.
 func TestPrefixEnd(t *testing.T) {

@@ -161,9 +161,7 @@ func TestATieIsInsertedLater(t *testing.T) {
 	page := expect.Value(r.Page(t.Context(), shard.Query{Limit: 5, Descending: true}))(t)
 	write(t, tbl, put("late", globalTx(4).Key("late", sortKey(15))))
 	_, err := r.Page(t.Context(), shard.Query{Limit: 5, After: page.Next, Descending: true})
-	if !errors.Is(err, table.ErrInvalid) {
-		t.Errorf("%v", err)
-	}
+	expect.Err(t, err, table.ErrInvalid)
 }
 
 // TestUndecodableRows checks that an item that cannot be decoded fails the page

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/stream"
@@ -103,7 +104,7 @@ func TestEventOfEveryType(t *testing.T) {
 	}
 	modified := change(stream.Modify, &full, &Reading{ID: "1"}, "2")
 	modified.Changed = []string{"blobs", "list", "map", "names", "numbers", "ok", "raw", "value"}
-	equal(t, "changes", got, []stream.Change[Reading]{
+	expect.Equal(t, "changes", got, []stream.Change[Reading]{
 		change(stream.Insert, nil, &full, "1"), modified, change(stream.Expire, &Reading{ID: "1"}, nil, "3"),
 	})
 }
@@ -188,14 +189,14 @@ func TestResponseJSON(t *testing.T) {
 		`{"batchItemFailures":[]}`:                        {BatchItemFailures: []stream.ItemFailure{}},
 		`{"batchItemFailures":[{"itemIdentifier":"17"}]}`: {BatchItemFailures: []stream.ItemFailure{{ItemIdentifier: "17"}}, Err: errors.New("x")},
 	} {
-		equal(t, "JSON", string(must1(json.Marshal(r))(t)), want)
+		expect.Equal(t, "JSON", string(expect.Value(json.Marshal(r))(t)), want)
 	}
 }
 
 func TestEventFilterWithoutEntities(t *testing.T) {
 	t.Parallel()
 	r := newRouter(t, tabletest.New(t, spec, nil), nil, stream.IgnoreOther())
-	equal(t, "filter", string(r.EventFilter()), `{"Filters":[]}`)
+	expect.Equal(t, "filter", string(r.EventFilter()), `{"Filters":[]}`)
 }
 
 func TestEventFilter(t *testing.T) {
@@ -204,9 +205,9 @@ func TestEventFilter(t *testing.T) {
 	var l log
 	r := newRouter(t, w.table, nil, w.onUsers(&l), w.onNotes(&l), stream.IgnoreOther())
 	var got struct{ Filters []struct{ Pattern string } }
-	must(t, json.Unmarshal(r.EventFilter(), &got))
-	equal(t, "filters", len(got.Filters), 2)
+	expect.OK(t, json.Unmarshal(r.EventFilter(), &got))
+	expect.Equal(t, "filters", len(got.Filters), 2)
 	for i, image := range []string{"NewImage", "OldImage"} {
-		equal(t, "pattern", got.Filters[i].Pattern, `{"dynamodb":{"`+image+`":{"entityType":{"S":["USER","NOTE"]}}}}`)
+		expect.Equal(t, "pattern", got.Filters[i].Pattern, `{"dynamodb":{"`+image+`":{"entityType":{"S":["USER","NOTE"]}}}}`)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
@@ -76,15 +76,13 @@ func newWorld(t *testing.T) world {
 
 func newRepo[T any](t *testing.T, tbl *table.Table, e repo.Entity[T]) *repo.Repo[T] {
 	t.Helper()
-	r, err := repo.New(tbl, e)
-	must(t, err)
+	r := expect.Value(repo.New(tbl, e))(t)
 	return r
 }
 
 func newRouter(t *testing.T, tbl *table.Table, options *stream.Options, handlers ...stream.Handler) *stream.Router {
 	t.Helper()
-	r, err := stream.New(tbl, options, handlers...)
-	must(t, err)
+	r := expect.Value(stream.New(tbl, options, handlers...))(t)
 	return r
 }
 
@@ -140,18 +138,4 @@ func side[T any](v *T, text func(T) string) string {
 		return ""
 	}
 	return text(*v)
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func equal[T any](t *testing.T, what string, got, want T) {
-	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
 }

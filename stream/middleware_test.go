@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/aws/smithy-go/middleware"
+
+	"github.com/singletable/singletable/internal/expect"
 )
 
 // lowered is middleware that takes the images of a stream for encrypted ones, and
@@ -37,7 +39,7 @@ func TestImagesThroughMiddleware(t *testing.T) {
 	var l log
 	r := w.notesReader(t, &l, nil)
 	r.Client = dynamodbstreams.New(r.Client.Options(), lowered)
-	must(t, w.notes.Put(t.Context(), &Note{User: "1", Text: "SECRET"}))
+	expect.OK(t, w.notes.Put(t.Context(), &Note{User: "1", Text: "SECRET"}))
 	runUntil(t, r, func() bool { return len(l.all()) > 0 })
-	equal(t, "handled", l.take(), []string{"USER#1 secret"})
+	expect.Equal(t, "handled", l.take(), []string{"USER#1 secret"})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/stream"
 	"github.com/singletable/singletable/stream/streamtest"
@@ -102,82 +103,9 @@ func (w world) writeNotes(t *testing.T, from, to int) {
 	for version := from; version < to; version++ {
 		for user := range 3 {
 			n := Note{User: fmt.Sprint(user), Text: fmt.Sprint(version)}
-			must(t, w.notes.Put(t.Context(), &n))
+			expect.OK(t, w.notes.Put(t.Context(), &n))
 		}
 	}
-}
-
-func TestReaderContinues(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var l log
-	r := w.notesReader(t, &l, nil)
-	w.writeNotes(t, 0, 4)
-	runUntil(t, r, func() bool { return len(l.all()) == 12 })
-	w.writeNotes(t, 4, 6)
-	runUntil(t, r, func() bool { return len(l.all()) == 18 })
-	inOrder(t, l.all(), 3, 6)
-	equal(t, "changes", len(l.all()), 18)
-}
-
-func TestReaderRetries(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.writeNotes(t, 0, 4)
-	for position := range 12 {
-		var l log
-		calls := 0
-		r := w.notesReader(t, &l, func(stream.Change[Note]) error {
-			if calls++; calls == position+1 {
-				return errors.New("no")
-			}
-			return nil
-		})
-		r.Name = fmt.Sprint("notes", position)
-		var failures atomic.Int32
-		r.Progress = func(p stream.Progress) {
-			if p.Err != nil {
-				failures.Add(1)
-			}
-		}
-		runUntil(t, r, func() bool { return len(l.all()) >= 12 })
-		inOrder(t, l.all(), 3, 4)
-		equal(t, "changes", len(l.all()), 12)
-		if failures.Load() == 0 {
-			t.Error("the failure was not reported")
-		}
-	}
-}
-
-// TestReaderIsRestarted stops a reader at every change and starts another one.
-func TestReaderIsRestarted(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.writeNotes(t, 0, 3)
-	var l log
-	ended := 0
-	for len(l.all()) < 9 {
-		ctx, cancel := context.WithCancel(t.Context())
-		r := w.notesReader(t, &l, nil)
-		r.Progress = func(stream.Progress) { cancel() }
-		router := newRouter(t, w.table, nil, stream.On(w.notes, func(_ context.Context, c stream.Change[Note]) error {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			l.add("%s %s", c.Key.PK, c.New.Text)
-			cancel()
-			return nil
-		}))
-		r.Router = router
-		if err := r.Run(ctx); !errors.Is(err, context.Canceled) {
-			t.Fatal(err)
-		}
-		if ended++; ended > 20 {
-			t.Fatal("it does not get on")
-		}
-	}
-	inOrder(t, l.all(), 3, 3)
-	equal(t, "changes", len(l.all()), 9)
 }
 
 // mortal is a transport whose process is killed after some requests: none gets through
@@ -213,7 +141,7 @@ func TestReaderTakesOver(t *testing.T) {
 		m := &mortal{die: cancel}
 		m.left.Store(after)
 		dying := tabletest.Client(t, func(o *dynamodb.Options) { m.next, o.HTTPClient = o.HTTPClient, m })
-		killed := world{client: dying, notes: w.notes, table: must1(table.New(dying, w.table.Schema(), nil))(t)}
+		killed := world{client: dying, notes: w.notes, table: expect.Value(table.New(dying, w.table.Schema(), nil))(t)}
 		first := killed.notesReader(t, &l, nil)
 		first.Progress = func(stream.Progress) {
 			if len(l.all()) == 6 {
@@ -228,7 +156,7 @@ func TestReaderTakesOver(t *testing.T) {
 
 		// By this clock the lease of the dead process has ended.
 		late := &table.Options{Now: func() time.Time { return time.Now().Add(time.Minute) }}
-		w.table = must1(table.New(client, w.table.Schema(), late))(t)
+		w.table = expect.Value(table.New(client, w.table.Schema(), late))(t)
 		runUntil(t, w.notesReader(t, &l, nil), func() bool {
 			lines := l.all()
 			return slices.Contains(lines, "USER#0 3") && slices.Contains(lines, "USER#1 3") && slices.Contains(lines, "USER#2 3")
@@ -259,8 +187,7 @@ func TestReaderReleasesItsLease(t *testing.T) {
 	if err := w.notesReader(t, &l, nil).Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("Run: %v", err)
 	}
-	page, err := table.ScanPage[table.Item](t.Context(), w.table.OfType("").Consistent(), table.Scan{})
-	must(t, err)
+	page := expect.Value(table.ScanPage[table.Item](t.Context(), w.table.OfType("").Consistent(), table.Scan{}))(t)
 	for _, item := range page.Items {
 		key := w.table.KeyOf("", item)
 		if owner, held := item["leaseOwner"]; held && strings.HasPrefix(string(key.SK), "SHARD#") {
@@ -284,17 +211,17 @@ func TestReaderSetsAside(t *testing.T) {
 	})
 	r.Attempts = 2
 	runUntil(t, r, func() bool { return len(l.all()) == 8 })
-	equal(t, "tries", tries, 2)
+	expect.Equal(t, "tries", tries, 2)
 	var got []stream.Aside
 	for a, err := range r.SetAside(t.Context()) {
-		must(t, err)
+		expect.OK(t, err)
 		got = append(got, a)
 	}
-	equal(t, "set aside", len(got), 1)
+	expect.Equal(t, "set aside", len(got), 1)
 	if a := got[0]; a.Key != noteKey("1") || a.Type != "NOTE" || a.Sequence == "" || a.EventID == "" || a.Reason == "" || a.At.IsZero() {
 		t.Errorf("set aside: %+v", a)
 	}
-	must(t, r.Forget(t.Context()))
+	expect.OK(t, r.Forget(t.Context()))
 	for a, err := range r.SetAside(t.Context()) {
 		t.Errorf("after Forget: %+v, %v", a, err)
 	}
@@ -311,7 +238,7 @@ func TestReaderSince(t *testing.T) {
 	var passed atomic.Int64
 	r.Progress = func(p stream.Progress) { passed.Add(int64(p.Records)) }
 	runUntil(t, r, func() bool { return passed.Load() >= 9 })
-	equal(t, "changes", len(l.all()), 0)
+	expect.Equal(t, "changes", len(l.all()), 0)
 
 	r.Name, r.Since = "from now on", time.Now()
 	w.writeNotes(t, 3, 4) // in the same second
@@ -333,27 +260,8 @@ func TestReaderDoesNotFeedItself(t *testing.T) {
 	reader.await(func() bool { return polls() > idle })
 	before, more := written(), polls()+30
 	reader.await(func() bool { return polls() > more })
-	equal(t, "writes of an idle reader", written()-before, 0)
+	expect.Equal(t, "writes of an idle reader", written()-before, 0)
 	reader.end()
-}
-
-func TestReaderSurvivesFaults(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]tabletest.Fault{
-		"500": tabletest.Status(500, "InternalServerError", ""), "dropped": tabletest.DropResponse(), "garbled": tabletest.Corrupt(),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w, faults := faultyWorld(t)
-			w.writeNotes(t, 0, 3)
-			for _, operation := range []string{"ListStreams", "DescribeStream", "GetShardIterator", "GetRecords", "GetItem", "PutItem", "UpdateItem", "Query"} {
-				faults.Next(operation, fault, nil, fault)
-			}
-			var l log
-			runUntil(t, w.notesReader(t, &l, nil), func() bool { return len(l.all()) >= 9 })
-			inOrder(t, l.all(), 3, 3)
-		})
-	}
 }
 
 // TestReaderStopsWhenRequestsHang ends a reader none of whose requests has a response.
@@ -415,6 +323,23 @@ func TestReaderHandlerEndsItsGoroutine(t *testing.T) {
 	runUntil(t, r, func() bool { return len(l.all()) == 6 })
 }
 
+// TestReaderEndsInAFailure ends a reader whose handler fails: it is not called again.
+func TestReaderEndsInAFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.writeNotes(t, 0, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	var l log
+	calls := 0
+	r := w.notesReader(t, &l, func(stream.Change[Note]) error {
+		calls++
+		cancel()
+		return errors.New("no")
+	})
+	expect.Err(t, r.Run(ctx), context.Canceled)
+	expect.Equal(t, "calls", calls, 1)
+}
+
 // A handler may take an attribute out of an item, and is given it again after its failure.
 func TestReaderGivesTheWholeItemAgain(t *testing.T) {
 	t.Parallel()
@@ -428,11 +353,18 @@ func TestReaderGivesTheWholeItemAgain(t *testing.T) {
 		}
 		return nil
 	}))
-	must(t, w.notes.Put(t.Context(), &Note{User: "1", Text: "x"}))
+	expect.OK(t, w.notes.Put(t.Context(), &Note{User: "1", Text: "x"}))
 	r := w.notesReader(t, &l, nil)
 	r.Router = router
+	var failures atomic.Int32
+	r.Progress = func(p stream.Progress) {
+		if p.Err != nil {
+			failures.Add(1)
+		}
+	}
 	runUntil(t, r, func() bool { return len(l.all()) == 3 })
-	equal(t, "with the attribute", l.all(), []string{"true", "true", "true"})
+	expect.Equal(t, "with the attribute", l.all(), []string{"true", "true", "true"})
+	expect.Equal(t, "failures that are reported", failures.Load(), 2)
 }
 
 func TestReaderRefuses(t *testing.T) {
@@ -507,7 +439,7 @@ func TestParentsBeforeChildren(t *testing.T) {
 			var l log
 			runUntil(t, w.shardReader(t, s, &l), func() bool { return len(l.all()) >= 20 })
 			inOrder(t, l.all(), 4, 5)
-			equal(t, "changes", len(l.all()), 20)
+			expect.Equal(t, "changes", len(l.all()), 20)
 			s.change(func() {
 				for i := range 2 {
 					parent := fmt.Sprintf("shard-%d", i)
@@ -528,10 +460,10 @@ func TestDisabledStreamEnds(t *testing.T) {
 		sh.closed = true
 	}
 	var l log
-	must(t, w.shardReader(t, s, &l).Run(t.Context()))
+	expect.OK(t, w.shardReader(t, s, &l).Run(t.Context()))
 	inOrder(t, l.all(), 4, 5)
-	must(t, w.shardReader(t, s, &l).Run(t.Context()))
-	equal(t, "changes", len(l.all()), 20)
+	expect.OK(t, w.shardReader(t, s, &l).Run(t.Context()))
+	expect.Equal(t, "changes", len(l.all()), 20)
 }
 
 // TestLossIsReported lets the stream delete what a consumer has not read.
@@ -584,7 +516,7 @@ func TestLossIsReported(t *testing.T) {
 			}
 			runUntil(t, r, func() bool { return len(l.all()) >= c.left })
 			mu.Lock()
-			equal(t, "reports", len(reported), 1)
+			expect.Equal(t, "reports", len(reported), 1)
 			mu.Unlock()
 			r.AcceptLoss = false
 			reader := start(t, r) // it goes on
@@ -620,8 +552,7 @@ func TestLossBeforeTheFirstRecord(t *testing.T) {
 			runUntil(t, r, func() bool { return polled.Load() > 10 })
 
 			s.change(func() { writes(s, records) })
-			late, err := table.New(w.client, w.table.Schema(), &table.Options{Now: func() time.Time { return time.Now().Add(25 * time.Hour) }})
-			must(t, err)
+			late := expect.Value(table.New(w.client, w.table.Schema(), &table.Options{Now: func() time.Time { return time.Now().Add(25 * time.Hour) }}))(t)
 			r.Table = late
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()

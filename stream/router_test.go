@@ -29,17 +29,15 @@ import (
 // handle runs ops and gives the event of them to the router.
 func (w world) handle(t *testing.T, r *stream.Router, ops ...table.Op) {
 	t.Helper()
-	event, err := streamtest.Transact(t.Context(), w.client, w.table, ops...)
-	must(t, err)
+	event := expect.Value(streamtest.Transact(t.Context(), w.client, w.table, ops...))(t)
 	deliver(t, r, event)
 }
 
 func deliver(t *testing.T, r *stream.Router, event json.RawMessage) {
 	t.Helper()
-	response, err := r.Handle(t.Context(), event)
-	must(t, err)
-	must(t, response.Err)
-	equal(t, "failures", response.BatchItemFailures, []stream.ItemFailure{})
+	response := expect.Value(r.Handle(t.Context(), event))(t)
+	expect.OK(t, response.Err)
+	expect.Equal(t, "failures", response.BatchItemFailures, []stream.ItemFailure{})
 }
 
 func TestOneChangeForAnEntityWithCopies(t *testing.T) {
@@ -53,13 +51,13 @@ func TestOneChangeForAnEntityWithCopies(t *testing.T) {
 	old := u
 	u.Tags = []string{"q", "p"}
 	w.handle(t, r, w.users.UpdateOps(old, &u)...)
-	equal(t, "a new version and another order of a set", l.take(), []string{"USER insert >1/a@x/1/[p q] []"})
+	expect.Equal(t, "a new version and another order of a set", l.take(), []string{"USER insert >1/a@x/1/[p q] []"})
 
 	old = u
 	u.Tags, u.Ends = []string{"q"}, time.Now().Add(time.Hour).Unix()
 	w.handle(t, r, w.users.UpdateOps(old, &u)...)
 	w.handle(t, r, w.users.DeleteOps(u)...)
-	equal(t, "changes", l.take(), []string{
+	expect.Equal(t, "changes", l.take(), []string{
 		"USER modify 1/a@x/1/[p q]>1/a@x/1/[q] [ends tags]",
 		"USER remove 1/a@x/1/[q]> []",
 	})
@@ -74,17 +72,16 @@ func TestExpiry(t *testing.T) {
 
 	u := User{ID: "1", Email: "a@x"}
 	w.handle(t, r, w.users.CreateOps(&u)...)
-	event, err := streamtest.Expire(t.Context(), w.client, w.table, userKey("1"), keys.Key{PK: "EMAIL#a@x", SK: keys.Profile})
-	must(t, err)
+	event := expect.Value(streamtest.Expire(t.Context(), w.client, w.table, userKey("1"), keys.Key{PK: "EMAIL#a@x", SK: keys.Profile}))(t)
 	deliver(t, r, event)
-	equal(t, "deletion by DynamoDB", l.take(), []string{"USER insert >1/a@x//[] []", "USER expire 1/a@x//[]> []"})
+	expect.Equal(t, "deletion by DynamoDB", l.take(), []string{"USER insert >1/a@x//[] []", "USER expire 1/a@x//[]> []"})
 
 	u = User{ID: "1", Email: "a@x", Ends: past}
 	w.handle(t, r, w.users.CreateOps(&u)...)
 	l.take()
 	u = User{ID: "1", Email: "b@x"}
 	w.handle(t, r, w.users.CreateOps(&u)...)
-	equal(t, "create over an expired one", l.take(), []string{"USER insert >1/b@x//[] []"})
+	expect.Equal(t, "create over an expired one", l.take(), []string{"USER insert >1/b@x//[] []"})
 
 	old := u
 	u.Ends = past
@@ -92,7 +89,7 @@ func TestExpiry(t *testing.T) {
 	revision := expression.Set(expression.Name("rev"), expression.Value("another"))
 	w.handle(t, r, table.Update(userKey("1"), revision)) // it is still expired
 	w.handle(t, r, table.Delete(userKey("1")))
-	equal(t, "deletion of an expired one by a program", l.take(), []string{
+	expect.Equal(t, "deletion of an expired one by a program", l.take(), []string{
 		"USER modify 1/b@x//[]>1/b@x//[] [ends]", "USER expire 1/b@x//[]> []",
 	})
 }
@@ -112,7 +109,7 @@ func TestChangeOfType(t *testing.T) {
 	}), w.onNotes(&l))
 	u := User{ID: "1", Email: "a@x"}
 	w.handle(t, r, users.PutOps(&u)...)
-	equal(t, "changes", l.take(), []string{"NOTE insert >1/x []", "NOTE remove 1/x> []", "USER insert"})
+	expect.Equal(t, "changes", l.take(), []string{"NOTE insert >1/x []", "NOTE remove 1/x> []", "USER insert"})
 }
 
 // shape1 is the release in which a user got a tier.
@@ -140,19 +137,16 @@ func TestUpgrades(t *testing.T) {
 	}))
 	u := User{ID: "1", Email: "a@x"}
 	w.handle(t, r, w.users.CreateOps(&u)...)
-	item, err := table.Get[table.Item](t.Context(), w.table, userKey("1"))
-	must(t, err)
-	ops, err := present.RefreshOps(t.Context(), item)
-	must(t, err)
+	item := expect.Value(table.Get[table.Item](t.Context(), w.table, userKey("1")))(t)
+	ops := expect.Value(present.RefreshOps(t.Context(), item))(t)
 	w.handle(t, r, ops...)
-	equal(t, "a former release and a backfill", l.take(), []string{"insert >1/a@x/basic []"})
+	expect.Equal(t, "a former release and a backfill", l.take(), []string{"insert >1/a@x/basic []"})
 
 	older := newRouter(t, w.table, nil, w.onUsers(&l))
 	event, err := streamtest.Transact(t.Context(), w.client, w.table,
 		table.Update(userKey("1"), expression.Set(expression.Name("tier"), expression.Value("gold"))))
-	must(t, err)
-	response, err := older.Handle(t.Context(), event)
-	must(t, err)
+	expect.OK(t, err)
+	response := expect.Value(older.Handle(t.Context(), event))(t)
 	if !errors.Is(response.Err, table.ErrNewerShape) || len(response.BatchItemFailures) != 1 {
 		t.Errorf("a newer shape: %v", response)
 	}
@@ -174,13 +168,12 @@ func TestOtherItems(t *testing.T) {
 	for i, op := range ops {
 		var err error
 		events[i], err = streamtest.Transact(t.Context(), w.client, w.table, op)
-		must(t, err)
+		expect.OK(t, err)
 	}
 	var l log
 	refuses := newRouter(t, w.table, nil, w.onUsers(&l))
 	for i, want := range []error{table.ErrWrongType, repo.ErrOrphan} {
-		response, err := refuses.Handle(t.Context(), events[i])
-		must(t, err)
+		response := expect.Value(refuses.Handle(t.Context(), events[i]))(t)
 		if !errors.Is(response.Err, want) || len(response.BatchItemFailures) != 1 {
 			t.Errorf("event %d: %v, want %v", i, response, want)
 		}
@@ -197,7 +190,7 @@ func TestOtherItems(t *testing.T) {
 		deliver(t, ignores, e)
 		deliver(t, takes, e)
 	}
-	equal(t, "changes", l.take(), []string{"insert {#META x} 2", "insert {LOST 1} 6"})
+	expect.Equal(t, "changes", l.take(), []string{"insert {#META x} 2", "insert {LOST 1} 6"})
 }
 
 func TestOwnItemsAreNoChanges(t *testing.T) {
@@ -205,17 +198,13 @@ func TestOwnItemsAreNoChanges(t *testing.T) {
 	w := newWorld(t)
 	var l log
 	r := newRouter(t, w.table, nil, w.onUsers(&l))
-	store, err := idempotency.New(w.table, nil)
-	must(t, err)
+	store := expect.Value(idempotency.New(w.table, nil))(t)
 	var event json.RawMessage
-	_, err = idempotency.Exec(t.Context(), store, idempotency.Request{Key: "k"}, func(context.Context) ([]table.Op, error) { return nil, nil })
-	must(t, err)
-	page, err := table.ScanPage[table.Item](t.Context(), w.table, table.Scan{})
-	must(t, err)
-	event, err = streamtest.Transact(t.Context(), w.client, w.table, table.Delete(w.table.KeyOf("", page.Items[0])))
-	must(t, err)
+	expect.OK(t, expect.ErrOf(idempotency.Exec(t.Context(), store, idempotency.Request{Key: "k"}, func(context.Context) ([]table.Op, error) { return nil, nil })))
+	page := expect.Value(table.ScanPage[table.Item](t.Context(), w.table, table.Scan{}))(t)
+	event = expect.Value(streamtest.Transact(t.Context(), w.client, w.table, table.Delete(w.table.KeyOf("", page.Items[0]))))(t)
 	deliver(t, r, event)
-	equal(t, "changes", len(l.take()), 0)
+	expect.Equal(t, "changes", len(l.take()), 0)
 
 	// An item of another program, which has the type of an item of the library.
 	foreign := newRepo(t, w.table, repo.Entity[Note]{Type: "STREAM", Key: noteEntity.Key})
@@ -224,13 +213,13 @@ func TestOwnItemsAreNoChanges(t *testing.T) {
 		return nil
 	}))
 	w.handle(t, r, foreign.PutOps(&Note{User: "1"})...)
-	equal(t, "changes of another program's item", l.take(), []string{"insert"})
+	expect.Equal(t, "changes of another program's item", l.take(), []string{"insert"})
 	marked := table.Item{
 		"entityType": &types.AttributeValueMemberS{Value: "STREAM"}, "itemPK": &types.AttributeValueMemberS{Value: "x"},
 		"user": &types.AttributeValueMemberS{Value: "2"},
 	}
 	w.handle(t, r, table.Put(noteKey("2"), marked))
-	equal(t, "changes of one with such an attribute", l.take(), []string{"insert"})
+	expect.Equal(t, "changes of one with such an attribute", l.take(), []string{"insert"})
 	similar := newRepo(t, w.table, repo.Entity[Note]{Type: "STREAM", Key: func(n Note) keys.Key {
 		return keys.Key{PK: keys.Prefix("STREAM").PK(n.User), SK: keys.Metadata}
 	}})
@@ -239,7 +228,7 @@ func TestOwnItemsAreNoChanges(t *testing.T) {
 		return nil
 	}))
 	w.handle(t, r, similar.PutOps(&Note{User: "1"})...)
-	equal(t, "changes of an item with such a key", l.take(), []string{"insert"})
+	expect.Equal(t, "changes of an item with such a key", l.take(), []string{"insert"})
 }
 
 // TestFailures fails a handler at every position, one after the other, and delivers what
@@ -252,7 +241,7 @@ func TestFailures(t *testing.T) {
 			w := newWorld(t)
 			event := w.busyEvent(t)
 			var records struct{ Records []json.RawMessage }
-			must(t, json.Unmarshal(event, &records))
+			expect.OK(t, json.Unmarshal(event, &records))
 			for position := range records.Records {
 				var l log
 				var failed atomic.Bool
@@ -270,26 +259,17 @@ func TestFailures(t *testing.T) {
 					if tries > 2 {
 						t.Fatal("too many deliveries")
 					}
-					response, err := r.Handle(t.Context(), must1(json.Marshal(map[string]any{"Records": rest}))(t))
-					must(t, err)
+					response := expect.Value(r.Handle(t.Context(), expect.Value(json.Marshal(map[string]any{"Records": rest}))(t)))(t)
 					if len(response.BatchItemFailures) == 0 {
 						break
 					}
 					first := slices.Index(sequences(t, rest), response.BatchItemFailures[0].ItemIdentifier)
-					equal(t, "position of the failure", first, position)
+					expect.Equal(t, "position of the failure", first, position)
 					rest = rest[first:]
 				}
 				inOrder(t, l.all(), 4, 5)
 			}
 		})
-	}
-}
-
-func must1[T any](v T, err error) func(*testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		must(t, err)
-		return v
 	}
 }
 
@@ -300,14 +280,13 @@ func (w world) busyEvent(t *testing.T) json.RawMessage {
 	for version := range 5 {
 		for user := range 4 {
 			n := Note{User: fmt.Sprint(user), Text: fmt.Sprint(version)}
-			event, err := streamtest.Transact(t.Context(), w.client, w.table, w.notes.PutOps(&n)...)
-			must(t, err)
+			event := expect.Value(streamtest.Transact(t.Context(), w.client, w.table, w.notes.PutOps(&n)...))(t)
 			var one struct{ Records []json.RawMessage }
-			must(t, json.Unmarshal(event, &one))
+			expect.OK(t, json.Unmarshal(event, &one))
 			all.Records = append(all.Records, one.Records...)
 		}
 	}
-	return must1(json.Marshal(all))(t)
+	return expect.Value(json.Marshal(all))(t)
 }
 
 func sequences(t *testing.T, records []json.RawMessage) []string {
@@ -317,7 +296,7 @@ func sequences(t *testing.T, records []json.RawMessage) []string {
 		var r struct {
 			Dynamodb struct{ SequenceNumber string }
 		}
-		must(t, json.Unmarshal(raw, &r))
+		expect.OK(t, json.Unmarshal(raw, &r))
 		all[i] = r.Dynamodb.SequenceNumber
 	}
 	return all
@@ -331,16 +310,15 @@ func inOrder(t *testing.T, lines []string, items, versions int) {
 	for _, line := range lines {
 		item, text, _ := strings.Cut(line, " ")
 		var version int
-		_, err := fmt.Sscan(text, &version)
-		must(t, err)
+		expect.OK(t, expect.ErrOf(fmt.Sscan(text, &version)))
 		if version > reached[item] {
 			t.Fatalf("%s: version %d comes after %d: %v", item, version, reached[item]-1, lines)
 		}
 		reached[item] = version + 1
 	}
-	equal(t, "items", len(reached), items)
+	expect.Equal(t, "items", len(reached), items)
 	for item, n := range reached {
-		equal(t, item, n, versions)
+		expect.Equal(t, item, n, versions)
 	}
 }
 
@@ -355,8 +333,7 @@ func TestHandlerEndsItsGoroutine(t *testing.T) {
 		}
 		return nil
 	}))
-	response, err := r.Handle(t.Context(), event)
-	must(t, err)
+	response := expect.Value(r.Handle(t.Context(), event))(t)
 	if response.Err == nil || len(response.BatchItemFailures) != 1 {
 		t.Errorf("response: %v", response)
 	}
@@ -375,9 +352,8 @@ func TestHandleEndsWithItsContext(t *testing.T) {
 		}
 		return nil
 	}))
-	response, err := r.Handle(ctx, event)
-	must(t, err)
-	equal(t, "handled", n, 3)
+	response := expect.Value(r.Handle(ctx, event))(t)
+	expect.Equal(t, "handled", n, 3)
 	if !errors.Is(response.Err, late) || len(response.BatchItemFailures) != 1 {
 		t.Errorf("response: %v", response)
 	}
@@ -386,8 +362,7 @@ func TestHandleEndsWithItsContext(t *testing.T) {
 func TestRequestRunsEachEffectOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	store, err := idempotency.New(w.table, nil)
-	must(t, err)
+	store := expect.Value(idempotency.New(w.table, nil))(t)
 	counter := keys.Key{PK: "COUNT", SK: "1"}
 	type count struct{ N int }
 	r := newRouter(t, w.table, nil, stream.On(w.notes, func(ctx context.Context, c stream.Change[Note]) error {
@@ -400,16 +375,15 @@ func TestRequestRunsEachEffectOnce(t *testing.T) {
 	for range 3 {
 		deliver(t, r, event)
 	}
-	got, err := table.Get[count](t.Context(), w.table, counter)
-	must(t, err)
-	equal(t, "count", got, count{N: 20})
+	got := expect.Value(table.Get[count](t.Context(), w.table, counter))(t)
+	expect.Equal(t, "count", got, count{N: 20})
 }
 
 // A change that no stream has given names no effect: two of them would have the same name.
 func TestRequestOfNoRecordIsRefused(t *testing.T) {
 	t.Parallel()
 	const arn = "arn:aws:dynamodb:eu-west-1:1:table/T/stream/2026-01-01T00:00:00.000"
-	store := must1(idempotency.New(tabletest.New(t, spec, nil), nil))(t)
+	store := expect.Value(idempotency.New(tabletest.New(t, spec, nil), nil))(t)
 	for name, r := range map[string]idempotency.Request{
 		"no event":    stream.Change[Note]{Kind: stream.Insert, Stream: arn}.Request("counter"),
 		"no stream":   stream.Change[Note]{Kind: stream.Insert, EventID: "e"}.Request("counter"),
@@ -431,7 +405,7 @@ func TestNewRefuses(t *testing.T) {
 	elsewhere := newRepo(t, tabletest.New(t, spec, nil), noteEntity)
 	kinds := w.table.Schema()
 	kinds.Type = "kind"
-	otherType := newRepo(t, must1(table.New(w.client, kinds, nil))(t), noteEntity)
+	otherType := newRepo(t, expect.Value(table.New(w.client, kinds, nil))(t), noteEntity)
 	do := func(context.Context, stream.Change[Note]) error { return nil }
 	for name, handlers := range map[string][]stream.Handler{
 		"none":          {},

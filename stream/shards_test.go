@@ -15,6 +15,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"github.com/singletable/singletable/internal/expect"
 )
 
 // shards injects what no local engine does: a stream of several shards that end and
@@ -183,13 +185,13 @@ func sequence(raw json.RawMessage) string {
 func recordsOf(t *testing.T, event json.RawMessage, n int) [][]json.RawMessage {
 	t.Helper()
 	var all struct{ Records []json.RawMessage }
-	must(t, json.Unmarshal(event, &all))
+	expect.OK(t, json.Unmarshal(event, &all))
 	parts, places := make([][]json.RawMessage, n), map[string]int{}
 	for _, raw := range all.Records {
 		var r struct {
 			Dynamodb struct{ Keys json.RawMessage }
 		}
-		must(t, json.Unmarshal(raw, &r))
+		expect.OK(t, json.Unmarshal(raw, &r))
 		key := string(r.Dynamodb.Keys)
 		if _, seen := places[key]; !seen {
 			places[key] = len(places) % n
