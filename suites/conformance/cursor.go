@@ -173,14 +173,7 @@ func cursorOutside(t *testing.T, h Harness) {
 		types.ScalarAttributeTypeN: {"-10", "-9", "2", "10", "11.5"},
 		types.ScalarAttributeTypeB: {"\x00", "\x00\xff", "#", "\x80#", "\xff"},
 	} {
-		tbl, faults := h.withFaults(t, schema.Table{
-			SKType:  kind,
-			Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "rank", SKType: kind}},
-		}, opts)
-		for i, sk := range inOrder {
-			item := table.Item{"n": num(string(rune('0' + i))), "gsi1pk": str("P"), "rank": keyValue(kind, sk)}
-			must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "P", SK: sk}, item)))
-		}
+		tbl, faults := h.ranked(t, kind, inOrder, opts)
 		for _, index := range []string{"", "GSI1"} {
 			for _, reverse := range []bool{false, true} {
 				q := table.Query{Index: index, PK: "P", Limit: 3, Descending: reverse}
