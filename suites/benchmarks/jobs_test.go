@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"testing"
+	"time"
 )
 
 // job is one that all libraries do; see the documentation of this package.
@@ -34,8 +35,11 @@ func (j job) check(tb testing.TB, p place, lib library) {
 // jobs returns all jobs. Each keeps count, so that what it creates is new.
 func jobs() []job {
 	return []job{
-		getJob(), queryJob(), createJob(), updateJob(), updateBothJob(),
-		transactJob("TransactCreate", 0.56, 100, library.transactCreate), transactJob("TransactPut", 0.87, 3, library.transactPut),
+		getJob(), queryJob(), createJob(),
+		updateJob("Update", 0.99, "UpdateItem", library.update, single),
+		updateJob("UpdateBoth", 1.02, "TransactWriteItems", library.updateBoth, both),
+		transactJob("TransactCreate", 0.56, 100, library.transactCreate),
+		transactJob("TransactPut", 0.87, 3, library.transactPut),
 		payJob(),
 	}
 }
@@ -97,39 +101,28 @@ func createJob() job {
 	}
 }
 
-// updateJob changes one field of a record without a copy.
-func updateJob() job {
-	r := keyed(unkeyed(0))
+// updateJob changes one field of a record, and of its copy if it has one.
+func updateJob(name string, ofSDK float64, operation string, update updater, stored func(record) []record) job {
+	r := unkeyed(0)
 	return job{
-		name: "Update", ofSDK: 0.99, operation: "UpdateItem",
+		name: name, ofSDK: ofSDK, operation: operation,
 		do: func(ctx context.Context, lib library) error {
 			r.Amount++
-			return lib.update(ctx, r.UserID, r.CreatedAt, r.ID, r.Amount)
+			return update(lib, ctx, r.UserID, r.CreatedAt, r.ID, r.Amount)
 		},
 		next: func() []record {
 			want := r
 			want.Amount++
-			return []record{want}
+			return stored(want)
 		},
 	}
 }
 
-// updateBothJob changes one field of a record and of its copy, in one transaction.
-func updateBothJob() job {
-	r := unkeyed(0)
-	return job{
-		name: "UpdateBoth", ofSDK: 1.02, operation: "TransactWriteItems",
-		do: func(ctx context.Context, lib library) error {
-			r.Amount++
-			return lib.updateBoth(ctx, r.UserID, r.CreatedAt, r.ID, r.Amount)
-		},
-		next: func() []record {
-			want := r
-			want.Amount++
-			return both(want)
-		},
-	}
-}
+// updater is a method of a library.
+type updater func(lib library, ctx context.Context, user string, at time.Time, id string, amount int64) error
+
+// single returns the item of a record without a copy.
+func single(r record) []record { return []record{keyed(r)} }
 
 // transactJob writes records in one transaction.
 func transactJob(name string, ofSDK float64, size int, write func(library, context.Context, []record) error) job {
