@@ -94,6 +94,27 @@ func refreshes(t *testing.T, h Harness) {
 	absent(t, tbl, mailKey("ana@x"))
 }
 
+func refreshesFormer(t *testing.T, h Harness) {
+	ctx := t.Context()
+	next := customerEntity
+	next.Key = func(c customer) keys.Key { return keys.Key{PK: keys.Prefix("CUSTOMER").PK(c.ID), SK: "A"} }
+	next.FormerKeys = []func(customer) keys.Key{func(c customer) keys.Key { return accountKey(c.ID) }}
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, next)
+	createOld(t, tbl)
+	left := raw(t, tbl, accountKey("u-1"))
+	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, left))(t)...))
+	absent(t, tbl, accountKey("u-1"))
+	c := expect.Value(r.Consistent().Get(ctx, next.Key(ana)))(t)
+	equal(t, "copy", expect.Value(r.Consistent().Get(ctx, mailKey("ana@x")))(t), c)
+
+	// An item that an old program has left is removed, not moved.
+	must(t, tbl.Do(ctx, table.Put(accountKey("u-1"), left)))
+	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, left))(t)...))
+	absent(t, tbl, accountKey("u-1"))
+	equal(t, "the new item", expect.Value(r.Consistent().Get(ctx, next.Key(ana)))(t), c)
+}
+
 // refreshesFormerPairs has former items that the present description cannot tell
 // apart, or that are missing their main item. None is deleted.
 func refreshesFormerPairs(t *testing.T, h Harness) {

@@ -25,6 +25,7 @@ func shapeTests() tests {
 		"an upgrade that is wrong fails, and writes nothing": wrongUpgrades,
 		"an upsert upgrades first":                           shapeUpserts,
 		"a refresh repairs every item":                       refreshes,
+		"a refresh moves and removes former items":           refreshesFormer,
 		"a refresh loses none of two former items":           refreshesFormerPairs,
 		"a view refuses what would miss items":               shapeViews,
 		"a shape attribute of another type is refused":       shapeOfAnotherType,
