@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"errors"
+	"net/http"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -16,6 +17,7 @@ func adoptionTests() tests {
 	return tests{
 		"an item without a revision is adopted":      adoption,
 		"an adopted entity takes no copy of another": adoptedCopies,
+		"an adopted entity that is deleted stays so": adoptedDeleted,
 	}
 }
 
@@ -94,5 +96,25 @@ func adoptedCopies(t *testing.T, h Harness) {
 		if diff := diffItems(theirs, item); diff != "" {
 			t.Errorf("%s: the other's copy (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// adoptedDeleted deletes an entity without a revision before a write that gives
+// it another key.
+func adoptedDeleted(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	single := person1Entity
+	single.Copies = nil
+	r := newRepo(t, tbl, single)
+	must(t, tbl.Do(t.Context(), table.Put(accountKey("u-1"), table.Item{"id": str("u-1"), "entityType": str(personType)})))
+	faults.Next("TransactWriteItems", func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if err := tbl.Do(t.Context(), table.Delete(accountKey("u-1"))); err != nil {
+			t.Error(err)
+		}
+		return next.RoundTrip(q)
+	})
+	wantErr(t, expect.ErrOf(r.Update(t.Context(), accountKey("u-1"), func(p *person1) error { p.ID = "u-2"; return nil })), table.ErrNotFound)
+	if item := raw(t, tbl, accountKey("u-2")); item != nil {
+		t.Errorf("the deleted entity is back: %v", item)
 	}
 }
