@@ -19,6 +19,7 @@ func lifeTests() tests {
 		"a copy does not outlive an expired main item":     expiredMain,
 		"a write does not replace an item of another type": otherTypes,
 		"a type that makes its attributes itself is kept":  selfMade,
+		"a put brings a missing copy back":                 missingCopy,
 		"an optional copy comes and goes":                  optionalCopies,
 	}
 }
@@ -163,6 +164,17 @@ func selfMade(t *testing.T, h Harness) {
 	m := map[string]string{"id": "t-1"}
 	wantErr(t, dictionaries.Create(t.Context(), &m), table.ErrExists)
 	equal(t, "a map that was not stored", m, map[string]string{"id": "t-1"})
+}
+
+func missingCopy(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, person1Entity)
+	p := person1{ID: "u-1", Email: "ana@x", Name: "Ana"}
+	must(t, r.Create(t.Context(), &p))
+	must(t, tbl.Do(t.Context(), table.Delete(mailKey("ana@x"))))
+	p.Name = "Eva"
+	must(t, r.Put(t.Context(), &p))
+	equal(t, "copy", expect.Value(r.Consistent().Get(t.Context(), mailKey("ana@x")))(t), p)
 }
 
 func optionalCopies(t *testing.T, h Harness) {
