@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"context"
 	"runtime"
 	"testing"
 
@@ -14,52 +13,12 @@ import (
 // machine. It counts those of the whole process, so it is not parallel.
 func TestAllocations(t *testing.T) {
 	const ofTable = 1.05
-	r, all := unkeyed(0), hundred()
-	for name, tt := range map[string]struct {
-		do func(context.Context, library) error
-		// ofSDK is the most bytes that repo may allocate for one of the SDK's.
-		ofSDK float64
-	}{
-		"Get": {
-			func(ctx context.Context, lib library) error {
-				_, err := lib.get(ctx, r.UserID, r.CreatedAt, r.ID)
-				return err
-			}, 0.94,
-		},
-		"Query": {
-			func(ctx context.Context, lib library) error {
-				_, _, err := lib.page(ctx, user)
-				return err
-			}, 0.37,
-		},
-		"Create": {
-			func(ctx context.Context, lib library) error { return lib.create(ctx, r) }, 0.92,
-		},
-		"Update": {
-			func(ctx context.Context, lib library) error {
-				return lib.update(ctx, r.UserID, r.CreatedAt, r.ID, 7)
-			}, 0.99,
-		},
-		"UpdateBoth": {
-			func(ctx context.Context, lib library) error {
-				return lib.updateBoth(ctx, r.UserID, r.CreatedAt, r.ID, 7)
-			}, 1.02,
-		},
-		"TransactCreate": {
-			func(ctx context.Context, lib library) error { return lib.transactCreate(ctx, all) }, 0.56,
-		},
-		"TransactPut": {
-			func(ctx context.Context, lib library) error { return lib.transactPut(ctx, all[:3]) }, 0.87,
-		},
-		"Transact": {
-			func(ctx context.Context, lib library) error { return lib.pay(ctx, recordAt(1), r) }, 0.99,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, j := range jobs() {
+		t.Run(j.name, func(t *testing.T) {
+			p := stubPlace(t)
 			measured := func(open func(*dynamodb.Client, string) library) (allocs, bytes float64) {
-				p := stubPlace(t)
 				lib := open(p.client, p.table)
-				return allocated(func() { must(t, tt.do(t.Context(), lib)) })
+				return allocated(func() { must(t, j.do(t.Context(), lib)) })
 			}
 			ownAllocs, ownBytes := measured(openRepo)
 			tableAllocs, tableBytes := measured(openTable)
@@ -71,8 +30,8 @@ func TestAllocations(t *testing.T) {
 			if ownAllocs > ofTable*tableAllocs || ownBytes > ofTable*tableBytes {
 				t.Errorf("repo allocates more than %v × what table alone does", ofTable)
 			}
-			if ownBytes > tt.ofSDK*sdkBytes {
-				t.Errorf("repo allocates more bytes than %v × what the SDK does", tt.ofSDK)
+			if ownBytes > j.ofSDK*sdkBytes {
+				t.Errorf("repo allocates more bytes than %v × what the SDK does", j.ofSDK)
 			}
 		})
 	}

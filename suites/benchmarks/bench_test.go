@@ -1,180 +1,40 @@
 package main_test
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"regexp"
 	"strconv"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/singletable/singletable/table/tabletest"
 )
 
-// BenchmarkGet reads one record.
-func BenchmarkGet(b *testing.B) {
-	want := recordAt(0)
-	compare(b, func(b *testing.B, _ place, lib library) {
-		ctx := b.Context()
-		op := func() (record, error) { return lib.get(ctx, want.UserID, want.CreatedAt, want.ID) }
-		got, err := op()
-		must(b, err)
-		mustEqual(b, got, want)
-		measure(b, func() error {
-			_, err := op()
-			return err
-		})
-	})
-}
-
-// BenchmarkQuery reads a page of pageSize records.
-func BenchmarkQuery(b *testing.B) {
-	want := newestPage()
-	compare(b, func(b *testing.B, _ place, lib library) {
-		ctx := b.Context()
-		got, more, err := lib.page(ctx, user)
-		must(b, err)
-		mustEqual(b, got, want)
-		mustEqual(b, more, true)
-		measure(b, func() error {
-			_, _, err := lib.page(ctx, user)
-			return err
-		})
-	})
-}
-
-// BenchmarkCreate stores a new record and its copy, in one transaction.
-func BenchmarkCreate(b *testing.B) {
-	r, n := unkeyed(0), 0
-	compare(b, func(b *testing.B, p place, lib library) {
-		ctx := b.Context()
-		op := func() error {
-			n++
-			r.ID = "new-" + strconv.Itoa(n)
-			return lib.create(ctx, r)
+// BenchmarkJob does each job in each place with each library.
+func BenchmarkJob(b *testing.B) {
+	for _, j := range jobs() {
+		for _, on := range []struct {
+			name string
+			open func(testing.TB) place
+		}{
+			{"stub", stubPlace},
+			{"engine", enginePlace},
+		} {
+			b.Run("job="+j.name+"/on="+on.name, func(b *testing.B) {
+				p := on.open(b)
+				for _, l := range libraries {
+					lib := l.open(p.client, p.table)
+					b.Run("lib="+l.name, func(b *testing.B) {
+						j.check(b, p, lib)
+						measure(b, func() error { return j.do(b.Context(), lib) })
+					})
+				}
+			})
 		}
-		r.ID = "new-" + strconv.Itoa(n+1)
-		p.mustWrite(b, "TransactWriteItems", both(r), op)
-		measure(b, op)
-	})
-}
-
-// BenchmarkUpdate changes one field of a record without a copy.
-func BenchmarkUpdate(b *testing.B) {
-	r := unkeyed(0)
-	compare(b, func(b *testing.B, p place, lib library) {
-		ctx := b.Context()
-		op := func() error {
-			r.Amount++
-			return lib.update(ctx, r.UserID, r.CreatedAt, r.ID, r.Amount)
-		}
-		want := keyed(r)
-		want.Amount++
-		p.mustWrite(b, "UpdateItem", []record{want}, op)
-		measure(b, op)
-	})
-}
-
-// BenchmarkUpdateBoth changes one field of a record and of its copy, in one
-// transaction.
-func BenchmarkUpdateBoth(b *testing.B) {
-	r := unkeyed(0)
-	compare(b, func(b *testing.B, p place, lib library) {
-		ctx := b.Context()
-		op := func() error {
-			r.Amount++
-			return lib.updateBoth(ctx, r.UserID, r.CreatedAt, r.ID, r.Amount)
-		}
-		want := r
-		want.Amount++
-		p.mustWrite(b, "TransactWriteItems", both(want), op)
-		measure(b, op)
-	})
-}
-
-// BenchmarkTransactCreate creates a hundred records in one transaction.
-func BenchmarkTransactCreate(b *testing.B) {
-	n := 0
-	compare(b, func(b *testing.B, p place, lib library) {
-		ctx, records := b.Context(), hundred()
-		op := func() error {
-			n++
-			for i := range records {
-				records[i].ID = "new-" + strconv.Itoa(n)
-			}
-			return lib.transactCreate(ctx, records)
-		}
-		want := keyed(records[7])
-		want.ID = "new-" + strconv.Itoa(n+1)
-		p.mustWrite(b, "TransactWriteItems", []record{keyed(want)}, op)
-		measure(b, op)
-	})
-}
-
-// BenchmarkTransactPut stores three records in one transaction.
-func BenchmarkTransactPut(b *testing.B) {
-	n := 0
-	compare(b, func(b *testing.B, p place, lib library) {
-		ctx, records := b.Context(), hundred()[:3]
-		op := func() error {
-			n++
-			for i := range records {
-				records[i].ID = "put-" + strconv.Itoa(n)
-			}
-			return lib.transactPut(ctx, records)
-		}
-		want := keyed(records[2])
-		want.ID = "put-" + strconv.Itoa(n+1)
-		p.mustWrite(b, "TransactWriteItems", []record{keyed(want)}, op)
-		measure(b, op)
-	})
-}
-
-// BenchmarkTransact creates a record and its copy, and takes its amount from
-// another one on a condition, in one transaction.
-func BenchmarkTransact(b *testing.B) {
-	from, r, n := recordAt(1), unkeyed(0), 0
-	r.Amount = 0 // so that it can be taken without end
-	compare(b, func(b *testing.B, p place, lib library) {
-		ctx := b.Context()
-		op := func() error {
-			n++
-			r.ID = "paid-" + strconv.Itoa(n)
-			return lib.pay(ctx, from, r)
-		}
-		r.ID = "paid-" + strconv.Itoa(n+1)
-		p.mustWrite(b, "TransactWriteItems", both(r), op)
-		measure(b, op)
-	})
-}
-
-// both returns the items of a record with a copy.
-func both(r record) []record {
-	r = keyed(r)
-	return []record{r, copied(r)}
-}
-
-// place is where the libraries do their jobs.
-type place struct {
-	client *dynamodb.Client
-	table  string
-	// mustWrite fails the benchmark unless op writes the records, each with
-	// another revision than before, by one request of the operation.
-	mustWrite func(tb testing.TB, operation string, want []record, op func() error)
-}
-
-// compare runs a benchmark in each place with each library.
-func compare(b *testing.B, run func(*testing.B, place, library)) {
-	for _, on := range []struct {
-		name string
-		open func(testing.TB) place
-	}{
-		{"stub", stubPlace},
-		{"engine", enginePlace},
-	} {
-		b.Run("on="+on.name, func(b *testing.B) {
-			p := on.open(b)
-			for _, l := range libraries {
-				b.Run("lib="+l.name, func(b *testing.B) { run(b, p, l.open(p.client, p.table)) })
-			}
-		})
 	}
 }
 
@@ -203,5 +63,89 @@ func mustEqual[T any](tb testing.TB, got, want T) {
 	tb.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
 		tb.Fatalf("wrong result (-want +got):\n%s", diff)
+	}
+}
+
+// TestRepoSendsWhatTableDoes shows that the two layers of this library are
+// compared over the same requests.
+func TestRepoSendsWhatTableDoes(t *testing.T) {
+	t.Parallel()
+	p := stubPlace(t)
+	transcript := func(open func(*dynamodb.Client, string) library) string {
+		var faults tabletest.Faults
+		lib := open(dynamodb.New(p.client.Options(), faults.Install), p.table)
+		for _, j := range jobs() {
+			must(t, j.do(t.Context(), lib))
+		}
+		return regexp.MustCompile(`"[A-Z2-7]{26}"`).ReplaceAllString(tabletest.Transcript(faults.Requests(), nil), `"REVISION"`)
+	}
+	if diff := cmp.Diff(transcript(openTable), transcript(openRepo)); diff != "" {
+		t.Errorf("requests (-table +repo):\n%s", diff)
+	}
+}
+
+// TestCreateConditions shows that every library stores a record and its copy, or all
+// records of a transaction, only if each of them is new.
+func TestCreateConditions(t *testing.T) {
+	t.Parallel()
+	for _, l := range libraries {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			p := enginePlace(t)
+			lib := l.open(p.client, p.table)
+			refused := func(create func(context.Context) error, all []record, taken int) {
+				t.Helper()
+				existing, free := all[taken], all[(taken+1)%len(all)]
+				existing.Note = "already there"
+				put(t, p.client, p.table, existing)
+				if err := create(t.Context()); err == nil {
+					t.Errorf("item %d of %d was created once more", taken, len(all))
+				}
+				mustEqual(t, read(t, p.client, p.table, existing), existing)
+				mustEqual(t, read(t, p.client, p.table, free), record{})
+			}
+			for i := range 2 {
+				r := unkeyed(i)
+				r.ID = "new-" + strconv.Itoa(i)
+				refused(func(ctx context.Context) error { return lib.create(ctx, r) }, both(r), i)
+			}
+			for _, i := range []int{0, 41, 99} {
+				records, items := hundred(), make([]record, 100)
+				for j := range records {
+					records[j].ID = "all-" + strconv.Itoa(i)
+					items[j] = keyed(records[j])
+				}
+				refused(func(ctx context.Context) error { return lib.transactCreate(ctx, records) }, items, i)
+			}
+		})
+	}
+}
+
+// TestUpdateConditions shows that every library's update fails if the record is
+// another one when it is written than when it was read.
+func TestUpdateConditions(t *testing.T) {
+	t.Parallel()
+	for _, l := range libraries {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			p := enginePlace(t)
+			r := recordAt(0)
+			for name, update := range map[string]func(library) error{
+				"update":     func(lib library) error { return lib.update(t.Context(), user, r.CreatedAt, r.ID, 7) },
+				"updateBoth": func(lib library) error { return lib.updateBoth(t.Context(), user, r.CreatedAt, r.ID, 7) },
+			} {
+				put(t, p.client, p.table, r)
+				var faults tabletest.Faults
+				faults.Always("GetItem", func(q *http.Request, next http.RoundTripper) (*http.Response, error) {
+					resp, err := next.RoundTrip(q)
+					_, deleteErr := p.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &p.table, Key: keyItem(r.PK, r.SK)})
+					return resp, errors.Join(err, deleteErr)
+				})
+				if err := update(l.open(tabletest.Client(t, faults.Install), p.table)); err == nil {
+					t.Errorf("%s of a deleted record: no error", name)
+				}
+				mustEqual(t, read(t, p.client, p.table, r), record{})
+			}
+		})
 	}
 }

@@ -6,7 +6,7 @@
 // Its tests have benchmarks of what singletable costs next to the code that it
 // saves writing: the AWS SDK with attributevalue, and github.com/guregu/dynamo.
 //
-// Each benchmark does one job with each library, in one run:
+// BenchmarkJob does each job with each library, in one run:
 //
 //   - Get reads one item of eleven attributes, 550 bytes.
 //   - Query reads a page of 100 such items, newest first, of a partition that
@@ -32,10 +32,10 @@
 // package table costs alone, with the same requests written by hand.
 //
 // All libraries share the SDK's client and the Go type that items become. With
-// on=stub the client's HTTP transport returns the engine's responses from
-// memory, which leaves the CPU time and the memory of the client's side. With
-// on=engine a local engine responds; it is another process, so that the wall
-// time is the latency and the CPU time is still the client's.
+// on=stub the client's HTTP transport returns from memory what the engine responded
+// to the first request of each kind. That leaves the CPU time and the memory of the
+// client's side. With on=engine a local engine responds; it is another process, so
+// that the wall time is the latency and the CPU time is still the client's.
 //
 // cpu-ns/op is the CPU time of the whole process, the garbage collector's
 // included, on whichever core it ran.

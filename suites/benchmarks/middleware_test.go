@@ -13,31 +13,22 @@ import (
 // BenchmarkMiddleware shows what it costs not to say that the middleware of a client
 // changes nothing. The middleware does nothing at all.
 func BenchmarkMiddleware(b *testing.B) {
-	r, all := unkeyed(0), hundred()
+	p := stubPlace(b)
 	for _, c := range []struct {
 		name string
 		open func(*dynamodb.Client) library
 	}{
-		{"none", func(c *dynamodb.Client) library { return openRepo(c, spec.Name) }},
+		{"none", func(c *dynamodb.Client) library { return openRepo(c, p.table) }},
 		{"read-only", func(c *dynamodb.Client) library {
-			return openReposOf(newTable(idle(c), spec.Name, &table.Options{ReadOnlyMiddleware: true}))
+			return openReposOf(newTable(idle(c), p.table, &table.Options{ReadOnlyMiddleware: true}))
 		}},
-		{"unknown", func(c *dynamodb.Client) library { return openReposOf(newTable(idle(c), spec.Name, nil)) }},
-		{"sdk", func(c *dynamodb.Client) library { return openSDK(idle(c), spec.Name) }},
+		{"unknown", func(c *dynamodb.Client) library { return openReposOf(newTable(idle(c), p.table, nil)) }},
+		{"sdk", func(c *dynamodb.Client) library { return openSDK(idle(c), p.table) }},
 	} {
-		lib := c.open(stubPlace(b).client)
-		for _, op := range []struct {
-			name string
-			do   func(context.Context) error
-		}{
-			{"Get", func(ctx context.Context) error { _, err := lib.get(ctx, r.UserID, r.CreatedAt, r.ID); return err }},
-			{"Query", func(ctx context.Context) error { _, _, err := lib.page(ctx, user); return err }},
-			{"Create", func(ctx context.Context) error { return lib.create(ctx, r) }},
-			{"Update", func(ctx context.Context) error { return lib.update(ctx, r.UserID, r.CreatedAt, r.ID, 7) }},
-			{"TransactCreate", func(ctx context.Context) error { return lib.transactCreate(ctx, all) }},
-		} {
-			b.Run("op="+op.name+"/middleware="+c.name, func(b *testing.B) {
-				measure(b, func() error { return op.do(b.Context()) })
+		lib := c.open(p.client)
+		for _, j := range jobs() {
+			b.Run("op="+j.name+"/middleware="+c.name, func(b *testing.B) {
+				measure(b, func() error { return j.do(b.Context(), lib) })
 			})
 		}
 	}

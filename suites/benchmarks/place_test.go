@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -8,14 +9,26 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/keys"
+	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
+// place is where the libraries do their jobs.
+type place struct {
+	client *dynamodb.Client
+	table  string
+	// mustWrite fails the benchmark unless op writes the records, each with
+	// another revision than before, by one request of the operation.
+	mustWrite func(tb testing.TB, operation string, want []record, op func() error)
+}
+
 // stubPlace responds from memory. It keeps nothing, so it only sees that a write
 // takes one request; what is in the request of each library, the engine shows.
-func stubPlace(testing.TB) place {
-	s := newStub(spec.Name, nil)
-	return place{client: s.client(), table: spec.Name, mustWrite: func(tb testing.TB, operation string, _ []record, op func() error) {
+func stubPlace(tb testing.TB) place {
+	tb.Helper()
+	s := newStub(tb, nil)
+	return place{client: s.client, table: s.table, mustWrite: func(tb testing.TB, operation string, _ []record, op func() error) {
 		tb.Helper()
 		before := s.requests[operation]
 		must(tb, op())
@@ -23,16 +36,10 @@ func stubPlace(testing.TB) place {
 	}}
 }
 
-// enginePlace is a new table with the records on the local engine. The first of
-// them has a copy.
+// enginePlace is a new table with the records on the local engine.
 func enginePlace(tb testing.TB) place {
 	tb.Helper()
-	client := tabletest.Client(tb)
-	name := tabletest.New(tb, spec, nil).Schema().Name
-	put(tb, client, name, copied(recordAt(0)))
-	for n := range records {
-		put(tb, client, name, recordAt(n))
-	}
+	client, name := tabletest.Client(tb), filled(tb, nil)
 	return place{client: client, table: name, mustWrite: func(tb testing.TB, _ string, want []record, op func() error) {
 		tb.Helper()
 		before := map[string]bool{"": true}
@@ -49,6 +56,25 @@ func enginePlace(tb testing.TB) place {
 			mustEqual(tb, got, r)
 		}
 	}}
+}
+
+// filled returns the name of a new table with the records, which have the attributes of
+// further, too. The first record has a copy.
+func filled(tb testing.TB, further map[string]types.AttributeValue) string {
+	tb.Helper()
+	tbl := tabletest.New(tb, spec, nil)
+	all := []record{copied(recordAt(0))}
+	for n := range records {
+		all = append(all, recordAt(n))
+	}
+	ops := make([]table.Op, len(all))
+	for i, r := range all {
+		item := marshal(r)
+		maps.Copy(item, further)
+		ops[i] = table.Put(keys.Key{PK: keys.PK(r.PK), SK: keys.SK(r.SK)}, item)
+	}
+	must(tb, tbl.BatchWrite(tb.Context(), ops...))
+	return tbl.Schema().Name
 }
 
 func put(tb testing.TB, client *dynamodb.Client, tableName string, r record) {

@@ -61,7 +61,8 @@ func (h history) open(tb testing.TB) *repo.Repo[record] {
 		attribute = "entityShape"
 	}
 	further := map[string]types.AttributeValue{attribute: &types.AttributeValueMemberN{Value: cmp.Or(h.shape, "3")}}
-	r, err := repo.New(newTable(newStub(spec.Name, further).client(), spec.Name, nil), repo.Entity[record]{
+	s := newStub(tb, further)
+	r, err := repo.New(newTable(s.client, s.table, nil), repo.Entity[record]{
 		Type: recordType, Version: "revision", OldestShape: h.oldest, Upgrades: h.upgrades,
 		Key: func(r record) keys.Key { return txKey(r.UserID, r.CreatedAt, r.ID) },
 	})

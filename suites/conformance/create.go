@@ -14,39 +14,9 @@ import (
 
 func createTests() tests {
 	return tests{
-		"over nothing succeeds":                       createNew,
-		"over an item it exists and stays unchanged":  createExisting,
-		"over an expired item it succeeds":            createOverExpired,
-		"in a transaction expiry counts the same way": createInTransaction,
-		"with a condition of its own":                 createIf,
-		"TransactCreate creates all or nothing":       transactPut,
+		"over an expired item it succeeds": createOverExpired,
+		"with a condition of its own":      createIf,
 	}
-}
-
-func createNew(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	must(t, tbl.Do(t.Context(), table.Create(user, note{ID: "a", N: 1})))
-	stored(t, tbl, user, note{ID: "a", N: 1})
-	must(t, tbl.Do(t.Context(), table.Create(other, nil)))
-	got := expect.Value(table.Get[table.Item](t.Context(), tbl, other))(t)
-	equal(t, "attributes of an empty item", len(got), 2)
-}
-
-func createExisting(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	must(t, tbl.Do(t.Context(), table.Create(user, note{N: 1})))
-	err := tbl.Do(t.Context(), table.Create(user, note{N: 2}).WithName("profile"))
-	wantErr(t, err, table.ErrExists)
-	wantNot(t, err, table.ErrOutcomeUnknown)
-	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); !ok {
-		t.Errorf("the SDK's error is not reachable from %v", err)
-	}
-	if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Create" || e.Name != "profile" || e.Key != user {
-		t.Errorf("error %#v", e)
-	}
-	// An item that is equal is no less in the way.
-	wantErr(t, tbl.Do(t.Context(), table.Create(user, note{N: 1})), table.ErrExists)
-	stored(t, tbl, user, note{N: 1})
 }
 
 // expiries are the expiry of an item in the way, and whether it is in the way.
@@ -69,40 +39,27 @@ var expiries = []struct {
 
 func createOverExpired(t *testing.T, h Harness) {
 	tbl := h.newTable(t, appCore())
-	for _, tt := range expiries {
-		key := keys.Key{PK: keys.User.PK(tt.name), SK: keys.Profile}
-		must(t, tbl.Do(t.Context(), table.Put(key, table.Item{"expiresAt": tt.ttl, "old": str("x")})))
-		_, err := table.Get[table.Item](t.Context(), tbl, key)
-		if got := err == nil; got != tt.alive {
-			t.Errorf("%s: read: %v, want live %v", tt.name, err, tt.alive)
-		}
-		err = tbl.Do(t.Context(), table.Create(key, note{N: 1}))
-		if tt.alive {
-			wantErr(t, err, table.ErrExists)
-			continue
-		}
-		if err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-			continue
-		}
-		got := expect.Value(table.Get[table.Item](t.Context(), tbl, key))(t)
-		if got["old"] != nil {
-			t.Errorf("%s: attributes of the expired item are left", tt.name)
-		}
-	}
-}
-
-func createInTransaction(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	for _, tt := range expiries {
-		key := keys.Key{PK: keys.User.PK(tt.name), SK: keys.Profile}
-		must(t, tbl.Do(t.Context(), table.Put(key, table.Item{"expiresAt": tt.ttl})))
-		err := tbl.Transact(t.Context(), table.Create(key, note{N: 1}))
-		switch {
-		case tt.alive:
-			wantErr(t, err, table.ErrExists)
-		case err != nil:
-			t.Errorf("%s: %v", tt.name, err)
+	for how, run := range runs(t, tbl) {
+		for _, tt := range expiries {
+			key := keys.Key{PK: keys.User.PK(tt.name), SK: keys.SK(how)}
+			must(t, tbl.Do(t.Context(), table.Put(key, table.Item{"expiresAt": tt.ttl, "old": str("x")})))
+			_, err := table.Get[table.Item](t.Context(), tbl, key)
+			if got := err == nil; got != tt.alive {
+				t.Errorf("%s: read: %v, want live %v", tt.name, err, tt.alive)
+			}
+			err = run(table.Create(key, note{N: 1}))
+			if tt.alive {
+				wantErr(t, err, table.ErrExists)
+				continue
+			}
+			if err != nil {
+				t.Errorf("%s, %s: %v", tt.name, how, err)
+				continue
+			}
+			got := expect.Value(table.Get[table.Item](t.Context(), tbl, key))(t)
+			if got["old"] != nil {
+				t.Errorf("%s, %s: attributes of the expired item are left", tt.name, how)
+			}
 		}
 	}
 }
@@ -135,10 +92,7 @@ func createIf(t *testing.T, h Harness) {
 		{"over an expired item, both hold", create(gone, nIs(1), unset), nil},
 		{"over nothing, holds", create(nobody, unset), nil},
 	} {
-		for how, run := range map[string]func(table.Op) error{
-			"alone":            func(op table.Op) error { return tbl.Do(t.Context(), op) },
-			"in a transaction": func(op table.Op) error { return tbl.Transact(t.Context(), op) },
-		} {
+		for how, run := range runs(t, tbl) {
 			if tt.want == nil && how == "alone" {
 				continue // It succeeds only once.
 			}
@@ -151,20 +105,4 @@ func createIf(t *testing.T, h Harness) {
 			}
 		}
 	}
-}
-
-func transactPut(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	tx1 := table.Create(txKey(1), table.Item{"entityType": str("tx"), "n": num("2")})
-	must(t, tbl.Transact(t.Context(), table.Create(user, note{Type: "user", N: 1}), tx1))
-	stored(t, tbl, user, note{Type: "user", N: 1})
-	stored(t, tbl, txKey(1), note{Type: "tx", N: 2})
-
-	err := tbl.Transact(t.Context(), table.Create(other, note{}), tx1)
-	wantErr(t, err, table.ErrExists)
-	tx, ok := errors.AsType[*table.TxError](err)
-	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Position != 2 || tx.Failed[0].Key != txKey(1) {
-		t.Errorf("error %v", err)
-	}
-	absent(t, tbl, other)
 }

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,11 +17,12 @@ import (
 
 func cursorTests() tests {
 	return tests{
-		"is refused by every other query": cursorOtherQuery,
-		"holds no partition key":          cursorPartition,
-		"of a table with renamed keys":    cursorRenamed,
-		"follows a window that moves":     cursorWindow,
-		"outside the range is not sent":   cursorOutside,
+		"is refused by every other query":             cursorOtherQuery,
+		"holds no partition key":                      cursorPartition,
+		"of a table with renamed keys":                cursorRenamed,
+		"follows a window that moves":                 cursorWindow,
+		"outside the range is not sent":               cursorOutside,
+		"tokens hold the longest keys that there are": sealedLongest,
 	}
 }
 
@@ -171,14 +173,7 @@ func cursorOutside(t *testing.T, h Harness) {
 		types.ScalarAttributeTypeN: {"-10", "-9", "2", "10", "11.5"},
 		types.ScalarAttributeTypeB: {"\x00", "\x00\xff", "#", "\x80#", "\xff"},
 	} {
-		tbl, faults := h.withFaults(t, schema.Table{
-			SKType:  kind,
-			Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "rank", SKType: kind}},
-		}, opts)
-		for i, sk := range inOrder {
-			item := table.Item{"n": num(string(rune('0' + i))), "gsi1pk": str("P"), "rank": keyValue(kind, sk)}
-			must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: "P", SK: sk}, item)))
-		}
+		tbl, faults := h.ranked(t, kind, inOrder, opts)
 		for _, index := range []string{"", "GSI1"} {
 			for _, reverse := range []bool{false, true} {
 				q := table.Query{Index: index, PK: "P", Limit: 3, Descending: reverse}
@@ -221,4 +216,48 @@ func keyValue(kind types.ScalarAttributeType, sk keys.SK) types.AttributeValue {
 		return &types.AttributeValueMemberB{Value: []byte(sk)}
 	}
 	return str(string(sk))
+}
+
+// walk reads pages of one item and returns how often each number came, in
+// order.
+func walk(t *testing.T, tbl *table.Table, q table.Query) []int {
+	t.Helper()
+	q.Limit = 1
+	return joined(pages(t, tbl, q, nil))
+}
+
+// tokenOf returns a cursor that a table with the codec issues for a query.
+func tokenOf(t *testing.T, tbl *table.Table, q table.Query) string {
+	t.Helper()
+	page := expect.Value(table.QueryPage[note](t.Context(), tbl, q))(t)
+	if page.Next == "" {
+		t.Fatal("no token")
+	}
+	return page.Next
+}
+
+// wantReason checks why a token is refused.
+func wantReason(t *testing.T, tbl *table.Table, q table.Query, want paginate.Reason) {
+	t.Helper()
+	_, err := table.QueryPage[note](t.Context(), tbl, q)
+	refused, ok := errors.AsType[*paginate.Error](err)
+	if !ok || !errors.Is(err, paginate.ErrInvalidCursor) {
+		t.Fatalf("error %v, want a refused token", err)
+	}
+	equal(t, "reason", refused.Reason, want)
+}
+
+func sealedLongest(t *testing.T, h Harness) {
+	tbl, _ := h.withFaults(t, appCore(), sealedOptions(t))
+	for i := range 3 {
+		key := keys.Key{
+			PK: keys.PK(strings.Repeat("p", keys.MaxPK-1) + string(rune('0'+i))),
+			SK: keys.SK(strings.Repeat("s", keys.MaxSK-1) + string(rune('0'+i))),
+		}
+		must(t, tbl.Do(t.Context(), table.Put(key, note{
+			N: i, GSI1PK: strings.Repeat("g", keys.MaxPK), GSI1SK: strings.Repeat("h", keys.MaxSK-1) + string(rune('0'+i)),
+		})))
+	}
+	q := table.Query{Index: "GSI1", PK: keys.PK(strings.Repeat("g", keys.MaxPK))}
+	equal(t, "items", walk(t, tbl, q), span(0, 2))
 }

@@ -1,7 +1,4 @@
 package conformance
 
-// Extract is extract and Settling is settling, for their tests.
-var (
-	Extract  = extract
-	Settling = settling
-)
+// Settling is settling, for its test.
+var Settling = settling

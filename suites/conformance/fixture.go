@@ -151,6 +151,15 @@ func absent(t *testing.T, tbl *table.Table, key keys.Key) {
 	wantErr(t, expect.ErrOf(table.Get[note](t.Context(), tbl.Consistent(), key)), table.ErrNotFound)
 }
 
+// runs are the ways to run one op.
+func runs(t *testing.T, tbl *table.Table) map[string]func(table.Op) error {
+	t.Helper()
+	return map[string]func(table.Op) error{
+		"alone":            func(op table.Op) error { return tbl.Do(t.Context(), op) },
+		"in a transaction": func(op table.Op) error { return tbl.Transact(t.Context(), op) },
+	}
+}
+
 // seed stores n transactions of the user, numbered from 0 in order of time.
 func seed(t *testing.T, tbl *table.Table, n int) {
 	t.Helper()

@@ -1,7 +1,6 @@
 package conformance
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -14,39 +13,11 @@ import (
 
 func getTests() tests {
 	return tests{
-		"a missing key is not found":             getMissing,
-		"another type's item is of a wrong type": getWrongType,
 		"values come back as they were":          getValues,
 		"a table without sort key":               getSimpleKey,
 		"renamed key attributes":                 getRenamed,
 		"keys in other scripts and at the limit": getUnusualKeys,
 	}
-}
-
-func getMissing(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	_, err := table.Get[note](t.Context(), tbl, user)
-	wantErr(t, err, table.ErrNotFound)
-	e, ok := errors.AsType[*table.Error](err)
-	if !ok {
-		t.Fatalf("%T is no *table.Error", err)
-	}
-	equal(t, "error", [3]string{e.Op, e.Table, e.Index}, [3]string{"Get", tbl.Schema().Name, ""})
-	equal(t, "key", e.Key, user)
-}
-
-func getWrongType(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "user", N: 1})))
-	must(t, tbl.Do(t.Context(), table.Put(other, note{N: 2})))
-	for _, key := range []keys.Key{user, other} {
-		got, err := table.Get[note](t.Context(), tbl.OfType("order"), key)
-		wantErr(t, err, table.ErrWrongType)
-		wantNot(t, err, table.ErrNotFound)
-		equal(t, "value beside the error", got, note{})
-	}
-	got := expect.Value(table.Get[note](t.Context(), tbl.OfType("user"), user))(t)
-	equal(t, "n", got.N, 1)
 }
 
 func getValues(t *testing.T, h Harness) {

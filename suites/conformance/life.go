@@ -2,7 +2,10 @@ package conformance
 
 import (
 	"errors"
+	"fmt"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/expect"
 	"github.com/singletable/singletable/keys"
@@ -15,7 +18,9 @@ func lifeTests() tests {
 		"what no entity accounts for is not deleted":       orphans,
 		"a copy does not outlive an expired main item":     expiredMain,
 		"a write does not replace an item of another type": otherTypes,
-		"a variable is created, put and updated":           oneVariable,
+		"a type that makes its attributes itself is kept":  selfMade,
+		"a put brings a missing copy back":                 missingCopy,
+		"an optional copy comes and goes":                  optionalCopies,
 	}
 }
 
@@ -94,21 +99,123 @@ func otherTypes(t *testing.T, h Harness) {
 	must(t, plain.Delete(t.Context(), key))
 }
 
-func oneVariable(t *testing.T, h Harness) {
-	r := newRepo(t, h.newTable(t, appCore()), person1Entity)
-	p := person1{ID: "u-1", Email: "ana@x"}
+// ticket makes its attributes itself, and takes those that it is given for all
+// that it has.
+type ticket struct{ id, text, revision string }
+
+func (t *ticket) MarshalDynamoDBAttributeValue() (types.AttributeValue, error) {
+	return mapOf(table.Item{"id": str(t.id), "text": str(t.text), "revision": str(t.revision)}), nil
+}
+
+func (t *ticket) UnmarshalDynamoDBAttributeValue(value types.AttributeValue) error {
+	m, ok := value.(*types.AttributeValueMemberM)
+	if !ok {
+		return fmt.Errorf("a %T is no ticket", value)
+	}
+	text := func(name string) string {
+		s, _ := m.Value[name].(*types.AttributeValueMemberS)
+		if s == nil {
+			return ""
+		}
+		return s.Value
+	}
+	*t = ticket{text("id"), text("text"), text("revision")}
+	return nil
+}
+
+func selfMade(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	key := accountKey("t-1")
+	r := newRepo(t, tbl, repo.Entity[ticket]{
+		Type: "TICKET", Key: func(v ticket) keys.Key { return accountKey(v.id) }, Version: "revision",
+	})
+	v := ticket{id: "t-1", text: "one"}
+	must(t, r.Create(t.Context(), &v))
+	patched(t, tbl, key, table.Item{"extra": num("1")})
+	is := func(text string) {
+		t.Helper()
+		item := raw(t, tbl, key)
+		want := table.Item{"id": str("t-1"), "text": str(text), "extra": num("1"), "revision": str(v.revision), "entityType": str("TICKET")}
+		delete(item, "pk")
+		delete(item, "sk")
+		if diff := diffItems(want, item); v.revision == "" || diff != "" {
+			t.Errorf("stored, with revision %q (-want +got):\n%s", v.revision, diff)
+		}
+		if v.id != "t-1" || v.text != text {
+			t.Errorf("the value is %+v", v)
+		}
+	}
+	is("one")
+	v.text = "two"
+	must(t, r.Put(t.Context(), &v))
+	is("two")
+	var err error
+	v, err = r.Update(t.Context(), key, func(v *ticket) error { v.text = "three"; return nil })
+	must(t, err)
+	is("three")
+	again := v
+	wantErr(t, tbl.Transact(t.Context(), r.PutOps(&again)...), table.ErrInvalid)
+	is("three")
+
+	// A map is the caller's until it is stored.
+	dictionaries := newRepo(t, tbl, repo.Entity[map[string]string]{
+		Type: "MAP", Key: func(m map[string]string) keys.Key { return accountKey(m["id"]) }, Version: "revision",
+	})
+	m := map[string]string{"id": "t-1"}
+	wantErr(t, dictionaries.Create(t.Context(), &m), table.ErrExists)
+	equal(t, "a map that was not stored", m, map[string]string{"id": "t-1"})
+}
+
+func missingCopy(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, person1Entity)
+	p := person1{ID: "u-1", Email: "ana@x", Name: "Ana"}
 	must(t, r.Create(t.Context(), &p))
-	p.Name = "Ana"
-	must(t, r.Put(t.Context(), &p))
+	must(t, tbl.Do(t.Context(), table.Delete(mailKey("ana@x"))))
 	p.Name = "Eva"
 	must(t, r.Put(t.Context(), &p))
-	updated, err := r.Update(t.Context(), accountKey("u-1"), func(stored *person1) error {
-		equal(t, "stored", *stored, p)
-		stored.Name = "Ida"
-		return nil
-	})
-	must(t, err)
-	got := expect.Value(r.Consistent().Get(t.Context(), mailKey("ana@x")))(t)
-	equal(t, "updated", updated, got)
-	wantErr(t, r.Create(t.Context(), &p), table.ErrExists)
+	equal(t, "copy", expect.Value(r.Consistent().Get(t.Context(), mailKey("ana@x")))(t), p)
+}
+
+func optionalCopies(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	r := newRepo(t, tbl, person2Entity)
+	p := person2{person1Fields: person1Fields{ID: "u-1", Email: "ana@x"}}
+	must(t, r.Create(t.Context(), &p))
+	q := person2{person1Fields: person1Fields{ID: "u-2", Email: "eva@x"}, Phone: "1"}
+	must(t, r.Create(t.Context(), &q))
+	phone := func(phone string) error {
+		_, err := r.Update(t.Context(), accountKey("u-1"), func(p *person2) error { p.Phone = phone; return nil })
+		return err
+	}
+	wantErr(t, phone("1"), table.ErrExists)
+	for _, number := range []string{"2", "3", ""} {
+		must(t, phone(number))
+		for _, other := range []string{"2", "3"} {
+			if item := raw(t, tbl, phoneKey(other)); (item != nil) != (other == number) {
+				t.Errorf("with phone %q, item under %q: %v", number, other, item)
+			}
+		}
+	}
+	must(t, phone("4"))
+	q = expect.Value(r.Consistent().Get(t.Context(), accountKey("u-1")))(t)
+	q.Phone = ""
+	wantErr(t, tbl.Transact(t.Context(), r.PutOps(&q)...), table.ErrInvalid)
+	q = expect.Value(r.Consistent().Get(t.Context(), accountKey("u-1")))(t)
+	must(t, tbl.Transact(t.Context(), r.PutOps(&q)...))
+	must(t, phone(""))
+	q = expect.Value(r.Consistent().Get(t.Context(), accountKey("u-1")))(t)
+	must(t, tbl.Transact(t.Context(), r.UpdateOps(q, &q)...))
+	must(t, phone("4"))
+	must(t, r.Delete(t.Context(), phoneKey("4")))
+	for _, key := range []keys.Key{accountKey("u-1"), mailKey("ana@x"), phoneKey("4")} {
+		if raw(t, tbl, key) != nil {
+			t.Errorf("%v is left over", key)
+		}
+	}
+
+	// A release that does not know phones cannot take them to another key.
+	must(t, expect.ErrOf(newRepo(t, tbl, person1Entity).Update(t.Context(), accountKey("u-2"), func(p *person1) error { p.ID = "u-3"; return nil })))
+	wantErr(t, expect.ErrOf(r.Update(t.Context(), accountKey("u-3"), func(p *person2) error { p.Name = "Eva"; return nil })), table.ErrExists)
+	wantErr(t, expect.ErrOf(r.Update(t.Context(), phoneKey("1"), func(p *person2) error { return nil })), repo.ErrOrphan)
 }

@@ -57,10 +57,7 @@ const thingVersion = "version.n[0]"
 
 func pathlikeWrites(t *testing.T, h Harness) {
 	tbl := h.newTable(t, pathlike())
-	for how, run := range map[string]func(table.Op) error{
-		"alone":            func(op table.Op) error { return tbl.Do(t.Context(), op) },
-		"in a transaction": func(op table.Op) error { return tbl.Transact(t.Context(), op) },
-	} {
+	for how, run := range runs(t, tbl) {
 		key := accountKey(how)
 		must(t, run(table.Create(key, thing{N: 1, Version: 1})))
 		wantErr(t, run(table.Create(key, thing{N: 2})), table.ErrExists)

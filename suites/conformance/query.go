@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
+	"github.com/singletable/singletable/table/tabletest"
 )
 
 func queryTests() tests {
@@ -20,9 +22,9 @@ func queryTests() tests {
 		"a local index":                       queryLocal,
 		"a projection keeps what is needed":   queryProject,
 		"an index that holds keys only":       queryKeysOnly,
-		"number sort keys":                    queryNumbers,
-		"binary sort keys":                    queryBinary,
 		"more than a megabyte":                queryLarge,
+		"ranges of every form and type":       queryRanges,
+		"the first letters of any text":       rangeStarting,
 	}
 }
 
@@ -141,56 +143,76 @@ func queryKeysOnly(t *testing.T, h Harness) {
 	equal(t, "items", got, span(0, 4))
 }
 
-func queryNumbers(t *testing.T, h Harness) {
-	tbl := h.newTable(t, schema.Table{
-		SKType:  types.ScalarAttributeTypeN,
-		Indexes: []schema.Index{{Name: "byScore", PK: "gsi1pk", SK: "score", SKType: types.ScalarAttributeTypeN}},
-	})
-	inOrder := []string{
-		"-100000000000000000000000", "-2.5", "-1", "0", "0.000000000000000000001", "0.5", "1", "2", "9", "10", "9007199254740993",
-		"9007199254740994", "100000000000000000000000000",
-	}
-	var ops []table.Op
-	for i, n := range inOrder {
-		ops = append(ops, table.Put(keys.Key{PK: "P", SK: keys.SK(n)}, table.Item{
-			"n": num(fmt.Sprint(i)), "gsi1pk": str("G"), "score": num(n),
-		}))
-	}
-	must(t, tbl.BatchWrite(t.Context(), ops...))
-	last := len(inOrder) - 1
-	for _, q := range []table.Query{{PK: "P"}, {PK: "P", Limit: 1}, {PK: "P", Limit: 3}, {Index: "byScore", PK: "G", Limit: 1}} {
-		equal(t, "forward", joined(pages(t, tbl, q, nil)), span(0, last))
-		q.Descending = true
-		equal(t, "backward", joined(pages(t, tbl, q, nil)), span(last, 0))
-		q.Descending = false
-		q.Range = keys.Range{From: "-1", To: "9"}
-		equal(t, "between", joined(pages(t, tbl, q, nil)), span(2, 8))
-		q.Range = keys.Range{From: "9"}
-		equal(t, "from", joined(pages(t, tbl, q, nil)), span(8, last))
-		q.Range = keys.Range{To: "-1"}
-		equal(t, "to", joined(pages(t, tbl, q, nil)), span(0, 2))
-		q.Range = keys.Exactly("0.5")
-		equal(t, "exactly", joined(pages(t, tbl, q, nil)), []int{5})
+// rangeCase is a range of sort keys in order, and the first and the last one in it.
+type rangeCase struct {
+	in          keys.Range
+	first, last int
+}
+
+// queryRanges queries sort keys of each type by ranges of every form: of the table and of
+// an index, both ways, page by page.
+func queryRanges(t *testing.T, h Harness) {
+	for kind, tt := range map[types.ScalarAttributeType]struct {
+		inOrder []keys.SK
+		ranges  []rangeCase
+	}{
+		types.ScalarAttributeTypeS: {
+			// '#' sorts before digits.
+			[]keys.SK{"A", "TX", "TX#1", "TX#1#a", "TX#1#b", "TX#10", "TX#2", "TX$", "Z"},
+			[]rangeCase{
+				{keys.None.All(), 0, 8},
+				{keys.Tx.All(), 2, 6},
+				{keys.Tx.All(keys.Str("1")), 3, 4},
+				{keys.Exactly("TX#1"), 2, 2},
+				{keys.Range{From: "TX#10"}, 5, 8},
+				{keys.Range{To: "TX"}, 0, 1},
+				{keys.Tx.Since(time.Time{}), 2, 6},
+				{keys.Tx.Starting("1"), 2, 5},
+				{keys.Range{From: "TX#1", To: "TX#10"}, 2, 5},
+			},
+		},
+		types.ScalarAttributeTypeN: {
+			[]keys.SK{
+				"-100000000000000000000000", "-2.5", "-1", "0", "0.000000000000000000001", "0.5", "1", "2", "9", "10", "9007199254740993",
+				"9007199254740994", "100000000000000000000000000",
+			},
+			[]rangeCase{{keys.Range{}, 0, 12}, {keys.Range{From: "-1", To: "9"}, 2, 8}, {keys.Range{From: "9"}, 8, 12}, {keys.Range{To: "-1"}, 0, 2}, {keys.Exactly("0.5"), 5, 5}},
+		},
+		types.ScalarAttributeTypeB: {
+			[]keys.SK{"\x00", "\x00\x00", "\x00\xff", "a", "ab", "b", "\xff", "\xff\xff"},
+			[]rangeCase{{keys.Range{}, 0, 7}, {keys.Range{Prefix: "\x00"}, 0, 2}, {keys.Range{From: "\x00\x00", To: "b"}, 1, 5}},
+		},
+	} {
+		tbl, _ := h.ranked(t, kind, tt.inOrder, options())
+		for _, r := range tt.ranges {
+			for _, limit := range []int{0, 1, 3} {
+				for _, index := range []string{"", "GSI1"} {
+					q := table.Query{Index: index, PK: "P", Range: r.in, Limit: limit}
+					what := fmt.Sprintf("%s, %+v, index %q, pages of %d", kind, r.in, index, limit)
+					equal(t, what, joined(pages(t, tbl, q, nil)), span(r.first, r.last))
+					q.Descending = true
+					equal(t, what+", descending", joined(pages(t, tbl, q, nil)), span(r.last, r.first))
+				}
+			}
+		}
 	}
 }
 
-func queryBinary(t *testing.T, h Harness) {
-	tbl := h.newTable(t, schema.Table{SKType: types.ScalarAttributeTypeB})
-	inOrder := []string{"\x00", "\x00\x00", "\x00\xff", "a", "ab", "b", "\xff", "\xff\xff"}
+// ranked returns a table whose sort keys, and those of its index, are of a type. It holds
+// items with the given ones, numbered in that order.
+func (h Harness) ranked(t *testing.T, kind types.ScalarAttributeType, inOrder []keys.SK, opts *table.Options) (*table.Table, *tabletest.Faults) {
+	t.Helper()
+	tbl, faults := h.withFaults(t, schema.Table{
+		SKType:  kind,
+		Indexes: []schema.Index{{Name: "GSI1", PK: "gsi1pk", SK: "rank", SKType: kind}},
+	}, opts)
 	var ops []table.Op
-	for i, b := range inOrder {
-		ops = append(ops, table.Put(keys.Key{PK: "P", SK: keys.SK(b)}, note{N: i}))
+	for i, sk := range inOrder {
+		item := table.Item{"n": num(fmt.Sprint(i)), "gsi1pk": str("P"), "rank": keyValue(kind, sk)}
+		ops = append(ops, table.Put(keys.Key{PK: "P", SK: sk}, item))
 	}
 	must(t, tbl.BatchWrite(t.Context(), ops...))
-	for _, limit := range []int{0, 1, 3} {
-		q := table.Query{PK: "P", Limit: limit}
-		equal(t, "forward", joined(pages(t, tbl, q, nil)), span(0, 7))
-		q.Range = keys.Range{Prefix: "\x00"}
-		equal(t, "prefix", joined(pages(t, tbl, q, nil)), span(0, 2))
-		q.Range = keys.Range{From: "\x00\x00", To: "b"}
-		q.Descending = true
-		equal(t, "between", joined(pages(t, tbl, q, nil)), span(5, 1))
-	}
+	return tbl, faults
 }
 
 func queryLarge(t *testing.T, h Harness) {
@@ -211,4 +233,23 @@ func queryLarge(t *testing.T, h Harness) {
 	equal(t, "pages of six", pages(t, tbl, q, nil), [][]int{span(0, 5), span(6, 7)})
 	collected := expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK, Descending: true})))(t)
 	equal(t, "items", numbers(collected), span(7, 0))
+}
+
+// rangeStarting finds names by their beginning, up to the greatest characters and
+// the longest keys.
+func rangeStarting(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	longest := long(keys.MaxSK - len("NAME#"))
+	name := keys.Prefix("NAME")
+	for i, text := range []string{"a", "al", "al\x7f", "al\uFFFF", "al\U0010FFFF", "al\U0010FFFFz", "am", longest} {
+		must(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: user.PK, SK: name.SK(keys.Str(text))}, note{N: i})))
+	}
+	for text, want := range map[string][]int{
+		"": span(0, 7), "a": span(0, 6), "al": span(1, 5), "al\U0010FFFF": span(4, 5), longest: {7}, longest[1:]: {7}, "b": nil,
+	} {
+		for _, limit := range []int{0, 1} {
+			q := table.Query{PK: user.PK, Range: name.Starting(text), Limit: limit}
+			equal(t, "names", joined(pages(t, tbl, q, nil)), want)
+		}
+	}
 }

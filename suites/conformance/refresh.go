@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -97,45 +96,23 @@ func refreshes(t *testing.T, h Harness) {
 
 func refreshesFormer(t *testing.T, h Harness) {
 	ctx := t.Context()
-	former := func(c customer) keys.Key { return accountKey(c.ID) }
-	newKey := keys.Key{PK: "CUSTOMER#u-1", SK: "A"}
 	next := customerEntity
 	next.Key = func(c customer) keys.Key { return keys.Key{PK: keys.Prefix("CUSTOMER").PK(c.ID), SK: "A"} }
+	next.FormerKeys = []func(customer) keys.Key{func(c customer) keys.Key { return accountKey(c.ID) }}
 	tbl := h.newTable(t, appCore())
-	createOld(t, tbl)
 	r := newRepo(t, tbl, next)
-	wantErr(t, expect.ErrOf(r.RefreshOps(ctx, raw(t, tbl, accountKey("u-1")))), repo.ErrOrphan)
-
-	next.FormerKeys = []func(customer) keys.Key{former}
-	r = newRepo(t, tbl, next)
+	createOld(t, tbl)
 	left := raw(t, tbl, accountKey("u-1"))
 	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, left))(t)...))
 	absent(t, tbl, accountKey("u-1"))
-	c := expect.Value(r.Consistent().Get(ctx, newKey))(t)
-	equal(t, "moved", c.Last, "Lima")
+	c := expect.Value(r.Consistent().Get(ctx, next.Key(ana)))(t)
 	equal(t, "copy", expect.Value(r.Consistent().Get(ctx, mailKey("ana@x")))(t), c)
-	equal(t, "ops of the new item", len(expect.Value(r.RefreshOps(ctx, raw(t, tbl, newKey)))(t)), 0)
 
 	// An item that an old program has left is removed, not moved.
 	must(t, tbl.Do(ctx, table.Put(accountKey("u-1"), left)))
 	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, left))(t)...))
 	absent(t, tbl, accountKey("u-1"))
-	equal(t, "the new item", expect.Value(r.Consistent().Get(ctx, newKey))(t), c)
-
-	// A write of the former item in between wins.
-	unversioned := maps.Clone(left)
-	delete(unversioned, "revision")
-	must(t, tbl.Do(ctx, table.Put(accountKey("u-1"), unversioned)))
-	ops := expect.Value(r.RefreshOps(ctx, raw(t, tbl, accountKey("u-1"))))(t)
-	patched(t, tbl, accountKey("u-1"), table.Item{"name": str("Eva Sosa")})
-	wantErr(t, tbl.Transact(ctx, ops...), table.ErrConditionFailed)
-	must(t, tbl.Do(ctx, table.Delete(accountKey("u-1"))))
-
-	// A copy is dropped.
-	next.Copies, next.FormerCopies = nil, []func(customer) keys.Key{func(c customer) keys.Key { return mailKey(c.Email) }}
-	r = newRepo(t, tbl, next)
-	must(t, tbl.Transact(ctx, expect.Value(r.RefreshOps(ctx, raw(t, tbl, mailKey("ana@x"))))(t)...))
-	absent(t, tbl, mailKey("ana@x"))
+	equal(t, "the new item", expect.Value(r.Consistent().Get(ctx, next.Key(ana)))(t), c)
 }
 
 // refreshesFormerPairs has former items that the present description cannot tell
@@ -177,40 +154,6 @@ func refreshesFormerPairs(t *testing.T, h Harness) {
 	swapped.Copies, swapped.FormerCopies = nil, []func(customer) keys.Key{func(c customer) keys.Key { return mailKey(c.Email) }}
 	must(t, tbl.Do(ctx, table.Delete(swapped.Key(ana))))
 	wantErr(t, expect.ErrOf(newRepo(t, tbl, swapped).RefreshOps(ctx, raw(t, tbl, mailKey("ana@x")))), repo.ErrOrphan)
-}
-
-// deletesFormer has items under former keys: of the entity, which go with it, and of another
-// one, which stays.
-func deletesFormer(t *testing.T, h Harness) {
-	e := customerEntity
-	e.Key = func(c customer) keys.Key { return keys.Key{PK: keys.Prefix("CUSTOMER").PK(c.ID), SK: "A"} }
-	e.FormerKeys = []func(customer) keys.Key{func(c customer) keys.Key { return accountKey(c.ID) }}
-	e.FormerCopies = []func(customer) keys.Key{
-		func(c customer) keys.Key { return accountKey("by-name-" + c.Last) }, func(c customer) keys.Key { return accountKey("by-tier-" + c.Tier) },
-	}
-	for name, remove := range map[string]func(*repo.Repo[customer], keys.Key) error{
-		"Delete": func(r *repo.Repo[customer], key keys.Key) error { return r.Delete(t.Context(), key) },
-		"DeleteAll": func(r *repo.Repo[customer], key keys.Key) error {
-			return expect.ErrOf(r.DeleteAll(t.Context(), table.Query{PK: key.PK}, nil))
-		},
-	} {
-		tbl := h.newTable(t, appCore())
-		r := newRepo(t, tbl, e)
-		ben := customer{ID: "u-2", Email: "ben@x", First: "Ben", Last: "Sosa", Tier: "gold", Revision: "1"}
-		c := customer{ID: "u-1", Email: "ana@x", First: "Ana", Last: "Lima", Tier: "gold", Revision: "1"}
-		must(t, r.Create(t.Context(), &ben))
-		must(t, r.Create(t.Context(), &c))
-		left := raw(t, tbl, e.Key(c))
-		left["revision"] = str("of an old program")
-		must(t, tbl.Do(t.Context(), table.Put(accountKey("u-1"), left)))
-		must(t, tbl.Do(t.Context(), table.Put(accountKey("by-name-Lima"), left)))
-		must(t, tbl.Do(t.Context(), table.Put(accountKey("by-tier-gold"), raw(t, tbl, e.Key(ben)))))
-		must(t, remove(r, e.Key(c)))
-		for _, key := range []keys.Key{e.Key(c), mailKey("ana@x"), accountKey("u-1"), accountKey("by-name-Lima")} {
-			absent(t, tbl, key)
-		}
-		equal(t, name+": another entity's", expect.Value(r.Consistent().Get(t.Context(), accountKey("by-tier-gold")))(t), ben)
-	}
 }
 
 func refreshesUnversioned(t *testing.T, h Harness) {

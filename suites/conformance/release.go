@@ -14,73 +14,11 @@ import (
 func releaseTests() tests {
 	return tests{
 		"a write keeps what its type does not know":     writesKeepTheUnknown,
-		"a new copy has what its type does not know":    newCopiesAreWhole,
 		"a change that changes nothing sends nothing":   noChange,
 		"a stale index key is healed":                   staleIndexKey,
 		"no write revives an expired entity":            noRevival,
 		"attributes of another spelling are taken over": respelled,
 		"attributes beside a field's own stay":          besideOwn,
-	}
-}
-
-// newCopiesAreWhole has a release create, restore and move copies of entities of a newer
-// one, which reads and writes them by these copies.
-func newCopiesAreWhole(t *testing.T, h Harness) {
-	type older struct {
-		ID       string
-		Mail     string `dynamodbav:",omitempty"`
-		Revision string
-	}
-	type newer struct {
-		ID              string
-		Mail            string `dynamodbav:",omitempty"`
-		Color, Revision string
-	}
-	copyKey := func(mail string) keys.Key {
-		if mail == "" {
-			return keys.Key{}
-		}
-		return mailKey(mail)
-	}
-	tbl := h.newTable(t, appCore())
-	before := newRepo(t, tbl, repo.Entity[older]{
-		Type: "PERSON", Version: "Revision", Key: func(v older) keys.Key { return accountKey(v.ID) },
-		Copies: []repo.Copy[older]{{Name: "mail", Key: func(v older) keys.Key { return copyKey(v.Mail) }}},
-	})
-	after := newRepo(t, tbl, repo.Entity[newer]{
-		Type: "PERSON", Version: "Revision", Key: func(v newer) keys.Key { return accountKey(v.ID) },
-		Copies:  []repo.Copy[newer]{{Name: "mail", Key: func(v newer) keys.Key { return copyKey(v.Mail) }}},
-		Indexes: map[string]func(newer) keys.Key{"GSI1": func(v newer) keys.Key { return keys.Key{PK: "PEOPLE", SK: keys.SK(v.ID)} }},
-	})
-	moves := func(mail string) func() error {
-		return func() error {
-			return expect.ErrOf(before.Update(t.Context(), accountKey("u-1"), func(v *older) error { v.Mail = mail; return nil }))
-		}
-	}
-	must(t, after.Create(t.Context(), &newer{ID: "u-1", Color: "blue"}))
-	for _, step := range []struct {
-		name, mail string
-		write      func() error
-	}{
-		{"created", "a@x", moves("a@x")},
-		{"moved", "b@x", moves("b@x")},
-		{"restored by a move", "c@x", func() error {
-			must(t, tbl.Do(t.Context(), table.Delete(mailKey("b@x"))))
-			return moves("c@x")()
-		}},
-		{"restored by a refresh", "c@x", func() error {
-			must(t, tbl.Do(t.Context(), table.Delete(mailKey("c@x"))))
-			return expect.ErrOf(before.Refresh(t.Context(), accountKey("u-1")))
-		}},
-	} {
-		must(t, step.write())
-		got := expect.Value(after.Get(t.Context(), mailKey(step.mail)))(t)
-		equal(t, step.name, got, newer{ID: "u-1", Mail: step.mail, Color: "blue", Revision: got.Revision})
-		for _, attribute := range []string{"gsi1pk", "gsi1sk"} { // which are the main item's alone
-			if _, there := raw(t, tbl, mailKey(step.mail))[attribute]; there {
-				t.Errorf("%s: the copy has %s", step.name, attribute)
-			}
-		}
 	}
 }
 

@@ -85,10 +85,7 @@ func returningConditions(t *testing.T, h Harness) {
 	must(t, tbl.Do(t.Context(), table.Put(user, note{Type: "a", N: 1})))
 	v := expect.Value(table.DoReturning[note](t.Context(), tbl, op.IfType("a")))(t)
 	equal(t, "value", v.N, 2)
-	for how, run := range map[string]func(table.Op) error{
-		"alone":            func(op table.Op) error { return tbl.Do(t.Context(), op) },
-		"in a transaction": func(op table.Op) error { return tbl.Transact(t.Context(), op) },
-	} {
+	for how, run := range runs(t, tbl) {
 		for name, test := range map[string]struct {
 			op   table.Op
 			want error

@@ -27,7 +27,6 @@ func shapeTests() tests {
 		"a refresh repairs every item":                       refreshes,
 		"a refresh moves and removes former items":           refreshesFormer,
 		"a refresh loses none of two former items":           refreshesFormerPairs,
-		"a deletion takes what is under former keys":         deletesFormer,
 		"a view refuses what would miss items":               shapeViews,
 		"a shape attribute of another type is refused":       shapeOfAnotherType,
 		"an upgrade that changes values in place":            upgradeInPlace,

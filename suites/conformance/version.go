@@ -15,19 +15,7 @@ func versionTests() tests {
 	return tests{
 		"decides whether a write is carried out": versionDecides,
 		"goes together with conditions":          versionAndIf,
-		"a stale write is a conflict, named":     versionInTransaction,
-		"is all that a Check needs":              versionAlone,
 	}
-}
-
-func versionAlone(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	check := table.Check(user, expression.ConditionBuilder{})
-	must(t, tbl.Do(t.Context(), check.IfVersion("version", 0)))
-	wantErr(t, tbl.Do(t.Context(), check.IfVersion("version", 1)), table.ErrStale)
-	wantErr(t, tbl.Transact(t.Context(), table.Put(other, nil), check.IfVersion("version", 1)), table.ErrStale)
-	wantErr(t, tbl.Do(t.Context(), check), table.ErrInvalid)
-	absent(t, tbl, other)
 }
 
 func setVersion(v int) expression.UpdateBuilder {
@@ -57,10 +45,7 @@ func versionDecides(t *testing.T, h Harness) {
 		{"null, 0", table.Item{"version": &types.AttributeValueMemberNULL{Value: true}}, 0, true},
 		{"null, 1", table.Item{"version": &types.AttributeValueMemberNULL{Value: true}}, 1, false},
 	} {
-		for how, run := range map[string]func(table.Op) error{
-			"alone":            func(op table.Op) error { return tbl.Do(t.Context(), op) },
-			"in a transaction": func(op table.Op) error { return tbl.Transact(t.Context(), op) },
-		} {
+		for how, run := range runs(t, tbl) {
 			key := keys.Key{PK: keys.User.PK(tt.name), SK: keys.SK(how)}
 			for verb, op := range map[string]table.Op{
 				"Put": table.Put(key, note{N: 9}), "Update": table.Update(key, setVersion(9)), "Delete": table.Delete(key),
@@ -92,21 +77,4 @@ func versionAndIf(t *testing.T, h Harness) {
 	must(t, tbl.Do(t.Context(), table.Update(user, setVersion(4)).If(either).IfVersion("version", 3)))
 	wantErr(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).IfVersion("version", 3)), table.ErrStale)
 	must(t, tbl.Do(t.Context(), table.Check(user, nIs(1)).IfVersion("version", 4)))
-}
-
-func versionInTransaction(t *testing.T, h Harness) {
-	tbl, faults := h.withFaults(t, appCore(), nil)
-	must(t, tbl.Do(t.Context(), table.Put(user, table.Item{"version": num("3")})))
-	before := sent(faults)
-	err := tbl.Transact(t.Context(),
-		table.Put(other, note{}), table.Update(user, setVersion(3)).IfVersion("version", 2).WithName("user"))
-	wantErr(t, err, table.ErrStale)
-	wantErr(t, err, table.ErrConflict)
-	tx, ok := errors.AsType[*table.TxError](err)
-	if !ok || len(tx.Failed) != 1 || tx.Failed[0].Name != "user" || (tx.Failed[0].Stored["version"] == nil) != h.Rewritten {
-		t.Errorf("error %v", err)
-	}
-	// It does not pass by itself: the same op would fail again.
-	equal(t, "requests", sent(faults)-before, 1)
-	absent(t, tbl, other)
 }

@@ -12,13 +12,11 @@ import (
 
 func writeTests() tests {
 	return tests{
-		"Put replaces the whole item":               putReplaces,
-		"Put overwrites key attributes in a value":  putKeys,
-		"a failed condition leaves all as it was":   failedConditions,
-		"Update makes an item unless told not to":   updateMakes,
-		"Delete of nothing is no error":             deleteNothing,
-		"Check writes nothing and tells the result": check,
-		"one Op runs many times, on many tables":    opReused,
+		"Put replaces the whole item":              putReplaces,
+		"Put overwrites key attributes in a value": putKeys,
+		"a failed condition leaves all as it was":  failedConditions,
+		"Update makes an item unless told not to":  updateMakes,
+		"one Op runs many times, on many tables":   opReused,
 	}
 }
 
@@ -53,11 +51,8 @@ func failedConditions(t *testing.T, h Harness) {
 		"Put over nothing":         table.Put(other, note{N: 9}).If(nIs(2)),
 		"Delete of two conditions": table.Delete(user).If(nIs(1)).If(nIs(2)),
 	} {
-		for how, run := range map[string]func() error{
-			"alone":            func() error { return tbl.Do(t.Context(), op) },
-			"in a transaction": func() error { return tbl.Transact(t.Context(), op) },
-		} {
-			err := run()
+		for how, run := range runs(t, tbl) {
+			err := run(op)
 			if !errors.Is(err, table.ErrConditionFailed) || errors.Is(err, table.ErrExists) ||
 				table.Classify(err) != table.Permanent {
 				t.Errorf("%s, %s: %v (%v)", name, how, err, table.Classify(err))
@@ -81,26 +76,6 @@ func updateMakes(t *testing.T, h Harness) {
 	stored(t, tbl, user, note{ID: "a"})
 	must(t, tbl.Do(t.Context(), table.Patch(user, table.Item{"n": num("4")}, "id", "id")))
 	stored(t, tbl, user, note{N: 4})
-}
-
-func deleteNothing(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	must(t, tbl.Do(t.Context(), table.Delete(user)))
-	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
-	must(t, tbl.Do(t.Context(), table.Delete(user).If(nIs(1))))
-	absent(t, tbl, user)
-}
-
-func check(t *testing.T, h Harness) {
-	tbl := h.newTable(t, appCore())
-	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 1})))
-	must(t, tbl.Do(t.Context(), table.Check(user, nIs(1))))
-	err := tbl.Do(t.Context(), table.Check(user, nIs(2)).WithName("guard"))
-	wantErr(t, err, table.ErrConditionFailed)
-	if e, ok := errors.AsType[*table.Error](err); !ok || e.Op != "Check" || e.Name != "guard" || e.Key != user {
-		t.Errorf("error %#v", e)
-	}
-	stored(t, tbl, user, note{N: 1})
 }
 
 func opReused(t *testing.T, h Harness) {

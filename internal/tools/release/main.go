@@ -20,12 +20,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	r := release{
-		dir:     ".",
-		command: []string{"explain", "USER#u-123"},
-		log:     func(format string, args ...any) { fmt.Printf("release: "+format+"\n", args...) },
-	}
-	if err := r.prove(ctx); err != nil {
+	log := func(format string, args ...any) { fmt.Printf("release: "+format+"\n", args...) }
+	if err := prove(ctx, ".", []string{"explain", "USER#u-123"}, log); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}

@@ -3,16 +3,15 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/module"
-	"golang.org/x/mod/zip"
 )
 
 // mod is a module of the repository.
@@ -72,31 +71,47 @@ func checkWorkspace(fsys fs.FS, all []mod) error {
 	if err != nil {
 		return err
 	}
-	used := map[string]bool{}
-	for _, use := range work.Use {
-		used[path.Clean(use.Path)] = true
-	}
 	for _, m := range all {
-		if !used[m.dir] {
+		if !slices.ContainsFunc(work.Use, func(use *modfile.Use) bool { return path.Clean(use.Path) == m.dir }) {
 			err = errors.Join(err, fmt.Errorf("go.work does not use ./%s", m.dir))
 		}
 	}
 	return err
 }
 
+var versions = regexp.MustCompile(`\bv\d+\.\d+\.\d+\b`)
+
+// checkPage reports tags that have no row in the table of VERSIONING.md, or are not in
+// the command that pushes them. The page may still name an earlier version.
+func checkPage(fsys fs.FS, released []mod, version string) error {
+	page, err := fs.ReadFile(fsys, "VERSIONING.md")
+	if err != nil {
+		return err
+	}
+	text := versions.ReplaceAllString(string(page), version)
+	push := "git push origin"
+	for _, m := range released {
+		push += " " + m.tag(version)
+		if !strings.Contains(text, "| `"+m.tag(version)+"` |") {
+			err = errors.Join(err, fmt.Errorf("VERSIONING.md has no row for %s", m.tag(version)))
+		}
+	}
+	if !strings.Contains(text, push) {
+		err = errors.Join(err, fmt.Errorf("VERSIONING.md does not have %q", push))
+	}
+	return err
+}
+
 // nextVersion returns the version that the released modules require of each other.
-func nextVersion(all []mod) (string, error) {
+func nextVersion(released []mod) (string, error) {
 	required := map[string]string{}
 	var errs []error
-	for _, m := range all {
-		if !m.released() {
-			continue
-		}
+	for _, m := range released {
 		if len(m.file.Replace)+len(m.file.Exclude) > 0 {
 			errs = append(errs, fmt.Errorf("%s/go.mod has replace or exclude directives, which its users do not see", m.dir))
 		}
 		for _, r := range m.file.Require {
-			if within(r.Mod.Path, all[0].path()) {
+			if within(r.Mod.Path, released[0].path()) {
 				required[r.Mod.Version] = m.dir
 			}
 		}
@@ -118,23 +133,3 @@ func nextVersion(all []mod) (string, error) {
 
 // within reports whether a module or package is part of the repository.
 func within(p, library string) bool { return p == library || strings.HasPrefix(p, library+"/") }
-
-// zips makes the zip of each released module, as the go command and module
-// proxies do.
-func zips(dir string, all []mod, version string) error {
-	var errs []error
-	for _, m := range all {
-		if !m.released() {
-			continue
-		}
-		sub := m.dir
-		if sub == "." {
-			sub = ""
-		}
-		v := module.Version{Path: m.path(), Version: version}
-		if err := zip.CreateFromVCS(io.Discard, v, dir, "HEAD", sub); err != nil {
-			errs = append(errs, fmt.Errorf("zip of %s: %w", m.path(), err))
-		}
-	}
-	return errors.Join(errs...)
-}

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"golang.org/x/mod/zip"
@@ -16,15 +14,6 @@ import (
 // maxPath leaves room for the directory of a checkout: git on Windows refuses
 // paths of more than 260 characters by default.
 const maxPath = 160
-
-// tracked returns the paths of the files that git tracks in the repository at dir.
-func tracked(ctx context.Context, dir string) ([]string, error) {
-	text, err := output(ctx, dir, nil, "git", "ls-files", "-z")
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(strings.Split(text, "\x00"), func(p string) bool { return p == "" }), nil
-}
 
 // file is a tracked file, for package zip.
 type file struct {

@@ -20,7 +20,7 @@ import (
 )
 
 // rows are those of the table.
-var rows = []struct{ name, on, unit, title string }{
+var rows = []struct{ job, on, unit, title string }{
 	{"Query", "stub", "cpu-sec/op", "`Query` of 100 items: CPU"},
 	{"Query", "stub", "B/op", "… bytes"},
 	{"Query", "stub", "allocs/op", "… allocations"},
@@ -74,11 +74,11 @@ func report(in io.Reader, out io.Writer, into string) error {
 }
 
 // measured is what was done, with which library, and what the values are of.
-type measured struct{ name, on, lib, unit string }
+type measured struct{ job, on, lib, unit string }
 
 type results map[measured][]float64
 
-// parse reads the results of benchmarks with the sub-benchmarks on and lib.
+// parse reads the results of benchmarks with the sub-benchmarks job, on and lib.
 func parse(in io.Reader) (results, error) {
 	all := results{}
 	reader := benchfmt.NewReader(in, "standard input")
@@ -87,14 +87,16 @@ func parse(in io.Reader) (results, error) {
 		case *benchfmt.SyntaxError:
 			return nil, record
 		case *benchfmt.Result:
-			name, parts := record.Name.Parts()
-			of := measured{name: string(name)}
+			var of measured
+			_, parts := record.Name.Parts()
 			for _, part := range parts {
-				if v, ok := strings.CutPrefix(string(part), "/on="); ok {
-					of.on = v
-				}
-				if v, ok := strings.CutPrefix(string(part), "/lib="); ok {
-					of.lib = v
+				switch key, value, _ := strings.Cut(string(part), "="); key {
+				case "/job":
+					of.job = value
+				case "/on":
+					of.on = value
+				case "/lib":
+					of.lib = value
 				}
 			}
 			for _, v := range record.Values {
@@ -116,9 +118,9 @@ func (r results) table() (string, error) {
 		line := []string{row.title}
 		var base float64
 		for i, p := range peers {
-			values := r[measured{row.name, row.on, p.lib, row.unit}]
+			values := r[measured{row.job, row.on, p.lib, row.unit}]
 			if len(values) == 0 {
-				return "", fmt.Errorf("%s on %s: no %s of %s", row.name, row.on, row.unit, p.lib)
+				return "", fmt.Errorf("%s on %s: no %s of %s", row.job, row.on, row.unit, p.lib)
 			}
 			sample := benchmath.NewSample(values, &benchmath.DefaultThresholds)
 			median := benchmath.AssumeNothing.Summary(sample, 0.95).Center

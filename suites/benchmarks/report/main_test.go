@@ -17,7 +17,7 @@ func output(without string) string {
 			for i, lib := range []string{"sdk", "sdk-expression", "sdk-maps", "singletable", "table", "guregu"} {
 				for _, more := range []int{-100, 100} {
 					if n := 1000 * (i + 1); lib != without {
-						fmt.Fprintf(&b, "Benchmark%s/on=%s/lib=%s-2 100 %d ns/op %d cpu-ns/op %d B/op %d allocs/op\n", name, on, lib, n, n+more, 2*n, n/100)
+						fmt.Fprintf(&b, "BenchmarkJob/job=%s/on=%s/lib=%s-2 100 %d ns/op %d cpu-ns/op %d B/op %d allocs/op\n", name, on, lib, n, n+more, 2*n, n/100)
 					}
 				}
 			}
@@ -37,7 +37,7 @@ func TestReport(t *testing.T) {
 		"no marks":    {in: output(""), file: "before\n", refused: true},
 		"nothing":     {in: "PASS\n", file: marked, refused: true},
 		"one missing": {in: output("table"), file: marked, refused: true},
-		"bad number":  {in: "BenchmarkGet/on=stub/lib=sdk-2 1000 many ns/op\n" + output(""), file: marked, refused: true},
+		"bad number":  {in: "BenchmarkJob/job=Get/on=stub/lib=sdk-2 1000 many ns/op\n" + output(""), file: marked, refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -98,3 +98,45 @@ func batchGetBinary(t *testing.T, h Harness) {
 	equal(t, "found", numbers(found), span(0, len(ks)-1))
 	equal(t, "missing", fmt.Sprint(missing), "[]")
 }
+
+func batchWriteTests() tests {
+	return tests{
+		"60 ops, some left out twice": batchWriteMany,
+	}
+}
+
+func batchWriteMany(t *testing.T, h Harness) {
+	tbl, faults := h.withFaults(t, appCore(), nil)
+	seed(t, tbl, 20)
+	before := sent(faults)
+	var ops []table.Op
+	for i := range 60 {
+		if i < 20 {
+			ops = append(ops, table.Delete(txKey(i)))
+		} else {
+			ops = append(ops, table.Put(txKey(i), note{N: i}))
+		}
+	}
+	faults.Next("BatchWriteItem", tabletest.Unprocessed(24), tabletest.Unprocessed(25), tabletest.Unprocessed(3),
+		tabletest.Unprocessed(10), tabletest.Unprocessed(1))
+	must(t, tbl.BatchWrite(t.Context(), ops...))
+	equal(t, "requests", sent(faults)-before, 3+5)
+	all := expect.Value(table.Collect(table.All[note](t.Context(), tbl, table.Query{PK: user.PK})))(t)
+	equal(t, "items", numbers(all), span(20, 59))
+}
+
+func transactGetTests() tests {
+	return tests{
+		"items come by key, without the missing ones": transactGetOrder,
+	}
+}
+
+func transactGetOrder(t *testing.T, h Harness) {
+	tbl := h.newTable(t, appCore())
+	seed(t, tbl, 5)
+	must(t, tbl.Do(t.Context(), table.Put(user, note{N: 9, ExpiresAt: 5})))
+	got := expect.Value(table.TransactGet[note](t.Context(), tbl, []keys.Key{txKey(4), other, txKey(0), user, txKey(2)}))(t)
+	found, missing := inOrder(got, []keys.Key{txKey(4), other, txKey(0), user, txKey(2)})
+	equal(t, "found", numbers(found), []int{4, 0, 2})
+	equal(t, "missing", missing, []keys.Key{other, user})
+}
