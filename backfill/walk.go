@@ -15,6 +15,7 @@ import (
 
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/internal/lease"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/table"
 )
@@ -114,6 +115,7 @@ func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error
 	observed := table.WithObserver(ctx, spent.observe)
 	defer w.spend(&spent, c)
 	var reason error
+	asked := false // whether the holder of a copy's key was brought over
 	for n := range maxTries {
 		var found outcome
 		err := persist(ctx, func() (err error) {
@@ -143,6 +145,19 @@ func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error
 			continue
 		case ctx.Err() != nil || !aboutItem(err):
 			return err
+		case w.Map == nil && !asked && errors.Is(err, table.ErrExists):
+			asked = true
+			freed, failed := w.free(observed, takenKey(err), c)
+			switch {
+			case failed != nil:
+				return failed
+			case freed && !w.write:
+				c.count(changed)
+				return nil
+			case freed:
+				reason = err
+				continue
+			}
 		}
 		reason = err
 		break
@@ -152,6 +167,42 @@ func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error
 		return nil
 	}
 	return persist(ctx, func() error { return w.setAside(observed, attributes, reason) })
+}
+
+// takenKey returns the key that an error is about: of a copy, that of the copy.
+func takenKey(err error) (key keys.Key) {
+	for {
+		e, ok := errors.AsType[*table.Error](err)
+		if !ok {
+			return key
+		}
+		key, err = e.Key, e.Err
+	}
+}
+
+// free brings over the item under the key of another entity's copy, and reports whether it has
+// changed: it can be a copy that is left of an entity that has no such copy any more, and that
+// the walk would meet later.
+func (w *walk) free(ctx context.Context, key keys.Key, c *Counts) (bool, error) {
+	var found outcome
+	err := persist(ctx, func() error {
+		holder, err := table.Get[table.Item](ctx, w.Source.Consistent(), key)
+		if errors.Is(err, table.ErrNotFound) {
+			found = changedMeanwhile
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if entity, ok := w.entities[item.Text(holder[w.Table.Schema().Type])]; ok {
+			found, err = w.try(ctx, holder, entity.RefreshOps, c)
+		}
+		return err
+	})
+	if err != nil && ctx.Err() == nil && aboutItem(err) {
+		return false, nil // its own visit says why
+	}
+	return found == changed || found == changedMeanwhile, err
 }
 
 var errBusy = errors.New("other programs write it all the time")
