@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/backfill"
 	"github.com/singletable/singletable/internal/expect"
@@ -336,5 +337,32 @@ func TestJobUnwindsItsCaller(t *testing.T) {
 	})
 	if calls > 100 {
 		t.Errorf("the other walkers have gone on for %d segments", calls)
+	}
+}
+
+// TestJobFreesTheKeyOfACopy gives an address to a member that the copy of a deleted one holds,
+// which the job meets later.
+func TestJobFreesTheKeyOfACopy(t *testing.T) {
+	t.Parallel()
+	for _, orphan := range []bool{true, false} {
+		tbl := newMembers(t, 2, nil)
+		set := func(key keys.Key, name, value string) {
+			t.Helper()
+			expect.OK(t, tbl.Do(t.Context(), table.Patch(key, table.Item{name: &types.AttributeValueMemberS{Value: value}})))
+		}
+		if orphan {
+			expect.OK(t, tbl.Do(t.Context(), table.Delete(metadata("MEMBER", "0"))))
+		}
+		set(metadata("MEMBER", "1"), "email", "0@x")
+		set(metadata("MEMBER", "1"), "revision", "of a release without copies")
+		job := membersJob(t, tbl, 1)
+		dry := expect.Value(job.DryRun(t.Context()))(t)
+		report := expect.Value(job.Run(t.Context()))(t)
+		want := int64(0)
+		if !orphan {
+			want = 1 // the address is another member's
+		}
+		expect.Equal(t, "set aside by a dry run and by the job", [2]int64{dry.SetAside, report.SetAside}, [2]int64{want, want})
+		expect.Equal(t, "complete afterwards", expect.Value(job.DryRun(t.Context()))(t).Complete(), orphan)
 	}
 }

@@ -123,7 +123,7 @@ var mutants = []mutant{
 	unguarded("check", "an unchanged entity is checked in a transaction with others", conformance, "TestDefaultEngine/^(Release|Life|Repo)$"),
 	{
 		"an item of another entity is not overwritten by a copy",
-		"repo/plan.go", "\tif !p.isOurs(copied) {\n", "\tif false {\n",
+		"repo/plan.go", "err != nil || !ours {", "err != nil || false && !ours {",
 		conformance, "TestDefaultEngine/^Adoption$",
 	},
 	{
@@ -230,8 +230,53 @@ var mutants = []mutant{
 	},
 	{
 		"what is under a former key is deleted only if it is the entity's",
-		"repo/plan.go", "case seen && !p.isOurs(is):", "case false:",
+		"repo/plan.go", "case seen && !ours:", "case false && !ours:",
 		"./repo", "TestPlans",
+	},
+	{
+		"a copy that does not decode is no other entity's",
+		"repo/plan.go", "\t\treturn false, p.failedAt(key, name, err)\n\t}\n\tif main :=", "\t\treturn false, nil\n\t}\n\tif main :=",
+		"./repo", "TestCopiesThatCannotBeToldApart",
+	},
+	{
+		"a copy whose version is of another type is no conflict",
+		"repo/plan.go", "\tif err := p.checkStamp(item); err != nil {", "\tif err := p.checkStamp(item); false && err != nil {",
+		"./repo", "TestCopiesThatCannotBeToldApart",
+	},
+	{
+		"a version that two entities can have does not say whose a copy is",
+		"repo/version.go", "s.version >= leastRandom", "s.version > 0",
+		"./repo", "TestVersionsThatTwoEntitiesHave",
+	},
+	{
+		"a write takes index keys from a copy that belong to the main item",
+		"repo/plan.go", "case !has && (stored || !read):", "case !has && stored:",
+		"./repo", "TestWritesTakeIndexKeysFromCopies",
+	},
+	{
+		"the copy of a map keeps index keys of other releases",
+		"repo/plan.go", "keeps = p.keepsIndexKey", "keeps = p.isUnknown",
+		"./repo", "TestMapsKeepIndexKeysOfOtherReleases",
+	},
+	{
+		"a permanent refusal in a transaction is no conflict",
+		"repo/run.go", "case !mayHold(f):", "case false:",
+		"./repo", "TestAPermanentRefusalIsNoConflict",
+	},
+	{
+		"an entity is deleted by its former key",
+		"repo/update.go", "errors.Is(err, ErrOrphan) && len(c.entity.FormerKeys) > 0", "false",
+		"./repo", "TestDeleteBeforeTheMove",
+	},
+	{
+		"a copy that cannot be stored keeps no entity from a deletion",
+		"repo/load.go", "\t\tif !c.canHold(key) {", "\t\tif false && !c.canHold(key) {",
+		"./repo", "TestEntitiesWhoseCopyCannotBeStored",
+	},
+	{
+		"a job brings over what holds the key of a copy",
+		"backfill/walk.go", "case w.Map == nil && !asked && errors.Is(err, table.ErrExists):", "case false:",
+		"./backfill", "TestJobFreesTheKeyOfACopy",
 	},
 	{
 		"a copy does not outlive an expired main item",
@@ -245,7 +290,7 @@ var mutants = []mutant{
 	},
 	{
 		"a copy of another revision becomes as its main item",
-		"repo/plan.go", "if own != nil && p.stampOf(own) == p.was.stamp {", "if own != nil {",
+		"repo/plan.go", "case own != nil && p.stampOf(own) == p.was.stamp:", "case own != nil:",
 		"./repo", "TestPlans",
 	},
 	{
