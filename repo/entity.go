@@ -33,6 +33,10 @@ import (
 //
 // The functions must depend on their argument only; they are called from several
 // goroutines at once.
+//
+// If T is a map or makes its attributes itself, nothing tells them from the index keys of
+// another release: a copy that is created, and each one that PutOps or UpdateOps write, gets
+// those of the main item. Declare the indexes that any release declares.
 type Entity[T any] struct {
 	// Type is written to the type attribute of each item, and compared when items
 	// are read.
@@ -85,7 +89,10 @@ type Entity[T any] struct {
 	// VersionFromOne makes the first version 1. Then a stale writer can mistake a
 	// re-created entity with the same version for the one that it has read, and
 	// overwrite it, or remove the unique value of a copy. Use it only for entities
-	// whose ids are never used again. The field can then be a narrow integer, such as a
+	// whose ids are never used again. Two entities can have the same version too, as with
+	// one that another program began with a small number: then writes read the copies that
+	// they change, and PutOps, UpdateOps and DeleteOps, which read nothing, can take the
+	// copy of one for the other's. The field can be a narrow integer, such as a
 	// uint8. A write whose version it does not hold is [table.ErrInvalid]. The greatest
 	// number of an unsigned field is no version.
 	VersionFromOne bool
@@ -109,7 +116,9 @@ type Entity[T any] struct {
 	// former item if the present one has all that it has.
 	// FormerCopies return the keys of copies in earlier releases. RefreshOps
 	// deletes these copies. Reads do not look under these keys. Delete does, by a
-	// request more for each, and deletes what is the entity's.
+	// request more for each, and deletes what is the entity's. An entity that is still
+	// under a former key has nothing under its present one, so a Delete of that does
+	// nothing.
 	FormerKeys, FormerCopies []func(T) keys.Key
 }
 
