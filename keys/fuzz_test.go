@@ -17,7 +17,7 @@ import (
 var hostile = append([]string{
 	"a#b", "%", "%23", "$", "\n", "~", "日本", "\xffyear", "\xc3", "PROFILE", "2024-01-15T10:05:00.000Z",
 	strings.Repeat("x", 1020), strings.Repeat("#", 700),
-}, expect.Nasty...)
+}, expect.Nasty()...)
 
 // writable reports whether all texts can be segments of a key.
 func writable(texts ...string) bool {

@@ -20,7 +20,7 @@ func FuzzParseKeys(f *testing.F) {
 		strings.TrimRight(one, "="), repeated("\xff"), repeated("\x00\xff"),
 		base64.StdEncoding.EncodeToString([]byte("31 bytes, which is one too few.")), one[:43] + "B", "\x00" + one,
 		strings.Repeat(one+",", 100) + two, strings.Repeat("A", 5000),
-	}, expect.Nasty...) {
+	}, expect.Nasty()...) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

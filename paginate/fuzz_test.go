@@ -30,7 +30,7 @@ func FuzzOpen(f *testing.F) {
 	}
 	f.Add([]byte(wire))
 	f.Add([]byte("\x03\x00\x01\x8d\x0c\x94\xe0\xe0"))
-	for _, text := range expect.Nasty {
+	for _, text := range expect.Nasty() {
 		f.Add([]byte(text))
 	}
 
@@ -77,7 +77,7 @@ func FuzzSealOpen(f *testing.F) {
 	f.Add("TX#2024-01-15T10:05:00.000Z#tx-abc", "-1.5E-130", []byte{}, []byte{}, false)
 	f.Add("2024-01-15T10:05:00.000Z2024-01-15T10:05:00.000Z", "", []byte("2024"), []byte(nil), true)
 	f.Add("1969-12-31T23:59:59.999Z", "00", []byte(nil), []byte("\x00"), true)
-	for _, text := range expect.Nasty {
+	for _, text := range expect.Nasty() {
 		f.Add(text, "1", []byte(text), []byte(text), true)
 		f.Add("TX#1", text, []byte{}, []byte{}, true)
 	}

@@ -50,7 +50,7 @@ func FuzzNumbers(f *testing.F) {
 	} {
 		f.Add(pair[0], pair[1])
 	}
-	for _, text := range expect.Nasty {
+	for _, text := range expect.Nasty() {
 		f.Add(text, "-"+text)
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {

@@ -31,8 +31,9 @@ func verbsOf(key keys.Key, item table.Item, attribute, value string) []table.Op 
 // cannot be right is refused before it is sent, and what was written is read
 // back.
 func FuzzOp(f *testing.F) {
-	for i, text := range expect.Nasty {
-		next := expect.Nasty[(i+1)%len(expect.Nasty)]
+	nasty := expect.Nasty()
+	for i, text := range nasty {
+		next := nasty[(i+1)%len(nasty)]
 		f.Add(byte(i), "USER#u-1", "PROFILE", text, next, 1, int64(i))
 		f.Add(byte(i)|0xF0, text, next, "name", text, 1, int64(-i))
 		f.Add(byte(0), "A", text, text, text, 1, int64(0))
@@ -106,7 +107,7 @@ func keySchemas() []schema.Table {
 // FuzzKey uses arbitrary keys of every type. A key is refused before it is sent,
 // or names one item, that every function finds.
 func FuzzKey(f *testing.F) {
-	for i, text := range expect.Nasty {
+	for i, text := range expect.Nasty() {
 		f.Add(byte(i), text, "1")
 		f.Add(byte(1), text, "1")
 		f.Add(byte(i), "1", text)
