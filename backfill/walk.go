@@ -130,10 +130,7 @@ func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error
 			c.count(found)
 			return nil
 		case err == nil:
-			if err := lease.Wait(ctx, mathrand.N(time.Duration(1+n)*conflictDelay)); err != nil {
-				return err
-			}
-			attributes, err = w.again(observed, attributes)
+			attributes, err = w.again(observed, attributes, time.Duration(1+n)*conflictDelay)
 			if errors.Is(err, table.ErrNotFound) {
 				c.Current++ // it was deleted
 				return nil
@@ -207,8 +204,11 @@ func (w *walk) free(ctx context.Context, key keys.Key, c *Counts) (bool, error) 
 
 var errBusy = errors.New("other programs write it all the time")
 
-// again reads an item once more.
-func (w *walk) again(ctx context.Context, item table.Item) (table.Item, error) {
+// again reads an item once more, after a random time of at most most.
+func (w *walk) again(ctx context.Context, item table.Item, most time.Duration) (table.Item, error) {
+	if err := lease.Wait(ctx, mathrand.N(most)); err != nil {
+		return nil, err
+	}
 	var read table.Item
 	err := persist(ctx, func() (err error) {
 		read, err = table.Get[table.Item](ctx, w.Source.Consistent(), w.Source.KeyOf("", item))

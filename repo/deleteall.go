@@ -186,12 +186,12 @@ func (d *deleting) delete(ctx context.Context, key keys.Key) error {
 	if d.o.DryRun {
 		return nil
 	}
-	if d.core.counter == unversioned {
+	if d.counter == unversioned {
 		return d.core.delete(ctx, key)
 	}
-	err := d.core.deleteLoaded(ctx, key)
+	err := d.deleteLoaded(ctx, key)
 	if errors.Is(err, ErrOrphan) {
-		return d.core.deleteFound(ctx, "DeleteAll", key, true)
+		return d.deleteFound(ctx, "DeleteAll", key, true)
 	}
 	return err
 }

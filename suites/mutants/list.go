@@ -275,7 +275,7 @@ var mutants = []mutant{
 	},
 	{
 		"a job brings over what holds the key of a copy",
-		"backfill/walk.go", "case w.Map == nil && !asked && errors.Is(err, table.ErrExists):", "case false:",
+		"backfill/walk.go", "case w.Map == nil && !asked && errors.Is(err, table.ErrExists):", "case false && !asked:",
 		"./backfill", "TestJobFreesTheKeyOfACopy",
 	},
 	{
