@@ -143,18 +143,11 @@ func (w *walk) item(ctx context.Context, attributes table.Item, c *Counts) error
 		case ctx.Err() != nil || !aboutItem(err):
 			return err
 		case w.Map == nil && !asked && errors.Is(err, table.ErrExists):
-			asked = true
-			freed, failed := w.free(observed, takenKey(err), c)
-			switch {
-			case failed != nil:
+			asked, reason = true, err
+			if freed, failed := w.free(observed, takenKey(err), c); failed != nil || freed && !w.write {
 				return failed
-			case freed && !w.write:
-				c.count(changed)
-				return nil
-			case freed:
-				reason = err
-				continue
 			}
+			continue
 		}
 		reason = err
 		break
@@ -179,7 +172,8 @@ func takenKey(err error) (key keys.Key) {
 
 // free brings over the item under the key of another entity's copy, and reports whether it has
 // changed: it can be a copy that is left of an entity that has no such copy any more, and that
-// the walk would meet later.
+// the walk would meet later. A dry run counts the item that waits for it as changed, since
+// it cannot try that again.
 func (w *walk) free(ctx context.Context, key keys.Key, c *Counts) (bool, error) {
 	var found outcome
 	err := persist(ctx, func() error {
@@ -199,7 +193,11 @@ func (w *walk) free(ctx context.Context, key keys.Key, c *Counts) (bool, error) 
 	if err != nil && ctx.Err() == nil && aboutItem(err) {
 		return false, nil // its own visit says why
 	}
-	return found == changed || found == changedMeanwhile, err
+	freed := err == nil && (found == changed || found == changedMeanwhile)
+	if freed && !w.write {
+		c.count(changed)
+	}
+	return freed, err
 }
 
 var errBusy = errors.New("other programs write it all the time")
