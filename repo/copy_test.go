@@ -270,3 +270,20 @@ func TestEntitiesWhoseCopyCannotBeStored(t *testing.T) {
 		expect.Equal(t, name, expect.Value(r.Get(t.Context(), emailKey("ana@x")))(t), repaired)
 	}
 }
+
+// A binary key need not be text.
+func TestCopiesUnderBinaryKeys(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{PKType: types.ScalarAttributeTypeB, SKType: types.ScalarAttributeTypeB}, nil)
+	key := func(kind, id string) keys.Key { return keys.Key{PK: keys.PK(kind + "\xff" + id), SK: "\xfe"} }
+	r := newRepo(t, tbl, repo.Entity[person]{
+		Type: "PERSON", Version: "rev",
+		Key:    func(p person) keys.Key { return key("P", p.ID) },
+		Copies: []repo.Copy[person]{{Key: func(p person) keys.Key { return key("E", p.Email) }}},
+	})
+	expect.OK(t, r.Create(t.Context(), &person{ID: "1", Email: "ana@x"}))
+	updated := expect.Value(r.Update(t.Context(), key("P", "1"), func(p *person) error { p.Name = "Ana"; return nil }))(t)
+	expect.Equal(t, "copy", expect.Value(r.Get(t.Context(), key("E", "ana@x")))(t), updated)
+	expect.OK(t, r.Delete(t.Context(), key("E", "ana@x")))
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
+}

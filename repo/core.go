@@ -139,7 +139,11 @@ func (c *core) setViews(t *table.Table) {
 // canHold reports whether an item can be stored under a key. The zero key is that of a
 // copy that is left out.
 func (c *core) canHold(key keys.Key) bool {
-	return key.PK.Validate() == nil && (c.schema.SK == "" || key.SK.Validate() == nil)
+	if c.textKeys {
+		return key.Validate() == nil
+	}
+	_, err := c.table.IndexKey("", key)
+	return err == nil
 }
 
 // checked reports what is wrong with the projection of the view, or with a query.

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,12 +26,14 @@ import (
 //	copy of another revision        patch, to be as main     remove              patch, to be as main
 //	missing copy                    create, of main          –                   create, of main
 //	another entity's item           ErrExists                –                   ErrExists
+//	copy that does not decode       its error                its error           its error
 //	copy whose key moves            read it; remove and      –                   –
 //	                                create
 //	item under a former key         read it if its key       read it; remove     see planLoose
 //	                                changes; remove
 //
-// An item without a revision cannot say whose it is: then all that is touched is read.
+// An item without a revision cannot say whose it is, nor can a version that another entity can
+// have: then all that is touched is read.
 
 // snapshot is what is known of a stored entity.
 type snapshot struct {
@@ -286,8 +287,12 @@ var errTaken = fmt.Errorf("%w: the key of the copy is another entity's", table.E
 // item of another entity is not touched.
 func (p *planner) bring(i int, copied table.Item) error {
 	to, name := p.keys[i], p.items[i].Name
-	if ours, err := p.isOurs(to, name, copied); err != nil || !ours {
-		return cmp.Or(err, error(p.failedAt(to, name, errTaken)))
+	ours, err := p.isOurs(to, name, copied)
+	switch {
+	case err != nil:
+		return err
+	case !ours:
+		return p.failedAt(to, name, errTaken)
 	}
 	made := p.copyOf(i, copied)
 	if made.Err != nil {
