@@ -123,7 +123,7 @@ var mutants = []mutant{
 	unguarded("check", "an unchanged entity is checked in a transaction with others", conformance, "TestDefaultEngine/^(Release|Life|Repo)$"),
 	{
 		"an item of another entity is not overwritten by a copy",
-		"repo/plan.go", "\tcase !ours:\n\t\treturn p.failedAt", "\tcase false:\n\t\treturn p.failedAt",
+		"repo/plan.go", "\tcase !ours:\n\t\treturn p.failedAt", "\tcase false && !ours:\n\t\treturn p.failedAt",
 		conformance, "TestDefaultEngine/^Adoption$",
 	},
 	{
