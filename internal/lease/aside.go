@@ -33,7 +33,10 @@ const asidePrefix keys.Prefix = "ASIDE"
 
 // SetAside stores in a partition that an item was set aside now. name tells it from others.
 func SetAside(ctx context.Context, t *table.Table, itemType string, pk keys.PK, item keys.Key, a Aside, name ...keys.Segment) error {
-	a.PK, a.SK, a.Millis = []byte(item.PK), []byte(item.SK), t.Now().UnixMilli()
+	a.PK, a.Millis = []byte(item.PK), t.Now().UnixMilli()
+	if item.SK != "" { // not every engine stores an empty value
+		a.SK = []byte(item.SK)
+	}
 	stored, err := attributevalue.MarshalMap(a)
 	if err != nil {
 		return err
