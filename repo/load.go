@@ -174,46 +174,6 @@ func (c *core) keysOf(v any) []keys.Key {
 	return all
 }
 
-// itemKind is what a stored item is to its entity.
-type itemKind int
-
-const (
-	mainItem itemKind = iota
-	copyItem
-	formerItem
-	formerCopy
-)
-
-// identify returns the entity of a stored item as the item has it, and what the item
-// is to it.
-func (c *core) identify(key keys.Key, attributes table.Item) (*stored, itemKind, error) {
-	if path, is := item.NilIn(attributes); is {
-		return nil, 0, fmt.Errorf("%w: attribute %q is nil", table.ErrInvalid, path)
-	}
-	if err := c.checkType(attributes); err != nil {
-		return nil, 0, err
-	}
-	if err := c.checkStamp(attributes); err != nil {
-		return nil, 0, err
-	}
-	old, err := c.storedItem(attributes)
-	if err != nil {
-		return nil, 0, err
-	}
-	here := func(former keyFunc) bool { return former(old.v) == key }
-	switch {
-	case old.keys[0] == key:
-		return old, mainItem, nil
-	case key != (keys.Key{}) && slices.Contains(old.keys[1:], key):
-		return old, copyItem, nil
-	case slices.ContainsFunc(c.entity.FormerKeys, here):
-		return old, formerItem, nil
-	case slices.ContainsFunc(c.entity.FormerCopies, here):
-		return old, formerCopy, nil
-	}
-	return nil, 0, fmt.Errorf("%w: it gives another key, and neither a copy nor a former key", ErrOrphan)
-}
-
 // storedItem returns an item that was read by another program than loadMain.
 func (c *core) storedItem(attributes table.Item) (*stored, error) {
 	upgraded, err := c.upgraded(attributes)
@@ -225,25 +185,4 @@ func (c *core) storedItem(attributes table.Item) (*stored, error) {
 		return nil, c.misfit(err)
 	}
 	return s, c.complete(s, true)
-}
-
-// find reads what belongs to an item.
-func (c *core) find(ctx context.Context, key keys.Key, item table.Item) (*found, error) {
-	s, kind, err := c.identify(key, item)
-	if err != nil {
-		return nil, err
-	}
-	f := &found{item: s, key: key, kind: kind, seen: map[keys.Key]table.Item{key: item}}
-	for {
-		need, err := c.lead(f)
-		if err != nil {
-			return nil, c.confirm(ctx, key, s, err)
-		}
-		if need == (keys.Key{}) {
-			return f, nil
-		}
-		if f.seen[need], err = c.peek(ctx, need); err != nil {
-			return nil, err
-		}
-	}
 }

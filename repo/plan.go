@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/singletable/singletable/internal/item"
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -219,154 +217,6 @@ func (p *planner) patch(i int, s step, d diff, raw item.Raw) error {
 	return nil
 }
 
-// saveCopy plans the ith item, a copy, which may be under another key.
-func (p *planner) saveCopy(i int) error {
-	from, to := p.was.keys[i], p.keys[i]
-	var moved table.Item
-	if from != to {
-		var err error
-		if moved, err = p.leave(i); err != nil {
-			return err
-		}
-	}
-	copied, read := p.old.seen[to]
-	switch {
-	case to == keys.Key{}:
-		return nil
-	case !read && p.old.doubts[to]:
-		p.need = append(p.need, to)
-		return nil
-	case !read && from == to:
-		return p.presume(i)
-	case copied != nil:
-		return p.bring(i, copied)
-	}
-	p.differs = true
-	made := p.copyOf(i, moved)
-	p.steps = append(p.steps, step{verb: create, key: to, name: p.items[i].Name, made: made})
-	return made.Err
-}
-
-// leave plans that the ith item, a copy, is removed under its old key, and returns it. It is
-// read if it has attributes to take along.
-func (p *planner) leave(i int) (table.Item, error) {
-	from, name := p.was.keys[i], p.items[i].Name
-	copied, read := p.old.seen[from]
-	ours, err := p.isOurs(from, name, copied)
-	switch {
-	case from == keys.Key{}:
-	case !read && (p.readsAll || p.old.doubts[from] || p.keys[i] != keys.Key{}):
-		p.need = append(p.need, from)
-	case !read:
-		p.steps = append(p.steps, step{verb: remove, key: from, name: name, held: p.was.stamp, gone: true})
-	case ours:
-		p.steps = append(p.steps, step{verb: remove, key: from, name: name + " (old key)", held: p.stampOf(copied), gone: true})
-		return copied, nil
-	}
-	return nil, err
-}
-
-// presume plans a change of the ith item, a copy that was not read, as if it was as the main
-// item says.
-func (p *planner) presume(i int) error {
-	to := p.keys[i]
-	d, err := p.withIndexes(i, p.v, p.fields, nil, false)
-	if err != nil {
-		return err
-	}
-	if p.readsAll || d.tooLong() {
-		p.need = append(p.need, to)
-		return nil
-	}
-	return p.patch(i, step{key: to, name: p.items[i].Name, held: p.was.stamp}, d, item.Raw{})
-}
-
-var errTaken = fmt.Errorf("%w: the key of the copy is another entity's", table.ErrExists)
-
-// bring plans that the item under the key of the ith one, a copy, becomes as it is wished. An
-// item of another entity is not touched.
-func (p *planner) bring(i int, copied table.Item) error {
-	to, name := p.keys[i], p.items[i].Name
-	ours, err := p.isOurs(to, name, copied)
-	switch {
-	case err != nil:
-		return err
-	case !ours:
-		return p.failedAt(to, name, errTaken)
-	}
-	made := p.copyOf(i, copied)
-	if made.Err != nil {
-		return made.Err
-	}
-	held := p.stampOf(copied)
-	d := p.difference(copied, made.Item)
-	p.differs = p.differs || !d.empty() || held != p.was.stamp
-	return p.patch(i, step{key: to, name: name, held: held}, d, item.RawOf(copied))
-}
-
-// copyOf makes the ith item, a copy, of the main item. The copy keeps its own keys of
-// indexes that this release does not know. If it holds the revision of the main item, it
-// keeps all that T does not know.
-func (p *planner) copyOf(i int, own table.Item) item.Made {
-	attributes := p.fields.apply(p.was.raw)
-	keeps := p.onlyMain
-	switch {
-	case own != nil && !p.known: // T may have any attribute
-		keeps = p.keepsIndexKey
-	case own != nil && p.stampOf(own) == p.was.stamp:
-		keeps = p.isUnknown
-	}
-	maps.DeleteFunc(attributes, keeps)
-	for name, value := range own {
-		if keeps(name, value) {
-			attributes[name] = value
-		}
-	}
-	return p.whole(i, p.keys[i], p.v, attributes, p.becomes)
-}
-
-// isUnknown reports whether T, the repository and upgrades do not have an attribute.
-func (c *core) isUnknown(name string, _ types.AttributeValue) bool {
-	_, own := c.own[name]
-	_, respelled := c.respelled(name)
-	return c.known && !own && !respelled
-}
-
-// onlyMain reports whether an attribute is a key of an index, which another release
-// has given the main item. T does not have it, so copies must not: a query of the
-// index would return the entity twice.
-func (c *core) onlyMain(name string, value types.AttributeValue) bool {
-	return slices.Contains(c.indexKeyNames, name) && c.isUnknown(name, value)
-}
-
-// keepsIndexKey reports whether an attribute of a copy stays as it is, although T may have
-// it: it is a key of an index that another release declares, and the write does not change it.
-func (p *planner) keepsIndexKey(name string, _ types.AttributeValue) bool {
-	_, set := p.fields.set[name]
-	return slices.Contains(p.indexKeyNames, name) && !slices.Contains(p.indexAttributes, name) &&
-		!set && !slices.Contains(p.fields.remove, name)
-}
-
-// difference returns what makes an item another one under its key, except for its stamp.
-func (c *core) difference(from, to table.Item) diff {
-	d := diff{set: table.Item{}}
-	skip := func(name string) bool {
-		return name == c.schema.PK || name == c.schema.SK || name == c.entity.Version || c.shapes.derives() && name == c.shapes.at
-	}
-	for name, value := range to {
-		if !skip(name) && !same(from[name], value) {
-			d.set[name] = value
-		}
-	}
-	for name := range from {
-		if _, has := to[name]; !has && !skip(name) {
-			d.remove = append(d.remove, name)
-		}
-	}
-	slices.Sort(d.remove)
-	return d
-}
-
 // remove plans that nothing is stored.
 func (p *planner) remove() error {
 	p.steps = append(p.steps, step{verb: remove, key: p.old.at, name: p.items[0].Name, held: p.was.stamp, as: p.was.item, gone: true, main: true})
@@ -454,6 +304,11 @@ func (p *planner) checkExchange() error {
 	return nil
 }
 
+// stays is the step that makes a plan depend on a main item.
+func (c *core) stays(s *snapshot) step {
+	return step{verb: check, key: s.at, name: c.items[0].Name, held: s.main.stamp, main: true}
+}
+
 // withIndexes adds to the changes of the ith item of v those of its index keys. An item
 // that was not read is given all that it declares, and loses what other items do.
 func (c *core) withIndexes(i int, v any, fields diff, attributes table.Item, read bool) (diff, error) {
@@ -489,98 +344,4 @@ const (
 
 func (d diff) tooLong() bool {
 	return len(d.set)*setPart+len(d.remove)*removePart > maxExpression-len("SET REMOVE ")
-}
-
-// found is a stored item, what it is to its entity, and that entity; nil if its main item
-// is missing.
-type found struct {
-	item *stored
-	key  keys.Key
-	kind itemKind
-	of   *snapshot
-	// broken is why the main item is no value.
-	broken error
-	// seen are the items that were read; nil where nothing is stored.
-	seen map[keys.Key]table.Item
-}
-
-// lead follows an item to the main item of its entity, under its present key or a former
-// one. It returns the key of an item that is to be read first.
-func (c *core) lead(f *found) (need keys.Key, err error) {
-	f.of, f.broken = nil, nil
-	if f.kind == mainItem {
-		f.of = &snapshot{main: f.item, at: f.key}
-		return need, nil
-	}
-	for i, key := range slices.Concat(f.item.keys[:1], keysBy(c.entity.FormerKeys, f.item.v)) {
-		if f.kind == formerItem && f.broken != nil || f.of != nil && (f.kind != copyItem || slices.Contains(f.of.main.keys, f.key)) {
-			break
-		}
-		above, read := f.seen[key]
-		switch {
-		case key == f.key && f.kind != formerItem:
-			return need, fmt.Errorf("%w: its key is a former one of the main item, too", ErrOrphan)
-		case !read:
-			return key, nil
-		case above == nil, i > 0 && c.checkType(above) != nil:
-			continue
-		}
-		if err := c.checkType(above); err != nil {
-			return need, fmt.Errorf("%w: the item under its main key: %w", ErrOrphan, err)
-		}
-		if main, err := c.storedItem(above); err != nil {
-			f.broken = err
-		} else if f.of == nil || slices.Contains(main.keys, f.key) {
-			f.of = &snapshot{main: main, at: key}
-		}
-	}
-	return need, nil
-}
-
-// planLoose says what becomes of a stored item that is not the main item of its entity.
-//
-//	                    its main item has no such item    there is no main item
-//	copy                remove                            remove
-//	former copy         remove                            ErrOrphan
-//	former main item    remove, if all that it has is     (it is the main item)
-//	                    in the main item; or ErrExists
-func (c *core) planLoose(f *found) (*plan, error) {
-	p := &plan{}
-	away := step{verb: remove, key: f.key, name: c.entity.Type, held: f.item.stamp, as: f.item.item, main: true}
-	switch of := f.of; {
-	case f.broken != nil && f.kind == copyItem:
-		return p, nil // its error is the main item's
-	case f.broken != nil:
-		return nil, f.broken
-	case of == nil && f.kind == formerCopy:
-		return nil, fmt.Errorf("%w: its main item is missing", ErrOrphan)
-	case of == nil:
-		p.steps = []step{away, {verb: none, key: f.item.keys[0], name: c.items[0].Name, main: true}}
-	case f.kind == copyItem && slices.Contains(of.main.keys, f.key):
-		// The plan of the main item is about it.
-	case f.kind == formerItem && !slices.Contains(c.formerKeys(of.main.v), f.key):
-		return nil, fmt.Errorf("%w: its present key is another entity's", table.ErrExists)
-	case f.kind == formerItem && !c.holds(of.main, f.item):
-		return nil, fmt.Errorf("%w: the item under its present key does not have all that it has", table.ErrExists)
-	default:
-		p.steps = []step{away, c.stays(of)}
-	}
-	return p, nil
-}
-
-// holds reports whether an item has all that another one has, except for keys, version
-// and shape.
-func (c *core) holds(s, other *stored) bool {
-	has := s.raw.Attributes(nil)
-	for name, value := range other.raw.Attributes(nil) {
-		if !c.reserved[name] && !slices.Contains(c.indexKeyNames, name) && !same(has[name], value) {
-			return false
-		}
-	}
-	return true
-}
-
-// stays is the step that makes a plan depend on a main item.
-func (c *core) stays(s *snapshot) step {
-	return step{verb: check, key: s.at, name: c.items[0].Name, held: s.main.stamp, main: true}
 }

@@ -123,7 +123,7 @@ var mutants = []mutant{
 	unguarded("check", "an unchanged entity is checked in a transaction with others", conformance, "TestDefaultEngine/^(Release|Life|Repo)$"),
 	{
 		"an item of another entity is not overwritten by a copy",
-		"repo/plan.go", "\tcase !ours:\n\t\treturn p.failedAt", "\tcase false && !ours:\n\t\treturn p.failedAt",
+		"repo/plancopy.go", "\tcase !ours:\n\t\treturn p.failedAt", "\tcase false && !ours:\n\t\treturn p.failedAt",
 		conformance, "TestDefaultEngine/^Adoption$",
 	},
 	{
@@ -225,7 +225,7 @@ var mutants = []mutant{
 	},
 	{
 		"a former item is deleted only if the present one has all that it has",
-		"repo/plan.go", "case f.kind == formerItem && !c.holds(of.main, f.item):", "case f.kind == formerItem && false:",
+		"repo/loose.go", "case f.kind == formerItem && !c.holds(of.main, f.item):", "case f.kind == formerItem && false:",
 		"./repo", "TestPlansOfAJob",
 	},
 	{
@@ -255,7 +255,7 @@ var mutants = []mutant{
 	},
 	{
 		"the copy of a map keeps index keys of other releases",
-		"repo/plan.go", "keeps = p.keepsIndexKey", "keeps = p.isUnknown",
+		"repo/plancopy.go", "keeps = p.keepsIndexKey", "keeps = p.isUnknown",
 		"./repo", "TestMapsKeepIndexKeysOfOtherReleases",
 	},
 	{
@@ -285,12 +285,12 @@ var mutants = []mutant{
 	},
 	{
 		"a copy loses the note of upgrades that are no longer compatible",
-		"repo/plan.go", "c.shapes.derives() && name == c.shapes.at", "name == c.shapes.at",
+		"repo/plancopy.go", "c.shapes.derives() && name == c.shapes.at", "name == c.shapes.at",
 		"./repo", "TestPlans",
 	},
 	{
 		"a copy of another revision becomes as its main item",
-		"repo/plan.go", "case own != nil && p.stampOf(own) == p.was.stamp:", "case own != nil:",
+		"repo/plancopy.go", "case own != nil && p.stampOf(own) == p.was.stamp:", "case own != nil:",
 		"./repo", "TestPlans",
 	},
 	{
