@@ -30,4 +30,12 @@
 //
 // For a partition with entities of several types, [Collect] reads a query into
 // a slice for each type, and [Stream] reads it in the order of the partition.
+//
+// # Reading the code
+//
+//	an entity   entity.go version.go upgrade.go core.go item.go part.go indexpart.go
+//	reads       repo.go decode.go collect.go
+//	a write     load.go diff.go plan.go plancopy.go run.go
+//	            write.go update.go upsert.go ops.go
+//	repairs     loose.go refresh.go deleteall.go
 package repo
