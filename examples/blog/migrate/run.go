@@ -108,7 +108,7 @@ var ErrDifferent = errors.New("the copy differs")
 func (r *Records[T]) Verify(ctx context.Context) (backfill.Report, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	// A dry run has no progress to store: it begins anew each time. It counts the ops
+	// A dry run has no progress to store: it starts from the beginning each time. It counts the ops
 	// that mend returns, and mend has run them.
 	return r.job(func(ctx context.Context, v T) ([]table.Op, error) {
 		ops, err := r.mend(ctx, v)
@@ -119,7 +119,7 @@ func (r *Records[T]) Verify(ctx context.Context) (backfill.Report, error) {
 	}).DryRun(ctx)
 }
 
-// mend copies v if the single table does not have it, and returns the ops that did so.
+// mend stores v if the single table does not have it, and returns the ops that did so.
 func (r *Records[T]) mend(ctx context.Context, v T) ([]table.Op, error) {
 	ok, err := r.matches(ctx, v)
 	if err != nil || ok {

@@ -74,7 +74,7 @@ func publish(id string, key *rsa.PublicKey) ([]byte, error) {
 	return set.JSONPublic(context.Background())
 }
 
-// Warning is what a server that gives out tokens to anyone warns of.
+// Warning is the warning of a server that gives tokens to anyone.
 const Warning = "every user and program of this machine gets a token for any user and tenant. Do not expose it."
 
 // NewLocal returns an issuer, and a verifier that accepts its tokens.

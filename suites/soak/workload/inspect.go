@@ -74,7 +74,7 @@ func find[T any](ctx context.Context, t *table.Table, key keys.Key) (v T, found 
 	return v, err == nil, err
 }
 
-// owners are who has a value.
+// owners are the entities that have a value.
 type owners map[string][]string
 
 func (o owners) add(value, owner string) { o[value] = append(o[value], owner) }
