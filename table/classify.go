@@ -49,7 +49,8 @@ var permanent = []error{
 //     such as a proxy's, and a broken connection.
 //   - [Permanent]: a refusal that the arguments or the stored item cause, such as
 //     [ErrNotFound], [ErrExists], [ErrConditionFailed], [ErrTooLarge] and
-//     everything that is invalid. It outweighs other causes of the same error:
+//     everything that is invalid; and an update that the stored item has no place
+//     for, or whose sum is no number. It outweighs other causes of the same error:
 //     a transaction with a failed condition and a conflict is permanent. So is
 //     [ErrStale], unless [Table.Retry] or a function that reads first, such as
 //     Update of package repo, has returned it.
@@ -68,11 +69,12 @@ func Classify(err error) Class {
 	}
 	err = explain(err) // it may be the SDK's own, as that of an Event is
 	is := func(target error) bool { return errors.Is(err, target) }
+	api, _ := response.Of(err)
 	cancelled, _ := errors.AsType[*types.TransactionCanceledException](err)
 	switch {
 	case is(ErrOutcomeUnknown), is(ErrNewerShape), errors.As(err, new(*spentError)):
 		return Transient
-	case slices.ContainsFunc(permanent, is), cancelled != nil && hasReason(cancelled, permanent...):
+	case slices.ContainsFunc(permanent, is), cancelled != nil && hasLasting(cancelled), api != nil && lasting(api.ErrorCode(), api.ErrorMessage()):
 		return Permanent
 	case is(ErrConflict), is(ErrThrottled), cancelled != nil && passing(cancelled), response.Passes(err):
 		return Transient

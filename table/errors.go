@@ -298,9 +298,15 @@ func onlyFor(cancelled *types.TransactionCanceledException, kinds ...error) bool
 	return found
 }
 
-// hasReason reports whether one of the reasons is of these kinds.
-func hasReason(cancelled *types.TransactionCanceledException, kinds ...error) bool {
+// lasting reports whether a code of an error, or of a reason of a cancelled transaction,
+// says that the same request will fail again.
+func lasting(code, message string) bool {
+	return slices.Contains(permanent, kindOf(code)) || outgrown(code, message) || unfit(code, message)
+}
+
+// hasLasting reports whether one of the reasons does.
+func hasLasting(cancelled *types.TransactionCanceledException) bool {
 	return slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
-		return slices.Contains(kinds, kindOf(aws.ToString(r.Code)))
+		return lasting(aws.ToString(r.Code), aws.ToString(r.Message))
 	})
 }

@@ -262,9 +262,18 @@ func repeats[E any](set []E, compare func(a, b E) int) bool {
 // outgrown reports whether an error, or a reason of a cancelled transaction, means
 // that an update makes a stored item too large. DynamoDB has no code for that.
 func outgrown(code, message string) bool {
-	return (code == "ValidationException" || code == "ValidationError") &&
-		strings.Contains(message, "Item size") && strings.Contains(message, "exceeded the maximum allowed size")
+	return isValidation(code) && strings.Contains(message, "Item size") && strings.Contains(message, "exceeded the maximum allowed size")
 }
+
+// unfit reports whether an error, or such a reason, means that an update does not fit the
+// stored item: a path below a map that is missing, or a sum that is out of range. There is
+// no code for that, either.
+func unfit(code, message string) bool {
+	return isValidation(code) && (strings.Contains(message, "document path provided in the update expression is invalid") ||
+		strings.Contains(message, "Number overflow") || strings.Contains(message, "Number underflow"))
+}
+
+func isValidation(code string) bool { return code == "ValidationException" || code == "ValidationError" }
 
 // maxTransaction is how many items one transaction may touch. AWS: "Service,
 // account, and table quotas", Amazon DynamoDB Developer Guide.

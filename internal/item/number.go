@@ -20,7 +20,7 @@ const (
 type Number struct {
 	negative bool
 	// text reads from the first digit that is not zero to the last one. It may
-	// hold the decimal point. It is empty for zero.
+	// hold the decimal point. It is empty for zero, whose exponent is the written one.
 	text     string
 	digits   int // those of text
 	exponent int
@@ -59,7 +59,7 @@ func ParseNumber(s string) (d Number, ok bool) {
 		return Number{}, false // nothing, or a point alone
 	}
 	if first < 0 {
-		return Number{}, true
+		return Number{exponent: d.exponent}, true
 	}
 	d.text, d.digits = mantissa[first:last+1], last+1-first
 	if first < point && point < last {
@@ -73,10 +73,14 @@ func ParseNumber(s string) (d Number, ok bool) {
 	return d, true
 }
 
-// InRange reports whether DynamoDB can store the number. It stores zero,
-// whatever its exponent.
+// InRange reports whether DynamoDB can store the number. It takes 0e125 for a zero, and
+// refuses 0e126.
 func (d Number) InRange() bool {
-	return d.digits == 0 || d.digits <= maxDigits && d.exponent >= minExponent && d.exponent <= maxExponent
+	exponent := d.exponent
+	if d.digits == 0 {
+		exponent++ // 0e125 is in the place of 1e125, which is 0.1e126
+	}
+	return d.digits <= maxDigits && exponent >= minExponent && exponent <= maxExponent
 }
 
 // StorableNumber reports whether a number is within DynamoDB's precision and
