@@ -119,7 +119,7 @@
 //   - DynamoDB allows 100 items in a transaction, and every copy counts.
 //
 // AWS: "Best practices for designing and using partition keys effectively in
-// DynamoDB" and "Quotas in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
+// DynamoDB" and "Constraints in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 //
 // # When not to use this
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// maxGuarded is how many attributes a condition compares at most. AWS: "Service,
-// account, and table quotas", Amazon DynamoDB Developer Guide: 300 operators in an
+// maxGuarded is how many attributes a condition compares at most. AWS: "Constraints
+// in Amazon DynamoDB", Amazon DynamoDB Developer Guide: 300 operators in an
 // expression.
 const maxGuarded = 140
 

@@ -17,7 +17,7 @@ import (
 )
 
 // stillTime is how long Ensure waits while nothing changes, when the context has no
-// deadline. On AWS a table takes 5 to 60 seconds.
+// deadline. On AWS a table takes up to a minute or so.
 const stillTime = 5 * time.Minute
 
 // The pauses between looks at the table grow from the first to the second.
@@ -44,7 +44,7 @@ const shownTime = 10 * time.Second
 // It drops nothing. If one difference is among [Plan].Manual, such as another view
 // of the stream, Ensure changes nothing and returns [ErrMismatch].
 //
-// An index costs write units, and takes minutes to hours on a large table:
+// An index costs write units, and can take hours on a large table:
 // [Table.Plan] says how many units. Ensure waits until the deadline of the context.
 // Without a deadline it waits until nothing has changed for 5 minutes. The error
 // then names the index and its status, and DynamoDB goes on; call Ensure again

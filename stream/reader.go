@@ -22,8 +22,9 @@ import (
 // on Lambda. Several processes with the same Name share the shards. It is a plain
 // value.
 //
-// It is for one process to a few: more than two readers of a shard are throttled.
-// Beyond that use Lambda, or the DynamoDB Streams Kinesis Adapter.
+// It is for one process to a few. More than two readers of a shard can be throttled,
+// Lambda functions included, and a global table should have one. AWS: "Quotas in Amazon
+// DynamoDB", Amazon DynamoDB Developer Guide.
 type Reader struct {
 	// Name is the consumer: up to 200 bytes that no other consumer has.
 	Name string

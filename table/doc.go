@@ -36,7 +36,7 @@
 // # Retries
 //
 // The SDK repeats requests that were throttled or whose response was lost:
-// three attempts, by default. The package repeats what the SDK does not:
+// three attempts by default, four from v1.48.0 of the SDK on. The package repeats what the SDK does not:
 // requests with an unreadable response, transactions cancelled for conflicts or
 // lack of capacity, and unprocessed parts of batches. [Table.Retry] repeats a
 // function of the caller that reads before it writes. All attempts of a call,

@@ -46,7 +46,8 @@ var (
 	ErrThrottled = errors.New("throttled")
 	// ErrTooLarge means that an item, a transaction or the number of its operations
 	// is over a DynamoDB limit. Nothing was written. It is found before anything is
-	// sent, unless an update makes a stored item too large.
+	// sent, unless an update makes a stored item too large. In most Regions a single update
+	// can write some 20 bytes for each clause less: DynamoDB charges it for its expression.
 	ErrTooLarge = errors.New("over a size limit")
 	// ErrOutcomeUnknown means that a write may or may not take effect: an attempt
 	// got no response, and may still be in flight. Read to find out, or repeat the

@@ -35,7 +35,7 @@ type Event struct {
 	Partitions []keys.PK
 	// Throttles says why attempts were refused for lack of capacity, those that the
 	// SDK has repeated with success among them. A Reason with KeyRange, such as
-	// TableWriteKeyRangeThroughputExceeded, means that a partition key is too hot.
+	// TableWriteKeyRangeThroughputExceeded, means that the partition of a key is too hot.
 	// It is the code of the error where DynamoDB gives no reason. AWS: "Diagnosing
 	// throttling", Amazon DynamoDB Developer Guide.
 	Throttles []types.ThrottlingReason

@@ -12,7 +12,7 @@ import (
 	"github.com/singletable/singletable/internal/item"
 )
 
-// Limits of expressions. AWS: "Quotas in Amazon DynamoDB" and "Comparison
+// Limits of expressions. AWS: "Constraints in Amazon DynamoDB" and "Comparison
 // operator and function reference", Amazon DynamoDB Developer Guide.
 const (
 	maxExpression      = 4 << 10 // bytes of the text as it is sent

@@ -28,7 +28,7 @@ import (
 //     2 MB of names and values, and BETWEEN with constant bounds that are
 //     reversed.
 //
-// AWS: "Quotas in Amazon DynamoDB" and "Supported data types and naming rules in
+// AWS: "Constraints in Amazon DynamoDB" and "Supported data types and naming rules in
 // Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 //
 // The zero Op is [ErrInvalid]. An Op is safe for concurrent use as long as the

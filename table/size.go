@@ -13,7 +13,7 @@ import (
 	"github.com/singletable/singletable/internal/item"
 )
 
-// Limits in bytes, and of levels. AWS: "Quotas in Amazon DynamoDB" and
+// Limits in bytes, and of levels. AWS: "Constraints in Amazon DynamoDB" and
 // "Supported data types and naming rules in Amazon DynamoDB", Amazon DynamoDB
 // Developer Guide.
 const (
@@ -275,6 +275,6 @@ func unfit(code, message string) bool {
 
 func isValidation(code string) bool { return code == "ValidationException" || code == "ValidationError" }
 
-// maxTransaction is how many items one transaction may touch. AWS: "Service,
-// account, and table quotas", Amazon DynamoDB Developer Guide.
+// maxTransaction is how many items one transaction may touch. AWS: "Constraints
+// in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 const maxTransaction = 100

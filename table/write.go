@@ -22,7 +22,7 @@ import (
 // ErrConditionFailed and the read's error, and has the class of the latter. If the item
 // satisfies all conditions by then, another write came in between: [ErrConflict]. An item over 400 KB is [ErrTooLarge], and other invalid
 // input is [ErrInvalid] or [keys.ErrInvalid]; these send nothing, except an
-// update that makes a stored item grow over 400 KB.
+// update that makes a stored item grow over 400 KB, or close to it: see [ErrTooLarge].
 //
 // A write that meets a transaction is sent again within the budget of a call,
 // see [Options].MaxAttempts: up to 10 times, the SDK's retries included.

@@ -59,8 +59,8 @@ const (
 	ownMemory    = 1024
 	listSize     = 32
 	bytesPerList = 512
-	// maxDepth is well above the 32 levels that DynamoDB allows. AWS: "Service,
-	// account, and table quotas", Amazon DynamoDB Developer Guide.
+	// maxDepth is well above the 32 levels that DynamoDB allows. AWS: "Constraints
+	// in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
 	maxDepth = 100
 )
 
