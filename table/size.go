@@ -273,7 +273,9 @@ func unfit(code, message string) bool {
 		strings.Contains(message, "Number overflow") || strings.Contains(message, "Number underflow"))
 }
 
-func isValidation(code string) bool { return code == "ValidationException" || code == "ValidationError" }
+func isValidation(code string) bool {
+	return code == "ValidationException" || code == "ValidationError"
+}
 
 // maxTransaction is how many items one transaction may touch. AWS: "Constraints
 // in Amazon DynamoDB", Amazon DynamoDB Developer Guide.
