@@ -17,7 +17,7 @@ import (
 )
 
 // stillTime is how long Ensure waits while nothing changes, when the context has no
-// deadline. On AWS a table takes up to a minute or so.
+// deadline. On AWS a table takes about 15 seconds.
 const stillTime = 5 * time.Minute
 
 // The pauses between looks at the table grow from the first to the second.

@@ -10,7 +10,7 @@ import (
 )
 
 // lineage is the shards of a stream with the positions of a consumer in them. A shard
-// ends after some hours, and its children continue it: a shard is read after its
+// ends some time, and its children continue it: a shard is read after its
 // parent.
 type lineage struct {
 	// shards are those that the stream has, in its order, and parents their parents.

@@ -37,7 +37,7 @@ type RowPage[T any] struct {
 // ScanRows reads one page of a scan as [ScanPage] does, from a raw position instead
 // of a cursor, and without failing for an item that does not fit T: see [QueryRows].
 // It is for jobs that walk a table for days and store how far they are. A start
-// belongs to the segment that it is of; DynamoDB does not check this.
+// belongs to the segment that it is of: nothing checks this.
 //
 // A nil start is the beginning; another one is the Next of an earlier page of the
 // same segment. Scan.After must be empty, and Scan.Scope has no meaning.
