@@ -287,3 +287,16 @@ func TestCopiesUnderBinaryKeys(t *testing.T) {
 	expect.OK(t, r.Delete(t.Context(), key("E", "ana@x")))
 	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
 }
+
+// A copy whose main item is missing is deleted by a refresh, alone or as ops.
+func TestRefreshOfACopyWithoutMainItem(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	r := newRepo(t, tbl, personEntity())
+	orphan := table.Put(emailKey("ana@x"), map[string]any{"entityType": "PERSON", "id": "1", "email": "ana@x", "rev": "r"})
+	expect.OK(t, tbl.Do(t.Context(), orphan))
+	expect.Equal(t, "changed", expect.Value(r.Refresh(t.Context(), emailKey("ana@x")))(t), true)
+	expect.OK(t, tbl.Do(t.Context(), orphan))
+	expect.OK(t, tbl.Transact(t.Context(), expect.Value(r.RefreshOps(t.Context(), storedItem(t, tbl, emailKey("ana@x"))))(t)...))
+	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
+}
