@@ -288,6 +288,20 @@ func TestCopiesUnderBinaryKeys(t *testing.T) {
 	expect.Equal(t, "items left", itemsLeft(t, tbl), 0)
 }
 
+// By the key of a copy, a refresh repairs the entity, and that copy.
+func TestRefreshByTheKeyOfACopy(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	r := newRepo(t, tbl, personEntity())
+	p := person{ID: "1", Email: "ana@x", Name: "Ana"}
+	expect.OK(t, r.Create(t.Context(), &p))
+	expect.OK(t, tbl.Do(t.Context(), table.Patch(emailKey("ana@x"), table.Item{"name": &types.AttributeValueMemberS{Value: "Bob"}, "rev": &types.AttributeValueMemberS{Value: "other"}})))
+	expect.Equal(t, "changed", expect.Value(r.Refresh(t.Context(), emailKey("ana@x")))(t), true)
+	copied := expect.Value(r.Get(t.Context(), emailKey("ana@x")))(t)
+	expect.Equal(t, "copy", copied, expect.Value(r.Get(t.Context(), personKey("1")))(t))
+	expect.Equal(t, "name", copied.Name, "Ana")
+}
+
 // A copy whose main item is missing is deleted by a refresh, alone or as ops.
 func TestRefreshOfACopyWithoutMainItem(t *testing.T) {
 	t.Parallel()
