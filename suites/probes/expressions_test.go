@@ -129,8 +129,10 @@ func updates() []claims {
 	deep := expression.Set(name("top.missing.leaf"), with(s("x")))
 	paths.probes = append(paths.probes,
 		probe{"a path below a missing map", do(table.Update(key, deep)), invalid, returns(table.Permanent)},
-		probe{"a path below a missing map in a transaction", transact(table.Update(key, deep), second),
-			cancels(reason{Code: "ValidationError", Message: invalid.message}, reason{Code: "None"}), returns(table.Permanent)},
+		probe{
+			"a path below a missing map in a transaction", transact(table.Update(key, deep), second),
+			cancels(reason{Code: "ValidationError", Message: invalid.message}, reason{Code: "None"}), returns(table.Permanent),
+		},
 	)
 	return []claims{is, paths}
 }

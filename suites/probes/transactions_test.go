@@ -52,8 +52,10 @@ func transactions() []claims {
 		{"an update of a missing item", transact(table.Update(key, touched).IfExists(), second), first(both, nil), returns(table.Permanent, table.ErrNotFound)},
 		{"an update over a missing item", transact(table.Update(key, touched).If(name("score").GreaterThan(with(n("0")))), second), first(both, nil), refused},
 		{"an upsert in a transaction", transact(table.Update(key, touched).If(name("pk").AttributeNotExists()), second), accepts, sends(`{"Update":{"ConditionExpression":"attribute_not_exists (pk)"`)},
-		{"a stale version", transact(table.Put(key, table.Item{"version": n("4")}).IfVersion("version", 3), second),
-			first(both, json.RawMessage(`{"pk":{"S":"P"},"sk":{"S":"S"},"version":{"N":"4"}}`)), returns(table.Permanent, table.ErrStale)},
+		{
+			"a stale version", transact(table.Put(key, table.Item{"version": n("4")}).IfVersion("version", 3), second),
+			first(both, json.RawMessage(`{"pk":{"S":"P"},"sk":{"S":"S"},"version":{"N":"4"}}`)), returns(table.Permanent, table.ErrStale),
+		},
 	}}
 	limits := claims{source: parity + "tests/tier3/error-messages/transactWriteItems.test.ts", date: "2026-10-08", probes: []probe{
 		{"no action", transact(), refuses("1 validation error detected: Value '[]' at 'transactItems' failed to satisfy constraint: Member must have length greater than or equal to 1"), unsent(table.ErrInvalid)},

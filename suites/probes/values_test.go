@@ -161,8 +161,10 @@ func numbers() []claims {
 	}
 	exact.probes = append(exact.probes, probe{"set of extreme numbers", put(ns(nines+"E+125", "-"+nines+"E+125", "1E-130", "0")), accepts, sends(`"NS"`)},
 		// Only DynamoDB computes.
-		probe{"a sum overflows", do(table.Update(key, expression.Set(name("v"), with(n("9.9e125")).Plus(with(n("9.9e125")))))),
-			refuses(overflow), returns(table.Permanent)})
+		probe{
+			"a sum overflows", do(table.Update(key, expression.Set(name("v"), with(n("9.9e125")).Plus(with(n("9.9e125")))))),
+			refuses(overflow), returns(table.Permanent),
+		})
 	exponent := claims{source: parity + "tests/tier3/limits/numberExponent.test.ts", date: "2026-10", probes: []probe{
 		{"number 0e125", put(n("0e125")), accepts, sends(`"0e125"`)},
 		{"number 1e-130", put(n("1e-130")), accepts, sends(`"1e-130"`)},
@@ -291,8 +293,10 @@ func sizes() []claims {
 	c.probes = append(c.probes,
 		probe{"an update outgrows the item", set(text(at - 10)), outgrown, returns(table.Permanent, table.ErrTooLarge)},
 		probe{"a patch outgrows the item", patch(text(at - 10)), outgrown, returns(table.Permanent, table.ErrTooLarge)},
-		probe{"an update outgrows the item in a transaction", transactSet(text(at - 10)),
-			cancels(reason{Code: "ValidationError", Message: outgrown.message}, reason{Code: "None"}), returns(table.Permanent, table.ErrTooLarge)},
+		probe{
+			"an update outgrows the item in a transaction", transactSet(text(at - 10)),
+			cancels(reason{Code: "ValidationError", Message: outgrown.message}, reason{Code: "None"}), returns(table.Permanent, table.ErrTooLarge),
+		},
 		probe{"an update of 409,601 bytes", set(text(at + 1)), outgrown, over},
 	)
 	transactions := claims{source: nubo + "tests/tier3/limits/transactionLimits.test.ts", date: "2026-05-14"}
