@@ -46,7 +46,7 @@ var permanent = []error{
 //   - [Transient]: [ErrOutcomeUnknown], [ErrNewerShape], which a newer program can
 //     make good, the end of the context, [ErrThrottled],
 //     [ErrConflict], every 5xx, 408 and 429, a response that cannot be read,
-//     such as a proxy's, and a broken connection.
+//     such as a proxy's, a broken connection, and an index that is still being filled.
 //   - [Permanent]: a refusal that the arguments or the stored item cause, such as
 //     [ErrNotFound], [ErrExists], [ErrConditionFailed], [ErrTooLarge] and
 //     everything that is invalid; and an update that the stored item has no place
@@ -76,7 +76,7 @@ func Classify(err error) Class {
 		return Transient
 	case slices.ContainsFunc(permanent, is), cancelled != nil && hasLasting(cancelled), api != nil && lasting(api.ErrorCode(), api.ErrorMessage()):
 		return Permanent
-	case is(ErrConflict), is(ErrThrottled), cancelled != nil && passing(cancelled), response.Passes(err):
+	case is(ErrConflict), is(ErrThrottled), cancelled != nil && passing(cancelled), response.Passes(err), api != nil && unready(api.ErrorCode(), api.ErrorMessage()):
 		return Transient
 	}
 	return Unclassified

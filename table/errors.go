@@ -305,6 +305,11 @@ func lasting(code, message string) bool {
 	return slices.Contains(permanent, kindOf(code)) || outgrown(code, message) || unfit(code, message)
 }
 
+// unready reports whether an error means that an index is still being filled.
+func unready(code, message string) bool {
+	return isValidation(code) && strings.Contains(message, "backfilling")
+}
+
 // hasLasting reports whether one of the reasons does.
 func hasLasting(cancelled *types.TransactionCanceledException) bool {
 	return slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {

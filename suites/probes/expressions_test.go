@@ -223,7 +223,11 @@ func queries() []claims {
 		{"query of an index that the table lacks", query(table.Query{Index: "gsi1", PK: "P"}), refuses("The table does not have the specified index: gsi1"), returns(table.Unclassified)},
 		{"scan of an index that the table lacks", scan(table.Scan{Index: "gsi1"}), refuses("The table does not have the specified index: gsi1"), returns(table.Unclassified)},
 	}}
-	return []claims{ranges, selects, filters, segments, indexes, unknown, expressionSizes()}
+	backfilling := claims{source: "aws-cloudformation/cloudformation-coverage-roadmap issue 1075", date: "2022-02-10", probes: []probe{
+		{"query of an index that is being filled", query(table.Query{Index: "gsi1", PK: "P"}), refuses("Cannot read from backfilling global secondary index: gsi1"), returns(table.Transient)},
+		{"scan of an index that is being filled", scan(table.Scan{Index: "gsi1"}), refuses("Cannot read from backfilling global secondary index: gsi1"), returns(table.Transient)},
+	}}
+	return []claims{ranges, selects, filters, segments, indexes, unknown, backfilling, expressionSizes()}
 }
 
 // expressionSizes are expressions at 4,096 bytes. The library sends placeholders, of which

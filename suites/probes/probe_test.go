@@ -114,7 +114,7 @@ func TestProbes(t *testing.T) {
 	t.Parallel()
 	ids := map[string]bool{}
 	for _, c := range all() {
-		if c.source == "" || !regexp.MustCompile(`^2026-\d\d(-\d\d)?$`).MatchString(c.date) {
+		if c.source == "" || !regexp.MustCompile(`^202\d-\d\d(-\d\d)?$`).MatchString(c.date) {
 			t.Errorf("source %q, date %q", c.source, c.date)
 		}
 		for _, p := range c.probes {
@@ -127,6 +127,9 @@ func TestProbes(t *testing.T) {
 				p.run(t, c.table)
 			})
 		}
+	}
+	if said := fmt.Sprintf("makes %d calls", len(ids)); !strings.Contains(read(t, "docs/evidence.md"), said) {
+		t.Errorf("docs/evidence.md does not say that it %s", said)
 	}
 }
 

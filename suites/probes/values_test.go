@@ -297,6 +297,7 @@ func sizes() []claims {
 			"an update outgrows the item in a transaction", transactSet(text(at - 10)),
 			cancels(reason{Code: "ValidationError", Message: outgrown.message}, reason{Code: "None"}), returns(table.Permanent, table.ErrTooLarge),
 		},
+		probe{"an update close to the limit, in eu-south-2", set(text(at - 10)), accepts, sends("SET v = 'xxx")},
 		probe{"an update of 409,601 bytes", set(text(at + 1)), outgrown, over},
 	)
 	transactions := claims{source: nubo + "tests/tier3/limits/transactionLimits.test.ts", date: "2026-05-14"}
