@@ -219,10 +219,8 @@ func setAttribute(to, v any, name string, value types.AttributeValue) error {
 			own.SetMapIndex(key, m.MapIndex(key))
 		}
 		plain := !m.Type().Implements(unmarshaler) && !m.Addr().Type().Implements(unmarshaler)
-		if plain || to == v {
-			reflect.ValueOf(to).Elem().Set(own)
-		}
 		if plain {
+			reflect.ValueOf(to).Elem().Set(own)
 			return table.Item{name: value}.Decode(to)
 		}
 	}

@@ -245,3 +245,14 @@ func TestVersionOfAnotherTypeInAMap(t *testing.T) {
 	})
 	expect.Err(t, err, table.ErrInvalid)
 }
+
+// Other programs begin with a version of zero.
+func TestAVersionOfZeroIsTakenOver(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	all := newRepo(t, tbl, repo.Entity[numbered]{Type: "NUMBERED", Version: "version", VersionFromOne: true, Key: func(numbered) keys.Key { return docKey }})
+	expect.OK(t, tbl.Do(t.Context(), table.Put(docKey, table.Item{"entityType": &types.AttributeValueMemberS{Value: "NUMBERED"}, "version": number(0)})))
+	expect.Value(all.Refresh(t.Context(), docKey))(t)
+	changed := expect.Value(all.Update(t.Context(), docKey, func(v *numbered) error { v.N = 1; return nil }))(t)
+	expect.Equal(t, "version", changed.Version > 0, true)
+}
