@@ -96,10 +96,10 @@ func (x Index) problems(where string, t Table) []string {
 		bad(".PK: is empty, and an index needs a partition key attribute")
 	}
 	if x.PK != "" && x.PK == x.SK {
-		bad(".SK: %q is the index't partition key attribute already", x.SK)
+		bad(".SK: %q is the index's partition key attribute already", x.SK)
 	}
 	if x.Local && !x.composite() && x.PK != t.PK {
-		bad(".PK: a local index has the table't partition key %q, not %q", t.PK, x.PK)
+		bad(".PK: a local index has the table's partition key %q, not %q", t.PK, x.PK)
 	}
 	if x.Local && t.SimpleKey {
 		bad(".Local: a table without sort key has no local indexes")
@@ -116,6 +116,9 @@ func (x Index) problems(where string, t Table) []string {
 	for i, name := range x.Include {
 		if name == "" || !attributeName(name) {
 			bad(".Include[%d]: %q is not UTF-8 of 1 to %d characters", i, name, maxAttributeName)
+		}
+		if slices.Contains(x.Include[:i], name) {
+			bad(".Include[%d]: %q is there already", i, name)
 		}
 	}
 	return append(problems, x.settingsProblems(where, t.BillingMode)...)

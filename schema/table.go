@@ -102,9 +102,13 @@ const (
 // Projection and TimeToLiveSpecification, Amazon DynamoDB API Reference.
 const maxAttributeName = 255
 
-// maxLocalIndexes is a limit of DynamoDB. AWS: CreateTable, Amazon DynamoDB API
-// Reference.
-const maxLocalIndexes = 5
+// maxLocalIndexes and maxIncluded are limits of DynamoDB: of local indexes, and of the
+// attributes that all INCLUDE projections of a table name. AWS: CreateTable and Projection,
+// Amazon DynamoDB API Reference.
+const (
+	maxLocalIndexes = 5
+	maxIncluded     = 100
+)
 
 // defaultGlobalIndexes is how many global indexes a table can have by default. AWS
 // raises this quota on request, so more of them are no error. AWS: "Quotas in Amazon
@@ -178,7 +182,7 @@ func (t Table) Validate() error {
 		bad("SimpleKey: is set, and so is SK %q", t.SK)
 	}
 	if t.PK == t.SK {
-		bad("SK: %q is the partition key't attribute already", t.SK)
+		bad("SK: %q is the partition key's attribute already", t.SK)
 	}
 	if t.TTL == t.Type {
 		bad("TTL: %q is the type attribute already", t.TTL)
@@ -194,11 +198,12 @@ func (t Table) Validate() error {
 	}
 	problems = append(problems, t.settingsProblems()...)
 	seen := map[string]bool{}
-	local := 0
+	local, included := 0, 0
 	for i, x := range t.Indexes {
 		if x.Local {
 			local++
 		}
+		included += len(x.Include)
 		where := fmt.Sprintf("Indexes[%d]", i)
 		if !tableName(x.Name) {
 			bad("%s.Name: %q is not 3 to 255 of the characters a-z A-Z 0-9 _ . -", where, x.Name)
@@ -211,6 +216,9 @@ func (t Table) Validate() error {
 	}
 	if local > maxLocalIndexes {
 		bad("Indexes: %d are local, DynamoDB allows %d", local, maxLocalIndexes)
+	}
+	if included > maxIncluded {
+		bad("Indexes: they include %d attributes, DynamoDB allows %d", included, maxIncluded)
 	}
 	_, clashes := t.attributeTypes()
 	problems = append(problems, clashes...)

@@ -11,7 +11,7 @@ import (
 )
 
 // BatchWrite runs any number of [Put] and [Delete] ops without conditions, 25 a
-// request, several requests at a time. It is no transaction: when it fails, part
+// request, or as many as have 16 MB of JSON, several requests at a time. It is no transaction: when it fails, part
 // of it may have been done, and the error says which keys remain. Ops of another kind and two ops on one item are refused before
 // anything is sent.
 //
@@ -53,8 +53,30 @@ func (t *Table) batchWrite(ctx context.Context, ops []Op) (remaining []keys.Key,
 		for i, k := range chunk {
 			want[i] = requests[k]
 		}
-		return t.batchWriteChunk(ctx, want)
+		for len(want) > 0 {
+			fits := fitting(want)
+			if left, err := t.batchWriteChunk(ctx, want[:fits]); err != nil {
+				return append(left, t.writtenKeys(want[fits:])...), err
+			}
+			want = want[fits:]
+		}
+		return nil, nil
 	})
+}
+
+// fitting returns how many writes one request can have: an item can be many times as large in
+// JSON as DynamoDB counts it.
+func fitting(want []types.WriteRequest) int {
+	size := 0
+	for i, w := range want {
+		if w.PutRequest != nil {
+			size += jsonItemSize(w.PutRequest.Item)
+		}
+		if size > maxRequestSize && i > 0 {
+			return i
+		}
+	}
+	return len(want)
 }
 
 // batchWriteChunk sends up to 25 writes and returns the keys of those that are

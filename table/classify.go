@@ -3,7 +3,9 @@ package table
 import (
 	"errors"
 	"slices"
+	"strings"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/internal/response"
@@ -80,4 +82,22 @@ func Classify(err error) Class {
 		return Transient
 	}
 	return Unclassified
+}
+
+// lasting reports whether a code of an error, or of a reason of a cancelled transaction,
+// says that the same request will fail again.
+func lasting(code, message string) bool {
+	return slices.Contains(permanent, kindOf(code)) || outgrown(code, message) || unfit(code, message)
+}
+
+// unready reports whether an error means that an index is still being filled.
+func unready(code, message string) bool {
+	return isValidation(code) && strings.Contains(message, "backfilling")
+}
+
+// hasLasting reports whether one of the reasons does.
+func hasLasting(cancelled *types.TransactionCanceledException) bool {
+	return slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
+		return lasting(aws.ToString(r.Code), aws.ToString(r.Message))
+	})
 }

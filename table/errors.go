@@ -177,7 +177,7 @@ func explain(err error) error {
 	api, status := response.Of(err)
 	var kind error
 	switch {
-	case api != nil && outgrown(api.ErrorCode(), api.ErrorMessage()):
+	case api != nil && outgrown(api.ErrorCode(), api.ErrorMessage()), status == response.StatusTooLarge:
 		kind = ErrTooLarge
 	case api != nil:
 		kind = kindOf(api.ErrorCode())
@@ -297,22 +297,4 @@ func onlyFor(cancelled *types.TransactionCanceledException, kinds ...error) bool
 		found = true
 	}
 	return found
-}
-
-// lasting reports whether a code of an error, or of a reason of a cancelled transaction,
-// says that the same request will fail again.
-func lasting(code, message string) bool {
-	return slices.Contains(permanent, kindOf(code)) || outgrown(code, message) || unfit(code, message)
-}
-
-// unready reports whether an error means that an index is still being filled.
-func unready(code, message string) bool {
-	return isValidation(code) && strings.Contains(message, "backfilling")
-}
-
-// hasLasting reports whether one of the reasons does.
-func hasLasting(cancelled *types.TransactionCanceledException) bool {
-	return slices.ContainsFunc(cancelled.CancellationReasons, func(r types.CancellationReason) bool {
-		return lasting(aws.ToString(r.Code), aws.ToString(r.Message))
-	})
 }

@@ -243,6 +243,7 @@ func TestClassify(t *testing.T) {
 		"a status of 500":                              {status(500), table.Transient},
 		"a status of 501":                              {status(501), table.Transient},
 		"a status of 499":                              {status(499), table.Unclassified},
+		"a status of 413":                              {status(413), table.Permanent},
 		"unreadable":                                   {&smithy.DeserializationError{Err: io.ErrUnexpectedEOF}, table.Transient},
 	} {
 		if got := table.Classify(tt.err); got != tt.want {

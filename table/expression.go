@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -51,18 +52,6 @@ type formula struct {
 }
 
 const kindUpdate = "update"
-
-// checkFormula parses an expression and returns why DynamoDB would refuse it.
-func checkFormula(kind, text string, names map[string]string, values Item) (formula, error) {
-	if err := checkLength(kind, text); err != nil {
-		return formula{}, err
-	}
-	f := formula{kind: kind, tokens: tokens(text), names: names, values: values}
-	if n := f.operators(); kind != kindUpdate && n > maxOperators { // an update exceeds 4 KB first
-		return f, fmt.Errorf("%s: the expression has %d operators and functions, DynamoDB takes %d", kind, n, maxOperators)
-	}
-	return f, f.check()
-}
 
 func checkLength(kind, text string) error {
 	if len(text) > maxExpression {
@@ -130,6 +119,8 @@ func (f formula) check() error {
 		switch {
 		case token[0] == '#' && levels(token) > maxExpressionLevel:
 			return fmt.Errorf("%s: the path of attribute %q has more than %d elements", f.kind, shortened(f.name(token)), maxExpressionLevel)
+		case token[0] == '#' && !indexable(token):
+			return fmt.Errorf("%s: the path of attribute %q has an index that no list has", f.kind, shortened(f.name(token)))
 		case token[0] == ':':
 			if _, fault := measure(f.values[token], 1); fault != nil {
 				return f.valueError(i, fault)
@@ -231,6 +222,21 @@ func (f formula) checkType(i int) error {
 // levels returns how many elements a document path has.
 func levels(path string) int { return 1 + strings.Count(path, ".") + strings.Count(path, "[") }
 
+// indexable reports whether the places in a path are those of lists.
+func indexable(path string) bool {
+	for {
+		_, after, is := strings.Cut(path, "[")
+		if !is {
+			return true
+		}
+		number, rest, _ := strings.Cut(after, "]")
+		if _, err := strconv.ParseInt(number, 10, 32); err != nil {
+			return false
+		}
+		path = rest
+	}
+}
+
 // name returns a document path with names instead of placeholders. Other tokens
 // return "".
 func (f formula) name(token string) string {
@@ -247,6 +253,26 @@ func (f formula) name(token string) string {
 		}
 		i = skip(token, i+1, isWord)
 		b.WriteString(f.names[token[from:i]])
+	}
+	return b.String()
+}
+
+// elements returns a document path in one form, whatever its names: each element begins
+// with a zero byte and a dot or a bracket. It is "" for other tokens.
+func (f formula) elements(token string) string {
+	if token == "" || token[0] != '#' {
+		return ""
+	}
+	if levels(token) == 1 {
+		return "\x00." + f.names[token]
+	}
+	var b strings.Builder
+	for part := range strings.SplitSeq(strings.ReplaceAll(token, "[", ".["), ".") {
+		if number, is := strings.CutPrefix(part, "["); is {
+			b.WriteString("\x00[" + strings.TrimLeft(number[:len(number)-1], "0"))
+		} else {
+			b.WriteString("\x00." + f.names[part])
+		}
 	}
 	return b.String()
 }
@@ -326,57 +352,4 @@ func (f formula) assigned(a assignment) (values []types.AttributeValue) {
 		}
 	}
 	return values
-}
-
-// checkUpdate returns why DynamoDB would refuse an update, and otherwise the
-// least size that the updated item can have.
-func (t *Table) checkUpdate(f formula, key Item) (size int, err error) {
-	size = key.Size()
-	for _, a := range f.assignments() {
-		top, _, nested := strings.Cut(strings.ReplaceAll(a.path, "[", "."), ".")
-		attribute := f.names[top]
-		if attribute == t.schema.PK || attribute == t.schema.SK {
-			return 0, errKeyUpdated(attribute)
-		}
-		values := f.assigned(a)
-		if !nested && len(values) > 0 {
-			size += len(attribute)
-			if fault := t.indexFault(attribute, a, values[0]); fault != nil {
-				return 0, fault.in(attribute).err()
-			}
-		}
-		for i, value := range values {
-			n, fault := measure(value, levels(a.path))
-			if fault != nil {
-				return 0, fault.in(f.name(a.path)).err()
-			}
-			if _, number := value.(*types.AttributeValueMemberN); number && a.action == "ADD" {
-				n = 1 // the sum may be zero
-			}
-			if i > 0 {
-				n -= containerSize // two lists become one
-			}
-			size += n
-		}
-	}
-	return size, nil
-}
-
-func errKeyUpdated(attribute string) error {
-	return fmt.Errorf("attribute %q is part of the key, which an update cannot change", attribute)
-}
-
-// indexFault returns why an attribute that is a key of an index cannot be set
-// to a value.
-func (t *Table) indexFault(attribute string, a assignment, value types.AttributeValue) *fault {
-	i := slices.IndexFunc(t.indexKeys, func(k indexKey) bool { return k.name == attribute })
-	switch {
-	case i < 0:
-		return nil
-	case len(a.operand) > 1:
-		return t.indexKeys[i].mistyped() // list_append
-	case a.action == "ADD" && t.indexKeys[i].kind != types.ScalarAttributeTypeN:
-		return t.indexKeys[i].mistyped() // ADD is for numbers and sets
-	}
-	return t.indexKeys[i].fault(value)
 }

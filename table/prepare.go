@@ -153,12 +153,12 @@ func (t *Table) checkExpressions(w *write) error {
 		w.size, err = t.checkPatch(p, *w.update, w.key)
 	} else if w.update != nil {
 		var update formula
-		if update, err = checkFormula(kindUpdate, *w.update, w.names, w.values); err == nil {
+		if update, err = t.checkFormula(kindUpdate, *w.update, w.names, w.values); err == nil {
 			w.size, err = t.checkUpdate(update, w.key)
 		}
 	}
 	if err == nil && w.op.condition.IsSet() {
-		_, err = checkFormula("condition", *w.condition, w.names, w.values)
+		_, err = t.checkFormula("condition", *w.condition, w.names, w.values)
 	}
 	if err == nil {
 		err = checkSubstitutes(w.names, w.values)

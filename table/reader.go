@@ -87,7 +87,7 @@ func (r *reader) expressions(names map[string]string, values map[string]types.At
 	if r.filter.IsSet() {
 		built, err := build(expression.NewBuilder().WithFilter(r.filter))
 		if err == nil {
-			_, err = checkFormula("filter", *built.Filter(), built.Names(), built.Values())
+			_, err = r.t.checkFormula("filter", *built.Filter(), built.Names(), built.Values())
 		}
 		if err == nil {
 			err = checkSubstitutes(built.Names(), built.Values())

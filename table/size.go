@@ -19,6 +19,7 @@ import (
 const (
 	maxItemSize        = 400 << 10
 	maxTransactionSize = 4 << 20
+	maxRequestSize     = 16 << 20 // of the JSON of a batch. AWS: BatchWriteItem, Amazon DynamoDB API Reference
 	maxNameSize        = 64<<10 - 1
 	maxLevels          = 32
 )
@@ -234,6 +235,45 @@ func measureSet[E any](set []E, measure func(E) (int, *fault), compare func(a, b
 	return size, f
 }
 
+// jsonSize returns how many bytes a value has at most in a request.
+func jsonSize(value types.AttributeValue) int {
+	const frame = len(`{"BOOL":false},`)
+	p := item.PartsOf(value)
+	size := frame + textSize(p.Text) + len(p.Bytes)*4/3 + 4
+	for _, text := range p.Texts {
+		size += len(`"",`) + textSize(text)
+	}
+	for _, blob := range p.Blobs {
+		size += len(`"",`) + len(blob)*4/3 + 4
+	}
+	for _, element := range p.List {
+		size += jsonSize(element)
+	}
+	return size + jsonItemSize(p.Map)
+}
+
+func jsonItemSize(attributes Item) (size int) {
+	for name, value := range attributes {
+		size += len(`"":`) + textSize(name) + jsonSize(value)
+	}
+	return size
+}
+
+// textSize returns how many bytes a text has at most in JSON.
+func textSize(text string) int {
+	const escaped = len(`\u0000`)
+	size := len(text)
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"', c == '\\':
+			size++
+		case c < ' ', c == '<', c == '>', c == '&', c == 0x7f, c == 0xe2: // U+2028 begins with E2
+			size += escaped - 1
+		}
+	}
+	return size
+}
+
 // few is how many elements are compared in pairs, which allocates nothing.
 const few = 16
 
@@ -266,11 +306,24 @@ func outgrown(code, message string) bool {
 }
 
 // unfit reports whether an error, or such a reason, means that an update does not fit the
-// stored item: a path below a map that is missing, or a sum that is out of range. There is
-// no code for that, either.
+// stored item. There is no code for that, either.
 func unfit(code, message string) bool {
-	return isValidation(code) && (strings.Contains(message, "document path provided in the update expression is invalid") ||
-		strings.Contains(message, "Number overflow") || strings.Contains(message, "Number underflow"))
+	return isValidation(code) && slices.ContainsFunc(unfitting, func(part string) bool { return strings.Contains(message, part) })
+}
+
+// unfitting are parts of DynamoDB's messages. AWS: TransactWriteItems, Amazon DynamoDB API
+// Reference, and public runs on AWS.
+var unfitting = []string{
+	"document path provided in the update expression is invalid",
+	"operand in the update expression has an incorrect data type",
+	"refers to an attribute that does not exist in the item",
+	"Type mismatch for attribute to update",
+	"attempted to update the secondary index key",
+	"attempted to update a secondary index key",
+	"Nesting Levels have exceeded supported limits",
+	"Number overflow",
+	"Number underflow",
+	"more than 38 significant digits",
 }
 
 func isValidation(code string) bool {

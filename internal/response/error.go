@@ -28,6 +28,7 @@ const codeUnreadable = "UnknownError"
 // HTTP status codes, also of proxies.
 const (
 	StatusRequestTimeout  = 408
+	StatusTooLarge        = 413
 	StatusTooManyRequests = 429
 )
 

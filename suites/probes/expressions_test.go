@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
@@ -273,4 +274,100 @@ func expressionSizes() claims {
 	}
 	c.probes = append(c.probes, probe{"30 long names, which count as placeholders", query(table.Query{PK: "P", Project: project}), none, sends(long + "29")})
 	return c
+}
+
+// operands are expressions that no stored item can make valid. The messages are those that
+// emulators have recorded of AWS, and that DynamoDB Local has.
+func operands() []claims {
+	refused := claims{source: "architect/dynalite test/updateItem.js, test/scan.js; DynamoDB Local, OperatorValidator", date: "2026-09"}
+	one, text, truth := with(n("1")), with(s("x")), with(&types.AttributeValueMemberBOOL{Value: true})
+	const (
+		overlap  = "Invalid UpdateExpression: Two document paths overlap with each other; must remove or rewrite one of these paths;"
+		mistyped = "Incorrect operand type for operator or function;"
+		repeated = "The first operand must be distinct from the remaining operands for this operator or function;"
+		scalars  = "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed:"
+	)
+	add := func(id, message string, c call) {
+		refused.probes = append(refused.probes, probe{id, c, refuses(message), unsent(table.ErrInvalid)})
+	}
+	for id, u := range map[string]expression.UpdateBuilder{
+		"a, a":            expression.Set(name("a"), one).Set(name("a"), one),
+		"a, a.b":          expression.Set(name("a"), one).Set(name("a.b"), one),
+		"a.b, a":          expression.Set(name("a.b"), one).Remove(name("a")),
+		"a.b, a[0]":       expression.Set(name("a.b"), one).Set(name("a[0]"), one),
+		"a[1], a[01]":     expression.Set(name("a[1]"), one).Remove(name("a[01]")),
+		"remove a, add a": expression.Remove(name("a")).Add(name("a"), one),
+	} {
+		add("update of "+id, overlap, do(table.Update(key, u)))
+		add("update of "+id+" in a transaction", overlap, transact(table.Update(key, u), second))
+	}
+	add("patch of v with its next version", overlap, do(table.Patch(key, table.Item{"v": n("1")}).WithNextVersion("v")))
+	add("patch of v with its revision", overlap, do(table.Patch(key, table.Item{"v": s("r")}).WithRevision("v", "x")))
+	for id, u := range map[string]expression.UpdateBuilder{
+		"ADD text":                expression.Add(name("a"), text),
+		"ADD list":                expression.Add(name("a"), expression.Value([]string{"x"})),
+		"second ADD text":         expression.Add(name("a"), one).Add(name("b"), text),
+		"DELETE number":           expression.Delete(name("a"), one),
+		"plus text":               expression.Set(name("a"), name("b").Plus(text)),
+		"text minus":              expression.Set(name("a"), expression.Minus(text, name("b"))),
+		"list_append text":        expression.Set(name("a"), name("a").ListAppend(text)),
+		"list_append to a set":    expression.Set(name("a"), expression.ListAppend(with(ss("x")), name("a"))),
+		"a[2147483648]":           expression.Set(name("a[2147483648]"), one),
+		"part of an index key":    expression.Set(name("gsi1pk.x"), text),
+		"from a part of a key":    expression.Set(name("f"), name("pk.x")),
+		"sum as text index key":   expression.Set(name("gsi1pk"), name("x").Plus(one)),
+		"number for an index key": expression.Set(name("gsi1pk"), name("gsi1pk").IfNotExists(one)),
+		"empty for an index key":  expression.Set(name("gsi1pk"), name("gsi1pk").IfNotExists(with(s("")))),
+		"set from an index key":   expression.Delete(name("gsi1pk"), with(ss("1"))),
+		"list as an index key":    expression.Set(name("gsi1pk"), name("x").ListAppend(with(l(s("x"))))),
+	} {
+		add("update "+id, mistyped, do(table.Update(key, u)))
+	}
+	for id, c := range map[string]expression.ConditionBuilder{
+		"a < true":          name("a").LessThan(truth),
+		"a >= a map":        name("a").GreaterThanEqual(with(m("x", s("x")))),
+		"size(a) < true":    name("a").Size().LessThan(truth),
+		"a BETWEEN true":    name("a").Between(truth, truth),
+		"a = a":             name("a").Equal(name("a")),
+		"a.b[0] <> a.b[0]":  name("a.b[0]").NotEqual(name("a.b[0]")),
+		"a < a":             name("a").LessThan(name("a")),
+		"a IN (b, a)":       name("a").In(name("b"), name("a")),
+		"b BETWEEN a AND b": name("b").Between(name("a"), name("b")),
+		"part of a key":     name("sk.a").AttributeExists(),
+		"index key [0]":     name("gsi1sk[0]").Equal(one),
+	} {
+		message := repeated
+		if strings.Contains(id, "key") {
+			message = scalars
+		}
+		add("condition "+id, message, do(table.Delete(key).If(c)))
+		add("check "+id, message, transact(table.Check(key, c), second))
+		add("filter "+id, message, query(table.Query{PK: "P", Filter: c}))
+	}
+	accepted := claims{source: "architect/dynalite test/updateItem.js, test/scan.js", date: "2026-09", probes: []probe{
+		{"a.b and a.c", do(table.Update(key, expression.Set(name("a.b"), one).Set(name("a.c"), one))), accepts, sends("SET a.b = 1, a.c = 1")},
+		{"ab and a", do(table.Update(key, expression.Set(name("ab"), one).Set(name("a"), one))), accepts, sends("SET ab = 1, a = 1")},
+		{"a[1] and a[10]", do(table.Update(key, expression.Set(name("a[1]"), one).Set(name("a[10]"), one))), accepts, sends("SET a[1] = 1, a[10] = 1")},
+		{"a = a + a", do(table.Update(key, expression.Set(name("a"), name("a").Plus(name("a"))))), accepts, sends("SET a = a + a")},
+		{"1 = 1", do(table.Delete(key).If(expression.Equal(one, one))), accepts, sends("1 = 1")},
+		{"a = true", do(table.Delete(key).If(name("a").Equal(truth))), accepts, sends("a = {'BOOL':true}")},
+		{"a = b", do(table.Delete(key).If(name("a").Equal(name("b")))), accepts, sends("a = b")},
+		{"text for an index key", do(table.Update(key, expression.Set(name("gsi1pk"), name("gsi1pk").IfNotExists(text)))), accepts, sends("if_not_exists(gsi1pk, 'x')")},
+	}}
+	// What the stored item decides. The texts are those of the page of TransactWriteItems.
+	stored := claims{source: "TransactWriteItems, Amazon DynamoDB API Reference", date: "2026-11"}
+	for _, message := range []string{
+		"An operand in the update expression has an incorrect data type", "Type mismatch for attribute to update",
+		"The provided expression refers to an attribute that does not exist in the item",
+		"The update expression attempted to update the secondary index key beyond allowed size limits",
+		"The update expression attempted to update the secondary index key to unsupported type",
+		"Nesting Levels have exceeded supported limits", "Number overflow. Attempting to store a number with magnitude larger than supported range",
+	} {
+		count := table.Update(key, expression.Add(name("n"), one))
+		stored.probes = append(stored.probes,
+			probe{message, do(count), refuses(message), returns(table.Permanent)},
+			probe{message + ", in a transaction", transact(count, second), cancels(reason{Code: "ValidationError", Message: message}, reason{Code: "None"}), returns(table.Permanent)},
+		)
+	}
+	return []claims{refused, accepted, stored}
 }

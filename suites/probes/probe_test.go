@@ -166,6 +166,7 @@ func (p probe) run(t *testing.T, s schema.Table) {
 type service struct {
 	response response
 	requests []string
+	bytes    int // of the largest request
 }
 
 func (s *service) client() *dynamodb.Client {
@@ -184,6 +185,7 @@ func (s *service) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.bytes = max(s.bytes, len(body))
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	request, err := text(body)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -105,6 +106,13 @@ func nothing(count int) string {
 	return text
 }
 
+func numberedNames(count int) (names []string) {
+	for i := range count {
+		names = append(names, fmt.Sprint("x", i))
+	}
+	return names
+}
+
 func batches() claims {
 	all := response{body: `{"UnprocessedItems":{}}`}
 	return claims{source: parity + "tests/tier3/error-messages/batchWriteItem.test.ts", date: "2026-10-09", probes: []probe{
@@ -163,6 +171,29 @@ func TestStoredInReasons(t *testing.T) {
 	}
 }
 
+// TestBatchesFitIntoRequests writes items that are six times as large in JSON as DynamoDB counts
+// them. It refuses a batch of more than 16 MB. AWS: BatchWriteItem, Amazon DynamoDB API
+// Reference.
+func TestBatchesFitIntoRequests(t *testing.T) {
+	t.Parallel()
+	service := &service{response: accepts}
+	db, err := table.New(service.client(), payments, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ops []table.Op
+	for _, k := range many(8) {
+		ops = append(ops, table.Put(k, table.Item{"v": s(strings.Repeat("\x01", 400_000))}))
+	}
+	if err := db.BatchWrite(t.Context(), ops...); err != nil {
+		t.Fatal(err)
+	}
+	written := strings.Count(strings.Join(service.requests, ""), "PutRequest")
+	if service.bytes > 16<<20 || len(service.requests) != 2 || written != len(ops) {
+		t.Errorf("%d items in %d requests, the largest of %d bytes", written, len(service.requests), service.bytes)
+	}
+}
+
 // tables are schemas that are refused before a request, as CreateTable is.
 func tables() []claims {
 	define := func(change func(*schema.Table)) call {
@@ -198,6 +229,8 @@ func tables() []claims {
 	indexes := claims{source: nubo + "tests/tier1/createTable/specValidation.test.ts", date: "2026-07-01", probes: []probe{
 		{"INCLUDE without attributes", index(schema.Index{Name: "gsi", PK: "a", Projection: types.ProjectionTypeInclude}), refuses(""), unsent(table.ErrInvalid)},
 		{"INCLUDE without attributes, local", index(schema.Index{Name: "lsi", SK: "a", Local: true, Projection: types.ProjectionTypeInclude}), refuses(""), unsent(table.ErrInvalid)},
+		{"INCLUDE with an attribute twice", index(schema.Index{Name: "gsi", PK: "a", Projection: types.ProjectionTypeInclude, Include: []string{"x", "x"}}), refuses("Cannot have two attributes with the same name"), unsent(table.ErrInvalid)},
+		{"INCLUDE with 101 attributes", index(schema.Index{Name: "gsi", PK: "a", Projection: types.ProjectionTypeInclude, Include: numberedNames(101)}), refuses(""), unsent(table.ErrInvalid)},
 		{"KEYS_ONLY with attributes", index(schema.Index{Name: "gsi", PK: "a", Projection: types.ProjectionTypeKeysOnly, Include: []string{"x"}}), refuses(""), unsent(table.ErrInvalid)},
 		{"a local index with another partition key", index(schema.Index{Name: "lsi", PK: "a", SK: "b", Local: true}), refuses(""), unsent(table.ErrInvalid)},
 		{"an index name of 2 characters", index(schema.Index{Name: "g1", PK: "a"}), refuses(""), unsent(table.ErrInvalid)},
