@@ -279,3 +279,17 @@ func TestRefreshGuardsManyAttributes(t *testing.T) {
 	_, err := maps.RefreshOps(t.Context(), storedItem(t, tbl, key))
 	expect.Err(t, err, table.ErrTooLarge)
 }
+
+// An item whose shape attribute is no number is of no known shape.
+func TestAShapeThatIsNoNumber(t *testing.T) {
+	t.Parallel()
+	tbl := tabletest.New(t, schema.Table{}, nil)
+	docs := newRepo(t, tbl, docWith(0, repo.Drop("fax")))
+	d := Doc{ID: "d-1"}
+	expect.OK(t, docs.Create(t.Context(), &d))
+	for _, shape := range []types.AttributeValue{&types.AttributeValueMemberS{Value: "1"}, number(-1)} {
+		item := storedItem(t, tbl, docKey)
+		item["entityShape"] = shape
+		expect.Err(t, expect.ErrOf(docs.RefreshOps(t.Context(), item)), repo.ErrUpgrade)
+	}
+}
