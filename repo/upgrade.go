@@ -185,7 +185,7 @@ func (s *shapes) base(attributes table.Item, shape int) int {
 // check reports a shape attribute that is not the number of a shape.
 func (s *shapes) check(item table.Item) error {
 	if item[s.attribute] != nil && number(item[s.attribute], -1) < 0 {
-		return fmt.Errorf("attribute %q is not the number of a shape", s.attribute)
+		return fmt.Errorf("%w: attribute %q is not the number of a shape", ErrUpgrade, s.attribute)
 	}
 	return nil
 }
