@@ -26,7 +26,10 @@ import (
 //   - an update of the table's own key attributes;
 //   - expressions over 4 KB, with more than 300 operators, or with more than
 //     2 MB of names and values, and BETWEEN with constant bounds that are
-//     reversed.
+//     reversed;
+//   - constants that an operator does not take, such as text or a list in ADD and
+//     booleans in <; the same path on both sides of an operator; parts of a key; and
+//     two clauses of an update about one attribute, or about it and a part of it.
 //
 // AWS: "Constraints in Amazon DynamoDB" and "Supported data types and naming rules in
 // Amazon DynamoDB", Amazon DynamoDB Developer Guide.
