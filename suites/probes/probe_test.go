@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/singletable/singletable/schema"
@@ -172,7 +171,9 @@ type service struct {
 func (s *service) client() *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region:           "eu-west-2",
-		Credentials:      credentials.NewStaticCredentialsProvider("id", "secret", ""),
+		Credentials:      aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
+		}),
 		HTTPClient:       s,
 		RetryMaxAttempts: 1,
 		BaseEndpoint:     aws.String("http://dynamodb"),
