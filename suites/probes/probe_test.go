@@ -170,8 +170,8 @@ type service struct {
 
 func (s *service) client() *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
-		Region:           "eu-west-2",
-		Credentials:      aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+		Region: "eu-west-2",
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret"}, nil
 		}),
 		HTTPClient:       s,
