@@ -103,11 +103,11 @@ func (f formula) checkConstant(i int, kinds string) error {
 
 // checkDistinct checks that two tokens are not the same path.
 func (f formula) checkDistinct(i, j int) error {
-	path, other := f.elements(f.operand(i)), f.elements(f.operand(j))
-	if path == "" || path != other {
+	path, other := f.operand(i), f.operand(j)
+	if !strings.HasPrefix(path, "#") || !strings.HasPrefix(other, "#") || f.elements(path) != f.elements(other) {
 		return nil
 	}
-	return fmt.Errorf("%s: attribute %q stands on both sides of an operator or function", f.kind, shortened(f.name(f.operand(i))))
+	return fmt.Errorf("%s: attribute %q stands on both sides of an operator or function", f.kind, shortened(f.name(path)))
 }
 
 // checkPaths returns why DynamoDB would refuse the clauses of an update together: two are
