@@ -117,11 +117,13 @@ func (f formula) checkPaths(all []assignment) error {
 		return nil
 	}
 	ends, within := map[string]bool{}, map[string]byte{} // paths; what the elements below them are
+	overlap := func(a assignment) error {
+		return fmt.Errorf("the update has attribute %q, or a part of it, twice", shortened(f.name(a.path)))
+	}
 	for _, a := range all {
 		path := f.elements(a.path)
-		overlap := fmt.Errorf("the update has attribute %q, or a part of it, twice", shortened(f.name(a.path)))
 		if _, has := within[path]; has || ends[path] {
-			return overlap
+			return overlap(a)
 		}
 		for i := 1; i < len(path); i++ {
 			if path[i] != 0 {
@@ -129,7 +131,7 @@ func (f formula) checkPaths(all []assignment) error {
 			}
 			above, kind := path[:i], path[i+1]
 			if other, has := within[above]; ends[above] || has && other != kind {
-				return overlap
+				return overlap(a)
 			}
 			within[above] = kind
 		}
