@@ -149,8 +149,11 @@ func (t *Table) checkKeyPaths(f formula) error {
 		}
 		top, _, _ := strings.Cut(strings.ReplaceAll(token, "[", "."), ".")
 		name := f.names[top]
-		if name == t.schema.PK || name == t.schema.SK || t.isIndexKey(name) {
-			return fmt.Errorf("%s: attribute %q is a key, which has no parts", f.kind, name)
+		switch {
+		case name == t.schema.PK, name == t.schema.SK:
+			return fmt.Errorf("%s: attribute %q is part of the key, which has no elements", f.kind, name)
+		case t.isIndexKey(name):
+			return fmt.Errorf("%s: attribute %q is part of the key of an index, which has no elements", f.kind, name)
 		}
 	}
 	return nil
@@ -216,10 +219,7 @@ func (t *Table) indexFault(f formula, attribute string, a assignment) *fault {
 	}
 	key := t.indexKeys[i]
 	sum := a.action == "ADD" || slices.Contains(a.operand, "+") || slices.Contains(a.operand, "-")
-	value := f.values[a.operand[0]]
-	if a.operand[0] == "if_not_exists" {
-		value = f.values[a.operand[len(a.operand)-2]]
-	}
+	value := f.values[a.operand[0]] // nil for paths and functions: if_not_exists may not store its value
 	switch {
 	case a.action == "DELETE", a.operand[0] == "list_append", sum && key.kind != types.ScalarAttributeTypeN:
 		return key.mistyped() // sets, lists and numbers

@@ -304,22 +304,20 @@ func operands() []claims {
 	add("patch of v with its next version", overlap, do(table.Patch(key, table.Item{"v": n("1")}).WithNextVersion("v")))
 	add("patch of v with its revision", overlap, do(table.Patch(key, table.Item{"v": s("r")}).WithRevision("v", "x")))
 	for id, u := range map[string]expression.UpdateBuilder{
-		"ADD text":                expression.Add(name("a"), text),
-		"ADD list":                expression.Add(name("a"), expression.Value([]string{"x"})),
-		"second ADD text":         expression.Add(name("a"), one).Add(name("b"), text),
-		"DELETE number":           expression.Delete(name("a"), one),
-		"plus text":               expression.Set(name("a"), name("b").Plus(text)),
-		"text minus":              expression.Set(name("a"), expression.Minus(text, name("b"))),
-		"list_append text":        expression.Set(name("a"), name("a").ListAppend(text)),
-		"list_append to a set":    expression.Set(name("a"), expression.ListAppend(with(ss("x")), name("a"))),
-		"a[2147483648]":           expression.Set(name("a[2147483648]"), one),
-		"part of an index key":    expression.Set(name("gsi1pk.x"), text),
-		"from a part of a key":    expression.Set(name("f"), name("pk.x")),
-		"sum as text index key":   expression.Set(name("gsi1pk"), name("x").Plus(one)),
-		"number for an index key": expression.Set(name("gsi1pk"), name("gsi1pk").IfNotExists(one)),
-		"empty for an index key":  expression.Set(name("gsi1pk"), name("gsi1pk").IfNotExists(with(s("")))),
-		"set from an index key":   expression.Delete(name("gsi1pk"), with(ss("1"))),
-		"list as an index key":    expression.Set(name("gsi1pk"), name("x").ListAppend(with(l(s("x"))))),
+		"ADD text":              expression.Add(name("a"), text),
+		"ADD list":              expression.Add(name("a"), expression.Value([]string{"x"})),
+		"second ADD text":       expression.Add(name("a"), one).Add(name("b"), text),
+		"DELETE number":         expression.Delete(name("a"), one),
+		"plus text":             expression.Set(name("a"), name("b").Plus(text)),
+		"text minus":            expression.Set(name("a"), expression.Minus(text, name("b"))),
+		"list_append text":      expression.Set(name("a"), name("a").ListAppend(text)),
+		"list_append to a set":  expression.Set(name("a"), expression.ListAppend(with(ss("x")), name("a"))),
+		"a[2147483648]":         expression.Set(name("a[2147483648]"), one),
+		"part of an index key":  expression.Set(name("gsi1pk.x"), text),
+		"from a part of a key":  expression.Set(name("f"), name("pk.x")),
+		"sum as text index key": expression.Set(name("gsi1pk"), name("x").Plus(one)),
+		"set from an index key": expression.Delete(name("gsi1pk"), with(ss("1"))),
+		"list as an index key":  expression.Set(name("gsi1pk"), name("x").ListAppend(with(l(s("x"))))),
 	} {
 		add("update "+id, mistyped, do(table.Update(key, u)))
 	}
