@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,9 +42,9 @@ func (f formula) checkOperands(i int) error {
 			return f.checkDistinct(i-1, i+1)
 		}
 	case "<", "<=", ">", ">=":
-		return firstError(f.checkConstant(i-1, "S N B"), f.checkConstant(i+1, "S N B"), f.checkDistinct(i-1, i+1))
+		return cmp.Or(f.checkConstant(i-1, "S N B"), f.checkConstant(i+1, "S N B"), f.checkDistinct(i-1, i+1))
 	case "BETWEEN":
-		return firstError(f.checkConstant(i+1, "S N B"), f.checkConstant(i+3, "S N B"), f.checkDistinct(i-1, i+1), f.checkDistinct(i-1, i+3))
+		return cmp.Or(f.checkConstant(i+1, "S N B"), f.checkConstant(i+3, "S N B"), f.checkDistinct(i-1, i+1), f.checkDistinct(i-1, i+3))
 	case "IN": // (:0, :1)
 		for j := i + 2; j < len(f.tokens) && f.tokens[j-1] != ")"; j += 2 {
 			if err := f.checkDistinct(i-1, j); err != nil {
@@ -51,9 +52,9 @@ func (f formula) checkOperands(i int) error {
 			}
 		}
 	case "+", "-":
-		return firstError(f.checkConstant(i-1, "N"), f.checkConstant(i+1, "N"))
+		return cmp.Or(f.checkConstant(i-1, "N"), f.checkConstant(i+1, "N"))
 	case "list_append": // (#0, :0)
-		return firstError(f.checkConstant(i+2, "L"), f.checkConstant(i+4, "L"))
+		return cmp.Or(f.checkConstant(i+2, "L"), f.checkConstant(i+4, "L"))
 	case "if_not_exists":
 		return f.checkDistinct(i+2, i+4)
 	case "ADD", "DELETE":
@@ -76,15 +77,6 @@ func (f formula) checkAdded(i int) error {
 			return nil
 		}
 	}
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // checkConstant checks that token i, if it is a value, is of one of these types.

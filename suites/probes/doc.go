@@ -2,7 +2,8 @@
 //
 // The Parity Suite states claims about DynamoDB, runs them on AWS in every Region, and
 // publishes what was said. Its repositories are public: paritysuite/dynamodb-conformance,
-// before that nubo-db/dynamodb-conformance. A [probe] of the tests here is one such claim
+// before that nubo-db/dynamodb-conformance. Other rows are from AWS's pages, reports of users
+// and recordings of emulators, which they name. A [probe] of the tests here is one such claim
 // that a call of the library can make: the call, how DynamoDB responds to its request, and
 // what is expected of the library:
 //
