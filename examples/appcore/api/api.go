@@ -7,7 +7,6 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -28,9 +27,8 @@ type Lists func(ctx context.Context) (*core.Service, error)
 type API struct {
 	service *core.Service
 	lists   Lists
-	auth    auth.Authenticator
+	guard   auth.Guard
 	log     *slog.Logger
-	limiter *httpapi.Limiter
 	newest  *firstPages
 }
 
@@ -53,7 +51,7 @@ func New(service *core.Service, lists Lists, by auth.Authenticator, log *slog.Lo
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &API{service: service, lists: lists, auth: by, log: log, limiter: o.Limiter, newest: newFirstPages(o.Now)}
+	return &API{service: service, lists: lists, guard: auth.Guard{By: by, Limiter: o.Limiter}, log: log, newest: newFirstPages(o.Now)}
 }
 
 // endpoint serves a request of an authenticated user.
@@ -76,9 +74,6 @@ const (
 	// Auditor sees the transactions of all users.
 	Auditor = "auditor"
 )
-
-// errRole means that the user is in none of the groups that an endpoint requires.
-var errRole = errors.New("insufficient role")
 
 // Routes are the endpoints of the API.
 func Routes() []Route {
@@ -128,13 +123,15 @@ func (a *API) HandlerOf(ctx context.Context, name string) (http.Handler, error) 
 }
 
 func (a *API) server() httpapi.Server {
-	return httpapi.Server{Log: a.log, Special: invalid, Known: failures}
+	return httpapi.Server{Log: a.log, Special: invalid, Known: failures, Again: again}
 }
 
 func (a *API) endpoints(routes []Route) map[string]httpapi.Endpoint {
 	endpoints := map[string]httpapi.Endpoint{}
 	for _, r := range routes {
-		endpoints[r.Method+" "+r.Path] = a.authenticated(r)
+		endpoints[r.Method+" "+r.Path] = httpapi.For(a.guard.User, func(w http.ResponseWriter, request *http.Request, user string) error {
+			return r.serve(a, w, request, user)
+		}, r.Roles...)
 	}
 	return endpoints
 }
@@ -142,27 +139,9 @@ func (a *API) endpoints(routes []Route) map[string]httpapi.Endpoint {
 // ready returns nil if users can be told apart and lists can be read. It does not
 // ask DynamoDB: an outage there must not take every process out of service.
 func (a *API) ready(ctx context.Context) error {
-	if err := a.auth.Ready(ctx); err != nil {
+	if err := a.guard.By.Ready(ctx); err != nil {
 		return err
 	}
 	_, err := a.lists(ctx)
 	return err
-}
-
-// authenticated calls the endpoint with the user whose access token the request
-// carries, if the user is within the limits and has the role for it.
-func (a *API) authenticated(route Route) httpapi.Endpoint {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		identity, err := auth.Authenticate(r, a.auth)
-		if err != nil {
-			return err
-		}
-		if err := a.limiter.Check(w, identity.User); err != nil {
-			return err
-		}
-		if len(route.Roles) > 0 && !identity.In(route.Roles...) {
-			return errRole
-		}
-		return route.serve(a, w, r, identity.User)
-	}
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/auth"
@@ -18,18 +19,14 @@ func invalid(err error) *httpapi.Failure {
 }
 
 // failures is the one place that says which error is which status.
-var failures = []httpapi.Known{
-	httpapi.On(auth.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "a valid access token is required"),
-	httpapi.On(auth.ErrScope, http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"),
-	httpapi.On(errRole, http.StatusForbidden, "insufficient_role", "this is for users in another group"),
+var failures = slices.Concat(auth.Failures(), []httpapi.Known{
 	httpapi.On(core.ErrForbidden, http.StatusForbidden, "forbidden", "this belongs to another user"),
 	httpapi.On(core.ErrNotFound, http.StatusNotFound, "not_found", "there is nothing here"),
 	httpapi.On(core.ErrChanged, http.StatusPreconditionFailed, "changed", "this has changed since you read it; read it again"),
 	httpapi.On(core.ErrUserExists, http.StatusConflict, "user_exists", "this userId has another email or name"),
 	httpapi.On(core.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
 	httpapi.On(core.ErrPayloadMismatch, http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another request"),
-	httpapi.On(core.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
-	httpapi.On(auth.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
-}
+	httpapi.Later(core.ErrUnavailable),
+})
 
 const again = "try again in a moment; repeat a POST with the same Idempotency-Key"

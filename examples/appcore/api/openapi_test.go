@@ -174,9 +174,13 @@ func TestTheDocumentHasEveryErrorCode(t *testing.T) {
 		}
 	}
 	have := map[string]bool{}
-	for _, pattern := range []string{"*.go", "../core/*.go", "../../internal/httpapi/*.go"} {
+	for _, pattern := range []string{
+		"*.go", "../core/*.go", "../../internal/httpapi/*.go", "../../internal/auth/guard.go",
+		"../internal/httpapi/*.go", "../internal/auth/guard.go", // of a copy, which has them in its own folder
+	} {
 		for _, name := range check.Must(filepath.Glob(pattern))(t) {
-			if !strings.HasSuffix(name, "_test.go") {
+			// The API returns no error of the library as it is.
+			if !strings.HasSuffix(name, "_test.go") && filepath.Base(name) != "library.go" {
 				codesOf(t, name, have)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,8 +25,6 @@ const (
 	maxContent = 10 << 20
 	// maxText bounds names, titles and comments, in bytes.
 	maxText = 10 << 10
-	// defaultLimit is the length of a page if the request names none.
-	defaultLimit = 20
 )
 
 // API is the blog behind HTTP.
@@ -43,13 +42,7 @@ type endpoint func(w http.ResponseWriter, r *http.Request, user string) error
 func (a *API) Handler(more map[string]http.Handler) http.Handler {
 	endpoints := map[string]httpapi.Endpoint{}
 	for pattern, serve := range a.endpoints() {
-		endpoints[pattern] = func(w http.ResponseWriter, r *http.Request) error {
-			identity, err := auth.Authenticate(r, a.Auth)
-			if err != nil {
-				return err
-			}
-			return serve(w, r, identity.User)
-		}
+		endpoints[pattern] = httpapi.For(auth.Guard{By: a.Auth}.User, serve)
 	}
 	return httpapi.Server{Log: a.Log, Known: failures, Again: again, Ready: a.Auth.Ready}.Handler(endpoints, more)
 }
@@ -86,22 +79,14 @@ func (a *API) endpoints() map[string]endpoint {
 }
 
 // failures say which error is which status.
-var failures = []httpapi.Known{
-	httpapi.On(auth.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "a valid access token is required"),
-	httpapi.On(auth.ErrScope, http.StatusForbidden, "insufficient_scope", "the access token lacks the scope that this API requires"),
+var failures = slices.Concat(auth.Failures(), []httpapi.Known{
 	httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", "email must be an e-mail address"),
 	httpapi.On(store.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
 	httpapi.On(store.ErrAlreadyMember, http.StatusConflict, "already_member", "you are a member already"),
 	httpapi.On(store.ErrNotMember, http.StatusNotFound, "not_found", nothing),
 	httpapi.On(store.ErrNoFolder, http.StatusNotFound, "no_folder", "there is no such folder"),
 	httpapi.On(store.ErrRoot, http.StatusNotFound, "not_found", nothing),
-	httpapi.On(table.ErrNotFound, http.StatusNotFound, "not_found", nothing),
-	httpapi.On(table.ErrExists, http.StatusConflict, "exists", "this exists already"),
-	httpapi.On(table.ErrTooLarge, http.StatusRequestEntityTooLarge, "too_large", "this is too large"),
-	httpapi.On(table.ErrInvalid, http.StatusBadRequest, "invalid", "an id, a path or lastKey is not valid"),
-	httpapi.On(auth.ErrUnavailable, http.StatusServiceUnavailable, "unavailable", again),
-	httpapi.On(context.DeadlineExceeded, http.StatusServiceUnavailable, "unavailable", again),
-}
+}, httpapi.Library())
 
 const (
 	nothing = "there is nothing here"
@@ -130,16 +115,10 @@ func content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 // list writes a page of a query.
 func list[T, U any](w http.ResponseWriter, r *http.Request, q table.Query, read func(context.Context, table.Query) (table.Page[T], error), of func(T) U) error {
-	asked, err := httpapi.PageOf(r, defaultLimit)
-	if err != nil {
-		return err
-	}
-	q.Limit, q.After = asked.Limit, asked.After
-	page, err := read(r.Context(), q)
-	if err != nil {
-		return err
-	}
-	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(page.Items, page.Next, of))
+	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[T], error) {
+		q.Limit, q.After = limit, after
+		return read(ctx, q)
+	}, of)
 }
 
 func done(w http.ResponseWriter, err error) error {

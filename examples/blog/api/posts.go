@@ -111,7 +111,7 @@ func visible(p store.Post, user string) error {
 }
 
 func (a *API) getPost(w http.ResponseWriter, r *http.Request, user string) error {
-	page, err := a.Store.PostWithComments(r.Context(), r.PathValue("id"), defaultLimit)
+	page, err := a.Store.PostWithComments(r.Context(), r.PathValue("id"), httpapi.DefaultLimit)
 	if err = cmp.Or(err, visible(page.Post, user)); err != nil {
 		return err
 	}

@@ -20,13 +20,13 @@ import (
 type API struct {
 	service *core.Service
 	model   *readmodel.Model
-	auth    auth.Authenticator
+	guard   auth.Guard
 	log     *slog.Logger
 }
 
 // New returns the API of a service and its read model. Requests are logged to log.
 func New(service *core.Service, model *readmodel.Model, by auth.Authenticator, log *slog.Logger) *API {
-	return &API{service: service, model: model, auth: by, log: log}
+	return &API{service: service, model: model, guard: auth.Guard{By: by}, log: log}
 }
 
 // call is a request of a user of a tenant.
@@ -63,27 +63,25 @@ func (a *API) Handler(more map[string]http.Handler) http.Handler {
 		"GET /search":             search,
 		"GET /counts":             counts,
 	} {
-		endpoints[pattern] = a.authenticated(serve)
+		endpoints[pattern] = httpapi.For(a.call, func(_ http.ResponseWriter, _ *http.Request, c call) error { return serve(c) })
 	}
-	return httpapi.Server{Log: a.log, Special: invalid, Known: failures, Again: again, Ready: a.auth.Ready}.Handler(endpoints, more)
+	return httpapi.Server{Log: a.log, Special: invalid, Known: failures, Again: again, Ready: a.guard.By.Ready}.Handler(endpoints, more)
 }
 
-// authenticated calls the endpoint as the user and the tenant of the access token.
-func (a *API) authenticated(serve func(call) error) httpapi.Endpoint {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		identity, err := auth.Authenticate(r, a.auth)
-		if err != nil {
-			return err
-		}
-		if identity.Tenant == "" {
-			return errNoTenant
-		}
-		key, err := httpapi.IdempotencyKey(r.Header)
-		if err != nil {
-			return err
-		}
-		ip, _, _ := net.SplitHostPort(r.RemoteAddr)
-		caller := core.Caller{Tenant: identity.Tenant, User: identity.User, IP: ip, Source: r.Pattern, RequestID: key}
-		return serve(call{Request: r, w: w, api: a, tenant: a.service.As(caller), name: identity.Tenant})
+// call returns the request as one of the user and the tenant of its access token.
+func (a *API) call(w http.ResponseWriter, r *http.Request, roles ...string) (call, error) {
+	identity, err := a.guard.Identify(w, r, roles...)
+	if err != nil {
+		return call{}, err
 	}
+	if identity.Tenant == "" {
+		return call{}, errNoTenant
+	}
+	key, err := httpapi.IdempotencyKey(r.Header)
+	if err != nil {
+		return call{}, err
+	}
+	ip, _, _ := net.SplitHostPort(r.RemoteAddr)
+	caller := core.Caller{Tenant: identity.Tenant, User: identity.User, IP: ip, Source: r.Pattern, RequestID: key}
+	return call{Request: r, w: w, api: a, tenant: a.service.As(caller), name: identity.Tenant}, nil
 }

@@ -140,7 +140,7 @@ func TestInvalidRequests(t *testing.T) {
 	} {
 		ana.is(t, tt.status, tt.path, tt.body)
 	}
-	if text := ana.is(t, 400, "/records?type=PRODUCT&lastKey=nonsense", ""); !strings.Contains(text, "invalid_last_key") {
+	if text := ana.is(t, 400, "/records?type=PRODUCT&lastKey=nonsense", ""); !strings.Contains(text, "invalid_cursor") {
 		t.Errorf("a lastKey of no list is %s", text)
 	}
 	ana.with("Idempotency-Key", strings.Repeat("k", 256)).is(t, 400, "/records", lamp)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +24,7 @@ var (
 
 	// ErrUnauthorized is matched by the error of a token that is not accepted. The
 	// error's text goes on with the reason, for logs. Nothing of the token is in it.
-	ErrUnauthorized = errors.New("unauthorized")
+	ErrUnauthorized = httpapi.ErrUnauthorized
 
 	// ErrUnavailable is matched by the error of a token that could be neither
 	// accepted nor refused, because the user pool's keys could not be fetched.
@@ -95,15 +94,6 @@ type Authenticator interface {
 	Verify(ctx context.Context, token string) (Identity, error)
 	// Ready returns nil if Verify can work.
 	Ready(ctx context.Context) error
-}
-
-// Authenticate returns whose access token a request carries.
-func Authenticate(r *http.Request, by Authenticator) (Identity, error) {
-	token, err := httpapi.Bearer(r.Header)
-	if err != nil {
-		return Identity{}, fmt.Errorf("%w: %w", ErrUnauthorized, err)
-	}
-	return by.Verify(r.Context(), token)
 }
 
 // Identity is whom an access token was issued to.

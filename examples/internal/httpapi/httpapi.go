@@ -35,8 +35,8 @@ type Server struct {
 	// Special returns what a client gets to see of an error whose text is made for it, or
 	// nil. It comes before Known. Nil means that there are no such errors.
 	Special func(error) *Failure
-	// Again is the message of a failure of the table that may not last, which is a 503.
-	// Empty means that Known has all of those.
+	// Again is the message of every 503: of a [Later] among Known, and of a failure of
+	// the table that may not last.
 	Again string
 	// Ready returns nil if the service can work. Nil means always.
 	Ready func(context.Context) error
@@ -144,11 +144,34 @@ func (s Server) failureOf(err error) *Failure {
 	}
 	for _, k := range s.Known {
 		if errors.Is(err, k.err) {
-			return &k.failure
+			return s.again(k.failure)
 		}
 	}
-	if s.Again != "" && table.Classify(err) == table.Transient {
-		return &Failure{http.StatusServiceUnavailable, "unavailable", s.Again}
+	if table.Classify(err) == table.Transient {
+		return s.again(Later(err).failure)
 	}
 	return &Failure{http.StatusInternalServerError, "internal", "something went wrong on our side"}
+}
+
+// again returns a failure with its message.
+func (s Server) again(f Failure) *Failure {
+	if f.Status == http.StatusServiceUnavailable {
+		f.Message = s.Again
+	}
+	return &f
+}
+
+// For returns the endpoint that serves the callers of some roles, or all callers if there
+// are none. Identify returns whose request it is, or the error that refuses it.
+func For[C any](
+	identify func(w http.ResponseWriter, r *http.Request, roles ...string) (C, error),
+	serve func(w http.ResponseWriter, r *http.Request, caller C) error, roles ...string,
+) Endpoint {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		caller, err := identify(w, r, roles...)
+		if err != nil {
+			return err
+		}
+		return serve(w, r, caller)
+	}
 }

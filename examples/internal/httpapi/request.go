@@ -27,16 +27,16 @@ func BadRequest(code, format string, args ...any) error {
 	return &Failure{http.StatusBadRequest, code, fmt.Sprintf(format, args...)}
 }
 
-// Bearer returns the access token of a request. Its error is no [Failure]: it says
-// for the log what was wrong.
+// Bearer returns the access token of a request. Its error matches [ErrUnauthorized], and
+// says for the log what was wrong.
 func Bearer(h http.Header) (string, error) {
 	values := h.Values("Authorization")
 	if len(values) != 1 {
-		return "", fmt.Errorf("%d Authorization headers", len(values))
+		return "", fmt.Errorf("%w: %d Authorization headers", ErrUnauthorized, len(values))
 	}
 	scheme, token, _ := strings.Cut(values[0], " ")
 	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return "", errors.New("no bearer token")
+		return "", fmt.Errorf("%w: no bearer token", ErrUnauthorized)
 	}
 	return token, nil
 }
@@ -84,6 +84,9 @@ type Page struct {
 
 // MaxLimit is the greatest length of a page.
 const MaxLimit = 100
+
+// DefaultLimit is the length of a page of [WriteList] if the request names none.
+const DefaultLimit = 20
 
 // PageOf returns the page that a request asks for.
 func PageOf(r *http.Request, defaultLimit int) (Page, error) {

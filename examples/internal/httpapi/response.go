@@ -2,9 +2,12 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/singletable/singletable/table"
 )
 
 var (
@@ -44,6 +47,22 @@ func ListOf[T, U any](stored []T, next string, of func(T) U) List[U] {
 		items[i] = of(v)
 	}
 	return List[U]{Items: items, LastKey: next}
+}
+
+// WriteList writes the page of a list that a request asks for. Read reads it, and of
+// converts its items.
+func WriteList[T, U any](
+	w http.ResponseWriter, r *http.Request, read func(ctx context.Context, limit int, after string) (table.Page[T], error), of func(T) U,
+) error {
+	asked, err := PageOf(r, DefaultLimit)
+	if err != nil {
+		return err
+	}
+	p, err := read(r.Context(), asked.Limit, asked.After)
+	if err != nil {
+		return err
+	}
+	return WriteJSON(w, http.StatusOK, ListOf(p.Items, p.Next, of))
 }
 
 // Clock returns a time in UTC as responses have it, always with milliseconds.

@@ -6,9 +6,9 @@
 package api
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/shop/page"
@@ -82,31 +82,34 @@ func (a *API) Handler() http.Handler {
 		return httpapi.WriteJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	}}
 	for _, route := range Routes() {
-		endpoints[route.Method+" "+route.Path] = a.guarded(route)
+		endpoints[route.Method+" "+route.Path] = a.endpoint(route)
 	}
 	return httpapi.Server{Log: a.log, Special: outOfStock, Known: failures, Again: again}.Handler(endpoints, page.Handlers())
 }
 
-// errRole means that an endpoint is for admins only.
-var errRole = errors.New("insufficient role")
-
-// guarded calls an endpoint if the token of the request gives access to it.
-func (a *API) guarded(route Route) httpapi.Endpoint {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if route.Access == Anyone {
-			return route.serve(a, w, r, session.Identity{})
-		}
-		token, err := httpapi.Bearer(r.Header)
-		if err != nil {
-			return errors.Join(session.ErrUnauthorized, err)
-		}
-		who, err := a.sessions.Verify(token)
-		if err != nil {
-			return err
-		}
-		if route.Access == Admins && who.Role != store.Admin {
-			return errRole
-		}
+// endpoint returns the endpoint of a route.
+func (a *API) endpoint(route Route) httpapi.Endpoint {
+	serve := func(w http.ResponseWriter, r *http.Request, who session.Identity) error {
 		return route.serve(a, w, r, who)
 	}
+	switch route.Access {
+	case Anyone:
+		return func(w http.ResponseWriter, r *http.Request) error { return serve(w, r, session.Identity{}) }
+	case Admins:
+		return httpapi.For(a.identify, serve, string(store.Admin))
+	}
+	return httpapi.For(a.identify, serve)
+}
+
+// identify returns whose token a request carries, if the user has one of the roles.
+func (a *API) identify(_ http.ResponseWriter, r *http.Request, roles ...string) (session.Identity, error) {
+	token, err := httpapi.Bearer(r.Header)
+	if err != nil {
+		return session.Identity{}, err
+	}
+	who, err := a.sessions.Verify(token)
+	if err == nil && len(roles) > 0 && !slices.Contains(roles, string(who.Role)) {
+		err = httpapi.ErrRole
+	}
+	return who, err
 }

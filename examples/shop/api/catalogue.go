@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
@@ -8,9 +9,6 @@ import (
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/table"
 )
-
-// defaultLimit is the length of a page if the request names none.
-const defaultLimit = 20
 
 type category struct {
 	ID          string `json:"slug"`
@@ -50,28 +48,16 @@ func (a *API) category(w http.ResponseWriter, r *http.Request, _ session.Identit
 }
 
 func (a *API) productsOf(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
-	asked, err := httpapi.PageOf(r, defaultLimit)
-	if err != nil {
-		return err
-	}
-	p, err := a.shop.ProductsByCategory(r.Context(), r.PathValue("slug"), asked.Limit, asked.After)
-	if err != nil {
-		return err
-	}
-	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(p.Items, p.Next, productOf))
+	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[store.Product], error) {
+		return a.shop.ProductsByCategory(ctx, r.PathValue("slug"), limit, after)
+	}, productOf)
 }
 
 // search returns the active products whose names begin with the query's name.
 func (a *API) search(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
-	asked, err := httpapi.PageOf(r, defaultLimit)
-	if err != nil {
-		return err
-	}
-	p, err := a.shop.SearchProducts(r.Context(), r.URL.Query().Get("name"), asked.Limit, asked.After)
-	if err != nil {
-		return err
-	}
-	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(p.Items, p.Next, productOf))
+	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[store.Product], error) {
+		return a.shop.SearchProducts(ctx, r.URL.Query().Get("name"), limit, after)
+	}, productOf)
 }
 
 // product returns an active product.
@@ -87,15 +73,7 @@ func (a *API) product(w http.ResponseWriter, r *http.Request, _ session.Identity
 }
 
 func (a *API) activeProducts(w http.ResponseWriter, r *http.Request, _ session.Identity) error {
-	asked, err := httpapi.PageOf(r, defaultLimit)
-	if err != nil {
-		return err
-	}
-	p, err := a.shop.ActiveProducts(r.Context(), asked.Limit, asked.After)
-	if err != nil {
-		return err
-	}
-	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(p.Items, p.Next, productOf))
+	return httpapi.WriteList(w, r, a.shop.ActiveProducts, productOf)
 }
 
 func (a *API) addProduct(w http.ResponseWriter, r *http.Request, who session.Identity) error {

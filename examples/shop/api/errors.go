@@ -3,9 +3,9 @@ package api
 import (
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/singletable/singletable/examples/internal/httpapi"
-	"github.com/singletable/singletable/examples/shop/session"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/keys"
@@ -15,10 +15,7 @@ import (
 
 // failures is the one place that says which error is which status. The shop's own come
 // before the library's general ones. Those without a message have a text for clients.
-var failures = []httpapi.Known{
-	httpapi.On(session.ErrUnauthorized, http.StatusUnauthorized, "unauthorized", "log in first"),
-	httpapi.On(errRole, http.StatusForbidden, "insufficient_role", "this is for admins"),
-
+var failures = slices.Concat(httpapi.Access(), []httpapi.Known{
 	httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", ""),
 	httpapi.On(store.ErrPassword, http.StatusBadRequest, "invalid_password", ""),
 	httpapi.On(store.ErrName, http.StatusBadRequest, "invalid_name", ""),
@@ -40,13 +37,10 @@ var failures = []httpapi.Known{
 	httpapi.On(store.ErrStatus, http.StatusConflict, "invalid_status", "an order goes from PLACED to PAID, SHIPPED and DELIVERED"),
 
 	httpapi.On(paginate.ErrInvalidCursor, http.StatusBadRequest, "invalid_cursor", "lastKey is not one that this list has given out to you; start again without it"),
-	httpapi.On(idempotency.ErrPayloadMismatch, http.StatusConflict, "idempotency_key_reused", "this Idempotency-Key was used for another cart"),
 	httpapi.On(idempotency.ErrInvalidRequest, http.StatusBadRequest, "invalid_idempotency_key", "the Idempotency-Key is too long or not text"),
 	httpapi.On(keys.ErrInvalid, http.StatusNotFound, "not_found", "there is nothing here"),
-	httpapi.On(table.ErrNotFound, http.StatusNotFound, "not_found", "there is nothing here"),
-	httpapi.On(table.ErrExists, http.StatusConflict, "exists", "this exists already"),
 	httpapi.On(table.ErrConflict, http.StatusConflict, "conflict", "this was changed at the same time; look at it and try again"),
-}
+}, httpapi.Library())
 
 const again = "try again in a moment; repeat an order with the same Idempotency-Key"
 

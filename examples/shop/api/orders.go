@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"time"
 
@@ -118,15 +119,9 @@ func (a *API) checkOut(w http.ResponseWriter, r *http.Request, who session.Ident
 }
 
 func (a *API) orders(w http.ResponseWriter, r *http.Request, who session.Identity) error {
-	asked, err := httpapi.PageOf(r, defaultLimit)
-	if err != nil {
-		return err
-	}
-	p, err := a.shop.OrdersByUser(r.Context(), who.User, asked.Limit, asked.After)
-	if err != nil {
-		return err
-	}
-	return httpapi.WriteJSON(w, http.StatusOK, httpapi.ListOf(p.Items, p.Next, orderOf))
+	return httpapi.WriteList(w, r, func(ctx context.Context, limit int, after string) (table.Page[store.Order], error) {
+		return a.shop.OrdersByUser(ctx, who.User, limit, after)
+	}, orderOf)
 }
 
 // order returns an order of the user; to an admin, any order. Another user's order is a

@@ -13,6 +13,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/shop/store"
 )
 
@@ -29,7 +30,7 @@ const (
 
 // ErrUnauthorized is matched by the error of a token that is not accepted. Its text has
 // the reason and nothing of the token.
-var ErrUnauthorized = errors.New("unauthorized")
+var ErrUnauthorized = httpapi.ErrUnauthorized
 
 // Identity is whom a token was issued to.
 type Identity struct {

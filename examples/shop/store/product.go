@@ -173,10 +173,10 @@ func (s *Shop) ProductsByCategory(ctx context.Context, category string, limit in
 // ActiveProducts returns a page of the active products of all categories, by name. It
 // reads the categories, merges their partitions of the index, and so needs no scan. A
 // category that is added between two pages is in the next one.
-func (s *Shop) ActiveProducts(ctx context.Context, limit int, after string) (shard.Page[Product], error) {
+func (s *Shop) ActiveProducts(ctx context.Context, limit int, after string) (page table.Page[Product], err error) {
 	categories, err := s.Categories(ctx)
 	if err != nil || len(categories) == 0 {
-		return shard.Page[Product]{}, err
+		return page, err
 	}
 	index := shard.Index{Index: gsi1, Prefix: categoryPrefix}
 	for _, c := range categories {
@@ -184,9 +184,10 @@ func (s *Shop) ActiveProducts(ctx context.Context, limit int, after string) (sha
 	}
 	active, err := shard.New[Product](s.table.OfType(ProductType), index, nil)
 	if err != nil {
-		return shard.Page[Product]{}, err
+		return page, err
 	}
-	return active.Page(ctx, shard.Query{Range: namePrefix.All(), Limit: limit, After: after})
+	merged, err := active.Page(ctx, shard.Query{Range: namePrefix.All(), Limit: limit, After: after})
+	return table.Page[Product]{Items: merged.Items, Next: merged.Next, Prev: merged.Prev}, err
 }
 
 // NamedQuery is the query for the active products whose names begin with
