@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"net/http"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -12,32 +10,37 @@ import (
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/appcore/setup"
 	"github.com/singletable/singletable/examples/internal/auth"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/paginate"
 )
 
 // develop serves the API with a local engine and its own token issuer, which
 // trusts everybody.
-func develop(ctx context.Context, o options, with *api.Options, stdout io.Writer, log *slog.Logger) error {
+func (a *app) develop(ctx context.Context, r program.Run) error {
+	options, err := a.options()
+	if err != nil {
+		return err
+	}
 	issuer, verifier, err := auth.NewLocal()
 	if err != nil {
 		return err
 	}
-	return o.Develop(ctx, o.data, core.Schema(o.Table), func(client *dynamodb.Client) error {
-		service, err := setup.Service(client, o.Table, paginate.NewKey())
+	return r.Develop(ctx, r.Data, core.Schema(r.Table), func(client *dynamodb.Client) error {
+		service, err := setup.Service(client, r.Table, paginate.NewKey())
 		if err != nil {
 			return err
 		}
-		if o.demo {
+		if a.demo {
 			if err := service.Demo(ctx); err != nil {
 				return err
 			}
 		}
 		lists := func(context.Context) (*core.Service, error) { return service, nil }
-		handler := api.New(service, lists, verifier, log, with).Handler(map[string]http.Handler{
+		handler := api.New(service, lists, verifier, r.Log, options).Handler(map[string]http.Handler{
 			"GET /.well-known/jwks.json": issuer,
 			"GET /dev/token":             issuer.Tokens(),
 		})
-		return o.ServeLocally(ctx, handler, stdout, log, auth.Warning, welcome, core.DemoUsers[0])
+		return r.ServeLocally(ctx, handler, auth.Warning, welcome, core.DemoUsers[0])
 	})
 }
 

@@ -1,18 +1,15 @@
 // Appcore is a payments API: users, transactions and notifications in one
 // DynamoDB table, behind HTTP. README.md describes it.
 //
-// For a look at it, from the root of the repository:
+// For a look at it, in this directory:
 //
-//	go run ./examples/appcore -dev -demo
+//	go run . -dev -demo
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
 	"os"
 
 	"github.com/singletable/singletable/examples/appcore/api"
@@ -22,61 +19,57 @@ import (
 	"github.com/singletable/singletable/examples/internal/program"
 )
 
-func main() { program.Service("appcore", run) }
+func main() { new(app).service().Main() }
 
-// options are the flags.
-type options struct {
-	program.Options
-	dev, demo bool
-	data      string
-	limits    httpapi.Limits
+// app has the flags of its own.
+type app struct {
+	demo   bool
+	limits httpapi.Limits
 }
 
-func parse(args []string, usage io.Writer) (options, error) {
-	o := options{Options: program.Options{Table: "AppCore"}}
-	flags := flag.NewFlagSet("appcore", flag.ContinueOnError)
-	flags.SetOutput(usage)
-	flags.BoolVar(&o.dev, "dev", false, "run for development on this machine only: a local engine, tokens for anyone, a new cursor key")
-	flags.BoolVar(&o.demo, "demo", false, "create users with history; with -dev only")
-	flags.StringVar(&o.data, "data", "", "`file` that keeps the data of the local engine; in memory by default")
-	flags.Float64Var(&o.limits.PerSecond, "rate", 50, "how many requests a second each user may send; 0 is no limit")
-	flags.IntVar(&o.limits.Burst, "burst", 100, "how many of them at once")
-	if err := o.Parse(flags, args); err != nil {
-		return o, err
+func (a *app) service() program.Service {
+	return program.Service{
+		Name: "appcore", Table: "AppCore", Data: "`file` that keeps the table",
+		Modes: []program.Mode{
+			{Flag: program.DevFlag, Usage: program.DevUsage, Run: a.develop},
+			{Flag: "serve", Usage: program.ServeUsage, Run: a.serve},
+		},
+		Flags: func(flags *flag.FlagSet) {
+			flags.BoolVar(&a.demo, "demo", false, "create users with history; with -dev only")
+			flags.Float64Var(&a.limits.PerSecond, "rate", 50, "how many requests a second each user may send; 0 is no limit")
+			flags.IntVar(&a.limits.Burst, "burst", 100, "how many of them at once")
+		},
 	}
-	switch {
-	case o.demo && !o.dev:
-		return o, errors.New("-demo goes with -dev: it writes made-up transactions")
-	case o.data != "" && !o.dev:
-		return o, errors.New("-data goes with -dev: it is for the local engine")
-	}
-	return o, nil
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	o, err := parse(args, stderr)
+// options are the options of the API by the flags.
+func (a *app) options() (*api.Options, error) {
+	limiter, err := httpapi.NewLimiter(a.limits)
+	if err != nil {
+		return nil, fmt.Errorf("-rate and -burst: %w", err)
+	}
+	return &api.Options{Limiter: limiter}, nil
+}
+
+// serve serves the table of the environment's account.
+func (a *app) serve(ctx context.Context, r program.Run) error {
+	if a.demo {
+		return fmt.Errorf("-demo goes with -%s: it writes made-up transactions", program.DevFlag)
+	}
+	options, err := a.options()
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewJSONHandler(stderr, nil))
-	limiter, err := httpapi.NewLimiter(o.limits)
+	production, err := setup.Production(ctx, r.Table, os.Getenv, r.Log, options)
 	if err != nil {
-		return fmt.Errorf("-rate and -burst: %w", err)
-	}
-	options := &api.Options{Limiter: limiter}
-	if o.dev {
-		return develop(ctx, o, options, stdout, log)
-	}
-	app, err := setup.Production(ctx, o.Table, os.Getenv, log, options)
-	if err != nil {
-		return fmt.Errorf("%w (-dev does without)", err)
+		return fmt.Errorf("%w (-%s does without)", err, program.DevFlag)
 	}
 	// A wrong table or secret is found now, not by the first request.
-	if err := core.Schema(o.Table).Verify(ctx, app.Client); err != nil {
+	if err := core.Schema(r.Table).Verify(ctx, production.Client); err != nil {
 		return err
 	}
-	if _, err := app.Lists(ctx); err != nil {
+	if _, err := production.Lists(ctx); err != nil {
 		return err
 	}
-	return o.Serve(ctx, app.API.Handler(nil), stdout, log)
+	return r.Serve(ctx, production.API.Handler(nil))
 }

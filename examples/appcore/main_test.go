@@ -175,7 +175,7 @@ func TestWithoutDevItRunsOnATableThatIsThere(t *testing.T) {
 	store := secretstest.New("appcore/cursor-keys", "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=")
 	defer store.Close()
 	command := func() *exec.Cmd {
-		cmd := programtest.Command(t.Context(), "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
+		cmd := programtest.Command(t.Context(), "-serve", "-addr", "127.0.0.1:0", "-endpoint", e.Endpoint(), "-table", name)
 		cmd.Env = append(cmd.Env,
 			"AWS_REGION=us-east-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
 			"COGNITO_USER_POOL_ID=us-east-1_AbCdEfGhI", "COGNITO_CLIENT_ID=client",
@@ -213,12 +213,13 @@ func TestItRefusesToStartAndSaysWhy(t *testing.T) {
 		env  []string
 		says []string
 	}{
-		{"no user pool", nil, nil, []string{"COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", "AWS_REGION", "-dev"}},
-		{"no client", nil, pool[:2], []string{"COGNITO_CLIENT_ID"}},
-		{"no cursor keys", nil, pool, []string{"CURSOR_KEYS_SECRET"}},
-		{"-demo alone", []string{"-demo"}, nil, []string{"-dev"}},
-		{"-data alone", []string{"-data", "x"}, nil, []string{"-dev"}},
-		{"an argument", []string{"what"}, nil, []string{`"what"`}},
+		{"no mode", nil, nil, []string{"-dev", "-serve"}},
+		{"no user pool", []string{"-serve"}, nil, []string{"COGNITO_USER_POOL_ID", "COGNITO_CLIENT_ID", "AWS_REGION", "-dev"}},
+		{"no client", []string{"-serve"}, pool[:2], []string{"COGNITO_CLIENT_ID"}},
+		{"no cursor keys", []string{"-serve"}, pool, []string{"CURSOR_KEYS_SECRET"}},
+		{"-demo without -dev", []string{"-serve", "-demo"}, nil, []string{"-dev"}},
+		{"-data without -dev", []string{"-serve", "-data", "x"}, nil, []string{"-dev"}},
+		{"an argument", []string{"-dev", "what"}, nil, []string{`"what"`}},
 		{"-dev for every machine", []string{"-dev", "-addr", "0.0.0.0:0"}, nil, []string{"-addr", "127.0.0.1", "0.0.0.0"}},
 		{"-dev without a host", []string{"-dev", "-addr", ":0"}, nil, []string{"-addr"}},
 		{"-dev for every machine, IPv6", []string{"-dev", "-addr", "[::]:0"}, nil, []string{"-addr"}},

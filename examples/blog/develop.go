@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -25,30 +24,30 @@ const sweepEvery = time.Hour
 
 // develop serves the API with a local engine, a directory for objects, the consumer of
 // the stream, and its own token issuer, which trusts everybody.
-func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) (err error) {
+func develop(ctx context.Context, r program.Run) (err error) {
 	issuer, verifier, err := auth.NewLocal()
 	if err != nil {
 		return err
 	}
 	file := ""
-	if o.data == "" {
-		if o.data, err = os.MkdirTemp("", "blog-"); err != nil {
+	if r.Data == "" {
+		if r.Data, err = os.MkdirTemp("", "blog-"); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(o.data)) }()
+		defer func() { err = errors.Join(err, os.RemoveAll(r.Data)) }()
 	} else {
-		if err := os.MkdirAll(o.data, 0o700); err != nil {
+		if err := os.MkdirAll(r.Data, 0o700); err != nil {
 			return err
 		}
-		file = filepath.Join(o.data, "table.db")
+		file = filepath.Join(r.Data, "table.db")
 	}
-	objects, err := store.OpenDirectory(filepath.Join(o.data, "objects"))
+	objects, err := store.OpenDirectory(filepath.Join(r.Data, "objects"))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, objects.Close()) }()
-	return o.Develop(ctx, file, store.Schema(o.Table), func(client *dynamodb.Client) error {
-		tbl, err := table.New(client, store.Schema(o.Table), &table.Options{Observe: httpapi.Observe})
+	return r.Develop(ctx, file, store.Schema(r.Table), func(client *dynamodb.Client) error {
+		tbl, err := table.New(client, store.Schema(r.Table), &table.Options{Observe: httpapi.Observe})
 		if err != nil {
 			return err
 		}
@@ -56,10 +55,10 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 		if err != nil {
 			return err
 		}
-		a := &api.API{Store: s, Auth: verifier, Log: log}
+		a := &api.API{Store: s, Auth: verifier, Log: r.Log}
 		handler := a.Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
-		return program.WithReader(ctx, func(ctx context.Context) error { return background(ctx, s, client, log) }, func(ctx context.Context) error {
-			return o.ServeLocally(ctx, handler, stdout, log, auth.Warning, welcome)
+		return program.WithReader(ctx, func(ctx context.Context) error { return background(ctx, s, client, r.Log) }, func(ctx context.Context) error {
+			return r.ServeLocally(ctx, handler, auth.Warning, welcome)
 		})
 	})
 }

@@ -55,7 +55,7 @@ func TestDevServes(t *testing.T) {
 	var stdout check.Log
 	ended := make(chan error, 1)
 	go func() {
-		ended <- run(ctx, []string{"-dev", "-addr", "127.0.0.1:0", "-table", name, "-data", data}, &stdout, io.Discard)
+		ended <- service.Run(ctx, []string{"-dev", "-addr", "127.0.0.1:0", "-table", name, "-data", data}, &stdout, io.Discard)
 	}()
 	stdout.Wait(t, "listening on ")
 	url := regexp.MustCompile(`http://\S+`).FindString(stdout.String())
@@ -88,7 +88,7 @@ func TestDevServes(t *testing.T) {
 func TestFlagsThatDoNotFitAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"", "-dev extra", "-dev -addr 0.0.0.0:0", "-walk -nope", "-dev -addr nowhere"} {
-		err := run(t.Context(), strings.Fields(args), io.Discard, io.Discard)
+		err := service.Run(t.Context(), strings.Fields(args), io.Discard, io.Discard)
 		if err == nil || errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%q: %v", args, err)
 		}

@@ -11,8 +11,6 @@ import (
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/report"
-	"github.com/singletable/singletable/stream"
-	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -49,9 +47,8 @@ func names(ctx context.Context, client *dynamodb.Client, s *store.Store, out rep
 	if err != nil {
 		return err
 	}
-	reader := stream.Reader{Name: "names", Router: router, Client: streamtest.Client(client), Interval: 20 * time.Millisecond}
 	renamed := func(ctx context.Context) (bool, error) { return signed(ctx, background, "bob", last) }
-	if err := program.Follow(ctx, renamed, reader); err != nil {
+	if err := program.Follow(ctx, renamed, program.Reader("names", router, client, nil)); err != nil {
 		return err
 	}
 	out.Line("  the stream was read until each comment had the last name")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -26,31 +25,33 @@ import (
 )
 
 // develop serves the API with a local engine and its own token issuer, which trusts
-// everybody.
-func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) (err error) {
+// everybody. DATABASE_URL names the database of the read model, and a file that is gone
+// afterwards is one by default.
+func develop(ctx context.Context, r program.Run) (err error) {
 	issuer, verifier, err := auth.NewLocal()
 	if err != nil {
 		return err
 	}
-	if o.database == "" {
+	database := os.Getenv("DATABASE_URL")
+	if database == "" {
 		dir, err := os.MkdirTemp("", "cqrs")
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-		o.database = filepath.Join(dir, "readmodel.db")
+		database = filepath.Join(dir, "readmodel.db")
 	}
-	return o.Develop(ctx, o.data, core.Schema(o.Table), func(client *dynamodb.Client) error {
-		return serve(ctx, o, client, issuer, verifier, stdout, log)
+	return r.Develop(ctx, r.Data, core.Schema(r.Table), func(client *dynamodb.Client) error {
+		return serve(ctx, r, client, database, issuer, verifier)
 	})
 }
 
-func serve(ctx context.Context, o options, client *dynamodb.Client, issuer *auth.Issuer, verifier *auth.Verifier, stdout io.Writer, log *slog.Logger) (err error) {
+func serve(ctx context.Context, r program.Run, client *dynamodb.Client, database string, issuer *auth.Issuer, verifier *auth.Verifier) (err error) {
 	cursors, err := paginate.New([]paginate.Key{paginate.NewKey()}, nil)
 	if err != nil {
 		return err
 	}
-	tbl, err := table.New(client, core.Schema(o.Table), &table.Options{Cursors: cursors, Observe: httpapi.Observe})
+	tbl, err := table.New(client, core.Schema(r.Table), &table.Options{Cursors: cursors, Observe: httpapi.Observe})
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func serve(ctx context.Context, o options, client *dynamodb.Client, issuer *auth
 	if err != nil {
 		return err
 	}
-	db, err := readmodel.Connect(ctx, o.database)
+	db, err := readmodel.Connect(ctx, database)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func serve(ctx context.Context, o options, client *dynamodb.Client, issuer *auth
 	if err != nil {
 		return err
 	}
-	handler := api.New(service, model, verifier, log).Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
+	handler := api.New(service, model, verifier, r.Log).Handler(map[string]http.Handler{"GET /dev/token": issuer.Tokens()})
 	listen := func(ctx context.Context) error {
 		// The database may hold what another table had, so it is rebuilt.
 		if err := model.Rebuild(ctx, fmt.Sprint("p", time.Now().UnixNano()), service.Replay(ctx)); err != nil {
@@ -85,12 +86,12 @@ func serve(ctx context.Context, o options, client *dynamodb.Client, issuer *auth
 		defer tasks.Wait()
 		tasks.Go(func() {
 			resumed, err := service.Resume(ctx)
-			log.Info("tasks resumed", slog.Int("tasks", resumed), slog.Any("error", err))
+			r.Log.Info("tasks resumed", slog.Int("tasks", resumed), slog.Any("error", err))
 		})
-		return o.ServeLocally(ctx, handler, stdout, log, auth.Warning, welcome)
+		return r.ServeLocally(ctx, handler, auth.Warning, welcome)
 	}
-	return program.WithReader(ctx, program.Reader("cqrs", handlers, client, log).Run, func(ctx context.Context) error {
-		return program.WithReader(ctx, program.Reader("readmodel", versions, client, log).Run, listen)
+	return program.WithReader(ctx, program.Reader("cqrs", handlers, client, r.Log).Run, func(ctx context.Context) error {
+		return program.WithReader(ctx, program.Reader("readmodel", versions, client, r.Log).Run, listen)
 	})
 }
 

@@ -136,7 +136,7 @@ func TestAKilledProcessLeavesItsImportToTheNext(t *testing.T) {
 func TestMistakesAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{}, {"-nope"}, {"-dev", "more"}, {"-dev", "-addr", "0.0.0.0:0"}, {"-walk", "-nope"}} {
-		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
+		if err := service.Run(t.Context(), args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%q: no error", args)
 		}
 	}

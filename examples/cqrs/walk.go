@@ -14,7 +14,6 @@ import (
 	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/stream"
-	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -98,14 +97,9 @@ func newWalk(ctx context.Context, engine *tabletest.Engine, name string, out rep
 	if err != nil {
 		return w, stream.Reader{}, err
 	}
-	return w, stream.Reader{
-		Name: "cqrs", Router: router, Client: streamtest.Client(client), Table: w.table, Interval: 20 * time.Millisecond,
-		Progress: func(p stream.Progress) {
-			if p.Err != nil {
-				slog.Warn("a change is delivered again", "error", p.Err)
-			}
-		},
-	}, nil
+	reader := program.Reader("cqrs", router, client, slog.Default())
+	reader.Table = w.table
+	return w, reader, nil
 }
 
 // The access patterns, one function each: the keys it asks for, and what is

@@ -3,11 +3,10 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"io"
-	"log/slog"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/shop/demo"
 	"github.com/singletable/singletable/examples/shop/session"
 	"github.com/singletable/singletable/examples/shop/setup"
@@ -16,12 +15,12 @@ import (
 
 // develop serves the shop with a local engine and sample data, whose password everybody
 // knows.
-func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger) error {
-	return o.Develop(ctx, "", store.Schema(o.Table), func(client *dynamodb.Client) error {
+func develop(ctx context.Context, r program.Run) error {
+	return r.Develop(ctx, r.Data, store.Schema(r.Table), func(client *dynamodb.Client) error {
 		key := make([]byte, session.MinKey)
 		_, _ = rand.Read(key) // it never fails
 		keys := setup.Keys{key}
-		shop, err := setup.Shop(client, o.Table, keys, demo.Rounds)
+		shop, err := setup.Shop(client, r.Table, keys, demo.Rounds)
 		if err != nil {
 			return err
 		}
@@ -31,11 +30,11 @@ func develop(ctx context.Context, o options, stdout io.Writer, log *slog.Logger)
 		if _, err := shop.SetRole(ctx, demo.Shopkeeper, demo.Users[0].Email, store.Admin); err != nil {
 			return err
 		}
-		api, err := setup.API(shop, keys, log)
+		api, err := setup.API(shop, keys, r.Log)
 		if err != nil {
 			return err
 		}
-		return o.ServeLocally(ctx, api.Handler(), stdout, log, "the users' password is public",
+		return r.ServeLocally(ctx, api.Handler(), "the users' password is public",
 			welcome, demo.Users[0].Email, demo.Users[1].Email, demo.Password)
 	})
 }

@@ -15,24 +15,12 @@ import (
 	"github.com/singletable/singletable/examples/shop/setup"
 )
 
-func TestTheWalkIsWhatRunsWithoutAFlag(t *testing.T) {
-	t.Parallel()
-	for _, args := range [][]string{nil, {"-walk"}} {
-		o := check.Must(parse(args, io.Discard))(t)
-		check.Equal(t, "walk", o.walk, true)
-	}
-	for _, args := range [][]string{{"-dev"}, {"-serve"}, {"-admin", "ana@example.com"}} {
-		o := check.Must(parse(args, io.Discard))(t)
-		check.Equal(t, args[0], o.walk, false)
-	}
-}
-
 func TestMistakesAreErrors(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"-nope"}, {"nope"}, {"-dev", "-serve"}, {"-walk", "-admin", "ana@example.com"}, {"-dev", "-addr", "0.0.0.0:0"},
+		nil, {"-nope"}, {"-dev", "nope"}, {"-dev", "-serve"}, {"-walk", "-admin", "ana@example.com"}, {"-serve", "-data", "x"}, {"-dev", "-addr", "0.0.0.0:0"},
 	} {
-		if err := run(t.Context(), args, io.Discard, io.Discard); err == nil {
+		if err := shop.Run(t.Context(), args, io.Discard, io.Discard); err == nil {
 			t.Errorf("%s: no error", args)
 		}
 	}
@@ -53,7 +41,7 @@ func TestTheDevelopmentServer(t *testing.T) {
 	out, w := io.Pipe()
 	stopped := make(chan error, 1)
 	go func() {
-		err := run(ctx, []string{"-dev", "-addr", "127.0.0.1:0", "-table", programtest.Table(t, "Shop")}, w, io.Discard)
+		err := shop.Run(ctx, []string{"-dev", "-addr", "127.0.0.1:0", "-table", programtest.Table(t, "Shop")}, w, io.Discard)
 		w.CloseWithError(errors.Join(err, io.EOF))
 		stopped <- err
 	}()

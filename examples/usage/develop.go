@@ -33,7 +33,6 @@ import (
 )
 
 const (
-	devAddr = "127.0.0.1:8090"
 	// maxMessage is the most that SQS takes, in bytes.
 	maxMessage = 1 << 20
 	batchSize  = 10
@@ -44,27 +43,35 @@ const (
 // developer is the two functions behind a local queue and HTTP. Everybody on this
 // machine can reach it, and nobody else.
 type developer struct {
-	addr, table, data string
-	visibility        time.Duration
-	settings          lambda.Settings
-	log               io.Writer
+	program.Run
+	visibility time.Duration
+	settings   lambda.Settings
 	// ready is told the address.
 	ready func(addr string)
+}
+
+// newDeveloper returns what runs with -dev. It has the settings of the functions.
+func newDeveloper(r program.Run, getenv func(string) string) (developer, error) {
+	settings, err := lambda.ReadSettings(getenv)
+	return developer{
+		Run: r, visibility: 5 * time.Second, settings: settings,
+		ready: func(addr string) { fmt.Fprintf(r.Stdout, "listening on %s; Ctrl-C stops\n", addr) },
+	}, err
 }
 
 // run serves until the context ends. Then it finishes requests and batches in
 // flight, and saves the queue.
 func (d developer) run(ctx context.Context) (err error) {
-	if err := httpapi.CheckLocal(d.addr, ""); err != nil {
+	if err := httpapi.CheckLocal(d.Addr, ""); err != nil {
 		return err
 	}
 	o := queue.Options{Visibility: d.visibility, MaxReceives: 3}
 	var path string
-	if d.data != "" {
-		if err := os.MkdirAll(d.data, 0o700); err != nil {
+	if d.Data != "" {
+		if err := os.MkdirAll(d.Data, 0o700); err != nil {
 			return err
 		}
-		path, o.File = filepath.Join(d.data, "table.db"), filepath.Join(d.data, "queue.json")
+		path, o.File = filepath.Join(d.Data, "table.db"), filepath.Join(d.Data, "queue.json")
 	}
 	messages, err := queue.Open(o)
 	if err != nil {
@@ -83,7 +90,7 @@ func (d developer) run(ctx context.Context) (err error) {
 		for range 2 {
 			workers.Go(func() { consume(ctx, messages, count) })
 		}
-		return httpapi.Serve(ctx, d.addr, handler(messages, query), slog.New(slog.DiscardHandler), func(url string) {
+		return httpapi.Serve(ctx, d.Addr, handler(messages, query), slog.New(slog.DiscardHandler), func(url string) {
 			d.ready(strings.TrimPrefix(url, "http://"))
 		})
 	})
@@ -91,7 +98,7 @@ func (d developer) run(ctx context.Context) (err error) {
 
 // functions returns the two functions on a table that is created if it is missing.
 func (d developer) functions(ctx context.Context, engine *tabletest.Engine) (count, query awslambda.Handler, err error) {
-	spec := metering.Schema(d.table)
+	spec := metering.Schema(d.Table)
 	if err := spec.Ensure(ctx, engine.Client()); err != nil {
 		return nil, nil, err
 	}
@@ -99,7 +106,7 @@ func (d developer) functions(ctx context.Context, engine *tabletest.Engine) (cou
 	if err != nil {
 		return nil, nil, err
 	}
-	return d.settings.Functions(tbl, lambda.NewLog(d.log, d.settings.Level))
+	return d.settings.Functions(tbl, lambda.NewLog(d.Stderr, d.settings.Level))
 }
 
 // invoke invokes a function as Lambda does. What has begun is finished, also if the

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/usage/queue"
 )
@@ -29,16 +31,17 @@ type running struct {
 	stop func()
 }
 
-func develop(t *testing.T, table, data string) running {
+func begin(t *testing.T, table, data string) running {
 	t.Helper()
-	return start(t, 10*time.Millisecond, nil, "-dev", "-addr", "127.0.0.1:0", "-table", table, "-data", data)
+	return start(t, 10*time.Millisecond, nil, table, data)
 }
 
-// start starts the program with an environment and arguments.
-func start(t *testing.T, visibility time.Duration, environment map[string]string, args ...string) running {
+// start starts the program with an environment.
+func start(t *testing.T, visibility time.Duration, environment map[string]string, table, data string) running {
 	t.Helper()
 	r := running{t: t, out: &check.Log{}, log: &check.Log{}}
-	d := check.Must(parse(args, func(name string) string { return environment[name] }, r.out, r.log))(t)
+	run := program.Run{Addr: "127.0.0.1:0", Table: table, Data: data, Stdout: r.out, Stderr: r.log}
+	d := check.Must(newDeveloper(run, func(name string) string { return environment[name] }))(t)
 	d.visibility = visibility
 	ctx, cancel := context.WithCancel(t.Context())
 	ready, ended := make(chan string, 1), make(chan error, 1)
@@ -64,7 +67,7 @@ func start(t *testing.T, visibility time.Duration, environment map[string]string
 func (r running) do(args ...string) string {
 	r.t.Helper()
 	var out strings.Builder
-	check.OK(r.t, client(r.t.Context(), append([]string{args[0], "-addr", r.addr}, args[1:]...), &out))
+	check.OK(r.t, service.Run(r.t.Context(), append([]string{args[0], "-addr", r.addr}, args[1:]...), &out, &out))
 	return out.String()
 }
 
@@ -96,7 +99,7 @@ func TestMessagesAreSentAndAskedForByHand(t *testing.T) {
 	)
 	data := t.TempDir()
 	table := programtest.Table(t, "Usage")
-	r := develop(t, table, data)
+	r := begin(t, table, data)
 	r.do("send", body)
 	r.do("send", ahead)
 	// A program that is killed now has the message.
@@ -119,7 +122,7 @@ func TestMessagesAreSentAndAskedForByHand(t *testing.T) {
 	}
 	r.stop()
 
-	r = develop(t, table, data)
+	r = begin(t, table, data)
 	check.Equal(t, "dead letters", r.settled().Dead, dead, cmpopts.IgnoreUnexported(queue.Message{}))
 	if got := r.do("ask", ask); !strings.HasPrefix(got, `{"total":42,`) {
 		t.Error(got)
@@ -157,10 +160,10 @@ func TestACountedMessageIsNotInTheFile(t *testing.T) {
 
 func TestWebPagesAndOtherMachinesAreRefused(t *testing.T) {
 	t.Parallel()
-	if err := (developer{addr: "0.0.0.0:0"}).run(t.Context()); err == nil {
+	if err := (developer{Run: program.Run{Addr: "0.0.0.0:0"}}).run(t.Context()); err == nil {
 		t.Error("it listens to other machines")
 	}
-	r := develop(t, programtest.Table(t, "Usage"), "")
+	r := begin(t, programtest.Table(t, "Usage"), "")
 	defer r.stop()
 	for _, tt := range []struct{ host, kind string }{{"evil.example:80", "application/json"}, {r.addr, "text/plain"}} {
 		request := check.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.addr+"/send", strings.NewReader("{}")))(t)
@@ -175,8 +178,7 @@ func TestWebPagesAndOtherMachinesAreRefused(t *testing.T) {
 
 func TestTheEnvironmentIsReadAsByTheFunctions(t *testing.T) {
 	t.Parallel()
-	r := start(t, 10*time.Millisecond, map[string]string{"LOG_LEVEL": "error", "TTL_DAYS": "20", "MAX_DATE_RANGE_DAYS": "10"},
-		"-dev", "-addr", "127.0.0.1:0", "-table", programtest.Table(t, "Usage"))
+	r := start(t, 10*time.Millisecond, map[string]string{"LOG_LEVEL": "error", "TTL_DAYS": "20", "MAX_DATE_RANGE_DAYS": "10"}, programtest.Table(t, "Usage"), "")
 	defer r.stop()
 	r.do("send", `{"schemaVersion":2}`)
 	at := time.Now().UTC().AddDate(0, 0, -30).Format("2006-01-02T15")
@@ -200,10 +202,10 @@ var changing = regexp.MustCompile(`"(time|messageId|id|requestId)":"[^"]*"`)
 func TestTheREADMEShowsASession(t *testing.T) {
 	t.Parallel()
 	// Nothing is delivered again while it is counted, also on a busy machine.
-	r := start(t, time.Second/2, nil, "-dev", "-addr", "127.0.0.1:0", "-table", programtest.Table(t, "Usage"), "-data", t.TempDir())
+	r := start(t, time.Second/2, nil, programtest.Table(t, "Usage"), t.TempDir())
 	var second strings.Builder
 	do := func(args ...string) {
-		line := "$ go run ./examples/usage " + args[0]
+		line := "$ go run . " + args[0]
 		for _, arg := range args[1:] {
 			line += " '" + arg + "'"
 		}
@@ -216,7 +218,8 @@ func TestTheREADMEShowsASession(t *testing.T) {
 	do("queue")
 	do("replay")
 	r.stop()
-	first := "$ go run ./examples/usage -dev -data /tmp/usage\n" + strings.Replace(r.out.String(), r.addr, devAddr, 1) + r.log.String() + "^C\n"
+	first := "$ go run . -dev -data /tmp/usage\n" + strings.Replace(r.out.String(), r.addr, program.Addr, 1) + r.log.String() + "^C\n"
 	text := "```console\n" + first + "```\n\nand in the other terminal:\n\n```console\n" + second.String() + "```\n"
-	generated.Part(t, "README.md", "session", changing.ReplaceAllString(text, `"$1":"…"`))
+	lines := strings.Split(changing.ReplaceAllString(text, `"$1":"…"`), "\n")
+	generated.Part(t, "README.md", "session", strings.Join(slices.Compact(lines), "\n"))
 }

@@ -4,9 +4,9 @@
 // becomes of a batch with good, bad, repeated and unlucky messages, and what it
 // saves to ask for days where a question covers whole ones.
 //
-// Run it from the root of the repository:
+// In this directory:
 //
-//	go run ./examples/usage
+//	go run . -walk
 //
 // It uses a local DynamoDB engine, which it starts and if need be installs, or
 // the one that AWS_ENDPOINT_URL_DYNAMODB names.
@@ -14,11 +14,11 @@
 // To send messages and ask by hand, start the functions behind a local queue, and
 // use them from another terminal:
 //
-//	go run ./examples/usage -dev
-//	go run ./examples/usage send '{"workspaceId":"acme","metricId":"exports","count":1,"date":"2026-01-15T14"}'
-//	go run ./examples/usage ask '{"workspaceId":"acme","metricId":"exports","fromDate":"2026-01-15T00","toDate":"2026-01-15T23"}'
-//	go run ./examples/usage queue
-//	go run ./examples/usage replay
+//	go run . -dev
+//	go run . send '{"workspaceId":"acme","metricId":"exports","count":1,"date":"2026-01-15T14"}'
+//	go run . ask '{"workspaceId":"acme","metricId":"exports","fromDate":"2026-01-15T00","toDate":"2026-01-15T23"}'
+//	go run . queue
+//	go run . replay
 package main
 
 import (
@@ -28,7 +28,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -44,57 +43,45 @@ import (
 
 var usage = program.Program{Name: "usage", Table: "Usage", Show: show}
 
-func main() { program.Service("usage", run) }
+func main() { service.Main() }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if len(args) > 0 && slices.Contains([]string{"send", "ask", "queue", "replay"}, args[0]) {
-		return client(ctx, args, stdout)
-	}
-	if !slices.Contains(args, "-dev") && !slices.Contains(args, "--dev") {
-		return usage.Run(ctx, args, stdout)
-	}
-	d, err := parse(args, os.Getenv, stdout, stderr)
+var service = program.Service{
+	Name: usage.Name, Table: usage.Table, Data: "`directory` that keeps the table and the queue",
+	Modes: []program.Mode{
+		{Flag: program.DevFlag, Usage: "run the functions behind a local queue, for this machine only", Run: develop},
+		{Flag: "walk", Usage: program.WalkUsage, Run: usage.Walk},
+	},
+	Commands: []program.Command{
+		{Name: "send", Usage: "send a `message` to the program that runs with -dev", Run: client("send", 1)},
+		{Name: "ask", Usage: "ask it a `question`", Run: client("ask", 1)},
+		{Name: "queue", Usage: "show what its queue holds", Run: client("queue", 0)},
+		{Name: "replay", Usage: "have the dead letters delivered again", Run: client("replay", 0)},
+	},
+}
+
+// develop runs the functions as they are set by the environment.
+func develop(ctx context.Context, r program.Run) error {
+	d, err := newDeveloper(r, os.Getenv)
 	if err != nil {
 		return err
 	}
 	return d.run(ctx)
 }
 
-// parse returns what runs with -dev. It has the settings of the functions.
-func parse(args []string, getenv func(string) string, out, log io.Writer) (developer, error) {
-	flags := flag.NewFlagSet("usage", flag.ContinueOnError)
-	flags.Bool("dev", true, "run the functions behind a local queue, for this machine only")
-	d := developer{visibility: 5 * time.Second, log: log}
-	flags.StringVar(&d.addr, "addr", devAddr, "`address` to listen on; port 0 takes a free one")
-	flags.StringVar(&d.table, "table", usage.Table, "name of the table; created if missing")
-	flags.StringVar(&d.data, "data", "", "`directory` that keeps the table and the queue; in memory by default, until the program ends")
-	if err := flags.Parse(args); err != nil {
-		return d, err
+// client returns what a command does: it sends the arguments, of which there are so many,
+// to the program that runs with -dev.
+func client(name string, takes int) func(ctx context.Context, args []string, out io.Writer) error {
+	return func(ctx context.Context, args []string, out io.Writer) error {
+		flags := flag.NewFlagSet("usage "+name, flag.ContinueOnError)
+		addr := flags.String("addr", program.Addr, "`address` of the program that runs with -dev")
+		if err := flags.Parse(args); err != nil {
+			return err
+		}
+		if flags.NArg() != takes {
+			return fmt.Errorf("%s takes %d arguments after its flags, and has %d", name, takes, flags.NArg())
+		}
+		return request(ctx, *addr, name, []byte(flags.Arg(0)), out)
 	}
-	if flags.NArg() > 0 {
-		return d, fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	}
-	d.ready = func(addr string) { fmt.Fprintf(out, "listening on %s; Ctrl-C stops\n", addr) }
-	var err error
-	d.settings, err = lambda.ReadSettings(getenv)
-	return d, err
-}
-
-// client sends a command to the program that runs with -dev.
-func client(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("usage "+args[0], flag.ContinueOnError)
-	addr := flags.String("addr", devAddr, "`address` of the program that runs with -dev")
-	if err := flags.Parse(args[1:]); err != nil {
-		return err
-	}
-	takes := 0
-	if args[0] == "send" || args[0] == "ask" {
-		takes = 1
-	}
-	if flags.NArg() != takes {
-		return fmt.Errorf("%s takes %d arguments after its flags, and has %d", args[0], takes, flags.NArg())
-	}
-	return request(ctx, *addr, args[0], []byte(flags.Arg(0)), out)
 }
 
 // today is the end of the sample data, and where the program's clock stands, so

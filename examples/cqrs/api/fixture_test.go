@@ -11,16 +11,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/singletable/singletable/examples/cqrs/api"
 	"github.com/singletable/singletable/examples/cqrs/core"
 	"github.com/singletable/singletable/examples/cqrs/readmodel"
 	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/check"
+	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/stream"
-	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -52,8 +51,7 @@ func newApp(t *testing.T) *app {
 	var readers sync.WaitGroup
 	for name, handlers := range map[string][]stream.Handler{"cqrs": service.Handlers(), "readmodel": {service.OnVersion(model.Apply)}} {
 		router := check.Must(stream.New(tbl, nil, append(handlers, stream.IgnoreOther())...))(t)
-		reader := stream.Reader{Name: name, Router: router, Client: streamtest.Client(client), Interval: 5 * time.Millisecond}
-		readers.Go(func() { _ = reader.Run(ctx) }) // the context's error
+		readers.Go(func() { _ = program.Reader(name, router, client, nil).Run(ctx) }) // the context's error
 	}
 	verifier := check.Must(auth.NewCognito(check.Must(issuer())(t).Config()))(t)
 	log := slog.New(slog.NewJSONHandler(a.log, nil))

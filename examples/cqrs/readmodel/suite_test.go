@@ -15,7 +15,6 @@ import (
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program"
 	"github.com/singletable/singletable/stream"
-	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -86,7 +85,7 @@ func followsTheStream(t *testing.T, open func(testing.TB) *sql.DB) {
 	m := built(t, db)
 	router := check.Must(stream.New(tbl, nil, service.OnVersion(m.Apply), stream.IgnoreOther()))(t)
 	reader := func(name string) stream.Reader {
-		return stream.Reader{Name: name, Router: router, Client: streamtest.Client(client), Interval: 5 * time.Millisecond}
+		return program.Reader(name, router, client, nil)
 	}
 	acme, globex := service.As(core.Caller{Tenant: "ACME", User: "ana"}), service.As(core.Caller{Tenant: "GLOBEX", User: "bob"})
 	counts := func(tenant string, want ...readmodel.Count) func() (bool, error) {

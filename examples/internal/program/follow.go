@@ -15,10 +15,13 @@ import (
 )
 
 // Reader returns a reader of the stream of a local engine, which logs what is delivered
-// again.
+// again. A nil log is one that nobody reads.
 func Reader(name string, router *stream.Router, client *dynamodb.Client, log *slog.Logger) stream.Reader {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	return stream.Reader{
-		Name: name, Router: router, Client: streamtest.Client(client), Interval: 50 * time.Millisecond,
+		Name: name, Router: router, Client: streamtest.Client(client), Interval: 20 * time.Millisecond,
 		Progress: func(p stream.Progress) {
 			if p.Err != nil {
 				log.Warn("a change is delivered again", slog.String("reader", name), slog.String("error", p.Err.Error()))

@@ -52,12 +52,17 @@ func (p Program) Run(ctx context.Context, args []string, out io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	if err := (&Options{Endpoint: *endpoint}).setEndpoint(); err != nil {
+	if err := setEndpoint(*endpoint); err != nil {
 		return err
 	}
-	return WithEngine(ctx, "", func(engine *tabletest.Engine) error {
-		return p.Report(ctx, engine, *name, out)
-	})
+	return p.walk(ctx, *name, out)
+}
+
+// Walk is a [Mode] that shows it.
+func (p Program) Walk(ctx context.Context, r Run) error { return p.walk(ctx, r.Table, r.Stdout) }
+
+func (p Program) walk(ctx context.Context, table string, out io.Writer) error {
+	return WithEngine(ctx, "", func(engine *tabletest.Engine) error { return p.Report(ctx, engine, table, out) })
 }
 
 // Open creates a table if it is missing, and returns it. The report has the cost of

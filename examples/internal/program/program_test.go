@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
+	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/singletable/singletable/examples/internal/check"
@@ -76,4 +79,59 @@ func TestAnErrorOfTheReaderEndsAServerAndIsTheResult(t *testing.T) {
 	reads := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	done := func(context.Context) error { return nil }
 	check.OK(t, program.WithReader(t.Context(), reads, done))
+}
+
+// sings is a service that says which mode runs, with what.
+func sings(out io.Writer, loud *bool) program.Service {
+	mode := func(name, usage string) program.Mode {
+		return program.Mode{Flag: name, Usage: usage, Run: func(_ context.Context, r program.Run) error {
+			_, err := fmt.Fprintln(out, name, r.Table, r.Data, r.Value, *loud)
+			return err
+		}}
+	}
+	return program.Service{
+		Name: "singer", Table: "Songs", Data: "`file` of songs",
+		Modes: []program.Mode{mode("dev", "sing here"), mode("serve", "sing"), mode("teach", "teach this `name`")},
+		Flags: func(flags *flag.FlagSet) { flags.BoolVar(loud, "loud", false, "sing loud") },
+		Commands: []program.Command{{Name: "hum", Usage: "hum a tune", Run: func(_ context.Context, args []string, out io.Writer) error {
+			_, err := fmt.Fprintln(out, "hum", args)
+			return err
+		}}},
+	}
+}
+
+func TestAServiceRunsOneMode(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"-dev -data x -table T": "dev T x  false\n",
+		"-serve -loud":          "serve Songs   true\n",
+		"-teach ana":            "teach Songs  ana false\n",
+		"hum -dev":              "hum [-dev]\n",
+		"":                      "one of -dev, -serve, -teach is needed",
+		"-dev -serve":           "one of",
+		"-serve -data x":        "-data goes with -dev",
+		"-serve more":           `"more"`,
+		"-serve -dev=false":     "serve Songs   false\n",
+		"-dev=x":                "invalid",
+		"-serve -nope":          "-nope",
+		"-h":                    "help requested",
+	} {
+		var out, log bytes.Buffer
+		var loud bool
+		err := sings(&out, &loud).Run(t.Context(), strings.Fields(args), &out, &log)
+		if err != nil {
+			fmt.Fprint(&out, err)
+		}
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %s, want %s", args, &out, want)
+		}
+		if args != "-h" {
+			continue
+		}
+		for _, part := range []string{"-dev", "-serve", "-teach name", "-loud", "-data file", "hum a tune"} {
+			if !strings.Contains(log.String(), part) {
+				t.Errorf("the help lacks %s:\n%s", part, &log)
+			}
+		}
+	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/singletable/singletable/examples/shop/demo"
 	"github.com/singletable/singletable/examples/shop/store"
 	"github.com/singletable/singletable/stream"
-	"github.com/singletable/singletable/stream/streamtest"
 	"github.com/singletable/singletable/table"
 )
 
@@ -42,11 +41,8 @@ func (w walk) follow(ctx context.Context, client *dynamodb.Client) error {
 	if err != nil {
 		return err
 	}
-	reader := stream.Reader{Name: "audit", Router: auditor, Client: streamtest.Client(client), Interval: 20 * time.Millisecond}
-	other := reader
-	other.Name, other.Router = "notify", notifier
 	handled := func(ctx context.Context) (bool, error) { return handled(ctx, background, o, "p-lamp") }
-	if err := program.Follow(ctx, handled, reader, other); err != nil {
+	if err := program.Follow(ctx, handled, program.Reader("audit", auditor, client, nil), program.Reader("notify", notifier, client, nil)); err != nil {
 		return err
 	}
 	w.Line("  Two consumers have read the stream: every change is audited, and every notification sent.")
