@@ -21,6 +21,7 @@
 //	dump        write all items of a table to a file or standard output
 //	load        write the items of a file into a table
 //	engine      run a local DynamoDB engine until Ctrl-C
+//	new         copy an example system, as a service of your own
 //	completion  print a script that completes commands and flags in a shell
 //
 // and each has -h for help with examples, and -json for output that programs

@@ -78,6 +78,7 @@ func commands() []command {
 		{"dump", "write all items of a table to a file or standard output", (*program).dump},
 		{"load", "write the items of a file into a table", (*program).load},
 		{"engine", "run a local DynamoDB engine until Ctrl-C", (*program).engine},
+		{"new", "copy an example system, as a service of your own", (*program).new},
 		{"completion", "print a script that completes commands and flags in a shell", (*program).completion},
 	}
 }

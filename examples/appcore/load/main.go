@@ -2,14 +2,14 @@
 // its throughput and latency. Then it checks that each idempotency key has made
 // exactly one transaction.
 //
-//	go run ./examples/appcore/load
+//	go run ./load
 //
 // It starts an engine, the API, and a handler of the same requests on the SDK
 // alone, and sends requests to both by turns. With -url it sends them to a server
 // that is running:
 //
-//	go run ./examples/appcore -dev -rate 0
-//	go run ./examples/appcore/load -url http://127.0.0.1:8080
+//	go run . -dev -rate 0
+//	go run ./load -url http://127.0.0.1:8080
 package main
 
 import (

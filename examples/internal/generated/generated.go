@@ -3,7 +3,7 @@
 // it with the file; with the flag -update it writes the file. A part stands
 // between two comments that name it:
 //
-//	<!-- stored: go generate ./examples/... -->
+//	<!-- stored: go generate ./... -->
 //	<!-- /stored -->
 package generated
 

@@ -2,5 +2,5 @@
 // have a build tag, so that the other tests run without it:
 //
 //	apt-get install -y --no-install-recommends chromium
-//	go test -tags chromium ./examples/shop/browser
+//	go test -tags chromium ./browser
 package browser

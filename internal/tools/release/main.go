@@ -21,7 +21,8 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	log := func(format string, args ...any) { fmt.Printf("release: "+format+"\n", args...) }
-	if err := prove(ctx, ".", []string{"explain", "USER#u-123"}, log); err != nil {
+	copies := []string{"new", "appcore", "copied", "example.com/copied"}
+	if err := prove(ctx, ".", []string{"explain", "USER#u-123"}, copies, log); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}

@@ -22,12 +22,16 @@ type mod struct {
 
 func (m mod) path() string { return m.file.Module.Mod.Path }
 
-// released reports whether the module gets tags: all modules do, except for the
-// examples, the suites and internal ones.
+// released reports whether the module gets tags: all modules do, except for the suites
+// and internal ones.
 func (m mod) released() bool {
 	elems := strings.Split(m.dir, "/")
-	return elems[0] != "examples" && elems[0] != "suites" && !slices.Contains(elems, "internal")
+	return elems[0] != "suites" && !slices.Contains(elems, "internal")
 }
+
+// copied reports whether the module is there for a command to copy from, and not to be
+// imported or run.
+func (m mod) copied() bool { return m.dir == "examples" }
 
 // tag returns the tag of a version of the module.
 func (m mod) tag(version string) string { return path.Join(m.dir, version) }

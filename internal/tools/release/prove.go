@@ -15,6 +15,9 @@ import (
 type release struct {
 	dir, commit, version string
 	modules              []mod // the released ones, the library first
+	// copies are the arguments with which a released command writes a module into the
+	// directory copied, for that of [mod.copied].
+	copies []string
 	// env is the environment of a user who has none of the modules.
 	env []string
 }
@@ -22,8 +25,9 @@ type release struct {
 func (r release) library() string { return r.modules[0].path() }
 
 // prove returns an error unless the commit at the head of the repository at dir can be
-// tagged. Released commands are run with the given arguments, which must need no network.
-func prove(ctx context.Context, dir string, args []string, log func(format string, args ...any)) (err error) {
+// tagged. Released commands are run with the given arguments, which must need no network,
+// and with copies if there are any, see [release].
+func prove(ctx context.Context, dir string, args, copies []string, log func(format string, args ...any)) (err error) {
 	tmp, err := os.MkdirTemp("", "release")
 	if err != nil {
 		return err
@@ -40,6 +44,7 @@ func prove(ctx context.Context, dir string, args []string, log func(format strin
 	if err != nil {
 		return err
 	}
+	r.copies = copies
 	log("%s of %s", r.version, r.commit)
 	for _, m := range r.modules {
 		log("%s is tidy", m.path())

@@ -108,8 +108,8 @@ var repository = map[string]string{
 	"cmd/tool/main.go":        toolMain,
 	"internal/bench/go.mod":   benchMod,
 	"internal/bench/bench.go": "package bench\n\nimport _ \"github.com/example/lib\"\n",
-	"examples/go.mod":         "module github.com/example/lib/examples\n\ngo 1.26.0\n",
-	"go.work":                 "go 1.26.0\n\nuse (\n\t.\n\t./cmd/tool\n\t./examples\n\t./internal/bench\n)\n",
+	"suites/soak/go.mod":      "module github.com/example/lib/suites/soak\n\ngo 1.26.0\n",
+	"go.work":                 "go 1.26.0\n\nuse (\n\t.\n\t./cmd/tool\n\t./suites/soak\n\t./internal/bench\n)\n",
 	"VERSIONING.md":           versioning,
 }
 
@@ -130,7 +130,7 @@ func TestProve(t *testing.T) {
 		},
 		"exclude":    {map[string]string{"go.mod": libraryMod + "\nexclude github.com/google/go-cmp v0.6.0\n"}, "./go.mod has replace or exclude"},
 		"no release": {map[string]string{"cmd/tool/go.mod": replace("v0.1.0", "v0.0.0").Replace(toolMod)}, "no release"},
-		"no version": {map[string]string{"cmd/tool/go.mod": "", "cmd/tool/go.sum": "", "cmd/tool/main.go": "", "go.work": "go 1.26.0\n\nuse (\n\t.\n\t./examples\n\t./internal/bench\n)\n"}, "none names its next version"},
+		"no version": {map[string]string{"cmd/tool/go.mod": "", "cmd/tool/go.sum": "", "cmd/tool/main.go": "", "go.work": "go 1.26.0\n\nuse (\n\t.\n\t./suites/soak\n\t./internal/bench\n)\n"}, "none names its next version"},
 		"two versions": {
 			map[string]string{
 				"c/go.mod": "module github.com/example/lib/c\n\ngo 1.26.0\n\nrequire github.com/example/lib v0.2.0\n",
@@ -139,7 +139,7 @@ func TestProve(t *testing.T) {
 			"v0.1.0, v0.2.0",
 		},
 		"path of a module":       {map[string]string{"cmd/tool/go.mod": replace("cmd/tool", "tool").Replace(toolMod)}, "want github.com/example/lib/cmd/tool"},
-		"no workspace":           {map[string]string{"go.work": "go 1.26.0\n\nuse (\n\t.\n\t./cmd/tool\n\t./examples\n)\n"}, "go.work does not use ./internal/bench"},
+		"no workspace":           {map[string]string{"go.work": "go 1.26.0\n\nuse (\n\t.\n\t./cmd/tool\n\t./suites/soak\n)\n"}, "go.work does not use ./internal/bench"},
 		"no row":                 {map[string]string{"VERSIONING.md": replace("| tool | `cmd/tool/v0.0.9` |\n", "").Replace(versioning)}, "no row for cmd/tool/v0.1.0"},
 		"tag that is not pushed": {map[string]string{"VERSIONING.md": replace("git push origin v0.0.9 cmd", "git push origin cmd").Replace(versioning)}, `does not have "git push origin v0.1.0 cmd/tool/v0.1.0"`},
 		"missing sum":            {map[string]string{"cmd/tool/go.sum": toolSum[strings.Index(toolSum, "\n")+1:]}, "+github.com/google/go-cmp v0.7.0 h1:"},
@@ -180,7 +180,7 @@ func TestProve(t *testing.T) {
 			git(checkout, "checkout", "--quiet", "--detach")
 			var steps []string
 			log := func(format string, _ ...any) { steps = append(steps, format) }
-			wantError(t, prove(t.Context(), checkout, []string{"hello"}, log), tt.want)
+			wantError(t, prove(t.Context(), checkout, []string{"hello"}, nil, log), tt.want)
 			if tt.want == "" && len(steps) < 10 {
 				t.Errorf("%d steps", len(steps))
 			}

@@ -34,6 +34,9 @@ func (u user) run(ctx context.Context, dir, name string, args ...string) (string
 }
 
 func (u user) use(ctx context.Context) error {
+	if u.copied() { // which the command has shown
+		return u.origin(ctx)
+	}
 	packages, commands, err := u.packages(ctx)
 	if err != nil {
 		return err
@@ -130,7 +133,22 @@ func (u user) runs(ctx context.Context, command string) error {
 			return err
 		}
 	}
-	return nil
+	if len(u.copies) == 0 {
+		return nil
+	}
+	for _, s := range []struct {
+		dir  string
+		args []string
+	}{{"run", slices.Concat([]string{"run", at}, u.copies)}, {"run/copied", []string{"vet", "./..."}}} {
+		if _, err := u.run(ctx, s.dir, "go", s.args...); err != nil {
+			return err
+		}
+	}
+	required, err := u.run(ctx, "run/copied", "go", "list", "-m", "-f", "{{.Version}} {{.Replace}}", u.library())
+	if want := u.version + " <nil>"; err == nil && required != want {
+		err = fmt.Errorf("the copy requires %s, want %s", required, want)
+	}
+	return err
 }
 
 // origin returns an error unless git has fetched the module and the library from

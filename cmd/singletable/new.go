@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/singletable/singletable/cmd/singletable/internal/system"
+)
+
+const newHelp = `Usage: singletable new [flags] SYSTEM DIR MODULE
+
+New copies an example system into the new directory DIR, as a Go module with the path
+MODULE: the service, its tests, its README, its SAM template if it has one, and the
+packages that the systems share, in internal. It builds there, and its tests pass. It is
+yours from then on: nothing updates it.
+
+SYSTEM is
+
+  appcore  a payments API: users, transactions, notifications
+  shop     a shop: products, carts, orders, a store page
+  blog     a blog: posts, comments, groups, folders and files
+  usage    metering: messages of a queue, counted by the hour and by the day
+  cqrs     records of many tenants: commands, history, tasks, a read model
+
+The systems are those of the release that this program is of, which the go command
+downloads, and the copy requires the same release of the library. In a checkout of the
+library they are those of the checkout, and a replace line of go.mod leads to it.
+
+It needs the go command. DIR must be missing or empty, and outside of the checkout. After
+an error nothing is left in it.
+
+Exit codes: 0 it was written, 2 it was not.
+
+Examples:
+
+  singletable new appcore ../payments example.com/payments
+  singletable new usage metering example.com/metering
+`
+
+// copied is the output of new.
+type copied struct {
+	System   string `json:"system"`
+	Dir      string `json:"dir"`
+	Module   string `json:"module"`
+	Files    int    `json:"files"`
+	Checkout string `json:"checkout,omitempty"`
+}
+
+// new is the command of this name.
+func (p *program) new(ctx context.Context, args []string) error {
+	fs, asJSON := flags("new")
+	rest, err := p.parse(fs, newHelp, args)
+	if err != nil {
+		return err
+	}
+	if len(rest) != 3 {
+		return usageError(fmt.Sprintf("it takes a system, a directory and a module path, and has %d arguments", len(rest)))
+	}
+	w := copied{System: rest[0], Dir: rest[1], Module: rest[2]}
+	if all := system.Names(); !slices.Contains(all, w.System) {
+		return usageError(fmt.Sprintf("there is no system %q: it is %s", w.System, strings.Join(all, ", ")))
+	}
+	version := ""
+	if build, ok := debug.ReadBuildInfo(); ok {
+		version = build.Main.Version
+	}
+	source, err := system.Find(ctx, version)
+	if err != nil {
+		return err
+	}
+	if w.Files, err = source.Copy(ctx, w.System, w.Dir, w.Module); err != nil {
+		return err
+	}
+	w.Checkout = source.Checkout()
+	text := fmt.Sprintf("Wrote %s to %s, as the module %s: %d files.\n", w.System, w.Dir, w.Module, w.Files)
+	if w.Checkout != "" {
+		text += fmt.Sprintf("Its go.mod uses the library of the checkout %s. Remove its replace line to use a release.\n", w.Checkout)
+	}
+	text += fmt.Sprintf("Next:\n\n  cd %s\n  go test ./...\n\nREADME.md there says how to run, use and deploy it.\n", w.Dir)
+	return p.printResult(w, text, *asJSON, true)
+}
