@@ -26,7 +26,7 @@ import (
 	"github.com/singletable/singletable/examples/internal/program"
 )
 
-func main() { program.Service("load", run) }
+func main() { program.Main("load", run) }
 
 // rounds is how many turns each server gets.
 const rounds = 5

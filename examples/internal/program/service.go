@@ -84,9 +84,12 @@ type Run struct {
 	endpoint string
 }
 
-// Main is for the program's func main. The context of the mode ends with the first SIGINT
-// or SIGTERM, and the process with the second one. It does not return after a failure.
-func (s Service) Main() {
+// Main is for the program's func main, see [Main].
+func (s Service) Main() { Main(s.Name, s.Run) }
+
+// Main runs a program. Its context ends with the first SIGINT or SIGTERM, and the process
+// with the second one. It does not return after a failure.
+func Main(name string, run func(ctx context.Context, args []string, stdout, stderr io.Writer) error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)
@@ -95,12 +98,12 @@ func (s Service) Main() {
 		<-signals
 		cancel() // what is in flight is finished
 		<-signals
-		fmt.Fprintf(os.Stderr, "%s: ended by a second signal\n", s.Name)
+		fmt.Fprintf(os.Stderr, "%s: ended by a second signal\n", name)
 		os.Exit(1)
 	}()
-	err := s.Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", s.Name, err)
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)
 	}
 }

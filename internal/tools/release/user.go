@@ -139,7 +139,7 @@ func (u user) runs(ctx context.Context, command string) error {
 	for _, s := range []struct {
 		dir  string
 		args []string
-	}{{"run", slices.Concat([]string{"run", at}, u.copies)}, {"run/copied", []string{"vet", "./..."}}} {
+	}{{"run", slices.Concat([]string{"run", at}, u.copies)}, {"run/copied", []string{"build", "./..."}}} {
 		if _, err := u.run(ctx, s.dir, "go", s.args...); err != nil {
 			return err
 		}
