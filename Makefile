@@ -79,6 +79,10 @@ fuzz: ## Run every fuzz target of FUZZ (all modules) for FUZZTIME (10s) each
 conformance: ## Run the conformance suite on the default engine and on DynamoDB Local (needs java)
 	go test -count=1 -tags dynamodblocal ./suites/conformance/... ./suites/awsconformance/...
 
+.PHONY: copies
+copies: ## Copy each example system with singletable new, and run the tests of the copies
+	.ci/copies
+
 .PHONY: postgres
 postgres: ## Run the tests of the relational read model on PostgreSQL (needs its server)
 	.ci/postgres
