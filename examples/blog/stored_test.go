@@ -29,7 +29,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 	} {
 		check.OK(t, part(t.Context(), s, out))
 	}
-	generated.Part(t, "README.md", "stored", generated.Picture(t, store.Schema("Blog"), generated.Stored(t, tbl), &tablemodel.Options{
+	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, store.Schema("Blog"), generated.Stored(t, tbl), &tablemodel.Options{
 		Partitions: 2, Items: 2,
 		Attributes: []string{"name", "title", "text", "authorName", "userName", "groupName", "role", "joinedAt", "commentCount", "postCount", "memberCount", "groupCount", "kind", "size", "value", "count"},
 	}))
@@ -52,5 +52,5 @@ func TestTheREADMEShowsTheWalk(t *testing.T) {
 	defer objects.Close()
 	s := numbered(check.Must(store.New(tbl, objects))(t))
 	check.OK(t, walk(t.Context(), client, s, out))
-	generated.Part(t, "README.md", "walk", "```\n"+strings.TrimSpace(text.String())+"\n```")
+	generated.Part(t, "docs/walk.md", "walk", "```\n"+strings.TrimSpace(text.String())+"\n```")
 }

@@ -120,6 +120,6 @@ func TestTheREADMEShowsWhatPatternsCost(t *testing.T) {
 		dollars := (spent.read*readPrice + spent.write*writePrice) / 1000 // of 1,000 times
 		rows = append(rows, fmt.Sprintf("| %s | %g | %g | %g | %.5f |", p.pattern, spent.requests, spent.read, spent.write, dollars))
 	}
-	generated.Part(t, "../README.md", "costs", fmt.Sprintf("At $%g for a million read units and $%g for a million write units:\n\n", readPrice, writePrice)+
+	generated.Part(t, "../docs/design.md", "costs", fmt.Sprintf("At $%g for a million read units and $%g for a million write units:\n\n", readPrice, writePrice)+
 		"| pattern | requests | read units | write units | dollars for 1,000 |\n|---|--:|--:|--:|--:|\n"+strings.Join(rows, "\n"))
 }

@@ -51,7 +51,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 		Partitions: 2, Items: 2,
 		Attributes: []string{"name", "email", "price", "stock", "quantity", "total", "status", "kind", "by", "old", "new"},
 	}
-	generated.Part(t, "../README.md", "stored", generated.Picture(t, spec, items, options))
+	generated.Part(t, "../docs/design.md", "stored", generated.Picture(t, spec, items, options))
 
 	options.Partitions, options.Items = -1, -1
 	page := check.Must(tablemodel.HTML(spec, items, options))(t)

@@ -62,5 +62,5 @@ func TestTheREADMEShowsTheWalk(t *testing.T) {
 	tbl := tabletest.New(t, store.Schema("Shop"), &table.Options{Observe: meter.Observe, Now: func() time.Time { return demo.Opening }})
 	w := walk{Shop: check.Must(store.New(tbl, 1))(t), Report: report.Report{Out: &out, Meter: meter}, table: tbl}
 	check.OK(t, w.run(t.Context()))
-	generated.Part(t, "../README.md", "walk", "```\n"+strings.TrimSpace(out.String())+"\n```")
+	generated.Part(t, "../docs/walk.md", "walk", "```\n"+strings.TrimSpace(out.String())+"\n```")
 }
