@@ -15,7 +15,7 @@ var shell = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
 func TestAShellCanReadTheCommands(t *testing.T) {
 	t.Parallel()
-	for _, file := range []string{"README.md", "RUNBOOK.md"} {
+	for _, file := range []string{"README.md", "RUNBOOK.md", "docs/operations.md"} {
 		blocks := shell.FindAllStringSubmatch(string(check.Must(os.ReadFile(file))(t)), -1)
 		if len(blocks) == 0 {
 			t.Errorf("%s: no commands", file)
@@ -30,9 +30,9 @@ func TestAShellCanReadTheCommands(t *testing.T) {
 	}
 }
 
-func TestTheREADMEHasTheParameters(t *testing.T) {
+func TestThePageOfOperationsHasTheParameters(t *testing.T) {
 	t.Parallel()
-	text := string(check.Must(os.ReadFile("README.md"))(t))
+	text := string(check.Must(os.ReadFile("docs/operations.md"))(t))
 	for name := range samtest.Read(t, "template.yaml").Parameters {
 		if !strings.Contains(text, "`"+name+"`") {
 			t.Errorf("nothing about the parameter %s", name)

@@ -13,9 +13,9 @@ import (
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-//go:generate go test . -run ^TestTheREADMEShowsWhatIsStored$ -update
+//go:generate go test . -run ^TestTheDesignShowsWhatIsStored$ -update
 
-func TestTheREADMEShowsWhatIsStored(t *testing.T) {
+func TestTheDesignShowsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	tbl := tabletest.New(t, metering.Schema("any"), &table.Options{Now: func() time.Time { return today }})
 	consumer := check.Must(metering.NewConsumer(tbl, nil))(t)
@@ -28,7 +28,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 			t.Fatal(o.Err)
 		}
 	}
-	generated.Part(t, "README.md", "stored", generated.Picture(t, metering.Schema("Usage"), generated.Stored(t, tbl), &tablemodel.Options{
+	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, metering.Schema("Usage"), generated.Stored(t, tbl), &tablemodel.Options{
 		Items: -1, Attributes: []string{"count", "expiresAt"},
 	}))
 }

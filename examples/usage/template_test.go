@@ -142,7 +142,7 @@ func TestTheQueueAndItsConsumerFitEachOther(t *testing.T) {
 
 func TestTheDiagramIsTheTemplates(t *testing.T) {
 	t.Parallel()
-	generated.Part(t, "README.md", "architecture", "```mermaid\n"+samtest.Mermaid(samtest.Read(t, "template.yaml"))+"```")
+	generated.Part(t, "docs/operations.md", "architecture", "```mermaid\n"+samtest.Mermaid(samtest.Read(t, "template.yaml"))+"```")
 }
 
 // Without the template, singletable ensure makes the same table of it.
