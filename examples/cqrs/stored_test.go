@@ -16,9 +16,9 @@ import (
 	"github.com/singletable/singletable/table/tablemodel"
 )
 
-//go:generate go test . -run ^TestTheREADME -update
+//go:generate go test . -run ^TestTheDocs -update
 
-func TestTheREADMEShowsWhatIsStored(t *testing.T) {
+func TestTheDocsShowWhatIsStored(t *testing.T) {
 	t.Parallel()
 	engine := programtest.Engine(t)
 	name := programtest.Table(t, "Cqrs")
@@ -34,7 +34,7 @@ func TestTheREADMEShowsWhatIsStored(t *testing.T) {
 		}
 		return nil
 	}))
-	generated.Part(t, "README.md", "stored", generated.Picture(t, core.Schema("Cqrs"), generated.Stored(t, w.table), &tablemodel.Options{
+	generated.Part(t, "docs/design.md", "stored", generated.Picture(t, core.Schema("Cqrs"), generated.Stored(t, w.table), &tablemodel.Options{
 		Partitions: 1, Attributes: []string{"name", "version", "expectedVersion", "seq", "price", "lowest", "priceChanges"},
 	}))
 }
