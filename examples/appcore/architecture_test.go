@@ -12,11 +12,11 @@ import (
 	"github.com/singletable/singletable/examples/internal/samtest"
 )
 
-//go:generate go test . -run ^TestTheREADME -update
+//go:generate go test . -run ^TestThe(Design|API)Shows -update
 
-// The README's picture of the deployment is made of the template, so it has every
-// resource and every permission, and no others.
-func TestTheREADMEShowsTheDeployment(t *testing.T) {
+// The picture of the deployment in docs/design.md is made of the template, so it has
+// every resource and every permission, and no others.
+func TestTheDesignShowsTheDeployment(t *testing.T) {
 	t.Parallel()
 	tpl := samtest.Read(t, "template.yaml")
 	picture := architecture(t, tpl)
@@ -25,7 +25,7 @@ func TestTheREADMEShowsTheDeployment(t *testing.T) {
 			t.Errorf("the picture lacks %s", name)
 		}
 	}
-	generated.Part(t, "README.md", "architecture", "```mermaid\n"+picture+"```\n")
+	generated.Part(t, "docs/design.md", "architecture", "```mermaid\n"+picture+"```\n")
 }
 
 // architecture draws the resources of the template. It fails the test if there is one
@@ -36,21 +36,23 @@ func architecture(t *testing.T, tpl samtest.Template) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("flowchart LR")
 	line("  client([\"client\"])")
-	line("  UserPoolId[[\"Cognito user pool<br/>UserPoolId\"]]")
 	line("  CursorKeysSecretArn[[\"Secrets Manager<br/>CursorKeysSecretArn\"]]")
-	line("  AlarmTopicArn[[\"SNS topic<br/>AlarmTopicArn\"]]")
-	line("  client -- gets tokens from --> UserPoolId")
+	line("  client -- gets tokens from --> pool")
 	functions := samtest.Of[samtest.Function](t, tpl, "AWS::Serverless::Function")
-	var edges, logs, alarms []string
+	var edges, pool, topic, logs, alarms []string
 	for _, name := range slices.Sorted(maps.Keys(tpl.Resources)) {
 		switch typ := tpl.Resources[name].Type; typ {
 		case "AWS::DynamoDB::Table":
 			line("  %s[(\"DynamoDB table %s<br/>with index GSI1\")]", name, name)
 		case "AWS::Serverless::HttpApi":
 			line("  %s{{\"HTTP API %s<br/>JWT authorizer, throttling\"}}", name, name)
-			edges = append(edges, fmt.Sprintf("client -- access token --> %s", name), fmt.Sprintf("%s -. keys of tokens .-> UserPoolId", name))
+			edges = append(edges, fmt.Sprintf("client -- access token --> %s", name), fmt.Sprintf("%s -. keys of tokens .-> pool", name))
 		case "AWS::Serverless::Function":
 			// They stand in a box of their own, below.
+		case "AWS::Cognito::UserPool", "AWS::Cognito::UserPoolClient", "AWS::Cognito::UserPoolGroup":
+			pool = append(pool, name)
+		case "AWS::SNS::Topic", "AWS::SNS::Subscription":
+			topic = append(topic, name)
 		case "AWS::Logs::LogGroup":
 			logs = append(logs, name)
 		case "AWS::CloudWatch::Alarm":
@@ -65,9 +67,11 @@ func architecture(t *testing.T, tpl samtest.Template) string {
 		edges = append(edges, edgesOf(t, name, functions[name])...)
 	}
 	line("  end")
+	line("  pool[[\"Cognito user pool<br/>%s<br/>or UserPoolId\"]]", strings.Join(pool, "<br/>"))
+	line("  topic[[\"SNS topic<br/>%s<br/>or AlarmTopicArn\"]]", strings.Join(topic, "<br/>"))
 	line("  logs[\"CloudWatch Logs<br/>%s\"]", strings.Join(logs, "<br/>"))
 	line("  alarms[\"CloudWatch alarms<br/>%s\"]", strings.Join(alarms, "<br/>"))
-	for _, e := range append(edges, "functions -.-> UserPoolId", "functions -.-> logs", "Api -.-> logs", "alarms -.-> AlarmTopicArn") {
+	for _, e := range append(edges, "functions -.-> pool", "functions -.-> logs", "Api -.-> logs", "alarms -.-> topic") {
 		line("  %s", e)
 	}
 	return b.String()
@@ -84,7 +88,7 @@ func edgesOf(t *testing.T, name string, f samtest.Function) (edges []string) {
 		for _, s := range policy.Statement {
 			target := ""
 			switch s.Resource {
-			case "Table.Arn", "${Table.Arn}/index/GSI1":
+			case tableARN, tableARN + "/index/GSI1":
 				target = "Table"
 			case "CursorKeysSecretArn":
 				target = s.Resource

@@ -15,10 +15,10 @@ import (
 	"github.com/singletable/singletable/examples/internal/program/programtest"
 )
 
-// The commands of the README's session, for a server at shown.
+// The commands of the session in docs/api.md, for a server at shown.
 const (
 	shown       = "http://127.0.0.1:8080"
-	startServer = "go run ./examples/appcore -dev -data /tmp/appcore.db"
+	startServer = "go run . -dev -data /tmp/appcore.db"
 	getToken    = `TOKEN=$(curl -s '` + shown + `/dev/token?user=u-123')`
 	createFirst = `curl -s ` + shown + `/transactions -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: first" -d '{"amount":500,"currency":"ARS"}'`
 	createSlow  = `(printf '{"amount":700,'; sleep 4; printf '"currency":"ARS"}') | curl -s ` + shown + `/transactions -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: slow" -X POST -T -`
@@ -30,7 +30,7 @@ type session struct {
 	t     *testing.T
 	url   string
 	token string
-	ids   map[string]string // what the transactions are called in the README
+	ids   map[string]string // what the transactions are called there
 }
 
 func (s *session) command(line string) *exec.Cmd {
@@ -66,12 +66,12 @@ func (s *session) begin(data string) *programtest.Server {
 	return server
 }
 
-// The README shows a session that was run: nothing is lost when the server is told to
+// docs/api.md shows a session that was run: nothing is lost when the server is told to
 // end, not even a request that is half sent.
-func TestTheREADMEShowsASession(t *testing.T) {
+func TestTheAPIShowsASession(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Fatalf("the session of the README is run with curl, which is missing (%v); on Debian: apt-get install curl", err)
+		t.Fatalf("the session is run with curl, which is missing (%v); on Debian: apt-get install curl", err)
 	}
 	dir := t.TempDir()
 	data, goOn := filepath.Join(dir, "data.db"), filepath.Join(dir, "go-on")
@@ -107,7 +107,7 @@ func TestTheREADMEShowsASession(t *testing.T) {
 	}
 
 	block := func(text string) string { return "\n```console\n" + text + "```\n\n" }
-	generated.Part(t, "README.md", "session", "Terminal 1, from the root of the repository:\n"+
+	generated.Part(t, "docs/api.md", "session", "Terminal 1:\n"+
 		block("$ "+startServer+"\nlistening on "+shown+"\n")+
 		"Terminal 2. Press Ctrl-C in terminal 1 while the second POST waits for the rest of its body: it is finished, and then the server ends.\n"+
 		block("$ "+getToken+"\n"+before)+

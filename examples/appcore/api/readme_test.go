@@ -8,11 +8,11 @@ import (
 	"github.com/singletable/singletable/examples/internal/generated"
 )
 
-//go:generate go test . -run ^TestTheREADME -update
+//go:generate go test . -run ^TestTheDesign -update
 
-// The README shows the log line of a request as it is, with its cost. Only the
+// docs/design.md shows the log line of a request as it is, with its cost. Only the
 // time, the request's id and its duration differ from run to run.
-func TestTheREADMEShowsALogLine(t *testing.T) {
+func TestTheDesignShowsALogLine(t *testing.T) {
 	t.Parallel()
 	a := newApp(t)
 	a.create(t, ana, "secret-key")
@@ -20,5 +20,5 @@ func TestTheREADMEShowsALogLine(t *testing.T) {
 	line := strings.TrimSpace(a.log.String())
 	line = regexp.MustCompile(`"(time|requestId)":"[^"]*"`).ReplaceAllString(line, `"$1":"…"`)
 	line = regexp.MustCompile(`"milliseconds":[0-9.]+`).ReplaceAllString(line, `"milliseconds":2.284`)
-	generated.Part(t, "../README.md", "log", "```json\n"+line+"\n```\n")
+	generated.Part(t, "../docs/design.md", "log", "```json\n"+line+"\n```\n")
 }

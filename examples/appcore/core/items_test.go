@@ -11,11 +11,11 @@ import (
 	"github.com/singletable/singletable/examples/internal/generated"
 )
 
-//go:generate go test . -run ^TestTheREADME -update
+//go:generate go test . -run ^TestTheDesign -update
 
-// The README tells which items are stored. The table there is made of what the
+// docs/design.md tells which items are stored. The table there is made of what the
 // service really stores.
-func TestTheREADMETellsWhatIsStored(t *testing.T) {
+func TestTheDesignTellsWhatIsStored(t *testing.T) {
 	t.Parallel()
 	s, tbl, _ := newService(t)
 	register(t, s, "u-123", "ana@example.com", "Ana")
@@ -42,6 +42,6 @@ func TestTheREADMETellsWhatIsStored(t *testing.T) {
 		rows = append(rows, "| "+strings.Join(cells, " | ")+" |\n")
 	}
 	slices.Sort(rows)
-	generated.Part(t, "../README.md", "items",
+	generated.Part(t, "../docs/design.md", "items",
 		"| entityType | pk | sk | GSI1PK | GSI1SK | other attributes |\n|---|---|---|---|---|---|\n"+strings.Join(rows, ""))
 }

@@ -28,6 +28,7 @@ type Template struct {
 		Function Function `yaml:"Function"`
 	} `yaml:"Globals"`
 	Parameters map[string]Parameter `yaml:"Parameters"`
+	Rules      map[string]Rule      `yaml:"Rules"`
 	Resources  map[string]Resource  `yaml:"Resources"`
 	Outputs    map[string]any       `yaml:"Outputs"`
 }
@@ -41,18 +42,21 @@ type Parameter struct {
 
 // Resource is a resource of a template.
 type Resource struct {
-	Type       string    `yaml:"Type"`
-	Properties yaml.Node `yaml:"Properties"`
+	Type           string    `yaml:"Type"`
+	Condition      string    `yaml:"Condition"`
+	DeletionPolicy string    `yaml:"DeletionPolicy"`
+	Properties     yaml.Node `yaml:"Properties"`
 }
 
 // Function is what the templates set of an AWS::Serverless::Function.
 type Function struct {
 	Handler       string `yaml:"Handler"`
+	Tracing       string `yaml:"Tracing"`
 	LoggingConfig struct {
 		LogGroup string `yaml:"LogGroup"`
 	} `yaml:"LoggingConfig"`
 	Environment struct {
-		Variables map[string]string `yaml:"Variables"`
+		Variables Variables `yaml:"Variables"`
 	} `yaml:"Environment"`
 	Events map[string]struct {
 		Type       string         `yaml:"Type"`
@@ -61,6 +65,26 @@ type Function struct {
 	Policies []struct {
 		Statement []Statement `yaml:"Statement"`
 	} `yaml:"Policies"`
+}
+
+// Variables are environment variables. One that depends on a condition (!If) has the
+// value of its last branch, so write the parameter there.
+type Variables map[string]string
+
+// UnmarshalYAML implements [yaml.Unmarshaler].
+func (v *Variables) UnmarshalYAML(node *yaml.Node) error {
+	var values map[string]yaml.Node
+	if err := node.Decode(&values); err != nil {
+		return err
+	}
+	*v = Variables{}
+	for name, value := range values {
+		if value.Tag == "!If" && len(value.Content) == 3 {
+			value = *value.Content[2]
+		}
+		(*v)[name] = value.Value
+	}
+	return nil
 }
 
 // Statement is a statement of a policy.
