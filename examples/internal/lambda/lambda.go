@@ -1,5 +1,6 @@
-// Package lambda runs an [http.Handler] as an AWS Lambda function behind an API
-// Gateway HTTP API, whose events have the payload format 2.0.
+// Package lambda is what the programs of AWS Lambda functions share. [Main] starts one.
+// [New] makes a function of an [http.Handler], behind an API Gateway HTTP API whose events
+// have the payload format 2.0, and [Stream] one of a [stream.Router].
 package lambda
 
 import (

@@ -5,14 +5,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
 
-	awslambda "github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 
 	"github.com/singletable/singletable/examples/internal/lambda"
 	"github.com/singletable/singletable/examples/internal/secret"
@@ -21,51 +18,45 @@ import (
 	"github.com/singletable/singletable/stream"
 )
 
-func main() {
-	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
-	ctx := context.Background()
-	client, name, err := setup.Client(ctx, os.Getenv)
-	var secrets *secretsmanager.Client
-	if err == nil {
-		secrets, err = setup.Secrets(ctx)
-	}
-	var function any
-	if err == nil {
-		function, err = load(ctx, client, name, secrets, os.Getenv, log)
-	}
-	if err != nil {
-		log.Error("the function does not start", slog.Any("error", err))
-		os.Exit(1)
-	}
-	awslambda.Start(function)
-}
+func main() { lambda.Main("shop", nil, load) }
 
-// load returns the function that the environment names, for aws-lambda-go. Only the API
-// reads the secret.
-func load(
-	ctx context.Context, client *dynamodb.Client, name string, secrets *secretsmanager.Client,
-	getenv func(string) string, log *slog.Logger,
-) (any, error) {
-	switch handler := getenv("_HANDLER"); handler {
+// load returns the function that the environment names.
+func load(ctx context.Context, log *slog.Logger) (any, error) {
+	client, name, err := setup.Client(ctx, os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	switch handler := os.Getenv("_HANDLER"); handler {
 	case "api":
-		api, err := setup.Handler(ctx, client, name, secrets, getenv(setup.KeySecret), secret.Options{Log: log})
-		if err != nil {
-			return nil, err
-		}
-		return lambda.New(api), nil
+		return serve(ctx, client, name, log)
 	case "audit", "notify":
 		shop, err := setup.Shop(client, name, nil, store.Rounds)
 		if err != nil {
 			return nil, err
 		}
-		router, err := shop.Auditor()
-		if handler == "notify" {
+		var router *stream.Router
+		if handler == "audit" {
+			router, err = shop.Auditor()
+		} else {
 			router, err = shop.Notifier(send(log))
 		}
-		return consume(router, log), err
+		return lambda.Stream(router, log), err
 	default:
 		return nil, fmt.Errorf("there is no handler %q: it is api, audit or notify", handler)
 	}
+}
+
+// serve returns the function for the API, which alone reads the secret.
+func serve(ctx context.Context, client *dynamodb.Client, name string, log *slog.Logger) (any, error) {
+	secrets, err := setup.Secrets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := setup.Handler(ctx, client, name, secrets, os.Getenv(setup.KeySecret), secret.Options{Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return lambda.New(handler), nil
 }
 
 // send returns a function that sends a notification as a line of the log, which a
@@ -74,17 +65,5 @@ func send(log *slog.Logger) store.Send {
 	return func(ctx context.Context, key string, n store.LowStock) error {
 		log.WarnContext(ctx, "low stock", slog.String("product", n.ProductID), slog.Int("left", n.Stock), slog.String("idempotencyKey", key))
 		return nil
-	}
-}
-
-// consume returns the function that gives records of the stream to a router. Lambda
-// delivers those that were not handled again.
-func consume(router *stream.Router, log *slog.Logger) func(context.Context, json.RawMessage) (stream.Response, error) {
-	return func(ctx context.Context, event json.RawMessage) (stream.Response, error) {
-		response, err := router.Handle(ctx, event)
-		if response.Err != nil {
-			log.ErrorContext(ctx, "stream", slog.Any("error", response.Err))
-		}
-		return response, err
 	}
 }

@@ -3,17 +3,20 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
-	awslambda "github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
+	"github.com/singletable/singletable/examples/internal/lambda/lambdatest"
+	"github.com/singletable/singletable/examples/internal/program/programtest"
 	"github.com/singletable/singletable/examples/internal/samtest"
 	"github.com/singletable/singletable/examples/internal/secret/secretstest"
 	"github.com/singletable/singletable/examples/shop/api"
@@ -30,48 +33,49 @@ func TestTheTemplatesTableIsTheSchemas(t *testing.T) {
 	samtest.Table(t, samtest.Read(t, "../template.yaml"), store.Schema("Shop"))
 }
 
-// function is a function on a table with the sample data, and the requests that it sends.
+func TestMain(m *testing.M) { programtest.Main(m, main) }
+
+const secretARN = "arn:aws:secretsmanager:us-east-1:123456789012:secret:shop/keys-AbCdEf"
+
+// function is a function on a table with the sample data.
 type function struct {
-	awslambda.Handler
-	faults  *tabletest.Faults
+	*lambdatest.Stack
+	*lambdatest.Function
 	secrets *secretstest.Store
 	shop    *store.Shop
 	table   *table.Table
 	token   string
 }
 
-func start(t *testing.T, handler string) *function {
+// deploy returns the function before it is started.
+func deploy(t *testing.T) *function {
 	t.Helper()
-	f := &function{faults: &tabletest.Faults{}, table: tabletest.New(t, store.Schema("any"), nil)}
-	f.secrets = secretstest.New("shop-key", "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=\n")
+	f := &function{table: tabletest.New(t, store.Schema("any"), nil)}
+	f.secrets = secretstest.New(secretARN, "ZIcAgH8ooiUPe66gVYVDw5WBa/69CWjtTFVQpNNpMzo=\n")
 	t.Cleanup(f.secrets.Close)
 	f.shop = check.Must(store.New(f.table, demo.Rounds))(t)
 	check.OK(t, demo.Seed(t.Context(), f.shop))
 	check.Must(f.shop.SetRole(t.Context(), "command", demo.Users[0].Email, store.Admin))(t)
-	getenv := func(name string) string {
-		return map[string]string{"_HANDLER": handler, setup.KeySecret: "shop-key"}[name]
-	}
-	client := tabletest.Client(t, f.faults.Install)
-	loaded := check.Must(load(t.Context(), client, f.table.Schema().Name, f.secrets.Client(), getenv, slog.New(slog.DiscardHandler)))(t)
-	f.Handler = awslambda.NewHandler(loaded)
+	name := f.table.Schema().Name
+	f.Stack = lambdatest.New(t, "../template.yaml", map[string]string{"Table": name, "TableName": name, "KeySecretArn": secretARN})
+	f.Environment[secretstest.EndpointVariable] = f.secrets.URL
+	return f
+}
+
+func start(t *testing.T, handler string) *function {
+	t.Helper()
+	f := deploy(t)
+	f.Function = f.Start(t, handler)
 	return f
 }
 
 // do sends a request to the function, and fails the test unless the status is right.
 func (f *function) do(t *testing.T, method, path, body string, status int) events.APIGatewayV2HTTPResponse {
 	t.Helper()
-	e := events.APIGatewayV2HTTPRequest{Version: "2.0", RawPath: path, Body: body, Headers: map[string]string{
-		"authorization": "Bearer " + f.token, "idempotency-key": "k", "host": "shop.example",
-	}}
-	e.RawPath, e.RawQueryString, _ = strings.Cut(path, "?")
-	e.RequestContext.HTTP.Method, e.RequestContext.HTTP.Path = method, e.RawPath
-	event := check.Must(json.Marshal(e))(t)
-	var got events.APIGatewayV2HTTPResponse
-	check.OK(t, json.Unmarshal(check.Must(f.Invoke(t.Context(), event))(t), &got))
-	if got.StatusCode != status {
-		t.Fatalf("%s %s: %d %s", method, path, got.StatusCode, got.Body)
-	}
-	return got
+	return f.Serve(t, lambdatest.Request{
+		Method: method, Target: path, Route: "ANY /{proxy+}", Body: body, Token: f.token,
+		Header: map[string]string{"idempotency-key": "8e03978e"},
+	}, status)
 }
 
 // Every endpoint is called: the API has the permissions for that, and no others.
@@ -123,9 +127,9 @@ func TestTheAPIMayDoWhatItDoesAndNoMore(t *testing.T) {
 			t.Errorf("%s %s was not called", r.Method, r.Path)
 		}
 	}
-	needed := append(samtest.Needed(t, f.faults.Requests()),
+	needed := append(samtest.Needed(t, f.Faults.Requests()),
 		samtest.Statement{Effect: "Allow", Action: []string{"secretsmanager:GetSecretValue"}, Resource: "KeySecretArn"})
-	samtest.Allows(t, samtest.Functions(t, samtest.Read(t, "../template.yaml"))["api"], needed...)
+	samtest.Allows(t, f.Functions["api"], needed...)
 }
 
 // The key of the secret would be readable in a setting of a function, and stale after a
@@ -164,17 +168,15 @@ var mapping = []samtest.Statement{
 // notification of that.
 func TestConsumersMayDoWhatTheyDoAndNoMore(t *testing.T) {
 	t.Parallel()
-	tpl := samtest.Read(t, "../template.yaml")
-	for _, handler := range []string{"audit", "notify"} {
+	handlers := []string{"audit", "notify"}
+	check.Equal(t, "functions", slices.Sorted(maps.Keys(deploy(t).Functions)), append([]string{"api"}, handlers...))
+	for _, handler := range handlers {
 		f := start(t, handler)
-		sale := table.Update(store.ProductKey("p-lamp"), expression.
-			Add(expression.Name("stock"), expression.Value(-2)).
-			Set(expression.Name("changedBy"), expression.Value("u-ana")))
-		event := check.Must(streamtest.Transact(t.Context(), tabletest.Client(t), f.table, sale))(t)
+		event := f.sale(t)
 		f.handle(t, event)
 		f.handle(t, event)
 		if handler == "notify" {
-			f.handle(t, f.created(t))
+			f.handle(t, f.created(t), "low stock")
 			page := check.Must(f.shop.LowStocksByProduct(t.Context(), "p-lamp", 0, ""))(t)
 			check.Equal(t, "sent", len(page.Items) == 1 && page.Items[0].SentAt != nil, true)
 		} else {
@@ -182,23 +184,87 @@ func TestConsumersMayDoWhatTheyDoAndNoMore(t *testing.T) {
 			check.Equal(t, "audits", len(page.Items), 1)
 		}
 		check.Equal(t, handler+" reads the secret", f.secrets.Reads(), 0)
-		samtest.Allows(t, samtest.Functions(t, tpl)[handler], append(samtest.Needed(t, f.faults.Requests()), mapping...)...)
+		samtest.Allows(t, f.Functions[handler], append(samtest.Needed(t, f.Faults.Requests()), mapping...)...)
 	}
 	for name, m := range samtest.Of[struct {
 		Source    string   `yaml:"EventSourceArn"`
 		Responses []string `yaml:"FunctionResponseTypes"`
 		Start     string   `yaml:"StartingPosition"`
-	}](t, tpl, "AWS::Lambda::EventSourceMapping") {
+	}](t, samtest.Read(t, "../template.yaml"), "AWS::Lambda::EventSourceMapping") {
 		check.Equal(t, name, m.Source+" "+strings.Join(m.Responses, ",")+" "+m.Start, "Table.StreamArn ReportBatchItemFailures TRIM_HORIZON")
 	}
 }
 
-// handle gives an event to a consumer, which must handle all of it.
-func (f *function) handle(t *testing.T, event json.RawMessage) {
+// handle gives an event to a consumer, which must handle all of it and log no more than it
+// should.
+func (f *function) handle(t *testing.T, event json.RawMessage, logs ...string) {
 	t.Helper()
-	var got struct{ BatchItemFailures []any }
-	check.OK(t, json.Unmarshal(check.Must(f.Invoke(t.Context(), event))(t), &got))
-	check.Equal(t, "failures", len(got.BatchItemFailures), 0)
+	o := f.Invoke(t, event)
+	check.Equal(t, "response", string(o.Response), `{"batchItemFailures":[]}`)
+	var logged []string
+	for _, l := range o.Lines {
+		logged = append(logged, l.Msg)
+	}
+	check.Equal(t, "log", logged, logs)
+}
+
+// The event of another source fails. What fails for want of the table is a response with
+// status 503, or one that has Lambda deliver the change again.
+func TestAFailureIsOneLine(t *testing.T) {
+	t.Parallel()
+	wrong := []byte(`{"Records":[{"messageId":"m-1","body":"{}","eventSource":"aws:sqs"}]}`)
+	for handler, reason := range map[string]string{"api": `records of "aws:sqs"`, "audit": "stream", "notify": "stream"} {
+		f := start(t, handler)
+		f.Fails(t, wrong, reason)
+		f.Faults.Always("", tabletest.DropRequest())
+		if handler == "api" {
+			f.do(t, "GET", "/categories", "", http.StatusServiceUnavailable)
+			continue
+		}
+		event := f.sale(t)
+		o := f.Invoke(t, event)
+		check.Equal(t, "response", string(o.Response), fmt.Sprintf(`{"batchItemFailures":[{"itemIdentifier":%q}]}`, sequence(t, event)))
+		l := o.Line(t)
+		check.Equal(t, "line", l.Level+" "+l.Msg+" "+l.RequestID, "WARN a change is delivered again "+o.RequestID)
+	}
+}
+
+func TestAFunctionWithWrongSettingsDoesNotStart(t *testing.T) {
+	t.Parallel()
+	f := deploy(t)
+	for _, c := range []struct{ handler, variable, value, reason string }{
+		{"api", "TABLE_NAME", "", "TABLE_NAME"},
+		{"audit", "TABLE_NAME", "", "TABLE_NAME"},
+		{"api", setup.KeySecret, "", setup.KeySecret},
+		{"api", setup.KeySecret, "another", "ResourceNotFoundException"},
+		{"api", "_HANDLER", "", "it is api, audit or notify"},
+		{"notify", "_HANDLER", "other", "it is api, audit or notify"},
+	} {
+		l := f.StartFails(t, c.handler, map[string]string{c.variable: c.value})
+		if !strings.Contains(fmt.Sprint(l.Error), c.reason) {
+			t.Errorf("%s with %s=%s: %s", c.handler, c.variable, c.value, l.Text)
+		}
+	}
+}
+
+// sale returns the event of a sale that takes a stock below the threshold.
+func (f *function) sale(t *testing.T) json.RawMessage {
+	t.Helper()
+	return check.Must(streamtest.Transact(t.Context(), f.Client, f.table, table.Update(store.ProductKey("p-lamp"), expression.
+		Add(expression.Name("stock"), expression.Value(-2)).
+		Set(expression.Name("changedBy"), expression.Value("u-ana")))))(t)
+}
+
+// sequence returns the sequence number of the first record of an event.
+func sequence(t *testing.T, event json.RawMessage) string {
+	t.Helper()
+	var e struct {
+		Records []struct {
+			DynamoDB struct{ SequenceNumber string } `json:"dynamodb"`
+		}
+	}
+	check.OK(t, json.Unmarshal(event, &e))
+	return e.Records[0].DynamoDB.SequenceNumber
 }
 
 // created returns the event of the creation of the notification that is stored.

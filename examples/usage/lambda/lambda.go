@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/singletable/singletable/examples/internal/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
 )
 
@@ -84,15 +84,15 @@ type Result struct {
 // waits for the response and repeats by itself has to give a messageId. A
 // message that can never be counted is no error, since Lambda would repeat it.
 func (c *Consumer) Direct(ctx context.Context, message json.RawMessage) (Result, error) {
-	d := metering.Delivery{Source: "lambda", ID: requestID(ctx), Body: message}
+	d := metering.Delivery{Source: "lambda", ID: lambda.RequestID(ctx), Body: message}
 	ctx, cancel := inTime(ctx)
 	defer cancel()
 	o := c.meters.Count(ctx, d)
-	c.tell(ctx, o)
 	switch o.Status {
 	case metering.Returned:
-		return Result{}, o.Err
+		return Result{}, o.Err // which is logged as the invocation's
 	case metering.Dropped:
+		c.tell(ctx, o)
 		return Result{Status: o.Status, Reason: o.Err.Error()}, nil
 	}
 	return Result{Status: o.Status}, nil
@@ -189,15 +189,7 @@ func refuse(ctx context.Context, err error) (any, error) {
 	if !ok {
 		return nil, err
 	}
-	return Refusal{Problem{Code: "VALIDATION_ERROR", Message: problems.String(), RequestID: requestID(ctx)}}, nil
-}
-
-// requestID returns the id of an invocation, or "" outside of one.
-func requestID(ctx context.Context) string {
-	if about, ok := lambdacontext.FromContext(ctx); ok {
-		return about.AwsRequestID
-	}
-	return ""
+	return Refusal{Problem{Code: "VALIDATION_ERROR", Message: problems.String(), RequestID: lambda.RequestID(ctx)}}, nil
 }
 
 // Date is an hour in UTC that is written YYYY-MM-DDThh.

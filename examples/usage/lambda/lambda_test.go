@@ -3,7 +3,6 @@ package lambda_test
 import (
 	"bytes"
 	"context"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,11 +35,9 @@ func newFunctions(t *testing.T) functions {
 		Now:         func() time.Time { return time.Date(2024, 1, 15, 13, 0, 0, 0, time.UTC) },
 		MaxAttempts: 1,
 	})
-	log := lambda.NewLog(f.log, slog.LevelInfo)
-	consumer := check.Must(metering.NewConsumer(tbl, nil))(t)
-	f.count = lambda.Logged(awslambda.NewHandler(lambda.NewConsumer(consumer, log).Invoke), log)
-	reader := check.Must(metering.NewReader(tbl, nil))(t)
-	f.query = lambda.Logged(awslambda.NewHandler(lambda.NewReader(reader).Invoke), log)
+	var err error
+	f.count, f.query, err = lambda.Settings{}.Functions(tbl, lambda.NewLog(f.log, nil))
+	check.OK(t, err)
 	return f
 }
 

@@ -2,14 +2,12 @@ package lambda_test
 
 import (
 	"context"
-	"log/slog"
 	"regexp"
 	"strings"
 	"testing"
 
-	awslambda "github.com/aws/aws-lambda-go/lambda"
-
 	"github.com/singletable/singletable/examples/internal/generated"
+	shared "github.com/singletable/singletable/examples/internal/lambda"
 	"github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -53,8 +51,8 @@ func TestTheRunbookShowsWhatIsLogged(t *testing.T) {
 		},
 		"log-panic": func(f functions, ctx context.Context) {
 			defer func() { _ = recover() }()
-			panics := awslambda.NewHandler(func(context.Context) error { panic("runtime error: index out of range [1] with length 1") })
-			_, _ = lambda.Logged(panics, lambda.NewLog(f.log, slog.LevelInfo)).Invoke(ctx, []byte("{}"))
+			panics := func(context.Context) error { panic("runtime error: index out of range [1] with length 1") }
+			_, _ = shared.Logged(panics, lambda.NewLog(f.log, nil)).Invoke(ctx, []byte("{}"))
 		},
 	} {
 		t.Run(part, func(t *testing.T) {

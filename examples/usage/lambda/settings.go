@@ -3,14 +3,22 @@ package lambda
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strconv"
 
 	awslambda "github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/singletable/singletable/examples/internal/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/table"
 )
+
+// Service is the name of the functions in their log.
+const Service = "usage"
+
+// NewLog returns the log of the functions.
+func NewLog(w io.Writer, level slog.Leveler) *slog.Logger { return lambda.NewLog(w, Service, level) }
 
 // Settings are what both functions take from the environment.
 type Settings struct {
@@ -49,6 +57,5 @@ func (s Settings) Functions(t *table.Table, log *slog.Logger) (count, query awsl
 	if err != nil {
 		return nil, nil, fmt.Errorf("TTL_DAYS, MAX_DATE_RANGE_DAYS: %w", err)
 	}
-	return Logged(awslambda.NewHandler(NewConsumer(consumer, log).Invoke), log),
-		Logged(awslambda.NewHandler(NewReader(reader).Invoke), log), nil
+	return lambda.Logged(NewConsumer(consumer, log).Invoke, log), lambda.Logged(NewReader(reader).Invoke, log), nil
 }

@@ -1,15 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -21,84 +22,171 @@ import (
 
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/generated"
-	"github.com/singletable/singletable/examples/usage/lambda"
+	"github.com/singletable/singletable/examples/internal/lambda/lambdatest"
+	"github.com/singletable/singletable/examples/internal/program/programtest"
+	"github.com/singletable/singletable/examples/internal/samtest"
+	usage "github.com/singletable/singletable/examples/usage/lambda"
 	"github.com/singletable/singletable/examples/usage/metering"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
-func TestTheHandlerNamesTheFunction(t *testing.T) {
-	t.Parallel()
-	client := tabletest.Client(t)
-	tbl := tabletest.NewWith(t, client, metering.Schema("any"), nil)
-	for handler, want := range map[string]string{"count": `{"batchItemFailures":[]}`, "query": "VALIDATION_ERROR", "": "", "other": ""} {
-		f, err := open(t.Context(), client, configuration{table: tbl.Schema().Name, handler: handler}, slog.New(slog.DiscardHandler))
-		if want == "" {
-			if f != nil || err == nil {
-				t.Errorf("%q: %T %v", handler, f, err)
-			}
-			continue
-		}
-		check.OK(t, err)
-		response := check.Must(f.Invoke(t.Context(), []byte(`{"Records":[]}`)))(t)
-		if !strings.Contains(string(response), want) {
-			t.Errorf("%q: %s", handler, response)
-		}
-	}
+func TestMain(m *testing.M) { programtest.Main(m, main) }
+
+// deploy returns the functions of the template. Counters are kept long enough for events of
+// any year.
+func deploy(t *testing.T, level string) *lambdatest.Stack {
+	t.Helper()
+	return lambdatest.New(t, "../../template.yaml", map[string]string{
+		"Table": tabletest.New(t, metering.Schema("any"), nil).Schema().Name, "TtlDays": "36500", "LogLevel": level,
+	})
 }
 
-func TestAFunctionWithoutItsTableDoesNotStart(t *testing.T) {
-	t.Parallel()
-	client := tabletest.Client(t)
-	other := tabletest.NewWith(t, client, schema.Table{Name: "any", PK: "PK", SK: "SK", TTL: "expiresAt"}, nil)
-	_, err := open(t.Context(), client, configuration{table: other.Schema().Name, handler: "count"}, slog.New(slog.DiscardHandler))
-	if !errors.Is(err, schema.ErrMismatch) {
-		t.Error(err)
-	}
+func event(t *testing.T, name string) json.RawMessage {
+	t.Helper()
+	return check.Must(os.ReadFile("../testdata/" + name + ".json"))(t)
 }
 
-func TestTheEnvironmentIsRead(t *testing.T) {
+// Each function responds to the events that it is for, and has permission for the requests
+// that it sends, from its start on, for what the event source mapping does in its name, and
+// for nothing else.
+func TestFunctionsMayDoWhatTheyDoAndNoMore(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		environment map[string]string
-		want        configuration
+	const message = `{"messageId":"p-1","workspaceId":"acme","userId":"ana","metricId":"exports","count":1,"date":"2024-01-15T14"}`
+	question := func(who string) []byte {
+		return fmt.Appendf(nil, `{%s,"metricId":"exports","fromDate":"2024-01-14T22","toDate":"2024-01-16T10"}`, who)
+	}
+	calls := map[string][]struct {
+		event json.RawMessage
+		fault tabletest.Fault
+		want  string
+		logs  string
 	}{
-		{map[string]string{"TABLE_NAME": "t", "_HANDLER": "count"}, configuration{table: "t", handler: "count"}},
-		{
-			map[string]string{"TABLE_NAME": "t", "LOG_LEVEL": "warn", "TTL_DAYS": "90", "MAX_DATE_RANGE_DAYS": "30"},
-			configuration{table: "t", Settings: lambda.Settings{Level: slog.LevelWarn, Metering: metering.Options{RetentionDays: 90, RangeDays: 30}}},
+		"count": {
+			{event: event(t, "sqs"), want: `{"batchItemFailures":[]}`, logs: "message dropped"},
+			{event: []byte(message), want: `{"status":"counted"}`},
+			{event: []byte(message), want: `{"status":"duplicate"}`},
+			{ // of which DynamoDB does not return the record
+				event: []byte(message), want: `{"status":"duplicate"}`,
+				fault: tabletest.CancelTransaction("None", "None", "None", "None", "None", "None", "ConditionalCheckFailed"),
+			},
 		},
-	} {
-		got, err := configure(func(name string) string { return tt.environment[name] })
-		if err != nil || got != tt.want {
-			t.Errorf("%+v: %+v %v", tt.environment, got, err)
+		"query": {
+			{event: question(`"workspaceId":"acme"`), want: `{"total":0,"parts":[{"by":"HOUR",`},
+			{event: question(`"userId":"ana"`), want: `{"total":0,"parts":[{"by":"HOUR",`},
+			{event: question(`"workspaceId":"acme","userId":"ana"`), want: `{"total":0,"parts":[{"by":"HOUR",`},
+			{event: []byte(`{}`), want: `{"error":{"code":"VALIDATION_ERROR",`},
+		},
+	}
+	mapping := samtest.Statement{Effect: "Allow", Action: []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}, Resource: "Queue.Arn"}
+	for handler, function := range deploy(t, "info").Functions {
+		if calls[handler] == nil {
+			t.Errorf("nothing calls %s", handler)
 		}
+		s := deploy(t, "info")
+		f := s.Start(t, handler)
+		for _, c := range calls[handler] {
+			if c.fault != nil {
+				s.Faults.Next("TransactWriteItems", c.fault)
+			}
+			o := f.Invoke(t, c.event)
+			if !strings.HasPrefix(string(o.Response), c.want) {
+				t.Errorf("%s of %s: response %s, error %q, want %s", handler, c.event, o.Response, o.Error, c.want)
+			}
+			if c.logs != "" {
+				l := o.Line(t)
+				check.Equal(t, "log", l.Msg+" "+l.RequestID, c.logs+" "+o.RequestID)
+			} else if len(o.Lines) > 0 {
+				t.Errorf("%s of %s: log %v", handler, c.event, o.Lines)
+			}
+		}
+		want := samtest.Needed(t, s.Faults.Requests())
+		if handler == "count" {
+			want = append(want, mapping)
+		}
+		samtest.Allows(t, function, want...)
 	}
 }
 
-func TestAWrongEnvironmentDoesNotStart(t *testing.T) {
+func TestWhatIsCountedIsReturned(t *testing.T) {
 	t.Parallel()
-	wrong := map[string]string{"LOG_LEVEL": "loud", "TTL_DAYS": "0", "MAX_DATE_RANGE_DAYS": "a year"}
-	var level slog.LevelVar
-	_, err := load(t.Context(), func(name string) string { return wrong[name] }, &level, slog.New(slog.DiscardHandler))
-	for _, name := range []string{"TABLE_NAME", "LOG_LEVEL", "TTL_DAYS", "MAX_DATE_RANGE_DAYS"} {
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("it does not name %s: %v", name, err)
+	s := deploy(t, "info")
+	count, query := s.Start(t, "count"), s.Start(t, "query")
+	for _, name := range []string{"sqs", "direct"} {
+		count.Invoke(t, event(t, name))
+	}
+	var used struct{ Total int }
+	check.OK(t, json.Unmarshal(query.Invoke(t, event(t, "question")).Response, &used))
+	check.Equal(t, "total", used.Total, 3)
+	var refused usage.Refusal
+	o := query.Invoke(t, []byte(`{}`))
+	check.OK(t, json.Unmarshal(o.Response, &refused))
+	check.Equal(t, "request id", refused.Error.RequestID, o.RequestID)
+}
+
+func TestAFailedInvocationIsOneLine(t *testing.T) {
+	t.Parallel()
+	s := deploy(t, "info")
+	count, query := s.Start(t, "count"), s.Start(t, "query")
+	count.Fails(t, []byte(`{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","s3":{}}]}`), "record 0 is not of SQS")
+	s.Faults.Always("", tabletest.DropRequest())
+	count.Fails(t, event(t, "direct"), "TransactWriteItems")
+	query.Fails(t, event(t, "question"), "Query")
+	// Of a batch, only the messages fail.
+	s.Faults.Always("", tabletest.Status(400, "AccessDeniedException", "denied"))
+	o := count.Invoke(t, event(t, "sqs"))
+	check.Equal(t, "response", string(o.Response),
+		`{"batchItemFailures":[{"itemIdentifier":"059f36b4-87a3-44ab-83d2-661975830a7d"},{"itemIdentifier":"c80e8021-a70a-42c7-a470-796e1186f753"}]}`)
+	for i, msg := range []string{"message returned", "message dropped", "message returned"} {
+		check.Equal(t, "line", o.Lines[i].Msg+" "+o.Lines[i].RequestID, msg+" "+o.RequestID)
+	}
+}
+
+// What the Lambda library prints is in the log too.
+func TestTheLogHasTheLevelOfTheSettings(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[string]string{"debug": "ERROR DEBUG", "error": "ERROR"} {
+		var levels []string
+		for _, l := range deploy(t, level).Start(t, "count").Invoke(t, []byte(`{"Records":7}`)).Lines {
+			levels = append(levels, l.Level)
+		}
+		check.Equal(t, level, strings.Join(levels, " "), want)
+	}
+}
+
+//go:generate go test . -run ^TestAFunctionWithWrongSettings -update
+
+// Counters that expire before the end of the time that can be asked for would be missing
+// from totals. A consumer of the wrong table would drop all messages.
+func TestAFunctionWithWrongSettingsDoesNotStart(t *testing.T) {
+	t.Parallel()
+	s := deploy(t, "info")
+	other := tabletest.New(t, schema.Table{Name: "any", PK: "PK", SK: "SK", TTL: "expiresAt"}, nil).Schema().Name
+	for handler := range s.Functions {
+		for _, c := range []struct {
+			replaced map[string]string
+			reasons  []string
+		}{
+			{map[string]string{"TABLE_NAME": "", "LOG_LEVEL": "loud", "TTL_DAYS": "0", "MAX_DATE_RANGE_DAYS": "a year"}, []string{"TABLE_NAME", "LOG_LEVEL", "TTL_DAYS", "MAX_DATE_RANGE_DAYS"}},
+			{map[string]string{"TTL_DAYS": "90", "MAX_DATE_RANGE_DAYS": "90"}, []string{"MAX_DATE_RANGE_DAYS"}},
+			{map[string]string{"TABLE_NAME": other}, []string{other}},
+			{map[string]string{"TABLE_NAME": "missing"}, []string{"missing"}},
+			{map[string]string{"_HANDLER": "other"}, []string{"it is count or query"}},
+			{map[string]string{"_HANDLER": ""}, []string{"it is count or query"}},
+			{map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1"}, []string{"connection refused"}},
+		} {
+			l := s.StartFails(t, handler, c.replaced)
+			for _, reason := range c.reasons {
+				if !strings.Contains(fmt.Sprint(l.Error), reason) {
+					t.Errorf("%s with %v: %s, which does not tell of %s", handler, c.replaced, l.Text, reason)
+				}
+			}
 		}
 	}
-	// Counters that expire before the end of the time that can be asked for would
-	// be missing from totals.
-	client := tabletest.Client(t)
-	tbl := tabletest.NewWith(t, client, metering.Schema("any"), nil)
-	for _, handler := range []string{"count", "query"} {
-		_, err := open(t.Context(), client, configuration{
-			table: tbl.Schema().Name, handler: handler, Settings: lambda.Settings{Metering: metering.Options{RetentionDays: 90, RangeDays: 90}},
-		}, slog.New(slog.DiscardHandler))
-		if !errors.Is(err, table.ErrInvalid) || !strings.Contains(err.Error(), "MAX_DATE_RANGE_DAYS") {
-			t.Errorf("%s: %v", handler, err)
-		}
-	}
+	l := s.StartFails(t, "count", map[string]string{"TTL_DAYS": "five"})
+	line := regexp.MustCompile(`"time":"[^"]*"`).ReplaceAllString(l.Text, `"time":"…"`)
+	generated.Part(t, "../../RUNBOOK.md", "log-start", "```json\n"+line+"\n```")
 }
 
 // A connection that hangs is left after the timeout, and the message is counted by
@@ -121,29 +209,17 @@ func TestARequestThatHangsIsSentAgain(t *testing.T) {
 	defer proxy.Close()
 	o := direct.Options()
 	o.BaseEndpoint, o.HTTPClient = &proxy.URL, httpClient(time.Second)
-	f := check.Must(open(t.Context(), dynamodb.New(o), configuration{table: tbl.Schema().Name, handler: "count"}, slog.New(slog.DiscardHandler)))(t)
+	tbl = check.Must(table.New(dynamodb.New(o), tbl.Schema(), nil))(t)
+	count, _, err := usage.Settings{Metering: metering.Options{RetentionDays: 36500}}.Functions(tbl, slog.New(slog.DiscardHandler))
+	check.OK(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	event := `{"messageId":"m-1","workspaceId":"acme","metricId":"exports","count":1,"date":"2026-01-15T14"}`
-	check.Equal(t, "response", string(check.Must(f.Invoke(ctx, []byte(event)))(t)), `{"status":"counted"}`)
+	check.Equal(t, "response", string(check.Must(count.Invoke(ctx, []byte(event)))(t)), `{"status":"counted"}`)
 	if n := hung.Load(); n < 2 {
 		t.Errorf("%d transactions", n)
 	}
 	// What the function itself has.
 	client := httpClient(5 * time.Second).(*awshttp.BuildableClient)
 	check.Equal(t, "timeouts", []time.Duration{client.GetDialer().Timeout, client.GetTimeout()}, []time.Duration{3 * time.Second, 5 * time.Second})
-}
-
-//go:generate go test . -run ^TestTheRunbook -update
-
-func TestTheRunbookShowsAFailedStart(t *testing.T) {
-	t.Parallel()
-	var text bytes.Buffer
-	var level slog.LevelVar
-	log := lambda.NewLog(&text, &level)
-	wrong := map[string]string{"TABLE_NAME": "usage-dev", "TTL_DAYS": "five"}
-	_, err := load(t.Context(), func(name string) string { return wrong[name] }, &level, log)
-	failed(log, err)
-	line := regexp.MustCompile(`"time":"[^"]*"`).ReplaceAllString(strings.TrimSpace(text.String()), `"time":"…"`)
-	generated.Part(t, "../../RUNBOOK.md", "log-start", "```json\n"+line+"\n```")
 }

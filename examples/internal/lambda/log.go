@@ -10,21 +10,41 @@ import (
 	"runtime/debug"
 
 	awslambda "github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// NewLog returns a log of JSON lines. Each has "service", and "requestId": the
-// invocation's, or "" for what belongs to none, such as the program's start.
-func NewLog(w io.Writer, level slog.Leveler) *slog.Logger {
+// requestKey is the attribute of each line that has the id of a request.
+const requestKey = "requestId"
+
+// NewLog returns a log of JSON lines. Each has "service", and "requestId": the line's own,
+// such as that of an HTTP request, or the invocation's, or "" for what belongs to none,
+// such as the program's start. A nil level is [slog.LevelInfo].
+func NewLog(w io.Writer, service string, level slog.Leveler) *slog.Logger {
 	lines := slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})
-	return slog.New(requestHandler{lines}).With(slog.String("service", "usage"))
+	return slog.New(requestHandler{lines}).With(slog.String("service", service))
 }
 
-// requestHandler adds the request id of the context.
+// RequestID returns the id of an invocation, or "" outside of one.
+func RequestID(ctx context.Context) string {
+	if about, ok := lambdacontext.FromContext(ctx); ok {
+		return about.AwsRequestID
+	}
+	return ""
+}
+
+// requestHandler adds the request id of the context to lines without one.
 type requestHandler struct{ slog.Handler }
 
 func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
-	r = r.Clone()
-	r.AddAttrs(slog.String("requestId", requestID(ctx)))
+	named := false
+	r.Attrs(func(a slog.Attr) bool {
+		named = a.Key == requestKey
+		return !named
+	})
+	if !named {
+		r = r.Clone()
+		r.AddAttrs(slog.String(requestKey, RequestID(ctx)))
+	}
 	return h.Handler.Handle(ctx, r)
 }
 
@@ -36,15 +56,21 @@ func (h requestHandler) WithGroup(name string) slog.Handler {
 	return requestHandler{h.Handler.WithGroup(name)}
 }
 
-// Logged returns a handler that does the same, and logs errors and panics.
-func Logged(h awslambda.Handler, log *slog.Logger) awslambda.Handler { return logged{h, log} }
+// Logged returns a function as a handler that logs its errors and panics. A handler of
+// Logged is returned as it is.
+func Logged(function any, log *slog.Logger) awslambda.Handler {
+	if l, ok := function.(logged); ok {
+		return l
+	}
+	return logged{awslambda.NewHandler(function), log}
+}
 
 type logged struct {
 	handler awslambda.Handler
 	log     *slog.Logger
 }
 
-// Invoke invokes the handler.
+// Invoke invokes the function.
 func (l logged) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	defer func() {
 		if p := recover(); p != nil {
