@@ -93,7 +93,7 @@ func sealedWith(t *testing.T, cursor string) string {
 	return in.KeyID
 }
 
-// The steps that the README gives.
+// The steps that docs/keys.md gives.
 func TestCursorKeysAreRotatedWithoutADeployment(t *testing.T) {
 	t.Parallel()
 	before, beforeID := newKey(t)
