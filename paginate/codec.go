@@ -11,6 +11,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -69,8 +70,9 @@ func (h head) byte() byte {
 // breaks; decodeCursor refuses them.
 var encoding = base64.RawURLEncoding.Strict()
 
-// Codec seals positions into cursors and opens them again. It is immutable and
-// safe for concurrent use. It comes from [New] or [Insecure].
+// Codec seals positions into cursors and opens them again. It is safe for concurrent
+// use. It comes from [New] or [Insecure]. Only its keys can change: see
+// [Codec.SetKeys].
 //
 // A nil *Codec seals with a key that the process draws for itself. Its cursors
 // are as secret as any, but no other process opens them, nor this one after a
@@ -81,10 +83,14 @@ var encoding = base64.RawURLEncoding.Strict()
 type Codec struct {
 	format byte
 	kind   byte
-	ring   []sealer // The first seals, all open.
+	ring   *ring
 	ttl    time.Duration
 	now    func() time.Time
 }
+
+// ring holds the keys of a codec and of its views. The first seals, all open. A slice is
+// never changed, only replaced.
+type ring struct{ keys atomic.Pointer[[]sealer] }
 
 // sealer is a key ready for use: its id as stored in cursors, and its cipher,
 // which is behind a function for the reason that [Key] gives.
@@ -119,26 +125,52 @@ func New(keys []Key, opts *Options) (*Codec, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if len(keys) == 0 {
-		return nil, errors.New("paginate: no keys")
+	c := &Codec{format: formatSealed, ring: &ring{}, ttl: o.TTL, now: o.Now}
+	if err := c.SetKeys(keys); err != nil {
+		return nil, err
 	}
+	return c, nil
+}
 
-	c := &Codec{format: formatSealed, ttl: o.TTL, now: o.Now}
+// SetKeys replaces the keys of a codec that [New] has made, as of a secret that has
+// changed. It follows them for all views and tables that have the codec. Calls in progress
+// go on with the keys before. The rules of a rotation are those of the package: what seals
+// must have opened everywhere before.
+//
+// It refuses the keys that New refuses, and every other codec. The codec then keeps its
+// keys.
+func (c *Codec) SetKeys(keys []Key) error {
+	if c == nil || c.ring == nil || c.format != formatSealed {
+		return errors.New("paginate: the keys of this Codec are not set: it is not from New")
+	}
+	if len(keys) == 0 {
+		return errors.New("paginate: no keys")
+	}
+	var sealers []sealer
 	for i, k := range keys {
 		if k.secret == nil {
-			return nil, fmt.Errorf("paginate: key %d is the zero Key", i+1)
+			return fmt.Errorf("paginate: key %d is the zero Key", i+1)
 		}
 		id := k.id()
-		if c.find(id) != nil {
-			return nil, fmt.Errorf("paginate: key %d has the id of an earlier one: %v", i+1, k)
+		if find(sealers, id) != nil {
+			return fmt.Errorf("paginate: key %d has the id of an earlier one: %v", i+1, k)
 		}
 		aead, err := k.aead()
 		if err != nil {
-			return nil, fmt.Errorf("paginate: key %d: %w", i+1, err)
+			return fmt.Errorf("paginate: key %d: %w", i+1, err)
 		}
-		c.ring = append(c.ring, sealer{id: id, aead: func() cipher.AEAD { return aead }})
+		sealers = append(sealers, sealer{id: id, aead: func() cipher.AEAD { return aead }})
 	}
-	return c, nil
+	c.ring.keys.Store(&sealers)
+	return nil
+}
+
+// keys returns the keys of the codec, none of the zero Codec.
+func (c *Codec) keys() []sealer {
+	if c.ring == nil {
+		return nil
+	}
+	return *c.ring.keys.Load()
 }
 
 // Watermarks returns a view of c whose cursors are watermarks, the place up to
@@ -162,7 +194,8 @@ func (c *Codec) Watermarks() *Codec {
 // position of an index's sort key and a table's two keys fits.
 func (c *Codec) Seal(p Position, scope []byte) (string, error) {
 	c = c.orProcess()
-	if len(c.ring) == 0 {
+	keys := c.keys()
+	if len(keys) == 0 {
 		return "", errNoCodec
 	}
 	if err := p.validate(); err != nil {
@@ -173,7 +206,7 @@ func (c *Codec) Seal(p Position, scope []byte) (string, error) {
 		return "", fmt.Errorf("paginate: the clock is outside 1970 to 2106: %d seconds since 1970", issued)
 	}
 
-	id, aead := c.ring[0].id, c.ring[0].aead()
+	id, aead := keys[0].id, keys[0].aead()
 	size := 1 + len(id) + timeSize + aead.Overhead()
 	for _, v := range p.Values {
 		size += len(v.Data) + binary.MaxVarintLen32
@@ -197,7 +230,8 @@ func (c *Codec) Seal(p Position, scope []byte) (string, error) {
 // [*Error], which matches [ErrInvalidCursor] and says why in its Reason.
 func (c *Codec) Open(cursor string, scope []byte) (Position, error) {
 	c = c.orProcess()
-	if len(c.ring) == 0 {
+	keys := c.keys()
+	if len(keys) == 0 {
 		return Position{}, errNoCodec
 	}
 	raw, err := decodeCursor(cursor)
@@ -212,11 +246,11 @@ func (c *Codec) Open(cursor string, scope []byte) (Position, error) {
 	default:
 		return Position{}, refuse(UnknownVersion)
 	}
-	open := 1 + len(c.ring[0].id)
-	if len(raw) < open+c.ring[0].aead().Overhead()+timeSize {
+	open := 1 + len(keys[0].id)
+	if len(raw) < open+keys[0].aead().Overhead()+timeSize {
 		return Position{}, refuse(Malformed)
 	}
-	key := c.find(raw[1:open])
+	key := find(keys, raw[1:open])
 	switch {
 	case key == nil && c.format == formatProcess:
 		return Position{}, refuse(NoSharedKey)
@@ -274,11 +308,11 @@ func decodeCursor(cursor string) ([]byte, error) {
 	return raw, nil
 }
 
-// find returns the key of the ring with the given id, or nil.
-func (c *Codec) find(id []byte) *sealer {
-	for i := range c.ring {
-		if bytes.Equal(c.ring[i].id, id) {
-			return &c.ring[i]
+// find returns the key with the given id, or nil.
+func find(keys []sealer, id []byte) *sealer {
+	for i := range keys {
+		if bytes.Equal(keys[i].id, id) {
+			return &keys[i]
 		}
 	}
 	return nil

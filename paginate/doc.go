@@ -47,6 +47,9 @@
 //  2. Deploy "b,a": b seals, and the cursors of a are still good.
 //  3. Deploy "b" once the lifetime of a cursor has passed, 72 hours by default.
 //
+// A running program follows a changed secret with [Codec.SetKeys] instead of a deployment:
+// each step then waits until all instances have read the secret.
+//
 // Remove a leaked key at once; clients then start from the first page. Nonces are
 // random, so a key must not seal more than 2³² cursors (four billion): rotate well
 // before. A service that issues a hundred cursors a second rotates once a year.
