@@ -94,12 +94,13 @@ A token for user ana, and some requests:
 
   TOKEN=$(curl -s '%[1]s/dev/token?user=ana')
   curl -s -X PUT '%[1]s/me' -H "Authorization: Bearer $TOKEN" -d '{"email":"ana@example.com","name":"Ana"}'
-  POST=$(curl -s '%[1]s/posts' -H "Authorization: Bearer $TOKEN" -d '{"title":"A day","content":"Rain."}' | cut -d'"' -f4)
+  POST=$(curl -s '%[1]s/posts' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: post-$RANDOM" -d '{"title":"A day","content":"Rain."}' | cut -d'"' -f4)
   head -c 200000 /dev/zero | tr '\0' x | curl -s -X PUT "%[1]s/posts/$POST/content" -H "Authorization: Bearer $TOKEN" --data-binary @-
   curl -s -X PUT "%[1]s/posts/$POST/publication" -H "Authorization: Bearer $TOKEN"
-  curl -s "%[1]s/posts/$POST/comments" -H "Authorization: Bearer $TOKEN" -d '{"text":"First!"}'
+  curl -s "%[1]s/posts/$POST/comments" -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: comment-$RANDOM" -d '{"text":"First!"}'
   curl -s "%[1]s/posts/$POST/comments" -H "Authorization: Bearer $TOKEN"
-  GROUP=$(curl -s '%[1]s/groups' -H "Authorization: Bearer $TOKEN" -d '{"name":"Cooks"}' | cut -d'"' -f4)
+  GROUP=$(curl -s '%[1]s/groups' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: group-$RANDOM" -d '{"name":"Cooks","description":"What we eat"}' | cut -d'"' -f4)
+  curl -s "%[1]s/groups/$GROUP" -H "Authorization: Bearer $TOKEN"
   curl -s "%[1]s/groups/$GROUP/members" -H "Authorization: Bearer $TOKEN"
   echo soup | curl -s -X PUT '%[1]s/files/recipe.txt' -H "Authorization: Bearer $TOKEN" --data-binary @-
   curl -s '%[1]s/files?by=size' -H "Authorization: Bearer $TOKEN"

@@ -62,7 +62,7 @@ func TestDevServes(t *testing.T) {
 	do := func(method, path, token, body string) string {
 		t.Helper()
 		r := check.Must(http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body)))(t)
-		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header = http.Header{"Authorization": {"Bearer " + token}, "Idempotency-Key": {path}}
 		response := check.Must(http.DefaultClient.Do(r))(t)
 		defer response.Body.Close()
 		if response.StatusCode >= 300 {

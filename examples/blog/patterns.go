@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -114,14 +115,13 @@ func publishedPosts(ctx context.Context, s *store.Store, out report.Report) erro
 
 // groups are patterns 5 and 6.
 func groups(ctx context.Context, s *store.Store, out report.Report) error {
-	for _, m := range []store.Membership{
-		{GroupID: "cooks", UserID: "ana", Role: "owner", JoinedAt: start},
-		{GroupID: "cooks", UserID: "bob", Role: "member", JoinedAt: start.AddDate(0, 0, 1)},
-		{GroupID: "runners", UserID: "bob", Role: "owner", JoinedAt: start.AddDate(0, 0, 2)},
-	} {
-		if err := unlessThere(s.Join(ctx, m)); err != nil {
-			return err
-		}
+	err := errors.Join(
+		unlessThere(s.OpenGroup(ctx, store.Group{ID: "cooks", Name: "Cooks", Description: "What we eat"}, "ana", start)),
+		unlessThere(s.OpenGroup(ctx, store.Group{ID: "runners", Name: "Runners"}, "bob", start.AddDate(0, 0, 2))),
+		unlessThere(s.Join(ctx, store.Membership{GroupID: "cooks", UserID: "bob", Role: store.Member, JoinedAt: start.AddDate(0, 0, 1)})),
+	)
+	if err != nil {
+		return err
 	}
 	out.Meter.Take()
 	byGroup := func(m store.Membership) string {

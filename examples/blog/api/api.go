@@ -1,6 +1,6 @@
 // Package api serves the blog of package store over HTTP. Every user reads what
-// is published, writes only under their own name, and has a drive. Only members
-// of a group can list its members.
+// is published, writes only under their own name, and has a drive and metrics. Only members
+// of a group can list its members, and only its owners change it.
 package api
 
 import (
@@ -9,10 +9,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/auth"
@@ -42,16 +45,22 @@ type endpoint func(w http.ResponseWriter, r *http.Request, user string) error
 func (a *API) Handler(more map[string]http.Handler) http.Handler {
 	endpoints := map[string]httpapi.Endpoint{}
 	for pattern, serve := range a.endpoints() {
-		endpoints[pattern] = httpapi.For(auth.Guard{By: a.Auth}.User, serve)
+		endpoints[pattern] = httpapi.For(auth.Guard{By: a.Auth}.User, ofText(serve))
 	}
 	return httpapi.Server{Log: a.Log, Known: failures, Again: again, Ready: a.Auth.Ready}.Handler(endpoints, more)
 }
 
+// Patterns returns the patterns of all endpoints that need a token.
+func Patterns() []string { return slices.Sorted(maps.Keys(new(API).endpoints())) }
+
 func (a *API) endpoints() map[string]endpoint {
 	return map[string]endpoint{
-		"PUT /me":        a.putUser,
-		"GET /me/posts":  a.listOwnPosts,
-		"GET /me/groups": a.listGroups,
+		"PUT /me":          a.putUser,
+		"PATCH /me":        a.patchUser,
+		"GET /me":          a.getUser,
+		"GET /me/posts":    a.listOwnPosts,
+		"GET /me/comments": a.listOwnComments,
+		"GET /me/groups":   a.listGroups,
 
 		"POST /posts":                    a.createPost,
 		"GET /posts":                     a.listPublished,
@@ -60,21 +69,34 @@ func (a *API) endpoints() map[string]endpoint {
 		"PUT /posts/{id}/content":        a.ofAuthor(a.putContent),
 		"PUT /posts/{id}/publication":    a.ofAuthor(a.publish),
 		"DELETE /posts/{id}/publication": a.ofAuthor(a.unpublish),
+		"POST /posts/{id}/views":         a.countView,
+		"GET /posts/{id}/views":          a.getViews,
 
 		"GET /posts/{id}/comments":              a.listComments,
 		"POST /posts/{id}/comments":             a.createComment,
 		"DELETE /posts/{id}/comments/{comment}": a.deleteComment,
 
-		"POST /groups":                   a.createGroup,
-		"GET /groups/{id}/members":       a.listMembers,
-		"PUT /groups/{id}/membership":    a.join,
-		"DELETE /groups/{id}/membership": a.leave,
+		"POST /groups":                    a.createGroup,
+		"GET /groups/{id}":                a.getGroup,
+		"PATCH /groups/{id}":              a.patchGroup,
+		"DELETE /groups/{id}":             a.deleteGroup,
+		"GET /groups/{id}/members":        a.listMembers,
+		"PUT /groups/{id}/members/{user}": a.setRole,
+		"GET /groups/{id}/membership":     a.getMembership,
+		"PUT /groups/{id}/membership":     a.join,
+		"DELETE /groups/{id}/membership":  a.leave,
 
-		"POST /folders":           a.createFolder,
-		"GET /files":              a.listFiles,
-		"GET /files/{id}":         a.getFile,
-		"PUT /files/{path...}":    a.putFile,
-		"DELETE /files/{path...}": a.deleteFile,
+		"POST /folders":            a.createFolder,
+		"GET /folders":             a.listFolder,
+		"PUT /nodes/{path...}":     a.move,
+		"GET /files":               a.listFiles,
+		"GET /files/{id}":          a.getFile,
+		"GET /files/{id}/metadata": a.getMetadata,
+		"PUT /files/{path...}":     a.putFile,
+		"DELETE /files/{path...}":  a.deleteFile,
+
+		"PUT /me/metrics/{name}/{time}": a.putPoint,
+		"GET /me/metrics/{name}":        a.listPoints,
 	}
 }
 
@@ -82,9 +104,12 @@ func (a *API) endpoints() map[string]endpoint {
 var failures = slices.Concat(auth.Failures(), []httpapi.Known{
 	httpapi.On(store.ErrInvalidEmail, http.StatusBadRequest, "invalid_email", "email must be an e-mail address"),
 	httpapi.On(store.ErrEmailTaken, http.StatusConflict, "email_taken", "this email is another user's"),
-	httpapi.On(store.ErrAlreadyMember, http.StatusConflict, "already_member", "you are a member already"),
+	httpapi.On(store.ErrNoUser, http.StatusForbidden, "not_registered", "register with PUT /me first"),
 	httpapi.On(store.ErrNotMember, http.StatusNotFound, "not_found", nothing),
+	httpapi.On(store.ErrNotOwner, http.StatusForbidden, "not_owner", "this is for owners of the group"),
+	httpapi.On(store.ErrLastOwner, http.StatusConflict, "last_owner", "the group has no other owner: make another member an owner, or delete the group"),
 	httpapi.On(store.ErrNoFolder, http.StatusNotFound, "no_folder", "there is no such folder"),
+	httpapi.On(store.ErrInside, http.StatusConflict, "inside", "a folder cannot be moved into itself"),
 	httpapi.On(store.ErrRoot, http.StatusNotFound, "not_found", nothing),
 }, httpapi.Library())
 
@@ -93,11 +118,52 @@ const (
 	again   = "try again in a moment"
 )
 
+// ofText refuses requests with a path or query that is not text in UTF-8.
+func ofText(serve endpoint) endpoint {
+	return func(w http.ResponseWriter, r *http.Request, user string) error {
+		query, err := url.QueryUnescape(r.URL.RawQuery)
+		if err != nil || !utf8.ValidString(r.URL.Path) || !utf8.ValidString(query) {
+			return httpapi.BadRequest("invalid_text", "path and query must be UTF-8")
+		}
+		return serve(w, r, user)
+	}
+}
+
 // text returns an error unless a field has a length that can be stored.
 func text(name, value string) error {
 	if value == "" || len(value) > maxText {
 		return httpapi.BadRequest("invalid_"+name, "%s must have 1 to %d bytes", name, maxText)
 	}
+	return nil
+}
+
+// create serves a POST: it commits the ops of plan once for each Idempotency-Key, and
+// responds with what plan returns, which is at location. Plan can be called for a repeated
+// request, too. The payload is what two requests with the same key are compared by.
+func (a *API) create(
+	w http.ResponseWriter, r *http.Request, user, operation string, payload []string,
+	plan func(context.Context) (location string, v any, ops []table.Op, err error),
+) error {
+	key, err := httpapi.IdempotencyKey(r.Header)
+	if err != nil {
+		return err
+	}
+	if key == "" {
+		return httpapi.BadRequest("missing_idempotency_key", "an Idempotency-Key is required")
+	}
+	request := store.Request{Operation: operation, User: user, Key: key, Payload: payload}
+	response, replayed, err := store.Once(r.Context(), a.Store, request, func(ctx context.Context) (httpapi.Created, []table.Op, error) {
+		location, v, ops, err := plan(ctx)
+		if err != nil {
+			return httpapi.Created{}, nil, err
+		}
+		response, err := httpapi.NewCreated(location, v)
+		return response, ops, err
+	})
+	if err != nil {
+		return err
+	}
+	response.Write(w, replayed)
 	return nil
 }
 

@@ -1,21 +1,23 @@
 package api
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/singletable/singletable/examples/blog/store"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/table"
 )
 
 type membership struct {
-	Group     string `json:"groupId"`
-	GroupName string `json:"groupName"`
-	User      string `json:"userId"`
-	UserName  string `json:"userName"`
-	Role      string `json:"role"`
-	JoinedAt  string `json:"joinedAt"`
+	Group     string     `json:"groupId"`
+	GroupName string     `json:"groupName"`
+	User      string     `json:"userId"`
+	UserName  string     `json:"userName"`
+	Role      store.Role `json:"role"`
+	JoinedAt  string     `json:"joinedAt"`
 }
 
 func membershipOf(m store.Membership) membership {
@@ -26,19 +28,101 @@ func (a *API) listGroups(w http.ResponseWriter, r *http.Request, user string) er
 	return list(w, r, store.GroupsQuery(user), a.Store.Memberships.Query, membershipOf)
 }
 
-// createGroup stores a group with its first member.
+type group struct {
+	ID          string `json:"groupId"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Members     int64  `json:"memberCount"`
+}
+
+func groupOf(g store.Group, members int64) group {
+	return group{g.ID, g.Name, g.Description, members}
+}
+
+func description(value string) error {
+	if len(value) > maxText {
+		return httpapi.BadRequest("invalid_description", "description must have up to %d bytes", maxText)
+	}
+	return nil
+}
+
+// createGroup stores a group with its first member, who owns it.
 func (a *API) createGroup(w http.ResponseWriter, r *http.Request, user string) error {
 	g := store.Group{ID: newID()}
-	if err := httpapi.ReadJSON(w, r, map[string]any{"name": &g.Name}); err != nil {
+	if err := httpapi.ReadJSON(w, r, map[string]any{"name": &g.Name, "description": &g.Description}); err != nil {
 		return err
 	}
-	if err := text("name", g.Name); err != nil {
+	if err := cmp.Or(text("name", g.Name), description(g.Description)); err != nil {
 		return err
 	}
-	if err := a.Store.OpenGroup(r.Context(), g, store.Membership{UserID: user, Role: "owner", JoinedAt: now()}); err != nil {
+	return a.create(w, r, user, "CreateGroup", []string{g.Name, g.Description}, func(ctx context.Context) (string, any, []table.Op, error) {
+		ops, err := a.Store.GroupOps(ctx, &g, user, now())
+		return "/groups/" + g.ID, groupOf(g, 1), ops, err
+	})
+}
+
+func (a *API) getGroup(w http.ResponseWriter, r *http.Request, _ string) error {
+	g, members, err := a.Store.Group(r.Context(), r.PathValue("id"))
+	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusCreated, map[string]string{"groupId": g.ID, "name": g.Name})
+	return httpapi.WriteJSON(w, http.StatusOK, groupOf(g, members))
+}
+
+// owned returns the id of a group, or an error unless the user owns it. A group has other
+// errors for strangers than for members. The store checks again as it writes.
+func (a *API) owned(r *http.Request, user string) (string, error) {
+	m, err := a.Store.Membership(r.Context(), r.PathValue("id"), user)
+	if err == nil && m.Role != store.Owner {
+		err = store.ErrNotOwner
+	}
+	return m.GroupID, err
+}
+
+// patchGroup changes what is given.
+func (a *API) patchGroup(w http.ResponseWriter, r *http.Request, user string) error {
+	id, err := a.owned(r, user)
+	if err != nil {
+		return err
+	}
+	var name, about *string
+	if err := httpapi.ReadJSON(w, r, map[string]any{"name": &name, "description": &about}); err != nil {
+		return err
+	}
+	if err := cmp.Or(text("name", given(name, "unchanged")), description(given(about, ""))); err != nil {
+		return err
+	}
+	_, err = a.Store.ChangeGroup(r.Context(), id, user, func(g *store.Group) {
+		g.Name, g.Description = given(name, g.Name), given(about, g.Description)
+	})
+	if err != nil {
+		return err
+	}
+	return a.getGroup(w, r, user)
+}
+
+func (a *API) deleteGroup(w http.ResponseWriter, r *http.Request, user string) error {
+	id, err := a.owned(r, user)
+	if err != nil {
+		return err
+	}
+	return done(w, a.Store.DeleteGroup(r.Context(), id, user))
+}
+
+// setRole makes a member an owner, or an owner a member.
+func (a *API) setRole(w http.ResponseWriter, r *http.Request, user string) error {
+	id, err := a.owned(r, user)
+	if err != nil {
+		return err
+	}
+	var role store.Role
+	if err := httpapi.ReadJSON(w, r, map[string]any{"role": &role}); err != nil {
+		return err
+	}
+	if role != store.Owner && role != store.Member {
+		return httpapi.BadRequest("invalid_role", "role must be %s or %s", store.Owner, store.Member)
+	}
+	return done(w, a.Store.SetRole(r.Context(), id, user, r.PathValue("user"), role))
 }
 
 // listMembers is for members.
@@ -50,78 +134,24 @@ func (a *API) listMembers(w http.ResponseWriter, r *http.Request, user string) e
 	return list(w, r, store.MembersQuery(m.GroupID), a.Store.Memberships.Query, membershipOf)
 }
 
+// getMembership is for the member.
+func (a *API) getMembership(w http.ResponseWriter, r *http.Request, user string) error {
+	m, err := a.Store.Membership(r.Context(), r.PathValue("id"), user)
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, membershipOf(m))
+}
+
+// join makes the user a member. One who is a member stays the same.
 func (a *API) join(w http.ResponseWriter, r *http.Request, user string) error {
-	return done(w, a.Store.Join(r.Context(), store.Membership{GroupID: r.PathValue("id"), UserID: user, Role: "member", JoinedAt: now()}))
+	err := a.Store.Join(r.Context(), store.Membership{GroupID: r.PathValue("id"), UserID: user, Role: store.Member, JoinedAt: now()})
+	if errors.Is(err, store.ErrAlreadyMember) {
+		err = nil
+	}
+	return done(w, err)
 }
 
 func (a *API) leave(w http.ResponseWriter, r *http.Request, user string) error {
 	return done(w, a.Store.Leave(r.Context(), r.PathValue("id"), user))
-}
-
-type file struct {
-	ID         string `json:"fileId"`
-	Name       string `json:"name"`
-	Size       int64  `json:"size"`
-	UploadedAt string `json:"uploadedAt"`
-}
-
-func fileOf(f store.FileInfo) file {
-	return file{f.ID, f.Name, f.Size, httpapi.Clock(f.UploadedAt)}
-}
-
-// pathOf returns the path in the address of a request. The drive is the user's own.
-func pathOf(r *http.Request) store.Path { return strings.Split(r.PathValue("path"), "/") }
-
-func (a *API) createFolder(w http.ResponseWriter, r *http.Request, user string) error {
-	var path store.Path
-	if err := httpapi.ReadJSON(w, r, map[string]any{"path": &path}); err != nil {
-		return err
-	}
-	// The addresses of files have names between slashes, and no dots alone.
-	if slices.ContainsFunc(path, func(name string) bool { return strings.Contains(name, "/") || name == "." || name == ".." }) {
-		return httpapi.BadRequest("invalid_path", "a name must not be . or .. or have a slash")
-	}
-	n, err := a.Store.MakeFolder(r.Context(), user, path)
-	if err != nil {
-		return err
-	}
-	return httpapi.WriteJSON(w, http.StatusCreated, map[string]string{"folderId": n.ID})
-}
-
-// listFiles lists the files of a folder by date, or by=size.
-func (a *API) listFiles(w http.ResponseWriter, r *http.Request, user string) error {
-	folder := r.URL.Query().Get("folder")
-	q := store.FilesByDateQuery(user, folder)
-	if r.URL.Query().Get("by") == "size" {
-		q = store.FilesBySizeQuery(user, folder)
-	}
-	return list(w, r, q, a.Store.Files.Query, fileOf)
-}
-
-func (a *API) getFile(w http.ResponseWriter, r *http.Request, user string) error {
-	data, err := a.Store.FileContent(r.Context(), user, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	// Never a page of this origin.
-	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Content-Disposition", "attachment")
-	_, _ = w.Write(data) // a client that has gone gets nothing
-	return nil
-}
-
-func (a *API) putFile(w http.ResponseWriter, r *http.Request, user string) error {
-	data, err := content(w, r)
-	if err != nil {
-		return err
-	}
-	f, err := a.Store.Upload(r.Context(), user, pathOf(r), data, now())
-	if err != nil {
-		return err
-	}
-	return httpapi.WriteJSON(w, http.StatusCreated, fileOf(f))
-}
-
-func (a *API) deleteFile(w http.ResponseWriter, r *http.Request, user string) error {
-	return done(w, a.Store.DeleteFile(r.Context(), user, pathOf(r)))
 }

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -11,14 +12,6 @@ import (
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/table"
 )
-
-type user struct {
-	ID        string `json:"userId"`
-	Email     string `json:"email"`
-	Name      string `json:"name"`
-	Avatar    string `json:"avatar,omitempty"`
-	CreatedAt string `json:"createdAt"`
-}
 
 type post struct {
 	ID        string `json:"postId"`
@@ -30,6 +23,7 @@ type post struct {
 
 type comment struct {
 	ID        string `json:"commentId"`
+	Post      string `json:"postId"`
 	Author    string `json:"authorId"`
 	Name      string `json:"authorName"`
 	Avatar    string `json:"authorAvatar,omitempty"`
@@ -55,30 +49,15 @@ func postOf(p store.Post) post {
 // commentOf returns a comment whose id has the time, which is part of its key.
 func commentOf(c store.Comment) comment {
 	at := httpapi.Clock(c.CreatedAt)
-	return comment{at + "~" + c.ID, c.AuthorID, c.AuthorName, c.AuthorAvatar, c.Text, at}
-}
-
-// putUser registers the user, or changes what is given.
-func (a *API) putUser(w http.ResponseWriter, r *http.Request, id string) error {
-	u := store.User{ID: id, CreatedAt: now()}
-	if err := httpapi.ReadJSON(w, r, map[string]any{"email": &u.Email, "name": &u.Name, "avatar": &u.Avatar}); err != nil {
-		return err
-	}
-	if err := text("name", u.Name); err != nil {
-		return err
-	}
-	if len(u.Avatar) > 0 && !strings.HasPrefix(u.Avatar, "https://") || len(u.Avatar) > maxText {
-		return httpapi.BadRequest("invalid_avatar", "avatar must be an address that begins with https://")
-	}
-	stored, err := a.Store.PutUser(r.Context(), u)
-	if err != nil {
-		return err
-	}
-	return httpapi.WriteJSON(w, http.StatusOK, user{stored.ID, stored.Email, stored.Name, stored.Avatar, httpapi.Clock(stored.CreatedAt)})
+	return comment{at + "~" + c.ID, c.PostID, c.AuthorID, c.AuthorName, c.AuthorAvatar, c.Text, at}
 }
 
 func (a *API) listOwnPosts(w http.ResponseWriter, r *http.Request, user string) error {
 	return list(w, r, store.PostsQuery(user), a.Store.Posts.Query, postOf)
+}
+
+func (a *API) listOwnComments(w http.ResponseWriter, r *http.Request, user string) error {
+	return list(w, r, store.CommentsByAuthorQuery(user), a.Store.Comments.Query, commentOf)
 }
 
 func (a *API) listPublished(w http.ResponseWriter, r *http.Request, _ string) error {
@@ -95,11 +74,10 @@ func (a *API) createPost(w http.ResponseWriter, r *http.Request, user string) er
 	if err := text("title", p.Title); err != nil {
 		return err
 	}
-	if err := a.Store.AddPost(r.Context(), p, []byte(body)); err != nil {
-		return err
-	}
-	w.Header().Set("Location", "/posts/"+p.ID)
-	return httpapi.WriteJSON(w, http.StatusCreated, postOf(p))
+	return a.create(w, r, user, "CreatePost", []string{p.Title, body}, func(ctx context.Context) (string, any, []table.Op, error) {
+		ops, err := a.Store.PostOps(ctx, &p, []byte(body))
+		return "/posts/" + p.ID, postOf(p), ops, err
+	})
 }
 
 // visible returns [table.ErrNotFound] for another user's draft, as for no post at all.
@@ -177,21 +155,40 @@ func (a *API) listComments(w http.ResponseWriter, r *http.Request, user string) 
 }
 
 func (a *API) createComment(w http.ResponseWriter, r *http.Request, user string) error {
-	p, err := a.post(r, user)
-	if err != nil {
-		return err
-	}
-	c := store.Comment{ID: newID(), PostID: p.ID, AuthorID: user, CreatedAt: now()}
+	c := store.Comment{ID: newID(), PostID: r.PathValue("id"), AuthorID: user, CreatedAt: now()}
 	if err := httpapi.ReadJSON(w, r, map[string]any{"text": &c.Text}); err != nil {
 		return err
 	}
 	if err := text("text", c.Text); err != nil {
 		return err
 	}
-	if err := a.Store.AddComment(r.Context(), c); err != nil {
+	return a.create(w, r, user, "CreateComment", []string{c.PostID, c.Text}, func(ctx context.Context) (string, any, []table.Op, error) {
+		ops, err := a.Store.CommentOps(ctx, &c) // on what the user may see only
+		id := commentOf(c).ID
+		return "/posts/" + c.PostID + "/comments/" + id, map[string]string{"commentId": id}, ops, err
+	})
+}
+
+// countView counts a view of a post that the user may see.
+func (a *API) countView(w http.ResponseWriter, r *http.Request, user string) error {
+	id := r.PathValue("id")
+	return a.create(w, r, user, "CountView", []string{id}, func(context.Context) (string, any, []table.Op, error) {
+		_, err := a.post(r, user)
+		event := user + "#" + r.Header.Get("Idempotency-Key")
+		return "/posts/" + id + "/views", map[string]string{"postId": id}, []table.Op{store.CountOp(store.ViewsOf(id), event, 1)}, err
+	})
+}
+
+func (a *API) getViews(w http.ResponseWriter, r *http.Request, user string) error {
+	p, err := a.post(r, user)
+	if err != nil {
 		return err
 	}
-	return httpapi.WriteJSON(w, http.StatusCreated, map[string]string{"commentId": commentOf(c).ID})
+	views, err := a.Store.Total(r.Context(), store.ViewsOf(p.ID))
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, map[string]int64{"views": views})
 }
 
 // deleteComment is for the author of the comment and for that of the post.

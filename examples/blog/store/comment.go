@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -70,24 +69,28 @@ func CommentsByAuthorQuery(author string) table.Query {
 }
 
 // AddComment stores a comment with the name and the avatar of its author, and counts it.
-// The author must exist, and the post be published or the author's own; otherwise the
-// error matches [table.ErrNotFound].
+// Errors: [ErrNoUser] if there is no author, and [table.ErrNotFound] unless the post is
+// published or the author's own.
 func (s *Store) AddComment(ctx context.Context, c Comment) error {
-	author, err := s.Users.Consistent().Get(ctx, UserKey(c.AuthorID))
+	ops, err := s.CommentOps(ctx, &c)
 	if err != nil {
-		return fmt.Errorf("author: %w", err)
+		return err
+	}
+	return refused(s.Table.Transact(ctx, ops...))
+}
+
+// CommentOps returns the ops of [Store.AddComment], for [Once].
+func (s *Store) CommentOps(ctx context.Context, c *Comment) ([]table.Op, error) {
+	author, err := s.User(ctx, c.AuthorID)
+	if err != nil {
+		return nil, err
 	}
 	c.copyFrom(author)
 	visible := expression.Name("publishedAt").AttributeExists().
 		Or(expression.Name("authorId").Equal(expression.Value(c.AuthorID)))
-	ops := append(s.Comments.CreateOps(&c),
+	return append(s.Comments.CreateOps(c),
 		count(PostPrefix.PK(c.PostID), commentCount, 1),
-		table.Check(PostKey(c.PostID), visible).WithName("post"))
-	err = s.Table.Transact(ctx, ops...)
-	if failed(err, "post") {
-		return fmt.Errorf("post: %w", table.ErrNotFound)
-	}
-	return err
+		table.Check(PostKey(c.PostID), visible).WithName(opPost)), nil
 }
 
 // copyFrom copies what a comment has of its author, unless it is of a later version.
@@ -109,8 +112,8 @@ func (s *Store) DeleteComment(ctx context.Context, key keys.Key) error {
 		}
 		err = s.Table.Transact(ctx, append(s.Comments.DeleteOps(c),
 			count(PostPrefix.PK(c.PostID), commentCount, -1),
-			table.Check(PostKey(c.PostID), exists()).WithName("post"))...)
-		if failed(err, "post") { // the counts are gone with the post
+			table.Check(PostKey(c.PostID), exists()).WithName(opPost))...)
+		if failed(err, opPost) { // the counts are gone with the post
 			return s.Table.Transact(ctx, s.Comments.DeleteOps(c)...)
 		}
 		return err

@@ -31,30 +31,48 @@ func shardKey(name string, shard int) keys.Key {
 	return keys.Key{PK: CounterPrefix.PK(name, strconv.Itoa(shard)), SK: keys.Metadata}
 }
 
+// ViewsOf is the name of the counter of a post's views.
+func ViewsOf(post string) string { return "views-" + post }
+
 // Count adds n to a counter, for an event. It runs as a transaction, which the
-// SDK can repeat after a lost response without counting twice. Where the caller
-// repeats as well, put the op into a transaction with a record of package
-// idempotency.
+// SDK can repeat after a lost response without counting twice. Callers that repeat
+// use [CountOp] with [Once].
 func (s *Store) Count(ctx context.Context, name, event string, n int64) error {
-	add := expression.Add(expression.Name("count"), expression.Value(n)).
-		Set(expression.Name("entityType"), expression.Value("COUNTER"))
-	return s.Table.Transact(ctx, table.Update(CounterKey(name, event), add))
+	return s.Table.Transact(ctx, CountOp(name, event, n))
+}
+
+// CountOp returns the op of [Store.Count].
+func CountOp(name, event string, n int64) table.Op {
+	return table.Update(CounterKey(name, event), expression.Add(expression.Name("count"), expression.Value(n)).
+		Set(expression.Name("entityType"), expression.Value("COUNTER")))
+}
+
+func shardKeys(name string) (all []keys.Key) {
+	for i := range CounterShards {
+		all = append(all, shardKey(name, i))
+	}
+	return all
 }
 
 // Total returns the sum of a counter: one batch read of all its shards, whose
 // keys are known.
 func (s *Store) Total(ctx context.Context, name string) (int64, error) {
-	var all []keys.Key
-	for i := range CounterShards {
-		all = append(all, shardKey(name, i))
-	}
 	type counter struct {
 		Count int64 `dynamodbav:"count"`
 	}
-	counters, err := table.BatchGet[counter](ctx, s.Table.Consistent(), all)
+	counters, err := table.BatchGet[counter](ctx, s.Table.Consistent(), shardKeys(name))
 	var total int64
 	for _, c := range counters {
 		total += c.Count
 	}
 	return total, err
+}
+
+// deleteCounter removes all items of a counter.
+func (s *Store) deleteCounter(ctx context.Context, name string) error {
+	var ops []table.Op
+	for _, key := range shardKeys(name) {
+		ops = append(ops, table.Delete(key))
+	}
+	return s.Table.Transact(ctx, ops...)
 }

@@ -57,6 +57,11 @@ func changeCounts(of keys.PK, change expression.UpdateBuilder) table.Op {
 		Set(expression.Name("entityType"), expression.Value(countsEntity.Type)))
 }
 
+// UserCounts returns how many posts and groups a user has.
+func (s *Store) UserCounts(ctx context.Context, user string) (Counts, error) {
+	return s.counts(ctx, keys.User.PK(user))
+}
+
 // counts reads the counts of an owner, all 0 if nothing was counted.
 func (s *Store) counts(ctx context.Context, of keys.PK) (Counts, error) {
 	c, err := s.Counts.Consistent().Get(ctx, countsKey(of))

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -78,6 +79,52 @@ func (s *Store) Upload(ctx context.Context, drive string, p Path, data []byte, a
 		return FileInfo{}, ErrRoot
 	}
 	return s.makeFile(ctx, Node{Drive: drive, Path: p, Kind: File}, data, at)
+}
+
+// PutFile is [Store.Upload], or replaces the content of the file at the path. With the
+// content that the file has, it is without effect. It reports whether the file is new.
+// Errors: [ErrNoFolder], [ErrRoot], and [table.ErrExists] if a folder has the path.
+func (s *Store) PutFile(ctx context.Context, drive string, p Path, data []byte, at time.Time) (f FileInfo, created bool, err error) {
+	err = s.Table.Retry(ctx, func(ctx context.Context) error {
+		n, err := s.Nodes.Consistent().Get(ctx, NodeKey(drive, p))
+		switch {
+		case errors.Is(err, table.ErrNotFound):
+			f, err = s.Upload(ctx, drive, p, data, at)
+			if created = err == nil; errors.Is(err, table.ErrExists) {
+				err = table.ErrConflict // since the node was read
+			}
+		case err == nil && n.Kind != File:
+			err = table.ErrExists
+		case err == nil:
+			f, err = s.replaceFile(ctx, n.ID, data, at)
+		}
+		return err
+	})
+	return f, created, err
+}
+
+// replaceFile gives a file another content, with its size and the time. The former object,
+// if any, is deleted by the consumer of [Store.Router].
+func (s *Store) replaceFile(ctx context.Context, id string, data []byte, at time.Time) (FileInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	stored, err := s.content(ctx, FilePrefix.PK(id))
+	if err == nil && bytes.Equal(stored, data) {
+		return s.Files.Consistent().Get(ctx, FileKey(id))
+	}
+	c, err := s.newContent(ctx, FilePrefix.PK(id), data)
+	if err != nil {
+		return FileInfo{}, err
+	}
+	f, err := s.Files.UpdateWith(ctx, FileKey(id), func(f *FileInfo) ([]table.Op, error) {
+		f.Size, f.UploadedAt = c.Size, at
+		former, err := s.Contents.Consistent().Get(ctx, ContentKey(c.Of))
+		return s.Contents.UpdateOps(former, &c), err
+	})
+	if errors.Is(err, table.ErrNotFound) {
+		err = table.ErrConflict // deleted since
+	}
+	return f, err
 }
 
 // File returns a file by its id, in one consistent read. If it is not in the drive, the

@@ -102,27 +102,34 @@ func (p Path) within(folder Path) bool {
 
 // ChildrenQuery asks for what is in a folder, files first, by name.
 func ChildrenQuery(drive string, folder Path) table.Query {
-	return table.Query{Index: childrenIndex, PK: dirPK(drive, folder)}
+	return table.Query{Index: childrenIndex, PK: dirPK(drive, folder), Scope: drive}
 }
 
 // TreeQuery asks for everything below a folder, at any depth.
 func TreeQuery(drive string, folder Path) table.Query {
-	return table.Query{PK: DrivePrefix.PK(drive), Range: NodePrefix.All(folder.segments()...)}
+	return table.Query{PK: DrivePrefix.PK(drive), Range: NodePrefix.All(folder.segments()...), Scope: drive}
 }
 
-// MakeFolder stores a new folder in a folder that exists, and returns it.
-func (s *Store) MakeFolder(ctx context.Context, drive string, p Path) (Node, error) {
-	if len(p) == 0 {
-		return Node{}, ErrRoot
-	}
-	n := Node{Drive: drive, Path: p, Kind: Folder, ID: s.NewID()}
-	return n, s.Table.Retry(ctx, func(ctx context.Context) error {
-		_, receive, err := s.receive(ctx, drive, p)
-		if err != nil {
+// MakeFolder stores a new folder in a folder that exists, and returns it. Errors:
+// [ErrNoFolder], [ErrRoot], and [table.ErrExists] if the path is in use.
+func (s *Store) MakeFolder(ctx context.Context, drive string, p Path) (n Node, err error) {
+	return n, s.Table.Retry(ctx, func(ctx context.Context) (err error) {
+		var ops []table.Op
+		if n, ops, err = s.FolderOps(ctx, drive, p); err != nil {
 			return err
 		}
-		return again(s.Table.Transact(ctx, append(s.Nodes.CreateOps(&n), receive...)...))
+		return refused(s.Table.Transact(ctx, ops...))
 	})
+}
+
+// FolderOps returns the folder and the ops of [Store.MakeFolder], for [Once].
+func (s *Store) FolderOps(ctx context.Context, drive string, p Path) (Node, []table.Op, error) {
+	if len(p) == 0 {
+		return Node{}, nil, ErrRoot
+	}
+	n := Node{Drive: drive, Path: p, Kind: Folder, ID: s.NewID()}
+	_, receive, err := s.receive(ctx, drive, p)
+	return n, append(s.Nodes.CreateOps(&n), receive...), err
 }
 
 // makeFile stores a file, in all of its items, in one transaction.
@@ -145,13 +152,13 @@ func (s *Store) makeFile(ctx context.Context, n Node, data []byte, at time.Time)
 			return err
 		}
 		ops = append(append(ops, s.Nodes.CreateOps(&n)...), s.Files.CreateOps(&f)...)
-		return again(s.Table.Transact(ctx, append(ops, s.Contents.CreateOps(&c)...)...))
+		return refused(s.Table.Transact(ctx, append(ops, s.Contents.CreateOps(&c)...)...))
 	})
 }
 
 // receive returns the id of the folder that is to hold the path, and the op that counts
 // in its version that something was put into it. The op fails if another
-// folder has taken the path: see again. The root is no item and never moved.
+// folder has taken the path: see refused. The root is no item and never moved.
 func (s *Store) receive(ctx context.Context, drive string, p Path) (string, []table.Op, error) {
 	if len(p) == 1 {
 		return "", nil, nil
@@ -162,7 +169,7 @@ func (s *Store) receive(ctx context.Context, drive string, p Path) (string, []ta
 	}
 	op := table.Update(NodeKey(drive, folder.Path), expression.Add(expression.Name("version"), expression.Value(1))).
 		If(expression.Name("nodeId").Equal(expression.Value(folder.ID)))
-	return folder.ID, []table.Op{op.WithName("folder")}, err
+	return folder.ID, []table.Op{op.WithName(opFolder)}, err
 }
 
 // Move gives the node at a path another path, and returns how many nodes have
@@ -173,6 +180,11 @@ func (s *Store) receive(ctx context.Context, drive string, p Path) (string, []ta
 // the error matches [table.ErrTooLarge]. A caller can then make the new folder
 // and move the content part by part, which is not atomic.
 func (s *Store) Move(ctx context.Context, drive string, from, to Path) (int, error) {
+	return s.move(ctx, drive, "", from, to)
+}
+
+// move moves the node with an id, or whatever is at the path if that is empty.
+func (s *Store) move(ctx context.Context, drive, id string, from, to Path) (int, error) {
 	switch {
 	case len(from) == 0 || len(to) == 0:
 		return 0, ErrRoot
@@ -186,6 +198,9 @@ func (s *Store) Move(ctx context.Context, drive string, from, to Path) (int, err
 		var err error
 		if nodes, err = s.subtree(ctx, drive, from); err != nil {
 			return err
+		}
+		if id != "" && nodes[0].ID != id {
+			return table.ErrNotFound
 		}
 		folder, ops, err := s.receive(ctx, drive, to)
 		if err != nil {
@@ -201,12 +216,25 @@ func (s *Store) Move(ctx context.Context, drive string, from, to Path) (int, err
 		} else {
 			err = s.Table.Transact(ctx, ops...)
 		}
-		return again(err)
+		return refused(err)
 	})
 	if err != nil {
 		return 0, err
 	}
 	return len(nodes), nil
+}
+
+// Place is [Store.Move] of the node with an id. A node that is at its new path already
+// stays there, so a repeated call is without effect.
+func (s *Store) Place(ctx context.Context, drive, id string, from, to Path) error {
+	_, err := s.move(ctx, drive, id, from, to)
+	if errors.Is(err, table.ErrNotFound) || errors.Is(err, ErrInside) {
+		n, missing := s.Nodes.Consistent().Get(ctx, NodeKey(drive, to))
+		if missing == nil && n.ID == id {
+			return nil
+		}
+	}
+	return err
 }
 
 // subtree reads the node at a path and everything below it.
@@ -225,13 +253,4 @@ func (s *Store) subtree(ctx context.Context, drive string, p Path) ([]Node, erro
 		return nil, fmt.Errorf("a folder with more than %d nodes cannot be moved at once: %w", MaxMove, table.ErrTooLarge)
 	}
 	return append([]Node{root}, below...), nil
-}
-
-// again makes of a failure to put something into a folder, because another folder has
-// taken its path since, one that is tried again.
-func again(err error) error {
-	if failed(err, "folder") {
-		return table.ErrConflict
-	}
-	return err
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/singletable/singletable/keys"
@@ -25,9 +24,10 @@ var (
 
 // Group is stored once, as GROUP#<id> / METADATA.
 type Group struct {
-	ID      string `dynamodbav:"groupId"`
-	Name    string `dynamodbav:"name"`
-	Version int64  `dynamodbav:"version"`
+	ID          string `dynamodbav:"groupId"`
+	Name        string `dynamodbav:"name"`
+	Description string `dynamodbav:"description,omitempty"`
+	Version     int64  `dynamodbav:"version"`
 }
 
 var groupEntity = repo.Entity[Group]{
@@ -54,7 +54,7 @@ type Membership struct {
 	GroupVersion int64     `dynamodbav:"groupVersion,omitempty"`
 	UserName     string    `dynamodbav:"userName,omitempty"`
 	UserVersion  int64     `dynamodbav:"userVersion,omitempty"`
-	Role         string    `dynamodbav:"role"`
+	Role         Role      `dynamodbav:"role"`
 	JoinedAt     time.Time `dynamodbav:"joinedAt"`
 	Version      int64     `dynamodbav:"version"`
 }
@@ -100,79 +100,99 @@ func GroupsQuery(user string) table.Query {
 	return table.Query{PK: keys.User.PK(user), Range: GroupPrefix.All()}
 }
 
-// RenameGroup gives a group another name. The consumer of [Store.Router] brings it into
-// the memberships.
-func (s *Store) RenameGroup(ctx context.Context, id, name string) (Group, error) {
-	return s.Groups.Update(ctx, GroupKey(id), func(g *Group) error {
-		g.Name = name
-		return nil
-	})
+// OpenGroup stores a new group with its first member, who owns it, in one transaction.
+// Errors: [ErrNoUser], and nothing is stored.
+func (s *Store) OpenGroup(ctx context.Context, g Group, owner string, at time.Time) error {
+	ops, err := s.GroupOps(ctx, &g, owner, at)
+	if err != nil {
+		return err
+	}
+	return refused(s.Table.Transact(ctx, ops...))
 }
 
-// OpenGroup stores a new group with its first member, in one transaction. The user must
-// exist; otherwise nothing is stored, and the error matches [table.ErrNotFound].
-func (s *Store) OpenGroup(ctx context.Context, g Group, m Membership) error {
-	create := s.Groups.CreateOps(&g) // which sets the group's version
-	m.GroupID = g.ID
-	return s.join(ctx, g, m, create...)
+// GroupOps returns the ops of [Store.OpenGroup], for [Once].
+func (s *Store) GroupOps(ctx context.Context, g *Group, owner string, at time.Time) ([]table.Op, error) {
+	create := s.Groups.CreateOps(g) // which sets the group's version
+	join, err := s.joinOps(ctx, *g, Membership{GroupID: g.ID, UserID: owner, Role: Owner, JoinedAt: at})
+	return append(create, join...), err
+}
+
+// Group returns a group with its count of members, or an error that matches
+// [table.ErrNotFound].
+func (s *Store) Group(ctx context.Context, id string) (g Group, members int64, err error) {
+	if g, err = s.Groups.Consistent().Get(ctx, GroupKey(id)); err == nil {
+		members, err = s.MemberCount(ctx, id)
+	}
+	return g, members, err
 }
 
 // Join makes a user a member, with the names of both. The two items of the
 // membership and the two counts change in one transaction, on the condition
 // that group and user exist. So the counts are right under concurrent joins and
-// leaves.
+// leaves. Errors: [ErrAlreadyMember], [ErrNoUser], and [table.ErrNotFound] if there is no
+// group.
 func (s *Store) Join(ctx context.Context, m Membership) error {
 	g, err := s.Groups.Consistent().Get(ctx, GroupKey(m.GroupID))
 	if err != nil {
-		return fmt.Errorf("group: %w", err)
+		return err
 	}
-	err = s.join(ctx, g, m, table.Check(GroupKey(m.GroupID), exists()).WithName("group"))
-	switch {
-	case failed(err, "group"):
-		return fmt.Errorf("group: %w", table.ErrNotFound)
-	case errors.Is(err, table.ErrExists):
+	ops, err := s.joinOps(ctx, g, m)
+	if err != nil {
+		return err
+	}
+	err = refused(s.Table.Transact(ctx, append(ops, groupExists(g.ID))...))
+	if errors.Is(err, table.ErrExists) {
 		return ErrAlreadyMember
 	}
 	return err
 }
 
-// join creates a membership, in one transaction with the ops of its group.
-func (s *Store) join(ctx context.Context, g Group, m Membership, group ...table.Op) error {
-	u, err := s.Users.Consistent().Get(ctx, UserKey(m.UserID))
+// joinOps creates a membership of a group.
+func (s *Store) joinOps(ctx context.Context, g Group, m Membership) ([]table.Op, error) {
+	u, err := s.User(ctx, m.UserID)
 	if err != nil {
-		return fmt.Errorf("user: %w", err)
+		return nil, err
 	}
 	m.copyGroup(g)
 	m.copyUser(u)
 	ops := append(s.Memberships.CreateOps(&m), countOps(m, 1)...)
-	ops = append(append(ops, group...), table.Check(UserKey(m.UserID), exists()).WithName("user"))
-	err = s.Table.Transact(ctx, ops...)
-	if failed(err, "user") {
-		return fmt.Errorf("user: %w", table.ErrNotFound)
-	}
-	return err
+	return append(ops, table.Check(UserKey(m.UserID), exists()).WithName(opUser)), nil
 }
+
+func groupExists(id string) table.Op { return table.Check(GroupKey(id), exists()).WithName(opGroup) }
 
 // Membership returns the membership of a user in a group, in one consistent read, or
 // [ErrNotMember].
 func (s *Store) Membership(ctx context.Context, group, user string) (Membership, error) {
 	m, err := s.Memberships.Consistent().Get(ctx, MemberOfKey(Membership{GroupID: group, UserID: user}))
-	if errors.Is(err, table.ErrNotFound) {
-		return m, ErrNotMember
-	}
-	return m, err
+	return m, notMember(err)
 }
 
-// Leave ends a membership, in one transaction with the counts.
-func (s *Store) Leave(ctx context.Context, group, user string) error {
-	m, err := s.Memberships.Consistent().Get(ctx, MemberKey(Membership{GroupID: group, UserID: user}))
-	if err == nil {
-		err = s.Table.Transact(ctx, append(s.Memberships.DeleteOps(m), countOps(m, -1)...)...)
-	}
-	if errors.Is(err, table.ErrNotFound) || errors.Is(err, table.ErrStale) {
-		return ErrNotMember // or no longer
+func notMember(err error) error {
+	if errors.Is(err, table.ErrNotFound) {
+		return ErrNotMember
 	}
 	return err
+}
+
+// Leave ends a membership, in one transaction with the counts. Errors: [ErrNotMember], also
+// if there is no group; [ErrLastOwner].
+func (s *Store) Leave(ctx context.Context, group, user string) error {
+	return s.Table.Retry(ctx, func(ctx context.Context) error {
+		if _, err := s.Groups.Consistent().Get(ctx, GroupKey(group)); err != nil {
+			return notMember(err)
+		}
+		m, err := s.Membership(ctx, group, user)
+		if err != nil {
+			return err
+		}
+		ops, err := s.withoutOwner(ctx, m)
+		if err != nil {
+			return err
+		}
+		ops = append(append(ops, s.Memberships.DeleteOps(m)...), countOps(m, -1)...)
+		return notMember(refused(s.Table.Transact(ctx, append(ops, groupExists(group))...)))
+	})
 }
 
 // countOps changes both counts.

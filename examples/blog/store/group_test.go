@@ -88,7 +88,7 @@ func TestAMembershipHasTheNamesOfBothSides(t *testing.T) {
 	check.OK(t,
 		s.AddUser(t.Context(), store.User{ID: "ana", Email: "ana@example.com", Name: "Ana"}),
 		s.Groups.Create(t.Context(), &store.Group{ID: "g", Name: "Cooks"}),
-		s.Join(t.Context(), store.Membership{GroupID: "g", UserID: "ana", Role: "owner", JoinedAt: noon}))
+		s.Join(t.Context(), store.Membership{GroupID: "g", UserID: "ana", Role: store.Member, JoinedAt: noon}))
 	router := routerOf(t, s)
 	names := func(user, group string) {
 		t.Helper()

@@ -45,5 +45,5 @@ func (s *Store) Record(ctx context.Context, points ...Point) error {
 // PointsQuery asks for the points with from ≤ time < to: sort keys BETWEEN two
 // times.
 func PointsQuery(source, name string, from, to time.Time) table.Query {
-	return table.Query{PK: MetricPrefix.PK(source, name), Range: keys.None.Between(from, to)}
+	return table.Query{PK: MetricPrefix.PK(source, name), Range: keys.None.Between(from, to), Scope: source}
 }

@@ -117,30 +117,31 @@ func (s *Store) PostWithComments(ctx context.Context, id string, n int) (PostPag
 }
 
 // AddPost stores a new post with its content, and counts it. Empty content is
-// not stored. The author must exist; otherwise the error matches
-// [table.ErrNotFound].
+// not stored. Errors: [ErrNoUser] if there is no author.
 func (s *Store) AddPost(ctx context.Context, p Post, content []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTime)
 	defer cancel()
-	ops := append(s.Posts.CreateOps(&p),
+	ops, err := s.PostOps(ctx, &p, content)
+	if err != nil {
+		return err
+	}
+	return refused(s.Table.Transact(ctx, ops...))
+}
+
+// PostOps returns the ops of [Store.AddPost], for [Once].
+func (s *Store) PostOps(ctx context.Context, p *Post, content []byte) ([]table.Op, error) {
+	ops := append(s.Posts.CreateOps(p),
 		count(keys.User.PK(p.AuthorID), postCount, 1),
-		table.Check(UserKey(p.AuthorID), exists()).WithName("author"))
-	if len(content) > 0 {
-		c, err := s.newContent(ctx, PostPrefix.PK(p.ID), content)
-		if err != nil {
-			return err
-		}
-		ops = append(ops, s.Contents.CreateOps(&c)...)
+		table.Check(UserKey(p.AuthorID), exists()).WithName(opUser))
+	if len(content) == 0 {
+		return ops, nil
 	}
-	err := s.Table.Transact(ctx, ops...)
-	if failed(err, "author") {
-		return fmt.Errorf("author: %w", table.ErrNotFound)
-	}
-	return err
+	c, err := s.newContent(ctx, PostPrefix.PK(p.ID), content)
+	return append(ops, s.Contents.CreateOps(&c)...), err
 }
 
 // DeletePost removes a post with its content and its counts. The consumer of [Store.Router] removes the
-// comments: there may be more than a transaction takes. No comment can be added once the
+// comments and the views: there may be more than a transaction takes. No comment can be added once the
 // post is gone. If there is no post, the error matches [table.ErrNotFound].
 func (s *Store) DeletePost(ctx context.Context, id string) error {
 	return s.Table.Retry(ctx, func(ctx context.Context) error {

@@ -12,8 +12,8 @@ import (
 )
 
 // Router returns the consumer of the table's stream. It keeps the names in comments and
-// memberships up to date, and removes the comments of a post that is gone and the objects
-// that no content names any more.
+// memberships up to date. It removes the comments and views of a post that is gone, the
+// memberships of a group that is gone, and the objects that no content names any more.
 //
 // Every comment ends with the author's last name, in whatever order and however often
 // the changes come. A comment that is committed before the name is found by the refresh
@@ -36,7 +36,10 @@ func (s *Store) Router() (*stream.Router, error) {
 			return s.refreshAuthor(ctx, *c.New)
 		}),
 		stream.On(s.Groups, func(ctx context.Context, c stream.Change[Group]) error {
-			if c.New == nil || c.Kind == stream.Modify && !slices.Contains(c.Changed, "name") {
+			switch {
+			case c.New == nil:
+				return s.deleteMemberships(ctx, c.Old.ID)
+			case c.Kind == stream.Modify && !slices.Contains(c.Changed, "name"):
 				return nil
 			}
 			return s.refreshGroup(ctx, c.New.ID)
@@ -51,7 +54,7 @@ func (s *Store) Router() (*stream.Router, error) {
 			if c.New != nil {
 				return nil
 			}
-			return s.deleteComments(ctx, c.Old.ID)
+			return errors.Join(s.deleteComments(ctx, c.Old.ID), s.deleteCounter(ctx, ViewsOf(c.Old.ID)))
 		}),
 		stream.On(s.Contents, s.deleteObject),
 		stream.IgnoreOther(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -203,6 +204,81 @@ func (s *Store) checkCounts(ctx context.Context, user string) error {
 	}
 	if err != nil || page.CommentCount != int64(len(page.Comments)) {
 		return fmt.Errorf("%d comments, and the count is %d, %w", len(page.Comments), page.CommentCount, err)
+	}
+	return nil
+}
+
+// Two owners of a group, of which each leaves, gives up the role, takes it from the other,
+// or deletes the group. A group has an owner, and its count is that of its list.
+func TestScheduleOwners(t *testing.T) {
+	t.Parallel()
+	users := func(id string) [2]string { return [2]string{"a-" + id, "b-" + id} }
+	type operation = func(ctx context.Context, s *Store, group, me, other string) error
+	leave := func(ctx context.Context, s *Store, group, me, _ string) error { return s.Leave(ctx, group, me) }
+	resign := func(ctx context.Context, s *Store, group, me, _ string) error {
+		return s.SetRole(ctx, group, me, me, Member)
+	}
+	demote := func(ctx context.Context, s *Store, group, me, other string) error {
+		return s.SetRole(ctx, group, me, other, Member)
+	}
+	remove := func(ctx context.Context, s *Store, group, me, _ string) error { return s.DeleteGroup(ctx, group, me) }
+	for name, operations := range map[string][2]operation{
+		"both leave":              {leave, leave},
+		"one leaves, one resigns": {leave, resign},
+		"one leaves, one demotes": {leave, demote},
+		"each demotes the other":  {demote, demote},
+		"one leaves, one deletes": {leave, remove},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tabletest.Explore(t, tabletest.Case{
+				Schema: Schema("Blog"), Limit: *check.Limit,
+				Allow: func(err error) bool {
+					return slices.ContainsFunc([]error{ErrLastOwner, ErrNotOwner, ErrNotMember, table.ErrNotFound}, func(known error) bool { return errors.Is(err, known) })
+				},
+				Setup: func(ctx context.Context, r *tabletest.Run) error {
+					s, err := storeOf(r, r.Client)
+					if err != nil {
+						return err
+					}
+					group, owners := "g-"+r.ID, users(r.ID)
+					err = errors.Join(
+						s.Users.Create(ctx, &User{ID: owners[0]}), s.Users.Create(ctx, &User{ID: owners[1]}),
+						s.OpenGroup(ctx, Group{ID: group}, owners[0], time.Time{}),
+						s.Join(ctx, Membership{GroupID: group, UserID: owners[1], Role: Owner}))
+					for i, do := range operations {
+						r.Go(func(ctx context.Context, client *dynamodb.Client) error {
+							s, err := storeOf(r, client)
+							if err != nil {
+								return err
+							}
+							return do(ctx, s, group, owners[i], owners[1-i])
+						})
+					}
+					r.Check(func(ctx context.Context, _ []error) error { return s.checkOwners(ctx, group) })
+					return err
+				},
+			})
+		})
+	}
+}
+
+// checkOwners reports a group without an owner, or with a wrong count.
+func (s *Store) checkOwners(ctx context.Context, group string) error {
+	_, count, err := s.Group(ctx, group)
+	if errors.Is(err, table.ErrNotFound) {
+		if count, err = s.MemberCount(ctx, group); err != nil || count != 0 {
+			return fmt.Errorf("the deleted group has a count: %d, %w", count, err)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	members, err := table.Collect(s.Memberships.Consistent().All(ctx, MembersQuery(group)))
+	owns := func(m Membership) bool { return m.Role == Owner }
+	if err != nil || int64(len(members)) != count || !slices.ContainsFunc(members, owns) {
+		return fmt.Errorf("the members are %v, and the count is %d, %w", members, count, err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/singletable/singletable/idempotency"
 	"github.com/singletable/singletable/repo"
 	"github.com/singletable/singletable/schema"
 	"github.com/singletable/singletable/table"
@@ -53,6 +54,8 @@ type Store struct {
 	// NewID draws the ids of folders and files: at random, unless it is replaced before
 	// the first use.
 	NewID func() string
+
+	requests *idempotency.Store
 }
 
 // New returns the store in a table with the keys and indexes of [Schema]. Content of more
@@ -60,7 +63,7 @@ type Store struct {
 // what objects has open.
 func New(t *table.Table, objects Objects) (*Store, error) {
 	s := &Store{Table: t, Objects: objects, NewID: rand.Text}
-	var errs [10]error
+	var errs [11]error
 	s.Users, errs[0] = repo.New(t, UserEntity)
 	s.Posts, errs[1] = repo.New(t, PostEntity)
 	s.Comments, errs[2] = repo.New(t, CommentEntity)
@@ -71,15 +74,9 @@ func New(t *table.Table, objects Objects) (*Store, error) {
 	s.Counts, errs[7] = repo.New(t, countsEntity)
 	s.Files, errs[8] = repo.New(t, fileEntity)
 	s.Contents, errs[9] = repo.New(t, contentEntity)
+	s.requests, errs[10] = idempotency.New(t, nil)
 	return s, errors.Join(errs[:]...)
 }
 
 // exists is the condition that there is an item under a key of the table.
 func exists() expression.ConditionBuilder { return expression.Name("pk").AttributeExists() }
-
-// failed reports whether a transaction was cancelled because the condition of
-// the op of that name did not hold.
-func failed(err error, name string) bool {
-	op, ok := table.FailedOp(err, name)
-	return ok && errors.Is(op, table.ErrConditionFailed)
-}

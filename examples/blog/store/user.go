@@ -53,6 +53,19 @@ func EmailKey(email string) keys.Key {
 	return keys.Key{PK: EmailPrefix.PK(email), SK: keys.Metadata}
 }
 
+// User returns a user, or [ErrNoUser].
+func (s *Store) User(ctx context.Context, id string) (User, error) {
+	u, err := s.Users.Consistent().Get(ctx, UserKey(id))
+	return u, noUser(err)
+}
+
+func noUser(err error) error {
+	if errors.Is(err, table.ErrNotFound) {
+		return ErrNoUser
+	}
+	return err
+}
+
 // AddUser stores a new user. Errors: [ErrInvalidEmail], [ErrEmailTaken], and
 // [table.ErrExists] if the id is in use.
 func (s *Store) AddUser(ctx context.Context, u User) error {
@@ -90,7 +103,7 @@ func (s *Store) PutUser(ctx context.Context, u User) (User, error) {
 
 // ChangeUser changes name, avatar or e-mail address of a user. The consumer of
 // [Store.Router] brings name and avatar into the user's comments and memberships. The
-// former address is free then.
+// former address is free then. Errors: [ErrNoUser], [ErrInvalidEmail], [ErrEmailTaken].
 func (s *Store) ChangeUser(ctx context.Context, id string, change func(*User)) (User, error) {
 	u, err := s.Users.Update(ctx, UserKey(id), func(u *User) (err error) {
 		former := u.Email
@@ -99,7 +112,7 @@ func (s *Store) ChangeUser(ctx context.Context, id string, change func(*User)) (
 		}
 		return err
 	})
-	return u, emailTaken(err)
+	return u, noUser(emailTaken(err))
 }
 
 // Rename gives a user another name.

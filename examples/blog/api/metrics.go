@@ -1,0 +1,60 @@
+package api
+
+import (
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/singletable/singletable/examples/blog/store"
+	"github.com/singletable/singletable/examples/internal/httpapi"
+)
+
+// The magnitudes of the numbers that DynamoDB stores are within these.
+const minValue, maxValue = 1e-129, 1e125
+
+type point struct {
+	At    string  `json:"at"`
+	Value float64 `json:"value"`
+}
+
+func pointOf(p store.Point) point { return point{httpapi.Clock(p.At), p.Value} }
+
+// clock reads a time, whose sub-milliseconds are cut off.
+func clock(name, value string) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, value)
+	if err != nil || at.UTC().Year() < 0 || at.UTC().Year() > 9999 {
+		return at, httpapi.BadRequest("invalid_"+name, "%s must be a time such as 2024-01-15T10:00:00Z", name)
+	}
+	return at.UTC().Truncate(time.Millisecond), nil
+}
+
+// putPoint stores the value of one of the user's metrics at a time, over the one that is
+// there.
+func (a *API) putPoint(w http.ResponseWriter, r *http.Request, user string) error {
+	at, err := clock("time", r.PathValue("time"))
+	if err != nil {
+		return err
+	}
+	var value *float64
+	if err := httpapi.ReadJSON(w, r, map[string]any{"value": &value}); err != nil {
+		return err
+	}
+	if value == nil || *value != 0 && (math.Abs(*value) < minValue || math.Abs(*value) > maxValue) {
+		return httpapi.BadRequest("invalid_value", "value must be a number whose magnitude is 0 or from 1e-129 to 1e125")
+	}
+	return done(w, a.Store.Points.Put(r.Context(), &store.Point{Source: user, Name: r.PathValue("name"), At: at, Value: *value}))
+}
+
+// listPoints lists the values of one of the user's metrics, oldest first.
+func (a *API) listPoints(w http.ResponseWriter, r *http.Request, user string) error {
+	query := r.URL.Query()
+	from, err := clock("from", query.Get("from"))
+	if err != nil {
+		return err
+	}
+	to, err := clock("to", query.Get("to"))
+	if err != nil {
+		return err
+	}
+	return list(w, r, store.PointsQuery(user, r.PathValue("name"), from, to), a.Store.Points.Query, pointOf)
+}
