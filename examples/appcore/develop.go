@@ -11,7 +11,6 @@ import (
 	"github.com/singletable/singletable/examples/appcore/setup"
 	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/program"
-	"github.com/singletable/singletable/paginate"
 )
 
 // develop serves the API with a local engine and its own token issuer, which
@@ -26,7 +25,7 @@ func (a *app) develop(ctx context.Context, r program.Run) error {
 		return err
 	}
 	return r.Develop(ctx, r.Data, core.Schema(r.Table), func(client *dynamodb.Client) error {
-		service, err := setup.Service(client, r.Table, paginate.NewKey())
+		service, _, err := setup.Service(client, r.Table)
 		if err != nil {
 			return err
 		}
@@ -35,12 +34,12 @@ func (a *app) develop(ctx context.Context, r program.Run) error {
 				return err
 			}
 		}
-		lists := func(context.Context) (*core.Service, error) { return service, nil }
-		handler := api.New(service, lists, verifier, r.Log, options).Handler(map[string]http.Handler{
+		keys := func(context.Context) error { return nil }
+		handler := api.New(service, keys, verifier, r.Log, options).Handler(map[string]http.Handler{
 			"GET /.well-known/jwks.json": issuer,
 			"GET /dev/token":             issuer.Tokens(),
 		})
-		return r.ServeLocally(ctx, handler, auth.Warning, welcome, core.DemoUsers[0])
+		return r.ServeLocally(ctx, a.forPages(handler), auth.Warning, welcome, core.DemoUsers[0])
 	})
 }
 
@@ -51,6 +50,7 @@ Tokens for user %[2]s and for the back office, and a request to each endpoint:
   TOKEN=$(curl -s '%[1]s/dev/token?user=%[2]s')
   STAFF=$(curl -s '%[1]s/dev/token?user=u-staff&group=backoffice')
   curl -i '%[1]s/backoffice/users' -H "Authorization: Bearer $STAFF" -d '{"userId":"u-789","email":"carla@example.com","name":"Carla"}'
+  curl -s '%[1]s/backoffice/users/u-789' -H "Authorization: Bearer $STAFF"
   curl -s -X PATCH '%[1]s/backoffice/users/u-789' -H "Authorization: Bearer $STAFF" -d '{"email":"carla@example.org"}'
   curl -i '%[1]s/transactions' -H "Authorization: Bearer $TOKEN" -H "Idempotency-Key: key-$RANDOM" -d '{"amount":500,"currency":"ARS"}'
   curl -s '%[1]s/transactions?limit=5' -H "Authorization: Bearer $TOKEN"

@@ -10,7 +10,10 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
+
+	"github.com/rs/cors"
 
 	"github.com/singletable/singletable/examples/appcore/api"
 	"github.com/singletable/singletable/examples/appcore/core"
@@ -25,6 +28,7 @@ func main() { new(app).service().Main() }
 type app struct {
 	demo   bool
 	limits httpapi.Limits
+	origin string
 }
 
 func (a *app) service() program.Service {
@@ -38,6 +42,7 @@ func (a *app) service() program.Service {
 			flags.BoolVar(&a.demo, "demo", false, "create users with history; with -dev only")
 			flags.Float64Var(&a.limits.PerSecond, "rate", 50, "how many requests a second each user may send; 0 is no limit")
 			flags.IntVar(&a.limits.Burst, "burst", 100, "how many of them at once")
+			flags.StringVar(&a.origin, "cors", "", "`origin` of web pages that may call the API, such as https://app.example.com; none by default")
 		},
 	}
 }
@@ -68,8 +73,28 @@ func (a *app) serve(ctx context.Context, r program.Run) error {
 	if err := core.Schema(r.Table).Verify(ctx, production.Client); err != nil {
 		return err
 	}
-	if _, err := production.Lists(ctx); err != nil {
+	if err := production.Keys(ctx); err != nil {
 		return err
 	}
-	return r.Serve(ctx, production.API.Handler(nil))
+	return r.Serve(ctx, a.forPages(production.API.Handler(nil)))
+}
+
+// forPages lets web pages of the origin call a handler, as API Gateway does by the
+// template.
+func (a *app) forPages(handler http.Handler) http.Handler {
+	if a.origin == "" {
+		return handler
+	}
+	return cors.New(corsOf(a.origin)).Handler(handler)
+}
+
+// corsOf are the rules for the pages of an origin: those of the template.
+func corsOf(origin string) cors.Options {
+	return cors.Options{
+		AllowedOrigins: []string{origin},
+		AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPatch},
+		AllowedHeaders: []string{"Authorization", "Content-Type", "Idempotency-Key", "If-Match", "X-Request-Id"},
+		ExposedHeaders: []string{"ETag", "Idempotency-Replayed", "Location", "Retry-After", "X-Request-Id"},
+		MaxAge:         600,
+	}
 }

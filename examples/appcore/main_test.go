@@ -17,6 +17,7 @@ import (
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/program/programtest"
+	"github.com/singletable/singletable/examples/internal/samtest"
 	"github.com/singletable/singletable/examples/internal/secret/secretstest"
 )
 
@@ -90,8 +91,8 @@ func TestThePrintedLinesWork(t *testing.T) {
 			t.Errorf("what was approved is not read: %s", body)
 		}
 	}
-	if tried != 14 {
-		t.Errorf("%d lines with curl, want 14:\n%s", tried, strings.Join(s.Out, "\n"))
+	if tried != 15 {
+		t.Errorf("%d lines with curl, want 15:\n%s", tried, strings.Join(s.Out, "\n"))
 	}
 	if status, body := curl(t, "curl '"+s.URL+"/dev/token'", nil); status != http.StatusBadRequest || !strings.Contains(body, `"code":"invalid_user"`) {
 		t.Errorf("a token for nobody: status %d: %s", status, body)
@@ -249,4 +250,30 @@ func TestItRefusesToStartAndSaysWhy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// With -cors, a browser lets the pages of the origin call the API, and no others: as by the
+// template, where API Gateway responds.
+func TestPagesOfTheOriginMayCallTheAPI(t *testing.T) {
+	t.Parallel()
+	const origin = "https://app.example.com"
+	s := start(t, append(engine(t), "-cors", origin)...)
+	for from, want := range map[string]string{origin: origin, "https://evil.example": ""} {
+		r := check.Must(http.NewRequestWithContext(t.Context(), http.MethodOptions, s.URL+"/transactions", nil))(t)
+		r.Header.Set("Origin", from)
+		r.Header.Set("Access-Control-Request-Method", http.MethodPost)
+		r.Header.Set("Access-Control-Request-Headers", "authorization,content-type,idempotency-key")
+		response := check.Must(http.DefaultClient.Do(r))(t)
+		check.OK(t, response.Body.Close())
+		check.Equal(t, "Access-Control-Allow-Origin for "+from, response.Header.Get("Access-Control-Allow-Origin"), want)
+	}
+	s.End(t, syscall.SIGTERM)
+	var rules map[string]any
+	for _, a := range samtest.Of[struct {
+		CORS map[string]any `yaml:"CorsConfiguration"`
+	}](t, samtest.Read(t, "template.yaml"), "AWS::Serverless::HttpApi") {
+		rules = a.CORS
+	}
+	check.Equal(t, "rules of the template", fmt.Sprint(rules["AllowMethods"], rules["AllowHeaders"], rules["ExposeHeaders"], rules["MaxAge"]),
+		fmt.Sprint(corsOf("").AllowedMethods, corsOf("").AllowedHeaders, corsOf("").ExposedHeaders, corsOf("").MaxAge))
 }

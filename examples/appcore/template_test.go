@@ -19,7 +19,6 @@ import (
 	"github.com/singletable/singletable/examples/internal/check"
 	"github.com/singletable/singletable/examples/internal/samtest"
 	"github.com/singletable/singletable/keys"
-	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table"
 	"github.com/singletable/singletable/table/tabletest"
 )
@@ -42,7 +41,7 @@ func TestFunctionsMayDoWhatTheyDoAndNoMore(t *testing.T) {
 	t.Parallel()
 	functions := samtest.Functions(t, samtest.Read(t, "template.yaml"))
 	done := whatEndpointsDo(t)
-	if len(functions) != len(done) || len(done) != 10 {
+	if len(functions) != len(done) || len(done) != 11 {
 		t.Errorf("%d functions for %d endpoints", len(functions), len(done))
 	}
 	for handler, d := range done {
@@ -80,29 +79,30 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 	var faults tabletest.Faults
 	client := tabletest.Client(t, faults.Install)
 	tbl := tabletest.NewWith(t, client, core.Schema("any"), nil)
-	service := check.Must(setup.Service(client, tbl.Schema().Name, paginate.NewKey()))(t)
+	service, _, err := setup.Service(client, tbl.Schema().Name)
+	check.OK(t, err)
 	issuer := check.Must(auth.NewIssuer(nil))(t)
 	verifier := check.Must(auth.NewCognito(issuer.Config()))(t)
 	token := check.Must(issuer.Token("u-123", api.BackOffice))(t)
 	read := 0
-	lists := func(context.Context) (*core.Service, error) {
+	cursorKeys := func(context.Context) error {
 		read++
-		return service, nil
+		return nil
 	}
-	handler := api.New(service, lists, verifier, slog.New(slog.DiscardHandler), nil).Handler(nil)
+	handler := api.New(service, cursorKeys, verifier, slog.New(slog.DiscardHandler), nil).Handler(nil)
 	request := core.NewTransaction{User: "u-123", Key: "first", Amount: 1, Currency: "EUR"}
-	id, _, err := core.CreateTransaction(t.Context(), service, request, func(t core.Transaction) (string, error) { return t.ID, nil })
+	created, _, err := service.Create(t.Context(), request)
 	check.OK(t, err)
 	request.Key = "second"
-	approved, _, err := core.CreateTransaction(t.Context(), service, request, func(t core.Transaction) (string, error) { return t.ID, nil })
+	approved, _, err := service.Create(t.Context(), request)
 	check.OK(t, err)
-	check.Must(service.Approve(t.Context(), approved))(t)
+	check.Must(service.Approve(t.Context(), approved.ID))(t)
 	notified := check.Must(service.Notifications(t.Context(), core.List{User: "u-123", Limit: 1}))(t)
 	// registerUser claims the e-mail of a user that another program has stored.
 	check.OK(t, tbl.Do(t.Context(), table.Put(keys.Key{PK: keys.User.PK("u-123"), SK: keys.Profile}, map[string]string{
 		"entityType": "USER", "userId": "u-123", "email": "ana@example.com", "name": "Ana", "createdAt": "2024-01-15T10:00:00.000Z",
 	})))
-	ids := map[string]string{"patchNotification": notified.Items[0].PublicID(), "patchUser": "u-123"}
+	ids := map[string]string{"patchNotification": notified.Items[0].PublicID(), "getUser": "u-123", "patchUser": "u-123"}
 	bodies := map[string]string{
 		"createTransaction": `{"amount":1,"currency":"EUR"}`,
 		"patchTransaction":  `{"note":"n"}`,
@@ -114,7 +114,7 @@ func whatEndpointsDo(t *testing.T) map[string]deeds {
 	for _, route := range api.Routes() {
 		target, named := ids[route.Name]
 		if !named {
-			target = id
+			target = created.ID
 		}
 		before, readBefore := len(faults.Requests()), read
 		for range 2 { // the second POST is a repeated one

@@ -16,20 +16,20 @@ import (
 	"github.com/singletable/singletable/examples/appcore/core"
 	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
+	"github.com/singletable/singletable/examples/internal/refresh"
 )
 
-// Lists returns the service to read a list with: the one that has the current
-// cursor keys. An error that matches [core.ErrUnavailable] means that there are
-// none for now.
-type Lists func(ctx context.Context) (*core.Service, error)
+// CursorKeys sees to it that the service seals and opens cursors with the current keys. An
+// error that matches [core.ErrUnavailable] means that there are none for now.
+type CursorKeys func(ctx context.Context) error
 
 // API is the application behind HTTP. Get one from [New].
 type API struct {
 	service *core.Service
-	lists   Lists
+	keys    CursorKeys
 	guard   auth.Guard
 	log     *slog.Logger
-	newest  *firstPages
+	newest  *refresh.Value[[]byte]
 }
 
 // Options configures an [API]. The zero value limits no user.
@@ -41,17 +41,16 @@ type Options struct {
 	Now func() time.Time
 }
 
-// New returns the API of the service. Lists are read with the service that lists
-// returns. Requests are logged to log. Options may be nil.
-func New(service *core.Service, lists Lists, by auth.Authenticator, log *slog.Logger, options *Options) *API {
+// New returns the API of the service. Keys is called before each list is read. Requests are
+// logged to log. Options may be nil.
+func New(service *core.Service, keys CursorKeys, by auth.Authenticator, log *slog.Logger, options *Options) *API {
 	var o Options
 	if options != nil {
 		o = *options
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	return &API{service: service, lists: lists, guard: auth.Guard{By: by, Limiter: o.Limiter}, log: log, newest: newFirstPages(o.Now)}
+	a := &API{service: service, keys: keys, guard: auth.Guard{By: by, Limiter: o.Limiter}, log: log}
+	a.newest = refresh.New(a.readNewest, refresh.Options{TTL: newestFor, Limit: newestFor, Pause: -1, Now: o.Now})
+	return a
 }
 
 // endpoint serves a request of an authenticated user.
@@ -90,6 +89,7 @@ func Routes() []Route {
 		{Name: "listNotifications", Method: http.MethodGet, Path: "/notifications", List: true, serve: listing(core.DefaultLimit, (*core.Service).Notifications, notificationOf)},
 		{Name: "patchNotification", Method: http.MethodPatch, Path: "/notifications/{id}", serve: (*API).patchNotification},
 		{Name: "registerUser", Method: http.MethodPost, Path: "/backoffice/users", Roles: backOffice, serve: (*API).registerUser},
+		{Name: "getUser", Method: http.MethodGet, Path: "/backoffice/users/{id}", Roles: backOffice, serve: (*API).getUser},
 		{Name: "patchUser", Method: http.MethodPatch, Path: "/backoffice/users/{id}", Roles: backOffice, serve: (*API).patchUser},
 		{Name: "approveTransaction", Method: http.MethodPost, Path: "/backoffice/transactions/{id}/approve", Roles: backOffice, serve: (*API).approveTransaction},
 	}
@@ -113,7 +113,7 @@ func (a *API) HandlerOf(ctx context.Context, name string) (http.Handler, error) 
 			continue
 		}
 		if r.List {
-			if _, err := a.lists(ctx); err != nil {
+			if err := a.keys(ctx); err != nil {
 				return nil, err
 			}
 		}
@@ -142,6 +142,5 @@ func (a *API) ready(ctx context.Context) error {
 	if err := a.guard.By.Ready(ctx); err != nil {
 		return err
 	}
-	_, err := a.lists(ctx)
-	return err
+	return a.keys(ctx)
 }

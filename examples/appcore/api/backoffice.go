@@ -36,6 +36,15 @@ func (a *API) registerUser(w http.ResponseWriter, r *http.Request, _ string) err
 	return httpapi.WriteJSON(w, status, userOf(u))
 }
 
+// getUser returns a user.
+func (a *API) getUser(w http.ResponseWriter, r *http.Request, _ string) error {
+	u, err := a.service.User(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return httpapi.WriteJSON(w, http.StatusOK, userOf(u))
+}
+
 // patchUser gives a user another e-mail.
 func (a *API) patchUser(w http.ResponseWriter, r *http.Request, _ string) error {
 	var email string

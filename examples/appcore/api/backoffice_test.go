@@ -37,6 +37,7 @@ func TestTheBackOfficeRegistersUsers(t *testing.T) {
 	changed.is(t, http.StatusOK)
 	u.Email = "ana@mail.com"
 	check.Equal(t, "changed", decode[user](t, changed.Body), u)
+	a.office(t, staff, http.MethodGet, "users/"+ana, "").is(t, http.StatusOK, changed.Body)
 	a.office(t, staff, http.MethodPost, "users", strings.ReplaceAll(anaGarcia, ana, bruno)).is(t, http.StatusCreated)
 }
 
@@ -83,6 +84,9 @@ func TestEveryRefusalOfTheBackOfficeHasItsStatus(t *testing.T) {
 		{"PATCH", "users/u-123", `{"email":"BRUNO@mail.com"}`, 409, "email_taken"},
 		{"PATCH", "users/u-123", `{"email":""}`, 400, "invalid_email"},
 		{"PATCH", "users/u-123", `{"name":"x"}`, 400, "unknown_field"},
+		{"GET", "users/u-none", "", 404, "not_found"},
+		{"GET", "users/%ff", "", 404, "not_found"},
+		{"GET", "users/u-123%23PROFILE", "", 404, "not_found"},
 		{"PATCH", "users/u-none", `{"email":"new@mail.com"}`, 404, "not_found"},
 		{"PATCH", "users/%ff", `{"email":"new@mail.com"}`, 404, "not_found"},
 		{"PATCH", "users/u-123%23PROFILE", `{"email":"new@mail.com"}`, 404, "not_found"},

@@ -57,17 +57,17 @@ func newAppWith(tb testing.TB, options *api.Options) *app {
 	tb.Helper()
 	a := &app{faults: &tabletest.Faults{}, log: &check.Log{}}
 	tbl := tabletest.NewWith(tb, tabletest.Client(tb, a.faults.Install), core.Schema("any"), tableOptions(tb))
-	a.service = check.Must(core.New(tbl))(tb)
+	a.service = check.Must(core.New(tbl, nil))(tb)
 	a.Server = httptest.NewServer(newAPI(tb, a.service, a.log, options).Handler(nil))
 	tb.Cleanup(a.Close)
 	return a
 }
 
 // serve returns what a service, a verifier and lists of the test's own make of a server.
-func serve(tb testing.TB, service *core.Service, lists api.Lists, by auth.Authenticator) *app {
+func serve(tb testing.TB, service *core.Service, keys api.CursorKeys, by auth.Authenticator) *app {
 	tb.Helper()
 	a := &app{service: service, log: &check.Log{}}
-	a.Server = httptest.NewServer(api.New(service, lists, by, newLogger(a.log), nil).Handler(nil))
+	a.Server = httptest.NewServer(api.New(service, keys, by, newLogger(a.log), nil).Handler(nil))
 	tb.Cleanup(a.Close)
 	return a
 }
@@ -80,7 +80,7 @@ func tableOptions(tb testing.TB) *table.Options {
 
 func newAPI(tb testing.TB, service *core.Service, log io.Writer, options *api.Options) *api.API {
 	tb.Helper()
-	return api.New(service, always(service), verifier(tb), newLogger(log), options)
+	return api.New(service, always, verifier(tb), newLogger(log), options)
 }
 
 func verifier(tb testing.TB) *auth.Verifier {
@@ -88,10 +88,8 @@ func verifier(tb testing.TB) *auth.Verifier {
 	return check.Must(auth.NewCognito(check.Must(issuer())(tb).Config()))(tb)
 }
 
-// always returns the service for lists.
-func always(service *core.Service) api.Lists {
-	return func(context.Context) (*core.Service, error) { return service, nil }
-}
+// always is that of a service whose keys do not change.
+func always(context.Context) error { return nil }
 
 func newLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 

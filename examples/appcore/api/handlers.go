@@ -45,11 +45,10 @@ func listing[T, U any](
 		if err != nil {
 			return err
 		}
-		service, err := a.lists(r.Context())
-		if err != nil {
+		if err := a.keys(r.Context()); err != nil {
 			return err
 		}
-		p, err := read(service, r.Context(), core.List{User: user, Limit: asked.Limit, After: asked.After})
+		p, err := read(a.service, r.Context(), core.List{User: user, Limit: asked.Limit, After: asked.After})
 		if err != nil {
 			return err
 		}
@@ -108,9 +107,11 @@ func (a *API) createTransaction(w http.ResponseWriter, r *http.Request, user str
 	if err := httpapi.ReadJSON(w, r, map[string]any{"amount": &n.Amount, "currency": &n.Currency}); err != nil {
 		return err
 	}
-	response, replayed, err := core.CreateTransaction(r.Context(), a.service, n, func(t core.Transaction) (httpapi.Created, error) {
-		return httpapi.NewCreated("/transactions/"+t.ID, transactionOf(t))
-	})
+	t, replayed, err := a.service.Create(r.Context(), n)
+	if err != nil {
+		return err
+	}
+	response, err := httpapi.NewCreated("/transactions/"+t.ID, transactionOf(t))
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func TestEveryRequestIsOneLineWithItsCost(t *testing.T) {
 	if len(lines) != 4 {
 		t.Fatalf("%d lines, want 4:\n%s", len(lines), a.log)
 	}
-	if l := lines[0]; l.Status != 201 || l.Requests != 2 || l.Capacity <= 0 || l.Route != "POST /transactions" {
+	if l := lines[0]; l.Status != 201 || l.Requests != 1 || l.Capacity <= 0 || l.Route != "POST /transactions" {
 		t.Errorf("POST: %+v", l)
 	}
 	if l := lines[1]; l.RequestID != "mine-1" || l.Requests != 1 || l.Capacity <= 0 || l.Route != "GET /transactions/{id}" || l.Method != "GET" {
@@ -98,8 +98,8 @@ func (p panicking) Ready(context.Context) error                           { pani
 
 func TestAPanicIs500AndStaysInside(t *testing.T) {
 	t.Parallel()
-	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
-	a := serve(t, service, always(service), panicking{"secret 4711 " + strings.Repeat("x", 1<<20)})
+	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil), nil))(t)
+	a := serve(t, service, always, panicking{"secret 4711 " + strings.Repeat("x", 1<<20)})
 	got := a.do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
 	if got.Status != 500 || decode[failure](t, got.Body).Error.Code != "internal" || strings.Contains(got.Body, "4711") {
 		t.Errorf("%d %s", got.Status, got.Body)
@@ -113,8 +113,8 @@ func TestAPanicIs500AndStaysInside(t *testing.T) {
 // An abort is what the server itself knows how to handle.
 func TestAnAbortIsPassedOn(t *testing.T) {
 	t.Parallel()
-	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
-	handler := api.New(service, always(service), panicking{http.ErrAbortHandler}, newLogger(&check.Log{}), nil).Handler(nil)
+	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil), nil))(t)
+	handler := api.New(service, always, panicking{http.ErrAbortHandler}, newLogger(&check.Log{}), nil).Handler(nil)
 	defer func() {
 		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
 			t.Errorf("recovered %v", err)

@@ -119,7 +119,7 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 // and connections are pipes.
 func TestABodyThatIsLateIs408(t *testing.T) {
 	t.Parallel()
-	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), tableOptions(t))))(t)
+	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), tableOptions(t)), nil))(t)
 	synctest.Test(t, func(t *testing.T) {
 		log := &check.Log{}
 		listener := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
@@ -187,12 +187,12 @@ func TestHealthNeedsNoTokenAndNoTable(t *testing.T) {
 func TestWithoutKeysTheServerIsNotReady(t *testing.T) {
 	t.Parallel()
 	good := newApp(t)
-	noLists := func(context.Context) (*core.Service, error) { return nil, fmt.Errorf("%w: x", core.ErrUnavailable) }
+	noLists := func(context.Context) error { return fmt.Errorf("%w: x", core.ErrUnavailable) }
 	for _, c := range map[string]struct {
 		*app
 		lists, posted int
 	}{
-		"keys of tokens":  {serve(t, good.service, always(good.service), failing{auth.ErrUnavailable}), 503, 503},
+		"keys of tokens":  {serve(t, good.service, always, failing{auth.ErrUnavailable}), 503, 503},
 		"keys of cursors": {serve(t, good.service, noLists, verifier(t)), 503, 201},
 	} {
 		for path, want := range map[string]int{

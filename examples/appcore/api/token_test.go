@@ -71,13 +71,13 @@ func (f failing) Ready(context.Context) error { return f.err }
 // whatever the cause is like.
 func TestATokenThatCannotBeCheckedIs503(t *testing.T) {
 	t.Parallel()
-	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil)))(t)
+	service := check.Must(core.New(tabletest.New(t, core.Schema("any"), nil), nil))(t)
 	for err, want := range map[error]int{
 		auth.ErrUnavailable: http.StatusServiceUnavailable,
 		fmt.Errorf("%w: %w", auth.ErrUnavailable, &http.MaxBytesError{Limit: 64 << 10}): http.StatusServiceUnavailable,
 		errors.New("what"): http.StatusInternalServerError,
 	} {
-		got := serve(t, service, always(service), failing{err}).do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
+		got := serve(t, service, always, failing{err}).do(t, request{Method: http.MethodGet, Path: "/transactions", Header: http.Header{"Authorization": {"Bearer x"}}})
 		if retry := got.Header.Get("Retry-After"); got.Status != want || (retry != "") != (want == http.StatusServiceUnavailable) {
 			t.Errorf("%v: status %d, Retry-After %q", err, got.Status, retry)
 		}

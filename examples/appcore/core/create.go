@@ -2,12 +2,10 @@ package core
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/singletable/singletable/idempotency"
-	"github.com/singletable/singletable/table"
 )
 
 // MaxAmount is the greatest amount of a transaction.
@@ -50,72 +48,53 @@ func printable(s string) bool {
 	return true
 }
 
-// CreateTransaction creates a transaction once for each idempotency key.
-// respond makes the response of it. The response is stored together with the
-// transaction. A retry gets exactly that response, with replayed set, even if
-// the transaction has changed since.
-//
-// The function is called before anything is written, also for a request that
-// turns out to be a retry. For a retry of a request to a program of the source
-// design it gets the transaction as it is now.
-func CreateTransaction[A any](
-	ctx context.Context, s *Service, n NewTransaction, respond func(Transaction) (A, error),
-) (a A, replayed bool, err error) {
+// Create creates a transaction once for each idempotency key. A retry gets the transaction
+// as it was created, with replayed set, also if it has changed since.
+func (s *Service) Create(ctx context.Context, n NewTransaction) (t Transaction, replayed bool, err error) {
 	if err := n.validate(); err != nil {
-		return a, false, err
+		return Transaction{}, false, err
 	}
-	former, found, err := s.former(ctx, n)
-	if err != nil {
-		return a, false, translate(err)
-	}
-	if found {
-		a, err := respond(former)
-		return a, true, err
+	if s.former != nil {
+		if t, found, err := s.former(ctx, s, n); found || err != nil {
+			return t, found, translate(err)
+		}
 	}
 	request := idempotency.Request{Scope: "CreateTransaction:" + n.User, Key: n.Key, Payload: n}
-	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[A], error) {
+	result, err := idempotency.Do(ctx, s.requests, request, func(context.Context) (idempotency.Plan[Transaction], error) {
 		t := Transaction{
 			ID: newID("tx"), UserID: n.User, Amount: n.Amount, Currency: n.Currency,
 			Status: Pending, CreatedAt: s.timestamp(),
 		}
 		t.GlobalPK = t.globalKey().PK
 		ops := s.transactions.CreateOps(&t)
-		a, err := respond(t)
-		plan := idempotency.Snapshot(a, ops...)
-		return plan.With(map[string]string{"txId": t.ID, "userId": t.UserID}), err
+		plan := idempotency.Snapshot(t, ops...)
+		return plan.With(map[string]string{"txId": t.ID, "userId": t.UserID}), nil
 	})
 	if err != nil {
-		return a, false, translate(err)
+		return Transaction{}, false, translate(err)
 	}
-	return result.Value, result.Replayed, nil
+	if result.Value.ID != "" {
+		return result.Value, result.Replayed, nil
+	}
+	// For a day, there are records of the release that kept the response instead.
+	_, t, err = s.recorded(ctx, request)
+	return t, true, translate(err)
 }
 
-// former returns the transaction that a program of the source design has created
-// for the user's idempotency key, if there is one. Its records are under IDE#<key>,
-// without the user, and do not expire: that of another user does not count.
-func (s *Service) former(ctx context.Context, n NewTransaction) (t Transaction, found bool, err error) {
-	record, err := s.requests.Lookup(ctx, idempotency.Request{Key: n.Key})
-	if errors.Is(err, table.ErrNotFound) {
-		return t, false, nil
-	}
+// recorded returns whose request a record is of, and the transaction that it names, if that
+// is the same user's.
+func (s *Service) recorded(ctx context.Context, request idempotency.Request) (user string, t Transaction, err error) {
+	record, err := s.requests.Lookup(ctx, request)
 	if err != nil {
-		return t, false, err
+		return "", t, err
 	}
 	var names struct {
 		TxID   string `dynamodbav:"txId"`
 		UserID string `dynamodbav:"userId"`
 	}
 	if err := attributevalue.UnmarshalMap(record.Item, &names); err != nil {
-		return t, false, err
+		return "", t, err
 	}
-	if names.UserID != n.User {
-		return t, false, nil
-	}
-	t, err = s.Transaction(ctx, n.User, names.TxID)
-	// Without its transaction, the record gives nothing to repeat.
-	other := errors.Is(err, ErrNotFound) || errors.Is(err, ErrForbidden)
-	if other || err == nil && (t.Amount != n.Amount || t.Currency != n.Currency) {
-		err = ErrPayloadMismatch
-	}
-	return t, true, err
+	t, err = s.Transaction(ctx, names.UserID, names.TxID)
+	return names.UserID, t, err
 }

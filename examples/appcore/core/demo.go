@@ -49,7 +49,7 @@ func (s *Service) history(ctx context.Context, user string, offset int) error {
 			User: user, Key: fmt.Sprintf("demo-%d", i),
 			Amount: int64(500 + 125*i), Currency: []string{"ARS", "USD", "EUR"}[i%3],
 		}
-		id, _, err := CreateTransaction(ctx, &past, n, func(t Transaction) (string, error) { return t.ID, nil })
+		t, _, err := past.Create(ctx, n)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (s *Service) history(ctx context.Context, user string, offset int) error {
 			continue
 		}
 		past.now = func() time.Time { return at.Add(7 * time.Minute) }
-		if _, err := past.Approve(ctx, id); err != nil {
+		if _, err := past.Approve(ctx, t.ID); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func newDesigned(t *testing.T) (*core.Service, *table.Table) {
 		name := tbl.Schema().Name
 		check.Must(client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &name, Item: ofDesign(t, text)}))(t)
 	}
-	return check.Must(core.New(tbl))(t), tbl
+	return check.Must(core.New(tbl, &core.Options{Former: core.Former}))(t), tbl
 }
 
 func TestItemsOfTheDesignAreRead(t *testing.T) {
@@ -148,7 +148,8 @@ func TestTheRecordOfTheDesignIsRespected(t *testing.T) {
 	s, tbl := newDesigned(t)
 	request := func(user string, amount int64) (string, bool, error) {
 		n := core.NewTransaction{User: user, Key: "req-uuid-xxxx", Amount: amount, Currency: "ARS"}
-		return core.CreateTransaction(t.Context(), s, n, func(tx core.Transaction) (string, error) { return tx.ID, nil })
+		created, replayed, err := s.Create(t.Context(), n)
+		return created.ID, replayed, err
 	}
 	for range 2 {
 		id, replayed, err := request("u-123", 500)
@@ -176,7 +177,7 @@ func TestARecordOfTheDesignWithoutItsTransactionIsOfAnotherRequest(t *testing.T)
 	for _, c := range []struct{ key, user, tx string }{{"gone", "u-123", "tx-gone"}, {"foreign", "u-456", "tx-abc"}} {
 		put(t, tbl, ofDesign(t, strings.NewReplacer("req-uuid-xxxx", c.key, "u-123", c.user, "tx-abc", c.tx).Replace(designRecord)))
 		n := core.NewTransaction{User: c.user, Key: c.key, Amount: 500, Currency: "ARS"}
-		_, _, err := core.CreateTransaction(t.Context(), s, n, func(tx core.Transaction) (string, error) { return tx.ID, nil })
+		_, _, err := s.Create(t.Context(), n)
 		check.Is(t, err, core.ErrPayloadMismatch, c.key)
 	}
 	check.Equal(t, "transactions", len(ofType(t, tbl, "TRANSACTION")), 2)

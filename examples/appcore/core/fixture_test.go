@@ -17,7 +17,7 @@ func newService(t *testing.T) (*core.Service, *table.Table, *tabletest.Faults) {
 	t.Helper()
 	faults := &tabletest.Faults{}
 	tbl := tabletest.NewWith(t, tabletest.Client(t, faults.Install), core.Schema("any"), &table.Options{MaxAttempts: 3})
-	s := check.Must(core.New(tbl))(t)
+	s := check.Must(core.New(tbl, nil))(t)
 	return s, tbl, faults
 }
 
@@ -25,9 +25,9 @@ func newService(t *testing.T) (*core.Service, *table.Table, *tabletest.Faults) {
 func create(t *testing.T, s *core.Service, user, key string) string {
 	t.Helper()
 	n := core.NewTransaction{User: user, Key: key, Amount: 500, Currency: "ARS"}
-	id, _, err := core.CreateTransaction(t.Context(), s, n, func(tx core.Transaction) (string, error) { return tx.ID, nil })
+	created, _, err := s.Create(t.Context(), n)
 	check.OK(t, err)
-	return id
+	return created.ID
 }
 
 // register adds a user.

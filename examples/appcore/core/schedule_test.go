@@ -22,7 +22,7 @@ func open(r *tabletest.Run, client *dynamodb.Client) (*core.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return core.New(tbl)
+	return core.New(tbl, nil)
 }
 
 // Two clients approve a transaction: it is completed in both copies, and its user is
@@ -101,7 +101,7 @@ func setUpApproval(ctx context.Context, r *tabletest.Run) error {
 		return err
 	}
 	n := core.NewTransaction{User: "ana-" + r.ID, Key: "k", Amount: 500, Currency: "ARS"}
-	id, _, err := core.CreateTransaction(ctx, s, n, func(tx core.Transaction) (string, error) { return tx.ID, nil })
+	created, _, err := s.Create(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -111,11 +111,11 @@ func setUpApproval(ctx context.Context, r *tabletest.Run) error {
 			if err != nil {
 				return err
 			}
-			_, err = s.Approve(ctx, id)
+			_, err = s.Approve(ctx, created.ID)
 			return err
 		})
 	}
-	r.Check(func(ctx context.Context, errs []error) error { return checkApproval(ctx, s, n.User, id, errs) })
+	r.Check(func(ctx context.Context, errs []error) error { return checkApproval(ctx, s, n.User, created.ID, errs) })
 	return nil
 }
 

@@ -28,12 +28,24 @@ type Service struct {
 	newest *shard.Reader[Transaction]
 	// requests remembers what was created for which idempotency key.
 	requests *idempotency.Store
+	former   func(context.Context, *Service, NewTransaction) (Transaction, bool, error)
 	now      func() time.Time
 }
 
-// New returns the application on a table with the keys and indexes of [Schema].
-func New(t *table.Table) (*Service, error) {
+// Options configures a [Service]. The zero value is for a new table.
+type Options struct {
+	// Former returns the transaction that another program has created for a request, if
+	// there is one: see [Former]. Nil means that there is no such program.
+	Former func(ctx context.Context, s *Service, n NewTransaction) (t Transaction, found bool, err error)
+}
+
+// New returns the application on a table with the keys and indexes of [Schema]. Options
+// may be nil.
+func New(t *table.Table, options *Options) (*Service, error) {
 	s := &Service{now: t.Now}
+	if options != nil {
+		s.former = options.Former
+	}
 	var err error
 	if s.users, err = repo.New(t, userEntity); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/singletable/singletable/examples/internal/address"
+	"github.com/singletable/singletable/keys"
 	"github.com/singletable/singletable/table"
 )
 
@@ -88,6 +89,15 @@ func (s *Service) Register(ctx context.Context, n NewUser) (_ User, created bool
 		stored, err = s.users.Consistent().Get(ctx, userKey(n.ID))
 	}
 	return stored, false, translate(err)
+}
+
+// User returns a user by the id.
+func (s *Service) User(ctx context.Context, id string) (User, error) {
+	u, err := s.users.Consistent().Get(ctx, userKey(id))
+	if errors.Is(err, keys.ErrInvalid) {
+		return User{}, ErrNotFound // nothing can have this id
+	}
+	return u, translate(err)
 }
 
 // ChangeEmail gives a user another e-mail. The former one is free then. It is

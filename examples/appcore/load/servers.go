@@ -18,7 +18,6 @@ import (
 	"github.com/singletable/singletable/examples/internal/auth"
 	"github.com/singletable/singletable/examples/internal/httpapi"
 	"github.com/singletable/singletable/examples/internal/program"
-	"github.com/singletable/singletable/paginate"
 	"github.com/singletable/singletable/table/tabletest"
 )
 
@@ -50,7 +49,7 @@ func serve(ctx context.Context, client *dynamodb.Client, do func(servers ...*ser
 			return err
 		}
 	}
-	service, err := setup.Service(client, "LoadAppCore", paginate.NewKey())
+	service, _, err := setup.Service(client, "LoadAppCore")
 	if err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ func serve(ctx context.Context, client *dynamodb.Client, do func(servers ...*ser
 		return err
 	}
 	log := slog.New(slog.NewJSONHandler(io.Discard, nil))
-	lists := func(context.Context) (*core.Service, error) { return service, nil }
+	keys := func(context.Context) error { return nil }
 	appcore := &server{name: "appcore", token: func(user string) (string, error) { return issuer.Token(user, api.BackOffice) }}
 	alone := &server{name: "SDK alone", token: func(user string) (string, error) { return user, nil }}
 
@@ -69,7 +68,7 @@ func serve(ctx context.Context, client *dynamodb.Client, do func(servers ...*ser
 		*server
 		handler http.Handler
 	}{
-		{appcore, api.New(service, lists, verifier, log, nil).Handler(nil)},
+		{appcore, api.New(service, keys, verifier, log, nil).Handler(nil)},
 		{alone, sdkHandler(client, "LoadSDK")},
 	} {
 		ready := make(chan string, 1)

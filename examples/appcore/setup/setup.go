@@ -20,29 +20,29 @@ import (
 	"github.com/singletable/singletable/table"
 )
 
-// Service returns the application on a table. The first of the keys seals
-// cursors, all of them open; a service without keys is not for lists. What its
-// requests cost is logged with the HTTP requests that they are for.
-func Service(client table.Client, name string, keys ...paginate.Key) (*core.Service, error) {
-	options := table.Options{Observe: httpapi.Observe}
-	if len(keys) > 0 {
-		codec, err := paginate.New(keys, nil)
-		if err != nil {
-			return nil, err
-		}
-		options.Cursors = codec
-	}
-	tbl, err := table.New(client, core.Schema(name), &options)
+// Service returns the application on a table, and what seals its cursors: with a key of
+// its own, until [CursorKeys] sets others. What its requests cost is logged with the HTTP
+// requests that they are for.
+func Service(client table.Client, name string) (*core.Service, *paginate.Codec, error) {
+	codec, err := paginate.New([]paginate.Key{paginate.NewKey()}, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return core.New(tbl)
+	tbl, err := table.New(client, core.Schema(name), &table.Options{Observe: httpapi.Observe, Cursors: codec})
+	if err != nil {
+		return nil, nil, err
+	}
+	// For a table in which a program of the source design has created transactions:
+	// &core.Options{Former: core.Former}
+	service, err := core.New(tbl, nil)
+	return service, codec, err
 }
 
 // App is the application as it runs on AWS.
 type App struct {
-	API    *api.API
-	Lists  api.Lists
+	API *api.API
+	// Keys are those of its cursors.
+	Keys   api.CursorKeys
 	Client *dynamodb.Client
 }
 
@@ -70,12 +70,10 @@ func Production(
 		return App{}, err
 	}
 	client := dynamodb.NewFromConfig(aws)
-	service, err := Service(client, tableName)
+	service, codec, err := Service(client, tableName)
 	if err != nil {
 		return App{}, err
 	}
-	lists := Lists(secretsmanager.NewFromConfig(aws), keysSecret, func(keys []paginate.Key) (*core.Service, error) {
-		return Service(client, tableName, keys...)
-	}, &secret.Options{Log: log})
-	return App{API: api.New(service, lists, verifier, log, options), Lists: lists, Client: client}, nil
+	keys := CursorKeys(secretsmanager.NewFromConfig(aws), keysSecret, codec, &secret.Options{Log: log})
+	return App{API: api.New(service, keys, verifier, log, options), Keys: keys, Client: client}, nil
 }

@@ -3,8 +3,11 @@
 package refresh
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -18,8 +21,7 @@ const (
 	// fetchPause is the least time between the end of a fetch and the next one
 	// while there is a value to return.
 	fetchPause = 10 * time.Second
-	// retryPause takes its place after a failed fetch if callers get nothing
-	// until the next one succeeds.
+	// retryPause is the Pause by default.
 	retryPause = time.Second
 )
 
@@ -34,6 +36,9 @@ type Options struct {
 	// Limit is the age from which [Value.Get] does not return the value, even if
 	// it cannot be fetched again.
 	Limit time.Duration
+	// Pause is how long after a failed fetch the next one is, if callers get nothing until
+	// one succeeds. Zero means a second, less means none.
+	Pause time.Duration
 	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
 }
@@ -47,6 +52,7 @@ type Value[T any] struct {
 	fetch func(context.Context) (T, error)
 	ttl   time.Duration
 	limit time.Duration
+	pause time.Duration
 	now   func() time.Time
 
 	mu     sync.Mutex
@@ -64,7 +70,7 @@ func New[T any](fetch func(context.Context) (T, error), options Options) *Value[
 		now = time.Now
 	}
 	return &Value[T]{
-		fetch: fetch, ttl: options.TTL, limit: options.Limit,
+		fetch: fetch, ttl: options.TTL, limit: options.Limit, pause: cmp.Or(options.Pause, retryPause),
 		// The monotonic clock stops while a process is frozen.
 		now: func() time.Time { return now().Round(0) },
 	}
@@ -79,8 +85,10 @@ func (v *Value[T]) Get(ctx context.Context) (T, error) {
 	var flight <-chan struct{}
 	switch {
 	case v.younger(v.ttl):
+	case !v.younger(v.limit) && v.err != nil:
+		flight = v.begin(ctx, v.pause)
 	case !v.younger(v.limit):
-		flight = v.begin(ctx, retryPause)
+		flight = v.begin(ctx, 0)
 	case v.flight == nil:
 		flight = v.begin(ctx, fetchPause)
 		var cancel context.CancelFunc
@@ -106,13 +114,13 @@ func (v *Value[T]) Get(ctx context.Context) (T, error) {
 }
 
 // Renew fetches the value again, whatever its age, and returns it. It is for a
-// caller who misses something in the value. Fetches are ten seconds apart, or one
-// second after a failure. In between, Renew returns the result of the last one.
+// caller who misses something in the value. Fetches are ten seconds apart, or the Pause
+// after a failure. In between, Renew returns the result of the last one.
 func (v *Value[T]) Renew(ctx context.Context) (T, error) {
 	v.mu.Lock()
 	pause := fetchPause
 	if v.err != nil {
-		pause = retryPause
+		pause = v.pause
 	}
 	flight := v.begin(ctx, pause)
 	v.mu.Unlock()
@@ -150,7 +158,7 @@ func (v *Value[T]) begin(ctx context.Context, pause time.Duration) <-chan struct
 func (v *Value[T]) fly(ctx context.Context, started time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	value, err := v.fetch(ctx)
+	value, err := v.recovered(ctx)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.ended, v.err = v.now(), err; err == nil {
@@ -158,6 +166,16 @@ func (v *Value[T]) fly(ctx context.Context, started time.Time) {
 	}
 	close(v.flight)
 	v.flight = nil
+}
+
+// recovered fetches. A panic would end the process, since it is in a goroutine of its own.
+func (v *Value[T]) recovered(ctx context.Context) (value T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %.1000s\n%s", fmt.Sprint(p), debug.Stack())
+		}
+	}()
+	return v.fetch(ctx)
 }
 
 func wait(ctx context.Context, flight <-chan struct{}) error {

@@ -83,6 +83,7 @@ func TestEachFunctionServesItsEndpoint(t *testing.T) {
 		{"listNotifications", "", "", http.StatusOK, `"read":false`},
 		{"patchNotification", "notifId", `{"read":true}`, http.StatusOK, `"read":true`},
 		{"registerUser", "", `{"userId":"u-9","email":"ana@example.com","name":"Ana"}`, http.StatusCreated, `"userId":"u-9"`},
+		{"getUser", "userId", "", http.StatusOK, `"email":"ana@example.com"`},
 		{"patchUser", "userId", `{"email":"ana@example.org"}`, http.StatusOK, `"email":"ana@example.org"`},
 	} {
 		reads := d.secrets.Reads()

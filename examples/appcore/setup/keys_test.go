@@ -27,10 +27,11 @@ const user = "u-123"
 // deployment is the application as it runs, with a secret and a clock of the
 // test's.
 type deployment struct {
-	store *secretstest.Store
-	lists api.Lists
-	now   time.Time
-	log   bytes.Buffer
+	store   *secretstest.Store
+	service *core.Service
+	keys    api.CursorKeys
+	now     time.Time
+	log     bytes.Buffer
 }
 
 func deploy(t *testing.T, text string) *deployment {
@@ -39,15 +40,16 @@ func deploy(t *testing.T, text string) *deployment {
 	t.Cleanup(d.store.Close)
 	client := tabletest.Client(t)
 	name := tabletest.NewWith(t, client, core.Schema("any"), nil).Schema().Name
-	service := check.Must(setup.Service(client, name))(t)
+	service, codec, err := setup.Service(client, name)
+	check.OK(t, err)
+	d.service = service
 	for i := range 10 {
 		n := core.NewTransaction{User: user, Key: fmt.Sprint(i), Amount: 1, Currency: "ARS"}
-		if _, _, err := core.CreateTransaction(t.Context(), service, n, func(tx core.Transaction) (string, error) { return tx.ID, nil }); err != nil {
+		if _, _, err := service.Create(t.Context(), n); err != nil {
 			t.Fatal(err)
 		}
 	}
-	build := func(keys []paginate.Key) (*core.Service, error) { return setup.Service(client, name, keys...) }
-	d.lists = setup.Lists(d.store.Client(), "appcore/cursor-keys", build, &secret.Options{
+	d.keys = setup.CursorKeys(d.store.Client(), "appcore/cursor-keys", codec, &secret.Options{
 		Now: func() time.Time { return d.now },
 		Log: slog.New(slog.NewTextHandler(&d.log, nil)),
 	})
@@ -56,11 +58,10 @@ func deploy(t *testing.T, text string) *deployment {
 
 // page reads a page of a transaction, and returns the cursor of the next one.
 func (d *deployment) page(ctx context.Context, after string) (next string, err error) {
-	service, err := d.lists(ctx)
-	if err != nil {
+	if err := d.keys(ctx); err != nil {
 		return "", err
 	}
-	page, err := service.Transactions(ctx, core.List{User: user, Limit: 1, After: after})
+	page, err := d.service.Transactions(ctx, core.List{User: user, Limit: 1, After: after})
 	return page.Next, err
 }
 

@@ -18,25 +18,20 @@ import (
 // open.
 const CursorKeysSecret = "CURSOR_KEYS_SECRET"
 
-// Lists returns the service with the current cursor keys, which build makes of
-// them. The keys follow the secret as [secret.Keep] says. Without any, the error
-// matches [core.ErrUnavailable]. Options may be nil.
-func Lists(
-	secrets *secretsmanager.Client, id string,
-	build func([]paginate.Key) (*core.Service, error), options *secret.Options,
-) api.Lists {
-	service := secret.Keep(secrets, id, func(text string) (*core.Service, error) {
+// CursorKeys gives a codec the cursor keys of a secret, and those that follow, as
+// [secret.Keep] says. Options may be nil.
+func CursorKeys(secrets *secretsmanager.Client, id string, codec *paginate.Codec, options *secret.Options) api.CursorKeys {
+	current := secret.Keep(secrets, id, func(text string) (struct{}, error) {
 		keys, err := paginate.ParseKeys(text)
 		if err != nil {
-			return nil, err
+			return struct{}{}, err
 		}
-		return build(keys)
+		return struct{}{}, codec.SetKeys(keys)
 	}, options)
-	return func(ctx context.Context) (*core.Service, error) {
-		s, err := service.Get(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("%w: cursor keys: %w", core.ErrUnavailable, err)
+	return func(ctx context.Context) error {
+		if _, err := current.Get(ctx); err != nil {
+			return fmt.Errorf("%w: cursor keys: %w", core.ErrUnavailable, err)
 		}
-		return s, nil
+		return nil
 	}
 }
